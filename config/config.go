@@ -1,0 +1,112 @@
+// Package config is the MirrorConfiguration: which resources are watched, in
+// which namespaces, and when the deletion breaker trips. It decodes and
+// validates bytes; it does not know where they come from and performs no I/O.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	// APIVersion and Kind are what every configuration states of itself.
+	APIVersion = "mirror.karmada.target/v1alpha1"
+	Kind       = "MirrorConfiguration"
+
+	// Key is the key of the ConfigMap that holds the configuration.
+	Key = "config.yaml"
+
+	// defaultHoldWorks and defaultHoldPercent are the deletion breaker's
+	// thresholds where the configuration leaves them out.
+	defaultHoldWorks   = 50
+	defaultHoldPercent = 25
+)
+
+// Configuration is a decoded, defaulted and valid MirrorConfiguration.
+type Configuration struct {
+	APIVersion string     `json:"apiVersion"`
+	Kind       string     `json:"kind"`
+	Resources  []Resource `json:"resources,omitempty"`
+	Deletion   Deletion   `json:"deletion,omitempty"`
+}
+
+// Resource names one watched resource.
+type Resource struct {
+	// Group is the API group; empty is the core group.
+	Group string `json:"group,omitempty"`
+	// Version is the API version; empty is the API server's preferred one.
+	Version string `json:"version,omitempty"`
+	// Resource is the lower-case plural, as `kubectl api-resources` prints it.
+	Resource string `json:"resource"`
+	// Namespaces are globs (`*`, `?`) of the namespaces whose objects are
+	// mirrored; empty is every namespace.
+	Namespaces []string `json:"namespaces,omitempty"`
+}
+
+// Deletion configures the deletion breaker.
+type Deletion struct {
+	HoldAbove HoldAbove `json:"holdAbove,omitempty"`
+}
+
+// HoldAbove is the breaker's threshold: both numbers must be exceeded.
+type HoldAbove struct {
+	// Works is a count of Works of one resource; 0 turns the breaker off.
+	Works int `json:"works"`
+	// Percent is a share, 0 to 100, of the Works held for that resource.
+	Percent int `json:"percent"`
+}
+
+// GroupResource is the resource without its version: the identity of an entry.
+func (r Resource) GroupResource() schema.GroupResource {
+	return schema.GroupResource{Group: r.Group, Resource: r.Resource}
+}
+
+// SelectsNamespace reports whether objects in namespace are mirrored. Objects
+// of a cluster-scoped resource have no namespace and are always selected.
+func (r Resource) SelectsNamespace(namespace string) bool {
+	if len(r.Namespaces) == 0 || namespace == "" {
+		return true
+	}
+	for _, glob := range r.Namespaces {
+		if matched, err := path.Match(glob, namespace); err == nil && matched {
+			return true
+		}
+	}
+	return false
+}
+
+// Resource returns the entry for a resource, if the configuration has one.
+func (c *Configuration) Resource(gr schema.GroupResource) (Resource, bool) {
+	for _, r := range c.Resources {
+		if r.GroupResource() == gr {
+			return r, true
+		}
+	}
+	return Resource{}, false
+}
+
+// Parse decodes YAML or JSON strictly, fills in defaults and validates. Every
+// mistake is reported at once, each with the path of its field.
+func Parse(data []byte) (*Configuration, error) {
+	asJSON, err := yaml.YAMLToJSONStrict(data)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the configuration as YAML: %w", err)
+	}
+	c := &Configuration{Deletion: Deletion{HoldAbove: HoldAbove{Works: defaultHoldWorks, Percent: defaultHoldPercent}}}
+	strict, err := kjson.UnmarshalStrict(asJSON, c)
+	if err != nil {
+		return nil, fmt.Errorf("cannot decode the configuration: %w", err)
+	}
+	if err := errors.Join(strict...); err != nil {
+		return nil, fmt.Errorf("cannot decode the configuration: %w", err)
+	}
+	if err := validate(c).ToAggregate(); err != nil {
+		return nil, fmt.Errorf("invalid configuration: %w", err)
+	}
+	return c, nil
+}

@@ -1,0 +1,156 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+const head = "apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\n"
+
+func TestParse(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		in     string
+		want   *Configuration
+	}{
+		"Defaults": {
+			reason: "an empty list of resources is a configuration that watches nothing; the breaker has its defaults",
+			in:     head,
+			want: &Configuration{APIVersion: APIVersion, Kind: Kind,
+				Deletion: Deletion{HoldAbove: HoldAbove{Works: 50, Percent: 25}}},
+		},
+		"Full": {
+			reason: "every field is read",
+			in: head + `
+resources:
+- {group: apps, version: v1, resource: deployments}
+- {resource: configmaps, namespaces: [team-a, "shop-*"]}
+deletion: {holdAbove: {works: 0}}
+`,
+			want: &Configuration{APIVersion: APIVersion, Kind: Kind,
+				Resources: []Resource{
+					{Group: "apps", Version: "v1", Resource: "deployments"},
+					{Resource: "configmaps", Namespaces: []string{"team-a", "shop-*"}},
+				},
+				Deletion: Deletion{HoldAbove: HoldAbove{Works: 0, Percent: 25}}},
+		},
+		"JSON": {
+			reason: "JSON is YAML",
+			in:     `{"apiVersion":"mirror.karmada.target/v1alpha1","kind":"MirrorConfiguration","resources":[{"resource":"services"}]}`,
+			want: &Configuration{APIVersion: APIVersion, Kind: Kind,
+				Resources: []Resource{{Resource: "services"}},
+				Deletion:  Deletion{HoldAbove: HoldAbove{Works: 50, Percent: 25}}},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := Parse([]byte(c.in))
+			if err != nil {
+				t.Fatalf("%s: Parse: %v", c.reason, err)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func TestParseRejects(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		in     string
+		want   []string // field paths or values that the error must name
+	}{
+		"Empty":           {"an empty file states no version", "", []string{"apiVersion", "kind"}},
+		"NotYAML":         {"a tab where YAML forbids it", "\tresources: [", []string{"YAML"}},
+		"UnknownField":    {"a typo must not be dropped silently", head + "resources:\n- {resource: pods, namespace: [a]}\n", []string{`resources[0].namespace`}},
+		"DuplicateKey":    {"the second key would win silently", head + "resources: []\nresources: []\n", []string{"resources"}},
+		"WrongType":       {"a string where a number belongs", head + "deletion: {holdAbove: {works: many}}\n", []string{"holdAbove.works"}},
+		"WrongVersion":    {"a later version may mean something else", "apiVersion: v2\nkind: MirrorConfiguration\n", []string{"apiVersion", "v2"}},
+		"NoResource":      {"the plural is required", head + "resources:\n- {group: apps}\n", []string{"resources[0].resource"}},
+		"KindForResource": {"a kind is not a resource", head + "resources:\n- {group: apps, resource: Deployment}\n", []string{"resources[0].resource", "Deployment"}},
+		"Subresource":     {"subresources are not objects", head + "resources:\n- {resource: pods/log}\n", []string{"resources[0].resource"}},
+		"CoreSpelledOut":  {"the hint tells how", head + "resources:\n- {group: core, resource: pods}\n", []string{"resources[0].group", "left out"}},
+		"Duplicate":       {"two versions of one resource are one resource", head + "resources:\n- {group: apps, version: v1, resource: deployments}\n- {group: apps, resource: deployments}\n", []string{"resources[1]", "deployments.apps"}},
+		"MalformedGlob":   {"an unclosed bracket", head + "resources:\n- {resource: pods, namespaces: [\"a[\"]}\n", []string{"resources[0].namespaces[0]"}},
+		"EmptyGlob":       {"an empty glob matches nothing, which nobody means", head + "resources:\n- {resource: pods, namespaces: [\"\"]}\n", []string{"resources[0].namespaces[0]"}},
+		"NegativeHold":    {"a count is not negative", head + "deletion: {holdAbove: {works: -1, percent: 101}}\n", []string{"holdAbove.works", "holdAbove.percent"}},
+		"Everything":      {"all mistakes at once", head + "resources:\n- {}\n- {resource: nodes}\n", []string{"resources[0].resource", "resources[1]"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse([]byte(c.in))
+			if err == nil {
+				t.Fatalf("%s: Parse accepted it", c.reason)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%s: error %q does not name %q", c.reason, err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestForbidden(t *testing.T) {
+	cases := map[schema.GroupResource]bool{
+		{Resource: "configmaps"}:                                false,
+		{Resource: "secrets"}:                                   false,
+		{Resource: "nodes"}:                                     true,
+		{Resource: "namespaces"}:                                true,
+		{Resource: "endpoints"}:                                 true,
+		{Group: "rbac.authorization.k8s.io", Resource: "roles"}: true,
+		{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}: true,
+		{Group: "admissionregistration.k8s.io", Resource: "anything"}:          true,
+		{Group: "coordination.k8s.io", Resource: "leases"}:                     true,
+		{Group: "events.k8s.io", Resource: "events"}:                           true,
+		{Group: "discovery.k8s.io", Resource: "endpointslices"}:                true,
+		{Group: "work.karmada.io", Resource: "works"}:                          true,
+		{Group: "policy.karmada.io", Resource: "propagationpolicies"}:          true,
+		{Group: "notkarmada.io", Resource: "works"}:                            false,
+		{Group: "cloudnative.czs", Resource: "virtualmachines"}:                false,
+		{Group: "example.io", Resource: "nodes"}:                               false,
+		{Group: "networking.k8s.io", Resource: "ingresses"}:                    false,
+	}
+	for gr, want := range cases {
+		if why, got := Forbidden(gr); got != want || got != (why != "") {
+			t.Errorf("Forbidden(%s) = %q, %v; want %v", gr, why, got, want)
+		}
+	}
+}
+
+func TestSelectsNamespace(t *testing.T) {
+	cases := map[string]struct {
+		reason     string
+		namespaces []string
+		namespace  string
+		want       bool
+	}{
+		"All":           {"no list is every namespace", nil, "a", true},
+		"Literal":       {"a literal matches itself", []string{"a"}, "a", true},
+		"Other":         {"and nothing else", []string{"a"}, "ab", false},
+		"Glob":          {"a glob", []string{"x", "shop-*"}, "shop-eu", true},
+		"ClusterScoped": {"a cluster-scoped object has no namespace to be outside of", []string{"a"}, "", true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := (Resource{Namespaces: c.namespaces}).SelectsNamespace(c.namespace); got != c.want {
+				t.Errorf("%s: got %v", c.reason, got)
+			}
+		})
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(head + "resources:\n- {resource: pods}\n"))
+	f.Add([]byte("{"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := Parse(data)
+		if (c == nil) == (err == nil) {
+			t.Fatalf("Parse(%q) = %v, %v: want exactly one", data, c, err)
+		}
+	})
+}

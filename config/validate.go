@@ -1,0 +1,85 @@
+package config
+
+import (
+	"path"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func validate(c *Configuration) field.ErrorList {
+	var errs field.ErrorList
+	if c.APIVersion != APIVersion {
+		errs = append(errs, field.NotSupported(field.NewPath("apiVersion"), c.APIVersion, []string{APIVersion}))
+	}
+	if c.Kind != Kind {
+		errs = append(errs, field.NotSupported(field.NewPath("kind"), c.Kind, []string{Kind}))
+	}
+	seen := sets.New[schema.GroupResource]()
+	for i, r := range c.Resources {
+		at := field.NewPath("resources").Index(i)
+		errs = append(errs, validateResource(r, at)...)
+		if seen.Has(r.GroupResource()) {
+			errs = append(errs, field.Duplicate(at, r.GroupResource().String()))
+		}
+		seen.Insert(r.GroupResource())
+	}
+	return append(errs, validateHoldAbove(c.Deletion.HoldAbove, field.NewPath("deletion", "holdAbove"))...)
+}
+
+func validateResource(r Resource, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	switch {
+	case r.Group == "":
+	case r.Group == "core":
+		errs = append(errs, field.Invalid(at.Child("group"), r.Group, `the core group is written "" or left out`))
+	default:
+		for _, problem := range validation.IsDNS1123Subdomain(r.Group) {
+			errs = append(errs, field.Invalid(at.Child("group"), r.Group, problem))
+		}
+	}
+	if r.Version != "" {
+		for _, problem := range validation.IsDNS1035Label(r.Version) {
+			errs = append(errs, field.Invalid(at.Child("version"), r.Version, problem))
+		}
+	}
+	if r.Resource == "" {
+		errs = append(errs, field.Required(at.Child("resource"), "the lower-case plural, as `kubectl api-resources` prints it"))
+	} else if len(validation.IsDNS1035Label(r.Resource)) > 0 {
+		errs = append(errs, field.Invalid(at.Child("resource"), r.Resource, "must be a lower-case plural without group or subresource, as in `kubectl api-resources`"))
+	}
+	if why, forbidden := Forbidden(r.GroupResource()); forbidden {
+		errs = append(errs, field.Forbidden(at, r.GroupResource().String()+" cannot be mirrored: "+why))
+	}
+	for i, glob := range r.Namespaces {
+		if !validGlob(glob) {
+			errs = append(errs, field.Invalid(at.Child("namespaces").Index(i), glob, "must be a namespace name in which * and ? may stand for characters"))
+		}
+	}
+	return errs
+}
+
+// validGlob accepts what path.Match understands, less its brackets and escapes:
+// no namespace has a character that would need them.
+func validGlob(glob string) bool {
+	name := strings.NewReplacer("*", "x", "?", "x").Replace(glob)
+	if len(validation.IsDNS1123Label(name)) > 0 {
+		return false
+	}
+	_, err := path.Match(glob, "")
+	return err == nil
+}
+
+func validateHoldAbove(h HoldAbove, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if h.Works < 0 {
+		errs = append(errs, field.Invalid(at.Child("works"), h.Works, "must not be negative; 0 turns the breaker off"))
+	}
+	if h.Percent < 0 || h.Percent > 100 {
+		errs = append(errs, field.Invalid(at.Child("percent"), h.Percent, "must be from 0 to 100"))
+	}
+	return errs
+}

@@ -1,0 +1,168 @@
+package mirror
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// Facts are all that a Verdict rests on.
+type Facts struct {
+	ID render.Identity
+	// Unknown is why nothing can be said of the source: its resource is not
+	// watched, or not synced. Empty if Source may be relied on.
+	Unknown string
+	// Source is the object; nil if there is none.
+	Source *Source
+	// Live: Source was read from the API server just now, by a quorum read, and
+	// not from the cache. Only then does its absence prove anything.
+	Live bool
+	// Clusters are the member clusters that matter to the source, by name.
+	Clusters map[string]ClusterState
+	// Works are the Works that bear the name that ours would have, by cluster.
+	Works map[string]*Work
+}
+
+// ClusterState is what matters of a member cluster. The zero value is a cluster
+// that does not exist.
+type ClusterState int
+
+// The states of a cluster.
+const (
+	ClusterMissing ClusterState = iota
+	ClusterJoined
+	ClusterTerminating
+)
+
+// Decision says whether a Work is wanted. The zero value is Unknown, which
+// keeps what is there.
+type Decision int
+
+// The decisions. Only Unwanted deletes.
+const (
+	Unknown Decision = iota
+	Wanted
+	Unwanted
+)
+
+func (d Decision) String() string {
+	return [...]string{"Unknown", "Wanted", "Unwanted"}[d]
+}
+
+// Target is the verdict on one cluster.
+type Target struct {
+	Decision Decision
+	// Because is the reason of Wanted, the proof of Unwanted, or what is missing
+	// for a decision.
+	Because string
+}
+
+// Verdict is what should be, as far as it is known.
+type Verdict struct {
+	ID render.Identity
+	// Template is what each wanted Work is made from; nil if none is wanted.
+	Template *render.Template
+	// Targets are the decisions by cluster.
+	Targets map[string]Target
+	// Refusals are what a user can mend, in order of Reason.
+	Refusals []Refusal
+	// Unproven: the cache speaks for a deletion, which a live read must confirm.
+	Unproven bool
+}
+
+// Decide judges, for every cluster that the source asks for or that has a Work
+// of it, whether that Work is wanted:
+//
+//	source                      asks for it    cluster      Work     decision
+//	nothing known               –              –            –        Unknown
+//	absent, by the cache        –              –            ours     Unknown, Unproven
+//	absent, by a live read      –              –            ours     Unwanted
+//	refused                     –              –            –        Unknown
+//	present                     yes            missing      –        Unknown
+//	present                     yes            terminating  –        Unknown
+//	present                     yes            joined       foreign  Unknown
+//	present                     yes            joined       ours/–   Wanted
+//	present, by the cache       no             –            ours     Unknown, Unproven
+//	present, by a live read     no             –            ours     Unwanted
+func Decide(f Facts) Verdict {
+	v := Verdict{ID: f.ID, Targets: map[string]Target{}}
+	if f.Unknown == "" && f.Source != nil {
+		v.Template = f.Source.Template
+		if f.Source.Refusal != nil {
+			v.Refusals = append(v.Refusals, *f.Source.Refusal)
+		}
+	}
+	for _, cluster := range clustersOf(f) {
+		target, refusal := decideTarget(f, cluster)
+		v.Targets[cluster] = target
+		if refusal != nil {
+			v.Refusals = addRefusal(v.Refusals, *refusal)
+		}
+		if target == unproven {
+			v.Unproven = true
+		}
+	}
+	slices.SortFunc(v.Refusals, func(a, b Refusal) int {
+		return compareStrings(string(a.Reason), string(b.Reason))
+	})
+	return v
+}
+
+// clustersOf lists every cluster that has to be decided on, sorted.
+func clustersOf(f Facts) []string {
+	clusters := map[string]bool{}
+	for cluster := range f.Works {
+		clusters[cluster] = true
+	}
+	if f.Source != nil {
+		for _, cluster := range f.Source.Terms.Names() {
+			clusters[cluster] = true
+		}
+		for cluster := range f.Clusters {
+			if f.Source.Terms.Matches(cluster) {
+				clusters[cluster] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(clusters))
+}
+
+var unproven = Target{Unknown, "the cache says that it is not wanted, and no live read has confirmed it"}
+
+func decideTarget(f Facts, cluster string) (Target, *Refusal) {
+	switch {
+	case f.Unknown != "":
+		return Target{Unknown, f.Unknown}, nil
+	case f.Source == nil:
+		return unwanted(f, "the source does not exist"), nil
+	case f.Source.Refusal != nil:
+		return Target{Unknown, string(f.Source.Refusal.Reason) + ": " + f.Source.Refusal.Message}, nil
+	case !f.Source.Terms.Matches(cluster):
+		return unwanted(f, "the source does not ask for this cluster"), nil
+	}
+	switch f.Clusters[cluster] {
+	case ClusterMissing:
+		return Target{Unknown, "there is no such cluster"}, &Refusal{UnknownCluster, fmt.Sprintf("no cluster %q has joined", cluster)}
+	case ClusterTerminating:
+		return Target{Unknown, "the cluster is being removed"}, nil
+	}
+	if owner := foreignOwner(f, cluster); owner != "" {
+		return Target{Unknown, owner}, &Refusal{WorkConflict, owner}
+	}
+	return Target{Wanted, "the source asks for this cluster"}, nil
+}
+
+// unwanted is the one place where a deletion can come from, and it needs a live
+// read. A Work that belongs to somebody else is not wanted by this source
+// either, but it is not this source's to delete.
+func unwanted(f Facts, proof string) Target {
+	if owner := foreignOwner(f, f.clusterOf(proof)); owner != "" {
+		return Target{Unknown, owner}
+	}
+	if !f.Live {
+		return unproven
+	}
+	return Target{Unwanted, proof}
+}

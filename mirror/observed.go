@@ -1,0 +1,187 @@
+package mirror
+
+import (
+	"fmt"
+	"slices"
+
+	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// Work is what the cache keeps of a Work.
+type Work struct {
+	// ObjectMeta holds namespace, name, UID, resource version, deletion
+	// timestamp and finalizers.
+	metav1.ObjectMeta
+	// Cluster is the member cluster; empty outside an execution namespace.
+	Cluster string
+	// Source is the source that the Work says it was made from, checked against
+	// its name; the zero value if it says nothing or something impossible.
+	Source    render.Identity
+	SourceUID types.UID
+	// Foreign is why the Work is not ours to touch; empty if it is ours.
+	Foreign string
+	// Labelled: both our labels are there and right. A Work that is ours by its
+	// annotation but not labelled is repaired, never deleted.
+	Labelled bool
+	// Digest is what the Work means; zero if its spec is not of our form.
+	Digest render.Digest
+	// State is how far Karmada has come with it.
+	State WorkState
+}
+
+// WorkState is how far Karmada has come with a Work.
+type WorkState string
+
+// The states of the metric karmada_mirror_works.
+const (
+	WorkApplied   WorkState = "applied"
+	WorkPending   WorkState = "pending"
+	WorkFailed    WorkState = "failed"
+	WorkSuspended WorkState = "suspended"
+	WorkDeleting  WorkState = "deleting"
+)
+
+// NewWork reduces a Work to what is kept of it.
+func NewWork(obj *unstructured.Unstructured) *Work {
+	labels := obj.GetLabels()
+	w := &Work{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:         obj.GetNamespace(),
+			Name:              obj.GetName(),
+			UID:               obj.GetUID(),
+			ResourceVersion:   obj.GetResourceVersion(),
+			DeletionTimestamp: obj.GetDeletionTimestamp(),
+			Finalizers:        obj.GetFinalizers(),
+		},
+		SourceUID: types.UID(obj.GetAnnotations()[render.SourceUIDAnnotation]),
+		State:     stateOf(obj),
+	}
+	w.Cluster, _ = render.ClusterOf(w.Namespace)
+	w.Source, w.Foreign = ownership(w, obj)
+	w.Labelled = labels[render.ManagedByLabel] == render.ManagedByValue && labels[render.SourceIDLabel] == w.Source.ID()
+	// A spec that is not of our form has the zero digest, which no template has.
+	w.Digest, _ = render.DigestOf(obj.Object, w.Namespace)
+	return w
+}
+
+// ownership checks who a Work belongs to. Labels alone prove nothing, for
+// anybody can write them: the source annotation must fit the Work's name.
+func ownership(w *Work, obj *unstructured.Unstructured) (render.Identity, string) {
+	if mark, foreign := render.ForeignMark(obj.GetLabels(), obj.GetOwnerReferences()); foreign {
+		return render.Identity{}, mark
+	}
+	value, ok := obj.GetAnnotations()[render.SourceAnnotation]
+	if !ok {
+		return render.Identity{}, "it bears no annotation " + render.SourceAnnotation
+	}
+	id, err := render.ParseIdentity(value)
+	if err != nil || id.WorkName() != w.Name || w.Cluster == "" {
+		return render.Identity{}, fmt.Sprintf("its annotation %s does not fit its name", render.SourceAnnotation)
+	}
+	return id, ""
+}
+
+func stateOf(obj *unstructured.Unstructured) WorkState {
+	if obj.GetDeletionTimestamp() != nil {
+		return WorkDeleting
+	}
+	if suspended, _, _ := unstructured.NestedBool(obj.Object, "spec", "suspendDispatching"); suspended {
+		return WorkSuspended
+	}
+	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
+	applied := meta.FindStatusCondition(toConditions(conditions), workv1alpha1.WorkApplied)
+	switch {
+	case applied == nil:
+		return WorkPending
+	case applied.Status == metav1.ConditionTrue:
+		return WorkApplied
+	default:
+		return WorkFailed
+	}
+}
+
+func toConditions(list []any) []metav1.Condition {
+	var conditions []metav1.Condition
+	for _, item := range list {
+		var c metav1.Condition
+		fields, ok := item.(map[string]any)
+		if !ok || runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &c) != nil {
+			continue // not a condition: the schema of Work forbids it
+		}
+		conditions = append(conditions, c)
+	}
+	return conditions
+}
+
+// complete reports whether the metadata that is ours is as we write it.
+func (w *Work) complete() bool {
+	return w.Labelled && slices.Contains(w.Finalizers, render.ExecutionFinalizer)
+}
+
+// sameMeaning reports whether a change from w to x leaves nothing for us to do:
+// most changes of a Work are of its status.
+func (w *Work) sameMeaning(x *Work) bool {
+	return w.UID == x.UID && w.Source == x.Source && w.SourceUID == x.SourceUID && w.Foreign == x.Foreign &&
+		w.Digest == x.Digest && w.complete() == x.complete() && (w.DeletionTimestamp == nil) == (x.DeletionTimestamp == nil)
+}
+
+// The indexes of Works by their source and by their source's kind.
+const (
+	sourceIndex = "source"
+	kindIndex   = "kind"
+)
+
+func indexBySource(obj any) ([]string, error) {
+	if w, ok := obj.(*Work); ok && w.Foreign == "" {
+		return []string{w.Source.String()}, nil
+	}
+	return nil, nil
+}
+
+func indexByKind(obj any) ([]string, error) {
+	if w, ok := obj.(*Work); ok && w.Foreign == "" {
+		return []string{w.Source.GroupKind().String()}, nil
+	}
+	return nil, nil
+}
+
+func keepWork(obj any) (any, error) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return NewWork(u), nil
+	}
+	return obj, nil
+}
+
+// Cluster is what the cache keeps of a member cluster.
+type Cluster struct {
+	// ObjectMeta holds name, UID, resource version and deletion timestamp.
+	metav1.ObjectMeta
+}
+
+// NewCluster reduces a Cluster to what is kept of it.
+func NewCluster(obj *unstructured.Unstructured) *Cluster {
+	return &Cluster{ObjectMeta: metav1.ObjectMeta{
+		Name:              obj.GetName(),
+		UID:               obj.GetUID(),
+		ResourceVersion:   obj.GetResourceVersion(),
+		DeletionTimestamp: obj.GetDeletionTimestamp(),
+	}}
+}
+
+func (c *Cluster) sameMeaning(d *Cluster) bool {
+	return c.UID == d.UID && (c.DeletionTimestamp == nil) == (d.DeletionTimestamp == nil)
+}
+
+func keepCluster(obj any) (any, error) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return NewCluster(u), nil
+	}
+	return obj, nil
+}

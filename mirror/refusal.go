@@ -1,0 +1,49 @@
+package mirror
+
+import "strings"
+
+// Reason is why a source, or one of its targets, is not mirrored. Metrics,
+// Events and commands use the same words.
+type Reason string
+
+// The reasons of the contract that this package can give.
+const (
+	// InvalidAnnotation: a karmada.target annotation cannot be parsed.
+	InvalidAnnotation Reason = "InvalidAnnotation"
+	// UnknownCluster: a cluster that is named does not exist. It is a warning:
+	// the Work is created as soon as the cluster joins.
+	UnknownCluster Reason = "UnknownCluster"
+	// ReservedNamespace: the source is in a namespace of the system.
+	ReservedNamespace Reason = "ReservedNamespace"
+	// ClaimedByPolicy: a PropagationPolicy propagates the source.
+	ClaimedByPolicy Reason = "ClaimedByPolicy"
+	// WorkConflict: the Work exists and is somebody else's.
+	WorkConflict Reason = "WorkConflict"
+	// TooLarge: the Work exceeds what the API server or etcd accepts.
+	TooLarge Reason = "TooLarge"
+	// RenderFailed: no valid Work can be made of the source.
+	RenderFailed Reason = "RenderFailed"
+	// NotAuthorized: the daemon may not write the Work.
+	NotAuthorized Reason = "NotAuthorized"
+)
+
+// Refusal is one reason and what to do about it.
+type Refusal struct {
+	Reason  Reason
+	Message string
+}
+
+// addRefusal adds r to rs: one entry per reason, messages joined, so that a
+// hundred unknown clusters make one Event.
+func addRefusal(rs []Refusal, r Refusal) []Refusal {
+	for i := range rs {
+		if rs[i].Reason != r.Reason {
+			continue
+		}
+		if !strings.Contains(rs[i].Message, r.Message) {
+			rs[i].Message += "; " + r.Message
+		}
+		return rs
+	}
+	return append(rs, r)
+}

@@ -1,0 +1,109 @@
+package mirror
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// Source is what the cache keeps of an object of a watched resource. An object
+// that does not ask to be mirrored is kept as a stub: its metadata's namespace,
+// name, UID and resource version.
+type Source struct {
+	metav1.ObjectMeta
+	ID render.Identity
+	// Asks: the object bears the annotation karmada.target/clusters.
+	Asks bool
+	// Terms are the parsed targets; the zero value matches no cluster.
+	Terms render.Terms
+	// Template is what is written to each target; nil for a stub and for a
+	// source that is refused.
+	Template *render.Template
+	// Refusal is why the source as a whole cannot be mirrored; nil if it can.
+	Refusal *Refusal
+}
+
+// NewSource reduces an object to what is kept of it. It takes ownership of obj.
+func NewSource(obj *unstructured.Unstructured) *Source {
+	gvk := obj.GroupVersionKind()
+	s := &Source{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:       obj.GetNamespace(),
+			Name:            obj.GetName(),
+			UID:             obj.GetUID(),
+			ResourceVersion: obj.GetResourceVersion(),
+		},
+		ID: render.Identity{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()},
+	}
+	annotations := obj.GetAnnotations()
+	value, asks := annotations[render.ClustersAnnotation]
+	if !asks {
+		return s
+	}
+	s.Asks = true
+	if render.ReservedNamespace(s.Namespace) {
+		return s.refuse(ReservedNamespace, fmt.Sprintf("objects in namespace %q are never mirrored: it belongs to the system", s.Namespace))
+	}
+	if label, claimed := render.ClaimedBy(obj.GetLabels(), annotations); claimed {
+		return s.refuse(ClaimedByPolicy, fmt.Sprintf("a policy propagates this object (%s): remove either the policy's claim or the annotation", label))
+	}
+	terms, err := render.ParseTerms(value)
+	if err != nil {
+		return s.refuse(InvalidAnnotation, fmt.Sprintf("%s: %v", render.ClustersAnnotation, err))
+	}
+	if _, selects := annotations[render.ClusterSelectorAnnotation]; selects {
+		return s.refuse(InvalidAnnotation, render.ClusterSelectorAnnotation+" is not supported by this version: name the clusters in "+render.ClustersAnnotation)
+	}
+	options, err := render.ParseOptions(annotations)
+	if err != nil {
+		return s.refuse(InvalidAnnotation, err.Error())
+	}
+	template, err := render.NewTemplate(obj, s.ID, s.UID, options)
+	if err != nil {
+		return s.refuse(RenderFailed, err.Error())
+	}
+	s.Terms, s.Template = terms, template
+	return s
+}
+
+func (s *Source) refuse(reason Reason, message string) *Source {
+	s.Refusal = &Refusal{Reason: reason, Message: message}
+	return s
+}
+
+// sameMeaning reports whether a change from s to t can make no difference to
+// any Work.
+func (s *Source) sameMeaning(t *Source) bool {
+	if s.UID != t.UID || s.Asks != t.Asks || (s.Refusal == nil) != (t.Refusal == nil) || (s.Template == nil) != (t.Template == nil) {
+		return false
+	}
+	if s.Refusal != nil && *s.Refusal != *t.Refusal {
+		return false
+	}
+	if s.Template != nil && s.Template.Digest() != t.Template.Digest() {
+		return false
+	}
+	return s.Terms.Equal(t.Terms)
+}
+
+// The index of sources by the terms that they name.
+const termIndex = "term"
+
+func indexByTerm(obj any) ([]string, error) {
+	if s, ok := obj.(*Source); ok && s.Template != nil {
+		return s.Terms.Index(), nil
+	}
+	return nil, nil
+}
+
+// keepSource is the transform of the informers of sources. Objects of a
+// streaming list come through it twice.
+func keepSource(obj any) (any, error) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return NewSource(u), nil
+	}
+	return obj, nil
+}

@@ -1,0 +1,78 @@
+// Package command holds the subcommands of the sandbox command, a file each.
+package command
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+
+	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
+	"github.com/karmada-target/karmada-mirror/sandbox/build"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+	"github.com/spf13/cobra"
+)
+
+// New returns the sandbox command.
+func New() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "sandbox",
+		Short:         "A real Karmada with three member clusters on this machine",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.AddCommand(newUp(), newDown(), newBuild())
+	return root
+}
+
+// members are two member clusters in push mode and one in pull mode.
+func members() []karmada.Member {
+	return []karmada.Member{
+		{Name: "member1", Mode: clusterv1alpha1.Push},
+		{Name: "member2", Mode: clusterv1alpha1.Push},
+		{Name: "member3", Mode: clusterv1alpha1.Pull},
+	}
+}
+
+// dirFlag adds the flag by which up and down find each other's sandbox.
+func dirFlag(cmd *cobra.Command, dir *string) {
+	cmd.Flags().StringVar(dir, "dir", "", "folder of the sandbox (default: .cache/sandbox in the repository)")
+}
+
+func dirOrDefault(dir string, builder *build.Builder) string {
+	if dir != "" {
+		return dir
+	}
+	return filepath.Join(builder.Cache(), "sandbox")
+}
+
+func newBuild() *cobra.Command {
+	return &cobra.Command{
+		Use:   "build",
+		Short: "Compile Karmada and, if it is there, karmada-mirror",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			builder, err := build.New(cmd.Context(), cmd.OutOrStdout())
+			if err != nil {
+				return err
+			}
+			if _, err := builder.Hyperkarmada(cmd.Context()); err != nil {
+				return err
+			}
+			if !builder.HasDaemon() {
+				return nil
+			}
+			_, err = builder.Daemon(cmd.Context())
+			return err
+		},
+	}
+}
+
+// programs builds what karmada.Start needs.
+func programs(ctx context.Context, out io.Writer) (*build.Builder, karmada.Programs, error) {
+	builder, err := build.New(ctx, out)
+	if err != nil {
+		return nil, karmada.Programs{}, err
+	}
+	binary, err := builder.Hyperkarmada(ctx)
+	return builder, karmada.Programs{Hyperkarmada: binary, Karmada: builder.KarmadaSources()}, err
+}

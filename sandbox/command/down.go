@@ -1,0 +1,42 @@
+package command
+
+import (
+	"fmt"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/build"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+	"github.com/spf13/cobra"
+)
+
+func newDown() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "down",
+		Short: "Stop the sandbox and remove its files",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return down(cmd, dir)
+		},
+	}
+	dirFlag(cmd, &dir)
+	return cmd
+}
+
+func down(cmd *cobra.Command, dir string) error {
+	if dir == "" {
+		builder, err := build.New(cmd.Context(), cmd.OutOrStdout())
+		if err != nil {
+			return err
+		}
+		dir = dirOrDefault(dir, builder)
+	}
+	running, err := karmada.Running(dir)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "stopping %d components\n", len(running))
+	if err := karmada.Down(dir); err != nil {
+		return err
+	}
+	return clean(dir)
+}

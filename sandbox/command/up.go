@@ -1,0 +1,96 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+	"github.com/spf13/cobra"
+)
+
+func newUp() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Start the sandbox, building it first, and leave it running",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return up(cmd, dir)
+		},
+	}
+	dirFlag(cmd, &dir)
+	return cmd
+}
+
+func up(cmd *cobra.Command, dir string) error {
+	out := cmd.OutOrStdout()
+	builder, built, err := programs(cmd.Context(), out)
+	if err != nil {
+		return err
+	}
+	dir = dirOrDefault(dir, builder)
+	running, err := karmada.Running(dir)
+	if err != nil {
+		return err
+	}
+	if len(running) > 0 {
+		fmt.Fprintf(out, "the sandbox runs already: %d components\n", len(running))
+		return describe(out, dir)
+	}
+	// What an earlier sandbox left behind, such as one that a reboot ended, is
+	// in the way.
+	if err := clean(dir); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "starting Karmada with %d members in %s\n", len(members()), dir)
+	begun := time.Now()
+	_, err = karmada.Start(cmd.Context(), karmada.Options{
+		Dir:      dir,
+		Programs: built,
+		Members:  members(),
+		// People will want to compare with Karmada's own policies.
+		Scheduler: true,
+		Detach:    true,
+		Progress:  out,
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "Karmada is ready after %s\n", time.Since(begun).Round(time.Second))
+	return describe(out, dir)
+}
+
+// describe says what to type next.
+func describe(out io.Writer, dir string) error {
+	kubeconfigs, err := filepath.Glob(filepath.Join(dir, "*.kubeconfig"))
+	if err != nil {
+		return fmt.Errorf("cannot list the kubeconfigs in %q: %w", dir, err)
+	}
+	fmt.Fprintln(out, "\nkubeconfigs:")
+	for _, path := range kubeconfigs {
+		fmt.Fprintln(out, " ", path)
+	}
+	fmt.Fprintf(out, "\ntry:  kubectl --kubeconfig %s get clusters\nlogs: %s\nstop: go run . down\n",
+		filepath.Join(dir, "karmada.kubeconfig"), filepath.Join(dir, "log"))
+	return nil
+}
+
+// clean removes the files of a sandbox that does not run. It touches nothing
+// but what karmada.Start makes, should dir be somebody's own folder.
+func clean(dir string) error {
+	for _, name := range []string{"etc", "etcd", "log", "pki", "audit.log", "state.json", "*.kubeconfig"} {
+		paths, err := filepath.Glob(filepath.Join(dir, name))
+		if err != nil {
+			return fmt.Errorf("cannot list the files of the sandbox: %w", err)
+		}
+		for _, path := range paths {
+			if err := os.RemoveAll(path); err != nil {
+				return fmt.Errorf("cannot remove the files of the sandbox: %w", err)
+			}
+		}
+	}
+	return nil
+}

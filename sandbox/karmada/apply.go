@@ -1,0 +1,106 @@
+package karmada
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+)
+
+// fieldManager owns what the sandbox applies.
+const fieldManager = "sandbox"
+
+// definitionPatience is how long a kind may be unknown to a server: one that
+// is defined by the object before it takes a moment to be served.
+const definitionPatience = 20 * time.Second
+
+// Apply server-side applies manifests, YAML documents one after the other, to
+// the server of config. An object without a namespace goes to "default" if its
+// kind has namespaces. A kind that the server does not serve is waited for.
+func Apply(ctx context.Context, config *rest.Config, manifests []byte) error {
+	objects, err := decode(manifests)
+	if err != nil {
+		return err
+	}
+	return apply(ctx, config, objects...)
+}
+
+func decode(manifests []byte) ([]*unstructured.Unstructured, error) {
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(manifests), 4096)
+	var objects []*unstructured.Unstructured
+	for {
+		object := &unstructured.Unstructured{}
+		err := decoder.Decode(&object.Object)
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot decode manifest %d: %w", len(objects)+1, err)
+		}
+		if len(object.Object) > 0 {
+			objects = append(objects, object)
+		}
+	}
+}
+
+func apply(ctx context.Context, config *rest.Config, objects ...*unstructured.Unstructured) error {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("cannot make a client: %w", err)
+	}
+	discoverer, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return fmt.Errorf("cannot make a client: %w", err)
+	}
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discoverer))
+	for _, object := range objects {
+		mapping, err := mappingOf(ctx, mapper, object)
+		if err != nil {
+			return err
+		}
+		var resource dynamic.ResourceInterface = client.Resource(mapping.Resource)
+		if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+			namespace := object.GetNamespace()
+			if namespace == "" {
+				namespace = metav1.NamespaceDefault
+			}
+			resource = client.Resource(mapping.Resource).Namespace(namespace)
+		}
+		_, err = resource.Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+		if err != nil {
+			return fmt.Errorf("cannot apply %s %q: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	return nil
+}
+
+func mappingOf(ctx context.Context, mapper meta.ResettableRESTMapper, object *unstructured.Unstructured) (*meta.RESTMapping, error) {
+	kind := object.GroupVersionKind()
+	var mapping *meta.RESTMapping
+	var mapErr error
+	err := wait.PollUntilContextTimeout(ctx, pollInterval, definitionPatience, true, func(context.Context) (bool, error) {
+		mapping, mapErr = mapper.RESTMapping(kind.GroupKind(), kind.Version)
+		if meta.IsNoMatchError(mapErr) {
+			mapper.Reset()
+			return false, nil
+		}
+		return true, mapErr
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot find the resource of kind %q: %w", kind.GroupKind(), errors.Join(mapErr))
+	}
+	return mapping, nil
+}

@@ -1,0 +1,234 @@
+package karmada
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// tier orders the end: what others depend on goes last. Components of one tier
+// end together.
+type tier int
+
+const (
+	storage tier = iota
+	servers
+	callers
+)
+
+// spec is what a component is started from, each time anew.
+type spec struct {
+	// name is unique in the sandbox and names the log.
+	name string
+	// program is the component of hyperkarmada.
+	program string
+	flags   []string
+	tier    tier
+	// probe answers 200 once the component does its work; ca verifies it.
+	probe string
+	ca    []byte
+}
+
+// Component is one process of the sandbox. Its methods may be called at any
+// time between Start and Stop of the [Karmada] it belongs to.
+type Component struct {
+	spec
+	k *Karmada
+
+	mu sync.Mutex
+	// current is nil if the component was never started.
+	current *process
+}
+
+// ComponentError says that a component ended without being asked to.
+type ComponentError struct {
+	// Name of the component.
+	Name string
+	// Log is the path of its log.
+	Log string
+	// LastLines of the log, the newest last.
+	LastLines []string
+	// Err is how it ended.
+	Err error
+}
+
+// Error is one line.
+func (e *ComponentError) Error() string {
+	return fmt.Sprintf("%s ended: %v: %s ends with %q", e.Name, e.Err, e.Log, strings.Join(e.LastLines, " | "))
+}
+
+// Unwrap returns how the component ended.
+func (e *ComponentError) Unwrap() error { return e.Err }
+
+// Name is the name that [Karmada.Component] knows it by.
+func (c *Component) Name() string { return c.name }
+
+// Log is the path of the file with the component's output, of all its runs.
+func (c *Component) Log() string { return filepath.Join(c.k.options.Dir, "log", c.name+".log") }
+
+// PID is the process id of the current or the last run, 0 before the first.
+func (c *Component) PID() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current == nil {
+		return 0
+	}
+	return c.current.command.Process.Pid
+}
+
+// Stop ends the component as an operator would: SIGTERM, and SIGKILL if that
+// takes more than a few seconds. It returns when the process is gone.
+func (c *Component) Stop() error { return c.act("stop", (*process).stop) }
+
+// Kill ends the component without warning, and returns when it is gone.
+func (c *Component) Kill() error { return c.act("kill", (*process).kill) }
+
+// Pause freezes the component: its connections stay open and nothing answers.
+func (c *Component) Pause() error {
+	return c.act("pause", func(p *process) error { return p.signal(syscall.SIGSTOP) })
+}
+
+// Resume undoes Pause.
+func (c *Component) Resume() error {
+	return c.act("resume", func(p *process) error { return p.signal(syscall.SIGCONT) })
+}
+
+// Restart stops the component if it runs, starts it with the same flags and
+// ports, and returns when it is ready.
+func (c *Component) Restart(ctx context.Context) error {
+	if err := c.Stop(); err != nil {
+		return err
+	}
+	return c.start(ctx)
+}
+
+func (c *Component) act(verb string, do func(*process) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current == nil || !c.current.alive() {
+		return nil
+	}
+	if err := do(c.current); err != nil {
+		return fmt.Errorf("cannot %s component %q: %w", verb, c.name, err)
+	}
+	return nil
+}
+
+// start launches the component and waits until it is ready.
+func (c *Component) start(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	begun := time.Now()
+	if err := c.launch(); err != nil {
+		return err
+	}
+	client, err := probeClient(c.ca)
+	if err != nil {
+		return err
+	}
+	err = c.k.Wait(ctx, c.name+" to be ready", func(ctx context.Context) error {
+		return probe(ctx, client, c.probe)
+	})
+	if err != nil {
+		return err
+	}
+	c.k.say("%s is ready after %.1fs", c.name, time.Since(begun).Seconds())
+	return nil
+}
+
+func (c *Component) launch() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	log, err := os.OpenFile(c.Log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("cannot open the log of %q: %w", c.name, err)
+	}
+	defer log.Close()
+
+	command := exec.Command(c.k.options.Programs.Hyperkarmada, append([]string{c.program}, c.flags...)...)
+	command.Dir = c.k.options.Dir
+	// Nothing of the caller's environment: a KUBECONFIG or a proxy in it would
+	// change what a component talks to.
+	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.k.options.Dir, "TMPDIR=" + os.TempDir()}
+	command.Stdout, command.Stderr = log, log
+	command.SysProcAttr = attributes(c.k.options.Detach)
+	c.k.forgive(c.name)
+	c.current, err = launch(command, func(err error) {
+		c.k.died(&ComponentError{Name: c.name, Log: c.Log(), LastLines: lastLines(c.Log()), Err: err})
+	})
+	if err != nil {
+		c.current = nil
+		return err
+	}
+	return c.k.record(c, c.current)
+}
+
+// probeClient keeps no connection open: a component is asked again after it
+// was restarted, and tests look for leaked goroutines.
+func probeClient(ca []byte) (*http.Client, error) {
+	transport := &http.Transport{DisableKeepAlives: true}
+	if ca != nil {
+		roots := x509.NewCertPool()
+		if !roots.AppendCertsFromPEM(ca) {
+			return nil, fmt.Errorf("cannot use the certificate authority: no certificate in it")
+		}
+		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	}
+	return &http.Client{Transport: transport, Timeout: 5 * time.Second}, nil
+}
+
+func probe(ctx context.Context, client *http.Client, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers %s", url, response.Status)
+	}
+	return nil
+}
+
+// lastLines returns what a reader needs of a log to see why its writer ended,
+// as far as it can be read.
+func lastLines(path string) []string {
+	const count, most = 8, 16 << 10
+	file, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.Size() > most {
+		if _, err := file.Seek(-most, io.SeekEnd); err != nil {
+			return nil
+		}
+	}
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return nil
+	}
+	var lines []string
+	for line := range bytes.Lines(content) {
+		if trimmed := strings.TrimSpace(string(line)); trimmed != "" {
+			lines = append(lines, trimmed)
+		}
+	}
+	return slices.Clone(lines[max(0, len(lines)-count):])
+}

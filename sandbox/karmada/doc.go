@@ -1,0 +1,43 @@
+// Package karmada runs a real Karmada on the loopback interface: etcd, the
+// Karmada control plane and its member clusters, each component as a process
+// of the operating system. No container engine takes part.
+//
+//	k, err := karmada.Start(ctx, karmada.Options{
+//		Dir:      dir,
+//		Programs: programs, // from package build
+//		Members: []karmada.Member{
+//			{Name: "member1", Mode: clusterv1alpha1.Push},
+//			{Name: "member3", Mode: clusterv1alpha1.Pull},
+//		},
+//	})
+//	if err != nil { … }
+//	defer k.Stop()
+//
+// What a caller then has:
+//
+//   - [Karmada.Config], [Karmada.MemberConfig] and their Kubeconfig twins:
+//     administrators of the Karmada API server and of each member's;
+//   - [Karmada.ServiceAccountKubeconfig]: the same server with a ServiceAccount's
+//     rights only;
+//   - [Karmada.Component]: one component, to stop, kill, pause or restart it;
+//   - [Karmada.Join] and [Karmada.Unjoin]: members that come and go;
+//   - [Karmada.Wait]: waits for a condition and fails at once, instead of
+//     hanging, if a component dies;
+//   - [Karmada.AuditLog]: who asked the Karmada API server for what;
+//   - [Apply]: server-side apply of manifests, to any of these servers.
+//
+// The folder in Options.Dir holds everything and is kept after Stop:
+//
+//	karmada.kubeconfig, member1.kubeconfig, …   for people
+//	log/<component>.log                         appended to by every run
+//	audit.log                                   of the Karmada API server
+//	state.json                                  what runs, for Down
+//	etc/, pki/, etcd/                           the components' own
+//
+// A component that differs from an installation as Karmada documents it does so
+// for one of these reasons: it has no node to run Pods on; it is to be found
+// on 127.0.0.1; it has one instance; it notices an outage within seconds. The
+// flags are in flags.go.
+//
+// The package knows nothing of karmada-mirror.
+package karmada

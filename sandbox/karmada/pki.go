@@ -1,0 +1,135 @@
+package karmada
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
+)
+
+// validity is longer than any sandbox is left running.
+const validity = 365 * 24 * time.Hour
+
+// authority is a certificate authority that keeps what it issues in a folder.
+// Each API server has its own, so that no client of one is known to another.
+type authority struct {
+	dir         string
+	certificate *x509.Certificate
+	key         crypto.Signer
+	pem         []byte
+}
+
+// pair is a certificate and its key, on disk.
+type pair struct{ cert, key string }
+
+func newAuthority(dir, name string) (*authority, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make the key of authority %q: %w", name, err)
+	}
+	certificate, err := cert.NewSelfSignedCACert(cert.Config{CommonName: name + "-ca"}, key)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make authority %q: %w", name, err)
+	}
+	a := &authority{dir: dir, certificate: certificate, key: key}
+	if a.pem, err = cert.EncodeCertificates(certificate); err != nil {
+		return nil, fmt.Errorf("cannot encode authority %q: %w", name, err)
+	}
+	_, err = a.write("ca", a.pem, key)
+	return a, err
+}
+
+// self is the authority's own pair.
+func (a *authority) self() pair { return a.paths("ca") }
+
+func (a *authority) paths(name string) pair {
+	return pair{cert: filepath.Join(a.dir, name+".crt"), key: filepath.Join(a.dir, name+".key")}
+}
+
+// serving issues a certificate for a server on the loopback address that is
+// also reached by the given names.
+func (a *authority) serving(name string, names ...string) (pair, error) {
+	return a.issue(name, x509.Certificate{
+		Subject:     pkix.Name{CommonName: name},
+		DNSNames:    append([]string{"localhost"}, names...),
+		IPAddresses: []net.IP{net.ParseIP(host)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	})
+}
+
+// client issues a certificate that makes its bearer the given user.
+func (a *authority) client(user string, groups ...string) (pair, error) {
+	return a.issue(user, x509.Certificate{
+		Subject:     pkix.Name{CommonName: user, Organization: groups},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+}
+
+func (a *authority) issue(name string, template x509.Certificate) (pair, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return pair{}, fmt.Errorf("cannot make the key of certificate %q: %w", name, err)
+	}
+	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
+	if err != nil {
+		return pair{}, fmt.Errorf("cannot make the serial number of certificate %q: %w", name, err)
+	}
+	template.SerialNumber = serial
+	template.NotBefore = a.certificate.NotBefore
+	template.NotAfter = time.Now().Add(validity)
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	der, err := x509.CreateCertificate(rand.Reader, &template, a.certificate, key.Public(), a.key)
+	if err != nil {
+		return pair{}, fmt.Errorf("cannot sign certificate %q: %w", name, err)
+	}
+	issued, err := x509.ParseCertificate(der)
+	if err != nil {
+		return pair{}, fmt.Errorf("cannot parse certificate %q: %w", name, err)
+	}
+	encoded, err := cert.EncodeCertificates(issued)
+	if err != nil {
+		return pair{}, fmt.Errorf("cannot encode certificate %q: %w", name, err)
+	}
+	return a.write(name, encoded, key)
+}
+
+// signingKey makes a key without a certificate, such as the one that signs
+// ServiceAccount tokens, and returns its path.
+func (a *authority) signingKey(name string) (string, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return "", fmt.Errorf("cannot make key %q: %w", name, err)
+	}
+	path := a.paths(name).key
+	return path, writeKey(path, key)
+}
+
+func (a *authority) write(name string, certificate []byte, key crypto.Signer) (pair, error) {
+	p := a.paths(name)
+	if err := cert.WriteCert(p.cert, certificate); err != nil {
+		return pair{}, fmt.Errorf("cannot write certificate %q: %w", name, err)
+	}
+	return p, writeKey(p.key, key)
+}
+
+func writeKey(path string, key crypto.Signer) error {
+	encoded, err := keyutil.MarshalPrivateKeyToPEM(key)
+	if err != nil {
+		return fmt.Errorf("cannot encode key %q: %w", path, err)
+	}
+	if err := os.WriteFile(path, encoded, 0o600); err != nil {
+		return fmt.Errorf("cannot write key %q: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package karmada
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// record is what is known of a component's process outside of the process that
+// started it.
+type record struct {
+	Name  string `json:"name"`
+	PID   int    `json:"pid"`
+	Birth string `json:"birth"`
+	Tier  tier   `json:"tier"`
+}
+
+func statePath(dir string) string { return filepath.Join(dir, "state.json") }
+
+// record keeps the state file current. It is written before the component is
+// ready, so that there is no moment in which Down would miss a process.
+func (k *Karmada) record(c *Component, p *process) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.records[c.name] = record{Name: c.name, PID: p.command.Process.Pid, Birth: p.birth, Tier: c.tier}
+	return k.writeStateLocked()
+}
+
+func (k *Karmada) writeStateLocked() error {
+	records := make([]record, 0, len(k.records))
+	for _, r := range k.records {
+		records = append(records, r)
+	}
+	slices.SortFunc(records, func(a, b record) int { return a.PID - b.PID })
+	encoded, err := json.MarshalIndent(records, "", "  ")
+	if err != nil {
+		return fmt.Errorf("cannot encode the state: %w", err)
+	}
+	path := statePath(k.options.Dir)
+	if err := os.WriteFile(path+".new", encoded, 0o600); err != nil {
+		return fmt.Errorf("cannot write the state: %w", err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return fmt.Errorf("cannot write the state: %w", err)
+	}
+	return nil
+}
+
+// Running names the components that run in a folder given to Start, started
+// by whatever process. A folder that is not there runs nothing.
+func Running(dir string) ([]string, error) {
+	records, err := alive(dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, r := range records {
+		names = append(names, r.Name)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Down stops the components that run in a folder given to Start, started by
+// whatever process, and waits until they are gone. The files stay. A process
+// that merely has the pid of one that has ended is left alone.
+func Down(dir string) error {
+	records, err := alive(dir)
+	if err != nil {
+		return err
+	}
+	for t := callers; t >= storage; t-- {
+		var group errgroup.Group
+		for _, r := range records {
+			if r.Tier == t {
+				group.Go(r.stop)
+			}
+		}
+		if err := group.Wait(); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(statePath(dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("cannot remove the state: %w", err)
+	}
+	return nil
+}
+
+func alive(dir string) ([]record, error) {
+	encoded, err := os.ReadFile(statePath(dir))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the state: %w", err)
+	}
+	var recorded, running []record
+	if err := json.Unmarshal(encoded, &recorded); err != nil {
+		return nil, fmt.Errorf("cannot decode the state in %q: %w", statePath(dir), err)
+	}
+	for _, r := range recorded {
+		ours, err := r.runs()
+		if err != nil {
+			return nil, err
+		}
+		if ours {
+			running = append(running, r)
+		}
+	}
+	return running, nil
+}
+
+func (r record) runs() (bool, error) {
+	born, err := birth(r.PID)
+	return born != "" && born == r.Birth, err
+}
+
+func (r record) stop() error {
+	// The handle comes first and the identity is checked after: where handles
+	// are more than numbers (Linux), the pid can't change hands in between.
+	handle, err := os.FindProcess(r.PID)
+	if err != nil {
+		return fmt.Errorf("cannot find process %d (%s): %w", r.PID, r.Name, err)
+	}
+	defer handle.Release() //nolint:errcheck // the handle is not used any more
+	ours, err := r.runs()
+	if err != nil || !ours {
+		return err
+	}
+	for _, s := range []os.Signal{syscall.SIGTERM, syscall.SIGCONT} {
+		if err := r.signal(handle, s); err != nil {
+			return err
+		}
+	}
+	if gone, err := r.gone(grace); err != nil || gone {
+		return err
+	}
+	if err := r.signal(handle, os.Kill); err != nil {
+		return err
+	}
+	if gone, err := r.gone(grace); err != nil || gone {
+		return err
+	}
+	return fmt.Errorf("cannot stop process %d (%s): it survived SIGKILL", r.PID, r.Name)
+}
+
+func (r record) signal(handle *os.Process, s os.Signal) error {
+	if err := handle.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("cannot send %s to process %d (%s): %w", s, r.PID, r.Name, err)
+	}
+	return nil
+}
+
+// gone waits for the end of a process that is not our child, which can only be
+// polled for.
+func (r record) gone(patience time.Duration) (bool, error) {
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-ticker.C {
+		runs, err := r.runs()
+		if err != nil || !runs {
+			return !runs, err
+		}
+	}
+	return false, nil
+}

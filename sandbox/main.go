@@ -1,0 +1,27 @@
+// Command sandbox runs a real Karmada with three member clusters on this
+// machine, for people to try things on. Run it in its folder:
+//
+//	go run . up      starts it, building it first; it runs until:
+//	go run . down    stops it and removes its files
+//	go run . build   only builds
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/command"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := command.New().ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,105 @@
+package watch
+
+import (
+	"errors"
+	"io"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+)
+
+// Status is what a Watch knows of itself.
+type Status struct {
+	State State
+	// Served is the zero value while the API server does not serve the resource.
+	Served Served
+	// Synced: the cache has been complete once and may be read.
+	Synced bool
+	// LastEvent is when an event, or the first list, arrived last; zero if none.
+	LastEvent time.Time
+	// ResourceVersion is how far the cache has come.
+	ResourceVersion string
+	// Err is the failure behind Pending and Degraded, if there is one.
+	Err error
+}
+
+// Status tells where the Watch stands.
+func (w *Watch) Status() Status {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	s := Status{State: Pending, Served: w.served, Synced: w.synced, Err: w.err}
+	if at := w.lastEvent.Load(); at != 0 {
+		s.LastEvent = time.Unix(0, at)
+	}
+	if w.informer == nil {
+		return s
+	}
+	s.ResourceVersion = w.informer.LastSyncResourceVersion()
+	if w.synced && s.ResourceVersion != w.errVersion {
+		s.Err = nil
+	}
+	switch {
+	case s.Err != nil:
+		s.State = Degraded
+	case w.synced:
+		s.State = Ready
+	default:
+		s.State = Syncing
+	}
+	return s
+}
+
+// Get returns the cached object. synced is false, and the answer means nothing,
+// unless the cache has been complete once.
+func (w *Watch) Get(namespace, name string) (obj any, found, synced bool) {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if !w.synced {
+		return nil, false, false
+	}
+	key := name
+	if namespace != "" {
+		key = namespace + "/" + name
+	}
+	// The indexer of an informer returns no error.
+	obj, found, _ = w.informer.GetIndexer().GetByKey(key)
+	return obj, found, true
+}
+
+// ByIndex returns the cached objects that an indexer put under value: none
+// while the resource is not served.
+func (w *Watch) ByIndex(index, value string) []any {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.informer == nil {
+		return nil
+	}
+	objs, err := w.informer.GetIndexer().ByIndex(index, value)
+	if err != nil {
+		return nil // the index does not exist: nothing is under it
+	}
+	return objs
+}
+
+// List returns the cached objects: none while the resource is not served.
+func (w *Watch) List() []any {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.informer == nil {
+		return nil
+	}
+	return w.informer.GetIndexer().List()
+}
+
+// isOrdinaryEnd reports whether a watch ended as watches do: the server closes
+// each after some minutes.
+func isOrdinaryEnd(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || utilnet.IsProbableEOF(err)
+}
+
+func (w *Watch) kind() schema.GroupKind {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.served.Kind
+}

@@ -1,0 +1,280 @@
+package watch
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/time/rate"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+)
+
+// Resource is what to watch. An empty Version is the API server's preferred
+// one.
+type Resource struct {
+	schema.GroupResource
+	Version string
+}
+
+// State is where a Watch stands.
+type State string
+
+const (
+	// Pending: the API server does not serve the resource, or cannot say.
+	Pending State = "pending"
+	// Syncing: the first list is under way.
+	Syncing State = "syncing"
+	// Ready: the cache is complete and the watch is running.
+	Ready State = "ready"
+	// Degraded: the last list or watch failed and is being retried. The cache,
+	// if there is one, is as old as the failure.
+	Degraded State = "degraded"
+)
+
+// States lists every State.
+func States() []State { return []State{Pending, Syncing, Ready, Degraded} }
+
+// Handler is told of changes. Its functions are called from one goroutine at a
+// time for one Watch and never after Run has returned.
+type Handler struct {
+	// Changed is called with old nil for an object that appears and new nil for
+	// one that goes.
+	Changed func(old, new any)
+	// Synced is called each time the cache has become complete, after Changed
+	// was called for every object in it.
+	Synced func()
+}
+
+// Options configure a Watch. Client, Resolver, Handler, Logger and Clock are
+// required.
+type Options struct {
+	Resource Resource
+	Client   dynamic.Interface
+	Resolver Resolver
+	// Namespace limits the watch; empty is every namespace.
+	Namespace string
+	// Tweak alters the options of list and watch, for selectors.
+	Tweak dynamicinformer.TweakListOptionsFunc
+	// Transform reduces each object before it is kept. It must be idempotent:
+	// client-go hands the objects of a streaming list through it twice.
+	Transform cache.TransformFunc
+	Indexers  cache.Indexers
+	Handler   Handler
+	Logger    *zap.Logger
+	Clock     clock.Clock
+}
+
+// discoveryBackoff spaces out the questions whether a resource is served: fast
+// at first, for a CustomResourceDefinition is announced a moment before it is
+// served, and in the end as a mere safety net.
+var discoveryBackoff = wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 8, Cap: 30 * time.Second}
+
+// Watch is one watched resource.
+type Watch struct {
+	Options
+	recheck chan struct{}
+	warn    rate.Sometimes
+
+	lastEvent atomic.Int64 // Unix nanoseconds
+
+	mu     sync.RWMutex
+	served Served
+	// informer is nil while the resource is not served.
+	informer cache.SharedIndexInformer
+	synced   bool
+	err      error
+	// errVersion is the informer's resource version when err happened: once it
+	// moves, the failure is over.
+	errVersion string
+}
+
+// New makes a Watch; Run starts it.
+func New(o Options) *Watch {
+	return &Watch{
+		Options: o,
+		recheck: make(chan struct{}, 1),
+		warn:    rate.Sometimes{First: 1, Interval: time.Minute},
+	}
+}
+
+// Run keeps the watch until ctx is done. When it returns, all its goroutines
+// have ended and the Handler is not called any more.
+func (w *Watch) Run(ctx context.Context) {
+	for {
+		served, ok := w.awaitServed(ctx)
+		if !ok {
+			return
+		}
+		w.follow(ctx, served)
+	}
+}
+
+// Recheck asks the Watch to find out anew whether its resource is served. It
+// never blocks.
+func (w *Watch) Recheck() {
+	select {
+	case w.recheck <- struct{}{}:
+	default:
+	}
+}
+
+// awaitServed blocks until the API server serves the resource; false when ctx
+// is done first.
+func (w *Watch) awaitServed(ctx context.Context) (Served, bool) {
+	backoff := discoveryBackoff
+	for ctx.Err() == nil {
+		served, ok, err := w.Resolver.Resolve(ctx, w.Resource)
+		if ok && err == nil {
+			return served, true
+		}
+		w.setError(err)
+		if err != nil && ctx.Err() == nil {
+			w.warn.Do(func() { w.Logger.Warn("cannot discover a watched resource", zap.Error(err)) })
+		}
+		timer := w.Clock.NewTimer(backoff.Step())
+		select {
+		case <-ctx.Done():
+		case <-timer.C():
+		case <-w.recheck:
+			backoff = discoveryBackoff
+		}
+		timer.Stop()
+	}
+	return Served{}, false
+}
+
+// follow runs an informer until ctx is done or the resource is no longer served
+// as it was.
+func (w *Watch) follow(ctx context.Context, served Served) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	informer, err := w.newInformer(ctx, served)
+	if err != nil {
+		// Only an informer that runs already refuses its settings.
+		w.Logger.Error("cannot set up an informer", zap.Error(err))
+		w.setError(err)
+		return
+	}
+	registration, err := informer.AddEventHandler(w.eventHandler())
+	if err != nil {
+		w.Logger.Error("cannot set up an informer", zap.Error(err))
+		w.setError(err)
+		return
+	}
+	w.attach(informer, served)
+	w.Logger.Info("watching", zap.Stringer("kind", served.Kind), zap.String("version", served.Resource.Version))
+
+	var running wait.Group
+	running.StartWithContext(ctx, informer.RunWithContext)
+	running.StartWithContext(ctx, func(ctx context.Context) { w.awaitSynced(ctx, registration.HasSynced) })
+	w.awaitGone(ctx, served)
+
+	cancel()
+	running.Wait()
+	w.detach()
+	w.Logger.Info("stopped watching")
+}
+
+func (w *Watch) newInformer(ctx context.Context, served Served) (cache.SharedIndexInformer, error) {
+	informer := dynamicinformer.NewFilteredDynamicInformer(
+		w.Client, served.Resource, w.Namespace, 0, w.Indexers, w.Tweak).Informer()
+	if err := informer.SetTransform(w.Transform); err != nil {
+		return nil, err
+	}
+	err := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
+		w.watchFailed(ctx, err)
+	})
+	return informer, err
+}
+
+// watchFailed notes why list or watch ended. Expired watches are a part of
+// every watch's life and are not failures.
+func (w *Watch) watchFailed(ctx context.Context, err error) {
+	if ctx.Err() != nil || apierrors.IsResourceExpired(err) || isOrdinaryEnd(err) {
+		return
+	}
+	w.setError(err)
+	w.warn.Do(func() { w.Logger.Warn("cannot list or watch, trying again", zap.Error(err)) })
+	if apierrors.IsNotFound(err) {
+		w.Recheck()
+	}
+}
+
+// awaitSynced waits until the handler has been told of every object. The
+// handler's HasSynced is asked and not the informer's, which is true earlier.
+func (w *Watch) awaitSynced(ctx context.Context, hasSynced cache.InformerSynced) {
+	if !cache.WaitForCacheSync(ctx.Done(), hasSynced) {
+		return
+	}
+	w.mu.Lock()
+	w.synced = true
+	w.err = nil
+	w.mu.Unlock()
+	w.lastEvent.Store(w.Clock.Now().UnixNano())
+	w.Logger.Info("synced")
+	w.Handler.Synced()
+}
+
+// awaitGone blocks until ctx is done or discovery says for certain that the
+// resource is gone or is served differently. A discovery that fails proves
+// nothing.
+func (w *Watch) awaitGone(ctx context.Context, served Served) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.recheck:
+		}
+		now, ok, err := w.Resolver.Resolve(ctx, w.Resource)
+		if err == nil && (!ok || now != served) {
+			return
+		}
+	}
+}
+
+// eventHandler is the one place where tombstones are unwrapped.
+func (w *Watch) eventHandler() cache.ResourceEventHandler {
+	changed := func(old, new any) {
+		w.lastEvent.Store(w.Clock.Now().UnixNano())
+		w.Handler.Changed(old, new)
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(new any) { changed(nil, new) },
+		UpdateFunc: func(old, new any) { changed(old, new) },
+		DeleteFunc: func(old any) {
+			if tombstone, ok := old.(cache.DeletedFinalStateUnknown); ok {
+				old = tombstone.Obj
+			}
+			changed(old, nil)
+		},
+	}
+}
+
+func (w *Watch) attach(informer cache.SharedIndexInformer, served Served) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.informer, w.served, w.synced, w.err, w.errVersion = informer, served, false, nil, ""
+}
+
+func (w *Watch) detach() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.informer, w.served, w.synced, w.err, w.errVersion = nil, Served{}, false, nil, ""
+}
+
+func (w *Watch) setError(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.err = err
+	if w.informer != nil {
+		w.errVersion = w.informer.LastSyncResourceVersion()
+	}
+}
