@@ -73,8 +73,8 @@ func describe(out io.Writer, dir string) error {
 	for _, path := range kubeconfigs {
 		fmt.Fprintln(out, " ", path)
 	}
-	fmt.Fprintf(out, "\ntry:  kubectl --kubeconfig %s get clusters\nlogs: %s\nstop: go run . down\n",
-		filepath.Join(dir, "karmada.kubeconfig"), filepath.Join(dir, "log"))
+	fmt.Fprintf(out, "\ntry:  kubectl --kubeconfig %s get clusters\nlogs: %s\nstop: go run . down --dir %s\n",
+		filepath.Join(dir, "karmada.kubeconfig"), filepath.Join(dir, "log"), dir)
 	return nil
 }
 

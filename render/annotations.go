@@ -1,0 +1,44 @@
+package render
+
+// Annotations on a source object.
+const (
+	// ClustersAnnotation lists the member clusters to mirror to; see ParseTerms.
+	ClustersAnnotation = "karmada.target/clusters"
+	// ClusterSelectorAnnotation is a label selector over Cluster objects.
+	ClusterSelectorAnnotation = "karmada.target/cluster-selector"
+	// SuspendAnnotation, "true", makes Karmada stop applying the Works.
+	SuspendAnnotation = "karmada.target/suspend"
+	// PreserveOnDeletionAnnotation, "true", keeps the member objects when the
+	// Works are deleted.
+	PreserveOnDeletionAnnotation = "karmada.target/preserve-on-deletion"
+	// ConflictResolutionAnnotation is what Karmada does when a member has an
+	// unmanaged object of that name already: "abort" or "overwrite".
+	ConflictResolutionAnnotation = "karmada.target/conflict-resolution"
+)
+
+// Labels and annotations on a Work. Labels are for look-up, annotations for
+// identity: a label value is too short for a name.
+const (
+	ManagedByLabel   = "app.kubernetes.io/managed-by"
+	ManagedByValue   = "karmada-mirror"
+	SourceIDLabel    = "karmada.target/source-id"
+	SourceAnnotation = "karmada.target/source"
+	// SourceUIDAnnotation tells a source from another that had its name before.
+	SourceUIDAnnotation = "karmada.target/source-uid"
+
+	// ExecutionFinalizer keeps a Work until Karmada has deleted the member
+	// object. Karmada removes it but never adds it (pkg/util/constants.go and
+	// pkg/controllers/execution, v1.18.2).
+	ExecutionFinalizer = "karmada.io/execution-controller"
+)
+
+const ownPrefix = "karmada.target/"
+
+// Karmada's own keys that karmada-io/api does not export (pkg/util/constants.go
+// in v1.18.2).
+const (
+	managedLabel        = "karmada.io/managed"
+	managedLabelValue   = "true"
+	retainReplicasLabel = "resourcetemplate.karmada.io/retain-replicas"
+	claimedByLabel      = "resourcetemplate.karmada.io/claimed-by"
+)

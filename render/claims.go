@@ -1,0 +1,55 @@
+package render
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	policyv1alpha1 "github.com/karmada-io/api/policy/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// claimKeys mark a source that a policy propagates.
+var claimKeys = []string{
+	policyv1alpha1.PropagationPolicyPermanentIDLabel,
+	policyv1alpha1.ClusterPropagationPolicyPermanentIDLabel,
+	claimedByLabel,
+}
+
+// ClaimedBy returns the key by which a policy claims a source.
+func ClaimedBy(labels, annotations map[string]string) (key string, claimed bool) {
+	for _, key := range claimKeys {
+		if labels[key] != "" || annotations[key] != "" {
+			return key, true
+		}
+	}
+	return "", false
+}
+
+// foreignDomains are the domains of the label keys that Karmada's other
+// controllers select their Works by (pkg/util/constants.go, v1.18.2).
+var foreignDomains = []string{
+	"resourcebinding.karmada.io",
+	"clusterresourcebinding.karmada.io",
+	"binding.karmada.io",
+	"multiclusterservice.karmada.io",
+	"endpointslice.karmada.io",
+	"federatedresourcequota.karmada.io",
+}
+
+// ForeignMark returns why a Work belongs to somebody else: a label of another
+// controller, or a controlling owner.
+func ForeignMark(labels map[string]string, owners []metav1.OwnerReference) (mark string, foreign bool) {
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		domain, _, _ := strings.Cut(key, "/")
+		if slices.Contains(foreignDomains, domain) {
+			return "it bears the label " + key, true
+		}
+	}
+	for _, owner := range owners {
+		if owner.Controller != nil && *owner.Controller {
+			return "it is controlled by " + owner.Kind + " " + owner.Name, true
+		}
+	}
+	return "", false
+}

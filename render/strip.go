@@ -1,0 +1,66 @@
+package render
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// serverSet are the fields of metadata that the API server or a controller of
+// the Karmada control plane sets and that mean nothing in a member.
+var serverSet = []string{
+	"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
+	"deletionGracePeriodSeconds", "managedFields", "selfLink", "ownerReferences", "finalizers",
+}
+
+// Strip removes from an object, in place, what must not travel to a member:
+// metadata set by the server, status, our own annotations, the keys by which
+// Karmada steers itself, and the fields that Karmada's prune removes. It is
+// total: of metadata it drops what it cannot understand, of the rest it leaves
+// that alone.
+func Strip(obj map[string]any) {
+	delete(obj, "status")
+	metadata, ok := obj["metadata"].(map[string]any)
+	if !ok {
+		return
+	}
+	for _, field := range serverSet {
+		delete(metadata, field)
+	}
+	stripKeys(metadata, "annotations", func(key string) bool {
+		return key == corev1.LastAppliedConfigAnnotation || strings.HasPrefix(key, ownPrefix) || karmadaKey(key)
+	})
+	stripKeys(metadata, "labels", func(key string) bool {
+		return strings.HasPrefix(key, ownPrefix) || karmadaKey(key) && key != retainReplicasLabel
+	})
+	if pruner, ok := builtinPruners[groupKindOf(obj)]; ok {
+		pruner(obj)
+	}
+	for _, field := range []string{"annotations", "labels"} {
+		if m, ok := metadata[field].(map[string]any); ok && len(m) == 0 {
+			delete(metadata, field)
+		}
+	}
+}
+
+// stripKeys deletes the entries of a string map that are unwanted or no
+// strings.
+func stripKeys(metadata map[string]any, field string, unwanted func(key string) bool) {
+	entries, ok := metadata[field].(map[string]any)
+	if !ok {
+		delete(metadata, field)
+		return
+	}
+	for key, value := range entries {
+		if _, isString := value.(string); !isString || unwanted(key) {
+			delete(entries, key)
+		}
+	}
+}
+
+// karmadaKey reports whether Karmada gives a key its meaning. A tenant must not
+// smuggle one through, work.karmada.io/conflict-resolution for one.
+func karmadaKey(key string) bool {
+	domain, _, qualified := strings.Cut(key, "/")
+	return qualified && (domain == "karmada.io" || strings.HasSuffix(domain, ".karmada.io"))
+}

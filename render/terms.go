@@ -1,0 +1,146 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+const (
+	// MaxTerms is how many terms one annotation may have. Karmada is tested with
+	// some hundred clusters; a longer list is better written as a glob.
+	MaxTerms = 1024
+	// maxClusterName is Karmada's limit (pkg/util/validation, v1.18.2).
+	maxClusterName = 48
+
+	// GlobIndexKey is the index key of Terms that any cluster might match. It is
+	// no valid cluster name.
+	GlobIndexKey = "*"
+)
+
+// Terms are the parsed value of ClustersAnnotation. The zero value matches no
+// cluster.
+type Terms struct {
+	names, globs       []string // sorted
+	notNames, notGlobs []string // sorted
+}
+
+// ParseTerms parses a comma-separated list of terms: a cluster name, a glob
+// (`*`, `?`), or either as an exclusion behind `!`. Spaces and a trailing comma
+// are fine. A value that names nothing is an error, so that an empty variable in
+// somebody's template does not read as "delete everywhere".
+func ParseTerms(value string) (Terms, error) {
+	if strings.Trim(value, ", \t\n") == "" {
+		return Terms{}, errors.New("it names no cluster; to stop mirroring, remove the annotation")
+	}
+	fields := strings.Split(value, ",")
+	if last := len(fields) - 1; strings.TrimSpace(fields[last]) == "" {
+		fields = fields[:last]
+	}
+	if len(fields) > MaxTerms {
+		return Terms{}, fmt.Errorf("it has %d terms, more than %d; use a glob such as prod-*", len(fields), MaxTerms)
+	}
+	var t Terms
+	for i, field := range fields {
+		if err := t.add(strings.TrimSpace(field)); err != nil {
+			return Terms{}, fmt.Errorf("term %d: %w", i+1, err)
+		}
+	}
+	if len(t.names)+len(t.globs) == 0 {
+		return Terms{}, errors.New("it has exclusions only; put * before them to mean every other cluster")
+	}
+	for _, list := range []*[]string{&t.names, &t.globs, &t.notNames, &t.notGlobs} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	return t, nil
+}
+
+func (t *Terms) add(term string) error {
+	name, excluded := strings.CutPrefix(term, "!")
+	glob := strings.ContainsAny(name, "*?")
+	if err := validateTerm(name); err != nil {
+		return err
+	}
+	switch {
+	case excluded && glob:
+		t.notGlobs = append(t.notGlobs, name)
+	case excluded:
+		t.notNames = append(t.notNames, name)
+	case glob:
+		t.globs = append(t.globs, name)
+	default:
+		t.names = append(t.names, name)
+	}
+	return nil
+}
+
+// validateTerm checks a name, or a glob as if its wildcards were letters. The
+// message shows at most 48 characters of what was written.
+func validateTerm(term string) error {
+	plain := strings.NewReplacer("*", "x", "?", "x").Replace(term)
+	switch {
+	case term == "":
+		return errors.New("it is empty; remove a comma")
+	case len(plain) > maxClusterName:
+		return fmt.Errorf("%.48q… is longer than a cluster name can be (%d characters)", term, maxClusterName)
+	case len(validation.IsDNS1123Label(plain)) > 0:
+		return fmt.Errorf("%.48q is no cluster name: those have lower-case letters, digits and '-' only", term)
+	}
+	return nil
+}
+
+// Matches reports whether the terms select a cluster. Exclusions win wherever
+// they stand.
+func (t Terms) Matches(cluster string) bool {
+	if contains(t.notNames, cluster) || matchesAny(t.notGlobs, cluster) {
+		return false
+	}
+	return contains(t.names, cluster) || matchesAny(t.globs, cluster)
+}
+
+// Names are the clusters named literally and not excluded, sorted.
+func (t Terms) Names() []string {
+	var names []string
+	for _, name := range t.names {
+		if t.Matches(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// HasGlob reports whether clusters may match that are not named.
+func (t Terms) HasGlob() bool { return len(t.globs) > 0 }
+
+// Index returns the keys under which to find these terms when a cluster
+// changes: each name, and GlobIndexKey if there is a glob.
+func (t Terms) Index() []string {
+	keys := t.Names()
+	if t.HasGlob() {
+		keys = append(keys, GlobIndexKey)
+	}
+	return keys
+}
+
+// Equal reports whether both select the same clusters by the same terms.
+func (t Terms) Equal(u Terms) bool {
+	return slices.Equal(t.names, u.names) && slices.Equal(t.globs, u.globs) &&
+		slices.Equal(t.notNames, u.notNames) && slices.Equal(t.notGlobs, u.notGlobs)
+}
+
+func contains(sorted []string, s string) bool {
+	_, found := slices.BinarySearch(sorted, s)
+	return found
+}
+
+func matchesAny(globs []string, s string) bool {
+	return slices.ContainsFunc(globs, func(glob string) bool {
+		matched, err := path.Match(glob, s)
+		return err == nil && matched
+	})
+}
