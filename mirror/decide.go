@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -104,9 +105,7 @@ func Decide(f Facts) Verdict {
 			v.Unproven = true
 		}
 	}
-	slices.SortFunc(v.Refusals, func(a, b Refusal) int {
-		return compareStrings(string(a.Reason), string(b.Reason))
-	})
+	slices.SortFunc(v.Refusals, func(a, b Refusal) int { return cmp.Compare(a.Reason, b.Reason) })
 	return v
 }
 
@@ -129,6 +128,7 @@ func clustersOf(f Facts) []string {
 	return slices.Sorted(maps.Keys(clusters))
 }
 
+// unproven is the decision on what the cache alone speaks against.
 var unproven = Target{Unknown, "the cache says that it is not wanted, and no live read has confirmed it"}
 
 func decideTarget(f Facts, cluster string) (Target, *Refusal) {
@@ -136,15 +136,15 @@ func decideTarget(f Facts, cluster string) (Target, *Refusal) {
 	case f.Unknown != "":
 		return Target{Unknown, f.Unknown}, nil
 	case f.Source == nil:
-		return unwanted(f, "the source does not exist"), nil
+		return unwanted(f, cluster, "the source does not exist"), nil
 	case f.Source.Refusal != nil:
 		return Target{Unknown, string(f.Source.Refusal.Reason) + ": " + f.Source.Refusal.Message}, nil
 	case !f.Source.Terms.Matches(cluster):
-		return unwanted(f, "the source does not ask for this cluster"), nil
+		return unwanted(f, cluster, "the source does not ask for this cluster"), nil
 	}
 	switch f.Clusters[cluster] {
 	case ClusterMissing:
-		return Target{Unknown, "there is no such cluster"}, &Refusal{UnknownCluster, fmt.Sprintf("no cluster %q has joined", cluster)}
+		return Target{Unknown, "there is no such cluster"}, &Refusal{UnknownCluster, fmt.Sprintf("no cluster %q has joined yet", cluster)}
 	case ClusterTerminating:
 		return Target{Unknown, "the cluster is being removed"}, nil
 	}
@@ -154,15 +154,29 @@ func decideTarget(f Facts, cluster string) (Target, *Refusal) {
 	return Target{Wanted, "the source asks for this cluster"}, nil
 }
 
-// unwanted is the one place where a deletion can come from, and it needs a live
-// read. A Work that belongs to somebody else is not wanted by this source
-// either, but it is not this source's to delete.
-func unwanted(f Facts, proof string) Target {
-	if owner := foreignOwner(f, f.clusterOf(proof)); owner != "" {
+// unwanted is the one place that a deletion can come from, and it needs a live
+// read. A Work of somebody else is not this source's to delete.
+func unwanted(f Facts, cluster, proof string) Target {
+	if owner := foreignOwner(f, cluster); owner != "" {
 		return Target{Unknown, owner}
 	}
 	if !f.Live {
 		return unproven
 	}
 	return Target{Unwanted, proof}
+}
+
+// foreignOwner tells why the Work on a cluster is not of this source; empty if
+// it is, or if there is none.
+func foreignOwner(f Facts, cluster string) string {
+	w, ok := f.Works[cluster]
+	switch {
+	case !ok:
+		return ""
+	case w.Foreign != "":
+		return fmt.Sprintf("Work %s/%s is somebody else's: %s", w.Namespace, w.Name, w.Foreign)
+	case w.Source != f.ID:
+		return fmt.Sprintf("Work %s/%s carries %s, which maps to the same name", w.Namespace, w.Name, w.Source)
+	}
+	return ""
 }

@@ -39,8 +39,8 @@ func (s *Set) Run(ctx context.Context) {
 	<-ctx.Done()
 
 	s.mu.Lock()
-	s.wanted = nil
-	s.adjustLocked()
+	s.ctx = nil
+	clear(s.members)
 	s.mu.Unlock()
 	s.running.Wait()
 }

@@ -130,12 +130,15 @@ func (w *Watch) Recheck() {
 // is done first.
 func (w *Watch) awaitServed(ctx context.Context) (Served, bool) {
 	backoff := discoveryBackoff
-	for ctx.Err() == nil {
+	for attempt := 0; ctx.Err() == nil; attempt++ {
 		served, ok, err := w.Resolver.Resolve(ctx, w.Resource)
 		if ok && err == nil {
 			return served, true
 		}
 		w.setError(err)
+		if err == nil && attempt == 0 {
+			w.Logger.Info("the API server does not serve this resource yet: waiting for it")
+		}
 		if err != nil && ctx.Err() == nil {
 			w.warn.Do(func() { w.Logger.Warn("cannot discover a watched resource", zap.Error(err)) })
 		}

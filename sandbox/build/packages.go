@@ -3,6 +3,7 @@ package build
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -51,12 +52,16 @@ func (l *packageLog) progress() string {
 	if l.count == 0 {
 		return "looking at what there is to compile, or linking"
 	}
-	return fmt.Sprintf("%d packages compiled, now at %s", l.count, l.last)
+	return fmt.Sprintf("packages compiled: %d, now at %s", l.count, l.last)
 }
 
 // complaint is what was said beside the progress, in one line.
 func (l *packageLog) complaint() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return strings.Join(append(l.other, string(l.partial)), "; ")
+	lines := l.other
+	if len(l.partial) > 0 {
+		lines = append(slices.Clone(lines), string(l.partial))
+	}
+	return strings.Join(lines, "; ")
 }

@@ -3,6 +3,7 @@ package command
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"path/filepath"
 
@@ -38,11 +39,16 @@ func dirFlag(cmd *cobra.Command, dir *string) {
 	cmd.Flags().StringVar(dir, "dir", "", "folder of the sandbox (default: .cache/sandbox in the repository)")
 }
 
-func dirOrDefault(dir string, builder *build.Builder) string {
-	if dir != "" {
-		return dir
+// dirOrDefault is absolute: the paths in it are for people to copy.
+func dirOrDefault(dir string, builder *build.Builder) (string, error) {
+	if dir == "" {
+		return filepath.Join(builder.Cache(), "sandbox"), nil
 	}
-	return filepath.Join(builder.Cache(), "sandbox")
+	absolute, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("cannot find folder %q: %w", dir, err)
+	}
+	return absolute, nil
 }
 
 func newBuild() *cobra.Command {

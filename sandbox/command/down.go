@@ -23,12 +23,12 @@ func newDown() *cobra.Command {
 }
 
 func down(cmd *cobra.Command, dir string) error {
-	if dir == "" {
-		builder, err := build.New(cmd.Context(), cmd.OutOrStdout())
-		if err != nil {
-			return err
-		}
-		dir = dirOrDefault(dir, builder)
+	builder, err := build.New(cmd.Context(), cmd.OutOrStdout())
+	if err != nil {
+		return err
+	}
+	if dir, err = dirOrDefault(dir, builder); err != nil {
+		return err
 	}
 	running, err := karmada.Running(dir)
 	if err != nil {

@@ -31,7 +31,9 @@ func up(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	dir = dirOrDefault(dir, builder)
+	if dir, err = dirOrDefault(dir, builder); err != nil {
+		return err
+	}
 	running, err := karmada.Running(dir)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package karmada
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,7 +101,8 @@ func mappingOf(ctx context.Context, mapper meta.ResettableRESTMapper, object *un
 		return true, mapErr
 	})
 	if err != nil {
-		return nil, fmt.Errorf("cannot find the resource of kind %q: %w", kind.GroupKind(), errors.Join(mapErr))
+		// That the kind is unknown says more than that the time is up.
+		return nil, fmt.Errorf("cannot find the resource of kind %q: %w", kind.GroupKind(), cmp.Or(mapErr, err))
 	}
 	return mapping, nil
 }

@@ -3,7 +3,6 @@ package karmada
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -85,8 +84,11 @@ func (k *Karmada) installWebhooks(ctx context.Context, port int) error {
 // oldnew by the even ones.
 func (k *Karmada) sources(pattern string, oldnew ...string) ([]*unstructured.Unstructured, error) {
 	paths, err := filepath.Glob(filepath.Join(k.options.Programs.Karmada, filepath.FromSlash(pattern)))
-	if err != nil || len(paths) == 0 {
-		return nil, fmt.Errorf("cannot find %q in %q: %w", pattern, k.options.Programs.Karmada, errors.Join(err, os.ErrNotExist))
+	if err != nil {
+		return nil, fmt.Errorf("cannot look for %q: %w", pattern, err)
+	}
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("cannot find %q in %q: %w", pattern, k.options.Programs.Karmada, os.ErrNotExist)
 	}
 	replacer := strings.NewReplacer(oldnew...)
 	var all []*unstructured.Unstructured

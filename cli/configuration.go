@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"go.uber.org/zap"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/utils/clock"
+
+	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/watch"
+)
+
+// filePeriod is how often a configuration file is looked at.
+const filePeriod = time.Second
+
+// loadConfiguration follows the configuration until ctx is done.
+func (d *daemon) loadConfiguration(ctx context.Context) error {
+	if d.options.configFile != "" {
+		return d.followFile(ctx, d.options.configFile)
+	}
+	d.newConfigMapWatch().Run(ctx)
+	return nil
+}
+
+// followFile reads the file again and again: a development tool needs no more.
+// The first reading must succeed.
+func (d *daemon) followFile(ctx context.Context, name string) error {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return fmt.Errorf("cannot read the configuration: %w", err)
+	}
+	if err := d.controller.Configure(data); err != nil {
+		return err
+	}
+	wait.UntilWithContext(ctx, func(context.Context) {
+		now, err := os.ReadFile(name)
+		if err == nil && bytes.Equal(now, data) {
+			return
+		}
+		if err == nil {
+			data = now
+			err = d.controller.Configure(now)
+		}
+		if err != nil {
+			d.logger.Error("configuration rejected, the last good one stays in force", zap.Error(err))
+		}
+	}, filePeriod)
+	return nil
+}
+
+// configuration is what is kept of the ConfigMap.
+type configuration struct {
+	metav1.ObjectMeta
+	data  string
+	found bool // the key is there
+}
+
+func keepConfiguration(obj any) (any, error) {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return obj, nil
+	}
+	c := &configuration{ObjectMeta: metav1.ObjectMeta{
+		Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
+	}}
+	// A value that is no string cannot be: the API server checks it.
+	c.data, c.found, _ = unstructured.NestedString(u.Object, "data", config.Key)
+	return c, nil
+}
+
+func (d *daemon) newConfigMapWatch() *watch.Watch {
+	name := d.options.configMapName
+	resource := corev1.SchemeGroupVersion.WithResource("configmaps")
+	var w *watch.Watch
+	w = watch.New(watch.Options{
+		Resource:  watch.Resource{GroupResource: resource.GroupResource(), Version: resource.Version},
+		Client:    d.dynamic,
+		Resolver:  watch.Fixed{Resource: resource, Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap").GroupKind(), Namespaced: true},
+		Namespace: name.Namespace,
+		Tweak:     onlyNamed(name.Name),
+		Transform: keepConfiguration,
+		Handler: watch.Handler{
+			Changed: d.configurationChanged,
+			Synced: func() {
+				if len(w.List()) == 0 {
+					d.logger.Error("there is no configuration: create the ConfigMap", zap.Stringer("configmap", name))
+				}
+			},
+		},
+		Logger: d.logger.With(zap.Stringer("configmap", name)),
+		Clock:  clock.RealClock{},
+	})
+	return w
+}
+
+// onlyNamed limits a list or watch to one object: rights that name one object
+// allow no more.
+func onlyNamed(name string) dynamicinformer.TweakListOptionsFunc {
+	return func(o *metav1.ListOptions) {
+		o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
+	}
+}
+
+// configurationChanged puts a new configuration into force. Whatever is wrong
+// with it, the last good one stays.
+func (d *daemon) configurationChanged(old, new any) {
+	before, _ := old.(*configuration)
+	now, ok := new.(*configuration)
+	switch {
+	case !ok:
+		d.controller.ConfigurationMissing()
+		d.logger.Error("the ConfigMap was deleted, the last good configuration stays in force")
+	case before != nil && before.data == now.data && before.found == now.found:
+	case !now.found:
+		d.rejectConfiguration(now, fmt.Errorf("the ConfigMap has no key %q", config.Key))
+		d.controller.ConfigurationMissing()
+	default:
+		if err := d.controller.Configure([]byte(now.data)); err != nil {
+			d.rejectConfiguration(now, err)
+		}
+	}
+}
+
+func (d *daemon) rejectConfiguration(c *configuration, err error) {
+	d.logger.Error("configuration rejected, the last good one stays in force", zap.Error(err))
+	d.recorder.Eventf(&corev1.ObjectReference{
+		APIVersion: "v1", Kind: "ConfigMap", Namespace: c.Namespace, Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion,
+	}, corev1.EventTypeWarning, "InvalidConfiguration", "%.900s", err.Error())
+}

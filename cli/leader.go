@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/karmada-target/karmada-mirror/watch"
+)
+
+// errLostLease ends the process: whoever leads next must not be disturbed.
+var errLostLease = errors.New("lost the lease: another replica may be leading")
+
+// lead leads whenever the Lease is ours. It returns nil when ctx is done and
+// leading has ended in good order; parts ends everything at once.
+func (d *daemon) lead(ctx, parts context.Context) error {
+	if !d.options.leaderElect {
+		d.controller.Lead(parts, ctx.Done())
+		return nil
+	}
+	election, err := d.newElection(ctx)
+	if err != nil {
+		return err
+	}
+	return election.run(ctx, parts)
+}
+
+// election is client-go's elector with a sharper ear. On its own it looks at the
+// Lease every one to two and a bit retry periods, and counts the lease duration
+// from when it looked: it would take over many seconds late. So the Lease is
+// watched, and the elector is made to look whenever the Lease changes and when
+// it runs out.
+type election struct {
+	elector *leaderelection.LeaderElector
+	lease   *watch.Watch
+	changed chan struct{} // the Lease has changed
+	// won is set, and ended is made, before a term of leading begins; ended is
+	// closed when the term is over.
+	won      atomic.Bool
+	ended    chan struct{}
+	duration time.Duration
+}
+
+// lock tells when the Lease was won: the elector's own callback is called from a
+// goroutine that may come late.
+type lock struct {
+	*resourcelock.LeaseLock
+	won *atomic.Bool
+}
+
+// RecordEvent implements resourcelock.Interface.
+func (l lock) RecordEvent(event string) {
+	if event == "became leader" {
+		l.won.Store(true)
+	}
+}
+
+func (d *daemon) newElection(ctx context.Context) (*election, error) {
+	o := d.options.lease
+	client, err := kubernetes.NewForConfig(withLimits(d.rest, -1, 0))
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a client for the Lease: %w", err)
+	}
+	e := &election{changed: make(chan struct{}, 1), duration: o.duration}
+	lock := lock{&resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: o.namespace, Name: o.name},
+		Client:     client.CoordinationV1(),
+		LockConfig: resourcelock.ResourceLockConfig{Identity: o.identity},
+	}, &e.won}
+	e.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Name:            o.name,
+		Lock:            lock,
+		LeaseDuration:   o.duration,
+		RenewDeadline:   o.renewDeadline,
+		RetryPeriod:     o.retryPeriod,
+		ReleaseOnCancel: true,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(term context.Context) {
+				defer close(e.ended)
+				d.controller.Lead(term, ctx.Done())
+			},
+			OnStoppedLeading: func() {},
+			OnNewLeader:      func(identity string) { d.logger.Info("leader elected", zap.String("identity", identity)) },
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot set up leader election: %w", err)
+	}
+	e.lease = d.newLeaseWatch(e.changed)
+	return e, nil
+}
+
+func (d *daemon) newLeaseWatch(changed chan<- struct{}) *watch.Watch {
+	o := d.options.lease
+	resource := coordinationv1.SchemeGroupVersion.WithResource("leases")
+	return watch.New(watch.Options{
+		Resource:  watch.Resource{GroupResource: resource.GroupResource(), Version: resource.Version},
+		Client:    d.dynamic,
+		Resolver:  watch.Fixed{Resource: resource, Kind: coordinationv1.SchemeGroupVersion.WithKind("Lease").GroupKind(), Namespaced: true},
+		Namespace: o.namespace,
+		Tweak:     onlyNamed(o.name),
+		Transform: func(obj any) (any, error) {
+			if u, ok := obj.(*unstructured.Unstructured); ok {
+				return &metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), ResourceVersion: u.GetResourceVersion()}, nil
+			}
+			return obj, nil
+		},
+		Handler: watch.Handler{
+			Changed: func(_, _ any) {
+				select {
+				case changed <- struct{}{}:
+				default:
+				}
+			},
+			Synced: func() {},
+		},
+		Logger: d.logger.With(zap.String("lease", o.name)),
+		Clock:  clock.RealClock{},
+	})
+}
+
+// run tries to lead until ctx is done. Each attempt is a run of the elector,
+// which remembers between runs when it saw the Lease change.
+func (e *election) run(ctx, parts context.Context) error {
+	parts, cancel := context.WithCancel(parts)
+	var watching sync.WaitGroup
+	watching.Go(func() { e.lease.Run(parts) })
+	defer func() { cancel(); watching.Wait() }()
+
+	for ctx.Err() == nil && parts.Err() == nil {
+		if won, nudged := e.attempt(ctx, parts); won && !nudged && ctx.Err() == nil {
+			return errLostLease
+		}
+	}
+	return nil
+}
+
+// attempt runs the elector once and waits for the term of leading, if there was
+// one. nudged: the attempt was cut short to make the elector look at once.
+func (e *election) attempt(ctx, parts context.Context) (won, nudged bool) {
+	// The elector announces every run; that is news only once.
+	quiet := klog.NewContext(parts, klog.Background().V(4))
+	attempt, cancel := context.WithCancel(quiet)
+	defer cancel()
+	e.won.Store(false)
+	e.ended = make(chan struct{})
+	elected := make(chan struct{})
+	go func() { defer close(elected); e.elector.Run(attempt) }()
+
+	expiry := time.NewTimer(e.duration)
+	defer expiry.Stop()
+	stop := ctx.Done()
+	for {
+		select {
+		case <-elected:
+			if e.won.Load() {
+				<-e.ended
+			}
+			return e.won.Load(), nudged
+		case <-e.ended: // in good order: now the Lease can be released
+			cancel()
+			<-elected
+			return true, nudged
+		case <-stop:
+			stop = nil
+		case <-e.changed:
+		case <-expiry.C:
+		}
+		if !e.elector.IsLeader() {
+			nudged = true
+			cancel()
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/go-logr/zapr"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"k8s.io/klog/v2"
+)
+
+// newLogger makes the process's logger. client-go logs through klog, whose lines
+// come out through the same logger.
+func newLogger(level, format string) (*zap.Logger, error) {
+	parsed, err := zapcore.ParseLevel(level)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use --log-level: %w", err)
+	}
+	c := zap.NewProductionConfig()
+	c.Level = zap.NewAtomicLevelAt(parsed)
+	c.EncoderConfig.EncodeTime = zapcore.RFC3339NanoTimeEncoder
+	c.DisableStacktrace = true
+	switch format {
+	case "json":
+	case "console":
+		c.Encoding = "console"
+		c.EncoderConfig = zap.NewDevelopmentEncoderConfig()
+	default:
+		return nil, fmt.Errorf("cannot use --log-format %q: want json or console", format)
+	}
+	logger, err := c.Build()
+	if err != nil {
+		return nil, fmt.Errorf("cannot make the logger: %w", err)
+	}
+	klog.SetLogger(zapr.NewLogger(logger.Named("client-go").WithOptions(zap.WithCaller(false))))
+	return logger, nil
+}

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+)
+
+const systemNamespace = "karmada-system"
+
+// options are the flags of `karmada-mirror run`.
+type options struct {
+	kubeconfig          string
+	configMap           string
+	configFile          string
+	concurrentSyncs     int
+	qps                 float32
+	burst               int
+	leaderElect         bool
+	lease               leaseOptions
+	metricsAddress      string
+	probeAddress        string
+	logLevel, logFormat string
+	configMapName       types.NamespacedName // parsed from configMap
+}
+
+type leaseOptions struct {
+	duration, renewDeadline, retryPeriod time.Duration
+	namespace, name, identity            string
+}
+
+func (o *options) register(fs *pflag.FlagSet) {
+	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the Karmada API server; left out: $KUBECONFIG, else the in-cluster configuration")
+	fs.StringVar(&o.configMap, "config-map", systemNamespace+"/karmada-mirror", "namespace/name of the ConfigMap with the configuration, on the Karmada API server")
+	fs.StringVar(&o.configFile, "config", "", "a file with the configuration, instead of the ConfigMap; for development")
+	fs.IntVar(&o.concurrentSyncs, "concurrent-syncs", 16, "how many sources are synced at once")
+	fs.Float32Var(&o.qps, "kube-api-qps", -1, "queries per second to the Karmada API server; negative: no limit but the requests in flight")
+	fs.IntVar(&o.burst, "kube-api-burst", 0, "burst of queries to the Karmada API server, with --kube-api-qps")
+	fs.BoolVar(&o.leaderElect, "leader-elect", true, "let one replica of several write, by a Lease")
+	fs.DurationVar(&o.lease.duration, "leader-elect-lease-duration", 15*time.Second, "how long a leader that has vanished is waited for")
+	fs.DurationVar(&o.lease.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long the leader tries to renew before it gives up leading")
+	fs.DurationVar(&o.lease.retryPeriod, "leader-elect-retry-period", 2*time.Second, "the time between tries to acquire or renew")
+	fs.StringVar(&o.lease.namespace, "leader-elect-resource-namespace", systemNamespace, "namespace of the Lease")
+	fs.StringVar(&o.lease.name, "leader-elect-resource-name", "karmada-mirror", "name of the Lease")
+	fs.StringVar(&o.lease.identity, "holder-identity", "", "this replica's name in the Lease; left out: $POD_NAME, else the host name and a random part")
+	fs.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of /metrics; 0 turns it off")
+	fs.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "address of /livez and /readyz; 0 turns it off")
+	fs.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
+	fs.StringVar(&o.logFormat, "log-format", "json", "json or console")
+}
+
+// validate checks the flags and fills in what they leave open.
+func (o *options) validate() error {
+	var errs []error
+	namespace, name, ok := strings.Cut(o.configMap, "/")
+	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+		errs = append(errs, fmt.Errorf("cannot use --config-map %q: want namespace/name", o.configMap))
+	}
+	o.configMapName = types.NamespacedName{Namespace: namespace, Name: name}
+	if o.concurrentSyncs < 1 {
+		errs = append(errs, fmt.Errorf("cannot use --concurrent-syncs %d: want at least 1", o.concurrentSyncs))
+	}
+	if o.qps > 0 && o.burst < 1 {
+		errs = append(errs, fmt.Errorf("cannot use --kube-api-qps %g without --kube-api-burst", o.qps))
+	}
+	return errors.Join(append(errs, o.lease.validate())...)
+}
+
+func (l *leaseOptions) validate() error {
+	if l.duration <= l.renewDeadline || l.renewDeadline <= l.retryPeriod || l.retryPeriod <= 0 {
+		return fmt.Errorf("cannot use these times of leader election: want lease duration %s > renew deadline %s > retry period %s > 0",
+			l.duration, l.renewDeadline, l.retryPeriod)
+	}
+	if l.identity == "" {
+		l.identity = os.Getenv("POD_NAME")
+	}
+	if l.identity == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return fmt.Errorf("cannot find out the host name; give --holder-identity: %w", err)
+		}
+		l.identity = host + "_" + string(uuid.NewUUID())
+	}
+	return nil
+}

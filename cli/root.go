@@ -1,0 +1,41 @@
+// Package cli is the command line: flags, the wiring of the daemon's parts, its
+// servers, leader election and signals. What the daemon does is in package
+// mirror.
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Main runs the command line and returns the exit code: 0 for success, 1 for a
+// failure. The first SIGINT or SIGTERM ends the command in good order, a second
+// one at once.
+func Main() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	if err := New().ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "karmada-mirror:", err)
+		return 1
+	}
+	return 0
+}
+
+// New makes the root command.
+func New() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "karmada-mirror",
+		Short:         "Mirror annotated objects to Karmada's member clusters",
+		Long:          "karmada-mirror writes a Work for each member cluster that an object of the Karmada API server\nnames in its annotation karmada.target/clusters, and takes it away when it is not asked for any more.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.AddCommand(newRun(), newVersion(), newValidate())
+	return root
+}

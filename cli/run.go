@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	kubescheme "k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+
+	"github.com/karmada-target/karmada-mirror/metrics"
+	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/watch"
+)
+
+func newRun() *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run the daemon",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.validate(); err != nil {
+				return err
+			}
+			return run(cmd.Context(), o)
+		},
+	}
+	o.register(cmd.Flags())
+	return cmd
+}
+
+// daemon is the wired process.
+type daemon struct {
+	options    *options
+	logger     *zap.Logger
+	rest       *rest.Config
+	dynamic    dynamic.Interface
+	recorder   record.EventRecorder
+	controller *mirror.Controller
+	registry   *prometheus.Registry
+}
+
+// run runs the daemon until ctx is done or a part of it fails.
+func run(ctx context.Context, o *options) error {
+	logger, err := newLogger(o.logLevel, o.logFormat)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = logger.Sync() }() // standard error cannot always be synced
+	b := build()
+	logger.Info("starting", zap.String("version", b.Version), zap.String("revision", b.Revision), zap.String("identity", o.lease.identity))
+
+	d := &daemon{options: o, logger: logger, registry: prometheus.NewRegistry()}
+	broadcaster, err := d.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer broadcaster.Shutdown()
+	if err := d.newController(metrics.New(d.registry, b)); err != nil {
+		return err
+	}
+	return d.serve(ctx)
+}
+
+// connect makes the clients. Events have one of their own, so that they and the
+// Works do not hold each other up; the Lease has another, see leader.go.
+func (d *daemon) connect(ctx context.Context) (record.EventBroadcaster, error) {
+	loading := clientcmd.NewDefaultClientConfigLoadingRules()
+	loading.ExplicitPath = d.options.kubeconfig
+	var err error
+	d.rest, err = clientcmd.NewNonInteractiveDeferredLoadingClientConfig(loading, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("cannot find the Karmada API server (give --kubeconfig or $KUBECONFIG): %w", err)
+	}
+	d.rest.UserAgent = "karmada-mirror/" + build().Version
+	d.rest.QPS, d.rest.Burst = d.options.qps, d.options.burst
+	if d.dynamic, err = dynamic.NewForConfig(d.rest); err != nil {
+		return nil, fmt.Errorf("cannot make a dynamic client: %w", err)
+	}
+	events, err := kubernetes.NewForConfig(withLimits(d.rest, 20, 50))
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a client for Events: %w", err)
+	}
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: events.CoreV1().Events("")})
+	d.recorder = broadcaster.NewRecorder(kubescheme.Scheme, corev1.EventSource{Component: "karmada-mirror"})
+	return broadcaster, nil
+}
+
+// withLimits copies a connection; clients with limits of their own do not share
+// a bucket.
+func withLimits(config *rest.Config, qps float32, burst int) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst = qps, burst
+	return config
+}
+
+func (d *daemon) newController(m *metrics.Metrics) error {
+	client, err := kubernetes.NewForConfig(d.rest)
+	if err != nil {
+		return fmt.Errorf("cannot make a client for discovery: %w", err)
+	}
+	d.controller, err = mirror.New(mirror.Options{
+		REST:            d.rest,
+		Dynamic:         d.dynamic,
+		Resolver:        watch.Discovery{Client: client.Discovery()},
+		Recorder:        d.recorder,
+		Metrics:         m,
+		Logger:          d.logger,
+		Clock:           clock.RealClock{},
+		ConcurrentSyncs: d.options.concurrentSyncs,
+	})
+	return err
+}
+
+// serve runs all parts. When ctx is done, leading ends first and in good order,
+// and only then the rest.
+func (d *daemon) serve(ctx context.Context) error {
+	parts, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	group, parts := errgroup.WithContext(parts)
+	group.Go(func() error { return d.serveMetrics(parts) })
+	group.Go(func() error { return d.serveProbes(parts) })
+	group.Go(func() error { d.controller.Run(parts); return nil })
+	group.Go(func() error { return d.loadConfiguration(parts) })
+	group.Go(func() error {
+		defer cancel()
+		return d.lead(ctx, parts)
+	})
+	err := group.Wait()
+	if err == nil || ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		d.logger.Info("stopped")
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/karmada-target/karmada-mirror/metrics"
+)
+
+// version and revision are set by the linker; see the Dockerfile.
+var (
+	version  = "dev"
+	revision = ""
+)
+
+// build says which program this is. A binary built from a module or a checkout
+// knows its version without the linker's help.
+func build() metrics.Build {
+	b := metrics.Build{Version: version, Revision: revision, GoVersion: runtime.Version()}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	if b.Version == "dev" && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		b.Version = info.Main.Version
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" && b.Revision == "" {
+			b.Revision = setting.Value
+		}
+	}
+	return b
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b := build()
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "karmada-mirror %s (revision %s, %s)\n", b.Version, orUnknown(b.Revision), b.GoVersion)
+			return err
+		},
+	}
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return s
+}

@@ -1,0 +1,80 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Snapshot is what the caches hold at one moment.
+type Snapshot struct {
+	Watches []Watch
+	Works   map[WorkKey]int
+	// Refused counts the refused sources by reason.
+	Refused map[string]int
+}
+
+// Watch is one watched resource, in the form deployments.apps.
+type Watch struct {
+	Resource string
+	// State is one of States.
+	State string
+	// LastEvent is zero if none has arrived.
+	LastEvent time.Time
+	// Sources counts the objects that ask to be mirrored.
+	Sources int
+}
+
+// WorkKey is what Works are counted by.
+type WorkKey struct {
+	Cluster, State string
+}
+
+// States are the values of the label state of watch_state.
+var states = []string{"pending", "syncing", "ready", "degraded"}
+
+var (
+	sources = prometheus.NewDesc(prefix+"_sources", "Objects known that ask to be mirrored.", []string{"resource"}, nil)
+	works   = prometheus.NewDesc(prefix+"_works", "Works known, by member cluster and how far Karmada has come with them.", []string{"member_cluster", "state"}, nil)
+	refused = prometheus.NewDesc(prefix+"_refused_sources", "Sources that are not mirrored, or not to every cluster, by reason.", []string{"reason"}, nil)
+	state   = prometheus.NewDesc(prefix+"_watch_state", "The state of each watch: 1 for the one that it is in.", []string{"resource", "state"}, nil)
+	last    = prometheus.NewDesc(prefix+"_watch_last_event_timestamp_seconds", "When an event of the resource arrived last, in Unix time.", []string{"resource"}, nil)
+)
+
+type collector struct {
+	snapshot func() Snapshot
+}
+
+// Describe implements prometheus.Collector.
+func (collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{sources, works, refused, state, last} {
+		ch <- desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c collector) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	s := c.snapshot()
+	for _, w := range s.Watches {
+		gauge(sources, float64(w.Sources), w.Resource)
+		for _, name := range states {
+			value := 0.0
+			if name == w.State {
+				value = 1
+			}
+			gauge(state, value, w.Resource, name)
+		}
+		if !w.LastEvent.IsZero() {
+			gauge(last, float64(w.LastEvent.UnixNano())/float64(time.Second), w.Resource)
+		}
+	}
+	for key, count := range s.Works {
+		gauge(works, float64(count), key.Cluster, key.State)
+	}
+	for reason, count := range s.Refused {
+		gauge(refused, float64(count), reason)
+	}
+}

@@ -1,0 +1,114 @@
+package mirror
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
+	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+)
+
+// workClient writes Works as bytes and has the answers reduced to metadata: the
+// API server need not send back what was sent to it.
+type workClient struct {
+	rest rest.Interface
+}
+
+// worksResource and clustersResource are Karmada's own.
+var (
+	worksResource = schema.GroupVersionResource{
+		Group: workv1alpha1.GroupName, Version: workv1alpha1.GroupVersion.Version, Resource: workv1alpha1.ResourcePluralWork,
+	}
+	clustersResource = schema.GroupVersionResource{
+		Group: clusterv1alpha1.GroupName, Version: clusterv1alpha1.GroupVersion.Version, Resource: clusterv1alpha1.ResourcePluralCluster,
+	}
+)
+
+const (
+	acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+)
+
+func newWorkClient(config *rest.Config) (workClient, error) {
+	scheme := runtime.NewScheme()
+	gv := worksResource.GroupVersion()
+	metav1.AddToGroupVersion(scheme, gv)
+	metav1.AddToGroupVersion(scheme, metav1.Unversioned)
+	config = rest.CopyConfig(config)
+	config.APIPath = "/apis"
+	config.GroupVersion = &gv
+	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	config.ContentType = runtime.ContentTypeJSON
+	client, err := rest.RESTClientFor(config)
+	if err != nil {
+		return workClient{}, fmt.Errorf("cannot make a client for Works: %w", err)
+	}
+	return workClient{client}, nil
+}
+
+func (c workClient) create(ctx context.Context, namespace string, body []byte) (version string, err error) {
+	return c.do(ctx, c.rest.Post().Namespace(namespace).Resource(worksResource.Resource).Body(body))
+}
+
+func (c workClient) patch(ctx context.Context, namespace, name string, body []byte) (version string, err error) {
+	return c.do(ctx, c.rest.Patch(types.MergePatchType).Namespace(namespace).Resource(worksResource.Resource).Name(name).Body(body))
+}
+
+// delete deletes exactly the Work that was examined: not a later one of that
+// name, and not one that has changed since.
+func (c workClient) delete(ctx context.Context, w *Work) error {
+	body, err := json.Marshal(metav1.DeleteOptions{
+		TypeMeta:      metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
+		Preconditions: &metav1.Preconditions{UID: &w.UID, ResourceVersion: &w.ResourceVersion},
+	})
+	if err != nil {
+		return fmt.Errorf("cannot encode the deletion: %w", err)
+	}
+	return c.rest.Delete().Namespace(w.Namespace).Resource(worksResource.Resource).Name(w.Name).Body(body).Do(ctx).Error()
+}
+
+// get reads a Work that may not bear our label, and so may not be in the cache.
+func (c workClient) get(ctx context.Context, namespace, name string) (*Work, error) {
+	raw, err := c.rest.Get().Namespace(namespace).Resource(worksResource.Resource).Name(name).Do(ctx).Raw()
+	if err != nil {
+		return nil, err
+	}
+	obj := &unstructured.Unstructured{}
+	if err := obj.UnmarshalJSON(raw); err != nil {
+		return nil, err
+	}
+	return NewWork(obj), nil
+}
+
+// version reads the API server's present resource version by a quorum read.
+func (c workClient) version(ctx context.Context) (string, error) {
+	return c.do(ctx, c.rest.Get().Resource(worksResource.Resource).Param("limit", "1"))
+}
+
+func (c workClient) do(ctx context.Context, request *rest.Request) (version string, err error) {
+	result := request.SetHeader("Accept", acceptMetadata).Do(ctx)
+	if err := result.Error(); err != nil {
+		return "", err
+	}
+	raw, err := result.Raw()
+	if err != nil {
+		return "", err
+	}
+	// Objects and lists alike have the one field that is wanted here.
+	var answer struct {
+		Metadata struct {
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		return "", fmt.Errorf("cannot read the API server's answer: %w", err)
+	}
+	return answer.Metadata.ResourceVersion, nil
+}

@@ -1,0 +1,281 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+
+	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/metrics"
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/watch"
+)
+
+// The backoff of a source whose sync fails.
+const (
+	minBackoff = 50 * time.Millisecond
+	maxBackoff = 30 * time.Second
+	// drainTimeout is how long the syncs in flight may take at shutdown.
+	drainTimeout = 10 * time.Second
+)
+
+// Options are what a Controller is made from; all are required.
+type Options struct {
+	// REST is the connection to the Karmada API server, for Works.
+	REST            *rest.Config
+	Dynamic         dynamic.Interface
+	Resolver        watch.Resolver
+	Recorder        record.EventRecorder
+	Metrics         *metrics.Metrics
+	Logger          *zap.Logger
+	Clock           clock.WithTicker
+	ConcurrentSyncs int
+}
+
+// Controller mirrors sources. Run keeps its caches; Lead writes.
+type Controller struct {
+	Options
+	client workClient
+	ledger *ledger
+
+	configuration atomic.Pointer[config.Configuration] // nil until loaded
+	sources       *watch.Set
+	works         *watch.Watch
+	clusters      *watch.Watch
+	definitions   []*watch.Watch // what is served by whom
+
+	// queue is nil while this replica does not lead: it then keeps its caches
+	// and forgets events, for a new leader looks at everything.
+	queue    atomic.Pointer[queue]
+	arrivals arrivals
+	refused  refused
+	// fence is the API server's resource version when this replica began to
+	// lead: a cache that has not come so far may be behind the last leader.
+	fence atomic.Pointer[string]
+}
+
+type queue struct {
+	workqueue.TypedRateLimitingInterface[render.Identity]
+}
+
+// New makes a Controller.
+func New(o Options) (*Controller, error) {
+	client, err := newWorkClient(o.REST)
+	if err != nil {
+		return nil, err
+	}
+	c := &Controller{Options: o, client: client, ledger: newLedger(o.Clock)}
+	c.sources = watch.NewSet(c.newSourceWatch)
+	c.works = c.newWorkWatch()
+	c.clusters = c.newClusterWatch()
+	c.definitions = c.newDefinitionWatches()
+	o.Metrics.Observe(c.snapshot)
+	return c, nil
+}
+
+// Run keeps the caches until ctx is done and everything that it started has
+// ended.
+func (c *Controller) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	running.Go(func() { c.sources.Run(ctx) })
+	for _, w := range append([]*watch.Watch{c.works, c.clusters}, c.definitions...) {
+		running.Go(func() { w.Run(ctx) })
+	}
+	running.Wait()
+}
+
+// Configure puts a configuration into force. A bad one is returned as an error
+// and changes nothing.
+func (c *Controller) Configure(data []byte) error {
+	configuration, err := config.Parse(data)
+	c.Metrics.ConfigReload(err, c.Clock.Now())
+	if err != nil {
+		return err
+	}
+	c.configuration.Store(configuration)
+	resources := make([]watch.Resource, 0, len(configuration.Resources))
+	for _, r := range configuration.Resources {
+		resources = append(resources, watch.Resource{GroupResource: r.GroupResource(), Version: r.Version})
+	}
+	c.sources.Apply(resources)
+	c.Logger.Info("configuration in force", zap.Int("resources", len(resources)))
+	c.enqueueEverything()
+	return nil
+}
+
+// Ready tells what is missing until the controller can do its work: nil when the
+// configuration is loaded and all that the API server serves has synced.
+func (c *Controller) Ready() error {
+	if c.configuration.Load() == nil {
+		return fmt.Errorf("no configuration has been loaded")
+	}
+	for _, w := range append(c.sources.All(), c.works, c.clusters) {
+		status := w.Status()
+		fixed := w == c.works || w == c.clusters
+		if !status.Synced && (fixed || status.State != watch.Pending) {
+			return fmt.Errorf("%s has not synced: %w", w.Resource.GroupResource, errorOr(status.Err, "the first list is under way"))
+		}
+	}
+	return nil
+}
+
+// Lead writes Works until ctx is done or stop is closed. When ctx is done the
+// syncs in flight are cut off, for another replica may lead; when stop is closed
+// they are let finish.
+func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) {
+	if !c.awaitCaches(ctx, stop) {
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	q := &queue{workqueue.NewTypedRateLimitingQueueWithConfig(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[render.Identity](minBackoff, maxBackoff),
+		workqueue.TypedRateLimitingQueueConfig[render.Identity]{Name: "mirror"},
+	)}
+	c.queue.Store(q)
+	c.enqueueEverything()
+	c.Logger.Info("leading")
+
+	var workers sync.WaitGroup
+	for range c.ConcurrentSyncs {
+		workers.Go(func() {
+			for c.processNext(ctx, q) {
+			}
+		})
+	}
+	select {
+	case <-ctx.Done():
+	case <-stop:
+	}
+	c.queue.Store(nil)
+	q.ShutDown()
+	drain := time.AfterFunc(drainTimeout, cancel)
+	defer drain.Stop()
+	workers.Wait()
+	c.Logger.Info("stopped leading")
+}
+
+// awaitCaches waits until Works and clusters are known and reads the version
+// that the caches must have reached to be believed in updates.
+func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool {
+	tick := c.Clock.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if c.works.Status().Synced && c.clusters.Status().Synced && c.configuration.Load() != nil {
+			version, err := c.client.version(ctx)
+			if err == nil {
+				c.fence.Store(&version)
+				return true
+			}
+			c.Logger.Warn("cannot read the API server's resource version, trying again", zap.Error(err))
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-stop:
+			return false
+		case <-tick.C():
+		}
+	}
+}
+
+// processNext takes one source from the queue. Once the queue is shut down, what
+// is left in it is dropped: the next leader looks at everything.
+func (c *Controller) processNext(ctx context.Context, q *queue) bool {
+	id, shutdown := q.Get()
+	if shutdown {
+		return false
+	}
+	defer q.Done(id)
+	if q.ShuttingDown() || ctx.Err() != nil {
+		return true
+	}
+	began := c.Clock.Now()
+	result, err := c.sync(ctx, id)
+	c.Metrics.Sync(result.label(err), c.Clock.Since(began))
+	if err != nil {
+		if ctx.Err() == nil {
+			c.logger(id).Warn("sync failed, trying again", zap.Int("attempt", q.NumRequeues(id)+1), zap.Error(err))
+		}
+		q.AddRateLimited(id)
+		return true
+	}
+	q.Forget(id)
+	if result.retry > 0 {
+		q.AddAfter(id, result.retry)
+	}
+	return true
+}
+
+type syncResult struct {
+	refused bool
+	retry   time.Duration
+}
+
+func (r syncResult) label(err error) string {
+	switch {
+	case err != nil:
+		return "error"
+	case r.refused:
+		return "refused"
+	}
+	return "success"
+}
+
+// sync makes the Works of one source what they should be. It is the only path
+// to a write.
+func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, error) {
+	facts := c.cachedFacts(id)
+	verdict := Decide(facts)
+	plan := Plan(verdict, facts.Works)
+	if verdict.Unproven || c.behindFence(id, plan) {
+		var err error
+		if facts, err = c.liveFacts(ctx, id); err != nil {
+			return syncResult{}, err
+		}
+		verdict = Decide(facts)
+		plan = Plan(verdict, facts.Works)
+	}
+	o := c.apply(ctx, verdict, plan)
+	for _, r := range o.refusals {
+		verdict.Refusals = addRefusal(verdict.Refusals, r)
+	}
+	c.report(facts, verdict.Refusals)
+	c.ledger.retain(id, verdict.Targets)
+	err := o.err()
+	if arrived, ok := c.arrivals.take(id, err == nil); ok && o.written > 0 {
+		c.Metrics.Propagation(c.resourceOf(id), c.Clock.Since(arrived))
+	}
+	return syncResult{refused: len(verdict.Refusals) > 0, retry: o.retry}, err
+}
+
+// behindFence reports whether a plan overwrites a Work by what a cache says that
+// may be older than what the leader before us wrote.
+func (c *Controller) behindFence(id render.Identity, plan []Operation) bool {
+	for _, op := range plan {
+		if op.Kind != Update {
+			continue
+		}
+		w, unknown := c.watchOf(id)
+		return unknown == "" && isOlder(w.Status().ResourceVersion, *c.fence.Load())
+	}
+	return false
+}
+
+// ConfigurationMissing notes that there is no configuration where there was one.
+// The last good one stays in force.
+func (c *Controller) ConfigurationMissing() {
+	c.Metrics.ConfigReload(errNoConfiguration, c.Clock.Now())
+}
+
+var errNoConfiguration = errors.New("there is no configuration")

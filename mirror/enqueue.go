@@ -1,0 +1,232 @@
+package mirror
+
+import (
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/watch"
+)
+
+// enqueue asks for a sync of a source; nothing happens while this replica does
+// not lead.
+func (c *Controller) enqueue(id render.Identity) {
+	if q := c.queue.Load(); q != nil {
+		q.Add(id)
+	}
+}
+
+// enqueueEverything asks for a sync of every source that asks to be mirrored
+// and of every source that has a Work. The latter is the garbage collection: a
+// sync finds that nothing wants the Work.
+func (c *Controller) enqueueEverything() {
+	if c.queue.Load() == nil {
+		return
+	}
+	for _, w := range c.sources.All() {
+		for _, obj := range w.List() {
+			if s := obj.(*Source); s.Asks {
+				c.enqueue(s.ID)
+			}
+		}
+	}
+	for _, obj := range c.works.List() {
+		if w := obj.(*Work); w.Foreign == "" {
+			c.enqueue(w.Source)
+		}
+	}
+}
+
+// newSourceWatch makes the watch of one configured resource.
+func (c *Controller) newSourceWatch(r watch.Resource) *watch.Watch {
+	var w *watch.Watch
+	w = watch.New(watch.Options{
+		Resource:  r,
+		Client:    c.Dynamic,
+		Resolver:  c.Resolver,
+		Transform: keepSource,
+		Indexers:  cache.Indexers{termIndex: indexByTerm},
+		Logger:    c.Logger.With(zap.Stringer("resource", r.GroupResource)),
+		Clock:     c.Clock,
+		Handler: watch.Handler{
+			Changed: func(old, new any) { c.sourceChanged(old, new) },
+			// What was deleted while nobody watched has left its Works behind.
+			Synced: func() { c.enqueueWorksOf(w.Status().Served.Kind) },
+		},
+	})
+	return w
+}
+
+func (c *Controller) sourceChanged(old, new any) {
+	before, _ := old.(*Source)
+	after, _ := new.(*Source)
+	switch {
+	case before != nil && after != nil && before.sameMeaning(after):
+		return
+	case after != nil && after.Asks:
+		c.arrivals.note(after.ID, c.Clock.Now(), c.queue.Load() != nil)
+		c.enqueue(after.ID)
+	case before != nil && before.Asks:
+		c.enqueue(before.ID)
+	}
+}
+
+func (c *Controller) enqueueWorksOf(kind schema.GroupKind) {
+	for _, obj := range c.works.ByIndex(kindIndex, kind.String()) {
+		c.enqueue(obj.(*Work).Source)
+	}
+}
+
+// newWorkWatch makes the watch of the Works that bear our label. Others are left
+// to the API server to filter: in a Karmada that also uses policies, they are
+// many and change all the time.
+func (c *Controller) newWorkWatch() *watch.Watch {
+	r := worksResource
+	return watch.New(watch.Options{
+		Resource:  watch.Resource{GroupResource: r.GroupResource(), Version: r.Version},
+		Client:    c.Dynamic,
+		Resolver:  c.Resolver,
+		Tweak:     func(o *metav1.ListOptions) { o.LabelSelector = render.ManagedByLabel + "=" + render.ManagedByValue },
+		Transform: keepWork,
+		Indexers:  cache.Indexers{sourceIndex: indexBySource, kindIndex: indexByKind},
+		Logger:    c.Logger.With(zap.Stringer("resource", r.GroupResource())),
+		Clock:     c.Clock,
+		Handler:   watch.Handler{Changed: c.workChanged, Synced: c.enqueueEverything},
+	})
+}
+
+func (c *Controller) workChanged(old, new any) {
+	before, _ := old.(*Work)
+	after, _ := new.(*Work)
+	switch {
+	case before != nil && after != nil && before.sameMeaning(after):
+		return
+	case after == nil && before != nil:
+		// Every source that maps to this name may have been waiting for it.
+		c.ledger.forget(before.Source, before.Cluster)
+		c.enqueueWaiting(before)
+	}
+	for _, w := range []*Work{before, after} {
+		if w != nil && w.Foreign == "" {
+			c.enqueue(w.Source)
+		}
+	}
+}
+
+// enqueueWaiting asks for a sync of the sources that were refused because of a
+// Work that is gone now.
+func (c *Controller) enqueueWaiting(gone *Work) {
+	for _, id := range c.refused.by(WorkConflict) {
+		if id.WorkName() == gone.Name {
+			c.ledger.forget(id, gone.Cluster)
+			c.enqueue(id)
+		}
+	}
+}
+
+func (c *Controller) newClusterWatch() *watch.Watch {
+	r := clustersResource
+	return watch.New(watch.Options{
+		Resource:  watch.Resource{GroupResource: r.GroupResource(), Version: r.Version},
+		Client:    c.Dynamic,
+		Resolver:  c.Resolver,
+		Transform: keepCluster,
+		Logger:    c.Logger.With(zap.Stringer("resource", r.GroupResource())),
+		Clock:     c.Clock,
+		Handler:   watch.Handler{Changed: c.clusterChanged, Synced: c.enqueueEverything},
+	})
+}
+
+// clusterChanged asks for a sync of exactly the sources whose terms may concern
+// the cluster.
+func (c *Controller) clusterChanged(old, new any) {
+	before, _ := old.(*Cluster)
+	after, _ := new.(*Cluster)
+	if before != nil && after != nil && before.sameMeaning(after) {
+		return
+	}
+	cluster := after
+	if cluster == nil {
+		cluster = before
+	}
+	for _, w := range c.sources.All() {
+		for _, key := range []string{cluster.Name, render.GlobIndexKey} {
+			for _, obj := range w.ByIndex(termIndex, key) {
+				if s := obj.(*Source); s.Terms.Matches(cluster.Name) {
+					c.enqueue(s.ID)
+				}
+			}
+		}
+	}
+}
+
+// newDefinitionWatches make the watches of what tells that a resource is served
+// or not served any more.
+func (c *Controller) newDefinitionWatches() []*watch.Watch {
+	recheck := func() {
+		c.sources.Recheck()
+		c.works.Recheck()
+		c.clusters.Recheck()
+	}
+	var watches []*watch.Watch
+	for _, r := range []watch.Fixed{
+		{Resource: schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}},
+		{Resource: schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}},
+	} {
+		watches = append(watches, watch.New(watch.Options{
+			Resource:  watch.Resource{GroupResource: r.Resource.GroupResource(), Version: r.Resource.Version},
+			Client:    c.Dynamic,
+			Resolver:  r,
+			Transform: keepName,
+			Logger:    c.Logger.With(zap.Stringer("resource", r.Resource.GroupResource())),
+			Clock:     c.Clock,
+			Handler:   watch.Handler{Changed: func(_, _ any) { recheck() }, Synced: func() {}},
+		}))
+	}
+	return watches
+}
+
+func keepName(obj any) (any, error) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return &metav1.ObjectMeta{Name: u.GetName(), ResourceVersion: u.GetResourceVersion()}, nil
+	}
+	return obj, nil
+}
+
+// arrivals remember when the oldest change of a source came that has not been
+// carried out yet.
+type arrivals struct {
+	mu sync.Mutex
+	at map[render.Identity]time.Time
+}
+
+func (a *arrivals) note(id render.Identity, now time.Time, leading bool) {
+	if !leading {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.at == nil {
+		a.at = map[render.Identity]time.Time{}
+	}
+	if _, ok := a.at[id]; !ok {
+		a.at[id] = now
+	}
+}
+
+// take returns when the change came, and forgets it if it is done.
+func (a *arrivals) take(id render.Identity, done bool) (time.Time, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at, ok := a.at[id]
+	if done {
+		delete(a.at, id)
+	}
+	return at, ok && done
+}

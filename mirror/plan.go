@@ -1,0 +1,75 @@
+package mirror
+
+import (
+	"maps"
+	"slices"
+)
+
+// OperationKind is what to do with a Work.
+type OperationKind string
+
+// The operations; the words are those of the metric work_operations_total.
+const (
+	Create OperationKind = "create"
+	Update OperationKind = "update"
+	Delete OperationKind = "delete"
+)
+
+// Operation is one write.
+type Operation struct {
+	Kind    OperationKind
+	Cluster string
+	// Work is the Work as observed; nil for Create.
+	Work *Work
+	// Because is why.
+	Because string
+}
+
+// Plan lists the writes that make what is observed into what is wanted, creates
+// and updates before deletes, each in order of cluster:
+//
+//	decision   observed Work         operation
+//	Wanted     none                  create
+//	Wanted     as wanted             –
+//	Wanted     different             update
+//	Wanted     terminating           – (its removal is an event)
+//	Unwanted   there                 delete
+//	Unwanted   not labelled as ours  –
+//	Unwanted   terminating           –
+//	Unknown    any                   –
+func Plan(v Verdict, works map[string]*Work) []Operation {
+	var writes, deletes []Operation
+	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
+		target, w := v.Targets[cluster], works[cluster]
+		switch {
+		case target.Decision == Unknown:
+		case w == nil:
+			if target.Decision == Wanted {
+				writes = append(writes, Operation{Create, cluster, nil, target.Because})
+			}
+		case w.DeletionTimestamp != nil:
+		case target.Decision == Unwanted:
+			if w.Labelled {
+				deletes = append(deletes, Operation{Delete, cluster, w, target.Because})
+			}
+		default:
+			if difference := differs(v, w); difference != "" {
+				writes = append(writes, Operation{Update, cluster, w, difference})
+			}
+		}
+	}
+	return append(writes, deletes...)
+}
+
+// differs tells in what a Work is not as wanted; empty if it is.
+func differs(v Verdict, w *Work) string {
+	switch {
+	case w.SourceUID != v.Template.UID():
+		return "the source was recreated"
+	case w.Digest != v.Template.Digest():
+		return "the content differs"
+	case !w.complete():
+		return "a label, annotation or finalizer of ours is missing"
+	}
+	return ""
+}

@@ -1,0 +1,135 @@
+package mirror
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"go.uber.org/zap"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/karmada-target/karmada-mirror/metrics"
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/watch"
+)
+
+// maxEventMessage is what the API server accepts in an Event.
+const maxEventMessage = 1024
+
+// refused remembers the refusals in force, so that each cause is told once.
+type refused struct {
+	mu sync.Mutex
+	of map[render.Identity][]Refusal
+}
+
+// replace notes the refusals of a source and returns those that are new.
+func (r *refused) replace(id render.Identity, now []Refusal) []Refusal {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var fresh []Refusal
+	for _, refusal := range now {
+		if !slices.Contains(r.of[id], refusal) {
+			fresh = append(fresh, refusal)
+		}
+	}
+	if len(now) == 0 {
+		delete(r.of, id)
+		return nil
+	}
+	if r.of == nil {
+		r.of = map[render.Identity][]Refusal{}
+	}
+	r.of[id] = slices.Clone(now)
+	return fresh
+}
+
+func (r *refused) by(reason Reason) []render.Identity {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var ids []render.Identity
+	for id, refusals := range r.of {
+		if slices.ContainsFunc(refusals, func(x Refusal) bool { return x.Reason == reason }) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func (r *refused) counts() map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	counts := map[string]int{}
+	for _, refusals := range r.of {
+		for _, refusal := range refusals {
+			counts[string(refusal.Reason)]++
+		}
+	}
+	return counts
+}
+
+// report tells the source's owner by an Event, and the log, what is new.
+func (c *Controller) report(f Facts, refusals []Refusal) {
+	for _, r := range c.refused.replace(f.ID, refusals) {
+		c.logger(f.ID).Warn("refused", zap.String("reason", string(r.Reason)), zap.String("message", r.Message))
+		if f.Source == nil {
+			continue
+		}
+		c.Recorder.Event(c.reference(f.Source), corev1.EventTypeWarning, string(r.Reason), fmt.Sprintf("%.*s", maxEventMessage, r.Message))
+	}
+}
+
+func (c *Controller) reference(s *Source) *corev1.ObjectReference {
+	ref := &corev1.ObjectReference{Kind: s.ID.Kind, Namespace: s.Namespace, Name: s.Name, UID: s.UID, ResourceVersion: s.ResourceVersion}
+	if w, ok := c.sources.ByKind(s.ID.GroupKind()); ok {
+		ref.APIVersion = w.Status().Served.Resource.GroupVersion().String()
+	}
+	return ref
+}
+
+func (c *Controller) resourceOf(id render.Identity) string {
+	if w, ok := c.sources.ByKind(id.GroupKind()); ok {
+		return w.Resource.GroupResource.String()
+	}
+	return id.GroupKind().String()
+}
+
+func (c *Controller) logger(id render.Identity) *zap.Logger {
+	return c.Logger.With(zap.Stringer("kind", id.GroupKind()), zap.String("namespace", id.Namespace), zap.String("name", id.Name))
+}
+
+// snapshot counts the caches for the metrics.
+func (c *Controller) snapshot() metrics.Snapshot {
+	s := metrics.Snapshot{Works: map[metrics.WorkKey]int{}, Refused: c.refused.counts()}
+	for _, w := range c.sources.All() {
+		asking := 0
+		for _, obj := range w.List() {
+			if obj.(*Source).Asks {
+				asking++
+			}
+		}
+		s.Watches = append(s.Watches, watchSnapshot(w, asking))
+	}
+	for _, obj := range c.works.List() {
+		w := obj.(*Work)
+		s.Works[metrics.WorkKey{Cluster: w.Cluster, State: string(w.State)}]++
+	}
+	return s
+}
+
+func watchSnapshot(w *watch.Watch, sources int) metrics.Watch {
+	status := w.Status()
+	return metrics.Watch{
+		Resource:  w.Resource.GroupResource.String(),
+		State:     string(status.State),
+		LastEvent: status.LastEvent,
+		Sources:   sources,
+	}
+}
+
+func errorOr(err error, otherwise string) error {
+	if err != nil {
+		return err
+	}
+	return errors.New(otherwise)
+}
