@@ -20,6 +20,7 @@ func newLogger(level, format string) (*zap.Logger, error) {
 	c.Level = zap.NewAtomicLevelAt(parsed)
 	c.EncoderConfig.EncodeTime = zapcore.RFC3339NanoTimeEncoder
 	c.DisableStacktrace = true
+	c.DisableCaller = true
 	switch format {
 	case "json":
 	case "console":
@@ -32,6 +33,6 @@ func newLogger(level, format string) (*zap.Logger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the logger: %w", err)
 	}
-	klog.SetLogger(zapr.NewLogger(logger.Named("client-go").WithOptions(zap.WithCaller(false))))
+	klog.SetLogger(zapr.NewLogger(logger.Named("client-go")))
 	return logger, nil
 }

@@ -33,7 +33,8 @@ var (
 )
 
 const (
-	acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+	acceptMetadata     = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+	acceptMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 )
 
 func newWorkClient(config *rest.Config) (workClient, error) {
@@ -54,11 +55,11 @@ func newWorkClient(config *rest.Config) (workClient, error) {
 }
 
 func (c workClient) create(ctx context.Context, namespace string, body []byte) (version string, err error) {
-	return c.do(ctx, c.rest.Post().Namespace(namespace).Resource(worksResource.Resource).Body(body))
+	return c.do(ctx, acceptMetadata, c.rest.Post().Namespace(namespace).Resource(worksResource.Resource).Body(body))
 }
 
 func (c workClient) patch(ctx context.Context, namespace, name string, body []byte) (version string, err error) {
-	return c.do(ctx, c.rest.Patch(types.MergePatchType).Namespace(namespace).Resource(worksResource.Resource).Name(name).Body(body))
+	return c.do(ctx, acceptMetadata, c.rest.Patch(types.MergePatchType).Namespace(namespace).Resource(worksResource.Resource).Name(name).Body(body))
 }
 
 // delete deletes exactly the Work that was examined: not a later one of that
@@ -89,11 +90,11 @@ func (c workClient) get(ctx context.Context, namespace, name string) (*Work, err
 
 // version reads the API server's present resource version by a quorum read.
 func (c workClient) version(ctx context.Context) (string, error) {
-	return c.do(ctx, c.rest.Get().Resource(worksResource.Resource).Param("limit", "1"))
+	return c.do(ctx, acceptMetadataList, c.rest.Get().Resource(worksResource.Resource).Param("limit", "1"))
 }
 
-func (c workClient) do(ctx context.Context, request *rest.Request) (version string, err error) {
-	result := request.SetHeader("Accept", acceptMetadata).Do(ctx)
+func (c workClient) do(ctx context.Context, accept string, request *rest.Request) (version string, err error) {
+	result := request.SetHeader("Accept", accept).Do(ctx)
 	if err := result.Error(); err != nil {
 		return "", err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
@@ -25,6 +26,8 @@ import (
 const (
 	minBackoff = 50 * time.Millisecond
 	maxBackoff = 30 * time.Second
+	// cachePeriod is how often a leader looks whether its caches are complete.
+	cachePeriod = 50 * time.Millisecond
 	// drainTimeout is how long the syncs in flight may take at shutdown.
 	drainTimeout = 10 * time.Second
 )
@@ -38,7 +41,7 @@ type Options struct {
 	Recorder        record.EventRecorder
 	Metrics         *metrics.Metrics
 	Logger          *zap.Logger
-	Clock           clock.WithTicker
+	Clock           clock.Clock
 	ConcurrentSyncs int
 }
 
@@ -168,24 +171,29 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) {
 // awaitCaches waits until Works and clusters are known and reads the version
 // that the caches must have reached to be believed in updates.
 func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool {
-	tick := c.Clock.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if c.works.Status().Synced && c.clusters.Status().Synced && c.configuration.Load() != nil {
-			version, err := c.client.version(ctx)
-			if err == nil {
-				c.fence.Store(&version)
-				return true
-			}
-			c.Logger.Warn("cannot read the API server's resource version, trying again", zap.Error(err))
-		}
+	backoff := wait.Backoff{Duration: cachePeriod, Factor: 2, Jitter: 0.1, Steps: 10, Cap: maxBackoff}
+	for pause := time.Duration(0); ; {
+		timer := c.Clock.NewTimer(pause)
 		select {
+		case <-timer.C():
 		case <-ctx.Done():
+			timer.Stop()
 			return false
 		case <-stop:
+			timer.Stop()
 			return false
-		case <-tick.C():
 		}
+		pause = cachePeriod
+		if !c.works.Status().Synced || !c.clusters.Status().Synced || c.configuration.Load() == nil {
+			continue
+		}
+		version, err := c.client.version(ctx)
+		if err == nil {
+			c.fence.Store(&version)
+			return true
+		}
+		pause = backoff.Step()
+		c.Logger.Warn("cannot read the API server's resource version, trying again", zap.Error(err))
 	}
 }
 
