@@ -21,6 +21,9 @@ import (
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
+// leaseSyncTimeout is how long the watch of the Lease is waited for.
+const leaseSyncTimeout = 2 * time.Second
+
 // errLostLease ends the process: whoever leads next must not be disturbed.
 var errLostLease = errors.New("lost the lease: another replica may be leading")
 
@@ -52,6 +55,8 @@ type election struct {
 	won      atomic.Bool
 	ended    chan struct{}
 	duration time.Duration
+	// synced is closed when the Lease is being watched.
+	synced chan struct{}
 }
 
 // lock tells when the Lease was won: the elector's own callback is called from a
@@ -74,7 +79,7 @@ func (d *daemon) newElection(ctx context.Context) (*election, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a client for the Lease: %w", err)
 	}
-	e := &election{changed: make(chan struct{}, 1), duration: o.duration}
+	e := &election{changed: make(chan struct{}, 1), synced: make(chan struct{}), duration: o.duration}
 	lock := lock{&resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: o.namespace, Name: o.name},
 		Client:     client.CoordinationV1(),
@@ -99,12 +104,31 @@ func (d *daemon) newElection(ctx context.Context) (*election, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot set up leader election: %w", err)
 	}
-	e.lease = d.newLeaseWatch(e.changed)
+	e.lease = d.newLeaseWatch(e)
 	return e, nil
 }
 
-func (d *daemon) newLeaseWatch(changed chan<- struct{}) *watch.Watch {
+// leaseHolder is what is kept of the Lease.
+type leaseHolder struct {
+	metav1.ObjectMeta
+	identity string
+}
+
+func keepLeaseHolder(obj any) (any, error) {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return obj, nil
+	}
+	identity, _, _ := unstructured.NestedString(u.Object, "spec", "holderIdentity")
+	return &leaseHolder{
+		ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), ResourceVersion: u.GetResourceVersion()},
+		identity:   identity,
+	}, nil
+}
+
+func (d *daemon) newLeaseWatch(e *election) *watch.Watch {
 	o := d.options.lease
+	announce := sync.OnceFunc(func() { close(e.synced) })
 	resource := coordinationv1.SchemeGroupVersion.WithResource("leases")
 	return watch.New(watch.Options{
 		Resource:  watch.Resource{GroupResource: resource.GroupResource(), Version: resource.Version},
@@ -112,20 +136,19 @@ func (d *daemon) newLeaseWatch(changed chan<- struct{}) *watch.Watch {
 		Resolver:  watch.Fixed{Resource: resource, Kind: coordinationv1.SchemeGroupVersion.WithKind("Lease").GroupKind(), Namespaced: true},
 		Namespace: o.namespace,
 		Tweak:     onlyNamed(o.name),
-		Transform: func(obj any) (any, error) {
-			if u, ok := obj.(*unstructured.Unstructured); ok {
-				return &metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), ResourceVersion: u.GetResourceVersion()}, nil
-			}
-			return obj, nil
-		},
+		Transform: keepLeaseHolder,
 		Handler: watch.Handler{
-			Changed: func(_, _ any) {
+			Changed: func(_, new any) {
+				// What this replica writes itself, the elector knows.
+				if holder, ok := new.(*leaseHolder); ok && holder.identity == o.identity {
+					return
+				}
 				select {
-				case changed <- struct{}{}:
+				case e.changed <- struct{}{}:
 				default:
 				}
 			},
-			Synced: func() {},
+			Synced: announce,
 		},
 		Logger: d.logger.With(zap.String("lease", o.name)),
 		Clock:  clock.RealClock{},
@@ -140,12 +163,27 @@ func (e *election) run(ctx, parts context.Context) error {
 	watching.Go(func() { e.lease.Run(parts) })
 	defer func() { cancel(); watching.Wait() }()
 
+	select {
+	case <-e.synced:
+	case <-time.After(leaseSyncTimeout): // take-over is slower without the watch, and works
+	case <-ctx.Done():
+	case <-parts.Done():
+	}
+	e.forgetChange()
 	for ctx.Err() == nil && parts.Err() == nil {
 		if won, nudged := e.attempt(ctx, parts); won && !nudged && ctx.Err() == nil {
 			return errLostLease
 		}
 	}
 	return nil
+}
+
+// forgetChange drops the news that the first look at the Lease brings anyway.
+func (e *election) forgetChange() {
+	select {
+	case <-e.changed:
+	default:
+	}
 }
 
 // attempt runs the elector once and waits for the term of leading, if there was

@@ -173,7 +173,7 @@ func (w *Watch) follow(ctx context.Context, served Served) {
 		return
 	}
 	w.attach(informer, served)
-	w.Logger.Info("watching", zap.Stringer("kind", served.Kind), zap.String("version", served.Resource.Version))
+	w.Logger.Debug("watching", zap.Stringer("kind", served.Kind), zap.String("version", served.Resource.Version))
 
 	var running wait.Group
 	running.StartWithContext(ctx, informer.RunWithContext)

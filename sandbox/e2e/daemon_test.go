@@ -1,0 +1,192 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// daemon is a running karmada-mirror.
+type daemon struct {
+	command *exec.Cmd
+	ended   chan struct{}
+	err     error // of the process, once ended
+
+	mu        sync.Mutex
+	lines     []map[string]any
+	raw       bytes.Buffer
+	addresses map[string]string // of the servers
+}
+
+// startDaemon runs karmada-mirror until the test ends, and waits until it is
+// ready. The test fails if it does not end well, or raced.
+func startDaemon(t *testing.T, flags ...string) *daemon {
+	t.Helper()
+	d := launchDaemon(t, flags...)
+	t.Cleanup(func() {
+		if err := d.stop(); err != nil {
+			t.Errorf("the daemon ended badly: %v", err)
+		}
+		if t.Failed() {
+			t.Logf("the daemon's log:\n%s", d.log())
+		}
+	})
+	eventually(t, "the daemon to be ready", func(context.Context) error { return d.probe("/readyz") })
+	return d
+}
+
+func launchDaemon(t *testing.T, flags ...string) *daemon {
+	t.Helper()
+	arguments := append([]string{"run", "--kubeconfig", env.kubeconfig, "--log-level", "debug",
+		"--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"}, flags...)
+	d := &daemon{command: exec.Command(env.daemon, arguments...), ended: make(chan struct{}), addresses: map[string]string{}}
+	d.command.Env = append(os.Environ(), "GORACE=halt_on_error=1")
+	stderr, err := d.command.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(d.ended)
+		d.read(stderr)
+		d.err = d.command.Wait()
+	}()
+	return d
+}
+
+func (d *daemon) read(stderr io.Reader) {
+	lines := bufio.NewScanner(stderr)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		d.mu.Lock()
+		d.raw.Write(lines.Bytes())
+		d.raw.WriteByte('\n')
+		var line map[string]any
+		if json.Unmarshal(lines.Bytes(), &line) == nil {
+			d.lines = append(d.lines, line)
+			if line["msg"] == "serving" {
+				d.addresses[line["what"].(string)] = line["address"].(string)
+			}
+		}
+		d.mu.Unlock()
+	}
+}
+
+func (d *daemon) log() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.raw.String()
+}
+
+// logged counts the lines with this message.
+func (d *daemon) logged(message string) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	count := 0
+	for _, line := range d.lines {
+		if line["msg"] == message {
+			count++
+		}
+	}
+	return count
+}
+
+// stop ends the daemon in good order. It may have ended already.
+func (d *daemon) stop() error {
+	select {
+	case <-d.ended:
+		return nil
+	default:
+	}
+	if err := d.command.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	select {
+	case <-d.ended:
+		return d.err
+	case <-time.After(20 * time.Second):
+		_ = d.command.Process.Kill()
+		<-d.ended
+		return fmt.Errorf("it did not end within 20 s of SIGTERM")
+	}
+}
+
+// kill ends the daemon as a power cut would.
+func (d *daemon) kill(t *testing.T) {
+	t.Helper()
+	if err := d.command.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-d.ended
+}
+
+func (d *daemon) get(server, path string) (int, string, error) {
+	d.mu.Lock()
+	address := d.addresses[server]
+	d.mu.Unlock()
+	if address == "" {
+		return 0, "", fmt.Errorf("it does not serve %s yet", server)
+	}
+	response, err := http.Get("http://" + address + path)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(body), err
+}
+
+func (d *daemon) probe(path string) error {
+	code, body, err := d.get("probes", path)
+	if err == nil && code != http.StatusOK {
+		err = fmt.Errorf("%s answers %d: %s", path, code, body)
+	}
+	return err
+}
+
+// metric returns the value of a series, written as in the exposition format.
+func (d *daemon) metric(series string) (string, error) {
+	_, body, err := d.get("metrics", "/metrics")
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(body) {
+		if value, ok := strings.CutPrefix(line, series+" "); ok {
+			return strings.TrimSpace(value), nil
+		}
+	}
+	return "", fmt.Errorf("there is no series %s", series)
+}
+
+func (d *daemon) wantMetric(series, want string) func(context.Context) error {
+	return func(context.Context) error {
+		got, err := d.metric(series)
+		if err == nil && got != want {
+			err = fmt.Errorf("%s is %s, not %s", series, got, want)
+		}
+		return err
+	}
+}
+
+func repositoryFile(t *testing.T, elements ...string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(append([]string{env.builder.Repository()}, elements...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}

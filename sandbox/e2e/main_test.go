@@ -1,0 +1,133 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/build"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+)
+
+// push and pull are the members that most tests mirror to.
+const (
+	push    = "member1"
+	push2   = "member2"
+	pull    = "member3"
+	system  = "karmada-system"
+	account = "karmada-mirror"
+)
+
+// env is the Karmada that all tests share.
+var env environment
+
+type environment struct {
+	*karmada.Karmada
+	daemon     string // path of the binary
+	kubeconfig string // of the daemon's ServiceAccount
+	builder    *build.Builder
+	admin      dynamic.Interface
+	client     kubernetes.Interface
+	members    map[string]dynamic.Interface
+}
+
+func TestMain(m *testing.M) {
+	code, err := runTests(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func runTests(m *testing.M) (code int, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
+	defer cancel()
+	dir, err := os.MkdirTemp("", "karmada-mirror-e2e-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := env.start(ctx, dir); err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, env.Stop()) }()
+	if err := env.install(ctx); err != nil {
+		return 0, err
+	}
+	return m.Run(), nil
+}
+
+func (e *environment) start(ctx context.Context, dir string) (err error) {
+	if e.builder, err = build.New(ctx, os.Stderr); err != nil {
+		return err
+	}
+	hyperkarmada, err := e.builder.Hyperkarmada(ctx)
+	if err != nil {
+		return err
+	}
+	if e.daemon, err = e.builder.DaemonWithRaceDetector(ctx); err != nil {
+		return err
+	}
+	e.Karmada, err = karmada.Start(ctx, karmada.Options{
+		Dir:      dir,
+		Programs: karmada.Programs{Hyperkarmada: hyperkarmada, Karmada: e.builder.KarmadaSources()},
+		Progress: os.Stderr,
+		Members: []karmada.Member{
+			{Name: push, Mode: clusterv1alpha1.Push},
+			{Name: push2, Mode: clusterv1alpha1.Push},
+			{Name: pull, Mode: clusterv1alpha1.Pull},
+		},
+	})
+	return err
+}
+
+// install applies the manifests that users apply.
+func (e *environment) install(ctx context.Context) (err error) {
+	manifests, err := kustomize(filepath.Join(e.builder.Repository(), "manifests", "karmada"))
+	if err != nil {
+		return err
+	}
+	if err := karmada.Apply(ctx, e.Config(), manifests); err != nil {
+		return err
+	}
+	if e.kubeconfig, err = e.ServiceAccountKubeconfig(ctx, system, account); err != nil {
+		return err
+	}
+	if e.admin, err = dynamic.NewForConfig(e.Config()); err != nil {
+		return err
+	}
+	if e.client, err = kubernetes.NewForConfig(e.Config()); err != nil {
+		return err
+	}
+	e.members = map[string]dynamic.Interface{}
+	for _, name := range []string{push, push2, pull} {
+		if e.members[name], err = dynamicFor(e.MemberConfig(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func dynamicFor(config *rest.Config) (dynamic.Interface, error) {
+	return dynamic.NewForConfig(config)
+}
+
+func kustomize(dir string) ([]byte, error) {
+	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
+	if err != nil {
+		return nil, fmt.Errorf("cannot build %q: %w", dir, err)
+	}
+	return resources.AsYaml()
+}
