@@ -16,10 +16,13 @@ var claimKeys = []string{
 	claimedByLabel,
 }
 
-// ClaimedBy returns the key by which a policy claims a source.
+// ClaimedBy returns the key by which a policy claims a source. Its value may be
+// empty: Karmada claims with an empty ID while its webhook is away.
 func ClaimedBy(labels, annotations map[string]string) (key string, claimed bool) {
 	for _, key := range claimKeys {
-		if labels[key] != "" || annotations[key] != "" {
+		_, labelled := labels[key]
+		_, annotated := annotations[key]
+		if labelled || annotated {
 			return key, true
 		}
 	}
@@ -48,7 +51,7 @@ func ForeignMark(labels map[string]string, owners []metav1.OwnerReference) (mark
 	}
 	for _, owner := range owners {
 		if owner.Controller != nil && *owner.Controller {
-			return "it is controlled by " + owner.Kind + " " + owner.Name, true
+			return "it is controlled by " + owner.Kind + " " + quote(owner.Name), true
 		}
 	}
 	return "", false

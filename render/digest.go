@@ -10,7 +10,6 @@ import (
 
 	workv1alpha2 "github.com/karmada-io/api/work/v1alpha2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // Digest says what a Work means: equal digests make equal member objects. The
@@ -46,7 +45,8 @@ func DigestOf(work map[string]any, namespace string) (Digest, error) {
 }
 
 func digest(manifest map[string]any, namespace string, suspend, preserve bool) (Digest, error) {
-	encoded, err := json.Marshal([]any{normalize(manifest, namespace), suspend, preserve})
+	manifest, own := normalize(manifest, namespace)
+	encoded, err := json.Marshal([]any{manifest, own, suspend, preserve})
 	if err != nil {
 		return Digest{}, fmt.Errorf("cannot encode a manifest: %w", err)
 	}
@@ -54,34 +54,37 @@ func digest(manifest map[string]any, namespace string, suspend, preserve bool) (
 	return Digest(sum[:16]), nil
 }
 
-// normalize returns a copy, as deep as it differs, of what the manifest means.
-func normalize(manifest map[string]any, namespace string) map[string]any {
-	kind, _ := manifest["kind"].(string)
-	if pruner, ok := kindPruners[kind]; ok {
-		manifest = runtime.DeepCopyJSON(manifest)
-		pruner(manifest)
-	} else {
-		manifest = maps.Clone(manifest)
+// normalize returns a copy of what the manifest means, and whether it names the
+// Work's own namespace, which the copy lacks.
+func normalize(manifest map[string]any, namespace string) (meaning map[string]any, own bool) {
+	meaning = cloneMaps(manifest, prunedDepth)
+	pruneKind(meaning)
+	metadata, _ := meaning["metadata"].(map[string]any)
+	labels, _ := metadata["labels"].(map[string]any)
+	delete(labels, workv1alpha2.WorkPermanentIDLabel)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	delete(annotations, workv1alpha2.ManagedAnnotation)
+	delete(annotations, workv1alpha2.ManagedLabels)
+	if own = annotations[workv1alpha2.WorkNamespaceAnnotation] == namespace; own {
+		delete(annotations, workv1alpha2.WorkNamespaceAnnotation)
 	}
-	metadata, ok := manifest["metadata"].(map[string]any)
-	if !ok {
-		return manifest
+	return meaning, own
+}
+
+// prunedDepth is how deep normalize deletes: a Job's
+// spec.template.metadata.labels are the fifth map.
+const prunedDepth = 5
+
+// cloneMaps copies the maps of the uppermost levels, and nothing else.
+func cloneMaps(m map[string]any, levels int) map[string]any {
+	c := maps.Clone(m)
+	if levels == 1 {
+		return c
 	}
-	metadata = maps.Clone(metadata)
-	manifest["metadata"] = metadata
-	if labels, ok := metadata["labels"].(map[string]any); ok {
-		labels = maps.Clone(labels)
-		delete(labels, workv1alpha2.WorkPermanentIDLabel)
-		metadata["labels"] = labels
-	}
-	if annotations, ok := metadata["annotations"].(map[string]any); ok {
-		annotations = maps.Clone(annotations)
-		delete(annotations, workv1alpha2.ManagedAnnotation)
-		delete(annotations, workv1alpha2.ManagedLabels)
-		if annotations[workv1alpha2.WorkNamespaceAnnotation] == namespace {
-			annotations[workv1alpha2.WorkNamespaceAnnotation] = "the Work's own"
+	for key, value := range c {
+		if inner, ok := value.(map[string]any); ok {
+			c[key] = cloneMaps(inner, levels-1)
 		}
-		metadata["annotations"] = annotations
 	}
-	return manifest
+	return c
 }

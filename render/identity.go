@@ -53,7 +53,7 @@ func ParseIdentity(s string) (Identity, error) {
 		i = Identity{Group: group, Kind: kind, Namespace: parts[1], Name: parts[2]}
 	}
 	if i.Kind == "" || i.Name == "" || i.String() != s {
-		return Identity{}, fmt.Errorf("cannot parse source identity %.100q: want <kind>.<group>/<namespace>/<name>", s)
+		return Identity{}, fmt.Errorf("cannot parse source identity %s: want <kind>.<group>/<namespace>/<name>", quote(s))
 	}
 	return i, nil
 }
@@ -65,8 +65,8 @@ func (i Identity) GroupKind() schema.GroupKind {
 
 // WorkName is the name that Karmada itself gives to the Work of this source
 // (names.GenerateWorkName in pkg/util/names, v1.18.2), which ignores the group.
-// Karmada finds a Work by this rule when a member object was deleted. It hashes
-// the pretty-printed string, which is the quoted one.
+// Karmada finds a Work by this rule when a member object was deleted. Its
+// pretty-printer leaves a string as it is, so the hash is that of the text.
 func (i Identity) WorkName() string {
 	name := strings.ToLower(strings.ReplaceAll(i.Name, ":", "."))
 	qualified := name + "-" + i.Kind
@@ -74,17 +74,21 @@ func (i Identity) WorkName() string {
 		qualified = i.Namespace + "-" + qualified
 	}
 	hash := fnv.New32a()
-	hash.Write([]byte(strconv.Quote(strings.ToLower(qualified))))
+	hash.Write([]byte(strings.ToLower(qualified)))
 	return name + "-" + rand.SafeEncodeString(strconv.FormatUint(uint64(hash.Sum32()), 10))
 }
 
 // ExecutionNamespace is where the Works of a cluster are.
 func ExecutionNamespace(cluster string) string { return executionPrefix + cluster }
 
-// ClusterOf is the inverse of ExecutionNamespace.
+// ClusterOf is the inverse of ExecutionNamespace. The cluster is empty for any
+// other namespace.
 func ClusterOf(namespace string) (cluster string, ok bool) {
 	cluster, ok = strings.CutPrefix(namespace, executionPrefix)
-	return cluster, ok && cluster != ""
+	if !ok || cluster == "" {
+		return "", false
+	}
+	return cluster, true
 }
 
 // ReservedNamespace reports whether a namespace belongs to Kubernetes or

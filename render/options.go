@@ -38,6 +38,6 @@ func parseChoice(annotations map[string]string, key, no, yes string) (bool, erro
 	case value == yes:
 		return true, nil
 	default:
-		return false, fmt.Errorf("%s: %.48q is neither %q nor %q", key, value, yes, no)
+		return false, fmt.Errorf("%s: %s is neither %q nor %q", key, quote(value), yes, no)
 	}
 }

@@ -10,32 +10,37 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// kindPruners remove per kind what Karmada removes
-// (pkg/resourceinterpreter/default/native/prune, v1.18.2). Karmada keys them on
-// the kind alone.
-var kindPruners = map[string]func(map[string]any){
-	"Deployment":            pruneDeployment,
-	"Job":                   pruneJob,
-	"Secret":                pruneSecret,
-	"Service":               pruneService,
-	"ServiceAccount":        pruneServiceAccount,
-	"PersistentVolumeClaim": prunePersistentVolumeClaim,
+// pruners remove per kind what Karmada removes
+// (pkg/resourceinterpreter/default/native/prune, v1.18.2). The group is the one
+// that each was meant for; Karmada asks for the kind alone.
+var pruners = map[string]struct {
+	group string
+	prune func(obj map[string]any)
+}{
+	"Deployment":            {"apps", pruneDeployment},
+	"Job":                   {"batch", pruneJob},
+	"Secret":                {"", pruneSecret},
+	"Service":               {"", pruneService},
+	"ServiceAccount":        {"", pruneServiceAccount},
+	"PersistentVolumeClaim": {"", prunePersistentVolumeClaim},
 }
 
-// builtinPruners are the same, for the groups that they were meant for.
-var builtinPruners = map[schema.GroupKind]func(map[string]any){
-	{Group: "apps", Kind: "Deployment"}: pruneDeployment,
-	{Group: "batch", Kind: "Job"}:       pruneJob,
-	{Kind: "Secret"}:                    pruneSecret,
-	{Kind: "Service"}:                   pruneService,
-	{Kind: "ServiceAccount"}:            pruneServiceAccount,
-	{Kind: "PersistentVolumeClaim"}:     prunePersistentVolumeClaim,
-}
-
-func groupKindOf(obj map[string]any) schema.GroupKind {
+// pruneBuiltin prunes an object of a built-in kind.
+func pruneBuiltin(obj map[string]any) {
 	apiVersion, _ := obj["apiVersion"].(string)
 	kind, _ := obj["kind"].(string)
-	return schema.FromAPIVersionAndKind(apiVersion, kind).GroupKind()
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	if p, ok := pruners[kind]; ok && err == nil && p.group == gv.Group {
+		p.prune(obj)
+	}
+}
+
+// pruneKind prunes an object as Karmada's webhook does, whatever its group.
+func pruneKind(obj map[string]any) {
+	kind, _ := obj["kind"].(string)
+	if p, ok := pruners[kind]; ok {
+		p.prune(obj)
+	}
 }
 
 // The annotations of a Deployment controller (k8s.io/kubectl
@@ -74,14 +79,16 @@ func pruneService(obj map[string]any) {
 }
 
 // pruneSecret empties a service account's token: the member makes its own.
+// Karmada leaves a null behind, which means the same.
 func pruneSecret(obj map[string]any) {
 	if secretType, _ := obj["type"].(string); secretType == string(corev1.SecretTypeServiceAccountToken) {
 		deleteKeys(obj, []string{corev1.ServiceAccountUIDKey}, "metadata", "annotations")
-		obj["data"] = nil
+		delete(obj, "data")
 	}
 }
 
 // pruneServiceAccount removes the references to generated token Secrets.
+// Karmada overlooks every second one of a row.
 func pruneServiceAccount(obj map[string]any) {
 	secrets, ok := obj["secrets"].([]any)
 	if !ok || len(secrets) == 0 {

@@ -18,8 +18,25 @@ var serverSet = []string{
 // Karmada steers itself, and the fields that Karmada's prune removes. It is
 // total: of metadata it drops what it cannot understand, of the rest it leaves
 // that alone.
+//
+// Fields that are null go as well: the API server takes nulls out of a merge
+// patch, at any depth, so that the first update would lose what the create had
+// carried.
 func Strip(obj map[string]any) {
 	delete(obj, "status")
+	if _, ok := obj["metadata"].(map[string]any); !ok {
+		delete(obj, "metadata")
+	}
+	stripMetadata(obj)
+	pruneBuiltin(obj)
+	if metadata, ok := obj["metadata"].(map[string]any); ok {
+		dropEmpty(metadata, "annotations")
+		dropEmpty(metadata, "labels")
+	}
+	settle(obj)
+}
+
+func stripMetadata(obj map[string]any) {
 	metadata, ok := obj["metadata"].(map[string]any)
 	if !ok {
 		return
@@ -33,14 +50,6 @@ func Strip(obj map[string]any) {
 	stripKeys(metadata, "labels", func(key string) bool {
 		return strings.HasPrefix(key, ownPrefix) || karmadaKey(key) && key != retainReplicasLabel
 	})
-	if pruner, ok := builtinPruners[groupKindOf(obj)]; ok {
-		pruner(obj)
-	}
-	for _, field := range []string{"annotations", "labels"} {
-		if m, ok := metadata[field].(map[string]any); ok && len(m) == 0 {
-			delete(metadata, field)
-		}
-	}
 }
 
 // stripKeys deletes the entries of a string map that are unwanted or no
@@ -63,4 +72,35 @@ func stripKeys(metadata map[string]any, field string, unwanted func(key string) 
 func karmadaKey(key string) bool {
 	domain, _, qualified := strings.Cut(key, "/")
 	return qualified && (domain == "karmada.io" || strings.HasSuffix(domain, ".karmada.io"))
+}
+
+func dropEmpty(metadata map[string]any, field string) {
+	if entries, ok := metadata[field].(map[string]any); ok && len(entries) == 0 {
+		delete(metadata, field)
+	}
+}
+
+// settle replaces, in place, what does not survive the way through the API
+// server and Karmada's webhook by what becomes of it: a field that is null by
+// none, a negative zero by zero. A null in a list has a place to keep and stays.
+func settle(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, field := range v {
+			if field == nil {
+				delete(v, key)
+				continue
+			}
+			v[key] = settle(field)
+		}
+	case []any:
+		for i, item := range v {
+			v[i] = settle(item)
+		}
+	case float64:
+		if v == 0 {
+			return int64(0)
+		}
+	}
+	return value
 }

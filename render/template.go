@@ -1,9 +1,6 @@
 package render
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,27 +25,45 @@ type Template struct {
 	uid     types.UID
 	options Options
 	digest  Digest
-	// head and tail are the encoded manifest around the namespace.
-	head, tail []byte
+	// manifest is the encoded manifest without its beginning, which is
+	// manifestHead and the namespace.
+	manifest []byte
 }
 
-// NewTemplate strips obj, which it takes ownership of, and marks it as Karmada
-// wants it. Errors wrap ErrCannotRender.
+// NewTemplate strips obj, of which it takes ownership, and marks it as Karmada
+// wants it. Errors wrap ErrCannotRender: only a change of the object mends them.
 func NewTemplate(obj *unstructured.Unstructured, id Identity, uid types.UID, o Options) (*Template, error) {
-	name := id.WorkName()
-	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-		return nil, fmt.Errorf("%w: the name of its Work, %.60q, would be invalid: %s", ErrCannotRender, name, strings.Join(problems, "; "))
-	}
-	if id.Kind == "" || obj.GetAPIVersion() == "" || obj.GetName() == "" {
-		return nil, fmt.Errorf("%w: it lacks apiVersion, kind or metadata.name", ErrCannotRender)
+	if err := validate(obj, id); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCannotRender, err)
 	}
 	Strip(obj.Object)
-	mark(obj, name, uid, o)
+	mark(obj, id.WorkName(), uid, o)
 	t := &Template{id: id, uid: uid, options: o}
-	if err := t.encode(obj); err != nil {
+	var err error
+	if t.digest, err = digest(obj.Object, "", o.Suspend, o.PreserveOnDeletion); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCannotRender, err)
+	}
+	if t.manifest, err = encode(obj.Object); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCannotRender, err)
 	}
 	return t, nil
+}
+
+func validate(obj *unstructured.Unstructured, id Identity) error {
+	if id.Kind == "" || id.Name == "" || obj.GetAPIVersion() == "" {
+		return errors.New("it lacks apiVersion, kind or metadata.name")
+	}
+	if id.GroupKind() != obj.GroupVersionKind().GroupKind() || id.Namespace != obj.GetNamespace() || id.Name != obj.GetName() {
+		return fmt.Errorf("it is not the object %s", quote(id.String()))
+	}
+	name := id.WorkName()
+	if len(name) > validation.DNS1123SubdomainMaxLength {
+		return fmt.Errorf("the name of its Work would have %d characters, more than %d", len(name), validation.DNS1123SubdomainMaxLength)
+	}
+	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+		return fmt.Errorf("%s, the name of its Work, would be invalid: %s", quote(name), strings.Join(problems, "; "))
+	}
+	return nil
 }
 
 // mark sets the labels and annotations that Karmada looks for in a manifest.
@@ -77,36 +92,37 @@ func mark(obj *unstructured.Unstructured, workName string, uid types.UID, o Opti
 	obj.SetAnnotations(annotations)
 }
 
+// joinKeys lists keys as Karmada's bookkeeping does.
 func joinKeys(m map[string]string) string {
 	return strings.Join(slices.Sorted(maps.Keys(m)), ",")
 }
 
-// encode finds the place of the namespace by a marker that the manifest cannot
-// contain: the hash of the manifest itself.
-func (t *Template) encode(obj *unstructured.Unstructured) error {
-	plain, err := json.Marshal(obj.Object)
-	if err != nil {
-		return err
+// manifestHead is how every encoded manifest begins. The namespace comes first,
+// so that its place is known and need not be looked for: a user's text may say
+// anything.
+const manifestHead = `{"metadata":{"annotations":{"` + workv1alpha2.WorkNamespaceAnnotation + `":`
+
+// encode returns what follows manifestHead and the namespace. None of the three
+// objects is empty without what goes before, so that a comma always fits: mark
+// has set other annotations and a label, validate has seen the kind.
+func encode(obj map[string]any) ([]byte, error) {
+	rest := maps.Clone(obj)
+	metadata, _ := rest["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	annotations = maps.Clone(annotations)
+	delete(annotations, workv1alpha2.WorkNamespaceAnnotation)
+	delete(metadata, "annotations")
+	delete(rest, "metadata")
+	var encoded []byte
+	for _, part := range []map[string]any{annotations, metadata, rest} {
+		fields, err := json.Marshal(part)
+		if err != nil {
+			return nil, err
+		}
+		encoded = append(append(encoded, ','), fields[len("{"):]...)
 	}
-	sum := sha256.Sum256(plain)
-	marker := hex.EncodeToString(sum[:])
-	err = unstructured.SetNestedField(obj.Object, marker, "metadata", "annotations", workv1alpha2.WorkNamespaceAnnotation)
-	if err != nil {
-		return err
-	}
-	if t.digest, err = digest(obj.Object, marker, t.options.Suspend, t.options.PreserveOnDeletion); err != nil {
-		return err
-	}
-	encoded, err := json.Marshal(obj.Object)
-	if err != nil {
-		return err
-	}
-	head, tail, found := bytes.Cut(encoded, []byte(marker))
-	if !found {
-		return errors.New("the manifest's annotations cannot be set")
-	}
-	t.head, t.tail = head, tail
-	return nil
+	return slices.Clip(encoded), nil
 }
 
 // Source names the source that the template was made from.
@@ -156,24 +172,40 @@ func (t *Template) Patch(cluster, resourceVersion string, finalizers []string) [
 	return t.assemble(m, cluster, "null")
 }
 
+// Size is how many bytes a Work may have: that of the longest cluster name.
+func (t *Template) Size() int {
+	return len(t.Work("")) + 2*maxClusterName // two fields name the namespace
+}
+
 // assemble writes the JSON by hand around the encoded manifest, which
 // json.Marshal would scan again. unset is the value of an option that is off;
 // empty leaves the option out.
 func (t *Template) assemble(m metadata, cluster, unset string) []byte {
-	meta, err := json.Marshal(m)
-	if err != nil {
-		panic(err) // strings, and maps and slices of strings, always encode
-	}
-	namespace := ExecutionNamespace(cluster)
-	b := make([]byte, 0, len(t.head)+len(t.tail)+len(meta)+len(namespace)+256)
+	meta := mustEncode(m)
+	namespace := mustEncode(ExecutionNamespace(cluster))
+	b := make([]byte, 0, len(t.manifest)+len(meta)+len(namespace)+frameSize)
 	b = append(b, `{"apiVersion":"`+workv1alpha1.GroupVersion.String()+`","kind":"`+workv1alpha1.ResourceKindWork+`","metadata":`...)
 	b = append(b, meta...)
 	b = append(b, `,"spec":{`...)
 	b = appendOption(b, "suspendDispatching", t.options.Suspend, unset)
 	b = appendOption(b, "preserveResourcesOnDeletion", t.options.PreserveOnDeletion, unset)
-	b = append(b, `"workload":{"manifests":[`...)
-	b = append(append(append(b, t.head...), namespace...), t.tail...)
+	b = append(b, `"workload":{"manifests":[`+manifestHead...)
+	b = append(b, namespace...)
+	b = append(b, t.manifest...)
 	return append(b, `]}}}`...)
+}
+
+// frameSize is room for what assemble writes itself.
+const frameSize = 320
+
+// mustEncode is for strings, and for maps and slices of strings: those always
+// encode.
+func mustEncode(v any) []byte {
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return encoded
 }
 
 func appendOption(b []byte, name string, on bool, unset string) []byte {

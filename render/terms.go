@@ -14,7 +14,8 @@ const (
 	// MaxTerms is how many terms one annotation may have. Karmada is tested with
 	// some hundred clusters; a longer list is better written as a glob.
 	MaxTerms = 1024
-	// maxClusterName is Karmada's limit (pkg/util/validation, v1.18.2).
+	// maxClusterName is Karmada's limit (ValidateClusterName in
+	// pkg/apis/cluster/validation, v1.18.2).
 	maxClusterName = 48
 
 	// GlobIndexKey is the index key of Terms that any cluster might match. It is
@@ -79,17 +80,16 @@ func (t *Terms) add(term string) error {
 	return nil
 }
 
-// validateTerm checks a name, or a glob as if its wildcards were letters. The
-// message shows at most 48 characters of what was written.
+// validateTerm checks a name, or a glob as if its wildcards were letters.
 func validateTerm(term string) error {
 	plain := strings.NewReplacer("*", "x", "?", "x").Replace(term)
 	switch {
 	case term == "":
 		return errors.New("it is empty; remove a comma")
 	case len(plain) > maxClusterName:
-		return fmt.Errorf("%.48q… is longer than a cluster name can be (%d characters)", term, maxClusterName)
+		return fmt.Errorf("%s is longer than a cluster name can be (%d characters)", quote(term), maxClusterName)
 	case len(validation.IsDNS1123Label(plain)) > 0:
-		return fmt.Errorf("%.48q is no cluster name: those have lower-case letters, digits and '-' only", term)
+		return fmt.Errorf("%s is no cluster name: those have lower-case letters, digits and, inside, '-'", quote(term))
 	}
 	return nil
 }

@@ -1,0 +1,66 @@
+package render
+
+import (
+	"testing"
+
+	networkingv1alpha1 "github.com/karmada-io/api/networking/v1alpha1"
+	policyv1alpha1 "github.com/karmada-io/api/policy/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/api/work/v1alpha2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestClaimedBy(t *testing.T) {
+	cases := map[string]struct {
+		reason              string
+		labels, annotations map[string]string
+		want                string
+	}{
+		"Nobody":      {"Other labels are no claim.", map[string]string{"app": "web"}, map[string]string{"karmada.io/x": "y"}, ""},
+		"Policy":      {"A PropagationPolicy claims by its ID.", map[string]string{policyv1alpha1.PropagationPolicyPermanentIDLabel: "1"}, nil, policyv1alpha1.PropagationPolicyPermanentIDLabel},
+		"Cluster":     {"So does a ClusterPropagationPolicy.", map[string]string{policyv1alpha1.ClusterPropagationPolicyPermanentIDLabel: "1"}, nil, policyv1alpha1.ClusterPropagationPolicyPermanentIDLabel},
+		"Service":     {"A MultiClusterService by its kind.", map[string]string{"resourcetemplate.karmada.io/claimed-by": "MultiClusterService"}, nil, "resourcetemplate.karmada.io/claimed-by"},
+		"EmptyID":     {"A policy made while the webhook was away has no ID, and claims all the same.", map[string]string{policyv1alpha1.PropagationPolicyPermanentIDLabel: ""}, nil, policyv1alpha1.PropagationPolicyPermanentIDLabel},
+		"Annotations": {"Refusing too much is the safe side.", nil, map[string]string{policyv1alpha1.PropagationPolicyPermanentIDLabel: "1"}, policyv1alpha1.PropagationPolicyPermanentIDLabel},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, claimed := ClaimedBy(tc.labels, tc.annotations)
+			if got != tc.want || claimed != (tc.want != "") {
+				t.Errorf("%s\nClaimedBy is %q, %v", tc.reason, got, claimed)
+			}
+		})
+	}
+}
+
+func TestForeignMark(t *testing.T) {
+	yes, no := true, false
+	cases := map[string]struct {
+		reason string
+		labels map[string]string
+		owners []metav1.OwnerReference
+		want   bool
+	}{
+		"Ours":             {"Our labels and Karmada's ID are no mark.", map[string]string{ManagedByLabel: ManagedByValue, SourceIDLabel: "x", workv1alpha2.WorkPermanentIDLabel: "y"}, nil, false},
+		"Binding":          {"Bindings delete what bears their ID.", map[string]string{workv1alpha2.ResourceBindingPermanentIDLabel: "x"}, nil, true},
+		"OursAndBinding":   {"Whatever else it bears.", map[string]string{ManagedByLabel: ManagedByValue, workv1alpha2.ResourceBindingPermanentIDLabel: "x"}, nil, true},
+		"ClusterBinding":   {"So do cluster bindings.", map[string]string{workv1alpha2.ClusterResourceBindingPermanentIDLabel: "x"}, nil, true},
+		"Service":          {"A MultiClusterService's Work.", map[string]string{networkingv1alpha1.MultiClusterServicePermanentIDLabel: "x"}, nil, true},
+		"ServiceName":      {"Its older label.", map[string]string{"multiclusterservice.karmada.io/name": "x"}, nil, true},
+		"EndpointSlice":    {"Collected from members.", map[string]string{"endpointslice.karmada.io/name": "x"}, nil, true},
+		"EndpointSliceOf":  {"And dispatched to them.", map[string]string{"endpointslice.karmada.io/managed-by": "x"}, nil, true},
+		"Quota":            {"A FederatedResourceQuota's Work.", map[string]string{"federatedresourcequota.karmada.io/namespace": "x"}, nil, true},
+		"EmptyValue":       {"A selector on existence asks for no value.", map[string]string{"federatedresourcequota.karmada.io/name": ""}, nil, true},
+		"Lookalike":        {"A domain of somebody else's.", map[string]string{"my.endpointslice.karmada.io/name": "x"}, nil, false},
+		"Controller":       {"A controller answers for it.", nil, []metav1.OwnerReference{{Kind: "Widget", Name: "w"}, {Kind: "Gadget", Name: "g", Controller: &yes}}, true},
+		"OwnerOnly":        {"An owner that does not control it leaves it to us.", nil, []metav1.OwnerReference{{Kind: "Widget", Name: "w", Controller: &no}, {Kind: "Widget"}}, false},
+		"NothingAtAllOnIt": {"Nothing is no mark; that it is ours must be shown otherwise.", nil, nil, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			mark, foreign := ForeignMark(tc.labels, tc.owners)
+			if foreign != tc.want || (mark != "") != tc.want {
+				t.Errorf("%s\nForeignMark is %q, %v", tc.reason, mark, foreign)
+			}
+		})
+	}
+}

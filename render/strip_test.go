@@ -1,0 +1,232 @@
+package render
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/json"
+)
+
+func TestStrip(t *testing.T) {
+	cases := map[string]struct {
+		reason    string
+		obj, want string
+	}{
+		"ServerSet": {
+			reason: "What the server sets means nothing in a member; a generated name's prefix does not hurt.",
+			obj: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"b","generateName":"a-","uid":"u","resourceVersion":"1",
+				"generation":2,"creationTimestamp":"t","deletionTimestamp":"t","deletionGracePeriodSeconds":30,"managedFields":[{}],
+				"selfLink":"/","ownerReferences":[{}],"finalizers":["x"]},"data":{"k":"v"},"status":{"x":1}}`,
+			want: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"b","generateName":"a-"},"data":{"k":"v"}}`,
+		},
+		"Annotations": {
+			reason: "Our annotations, kubectl's and every one of Karmada's go, the user's stay.",
+			obj: `{"metadata":{"annotations":{"karmada.target/clusters":"a","karmada.target/unknown":"","kubectl.kubernetes.io/last-applied-configuration":"{}",
+				"work.karmada.io/conflict-resolution":"overwrite","karmada.io/x":"","propagationpolicy.karmada.io/name":"p","resourcetemplate.karmada.io/retain-replicas":"true",
+				"karmada.io":"a name without a domain","notkarmada.io/x":"","example.com/karmada.io":"","kubectl.kubernetes.io/restartedAt":"t"}}}`,
+			want: `{"metadata":{"annotations":{"karmada.io":"a name without a domain","notkarmada.io/x":"","example.com/karmada.io":"","kubectl.kubernetes.io/restartedAt":"t"}}}`,
+		},
+		"Labels": {
+			reason: "Of Karmada's labels only retain-replicas is the source's to give.",
+			obj: `{"metadata":{"labels":{"app":"web","karmada.target/x":"","karmada.io/managed":"true","work.karmada.io/permanent-id":"1",
+				"resourcetemplate.karmada.io/retain-replicas":"true","resourcetemplate.karmada.io/claimed-by":"x","propagationpolicy.karmada.io/permanent-id":"1","a.b.karmada.io/x":""}}}`,
+			want: `{"metadata":{"labels":{"app":"web","resourcetemplate.karmada.io/retain-replicas":"true"}}}`,
+		},
+		"EmptyMaps": {
+			reason: "A map that loses everything goes too.",
+			obj:    `{"metadata":{"annotations":{"karmada.target/clusters":"a"},"labels":{}}}`,
+			want:   `{"metadata":{}}`,
+		},
+		"PodTemplate": {
+			reason: "What lies deeper is the user's.",
+			obj:    `{"spec":{"template":{"metadata":{"annotations":{"karmada.io/x":"y"},"labels":{}},"status":{}}}}`,
+			want:   `{"spec":{"template":{"metadata":{"annotations":{"karmada.io/x":"y"},"labels":{}},"status":{}}}}`,
+		},
+		"Nulls": {
+			reason: "A null field cannot be patched, a null in a list can.",
+			obj:    `{"data":null,"spec":{"a":null,"b":[null,{"c":null,"d":0}],"e":{}},"metadata":{"creationTimestamp":null,"labels":null,"name":null}}`,
+			want:   `{"spec":{"b":[null,{"d":0}],"e":{}},"metadata":{}}`,
+		},
+		"OddMetadata": {
+			reason: "Metadata that is none is dropped.",
+			obj:    `{"metadata":"x","spec":"y"}`,
+			want:   `{"spec":"y"}`,
+		},
+		"OddMaps": {
+			reason: "Labels and annotations that are no maps of strings are dropped, entry by entry where possible.",
+			obj:    `{"metadata":{"labels":["a"],"annotations":{"a":1,"b":{},"c":"d","e":null}}}`,
+			want:   `{"metadata":{"annotations":{"c":"d"}}}`,
+		},
+		"Deployment": {
+			reason: "Each control plane counts its own revisions.",
+			obj:    `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"annotations":{"deployment.kubernetes.io/revision":"3","deployment.kubernetes.io/revision-history":"1,2"}}}`,
+			want:   `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{}}`,
+		},
+		"ForeignDeployment": {
+			reason: "A custom Deployment is no Deployment.",
+			obj:    `{"apiVersion":"example.com/v1","kind":"Deployment","metadata":{"annotations":{"deployment.kubernetes.io/revision":"3"}}}`,
+			want:   `{"apiVersion":"example.com/v1","kind":"Deployment","metadata":{"annotations":{"deployment.kubernetes.io/revision":"3"}}}`,
+		},
+		"PersistentVolumeClaim": {
+			reason: "The node was selected in this control plane.",
+			obj:    `{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"annotations":{"volume.kubernetes.io/selected-node":"n","a":"b"}}}`,
+			want:   `{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"annotations":{"a":"b"}}}`,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) { checkStrip(t, tc.reason, tc.obj, tc.want) })
+	}
+}
+
+func TestStripJob(t *testing.T) {
+	const selector = `"selector":{"matchLabels":{"controller-uid":"1","batch.kubernetes.io/controller-uid":"1","a":"b"}}`
+	const template = `"template":{"metadata":{"labels":{"controller-uid":"1","batch.kubernetes.io/controller-uid":"1","job-name":"j","batch.kubernetes.io/job-name":"j","a":"b"}}}`
+	const stripped = `"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}}}`
+	job := func(spec string) string { return `{"apiVersion":"batch/v1","kind":"Job","spec":` + spec + `}` }
+	cases := map[string]struct {
+		reason    string
+		obj, want string
+	}{
+		"Generated": {"The API server generates the selector anew.", job(`{` + selector + `,` + template + `,"ttlSecondsAfterFinished":5}`), job(`{` + stripped + `}`)},
+		"NotManual": {"False is the default.", job(`{"manualSelector":false,` + selector + `,` + template + `}`), job(`{"manualSelector":false,` + stripped + `}`)},
+		"Manual":    {"Whoever selects by hand keeps what was written, but not the time to live.", job(`{"manualSelector":true,` + selector + `,` + template + `,"ttlSecondsAfterFinished":5}`), job(`{"manualSelector":true,` + selector + `,` + template + `}`)},
+		"OddManual": {"A word is no boolean, and no reason to fail.", job(`{"manualSelector":"yes",` + selector + `,` + template + `}`), job(`{"manualSelector":"yes",` + stripped + `}`)},
+		"OddTypes":  {"What is no map is left alone.", job(`{"selector":"x","template":{"metadata":7}}`), job(`{"selector":"x","template":{"metadata":7}}`)},
+		"OddLabels": {"So are labels that are a list.", job(`{"selector":{"matchLabels":[1]},"template":[]}`), job(`{"selector":{"matchLabels":[1]},"template":[]}`)},
+		"OddSpec":   {"So is a spec that is a list.", job(`[{"ttlSecondsAfterFinished":5}]`), job(`[{"ttlSecondsAfterFinished":5}]`)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) { checkStrip(t, tc.reason, tc.obj, tc.want) })
+	}
+}
+
+func TestStripCore(t *testing.T) {
+	core := func(kind, rest string) string { return `{"apiVersion":"v1","kind":"` + kind + `",` + rest + `}` }
+	account := func(secrets string) string {
+		return core("ServiceAccount", `"metadata":{"name":"bot"},"secrets":`+secrets)
+	}
+	cases := map[string]struct {
+		reason    string
+		obj, want string
+	}{
+		"Service":         {"The address is this control plane's.", core("Service", `"spec":{"clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1"],"ports":[]}`), core("Service", `"spec":{"ports":[]}`)},
+		"Headless":        {"None is a wish.", core("Service", `"spec":{"clusterIP":"None","clusterIPs":["None"]}`), core("Service", `"spec":{"clusterIP":"None","clusterIPs":["None"]}`)},
+		"OddService":      {"A number is no address.", core("Service", `"spec":{"clusterIP":1,"clusterIPs":{}}`), core("Service", `"spec":{"clusterIP":1,"clusterIPs":{}}`)},
+		"OddServiceSpec":  {"A spec that is no map is left alone.", core("Service", `"spec":1`), core("Service", `"spec":1`)},
+		"Token":           {"A token is worth nothing in a member.", core("Secret", `"type":"kubernetes.io/service-account-token","data":{"token":"x"},"metadata":{"annotations":{"kubernetes.io/service-account.uid":"u","kubernetes.io/service-account.name":"bot"}}`), core("Secret", `"type":"kubernetes.io/service-account-token","metadata":{"annotations":{"kubernetes.io/service-account.name":"bot"}}`)},
+		"Secret":          {"Other data travels.", core("Secret", `"type":"Opaque","data":{"k":"dg=="}`), core("Secret", `"type":"Opaque","data":{"k":"dg=="}`)},
+		"OddSecret":       {"A list is no type.", core("Secret", `"type":["kubernetes.io/service-account-token"],"data":7`), core("Secret", `"type":["kubernetes.io/service-account-token"],"data":7`)},
+		"Account":         {"Generated references go, in a row too; the user's stay.", account(`[{"name":"bot-token-a"},{"name":"bot-token-b"},{"name":"mine"},{"name":"bot-token-c"}]`), account(`[{"name":"mine"}]`)},
+		"AccountAll":      {"The empty list stays, as with Karmada.", account(`[{"name":"bot-token-a"}]`), account(`[]`)},
+		"OddAccount":      {"A list of numbers is left alone.", account(`[1,2,"bot-token-a",{"name":3},{}]`), account(`[1,2,"bot-token-a",{"name":3},{}]`)},
+		"OddSecrets":      {"So is what is no list.", account(`{"name":"bot-token-a"}`), account(`{"name":"bot-token-a"}`)},
+		"ForeignAccount":  {"A custom kind has its own secrets.", `{"apiVersion":"example.com/v1","kind":"ServiceAccount","metadata":{"name":"bot"},"secrets":[{"name":"bot-token-a"}]}`, `{"apiVersion":"example.com/v1","kind":"ServiceAccount","metadata":{"name":"bot"},"secrets":[{"name":"bot-token-a"}]}`},
+		"ForeignService":  {"And its own addresses.", `{"apiVersion":"serving.example.com/v1","kind":"Service","spec":{"clusterIP":"x"}}`, `{"apiVersion":"serving.example.com/v1","kind":"Service","spec":{"clusterIP":"x"}}`},
+		"NoKind":          {"Something that says not what it is.", `{"kind":7,"apiVersion":[],"spec":{}}`, `{"kind":7,"apiVersion":[],"spec":{}}`},
+		"OddAPIVersion":   {"A version of three parts has no group, not the core group.", `{"kind":"Secret","apiVersion":"a/b/c","type":"kubernetes.io/service-account-token","data":{"a":"b"}}`, `{"kind":"Secret","apiVersion":"a/b/c","type":"kubernetes.io/service-account-token","data":{"a":"b"}}`},
+		"NothingWhatever": {"Nothing is nothing.", `{}`, `{}`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) { checkStrip(t, tc.reason, tc.obj, tc.want) })
+	}
+}
+
+func checkStrip(t *testing.T, reason, obj, want string) {
+	t.Helper()
+	got, wanted := decode(t, obj), decode(t, want)
+	Strip(got)
+	if diff := cmp.Diff(wanted, got); diff != "" {
+		t.Errorf("%s\n-want +got:\n%s", reason, diff)
+	}
+	Strip(got)
+	if diff := cmp.Diff(wanted, got); diff != "" {
+		t.Errorf("%s\na second time: -want +got:\n%s", reason, diff)
+	}
+}
+
+func decode(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var obj map[string]any
+	if err := json.Unmarshal([]byte(text), &obj); err != nil {
+		t.Fatalf("cannot decode %.200s: %v", text, err)
+	}
+	return obj
+}
+
+func TestStripNumbers(t *testing.T) {
+	obj := map[string]any{"spec": []any{math.Copysign(0, -1), 0.5, int64(7)}}
+	Strip(obj)
+	want := map[string]any{"spec": []any{int64(0), 0.5, int64(7)}}
+	if diff := cmp.Diff(want, obj); diff != "" {
+		t.Errorf("A negative zero comes back as zero: -want +got:\n%s", diff)
+	}
+}
+
+func TestStripNothing(*testing.T) {
+	Strip(nil)
+}
+
+func FuzzStrip(f *testing.F) {
+	for _, seed := range manifestSeeds {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var obj map[string]any
+		if json.Unmarshal(text, &obj) != nil || obj == nil {
+			return
+		}
+		Strip(obj)
+		once, err := json.Marshal(obj)
+		if err != nil {
+			t.Fatalf("cannot encode it: %v", err)
+		}
+		Strip(obj)
+		twice, err := json.Marshal(obj)
+		if err != nil {
+			t.Fatalf("cannot encode it again: %v", err)
+		}
+		if diff := cmp.Diff(string(once), string(twice)); diff != "" {
+			t.Errorf("stripping again changes it: -once +twice:\n%s", diff)
+		}
+		checkStripped(t, obj)
+	})
+}
+
+func checkStripped(t *testing.T, obj map[string]any) {
+	t.Helper()
+	if _, ok := obj["status"]; ok {
+		t.Error("it has a status")
+	}
+	metadata, _ := obj["metadata"].(map[string]any)
+	for _, field := range serverSet {
+		if _, ok := metadata[field]; ok {
+			t.Errorf("it has metadata.%s", field)
+		}
+	}
+	for _, field := range []string{"labels", "annotations"} {
+		entries, isMap := metadata[field].(map[string]any)
+		if _, ok := metadata[field]; ok && (!isMap || len(entries) == 0) {
+			t.Errorf("metadata.%s is %v", field, metadata[field])
+		}
+		for key, value := range entries {
+			if _, ok := value.(string); !ok || karmadaKey(key) && (field != "labels" || key != retainReplicasLabel) {
+				t.Errorf("metadata.%s has %q: %v", field, key, value)
+			}
+		}
+	}
+}
+
+// manifestSeeds are shapes to begin to fuzz from.
+var manifestSeeds = []string{
+	`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"b","labels":{"x":"y"},"annotations":{"karmada.target/clusters":"m"}},"data":{"k":"v"}}`,
+	`{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"a","namespace":"b"},"spec":{"ttlSecondsAfterFinished":1,"selector":{"matchLabels":{"controller-uid":"1"}},"template":{"metadata":{"labels":{"job-name":"a"}}}}}`,
+	`{"apiVersion":"example.com/v1","kind":"Job","metadata":{"name":"a"},"spec":"x"}`,
+	`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"},"type":"kubernetes.io/service-account-token","data":{"a":"b"}}`,
+	`{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"a"},"secrets":[{"name":"a-token-x"},1,null]}`,
+	`{"apiVersion":"v1","kind":"Service","metadata":{"name":"a"},"spec":{"clusterIP":"1","clusterIPs":[]}}`,
+	`{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"a","annotations":{"volume.kubernetes.io/selected-node":"n"}}}`,
+	`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a","annotations":{"deployment.kubernetes.io/revision":"1"}},"spec":{"n":-0,"f":-0.0,"big":1e300,"i":9223372036854775807}}`,
+	`{"apiVersion":"a/v1","kind":"K","metadata":{"name":"a","annotations":{"work.karmada.io/namespace":"karmada-es-m","x":"\",\"work.karmada.io/namespace\":\""}},"spec":{"\u0000":"\u2028<&>","null":null}}`,
+	`{"metadata":7,"kind":[],"apiVersion":{}}`,
+}

@@ -1,0 +1,59 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+)
+
+func TestClusterThatJoinsAndLeaves(t *testing.T) {
+	const late = "member4"
+	startDaemon(t)
+	ns := newNamespace(t)
+	create(t, configMaps, configMap(ns, "named", push+","+late, "one"))
+	create(t, configMaps, configMap(ns, "glob", "member*,!"+push2, "one"))
+	wantInMembers(t, ns, "named", "one", push)
+	wantInMembers(t, ns, "glob", "one", push, pull)
+	wantEvent(t, ns, "named", "UnknownCluster")
+
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	if err := env.Join(ctx, karmada.Member{Name: late, Mode: clusterv1alpha1.Push}); err != nil {
+		t.Fatal(err)
+	}
+	members, err := dynamicFor(env.MemberConfig(late))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env.members[late] = members
+	wantInMembers(t, ns, "named", "one", late)
+	wantInMembers(t, ns, "glob", "one", late)
+	wantGone(t, configMaps, ns, "glob", push2)
+
+	audit := auditFromNow(t)
+	if err := env.Unjoin(ctx, late); err != nil {
+		t.Fatal(err)
+	}
+	delete(env.members, late)
+	eventually(t, "the Works of the cluster to go", func(ctx context.Context) error {
+		list, err := env.admin.Resource(works).Namespace(render.ExecutionNamespace(late)).List(ctx, metav1.ListOptions{})
+		if err == nil && len(list.Items) > 0 {
+			err = fmt.Errorf("there are %d", len(list.Items))
+		}
+		return err
+	})
+	change(t, configMaps, ns, "named", setField("two", "data", "key"))
+	wantInMembers(t, ns, "named", "two", push)
+	for what, count := range audit.writes(t) {
+		if what != "patch works" {
+			t.Errorf("the daemon did %q %d times while a cluster left", what, count)
+		}
+	}
+}

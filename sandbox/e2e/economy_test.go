@@ -1,0 +1,121 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// TestWritesAreCounted judges by the audit log: one create per source and
+// member, nothing on a restart, and nothing on a hundred syncs of everything.
+func TestWritesAreCounted(t *testing.T) {
+	const sources = 100
+	members := []string{push, push2, pull}
+	d := startDaemon(t)
+	ns := newNamespace(t)
+	audit := auditFromNow(t)
+	for i := range sources {
+		create(t, configMaps, configMap(ns, fmt.Sprintf("page-%d", i), push+","+push2+","+pull, "one"))
+	}
+	for i := range sources {
+		wantInMembers(t, ns, fmt.Sprintf("page-%d", i), "one", members...)
+	}
+	if diff := cmp.Diff(map[string]int{"create works": sources * len(members)}, audit.writes(t)); diff != "" {
+		t.Errorf("writes of the daemon, -want +got:\n%s", diff)
+	}
+
+	audit = auditFromNow(t)
+	versions := workVersions(t, ns, sources)
+	if err := d.stop(); err != nil {
+		t.Fatal(err)
+	}
+	d = startDaemon(t)
+	eventually(t, "the syncs after a restart", atLeastSyncs(d, sources))
+	for i := range 100 {
+		configure(t, resources("configmaps")+fmt.Sprintf("# resync %d\n", i))
+		eventually(t, "the resync", func(context.Context) error {
+			if got := d.logged("configuration in force"); got < i+2 {
+				return fmt.Errorf("%d configurations so far", got)
+			}
+			return nil
+		})
+	}
+	eventually(t, "the queue to be empty", d.wantMetric(`workqueue_depth{name="mirror"}`, "0"))
+	if writes := audit.writes(t); len(writes) > 0 {
+		t.Errorf("a restart and 100 resyncs wrote %v", writes)
+	}
+	if diff := cmp.Diff(versions, workVersions(t, ns, sources)); diff != "" {
+		t.Errorf("resource versions of the Works, -before +after:\n%s", diff)
+	}
+}
+
+func atLeastSyncs(d *daemon, want int) func(context.Context) error {
+	return func(context.Context) error {
+		value, err := d.metric(`karmada_mirror_sync_duration_seconds_count{result="success"}`)
+		if err != nil {
+			return err
+		}
+		var got float64
+		if _, err := fmt.Sscan(value, &got); err != nil {
+			return err
+		}
+		if int(got) < want {
+			return fmt.Errorf("%s syncs so far", value)
+		}
+		return nil
+	}
+}
+
+// workVersions are the generations of the Works of a namespace's
+// ConfigMaps, once Karmada has reported on all of them.
+func workVersions(t *testing.T, namespace string, sources int) map[string]string {
+	t.Helper()
+	versions := map[string]string{}
+	for _, cluster := range []string{push, push2, pull} {
+		for i := range sources {
+			name := configMapWork(namespace, fmt.Sprintf("page-%d", i), cluster)
+			work := mustWork(t, name)
+			versions[name.String()] = fmt.Sprint(work.GetGeneration(), " ", work.GetLabels()[render.SourceIDLabel])
+		}
+	}
+	return versions
+}
+
+// TestRights asks the API server what the ServiceAccount of the manifests may do.
+func TestRights(t *testing.T) {
+	type question struct{ verb, group, resource, namespace, name string }
+	cases := map[question]bool{
+		{"create", "work.karmada.io", "works", "karmada-es-member1", ""}:           true,
+		{"patch", "work.karmada.io", "works", "karmada-es-member1", "any"}:         true,
+		{"delete", "work.karmada.io", "works", "karmada-es-member1", "any"}:        true,
+		{"deletecollection", "work.karmada.io", "works", "karmada-es-member1", ""}: false,
+		{"list", "cluster.karmada.io", "clusters", "", ""}:                         true,
+		{"delete", "cluster.karmada.io", "clusters", "", "member1"}:                false,
+		{"list", "apps", "deployments", "", ""}:                                    true,
+		{"delete", "apps", "deployments", "default", "any"}:                        false,
+		{"update", "", "configmaps", "default", "any"}:                             false,
+		{"list", "", "secrets", "", ""}:                                            false,
+		{"get", "", "secrets", system, "karmada-mirror"}:                           false,
+		{"update", "coordination.k8s.io", "leases", system, account}:               true,
+		{"update", "coordination.k8s.io", "leases", system, "another"}:             false,
+		{"create", "", "events", "default", ""}:                                    true,
+		{"create", "policy.karmada.io", "propagationpolicies", "default", ""}:      false,
+		{"create", "rbac.authorization.k8s.io", "clusterrolebindings", "", ""}:     false,
+		{"impersonate", "", "users", "", "system:admin"}:                           false,
+	}
+	for q, want := range cases {
+		review := subjectAccessReview(q.verb, q.group, q.resource, q.namespace, q.name)
+		got, err := env.client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Status.Allowed != want {
+			t.Errorf("can the daemon %s %s.%s in %q, name %q: %v, want %v", q.verb, q.resource, q.group, q.namespace, q.name, got.Status.Allowed, want)
+		}
+	}
+}
