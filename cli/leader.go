@@ -24,6 +24,10 @@ import (
 // leaseSyncTimeout is how long the watch of the Lease is waited for.
 const leaseSyncTimeout = 2 * time.Second
 
+// expirySlack is how much later than the elector this replica counts the Lease
+// as run out: the elector's clock starts when its look has been answered.
+const expirySlack = 200 * time.Millisecond
+
 // errLostLease ends the process: whoever leads next must not be disturbed.
 var errLostLease = errors.New("lost the lease: another replica may be leading")
 
@@ -198,7 +202,7 @@ func (e *election) attempt(ctx, parts context.Context) (won, nudged bool) {
 	elected := make(chan struct{})
 	go func() { defer close(elected); e.elector.Run(attempt) }()
 
-	expiry := time.NewTimer(e.duration)
+	expiry := time.NewTimer(e.duration + expirySlack)
 	defer expiry.Stop()
 	stop := ctx.Done()
 	for {

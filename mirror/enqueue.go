@@ -30,15 +30,19 @@ func (c *Controller) enqueueEverything() {
 		return
 	}
 	for _, w := range c.sources.All() {
-		for _, obj := range w.List() {
-			if s := obj.(*Source); s.Asks {
-				c.enqueue(s.ID)
-			}
-		}
+		c.enqueueSourcesOf(w)
 	}
 	for _, obj := range c.works.List() {
 		if w := obj.(*Work); w.Foreign == "" {
 			c.enqueue(w.Source)
+		}
+	}
+}
+
+func (c *Controller) enqueueSourcesOf(w *watch.Watch) {
+	for _, obj := range w.List() {
+		if s := obj.(*Source); s.Asks {
+			c.enqueue(s.ID)
 		}
 	}
 }
@@ -55,9 +59,17 @@ func (c *Controller) newSourceWatch(r watch.Resource) *watch.Watch {
 		Logger:    c.Logger.With(zap.Stringer("resource", r.GroupResource)),
 		Clock:     c.Clock,
 		Handler: watch.Handler{
-			Changed: func(old, new any) { c.sourceChanged(old, new) },
+			Changed: func(old, new any) {
+				// Before the first list is complete nothing can be decided.
+				if w.Status().Synced {
+					c.sourceChanged(old, new)
+				}
+			},
 			// What was deleted while nobody watched has left its Works behind.
-			Synced: func() { c.enqueueWorksOf(w.Status().Served.Kind) },
+			Synced: func() {
+				c.enqueueSourcesOf(w)
+				c.enqueueWorksOf(w.Status().Served.Kind)
+			},
 		},
 	})
 	return w

@@ -87,8 +87,9 @@ func pruneSecret(obj map[string]any) {
 	}
 }
 
-// pruneServiceAccount removes the references to generated token Secrets.
-// Karmada overlooks every second one of a row.
+// pruneServiceAccount removes the references to generated token Secrets, of
+// which Karmada overlooks every second one of a row, and those without a name,
+// which refer to nothing and make its webhook panic.
 func pruneServiceAccount(obj map[string]any) {
 	secrets, ok := obj["secrets"].([]any)
 	if !ok || len(secrets) == 0 {
@@ -97,8 +98,8 @@ func pruneServiceAccount(obj map[string]any) {
 	name, _, _ := unstructured.NestedString(obj, "metadata", "name")
 	obj["secrets"] = slices.DeleteFunc(slices.Clone(secrets), func(secret any) bool {
 		reference, _ := secret.(map[string]any)
-		referred, _ := reference["name"].(string)
-		return strings.HasPrefix(referred, name+"-token-")
+		referred, named := reference["name"].(string)
+		return !named || strings.HasPrefix(referred, name+"-token-")
 	})
 }
 

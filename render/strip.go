@@ -87,7 +87,7 @@ func settle(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
 		for key, field := range v {
-			if field == nil {
+			if isNull(field) {
 				delete(v, key)
 				continue
 			}
@@ -103,4 +103,16 @@ func settle(value any) any {
 		}
 	}
 	return value
+}
+
+// isNull reports whether a value is encoded as null: a list or map that is nil
+// comes from Go code, never from JSON.
+func isNull(value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		return v == nil
+	case []any:
+		return v == nil
+	}
+	return value == nil
 }

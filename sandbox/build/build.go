@@ -101,20 +101,10 @@ func (b *Builder) Hyperkarmada(ctx context.Context) (string, error) {
 
 // Daemon compiles karmada-mirror and returns its path.
 func (b *Builder) Daemon(ctx context.Context) (string, error) {
-	return b.daemon(ctx, "karmada-mirror")
-}
-
-// DaemonWithRaceDetector compiles karmada-mirror for tests: it ends with exit
-// code 66 if goroutines raced.
-func (b *Builder) DaemonWithRaceDetector(ctx context.Context) (string, error) {
-	return b.daemon(ctx, "karmada-mirror-race", "-race")
-}
-
-func (b *Builder) daemon(ctx context.Context, name string, flags ...string) (string, error) {
-	path := filepath.Join(b.Cache(), "bin", name)
+	path := filepath.Join(b.Cache(), "bin", "karmada-mirror")
 	return path, b.compile(ctx, step{
-		what: name, hint: "the first time takes about a minute",
-		flags: flags, dir: b.Repository(), output: path, target: ".",
+		what: "karmada-mirror", hint: "the first time takes about a minute",
+		dir: b.Repository(), output: path, target: ".",
 	})
 }
 
@@ -126,16 +116,14 @@ func (b *Builder) HasDaemon() bool {
 
 type step struct {
 	what, hint          string
-	ldflags, flags      []string
+	ldflags             []string
 	dir, output, target string
 }
 
 func (b *Builder) compile(ctx context.Context, s step) error {
 	b.say("compiling %s (%s)", s.what, s.hint)
 	begun := time.Now()
-	arguments := []string{"build", "-v", "-o", s.output, "-ldflags", strings.Join(s.ldflags, " ")}
-	arguments = append(append(arguments, s.flags...), s.target)
-	command := exec.CommandContext(ctx, "go", arguments...)
+	command := exec.CommandContext(ctx, "go", "build", "-v", "-o", s.output, "-ldflags", strings.Join(s.ldflags, " "), s.target)
 	command.Dir = s.dir
 	// Ctrl-C reaches the go command as well; it needs a moment to remove its
 	// temporary files.

@@ -16,6 +16,7 @@ import (
 func TestClusterThatJoinsAndLeaves(t *testing.T) {
 	const late = "member4"
 	startDaemon(t)
+	quiesce(t)
 	ns := newNamespace(t)
 	create(t, configMaps, configMap(ns, "named", push+","+late, "one"))
 	create(t, configMaps, configMap(ns, "glob", "member*,!"+push2, "one"))

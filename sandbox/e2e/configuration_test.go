@@ -55,9 +55,16 @@ func resources(names ...string) string {
 }
 
 func TestConfigurationChangedLive(t *testing.T) {
-	configure(t, resources("services"))
 	d := startDaemon(t)
+	quiesce(t)
 	ns := newNamespace(t)
+	configure(t, resources("services"))
+	eventually(t, "the watch of ConfigMaps to go", func(context.Context) error {
+		if _, err := d.metric(`karmada_mirror_watch_state{resource="configmaps",state="ready"}`); err == nil {
+			return fmt.Errorf("it is still there")
+		}
+		return nil
+	})
 	create(t, configMaps, configMap(ns, "page", both, "one"))
 	begin := time.Now()
 	configure(t, resources("services", "configmaps"))

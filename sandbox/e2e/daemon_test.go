@@ -16,7 +16,32 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/karmada-target/karmada-mirror/cli"
 )
+
+// daemonVariable in the environment makes the test binary karmada-mirror: with
+// the race detector, and with a look for goroutines that are left at the end.
+const daemonVariable = "KARMADA_MIRROR_E2E_DAEMON"
+
+// runDaemon is main of karmada-mirror. What stays is client-go's pool of
+// connections, which belongs to the process, and klog's flusher.
+func runDaemon() int {
+	code := cli.Main()
+	err := goleak.Find(
+		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"),
+		goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
+		goleak.IgnoreAnyFunction("net/http.(*http2clientConnReadLoop).run"),
+		goleak.IgnoreAnyFunction("golang.org/x/net/http2.(*clientConnReadLoop).run"),
+		goleak.IgnoreAnyFunction("k8s.io/klog/v2.(*flushDaemon).run.func1"))
+	if err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		return 3
+	}
+	return code
+}
 
 // daemon is a running karmada-mirror.
 type daemon struct {
@@ -52,7 +77,7 @@ func launchDaemon(t *testing.T, flags ...string) *daemon {
 	arguments := append([]string{"run", "--kubeconfig", env.kubeconfig, "--log-level", "debug",
 		"--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"}, flags...)
 	d := &daemon{command: exec.Command(env.daemon, arguments...), ended: make(chan struct{}), addresses: map[string]string{}}
-	d.command.Env = append(os.Environ(), "GORACE=halt_on_error=1")
+	d.command.Env = append(os.Environ(), daemonVariable+"=1", "GORACE=halt_on_error=1")
 	stderr, err := d.command.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ func TestWritesAreCounted(t *testing.T) {
 	const sources = 100
 	members := []string{push, push2, pull}
 	d := startDaemon(t)
+	quiesce(t)
 	ns := newNamespace(t)
 	audit := auditFromNow(t)
 	for i := range sources {

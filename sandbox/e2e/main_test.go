@@ -34,7 +34,7 @@ var env environment
 
 type environment struct {
 	*karmada.Karmada
-	daemon     string // path of the binary
+	daemon     string // path of this test binary, which is the daemon as well
 	kubeconfig string // of the daemon's ServiceAccount
 	builder    *build.Builder
 	admin      dynamic.Interface
@@ -43,6 +43,9 @@ type environment struct {
 }
 
 func TestMain(m *testing.M) {
+	if os.Getenv(daemonVariable) != "" {
+		os.Exit(runDaemon())
+	}
 	code, err := runTests(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -77,7 +80,7 @@ func (e *environment) start(ctx context.Context, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	if e.daemon, err = e.builder.DaemonWithRaceDetector(ctx); err != nil {
+	if e.daemon, err = os.Executable(); err != nil {
 		return err
 	}
 	e.Karmada, err = karmada.Start(ctx, karmada.Options{

@@ -54,6 +54,25 @@ func newNamespace(t *testing.T) string {
 	return name
 }
 
+// quiesce waits until the daemon has taken away the ConfigMaps of earlier tests:
+// the audit log then tells of this test alone. Works of resources that have left
+// the configuration stay, as they should.
+func quiesce(t *testing.T) {
+	t.Helper()
+	eventually(t, "the Works of earlier tests to go", func(ctx context.Context) error {
+		list, err := env.admin.Resource(works).List(ctx, metav1.ListOptions{LabelSelector: render.ManagedByLabel})
+		if err != nil {
+			return err
+		}
+		for _, w := range list.Items {
+			if source := w.GetAnnotations()[render.SourceAnnotation]; strings.HasPrefix(source, "ConfigMap/") {
+				return fmt.Errorf("there is the Work of %s", source)
+			}
+		}
+		return nil
+	})
+}
+
 func object(apiVersion, kind, namespace, name string, fields map[string]any) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{}}
 	for field, value := range fields {

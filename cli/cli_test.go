@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// execute runs the command line and returns what it printed.
+func execute(arguments ...string) (string, error) {
+	var out bytes.Buffer
+	root := New()
+	root.SetArgs(arguments)
+	root.SetOut(&out)
+	root.SetErr(&out)
+	err := root.Execute()
+	return out.String(), err
+}
+
+func TestRunRejectsFlags(t *testing.T) {
+	cases := map[string]struct {
+		reason    string
+		arguments []string
+		want      string
+	}{
+		"ConfigMap":       {"a name without a namespace", []string{"--config-map", "karmada-mirror"}, "namespace/name"},
+		"ConcurrentSyncs": {"no worker would do no work", []string{"--concurrent-syncs", "0"}, "at least 1"},
+		"LeaseTimes":      {"a lease that runs out before it is renewed", []string{"--leader-elect-renew-deadline", "20s"}, "lease duration 15s > renew deadline 20s"},
+		"Burst":           {"a limit of queries needs a burst", []string{"--kube-api-qps", "10"}, "--kube-api-burst"},
+		"LogFormat":       {"an unknown format", []string{"--log-format", "xml"}, "json or console"},
+		"LogLevel":        {"an unknown level", []string{"--log-level", "loud"}, "--log-level"},
+		"Kubeconfig":      {"a file that is not there", []string{"--kubeconfig", "/no/such/file"}, "/no/such/file"},
+		"Arguments":       {"run takes none", []string{"now"}, "now"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := execute(append([]string{"run"}, c.arguments...)...)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: error %v does not say %q", c.reason, err, c.want)
+			}
+		})
+	}
+}
+
+func TestValidate(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	good := write("good.yaml", "apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\nresources: [{resource: services}]\n")
+	out, err := execute("validate", "-f", good)
+	if err != nil || out != "valid: 1 resources\n" {
+		t.Errorf("a good file: %q, %v", out, err)
+	}
+	bad := write("bad.yaml", "apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\nresources: [{resource: nodes}]\n")
+	if _, err := execute("validate", "-f", bad); err == nil || !strings.Contains(err.Error(), "resources[0]") {
+		t.Errorf("a bad file: %v", err)
+	}
+	if _, err := execute("validate", "-f", filepath.Join(dir, "none")); err == nil {
+		t.Error("a file that is not there is valid")
+	}
+}
+
+func TestVersion(t *testing.T) {
+	out, err := execute("version")
+	if err != nil || !strings.HasPrefix(out, "karmada-mirror ") {
+		t.Errorf("got %q, %v", out, err)
+	}
+}

@@ -1,0 +1,83 @@
+package metrics
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+func TestMetrics(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	m := New(registry, Build{Version: "v1", Revision: "abc", GoVersion: "go1"})
+	m.Operation("create", "member1", nil)
+	m.Operation("create", "member1", errors.New("no"))
+	m.Sync("success", time.Millisecond)
+	m.Propagation("configmaps", time.Millisecond)
+	m.ConfigReload(nil, time.Unix(7, 0))
+	m.ConfigReload(errors.New("bad"), time.Unix(8, 0))
+	m.Observe(func() Snapshot {
+		return Snapshot{
+			Watches: []Watch{{Resource: "deployments.apps", State: "ready", LastEvent: time.Unix(9, 0), Sources: 3}},
+			Works:   map[WorkKey]int{{Cluster: "member1", State: "applied"}: 2},
+			Refused: map[string]int{"TooLarge": 1},
+		}
+	})
+	problems, err := testutil.GatherAndLint(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+	want := `
+# HELP karmada_mirror_build_info Which program this is; always 1.
+# TYPE karmada_mirror_build_info gauge
+karmada_mirror_build_info{go_version="go1",revision="abc",version="v1"} 1
+# HELP karmada_mirror_config_last_reload_success_timestamp_seconds When a configuration was accepted last, in Unix time.
+# TYPE karmada_mirror_config_last_reload_success_timestamp_seconds gauge
+karmada_mirror_config_last_reload_success_timestamp_seconds 7
+# HELP karmada_mirror_config_last_reload_successful Whether the last configuration was accepted (1) or rejected (0).
+# TYPE karmada_mirror_config_last_reload_successful gauge
+karmada_mirror_config_last_reload_successful 0
+# HELP karmada_mirror_refused_sources Sources that are not mirrored, or not to every cluster, by reason.
+# TYPE karmada_mirror_refused_sources gauge
+karmada_mirror_refused_sources{reason="TooLarge"} 1
+# HELP karmada_mirror_sources Objects known that ask to be mirrored.
+# TYPE karmada_mirror_sources gauge
+karmada_mirror_sources{resource="deployments.apps"} 3
+# HELP karmada_mirror_watch_last_event_timestamp_seconds When an event of the resource arrived last, in Unix time.
+# TYPE karmada_mirror_watch_last_event_timestamp_seconds gauge
+karmada_mirror_watch_last_event_timestamp_seconds{resource="deployments.apps"} 9
+# HELP karmada_mirror_watch_state The state of each watch: 1 for the one that it is in.
+# TYPE karmada_mirror_watch_state gauge
+karmada_mirror_watch_state{resource="deployments.apps",state="degraded"} 0
+karmada_mirror_watch_state{resource="deployments.apps",state="pending"} 0
+karmada_mirror_watch_state{resource="deployments.apps",state="ready"} 1
+karmada_mirror_watch_state{resource="deployments.apps",state="syncing"} 0
+# HELP karmada_mirror_work_operations_total Writes of Works.
+# TYPE karmada_mirror_work_operations_total counter
+karmada_mirror_work_operations_total{member_cluster="member1",operation="create",result="error"} 1
+karmada_mirror_work_operations_total{member_cluster="member1",operation="create",result="success"} 1
+# HELP karmada_mirror_works Works known, by member cluster and how far Karmada has come with them.
+# TYPE karmada_mirror_works gauge
+karmada_mirror_works{member_cluster="member1",state="applied"} 2
+`
+	names := []string{
+		"karmada_mirror_build_info", "karmada_mirror_config_last_reload_success_timestamp_seconds",
+		"karmada_mirror_config_last_reload_successful", "karmada_mirror_refused_sources", "karmada_mirror_sources",
+		"karmada_mirror_watch_last_event_timestamp_seconds", "karmada_mirror_watch_state",
+		"karmada_mirror_work_operations_total", "karmada_mirror_works",
+	}
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), names...); err != nil {
+		t.Error(err)
+	}
+	for _, histogram := range []string{"karmada_mirror_sync_duration_seconds", "karmada_mirror_propagation_duration_seconds"} {
+		if n, err := testutil.GatherAndCount(registry, histogram); n != 1 || err != nil {
+			t.Errorf("%s: %d series, %v", histogram, n, err)
+		}
+	}
+}

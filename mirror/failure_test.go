@@ -1,0 +1,78 @@
+package mirror
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+var worksGR = schema.GroupResource{Group: "work.karmada.io", Resource: "works"}
+
+func TestPermanentRefusal(t *testing.T) {
+	const secret = "hunter2"
+	denied := &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusInternalServerError,
+		Message: `admission webhook "work.karmada.io" denied the request: cannot unmarshal ` + secret,
+	}}
+	terminating := apierrors.NewForbidden(worksGR, "x", errors.New("being terminated"))
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: "NamespaceTerminating"}}
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   Reason
+	}{
+		"BodyTooLarge":  {"the API server's limit", apierrors.NewRequestEntityTooLargeError("limit is 3145728"), TooLarge},
+		"EtcdTooLarge":  {"etcd's limit", apierrors.NewInternalError(errors.New("etcdserver: request is too large")), TooLarge},
+		"Invalid":       {"a value is refused", apierrors.NewInvalid(schema.GroupKind{Kind: "Work"}, "x", field.ErrorList{field.Invalid(field.NewPath("spec"), secret, "no")}), RenderFailed},
+		"Denied":        {"the webhook cannot parse it", denied, RenderFailed},
+		"Forbidden":     {"no right", apierrors.NewForbidden(worksGR, "x", errors.New("no")), NotAuthorized},
+		"Terminating":   {"the namespace goes with its cluster", terminating, ""},
+		"Conflict":      {"a stale cache mends itself", apierrors.NewConflict(worksGR, "x", errors.New("modified")), ""},
+		"NoNamespace":   {"the cluster has just joined", apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "karmada-es-m1"), ""},
+		"Unavailable":   {"the API server restarts", apierrors.NewServiceUnavailable("restarting"), ""},
+		"Throttled":     {"the API server asks for patience", apierrors.NewTooManyRequests("slow down", 1), ""},
+		"NoConnection":  {"no answer at all", errors.New("connection refused"), ""},
+		"WebhookIsAway": {"the webhook restarts", apierrors.NewInternalError(errors.New(`failed calling webhook "work.karmada.io": connection refused`)), ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, permanent := permanentRefusal(fmt.Errorf("cannot create: %w", c.err), "m1")
+			if got.Reason != c.want || permanent != (c.want != "") {
+				t.Errorf("%s: got %q, %v", c.reason, got.Reason, permanent)
+			}
+			if strings.Contains(got.Message, secret) || strings.Contains(got.Message, "\n") {
+				t.Errorf("the message gives away what is in the manifest: %s", got.Message)
+			}
+		})
+	}
+}
+
+func TestProvesAbsence(t *testing.T) {
+	gr := schema.GroupResource{Resource: "configmaps"}
+	unserved := apierrors.NewGenericServerResponse(http.StatusNotFound, "GET", gr, "page", "404 page not found", 0, true)
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   bool
+	}{
+		"Object":   {"the object is named", apierrors.NewNotFound(gr, "page"), true},
+		"Another":  {"another is", apierrors.NewNotFound(gr, "other"), false},
+		"Unserved": {"the path is not served; client-go fills in the name", unserved, false},
+		"Failure":  {"a failure is no answer", apierrors.NewInternalError(errors.New("boom")), false},
+		"Plain":    {"nor is a broken connection", errors.New("EOF"), false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := provesAbsence(c.err, "page"); got != c.want {
+				t.Errorf("%s: got %v", c.reason, got)
+			}
+		})
+	}
+}

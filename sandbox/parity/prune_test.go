@@ -1,0 +1,228 @@
+package parity
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	"github.com/karmada-io/karmada/pkg/resourceinterpreter/default/native/prune"
+	"github.com/karmada-io/karmada/pkg/util"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kjson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+const (
+	cluster   = "member1"
+	sourceUID = "uid-1"
+)
+
+// wanted are the only differences that may be, in order of precedence. Each must
+// occur, or it would be no exception but a hole.
+var wanted = []struct {
+	name, reason string
+	is           func(obj *unstructured.Unstructured, d difference) bool
+}{
+	{
+		"our own keys", "what steers us means nothing in a member",
+		func(_ *unstructured.Unstructured, d difference) bool {
+			key, ok := d.key("labels", "annotations")
+			return ok && d.missing && strings.HasPrefix(key, "karmada.target/")
+		},
+	},
+	{
+		"kubectl's last applied configuration", "it may repeat all that was stripped, and weighs as much as the object",
+		func(_ *unstructured.Unstructured, d difference) bool {
+			key, ok := d.key("annotations")
+			return ok && d.missing && key == corev1.LastAppliedConfigAnnotation
+		},
+	},
+	{
+		"claims of policies", "a claim in a member would be read by a Karmada there",
+		func(_ *unstructured.Unstructured, d difference) bool {
+			key, ok := d.key("labels", "annotations")
+			return ok && d.missing && (strings.HasPrefix(key, "propagationpolicy.karmada.io/") ||
+				strings.HasPrefix(key, "clusterpropagationpolicy.karmada.io/") || key == util.ResourceTemplateClaimedByLabel)
+		},
+	},
+	{
+		"conflict resolution", "a tenant must not smuggle it through",
+		func(_ *unstructured.Unstructured, d difference) bool {
+			key, ok := d.key("annotations")
+			return ok && d.missing && key == workv1alpha2.ResourceConflictResolutionAnnotation
+		},
+	},
+	{
+		"Karmada's other keys", "they are not the source's to give",
+		func(_ *unstructured.Unstructured, d difference) bool {
+			key, ok := d.key("labels", "annotations")
+			domain, _, _ := strings.Cut(key, "/")
+			return ok && d.missing && (domain == "karmada.io" || strings.HasSuffix(domain, ".karmada.io"))
+		},
+	},
+	{
+		"the lists of keys", "they list what is there, and that is less",
+		func(obj *unstructured.Unstructured, d difference) bool {
+			key, ok := d.key("annotations")
+			if !ok || d.missing {
+				return false
+			}
+			switch key {
+			case workv1alpha2.ManagedAnnotation:
+				return d.ours == keysOf(obj.GetAnnotations())
+			case workv1alpha2.ManagedLabels:
+				return d.ours == keysOf(obj.GetLabels())
+			}
+			return false
+		},
+	},
+	{
+		"kinds of other groups", "a Deployment of the group extensions is served no more, and ours is keyed on group and kind",
+		func(obj *unstructured.Unstructured, d difference) bool {
+			key, ok := d.key("annotations")
+			return ok && d.theirs == nil && obj.GroupVersionKind().Group == "extensions" && strings.HasPrefix(key, "deployment.kubernetes.io/revision")
+		},
+	},
+	{
+		"token references in a row", "Karmada overlooks every second one",
+		func(obj *unstructured.Unstructured, d difference) bool {
+			return obj.GetKind() == "ServiceAccount" && slices.Equal(d.path, []string{"secrets"})
+		},
+	},
+	{
+		"fields that are null", "the API server takes them out of a merge patch, so that an update would lose them anyway",
+		func(_ *unstructured.Unstructured, d difference) bool { return d.missing && d.theirs == nil },
+	},
+}
+
+// keysOf lists keys as Karmada does.
+func keysOf(m map[string]string) string {
+	return strings.Join(slices.Sorted(maps.Keys(m)), ",")
+}
+
+// TestPrune compares what Karmada would make of a source with what we make.
+func TestPrune(t *testing.T) {
+	var mu sync.Mutex
+	seen := map[string]int{}
+	objects, panics := 0, 0
+	t.Run("kinds", func(t *testing.T) {
+		forEachKind(t, func(t *testing.T, sources []*unstructured.Unstructured) {
+			found, refused := differencesIn(t, sources)
+			mu.Lock()
+			defer mu.Unlock()
+			for name, n := range found {
+				seen[name] += n
+			}
+			objects += len(sources)
+			panics += refused
+		})
+	})
+	t.Logf("%d objects, over %d of which Karmada panics", objects, panics)
+	if objects < manyObjects {
+		t.Errorf("only %d objects, not %d", objects, manyObjects)
+	}
+	for _, exception := range wanted {
+		t.Logf("%7d × %s: %s", seen[exception.name], exception.name, exception.reason)
+		if seen[exception.name] == 0 {
+			t.Errorf("%q never occurs: an exception less, or a corpus that is too tame", exception.name)
+		}
+	}
+}
+
+// differencesIn counts the differences by exception, and the sources over which
+// Karmada panics.
+func differencesIn(t *testing.T, sources []*unstructured.Unstructured) (found map[string]int, panics int) {
+	t.Helper()
+	found = map[string]int{}
+	for _, source := range sources {
+		ours := ourManifest(t, source)
+		theirs, err := karmadaManifest(source)
+		if err != nil {
+			// It does over a reference without a name; ours has none.
+			if panics++; source.GetKind() != "ServiceAccount" {
+				t.Errorf("Karmada cannot prune it: %v", err)
+			}
+			continue
+		}
+		for _, d := range compare(nil, theirs.Object, ours.Object) {
+			found[explain(t, ours, d)]++
+		}
+	}
+	return found, panics
+}
+
+func explain(t *testing.T, ours *unstructured.Unstructured, d difference) string {
+	t.Helper()
+	for _, exception := range wanted {
+		if exception.is(ours, d) {
+			return exception.name
+		}
+	}
+	t.Errorf("%s: %s", ours.GroupVersionKind(), d)
+	return ""
+}
+
+// karmadaManifest is what Karmada's binding controller and its webhook's
+// mutating step make of a source, in a Work that has no ID yet.
+func karmadaManifest(source *unstructured.Unstructured) (obj *unstructured.Unstructured, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("it panics: %v", r)
+		}
+	}()
+	obj = source.DeepCopy()
+	name := identityOf(source).WorkName()
+	util.MergeLabel(obj, util.ManagedByKarmadaLabel, util.ManagedByKarmadaLabelValue)
+	util.MergeAnnotation(obj, workv1alpha2.WorkNameAnnotation, name)
+	util.MergeAnnotation(obj, workv1alpha2.WorkNamespaceAnnotation, render.ExecutionNamespace(cluster))
+	util.MergeAnnotation(obj, workv1alpha2.ResourceTemplateUIDAnnotation, sourceUID)
+	if err := prune.RemoveIrrelevantFields(obj, prune.RemoveJobTTLSeconds); err != nil {
+		return nil, err
+	}
+	util.SetLabelsAndAnnotationsForWorkload(obj, &workv1alpha1.Work{})
+	return obj, nil
+}
+
+func ourManifest(t *testing.T, source *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	return manifestOf(t, newTemplate(t, source).Work(cluster))
+}
+
+func newTemplate(t *testing.T, source *unstructured.Unstructured) *render.Template {
+	t.Helper()
+	template, err := render.NewTemplate(source.DeepCopy(), identityOf(source), sourceUID, render.Options{})
+	if err != nil {
+		t.Fatalf("NewTemplate of a %s: %v", source.GroupVersionKind(), err)
+	}
+	return template
+}
+
+func identityOf(obj *unstructured.Unstructured) render.Identity {
+	gvk := obj.GroupVersionKind()
+	return render.Identity{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}
+}
+
+func decode(t *testing.T, encoded []byte) map[string]any {
+	t.Helper()
+	var obj map[string]any
+	if err := kjson.Unmarshal(encoded, &obj); err != nil {
+		t.Fatalf("cannot decode %.200s: %v", encoded, err)
+	}
+	return obj
+}
+
+func manifestOf(t *testing.T, work []byte) *unstructured.Unstructured {
+	t.Helper()
+	manifests, _, err := unstructured.NestedSlice(decode(t, work), "spec", "workload", "manifests")
+	if err != nil || len(manifests) != 1 {
+		t.Fatalf("spec.workload.manifests is %v: %v", manifests, err)
+	}
+	return &unstructured.Unstructured{Object: manifests[0].(map[string]any)}
+}

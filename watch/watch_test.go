@@ -1,0 +1,208 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/fake"
+	"k8s.io/utils/clock"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var (
+	pages = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	// asServed is how the resolver below serves them.
+	asServed = Served{Resource: pages, Kind: schema.GroupKind{Kind: "ConfigMap"}, Namespaced: true}
+)
+
+// switchable is a Resolver whose answer the test sets.
+type switchable struct {
+	mu     sync.Mutex
+	served bool
+	err    error
+}
+
+func (s *switchable) set(served bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.served, s.err = served, err
+}
+
+func (s *switchable) Resolve(context.Context, Resource) (Served, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return asServed, s.served, s.err
+}
+
+// told is what a Handler was told: a name for an object, "synced" for Synced.
+type told chan string
+
+func (c told) handler() Handler {
+	return Handler{
+		Changed: func(old, new any) {
+			switch {
+			case old == nil:
+				c <- "add " + new.(*unstructured.Unstructured).GetName()
+			case new == nil:
+				c <- "delete " + old.(*unstructured.Unstructured).GetName()
+			default:
+				c <- "update " + new.(*unstructured.Unstructured).GetName()
+			}
+		},
+		Synced: func() { c <- "synced" },
+	}
+}
+
+func (c told) want(t *testing.T, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if got := <-c; got != w {
+			t.Fatalf("the handler was told %q, want %q", got, w)
+		}
+	}
+}
+
+func page(name string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetAPIVersion("v1")
+	u.SetKind("ConfigMap")
+	u.SetNamespace("shop")
+	u.SetName(name)
+	return u
+}
+
+func newFake(objects ...runtime.Object) dynamic.Interface {
+	return fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
+		map[schema.GroupVersionResource]string{pages: "ConfigMapList"}, objects...)
+}
+
+func options(client dynamic.Interface, resolver Resolver, handler Handler) Options {
+	return Options{
+		Resource:  Resource{GroupResource: pages.GroupResource()},
+		Client:    client,
+		Resolver:  resolver,
+		Transform: func(obj any) (any, error) { return obj, nil },
+		Handler:   handler,
+		Logger:    zap.NewNop(),
+		Clock:     clock.RealClock{},
+	}
+}
+
+func TestLifeOfAWatch(t *testing.T) {
+	client := newFake(page("one"))
+	resolver := &switchable{}
+	heard := make(told, 10)
+	w := New(options(client, resolver, heard.handler()))
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { w.Run(ctx) })
+
+	if _, _, synced := w.Get("shop", "one"); synced {
+		t.Error("an answer before the resource is served")
+	}
+	resolver.set(true, nil)
+	w.Recheck()
+	heard.want(t, "add one", "synced")
+	if s := w.Status(); s.State != Ready || s.Served != asServed {
+		t.Errorf("after the first list: %+v", s)
+	}
+	if _, found, synced := w.Get("shop", "one"); !found || !synced {
+		t.Errorf("Get: found %v, synced %v", found, synced)
+	}
+	if _, err := client.Resource(pages).Namespace("shop").Create(ctx, page("two"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	heard.want(t, "add two")
+	if err := client.Resource(pages).Namespace("shop").Delete(ctx, "one", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	heard.want(t, "delete one")
+
+	// A discovery that fails proves nothing; the next that answers counts.
+	resolver.set(false, errors.New("no answer"))
+	w.Recheck()
+	resolver.set(true, nil)
+	w.Recheck()
+	if s := w.Status(); !s.Synced {
+		t.Errorf("after a failed discovery: %+v", s)
+	}
+
+	resolver.set(false, nil)
+	w.Recheck()
+	resolver.set(true, nil) // gone and back: everything is listed anew, unless it was back before anybody looked
+	w.Recheck()
+	cancel()
+	running.Wait()
+	if s := w.Status(); s.State != Pending || s.Synced {
+		t.Errorf("after the end: %+v", s)
+	}
+	if got := w.List(); got != nil {
+		t.Errorf("after the end it still lists %d objects", len(got))
+	}
+}
+
+func TestGoneResourceStartsOver(t *testing.T) {
+	resolver := &switchable{served: true}
+	heard := make(told, 10)
+	w := New(options(newFake(page("one")), resolver, heard.handler()))
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { w.Run(ctx) })
+	defer func() { cancel(); running.Wait() }()
+
+	heard.want(t, "add one", "synced")
+	resolver.set(false, nil)
+	w.Recheck()
+	for w.Status().State != Pending { // no event tells: what is gone is not deleted
+		select {
+		case got := <-heard:
+			t.Fatalf("the handler was told %q of a resource that is not served", got)
+		default:
+		}
+	}
+	resolver.set(true, nil)
+	w.Recheck()
+	heard.want(t, "add one", "synced")
+}
+
+func TestSetChangesWhileItRuns(t *testing.T) {
+	client := newFake(page("one"))
+	resolver := &switchable{served: true}
+	heard := make(told, 10)
+	set := NewSet(func(Resource) *Watch { return New(options(client, resolver, heard.handler())) })
+	resource := []Resource{{GroupResource: pages.GroupResource()}}
+	set.Apply(resource)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { set.Run(ctx) })
+
+	for range 50 {
+		heard.want(t, "add one", "synced")
+		if _, ok := set.ByKind(asServed.Kind); !ok {
+			t.Fatal("the kind is not found")
+		}
+		set.Apply(nil)
+		if _, ok := set.ByKind(asServed.Kind); ok || len(set.All()) > 0 {
+			t.Fatal("what left the set is still in its answers")
+		}
+		set.Apply(resource)
+	}
+	set.Apply(resource) // the same again disturbs nothing
+	heard.want(t, "add one", "synced")
+	cancel()
+	running.Wait()
+	set.Apply(resource)
+	if len(set.All()) > 0 {
+		t.Error("a set that has ended starts watches")
+	}
+}
