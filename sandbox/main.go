@@ -3,6 +3,7 @@
 //
 //	go run . up      starts it, building it first; it runs until:
 //	go run . down    stops it and removes its files
+//	go run . demo    shows karmada-mirror at work, until Ctrl-C
 //	go run . build   only builds
 package main
 

@@ -21,7 +21,7 @@ func New() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newUp(), newDown(), newBuild())
+	root.AddCommand(newUp(), newDown(), newDemo(), newBuild())
 	return root
 }
 

@@ -13,8 +13,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/karmada-target/karmada-mirror/sandbox/build"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
@@ -98,11 +96,7 @@ func (e *environment) start(ctx context.Context, dir string) (err error) {
 
 // install applies the manifests that users apply.
 func (e *environment) install(ctx context.Context) (err error) {
-	manifests, err := kustomize(filepath.Join(e.builder.Repository(), "manifests", "karmada"))
-	if err != nil {
-		return err
-	}
-	if err := karmada.Apply(ctx, e.Config(), manifests); err != nil {
+	if err := karmada.ApplyKustomization(ctx, e.Config(), filepath.Join(e.builder.Repository(), "manifests", "karmada")); err != nil {
 		return err
 	}
 	if e.kubeconfig, err = e.ServiceAccountKubeconfig(ctx, system, account); err != nil {
@@ -125,12 +119,4 @@ func (e *environment) install(ctx context.Context) (err error) {
 
 func dynamicFor(config *rest.Config) (dynamic.Interface, error) {
 	return dynamic.NewForConfig(config)
-}
-
-func kustomize(dir string) ([]byte, error) {
-	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
-	if err != nil {
-		return nil, fmt.Errorf("cannot build %q: %w", dir, err)
-	}
-	return resources.AsYaml()
 }

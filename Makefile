@@ -1,0 +1,52 @@
+# Needs Go, git and a C compiler (for the race detector); everything else is
+# built from Go modules. Build outputs go to .cache, which git ignores.
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+REVISION ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+PACKAGE := github.com/karmada-target/karmada-mirror/cli
+# The sandbox's packages that are tested with the race detector. The others
+# would compile the whole of Kubernetes with it.
+RACED := ./build ./karmada ./command ./e2e
+FUZZTIME ?= 10s
+
+.PHONY: help demo test check build sandbox fuzz sandbox-up sandbox-down
+
+help: ## Say what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: ## See it work on a real Karmada on this machine, until Ctrl-C
+	@cd sandbox && go run . demo
+
+test: check sandbox ## All tests, the end-to-end tests on a real Karmada among them
+	cd sandbox && go test ./parity
+	cd sandbox && go test -race -p 1 -timeout 25m $(RACED)
+
+check: ## Format, vet, module files, and the daemon's unit tests with the race detector
+	@unformatted=$$(gofmt -l .); if [[ -n "$$unformatted" ]]; then echo "run gofmt on:"; echo "$$unformatted"; exit 1; fi
+	go vet ./...
+	cd sandbox && go vet ./...
+	go mod tidy -diff
+	cd sandbox && go mod tidy -diff
+	go test -race ./...
+
+build: ## Compile the daemon to .cache/bin/karmada-mirror
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X $(PACKAGE).version=$(VERSION) -X $(PACKAGE).revision=$(REVISION)" -o .cache/bin/karmada-mirror .
+
+sandbox: ## Compile Karmada for the sandbox; minutes the first time
+	cd sandbox && go run . build
+
+fuzz: ## Run each fuzz target for FUZZTIME
+	@for package in ./render ./config; do \
+	  for target in $$(go test -list '^Fuzz' $$package | grep ^Fuzz); do \
+	    go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
+	  done; \
+	done
+
+sandbox-up: ## Start a Karmada and leave it running
+	@cd sandbox && go run . up
+
+sandbox-down: ## Stop it
+	@cd sandbox && go run . down
