@@ -23,8 +23,9 @@ func (c *Controller) enqueue(id render.Identity) {
 }
 
 // enqueueEverything asks for a sync of every source that asks to be mirrored
-// and of every source that has a Work. The latter is the garbage collection: a
-// sync finds that nothing wants the Work.
+// and of every source that has a Work: that is the garbage collection, for a sync
+// finds that nothing wants the Work. Sources that are refused are looked at too,
+// lest a refusal outlives its resource.
 func (c *Controller) enqueueEverything() {
 	if c.queue.Load() == nil {
 		return
@@ -36,6 +37,9 @@ func (c *Controller) enqueueEverything() {
 		if w := obj.(*Work); w.Foreign == "" {
 			c.enqueue(w.Source)
 		}
+	}
+	for _, id := range c.refused.all() {
+		c.enqueue(id)
 	}
 }
 

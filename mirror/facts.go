@@ -11,6 +11,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
+const notSynced = "its resource has not synced"
+
 // cachedFacts gathers the facts about a source from the caches.
 func (c *Controller) cachedFacts(id render.Identity) Facts {
 	f := Facts{ID: id}
@@ -20,7 +22,7 @@ func (c *Controller) cachedFacts(id render.Identity) Facts {
 		obj, found, synced := w.Get(id.Namespace, id.Name)
 		switch source, ok := obj.(*Source); {
 		case !synced:
-			f.Unknown = "its resource has not synced"
+			f.Unknown = notSynced
 		case found && ok:
 			f.Source = source
 		}
@@ -37,7 +39,12 @@ func (c *Controller) liveFacts(ctx context.Context, id render.Identity) (Facts, 
 	w, unknown := c.watchOf(id)
 	f.Unknown = unknown
 	if unknown == "" {
-		obj, err := c.Dynamic.Resource(w.Status().Served.Resource).Namespace(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
+		status := w.Status()
+		if !status.Synced {
+			f.Unknown = notSynced
+			return f, nil
+		}
+		obj, err := c.Dynamic.Resource(status.Served.Resource).Namespace(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
 		switch {
 		case err == nil:
 			f.Source = NewSource(obj)

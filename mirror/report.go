@@ -3,6 +3,7 @@ package mirror
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -54,6 +55,12 @@ func (r *refused) by(reason Reason) []render.Identity {
 		}
 	}
 	return ids
+}
+
+func (r *refused) all() []render.Identity {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Keys(r.of))
 }
 
 func (r *refused) counts() map[string]int {

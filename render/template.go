@@ -172,11 +172,6 @@ func (t *Template) Patch(cluster, resourceVersion string, finalizers []string) [
 	return t.assemble(m, cluster, "null")
 }
 
-// Size is how many bytes a Work may have: that of the longest cluster name.
-func (t *Template) Size() int {
-	return len(t.Work("")) + 2*maxClusterName // two fields name the namespace
-}
-
 // assemble writes the JSON by hand around the encoded manifest, which
 // json.Marshal would scan again. unset is the value of an option that is off;
 // empty leaves the option out.

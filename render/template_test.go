@@ -144,9 +144,6 @@ func TestTemplateAccessors(t *testing.T) {
 	if template.UID() != types.UID("uid-1") {
 		t.Errorf("UID() is %q", template.UID())
 	}
-	if longest := len(template.Work(strings.Repeat("m", maxClusterName))); template.Size() != longest {
-		t.Errorf("Size() is %d, the longest Work has %d bytes", template.Size(), longest)
-	}
 }
 
 func TestPatch(t *testing.T) {

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	authorizationv1 "k8s.io/api/authorization/v1"
 )
 
 // auditLog is a reading of the API server's audit log from a moment on.
@@ -65,14 +63,4 @@ func (a auditLog) writes(t *testing.T) map[string]int {
 		t.Fatal(err)
 	}
 	return counts
-}
-
-func subjectAccessReview(verb, group, resource, namespace, name string) *authorizationv1.SubjectAccessReview {
-	return &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		User:   "system:serviceaccount:" + system + ":" + account,
-		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + system, "system:authenticated"},
-		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Verb: verb, Group: group, Resource: resource, Namespace: namespace, Name: name,
-		},
-	}}
 }

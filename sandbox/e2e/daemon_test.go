@@ -64,6 +64,7 @@ func startDaemon(t *testing.T, flags ...string) *daemon {
 		if err := d.stop(); err != nil {
 			t.Errorf("the daemon ended badly: %v", err)
 		}
+		d.wantOnlyJSON(t)
 		if t.Failed() {
 			t.Logf("the daemon's log:\n%s", d.log())
 		}
@@ -108,6 +109,18 @@ func (d *daemon) read(stderr io.Reader) {
 			}
 		}
 		d.mu.Unlock()
+	}
+}
+
+// wantOnlyJSON fails the test if a line has not come through the logger: a panic,
+// a race, or a library that logs on its own.
+func (d *daemon) wantOnlyJSON(t *testing.T) {
+	t.Helper()
+	for line := range strings.Lines(d.log()) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("the daemon printed %q", line)
+			return
+		}
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -85,38 +84,4 @@ func workVersions(t *testing.T, namespace string, sources int) map[string]string
 		}
 	}
 	return versions
-}
-
-// TestRights asks the API server what the ServiceAccount of the manifests may do.
-func TestRights(t *testing.T) {
-	type question struct{ verb, group, resource, namespace, name string }
-	cases := map[question]bool{
-		{"create", "work.karmada.io", "works", "karmada-es-member1", ""}:           true,
-		{"patch", "work.karmada.io", "works", "karmada-es-member1", "any"}:         true,
-		{"delete", "work.karmada.io", "works", "karmada-es-member1", "any"}:        true,
-		{"deletecollection", "work.karmada.io", "works", "karmada-es-member1", ""}: false,
-		{"list", "cluster.karmada.io", "clusters", "", ""}:                         true,
-		{"delete", "cluster.karmada.io", "clusters", "", "member1"}:                false,
-		{"list", "apps", "deployments", "", ""}:                                    true,
-		{"delete", "apps", "deployments", "default", "any"}:                        false,
-		{"update", "", "configmaps", "default", "any"}:                             false,
-		{"list", "", "secrets", "", ""}:                                            false,
-		{"get", "", "secrets", system, "karmada-mirror"}:                           false,
-		{"update", "coordination.k8s.io", "leases", system, account}:               true,
-		{"update", "coordination.k8s.io", "leases", system, "another"}:             false,
-		{"create", "", "events", "default", ""}:                                    true,
-		{"create", "policy.karmada.io", "propagationpolicies", "default", ""}:      false,
-		{"create", "rbac.authorization.k8s.io", "clusterrolebindings", "", ""}:     false,
-		{"impersonate", "", "users", "", "system:admin"}:                           false,
-	}
-	for q, want := range cases {
-		review := subjectAccessReview(q.verb, q.group, q.resource, q.namespace, q.name)
-		got, err := env.client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.Status.Allowed != want {
-			t.Errorf("can the daemon %s %s.%s in %q, name %q: %v, want %v", q.verb, q.resource, q.group, q.namespace, q.name, got.Status.Allowed, want)
-		}
-	}
 }
