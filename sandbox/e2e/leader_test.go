@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -35,7 +36,7 @@ func TestTwoReplicas(t *testing.T) {
 	t.Run("Terminated", func(t *testing.T) {
 		third := startDaemon(t)
 		begin := time.Now()
-		if err := second.stop(); err != nil {
+		if err := second.command.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
 		create(t, configMaps, configMap(ns, "after-term", both, "one"))
@@ -44,6 +45,9 @@ func TestTwoReplicas(t *testing.T) {
 			return err
 		})
 		t.Logf("SIGTERM of the leader: the first Work of the other after %s", time.Since(begin).Round(10*time.Millisecond))
+		if <-second.ended; second.err != nil {
+			t.Errorf("the leader ended badly: %v", second.err)
+		}
 		wantInMembers(t, ns, "after-term", "one", push, pull)
 		if err := leads(third)(t.Context()); err != nil {
 			t.Error(err)

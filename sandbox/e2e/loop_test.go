@@ -227,7 +227,11 @@ func TestRecreatedUnderTheSameName(t *testing.T) {
 		}
 		return err
 	})
-	if _, err := getWork(t.Context(), configMapWork(ns, "page", push)); !apierrors.IsNotFound(err) {
-		t.Errorf("the Work that nobody asks for: %v", err)
-	}
+	eventually(t, "the Work that nobody asks for to go", func(ctx context.Context) error {
+		_, err := getWork(ctx, configMapWork(ns, "page", push))
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("it is still there: %v", err)
+	})
 }
