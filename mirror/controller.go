@@ -258,6 +258,10 @@ func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, 
 	for _, r := range o.refusals {
 		verdict.Refusals = addRefusal(verdict.Refusals, r)
 	}
+	if c.ledger.hasUnlisted(id) {
+		// Nothing tells when a Work goes that the watch does not show.
+		o.retryAfter(awaitCache)
+	}
 	c.report(facts, verdict.Refusals)
 	c.ledger.retain(id, verdict.Targets)
 	err := o.err()

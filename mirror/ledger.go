@@ -128,6 +128,18 @@ func (l *ledger) unlisted(id render.Identity, cluster string) (*Work, bool) {
 	return e.unlisted, true
 }
 
+// hasUnlisted reports whether a source has met a Work that is not in the cache.
+func (l *ledger) hasUnlisted(id render.Identity) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range l.entries[id] {
+		if e.unlisted != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // forget drops what is known of the Work of a source on a cluster.
 func (l *ledger) forget(id render.Identity, cluster string) {
 	l.mu.Lock()
