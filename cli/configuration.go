@@ -63,6 +63,14 @@ type configuration struct {
 	metav1.ObjectMeta
 	data  string
 	found bool // the key is there
+	// approvals is the annotation config.ApprovalsAnnotation.
+	approvals string
+}
+
+func (c *configuration) reference() *corev1.ObjectReference {
+	return &corev1.ObjectReference{
+		APIVersion: "v1", Kind: "ConfigMap", Namespace: c.Namespace, Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion,
+	}
 }
 
 func keepConfiguration(obj any) (any, error) {
@@ -70,9 +78,12 @@ func keepConfiguration(obj any) (any, error) {
 	if !ok {
 		return obj, nil
 	}
-	c := &configuration{ObjectMeta: metav1.ObjectMeta{
-		Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
-	}}
+	c := &configuration{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
+		},
+		approvals: u.GetAnnotations()[config.ApprovalsAnnotation],
+	}
 	// A value that is no string cannot be: the API server checks it.
 	c.data, c.found, _ = unstructured.NestedString(u.Object, "data", config.Key)
 	return c, nil
@@ -97,8 +108,9 @@ func (d *daemon) newConfigMapWatch() *watch.Watch {
 				}
 			},
 		},
-		Logger: d.logger.With(zap.Stringer("configmap", name)),
-		Clock:  clock.RealClock{},
+		Logger:       d.logger.With(zap.Stringer("configmap", name)),
+		Clock:        clock.RealClock{},
+		ListDeadline: d.options.listDeadline,
 	})
 	return w
 }
@@ -116,10 +128,13 @@ func onlyNamed(name string) dynamicinformer.TweakListOptionsFunc {
 func (d *daemon) configurationChanged(old, new any) {
 	before, _ := old.(*configuration)
 	now, ok := new.(*configuration)
-	switch {
-	case !ok:
+	if !ok {
 		d.controller.ConfigurationMissing()
 		d.logger.Error("the ConfigMap was deleted, the last good configuration stays in force")
+		return
+	}
+	d.subject.Store(now.reference())
+	switch {
 	case before != nil && before.data == now.data && before.found == now.found:
 	case !now.found:
 		d.rejectConfiguration(now, fmt.Errorf("the ConfigMap has no key %q", config.Key))
@@ -129,11 +144,25 @@ func (d *daemon) configurationChanged(old, new any) {
 			d.rejectConfiguration(now, err)
 		}
 	}
+	if before == nil || before.approvals != now.approvals {
+		d.approve(now)
+	}
+}
+
+// approve passes on what the annotation approves. What cannot be read, or lies
+// in the future, approves nothing.
+func (d *daemon) approve(c *configuration) {
+	approvals, err := config.ParseApprovals(c.approvals)
+	if err == nil {
+		err = d.controller.Approve(approvals)
+	}
+	if err != nil {
+		d.logger.Error("approval rejected", zap.Error(err))
+		d.recorder.Eventf(c.reference(), corev1.EventTypeWarning, "InvalidApproval", "%.900s", err.Error())
+	}
 }
 
 func (d *daemon) rejectConfiguration(c *configuration, err error) {
 	d.logger.Error("configuration rejected, the last good one stays in force", zap.Error(err))
-	d.recorder.Eventf(&corev1.ObjectReference{
-		APIVersion: "v1", Kind: "ConfigMap", Namespace: c.Namespace, Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion,
-	}, corev1.EventTypeWarning, "InvalidConfiguration", "%.900s", err.Error())
+	d.recorder.Eventf(c.reference(), corev1.EventTypeWarning, "InvalidConfiguration", "%.900s", err.Error())
 }

@@ -154,8 +154,9 @@ func (d *daemon) newLeaseWatch(e *election) *watch.Watch {
 			},
 			Synced: announce,
 		},
-		Logger: d.logger.With(zap.String("lease", o.name)),
-		Clock:  clock.RealClock{},
+		Logger:       d.logger.With(zap.String("lease", o.name)),
+		Clock:        clock.RealClock{},
+		ListDeadline: d.options.listDeadline,
 	})
 }
 

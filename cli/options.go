@@ -12,7 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 )
 
-const systemNamespace = "karmada-system"
+const (
+	systemNamespace  = "karmada-system"
+	defaultConfigMap = systemNamespace + "/karmada-mirror"
+)
 
 // options are the flags of `karmada-mirror run`.
 type options struct {
@@ -20,6 +23,8 @@ type options struct {
 	configMap           string
 	configFile          string
 	concurrentSyncs     int
+	deletionSettle      time.Duration
+	listDeadline        time.Duration
 	qps                 float32
 	burst               int
 	leaderElect         bool
@@ -37,9 +42,11 @@ type leaseOptions struct {
 
 func (o *options) register(fs *pflag.FlagSet) {
 	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the Karmada API server; left out: $KUBECONFIG, else the in-cluster configuration")
-	fs.StringVar(&o.configMap, "config-map", systemNamespace+"/karmada-mirror", "namespace/name of the ConfigMap with the configuration, on the Karmada API server")
+	fs.StringVar(&o.configMap, "config-map", defaultConfigMap, "namespace/name of the ConfigMap with the configuration, on the Karmada API server")
 	fs.StringVar(&o.configFile, "config", "", "a file with the configuration, instead of the ConfigMap; for development")
 	fs.IntVar(&o.concurrentSyncs, "concurrent-syncs", 16, "how many sources are synced at once")
+	fs.DurationVar(&o.deletionSettle, "deletion-settle-period", time.Second, "how long a deletion waits for others that are due, so that the deletion breaker counts them together")
+	fs.DurationVar(&o.listDeadline, "list-deadline", 30*time.Second, "how long a list may bring nothing before it is begun anew: a streaming list as a plain one")
 	fs.Float32Var(&o.qps, "kube-api-qps", -1, "queries per second to the Karmada API server; negative: no limit but the requests in flight")
 	fs.IntVar(&o.burst, "kube-api-burst", 0, "burst of queries to the Karmada API server, with --kube-api-qps")
 	fs.BoolVar(&o.leaderElect, "leader-elect", true, "let one replica of several write, by a Lease")
@@ -58,11 +65,13 @@ func (o *options) register(fs *pflag.FlagSet) {
 // validate checks the flags and fills in what they leave open.
 func (o *options) validate() error {
 	var errs []error
-	namespace, name, ok := strings.Cut(o.configMap, "/")
-	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
-		errs = append(errs, fmt.Errorf("cannot use --config-map %q: want namespace/name", o.configMap))
+	var err error
+	if o.configMapName, err = parseConfigMap(o.configMap); err != nil {
+		errs = append(errs, err)
 	}
-	o.configMapName = types.NamespacedName{Namespace: namespace, Name: name}
+	if o.deletionSettle < 0 || o.listDeadline <= 0 {
+		errs = append(errs, fmt.Errorf("cannot use --deletion-settle-period %s and --list-deadline %s: want at least 0 and more than 0", o.deletionSettle, o.listDeadline))
+	}
 	if o.concurrentSyncs < 1 {
 		errs = append(errs, fmt.Errorf("cannot use --concurrent-syncs %d: want at least 1", o.concurrentSyncs))
 	}
@@ -70,6 +79,14 @@ func (o *options) validate() error {
 		errs = append(errs, fmt.Errorf("cannot use --kube-api-qps %g without --kube-api-burst", o.qps))
 	}
 	return errors.Join(append(errs, o.lease.validate())...)
+}
+
+func parseConfigMap(value string) (types.NamespacedName, error) {
+	namespace, name, ok := strings.Cut(value, "/")
+	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+		return types.NamespacedName{}, fmt.Errorf("cannot use --config-map %q: want namespace/name", value)
+	}
+	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }
 
 func (l *leaseOptions) validate() error {

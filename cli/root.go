@@ -36,6 +36,6 @@ func New() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newRun(), newVersion(), newValidate())
+	root.AddCommand(newRun(), newDeletions(), newVersion(), newValidate())
 	return root
 }

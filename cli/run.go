@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
@@ -49,7 +50,9 @@ type daemon struct {
 	dynamic    dynamic.Interface
 	recorder   record.EventRecorder
 	controller *mirror.Controller
-	registry   *prometheus.Registry
+	// subject is the ConfigMap as it was seen last; nil before.
+	subject  atomic.Pointer[corev1.ObjectReference]
+	registry *prometheus.Registry
 }
 
 // run runs the daemon until ctx is done or a part of it fails.
@@ -121,6 +124,9 @@ func (d *daemon) newController(m *metrics.Metrics) error {
 		Logger:          d.logger,
 		Clock:           clock.RealClock{},
 		ConcurrentSyncs: d.options.concurrentSyncs,
+		DeletionSettle:  d.options.deletionSettle,
+		ListDeadline:    d.options.listDeadline,
+		Subject:         d.subject.Load,
 	})
 	return err
 }

@@ -24,6 +24,7 @@ func TestMetrics(t *testing.T) {
 			Watches: []Watch{{Resource: "deployments.apps", State: "ready", LastEvent: time.Unix(9, 0), Sources: 3}},
 			Works:   map[WorkKey]int{{Cluster: "member1", State: "applied"}: 2},
 			Refused: map[string]int{"TooLarge": 1},
+			Held:    map[string]int{"deployments.apps": 4},
 		}
 	})
 	problems, err := testutil.GatherAndLint(registry)
@@ -43,6 +44,9 @@ karmada_mirror_config_last_reload_success_timestamp_seconds 7
 # HELP karmada_mirror_config_last_reload_successful Whether the last configuration was accepted (1) or rejected (0).
 # TYPE karmada_mirror_config_last_reload_successful gauge
 karmada_mirror_config_last_reload_successful 0
+# HELP karmada_mirror_deletions_held Works whose deletion waits for an approval.
+# TYPE karmada_mirror_deletions_held gauge
+karmada_mirror_deletions_held{resource="deployments.apps"} 4
 # HELP karmada_mirror_refused_sources Sources that are not mirrored, or not to every cluster, by reason.
 # TYPE karmada_mirror_refused_sources gauge
 karmada_mirror_refused_sources{reason="TooLarge"} 1

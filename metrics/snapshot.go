@@ -12,6 +12,8 @@ type Snapshot struct {
 	Works   map[WorkKey]int
 	// Refused counts the refused sources by reason.
 	Refused map[string]int
+	// Held counts the Works whose deletion is held, by resource.
+	Held map[string]int
 }
 
 // Watch is one watched resource, in the form deployments.apps.
@@ -38,6 +40,7 @@ var (
 	works   = prometheus.NewDesc(prefix+"_works", "Works known, by member cluster and how far Karmada has come with them.", []string{"member_cluster", "state"}, nil)
 	refused = prometheus.NewDesc(prefix+"_refused_sources", "Sources that are not mirrored, or not to every cluster, by reason.", []string{"reason"}, nil)
 	state   = prometheus.NewDesc(prefix+"_watch_state", "The state of each watch: 1 for the one that it is in.", []string{"resource", "state"}, nil)
+	held    = prometheus.NewDesc(prefix+"_deletions_held", "Works whose deletion waits for an approval.", []string{"resource"}, nil)
 	last    = prometheus.NewDesc(prefix+"_watch_last_event_timestamp_seconds", "When an event of the resource arrived last, in Unix time.", []string{"resource"}, nil)
 )
 
@@ -47,7 +50,7 @@ type collector struct {
 
 // Describe implements prometheus.Collector.
 func (collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{sources, works, refused, state, last} {
+	for _, desc := range []*prometheus.Desc{sources, works, refused, held, state, last} {
 		ch <- desc
 	}
 }
@@ -73,6 +76,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	for key, count := range s.Works {
 		gauge(works, float64(count), key.Cluster, key.State)
+	}
+	for resource, count := range s.Held {
+		gauge(held, float64(count), resource)
 	}
 	for reason, count := range s.Refused {
 		gauge(refused, float64(count), reason)

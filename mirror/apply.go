@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -63,8 +64,12 @@ func (c *Controller) apply(ctx context.Context, v Verdict, plan []Operation) *ou
 	return o
 }
 
-// carryOut does one operation, unless the ledger knows how it ends.
+// carryOut does one operation, unless the breaker holds it or the ledger knows
+// how it ends.
 func (c *Controller) carryOut(ctx context.Context, v Verdict, op Operation, o *outcome) {
+	if op.Kind == Delete && !c.admitDeletion(v, &op, o) {
+		return
+	}
 	if held, ok := c.ledger.check(v.ID, op, v.Template); ok {
 		if held.altered {
 			c.logger(v.ID).Warn("admission alters what is written: leaving it at that",
@@ -79,7 +84,7 @@ func (c *Controller) carryOut(ctx context.Context, v Verdict, op Operation, o *o
 		return
 	}
 	err := c.write(ctx, v, op)
-	c.Metrics.Operation(string(op.Kind), op.Cluster, err)
+	c.Metrics.Operation(op.Kind.verb(), op.Cluster, err)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err == nil {
@@ -89,13 +94,48 @@ func (c *Controller) carryOut(ctx context.Context, v Verdict, op Operation, o *o
 			zap.String("work", v.ID.WorkName()), zap.String("reason", op.Because))
 		return
 	}
-	if refusal, permanent := permanentRefusal(err, op.Cluster); permanent && op.Kind != Delete {
+	if refusal, permanent := permanentRefusal(err, op.Cluster); permanent && op.Kind.writesContent() {
 		c.ledger.record(v.ID, op.Cluster, entry{kind: op.Kind, digest: v.Template.Digest(), source: v.Template.UID(), refusal: &refusal}, retryRefused)
 		o.retryAfter(retryRefused)
 		o.refusals = addRefusal(o.refusals, refusal)
 		return
 	}
 	o.errs = append(o.errs, fmt.Errorf("cannot %s the Work for cluster %q: %w", op.Kind, op.Cluster, err))
+}
+
+// admitDeletion asks the breaker. A deletion that is held becomes the marking of
+// the Work, and nothing if it bears the mark.
+func (c *Controller) admitDeletion(v Verdict, op *Operation, o *outcome) bool {
+	resource := c.resourceOf(v.ID)
+	a := c.breaker.admit(resource, v.ID, op.Work, v.NeedsApproval, func() int { return c.countWorks(v.ID.GroupKind()) })
+	if a.tripped {
+		c.reportTripped(resource, a.pending)
+	}
+	op.approved = a.approved
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case a.wait > 0:
+		o.retryAfter(a.wait)
+		return false
+	case !a.held:
+		return true
+	}
+	o.refusals = addRefusal(o.refusals, Refusal{DeletionHeld, fmt.Sprintf(
+		"too many deletions of %s are due: the Work for cluster %q stays until they are approved (karmada-mirror deletions list)", resource, op.Cluster)})
+	op.Kind = Hold
+	return op.Work.Held == nil
+}
+
+// countWorks counts our Works of a kind that are there to stay.
+func (c *Controller) countWorks(kind schema.GroupKind) int {
+	n := 0
+	for _, obj := range c.works.ByIndex(kindIndex, kind.String()) {
+		if obj.(*Work).DeletionTimestamp == nil {
+			n++
+		}
+	}
+	return n
 }
 
 func (c *Controller) write(ctx context.Context, v Verdict, op Operation) error {
@@ -107,7 +147,15 @@ func (c *Controller) write(ctx context.Context, v Verdict, op Operation) error {
 			err = nil
 		}
 		if err == nil {
-			c.ledger.record(v.ID, op.Cluster, entry{kind: Delete, deleted: op.Work.UID}, awaitCache)
+			c.ledger.record(v.ID, op.Cluster, entry{kind: Delete, work: op.Work.UID}, awaitCache)
+			c.breaker.made(c.resourceOf(v.ID), v.ID, op.approved)
+		}
+		return err
+	case Hold:
+		hold := render.Hold{Since: c.Clock.Now(), Resource: c.resourceOf(v.ID), Because: op.Because}
+		_, err := c.client.patch(ctx, namespace, op.Work.Name, hold.Patch(op.Work.ResourceVersion))
+		if err == nil {
+			c.ledger.record(v.ID, op.Cluster, entry{kind: Hold, work: op.Work.UID}, awaitCache)
 		}
 		return err
 	case Update:

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -41,21 +42,32 @@ type Options struct {
 	Recorder        record.EventRecorder
 	Metrics         *metrics.Metrics
 	Logger          *zap.Logger
-	Clock           clock.Clock
+	Clock           clock.WithTicker
 	ConcurrentSyncs int
+	// DeletionSettle is how long a deletion waits for others that are due, so that
+	// the breaker counts them together.
+	DeletionSettle time.Duration
+	// ListDeadline is that of every watch; see watch.Options.
+	ListDeadline time.Duration
+	// Subject returns what an Event about the daemon as a whole is put on, nil if
+	// there is nothing.
+	Subject func() *corev1.ObjectReference
 }
 
 // Controller mirrors sources. Run keeps its caches; Lead writes.
 type Controller struct {
 	Options
-	client workClient
-	ledger *ledger
+	client  workClient
+	ledger  *ledger
+	breaker *breaker
 
 	configuration atomic.Pointer[config.Configuration] // nil until loaded
 	sources       *watch.Set
 	works         *watch.Watch
 	clusters      *watch.Watch
-	definitions   []*watch.Watch // what is served by whom
+	// customResources and apiServices tell what is served by whom.
+	customResources *watch.Watch
+	apiServices     *watch.Watch
 
 	// queue is nil while this replica does not lead: it then keeps its caches
 	// and forgets events, for a new leader looks at everything.
@@ -77,11 +89,12 @@ func New(o Options) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Controller{Options: o, client: client, ledger: newLedger(o.Clock)}
+	c := &Controller{Options: o, client: client, ledger: newLedger(o.Clock), breaker: newBreaker(o.Clock, o.DeletionSettle)}
 	c.sources = watch.NewSet(c.newSourceWatch)
 	c.works = c.newWorkWatch()
 	c.clusters = c.newClusterWatch()
-	c.definitions = c.newDefinitionWatches()
+	c.customResources = c.newDefinitionWatch("apiextensions.k8s.io", "customresourcedefinitions")
+	c.apiServices = c.newDefinitionWatch("apiregistration.k8s.io", "apiservices")
 	o.Metrics.Observe(c.snapshot)
 	return c, nil
 }
@@ -91,7 +104,7 @@ func New(o Options) (*Controller, error) {
 func (c *Controller) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	running.Go(func() { c.sources.Run(ctx) })
-	for _, w := range append([]*watch.Watch{c.works, c.clusters}, c.definitions...) {
+	for _, w := range []*watch.Watch{c.works, c.clusters, c.customResources, c.apiServices} {
 		running.Go(func() { w.Run(ctx) })
 	}
 	running.Wait()
@@ -106,6 +119,7 @@ func (c *Controller) Configure(data []byte) error {
 		return err
 	}
 	c.configuration.Store(configuration)
+	c.breaker.configure(configuration.Deletion.HoldAbove)
 	resources := make([]watch.Resource, 0, len(configuration.Resources))
 	for _, r := range configuration.Resources {
 		resources = append(resources, watch.Resource{GroupResource: r.GroupResource(), Version: r.Version})
@@ -246,15 +260,18 @@ func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, 
 	facts := c.cachedFacts(id)
 	verdict := Decide(facts)
 	plan := Plan(verdict, facts.Works)
-	if verdict.Unproven || c.behindFence(id, plan) {
+	settle := c.breaker.propose(c.resourceOf(id), id, c.dueDeletions(verdict, facts.Works))
+	if verdict.Unproven && settle <= 0 || c.behindFence(id, plan) {
 		var err error
 		if facts, err = c.liveFacts(ctx, id); err != nil {
 			return syncResult{}, err
 		}
 		verdict = Decide(facts)
 		plan = Plan(verdict, facts.Works)
+		settle = c.breaker.propose(c.resourceOf(id), id, c.dueDeletions(verdict, facts.Works))
 	}
 	o := c.apply(ctx, verdict, plan)
+	o.retryAfter(settle)
 	for _, r := range o.refusals {
 		verdict.Refusals = addRefusal(verdict.Refusals, r)
 	}
@@ -271,6 +288,19 @@ func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, 
 	return syncResult{refused: len(verdict.Refusals) > 0, retry: o.retry}, err
 }
 
+// dueDeletions lists the Works that a verdict speaks against, proved or not, and
+// whose deletion has not been asked for yet.
+func (c *Controller) dueDeletions(v Verdict, works map[string]*Work) []*Work {
+	var due []*Work
+	for cluster, target := range v.Targets {
+		w, ok := works[cluster]
+		if ok && (target == unproven || target.Decision == Unwanted) && w.Labelled && w.DeletionTimestamp == nil && !c.ledger.hasDeleted(v.ID, w) {
+			due = append(due, w)
+		}
+	}
+	return due
+}
+
 // behindFence reports whether a plan overwrites a Work by what a cache says that
 // may be older than what the leader before us wrote.
 func (c *Controller) behindFence(id render.Identity, plan []Operation) bool {
@@ -282,6 +312,20 @@ func (c *Controller) behindFence(id render.Identity, plan []Operation) bool {
 		return unknown == "" && isOlder(w.Status().ResourceVersion, *c.fence.Load())
 	}
 	return false
+}
+
+// Approve lets deletions go that the breaker holds.
+func (c *Controller) Approve(approvals config.Approvals) error {
+	if err := approvals.Check(c.Clock.Now()); err != nil {
+		return err
+	}
+	c.breaker.approve(approvals)
+	for _, obj := range c.works.List() {
+		if w := obj.(*Work); w.Held != nil {
+			c.enqueue(w.Source)
+		}
+	}
+	return nil
 }
 
 // ConfigurationMissing notes that there is no configuration where there was one.

@@ -20,11 +20,24 @@ type Facts struct {
 	// Live: Source was read from the API server just now, by a quorum read, and
 	// not from the cache. Only then does its absence prove anything.
 	Live bool
+	// Definition is what is known of the CustomResourceDefinition of its kind.
+	Definition DefinitionState
 	// Clusters are the member clusters that matter to the source, by name.
 	Clusters map[string]ClusterState
 	// Works are the Works that bear the name that ours would have, by cluster.
 	Works map[string]*Work
 }
+
+// DefinitionState is what matters of a kind's CustomResourceDefinition. When it
+// is deleted, all its objects go with it.
+type DefinitionState int
+
+// The states of a definition. The zero value says nothing.
+const (
+	DefinitionServed DefinitionState = iota
+	DefinitionTerminating
+	DefinitionDeleted
+)
 
 // ClusterState is what matters of a member cluster. The zero value is a cluster
 // that does not exist.
@@ -71,6 +84,9 @@ type Verdict struct {
 	Refusals []Refusal
 	// Unproven: the cache speaks for a deletion, which a live read must confirm.
 	Unproven bool
+	// NeedsApproval: what is deleted goes because its kind's definition does, so
+	// that an administrator must approve it whatever the number.
+	NeedsApproval bool
 }
 
 // Decide judges, for every cluster that the source asks for or that has a Work
@@ -80,6 +96,7 @@ type Verdict struct {
 //	nothing known               –              –            –        Unknown
 //	absent, by the cache        –              –            ours     Unknown, Unproven
 //	absent, by a live read      –              –            ours     Unwanted
+//	definition deleted, live    –              –            ours     Unwanted, NeedsApproval
 //	refused                     –              –            –        Unknown
 //	present                     yes            missing      –        Unknown
 //	present                     yes            terminating  –        Unknown
@@ -88,7 +105,7 @@ type Verdict struct {
 //	present, by the cache       no             –            ours     Unknown, Unproven
 //	present, by a live read     no             –            ours     Unwanted
 func Decide(f Facts) Verdict {
-	v := Verdict{ID: f.ID, Targets: map[string]Target{}}
+	v := Verdict{ID: f.ID, Targets: map[string]Target{}, NeedsApproval: f.Definition != DefinitionServed}
 	if f.Unknown == "" && f.Source != nil {
 		v.Template = f.Source.Template
 		if f.Source.Refusal != nil {
@@ -135,6 +152,8 @@ func decideTarget(f Facts, cluster string) (Target, *Refusal) {
 	switch {
 	case f.Unknown != "":
 		return Target{Unknown, f.Unknown}, nil
+	case f.Source == nil && f.Definition == DefinitionDeleted:
+		return unwanted(f, cluster, "the CustomResourceDefinition of the source has been deleted"), nil
 	case f.Source == nil:
 		return unwanted(f, cluster, "the source does not exist"), nil
 	case f.Source.Refusal != nil:

@@ -55,13 +55,14 @@ func (c *Controller) enqueueSourcesOf(w *watch.Watch) {
 func (c *Controller) newSourceWatch(r watch.Resource) *watch.Watch {
 	var w *watch.Watch
 	w = watch.New(watch.Options{
-		Resource:  r,
-		Client:    c.Dynamic,
-		Resolver:  c.Resolver,
-		Transform: keepSource,
-		Indexers:  cache.Indexers{termIndex: indexByTerm},
-		Logger:    c.Logger.With(zap.Stringer("resource", r.GroupResource)),
-		Clock:     c.Clock,
+		Resource:     r,
+		Client:       c.Dynamic,
+		Resolver:     c.Resolver,
+		Transform:    keepSource,
+		Indexers:     cache.Indexers{termIndex: indexByTerm},
+		Logger:       c.Logger.With(zap.Stringer("resource", r.GroupResource)),
+		Clock:        c.Clock,
+		ListDeadline: c.ListDeadline,
 		Handler: watch.Handler{
 			Changed: func(old, new any) {
 				// Before the first list is complete nothing can be decided.
@@ -74,6 +75,8 @@ func (c *Controller) newSourceWatch(r watch.Resource) *watch.Watch {
 				c.enqueueSourcesOf(w)
 				c.enqueueWorksOf(w.Status().Served.Kind)
 			},
+			// The definition may have been deleted, and its objects with it.
+			Unserved: func() { c.enqueueWorksOfGroup(r.Group) },
 		},
 	})
 	return w
@@ -99,21 +102,30 @@ func (c *Controller) enqueueWorksOf(kind schema.GroupKind) {
 	}
 }
 
+func (c *Controller) enqueueWorksOfGroup(group string) {
+	for _, obj := range c.works.List() {
+		if w := obj.(*Work); w.Foreign == "" && w.Source.Group == group {
+			c.enqueue(w.Source)
+		}
+	}
+}
+
 // newWorkWatch makes the watch of the Works that bear our label. Others are left
 // to the API server to filter: in a Karmada that also uses policies, they are
 // many and change all the time.
 func (c *Controller) newWorkWatch() *watch.Watch {
 	r := worksResource
 	return watch.New(watch.Options{
-		Resource:  watch.Resource{GroupResource: r.GroupResource(), Version: r.Version},
-		Client:    c.Dynamic,
-		Resolver:  c.Resolver,
-		Tweak:     func(o *metav1.ListOptions) { o.LabelSelector = render.ManagedByLabel + "=" + render.ManagedByValue },
-		Transform: keepWork,
-		Indexers:  cache.Indexers{sourceIndex: indexBySource, kindIndex: indexByKind},
-		Logger:    c.Logger.With(zap.Stringer("resource", r.GroupResource())),
-		Clock:     c.Clock,
-		Handler:   watch.Handler{Changed: c.workChanged, Synced: c.enqueueEverything},
+		Resource:     watch.Resource{GroupResource: r.GroupResource(), Version: r.Version},
+		Client:       c.Dynamic,
+		Resolver:     c.Resolver,
+		Tweak:        func(o *metav1.ListOptions) { o.LabelSelector = render.ManagedByLabel + "=" + render.ManagedByValue },
+		Transform:    keepWork,
+		Indexers:     cache.Indexers{sourceIndex: indexBySource, kindIndex: indexByKind},
+		Logger:       c.Logger.With(zap.Stringer("resource", r.GroupResource())),
+		Clock:        c.Clock,
+		ListDeadline: c.ListDeadline,
+		Handler:      watch.Handler{Changed: c.workChanged, Synced: c.enqueueEverything},
 	})
 }
 
@@ -149,13 +161,14 @@ func (c *Controller) enqueueWaiting(gone *Work) {
 func (c *Controller) newClusterWatch() *watch.Watch {
 	r := clustersResource
 	return watch.New(watch.Options{
-		Resource:  watch.Resource{GroupResource: r.GroupResource(), Version: r.Version},
-		Client:    c.Dynamic,
-		Resolver:  c.Resolver,
-		Transform: keepCluster,
-		Logger:    c.Logger.With(zap.Stringer("resource", r.GroupResource())),
-		Clock:     c.Clock,
-		Handler:   watch.Handler{Changed: c.clusterChanged, Synced: c.enqueueEverything},
+		Resource:     watch.Resource{GroupResource: r.GroupResource(), Version: r.Version},
+		Client:       c.Dynamic,
+		Resolver:     c.Resolver,
+		Transform:    keepCluster,
+		Logger:       c.Logger.With(zap.Stringer("resource", r.GroupResource())),
+		Clock:        c.Clock,
+		ListDeadline: c.ListDeadline,
+		Handler:      watch.Handler{Changed: c.clusterChanged, Synced: c.enqueueEverything},
 	})
 }
 
@@ -182,35 +195,32 @@ func (c *Controller) clusterChanged(old, new any) {
 	}
 }
 
-// newDefinitionWatches make the watches of what tells that a resource is served
-// or not served any more.
-func (c *Controller) newDefinitionWatches() []*watch.Watch {
-	recheck := func() {
-		c.sources.Recheck()
-		c.works.Recheck()
-		c.clusters.Recheck()
-	}
-	var watches []*watch.Watch
-	for _, r := range []watch.Fixed{
-		{Resource: schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}},
-		{Resource: schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}},
-	} {
-		watches = append(watches, watch.New(watch.Options{
-			Resource:  watch.Resource{GroupResource: r.Resource.GroupResource(), Version: r.Resource.Version},
-			Client:    c.Dynamic,
-			Resolver:  r,
-			Transform: keepName,
-			Logger:    c.Logger.With(zap.Stringer("resource", r.Resource.GroupResource())),
-			Clock:     c.Clock,
-			Handler:   watch.Handler{Changed: func(_, _ any) { recheck() }, Synced: func() {}},
-		}))
-	}
-	return watches
+// newDefinitionWatch makes a watch of what tells that a resource is served or
+// not served any more.
+func (c *Controller) newDefinitionWatch(group, resource string) *watch.Watch {
+	r := watch.Fixed{Resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource}}
+	return watch.New(watch.Options{
+		Resource:     watch.Resource{GroupResource: r.Resource.GroupResource(), Version: r.Resource.Version},
+		Client:       c.Dynamic,
+		Resolver:     r,
+		Transform:    keepName,
+		Logger:       c.Logger.With(zap.Stringer("resource", r.Resource.GroupResource())),
+		Clock:        c.Clock,
+		ListDeadline: c.ListDeadline,
+		Handler: watch.Handler{
+			Changed: func(_, _ any) {
+				c.sources.Recheck()
+				c.works.Recheck()
+				c.clusters.Recheck()
+			},
+			Synced: c.enqueueEverything,
+		},
+	})
 }
 
 func keepName(obj any) (any, error) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
-		return &metav1.ObjectMeta{Name: u.GetName(), ResourceVersion: u.GetResourceVersion()}, nil
+		return &metav1.ObjectMeta{Name: u.GetName(), ResourceVersion: u.GetResourceVersion(), DeletionTimestamp: u.GetDeletionTimestamp()}, nil
 	}
 	return obj, nil
 }

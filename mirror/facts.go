@@ -3,9 +3,12 @@ package mirror
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/watch"
@@ -17,15 +20,20 @@ const notSynced = "its resource has not synced"
 func (c *Controller) cachedFacts(id render.Identity) Facts {
 	f := Facts{ID: id}
 	w, unknown := c.watchOf(id)
-	f.Unknown = unknown
-	if unknown == "" {
+	switch {
+	case w != nil:
 		obj, found, synced := w.Get(id.Namespace, id.Name)
-		switch source, ok := obj.(*Source); {
-		case !synced:
-			f.Unknown = notSynced
-		case found && ok:
+		if source, ok := obj.(*Source); found && ok {
 			f.Source = source
 		}
+		if !synced {
+			f.Unknown = notSynced
+		}
+		f.Definition = c.definitionState(w.Resource.GroupResource)
+	case c.definitionIsGone(id):
+		f.Definition = DefinitionDeleted
+	default:
+		f.Unknown = unknown
 	}
 	c.addSurroundings(&f)
 	return f
@@ -35,25 +43,75 @@ func (c *Controller) cachedFacts(id render.Identity) Facts {
 // quorum read, since the request names no resource version. An error is returned
 // unless the answer is the object or the certainty that there is none.
 func (c *Controller) liveFacts(ctx context.Context, id render.Identity) (Facts, error) {
-	f := Facts{ID: id, Live: true}
-	w, unknown := c.watchOf(id)
-	f.Unknown = unknown
-	if unknown == "" {
-		status := w.Status()
-		if !status.Synced {
-			f.Unknown = notSynced
-			return f, nil
-		}
-		obj, err := c.Dynamic.Resource(status.Served.Resource).Namespace(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
-		switch {
-		case err == nil:
-			f.Source = NewSource(obj)
-		case !provesAbsence(err, id.Name):
-			return Facts{}, fmt.Errorf("cannot read source %q: %w", id, err)
-		}
+	f := c.cachedFacts(id)
+	f.Live = true
+	if f.Unknown != "" {
+		return f, nil
+	}
+	if f.Definition == DefinitionDeleted {
+		return f, c.confirmDefinitionIsGone(ctx, id)
+	}
+	w, _ := c.watchOf(id)
+	if w == nil {
+		return Facts{}, fmt.Errorf("cannot read source %q: its resource has just left", id)
+	}
+	obj, err := c.Dynamic.Resource(w.Status().Served.Resource).Namespace(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
+	f.Source = nil
+	switch {
+	case err == nil:
+		f.Source = NewSource(obj)
+	case !provesAbsence(err, id.Name):
+		return Facts{}, fmt.Errorf("cannot read source %q: %w", id, err)
 	}
 	c.addSurroundings(&f)
 	return f, nil
+}
+
+// definitionState looks whether the definition of a resource that is served is
+// being deleted. Resources without one have the zero state.
+func (c *Controller) definitionState(r schema.GroupResource) DefinitionState {
+	obj, found, _ := c.customResources.Get("", r.String())
+	if found && obj.(*metav1.ObjectMeta).DeletionTimestamp != nil {
+		return DefinitionTerminating
+	}
+	return DefinitionServed
+}
+
+// guessResource is the resource of a kind that is not served, and so cannot be
+// asked for. Where the guess is wrong nothing is found, and nothing is deleted.
+func guessResource(id render.Identity) schema.GroupResource {
+	plural, _ := meta.UnsafeGuessKindToResource(id.GroupKind().WithVersion(""))
+	return plural.GroupResource()
+}
+
+// definitionIsGone reports whether a source's resource is configured, and not
+// served because there is no definition of it. All must be known for certain.
+func (c *Controller) definitionIsGone(id render.Identity) bool {
+	if c.configuration.Load() == nil || id.Group == "" {
+		return false
+	}
+	gr := guessResource(id)
+	resource, ok := c.configuration.Load().Resource(gr)
+	if !ok || !resource.SelectsNamespace(id.Namespace) {
+		return false
+	}
+	_, found, synced := c.customResources.Get("", gr.String())
+	return synced && !found && slices.ContainsFunc(c.sources.All(), func(w *watch.Watch) bool {
+		return w.Resource.GroupResource == gr && w.Status().Unserved
+	})
+}
+
+// confirmDefinitionIsGone returns nil if a live read proves it.
+func (c *Controller) confirmDefinitionIsGone(ctx context.Context, id render.Identity) error {
+	name := guessResource(id).String()
+	_, err := c.Dynamic.Resource(c.customResources.Status().Served.Resource).Get(ctx, name, metav1.GetOptions{})
+	if err == nil {
+		return fmt.Errorf("cannot tell whether source %q exists: its definition %q is there and not served", id, name)
+	}
+	if !provesAbsence(err, name) {
+		return fmt.Errorf("cannot read the definition %q of source %q: %w", name, id, err)
+	}
+	return nil
 }
 
 // provesAbsence reports whether an error says that the object itself does not

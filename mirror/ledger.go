@@ -38,8 +38,8 @@ type entry struct {
 	source types.UID     // whose content was written
 	// until is when the entry ceases to hold back a repetition.
 	until time.Time
-	// deleted is the Work that was deleted.
-	deleted types.UID
+	// work is the Work that was deleted or held.
+	work types.UID
 	// version is the resource version that the API server answered with.
 	version string
 	// altered is what admission made of digest, once it was seen.
@@ -89,10 +89,10 @@ func (l *ledger) check(id render.Identity, op Operation, t *render.Template) (ho
 
 // concerns reports whether the entry is about the same write.
 func (e *entry) concerns(op Operation, t *render.Template) bool {
-	if op.Kind == Delete {
-		return e.kind == Delete && e.deleted == op.Work.UID
+	if op.Kind == Delete || op.Kind == Hold {
+		return e.kind == op.Kind && e.work == op.Work.UID
 	}
-	return e.kind != Delete && e.unlisted == nil && e.digest == t.Digest() && e.source == t.UID()
+	return e.kind != Delete && e.kind != Hold && e.unlisted == nil && e.digest == t.Digest() && e.source == t.UID()
 }
 
 // wasAltered reports whether the Work is what the API server made of our write.
@@ -115,6 +115,14 @@ func (l *ledger) record(id render.Identity, cluster string, e entry, hold time.D
 		l.entries[id] = map[string]*entry{}
 	}
 	l.entries[id][cluster] = &e
+}
+
+// hasDeleted reports whether a deletion of the Work is on its way.
+func (l *ledger) hasDeleted(id render.Identity, w *Work) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e, ok := l.entries[id][w.Cluster]
+	return ok && e.kind == Delete && e.work == w.UID
 }
 
 // unlisted returns a Work that a refused creation has found.

@@ -42,9 +42,9 @@ func TestLedger(t *testing.T) {
 		"RefusedOtherContent": {"a change of the object wakes it",
 			entry{kind: Create, source: template.UID(), refusal: refusal}, retryRefused, 0, Operation{Kind: Create}, false},
 		"DeleteOnItsWay": {"a delete is not repeated",
-			entry{kind: Delete, deleted: "work-uid"}, awaitCache, 0, Operation{Kind: Delete, Work: pageWork(source, "m1")}, true},
+			entry{kind: Delete, work: "work-uid"}, awaitCache, 0, Operation{Kind: Delete, Work: pageWork(source, "m1")}, true},
 		"DeleteOfAnother": {"a Work that was created since is another",
-			entry{kind: Delete, deleted: "an older"}, awaitCache, 0, Operation{Kind: Delete, Work: pageWork(source, "m1")}, false},
+			entry{kind: Delete, work: "an older"}, awaitCache, 0, Operation{Kind: Delete, Work: pageWork(source, "m1")}, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

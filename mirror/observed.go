@@ -30,6 +30,8 @@ type Work struct {
 	// Labelled: both our labels are there and right. A Work that is ours by its
 	// annotation but not labelled is repaired, never deleted.
 	Labelled bool
+	// Held is the mark of the deletion breaker; nil if there is none.
+	Held *render.Hold
 	// Digest is what the Work means; zero if its spec is not of our form.
 	Digest render.Digest
 	// State is how far Karmada has come with it.
@@ -65,6 +67,9 @@ func NewWork(obj *unstructured.Unstructured) *Work {
 	}
 	w.Cluster, _ = render.ClusterOf(w.Namespace)
 	w.Source, w.Foreign = ownership(w, obj)
+	if held, ok := render.ParseHold(obj.GetAnnotations()); ok {
+		w.Held = &held
+	}
 	w.Labelled = labels[render.ManagedByLabel] == render.ManagedByValue && labels[render.SourceIDLabel] == w.Source.ID()
 	// A spec that is not of our form has the zero digest, which no template has.
 	w.Digest, _ = render.DigestOf(obj.Object, w.Namespace)
@@ -129,7 +134,7 @@ func (w *Work) complete() bool {
 // most changes of a Work are of its status.
 func (w *Work) sameMeaning(x *Work) bool {
 	return w.UID == x.UID && w.Source == x.Source && w.SourceUID == x.SourceUID && w.Foreign == x.Foreign &&
-		w.Digest == x.Digest && w.complete() == x.complete() && (w.DeletionTimestamp == nil) == (x.DeletionTimestamp == nil)
+		w.Digest == x.Digest && (w.Held == nil) == (x.Held == nil) && w.complete() == x.complete() && (w.DeletionTimestamp == nil) == (x.DeletionTimestamp == nil)
 }
 
 // The indexes of Works by their source and by their source's kind.

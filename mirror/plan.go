@@ -13,6 +13,9 @@ const (
 	Create OperationKind = "create"
 	Update OperationKind = "update"
 	Delete OperationKind = "delete"
+	// Hold marks a Work whose deletion the breaker holds back. Plan never says so:
+	// a Delete becomes one.
+	Hold OperationKind = "hold"
 )
 
 // Operation is one write.
@@ -23,7 +26,20 @@ type Operation struct {
 	Work *Work
 	// Because is why.
 	Because string
+	// approved: it is a Delete that the breaker has held and may go now.
+	approved bool
 }
+
+// verb is the value of the label operation of the metric work_operations_total.
+func (k OperationKind) verb() string {
+	if k == Hold {
+		return string(Update)
+	}
+	return string(k)
+}
+
+// writesContent: what is written comes from the source.
+func (k OperationKind) writesContent() bool { return k == Create || k == Update }
 
 // Plan lists the writes that make what is observed into what is wanted, creates
 // and updates before deletes, each in order of cluster:
@@ -45,16 +61,16 @@ func Plan(v Verdict, works map[string]*Work) []Operation {
 		case target.Decision == Unknown:
 		case w == nil:
 			if target.Decision == Wanted {
-				writes = append(writes, Operation{Create, cluster, nil, target.Because})
+				writes = append(writes, Operation{Kind: Create, Cluster: cluster, Because: target.Because})
 			}
 		case w.DeletionTimestamp != nil:
 		case target.Decision == Unwanted:
 			if w.Labelled {
-				deletes = append(deletes, Operation{Delete, cluster, w, target.Because})
+				deletes = append(deletes, Operation{Kind: Delete, Cluster: cluster, Work: w, Because: target.Because})
 			}
 		default:
 			if difference := differs(v, w); difference != "" {
-				writes = append(writes, Operation{Update, cluster, w, difference})
+				writes = append(writes, Operation{Kind: Update, Cluster: cluster, Work: w, Because: difference})
 			}
 		}
 	}
@@ -68,6 +84,8 @@ func differs(v Verdict, w *Work) string {
 		return "the source was recreated"
 	case w.Digest != v.Template.Digest():
 		return "the content differs"
+	case w.Held != nil:
+		return "its deletion is not due any more"
 	case !w.complete():
 		return "a label, annotation or finalizer of ours is missing"
 	}

@@ -23,6 +23,8 @@ const (
 	TooLarge Reason = "TooLarge"
 	// RenderFailed: no valid Work can be made of the source.
 	RenderFailed Reason = "RenderFailed"
+	// DeletionHeld: the deletion breaker holds back the deletion of a Work.
+	DeletionHeld Reason = "DeletionHeld"
 	// NotAuthorized: the daemon may not write the Work.
 	NotAuthorized Reason = "NotAuthorized"
 )

@@ -98,16 +98,26 @@ func (c *Controller) resourceOf(id render.Identity) string {
 	if w, ok := c.sources.ByKind(id.GroupKind()); ok {
 		return w.Resource.GroupResource.String()
 	}
-	return id.GroupKind().String()
+	return guessResource(id).String()
 }
 
 func (c *Controller) logger(id render.Identity) *zap.Logger {
 	return c.Logger.With(zap.Stringer("kind", id.GroupKind()), zap.String("namespace", id.Namespace), zap.String("name", id.Name))
 }
 
+// reportTripped tells administrators, once per tripping, what to do.
+func (c *Controller) reportTripped(resource string, pending int) {
+	message := fmt.Sprintf("%d deletions of Works of %s are due, more than deletion.holdAbove allows: all are held. "+
+		"See them with `karmada-mirror deletions list`, let them go with `karmada-mirror deletions approve --resource %s`", pending, resource, resource)
+	c.Logger.Warn("deletions held", zap.String("resource", resource), zap.Int("works", pending))
+	if subject := c.Subject(); subject != nil {
+		c.Recorder.Event(subject, corev1.EventTypeWarning, string(DeletionHeld), message)
+	}
+}
+
 // snapshot counts the caches for the metrics.
 func (c *Controller) snapshot() metrics.Snapshot {
-	s := metrics.Snapshot{Works: map[metrics.WorkKey]int{}, Refused: c.refused.counts()}
+	s := metrics.Snapshot{Works: map[metrics.WorkKey]int{}, Refused: c.refused.counts(), Held: map[string]int{}}
 	for _, w := range c.sources.All() {
 		asking := 0
 		for _, obj := range w.List() {
@@ -116,10 +126,14 @@ func (c *Controller) snapshot() metrics.Snapshot {
 			}
 		}
 		s.Watches = append(s.Watches, watchSnapshot(w, asking))
+		s.Held[w.Resource.GroupResource.String()] = 0
 	}
 	for _, obj := range c.works.List() {
 		w := obj.(*Work)
 		s.Works[metrics.WorkKey{Cluster: w.Cluster, State: string(w.State)}]++
+		if w.Held != nil {
+			s.Held[w.Held.Resource]++
+		}
 	}
 	return s
 }

@@ -134,20 +134,21 @@ func (t *Template) UID() types.UID { return t.uid }
 // Digest is the digest of every Work made from the template.
 func (t *Template) Digest() Digest { return t.digest }
 
+// metadata is that of a Work; a nil value of a label or annotation removes it.
 type metadata struct {
-	Namespace       string            `json:"namespace,omitempty"`
-	Name            string            `json:"name,omitempty"`
-	ResourceVersion string            `json:"resourceVersion,omitempty"`
-	Finalizers      []string          `json:"finalizers"`
-	Labels          map[string]string `json:"labels"`
-	Annotations     map[string]string `json:"annotations"`
+	Namespace       string             `json:"namespace,omitempty"`
+	Name            string             `json:"name,omitempty"`
+	ResourceVersion string             `json:"resourceVersion,omitempty"`
+	Finalizers      []string           `json:"finalizers,omitempty"`
+	Labels          map[string]*string `json:"labels,omitempty"`
+	Annotations     map[string]*string `json:"annotations,omitempty"`
 }
 
 func (t *Template) metadata() metadata {
 	return metadata{
 		Finalizers:  []string{ExecutionFinalizer},
-		Labels:      map[string]string{ManagedByLabel: ManagedByValue, SourceIDLabel: t.id.ID()},
-		Annotations: map[string]string{SourceAnnotation: t.id.String(), SourceUIDAnnotation: string(t.uid)},
+		Labels:      map[string]*string{ManagedByLabel: new(ManagedByValue), SourceIDLabel: new(t.id.ID())},
+		Annotations: map[string]*string{SourceAnnotation: new(t.id.String()), SourceUIDAnnotation: new(string(t.uid))},
 	}
 }
 
@@ -169,6 +170,7 @@ func (t *Template) Patch(cluster, resourceVersion string, finalizers []string) [
 		finalizers = append(slices.Clone(finalizers), ExecutionFinalizer)
 	}
 	m.Finalizers = finalizers
+	m.Labels[HeldKey], m.Annotations[HeldKey] = nil, nil
 	return t.assemble(m, cluster, "null")
 }
 

@@ -183,6 +183,10 @@ func TestPatch(t *testing.T) {
 			for _, field := range []string{"name", "namespace", "finalizers"} {
 				delete(wanted, field)
 			}
+			// Whatever is written is wanted: its deletion is held no longer.
+			for _, field := range []string{"labels", "annotations"} {
+				wanted[field].(map[string]any)[HeldKey] = nil
+			}
 			delete(metadata, "finalizers")
 			if diff := cmp.Diff(wanted, metadata); diff != "" {
 				t.Errorf("%s\nmetadata: -want +got:\n%s", tc.reason, diff)

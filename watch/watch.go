@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
@@ -51,6 +52,9 @@ type Handler struct {
 	// Synced is called each time the cache has become complete, after Changed
 	// was called for every object in it.
 	Synced func()
+	// Unserved is called, if it is not nil, when the API server has said that it
+	// does not serve the resource, or does not any more.
+	Unserved func()
 }
 
 // Options configure a Watch. Client, Resolver, Handler, Logger and Clock are
@@ -69,13 +73,20 @@ type Options struct {
 	Indexers  cache.Indexers
 	Handler   Handler
 	Logger    *zap.Logger
-	Clock     clock.Clock
+	Clock     clock.WithTicker
+	// ListDeadline is how long a list may bring nothing before it is begun anew:
+	// client-go waits for the end of a streaming list for up to ten minutes. 0 is
+	// no deadline.
+	ListDeadline time.Duration
 }
 
 // discoveryBackoff spaces out the questions whether a resource is served: fast
 // at first, for a CustomResourceDefinition is announced a moment before it is
 // served, and in the end as a mere safety net.
 var discoveryBackoff = wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 8, Cap: 30 * time.Second}
+
+// maxDoublings bounds the deadline of a list: five of 30 s make 16 minutes.
+const maxDoublings = 5
 
 // Watch is one watched resource.
 type Watch struct {
@@ -84,16 +95,23 @@ type Watch struct {
 	warn    rate.Sometimes
 
 	lastEvent atomic.Int64 // Unix nanoseconds
+	// progress is when a list brought something last, in Unix nanoseconds.
+	progress atomic.Int64
 
 	mu     sync.RWMutex
 	served Served
 	// informer is nil while the resource is not served.
 	informer cache.SharedIndexInformer
 	synced   bool
+	// unserved: the last answer of discovery was a certain no.
+	unserved bool
 	err      error
 	// errVersion is the informer's resource version when err happened: once it
 	// moves, the failure is over.
 	errVersion string
+	// listing: a list is under way, and the cache stands at listVersion.
+	listing     bool
+	listVersion string
 }
 
 // New makes a Watch; Run starts it.
@@ -108,12 +126,15 @@ func New(o Options) *Watch {
 // Run keeps the watch until ctx is done. When it returns, all its goroutines
 // have ended and the Handler is not called any more.
 func (w *Watch) Run(ctx context.Context) {
-	for {
+	for stalls := 0; ; {
 		served, ok := w.awaitServed(ctx)
 		if !ok {
 			return
 		}
-		w.follow(ctx, served)
+		stalls++
+		if !w.follow(ctx, served, stalls-1) {
+			stalls = 0
+		}
 	}
 }
 
@@ -135,9 +156,12 @@ func (w *Watch) awaitServed(ctx context.Context) (Served, bool) {
 		if ok && err == nil {
 			return served, true
 		}
-		w.setError(err)
+		w.setUnserved(err)
 		if err == nil && attempt == 0 {
-			w.Logger.Info("the API server does not serve this resource yet: waiting for it")
+			w.Logger.Info("the API server does not serve this resource: waiting for it")
+			if w.Handler.Unserved != nil {
+				w.Handler.Unserved()
+			}
 		}
 		if err != nil && ctx.Err() == nil {
 			w.warn.Do(func() { w.Logger.Warn("cannot discover a watched resource", zap.Error(err)) })
@@ -154,23 +178,28 @@ func (w *Watch) awaitServed(ctx context.Context) (Served, bool) {
 	return Served{}, false
 }
 
-// follow runs an informer until ctx is done or the resource is no longer served
-// as it was.
-func (w *Watch) follow(ctx context.Context, served Served) {
+// follow runs an informer until ctx is done, the resource is no longer served
+// as it was, or a list has stalled. stalls is how often that has happened in a
+// row: every other attempt is made with a plain list, and each has more time.
+func (w *Watch) follow(ctx context.Context, served Served, stalls int) (stalled bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	informer, err := w.newInformer(ctx, served)
+	client := w.Client
+	if stalls%2 == 1 {
+		client = plainLists{client}
+	}
+	informer, err := w.newInformer(ctx, client, served)
 	if err != nil {
 		// Only an informer that runs already refuses its settings.
 		w.Logger.Error("cannot set up an informer", zap.Error(err))
 		w.setError(err)
-		return
+		return false
 	}
 	registration, err := informer.AddEventHandler(w.eventHandler())
 	if err != nil {
 		w.Logger.Error("cannot set up an informer", zap.Error(err))
 		w.setError(err)
-		return
+		return false
 	}
 	w.attach(informer, served)
 	w.Logger.Debug("watching", zap.Stringer("kind", served.Kind), zap.String("version", served.Resource.Version))
@@ -178,21 +207,41 @@ func (w *Watch) follow(ctx context.Context, served Served) {
 	var running wait.Group
 	running.StartWithContext(ctx, informer.RunWithContext)
 	running.StartWithContext(ctx, func(ctx context.Context) { w.awaitSynced(ctx, registration.HasSynced) })
+	running.StartWithContext(ctx, func(ctx context.Context) {
+		if stalled = w.awaitStall(ctx, w.ListDeadline<<min(stalls, maxDoublings)); stalled {
+			cancel()
+		}
+	})
 	w.awaitGone(ctx, served)
 
 	cancel()
 	running.Wait()
 	w.detach()
+	if stalled {
+		w.Logger.Warn("a list has stalled: beginning anew", zap.Int("attempt", stalls+1))
+	}
 	w.Logger.Info("stopped watching")
+	return stalled
 }
 
-func (w *Watch) newInformer(ctx context.Context, served Served) (cache.SharedIndexInformer, error) {
+// plainLists is a client whose informers list at one go, and not by a stream
+// whose end has to be announced.
+type plainLists struct{ dynamic.Interface }
+
+// IsWatchListSemanticsUnSupported is what client-go looks for.
+func (plainLists) IsWatchListSemanticsUnSupported() bool { return true }
+
+func (w *Watch) newInformer(ctx context.Context, client dynamic.Interface, served Served) (cache.SharedIndexInformer, error) {
 	informer := dynamicinformer.NewFilteredDynamicInformer(
-		w.Client, served.Resource, w.Namespace, 0, w.Indexers, w.Tweak).Informer()
-	if err := informer.SetTransform(w.Transform); err != nil {
+		client, served.Resource, w.Namespace, 0, w.Indexers, w.noteList).Informer()
+	err := informer.SetTransform(func(obj any) (any, error) {
+		w.advance()
+		return w.Transform(obj)
+	})
+	if err != nil {
 		return nil, err
 	}
-	err := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
+	err = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 		w.watchFailed(ctx, err)
 	})
 	return informer, err
@@ -201,6 +250,7 @@ func (w *Watch) newInformer(ctx context.Context, served Served) (cache.SharedInd
 // watchFailed notes why list or watch ended. Expired watches are a part of
 // every watch's life and are not failures.
 func (w *Watch) watchFailed(ctx context.Context, err error) {
+	w.advance()
 	if ctx.Err() != nil || apierrors.IsResourceExpired(err) || isOrdinaryEnd(err) {
 		return
 	}
@@ -224,6 +274,54 @@ func (w *Watch) awaitSynced(ctx context.Context, hasSynced cache.InformerSynced)
 	w.lastEvent.Store(w.Clock.Now().UnixNano())
 	w.Logger.Info("synced")
 	w.Handler.Synced()
+}
+
+// advance notes that a list has brought something, if only an error.
+func (w *Watch) advance() { w.progress.Store(w.Clock.Now().UnixNano()) }
+
+// noteList tweaks the options of a list or watch, and notes whether it is a
+// list: nothing else tells that an informer lists anew. A reflector gives every
+// watch a timeout, and asks for the initial events when that is to be a list.
+func (w *Watch) noteList(o *metav1.ListOptions) {
+	if w.Tweak != nil {
+		w.Tweak(o)
+	}
+	w.advance()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.listing = o.TimeoutSeconds == nil || o.SendInitialEvents != nil && *o.SendInitialEvents
+	if w.informer != nil {
+		w.listVersion = w.informer.LastSyncResourceVersion()
+	}
+}
+
+// awaitStall blocks until ctx is done, or a list has brought nothing for longer
+// than the deadline: then it returns true.
+func (w *Watch) awaitStall(ctx context.Context, deadline time.Duration) bool {
+	if deadline <= 0 {
+		return false
+	}
+	ticker := w.Clock.NewTicker(deadline / 4)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-ticker.C():
+		}
+		if w.isListing() && w.Clock.Since(time.Unix(0, w.progress.Load())) > deadline {
+			return true
+		}
+	}
+}
+
+func (w *Watch) isListing() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.synced && w.informer.LastSyncResourceVersion() != w.listVersion {
+		w.listing = false
+	}
+	return w.listing
 }
 
 // awaitGone blocks until ctx is done or discovery says for certain that the
@@ -264,13 +362,21 @@ func (w *Watch) eventHandler() cache.ResourceEventHandler {
 func (w *Watch) attach(informer cache.SharedIndexInformer, served Served) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.informer, w.served, w.synced, w.err, w.errVersion = informer, served, false, nil, ""
+	w.informer, w.served, w.synced, w.unserved, w.err, w.errVersion = informer, served, false, false, nil, ""
 }
 
 func (w *Watch) detach() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.informer, w.served, w.synced, w.err, w.errVersion = nil, Served{}, false, nil, ""
+}
+
+// setUnserved notes what discovery said: an error, or that the resource is not
+// served.
+func (w *Watch) setUnserved(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.err, w.unserved = err, err == nil
 }
 
 func (w *Watch) setError(err error) {

@@ -1,0 +1,60 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ApprovalsAnnotation on the ConfigMap approves deletions that the breaker
+// holds. `karmada-mirror deletions approve` writes it.
+const ApprovalsAnnotation = "karmada.target/approve-deletions"
+
+// approvalTime is RFC 3339 with milliseconds, as in the marks on held Works.
+const approvalTime = "2006-01-02T15:04:05.000Z07:00"
+
+// Approvals say up to when what was held of a resource may go, by the resource
+// in the form deployments.apps. What is held later needs another approval, so
+// that an old one cannot be replayed.
+type Approvals map[string]time.Time
+
+// ParseApprovals reads <resource>=<RFC 3339 time>, separated by commas.
+func ParseApprovals(value string) (Approvals, error) {
+	approvals := Approvals{}
+	for item := range strings.SplitSeq(value, ",") {
+		if item = strings.TrimSpace(item); item == "" {
+			continue
+		}
+		resource, text, _ := strings.Cut(item, "=")
+		until, err := time.Parse(time.RFC3339Nano, text)
+		if err != nil || resource == "" {
+			return nil, fmt.Errorf("cannot read the approval %q in %s: want <resource>=<RFC 3339 time>", item, ApprovalsAnnotation)
+		}
+		approvals[resource] = until
+	}
+	return approvals, nil
+}
+
+// maxClockSkew is how far apart the clocks of two replicas may be.
+const maxClockSkew = 2 * time.Hour
+
+// Check refuses an approval of what nobody can have seen yet.
+func (a Approvals) Check(now time.Time) error {
+	for _, resource := range slices.Sorted(maps.Keys(a)) {
+		if a[resource].After(now.Add(maxClockSkew)) {
+			return fmt.Errorf("cannot use the approval of %s in %s: %s is in the future", resource, ApprovalsAnnotation, a[resource].Format(approvalTime))
+		}
+	}
+	return nil
+}
+
+// String is the inverse of ParseApprovals.
+func (a Approvals) String() string {
+	var items []string
+	for _, resource := range slices.Sorted(maps.Keys(a)) {
+		items = append(items, resource+"="+a[resource].UTC().Format(approvalTime))
+	}
+	return strings.Join(items, ",")
+}

@@ -1,0 +1,63 @@
+package config
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestApprovals(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	cases := map[string]struct {
+		reason string
+		value  string
+		want   Approvals // nil: an error
+		future bool
+	}{
+		"None":       {"no annotation approves nothing", "", Approvals{}, false},
+		"Two":        {"each resource has a time of its own", "pods=2026-01-02T03:04:05.000Z, jobs.batch=2026-01-02T03:04:04.500Z,", Approvals{"pods": now, "jobs.batch": now.Add(-500 * time.Millisecond)}, false},
+		"Zone":       {"a time is a time in any zone", "pods=2026-01-02T04:04:05+01:00", Approvals{"pods": now}, false},
+		"Skewed":     {"another replica's clock may be ahead", "pods=2026-01-02T04:04:05Z", Approvals{"pods": now.Add(time.Hour)}, false},
+		"Future":     {"nobody has seen what will be held next year", "pods=2027-01-02T03:04:05Z", Approvals{"pods": now.AddDate(1, 0, 0)}, true},
+		"NoTime":     {"an approval without a time would hold for ever", "pods", nil, false},
+		"NoResource": {"nor is there one for everything", "=2026-01-02T03:04:05Z", nil, false},
+		"BadTime":    {"what cannot be read approves nothing", "pods=2026-01-02T03:04:05Z,jobs.batch=soon", nil, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := ParseApprovals(tc.value)
+			if (err != nil) != (tc.want == nil) {
+				t.Fatalf("%s: error %v", tc.reason, err)
+			}
+			if err != nil {
+				return
+			}
+			equal := cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) })
+			if diff := cmp.Diff(tc.want, got, equal); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+			if again, err := ParseApprovals(got.String()); err != nil || cmp.Diff(got, again, equal) != "" {
+				t.Errorf("%q is read back as %v, %v", got.String(), again, err)
+			}
+			if err := got.Check(now); (err != nil) != tc.future {
+				t.Errorf("%s: check says %v", tc.reason, err)
+			}
+		})
+	}
+}
+
+func FuzzParseApprovals(f *testing.F) {
+	f.Add("pods=2026-01-02T03:04:05.000Z")
+	f.Fuzz(func(t *testing.T, value string) {
+		approvals, err := ParseApprovals(value)
+		if err != nil {
+			return
+		}
+		for resource, until := range approvals {
+			if resource == "" || until.IsZero() && value == "" {
+				t.Errorf("%q approves %q until %s", value, resource, until)
+			}
+		}
+	})
+}

@@ -1,0 +1,167 @@
+package mirror
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+const settleTest = time.Second
+
+// breakerTest is a breaker for one resource of which there are total Works.
+type breakerTest struct {
+	*breaker
+	clock *clocktesting.FakeClock
+	total int
+}
+
+func newBreakerTest(total int) *breakerTest {
+	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	b := &breakerTest{newBreaker(clock, settleTest), clock, total}
+	b.configure(config.HoldAbove{Works: 50, Percent: 25})
+	return b
+}
+
+func numbered(i int) render.Identity {
+	return render.Identity{Kind: "ConfigMap", Namespace: "shop", Name: fmt.Sprint(i)}
+}
+
+func (b *breakerTest) proposeOne(i int, held *render.Hold) *Work {
+	w := &Work{Source: numbered(i), Held: held}
+	b.propose("configmaps", w.Source, []*Work{w})
+	return w
+}
+
+func (b *breakerTest) admitOne(w *Work) admission {
+	return b.admit("configmaps", w.Source, w, false, func() int { return b.total })
+}
+
+// delete tries to delete what is proposed, and returns how many were let go.
+func (b *breakerTest) delete(works []*Work) int {
+	deleted := 0
+	for _, w := range works {
+		if a := b.admitOne(w); a.wait == 0 && !a.held {
+			b.made("configmaps", w.Source, a.approved)
+			b.total--
+			deleted++
+		}
+	}
+	return deleted
+}
+
+func TestBreaker(t *testing.T) {
+	cases := map[string]struct {
+		reason    string
+		total     int
+		threshold config.HoldAbove
+		// rounds of deletions, of that many sources each, pause apart.
+		rounds []int
+		pause  time.Duration
+		want   int // deletions let go
+	}{
+		"Few":          {"what a person does by hand is let go", 1000, config.HoldAbove{Works: 50, Percent: 25}, []int{50}, settleTest, 50},
+		"Burst":        {"of a burst not one is let go", 200, config.HoldAbove{Works: 50, Percent: 25}, []int{51}, settleTest, 0},
+		"SmallShare":   {"many, but few of all, are let go", 1000, config.HoldAbove{Works: 50, Percent: 25}, []int{250}, settleTest, 250},
+		"All":          {"all there were", 51, config.HoldAbove{Works: 50, Percent: 25}, []int{51}, settleTest, 0},
+		"Stream":       {"a stream of single deletions trips it too", 100, config.HoldAbove{Works: 5, Percent: 5}, ones(20), settleTest, 5},
+		"SlowStream":   {"unless it is slow", 100, config.HoldAbove{Works: 5, Percent: 5}, ones(20), 2*breakerWindow/5 + 1, 20},
+		"Off":          {"no threshold, no breaker", 100, config.HoldAbove{}, []int{100}, settleTest, 100},
+		"NothingShort": {"before they have settled, none", 1000, config.HoldAbove{Works: 50, Percent: 25}, []int{5}, settleTest / 2, 0},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBreakerTest(tc.total)
+			b.configure(tc.threshold)
+			deleted, next := 0, 0
+			for _, n := range tc.rounds {
+				var works []*Work
+				for range n {
+					works = append(works, b.proposeOne(next, nil))
+					next++
+				}
+				b.clock.Step(tc.pause)
+				deleted += b.delete(works)
+			}
+			if deleted != tc.want {
+				t.Errorf("%s: %d deletions were let go, not %d", tc.reason, deleted, tc.want)
+			}
+		})
+	}
+}
+
+func ones(n int) []int {
+	rounds := make([]int, n)
+	for i := range rounds {
+		rounds[i] = 1
+	}
+	return rounds
+}
+
+func TestBreakerOneSource(t *testing.T) {
+	b := newBreakerTest(100)
+	var works []*Work
+	for i := range 100 {
+		works = append(works, &Work{Source: numbered(0), Cluster: fmt.Sprint(i)})
+	}
+	b.propose("configmaps", numbered(0), works)
+	b.clock.Step(settleTest)
+	if deleted := b.delete(works); deleted != 100 {
+		t.Errorf("of one source's own targets %d were let go", deleted)
+	}
+}
+
+// TestBreakerRemembers: the marks on the Works trip the breaker of a new
+// process, though the number alone would not.
+func TestBreakerRemembers(t *testing.T) {
+	b := newBreakerTest(1000)
+	since := b.clock.Now()
+	var works []*Work
+	for i := range 10 {
+		works = append(works, b.proposeOne(i, &render.Hold{Since: since}))
+	}
+	works = append(works, b.proposeOne(10, nil))
+	b.clock.Step(settleTest)
+	if deleted := b.delete(works); deleted != 0 {
+		t.Fatalf("%d deletions were let go after a restart", deleted)
+	}
+
+	b.approve(config.Approvals{"configmaps": since.Add(-time.Millisecond)})
+	if deleted := b.delete(works); deleted != 0 {
+		t.Errorf("an approval from before let %d deletions go", deleted)
+	}
+	b.approve(config.Approvals{"secrets": since})
+	if deleted := b.delete(works); deleted != 0 {
+		t.Errorf("another resource's approval let %d deletions go", deleted)
+	}
+	b.approve(config.Approvals{"configmaps": since})
+	if deleted := b.delete(works); deleted != 10 {
+		t.Errorf("the approval let %d deletions go, not the 10 that it covers", deleted)
+	}
+	b.propose("configmaps", numbered(10), nil) // it is wanted again
+	late := b.proposeOne(11, nil)
+	b.clock.Step(settleTest)
+	if deleted := b.delete([]*Work{late}); deleted != 1 {
+		t.Error("with nothing pending any more the breaker has not closed")
+	}
+}
+
+func TestBreakerNeedsApproval(t *testing.T) {
+	b := newBreakerTest(1000)
+	b.configure(config.HoldAbove{})
+	w := b.proposeOne(0, nil)
+	b.clock.Step(settleTest)
+	admit := func() admission { return b.admit("configmaps", w.Source, w, true, func() int { return b.total }) }
+	if a := admit(); !a.held || !a.tripped {
+		t.Errorf("a deletion that needs an approval was let go: %+v", a)
+	}
+	w.Held = &render.Hold{Since: b.clock.Now()}
+	b.approve(config.Approvals{"configmaps": b.clock.Now()})
+	if a := admit(); a.held || !a.approved {
+		t.Errorf("an approved deletion was held: %+v", a)
+	}
+}
