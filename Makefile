@@ -39,7 +39,7 @@ sandbox: ## Compile Karmada for the sandbox; minutes the first time
 	cd sandbox && go run . build
 
 fuzz: ## Run each fuzz target for FUZZTIME
-	@for package in ./render ./config; do \
+	@for package in ./render ./config ./mirror; do \
 	  for target in $$(go test -list '^Fuzz' $$package | grep ^Fuzz); do \
 	    go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
 	  done; \

@@ -153,13 +153,11 @@ func (c *Controller) write(ctx context.Context, v Verdict, op Operation) error {
 		return err
 	case Hold:
 		hold := render.Hold{Since: c.Clock.Now(), Resource: c.resourceOf(v.ID), Because: op.Because}
-		_, err := c.client.patch(ctx, namespace, op.Work.Name, hold.Patch(op.Work.ResourceVersion))
-		if err == nil {
-			c.ledger.record(v.ID, op.Cluster, entry{kind: Hold, work: op.Work.UID}, awaitCache)
-		}
-		return err
+		return c.mark(ctx, v.ID, op, hold.Patch(op.Work.ResourceVersion))
+	case Release:
+		return c.mark(ctx, v.ID, op, render.Release(v.ID, op.Work.ResourceVersion))
 	case Update:
-		version, err := c.client.patch(ctx, namespace, op.Work.Name, v.Template.Patch(op.Cluster, op.Work.ResourceVersion, op.Work.Finalizers))
+		version, err := c.client.patch(ctx, namespace, op.Work.Name, v.Template.Patch(op.Cluster, op.Work.ResourceVersion, op.Work.Finalizers, op.Work.Handed == v.ID))
 		if err == nil {
 			c.ledger.record(v.ID, op.Cluster, entry{kind: Update, digest: v.Template.Digest(), source: v.Template.UID(), version: version}, awaitCache)
 		}
@@ -174,6 +172,15 @@ func (c *Controller) write(ctx context.Context, v Verdict, op Operation) error {
 		}
 		return err
 	}
+}
+
+// mark changes labels and annotations of a Work, and nothing else.
+func (c *Controller) mark(ctx context.Context, id render.Identity, op Operation, patch []byte) error {
+	_, err := c.client.patch(ctx, op.Work.Namespace, op.Work.Name, patch)
+	if err == nil {
+		c.ledger.record(id, op.Cluster, entry{kind: op.Kind, work: op.Work.UID}, awaitCache)
+	}
+	return err
 }
 
 // examine reads the Work that stands where one was to be created and that the

@@ -59,10 +59,13 @@ const (
 	Unknown Decision = iota
 	Wanted
 	Unwanted
+	// Released is somebody else's from now on: our name is taken off it, and the
+	// rest stays.
+	Released
 )
 
 func (d Decision) String() string {
-	return [...]string{"Unknown", "Wanted", "Unwanted"}[d]
+	return [...]string{"Unknown", "Wanted", "Unwanted", "Released"}[d]
 }
 
 // Target is the verdict on one cluster.
@@ -97,6 +100,7 @@ type Verdict struct {
 //	absent, by the cache        –              –            ours     Unknown, Unproven
 //	absent, by a live read      –              –            ours     Unwanted
 //	definition deleted, live    –              –            ours     Unwanted, NeedsApproval
+//	claimed by a policy         –              –            ours     Released
 //	refused                     –              –            –        Unknown
 //	present                     yes            missing      –        Unknown
 //	present                     yes            terminating  –        Unknown
@@ -156,6 +160,8 @@ func decideTarget(f Facts, cluster string) (Target, *Refusal) {
 		return unwanted(f, cluster, "the CustomResourceDefinition of the source has been deleted"), nil
 	case f.Source == nil:
 		return unwanted(f, cluster, "the source does not exist"), nil
+	case f.Source.Refusal != nil && f.Source.Refusal.Reason == ClaimedByPolicy && isOf(f, cluster):
+		return Target{Released, f.Source.Refusal.Message}, nil
 	case f.Source.Refusal != nil:
 		return Target{Unknown, string(f.Source.Refusal.Reason) + ": " + f.Source.Refusal.Message}, nil
 	case !f.Source.Terms.Matches(cluster):
@@ -166,6 +172,9 @@ func decideTarget(f Facts, cluster string) (Target, *Refusal) {
 		return Target{Unknown, "there is no such cluster"}, &Refusal{UnknownCluster, fmt.Sprintf("no cluster %q has joined yet", cluster)}
 	case ClusterTerminating:
 		return Target{Unknown, "the cluster is being removed"}, nil
+	}
+	if w, ok := f.Works[cluster]; ok && w.Handed == f.ID && w.Foreign != "" && (w.Source == f.ID || !w.names()) {
+		return Target{Wanted, "the policy that it was handed over to is gone"}, nil
 	}
 	if owner := foreignOwner(f, cluster); owner != "" {
 		return Target{Unknown, owner}, &Refusal{WorkConflict, owner}
@@ -183,6 +192,13 @@ func unwanted(f Facts, cluster, proof string) Target {
 		return unproven
 	}
 	return Target{Unwanted, proof}
+}
+
+// isOf reports whether the Work on a cluster says that it is of this source,
+// whoever else has marked it.
+func isOf(f Facts, cluster string) bool {
+	w, ok := f.Works[cluster]
+	return ok && w.Source == f.ID
 }
 
 // foreignOwner tells why the Work on a cluster is not of this source; empty if

@@ -2,6 +2,9 @@ package mirror
 
 import (
 	"testing"
+	"time"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,16 +60,68 @@ func edited(u *unstructured.Unstructured) {
 	}
 }
 
+func bound(u *unstructured.Unstructured) { setLabel(u, "resourcebinding.karmada.io/permanent-id", "x") }
+
+func quota(u *unstructured.Unstructured) { setLabel(u, "federatedresourcequota.karmada.io/name", "x") }
+
+func setLabel(u *unstructured.Unstructured, key, value string) {
+	labels := u.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[key] = value
+	u.SetLabels(labels)
+}
+
+// released applies the very patch that the daemon sends.
+func released(u *unstructured.Unstructured) {
+	applyPatch(u, render.Release(page, u.GetResourceVersion()))
+}
+
+func marked(u *unstructured.Unstructured) {
+	hold := render.Hold{Since: time.Unix(1, 0), Resource: "configmaps", Because: "the source does not exist"}
+	applyPatch(u, hold.Patch(u.GetResourceVersion()))
+}
+
+func applyPatch(u *unstructured.Unstructured, patch []byte) {
+	before, err := u.MarshalJSON()
+	if err != nil {
+		panic(err) // the template's own output
+	}
+	after, err := jsonpatch.MergePatch(before, patch)
+	if err != nil {
+		panic(err) // our own patch
+	}
+	if err := u.UnmarshalJSON(after); err != nil {
+		panic(err)
+	}
+}
+
+// claimedSource is pageSource with the claim of a policy on it.
+func claimedSource(uid, clusters string) *Source {
+	return NewSource(&unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{
+			"namespace": page.Namespace, "name": page.Name, "uid": uid,
+			"annotations": map[string]any{render.ClustersAnnotation: clusters},
+			"labels":      map[string]any{"propagationpolicy.karmada.io/permanent-id": "p"},
+		},
+	}})
+}
+
 func TestDecideAndPlan(t *testing.T) {
 	asks := pageSource("1", "m1")
 	stub := pageSource("1", "m1")
 	stub.Asks, stub.Terms, stub.Template = false, render.Terms{}, nil
+	claimed := claimedSource("1", "m1")
 	joined := map[string]ClusterState{"m1": ClusterJoined, "m2": ClusterJoined}
 	type result struct {
 		Decisions map[string]Decision
 		Refusals  []Reason
 		Unproven  bool
 		Plan      []OperationKind
+		// NeedsApproval of the deletions
+		NeedsApproval bool
 	}
 	cases := map[string]struct {
 		reason string
@@ -127,6 +182,36 @@ func TestDecideAndPlan(t *testing.T) {
 		"RetargetedInCache": {"what is wanted need not wait for the proof of what is not",
 			Facts{Source: pageSource("1", "m2"), Clusters: joined, Works: map[string]*Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unknown, "m2": Wanted}, Unproven: true, Plan: []OperationKind{Create}}},
+		"Claimed": {"what a policy claims is released, and nothing is deleted",
+			Facts{Source: claimed, Live: true, Clusters: joined, Works: map[string]*Work{"m1": pageWork(asks, "m1"), "m2": pageWork(asks, "m2", terminating)}},
+			result{Decisions: map[string]Decision{"m1": Released, "m2": Released}, Refusals: []Reason{ClaimedByPolicy}, Plan: []OperationKind{Release}}},
+		"ClaimedAndTaken": {"also if the policy's binding has taken it already",
+			Facts{Source: claimed, Clusters: joined, Works: map[string]*Work{"m1": pageWork(asks, "m1", bound)}},
+			result{Decisions: map[string]Decision{"m1": Released}, Refusals: []Reason{ClaimedByPolicy}, Plan: []OperationKind{Release}}},
+		"ClaimedAndReleased": {"and then it is the policy's",
+			Facts{Source: claimed, Clusters: joined, Works: map[string]*Work{"m1": pageWork(asks, "m1", released, bound)}},
+			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{ClaimedByPolicy}}},
+		"GivenBack": {"what a binding without its policy holds is adopted",
+			Facts{Source: asks, Clusters: joined, Works: map[string]*Work{"m1": pageWork(asks, "m1", released, bound)}},
+			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
+		"GivenBackUntaken": {"and so is what no binding has taken",
+			Facts{Source: asks, Clusters: joined, Works: map[string]*Work{"m1": pageWork(asks, "m1", released)}},
+			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
+		"GivenBackAndQuota": {"unless somebody else holds it as well",
+			Facts{Source: asks, Clusters: joined, Works: map[string]*Work{"m1": pageWork(asks, "m1", released, bound, quota)}},
+			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
+		"ReleasedUnwanted": {"what was released is not ours to delete",
+			Facts{Live: true, Works: map[string]*Work{"m1": pageWork(asks, "m1", released)}},
+			result{Decisions: map[string]Decision{"m1": Unknown}}},
+		"DefinitionDeleted": {"the cache proves nothing of a definition either",
+			Facts{Definition: DefinitionDeleted, Works: map[string]*Work{"m1": pageWork(asks, "m1")}},
+			result{Decisions: map[string]Decision{"m1": Unknown}, Unproven: true, NeedsApproval: true}},
+		"DefinitionDeletedLive": {"an object that goes with its definition needs an approval",
+			Facts{Definition: DefinitionDeleted, Live: true, Works: map[string]*Work{"m1": pageWork(asks, "m1")}},
+			result{Decisions: map[string]Decision{"m1": Unwanted}, Plan: []OperationKind{Delete}, NeedsApproval: true}},
+		"NotHeldAnyMore": {"the mark of the breaker goes when the Work is wanted again",
+			Facts{Source: asks, Clusters: joined, Works: map[string]*Work{"m1": pageWork(asks, "m1", marked)}},
+			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
 		"BadAnnotation": {"a value that cannot be parsed changes nothing",
 			Facts{Source: pageSource("1", "../m1"), Live: true, Clusters: joined, Works: map[string]*Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{InvalidAnnotation}}},
@@ -144,7 +229,7 @@ func TestDecideAndPlan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c.facts.ID = page
 			verdict := Decide(c.facts)
-			got := result{Decisions: map[string]Decision{}, Unproven: verdict.Unproven}
+			got := result{Decisions: map[string]Decision{}, Unproven: verdict.Unproven, NeedsApproval: verdict.NeedsApproval}
 			for cluster, target := range verdict.Targets {
 				got.Decisions[cluster] = target.Decision
 				if target.Because == "" {
@@ -193,4 +278,80 @@ func TestNothingIsDeletedWithoutALiveRead(t *testing.T) {
 			}
 		}
 	}
+}
+
+// FuzzDecide makes up facts, as impossible as they may be: a deletion needs its
+// proof, and a write its right.
+func FuzzDecide(f *testing.F) {
+	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9})
+	f.Add([]byte{0, 0, 1, 1, 1, 0, 1})
+	f.Fuzz(func(t *testing.T, choices []byte) {
+		facts := madeUp(choices)
+		verdict := Decide(facts)
+		for _, op := range Plan(verdict, facts.Works) {
+			w := facts.Works[op.Cluster]
+			switch op.Kind {
+			case Delete:
+				absent := facts.Source == nil
+				retargeted := !absent && facts.Source.Refusal == nil && !facts.Source.Terms.Matches(op.Cluster)
+				if !facts.Live || facts.Unknown != "" || w.Foreign != "" || w.Source != facts.ID || !w.Labelled || !absent && !retargeted {
+					t.Errorf("deletes a Work without proof: %+v, Work %+v", facts, w)
+				}
+				if facts.Definition != DefinitionServed && !verdict.NeedsApproval {
+					t.Errorf("an object that goes with its definition needs no approval: %+v", facts)
+				}
+			case Create, Update:
+				if facts.Unknown != "" || facts.Source == nil || facts.Source.Refusal != nil || !facts.Source.Terms.Matches(op.Cluster) || facts.Clusters[op.Cluster] != ClusterJoined {
+					t.Errorf("writes a Work that nobody asks for: %+v", facts)
+				}
+				if op.Kind == Update && w.Foreign != "" && w.Handed != facts.ID {
+					t.Errorf("writes over a Work of somebody else: %+v", w)
+				}
+			case Release:
+				if w.Source != facts.ID || facts.Source == nil || facts.Source.Refusal == nil || facts.Source.Refusal.Reason != ClaimedByPolicy {
+					t.Errorf("releases a Work that no policy claims: %+v", facts)
+				}
+			default:
+				t.Errorf("plans %q", op.Kind)
+			}
+		}
+	})
+}
+
+// madeUp makes facts of a list of choices; what the list does not say is the
+// first choice.
+func madeUp(choices []byte) Facts {
+	pick := func(n int) int {
+		if len(choices) == 0 {
+			return 0
+		}
+		c := int(choices[0])
+		choices = choices[1:]
+		return c % n
+	}
+	asks := pageSource("1", "m1")
+	stub := pageSource("1", "m1")
+	stub.Asks, stub.Terms, stub.Template = false, render.Terms{}, nil
+	facts := Facts{
+		ID:         page,
+		Unknown:    []string{"", notSynced}[pick(2)],
+		Live:       pick(2) == 1,
+		Source:     []*Source{nil, asks, stub, claimedSource("1", "m1"), pageSource("2", "m*,!m2"), pageSource("1", "")}[pick(6)],
+		Definition: DefinitionState(pick(3)),
+		Clusters:   map[string]ClusterState{},
+		Works:      map[string]*Work{},
+	}
+	changes := []func(*unstructured.Unstructured){edited, terminating, relabelled, bindingLabel, bound, quota, released, marked}
+	for _, cluster := range []string{"m1", "m2"} {
+		facts.Clusters[cluster] = ClusterState(pick(3))
+		if pick(2) == 0 {
+			continue
+		}
+		var applied []func(*unstructured.Unstructured)
+		for range pick(4) {
+			applied = append(applied, changes[pick(len(changes))])
+		}
+		facts.Works[cluster] = pageWork(asks, cluster, applied...)
+	}
+	return facts
 }

@@ -34,7 +34,7 @@ func (c *Controller) enqueueEverything() {
 		c.enqueueSourcesOf(w)
 	}
 	for _, obj := range c.works.List() {
-		if w := obj.(*Work); w.Foreign == "" {
+		if w := obj.(*Work); w.names() {
 			c.enqueue(w.Source)
 		}
 	}
@@ -104,7 +104,7 @@ func (c *Controller) enqueueWorksOf(kind schema.GroupKind) {
 
 func (c *Controller) enqueueWorksOfGroup(group string) {
 	for _, obj := range c.works.List() {
-		if w := obj.(*Work); w.Foreign == "" && w.Source.Group == group {
+		if w := obj.(*Work); w.Source.Group == group && w.names() {
 			c.enqueue(w.Source)
 		}
 	}
@@ -141,7 +141,7 @@ func (c *Controller) workChanged(old, new any) {
 		c.enqueueWaiting(before)
 	}
 	for _, w := range []*Work{before, after} {
-		if w != nil && w.Foreign == "" {
+		if w != nil && w.names() {
 			c.enqueue(w.Source)
 		}
 	}

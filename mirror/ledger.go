@@ -38,7 +38,7 @@ type entry struct {
 	source types.UID     // whose content was written
 	// until is when the entry ceases to hold back a repetition.
 	until time.Time
-	// work is the Work that was deleted or held.
+	// work is the Work that was deleted, held or released.
 	work types.UID
 	// version is the resource version that the API server answered with.
 	version string
@@ -89,10 +89,10 @@ func (l *ledger) check(id render.Identity, op Operation, t *render.Template) (ho
 
 // concerns reports whether the entry is about the same write.
 func (e *entry) concerns(op Operation, t *render.Template) bool {
-	if op.Kind == Delete || op.Kind == Hold {
+	if !op.Kind.writesContent() {
 		return e.kind == op.Kind && e.work == op.Work.UID
 	}
-	return e.kind != Delete && e.kind != Hold && e.unlisted == nil && e.digest == t.Digest() && e.source == t.UID()
+	return e.kind.writesContent() && e.unlisted == nil && e.digest == t.Digest() && e.source == t.UID()
 }
 
 // wasAltered reports whether the Work is what the API server made of our write.

@@ -25,8 +25,13 @@ type Work struct {
 	// its name; the zero value if it says nothing or something impossible.
 	Source    render.Identity
 	SourceUID types.UID
-	// Foreign is why the Work is not ours to touch; empty if it is ours.
+	// Foreign is why the Work is not ours to touch; empty if it is ours. It may
+	// name a source all the same.
 	Foreign string
+	// Handed is the source of which this was our Work when a policy claimed it:
+	// ours again once nothing but a binding left behind holds it. It is the zero
+	// value if it was not, or if somebody else holds it.
+	Handed render.Identity
 	// Labelled: both our labels are there and right. A Work that is ours by its
 	// annotation but not labelled is repaired, never deleted.
 	Labelled bool
@@ -66,7 +71,7 @@ func NewWork(obj *unstructured.Unstructured) *Work {
 		State:     stateOf(obj),
 	}
 	w.Cluster, _ = render.ClusterOf(w.Namespace)
-	w.Source, w.Foreign = ownership(w, obj)
+	w.own(obj)
 	if held, ok := render.ParseHold(obj.GetAnnotations()); ok {
 		w.Held = &held
 	}
@@ -76,22 +81,38 @@ func NewWork(obj *unstructured.Unstructured) *Work {
 	return w
 }
 
-// ownership checks who a Work belongs to. Labels alone prove nothing, for
-// anybody can write them: the source annotation must fit the Work's name.
-func ownership(w *Work, obj *unstructured.Unstructured) (render.Identity, string) {
-	if mark, foreign := render.ForeignMark(obj.GetLabels(), obj.GetOwnerReferences()); foreign {
-		return render.Identity{}, mark
+// own finds out whose the Work is. Labels alone prove nothing, for anybody can
+// write them: the source annotation must fit the Work's name.
+func (w *Work) own(obj *unstructured.Unstructured) {
+	mark := render.ForeignMark(obj.GetLabels(), obj.GetOwnerReferences())
+	annotations := obj.GetAnnotations()
+	w.Source = w.identity(annotations[render.SourceAnnotation])
+	if mark.Text == "" || mark.Binding {
+		w.Handed = w.identity(annotations[render.HandoverAnnotation])
 	}
-	value, ok := obj.GetAnnotations()[render.SourceAnnotation]
-	if !ok {
-		return render.Identity{}, "it bears no annotation " + render.SourceAnnotation
+	_, named := annotations[render.SourceAnnotation]
+	switch {
+	case mark.Text != "":
+		w.Foreign = mark.Text
+	case !named:
+		w.Foreign = "it bears no annotation " + render.SourceAnnotation
+	case w.Source == render.Identity{}:
+		w.Foreign = fmt.Sprintf("its annotation %s does not fit its name", render.SourceAnnotation)
 	}
+}
+
+// identity reads an annotation that names a source, and checks that the Work can
+// be of it.
+func (w *Work) identity(value string) render.Identity {
 	id, err := render.ParseIdentity(value)
 	if err != nil || id.WorkName() != w.Name || w.Cluster == "" {
-		return render.Identity{}, fmt.Sprintf("its annotation %s does not fit its name", render.SourceAnnotation)
+		return render.Identity{}
 	}
-	return id, ""
+	return id
 }
+
+// names reports whether the Work says of which source it is.
+func (w *Work) names() bool { return w.Source != render.Identity{} }
 
 func stateOf(obj *unstructured.Unstructured) WorkState {
 	if obj.GetDeletionTimestamp() != nil {
@@ -133,7 +154,7 @@ func (w *Work) complete() bool {
 // sameMeaning reports whether a change from w to x leaves nothing for us to do:
 // most changes of a Work are of its status.
 func (w *Work) sameMeaning(x *Work) bool {
-	return w.UID == x.UID && w.Source == x.Source && w.SourceUID == x.SourceUID && w.Foreign == x.Foreign &&
+	return w.UID == x.UID && w.Source == x.Source && w.SourceUID == x.SourceUID && w.Foreign == x.Foreign && w.Handed == x.Handed &&
 		w.Digest == x.Digest && (w.Held == nil) == (x.Held == nil) && w.complete() == x.complete() && (w.DeletionTimestamp == nil) == (x.DeletionTimestamp == nil)
 }
 
@@ -144,7 +165,7 @@ const (
 )
 
 func indexBySource(obj any) ([]string, error) {
-	if w, ok := obj.(*Work); ok && w.Foreign == "" {
+	if w, ok := obj.(*Work); ok && w.names() {
 		return []string{w.Source.String()}, nil
 	}
 	return nil, nil

@@ -16,6 +16,8 @@ const (
 	// Hold marks a Work whose deletion the breaker holds back. Plan never says so:
 	// a Delete becomes one.
 	Hold OperationKind = "hold"
+	// Release takes our labels and annotations off a Work that a policy claims.
+	Release OperationKind = "release"
 )
 
 // Operation is one write.
@@ -32,7 +34,7 @@ type Operation struct {
 
 // verb is the value of the label operation of the metric work_operations_total.
 func (k OperationKind) verb() string {
-	if k == Hold {
+	if k == Hold || k == Release {
 		return string(Update)
 	}
 	return string(k)
@@ -52,6 +54,7 @@ func (k OperationKind) writesContent() bool { return k == Create || k == Update 
 //	Unwanted   there                 delete
 //	Unwanted   not labelled as ours  –
 //	Unwanted   terminating           –
+//	Released   there                 release
 //	Unknown    any                   –
 func Plan(v Verdict, works map[string]*Work) []Operation {
 	var writes, deletes []Operation
@@ -68,6 +71,8 @@ func Plan(v Verdict, works map[string]*Work) []Operation {
 			if w.Labelled {
 				deletes = append(deletes, Operation{Kind: Delete, Cluster: cluster, Work: w, Because: target.Because})
 			}
+		case target.Decision == Released:
+			writes = append(writes, Operation{Kind: Release, Cluster: cluster, Work: w, Because: target.Because})
 		default:
 			if difference := differs(v, w); difference != "" {
 				writes = append(writes, Operation{Kind: Update, Cluster: cluster, Work: w, Because: difference})
@@ -80,6 +85,8 @@ func Plan(v Verdict, works map[string]*Work) []Operation {
 // differs tells in what a Work is not as wanted; empty if it is.
 func differs(v Verdict, w *Work) string {
 	switch {
+	case w.Foreign != "":
+		return "it was handed over to a policy that is gone"
 	case w.SourceUID != v.Template.UID():
 		return "the source was recreated"
 	case w.Digest != v.Template.Digest():

@@ -40,19 +40,34 @@ var foreignDomains = []string{
 	"federatedresourcequota.karmada.io",
 }
 
-// ForeignMark returns why a Work belongs to somebody else: a label of another
-// controller, or a controlling owner.
-func ForeignMark(labels map[string]string, owners []metav1.OwnerReference) (mark string, foreign bool) {
-	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		domain, _, _ := strings.Cut(key, "/")
-		if slices.Contains(foreignDomains, domain) {
-			return "it bears the label " + key, true
-		}
-	}
+// Mark is what shows that a Work belongs to somebody else.
+type Mark struct {
+	// Text says what it is; empty if there is none.
+	Text string
+	// Binding: it is the label of a binding, and nothing else is.
+	Binding bool
+}
+
+// ForeignMark looks for a label of another controller, or a controlling owner.
+func ForeignMark(labels map[string]string, owners []metav1.OwnerReference) Mark {
 	for _, owner := range owners {
 		if owner.Controller != nil && *owner.Controller {
-			return "it is controlled by " + owner.Kind + " " + quote(owner.Name), true
+			return Mark{Text: "it is controlled by " + owner.Kind + " " + quote(owner.Name)}
 		}
 	}
-	return "", false
+	var mark Mark
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		domain, _, _ := strings.Cut(key, "/")
+		if !slices.Contains(foreignDomains, domain) {
+			continue
+		}
+		binding := slices.Contains(bindingLabels, key)
+		if mark.Text == "" || !binding {
+			mark = Mark{Text: "it bears the label " + key, Binding: binding}
+		}
+		if !binding {
+			break
+		}
+	}
+	return mark
 }

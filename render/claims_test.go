@@ -35,31 +35,33 @@ func TestClaimedBy(t *testing.T) {
 func TestForeignMark(t *testing.T) {
 	yes, no := true, false
 	cases := map[string]struct {
-		reason string
-		labels map[string]string
-		owners []metav1.OwnerReference
-		want   bool
+		reason  string
+		labels  map[string]string
+		owners  []metav1.OwnerReference
+		want    bool
+		binding bool
 	}{
-		"Ours":             {"Our labels and Karmada's ID are no mark.", map[string]string{ManagedByLabel: ManagedByValue, SourceIDLabel: "x", workv1alpha2.WorkPermanentIDLabel: "y"}, nil, false},
-		"Binding":          {"Bindings delete what bears their ID.", map[string]string{workv1alpha2.ResourceBindingPermanentIDLabel: "x"}, nil, true},
-		"OursAndBinding":   {"Whatever else it bears.", map[string]string{ManagedByLabel: ManagedByValue, workv1alpha2.ResourceBindingPermanentIDLabel: "x"}, nil, true},
-		"ClusterBinding":   {"So do cluster bindings.", map[string]string{workv1alpha2.ClusterResourceBindingPermanentIDLabel: "x"}, nil, true},
-		"Service":          {"A MultiClusterService's Work.", map[string]string{networkingv1alpha1.MultiClusterServicePermanentIDLabel: "x"}, nil, true},
-		"ServiceName":      {"Its older label.", map[string]string{"multiclusterservice.karmada.io/name": "x"}, nil, true},
-		"EndpointSlice":    {"Collected from members.", map[string]string{"endpointslice.karmada.io/name": "x"}, nil, true},
-		"EndpointSliceOf":  {"And dispatched to them.", map[string]string{"endpointslice.karmada.io/managed-by": "x"}, nil, true},
-		"Quota":            {"A FederatedResourceQuota's Work.", map[string]string{"federatedresourcequota.karmada.io/namespace": "x"}, nil, true},
-		"EmptyValue":       {"A selector on existence asks for no value.", map[string]string{"federatedresourcequota.karmada.io/name": ""}, nil, true},
-		"Lookalike":        {"A domain of somebody else's.", map[string]string{"my.endpointslice.karmada.io/name": "x"}, nil, false},
-		"Controller":       {"A controller answers for it.", nil, []metav1.OwnerReference{{Kind: "Widget", Name: "w"}, {Kind: "Gadget", Name: "g", Controller: &yes}}, true},
-		"OwnerOnly":        {"An owner that does not control it leaves it to us.", nil, []metav1.OwnerReference{{Kind: "Widget", Name: "w", Controller: &no}, {Kind: "Widget"}}, false},
-		"NothingAtAllOnIt": {"Nothing is no mark; that it is ours must be shown otherwise.", nil, nil, false},
+		"Ours":             {"Our labels and Karmada's ID are no mark.", map[string]string{ManagedByLabel: ManagedByValue, SourceIDLabel: "x", workv1alpha2.WorkPermanentIDLabel: "y"}, nil, false, false},
+		"Binding":          {"Bindings delete what bears their ID.", map[string]string{workv1alpha2.ResourceBindingPermanentIDLabel: "x"}, nil, true, true},
+		"OursAndBinding":   {"Whatever else it bears.", map[string]string{ManagedByLabel: ManagedByValue, workv1alpha2.ResourceBindingPermanentIDLabel: "x"}, nil, true, true},
+		"ClusterBinding":   {"So do cluster bindings.", map[string]string{workv1alpha2.ClusterResourceBindingPermanentIDLabel: "x"}, nil, true, true},
+		"Service":          {"A MultiClusterService's Work.", map[string]string{networkingv1alpha1.MultiClusterServicePermanentIDLabel: "x"}, nil, true, false},
+		"ServiceName":      {"Its older label.", map[string]string{"multiclusterservice.karmada.io/name": "x"}, nil, true, false},
+		"EndpointSlice":    {"Collected from members.", map[string]string{"endpointslice.karmada.io/name": "x"}, nil, true, false},
+		"EndpointSliceOf":  {"And dispatched to them.", map[string]string{"endpointslice.karmada.io/managed-by": "x"}, nil, true, false},
+		"Quota":            {"A FederatedResourceQuota's Work.", map[string]string{"federatedresourcequota.karmada.io/namespace": "x"}, nil, true, false},
+		"EmptyValue":       {"A selector on existence asks for no value.", map[string]string{"federatedresourcequota.karmada.io/name": ""}, nil, true, false},
+		"Lookalike":        {"A domain of somebody else's.", map[string]string{"my.endpointslice.karmada.io/name": "x"}, nil, false, false},
+		"BindingAndQuota":  {"A binding's Work that somebody else has marked too.", map[string]string{workv1alpha2.ResourceBindingPermanentIDLabel: "x", "federatedresourcequota.karmada.io/name": "x"}, nil, true, false},
+		"Controller":       {"A controller answers for it.", nil, []metav1.OwnerReference{{Kind: "Widget", Name: "w"}, {Kind: "Gadget", Name: "g", Controller: &yes}}, true, false},
+		"OwnerOnly":        {"An owner that does not control it leaves it to us.", nil, []metav1.OwnerReference{{Kind: "Widget", Name: "w", Controller: &no}, {Kind: "Widget"}}, false, false},
+		"NothingAtAllOnIt": {"Nothing is no mark; that it is ours must be shown otherwise.", nil, nil, false, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			mark, foreign := ForeignMark(tc.labels, tc.owners)
-			if foreign != tc.want || (mark != "") != tc.want {
-				t.Errorf("%s\nForeignMark is %q, %v", tc.reason, mark, foreign)
+			mark := ForeignMark(tc.labels, tc.owners)
+			if (mark.Text != "") != tc.want || mark.Binding != tc.binding {
+				t.Errorf("%s\nForeignMark is %+v", tc.reason, mark)
 			}
 		})
 	}

@@ -162,8 +162,9 @@ func (t *Template) Work(cluster string) []byte {
 // Patch is a JSON merge patch that makes a Work what Work would create, and
 // leaves alone what is not ours. It applies only to resourceVersion, so that a
 // stale cache is refused instead of overwriting. finalizers are those that the
-// Work has: a merge patch replaces lists.
-func (t *Template) Patch(cluster, resourceVersion string, finalizers []string) []byte {
+// Work has: a merge patch replaces lists. adopt takes the Work from the binding
+// that a policy has left behind.
+func (t *Template) Patch(cluster, resourceVersion string, finalizers []string, adopt bool) []byte {
 	m := t.metadata()
 	m.ResourceVersion = resourceVersion
 	if !slices.Contains(finalizers, ExecutionFinalizer) {
@@ -171,6 +172,9 @@ func (t *Template) Patch(cluster, resourceVersion string, finalizers []string) [
 	}
 	m.Finalizers = finalizers
 	m.Labels[HeldKey], m.Annotations[HeldKey] = nil, nil
+	if adopt {
+		m.unbind()
+	}
 	return t.assemble(m, cluster, "null")
 }
 

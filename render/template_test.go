@@ -171,7 +171,7 @@ func TestPatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			template := mustTemplate(t, configMap("settings"), tc.options)
 			finalizers := append(make([]string, 0, 9), tc.finalizers...)
-			patch := decode(t, string(template.Patch("member1", "41", finalizers)))
+			patch := decode(t, string(template.Patch("member1", "41", finalizers, false)))
 			work := decode(t, string(template.Work("member1")))
 
 			metadata := patch["metadata"].(map[string]any)
@@ -271,7 +271,7 @@ func FuzzTemplate(f *testing.F) {
 		if got, err := DigestOf(work.Object, work.GetNamespace()); err != nil || got != template.Digest() {
 			t.Errorf("the Work's digest is %s, %v, the template's %s", got, err, template.Digest())
 		}
-		if _, err := DigestOf(decode(t, string(template.Patch(cluster, "1", nil))), work.GetNamespace()); err != nil {
+		if _, err := DigestOf(decode(t, string(template.Patch(cluster, "1", nil, false))), work.GetNamespace()); err != nil {
 			t.Errorf("the patch has no digest: %v", err)
 		}
 		manifest := manifestOf(t, work.Object)

@@ -24,9 +24,20 @@ func auditFromNow(t *testing.T) auditLog {
 	return auditLog{info.Size()}
 }
 
-// writes counts what the daemon has written, by "verb resource", without its
-// Lease and its Events.
-func (a auditLog) writes(t *testing.T) map[string]int {
+// request is one request of the daemon.
+type request struct {
+	Verb           string
+	User           struct{ Username string }
+	UserAgent      string
+	ObjectRef      struct{ Resource, Namespace, Name string }
+	ResponseStatus struct{ Code int }
+}
+
+func (r request) succeeded() bool { return r.ResponseStatus.Code < 300 }
+
+// requests lists the requests that the daemon has made, without its Lease and
+// its Events.
+func (a auditLog) requests(t *testing.T) []request {
 	t.Helper()
 	file, err := os.Open(env.AuditLog())
 	if err != nil {
@@ -36,31 +47,50 @@ func (a auditLog) writes(t *testing.T) map[string]int {
 	if _, err := file.Seek(a.offset, 0); err != nil {
 		t.Fatal(err)
 	}
-	counts := map[string]int{}
+	var requests []request
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
-		var e struct {
-			Verb           string
-			User           struct{ Username string }
-			ObjectRef      struct{ Resource string }
-			ResponseStatus struct{ Code int }
-		}
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+		var r request
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 			continue // the line that is being written
 		}
-		readOnly := slices.Contains([]string{"get", "list", "watch"}, e.Verb)
-		if readOnly || !strings.HasSuffix(e.User.Username, ":"+system+":"+account) || slices.Contains([]string{"leases", "events"}, e.ObjectRef.Resource) {
+		if !strings.HasSuffix(r.User.Username, ":"+system+":"+account) || slices.Contains([]string{"leases", "events"}, r.ObjectRef.Resource) {
 			continue
 		}
-		key := e.Verb + " " + e.ObjectRef.Resource
-		if e.ResponseStatus.Code >= 300 {
-			key += fmt.Sprintf(" failed with %d", e.ResponseStatus.Code)
-		}
-		counts[key]++
+		requests = append(requests, r)
 	}
 	if err := lines.Err(); err != nil {
 		t.Fatal(err)
 	}
+	return requests
+}
+
+// writes counts what the daemon has written, by "verb resource".
+func (a auditLog) writes(t *testing.T) map[string]int {
+	t.Helper()
+	counts := map[string]int{}
+	for _, r := range a.requests(t) {
+		if slices.Contains([]string{"get", "list", "watch"}, r.Verb) {
+			continue
+		}
+		key := r.Verb + " " + r.ObjectRef.Resource
+		if !r.succeeded() {
+			key += fmt.Sprintf(" failed with %d", r.ResponseStatus.Code)
+		}
+		counts[key]++
+	}
 	return counts
+}
+
+// deleted lists the Works that the daemon has deleted, as namespace/name.
+func (a auditLog) deleted(t *testing.T) []string {
+	t.Helper()
+	var names []string
+	for _, r := range a.requests(t) {
+		if r.Verb == "delete" && r.ObjectRef.Resource == "works" && r.succeeded() {
+			names = append(names, r.ObjectRef.Namespace+"/"+r.ObjectRef.Name)
+		}
+	}
+	return names
 }

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,6 +39,7 @@ type environment struct {
 	admin      dynamic.Interface
 	client     kubernetes.Interface
 	members    map[string]dynamic.Interface
+	rows       rows // of docs/reliability.md
 }
 
 func TestMain(m *testing.M) {
@@ -53,7 +55,8 @@ func TestMain(m *testing.M) {
 }
 
 func runTests(m *testing.M) (code int, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
+	flag.Parse()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	dir, err := os.MkdirTemp("", "karmada-mirror-e2e-")
 	if err != nil {
@@ -67,7 +70,11 @@ func runTests(m *testing.M) (code int, err error) {
 	if err := env.install(ctx); err != nil {
 		return 0, err
 	}
-	return m.Run(), nil
+	code = m.Run()
+	if *reliabilityPage != "" && code == 0 {
+		return code, env.rows.write(*reliabilityPage)
+	}
+	return code, nil
 }
 
 func (e *environment) start(ctx context.Context, dir string) (err error) {
@@ -85,6 +92,8 @@ func (e *environment) start(ctx context.Context, dir string) (err error) {
 		Dir:      dir,
 		Programs: karmada.Programs{Hyperkarmada: hyperkarmada, Karmada: e.builder.KarmadaSources()},
 		Progress: os.Stderr,
+		// For policies, which take sources over from us and give them back.
+		Scheduler: true,
 		Members: []karmada.Member{
 			{Name: push, Mode: clusterv1alpha1.Push},
 			{Name: push2, Mode: clusterv1alpha1.Push},

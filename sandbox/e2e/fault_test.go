@@ -1,0 +1,191 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// fault is the measuring of one row of docs/reliability.md. What it judges by is
+// the API server: what is there in the end, and what the audit log says was
+// deleted on the way.
+type fault struct {
+	t         *testing.T
+	name      string
+	namespace string
+	resources []schema.GroupVersionResource
+	audit     auditLog
+	healed    time.Time
+	due       map[string]bool // Works that may be deleted, as namespace/name
+	note      string
+}
+
+// newFault measures the sources of a namespace: ConfigMaps, and objects of the
+// other resources that are given.
+func newFault(t *testing.T, name, namespace string, others ...schema.GroupVersionResource) *fault {
+	t.Helper()
+	return &fault{
+		t: t, name: name, namespace: namespace,
+		resources: append(others, configMaps),
+		audit:     auditFromNow(t),
+		due:       map[string]bool{},
+	}
+}
+
+// allow notes that the Works of a source may be deleted.
+func (f *fault) allow(id render.Identity, clusters ...string) {
+	for _, cluster := range clusters {
+		f.due[render.ExecutionNamespace(cluster)+"/"+id.WorkName()] = true
+	}
+}
+
+// heal notes that the fault is over: from here on time counts.
+func (f *fault) heal() { f.healed = time.Now() }
+
+// wantNoDeletes fails the test if a Work was deleted that had to stay.
+func (f *fault) wantNoDeletes() {
+	f.t.Helper()
+	if wrong := f.wrongDeletes(); len(wrong) > 0 {
+		f.t.Errorf("the daemon deleted %q", wrong)
+	}
+}
+
+func (f *fault) wrongDeletes() []string {
+	f.t.Helper()
+	var wrong []string
+	for _, name := range f.audit.deleted(f.t) {
+		if !f.due[name] {
+			wrong = append(wrong, name)
+		}
+	}
+	return wrong
+}
+
+// converge waits until every Work that is wanted is there and right, and no
+// other is, and writes the row.
+func (f *fault) converge(limit time.Duration) {
+	f.t.Helper()
+	if f.healed.IsZero() {
+		f.heal()
+	}
+	ctx, cancel := context.WithTimeout(f.t.Context(), limit)
+	defer cancel()
+	err := env.Wait(ctx, "the Works to be as wanted", func(ctx context.Context) error {
+		return disagreement(ctx, f.namespace, f.resources...)
+	})
+	took := time.Since(f.healed)
+	var lost *lostWorks
+	r := row{Fault: f.name, WrongDeletes: len(f.wrongDeletes()), Converged: took, Note: f.note}
+	if errors.As(err, &lost) {
+		r.Lost = lost.count()
+	}
+	env.rows.add(r)
+	f.wantNoDeletes()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Logf("%s: in sync %s after it was over", f.name, took.Round(10*time.Millisecond))
+}
+
+// lostWorks is how what is there differs from what is wanted.
+type lostWorks struct {
+	missing, stale, surplus []string
+}
+
+func (l *lostWorks) count() int { return len(l.missing) + len(l.stale) + len(l.surplus) }
+
+func (l *lostWorks) Error() string {
+	return fmt.Sprintf("%d Works are missing, %d are stale, %d are not wanted: %.300q",
+		len(l.missing), len(l.stale), len(l.surplus), slices.Concat(l.missing, l.stale, l.surplus))
+}
+
+// disagreement compares a namespace's sources with their Works, by what the API
+// server says and by rules of its own: who asks for a cluster that has joined has
+// a Work there that means what its source does, and there is no other.
+func disagreement(ctx context.Context, namespace string, resources ...schema.GroupVersionResource) error {
+	wanted, err := wantedWorks(ctx, namespace, resources)
+	if err != nil {
+		return err
+	}
+	list, err := env.admin.Resource(works).List(ctx, metav1.ListOptions{LabelSelector: render.ManagedByLabel + "=" + render.ManagedByValue})
+	if err != nil {
+		return err
+	}
+	var d lostWorks
+	for i := range list.Items {
+		w := mirror.NewWork(&list.Items[i])
+		key := w.Namespace + "/" + w.Name
+		source, ok := wanted[key]
+		delete(wanted, key)
+		switch {
+		case !ok && w.Source.Namespace == namespace:
+			d.surplus = append(d.surplus, key)
+		case ok && (w.DeletionTimestamp != nil || w.Held != nil || w.SourceUID != source.UID || w.Digest != source.Template.Digest()):
+			d.stale = append(d.stale, key)
+		}
+	}
+	d.missing = slices.Sorted(maps.Keys(wanted))
+	if d.count() > 0 {
+		return &d
+	}
+	return nil
+}
+
+// wantedWorks are the sources by the namespace/name of each Work that they want.
+func wantedWorks(ctx context.Context, namespace string, resources []schema.GroupVersionResource) (map[string]*mirror.Source, error) {
+	joined, err := env.admin.Resource(clusters).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	wanted := map[string]*mirror.Source{}
+	for _, resource := range resources {
+		list, err := env.admin.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			source := mirror.NewSource(&list.Items[i])
+			if source.Template == nil {
+				continue
+			}
+			for _, cluster := range joined.Items {
+				if source.Terms.Matches(cluster.GetName()) {
+					wanted[render.ExecutionNamespace(cluster.GetName())+"/"+source.ID.WorkName()] = source
+				}
+			}
+		}
+	}
+	return wanted, nil
+}
+
+// row is one row of docs/reliability.md.
+type row struct {
+	Fault        string
+	Lost         int
+	WrongDeletes int
+	Converged    time.Duration
+	Note         string
+}
+
+// rows collects what the tests of one run have measured.
+type rows struct {
+	mu  sync.Mutex
+	all []row
+}
+
+func (r *rows) add(one row) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, one)
+}

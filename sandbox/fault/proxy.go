@@ -1,0 +1,242 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/cert"
+)
+
+const host = "127.0.0.1"
+
+// Options say what a Proxy stands between.
+type Options struct {
+	// Kubeconfig is the path of the client's own kubeconfig.
+	Kubeconfig string
+	// Dir takes the proxy's kubeconfig and certificate.
+	Dir string
+	// Seed makes the choices of rules with a Share repeatable.
+	Seed uint64
+}
+
+// Proxy forwards requests until a rule says otherwise.
+type Proxy struct {
+	kubeconfig string
+	listener   *listener
+	server     *http.Server
+	forward    *httputil.ReverseProxy
+	paths      request.RequestInfoFactory
+	served     chan error
+
+	mu     sync.Mutex
+	random *rand.Rand
+	rules  []*Rule
+	open   map[*stream]bool
+	// witness is told of the writes of the resource witnessed, the last of which
+	// had the number writes.
+	witness   Witness
+	witnessed string
+	writes    int
+}
+
+// stream is a request that is being answered.
+type stream struct {
+	info   *request.RequestInfo
+	cancel context.CancelFunc
+}
+
+// Start starts a Proxy on a free port of the loopback.
+func Start(o Options) (*Proxy, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", o.Kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read kubeconfig %q: %w", o.Kubeconfig, err)
+	}
+	p := &Proxy{
+		paths:  request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")},
+		random: rand.New(rand.NewPCG(o.Seed, o.Seed)),
+		open:   map[*stream]bool{},
+		served: make(chan error, 1),
+	}
+	if err := p.newForward(config); err != nil {
+		return nil, err
+	}
+	certificate, key, err := cert.GenerateSelfSignedCertKey(host, []net.IP{net.ParseIP(host)}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a certificate: %w", err)
+	}
+	files := map[string][]byte{"proxy.crt": certificate, "proxy.key": key}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(o.Dir, name), content, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	bare, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen: %w", err)
+	}
+	p.listener = newListener(bare)
+	if err := p.writeKubeconfig(o, certificate); err != nil {
+		return nil, errors.Join(err, bare.Close())
+	}
+	p.server = &http.Server{Handler: p, ErrorLog: log.New(io.Discard, "", 0)}
+	go func() {
+		p.served <- p.server.ServeTLS(p.listener, filepath.Join(o.Dir, "proxy.crt"), filepath.Join(o.Dir, "proxy.key"))
+	}()
+	return p, nil
+}
+
+func (p *Proxy) newForward(config *rest.Config) error {
+	upstream, err := url.Parse(config.Host)
+	if err != nil {
+		return fmt.Errorf("cannot parse server %q: %w", config.Host, err)
+	}
+	// The client's own credentials come with its requests, and are left alone.
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		return fmt.Errorf("cannot make a transport: %w", err)
+	}
+	p.forward = &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(upstream)
+			// Answers are edited as text.
+			r.Out.Header.Del("Accept-Encoding")
+		},
+		Transport:      transport,
+		FlushInterval:  -1,
+		ModifyResponse: editResponse,
+		ErrorLog:       log.New(io.Discard, "", 0),
+		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}
+	return nil
+}
+
+// writeKubeconfig copies the client's kubeconfig, but for the server.
+func (p *Proxy) writeKubeconfig(o Options, certificate []byte) error {
+	config, err := clientcmd.LoadFromFile(o.Kubeconfig)
+	if err != nil {
+		return fmt.Errorf("cannot read kubeconfig %q: %w", o.Kubeconfig, err)
+	}
+	for _, cluster := range config.Clusters {
+		cluster.Server = "https://" + p.listener.Addr().String()
+		cluster.CertificateAuthority, cluster.CertificateAuthorityData = "", certificate
+	}
+	p.kubeconfig = filepath.Join(o.Dir, "proxy.kubeconfig")
+	if err := clientcmd.WriteToFile(*config, p.kubeconfig); err != nil {
+		return fmt.Errorf("cannot write kubeconfig %q: %w", p.kubeconfig, err)
+	}
+	return nil
+}
+
+// Kubeconfig is the path of a kubeconfig that leads through the proxy.
+func (p *Proxy) Kubeconfig() string { return p.kubeconfig }
+
+// Close ends all requests and returns when the proxy has ended.
+func (p *Proxy) Close() error {
+	p.mu.Lock()
+	rules := p.rules
+	p.mu.Unlock()
+	for _, r := range rules {
+		r.Remove()
+	}
+	p.listener.thaw()
+	err := p.server.Close()
+	if served := <-p.served; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
+
+// Freeze lets no byte pass on any connection, in either direction, and keeps
+// all of them open.
+func (p *Proxy) Freeze() { p.listener.freeze() }
+
+// Thaw undoes Freeze; nothing was lost.
+func (p *Proxy) Thaw() { p.listener.thaw() }
+
+// Cut resets all connections of the client.
+func (p *Proxy) Cut() { p.listener.cut() }
+
+// End ends the requests that are being answered and match, so that the client
+// asks again.
+func (p *Proxy) End(m Match) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for s := range p.open {
+		if m.matches(s.info) {
+			s.cancel()
+		}
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	info, err := p.paths.NewRequestInfo(r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	s := &stream{info, cancel}
+	p.mu.Lock()
+	p.open[s] = true
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		delete(p.open, s)
+		p.mu.Unlock()
+	}()
+	r = r.WithContext(ctx)
+	if rule := p.choose(info); rule != nil {
+		rule.fault(w, r, p.observed(info), rule.removed)
+		return
+	}
+	p.observed(info).ServeHTTP(w, r)
+}
+
+// choose takes the first rule that matches.
+func (p *Proxy) choose(info *request.RequestInfo) *Rule {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.rules {
+		if r.match.matches(info) && (r.match.Share == 0 || p.random.Float64() < r.match.Share) {
+			r.hits.Add(1)
+			return r
+		}
+	}
+	return nil
+}
+
+// Inject makes a rule, which comes after those that there are.
+func (p *Proxy) Inject(m Match, f Fault) *Rule {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := &Rule{proxy: p, match: m, fault: f, removed: make(chan struct{})}
+	p.rules = append(p.rules, r)
+	return r
+}
+
+func (p *Proxy) remove(r *Rule) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i := slices.Index(p.rules, r); i >= 0 {
+		p.rules = slices.Delete(slices.Clone(p.rules), i, i+1)
+		close(r.removed)
+	}
+}

@@ -1,0 +1,99 @@
+package fault
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"sync"
+)
+
+// Recording remembers the last streaming list of each path, to tell it again
+// when it is old.
+type Recording struct {
+	mu    sync.Mutex
+	lists map[string]*tape // by URL path
+}
+
+// tape holds the events of one list, with the bookmark that ends it.
+type tape struct {
+	http.ResponseWriter
+	mu       sync.Mutex
+	events   []byte
+	complete bool
+}
+
+// NewRecording returns an empty Recording.
+func NewRecording() *Recording { return &Recording{lists: map[string]*tape{}} }
+
+// Record listens, and changes nothing.
+func (r *Recording) Record() Fault {
+	return func(w http.ResponseWriter, request *http.Request, next http.Handler, _ <-chan struct{}) {
+		if isStreamingList(request) {
+			t := &tape{ResponseWriter: w}
+			r.mu.Lock()
+			r.lists[request.URL.Path] = t
+			r.mu.Unlock()
+			w = t
+		}
+		next.ServeHTTP(w, request)
+	}
+}
+
+// Replay answers streaming lists by what was recorded, and then falls silent.
+// What was not recorded passes.
+func (r *Recording) Replay() Fault {
+	return func(w http.ResponseWriter, request *http.Request, next http.Handler, removed <-chan struct{}) {
+		r.mu.Lock()
+		t := r.lists[request.URL.Path]
+		r.mu.Unlock()
+		if t == nil || !isStreamingList(request) {
+			next.ServeHTTP(w, request)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if _, err := w.Write(t.recorded()); err != nil {
+			return
+		}
+		_ = http.NewResponseController(w).Flush() // a client that has gone has gone
+		select {
+		case <-request.Context().Done():
+		case <-removed:
+		}
+		abort()
+	}
+}
+
+// Write implements io.Writer. The proxy hands on whole events, or parts of
+// them: what is kept ends with the list.
+func (t *tape) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	if !t.complete {
+		t.events = append(t.events, b...)
+		t.complete = endOfList(t.events) >= 0
+	}
+	t.mu.Unlock()
+	return t.ResponseWriter.Write(b)
+}
+
+// Unwrap lets the proxy flush.
+func (t *tape) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+
+func (t *tape) recorded() []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.events[:max(0, endOfList(t.events))]
+}
+
+// endOfList finds the end of the event that ends the list; -1 if it is not
+// there.
+func endOfList(events []byte) int {
+	end := 0
+	for line := range bytes.Lines(events) {
+		end += len(line)
+		var e event
+		if json.Unmarshal(line, &e) == nil && e.endsList() {
+			return end
+		}
+	}
+	return -1
+}

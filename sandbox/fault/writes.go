@@ -1,0 +1,58 @@
+package fault
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+
+	"k8s.io/apiserver/pkg/endpoints/request"
+)
+
+// Write is a request that changes something.
+type Write struct {
+	// Number counts the writes that match, from 1.
+	Number                          int
+	Verb, Resource, Namespace, Name string
+	// Done: the API server has carried it out, and the client does not know.
+	Done bool
+}
+
+// Witness is told of each write twice: before the API server gets it, and before
+// the client gets the answer. If it returns false, that does not happen.
+type Witness func(Write) bool
+
+// Watch has every write of a resource go past a witness; nil ends that. Numbers
+// begin anew.
+func (p *Proxy) Watch(resource string, witness Witness) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.writes, p.witness, p.witnessed = 0, witness, resource
+}
+
+// observed forwards a request, past the witness if it writes.
+func (p *Proxy) observed(info *request.RequestInfo) http.Handler {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	witness := p.witness
+	if witness == nil || !slices.Contains([]string{"create", "update", "patch", "delete"}, info.Verb) || info.Resource != p.witnessed {
+		return p.forward
+	}
+	p.writes++
+	write := Write{Number: p.writes, Verb: info.Verb, Resource: info.Resource, Namespace: info.Namespace, Name: info.Name}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !witness(write) {
+			abort()
+		}
+		answer := httptest.NewRecorder()
+		p.forward.ServeHTTP(answer, r)
+		write.Done = true
+		if !witness(write) {
+			abort()
+		}
+		for key, values := range answer.Header() {
+			w.Header()[key] = values
+		}
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(answer.Body.Bytes()) // a client that has gone has gone
+	})
+}
