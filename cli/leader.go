@@ -12,6 +12,8 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -118,6 +120,16 @@ type leaseHolder struct {
 	identity string
 }
 
+// GetObjectKind implements runtime.Object.
+func (*leaseHolder) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+
+// DeepCopyObject implements runtime.Object.
+func (h *leaseHolder) DeepCopyObject() runtime.Object {
+	clone := *h
+	clone.ObjectMeta = *h.ObjectMeta.DeepCopy()
+	return &clone
+}
+
 func keepLeaseHolder(obj any) (any, error) {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
@@ -125,7 +137,7 @@ func keepLeaseHolder(obj any) (any, error) {
 	}
 	identity, _, _ := unstructured.NestedString(u.Object, "spec", "holderIdentity")
 	return &leaseHolder{
-		ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), ResourceVersion: u.GetResourceVersion()},
+		ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion()},
 		identity:   identity,
 	}, nil
 }

@@ -46,7 +46,7 @@ func (o *options) register(fs *pflag.FlagSet) {
 	fs.StringVar(&o.configFile, "config", "", "a file with the configuration, instead of the ConfigMap; for development")
 	fs.IntVar(&o.concurrentSyncs, "concurrent-syncs", 16, "how many sources are synced at once")
 	fs.DurationVar(&o.deletionSettle, "deletion-settle-period", time.Second, "how long a deletion waits for others that are due, so that the deletion breaker counts them together")
-	fs.DurationVar(&o.listDeadline, "list-deadline", 30*time.Second, "how long a list may bring nothing before it is begun anew: a streaming list as a plain one")
+	fs.DurationVar(&o.listDeadline, "list-deadline", 30*time.Second, "how long a list may take before it is begun anew, a streaming list as a plain one, with twice the time")
 	fs.Float32Var(&o.qps, "kube-api-qps", -1, "queries per second to the Karmada API server; negative: no limit but the requests in flight")
 	fs.IntVar(&o.burst, "kube-api-burst", 0, "burst of queries to the Karmada API server, with --kube-api-qps")
 	fs.BoolVar(&o.leaderElect, "leader-elect", true, "let one replica of several write, by a Lease")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,6 +30,10 @@ const (
 	maxBackoff = 30 * time.Second
 	// cachePeriod is how often a leader looks whether its caches are complete.
 	cachePeriod = 50 * time.Millisecond
+	// refutedPeriod is how often a source is read live while its cache says that a
+	// Work is not wanted, and the API server says that it is: the cache need not send
+	// an event when that changes.
+	refutedPeriod = time.Minute
 	// drainTimeout is how long the syncs in flight may take at shutdown.
 	drainTimeout = 10 * time.Second
 )
@@ -260,7 +265,9 @@ func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, 
 	facts := c.cachedFacts(id)
 	verdict := Decide(facts)
 	plan := Plan(verdict, facts.Works)
-	settle := c.breaker.propose(c.resourceOf(id), id, c.dueDeletions(verdict, facts.Works))
+	due := c.dueDeletions(verdict, facts.Works)
+	settle := c.breaker.propose(c.resourceOf(id), id, due)
+	refuted := false
 	if verdict.Unproven && settle <= 0 || c.behindFence(id, plan) {
 		var err error
 		if facts, err = c.liveFacts(ctx, id); err != nil {
@@ -268,10 +275,15 @@ func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, 
 		}
 		verdict = Decide(facts)
 		plan = Plan(verdict, facts.Works)
-		settle = c.breaker.propose(c.resourceOf(id), id, c.dueDeletions(verdict, facts.Works))
+		proved := c.dueDeletions(verdict, facts.Works)
+		settle = c.breaker.propose(c.resourceOf(id), id, proved)
+		refuted = len(proved) < len(due)
 	}
 	o := c.apply(ctx, verdict, plan)
 	o.retryAfter(settle)
+	if refuted {
+		o.retryAfter(wait.Jitter(refutedPeriod, 0.2))
+	}
 	for _, r := range o.refusals {
 		verdict.Refusals = addRefusal(verdict.Refusals, r)
 	}
@@ -301,17 +313,15 @@ func (c *Controller) dueDeletions(v Verdict, works map[string]*Work) []*Work {
 	return due
 }
 
-// behindFence reports whether a plan overwrites a Work by what a cache says that
-// may be older than what the leader before us wrote.
+// behindFence reports whether a plan writes by what a cache says that may be
+// older than what the leader before us wrote: it could write old content over
+// new, or bring back what was deleted.
 func (c *Controller) behindFence(id render.Identity, plan []Operation) bool {
-	for _, op := range plan {
-		if op.Kind != Update {
-			continue
-		}
-		w, unknown := c.watchOf(id)
-		return unknown == "" && isOlder(w.Status().ResourceVersion, *c.fence.Load())
+	if !slices.ContainsFunc(plan, func(op Operation) bool { return op.Kind.writesContent() }) {
+		return false
 	}
-	return false
+	w, unknown := c.watchOf(id)
+	return unknown == "" && isOlder(w.Status().ResourceVersion, *c.fence.Load())
 }
 
 // Approve lets deletions go that the breaker holds.

@@ -203,7 +203,7 @@ func (c *Controller) newDefinitionWatch(group, resource string) *watch.Watch {
 		Resource:     watch.Resource{GroupResource: r.Resource.GroupResource(), Version: r.Resource.Version},
 		Client:       c.Dynamic,
 		Resolver:     r,
-		Transform:    keepName,
+		Transform:    keepDefinition,
 		Logger:       c.Logger.With(zap.Stringer("resource", r.Resource.GroupResource())),
 		Clock:        c.Clock,
 		ListDeadline: c.ListDeadline,
@@ -218,9 +218,9 @@ func (c *Controller) newDefinitionWatch(group, resource string) *watch.Watch {
 	})
 }
 
-func keepName(obj any) (any, error) {
+func keepDefinition(obj any) (any, error) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
-		return &metav1.ObjectMeta{Name: u.GetName(), ResourceVersion: u.GetResourceVersion(), DeletionTimestamp: u.GetDeletionTimestamp()}, nil
+		return &definition{metav1.ObjectMeta{Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), DeletionTimestamp: u.GetDeletionTimestamp()}}, nil
 	}
 	return obj, nil
 }

@@ -71,7 +71,7 @@ func (c *Controller) liveFacts(ctx context.Context, id render.Identity) (Facts, 
 // being deleted. Resources without one have the zero state.
 func (c *Controller) definitionState(r schema.GroupResource) DefinitionState {
 	obj, found, _ := c.customResources.Get("", r.String())
-	if found && obj.(*metav1.ObjectMeta).DeletionTimestamp != nil {
+	if found && obj.(*definition).DeletionTimestamp != nil {
 		return DefinitionTerminating
 	}
 	return DefinitionServed

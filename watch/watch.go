@@ -74,9 +74,9 @@ type Options struct {
 	Handler   Handler
 	Logger    *zap.Logger
 	Clock     clock.WithTicker
-	// ListDeadline is how long a list may bring nothing before it is begun anew:
-	// client-go waits for the end of a streaming list for up to ten minutes. 0 is
-	// no deadline.
+	// ListDeadline is how long a list may take before it is begun anew, each time
+	// with twice as much time: client-go waits for the end of a streaming list for up
+	// to ten minutes. 0 is no deadline.
 	ListDeadline time.Duration
 }
 
@@ -95,8 +95,6 @@ type Watch struct {
 	warn    rate.Sometimes
 
 	lastEvent atomic.Int64 // Unix nanoseconds
-	// progress is when a list brought something last, in Unix nanoseconds.
-	progress atomic.Int64
 
 	mu     sync.RWMutex
 	served Served
@@ -109,8 +107,10 @@ type Watch struct {
 	// errVersion is the informer's resource version when err happened: once it
 	// moves, the failure is over.
 	errVersion string
-	// listing: a list is under way, and the cache stands at listVersion.
+	// listing: a list is under way since listBegan, and the cache stands at
+	// listVersion.
 	listing     bool
+	listBegan   time.Time
 	listVersion string
 }
 
@@ -234,14 +234,10 @@ func (plainLists) IsWatchListSemanticsUnSupported() bool { return true }
 func (w *Watch) newInformer(ctx context.Context, client dynamic.Interface, served Served) (cache.SharedIndexInformer, error) {
 	informer := dynamicinformer.NewFilteredDynamicInformer(
 		client, served.Resource, w.Namespace, 0, w.Indexers, w.noteList).Informer()
-	err := informer.SetTransform(func(obj any) (any, error) {
-		w.advance()
-		return w.Transform(obj)
-	})
-	if err != nil {
+	if err := informer.SetTransform(w.Transform); err != nil {
 		return nil, err
 	}
-	err = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
+	err := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 		w.watchFailed(ctx, err)
 	})
 	return informer, err
@@ -250,7 +246,6 @@ func (w *Watch) newInformer(ctx context.Context, client dynamic.Interface, serve
 // watchFailed notes why list or watch ended. Expired watches are a part of
 // every watch's life and are not failures.
 func (w *Watch) watchFailed(ctx context.Context, err error) {
-	w.advance()
 	if ctx.Err() != nil || apierrors.IsResourceExpired(err) || isOrdinaryEnd(err) {
 		return
 	}
@@ -276,9 +271,6 @@ func (w *Watch) awaitSynced(ctx context.Context, hasSynced cache.InformerSynced)
 	w.Handler.Synced()
 }
 
-// advance notes that a list has brought something, if only an error.
-func (w *Watch) advance() { w.progress.Store(w.Clock.Now().UnixNano()) }
-
 // noteList tweaks the options of a list or watch, and notes whether it is a
 // list: nothing else tells that an informer lists anew. A reflector gives every
 // watch a timeout, and asks for the initial events when that is to be a list.
@@ -286,17 +278,18 @@ func (w *Watch) noteList(o *metav1.ListOptions) {
 	if w.Tweak != nil {
 		w.Tweak(o)
 	}
-	w.advance()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.listBegan = w.Clock.Now()
 	w.listing = o.TimeoutSeconds == nil || o.SendInitialEvents != nil && *o.SendInitialEvents
 	if w.informer != nil {
 		w.listVersion = w.informer.LastSyncResourceVersion()
 	}
 }
 
-// awaitStall blocks until ctx is done, or a list has brought nothing for longer
-// than the deadline: then it returns true.
+// awaitStall blocks until ctx is done, or a list has taken longer than the
+// deadline: then it returns true. What arrives meanwhile is no sign of life: a
+// stream whose end never comes brings the news of a watch all the same.
 func (w *Watch) awaitStall(ctx context.Context, deadline time.Duration) bool {
 	if deadline <= 0 {
 		return false
@@ -309,19 +302,20 @@ func (w *Watch) awaitStall(ctx context.Context, deadline time.Duration) bool {
 			return false
 		case <-ticker.C():
 		}
-		if w.isListing() && w.Clock.Since(time.Unix(0, w.progress.Load())) > deadline {
+		if took, listing := w.listTakes(); listing && took > deadline {
 			return true
 		}
 	}
 }
 
-func (w *Watch) isListing() bool {
+// listTakes returns for how long a list has been under way; false if none is.
+func (w *Watch) listTakes() (time.Duration, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.synced && w.informer.LastSyncResourceVersion() != w.listVersion {
 		w.listing = false
 	}
-	return w.listing
+	return w.Clock.Since(w.listBegan), w.listing
 }
 
 // awaitGone blocks until ctx is done or discovery says for certain that the

@@ -72,6 +72,14 @@ type daemon struct {
 // ready. The test fails if it does not end well, or raced.
 func startDaemon(t *testing.T, flags ...string) *daemon {
 	t.Helper()
+	d := spawnDaemon(t, flags...)
+	eventually(t, "the daemon to be ready", func(context.Context) error { return d.probe("/readyz") })
+	return d
+}
+
+// spawnDaemon does not wait: a fault may keep the daemon from getting ready.
+func spawnDaemon(t *testing.T, flags ...string) *daemon {
+	t.Helper()
 	d := launchDaemon(t, flags...)
 	t.Cleanup(func() {
 		if err := d.stop(); err != nil {
@@ -82,7 +90,6 @@ func startDaemon(t *testing.T, flags ...string) *daemon {
 			t.Logf("the daemon's log:\n%s", d.log())
 		}
 	})
-	eventually(t, "the daemon to be ready", func(context.Context) error { return d.probe("/readyz") })
 	return d
 }
 
@@ -91,7 +98,10 @@ func launchDaemon(t *testing.T, flags ...string) *daemon {
 	arguments := append([]string{"run", "--kubeconfig", env.kubeconfig, "--log-level", "debug",
 		"--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"}, flags...)
 	d := &daemon{command: exec.Command(env.daemon, arguments...), ended: make(chan struct{}), addresses: map[string]string{}}
-	d.command.Env = append(os.Environ(), daemonVariable+"=1", "GORACE=halt_on_error=1")
+	d.command.Env = append(os.Environ(), daemonVariable+"=1", "GORACE=halt_on_error=1",
+		// client-go's own detectors panic on a cached object that was changed and on a
+		// streaming list that differs from a plain one.
+		"KUBE_CACHE_MUTATION_DETECTOR=true", "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR=true")
 	stderr, err := d.command.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

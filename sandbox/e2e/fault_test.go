@@ -17,55 +17,72 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// fault is the measuring of one row of docs/reliability.md. What it judges by is
+// faultRow is the measuring of one row of docs/reliability.md. What it judges by is
 // the API server: what is there in the end, and what the audit log says was
 // deleted on the way.
-type fault struct {
+type faultRow struct {
 	t         *testing.T
 	name      string
 	namespace string
 	resources []schema.GroupVersionResource
 	audit     auditLog
+	began     time.Time
 	healed    time.Time
 	due       map[string]bool // Works that may be deleted, as namespace/name
-	note      string
+	// known are the Works that this test is about, where others run beside it; nil
+	// is all.
+	known map[string]bool
+	note  string
 }
 
 // newFault measures the sources of a namespace: ConfigMaps, and objects of the
 // other resources that are given.
-func newFault(t *testing.T, name, namespace string, others ...schema.GroupVersionResource) *fault {
+func newFault(t *testing.T, name, namespace string, others ...schema.GroupVersionResource) *faultRow {
 	t.Helper()
-	return &fault{
+	return &faultRow{
 		t: t, name: name, namespace: namespace,
 		resources: append(others, configMaps),
 		audit:     auditFromNow(t),
+		began:     time.Now(),
 		due:       map[string]bool{},
 	}
 }
 
+// only notes that other tests run beside this one, which is about these sources.
+func (f *faultRow) only(ids []render.Identity, clusters ...string) {
+	if f.known == nil {
+		f.known = map[string]bool{}
+	}
+	for _, id := range ids {
+		for _, cluster := range clusters {
+			f.known[render.ExecutionNamespace(cluster)+"/"+id.WorkName()] = true
+		}
+	}
+}
+
 // allow notes that the Works of a source may be deleted.
-func (f *fault) allow(id render.Identity, clusters ...string) {
+func (f *faultRow) allow(id render.Identity, clusters ...string) {
 	for _, cluster := range clusters {
 		f.due[render.ExecutionNamespace(cluster)+"/"+id.WorkName()] = true
 	}
 }
 
 // heal notes that the fault is over: from here on time counts.
-func (f *fault) heal() { f.healed = time.Now() }
+func (f *faultRow) heal() { f.healed = time.Now() }
 
 // wantNoDeletes fails the test if a Work was deleted that had to stay.
-func (f *fault) wantNoDeletes() {
+func (f *faultRow) wantNoDeletes() {
 	f.t.Helper()
 	if wrong := f.wrongDeletes(); len(wrong) > 0 {
 		f.t.Errorf("the daemon deleted %q", wrong)
 	}
 }
 
-func (f *fault) wrongDeletes() []string {
+func (f *faultRow) wrongDeletes() []string {
 	f.t.Helper()
 	var wrong []string
 	for _, name := range f.audit.deleted(f.t) {
-		if !f.due[name] {
+		if !f.due[name] && (f.known == nil || f.known[name]) {
 			wrong = append(wrong, name)
 		}
 	}
@@ -74,7 +91,7 @@ func (f *fault) wrongDeletes() []string {
 
 // converge waits until every Work that is wanted is there and right, and no
 // other is, and writes the row.
-func (f *fault) converge(limit time.Duration) {
+func (f *faultRow) converge(limit time.Duration) {
 	f.t.Helper()
 	if f.healed.IsZero() {
 		f.heal()

@@ -28,7 +28,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: bare, listener: l, closed: make(chan struct{})}
+	c := &conn{Conn: bare, listener: l, stranded: make(chan struct{}), closed: make(chan struct{})}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.conns[c] = true
@@ -49,6 +49,15 @@ func (l *listener) thaw() {
 	if l.frozen {
 		l.frozen = false
 		close(l.flowing)
+	}
+}
+
+// strand leaves the connections that there are open for ever, without a byte.
+func (l *listener) strand() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.conns {
+		c.strand.Do(func() { close(c.stranded) })
 	}
 }
 
@@ -77,7 +86,9 @@ func (l *listener) gate() <-chan struct{} {
 type conn struct {
 	net.Conn
 	listener *listener
-	once     sync.Once
+	strand   sync.Once
+	stranded chan struct{}
+	close    sync.Once
 	closed   chan struct{}
 }
 
@@ -96,8 +107,14 @@ func (c *conn) Write(b []byte) (int, error) {
 }
 
 func (c *conn) pass(err error) error {
+	gate := c.listener.gate()
 	select {
-	case <-c.listener.gate():
+	case <-c.stranded:
+		gate = nil
+	default:
+	}
+	select {
+	case <-gate:
 		return err
 	case <-c.closed:
 		return net.ErrClosed
@@ -106,7 +123,7 @@ func (c *conn) pass(err error) error {
 
 // Close implements net.Conn.
 func (c *conn) Close() error {
-	c.once.Do(func() { close(c.closed) })
+	c.close.Do(func() { close(c.closed) })
 	c.listener.mu.Lock()
 	delete(c.listener.conns, c)
 	c.listener.mu.Unlock()

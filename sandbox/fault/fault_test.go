@@ -133,6 +133,7 @@ func TestFaults(t *testing.T) {
 		"TruncatedStream": {"the first item only", TruncatedList(1), streamPath, eventOf("ADDED", "a") + " " + endOfEvents + " " + eventOf("ADDED", "c"), 200},
 		"Bookmarks":       {"the end of the list never comes", SwallowBookmarks(), streamPath, eventOf("ADDED", "a") + " " + eventOf("ADDED", "b") + " " + eventOf("ADDED", "c"), 200},
 		"ExpiredStream":   {"a list begins from nothing", Expire(), streamPath, eventOf("ADDED", "a") + " " + eventOf("ADDED", "b") + " " + endOfEvents + " " + eventOf("ADDED", "c"), 200},
+		"Chain":           {"one fault after the other", Chain(Delay(time.Millisecond), Expire(), EmptyList()), streamPath, endOfEvents + " " + eventOf("ADDED", "c"), 200},
 		"Record":          {"listening changes nothing", stale.Record(), streamPath, eventOf("ADDED", "a") + " " + eventOf("ADDED", "b") + " " + endOfEvents + " " + eventOf("ADDED", "c"), 200},
 	}
 	for name, tc := range cases {
@@ -237,6 +238,15 @@ func TestSilence(t *testing.T) {
 	rule.Remove()
 	if err := <-answered; err == nil {
 		t.Error("a dropped request was answered")
+	}
+
+	p.Strand()
+	ask()
+	wantSilence("stranded")
+	client.CloseIdleConnections()
+	p.Cut()
+	if err := <-answered; err == nil {
+		t.Error("a request on a stranded connection was answered")
 	}
 
 	p.Freeze()

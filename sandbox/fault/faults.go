@@ -3,6 +3,7 @@ package fault
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -13,6 +14,17 @@ import (
 // Fault answers a request in place of the API server, which it may ask by next.
 // removed is closed when the rule goes.
 type Fault func(w http.ResponseWriter, r *http.Request, next http.Handler, removed <-chan struct{})
+
+// Chain applies faults one after the other, the first one outermost.
+func Chain(faults ...Fault) Fault {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler, removed <-chan struct{}) {
+		for _, f := range slices.Backward(faults) {
+			inner := next
+			next = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f(w, r, inner, removed) })
+		}
+		next.ServeHTTP(w, r)
+	}
+}
 
 // Delay answers late.
 func Delay(d time.Duration) Fault {

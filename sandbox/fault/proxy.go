@@ -169,6 +169,10 @@ func (p *Proxy) Freeze() { p.listener.freeze() }
 // Thaw undoes Freeze; nothing was lost.
 func (p *Proxy) Thaw() { p.listener.thaw() }
 
+// Strand leaves the connections half open that there are: no byte passes on them
+// any more, and no end. New ones work.
+func (p *Proxy) Strand() { p.listener.strand() }
+
 // Cut resets all connections of the client.
 func (p *Proxy) Cut() { p.listener.cut() }
 

@@ -1,0 +1,321 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/sandbox/fault"
+)
+
+// seed makes the proxies' choices repeatable.
+const seed = 1
+
+func startProxy(t *testing.T, kubeconfig string) *fault.Proxy {
+	t.Helper()
+	p, err := fault.Start(fault.Options{Kubeconfig: kubeconfig, Dir: t.TempDir(), Seed: seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Errorf("cannot close the proxy: %v", err)
+		}
+	})
+	return p
+}
+
+// alone are the flags of a daemon that looks after one namespace, through a
+// proxy, beside other daemons that do so.
+func alone(t *testing.T, p *fault.Proxy, namespace string) []string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	text := fmt.Sprintf("%sresources:\n- {resource: configmaps, namespaces: [%s]}\n", configurationHead, namespace)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"--kubeconfig", p.Kubeconfig(), "--config", path, "--leader-elect=false"}
+}
+
+// sourcesBehindProxy is enough that losing sight of all of them would trip the
+// breaker, and few enough to be quick.
+const sourcesBehindProxy = 60
+
+var (
+	listSources   = fault.Match{Verb: "list", Resource: "configmaps"}
+	watchSources  = fault.Match{Verb: "watch", Resource: "configmaps"}
+	listClusters  = fault.Match{Verb: "list", Resource: "clusters"}
+	watchClusters = fault.Match{Verb: "watch", Resource: "clusters"}
+	broken        = fault.Refuse(apierrors.NewInternalError(errors.New("injected")))
+)
+
+// TestNetworkFaults runs one daemon for each fault, all at once: most of the
+// time they wait.
+func TestNetworkFaults(t *testing.T) {
+	quiesce(t)
+	for name, run := range map[string]func(*testing.T){
+		"NeverSynced":       testNeverSynced,
+		"SourcesFail":       func(t *testing.T) { testListsFail(t, "source", listSources, watchSources) },
+		"ClustersFail":      func(t *testing.T) { testListsFail(t, "Cluster", listClusters, watchClusters) },
+		"TruncatedLists":    testTruncatedLists,
+		"BookmarkSwallowed": testBookmarkSwallowed,
+		"StaleList":         testStaleList,
+		"Throttled":         testThrottled,
+		"Flaky":             testFlaky,
+		"WatchExpired":      testWatchExpired,
+		"HalfOpen":          testHalfOpen,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t)
+		})
+	}
+}
+
+// wantSources waits until the Works of a namespace are as wanted.
+func wantSources(t *testing.T, namespace string) {
+	t.Helper()
+	eventually(t, "the Works", func(ctx context.Context) error { return disagreement(ctx, namespace, configMaps) })
+}
+
+func testNeverSynced(t *testing.T) {
+	ns := newNamespace(t)
+	p := startProxy(t, env.kubeconfig)
+	first := startDaemon(t, alone(t, p, ns)...)
+	ids := createPages(t, ns, both, 5)
+	wantSources(t, ns)
+	if err := first.stop(); err != nil {
+		t.Fatal(err)
+	}
+	f := newFault(t, "Sources' informer never synced at the start", ns)
+	f.only(ids, push, pull)
+	rules := []*fault.Rule{p.Inject(listSources, fault.Drop()), p.Inject(watchSources, fault.Drop())}
+	d := spawnDaemon(t, append(alone(t, p, ns), "--list-deadline", "2s")...)
+	eventually(t, "the daemon to lead", leads(d))
+	eventually(t, "three attempts to list", func(context.Context) error {
+		if hits := rules[0].Hits() + rules[1].Hits(); hits < 3 {
+			return fmt.Errorf("%d so far", hits)
+		}
+		return nil
+	})
+	if err := d.probe("/readyz"); err == nil {
+		t.Error("the daemon says that it is ready")
+	}
+	f.wantNoDeletes()
+	for _, r := range rules {
+		r.Remove()
+	}
+	change(t, configMaps, ns, "page-0", setField("two", "data", "key"))
+	remove(t, configMaps, ns, "page-1")
+	f.allow(ids[1], push, pull)
+	f.heal()
+	f.converge(patience)
+}
+
+// testListsFail answers with errors, then for a minute with empty lists.
+func testListsFail(t *testing.T, what string, list, watch fault.Match) {
+	ns := newNamespace(t)
+	p := startProxy(t, env.kubeconfig)
+	d := startDaemon(t, alone(t, p, ns)...)
+	ids := createPages(t, ns, both, sourcesBehindProxy)
+	wantSources(t, ns)
+	f := newFault(t, fmt.Sprintf("Lists of %ss: errors 500, then empty for 60 s", what), ns)
+	f.only(ids, push, pull)
+	errors500 := []*fault.Rule{p.Inject(list, broken), p.Inject(watch, broken)}
+	p.End(watch)
+	eventually(t, "an error", func(context.Context) error { return hit(errors500...) })
+	empty := []*fault.Rule{p.Inject(list, fault.EmptyList()), p.Inject(watch, fault.Chain(fault.Expire(), fault.EmptyList()))}
+	for _, r := range errors500 {
+		r.Remove()
+	}
+	eventually(t, "an empty list", func(context.Context) error { return hit(empty...) })
+	within(t, 90*time.Second, "a minute to pass", func(ctx context.Context) error {
+		if time.Since(f.began) < time.Minute {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	f.wantNoDeletes()
+	for _, r := range empty {
+		r.Remove()
+	}
+	expire := p.Inject(watch, fault.Expire()) // so that it is listed anew
+	p.End(watch)
+	change(t, configMaps, ns, "page-0", setField("two", "data", "key"))
+	remove(t, configMaps, ns, "page-1")
+	f.allow(ids[1], push, pull)
+	eventually(t, "the watch to expire", func(context.Context) error { return hit(expire) })
+	expire.Remove()
+	f.heal()
+	f.converge(2 * patience)
+	eventually(t, "nothing to be held", d.wantMetric(held("configmaps"), "0"))
+}
+
+func hit(rules ...*fault.Rule) error {
+	for _, r := range rules {
+		if r.Hits() > 0 {
+			return nil
+		}
+	}
+	return errors.New("no request has come")
+}
+
+func testTruncatedLists(t *testing.T) {
+	ns := newNamespace(t)
+	p := startProxy(t, env.kubeconfig)
+	ids := createPages(t, ns, both, sourcesBehindProxy)
+	first := startDaemon(t, alone(t, p, ns)...)
+	wantSources(t, ns)
+	if err := first.stop(); err != nil {
+		t.Fatal(err)
+	}
+	f := newFault(t, "Lists of sources that end after 3 objects, at a restart", ns)
+	f.only(ids, push, pull)
+	rules := []*fault.Rule{p.Inject(listSources, fault.TruncatedList(3)), p.Inject(watchSources, fault.TruncatedList(3))}
+	d := startDaemon(t, alone(t, p, ns)...)
+	eventually(t, "all to be looked at", atLeastSyncs(d, 2*sourcesBehindProxy))
+	f.wantNoDeletes()
+	for _, r := range rules {
+		r.Remove()
+	}
+	p.Cut()
+	change(t, configMaps, ns, "page-0", setField("two", "data", "key"))
+	f.heal()
+	f.converge(patience)
+}
+
+func testBookmarkSwallowed(t *testing.T) {
+	ns := newNamespace(t)
+	p := startProxy(t, env.kubeconfig)
+	ids := createPages(t, ns, both, 5)
+	f := newFault(t, "The bookmark that ends a streaming list never comes (deadline 2 s instead of 30 s)", ns)
+	f.only(ids, push, pull)
+	p.Inject(fault.Match{Verb: "watch"}, fault.SwallowBookmarks())
+	f.heal()
+	d := spawnDaemon(t, append(alone(t, p, ns), "--list-deadline", "2s")...)
+	f.converge(patience)
+	if d.logged("a list has stalled: beginning anew") == 0 {
+		t.Error("no list has stalled")
+	}
+	if err := d.probe("/readyz"); err != nil {
+		t.Error(err)
+	}
+}
+
+func testStaleList(t *testing.T) {
+	ns := newNamespace(t)
+	p := startProxy(t, env.kubeconfig)
+	stale := fault.NewRecording()
+	recording := p.Inject(watchSources, stale.Record())
+	ids := createPages(t, ns, both, 5)
+	first := startDaemon(t, alone(t, p, ns)...)
+	wantSources(t, ns)
+	change(t, configMaps, ns, "page-0", setField("two", "data", "key"))
+	remove(t, configMaps, ns, "page-1")
+	create(t, configMaps, configMap(ns, "page-new", both, "one"))
+	wantSources(t, ns)
+	if err := first.stop(); err != nil {
+		t.Fatal(err)
+	}
+	recording.Remove()
+	f := newFault(t, "A stale list of sources, and no news, after a restart", ns)
+	f.only(append(ids, render.Identity{Kind: "ConfigMap", Namespace: ns, Name: "page-new"}), push, pull)
+	replay := p.Inject(watchSources, stale.Replay())
+	d := startDaemon(t, alone(t, p, ns)...)
+	eventually(t, "all to be looked at", atLeastSyncs(d, 6))
+	if err := disagreement(t.Context(), ns, configMaps); err != nil {
+		t.Errorf("the daemon believed the stale list: %v", err)
+	}
+	f.wantNoDeletes()
+	replay.Remove()
+	change(t, configMaps, ns, "page-2", setField("two", "data", "key"))
+	f.heal()
+	f.converge(patience)
+}
+
+// workload changes sources in all ways, so that Works are created, updated,
+// retargeted and deleted.
+func workload(t *testing.T, f *faultRow, namespace string, ids []render.Identity) {
+	t.Helper()
+	for i, id := range ids {
+		switch i % 4 {
+		case 0:
+			change(t, configMaps, namespace, id.Name, setField("two", "data", "key"))
+		case 1:
+			change(t, configMaps, namespace, id.Name, setAnnotation(render.ClustersAnnotation, push2))
+			f.allow(id, push, pull)
+		case 2:
+			remove(t, configMaps, namespace, id.Name)
+			f.allow(id, push, pull)
+		}
+	}
+}
+
+func testThrottled(t *testing.T) {
+	ns := newNamespace(t)
+	p := startProxy(t, env.kubeconfig)
+	rule := p.Inject(fault.Match{Share: 0.3}, fault.Refuse(apierrors.NewTooManyRequests("injected", 1)))
+	f := newFault(t, "30 % of all calls answered 429", ns)
+	startDaemon(t, alone(t, p, ns)...)
+	ids := createPages(t, ns, both, 20)
+	f.only(ids, push, push2, pull)
+	wantSources(t, ns)
+	workload(t, f, ns, ids)
+	f.heal()
+	f.converge(patience)
+	f.t.Logf("%d calls were refused", rule.Hits())
+}
+
+func testFlaky(t *testing.T) {
+	ns := newNamespace(t)
+	p := startProxy(t, env.kubeconfig)
+	p.Inject(fault.Match{Share: 0.1}, fault.Reset())
+	p.Inject(fault.Match{Share: 0.1}, broken)
+	p.Inject(fault.Match{Share: 0.5}, fault.Delay(100*time.Millisecond))
+	f := newFault(t, "10 % of all calls reset, 9 % answered 500, half of the rest 100 ms late", ns)
+	startDaemon(t, alone(t, p, ns)...)
+	ids := createPages(t, ns, both, 20)
+	f.only(ids, push, push2, pull)
+	wantSources(t, ns)
+	workload(t, f, ns, ids)
+	f.heal()
+	f.converge(patience)
+}
+
+func testWatchExpired(t *testing.T) {
+	ns := newNamespace(t)
+	p := startProxy(t, env.kubeconfig)
+	startDaemon(t, alone(t, p, ns)...)
+	ids := createPages(t, ns, both, 20)
+	wantSources(t, ns)
+	f := newFault(t, "All watches cut with 410", ns)
+	f.only(ids, push, push2, pull)
+	rule := p.Inject(fault.Match{Verb: "watch"}, fault.Expire())
+	p.End(fault.Match{Verb: "watch"})
+	workload(t, f, ns, ids)
+	eventually(t, "the watches to expire", func(context.Context) error { return hit(rule) })
+	rule.Remove()
+	f.heal()
+	f.converge(patience)
+}
+
+func testHalfOpen(t *testing.T) {
+	ns := newNamespace(t)
+	p := startProxy(t, env.kubeconfig)
+	startDaemon(t, alone(t, p, ns)...)
+	ids := createPages(t, ns, both, 20)
+	wantSources(t, ns)
+	f := newFault(t, "Connections half open (from the break on; client-go notices after 45 s)", ns)
+	f.only(ids, push, push2, pull)
+	p.Strand()
+	f.heal()
+	workload(t, f, ns, ids)
+	f.converge(2 * patience)
+}
