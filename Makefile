@@ -9,10 +9,16 @@ REVISION ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 PACKAGE := github.com/karmada-target/karmada-mirror/cli
 # The sandbox's packages that are tested with the race detector. The others
 # would compile the whole of Kubernetes with it.
-RACED := ./build ./karmada ./command ./e2e
+RACED := ./build ./karmada ./command ./fault
+# A copy of what concerns the daemon; https://vuln.go.dev is the newest.
+VULNDB ?= file://$(CURDIR)/tools/vulndb/db
+# Tests of faults mostly wait: this many run at once.
+PARALLEL ?= 8
 FUZZTIME ?= 10s
+SOAK ?= 10m
+SEED ?= 0
 
-.PHONY: help demo test check build sandbox fuzz sandbox-up sandbox-down
+.PHONY: help demo test check build sandbox fuzz reliability soak sandbox-up sandbox-down
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,13 +29,17 @@ demo: ## See it work on a real Karmada on this machine, until Ctrl-C
 test: check sandbox ## All tests, the end-to-end tests on a real Karmada among them
 	cd sandbox && go test ./parity
 	cd sandbox && go test -race -p 1 -timeout 25m $(RACED)
+	cd sandbox && go test -race -timeout 45m -parallel $(PARALLEL) ./e2e
 
-check: ## Format, vet, module files, and the daemon's unit tests with the race detector
+check: ## Format, vet, module files, known vulnerabilities, and the daemon's unit tests with the race detector
 	@unformatted=$$(gofmt -l .); if [[ -n "$$unformatted" ]]; then echo "run gofmt on:"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
 	cd sandbox && go vet ./...
+	cd tools && go vet ./...
 	go mod tidy -diff
 	cd sandbox && go mod tidy -diff
+	cd tools && go mod tidy -diff
+	cd tools && go tool govulncheck -C .. -db $(VULNDB) ./...
 	go test -race ./...
 
 build: ## Compile the daemon to .cache/bin/karmada-mirror
@@ -44,6 +54,12 @@ fuzz: ## Run each fuzz target for FUZZTIME
 	    go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
 	  done; \
 	done
+
+reliability: sandbox ## Run the tests of faults, and write docs/reliability.md's table
+	cd sandbox && go test -race -v -count=1 -timeout 60m -parallel $(PARALLEL) ./e2e -reliability $(CURDIR)/docs/reliability.md
+
+soak: sandbox ## A random workload with faults for SOAK; SEED repeats one
+	cd sandbox && go test -race -v -count=1 -timeout 3h -run '^TestSoak$$' ./e2e -soak $(SOAK) -soak-seed $(SEED)
 
 sandbox-up: ## Start a Karmada and leave it running
 	@cd sandbox && go run . up

@@ -28,16 +28,7 @@ type Source struct {
 
 // NewSource reduces an object to what is kept of it. It takes ownership of obj.
 func NewSource(obj *unstructured.Unstructured) *Source {
-	gvk := obj.GroupVersionKind()
-	s := &Source{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace:       obj.GetNamespace(),
-			Name:            obj.GetName(),
-			UID:             obj.GetUID(),
-			ResourceVersion: obj.GetResourceVersion(),
-		},
-		ID: render.Identity{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()},
-	}
+	s := newStub(obj)
 	annotations := obj.GetAnnotations()
 	value, asks := annotations[render.ClustersAnnotation]
 	if !asks {
@@ -67,6 +58,19 @@ func NewSource(obj *unstructured.Unstructured) *Source {
 	}
 	s.Terms, s.Template = terms, template
 	return s
+}
+
+func newStub(obj *unstructured.Unstructured) *Source {
+	gvk := obj.GroupVersionKind()
+	return &Source{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:       obj.GetNamespace(),
+			Name:            obj.GetName(),
+			UID:             obj.GetUID(),
+			ResourceVersion: obj.GetResourceVersion(),
+		},
+		ID: render.Identity{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()},
+	}
 }
 
 func (s *Source) refuse(reason Reason, message string) *Source {
@@ -103,7 +107,20 @@ func indexByTerm(obj any) ([]string, error) {
 // streaming list come through it twice.
 func keepSource(obj any) (any, error) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
-		return NewSource(u), nil
+		return guarded(u, NewSource), nil
 	}
 	return obj, nil
+}
+
+// guarded refuses an object that cannot be reduced without a panic: one poison
+// object must not stop the others.
+func guarded(u *unstructured.Unstructured, reduce func(*unstructured.Unstructured) *Source) (s *Source) {
+	stub := newStub(u)
+	_, stub.Asks = u.GetAnnotations()[render.ClustersAnnotation]
+	defer func() {
+		if cause := recover(); cause != nil {
+			s = stub.refuse(RenderFailed, fmt.Sprintf("the object cannot be read: please report this: %.200v", cause))
+		}
+	}()
+	return reduce(u)
 }

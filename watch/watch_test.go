@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/fake"
 	"k8s.io/utils/clock"
@@ -205,4 +207,64 @@ func TestSetChangesWhileItRuns(t *testing.T) {
 	if len(set.All()) > 0 {
 		t.Error("a set that has ended starts watches")
 	}
+}
+
+// endless is a client whose streaming lists never end.
+type endless struct {
+	dynamic.Interface
+}
+
+func (e endless) Resource(r schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
+	return endlessResource{e.Interface.Resource(r)}
+}
+
+type endlessResource struct {
+	dynamic.NamespaceableResourceInterface
+}
+
+func (e endlessResource) Namespace(string) dynamic.ResourceInterface { return e }
+
+func (e endlessResource) Watch(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
+	if o.SendInitialEvents != nil && *o.SendInitialEvents {
+		return apiwatch.NewFake(), nil
+	}
+	return e.NamespaceableResourceInterface.Watch(ctx, o)
+}
+
+func TestListThatStalls(t *testing.T) {
+	heard := make(told, 10)
+	o := options(endless{Interface: newFake(page("one"))}, &switchable{served: true}, heard.handler())
+	o.ListDeadline = 40 * time.Millisecond
+	w := New(o)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { w.Run(ctx) })
+	heard.want(t, "add one", "synced")
+	if s := w.Status(); s.State != Ready {
+		t.Errorf("after a plain list: %+v", s)
+	}
+	cancel()
+	running.Wait()
+}
+
+func TestUnserved(t *testing.T) {
+	resolver := &switchable{served: true}
+	heard := make(told, 10)
+	handler := heard.handler()
+	handler.Unserved = func() { heard <- "unserved" }
+	w := New(options(newFake(page("one")), resolver, handler))
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { w.Run(ctx) })
+	heard.want(t, "add one", "synced")
+	resolver.set(false, errors.New("no answer"))
+	w.Recheck()
+	resolver.set(false, nil)
+	w.Recheck()
+	heard.want(t, "unserved")
+	if s := w.Status(); !s.Unserved || s.State != Pending {
+		t.Errorf("a resource that is not served any more: %+v", s)
+	}
+	cancel()
+	running.Wait()
 }

@@ -68,6 +68,7 @@ func TestBreaker(t *testing.T) {
 	const sources = 60
 	d := startDaemon(t)
 	quiesce(t)
+	configure(t, strings.Replace(resources("configmaps"), breakerOff, breakerOn, 1))
 	ns := newNamespace(t)
 	f := newFault(t, "60 of 60 objects deleted at once; the daemon restarted", ns)
 	f.note = "all held, across a restart, until approved"
@@ -249,6 +250,6 @@ func TestDefinitionNotServed(t *testing.T) {
 func removeMachines(t *testing.T, namespace string) {
 	t.Helper()
 	removeAll(t, machines, namespace, "")
-	eventually(t, "the Works to go", func(ctx context.Context) error { return disagreement(ctx, namespace, machines) })
+	eventually(t, "the Works to go", func(ctx context.Context) error { return disagreement(ctx, namespace, machines, configMaps) })
 	uninstallMachines(t)
 }

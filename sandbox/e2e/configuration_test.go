@@ -43,10 +43,17 @@ func configure(t *testing.T, text string) {
 	})
 }
 
-// resources is a configuration with these resources, written <plural>[.<group>].
+// breakerOff and breakerOn are sections of a configuration.
+const (
+	breakerOff = "deletion: {holdAbove: {works: 0, percent: 25}}\n"
+	breakerOn  = "deletion: {holdAbove: {works: 50, percent: 25}}\n"
+)
+
+// resources is a configuration with these resources, written <plural>[.<group>],
+// and without the deletion breaker.
 func resources(names ...string) string {
 	var b strings.Builder
-	b.WriteString(configurationHead + "resources:\n")
+	b.WriteString(configurationHead + breakerOff + "resources:\n")
 	for _, name := range names {
 		gr := schema.ParseGroupResource(name)
 		fmt.Fprintf(&b, "- {group: %q, resource: %s}\n", gr.Group, gr.Resource)
@@ -103,6 +110,7 @@ func TestInvalidConfiguration(t *testing.T) {
 	ns := newNamespace(t)
 	create(t, configMaps, configMap(ns, "page", both, "one"))
 	wantInMembers(t, ns, "page", "one", push, pull)
+	f := newFault(t, "The ConfigMap emptied, filled with bad YAML, and deleted", ns)
 	cases := map[string]string{
 		"NotYAML":      "resources: [",
 		"UnknownField": configurationHead + "resource: []\n",
@@ -127,6 +135,9 @@ func TestInvalidConfiguration(t *testing.T) {
 		change(t, configMaps, ns, "page", setField("deleted", "data", "key"))
 		wantInMembers(t, ns, "page", "deleted", push, pull)
 	})
+	change(t, configMaps, ns, "page", setField("restored", "data", "key"))
+	f.heal()
+	f.converge(patience)
 }
 
 // machines is the custom resource of the examples.

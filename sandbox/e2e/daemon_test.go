@@ -98,10 +98,10 @@ func launchDaemon(t *testing.T, flags ...string) *daemon {
 	arguments := append([]string{"run", "--kubeconfig", env.kubeconfig, "--log-level", "debug",
 		"--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"}, flags...)
 	d := &daemon{command: exec.Command(env.daemon, arguments...), ended: make(chan struct{}), addresses: map[string]string{}}
-	d.command.Env = append(os.Environ(), daemonVariable+"=1", "GORACE=halt_on_error=1",
-		// client-go's own detectors panic on a cached object that was changed and on a
-		// streaming list that differs from a plain one.
-		"KUBE_CACHE_MUTATION_DETECTOR=true", "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR=true")
+	// client-go's own detectors panic on a cached object that was changed and on a
+	// streaming list that differs from a plain one. A test may turn them off.
+	d.command.Env = append([]string{"KUBE_CACHE_MUTATION_DETECTOR=true", "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR=true"},
+		append(os.Environ(), daemonVariable+"=1", "GORACE=halt_on_error=1")...)
 	stderr, err := d.command.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -164,6 +164,21 @@ func (d *daemon) logged(message string) int {
 		}
 	}
 	return count
+}
+
+// wantExit waits until the daemon ends by itself, with an error. It is for daemons
+// that were launched: those that were started must end well.
+func (d *daemon) wantExit(t *testing.T, limit time.Duration) {
+	t.Helper()
+	select {
+	case <-d.ended:
+	case <-time.After(limit):
+		_ = d.command.Process.Kill()
+		t.Fatalf("the daemon has not ended:\n%s", d.log())
+	}
+	if d.err == nil {
+		t.Error("the daemon ended without an error")
+	}
 }
 
 // stop ends the daemon in good order. It may have ended already.

@@ -206,3 +206,14 @@ func (r *rows) add(one row) {
 	defer r.mu.Unlock()
 	r.all = append(r.all, one)
 }
+
+// note changes the remark of a row that is there.
+func (r *rows) note(fault, note string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.all {
+		if r.all[i].Fault == fault {
+			r.all[i].Note = note
+		}
+	}
+}

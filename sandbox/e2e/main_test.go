@@ -7,14 +7,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
 
+	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/sandbox/build"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
@@ -28,8 +32,9 @@ const (
 	account = "karmada-mirror"
 )
 
-// env is the Karmada that all tests share.
-var env environment
+// env is the Karmada that all tests share; few tests put one of their own in its
+// place.
+var env = &environment{rows: &rows{}}
 
 type environment struct {
 	*karmada.Karmada
@@ -39,7 +44,7 @@ type environment struct {
 	admin      dynamic.Interface
 	client     kubernetes.Interface
 	members    map[string]dynamic.Interface
-	rows       rows // of docs/reliability.md
+	rows       *rows // of docs/reliability.md
 }
 
 func TestMain(m *testing.M) {
@@ -63,7 +68,7 @@ func runTests(m *testing.M) (code int, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := env.start(ctx, dir); err != nil {
+	if err := env.start(ctx, dir, push, push2, pull); err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, env.Stop()) }()
@@ -77,7 +82,9 @@ func runTests(m *testing.M) (code int, err error) {
 	return code, nil
 }
 
-func (e *environment) start(ctx context.Context, dir string) (err error) {
+// start starts a Karmada with these members; the one that is named pull is in pull
+// mode.
+func (e *environment) start(ctx context.Context, dir string, names ...string) (err error) {
 	if e.builder, err = build.New(ctx, os.Stderr); err != nil {
 		return err
 	}
@@ -88,17 +95,25 @@ func (e *environment) start(ctx context.Context, dir string) (err error) {
 	if e.daemon, err = os.Executable(); err != nil {
 		return err
 	}
+	var members []karmada.Member
+	for _, name := range names {
+		mode := clusterv1alpha1.Push
+		if name == pull {
+			mode = clusterv1alpha1.Pull
+		}
+		members = append(members, karmada.Member{Name: name, Mode: mode})
+	}
+	e.members = map[string]dynamic.Interface{}
+	for _, name := range names {
+		e.members[name] = nil // until it is there
+	}
 	e.Karmada, err = karmada.Start(ctx, karmada.Options{
 		Dir:      dir,
 		Programs: karmada.Programs{Hyperkarmada: hyperkarmada, Karmada: e.builder.KarmadaSources()},
 		Progress: os.Stderr,
 		// For policies, which take sources over from us and give them back.
 		Scheduler: true,
-		Members: []karmada.Member{
-			{Name: push, Mode: clusterv1alpha1.Push},
-			{Name: push2, Mode: clusterv1alpha1.Push},
-			{Name: pull, Mode: clusterv1alpha1.Pull},
-		},
+		Members:   members,
 	})
 	return err
 }
@@ -117,13 +132,30 @@ func (e *environment) install(ctx context.Context) (err error) {
 	if e.client, err = kubernetes.NewForConfig(e.Config()); err != nil {
 		return err
 	}
-	e.members = map[string]dynamic.Interface{}
-	for _, name := range []string{push, push2, pull} {
+	for name := range e.members {
 		if e.members[name], err = dynamicFor(e.MemberConfig(name)); err != nil {
 			return err
 		}
 	}
-	return nil
+	return e.loosen(ctx)
+}
+
+// loosen turns the deletion breaker off, which would remember between tests what
+// they throw away. The tests that are about it turn it on.
+func (e *environment) loosen(ctx context.Context) error {
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		configMap, err := e.client.CoreV1().ConfigMaps(system).Get(ctx, account, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		text := configMap.Data[config.Key]
+		configMap.Data[config.Key] = strings.Replace(text, "works: 50", "works: 0", 1)
+		if configMap.Data[config.Key] == text {
+			return errors.New("cannot find the breaker's threshold in the default configuration")
+		}
+		_, err = e.client.CoreV1().ConfigMaps(system).Update(ctx, configMap, metav1.UpdateOptions{})
+		return err
+	})
 }
 
 func dynamicFor(config *rest.Config) (dynamic.Interface, error) {

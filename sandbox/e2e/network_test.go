@@ -37,7 +37,7 @@ func startProxy(t *testing.T, kubeconfig string) *fault.Proxy {
 func alone(t *testing.T, p *fault.Proxy, namespace string) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.yaml")
-	text := fmt.Sprintf("%sresources:\n- {resource: configmaps, namespaces: [%s]}\n", configurationHead, namespace)
+	text := fmt.Sprintf("%s"+breakerOn+"resources:\n- {resource: configmaps, namespaces: [%s]}\n", configurationHead, namespace)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -35,6 +35,12 @@ func (l *listener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
+func (l *listener) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.conns)
+}
+
 func (l *listener) freeze() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -293,7 +293,7 @@ func TestShare(t *testing.T) {
 func TestWitness(t *testing.T) {
 	p, client, host := startProxy(t)
 	var seen []Write
-	p.Watch("configmaps", func(w Write) bool {
+	p.Witness("configmaps", func(w Write) bool {
 		seen = append(seen, w)
 		return w.Number != 2 || !w.Done
 	})

@@ -162,6 +162,9 @@ func (p *Proxy) Close() error {
 	return err
 }
 
+// Connections counts those of the client that are open.
+func (p *Proxy) Connections() int { return p.listener.count() }
+
 // Freeze lets no byte pass on any connection, in either direction, and keeps
 // all of them open.
 func (p *Proxy) Freeze() { p.listener.freeze() }

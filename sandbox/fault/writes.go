@@ -21,9 +21,9 @@ type Write struct {
 // the client gets the answer. If it returns false, that does not happen.
 type Witness func(Write) bool
 
-// Watch has every write of a resource go past a witness; nil ends that. Numbers
+// Witness has every write of a resource go past a witness; nil ends that. Numbers
 // begin anew.
-func (p *Proxy) Watch(resource string, witness Witness) {
+func (p *Proxy) Witness(resource string, witness Witness) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.writes, p.witness, p.witnessed = 0, witness, resource

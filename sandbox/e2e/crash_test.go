@@ -1,0 +1,168 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/sandbox/fault"
+)
+
+// supervised is a daemon that is started again when it has ended, as a
+// Deployment does.
+type supervised struct {
+	flags   []string
+	current atomic.Pointer[daemon]
+	starts  int
+}
+
+func supervise(t *testing.T, flags ...string) *supervised {
+	t.Helper()
+	s := &supervised{flags: flags}
+	s.ensure(t)
+	t.Cleanup(func() {
+		d := s.current.Load()
+		if t.Failed() {
+			t.Logf("the daemon's log:\n%s", d.log())
+		}
+		if err := d.stop(); err != nil && !t.Failed() {
+			t.Logf("the last daemon ended with %v", err)
+		}
+	})
+	return s
+}
+
+// ensure starts the daemon if it does not run.
+func (s *supervised) ensure(t *testing.T) {
+	t.Helper()
+	if d := s.current.Load(); d != nil {
+		select {
+		case <-d.ended:
+		default:
+			return
+		}
+	}
+	s.starts++
+	s.current.Store(launchDaemon(t, s.flags...))
+}
+
+// kill ends the daemon as a power cut would. The test goes on.
+func (s *supervised) kill() {
+	d := s.current.Load()
+	_ = d.command.Process.Kill() // it may have ended already
+	<-d.ended
+}
+
+// life is a scenario of all that happens to sources: they are created, updated,
+// retargeted, deleted and made again. settled is called after each step.
+func life(t *testing.T, ns string, settled func()) {
+	t.Helper()
+	for i := range 3 {
+		create(t, configMaps, configMap(ns, fmt.Sprintf("page-%d", i), push+","+push2, "one"))
+	}
+	settled()
+	change(t, configMaps, ns, "page-0", setField("two", "data", "key"))
+	change(t, configMaps, ns, "page-1", setAnnotation(render.ClustersAnnotation, push2+","+pull))
+	remove(t, configMaps, ns, "page-2")
+	settled()
+	create(t, configMaps, configMap(ns, "page-2", pull, "three"))
+	change(t, configMaps, ns, "page-1", func(u *unstructured.Unstructured) { u.SetAnnotations(nil) })
+	settled()
+}
+
+// outcomeOf is the content of each Work of a namespace, by cluster and source.
+func outcomeOf(t *testing.T, ns string) map[string]string {
+	t.Helper()
+	list, err := env.admin.Resource(works).List(t.Context(), metav1.ListOptions{LabelSelector: render.ManagedByLabel})
+	if err != nil {
+		t.Fatal(err)
+	}
+	contents := map[string]string{}
+	for i := range list.Items {
+		manifests, _, _ := unstructured.NestedSlice(list.Items[i].Object, "spec", "workload", "manifests")
+		w := mirror.NewWork(&list.Items[i])
+		if w.Source.Namespace != ns || len(manifests) != 1 {
+			continue
+		}
+		contents[w.Cluster+"/"+w.Source.Name], _, _ = unstructured.NestedString(manifests[0].(map[string]any), "data", "key")
+	}
+	return contents
+}
+
+// crash runs the scenario and kills the daemon at one write. It returns how many
+// writes there were, what there is in the end, and how long it took from the
+// crash until all was as it should be at that point.
+func crash(t *testing.T, at fault.Write) (writes int64, contents map[string]string, took time.Duration) {
+	t.Helper()
+	ns := newNamespace(t)
+	p := startProxy(t, env.kubeconfig)
+	var daemon *supervised
+	var count atomic.Int64
+	var crashed atomic.Pointer[time.Time]
+	p.Witness("works", func(w fault.Write) bool {
+		count.Store(max(count.Load(), int64(w.Number)))
+		if w.Number != at.Number || w.Done != at.Done || crashed.Load() != nil {
+			return true
+		}
+		now := time.Now()
+		crashed.Store(&now)
+		daemon.kill()
+		return false
+	})
+	daemon = supervise(t, append(alone(t, p, ns), "--deletion-settle-period", "100ms")...)
+	life(t, ns, func() {
+		eventually(t, "the Works", func(ctx context.Context) error {
+			daemon.ensure(t)
+			return disagreement(ctx, ns, configMaps)
+		})
+		if when := crashed.Load(); when != nil && took == 0 {
+			took = time.Since(*when)
+		}
+	})
+	if at.Number > 0 && daemon.starts != 2 {
+		t.Errorf("the daemon was started %d times", daemon.starts)
+	}
+	return count.Load(), outcomeOf(t, ns), took
+}
+
+// TestCrashAtEveryWrite kills the daemon just before and just after each of its
+// writes.
+func TestCrashAtEveryWrite(t *testing.T) {
+	quiesce(t)
+	var total int64
+	var want map[string]string
+	t.Run("Undisturbed", func(t *testing.T) { total, want, _ = crash(t, fault.Write{}) })
+	if diff := cmp.Diff(map[string]string{push + "/page-0": "two", push2 + "/page-0": "two", pull + "/page-2": "three"}, want); diff != "" {
+		t.Fatalf("the undisturbed run, -want +got:\n%s", diff)
+	}
+	var longest atomic.Int64
+	t.Run("Disturbed", func(t *testing.T) {
+		for k := int64(1); k <= total; k++ {
+			for _, done := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%d-%t", k, done), func(t *testing.T) {
+					t.Parallel()
+					_, got, took := crash(t, fault.Write{Number: int(k), Done: done})
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Errorf("the outcome, -undisturbed +disturbed:\n%s", diff)
+					}
+					longest.Store(max(longest.Load(), int64(took)))
+				})
+			}
+		}
+	})
+	if t.Failed() {
+		return
+	}
+	env.rows.add(row{
+		Fault: fmt.Sprintf("kill -9 just before and just after each of %d writes", total), Converged: time.Duration(longest.Load()),
+		Note: fmt.Sprintf("%d runs, each with the outcome of an undisturbed one; the longest", 2*total),
+	})
+}

@@ -1,0 +1,365 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/sandbox/fault"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+)
+
+// pass waits for a time that is a part of the fault itself.
+func pass(t *testing.T, d time.Duration) {
+	t.Helper()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-t.Context().Done():
+	}
+}
+
+// runOn returns the daemon if it runs, and another if it has ended, as a
+// Deployment would.
+func runOn(t *testing.T, d *daemon, flags ...string) *daemon {
+	t.Helper()
+	select {
+	case <-d.ended:
+		return startDaemon(t, flags...)
+	default:
+		return d
+	}
+}
+
+func mustRestart(t *testing.T, names ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	for _, name := range names {
+		if err := env.Component(name).Restart(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// endAtEnd ends a launched daemon with its test.
+func endAtEnd(t *testing.T, d *daemon) {
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the daemon's log:\n%s", d.log())
+		}
+		select {
+		case <-d.ended:
+		default:
+			d.kill(t)
+		}
+	})
+}
+
+func TestAPIServerRestarted(t *testing.T) {
+	d := launchDaemon(t)
+	endAtEnd(t, d)
+	quiesce(t)
+	ns := newNamespace(t)
+	eventually(t, "the daemon to lead", leads(d))
+	ids := createPages(t, ns, both, 20)
+	wantSources(t, ns)
+	f := newFault(t, "API server restarted", ns)
+	mustRestart(t, karmada.APIServer)
+	f.heal()
+	workload(t, f, ns, ids)
+	runOn(t, d)
+	f.converge(patience)
+}
+
+func TestAPIServerPaused(t *testing.T) {
+	d := launchDaemon(t)
+	endAtEnd(t, d)
+	quiesce(t)
+	ns := newNamespace(t)
+	eventually(t, "the daemon to lead", leads(d))
+	ids := createPages(t, ns, both, 20)
+	wantSources(t, ns)
+	f := newFault(t, "API server stopped (SIGSTOP) for two minutes", ns)
+	f.note = "the daemon ends when it cannot renew its Lease, and is started again"
+	server := env.Component(karmada.APIServer)
+	if err := server.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	pass(t, 2*time.Minute)
+	if err := server.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	f.heal()
+	eventually(t, "the API server to answer", func(ctx context.Context) error {
+		_, err := env.admin.Resource(configMaps).Namespace(ns).Get(ctx, "page-0", metav1.GetOptions{})
+		return err
+	})
+	workload(t, f, ns, ids)
+	d.wantExit(t, patience)
+	startDaemon(t)
+	f.converge(patience)
+}
+
+func TestLeaderPaused(t *testing.T) {
+	first := launchDaemon(t)
+	endAtEnd(t, first)
+	quiesce(t)
+	ns := newNamespace(t)
+	eventually(t, "the first to lead", leads(first))
+	second := startDaemon(t)
+	ids := createPages(t, ns, both, 20)
+	wantSources(t, ns)
+	f := newFault(t, "Two leaders: the first stopped for 40 s, then continued", ns)
+	// Half-way through these changes the first has work in its queue.
+	for i, id := range ids {
+		change(t, configMaps, ns, id.Name, setField("two", "data", "key"))
+		if i == len(ids)/2 {
+			if err := first.command.Process.Signal(syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	stopped := time.Now()
+	eventually(t, "the second to lead", leads(second))
+	for _, id := range ids {
+		change(t, configMaps, ns, id.Name, setField("three", "data", "key"))
+	}
+	workload(t, f, ns, ids[:8])
+	wantSources(t, ns)
+	pass(t, time.Until(stopped.Add(40*time.Second)))
+	audit := auditFromNow(t)
+	if err := first.command.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	f.heal()
+	first.wantExit(t, patience)
+	f.converge(patience)
+	stale := 0
+	for what, count := range audit.writes(t) {
+		t.Logf("after it was continued: %d %s", count, what)
+		if what == "patch works" || what == "create works" {
+			stale += count
+		}
+	}
+	if stale > 0 {
+		t.Errorf("%d stale writes were accepted", stale)
+	}
+}
+
+func TestLaggingStandby(t *testing.T) {
+	first := launchDaemon(t)
+	endAtEnd(t, first)
+	quiesce(t)
+	ns := newNamespace(t)
+	eventually(t, "the first to lead", leads(first))
+	ids := createPages(t, ns, both, 10)
+	wantSources(t, ns)
+	p := startProxy(t, env.kubeconfig)
+	// The standby reads the sources as they are now, and hears no more of them.
+	stale := fault.NewRecording()
+	listening := p.Inject(watchSources, stale.Record())
+	probe := startDaemon(t, "--kubeconfig", p.Kubeconfig())
+	if err := probe.stop(); err != nil {
+		t.Fatal(err)
+	}
+	listening.Remove()
+	silence := p.Inject(watchSources, stale.Replay())
+	standby := startDaemon(t, "--kubeconfig", p.Kubeconfig())
+	f := newFault(t, "Failover to a standby that lags", ns)
+	workload(t, f, ns, ids)
+	create(t, configMaps, configMap(ns, "page-new", both, "one"))
+	wantSources(t, ns)
+	audit := auditFromNow(t)
+	first.kill(t)
+	eventually(t, "the standby to lead", leads(standby))
+	eventually(t, "all to be looked at", atLeastSyncs(standby, len(ids)))
+	if writes := audit.writes(t); len(writes) > 0 {
+		t.Errorf("the standby has written %v", writes)
+	}
+	silence.Remove()
+	change(t, configMaps, ns, "page-3", setField("three", "data", "key"))
+	f.heal()
+	f.converge(2 * patience)
+}
+
+// TestClockSkew plays a leader whose clock is an hour off: what the standby sees
+// of another's clock is what stands in the Lease.
+func TestClockSkew(t *testing.T) {
+	for name, skew := range map[string]time.Duration{"Behind": -time.Hour, "Ahead": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			quiesce(t)
+			ns := newNamespace(t)
+			leases := env.client.CoordinationV1().Leases(system)
+			renew := func(ctx context.Context) error {
+				lease, err := leases.Get(ctx, account, metav1.GetOptions{})
+				if err != nil {
+					return err
+				}
+				now := metav1.NewMicroTime(time.Now().Add(skew))
+				lease.Spec = coordinationv1.LeaseSpec{
+					HolderIdentity: new("skewed"), LeaseDurationSeconds: new(int32(15)), AcquireTime: &now, RenewTime: &now,
+				}
+				_, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
+				return err
+			}
+			eventually(t, "the Lease to be ours", renew)
+			f := newFault(t, fmt.Sprintf("The other replica's clock one hour off (%s): it leads, then vanishes", skew), ns)
+			standby := startDaemon(t)
+			createPages(t, ns, both, 3)
+			for range 10 {
+				pass(t, 2*time.Second)
+				eventually(t, "the Lease to be renewed", renew)
+			}
+			if standby.logged("leading") > 0 {
+				t.Fatal("the standby leads beside the leader")
+			}
+			f.heal()
+			f.converge(leaseDuration + 5*time.Second)
+		})
+	}
+}
+
+// newToken makes a token of the daemon's account, as a Secret of that name.
+func newToken(t *testing.T, name string) string {
+	t.Helper()
+	secrets := env.client.CoreV1().Secrets(system)
+	_, err := secrets.Create(t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{corev1.ServiceAccountNameKey: account}},
+		Type:       corev1.SecretTypeServiceAccountToken,
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		err := secrets.Delete(context.Background(), name, metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Error(err)
+		}
+	})
+	var token string
+	eventually(t, "a token", func(ctx context.Context) error {
+		secret, err := secrets.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if token = string(secret.Data[corev1.ServiceAccountTokenKey]); token == "" {
+			return errors.New("there is none yet")
+		}
+		return nil
+	})
+	return token
+}
+
+func TestTokenRotated(t *testing.T) {
+	quiesce(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "token")
+	write := func(token string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(newToken(t, "old-token"))
+	config, err := clientcmd.LoadFromFile(env.kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, identity := range config.AuthInfos {
+		identity.Token, identity.TokenFile = "", file
+	}
+	kubeconfig := filepath.Join(dir, "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	d := launchDaemon(t, "--kubeconfig", kubeconfig)
+	endAtEnd(t, d)
+	ns := newNamespace(t)
+	eventually(t, "the daemon to lead", leads(d))
+	ids := createPages(t, ns, both, 10)
+	wantSources(t, ns)
+	f := newFault(t, "Token rotated (tokenFile), the old one revoked", ns)
+	write(newToken(t, "new-token"))
+	if err := env.client.CoreV1().Secrets(system).Delete(t.Context(), "old-token", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	workload(t, f, ns, ids)
+	f.heal()
+	runOn(t, d, "--kubeconfig", kubeconfig)
+	f.converge(2 * patience)
+}
+
+// TestEtcdRestored has a Karmada of its own, for nothing of it can be trusted
+// afterwards.
+func TestEtcdRestored(t *testing.T) {
+	shared := env
+	defer func() { env = shared }()
+	env = &environment{rows: shared.rows}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	dir := t.TempDir()
+	if err := env.start(ctx, dir, push); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := env.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := env.install(ctx); err != nil {
+		t.Fatal(err)
+	}
+	d := launchDaemon(t)
+	endAtEnd(t, d)
+	ns := newNamespace(t)
+	ids := createPages(t, ns, push, 20)
+	wantSources(t, ns)
+
+	backUp := func(from, to string) {
+		t.Helper()
+		if err := env.Component(karmada.Etcd).Stop(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(to); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+		mustRestart(t, karmada.Etcd)
+	}
+	data, backup := filepath.Join(dir, "etcd"), filepath.Join(dir, "backup")
+	backUp(data, backup)
+	workload(t, &faultRow{t: t, due: map[string]bool{}}, ns, ids)
+	create(t, configMaps, configMap(ns, "page-new", push, "one"))
+	d = runOn(t, d)
+	wantSources(t, ns)
+
+	f := newFault(t, "etcd restored from a snapshot: revisions go back", ns)
+	// What the restored sources do not ask for any more may go.
+	f.allow(render.Identity{Kind: "ConfigMap", Namespace: ns, Name: "page-new"}, push)
+	backUp(backup, data)
+	mustRestart(t, karmada.APIServer, karmada.AggregatedAPIServer, karmada.Webhook, karmada.KubeControllerManager, karmada.ControllerManager)
+	eventually(t, "the API server to answer", func(ctx context.Context) error {
+		_, err := env.admin.Resource(configMaps).Namespace(ns).Get(ctx, "page-2", metav1.GetOptions{})
+		return err
+	})
+	f.heal()
+	runOn(t, d)
+	change(t, configMaps, ns, "page-3", setField("two", "data", "key"))
+	f.converge(2 * patience)
+}

@@ -1,0 +1,260 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/sandbox/fault"
+)
+
+var (
+	soakTime = flag.Duration("soak", 30*time.Second, "how long TestSoak runs")
+	soakSeed = flag.Uint64("soak-seed", 0, "the seed of TestSoak; 0 takes one from the clock, and prints it")
+)
+
+// soakSources is how many names of sources there are to do something with.
+const soakSources = 40
+
+// soak is a random workload on one namespace. All that it does follows from its
+// seed, though not when.
+type soak struct {
+	t      *testing.T
+	random *rand.Rand
+	ns     string
+	proxy  *fault.Proxy
+	daemon *supervised
+	rules  []*fault.Rule
+	row    *faultRow
+	done   map[string]int // by name of the step
+}
+
+// TestSoak does at random what users, operators and networks do. Every now and
+// then it stops, and looks whether everything is as it should be.
+func TestSoak(t *testing.T) {
+	seed := *soakSeed
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("to do this again: -soak %s -soak-seed %d", *soakTime, seed)
+	t.Setenv("KUBE_CACHE_MUTATION_DETECTOR", "false") // it keeps every object for ever
+	quiesce(t)
+	ns := newNamespace(t)
+	s := &soak{t: t, random: rand.New(rand.NewPCG(seed, seed)), ns: ns, proxy: startProxy(t, env.kubeconfig), done: map[string]int{}}
+	configure(t, resources("configmaps"))
+	s.daemon = supervise(t, "--kubeconfig", s.proxy.Kubeconfig(), "--holder-identity", "soak", "--list-deadline", "5s")
+	s.row = newFault(t, fmt.Sprintf("Soak: a random workload with faults for %s", *soakTime), ns)
+	var first, last usage
+	points := 0
+	var slowest time.Duration
+	for begun := time.Now(); time.Since(begun) < *soakTime || points < 2; points++ {
+		for range 40 {
+			s.step()
+		}
+		took := s.quiescent()
+		slowest = max(slowest, took)
+		last = s.usage()
+		if points == 0 {
+			first = last
+		}
+		t.Logf("%s: point %d, in sync after %s, %s", time.Since(begun).Round(time.Second), points, took.Round(10*time.Millisecond), last)
+	}
+	s.row.note = fmt.Sprintf("seed %d, %d looks, %d starts of the daemon; first %s, last %s", seed, points, s.daemon.starts, first, last)
+	s.row.wantNoDeletes()
+	env.rows.add(row{Fault: s.row.name, WrongDeletes: len(s.row.wrongDeletes()), Converged: slowest, Note: s.row.note})
+	t.Logf("steps: %v", s.done)
+	if last.goroutines > first.goroutines+10 || last.heap > 2*first.heap+20e6 || last.connections > first.connections+3 {
+		t.Errorf("the daemon has grown: %s at first, %s at last", first, last)
+	}
+}
+
+// usage is what the daemon holds.
+type usage struct {
+	goroutines, heap float64
+	connections      int
+}
+
+func (u usage) String() string {
+	return fmt.Sprintf("%.0f goroutines, %.1f MB, %d connections", u.goroutines, u.heap/1e6, u.connections)
+}
+
+func (s *soak) usage() usage {
+	goroutines, heap := s.daemon.current.Load().settled(s.t)
+	return usage{goroutines, heap, s.proxy.Connections()}
+}
+
+// step does one thing.
+func (s *soak) step() {
+	s.t.Helper()
+	s.daemon.ensure(s.t)
+	steps := []struct {
+		name   string
+		weight int
+		do     func()
+	}{
+		{"create", 8, s.create},
+		{"edit", 8, s.edit},
+		{"retarget", 6, s.retarget},
+		{"delete", 4, s.delete},
+		{"recreate", 2, func() { s.delete(); s.create() }},
+		{"edit a Work", 3, s.editWork},
+		{"delete a Work", 3, s.deleteWork},
+		{"configuration", 1, s.reconfigure},
+		{"relabel a Cluster", 1, s.relabelCluster},
+		{"kill", 1, s.daemon.kill},
+		{"fault", 3, s.injectFault},
+		{"end of faults", 2, s.removeFaults},
+	}
+	total := 0
+	for _, step := range steps {
+		total += step.weight
+	}
+	choice := s.random.IntN(total)
+	for _, step := range steps {
+		if choice -= step.weight; choice < 0 {
+			s.done[step.name]++
+			step.do()
+			return
+		}
+	}
+}
+
+func (s *soak) name() string { return fmt.Sprintf("page-%d", s.random.IntN(soakSources)) }
+
+func (s *soak) value() string { return fmt.Sprint(s.random.Uint32()) }
+
+func (s *soak) clusters() string {
+	all := []string{push, push2, pull, "member*", "!" + push2, "nowhere"}
+	s.random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	chosen := all[:1+s.random.IntN(3)]
+	if !slices.ContainsFunc(chosen, func(c string) bool { return !strings.HasPrefix(c, "!") }) {
+		chosen = append(chosen, push)
+	}
+	return strings.Join(chosen, ",")
+}
+
+// must fails the test on what the workload itself cannot do; a name that exists
+// or does not is a part of the dice.
+func (s *soak) must(err error) {
+	s.t.Helper()
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err) && !apierrors.IsConflict(err) {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *soak) create() {
+	_, err := env.admin.Resource(configMaps).Namespace(s.ns).Create(s.t.Context(), configMap(s.ns, s.name(), s.clusters(), s.value()), metav1.CreateOptions{})
+	s.must(err)
+}
+
+func (s *soak) update(change func(*unstructured.Unstructured)) {
+	ctx, pages := s.t.Context(), env.admin.Resource(configMaps).Namespace(s.ns)
+	u, err := pages.Get(ctx, s.name(), metav1.GetOptions{})
+	if err == nil {
+		change(u)
+		_, err = pages.Update(ctx, u, metav1.UpdateOptions{})
+	}
+	s.must(err)
+}
+
+func (s *soak) edit() { s.update(setField(s.value(), "data", "key")) }
+
+func (s *soak) retarget() {
+	s.update(func(u *unstructured.Unstructured) {
+		s.unwant(u.GetName())
+		if s.random.IntN(6) == 0 {
+			u.SetAnnotations(nil)
+			return
+		}
+		setAnnotation(render.ClustersAnnotation, s.clusters())(u)
+	})
+}
+
+// unwant notes that from now on the Works of a source may be deleted.
+func (s *soak) unwant(name string) {
+	s.row.allow(render.Identity{Kind: "ConfigMap", Namespace: s.ns, Name: name}, push, push2, pull)
+}
+
+func (s *soak) delete() {
+	name := s.name()
+	s.unwant(name)
+	s.must(env.admin.Resource(configMaps).Namespace(s.ns).Delete(s.t.Context(), name, metav1.DeleteOptions{}))
+}
+
+func (s *soak) editWork() {
+	name := configMapWork(s.ns, s.name(), push)
+	patch := []byte(`{"spec":{"suspendDispatching":true},"metadata":{"labels":{"` + render.SourceIDLabel + `":"x"}}}`)
+	_, err := env.admin.Resource(works).Namespace(name.Namespace).Patch(s.t.Context(), name.Name, "application/merge-patch+json", patch, metav1.PatchOptions{})
+	s.must(err)
+}
+
+func (s *soak) deleteWork() {
+	name := configMapWork(s.ns, s.name(), push2)
+	s.must(env.admin.Resource(works).Namespace(name.Namespace).Delete(s.t.Context(), name.Name, metav1.DeleteOptions{}))
+}
+
+// reconfigure takes the sources' resource out, puts nonsense in, or changes what
+// does not matter; quiescent puts all right.
+func (s *soak) reconfigure() {
+	texts := []string{resources("services"), "resources: [", resources("configmaps", "services"), resources("configmaps")}
+	change(s.t, configMaps, system, account, setField(texts[s.random.IntN(len(texts))], "data", "config.yaml"))
+}
+
+func (s *soak) relabelCluster() {
+	change(s.t, clusters, "", push, setAnnotation("soak", s.value()))
+}
+
+func (s *soak) injectFault() {
+	matches := []fault.Match{{Share: 0.3}, {Verb: "watch"}, {Verb: "list"}, {Verb: "create"}, {Resource: "works", Share: 0.5}, watchSources, watchClusters}
+	faults := []fault.Fault{
+		fault.Delay(200 * time.Millisecond), fault.Reset(), broken, fault.Refuse(apierrors.NewTooManyRequests("injected", 1)),
+		fault.Chain(fault.Expire(), fault.EmptyList()), fault.Chain(fault.Expire(), fault.TruncatedList(3)), fault.SwallowBookmarks(), fault.Expire(), fault.Drop(),
+	}
+	m := matches[s.random.IntN(len(matches))]
+	s.rules = append(s.rules, s.proxy.Inject(m, faults[s.random.IntN(len(faults))]))
+	switch s.random.IntN(4) {
+	case 0:
+		s.proxy.Cut()
+	case 1:
+		s.proxy.End(m)
+	}
+}
+
+func (s *soak) removeFaults() {
+	for _, r := range s.rules {
+		r.Remove()
+	}
+	s.rules = nil
+}
+
+// quiescent ends all faults and waits until everything is as it should be. Its
+// patience is that of client-go, which waits for up to a minute before it lists
+// anew.
+func (s *soak) quiescent() time.Duration {
+	s.t.Helper()
+	s.removeFaults()
+	change(s.t, configMaps, system, account, setField(resources("configmaps"), "data", "config.yaml"))
+	begun := time.Now()
+	within(s.t, 3*time.Minute, "everything to be as it should be", func(ctx context.Context) error {
+		s.daemon.ensure(s.t)
+		if err := disagreement(ctx, s.ns, configMaps); err != nil {
+			return err
+		}
+		if s.daemon.current.Load().probe("/readyz") != nil {
+			return errors.New("the daemon is not ready")
+		}
+		return nil
+	})
+	return time.Since(begun)
+}
