@@ -235,7 +235,8 @@ func (e *election) attempt(ctx, parts context.Context) (won, nudged bool) {
 		case <-expiry.C:
 		}
 		if !e.elector.IsLeader() {
-			nudged = true
+			// A leader that is none any more has lost the Lease.
+			nudged = !e.won.Load()
 			cancel()
 		}
 	}

@@ -157,15 +157,15 @@ func (c *Controller) write(ctx context.Context, v Verdict, op Operation) error {
 	case Release:
 		return c.mark(ctx, v.ID, op, render.Release(v.ID, op.Work.ResourceVersion))
 	case Update:
-		version, err := c.client.patch(ctx, namespace, op.Work.Name, v.Template.Patch(op.Cluster, op.Work.ResourceVersion, op.Work.Finalizers, op.Work.Handed == v.ID))
+		written, err := c.client.patch(ctx, namespace, op.Work.Name, v.Template.Patch(op.Cluster, op.Work.ResourceVersion, op.Work.Finalizers, op.Work.Handed == v.ID))
 		if err == nil {
-			c.ledger.record(v.ID, op.Cluster, entry{kind: Update, digest: v.Template.Digest(), source: v.Template.UID(), version: version}, awaitCache)
+			c.ledger.record(v.ID, op.Cluster, entry{kind: Update, digest: v.Template.Digest(), source: v.Template.UID(), written: written}, awaitCache)
 		}
 		return err
 	default:
-		version, err := c.client.create(ctx, namespace, v.Template.Work(op.Cluster))
+		written, err := c.client.create(ctx, namespace, v.Template.Work(op.Cluster))
 		if err == nil {
-			c.ledger.record(v.ID, op.Cluster, entry{kind: Create, digest: v.Template.Digest(), source: v.Template.UID(), version: version}, awaitCache)
+			c.ledger.record(v.ID, op.Cluster, entry{kind: Create, digest: v.Template.Digest(), source: v.Template.UID(), written: written}, awaitCache)
 		}
 		if apierrors.IsAlreadyExists(err) {
 			return c.examine(ctx, v.ID, op.Cluster, err)

@@ -54,11 +54,11 @@ func newWorkClient(config *rest.Config) (workClient, error) {
 	return workClient{client}, nil
 }
 
-func (c workClient) create(ctx context.Context, namespace string, body []byte) (version string, err error) {
+func (c workClient) create(ctx context.Context, namespace string, body []byte) (receipt, error) {
 	return c.do(ctx, acceptMetadata, c.rest.Post().Namespace(namespace).Resource(worksResource.Resource).Body(body))
 }
 
-func (c workClient) patch(ctx context.Context, namespace, name string, body []byte) (version string, err error) {
+func (c workClient) patch(ctx context.Context, namespace, name string, body []byte) (receipt, error) {
 	return c.do(ctx, acceptMetadata, c.rest.Patch(types.MergePatchType).Namespace(namespace).Resource(worksResource.Resource).Name(name).Body(body))
 }
 
@@ -90,26 +90,34 @@ func (c workClient) get(ctx context.Context, namespace, name string) (*Work, err
 
 // version reads the API server's present resource version by a quorum read.
 func (c workClient) version(ctx context.Context) (string, error) {
-	return c.do(ctx, acceptMetadataList, c.rest.Get().Resource(worksResource.Resource).Param("limit", "1"))
+	answer, err := c.do(ctx, acceptMetadataList, c.rest.Get().Resource(worksResource.Resource).Param("limit", "1"))
+	return answer.version, err
 }
 
-func (c workClient) do(ctx context.Context, accept string, request *rest.Request) (version string, err error) {
+// receipt is what of the API server's answer to a write matters.
+type receipt struct {
+	version    string
+	generation int64
+}
+
+func (c workClient) do(ctx context.Context, accept string, request *rest.Request) (receipt, error) {
 	result := request.SetHeader("Accept", accept).Do(ctx)
 	if err := result.Error(); err != nil {
-		return "", err
+		return receipt{}, err
 	}
 	raw, err := result.Raw()
 	if err != nil {
-		return "", err
+		return receipt{}, err
 	}
-	// Objects and lists alike have the one field that is wanted here.
+	// Of a list only the version is wanted.
 	var answer struct {
 		Metadata struct {
 			ResourceVersion string `json:"resourceVersion"`
+			Generation      int64  `json:"generation"`
 		} `json:"metadata"`
 	}
 	if err := json.Unmarshal(raw, &answer); err != nil {
-		return "", fmt.Errorf("cannot read the API server's answer: %w", err)
+		return receipt{}, fmt.Errorf("cannot read the API server's answer: %w", err)
 	}
-	return answer.Metadata.ResourceVersion, nil
+	return receipt{answer.Metadata.ResourceVersion, answer.Metadata.Generation}, nil
 }

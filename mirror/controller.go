@@ -262,11 +262,12 @@ func (r syncResult) label(err error) string {
 // sync makes the Works of one source what they should be. It is the only path
 // to a write.
 func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, error) {
+	resource := c.resourceOf(id)
 	facts := c.cachedFacts(id)
 	verdict := Decide(facts)
 	plan := Plan(verdict, facts.Works)
 	due := c.dueDeletions(verdict, facts.Works)
-	settle := c.breaker.propose(c.resourceOf(id), id, due)
+	settle := c.breaker.propose(resource, id, due)
 	refuted := false
 	if verdict.Unproven && settle <= 0 || c.behindFence(id, plan) {
 		var err error
@@ -276,7 +277,7 @@ func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, 
 		verdict = Decide(facts)
 		plan = Plan(verdict, facts.Works)
 		proved := c.dueDeletions(verdict, facts.Works)
-		settle = c.breaker.propose(c.resourceOf(id), id, proved)
+		settle = c.breaker.propose(resource, id, proved)
 		refuted = len(proved) < len(due)
 	}
 	o := c.apply(ctx, verdict, plan)
@@ -295,7 +296,7 @@ func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, 
 	c.ledger.retain(id, verdict.Targets)
 	err := o.err()
 	if arrived, ok := c.arrivals.take(id, err == nil); ok && o.written > 0 {
-		c.Metrics.Propagation(c.resourceOf(id), c.Clock.Since(arrived))
+		c.Metrics.Propagation(resource, c.Clock.Since(arrived))
 	}
 	return syncResult{refused: len(verdict.Refusals) > 0, retry: o.retry}, err
 }

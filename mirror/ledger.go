@@ -40,10 +40,10 @@ type entry struct {
 	until time.Time
 	// work is the Work that was deleted, held or released.
 	work types.UID
-	// version is the resource version that the API server answered with.
-	version string
-	// altered is what admission made of digest, once it was seen.
-	altered render.Digest
+	// written is what the API server answered.
+	written receipt
+	// said: that admission makes something else of digest has been told.
+	said bool
 	// refusal is why the write cannot succeed.
 	refusal *Refusal
 	// unlisted is a Work that is there and not in the cache.
@@ -74,14 +74,14 @@ func (l *ledger) check(id render.Identity, op Operation, t *render.Template) (ho
 	}
 	left := e.until.Sub(l.clock.Now())
 	if op.Kind == Update && e.refusal == nil && e.wasAltered(op.Work) {
-		first := e.altered == (render.Digest{})
-		e.altered = op.Work.Digest
+		first := !e.said
+		e.said = true
 		return holdback{altered: first}, true
 	}
 	if left <= 0 {
 		return holdback{}, false
 	}
-	if op.Kind == Update && e.refusal == nil && !isOlder(op.Work.ResourceVersion, e.version) {
+	if op.Kind == Update && e.refusal == nil && !isOlder(op.Work.ResourceVersion, e.written.version) {
 		return holdback{}, false // changed by somebody since
 	}
 	return holdback{refusal: e.refusal, retry: left}, true
@@ -95,9 +95,10 @@ func (e *entry) concerns(op Operation, t *render.Template) bool {
 	return e.kind.writesContent() && e.unlisted == nil && e.digest == t.Digest() && e.source == t.UID()
 }
 
-// wasAltered reports whether the Work is what the API server made of our write.
+// wasAltered reports whether the spec of a Work, which is not as wanted, is what
+// the API server made of our write: the generation counts the changes of a spec.
 func (e *entry) wasAltered(w *Work) bool {
-	return w.ResourceVersion == e.version || e.altered != (render.Digest{}) && w.Digest == e.altered && w.complete()
+	return w.Generation == e.written.generation && w.complete()
 }
 
 // isOlder is false when the versions cannot be compared: then the cache is

@@ -12,11 +12,16 @@ func version(v string) func(*unstructured.Unstructured) {
 	return func(u *unstructured.Unstructured) { u.SetResourceVersion(v) }
 }
 
+// generation is that of a Work whose spec has changed so often.
+func generation(n int64) func(*unstructured.Unstructured) {
+	return func(u *unstructured.Unstructured) { u.SetGeneration(n) }
+}
+
 func TestLedger(t *testing.T) {
 	source := pageSource("1", "m1")
 	template := source.Template
 	refusal := &Refusal{TooLarge, "too large"}
-	written := entry{kind: Create, digest: template.Digest(), source: template.UID(), version: "10"}
+	written := entry{kind: Create, digest: template.Digest(), source: template.UID(), written: receipt{"10", 3}}
 	cases := map[string]struct {
 		reason  string
 		entry   entry
@@ -30,11 +35,11 @@ func TestLedger(t *testing.T) {
 		"CreateLost": {"but it is, when the watch never does",
 			written, awaitCache, awaitCache + 1, Operation{Kind: Create}, false},
 		"UpdateOnItsWay": {"the cache shows the Work from before our write",
-			written, awaitCache, 0, Operation{Kind: Update, Work: pageWork(source, "m1", edited, version("9"))}, true},
+			written, awaitCache, 0, Operation{Kind: Update, Work: pageWork(source, "m1", edited, version("9"), generation(2))}, true},
 		"EditedSince": {"somebody has changed the Work after our write",
-			written, awaitCache, 0, Operation{Kind: Update, Work: pageWork(source, "m1", edited, version("11"))}, false},
+			written, awaitCache, 0, Operation{Kind: Update, Work: pageWork(source, "m1", edited, version("11"), generation(4))}, false},
 		"Altered": {"admission made something else of our write: no ping-pong, ever",
-			written, awaitCache, time.Hour, Operation{Kind: Update, Work: pageWork(source, "m1", edited, version("10"))}, true},
+			written, awaitCache, time.Hour, Operation{Kind: Update, Work: pageWork(source, "m1", edited, version("10"), generation(3))}, true},
 		"Refused": {"a write refused for good is not repeated in vain",
 			entry{kind: Create, digest: template.Digest(), source: template.UID(), refusal: refusal}, retryRefused, 0, Operation{Kind: Create}, true},
 		"RefusedLongAgo": {"and is tried again after a while",
@@ -70,9 +75,9 @@ func TestLedger(t *testing.T) {
 func TestLedgerSaysOnceThatAdmissionAlters(t *testing.T) {
 	source := pageSource("1", "m1")
 	l := newLedger(clocktesting.NewFakeClock(time.Unix(1, 0)))
-	l.record(page, "m1", entry{kind: Update, digest: source.Template.Digest(), source: "1", version: "10"}, awaitCache)
+	l.record(page, "m1", entry{kind: Update, digest: source.Template.Digest(), source: "1", written: receipt{"10", 3}}, awaitCache)
 	for i, version10 := range []string{"10", "10", "11"} { // 11: Karmada's status
-		held, ok := l.check(page, Operation{Kind: Update, Cluster: "m1", Work: pageWork(source, "m1", edited, version(version10))}, source.Template)
+		held, ok := l.check(page, Operation{Kind: Update, Cluster: "m1", Work: pageWork(source, "m1", edited, version(version10), generation(3))}, source.Template)
 		if !ok || held.altered != (i == 0) {
 			t.Errorf("look %d: held back %v, said %v", i, ok, held.altered)
 		}

@@ -16,7 +16,7 @@ import (
 
 // Work is what the cache keeps of a Work.
 type Work struct {
-	// ObjectMeta holds namespace, name, UID, resource version, deletion
+	// ObjectMeta holds namespace, name, UID, resource version, generation, deletion
 	// timestamp and finalizers.
 	metav1.ObjectMeta
 	// Cluster is the member cluster; empty outside an execution namespace.
@@ -64,6 +64,7 @@ func NewWork(obj *unstructured.Unstructured) *Work {
 			Name:              obj.GetName(),
 			UID:               obj.GetUID(),
 			ResourceVersion:   obj.GetResourceVersion(),
+			Generation:        obj.GetGeneration(),
 			DeletionTimestamp: obj.GetDeletionTimestamp(),
 			Finalizers:        obj.GetFinalizers(),
 		},

@@ -59,22 +59,22 @@ func TestClusterThatJoinsAndLeaves(t *testing.T) {
 	}
 }
 
-// TestClusterGone has a cluster leave for a minute and join again. What Karmada
+// testClusterGone has a cluster leave for a minute and join again. What Karmada
 // deletes with it is Karmada's doing.
-func TestClusterGone(t *testing.T) {
-	const guest = "member5"
-	startDaemon(t)
-	quiesce(t)
+func testClusterGone(t *testing.T) {
+	const guest = "guest"
 	ns := newNamespace(t)
+	startDaemon(t, slice(t, ns)...)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	member := karmada.Member{Name: guest, Mode: clusterv1alpha1.Push}
 	if err := env.Join(ctx, member); err != nil {
 		t.Fatal(err)
 	}
-	createPages(t, ns, push+","+guest, 10)
+	ids := createPages(t, ns, push+","+guest, 10)
 	wantSources(t, ns)
 	f := newFault(t, "A Cluster gone for a minute", ns)
+	f.only(ids, push, guest)
 	f.note = "its Works go with it by Karmada's hand, and are made again"
 	gone := time.Now()
 	if err := env.Unjoin(ctx, guest); err != nil {

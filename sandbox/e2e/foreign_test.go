@@ -214,11 +214,19 @@ func TestTwoSourcesOneWork(t *testing.T) {
 // one member, and lets the daemon read it.
 func installBlobs(t *testing.T, group string) schema.GroupVersionResource {
 	t.Helper()
-	return installBlobsOf(t, group, "")
+	gvr := applyBlobs(t, group, "")
+	t.Cleanup(func() {
+		_ = env.admin.Resource(crds).Delete(context.Background(), gvr.GroupResource().String(), metav1.DeleteOptions{})
+	})
+	eventually(t, "the resource to be served", func(ctx context.Context) error {
+		_, err := env.admin.Resource(gvr).List(ctx, metav1.ListOptions{})
+		return err
+	})
+	return gvr
 }
 
-// installBlobsOf adds a piece of YAML to the definition's spec.
-func installBlobsOf(t *testing.T, group, more string) schema.GroupVersionResource {
+// applyBlobs adds a piece of YAML to the definition's spec.
+func applyBlobs(t *testing.T, group, more string) schema.GroupVersionResource {
 	t.Helper()
 	definition := fmt.Sprintf(`
 apiVersion: apiextensions.k8s.io/v1
@@ -258,13 +266,6 @@ rules:
 	if err := karmada.Apply(t.Context(), env.MemberConfig(push), []byte(definition)); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = env.admin.Resource(crds).Delete(context.Background(), gvr.GroupResource().String(), metav1.DeleteOptions{})
-	})
-	eventually(t, "the resource to be served", func(ctx context.Context) error {
-		_, err := env.admin.Resource(gvr).List(ctx, metav1.ListOptions{})
-		return err
-	})
 	return gvr
 }
 

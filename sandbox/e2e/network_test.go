@@ -13,6 +13,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/sandbox/fault"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
 // seed makes the proxies' choices repeatable.
@@ -32,16 +33,39 @@ func startProxy(t *testing.T, kubeconfig string) *fault.Proxy {
 	return p
 }
 
-// alone are the flags of a daemon that looks after one namespace, through a
-// proxy, beside other daemons that do so.
-func alone(t *testing.T, p *fault.Proxy, namespace string) []string {
+// slice are the flags of a daemon that looks after one namespace and has a Lease
+// of its own, so that others can run beside it.
+func slice(t *testing.T, namespace string) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.yaml")
-	text := fmt.Sprintf("%s"+breakerOn+"resources:\n- {resource: configmaps, namespaces: [%s]}\n", configurationHead, namespace)
+	text := configurationHead + breakerOn + fmt.Sprintf("resources:\n- {resource: configmaps, namespaces: [%s]}\n", namespace)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return []string{"--kubeconfig", p.Kubeconfig(), "--config", path, "--leader-elect=false"}
+	rights := fmt.Sprintf(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: %[1]s, namespace: %[2]s}
+rules:
+- {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [%[1]s], verbs: [get, list, watch, update]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: %[1]s, namespace: %[2]s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: %[1]s}
+subjects: [{kind: ServiceAccount, name: %[3]s, namespace: %[2]s}]
+`, namespace, system, account)
+	if err := karmada.Apply(t.Context(), env.Config(), []byte(rights)); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"--config", path, "--leader-elect-resource-name", namespace}
+}
+
+// alone are the flags of such a daemon behind a proxy, without leader election:
+// the proxy would fail that as well.
+func alone(t *testing.T, p *fault.Proxy, namespace string) []string {
+	t.Helper()
+	return append(slice(t, namespace), "--kubeconfig", p.Kubeconfig(), "--leader-elect=false")
 }
 
 // sourcesBehindProxy is enough that losing sight of all of them would trip the
@@ -56,10 +80,9 @@ var (
 	broken        = fault.Refuse(apierrors.NewInternalError(errors.New("injected")))
 )
 
-// TestNetworkFaults runs one daemon for each fault, all at once: most of the
-// time they wait.
-func TestNetworkFaults(t *testing.T) {
-	quiesce(t)
+// TestFaultsSideBySide runs daemons for each fault, all at once: most of the time
+// they wait.
+func TestFaultsSideBySide(t *testing.T) {
 	for name, run := range map[string]func(*testing.T){
 		"NeverSynced":       testNeverSynced,
 		"SourcesFail":       func(t *testing.T) { testListsFail(t, "source", listSources, watchSources) },
@@ -71,6 +94,12 @@ func TestNetworkFaults(t *testing.T) {
 		"Flaky":             testFlaky,
 		"WatchExpired":      testWatchExpired,
 		"HalfOpen":          testHalfOpen,
+		"LeaderPaused":      testLeaderPaused,
+		"LaggingStandby":    testLaggingStandby,
+		"ClockBehind":       func(t *testing.T) { testClockSkew(t, -time.Hour) },
+		"ClockAhead":        func(t *testing.T) { testClockSkew(t, time.Hour) },
+		"TokenRotated":      testTokenRotated,
+		"ClusterGone":       testClusterGone,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -70,7 +70,7 @@ func TestConversionWebhookDead(t *testing.T) {
 	if err := listener.Close(); err != nil { // from here on nobody answers there
 		t.Fatal(err)
 	}
-	installBlobsOf(t, group, fmt.Sprintf("  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: 'https://%s/'}}}", dead))
+	applyBlobs(t, group, fmt.Sprintf("  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: 'https://%s/'}}}", dead))
 	eventually(t, "the conversion to fail", func(ctx context.Context) error {
 		_, err := env.admin.Resource(blobs).Namespace(ns).Get(ctx, "x", metav1.GetOptions{})
 		if err == nil {
@@ -89,7 +89,7 @@ func TestConversionWebhookDead(t *testing.T) {
 		t.Errorf("%d lines of the log are about the one resource", lines)
 	}
 	f.wantNoDeletes()
-	installBlobsOf(t, group, "  conversion: {strategy: None}")
+	applyBlobs(t, group, "  conversion: {strategy: None}")
 	f.heal()
 	f.converge(2 * patience)
 }
@@ -209,11 +209,12 @@ func TestSizeLimit(t *testing.T) {
 	ns := newNamespace(t)
 	f := newFault(t, "Works of 1.0 to 1.6 MB", ns, blobs)
 	audit := auditFromNow(t)
+	const limit = 1536 << 10 // of etcd's requests
 	stored := 0
 	var tooLarge []string
-	for _, kilobytes := range []int{1000, 1200, 1400, 1500, 1520, 1535, 1550, 1600} {
-		name := fmt.Sprintf("b%d", kilobytes)
-		u := blob(group, ns, name, push, strings.Repeat("x", kilobytes<<10-900))
+	for _, size := range []int{1_000_000, 1_200_000, 1_400_000, 1_500_000, limit - 2400, limit - 2000, limit - 1600, limit - 1400, limit - 1200, limit - 1000, limit - 800, limit - 600, 1_600_000} {
+		name := fmt.Sprintf("b%d", size)
+		u := blob(group, ns, name, push, strings.Repeat("x", size))
 		_, err := env.admin.Resource(blobs).Namespace(ns).Create(t.Context(), u, metav1.CreateOptions{})
 		if err != nil {
 			continue // etcd does not take the source itself
