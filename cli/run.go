@@ -16,7 +16,6 @@ import (
 	kubescheme "k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
@@ -80,15 +79,10 @@ func run(ctx context.Context, o *options) error {
 // connect makes the clients. Events have one of their own, so that they and the
 // Works do not hold each other up; the Lease has another, see leader.go.
 func (d *daemon) connect(ctx context.Context) (record.EventBroadcaster, error) {
-	loading := clientcmd.NewDefaultClientConfigLoadingRules()
-	loading.ExplicitPath = d.options.kubeconfig
 	var err error
-	d.rest, err = clientcmd.NewNonInteractiveDeferredLoadingClientConfig(loading, nil).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("cannot find the Karmada API server (give --kubeconfig or $KUBECONFIG): %w", err)
+	if d.rest, err = d.options.connection(); err != nil {
+		return nil, err
 	}
-	d.rest.UserAgent = "karmada-mirror/" + build().Version
-	d.rest.QPS, d.rest.Burst = d.options.qps, d.options.burst
 	if d.dynamic, err = dynamic.NewForConfig(d.rest); err != nil {
 		return nil, fmt.Errorf("cannot make a dynamic client: %w", err)
 	}
@@ -100,14 +94,6 @@ func (d *daemon) connect(ctx context.Context) (record.EventBroadcaster, error) {
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: events.CoreV1().Events("")})
 	d.recorder = broadcaster.NewRecorder(kubescheme.Scheme, corev1.EventSource{Component: "karmada-mirror"})
 	return broadcaster, nil
-}
-
-// withLimits copies a connection; clients with limits of their own do not share
-// a bucket.
-func withLimits(config *rest.Config, qps float32, burst int) *rest.Config {
-	config = rest.CopyConfig(config)
-	config.QPS, config.Burst = qps, burst
-	return config
 }
 
 func (d *daemon) newController(m *metrics.Metrics) error {

@@ -262,43 +262,62 @@ func (r syncResult) label(err error) string {
 // sync makes the Works of one source what they should be. It is the only path
 // to a write.
 func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, error) {
-	resource := c.resourceOf(id)
-	facts := c.cachedFacts(id)
-	verdict := Decide(facts)
-	plan := Plan(verdict, facts.Works)
-	due := c.dueDeletions(verdict, facts.Works)
-	settle := c.breaker.propose(resource, id, due)
-	refuted := false
-	if verdict.Unproven && settle <= 0 || c.behindFence(id, plan) {
-		var err error
-		if facts, err = c.liveFacts(ctx, id); err != nil {
-			return syncResult{}, err
-		}
-		verdict = Decide(facts)
-		plan = Plan(verdict, facts.Works)
-		proved := c.dueDeletions(verdict, facts.Works)
-		settle = c.breaker.propose(resource, id, proved)
-		refuted = len(proved) < len(due)
+	j, err := c.judge(ctx, id)
+	if err != nil {
+		return syncResult{}, err
 	}
-	o := c.apply(ctx, verdict, plan)
-	o.retryAfter(settle)
-	if refuted {
-		o.retryAfter(wait.Jitter(refutedPeriod, 0.2))
-	}
+	o := c.apply(ctx, j.verdict, j.plan)
+	o.retryAfter(j.retry)
+	refusals := j.verdict.Refusals
 	for _, r := range o.refusals {
-		verdict.Refusals = addRefusal(verdict.Refusals, r)
+		refusals = addRefusal(refusals, r)
 	}
 	if c.ledger.hasUnlisted(id) {
 		// Nothing tells when a Work goes that the watch does not show.
 		o.retryAfter(awaitCache)
 	}
-	c.report(facts, verdict.Refusals)
-	c.ledger.retain(id, verdict.Targets)
-	err := o.err()
+	c.report(j.facts, refusals)
+	c.ledger.retain(id, j.verdict.Targets)
+	err = o.err()
 	if arrived, ok := c.arrivals.take(id, err == nil); ok && o.written > 0 {
-		c.Metrics.Propagation(resource, c.Clock.Since(arrived))
+		c.Metrics.Propagation(c.resourceOf(id), c.Clock.Since(arrived))
 	}
-	return syncResult{refused: len(verdict.Refusals) > 0, retry: o.retry}, err
+	return syncResult{refused: len(refusals) > 0, retry: o.retry}, err
+}
+
+// judgement is what is known of a source, and what follows from it.
+type judgement struct {
+	facts   Facts
+	verdict Verdict
+	plan    []Operation
+	due     []*Work
+	// retry is when to look again though no event may come; 0 for never.
+	retry time.Duration
+}
+
+// judge decides by the caches, and by a live read where they prove nothing.
+func (c *Controller) judge(ctx context.Context, id render.Identity) (judgement, error) {
+	cached := c.judgeBy(c.cachedFacts(id))
+	if unproven := cached.verdict.Unproven && cached.retry <= 0; !unproven && !c.behindFence(id, cached.plan) {
+		return cached, nil
+	}
+	facts, err := c.liveFacts(ctx, id)
+	if err != nil {
+		return judgement{}, err
+	}
+	live := c.judgeBy(facts)
+	if refuted := len(live.due) < len(cached.due); refuted && live.retry <= 0 {
+		live.retry = wait.Jitter(refutedPeriod, 0.2)
+	}
+	return live, nil
+}
+
+// judgeBy decides by facts and tells the breaker which deletions are due. They
+// are proved no sooner than retry from now.
+func (c *Controller) judgeBy(f Facts) judgement {
+	v := Decide(f)
+	due := c.dueDeletions(v, f.Works)
+	return judgement{f, v, Plan(v, f.Works), due, max(0, c.breaker.propose(c.resourceOf(v.ID), v.ID, due))}
 }
 
 // dueDeletions lists the Works that a verdict speaks against, proved or not, and

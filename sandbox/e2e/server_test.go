@@ -307,12 +307,10 @@ func testTokenRotated(t *testing.T) {
 		t.Fatal(err)
 	}
 	flags := append(slice(t, ns), "--kubeconfig", kubeconfig)
-	d := launchDaemon(t, flags...)
-	endAtEnd(t, d)
-	eventually(t, "the daemon to lead", leads(d))
+	startDaemon(t, flags...)
 	ids := createPages(t, ns, both, 10)
 	wantSources(t, ns)
-	f := newFault(t, "Token rotated (tokenFile), the old one revoked", ns)
+	f := newFault(t, "Token rotated (tokenFile), the old one revoked at once", ns)
 	f.only(ids, push, push2, pull)
 	write(newToken(t, "new-token"))
 	if err := env.client.CoreV1().Secrets(system).Delete(t.Context(), old, metav1.DeleteOptions{}); err != nil {
@@ -320,8 +318,7 @@ func testTokenRotated(t *testing.T) {
 	}
 	workload(t, f, ns, ids)
 	f.heal()
-	runOn(t, d, flags...)
-	f.converge(2 * patience)
+	f.converge(patience)
 }
 
 // TestEtcdRestored has a Karmada of its own, for nothing of it can be trusted

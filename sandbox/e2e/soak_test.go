@@ -24,8 +24,11 @@ var (
 	soakSeed = flag.Uint64("soak-seed", 0, "the seed of TestSoak; 0 takes one from the clock, and prints it")
 )
 
-// soakSources is how many names of sources there are to do something with.
-const soakSources = 40
+const (
+	soakSources = 40 // names of sources to do something with
+	soakSteps   = 60 // from one look to the next
+	soakPause   = 100 * time.Millisecond
+)
 
 // soak is a random workload on one namespace. All that it does follows from its
 // seed, though not when.
@@ -36,7 +39,7 @@ type soak struct {
 	proxy  *fault.Proxy
 	daemon *supervised
 	rules  []*fault.Rule
-	row    *faultRow
+	row    *faultRow      // of the round
 	done   map[string]int // by name of the step
 }
 
@@ -54,26 +57,22 @@ func TestSoak(t *testing.T) {
 	s := &soak{t: t, random: rand.New(rand.NewPCG(seed, seed)), ns: ns, proxy: startProxy(t, env.kubeconfig), done: map[string]int{}}
 	configure(t, resources("configmaps"))
 	s.daemon = supervise(t, "--kubeconfig", s.proxy.Kubeconfig(), "--holder-identity", "soak", "--list-deadline", "5s")
-	s.row = newFault(t, fmt.Sprintf("Soak: a random workload with faults for %s", *soakTime), ns)
 	var first, last usage
-	points := 0
-	var slowest time.Duration
-	for begun := time.Now(); time.Since(begun) < *soakTime || points < 2; points++ {
-		for range 40 {
-			s.step()
-		}
-		took := s.quiescent()
-		slowest = max(slowest, took)
+	result := row{Fault: fmt.Sprintf("Soak: a random workload with faults for %s", *soakTime)}
+	looks := 0
+	for begun := time.Now(); time.Since(begun) < *soakTime || looks < 2; looks++ {
+		took, wrong := s.round()
+		result.Converged = max(result.Converged, took)
+		result.WrongDeletes += wrong
 		last = s.usage()
-		if points == 0 {
+		if looks == 0 {
 			first = last
 		}
-		t.Logf("%s: point %d, in sync after %s, %s", time.Since(begun).Round(time.Second), points, took.Round(10*time.Millisecond), last)
+		t.Logf("%s: look %d, in sync after %s, %s", time.Since(begun).Round(time.Second), looks, took.Round(10*time.Millisecond), last)
 	}
-	s.row.note = fmt.Sprintf("seed %d, %d looks, %d starts of the daemon; first %s, last %s", seed, points, s.daemon.starts, first, last)
-	s.row.wantNoDeletes()
-	env.rows.add(row{Fault: s.row.name, WrongDeletes: len(s.row.wrongDeletes()), Converged: slowest, Note: s.row.note})
-	t.Logf("steps: %v", s.done)
+	result.Note = fmt.Sprintf("seed %d, %d steps, %d looks, %d starts of the daemon; first %s, last %s", seed, soakSteps*looks, looks, s.daemon.starts, first, last)
+	env.rows.add(result)
+	t.Logf("%s; steps: %v", result.Note, s.done)
 	if last.goroutines > first.goroutines+10 || last.heap > 2*first.heap+20e6 || last.connections > first.connections+3 {
 		t.Errorf("the daemon has grown: %s at first, %s at last", first, last)
 	}
@@ -92,6 +91,20 @@ func (u usage) String() string {
 func (s *soak) usage() usage {
 	goroutines, heap := s.daemon.current.Load().settled(s.t)
 	return usage{goroutines, heap, s.proxy.Connections()}
+}
+
+// round does some steps, and looks at what has come of them: how long it took to
+// put right, and how many Works were deleted that were wanted all the time.
+func (s *soak) round() (took time.Duration, wrongDeletes int) {
+	s.t.Helper()
+	s.row = newFault(s.t, "a round of the soak", s.ns)
+	for range soakSteps {
+		s.step()
+		time.Sleep(time.Duration(s.random.Int64N(2 * int64(soakPause))))
+	}
+	took = s.quiescent()
+	s.row.wantNoDeletes()
+	return took, len(s.row.wrongDeletes())
 }
 
 // step does one thing.
