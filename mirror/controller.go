@@ -298,7 +298,7 @@ type judgement struct {
 // judge decides by the caches, and by a live read where they prove nothing.
 func (c *Controller) judge(ctx context.Context, id render.Identity) (judgement, error) {
 	cached := c.judgeBy(c.cachedFacts(id))
-	if unproven := cached.verdict.Unproven && cached.retry <= 0; !unproven && !c.behindFence(id, cached.plan) {
+	if toProve := len(cached.due) > 0 && cached.retry == 0; !toProve && !c.behindFence(id, cached.plan) {
 		return cached, nil
 	}
 	facts, err := c.liveFacts(ctx, id)
@@ -306,7 +306,7 @@ func (c *Controller) judge(ctx context.Context, id render.Identity) (judgement, 
 		return judgement{}, err
 	}
 	live := c.judgeBy(facts)
-	if refuted := len(live.due) < len(cached.due); refuted && live.retry <= 0 {
+	if refuted := len(live.due) < len(cached.due); refuted && live.retry == 0 {
 		live.retry = wait.Jitter(refutedPeriod, 0.2)
 	}
 	return live, nil

@@ -85,8 +85,6 @@ type Verdict struct {
 	Targets map[string]Target
 	// Refusals are what a user can mend, in order of Reason.
 	Refusals []Refusal
-	// Unproven: the cache speaks for a deletion, which a live read must confirm.
-	Unproven bool
 	// NeedsApproval: what is deleted goes because its kind's definition does, so
 	// that an administrator must approve it whatever the number.
 	NeedsApproval bool
@@ -97,7 +95,7 @@ type Verdict struct {
 //
 //	source                      asks for it    cluster      Work     decision
 //	nothing known               –              –            –        Unknown
-//	absent, by the cache        –              –            ours     Unknown, Unproven
+//	absent, by the cache        –              –            ours     Unknown, unproven
 //	absent, by a live read      –              –            ours     Unwanted
 //	definition deleted, live    –              –            ours     Unwanted, NeedsApproval
 //	claimed by a policy         –              –            ours     Released
@@ -106,7 +104,7 @@ type Verdict struct {
 //	present                     yes            terminating  –        Unknown
 //	present                     yes            joined       foreign  Unknown
 //	present                     yes            joined       ours/–   Wanted
-//	present, by the cache       no             –            ours     Unknown, Unproven
+//	present, by the cache       no             –            ours     Unknown, unproven
 //	present, by a live read     no             –            ours     Unwanted
 func Decide(f Facts) Verdict {
 	v := Verdict{ID: f.ID, Targets: map[string]Target{}, NeedsApproval: f.Definition != DefinitionServed}
@@ -121,9 +119,6 @@ func Decide(f Facts) Verdict {
 		v.Targets[cluster] = target
 		if refusal != nil {
 			v.Refusals = addRefusal(v.Refusals, *refusal)
-		}
-		if target == unproven {
-			v.Unproven = true
 		}
 	}
 	slices.SortFunc(v.Refusals, func(a, b Refusal) int { return cmp.Compare(a.Reason, b.Reason) })

@@ -228,9 +228,10 @@ func TestDecideAndPlan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c.facts.ID = page
 			verdict := Decide(c.facts)
-			got := result{Decisions: map[string]Decision{}, Unproven: verdict.Unproven, NeedsApproval: verdict.NeedsApproval}
+			got := result{Decisions: map[string]Decision{}, NeedsApproval: verdict.NeedsApproval}
 			for cluster, target := range verdict.Targets {
 				got.Decisions[cluster] = target.Decision
+				got.Unproven = got.Unproven || target == unproven
 				if target.Because == "" {
 					t.Errorf("no reason is given for %s", cluster)
 				}

@@ -107,6 +107,7 @@ func TestConfigurationChangedLive(t *testing.T) {
 
 func TestInvalidConfiguration(t *testing.T) {
 	d := startDaemon(t)
+	quiesce(t)
 	ns := newNamespace(t)
 	create(t, configMaps, configMap(ns, "page", both, "one"))
 	wantInMembers(t, ns, "page", "one", push, pull)

@@ -1,65 +1,17 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/karmada-target/karmada-mirror/mirror"
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/sandbox/fault"
 )
-
-// supervised is a daemon that is started again when it has ended, as a
-// Deployment does.
-type supervised struct {
-	flags   []string
-	current atomic.Pointer[daemon]
-	starts  int
-}
-
-func supervise(t *testing.T, flags ...string) *supervised {
-	t.Helper()
-	s := &supervised{flags: flags}
-	s.ensure(t)
-	t.Cleanup(func() {
-		d := s.current.Load()
-		if t.Failed() {
-			t.Logf("the daemon's log:\n%s", d.log())
-		}
-		if err := d.stop(); err != nil && !t.Failed() {
-			t.Logf("the last daemon ended with %v", err)
-		}
-	})
-	return s
-}
-
-// ensure starts the daemon if it does not run.
-func (s *supervised) ensure(t *testing.T) {
-	t.Helper()
-	if d := s.current.Load(); d != nil {
-		select {
-		case <-d.ended:
-		default:
-			return
-		}
-	}
-	s.starts++
-	s.current.Store(launchDaemon(t, s.flags...))
-}
-
-// kill ends the daemon as a power cut would. The test goes on.
-func (s *supervised) kill() {
-	d := s.current.Load()
-	_ = d.command.Process.Kill() // it may have ended already
-	<-d.ended
-}
 
 // life is a scenario of all that happens to sources: they are created, updated,
 // retargeted, deleted and made again. settled is called after each step.
@@ -81,16 +33,11 @@ func life(t *testing.T, ns string, settled func()) {
 // outcomeOf is the content of each Work of a namespace, by cluster and source.
 func outcomeOf(t *testing.T, ns string) map[string]string {
 	t.Helper()
-	list, err := env.admin.Resource(works).List(t.Context(), metav1.ListOptions{LabelSelector: render.ManagedByLabel})
-	if err != nil {
-		t.Fatal(err)
-	}
 	contents := map[string]string{}
-	for i := range list.Items {
-		manifests, _, _ := unstructured.NestedSlice(list.Items[i].Object, "spec", "workload", "manifests")
-		w := mirror.NewWork(&list.Items[i])
-		if w.Source.Namespace != ns || len(manifests) != 1 {
-			continue
+	for w, u := range worksOf(t, ns) {
+		manifests, _, _ := unstructured.NestedSlice(u.Object, "spec", "workload", "manifests")
+		if len(manifests) != 1 {
+			t.Fatalf("a Work has %d manifests", len(manifests))
 		}
 		contents[w.Cluster+"/"+w.Source.Name], _, _ = unstructured.NestedString(manifests[0].(map[string]any), "data", "key")
 	}
@@ -119,10 +66,7 @@ func crash(t *testing.T, at fault.Write) (writes int64, contents map[string]stri
 	})
 	daemon = supervise(t, append(alone(t, p, ns), "--deletion-settle-period", "100ms")...)
 	life(t, ns, func() {
-		eventually(t, "the Works", func(ctx context.Context) error {
-			daemon.ensure(t)
-			return disagreement(ctx, ns, configMaps)
-		})
+		daemon.wantSources(t, ns)
 		if when := crashed.Load(); when != nil && took == 0 {
 			took = time.Since(*when)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/karmada-target/karmada-mirror/mirror"
@@ -32,7 +33,9 @@ type faultRow struct {
 	// known are the Works that this test is about, where others run beside it; nil
 	// is all.
 	known map[string]bool
-	note  string
+	// daemon is kept running while the row converges; nil if it must not end.
+	daemon *supervised
+	note   string
 }
 
 // newFault measures the sources of a namespace: ConfigMaps, and objects of the
@@ -99,6 +102,9 @@ func (f *faultRow) converge(limit time.Duration) {
 	ctx, cancel := context.WithTimeout(f.t.Context(), limit)
 	defer cancel()
 	err := env.Wait(ctx, "the Works to be as wanted", func(ctx context.Context) error {
+		if f.daemon != nil {
+			f.daemon.ensure(f.t)
+		}
 		return disagreement(ctx, f.namespace, f.resources...)
 	})
 	took := time.Since(f.healed)
@@ -157,6 +163,23 @@ func disagreement(ctx context.Context, namespace string, resources ...schema.Gro
 		return &d
 	}
 	return nil
+}
+
+// worksOf lists the Works of a namespace's sources, as the daemon sees them and as
+// they are.
+func worksOf(t *testing.T, namespace string) map[*mirror.Work]*unstructured.Unstructured {
+	t.Helper()
+	list, err := env.admin.Resource(works).List(t.Context(), metav1.ListOptions{LabelSelector: render.ManagedByLabel})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[*mirror.Work]*unstructured.Unstructured{}
+	for i := range list.Items {
+		if w := mirror.NewWork(&list.Items[i]); w.Source.Namespace == namespace {
+			all[w] = &list.Items[i]
+		}
+	}
+	return all
 }
 
 // wantedWorks are the sources by the namespace/name of each Work that they want.

@@ -114,6 +114,8 @@ func (e *environment) start(ctx context.Context, dir string, names ...string) (e
 		// For policies, which take sources over from us and give them back.
 		Scheduler: true,
 		Members:   members,
+		// The executor's default of 40 calls a second would take up most of the time.
+		Flags: map[string][]string{karmada.ControllerManager: {"--kube-api-qps=400", "--kube-api-burst=800"}},
 	})
 	return err
 }

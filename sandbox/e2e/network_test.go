@@ -287,11 +287,13 @@ func workload(t *testing.T, f *faultRow, namespace string, ids []render.Identity
 	}
 }
 
-func testThrottled(t *testing.T) {
+// testUnreliable mirrors sources, and then changes of them, through a proxy that
+// fails some calls all the time.
+func testUnreliable(t *testing.T, name string, inject func(*fault.Proxy)) {
 	ns := newNamespace(t)
 	p := startProxy(t, env.kubeconfig)
-	rule := p.Inject(fault.Match{Share: 0.3}, fault.Refuse(apierrors.NewTooManyRequests("injected", 1)))
-	f := newFault(t, "30 % of all calls answered 429", ns)
+	inject(p)
+	f := newFault(t, name, ns)
 	startDaemon(t, alone(t, p, ns)...)
 	ids := createPages(t, ns, both, 20)
 	f.only(ids, push, push2, pull)
@@ -299,23 +301,20 @@ func testThrottled(t *testing.T) {
 	workload(t, f, ns, ids)
 	f.heal()
 	f.converge(patience)
-	f.t.Logf("%d calls were refused", rule.Hits())
+}
+
+func testThrottled(t *testing.T) {
+	testUnreliable(t, "30 % of all calls answered 429", func(p *fault.Proxy) {
+		p.Inject(fault.Match{Share: 0.3}, fault.Refuse(apierrors.NewTooManyRequests("injected", 1)))
+	})
 }
 
 func testFlaky(t *testing.T) {
-	ns := newNamespace(t)
-	p := startProxy(t, env.kubeconfig)
-	p.Inject(fault.Match{Share: 0.1}, fault.Reset())
-	p.Inject(fault.Match{Share: 0.1}, broken)
-	p.Inject(fault.Match{Share: 0.5}, fault.Delay(100*time.Millisecond))
-	f := newFault(t, "10 % of all calls reset, 9 % answered 500, half of the rest 100 ms late", ns)
-	startDaemon(t, alone(t, p, ns)...)
-	ids := createPages(t, ns, both, 20)
-	f.only(ids, push, push2, pull)
-	wantSources(t, ns)
-	workload(t, f, ns, ids)
-	f.heal()
-	f.converge(patience)
+	testUnreliable(t, "10 % of all calls reset, 9 % answered 500, half of the rest 100 ms late", func(p *fault.Proxy) {
+		p.Inject(fault.Match{Share: 0.1}, fault.Reset())
+		p.Inject(fault.Match{Share: 0.1}, broken)
+		p.Inject(fault.Match{Share: 0.5}, fault.Delay(100*time.Millisecond))
+	})
 }
 
 func testWatchExpired(t *testing.T) {

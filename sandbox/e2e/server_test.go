@@ -17,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/karmada-target/karmada-mirror/mirror"
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/sandbox/fault"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
@@ -31,18 +30,6 @@ func pass(t *testing.T, d time.Duration) {
 	select {
 	case <-timer.C:
 	case <-t.Context().Done():
-	}
-}
-
-// runOn returns the daemon if it runs, and another if it has ended, as a
-// Deployment would.
-func runOn(t *testing.T, d *daemon, flags ...string) *daemon {
-	t.Helper()
-	select {
-	case <-d.ended:
-		return startDaemon(t, flags...)
-	default:
-		return d
 	}
 }
 
@@ -71,31 +58,30 @@ func endAtEnd(t *testing.T, d *daemon) {
 	})
 }
 
-func TestAPIServerRestarted(t *testing.T) {
-	d := launchDaemon(t)
-	endAtEnd(t, d)
+// newServerFault is the measuring of a fault of the API server, which may end the
+// daemon, with sources that are mirrored.
+func newServerFault(t *testing.T, name string) (*faultRow, []render.Identity) {
+	t.Helper()
+	daemon := supervise(t)
 	quiesce(t)
 	ns := newNamespace(t)
-	eventually(t, "the daemon to lead", leads(d))
 	ids := createPages(t, ns, both, 20)
-	wantSources(t, ns)
-	f := newFault(t, "API server restarted", ns)
+	daemon.wantSources(t, ns)
+	f := newFault(t, name, ns)
+	f.daemon = daemon
+	return f, ids
+}
+
+func TestAPIServerRestarted(t *testing.T) {
+	f, ids := newServerFault(t, "API server restarted")
 	mustRestart(t, karmada.APIServer)
 	f.heal()
-	workload(t, f, ns, ids)
-	runOn(t, d)
+	workload(t, f, f.namespace, ids)
 	f.converge(patience)
 }
 
 func TestAPIServerPaused(t *testing.T) {
-	d := launchDaemon(t)
-	endAtEnd(t, d)
-	quiesce(t)
-	ns := newNamespace(t)
-	eventually(t, "the daemon to lead", leads(d))
-	ids := createPages(t, ns, both, 20)
-	wantSources(t, ns)
-	f := newFault(t, "API server stopped (SIGSTOP) for two minutes", ns)
+	f, ids := newServerFault(t, "API server stopped (SIGSTOP) for two minutes")
 	f.note = "the daemon ends when it cannot renew its Lease, and is started again"
 	server := env.Component(karmada.APIServer)
 	if err := server.Pause(); err != nil {
@@ -106,14 +92,19 @@ func TestAPIServerPaused(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.heal()
+	wantAnswer(t, f.namespace)
+	workload(t, f, f.namespace, ids)
+	f.daemon.current.Load().wantExit(t, patience)
+	f.converge(patience)
+}
+
+// wantAnswer waits until the API server reads the sources.
+func wantAnswer(t *testing.T, namespace string) {
+	t.Helper()
 	eventually(t, "the API server to answer", func(ctx context.Context) error {
-		_, err := env.admin.Resource(configMaps).Namespace(ns).Get(ctx, "page-0", metav1.GetOptions{})
+		_, err := env.admin.Resource(configMaps).Namespace(namespace).Get(ctx, "page-3", metav1.GetOptions{})
 		return err
 	})
-	workload(t, f, ns, ids)
-	d.wantExit(t, patience)
-	startDaemon(t)
-	f.converge(patience)
 }
 
 func testLeaderPaused(t *testing.T) {
@@ -144,31 +135,25 @@ func testLeaderPaused(t *testing.T) {
 	workload(t, f, ns, ids[:8])
 	wantSources(t, ns)
 	pass(t, time.Until(stopped.Add(40*time.Second)))
-	versions := worksOf(t, ns)
+	versions := generationsOf(t, ns)
 	if err := first.command.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	f.heal()
 	first.wantExit(t, patience)
 	f.converge(patience)
-	if diff := cmp.Diff(versions, worksOf(t, ns)); diff != "" {
+	if diff := cmp.Diff(versions, generationsOf(t, ns)); diff != "" {
 		t.Errorf("stale writes were accepted, -before +after:\n%s", diff)
 	}
 }
 
-// worksOf are the generations of a namespace's Works: how often the spec of each
-// was written.
-func worksOf(t *testing.T, namespace string) map[string]int64 {
+// generationsOf tells how often the spec of each of a namespace's Works was
+// written.
+func generationsOf(t *testing.T, namespace string) map[string]int64 {
 	t.Helper()
-	list, err := env.admin.Resource(works).List(t.Context(), metav1.ListOptions{LabelSelector: render.ManagedByLabel})
-	if err != nil {
-		t.Fatal(err)
-	}
 	generations := map[string]int64{}
-	for i := range list.Items {
-		if w := mirror.NewWork(&list.Items[i]); w.Source.Namespace == namespace {
-			generations[w.Namespace+"/"+w.Name] = w.Generation
-		}
+	for w := range worksOf(t, namespace) {
+		generations[w.Namespace+"/"+w.Name] = w.Generation
 	}
 	return generations
 }
@@ -198,11 +183,11 @@ func testLaggingStandby(t *testing.T) {
 	workload(t, f, ns, ids)
 	create(t, configMaps, configMap(ns, "page-new", both, "one"))
 	wantSources(t, ns)
-	versions := worksOf(t, ns)
+	versions := generationsOf(t, ns)
 	first.kill(t)
 	eventually(t, "the standby to lead", leads(standby))
 	eventually(t, "all to be looked at", atLeastSyncs(standby, len(ids)))
-	if diff := cmp.Diff(versions, worksOf(t, ns)); diff != "" {
+	if diff := cmp.Diff(versions, generationsOf(t, ns)); diff != "" {
 		t.Errorf("the standby has written, -before +after:\n%s", diff)
 	}
 	silence.Remove()
@@ -341,11 +326,10 @@ func TestEtcdRestored(t *testing.T) {
 	if err := env.install(ctx); err != nil {
 		t.Fatal(err)
 	}
-	d := launchDaemon(t)
-	endAtEnd(t, d)
+	daemon := supervise(t)
 	ns := newNamespace(t)
 	ids := createPages(t, ns, push, 20)
-	wantSources(t, ns)
+	daemon.wantSources(t, ns)
 
 	backUp := func(from, to string) {
 		t.Helper()
@@ -364,20 +348,16 @@ func TestEtcdRestored(t *testing.T) {
 	backUp(data, backup)
 	workload(t, &faultRow{t: t, due: map[string]bool{}}, ns, ids)
 	create(t, configMaps, configMap(ns, "page-new", push, "one"))
-	d = runOn(t, d)
-	wantSources(t, ns)
+	daemon.wantSources(t, ns)
 
 	f := newFault(t, "etcd restored from a snapshot: revisions go back", ns)
+	f.daemon = daemon
 	// What the restored sources do not ask for any more may go.
 	f.allow(render.Identity{Kind: "ConfigMap", Namespace: ns, Name: "page-new"}, push)
 	backUp(backup, data)
 	mustRestart(t, karmada.APIServer, karmada.AggregatedAPIServer, karmada.Webhook, karmada.KubeControllerManager, karmada.ControllerManager)
-	eventually(t, "the API server to answer", func(ctx context.Context) error {
-		_, err := env.admin.Resource(configMaps).Namespace(ns).Get(ctx, "page-2", metav1.GetOptions{})
-		return err
-	})
+	wantAnswer(t, ns)
 	f.heal()
-	runOn(t, d)
 	change(t, configMaps, ns, "page-3", setField("two", "data", "key"))
 	f.converge(2 * patience)
 }

@@ -52,11 +52,11 @@ func TestSoak(t *testing.T) {
 	}
 	t.Logf("to do this again: -soak %s -soak-seed %d", *soakTime, seed)
 	t.Setenv("KUBE_CACHE_MUTATION_DETECTOR", "false") // it keeps every object for ever
-	quiesce(t)
 	ns := newNamespace(t)
 	s := &soak{t: t, random: rand.New(rand.NewPCG(seed, seed)), ns: ns, proxy: startProxy(t, env.kubeconfig), done: map[string]int{}}
 	configure(t, resources("configmaps"))
 	s.daemon = supervise(t, "--kubeconfig", s.proxy.Kubeconfig(), "--holder-identity", "soak", "--list-deadline", "5s")
+	quiesce(t)
 	var first, last usage
 	result := row{Fault: fmt.Sprintf("Soak: a random workload with faults for %s", *soakTime)}
 	looks := 0
