@@ -95,10 +95,12 @@ func (e *entry) concerns(op Operation, t *render.Template) bool {
 	return e.kind.writesContent() && e.unlisted == nil && e.digest == t.Digest() && e.source == t.UID()
 }
 
-// wasAltered reports whether the spec of a Work, which is not as wanted, is what
-// the API server made of our write: the generation counts the changes of a spec.
+// wasAltered reports whether nothing but the spec of a Work is not as wanted, and
+// it is what the API server made of our write: the generation counts the changes
+// of a spec.
 func (e *entry) wasAltered(w *Work) bool {
-	return w.Generation == e.written.generation && w.complete()
+	onlySpec := w.Digest != e.digest && w.SourceUID == e.source && w.Held == nil && w.Foreign == "" && w.complete()
+	return onlySpec && w.Generation == e.written.generation
 }
 
 // isOlder is false when the versions cannot be compared: then the cache is

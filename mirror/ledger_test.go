@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/karmada-target/karmada-mirror/render"
 )
 
 func version(v string) func(*unstructured.Unstructured) {
@@ -15,6 +17,11 @@ func version(v string) func(*unstructured.Unstructured) {
 // generation is that of a Work whose spec has changed so often.
 func generation(n int64) func(*unstructured.Unstructured) {
 	return func(u *unstructured.Unstructured) { u.SetGeneration(n) }
+}
+
+// remarked is a Work of which somebody has changed an annotation of ours.
+func remarked(u *unstructured.Unstructured) {
+	u.SetAnnotations(map[string]string{render.SourceAnnotation: page.String(), render.SourceUIDAnnotation: "another"})
 }
 
 func TestLedger(t *testing.T) {
@@ -40,6 +47,10 @@ func TestLedger(t *testing.T) {
 			written, awaitCache, 0, Operation{Kind: Update, Work: pageWork(source, "m1", edited, version("11"), generation(4))}, false},
 		"Altered": {"admission made something else of our write: no ping-pong, ever",
 			written, awaitCache, time.Hour, Operation{Kind: Update, Work: pageWork(source, "m1", edited, version("10"), generation(3))}, true},
+		"MarkedSince": {"somebody has changed what is not the spec, which the generation does not count",
+			written, awaitCache, 0, Operation{Kind: Update, Work: pageWork(source, "m1", remarked, version("11"), generation(3))}, false},
+		"AlteredAndMarkedSince": {"though admission alters the spec as well",
+			written, awaitCache, 0, Operation{Kind: Update, Work: pageWork(source, "m1", edited, remarked, version("11"), generation(3))}, false},
 		"Refused": {"a write refused for good is not repeated in vain",
 			entry{kind: Create, digest: template.Digest(), source: template.UID(), refusal: refusal}, retryRefused, 0, Operation{Kind: Create}, true},
 		"RefusedLongAgo": {"and is tried again after a while",

@@ -157,6 +157,7 @@ func startWithMachines(t *testing.T, flags ...string) *daemon {
 	installMachines(t)
 	d := startDaemon(t, flags...)
 	eventually(t, "the resource to be ready", d.wantMetric(machinesState("ready"), "1"))
+	quiesce(t)
 	return d
 }
 

@@ -80,7 +80,6 @@ func crash(t *testing.T, at fault.Write) (writes int64, contents map[string]stri
 // TestCrashAtEveryWrite kills the daemon just before and just after each of its
 // writes.
 func TestCrashAtEveryWrite(t *testing.T) {
-	quiesce(t)
 	var total int64
 	var want map[string]string
 	t.Run("Undisturbed", func(t *testing.T) { total, want, _ = crash(t, fault.Write{}) })
