@@ -48,7 +48,7 @@ func (c *Cluster) DeepCopyObject() runtime.Object {
 // definition is what the cache keeps of a CustomResourceDefinition or an
 // APIService.
 type definition struct {
-	// ObjectMeta holds name, UID, resource version and deletion timestamp.
+	// ObjectMeta holds name, UID, resource version, creation and deletion timestamp.
 	metav1.ObjectMeta
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -22,6 +23,8 @@ type Facts struct {
 	Live bool
 	// Definition is what is known of the CustomResourceDefinition of its kind.
 	Definition DefinitionState
+	// DefinitionCreated is when that was created; zero if there is none.
+	DefinitionCreated time.Time
 	// Clusters are the member clusters that matter to the source, by name.
 	Clusters map[string]ClusterState
 	// Works are the Works that bear the name that ours would have, by cluster.
@@ -98,6 +101,7 @@ type Verdict struct {
 //	absent, by the cache        –              –            ours     Unknown, unproven
 //	absent, by a live read      –              –            ours     Unwanted
 //	definition deleted, live    –              –            ours     Unwanted, NeedsApproval
+//	absent, definition newer    –              –            ours     Unwanted, NeedsApproval
 //	claimed by a policy         –              –            ours     Released
 //	refused                     –              –            –        Unknown
 //	present                     yes            missing      –        Unknown
@@ -107,7 +111,7 @@ type Verdict struct {
 //	present, by the cache       no             –            ours     Unknown, unproven
 //	present, by a live read     no             –            ours     Unwanted
 func Decide(f Facts) Verdict {
-	v := Verdict{ID: f.ID, Targets: map[string]Target{}, NeedsApproval: f.Definition != DefinitionServed}
+	v := Verdict{ID: f.ID, Targets: map[string]Target{}, NeedsApproval: f.Definition != DefinitionServed || f.Source == nil && f.outlived()}
 	if f.Unknown == "" && f.Source != nil {
 		v.Template = f.Source.Template
 		if f.Source.Refusal != nil {
@@ -123,6 +127,17 @@ func Decide(f Facts) Verdict {
 	}
 	slices.SortFunc(v.Refusals, func(a, b Refusal) int { return cmp.Compare(a.Reason, b.Reason) })
 	return v
+}
+
+// outlived reports whether the source that a Work was made from is older than the
+// definition of its kind: it went with an earlier definition of that name.
+func (f Facts) outlived() bool {
+	for _, w := range f.Works {
+		if w.Source == f.ID && w.SourceCreated.Before(f.DefinitionCreated) {
+			return true
+		}
+	}
+	return false
 }
 
 // clustersOf lists every cluster that has to be decided on, sorted.

@@ -12,7 +12,10 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-var page = render.Identity{Kind: "ConfigMap", Namespace: "shop", Name: "page"}
+var (
+	page        = render.Identity{Kind: "ConfigMap", Namespace: "shop", Name: "page"}
+	pageCreated = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+)
 
 // pageSource is the source with an annotation; uid tells its incarnations apart.
 func pageSource(uid, clusters string) *Source {
@@ -20,7 +23,8 @@ func pageSource(uid, clusters string) *Source {
 		"apiVersion": "v1", "kind": "ConfigMap",
 		"metadata": map[string]any{
 			"namespace": page.Namespace, "name": page.Name, "uid": uid,
-			"annotations": map[string]any{render.ClustersAnnotation: clusters},
+			"creationTimestamp": pageCreated.Format(time.RFC3339),
+			"annotations":       map[string]any{render.ClustersAnnotation: clusters},
 		},
 		"data": map[string]any{"key": "value"},
 	}})
@@ -208,6 +212,16 @@ func TestDecideAndPlan(t *testing.T) {
 		"DefinitionDeletedLive": {"an object that goes with its definition needs an approval",
 			Facts{Definition: DefinitionDeleted, Live: true, Works: map[string]*Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unwanted}, Plan: []OperationKind{Delete}, NeedsApproval: true}},
+		"DefinitionMadeAgain": {"and so does one that went with an earlier definition of that name",
+			Facts{DefinitionCreated: pageCreated.Add(time.Second), Live: true, Works: map[string]*Work{"m1": pageWork(asks, "m1")}},
+			result{Decisions: map[string]Decision{"m1": Unwanted}, Plan: []OperationKind{Delete}, NeedsApproval: true}},
+		"DefinitionOlder": {"but not one whose definition is the one that it was made under",
+			Facts{DefinitionCreated: pageCreated, Live: true, Works: map[string]*Work{"m1": pageWork(asks, "m1")}},
+			result{Decisions: map[string]Decision{"m1": Unwanted}, Plan: []OperationKind{Delete}}},
+		"DefinitionMadeAgainAndRetargeted": {"nor the Work of a source that has been made again",
+			Facts{DefinitionCreated: pageCreated.Add(time.Second), Live: true, Source: pageSource("2", "m2"), Clusters: joined,
+				Works: map[string]*Work{"m1": pageWork(asks, "m1")}},
+			result{Decisions: map[string]Decision{"m1": Unwanted, "m2": Wanted}, Plan: []OperationKind{Create, Delete}}},
 		"NotHeldAnyMore": {"the mark of the breaker goes when the Work is wanted again",
 			Facts{Source: asks, Clusters: joined, Works: map[string]*Work{"m1": pageWork(asks, "m1", marked)}},
 			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
@@ -308,7 +322,8 @@ func FuzzDecide(f *testing.F) {
 				if !facts.Live || facts.Unknown != "" || w.Foreign != "" || w.Source != facts.ID || !w.Labelled || !absent && !retargeted {
 					t.Errorf("deletes a Work without proof: %+v, Work %+v", facts, w)
 				}
-				if facts.Definition != DefinitionServed && !verdict.NeedsApproval {
+				gone := facts.Definition != DefinitionServed || absent && facts.DefinitionCreated.After(pageCreated)
+				if gone && !verdict.NeedsApproval {
 					t.Errorf("an object that goes with its definition needs no approval: %+v", facts)
 				}
 			case Create, Update:
@@ -344,13 +359,14 @@ func madeUp(choices []byte) Facts {
 	stub := pageSource("1", "m1")
 	stub.Asks, stub.Terms, stub.Template = false, render.Terms{}, nil
 	facts := Facts{
-		ID:         page,
-		Unknown:    []string{"", notSynced}[pick(2)],
-		Live:       pick(2) == 1,
-		Source:     []*Source{nil, asks, stub, claimedSource("1", "m1"), pageSource("2", "m*,!m2"), pageSource("1", "")}[pick(6)],
-		Definition: DefinitionState(pick(3)),
-		Clusters:   map[string]ClusterState{},
-		Works:      map[string]*Work{},
+		ID:                page,
+		Unknown:           []string{"", notSynced}[pick(2)],
+		Live:              pick(2) == 1,
+		Source:            []*Source{nil, asks, stub, claimedSource("1", "m1"), pageSource("2", "m*,!m2"), pageSource("1", "")}[pick(6)],
+		Definition:        DefinitionState(pick(3)),
+		DefinitionCreated: pageCreated.Add(time.Duration(pick(3)-1) * time.Hour),
+		Clusters:          map[string]ClusterState{},
+		Works:             map[string]*Work{},
 	}
 	changes := []func(*unstructured.Unstructured){edited, terminating, relabelled, bindingLabel, bound, quota, released, marked}
 	for _, cluster := range []string{"m1", "m2"} {

@@ -220,7 +220,10 @@ func (c *Controller) newDefinitionWatch(group, resource string) *watch.Watch {
 
 func keepDefinition(obj any) (any, error) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
-		return &definition{metav1.ObjectMeta{Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), DeletionTimestamp: u.GetDeletionTimestamp()}}, nil
+		return &definition{metav1.ObjectMeta{
+			Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
+			CreationTimestamp: u.GetCreationTimestamp(), DeletionTimestamp: u.GetDeletionTimestamp(),
+		}}, nil
 	}
 	return obj, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -29,7 +30,7 @@ func (c *Controller) cachedFacts(id render.Identity) Facts {
 		if !synced {
 			f.Unknown = notSynced
 		}
-		f.Definition = c.definitionState(w.Resource.GroupResource)
+		f.Definition, f.DefinitionCreated, _ = c.definitionState(w.Resource.GroupResource)
 	case c.definitionIsGone(id):
 		f.Definition = DefinitionDeleted
 	default:
@@ -63,18 +64,27 @@ func (c *Controller) liveFacts(ctx context.Context, id render.Identity) (Facts, 
 	case !provesAbsence(err, id.Name):
 		return Facts{}, fmt.Errorf("cannot read source %q: %w", id, err)
 	}
+	var known bool
+	if f.Definition, f.DefinitionCreated, known = c.definitionState(w.Resource.GroupResource); !known {
+		return Facts{}, fmt.Errorf("cannot tell how source %q went: no CustomResourceDefinitions have been listed yet", id)
+	}
 	c.addSurroundings(&f)
 	return f, nil
 }
 
 // definitionState looks whether the definition of a resource that is served is
-// being deleted. Resources without one have the zero state.
-func (c *Controller) definitionState(r schema.GroupResource) DefinitionState {
-	obj, found, _ := c.customResources.Get("", r.String())
-	if found && obj.(*definition).DeletionTimestamp != nil {
-		return DefinitionTerminating
+// being deleted, and when it was created. Resources without one have the zero
+// state and time. known is false before the definitions have synced.
+func (c *Controller) definitionState(r schema.GroupResource) (state DefinitionState, created time.Time, known bool) {
+	obj, found, known := c.customResources.Get("", r.String())
+	if !found {
+		return DefinitionServed, time.Time{}, known
 	}
-	return DefinitionServed
+	d := obj.(*definition)
+	if d.DeletionTimestamp != nil {
+		state = DefinitionTerminating
+	}
+	return state, d.CreationTimestamp.Time, known
 }
 
 // guessResource is the resource of a kind that is not served, and so cannot be

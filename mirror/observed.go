@@ -3,6 +3,7 @@ package mirror
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -25,6 +26,9 @@ type Work struct {
 	// its name; the zero value if it says nothing or something impossible.
 	Source    render.Identity
 	SourceUID types.UID
+	// SourceCreated is when that source was created; the Work's own creation where
+	// the Work does not say, for it is later.
+	SourceCreated time.Time
 	// Foreign is why the Work is not ours to touch; empty if it is ours. It may
 	// name a source all the same.
 	Foreign string
@@ -70,6 +74,10 @@ func NewWork(obj *unstructured.Unstructured) *Work {
 		},
 		SourceUID: types.UID(obj.GetAnnotations()[render.SourceUIDAnnotation]),
 		State:     stateOf(obj),
+	}
+	var err error
+	if w.SourceCreated, err = time.Parse(time.RFC3339, obj.GetAnnotations()[render.SourceCreatedAnnotation]); err != nil {
+		w.SourceCreated = obj.GetCreationTimestamp().Time
 	}
 	w.Cluster, _ = render.ClusterOf(w.Namespace)
 	w.own(obj)

@@ -25,6 +25,9 @@ const (
 	SourceAnnotation = "karmada.target/source"
 	// SourceUIDAnnotation tells a source from another that had its name before.
 	SourceUIDAnnotation = "karmada.target/source-uid"
+	// SourceCreatedAnnotation is the source's creation timestamp, as RFC 3339. A
+	// source that is older than its definition went with an earlier one.
+	SourceCreatedAnnotation = "karmada.target/source-created"
 
 	// ExecutionFinalizer keeps a Work until Karmada has deleted the member
 	// object. Karmada removes it but never adds it (pkg/util/constants.go and

@@ -16,7 +16,7 @@ func Release(id Identity, resourceVersion string) []byte {
 		ResourceVersion: resourceVersion,
 		Labels:          map[string]*string{ManagedByLabel: nil, SourceIDLabel: nil, HeldKey: nil},
 		Annotations: map[string]*string{
-			SourceAnnotation: nil, SourceUIDAnnotation: nil, HeldKey: nil,
+			SourceAnnotation: nil, SourceUIDAnnotation: nil, SourceCreatedAnnotation: nil, HeldKey: nil,
 			HandoverAnnotation: new(id.String()),
 		},
 	}.patch()

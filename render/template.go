@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/api/work/v1alpha2"
@@ -23,6 +24,7 @@ var ErrCannotRender = errors.New("no Work can be made of it")
 type Template struct {
 	id      Identity
 	uid     types.UID
+	created time.Time
 	options Options
 	digest  Digest
 	// manifest is the encoded manifest without its beginning, which is
@@ -36,9 +38,9 @@ func NewTemplate(obj *unstructured.Unstructured, id Identity, uid types.UID, o O
 	if err := validate(obj, id); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCannotRender, err)
 	}
+	t := &Template{id: id, uid: uid, created: obj.GetCreationTimestamp().Time, options: o}
 	Strip(obj.Object)
 	mark(obj, id.WorkName(), uid, o)
-	t := &Template{id: id, uid: uid, options: o}
 	var err error
 	if t.digest, err = digest(obj.Object, "", o.Suspend, o.PreserveOnDeletion); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCannotRender, err)
@@ -146,9 +148,13 @@ type metadata struct {
 
 func (t *Template) metadata() metadata {
 	return metadata{
-		Finalizers:  []string{ExecutionFinalizer},
-		Labels:      map[string]*string{ManagedByLabel: new(ManagedByValue), SourceIDLabel: new(t.id.ID())},
-		Annotations: map[string]*string{SourceAnnotation: new(t.id.String()), SourceUIDAnnotation: new(string(t.uid))},
+		Finalizers: []string{ExecutionFinalizer},
+		Labels:     map[string]*string{ManagedByLabel: new(ManagedByValue), SourceIDLabel: new(t.id.ID())},
+		Annotations: map[string]*string{
+			SourceAnnotation:        new(t.id.String()),
+			SourceUIDAnnotation:     new(string(t.uid)),
+			SourceCreatedAnnotation: new(t.created.UTC().Format(time.RFC3339)),
+		},
 	}
 }
 

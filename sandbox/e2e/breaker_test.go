@@ -208,6 +208,7 @@ func TestDefinitionRecreated(t *testing.T) {
 	f := newFault(t, "A CRD deleted and made again, with its objects", ns, machines)
 	uninstallMachines(t)
 	installMachines(t)
+	eventually(t, "what went with the first definition to be held", d.wantMetric(held(machines.GroupResource().String()), fmt.Sprint(2*sources)))
 	for i := range sources {
 		name := fmt.Sprintf("vm-%d", i)
 		eventually(t, "the definition to serve", func(ctx context.Context) error {
