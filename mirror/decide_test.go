@@ -310,8 +310,11 @@ func TestNothingIsDeletedWithoutALiveRead(t *testing.T) {
 func FuzzDecide(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9})
 	f.Add([]byte{0, 0, 1, 1, 1, 0, 1})
+	stub := pageSource("1", "m1")
+	stub.Asks, stub.Terms, stub.Template = false, render.Terms{}, nil
+	sources := []*Source{nil, pageSource("1", "m1"), stub, claimedSource("1", "m1"), pageSource("2", "m*,!m2"), pageSource("1", "")}
 	f.Fuzz(func(t *testing.T, choices []byte) {
-		facts := madeUp(choices)
+		facts := madeUp(choices, sources)
 		verdict := Decide(facts)
 		for _, op := range Plan(verdict, facts.Works) {
 			w := facts.Works[op.Cluster]
@@ -345,8 +348,8 @@ func FuzzDecide(f *testing.F) {
 }
 
 // madeUp makes facts of a list of choices; what the list does not say is the
-// first choice.
-func madeUp(choices []byte) Facts {
+// first choice. The Works are those of the second source.
+func madeUp(choices []byte, sources []*Source) Facts {
 	pick := func(n int) int {
 		if len(choices) == 0 {
 			return 0
@@ -355,14 +358,11 @@ func madeUp(choices []byte) Facts {
 		choices = choices[1:]
 		return c % n
 	}
-	asks := pageSource("1", "m1")
-	stub := pageSource("1", "m1")
-	stub.Asks, stub.Terms, stub.Template = false, render.Terms{}, nil
 	facts := Facts{
 		ID:                page,
 		Unknown:           []string{"", notSynced}[pick(2)],
 		Live:              pick(2) == 1,
-		Source:            []*Source{nil, asks, stub, claimedSource("1", "m1"), pageSource("2", "m*,!m2"), pageSource("1", "")}[pick(6)],
+		Source:            sources[pick(len(sources))],
 		Definition:        DefinitionState(pick(3)),
 		DefinitionCreated: pageCreated.Add(time.Duration(pick(3)-1) * time.Hour),
 		Clusters:          map[string]ClusterState{},
@@ -378,7 +378,7 @@ func madeUp(choices []byte) Facts {
 		for range pick(4) {
 			applied = append(applied, changes[pick(len(changes))])
 		}
-		facts.Works[cluster] = pageWork(asks, cluster, applied...)
+		facts.Works[cluster] = pageWork(sources[1], cluster, applied...)
 	}
 	return facts
 }
