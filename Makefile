@@ -7,13 +7,13 @@ SHELL := /usr/bin/env bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 REVISION ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 PACKAGE := github.com/karmada-target/karmada-mirror/cli
-# The sandbox's packages that are tested with the race detector. The others
-# would compile the whole of Kubernetes with it.
+# The sandbox's packages that are tested with the race detector, besides the
+# end-to-end tests. The others would compile the whole of Kubernetes with it.
 RACED := ./build ./karmada ./command ./fault
 # A copy of what concerns the daemon; https://vuln.go.dev is the newest.
 VULNDB ?= file://$(CURDIR)/tools/vulndb/db
 # Tests of faults mostly wait: this many run at once.
-PARALLEL ?= 8
+PARALLEL ?= 10
 FUZZTIME ?= 10s
 SOAK ?= 10m
 SEED ?= 0
@@ -28,8 +28,7 @@ demo: ## See it work on a real Karmada on this machine, until Ctrl-C
 
 test: check sandbox ## All tests, the end-to-end tests on a real Karmada among them
 	cd sandbox && go test ./parity
-	cd sandbox && go test -race -p 1 -timeout 25m $(RACED)
-	cd sandbox && go test -race -timeout 45m -parallel $(PARALLEL) ./e2e
+	cd sandbox && go test -race -p 2 -timeout 60m -parallel $(PARALLEL) ./e2e $(RACED)
 
 check: ## Format, vet, module files, known vulnerabilities, and the daemon's unit tests with the race detector
 	@unformatted=$$(gofmt -l .); if [[ -n "$$unformatted" ]]; then echo "run gofmt on:"; echo "$$unformatted"; exit 1; fi
@@ -55,8 +54,8 @@ fuzz: ## Run each fuzz target for FUZZTIME
 	  done; \
 	done
 
-reliability: sandbox ## Run the tests of faults, and write docs/reliability.md's table
-	cd sandbox && go test -race -v -count=1 -timeout 60m -parallel $(PARALLEL) ./e2e -reliability $(CURDIR)/docs/reliability.md
+reliability: export KARMADA_MIRROR_RELIABILITY_PAGE = $(CURDIR)/docs/reliability.md
+reliability: test ## Run all tests, and write docs/reliability.md's table
 
 soak: sandbox ## A random workload with faults for SOAK; SEED repeats one
 	cd sandbox && go test -race -v -count=1 -timeout 3h -run '^TestSoak$$' ./e2e -soak $(SOAK) -soak-seed $(SEED)

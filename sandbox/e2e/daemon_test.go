@@ -93,15 +93,28 @@ func spawnDaemon(t *testing.T, flags ...string) *daemon {
 	return d
 }
 
+// noMutationDetector goes among the flags of a daemon whose memory is measured:
+// the detector keeps every object for ever.
+const noMutationDetector = "KUBE_CACHE_MUTATION_DETECTOR=false"
+
+// launchDaemon only starts it. A flag that begins with KUBE_ is a variable of its
+// environment.
 func launchDaemon(t *testing.T, flags ...string) *daemon {
 	t.Helper()
-	arguments := append([]string{"run", "--kubeconfig", env.kubeconfig, "--log-level", "debug",
-		"--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"}, flags...)
-	d := &daemon{command: exec.Command(env.daemon, arguments...), ended: make(chan struct{}), addresses: map[string]string{}}
+	d := &daemon{ended: make(chan struct{}), addresses: map[string]string{}}
+	d.command = exec.Command(env.daemon, "run", "--kubeconfig", env.kubeconfig, "--log-level", "debug",
+		"--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0")
 	// client-go's own detectors panic on a cached object that was changed and on a
-	// streaming list that differs from a plain one. A test may turn them off.
-	d.command.Env = append([]string{"KUBE_CACHE_MUTATION_DETECTOR=true", "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR=true"},
-		append(os.Environ(), daemonVariable+"=1", "GORACE=halt_on_error=1")...)
+	// streaming list that differs from a plain one.
+	d.command.Env = append(os.Environ(), daemonVariable+"=1", "GORACE=halt_on_error=1",
+		"KUBE_CACHE_MUTATION_DETECTOR=true", "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR=true")
+	for _, flag := range flags {
+		if strings.HasPrefix(flag, "KUBE_") {
+			d.command.Env = append(d.command.Env, flag)
+		} else {
+			d.command.Args = append(d.command.Args, flag)
+		}
+	}
 	stderr, err := d.command.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -120,11 +120,10 @@ func TestHandover(t *testing.T) {
 	}
 }
 
-// TestForgedLabel puts our label, and more, on Works of somebody else.
-func TestForgedLabel(t *testing.T) {
-	startDaemon(t)
-	quiesce(t)
+// testForgedLabel puts our label, and more, on Works of somebody else.
+func testForgedLabel(t *testing.T) {
 	ns := newNamespace(t)
+	startDaemon(t, slice(t, ns)...)
 	id := render.Identity{Kind: "ConfigMap", Namespace: ns, Name: "page"}
 	ours := map[string]string{render.ManagedByLabel: render.ManagedByValue, render.SourceIDLabel: id.ID()}
 	cases := map[string]struct {
@@ -141,6 +140,8 @@ func TestForgedLabel(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			f := newFault(t, "Our label forged on a foreign Work: "+name, ns)
+			f.known = map[string]bool{render.ExecutionNamespace(push) + "/" + tc.name: true}
+			f.only([]render.Identity{id}, push)
 			work := object("work.karmada.io/v1alpha1", "Work", render.ExecutionNamespace(push), tc.name, map[string]any{
 				"spec": map[string]any{"workload": map[string]any{"manifests": []any{map[string]any{
 					"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": "default", "name": "foreign"},

@@ -76,8 +76,8 @@ func runTests(m *testing.M) (code int, err error) {
 		return 0, err
 	}
 	code = m.Run()
-	if *reliabilityPage != "" && code == 0 {
-		return code, env.rows.write(*reliabilityPage)
+	if page := os.Getenv(pageVariable); page != "" && code == 0 {
+		return code, env.rows.write(page)
 	}
 	return code, nil
 }
@@ -114,8 +114,11 @@ func (e *environment) start(ctx context.Context, dir string, names ...string) (e
 		// For policies, which take sources over from us and give them back.
 		Scheduler: true,
 		Members:   members,
-		// The executor's default of 40 calls a second would take up most of the time.
-		Flags: map[string][]string{karmada.ControllerManager: {"--kube-api-qps=400", "--kube-api-burst=800"}},
+		// By default the executor makes 40 calls a second to each server, which would
+		// take up most of the time.
+		Flags: map[string][]string{karmada.ControllerManager: {
+			"--kube-api-qps=400", "--kube-api-burst=800", "--cluster-api-qps=400", "--cluster-api-burst=800",
+		}},
 	})
 	return err
 }

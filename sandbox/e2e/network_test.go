@@ -80,30 +80,35 @@ var (
 	broken        = fault.Refuse(apierrors.NewInternalError(errors.New("injected")))
 )
 
-// TestFaultsSideBySide runs daemons for each fault, all at once: most of the time
-// they wait.
+// TestFaultsSideBySide runs daemons for each fault, some at once: most of the time
+// they wait. What takes longest comes first.
 func TestFaultsSideBySide(t *testing.T) {
-	for name, run := range map[string]func(*testing.T){
-		"NeverSynced":       testNeverSynced,
-		"SourcesFail":       func(t *testing.T) { testListsFail(t, "source", listSources, watchSources) },
-		"ClustersFail":      func(t *testing.T) { testListsFail(t, "Cluster", listClusters, watchClusters) },
-		"TruncatedLists":    testTruncatedLists,
-		"BookmarkSwallowed": testBookmarkSwallowed,
-		"StaleList":         testStaleList,
-		"Throttled":         testThrottled,
-		"Flaky":             testFlaky,
-		"WatchExpired":      testWatchExpired,
-		"HalfOpen":          testHalfOpen,
-		"LeaderPaused":      testLeaderPaused,
-		"LaggingStandby":    testLaggingStandby,
-		"ClockBehind":       func(t *testing.T) { testClockSkew(t, -time.Hour) },
-		"ClockAhead":        func(t *testing.T) { testClockSkew(t, time.Hour) },
-		"TokenRotated":      testTokenRotated,
-		"ClusterGone":       testClusterGone,
+	for _, fault := range []struct {
+		name string
+		run  func(*testing.T)
+	}{
+		{"ClusterGone", testClusterGone},
+		{"SourcesFail", func(t *testing.T) { testListsFail(t, "source", listSources, watchSources) }},
+		{"HalfOpen", testHalfOpen},
+		{"LaggingStandby", testLaggingStandby},
+		{"ClustersFail", func(t *testing.T) { testListsFail(t, "Cluster", listClusters, watchClusters) }},
+		{"LeaderPaused", testLeaderPaused},
+		{"StaleList", testStaleList},
+		{"ConfigurationCycles", testConfigurationCycles},
+		{"ForgedLabel", testForgedLabel},
+		{"Throttled", testThrottled},
+		{"Flaky", testFlaky},
+		{"ClockAhead", func(t *testing.T) { testClockSkew(t, time.Hour) }},
+		{"ClockBehind", func(t *testing.T) { testClockSkew(t, -time.Hour) }},
+		{"NeverSynced", testNeverSynced},
+		{"WatchExpired", testWatchExpired},
+		{"TokenRotated", testTokenRotated},
+		{"TruncatedLists", testTruncatedLists},
+		{"BookmarkSwallowed", testBookmarkSwallowed},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(fault.name, func(t *testing.T) {
 			t.Parallel()
-			run(t)
+			fault.run(t)
 		})
 	}
 }

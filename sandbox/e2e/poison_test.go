@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/cert"
 
+	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
@@ -94,24 +95,27 @@ func TestConversionWebhookDead(t *testing.T) {
 	f.converge(2 * patience)
 }
 
-// TestConfigurationCycles adds a resource and takes it away 200 times.
-func TestConfigurationCycles(t *testing.T) {
-	t.Setenv("KUBE_CACHE_MUTATION_DETECTOR", "false") // it keeps every object for ever
-	configure(t, resources("configmaps"))
-	d := startDaemon(t)
-	quiesce(t)
+// testConfigurationCycles adds a resource and takes it away 200 times.
+func testConfigurationCycles(t *testing.T) {
 	ns := newNamespace(t)
-	createPages(t, ns, both, 5)
+	text := func(others string) string {
+		return fmt.Sprintf("%sresources:\n- {resource: configmaps, namespaces: [%s]}\n%s", configurationHead+breakerOn, ns, others)
+	}
+	const name = "configuration"
+	create(t, configMaps, object("v1", "ConfigMap", ns, name, map[string]any{"data": map[string]any{config.Key: text("")}}))
+	d := startDaemon(t, "--config-map", ns+"/"+name, "--leader-elect=false", noMutationDetector)
+	ids := createPages(t, ns, both, 5)
 	wantSources(t, ns)
 	f := newFault(t, "A resource added to and taken from the configuration 200 times", ns)
+	f.only(ids, push, pull)
 	cycle := func(n int) {
 		for i := range n {
-			text := resources("configmaps", "serviceaccounts", "services")
+			others := "- {resource: serviceaccounts}\n- {resource: services}\n"
 			if i%2 == 1 {
-				text = resources("configmaps")
+				others = ""
 			}
 			before := d.logged("configuration in force")
-			change(t, configMaps, system, account, setField(text, "data", "config.yaml"))
+			change(t, configMaps, ns, name, setField(text(others), "data", config.Key))
 			eventually(t, "the configuration", func(context.Context) error {
 				if d.logged("configuration in force") == before {
 					return errors.New("not yet")

@@ -3,7 +3,6 @@ package e2e
 import (
 	"bytes"
 	"cmp"
-	"flag"
 	"fmt"
 	"os"
 	"runtime"
@@ -12,9 +11,9 @@ import (
 	"time"
 )
 
-// reliabilityPage is the page that the run's figures are written into; none if
-// it is empty.
-var reliabilityPage = flag.String("reliability", "", "write the table of faults into this page")
+// pageVariable names the page that the run's figures are written into. It is no
+// flag, for packages without that flag are tested by the same command.
+const pageVariable = "KARMADA_MIRROR_RELIABILITY_PAGE"
 
 const (
 	tableBegin = "<!-- The table is written by `make reliability`. -->\n"

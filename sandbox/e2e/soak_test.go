@@ -51,11 +51,10 @@ func TestSoak(t *testing.T) {
 		seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("to do this again: -soak %s -soak-seed %d", *soakTime, seed)
-	t.Setenv("KUBE_CACHE_MUTATION_DETECTOR", "false") // it keeps every object for ever
 	ns := newNamespace(t)
 	s := &soak{t: t, random: rand.New(rand.NewPCG(seed, seed)), ns: ns, proxy: startProxy(t, env.kubeconfig), done: map[string]int{}}
 	configure(t, resources("configmaps"))
-	s.daemon = supervise(t, "--kubeconfig", s.proxy.Kubeconfig(), "--holder-identity", "soak", "--list-deadline", "5s")
+	s.daemon = supervise(t, "--kubeconfig", s.proxy.Kubeconfig(), "--holder-identity", "soak", "--list-deadline", "5s", noMutationDetector)
 	quiesce(t)
 	var first, last usage
 	result := row{Fault: fmt.Sprintf("Soak: a random workload with faults for %s", *soakTime)}
