@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -65,14 +67,28 @@ func crash(t *testing.T, at fault.Write) (writes int64, contents map[string]stri
 		return false
 	})
 	daemon = supervise(t, append(alone(t, p, ns), "--deletion-settle-period", "100ms")...)
-	life(t, ns, func() {
+	settle := func() {
 		daemon.wantSources(t, ns)
 		if when := crashed.Load(); when != nil && took == 0 {
 			took = time.Since(*when)
 		}
-	})
-	if at.Number > 0 && daemon.starts != 2 {
-		t.Errorf("the daemon was started %d times", daemon.starts)
+	}
+	life(t, ns, settle)
+	if at.Number > 0 {
+		// The last writes bring about what is waited for before they are answered.
+		eventually(t, "the crash", func(context.Context) error {
+			if crashed.Load() == nil {
+				return errors.New("not yet")
+			}
+			return nil
+		})
+		if daemon.starts == 1 {
+			<-daemon.current.Load().ended
+		}
+		settle()
+		if daemon.starts != 2 {
+			t.Errorf("the daemon was started %d times", daemon.starts)
+		}
 	}
 	return count.Load(), outcomeOf(t, ns), took
 }

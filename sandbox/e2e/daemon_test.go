@@ -106,6 +106,7 @@ func launchDaemon(t *testing.T, flags ...string) *daemon {
 		"--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0")
 	// client-go's own detectors panic on a cached object that was changed and on a
 	// streaming list that differs from a plain one.
+	d.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	d.command.Env = append(os.Environ(), daemonVariable+"=1", "GORACE=halt_on_error=1",
 		"KUBE_CACHE_MUTATION_DETECTOR=true", "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR=true")
 	for _, flag := range flags {
