@@ -152,6 +152,8 @@ func disagreement(ctx context.Context, namespace string, resources ...schema.Gro
 		source, ok := wanted[key]
 		delete(wanted, key)
 		switch {
+		case !ok && w.Source.Namespace == namespace && w.DeletionTimestamp != nil:
+			d.surplus = append(d.surplus, key+", which Karmada has not let go since "+w.DeletionTimestamp.Format(time.TimeOnly))
 		case !ok && w.Source.Namespace == namespace:
 			d.surplus = append(d.surplus, key)
 		case ok && (w.DeletionTimestamp != nil || w.Held != nil || w.SourceUID != source.UID || w.Digest != source.Template.Digest()):

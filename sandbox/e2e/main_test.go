@@ -115,10 +115,15 @@ func (e *environment) start(ctx context.Context, dir string, names ...string) (e
 		Scheduler: true,
 		Members:   members,
 		// By default the executor makes 40 calls a second to each server, which would
-		// take up most of the time.
-		Flags: map[string][]string{karmada.ControllerManager: {
-			"--kube-api-qps=400", "--kube-api-burst=800", "--cluster-api-qps=400", "--cluster-api-burst=800",
-		}},
+		// take up most of the time. A member that is taken for lost because the machine
+		// is busy would make it wait for minutes.
+		Flags: map[string][]string{
+			karmada.ControllerManager: {
+				"--kube-api-qps=400", "--kube-api-burst=800", "--cluster-api-qps=400", "--cluster-api-burst=800",
+				"--cluster-failure-threshold=60s", "--cluster-monitor-grace-period=90s",
+			},
+			karmada.Agent(pull): {"--cluster-failure-threshold=60s", "--cluster-lease-duration=60s"},
+		},
 	})
 	return err
 }
