@@ -60,7 +60,9 @@ func (c *Controller) liveFacts(ctx context.Context, id render.Identity) (Facts, 
 	f.Source = nil
 	switch {
 	case err == nil:
-		f.Source = NewSource(obj)
+		if f.Source = NewSource(obj); f.Source.ID != id {
+			return Facts{}, fmt.Errorf("cannot read source %q: the answer is %q", id, f.Source.ID)
+		}
 	case !provesAbsence(err, id.Name):
 		return Facts{}, fmt.Errorf("cannot read source %q: %w", id, err)
 	}

@@ -120,12 +120,13 @@ func (l *ledger) record(id render.Identity, cluster string, e entry, hold time.D
 	l.entries[id][cluster] = &e
 }
 
-// hasDeleted reports whether a deletion of the Work is on its way.
+// hasDeleted reports whether a deletion of the Work is on its way. One that has not
+// come about in time is lost: the API server's data may have been restored.
 func (l *ledger) hasDeleted(id render.Identity, w *Work) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e, ok := l.entries[id][w.Cluster]
-	return ok && e.kind == Delete && e.work == w.UID
+	return ok && e.kind == Delete && e.work == w.UID && l.clock.Now().Before(e.until)
 }
 
 // unlisted returns a Work that a refused creation has found.

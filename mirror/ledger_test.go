@@ -83,6 +83,20 @@ func TestLedger(t *testing.T) {
 	}
 }
 
+func TestLedgerDeletionLost(t *testing.T) {
+	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
+	l := newLedger(clock)
+	w := pageWork(pageSource("1", "m1"), "m1")
+	l.record(page, "m1", entry{kind: Delete, work: w.UID}, awaitCache)
+	if !l.hasDeleted(page, w) {
+		t.Error("a deletion on its way is not known")
+	}
+	clock.Step(awaitCache)
+	if l.hasDeleted(page, w) {
+		t.Error("a deletion that has not come about is never tried again")
+	}
+}
+
 func TestLedgerSaysOnceThatAdmissionAlters(t *testing.T) {
 	source := pageSource("1", "m1")
 	l := newLedger(clocktesting.NewFakeClock(time.Unix(1, 0)))
