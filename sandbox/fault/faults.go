@@ -91,7 +91,8 @@ func SwallowBookmarks() Fault {
 }
 
 // Expire ends watches with 410: what they go on from is too old. Lists by a
-// stream go on from nothing and are let pass.
+// stream go on from nothing and are let pass. Where any other request is matched,
+// the answer is a lie: 200, and nothing was done.
 func Expire() Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler, _ <-chan struct{}) {
 		if isStreamingList(r) {
