@@ -124,7 +124,7 @@ func (s *soak) step() {
 		{"delete a Work", 3, s.deleteWork},
 		{"configuration", 1, s.reconfigure},
 		{"relabel a Cluster", 1, s.relabelCluster},
-		{"kill", 1, s.daemon.kill},
+		{"kill", 1, s.kill},
 		{"fault", 3, s.injectFault},
 		{"end of faults", 2, s.removeFaults},
 	}
@@ -216,6 +216,13 @@ func (s *soak) deleteWork() {
 	s.must(env.admin.Resource(works).Namespace(name.Namespace).Delete(s.t.Context(), name.Name, metav1.DeleteOptions{}))
 }
 
+// kill ends the daemon now and then only: it has to grow old as well.
+func (s *soak) kill() {
+	if s.random.IntN(8) == 0 {
+		s.daemon.kill()
+	}
+}
+
 // reconfigure takes the sources' resource out, puts nonsense in, or changes what
 // does not matter; quiescent puts all right.
 func (s *soak) reconfigure() {
@@ -250,6 +257,28 @@ func (s *soak) removeFaults() {
 	s.rules = nil
 }
 
+// listAnew expires the watches: what a list has left out, which was cut short on
+// the way, no watch brings.
+func (s *soak) listAnew() {
+	s.t.Helper()
+	// The first rule is for the daemon's own ConfigMap, lest that count as a source.
+	matches := []fault.Match{{Verb: "watch", Resource: "configmaps", Namespace: system}, watchSources, watchClusters, {Verb: "watch", Resource: "works"}}
+	for _, m := range matches {
+		s.rules = append(s.rules, s.proxy.Inject(m, fault.Expire()))
+		s.proxy.End(m)
+	}
+	within(s.t, 3*time.Minute, "the watches to expire", func(context.Context) error {
+		s.daemon.ensure(s.t)
+		for i, r := range s.rules {
+			if r.Hits() == 0 {
+				return fmt.Errorf("the watch of %s has not", matches[i].Resource)
+			}
+		}
+		return nil
+	})
+	s.removeFaults()
+}
+
 // quiescent ends all faults and waits until everything is as it should be. Its
 // patience is that of client-go, which waits for up to a minute before it lists
 // anew.
@@ -257,6 +286,7 @@ func (s *soak) quiescent() time.Duration {
 	s.t.Helper()
 	s.removeFaults()
 	change(s.t, configMaps, system, account, setField(resources("configmaps"), "data", "config.yaml"))
+	s.listAnew()
 	begun := time.Now()
 	within(s.t, 3*time.Minute, "everything to be as it should be", func(ctx context.Context) error {
 		s.daemon.ensure(s.t)
