@@ -57,6 +57,8 @@ func relabelled(u *unstructured.Unstructured) {
 	u.SetLabels(map[string]string{"resourcebinding": "none"})
 }
 
+func misfiled(u *unstructured.Unstructured) { setLabel(u, render.SourceIDLabel, "x") }
+
 func edited(u *unstructured.Unstructured) {
 	if err := unstructured.SetNestedField(u.Object, true, "spec", "suspendDispatching"); err != nil {
 		panic(err)
@@ -173,6 +175,12 @@ func TestDecideAndPlan(t *testing.T) {
 		"AbsentLiveUnlabelled": {"a Work without our label is not deleted",
 			Facts{Live: true, Works: map[string]*Work{"m1": pageWork(asks, "m1", relabelled)}},
 			result{Decisions: map[string]Decision{"m1": Unwanted}}},
+		"NotFindable": {"a label that is for look-up alone keeps no Work that nobody wants",
+			Facts{Live: true, Works: map[string]*Work{"m1": pageWork(asks, "m1", misfiled)}},
+			result{Decisions: map[string]Decision{"m1": Unwanted}, Plan: []OperationKind{Delete}}},
+		"NotFindableAndWanted": {"and is put right while somebody does",
+			Facts{Source: asks, Clusters: joined, Works: map[string]*Work{"m1": pageWork(asks, "m1", misfiled)}},
+			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
 		"AbsentLiveTerminating": {"a Work that is going is not deleted again",
 			Facts{Live: true, Works: map[string]*Work{"m1": pageWork(asks, "m1", terminating)}},
 			result{Decisions: map[string]Decision{"m1": Unwanted}}},
@@ -368,7 +376,7 @@ func madeUp(choices []byte, sources []*Source) Facts {
 		Clusters:          map[string]ClusterState{},
 		Works:             map[string]*Work{},
 	}
-	changes := []func(*unstructured.Unstructured){edited, terminating, relabelled, bindingLabel, bound, quota, released, marked}
+	changes := []func(*unstructured.Unstructured){edited, terminating, relabelled, misfiled, bindingLabel, bound, quota, released, marked}
 	for _, cluster := range []string{"m1", "m2"} {
 		facts.Clusters[cluster] = ClusterState(pick(3))
 		if pick(2) == 0 {

@@ -36,9 +36,11 @@ type Work struct {
 	// ours again once nothing but a binding left behind holds it. It is the zero
 	// value if it was not, or if somebody else holds it.
 	Handed render.Identity
-	// Labelled: both our labels are there and right. A Work that is ours by its
-	// annotation but not labelled is repaired, never deleted.
+	// Labelled: it bears the label by which we claim Works. A Work that is ours by
+	// its annotation but not labelled is repaired, never deleted.
 	Labelled bool
+	// Findable: it bears the label by which users look up the Works of a source.
+	Findable bool
 	// Held is the mark of the deletion breaker; nil if there is none.
 	Held *render.Hold
 	// Digest is what the Work means; zero if its spec is not of our form.
@@ -84,7 +86,8 @@ func NewWork(obj *unstructured.Unstructured) *Work {
 	if held, ok := render.ParseHold(obj.GetAnnotations()); ok {
 		w.Held = &held
 	}
-	w.Labelled = labels[render.ManagedByLabel] == render.ManagedByValue && labels[render.SourceIDLabel] == w.Source.ID()
+	w.Labelled = labels[render.ManagedByLabel] == render.ManagedByValue
+	w.Findable = labels[render.SourceIDLabel] == w.Source.ID()
 	// A spec that is not of our form has the zero digest, which no template has.
 	w.Digest, _ = render.DigestOf(obj.Object, w.Namespace)
 	return w
@@ -157,14 +160,14 @@ func toConditions(list []any) []metav1.Condition {
 
 // complete reports whether the metadata that is ours is as we write it.
 func (w *Work) complete() bool {
-	return w.Labelled && slices.Contains(w.Finalizers, render.ExecutionFinalizer)
+	return w.Labelled && w.Findable && slices.Contains(w.Finalizers, render.ExecutionFinalizer)
 }
 
 // sameMeaning reports whether a change from w to x leaves nothing for us to do:
 // most changes of a Work are of its status.
 func (w *Work) sameMeaning(x *Work) bool {
 	return w.UID == x.UID && w.Source == x.Source && w.SourceUID == x.SourceUID && w.Foreign == x.Foreign && w.Handed == x.Handed &&
-		w.Digest == x.Digest && (w.Held == nil) == (x.Held == nil) && w.complete() == x.complete() && (w.DeletionTimestamp == nil) == (x.DeletionTimestamp == nil)
+		w.Digest == x.Digest && (w.Held == nil) == (x.Held == nil) && w.Labelled == x.Labelled && w.complete() == x.complete() && (w.DeletionTimestamp == nil) == (x.DeletionTimestamp == nil)
 }
 
 // The indexes of Works by their source and by their source's kind.
