@@ -13,7 +13,7 @@ RACED := ./build ./karmada ./command ./fault
 # A copy of what concerns the daemon; https://vuln.go.dev is the newest.
 VULNDB ?= file://$(CURDIR)/tools/vulndb/db
 # Tests of faults mostly wait: this many run at once.
-PARALLEL ?= 10
+PARALLEL ?= 8
 FUZZTIME ?= 10s
 SOAK ?= 10m
 SEED ?= 0
