@@ -206,6 +206,7 @@ func TestDefinitionRecreated(t *testing.T) {
 	ns := newNamespace(t)
 	createMachines(t, ns, both, sources)
 	f := newFault(t, "A CRD deleted and made again, with its objects", ns, machines)
+	pass(t, 1100*time.Millisecond) // creation timestamps have whole seconds
 	uninstallMachines(t)
 	installMachines(t)
 	eventually(t, "what went with the first definition to be held", d.wantMetric(held(machines.GroupResource().String()), fmt.Sprint(2*sources)))
