@@ -1,7 +1,6 @@
 package mirror
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -43,13 +42,6 @@ func (*Cluster) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKin
 // DeepCopyObject implements runtime.Object.
 func (c *Cluster) DeepCopyObject() runtime.Object {
 	return &Cluster{ObjectMeta: *c.ObjectMeta.DeepCopy()}
-}
-
-// definition is what the cache keeps of a CustomResourceDefinition or an
-// APIService.
-type definition struct {
-	// ObjectMeta holds name, UID, resource version, creation and deletion timestamp.
-	metav1.ObjectMeta
 }
 
 // GetObjectKind implements runtime.Object.

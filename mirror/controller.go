@@ -98,8 +98,8 @@ func New(o Options) (*Controller, error) {
 	c.sources = watch.NewSet(c.newSourceWatch)
 	c.works = c.newWorkWatch()
 	c.clusters = c.newClusterWatch()
-	c.customResources = c.newDefinitionWatch("apiextensions.k8s.io", "customresourcedefinitions")
-	c.apiServices = c.newDefinitionWatch("apiregistration.k8s.io", "apiservices")
+	c.customResources = c.newDefinitionWatch(definitionsResource)
+	c.apiServices = c.newDefinitionWatch(apiServicesResource)
 	o.Metrics.Observe(c.snapshot)
 	return c, nil
 }

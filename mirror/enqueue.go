@@ -6,7 +6,6 @@ import (
 
 	"go.uber.org/zap"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 
@@ -193,39 +192,6 @@ func (c *Controller) clusterChanged(old, new any) {
 			}
 		}
 	}
-}
-
-// newDefinitionWatch makes a watch of what tells that a resource is served or
-// not served any more.
-func (c *Controller) newDefinitionWatch(group, resource string) *watch.Watch {
-	r := watch.Fixed{Resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource}}
-	return watch.New(watch.Options{
-		Resource:     watch.Resource{GroupResource: r.Resource.GroupResource(), Version: r.Resource.Version},
-		Client:       c.Dynamic,
-		Resolver:     r,
-		Transform:    keepDefinition,
-		Logger:       c.Logger.With(zap.Stringer("resource", r.Resource.GroupResource())),
-		Clock:        c.Clock,
-		ListDeadline: c.ListDeadline,
-		Handler: watch.Handler{
-			Changed: func(_, _ any) {
-				c.sources.Recheck()
-				c.works.Recheck()
-				c.clusters.Recheck()
-			},
-			Synced: c.enqueueEverything,
-		},
-	})
-}
-
-func keepDefinition(obj any) (any, error) {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		return &definition{metav1.ObjectMeta{
-			Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
-			CreationTimestamp: u.GetCreationTimestamp(), DeletionTimestamp: u.GetDeletionTimestamp(),
-		}}, nil
-	}
-	return obj, nil
 }
 
 // arrivals remember when the oldest change of a source came that has not been

@@ -3,13 +3,9 @@ package mirror
 import (
 	"context"
 	"fmt"
-	"slices"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/watch"
@@ -30,7 +26,9 @@ func (c *Controller) cachedFacts(id render.Identity) Facts {
 		if !synced {
 			f.Unknown = notSynced
 		}
-		f.Definition, f.DefinitionCreated, _ = c.definitionState(w.Resource.GroupResource)
+		if d, found, _ := c.customResources.Get("", w.Resource.String()); found {
+			f.describe(d.(*definition))
+		}
 	case c.definitionIsGone(id):
 		f.Definition = DefinitionDeleted
 	default:
@@ -66,64 +64,13 @@ func (c *Controller) liveFacts(ctx context.Context, id render.Identity) (Facts, 
 	case !provesAbsence(err, id.Name):
 		return Facts{}, fmt.Errorf("cannot read source %q: %w", id, err)
 	}
-	var known bool
-	if f.Definition, f.DefinitionCreated, known = c.definitionState(w.Resource.GroupResource); !known {
-		return Facts{}, fmt.Errorf("cannot tell how source %q went: no CustomResourceDefinitions have been listed yet", id)
+	if f.Source == nil {
+		if err := c.readDefinition(ctx, &f, w.Resource.GroupResource); err != nil {
+			return Facts{}, err
+		}
 	}
 	c.addSurroundings(&f)
 	return f, nil
-}
-
-// definitionState looks whether the definition of a resource that is served is
-// being deleted, and when it was created. Resources without one have the zero
-// state and time. known is false before the definitions have synced.
-func (c *Controller) definitionState(r schema.GroupResource) (state DefinitionState, created time.Time, known bool) {
-	obj, found, known := c.customResources.Get("", r.String())
-	if !found {
-		return DefinitionServed, time.Time{}, known
-	}
-	d := obj.(*definition)
-	if d.DeletionTimestamp != nil {
-		state = DefinitionTerminating
-	}
-	return state, d.CreationTimestamp.Time, known
-}
-
-// guessResource is the resource of a kind that is not served, and so cannot be
-// asked for. Where the guess is wrong nothing is found, and nothing is deleted.
-func guessResource(id render.Identity) schema.GroupResource {
-	plural, _ := meta.UnsafeGuessKindToResource(id.GroupKind().WithVersion(""))
-	return plural.GroupResource()
-}
-
-// definitionIsGone reports whether a source's resource is configured, and not
-// served because there is no definition of it. All must be known for certain.
-func (c *Controller) definitionIsGone(id render.Identity) bool {
-	if c.configuration.Load() == nil || id.Group == "" {
-		return false
-	}
-	gr := guessResource(id)
-	resource, ok := c.configuration.Load().Resource(gr)
-	if !ok || !resource.SelectsNamespace(id.Namespace) {
-		return false
-	}
-	_, found, synced := c.customResources.Get("", gr.String())
-	return synced && !found && slices.ContainsFunc(c.sources.All(), func(w *watch.Watch) bool {
-		return w.Resource.GroupResource == gr && w.Status().Unserved
-	})
-}
-
-// confirmDefinitionIsGone returns nil if a live read proves it.
-func (c *Controller) confirmDefinitionIsGone(ctx context.Context, id render.Identity) error {
-	name := guessResource(id).String()
-	_, err := c.Dynamic.Resource(c.customResources.Status().Served.Resource).Get(ctx, name, metav1.GetOptions{})
-	if err == nil {
-		return fmt.Errorf("cannot tell whether source %q exists: its definition %q is there and not served", id, name)
-	}
-	if !provesAbsence(err, name) {
-		return fmt.Errorf("cannot read the definition %q of source %q: %w", name, id, err)
-	}
-	return nil
 }
 
 // provesAbsence reports whether an error says that the object itself does not

@@ -16,6 +16,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/sandbox/fault"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
@@ -220,6 +221,29 @@ func TestDefinitionRecreated(t *testing.T) {
 	f.heal()
 	f.converge(10 * time.Second)
 	eventually(t, "nothing to be held", d.wantMetric(held(machines.GroupResource().String()), "0"))
+	removeMachines(t, ns)
+}
+
+// TestDefinitionRecreatedUnseen: the daemon hears nothing of definitions, and knows
+// the first one only.
+func TestDefinitionRecreatedUnseen(t *testing.T) {
+	const sources = 5
+	p := startProxy(t, env.kubeconfig)
+	d := startWithMachines(t, "--kubeconfig", p.Kubeconfig())
+	ns := newNamespace(t)
+	createMachines(t, ns, both, sources)
+	f := newFault(t, "A CRD deleted and made again, and no news of definitions", ns, machines)
+	definitions := fault.Match{Verb: "watch", Resource: crds.Resource}
+	silence := p.Inject(definitions, fault.Drop())
+	p.End(definitions)
+	eventually(t, "the watch of definitions to fall silent", func(context.Context) error { return hit(silence) })
+	pass(t, 1100*time.Millisecond) // creation timestamps have whole seconds
+	uninstallMachines(t)
+	installMachines(t)
+	eventually(t, "what went with the first definition to be held", d.wantMetric(held(machines.GroupResource().String()), fmt.Sprint(2*sources)))
+	createMachines(t, ns, both, sources)
+	f.heal()
+	f.converge(patience)
 	removeMachines(t, ns)
 }
 

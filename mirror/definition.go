@@ -1,0 +1,133 @@
+package mirror
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/watch"
+)
+
+// definition is what the cache keeps of a CustomResourceDefinition or an
+// APIService.
+type definition struct {
+	// ObjectMeta holds name, UID, resource version, creation and deletion timestamp.
+	metav1.ObjectMeta
+}
+
+// What tells that a resource is served, or not served any more.
+var (
+	definitionsResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	apiServicesResource = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+)
+
+func newDefinition(u *unstructured.Unstructured) *definition {
+	return &definition{metav1.ObjectMeta{
+		Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
+		CreationTimestamp: u.GetCreationTimestamp(), DeletionTimestamp: u.GetDeletionTimestamp(),
+	}}
+}
+
+// newDefinitionWatch makes a watch of what tells that a resource is served or
+// not served any more.
+func (c *Controller) newDefinitionWatch(resource schema.GroupVersionResource) *watch.Watch {
+	r := watch.Fixed{Resource: resource}
+	return watch.New(watch.Options{
+		Resource:     watch.Resource{GroupResource: r.Resource.GroupResource(), Version: r.Resource.Version},
+		Client:       c.Dynamic,
+		Resolver:     r,
+		Transform:    keepDefinition,
+		Logger:       c.Logger.With(zap.Stringer("resource", r.Resource.GroupResource())),
+		Clock:        c.Clock,
+		ListDeadline: c.ListDeadline,
+		Handler: watch.Handler{
+			Changed: func(_, _ any) {
+				c.sources.Recheck()
+				c.works.Recheck()
+				c.clusters.Recheck()
+			},
+			Synced: c.enqueueEverything,
+		},
+	})
+}
+
+func keepDefinition(obj any) (any, error) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return newDefinition(u), nil
+	}
+	return obj, nil
+}
+
+// describe adds what is known of the definition of the source's kind.
+func (f *Facts) describe(d *definition) {
+	f.Definition, f.DefinitionCreated = DefinitionServed, d.CreationTimestamp.Time
+	if d.DeletionTimestamp != nil {
+		f.Definition = DefinitionTerminating
+	}
+}
+
+// readDefinition asks the API server how a source went that it has just said to be
+// absent: by itself, or with the definition of its kind. The cache cannot tell, for
+// a definition that was deleted and made again looks the same until the watch says
+// so; and the source must have been read first, since the definition that is read
+// here is then that one or a later one.
+func (c *Controller) readDefinition(ctx context.Context, f *Facts, r schema.GroupResource) error {
+	if !strings.Contains(r.Group, ".") {
+		return nil // the API server demands a dot of a definition's group
+	}
+	obj, err := c.Dynamic.Resource(definitionsResource).Get(ctx, r.String(), metav1.GetOptions{})
+	switch known := !f.DefinitionCreated.IsZero(); {
+	case err == nil:
+		f.describe(newDefinition(obj))
+	case !provesAbsence(err, r.String()):
+		return fmt.Errorf("cannot tell how source %q went: cannot read the definition of its kind: %w", f.ID, err)
+	case known:
+		f.Definition = DefinitionDeleted
+	}
+	return nil
+}
+
+// guessResource is the resource of a kind that is not served, and so cannot be
+// asked for. Where the guess is wrong nothing is found, and nothing is deleted.
+func guessResource(id render.Identity) schema.GroupResource {
+	plural, _ := meta.UnsafeGuessKindToResource(id.GroupKind().WithVersion(""))
+	return plural.GroupResource()
+}
+
+// definitionIsGone reports whether a source's resource is configured, and not
+// served because there is no definition of it. All must be known for certain.
+func (c *Controller) definitionIsGone(id render.Identity) bool {
+	if c.configuration.Load() == nil || id.Group == "" {
+		return false
+	}
+	gr := guessResource(id)
+	resource, ok := c.configuration.Load().Resource(gr)
+	if !ok || !resource.SelectsNamespace(id.Namespace) {
+		return false
+	}
+	_, found, synced := c.customResources.Get("", gr.String())
+	return synced && !found && slices.ContainsFunc(c.sources.All(), func(w *watch.Watch) bool {
+		return w.Resource.GroupResource == gr && w.Status().Unserved
+	})
+}
+
+// confirmDefinitionIsGone returns nil if a live read proves it.
+func (c *Controller) confirmDefinitionIsGone(ctx context.Context, id render.Identity) error {
+	name := guessResource(id).String()
+	_, err := c.Dynamic.Resource(definitionsResource).Get(ctx, name, metav1.GetOptions{})
+	if err == nil {
+		return fmt.Errorf("cannot tell whether source %q exists: its definition %q is there and not served", id, name)
+	}
+	if !provesAbsence(err, name) {
+		return fmt.Errorf("cannot read the definition %q of source %q: %w", name, id, err)
+	}
+	return nil
+}
