@@ -271,17 +271,6 @@ func TestDecideAndPlan(t *testing.T) {
 	}
 }
 
-func TestPoison(t *testing.T) {
-	u := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap",
-		"metadata": map[string]any{"namespace": page.Namespace, "name": page.Name, "annotations": map[string]any{render.ClustersAnnotation: "m1"}},
-	}}
-	s := guarded(u, func(*unstructured.Unstructured) *Source { panic("poison") })
-	if s.ID != page || !s.Asks || s.Refusal == nil || s.Refusal.Reason != RenderFailed {
-		t.Errorf("a poison object became %+v", s)
-	}
-}
-
 // TestNothingIsDeletedWithoutALiveRead tries every combination of what the facts
 // can be.
 func TestNothingIsDeletedWithoutALiveRead(t *testing.T) {

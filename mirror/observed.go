@@ -63,33 +63,46 @@ const (
 
 // NewWork reduces a Work to what is kept of it.
 func NewWork(obj *unstructured.Unstructured) *Work {
-	labels := obj.GetLabels()
-	w := &Work{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace:         obj.GetNamespace(),
-			Name:              obj.GetName(),
-			UID:               obj.GetUID(),
-			ResourceVersion:   obj.GetResourceVersion(),
-			Generation:        obj.GetGeneration(),
-			DeletionTimestamp: obj.GetDeletionTimestamp(),
-			Finalizers:        obj.GetFinalizers(),
-		},
-		SourceUID: types.UID(obj.GetAnnotations()[render.SourceUIDAnnotation]),
-		State:     stateOf(obj),
-	}
+	return guarded(obj, readWork, poisonedWork)
+}
+
+// poisonedWork is a Work that is left alone, for it cannot be read.
+func poisonedWork(obj *unstructured.Unstructured, cause string) *Work {
+	w := newBareWork(obj)
+	w.Foreign = cause
+	return w
+}
+
+func readWork(obj *unstructured.Unstructured) *Work {
+	w := newBareWork(obj)
+	labels, annotations := obj.GetLabels(), obj.GetAnnotations()
+	w.SourceUID, w.State = types.UID(annotations[render.SourceUIDAnnotation]), stateOf(obj)
 	var err error
-	if w.SourceCreated, err = time.Parse(time.RFC3339, obj.GetAnnotations()[render.SourceCreatedAnnotation]); err != nil {
+	if w.SourceCreated, err = time.Parse(time.RFC3339, annotations[render.SourceCreatedAnnotation]); err != nil {
 		w.SourceCreated = obj.GetCreationTimestamp().Time
 	}
-	w.Cluster, _ = render.ClusterOf(w.Namespace)
 	w.own(obj)
-	if held, ok := render.ParseHold(obj.GetAnnotations()); ok {
+	if held, ok := render.ParseHold(annotations); ok {
 		w.Held = &held
 	}
 	w.Labelled = labels[render.ManagedByLabel] == render.ManagedByValue
 	w.Findable = labels[render.SourceIDLabel] == w.Source.ID()
 	// A spec that is not of our form has the zero digest, which no template has.
 	w.Digest, _ = render.DigestOf(obj.Object, w.Namespace)
+	return w
+}
+
+func newBareWork(obj *unstructured.Unstructured) *Work {
+	w := &Work{ObjectMeta: metav1.ObjectMeta{
+		Namespace:         obj.GetNamespace(),
+		Name:              obj.GetName(),
+		UID:               obj.GetUID(),
+		ResourceVersion:   obj.GetResourceVersion(),
+		Generation:        obj.GetGeneration(),
+		DeletionTimestamp: obj.GetDeletionTimestamp(),
+		Finalizers:        obj.GetFinalizers(),
+	}}
+	w.Cluster, _ = render.ClusterOf(w.Namespace)
 	return w
 }
 

@@ -28,6 +28,17 @@ type Source struct {
 
 // NewSource reduces an object to what is kept of it. It takes ownership of obj.
 func NewSource(obj *unstructured.Unstructured) *Source {
+	return guarded(obj, readSource, poisonedSource)
+}
+
+// poisonedSource is a source that is refused, for it cannot be read.
+func poisonedSource(obj *unstructured.Unstructured, cause string) *Source {
+	s := newStub(obj)
+	_, s.Asks = obj.GetAnnotations()[render.ClustersAnnotation]
+	return s.refuse(RenderFailed, cause)
+}
+
+func readSource(obj *unstructured.Unstructured) *Source {
 	s := newStub(obj)
 	annotations := obj.GetAnnotations()
 	value, asks := annotations[render.ClustersAnnotation]
@@ -107,20 +118,7 @@ func indexByTerm(obj any) ([]string, error) {
 // streaming list come through it twice.
 func keepSource(obj any) (any, error) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
-		return guarded(u, NewSource), nil
+		return NewSource(u), nil
 	}
 	return obj, nil
-}
-
-// guarded refuses an object that cannot be reduced without a panic: one poison
-// object must not stop the others.
-func guarded(u *unstructured.Unstructured, reduce func(*unstructured.Unstructured) *Source) (s *Source) {
-	stub := newStub(u)
-	_, stub.Asks = u.GetAnnotations()[render.ClustersAnnotation]
-	defer func() {
-		if cause := recover(); cause != nil {
-			s = stub.refuse(RenderFailed, fmt.Sprintf("the object cannot be read: please report this: %.200v", cause))
-		}
-	}()
-	return reduce(u)
 }
