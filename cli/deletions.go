@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,6 +24,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/mirror"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -90,7 +90,7 @@ func (d *deletions) held(ctx context.Context) ([]heldWork, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a client: %w", err)
 	}
-	resource := client.Resource(workv1alpha1.SchemeGroupVersion.WithResource(workv1alpha1.ResourcePluralWork))
+	resource := client.Resource(mirror.WorksResource)
 	works := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return resource.List(ctx, o) })
 	var found []heldWork
 	err = works.EachListItem(ctx, metav1.ListOptions{LabelSelector: render.HeldKey}, func(obj runtime.Object) error {

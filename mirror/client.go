@@ -22,9 +22,9 @@ type workClient struct {
 	rest rest.Interface
 }
 
-// worksResource and clustersResource are Karmada's own.
+// WorksResource and clustersResource are the resources of Karmada that are used.
 var (
-	worksResource = schema.GroupVersionResource{
+	WorksResource = schema.GroupVersionResource{
 		Group: workv1alpha1.GroupName, Version: workv1alpha1.GroupVersion.Version, Resource: workv1alpha1.ResourcePluralWork,
 	}
 	clustersResource = schema.GroupVersionResource{
@@ -39,7 +39,7 @@ const (
 
 func newWorkClient(config *rest.Config) (workClient, error) {
 	scheme := runtime.NewScheme()
-	gv := worksResource.GroupVersion()
+	gv := WorksResource.GroupVersion()
 	metav1.AddToGroupVersion(scheme, gv)
 	metav1.AddToGroupVersion(scheme, metav1.Unversioned)
 	config = rest.CopyConfig(config)
@@ -55,11 +55,11 @@ func newWorkClient(config *rest.Config) (workClient, error) {
 }
 
 func (c workClient) create(ctx context.Context, namespace string, body []byte) (receipt, error) {
-	return c.do(ctx, acceptMetadata, c.rest.Post().Namespace(namespace).Resource(worksResource.Resource).Body(body))
+	return c.do(ctx, acceptMetadata, c.rest.Post().Namespace(namespace).Resource(WorksResource.Resource).Body(body))
 }
 
 func (c workClient) patch(ctx context.Context, namespace, name string, body []byte) (receipt, error) {
-	return c.do(ctx, acceptMetadata, c.rest.Patch(types.MergePatchType).Namespace(namespace).Resource(worksResource.Resource).Name(name).Body(body))
+	return c.do(ctx, acceptMetadata, c.rest.Patch(types.MergePatchType).Namespace(namespace).Resource(WorksResource.Resource).Name(name).Body(body))
 }
 
 // delete deletes exactly the Work that was examined: not a later one of that
@@ -72,12 +72,12 @@ func (c workClient) delete(ctx context.Context, w *Work) error {
 	if err != nil {
 		return fmt.Errorf("cannot encode the deletion: %w", err)
 	}
-	return c.rest.Delete().Namespace(w.Namespace).Resource(worksResource.Resource).Name(w.Name).Body(body).Do(ctx).Error()
+	return c.rest.Delete().Namespace(w.Namespace).Resource(WorksResource.Resource).Name(w.Name).Body(body).Do(ctx).Error()
 }
 
 // get reads a Work that may not bear our label, and so may not be in the cache.
 func (c workClient) get(ctx context.Context, namespace, name string) (*Work, error) {
-	raw, err := c.rest.Get().Namespace(namespace).Resource(worksResource.Resource).Name(name).Do(ctx).Raw()
+	raw, err := c.rest.Get().Namespace(namespace).Resource(WorksResource.Resource).Name(name).Do(ctx).Raw()
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (c workClient) get(ctx context.Context, namespace, name string) (*Work, err
 
 // version reads the API server's present resource version by a quorum read.
 func (c workClient) version(ctx context.Context) (string, error) {
-	answer, err := c.do(ctx, acceptMetadataList, c.rest.Get().Resource(worksResource.Resource).Param("limit", "1"))
+	answer, err := c.do(ctx, acceptMetadataList, c.rest.Get().Resource(WorksResource.Resource).Param("limit", "1"))
 	return answer.version, err
 }
 

@@ -113,7 +113,7 @@ func (c *Controller) enqueueWorksOfGroup(group string) {
 // to the API server to filter: in a Karmada that also uses policies, they are
 // many and change all the time.
 func (c *Controller) newWorkWatch() *watch.Watch {
-	r := worksResource
+	r := WorksResource
 	return watch.New(watch.Options{
 		Resource:     watch.Resource{GroupResource: r.GroupResource(), Version: r.Version},
 		Client:       c.Dynamic,
