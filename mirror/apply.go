@@ -71,9 +71,8 @@ func (c *Controller) carryOut(ctx context.Context, v Verdict, op Operation, o *o
 		return
 	}
 	if held, ok := c.ledger.check(v.ID, op, v.Template); ok {
-		if held.altered {
-			c.logger(v.ID).Warn("admission alters what is written: leaving it at that",
-				zap.String("cluster", op.Cluster), zap.String("work", v.ID.WorkName()))
+		if held.notice != "" {
+			c.logger(v.ID).Warn(held.notice, zap.String("cluster", op.Cluster), zap.String("work", v.ID.WorkName()))
 		}
 		o.mu.Lock()
 		defer o.mu.Unlock()
@@ -95,7 +94,7 @@ func (c *Controller) carryOut(ctx context.Context, v Verdict, op Operation, o *o
 		return
 	}
 	if refusal, permanent := permanentRefusal(err, op.Cluster); permanent && op.Kind.writesContent() {
-		c.ledger.record(v.ID, op.Cluster, entry{kind: op.Kind, digest: v.Template.Digest(), source: v.Template.UID(), refusal: &refusal}, retryRefused)
+		c.ledger.record(v.ID, op.Cluster, entry{write: writeOf(op, v.Template), refusal: &refusal}, retryRefused)
 		o.retryAfter(retryRefused)
 		o.refusals = addRefusal(o.refusals, refusal)
 		return
@@ -139,48 +138,40 @@ func (c *Controller) countWorks(kind schema.GroupKind) int {
 }
 
 func (c *Controller) write(ctx context.Context, v Verdict, op Operation) error {
-	namespace := render.ExecutionNamespace(op.Cluster)
+	written, err := c.send(ctx, v, op)
+	if op.Kind == Create && apierrors.IsAlreadyExists(err) {
+		return c.examine(ctx, v.ID, op.Cluster, err)
+	}
+	if err != nil {
+		return err
+	}
+	c.ledger.record(v.ID, op.Cluster, entry{write: writeOf(op, v.Template), written: written}, awaitCache)
+	if op.Kind == Delete {
+		c.breaker.made(c.resourceOf(v.ID), v.ID, op.approved)
+	}
+	return nil
+}
+
+// send makes the request.
+func (c *Controller) send(ctx context.Context, v Verdict, op Operation) (receipt, error) {
+	w := op.Work
 	switch op.Kind {
 	case Delete:
-		err := c.client.delete(ctx, op.Work)
+		err := c.client.delete(ctx, w)
 		if apierrors.IsNotFound(err) {
 			err = nil
 		}
-		if err == nil {
-			c.ledger.record(v.ID, op.Cluster, entry{kind: Delete, work: op.Work.UID}, awaitCache)
-			c.breaker.made(c.resourceOf(v.ID), v.ID, op.approved)
-		}
-		return err
+		return receipt{}, err
 	case Hold:
 		hold := render.Hold{Since: c.Clock.Now(), Resource: c.resourceOf(v.ID), Because: op.Because}
-		return c.mark(ctx, v.ID, op, hold.Patch(op.Work.ResourceVersion))
+		return c.client.patch(ctx, w.Namespace, w.Name, hold.Patch(w.ResourceVersion))
 	case Release:
-		return c.mark(ctx, v.ID, op, render.Release(v.ID, op.Work.ResourceVersion))
+		return c.client.patch(ctx, w.Namespace, w.Name, render.Release(v.ID, w.ResourceVersion))
 	case Update:
-		written, err := c.client.patch(ctx, namespace, op.Work.Name, v.Template.Patch(op.Cluster, op.Work.ResourceVersion, op.Work.Finalizers, op.Work.Handed == v.ID))
-		if err == nil {
-			c.ledger.record(v.ID, op.Cluster, entry{kind: Update, digest: v.Template.Digest(), source: v.Template.UID(), written: written}, awaitCache)
-		}
-		return err
+		return c.client.patch(ctx, w.Namespace, w.Name, v.Template.Patch(op.Cluster, w.ResourceVersion, w.Finalizers, w.Handed == v.ID))
 	default:
-		written, err := c.client.create(ctx, namespace, v.Template.Work(op.Cluster))
-		if err == nil {
-			c.ledger.record(v.ID, op.Cluster, entry{kind: Create, digest: v.Template.Digest(), source: v.Template.UID(), written: written}, awaitCache)
-		}
-		if apierrors.IsAlreadyExists(err) {
-			return c.examine(ctx, v.ID, op.Cluster, err)
-		}
-		return err
+		return c.client.create(ctx, render.ExecutionNamespace(op.Cluster), v.Template.Work(op.Cluster))
 	}
-}
-
-// mark changes labels and annotations of a Work, and nothing else.
-func (c *Controller) mark(ctx context.Context, id render.Identity, op Operation, patch []byte) error {
-	_, err := c.client.patch(ctx, op.Work.Namespace, op.Work.Name, patch)
-	if err == nil {
-		c.ledger.record(id, op.Cluster, entry{kind: op.Kind, work: op.Work.UID}, awaitCache)
-	}
-	return err
 }
 
 // examine reads the Work that stands where one was to be created and that the

@@ -28,7 +28,8 @@ func TestLedger(t *testing.T) {
 	source := pageSource("1", "m1")
 	template := source.Template
 	refusal := &Refusal{TooLarge, "too large"}
-	written := entry{kind: Create, digest: template.Digest(), source: template.UID(), written: receipt{"10", 3}}
+	content := writeOf(Operation{Kind: Create}, template)
+	written := entry{write: content, written: receipt{"10", 3}}
 	cases := map[string]struct {
 		reason  string
 		entry   entry
@@ -52,15 +53,15 @@ func TestLedger(t *testing.T) {
 		"AlteredAndMarkedSince": {"though admission alters the spec as well",
 			written, awaitCache, 0, Operation{Kind: Update, Work: pageWork(source, "m1", edited, remarked, version("11"), generation(3))}, false},
 		"Refused": {"a write refused for good is not repeated in vain",
-			entry{kind: Create, digest: template.Digest(), source: template.UID(), refusal: refusal}, retryRefused, 0, Operation{Kind: Create}, true},
+			entry{write: content, refusal: refusal}, retryRefused, 0, Operation{Kind: Create}, true},
 		"RefusedLongAgo": {"and is tried again after a while",
-			entry{kind: Create, digest: template.Digest(), source: template.UID(), refusal: refusal}, retryRefused, retryRefused + 1, Operation{Kind: Create}, false},
+			entry{write: content, refusal: refusal}, retryRefused, retryRefused + 1, Operation{Kind: Create}, false},
 		"RefusedOtherContent": {"a change of the object wakes it",
-			entry{kind: Create, source: template.UID(), refusal: refusal}, retryRefused, 0, Operation{Kind: Create}, false},
+			entry{write: write{kind: Update, source: template.UID()}, refusal: refusal}, retryRefused, 0, Operation{Kind: Create}, false},
 		"DeleteOnItsWay": {"a delete is not repeated",
-			entry{kind: Delete, work: "work-uid"}, awaitCache, 0, Operation{Kind: Delete, Work: pageWork(source, "m1")}, true},
+			entry{write: write{kind: Delete, work: "work-uid"}}, awaitCache, 0, Operation{Kind: Delete, Work: pageWork(source, "m1")}, true},
 		"DeleteOfAnother": {"a Work that was created since is another",
-			entry{kind: Delete, work: "an older"}, awaitCache, 0, Operation{Kind: Delete, Work: pageWork(source, "m1")}, false},
+			entry{write: write{kind: Delete, work: "an older"}}, awaitCache, 0, Operation{Kind: Delete, Work: pageWork(source, "m1")}, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +77,7 @@ func TestLedger(t *testing.T) {
 			if _, held := l.check(page, c.op, template); held {
 				t.Error("held back by what was forgotten")
 			}
-			if len(l.entries) > 0 {
+			if l.retain(page, nil); len(l.entries) > 0 {
 				t.Errorf("left behind: %v", l.entries)
 			}
 		})
@@ -87,7 +88,7 @@ func TestLedgerDeletionLost(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
 	l := newLedger(clock)
 	w := pageWork(pageSource("1", "m1"), "m1")
-	l.record(page, "m1", entry{kind: Delete, work: w.UID}, awaitCache)
+	l.record(page, "m1", entry{write: write{kind: Delete, work: w.UID}}, awaitCache)
 	if !l.hasDeleted(page, w) {
 		t.Error("a deletion on its way is not known")
 	}
@@ -100,11 +101,67 @@ func TestLedgerDeletionLost(t *testing.T) {
 func TestLedgerSaysOnceThatAdmissionAlters(t *testing.T) {
 	source := pageSource("1", "m1")
 	l := newLedger(clocktesting.NewFakeClock(time.Unix(1, 0)))
-	l.record(page, "m1", entry{kind: Update, digest: source.Template.Digest(), source: "1", written: receipt{"10", 3}}, awaitCache)
+	update := Operation{Kind: Update, Cluster: "m1"}
+	l.record(page, "m1", entry{write: writeOf(update, source.Template), written: receipt{"10", 3}}, awaitCache)
 	for i, version10 := range []string{"10", "10", "11"} { // 11: Karmada's status
-		held, ok := l.check(page, Operation{Kind: Update, Cluster: "m1", Work: pageWork(source, "m1", edited, version(version10), generation(3))}, source.Template)
-		if !ok || held.altered != (i == 0) {
-			t.Errorf("look %d: held back %v, said %v", i, ok, held.altered)
+		update.Work = pageWork(source, "m1", edited, version(version10), generation(3))
+		held, ok := l.check(page, update, source.Template)
+		if said := held.notice == noticeAltered; !ok || said != (i == 0) {
+			t.Errorf("look %d: held back %v, said %q", i, ok, held.notice)
 		}
+	}
+}
+
+// TestLedgerContest has somebody undo each write at once, in one of the ways.
+func TestLedgerContest(t *testing.T) {
+	source := pageSource("1", "m1")
+	for name, undo := range map[string]func(*ledger) Operation{
+		"Edited": func(*ledger) Operation {
+			return Operation{Kind: Update, Work: pageWork(source, "m1", edited, version("11"), generation(9))}
+		},
+		"Deleted": func(l *ledger) Operation {
+			l.forget(page, "m1")
+			return Operation{Kind: Create}
+		},
+		"Unlabelled": func(l *ledger) Operation {
+			l.forget(page, "m1")
+			w := pageWork(source, "m1", edited)
+			l.record(page, "m1", entry{unlisted: w}, awaitCache)
+			return Operation{Kind: Update, Work: w}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock := clocktesting.NewFakeClock(time.Unix(1, 0))
+			l := newLedger(clock)
+			// fight writes for as long as it may, and returns how often it did.
+			fight := func(d time.Duration) (writes, notices int) {
+				for end := clock.Now().Add(d); clock.Now().Before(end); {
+					op := undo(l)
+					op.Cluster = "m1"
+					held, ok := l.check(page, op, source.Template)
+					if held.notice != "" {
+						notices++
+					}
+					if ok {
+						clock.Step(min(held.retry, end.Sub(clock.Now())))
+						continue
+					}
+					l.record(page, "m1", entry{write: writeOf(op, source.Template), written: receipt{"10", 3}}, awaitCache)
+					writes++
+				}
+				return writes, notices
+			}
+			if writes, notices := fight(15 * time.Second); writes != uncontested+3 || notices != 4 { // after 1, 3 and 7 s
+				t.Errorf("%d writes and %d notices in the first seconds", writes, notices)
+			}
+			fight(15 * time.Minute)
+			if writes, notices := fight(time.Hour); writes != 12 || notices != 12 {
+				t.Errorf("%d writes and %d notices in an hour of a long contest", writes, notices)
+			}
+			clock.Step(peace)
+			if writes, _ := fight(minContested); writes != uncontested {
+				t.Errorf("%d writes at once after some minutes of peace", writes)
+			}
+		})
 	}
 }
