@@ -7,7 +7,9 @@ import (
 	"time"
 
 	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
@@ -91,4 +93,49 @@ func testClusterGone(t *testing.T) {
 	if err := env.Unjoin(ctx, guest); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestExecutionNamespaceTerminating deletes the namespace of a cluster's Works
+// under the daemon's hands.
+func TestExecutionNamespaceTerminating(t *testing.T) {
+	startDaemon(t)
+	quiesce(t)
+	ns := newNamespace(t)
+	createPages(t, ns, both, 5)
+	create(t, configMaps, configMap(ns, "other", push2, "one"))
+	wantSources(t, ns)
+	f := newFault(t, "The execution namespace of a cluster terminating, then made again", ns)
+	execution := render.ExecutionNamespace(push2)
+	keeper := object("v1", "ConfigMap", execution, "keeper", nil)
+	keeper.SetFinalizers([]string{"test.example/keep"})
+	create(t, configMaps, keeper)
+	remove(t, namespaces, "", execution)
+	eventually(t, "the Works in it to go", func(ctx context.Context) error {
+		_, err := getWork(ctx, configMapWork(ns, "other", push2))
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("it is there: %v", err)
+	})
+	change(t, configMaps, ns, "page-0", setAnnotation(render.ClustersAnnotation, push+","+push2))
+	f.allow(render.Identity{Kind: "ConfigMap", Namespace: ns, Name: "page-0"}, pull)
+	create(t, configMaps, configMap(ns, "late", both+","+push2, "one"))
+	wantInMembers(t, ns, "late", "one", push, pull)
+	f.wantNoDeletes()
+	change(t, configMaps, execution, "keeper", func(u *unstructured.Unstructured) { u.SetFinalizers(nil) })
+	eventually(t, "the namespace to go", func(ctx context.Context) error {
+		_, err := env.admin.Resource(namespaces).Get(ctx, execution, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("it is there: %v", err)
+	})
+	// Karmada makes it again when it next looks at the cluster.
+	change(t, clusters, "", push2, setAnnotation("looked", "at"))
+	eventually(t, "the namespace to be there", func(ctx context.Context) error {
+		_, err := env.admin.Resource(namespaces).Get(ctx, execution, metav1.GetOptions{})
+		return err
+	})
+	f.heal()
+	f.converge(2 * patience)
 }

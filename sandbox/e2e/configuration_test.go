@@ -2,19 +2,17 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"github.com/karmada-target/karmada-mirror/config"
-	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
@@ -141,75 +139,47 @@ func TestInvalidConfiguration(t *testing.T) {
 	f.converge(patience)
 }
 
-// machines is the custom resource of the examples.
-var machines = schema.GroupVersionResource{Group: "cloudnative.czs", Version: "v1alpha1", Resource: "virtualmachines"}
-
-func machine(namespace, name, clusters string) *unstructured.Unstructured {
-	u := object("cloudnative.czs/v1alpha1", "VirtualMachine", namespace, name, map[string]any{"spec": map[string]any{
-		"action":   "start",
-		"resource": map[string]any{"cpu": int64(2), "memory": "4Gi", "rootDisk": "20Gi"},
-	}})
-	u.SetAnnotations(map[string]string{render.ClustersAnnotation: clusters})
-	return u
-}
-
-func installMachines(t *testing.T) {
-	t.Helper()
-	definition := repositoryFile(t, "examples", "virtualmachine", "crd.yaml")
-	if err := karmada.Apply(t.Context(), env.Config(), definition); err != nil {
-		t.Fatal(err)
-	}
-	for _, member := range []string{push, pull} {
-		if err := karmada.Apply(t.Context(), env.MemberConfig(member), definition); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func uninstallMachines(t *testing.T) {
-	t.Helper()
-	remove(t, crds, "", machines.GroupResource().String())
-	eventually(t, "the CustomResourceDefinition to go", func(ctx context.Context) error {
-		_, err := env.admin.Resource(crds).Get(ctx, machines.GroupResource().String(), metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		return fmt.Errorf("it is still there: %v", err)
-	})
-}
-
-func TestDefinitionThatComesAndGoes(t *testing.T) {
-	if err := karmada.Apply(t.Context(), env.Config(), repositoryFile(t, "examples", "virtualmachine", "clusterrole.yaml")); err != nil {
-		t.Fatal(err)
-	}
-	configure(t, resources("configmaps", machines.GroupResource().String()))
-	d := startDaemon(t)
+// testConfigurationCycles adds a resource and takes it away 200 times.
+func testConfigurationCycles(t *testing.T) {
 	ns := newNamespace(t)
-	state := func(state string) string {
-		return fmt.Sprintf("karmada_mirror_watch_state{resource=%q,state=%q}", machines.GroupResource(), state)
+	text := func(others string) string {
+		return fmt.Sprintf("%sresources:\n- {resource: configmaps, namespaces: [%s]}\n%s", configurationHead+breakerOn, ns, others)
 	}
-	eventually(t, "the resource to be pending", d.wantMetric(state("pending"), "1"))
-	for round := range 2 {
-		installMachines(t)
-		name := fmt.Sprintf("vm-%d", round)
-		eventually(t, "the resource to be ready", d.wantMetric(state("ready"), "1"))
-		create(t, machines, machine(ns, name, both))
-		for _, member := range []string{push, pull} {
-			eventually(t, name+" in "+member, func(ctx context.Context) error {
-				u, err := env.members[member].Resource(machines).Namespace(ns).Get(ctx, name, metav1.GetOptions{})
-				if err != nil {
-					return err
-				}
-				if cpu, _, _ := unstructured.NestedInt64(u.Object, "spec", "resource", "cpu"); cpu != 2 {
-					return fmt.Errorf("it has %d CPUs", cpu)
+	const name = "configuration"
+	create(t, configMaps, object("v1", "ConfigMap", ns, name, map[string]any{"data": map[string]any{config.Key: text("")}}))
+	d := startDaemon(t, "--config-map", ns+"/"+name, "--leader-elect=false", noMutationDetector)
+	ids := createPages(t, ns, both, 5)
+	wantSources(t, ns)
+	f := newFault(t, "A resource added to and taken from the configuration 200 times", ns)
+	f.only(ids, push, pull)
+	cycle := func(n int) {
+		for i := range n {
+			others := "- {resource: serviceaccounts}\n- {resource: services}\n"
+			if i%2 == 1 {
+				others = ""
+			}
+			before := d.logged("configuration in force")
+			change(t, configMaps, ns, name, setField(text(others), "data", config.Key))
+			eventually(t, "the configuration", func(context.Context) error {
+				if d.logged("configuration in force") == before {
+					return errors.New("not yet")
 				}
 				return nil
 			})
 		}
-		uninstallMachines(t)
-		eventually(t, "the resource to be pending again", d.wantMetric(state("pending"), "1"))
 	}
-	// The others were not held up.
-	create(t, configMaps, configMap(ns, "page", both, "one"))
-	wantInMembers(t, ns, "page", "one", push, pull)
+	cycle(20)
+	goroutines, heap := d.settled(t)
+	cycle(400)
+	f.heal()
+	f.converge(patience)
+	eventually(t, "goroutines and heap to be back", func(context.Context) error {
+		now, heapNow := d.settled(t)
+		f.note = fmt.Sprintf("goroutines %.0f → %.0f, heap %.1f → %.1f MB", goroutines, now, heap/1e6, heapNow/1e6)
+		if now > goroutines+3 || heapNow > 1.2*heap+2e6 {
+			return errors.New(f.note)
+		}
+		return nil
+	})
+	env.rows.note(f.name, f.note)
 }

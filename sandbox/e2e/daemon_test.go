@@ -280,3 +280,31 @@ func repositoryFile(t *testing.T, elements ...string) []byte {
 	}
 	return data
 }
+
+// settled reads the number of goroutines, and the heap as it is after a garbage
+// collection: the least of some readings.
+func (d *daemon) settled(t *testing.T) (goroutines, heap float64) {
+	t.Helper()
+	for i := range 10 {
+		pass(t, 300*time.Millisecond)
+		g, h := d.number(t, "go_goroutines"), d.number(t, "go_memstats_heap_alloc_bytes")
+		if i == 0 {
+			goroutines, heap = g, h
+		}
+		goroutines, heap = min(goroutines, g), min(heap, h)
+	}
+	return goroutines, heap
+}
+
+func (d *daemon) number(t *testing.T, series string) float64 {
+	t.Helper()
+	value, err := d.metric(series)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var number float64
+	if _, err := fmt.Sscan(value, &number); err != nil {
+		t.Fatal(err)
+	}
+	return number
+}

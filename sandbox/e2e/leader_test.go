@@ -3,9 +3,18 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/fault"
 )
 
 // leaseDuration is the default of --leader-elect-lease-duration.
@@ -62,4 +71,145 @@ func leads(d *daemon) func(context.Context) error {
 		}
 		return nil
 	}
+}
+
+// launchLeader starts a daemon that the test will stop or kill.
+func launchLeader(t *testing.T, flags ...string) *daemon {
+	t.Helper()
+	d := launchDaemon(t, flags...)
+	endAtEnd(t, d)
+	eventually(t, "the first to lead", leads(d))
+	return d
+}
+
+func testLeaderPaused(t *testing.T) {
+	ns := newNamespace(t)
+	flags := slice(t, ns)
+	first := launchLeader(t, flags...)
+	second := startDaemon(t, flags...)
+	ids := createPages(t, ns, both, 20)
+	wantSources(t, ns)
+	f := newFault(t, "Two leaders: the first stopped for 40 s, then continued", ns)
+	f.only(ids, push, push2, pull)
+	// Half-way through these changes the first has work in its queue.
+	for i, id := range ids {
+		change(t, configMaps, ns, id.Name, setField("two", "data", "key"))
+		if i == len(ids)/2 {
+			if err := first.command.Process.Signal(syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	stopped := time.Now()
+	eventually(t, "the second to lead", leads(second))
+	for _, id := range ids {
+		change(t, configMaps, ns, id.Name, setField("three", "data", "key"))
+	}
+	workload(t, f, ns, ids[:8])
+	wantSources(t, ns)
+	pass(t, time.Until(stopped.Add(40*time.Second)))
+	versions := generationsOf(t, ns)
+	if err := first.command.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	f.heal()
+	first.wantExit(t, patience)
+	f.converge(patience)
+	if diff := cmp.Diff(versions, generationsOf(t, ns)); diff != "" {
+		t.Errorf("stale writes were accepted, -before +after:\n%s", diff)
+	}
+}
+
+// generationsOf tells how often the spec of each of a namespace's Works was
+// written.
+func generationsOf(t *testing.T, namespace string) map[string]int64 {
+	t.Helper()
+	generations := map[string]int64{}
+	for w := range worksOf(t, namespace) {
+		generations[w.Namespace+"/"+w.Name] = w.Generation
+	}
+	return generations
+}
+
+func testLaggingStandby(t *testing.T) {
+	ns := newNamespace(t)
+	flags := slice(t, ns)
+	first := launchLeader(t, flags...)
+	ids := createPages(t, ns, both, 10)
+	wantSources(t, ns)
+	p := startProxy(t, env.kubeconfig)
+	behind := append(flags, "--kubeconfig", p.Kubeconfig())
+	// The standby reads the sources as they are now, and hears no more of them.
+	stale := fault.NewRecording()
+	listening := p.Inject(watchSources, stale.Record())
+	probe := startDaemon(t, behind...)
+	if err := probe.stop(); err != nil {
+		t.Fatal(err)
+	}
+	listening.Remove()
+	silence := p.Inject(watchSources, stale.Replay())
+	standby := startDaemon(t, behind...)
+	f := newFault(t, "Failover to a standby that lags", ns)
+	f.only(ids, push, push2, pull)
+	workload(t, f, ns, ids)
+	create(t, configMaps, configMap(ns, "page-new", both, "one"))
+	wantSources(t, ns)
+	versions := generationsOf(t, ns)
+	first.kill(t)
+	eventually(t, "the standby to lead", leads(standby))
+	eventually(t, "all to be looked at", atLeastSyncs(standby, len(ids)))
+	if diff := cmp.Diff(versions, generationsOf(t, ns)); diff != "" {
+		t.Errorf("the standby has written, -before +after:\n%s", diff)
+	}
+	silence.Remove()
+	change(t, configMaps, ns, "page-3", setField("three", "data", "key"))
+	f.heal()
+	f.converge(2 * patience)
+}
+
+// testClockSkew plays a leader whose clock is an hour off: what the standby sees
+// of another's clock is what stands in the Lease.
+func testClockSkew(t *testing.T, skew time.Duration) {
+	ns := newNamespace(t)
+	leases := env.client.CoordinationV1().Leases(system)
+	renew := func(ctx context.Context) error {
+		now := metav1.NewMicroTime(time.Now().Add(skew))
+		lease, err := leases.Get(ctx, ns, metav1.GetOptions{})
+		missing := apierrors.IsNotFound(err)
+		if missing {
+			lease, err = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: ns}}, nil
+		}
+		if err != nil {
+			return err
+		}
+		lease.Spec = coordinationv1.LeaseSpec{
+			HolderIdentity: new("skewed"), LeaseDurationSeconds: new(int32(15)), AcquireTime: &now, RenewTime: &now,
+		}
+		if missing {
+			_, err = leases.Create(ctx, lease, metav1.CreateOptions{})
+			return err
+		}
+		_, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
+		return err
+	}
+	eventually(t, "the Lease to be ours", renew)
+	living, vanish := context.WithCancel(t.Context())
+	var leader sync.WaitGroup
+	leader.Go(func() {
+		wait.UntilWithContext(living, func(ctx context.Context) { _ = renew(ctx) }, 2*time.Second) // as a leader does: it tries again
+	})
+	defer leader.Wait()
+	defer vanish()
+	f := newFault(t, fmt.Sprintf("The leader's clock one hour off (%s); it vanishes", skew), ns)
+	f.note = "from its last sign; the Lease lasts 15 s"
+	standby := startDaemon(t, slice(t, ns)...)
+	f.only(createPages(t, ns, both, 3), push, pull)
+	pass(t, 20*time.Second)
+	if standby.logged("leading") > 0 {
+		t.Fatal("the standby leads beside the leader")
+	}
+	vanish()
+	leader.Wait()
+	f.heal()
+	f.converge(2 * patience)
 }

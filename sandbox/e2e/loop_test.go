@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -234,4 +236,79 @@ func TestRecreatedUnderTheSameName(t *testing.T) {
 		}
 		return fmt.Errorf("it is still there: %v", err)
 	})
+}
+
+// testContested has somebody undo every write of a Work at once.
+func testContested(t *testing.T) {
+	const fight = 20 * time.Second
+	ns := newNamespace(t)
+	d := startDaemon(t, slice(t, ns)...)
+	ids := createPages(t, ns, push, 5)
+	wantSources(t, ns)
+	f := newFault(t, fmt.Sprintf("Somebody undoes every write of a Work, for %s", fight), ns)
+	f.only(ids, push)
+	undone := 0
+	name := configMapWork(ns, "page-0", push)
+	for end := time.Now().Add(fight); time.Now().Before(end); pass(t, 50*time.Millisecond) {
+		written := false
+		change(t, works, name.Namespace, name.Name, func(w *unstructured.Unstructured) {
+			manifests, _, _ := unstructured.NestedSlice(w.Object, "spec", "workload", "manifests")
+			data := manifests[0].(map[string]any)["data"].(map[string]any)
+			written, data["key"] = data["key"] != "mine", "mine"
+			setField(manifests, "spec", "workload", "manifests")(w)
+		})
+		if written {
+			undone++
+		}
+	}
+	// The creation, nine repetitions, and others after 1, 3, 7 and 15 seconds.
+	if undone < 10 || undone > 14 {
+		t.Errorf("%d writes were undone", undone)
+	}
+	if told := d.logged("somebody undoes what is written: writing it less often"); told == 0 || told > 5 {
+		t.Errorf("it was said %d times", told)
+	}
+	f.note = fmt.Sprintf("undone %d times; from the last one on", undone)
+	f.heal()
+	f.converge(patience)
+}
+
+// TestMassRecreation deletes a thousand objects and makes them again at once.
+func TestMassRecreation(t *testing.T) {
+	const sources = 1000
+	startDaemon(t)
+	quiesce(t)
+	ns := newNamespace(t)
+	makeAll := func(value string) {
+		t.Helper()
+		inParallel(t, sources, func(ctx context.Context, i int) error {
+			_, err := env.admin.Resource(configMaps).Namespace(ns).Create(ctx, configMap(ns, fmt.Sprintf("page-%d", i), push, value), metav1.CreateOptions{})
+			return err
+		})
+	}
+	makeAll("one")
+	within(t, 2*patience, "the Works", func(ctx context.Context) error { return disagreement(ctx, ns, configMaps) })
+	f := newFault(t, "1,000 objects deleted and made again at once", ns)
+	for i := range sources { // between the two, what does not exist may be deleted
+		f.allow(render.Identity{Kind: "ConfigMap", Namespace: ns, Name: fmt.Sprintf("page-%d", i)}, push)
+	}
+	removeAll(t, configMaps, ns, allPages)
+	makeAll("two")
+	f.heal()
+	f.converge(2 * patience)
+	removeAll(t, configMaps, ns, allPages)
+	within(t, 2*patience, "the Works to go", func(ctx context.Context) error { return disagreement(ctx, ns, configMaps) })
+}
+
+// inParallel calls do for each of n numbers, some at a time.
+func inParallel(t *testing.T, n int, do func(context.Context, int) error) {
+	t.Helper()
+	group, ctx := errgroup.WithContext(t.Context())
+	group.SetLimit(16)
+	for i := range n {
+		group.Go(func() error { return do(ctx, i) })
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
 }

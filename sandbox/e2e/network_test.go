@@ -96,6 +96,7 @@ func TestFaultsSideBySide(t *testing.T) {
 		{"StaleList", testStaleList},
 		{"ConfigurationCycles", testConfigurationCycles},
 		{"ForgedLabel", testForgedLabel},
+		{"Contested", testContested},
 		{"Throttled", testThrottled},
 		{"Flaky", testFlaky},
 		{"ClockAhead", func(t *testing.T) { testClockSkew(t, time.Hour) }},
@@ -153,15 +154,24 @@ func testNeverSynced(t *testing.T) {
 	f.converge(patience)
 }
 
-// testListsFail answers with errors, then for a minute with empty lists.
-func testListsFail(t *testing.T, what string, list, watch fault.Match) {
+// newProxyFault is the measuring of a fault between a daemon and its API server,
+// with sources that are mirrored.
+func newProxyFault(t *testing.T, name string, sources int) (*faultRow, *fault.Proxy, *daemon, []render.Identity) {
+	t.Helper()
 	ns := newNamespace(t)
 	p := startProxy(t, env.kubeconfig)
 	d := startDaemon(t, alone(t, p, ns)...)
-	ids := createPages(t, ns, both, sourcesBehindProxy)
+	ids := createPages(t, ns, both, sources)
 	wantSources(t, ns)
-	f := newFault(t, fmt.Sprintf("Lists of %ss: errors 500, then empty for 60 s", what), ns)
-	f.only(ids, push, pull)
+	f := newFault(t, name, ns)
+	f.only(ids, push, push2, pull)
+	return f, p, d, ids
+}
+
+// testListsFail answers with errors, then for a minute with empty lists.
+func testListsFail(t *testing.T, what string, list, watch fault.Match) {
+	f, p, d, ids := newProxyFault(t, fmt.Sprintf("Lists of %ss: errors 500, then empty for 60 s", what), sourcesBehindProxy)
+	ns := f.namespace
 	errors500 := []*fault.Rule{p.Inject(list, broken), p.Inject(watch, broken)}
 	p.End(watch)
 	eventually(t, "an error", func(context.Context) error { return hit(errors500...) })
@@ -323,16 +333,10 @@ func testFlaky(t *testing.T) {
 }
 
 func testWatchExpired(t *testing.T) {
-	ns := newNamespace(t)
-	p := startProxy(t, env.kubeconfig)
-	startDaemon(t, alone(t, p, ns)...)
-	ids := createPages(t, ns, both, 20)
-	wantSources(t, ns)
-	f := newFault(t, "All watches cut with 410", ns)
-	f.only(ids, push, push2, pull)
+	f, p, _, ids := newProxyFault(t, "All watches cut with 410", 20)
 	rule := p.Inject(fault.Match{Verb: "watch"}, fault.Expire())
 	p.End(fault.Match{Verb: "watch"})
-	workload(t, f, ns, ids)
+	workload(t, f, f.namespace, ids)
 	eventually(t, "the watches to expire", func(context.Context) error { return hit(rule) })
 	rule.Remove()
 	f.heal()
@@ -340,15 +344,9 @@ func testWatchExpired(t *testing.T) {
 }
 
 func testHalfOpen(t *testing.T) {
-	ns := newNamespace(t)
-	p := startProxy(t, env.kubeconfig)
-	startDaemon(t, alone(t, p, ns)...)
-	ids := createPages(t, ns, both, 20)
-	wantSources(t, ns)
-	f := newFault(t, "Connections half open (from the break on; client-go notices after 45 s)", ns)
-	f.only(ids, push, push2, pull)
+	f, p, _, ids := newProxyFault(t, "Connections half open (from the break on; client-go notices after 45 s)", 20)
 	p.Strand()
 	f.heal()
-	workload(t, f, ns, ids)
+	workload(t, f, f.namespace, ids)
 	f.converge(2 * patience)
 }

@@ -1,0 +1,192 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/cert"
+
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+)
+
+// TestDeletesDenied has a policy deny the daemon every deletion of a Work.
+func TestDeletesDenied(t *testing.T) {
+	d := startDaemon(t)
+	quiesce(t)
+	ns := newNamespace(t)
+	ids := createPages(t, ns, both, 12)
+	wantSources(t, ns)
+	f := newFault(t, "All deletions of Works denied by an admission policy, later lifted", ns)
+	const name = "deny-deletions"
+	policy := fmt.Sprintf(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: %[1]s}
+spec:
+  failurePolicy: Fail
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [work.karmada.io], apiVersions: ['*'], operations: [DELETE], resources: [works]}
+  matchConditions:
+  - {name: daemon, expression: "request.userInfo.username.endsWith(':%[2]s')"}
+  validations:
+  - {expression: "false", message: "no deletions today"}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: %[1]s}
+spec: {policyName: %[1]s, validationActions: [Deny]}
+`, name, account)
+	if err := karmada.Apply(t.Context(), env.Config(), []byte(policy)); err != nil {
+		t.Fatal(err)
+	}
+	lift := func(ctx context.Context) error {
+		err := env.client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Delete(ctx, name, metav1.DeleteOptions{})
+		return errors.Join(err, env.client.AdmissionregistrationV1().ValidatingAdmissionPolicies().Delete(ctx, name, metav1.DeleteOptions{}))
+	}
+	lifted := false
+	t.Cleanup(func() {
+		if !lifted {
+			_ = lift(context.Background())
+		}
+	})
+	eventually(t, "the policy to be in force", func(context.Context) error {
+		if len(ids) > 3 { // one source after the other, until one is denied
+			f.allow(ids[0], push, pull)
+			remove(t, configMaps, ns, ids[0].Name)
+			ids = ids[1:]
+		}
+		if d.logged("sync failed, trying again") == 0 {
+			return errors.New("nothing is denied yet")
+		}
+		return nil
+	})
+	workload(t, f, ns, ids)
+	if err := lift(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	lifted = true
+	f.heal()
+	f.converge(patience)
+}
+
+// TestMutatingWebhook runs a webhook that changes the manifest of every Work.
+func TestMutatingWebhook(t *testing.T) {
+	d := startDaemon(t)
+	quiesce(t)
+	ns := newNamespace(t)
+	const sources = 5
+	f := newFault(t, "A mutating webhook edits every Work", ns)
+	f.note = "said once per Work, left at that; in sync when the source changes after the webhook has gone"
+	const name = "meddler.test.example"
+	url, authority := startMeddler(t)
+	webhooks := env.client.AdmissionregistrationV1().MutatingWebhookConfigurations()
+	_, err := webhooks.Create(t.Context(), &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Webhooks: []admissionregistrationv1.MutatingWebhook{{
+			Name:                    name,
+			ClientConfig:            admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: authority},
+			SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
+			AdmissionReviewVersions: []string{"v1"},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"work.karmada.io"}, APIVersions: []string{"*"}, Resources: []string{"works"}},
+			}},
+		}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	uninstall := func(ctx context.Context) error { return webhooks.Delete(ctx, name, metav1.DeleteOptions{}) }
+	t.Cleanup(func() { _ = uninstall(context.Background()) })
+	eventually(t, "the webhook to be called", func(ctx context.Context) error {
+		probe := object("work.karmada.io/v1alpha1", "Work", render.ExecutionNamespace(push), "probe", map[string]any{
+			"spec": map[string]any{"workload": map[string]any{"manifests": []any{configMap(ns, "probe", "", "").Object}}}})
+		created, err := env.admin.Resource(works).Namespace(probe.GetNamespace()).Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err != nil {
+			return err
+		}
+		if text, err := created.MarshalJSON(); err != nil || !bytes.Contains(text, []byte("meddled")) {
+			return fmt.Errorf("it was not: %v", err)
+		}
+		return nil
+	})
+	audit := auditFromNow(t)
+	createPages(t, ns, both, sources)
+	const said = "admission alters what is written: leaving it at that"
+	eventually(t, "it to be said once per Work", func(context.Context) error {
+		if got := d.logged(said); got != 2*sources {
+			return fmt.Errorf("it was said %d times", got)
+		}
+		return nil
+	})
+	for i := range 20 { // whatever makes it look again
+		change(t, configMaps, system, account, setAnnotation("round", fmt.Sprint(i)))
+		configure(t, resources("configmaps")+fmt.Sprintf("# %d\n", i))
+	}
+	eventually(t, "the queue to be empty", d.wantMetric(`workqueue_depth{name="mirror"}`, "0"))
+	for what, count := range audit.writes(t) {
+		if what != "create works" || count != 2*sources {
+			t.Errorf("with the webhook, %d %s", count, what)
+		}
+	}
+	if got := d.logged(said); got != 2*sources {
+		t.Errorf("it was said %d times", got)
+	}
+	if err := uninstall(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the webhook to be gone", func(ctx context.Context) error {
+		for i := range sources {
+			change(t, configMaps, ns, fmt.Sprintf("page-%d", i), setField(fmt.Sprint(time.Now().UnixNano()), "data", "key"))
+		}
+		pass(t, time.Second)
+		return disagreement(ctx, ns, configMaps)
+	})
+	f.heal()
+	f.converge(patience)
+}
+
+// startMeddler serves a webhook that adds an annotation to each manifest.
+func startMeddler(t *testing.T) (url string, authority []byte) {
+	t.Helper()
+	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", []net.IP{net.ParseIP("127.0.0.1")}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var review admissionv1.AdmissionReview
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		jsonPatch := admissionv1.PatchTypeJSONPatch
+		review.Response = &admissionv1.AdmissionResponse{
+			UID: review.Request.UID, Allowed: true, PatchType: &jsonPatch,
+			Patch: []byte(`[{"op":"add","path":"/spec/workload/manifests/0/metadata/annotations/meddled","value":"yes"}]`),
+		}
+		review.Request = nil
+		_ = json.NewEncoder(w).Encode(review) // an API server that has gone has gone
+	}))
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server.URL, certificate
+}
