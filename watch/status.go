@@ -14,6 +14,8 @@ type Status struct {
 	State State
 	// Served is the zero value while the API server does not serve the resource.
 	Served Served
+	// LastKind is the kind of the resource when it was served last.
+	LastKind schema.GroupKind
 	// Unserved: the API server has said that it does not serve the resource.
 	Unserved bool
 	// Synced: the cache has been complete once and may be read.
@@ -30,7 +32,7 @@ type Status struct {
 func (w *Watch) Status() Status {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	s := Status{State: Pending, Served: w.served, Unserved: w.unserved, Synced: w.synced, Err: w.err}
+	s := Status{State: Pending, Served: w.served, LastKind: w.lastKind, Unserved: w.unserved, Synced: w.synced, Err: w.err}
 	if at := w.lastEvent.Load(); at != 0 {
 		s.LastEvent = time.Unix(0, at)
 	}

@@ -96,12 +96,13 @@ type Watch struct {
 
 	lastEvent atomic.Int64 // Unix nanoseconds
 
-	mu     sync.RWMutex
-	served Served
+	mu       sync.RWMutex
+	served   Served
+	lastKind schema.GroupKind // of the resource when it was served last
 	// informer is nil while the resource is not served.
 	informer cache.SharedIndexInformer
 	synced   bool
-	// unserved: the last answer of discovery was a certain no.
+	// unserved: the last certain answer of discovery was no.
 	unserved bool
 	err      error
 	// errVersion is the informer's resource version when err happened: once it
@@ -151,13 +152,12 @@ func (w *Watch) Recheck() {
 // is done first.
 func (w *Watch) awaitServed(ctx context.Context) (Served, bool) {
 	backoff := discoveryBackoff
-	for attempt := 0; ctx.Err() == nil; attempt++ {
+	for ctx.Err() == nil {
 		served, ok, err := w.Resolver.Resolve(ctx, w.Resource)
 		if ok && err == nil {
 			return served, true
 		}
-		w.setUnserved(err)
-		if err == nil && attempt == 0 {
+		if w.noteUnserved(err) {
 			w.Logger.Info("the API server does not serve this resource: waiting for it")
 			if w.Handler.Unserved != nil {
 				w.Handler.Unserved()
@@ -184,11 +184,7 @@ func (w *Watch) awaitServed(ctx context.Context) (Served, bool) {
 func (w *Watch) follow(ctx context.Context, served Served, stalls int) (stalled bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	client := w.Client
-	if stalls%2 == 1 {
-		client = plainLists{client}
-	}
-	informer, err := w.newInformer(ctx, client, served)
+	informer, err := w.newInformer(ctx, attempts{Interface: w.Client, plain: stalls%2 == 1, failed: w.noteFailure}, served)
 	if err != nil {
 		// Only an informer that runs already refuses its settings.
 		w.Logger.Error("cannot set up an informer", zap.Error(err))
@@ -224,13 +220,6 @@ func (w *Watch) follow(ctx context.Context, served Served, stalls int) (stalled 
 	return stalled
 }
 
-// plainLists is a client whose informers list at one go, and not by a stream
-// whose end has to be announced.
-type plainLists struct{ dynamic.Interface }
-
-// IsWatchListSemanticsUnSupported is what client-go looks for.
-func (plainLists) IsWatchListSemanticsUnSupported() bool { return true }
-
 func (w *Watch) newInformer(ctx context.Context, client dynamic.Interface, served Served) (cache.SharedIndexInformer, error) {
 	informer := dynamicinformer.NewFilteredDynamicInformer(
 		client, served.Resource, w.Namespace, 0, w.Indexers, w.noteList).Informer()
@@ -246,6 +235,7 @@ func (w *Watch) newInformer(ctx context.Context, client dynamic.Interface, serve
 // watchFailed notes why list or watch ended. Expired watches are a part of
 // every watch's life and are not failures.
 func (w *Watch) watchFailed(ctx context.Context, err error) {
+	w.noteFailure()
 	if ctx.Err() != nil || apierrors.IsResourceExpired(err) || isOrdinaryEnd(err) {
 		return
 	}
@@ -285,6 +275,14 @@ func (w *Watch) noteList(o *metav1.ListOptions) {
 	if w.informer != nil {
 		w.listVersion = w.informer.LastSyncResourceVersion()
 	}
+}
+
+// noteFailure notes that no list is under way: one that fails is tried again when
+// client-go sees fit, and has not stalled.
+func (w *Watch) noteFailure() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.listing = false
 }
 
 // awaitStall blocks until ctx is done, or a list has taken longer than the
@@ -357,6 +355,7 @@ func (w *Watch) attach(informer cache.SharedIndexInformer, served Served) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.informer, w.served, w.synced, w.unserved, w.err, w.errVersion = informer, served, false, false, nil, ""
+	w.lastKind = served.Kind
 }
 
 func (w *Watch) detach() {
@@ -365,12 +364,15 @@ func (w *Watch) detach() {
 	w.informer, w.served, w.synced, w.err, w.errVersion = nil, Served{}, false, nil, ""
 }
 
-// setUnserved notes what discovery said: an error, or that the resource is not
-// served.
-func (w *Watch) setUnserved(err error) {
+// noteUnserved notes what discovery said: an error, or that the resource is not
+// served. It returns whether the latter is news; an error changes nothing about
+// what was known.
+func (w *Watch) noteUnserved(err error) (news bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.err, w.unserved = err, err == nil
+	news = err == nil && !w.unserved
+	w.err, w.unserved = err, w.unserved || err == nil
+	return news
 }
 
 func (w *Watch) setError(err error) {

@@ -265,6 +265,13 @@ func TestUnserved(t *testing.T) {
 	if s := w.Status(); !s.Unserved || s.State != Pending {
 		t.Errorf("a resource that is not served any more: %+v", s)
 	}
+	resolver.set(false, errors.New("no answer"))
+	for w.Status().Err == nil {
+		w.Recheck()
+	}
+	if s := w.Status(); !s.Unserved {
+		t.Error("a discovery that fails has undone what is known")
+	}
 	cancel()
 	running.Wait()
 }
