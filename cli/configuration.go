@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -44,16 +45,20 @@ func (d *daemon) followFile(ctx context.Context, name string) error {
 	if err := d.controller.Configure(data); err != nil {
 		return err
 	}
+	missing := rate.Sometimes{First: 1, Interval: time.Minute}
 	wait.UntilWithContext(ctx, func(context.Context) {
 		now, err := os.ReadFile(name)
-		if err == nil && bytes.Equal(now, data) {
+		if err != nil {
+			missing.Do(func() {
+				d.logger.Error("cannot read the configuration, the last good one stays in force", zap.Error(err))
+			})
 			return
 		}
-		if err == nil {
-			data = now
-			err = d.controller.Configure(now)
+		if bytes.Equal(now, data) {
+			return
 		}
-		if err != nil {
+		data = now
+		if err := d.controller.Configure(now); err != nil {
 			d.logger.Error("configuration rejected, the last good one stays in force", zap.Error(err))
 		}
 	}, filePeriod)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/go-logr/zapr"
 	"go.uber.org/zap"
@@ -33,6 +34,10 @@ func newLogger(level, format string) (*zap.Logger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the logger: %w", err)
 	}
-	klog.SetLogger(zapr.NewLogger(logger.Named("client-go")))
+	// Some of it is said every few seconds for as long as the API server is away.
+	sparing := zap.WrapCore(func(core zapcore.Core) zapcore.Core {
+		return zapcore.NewSamplerWithOptions(core, time.Minute, 10, 100)
+	})
+	klog.SetLogger(zapr.NewLogger(logger.Named("client-go").WithOptions(sparing)))
 	return logger, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
@@ -76,6 +77,28 @@ func run(ctx context.Context, o *options) error {
 	return d.serve(ctx)
 }
 
+// partsTimeout is how long the parts may take to end when they are told to. While
+// the API server does not answer, client-go cannot be interrupted everywhere.
+const partsTimeout = 15 * time.Second
+
+// wait returns when all parts have ended, or should have.
+func (d *daemon) wait(group *errgroup.Group, parts context.Context) error {
+	ended := make(chan error, 1)
+	go func() { ended <- group.Wait() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-parts.Done():
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(partsTimeout):
+		d.logger.Warn("not all parts have ended in time: ending without them")
+		return context.Cause(parts)
+	}
+}
+
 // connect makes the clients. Events have one of their own, so that they and the
 // Works do not hold each other up; the Lease has another, see leader.go.
 func (d *daemon) connect(ctx context.Context) (record.EventBroadcaster, error) {
@@ -131,7 +154,7 @@ func (d *daemon) serve(ctx context.Context) error {
 		defer cancel()
 		return d.lead(ctx, parts)
 	})
-	err := group.Wait()
+	err := d.wait(group, parts)
 	if err == nil || ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		d.logger.Info("stopped")
 		return nil
