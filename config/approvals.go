@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,14 +41,19 @@ func ParseApprovals(value string) (Approvals, error) {
 // maxClockSkew is how far apart the clocks of two replicas may be.
 const maxClockSkew = 2 * time.Hour
 
-// Check refuses an approval of what nobody can have seen yet.
-func (a Approvals) Check(now time.Time) error {
+// Usable leaves out approvals of what nobody can have seen yet, and names them in an
+// error.
+func (a Approvals) Usable(now time.Time) (Approvals, error) {
+	usable := Approvals{}
+	var errs []error
 	for _, resource := range slices.Sorted(maps.Keys(a)) {
 		if a[resource].After(now.Add(maxClockSkew)) {
-			return fmt.Errorf("cannot use the approval of %s in %s: %s is in the future", resource, ApprovalsAnnotation, a[resource].Format(approvalTime))
+			errs = append(errs, fmt.Errorf("cannot use the approval of %s in %s: %s is in the future", resource, ApprovalsAnnotation, a[resource].Format(approvalTime)))
+			continue
 		}
+		usable[resource] = a[resource]
 	}
-	return nil
+	return usable, errors.Join(errs...)
 }
 
 // String is the inverse of ParseApprovals.

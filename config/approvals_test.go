@@ -13,16 +13,17 @@ func TestApprovals(t *testing.T) {
 		reason string
 		value  string
 		want   Approvals // nil: an error
-		future bool
+		usable Approvals // nil: all
 	}{
-		"None":       {"no annotation approves nothing", "", Approvals{}, false},
-		"Two":        {"each resource has a time of its own", "pods=2026-01-02T03:04:05.000Z, jobs.batch=2026-01-02T03:04:04.500Z,", Approvals{"pods": now, "jobs.batch": now.Add(-500 * time.Millisecond)}, false},
-		"Zone":       {"a time is a time in any zone", "pods=2026-01-02T04:04:05+01:00", Approvals{"pods": now}, false},
-		"Skewed":     {"another replica's clock may be ahead", "pods=2026-01-02T04:04:05Z", Approvals{"pods": now.Add(time.Hour)}, false},
-		"Future":     {"nobody has seen what will be held next year", "pods=2027-01-02T03:04:05Z", Approvals{"pods": now.AddDate(1, 0, 0)}, true},
-		"NoTime":     {"an approval without a time would hold for ever", "pods", nil, false},
-		"NoResource": {"nor is there one for everything", "=2026-01-02T03:04:05Z", nil, false},
-		"BadTime":    {"what cannot be read approves nothing", "pods=2026-01-02T03:04:05Z,jobs.batch=soon", nil, false},
+		"None":       {"no annotation approves nothing", "", Approvals{}, nil},
+		"Two":        {"each resource has a time of its own", "pods=2026-01-02T03:04:05.000Z, jobs.batch=2026-01-02T03:04:04.500Z,", Approvals{"pods": now, "jobs.batch": now.Add(-500 * time.Millisecond)}, nil},
+		"Zone":       {"a time is a time in any zone", "pods=2026-01-02T04:04:05+01:00", Approvals{"pods": now}, nil},
+		"Skewed":     {"another replica's clock may be ahead", "pods=2026-01-02T04:04:05Z", Approvals{"pods": now.Add(time.Hour)}, nil},
+		"Future":     {"nobody has seen what will be held next year", "pods=2027-01-02T03:04:05Z", Approvals{"pods": now.AddDate(1, 0, 0)}, Approvals{}},
+		"FutureToo":  {"and that takes nothing from the others", "pods=2027-01-02T03:04:05Z,jobs.batch=2026-01-02T03:04:05Z", Approvals{"pods": now.AddDate(1, 0, 0), "jobs.batch": now}, Approvals{"jobs.batch": now}},
+		"NoTime":     {"an approval without a time would hold for ever", "pods", nil, nil},
+		"NoResource": {"nor is there one for everything", "=2026-01-02T03:04:05Z", nil, nil},
+		"BadTime":    {"what cannot be read approves nothing", "pods=2026-01-02T03:04:05Z,jobs.batch=soon", nil, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -40,8 +41,13 @@ func TestApprovals(t *testing.T) {
 			if again, err := ParseApprovals(got.String()); err != nil || cmp.Diff(got, again, equal) != "" {
 				t.Errorf("%q is read back as %v, %v", got.String(), again, err)
 			}
-			if err := got.Check(now); (err != nil) != tc.future {
-				t.Errorf("%s: check says %v", tc.reason, err)
+			usable, err := got.Usable(now)
+			want := tc.usable
+			if want == nil {
+				want = tc.want
+			}
+			if diff := cmp.Diff(want, usable, equal); diff != "" || (err != nil) != (len(usable) < len(got)) {
+				t.Errorf("%s: %v; usable, -want +got:\n%s", tc.reason, err, diff)
 			}
 		})
 	}

@@ -78,14 +78,20 @@ func (c *Controller) carryOut(ctx context.Context, v Verdict, op Operation, o *o
 		defer o.mu.Unlock()
 		o.retryAfter(held.retry)
 		if held.refusal != nil {
-			o.refusals = addRefusal(o.refusals, *held.refusal)
+			o.refusals = append(o.refusals, *held.refusal)
 		}
 		return
 	}
-	err := c.write(ctx, v, op)
-	c.Metrics.Operation(op.Kind.verb(), op.Cluster, err)
+	inTheWay, err := c.write(ctx, v, op)
+	if inTheWay == nil {
+		c.Metrics.Operation(op.Kind.verb(), op.Cluster, err)
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if inTheWay != nil {
+		o.retryAfter(lookAgain)
+		return
+	}
 	if err == nil {
 		o.written++
 		o.retryAfter(awaitCache)
@@ -94,9 +100,9 @@ func (c *Controller) carryOut(ctx context.Context, v Verdict, op Operation, o *o
 		return
 	}
 	if refusal, permanent := permanentRefusal(err, op.Cluster); permanent && op.Kind.writesContent() {
-		c.ledger.record(v.ID, op.Cluster, entry{write: writeOf(op, v.Template), refusal: &refusal}, retryRefused)
+		c.ledger.record(v.ID, op.Cluster, entry{write: writeOf(op, v.Template), refusal: &refusal, size: v.Template.Size()}, retryRefused)
 		o.retryAfter(retryRefused)
-		o.refusals = addRefusal(o.refusals, refusal)
+		o.refusals = append(o.refusals, refusal)
 		return
 	}
 	o.errs = append(o.errs, fmt.Errorf("cannot %s the Work for cluster %q: %w", op.Kind, op.Cluster, err))
@@ -107,8 +113,8 @@ func (c *Controller) carryOut(ctx context.Context, v Verdict, op Operation, o *o
 func (c *Controller) admitDeletion(v Verdict, op *Operation, o *outcome) bool {
 	resource := c.resourceOf(v.ID)
 	a := c.breaker.admit(resource, v.ID, op.Work, v.NeedsApproval, func() int { return c.countWorks(v.ID.GroupKind()) })
-	if a.tripped {
-		c.reportTripped(resource, a.pending)
+	if a.tell {
+		c.reportHeld(resource, a.pending)
 	}
 	op.approved = a.approved
 	o.mu.Lock()
@@ -120,7 +126,7 @@ func (c *Controller) admitDeletion(v Verdict, op *Operation, o *outcome) bool {
 	case !a.held:
 		return true
 	}
-	o.refusals = addRefusal(o.refusals, Refusal{DeletionHeld, fmt.Sprintf(
+	o.refusals = append(o.refusals, Refusal{DeletionHeld, fmt.Sprintf(
 		"too many deletions of %s are due: the Work for cluster %q stays until they are approved (karmada-mirror deletions list)", resource, op.Cluster)})
 	op.Kind = Hold
 	return op.Work.Held == nil
@@ -137,19 +143,27 @@ func (c *Controller) countWorks(kind schema.GroupKind) int {
 	return n
 }
 
-func (c *Controller) write(ctx context.Context, v Verdict, op Operation) error {
+// write makes an operation, and the books of it. If a Work stands where one was to
+// be created, nothing is written and that is returned.
+func (c *Controller) write(ctx context.Context, v Verdict, op Operation) (inTheWay *Work, err error) {
+	// A Work that was in the way is looked at, lest the creation is refused again.
+	if op.Kind == Create && c.ledger.hasUnlisted(v.ID, op.Cluster) {
+		if inTheWay, err = c.examine(ctx, v.ID, op.Cluster); !apierrors.IsNotFound(err) {
+			return inTheWay, err
+		}
+	}
 	written, err := c.send(ctx, v, op)
 	if op.Kind == Create && apierrors.IsAlreadyExists(err) {
-		return c.examine(ctx, v.ID, op.Cluster, err)
+		return c.examine(ctx, v.ID, op.Cluster)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c.ledger.record(v.ID, op.Cluster, entry{write: writeOf(op, v.Template), written: written}, awaitCache)
 	if op.Kind == Delete {
 		c.breaker.made(c.resourceOf(v.ID), v.ID, op.approved)
 	}
-	return nil
+	return nil, nil
 }
 
 // send makes the request.
@@ -163,7 +177,8 @@ func (c *Controller) send(ctx context.Context, v Verdict, op Operation) (receipt
 		}
 		return receipt{}, err
 	case Hold:
-		hold := render.Hold{Since: c.Clock.Now(), Resource: c.resourceOf(v.ID), Because: op.Because}
+		resource := c.resourceOf(v.ID)
+		hold := render.Hold{Since: c.breaker.holdTime(resource), Resource: resource, Because: op.Because}
 		return c.client.patch(ctx, w.Namespace, w.Name, hold.Patch(w.ResourceVersion))
 	case Release:
 		return c.client.patch(ctx, w.Namespace, w.Name, render.Release(v.ID, w.ResourceVersion))
@@ -174,14 +189,16 @@ func (c *Controller) send(ctx context.Context, v Verdict, op Operation) (receipt
 	}
 }
 
+// lookAgain is when to sync a source once more with what has just been found.
+const lookAgain = time.Millisecond
+
 // examine reads the Work that stands where one was to be created and that the
 // cache does not have: it lacks our label, or the cache lags. The next sync sees
 // it.
-func (c *Controller) examine(ctx context.Context, id render.Identity, cluster string, exists error) error {
+func (c *Controller) examine(ctx context.Context, id render.Identity, cluster string) (*Work, error) {
 	w, err := c.client.get(ctx, render.ExecutionNamespace(cluster), id.WorkName())
-	if err != nil {
-		return err
+	if err == nil {
+		c.ledger.record(id, cluster, entry{unlisted: w}, awaitCache)
 	}
-	c.ledger.record(id, cluster, entry{unlisted: w}, awaitCache)
-	return exists
+	return w, err
 }

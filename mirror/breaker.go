@@ -15,6 +15,8 @@ const (
 	breakerWindow = 10 * time.Minute
 	// totalAge is how old the count of a resource's Works may be.
 	totalAge = time.Second
+	// tellPeriod is how often an administrator is told that more are held.
+	tellPeriod = time.Minute
 )
 
 // breaker holds deletions back when more of one resource are due than anybody
@@ -40,6 +42,9 @@ type circuit struct {
 	pending map[render.Identity]*proposal
 	made    []deletion // the oldest first
 	tripped bool
+	// told is how many were pending when the administrator was told last, and when.
+	told   int
+	toldAt time.Time
 	// total is how many Works of the resource there were at totalAt.
 	total   int
 	totalAt time.Time
@@ -104,8 +109,8 @@ type admission struct {
 	held bool
 	// approved: it has one.
 	approved bool
-	// tripped: it is the one that made the breaker trip.
-	tripped bool
+	// tell: the administrator has not been told yet of so many.
+	tell bool
 	// pending is how many deletions are.
 	pending int
 }
@@ -125,10 +130,24 @@ func (b *breaker) admit(resource string, source render.Identity, w *Work, needsA
 	}
 	c.forget(now.Add(-breakerWindow))
 	trips := needsApproval || c.exceeds(b.threshold, now, total)
-	a := admission{tripped: trips && !c.tripped, pending: c.count()}
 	c.tripped = c.tripped || trips
-	a.held = c.tripped && (needsApproval || b.threshold.Works > 0)
+	a := admission{held: c.tripped && (needsApproval || b.threshold.Works > 0), pending: c.count()}
+	if a.held && a.pending > c.told && (c.told == 0 || now.Sub(c.toldAt) >= tellPeriod) {
+		a.tell, c.told, c.toldAt = true, a.pending, now
+	}
 	return a
+}
+
+// holdTime is when something is held that is held now. No approval that is in force
+// covers it, whatever clock that was made by.
+func (b *breaker) holdTime(resource string) time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.clock.Now().Truncate(render.HeldPrecision)
+	if earliest := b.approved[resource].Truncate(render.HeldPrecision).Add(render.HeldPrecision); now.Before(earliest) {
+		return earliest
+	}
+	return now
 }
 
 // made notes that a deletion was carried out. One that was approved does not
@@ -165,7 +184,7 @@ func (b *breaker) isApprovedLocked(resource string, w *Work) bool {
 func (c *circuit) withdraw(source render.Identity) {
 	delete(c.pending, source)
 	if len(c.pending) == 0 {
-		c.tripped = false
+		c.tripped, c.told = false, 0
 	}
 }
 

@@ -156,12 +156,68 @@ func TestBreakerNeedsApproval(t *testing.T) {
 	w := b.proposeOne(0, nil)
 	b.clock.Step(settleTest)
 	admit := func() admission { return b.admit("configmaps", w.Source, w, true, func() int { return b.total }) }
-	if a := admit(); !a.held || !a.tripped {
+	if a := admit(); !a.held || !a.tell {
 		t.Errorf("a deletion that needs an approval was let go: %+v", a)
 	}
 	w.Held = &render.Hold{Since: b.clock.Now()}
 	b.approve(config.Approvals{"configmaps": b.clock.Now()})
 	if a := admit(); a.held || !a.approved {
 		t.Errorf("an approved deletion was held: %+v", a)
+	}
+}
+
+// TestBreakerHoldTime: what is marked after an approval is not covered by it,
+// whatever clock the approval was made by.
+func TestBreakerHoldTime(t *testing.T) {
+	b := newBreakerTest(1000)
+	for _, ahead := range []time.Duration{-time.Hour, 0, 300 * time.Microsecond, time.Hour} {
+		approved := b.clock.Now().Add(ahead)
+		b.approve(config.Approvals{"configmaps": approved})
+		for range 3 { // each mark is approved in turn, as the command does
+			mark := render.Hold{Since: b.holdTime("configmaps"), Resource: "configmaps", Because: "of a test"}
+			w := b.proposeOne(0, &mark)
+			if read, ok := render.ParseHold(map[string]string{render.HeldKey: mark.String()}); !ok || !read.Since.Equal(mark.Since) {
+				t.Fatalf("%q is read back as %v", mark, read)
+			}
+			b.clock.Step(settleTest)
+			if deleted := b.delete([]*Work{w}); deleted != 0 {
+				t.Fatalf("an approval of %s, given before, let go what is marked %s", approved, mark.Since)
+			}
+			approved = mark.Since
+			b.approve(config.Approvals{"configmaps": approved})
+			if deleted := b.delete([]*Work{w}); deleted != 1 {
+				t.Fatalf("the approval of %s does not cover the mark of that time", approved)
+			}
+		}
+	}
+}
+
+func TestBreakerTells(t *testing.T) {
+	b := newBreakerTest(100)
+	admit := func(w *Work) bool {
+		return b.admit("configmaps", w.Source, w, false, func() int { return b.total }).tell
+	}
+	var works []*Work
+	for i := range 60 {
+		works = append(works, b.proposeOne(i, nil))
+	}
+	b.clock.Step(settleTest)
+	told := 0
+	for _, w := range works {
+		if admit(w) {
+			told++
+		}
+	}
+	if told != 1 {
+		t.Errorf("told %d times of one burst", told)
+	}
+	b.clock.Step(tellPeriod)
+	if admit(works[0]) {
+		t.Error("told again of what was told")
+	}
+	more := b.proposeOne(60, nil)
+	b.clock.Step(settleTest)
+	if !admit(more) {
+		t.Error("not told that more are held")
 	}
 }

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,9 +63,11 @@ type Options struct {
 // Controller mirrors sources. Run keeps its caches; Lead writes.
 type Controller struct {
 	Options
-	client  workClient
-	ledger  *ledger
-	breaker *breaker
+	client workClient
+	// failures logs what fails again and again, and only some of it.
+	failures *zap.Logger
+	ledger   *ledger
+	breaker  *breaker
 
 	configuration atomic.Pointer[config.Configuration] // nil until loaded
 	sources       *watch.Set
@@ -73,6 +76,8 @@ type Controller struct {
 	// customResources and apiServices tell what is served by whom.
 	customResources *watch.Watch
 	apiServices     *watch.Watch
+	// definitions are those of which this process has ever known.
+	definitions names
 
 	// queue is nil while this replica does not lead: it then keeps its caches
 	// and forgets events, for a new leader looks at everything.
@@ -94,7 +99,7 @@ func New(o Options) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Controller{Options: o, client: client, ledger: newLedger(o.Clock), breaker: newBreaker(o.Clock, o.DeletionSettle)}
+	c := &Controller{Options: o, client: client, failures: sparing(o.Logger), ledger: newLedger(o.Clock), breaker: newBreaker(o.Clock, o.DeletionSettle)}
 	c.sources = watch.NewSet(c.newSourceWatch)
 	c.works = c.newWorkWatch()
 	c.clusters = c.newClusterWatch()
@@ -232,7 +237,7 @@ func (c *Controller) processNext(ctx context.Context, q *queue) bool {
 	c.Metrics.Sync(result.label(err), c.Clock.Since(began))
 	if err != nil {
 		if ctx.Err() == nil {
-			c.logger(id).Warn("sync failed, trying again", zap.Int("attempt", q.NumRequeues(id)+1), zap.Error(err))
+			c.failures.With(identify(id)...).Warn("sync failed, trying again", zap.Int("attempt", q.NumRequeues(id)+1), zap.Error(err))
 		}
 		q.AddRateLimited(id)
 		return true
@@ -269,12 +274,14 @@ func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, 
 	o := c.apply(ctx, j.verdict, j.plan)
 	o.retryAfter(j.retry)
 	refusals := j.verdict.Refusals
+	slices.SortFunc(o.refusals, func(a, b Refusal) int { return cmp.Compare(a.Message, b.Message) })
 	for _, r := range o.refusals {
 		refusals = addRefusal(refusals, r)
 	}
-	if c.ledger.hasUnlisted(id) {
-		// Nothing tells when a Work goes that the watch does not show.
-		o.retryAfter(awaitCache)
+	for cluster, w := range j.facts.Works {
+		if seen, ok := c.ledger.unlisted(id, cluster); ok && seen == w {
+			o.retryAfter(awaitCache) // nothing tells when it goes: the watch does not show it
+		}
 	}
 	c.report(j.facts, refusals)
 	c.ledger.retain(id, j.verdict.Targets)
@@ -335,27 +342,27 @@ func (c *Controller) dueDeletions(v Verdict, works map[string]*Work) []*Work {
 
 // behindFence reports whether a plan writes by what a cache says that may be
 // older than what the leader before us wrote: it could write old content over
-// new, or bring back what was deleted.
+// new, bring back what was deleted, or release what a policy claims no more.
 func (c *Controller) behindFence(id render.Identity, plan []Operation) bool {
-	if !slices.ContainsFunc(plan, func(op Operation) bool { return op.Kind.writesContent() }) {
+	// A deletion is decided on by a live read anyway.
+	if !slices.ContainsFunc(plan, func(op Operation) bool { return op.Kind != Delete }) {
 		return false
 	}
 	w, unknown := c.watchOf(id)
 	return unknown == "" && isOlder(w.Status().ResourceVersion, *c.fence.Load())
 }
 
-// Approve lets deletions go that the breaker holds.
+// Approve lets deletions go that the breaker holds. An approval that cannot be used
+// is returned as an error and lets none go; the others do.
 func (c *Controller) Approve(approvals config.Approvals) error {
-	if err := approvals.Check(c.Clock.Now()); err != nil {
-		return err
-	}
-	c.breaker.approve(approvals)
+	usable, err := approvals.Usable(c.Clock.Now())
+	c.breaker.approve(usable)
 	for _, obj := range c.works.List() {
 		if w := obj.(*Work); w.Held != nil {
 			c.enqueue(w.Source)
 		}
 	}
-	return nil
+	return err
 }
 
 // ConfigurationMissing notes that there is no configuration where there was one.

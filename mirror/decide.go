@@ -114,7 +114,7 @@ func Decide(f Facts) Verdict {
 	v := Verdict{ID: f.ID, Targets: map[string]Target{}, NeedsApproval: f.Definition != DefinitionServed || f.Source == nil && f.outlived()}
 	if f.Unknown == "" && f.Source != nil {
 		v.Template = f.Source.Template
-		if f.Source.Refusal != nil {
+		if f.Source.Refusal != nil && f.Source.Asks {
 			v.Refusals = append(v.Refusals, *f.Source.Refusal)
 		}
 	}

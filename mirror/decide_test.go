@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	policyv1alpha1 "github.com/karmada-io/api/policy/v1alpha1"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -268,6 +269,23 @@ func TestDecideAndPlan(t *testing.T) {
 				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
 			}
 		})
+	}
+}
+
+// TestClaimedWithoutAsking: who goes over to a policy takes the annotation off in the
+// same breath.
+func TestClaimedWithoutAsking(t *testing.T) {
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"namespace": page.Namespace, "name": page.Name, "labels": map[string]any{policyv1alpha1.PropagationPolicyPermanentIDLabel: "x"}},
+	}}
+	f := Facts{
+		ID: page, Live: true, Source: NewSource(u),
+		Clusters: map[string]ClusterState{"m1": ClusterJoined}, Works: map[string]*Work{"m1": pageWork(pageSource("1", "m1"), "m1")},
+	}
+	v := Decide(f)
+	if plan := Plan(v, f.Works); len(plan) != 1 || plan[0].Kind != Release || len(v.Refusals) > 0 {
+		t.Errorf("it comes to %+v and %+v", plan, v.Refusals)
 	}
 }
 

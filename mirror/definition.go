@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -49,7 +50,10 @@ func (c *Controller) newDefinitionWatch(resource schema.GroupVersionResource) *w
 		Clock:        c.Clock,
 		ListDeadline: c.ListDeadline,
 		Handler: watch.Handler{
-			Changed: func(_, _ any) {
+			Changed: func(_, new any) {
+				if d, ok := new.(*definition); ok {
+					c.definitions.add(d.Name)
+				}
 				c.sources.Recheck()
 				c.works.Recheck()
 				c.clusters.Recheck()
@@ -80,35 +84,55 @@ func (f *Facts) describe(d *definition) {
 // so; and the source must have been read first, since the definition that is read
 // here is then that one or a later one.
 func (c *Controller) readDefinition(ctx context.Context, f *Facts, r schema.GroupResource) error {
-	if !strings.Contains(r.Group, ".") {
-		return nil // the API server demands a dot of a definition's group
+	if !mayBeDefined(r) {
+		return nil
 	}
 	obj, err := c.Dynamic.Resource(definitionsResource).Get(ctx, r.String(), metav1.GetOptions{})
-	switch known := !f.DefinitionCreated.IsZero(); {
+	switch {
 	case err == nil:
 		f.describe(newDefinition(obj))
 	case !provesAbsence(err, r.String()):
 		return fmt.Errorf("cannot tell how source %q went: cannot read the definition of its kind: %w", f.ID, err)
-	case known:
+	case c.definitions.has(r.String()):
 		f.Definition = DefinitionDeleted
 	}
 	return nil
 }
 
-// guessResource is the resource of a kind that is not served, and so cannot be
-// asked for. Where the guess is wrong nothing is found, and nothing is deleted.
-func guessResource(id render.Identity) schema.GroupResource {
-	plural, _ := meta.UnsafeGuessKindToResource(id.GroupKind().WithVersion(""))
+// names is a set that only grows.
+type names struct{ set sync.Map }
+
+func (n *names) add(name string) { n.set.Store(name, true) }
+
+func (n *names) has(name string) bool {
+	_, ok := n.set.Load(name)
+	return ok
+}
+
+// mayBeDefined reports whether a resource may come from a CustomResourceDefinition:
+// the API server demands a dot of its group.
+func mayBeDefined(r schema.GroupResource) bool { return strings.Contains(r.Group, ".") }
+
+// resourceOfKind is the resource of a kind that need not be served: the configured
+// one that was served with this kind, or else a guess. Where the guess is wrong
+// nothing is found, and nothing is deleted.
+func (c *Controller) resourceOfKind(kind schema.GroupKind) schema.GroupResource {
+	for _, w := range c.sources.All() {
+		if w.Status().LastKind == kind {
+			return w.Resource.GroupResource
+		}
+	}
+	plural, _ := meta.UnsafeGuessKindToResource(kind.WithVersion(""))
 	return plural.GroupResource()
 }
 
 // definitionIsGone reports whether a source's resource is configured, and not
 // served because there is no definition of it. All must be known for certain.
 func (c *Controller) definitionIsGone(id render.Identity) bool {
-	if c.configuration.Load() == nil || id.Group == "" {
+	gr := c.resourceOfKind(id.GroupKind())
+	if c.configuration.Load() == nil || !mayBeDefined(gr) {
 		return false
 	}
-	gr := guessResource(id)
 	resource, ok := c.configuration.Load().Resource(gr)
 	if !ok || !resource.SelectsNamespace(id.Namespace) {
 		return false
@@ -119,15 +143,24 @@ func (c *Controller) definitionIsGone(id render.Identity) bool {
 	})
 }
 
-// confirmDefinitionIsGone returns nil if a live read proves it.
+// confirmDefinitionIsGone returns nil if live reads prove it: there is none, and no
+// version of the resource is served, as that of a built-in one may be when the
+// configuration asks for another.
 func (c *Controller) confirmDefinitionIsGone(ctx context.Context, id render.Identity) error {
-	name := guessResource(id).String()
-	_, err := c.Dynamic.Resource(definitionsResource).Get(ctx, name, metav1.GetOptions{})
+	r := c.resourceOfKind(id.GroupKind())
+	_, err := c.Dynamic.Resource(definitionsResource).Get(ctx, r.String(), metav1.GetOptions{})
 	if err == nil {
-		return fmt.Errorf("cannot tell whether source %q exists: its definition %q is there and not served", id, name)
+		return fmt.Errorf("cannot tell whether source %q exists: its definition %q is there and not served", id, r)
 	}
-	if !provesAbsence(err, name) {
-		return fmt.Errorf("cannot read the definition %q of source %q: %w", name, id, err)
+	if !provesAbsence(err, r.String()) {
+		return fmt.Errorf("cannot read the definition %q of source %q: %w", r, id, err)
+	}
+	served, ok, err := c.Resolver.Resolve(ctx, watch.Resource{GroupResource: r})
+	if err != nil {
+		return fmt.Errorf("cannot tell whether source %q exists: %w", id, err)
+	}
+	if ok {
+		return fmt.Errorf("cannot tell whether source %q exists: it is served in version %q, and not as configured", id, served.Resource.Version)
 	}
 	return nil
 }

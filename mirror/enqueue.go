@@ -134,7 +134,7 @@ func (c *Controller) workChanged(old, new any) {
 	switch {
 	case before != nil && after != nil && before.sameMeaning(after):
 		return
-	case after == nil && before != nil:
+	case before != nil && (after == nil || after.UID != before.UID): // it is gone; an event may have been missed
 		// Every source that maps to this name may have been waiting for it.
 		c.ledger.forget(before.Source, before.Cluster)
 		c.enqueueWaiting(before)

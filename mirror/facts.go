@@ -97,8 +97,16 @@ func (c *Controller) watchOf(id render.Identity) (*watch.Watch, string) {
 	return w, ""
 }
 
-// addSurroundings adds the Works and clusters that matter to the source.
+// addSurroundings adds the Works and clusters that matter to the source. What is
+// not in a cache that is not there does not exist for that.
 func (c *Controller) addSurroundings(f *Facts) {
+	defer func() {
+		for _, w := range []*watch.Watch{c.works, c.clusters} {
+			if f.Unknown == "" && !w.Status().Synced {
+				f.Unknown = w.Resource.GroupResource.String() + " have not synced"
+			}
+		}
+	}()
 	f.Works = map[string]*Work{}
 	f.Clusters = map[string]ClusterState{}
 	for _, obj := range c.works.ByIndex(sourceIndex, f.ID.String()) {

@@ -3,20 +3,18 @@ package mirror
 import (
 	"fmt"
 	"runtime"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // guarded reduces an object to what is kept of it. If that panics, poisoned makes
 // the best of it: an object that cannot be read must not stop the others, for the
 // daemon would meet it again at every start.
-func guarded[T any](obj *unstructured.Unstructured, reduce func(*unstructured.Unstructured) T, poisoned func(*unstructured.Unstructured, string) T) (kept T) {
+func guarded[T any](reduce func() T, poisoned func(cause string) T) (kept T) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			kept = poisoned(obj, "the object cannot be read: please report this: "+describePanic(cause))
+			kept = poisoned("the object cannot be read: please report this: " + describePanic(cause))
 		}
 	}()
-	return reduce(obj)
+	return reduce()
 }
 
 // describePanic repeats only what the runtime says. Other values may hold a part of

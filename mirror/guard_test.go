@@ -16,11 +16,14 @@ func TestGuardedSource(t *testing.T) {
 		"apiVersion": "v1", "kind": "ConfigMap",
 		"metadata": map[string]any{"namespace": page.Namespace, "name": page.Name, "annotations": map[string]any{render.ClustersAnnotation: "m1"}},
 	}}
-	for cause, poison := range map[string]func(*unstructured.Unstructured) *Source{
-		"a panic with a string": func(*unstructured.Unstructured) *Source { panic(confidential) },
-		"interface conversion":  func(*unstructured.Unstructured) *Source { return any(confidential).(*Source) },
+	for cause, poison := range map[string]func() *Source{
+		"a panic with a string": func() *Source { panic(confidential) },
+		"interface conversion":  func() *Source { return any(confidential).(*Source) },
 	} {
-		s := guarded(u, poison, poisonedSource)
+		s := newSource(u.DeepCopy(), func(u *unstructured.Unstructured, _ Source) *Source {
+			u.SetAnnotations(nil) // as rendering does before it goes on
+			return poison()
+		})
 		if s.ID != page || !s.Asks || s.Template != nil || s.Refusal == nil || s.Refusal.Reason != RenderFailed {
 			t.Fatalf("a poison object became %+v", s)
 		}
@@ -37,7 +40,7 @@ func TestGuardedWork(t *testing.T) {
 	if err := ours.UnmarshalJSON(source.Template.Work("m1")); err != nil {
 		t.Fatal(err)
 	}
-	w := guarded(ours, func(*unstructured.Unstructured) *Work { panic(confidential) }, poisonedWork)
+	w := newWork(ours, func(*unstructured.Unstructured, Work) *Work { panic(confidential) })
 	if w.Cluster != "m1" || w.Name != page.WorkName() || strings.Contains(w.Foreign, confidential) {
 		t.Errorf("a poison Work became %+v", w)
 	}

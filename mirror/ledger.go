@@ -64,6 +64,7 @@ type entry struct {
 	said bool
 	// refusal is why the write cannot succeed.
 	refusal *Refusal
+	size    int // of what was refused
 	// unlisted is a Work that is there and not in the cache.
 	unlisted *Work
 	contest  contest
@@ -126,7 +127,7 @@ func (l *ledger) check(id render.Identity, op Operation, t *render.Template) (ho
 		return holdback{}, false
 	}
 	w, now := writeOf(op, t), l.clock.Now()
-	if e.write == w {
+	if e.write == w || e.isAsLarge(op, t) {
 		if held, ok := e.repeats(op, now); ok {
 			return held, true
 		}
@@ -159,6 +160,12 @@ func (e *entry) repeats(op Operation, now time.Time) (holdback, bool) {
 		return holdback{}, false // changed by somebody since
 	}
 	return holdback{refusal: e.refusal, retry: left}, true
+}
+
+// isAsLarge reports whether an operation writes at least as much as was refused as
+// too large.
+func (e *entry) isAsLarge(op Operation, t *render.Template) bool {
+	return op.Kind.writesContent() && e.refusal != nil && e.refusal.Reason == TooLarge && t.Size() >= e.size
 }
 
 // wasAltered reports whether nothing but the spec of a Work is not as wanted, and
@@ -202,27 +209,24 @@ func (l *ledger) hasDeleted(id render.Identity, w *Work) bool {
 	return ok && e.write == write{kind: Delete, work: w.UID} && l.clock.Now().Before(e.until)
 }
 
-// unlisted returns a Work that a refused creation has found.
+// unlisted returns a Work that a refused creation has found lately.
 func (l *ledger) unlisted(id render.Identity, cluster string) (*Work, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e, ok := l.entries[id][cluster]
-	if !ok || e.unlisted == nil || e.until.Before(l.clock.Now()) {
+	if !ok || e.unlisted == nil || !l.clock.Now().Before(e.until) {
 		return nil, false
 	}
 	return e.unlisted, true
 }
 
-// hasUnlisted reports whether a source has met a Work that is not in the cache.
-func (l *ledger) hasUnlisted(id render.Identity) bool {
+// hasUnlisted reports whether the last that is known of a source on a cluster is a
+// Work that is not in the cache.
+func (l *ledger) hasUnlisted(id render.Identity, cluster string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, e := range l.entries[id] {
-		if e.unlisted != nil {
-			return true
-		}
-	}
-	return false
+	e, ok := l.entries[id][cluster]
+	return ok && e.unlisted != nil
 }
 
 // forget drops what is known of the Work of a source on a cluster, but for the

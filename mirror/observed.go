@@ -63,18 +63,18 @@ const (
 
 // NewWork reduces a Work to what is kept of it.
 func NewWork(obj *unstructured.Unstructured) *Work {
-	return guarded(obj, readWork, poisonedWork)
+	return newWork(obj, readWork)
 }
 
-// poisonedWork is a Work that is left alone, for it cannot be read.
-func poisonedWork(obj *unstructured.Unstructured, cause string) *Work {
-	w := newBareWork(obj)
-	w.Foreign = cause
-	return w
+func newWork(obj *unstructured.Unstructured, read func(*unstructured.Unstructured, Work) *Work) *Work {
+	bare := newBareWork(obj)
+	return guarded(
+		func() *Work { return read(obj, *bare) },
+		func(cause string) *Work { bare.Foreign = cause; return bare })
 }
 
-func readWork(obj *unstructured.Unstructured) *Work {
-	w := newBareWork(obj)
+func readWork(obj *unstructured.Unstructured, bare Work) *Work {
+	w := &bare
 	labels, annotations := obj.GetLabels(), obj.GetAnnotations()
 	w.SourceUID, w.State = types.UID(annotations[render.SourceUIDAnnotation]), stateOf(obj)
 	var err error

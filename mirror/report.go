@@ -6,8 +6,10 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/karmada-target/karmada-mirror/metrics"
@@ -98,16 +100,28 @@ func (c *Controller) resourceOf(id render.Identity) string {
 	if w, ok := c.sources.ByKind(id.GroupKind()); ok {
 		return w.Resource.GroupResource.String()
 	}
-	return guessResource(id).String()
+	return c.resourceOfKind(id.GroupKind()).String()
 }
 
 func (c *Controller) logger(id render.Identity) *zap.Logger {
-	return c.Logger.With(zap.Stringer("kind", id.GroupKind()), zap.String("namespace", id.Namespace), zap.String("name", id.Name))
+	return c.Logger.With(identify(id)...)
 }
 
-// reportTripped tells administrators, once per tripping, what to do.
-func (c *Controller) reportTripped(resource string, pending int) {
-	message := fmt.Sprintf("%d deletions of Works of %s are due, more than deletion.holdAbove allows: all are held. "+
+func identify(id render.Identity) []zap.Field {
+	return []zap.Field{zap.Stringer("kind", id.GroupKind()), zap.String("namespace", id.Namespace), zap.String("name", id.Name)}
+}
+
+// sparing logs the first ten of the same in a minute, and every hundredth of the
+// others.
+func sparing(l *zap.Logger) *zap.Logger {
+	return l.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core {
+		return zapcore.NewSamplerWithOptions(core, time.Minute, 10, 100)
+	}))
+}
+
+// reportHeld tells administrators what to do.
+func (c *Controller) reportHeld(resource string, pending int) {
+	message := fmt.Sprintf("%d deletions of Works of %s are due, more than deletion.holdAbove allows or with their definition: all are held. "+
 		"See them with `karmada-mirror deletions list`, let them go with `karmada-mirror deletions approve --resource %s`", pending, resource, resource)
 	c.Logger.Warn("deletions held", zap.String("resource", resource), zap.Int("works", pending))
 	if subject := c.Subject(); subject != nil {

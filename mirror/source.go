@@ -11,7 +11,7 @@ import (
 
 // Source is what the cache keeps of an object of a watched resource. An object
 // that does not ask to be mirrored is kept as a stub: its metadata's namespace,
-// name, UID and resource version.
+// name, UID and resource version, and whether a policy claims it.
 type Source struct {
 	metav1.ObjectMeta
 	ID render.Identity
@@ -28,31 +28,35 @@ type Source struct {
 
 // NewSource reduces an object to what is kept of it. It takes ownership of obj.
 func NewSource(obj *unstructured.Unstructured) *Source {
-	return guarded(obj, readSource, poisonedSource)
+	return newSource(obj, readSource)
 }
 
-// poisonedSource is a source that is refused, for it cannot be read.
-func poisonedSource(obj *unstructured.Unstructured, cause string) *Source {
-	s := newStub(obj)
-	_, s.Asks = obj.GetAnnotations()[render.ClustersAnnotation]
-	return s.refuse(RenderFailed, cause)
+func newSource(obj *unstructured.Unstructured, read func(*unstructured.Unstructured, Source) *Source) *Source {
+	stub := newStub(obj)
+	return guarded(
+		func() *Source { return read(obj, *stub) },
+		func(cause string) *Source { return stub.refuse(RenderFailed, cause) })
 }
 
-func readSource(obj *unstructured.Unstructured) *Source {
-	s := newStub(obj)
-	annotations := obj.GetAnnotations()
-	value, asks := annotations[render.ClustersAnnotation]
-	if !asks {
+// claimed is the refusal of all that do not ask and that a policy propagates: if
+// there are Works of them, they are the policy's.
+var claimed = &Refusal{ClaimedByPolicy, "a policy propagates this object"}
+
+func readSource(obj *unstructured.Unstructured, stub Source) *Source {
+	s, annotations := &stub, obj.GetAnnotations()
+	if !s.Asks {
+		if _, isClaimed := render.ClaimedBy(obj.GetLabels(), annotations); isClaimed {
+			s.Refusal = claimed
+		}
 		return s
 	}
-	s.Asks = true
 	if render.ReservedNamespace(s.Namespace) {
 		return s.refuse(ReservedNamespace, fmt.Sprintf("objects in namespace %q are never mirrored: it belongs to the system", s.Namespace))
 	}
 	if label, claimed := render.ClaimedBy(obj.GetLabels(), annotations); claimed {
 		return s.refuse(ClaimedByPolicy, fmt.Sprintf("a policy propagates this object (%s): remove either the policy's claim or the annotation", label))
 	}
-	terms, err := render.ParseTerms(value)
+	terms, err := render.ParseTerms(annotations[render.ClustersAnnotation])
 	if err != nil {
 		return s.refuse(InvalidAnnotation, fmt.Sprintf("%s: %v", render.ClustersAnnotation, err))
 	}
@@ -73,6 +77,7 @@ func readSource(obj *unstructured.Unstructured) *Source {
 
 func newStub(obj *unstructured.Unstructured) *Source {
 	gvk := obj.GroupVersionKind()
+	_, asks := obj.GetAnnotations()[render.ClustersAnnotation]
 	return &Source{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       obj.GetNamespace(),
@@ -80,7 +85,8 @@ func newStub(obj *unstructured.Unstructured) *Source {
 			UID:             obj.GetUID(),
 			ResourceVersion: obj.GetResourceVersion(),
 		},
-		ID: render.Identity{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()},
+		ID:   render.Identity{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()},
+		Asks: asks,
 	}
 }
 

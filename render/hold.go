@@ -16,6 +16,8 @@ const (
 	// HeldTime is how times are written, in UTC. Milliseconds tell what was held
 	// before an approval from what was held after it.
 	HeldTime = "2006-01-02T15:04:05.000Z07:00"
+	// HeldPrecision is that of HeldTime.
+	HeldPrecision = time.Millisecond
 )
 
 // Hold is what the mark says.

@@ -136,6 +136,9 @@ func (t *Template) UID() types.UID { return t.uid }
 // Digest is the digest of every Work made from the template.
 func (t *Template) Digest() Digest { return t.digest }
 
+// Size is about how many bytes each Work made from the template takes.
+func (t *Template) Size() int { return len(t.manifest) }
+
 // metadata is that of a Work; a nil value of a label or annotation removes it.
 type metadata struct {
 	Namespace       string             `json:"namespace,omitempty"`
