@@ -148,7 +148,7 @@ func (d *daemon) serve(ctx context.Context) error {
 	group, parts := errgroup.WithContext(parts)
 	group.Go(func() error { return d.serveMetrics(parts) })
 	group.Go(func() error { return d.serveProbes(parts) })
-	group.Go(func() error { d.controller.Run(parts); return nil })
+	group.Go(func() error { return d.controller.Run(parts) })
 	group.Go(func() error { return d.loadConfiguration(parts) })
 	group.Go(func() error {
 		defer cancel()

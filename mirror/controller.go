@@ -110,14 +110,20 @@ func New(o Options) (*Controller, error) {
 }
 
 // Run keeps the caches until ctx is done and everything that it started has
-// ended.
-func (c *Controller) Run(ctx context.Context) {
+// ended. It returns an error, and the process must end, if what was read from the
+// API server is not true any more.
+func (c *Controller) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var running sync.WaitGroup
 	running.Go(func() { c.sources.Run(ctx) })
 	for _, w := range []*watch.Watch{c.works, c.clusters, c.customResources, c.apiServices} {
 		running.Go(func() { w.Run(ctx) })
 	}
+	err := c.noticeRestore(ctx)
+	cancel()
 	running.Wait()
+	return err
 }
 
 // Configure puts a configuration into force. A bad one is returned as an error

@@ -1,0 +1,42 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+const (
+	// restorePeriod is how often it is looked whether the API server's data were
+	// restored, and restoreTimeout how long that may take.
+	restorePeriod  = 30 * time.Second
+	restoreTimeout = 10 * time.Second
+)
+
+// errRestored ends the process: nothing that it remembers can be relied on.
+var errRestored = errors.New("the API server's data are older than what was read from it, as when etcd is restored from a backup: everything must be read anew")
+
+// noticeRestore returns an error when the API server's resource version has gone
+// back. A watch that has come farther is silent until the versions have caught up,
+// which can take days, and nothing else tells.
+func (c *Controller) noticeRestore(ctx context.Context) error {
+	ticker := c.Clock.NewTicker(restorePeriod)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C():
+		}
+		seen := c.works.Status().ResourceVersion
+		reading, cancel := context.WithTimeout(ctx, restoreTimeout)
+		now, err := c.client.version(reading)
+		cancel()
+		if err == nil && isOlder(now, seen) {
+			c.Logger.Error("the API server's data were restored", zap.String("seen", seen), zap.String("now", now))
+			return errRestored
+		}
+	}
+}
