@@ -10,12 +10,15 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/cert"
 
 	"github.com/karmada-target/karmada-mirror/render"
@@ -24,7 +27,7 @@ import (
 
 // TestDeletesDenied has a policy deny the daemon every deletion of a Work.
 func TestDeletesDenied(t *testing.T) {
-	d := startDaemon(t)
+	startDaemon(t)
 	quiesce(t)
 	ns := newNamespace(t)
 	ids := createPages(t, ns, both, 12)
@@ -63,18 +66,40 @@ spec: {policyName: %[1]s, validationActions: [Deny]}
 			_ = lift(context.Background())
 		}
 	})
-	eventually(t, "the policy to be in force", func(context.Context) error {
-		if len(ids) > 3 { // one source after the other, until one is denied
-			f.allow(ids[0], push, pull)
-			remove(t, configMaps, ns, ids[0].Name)
-			ids = ids[1:]
-		}
-		if d.logged("sync failed, trying again") == 0 {
-			return errors.New("nothing is denied yet")
+	asDaemon, err := clientcmd.BuildConfigFromFlags("", env.kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asDaemon.UserAgent = probeAgent
+	client, err := dynamic.NewForConfig(asDaemon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	probe := configMapWork(ns, ids[3].Name, push)
+	eventually(t, "the policy to be in force", func(ctx context.Context) error {
+		err := client.Resource(works).Namespace(probe.Namespace).Delete(ctx, probe.Name, metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
+		if err == nil || !strings.Contains(err.Error(), "no deletions today") {
+			return fmt.Errorf("a deletion is not denied: %v", err)
 		}
 		return nil
 	})
+	audit := auditFromNow(t)
 	workload(t, f, ns, ids)
+	const due = 2 * 3 * 2 // of every four sources one is retargeted and one deleted, on two clusters each
+	eventually(t, "every deletion to be denied, and the rest done", func(ctx context.Context) error {
+		denied := map[string]bool{}
+		for _, r := range audit.requests(t) {
+			if r.Verb == "delete" && r.ObjectRef.Resource == "works" && !r.succeeded() {
+				denied[r.ObjectRef.Namespace+"/"+r.ObjectRef.Name] = true
+			}
+		}
+		var wrong *lostWorks
+		err := disagreement(ctx, ns, configMaps)
+		if len(denied) < due || !errors.As(err, &wrong) || len(wrong.surplus) != due || wrong.count() != due {
+			return fmt.Errorf("%d are denied: %v", len(denied), err)
+		}
+		return nil
+	})
 	if err := lift(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -124,6 +149,7 @@ func TestMutatingWebhook(t *testing.T) {
 		}
 		return nil
 	})
+	configure(t, resources("configmaps"))
 	audit := auditFromNow(t)
 	createPages(t, ns, both, sources)
 	const said = "admission alters what is written: leaving it at that"
@@ -135,7 +161,7 @@ func TestMutatingWebhook(t *testing.T) {
 	})
 	for i := range 20 { // whatever makes it look again
 		change(t, configMaps, system, account, setAnnotation("round", fmt.Sprint(i)))
-		configure(t, resources("configmaps")+fmt.Sprintf("# %d\n", i))
+		setConfiguration(t, resources("configmaps")+fmt.Sprintf("# %d\n", i))
 	}
 	eventually(t, "the queue to be empty", d.wantMetric(`workqueue_depth{name="mirror"}`, "0"))
 	for what, count := range audit.writes(t) {
@@ -149,6 +175,7 @@ func TestMutatingWebhook(t *testing.T) {
 	if err := uninstall(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	f.heal()
 	eventually(t, "the webhook to be gone", func(ctx context.Context) error {
 		for i := range sources {
 			change(t, configMaps, ns, fmt.Sprintf("page-%d", i), setField(fmt.Sprint(time.Now().UnixNano()), "data", "key"))
@@ -156,7 +183,6 @@ func TestMutatingWebhook(t *testing.T) {
 		pass(t, time.Second)
 		return disagreement(ctx, ns, configMaps)
 	})
-	f.heal()
 	f.converge(patience)
 }
 

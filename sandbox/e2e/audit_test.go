@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // auditLog is a reading of the API server's audit log from a moment on.
@@ -24,7 +26,7 @@ func auditFromNow(t *testing.T) auditLog {
 	return auditLog{info.Size()}
 }
 
-// request is one request of the daemon.
+// request is one request.
 type request struct {
 	Verb           string
 	User           struct{ Username string }
@@ -35,9 +37,20 @@ type request struct {
 
 func (r request) succeeded() bool { return r.ResponseStatus.Code < 300 }
 
+// probeAgent is the user agent of what tests do with the daemon's rights.
+const probeAgent = "probe"
+
 // requests lists the requests that the daemon has made, without its Lease and
 // its Events.
 func (a auditLog) requests(t *testing.T) []request {
+	t.Helper()
+	return slices.DeleteFunc(a.all(t), func(r request) bool {
+		return !strings.HasSuffix(r.User.Username, ":"+system+":"+account) || slices.Contains([]string{"leases", "events"}, r.ObjectRef.Resource) || r.UserAgent == probeAgent
+	})
+}
+
+// all lists the requests of everybody.
+func (a auditLog) all(t *testing.T) []request {
 	t.Helper()
 	file, err := os.Open(env.AuditLog())
 	if err != nil {
@@ -55,15 +68,24 @@ func (a auditLog) requests(t *testing.T) []request {
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 			continue // the line that is being written
 		}
-		if !strings.HasSuffix(r.User.Username, ":"+system+":"+account) || slices.Contains([]string{"leases", "events"}, r.ObjectRef.Resource) {
-			continue
-		}
 		requests = append(requests, r)
 	}
 	if err := lines.Err(); err != nil {
 		t.Fatal(err)
 	}
 	return requests
+}
+
+// wrote returns an error until somebody, by the name of a user, has written a Work.
+func (a auditLog) wrote(t *testing.T, user string, work types.NamespacedName) error {
+	t.Helper()
+	for _, r := range a.all(t) {
+		if r.User.Username == user && r.ObjectRef.Resource == "works" && r.ObjectRef.Namespace == work.Namespace && r.ObjectRef.Name == work.Name &&
+			slices.Contains([]string{"update", "patch"}, r.Verb) && r.succeeded() {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s has not written %s", user, work)
 }
 
 // writes counts what the daemon has written, by "verb resource".

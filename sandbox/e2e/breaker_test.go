@@ -68,7 +68,7 @@ func TestBreaker(t *testing.T) {
 	configure(t, strings.Replace(resources("configmaps"), breakerOff, breakerOn, 1))
 	ns := newNamespace(t)
 	f := newFault(t, "60 of 60 objects deleted at once; the daemon restarted", ns)
-	f.note = "all held, across a restart, until approved"
+	f.note = "60 held, 58 of them made again, two held across a restart until approved"
 	ids := createPages(t, ns, push, sources)
 	wantInMembers(t, ns, fmt.Sprintf("page-%d", sources-1), "one", push)
 	eventually(t, "the Works", func(ctx context.Context) error { return disagreement(ctx, ns, configMaps) })

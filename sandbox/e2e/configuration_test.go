@@ -10,9 +10,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
@@ -21,14 +23,20 @@ const (
 	configurationHead = "apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\n"
 )
 
-// configure replaces the configuration and restores it after the test.
-func configure(t *testing.T, text string) {
+// setConfiguration replaces the configuration, and returns what it was.
+func setConfiguration(t *testing.T, text string) (before string) {
 	t.Helper()
-	var before string
 	change(t, configMaps, system, account, func(u *unstructured.Unstructured) {
 		before, _, _ = unstructured.NestedString(u.Object, "data", config.Key)
 		setField(text, "data", config.Key)(u)
 	})
+	return before
+}
+
+// configure replaces the configuration and restores it after the test.
+func configure(t *testing.T, text string) {
+	t.Helper()
+	before := setConfiguration(t, text)
 	t.Cleanup(func() {
 		u := object("v1", "ConfigMap", system, account, map[string]any{"data": map[string]any{config.Key: before}})
 		text, err := yaml.Marshal(u.Object)
@@ -103,6 +111,47 @@ func TestConfigurationChangedLive(t *testing.T) {
 	wantInMembers(t, ns, "page", "one", push, pull)
 }
 
+// TestVersionNotServed asks for a version that no API server has: what is mirrored of
+// the resource is neither deleted nor held, for its objects are all there.
+func TestVersionNotServed(t *testing.T) {
+	policy := schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"}
+	text := func(version string) string {
+		return configurationHead + breakerOff + "resources:\n- {group: networking.k8s.io, resource: networkpolicies, version: " + version + "}\n"
+	}
+	rights := `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: networkpolicies
+  labels: {rbac.karmada.target/aggregate-to-karmada-mirror: "true"}
+rules:
+- {apiGroups: [networking.k8s.io], resources: [networkpolicies], verbs: [get, list, watch]}
+`
+	if err := karmada.Apply(t.Context(), env.Config(), []byte(rights)); err != nil {
+		t.Fatal(err)
+	}
+	configure(t, text("v1"))
+	d := startDaemon(t)
+	ns := newNamespace(t)
+	u := object("networking.k8s.io/v1", "NetworkPolicy", ns, "none", map[string]any{"spec": map[string]any{"podSelector": map[string]any{}}})
+	u.SetAnnotations(map[string]string{render.ClustersAnnotation: push})
+	create(t, policy, u)
+	name := types.NamespacedName{
+		Namespace: render.ExecutionNamespace(push),
+		Name:      render.Identity{Group: policy.Group, Kind: "NetworkPolicy", Namespace: ns, Name: "none"}.WorkName(),
+	}
+	before := mustWork(t, name)
+	setConfiguration(t, text("v9"))
+	eventually(t, "the resource to be pending", d.wantMetric(`karmada_mirror_watch_state{resource="networkpolicies.networking.k8s.io",state="pending"}`, "1"))
+	pass(t, 3*time.Second) // for longer than a deletion takes to settle
+	if after := mustWork(t, name); after.GetGeneration() != before.GetGeneration() || len(after.GetLabels()) != len(before.GetLabels()) {
+		t.Errorf("the Work was touched: %v", after.Object["metadata"])
+	}
+	setConfiguration(t, text("v1"))
+	remove(t, policy, ns, "none")
+	eventually(t, "the Work to go", func(ctx context.Context) error { return disagreement(ctx, ns, policy) })
+}
+
 func TestInvalidConfiguration(t *testing.T) {
 	d := startDaemon(t)
 	quiesce(t)
@@ -110,17 +159,17 @@ func TestInvalidConfiguration(t *testing.T) {
 	create(t, configMaps, configMap(ns, "page", both, "one"))
 	wantInMembers(t, ns, "page", "one", push, pull)
 	f := newFault(t, "The ConfigMap emptied, filled with bad YAML, and deleted", ns)
-	cases := map[string]string{
-		"NotYAML":      "resources: [",
-		"UnknownField": configurationHead + "resource: []\n",
-		"Forbidden":    resources("configmaps", "nodes"),
-		"Empty":        "",
+	cases := map[string]struct{ text, said string }{
+		"NotYAML":      {"resources: [", "as YAML"},
+		"UnknownField": {configurationHead + "resource: []\n", "unknown field"},
+		"Forbidden":    {resources("configmaps", "nodes"), "nodes cannot be mirrored"},
+		"Empty":        {"", "apiVersion: Unsupported value"},
 	}
-	for name, text := range cases {
+	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			configure(t, text)
+			configure(t, tc.text)
 			eventually(t, "the rejection in the metrics", d.wantMetric(reloadSuccessful, "0"))
-			wantEvent(t, system, account, "InvalidConfiguration")
+			wantEvent(t, system, account, "InvalidConfiguration", tc.said)
 			change(t, configMaps, ns, "page", setField(name, "data", "key"))
 			wantInMembers(t, ns, "page", name, push, pull)
 		})

@@ -29,15 +29,16 @@ func TestWritesAreCounted(t *testing.T) {
 		t.Errorf("writes of the daemon, -want +got:\n%s", diff)
 	}
 
+	configure(t, resources("configmaps"))
 	audit = auditFromNow(t)
-	versions := workVersions(t, ns, sources)
+	versions := workGenerations(t, ns, sources)
 	if err := d.stop(); err != nil {
 		t.Fatal(err)
 	}
 	d = startDaemon(t)
 	eventually(t, "the syncs after a restart", atLeastSyncs(d, sources))
 	for i := range 100 {
-		configure(t, resources("configmaps")+fmt.Sprintf("# resync %d\n", i))
+		setConfiguration(t, resources("configmaps")+fmt.Sprintf("# resync %d\n", i))
 		eventually(t, "the resync", func(context.Context) error {
 			if got := d.logged("configuration in force"); got < i+2 {
 				return fmt.Errorf("%d configurations so far", got)
@@ -49,8 +50,8 @@ func TestWritesAreCounted(t *testing.T) {
 	if writes := audit.writes(t); len(writes) > 0 {
 		t.Errorf("a restart and 100 resyncs wrote %v", writes)
 	}
-	if diff := cmp.Diff(versions, workVersions(t, ns, sources)); diff != "" {
-		t.Errorf("resource versions of the Works, -before +after:\n%s", diff)
+	if diff := cmp.Diff(versions, workGenerations(t, ns, sources)); diff != "" {
+		t.Errorf("generations of the Works, -before +after:\n%s", diff)
 	}
 }
 
@@ -71,9 +72,9 @@ func atLeastSyncs(d *daemon, want int) func(context.Context) error {
 	}
 }
 
-// workVersions are the generations of the Works of a namespace's
-// ConfigMaps, once Karmada has reported on all of them.
-func workVersions(t *testing.T, namespace string, sources int) map[string]string {
+// workGenerations tell how often the specs of the Works of a namespace's ConfigMaps
+// were written, and the label of each.
+func workGenerations(t *testing.T, namespace string, sources int) map[string]string {
 	t.Helper()
 	versions := map[string]string{}
 	for _, cluster := range []string{push, push2, pull} {

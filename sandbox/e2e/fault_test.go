@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,7 +28,6 @@ type faultRow struct {
 	namespace string
 	resources []schema.GroupVersionResource
 	audit     auditLog
-	began     time.Time
 	healed    time.Time
 	due       map[string]bool // Works that may be deleted, as namespace/name
 	// known are the Works that this test is about, where others run beside it; nil
@@ -46,7 +46,6 @@ func newFault(t *testing.T, name, namespace string, others ...schema.GroupVersio
 		t: t, name: name, namespace: namespace,
 		resources: append(others, configMaps),
 		audit:     auditFromNow(t),
-		began:     time.Now(),
 		due:       map[string]bool{},
 	}
 }
@@ -134,8 +133,9 @@ func (l *lostWorks) Error() string {
 }
 
 // disagreement compares a namespace's sources with their Works, by what the API
-// server says and by rules of its own: who asks for a cluster that has joined has
-// a Work there that means what its source does, and there is no other.
+// server says: who asks for a cluster that has joined has a Work there that means
+// what its source does, and there is no other. What a source asks for, and means, is
+// read as the daemon reads it; the data of ConfigMaps are compared as they are.
 func disagreement(ctx context.Context, namespace string, resources ...schema.GroupVersionResource) error {
 	wanted, err := wantedWorks(ctx, namespace, resources)
 	if err != nil {
@@ -156,6 +156,8 @@ func disagreement(ctx context.Context, namespace string, resources ...schema.Gro
 			d.surplus = append(d.surplus, key+", which Karmada has not let go since "+w.DeletionTimestamp.Format(time.TimeOnly))
 		case !ok && w.Source.Namespace == namespace:
 			d.surplus = append(d.surplus, key)
+		case ok && source.Kind == "ConfigMap" && !equality.Semantic.DeepEqual(source.data, dataOf(&list.Items[i])):
+			d.stale = append(d.stale, key+", which has other data")
 		case ok && (w.DeletionTimestamp != nil || w.Held != nil || w.SourceUID != source.UID || w.Digest != source.Template.Digest()):
 			d.stale = append(d.stale, key)
 		}
@@ -165,6 +167,15 @@ func disagreement(ctx context.Context, namespace string, resources ...schema.Gro
 		return &d
 	}
 	return nil
+}
+
+// dataOf is the data of the ConfigMap that a Work carries.
+func dataOf(work *unstructured.Unstructured) any {
+	manifests, _, _ := unstructured.NestedSlice(work.Object, "spec", "workload", "manifests")
+	if len(manifests) != 1 {
+		return nil
+	}
+	return manifests[0].(map[string]any)["data"]
 }
 
 // worksOf lists the Works of a namespace's sources, as the daemon sees them and as
@@ -184,26 +195,38 @@ func worksOf(t *testing.T, namespace string) map[*mirror.Work]*unstructured.Unst
 	return all
 }
 
-// wantedWorks are the sources by the namespace/name of each Work that they want.
-func wantedWorks(ctx context.Context, namespace string, resources []schema.GroupVersionResource) (map[string]*mirror.Source, error) {
+// wantedSource is a source that wants Works.
+type wantedSource struct {
+	*mirror.Source
+	Kind string
+	data any
+}
+
+// wantedWorks are the sources by the namespace/name of each Work that they want. A
+// source that asks and is refused is an error.
+func wantedWorks(ctx context.Context, namespace string, resources []schema.GroupVersionResource) (map[string]wantedSource, error) {
 	joined, err := env.admin.Resource(clusters).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
-	wanted := map[string]*mirror.Source{}
+	wanted := map[string]wantedSource{}
 	for _, resource := range resources {
 		list, err := env.admin.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, err
 		}
 		for i := range list.Items {
+			data := list.Items[i].Object["data"]
 			source := mirror.NewSource(&list.Items[i])
-			if source.Template == nil {
+			if source.Asks && source.Refusal != nil {
+				return nil, fmt.Errorf("source %q is refused: %s", source.ID, source.Refusal.Message)
+			}
+			if !source.Asks {
 				continue
 			}
 			for _, cluster := range joined.Items {
 				if source.Terms.Matches(cluster.GetName()) {
-					wanted[render.ExecutionNamespace(cluster.GetName())+"/"+source.ID.WorkName()] = source
+					wanted[render.ExecutionNamespace(cluster.GetName())+"/"+source.ID.WorkName()] = wantedSource{source, source.ID.Kind, data}
 				}
 			}
 		}

@@ -3,8 +3,11 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	workv1alpha2 "github.com/karmada-io/api/work/v1alpha2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -93,7 +96,11 @@ func TestHandover(t *testing.T) {
 	wantInMembers(t, ns, "page", "three", push, push2)
 
 	// A binding that its policy left behind takes the Work again at every restart.
+	audit := auditFromNow(t)
 	mustRestart(t, karmada.ControllerManager)
+	eventually(t, "the binding to take the Work", func(context.Context) error {
+		return audit.wrote(t, karmada.ControllerManager, configMapWork(ns, "page", push))
+	})
 	change(t, configMaps, ns, "page", setField("four", "data", "key"))
 	wantInMembers(t, ns, "page", "four", push, push2)
 	wantHolder(t, ns, "page", push, "mirror")
@@ -120,65 +127,120 @@ func TestHandover(t *testing.T) {
 	}
 }
 
+// TestHandoverForGood goes over to a policy in one step: the annotation goes as the
+// policy comes.
+func TestHandoverForGood(t *testing.T) {
+	startDaemon(t)
+	quiesce(t)
+	ns := newNamespace(t)
+	ids := createPages(t, ns, push, 10)
+	wantSources(t, ns)
+	wantInMembers(t, ns, "page-0", "one", push)
+	uids := memberUIDs(t, ns, "page-0", push)
+	f := newFault(t, "A policy comes and the annotations go at once", ns)
+	f.note = "the Works are the policy's, the objects in the members keep their UIDs"
+	create(t, policies, object("policy.karmada.io/v1alpha1", "PropagationPolicy", ns, "pages", map[string]any{"spec": map[string]any{
+		"resourceSelectors": []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}},
+		"placement":         map[string]any{"clusterAffinity": map[string]any{"clusterNames": []any{push}}},
+	}}))
+	for _, id := range ids {
+		change(t, configMaps, ns, id.Name, func(u *unstructured.Unstructured) { u.SetAnnotations(nil) })
+	}
+	f.heal()
+	for _, id := range ids {
+		wantHolder(t, ns, id.Name, push, "binding")
+	}
+	f.converge(patience)
+	if diff := cmp.Diff(uids, memberUIDs(t, ns, "page-0", push)); diff != "" {
+		t.Errorf("the object in the member was deleted and made again:\n%s", diff)
+	}
+	remove(t, policies, ns, "pages")
+}
+
 // testForgedLabel puts our label, and more, on Works of somebody else.
 func testForgedLabel(t *testing.T) {
 	ns := newNamespace(t)
 	startDaemon(t, slice(t, ns)...)
-	id := render.Identity{Kind: "ConfigMap", Namespace: ns, Name: "page"}
-	ours := map[string]string{render.ManagedByLabel: render.ManagedByValue, render.SourceIDLabel: id.ID()}
-	cases := map[string]struct {
-		name        string
-		labels      map[string]string
-		annotations map[string]string
-	}{
-		"LabelOnly":      {"forged", ours, nil},
-		"IdentityOfMore": {"forged", ours, map[string]string{render.SourceAnnotation: id.String(), render.SourceUIDAnnotation: "x"}},
-		"Binding":        {id.WorkName(), with(ours, workv1alpha2.ResourceBindingPermanentIDLabel), map[string]string{render.SourceAnnotation: id.String()}},
-		"Quota":          {id.WorkName(), with(ours, "federatedresourcequota.karmada.io/name"), map[string]string{render.SourceAnnotation: id.String()}},
-		"NoIdentity":     {id.WorkName(), nil, nil},
+	cases := map[string]forgery{
+		"LabelOnly":      {labels: true},
+		"IdentityOfMore": {labels: true, identity: true},
+		"Binding":        {taken: true, labels: true, identity: true, owner: workv1alpha2.ResourceBindingPermanentIDLabel},
+		"Quota":          {taken: true, labels: true, identity: true, owner: "federatedresourcequota.karmada.io/name"},
+		"NoIdentity":     {taken: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			page := strings.ToLower(name)
+			id := render.Identity{Kind: "ConfigMap", Namespace: ns, Name: page}
+			work := types.NamespacedName{Namespace: render.ExecutionNamespace(push), Name: "forged-" + page}
+			if tc.taken {
+				work.Name = id.WorkName()
+			}
 			f := newFault(t, "Our label forged on a foreign Work: "+name, ns)
-			f.known = map[string]bool{render.ExecutionNamespace(push) + "/" + tc.name: true}
+			f.known = map[string]bool{work.String(): true}
 			f.only([]render.Identity{id}, push)
-			work := object("work.karmada.io/v1alpha1", "Work", render.ExecutionNamespace(push), tc.name, map[string]any{
-				"spec": map[string]any{"workload": map[string]any{"manifests": []any{map[string]any{
-					"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": "default", "name": "foreign"},
-				}}}},
-			})
-			work.SetLabels(tc.labels)
-			work.SetAnnotations(tc.annotations)
-			foreign := create(t, works, work)
-			create(t, configMaps, configMap(ns, "page", push, "one"))
-			taken := tc.name == id.WorkName()
-			if taken {
-				wantEvent(t, ns, "page", "WorkConflict")
-			} else {
-				mustWork(t, configMapWork(ns, "page", push))
+			if !tc.taken { // then there is one of our own as well
+				f.allow(id, push)
 			}
-			after, err := getWork(t.Context(), types.NamespacedName{Namespace: work.GetNamespace(), Name: tc.name})
-			if err != nil || after.GetUID() != foreign.GetUID() || after.GetGeneration() != foreign.GetGeneration() {
-				t.Errorf("the foreign Work was touched: %v, %v", after, err)
+			foreign := create(t, works, forgedWork(work, id, tc))
+			untouched := func() {
+				t.Helper()
+				after, err := getWork(t.Context(), work)
+				if err != nil || after.GetUID() != foreign.GetUID() || after.GetGeneration() != foreign.GetGeneration() {
+					t.Errorf("the foreign Work was touched: %v, %v", after, err)
+				}
 			}
-			remove(t, works, work.GetNamespace(), tc.name)
+			mirrored := func() {
+				t.Helper()
+				create(t, configMaps, configMap(ns, page, push, "one"))
+				if tc.taken {
+					wantEvent(t, ns, page, "WorkConflict", work.Name)
+				} else {
+					mustWork(t, configMapWork(ns, page, push))
+				}
+				untouched()
+			}
+			mirrored()
+			remove(t, configMaps, ns, page)
+			pass(t, 3*time.Second) // for longer than a deletion takes to settle nobody wants it
+			untouched()
+			mirrored()
+			remove(t, works, work.Namespace, work.Name)
 			f.heal()
-			if taken {
+			if tc.taken {
 				f.note = "served once the foreign Work is gone; looked at every 30 s at least"
 			}
 			f.converge(patience)
-			remove(t, configMaps, ns, "page")
-			eventually(t, "the Work to go", func(ctx context.Context) error { return disagreement(ctx, ns, configMaps) })
 		})
 	}
 }
 
-func with(labels map[string]string, key string) map[string]string {
-	more := map[string]string{key: "x"}
-	for k, v := range labels {
-		more[k] = v
+// forgery is what is forged on a Work of somebody else.
+type forgery struct {
+	taken bool   // the Work bears the name that ours would have
+	owner string // a label of somebody else's; empty for none
+	// labels and identity of our Works are on it.
+	labels, identity bool
+}
+
+func forgedWork(name types.NamespacedName, id render.Identity, f forgery) *unstructured.Unstructured {
+	work := object("work.karmada.io/v1alpha1", "Work", name.Namespace, name.Name, map[string]any{
+		"spec": map[string]any{"workload": map[string]any{"manifests": []any{map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": "default", "name": "foreign"},
+		}}}},
+	})
+	labels := map[string]string{}
+	if f.labels {
+		labels[render.ManagedByLabel], labels[render.SourceIDLabel] = render.ManagedByValue, id.ID()
 	}
-	return more
+	if f.owner != "" {
+		labels[f.owner] = "x"
+	}
+	work.SetLabels(labels)
+	if f.identity {
+		work.SetAnnotations(map[string]string{render.SourceAnnotation: id.String(), render.SourceUIDAnnotation: "x"})
+	}
+	return work
 }
 
 // TestTwoSourcesOneWork: a Work's name leaves out the group.

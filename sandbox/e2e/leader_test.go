@@ -2,7 +2,9 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"syscall"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/sandbox/fault"
 )
 
@@ -82,23 +85,26 @@ func launchLeader(t *testing.T, flags ...string) *daemon {
 	return d
 }
 
+// testLeaderPaused stops a leader in the midst of its writes, which reach the API
+// server when another leads.
 func testLeaderPaused(t *testing.T) {
+	const late = 35 * time.Second
 	ns := newNamespace(t)
 	flags := slice(t, ns)
-	first := launchLeader(t, flags...)
+	p := startProxy(t, env.kubeconfig)
+	first := launchLeader(t, append(flags, "--kubeconfig", p.Kubeconfig())...)
 	second := startDaemon(t, flags...)
 	ids := createPages(t, ns, both, 20)
 	wantSources(t, ns)
 	f := newFault(t, "Two leaders: the first stopped for 40 s, then continued", ns)
 	f.only(ids, push, push2, pull)
-	// Half-way through these changes the first has work in its queue.
-	for i, id := range ids {
+	writes := p.Inject(fault.Match{Verb: "patch", Resource: "works"}, fault.Delay(late))
+	for _, id := range ids {
 		change(t, configMaps, ns, id.Name, setField("two", "data", "key"))
-		if i == len(ids)/2 {
-			if err := first.command.Process.Signal(syscall.SIGSTOP); err != nil {
-				t.Fatal(err)
-			}
-		}
+	}
+	eventually(t, "writes under way", func(context.Context) error { return hit(writes) })
+	if err := first.command.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
 	}
 	stopped := time.Now()
 	eventually(t, "the second to lead", leads(second))
@@ -107,8 +113,9 @@ func testLeaderPaused(t *testing.T) {
 	}
 	workload(t, f, ns, ids[:8])
 	wantSources(t, ns)
-	pass(t, time.Until(stopped.Add(40*time.Second)))
 	versions := generationsOf(t, ns)
+	eventually(t, "the stale writes to be refused", func(context.Context) error { return f.conflicted() })
+	pass(t, time.Until(stopped.Add(40*time.Second)))
 	if err := first.command.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
@@ -118,6 +125,17 @@ func testLeaderPaused(t *testing.T) {
 	if diff := cmp.Diff(versions, generationsOf(t, ns)); diff != "" {
 		t.Errorf("stale writes were accepted, -before +after:\n%s", diff)
 	}
+}
+
+// conflicted returns an error until an update of a Work of this test has been refused
+// because the Work has changed.
+func (f *faultRow) conflicted() error {
+	for _, r := range f.audit.requests(f.t) {
+		if r.Verb == "patch" && f.known[r.ObjectRef.Namespace+"/"+r.ObjectRef.Name] && r.ResponseStatus.Code == http.StatusConflict {
+			return nil
+		}
+	}
+	return errors.New("none was")
 }
 
 // generationsOf tells how often the spec of each of a namespace's Works was
@@ -150,7 +168,7 @@ func testLaggingStandby(t *testing.T) {
 	silence := p.Inject(watchSources, stale.Replay())
 	standby := startDaemon(t, behind...)
 	f := newFault(t, "Failover to a standby that lags", ns)
-	f.only(ids, push, push2, pull)
+	f.only(append(ids, render.Identity{Kind: "ConfigMap", Namespace: ns, Name: "page-new"}), push, push2, pull)
 	workload(t, f, ns, ids)
 	create(t, configMaps, configMap(ns, "page-new", both, "one"))
 	wantSources(t, ns)
@@ -158,6 +176,7 @@ func testLaggingStandby(t *testing.T) {
 	first.kill(t)
 	eventually(t, "the standby to lead", leads(standby))
 	eventually(t, "all to be looked at", atLeastSyncs(standby, len(ids)))
+	pass(t, 2*time.Second) // for longer than a deletion takes to settle
 	if diff := cmp.Diff(versions, generationsOf(t, ns)); diff != "" {
 		t.Errorf("the standby has written, -before +after:\n%s", diff)
 	}

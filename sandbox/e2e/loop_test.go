@@ -259,6 +259,7 @@ func testContested(t *testing.T) {
 		})
 		if written {
 			undone++
+			f.heal()
 		}
 	}
 	// The creation, nine repetitions, and others after 1, 3, 7 and 15 seconds.
@@ -269,7 +270,6 @@ func testContested(t *testing.T) {
 		t.Errorf("it was said %d times", told)
 	}
 	f.note = fmt.Sprintf("undone %d times; from the last one on", undone)
-	f.heal()
 	f.converge(patience)
 }
 
@@ -289,13 +289,21 @@ func TestMassRecreation(t *testing.T) {
 	makeAll("one")
 	within(t, 2*patience, "the Works", func(ctx context.Context) error { return disagreement(ctx, ns, configMaps) })
 	f := newFault(t, "1,000 objects deleted and made again at once", ns)
-	for i := range sources { // between the two, what does not exist may be deleted
+	for i := range sources { // between the two, what does not exist may be deleted: once
 		f.allow(render.Identity{Kind: "ConfigMap", Namespace: ns, Name: fmt.Sprintf("page-%d", i)}, push)
 	}
 	removeAll(t, configMaps, ns, allPages)
 	makeAll("two")
 	f.heal()
 	f.converge(2 * patience)
+	deletions := map[string]int{}
+	for _, name := range f.audit.deleted(t) {
+		if deletions[name]++; deletions[name] > 1 {
+			t.Errorf("%s was deleted %d times", name, deletions[name])
+		}
+	}
+	f.note = fmt.Sprintf("every Work carries the new UID; %d were deleted in between", len(deletions))
+	env.rows.note(f.name, f.note)
 	removeAll(t, configMaps, ns, allPages)
 	within(t, 2*patience, "the Works to go", func(ctx context.Context) error { return disagreement(ctx, ns, configMaps) })
 }

@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/karmada-target/karmada-mirror/config"
@@ -143,7 +142,7 @@ func (e *environment) install(ctx context.Context) (err error) {
 		return err
 	}
 	for name := range e.members {
-		if e.members[name], err = dynamicFor(e.MemberConfig(name)); err != nil {
+		if e.members[name], err = dynamic.NewForConfig(e.MemberConfig(name)); err != nil {
 			return err
 		}
 	}
@@ -166,8 +165,4 @@ func (e *environment) loosen(ctx context.Context) error {
 		_, err = e.client.CoreV1().ConfigMaps(system).Update(ctx, configMap, metav1.UpdateOptions{})
 		return err
 	})
-}
-
-func dynamicFor(config *rest.Config) (dynamic.Interface, error) {
-	return dynamic.NewForConfig(config)
 }

@@ -77,21 +77,24 @@ var (
 	watchSources  = fault.Match{Verb: "watch", Resource: "configmaps"}
 	listClusters  = fault.Match{Verb: "list", Resource: "clusters"}
 	watchClusters = fault.Match{Verb: "watch", Resource: "clusters"}
+	watchWorks    = fault.Match{Verb: "watch", Resource: "works"}
+	throttled     = fault.Refuse(apierrors.NewTooManyRequests("injected", 1))
 	broken        = fault.Refuse(apierrors.NewInternalError(errors.New("injected")))
 )
 
 // TestFaultsSideBySide runs daemons for each fault, some at once: most of the time
 // they wait. What takes longest comes first.
 func TestFaultsSideBySide(t *testing.T) {
-	for _, fault := range []struct {
+	for _, tc := range []struct {
 		name string
 		run  func(*testing.T)
 	}{
 		{"ClusterGone", testClusterGone},
-		{"SourcesFail", func(t *testing.T) { testListsFail(t, "source", listSources, watchSources) }},
+		{"SourcesFail", func(t *testing.T) { testListsFail(t, "source", listSources, watchSources, noSources) }},
 		{"HalfOpen", testHalfOpen},
+		{"WorksThrottled", testWorksThrottled},
 		{"LaggingStandby", testLaggingStandby},
-		{"ClustersFail", func(t *testing.T) { testListsFail(t, "Cluster", listClusters, watchClusters) }},
+		{"ClustersFail", func(t *testing.T) { testListsFail(t, "Cluster", listClusters, watchClusters, noClusters) }},
 		{"LeaderPaused", testLeaderPaused},
 		{"StaleList", testStaleList},
 		{"ConfigurationCycles", testConfigurationCycles},
@@ -107,9 +110,9 @@ func TestFaultsSideBySide(t *testing.T) {
 		{"TruncatedLists", testTruncatedLists},
 		{"BookmarkSwallowed", testBookmarkSwallowed},
 	} {
-		t.Run(fault.name, func(t *testing.T) {
+		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			fault.run(t)
+			tc.run(t)
 		})
 	}
 }
@@ -168,8 +171,17 @@ func newProxyFault(t *testing.T, name string, sources int) (*faultRow, *fault.Pr
 	return f, p, d, ids
 }
 
-// testListsFail answers with errors, then for a minute with empty lists.
-func testListsFail(t *testing.T, what string, list, watch fault.Match) {
+func noSources(d *daemon) func(context.Context) error {
+	return d.wantMetric(`karmada_mirror_sources{resource="configmaps"}`, "0")
+}
+
+func noClusters(d *daemon) func(context.Context) error {
+	return d.wantMetric(`karmada_mirror_refused_sources{reason="UnknownCluster"}`, fmt.Sprint(sourcesBehindProxy))
+}
+
+// testListsFail answers with errors, then for a minute with empty lists, which the
+// daemon's cache believes.
+func testListsFail(t *testing.T, what string, list, watch fault.Match, believed func(*daemon) func(context.Context) error) {
 	f, p, d, ids := newProxyFault(t, fmt.Sprintf("Lists of %ss: errors 500, then empty for 60 s", what), sourcesBehindProxy)
 	ns := f.namespace
 	errors500 := []*fault.Rule{p.Inject(list, broken), p.Inject(watch, broken)}
@@ -179,17 +191,16 @@ func testListsFail(t *testing.T, what string, list, watch fault.Match) {
 	for _, r := range errors500 {
 		r.Remove()
 	}
-	eventually(t, "an empty list", func(context.Context) error { return hit(empty...) })
-	within(t, 90*time.Second, "a minute to pass", func(ctx context.Context) error {
-		if time.Since(f.began) < time.Minute {
-			return errors.New("not yet")
-		}
-		return nil
-	})
+	eventually(t, "the empty list to be believed", believed(d))
+	pass(t, time.Minute)
 	f.wantNoDeletes()
+	if err := d.wantMetric(held("configmaps"), "0")(t.Context()); err != nil {
+		t.Errorf("what only a list speaks against is held: %v", err)
+	}
 	for _, r := range empty {
 		r.Remove()
 	}
+	f.heal()
 	expire := p.Inject(watch, fault.Expire()) // so that it is listed anew
 	p.End(watch)
 	change(t, configMaps, ns, "page-0", setField("two", "data", "key"))
@@ -197,7 +208,6 @@ func testListsFail(t *testing.T, what string, list, watch fault.Match) {
 	f.allow(ids[1], push, pull)
 	eventually(t, "the watch to expire", func(context.Context) error { return hit(expire) })
 	expire.Remove()
-	f.heal()
 	f.converge(2 * patience)
 	eventually(t, "nothing to be held", d.wantMetric(held("configmaps"), "0"))
 }
@@ -242,6 +252,7 @@ func testBookmarkSwallowed(t *testing.T) {
 	f := newFault(t, "The bookmark that ends a streaming list never comes (deadline 2 s instead of 30 s)", ns)
 	f.only(ids, push, pull)
 	p.Inject(fault.Match{Verb: "watch"}, fault.SwallowBookmarks())
+	f.note = "the fault stays; from the daemon's start on"
 	f.heal()
 	d := spawnDaemon(t, append(alone(t, p, ns), "--list-deadline", "2s")...)
 	f.converge(patience)
@@ -274,6 +285,7 @@ func testStaleList(t *testing.T) {
 	replay := p.Inject(watchSources, stale.Replay())
 	d := startDaemon(t, alone(t, p, ns)...)
 	eventually(t, "all to be looked at", atLeastSyncs(d, 6))
+	pass(t, 2*time.Second) // for longer than a deletion takes to settle
 	if err := disagreement(t.Context(), ns, configMaps); err != nil {
 		t.Errorf("the daemon believed the stale list: %v", err)
 	}
@@ -304,11 +316,12 @@ func workload(t *testing.T, f *faultRow, namespace string, ids []render.Identity
 
 // testUnreliable mirrors sources, and then changes of them, through a proxy that
 // fails some calls all the time.
-func testUnreliable(t *testing.T, name string, inject func(*fault.Proxy)) {
+func testUnreliable(t *testing.T, name string, inject func(*fault.Proxy) []*fault.Rule) {
 	ns := newNamespace(t)
 	p := startProxy(t, env.kubeconfig)
-	inject(p)
+	rules := inject(p)
 	f := newFault(t, name, ns)
+	f.note = "the fault stays; from the last change on"
 	startDaemon(t, alone(t, p, ns)...)
 	ids := createPages(t, ns, both, 20)
 	f.only(ids, push, push2, pull)
@@ -316,29 +329,67 @@ func testUnreliable(t *testing.T, name string, inject func(*fault.Proxy)) {
 	workload(t, f, ns, ids)
 	f.heal()
 	f.converge(patience)
+	for i, r := range rules {
+		if r.Hits() < 10 {
+			t.Errorf("fault %d has hit %d requests only", i, r.Hits())
+		}
+	}
 }
 
 func testThrottled(t *testing.T) {
-	testUnreliable(t, "30 % of all calls answered 429", func(p *fault.Proxy) {
-		p.Inject(fault.Match{Share: 0.3}, fault.Refuse(apierrors.NewTooManyRequests("injected", 1)))
+	testUnreliable(t, "30 % of all calls answered 429", func(p *fault.Proxy) []*fault.Rule {
+		return []*fault.Rule{p.Inject(fault.Match{Share: 0.3}, throttled)}
 	})
 }
 
 func testFlaky(t *testing.T) {
-	testUnreliable(t, "10 % of all calls reset, 9 % answered 500, half of the rest 100 ms late", func(p *fault.Proxy) {
-		p.Inject(fault.Match{Share: 0.1}, fault.Reset())
-		p.Inject(fault.Match{Share: 0.1}, broken)
-		p.Inject(fault.Match{Share: 0.5}, fault.Delay(100*time.Millisecond))
+	testUnreliable(t, "10 % of all calls reset, 9 % answered 500, half of the rest 100 ms late", func(p *fault.Proxy) []*fault.Rule {
+		return []*fault.Rule{
+			p.Inject(fault.Match{Share: 0.1}, fault.Reset()),
+			p.Inject(fault.Match{Share: 0.1}, broken),
+			p.Inject(fault.Match{Share: 0.5}, fault.Delay(100*time.Millisecond)),
+		}
 	})
+}
+
+// testWorksThrottled refuses to list or watch Works for longer than a list may take:
+// what has been cached is old, and not to be thrown away.
+func testWorksThrottled(t *testing.T) {
+	f, p, d, ids := newProxyFault(t, "Lists and watches of Works answered 429 for 90 s", 20)
+	rules := []*fault.Rule{p.Inject(fault.Match{Verb: "list", Resource: "works"}, throttled), p.Inject(watchWorks, throttled)}
+	p.End(watchWorks)
+	eventually(t, "a refusal", func(context.Context) error { return hit(rules...) })
+	workload(t, f, f.namespace, ids[:8])
+	pass(t, 90*time.Second)
+	f.wantNoDeletes()
+	if stalls := d.logged("a list has stalled: beginning anew"); stalls > 0 {
+		t.Errorf("what was refused was taken for stalled, %d times", stalls)
+	}
+	for _, r := range f.audit.requests(t) {
+		if r.Verb == "create" && r.ObjectRef.Resource == "works" && f.known[r.ObjectRef.Namespace+"/"+r.ObjectRef.Name] && !r.succeeded() {
+			t.Errorf("a Work that is there was to be created: %+v", r)
+		}
+	}
+	for _, r := range rules {
+		r.Remove()
+	}
+	f.heal()
+	workload(t, f, f.namespace, ids[8:])
+	f.converge(2 * patience)
 }
 
 func testWatchExpired(t *testing.T) {
 	f, p, _, ids := newProxyFault(t, "All watches cut with 410", 20)
-	rule := p.Inject(fault.Match{Verb: "watch"}, fault.Expire())
-	p.End(fault.Match{Verb: "watch"})
+	var rules []*fault.Rule
+	for _, m := range []fault.Match{watchSources, watchWorks, watchClusters, {Verb: "watch", Resource: crds.Resource}} {
+		rules = append(rules, p.Inject(m, fault.Expire()))
+		p.End(m)
+	}
 	workload(t, f, f.namespace, ids)
-	eventually(t, "the watches to expire", func(context.Context) error { return hit(rule) })
-	rule.Remove()
+	for _, r := range rules {
+		eventually(t, "the watches to expire", func(context.Context) error { return hit(r) })
+		r.Remove()
+	}
 	f.heal()
 	f.converge(patience)
 }

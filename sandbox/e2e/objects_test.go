@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/karmada-target/karmada-mirror/mirror"
@@ -48,7 +50,7 @@ func within(t *testing.T, limit time.Duration, what string, condition func(conte
 // newNamespace makes a namespace for one test; Karmada makes it in the members.
 func newNamespace(t *testing.T) string {
 	t.Helper()
-	name := strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-"))
+	name := strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-")) + "-" + utilrand.String(4)
 	create(t, namespaces, object("v1", "Namespace", "", name, nil))
 	t.Cleanup(func() {
 		_ = env.admin.Resource(namespaces).Delete(context.Background(), name, metav1.DeleteOptions{})
@@ -197,8 +199,9 @@ func mustWork(t *testing.T, name types.NamespacedName) *unstructured.Unstructure
 	return found
 }
 
-// wantEvent waits for a Warning of the daemon about an object.
-func wantEvent(t *testing.T, namespace, name, reason string) {
+// wantEvent waits for a Warning of the daemon about an object, with these words in
+// its message.
+func wantEvent(t *testing.T, namespace, name, reason string, words ...string) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("Event %s on %s/%s", reason, namespace, name), func(ctx context.Context) error {
 		list, err := env.admin.Resource(events).Namespace(namespace).List(ctx, metav1.ListOptions{})
@@ -213,10 +216,12 @@ func wantEvent(t *testing.T, namespace, name, reason string) {
 			if about != name || component != "karmada-mirror" {
 				continue
 			}
-			if got == reason {
+			message, _, _ := unstructured.NestedString(e.Object, "message")
+			lacks := func(word string) bool { return !strings.Contains(message, word) }
+			if got == reason && !slices.ContainsFunc(words, lacks) {
 				return nil
 			}
-			seen = append(seen, got)
+			seen = append(seen, got+": "+message)
 		}
 		return fmt.Errorf("there are only %q", seen)
 	})

@@ -2,9 +2,9 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -22,7 +22,7 @@ func TestPoison(t *testing.T) {
 	d := startDaemon(t)
 	quiesce(t)
 	ns := newNamespace(t)
-	f := newFault(t, "Poison objects: nested 2,000 deep, numbers beyond any range, 10,000 keys, hostile annotations", ns, blobs)
+	f := newFault(t, "Poison objects: nested 2,000 deep, numbers at the end of their range, 10,000 keys, hostile annotations", ns, blobs)
 	deep := any("bottom")
 	for range 2000 {
 		deep = map[string]any{"d": deep}
@@ -33,7 +33,7 @@ func TestPoison(t *testing.T) {
 	}
 	poison := map[string]any{
 		"deep": deep, "many": many,
-		"numbers":   []any{json.Number("1e400").String(), 1e300, -0.0, int64(1) << 62},
+		"numbers":   []any{"1e400", math.MaxFloat64, math.SmallestNonzeroFloat64, math.Copysign(0, -1), int64(math.MaxInt64), int64(math.MinInt64)},
 		"lookalike": map[string]any{"apiVersion": "work.karmada.io/v1alpha1", "kind": "Work", "metadata": "none"},
 	}
 	for name, content := range poison {
@@ -42,6 +42,8 @@ func TestPoison(t *testing.T) {
 	hostile := configMap(ns, "hostile", strings.Repeat("member1,", 2000), "one")
 	create(t, configMaps, hostile)
 	createPages(t, ns, both, 5)
+	wantEvent(t, ns, "hostile", "InvalidAnnotation", "more than 1024")
+	remove(t, configMaps, ns, "hostile")
 	f.heal()
 	f.converge(patience)
 	if err := d.probe("/livez"); err != nil {
@@ -85,7 +87,7 @@ func TestSizeLimit(t *testing.T) {
 	eventually(t, "the refusals", d.wantMetric(`karmada_mirror_refused_sources{reason="TooLarge"}`, fmt.Sprint(len(tooLarge))))
 	// Whatever makes it look at them again, the same bytes are not sent again.
 	for i := range 5 {
-		configure(t, resources("blobs."+group)+fmt.Sprintf("# %d\n", i))
+		setConfiguration(t, resources("blobs."+group)+fmt.Sprintf("# %d\n", i))
 	}
 	eventually(t, "the configurations", func(context.Context) error {
 		if d.logged("configuration in force") < 6 {
@@ -103,6 +105,8 @@ func TestSizeLimit(t *testing.T) {
 	}
 	f.heal()
 	f.converge(patience)
+	removeAll(t, blobs, ns, "")
+	eventually(t, "the Works to go", func(ctx context.Context) error { return disagreement(ctx, ns, blobs) })
 }
 
 func workOfBlob(group, namespace, name string) types.NamespacedName {

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/karmada-target/karmada-mirror/render"
@@ -37,20 +40,6 @@ func mustRestart(t *testing.T, names ...string) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// endAtEnd ends a launched daemon with its test.
-func endAtEnd(t *testing.T, d *daemon) {
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("the daemon's log:\n%s", d.log())
-		}
-		select {
-		case <-d.ended:
-		default:
-			d.kill(t)
-		}
-	})
 }
 
 // newServerFault is the measuring of a fault of the API server, which may end the
@@ -144,7 +133,8 @@ func testTokenRotated(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(newToken(t, old))
+	oldToken := bearer(newToken(t, old))
+	write(string(oldToken))
 	config, err := clientcmd.LoadFromFile(env.kubeconfig)
 	if err != nil {
 		t.Fatal(err)
@@ -166,16 +156,36 @@ func testTokenRotated(t *testing.T) {
 	if err := env.client.CoreV1().Secrets(system).Delete(t.Context(), old, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	eventually(t, "the old token to be refused", oldToken.refused)
 	workload(t, f, ns, ids)
 	f.heal()
 	f.converge(patience)
+}
+
+// bearer is a token by itself.
+type bearer string
+
+// refused returns an error as long as the API server knows the token: it remembers
+// tokens for a while.
+func (b bearer) refused(ctx context.Context) error {
+	config := rest.AnonymousClientConfig(env.Config())
+	config.BearerToken = string(b)
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	_, err = client.CoreV1().ConfigMaps(system).Get(ctx, account, metav1.GetOptions{})
+	if apierrors.IsUnauthorized(err) {
+		return nil
+	}
+	return fmt.Errorf("it is not: %v", err)
 }
 
 // TestEtcdRestored has a Karmada of its own, for nothing of it can be trusted
 // afterwards.
 func TestEtcdRestored(t *testing.T) {
 	shared := env
-	defer func() { env = shared }()
+	t.Cleanup(func() { env = shared })
 	env = &environment{rows: shared.rows}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -183,15 +193,17 @@ func TestEtcdRestored(t *testing.T) {
 	if err := env.start(ctx, dir, push); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := env.Stop(); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
 	if err := env.install(ctx); err != nil {
 		t.Fatal(err)
 	}
-	daemon := supervise(t)
+	// Without a Lease to lose it lives through all of this, with caches that are ahead,
+	// until it notices.
+	daemon := supervise(t, "--leader-elect=false")
 	ns := newNamespace(t)
 	ids := createPages(t, ns, push, 20)
 	daemon.wantSources(t, ns)
@@ -216,6 +228,7 @@ func TestEtcdRestored(t *testing.T) {
 	daemon.wantSources(t, ns)
 
 	f := newFault(t, "etcd restored from a snapshot: revisions go back", ns)
+	f.note = "noticed within 30 s: the daemon ends, and is started again"
 	f.daemon = daemon
 	// What the restored sources do not ask for any more may go.
 	f.allow(render.Identity{Kind: "ConfigMap", Namespace: ns, Name: "page-new"}, push)
@@ -225,4 +238,7 @@ func TestEtcdRestored(t *testing.T) {
 	f.heal()
 	change(t, configMaps, ns, "page-3", setField("two", "data", "key"))
 	f.converge(2 * patience)
+	if daemon.starts != 2 {
+		t.Errorf("the daemon was started %d times", daemon.starts)
+	}
 }

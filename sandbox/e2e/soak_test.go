@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/sandbox/fault"
 )
@@ -39,8 +40,10 @@ type soak struct {
 	proxy  *fault.Proxy
 	daemon *supervised
 	rules  []*fault.Rule
-	row    *faultRow      // of the round
-	done   map[string]int // by name of the step
+	// shortened: lists have been cut short in this round.
+	shortened bool
+	row       *faultRow      // of the round
+	done      map[string]int // by name of the step
 }
 
 // TestSoak does at random what users, operators and networks do. Every now and
@@ -119,7 +122,7 @@ func (s *soak) step() {
 		{"edit", 8, s.edit},
 		{"retarget", 6, s.retarget},
 		{"delete", 4, s.delete},
-		{"recreate", 2, func() { s.delete(); s.create() }},
+		{"recreate", 3, s.recreate},
 		{"edit a Work", 3, s.editWork},
 		{"delete a Work", 3, s.deleteWork},
 		{"configuration", 1, s.reconfigure},
@@ -165,8 +168,10 @@ func (s *soak) must(err error) {
 	}
 }
 
-func (s *soak) create() {
-	_, err := env.admin.Resource(configMaps).Namespace(s.ns).Create(s.t.Context(), configMap(s.ns, s.name(), s.clusters(), s.value()), metav1.CreateOptions{})
+func (s *soak) create() { s.createNamed(s.name()) }
+
+func (s *soak) createNamed(name string) {
+	_, err := env.admin.Resource(configMaps).Namespace(s.ns).Create(s.t.Context(), configMap(s.ns, name, s.clusters(), s.value()), metav1.CreateOptions{})
 	s.must(err)
 }
 
@@ -184,23 +189,34 @@ func (s *soak) edit() { s.update(setField(s.value(), "data", "key")) }
 
 func (s *soak) retarget() {
 	s.update(func(u *unstructured.Unstructured) {
-		s.unwant(u.GetName())
 		if s.random.IntN(6) == 0 {
+			s.unwant(u.GetName(), push, push2, pull)
 			u.SetAnnotations(nil)
 			return
 		}
 		setAnnotation(render.ClustersAnnotation, s.clusters())(u)
+		terms, err := render.ParseTerms(u.GetAnnotations()[render.ClustersAnnotation])
+		s.must(err)
+		s.unwant(u.GetName(), slices.DeleteFunc([]string{push, push2, pull}, terms.Matches)...)
 	})
 }
 
-// unwant notes that from now on the Works of a source may be deleted.
-func (s *soak) unwant(name string) {
-	s.row.allow(render.Identity{Kind: "ConfigMap", Namespace: s.ns, Name: name}, push, push2, pull)
+// unwant notes that from now on the Works of a source on these clusters may be
+// deleted, until the round is over.
+func (s *soak) unwant(name string, clusters ...string) {
+	s.row.allow(render.Identity{Kind: "ConfigMap", Namespace: s.ns, Name: name}, clusters...)
 }
 
-func (s *soak) delete() {
+func (s *soak) delete() { s.deleteNamed(s.name()) }
+
+func (s *soak) recreate() {
 	name := s.name()
-	s.unwant(name)
+	s.deleteNamed(name)
+	s.createNamed(name)
+}
+
+func (s *soak) deleteNamed(name string) {
+	s.unwant(name, push, push2, pull)
 	s.must(env.admin.Resource(configMaps).Namespace(s.ns).Delete(s.t.Context(), name, metav1.DeleteOptions{}))
 }
 
@@ -227,7 +243,7 @@ func (s *soak) kill() {
 // does not matter; quiescent puts all right.
 func (s *soak) reconfigure() {
 	texts := []string{resources("services"), "resources: [", resources("configmaps", "services"), resources("configmaps")}
-	change(s.t, configMaps, system, account, setField(texts[s.random.IntN(len(texts))], "data", "config.yaml"))
+	change(s.t, configMaps, system, account, setField(texts[s.random.IntN(len(texts))], "data", config.Key))
 }
 
 func (s *soak) relabelCluster() {
@@ -238,10 +254,14 @@ func (s *soak) injectFault() {
 	matches := []fault.Match{{Share: 0.3}, {Verb: "watch"}, {Verb: "list"}, {Verb: "create"}, {Resource: "works", Share: 0.5}, watchSources, watchClusters}
 	faults := []fault.Fault{
 		fault.Delay(200 * time.Millisecond), fault.Reset(), broken, fault.Refuse(apierrors.NewTooManyRequests("injected", 1)),
-		fault.Chain(fault.Expire(), fault.EmptyList()), fault.Chain(fault.Expire(), fault.TruncatedList(3)), fault.SwallowBookmarks(), fault.Expire(), fault.Drop(),
+		fault.SwallowBookmarks(), fault.Expire(), fault.Drop(),
+		fault.Chain(fault.Expire(), fault.EmptyList()), fault.Chain(fault.Expire(), fault.TruncatedList(3)),
 	}
+	truncating := len(faults) - 2 // the last two
 	m := matches[s.random.IntN(len(matches))]
-	s.rules = append(s.rules, s.proxy.Inject(m, faults[s.random.IntN(len(faults))]))
+	chosen := s.random.IntN(len(faults))
+	s.shortened = s.shortened || chosen >= truncating
+	s.rules = append(s.rules, s.proxy.Inject(m, faults[chosen]))
 	switch s.random.IntN(4) {
 	case 0:
 		s.proxy.Cut()
@@ -285,9 +305,12 @@ func (s *soak) listAnew() {
 func (s *soak) quiescent() time.Duration {
 	s.t.Helper()
 	s.removeFaults()
-	change(s.t, configMaps, system, account, setField(resources("configmaps"), "data", "config.yaml"))
-	s.listAnew()
+	change(s.t, configMaps, system, account, setField(resources("configmaps"), "data", config.Key))
 	begun := time.Now()
+	if s.shortened {
+		s.listAnew()
+		s.shortened = false
+	}
 	within(s.t, 3*time.Minute, "everything to be as it should be", func(ctx context.Context) error {
 		s.daemon.ensure(s.t)
 		if err := disagreement(ctx, s.ns, configMaps); err != nil {

@@ -20,22 +20,29 @@ func supervise(t *testing.T, flags ...string) *supervised {
 	s.ensure(t)
 	t.Cleanup(func() {
 		d := s.current.Load()
+		select {
+		case <-d.ended:
+		default:
+			if err := d.stop(); err != nil {
+				t.Errorf("the last daemon ended badly: %v", err)
+			}
+		}
+		d.wantGoodEnd(t)
 		if t.Failed() {
 			t.Logf("the daemon's log:\n%s", d.log())
-		}
-		if err := d.stop(); err != nil && !t.Failed() {
-			t.Logf("the last daemon ended with %v", err)
 		}
 	})
 	return s
 }
 
-// ensure starts the daemon if it does not run.
+// ensure starts the daemon if it does not run. That it does not must have a good
+// reason.
 func (s *supervised) ensure(t *testing.T) {
 	t.Helper()
 	if d := s.current.Load(); d != nil {
 		select {
 		case <-d.ended:
+			d.wantGoodEnd(t)
 		default:
 			return
 		}
@@ -47,6 +54,7 @@ func (s *supervised) ensure(t *testing.T) {
 // kill ends the daemon as a power cut would. The test goes on.
 func (s *supervised) kill() {
 	d := s.current.Load()
+	d.dismissed.Store(true)
 	_ = d.command.Process.Kill() // it may have ended already
 	<-d.ended
 }
