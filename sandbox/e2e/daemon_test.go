@@ -97,6 +97,10 @@ func spawnDaemon(t *testing.T, flags ...string) *daemon {
 	return d
 }
 
+// noListDetector goes among the flags of a daemon whose lists are cut short at random:
+// the detector compares one with another, and panics.
+const noListDetector = "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR=false"
+
 // noMutationDetector goes among the flags of a daemon whose memory is measured:
 // the detector keeps every object for ever.
 const noMutationDetector = "KUBE_CACHE_MUTATION_DETECTOR=false"

@@ -57,7 +57,7 @@ func TestSoak(t *testing.T) {
 	ns := newNamespace(t)
 	s := &soak{t: t, random: rand.New(rand.NewPCG(seed, seed)), ns: ns, proxy: startProxy(t, env.kubeconfig), done: map[string]int{}}
 	configure(t, resources("configmaps"))
-	s.daemon = supervise(t, "--kubeconfig", s.proxy.Kubeconfig(), "--holder-identity", "soak", "--list-deadline", "5s", noMutationDetector)
+	s.daemon = supervise(t, "--kubeconfig", s.proxy.Kubeconfig(), "--holder-identity", "soak", "--list-deadline", "5s", noMutationDetector, noListDetector)
 	quiesce(t)
 	var first, last usage
 	result := row{Fault: fmt.Sprintf("Soak: a random workload with faults for %s", *soakTime)}
