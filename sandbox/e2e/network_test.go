@@ -375,8 +375,11 @@ func testWorksThrottled(t *testing.T) {
 		r.Remove()
 	}
 	f.heal()
+	heard := p.Inject(watchWorks, fault.Delay(0))
 	workload(t, f, f.namespace, ids[8:])
 	f.converge(2 * patience)
+	// Until it tries again, which takes it up to a minute, client-go cannot be stopped.
+	within(t, 2*patience, "Works to be watched again", func(context.Context) error { return hit(heard) })
 }
 
 func testWatchExpired(t *testing.T) {
