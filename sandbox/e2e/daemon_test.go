@@ -244,6 +244,15 @@ func (d *daemon) stop() error {
 	}
 }
 
+// terminate asks the daemon to end, as a Deployment does.
+func (d *daemon) terminate(t *testing.T) {
+	t.Helper()
+	d.dismissed.Store(true)
+	if err := d.command.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // kill ends the daemon as a power cut would.
 func (d *daemon) kill(t *testing.T) {
 	t.Helper()

@@ -48,9 +48,7 @@ func TestTwoReplicas(t *testing.T) {
 	t.Run("Terminated", func(t *testing.T) {
 		third := startDaemon(t)
 		begin := time.Now()
-		if err := second.command.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		second.terminate(t)
 		create(t, configMaps, configMap(ns, "after-term", both, "one"))
 		within(t, time.Until(begin.Add(2*time.Second)), "the standby to take over", func(ctx context.Context) error {
 			_, err := getWork(ctx, configMapWork(ns, "after-term", push))
