@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -15,7 +17,7 @@ import (
 
 // needed is how many writes life takes: 10 creations or updates and 5 deletions. There
 // are more where Karmada writes the status of a Work between our look and our write,
-// which is then refused and made again.
+// which is then refused and made again; those are no two runs' alike.
 const needed = 15
 
 // life is a scenario of all that happens to sources: they are created, updated,
@@ -86,15 +88,12 @@ func crash(t *testing.T, at fault.Write) (writes int64, contents map[string]stri
 	life(t, ns, settle)
 	if at.Number > 0 {
 		// The last writes bring about what is waited for before they are answered.
-		for limit := time.Now().Add(10 * time.Second); crashed.Load() == nil && time.Now().Before(limit); {
-			pass(t, 10*time.Millisecond)
-		}
-		if crashed.Load() == nil {
-			if at.Number <= needed {
-				t.Errorf("there was no write %d to crash at", at.Number)
+		eventually(t, "the crash", func(context.Context) error {
+			if crashed.Load() == nil {
+				return errors.New("not yet")
 			}
-			return count.Load(), outcomeOf(t, ns), 0
-		}
+			return nil
+		})
 		if daemon.starts == 1 {
 			<-daemon.current.Load().ended
 		}
@@ -124,20 +123,17 @@ func TestCrashAtEveryWrite(t *testing.T) {
 	if total < needed {
 		t.Fatalf("the undisturbed run has made %d writes: the scenario takes %d", total, needed)
 	}
-	var longest, crashes atomic.Int64
+	var longest atomic.Int64
 	t.Run("Disturbed", func(t *testing.T) {
-		for k := int64(1); k <= total; k++ {
+		for k := 1; k <= needed; k++ {
 			for _, done := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%d-%t", k, done), func(t *testing.T) {
 					t.Parallel()
-					_, got, took := crash(t, fault.Write{Number: int(k), Done: done})
+					_, got, took := crash(t, fault.Write{Number: k, Done: done})
 					if diff := cmp.Diff(want, got); diff != "" {
 						t.Errorf("the outcome, -undisturbed +disturbed:\n%s", diff)
 					}
 					raise(&longest, int64(took))
-					if took > 0 {
-						crashes.Add(1)
-					}
 				})
 			}
 		}
@@ -146,7 +142,7 @@ func TestCrashAtEveryWrite(t *testing.T) {
 		return
 	}
 	env.rows.add(row{
-		Fault: "kill -9 just before and just after every write", Converged: time.Duration(longest.Load()),
-		Note: fmt.Sprintf("%d crashes at %d writes, each with the outcome of an undisturbed run; the longest", crashes.Load(), total),
+		Fault: fmt.Sprintf("kill -9 just before and just after each of %d writes", needed), Converged: time.Duration(longest.Load()),
+		Note: fmt.Sprintf("%d runs, each with the outcome of an undisturbed one; the longest of them", 2*needed),
 	})
 }
