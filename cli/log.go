@@ -2,12 +2,13 @@ package cli
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/go-logr/zapr"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/klog/v2"
+
+	"github.com/karmada-target/karmada-mirror/mirror"
 )
 
 // newLogger makes the process's logger. client-go logs through klog, whose lines
@@ -35,9 +36,6 @@ func newLogger(level, format string) (*zap.Logger, error) {
 		return nil, fmt.Errorf("cannot make the logger: %w", err)
 	}
 	// Some of it is said every few seconds for as long as the API server is away.
-	sparing := zap.WrapCore(func(core zapcore.Core) zapcore.Core {
-		return zapcore.NewSamplerWithOptions(core, time.Minute, 10, 100)
-	})
-	klog.SetLogger(zapr.NewLogger(logger.Named("client-go").WithOptions(sparing)))
+	klog.SetLogger(zapr.NewLogger(logger.Named("client-go").WithOptions(mirror.Sparing())))
 	return logger, nil
 }

@@ -99,7 +99,7 @@ func New(o Options) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Controller{Options: o, client: client, failures: sparing(o.Logger), ledger: newLedger(o.Clock), breaker: newBreaker(o.Clock, o.DeletionSettle)}
+	c := &Controller{Options: o, client: client, failures: o.Logger.WithOptions(Sparing()), ledger: newLedger(o.Clock), breaker: newBreaker(o.Clock, o.DeletionSettle)}
 	c.sources = watch.NewSet(c.newSourceWatch)
 	c.works = c.newWorkWatch()
 	c.clusters = c.newClusterWatch()

@@ -111,12 +111,12 @@ func identify(id render.Identity) []zap.Field {
 	return []zap.Field{zap.Stringer("kind", id.GroupKind()), zap.String("namespace", id.Namespace), zap.String("name", id.Name)}
 }
 
-// sparing logs the first ten of the same in a minute, and every hundredth of the
-// others.
-func sparing(l *zap.Logger) *zap.Logger {
-	return l.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core {
+// Sparing makes a logger that logs the first ten lines of the same message in a
+// minute, and every hundredth of the others.
+func Sparing() zap.Option {
+	return zap.WrapCore(func(core zapcore.Core) zapcore.Core {
 		return zapcore.NewSamplerWithOptions(core, time.Minute, 10, 100)
-	}))
+	})
 }
 
 // reportHeld tells administrators what to do.

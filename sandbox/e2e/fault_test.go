@@ -147,9 +147,12 @@ func disagreement(ctx context.Context, namespace string, resources ...schema.Gro
 	}
 	var d lostWorks
 	for i := range list.Items {
-		w := mirror.NewWork(&list.Items[i])
-		key := w.Namespace + "/" + w.Name
+		key := list.Items[i].GetNamespace() + "/" + list.Items[i].GetName()
 		source, ok := wanted[key]
+		if !ok && sourceNamespace(&list.Items[i]) != namespace {
+			continue // of another test: a digest of each would take long
+		}
+		w := mirror.NewWork(&list.Items[i])
 		delete(wanted, key)
 		switch {
 		case !ok && w.Source.Namespace == namespace && w.DeletionTimestamp != nil:
@@ -167,6 +170,12 @@ func disagreement(ctx context.Context, namespace string, resources ...schema.Gro
 		return &d
 	}
 	return nil
+}
+
+// sourceNamespace is the namespace of the source that a Work says it is of.
+func sourceNamespace(work *unstructured.Unstructured) string {
+	id, _ := render.ParseIdentity(work.GetAnnotations()[render.SourceAnnotation])
+	return id.Namespace
 }
 
 // dataOf is the data of the ConfigMap that a Work carries.
@@ -188,6 +197,9 @@ func worksOf(t *testing.T, namespace string) map[*mirror.Work]*unstructured.Unst
 	}
 	all := map[*mirror.Work]*unstructured.Unstructured{}
 	for i := range list.Items {
+		if sourceNamespace(&list.Items[i]) != namespace {
+			continue
+		}
 		if w := mirror.NewWork(&list.Items[i]); w.Source.Namespace == namespace {
 			all[w] = &list.Items[i]
 		}

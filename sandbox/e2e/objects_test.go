@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -54,8 +55,29 @@ func newNamespace(t *testing.T) string {
 	create(t, namespaces, object("v1", "Namespace", "", name, nil))
 	t.Cleanup(func() {
 		_ = env.admin.Resource(namespaces).Delete(context.Background(), name, metav1.DeleteOptions{})
+		removeWorks(name)
 	})
 	return name
+}
+
+// removeWorks deletes the Works of a namespace's sources, as far as it can: no other
+// daemon takes them for its own, and every other has them in its cache.
+func removeWorks(namespace string) {
+	list, err := env.admin.Resource(works).List(context.Background(), metav1.ListOptions{LabelSelector: render.ManagedByLabel})
+	if err != nil {
+		return
+	}
+	var inFlight errgroup.Group
+	inFlight.SetLimit(8)
+	for _, w := range list.Items {
+		if sourceNamespace(&w) != namespace {
+			continue
+		}
+		inFlight.Go(func() error {
+			return env.admin.Resource(works).Namespace(w.GetNamespace()).Delete(context.Background(), w.GetName(), metav1.DeleteOptions{})
+		})
+	}
+	_ = inFlight.Wait() // the daemon of the next test sweeps up what is left
 }
 
 // quiesce waits until the daemon has taken away the ConfigMaps of earlier tests:
