@@ -226,6 +226,11 @@ func TestEtcdRestored(t *testing.T) {
 	workload(t, &faultRow{t: t, due: map[string]bool{}}, ns, ids)
 	create(t, configMaps, configMap(ns, "page-new", push, "one"))
 	daemon.wantSources(t, ns)
+	// The revisions of the backup take longer to catch up than the daemon to notice.
+	inParallel(t, 4000, func(ctx context.Context, i int) error {
+		_, err := env.admin.Resource(configMaps).Namespace(ns).Create(ctx, object("v1", "ConfigMap", ns, fmt.Sprintf("ballast-%d", i), nil), metav1.CreateOptions{})
+		return err
+	})
 
 	f := newFault(t, "etcd restored from a snapshot: revisions go back", ns)
 	f.note = "noticed within 30 s: the daemon ends, and is started again"
