@@ -34,9 +34,11 @@ func startProxy(t *testing.T, kubeconfig string) *fault.Proxy {
 }
 
 // slice are the flags of a daemon that looks after one namespace and has a Lease
-// of its own, so that others can run beside it.
+// of its own, so that others can run beside it. The namespace is swept up when the
+// daemon has ended.
 func slice(t *testing.T, namespace string) []string {
 	t.Helper()
+	t.Cleanup(func() { sweep(namespace) })
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	text := configurationHead + breakerOn + fmt.Sprintf("resources:\n- {resource: configmaps, namespaces: [%s]}\n", namespace)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -55,14 +55,17 @@ func newNamespace(t *testing.T) string {
 	create(t, namespaces, object("v1", "Namespace", "", name, nil))
 	t.Cleanup(func() {
 		_ = env.admin.Resource(namespaces).Delete(context.Background(), name, metav1.DeleteOptions{})
-		removeWorks(name)
 	})
 	return name
 }
 
-// removeWorks deletes the Works of a namespace's sources, as far as it can: no other
-// daemon takes them for its own, and every other has them in its cache.
-func removeWorks(namespace string) {
+// sweep deletes the ConfigMaps of a namespace and then their Works, as far as it can,
+// when no daemon looks after them: every other would have them in its cache.
+func sweep(namespace string) {
+	err := env.admin.Resource(configMaps).Namespace(namespace).DeleteCollection(context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: allPages})
+	if err != nil {
+		return // the API server may be away; the daemon of a later test sweeps up
+	}
 	list, err := env.admin.Resource(works).List(context.Background(), metav1.ListOptions{LabelSelector: render.ManagedByLabel})
 	if err != nil {
 		return
@@ -77,7 +80,7 @@ func removeWorks(namespace string) {
 			return env.admin.Resource(works).Namespace(w.GetNamespace()).Delete(context.Background(), w.GetName(), metav1.DeleteOptions{})
 		})
 	}
-	_ = inFlight.Wait() // the daemon of the next test sweeps up what is left
+	_ = inFlight.Wait() // what is left is for the daemon of a later test
 }
 
 // quiesce waits until the daemon has taken away the ConfigMaps of earlier tests:
