@@ -24,19 +24,26 @@ var errRestored = errors.New("the API server's data are older than what was read
 func (c *Controller) noticeRestore(ctx context.Context) error {
 	ticker := c.Clock.NewTicker(restorePeriod)
 	defer ticker.Stop()
+	seen := ""
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C():
 		}
-		seen := c.works.Status().ResourceVersion
+		if cached := c.works.Status().ResourceVersion; seen == "" || isOlder(seen, cached) {
+			seen = cached
+		}
 		reading, cancel := context.WithTimeout(ctx, restoreTimeout)
 		now, err := c.client.version(reading)
 		cancel()
-		if err == nil && isOlder(now, seen) {
+		if err != nil {
+			continue
+		}
+		if isOlder(now, seen) {
 			c.Logger.Error("the API server's data were restored", zap.String("seen", seen), zap.String("now", now))
 			return errRestored
 		}
+		seen = now
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -352,13 +353,17 @@ func (d *daemon) settled(t *testing.T) (goroutines, heap float64) {
 
 func (d *daemon) number(t *testing.T, series string) float64 {
 	t.Helper()
-	value, err := d.metric(series)
+	number, err := d.reading(series)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var number float64
-	if _, err := fmt.Sscan(value, &number); err != nil {
-		t.Fatal(err)
-	}
 	return number
+}
+
+func (d *daemon) reading(series string) (float64, error) {
+	value, err := d.metric(series)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseFloat(value, 64)
 }

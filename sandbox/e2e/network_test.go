@@ -92,7 +92,7 @@ func TestFaultsSideBySide(t *testing.T) {
 		run  func(*testing.T)
 	}{
 		{"ClusterGone", testClusterGone},
-		{"SourcesFail", func(t *testing.T) { testListsFail(t, "source", listSources, watchSources, noSources) }},
+		{"SourcesFail", func(t *testing.T) { testListsFail(t, "source", listSources, watchSources, fewerSources) }},
 		{"HalfOpen", testHalfOpen},
 		{"WorksThrottled", testWorksThrottled},
 		{"LaggingStandby", testLaggingStandby},
@@ -173,19 +173,30 @@ func newProxyFault(t *testing.T, name string, sources int) (*faultRow, *fault.Pr
 	return f, p, d, ids
 }
 
-func noSources(d *daemon) func(context.Context) error {
-	return d.wantMetric(`karmada_mirror_sources{resource="configmaps"}`, "0")
+// fewerSources waits until the cache has lost what it has now. It does not wait for
+// none: the sources of all namespaces are counted, and what other tests create after
+// the list is seen.
+func fewerSources(t *testing.T, d *daemon) func(context.Context) error {
+	const series = `karmada_mirror_sources{resource="configmaps"}`
+	before := d.number(t, series)
+	return func(context.Context) error {
+		now, err := d.reading(series)
+		if err == nil && now > before-sourcesBehindProxy/2 {
+			err = fmt.Errorf("%s is %g and was %g", series, now, before)
+		}
+		return err
+	}
 }
 
-func noClusters(d *daemon) func(context.Context) error {
+func noClusters(_ *testing.T, d *daemon) func(context.Context) error {
 	return d.wantMetric(`karmada_mirror_refused_sources{reason="UnknownCluster"}`, fmt.Sprint(sourcesBehindProxy))
 }
 
 // testListsFail answers with errors, then for a minute with empty lists, which the
 // daemon's cache believes.
-func testListsFail(t *testing.T, what string, list, watch fault.Match, believed func(*daemon) func(context.Context) error) {
+func testListsFail(t *testing.T, what string, list, watch fault.Match, believed func(*testing.T, *daemon) func(context.Context) error) {
 	f, p, d, ids := newProxyFault(t, fmt.Sprintf("Lists of %ss: errors 500, then empty for 60 s", what), sourcesBehindProxy)
-	ns := f.namespace
+	ns, emptied := f.namespace, believed(t, d)
 	errors500 := []*fault.Rule{p.Inject(list, broken), p.Inject(watch, broken)}
 	p.End(watch)
 	eventually(t, "an error", func(context.Context) error { return hit(errors500...) })
@@ -193,7 +204,7 @@ func testListsFail(t *testing.T, what string, list, watch fault.Match, believed 
 	for _, r := range errors500 {
 		r.Remove()
 	}
-	eventually(t, "the empty list to be believed", believed(d))
+	eventually(t, "the empty list to be believed", emptied)
 	pass(t, time.Minute)
 	f.wantNoDeletes()
 	if err := d.wantMetric(held("configmaps"), "0")(t.Context()); err != nil {
