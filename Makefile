@@ -40,6 +40,7 @@ check: ## Format, vet, module files, known vulnerabilities, and the daemon's uni
 	cd tools && go mod tidy -diff
 	cd tools && go tool govulncheck -C .. -db $(VULNDB) ./...
 	go test -race ./...
+	go test -run '^TestCost' ./render ./mirror # the race detector allocates as well
 
 build: ## Compile the daemon to .cache/bin/karmada-mirror
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X $(PACKAGE).version=$(VERSION) -X $(PACKAGE).revision=$(REVISION)" -o .cache/bin/karmada-mirror .

@@ -106,7 +106,7 @@ func (d *daemon) connect(ctx context.Context) (record.EventBroadcaster, error) {
 	if d.rest, err = d.options.connection(); err != nil {
 		return nil, err
 	}
-	if d.dynamic, err = dynamic.NewForConfig(d.rest); err != nil {
+	if d.dynamic, err = watch.NewClient(d.rest); err != nil {
 		return nil, fmt.Errorf("cannot make a dynamic client: %w", err)
 	}
 	events, err := kubernetes.NewForConfig(withLimits(d.rest, 20, 50))

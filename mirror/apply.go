@@ -136,7 +136,7 @@ func (c *Controller) admitDeletion(v Verdict, op *Operation, o *outcome) bool {
 func (c *Controller) countWorks(kind schema.GroupKind) int {
 	n := 0
 	for _, obj := range c.works.ByIndex(kindIndex, kind.String()) {
-		if obj.(*Work).DeletionTimestamp == nil {
+		if !obj.(*Work).Terminating {
 			n++
 		}
 	}
@@ -183,7 +183,7 @@ func (c *Controller) send(ctx context.Context, v Verdict, op Operation) (receipt
 	case Release:
 		return c.client.patch(ctx, w.Namespace, w.Name, render.Release(v.ID, w.ResourceVersion))
 	case Update:
-		return c.client.patch(ctx, w.Namespace, w.Name, v.Template.Patch(op.Cluster, w.ResourceVersion, w.Finalizers, w.Handed == v.ID))
+		return c.client.patch(ctx, w.Namespace, w.Name, v.Template.Patch(op.Cluster, w.ResourceVersion, w.Finalizers, w.handedBy(v.ID)))
 	default:
 		return c.client.create(ctx, render.ExecutionNamespace(op.Cluster), v.Template.Work(op.Cluster))
 	}

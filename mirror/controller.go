@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
 	"github.com/karmada-target/karmada-mirror/config"
@@ -31,6 +30,8 @@ const (
 	maxBackoff = 30 * time.Second
 	// cachePeriod is how often a leader looks whether its caches are complete.
 	cachePeriod = 50 * time.Millisecond
+	// prunePeriod is how often the ledger is tidied up.
+	prunePeriod = time.Minute
 	// refutedPeriod is how often a source is read live while its cache says that a
 	// Work is not wanted, and the API server says that it is: the cache need not send
 	// an event when that changes.
@@ -87,10 +88,6 @@ type Controller struct {
 	// fence is the API server's resource version when this replica began to
 	// lead: a cache that has not come so far may be behind the last leader.
 	fence atomic.Pointer[string]
-}
-
-type queue struct {
-	workqueue.TypedRateLimitingInterface[render.Identity]
 }
 
 // New makes a Controller.
@@ -169,12 +166,14 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) {
 	if !c.awaitCaches(ctx, stop) {
 		return
 	}
+	var upkeep sync.WaitGroup
+	defer upkeep.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	q := &queue{workqueue.NewTypedRateLimitingQueueWithConfig(
-		workqueue.NewTypedItemExponentialFailureRateLimiter[render.Identity](minBackoff, maxBackoff),
-		workqueue.TypedRateLimitingQueueConfig[render.Identity]{Name: "mirror"},
-	)}
+	upkeep.Go(func() {
+		wait.UntilWithContext(ctx, func(context.Context) { c.ledger.prune() }, prunePeriod)
+	})
+	q := newQueue()
 	c.queue.Store(q)
 	c.enqueueEverything()
 	c.Logger.Info("leading")
@@ -245,7 +244,7 @@ func (c *Controller) processNext(ctx context.Context, q *queue) bool {
 		if ctx.Err() == nil {
 			c.failures.With(identify(id)...).Warn("sync failed, trying again", zap.Int("attempt", q.NumRequeues(id)+1), zap.Error(err))
 		}
-		q.AddRateLimited(id)
+		q.retry(id)
 		return true
 	}
 	q.Forget(id)
@@ -285,6 +284,7 @@ func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, 
 		refusals = addRefusal(refusals, r)
 	}
 	for cluster, w := range j.facts.Works {
+		c.ledger.settle(w) // the watch may have shown it before the answer to our write
 		if seen, ok := c.ledger.unlisted(id, cluster); ok && seen == w {
 			o.retryAfter(awaitCache) // nothing tells when it goes: the watch does not show it
 		}
@@ -339,7 +339,7 @@ func (c *Controller) dueDeletions(v Verdict, works map[string]*Work) []*Work {
 	var due []*Work
 	for cluster, target := range v.Targets {
 		w, ok := works[cluster]
-		if ok && (target == unproven || target.Decision == Unwanted) && w.Labelled && w.DeletionTimestamp == nil && !c.ledger.hasDeleted(v.ID, w) {
+		if ok && (target == unproven || target.Decision == Unwanted) && w.Labelled && !w.Terminating && !c.ledger.hasDeleted(v.ID, w) {
 			due = append(due, w)
 		}
 	}

@@ -183,7 +183,7 @@ func decideTarget(f Facts, cluster string) (Target, *Refusal) {
 	case ClusterTerminating:
 		return Target{Unknown, "the cluster is being removed"}, nil
 	}
-	if w, ok := f.Works[cluster]; ok && w.Handed == f.ID && w.Foreign != "" && (w.Source == f.ID || !w.names()) {
+	if w, ok := f.Works[cluster]; ok && w.handedBy(f.ID) && w.Foreign != "" && (w.Source == f.ID || !w.names()) {
 		return Target{Wanted, "the policy that it was handed over to is gone"}, nil
 	}
 	if owner := foreignOwner(f, cluster); owner != "" {

@@ -348,7 +348,7 @@ func FuzzDecide(f *testing.F) {
 				if facts.Unknown != "" || facts.Source == nil || facts.Source.Refusal != nil || !facts.Source.Terms.Matches(op.Cluster) || facts.Clusters[op.Cluster] != ClusterJoined {
 					t.Errorf("writes a Work that nobody asks for: %+v", facts)
 				}
-				if op.Kind == Update && w.Foreign != "" && w.Handed != facts.ID {
+				if op.Kind == Update && w.Foreign != "" && !w.handedBy(facts.ID) {
 					t.Errorf("writes over a Work of somebody else: %+v", w)
 				}
 			case Release:

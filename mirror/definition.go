@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,8 +21,8 @@ import (
 // definition is what the cache keeps of a CustomResourceDefinition or an
 // APIService.
 type definition struct {
-	// ObjectMeta holds name, UID, resource version, creation and deletion timestamp.
-	metav1.ObjectMeta
+	keptMeta
+	created time.Time
 }
 
 // What tells that a resource is served, or not served any more.
@@ -31,10 +32,7 @@ var (
 )
 
 func newDefinition(u *unstructured.Unstructured) *definition {
-	return &definition{metav1.ObjectMeta{
-		Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
-		CreationTimestamp: u.GetCreationTimestamp(), DeletionTimestamp: u.GetDeletionTimestamp(),
-	}}
+	return &definition{keepMeta(u), u.GetCreationTimestamp().Time}
 }
 
 // newDefinitionWatch makes a watch of what tells that a resource is served or
@@ -72,8 +70,8 @@ func keepDefinition(obj any) (any, error) {
 
 // describe adds what is known of the definition of the source's kind.
 func (f *Facts) describe(d *definition) {
-	f.Definition, f.DefinitionCreated = DefinitionServed, d.CreationTimestamp.Time
-	if d.DeletionTimestamp != nil {
+	f.Definition, f.DefinitionCreated = DefinitionServed, d.created
+	if d.Terminating {
 		f.Definition = DefinitionTerminating
 	}
 }

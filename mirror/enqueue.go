@@ -21,6 +21,13 @@ func (c *Controller) enqueue(id render.Identity) {
 	}
 }
 
+// enqueueFresh asks for a sync of a source that somebody has just changed.
+func (c *Controller) enqueueFresh(id render.Identity) {
+	if q := c.queue.Load(); q != nil {
+		q.addFresh(id)
+	}
+}
+
 // enqueueEverything asks for a sync of every source that asks to be mirrored
 // and of every source that has a Work: that is the garbage collection, for a sync
 // finds that nothing wants the Work. Sources that are refused are looked at too,
@@ -89,9 +96,9 @@ func (c *Controller) sourceChanged(old, new any) {
 		return
 	case after != nil && after.Asks:
 		c.arrivals.note(after.ID, c.Clock.Now(), c.queue.Load() != nil)
-		c.enqueue(after.ID)
+		c.enqueueFresh(after.ID)
 	case before != nil && before.Asks:
-		c.enqueue(before.ID)
+		c.enqueueFresh(before.ID)
 	}
 }
 
@@ -133,6 +140,8 @@ func (c *Controller) workChanged(old, new any) {
 	after, _ := new.(*Work)
 	switch {
 	case before != nil && after != nil && before.sameMeaning(after):
+		return
+	case after != nil && c.ledger.settle(after):
 		return
 	case before != nil && (after == nil || after.UID != before.UID): // it is gone; an event may have been missed
 		// Every source that maps to this name may have been waiting for it.

@@ -109,8 +109,11 @@ func (c *Controller) addSurroundings(f *Facts) {
 	}()
 	f.Works = map[string]*Work{}
 	f.Clusters = map[string]ClusterState{}
-	for _, obj := range c.works.ByIndex(sourceIndex, f.ID.String()) {
+	for _, obj := range c.works.ByIndex(sourceIndex, sourceBucket(f.ID)) {
 		w := obj.(*Work)
+		if w.Source != f.ID {
+			continue
+		}
 		f.Works[w.Cluster] = w
 		f.Clusters[w.Cluster] = c.clusterState(w.Cluster)
 	}
@@ -147,7 +150,7 @@ func (c *Controller) clusterState(name string) ClusterState {
 	switch {
 	case !found:
 		return ClusterMissing
-	case obj.(*Cluster).DeletionTimestamp != nil:
+	case obj.(*Cluster).Terminating:
 		return ClusterTerminating
 	}
 	return ClusterJoined

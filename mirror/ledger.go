@@ -1,6 +1,9 @@
 package mirror
 
 import (
+	"hash/maphash"
+	"maps"
+	"math"
 	"sync"
 	"time"
 
@@ -34,9 +37,20 @@ const (
 // process and nothing rests on it but the number of requests.
 type ledger struct {
 	clock clock.Clock
+	seed  maphash.Seed
 
-	mu      sync.Mutex
-	entries map[render.Identity]map[string]*entry // by source and cluster
+	mu sync.Mutex
+	// entries are of writes that have not come about, by source and cluster.
+	entries map[render.Identity]map[string]*entry
+	// contests are of all writes of late, by the hash of source and cluster: there is
+	// one for each Work that was written, so that it is small.
+	contests map[uint64]contest
+}
+
+// workKey names a Work by its source and its cluster.
+type workKey struct {
+	id      render.Identity
+	cluster string
 }
 
 // write is what is written: two that are equal repeat each other.
@@ -67,39 +81,36 @@ type entry struct {
 	size    int // of what was refused
 	// unlisted is a Work that is there and not in the cache.
 	unlisted *Work
-	contest  contest
 }
 
 // contest counts how often in a row the same has been written, in vain.
 type contest struct {
-	write
-	writes int
-	last   time.Time
-	told   int // of how many writes the user has been told
+	write        uint64 // hash
+	last         int64  // Unix nanoseconds
+	writes, told uint16 // told: of how many writes the user has been told
 }
 
-func (c contest) next(w write, now time.Time) contest {
-	if c.write != w || now.Sub(c.last) > peace {
-		return contest{write: w, writes: 1, last: now}
-	}
-	c.writes, c.last = c.writes+1, now
-	return c
-}
+// isOver reports whether there has been peace for so long that nobody counts any
+// more.
+func (c contest) isOver(now time.Time) bool { return now.Sub(time.Unix(0, c.last)) > peace }
 
 // pause is how long from now the next write has to wait.
-func (c contest) pause(w write, now time.Time) time.Duration {
-	if c.write != w || c.writes < uncontested {
+func (c contest) pause(now time.Time) time.Duration {
+	if c.writes < uncontested {
 		return 0
 	}
 	pause := minContested
 	for range c.writes - uncontested {
 		pause = min(2*pause, maxContested)
 	}
-	return c.last.Add(pause).Sub(now)
+	return time.Unix(0, c.last).Add(pause).Sub(now)
 }
 
 func newLedger(c clock.Clock) *ledger {
-	return &ledger{clock: c, entries: map[render.Identity]map[string]*entry{}}
+	return &ledger{
+		clock: c, seed: maphash.MakeSeed(),
+		entries: map[render.Identity]map[string]*entry{}, contests: map[uint64]contest{},
+	}
 }
 
 // holdback is why an operation should not be carried out now.
@@ -122,25 +133,45 @@ const (
 func (l *ledger) check(id render.Identity, op Operation, t *render.Template) (holdback, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e, ok := l.entries[id][op.Cluster]
-	if !ok {
-		return holdback{}, false
-	}
 	w, now := writeOf(op, t), l.clock.Now()
-	if e.write == w || e.isAsLarge(op, t) {
+	if e, ok := l.entries[id][op.Cluster]; ok && (e.write == w || e.isAsLarge(op, t)) {
 		if held, ok := e.repeats(op, now); ok {
 			return held, true
 		}
 	}
-	pause := e.contest.pause(w, now)
+	return l.checkContest(workKey{id, op.Cluster}, w, now)
+}
+
+func (l *ledger) checkContest(k workKey, w write, now time.Time) (holdback, bool) {
+	key := maphash.Comparable(l.seed, k)
+	c, ok := l.contests[key]
+	if !ok || c.write != maphash.Comparable(l.seed, w) || c.isOver(now) {
+		return holdback{}, false
+	}
+	pause := c.pause(now)
 	if pause <= 0 {
 		return holdback{}, false
 	}
 	held := holdback{retry: pause}
-	if e.contest.told != e.contest.writes {
-		e.contest.told, held.notice = e.contest.writes, noticeContested
+	if c.told != c.writes {
+		c.told, held.notice = c.writes, noticeContested
+		l.contests[key] = c
 	}
 	return held, true
+}
+
+// count adds a write to the contest about a Work, or begins another.
+func (l *ledger) count(k workKey, w write, now time.Time) {
+	key := maphash.Comparable(l.seed, k)
+	c := l.contests[key]
+	if hash := maphash.Comparable(l.seed, w); c.write != hash || c.isOver(now) {
+		c = contest{write: hash}
+	}
+	c.last = now.UnixNano()
+	if c.writes < math.MaxUint16 {
+		c.writes++
+	}
+	l.contests[key] = c
 }
 
 // repeats tells whether to carry out again what the entry is about.
@@ -188,11 +219,8 @@ func (l *ledger) record(id render.Identity, cluster string, e entry, hold time.D
 	defer l.mu.Unlock()
 	now := l.clock.Now()
 	e.until = now.Add(hold)
-	if last, ok := l.entries[id][cluster]; ok {
-		e.contest = last.contest
-	}
 	if e.write != (write{}) && e.refusal == nil {
-		e.contest = e.contest.next(e.write, now)
+		l.count(workKey{id, cluster}, e.write, now)
 	}
 	if l.entries[id] == nil {
 		l.entries[id] = map[string]*entry{}
@@ -207,6 +235,24 @@ func (l *ledger) hasDeleted(id render.Identity, w *Work) bool {
 	defer l.mu.Unlock()
 	e, ok := l.entries[id][w.Cluster]
 	return ok && e.write == write{kind: Delete, work: w.UID} && l.clock.Now().Before(e.until)
+}
+
+// settle reports whether a Work has become what was written last, which left
+// nothing to be done: then the entry has served.
+func (l *ledger) settle(w *Work) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e, ok := l.entries[w.Source][w.Cluster]
+	if !ok || !e.kind.writesContent() || e.refusal != nil || isOlder(w.ResourceVersion, e.written.version) || !w.says(e.write) {
+		return false
+	}
+	l.drop(w.Source, w.Cluster)
+	return true
+}
+
+// says reports whether a Work is as it was written.
+func (w *Work) says(content write) bool {
+	return w.Digest == content.digest && w.SourceUID == content.source && w.complete() && w.Held == nil && w.Foreign == "" && !w.Terminating
 }
 
 // unlisted returns a Work that a refused creation has found lately.
@@ -234,9 +280,7 @@ func (l *ledger) hasUnlisted(id render.Identity, cluster string) bool {
 func (l *ledger) forget(id render.Identity, cluster string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e, ok := l.entries[id][cluster]; ok {
-		l.entries[id][cluster] = &entry{contest: e.contest}
-	}
+	l.drop(id, cluster)
 }
 
 func (l *ledger) drop(id render.Identity, cluster string) {
@@ -256,4 +300,18 @@ func (l *ledger) retain(id render.Identity, targets map[string]Target) {
 			l.drop(id, cluster)
 		}
 	}
+}
+
+// prune drops the contests that are over, and the room that maps keep for what they
+// once held.
+func (l *ledger) prune() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now, kept := l.clock.Now(), map[uint64]contest{}
+	for key, c := range l.contests {
+		if !c.isOver(now) {
+			kept[key] = c
+		}
+	}
+	l.contests, l.entries = kept, maps.Collect(maps.All(l.entries))
 }

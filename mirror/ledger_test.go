@@ -79,8 +79,11 @@ func TestLedger(t *testing.T) {
 			if _, held := l.check(page, c.op, template); held {
 				t.Error("held back by what was forgotten")
 			}
-			if l.retain(page, nil); len(l.entries) > 0 {
-				t.Errorf("left behind: %v", l.entries)
+			l.record(page, "m1", c.entry, c.hold)
+			l.retain(page, nil)
+			clock.Step(peace + 1)
+			if l.prune(); len(l.entries)+len(l.contests) > 0 {
+				t.Errorf("left behind: %v, %v", l.entries, l.contests)
 			}
 		})
 	}
@@ -118,6 +121,10 @@ func TestLedgerSaysOnceThatAdmissionAlters(t *testing.T) {
 func TestLedgerContest(t *testing.T) {
 	source := pageSource("1", "m1")
 	for name, undo := range map[string]func(*ledger) Operation{
+		"EditedLater": func(l *ledger) Operation {
+			l.settle(pageWork(source, "m1", version("10"), generation(3)))
+			return Operation{Kind: Update, Work: pageWork(source, "m1", edited, version("11"), generation(9))}
+		},
 		"Edited": func(*ledger) Operation {
 			return Operation{Kind: Update, Work: pageWork(source, "m1", edited, version("11"), generation(9))}
 		},
@@ -163,6 +170,34 @@ func TestLedgerContest(t *testing.T) {
 			clock.Step(peace)
 			if writes, _ := fight(minContested); writes != uncontested {
 				t.Errorf("%d writes at once after some minutes of peace", writes)
+			}
+		})
+	}
+}
+
+func TestLedgerSettles(t *testing.T) {
+	source := pageSource("1", "m1")
+	content := writeOf(Operation{Kind: Create}, source.Template)
+	written := entry{write: content, written: receipt{"10", 3}}
+	for name, c := range map[string]struct {
+		reason string
+		entry  entry
+		work   *Work
+		want   bool
+	}{
+		"Echo":     {"the watch shows what was written", written, pageWork(source, "m1", version("10"), generation(3)), true},
+		"Later":    {"Karmada has added its status already", written, pageWork(source, "m1", version("12"), generation(3)), true},
+		"Earlier":  {"the watch shows what was there before", written, pageWork(source, "m1", version("9"), generation(2)), false},
+		"Altered":  {"admission has made something else of it", written, pageWork(source, "m1", edited, version("10"), generation(3)), false},
+		"Remarked": {"somebody has changed what is ours", written, pageWork(source, "m1", remarked, version("11"), generation(3)), false},
+		"Refused":  {"nothing was written", entry{write: content, refusal: &Refusal{TooLarge, "too large"}}, pageWork(source, "m1", version("10")), false},
+		"Deleted":  {"a deletion comes about when the Work is gone", entry{write: write{kind: Delete, work: "work-uid"}}, pageWork(source, "m1", version("11")), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLedger(clocktesting.NewFakeClock(time.Unix(1, 0)))
+			l.record(page, "m1", c.entry, awaitCache)
+			if got := l.settle(c.work); got != c.want || len(l.entries) == 0 != c.want {
+				t.Errorf("%s: settled %v, entries %v", c.reason, got, l.entries)
 			}
 		})
 	}

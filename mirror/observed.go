@@ -17,9 +17,9 @@ import (
 
 // Work is what the cache keeps of a Work.
 type Work struct {
-	// ObjectMeta holds namespace, name, UID, resource version, generation, deletion
-	// timestamp and finalizers.
-	metav1.ObjectMeta
+	keptMeta
+	Generation int64
+	Finalizers []string
 	// Cluster is the member cluster; empty outside an execution namespace.
 	Cluster string
 	// Source is the source that the Work says it was made from, checked against
@@ -33,9 +33,9 @@ type Work struct {
 	// name a source all the same.
 	Foreign string
 	// Handed is the source of which this was our Work when a policy claimed it:
-	// ours again once nothing but a binding left behind holds it. It is the zero
-	// value if it was not, or if somebody else holds it.
-	Handed render.Identity
+	// ours again once nothing but a binding left behind holds it. It is nil if it was
+	// not, or if somebody else holds it.
+	Handed *render.Identity
 	// Labelled: it bears the label by which we claim Works. A Work that is ours by
 	// its annotation but not labelled is repaired, never deleted.
 	Labelled bool
@@ -93,16 +93,12 @@ func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 }
 
 func newBareWork(obj *unstructured.Unstructured) *Work {
-	w := &Work{ObjectMeta: metav1.ObjectMeta{
-		Namespace:         obj.GetNamespace(),
-		Name:              obj.GetName(),
-		UID:               obj.GetUID(),
-		ResourceVersion:   obj.GetResourceVersion(),
-		Generation:        obj.GetGeneration(),
-		DeletionTimestamp: obj.GetDeletionTimestamp(),
-		Finalizers:        obj.GetFinalizers(),
-	}}
-	w.Cluster, _ = render.ClusterOf(w.Namespace)
+	w := &Work{
+		keptMeta:   keepMeta(obj),
+		Generation: obj.GetGeneration(),
+		Finalizers: sharedFinalizers(obj.GetFinalizers()),
+	}
+	w.Cluster, _ = render.ClusterOf(w.Namespace) // a part of the same string
 	return w
 }
 
@@ -113,7 +109,9 @@ func (w *Work) own(obj *unstructured.Unstructured) {
 	annotations := obj.GetAnnotations()
 	w.Source = w.identity(annotations[render.SourceAnnotation])
 	if mark.Text == "" || mark.Binding {
-		w.Handed = w.identity(annotations[render.HandoverAnnotation])
+		if handed := w.identity(annotations[render.HandoverAnnotation]); handed != (render.Identity{}) {
+			w.Handed = &handed
+		}
 	}
 	_, named := annotations[render.SourceAnnotation]
 	switch {
@@ -133,8 +131,11 @@ func (w *Work) identity(value string) render.Identity {
 	if err != nil || id.WorkName() != w.Name || w.Cluster == "" {
 		return render.Identity{}
 	}
-	return id
+	return sharedIdentity(id)
 }
+
+// handedBy reports whether this was the Work of a source when a policy claimed it.
+func (w *Work) handedBy(id render.Identity) bool { return w.Handed != nil && *w.Handed == id }
 
 // names reports whether the Work says of which source it is.
 func (w *Work) names() bool { return w.Source != render.Identity{} }
@@ -179,19 +180,29 @@ func (w *Work) complete() bool {
 // sameMeaning reports whether a change from w to x leaves nothing for us to do:
 // most changes of a Work are of its status.
 func (w *Work) sameMeaning(x *Work) bool {
-	return w.UID == x.UID && w.Source == x.Source && w.SourceUID == x.SourceUID && w.Foreign == x.Foreign && w.Handed == x.Handed &&
-		w.Digest == x.Digest && (w.Held == nil) == (x.Held == nil) && w.Labelled == x.Labelled && w.complete() == x.complete() && (w.DeletionTimestamp == nil) == (x.DeletionTimestamp == nil)
+	return w.UID == x.UID && w.Source == x.Source && w.SourceUID == x.SourceUID && w.Foreign == x.Foreign && equal(w.Handed, x.Handed) &&
+		w.Digest == x.Digest && (w.Held == nil) == (x.Held == nil) && w.Labelled == x.Labelled && w.complete() == x.complete() && w.Terminating == x.Terminating
 }
 
-// The indexes of Works by their source and by their source's kind.
+func equal[T comparable](a, b *T) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
+
+// The indexes of Works by the beginning of the hash of their source, and by their
+// source's kind.
 const (
 	sourceIndex = "source"
 	kindIndex   = "kind"
 )
 
+// sourceBucket is the key of a source in sourceIndex: the indexer keeps a set for
+// each key, and one for each source would take as much memory as its Works. 4,096
+// sets hold a dozen Works each if there are 50,000.
+func sourceBucket(id render.Identity) string { return id.ID()[:3] }
+
 func indexBySource(obj any) ([]string, error) {
 	if w, ok := obj.(*Work); ok && w.names() {
-		return []string{w.Source.String()}, nil
+		return []string{shared(sourceBucket(w.Source))}, nil
 	}
 	return nil, nil
 }
@@ -212,22 +223,16 @@ func keepWork(obj any) (any, error) {
 
 // Cluster is what the cache keeps of a member cluster.
 type Cluster struct {
-	// ObjectMeta holds name, UID, resource version and deletion timestamp.
-	metav1.ObjectMeta
+	keptMeta
 }
 
 // NewCluster reduces a Cluster to what is kept of it.
 func NewCluster(obj *unstructured.Unstructured) *Cluster {
-	return &Cluster{ObjectMeta: metav1.ObjectMeta{
-		Name:              obj.GetName(),
-		UID:               obj.GetUID(),
-		ResourceVersion:   obj.GetResourceVersion(),
-		DeletionTimestamp: obj.GetDeletionTimestamp(),
-	}}
+	return &Cluster{keepMeta(obj)}
 }
 
 func (c *Cluster) sameMeaning(d *Cluster) bool {
-	return c.UID == d.UID && (c.DeletionTimestamp == nil) == (d.DeletionTimestamp == nil)
+	return c.UID == d.UID && c.Terminating == d.Terminating
 }
 
 func keepCluster(obj any) (any, error) {

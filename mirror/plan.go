@@ -66,7 +66,7 @@ func Plan(v Verdict, works map[string]*Work) []Operation {
 			if target.Decision == Wanted {
 				writes = append(writes, Operation{Kind: Create, Cluster: cluster, Because: target.Because})
 			}
-		case w.DeletionTimestamp != nil:
+		case w.Terminating:
 		case target.Decision == Unwanted:
 			if w.Labelled {
 				deletes = append(deletes, Operation{Kind: Delete, Cluster: cluster, Work: w, Because: target.Because})

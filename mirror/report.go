@@ -89,7 +89,7 @@ func (c *Controller) report(f Facts, refusals []Refusal) {
 }
 
 func (c *Controller) reference(s *Source) *corev1.ObjectReference {
-	ref := &corev1.ObjectReference{Kind: s.ID.Kind, Namespace: s.Namespace, Name: s.Name, UID: s.UID, ResourceVersion: s.ResourceVersion}
+	ref := &corev1.ObjectReference{Kind: s.ID.Kind, Namespace: s.ID.Namespace, Name: s.ID.Name, UID: s.UID, ResourceVersion: s.ResourceVersion}
 	if w, ok := c.sources.ByKind(s.ID.GroupKind()); ok {
 		ref.APIVersion = w.Status().Served.Resource.GroupVersion().String()
 	}

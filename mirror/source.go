@@ -3,18 +3,19 @@ package mirror
 import (
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // Source is what the cache keeps of an object of a watched resource. An object
-// that does not ask to be mirrored is kept as a stub: its metadata's namespace,
-// name, UID and resource version, and whether a policy claims it.
+// that does not ask to be mirrored is kept as a stub: its identity and resource
+// version, and whether a policy claims it.
 type Source struct {
-	metav1.ObjectMeta
-	ID render.Identity
+	ID              render.Identity
+	UID             types.UID
+	ResourceVersion string
 	// Asks: the object bears the annotation karmada.target/clusters.
 	Asks bool
 	// Terms are the parsed targets; the zero value matches no cluster.
@@ -50,8 +51,9 @@ func readSource(obj *unstructured.Unstructured, stub Source) *Source {
 		}
 		return s
 	}
-	if render.ReservedNamespace(s.Namespace) {
-		return s.refuse(ReservedNamespace, fmt.Sprintf("objects in namespace %q are never mirrored: it belongs to the system", s.Namespace))
+	s.UID = obj.GetUID()
+	if render.ReservedNamespace(s.ID.Namespace) {
+		return s.refuse(ReservedNamespace, fmt.Sprintf("objects in namespace %q are never mirrored: it belongs to the system", s.ID.Namespace))
 	}
 	if label, claimed := render.ClaimedBy(obj.GetLabels(), annotations); claimed {
 		return s.refuse(ClaimedByPolicy, fmt.Sprintf("a policy propagates this object (%s): remove either the policy's claim or the annotation", label))
@@ -79,14 +81,9 @@ func newStub(obj *unstructured.Unstructured) *Source {
 	gvk := obj.GroupVersionKind()
 	_, asks := obj.GetAnnotations()[render.ClustersAnnotation]
 	return &Source{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace:       obj.GetNamespace(),
-			Name:            obj.GetName(),
-			UID:             obj.GetUID(),
-			ResourceVersion: obj.GetResourceVersion(),
-		},
-		ID:   render.Identity{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()},
-		Asks: asks,
+		ID:              sharedIdentity(render.Identity{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}),
+		ResourceVersion: obj.GetResourceVersion(),
+		Asks:            asks,
 	}
 }
 

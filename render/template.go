@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unique"
 
 	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/api/work/v1alpha2"
@@ -20,15 +21,17 @@ import (
 var ErrCannotRender = errors.New("no Work can be made of it")
 
 // Template is what a source becomes, but for the cluster: the manifest is
-// encoded once, and only the namespace is put in per cluster.
+// encoded once, and per cluster only its beginning is put together.
 type Template struct {
 	id      Identity
 	uid     types.UID
 	created time.Time
 	options Options
 	digest  Digest
-	// manifest is the encoded manifest without its beginning, which is
-	// manifestHead and the namespace.
+	// managedAnnotations and managedLabels are the lists of the manifest's keys,
+	// encoded. Most objects have none of their own, and share them.
+	managedAnnotations, managedLabels string
+	// manifest is the encoded manifest without its beginning.
 	manifest []byte
 }
 
@@ -45,6 +48,9 @@ func NewTemplate(obj *unstructured.Unstructured, id Identity, uid types.UID, o O
 	if t.digest, err = digest(obj.Object, "", o.Suspend, o.PreserveOnDeletion); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCannotRender, err)
 	}
+	annotations := obj.GetAnnotations()
+	t.managedAnnotations = sharedEncoding(annotations[workv1alpha2.ManagedAnnotation])
+	t.managedLabels = sharedEncoding(annotations[workv1alpha2.ManagedLabels])
 	if t.manifest, err = encode(obj.Object); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCannotRender, err)
 	}
@@ -99,32 +105,53 @@ func joinKeys(m map[string]string) string {
 	return strings.Join(slices.Sorted(maps.Keys(m)), ",")
 }
 
-// manifestHead is how every encoded manifest begins. The namespace comes first,
-// so that its place is known and need not be looked for: a user's text may say
-// anything.
-const manifestHead = `{"metadata":{"annotations":{"` + workv1alpha2.WorkNamespaceAnnotation + `":`
+// headAnnotations are those with which every encoded manifest begins: they differ
+// by cluster, or are the same for so many sources that none keeps a copy. They come
+// first, so that their place is known and need not be looked for: a user's text may
+// say anything.
+var headAnnotations = []string{
+	workv1alpha2.WorkNamespaceAnnotation, workv1alpha2.WorkNameAnnotation, workv1alpha2.ResourceTemplateUIDAnnotation,
+	workv1alpha2.ManagedAnnotation, workv1alpha2.ManagedLabels,
+}
 
-// encode returns what follows manifestHead and the namespace. None of the three
-// objects is empty without what goes before, so that a comma always fits: mark
-// has set other annotations and a label, validate has seen the kind.
+// appendHead begins a manifest. values are those of headAnnotations, encoded.
+func appendHead(b []byte, values ...string) []byte {
+	b = append(b, `{"metadata":{"annotations":`...)
+	separator := byte('{')
+	for i, key := range headAnnotations {
+		b = append(append(b, separator, '"'), key...)
+		b = append(append(b, `":`...), values[i]...)
+		separator = ','
+	}
+	return b
+}
+
+func sharedEncoding(s string) string { return unique.Make(string(mustEncode(s))).Value() }
+
+// encode returns what follows headAnnotations.
 func encode(obj map[string]any) ([]byte, error) {
 	rest := maps.Clone(obj)
 	metadata, _ := rest["metadata"].(map[string]any)
 	metadata = maps.Clone(metadata)
 	annotations, _ := metadata["annotations"].(map[string]any)
 	annotations = maps.Clone(annotations)
-	delete(annotations, workv1alpha2.WorkNamespaceAnnotation)
+	for _, key := range headAnnotations {
+		delete(annotations, key)
+	}
 	delete(metadata, "annotations")
 	delete(rest, "metadata")
-	var encoded []byte
+	var parts [][]byte
 	for _, part := range []map[string]any{annotations, metadata, rest} {
 		fields, err := json.Marshal(part)
 		if err != nil {
 			return nil, err
 		}
-		encoded = append(append(encoded, ','), fields[len("{"):]...)
+		if len(part) > 0 { // there are others before these
+			parts = append(parts, []byte(","))
+		}
+		parts = append(parts, fields[len("{"):])
 	}
-	return slices.Clip(encoded), nil
+	return slices.Concat(parts...), nil
 }
 
 // Source names the source that the template was made from.
@@ -137,7 +164,9 @@ func (t *Template) UID() types.UID { return t.uid }
 func (t *Template) Digest() Digest { return t.digest }
 
 // Size is about how many bytes each Work made from the template takes.
-func (t *Template) Size() int { return len(t.manifest) }
+func (t *Template) Size() int {
+	return len(t.manifest) + len(t.managedAnnotations) + len(t.managedLabels)
+}
 
 // metadata is that of a Work; a nil value of a label or annotation removes it.
 type metadata struct {
@@ -192,21 +221,21 @@ func (t *Template) Patch(cluster, resourceVersion string, finalizers []string, a
 // empty leaves the option out.
 func (t *Template) assemble(m metadata, cluster, unset string) []byte {
 	meta := mustEncode(m)
-	namespace := mustEncode(ExecutionNamespace(cluster))
-	b := make([]byte, 0, len(t.manifest)+len(meta)+len(namespace)+frameSize)
+	namespace, name := string(mustEncode(ExecutionNamespace(cluster))), string(mustEncode(t.id.WorkName()))
+	b := make([]byte, 0, t.Size()+len(meta)+len(namespace)+len(name)+frameSize)
 	b = append(b, `{"apiVersion":"`+workv1alpha1.GroupVersion.String()+`","kind":"`+workv1alpha1.ResourceKindWork+`","metadata":`...)
 	b = append(b, meta...)
 	b = append(b, `,"spec":{`...)
 	b = appendOption(b, "suspendDispatching", t.options.Suspend, unset)
 	b = appendOption(b, "preserveResourcesOnDeletion", t.options.PreserveOnDeletion, unset)
-	b = append(b, `"workload":{"manifests":[`+manifestHead...)
-	b = append(b, namespace...)
+	b = append(b, `"workload":{"manifests":[`...)
+	b = appendHead(b, namespace, name, string(mustEncode(string(t.uid))), t.managedAnnotations, t.managedLabels)
 	b = append(b, t.manifest...)
 	return append(b, `]}}}`...)
 }
 
 // frameSize is room for what assemble writes itself.
-const frameSize = 320
+const frameSize = 576
 
 // mustEncode is for strings, and for maps and slices of strings: those always
 // encode.

@@ -207,8 +207,9 @@ func TestPatch(t *testing.T) {
 func TestWorkHostile(t *testing.T) {
 	cluster := "member1"
 	namespace := ExecutionNamespace(cluster)
+	head := string(appendHead(nil, `"`+namespace+`"`, `""`, `""`, `""`, `""`))
 	hostile := []string{
-		"", namespace, manifestHead, manifestHead + `"` + namespace + `"`, `","work.karmada.io/namespace":"karmada-es-evil`,
+		"", namespace, head, head + `,"a":"b"`, `","work.karmada.io/namespace":"karmada-es-evil`,
 		`"}},"metadata":{"namespace":"karmada-es-evil"}`, "\u2028<&>\x00\"\\", "karmada-es-", "{{cluster}}", "%s", "the Work's own",
 	}
 	for _, text := range hostile {

@@ -24,10 +24,21 @@ const (
 )
 
 // Terms are the parsed value of ClustersAnnotation. The zero value matches no
-// cluster.
+// cluster, and is small: most objects of a cache have it.
 type Terms struct {
-	names, globs       []string // sorted
-	notNames, notGlobs []string // sorted
+	lists *termLists
+}
+
+// termLists are sorted.
+type termLists struct {
+	names, globs, notNames, notGlobs []string
+}
+
+func (t Terms) get() termLists {
+	if t.lists == nil {
+		return termLists{}
+	}
+	return *t.lists
 }
 
 // ParseTerms parses a comma-separated list of terms: a cluster name, a glob
@@ -45,7 +56,7 @@ func ParseTerms(value string) (Terms, error) {
 	if len(fields) > MaxTerms {
 		return Terms{}, fmt.Errorf("it has %d terms, more than %d; use a glob such as prod-*", len(fields), MaxTerms)
 	}
-	var t Terms
+	t := &termLists{}
 	for i, field := range fields {
 		if err := t.add(strings.TrimSpace(field)); err != nil {
 			return Terms{}, fmt.Errorf("term %d: %w", i+1, err)
@@ -58,10 +69,10 @@ func ParseTerms(value string) (Terms, error) {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}
-	return t, nil
+	return Terms{t}, nil
 }
 
-func (t *Terms) add(term string) error {
+func (t *termLists) add(term string) error {
 	name, excluded := strings.CutPrefix(term, "!")
 	glob := strings.ContainsAny(name, "*?")
 	if err := validateTerm(name); err != nil {
@@ -97,16 +108,17 @@ func validateTerm(term string) error {
 // Matches reports whether the terms select a cluster. Exclusions win wherever
 // they stand.
 func (t Terms) Matches(cluster string) bool {
-	if contains(t.notNames, cluster) || matchesAny(t.notGlobs, cluster) {
+	l := t.get()
+	if contains(l.notNames, cluster) || matchesAny(l.notGlobs, cluster) {
 		return false
 	}
-	return contains(t.names, cluster) || matchesAny(t.globs, cluster)
+	return contains(l.names, cluster) || matchesAny(l.globs, cluster)
 }
 
 // Names are the clusters named literally and not excluded, sorted.
 func (t Terms) Names() []string {
 	var names []string
-	for _, name := range t.names {
+	for _, name := range t.get().names {
 		if t.Matches(name) {
 			names = append(names, name)
 		}
@@ -115,7 +127,7 @@ func (t Terms) Names() []string {
 }
 
 // HasGlob reports whether clusters may match that are not named.
-func (t Terms) HasGlob() bool { return len(t.globs) > 0 }
+func (t Terms) HasGlob() bool { return len(t.get().globs) > 0 }
 
 // Index returns the keys under which to find these terms when a cluster
 // changes: each name, and GlobIndexKey if there is a glob.
@@ -129,8 +141,9 @@ func (t Terms) Index() []string {
 
 // Equal reports whether both select the same clusters by the same terms.
 func (t Terms) Equal(u Terms) bool {
-	return slices.Equal(t.names, u.names) && slices.Equal(t.globs, u.globs) &&
-		slices.Equal(t.notNames, u.notNames) && slices.Equal(t.notGlobs, u.notGlobs)
+	a, b := t.get(), u.get()
+	return slices.Equal(a.names, b.names) && slices.Equal(a.globs, b.globs) &&
+		slices.Equal(a.notNames, b.notNames) && slices.Equal(a.notGlobs, b.notGlobs)
 }
 
 func contains(sorted []string, s string) bool {

@@ -155,13 +155,13 @@ func disagreement(ctx context.Context, namespace string, resources ...schema.Gro
 		w := mirror.NewWork(&list.Items[i])
 		delete(wanted, key)
 		switch {
-		case !ok && w.Source.Namespace == namespace && w.DeletionTimestamp != nil:
-			d.surplus = append(d.surplus, key+", which Karmada has not let go since "+w.DeletionTimestamp.Format(time.TimeOnly))
+		case !ok && w.Source.Namespace == namespace && w.Terminating:
+			d.surplus = append(d.surplus, key+" (terminating)")
 		case !ok && w.Source.Namespace == namespace:
 			d.surplus = append(d.surplus, key)
 		case ok && source.Kind == "ConfigMap" && !equality.Semantic.DeepEqual(source.data, dataOf(&list.Items[i])):
 			d.stale = append(d.stale, key+", which has other data")
-		case ok && (w.DeletionTimestamp != nil || w.Held != nil || w.SourceUID != source.UID || w.Digest != source.Template.Digest()):
+		case ok && (w.Terminating || w.Held != nil || w.SourceUID != source.UID || w.Digest != source.Template.Digest()):
 			d.stale = append(d.stale, key)
 		}
 	}

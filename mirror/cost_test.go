@@ -1,0 +1,119 @@
+//go:build !race
+
+package mirror
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/cache"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// heapOf is how many bytes an object takes in a cache of n, index and all.
+func heapOf(t *testing.T, n int, indexers cache.Indexers, keep cache.TransformFunc, encoded func(i int) []byte) int {
+	t.Helper()
+	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
+	before := heapInUse()
+	for i := range n {
+		u := &unstructured.Unstructured{}
+		if err := u.UnmarshalJSON(encoded(i)); err != nil {
+			t.Fatal(err)
+		}
+		kept, err := keep(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Add(kept); err != nil {
+			t.Fatal(err)
+		}
+	}
+	used := heapInUse() - before
+	runtime.KeepAlive(store)
+	return int(used) / n
+}
+
+func heapInUse() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+func encodedConfigMap(annotation string, size int) func(int) []byte {
+	content := strings.Repeat("x", size)
+	return func(i int) []byte {
+		return fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"shop-%d","name":"object-%05d","uid":"4f6c0d3e-0f1c-4a53-9d52-%012d","resourceVersion":"%d","creationTimestamp":"2026-01-02T03:04:05Z",%s"managedFields":[{"manager":"kubectl","operation":"Apply","fieldsV1":{"f:data":{"f:key":{}}}}]},"data":{"key":%q}}`,
+			i%100, i, i, 100000+i, annotation, content)
+	}
+}
+
+// TestCostOfCaches bounds what an object takes in a cache of very many.
+func TestCostOfCaches(t *testing.T) {
+	const n = 50_000
+	sources := cache.Indexers{termIndex: indexByTerm}
+	works := cache.Indexers{sourceIndex: indexBySource, kindIndex: indexByKind}
+	asks := encodedConfigMap(`"annotations":{"`+render.ClustersAnnotation+`":"member1,member2"},`, 1000)
+	for _, tc := range []struct {
+		what    string
+		n, most int
+		heap    func(n int) int
+	}{
+		{"an object that does not ask", n, 300, func(n int) int { return heapOf(t, n, sources, keepSource, encodedConfigMap("", 1000)) }},
+		{"one that asks", n / 10, len(asks(0)) * 3 / 2, func(n int) int { return heapOf(t, n, sources, keepSource, asks) }},
+		{"a Work", n, 800, func(n int) int { return heapOf(t, n, works, keepWork, encodedWork(t, asks)) }},
+	} {
+		got := tc.heap(tc.n)
+		t.Logf("%s takes %d bytes of %d", tc.what, got, tc.most)
+		if got > tc.most {
+			t.Errorf("%s takes %d bytes, more than %d", tc.what, got, tc.most)
+		}
+	}
+}
+
+// encodedWork is the Work of a source as the API server sends it.
+func encodedWork(t *testing.T, source func(int) []byte) func(int) []byte {
+	return func(i int) []byte {
+		u := &unstructured.Unstructured{}
+		if err := u.UnmarshalJSON(source(i)); err != nil {
+			t.Fatal(err)
+		}
+		ofServer := fmt.Sprintf(`"metadata":{"uid":"5f6c0d3e-0f1c-4a53-9d52-%012d","resourceVersion":"%d","generation":1,"creationTimestamp":"2026-01-02T03:04:05Z",`, i, 200000+i)
+		return []byte(strings.Replace(string(NewSource(u).Template.Work("member1")), `"metadata":{`, ofServer, 1))
+	}
+}
+
+// TestCostOfSettledWrites is what the ledger keeps of a Work that has become what
+// was written.
+func TestCostOfSettledWrites(t *testing.T) {
+	const n, most = 50_000, 64
+	l := newLedger(clocktesting.NewFakeClock(time.Unix(1, 0)))
+	source := pageSource("1", "m1")
+	w := pageWork(source, "m1", version("10"))
+	content := writeOf(Operation{Kind: Create}, source.Template)
+	before := heapInUse()
+	for i := range n {
+		id := numbered(i)
+		l.record(id, "m1", entry{write: content, written: receipt{"10", 1}}, awaitCache)
+		settled := *w
+		settled.Source = id
+		if !l.settle(&settled) {
+			t.Fatal("the write is not settled")
+		}
+	}
+	used := int(heapInUse()-before) / n
+	t.Logf("%d bytes", used)
+	if used > most {
+		t.Errorf("%d bytes are kept of each write, more than %d", used, most)
+	}
+	if len(l.entries) > 0 {
+		t.Errorf("%d entries are left", len(l.entries))
+	}
+}
