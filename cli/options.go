@@ -44,7 +44,7 @@ func (o *options) register(fs *pflag.FlagSet) {
 	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the Karmada API server; left out: $KUBECONFIG, else the in-cluster configuration")
 	fs.StringVar(&o.configMap, "config-map", defaultConfigMap, "namespace/name of the ConfigMap with the configuration, on the Karmada API server")
 	fs.StringVar(&o.configFile, "config", "", "a file with the configuration, instead of the ConfigMap; for development")
-	fs.IntVar(&o.concurrentSyncs, "concurrent-syncs", 16, "how many sources are synced at once")
+	fs.IntVar(&o.concurrentSyncs, "concurrent-syncs", 16, "how many sources are synced at once, and how many writes are in flight; those of sources that were just changed are counted apart")
 	fs.DurationVar(&o.deletionSettle, "deletion-settle-period", time.Second, "how long a deletion waits for others that are due, so that the deletion breaker counts them together")
 	fs.DurationVar(&o.listDeadline, "list-deadline", 30*time.Second, "how long a list may take before it is begun anew, a streaming list as a plain one, with twice the time")
 	fs.Float32Var(&o.qps, "kube-api-qps", -1, "queries per second to the Karmada API server; negative: no limit but the requests in flight")

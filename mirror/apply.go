@@ -17,9 +17,6 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// clustersAtOnce bounds the writes of one source that are in flight together.
-const clustersAtOnce = 8
-
 // outcome sums up what applying a plan has come to.
 type outcome struct {
 	mu       sync.Mutex
@@ -45,28 +42,35 @@ func (o *outcome) err() error {
 // apply carries out a plan: creates and updates of all clusters, then deletes.
 // The failure of one cluster holds up no other.
 func (c *Controller) apply(ctx context.Context, v Verdict, plan []Operation) *outcome {
-	o := &outcome{}
+	o, isFresh := &outcome{}, c.arrivals.has(v.ID)
 	split := slices.IndexFunc(plan, func(op Operation) bool { return op.Kind == Delete })
 	if split < 0 {
 		split = len(plan)
 	}
 	for _, phase := range [][]Operation{plan[:split], plan[split:]} {
 		var inFlight errgroup.Group
-		inFlight.SetLimit(clustersAtOnce)
+		inFlight.SetLimit(c.ConcurrentSyncs)
 		for _, op := range phase {
 			inFlight.Go(func() error {
-				c.carryOut(ctx, v, op, o)
-				return nil
+				return c.slots.run(ctx, isFresh, func() { c.carryOut(ctx, v, op, o) })
 			})
 		}
-		_ = inFlight.Wait() // failures are in the outcome
+		if err := inFlight.Wait(); err != nil { // interrupted; other failures are in the outcome
+			o.errs = append(o.errs, err)
+		}
 	}
 	return o
 }
 
-// carryOut does one operation, unless the breaker holds it or the ledger knows
-// how it ends.
+// carryOut does one operation, unless it is outdated, the breaker holds it or the
+// ledger knows how it ends.
 func (c *Controller) carryOut(ctx context.Context, v Verdict, op Operation, o *outcome) {
+	if c.isOutdated(v.ID, op) {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.retryAfter(lookAgain)
+		return
+	}
 	if op.Kind == Delete && !c.admitDeletion(v, &op, o) {
 		return
 	}
@@ -106,6 +110,13 @@ func (c *Controller) carryOut(ctx context.Context, v Verdict, op Operation, o *o
 		return
 	}
 	o.errs = append(o.errs, fmt.Errorf("cannot %s the Work for cluster %q: %w", op.Kind, op.Cluster, err))
+}
+
+// isOutdated reports whether a Work has changed since the operation was planned: there
+// may have been a wait for a slot.
+func (c *Controller) isOutdated(id render.Identity, op Operation) bool {
+	now, _ := c.workAt(id, op.Cluster)
+	return now != op.Work
 }
 
 // admitDeletion asks the breaker. A deletion that is held becomes the marking of

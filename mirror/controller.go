@@ -69,6 +69,7 @@ type Controller struct {
 	failures *zap.Logger
 	ledger   *ledger
 	breaker  *breaker
+	slots    slots
 
 	configuration atomic.Pointer[config.Configuration] // nil until loaded
 	sources       *watch.Set
@@ -96,7 +97,10 @@ func New(o Options) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Controller{Options: o, client: client, failures: o.Logger.WithOptions(Sparing()), ledger: newLedger(o.Clock), breaker: newBreaker(o.Clock, o.DeletionSettle)}
+	c := &Controller{
+		Options: o, client: client, failures: o.Logger.WithOptions(Sparing()),
+		ledger: newLedger(o.Clock), breaker: newBreaker(o.Clock, o.DeletionSettle), slots: newSlots(o.ConcurrentSyncs),
+	}
 	c.sources = watch.NewSet(c.newSourceWatch)
 	c.works = c.newWorkWatch()
 	c.clusters = c.newClusterWatch()

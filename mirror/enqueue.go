@@ -224,6 +224,14 @@ func (a *arrivals) note(id render.Identity, now time.Time, leading bool) {
 	}
 }
 
+// has reports whether a change of the source has not been carried out yet.
+func (a *arrivals) has(id render.Identity) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, ok := a.at[id]
+	return ok
+}
+
 // take returns when the change came, and forgets it if it is done.
 func (a *arrivals) take(id render.Identity, done bool) (time.Time, bool) {
 	a.mu.Lock()
