@@ -18,7 +18,7 @@ FUZZTIME ?= 10s
 SOAK ?= 10m
 SEED ?= 0
 
-.PHONY: help demo test check build sandbox fuzz reliability soak sandbox-up sandbox-down
+.PHONY: help demo test check build sandbox fuzz reliability soak bench bench-quick sandbox-up sandbox-down
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,12 @@ reliability: test ## Run all tests, and write docs/reliability.md's table
 
 soak: sandbox ## A random workload with faults for SOAK; SEED repeats one
 	cd sandbox && go test -race -v -count=1 -timeout 3h -run '^TestSoak$$' ./e2e -soak $(SOAK) -soak-seed $(SEED)
+
+bench: sandbox ## Measure karmada-mirror against a bare loop and Karmada's policies, and write docs/performance.md
+	cd sandbox && go run . bench --page ../docs/performance.md
+
+bench-quick: sandbox ## The same in less than ten minutes, printed
+	cd sandbox && go run . bench --quick
 
 sandbox-up: ## Start a Karmada and leave it running
 	@cd sandbox && go run . up

@@ -21,7 +21,7 @@ func New() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newUp(), newDown(), newDemo(), newBuild())
+	root.AddCommand(newUp(), newDown(), newDemo(), newBuild(), newBench(), newBenchLoop(), newBenchDaemon())
 	return root
 }
 

@@ -48,6 +48,8 @@ type Component struct {
 	k *Karmada
 
 	mu sync.Mutex
+	// more are the flags of RestartWith.
+	more []string
 	// current is nil if the component was never started.
 	current *process
 }
@@ -114,6 +116,18 @@ func (c *Component) Restart(ctx context.Context) error {
 	return c.start(ctx)
 }
 
+// RestartWith is Restart with flags added to the component's own, in place of those
+// of an earlier RestartWith. The last of several equal flags wins.
+func (c *Component) RestartWith(ctx context.Context, flags ...string) error {
+	if err := c.Stop(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.more = flags
+	c.mu.Unlock()
+	return c.start(ctx)
+}
+
 func (c *Component) act(verb string, do func(*process) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,7 +172,7 @@ func (c *Component) launch() error {
 	}
 	defer log.Close()
 
-	command := exec.Command(c.k.options.Programs.Hyperkarmada, append([]string{c.program}, c.flags...)...)
+	command := exec.Command(c.k.options.Programs.Hyperkarmada, slices.Concat([]string{c.program}, c.flags, c.more)...)
 	command.Dir = c.k.options.Dir
 	// Nothing of the caller's environment: a KUBECONFIG or a proxy in it would
 	// change what a component talks to.

@@ -255,6 +255,10 @@ func (k *Karmada) Component(name string) *Component {
 // its rate. The caller owns it.
 func (k *Karmada) Config() *rest.Config { return rest.CopyConfig(k.server.config) }
 
+// EtcdURL is where the one etcd of all API servers answers, without encryption.
+// The keys of the Karmada API server begin with /karmada.
+func (k *Karmada) EtcdURL() string { return k.etcd }
+
 // Kubeconfig is the path of a kubeconfig with the rights of Config.
 func (k *Karmada) Kubeconfig() string { return k.server.kubeconfig }
 

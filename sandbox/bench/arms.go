@@ -1,0 +1,220 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+)
+
+// arm is a way to make Works of sources.
+type arm interface {
+	name() string
+	// mark is what its sources bear.
+	mark() mark
+	// start gets everything ready, so that nothing but go is wanted. The sources are
+	// there.
+	start(context.Context, *world, scenario) (started, error)
+}
+
+// started is an arm that waits for its signal.
+type started struct {
+	// pids are its processes by name, and users the beginnings of the names under
+	// which they make requests.
+	pids  map[string]int
+	users []string
+	// fire lets it begin; stop ends it.
+	fire func(context.Context) error
+	stop func() error
+}
+
+// mark is what tells an arm that a source is to be propagated.
+type mark struct{ annotation, label string }
+
+var (
+	annotated = mark{annotation: "bench-*"}
+	labelled  = mark{label: "policy"}
+	unmarked  = mark{}
+)
+
+const markLabel = "bench"
+
+func (m mark) put(u *unstructured.Unstructured) {
+	if m.annotation != "" {
+		u.SetAnnotations(map[string]string{render.ClustersAnnotation: m.annotation})
+	}
+	if m.label != "" {
+		u.SetLabels(map[string]string{markLabel: m.label})
+	}
+}
+
+// scenario is what is written.
+type scenario struct {
+	load              workload
+	sources, clusters int
+}
+
+func (s scenario) works() int { return s.sources * s.clusters }
+
+func (s scenario) String() string {
+	return fmt.Sprintf("%d × %s on %d clusters", s.sources, s.load.name, s.clusters)
+}
+
+// inFlight bounds the writes of karmada-mirror, by its defaults; the bare loop has as
+// many.
+const inFlight = 16
+
+// outcome is what a run has come to.
+type outcome struct {
+	arm  string
+	span time.Duration // from the first Work to the last
+	works,
+	sources int
+	cost
+}
+
+func (o outcome) rate() float64 { return float64(o.works) / o.span.Seconds() }
+
+// cpuPerWork is the seconds of CPU of all processes that took part.
+func (o outcome) cpuPerWork() float64 {
+	total := 0.0
+	for _, seconds := range o.cpu {
+		total += seconds
+	}
+	return total / float64(o.works)
+}
+
+// run has an arm make the Works of a scenario, from a clean slate.
+func (w *world) run(ctx context.Context, a arm, s scenario) (o outcome, err error) {
+	if err := w.provide(ctx, batch{s.load.name, s.sources, a.mark()}, s.load); err != nil {
+		return outcome{}, err
+	}
+	run, err := a.start(ctx, w, s)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer func() { err = errors.Join(err, run.stop()) }()
+	eyes, err := observe(ctx, w.Config(), nil, worksResource)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer eyes.stop()
+	meter, err := w.newMeter(ctx, run.pids, run.users...)
+	if err != nil {
+		return outcome{}, err
+	}
+	if err := run.fire(ctx); err != nil {
+		return outcome{}, err
+	}
+	if err := eyes.await(ctx, worksResource, s.works()); err != nil {
+		return outcome{}, fmt.Errorf("%s: %w", a.name(), err)
+	}
+	o = outcome{arm: a.name(), span: eyes.span(worksResource), works: s.works(), sources: s.sources}
+	o.cost, err = meter.read(ctx)
+	return o, err
+}
+
+// daemonArm is karmada-mirror, which is told of the resource when all sources are
+// there.
+type daemonArm struct{}
+
+func (daemonArm) name() string { return "karmada-mirror" }
+
+func (daemonArm) mark() mark { return annotated }
+
+func (daemonArm) start(ctx context.Context, w *world, s scenario) (started, error) {
+	d, err := w.startIdleDaemon(ctx)
+	if err != nil {
+		return started{}, err
+	}
+	return started{
+		pids:  map[string]int{"karmada-mirror": d.pid()},
+		users: []string{daemonUser},
+		fire:  func(ctx context.Context) error { return w.configure(ctx, s.load.resource) },
+		stop:  d.stop,
+	}, nil
+}
+
+// policy is Karmada's own way: a policy for all sources, which detector, scheduler
+// and binding controller make Works of.
+type policy struct {
+	title string
+	// flags are of the controller manager and the scheduler.
+	manager, scheduler []string
+}
+
+func (p policy) name() string { return p.title }
+
+func (policy) mark() mark { return labelled }
+
+// withoutExecution are the controllers that end with the Work.
+const withoutExecution = "--controllers=binding"
+
+func (p policy) start(ctx context.Context, w *world, s scenario) (started, error) {
+	manager, scheduler := w.Component(karmada.ControllerManager), w.Component(karmada.Scheduler)
+	if err := manager.RestartWith(ctx, append([]string{withoutExecution}, p.manager...)...); err != nil {
+		return started{}, err
+	}
+	if err := scheduler.RestartWith(ctx, p.scheduler...); err != nil {
+		return started{}, err
+	}
+	return started{
+		pids:  map[string]int{karmada.ControllerManager: manager.PID(), karmada.Scheduler: scheduler.PID()},
+		users: []string{karmada.ControllerManager, karmada.Scheduler},
+		fire:  func(ctx context.Context) error { return w.createPolicy(ctx, s) },
+		stop:  func() error { return errors.Join(manager.Stop(), scheduler.Stop()) },
+	}, nil
+}
+
+var policies = schema.GroupVersionResource{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "propagationpolicies"}
+
+func (w *world) createPolicy(ctx context.Context, s scenario) error {
+	var names []any
+	for i := range s.clusters {
+		names = append(names, clusterName(i))
+	}
+	gvk := s.load.make("any").GroupVersionKind()
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": policies.GroupVersion().String(), "kind": "PropagationPolicy",
+		"metadata": map[string]any{"namespace": namespace, "name": "bench"},
+		"spec": map[string]any{
+			"resourceSelectors": []any{map[string]any{
+				"apiVersion": gvk.GroupVersion().String(), "kind": gvk.Kind,
+				"labelSelector": map[string]any{"matchLabels": map[string]any{markLabel: labelled.label}},
+			}},
+			"placement": map[string]any{"clusterAffinity": map[string]any{"clusterNames": names}},
+		},
+	}}
+	_, err := w.admin.Resource(policies).Namespace(namespace).Create(ctx, u, metav1.CreateOptions{})
+	return err
+}
+
+// limits are the flags of the rate at which a component of Karmada may ask.
+func limits(qps, burst int) []string {
+	return []string{fmt.Sprintf("--kube-api-qps=%d", qps), fmt.Sprintf("--kube-api-burst=%d", burst)}
+}
+
+func workers(n int, kinds ...string) []string {
+	var flags []string
+	for _, kind := range kinds {
+		flags = append(flags, fmt.Sprintf("--concurrent-%s-syncs=%d", kind, n))
+	}
+	return flags
+}
+
+// policyArms are Karmada's policies at its defaults, tuned, and without a limit.
+func policyArms() []arm {
+	busy := workers(30, "resource-template", "resourcebinding", "propagation-policy", "dependent-resource")
+	return []arm{
+		policy{title: "policies, defaults"},
+		policy{title: "policies, QPS 200 and 30 workers", manager: append(limits(200, 400), busy...), scheduler: limits(200, 400)},
+		policy{title: "policies, no limit", manager: append(limits(100_000, 100_000), busy...), scheduler: limits(100_000, 100_000)},
+	}
+}

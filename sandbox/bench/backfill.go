@@ -1,0 +1,106 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// liveSources is how many sources are edited in turns during a backfill.
+const liveSources = 20
+
+// editsDuringBackfill measures from an edit of a source that is mirrored until all
+// its Works have followed, while karmada-mirror makes the Works of many others.
+func editsDuringBackfill(ctx context.Context, w *world, r *report) error {
+	backfill := scenario{deployment, pick(w.quick, 500, 10_000), 10}
+	l, rate, err := w.editsDuring(ctx, backfill)
+	if err != nil {
+		return err
+	}
+	r.text("**Edits during a backfill** of %s (%.0f Works/s): from the edit of another object to the last of its %d Works, one edit after the other: %s.",
+		backfill, rate, backfill.clusters, l)
+	r.atMost(fmt.Sprintf("p99 of an edit during a backfill of %d × %d, in seconds", backfill.sources, backfill.clusters), 1, exactly(l.quantile(0.99)))
+	return nil
+}
+
+func (w *world) editsDuring(ctx context.Context, backfill scenario) (l latencies, rate float64, err error) {
+	if err := w.joinClusters(ctx, backfill.clusters); err != nil {
+		return nil, 0, err
+	}
+	if err := w.reset(ctx); err != nil {
+		return nil, 0, err
+	}
+	live := scenario{configMap1k, liveSources, backfill.clusters}
+	for _, s := range []scenario{live, backfill} {
+		if err := w.createSources(ctx, s.load, 0, s.sources, annotated); err != nil {
+			return nil, 0, err
+		}
+	}
+	d, err := w.startIdleDaemon(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, d.stop()) }()
+	eyes, err := observe(ctx, w.Config(), nil, worksResource)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer eyes.stop()
+	if err := w.configure(ctx, live.load.resource); err != nil {
+		return nil, 0, err
+	}
+	if err := eyes.await(ctx, worksResource, live.works()); err != nil {
+		return nil, 0, err
+	}
+	if err := w.configure(ctx, live.load.resource, backfill.load.resource); err != nil {
+		return nil, 0, err
+	}
+	from, to := live.works()+backfill.works()/20, live.works()+backfill.works()*19/20
+	if err := eyes.await(ctx, worksResource, from); err != nil {
+		return nil, 0, err
+	}
+	began := time.Now()
+	for i := 0; eyes.count(worksResource) < to; i++ {
+		took, err := w.edit(ctx, eyes, live, i)
+		if err != nil {
+			return nil, 0, err
+		}
+		l = append(l, took)
+	}
+	slices.Sort(l)
+	return l, float64(to-from) / time.Since(began).Seconds(), nil
+}
+
+// edit changes one source and waits until its Works have.
+func (w *world) edit(ctx context.Context, eyes *observer, s scenario, i int) (time.Duration, error) {
+	name := sourceName(i % s.sources)
+	works := s.worksOf(name)
+	before := eyes.generations(works)
+	patch := fmt.Appendf(nil, `{"data":{"edit":%q}}`, strconv.Itoa(i))
+	began := time.Now()
+	_, err := w.admin.Resource(s.load.resource).Namespace(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil {
+		return 0, err
+	}
+	err = eyes.awaitLater(ctx, works, before)
+	return time.Since(began), err
+}
+
+// worksOf names the Works of a source.
+func (s scenario) worksOf(source string) []types.NamespacedName {
+	gvk := s.load.make("any").GroupVersionKind()
+	id := render.Identity{Group: gvk.Group, Kind: gvk.Kind, Namespace: namespace, Name: source}
+	var works []types.NamespacedName
+	for c := range s.clusters {
+		works = append(works, types.NamespacedName{Namespace: render.ExecutionNamespace(clusterName(c)), Name: id.WorkName()})
+	}
+	return works
+}

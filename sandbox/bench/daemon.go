@@ -1,0 +1,218 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+const (
+	// daemonUser is the name under which karmada-mirror makes requests.
+	daemonUser = "system:serviceaccount:karmada-system:karmada-mirror"
+	// configuration is the ConfigMap of its configuration, in a namespace that no
+	// run wipes.
+	configurationNamespace, configurationName = "karmada-system", "karmada-mirror-bench"
+)
+
+// daemon is a running karmada-mirror, as it is released, with its defaults.
+type daemon struct {
+	w       *world
+	command *exec.Cmd
+	metrics string // address
+	probes  string
+	ended   chan error
+}
+
+// startIdleDaemon starts karmada-mirror with nothing to mirror.
+func (w *world) startIdleDaemon(ctx context.Context) (*daemon, error) {
+	if err := w.configure(ctx, schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}); err != nil {
+		return nil, err
+	}
+	return w.startDaemon(ctx)
+}
+
+// startDaemon starts karmada-mirror and waits until it is ready.
+func (w *world) startDaemon(ctx context.Context, flags ...string) (*daemon, error) {
+	d := &daemon{w: w, ended: make(chan error, 1)}
+	var err error
+	if d.metrics, err = freeAddress(); err != nil {
+		return nil, err
+	}
+	if d.probes, err = freeAddress(); err != nil {
+		return nil, err
+	}
+	log, err := os.Create(filepath.Join(filepath.Dir(w.AuditLog()), "log", "karmada-mirror.log"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close() // the process has its own handle
+	program, err := w.daemonProgram()
+	if err != nil {
+		return nil, err
+	}
+	d.command = exec.Command(program[0], slices.Concat(program[1:], []string{
+		"run", "--kubeconfig", w.kubeconfig, "--config-map", configurationNamespace + "/" + configurationName, "--leader-elect=false",
+		"--metrics-bind-address", d.metrics, "--health-probe-bind-address", d.probes,
+	}, flags)...)
+	d.command.Stderr = log
+	d.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := d.command.Start(); err != nil {
+		return nil, err
+	}
+	go func() { d.ended <- d.command.Wait() }()
+	if err := until(ctx, "karmada-mirror is ready", d.ready); err != nil {
+		return nil, errors.Join(err, d.stop())
+	}
+	return d, nil
+}
+
+// startMirroring starts karmada-mirror and waits until it has made the Works of a
+// scenario.
+func (w *world) startMirroring(ctx context.Context, s scenario, flags ...string) (*daemon, error) {
+	if err := w.joinClusters(ctx, s.clusters); err != nil {
+		return nil, err
+	}
+	if err := w.provide(ctx, batch{s.load.name, s.sources, annotated}, s.load); err != nil {
+		return nil, err
+	}
+	if err := w.configure(ctx, s.load.resource); err != nil {
+		return nil, err
+	}
+	d, err := w.startDaemon(ctx, flags...)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.settled(ctx, s.works()); err != nil {
+		return nil, errors.Join(err, d.stop())
+	}
+	return d, nil
+}
+
+// DaemonCommand is the name of the subcommand that is karmada-mirror with a profile.
+const DaemonCommand = "bench-daemon"
+
+// daemonProgram is how karmada-mirror is started.
+func (w *world) daemonProgram() ([]string, error) {
+	if w.profiles == "" {
+		return []string{w.daemon}, nil
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	w.profiled++
+	return []string{program, DaemonCommand, filepath.Join(w.profiles, fmt.Sprintf("%03d.cpu", w.profiled))}, nil
+}
+
+func freeAddress() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
+}
+
+func (d *daemon) pid() int { return d.command.Process.Pid }
+
+func (d *daemon) ready(ctx context.Context) error {
+	_, err := d.get(ctx, d.probes, "/readyz")
+	return err
+}
+
+func (d *daemon) get(ctx context.Context, address, path string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("it answers %s", response.Status)
+	}
+	return string(body), err
+}
+
+// metric reads a series.
+func (d *daemon) metric(ctx context.Context, series string) (float64, error) {
+	body, err := d.get(ctx, d.metrics, "/metrics")
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(body) {
+		if value, ok := strings.CutPrefix(line, series+" "); ok {
+			return strconv.ParseFloat(strings.TrimSpace(value), 64)
+		}
+	}
+	return 0, fmt.Errorf("there is no series %s", series)
+}
+
+// settled waits until there are so many Works and nothing is left to do.
+func (d *daemon) settled(ctx context.Context, works int) error {
+	return d.w.Wait(ctx, fmt.Sprintf("%d Works", works), func(ctx context.Context) error {
+		depth, err := d.metric(ctx, `workqueue_depth{name="mirror"}`)
+		if err != nil {
+			return err
+		}
+		list, err := d.w.admin.Resource(worksResource).List(ctx, metav1.ListOptions{Limit: 1})
+		if err != nil {
+			return err
+		}
+		n := len(list.Items)
+		if more := list.GetRemainingItemCount(); more != nil {
+			n += int(*more)
+		}
+		if n != works || depth > 0 {
+			return fmt.Errorf("there are %d, and %.0f objects wait", n, depth)
+		}
+		return nil
+	})
+}
+
+// configure has karmada-mirror mirror resources in the namespace of the sources.
+func (w *world) configure(ctx context.Context, resources ...schema.GroupVersionResource) error {
+	text := "apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\ndeletion: {holdAbove: {works: 1000000}}\nresources:\n"
+	for _, resource := range resources {
+		text += fmt.Sprintf("- {group: %q, resource: %s, namespaces: [%s]}\n", resource.Group, resource.Resource, namespace)
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{"data": map[string]any{"config.yaml": text}}}
+	u.SetAPIVersion("v1")
+	u.SetKind("ConfigMap")
+	u.SetName(configurationName)
+	_, err := w.admin.Resource(configMaps).Namespace(configurationNamespace).Apply(ctx, configurationName, u, metav1.ApplyOptions{FieldManager: "bench", Force: true})
+	return err
+}
+
+// stop ends it in good order.
+func (d *daemon) stop() error {
+	if err := d.command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	select {
+	case err := <-d.ended:
+		if err != nil {
+			return fmt.Errorf("karmada-mirror ended with %w: %s", err, strings.TrimSpace(d.command.String()))
+		}
+		return nil
+	case <-time.After(20 * time.Second):
+		return errors.Join(errors.New("karmada-mirror does not end"), d.command.Process.Kill())
+	}
+}

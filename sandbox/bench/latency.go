@@ -1,0 +1,159 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// steadyRate is how many sources come a second.
+const steadyRate = 50
+
+// compareLatency compares the time from a source to its Work with that of a bare
+// POST of the Work.
+func compareLatency(ctx context.Context, w *world, r *report) error {
+	s := scenario{configMap1k, pick(w.quick, 250, 500), 1}
+	if err := w.joinClusters(ctx, s.clusters); err != nil {
+		return err
+	}
+	var posts, works latencies
+	var over, over99 []float64
+	for range w.repetitions {
+		p, err := w.posts(ctx, s)
+		if err != nil {
+			return err
+		}
+		l, err := w.steady(ctx, s)
+		if err != nil {
+			return err
+		}
+		w.say("bare POST %s; annotated object to Work %s", p, l)
+		over = append(over, l.quantile(0.5)/p.quantile(0.5))
+		over99 = append(over99, l.quantile(0.99)/p.quantile(0.99))
+		posts, works = append(posts, p...), append(works, l...)
+	}
+	slices.Sort(posts)
+	slices.Sort(works)
+	r.text("**Latency** at %d objects a second, 1 kB ConfigMaps for one cluster, by the clock of one observer that watches both: from the object to its Work %s; a bare POST of the Work, to its answer, %s. p50 over p50 in the same repetition %s, p99 over p99 %s.",
+		steadyRate, works, posts, summarize(over).format(2), summarize(over99).format(2))
+	r.atMost(fmt.Sprintf("p50 from object to Work over that of a bare POST, at %d/s", steadyRate), 3, summarize(over))
+	return r.plot("latency.svg", fmt.Sprintf("Latency at %d objects a second", steadyRate), "milliseconds", "share that is done", true,
+		distribution("bare POST", posts), distribution("from the object to its Work", works))
+}
+
+// distribution is the cumulative distribution of latencies.
+func distribution(name string, l latencies) line {
+	drawn := line{name: name}
+	for i := 1; i < 200; i++ {
+		q := float64(i) / 200
+		drawn.add(1000*l.quantile(q), q)
+	}
+	return drawn
+}
+
+// paced calls do for each of n numbers, so many a second, each in a goroutine of its
+// own: one that is slow holds up no other.
+func paced(ctx context.Context, n int, perSecond float64, do func(i int) error) error {
+	ticker := time.NewTicker(time.Duration(float64(time.Second) / perSecond))
+	defer ticker.Stop()
+	results := make(chan error, n)
+	for i := range n {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		go func() { results <- do(i) }()
+	}
+	var errs []error
+	for range n {
+		errs = append(errs, <-results)
+	}
+	return errors.Join(errs...)
+}
+
+// steady creates annotated sources at a rate, and measures from when each is seen
+// until all its Works have been.
+func (w *world) steady(ctx context.Context, s scenario) (l latencies, err error) {
+	if err := w.reset(ctx); err != nil {
+		return nil, err
+	}
+	if err := w.configure(ctx, s.load.resource); err != nil {
+		return nil, err
+	}
+	d, err := w.startDaemon(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.stop()) }()
+	eyes, err := observe(ctx, w.Config(), nil, s.load.resource, worksResource)
+	if err != nil {
+		return nil, err
+	}
+	defer eyes.stop()
+	err = paced(ctx, s.sources, steadyRate, func(i int) error {
+		return w.createSources(ctx, s.load, i, 1, annotated)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := eyes.await(ctx, worksResource, s.works()); err != nil {
+		return nil, err
+	}
+	return s.latencies(eyes)
+}
+
+func (s scenario) latencies(eyes *observer) (latencies, error) {
+	sources, works := eyes.times(s.load.resource), eyes.times(worksResource)
+	var l latencies
+	for i := range s.sources {
+		name := sourceName(i)
+		begin, ok := sources[types.NamespacedName{Namespace: namespace, Name: name}]
+		if !ok {
+			return nil, fmt.Errorf("source %s was never seen", name)
+		}
+		var last time.Time
+		for _, work := range s.worksOf(name) {
+			if works[work].After(last) {
+				last = works[work]
+			}
+		}
+		l = append(l, max(0, last.Sub(begin)))
+	}
+	slices.Sort(l)
+	return l, nil
+}
+
+// posts measures bare POSTs of the same Works, at the rate at which the sources
+// come.
+func (w *world) posts(ctx context.Context, s scenario) (latencies, error) {
+	if err := w.reset(ctx); err != nil {
+		return nil, err
+	}
+	client, err := loopClient(w.kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	l := make(latencies, s.sources)
+	err = paced(ctx, s.sources, steadyRate, func(i int) error {
+		u := s.load.make(sourceName(i))
+		annotated.put(u)
+		u.SetUID(types.UID(fmt.Sprintf("4f6c0d3e-0f1c-4a53-9d52-%012d", i)))
+		u.SetCreationTimestamp(metav1.Now())
+		body := mirror.NewSource(u).Template.Work(clusterName(0))
+		begin := time.Now()
+		err := post(ctx, client, render.ExecutionNamespace(clusterName(0)), body)
+		l[i] = time.Since(begin)
+		return err
+	})
+	slices.Sort(l)
+	return l, err
+}

@@ -1,0 +1,148 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubescheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// LoopCommand is the name of the subcommand that calls Loop.
+const LoopCommand = "bench-loop"
+
+// loop is the limit: a process of its own that does nothing but POST the very
+// bytes that karmada-mirror would, with as many in flight.
+type loop struct{}
+
+func (loop) name() string { return "bare loop" }
+
+func (loop) mark() mark { return annotated }
+
+func (loop) start(ctx context.Context, w *world, s scenario) (started, error) {
+	path, err := w.writeBodies(ctx, s)
+	if err != nil {
+		return started{}, err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return started{}, err
+	}
+	command := exec.Command(program, LoopCommand, w.kubeconfig, path, strconv.Itoa(inFlight))
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	command.Stderr = os.Stderr
+	signal, err := command.StdinPipe()
+	if err != nil {
+		return started{}, err
+	}
+	ready, err := command.StdoutPipe()
+	if err != nil {
+		return started{}, err
+	}
+	if err := command.Start(); err != nil {
+		return started{}, err
+	}
+	if _, err := io.ReadFull(ready, make([]byte, 1)); err != nil {
+		return started{}, errors.Join(fmt.Errorf("the bare loop does not start: %w", err), command.Wait())
+	}
+	return started{
+		pids:  map[string]int{"bare loop": command.Process.Pid},
+		users: []string{daemonUser},
+		fire:  func(context.Context) error { _, err := signal.Write([]byte("\n")); return err },
+		// It lives until it is told that its CPU has been read.
+		stop: func() error { return errors.Join(signal.Close(), command.Wait(), os.Remove(path)) },
+	}, nil
+}
+
+// writeBodies renders every Work of a scenario into a file: a line each, with the
+// namespace before it.
+func (w *world) writeBodies(ctx context.Context, s scenario) (path string, err error) {
+	list, err := w.admin.Resource(s.load.resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(filepath.Dir(w.AuditLog()), "bodies")
+	file, err := os.Create(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	out := bufio.NewWriter(file)
+	for i := range list.Items {
+		source := mirror.NewSource(&list.Items[i])
+		if source.Template == nil {
+			return "", fmt.Errorf("cannot render %s: %v", source.ID.Name, source.Refusal)
+		}
+		for c := range s.clusters {
+			cluster := clusterName(c)
+			fmt.Fprintf(out, "%s\t%s\n", render.ExecutionNamespace(cluster), source.Template.Work(cluster))
+		}
+	}
+	return path, out.Flush()
+}
+
+// Loop posts the bodies of a file when a line comes from stdin, having said on
+// stdout that it has read them. It returns when stdin ends.
+func Loop(ctx context.Context, kubeconfig, path string, inFlight int, stdin io.Reader, stdout io.Writer) error {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	client, err := loopClient(kubeconfig)
+	if err != nil {
+		return err
+	}
+	lines := bytes.Split(bytes.TrimSuffix(content, []byte("\n")), []byte("\n"))
+	if _, err := stdout.Write([]byte(".")); err != nil {
+		return err
+	}
+	if _, err := io.ReadFull(stdin, make([]byte, 1)); err != nil {
+		return err
+	}
+	group, posting := errgroup.WithContext(ctx)
+	group.SetLimit(inFlight)
+	for _, line := range lines {
+		group.Go(func() error {
+			namespace, body, _ := bytes.Cut(line, []byte("\t"))
+			return post(posting, client, string(namespace), body)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, stdin)
+	return err
+}
+
+func post(ctx context.Context, client rest.Interface, namespace string, body []byte) error {
+	return client.Post().Namespace(namespace).Resource(worksResource.Resource).
+		SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1").Body(body).Do(ctx).Error()
+}
+
+func loopClient(kubeconfig string) (rest.Interface, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.QPS = -1
+	gv := worksResource.GroupVersion()
+	config.APIPath, config.GroupVersion = "/apis", &gv
+	config.NegotiatedSerializer = kubescheme.Codecs.WithoutConversion()
+	config.ContentType = "application/json"
+	return rest.RESTClientFor(config)
+}

@@ -1,0 +1,161 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/procfs"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// manyObjects is how many objects there are where much is measured.
+func (w *world) manyObjects() int { return pick(w.quick, 2_000, 50_000) }
+
+// step lets the world grow under a daemon that runs.
+type step struct {
+	what string
+	add  int // objects
+	mark mark
+	join bool // a cluster, for which every annotated object gets a Work
+}
+
+// footprint is the memory of a daemon after a step, in bytes, when garbage has been
+// collected.
+type footprint struct {
+	step
+	objects, works int
+	heap, resident float64
+}
+
+// measureMemory lets objects come that are not annotated, and then, with another
+// daemon, those that are. They have no Works before there is a cluster.
+func measureMemory(ctx context.Context, w *world, r *report) error {
+	many := w.manyObjects()
+	stubs, err := w.grow(ctx,
+		step{what: "nothing"},
+		step{what: "not annotated", add: many / 5, mark: unmarked},
+		step{what: "not annotated", add: many * 79 / 100, mark: unmarked},
+		step{what: "1 % of them annotated", add: many / 100, mark: annotated})
+	if err != nil {
+		return err
+	}
+	sources, err := w.grow(ctx,
+		step{what: "nothing"},
+		step{what: "annotated", add: many / 5, mark: annotated},
+		step{what: "annotated", add: many * 4 / 5, mark: annotated},
+		step{what: "annotated, with a Work each", join: true})
+	if err != nil {
+		return err
+	}
+	size, err := w.encodedSize(ctx, configMap1k)
+	if err != nil {
+		return err
+	}
+	r.table(fmt.Sprintf("Memory, with 1 kB ConfigMaps (%d bytes of JSON each), after a garbage collection", size),
+		[]string{"objects", "", "Works", "heap, MB", "resident, MB"}, append(rowsOf(stubs), rowsOf(sources[1:])...))
+	r.atMost("heap per object that is not annotated, bytes", 500, perEach(stubs[2], stubs[0], stubs[2].objects))
+	r.atMost("heap per annotated object, over its JSON", 1.5, perEach(sources[2], sources[0], sources[2].objects*size))
+	r.atMost("heap per Work, bytes", 800, perEach(sources[3], sources[2], sources[3].works))
+	return r.plot("memory.svg", "Heap of the daemon", "objects", "MB", false,
+		heapLine("not annotated", stubs[:3]...), heapLine("annotated", sources[:3]...), heapLine("annotated, with a Work each", sources[0], sources[3]))
+}
+
+func rowsOf(footprints []footprint) [][]string {
+	var rows [][]string
+	for _, f := range footprints {
+		rows = append(rows, []string{fmt.Sprint(f.objects), f.what, fmt.Sprint(f.works), fmt.Sprintf("%.1f", f.heap/1e6), fmt.Sprintf("%.1f", f.resident/1e6)})
+	}
+	return rows
+}
+
+func perEach(f, before footprint, n int) summary { return exactly((f.heap - before.heap) / float64(n)) }
+
+func heapLine(name string, footprints ...footprint) line {
+	l := line{name: name}
+	for _, f := range footprints {
+		l.add(float64(f.objects), f.heap/1e6)
+	}
+	return l
+}
+
+// grow measures one daemon after each step. It begins with nothing.
+func (w *world) grow(ctx context.Context, steps ...step) (footprints []footprint, err error) {
+	if err := w.reset(ctx); err != nil {
+		return nil, err
+	}
+	if err := w.joinClusters(ctx, 0); err != nil {
+		return nil, err
+	}
+	if err := w.configure(ctx, configMap1k.resource); err != nil {
+		return nil, err
+	}
+	d, err := w.startDaemon(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.stop()) }()
+	f := footprint{}
+	marked, clusters := 0, 0
+	for _, f.step = range steps {
+		if err := w.createSources(ctx, configMap1k, f.objects, f.add, f.mark); err != nil {
+			return nil, err
+		}
+		f.objects += f.add
+		if f.mark == annotated {
+			marked += f.add
+		}
+		if f.join {
+			if err := w.joinCluster(ctx, clusterName(clusters)); err != nil {
+				return nil, err
+			}
+			clusters++
+		}
+		f.works = marked * clusters
+		if err := d.settled(ctx, f.works); err != nil {
+			return nil, err
+		}
+		if f.heap, f.resident, err = d.memory(ctx); err != nil {
+			return nil, err
+		}
+		w.say("memory: %v", rowsOf([]footprint{f})[0])
+		footprints = append(footprints, f)
+	}
+	return footprints, nil
+}
+
+// memory waits for the next garbage collection, of which there is one every two
+// minutes, and reads the heap and the resident memory.
+func (d *daemon) memory(ctx context.Context) (heap, resident float64, err error) {
+	asked := float64(time.Now().Unix())
+	err = until(ctx, "garbage has been collected", func(ctx context.Context) error {
+		last, err := d.metric(ctx, "go_memstats_last_gc_time_seconds")
+		if err == nil && last <= asked {
+			err = errors.New("not yet")
+		}
+		return err
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	if heap, err = d.metric(ctx, "go_memstats_heap_alloc_bytes"); err != nil {
+		return 0, 0, err
+	}
+	process, err := procfs.NewProc(d.pid())
+	if err != nil {
+		return 0, 0, err
+	}
+	stat, err := process.Stat()
+	return heap, float64(stat.ResidentMemory()), err
+}
+
+// encodedSize is how many bytes a source has as the API server sends it.
+func (w *world) encodedSize(ctx context.Context, load workload) (int, error) {
+	u, err := w.admin.Resource(load.resource).Namespace(namespace).Get(ctx, sourceName(0), metav1.GetOptions{})
+	if err != nil {
+		return 0, err
+	}
+	encoded, err := u.MarshalJSON()
+	return len(encoded), err
+}

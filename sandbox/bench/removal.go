@@ -1,0 +1,63 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// measureRemoval takes one cluster from the targets of many objects.
+func measureRemoval(ctx context.Context, w *world, r *report) (err error) {
+	s := scenario{configMap1k, pick(w.quick, 500, 5000), 2}
+	d, err := w.startMirroring(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.stop()) }()
+	w.present = batch{} // they are about to change
+	eyes, err := observe(ctx, w.Config(), func(o *metav1.PartialObjectMetadata) bool { return o.DeletionTimestamp != nil }, worksResource)
+	if err != nil {
+		return err
+	}
+	defer eyes.stop()
+	meter, err := w.newMeter(ctx, map[string]int{"karmada-mirror": d.pid()}, daemonUser)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := w.retarget(ctx, s, "bench-*,!"+clusterName(0)); err != nil {
+		return err
+	}
+	edited := time.Since(began)
+	if err := eyes.await(ctx, worksResource, s.sources); err != nil {
+		return err
+	}
+	took := time.Since(began)
+	spent, err := meter.read(ctx)
+	if err != nil {
+		return err
+	}
+	r.text("**One cluster taken from the targets of %d objects**: all Works there are deleted %.1f s after the first edit; the edits themselves took %.1f s. Requests: %v.",
+		s.sources, took.Seconds(), edited.Seconds(), spent.requests)
+	return nil
+}
+
+// retarget changes the annotation of every source.
+func (w *world) retarget(ctx context.Context, s scenario, targets string) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(inParallel)
+	for i := range s.sources {
+		group.Go(func() error {
+			patch := []byte(`{"metadata":{"annotations":{"` + render.ClustersAnnotation + `":"` + targets + `"}}}`)
+			_, err := w.admin.Resource(s.load.resource).Namespace(namespace).Patch(ctx, sourceName(i), types.MergePatchType, patch, metav1.PatchOptions{})
+			return err
+		})
+	}
+	return group.Wait()
+}

@@ -1,0 +1,44 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// summary is the median of some figures, the least and the greatest.
+type summary struct{ median, least, greatest float64 }
+
+func summarize(figures []float64) summary {
+	figures = slices.Sorted(slices.Values(figures))
+	middle := len(figures) / 2
+	median := figures[middle]
+	if len(figures)%2 == 0 {
+		median = (figures[middle-1] + figures[middle]) / 2
+	}
+	return summary{median, figures[0], figures[len(figures)-1]}
+}
+
+// exactly is a figure that was measured once.
+func exactly(figure float64) summary { return summary{figure, figure, figure} }
+
+func (s summary) format(digits int) string {
+	if s.least == s.greatest {
+		return fmt.Sprintf("%.*f", digits, s.median)
+	}
+	return fmt.Sprintf("%.*f (%.*f–%.*f)", digits, s.median, digits, s.least, digits, s.greatest)
+}
+
+// latencies are how long each of some things took, sorted.
+type latencies []time.Duration
+
+// quantile is in seconds.
+func (l latencies) quantile(q float64) float64 {
+	return l[min(len(l)-1, int(q*float64(len(l))))].Seconds()
+}
+
+func (l latencies) String() string {
+	return fmt.Sprintf("p50 %s, p90 %s, p99 %s of %d", milliseconds(l.quantile(0.5)), milliseconds(l.quantile(0.9)), milliseconds(l.quantile(0.99)), len(l))
+}
+
+func milliseconds(seconds float64) string { return fmt.Sprintf("%.1f ms", 1000*seconds) }

@@ -1,0 +1,168 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+)
+
+// comparison are the outcomes of arms that took turns: of each repetition, in the
+// order of the arms.
+type comparison struct {
+	scenario
+	repetitions [][]outcome
+}
+
+// compare runs arms in turns, so that what else happens on the machine hits all
+// alike.
+func (w *world) compare(ctx context.Context, s scenario, arms ...arm) (comparison, error) {
+	return w.compareTimes(ctx, w.repetitions, s, arms...)
+}
+
+func (w *world) compareTimes(ctx context.Context, repetitions int, s scenario, arms ...arm) (comparison, error) {
+	c := comparison{scenario: s}
+	if err := w.joinClusters(ctx, s.clusters); err != nil {
+		return c, err
+	}
+	for repetition := range repetitions {
+		outcomes := make([]outcome, len(arms))
+		for turn := range arms {
+			i := (turn + repetition) % len(arms)
+			began := time.Now()
+			var err error
+			if outcomes[i], err = w.run(ctx, arms[i], s); err != nil {
+				return c, fmt.Errorf("%s, %s: %w", s, arms[i].name(), err)
+			}
+			w.say("%s, %d of %d, %s: %.0f Works/s, %.2f ms of CPU per Work (%s in all)",
+				s, repetition+1, repetitions, outcomes[i].arm, outcomes[i].rate(), 1000*outcomes[i].cpuPerWork(), time.Since(began).Round(100*time.Millisecond))
+		}
+		c.repetitions = append(c.repetitions, outcomes)
+	}
+	return c, nil
+}
+
+// of sums up a figure of one arm, and over one of two arms in the same repetition.
+func (c comparison) of(arm int, figure func(outcome) float64) summary {
+	return c.over(arm, arm, func(o, _ outcome) float64 { return figure(o) })
+}
+
+func (c comparison) over(arm, other int, figure func(o, other outcome) float64) summary {
+	var figures []float64
+	for _, outcomes := range c.repetitions {
+		figures = append(figures, figure(outcomes[arm], outcomes[other]))
+	}
+	return summarize(figures)
+}
+
+func rateOver(o, other outcome) float64 { return o.rate() / other.rate() }
+func cpuOver(o, other outcome) float64  { return o.cpuPerWork() / other.cpuPerWork() }
+
+// The two arms that are compared everywhere, and their places.
+var bareAndMirror = []arm{loop{}, daemonArm{}}
+
+const (
+	bare = iota
+	mirrored
+)
+
+// throughput compares karmada-mirror with the bare loop.
+func throughput(ctx context.Context, w *world, r *report) error {
+	works := pick(w.quick, 600, 2000)
+	var scenarios []scenario
+	add := func(load workload, works int, clusters ...int) {
+		for _, n := range clusters {
+			scenarios = append(scenarios, scenario{load, max(1, works/n), n})
+		}
+	}
+	if w.quick {
+		add(configMap1k, works, 2, 100)
+		add(deployment, works, 3)
+	} else {
+		add(configMap1k, works, 1, 2, 3, 10, 100)
+		add(deployment, works, 2, 3, 100)
+		add(configMap100k, works/10, 2)
+		add(widget, works, 2)
+	}
+	var all []comparison
+	for _, s := range scenarios {
+		c, err := w.compare(ctx, s, bareAndMirror...)
+		if err != nil {
+			return err
+		}
+		all = append(all, c)
+		if s.clusters > 1 && s.load.name != widget.name && s.load.name != configMap100k.name && s.clusters != 10 {
+			r.atLeast(fmt.Sprintf("Works/s over the bare loop's: %s, %d clusters", s.load.name, s.clusters), 0.9, c.over(mirrored, bare, rateOver))
+			r.atMost(fmt.Sprintf("CPU per Work over the bare loop's: %s, %d clusters", s.load.name, s.clusters), 1.15, c.over(mirrored, bare, cpuOver))
+		}
+	}
+	reportThroughput(r, all)
+	reportRequests(r, all)
+	return plotThroughput(r, all)
+}
+
+func reportThroughput(r *report, all []comparison) {
+	var rates, costs [][]string
+	for _, c := range all {
+		rates = append(rates, []string{
+			c.load.name, fmt.Sprint(c.sources), fmt.Sprint(c.clusters),
+			c.of(bare, outcome.rate).format(0), c.of(mirrored, outcome.rate).format(0),
+			c.over(mirrored, bare, rateOver).format(2), c.over(mirrored, bare, cpuOver).format(2),
+		})
+		for arm, name := range []string{"bare loop", "karmada-mirror"} {
+			row := []string{c.load.name, fmt.Sprint(c.clusters), name}
+			for _, process := range []string{name, karmada.APIServer, karmada.Etcd, karmada.Webhook} {
+				row = append(row, c.of(arm, func(o outcome) float64 { return 1000 * o.cpu[process] / float64(o.works) }).format(2))
+			}
+			costs = append(costs, append(row, c.of(arm, func(o outcome) float64 { return float64(o.etcdBytes) / float64(o.works) / 1000 }).format(1)))
+		}
+	}
+	r.table("Throughput, against a bare loop that POSTs the same bytes with as many in flight",
+		[]string{"object", "objects", "clusters", "bare loop, Works/s", "karmada-mirror, Works/s", "over the bare loop's", "CPU per Work over the bare loop's"}, rates)
+	r.table("CPU per Work by process, in milliseconds, and what etcd grows by, in kB per Work",
+		[]string{"object", "clusters", "", "itself", "kube-apiserver", "etcd", "karmada-webhook", "etcd, kB"}, costs)
+}
+
+// reportRequests judges the requests: one for each Work, and no read.
+func reportRequests(r *report, all []comparison) {
+	var writes, reads []float64
+	for _, c := range all {
+		for _, outcomes := range c.repetitions {
+			o := outcomes[mirrored]
+			writes = append(writes, float64(writesOf(o.requests))/float64(o.works))
+			reads = append(reads, float64(o.requests["get "+c.load.resource.Resource]+o.requests["get works"])/float64(o.works))
+		}
+	}
+	r.atMost("writes per Work", 1, summarize(writes))
+	r.atMost("reads per Work", 0, summarize(reads))
+}
+
+func (o outcome) describeRequests() string {
+	var parts []string
+	for _, what := range slices.Sorted(maps.Keys(o.requests)) {
+		if n := float64(o.requests[what]) / float64(o.sources); n >= 0.01 {
+			parts = append(parts, fmt.Sprintf("%s %.2f", what, n))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func plotThroughput(r *report, all []comparison) error {
+	var lines []line
+	for _, load := range []workload{configMap1k, deployment} {
+		for arm, name := range []string{"bare loop", "karmada-mirror"} {
+			l := line{name: load.name + ", " + name}
+			for _, c := range all {
+				if c.load.name == load.name {
+					l.add(float64(c.clusters), c.of(arm, outcome.rate).median)
+				}
+			}
+			lines = append(lines, l)
+		}
+	}
+	return r.plot("throughput.svg", "Works per second", "clusters", "Works/s", true, lines...)
+}

@@ -1,0 +1,313 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/sandbox/build"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+)
+
+const (
+	// namespace holds the sources.
+	namespace = "bench"
+	// inParallel is how many requests of the set-up are in flight.
+	inParallel = 16
+)
+
+var (
+	worksResource    = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha1", Resource: "works"}
+	clustersResource = schema.GroupVersionResource{Group: "cluster.karmada.io", Version: "v1alpha1", Resource: "clusters"}
+	namespaces       = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+)
+
+// world is a Karmada without members. Clusters are objects without a cluster
+// behind them: what is measured ends with the Work.
+type world struct {
+	*karmada.Karmada
+	admin      dynamic.Interface
+	metadata   metadata.Interface
+	etcd       *clientv3.Client
+	daemon     string // path of the program
+	kubeconfig string // of the daemon's ServiceAccount
+	out        io.Writer
+	// quick is for a run that says roughly what is what.
+	quick       bool
+	repetitions int
+	profiles    string
+	profiled    int // daemons so far
+	// present are the sources that there are, if nothing has changed them.
+	present batch
+}
+
+// newWorld starts a Karmada of which only what serves requests runs.
+func newWorld(ctx context.Context, builder *build.Builder, dir string, o Options) (w *world, err error) {
+	w = &world{out: o.Out, quick: o.Quick, repetitions: o.Repetitions, profiles: o.Profiles}
+	if w.repetitions == 0 {
+		w.repetitions = pick(o.Quick, 3, 5)
+	}
+	hyperkarmada, err := builder.Hyperkarmada(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if w.daemon, err = builder.Daemon(ctx); err != nil {
+		return nil, err
+	}
+	w.Karmada, err = karmada.Start(ctx, karmada.Options{
+		Dir:       dir,
+		Programs:  karmada.Programs{Hyperkarmada: hyperkarmada, Karmada: builder.KarmadaSources()},
+		Scheduler: true,
+		Progress:  o.Out,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return w, w.prepare(ctx, builder)
+}
+
+func (w *world) prepare(ctx context.Context, builder *build.Builder) (err error) {
+	for _, name := range []string{karmada.ControllerManager, karmada.Scheduler} {
+		if err := w.Component(name).Stop(); err != nil {
+			return err
+		}
+	}
+	if w.admin, err = dynamic.NewForConfig(w.Config()); err != nil {
+		return err
+	}
+	if w.metadata, err = metadata.NewForConfig(w.Config()); err != nil {
+		return err
+	}
+	if w.etcd, err = clientv3.New(clientv3.Config{Endpoints: []string{w.EtcdURL()}, DialTimeout: 5 * time.Second}); err != nil {
+		return fmt.Errorf("cannot reach etcd: %w", err)
+	}
+	if err := karmada.ApplyKustomization(ctx, w.Config(), filepath.Join(builder.Repository(), "manifests", "karmada")); err != nil {
+		return err
+	}
+	if w.kubeconfig, err = w.ServiceAccountKubeconfig(ctx, "karmada-system", "karmada-mirror"); err != nil {
+		return err
+	}
+	if err := w.defineWidgets(ctx); err != nil {
+		return err
+	}
+	return w.ensureNamespace(ctx, namespace)
+}
+
+// say tells what has just been measured.
+func (w *world) say(format string, arguments ...any) {
+	fmt.Fprintf(w.out, "  "+format+"\n", arguments...)
+}
+
+func pick[T any](first bool, a, b T) T {
+	if first {
+		return a
+	}
+	return b
+}
+
+// removeWebhooks has Karmada's webhooks asked no more.
+func (w *world) removeWebhooks(ctx context.Context) error {
+	for _, resource := range []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"} {
+		gvr := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: resource}
+		if err := w.admin.Resource(gvr).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *world) close() error {
+	if w.etcd != nil {
+		_ = w.etcd.Close() // the process that it talks to ends next
+	}
+	return w.Stop()
+}
+
+func (w *world) ensureNamespace(ctx context.Context, name string) error {
+	u := &unstructured.Unstructured{}
+	u.SetAPIVersion("v1")
+	u.SetKind("Namespace")
+	u.SetName(name)
+	return ignoreExists(w.admin.Resource(namespaces).Create(ctx, u, metav1.CreateOptions{}))
+}
+
+func ignoreExists(_ *unstructured.Unstructured, err error) error {
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+func clusterName(i int) string { return fmt.Sprintf("bench-%03d", i) }
+
+// joinClusters makes n clusters, and no others, with the namespaces of their
+// Works. They serve what is mirrored, by their status, as Karmada's scheduler wants
+// it.
+func (w *world) joinClusters(ctx context.Context, n int) error {
+	if err := w.wipe(ctx, "cluster.karmada.io/clusters/"); err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(inParallel)
+	for i := range n {
+		group.Go(func() error { return w.joinCluster(ctx, clusterName(i)) })
+	}
+	return group.Wait()
+}
+
+func (w *world) joinCluster(ctx context.Context, name string) error {
+	if err := w.ensureNamespace(ctx, render.ExecutionNamespace(name)); err != nil {
+		return err
+	}
+	cluster := &clusterv1alpha1.Cluster{
+		TypeMeta:   metav1.TypeMeta{APIVersion: clustersResource.GroupVersion().String(), Kind: "Cluster"},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       clusterv1alpha1.ClusterSpec{SyncMode: clusterv1alpha1.Push, APIEndpoint: "https://127.0.0.1:1"},
+	}
+	created, err := w.putCluster(ctx, cluster, w.admin.Resource(clustersResource).Create)
+	if err != nil {
+		return err
+	}
+	cluster.ResourceVersion = created.GetResourceVersion()
+	cluster.Status = clusterv1alpha1.ClusterStatus{
+		Conditions: []metav1.Condition{{
+			Type: clusterv1alpha1.ClusterConditionReady, Status: metav1.ConditionTrue, Reason: "Bench", LastTransitionTime: metav1.Now(),
+		}},
+		APIEnablements: []clusterv1alpha1.APIEnablement{
+			{GroupVersion: "v1", Resources: []clusterv1alpha1.APIResource{{Name: "configmaps", Kind: "ConfigMap"}}},
+			{GroupVersion: "apps/v1", Resources: []clusterv1alpha1.APIResource{{Name: "deployments", Kind: "Deployment"}}},
+			{GroupVersion: widgets.GroupVersion().String(), Resources: []clusterv1alpha1.APIResource{{Name: widgets.Resource, Kind: widgetKind}}},
+		},
+	}
+	_, err = w.putCluster(ctx, cluster, func(ctx context.Context, u *unstructured.Unstructured, _ metav1.CreateOptions, _ ...string) (*unstructured.Unstructured, error) {
+		return w.admin.Resource(clustersResource).UpdateStatus(ctx, u, metav1.UpdateOptions{})
+	})
+	return err
+}
+
+func (w *world) putCluster(ctx context.Context, cluster *clusterv1alpha1.Cluster,
+	put func(context.Context, *unstructured.Unstructured, metav1.CreateOptions, ...string) (*unstructured.Unstructured, error),
+) (*unstructured.Unstructured, error) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(cluster)
+	if err != nil {
+		return nil, err
+	}
+	return put(ctx, &unstructured.Unstructured{Object: fields}, metav1.CreateOptions{})
+}
+
+// wipe deletes objects in etcd itself, by the beginning of their keys: those that
+// have finalizers, and no controller that would take them off, as well.
+func (w *world) wipe(ctx context.Context, prefixes ...string) error {
+	for _, prefix := range prefixes {
+		if _, err := w.etcd.Delete(ctx, etcdRoot+prefix, clientv3.WithPrefix()); err != nil {
+			return fmt.Errorf("cannot wipe %q: %w", prefix, err)
+		}
+	}
+	return nil
+}
+
+// reset leaves no trace of an earlier run: no source, no Work, no policy and no
+// binding, and no history in etcd.
+func (w *world) reset(ctx context.Context) error {
+	w.present = batch{}
+	return w.forget(ctx, "work.karmada.io/", "policy.karmada.io/", "events/",
+		"configmaps/"+namespace+"/", "deployments/"+namespace+"/", widgets.Group+"/")
+}
+
+// provide has a batch of sources be there and nothing else.
+func (w *world) provide(ctx context.Context, b batch, load workload) error {
+	if w.present == b {
+		return w.forget(ctx, "work.karmada.io/", "policy.karmada.io/", "events/")
+	}
+	if err := w.reset(ctx); err != nil {
+		return err
+	}
+	if err := w.createSources(ctx, load, 0, b.n, b.mark); err != nil {
+		return err
+	}
+	if b.mark != labelled { // Karmada's detector writes on what it propagates
+		w.present = b
+	}
+	return nil
+}
+
+// etcdRoot is where the API server keeps its objects, and stored is where it keeps
+// those of which there are many.
+const etcdRoot = "/karmada/"
+
+var stored = map[string]schema.GroupVersionResource{
+	"work.karmada.io/works/": worksResource,
+	"configmaps/":            configMaps,
+	"deployments/":           deployments,
+	widgets.Group + "/":      widgets,
+}
+
+// forget wipes objects, and what etcd keeps of them.
+func (w *world) forget(ctx context.Context, prefixes ...string) error {
+	if err := w.wipe(ctx, prefixes...); err != nil {
+		return err
+	}
+	// The API server follows by a watch, which a compaction might cut off.
+	for prefix, resource := range stored {
+		if err := w.awaitForgotten(ctx, resource, prefix); err != nil {
+			return err
+		}
+	}
+	answer, err := w.etcd.Get(ctx, "/", clientv3.WithLimit(1), clientv3.WithKeysOnly())
+	if err != nil {
+		return fmt.Errorf("cannot read etcd's revision: %w", err)
+	}
+	if _, err := w.etcd.Compact(ctx, answer.Header.Revision, clientv3.WithCompactPhysical()); err != nil {
+		return fmt.Errorf("cannot compact etcd: %w", err)
+	}
+	if _, err := w.etcd.Defragment(ctx, w.EtcdURL()); err != nil {
+		return fmt.Errorf("cannot defragment etcd: %w", err)
+	}
+	return nil
+}
+
+// awaitForgotten waits until the API server's cache has as many objects as etcd. A list
+// does not tell how many that are: what is wiped at once has one revision, which the
+// cache says to have reached when the first is gone.
+func (w *world) awaitForgotten(ctx context.Context, resource schema.GroupVersionResource, prefix string) error {
+	stored, err := w.etcd.Get(ctx, etcdRoot+prefix, clientv3.WithPrefix(), clientv3.WithCountOnly())
+	if err != nil {
+		return fmt.Errorf("cannot count the %s in etcd: %w", resource.Resource, err)
+	}
+	return until(ctx, "the API server has forgotten", func(ctx context.Context) error {
+		cached, err := w.metadata.Resource(resource).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+		if err == nil && len(cached.Items) != int(stored.Count) {
+			err = fmt.Errorf("it has %d %s, etcd %d", len(cached.Items), resource.Resource, stored.Count)
+		}
+		return err
+	})
+}
+
+// until asks again and again until condition returns nil: more often than
+// [karmada.Karmada.Wait], for what is timed.
+func until(ctx context.Context, what string, condition func(context.Context) error) error {
+	var missing error
+	err := wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, 10*time.Minute, true, func(ctx context.Context) (bool, error) {
+		missing = condition(ctx)
+		return missing == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("cannot wait until %s: %w: %w", what, err, missing)
+	}
+	return nil
+}
