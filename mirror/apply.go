@@ -19,8 +19,11 @@ import (
 
 // outcome sums up what applying a plan has come to.
 type outcome struct {
-	mu       sync.Mutex
-	written  int
+	mu sync.Mutex
+	// wrote: a Work has got new content.
+	wrote bool
+	// settling: a deletion waits for others that may be due.
+	settling bool
 	refusals []Refusal
 	errs     []error
 	// retry is when to look again though no event may come; 0 for never.
@@ -33,6 +36,12 @@ func (o *outcome) retryAfter(d time.Duration) {
 	}
 }
 
+// settle is retryAfter for a deletion that waits d for others; 0 if none does.
+func (o *outcome) settle(d time.Duration) {
+	o.settling = o.settling || d > 0
+	o.retryAfter(d)
+}
+
 // err joins the failures in a fixed order.
 func (o *outcome) err() error {
 	slices.SortFunc(o.errs, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
@@ -41,8 +50,9 @@ func (o *outcome) err() error {
 
 // apply carries out a plan: creates and updates of all clusters, then deletes.
 // The failure of one cluster holds up no other.
-func (c *Controller) apply(ctx context.Context, v Verdict, plan []Operation) *outcome {
-	o, isFresh := &outcome{}, c.arrivals.has(v.ID)
+func (c *Controller) apply(ctx context.Context, v Verdict, plan []Operation, isFresh bool) *outcome {
+	o := &outcome{}
+	v.works = sync.OnceValue(v.Template.Works)
 	split := slices.IndexFunc(plan, func(op Operation) bool { return op.Kind == Delete })
 	if split < 0 {
 		split = len(plan)
@@ -97,8 +107,7 @@ func (c *Controller) carryOut(ctx context.Context, v Verdict, op Operation, o *o
 		return
 	}
 	if err == nil {
-		o.written++
-		o.retryAfter(awaitCache)
+		o.wrote = o.wrote || op.Kind.writesContent()
 		c.logger(v.ID).Info("wrote a Work", zap.String("operation", string(op.Kind)), zap.String("cluster", op.Cluster),
 			zap.String("work", v.ID.WorkName()), zap.String("reason", op.Because))
 		return
@@ -132,7 +141,7 @@ func (c *Controller) admitDeletion(v Verdict, op *Operation, o *outcome) bool {
 	defer o.mu.Unlock()
 	switch {
 	case a.wait > 0:
-		o.retryAfter(a.wait)
+		o.settle(a.wait)
 		return false
 	case !a.held:
 		return true
@@ -196,7 +205,7 @@ func (c *Controller) send(ctx context.Context, v Verdict, op Operation) (receipt
 	case Update:
 		return c.client.patch(ctx, w.Namespace, w.Name, v.Template.Patch(op.Cluster, w.ResourceVersion, w.Finalizers, w.handedBy(v.ID)))
 	default:
-		return c.client.create(ctx, render.ExecutionNamespace(op.Cluster), v.Template.Work(op.Cluster))
+		return c.client.create(ctx, render.ExecutionNamespace(op.Cluster), v.works().For(op.Cluster))
 	}
 }
 

@@ -30,8 +30,11 @@ const (
 	maxBackoff = 30 * time.Second
 	// cachePeriod is how often a leader looks whether its caches are complete.
 	cachePeriod = 50 * time.Millisecond
-	// prunePeriod is how often the ledger is tidied up.
+	// prunePeriod is how often a leader gives back the memory that it does not need
+	// any more.
 	prunePeriod = time.Minute
+	// overduePeriod is how often it looks for writes that have not come about in time.
+	overduePeriod = awaitCache / 10
 	// refutedPeriod is how often a source is read live while its cache says that a
 	// Work is not wanted, and the API server says that it is: the cache need not send
 	// an event when that changes.
@@ -174,10 +177,21 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) {
 	defer upkeep.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	q := newQueue(c.arrivals.has)
 	upkeep.Go(func() {
-		wait.UntilWithContext(ctx, func(context.Context) { c.ledger.prune() }, prunePeriod)
+		wait.UntilWithContext(ctx, func(context.Context) {
+			c.ledger.prune()
+			c.arrivals.prune()
+			q.lanes.prune()
+		}, prunePeriod)
 	})
-	q := newQueue()
+	upkeep.Go(func() {
+		wait.UntilWithContext(ctx, func(context.Context) {
+			for _, id := range c.ledger.overdue() {
+				c.enqueue(id)
+			}
+		}, overduePeriod)
+	})
 	c.queue.Store(q)
 	c.enqueueEverything()
 	c.Logger.Info("leading")
@@ -248,7 +262,7 @@ func (c *Controller) processNext(ctx context.Context, q *queue) bool {
 		if ctx.Err() == nil {
 			c.failures.With(identify(id)...).Warn("sync failed, trying again", zap.Int("attempt", q.NumRequeues(id)+1), zap.Error(err))
 		}
-		q.retry(id)
+		q.AddRateLimited(id)
 		return true
 	}
 	q.Forget(id)
@@ -260,7 +274,11 @@ func (c *Controller) processNext(ctx context.Context, q *queue) bool {
 
 type syncResult struct {
 	refused bool
-	retry   time.Duration
+	// wrote: a Work has got new content.
+	wrote bool
+	// settling: a deletion waits for others that may be due.
+	settling bool
+	retry    time.Duration
 }
 
 func (r syncResult) label(err error) string {
@@ -273,33 +291,46 @@ func (r syncResult) label(err error) string {
 	return "success"
 }
 
-// sync makes the Works of one source what they should be. It is the only path
-// to a write.
+// sync makes the Works of one source what they should be, and sees to a change that
+// has arrived: it stays fresh until all of it is done.
 func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, error) {
+	arrived, isFresh := c.arrivals.take(id)
+	result, err := c.reconcile(ctx, id, isFresh)
+	switch {
+	case !isFresh:
+	case err != nil:
+		c.arrivals.note(id, arrived)
+	default:
+		if result.wrote {
+			c.Metrics.Propagation(c.resourceOf(id), c.Clock.Since(arrived))
+		}
+		if result.settling {
+			c.arrivals.note(id, arrived)
+		}
+	}
+	return result, err
+}
+
+// reconcile is the only path to a write.
+func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh bool) (syncResult, error) {
 	j, err := c.judge(ctx, id)
 	if err != nil {
 		return syncResult{}, err
 	}
-	o := c.apply(ctx, j.verdict, j.plan)
+	o := c.apply(ctx, j.verdict, j.plan, isFresh)
+	o.settle(j.settle)
 	o.retryAfter(j.retry)
 	refusals := j.verdict.Refusals
 	slices.SortFunc(o.refusals, func(a, b Refusal) int { return cmp.Compare(a.Message, b.Message) })
 	for _, r := range o.refusals {
 		refusals = addRefusal(refusals, r)
 	}
-	for cluster, w := range j.facts.Works {
+	for _, w := range j.facts.Works {
 		c.ledger.settle(w) // the watch may have shown it before the answer to our write
-		if seen, ok := c.ledger.unlisted(id, cluster); ok && seen == w {
-			o.retryAfter(awaitCache) // nothing tells when it goes: the watch does not show it
-		}
 	}
 	c.report(j.facts, refusals)
 	c.ledger.retain(id, j.verdict.Targets)
-	err = o.err()
-	if arrived, ok := c.arrivals.take(id, err == nil); ok && o.written > 0 {
-		c.Metrics.Propagation(c.resourceOf(id), c.Clock.Since(arrived))
-	}
-	return syncResult{refused: len(refusals) > 0, retry: o.retry}, err
+	return syncResult{refused: len(refusals) > 0, wrote: o.wrote, settling: o.settling, retry: o.retry}, o.err()
 }
 
 // judgement is what is known of a source, and what follows from it.
@@ -308,6 +339,8 @@ type judgement struct {
 	verdict Verdict
 	plan    []Operation
 	due     []*Work
+	// settle is how long the deletions that are due wait for others; 0 for not at all.
+	settle time.Duration
 	// retry is when to look again though no event may come; 0 for never.
 	retry time.Duration
 }
@@ -315,7 +348,7 @@ type judgement struct {
 // judge decides by the caches, and by a live read where they prove nothing.
 func (c *Controller) judge(ctx context.Context, id render.Identity) (judgement, error) {
 	cached := c.judgeBy(c.cachedFacts(id))
-	if toProve := len(cached.due) > 0 && cached.retry == 0; !toProve && !c.behindFence(id, cached.plan) {
+	if toProve := len(cached.due) > 0 && cached.settle == 0; !toProve && !c.behindFence(id, cached.plan) {
 		return cached, nil
 	}
 	facts, err := c.liveFacts(ctx, id)
@@ -323,18 +356,18 @@ func (c *Controller) judge(ctx context.Context, id render.Identity) (judgement, 
 		return judgement{}, err
 	}
 	live := c.judgeBy(facts)
-	if refuted := len(live.due) < len(cached.due); refuted && live.retry == 0 {
+	if refuted := len(live.due) < len(cached.due); refuted && live.settle == 0 {
 		live.retry = wait.Jitter(refutedPeriod, 0.2)
 	}
 	return live, nil
 }
 
-// judgeBy decides by facts and tells the breaker which deletions are due. They
-// are proved no sooner than retry from now.
+// judgeBy decides by facts and tells the breaker which deletions are due.
 func (c *Controller) judgeBy(f Facts) judgement {
 	v := Decide(f)
 	due := c.dueDeletions(v, f.Works)
-	return judgement{f, v, Plan(v, f.Works), due, max(0, c.breaker.propose(c.resourceOf(v.ID), v.ID, due))}
+	settle := max(0, c.breaker.propose(c.resourceOf(v.ID), v.ID, due))
+	return judgement{facts: f, verdict: v, plan: Plan(v, f.Works), due: due, settle: settle}
 }
 
 // dueDeletions lists the Works that a verdict speaks against, proved or not, and

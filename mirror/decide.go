@@ -88,6 +88,8 @@ type Verdict struct {
 	Targets map[string]Target
 	// Refusals are what a user can mend, in order of Reason.
 	Refusals []Refusal
+	// works are made of Template when the first Work is created.
+	works func() render.Works
 	// NeedsApproval: what is deleted goes because its kind's definition does, so
 	// that an administrator must approve it whatever the number.
 	NeedsApproval bool

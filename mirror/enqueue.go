@@ -1,9 +1,6 @@
 package mirror
 
 import (
-	"sync"
-	"time"
-
 	"go.uber.org/zap"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,7 +21,8 @@ func (c *Controller) enqueue(id render.Identity) {
 // enqueueFresh asks for a sync of a source that somebody has just changed.
 func (c *Controller) enqueueFresh(id render.Identity) {
 	if q := c.queue.Load(); q != nil {
-		q.addFresh(id)
+		c.arrivals.note(id, c.Clock.Now())
+		q.Add(id)
 	}
 }
 
@@ -95,7 +93,6 @@ func (c *Controller) sourceChanged(old, new any) {
 	case before != nil && after != nil && before.sameMeaning(after):
 		return
 	case after != nil && after.Asks:
-		c.arrivals.note(after.ID, c.Clock.Now(), c.queue.Load() != nil)
 		c.enqueueFresh(after.ID)
 	case before != nil && before.Asks:
 		c.enqueueFresh(before.ID)
@@ -201,44 +198,4 @@ func (c *Controller) clusterChanged(old, new any) {
 			}
 		}
 	}
-}
-
-// arrivals remember when the oldest change of a source came that has not been
-// carried out yet.
-type arrivals struct {
-	mu sync.Mutex
-	at map[render.Identity]time.Time
-}
-
-func (a *arrivals) note(id render.Identity, now time.Time, leading bool) {
-	if !leading {
-		return
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.at == nil {
-		a.at = map[render.Identity]time.Time{}
-	}
-	if _, ok := a.at[id]; !ok {
-		a.at[id] = now
-	}
-}
-
-// has reports whether a change of the source has not been carried out yet.
-func (a *arrivals) has(id render.Identity) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	_, ok := a.at[id]
-	return ok
-}
-
-// take returns when the change came, and forgets it if it is done.
-func (a *arrivals) take(id render.Identity, done bool) (time.Time, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	at, ok := a.at[id]
-	if done {
-		delete(a.at, id)
-	}
-	return at, ok && done
 }

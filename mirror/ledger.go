@@ -2,7 +2,6 @@ package mirror
 
 import (
 	"hash/maphash"
-	"maps"
 	"math"
 	"sync"
 	"time"
@@ -72,6 +71,8 @@ type entry struct {
 	write // zero if nothing has been written
 	// until is when the entry ceases to hold back a repetition.
 	until time.Time
+	// overdue: that time has come, and has been told.
+	overdue bool
 	// written is what the API server answered.
 	written receipt
 	// said: that admission makes something else of digest has been told.
@@ -302,6 +303,23 @@ func (l *ledger) retain(id render.Identity, targets map[string]Target) {
 	}
 }
 
+// overdue lists, once, the sources with a write that has not come about in time.
+func (l *ledger) overdue() []render.Identity {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var sources []render.Identity
+	now := l.clock.Now()
+	for id, byCluster := range l.entries {
+		for _, e := range byCluster {
+			if !e.overdue && !now.Before(e.until) {
+				e.overdue = true
+				sources = append(sources, id)
+			}
+		}
+	}
+	return sources
+}
+
 // prune drops the contests that are over, and the room that maps keep for what they
 // once held.
 func (l *ledger) prune() {
@@ -313,5 +331,5 @@ func (l *ledger) prune() {
 			kept[key] = c
 		}
 	}
-	l.contests, l.entries = kept, maps.Collect(maps.All(l.entries))
+	l.contests, l.entries = shrunk(kept), shrunk(l.entries)
 }

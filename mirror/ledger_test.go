@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clocktesting "k8s.io/utils/clock/testing"
 
@@ -101,6 +102,30 @@ func TestLedgerDeletionLost(t *testing.T) {
 	if l.hasDeleted(page, w) {
 		t.Error("a deletion that has not come about is never tried again")
 	}
+}
+
+func TestLedgerOverdue(t *testing.T) {
+	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
+	l := newLedger(clock)
+	source := pageSource("1", "m1")
+	write := entry{write: writeOf(Operation{Kind: Create}, source.Template), written: receipt{"10", 1}}
+	l.record(page, "m1", write, awaitCache)
+	l.record(numbered(1), "m1", write, awaitCache)
+	l.settle(pageWork(source, "m1", version("10")))
+	expect := func(when string, want ...render.Identity) {
+		t.Helper()
+		if diff := cmp.Diff(want, l.overdue()); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", when, diff)
+		}
+	}
+	expect("at once")
+	clock.Step(awaitCache)
+	expect("in due time", numbered(1))
+	expect("once it has been told")
+	l.record(numbered(1), "m1", write, awaitCache)
+	expect("written again")
+	clock.Step(awaitCache)
+	expect("in due time again", numbered(1))
 }
 
 func TestLedgerSaysOnceThatAdmissionAlters(t *testing.T) {

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"maps"
 	"sync"
 
 	"k8s.io/client-go/util/workqueue"
@@ -17,8 +18,9 @@ type queue struct {
 	lanes *lanes
 }
 
-func newQueue() *queue {
-	l := newLanes()
+// newQueue makes a queue. isFresh tells what has just been changed.
+func newQueue(isFresh func(render.Identity) bool) *queue {
+	l := newLanes(isFresh)
 	return &queue{
 		workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[render.Identity](minBackoff, maxBackoff),
@@ -32,28 +34,15 @@ func newQueue() *queue {
 	}
 }
 
-// addFresh adds a source that has changed.
-func (q *queue) addFresh(id render.Identity) {
-	q.lanes.prefer(id)
-	q.Add(id)
-}
-
-// retry adds a source whose sync has failed when its backoff is over.
-func (q *queue) retry(id render.Identity) {
-	q.lanes.prefer(id)
-	q.AddRateLimited(id)
-}
-
 // freshInARow is how many of the fresh lane are taken before one of the other:
 // so that the old does not starve.
 const freshInARow = 8
 
 // lanes are the order of a queue: two lines, of which one is preferred.
 type lanes struct {
+	isFresh func(render.Identity) bool
+
 	mu sync.Mutex
-	// preferred are the sources that are about to be added to the fresh lane: one that
-	// is being synced is pushed when that is done.
-	preferred map[render.Identity]bool
 	// queued tells for each source that waits whether it does so in the fresh lane.
 	// An entry of a lane that it does not confirm is left over from a change of
 	// lanes.
@@ -62,39 +51,32 @@ type lanes struct {
 	takenFromFresh int
 }
 
-func newLanes() *lanes {
+func newLanes(isFresh func(render.Identity) bool) *lanes {
 	lane := func() *buffer.Ring[render.Identity] {
 		return buffer.NewRing[render.Identity](buffer.RingOptions{InitialSize: 64, NormalSize: 1024})
 	}
-	return &lanes{preferred: map[render.Identity]bool{}, queued: map[render.Identity]bool{}, fresh: lane(), others: lane()}
-}
-
-// prefer says that a source, which is about to be added, belongs in the fresh lane.
-func (l *lanes) prefer(id render.Identity) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.preferred[id] = true
+	return &lanes{isFresh: isFresh, queued: map[render.Identity]bool{}, fresh: lane(), others: lane()}
 }
 
 // Push implements workqueue.Queue.
 func (l *lanes) Push(id render.Identity) {
+	isFresh := l.isFresh(id)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	isFresh := l.preferred[id]
-	delete(l.preferred, id)
 	l.queued[id] = isFresh
 	l.lane(isFresh).WriteOne(id)
 }
 
-// Touch implements workqueue.Queue: a source that waits may change lanes.
+// Touch implements workqueue.Queue: a source that waits changes lanes once it is
+// fresh.
 func (l *lanes) Touch(id render.Identity) {
+	isFresh := l.isFresh(id)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.preferred[id] && !l.queued[id] {
+	if isFresh && !l.queued[id] {
 		l.queued[id] = true
 		l.fresh.WriteOne(id)
 	}
-	delete(l.preferred, id)
 }
 
 // Len implements workqueue.Queue.
@@ -143,4 +125,19 @@ func (l *lanes) lane(isFresh bool) *buffer.Ring[render.Identity] {
 		return l.fresh
 	}
 	return l.others
+}
+
+// prune gives back the room that a map keeps for what it once held.
+func (l *lanes) prune() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.queued = shrunk(l.queued)
+}
+
+// shrunk is a copy of a map that takes no more room than it needs. A map never gives
+// any back, and those here have held everything once: at the start.
+func shrunk[K comparable, V any](m map[K]V) map[K]V {
+	small := make(map[K]V, len(m))
+	maps.Copy(small, m)
+	return small
 }

@@ -47,9 +47,18 @@ func BenchmarkNewTemplate(b *testing.B) {
 // BenchmarkWork is what one more cluster costs.
 func BenchmarkWork(b *testing.B) {
 	b.ReportAllocs()
+	works := mustTemplate(b, benchObject(), Options{}).Works()
+	for b.Loop() {
+		works.For("member1")
+	}
+}
+
+// BenchmarkWorks is what all clusters have in common.
+func BenchmarkWorks(b *testing.B) {
+	b.ReportAllocs()
 	template := mustTemplate(b, benchObject(), Options{})
 	for b.Loop() {
-		template.Work("member1")
+		template.Works()
 	}
 }
 

@@ -7,18 +7,28 @@ import (
 	"testing"
 )
 
-// TestCostOfWork bounds what one more cluster costs: exact numbers of allocations,
-// and hardly more bytes than those of the Work and its metadata.
+// TestCostOfWork bounds what one more cluster costs, and what is put together once for
+// all of them: exact numbers of allocations, and hardly more bytes than those of the
+// Work and its metadata.
 func TestCostOfWork(t *testing.T) {
-	const most = 40
 	template := mustTemplate(t, benchObject(), Options{})
-	work := func() { template.Work("member1") }
-	if got := testing.AllocsPerRun(1000, work); got > most {
-		t.Errorf("%v allocations, more than %d", got, most)
-	}
-	size := uint64(len(template.Work("member1")))
-	if got := bytesPerRun(1000, work); got > size+2816 {
-		t.Errorf("%d bytes are allocated for a Work of %d", got, size)
+	works := template.Works()
+	size := uint64(len(works.For("member1")))
+	for name, c := range map[string]struct {
+		run           func()
+		allocs, bytes uint64
+	}{
+		"Works": {func() { template.Works() }, 40, size + 3072},
+		"For":   {func() { works.For("member1") }, 4, size + 768},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := testing.AllocsPerRun(1000, c.run); got > float64(c.allocs) {
+				t.Errorf("%v allocations, more than %d", got, c.allocs)
+			}
+			if got := bytesPerRun(1000, c.run); got > c.bytes {
+				t.Errorf("%d bytes are allocated for a Work of %d", got, size)
+			}
+		})
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"time"
 	"unique"
 
-	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/api/work/v1alpha2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -108,22 +107,10 @@ func joinKeys(m map[string]string) string {
 // headAnnotations are those with which every encoded manifest begins: they differ
 // by cluster, or are the same for so many sources that none keeps a copy. They come
 // first, so that their place is known and need not be looked for: a user's text may
-// say anything.
+// say anything. The one that differs by cluster is the first.
 var headAnnotations = []string{
 	workv1alpha2.WorkNamespaceAnnotation, workv1alpha2.WorkNameAnnotation, workv1alpha2.ResourceTemplateUIDAnnotation,
 	workv1alpha2.ManagedAnnotation, workv1alpha2.ManagedLabels,
-}
-
-// appendHead begins a manifest. values are those of headAnnotations, encoded.
-func appendHead(b []byte, values ...string) []byte {
-	b = append(b, `{"metadata":{"annotations":`...)
-	separator := byte('{')
-	for i, key := range headAnnotations {
-		b = append(append(b, separator, '"'), key...)
-		b = append(append(b, `":`...), values[i]...)
-		separator = ','
-	}
-	return b
 }
 
 func sharedEncoding(s string) string { return unique.Make(string(mustEncode(s))).Value() }
@@ -166,93 +153,4 @@ func (t *Template) Digest() Digest { return t.digest }
 // Size is about how many bytes each Work made from the template takes.
 func (t *Template) Size() int {
 	return len(t.manifest) + len(t.managedAnnotations) + len(t.managedLabels)
-}
-
-// metadata is that of a Work; a nil value of a label or annotation removes it.
-type metadata struct {
-	Namespace       string             `json:"namespace,omitempty"`
-	Name            string             `json:"name,omitempty"`
-	ResourceVersion string             `json:"resourceVersion,omitempty"`
-	Finalizers      []string           `json:"finalizers,omitempty"`
-	Labels          map[string]*string `json:"labels,omitempty"`
-	Annotations     map[string]*string `json:"annotations,omitempty"`
-}
-
-func (t *Template) metadata() metadata {
-	return metadata{
-		Finalizers: []string{ExecutionFinalizer},
-		Labels:     map[string]*string{ManagedByLabel: new(ManagedByValue), SourceIDLabel: new(t.id.ID())},
-		Annotations: map[string]*string{
-			SourceAnnotation:        new(t.id.String()),
-			SourceUIDAnnotation:     new(string(t.uid)),
-			SourceCreatedAnnotation: new(t.created.UTC().Format(time.RFC3339)),
-		},
-	}
-}
-
-// Work is the JSON of the whole Work for a cluster.
-func (t *Template) Work(cluster string) []byte {
-	m := t.metadata()
-	m.Namespace, m.Name = ExecutionNamespace(cluster), t.id.WorkName()
-	return t.assemble(m, cluster, "")
-}
-
-// Patch is a JSON merge patch that makes a Work what Work would create, and
-// leaves alone what is not ours. It applies only to resourceVersion, so that a
-// stale cache is refused instead of overwriting. finalizers are those that the
-// Work has: a merge patch replaces lists. adopt takes the Work from the binding
-// that a policy has left behind.
-func (t *Template) Patch(cluster, resourceVersion string, finalizers []string, adopt bool) []byte {
-	m := t.metadata()
-	m.ResourceVersion = resourceVersion
-	if !slices.Contains(finalizers, ExecutionFinalizer) {
-		finalizers = append(slices.Clone(finalizers), ExecutionFinalizer)
-	}
-	m.Finalizers = finalizers
-	m.Labels[HeldKey], m.Annotations[HeldKey] = nil, nil
-	if adopt {
-		m.unbind()
-	}
-	return t.assemble(m, cluster, "null")
-}
-
-// assemble writes the JSON by hand around the encoded manifest, which
-// json.Marshal would scan again. unset is the value of an option that is off;
-// empty leaves the option out.
-func (t *Template) assemble(m metadata, cluster, unset string) []byte {
-	meta := mustEncode(m)
-	namespace, name := string(mustEncode(ExecutionNamespace(cluster))), string(mustEncode(t.id.WorkName()))
-	b := make([]byte, 0, t.Size()+len(meta)+len(namespace)+len(name)+frameSize)
-	b = append(b, `{"apiVersion":"`+workv1alpha1.GroupVersion.String()+`","kind":"`+workv1alpha1.ResourceKindWork+`","metadata":`...)
-	b = append(b, meta...)
-	b = append(b, `,"spec":{`...)
-	b = appendOption(b, "suspendDispatching", t.options.Suspend, unset)
-	b = appendOption(b, "preserveResourcesOnDeletion", t.options.PreserveOnDeletion, unset)
-	b = append(b, `"workload":{"manifests":[`...)
-	b = appendHead(b, namespace, name, string(mustEncode(string(t.uid))), t.managedAnnotations, t.managedLabels)
-	b = append(b, t.manifest...)
-	return append(b, `]}}}`...)
-}
-
-// frameSize is room for what assemble writes itself.
-const frameSize = 576
-
-// mustEncode is for strings, and for maps and slices of strings: those always
-// encode.
-func mustEncode(v any) []byte {
-	encoded, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return encoded
-}
-
-func appendOption(b []byte, name string, on bool, unset string) []byte {
-	if on {
-		unset = "true"
-	}
-	if unset == "" {
-		return b
-	}
-	return append(b, `"`+name+`":`+unset+`,`...)
 }

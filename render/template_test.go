@@ -180,9 +180,7 @@ func TestPatch(t *testing.T) {
 			}
 			wanted := work["metadata"].(map[string]any)
 			wanted["resourceVersion"] = "41"
-			for _, field := range []string{"name", "namespace", "finalizers"} {
-				delete(wanted, field)
-			}
+			delete(wanted, "finalizers")
 			// Whatever is written is wanted: its deletion is held no longer.
 			for _, field := range []string{"labels", "annotations"} {
 				wanted[field].(map[string]any)[HeldKey] = nil
@@ -207,7 +205,7 @@ func TestPatch(t *testing.T) {
 func TestWorkHostile(t *testing.T) {
 	cluster := "member1"
 	namespace := ExecutionNamespace(cluster)
-	head := string(appendHead(nil, `"`+namespace+`"`, `""`, `""`, `""`, `""`))
+	_, head, _ := strings.Cut(string(mustTemplate(t, configMap("settings"), Options{}).Work(cluster)), `"manifests":[`)
 	hostile := []string{
 		"", namespace, head, head + `,"a":"b"`, `","work.karmada.io/namespace":"karmada-es-evil`,
 		`"}},"metadata":{"namespace":"karmada-es-evil"}`, "\u2028<&>\x00\"\\", "karmada-es-", "{{cluster}}", "%s", "the Work's own",

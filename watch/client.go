@@ -13,9 +13,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// NewClient makes a dynamic client whose watches decode each object once. That of
-// client-go reads every event four times before it decodes the object, which took
-// half of all that a Work costs this process (docs/performance.md).
+// NewClient makes a dynamic client whose watches read each event once and decode its
+// object once. That of client-go reads every event four times before it decodes the
+// object, which took half of all that a Work costs this process
+// (docs/performance.md).
 func NewClient(config *rest.Config) (dynamic.Interface, error) {
 	config = dynamic.ConfigFor(config)
 	config.NegotiatedSerializer = serializer{config.NegotiatedSerializer}
@@ -38,7 +39,7 @@ func (s serializer) SupportedMediaTypes() []runtime.SerializerInfo {
 			continue
 		}
 		stream := *t.StreamSerializer
-		stream.Serializer = eventDecoder{stream.Serializer}
+		stream.Serializer, stream.Framer = eventDecoder{stream.Serializer}, lineFramer{stream.Framer}
 		types[i].Serializer, types[i].StreamSerializer = objectDecoder{t.Serializer}, &stream
 	}
 	return types
@@ -61,7 +62,7 @@ func (d eventDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, int
 // splitEvent takes a frame apart that has the form in which the API server writes
 // it: the type, the object, and no more (metav1.WatchEvent).
 func splitEvent(frame []byte) (kind string, object []byte, ok bool) {
-	rest, begins := bytes.CutPrefix(frame, []byte(`{"type":"`))
+	rest, begins := bytes.CutPrefix(frame, []byte(frameStart))
 	word, rest, follows := bytes.Cut(rest, []byte(`","object":`))
 	object, ends := bytes.CutSuffix(bytes.TrimRight(rest, "\n"), []byte("}"))
 	return string(word), object, begins && follows && ends && !bytes.ContainsAny(word, `"\`)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,9 +15,14 @@ import (
 	"k8s.io/client-go/rest"
 )
 
+// anEvent is of a ConfigMap of some size.
+func anEvent(size int) string {
+	return fmt.Sprintf(`{"type":"ADDED","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a%d"},"data":{"x":"%s"}}}`, size, strings.Repeat("x", size))
+}
+
 // TestClientDecodes compares with client-go's own dynamic client.
 func TestClientDecodes(t *testing.T) {
-	frames := map[string]string{
+	streams := map[string]string{
 		"Object":       `{"type":"ADDED","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","generation":3},"data":{"x":"\u00e9\n\",\"object\":"}}}`,
 		"Numbers":      `{"type":"MODIFIED","object":{"apiVersion":"a.b/v1","kind":"T","spec":{"i":1,"f":1.5,"e":1e3,"big":9223372036854775807,"bigger":18446744073709551616,"n":null,"l":[1,{"b":true}]}}}`,
 		"Bookmark":     `{"type":"BOOKMARK","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"resourceVersion":"7","annotations":{"k8s.io/initial-events-end":"true"}}}}`,
@@ -29,16 +35,27 @@ func TestClientDecodes(t *testing.T) {
 		"NotAnObject":  `{"type":"ADDED","object":[1]}`,
 		"UnknownType":  `{"type":"MOVED","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}}`,
 		"NoJSON":       `{"type":"ADDED","object":{"apiVersion":"v1","kind":"ConfigMap",}}`,
-		"CutShort":     `{"type":"ADDED","object":{"apiVersion":"v1"`,
 		"TypeEscapes":  `{"type":"A\u0044DED","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}}`,
 		"EmptyObject":  `{"type":"ADDED","object":{}}`,
 		"ListOfThings": `{"type":"ADDED","object":{"apiVersion":"v1","kind":"ConfigMapList","items":[{"metadata":{"name":"a"}}]}}`,
+		"Nothing":      "",
+		"Several":      anEvent(1) + "\n" + anEvent(2) + "\n" + anEvent(3),
+		"OfAllSizes":   anEvent(900) + "\n" + anEvent(64<<10) + "\n" + anEvent(10) + "\n" + anEvent(3<<20) + "\n" + anEvent(1023),
+		"Indented":     anEvent(1) + "\n{\n  \"type\": \"ADDED\",\n  \"object\": {\"apiVersion\": \"v1\",\n \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"b\"}}\n}\n" + anEvent(2),
+		"EmptyLines":   anEvent(1) + "\n\n\n" + anEvent(2) + "\n",
 	}
-	for name, frame := range frames {
+	for length := range len(anEvent(1)) { // a connection that is cut
+		streams[fmt.Sprintf("CutAt%d", length)] = anEvent(2) + "\n" + anEvent(1)[:length]
+	}
+	for name, stream := range streams {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
-				fmt.Fprintln(w, frame)
+				end := "\n"
+				if strings.HasPrefix(name, "CutAt") {
+					end = ""
+				}
+				fmt.Fprint(w, stream, end)
 			}))
 			defer server.Close()
 			config := &rest.Config{Host: server.URL}
@@ -67,6 +84,13 @@ func watched(t *testing.T, client dynamic.Interface) []apiwatch.Event {
 	defer w.Stop()
 	var events []apiwatch.Event
 	for event := range w.ResultChan() {
+		if status, ok := event.Object.(*metav1.Status); ok && status.Details != nil {
+			// What is wrong with a frame is said in other words.
+			for i := range status.Details.Causes {
+				status.Details.Causes[i].Message = ""
+			}
+			status.Message = strings.Split(status.Message, ":")[0]
+		}
 		events = append(events, event)
 	}
 	return events

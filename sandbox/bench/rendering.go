@@ -25,8 +25,9 @@ func measureRender(_ context.Context, w *world, r *report) error {
 	for range w.repetitions {
 		render := testing.Benchmark(func(b *testing.B) {
 			for b.Loop() {
+				works := template.Works()
 				for c := range clusters {
-					template.Work(clusterName(c))
+					works.For(clusterName(c))
 				}
 			}
 		})

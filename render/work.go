@@ -1,0 +1,109 @@
+package render
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
+)
+
+// metadata is that of a Work; a nil value of a label or annotation removes it.
+type metadata struct {
+	Name            string             `json:"name,omitempty"`
+	ResourceVersion string             `json:"resourceVersion,omitempty"`
+	Finalizers      []string           `json:"finalizers,omitempty"`
+	Labels          map[string]*string `json:"labels,omitempty"`
+	Annotations     map[string]*string `json:"annotations,omitempty"`
+}
+
+func (t *Template) metadata() metadata {
+	return metadata{
+		Name:       t.id.WorkName(),
+		Finalizers: []string{ExecutionFinalizer},
+		Labels:     map[string]*string{ManagedByLabel: new(ManagedByValue), SourceIDLabel: new(t.id.ID())},
+		Annotations: map[string]*string{
+			SourceAnnotation:        new(t.id.String()),
+			SourceUIDAnnotation:     new(string(t.uid)),
+			SourceCreatedAnnotation: new(t.created.UTC().Format(time.RFC3339)),
+		},
+	}
+}
+
+// Works are the JSON of the Works of one source for all clusters. They are alike but
+// for their namespace, which stands in two places: so that all else is encoded once.
+type Works struct{ beforeMetadataNamespace, beforeManifestNamespace, rest []byte }
+
+// Works encodes what the Works of all clusters have in common.
+func (t *Template) Works() Works { return t.assemble(t.metadata(), "") }
+
+// Work is the JSON of the whole Work for a cluster. Whoever wants several takes Works.
+func (t *Template) Work(cluster string) []byte { return t.Works().For(cluster) }
+
+// For is the JSON of the whole Work for a cluster.
+func (w Works) For(cluster string) []byte {
+	namespace := mustEncode(ExecutionNamespace(cluster))
+	return slices.Concat(w.beforeMetadataNamespace, namespace, w.beforeManifestNamespace, namespace, w.rest)
+}
+
+// Patch is a JSON merge patch that makes a Work what its creation would make it, and
+// leaves alone what is not ours. It applies only to resourceVersion, so that a
+// stale cache is refused instead of overwriting. finalizers are those that the
+// Work has: a merge patch replaces lists. adopt takes the Work from the binding
+// that a policy has left behind.
+func (t *Template) Patch(cluster, resourceVersion string, finalizers []string, adopt bool) []byte {
+	m := t.metadata()
+	m.ResourceVersion = resourceVersion
+	if !slices.Contains(finalizers, ExecutionFinalizer) {
+		finalizers = append(slices.Clone(finalizers), ExecutionFinalizer)
+	}
+	m.Finalizers = finalizers
+	m.Labels[HeldKey], m.Annotations[HeldKey] = nil, nil
+	if adopt {
+		m.unbind()
+	}
+	return t.assemble(m, "null").For(cluster)
+}
+
+// assemble writes the JSON by hand around the encoded manifest, which
+// json.Marshal would scan again. unset is the value of an option that is off;
+// empty leaves the option out.
+func (t *Template) assemble(m metadata, unset string) Works {
+	const beginning = `{"apiVersion":"` + workv1alpha1.GroupName + `/v1alpha1","kind":"` + workv1alpha1.ResourceKindWork + `","metadata":{"namespace":`
+	between := append([]byte{','}, mustEncode(m)[len("{"):]...)
+	between = append(between, `,"spec":{`...)
+	between = appendOption(between, "suspendDispatching", t.options.Suspend, unset)
+	between = appendOption(between, "preserveResourcesOnDeletion", t.options.PreserveOnDeletion, unset)
+	between = append(between, `"workload":{"manifests":[{"metadata":{"annotations":{"`+headAnnotations[0]+`":`...)
+
+	rest := make([]byte, 0, len(t.manifest)+frameSize)
+	for i, value := range []string{string(mustEncode(t.id.WorkName())), string(mustEncode(string(t.uid))), t.managedAnnotations, t.managedLabels} {
+		rest = append(append(rest, `,"`...), headAnnotations[1+i]...)
+		rest = append(append(rest, `":`...), value...)
+	}
+	rest = append(append(rest, t.manifest...), `]}}}`...)
+	return Works{[]byte(beginning), between, rest}
+}
+
+func appendOption(b []byte, name string, on bool, unset string) []byte {
+	if on {
+		unset = "true"
+	}
+	if unset == "" {
+		return b
+	}
+	return append(b, `"`+name+`":`+unset+`,`...)
+}
+
+// frameSize is room for the annotations that begin a manifest.
+const frameSize = 576
+
+// mustEncode is for strings, and for maps and slices of strings: those always
+// encode.
+func mustEncode(v any) []byte {
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return encoded
+}
