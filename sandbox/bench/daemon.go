@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -74,11 +75,22 @@ func (w *world) startDaemon(ctx context.Context, flags ...string) (*daemon, erro
 	if err := d.command.Start(); err != nil {
 		return nil, err
 	}
-	go func() { d.ended <- d.command.Wait() }()
-	if err := until(ctx, "karmada-mirror is ready", d.ready); err != nil {
+	alive, ends := context.WithCancelCause(ctx)
+	go func() {
+		err := d.command.Wait()
+		said, _ := os.ReadFile(log.Name())
+		ends(fmt.Errorf("karmada-mirror has ended: %w: %s", err, lastLine(said)))
+		d.ended <- err
+	}()
+	if err := until(alive, "karmada-mirror is ready", d.ready); err != nil {
 		return nil, errors.Join(err, d.stop())
 	}
 	return d, nil
+}
+
+func lastLine(text []byte) []byte {
+	text = bytes.TrimSpace(text)
+	return text[bytes.LastIndexByte(text, '\n')+1:]
 }
 
 // startMirroring starts karmada-mirror and waits until it has made the Works of a

@@ -23,18 +23,31 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// LoopCommand is the name of the subcommand that calls Loop.
-const LoopCommand = "bench-loop"
+// LoopCommand is the name of the subcommand that calls Loop, and LoopWatches of its
+// flag.
+const (
+	LoopCommand = "bench-loop"
+	LoopWatches = "watch"
+)
 
 // loop is the limit: a process of its own that does nothing but POST the very
 // bytes that karmada-mirror would, with as many in flight.
-type loop struct{}
+type loop struct {
+	// watches: it reads what comes of them as well, as whoever must know what has
+	// become of its Works does, and throws it away.
+	watches bool
+}
 
-func (loop) name() string { return "bare loop" }
+func (l loop) name() string {
+	if l.watches {
+		return "bare loop that watches"
+	}
+	return "bare loop"
+}
 
 func (loop) mark() mark { return annotated }
 
-func (loop) start(ctx context.Context, w *world, s scenario) (started, error) {
+func (l loop) start(ctx context.Context, w *world, s scenario) (started, error) {
 	path, err := w.writeBodies(ctx, s)
 	if err != nil {
 		return started{}, err
@@ -43,7 +56,7 @@ func (loop) start(ctx context.Context, w *world, s scenario) (started, error) {
 	if err != nil {
 		return started{}, err
 	}
-	command := exec.Command(program, LoopCommand, w.kubeconfig, path, strconv.Itoa(inFlight))
+	command := exec.Command(program, LoopCommand, w.kubeconfig, path, strconv.Itoa(inFlight), fmt.Sprintf("--%s=%t", LoopWatches, l.watches))
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	command.Stderr = os.Stderr
 	signal, err := command.StdinPipe()
@@ -61,7 +74,7 @@ func (loop) start(ctx context.Context, w *world, s scenario) (started, error) {
 		return started{}, errors.Join(fmt.Errorf("the bare loop does not start: %w", err), command.Wait())
 	}
 	return started{
-		pids:  map[string]int{"bare loop": command.Process.Pid},
+		pids:  map[string]int{l.name(): command.Process.Pid},
 		users: []string{daemonUser},
 		fire:  func(context.Context) error { _, err := signal.Write([]byte("\n")); return err },
 		// It lives until it is told that its CPU has been read.
@@ -98,7 +111,7 @@ func (w *world) writeBodies(ctx context.Context, s scenario) (path string, err e
 
 // Loop posts the bodies of a file when a line comes from stdin, having said on
 // stdout that it has read them. It returns when stdin ends.
-func Loop(ctx context.Context, kubeconfig, path string, inFlight int, stdin io.Reader, stdout io.Writer) error {
+func Loop(ctx context.Context, kubeconfig, path string, inFlight int, watches bool, stdin io.Reader, stdout io.Writer) error {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -106,6 +119,14 @@ func Loop(ctx context.Context, kubeconfig, path string, inFlight int, stdin io.R
 	client, err := loopClient(kubeconfig)
 	if err != nil {
 		return err
+	}
+	if watches {
+		stream, err := client.Get().Resource(worksResource.Resource).Param("watch", "true").Param("labelSelector", managedSelector).Stream(ctx)
+		if err != nil {
+			return err
+		}
+		defer stream.Close()
+		go io.Copy(io.Discard, stream)
 	}
 	lines := bytes.Split(bytes.TrimSuffix(content, []byte("\n")), []byte("\n"))
 	if _, err := stdout.Write([]byte(".")); err != nil {
@@ -128,6 +149,9 @@ func Loop(ctx context.Context, kubeconfig, path string, inFlight int, stdin io.R
 	_, err = io.Copy(io.Discard, stdin)
 	return err
 }
+
+// managedSelector selects the Works of karmada-mirror.
+const managedSelector = render.ManagedByLabel + "=" + render.ManagedByValue
 
 func post(ctx context.Context, client rest.Interface, namespace string, body []byte) error {
 	return client.Post().Namespace(namespace).Resource(worksResource.Resource).

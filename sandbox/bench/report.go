@@ -41,7 +41,7 @@ func (r *report) describe(w *world, chosen []section) error {
 	if err != nil {
 		return err
 	}
-	r.head = fmt.Sprintf("Measured with %s on %d cores (%s), %d repetitions of each arm.", runtime.Version(), len(processors), processors[0].ModelName, w.repetitions)
+	r.head = fmt.Sprintf("Measured with %s, built with %s, on %d cores (%s); %d repetitions of each arm.", w.versions, runtime.Version(), len(processors), processors[0].ModelName, w.repetitions)
 	var absent []string
 	for _, s := range sections {
 		if !slices.ContainsFunc(chosen, func(c section) bool { return c.name == s.name }) {

@@ -68,6 +68,8 @@ var bareAndMirror = []arm{loop{}, daemonArm{}}
 const (
 	bare = iota
 	mirrored
+	// watching is compared for Deployments only.
+	watching
 )
 
 // throughput compares karmada-mirror with the bare loop.
@@ -90,7 +92,11 @@ func throughput(ctx context.Context, w *world, r *report) error {
 	}
 	var all []comparison
 	for _, s := range scenarios {
-		c, err := w.compare(ctx, s, bareAndMirror...)
+		arms := bareAndMirror
+		if s.load.name == deployment.name {
+			arms = slices.Concat(bareAndMirror, []arm{loop{watches: true}})
+		}
+		c, err := w.compare(ctx, s, arms...)
 		if err != nil {
 			return err
 		}
@@ -101,6 +107,7 @@ func throughput(ctx context.Context, w *world, r *report) error {
 		}
 	}
 	reportThroughput(r, all)
+	reportWatching(r, all)
 	reportRequests(r, all)
 	return plotThroughput(r, all)
 }
@@ -125,6 +132,23 @@ func reportThroughput(r *report, all []comparison) {
 		[]string{"object", "objects", "clusters", "bare loop, Works/s", "karmada-mirror, Works/s", "over the bare loop's", "CPU per Work over the bare loop's"}, rates)
 	r.table("CPU per Work by process, in milliseconds, and what etcd grows by, in kB per Work",
 		[]string{"object", "clusters", "", "itself", "kube-apiserver", "etcd", "karmada-webhook", "etcd, kB"}, costs)
+}
+
+// reportWatching says what it costs whoever watches what becomes of its Works.
+func reportWatching(r *report, all []comparison) {
+	var rows [][]string
+	for _, c := range all {
+		if c.load.name != deployment.name {
+			continue
+		}
+		rows = append(rows, []string{
+			c.load.name, fmt.Sprint(c.clusters),
+			c.over(watching, bare, rateOver).format(2), c.over(watching, bare, cpuOver).format(2),
+			c.over(mirrored, watching, rateOver).format(2), c.over(mirrored, watching, cpuOver).format(2),
+		})
+	}
+	r.table("A bare loop that also reads the watch of its Works, and throws away what comes",
+		[]string{"object", "clusters", "its Works/s over the bare loop's", "its CPU over the bare loop's", "karmada-mirror's Works/s over its", "karmada-mirror's CPU over its"}, rows)
 }
 
 // reportRequests judges the requests: one for each Work, and no read.

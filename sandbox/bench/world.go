@@ -1,9 +1,11 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -51,14 +53,15 @@ type world struct {
 	quick       bool
 	repetitions int
 	profiles    string
-	profiled    int // daemons so far
+	versions    string // of Karmada and Kubernetes
+	profiled    int    // daemons so far
 	// present are the sources that there are, if nothing has changed them.
 	present batch
 }
 
 // newWorld starts a Karmada of which only what serves requests runs.
 func newWorld(ctx context.Context, builder *build.Builder, dir string, o Options) (w *world, err error) {
-	w = &world{out: o.Out, quick: o.Quick, repetitions: o.Repetitions, profiles: o.Profiles}
+	w = &world{out: o.Out, quick: o.Quick, repetitions: o.Repetitions, profiles: o.Profiles, versions: builder.Versions()}
 	if w.repetitions == 0 {
 		w.repetitions = pick(o.Quick, 3, 5)
 	}
@@ -68,6 +71,11 @@ func newWorld(ctx context.Context, builder *build.Builder, dir string, o Options
 	}
 	if w.daemon, err = builder.Daemon(ctx); err != nil {
 		return nil, err
+	}
+	if w.profiles != "" {
+		if err := os.MkdirAll(w.profiles, 0o755); err != nil {
+			return nil, err
+		}
 	}
 	w.Karmada, err = karmada.Start(ctx, karmada.Options{
 		Dir:       dir,
@@ -307,7 +315,7 @@ func until(ctx context.Context, what string, condition func(context.Context) err
 		return missing == nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("cannot wait until %s: %w: %w", what, err, missing)
+		return fmt.Errorf("cannot wait until %s: %w: %w", what, cmp.Or(context.Cause(ctx), err), missing)
 	}
 	return nil
 }

@@ -80,13 +80,18 @@ func (b *Builder) Cache() string { return filepath.Join(b.Repository(), ".cache"
 // KarmadaSources is the folder with the sources of the Karmada module.
 func (b *Builder) KarmadaSources() string { return b.required[karmada].Dir }
 
+// Versions names those of Karmada and of Kubernetes that are built.
+func (b *Builder) Versions() string {
+	return fmt.Sprintf("Karmada %s with Kubernetes %s", b.required[karmada].Version, b.required[kubernetes].Version)
+}
+
 // Hyperkarmada compiles the binary with all components of Karmada in it and
 // returns its path. The first time takes minutes.
 func (b *Builder) Hyperkarmada(ctx context.Context) (string, error) {
 	kubernetesVersion, karmadaVersion := b.required[kubernetes].Version, b.required[karmada].Version
 	path := filepath.Join(b.Cache(), "bin", "hyperkarmada")
 	return path, b.compile(ctx, step{
-		what: fmt.Sprintf("Karmada %s with Kubernetes %s, from source", karmadaVersion, kubernetesVersion),
+		what: b.Versions() + ", from source",
 		hint: "the first time takes about 8 minutes on 2 cores, later ones seconds",
 		// Without them, clusters report the version v0.0.0-master+$Format:%H$.
 		ldflags: []string{

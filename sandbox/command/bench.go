@@ -35,7 +35,8 @@ func newBench() *cobra.Command {
 
 // newBenchLoop is the process of the bare loop.
 func newBenchLoop() *cobra.Command {
-	return &cobra.Command{
+	var watches bool
+	cmd := &cobra.Command{
 		Use:    bench.LoopCommand + " KUBECONFIG FILE IN-FLIGHT",
 		Hidden: true,
 		Args:   cobra.ExactArgs(3),
@@ -44,9 +45,11 @@ func newBenchLoop() *cobra.Command {
 			if err != nil || inFlight < 1 {
 				return fmt.Errorf("cannot have %q requests in flight", args[2])
 			}
-			return bench.Loop(cmd.Context(), args[0], args[1], inFlight, cmd.InOrStdin(), cmd.OutOrStdout())
+			return bench.Loop(cmd.Context(), args[0], args[1], inFlight, watches, cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
+	cmd.Flags().BoolVar(&watches, bench.LoopWatches, false, "read the watch of the Works as well")
+	return cmd
 }
 
 // newBenchDaemon is karmada-mirror with a profile.
