@@ -68,7 +68,7 @@ func TestCostOfCaches(t *testing.T) {
 	}{
 		{"an object that does not ask", n, 300, func(n int) int { return heapOf(t, n, sources, keepSource, encodedConfigMap("", 1000)) }},
 		{"one that asks", n / 10, len(asks(0)) * 3 / 2, func(n int) int { return heapOf(t, n, sources, keepSource, asks) }},
-		{"a Work", n, 800, func(n int) int { return heapOf(t, n, works, keepWork, encodedWork(t, asks)) }},
+		{"a Work", n, 660, func(n int) int { return heapOf(t, n, works, keepWork, encodedWork(t, asks)) }},
 	} {
 		got := tc.heap(tc.n)
 		t.Logf("%s takes %d bytes of %d", tc.what, got, tc.most)

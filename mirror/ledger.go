@@ -56,13 +56,13 @@ type workKey struct {
 type write struct {
 	kind   OperationKind // Update stands for Create too
 	digest render.Digest // of what the source says
-	source types.UID     // whose content it is
+	source uidHash       // of whose content it is
 	work   types.UID     // that is deleted, held or released
 }
 
 func writeOf(op Operation, t *render.Template) write {
 	if op.Kind.writesContent() {
-		return write{kind: Update, digest: t.Digest(), source: t.UID()}
+		return write{kind: Update, digest: t.Digest(), source: hashUID(t.UID())}
 	}
 	return write{kind: op.Kind, work: op.Work.UID}
 }
@@ -204,7 +204,7 @@ func (e *entry) isAsLarge(op Operation, t *render.Template) bool {
 // it is what the API server made of our write: the generation counts the changes
 // of a spec.
 func (e *entry) wasAltered(w *Work) bool {
-	onlySpec := w.Digest != e.digest && w.SourceUID == e.source && w.Held == nil && w.Foreign == "" && w.complete()
+	onlySpec := w.Digest != e.digest && w.sourceUID == e.source && w.Held == nil && w.Foreign == "" && w.complete()
 	return onlySpec && w.Generation == e.written.generation
 }
 
@@ -253,7 +253,7 @@ func (l *ledger) settle(w *Work) bool {
 
 // says reports whether a Work is as it was written.
 func (w *Work) says(content write) bool {
-	return w.Digest == content.digest && w.SourceUID == content.source && w.complete() && w.Held == nil && w.Foreign == "" && !w.Terminating
+	return w.Digest == content.digest && w.sourceUID == content.source && w.complete() && w.Held == nil && w.Foreign == "" && !w.Terminating
 }
 
 // unlisted returns a Work that a refused creation has found lately.

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"time"
@@ -24,11 +25,11 @@ type Work struct {
 	Cluster string
 	// Source is the source that the Work says it was made from, checked against
 	// its name; the zero value if it says nothing or something impossible.
-	Source    render.Identity
-	SourceUID types.UID
-	// SourceCreated is when that source was created; the Work's own creation where
-	// the Work does not say, for it is later.
-	SourceCreated time.Time
+	Source render.Identity
+	// sourceUID is the hash of that source's UID, and sourceCreated its creation in Unix
+	// seconds; the Work's own creation where the Work does not say, for it is later.
+	sourceUID     uidHash
+	sourceCreated int64
 	// Foreign is why the Work is not ours to touch; empty if it is ours. It may
 	// name a source all the same.
 	Foreign string
@@ -47,6 +48,19 @@ type Work struct {
 	Digest render.Digest
 	// State is how far Karmada has come with it.
 	State WorkState
+}
+
+// IsMadeFrom reports whether the Work says that it was made from a source with this
+// UID.
+func (w *Work) IsMadeFrom(uid types.UID) bool { return w.sourceUID == hashUID(uid) }
+
+// uidHash stands for a UID where nothing is asked but whether it is the same: as text
+// it would take three times the room.
+type uidHash [16]byte
+
+func hashUID(uid types.UID) uidHash {
+	sum := sha256.Sum256([]byte(uid))
+	return uidHash(sum[:])
 }
 
 // WorkState is how far Karmada has come with a Work.
@@ -76,11 +90,12 @@ func newWork(obj *unstructured.Unstructured, read func(*unstructured.Unstructure
 func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 	w := &bare
 	labels, annotations := obj.GetLabels(), obj.GetAnnotations()
-	w.SourceUID, w.State = types.UID(annotations[render.SourceUIDAnnotation]), stateOf(obj)
-	var err error
-	if w.SourceCreated, err = time.Parse(time.RFC3339, annotations[render.SourceCreatedAnnotation]); err != nil {
-		w.SourceCreated = obj.GetCreationTimestamp().Time
+	w.sourceUID, w.State = hashUID(types.UID(annotations[render.SourceUIDAnnotation])), stateOf(obj)
+	created, err := time.Parse(time.RFC3339, annotations[render.SourceCreatedAnnotation])
+	if err != nil {
+		created = obj.GetCreationTimestamp().Time
 	}
+	w.sourceCreated = created.Unix()
 	w.own(obj)
 	if held, ok := render.ParseHold(annotations); ok {
 		w.Held = &held
@@ -180,7 +195,7 @@ func (w *Work) complete() bool {
 // sameMeaning reports whether a change from w to x leaves nothing for us to do:
 // most changes of a Work are of its status.
 func (w *Work) sameMeaning(x *Work) bool {
-	return w.UID == x.UID && w.Source == x.Source && w.SourceUID == x.SourceUID && w.Foreign == x.Foreign && equal(w.Handed, x.Handed) &&
+	return w.UID == x.UID && w.Source == x.Source && w.sourceUID == x.sourceUID && w.Foreign == x.Foreign && equal(w.Handed, x.Handed) &&
 		w.Digest == x.Digest && (w.Held == nil) == (x.Held == nil) && w.Labelled == x.Labelled && w.complete() == x.complete() && w.Terminating == x.Terminating
 }
 

@@ -87,7 +87,7 @@ func differs(v Verdict, w *Work) string {
 	switch {
 	case w.Foreign != "":
 		return "it was handed over to a policy that is gone"
-	case w.SourceUID != v.Template.UID():
+	case !w.IsMadeFrom(v.Template.UID()):
 		return "the source was recreated"
 	case w.Digest != v.Template.Digest():
 		return "the content differs"

@@ -161,7 +161,7 @@ func disagreement(ctx context.Context, namespace string, resources ...schema.Gro
 			d.surplus = append(d.surplus, key)
 		case ok && source.Kind == "ConfigMap" && !equality.Semantic.DeepEqual(source.data, dataOf(&list.Items[i])):
 			d.stale = append(d.stale, key+", which has other data")
-		case ok && (w.Terminating || w.Held != nil || w.SourceUID != source.UID || w.Digest != source.Template.Digest()):
+		case ok && (w.Terminating || w.Held != nil || !w.IsMadeFrom(source.UID) || w.Digest != source.Template.Digest()):
 			d.stale = append(d.stale, key)
 		}
 	}
