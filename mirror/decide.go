@@ -135,7 +135,7 @@ func Decide(f Facts) Verdict {
 // definition of its kind: it went with an earlier definition of that name.
 func (f Facts) outlived() bool {
 	for _, w := range f.Works {
-		if w.Source == f.ID && time.Unix(w.sourceCreated, 0).Before(f.DefinitionCreated) {
+		if w.Source == f.ID && w.sourceCreated.time().Before(f.DefinitionCreated) {
 			return true
 		}
 	}

@@ -144,7 +144,7 @@ func (c *Controller) snapshot() metrics.Snapshot {
 	}
 	for _, obj := range c.works.List() {
 		w := obj.(*Work)
-		s.Works[metrics.WorkKey{Cluster: w.Cluster, State: string(w.State)}]++
+		s.Works[metrics.WorkKey{Cluster: w.Cluster, State: w.State.String()}]++
 		if w.Held != nil {
 			s.Held[w.Held.Resource]++
 		}
