@@ -37,6 +37,9 @@ func (w *Watch) Status() Status {
 		s.LastEvent = time.Unix(0, at)
 	}
 	if w.informer == nil {
+		if !w.unserved && w.err == nil {
+			s.State = Syncing // discovery has not answered yet, or a list that has stalled begins anew
+		}
 		return s
 	}
 	s.ResourceVersion = w.informer.LastSyncResourceVersion()

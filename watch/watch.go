@@ -31,7 +31,7 @@ type State string
 const (
 	// Pending: the API server does not serve the resource, or cannot say.
 	Pending State = "pending"
-	// Syncing: the first list is under way.
+	// Syncing: the first list is under way, or about to begin.
 	Syncing State = "syncing"
 	// Ready: the cache is complete and the watch is running.
 	Ready State = "ready"

@@ -145,7 +145,7 @@ func TestLifeOfAWatch(t *testing.T) {
 	w.Recheck()
 	cancel()
 	running.Wait()
-	if s := w.Status(); s.State != Pending || s.Synced {
+	if s := w.Status(); s.Synced || s.State == Ready {
 		t.Errorf("after the end: %+v", s)
 	}
 	if got := w.List(); got != nil {
@@ -239,6 +239,11 @@ func TestListThatStalls(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { w.Run(ctx) })
+	for len(heard) == 0 { // also between two attempts
+		if s := w.Status(); s.State == Pending {
+			t.Fatalf("while a list stalls: %+v", s)
+		}
+	}
 	heard.want(t, "add one", "synced")
 	if s := w.Status(); s.State != Ready {
 		t.Errorf("after a plain list: %+v", s)
