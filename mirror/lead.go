@@ -1,0 +1,116 @@
+package mirror
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// Lead writes Works until ctx is done or stop is closed. When ctx is done the
+// syncs in flight are cut off, for another replica may lead; when stop is closed
+// they are let finish.
+func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) {
+	if !c.awaitCaches(ctx, stop) {
+		return
+	}
+	var upkeep sync.WaitGroup
+	defer upkeep.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	q := newQueue(c.arrivals.has)
+	upkeep.Go(func() {
+		wait.UntilWithContext(ctx, func(context.Context) {
+			c.ledger.prune()
+			c.arrivals.prune()
+			q.lanes.prune()
+		}, prunePeriod)
+	})
+	upkeep.Go(func() {
+		wait.UntilWithContext(ctx, func(context.Context) {
+			for _, id := range c.ledger.overdue() {
+				c.enqueue(id)
+			}
+		}, overduePeriod)
+	})
+	c.queue.Store(q)
+	c.enqueueEverything()
+	c.Logger.Info("leading")
+
+	var workers sync.WaitGroup
+	for range c.ConcurrentSyncs {
+		workers.Go(func() {
+			for c.processNext(ctx, q) {
+			}
+		})
+	}
+	select {
+	case <-ctx.Done():
+	case <-stop:
+	}
+	c.queue.Store(nil)
+	q.ShutDown()
+	drain := time.AfterFunc(drainTimeout, cancel)
+	defer drain.Stop()
+	workers.Wait()
+	c.Logger.Info("stopped leading")
+}
+
+// awaitCaches waits until Works and clusters are known and reads the version
+// that the caches must have reached to be believed in updates.
+func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool {
+	backoff := wait.Backoff{Duration: cachePeriod, Factor: 2, Jitter: 0.1, Steps: 10, Cap: maxBackoff}
+	for pause := time.Duration(0); ; {
+		timer := c.Clock.NewTimer(pause)
+		select {
+		case <-timer.C():
+		case <-ctx.Done():
+			timer.Stop()
+			return false
+		case <-stop:
+			timer.Stop()
+			return false
+		}
+		pause = cachePeriod
+		if !c.works.Status().Synced || !c.clusters.Status().Synced || c.configuration.Load() == nil {
+			continue
+		}
+		version, err := c.client.version(ctx)
+		if err == nil {
+			c.fence.Store(&version)
+			return true
+		}
+		pause = backoff.Step()
+		c.Logger.Warn("cannot read the API server's resource version, trying again", zap.Error(err))
+	}
+}
+
+// processNext takes one source from the queue. Once the queue is shut down, what
+// is left in it is dropped: the next leader looks at everything.
+func (c *Controller) processNext(ctx context.Context, q *queue) bool {
+	id, shutdown := q.Get()
+	if shutdown {
+		return false
+	}
+	defer q.Done(id)
+	if q.ShuttingDown() || ctx.Err() != nil {
+		return true
+	}
+	began := c.Clock.Now()
+	result, err := c.sync(ctx, id)
+	c.Metrics.Sync(result.label(err), c.Clock.Since(began))
+	if err != nil {
+		if ctx.Err() == nil {
+			c.failures.With(identify(id)...).Warn("sync failed, trying again", zap.Int("attempt", q.NumRequeues(id)+1), zap.Error(err))
+		}
+		q.AddRateLimited(id)
+		return true
+	}
+	q.Forget(id)
+	if result.retry > 0 {
+		q.AddAfter(id, result.retry)
+	}
+	return true
+}
