@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -14,17 +15,23 @@ import (
 )
 
 // Main runs the command line and returns the exit code: 0 for success, 1 for a
-// failure. The first SIGINT or SIGTERM ends the command in good order, a second
+// failure unless the command says otherwise. The first SIGINT or SIGTERM ends the command in good order, a second
 // one at once.
 func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	if err := New().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "karmada-mirror:", err)
-		return 1
+	err := New().ExecuteContext(ctx)
+	if err == nil {
+		return 0
 	}
-	return 0
+	if err.Error() != "" {
+		fmt.Fprintln(os.Stderr, "karmada-mirror:", err)
+	}
+	if exit := (*exitError)(nil); errors.As(err, &exit) {
+		return exit.code
+	}
+	return 1
 }
 
 // New makes the root command.
@@ -36,6 +43,6 @@ func New() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newRun(), newDeletions(), newVersion(), newValidate())
+	root.AddCommand(newRun(), newExplain(), newDiff(), newRender(), newDeletions(), newVersion(), newValidate())
 	return root
 }

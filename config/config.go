@@ -6,7 +6,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"path"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
@@ -33,6 +32,9 @@ type Configuration struct {
 	Kind       string     `json:"kind"`
 	Resources  []Resource `json:"resources,omitempty"`
 	Deletion   Deletion   `json:"deletion,omitempty"`
+	// Authorization says which sources may be mirrored where: what no rule allows is
+	// not. Without the field everything is allowed, and by an empty list nothing.
+	Authorization []Rule `json:"authorization,omitempty"`
 }
 
 // Resource names one watched resource.
@@ -69,15 +71,7 @@ func (r Resource) GroupResource() schema.GroupResource {
 // SelectsNamespace reports whether objects in namespace are mirrored. Objects
 // of a cluster-scoped resource have no namespace and are always selected.
 func (r Resource) SelectsNamespace(namespace string) bool {
-	if len(r.Namespaces) == 0 || namespace == "" {
-		return true
-	}
-	for _, glob := range r.Namespaces {
-		if matched, err := path.Match(glob, namespace); err == nil && matched {
-			return true
-		}
-	}
-	return false
+	return len(r.Namespaces) == 0 || namespace == "" || matches(r.Namespaces, namespace)
 }
 
 // Resource returns the entry for a resource, if the configuration has one.

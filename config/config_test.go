@@ -78,6 +78,10 @@ func TestParseRejects(t *testing.T) {
 		"MalformedGlob":   {"an unclosed bracket", head + "resources:\n- {resource: pods, namespaces: [\"a[\"]}\n", []string{"resources[0].namespaces[0]"}},
 		"EmptyGlob":       {"an empty glob matches nothing, which nobody means", head + "resources:\n- {resource: pods, namespaces: [\"\"]}\n", []string{"resources[0].namespaces[0]"}},
 		"NegativeHold":    {"a count is not negative", head + "deletion: {holdAbove: {works: -1, percent: 101}}\n", []string{"holdAbove.works", "holdAbove.percent"}},
+		"RuleOfNothing":   {"a resource that is not watched", head + "resources:\n- {group: apps, resource: deployments}\nauthorization:\n- {resources: [deployments]}\n", []string{"authorization[0].resources[0]", "deployments.apps"}},
+		"RuleGlobs":       {"globs as everywhere", head + "authorization:\n- {namespaces: [\"a[\"], clusters: [Member1]}\n", []string{"authorization[0].namespaces[0]", "authorization[0].clusters[0]"}},
+		"RuleSelector":    {"a selector of Kubernetes", head + "authorization:\n- namespaceSelector: {matchExpressions: [{key: a, operator: Like}]}\n", []string{"authorization[0].namespaceSelector"}},
+		"RuleTypo":        {"a typo must not widen a rule", head + "authorization:\n- {cluster: [a]}\n", []string{"authorization[0].cluster"}},
 		"Everything":      {"all mistakes at once", head + "resources:\n- {}\n- {resource: nodes}\n", []string{"resources[0].resource", "resources[1]"}},
 	}
 	for name, c := range cases {

@@ -27,6 +27,9 @@ func validate(c *Configuration) field.ErrorList {
 		}
 		seen.Insert(r.GroupResource())
 	}
+	for i := range c.Authorization {
+		errs = append(errs, validateRule(&c.Authorization[i], seen, field.NewPath("authorization").Index(i))...)
+	}
 	return append(errs, validateHoldAbove(c.Deletion.HoldAbove, field.NewPath("deletion", "holdAbove"))...)
 }
 

@@ -52,7 +52,6 @@ func (o *outcome) err() error {
 // The failure of one cluster holds up no other.
 func (c *Controller) apply(ctx context.Context, v Verdict, plan []Operation, isFresh bool) *outcome {
 	o := &outcome{}
-	v.works = sync.OnceValue(v.Template.Works)
 	split := slices.IndexFunc(plan, func(op Operation) bool { return op.Kind == Delete })
 	if split < 0 {
 		split = len(plan)
@@ -146,7 +145,7 @@ func (c *Controller) admitDeletion(v Verdict, op *Operation, o *outcome) bool {
 	case !a.held:
 		return true
 	}
-	o.refusals = append(o.refusals, Refusal{DeletionHeld, fmt.Sprintf(
+	o.refusals = append(o.refusals, Refusal{Reason: DeletionHeld, Message: fmt.Sprintf(
 		"too many deletions of %s are due: the Work for cluster %q stays until they are approved (karmada-mirror deletions list)", resource, op.Cluster)})
 	op.Kind = Hold
 	return op.Work.Held == nil
@@ -200,12 +199,10 @@ func (c *Controller) send(ctx context.Context, v Verdict, op Operation) (receipt
 		resource := c.resourceOf(v.ID)
 		hold := render.Hold{Since: c.breaker.holdTime(resource), Resource: resource, Because: op.Because}
 		return c.client.patch(ctx, w.Namespace, w.Name, hold.Patch(w.ResourceVersion))
-	case Release:
-		return c.client.patch(ctx, w.Namespace, w.Name, render.Release(v.ID, w.ResourceVersion))
-	case Update:
-		return c.client.patch(ctx, w.Namespace, w.Name, v.Template.Patch(op.Cluster, w.ResourceVersion, w.Finalizers, w.handedBy(v.ID)))
+	case Create:
+		return c.client.create(ctx, render.ExecutionNamespace(op.Cluster), op.Body(v))
 	default:
-		return c.client.create(ctx, render.ExecutionNamespace(op.Cluster), v.works().For(op.Cluster))
+		return c.client.patch(ctx, w.Namespace, w.Name, op.Body(v))
 	}
 }
 

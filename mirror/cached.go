@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"maps"
 	"slices"
 	"unique"
 
@@ -26,6 +27,8 @@ type keptMeta struct {
 	Namespace, Name string
 	UID             types.UID
 	ResourceVersion string
+	// written is when its metadata or spec was written last; kept of Works only.
+	written seconds
 	// Terminating: it has a deletion timestamp.
 	Terminating bool
 }
@@ -99,7 +102,18 @@ func (w *Work) DeepCopyObject() runtime.Object {
 }
 
 // DeepCopyObject implements runtime.Object.
-func (c *Cluster) DeepCopyObject() runtime.Object { return new(*c) }
+func (c *Cluster) DeepCopyObject() runtime.Object {
+	clone := *c
+	clone.Labels = maps.Clone(c.Labels)
+	return &clone
+}
+
+// DeepCopyObject implements runtime.Object.
+func (n *Namespace) DeepCopyObject() runtime.Object {
+	clone := *n
+	clone.Labels = maps.Clone(n.Labels)
+	return &clone
+}
 
 // DeepCopyObject implements runtime.Object.
 func (d *definition) DeepCopyObject() runtime.Object { return new(*d) }

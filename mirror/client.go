@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
 	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,15 +21,10 @@ type workClient struct {
 	rest rest.Interface
 }
 
-// WorksResource and clustersResource are the resources of Karmada that are used.
-var (
-	WorksResource = schema.GroupVersionResource{
-		Group: workv1alpha1.GroupName, Version: workv1alpha1.GroupVersion.Version, Resource: workv1alpha1.ResourcePluralWork,
-	}
-	clustersResource = schema.GroupVersionResource{
-		Group: clusterv1alpha1.GroupName, Version: clusterv1alpha1.GroupVersion.Version, Resource: clusterv1alpha1.ResourcePluralCluster,
-	}
-)
+// WorksResource is where Works are.
+var WorksResource = schema.GroupVersionResource{
+	Group: workv1alpha1.GroupName, Version: workv1alpha1.GroupVersion.Version, Resource: workv1alpha1.ResourcePluralWork,
+}
 
 const (
 	acceptMetadata     = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"

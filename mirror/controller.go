@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
@@ -74,17 +76,23 @@ type Controller struct {
 	sources       *watch.Set
 	works         *watch.Watch
 	clusters      *watch.Watch
+	namespaces    *watch.Watch
 	// customResources and apiServices tell what is served by whom.
 	customResources *watch.Watch
 	apiServices     *watch.Watch
 	// definitions are those of which this process has ever known.
 	definitions names
+	rereads     rereads
+	// outages are the last Recovery of each cluster, by name.
+	outages sync.Map
+	lately  *lately
 
 	// queue is nil while this replica does not lead: it then keeps its caches
 	// and forgets events, for a new leader looks at everything.
 	queue    atomic.Pointer[queue]
 	arrivals arrivals
 	refused  refused
+	noticed  refused
 	// fence is the API server's resource version when this replica began to
 	// lead: a cache that has not come so far may be behind the last leader.
 	fence atomic.Pointer[string]
@@ -99,10 +107,12 @@ func New(o Options) (*Controller, error) {
 	c := &Controller{
 		Options: o, client: client, failures: o.Logger.WithOptions(Sparing()),
 		ledger: newLedger(o.Clock), breaker: newBreaker(o.Clock, o.DeletionSettle), slots: newSlots(o.ConcurrentSyncs),
+		lately: newLately(o.Dynamic, o.Clock),
 	}
 	c.sources = watch.NewSet(c.newSourceWatch)
 	c.works = c.newWorkWatch()
 	c.clusters = c.newClusterWatch()
+	c.namespaces = c.newNamespaceWatch()
 	c.customResources = c.newDefinitionWatch(definitionsResource)
 	c.apiServices = c.newDefinitionWatch(apiServicesResource)
 	o.Metrics.Observe(c.snapshot)
@@ -116,10 +126,14 @@ func (c *Controller) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var running sync.WaitGroup
-	running.Go(func() { c.sources.Run(ctx) })
-	for _, w := range []*watch.Watch{c.works, c.clusters, c.customResources, c.apiServices} {
+	for _, w := range []*watch.Watch{c.works, c.clusters, c.namespaces, c.customResources, c.apiServices} {
 		running.Go(func() { w.Run(ctx) })
 	}
+	running.Go(func() {
+		// An object is kept by what its Namespace says.
+		_ = wait.PollUntilContextCancel(ctx, cachePeriod, true, func(context.Context) (bool, error) { return areSynced(c.namespaces), nil })
+		c.sources.Run(ctx)
+	})
 	err := c.noticeRestore(ctx)
 	cancel()
 	running.Wait()
@@ -152,14 +166,21 @@ func (c *Controller) Ready() error {
 	if c.configuration.Load() == nil {
 		return fmt.Errorf("no configuration has been loaded")
 	}
-	for _, w := range append(c.sources.All(), c.works, c.clusters) {
+	for _, w := range append(c.sources.All(), c.fixed()...) {
 		status := w.Status()
-		fixed := w == c.works || w == c.clusters
-		if !status.Synced && (fixed || status.State != watch.Pending) {
+		if !status.Synced && (slices.Contains(c.fixed(), w) || status.State != watch.Pending) {
 			return fmt.Errorf("%s has not synced: %w", w.Resource.GroupResource, errorOr(status.Err, "the first list is under way"))
 		}
 	}
 	return nil
+}
+
+// fixed are the watches without which nothing can be decided.
+func (c *Controller) fixed() []*watch.Watch { return []*watch.Watch{c.works, c.clusters, c.namespaces} }
+
+// areSynced reports whether all of some watches are.
+func areSynced(watches ...*watch.Watch) bool {
+	return !slices.ContainsFunc(watches, func(w *watch.Watch) bool { return !w.Status().Synced })
 }
 
 // Approve lets deletions go that the breaker holds. An approval that cannot be used

@@ -58,7 +58,7 @@ func encodedConfigMap(annotation string, size int) func(int) []byte {
 // TestCostOfCaches bounds what an object takes in a cache of very many.
 func TestCostOfCaches(t *testing.T) {
 	const n = 50_000
-	sources := cache.Indexers{termIndex: indexByTerm}
+	sources := cache.Indexers{termIndex: indexByTerm, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 	works := cache.Indexers{sourceIndex: indexBySource, kindIndex: indexByKind}
 	asks := encodedConfigMap(`"annotations":{"`+render.ClustersAnnotation+`":"member1,member2"},`, 1000)
 	for _, tc := range []struct {
@@ -66,8 +66,8 @@ func TestCostOfCaches(t *testing.T) {
 		n, most int
 		heap    func(n int) int
 	}{
-		{"an object that does not ask", n, 300, func(n int) int { return heapOf(t, n, sources, keepSource, encodedConfigMap("", 1000)) }},
-		{"one that asks", n / 10, len(asks(0)) * 3 / 2, func(n int) int { return heapOf(t, n, sources, keepSource, asks) }},
+		{"an object that does not ask", n, 330, func(n int) int { return heapOf(t, n, sources, keepSource(noDefaults), encodedConfigMap("", 1000)) }},
+		{"one that asks", n / 10, len(asks(0)) * 3 / 2, func(n int) int { return heapOf(t, n, sources, keepSource(noDefaults), asks) }},
 		{"a Work", n, 660, func(n int) int { return heapOf(t, n, works, keepWork, encodedWork(t, asks)) }},
 	} {
 		got := tc.heap(tc.n)
@@ -78,6 +78,8 @@ func TestCostOfCaches(t *testing.T) {
 	}
 }
 
+func noDefaults(string) render.Wishes { return render.Wishes{} }
+
 // encodedWork is the Work of a source as the API server sends it.
 func encodedWork(t *testing.T, source func(int) []byte) func(int) []byte {
 	return func(i int) []byte {
@@ -86,7 +88,7 @@ func encodedWork(t *testing.T, source func(int) []byte) func(int) []byte {
 			t.Fatal(err)
 		}
 		ofServer := fmt.Sprintf(`"metadata":{"uid":"5f6c0d3e-0f1c-4a53-9d52-%012d","resourceVersion":"%d","generation":1,"creationTimestamp":"2026-01-02T03:04:05Z",`, i, 200000+i)
-		return []byte(strings.Replace(string(NewSource(u).Template.Work("member1")), `"metadata":{`, ofServer, 1))
+		return []byte(strings.Replace(string(NewSource(u, render.Wishes{}).Template.Work("member1")), `"metadata":{`, ofServer, 1))
 	}
 }
 

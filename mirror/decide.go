@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -26,9 +29,17 @@ type Facts struct {
 	// DefinitionCreated is when that was created; zero if there is none.
 	DefinitionCreated time.Time
 	// Clusters are the member clusters that matter to the source, by name.
-	Clusters map[string]ClusterState
+	Clusters map[string]ClusterFacts
 	// Works are the Works that bear the name that ours would have, by cluster.
 	Works map[string]*Work
+	// NamespaceSkipped: Karmada does not make the source's Namespace in the members.
+	NamespaceSkipped bool
+	// Wishes are what the source and its Namespace ask for, for explanations: the daemon
+	// leaves them out.
+	Wishes render.Wishes
+	// outdated: Source is of before its Namespace got the defaults that it has now,
+	// and proves nothing.
+	outdated bool
 }
 
 // DefinitionState is what matters of a kind's CustomResourceDefinition. When it
@@ -52,6 +63,20 @@ const (
 	ClusterJoined
 	ClusterTerminating
 )
+
+// ClusterFacts are what matters of a member cluster. The zero value is one that does
+// not exist.
+type ClusterFacts struct {
+	State ClusterState
+	// Labels are those that a selector may choose it by.
+	Labels labels.Set
+	// Forbidden: the configuration does not allow the source to be mirrored there.
+	Forbidden bool
+	// Recovery is when the cluster came back.
+	Recovery Recovery
+	// LacksKind: its API server is known not to serve the source's kind.
+	LacksKind bool
+}
 
 // Decision says whether a Work is wanted. The zero value is Unknown, which
 // keeps what is there.
@@ -77,6 +102,8 @@ type Target struct {
 	// Because is the reason of Wanted, the proof of Unwanted, or what is missing
 	// for a decision.
 	Because string
+	// Wake: the Work waits for a cluster that has come back.
+	Wake bool
 }
 
 // Verdict is what should be, as far as it is known.
@@ -88,7 +115,9 @@ type Verdict struct {
 	Targets map[string]Target
 	// Refusals are what a user can mend, in order of Reason.
 	Refusals []Refusal
-	// works are made of Template when the first Work is created.
+	// Notices are what a user should know though everything is done that can be.
+	Notices []Refusal
+	// works are made of Template when the first Work is needed.
 	works func() render.Works
 	// NeedsApproval: what is deleted goes because its kind's definition does, so
 	// that an administrator must approve it whatever the number.
@@ -106,7 +135,9 @@ type Verdict struct {
 //	absent, definition newer    –              –            ours     Unwanted, NeedsApproval
 //	claimed by a policy         –              –            ours     Released
 //	refused                     –              –            –        Unknown
+//	present, not authorized     yes            –            –        Unknown
 //	present                     yes            missing      –        Unknown
+//	present                     by labels      missing      ours     Unknown
 //	present                     yes            terminating  –        Unknown
 //	present                     yes            joined       foreign  Unknown
 //	present                     yes            joined       ours/–   Wanted
@@ -115,20 +146,43 @@ type Verdict struct {
 func Decide(f Facts) Verdict {
 	v := Verdict{ID: f.ID, Targets: map[string]Target{}, NeedsApproval: f.Definition != DefinitionServed || f.Source == nil && f.outlived()}
 	if f.Unknown == "" && f.Source != nil {
-		v.Template = f.Source.Template
+		v.Template, v.works = f.Source.Template, sync.OnceValue(f.Source.Template.Works)
 		if f.Source.Refusal != nil && f.Source.Asks {
 			v.Refusals = append(v.Refusals, *f.Source.Refusal)
 		}
 	}
 	for _, cluster := range clustersOf(f) {
 		target, refusal := decideTarget(f, cluster)
+		if w, ok := f.Works[cluster]; ok && w.Source == f.ID {
+			target.Wake = f.Clusters[cluster].Recovery.awaits(w)
+		}
 		v.Targets[cluster] = target
 		if refusal != nil {
 			v.Refusals = addRefusal(v.Refusals, *refusal)
 		}
 	}
+	v.Notices = notices(f, v)
 	slices.SortFunc(v.Refusals, func(a, b Refusal) int { return cmp.Compare(a.Reason, b.Reason) })
 	return v
+}
+
+// notices are what keeps Karmada from carrying out what is wanted.
+func notices(f Facts, v Verdict) []Refusal {
+	var all []Refusal
+	wanted := false
+	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
+		if v.Targets[cluster].Decision != Wanted {
+			continue
+		}
+		wanted = true
+		if f.Clusters[cluster].LacksKind {
+			all = addRefusal(all, Refusal{Reason: KindNotServed, Message: fmt.Sprintf("cluster %q does not serve %s: Karmada tries again and again until it does", cluster, f.ID.GroupKind())})
+		}
+	}
+	if wanted && f.NamespaceSkipped {
+		all = append(all, Refusal{Reason: NamespaceNotPropagated, Message: fmt.Sprintf("Karmada does not make namespace %q in the members, for it is labelled so: make it there", f.ID.Namespace)})
+	}
+	return all
 }
 
 // outlived reports whether the source that a Work was made from is older than the
@@ -152,8 +206,8 @@ func clustersOf(f Facts) []string {
 		for _, cluster := range f.Source.Terms.Names() {
 			clusters[cluster] = true
 		}
-		for cluster := range f.Clusters {
-			if f.Source.Terms.Matches(cluster) {
+		for cluster, facts := range f.Clusters {
+			if f.Source.Terms.Matches(cluster, facts.Labels) {
 				clusters[cluster] = true
 			}
 		}
@@ -162,48 +216,71 @@ func clustersOf(f Facts) []string {
 }
 
 // unproven is the decision on what the cache alone speaks against.
-var unproven = Target{Unknown, "the cache says that it is not wanted, and no live read has confirmed it"}
+var unproven = Target{Decision: Unknown, Because: "the cache says that it is not wanted, and no live read has confirmed it"}
+
+func (t Target) isUnproven() bool {
+	return t.Decision == unproven.Decision && t.Because == unproven.Because
+}
 
 func decideTarget(f Facts, cluster string) (Target, *Refusal) {
 	switch {
 	case f.Unknown != "":
-		return Target{Unknown, f.Unknown}, nil
+		return Target{Decision: Unknown, Because: f.Unknown}, nil
 	case f.Source == nil && f.Definition == DefinitionDeleted:
 		return unwanted(f, cluster, "the CustomResourceDefinition of the source has been deleted"), nil
 	case f.Source == nil:
 		return unwanted(f, cluster, "the source does not exist"), nil
 	case f.Source.Refusal != nil && f.Source.Refusal.Reason == ClaimedByPolicy && isOf(f, cluster):
-		return Target{Released, f.Source.Refusal.Message}, nil
+		return Target{Decision: Released, Because: f.Source.Refusal.Message}, nil
 	case f.Source.Refusal != nil:
-		return Target{Unknown, string(f.Source.Refusal.Reason) + ": " + f.Source.Refusal.Message}, nil
-	case !f.Source.Terms.Matches(cluster):
+		return Target{Decision: Unknown, Because: string(f.Source.Refusal.Reason) + ": " + f.Source.Refusal.Message}, refusalOf(f, cluster)
+	case !f.Source.Terms.Matches(cluster, f.Clusters[cluster].Labels):
+		if f.Source.Terms.HasSelector() && f.Clusters[cluster].State == ClusterMissing {
+			return Target{Decision: Unknown, Because: "there is no such cluster, whose labels would tell"}, nil
+		}
 		return unwanted(f, cluster, "the source does not ask for this cluster"), nil
 	}
-	switch f.Clusters[cluster] {
+	if f.Clusters[cluster].Forbidden {
+		return Target{Decision: Unknown, Because: notAuthorized(cluster).Message}, new(notAuthorized(cluster))
+	}
+	switch f.Clusters[cluster].State {
 	case ClusterMissing:
-		return Target{Unknown, "there is no such cluster"}, &Refusal{UnknownCluster, fmt.Sprintf("no cluster %q has joined yet", cluster)}
+		return Target{Decision: Unknown, Because: "there is no such cluster"}, &Refusal{Reason: UnknownCluster, Message: fmt.Sprintf("no cluster %q has joined yet", cluster)}
 	case ClusterTerminating:
-		return Target{Unknown, "the cluster is being removed"}, nil
+		return Target{Decision: Unknown, Because: "the cluster is being removed"}, nil
 	}
 	if w, ok := f.Works[cluster]; ok && w.handedBy(f.ID) && w.Foreign != "" && (w.Source == f.ID || !w.names()) {
-		return Target{Wanted, "the policy that it was handed over to is gone"}, nil
+		return Target{Decision: Wanted, Because: "the policy that it was handed over to is gone"}, nil
 	}
 	if owner := foreignOwner(f, cluster); owner != "" {
-		return Target{Unknown, owner}, &Refusal{WorkConflict, owner}
+		return Target{Decision: Unknown, Because: owner}, &Refusal{Reason: WorkConflict, Message: owner}
 	}
-	return Target{Wanted, "the source asks for this cluster"}, nil
+	return Target{Decision: Wanted, Because: "the source asks for this cluster"}, nil
+}
+
+func notAuthorized(cluster string) Refusal {
+	return Refusal{Reason: NotAuthorized, Message: fmt.Sprintf("no rule of the configuration's authorization allows it to be mirrored to cluster %q", cluster)}
+}
+
+// refusalOf is that of a source that does not ask, but whose Works stay since what it
+// says may be a mistake.
+func refusalOf(f Facts, cluster string) *Refusal {
+	if f.Source.Refusal == noOptOut && isOf(f, cluster) {
+		return noOptOut
+	}
+	return nil
 }
 
 // unwanted is the one place that a deletion can come from, and it needs a live
 // read. A Work of somebody else is not this source's to delete.
 func unwanted(f Facts, cluster, proof string) Target {
 	if owner := foreignOwner(f, cluster); owner != "" {
-		return Target{Unknown, owner}
+		return Target{Decision: Unknown, Because: owner}
 	}
 	if !f.Live {
 		return unproven
 	}
-	return Target{Unwanted, proof}
+	return Target{Decision: Unwanted, Because: proof}
 }
 
 // isOf reports whether the Work on a cluster says that it is of this source,

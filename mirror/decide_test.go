@@ -1,6 +1,9 @@
 package mirror
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +12,8 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -18,17 +23,24 @@ var (
 	pageCreated = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 )
 
+type annotations = map[string]string
+
+// pageObject is the source as the API server has it.
+func pageObject(wishes annotations) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"namespace": page.Namespace, "name": page.Name, "uid": "1", "creationTimestamp": pageCreated.Format(time.RFC3339)},
+		"data":     map[string]any{"key": "value"},
+	}}
+	u.SetAnnotations(wishes)
+	return u
+}
+
 // pageSource is the source with an annotation; uid tells its incarnations apart.
 func pageSource(uid, clusters string) *Source {
-	return NewSource(&unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap",
-		"metadata": map[string]any{
-			"namespace": page.Namespace, "name": page.Name, "uid": uid,
-			"creationTimestamp": pageCreated.Format(time.RFC3339),
-			"annotations":       map[string]any{render.ClustersAnnotation: clusters},
-		},
-		"data": map[string]any{"key": "value"},
-	}})
+	u := pageObject(annotations{render.ClustersAnnotation: clusters})
+	u.SetUID(types.UID(uid))
+	return NewSource(u, render.Wishes{})
 }
 
 // pageWork is the Work that a source's template makes, as it is observed.
@@ -103,24 +115,67 @@ func applyPatch(u *unstructured.Unstructured, patch []byte) {
 	}
 }
 
+// selectingSource is pageSource with a selector.
+func selectingSource(selector, clusters string) *Source {
+	wishes := annotations{render.ClusterSelectorAnnotation: selector}
+	if clusters != "" {
+		wishes[render.ClustersAnnotation] = clusters
+	}
+	return NewSource(pageObject(wishes), render.Wishes{})
+}
+
+// pageSourceIn is pageSource in a Namespace with defaults.
+func pageSourceIn(clusters string, defaults annotations) *Source {
+	return NewSource(pageObject(annotations{render.ClustersAnnotation: clusters}), render.ReadWishes(defaults))
+}
+
+func labelledClusters(label string, names ...string) map[string]ClusterFacts {
+	clusters := joinedClusters(names...)
+	for name, facts := range clusters {
+		key, value, _ := strings.Cut(label, "=")
+		facts.Labels = labels.Set{key: value}
+		clusters[name] = facts
+	}
+	return clusters
+}
+
+// recovered is a cluster that came back when the page was created.
+func recovered(name string) map[string]ClusterFacts {
+	return map[string]ClusterFacts{name: {State: ClusterJoined, Recovery: Recovery{At: pageCreated, Down: pageCreated.Add(-time.Hour)}}}
+}
+
+// writtenAt is when the spec of a Work was written.
+func writtenAt(at time.Time) func(*unstructured.Unstructured) {
+	return func(u *unstructured.Unstructured) {
+		u.SetManagedFields([]metav1.ManagedFieldsEntry{
+			{Manager: "karmada-mirror", Time: new(metav1.NewTime(at))},
+			{Manager: "karmada-controller-manager", Subresource: "status", Time: new(metav1.NewTime(at.Add(time.Hour)))},
+		})
+	}
+}
+
+// joinedClusters are clusters that have nothing special.
+func joinedClusters(names ...string) map[string]ClusterFacts {
+	clusters := map[string]ClusterFacts{}
+	for _, name := range names {
+		clusters[name] = ClusterFacts{State: ClusterJoined}
+	}
+	return clusters
+}
+
 // claimedSource is pageSource with the claim of a policy on it.
-func claimedSource(uid, clusters string) *Source {
-	return NewSource(&unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap",
-		"metadata": map[string]any{
-			"namespace": page.Namespace, "name": page.Name, "uid": uid,
-			"annotations": map[string]any{render.ClustersAnnotation: clusters},
-			"labels":      map[string]any{"propagationpolicy.karmada.io/permanent-id": "p"},
-		},
-	}})
+func claimedSource(clusters string) *Source {
+	u := pageObject(annotations{render.ClustersAnnotation: clusters})
+	u.SetLabels(map[string]string{policyv1alpha1.PropagationPolicyPermanentIDLabel: "p"})
+	return NewSource(u, render.Wishes{})
 }
 
 func TestDecideAndPlan(t *testing.T) {
 	asks := pageSource("1", "m1")
 	stub := pageSource("1", "m1")
 	stub.Asks, stub.Terms, stub.Template = false, render.Terms{}, nil
-	claimed := claimedSource("1", "m1")
-	joined := map[string]ClusterState{"m1": ClusterJoined, "m2": ClusterJoined}
+	claimed := claimedSource("m1")
+	joined := joinedClusters("m1", "m2")
 	type result struct {
 		Decisions map[string]Decision
 		Refusals  []Reason
@@ -159,7 +214,7 @@ func TestDecideAndPlan(t *testing.T) {
 			Facts{Source: asks, Live: true, Works: map[string]*Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{UnknownCluster}}},
 		"ClusterTerminating": {"nothing is recreated in a cluster that leaves",
-			Facts{Source: asks, Clusters: map[string]ClusterState{"m1": ClusterTerminating}},
+			Facts{Source: asks, Clusters: map[string]ClusterFacts{"m1": {State: ClusterTerminating}}},
 			result{Decisions: map[string]Decision{"m1": Unknown}}},
 		"Foreign": {"a Work of somebody else is not touched",
 			Facts{Source: asks, Clusters: joined, Works: map[string]*Work{"m1": pageWork(asks, "m1", bindingLabel)}},
@@ -243,6 +298,52 @@ func TestDecideAndPlan(t *testing.T) {
 		"Glob": {"a glob selects the clusters that there are",
 			Facts{Source: pageSource("1", "m*,!m2"), Clusters: joined},
 			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Create}}},
+		"Selected": {"a selector chooses by labels, exclusions hold, and clusters that do not match are not asked for",
+			Facts{Source: selectingSource("tier=edge", "!m3"), Clusters: labelledClusters("tier=edge", "m1", "m3", "m2"), Live: true},
+			result{Decisions: map[string]Decision{"m1": Wanted, "m2": Wanted}, Plan: []OperationKind{Create, Create}}},
+		"NotSelectedAnyMore": {"a cluster that has lost the label, by live reads",
+			Facts{Source: selectingSource("tier=edge", ""), Clusters: joined, Live: true, Works: map[string]*Work{"m1": pageWork(asks, "m1")}},
+			result{Decisions: map[string]Decision{"m1": Unwanted}, Plan: []OperationKind{Delete}}},
+		"NotSelectedInCache": {"and by the cache",
+			Facts{Source: selectingSource("tier=edge", ""), Clusters: joined, Works: map[string]*Work{"m1": pageWork(asks, "m1")}},
+			result{Decisions: map[string]Decision{"m1": Unknown}, Unproven: true}},
+		"SelectedClusterGone": {"a cluster that is missing has no labels that could speak against a Work",
+			Facts{Source: selectingSource("tier=edge", ""), Live: true, Works: map[string]*Work{"m1": pageWork(asks, "m1")}},
+			result{Decisions: map[string]Decision{"m1": Unknown}}},
+		"OptsOut": {"of what its Namespace asks for",
+			Facts{Source: pageSourceIn("", annotations{render.ClustersAnnotation: "m1"}), Live: true, Clusters: joined, Works: map[string]*Work{"m1": pageWork(asks, "m1")}},
+			result{Decisions: map[string]Decision{"m1": Unwanted}, Plan: []OperationKind{Delete}}},
+		"OptsOutOfNothing": {"an empty list may be an empty variable in somebody's template",
+			Facts{Source: pageSourceIn("", nil), Live: true, Clusters: joined, Works: map[string]*Work{"m1": pageWork(asks, "m1")}},
+			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{InvalidAnnotation}}},
+		"OptsOutUnmirrored": {"and nobody is told who has nothing to lose",
+			Facts{Source: pageSourceIn("", nil), Live: true, Clusters: joined},
+			result{Decisions: map[string]Decision{}}},
+		"Forbidden": {"what the configuration does not allow is not written, and what is there stays",
+			Facts{Source: pageSource("1", "m*"), Live: true, Clusters: map[string]ClusterFacts{"m1": {State: ClusterJoined}, "m2": {State: ClusterJoined, Forbidden: true}, "m3": {State: ClusterJoined, Forbidden: true}},
+				Works: map[string]*Work{"m2": pageWork(asks, "m2", edited)}},
+			result{Decisions: map[string]Decision{"m1": Wanted, "m2": Unknown, "m3": Unknown}, Refusals: []Reason{NotAuthorized}, Plan: []OperationKind{Create}}},
+		"ForbiddenAndGone": {"but it goes with its source",
+			Facts{Live: true, Clusters: map[string]ClusterFacts{"m1": {State: ClusterJoined, Forbidden: true}}, Works: map[string]*Work{"m1": pageWork(asks, "m1")}},
+			result{Decisions: map[string]Decision{"m1": Unwanted}, Plan: []OperationKind{Delete}}},
+		"Recovered": {"a Work that waits for its cluster is woken when that has come back",
+			Facts{Source: asks, Clusters: recovered("m1"), Works: map[string]*Work{"m1": pageWork(asks, "m1", writtenAt(pageCreated.Add(-time.Minute)))}},
+			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Wake}}},
+		"RecoveredAndEdited": {"a write wakes as well",
+			Facts{Source: asks, Clusters: recovered("m1"), Works: map[string]*Work{"m1": pageWork(asks, "m1", edited, writtenAt(pageCreated.Add(-time.Minute)))}},
+			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
+		"RecoveredWhileGoing": {"a deletion waits for the cluster, too",
+			Facts{Live: true, Clusters: recovered("m1"), Works: map[string]*Work{"m1": pageWork(asks, "m1", terminating, writtenAt(pageCreated.Add(-time.Minute)))}},
+			result{Decisions: map[string]Decision{"m1": Unwanted}, Plan: []OperationKind{Wake}}},
+		"RecoveredWhileGoingInCache": {"and need not be proved again",
+			Facts{Clusters: recovered("m1"), Works: map[string]*Work{"m1": pageWork(asks, "m1", terminating, writtenAt(pageCreated.Add(-time.Minute)))}},
+			result{Decisions: map[string]Decision{"m1": Unknown}, Unproven: true, Plan: []OperationKind{Wake}}},
+		"RecoveredAndRefused": {"what stays because of a mistake is woken as well",
+			Facts{Source: pageSource("1", "../m1"), Clusters: recovered("m1"), Works: map[string]*Work{"m1": pageWork(asks, "m1", writtenAt(pageCreated.Add(-time.Minute)))}},
+			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{InvalidAnnotation}, Plan: []OperationKind{Wake}}},
+		"RecoveredAndForeign": {"but nothing of somebody else",
+			Facts{Source: asks, Clusters: recovered("m1"), Works: map[string]*Work{"m1": pageWork(asks, "m1", bindingLabel, writtenAt(pageCreated.Add(-time.Minute)))}},
+			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
 		"GlobClusterGone": {"a cluster that a glob still names and that is missing loses nothing",
 			Facts{Source: pageSource("1", "m*"), Live: true, Works: map[string]*Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{UnknownCluster}}},
@@ -254,7 +355,7 @@ func TestDecideAndPlan(t *testing.T) {
 			got := result{Decisions: map[string]Decision{}, NeedsApproval: verdict.NeedsApproval}
 			for cluster, target := range verdict.Targets {
 				got.Decisions[cluster] = target.Decision
-				got.Unproven = got.Unproven || target == unproven
+				got.Unproven = got.Unproven || target.isUnproven()
 				if target.Because == "" {
 					t.Errorf("no reason is given for %s", cluster)
 				}
@@ -272,16 +373,47 @@ func TestDecideAndPlan(t *testing.T) {
 	}
 }
 
+// TestNotices: what Karmada cannot carry out is written, and told.
+func TestNotices(t *testing.T) {
+	asks := pageSource("1", "m1,m2")
+	clusters := joinedClusters("m1", "m2")
+	lacks := maps.Clone(clusters)
+	lacks["m2"] = ClusterFacts{State: ClusterJoined, LacksKind: true}
+	cases := map[string]struct {
+		reason string
+		facts  Facts
+		want   []Reason
+		writes int
+	}{
+		"None":             {"where there is nothing to say", Facts{Source: asks, Clusters: clusters}, nil, 2},
+		"KindNotServed":    {"a cluster that lacks the kind gets its Work all the same", Facts{Source: asks, Clusters: lacks}, []Reason{KindNotServed}, 2},
+		"NamespaceSkipped": {"and so do clusters that lack the Namespace", Facts{Source: asks, Clusters: clusters, NamespaceSkipped: true}, []Reason{NamespaceNotPropagated}, 2},
+		"Both":             {"both may be", Facts{Source: asks, Clusters: lacks, NamespaceSkipped: true}, []Reason{KindNotServed, NamespaceNotPropagated}, 2},
+		"NotWanted":        {"nobody is told of what is not asked for", Facts{Source: pageSource("1", "../"), Clusters: lacks, NamespaceSkipped: true}, nil, 0},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.facts.ID = page
+			v := Decide(tc.facts)
+			var got []Reason
+			for _, notice := range v.Notices {
+				got = append(got, notice.Reason)
+			}
+			if writes := len(Plan(v, nil)); !slices.Equal(got, tc.want) || writes != tc.writes {
+				t.Errorf("%s: %v, and %d writes", tc.reason, got, writes)
+			}
+		})
+	}
+}
+
 // TestClaimedWithoutAsking: who goes over to a policy takes the annotation off in the
 // same breath.
 func TestClaimedWithoutAsking(t *testing.T) {
-	u := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap",
-		"metadata": map[string]any{"namespace": page.Namespace, "name": page.Name, "labels": map[string]any{policyv1alpha1.PropagationPolicyPermanentIDLabel: "x"}},
-	}}
+	u := pageObject(nil)
+	u.SetLabels(map[string]string{policyv1alpha1.PropagationPolicyPermanentIDLabel: "x"})
 	f := Facts{
-		ID: page, Live: true, Source: NewSource(u),
-		Clusters: map[string]ClusterState{"m1": ClusterJoined}, Works: map[string]*Work{"m1": pageWork(pageSource("1", "m1"), "m1")},
+		ID: page, Live: true, Source: NewSource(u, render.Wishes{}),
+		Clusters: joinedClusters("m1"), Works: map[string]*Work{"m1": pageWork(pageSource("1", "m1"), "m1")},
 	}
 	v := Decide(f)
 	if plan := Plan(v, f.Works); len(plan) != 1 || plan[0].Kind != Release || len(v.Refusals) > 0 {
@@ -299,7 +431,7 @@ func TestNothingIsDeletedWithoutALiveRead(t *testing.T) {
 		for _, w := range observed {
 			for _, state := range []ClusterState{ClusterMissing, ClusterJoined, ClusterTerminating} {
 				for _, unknown := range []string{"", "not synced"} {
-					f := Facts{ID: page, Unknown: unknown, Source: source, Clusters: map[string]ClusterState{"m1": state}, Works: map[string]*Work{}}
+					f := Facts{ID: page, Unknown: unknown, Source: source, Clusters: map[string]ClusterFacts{"m1": {State: state}}, Works: map[string]*Work{}}
 					if w != nil {
 						f.Works["m1"] = w
 					}
@@ -327,7 +459,7 @@ func FuzzDecide(f *testing.F) {
 	f.Add([]byte{0, 0, 1, 1, 1, 0, 1})
 	stub := pageSource("1", "m1")
 	stub.Asks, stub.Terms, stub.Template = false, render.Terms{}, nil
-	sources := []*Source{nil, pageSource("1", "m1"), stub, claimedSource("1", "m1"), pageSource("2", "m*,!m2"), pageSource("1", "")}
+	sources := []*Source{nil, pageSource("1", "m1"), stub, claimedSource("m1"), pageSource("2", "m*,!m2"), pageSource("1", "")}
 	f.Fuzz(func(t *testing.T, choices []byte) {
 		facts := madeUp(choices, sources)
 		verdict := Decide(facts)
@@ -336,7 +468,7 @@ func FuzzDecide(f *testing.F) {
 			switch op.Kind {
 			case Delete:
 				absent := facts.Source == nil
-				retargeted := !absent && facts.Source.Refusal == nil && !facts.Source.Terms.Matches(op.Cluster)
+				retargeted := !absent && facts.Source.Refusal == nil && !facts.Source.Terms.Matches(op.Cluster, facts.Clusters[op.Cluster].Labels)
 				if !facts.Live || facts.Unknown != "" || w.Foreign != "" || w.Source != facts.ID || !w.Labelled || !absent && !retargeted {
 					t.Errorf("deletes a Work without proof: %+v, Work %+v", facts, w)
 				}
@@ -345,7 +477,7 @@ func FuzzDecide(f *testing.F) {
 					t.Errorf("an object that goes with its definition needs no approval: %+v", facts)
 				}
 			case Create, Update:
-				if facts.Unknown != "" || facts.Source == nil || facts.Source.Refusal != nil || !facts.Source.Terms.Matches(op.Cluster) || facts.Clusters[op.Cluster] != ClusterJoined {
+				if facts.Unknown != "" || facts.Source == nil || facts.Source.Refusal != nil || !facts.Source.Terms.Matches(op.Cluster, facts.Clusters[op.Cluster].Labels) || facts.Clusters[op.Cluster].State != ClusterJoined {
 					t.Errorf("writes a Work that nobody asks for: %+v", facts)
 				}
 				if op.Kind == Update && w.Foreign != "" && !w.handedBy(facts.ID) {
@@ -380,12 +512,12 @@ func madeUp(choices []byte, sources []*Source) Facts {
 		Source:            sources[pick(len(sources))],
 		Definition:        DefinitionState(pick(3)),
 		DefinitionCreated: pageCreated.Add(time.Duration(pick(3)-1) * time.Hour),
-		Clusters:          map[string]ClusterState{},
+		Clusters:          map[string]ClusterFacts{},
 		Works:             map[string]*Work{},
 	}
 	changes := []func(*unstructured.Unstructured){edited, terminating, relabelled, misfiled, bindingLabel, bound, quota, released, marked}
 	for _, cluster := range []string{"m1", "m2"} {
-		facts.Clusters[cluster] = ClusterState(pick(3))
+		facts.Clusters[cluster] = ClusterFacts{State: ClusterState(pick(3))}
 		if pick(2) == 0 {
 			continue
 		}

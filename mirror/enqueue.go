@@ -45,6 +45,9 @@ func (c *Controller) enqueueEverything() {
 	for _, id := range c.refused.all() {
 		c.enqueue(id)
 	}
+	for _, obj := range c.namespaces.List() {
+		c.reportNamespace(obj.(*Namespace))
+	}
 }
 
 func (c *Controller) enqueueSourcesOf(w *watch.Watch) {
@@ -62,8 +65,8 @@ func (c *Controller) newSourceWatch(r watch.Resource) *watch.Watch {
 		Resource:     r,
 		Client:       c.Dynamic,
 		Resolver:     c.Resolver,
-		Transform:    keepSource,
-		Indexers:     cache.Indexers{termIndex: indexByTerm},
+		Transform:    keepSource(c.defaultsOf),
+		Indexers:     cache.Indexers{termIndex: indexByTerm, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
 		Logger:       c.Logger.With(zap.Stringer("resource", r.GroupResource)),
 		Clock:        c.Clock,
 		ListDeadline: c.ListDeadline,
@@ -89,6 +92,11 @@ func (c *Controller) newSourceWatch(r watch.Resource) *watch.Watch {
 func (c *Controller) sourceChanged(old, new any) {
 	before, _ := old.(*Source)
 	after, _ := new.(*Source)
+	if after != nil {
+		c.rereads.drop(after.ID)
+	} else if before != nil {
+		c.rereads.drop(before.ID)
+	}
 	switch {
 	case before != nil && after != nil && before.sameMeaning(after):
 		return
@@ -124,7 +132,7 @@ func (c *Controller) newWorkWatch() *watch.Watch {
 		Resolver:     c.Resolver,
 		Tweak:        func(o *metav1.ListOptions) { o.LabelSelector = render.ManagedByLabel + "=" + render.ManagedByValue },
 		Transform:    keepWork,
-		Indexers:     cache.Indexers{sourceIndex: indexBySource, kindIndex: indexByKind},
+		Indexers:     cache.Indexers{sourceIndex: indexBySource, kindIndex: indexByKind, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
 		Logger:       c.Logger.With(zap.Stringer("resource", r.GroupResource())),
 		Clock:        c.Clock,
 		ListDeadline: c.ListDeadline,
@@ -159,43 +167,6 @@ func (c *Controller) enqueueWaiting(gone *Work) {
 		if id.WorkName() == gone.Name {
 			c.ledger.forget(id, gone.Cluster)
 			c.enqueue(id)
-		}
-	}
-}
-
-func (c *Controller) newClusterWatch() *watch.Watch {
-	r := clustersResource
-	return watch.New(watch.Options{
-		Resource:     watch.Resource{GroupResource: r.GroupResource(), Version: r.Version},
-		Client:       c.Dynamic,
-		Resolver:     c.Resolver,
-		Transform:    keepCluster,
-		Logger:       c.Logger.With(zap.Stringer("resource", r.GroupResource())),
-		Clock:        c.Clock,
-		ListDeadline: c.ListDeadline,
-		Handler:      watch.Handler{Changed: c.clusterChanged, Synced: c.enqueueEverything},
-	})
-}
-
-// clusterChanged asks for a sync of exactly the sources whose terms may concern
-// the cluster.
-func (c *Controller) clusterChanged(old, new any) {
-	before, _ := old.(*Cluster)
-	after, _ := new.(*Cluster)
-	if before != nil && after != nil && before.sameMeaning(after) {
-		return
-	}
-	cluster := after
-	if cluster == nil {
-		cluster = before
-	}
-	for _, w := range c.sources.All() {
-		for _, key := range []string{cluster.Name, render.GlobIndexKey} {
-			for _, obj := range w.ByIndex(termIndex, key) {
-				if s := obj.(*Source); s.Terms.Matches(cluster.Name) {
-					c.enqueue(s.ID)
-				}
-			}
 		}
 	}
 }

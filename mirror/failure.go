@@ -16,13 +16,13 @@ import (
 func permanentRefusal(err error, cluster string) (Refusal, bool) {
 	switch {
 	case isTooLarge(err):
-		return Refusal{TooLarge, fmt.Sprintf("the Work for cluster %q exceeds the size that the API server or etcd accepts (1.5 MiB by default): make the object smaller", cluster)}, true
+		return Refusal{Reason: TooLarge, Message: fmt.Sprintf("the Work for cluster %q exceeds the size that the API server or etcd accepts (1.5 MiB by default): make the object smaller", cluster)}, true
 	case apierrors.IsInvalid(err):
-		return Refusal{RenderFailed, fmt.Sprintf("the API server refuses the Work for cluster %q as invalid in %s", cluster, invalidFields(err))}, true
+		return Refusal{Reason: RenderFailed, Message: fmt.Sprintf("the API server refuses the Work for cluster %q as invalid in %s", cluster, invalidFields(err))}, true
 	case isDenied(err):
-		return Refusal{RenderFailed, fmt.Sprintf("an admission webhook or policy refuses the Work for cluster %q (%s): see the log of karmada-webhook", cluster, denier(err))}, true
+		return Refusal{Reason: RenderFailed, Message: fmt.Sprintf("an admission webhook or policy refuses the Work for cluster %q (%s): see the log of karmada-webhook", cluster, denier(err))}, true
 	case apierrors.IsForbidden(err) && !isNamespaceTerminating(err):
-		return Refusal{NotAuthorized, fmt.Sprintf("karmada-mirror may not write Works for cluster %q: check its ClusterRole", cluster)}, true
+		return Refusal{Reason: NotAuthorized, Message: fmt.Sprintf("karmada-mirror may not write Works for cluster %q: check its ClusterRole", cluster)}, true
 	}
 	return Refusal{}, false
 }

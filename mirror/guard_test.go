@@ -20,7 +20,7 @@ func TestGuardedSource(t *testing.T) {
 		"a panic with a string": func() *Source { panic(confidential) },
 		"interface conversion":  func() *Source { return any(confidential).(*Source) },
 	} {
-		s := newSource(u.DeepCopy(), func(u *unstructured.Unstructured, _ Source) *Source {
+		s := newSource(u.DeepCopy(), render.Wishes{}, func(u *unstructured.Unstructured, _ render.Wishes, _ Source) *Source {
 			u.SetAnnotations(nil) // as rendering does before it goes on
 			return poison()
 		})
@@ -44,7 +44,7 @@ func TestGuardedWork(t *testing.T) {
 	if w.Cluster != "m1" || w.Name != page.WorkName() || strings.Contains(w.Foreign, confidential) {
 		t.Errorf("a poison Work became %+v", w)
 	}
-	f := Facts{ID: page, Live: true, Clusters: map[string]ClusterState{"m1": ClusterJoined}, Works: map[string]*Work{"m1": w}}
+	f := Facts{ID: page, Live: true, Clusters: joinedClusters("m1"), Works: map[string]*Work{"m1": w}}
 	for _, f.Source = range []*Source{nil, source, pageSource("1", "m2")} {
 		if plan := Plan(Decide(f), f.Works); len(plan) > 0 && plan[0].Cluster == "m1" {
 			t.Errorf("of %+v follows %+v", f.Source, plan)

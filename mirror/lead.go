@@ -74,7 +74,7 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 			return false
 		}
 		pause = cachePeriod
-		if !c.works.Status().Synced || !c.clusters.Status().Synced || c.configuration.Load() == nil {
+		if !areSynced(c.fixed()...) || c.configuration.Load() == nil {
 			continue
 		}
 		version, err := c.client.version(ctx)

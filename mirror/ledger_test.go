@@ -28,7 +28,7 @@ func remarked(u *unstructured.Unstructured) {
 func TestLedger(t *testing.T) {
 	source := pageSource("1", "m1")
 	template := source.Template
-	refusal := &Refusal{TooLarge, "too large"}
+	refusal := &Refusal{Reason: TooLarge, Message: "too large"}
 	content := writeOf(Operation{Kind: Create}, template)
 	written := entry{write: content, written: receipt{"10", 3}}
 	cases := map[string]struct {
@@ -215,7 +215,7 @@ func TestLedgerSettles(t *testing.T) {
 		"Earlier":  {"the watch shows what was there before", written, pageWork(source, "m1", version("9"), generation(2)), false},
 		"Altered":  {"admission has made something else of it", written, pageWork(source, "m1", edited, version("10"), generation(3)), false},
 		"Remarked": {"somebody has changed what is ours", written, pageWork(source, "m1", remarked, version("11"), generation(3)), false},
-		"Refused":  {"nothing was written", entry{write: content, refusal: &Refusal{TooLarge, "too large"}}, pageWork(source, "m1", version("10")), false},
+		"Refused":  {"nothing was written", entry{write: content, refusal: &Refusal{Reason: TooLarge, Message: "too large"}}, pageWork(source, "m1", version("10")), false},
 		"Deleted":  {"a deletion comes about when the Work is gone", entry{write: write{kind: Delete, work: "work-uid"}}, pageWork(source, "m1", version("11")), false},
 	} {
 		t.Run(name, func(t *testing.T) {

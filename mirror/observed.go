@@ -39,6 +39,8 @@ type Work struct {
 	Labelled bool
 	// Findable: it bears the label by which users look up the Works of a source.
 	Findable bool
+	// dispatchGiven: spec.suspendDispatching is there, whatever it says.
+	dispatchGiven bool
 	// Foreign is why the Work is not ours to touch; empty if it is ours. It may
 	// name a source all the same.
 	Foreign string
@@ -111,6 +113,8 @@ func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 		created = obj.GetCreationTimestamp().Time
 	}
 	w.sourceCreated = secondsOf(created)
+	w.written = lastWritten(obj)
+	_, w.dispatchGiven, _ = unstructured.NestedFieldNoCopy(obj.Object, "spec", "suspendDispatching")
 	w.own(obj)
 	if held, ok := render.ParseHold(annotations); ok {
 		w.Held = &held
@@ -247,27 +251,6 @@ func indexByKind(obj any) ([]string, error) {
 func keepWork(obj any) (any, error) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		return NewWork(u), nil
-	}
-	return obj, nil
-}
-
-// Cluster is what the cache keeps of a member cluster.
-type Cluster struct {
-	keptMeta
-}
-
-// NewCluster reduces a Cluster to what is kept of it.
-func NewCluster(obj *unstructured.Unstructured) *Cluster {
-	return &Cluster{keepMeta(obj)}
-}
-
-func (c *Cluster) sameMeaning(d *Cluster) bool {
-	return c.UID == d.UID && c.Terminating == d.Terminating
-}
-
-func keepCluster(obj any) (any, error) {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		return NewCluster(u), nil
 	}
 	return obj, nil
 }

@@ -3,6 +3,8 @@ package mirror
 import (
 	"maps"
 	"slices"
+
+	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // OperationKind is what to do with a Work.
@@ -16,6 +18,8 @@ const (
 	// Hold marks a Work whose deletion the breaker holds back. Plan never says so:
 	// a Delete becomes one.
 	Hold OperationKind = "hold"
+	// Wake has Karmada look at a Work at once, by a change that means nothing.
+	Wake OperationKind = "wake"
 	// Release takes our labels and annotations off a Work that a policy claims.
 	Release OperationKind = "release"
 )
@@ -32,9 +36,30 @@ type Operation struct {
 	approved bool
 }
 
+// IsHeld reports whether it is a deletion that the breaker has held, as the Work's mark
+// says.
+func (op Operation) IsHeld() bool { return op.Kind == Delete && op.Work.Held != nil }
+
+// Body is what is sent: the Work that is created, or a merge patch of one. It is nil for
+// Delete, and for Hold, whose words are the breaker's.
+func (op Operation) Body(v Verdict) []byte {
+	w := op.Work
+	switch op.Kind {
+	case Create:
+		return v.works().For(op.Cluster)
+	case Update:
+		return v.Template.Patch(op.Cluster, w.ResourceVersion, w.Finalizers, w.handedBy(v.ID))
+	case Wake:
+		return render.Wake(w.ResourceVersion, w.dispatchGiven)
+	case Release:
+		return render.Release(v.ID, w.ResourceVersion)
+	}
+	return nil
+}
+
 // verb is the value of the label operation of the metric work_operations_total.
 func (k OperationKind) verb() string {
-	if k == Hold || k == Release {
+	if k == Hold || k == Release || k == Wake {
 		return string(Update)
 	}
 	return string(k)
@@ -56,30 +81,47 @@ func (k OperationKind) writesContent() bool { return k == Create || k == Update 
 //	Unwanted   terminating           –
 //	Released   there                 release
 //	Unknown    any                   –
+//	any        waits for its cluster wake, if there is nothing else to write
 func Plan(v Verdict, works map[string]*Work) []Operation {
 	var writes, deletes []Operation
 	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
 		target, w := v.Targets[cluster], works[cluster]
+		op := Operation{Cluster: cluster, Work: w}
+		op.Kind, op.Because = planWork(v, target, w)
 		switch {
-		case target.Decision == Unknown:
-		case w == nil:
-			if target.Decision == Wanted {
-				writes = append(writes, Operation{Kind: Create, Cluster: cluster, Because: target.Because})
-			}
-		case w.Terminating:
-		case target.Decision == Unwanted:
-			if w.Labelled {
-				deletes = append(deletes, Operation{Kind: Delete, Cluster: cluster, Work: w, Because: target.Because})
-			}
-		case target.Decision == Released:
-			writes = append(writes, Operation{Kind: Release, Cluster: cluster, Work: w, Because: target.Because})
-		default:
-			if difference := differs(v, w); difference != "" {
-				writes = append(writes, Operation{Kind: Update, Cluster: cluster, Work: w, Because: difference})
-			}
+		case op.Kind == Delete:
+			deletes = append(deletes, op)
+		case op.Kind != "":
+			writes = append(writes, op)
+		case target.Wake:
+			op.Kind, op.Because = Wake, "the cluster has come back"
+			writes = append(writes, op)
 		}
 	}
 	return append(writes, deletes...)
+}
+
+// planWork is what makes one Work what it should be; empty if it is.
+func planWork(v Verdict, target Target, w *Work) (kind OperationKind, because string) {
+	switch {
+	case target.Decision == Unknown:
+	case w == nil:
+		if target.Decision == Wanted {
+			return Create, target.Because
+		}
+	case w.Terminating:
+	case target.Decision == Unwanted:
+		if w.Labelled {
+			return Delete, target.Because
+		}
+	case target.Decision == Released:
+		return Release, target.Because
+	default:
+		if difference := differs(v, w); difference != "" {
+			return Update, difference
+		}
+	}
+	return "", ""
 }
 
 // differs tells in what a Work is not as wanted; empty if it is.

@@ -13,6 +13,9 @@ const (
 	// UnknownCluster: a cluster that is named does not exist. It is a warning:
 	// the Work is created as soon as the cluster joins.
 	UnknownCluster Reason = "UnknownCluster"
+	// ForbiddenResource: the source is of a kind, or one of its kind, that is never
+	// mirrored.
+	ForbiddenResource Reason = "ForbiddenResource"
 	// ReservedNamespace: the source is in a namespace of the system.
 	ReservedNamespace Reason = "ReservedNamespace"
 	// ClaimedByPolicy: a PropagationPolicy propagates the source.
@@ -25,14 +28,24 @@ const (
 	RenderFailed Reason = "RenderFailed"
 	// DeletionHeld: the deletion breaker holds back the deletion of a Work.
 	DeletionHeld Reason = "DeletionHeld"
-	// NotAuthorized: the daemon may not write the Work.
+	// NotAuthorized: the configuration does not allow it, or the daemon may not write
+	// the Work.
 	NotAuthorized Reason = "NotAuthorized"
+)
+
+// The reasons of Events about what is mirrored all the same, and which Karmada cannot
+// carry out as things are.
+const (
+	KindNotServed          Reason = "KindNotServed"
+	NamespaceNotPropagated Reason = "NamespaceNotPropagated"
 )
 
 // Refusal is one reason and what to do about it.
 type Refusal struct {
 	Reason  Reason
 	Message string
+	// elsewhere: it is told on the Namespace, whose mistake it is.
+	elsewhere bool
 }
 
 // addRefusal adds r to rs: one entry per reason, messages joined, so that a

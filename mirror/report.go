@@ -78,14 +78,21 @@ func (r *refused) counts() map[string]int {
 }
 
 // report tells the source's owner by an Event, and the log, what is new.
-func (c *Controller) report(f Facts, refusals []Refusal) {
-	for _, r := range c.refused.replace(f.ID, refusals) {
-		c.logger(f.ID).Warn("refused", zap.String("reason", string(r.Reason)), zap.String("message", r.Message))
-		if f.Source == nil {
-			continue
+func (c *Controller) report(f Facts, refusals, notices []Refusal) {
+	tell := func(what string, rs []Refusal) {
+		for _, r := range rs {
+			log := c.logger(f.ID)
+			if r.elsewhere {
+				log = c.failures.With(identify(f.ID)...) // there may be very many
+			}
+			log.Warn(what, zap.String("reason", string(r.Reason)), zap.String("message", r.Message))
+			if f.Source != nil && !r.elsewhere {
+				c.Recorder.Event(c.reference(f.Source), corev1.EventTypeWarning, string(r.Reason), fmt.Sprintf("%.*s", maxEventMessage, r.Message))
+			}
 		}
-		c.Recorder.Event(c.reference(f.Source), corev1.EventTypeWarning, string(r.Reason), fmt.Sprintf("%.*s", maxEventMessage, r.Message))
 	}
+	tell("refused", c.refused.replace(f.ID, refusals))
+	tell("cannot be carried out yet", c.noticed.replace(f.ID, notices))
 }
 
 func (c *Controller) reference(s *Source) *corev1.ObjectReference {

@@ -67,7 +67,7 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	for _, w := range j.facts.Works {
 		c.ledger.settle(w) // the watch may have shown it before the answer to our write
 	}
-	c.report(j.facts, refusals)
+	c.report(j.facts, refusals, j.verdict.Notices)
 	c.ledger.retain(id, j.verdict.Targets)
 	return syncResult{refused: len(refusals) > 0, wrote: o.wrote, settling: o.settling, retry: o.retry}, o.err()
 }
@@ -86,16 +86,20 @@ type judgement struct {
 
 // judge decides by the caches, and by a live read where they prove nothing.
 func (c *Controller) judge(ctx context.Context, id render.Identity) (judgement, error) {
-	cached := c.judgeBy(c.cachedFacts(id))
-	if toProve := len(cached.due) > 0 && cached.settle == 0; !toProve && !c.behindFence(id, cached.plan) {
-		return cached, nil
+	facts, due := c.cachedFacts(id), 0
+	if !facts.outdated {
+		cached := c.judgeBy(facts)
+		due = len(cached.due)
+		if toProve := due > 0 && cached.settle == 0; !toProve && !c.behindFence(id, cached.plan) {
+			return cached, nil
+		}
 	}
 	facts, err := c.liveFacts(ctx, id)
 	if err != nil {
 		return judgement{}, err
 	}
 	live := c.judgeBy(facts)
-	if refuted := len(live.due) < len(cached.due); refuted && live.settle == 0 {
+	if refuted := len(live.due) < due; refuted && live.settle == 0 {
 		live.retry = wait.Jitter(refutedPeriod, 0.2)
 	}
 	return live, nil
@@ -115,7 +119,7 @@ func (c *Controller) dueDeletions(v Verdict, works map[string]*Work) []*Work {
 	var due []*Work
 	for cluster, target := range v.Targets {
 		w, ok := works[cluster]
-		if ok && (target == unproven || target.Decision == Unwanted) && w.Labelled && !w.Terminating && !c.ledger.hasDeleted(v.ID, w) {
+		if ok && (target.isUnproven() || target.Decision == Unwanted) && w.Labelled && !w.Terminating && !c.ledger.hasDeleted(v.ID, w) {
 			due = append(due, w)
 		}
 	}
@@ -131,5 +135,10 @@ func (c *Controller) behindFence(id render.Identity, plan []Operation) bool {
 		return false
 	}
 	w, unknown := c.watchOf(id)
-	return unknown == "" && isOlder(w.Status().ResourceVersion, *c.fence.Load())
+	if unknown != "" {
+		return false
+	}
+	fence := *c.fence.Load()
+	hasDefaults := c.defaultsOf(id.Namespace) != render.Wishes{}
+	return isOlder(w.Status().ResourceVersion, fence) || hasDefaults && isOlder(c.namespaces.Status().ResourceVersion, fence)
 }

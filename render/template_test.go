@@ -59,7 +59,7 @@ func goldenTemplate(t *testing.T, text []byte) *Template {
 		t.Fatal(err)
 	}
 	obj := &unstructured.Unstructured{Object: decode(t, string(encoded))}
-	options, err := ParseOptions(obj.GetAnnotations())
+	options, err := ReadWishes(obj.GetAnnotations()).Options()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -18,20 +20,23 @@ const (
 	// pkg/apis/cluster/validation, v1.18.2).
 	maxClusterName = 48
 
-	// GlobIndexKey is the index key of Terms that any cluster might match. It is
-	// no valid cluster name.
-	GlobIndexKey = "*"
+	// selectorKey begins the index key of a label selector. It is in no name and no
+	// glob.
+	selectorKey = "="
 )
 
-// Terms are the parsed value of ClustersAnnotation. The zero value matches no
-// cluster, and is small: most objects of a cache have it.
+// Terms are the parsed values of ClustersAnnotation and ClusterSelectorAnnotation.
+// The zero value matches no cluster, and is small: most objects of a cache have it.
 type Terms struct {
 	lists *termLists
 }
 
-// termLists are sorted.
+// termLists are sorted. selector is nil if there is none; its text is in a form of its
+// own, so that equal ones are the same.
 type termLists struct {
 	names, globs, notNames, notGlobs []string
+	selector                         labels.Selector
+	selectorText                     string
 }
 
 func (t Terms) get() termLists {
@@ -46,30 +51,55 @@ func (t Terms) get() termLists {
 // are fine. A value that names nothing is an error, so that an empty variable in
 // somebody's template does not read as "delete everywhere".
 func ParseTerms(value string) (Terms, error) {
+	t := &termLists{}
+	if err := t.parse(value); err != nil {
+		return Terms{}, err
+	}
+	return Terms{t}, nil
+}
+
+// parse adds a list of terms to what there is.
+func (t *termLists) parse(value string) error {
 	if strings.Trim(value, ", \t\n") == "" {
-		return Terms{}, errors.New("it names no cluster; to stop mirroring, remove the annotation")
+		return errors.New("it names no cluster; to stop mirroring, remove the annotation")
 	}
 	fields := strings.Split(value, ",")
 	if last := len(fields) - 1; strings.TrimSpace(fields[last]) == "" {
 		fields = fields[:last]
 	}
 	if len(fields) > MaxTerms {
-		return Terms{}, fmt.Errorf("it has %d terms, more than %d; use a glob such as prod-*", len(fields), MaxTerms)
+		return fmt.Errorf("it has %d terms, more than %d; use a glob such as prod-*", len(fields), MaxTerms)
 	}
-	t := &termLists{}
 	for i, field := range fields {
 		if err := t.add(strings.TrimSpace(field)); err != nil {
-			return Terms{}, fmt.Errorf("term %d: %w", i+1, err)
+			return fmt.Errorf("term %d: %w", i+1, err)
 		}
 	}
-	if len(t.names)+len(t.globs) == 0 {
-		return Terms{}, errors.New("it has exclusions only; put * before them to mean every other cluster")
+	if len(t.names)+len(t.globs) == 0 && t.selector == nil {
+		return errors.New("it has exclusions only; put * before them to mean every other cluster")
 	}
 	for _, list := range []*[]string{&t.names, &t.globs, &t.notNames, &t.notGlobs} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}
-	return Terms{t}, nil
+	return nil
+}
+
+// selectBy adds a label selector. One that selects everything is an error for the
+// same reason as a list that names nothing.
+func (t *termLists) selectBy(value string) error {
+	if strings.ContainsFunc(value, unicode.IsControl) { // the parser takes some for the end
+		return fmt.Errorf("%s is no label selector: it has a control character", quote(value))
+	}
+	selector, err := labels.Parse(value)
+	if err != nil {
+		return fmt.Errorf("%s is no label selector: %s", quote(value), quote(err.Error()))
+	}
+	if selector.Empty() {
+		return fmt.Errorf("it selects every cluster; to mean that, write %s: \"*\"", ClustersAnnotation)
+	}
+	t.selector, t.selectorText = selector, selector.String()
+	return nil
 }
 
 func (t *termLists) add(term string) error {
@@ -105,44 +135,57 @@ func validateTerm(term string) error {
 	return nil
 }
 
-// Matches reports whether the terms select a cluster. Exclusions win wherever
-// they stand.
-func (t Terms) Matches(cluster string) bool {
+// Matches reports whether the terms select a cluster that bears labels. Exclusions win
+// wherever they stand.
+func (t Terms) Matches(cluster string, of labels.Set) bool {
 	l := t.get()
 	if contains(l.notNames, cluster) || matchesAny(l.notGlobs, cluster) {
 		return false
 	}
-	return contains(l.names, cluster) || matchesAny(l.globs, cluster)
+	return contains(l.names, cluster) || matchesAny(l.globs, cluster) || l.selector != nil && l.selector.Matches(of)
 }
 
 // Names are the clusters named literally and not excluded, sorted.
 func (t Terms) Names() []string {
 	var names []string
 	for _, name := range t.get().names {
-		if t.Matches(name) {
+		if t.Matches(name, nil) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// HasGlob reports whether clusters may match that are not named.
-func (t Terms) HasGlob() bool { return len(t.get().globs) > 0 }
+// HasSelector reports whether clusters are chosen by their labels.
+func (t Terms) HasSelector() bool { return t.get().selector != nil }
 
-// Index returns the keys under which to find these terms when a cluster
-// changes: each name, and GlobIndexKey if there is a glob.
+// IsOpen reports whether clusters may match that are not named.
+func (t Terms) IsOpen() bool { return len(t.get().globs) > 0 || t.HasSelector() }
+
+// Index returns the keys under which to find these terms when a cluster changes. Those
+// that KeyMatches says so of are all whose terms may match the cluster.
 func (t Terms) Index() []string {
-	keys := t.Names()
-	if t.HasGlob() {
-		keys = append(keys, GlobIndexKey)
+	keys := append(t.Names(), t.get().globs...)
+	if t.get().selector != nil {
+		keys = append(keys, selectorKey+t.get().selectorText)
 	}
 	return keys
+}
+
+// KeyMatches reports whether terms with this index key may match a cluster that bears
+// labels: there are few keys where there are many sources.
+func KeyMatches(key, cluster string, of labels.Set) bool {
+	if text, selects := strings.CutPrefix(key, selectorKey); selects {
+		selector, err := labels.Parse(text)
+		return err == nil && selector.Matches(of)
+	}
+	return key == cluster || matchesAny([]string{key}, cluster)
 }
 
 // Equal reports whether both select the same clusters by the same terms.
 func (t Terms) Equal(u Terms) bool {
 	a, b := t.get(), u.get()
-	return slices.Equal(a.names, b.names) && slices.Equal(a.globs, b.globs) &&
+	return slices.Equal(a.names, b.names) && slices.Equal(a.globs, b.globs) && a.selectorText == b.selectorText &&
 		slices.Equal(a.notNames, b.notNames) && slices.Equal(a.notGlobs, b.notGlobs)
 }
 

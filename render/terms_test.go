@@ -35,19 +35,19 @@ func TestParseTerms(t *testing.T) {
 			want:   want{names: []string{strings.Repeat("a", 48)}, index: []string{strings.Repeat("a", 48)}},
 		},
 		"Glob": {
-			reason: "A glob names nobody, matches from beginning to end, and is indexed by the common key.",
+			reason: "A glob names nobody, matches from beginning to end, and is indexed by itself.",
 			value:  "prod-*,a?",
-			want:   want{index: []string{GlobIndexKey}, matches: []string{"prod-1", "prod-", "ab"}, not: []string{"my-prod-1", "a", "abc"}},
+			want:   want{index: []string{"a?", "prod-*"}, matches: []string{"prod-1", "prod-", "ab"}, not: []string{"my-prod-1", "a", "abc"}},
 		},
 		"Everything": {
 			reason: "A star is every cluster.",
 			value:  "*",
-			want:   want{index: []string{GlobIndexKey}, matches: []string{"a", "any-9"}},
+			want:   want{index: []string{"*"}, matches: []string{"a", "any-9"}},
 		},
 		"ExclusionFirst": {
 			reason: "An exclusion wins though it stands first.",
 			value:  "!b,*",
-			want:   want{index: []string{GlobIndexKey}, matches: []string{"a"}, not: []string{"b"}},
+			want:   want{index: []string{"*"}, matches: []string{"a"}, not: []string{"b"}},
 		},
 		"ExclusionOfAName": {
 			reason: "A name that is excluded is neither named nor matched.",
@@ -57,7 +57,7 @@ func TestParseTerms(t *testing.T) {
 		"ExclusionByGlob": {
 			reason: "A glob may exclude what is named.",
 			value:  "prod-1,test-1,*,!prod-?",
-			want:   want{names: []string{"test-1"}, index: []string{"test-1", GlobIndexKey}, matches: []string{"a", "prod-10"}, not: []string{"prod-1"}},
+			want:   want{names: []string{"test-1"}, index: []string{"test-1", "*"}, matches: []string{"a", "prod-10"}, not: []string{"prod-1"}},
 		},
 		"NothingLeft": {
 			reason: "Terms that cancel each other are a valid way to name no cluster.",
@@ -83,12 +83,12 @@ func TestParseTerms(t *testing.T) {
 				t.Errorf("%s\nIndex(): -want +got:\n%s", tc.reason, diff)
 			}
 			for _, cluster := range tc.want.matches {
-				if !terms.Matches(cluster) {
+				if !terms.Matches(cluster, nil) {
 					t.Errorf("%s\nMatches(%q) is false", tc.reason, cluster)
 				}
 			}
 			for _, cluster := range tc.want.not {
-				if terms.Matches(cluster) {
+				if terms.Matches(cluster, nil) {
 					t.Errorf("%s\nMatches(%q) is true", tc.reason, cluster)
 				}
 			}
@@ -196,14 +196,14 @@ func FuzzParseTerms(f *testing.F) {
 			return
 		}
 		for _, name := range terms.Names() {
-			if !terms.Matches(name) || len(name) > maxClusterName {
+			if !terms.Matches(name, nil) || len(name) > maxClusterName {
 				t.Errorf("%q names %q", value, name)
 			}
 		}
-		if terms.Matches(cluster) && !terms.HasGlob() && !contains(terms.Names(), cluster) {
+		if terms.Matches(cluster, nil) && !terms.IsOpen() && !contains(terms.Names(), cluster) {
 			t.Errorf("%q matches %q, which no term names", value, cluster)
 		}
-		if again, err := ParseTerms("!" + quietName + "," + value); err != nil || again.Matches(quietName) {
+		if again, err := ParseTerms("!" + quietName + "," + value); err != nil || again.Matches(quietName, nil) {
 			if len(strings.Split(value, ",")) < MaxTerms {
 				t.Errorf("%q behind an exclusion: %v", value, err)
 			}

@@ -89,6 +89,16 @@ func (w *Watch) ByIndex(index, value string) []any {
 	return objs
 }
 
+// IndexKeys returns the values of an index: none while the resource is not served.
+func (w *Watch) IndexKeys(index string) []string {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.informer == nil {
+		return nil
+	}
+	return w.informer.GetIndexer().ListIndexFuncValues(index)
+}
+
 // List returns the cached objects: none while the resource is not served.
 func (w *Watch) List() []any {
 	w.mu.RLock()

@@ -148,7 +148,7 @@ func (w *world) posts(ctx context.Context, s scenario) (latencies, error) {
 		annotated.put(u)
 		u.SetUID(types.UID(fmt.Sprintf("4f6c0d3e-0f1c-4a53-9d52-%012d", i)))
 		u.SetCreationTimestamp(metav1.Now())
-		body := mirror.NewSource(u).Template.Work(clusterName(0))
+		body := mirror.NewSource(u, render.Wishes{}).Template.Work(clusterName(0))
 		begin := time.Now()
 		err := post(ctx, client, render.ExecutionNamespace(clusterName(0)), body)
 		l[i] = time.Since(begin)

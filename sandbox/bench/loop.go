@@ -97,7 +97,7 @@ func (w *world) writeBodies(ctx context.Context, s scenario) (path string, err e
 	defer func() { err = errors.Join(err, file.Close()) }()
 	out := bufio.NewWriter(file)
 	for i := range list.Items {
-		source := mirror.NewSource(&list.Items[i])
+		source := mirror.NewSource(&list.Items[i], render.Wishes{})
 		if source.Template == nil {
 			return "", fmt.Errorf("cannot render %s: %v", source.ID.Name, source.Refusal)
 		}

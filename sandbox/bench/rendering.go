@@ -8,6 +8,7 @@ import (
 	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
 
 	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // measureRender compares what one more cluster costs with the encoding of a Work.
@@ -15,7 +16,7 @@ func measureRender(_ context.Context, w *world, r *report) error {
 	u := makeDeployment(sourceName(0))
 	annotated.put(u)
 	u.SetUID("4f6c0d3e-0f1c-4a53-9d52-7a4f0d7b0f11")
-	template := mirror.NewSource(u).Template
+	template := mirror.NewSource(u, render.Wishes{}).Template
 	var work workv1alpha1.Work
 	if err := json.Unmarshal(template.Work(clusterName(0)), &work); err != nil {
 		return err
@@ -23,7 +24,7 @@ func measureRender(_ context.Context, w *world, r *report) error {
 	const clusters = 100
 	var over, rendered, marshalled []float64
 	for range w.repetitions {
-		render := testing.Benchmark(func(b *testing.B) {
+		rendering := testing.Benchmark(func(b *testing.B) {
 			for b.Loop() {
 				works := template.Works()
 				for c := range clusters {
@@ -31,16 +32,16 @@ func measureRender(_ context.Context, w *world, r *report) error {
 				}
 			}
 		})
-		marshal := testing.Benchmark(func(b *testing.B) {
+		marshalling := testing.Benchmark(func(b *testing.B) {
 			for b.Loop() {
 				if _, err := json.Marshal(&work); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
-		each := float64(render.NsPerOp()) / clusters
-		rendered, marshalled = append(rendered, each/1000), append(marshalled, float64(marshal.NsPerOp())/1000)
-		over = append(over, each/float64(marshal.NsPerOp()))
+		each := float64(rendering.NsPerOp()) / clusters
+		rendered, marshalled = append(rendered, each/1000), append(marshalled, float64(marshalling.NsPerOp())/1000)
+		over = append(over, each/float64(marshalling.NsPerOp()))
 	}
 	r.text("**Rendering** a Deployment for %d clusters: %s µs for each; `json.Marshal` of the Work takes %s µs.", clusters, summarize(rendered).format(1), summarize(marshalled).format(1))
 	r.atMost("render of a Deployment for 100 clusters, per cluster, over json.Marshal of the Work", 0.2, summarize(over))

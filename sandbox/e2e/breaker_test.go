@@ -19,8 +19,8 @@ import (
 // karmadaMirror runs a command as an administrator would.
 func karmadaMirror(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), env.daemon, append(arguments, "--kubeconfig", env.Kubeconfig())...)
-	command.Env = append(os.Environ(), daemonVariable+"=1")
+	command := exec.CommandContext(t.Context(), env.daemon, arguments...)
+	command.Env = append(os.Environ(), daemonVariable+"=1", "KUBECONFIG="+env.Kubeconfig())
 	output, err := command.CombinedOutput()
 	return string(output), err
 }
@@ -94,6 +94,10 @@ func TestBreaker(t *testing.T) {
 	t.Run("Approved", func(t *testing.T) {
 		wantLine(t, mustKarmadaMirror(t, "deletions", "list"), `^configmaps +2 +2 +member1 +\S+Z$`)
 		wantLine(t, mustKarmadaMirror(t, "deletions", "list", "--works"), `^configmaps +ConfigMap/`+ns+`/page-59 +member1 +\S+Z +the source does not exist$`)
+		wantLine(t, mustKarmadaMirror(t, "explain", "cm", "page-59", "-n", ns), `^`+push+` +Unwanted +the source does not exist .*karmada-mirror deletions approve$`)
+		if output, code := diff(t, "cm", "page-59", "-n", ns); code != 0 || !strings.Contains(output, "is held") {
+			t.Errorf("the difference of what is held: exit code %d\n%s", code, output)
+		}
 		if output, err := karmadaMirror(t, "deletions", "approve", "--resource", "secrets"); err == nil {
 			t.Errorf("an approval of nothing: %s", output)
 		}

@@ -2,11 +2,15 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -30,7 +34,7 @@ func TestClusterThatJoinsAndLeaves(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	if err := env.Join(ctx, karmada.Member{Name: late, Mode: clusterv1alpha1.Push}); err != nil {
+	if err := join(ctx, late); err != nil {
 		t.Fatal(err)
 	}
 	leaveAfterFailure(t, late)
@@ -83,8 +87,7 @@ func testClusterGone(t *testing.T) {
 	startDaemon(t, slice(t, ns)...)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	member := karmada.Member{Name: guest, Mode: clusterv1alpha1.Push}
-	if err := env.Join(ctx, member); err != nil {
+	if err := join(ctx, guest); err != nil {
 		t.Fatal(err)
 	}
 	leaveAfterFailure(t, guest)
@@ -99,7 +102,7 @@ func testClusterGone(t *testing.T) {
 	pass(t, time.Minute)
 	wantSources(t, ns)
 	f.wantNoDeletes()
-	if err := env.Join(ctx, member); err != nil {
+	if err := join(ctx, guest); err != nil {
 		t.Fatal(err)
 	}
 	f.heal()
@@ -155,4 +158,71 @@ func TestExecutionNamespaceTerminating(t *testing.T) {
 	})
 	f.heal()
 	f.converge(2 * patience)
+}
+
+// testFleet has 500 objects mirrored to all clusters of a fleet; meanwhile three join and
+// one of them leaves.
+func testFleet(t *testing.T) {
+	const objects = 500
+	ns := newNamespace(t)
+	startDaemon(t, slice(t, ns)...)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	defer cancel()
+	for _, name := range []string{"fleet-1", "fleet-2", "fleet-3"} {
+		leaveAfterFailure(t, name)
+	}
+	audit := auditFromNow(t)
+	var fleet errgroup.Group
+	fleet.Go(func() error {
+		return errors.Join(join(ctx, "fleet-1"), join(ctx, "fleet-2"), env.Unjoin(ctx, "fleet-1"), join(ctx, "fleet-3"))
+	})
+	for i := range objects {
+		create(t, configMaps, configMap(ns, fmt.Sprintf("page-%d", i), "fleet-*", "one"))
+		pass(t, 30*time.Millisecond)
+	}
+	if err := fleet.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	within(t, 3*time.Minute, "the Works", func(ctx context.Context) error { return disagreement(ctx, ns, configMaps) })
+	for _, name := range []string{"fleet-2", "fleet-3"} {
+		members, err := dynamic.NewForConfig(env.MemberConfig(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		within(t, 3*time.Minute, "the objects in "+name, func(ctx context.Context) error {
+			list, err := members.Resource(configMaps).Namespace(ns).List(ctx, metav1.ListOptions{FieldSelector: allPages})
+			if err == nil && len(list.Items) != objects {
+				err = fmt.Errorf("there are %d", len(list.Items))
+			}
+			return err
+		})
+	}
+	created := map[string]int{}
+	for _, r := range audit.requests(t) {
+		cluster, _ := render.ClusterOf(r.ObjectRef.Namespace)
+		switch {
+		case !strings.HasPrefix(cluster, "fleet-") || r.ObjectRef.Resource != "works" || r.Verb == "get":
+		case r.Verb == "create" && r.succeeded():
+			created[cluster]++
+		case cluster == "fleet-1": // it went while Works were made for it
+		case r.Verb == "create" && r.ResponseStatus.Code == http.StatusNotFound: // Karmada makes the namespace after the Cluster
+		case r.Verb == "patch" && r.succeeded(): // wakes what was written before the cluster was ready
+		default:
+			t.Errorf("the daemon did %s %s/%s, and got %d", r.Verb, r.ObjectRef.Namespace, r.ObjectRef.Name, r.ResponseStatus.Code)
+		}
+	}
+	if created["fleet-2"] != objects || created["fleet-3"] != objects {
+		t.Errorf("so many Works were created: %v", created)
+	}
+	t.Logf("%d Works were created for the cluster that left", created["fleet-1"])
+	sweep(ns)
+	for _, name := range []string{"fleet-2", "fleet-3"} {
+		if err := env.Unjoin(ctx, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func join(ctx context.Context, name string) error {
+	return env.Join(ctx, karmada.Member{Name: name, Mode: clusterv1alpha1.Push})
 }

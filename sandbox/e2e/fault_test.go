@@ -229,7 +229,7 @@ func wantedWorks(ctx context.Context, namespace string, resources []schema.Group
 		}
 		for i := range list.Items {
 			data := list.Items[i].Object["data"]
-			source := mirror.NewSource(&list.Items[i])
+			source := mirror.NewSource(&list.Items[i], render.Wishes{})
 			if source.Asks && source.Refusal != nil {
 				return nil, fmt.Errorf("source %q is refused: %s", source.ID, source.Refusal.Message)
 			}
@@ -237,7 +237,7 @@ func wantedWorks(ctx context.Context, namespace string, resources []schema.Group
 				continue
 			}
 			for _, cluster := range joined.Items {
-				if source.Terms.Matches(cluster.GetName()) {
+				if source.Terms.Matches(cluster.GetName(), cluster.GetLabels()) {
 					wanted[render.ExecutionNamespace(cluster.GetName())+"/"+source.ID.WorkName()] = wantedSource{source, source.ID.Kind, data}
 				}
 			}

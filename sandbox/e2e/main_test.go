@@ -150,8 +150,12 @@ func (e *environment) install(ctx context.Context) (err error) {
 }
 
 // loosen turns the deletion breaker off, which would remember between tests what
-// they throw away. The tests that are about it turn it on.
+// they throw away, and unbinds the admission policy, which would refuse the mistakes
+// that they make. The tests that are about them turn them on.
 func (e *environment) loosen(ctx context.Context) error {
+	if err := e.client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Delete(ctx, account, metav1.DeleteOptions{}); err != nil {
+		return err
+	}
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		configMap, err := e.client.CoreV1().ConfigMaps(system).Get(ctx, account, metav1.GetOptions{})
 		if err != nil {

@@ -91,7 +91,9 @@ func TestFaultsSideBySide(t *testing.T) {
 		name string
 		run  func(*testing.T)
 	}{
+		{"ClusterReturns", testClusterReturns},
 		{"ClusterGone", testClusterGone},
+		{"Fleet", testFleet},
 		{"SourcesFail", func(t *testing.T) { testListsFail(t, "source", listSources, watchSources, fewerSources) }},
 		{"HalfOpen", testHalfOpen},
 		{"WorksThrottled", testWorksThrottled},

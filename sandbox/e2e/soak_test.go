@@ -197,7 +197,7 @@ func (s *soak) retarget() {
 		setAnnotation(render.ClustersAnnotation, s.clusters())(u)
 		terms, err := render.ParseTerms(u.GetAnnotations()[render.ClustersAnnotation])
 		s.must(err)
-		s.unwant(u.GetName(), slices.DeleteFunc([]string{push, push2, pull}, terms.Matches)...)
+		s.unwant(u.GetName(), slices.DeleteFunc([]string{push, push2, pull}, func(cluster string) bool { return terms.Matches(cluster, nil) })...)
 	})
 }
 

@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/mirror"
+)
+
+// sources is what the commands have in common that look at single sources: they decide
+// as the daemon does, by reads of their own.
+type sources struct {
+	flags     *genericclioptions.ConfigFlags
+	configMap string
+	client    dynamic.Interface
+}
+
+func newSources(cmd *cobra.Command) *sources {
+	s := &sources{flags: genericclioptions.NewConfigFlags(true)}
+	s.flags.AddFlags(cmd.Flags())
+	cmd.Flags().StringVar(&s.configMap, "config-map", defaultConfigMap, "namespace/name of the daemon's ConfigMap")
+	return s
+}
+
+// reader reads the configuration, and the clusters.
+func (s *sources) reader(ctx context.Context) (*mirror.Reader, error) {
+	connection, err := s.flags.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("cannot find the Karmada API server (give --kubeconfig or $KUBECONFIG): %w", err)
+	}
+	if s.client, err = dynamic.NewForConfig(connection); err != nil {
+		return nil, fmt.Errorf("cannot make a client: %w", err)
+	}
+	client, err := kubernetes.NewForConfig(connection)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a client: %w", err)
+	}
+	name, err := parseConfigMap(s.configMap)
+	if err != nil {
+		return nil, err
+	}
+	configMap, err := client.CoreV1().ConfigMaps(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the daemon's configuration: %w", err)
+	}
+	configuration, err := config.Parse([]byte(configMap.Data[config.Key]))
+	if err != nil {
+		return nil, fmt.Errorf("ConfigMap %q: %w", s.configMap, err)
+	}
+	return mirror.NewReader(ctx, s.client, configuration)
+}
+
+// find resolves RESOURCE as kubectl does.
+func (s *sources) find(resource, name string) (mirror.SourceRef, error) {
+	mapper, err := s.flags.ToRESTMapper()
+	if err != nil {
+		return mirror.SourceRef{}, fmt.Errorf("cannot discover resources: %w", err)
+	}
+	versioned, plain := schema.ParseResourceArg(resource)
+	if versioned == nil {
+		versioned = new(plain.WithVersion(""))
+	}
+	kind, err := mapper.KindFor(*versioned)
+	if err != nil && versioned.Version != "" {
+		kind, err = mapper.KindFor(plain.WithVersion(""))
+	}
+	if err != nil {
+		return mirror.SourceRef{}, fmt.Errorf("cannot tell what %q is: %w", resource, err)
+	}
+	mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return mirror.SourceRef{}, fmt.Errorf("cannot tell what %q is: %w", resource, err)
+	}
+	return s.refer(mapping, "", name)
+}
+
+// refer fills in the namespace: that of the flags or of the kubeconfig if there is none.
+func (s *sources) refer(mapping *meta.RESTMapping, namespace, name string) (mirror.SourceRef, error) {
+	ref := mirror.SourceRef{Mapping: mapping, Name: name}
+	if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
+		return ref, nil
+	}
+	var err error
+	if ref.Namespace = namespace; namespace == "" {
+		ref.Namespace, _, err = s.flags.ToRawKubeConfigLoader().Namespace()
+	}
+	return ref, err
+}

@@ -1,0 +1,87 @@
+package config
+
+import (
+	"path"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Rule allows the sources of some namespaces to be mirrored to some clusters. What is
+// left out is not restricted.
+type Rule struct {
+	// Namespaces are globs of the sources' namespaces, and NamespaceSelector chooses
+	// them by their labels: a rule with both wants both. A source without a namespace
+	// is in none, so that only a rule without either allows it.
+	Namespaces        []string              `json:"namespaces,omitempty"`
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+	// Resources are of the form deployments.apps.
+	Resources []string `json:"resources,omitempty"`
+	// Clusters are globs of the clusters' names.
+	Clusters []string `json:"clusters,omitempty"`
+
+	selector labels.Selector
+}
+
+// Source is what a Rule looks at.
+type Source struct {
+	// Resource is of the form deployments.apps.
+	Resource        string
+	Namespace       string
+	NamespaceLabels labels.Set
+}
+
+// Allows reports whether a source may be mirrored to a cluster: without rules it may.
+func (c *Configuration) Allows(s Source, cluster string) bool {
+	return c.Authorization == nil || slices.ContainsFunc(c.Authorization, func(r Rule) bool { return r.allows(s, cluster) })
+}
+
+func (r *Rule) allows(s Source, cluster string) bool {
+	switch {
+	case len(r.Namespaces) > 0 && (s.Namespace == "" || !matches(r.Namespaces, s.Namespace)):
+		return false
+	case r.NamespaceSelector != nil && (s.Namespace == "" || !r.selector.Matches(s.NamespaceLabels)):
+		return false
+	case len(r.Resources) > 0 && !slices.Contains(r.Resources, s.Resource):
+		return false
+	}
+	return len(r.Clusters) == 0 || matches(r.Clusters, cluster)
+}
+
+func matches(globs []string, s string) bool {
+	return slices.ContainsFunc(globs, func(glob string) bool {
+		matched, err := path.Match(glob, s)
+		return err == nil && matched
+	})
+}
+
+// validateRule checks a rule, given the resources that there are, and readies it.
+func validateRule(r *Rule, resources sets.Set[schema.GroupResource], at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, globs := range []struct {
+		name, of string
+		list     []string
+	}{{"namespaces", "namespace", r.Namespaces}, {"clusters", "cluster", r.Clusters}} {
+		for i, glob := range globs.list {
+			if !validGlob(glob) {
+				errs = append(errs, field.Invalid(at.Child(globs.name).Index(i), glob, "must be a "+globs.of+" name in which * and ? may stand for characters"))
+			}
+		}
+	}
+	for i, resource := range r.Resources {
+		if !resources.Has(schema.ParseGroupResource(resource)) {
+			errs = append(errs, field.Invalid(at.Child("resources").Index(i), resource, "is not among the resources of this configuration; those are written as deployments.apps"))
+		}
+	}
+	if r.NamespaceSelector != nil {
+		var err error
+		if r.selector, err = metav1.LabelSelectorAsSelector(r.NamespaceSelector); err != nil {
+			errs = append(errs, field.Invalid(at.Child("namespaceSelector"), r.NamespaceSelector, err.Error()))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,156 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	workv1alpha2 "github.com/karmada-io/api/work/v1alpha2"
+)
+
+// Wishes are what an object asks for by its annotations, or a Namespace for the
+// objects in it. The zero value asks for nothing. Equal wishes mean the same.
+type Wishes struct {
+	clusters, selector, suspend, preserve, conflict wish
+}
+
+// ErrInherited is wrapped by errors about what an object has from its Namespace.
+var ErrInherited = errors.New("the Namespace's")
+
+// wish is the value of an annotation.
+type wish struct {
+	value            string
+	given, inherited bool
+}
+
+// ReadWishes reads annotations; what they say is not checked.
+func ReadWishes(annotations map[string]string) Wishes {
+	read := func(key string) wish {
+		value, given := annotations[key]
+		return wish{value: value, given: given}
+	}
+	return Wishes{
+		clusters: read(ClustersAnnotation), selector: read(ClusterSelectorAnnotation),
+		suspend: read(SuspendAnnotation), preserve: read(PreserveOnDeletionAnnotation), conflict: read(ConflictResolutionAnnotation),
+	}
+}
+
+// Ask reports whether they say where to mirror to.
+func (w Wishes) Ask() bool { return w.clusters.given || w.selector.given }
+
+// OptOut reports whether they refuse what the Namespace says.
+func (w Wishes) OptOut() bool { return w.clusters.given && strings.TrimSpace(w.clusters.value) == "" }
+
+// Over are the wishes of an object whose Namespace has defaults: each annotation
+// replaces the same of the Namespace. Whoever opts out takes no target of it; if there
+// is none to opt out of, they opt out still.
+func (w Wishes) Over(defaults Wishes) Wishes {
+	if w.OptOut() {
+		if defaults.Ask() || w.selector.given {
+			w.clusters = wish{}
+		}
+		defaults.clusters, defaults.selector = wish{}, wish{}
+	}
+	return Wishes{
+		clusters: w.clusters.or(defaults.clusters), selector: w.selector.or(defaults.selector),
+		suspend: w.suspend.or(defaults.suspend), preserve: w.preserve.or(defaults.preserve), conflict: w.conflict.or(defaults.conflict),
+	}
+}
+
+func (w wish) or(fallback wish) wish {
+	if w.given {
+		return w
+	}
+	fallback.inherited = fallback.given
+	return fallback
+}
+
+// blame says whose mistake it is.
+func (w wish) blame(key string, err error) error {
+	if w.inherited {
+		return fmt.Errorf("%w %s: %w", ErrInherited, key, err)
+	}
+	return fmt.Errorf("%s: %w", key, err)
+}
+
+// String lists what is given, and what of it the Namespace has given.
+func (w Wishes) String() string {
+	var given []string
+	for _, annotation := range []struct {
+		key string
+		wish
+	}{
+		{ClustersAnnotation, w.clusters}, {ClusterSelectorAnnotation, w.selector},
+		{SuspendAnnotation, w.suspend}, {PreserveOnDeletionAnnotation, w.preserve}, {ConflictResolutionAnnotation, w.conflict},
+	} {
+		switch {
+		case annotation.inherited:
+			given = append(given, fmt.Sprintf("%s=%s (the Namespace's)", annotation.key, quote(annotation.value)))
+		case annotation.given:
+			given = append(given, fmt.Sprintf("%s=%s", annotation.key, quote(annotation.value)))
+		}
+	}
+	return strings.Join(given, ", ")
+}
+
+// Check parses everything.
+func (w Wishes) Check() error {
+	if w.Ask() && !w.OptOut() {
+		if _, err := w.Terms(); err != nil {
+			return err
+		}
+	}
+	_, err := w.Options()
+	return err
+}
+
+// Terms parses the targets. The error names the annotation.
+func (w Wishes) Terms() (Terms, error) {
+	t := &termLists{}
+	if w.selector.given {
+		if err := t.selectBy(w.selector.value); err != nil {
+			return Terms{}, w.selector.blame(ClusterSelectorAnnotation, err)
+		}
+	}
+	if w.clusters.given {
+		if err := t.parse(w.clusters.value); err != nil {
+			return Terms{}, w.clusters.blame(ClustersAnnotation, err)
+		}
+	}
+	return Terms{t}, nil
+}
+
+// Options parses the rest. The error names the annotation.
+func (w Wishes) Options() (Options, error) {
+	var o Options
+	var err error
+	if o.Suspend, err = w.suspend.choose(SuspendAnnotation, "false", "true"); err != nil {
+		return Options{}, err
+	}
+	if o.PreserveOnDeletion, err = w.preserve.choose(PreserveOnDeletionAnnotation, "false", "true"); err != nil {
+		return Options{}, err
+	}
+	o.Overwrite, err = w.conflict.choose(ConflictResolutionAnnotation,
+		workv1alpha2.ResourceConflictResolutionAbort, workv1alpha2.ResourceConflictResolutionOverwrite)
+	if err != nil {
+		return Options{}, err
+	}
+	return o, nil
+}
+
+// choose is true for yes, false for no and for no annotation.
+func (w wish) choose(key, no, yes string) (bool, error) {
+	switch {
+	case !w.given || w.value == no:
+		return false, nil
+	case w.value == yes:
+		return true, nil
+	default:
+		return false, w.blame(key, fmt.Errorf("%s is neither %q nor %q", quote(w.value), yes, no))
+	}
+}
+
+// Options are what a source asks of its Works besides their targets.
+type Options struct {
+	Suspend, PreserveOnDeletion, Overwrite bool
+}
