@@ -10,7 +10,8 @@ import (
 // idleTime is how long nothing happens.
 func (w *world) idleTime() time.Duration { return pick(w.quick, 10*time.Second, 10*time.Minute) }
 
-// measureIdleness counts what a leader writes when nothing happens.
+// measureIdleness counts what a leader writes when nothing happens, and what it looks at
+// when next to nothing does.
 func measureIdleness(ctx context.Context, w *world, r *report) (err error) {
 	s := scenario{configMap1k, w.manyObjects(), 1}
 	d, err := w.startMirroring(ctx, s, "--leader-elect=true")
@@ -34,5 +35,5 @@ func measureIdleness(ctx context.Context, w *world, r *report) (err error) {
 	r.text("**%s of idleness** with %d objects and as many Works: %v requests, %.2f s of CPU.", w.idleTime(), s.sources, spent.requests, spent.cpu["karmada-mirror"])
 	delete(spent.requests, "update leases")
 	r.atMost(fmt.Sprintf("writes in %s of idleness, but those of the Lease", w.idleTime()), 0, exactly(float64(writesOf(spent.requests))))
-	return nil
+	return measureRelabelling(ctx, w, d, s, r)
 }
