@@ -232,6 +232,28 @@ func TestPolicyAuthorizes(t *testing.T) {
 			}
 		}
 	})
+	t.Run("NamespaceExclusions", func(t *testing.T) {
+		selecting := newNamespace(t)
+		change(t, namespaces, "", selecting, func(u *unstructured.Unstructured) {
+			u.SetLabels(map[string]string{"enforce": "mirror"})
+			u.SetAnnotations(annotations{selector: "a=b", clusters: "c2,!c3"})
+		})
+		dropped := plain(selecting, "dropped", "one")
+		dropped.SetAnnotations(annotations{clusters: "c1,c2"}) // by an administrator
+		dropped = create(t, configMaps, dropped)
+		for list, forbidden := range map[string]bool{"c1": true, "c1,!c3": false, "!c3": false, "!c2": true, "": false} {
+			if err := dryRun(t.Context(), some, selecting, annotations{clusters: list}); apierrors.IsForbidden(err) != forbidden || err != nil && !forbidden {
+				t.Errorf("%q without the exclusions of the Namespace: %v", list, err)
+			}
+		}
+		if err := dryRun(t.Context(), env.admin, selecting, annotations{clusters: "c1"}); err != nil {
+			t.Errorf("who may mirror everywhere is refused: %v", err)
+		}
+		dropped.SetAnnotations(annotations{clusters: "c1", render.SuspendAnnotation: "true"})
+		if _, err := some.Resource(configMaps).Namespace(selecting).Update(t.Context(), dropped, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+			t.Errorf("a list cannot shrink: %v", err)
+		}
+	})
 	t.Run("Subresource", func(t *testing.T) {
 		u := create(t, deployments, object("apps/v1", "Deployment", ns, "web", map[string]any{"spec": map[string]any{
 			"selector": map[string]any{"matchLabels": map[string]any{"app": "web"}},
