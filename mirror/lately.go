@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"golang.org/x/sync/singleflight"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/cache"
@@ -21,29 +22,35 @@ const latelyPeriod = time.Second
 type lately struct {
 	client dynamic.Interface
 	read   *cache.Expiring
+	// underWay has those who want the same wait for one read.
+	underWay singleflight.Group
 }
 
 func newLately(client dynamic.Interface, c clock.Clock) *lately {
-	return &lately{client, cache.NewExpiringWithClock(c)}
+	return &lately{client: client, read: cache.NewExpiringWithClock(c)}
 }
 
 // get returns a cluster-scoped object of a watch, which is not to be changed. It is not
 // older than what the watch has shown of it.
 func (l *lately) get(ctx context.Context, w *watch.Watch, name string) (*unstructured.Unstructured, error) {
-	resource := w.Resource.WithVersion(w.Resource.Version)
+	resource, seen := w.Resource.WithVersion(w.Resource.Version), ""
+	if cached, found, _ := w.Get("", name); found {
+		seen = cached.(metav1.ObjectMetaAccessor).GetObjectMeta().GetResourceVersion()
+	}
 	key := resource.String() + "/" + name
-	if known, ok := l.read.Get(key); ok {
-		u, seen := known.(*unstructured.Unstructured), ""
-		if cached, found, _ := w.Get("", name); found {
-			seen = cached.(metav1.ObjectMetaAccessor).GetObjectMeta().GetResourceVersion()
-		}
-		if !isOlder(u.GetResourceVersion(), seen) {
-			return u, nil
-		}
+	if known, ok := l.read.Get(key); ok && !isOlder(known.(*unstructured.Unstructured).GetResourceVersion(), seen) {
+		return known.(*unstructured.Unstructured), nil
 	}
-	obj, err := l.client.Resource(resource).Get(ctx, name, metav1.GetOptions{})
-	if err == nil {
-		l.read.Set(key, obj, latelyPeriod)
+	// Who has seen another version does not wait for a read that may be of before.
+	obj, err, _ := l.underWay.Do(key+"@"+seen, func() (any, error) {
+		obj, err := l.client.Resource(resource).Get(ctx, name, metav1.GetOptions{})
+		if err == nil {
+			l.read.Set(key, obj, latelyPeriod)
+		}
+		return obj, err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return obj, err
+	return obj.(*unstructured.Unstructured), nil
 }

@@ -93,6 +93,18 @@ func (a auditLog) wrote(t *testing.T, user string, work types.NamespacedName) er
 	return fmt.Errorf("%s has not written %s", user, work)
 }
 
+// reads counts the objects of a resource that the daemon has read one by one.
+func (a auditLog) reads(t *testing.T, resource string) int {
+	t.Helper()
+	n := 0
+	for _, r := range a.requests(t) {
+		if r.Verb == "get" && r.ObjectRef.Resource == resource {
+			n++
+		}
+	}
+	return n
+}
+
 // writes counts what the daemon has written, by "verb resource".
 func (a auditLog) writes(t *testing.T) map[string]int {
 	t.Helper()

@@ -154,13 +154,7 @@ func TestNamespaceDefault(t *testing.T) {
 	if writes := audit.writes(t); len(writes) > 0 {
 		t.Errorf("a restart wrote %v", writes)
 	}
-	reads := 0
-	for _, r := range audit.requests(t) {
-		if r.Verb == "get" && r.ObjectRef.Resource == "configmaps" && r.ObjectRef.Namespace == ns {
-			reads++
-		}
-	}
-	if reads > 0 {
+	if reads := audit.reads(t, "configmaps"); reads > 0 {
 		t.Errorf("a restart read %d objects one by one", reads)
 	}
 
@@ -179,6 +173,11 @@ func TestNamespaceDefault(t *testing.T) {
 	if got := audit.writes(t)["delete works"]; got != objects {
 		t.Errorf("%d deletions of %d Works", got, objects)
 	}
+	reads := audit.reads(t, "namespaces")
+	if reads == 0 || reads > objects/10 {
+		t.Errorf("the Namespace was read %d times for %d deletions", reads, objects)
+	}
+	t.Logf("the Namespace was read %d times for %d deletions", reads, objects)
 }
 
 // countWorks counts all Works for a cluster. It leaves the counting to the API server:
