@@ -58,17 +58,17 @@ func encodedConfigMap(annotation string, size int) func(int) []byte {
 // TestCostOfCaches bounds what an object takes in a cache of very many.
 func TestCostOfCaches(t *testing.T) {
 	const n = 50_000
-	sources := cache.Indexers{termIndex: indexByTerm, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
-	works := cache.Indexers{sourceIndex: indexBySource, kindIndex: indexByKind}
 	asks := encodedConfigMap(`"annotations":{"`+render.ClustersAnnotation+`":"member1,member2"},`, 1000)
 	for _, tc := range []struct {
 		what    string
 		n, most int
 		heap    func(n int) int
 	}{
-		{"an object that does not ask", n, 330, func(n int) int { return heapOf(t, n, sources, keepSource(noDefaults), encodedConfigMap("", 1000)) }},
-		{"one that asks", n / 10, len(asks(0)) * 3 / 2, func(n int) int { return heapOf(t, n, sources, keepSource(noDefaults), asks) }},
-		{"a Work", n, 660, func(n int) int { return heapOf(t, n, works, keepWork, encodedWork(t, asks)) }},
+		{"an object that does not ask", n, 330, func(n int) int {
+			return heapOf(t, n, sourceIndexers, keepSource(noDefaults), encodedConfigMap("", 1000))
+		}},
+		{"one that asks", n / 10, len(asks(0)) * 3 / 2, func(n int) int { return heapOf(t, n, sourceIndexers, keepSource(noDefaults), asks) }},
+		{"a Work", n, 660, func(n int) int { return heapOf(t, n, workIndexers, keepWork, encodedWork(t, asks)) }},
 	} {
 		got := tc.heap(tc.n)
 		t.Logf("%s takes %d bytes of %d", tc.what, got, tc.most)

@@ -10,6 +10,12 @@ import (
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
+// What sources and Works are found by.
+var (
+	sourceIndexers = cache.Indexers{termIndex: indexByTerm, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
+	workIndexers   = cache.Indexers{sourceIndex: indexBySource, kindIndex: indexByKind, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
+)
+
 // enqueue asks for a sync of a source; nothing happens while this replica does
 // not lead.
 func (c *Controller) enqueue(id render.Identity) {
@@ -66,7 +72,7 @@ func (c *Controller) newSourceWatch(r watch.Resource) *watch.Watch {
 		Client:       c.Dynamic,
 		Resolver:     c.Resolver,
 		Transform:    keepSource(c.defaultsOf),
-		Indexers:     cache.Indexers{termIndex: indexByTerm, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
+		Indexers:     sourceIndexers,
 		Logger:       c.Logger.With(zap.Stringer("resource", r.GroupResource)),
 		Clock:        c.Clock,
 		ListDeadline: c.ListDeadline,
@@ -132,7 +138,7 @@ func (c *Controller) newWorkWatch() *watch.Watch {
 		Resolver:     c.Resolver,
 		Tweak:        func(o *metav1.ListOptions) { o.LabelSelector = render.ManagedByLabel + "=" + render.ManagedByValue },
 		Transform:    keepWork,
-		Indexers:     cache.Indexers{sourceIndex: indexBySource, kindIndex: indexByKind, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
+		Indexers:     workIndexers,
 		Logger:       c.Logger.With(zap.Stringer("resource", r.GroupResource())),
 		Clock:        c.Clock,
 		ListDeadline: c.ListDeadline,
