@@ -1,6 +1,8 @@
 package config
 
 import (
+	"encoding/json"
+	"maps"
 	"path"
 	"slices"
 
@@ -59,9 +61,48 @@ func matches(globs []string, s string) bool {
 	})
 }
 
+// validateGiven refuses keys of the authorization with nothing behind them: they read
+// as left out, which allows everything.
+func validateGiven(asJSON []byte) field.ErrorList {
+	var given map[string]any
+	if err := json.Unmarshal(asJSON, &given); err != nil {
+		return nil // it has been decoded before
+	}
+	rules, ok := given["authorization"]
+	if !ok {
+		return nil
+	}
+	return nullsIn(rules, field.NewPath("authorization"))
+}
+
+func nullsIn(value any, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	switch v := value.(type) {
+	case nil:
+		errs = append(errs, field.Required(at, "leave the key out to restrict nothing"))
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			errs = append(errs, nullsIn(v[key], at.Child(key))...)
+		}
+	case []any:
+		for i := range v {
+			errs = append(errs, nullsIn(v[i], at.Index(i))...)
+		}
+	}
+	return errs
+}
+
 // validateRule checks a rule, given the resources that there are, and readies it.
 func validateRule(r *Rule, resources sets.Set[schema.GroupResource], at *field.Path) field.ErrorList {
 	var errs field.ErrorList
+	for _, list := range []struct {
+		name string
+		list []string
+	}{{"namespaces", r.Namespaces}, {"resources", r.Resources}, {"clusters", r.Clusters}} {
+		if list.list != nil && len(list.list) == 0 {
+			errs = append(errs, field.Required(at.Child(list.name), "leave the key out to restrict nothing"))
+		}
+	}
 	for _, globs := range []struct {
 		name, of string
 		list     []string

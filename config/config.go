@@ -99,7 +99,7 @@ func Parse(data []byte) (*Configuration, error) {
 	if err := errors.Join(strict...); err != nil {
 		return nil, fmt.Errorf("cannot decode the configuration: %w", err)
 	}
-	if err := validate(c).ToAggregate(); err != nil {
+	if err := append(validateGiven(asJSON), validate(c)...).ToAggregate(); err != nil {
 		return nil, fmt.Errorf("invalid configuration: %w", err)
 	}
 	return c, nil

@@ -82,6 +82,9 @@ func TestParseRejects(t *testing.T) {
 		"RuleGlobs":       {"globs as everywhere", head + "authorization:\n- {namespaces: [\"a[\"], clusters: [Member1]}\n", []string{"authorization[0].namespaces[0]", "authorization[0].clusters[0]"}},
 		"RuleSelector":    {"a selector of Kubernetes", head + "authorization:\n- namespaceSelector: {matchExpressions: [{key: a, operator: Like}]}\n", []string{"authorization[0].namespaceSelector"}},
 		"RuleTypo":        {"a typo must not widen a rule", head + "authorization:\n- {cluster: [a]}\n", []string{"authorization[0].cluster"}},
+		"RulesOfNothing":  {"a key with nothing behind it would allow everything", head + "authorization:\n", []string{"authorization: Required"}},
+		"RuleNull":        {"also inside a rule", head + "authorization:\n- namespaces: [a]\n  clusters:\n", []string{"authorization[0].clusters"}},
+		"RuleEmptyList":   {"and so would an empty list in it", head + "authorization:\n- {clusters: [], resources: []}\n", []string{"authorization[0].clusters", "authorization[0].resources"}},
 		"Everything":      {"all mistakes at once", head + "resources:\n- {}\n- {resource: nodes}\n", []string{"resources[0].resource", "resources[1]"}},
 	}
 	for name, c := range cases {
