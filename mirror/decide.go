@@ -153,7 +153,7 @@ func Decide(f Facts) Verdict {
 	}
 	for _, cluster := range clustersOf(f) {
 		target, refusal := decideTarget(f, cluster)
-		if w, ok := f.Works[cluster]; ok && w.Source == f.ID {
+		if w, ok := f.Works[cluster]; ok && f.Unknown == "" && w.Source == f.ID { // another daemon may see to the others
 			target.Wake = f.Clusters[cluster].Recovery.awaits(w)
 		}
 		v.Targets[cluster] = target
