@@ -1,5 +1,5 @@
 // Command hyperkarmada is every server-side component of a Karmada control
-// plane in one binary: one link instead of eight. The component is chosen by
+// plane in one binary, and kubectl: one link instead of nine. The component is chosen by
 // the first argument, or by the name the binary is called by.
 package main
 
@@ -25,6 +25,7 @@ import (
 	"k8s.io/component-base/featuregate"
 	_ "k8s.io/component-base/logs/json/register"
 	"k8s.io/klog/v2"
+	kubectl "k8s.io/kubectl/pkg/cmd"
 	kubeapiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	kubecontrollers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -41,6 +42,7 @@ var components = map[string]func(context.Context) *cobra.Command{
 	"karmada-webhook":              webhook.NewWebhookCommand,
 	"karmada-aggregated-apiserver": newAggregatedAPIServer,
 	"karmada-agent":                newAgent,
+	"kubectl":                      func(context.Context) *cobra.Command { return kubectl.NewDefaultKubectlCommand() },
 }
 
 func main() {
