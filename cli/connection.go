@@ -3,10 +3,14 @@ package cli
 import (
 	"fmt"
 
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/transport"
 )
+
+// userAgent is how the API server's logs know us.
+func userAgent() string { return "karmada-mirror/" + build().Version }
 
 // connection finds the Karmada API server.
 func (o *options) connection() (*rest.Config, error) {
@@ -14,12 +18,35 @@ func (o *options) connection() (*rest.Config, error) {
 	loading.ExplicitPath = o.kubeconfig
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(loading, nil).ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("cannot find the Karmada API server (give --kubeconfig or $KUBECONFIG): %w", err)
+		return nil, noServer(err)
 	}
-	config.UserAgent = "karmada-mirror/" + build().Version
+	config.UserAgent = userAgent()
 	config.QPS, config.Burst = o.qps, o.burst
 	rereadToken(config)
 	return config, nil
+}
+
+// connectionFlags are kubectl's, for the commands that people type. Their requests
+// follow one another, so that they need no limit of their own.
+func connectionFlags() *genericclioptions.ConfigFlags {
+	return genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(config *rest.Config) *rest.Config {
+		config.UserAgent = userAgent()
+		config.QPS = -1
+		return config
+	})
+}
+
+// connect finds the Karmada API server by the flags of a command.
+func connect(flags *genericclioptions.ConfigFlags) (*rest.Config, error) {
+	config, err := flags.ToRESTConfig()
+	if err != nil {
+		return nil, noServer(err)
+	}
+	return config, nil
+}
+
+func noServer(err error) error {
+	return fmt.Errorf("cannot find the Karmada API server (give --kubeconfig or $KUBECONFIG): %w", err)
 }
 
 // rereadToken has the file of the token read again as soon as the API server

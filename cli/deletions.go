@@ -20,6 +20,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/pager"
 	"k8s.io/client-go/util/retry"
 
@@ -42,7 +43,7 @@ type deletions struct {
 }
 
 func newDeletions() *cobra.Command {
-	d := &deletions{connection: genericclioptions.NewConfigFlags(true)}
+	d := &deletions{connection: connectionFlags()}
 	cmd := &cobra.Command{
 		Use:   "deletions",
 		Short: "See and approve the deletions that the breaker holds",
@@ -80,23 +81,31 @@ type heldWork struct {
 	source  string
 }
 
-// held reads the marks, in order of resource, source and cluster.
+// held reads the marks.
 func (d *deletions) held(ctx context.Context) ([]heldWork, error) {
-	connection, err := d.connection.ToRESTConfig()
+	connection, err := connect(d.connection)
 	if err != nil {
-		return nil, fmt.Errorf("cannot find the Karmada API server (give --kubeconfig or $KUBECONFIG): %w", err)
+		return nil, err
 	}
+	works, err := heldWorks(ctx, connection, d.resource)
+	return works, withRights(err)
+}
+
+// heldWorks reads the marks of one resource, or of all if it is empty, in order of
+// resource, source and cluster.
+func heldWorks(ctx context.Context, connection *rest.Config, resource string) ([]heldWork, error) {
 	client, err := metadata.NewForConfig(connection)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a client: %w", err)
 	}
-	resource := client.Resource(mirror.WorksResource)
-	works := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return resource.List(ctx, o) })
+	works := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return client.Resource(mirror.WorksResource).List(ctx, o)
+	})
 	var found []heldWork
 	err = works.EachListItem(ctx, metav1.ListOptions{LabelSelector: render.HeldKey}, func(obj runtime.Object) error {
 		w := obj.(*metav1.PartialObjectMetadata)
 		hold, ok := render.ParseHold(w.Annotations)
-		if !ok || d.resource != "" && d.resource != hold.Resource {
+		if !ok || resource != "" && resource != hold.Resource {
 			return nil
 		}
 		cluster, _ := render.ClusterOf(w.Namespace)
@@ -195,7 +204,7 @@ func (d *deletions) approve(ctx context.Context) error {
 
 // write adds approvals to those that the ConfigMap has of other resources.
 func (d *deletions) write(ctx context.Context, name types.NamespacedName, approvals config.Approvals) error {
-	connection, err := d.connection.ToRESTConfig()
+	connection, err := connect(d.connection)
 	if err != nil {
 		return err
 	}

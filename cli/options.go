@@ -15,6 +15,9 @@ import (
 const (
 	systemNamespace  = "karmada-system"
 	defaultConfigMap = systemNamespace + "/karmada-mirror"
+	defaultLease     = "karmada-mirror"
+	// policyName is that of the ValidatingAdmissionPolicy and of its binding.
+	policyName = "karmada-mirror"
 )
 
 // options are the flags of `karmada-mirror run`.
@@ -54,7 +57,7 @@ func (o *options) register(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.lease.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long the leader tries to renew before it gives up leading")
 	fs.DurationVar(&o.lease.retryPeriod, "leader-elect-retry-period", 2*time.Second, "the time between tries to acquire or renew")
 	fs.StringVar(&o.lease.namespace, "leader-elect-resource-namespace", systemNamespace, "namespace of the Lease")
-	fs.StringVar(&o.lease.name, "leader-elect-resource-name", "karmada-mirror", "name of the Lease")
+	fs.StringVar(&o.lease.name, "leader-elect-resource-name", defaultLease, "name of the Lease")
 	fs.StringVar(&o.lease.identity, "holder-identity", "", "this replica's name in the Lease; left out: $POD_NAME, else the host name and a random part")
 	fs.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of /metrics; 0 turns it off")
 	fs.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "address of /livez and /readyz; 0 turns it off")

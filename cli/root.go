@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -21,7 +22,11 @@ func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	err := New().ExecuteContext(ctx)
+	root := New()
+	if name := filepath.Base(os.Args[0]); name == plugin {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl karmada mirror"}
+	}
+	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
 	}
@@ -34,15 +39,21 @@ func Main() int {
 	return 1
 }
 
+const (
+	program = "karmada-mirror"
+	// plugin is the name by which kubectl finds the program as `kubectl karmada mirror`.
+	plugin = "kubectl-karmada-mirror"
+)
+
 // New makes the root command.
 func New() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "karmada-mirror",
+		Use:           program,
 		Short:         "Mirror annotated objects to Karmada's member clusters",
 		Long:          "karmada-mirror writes a Work for each member cluster that an object of the Karmada API server\nnames in its annotation karmada.target/clusters, and takes it away when it is not asked for any more.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newRun(), newExplain(), newDiff(), newRender(), newDeletions(), newVersion(), newValidate())
+	root.AddCommand(newRun(), newStatus(), newExplain(), newDiff(), newRender(), newDeletions(), newPurge(), newCheck(), newValidate(), newVersion())
 	return root
 }

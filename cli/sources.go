@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,26 +17,28 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror"
 )
 
-// sources is what the commands have in common that look at single sources: they decide
-// as the daemon does, by reads of their own.
+// sources is what the commands have in common that look at sources: they decide as the
+// daemon does, by reads of their own.
 type sources struct {
-	flags     *genericclioptions.ConfigFlags
-	configMap string
-	client    dynamic.Interface
+	flags         *genericclioptions.ConfigFlags
+	configMap     string
+	client        dynamic.Interface
+	configuration *config.Configuration
 }
 
 func newSources(cmd *cobra.Command) *sources {
-	s := &sources{flags: genericclioptions.NewConfigFlags(true)}
+	s := &sources{flags: connectionFlags()}
 	s.flags.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&s.configMap, "config-map", defaultConfigMap, "namespace/name of the daemon's ConfigMap")
+	cmd.ValidArgsFunction = s.complete
 	return s
 }
 
 // reader reads the configuration, and the clusters.
 func (s *sources) reader(ctx context.Context) (*mirror.Reader, error) {
-	connection, err := s.flags.ToRESTConfig()
+	connection, err := connect(s.flags)
 	if err != nil {
-		return nil, fmt.Errorf("cannot find the Karmada API server (give --kubeconfig or $KUBECONFIG): %w", err)
+		return nil, err
 	}
 	if s.client, err = dynamic.NewForConfig(connection); err != nil {
 		return nil, fmt.Errorf("cannot make a client: %w", err)
@@ -44,26 +47,43 @@ func (s *sources) reader(ctx context.Context) (*mirror.Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a client: %w", err)
 	}
-	name, err := parseConfigMap(s.configMap)
+	if s.configuration, err = readConfiguration(ctx, client, s.configMap); err != nil {
+		return nil, withRights(err)
+	}
+	reader, err := mirror.NewReader(ctx, s.client, s.configuration)
+	return reader, withRights(err)
+}
+
+// readConfiguration reads the ConfigMap of that namespace and name.
+func readConfiguration(ctx context.Context, client kubernetes.Interface, configMap string) (*config.Configuration, error) {
+	name, err := parseConfigMap(configMap)
 	if err != nil {
 		return nil, err
 	}
-	configMap, err := client.CoreV1().ConfigMaps(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+	read, err := client.CoreV1().ConfigMaps(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the daemon's configuration: %w", err)
 	}
-	configuration, err := config.Parse([]byte(configMap.Data[config.Key]))
+	configuration, err := config.Parse([]byte(read.Data[config.Key]))
 	if err != nil {
-		return nil, fmt.Errorf("ConfigMap %q: %w", s.configMap, err)
+		return nil, fmt.Errorf("ConfigMap %q: %w", configMap, err)
 	}
-	return mirror.NewReader(ctx, s.client, configuration)
+	return configuration, nil
 }
 
-// find resolves RESOURCE as kubectl does.
-func (s *sources) find(resource, name string) (mirror.SourceRef, error) {
+// withRights says what to ask for where a right is missing.
+func withRights(err error) error {
+	if apierrors.IsForbidden(err) {
+		return fmt.Errorf("%w: ask for the ClusterRole karmada-mirror-viewer", err)
+	}
+	return err
+}
+
+// mapping resolves RESOURCE as kubectl does.
+func (s *sources) mapping(resource string) (*meta.RESTMapping, error) {
 	mapper, err := s.flags.ToRESTMapper()
 	if err != nil {
-		return mirror.SourceRef{}, fmt.Errorf("cannot discover resources: %w", err)
+		return nil, fmt.Errorf("cannot discover resources: %w", err)
 	}
 	versioned, plain := schema.ParseResourceArg(resource)
 	if versioned == nil {
@@ -74,11 +94,20 @@ func (s *sources) find(resource, name string) (mirror.SourceRef, error) {
 		kind, err = mapper.KindFor(plain.WithVersion(""))
 	}
 	if err != nil {
-		return mirror.SourceRef{}, fmt.Errorf("cannot tell what %q is: %w", resource, err)
+		return nil, fmt.Errorf("cannot tell what %q is: %w", resource, err)
 	}
 	mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if err != nil {
-		return mirror.SourceRef{}, fmt.Errorf("cannot tell what %q is: %w", resource, err)
+		return nil, fmt.Errorf("cannot tell what %q is: %w", resource, err)
+	}
+	return mapping, nil
+}
+
+// find resolves RESOURCE NAME as kubectl does.
+func (s *sources) find(resource, name string) (mirror.SourceRef, error) {
+	mapping, err := s.mapping(resource)
+	if err != nil {
+		return mirror.SourceRef{}, err
 	}
 	return s.refer(mapping, "", name)
 }

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+
+	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // workClient writes Works as bytes and has the answers reduced to metadata: the
@@ -25,6 +27,9 @@ type workClient struct {
 var WorksResource = schema.GroupVersionResource{
 	Group: workv1alpha1.GroupName, Version: workv1alpha1.GroupVersion.Version, Resource: workv1alpha1.ResourcePluralWork,
 }
+
+// OurWorks is the label selector of the Works that are claimed as ours.
+const OurWorks = render.ManagedByLabel + "=" + render.ManagedByValue
 
 const (
 	acceptMetadata     = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"

@@ -18,7 +18,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
-var clustersResource = schema.GroupVersionResource{
+// ClustersResource is where member clusters are.
+var ClustersResource = schema.GroupVersionResource{
 	Group: clusterv1alpha1.GroupName, Version: clusterv1alpha1.GroupVersion.Version, Resource: clusterv1alpha1.ResourcePluralCluster,
 }
 
@@ -82,7 +83,7 @@ func keepCluster(obj any) (any, error) {
 }
 
 func (c *Controller) newClusterWatch() *watch.Watch {
-	r := clustersResource
+	r := ClustersResource
 	return watch.New(watch.Options{
 		Resource:     watch.Resource{GroupResource: r.GroupResource(), Version: r.Version},
 		Client:       c.Dynamic,

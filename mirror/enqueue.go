@@ -136,7 +136,7 @@ func (c *Controller) newWorkWatch() *watch.Watch {
 		Resource:     watch.Resource{GroupResource: r.GroupResource(), Version: r.Version},
 		Client:       c.Dynamic,
 		Resolver:     c.Resolver,
-		Tweak:        func(o *metav1.ListOptions) { o.LabelSelector = render.ManagedByLabel + "=" + render.ManagedByValue },
+		Tweak:        func(o *metav1.ListOptions) { o.LabelSelector = OurWorks },
 		Transform:    keepWork,
 		Indexers:     workIndexers,
 		Logger:       c.Logger.With(zap.Stringer("resource", r.GroupResource())),

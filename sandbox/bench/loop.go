@@ -121,7 +121,7 @@ func Loop(ctx context.Context, kubeconfig, path string, inFlight int, watches bo
 		return err
 	}
 	if watches {
-		stream, err := client.Get().Resource(worksResource.Resource).Param("watch", "true").Param("labelSelector", managedSelector).Stream(ctx)
+		stream, err := client.Get().Resource(worksResource.Resource).Param("watch", "true").Param("labelSelector", mirror.OurWorks).Stream(ctx)
 		if err != nil {
 			return err
 		}
@@ -149,9 +149,6 @@ func Loop(ctx context.Context, kubeconfig, path string, inFlight int, watches bo
 	_, err = io.Copy(io.Discard, stdin)
 	return err
 }
-
-// managedSelector selects the Works of karmada-mirror.
-const managedSelector = render.ManagedByLabel + "=" + render.ManagedByValue
 
 func post(ctx context.Context, client rest.Interface, namespace string, body []byte) error {
 	return client.Post().Namespace(namespace).Resource(worksResource.Resource).

@@ -141,7 +141,7 @@ func disagreement(ctx context.Context, namespace string, resources ...schema.Gro
 	if err != nil {
 		return err
 	}
-	list, err := env.admin.Resource(works).List(ctx, metav1.ListOptions{LabelSelector: render.ManagedByLabel + "=" + render.ManagedByValue})
+	list, err := env.admin.Resource(works).List(ctx, metav1.ListOptions{LabelSelector: mirror.OurWorks})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// daemonUser is the daemon as manifests/karmada makes it.
+const daemonUser = "system:serviceaccount:" + systemNamespace + ":karmada-mirror"
+
+// checkDaemon looks at what of a running daemon shows on the API server.
+func (c *checker) checkDaemon(ctx context.Context) error {
+	c.group("Daemon")
+	if err := c.checkLease(ctx); err != nil {
+		return err
+	}
+	if err := c.checkHeld(ctx); err != nil {
+		return err
+	}
+	return c.checkAdmission(ctx)
+}
+
+func (c *checker) checkLease(ctx context.Context) error {
+	const hint = "on the host cluster: kubectl -n " + systemNamespace + " get pods -l app.kubernetes.io/name=karmada-mirror, and their logs"
+	lease, err := c.client.CoordinationV1().Leases(c.lease.Namespace).Get(ctx, c.lease.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil // the rights are looked at above
+	case apierrors.IsNotFound(err):
+		c.fail(hint, "no replica leads: there is no Lease %s/%s", c.lease.Namespace, c.lease.Name)
+		return nil
+	case err != nil:
+		return fmt.Errorf("cannot read the Lease: %w", err)
+	}
+	spec := lease.Spec
+	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
+		c.fail(hint, "no replica leads: the last one has given the Lease back")
+		return nil
+	}
+	since := time.Since(spec.RenewTime.Time).Round(time.Second)
+	if since > time.Duration(*spec.LeaseDurationSeconds)*time.Second {
+		c.fail(hint, "no replica leads: %s has renewed the Lease %s ago", *spec.HolderIdentity, since)
+		return nil
+	}
+	c.pass("%s leads", *spec.HolderIdentity)
+	return nil
+}
+
+// checkHeld looks for the marks of the deletion breaker.
+func (c *checker) checkHeld(ctx context.Context) error {
+	works, err := heldWorks(ctx, c.rest, "")
+	if apierrors.IsForbidden(err) {
+		return nil // the rights are looked at above
+	}
+	if err != nil {
+		return err
+	}
+	if len(works) > 0 {
+		c.warn("karmada-mirror deletions list, then karmada-mirror deletions approve", "the deletion of %d Works is held", len(works))
+		return nil
+	}
+	c.pass("no deletion is held")
+	return nil
+}
+
+// checkAdmission looks for the policy that asks who may mirror where. The daemon itself
+// need not see it.
+func (c *checker) checkAdmission(ctx context.Context) error {
+	const hint = "kubectl apply --server-side -k manifests/karmada installs it; without it, say in the configuration's authorization who may mirror where"
+	admission := c.client.AdmissionregistrationV1()
+	_, err := admission.ValidatingAdmissionPolicies().Get(ctx, policyName, metav1.GetOptions{})
+	if err == nil {
+		_, err = admission.ValidatingAdmissionPolicyBindings().Get(ctx, policyName, metav1.GetOptions{})
+	}
+	switch {
+	case apierrors.IsForbidden(err):
+	case apierrors.IsNotFound(err) && (c.configuration == nil || c.configuration.Authorization == nil):
+		c.warn(hint, "nobody is asked who may mirror where: there is no ValidatingAdmissionPolicy %s, or it is not bound", policyName)
+	case apierrors.IsNotFound(err):
+		c.pass("the configuration says who may mirror where")
+	case err != nil:
+		return fmt.Errorf("cannot read the ValidatingAdmissionPolicy: %w", err)
+	default:
+		c.pass("whoever annotates is asked whether they may mirror there")
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/watch"
+)
+
+// checkKarmada reports whether it is a Karmada API server, and looks at its clusters.
+func (c *checker) checkKarmada(ctx context.Context) (ok bool, err error) {
+	c.group("Karmada")
+	works := mirror.WorksResource
+	_, served, err := c.resolve(ctx, works.GroupResource(), works.Version)
+	switch {
+	case err != nil:
+		c.fail("see what kubectl api-resources says", "it does not say whether it serves Works: %v", err)
+		return false, nil
+	case !served:
+		c.fail("this is the kubeconfig of another cluster: take the one of the Karmada API server (karmada-apiserver.config)", "it is no Karmada API server: it does not serve works.work.karmada.io")
+		return false, nil
+	}
+	c.pass("it serves Works, %s", works.GroupVersion())
+	if err := c.checkWorkFields(ctx); err != nil {
+		return false, err
+	}
+	return true, c.checkClusters(ctx)
+}
+
+func (c *checker) resolve(ctx context.Context, gr schema.GroupResource, version string) (watch.Served, bool, error) {
+	return watch.Discovery{Client: c.client.Discovery()}.Resolve(ctx, watch.Resource{GroupResource: gr, Version: version})
+}
+
+// workFields are the fields of a Work's spec that annotations set, and an old Karmada
+// would drop.
+var workFields = []string{"suspendDispatching", "preserveResourcesOnDeletion"}
+
+func (c *checker) checkWorkFields(ctx context.Context) error {
+	definitions := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	crd, err := c.dynamic.Resource(definitions).Get(ctx, mirror.WorksResource.GroupResource().String(), metav1.GetOptions{})
+	if apierrors.IsForbidden(err) {
+		return nil // the rights are looked at below
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read the definition of Works: %w", err)
+	}
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	for _, field := range workFields {
+		if !hasWorkField(versions, field) {
+			c.fail("Karmada is too old: docs/reference/versions.md says which versions are supported", "Works have no field spec.%s", field)
+		}
+	}
+	return nil
+}
+
+func hasWorkField(versions []any, field string) bool {
+	for _, version := range versions {
+		v, _ := version.(map[string]any)
+		if v["name"] != mirror.WorksResource.Version {
+			continue
+		}
+		_, found, _ := unstructured.NestedFieldNoCopy(v, "schema", "openAPIV3Schema", "properties", "spec", "properties", field)
+		return found
+	}
+	return false
+}
+
+func (c *checker) checkClusters(ctx context.Context) error {
+	list, err := c.dynamic.Resource(mirror.ClustersResource).List(ctx, metav1.ListOptions{})
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil // the rights are looked at below
+	case apierrors.IsServiceUnavailable(err), apierrors.IsNotFound(err):
+		c.fail("does karmada-aggregated-apiserver run? kubectl get apiservice v1alpha1.cluster.karmada.io", "it does not serve Clusters: %v", err)
+		return nil
+	case err != nil:
+		c.fail(connectionHint(err), "it does not list its Clusters: %v", err)
+		return nil
+	case len(list.Items) == 0:
+		c.warn("karmadactl join, or karmadactl register", "no cluster has joined")
+		return nil
+	}
+	ready := 0
+	for i := range list.Items {
+		ok, err := c.checkCluster(ctx, &list.Items[i])
+		if err != nil {
+			return err
+		}
+		if ok {
+			ready++
+		}
+	}
+	if ready > 0 {
+		c.pass("%d of %d clusters are ready", ready, len(list.Items))
+	}
+	return nil
+}
+
+func (c *checker) checkCluster(ctx context.Context, u *unstructured.Unstructured) (ready bool, err error) {
+	var cluster clusterv1alpha1.Cluster
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &cluster); err != nil {
+		return false, fmt.Errorf("cannot read cluster %q: %w", u.GetName(), err)
+	}
+	namespace := render.ExecutionNamespace(cluster.Name)
+	_, err = c.client.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		c.fail("does karmada-controller-manager run? It makes it when a cluster joins", "namespace %s of cluster %q is missing", namespace, cluster.Name)
+		return false, nil
+	}
+	if err != nil && !apierrors.IsForbidden(err) {
+		return false, fmt.Errorf("cannot read namespace %q: %w", namespace, err)
+	}
+	condition := meta.FindStatusCondition(cluster.Status.Conditions, clusterv1alpha1.ClusterConditionReady)
+	if condition == nil || condition.Status != metav1.ConditionTrue {
+		c.warn("kubectl describe cluster "+cluster.Name, "cluster %q is not ready: Works are written, and wait", cluster.Name)
+		return false, nil
+	}
+	return true, nil
+}
+
+// checkConfiguration looks at the ConfigMap, and at each resource in it.
+func (c *checker) checkConfiguration(ctx context.Context) (err error) {
+	c.group("Configuration")
+	c.configuration, err = readConfiguration(ctx, c.client, c.configMap)
+	switch {
+	case apierrors.IsNotFound(err):
+		c.fail("kubectl apply --server-side -k manifests/karmada, or give --config-map", "there is no ConfigMap %s", c.configMap)
+		return nil
+	case apierrors.IsForbidden(err):
+		return nil // said above
+	case err != nil:
+		c.fail("correct the ConfigMap: karmada-mirror validate -f FILE checks it before; until then the last good one is in force", "%v", err)
+		return nil
+	}
+	c.pass("ConfigMap %s is valid: %d resources", c.configMap, len(c.configuration.Resources))
+	for _, r := range c.configuration.Resources {
+		if err := c.checkResource(ctx, r.GroupResource(), r.Version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *checker) checkResource(ctx context.Context, gr schema.GroupResource, version string) error {
+	served, ok, err := c.resolve(ctx, gr, version)
+	switch {
+	case errors.Is(err, watch.ErrNotWatchable):
+		c.fail("take it out of the configuration", "%v", err)
+		return nil
+	case err != nil:
+		c.fail("see what kubectl api-resources says: an aggregated API may be away", "it does not say whether it serves %s: %v", gr, err)
+		return nil
+	case !ok:
+		c.warn("correct group, version or plural (kubectl api-resources), or install its definition: it is picked up then", "%s is not served", resourceName(gr, version))
+		return nil
+	}
+	missing, err := right{verbs: []string{"get", "list", "watch"}, GroupResource: gr}.missing(ctx, c.client)
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		c.fail("add a ClusterRole with get, list and watch on it and the label rbac.karmada.target/aggregate-to-karmada-mirror: \"true\"", "may not %s %s", strings.Join(missing, ", "), gr)
+		return nil
+	}
+	c.pass("%s is served and may be read", resourceName(gr, served.Resource.Version))
+	return nil
+}
+
+func resourceName(gr schema.GroupResource, version string) string {
+	if version == "" {
+		return gr.String()
+	}
+	return gr.String() + ", " + gr.WithVersion(version).GroupVersion().String()
+}

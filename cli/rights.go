@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+)
+
+// right is what somebody may have to do on the Karmada API server.
+type right struct {
+	verbs []string
+	schema.GroupResource
+	// namespace and name are empty for all.
+	namespace, name string
+}
+
+func (r right) String() string {
+	s := r.GroupResource.String()
+	if r.name != "" {
+		s += " " + r.name
+	}
+	if r.namespace != "" {
+		s += " in namespace " + r.namespace
+	}
+	return s
+}
+
+// daemonRights are those of the manifests, whatever is configured: manifests/karmada,
+// clusterrole.yaml and role.yaml.
+func daemonRights(configMap, lease metav1.ObjectMeta) []right {
+	gr := func(group, resource string) schema.GroupResource {
+		return schema.GroupResource{Group: group, Resource: resource}
+	}
+	reading := []string{"get", "list", "watch"}
+	return []right{
+		{verbs: []string{"get", "list", "watch", "create", "patch", "delete"}, GroupResource: gr("work.karmada.io", "works")},
+		{verbs: reading, GroupResource: gr("cluster.karmada.io", "clusters")},
+		{verbs: reading, GroupResource: gr("", "namespaces")},
+		{verbs: reading, GroupResource: gr("apiextensions.k8s.io", "customresourcedefinitions")},
+		{verbs: reading, GroupResource: gr("apiregistration.k8s.io", "apiservices")},
+		{verbs: []string{"create", "patch"}, GroupResource: gr("", "events")},
+		{verbs: reading, GroupResource: gr("", "configmaps"), namespace: configMap.Namespace, name: configMap.Name},
+		{verbs: []string{"get", "list", "watch", "update", "patch"}, GroupResource: gr("coordination.k8s.io", "leases"), namespace: lease.Namespace, name: lease.Name},
+		{verbs: []string{"create"}, GroupResource: gr("coordination.k8s.io", "leases"), namespace: lease.Namespace},
+	}
+}
+
+// installRights are what applying manifests/karmada takes. Whoever grants rights must
+// have them, or may escalate.
+func installRights() []right {
+	gr := func(group, resource string) schema.GroupResource {
+		return schema.GroupResource{Group: group, Resource: resource}
+	}
+	applying := []string{"get", "create", "patch"}
+	const rbac, admission, flowcontrol = "rbac.authorization.k8s.io", "admissionregistration.k8s.io", "flowcontrol.apiserver.k8s.io"
+	return []right{
+		{verbs: applying, GroupResource: gr("", "namespaces")},
+		{verbs: applying, GroupResource: gr("", "serviceaccounts"), namespace: systemNamespace},
+		{verbs: applying, GroupResource: gr("", "secrets"), namespace: systemNamespace},
+		{verbs: applying, GroupResource: gr("", "configmaps"), namespace: systemNamespace},
+		{verbs: applying, GroupResource: gr(rbac, "roles"), namespace: systemNamespace},
+		{verbs: applying, GroupResource: gr(rbac, "rolebindings"), namespace: systemNamespace},
+		{verbs: append([]string{"escalate", "bind"}, applying...), GroupResource: gr(rbac, "clusterroles")},
+		{verbs: applying, GroupResource: gr(rbac, "clusterrolebindings")},
+		{verbs: applying, GroupResource: gr(admission, "validatingadmissionpolicies")},
+		{verbs: applying, GroupResource: gr(admission, "validatingadmissionpolicybindings")},
+		{verbs: applying, GroupResource: gr(flowcontrol, "flowschemas")},
+		{verbs: applying, GroupResource: gr(flowcontrol, "prioritylevelconfigurations")},
+	}
+}
+
+// missing asks the API server which of a right's verbs it would refuse.
+func (r right) missing(ctx context.Context, client kubernetes.Interface) ([]string, error) {
+	var missing []string
+	for _, verb := range r.verbs {
+		review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Verb: verb, Group: r.Group, Resource: r.Resource, Namespace: r.namespace, Name: r.name,
+			}},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("cannot ask for rights: %w", err)
+		}
+		if !review.Status.Allowed {
+			missing = append(missing, verb)
+		}
+	}
+	return missing, nil
+}
+
+// checkRights tells of each right whether it is there.
+func (c *checker) checkRights(ctx context.Context, rights []right, hint string) error {
+	for _, r := range rights {
+		missing, err := r.missing(ctx, c.client)
+		if err != nil {
+			return err
+		}
+		if len(missing) > 0 {
+			c.fail(hint, "may not %s %s", strings.Join(missing, ", "), r)
+			continue
+		}
+		c.pass("may %s %s", strings.Join(r.verbs, ", "), r)
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/cache"
+	toolswatch "k8s.io/client-go/tools/watch"
+
+	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// mirrorStatus is what there is to say of a source on a cluster.
+type mirrorStatus struct {
+	metav1.TypeMeta `json:",inline"`
+	Source          sourceName `json:"source"`
+	// Cluster is empty if the source is refused before a cluster is chosen.
+	Cluster string `json:"cluster,omitempty"`
+	// Decision is Wanted, Unwanted, Unknown or Released.
+	Decision string `json:"decision,omitempty"`
+	// Operation is what the daemon would do now; empty if nothing.
+	Operation string      `json:"operation,omitempty"`
+	Work      *workStatus `json:"work,omitempty"`
+	// Message says what is not as one would expect.
+	Message string `json:"message,omitempty"`
+}
+
+type sourceName struct {
+	Group     string `json:"group,omitempty"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
+
+// workStatus is what a Work says of itself.
+type workStatus struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// State is that of the metric karmada_mirror_works.
+	State string `json:"state"`
+	// Applied is the status of the condition of that name; empty if there is none.
+	Applied string `json:"applied,omitempty"`
+	// Reason is why it is not applied, as Karmada says.
+	Reason string `json:"reason,omitempty"`
+	// Health is Karmada's judgement of the object in the member.
+	Health            string      `json:"health,omitempty"`
+	CreationTimestamp metav1.Time `json:"creationTimestamp"`
+	// DeletionHeld: the deletion breaker holds its deletion.
+	DeletionHeld bool `json:"deletionHeld,omitempty"`
+}
+
+func readWorkStatus(obj *unstructured.Unstructured) *workStatus {
+	s := &workStatus{Namespace: obj.GetNamespace(), Name: obj.GetName(), CreationTimestamp: obj.GetCreationTimestamp()}
+	var status workv1alpha1.WorkStatus
+	fields, _, _ := unstructured.NestedMap(obj.Object, "status")
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &status) != nil {
+		return s // the schema of Work forbids it
+	}
+	if applied := meta.FindStatusCondition(status.Conditions, workv1alpha1.WorkApplied); applied != nil {
+		s.Applied = string(applied.Status)
+		if applied.Status != metav1.ConditionTrue {
+			s.Reason = oneLine(applied.Message)
+		}
+	}
+	if len(status.ManifestStatuses) > 0 {
+		s.Health = string(status.ManifestStatuses[0].Health)
+	}
+	return s
+}
+
+// oneLine keeps what somebody else has written from breaking a table.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// workStates are those of the Works that were read.
+type workStates map[types.NamespacedName]*workStatus
+
+func (s workStates) note(obj *unstructured.Unstructured) {
+	s[types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}] = readWorkStatus(obj)
+}
+
+func (s workStates) of(w *mirror.Work) *workStatus {
+	status, ok := s[types.NamespacedName{Namespace: w.Namespace, Name: w.Name}]
+	if !ok {
+		return nil
+	}
+	status.State, status.DeletionHeld = w.State.String(), w.Held != nil
+	return status
+}
+
+func newStatusLine(id render.Identity) mirrorStatus {
+	return mirrorStatus{
+		TypeMeta: metav1.TypeMeta{APIVersion: statusVersion, Kind: "MirrorStatus"},
+		Source:   sourceName{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name},
+	}
+}
+
+func (s sourceName) String() string {
+	return render.Identity{Group: s.Group, Kind: s.Kind, Namespace: s.Namespace, Name: s.Name}.String()
+}
+
+// statusesOf are the lines of a source, in order of cluster.
+func statusesOf(f mirror.Facts, states workStates) []mirrorStatus {
+	v := mirror.Decide(f)
+	operations := map[string]mirror.Operation{}
+	for _, op := range mirror.Plan(v, f.Works) {
+		operations[op.Cluster] = op
+	}
+	var lines []mirrorStatus
+	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
+		line := newStatusLine(f.ID)
+		line.Cluster, line.Decision = cluster, v.Targets[cluster].Decision.String()
+		op := operations[cluster]
+		line.Operation = string(op.Kind)
+		if w := f.Works[cluster]; w != nil {
+			line.Work = states.of(w)
+		}
+		line.Message = oneLine(messageOf(v, cluster, op, line.Work))
+		lines = append(lines, line)
+	}
+	if len(lines) == 0 && len(v.Refusals) > 0 {
+		line := newStatusLine(f.ID)
+		line.Decision, line.Message = mirror.Unknown.String(), oneLine(string(v.Refusals[0].Reason)+": "+v.Refusals[0].Message)
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// messageOf says what of a Work is not as one would expect; empty if all is.
+func messageOf(v mirror.Verdict, cluster string, op mirror.Operation, w *workStatus) string {
+	switch target := v.Targets[cluster]; {
+	case w != nil && w.DeletionHeld:
+		return "its deletion is held: karmada-mirror deletions list"
+	case op.Kind == mirror.Create:
+		return "its Work is not there yet"
+	case op.Kind == mirror.Update:
+		return "its Work is not up to date: " + op.Because
+	case op.Kind == mirror.Delete, op.Kind == mirror.Release:
+		return "its Work is about to go: " + op.Because
+	case target.Decision != mirror.Wanted:
+		return target.Because
+	case len(v.Notices) > 0 && w != nil && w.Applied != string(metav1.ConditionTrue):
+		return string(v.Notices[0].Reason) + ": " + v.Notices[0].Message
+	}
+	return w.message()
+}
+
+func (w *workStatus) message() string {
+	switch {
+	case w == nil:
+		return ""
+	case w.State == mirror.WorkDeleting.String():
+		return "it is being deleted in the member"
+	case w.State == mirror.WorkSuspended.String():
+		return "it is suspended"
+	case w.Applied == "":
+		return "Karmada has not applied it yet"
+	}
+	return w.Reason
+}
+
+// changedStatus is the line of a Work that has changed, as the Work says.
+func changedStatus(w *mirror.Work, obj *unstructured.Unstructured, event watch.EventType) mirrorStatus {
+	line := newStatusLine(w.Source)
+	line.Cluster, line.Work = w.Cluster, readWorkStatus(obj)
+	line.Work.State, line.Work.DeletionHeld = w.State.String(), w.Held != nil
+	line.Message = line.Work.message()
+	if event == watch.Deleted {
+		line.Work, line.Message = nil, "its Work is gone"
+	}
+	return line
+}
+
+// watchWorks watches our Works from a version on.
+func watchWorks(ctx context.Context, client dynamic.Interface, version string) (watch.Interface, error) {
+	works := client.Resource(mirror.WorksResource)
+	lw := &cache.ListWatch{WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+		o.LabelSelector = mirror.OurWorks
+		return works.Watch(ctx, o)
+	}}
+	w, err := toolswatch.NewRetryWatcherWithContext(ctx, version, lw)
+	if err != nil {
+		return nil, fmt.Errorf("cannot watch the Works: %w", err)
+	}
+	return w, nil
+}
+
+// errorOf is what a watch says when it ends.
+func errorOf(obj runtime.Object) error { return apierrors.FromObject(obj) }
+
+// age is how kubectl prints it.
+func age(since metav1.Time) string {
+	if since.IsZero() {
+		return "-"
+	}
+	return duration.HumanDuration(time.Since(since.Time))
+}
