@@ -28,15 +28,15 @@ const (
 )
 
 func newProgress(out io.Writer, what string) *progress {
-	p := &progress{out: out, what: what}
-	if file, ok := out.(*os.File); ok {
-		p.terminal = term.IsTerminal(int(file.Fd()))
-	}
-	p.next = time.Now().Add(progressElsewhere)
-	if p.terminal {
-		p.next = time.Now().Add(progressPatience)
+	p := &progress{out: out, what: what, next: time.Now().Add(progressElsewhere)}
+	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		p.onTerminal()
 	}
 	return p
+}
+
+func (p *progress) onTerminal() {
+	p.terminal, p.next = true, time.Now().Add(progressPatience)
 }
 
 // step counts one more.

@@ -1,0 +1,134 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/client-go/util/cert"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/fault"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+)
+
+// TestCheck looks at an installation that is as it should be, with the daemon's rights.
+func TestCheck(t *testing.T) {
+	startDaemon(t)
+	output := mustKarmadaMirror(t, "check", "--as", daemonUser)
+	wantGolden(t, "check", output)
+	wantGolden(t, "check-pre", mustKarmadaMirror(t, "check", "--pre"))
+	output, err := karmadaMirror(t, "check", "--pre", "--as", daemonUser)
+	if err == nil {
+		t.Errorf("the daemon may install itself:\n%s", output)
+	}
+	wantLine(t, output, `✗ may not get, create, patch secrets in namespace karmada-system\n +install with an administrator's kubeconfig`)
+}
+
+const daemonUser = "system:serviceaccount:" + system + ":" + account
+
+// behindProxy gives the kubeconfig of an API server with a fault.
+func behindProxy(match fault.Match, f fault.Fault) func(*testing.T) []string {
+	return func(t *testing.T) []string {
+		p := startProxy(t, env.kubeconfig)
+		rule := p.Inject(match, f)
+		t.Cleanup(rule.Remove)
+		return []string{"--kubeconfig", p.Kubeconfig()}
+	}
+}
+
+// withConfiguration gives the name of a ConfigMap of the test's own.
+func withConfiguration(text string, more ...string) func(*testing.T) []string {
+	return func(t *testing.T) []string {
+		name := "check-" + utilrand.String(5)
+		create(t, configMaps, object("v1", "ConfigMap", metav1.NamespaceDefault, name, map[string]any{"data": map[string]any{"config.yaml": configurationHead + text}}))
+		t.Cleanup(func() {
+			_ = env.admin.Resource(configMaps).Namespace(metav1.NamespaceDefault).Delete(context.Background(), name, metav1.DeleteOptions{})
+		})
+		return append(more, "--config-map", metav1.NamespaceDefault+"/"+name)
+	}
+}
+
+func with(arguments ...string) func(*testing.T) []string {
+	return func(*testing.T) []string { return arguments }
+}
+
+// TestCheckFinds breaks the set-up, one thing at a time.
+func TestCheckFinds(t *testing.T) {
+	const stale = "check-finds-stale"
+	old := `
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {name: ` + stale + `, namespace: karmada-system}
+spec: {holderIdentity: mirror-0, leaseDurationSeconds: 15, renewTime: "2024-01-01T00:00:00.000000Z"}
+`
+	if err := karmada.Apply(t.Context(), env.Config(), []byte(old)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = env.client.CoordinationV1().Leases(system).Delete(context.Background(), stale, metav1.DeleteOptions{})
+	})
+	clusterResource := schema.GroupResource{Group: clusters.Group, Resource: clusters.Resource}
+
+	cases := map[string]struct {
+		arguments func(*testing.T) []string
+		// want is what is found, and hint what is said of it.
+		want, hint string
+		// passes: it is worth a look, and no more.
+		passes bool
+	}{
+		"nothing listens there":                      {arguments: with("--server", "https://127.0.0.1:1"), want: `✗ https://127\.0\.0\.1:1 does not answer: .*connection refused`, hint: "does the API server run"},
+		"an API server that hangs":                   {arguments: behindProxy(fault.Match{Resource: "selfsubjectreviews"}, fault.Drop()), want: `✗ \S+ does not answer`, hint: "NetworkPolicy or firewall"},
+		"the certificate of another authority":       {arguments: anotherAuthority, want: `✗ \S+ does not answer: .*unknown authority`, hint: "certificate-authority in the kubeconfig"},
+		"an address that is not in the certificate":  {arguments: with("--tls-server-name", "karmada.example.com"), want: `✗ \S+ does not answer: .*karmada\.example\.com`, hint: "not in the API server's certificate"},
+		"a token that is not valid":                  {arguments: func(t *testing.T) []string { return []string{"--kubeconfig", kubeconfigAs(t, "nonsense")} }, want: `✗ \S+ does not answer: Unauthorized`, hint: "make a new one"},
+		"the kubeconfig of a member":                 {arguments: func(*testing.T) []string { return []string{"--kubeconfig", env.MemberKubeconfig(push)} }, want: `✗ it is no Karmada API server`, hint: `karmada-apiserver\.config`},
+		"no kubeconfig at all":                       {arguments: with("--kubeconfig", "/nonexistent"), want: `✗ there is no kubeconfig`, hint: `\$KUBECONFIG`},
+		"karmada-aggregated-apiserver is away":       {arguments: behindProxy(fault.Match{Group: clusters.Group, Resource: clusters.Resource}, fault.Refuse(apierrors.NewServiceUnavailable("no endpoints"))), want: `✗ it does not serve Clusters`, hint: "kubectl get apiservice"},
+		"karmada-controller-manager is away":         {arguments: behindProxy(fault.Match{Verb: "get", Resource: "namespaces", Name: "karmada-es-" + push}, fault.Refuse(apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "karmada-es-"+push))), want: `✗ namespace karmada-es-` + push + ` of cluster`, hint: "does karmada-controller-manager run"},
+		"no cluster has joined":                      {arguments: behindProxy(fault.Match{Group: clusterResource.Group, Resource: clusterResource.Resource}, fault.EmptyList()), want: `! no cluster has joined`, hint: "karmadactl join"},
+		"somebody else's kubeconfig":                 {arguments: with("--as", "nobody"), want: `✗ may not get, list, watch, create, patch, delete works\.work\.karmada\.io`, hint: "kubeconfig of its ServiceAccount"},
+		"no ConfigMap":                               {arguments: with("--config-map", system+"/nothing"), want: `✗ there is no ConfigMap karmada-system/nothing`, hint: "--config-map"},
+		"a mistake in the ConfigMap":                 {arguments: withConfiguration("resources: [{resource: secrets, namespace: [a]}]\n"), want: `✗ ConfigMap .* unknown field "resources\[0\]\.namespace"`, hint: "karmada-mirror validate"},
+		"a resource that may not be read":            {arguments: withConfiguration("resources: [{resource: secrets}]\n", "--as", daemonUser), want: `✗ may not get, list, watch secrets`, hint: "aggregate-to-karmada-mirror"},
+		"a typo in a resource":                       {arguments: withConfiguration("resources: [{group: apps, resource: deployment}]\n"), want: `! deployment\.apps is not served`, hint: "kubectl api-resources"},
+		"a resource that cannot be watched":          {arguments: withConfiguration("resources: [{resource: bindings}]\n"), want: `✗ cannot watch "bindings"`, hint: "take it out of the configuration"},
+		"the daemon has never run":                   {arguments: with("--leader-elect-resource-name", "nothing"), want: `✗ no replica leads: there is no Lease`, hint: "get pods"},
+		"the daemon runs no more":                    {arguments: with("--leader-elect-resource-name", stale), want: `✗ no replica leads: mirror-0 has renewed the Lease \S+ ago`, hint: "and their logs"},
+		"whoever may annotate may mirror everywhere": {arguments: with(), want: `! nobody is asked who may mirror where`, hint: "authorization", passes: true},
+	}
+	startDaemon(t)
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			output, err := karmadaMirror(t, append([]string{"check"}, c.arguments(t)...)...)
+			if warned := c.want[:len("!")] == "!"; !warned && err == nil {
+				t.Errorf("it passes")
+			}
+			if c.passes && err != nil {
+				t.Errorf("it does not pass: %v", err)
+			}
+			if !regexp.MustCompile(`(?m)^  ` + c.want + `.*\n {6}.*` + c.hint).MatchString(output) {
+				t.Errorf("it does not find %q with %q:\n%s", c.want, c.hint, output)
+			}
+		})
+	}
+}
+
+func anotherAuthority(t *testing.T) []string {
+	t.Helper()
+	certificate, _, err := cert.GenerateSelfSignedCertKey("localhost", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(path, certificate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"--certificate-authority", path}
+}
