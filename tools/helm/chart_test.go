@@ -1,0 +1,416 @@
+package helm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+)
+
+const manifests = "../../manifests"
+
+var chart = filepath.Join(manifests, "chart")
+
+// helm is the path of the helm command of this module.
+var helm = sync.OnceValues(func() (string, error) {
+	out, err := exec.Command("go", "tool", "-n", "helm").Output()
+	if err != nil {
+		return "", fmt.Errorf("cannot build helm: %w", err)
+	}
+	// The tool is in the build cache once it has run.
+	if err := exec.Command("go", "tool", "helm", "version").Run(); err != nil {
+		return "", fmt.Errorf("cannot run helm: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+})
+
+// runHelm returns what helm prints to standard output, and in the error what it
+// prints to standard error.
+func runHelm(t *testing.T, arguments ...string) (string, error) {
+	t.Helper()
+	path, err := helm()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	command := exec.Command(path, arguments...)
+	command.Stdout, command.Stderr = &stdout, &stderr
+	home := t.TempDir() // nothing of the user's
+	command.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
+	if err := command.Run(); err != nil {
+		return "", fmt.Errorf("%w: %s%s", err, stdout.String(), stderr.String())
+	}
+	return stdout.String(), nil
+}
+
+func render(t *testing.T, arguments ...string) string {
+	t.Helper()
+	out, err := runHelm(t, append([]string{"template", "karmada-mirror", chart, "--namespace", "karmada-system"}, arguments...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func kustomize(t *testing.T, dir string) string {
+	t.Helper()
+	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(manifests, dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := resources.AsYaml()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// ways are the installations that can be made by kustomize and by Helm.
+var ways = map[string]struct {
+	kustomization string
+	values        []string
+}{
+	"Karmada":                {"karmada", []string{"--set=side=karmada"}},
+	"KarmadaWithRotation":    {"overlays/token-rotation/karmada", []string{"--set=side=karmada,tokenRotation.enabled=true"}},
+	"Host":                   {"host", []string{"--set=side=host"}},
+	"Trial":                  {"overlays/trial", []string{"--set=side=host", "--values=" + filepath.Join(chart, "values-trial.yaml")}},
+	"Production":             {"overlays/production", []string{"--set=side=host", "--values=" + filepath.Join(chart, "values-production.yaml")}},
+	"ProductionWithRotation": {"overlays/token-rotation/host", []string{"--set=side=host,tokenRotation.enabled=true", "--values=" + filepath.Join(chart, "values-production.yaml")}},
+}
+
+func TestSameObjects(t *testing.T) {
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			byKustomize, byHelm := parse(t, kustomize(t, way.kustomization)), parse(t, render(t, way.values...))
+			// Helm keeps its release in the namespace: a chart cannot make that, and
+			// must not delete it.
+			delete(byKustomize, "Namespace karmada-system")
+			if diff := cmp.Diff(byKustomize, byHelm); diff != "" {
+				t.Errorf("the objects of kustomize (-) are not those of Helm (+):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestDifferencesAreSeen changes one thing in what is compared.
+func TestDifferencesAreSeen(t *testing.T) {
+	cases := map[string]struct{ way, old, new string }{
+		"a number":                {"Host", "replicas: 2", "replicas: 3"},
+		"an argument":             {"Host", "--kubeconfig=/etc/karmada/kubeconfig", "--kubeconfig=/etc/karmada/other"},
+		"a label":                 {"Trial", "app.kubernetes.io/name: karmada-mirror", "app.kubernetes.io/name: mirror"},
+		"a port":                  {"Production", "port: 5443", "port: 6443"},
+		"a line of a script":      {"ProductionWithRotation", "--duration=24h", "--duration=48h"},
+		"a verb":                  {"Karmada", "- patch\n", "- update\n"},
+		"a right":                 {"Karmada", "- deployments\n", "- replicasets\n"},
+		"the breaker":             {"Karmada", "works: 50", "works: 51"},
+		"a configured resource":   {"Karmada", "resource: ingresses", "resource: ingressclasses"},
+		"an expression":           {"Karmada", "variables.terms.size() <= 256", "variables.terms.size() <= 257"},
+		"what a rotator may make": {"KarmadaWithRotation", "serviceaccounts/token", "serviceaccounts"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			manifests := kustomize(t, ways[c.way].kustomization)
+			changed := strings.Replace(manifests, c.old, c.new, 1)
+			if changed == manifests {
+				t.Fatalf("%q is not there", c.old)
+			}
+			if cmp.Equal(parse(t, manifests), parse(t, changed)) {
+				t.Errorf("that %q becomes %q is not seen", c.old, c.new)
+			}
+		})
+	}
+}
+
+type object = map[string]any
+
+// parse returns objects by kind, namespace and name. What can be written in two ways
+// and means the same is made equal.
+func parse(t *testing.T, manifests string) map[string]object {
+	t.Helper()
+	objects := map[string]object{}
+	decoder := utilyaml.NewYAMLOrJSONDecoder(strings.NewReader(manifests), 4096)
+	for {
+		var o object
+		err := decoder.Decode(&o)
+		if errors.Is(err, io.EOF) {
+			return objects
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o == nil {
+			continue
+		}
+		metadata := o["metadata"].(object)
+		key := strings.TrimSpace(fmt.Sprintf("%v %v", o["kind"], metadata["name"]))
+		if objects[key] != nil {
+			t.Errorf("there are two of %s", key)
+		}
+		switch o["kind"] {
+		case "Role", "ClusterRole":
+			if o["rules"] != nil {
+				o["rules"] = singleRights(o["rules"].([]any))
+			}
+		case "ConfigMap":
+			data := o["data"].(object)
+			var configuration object
+			if err := yaml.UnmarshalStrict([]byte(data["config.yaml"].(string)), &configuration); err != nil {
+				t.Fatal(err)
+			}
+			data["config.yaml"] = configuration
+		}
+		objects[key] = o
+	}
+}
+
+// singleRights takes RBAC rules apart: how rights are put together in rules means
+// nothing.
+func singleRights(rules []any) []string {
+	var rights []string
+	list := func(rule object, key string) []any {
+		values, _ := rule[key].([]any)
+		return values
+	}
+	for _, rule := range rules {
+		rule := rule.(object)
+		for _, group := range list(rule, "apiGroups") {
+			for _, resource := range list(rule, "resources") {
+				for _, verb := range list(rule, "verbs") {
+					rights = append(rights, fmt.Sprintf("%v %v.%v %v", verb, resource, group, rule["resourceNames"]))
+				}
+			}
+		}
+	}
+	slices.Sort(rights)
+	return rights
+}
+
+func TestLint(t *testing.T) {
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			arguments := append([]string{"lint", "--strict", "--namespace", "karmada-system", chart}, way.values...)
+			if _, err := runHelm(t, arguments...); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestPackage renders what is published: a package has no symbolic links.
+func TestPackage(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := runHelm(t, "package", chart, "--version=1.2.3", "--app-version=v1.2.3", "--destination", dir); err != nil {
+		t.Fatal(err)
+	}
+	packaged := filepath.Join(dir, "karmada-mirror-1.2.3.tgz")
+	for name, way := range ways {
+		out, err := runHelm(t, append([]string{"template", "karmada-mirror", packaged, "--namespace", "karmada-system"}, way.values...)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := strings.ReplaceAll(render(t, way.values...), "karmada-mirror:latest", "karmada-mirror:v1.2.3")
+		if diff := cmp.Diff(want, out); diff != "" {
+			t.Errorf("%s: the package differs from the folder (-):\n%s", name, diff)
+		}
+	}
+}
+
+func TestBadValues(t *testing.T) {
+	cases := map[string]struct {
+		values  []string // without side=host
+		message string
+	}{
+		"no side":                      {[]string{"side="}, `at '/side': value must be one of 'karmada', 'host'`},
+		"another side":                 {[]string{"side=member"}, `at '/side': value must be one of 'karmada', 'host'`},
+		"a value that is not known":    {[]string{"replicaCount=3"}, `additional properties 'replicaCount' not allowed`},
+		"a misspelt value":             {[]string{"networkPolicy.enable=true"}, `at '/networkPolicy': additional properties 'enable' not allowed`},
+		"a number as text":             {[]string{"replicas=two"}, `at '/replicas': got string, want integer`},
+		"less than nothing":            {[]string{"replicas=-1"}, `at '/replicas': minimum: got -1, want 0`},
+		"a tag with a colon":           {[]string{"image.tag=a:b"}, `at '/image/tag': 'a:b' does not match pattern`},
+		"a digest without its kind":    {[]string{"image.digest=abc"}, `at '/image/digest': 'abc' does not match pattern`},
+		"a pull policy":                {[]string{"image.pullPolicy=Sometimes"}, `at '/image/pullPolicy': value must be one of`},
+		"a flag that is not there":     {[]string{"flags.verbose=true"}, `at '/flags': additional properties 'verbose' not allowed`},
+		"a flag's value":               {[]string{"flags.log-level=loud"}, `at '/flags/log-level': value must be one of 'debug', 'info', 'warn', 'error'`},
+		"a flag's duration":            {[]string{"flags.leader-elect-lease-duration=15"}, `at '/flags/leader-elect-lease-duration': got number, want string`},
+		"an argument without dashes":   {[]string{"extraArgs[0]=log-level=debug"}, `at '/extraArgs/0': 'log-level=debug' does not match pattern`},
+		"an amount of memory":          {[]string{"resources.limits.memory=lots"}, `at '/resources/limits/memory'`},
+		"an affinity":                  {[]string{"antiAffinity=hard"}, `at '/antiAffinity': value must be one of 'soft', 'required'`},
+		"a priority of the system":     {[]string{"priorityClass.value=2000000000"}, `at '/priorityClass/value': maximum: got 2×10⁰⁹, want 1×10⁰⁹`},
+		"a budget that blocks drains":  {[]string{"podDisruptionBudget.maxUnavailable=0"}, `at '/podDisruptionBudget/maxUnavailable'`},
+		"a port":                       {[]string{"networkPolicy.apiServerPort=65536"}, `at '/networkPolicy/apiServerPort': maximum: got 65,536, want 65,535`},
+		"a peer":                       {[]string{"networkPolicy.metricsPeers[0].cidr=10.0.0.0/8"}, `at '/networkPolicy/metricsPeers/0': additional properties 'cidr' not allowed`},
+		"a schedule":                   {[]string{"tokenRotation.schedule=daily"}, `at '/tokenRotation/schedule': 'daily' does not match pattern`},
+		"a token for five minutes":     {[]string{"tokenRotation.duration=5m"}, `at '/tokenRotation/duration': '5m' does not match pattern`},
+		"a resource with its group":    {[]string{"configuration.resources[0].resource=deployments.apps"}, `at '/configuration/resources/0/resource'`},
+		"a resource without its name":  {[]string{"configuration.resources[0].group=apps"}, `at '/configuration/resources/0': missing property 'resource'`},
+		"a field of the configuration": {[]string{"configuration.deletions.works=5"}, `at '/configuration': additional properties 'deletions' not allowed`},
+		"a share above the whole":      {[]string{"configuration.deletion.holdAbove.percent=101"}, `at '/configuration/deletion/holdAbove/percent': maximum: got 101, want 100`},
+		"somebody without a kind":      {[]string{"users[0].name=alice"}, `at '/users/0': missing property 'kind'`},
+		"the name of a Secret":         {[]string{"kubeconfigSecret=My_Secret"}, `at '/kubeconfigSecret': 'My_Secret' does not match pattern`},
+		"another namespace":            {[]string{"side=karmada", "--namespace=default"}, `side=karmada is installed in the namespace karmada-system`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			arguments := []string{"template", "karmada-mirror", chart, "--namespace=karmada-system", "--set=side=host"}
+			for _, value := range c.values {
+				if !strings.HasPrefix(value, "--") {
+					value = "--set=" + value
+				}
+				arguments = append(arguments, value)
+			}
+			_, err := runHelm(t, arguments...)
+			if err == nil {
+				t.Fatalf("%v is accepted", c.values)
+			}
+			if !strings.Contains(err.Error(), c.message) {
+				t.Errorf("%v: the message lacks %q:\n%v", c.values, c.message, err)
+			}
+		})
+	}
+}
+
+// TestValues sets what the comparison with kustomize leaves at its default.
+func TestValues(t *testing.T) {
+	cases := map[string]struct {
+		values []string
+		want   []string
+	}{
+		"a digest goes before a tag": {
+			[]string{"side=host", "image.tag=v1", "image.digest=sha256:" + strings.Repeat("0", 64)},
+			[]string{"image: ghcr.io/karmada-target/karmada-mirror@sha256:0000"},
+		},
+		"where images come from": {
+			[]string{"side=host", "image.repository=registry.example.com/mirror", "image.tag=v1", "image.pullPolicy=Always", "image.pullSecrets={registry}"},
+			[]string{"image: registry.example.com/mirror:v1", "imagePullPolicy: Always", "imagePullSecrets:\n      - name: registry\n"},
+		},
+		"flags": {
+			[]string{"side=host", "flags.log-level=debug", "flags.concurrent-syncs=1000000", "flags.leader-elect=false", "--set-json=flags.kube-api-qps=0.5", "extraArgs={--further=yes}"},
+			[]string{`- "--log-level=debug"`, `- "--concurrent-syncs=1000000"`, `- "--leader-elect=false"`, `- "--kube-api-qps=0.5"`, `- "--further=yes"`},
+		},
+		"where Pods run": {
+			[]string{"side=host", "nodeSelector.disk=ssd", "tolerations[0].operator=Exists", "affinity.nodeAffinity.x=y", "podLabels.team=a", "podAnnotations.note=b"},
+			[]string{"nodeSelector:\n        disk: ssd", "tolerations:\n      - operator: Exists", "affinity:\n        nodeAffinity:", "team: a", "note: b"},
+		},
+		"a priority class that there is": {
+			[]string{"side=host", "priorityClass.name=system-cluster-critical"},
+			[]string{"priorityClassName: system-cluster-critical"},
+		},
+		"the network": {
+			[]string{"side=host", "networkPolicy.enabled=true", "networkPolicy.apiServerPort=6443", "networkPolicy.apiServerPeers[0].ipBlock.cidr=192.0.2.1/32"},
+			[]string{"- port: 6443\n    to:\n    - ipBlock:\n        cidr: 192.0.2.1/32"},
+		},
+		"another Secret": {
+			[]string{"side=host", "kubeconfigSecret=other", "tokenRotation.enabled=true", "tokenRotation.duration=48h"},
+			[]string{"secretName: other", "resourceNames: [other]", "other \"$(printf", "--duration=48h"},
+		},
+		"a resource, and the right to read it": {
+			[]string{"side=karmada", "configuration.resources[0].group=example.com", "configuration.resources[0].resource=widgets"},
+			[]string{"group: example.com", `resources: ["widgets"]`},
+		},
+		"nothing is allowed": {
+			[]string{"side=karmada", "--set-json=configuration.authorization=[]"},
+			[]string{"authorization: []"},
+		},
+		"who may mirror everywhere": {
+			[]string{"side=karmada", "users[0].kind=Group", "users[0].name=developers"},
+			[]string{"name: karmada-mirror-user\nsubjects:\n- kind: Group\n  name: developers"},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var arguments []string
+			for _, value := range c.values {
+				if !strings.HasPrefix(value, "--") {
+					value = "--set=" + value
+				}
+				arguments = append(arguments, value)
+			}
+			out := render(t, arguments...)
+			for _, want := range c.want {
+				if !strings.Contains(out, want) {
+					t.Errorf("%q is not in:\n%s", want, out)
+				}
+			}
+			parse(t, out)
+		})
+	}
+}
+
+// TestFlags asks the daemon whether it has the flags that the schema offers.
+func TestFlags(t *testing.T) {
+	command := exec.Command("go", "run", ".", "run", "--help")
+	command.Dir = "../.."
+	help, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, help)
+	}
+	for flag := range propertiesOf(t, "flags") {
+		if !bytes.Contains(help, []byte("--"+flag+" ")) && !bytes.Contains(help, []byte("--"+flag+"\n")) {
+			t.Errorf("karmada-mirror run has no flag --%s", flag)
+		}
+	}
+}
+
+func propertiesOf(t *testing.T, keys ...string) object {
+	t.Helper()
+	var schema object
+	if err := yaml.Unmarshal(read(t, "values.schema.json"), &schema); err != nil {
+		t.Fatal(err)
+	}
+	properties := schema["properties"].(object)
+	for _, key := range keys {
+		properties = properties[key].(object)["properties"].(object)
+	}
+	return properties
+}
+
+// TestValuesAreDescribed compares the schema, values.yaml and the table of the README.
+func TestValuesAreDescribed(t *testing.T) {
+	var values object
+	if err := yaml.UnmarshalStrict(read(t, "values.yaml"), &values); err != nil {
+		t.Fatal(err)
+	}
+	table := string(read(t, "README.md"))
+	for name, schema := range propertiesOf(t) {
+		if name == "global" { // Helm's own
+			continue
+		}
+		if _, ok := values[name]; !ok {
+			t.Errorf("values.yaml lacks %s", name)
+		}
+		if !strings.Contains(table, "\n| `"+name+"`") && !strings.Contains(table, "\n| `"+name+".") {
+			t.Errorf("the README's table lacks %s", name)
+		}
+		nested, _ := values[name].(object)
+		if _, ok := schema.(object)["properties"]; !ok || name == "configuration" || name == "resources" {
+			continue
+		}
+		for key := range nested {
+			if !strings.Contains(table, "`"+name+"."+key+"`") {
+				t.Errorf("the README's table lacks %s.%s", name, key)
+			}
+		}
+	}
+}
+
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(chart, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
