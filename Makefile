@@ -28,6 +28,7 @@ demo: ## See it work on a real Karmada on this machine, until Ctrl-C
 
 test: check sandbox ## All tests, the end-to-end tests on a real Karmada among them
 	cd sandbox && go test ./parity
+	cd tools/helm && go test ./... # the chart against the kustomizations
 	cd sandbox && go test -race -p 2 -timeout 60m -parallel $(PARALLEL) ./e2e $(RACED)
 
 check: ## Format, vet, module files, known vulnerabilities, and the daemon's unit tests with the race detector
@@ -35,9 +36,11 @@ check: ## Format, vet, module files, known vulnerabilities, and the daemon's uni
 	go vet ./...
 	cd sandbox && go vet ./...
 	cd tools && go vet ./...
+	cd tools/helm && go vet ./...
 	go mod tidy -diff
 	cd sandbox && go mod tidy -diff
 	cd tools && go mod tidy -diff
+	cd tools/helm && go mod tidy -diff
 	cd tools && go tool govulncheck -C .. -db $(VULNDB) ./...
 	go test -race ./...
 	go test -run '^TestCost' ./render ./mirror # the race detector allocates as well

@@ -135,6 +135,14 @@ func (e *environment) install(ctx context.Context) (err error) {
 	if e.kubeconfig, err = e.ServiceAccountKubeconfig(ctx, system, account); err != nil {
 		return err
 	}
+	if err := e.connect(); err != nil {
+		return err
+	}
+	return e.loosen(ctx)
+}
+
+// connect makes the administrators' clients.
+func (e *environment) connect() (err error) {
 	if e.admin, err = dynamic.NewForConfig(e.Config()); err != nil {
 		return err
 	}
@@ -146,7 +154,7 @@ func (e *environment) install(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return e.loosen(ctx)
+	return nil
 }
 
 // loosen turns the deletion breaker off, which would remember between tests what
