@@ -312,6 +312,10 @@ func TestValues(t *testing.T) {
 			[]string{"side=host", "networkPolicy.enabled=true", "networkPolicy.apiServerPort=6443", "networkPolicy.apiServerPeers[0].ipBlock.cidr=192.0.2.1/32"},
 			[]string{"- port: 6443\n    to:\n    - ipBlock:\n        cidr: 192.0.2.1/32"},
 		},
+		"metrics by TLS": {
+			[]string{"side=host", "metrics.secure=true", "serviceMonitor.enabled=true", "serviceMonitor.labels.release=prometheus"},
+			[]string{"- --metrics-secure\n", "automountServiceAccountToken: true", "name: system:auth-delegator", "secretName: karmada-mirror-metrics-tls", "scheme: https", "release: prometheus"},
+		},
 		"another Secret": {
 			[]string{"side=host", "kubeconfigSecret=other", "tokenRotation.enabled=true", "tokenRotation.duration=48h"},
 			[]string{"secretName: other", "resourceNames: [other]", "other \"$(printf", "--duration=48h"},
