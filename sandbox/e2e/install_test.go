@@ -70,8 +70,8 @@ func TestInstall(t *testing.T) {
 
 	rotate(t, s, ns, daemon, mount)
 	upgrade := s.blocks(t, "Upgrade")
-	s.run(t, upgrade[0])
-	s.run(t, upgrade[0])
+	applied := strings.NewReplacer("manifests/host", "manifests/overlays/token-rotation/host", "manifests/karmada", "manifests/overlays/token-rotation/karmada")
+	s.run(t, applied.Replace(upgrade[0]))
 	create(t, configMaps, configMap(ns, "upgraded", push, "one"))
 	wantInMembers(t, ns, "upgraded", "one", push)
 	wantAlive(t, daemon)
@@ -80,10 +80,8 @@ func TestInstall(t *testing.T) {
 	}
 
 	uninstall := s.blocks(t, "Uninstall")
-	s.run(t, uninstall[0])
-	s.run(t, uninstall[2])
-	s.run(t, "kubectl --kubeconfig $KARMADA -n karmada-system delete -k manifests/overlays/token-rotation/karmada -l app.kubernetes.io/name="+rotator)
-	s.run(t, "kubectl --kubeconfig $HOST delete -k manifests/overlays/token-rotation/host --ignore-not-found")
+	s.run(t, applied.Replace(uninstall[0]))
+	s.run(t, applied.Replace(uninstall[2]))
 	wantNothingLeft(t)
 	wantInMembers(t, ns, "kustomize", "one", push)
 
