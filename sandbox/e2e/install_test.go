@@ -287,6 +287,10 @@ func wantAlive(t *testing.T, d *daemon) {
 func wantNothingLeft(t *testing.T) {
 	t.Helper()
 	ours := metav1.ListOptions{LabelSelector: "app.kubernetes.io/name in (" + account + "," + rotator + ")"}
+	_, err := env.client.RbacV1().ClusterRoles().Get(t.Context(), "karmada-mirror-resources", metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) { // it would have no label
+		t.Errorf("the aggregated ClusterRole has been made anew: %v", err)
+	}
 	for name, config := range map[string]*rest.Config{"Karmada": env.Config(), "the host cluster": env.MemberConfig(host)} {
 		client, err := kubernetes.NewForConfig(config)
 		if err != nil {
