@@ -31,14 +31,14 @@ func New(r prometheus.Registerer, b Build) *Metrics {
 	m := &Metrics{
 		registerer: r,
 		operations: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: prefix + "_work_operations_total", Help: "Writes of Works.",
+			Name: prefix + "_work_operations_total", Help: "Writes of Works. Series of a cluster go when it leaves.",
 		}, []string{"operation", "result", "member_cluster"}),
 		sync: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: prefix + "_sync_duration_seconds", Help: "How long one sync of a source took.",
+			Name: prefix + "_sync_duration_seconds", Help: "How long one sync of a source took. An error is tried again; a refusal waits for a change.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10),
 		}, []string{"result"}),
 		propagation: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: prefix + "_propagation_duration_seconds", Help: "From the arrival of a source's watch event to the last of its Works written.",
+			Name: prefix + "_propagation_duration_seconds", Help: "From the arrival of a source's watch event to the last of its Works written. Series of a resource go when it leaves the configuration.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 12),
 		}, []string{"resource"}),
 		reloadSuccess: prometheus.NewGauge(prometheus.GaugeOpts{
@@ -64,6 +64,16 @@ func (m *Metrics) Operation(operation, cluster string, err error) {
 		result = "error"
 	}
 	m.operations.WithLabelValues(operation, result, cluster).Inc()
+}
+
+// ForgetCluster deletes the series of a cluster that has left.
+func (m *Metrics) ForgetCluster(cluster string) {
+	m.operations.DeletePartialMatch(prometheus.Labels{"member_cluster": cluster})
+}
+
+// ForgetResource deletes the series of a resource that has left the configuration.
+func (m *Metrics) ForgetResource(resource string) {
+	m.propagation.DeleteLabelValues(resource)
 }
 
 // Sync observes one sync of a source; result is success, error or refused.

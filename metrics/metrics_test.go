@@ -15,13 +15,20 @@ func TestMetrics(t *testing.T) {
 	m := New(registry, Build{Version: "v1", Revision: "abc", GoVersion: "go1"})
 	m.Operation("create", "member1", nil)
 	m.Operation("create", "member1", errors.New("no"))
+	m.Operation("create", "member2", nil)
+	m.ForgetCluster("member2")
 	m.Sync("success", time.Millisecond)
 	m.Propagation("configmaps", time.Millisecond)
+	m.Propagation("secrets", time.Millisecond)
+	m.ForgetResource("secrets")
 	m.ConfigReload(nil, time.Unix(7, 0))
 	m.ConfigReload(errors.New("bad"), time.Unix(8, 0))
 	m.Observe(func() Snapshot {
 		return Snapshot{
-			Watches: []Watch{{Resource: "deployments.apps", State: "ready", LastEvent: time.Unix(9, 0), Sources: 3}},
+			Watches: []Watch{
+				{Resource: "deployments.apps", State: "ready", LastEvent: time.Unix(9, 0), Sources: 3},
+				{Resource: "works.work.karmada.io", State: "degraded", Own: true},
+			},
 			Works:   map[WorkKey]int{{Cluster: "member1", State: "applied"}: 2},
 			Refused: map[string]int{"TooLarge": 1},
 			Held:    map[string]int{"deployments.apps": 4},
@@ -50,19 +57,23 @@ karmada_mirror_deletions_held{resource="deployments.apps"} 4
 # HELP karmada_mirror_refused_sources Sources that are not mirrored, or not to every cluster, by reason.
 # TYPE karmada_mirror_refused_sources gauge
 karmada_mirror_refused_sources{reason="TooLarge"} 1
-# HELP karmada_mirror_sources Objects known that ask to be mirrored.
+# HELP karmada_mirror_sources Objects known that ask to be mirrored, by an annotation of their own or of their Namespace.
 # TYPE karmada_mirror_sources gauge
 karmada_mirror_sources{resource="deployments.apps"} 3
 # HELP karmada_mirror_watch_last_event_timestamp_seconds When an event of the resource arrived last, in Unix time.
 # TYPE karmada_mirror_watch_last_event_timestamp_seconds gauge
 karmada_mirror_watch_last_event_timestamp_seconds{resource="deployments.apps"} 9
-# HELP karmada_mirror_watch_state The state of each watch: 1 for the one that it is in.
+# HELP karmada_mirror_watch_state The state of each watch, of configured resources and of what the daemon itself needs: 1 for the one that it is in.
 # TYPE karmada_mirror_watch_state gauge
 karmada_mirror_watch_state{resource="deployments.apps",state="degraded"} 0
 karmada_mirror_watch_state{resource="deployments.apps",state="pending"} 0
 karmada_mirror_watch_state{resource="deployments.apps",state="ready"} 1
 karmada_mirror_watch_state{resource="deployments.apps",state="syncing"} 0
-# HELP karmada_mirror_work_operations_total Writes of Works.
+karmada_mirror_watch_state{resource="works.work.karmada.io",state="degraded"} 1
+karmada_mirror_watch_state{resource="works.work.karmada.io",state="pending"} 0
+karmada_mirror_watch_state{resource="works.work.karmada.io",state="ready"} 0
+karmada_mirror_watch_state{resource="works.work.karmada.io",state="syncing"} 0
+# HELP karmada_mirror_work_operations_total Writes of Works. Series of a cluster go when it leaves.
 # TYPE karmada_mirror_work_operations_total counter
 karmada_mirror_work_operations_total{member_cluster="member1",operation="create",result="error"} 1
 karmada_mirror_work_operations_total{member_cluster="member1",operation="create",result="success"} 1

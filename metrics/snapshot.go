@@ -25,6 +25,8 @@ type Watch struct {
 	LastEvent time.Time
 	// Sources counts the objects that ask to be mirrored.
 	Sources int
+	// Own: the daemon needs it for itself, and mirrors nothing of it.
+	Own bool
 }
 
 // WorkKey is what Works are counted by.
@@ -36,10 +38,10 @@ type WorkKey struct {
 var states = []string{"pending", "syncing", "ready", "degraded"}
 
 var (
-	sources = prometheus.NewDesc(prefix+"_sources", "Objects known that ask to be mirrored.", []string{"resource"}, nil)
+	sources = prometheus.NewDesc(prefix+"_sources", "Objects known that ask to be mirrored, by an annotation of their own or of their Namespace.", []string{"resource"}, nil)
 	works   = prometheus.NewDesc(prefix+"_works", "Works known, by member cluster and how far Karmada has come with them.", []string{"member_cluster", "state"}, nil)
 	refused = prometheus.NewDesc(prefix+"_refused_sources", "Sources that are not mirrored, or not to every cluster, by reason.", []string{"reason"}, nil)
-	state   = prometheus.NewDesc(prefix+"_watch_state", "The state of each watch: 1 for the one that it is in.", []string{"resource", "state"}, nil)
+	state   = prometheus.NewDesc(prefix+"_watch_state", "The state of each watch, of configured resources and of what the daemon itself needs: 1 for the one that it is in.", []string{"resource", "state"}, nil)
 	held    = prometheus.NewDesc(prefix+"_deletions_held", "Works whose deletion waits for an approval.", []string{"resource"}, nil)
 	last    = prometheus.NewDesc(prefix+"_watch_last_event_timestamp_seconds", "When an event of the resource arrived last, in Unix time.", []string{"resource"}, nil)
 )
@@ -62,7 +64,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	s := c.snapshot()
 	for _, w := range s.Watches {
-		gauge(sources, float64(w.Sources), w.Resource)
+		if !w.Own {
+			gauge(sources, float64(w.Sources), w.Resource)
+		}
 		for _, name := range states {
 			value := 0.0
 			if name == w.State {

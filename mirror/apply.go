@@ -97,7 +97,7 @@ func (c *Controller) carryOut(ctx context.Context, v Verdict, op Operation, o *o
 	}
 	inTheWay, err := c.write(ctx, v, op)
 	if inTheWay == nil {
-		c.Metrics.Operation(op.Kind.verb(), op.Cluster, err)
+		c.countOperation(op, err)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -118,6 +118,14 @@ func (c *Controller) carryOut(ctx context.Context, v Verdict, op Operation, o *o
 		return
 	}
 	o.errs = append(o.errs, fmt.Errorf("cannot %s the Work for cluster %q: %w", op.Kind, op.Cluster, err))
+}
+
+// countOperation counts what was written, or could not be. Of a cluster that has left
+// there would be a series for ever.
+func (c *Controller) countOperation(op Operation, err error) {
+	if _, found, _ := c.clusters.Get("", op.Cluster); found {
+		c.Metrics.Operation(op.Kind.verb(), op.Cluster, err)
+	}
 }
 
 // isOutdated reports whether a Work has changed since the operation was planned: there

@@ -103,6 +103,9 @@ func (c *Controller) clusterChanged(old, new any) {
 	if before != nil && after != nil && !before.isReady && after.isReady {
 		c.clusterRecovered(before, after)
 	}
+	if after == nil && before != nil {
+		c.Metrics.ForgetCluster(before.Name)
+	}
 	change := clusterChange{before, after}
 	for _, w := range c.sources.All() {
 		for _, obj := range change.concerns(w) {

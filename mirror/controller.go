@@ -148,6 +148,7 @@ func (c *Controller) Configure(data []byte) error {
 	if err != nil {
 		return err
 	}
+	before := c.sources.All()
 	c.configuration.Store(configuration)
 	c.breaker.configure(configuration.Deletion.HoldAbove)
 	resources := make([]watch.Resource, 0, len(configuration.Resources))
@@ -155,6 +156,11 @@ func (c *Controller) Configure(data []byte) error {
 		resources = append(resources, watch.Resource{GroupResource: r.GroupResource(), Version: r.Version})
 	}
 	c.sources.Apply(resources)
+	for _, w := range before {
+		if resource := w.Resource.GroupResource; !slices.ContainsFunc(resources, func(r watch.Resource) bool { return r.GroupResource == resource }) {
+			c.Metrics.ForgetResource(resource.String())
+		}
+	}
 	c.Logger.Info("configuration in force", zap.Int("resources", len(resources)))
 	c.enqueueEverything()
 	return nil

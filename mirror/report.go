@@ -149,8 +149,16 @@ func (c *Controller) snapshot() metrics.Snapshot {
 		s.Watches = append(s.Watches, watchSnapshot(w, asking))
 		s.Held[w.Resource.GroupResource.String()] = 0
 	}
+	for _, w := range c.fixed() {
+		own := watchSnapshot(w, 0)
+		own.Own = true
+		s.Watches = append(s.Watches, own)
+	}
 	for _, obj := range c.works.List() {
 		w := obj.(*Work)
+		if w.Cluster == "" || w.State == WorkUnknown {
+			continue // it bears our label and is no Work of ours
+		}
 		s.Works[metrics.WorkKey{Cluster: w.Cluster, State: w.State.String()}]++
 		if w.Held != nil {
 			s.Held[w.Held.Resource]++

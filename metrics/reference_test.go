@@ -1,0 +1,117 @@
+package metrics_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/karmada-target/karmada-mirror/metrics"
+	"github.com/karmada-target/karmada-mirror/mirror"
+)
+
+var update = flag.Bool("update", false, "write the table of docs/reference/metrics.md")
+
+const (
+	page  = "../docs/reference/metrics.md"
+	begin = "<!-- begin: written by go test ./metrics -update -->\n"
+	end   = "<!-- end -->\n"
+)
+
+// open are the labels whose values depend on what there is.
+var open = []string{"version", "revision", "go_version", "resource", "member_cluster"}
+
+// everything is a registry in which every metric has every bounded value of its
+// labels.
+func everything() *prometheus.Registry {
+	registry := prometheus.NewPedanticRegistry()
+	m := metrics.New(registry, metrics.Build{Version: "any", Revision: "any", GoVersion: "any"})
+	for _, operation := range []mirror.OperationKind{mirror.Create, mirror.Update, mirror.Delete} {
+		m.Operation(string(operation), "any", nil)
+		m.Operation(string(operation), "any", errors.New("any"))
+	}
+	for _, result := range []string{"success", "error", "refused"} {
+		m.Sync(result, time.Second)
+	}
+	m.Propagation("any", time.Second)
+	m.ConfigReload(nil, time.Unix(1, 0))
+	s := metrics.Snapshot{
+		Watches: []metrics.Watch{{Resource: "any", State: "ready", LastEvent: time.Unix(1, 0)}},
+		Works:   map[metrics.WorkKey]int{},
+		Refused: map[string]int{},
+		Held:    map[string]int{"any": 1},
+	}
+	for state := mirror.WorkApplied; state <= mirror.WorkDeleting; state++ {
+		s.Works[metrics.WorkKey{Cluster: "any", State: state.String()}] = 1
+	}
+	for _, reason := range []mirror.Reason{
+		mirror.InvalidAnnotation, mirror.UnknownCluster, mirror.ForbiddenResource, mirror.ReservedNamespace, mirror.ClaimedByPolicy,
+		mirror.WorkConflict, mirror.TooLarge, mirror.RenderFailed, mirror.DeletionHeld, mirror.NotAuthorized,
+	} {
+		s.Refused[string(reason)] = 1
+	}
+	m.Observe(func() metrics.Snapshot { return s })
+	return registry
+}
+
+// table describes all metrics of a registry, a row each.
+func table(t *testing.T, registry *prometheus.Registry) string {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("| metric | type | labels | meaning |\n|---|---|---|---|\n")
+	for _, family := range families {
+		values := map[string]map[string]bool{}
+		for _, metric := range family.GetMetric() {
+			for _, pair := range metric.GetLabel() {
+				if values[pair.GetName()] == nil {
+					values[pair.GetName()] = map[string]bool{}
+				}
+				values[pair.GetName()][pair.GetValue()] = true
+			}
+		}
+		var labels []string
+		for _, label := range slices.Sorted(maps.Keys(values)) {
+			text := "`" + label + "`"
+			if !slices.Contains(open, label) {
+				text += ": " + strings.Join(slices.Sorted(maps.Keys(values[label])), ", ")
+			}
+			labels = append(labels, text)
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", family.GetName(), strings.ToLower(family.GetType().String()), strings.Join(labels, "; "), family.GetHelp())
+	}
+	return b.String()
+}
+
+func TestReference(t *testing.T) {
+	data, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, found := strings.Cut(string(data), begin)
+	got, tail, ended := strings.Cut(rest, end)
+	if !found || !ended {
+		t.Fatalf("%s lacks the marks of the table", page)
+	}
+	want := table(t, everything())
+	if *update {
+		if err := os.WriteFile(page, []byte(head+begin+want+end+tail), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("run go test ./metrics -run TestReference -update (-want +got):\n%s", diff)
+	}
+}
