@@ -14,8 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	kubescheme "k8s.io/client-go/kubernetes/scheme"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
@@ -99,8 +97,8 @@ func (d *daemon) wait(group *errgroup.Group, parts context.Context) error {
 	}
 }
 
-// connect makes the clients. Events have one of their own, so that they and the
-// Works do not hold each other up; the Lease has another, see leader.go.
+// connect makes the clients. Events have one of their own, see events.go; the Lease has
+// another, see leader.go.
 func (d *daemon) connect(ctx context.Context) (record.EventBroadcaster, error) {
 	var err error
 	if d.rest, err = d.options.connection(); err != nil {
@@ -109,13 +107,10 @@ func (d *daemon) connect(ctx context.Context) (record.EventBroadcaster, error) {
 	if d.dynamic, err = watch.NewClient(d.rest); err != nil {
 		return nil, fmt.Errorf("cannot make a dynamic client: %w", err)
 	}
-	events, err := kubernetes.NewForConfig(withLimits(d.rest, 20, 50))
-	if err != nil {
-		return nil, fmt.Errorf("cannot make a client for Events: %w", err)
+	var broadcaster record.EventBroadcaster
+	if broadcaster, d.recorder, err = newEvents(ctx, d.rest); err != nil {
+		return nil, err
 	}
-	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
-	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: events.CoreV1().Events("")})
-	d.recorder = broadcaster.NewRecorder(kubescheme.Scheme, corev1.EventSource{Component: "karmada-mirror"})
 	return broadcaster, nil
 }
 

@@ -93,6 +93,8 @@ type Controller struct {
 	arrivals arrivals
 	refused  refused
 	noticed  refused
+	// announcements are Events about both.
+	announcements *announcements
 	// fence is the API server's resource version when this replica began to
 	// lead: a cache that has not come so far may be behind the last leader.
 	fence atomic.Pointer[string]
@@ -107,7 +109,7 @@ func New(o Options) (*Controller, error) {
 	c := &Controller{
 		Options: o, client: client, failures: o.Logger.WithOptions(Sparing()),
 		ledger: newLedger(o.Clock), breaker: newBreaker(o.Clock, o.DeletionSettle), slots: newSlots(o.ConcurrentSyncs),
-		lately: newLately(o.Dynamic, o.Clock),
+		lately: newLately(o.Dynamic, o.Clock), announcements: newAnnouncements(),
 	}
 	c.sources = watch.NewSet(c.newSourceWatch)
 	c.works = c.newWorkWatch()

@@ -28,6 +28,7 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) {
 			q.lanes.prune()
 		}, prunePeriod)
 	})
+	upkeep.Go(func() { c.announce(ctx) })
 	upkeep.Go(func() {
 		wait.UntilWithContext(ctx, func(context.Context) {
 			for _, id := range c.ledger.overdue() {

@@ -47,6 +47,12 @@ func (r *refused) replace(id render.Identity, now []Refusal) []Refusal {
 	return fresh
 }
 
+func (r *refused) isInForce(id render.Identity, refusal Refusal) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Contains(r.of[id], refusal)
+}
+
 func (r *refused) by(reason Reason) []render.Identity {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,20 +85,21 @@ func (r *refused) counts() map[string]int {
 
 // report tells the source's owner by an Event, and the log, what is new.
 func (c *Controller) report(f Facts, refusals, notices []Refusal) {
-	tell := func(what string, rs []Refusal) {
-		for _, r := range rs {
-			log := c.logger(f.ID)
-			if r.elsewhere {
-				log = c.failures.With(identify(f.ID)...) // there may be very many
-			}
-			log.Warn(what, zap.String("reason", string(r.Reason)), zap.String("message", r.Message))
-			if f.Source != nil && !r.elsewhere {
-				c.Recorder.Event(c.reference(f.Source), corev1.EventTypeWarning, string(r.Reason), fmt.Sprintf("%.*s", maxEventMessage, r.Message))
-			}
+	c.tell("refused", f, &c.refused, refusals)
+	c.tell("cannot be carried out yet", f, &c.noticed, notices)
+}
+
+func (c *Controller) tell(what string, f Facts, told *refused, now []Refusal) {
+	for _, r := range told.replace(f.ID, now) {
+		log := c.logger(f.ID)
+		if r.elsewhere {
+			log = c.failures.With(identify(f.ID)...) // there may be very many
+		}
+		log.Warn(what, zap.String("reason", string(r.Reason)), zap.String("message", r.Message))
+		if f.Source != nil && !r.elsewhere {
+			c.announcements.add(announcement{of: told, id: f.ID, about: c.reference(f.Source), refusal: r})
 		}
 	}
-	tell("refused", c.refused.replace(f.ID, refusals))
-	tell("cannot be carried out yet", c.noticed.replace(f.ID, notices))
 }
 
 func (c *Controller) reference(s *Source) *corev1.ObjectReference {

@@ -23,7 +23,7 @@ import (
 
 func TestClusterThatJoinsAndLeaves(t *testing.T) {
 	const late = "member4"
-	startDaemon(t)
+	d := startDaemon(t)
 	quiesce(t)
 	ns := newNamespace(t)
 	create(t, configMaps, configMap(ns, "named", push+","+late, "one"))
@@ -61,6 +61,13 @@ func TestClusterThatJoinsAndLeaves(t *testing.T) {
 	})
 	change(t, configMaps, ns, "named", setField("two", "data", "key"))
 	wantInMembers(t, ns, "named", "two", push)
+	eventually(t, "the series of the cluster to go", func(context.Context) error {
+		_, body, err := d.get("metrics", "/metrics")
+		if err == nil && strings.Contains(body, fmt.Sprintf("member_cluster=%q", late)) {
+			err = errors.New("there are some")
+		}
+		return err
+	})
 	for what, count := range audit.writes(t) {
 		if what != "patch works" {
 			t.Errorf("the daemon did %q %d times while a cluster left", what, count)

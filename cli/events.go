@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/kubernetes"
+	kubescheme "k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/karmada-target/karmada-mirror/mirror"
+)
+
+// newEvents makes the recorder of Events. It has a client of its own, so that Events and
+// Works do not hold each other up.
+func newEvents(ctx context.Context, config *rest.Config) (record.EventBroadcaster, record.EventRecorder, error) {
+	client, err := kubernetes.NewForConfig(withLimits(config, mirror.EventsPerSecond, 2*mirror.EventsPerSecond))
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot make a client for Events: %w", err)
+	}
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	broadcaster.StartRecordingToSink(eventSink{&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")}})
+	return broadcaster, broadcaster.NewRecorder(kubescheme.Scheme, corev1.EventSource{Component: "karmada-mirror"}), nil
+}
+
+// eventSink names an Event after what it says. client-go counts what one process repeats,
+// by what it remembers; a new leader finds everything that is wrong anew, and would say
+// it all again with each roll-out.
+type eventSink struct {
+	record.EventSink
+}
+
+// Create implements record.EventSink. What has been said is said to last.
+func (s eventSink) Create(event *corev1.Event) (*corev1.Event, error) {
+	event.Name = eventName(event)
+	created, err := s.EventSink.Create(event)
+	if !apierrors.IsAlreadyExists(err) {
+		return created, err
+	}
+	patch, err := json.Marshal(map[string]any{"lastTimestamp": event.LastTimestamp})
+	if err != nil {
+		return nil, err
+	}
+	return s.Patch(event, patch)
+}
+
+func eventName(event *corev1.Event) string {
+	about := event.InvolvedObject
+	sum := sha256.Sum256([]byte(strings.Join([]string{
+		about.APIVersion, about.Kind, about.Namespace, about.Name, string(about.UID), event.Type, event.Reason, event.Message,
+	}, "\n")))
+	return fmt.Sprintf("karmada-mirror.%x", sum[:16])
+}

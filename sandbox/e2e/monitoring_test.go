@@ -1,0 +1,149 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+)
+
+// prometheusOperator is the module with the definitions of ServiceMonitor and
+// PrometheusRule. It is no requirement of this module, for nothing imports it.
+const prometheusOperator = "github.com/prometheus-operator/prometheus-operator@v0.85.0"
+
+// installPrometheusOperator makes an API server serve ServiceMonitors and
+// PrometheusRules, as the operator's own definitions describe them.
+func installPrometheusOperator(t *testing.T, member string) {
+	t.Helper()
+	var stderr bytes.Buffer
+	download := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", prometheusOperator)
+	download.Dir, download.Stderr = t.TempDir(), &stderr
+	output, err := download.Output()
+	if err != nil {
+		t.Fatalf("cannot download %s: %v: %s", prometheusOperator, err, stderr.String())
+	}
+	var module struct{ Dir string }
+	if err := json.Unmarshal(output, &module); err != nil {
+		t.Fatal(err)
+	}
+	for _, plural := range []string{"servicemonitors", "prometheusrules"} {
+		file := filepath.Join(module.Dir, "example", "prometheus-operator-crd", "monitoring.coreos.com_"+plural+".yaml")
+		definition, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := karmada.Apply(t.Context(), env.MemberConfig(member), definition); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = env.members[member].Resource(crds).Delete(context.Background(), plural+".monitoring.coreos.com", metav1.DeleteOptions{})
+		})
+	}
+	eventually(t, "the definitions to be served", func(ctx context.Context) error {
+		for _, gvr := range monitoringResources {
+			if gvr.Group == "" {
+				continue
+			}
+			if _, err := env.members[member].Resource(gvr).List(ctx, metav1.ListOptions{}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+var monitoringResources = map[string]schema.GroupVersionResource{
+	"ServiceMonitor":     {Group: "monitoring.coreos.com", Version: "v1", Resource: "servicemonitors"},
+	"PrometheusRule":     {Group: "monitoring.coreos.com", Version: "v1", Resource: "prometheusrules"},
+	"ConfigMap":          configMaps,
+	"ClusterRole":        {Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"},
+	"ClusterRoleBinding": {Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"},
+}
+
+// kustomize returns what `kubectl kustomize` would.
+func kustomize(t *testing.T, elements ...string) []*unstructured.Unstructured {
+	t.Helper()
+	dir := filepath.Join(append([]string{env.builder.Repository()}, elements...)...)
+	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []*unstructured.Unstructured
+	for _, resource := range resources.Resources() {
+		data, err := resource.AsYAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(data, &u.Object); err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, u)
+	}
+	return objects
+}
+
+// TestMonitoringManifests creates manifests/monitoring where the operator's definitions
+// are, with strict validation; a field that is misspelt must be refused.
+func TestMonitoringManifests(t *testing.T) {
+	const member = push2
+	installPrometheusOperator(t, member)
+	host := env.members[member]
+	_, err := host.Resource(namespaces).Create(t.Context(), object("v1", "Namespace", "", system, nil), metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	for _, elements := range [][]string{{"manifests", "monitoring"}} {
+		kinds := map[string]bool{}
+		for _, u := range kustomize(t, elements...) {
+			kinds[u.GetKind()] = true
+			wantValid(t, host, u)
+			dashboard, _, _ := unstructured.NestedString(u.Object, "data", "karmada-mirror.json")
+			if u.GetKind() == "ConfigMap" && (u.GetLabels()["grafana_dashboard"] != "1" || !json.Valid([]byte(dashboard))) {
+				t.Errorf("the dashboard's ConfigMap is %v", u.Object["metadata"])
+			}
+		}
+		for _, kind := range []string{"ServiceMonitor", "PrometheusRule", "ConfigMap"} {
+			if !kinds[kind] {
+				t.Errorf("%s has no %s", filepath.Join(elements...), kind)
+			}
+		}
+	}
+}
+
+// wantValid creates an object for a moment.
+func wantValid(t *testing.T, server dynamic.Interface, u *unstructured.Unstructured) {
+	t.Helper()
+	var resource dynamic.ResourceInterface = server.Resource(monitoringResources[u.GetKind()])
+	if u.GetNamespace() != "" {
+		resource = server.Resource(monitoringResources[u.GetKind()]).Namespace(u.GetNamespace())
+	}
+	strict := metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}
+	wrong := u.DeepCopy()
+	wrong.Object["spce"] = map[string]any{}
+	if _, err := resource.Create(t.Context(), wrong, strict); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "spce") {
+		t.Errorf("%s with an unknown field: %v", u.GetKind(), err)
+	}
+	if _, err := resource.Create(t.Context(), u, strict); err != nil {
+		t.Errorf("%s: %v", u.GetKind(), err)
+		return
+	}
+	if err := resource.Delete(t.Context(), u.GetName(), metav1.DeleteOptions{}); err != nil {
+		t.Error(err)
+	}
+}
