@@ -7,6 +7,8 @@ SHELL := /usr/bin/env bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 REVISION ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 PACKAGE := github.com/karmada-target/karmada-mirror/cli
+# The daemon, and the modules of what it does not depend on.
+MODULES := . sandbox tools tools/helm tools/prometheus
 # The sandbox's packages that are tested with the race detector, besides the
 # end-to-end tests. The others would compile the whole of Kubernetes with it.
 RACED := ./build ./karmada ./command ./fault
@@ -18,7 +20,7 @@ FUZZTIME ?= 10s
 SOAK ?= 10m
 SEED ?= 0
 
-.PHONY: help demo test check build sandbox fuzz reliability soak bench bench-quick sandbox-up sandbox-down
+.PHONY: help demo test check alerts dashboard build sandbox fuzz reliability soak bench bench-quick sandbox-up sandbox-down
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,24 +28,24 @@ help: ## Say what there is
 demo: ## See it work on a real Karmada on this machine, until Ctrl-C
 	@cd sandbox && go run . demo
 
-test: check sandbox ## All tests, the end-to-end tests on a real Karmada among them
+test: check alerts sandbox ## All tests, the end-to-end tests on a real Karmada among them
 	cd sandbox && go test ./parity
 	cd tools/helm && go test -count=1 ./... # the cache does not see changes of files outside of the module
 	cd sandbox && go test -race -p 2 -timeout 60m -parallel $(PARALLEL) ./e2e $(RACED)
 
 check: ## Format, vet, module files, known vulnerabilities, and the daemon's unit tests with the race detector
 	@unformatted=$$(gofmt -l .); if [[ -n "$$unformatted" ]]; then echo "run gofmt on:"; echo "$$unformatted"; exit 1; fi
-	go vet ./...
-	cd sandbox && go vet ./...
-	cd tools && go vet ./...
-	cd tools/helm && go vet ./...
-	go mod tidy -diff
-	cd sandbox && go mod tidy -diff
-	cd tools && go mod tidy -diff
-	cd tools/helm && go mod tidy -diff
+	@set -x; for module in $(MODULES); do (cd "$$module" && go vet ./... && go mod tidy -diff); done
 	cd tools && go tool govulncheck -C .. -db $(VULNDB) ./...
 	go test -race ./...
 	go test -run '^TestCost' ./render ./mirror # the race detector allocates as well
+
+alerts: ## Unit tests of the alerts by promtool, and the names in them and in the dashboard; minutes the first time
+	cd tools/prometheus && go test ./...
+
+dashboard: sandbox ## Run karmada-mirror under a workload for some minutes, and draw the dashboard from it
+	cd tools/prometheus && go build -tags remove_all_sd -o ../../.cache/bin/prometheus github.com/prometheus/prometheus/cmd/prometheus
+	cd sandbox && go run . dashboard --prometheus ../.cache/bin/prometheus --picture ../docs/dashboard.png
 
 build: ## Compile the daemon to .cache/bin/karmada-mirror
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X $(PACKAGE).version=$(VERSION) -X $(PACKAGE).revision=$(REVISION)" -o .cache/bin/karmada-mirror .

@@ -21,7 +21,7 @@ func New() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newUp(), newDown(), newDemo(), newBuild(), newBench(), newBenchLoop(), newBenchDaemon())
+	root.AddCommand(newUp(), newDown(), newDemo(), newBuild(), newBench(), newBenchLoop(), newBenchDaemon(), newDashboard())
 	return root
 }
 

@@ -1,0 +1,178 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/api"
+	prometheusv1 "github.com/prometheus/client_golang/api/prometheus/v1"
+	"github.com/prometheus/common/model"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	scrapeInterval = 2 * time.Second
+	// rateInterval is what Grafana would take: four scrapes at least.
+	rateInterval = 15 * time.Second
+	stopPatience = 20 * time.Second
+)
+
+// prometheus is a running Prometheus.
+type prometheus struct {
+	*process
+	api prometheusv1.API
+}
+
+// startPrometheus starts one that scrapes the replicas and evaluates the alerts.
+func startPrometheus(ctx context.Context, o Options, targets []string) (*prometheus, error) {
+	rules, err := plainRules(o.Repository)
+	if err != nil {
+		return nil, err
+	}
+	var replicas []map[string]any
+	for i, target := range targets {
+		replicas = append(replicas, map[string]any{
+			"targets": []string{target},
+			"labels":  map[string]string{"namespace": "karmada-system", "pod": fmt.Sprintf("karmada-mirror-%d", i)},
+		})
+	}
+	configuration, err := yaml.Marshal(map[string]any{
+		"global":         map[string]any{"scrape_interval": scrapeInterval.String(), "evaluation_interval": "5s"},
+		"rule_files":     []string{"rules.yaml"},
+		"scrape_configs": []any{map[string]any{"job_name": "karmada-mirror", "static_configs": replicas}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	address, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(o.Dir, "prometheus.yaml")
+	for name, data := range map[string][]byte{file: configuration, filepath.Join(o.Dir, "rules.yaml"): rules} {
+		if err := os.WriteFile(name, data, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	p := &prometheus{}
+	p.process, err = startProcess(filepath.Join(o.Dir, "prometheus.log"), exec.Command(o.Prometheus,
+		"--config.file", file, "--storage.tsdb.path", filepath.Join(o.Dir, "tsdb"), "--web.listen-address", address))
+	if err != nil {
+		return nil, err
+	}
+	client, err := api.NewClient(api.Config{Address: "http://" + address})
+	if err != nil {
+		return nil, err
+	}
+	p.api = prometheusv1.NewAPI(client)
+	err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		value, _, _, err := p.api.Query(ctx, `up == 1`, time.Now())
+		scraped, _ := value.(model.Vector)
+		return err == nil && len(scraped) == len(targets), nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot have Prometheus scrape the replicas, see %s: %w", p.log, err)
+	}
+	return p, nil
+}
+
+// plainRules are those of the PrometheusRule as Prometheus reads them.
+func plainRules(repository string) ([]byte, error) {
+	data, err := os.ReadFile(filepath.Join(repository, "manifests", "monitoring", "prometheusrule.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	var rule struct {
+		Spec json.RawMessage `json:"spec"`
+	}
+	err = yaml.Unmarshal(data, &rule)
+	return rule.Spec, err
+}
+
+// line is a series of a panel with its name in the legend.
+type line struct {
+	name   string
+	points []model.SamplePair
+}
+
+// query asks for everything that the panels show, by the title of the panel. The last
+// point of the only line is what a panel of one number shows.
+func (p *prometheus) query(ctx context.Context, b board, begin, end time.Time) (map[string][]line, error) {
+	results := map[string][]line{}
+	for _, panel := range b.Panels {
+		for _, target := range panel.Targets {
+			text := variables(rateInterval).Replace(target.Expr)
+			value, _, _, err := p.api.QueryRange(ctx, text, prometheusv1.Range{Start: begin, End: end, Step: scrapeInterval})
+			if err != nil {
+				return nil, fmt.Errorf("cannot evaluate %q: %w", panel.Title, err)
+			}
+			matrix, ok := value.(model.Matrix)
+			if !ok {
+				return nil, fmt.Errorf("the query of %q gives a %s", panel.Title, value.Type())
+			}
+			for _, series := range matrix {
+				results[panel.Title] = append(results[panel.Title], line{legend(target.LegendFormat, series.Metric), series.Values})
+			}
+		}
+		slices.SortFunc(results[panel.Title], func(a, b line) int { return strings.Compare(a.name, b.name) })
+	}
+	return results, nil
+}
+
+var placeholder = regexp.MustCompile(`{{(\w+)}}`)
+
+func legend(format string, metric model.Metric) string {
+	return placeholder.ReplaceAllStringFunc(format, func(text string) string {
+		return string(metric[model.LabelName(strings.Trim(text, "{}"))])
+	})
+}
+
+// process is a program that runs.
+type process struct {
+	command *exec.Cmd
+	log     string // path
+	ended   chan struct{}
+}
+
+func startProcess(log string, command *exec.Cmd) (*process, error) {
+	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() // the process has its own handle
+	command.Stdout, command.Stderr = file, file
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := command.Start(); err != nil {
+		return nil, fmt.Errorf("cannot start %s: %w", filepath.Base(command.Path), err)
+	}
+	p := &process{command: command, log: log, ended: make(chan struct{})}
+	go func() { defer close(p.ended); _ = command.Wait() }()
+	return p, nil
+}
+
+func (p *process) stop() error {
+	select {
+	case <-p.ended:
+		return nil
+	default:
+	}
+	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	select {
+	case <-p.ended:
+		return nil
+	case <-time.After(stopPatience):
+		return p.command.Process.Kill()
+	}
+}
