@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,17 +69,14 @@ func installPrometheusOperator(t *testing.T, member string) {
 }
 
 var monitoringResources = map[string]schema.GroupVersionResource{
-	"ServiceMonitor":     {Group: "monitoring.coreos.com", Version: "v1", Resource: "servicemonitors"},
-	"PrometheusRule":     {Group: "monitoring.coreos.com", Version: "v1", Resource: "prometheusrules"},
-	"ConfigMap":          configMaps,
-	"ClusterRole":        {Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"},
-	"ClusterRoleBinding": {Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"},
+	"ServiceMonitor": {Group: "monitoring.coreos.com", Version: "v1", Resource: "servicemonitors"},
+	"PrometheusRule": {Group: "monitoring.coreos.com", Version: "v1", Resource: "prometheusrules"},
+	"ConfigMap":      configMaps,
 }
 
 // kustomize returns what `kubectl kustomize` would.
-func kustomize(t *testing.T, elements ...string) []*unstructured.Unstructured {
+func kustomize(t *testing.T, dir string) []*unstructured.Unstructured {
 	t.Helper()
-	dir := filepath.Join(append([]string{env.builder.Repository()}, elements...)...)
 	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
 	if err != nil {
 		t.Fatal(err)
@@ -98,6 +96,21 @@ func kustomize(t *testing.T, elements ...string) []*unstructured.Unstructured {
 	return objects
 }
 
+// overlay makes a kustomization of manifests/monitoring with a component of it.
+func overlay(t *testing.T, component string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	base, err := filepath.Rel(dir, filepath.Join(env.builder.Repository(), "manifests", "monitoring"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("resources: [%s]\ncomponents: [%s]\n", base, filepath.Join(base, component))
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // TestMonitoringManifests creates manifests/monitoring where the operator's definitions
 // are, with strict validation; a field that is misspelt must be refused.
 func TestMonitoringManifests(t *testing.T) {
@@ -108,19 +121,28 @@ func TestMonitoringManifests(t *testing.T) {
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
-	for _, elements := range [][]string{{"manifests", "monitoring"}} {
+	plain := filepath.Join(env.builder.Repository(), "manifests", "monitoring")
+	for dir, scheme := range map[string]string{plain: "", overlay(t, "secure"): "https"} {
 		kinds := map[string]bool{}
-		for _, u := range kustomize(t, elements...) {
+		for _, u := range kustomize(t, dir) {
 			kinds[u.GetKind()] = true
 			wantValid(t, host, u)
-			dashboard, _, _ := unstructured.NestedString(u.Object, "data", "karmada-mirror.json")
-			if u.GetKind() == "ConfigMap" && (u.GetLabels()["grafana_dashboard"] != "1" || !json.Valid([]byte(dashboard))) {
-				t.Errorf("the dashboard's ConfigMap is %v", u.Object["metadata"])
+			switch u.GetKind() {
+			case "ConfigMap":
+				dashboard, _, _ := unstructured.NestedString(u.Object, "data", "karmada-mirror.json")
+				if u.GetLabels()["grafana_dashboard"] != "1" || !json.Valid([]byte(dashboard)) {
+					t.Errorf("the dashboard's ConfigMap is %v", u.Object["metadata"])
+				}
+			case "ServiceMonitor":
+				endpoints, _, _ := unstructured.NestedSlice(u.Object, "spec", "endpoints")
+				if got, _, _ := unstructured.NestedString(endpoints[0].(map[string]any), "scheme"); got != scheme {
+					t.Errorf("the scheme is %q, not %q", got, scheme)
+				}
 			}
 		}
-		for _, kind := range []string{"ServiceMonitor", "PrometheusRule", "ConfigMap"} {
+		for kind := range monitoringResources {
 			if !kinds[kind] {
-				t.Errorf("%s has no %s", filepath.Join(elements...), kind)
+				t.Errorf("%s has no %s", dir, kind)
 			}
 		}
 	}
@@ -129,10 +151,7 @@ func TestMonitoringManifests(t *testing.T) {
 // wantValid creates an object for a moment.
 func wantValid(t *testing.T, server dynamic.Interface, u *unstructured.Unstructured) {
 	t.Helper()
-	var resource dynamic.ResourceInterface = server.Resource(monitoringResources[u.GetKind()])
-	if u.GetNamespace() != "" {
-		resource = server.Resource(monitoringResources[u.GetKind()]).Namespace(u.GetNamespace())
-	}
+	resource := server.Resource(monitoringResources[u.GetKind()]).Namespace(u.GetNamespace())
 	strict := metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}
 	wrong := u.DeepCopy()
 	wrong.Object["spce"] = map[string]any{}
