@@ -1,0 +1,45 @@
+package mirror
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+func TestAnnounce(t *testing.T) {
+	const told, mended = 4 * EventsPerSecond, 30
+	synctest.Test(t, func(t *testing.T) {
+		recorder := record.NewFakeRecorder(told + mended)
+		c := &Controller{Options: Options{Recorder: recorder}, announcements: newAnnouncements()}
+		for i := range told + mended {
+			id := render.Identity{Kind: "ConfigMap", Namespace: "team", Name: fmt.Sprint(i)}
+			r := Refusal{Reason: UnknownCluster, Message: "no cluster has joined"}
+			c.refused.replace(id, []Refusal{r})
+			c.announcements.add(announcement{of: &c.refused, id: id, about: &corev1.ObjectReference{Name: id.Name}, refusal: r})
+			if i >= told {
+				c.refused.replace(id, nil)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); c.announce(ctx) }()
+
+		synctest.Wait()
+		if got := len(recorder.Events); got != EventsPerSecond {
+			t.Errorf("%d Events at once, want %d", got, EventsPerSecond)
+		}
+		time.Sleep(time.Minute) // of the bubble
+		if got := len(recorder.Events); got != told {
+			t.Errorf("%d Events in the end, want %d: all but those of what has been mended", got, told)
+		}
+		cancel()
+		<-ended
+	})
+}
