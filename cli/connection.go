@@ -21,6 +21,9 @@ func (o *options) connection() (*rest.Config, error) {
 		return nil, noServer(err)
 	}
 	config.UserAgent = userAgent()
+	// An admission webhook words the warnings, and client-go logs them: they may
+	// repeat a Secret.
+	config.WarningHandler = rest.NoWarnings{}
 	config.QPS, config.Burst = o.qps, o.burst
 	rereadToken(config)
 	return config, nil

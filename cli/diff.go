@@ -33,7 +33,8 @@ func newDiff() *cobra.Command {
 		Use:   "diff [RESOURCE NAME | -f FILE]",
 		Short: "Show what the daemon would create, change or delete now",
 		Long: "diff decides as the daemon does and compares the Works that there are with those that there would be.\n" +
-			"With -f it takes the objects from a file, as if they had been applied. It runs `diff -u -N`, or what\n$KUBECTL_EXTERNAL_DIFF says. It exits with 0 if there is no difference, 1 if there is one, 2 if it fails.",
+			"With -f it takes the objects from a file, as if they had been applied. It runs `diff -u -N`, or what\n$KUBECTL_EXTERNAL_DIFF says. It exits with 0 if there is no difference, 1 if there is one, 2 if it fails.\n" +
+			"The values of Secrets are masked.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if named := len(args) == 2; len(args) > 0 != named || named == (len(files) > 0) {
 				return &exitError{exitTrouble, errors.New("give either RESOURCE NAME or -f FILE")}
@@ -143,7 +144,7 @@ func (d *differ) write(ctx context.Context, ref mirror.SourceRef, obj *unstructu
 		if after, err = planFor(op, v, before); err != nil {
 			return fmt.Errorf("cannot tell what becomes of Work %s/%s: %w", namespace, name, err)
 		}
-		if err := errors.Join(writeWork(filepath.Join(live, file), before), writeWork(filepath.Join(planned, file), after)); err != nil {
+		if err := writeWorks(filepath.Join(live, file), filepath.Join(planned, file), before, after); err != nil {
 			return err
 		}
 	}
@@ -162,20 +163,42 @@ func planFor(op mirror.Operation, v mirror.Verdict, before []byte) ([]byte, erro
 	}
 }
 
-// writeWork writes what somebody would want to compare of a Work.
-func writeWork(file string, work []byte) error {
+// writeWorks writes what somebody would want to compare of a Work, before and after;
+// nothing of one that is not there.
+func writeWorks(liveFile, plannedFile string, before, after []byte) error {
+	live, err := readable(before)
+	if err != nil {
+		return err
+	}
+	planned, err := readable(after)
+	if err != nil {
+		return err
+	}
+	maskSecrets(live, planned)
+	return errors.Join(writeYAML(liveFile, live), writeYAML(plannedFile, planned))
+}
+
+// readable is a Work without what the API server says of it; nil for nil.
+func readable(work []byte) (map[string]any, error) {
 	if work == nil {
-		return nil
+		return nil, nil
 	}
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(work); err != nil {
-		return err
+		return nil, err
 	}
 	for _, field := range []string{"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp"} {
 		unstructured.RemoveNestedField(u.Object, "metadata", field)
 	}
 	unstructured.RemoveNestedField(u.Object, "status")
-	text, err := yaml.Marshal(u.Object)
+	return u.Object, nil
+}
+
+func writeYAML(file string, object map[string]any) error {
+	if object == nil {
+		return nil
+	}
+	text, err := yaml.Marshal(object)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"strings"
 	"time"
@@ -34,6 +35,8 @@ type options struct {
 	lease               leaseOptions
 	metricsAddress      string
 	probeAddress        string
+	secure              secureOptions
+	profiling           profilingOptions
 	logLevel, logFormat string
 	configMapName       types.NamespacedName // parsed from configMap
 }
@@ -41,6 +44,21 @@ type options struct {
 type leaseOptions struct {
 	duration, renewDeadline, retryPeriod time.Duration
 	namespace, name, identity            string
+}
+
+// secureOptions are the flags of --metrics-secure. Their names are those of
+// Kubernetes' own components.
+type secureOptions struct {
+	enabled                                           bool
+	certFile, keyFile                                 string
+	authenticationKubeconfig, authorizationKubeconfig string
+}
+
+// profilingOptions are named as those of Karmada's components
+// (pkg/sharedcli/profileflag, v1.18.2).
+type profilingOptions struct {
+	enabled bool
+	address string
 }
 
 func (o *options) register(fs *pflag.FlagSet) {
@@ -61,6 +79,8 @@ func (o *options) register(fs *pflag.FlagSet) {
 	fs.StringVar(&o.lease.identity, "holder-identity", "", "this replica's name in the Lease; left out: $POD_NAME, else the host name and a random part")
 	fs.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of /metrics; 0 turns it off")
 	fs.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "address of /livez and /readyz; 0 turns it off")
+	o.secure.register(fs)
+	o.profiling.register(fs)
 	fs.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	fs.StringVar(&o.logFormat, "log-format", "json", "json or console")
 }
@@ -81,7 +101,7 @@ func (o *options) validate() error {
 	if o.qps > 0 && o.burst < 1 {
 		errs = append(errs, fmt.Errorf("cannot use --kube-api-qps %g without --kube-api-burst", o.qps))
 	}
-	return errors.Join(append(errs, o.lease.validate())...)
+	return errors.Join(append(errs, o.lease.validate(), o.secure.validate(), o.profiling.validate())...)
 }
 
 func parseConfigMap(value string) (types.NamespacedName, error) {
@@ -106,6 +126,41 @@ func (l *leaseOptions) validate() error {
 			return fmt.Errorf("cannot find out the host name; give --holder-identity: %w", err)
 		}
 		l.identity = host + "_" + string(uuid.NewUUID())
+	}
+	return nil
+}
+
+func (s *secureOptions) register(fs *pflag.FlagSet) {
+	fs.BoolVar(&s.enabled, "metrics-secure", false, "serve /metrics by TLS only, and only to whom the cluster allows the verb get on the nonResourceURL /metrics; needs --tls-cert-file and --tls-private-key-file")
+	fs.StringVar(&s.certFile, "tls-cert-file", "", "certificate of /metrics, with those of its authorities, in PEM; read again when it changes")
+	fs.StringVar(&s.keyFile, "tls-private-key-file", "", "private key that belongs to --tls-cert-file")
+	fs.StringVar(&s.authenticationKubeconfig, "authentication-kubeconfig", "", "kubeconfig of the cluster that is asked whose a token is (TokenReview); left out: the cluster where the Pod runs")
+	fs.StringVar(&s.authorizationKubeconfig, "authorization-kubeconfig", "", "kubeconfig of the cluster that is asked who may read /metrics (SubjectAccessReview); left out: the cluster where the Pod runs")
+}
+
+// validate does not let a flag stand that would have no effect: whoever gives it
+// believes that the metrics are protected.
+func (s *secureOptions) validate() error {
+	given := s.certFile != "" || s.keyFile != "" || s.authenticationKubeconfig != "" || s.authorizationKubeconfig != ""
+	switch {
+	case s.enabled && (s.certFile == "" || s.keyFile == ""):
+		return errors.New("cannot use --metrics-secure without --tls-cert-file and --tls-private-key-file: a token must not be sent in the clear")
+	case !s.enabled && given:
+		return errors.New("cannot use --tls-cert-file, --tls-private-key-file, --authentication-kubeconfig or --authorization-kubeconfig without --metrics-secure")
+	}
+	return nil
+}
+
+func (p *profilingOptions) register(fs *pflag.FlagSet) {
+	fs.BoolVar(&p.enabled, "enable-pprof", false, "serve profiles at /debug/pprof/, on loopback only")
+	fs.StringVar(&p.address, "profiling-bind-address", "127.0.0.1:6060", "loopback address of the profiles, with --enable-pprof")
+}
+
+// validate asks for a literal address: a name might resolve to something else.
+func (p *profilingOptions) validate() error {
+	address, err := netip.ParseAddrPort(p.address)
+	if p.enabled && (err != nil || !address.Addr().IsLoopback()) {
+		return fmt.Errorf("cannot use --profiling-bind-address %q: want a loopback address and a port, such as 127.0.0.1:6060; profiles show what is in memory", p.address)
 	}
 	return nil
 }

@@ -51,6 +51,8 @@ type daemon struct {
 	// subject is the ConfigMap as it was seen last; nil before.
 	subject  atomic.Pointer[corev1.ObjectReference]
 	registry *prometheus.Registry
+	// protection is that of the metrics; nil if they are open.
+	protection *protection
 }
 
 // run runs the daemon until ctx is done or a part of it fails.
@@ -64,6 +66,9 @@ func run(ctx context.Context, o *options) error {
 	logger.Info("starting", zap.String("version", b.Version), zap.String("revision", b.Revision), zap.String("identity", o.lease.identity))
 
 	d := &daemon{options: o, logger: logger, registry: prometheus.NewRegistry()}
+	if d.protection, err = newProtection(o.secure, logger); err != nil {
+		return err
+	}
 	broadcaster, err := d.connect(ctx)
 	if err != nil {
 		return err
@@ -143,6 +148,7 @@ func (d *daemon) serve(ctx context.Context) error {
 	group, parts := errgroup.WithContext(parts)
 	group.Go(func() error { return d.serveMetrics(parts) })
 	group.Go(func() error { return d.serveProbes(parts) })
+	group.Go(func() error { return d.serveProfiles(parts) })
 	group.Go(func() error { return d.controller.Run(parts) })
 	group.Go(func() error { return d.loadConfiguration(parts) })
 	group.Go(func() error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,10 +18,10 @@ func permanentRefusal(err error, cluster string) (Refusal, bool) {
 	switch {
 	case isTooLarge(err):
 		return Refusal{Reason: TooLarge, Message: fmt.Sprintf("the Work for cluster %q exceeds the size that the API server or etcd accepts (1.5 MiB by default): make the object smaller", cluster)}, true
+	case isDenied(err):
+		return Refusal{Reason: RenderFailed, Message: fmt.Sprintf("%s refuses the Work for cluster %q; its words may repeat the object: to see them, give what `karmada-mirror render` prints to `kubectl apply --dry-run=server -f -`", denier(err), cluster)}, true
 	case apierrors.IsInvalid(err):
 		return Refusal{Reason: RenderFailed, Message: fmt.Sprintf("the API server refuses the Work for cluster %q as invalid in %s", cluster, invalidFields(err))}, true
-	case isDenied(err):
-		return Refusal{Reason: RenderFailed, Message: fmt.Sprintf("an admission webhook or policy refuses the Work for cluster %q (%s): see the log of karmada-webhook", cluster, denier(err))}, true
 	case apierrors.IsForbidden(err) && !isNamespaceTerminating(err):
 		return Refusal{Reason: NotAuthorized, Message: fmt.Sprintf("karmada-mirror may not write Works for cluster %q: check its ClusterRole", cluster)}, true
 	}
@@ -39,20 +40,25 @@ func isTooLarge(err error) bool {
 		strings.Contains(err.Error(), "trying to send message larger than max")
 }
 
+// denial is how the API server names who said no, before what that said, which may
+// repeat the object (k8s.io/apiserver/pkg/admission/plugin, v0.35.4).
+var denial = regexp.MustCompile(`(admission webhook "[a-z0-9.-]+") denied the request|(ValidatingAdmissionPolicy '[a-z0-9.-]+')( with binding '[a-z0-9.-]+')? denied request`)
+
 // isDenied reports whether an admission plugin said no, as opposed to not
 // having been reached. Karmada's webhook answers 500 to what it cannot parse.
-func isDenied(err error) bool {
+func isDenied(err error) bool { return denier(err) != "" }
+
+// denier is the webhook or policy that said no; empty if none did.
+func denier(err error) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Code == http.StatusTooManyRequests {
-		return false
+		return ""
 	}
-	return strings.Contains(status.Status().Message, "denied the request")
-}
-
-// denier extracts the part of the message that names the webhook or policy.
-func denier(err error) string {
-	name, _, _ := strings.Cut(err.Error(), " denied the request")
-	return fmt.Sprintf("%.120s", strings.ReplaceAll(name, "\n", " "))
+	said := denial.FindStringSubmatch(status.Status().Message)
+	if said == nil {
+		return ""
+	}
+	return said[1] + said[2]
 }
 
 func invalidFields(err error) string {

@@ -21,6 +21,9 @@ func TestPermanentRefusal(t *testing.T) {
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError,
 		Message: `admission webhook "work.karmada.io" denied the request: cannot unmarshal ` + secret,
 	}}
+	policy := apierrors.NewForbidden(worksGR, "x", errors.New("ValidatingAdmissionPolicy 'p.example' with binding 'b' denied request: "+secret))
+	policy.ErrStatus.Reason, policy.ErrStatus.Code = metav1.StatusReasonInvalid, http.StatusUnprocessableEntity
+	policy.ErrStatus.Details.Causes = []metav1.StatusCause{{Message: secret}}
 	terminating := apierrors.NewForbidden(worksGR, "x", errors.New("being terminated"))
 	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: "NamespaceTerminating"}}
 	cases := map[string]struct {
@@ -32,6 +35,7 @@ func TestPermanentRefusal(t *testing.T) {
 		"EtcdTooLarge":  {"etcd's limit", apierrors.NewInternalError(errors.New("etcdserver: request is too large")), TooLarge},
 		"Invalid":       {"a value is refused", apierrors.NewInvalid(schema.GroupKind{Kind: "Work"}, "x", field.ErrorList{field.Invalid(field.NewPath("spec"), secret, "no")}), RenderFailed},
 		"Denied":        {"the webhook cannot parse it", denied, RenderFailed},
+		"Policy":        {"a policy's own words", policy, RenderFailed},
 		"Forbidden":     {"no right", apierrors.NewForbidden(worksGR, "x", errors.New("no")), NotAuthorized},
 		"Terminating":   {"the namespace goes with its cluster", terminating, ""},
 		"Conflict":      {"a stale cache mends itself", apierrors.NewConflict(worksGR, "x", errors.New("modified")), ""},

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// What stands for the value of a Secret, as in kubectl diff.
+const (
+	masked       = "***"
+	maskedBefore = "*** (before)"
+	maskedAfter  = "*** (after)"
+)
+
+// maskSecrets replaces, in place, the values of the Secrets in two Works, so that it
+// can still be seen which of them differ. Either may be nil.
+func maskSecrets(before, after map[string]any) {
+	then, now := manifestsOf(before), manifestsOf(after)
+	for i := range max(len(then), len(now)) {
+		maskSecret(secretAt(then, i), secretAt(now, i))
+	}
+	// Whoever applies a Work by kubectl has all of it in here once more.
+	maskPair(annotationsOf(before), annotationsOf(after), corev1.LastAppliedConfigAnnotation)
+}
+
+func manifestsOf(work map[string]any) []any {
+	manifests, _, _ := unstructured.NestedFieldNoCopy(work, "spec", "workload", "manifests")
+	list, _ := manifests.([]any)
+	return list
+}
+
+// secretAt is the Secret at a place; nil if there is none.
+func secretAt(manifests []any, i int) map[string]any {
+	if i >= len(manifests) {
+		return nil
+	}
+	manifest, _ := manifests[i].(map[string]any)
+	if manifest["kind"] != "Secret" || manifest["apiVersion"] != "v1" {
+		return nil
+	}
+	return manifest
+}
+
+func maskSecret(before, after map[string]any) {
+	for _, field := range []string{"data", "stringData"} {
+		then, thenIsMap := before[field].(map[string]any)
+		now, nowIsMap := after[field].(map[string]any)
+		if before[field] != nil && !thenIsMap || after[field] != nil && !nowIsMap {
+			maskPair(before, after, field) // whatever it is
+			continue
+		}
+		for key := range then {
+			maskPair(then, now, key)
+		}
+		for key := range now {
+			if _, isMasked := then[key]; !isMasked {
+				maskPair(then, now, key)
+			}
+		}
+	}
+	maskPair(annotationsOf(before), annotationsOf(after), corev1.LastAppliedConfigAnnotation)
+}
+
+func annotationsOf(object map[string]any) map[string]any {
+	annotations, _, _ := unstructured.NestedFieldNoCopy(object, "metadata", "annotations")
+	values, _ := annotations.(map[string]any)
+	return values
+}
+
+// maskPair masks the values of one key, where there are any.
+func maskPair(before, after map[string]any, key string) {
+	then, had := before[key]
+	now, has := after[key]
+	first, second := masked, masked
+	if had && has && !reflect.DeepEqual(then, now) {
+		first, second = maskedBefore, maskedAfter
+	}
+	if had {
+		before[key] = first
+	}
+	if has {
+		after[key] = second
+	}
+}

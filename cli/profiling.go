@@ -1,0 +1,27 @@
+package cli
+
+import (
+	"context"
+	"net/http"
+	"net/http/pprof" // it also registers with http.DefaultServeMux, which nobody serves
+)
+
+// serveProfiles serves the profiles of Go's runtime, if that was asked for.
+func (d *daemon) serveProfiles(ctx context.Context) error {
+	if !d.options.profiling.enabled {
+		return nil
+	}
+	server := newServer(profilesHandler())
+	server.WriteTimeout = 0 // a profile takes as long as was asked for
+	return d.serveHTTP(ctx, "profiles", d.options.profiling.address, server)
+}
+
+func profilesHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	return mux
+}

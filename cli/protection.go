@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"fmt"
+
+	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/util/cache"
+	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/karmada-target/karmada-mirror/mirror"
+)
+
+// protection is what --metrics-secure puts before the metrics.
+type protection struct {
+	certificate *certificate
+	reviewer    *reviewer
+}
+
+// newProtection finds mistakes in the flags before anything is served. It returns nil
+// if the metrics are to be open.
+func newProtection(o secureOptions, logger *zap.Logger) (*protection, error) {
+	if !o.enabled {
+		return nil, nil
+	}
+	logger = logger.WithOptions(mirror.Sparing()) // anybody can make it say something
+	certificate, err := newCertificate(o.certFile, o.keyFile, logger)
+	if err != nil {
+		return nil, err
+	}
+	authentication, err := reviewConnection(o.authenticationKubeconfig, "--authentication-kubeconfig")
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := authenticationclient.NewForConfig(authentication)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a client for TokenReviews: %w", err)
+	}
+	authorization, err := reviewConnection(o.authorizationKubeconfig, "--authorization-kubeconfig")
+	if err != nil {
+		return nil, err
+	}
+	access, err := authorizationclient.NewForConfig(authorization)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a client for SubjectAccessReviews: %w", err)
+	}
+	return &protection{certificate, &reviewer{
+		tokens: tokens.TokenReviews(), access: access.SubjectAccessReviews(),
+		verdicts: cache.NewLRUExpireCache(reviewedTokens), logger: logger,
+	}}, nil
+}
+
+// reviewConnection finds the cluster that reviews. It is another than that of
+// --kubeconfig: Prometheus runs beside the Pod, and its token is of the cluster there.
+func reviewConnection(kubeconfig, flag string) (config *rest.Config, err error) {
+	if kubeconfig == "" {
+		config, err = rest.InClusterConfig()
+	} else {
+		config, err = clientcmd.BuildConfigFromFlags("", kubeconfig)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot find the cluster that protects the metrics (give %s outside of it): %w", flag, err)
+	}
+	config.UserAgent = userAgent()
+	config.WarningHandler = rest.NoWarnings{}
+	rereadToken(config)
+	return config, nil
+}

@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The message of an API error may repeat what was sent: an admission webhook words it,
+// and of an answer that is none client-go quotes the first two kilobytes. The object may
+// be a Secret, and a log is readable to more people than that. So only what Kubernetes
+// itself says in these fixed forms is repeated of it.
+var (
+	denial  = regexp.MustCompile(`admission webhook "[a-z0-9.-]+" denied the request|ValidatingAdmissionPolicy '[a-z0-9.-]+' (with binding '[a-z0-9.-]+' )?denied request`)
+	telling = regexp.MustCompile(`failed calling webhook "[a-z0-9.-]+"|cannot [a-z]+ resource "[a-z0-9/.-]+" in API group "[a-z0-9.-]*"|^(Internal error occurred: )?etcdserver: [a-z ]+$`)
+	network = regexp.MustCompile(`connection refused|context deadline exceeded|no endpoints available|no such host|x509: certificate signed by unknown authority|x509: certificate has expired`)
+)
+
+// reasons are those of Kubernetes. A webhook may answer with one of its own.
+var reasons = []metav1.StatusReason{
+	metav1.StatusReasonUnauthorized, metav1.StatusReasonForbidden, metav1.StatusReasonNotFound, metav1.StatusReasonAlreadyExists,
+	metav1.StatusReasonConflict, metav1.StatusReasonGone, metav1.StatusReasonInvalid, metav1.StatusReasonServerTimeout,
+	metav1.StatusReasonTimeout, metav1.StatusReasonTooManyRequests, metav1.StatusReasonBadRequest, metav1.StatusReasonMethodNotAllowed,
+	metav1.StatusReasonNotAcceptable, metav1.StatusReasonRequestEntityTooLarge, metav1.StatusReasonUnsupportedMediaType,
+	metav1.StatusReasonInternalError, metav1.StatusReasonExpired, metav1.StatusReasonServiceUnavailable,
+}
+
+// redacted is the text of an error without the messages of API errors in it.
+func redacted(err error) string {
+	text := err.Error()
+	// The longest goes first: it may hold another.
+	all := slices.SortedFunc(slices.Values(answers(err)), func(a, b error) int { return len(b.Error()) - len(a.Error()) })
+	for _, answer := range all {
+		if said := answer.Error(); strings.Contains(text, said) && said != "" {
+			text = strings.ReplaceAll(text, said, describe(answer))
+			continue
+		}
+		return describe(answer) // somebody has altered the message, and it cannot be cut out
+	}
+	return text
+}
+
+// answers are the errors in a tree of errors that hold what the API server sent.
+func answers(err error) []error {
+	switch e := err.(type) {
+	case nil:
+		return nil
+	case apierrors.APIStatus, *apierrors.UnexpectedObjectError:
+		return []error{err}
+	case interface{ Unwrap() error }:
+		return answers(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		return answersOfAll(e.Unwrap())
+	case interface{ Errors() []error }: // apimachinery's Aggregate
+		return answersOfAll(e.Errors())
+	}
+	return nil
+}
+
+func answersOfAll(errs []error) []error {
+	var all []error
+	for _, err := range errs {
+		all = append(all, answers(err)...)
+	}
+	return all
+}
+
+// describe says of an answer what code and reason say, and what of its message and
+// details can be told. Those of a denial are the webhook's.
+func describe(answer error) string {
+	var status apierrors.APIStatus
+	if !errors.As(answer, &status) {
+		return "the API server sent an object where none was expected"
+	}
+	s := status.Status()
+	text := fmt.Sprint(s.Code)
+	if slices.Contains(reasons, s.Reason) {
+		text += " " + string(s.Reason)
+	}
+	if denied := denial.FindString(s.Message); denied != "" {
+		return text + ": " + denied
+	}
+	if d := s.Details; d != nil && d.Kind != "" {
+		text += " (" + strings.TrimSuffix(d.Kind+"."+d.Group, ".") + ")"
+	}
+	if said := telling.FindString(s.Message); said != "" {
+		text += ": " + strings.TrimSpace(said+" "+network.FindString(s.Message))
+	}
+	if fields := fieldsOf(s.Details); s.Reason == metav1.StatusReasonInvalid && len(fields) > 0 {
+		text += ": " + strings.Join(fields, ", ")
+	}
+	return text
+}
+
+// fieldsOf are the paths of the fields that are invalid, without their values.
+func fieldsOf(d *metav1.StatusDetails) []string {
+	var fields []string
+	if d != nil {
+		for _, cause := range d.Causes {
+			fields = append(fields, cause.Field)
+		}
+	}
+	slices.Sort(fields)
+	return slices.Compact(fields)
+}
+
+// redactor is a core that writes errors redacted, whoever logs them: client-go too.
+type redactor struct{ zapcore.Core }
+
+func redacting() zap.Option {
+	return zap.WrapCore(func(core zapcore.Core) zapcore.Core { return redactor{core} })
+}
+
+// With implements zapcore.Core.
+func (r redactor) With(fields []zapcore.Field) zapcore.Core {
+	return redactor{r.Core.With(redactAll(fields))}
+}
+
+// Check implements zapcore.Core.
+func (r redactor) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if !r.Enabled(entry.Level) {
+		return checked
+	}
+	return checked.AddCore(entry, r)
+}
+
+// Write implements zapcore.Core.
+func (r redactor) Write(entry zapcore.Entry, fields []zapcore.Field) error {
+	return r.Core.Write(entry, redactAll(fields))
+}
+
+func redactAll(fields []zapcore.Field) []zapcore.Field {
+	isError := func(f zapcore.Field) bool { return f.Type == zapcore.ErrorType }
+	if !slices.ContainsFunc(fields, isError) {
+		return fields
+	}
+	fields = slices.Clone(fields)
+	for i, f := range fields {
+		if err, ok := f.Interface.(error); ok && isError(f) {
+			fields[i] = zap.String(f.Key, redacted(err))
+		}
+	}
+	return fields
+}

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// secret is what no log may show.
+const secret = "hunter2"
+
+// status is an error of the API server.
+func status(code int32, reason metav1.StatusReason, message string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Code: code, Reason: reason, Message: message}}
+}
+
+// reworded holds another error without its text.
+type reworded struct{ error }
+
+func (r reworded) Error() string { return strings.ToUpper(r.error.Error()) }
+func (r reworded) Unwrap() error { return r.error }
+
+var redactions = map[string]struct {
+	reason string
+	err    error
+	want   string
+}{
+	"Plain":      {"what is not the API server's stays", errors.New("connection refused"), "cannot list: connection refused"},
+	"Webhook":    {"only who denied", status(400, "", `admission webhook "w.example" denied the request: `+secret), `cannot list: 400: admission webhook "w.example" denied the request`},
+	"OwnReason":  {"a webhook may word the reason", status(409, secret, `admission webhook "w.example" denied the request: no`), `cannot list: 409: admission webhook "w.example" denied the request`},
+	"Policy":     {"its message may quote", status(422, "Invalid", `x is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: `+secret), "cannot list: 422 Invalid: ValidatingAdmissionPolicy 'p' with binding 'b' denied request"},
+	"Unreached":  {"why it was not reached helps", status(500, "InternalError", `Internal error occurred: failed calling webhook "w.example": Post: dial tcp: connection refused `+secret), `cannot list: 500 InternalError: failed calling webhook "w.example" connection refused`},
+	"Garbage":    {"client-go quotes an answer that is none", apierrors.NewGenericServerResponse(500, "POST", schema.GroupResource{Group: "work.karmada.io", Resource: "works"}, "x", secret, 0, true), "cannot list: 500 InternalError (works.work.karmada.io)"},
+	"Rights":     {"what right is missing helps", apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errors.New(`User "u" cannot list resource "secrets" in API group "" at the cluster scope`)), `cannot list: 403 Forbidden (secrets): cannot list resource "secrets" in API group ""`},
+	"Invalid":    {"the field and not its value", apierrors.NewInvalid(schema.GroupKind{Kind: "Work"}, "x", field.ErrorList{field.Invalid(field.NewPath("spec", "a"), secret, "no")}), "cannot list: 422 Invalid (Work): spec.a"},
+	"Etcd":       {"etcd quotes nothing", status(500, "InternalError", "etcdserver: request timed out"), "cannot list: 500 InternalError: etcdserver: request timed out"},
+	"NoStatus":   {"an object in place of an error", &apierrors.UnexpectedObjectError{Object: &unstructured.Unstructured{Object: map[string]any{"data": secret}}}, "cannot list: the API server sent an object where none was expected"},
+	"Joined":     {"each of several", errors.Join(status(409, "Conflict", secret), status(500, "", secret+"2")), "cannot list: 409 Conflict\n500"},
+	"Aggregated": {"by apimachinery's means, too", utilerrors.NewAggregate([]error{status(409, "Conflict", secret), errors.New("other")}), "cannot list: [409 Conflict, other]"},
+	"Reworded":   {"what cannot be cut out is left out whole", reworded{status(http.StatusConflict, "Conflict", secret)}, "409 Conflict"},
+}
+
+func TestRedacted(t *testing.T) {
+	for name, c := range redactions {
+		t.Run(name, func(t *testing.T) {
+			if got := redacted(fmt.Errorf("cannot list: %w", c.err)); got != c.want {
+				t.Errorf("%s:\ngot  %s\nwant %s", c.reason, got, c.want)
+			}
+		})
+	}
+}
+
+// TestLogRedacts: however an error gets into the log.
+func TestLogRedacts(t *testing.T) {
+	core, logs := observer.New(zapcore.DebugLevel)
+	logger := zap.New(core, redacting())
+	leak := fmt.Errorf("cannot write: %w", status(http.StatusInternalServerError, "", secret))
+	logger.Warn("field", zap.Error(leak))
+	logger.Warn("named", zap.NamedError("err", leak))
+	logger.Warn("any", zap.Any("cause", leak))
+	logger.With(zap.Error(leak)).Warn("with")
+	logger.Named("client-go").Sugar().Infow("sugar", "err", leak)
+	if logs.Len() != 5 {
+		t.Fatalf("%d lines", logs.Len())
+	}
+	for _, entry := range logs.All() {
+		text := fmt.Sprint(entry.Message, entry.ContextMap())
+		if strings.Contains(strings.ToLower(text), secret) || !strings.Contains(text, "cannot write: 500") {
+			t.Errorf("logged: %s", text)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/cache"
+	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+)
+
+const (
+	metricsPath = "/metrics"
+	// verdictTTL is how long a verdict holds, and so how long a revoked token or
+	// right may still be good: as in Kubernetes' own components
+	// (k8s.io/apiserver/pkg/server/options, v0.35.4).
+	verdictTTL = 10 * time.Second
+	// reviewedTokens bounds what is remembered of tokens that strangers make up.
+	reviewedTokens = 1024
+	reviewTimeout  = 10 * time.Second
+)
+
+// reviewer has a cluster decide who may read the metrics. It fails closed.
+type reviewer struct {
+	tokens authenticationclient.TokenReviewInterface
+	access authorizationclient.SubjectAccessReviewInterface
+	// verdicts are HTTP status codes by the hash of the token: a token that is not
+	// kept cannot be found in a dump of the memory.
+	verdicts *cache.LRUExpireCache
+	logger   *zap.Logger
+}
+
+// guard lets pass to next whom the cluster lets pass.
+func (r *reviewer) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		verdict, err := r.verdict(request)
+		if err != nil {
+			r.logger.Error("cannot tell who may read the metrics", zap.Error(err))
+			verdict = http.StatusInternalServerError
+		}
+		if verdict == http.StatusOK {
+			next.ServeHTTP(w, request)
+			return
+		}
+		if verdict == http.StatusUnauthorized {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+		}
+		http.Error(w, http.StatusText(verdict), verdict)
+	})
+}
+
+// verdict returns 200, 401 or 403, and remembers it. What could not be found out is
+// asked again.
+func (r *reviewer) verdict(request *http.Request) (int, error) {
+	scheme, token, _ := strings.Cut(request.Header.Get("Authorization"), " ")
+	token = strings.TrimSpace(token)
+	if !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return http.StatusUnauthorized, nil
+	}
+	key := sha256.Sum256([]byte(token))
+	if known, ok := r.verdicts.Get(key); ok {
+		return known.(int), nil
+	}
+	ctx, cancel := context.WithTimeout(request.Context(), reviewTimeout)
+	defer cancel()
+	verdict, err := r.review(ctx, token)
+	if err != nil {
+		return 0, err
+	}
+	r.verdicts.Add(key, verdict, verdictTTL)
+	return verdict, nil
+}
+
+func (r *reviewer) review(ctx context.Context, token string) (int, error) {
+	who, err := r.tokens.Create(ctx, &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
+	if err != nil {
+		return 0, fmt.Errorf("cannot review a token: %w", err)
+	}
+	if !who.Status.Authenticated {
+		return http.StatusUnauthorized, nil
+	}
+	user, extra := who.Status.User, map[string]authorizationv1.ExtraValue{}
+	for key, values := range user.Extra {
+		extra[key] = authorizationv1.ExtraValue(values)
+	}
+	may, err := r.access.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: user.Username, UID: user.UID, Groups: user.Groups, Extra: extra,
+		NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: metricsPath, Verb: "get"},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		return 0, fmt.Errorf("cannot review the rights of a user: %w", err)
+	}
+	if !may.Status.Allowed || may.Status.Denied {
+		return http.StatusForbidden, nil
+	}
+	return http.StatusOK, nil
+}
