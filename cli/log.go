@@ -36,6 +36,6 @@ func newLogger(level, format string) (*zap.Logger, error) {
 		return nil, fmt.Errorf("cannot make the logger: %w", err)
 	}
 	// Some of it is said every few seconds for as long as the API server is away.
-	klog.SetLogger(zapr.NewLogger(logger.Named("client-go").WithOptions(mirror.Sparing())))
+	klog.SetLogger(zapr.NewLogger(logger.Named("client-go").WithOptions(namingObjects(), mirror.Sparing())))
 	return logger, nil
 }

@@ -111,16 +111,26 @@ func fieldsOf(d *metav1.StatusDetails) []string {
 	return slices.Compact(fields)
 }
 
-// redactor is a core that writes errors redacted, whoever logs them: client-go too.
-type redactor struct{ zapcore.Core }
+// redactor is a core that writes no field as it is that redact can mend.
+type redactor struct {
+	zapcore.Core
+	redact func(zapcore.Field) zapcore.Field
+}
 
-func redacting() zap.Option {
-	return zap.WrapCore(func(core zapcore.Core) zapcore.Core { return redactor{core} })
+// redacting writes errors redacted, whoever logs them.
+func redacting() zap.Option { return redactingBy(redactError) }
+
+// namingObjects writes only the types of objects. client-go logs whole objects that it
+// cannot understand: tools/cache/reflector.go, v0.35.4.
+func namingObjects() zap.Option { return redactingBy(nameObject) }
+
+func redactingBy(redact func(zapcore.Field) zapcore.Field) zap.Option {
+	return zap.WrapCore(func(core zapcore.Core) zapcore.Core { return redactor{core, redact} })
 }
 
 // With implements zapcore.Core.
 func (r redactor) With(fields []zapcore.Field) zapcore.Core {
-	return redactor{r.Core.With(redactAll(fields))}
+	return redactor{r.Core.With(r.redacted(fields)), r.redact}
 }
 
 // Check implements zapcore.Core.
@@ -133,19 +143,28 @@ func (r redactor) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zap
 
 // Write implements zapcore.Core.
 func (r redactor) Write(entry zapcore.Entry, fields []zapcore.Field) error {
-	return r.Core.Write(entry, redactAll(fields))
+	return r.Core.Write(entry, r.redacted(fields))
 }
 
-func redactAll(fields []zapcore.Field) []zapcore.Field {
-	isError := func(f zapcore.Field) bool { return f.Type == zapcore.ErrorType }
-	if !slices.ContainsFunc(fields, isError) {
-		return fields
-	}
+func (r redactor) redacted(fields []zapcore.Field) []zapcore.Field {
 	fields = slices.Clone(fields)
-	for i, f := range fields {
-		if err, ok := f.Interface.(error); ok && isError(f) {
-			fields[i] = zap.String(f.Key, redacted(err))
-		}
+	for i := range fields {
+		fields[i] = r.redact(fields[i])
 	}
 	return fields
+}
+
+func redactError(f zapcore.Field) zapcore.Field {
+	if err, ok := f.Interface.(error); ok && f.Type == zapcore.ErrorType {
+		return zap.String(f.Key, redacted(err))
+	}
+	return f
+}
+
+func nameObject(f zapcore.Field) zapcore.Field {
+	switch f.Type {
+	case zapcore.ReflectType, zapcore.StringerType, zapcore.ObjectMarshalerType, zapcore.InlineMarshalerType, zapcore.ArrayMarshalerType:
+		return zap.String(f.Key, fmt.Sprintf("%T", f.Interface))
+	}
+	return f
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-logr/zapr"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/watch"
 )
 
 // secret is what no log may show.
@@ -72,7 +74,9 @@ func TestLogRedacts(t *testing.T) {
 	logger.Warn("any", zap.Any("cause", leak))
 	logger.With(zap.Error(leak)).Warn("with")
 	logger.Named("client-go").Sugar().Infow("sugar", "err", leak)
-	if logs.Len() != 5 {
+	event := watch.Event{Type: watch.Added, Object: &unstructured.Unstructured{Object: map[string]any{"data": secret}}}
+	zapr.NewLogger(logger.WithOptions(namingObjects())).Error(leak, "client-go", "event", event, "object", event.Object, "err", leak)
+	if logs.Len() != 6 {
 		t.Fatalf("%d lines", logs.Len())
 	}
 	for _, entry := range logs.All() {
