@@ -7,6 +7,7 @@ require (
 	github.com/karmada-io/api v1.17.0
 	github.com/karmada-io/karmada v1.18.2
 	github.com/spf13/cobra v1.10.2
+	github.com/yuin/goldmark v1.7.13
 	go.etcd.io/etcd/server/v3 v3.6.16
 	go.uber.org/goleak v1.3.0
 	golang.org/x/image v0.30.0
