@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 
 	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
@@ -36,7 +37,7 @@ func members() []karmada.Member {
 
 // dirFlag adds the flag by which up and down find each other's sandbox.
 func dirFlag(cmd *cobra.Command, dir *string) {
-	cmd.Flags().StringVar(dir, "dir", "", "folder of the sandbox (default: .cache/sandbox in the repository)")
+	cmd.Flags().StringVar(dir, "dir", os.Getenv("KARMADA_MIRROR_SANDBOX"), "folder of the sandbox; left out: $KARMADA_MIRROR_SANDBOX, else .cache/sandbox in the repository")
 }
 
 // dirOrDefault is absolute: the paths in it are for people to copy.

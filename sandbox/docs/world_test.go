@@ -1,0 +1,272 @@
+package docs
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/build"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+)
+
+var running = flag.String("sandbox", "", "folder of a sandbox that runs already, such as that of make sandbox-up; left out: one is started")
+
+const (
+	system  = "karmada-system"
+	account = "karmada-mirror"
+	// host is the member that plays the cluster where the Pods run.
+	host = "member2"
+)
+
+var members = []karmada.Member{
+	{Name: "member1", Mode: clusterv1alpha1.Push},
+	{Name: host, Mode: clusterv1alpha1.Push},
+	{Name: "member3", Mode: clusterv1alpha1.Pull},
+}
+
+// world is what the commands find.
+type world struct {
+	repository string
+	binaries   string // folder
+	dir        string // of the sandbox
+	config     *rest.Config
+	admin      dynamic.Interface
+}
+
+func newWorld(t *testing.T, repository string) *world {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	builder, err := build.New(ctx, os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hyperkarmada, err := builder.Hyperkarmada(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := builder.Daemon(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{repository: repository, binaries: filepath.Join(builder.Cache(), "bin"), dir: *running}
+	if w.dir == "" {
+		w.dir = t.TempDir()
+		k, err := karmada.Start(ctx, karmada.Options{
+			Dir:       w.dir,
+			Programs:  karmada.Programs{Hyperkarmada: hyperkarmada, Karmada: builder.KarmadaSources()},
+			Progress:  os.Stderr,
+			Scheduler: true, // for those who come from policies
+			Members:   members,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := errors.Join(k.Err(), k.Stop()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if w.config, err = clientcmd.BuildConfigFromFlags("", w.kubeconfig("karmada")); err != nil {
+		t.Fatal(err)
+	}
+	if w.admin, err = dynamic.NewForConfig(w.config); err != nil {
+		t.Fatal(err)
+	}
+	w.install(ctx, t, program)
+	return w
+}
+
+// kubeconfig is the path of that of the Karmada API server or of a member.
+func (w *world) kubeconfig(server string) string {
+	return filepath.Join(w.dir, server+".kubeconfig")
+}
+
+// install makes the Karmada what most pages take for granted: karmada-mirror runs.
+func (w *world) install(ctx context.Context, t *testing.T, program string) {
+	t.Helper()
+	if err := karmada.ApplyKustomization(ctx, w.config, filepath.Join(w.repository, "manifests", "karmada")); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.Create(filepath.Join(t.TempDir(), "karmada-mirror.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	daemon := exec.Command(program, "run", "--kubeconfig", w.accountKubeconfig(ctx, t),
+		"--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0")
+	daemon.Stderr = log
+	daemon.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(daemon.Process.Signal(syscall.SIGTERM), daemon.Wait()); err != nil {
+			t.Errorf("karmada-mirror ended badly: %v", err)
+		}
+		if text, err := os.ReadFile(log.Name()); t.Failed() {
+			t.Logf("the log of karmada-mirror: %v\n%s", err, text)
+		}
+		_ = log.Close()
+	})
+}
+
+// accountKubeconfig writes a kubeconfig with the rights of the daemon's ServiceAccount.
+func (w *world) accountKubeconfig(ctx context.Context, t *testing.T) (path string) {
+	t.Helper()
+	client, err := kubernetes.NewForConfig(w.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig, err := clientcmd.LoadFromFile(w.kubeconfig("karmada"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = wait.PollUntilContextCancel(ctx, retryInterval, true, func(ctx context.Context) (bool, error) {
+		secret, err := client.CoreV1().Secrets(system).Get(ctx, account, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		token := string(secret.Data[corev1.ServiceAccountTokenKey])
+		for _, user := range kubeconfig.AuthInfos {
+			user.Token, user.ClientCertificateData, user.ClientKeyData = token, nil, nil
+		}
+		return token != "", nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(t.TempDir(), "karmada-mirror.config")
+	if err := clientcmd.WriteToFile(*kubeconfig, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// prepare fills a folder with what commands refer to. The sandbox's own module is what
+// it is, for in another place it would be compiled anew.
+func (w *world) prepare(t *testing.T, dir string) {
+	t.Helper()
+	for _, name := range []string{"manifests", "examples"} {
+		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(w.repository, name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{".cache", "bin"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	links := map[string]string{
+		"Makefile":                   filepath.Join(w.repository, "Makefile"),
+		"sandbox":                    filepath.Join(w.repository, "sandbox"),
+		".cache/bin":                 w.binaries,
+		"bin/kubectl":                filepath.Join(w.binaries, "hyperkarmada"),
+		"bin/kubectl-karmada-mirror": filepath.Join(w.binaries, "karmada-mirror"),
+		"karmada.config":             w.kubeconfig("karmada"),
+		"host.config":                w.kubeconfig(host),
+	}
+	for _, member := range members {
+		links[member.Name+".config"] = w.kubeconfig(member.Name)
+	}
+	for name, target := range links {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// environment is what the commands of a page see.
+func (w *world) environment(t *testing.T, dir string) []string {
+	t.Helper()
+	environment := append(os.Environ(),
+		"PATH="+strings.Join([]string{filepath.Join(dir, "bin"), w.binaries, os.Getenv("PATH")}, string(os.PathListSeparator)),
+		"KUBECONFIG="+filepath.Join(dir, "karmada.config"),
+		"KARMADA="+filepath.Join(dir, "karmada.config"),
+		"HOST="+filepath.Join(dir, "host.config"),
+		"KARMADA_MIRROR_SANDBOX="+filepath.Join(dir, ".cache", "sandbox"),
+		// A bash that goes to the sandbox's module by a link is where that leads: the go
+		// command would take it for another module otherwise.
+		"SHELLOPTS=physical",
+		"HOME="+dir)
+	for _, name := range []string{"GOPATH", "GOCACHE", "GOMODCACHE"} { // they depend on HOME
+		value, err := exec.Command("go", "env", name).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		environment = append(environment, name+"="+strings.TrimSpace(string(value)))
+	}
+	return environment
+}
+
+// shared are the resources of which a page leaves what it has found.
+var shared = []schema.GroupVersionResource{
+	{Version: "v1", Resource: "namespaces"},
+	{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"},
+	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"},
+	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"},
+	{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicybindings"},
+	{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "clusterpropagationpolicies"},
+	{Group: "work.karmada.io", Version: "v1alpha1", Resource: "works"},
+	{Group: "cluster.karmada.io", Version: "v1alpha1", Resource: "clusters"},
+}
+
+// state is what pages share: names, labels of clusters, and the configuration.
+func (w *world) state(ctx context.Context) ([]string, error) {
+	var state []string
+	for _, resource := range shared {
+		list, err := w.admin.Resource(resource).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		for _, item := range list.Items {
+			line := fmt.Sprintf("%s %s/%s", resource.Resource, item.GetNamespace(), item.GetName())
+			if resource.Resource == "clusters" {
+				line += fmt.Sprint(item.GetLabels())
+			}
+			state = append(state, line)
+		}
+	}
+	configuration, err := w.admin.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(system).Get(ctx, account, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(state)
+	return append(state, fmt.Sprint(configuration.Object["data"])), nil
+}
+
+// wantState waits until the world is as it was before a page.
+func (w *world) wantState(ctx context.Context, t *testing.T, before []string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, stepPatience)
+	defer cancel()
+	var difference string
+	err := wait.PollUntilContextCancel(ctx, retryInterval, true, func(ctx context.Context) (bool, error) {
+		after, err := w.state(ctx)
+		difference = cmp.Diff(before, after)
+		return difference == "", err
+	})
+	if err != nil {
+		t.Errorf("the page does not leave the sandbox as it found it: %v, -before +after:\n%s", err, difference)
+	}
+}
