@@ -102,7 +102,7 @@ func (d *differ) each(cmd *cobra.Command, args, files []string, do func(mirror.S
 	if err != nil {
 		return err
 	}
-	return resource.NewBuilder(genericclioptions.RESTClientGetter(d.flags)).Unstructured().Stdin().
+	return resource.NewBuilder(genericclioptions.RESTClientGetter(d.flags)).Unstructured().
 		NamespaceParam(namespace).DefaultNamespace().FilenameParam(enforce, &resource.FilenameOptions{Filenames: files}).Flatten().Do().
 		Visit(func(info *resource.Info, err error) error {
 			if err != nil {

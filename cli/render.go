@@ -48,7 +48,7 @@ func renderFiles(cmd *cobra.Command, files, clusters []string, printer printers.
 	}
 	streams := genericiooptions.IOStreams{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), ErrOut: cmd.ErrOrStderr()}
 	return resource.NewLocalBuilder().Unstructured().
-		FilenameParam(false, &resource.FilenameOptions{Filenames: files}).StdinInUse().Flatten().Do().
+		FilenameParam(false, &resource.FilenameOptions{Filenames: files}).Flatten().Do().
 		Visit(func(info *resource.Info, err error) error {
 			if err != nil {
 				return err
