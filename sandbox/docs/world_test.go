@@ -106,8 +106,11 @@ func (w *world) kubeconfig(server string) string {
 // install makes the Karmada what most pages take for granted: karmada-mirror runs.
 func (w *world) install(ctx context.Context, t *testing.T, program string) {
 	t.Helper()
-	if err := karmada.ApplyKustomization(ctx, w.config, filepath.Join(w.repository, "manifests", "karmada")); err != nil {
-		t.Fatal(err)
+	// Not by package karmada: another field manager would be in the way of the pages.
+	apply := exec.CommandContext(ctx, filepath.Join(w.binaries, "hyperkarmada"), "kubectl", "--kubeconfig", w.kubeconfig("karmada"),
+		"apply", "--server-side", "-k", filepath.Join(w.repository, "manifests", "karmada"))
+	if output, err := apply.CombinedOutput(); err != nil {
+		t.Fatalf("cannot install: %v\n%s", err, output)
 	}
 	log, err := os.Create(filepath.Join(t.TempDir(), "karmada-mirror.log"))
 	if err != nil {
