@@ -54,6 +54,9 @@ var hints = map[Reason]string{
 	DeletionHeld: "karmada-mirror deletions list, then karmada-mirror deletions approve",
 }
 
+// Reasons are all that there are, sorted.
+func Reasons() []Reason { return slices.Sorted(maps.Keys(hints)) }
+
 // Hint is what to do about a refusal.
 func (r Reason) Hint() string { return hints[r] }
 

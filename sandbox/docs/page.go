@@ -13,6 +13,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	east "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/text"
 )
 
@@ -28,6 +29,8 @@ type Page struct {
 	Links []Block
 	// Anchors are what a link into the page can name.
 	Anchors []string
+	// Rows are the cells of its tables, without their heads, as plain text.
+	Rows [][]string
 }
 
 // Block is a piece of a page.
@@ -87,6 +90,8 @@ func (r *reader) read(node ast.Node) error {
 		r.addLink(n, n.Destination)
 	case *ast.Image:
 		r.addLink(n, n.Destination)
+	case *east.TableRow:
+		r.page.Rows = append(r.page.Rows, r.cells(n))
 	case *ast.HTMLBlock:
 		return r.readComment(n)
 	case *ast.FencedCodeBlock:
@@ -203,8 +208,16 @@ func (r *reader) addLink(n ast.Node, destination []byte) {
 	r.page.Links = append(r.page.Links, Block{Line: r.block(parent).Line, Text: link})
 }
 
-// addAnchor makes the anchor that GitHub makes of a heading.
-func (r *reader) addAnchor(n *ast.Heading) {
+func (r *reader) cells(row *east.TableRow) []string {
+	var cells []string
+	for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
+		cells = append(cells, r.words(cell))
+	}
+	return cells
+}
+
+// words is the text of a node without its mark-up.
+func (r *reader) words(n ast.Node) string {
 	var words strings.Builder
 	_ = ast.Walk(n, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
 		if t, ok := node.(*ast.Text); ok && entering {
@@ -212,6 +225,11 @@ func (r *reader) addAnchor(n *ast.Heading) {
 		}
 		return ast.WalkContinue, nil
 	})
+	return words.String()
+}
+
+// addAnchor makes the anchor that GitHub makes of a heading.
+func (r *reader) addAnchor(n *ast.Heading) {
 	anchor := strings.Map(func(c rune) rune {
 		switch {
 		case c == ' ':
@@ -220,7 +238,7 @@ func (r *reader) addAnchor(n *ast.Heading) {
 			return unicode.ToLower(c)
 		}
 		return -1
-	}, words.String())
+	}, r.words(n))
 	unique := anchor
 	for i := 1; slices.Contains(r.page.Anchors, unique); i++ {
 		unique = fmt.Sprintf("%s-%d", anchor, i)

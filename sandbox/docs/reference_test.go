@@ -1,0 +1,183 @@
+package docs
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/spf13/pflag"
+
+	"github.com/karmada-target/karmada-mirror/cli"
+	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+var update = flag.Bool("update", false, "write docs/reference/commands.md")
+
+func reference(name string) string { return filepath.Join("..", "..", "docs", "reference", name) }
+
+// firstCells are the first words of a page's tables.
+func firstCells(t *testing.T, name string) []string {
+	t.Helper()
+	page, err := Read(reference(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cells []string
+	for _, row := range page.Rows {
+		cells = append(cells, row[0])
+	}
+	return cells
+}
+
+// TestTables compares the tables of the reference with the code.
+func TestTables(t *testing.T) {
+	cases := map[string][]string{
+		"annotations.md": {
+			render.ClustersAnnotation, render.ClusterSelectorAnnotation, render.SuspendAnnotation,
+			render.PreserveOnDeletionAnnotation, render.ConflictResolutionAnnotation,
+		},
+		"works.md": {
+			render.ManagedByLabel, render.SourceIDLabel, render.SourceAnnotation, render.SourceUIDAnnotation,
+			render.SourceCreatedAnnotation, render.HeldKey, render.HandoverAnnotation,
+		},
+		"configuration.md": fields(reflect.TypeFor[config.Configuration](), ""),
+	}
+	for page, want := range cases {
+		got := firstCells(t, page)
+		if page == "configuration.md" { // its second table is of resources
+			got = slices.DeleteFunc(got, func(cell string) bool { return !slices.Contains(want, cell) })
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s, -code +page:\n%s", page, diff)
+		}
+	}
+}
+
+// fields are the paths of the fields that a user sets, by their names in JSON.
+func fields(of reflect.Type, path string) []string {
+	var paths []string
+	for field := range of.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name == "" || name == "-" {
+			continue
+		}
+		kind := field.Type
+		path := path + name
+		switch {
+		case kind.Kind() == reflect.Slice && kind.Elem().Kind() == reflect.Struct:
+			paths = append(append(paths, path), fields(kind.Elem(), path+"[].")...)
+		case kind.Kind() == reflect.Struct && kind.PkgPath() == of.PkgPath():
+			paths = append(paths, fields(kind, path+".")...)
+		default:
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// TestReasons compares the page with what explain says.
+func TestReasons(t *testing.T) {
+	page, err := Read(reference("reasons.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, got := map[string]string{}, map[string]string{}
+	for _, reason := range mirror.Reasons() {
+		want[string(reason)] = reason.Hint()
+	}
+	for _, row := range page.Rows {
+		got[row[0]] = row[2]
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("reasons, -code +page:\n%s", diff)
+	}
+}
+
+// TestCommandReference compares the page of commands with the commands. With -update it
+// is written.
+func TestCommandReference(t *testing.T) {
+	// Defaults that depend on who asks.
+	t.Setenv("HOME", "/home/you")
+	t.Setenv("KUBECACHEDIR", "")
+	var page bytes.Buffer
+	page.WriteString(`# Commands and flags
+
+<!-- Made from the code: cd sandbox && go test ./docs -run TestCommandReference -update -->
+
+The commands that ask the Karmada API server take kubectl's connection flags as well: ` + "`--kubeconfig`, `--context`, `-n`, `--as`" + ` and so on; left out, they use ` + "`$KUBECONFIG`" + ` as kubectl does. With the binary on the path as ` + "`kubectl-karmada-mirror`" + `, each is also ` + "`kubectl karmada mirror …`" + `.
+
+`)
+	root := cli.New()
+	root.DisableAutoGenTag = true
+	for _, command := range commands(root) {
+		if err := writeCommand(&page, command); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := reference("commands.md")
+	if *update {
+		if err := os.WriteFile(path, page.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	present, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(present), page.String()); diff != "" {
+		t.Errorf("%s is not of this code (go test ./docs -run TestCommandReference -update), -page +code:\n%s", path, diff)
+	}
+}
+
+// commands are those that do something, in order.
+func commands(c *cobra.Command) []*cobra.Command {
+	var all []*cobra.Command
+	if c.Runnable() && c.IsAvailableCommand() && c.Name() != "help" {
+		all = append(all, c)
+	}
+	for _, sub := range c.Commands() {
+		all = append(all, commands(sub)...)
+	}
+	return all
+}
+
+// writeCommand writes what cobra makes of a command, without kubectl's flags and links
+// between pages, and with a language for its blocks.
+func writeCommand(page *bytes.Buffer, command *cobra.Command) error {
+	connection := pflag.NewFlagSet("", pflag.ContinueOnError)
+	genericclioptions.NewConfigFlags(true).AddFlags(connection)
+	connection.VisitAll(func(f *pflag.Flag) {
+		for _, flags := range []*pflag.FlagSet{command.NonInheritedFlags(), command.InheritedFlags()} {
+			if known := flags.Lookup(f.Name); known != nil && command.Name() != "run" {
+				known.Hidden = true
+			}
+		}
+	})
+	var made bytes.Buffer
+	if err := doc.GenMarkdown(command, &made); err != nil {
+		return err
+	}
+	text, _, _ := strings.Cut(made.String(), "### SEE ALSO")
+	inside := false
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "```") {
+			if inside = !inside; inside {
+				line = "```text\n"
+			}
+		}
+		page.WriteString(line)
+	}
+	return nil
+}
