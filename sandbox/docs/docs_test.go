@@ -21,7 +21,7 @@ const (
 	// pagePatience is how long a page may take, and stepPatience a step of it, on a
 	// busy machine.
 	pagePatience = 5 * time.Minute
-	stepPatience = 2 * time.Minute
+	stepPatience = time.Minute
 )
 
 // pages reads all pages of the repository.

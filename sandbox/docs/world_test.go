@@ -91,6 +91,7 @@ func newWorld(t *testing.T, repository string) *world {
 	if w.config, err = clientcmd.BuildConfigFromFlags("", w.kubeconfig("karmada")); err != nil {
 		t.Fatal(err)
 	}
+	w.config.QPS = -1 // the state is looked at again and again
 	if w.admin, err = dynamic.NewForConfig(w.config); err != nil {
 		t.Fatal(err)
 	}
@@ -132,6 +133,13 @@ func (w *world) install(ctx context.Context, t *testing.T, program string) {
 		}
 		_ = log.Close()
 	})
+	err = wait.PollUntilContextCancel(ctx, retryInterval, true, func(context.Context) (bool, error) {
+		text, err := os.ReadFile(log.Name())
+		return strings.Contains(string(text), `"msg":"leading"`), err
+	})
+	if err != nil {
+		t.Fatalf("karmada-mirror does not lead: %v", err)
+	}
 }
 
 // accountKubeconfig writes a kubeconfig with the rights of the daemon's ServiceAccount.
