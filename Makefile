@@ -19,11 +19,13 @@ PARALLEL ?= 8
 FUZZTIME ?= 10s
 SOAK ?= 10m
 SEED ?= 0
+# The oldest Karmada that is supported; docs/reference/versions.md.
+OLDEST_KARMADA := 1.16
 
-.PHONY: help demo test check alerts dashboard build sandbox fuzz reliability soak bench bench-quick sandbox-up sandbox-down
+.PHONY: help demo test test-compatibility check alerts dashboard build sandbox fuzz reliability soak bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-snapshot
 
 help: ## Say what there is
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## See it work on a real Karmada on this machine, until Ctrl-C
 	@cd sandbox && go run . demo
@@ -33,9 +35,15 @@ test: check alerts sandbox ## All tests, the end-to-end tests on a real Karmada 
 	cd tools/helm && go test -count=1 ./... # the cache does not see changes of files outside of the module
 	cd sandbox && go test -race -p 2 -timeout 60m -parallel $(PARALLEL) ./e2e $(RACED)
 
+test-compatibility: export SANDBOX_KARMADA = $(OLDEST_KARMADA)
+test-compatibility: sandbox ## The end-to-end tests on the oldest Karmada that is supported
+	cd sandbox/hyperkarmada && go mod tidy -diff
+	cd sandbox && go test -race -timeout 60m -parallel $(PARALLEL) -skip '^TestSoak$$' ./e2e
+
 check: ## Format, vet, module files, known vulnerabilities, and the daemon's unit tests with the race detector
 	@unformatted=$$(gofmt -l .); if [[ -n "$$unformatted" ]]; then echo "run gofmt on:"; echo "$$unformatted"; exit 1; fi
 	@set -x; for module in $(MODULES); do (cd "$$module" && go vet ./... && go mod tidy -diff); done
+	cd sandbox && go vet github.com/karmada-target/karmada-mirror/sandbox/hyperkarmada
 	cd tools && go tool govulncheck -C .. -db $(VULNDB) ./...
 	go test -race ./...
 	go test -run '^TestCost' ./render ./mirror # the race detector allocates as well
@@ -77,3 +85,15 @@ sandbox-up: ## Start a Karmada and leave it running
 
 sandbox-down: ## Stop it
 	@cd sandbox && go run . down
+
+goreleaser: ## Compile goreleaser to .cache/bin/goreleaser; minutes the first time
+	cd tools/goreleaser && go build -o $(CURDIR)/.cache/bin/goreleaser github.com/goreleaser/goreleaser/v2
+
+release-ready: ## Say whether the changelog and the manifests are those of VERSION, such as v0.1.0
+	@grep -q '^## \[$(VERSION:v%=%)\] - ' CHANGELOG.md || { echo "CHANGELOG.md has no section [$(VERSION:v%=%)] with a date"; exit 1; }
+	@grep -q 'newTag: $(VERSION)$$' manifests/host/kustomization.yaml || { echo "manifests/host/kustomization.yaml does not name the image of $(VERSION)"; exit 1; }
+
+release-snapshot: goreleaser ## The archives of a release in dist/, without SBOMs and signatures
+	.cache/bin/goreleaser check
+	.cache/bin/goreleaser release --snapshot --clean --skip=publish,sign,sbom
+	cd dist && sha256sum --check --quiet *_checksums.txt

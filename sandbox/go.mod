@@ -8,7 +8,6 @@ require (
 	github.com/karmada-io/karmada v1.18.2
 	github.com/spf13/cobra v1.10.2
 	github.com/yuin/goldmark v1.7.13
-	go.etcd.io/etcd/server/v3 v3.6.16
 	go.uber.org/goleak v1.3.0
 	golang.org/x/image v0.30.0
 	golang.org/x/sync v0.24.0
@@ -17,9 +16,7 @@ require (
 	k8s.io/apimachinery v0.35.4
 	k8s.io/apiserver v0.35.4
 	k8s.io/client-go v0.35.4
-	k8s.io/component-base v0.35.4
 	k8s.io/klog/v2 v2.130.1
-	k8s.io/kubernetes v1.35.4
 	sigs.k8s.io/controller-runtime v0.23.1
 )
 
@@ -32,6 +29,9 @@ require (
 	github.com/cpuguy83/go-md2man/v2 v2.0.6 // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
 	github.com/lithammer/dedent v1.1.0 // indirect
+	go.etcd.io/etcd/server/v3 v3.6.16 // indirect
+	k8s.io/component-base v0.35.4 // indirect
+	k8s.io/kubernetes v1.35.4 // indirect
 	sigs.k8s.io/kustomize/kustomize/v5 v5.7.1 // indirect
 )
 
@@ -114,6 +114,7 @@ require (
 	github.com/jonboulle/clockwork v0.5.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
 	github.com/karmada-target/karmada-mirror v0.0.0
+	github.com/karmada-target/karmada-mirror/sandbox/hyperkarmada v0.0.0 // indirect
 	github.com/karrick/godirwalk v1.17.0 // indirect
 	github.com/kr/pretty v0.3.1 // indirect
 	github.com/kr/text v0.2.0 // indirect
@@ -220,7 +221,7 @@ require (
 	k8s.io/kube-openapi v0.0.0-20260304202019-5b3e3fdb0acf // indirect
 	k8s.io/kube-proxy v0.0.0 // indirect
 	k8s.io/kube-scheduler v0.0.0 // indirect
-	k8s.io/kubectl v0.35.4
+	k8s.io/kubectl v0.35.4 // indirect
 	k8s.io/kubelet v0.35.4 // indirect
 	k8s.io/metrics v0.35.4 // indirect
 	k8s.io/mount-utils v0.0.0 // indirect
@@ -273,3 +274,7 @@ replace (
 )
 
 replace github.com/karmada-target/karmada-mirror => ../
+
+replace github.com/karmada-target/karmada-mirror/sandbox/hyperkarmada => ./hyperkarmada
+
+tool github.com/karmada-target/karmada-mirror/sandbox/hyperkarmada

@@ -5,6 +5,8 @@
 //	go run . down    stops it and removes its files
 //	go run . demo    shows karmada-mirror at work, until Ctrl-C
 //	go run . build   only builds
+//
+// With SANDBOX_KARMADA=1.16 in the environment it is an older Karmada.
 package main
 
 import (

@@ -8,10 +8,7 @@
 package build
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,12 +16,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-)
-
-// The modules whose versions the components report.
-const (
-	kubernetes = "k8s.io/kubernetes"
-	karmada    = "github.com/karmada-io/karmada"
 )
 
 // heartbeat is how often a long step says that it goes on.
@@ -35,40 +26,23 @@ type Builder struct {
 	// Progress is told in lines what happens.
 	Progress io.Writer
 	// module is the folder of the sandbox module.
-	module string
-	// sources and versions of the modules that it requires, by path.
-	required map[string]moduleInfo
+	module  string
+	release release
 }
 
-type moduleInfo struct{ Path, Version, Dir string }
-
-// New reads go.mod of the module around the working directory.
+// New reads go.mod of the module around the working directory, and of the one
+// that has the Karmada that [KarmadaVariable] asks for.
 func New(ctx context.Context, progress io.Writer) (*Builder, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {
 		return nil, fmt.Errorf("cannot find the sandbox module: %w", err)
 	}
-	b := &Builder{
-		Progress: progress,
-		module:   filepath.Dir(strings.TrimSpace(string(out))),
-		required: map[string]moduleInfo{},
+	module := filepath.Dir(strings.TrimSpace(string(out)))
+	chosen, err := choose(ctx, module, os.Getenv(KarmadaVariable))
+	if err != nil {
+		return nil, err
 	}
-	// Where the sources are is known only once they are downloaded, which a
-	// fresh machine has not done if only this command was built.
-	download := exec.CommandContext(ctx, "go", "mod", "download", "-json", kubernetes, karmada)
-	download.Dir = b.module
-	if out, err = download.Output(); err != nil {
-		return nil, fmt.Errorf("cannot find the sources of Karmada (is %q the sandbox module?): %w", b.module, withStderr(err))
-	}
-	decoder := json.NewDecoder(bytes.NewReader(out))
-	for decoder.More() {
-		var m moduleInfo
-		if err := decoder.Decode(&m); err != nil {
-			return nil, fmt.Errorf("cannot decode the list of modules: %w", err)
-		}
-		b.required[m.Path] = m
-	}
-	return b, nil
+	return &Builder{Progress: progress, module: module, release: chosen}, nil
 }
 
 // Repository is the folder of the repository that the sandbox is part of.
@@ -78,29 +52,28 @@ func (b *Builder) Repository() string { return filepath.Dir(b.module) }
 func (b *Builder) Cache() string { return filepath.Join(b.Repository(), ".cache") }
 
 // KarmadaSources is the folder with the sources of the Karmada module.
-func (b *Builder) KarmadaSources() string { return b.required[karmada].Dir }
+func (b *Builder) KarmadaSources() string { return b.release.karmada.Dir }
 
 // Versions names those of Karmada and of Kubernetes that are built.
 func (b *Builder) Versions() string {
-	return fmt.Sprintf("Karmada %s with Kubernetes %s", b.required[karmada].Version, b.required[kubernetes].Version)
+	return fmt.Sprintf("Karmada %s with Kubernetes %s", b.release.karmada.Version, b.release.kubernetes.Version)
 }
 
 // Hyperkarmada compiles the binary with all components of Karmada in it and
 // returns its path. The first time takes minutes.
 func (b *Builder) Hyperkarmada(ctx context.Context) (string, error) {
-	kubernetesVersion, karmadaVersion := b.required[kubernetes].Version, b.required[karmada].Version
-	path := filepath.Join(b.Cache(), "bin", "hyperkarmada")
+	path := filepath.Join(b.Cache(), "bin", b.release.binary)
 	return path, b.compile(ctx, step{
 		what: b.Versions() + ", from source",
 		hint: "the first time takes about 8 minutes on 2 cores, later ones seconds",
 		// Without them, clusters report the version v0.0.0-master+$Format:%H$.
 		ldflags: []string{
 			"-s", "-w",
-			"-X", "k8s.io/component-base/version.gitVersion=" + kubernetesVersion,
-			"-X", "k8s.io/client-go/pkg/version.gitVersion=" + kubernetesVersion,
-			"-X", karmada + "/pkg/version.gitVersion=" + karmadaVersion,
+			"-X", "k8s.io/component-base/version.gitVersion=" + b.release.kubernetes.Version,
+			"-X", "k8s.io/client-go/pkg/version.gitVersion=" + b.release.kubernetes.Version,
+			"-X", karmada + "/pkg/version.gitVersion=" + b.release.karmada.Version,
 		},
-		dir: b.module, output: path, target: "./hyperkarmada",
+		dir: b.release.dir, output: path, target: hyperkarmada,
 	})
 }
 
@@ -172,12 +145,4 @@ func (b *Builder) beat(begun time.Time, packages *packageLog) (stop func()) {
 func (b *Builder) say(format string, arguments ...any) {
 	// Nobody is there to be told that telling has failed.
 	_, _ = fmt.Fprintf(b.Progress, format+"\n", arguments...)
-}
-
-func withStderr(err error) error {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
-		return fmt.Errorf("%w: %s", err, strings.Join(strings.Fields(string(exit.Stderr)), " "))
-	}
-	return err
 }

@@ -19,6 +19,7 @@ func New() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "sandbox",
 		Short:         "A real Karmada with three member clusters on this machine",
+		Long:          "A real Karmada with three member clusters on this machine: the newest, or the one whose minor version is in $" + build.KarmadaVariable + ".",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}

@@ -1,6 +1,10 @@
 // Command hyperkarmada is every server-side component of a Karmada control
 // plane in one binary, and kubectl: one link instead of nine. The component is chosen by
 // the first argument, or by the name the binary is called by.
+//
+// It is a module of its own, so that one source is compiled with two sets of versions:
+// here with the oldest Karmada that is supported, and in the sandbox module, whose tool
+// it is, with the newest.
 package main
 
 import (
