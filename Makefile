@@ -22,7 +22,7 @@ SEED ?= 0
 # The oldest Karmada that is supported; docs/reference/versions.md.
 OLDEST_KARMADA := 1.16
 
-.PHONY: help demo test test-compatibility check alerts dashboard build sandbox fuzz reliability soak bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-snapshot
+.PHONY: help demo test test-compatibility check alerts dashboard build sandbox fuzz reliability soak bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -92,6 +92,9 @@ goreleaser: ## Compile goreleaser to .cache/bin/goreleaser; minutes the first ti
 release-ready: ## Say whether the changelog and the manifests are those of VERSION, such as v0.1.0
 	@grep -q '^## \[$(VERSION:v%=%)\] - ' CHANGELOG.md || { echo "CHANGELOG.md has no section [$(VERSION:v%=%)] with a date"; exit 1; }
 	@grep -q 'newTag: $(VERSION)$$' manifests/host/kustomization.yaml || { echo "manifests/host/kustomization.yaml does not name the image of $(VERSION)"; exit 1; }
+
+release-notes: ## The section of the changelog for VERSION
+	@awk -v heading='[$(VERSION:v%=%)]' '/^## / { inside = $$2 == heading; next } /^\[[^]]*\]: / { next } inside' CHANGELOG.md
 
 release-snapshot: goreleaser ## The archives of a release in dist/, without SBOMs and signatures
 	.cache/bin/goreleaser check
