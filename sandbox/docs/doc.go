@@ -12,6 +12,7 @@
 // and comments before a block, which readers do not see, say more of it:
 //
 //	<!-- test: skip REASON -->   it is not run, and the test's table says why
+//	<!-- test: elsewhere REASON -->  nor is any other of the page that follows
 //	<!-- test: exits 1 -->       it ends with this status
 //	<!-- test: eventually -->    it is run again until it succeeds and prints that
 //	<!-- test: run

@@ -79,7 +79,9 @@ type reader struct {
 	source []byte
 	// next is what comments say of the block that follows; nil if nothing.
 	next *Step
-	errs []error
+	// elsewhere is why no block of the page is run from here on; empty if they are.
+	elsewhere string
+	errs      []error
 }
 
 func (r *reader) read(node ast.Node) error {
@@ -127,6 +129,9 @@ func (r *reader) readBlock(b Block, language string) error {
 			step = said
 		}
 		step.Block = b
+		if step.Skip == "" {
+			step.Skip = r.elsewhere
+		}
 		r.page.Steps = append(r.page.Steps, step)
 	case said != nil:
 		return r.complain(b.Line, "a comment for the test is about a block that is not run")
@@ -169,6 +174,10 @@ func (r *reader) readComment(n *ast.HTMLBlock) error {
 		r.page.Steps = append(r.page.Steps, &Step{Block: Block{Line: b.Line + 1, Text: script}, Hidden: true})
 		return nil
 	}
+	if verb == "elsewhere" && rest != "" {
+		r.elsewhere = rest
+		return nil
+	}
 	if r.next == nil {
 		r.next = &Step{Block: Block{Line: b.Line}}
 	}
@@ -181,7 +190,7 @@ func (r *reader) readComment(n *ast.HTMLBlock) error {
 	case verb == "eventually" && rest == "":
 		r.next.Eventually = true
 	default:
-		err = errors.New("want run, skip REASON, exits N or eventually")
+		err = errors.New("want run, skip REASON, elsewhere REASON, exits N or eventually")
 	}
 	if err != nil {
 		return r.complain(b.Line, "cannot read %q: %v", said, err)

@@ -84,6 +84,7 @@ func TestReadRefuses(t *testing.T) {
 		"output of nothing":                 "'''console\nls\n'''\n",
 		"a second output":                   "'''sh\nls\n'''\n'''console\na\n'''\n'''console\na\n'''\n",
 		"a skip without a reason":           "<!-- test: skip -->\n'''sh\nls\n'''\n",
+		"elsewhere without a reason":        "<!-- test: elsewhere -->\n'''sh\nls\n'''\n",
 		"an unknown comment":                "<!-- test: sometimes -->\n'''sh\nls\n'''\n",
 		"a comment about nothing":           "<!-- test: eventually -->\n",
 		"a comment about what is not run":   "<!-- test: eventually -->\n'''yaml\na: b\n'''\n",
