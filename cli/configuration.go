@@ -90,11 +90,7 @@ func (c *configuration) DeepCopyObject() runtime.Object {
 	return &clone
 }
 
-func keepConfiguration(obj any) (any, error) {
-	u, ok := obj.(*unstructured.Unstructured)
-	if !ok {
-		return obj, nil
-	}
+func newConfiguration(u *unstructured.Unstructured) *configuration {
 	c := &configuration{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
@@ -103,7 +99,7 @@ func keepConfiguration(obj any) (any, error) {
 	}
 	// A value that is no string cannot be: the API server checks it.
 	c.data, c.found, _ = unstructured.NestedString(u.Object, "data", config.Key)
-	return c, nil
+	return c
 }
 
 func (d *daemon) newConfigMapWatch() *watch.Watch {
@@ -111,12 +107,12 @@ func (d *daemon) newConfigMapWatch() *watch.Watch {
 	resource := corev1.SchemeGroupVersion.WithResource("configmaps")
 	var w *watch.Watch
 	w = watch.New(watch.Options{
-		Resource:  watch.Resource{GroupResource: resource.GroupResource(), Version: resource.Version},
+		Resource:  watch.In(resource),
 		Client:    d.dynamic,
 		Resolver:  watch.Fixed{Resource: resource, Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap").GroupKind(), Namespaced: true},
 		Namespace: name.Namespace,
 		Tweak:     onlyNamed(name.Name),
-		Transform: keepConfiguration,
+		Transform: watch.Keep(newConfiguration),
 		Handler: watch.Handler{
 			Changed: d.configurationChanged,
 			Synced: func() {

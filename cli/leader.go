@@ -130,16 +130,12 @@ func (h *leaseHolder) DeepCopyObject() runtime.Object {
 	return &clone
 }
 
-func keepLeaseHolder(obj any) (any, error) {
-	u, ok := obj.(*unstructured.Unstructured)
-	if !ok {
-		return obj, nil
-	}
+func newLeaseHolder(u *unstructured.Unstructured) *leaseHolder {
 	identity, _, _ := unstructured.NestedString(u.Object, "spec", "holderIdentity")
 	return &leaseHolder{
 		ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion()},
 		identity:   identity,
-	}, nil
+	}
 }
 
 func (d *daemon) newLeaseWatch(e *election) *watch.Watch {
@@ -147,12 +143,12 @@ func (d *daemon) newLeaseWatch(e *election) *watch.Watch {
 	announce := sync.OnceFunc(func() { close(e.synced) })
 	resource := coordinationv1.SchemeGroupVersion.WithResource("leases")
 	return watch.New(watch.Options{
-		Resource:  watch.Resource{GroupResource: resource.GroupResource(), Version: resource.Version},
+		Resource:  watch.In(resource),
 		Client:    d.dynamic,
 		Resolver:  watch.Fixed{Resource: resource, Kind: coordinationv1.SchemeGroupVersion.WithKind("Lease").GroupKind(), Namespaced: true},
 		Namespace: o.namespace,
 		Tweak:     onlyNamed(o.name),
-		Transform: keepLeaseHolder,
+		Transform: watch.Keep(newLeaseHolder),
 		Handler: watch.Handler{
 			Changed: func(_, new any) {
 				// What this replica writes itself, the elector knows.

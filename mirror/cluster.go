@@ -7,7 +7,6 @@ import (
 	"time"
 
 	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
-	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -75,24 +74,12 @@ func (c *Cluster) lacks(kind schema.GroupKind) bool {
 	return c.kinds != "" && !strings.Contains(c.kinds, "\n"+kind.String()+"\n")
 }
 
-func keepCluster(obj any) (any, error) {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		return NewCluster(u), nil
-	}
-	return obj, nil
-}
-
 func (c *Controller) newClusterWatch() *watch.Watch {
-	r := ClustersResource
-	return watch.New(watch.Options{
-		Resource:     watch.Resource{GroupResource: r.GroupResource(), Version: r.Version},
-		Client:       c.Dynamic,
-		Resolver:     c.Resolver,
-		Transform:    keepCluster,
-		Logger:       c.Logger.With(zap.Stringer("resource", r.GroupResource())),
-		Clock:        c.Clock,
-		ListDeadline: c.ListDeadline,
-		Handler:      watch.Handler{Changed: c.clusterChanged, Synced: c.enqueueEverything},
+	return c.newWatch(watch.Options{
+		Resource:  watch.In(ClustersResource),
+		Resolver:  c.Resolver,
+		Transform: watch.Keep(NewCluster),
+		Handler:   watch.Handler{Changed: c.clusterChanged, Synced: c.enqueueEverything},
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/watch"
 )
 
 // heapOf is how many bytes an object takes in a cache of n, index and all.
@@ -68,7 +69,7 @@ func TestCostOfCaches(t *testing.T) {
 			return heapOf(t, n, sourceIndexers, keepSource(noDefaults), encodedConfigMap("", 1000))
 		}},
 		{"one that asks", n / 10, len(asks(0)) * 3 / 2, func(n int) int { return heapOf(t, n, sourceIndexers, keepSource(noDefaults), asks) }},
-		{"a Work", n, 660, func(n int) int { return heapOf(t, n, workIndexers, keepWork, encodedWork(t, asks)) }},
+		{"a Work", n, 660, func(n int) int { return heapOf(t, n, workIndexers, watch.Keep(NewWork), encodedWork(t, asks)) }},
 	} {
 		got := tc.heap(tc.n)
 		t.Logf("%s takes %d bytes of %d", tc.what, got, tc.most)

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -38,15 +37,10 @@ func newDefinition(u *unstructured.Unstructured) *definition {
 // newDefinitionWatch makes a watch of what tells that a resource is served or
 // not served any more.
 func (c *Controller) newDefinitionWatch(resource schema.GroupVersionResource) *watch.Watch {
-	r := watch.Fixed{Resource: resource}
-	return watch.New(watch.Options{
-		Resource:     watch.Resource{GroupResource: r.Resource.GroupResource(), Version: r.Resource.Version},
-		Client:       c.Dynamic,
-		Resolver:     r,
-		Transform:    keepDefinition,
-		Logger:       c.Logger.With(zap.Stringer("resource", r.Resource.GroupResource())),
-		Clock:        c.Clock,
-		ListDeadline: c.ListDeadline,
+	return c.newWatch(watch.Options{
+		Resource:  watch.In(resource),
+		Resolver:  watch.Fixed{Resource: resource},
+		Transform: watch.Keep(newDefinition),
 		Handler: watch.Handler{
 			Changed: func(_, new any) {
 				if d, ok := new.(*definition); ok {
@@ -59,13 +53,6 @@ func (c *Controller) newDefinitionWatch(resource schema.GroupVersionResource) *w
 			Synced: c.enqueueEverything,
 		},
 	})
-}
-
-func keepDefinition(obj any) (any, error) {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		return newDefinition(u), nil
-	}
-	return obj, nil
 }
 
 // describe adds what is known of the definition of the source's kind.

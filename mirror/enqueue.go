@@ -64,18 +64,21 @@ func (c *Controller) enqueueSourcesOf(w *watch.Watch) {
 	}
 }
 
+// newWatch adds what all watches share.
+func (c *Controller) newWatch(o watch.Options) *watch.Watch {
+	o.Client, o.Clock, o.ListDeadline = c.Dynamic, c.Clock, c.ListDeadline
+	o.Logger = c.Logger.With(zap.Stringer("resource", o.Resource.GroupResource))
+	return watch.New(o)
+}
+
 // newSourceWatch makes the watch of one configured resource.
 func (c *Controller) newSourceWatch(r watch.Resource) *watch.Watch {
 	var w *watch.Watch
-	w = watch.New(watch.Options{
-		Resource:     r,
-		Client:       c.Dynamic,
-		Resolver:     c.Resolver,
-		Transform:    keepSource(c.defaultsOf),
-		Indexers:     sourceIndexers,
-		Logger:       c.Logger.With(zap.Stringer("resource", r.GroupResource)),
-		Clock:        c.Clock,
-		ListDeadline: c.ListDeadline,
+	w = c.newWatch(watch.Options{
+		Resource:  r,
+		Resolver:  c.Resolver,
+		Transform: keepSource(c.defaultsOf),
+		Indexers:  sourceIndexers,
 		Handler: watch.Handler{
 			Changed: func(old, new any) {
 				// Before the first list is complete nothing can be decided.
@@ -131,18 +134,13 @@ func (c *Controller) enqueueWorksOfGroup(group string) {
 // to the API server to filter: in a Karmada that also uses policies, they are
 // many and change all the time.
 func (c *Controller) newWorkWatch() *watch.Watch {
-	r := WorksResource
-	return watch.New(watch.Options{
-		Resource:     watch.Resource{GroupResource: r.GroupResource(), Version: r.Version},
-		Client:       c.Dynamic,
-		Resolver:     c.Resolver,
-		Tweak:        func(o *metav1.ListOptions) { o.LabelSelector = OurWorks },
-		Transform:    keepWork,
-		Indexers:     workIndexers,
-		Logger:       c.Logger.With(zap.Stringer("resource", r.GroupResource())),
-		Clock:        c.Clock,
-		ListDeadline: c.ListDeadline,
-		Handler:      watch.Handler{Changed: c.workChanged, Synced: c.enqueueEverything},
+	return c.newWatch(watch.Options{
+		Resource:  watch.In(WorksResource),
+		Resolver:  c.Resolver,
+		Tweak:     func(o *metav1.ListOptions) { o.LabelSelector = OurWorks },
+		Transform: watch.Keep(NewWork),
+		Indexers:  workIndexers,
+		Handler:   watch.Handler{Changed: c.workChanged, Synced: c.enqueueEverything},
 	})
 }
 

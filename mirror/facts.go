@@ -92,11 +92,14 @@ func (c *Controller) liveFacts(ctx context.Context, id render.Identity) (Facts, 
 		}
 	}
 	c.addSurroundings(&f)
-	return f, c.readClusters(ctx, &f)
+	if err := c.readClusters(ctx, f); err != nil {
+		return Facts{}, err
+	}
+	return f, nil
 }
 
-// readClusters reads the clusters whose labels speak against a Work.
-func (c *Controller) readClusters(ctx context.Context, f *Facts) error {
+// readClusters reads the clusters whose labels speak against a Work, into f.Clusters.
+func (c *Controller) readClusters(ctx context.Context, f Facts) error {
 	if f.Source == nil || !f.Source.Terms.HasSelector() {
 		return nil
 	}

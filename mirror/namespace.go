@@ -49,25 +49,13 @@ func skipsPropagation(of labels.Set) bool {
 	return of[policyv1alpha1.NamespaceSkipAutoPropagationLabel] == "true"
 }
 
-func keepNamespace(obj any) (any, error) {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		return newNamespace(u), nil
-	}
-	return obj, nil
-}
-
 func (c *Controller) newNamespaceWatch() *watch.Watch {
-	r := namespacesResource
-	return watch.New(watch.Options{
-		Resource:     watch.Resource{GroupResource: r.GroupResource(), Version: r.Version},
-		Client:       c.Dynamic,
-		Resolver:     watch.Fixed{Resource: r},
-		Transform:    keepNamespace,
-		Indexers:     cache.Indexers{termIndex: indexByTerm},
-		Logger:       c.Logger.With(zap.Stringer("resource", r.GroupResource())),
-		Clock:        c.Clock,
-		ListDeadline: c.ListDeadline,
-		Handler:      watch.Handler{Changed: c.namespaceChanged, Synced: c.enqueueEverything},
+	return c.newWatch(watch.Options{
+		Resource:  watch.In(namespacesResource),
+		Resolver:  watch.Fixed{Resource: namespacesResource},
+		Transform: watch.Keep(newNamespace),
+		Indexers:  cache.Indexers{termIndex: indexByTerm},
+		Handler:   watch.Handler{Changed: c.namespaceChanged, Synced: c.enqueueEverything},
 	})
 }
 

@@ -247,10 +247,3 @@ func indexByKind(obj any) ([]string, error) {
 	}
 	return nil, nil
 }
-
-func keepWork(obj any) (any, error) {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		return NewWork(u), nil
-	}
-	return obj, nil
-}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/watch"
 )
 
 // Source is what the cache keeps of an object of a watched resource. An object
@@ -149,10 +150,5 @@ func termsOf(obj any) render.Terms {
 // keepSource is the transform of the informers of sources, given the defaults of
 // Namespaces. Objects of a streaming list come through it twice.
 func keepSource(defaults func(namespace string) render.Wishes) cache.TransformFunc {
-	return func(obj any) (any, error) {
-		if u, ok := obj.(*unstructured.Unstructured); ok {
-			return NewSource(u, defaults(u.GetNamespace())), nil
-		}
-		return obj, nil
-	}
+	return watch.Keep(func(u *unstructured.Unstructured) *Source { return NewSource(u, defaults(u.GetNamespace())) })
 }

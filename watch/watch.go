@@ -25,6 +25,9 @@ type Resource struct {
 	Version string
 }
 
+// In is a resource in exactly that version.
+func In(r schema.GroupVersionResource) Resource { return Resource{r.GroupResource(), r.Version} }
+
 // State is where a Watch stands.
 type State string
 
