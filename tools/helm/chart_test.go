@@ -78,16 +78,22 @@ func kustomize(t *testing.T, dir string) string {
 	return string(out)
 }
 
+// monitored is an overlay of these tests, with all that is watched by.
+const monitored = "../tools/helm/testdata/monitored"
+
 // ways are the installations that can be made by kustomize and by Helm.
 var ways = map[string]struct {
 	kustomization string
 	values        []string
 }{
-	"Karmada":                {"karmada", []string{"--set=side=karmada"}},
-	"KarmadaWithRotation":    {"overlays/token-rotation/karmada", []string{"--set=side=karmada,tokenRotation.enabled=true"}},
-	"Host":                   {"host", []string{"--set=side=host"}},
-	"Trial":                  {"overlays/trial", []string{"--set=side=host", "--values=" + filepath.Join(chart, "values-trial.yaml")}},
-	"Production":             {"overlays/production", []string{"--set=side=host", "--values=" + filepath.Join(chart, "values-production.yaml")}},
+	"Karmada":             {"karmada", []string{"--set=side=karmada"}},
+	"KarmadaWithRotation": {"overlays/token-rotation/karmada", []string{"--set=side=karmada,tokenRotation.enabled=true"}},
+	"Host":                {"host", []string{"--set=side=host"}},
+	"Trial":               {"overlays/trial", []string{"--set=side=host", "--values=" + filepath.Join(chart, "values-trial.yaml")}},
+	"Production":          {"overlays/production", []string{"--set=side=host", "--values=" + filepath.Join(chart, "values-production.yaml")}},
+	"Monitored": {monitored, []string{
+		"--set=side=host,metrics.secure=true,serviceMonitor.enabled=true,prometheusRule.enabled=true,dashboard.enabled=true",
+	}},
 	"ProductionWithRotation": {"overlays/token-rotation/host", []string{"--set=side=host,tokenRotation.enabled=true", "--values=" + filepath.Join(chart, "values-production.yaml")}},
 }
 
@@ -118,6 +124,10 @@ func TestDifferencesAreSeen(t *testing.T) {
 		"the breaker":             {"Karmada", "works: 50", "works: 51"},
 		"a configured resource":   {"Karmada", "resource: ingresses", "resource: ingressclasses"},
 		"an expression":           {"Karmada", "variables.terms.size() <= 256", "variables.terms.size() <= 257"},
+		"an alert":                {"Monitored", "for: 5m", "for: 6m"},
+		"a panel":                 {"Monitored", "karmada_mirror_sources", "karmada_mirror_works"},
+		"who may read metrics":    {"Monitored", "- /metrics\n", "- /metricz\n"},
+		"how it is scraped":       {"Monitored", "scheme: https", "scheme: http"},
 		"what a rotator may make": {"KarmadaWithRotation", "serviceaccounts/token", "serviceaccounts"},
 	}
 	for name, c := range cases {
@@ -165,12 +175,13 @@ func parse(t *testing.T, manifests string) map[string]object {
 				o["rules"] = singleRights(o["rules"].([]any))
 			}
 		case "ConfigMap":
-			data := o["data"].(object)
-			var configuration object
-			if err := yaml.UnmarshalStrict([]byte(data["config.yaml"].(string)), &configuration); err != nil {
-				t.Fatal(err)
+			for file, text := range o["data"].(object) {
+				var content object
+				if err := yaml.UnmarshalStrict([]byte(text.(string)), &content); err != nil {
+					t.Fatal(err)
+				}
+				o["data"].(object)[file] = content
 			}
-			data["config.yaml"] = configuration
 		}
 		objects[key] = o
 	}
@@ -186,6 +197,9 @@ func singleRights(rules []any) []string {
 	}
 	for _, rule := range rules {
 		rule := rule.(object)
+		for _, url := range list(rule, "nonResourceURLs") {
+			rights = append(rights, fmt.Sprint(url, rule["verbs"]))
+		}
 		for _, group := range list(rule, "apiGroups") {
 			for _, resource := range list(rule, "resources") {
 				for _, verb := range list(rule, "verbs") {
