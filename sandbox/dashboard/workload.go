@@ -88,9 +88,9 @@ func freeAddress() (string, error) {
 
 // workload is what a few days of a cluster hold, in minutes.
 func (r *run) workload(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
 	edits, stopEdits := context.WithCancel(ctx)
 	defer stopEdits()
-	group, ctx := errgroup.WithContext(ctx)
 	steps := []struct {
 		what string
 		do   func(context.Context) error
@@ -115,22 +115,19 @@ func (r *run) workload(ctx context.Context) error {
 	}
 	group.Go(func() error {
 		defer stopEdits()
-		for _, step := range steps {
+		for i, step := range steps {
 			fmt.Fprintf(r.Out, "  %s\n", step.what)
 			if err := step.do(ctx); err != nil {
 				return fmt.Errorf("cannot do that %s: %w", step.what, err)
+			}
+			if i == 0 { // what is there can be edited
+				group.Go(func() error { return r.edit(edits) })
 			}
 			if err := rest(ctx, step.rest); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
-	group.Go(func() error {
-		if err := rest(edits, 20*time.Second); err != nil { // until they are there
-			return nil
-		}
-		return r.edit(edits)
 	})
 	return group.Wait()
 }
