@@ -80,7 +80,8 @@ func TestSecretsAreNotTold(t *testing.T) {
 	t.Cleanup(func() { sweepSecrets(ns) })
 	c := newCanary()
 	installTalkative(t, ns)
-	d := startDaemon(t, "--kubeconfig", p.Kubeconfig())
+	// While it leads by a Lease, client-go keeps to itself what else it would log.
+	d := startDaemon(t, "--kubeconfig", p.Kubeconfig(), "--leader-elect=false")
 
 	t.Run("Refusals", func(t *testing.T) { refuseSecrets(t, ns, c) })
 	t.Run("Admission", func(t *testing.T) { denySecrets(t, ns, c, d) })
@@ -223,7 +224,7 @@ func garbleWatches(t *testing.T, ns string, c canary, d *daemon, p *fault.Proxy)
 		})
 		setConfiguration(t, resources("secrets", "configmaps"))
 		eventually(t, name, func(context.Context) error {
-			if rule.Hits() == 0 {
+			if rule.Hits() < 2 { // what the first one brought has been read
 				return errors.New("nothing was watched")
 			}
 			return nil
