@@ -11,7 +11,7 @@ PACKAGE := github.com/karmada-target/karmada-mirror/cli
 MODULES := . sandbox tools tools/helm tools/prometheus
 # The sandbox's packages that are tested with the race detector, besides the
 # end-to-end tests. The others would compile the whole of Kubernetes with it.
-RACED := ./build ./karmada ./command ./fault ./docs
+RACED := ./build ./karmada ./command ./fault ./dashboard ./docs
 # A copy of what concerns the daemon; https://vuln.go.dev is the newest.
 VULNDB ?= file://$(CURDIR)/tools/vulndb/db
 # Tests of faults mostly wait: this many run at once.
