@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 
 	workv1alpha2 "github.com/karmada-io/api/work/v1alpha2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -65,10 +66,20 @@ func normalize(manifest map[string]any, namespace string) (meaning map[string]an
 	annotations, _ := metadata["annotations"].(map[string]any)
 	delete(annotations, workv1alpha2.ManagedAnnotation)
 	delete(annotations, workv1alpha2.ManagedLabels)
+	// That there is a generation means something. Which one it was does not: changes of
+	// what is stripped move it as well, and are not written.
+	if generation, _ := annotations[workv1alpha2.ResourceTemplateGenerationAnnotationKey].(string); isGeneration(generation) {
+		annotations[workv1alpha2.ResourceTemplateGenerationAnnotationKey] = ""
+	}
 	if own = annotations[workv1alpha2.WorkNamespaceAnnotation] == namespace; own {
 		delete(annotations, workv1alpha2.WorkNamespaceAnnotation)
 	}
 	return meaning, own
+}
+
+func isGeneration(s string) bool {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return err == nil && n > 0
 }
 
 // prunedDepth is how deep normalize deletes: a Job's

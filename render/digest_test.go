@@ -14,7 +14,7 @@ func richObject() map[string]any {
 	return map[string]any{
 		"apiVersion": "batch/v1",
 		"kind":       "Job",
-		"metadata":   map[string]any{"name": "import", "namespace": "shop", "annotations": map[string]any{"a": "b"}},
+		"metadata":   map[string]any{"name": "import", "namespace": "shop", "generation": int64(7), "annotations": map[string]any{"a": "b"}},
 		"spec": map[string]any{"ratio": 1.0, "count": int64(3), "list": []any{nil, "x", 2.5}, "ttlSecondsAfterFinished": int64(5),
 			"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "import"}}}},
 	}
@@ -55,8 +55,13 @@ func TestDigestOf(t *testing.T) {
 		"NoNamespace": {"Nor without any.", func(_, m map[string]any) {
 			unstructured.RemoveNestedField(m, "metadata", "annotations", "work.karmada.io/namespace")
 		}, false},
-		"OddNamespace": {"Nor with something else in its place.", inside(true, "metadata", "annotations", "work.karmada.io/namespace"), false},
-		"SourceUID":    {"The source was made anew.", inside("uid-2", "metadata", "annotations", "resourcetemplate.karmada.io/uid"), false},
+		"OddNamespace":  {"Nor with something else in its place.", inside(true, "metadata", "annotations", "work.karmada.io/namespace"), false},
+		"Generation":    {"What is stripped moves it as well.", inside("8", "metadata", "annotations", "resourcetemplate.karmada.io/generation"), true},
+		"OddGeneration": {"Without it Karmada reports no status.", inside("x", "metadata", "annotations", "resourcetemplate.karmada.io/generation"), false},
+		"NoGeneration": {"Nor without any.", func(_, m map[string]any) {
+			unstructured.RemoveNestedField(m, "metadata", "annotations", "resourcetemplate.karmada.io/generation")
+		}, false},
+		"SourceUID": {"The source was made anew.", inside("uid-2", "metadata", "annotations", "resourcetemplate.karmada.io/uid"), false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

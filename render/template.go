@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unique"
@@ -41,8 +42,9 @@ func NewTemplate(obj *unstructured.Unstructured, id Identity, uid types.UID, o O
 		return nil, fmt.Errorf("%w: %w", ErrCannotRender, err)
 	}
 	t := &Template{id: id, uid: uid, created: obj.GetCreationTimestamp().Time, options: o}
+	generation := obj.GetGeneration()
 	Strip(obj.Object)
-	mark(obj, id.WorkName(), uid, o)
+	mark(obj, id.WorkName(), uid, generation, o)
 	var err error
 	if t.digest, err = digest(obj.Object, "", o.Suspend, o.PreserveOnDeletion); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCannotRender, err)
@@ -76,7 +78,10 @@ func validate(obj *unstructured.Unstructured, id Identity) error {
 // mark sets the labels and annotations that Karmada looks for in a manifest.
 // The two lists of managed keys are as its webhook writes them
 // (SetLabelsAndAnnotationsForWorkload in pkg/util/work.go, v1.18.2).
-func mark(obj *unstructured.Unstructured, workName string, uid types.UID, o Options) {
+//
+// Without the generation Karmada reports no status of workloads
+// (pkg/resourceinterpreter/default/native/reflectstatus.go, v1.18.2).
+func mark(obj *unstructured.Unstructured, workName string, uid types.UID, generation int64, o Options) {
 	labels := obj.GetLabels()
 	if labels == nil {
 		labels = map[string]string{}
@@ -89,6 +94,9 @@ func mark(obj *unstructured.Unstructured, workName string, uid types.UID, o Opti
 	annotations[workv1alpha2.WorkNameAnnotation] = workName
 	annotations[workv1alpha2.WorkNamespaceAnnotation] = ""
 	annotations[workv1alpha2.ResourceTemplateUIDAnnotation] = string(uid)
+	if generation > 0 {
+		annotations[workv1alpha2.ResourceTemplateGenerationAnnotationKey] = strconv.FormatInt(generation, 10)
+	}
 	annotations[workv1alpha2.ManagedAnnotation] = ""
 	annotations[workv1alpha2.ManagedLabels] = joinKeys(labels)
 	if o.Overwrite {

@@ -13,7 +13,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
@@ -305,4 +307,51 @@ func TestPurge(t *testing.T) {
 	if _, err := env.admin.Resource(configMaps).Namespace(ns).Get(t.Context(), "page", metav1.GetOptions{}); err != nil {
 		t.Errorf("the source: %v", err)
 	}
+}
+
+// TestWorkloadStatus has Karmada report how a Deployment is, by push and by pull. What of
+// it is stripped moves its generation, which the Work carries, and is not written.
+func TestWorkloadStatus(t *testing.T) {
+	startDaemon(t)
+	quiesce(t)
+	ns := newNamespace(t)
+	u := object("apps/v1", "Deployment", ns, "web", map[string]any{"spec": map[string]any{
+		"replicas": int64(0), // no node runs Pods
+		"selector": map[string]any{"matchLabels": map[string]any{"app": "web"}},
+		"template": map[string]any{
+			"metadata": map[string]any{"labels": map[string]any{"app": "web"}},
+			"spec":     map[string]any{"containers": []any{map[string]any{"name": "web", "image": "web"}}},
+		},
+	}})
+	setAnnotation(render.ClustersAnnotation, push+","+pull)(u)
+	create(t, deployments, u)
+	eventually(t, "Karmada to report on the Deployment", func(context.Context) error {
+		if output := mustKarmadaMirror(t, "status", "deploy", "web", "-n", ns); strings.Count(output, "Healthy") != 2 {
+			return errors.New(output)
+		}
+		return nil
+	})
+	audit := auditFromNow(t)
+	change(t, deployments, ns, "web", setAnnotation("kubectl.kubernetes.io/last-applied-configuration", "{}"))
+	change(t, deployments, ns, "web", setField(int64(1), "spec", "replicas"))
+	eventually(t, "the Works to have the edit's generation", func(ctx context.Context) error {
+		for _, cluster := range []string{push, pull} {
+			id := render.Identity{Group: "apps", Kind: "Deployment", Namespace: ns, Name: "web"}
+			w, err := env.admin.Resource(works).Namespace(render.ExecutionNamespace(cluster)).Get(ctx, id.WorkName(), metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			manifests, _, _ := unstructured.NestedSlice(w.Object, "spec", "workload", "manifests")
+			generation, _, _ := unstructured.NestedString(manifests[0].(map[string]any), "metadata", "annotations", "resourcetemplate.karmada.io/generation")
+			if generation != "3" {
+				return errors.New(cluster + " has " + generation)
+			}
+		}
+		return nil
+	})
+	if diff := cmp.Diff(map[string]int{"patch works": 2}, audit.writes(t)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	remove(t, deployments, ns, "web")
+	wantGone(t, deployments, ns, "web", push, pull)
 }
