@@ -26,7 +26,7 @@ const (
 	system  = "karmada-system"
 	account = "karmada-mirror"
 	shop    = "shop"   // what is edited all the time
-	legacy  = "legacy" // what is deleted at once
+	legacy  = "legacy" // what is deleted at once: more than the breaker lets go
 )
 
 // run is karmada-mirror, two replicas of it, on a Karmada.
@@ -159,7 +159,7 @@ func (r *run) create(ctx context.Context) error {
 		}
 	}
 	for i := range 120 {
-		for namespace, clusters := range map[string]string{shop: "member1,member2,member3", legacy: "member1"} {
+		for namespace, clusters := range map[string]string{shop: "member1,member2,member3", legacy: "member1,member2"} {
 			if _, err := r.client.CoreV1().ConfigMaps(namespace).Create(ctx, page(namespace, fmt.Sprintf("page-%d", i), clusters), metav1.CreateOptions{}); err != nil {
 				return err
 			}
