@@ -153,6 +153,7 @@ func TestStatusWatch(t *testing.T) {
 func TestViewer(t *testing.T) {
 	startDaemon(t)
 	ns := newNamespace(t)
+	t.Cleanup(func() { sweep(ns) })
 	create(t, configMaps, configMap(ns, "page", push, "one"))
 	wantInMembers(t, ns, "page", "one", push)
 	user := "viewer-of-" + ns
@@ -252,6 +253,7 @@ func TestPurge(t *testing.T) {
 	ns, other := newNamespace(t), newNamespace(t)
 	t.Cleanup(func() { sweep(ns); sweep(other) })
 	d := startDaemon(t)
+	quiesce(t)
 	create(t, configMaps, configMap(ns, "page", push+","+push2, "one"))
 	create(t, configMaps, configMap(other, "page", push, "one"))
 	wantInMembers(t, ns, "page", "one", push, push2)
