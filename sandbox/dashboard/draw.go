@@ -126,7 +126,7 @@ func (p panel) drawLines(area vgdraw.Canvas, lines []line) error {
 	chart := plot.New()
 	chart.BackgroundColor = white
 	chart.Y.Min = 0
-	chart.X.Tick.Marker = plot.TimeTicks{Format: "15:04:05", Time: plot.UnixTimeIn(time.UTC), Ticker: few{3}}
+	chart.X.Tick.Marker = plot.TimeTicks{Format: "15:04", Time: plot.UnixTimeIn(time.UTC), Ticker: minutes{}}
 	chart.Y.Tick.Marker = units{few{4}, defaults.Unit}
 	for _, axis := range []*plot.Axis{&chart.X, &chart.Y} {
 		axis.Tick.Label.Font, axis.Tick.Label.Color = style(7, false).Font, ink
@@ -264,6 +264,18 @@ func (f few) Ticks(low, high float64) []plot.Tick {
 	return ticks
 }
 
+// minutes makes a tick every minute.
+type minutes struct{}
+
+// Ticks implements plot.Ticker.
+func (minutes) Ticks(low, high float64) []plot.Tick {
+	var ticks []plot.Tick
+	for at := math.Ceil(low/60) * 60; at <= high; at += 60 {
+		ticks = append(ticks, plot.Tick{Value: at, Label: "a minute"}) // TimeTicks writes the time
+	}
+	return ticks
+}
+
 // units writes ticks in the unit of a panel.
 type units struct {
 	few
@@ -290,7 +302,7 @@ func format(unit string, v float64) string {
 	case unit == "s" && v != 0 && v < 1:
 		return number(v*1000) + " ms"
 	case unit == "s":
-		return number(v) + " s"
+		return fmt.Sprintf("%.3g s", v)
 	case unit == "ops" || unit == "reqps":
 		return number(v) + "/s"
 	}
