@@ -92,6 +92,7 @@ goreleaser: ## Compile goreleaser to .cache/bin/goreleaser; minutes the first ti
 release-ready: ## Say whether the changelog and the manifests are those of VERSION, such as v0.1.0
 	@grep -q '^## \[$(VERSION:v%=%)\] - ' CHANGELOG.md || { echo "CHANGELOG.md has no section [$(VERSION:v%=%)] with a date"; exit 1; }
 	@grep -q 'newTag: $(VERSION)$$' manifests/host/kustomization.yaml || { echo "manifests/host/kustomization.yaml does not name the image of $(VERSION)"; exit 1; }
+	@grep -q '^appVersion: $(VERSION)$$' manifests/chart/Chart.yaml || { echo "manifests/chart/Chart.yaml does not name the image of $(VERSION)"; exit 1; }
 
 release-notes: ## The section of the changelog for VERSION
 	@awk -v heading='[$(VERSION:v%=%)]' '/^## / { inside = $$2 == heading; next } /^\[[^]]*\]: / { next } inside' CHANGELOG.md

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -223,6 +224,9 @@ func TestLint(t *testing.T) {
 	}
 }
 
+// tag of the image, which a release sets.
+var tag = regexp.MustCompile(`(image: \S+/karmada-mirror:)\S+`)
+
 // TestPackage renders what is published: a package has no symbolic links.
 func TestPackage(t *testing.T) {
 	dir := t.TempDir()
@@ -235,7 +239,7 @@ func TestPackage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := strings.ReplaceAll(render(t, way.values...), "karmada-mirror:latest", "karmada-mirror:v1.2.3")
+		want := tag.ReplaceAllString(render(t, way.values...), "${1}v1.2.3")
 		if diff := cmp.Diff(want, out); diff != "" {
 			t.Errorf("%s: the package differs from the folder (-):\n%s", name, diff)
 		}
