@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -183,6 +184,9 @@ func karmadaManifest(source *unstructured.Unstructured) (obj *unstructured.Unstr
 	util.MergeAnnotation(obj, workv1alpha2.WorkNameAnnotation, name)
 	util.MergeAnnotation(obj, workv1alpha2.WorkNamespaceAnnotation, render.ExecutionNamespace(cluster))
 	util.MergeAnnotation(obj, workv1alpha2.ResourceTemplateUIDAnnotation, sourceUID)
+	if generation := obj.GetGeneration(); generation > 0 { // as mergeAnnotations of its binding controller
+		util.MergeAnnotation(obj, workv1alpha2.ResourceTemplateGenerationAnnotationKey, strconv.FormatInt(generation, 10))
+	}
 	if err := prune.RemoveIrrelevantFields(obj, prune.RemoveJobTTLSeconds); err != nil {
 		return nil, err
 	}
