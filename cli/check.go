@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/daemon"
 )
 
 // checkTimeout is how long one request may take: a preflight has to end.
@@ -66,9 +67,9 @@ func newCheck() *cobra.Command {
 	}
 	c.flags.AddFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&c.pre, "pre", false, "before karmada-mirror is installed")
-	cmd.Flags().StringVar(&c.configMap, "config-map", defaultConfigMap, "namespace/name of the daemon's ConfigMap")
-	cmd.Flags().StringVar(&c.lease.Namespace, "leader-elect-resource-namespace", systemNamespace, "namespace of the daemon's Lease")
-	cmd.Flags().StringVar(&c.lease.Name, "leader-elect-resource-name", defaultLease, "name of the daemon's Lease")
+	cmd.Flags().StringVar(&c.configMap, "config-map", daemon.DefaultConfigMap, "namespace/name of the daemon's ConfigMap")
+	cmd.Flags().StringVar(&c.lease.Namespace, "leader-elect-resource-namespace", daemon.Namespace, "namespace of the daemon's Lease")
+	cmd.Flags().StringVar(&c.lease.Name, "leader-elect-resource-name", daemon.DefaultLease, "name of the daemon's Lease")
 	return cmd
 }
 
@@ -85,7 +86,7 @@ func (c *checker) run(ctx context.Context) error {
 		c.group("Rights to install")
 		return c.checkRights(ctx, installRights(), "install with an administrator's kubeconfig of the Karmada API server")
 	}
-	name, err := parseConfigMap(c.configMap)
+	name, err := daemon.ParseConfigMap(c.configMap)
 	if err != nil {
 		return err
 	}

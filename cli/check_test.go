@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
+
+	"github.com/karmada-target/karmada-mirror/daemon"
 )
 
 // TestDaemonRights compares what check asks for with what the manifests grant.
@@ -33,7 +35,7 @@ func TestDaemonRights(t *testing.T) {
 		}
 	}
 	asked := map[string]bool{}
-	own := metav1.ObjectMeta{Namespace: systemNamespace, Name: "karmada-mirror"}
+	own := metav1.ObjectMeta{Namespace: daemon.Namespace, Name: "karmada-mirror"}
 	for _, r := range daemonRights(own, own) {
 		rule := rbacv1.PolicyRule{APIGroups: []string{r.Group}, Resources: []string{r.Resource}, Verbs: r.verbs}
 		if r.name != "" {

@@ -7,10 +7,15 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/karmada-target/karmada-mirror/daemon"
 )
 
+// policyName is that of the ValidatingAdmissionPolicy and of its binding.
+const policyName = "karmada-mirror"
+
 // daemonUser is the daemon as manifests/karmada makes it.
-const daemonUser = "system:serviceaccount:" + systemNamespace + ":karmada-mirror"
+const daemonUser = "system:serviceaccount:" + daemon.Namespace + ":karmada-mirror"
 
 // checkDaemon looks at what of a running daemon shows on the API server.
 func (c *checker) checkDaemon(ctx context.Context) error {
@@ -25,7 +30,7 @@ func (c *checker) checkDaemon(ctx context.Context) error {
 }
 
 func (c *checker) checkLease(ctx context.Context) error {
-	const hint = "on the host cluster: kubectl -n " + systemNamespace + " get pods -l app.kubernetes.io/name=karmada-mirror, and their logs"
+	const hint = "on the host cluster: kubectl -n " + daemon.Namespace + " get pods -l app.kubernetes.io/name=karmada-mirror, and their logs"
 	lease, err := c.client.CoordinationV1().Leases(c.lease.Namespace).Get(ctx, c.lease.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):

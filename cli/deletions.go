@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/daemon"
 	"github.com/karmada-target/karmada-mirror/mirror"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -69,7 +70,7 @@ func newDeletions() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.approve(cmd.Context()) },
 	}
-	approve.Flags().StringVar(&d.configMap, "config-map", defaultConfigMap, "namespace/name of the daemon's ConfigMap")
+	approve.Flags().StringVar(&d.configMap, "config-map", daemon.DefaultConfigMap, "namespace/name of the daemon's ConfigMap")
 	cmd.AddCommand(list, approve)
 	return cmd
 }
@@ -177,7 +178,7 @@ func summarize(works []heldWork) []*summary {
 // approve approves what is held up to the newest mark that it has seen: no two
 // clocks have to agree.
 func (d *deletions) approve(ctx context.Context) error {
-	name, err := parseConfigMap(d.configMap)
+	name, err := daemon.ParseConfigMap(d.configMap)
 	if err != nil {
 		return err
 	}

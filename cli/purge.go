@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/daemon"
 	"github.com/karmada-target/karmada-mirror/mirror"
 )
 
@@ -57,7 +58,7 @@ func newPurge() *cobra.Command {
 		},
 	}
 	p.flags.AddFlags(cmd.Flags())
-	cmd.Flags().StringVar(&p.configMap, "config-map", defaultConfigMap, "namespace/name of the daemon's ConfigMap")
+	cmd.Flags().StringVar(&p.configMap, "config-map", daemon.DefaultConfigMap, "namespace/name of the daemon's ConfigMap")
 	cmd.Flags().StringVar(&p.resource, "resource", "", "the resource, as in deployments.apps")
 	cmd.Flags().BoolVar(&p.dryRun, "dry-run", false, "only say what would be deleted")
 	cmd.Flags().BoolVarP(&p.yes, "yes", "y", false, "do not ask")
@@ -128,7 +129,7 @@ func (p *purgeCommand) configure(ctx context.Context) error {
 	if r, ok := own.Resource(p.purge.Resource); ok && len(r.Namespaces) == 0 {
 		return fmt.Errorf("%s is in the configuration, in all namespaces: take it out of ConfigMap %q first", p.resource, p.configMap)
 	}
-	name, err := parseConfigMap(p.configMap)
+	name, err := daemon.ParseConfigMap(p.configMap)
 	if err != nil {
 		return err
 	}

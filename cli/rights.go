@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/karmada-target/karmada-mirror/daemon"
 )
 
 // right is what somebody may have to do on the Karmada API server.
@@ -60,11 +62,11 @@ func installRights() []right {
 	const rbac, admission, flowcontrol = "rbac.authorization.k8s.io", "admissionregistration.k8s.io", "flowcontrol.apiserver.k8s.io"
 	return []right{
 		{verbs: applying, GroupResource: gr("", "namespaces")},
-		{verbs: applying, GroupResource: gr("", "serviceaccounts"), namespace: systemNamespace},
-		{verbs: applying, GroupResource: gr("", "secrets"), namespace: systemNamespace},
-		{verbs: applying, GroupResource: gr("", "configmaps"), namespace: systemNamespace},
-		{verbs: applying, GroupResource: gr(rbac, "roles"), namespace: systemNamespace},
-		{verbs: applying, GroupResource: gr(rbac, "rolebindings"), namespace: systemNamespace},
+		{verbs: applying, GroupResource: gr("", "serviceaccounts"), namespace: daemon.Namespace},
+		{verbs: applying, GroupResource: gr("", "secrets"), namespace: daemon.Namespace},
+		{verbs: applying, GroupResource: gr("", "configmaps"), namespace: daemon.Namespace},
+		{verbs: applying, GroupResource: gr(rbac, "roles"), namespace: daemon.Namespace},
+		{verbs: applying, GroupResource: gr(rbac, "rolebindings"), namespace: daemon.Namespace},
 		{verbs: append([]string{"escalate", "bind"}, applying...), GroupResource: gr(rbac, "clusterroles")},
 		{verbs: applying, GroupResource: gr(rbac, "clusterrolebindings")},
 		{verbs: applying, GroupResource: gr(admission, "validatingadmissionpolicies")},

@@ -1,6 +1,5 @@
-// Package cli is the command line: flags, the wiring of the daemon's parts, its
-// servers, leader election and signals. What the daemon does is in package
-// mirror.
+// Package cli is the command line: the commands, a file each, and signals. `run` is the
+// daemon, of package daemon; the others look at what it does, with its own decisions.
 package cli
 
 import (
@@ -16,8 +15,8 @@ import (
 )
 
 // Main runs the command line and returns the exit code: 0 for success, 1 for a
-// failure unless the command says otherwise. The first SIGINT or SIGTERM ends the command in good order, a second
-// one at once.
+// failure unless the command says otherwise. The first SIGINT or SIGTERM ends the command
+// in good order, a second one at once.
 func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

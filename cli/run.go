@@ -1,164 +1,21 @@
 package cli
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"sync/atomic"
-	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
-	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/record"
-	"k8s.io/utils/clock"
 
-	"github.com/karmada-target/karmada-mirror/metrics"
-	"github.com/karmada-target/karmada-mirror/mirror"
-	"github.com/karmada-target/karmada-mirror/watch"
+	"github.com/karmada-target/karmada-mirror/daemon"
 )
 
 func newRun() *cobra.Command {
-	o := &options{}
+	o := &daemon.Options{}
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run the daemon",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.validate(); err != nil {
-				return err
-			}
-			return run(cmd.Context(), o)
+			return daemon.Run(cmd.Context(), o, build())
 		},
 	}
-	o.register(cmd.Flags())
+	o.AddFlags(cmd.Flags())
 	return cmd
-}
-
-// daemon is the wired process.
-type daemon struct {
-	options    *options
-	logger     *zap.Logger
-	rest       *rest.Config
-	dynamic    dynamic.Interface
-	recorder   record.EventRecorder
-	controller *mirror.Controller
-	// subject is the ConfigMap as it was seen last; nil before.
-	subject  atomic.Pointer[corev1.ObjectReference]
-	registry *prometheus.Registry
-	// protection is that of the metrics; nil if they are open.
-	protection *protection
-}
-
-// run runs the daemon until ctx is done or a part of it fails.
-func run(ctx context.Context, o *options) error {
-	logger, err := newLogger(o.logLevel, o.logFormat)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = logger.Sync() }() // standard error cannot always be synced
-	b := build()
-	logger.Info("starting", zap.String("version", b.Version), zap.String("revision", b.Revision), zap.String("identity", o.lease.identity))
-
-	d := &daemon{options: o, logger: logger, registry: prometheus.NewRegistry()}
-	if d.protection, err = newProtection(o.secure, logger); err != nil {
-		return err
-	}
-	broadcaster, err := d.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer broadcaster.Shutdown()
-	if err := d.newController(metrics.New(d.registry, b)); err != nil {
-		return err
-	}
-	return d.serve(ctx)
-}
-
-// partsTimeout is how long the parts may take to end when they are told to. While
-// the API server does not answer, client-go cannot be interrupted everywhere.
-const partsTimeout = 15 * time.Second
-
-// wait returns when all parts have ended, or should have.
-func (d *daemon) wait(group *errgroup.Group, parts context.Context) error {
-	ended := make(chan error, 1)
-	go func() { ended <- group.Wait() }()
-	select {
-	case err := <-ended:
-		return err
-	case <-parts.Done():
-	}
-	select {
-	case err := <-ended:
-		return err
-	case <-time.After(partsTimeout):
-		d.logger.Warn("not all parts have ended in time: ending without them")
-		return context.Cause(parts)
-	}
-}
-
-// connect makes the clients. Events have one of their own, see events.go; the Lease has
-// another, see leader.go.
-func (d *daemon) connect(ctx context.Context) (record.EventBroadcaster, error) {
-	var err error
-	if d.rest, err = d.options.connection(); err != nil {
-		return nil, err
-	}
-	if d.dynamic, err = watch.NewClient(d.rest); err != nil {
-		return nil, fmt.Errorf("cannot make a dynamic client: %w", err)
-	}
-	var broadcaster record.EventBroadcaster
-	if broadcaster, d.recorder, err = newEvents(ctx, d.rest); err != nil {
-		return nil, err
-	}
-	return broadcaster, nil
-}
-
-func (d *daemon) newController(m *metrics.Metrics) error {
-	client, err := kubernetes.NewForConfig(d.rest)
-	if err != nil {
-		return fmt.Errorf("cannot make a client for discovery: %w", err)
-	}
-	d.controller, err = mirror.New(mirror.Options{
-		REST:            d.rest,
-		Dynamic:         d.dynamic,
-		Resolver:        watch.Discovery{Client: client.Discovery()},
-		Recorder:        d.recorder,
-		Metrics:         m,
-		Logger:          d.logger,
-		Clock:           clock.RealClock{},
-		ConcurrentSyncs: d.options.concurrentSyncs,
-		DeletionSettle:  d.options.deletionSettle,
-		ListDeadline:    d.options.listDeadline,
-		Subject:         d.subject.Load,
-	})
-	return err
-}
-
-// serve runs all parts. When ctx is done, leading ends first and in good order,
-// and only then the rest.
-func (d *daemon) serve(ctx context.Context) error {
-	parts, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	group, parts := errgroup.WithContext(parts)
-	group.Go(func() error { return d.serveMetrics(parts) })
-	group.Go(func() error { return d.serveProbes(parts) })
-	group.Go(func() error { return d.serveProfiles(parts) })
-	group.Go(func() error { return d.controller.Run(parts) })
-	group.Go(func() error { return d.loadConfiguration(parts) })
-	group.Go(func() error {
-		defer cancel()
-		return d.lead(ctx, parts)
-	})
-	err := d.wait(group, parts)
-	if err == nil || ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		d.logger.Info("stopped")
-		return nil
-	}
-	return err
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/daemon"
 	"github.com/karmada-target/karmada-mirror/mirror"
 )
 
@@ -29,7 +30,7 @@ type sources struct {
 func newSources(cmd *cobra.Command) *sources {
 	s := &sources{flags: connectionFlags()}
 	s.flags.AddFlags(cmd.Flags())
-	cmd.Flags().StringVar(&s.configMap, "config-map", defaultConfigMap, "namespace/name of the daemon's ConfigMap")
+	cmd.Flags().StringVar(&s.configMap, "config-map", daemon.DefaultConfigMap, "namespace/name of the daemon's ConfigMap")
 	cmd.ValidArgsFunction = s.complete
 	return s
 }
@@ -56,7 +57,7 @@ func (s *sources) reader(ctx context.Context) (*mirror.Reader, error) {
 
 // readConfiguration reads the ConfigMap of that namespace and name.
 func readConfiguration(ctx context.Context, client kubernetes.Interface, configMap string) (*config.Configuration, error) {
-	name, err := parseConfigMap(configMap)
+	name, err := daemon.ParseConfigMap(configMap)
 	if err != nil {
 		return nil, err
 	}

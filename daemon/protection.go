@@ -1,4 +1,4 @@
-package cli
+package daemon
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ type protection struct {
 
 // newProtection finds mistakes in the flags before anything is served. It returns nil
 // if the metrics are to be open.
-func newProtection(o secureOptions, logger *zap.Logger) (*protection, error) {
+func newProtection(o secureOptions, agent string, logger *zap.Logger) (*protection, error) {
 	if !o.enabled {
 		return nil, nil
 	}
@@ -30,7 +30,7 @@ func newProtection(o secureOptions, logger *zap.Logger) (*protection, error) {
 	if err != nil {
 		return nil, err
 	}
-	authentication, err := reviewConnection(o.authenticationKubeconfig, "--authentication-kubeconfig")
+	authentication, err := reviewConnection(o.authenticationKubeconfig, "--authentication-kubeconfig", agent)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func newProtection(o secureOptions, logger *zap.Logger) (*protection, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a client for TokenReviews: %w", err)
 	}
-	authorization, err := reviewConnection(o.authorizationKubeconfig, "--authorization-kubeconfig")
+	authorization, err := reviewConnection(o.authorizationKubeconfig, "--authorization-kubeconfig", agent)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func newProtection(o secureOptions, logger *zap.Logger) (*protection, error) {
 
 // reviewConnection finds the cluster that reviews. It is another than that of
 // --kubeconfig: Prometheus runs beside the Pod, and its token is of the cluster there.
-func reviewConnection(kubeconfig, flag string) (config *rest.Config, err error) {
+func reviewConnection(kubeconfig, flag, agent string) (config *rest.Config, err error) {
 	if kubeconfig == "" {
 		config, err = rest.InClusterConfig()
 	} else {
@@ -63,7 +63,7 @@ func reviewConnection(kubeconfig, flag string) (config *rest.Config, err error) 
 	if err != nil {
 		return nil, fmt.Errorf("cannot find the cluster that protects the metrics (give %s outside of it): %w", flag, err)
 	}
-	config.UserAgent = userAgent()
+	config.UserAgent = agent
 	config.WarningHandler = rest.NoWarnings{}
 	rereadToken(config)
 	return config, nil

@@ -1,4 +1,4 @@
-package cli
+package daemon
 
 import (
 	"errors"
@@ -13,16 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 )
 
+// The names of what the daemon uses on the Karmada API server, unless flags say otherwise.
 const (
-	systemNamespace  = "karmada-system"
-	defaultConfigMap = systemNamespace + "/karmada-mirror"
-	defaultLease     = "karmada-mirror"
-	// policyName is that of the ValidatingAdmissionPolicy and of its binding.
-	policyName = "karmada-mirror"
+	Namespace        = "karmada-system"
+	DefaultConfigMap = Namespace + "/karmada-mirror"
+	DefaultLease     = "karmada-mirror"
 )
 
-// options are the flags of `karmada-mirror run`.
-type options struct {
+// Options are the flags of `karmada-mirror run`.
+type Options struct {
 	kubeconfig          string
 	configMap           string
 	configFile          string
@@ -61,9 +60,10 @@ type profilingOptions struct {
 	address string
 }
 
-func (o *options) register(fs *pflag.FlagSet) {
+// AddFlags defines the flags.
+func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the Karmada API server; left out: $KUBECONFIG, else the in-cluster configuration")
-	fs.StringVar(&o.configMap, "config-map", defaultConfigMap, "namespace/name of the ConfigMap with the configuration, on the Karmada API server")
+	fs.StringVar(&o.configMap, "config-map", DefaultConfigMap, "namespace/name of the ConfigMap with the configuration, on the Karmada API server")
 	fs.StringVar(&o.configFile, "config", "", "a file with the configuration, instead of the ConfigMap; for development")
 	fs.IntVar(&o.concurrentSyncs, "concurrent-syncs", 16, "how many sources are synced at once, and how many writes are in flight; those of sources that were just changed are counted apart")
 	fs.DurationVar(&o.deletionSettle, "deletion-settle-period", time.Second, "how long a deletion waits for others that are due, so that the deletion breaker counts them together")
@@ -74,8 +74,8 @@ func (o *options) register(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.lease.duration, "leader-elect-lease-duration", 15*time.Second, "how long a leader that has vanished is waited for")
 	fs.DurationVar(&o.lease.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long the leader tries to renew before it gives up leading")
 	fs.DurationVar(&o.lease.retryPeriod, "leader-elect-retry-period", 2*time.Second, "the time between tries to acquire or renew")
-	fs.StringVar(&o.lease.namespace, "leader-elect-resource-namespace", systemNamespace, "namespace of the Lease")
-	fs.StringVar(&o.lease.name, "leader-elect-resource-name", defaultLease, "name of the Lease")
+	fs.StringVar(&o.lease.namespace, "leader-elect-resource-namespace", Namespace, "namespace of the Lease")
+	fs.StringVar(&o.lease.name, "leader-elect-resource-name", DefaultLease, "name of the Lease")
 	fs.StringVar(&o.lease.identity, "holder-identity", "", "this replica's name in the Lease; left out: $POD_NAME, else the host name and a random part")
 	fs.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of /metrics; 0 turns it off")
 	fs.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "address of /livez and /readyz; 0 turns it off")
@@ -85,11 +85,11 @@ func (o *options) register(fs *pflag.FlagSet) {
 	fs.StringVar(&o.logFormat, "log-format", "json", "json or console")
 }
 
-// validate checks the flags and fills in what they leave open.
-func (o *options) validate() error {
+// complete checks the flags and fills in what they leave open.
+func (o *Options) complete() error {
 	var errs []error
 	var err error
-	if o.configMapName, err = parseConfigMap(o.configMap); err != nil {
+	if o.configMapName, err = ParseConfigMap(o.configMap); err != nil {
 		errs = append(errs, err)
 	}
 	if o.deletionSettle < 0 || o.listDeadline <= 0 {
@@ -104,7 +104,8 @@ func (o *options) validate() error {
 	return errors.Join(append(errs, o.lease.validate(), o.secure.validate(), o.profiling.validate())...)
 }
 
-func parseConfigMap(value string) (types.NamespacedName, error) {
+// ParseConfigMap reads namespace/name, the value of --config-map.
+func ParseConfigMap(value string) (types.NamespacedName, error) {
 	namespace, name, ok := strings.Cut(value, "/")
 	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
 		return types.NamespacedName{}, fmt.Errorf("cannot use --config-map %q: want namespace/name", value)

@@ -1,4 +1,4 @@
-package cli
+package daemon
 
 import (
 	"crypto/rand"
@@ -43,7 +43,7 @@ func get(handler http.Handler, path, authorization string) *httptest.ResponseRec
 // TestServersServeNoMore than what each is for: net/http/pprof registers with the
 // default mux.
 func TestServersServeNoMore(t *testing.T) {
-	d := &daemon{options: &options{}, logger: zap.NewNop(), registry: prometheus.NewRegistry()}
+	d := &daemon{options: &Options{}, logger: zap.NewNop(), registry: prometheus.NewRegistry()}
 	servers := map[string]struct {
 		handler http.Handler
 		serves  string
