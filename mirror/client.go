@@ -64,9 +64,22 @@ func (c workClient) patch(ctx context.Context, namespace, name string, body []by
 // delete deletes exactly the Work that was examined: not a later one of that
 // name, and not one that has changed since.
 func (c workClient) delete(ctx context.Context, w *Work) error {
+	err := c.deleteVersion(ctx, w, w.ResourceVersion)
+	if err == nil || !isTooLarge(err) {
+		return err
+	}
+	// A deletion adds a timestamp, for which etcd has no room.
+	version, err := c.shrink(ctx, w)
+	if err != nil {
+		return fmt.Errorf("cannot make it small enough for a deletion: %w", err)
+	}
+	return c.deleteVersion(ctx, w, version)
+}
+
+func (c workClient) deleteVersion(ctx context.Context, w *Work, version string) error {
 	body, err := json.Marshal(metav1.DeleteOptions{
 		TypeMeta:      metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
-		Preconditions: &metav1.Preconditions{UID: &w.UID, ResourceVersion: &w.ResourceVersion},
+		Preconditions: &metav1.Preconditions{UID: &w.UID, ResourceVersion: &version},
 	})
 	if err != nil {
 		return fmt.Errorf("cannot encode the deletion: %w", err)
@@ -74,8 +87,30 @@ func (c workClient) delete(ctx context.Context, w *Work) error {
 	return c.rest.Delete().Namespace(w.Namespace).Resource(WorksResource.Resource).Name(w.Name).Body(body).Do(ctx).Error()
 }
 
+// shrink leaves of exactly this Work what its deletion needs, and returns its version.
+func (c workClient) shrink(ctx context.Context, w *Work) (version string, err error) {
+	obj, err := c.getObject(ctx, w.Namespace, w.Name)
+	if err != nil {
+		return "", err
+	}
+	patch, err := render.Shrink(obj.Object, w.ResourceVersion)
+	if err != nil {
+		return "", err
+	}
+	shrunk, err := c.patch(ctx, w.Namespace, w.Name, patch)
+	return shrunk.version, err
+}
+
 // get reads a Work that may not bear our label, and so may not be in the cache.
 func (c workClient) get(ctx context.Context, namespace, name string) (*Work, error) {
+	obj, err := c.getObject(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return NewWork(obj), nil
+}
+
+func (c workClient) getObject(ctx context.Context, namespace, name string) (*unstructured.Unstructured, error) {
 	raw, err := c.rest.Get().Namespace(namespace).Resource(WorksResource.Resource).Name(name).Do(ctx).Raw()
 	if err != nil {
 		return nil, err
@@ -84,7 +119,7 @@ func (c workClient) get(ctx context.Context, namespace, name string) (*Work, err
 	if err := obj.UnmarshalJSON(raw); err != nil {
 		return nil, err
 	}
-	return NewWork(obj), nil
+	return obj, nil
 }
 
 // version reads the API server's present resource version by a quorum read.

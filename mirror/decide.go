@@ -166,6 +166,14 @@ func Decide(f Facts) Verdict {
 	return v
 }
 
+const (
+	// etcdLimit is what etcd accepts by default (--max-request-bytes).
+	etcdLimit = 1536 << 10
+	// workRoom is ample for what a Work has besides its manifest, unless the object's
+	// status is large.
+	workRoom = 4 << 10
+)
+
 // notices are what keeps Karmada from carrying out what is wanted.
 func notices(f Facts, v Verdict) []Refusal {
 	var all []Refusal
@@ -177,6 +185,9 @@ func notices(f Facts, v Verdict) []Refusal {
 		wanted = true
 		if f.Clusters[cluster].LacksKind {
 			all = addRefusal(all, Refusal{Reason: KindNotServed, Message: fmt.Sprintf("cluster %q does not serve %s: Karmada tries again and again until it does", cluster, f.ID.GroupKind())})
+		}
+		if f.Works[cluster] != nil && v.Template.Size() > etcdLimit-workRoom {
+			all = addRefusal(all, Refusal{Reason: TooLarge, Message: "its Works take nearly all of the 1.5 MiB that etcd accepts by default: where there is no room for their status, Karmada does not apply them; make the object smaller"})
 		}
 	}
 	if wanted && f.NamespaceSkipped {

@@ -382,6 +382,9 @@ func TestNotices(t *testing.T) {
 	clusters := joinedClusters("m1", "m2")
 	lacks := maps.Clone(clusters)
 	lacks["m2"] = ClusterFacts{State: ClusterJoined, LacksKind: true}
+	u := pageObject(annotations{render.ClustersAnnotation: "m1,m2"})
+	u.Object["data"] = map[string]any{"title": strings.Repeat("x", etcdLimit-workRoom)}
+	large := NewSource(u, render.Wishes{})
 	cases := map[string]struct {
 		reason string
 		facts  Facts
@@ -392,6 +395,8 @@ func TestNotices(t *testing.T) {
 		"KindNotServed":    {"a cluster that lacks the kind gets its Work all the same", Facts{Source: asks, Clusters: lacks}, []Reason{KindNotServed}, 2},
 		"NamespaceSkipped": {"and so do clusters that lack the Namespace", Facts{Source: asks, Clusters: clusters, NamespaceSkipped: true}, []Reason{NamespaceNotPropagated}, 2},
 		"Both":             {"both may be", Facts{Source: asks, Clusters: lacks, NamespaceSkipped: true}, []Reason{KindNotServed, NamespaceNotPropagated}, 2},
+		"NearlyFull":       {"of a Work that is there, for others are refused", Facts{Source: large, Clusters: clusters, Works: map[string]*Work{"m1": pageWork(large, "m1")}}, []Reason{TooLarge}, 2},
+		"NearlyFullNoWork": {"of one that is not nothing is known", Facts{Source: large, Clusters: clusters}, nil, 2},
 		"NotWanted":        {"nobody is told of what is not asked for", Facts{Source: pageSource("1", "../"), Clusters: lacks, NamespaceSkipped: true}, nil, 0},
 	}
 	for name, tc := range cases {

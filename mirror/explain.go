@@ -43,7 +43,7 @@ var hints = map[Reason]string{
 	ForbiddenResource: "such an object is never mirrored",
 	ReservedNamespace: "move it to a namespace that is not of the system",
 	ClaimedByPolicy:   "let either the policy or the annotation go",
-	WorkConflict:      "let one of the two objects go; their Works would have the same name",
+	WorkConflict:      "let go one of the two objects whose Works have one name, or the ResourceBinding that a deleted policy has left",
 	TooLarge:          "make it smaller: a Work holds the whole object, and etcd takes 1.5 MiB",
 	NotAuthorized:     "ask who runs karmada-mirror: it is in its configuration, or in its own rights",
 	RenderFailed:      "the message says which field",

@@ -28,21 +28,30 @@ var ErrNotOurForm = errors.New("the Work does not carry exactly one manifest")
 // it. The namespace is left out too where the manifest repeats it: the Works of
 // one source have one digest in all clusters. The Work is not changed.
 func DigestOf(work map[string]any, namespace string) (Digest, error) {
-	manifests, _, err := unstructured.NestedFieldNoCopy(work, "spec", "workload", "manifests")
+	manifest, err := onlyManifest(work)
 	if err != nil {
-		return Digest{}, ErrNotOurForm
-	}
-	list, _ := manifests.([]any)
-	if len(list) != 1 {
-		return Digest{}, ErrNotOurForm
-	}
-	manifest, ok := list[0].(map[string]any)
-	if !ok {
-		return Digest{}, ErrNotOurForm
+		return Digest{}, err
 	}
 	suspend, _, _ := unstructured.NestedBool(work, "spec", "suspendDispatching")
 	preserve, _, _ := unstructured.NestedBool(work, "spec", "preserveResourcesOnDeletion")
 	return digest(manifest, namespace, suspend, preserve)
+}
+
+// onlyManifest returns the one manifest of a decoded Work.
+func onlyManifest(work map[string]any) (map[string]any, error) {
+	manifests, _, err := unstructured.NestedFieldNoCopy(work, "spec", "workload", "manifests")
+	if err != nil {
+		return nil, ErrNotOurForm
+	}
+	list, _ := manifests.([]any)
+	if len(list) != 1 {
+		return nil, ErrNotOurForm
+	}
+	manifest, ok := list[0].(map[string]any)
+	if !ok {
+		return nil, ErrNotOurForm
+	}
+	return manifest, nil
 }
 
 func digest(manifest map[string]any, namespace string, suspend, preserve bool) (Digest, error) {

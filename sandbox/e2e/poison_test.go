@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karmada-target/karmada-mirror/render"
@@ -64,22 +66,37 @@ func TestSizeLimit(t *testing.T) {
 	const limit = 1536 << 10 // of etcd's requests
 	stored := 0
 	var tooLarge []string
-	for _, size := range []int{1_000_000, 1_200_000, 1_400_000, 1_500_000, limit - 2400, limit - 2000, limit - 1600, limit - 1400, limit - 1200, limit - 1000, limit - 800, limit - 600, 1_600_000} {
+	fits, exceeds := 0, limit // sizes of objects whose Works are taken, and are not
+	try := func(size int) {
 		name := fmt.Sprintf("b%d", size)
 		u := blob(group, ns, name, push, strings.Repeat("x", size))
 		_, err := env.admin.Resource(blobs).Namespace(ns).Create(t.Context(), u, metav1.CreateOptions{})
 		if err != nil {
-			continue // etcd does not take the source itself
+			exceeds = min(exceeds, size) // etcd does not take the source itself
+			return
 		}
 		stored++
 		eventually(t, "a Work or a refusal", func(ctx context.Context) error {
 			_, err := getWork(ctx, workOfBlob(group, ns, name))
-			if err == nil || d.logged("refused") == len(tooLarge) {
+			switch {
+			case err == nil:
+				fits = max(fits, size)
+			case d.logged("refused") == len(tooLarge):
 				return err
+			default:
+				tooLarge, exceeds = append(tooLarge, name), min(exceeds, size)
 			}
-			tooLarge = append(tooLarge, name)
 			return nil
 		})
+	}
+	for _, size := range []int{1_000_000, 1_400_000, limit - 2400, limit - 600, 1_600_000} {
+		try(size)
+	}
+	for exceeds-fits > 64 { // until a Work has only just been taken
+		try((fits + exceeds) / 2)
+	}
+	for _, room := range []int{400, 500, 600} { // enough for a status, but for a deletion none is left
+		try(fits - room)
 	}
 	if stored < 4 || len(tooLarge) == 0 {
 		t.Errorf("%d objects were stored, and %d Works too large: the sizes do not meet the limit", stored, len(tooLarge))
@@ -106,8 +123,34 @@ func TestSizeLimit(t *testing.T) {
 	}
 	f.heal()
 	f.converge(patience)
+	wantEvent(t, ns, fmt.Sprintf("b%d", fits), "TooLarge", "nearly all")
+	member := env.members[push].Resource(blobs).Namespace(ns)
+	var applied *unstructured.UnstructuredList
+	eventually(t, "objects in the member", func(ctx context.Context) (err error) {
+		applied, err = member.List(ctx, metav1.ListOptions{})
+		if err == nil && len(applied.Items) < stored-len(tooLarge)-3 {
+			err = fmt.Errorf("there are %d", len(applied.Items))
+		}
+		return err
+	})
 	removeAll(t, blobs, ns, "")
 	eventually(t, "the Works to go", func(ctx context.Context) error { return disagreement(ctx, ns, blobs) })
+	if list, err := member.List(t.Context(), metav1.ListOptions{Limit: 1}); err != nil || len(list.Items) > 0 {
+		t.Errorf("objects stay in the member without their Works: %v", err)
+	}
+	if !slices.ContainsFunc(applied.Items, func(u unstructured.Unstructured) bool {
+		return wasPatched(t, audit, workOfBlob(group, ns, u.GetName()))
+	}) {
+		t.Error("all Works were deleted as they were: none has come near the limit")
+	}
+}
+
+// wasPatched reports whether the daemon has patched a Work.
+func wasPatched(t *testing.T, audit auditLog, name types.NamespacedName) bool {
+	t.Helper()
+	return slices.ContainsFunc(audit.requests(t), func(r request) bool {
+		return r.Verb == "patch" && r.ObjectRef.Resource == "works" && r.ObjectRef.Namespace == name.Namespace && r.ObjectRef.Name == name.Name
+	})
 }
 
 func workOfBlob(group, namespace, name string) types.NamespacedName {

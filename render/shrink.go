@@ -1,0 +1,33 @@
+package render
+
+import (
+	"errors"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Shrink is a JSON merge patch of a Work that is to be deleted, at exactly this resource
+// version: it leaves of the manifest what names the object, by which Karmada deletes it in
+// the member, and suspends the Work, so that Karmada does not apply what is left. A Work
+// that preserves its object cannot be shrunk: Karmada applies its manifest once more.
+func Shrink(work map[string]any, resourceVersion string) ([]byte, error) {
+	if preserve, _, _ := unstructured.NestedBool(work, "spec", "preserveResourcesOnDeletion"); preserve {
+		return nil, errors.New("it preserves its object in the member, for which Karmada needs all of it: take karmada.target/preserve-on-deletion off, or raise etcd's --max-request-bytes")
+	}
+	manifest, err := onlyManifest(work)
+	if err != nil {
+		return nil, err
+	}
+	whole := unstructured.Unstructured{Object: manifest}
+	rest := unstructured.Unstructured{}
+	rest.SetGroupVersionKind(whole.GroupVersionKind())
+	rest.SetNamespace(whole.GetNamespace())
+	rest.SetName(whole.GetName())
+	return mustEncode(map[string]any{
+		"metadata": map[string]any{"resourceVersion": resourceVersion},
+		"spec": map[string]any{
+			"suspendDispatching": true,
+			"workload":           map[string]any{"manifests": []any{rest.Object}},
+		},
+	}), nil
+}
