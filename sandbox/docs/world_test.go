@@ -210,7 +210,11 @@ func (w *world) prepare(t *testing.T, dir string) {
 // environment is what the commands of a page see.
 func (w *world) environment(t *testing.T, dir string) []string {
 	t.Helper()
-	environment := append(os.Environ(),
+	// A make that runs this test would have those of the pages say where they are.
+	inherited := slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		return strings.HasPrefix(variable, "MAKE") || strings.HasPrefix(variable, "MFLAGS=")
+	})
+	environment := append(inherited,
 		"PATH="+strings.Join([]string{filepath.Join(dir, "bin"), w.binaries, os.Getenv("PATH")}, string(os.PathListSeparator)),
 		"KUBECONFIG="+filepath.Join(dir, "karmada.config"),
 		"KARMADA="+filepath.Join(dir, "karmada.config"),
