@@ -33,39 +33,7 @@ func TestDeletesDenied(t *testing.T) {
 	ids := createPages(t, ns, both, 12)
 	wantSources(t, ns)
 	f := newFault(t, "All deletions of Works denied by an admission policy, later lifted", ns)
-	const name = "deny-deletions"
-	policy := fmt.Sprintf(`
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: %[1]s}
-spec:
-  failurePolicy: Fail
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [work.karmada.io], apiVersions: ['*'], operations: [DELETE], resources: [works]}
-  matchConditions:
-  - {name: daemon, expression: "request.userInfo.username.endsWith(':%[2]s')"}
-  validations:
-  - {expression: "false", message: "no deletions today"}
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: %[1]s}
-spec: {policyName: %[1]s, validationActions: [Deny]}
-`, name, account)
-	if err := karmada.Apply(t.Context(), env.Config(), []byte(policy)); err != nil {
-		t.Fatal(err)
-	}
-	lift := func(ctx context.Context) error {
-		err := env.client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Delete(ctx, name, metav1.DeleteOptions{})
-		return errors.Join(err, env.client.AdmissionregistrationV1().ValidatingAdmissionPolicies().Delete(ctx, name, metav1.DeleteOptions{}))
-	}
-	lifted := false
-	t.Cleanup(func() {
-		if !lifted {
-			_ = lift(context.Background())
-		}
-	})
+	lift := denyWorks(t, "deny-deletions", "DELETE", fmt.Sprintf(`request.userInfo.username.endsWith(":%s")`, account), `message: no deletions today`)
 	asDaemon, err := clientcmd.BuildConfigFromFlags("", env.kubeconfig)
 	if err != nil {
 		t.Fatal(err)
@@ -103,9 +71,46 @@ spec: {policyName: %[1]s, validationActions: [Deny]}
 	if err := lift(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	lifted = true
 	f.heal()
 	f.converge(patience)
+}
+
+// denyWorks has a policy deny an operation on the Works that meet a condition, in CEL. What
+// it says is a field of its validation. It is
+// lifted by the result, or at the test's end.
+func denyWorks(t *testing.T, name, operation, condition, says string) (lift func(context.Context) error) {
+	t.Helper()
+	policy := fmt.Sprintf(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: %[1]s}
+spec:
+  failurePolicy: Fail
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [work.karmada.io], apiVersions: ['*'], operations: [%[2]s], resources: [works]}
+  matchConditions:
+  - {name: meant, expression: '%[3]s'}
+  validations:
+  - expression: "false"
+    %[4]s
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: %[1]s}
+spec: {policyName: %[1]s, validationActions: [Deny]}
+`, name, operation, condition, says)
+	lift = func(ctx context.Context) error {
+		admission := env.client.AdmissionregistrationV1()
+		return errors.Join(
+			admission.ValidatingAdmissionPolicyBindings().Delete(ctx, name, metav1.DeleteOptions{}),
+			admission.ValidatingAdmissionPolicies().Delete(ctx, name, metav1.DeleteOptions{}))
+	}
+	t.Cleanup(func() { _ = lift(context.Background()) })
+	if err := karmada.Apply(t.Context(), env.Config(), []byte(policy)); err != nil {
+		t.Fatal(err)
+	}
+	return lift
 }
 
 // TestMutatingWebhook runs a webhook that changes the manifest of every Work.

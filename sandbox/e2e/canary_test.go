@@ -27,7 +27,6 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/sandbox/fault"
-	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
 // canary is a value that must be seen nowhere but in its object.
@@ -332,32 +331,9 @@ func installTalkative(t *testing.T, ns string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = webhooks.Delete(context.Background(), talkative, metav1.DeleteOptions{}) })
-	policy := fmt.Sprintf(`
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: %[1]s}
-spec:
-  failurePolicy: Fail
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [work.karmada.io], apiVersions: ['*'], operations: [CREATE], resources: [works]}
-  matchConditions:
-  - {name: policed, expression: "object.spec.workload.manifests.exists(m, m.kind == 'Secret' && m.metadata.namespace == '%[2]s' && m.metadata.name == 'policed')"}
-  validations:
-  - {expression: "false", messageExpression: "'this is it: ' + object.spec.workload.manifests[0].data.key"}
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: %[1]s}
-spec: {policyName: %[1]s, validationActions: [Deny]}
-`, talkative, ns)
-	if err := karmada.Apply(t.Context(), env.Config(), []byte(policy)); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = env.client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Delete(context.Background(), talkative, metav1.DeleteOptions{})
-		_ = env.client.AdmissionregistrationV1().ValidatingAdmissionPolicies().Delete(context.Background(), talkative, metav1.DeleteOptions{})
-	})
+	denyWorks(t, talkative, "CREATE",
+		fmt.Sprintf(`object.spec.workload.manifests.exists(m, m.kind == "Secret" && m.metadata.namespace == "%s" && m.metadata.name == "policed")`, ns),
+		`messageExpression: "'this is it: ' + object.spec.workload.manifests[0].data.key"`)
 	awaitPolicy(t, ns)
 }
 
