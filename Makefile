@@ -33,12 +33,12 @@ demo: ## See it work on a real Karmada on this machine, until Ctrl-C
 test: check alerts sandbox ## All tests, the end-to-end tests on a real Karmada among them
 	cd sandbox && go test ./parity
 	cd tools/helm && go test -count=1 ./... # the cache does not see changes of files outside of the module
-	cd sandbox && go test -race -p 2 -timeout 60m -parallel $(PARALLEL) ./e2e $(RACED)
+	cd sandbox && go test -race -p 2 -timeout 80m -parallel $(PARALLEL) ./e2e $(RACED)
 
 test-compatibility: export SANDBOX_KARMADA = $(OLDEST_KARMADA)
 test-compatibility: sandbox ## The end-to-end tests on the oldest Karmada that is supported
 	cd sandbox/hyperkarmada && go mod tidy -diff
-	cd sandbox && go test -race -timeout 60m -parallel $(PARALLEL) -skip '^TestSoak$$' ./e2e
+	cd sandbox && go test -race -timeout 80m -parallel $(PARALLEL) -skip '^TestSoak$$' ./e2e
 
 check: ## Format, vet, module files, known vulnerabilities, and the daemon's unit tests with the race detector
 	@unformatted=$$(gofmt -l .); if [[ -n "$$unformatted" ]]; then echo "run gofmt on:"; echo "$$unformatted"; exit 1; fi

@@ -32,9 +32,7 @@ func TestClusterThatJoinsAndLeaves(t *testing.T) {
 	wantInMembers(t, ns, "glob", "one", push, pull)
 	wantEvent(t, ns, "named", "UnknownCluster")
 
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	if err := join(ctx, late); err != nil {
+	if err := join(t.Context(), late); err != nil {
 		t.Fatal(err)
 	}
 	leaveAfterFailure(t, late)
@@ -48,7 +46,7 @@ func TestClusterThatJoinsAndLeaves(t *testing.T) {
 	wantGone(t, configMaps, ns, "glob", push2)
 
 	audit := auditFromNow(t)
-	if err := env.Unjoin(ctx, late); err != nil {
+	if err := unjoin(t.Context(), late); err != nil {
 		t.Fatal(err)
 	}
 	delete(env.members, late)
@@ -79,9 +77,7 @@ func TestClusterThatJoinsAndLeaves(t *testing.T) {
 func leaveAfterFailure(t *testing.T, name string) {
 	t.Cleanup(func() {
 		if t.Failed() {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-			defer cancel()
-			_ = env.Unjoin(ctx, name) // it may have left
+			_ = unjoin(context.Background(), name) // it may have left
 		}
 	})
 }
@@ -92,9 +88,7 @@ func testClusterGone(t *testing.T) {
 	const guest = "guest"
 	ns := newNamespace(t)
 	startDaemon(t, slice(t, ns)...)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	if err := join(ctx, guest); err != nil {
+	if err := join(t.Context(), guest); err != nil {
 		t.Fatal(err)
 	}
 	leaveAfterFailure(t, guest)
@@ -103,18 +97,18 @@ func testClusterGone(t *testing.T) {
 	f := newFault(t, "A Cluster gone for a minute", ns)
 	f.only(ids, push, guest)
 	f.note = "its Works go with it by Karmada's hand, and are made again"
-	if err := env.Unjoin(ctx, guest); err != nil {
+	if err := unjoin(t.Context(), guest); err != nil {
 		t.Fatal(err)
 	}
 	pass(t, time.Minute)
 	wantSources(t, ns)
 	f.wantNoDeletes()
-	if err := join(ctx, guest); err != nil {
+	if err := join(t.Context(), guest); err != nil {
 		t.Fatal(err)
 	}
 	f.heal()
 	f.converge(patience)
-	if err := env.Unjoin(ctx, guest); err != nil {
+	if err := unjoin(t.Context(), guest); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -173,15 +167,13 @@ func testFleet(t *testing.T) {
 	const objects = 500
 	ns := newNamespace(t)
 	startDaemon(t, slice(t, ns)...)
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
-	defer cancel()
 	for _, name := range []string{"fleet-1", "fleet-2", "fleet-3"} {
 		leaveAfterFailure(t, name)
 	}
 	audit := auditFromNow(t)
 	var fleet errgroup.Group
 	fleet.Go(func() error {
-		return errors.Join(join(ctx, "fleet-1"), join(ctx, "fleet-2"), env.Unjoin(ctx, "fleet-1"), join(ctx, "fleet-3"))
+		return errors.Join(join(t.Context(), "fleet-1"), join(t.Context(), "fleet-2"), unjoin(t.Context(), "fleet-1"), join(t.Context(), "fleet-3"))
 	})
 	for i := range objects {
 		create(t, configMaps, configMap(ns, fmt.Sprintf("page-%d", i), "fleet-*", "one"))
@@ -224,12 +216,24 @@ func testFleet(t *testing.T) {
 	t.Logf("%d Works were created for the cluster that left", created["fleet-1"])
 	sweep(ns)
 	for _, name := range []string{"fleet-2", "fleet-3"} {
-		if err := env.Unjoin(ctx, name); err != nil {
+		if err := unjoin(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
+// fleetPatience is for one cluster: Karmada takes a minute to join one, and another to
+// delete the Works of one that leaves, on a machine that has nothing else to do.
+const fleetPatience = 5 * time.Minute
+
 func join(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, fleetPatience)
+	defer cancel()
 	return env.Join(ctx, karmada.Member{Name: name, Mode: clusterv1alpha1.Push})
+}
+
+func unjoin(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, fleetPatience)
+	defer cancel()
+	return env.Unjoin(ctx, name)
 }
