@@ -93,7 +93,7 @@ func (c workClient) shrink(ctx context.Context, w *Work) (version string, err er
 	if err != nil {
 		return "", err
 	}
-	patch, err := render.Shrink(obj.Object, w.ResourceVersion)
+	patch, err := render.Shrink(obj.Object, w.Source, w.ResourceVersion)
 	if err != nil {
 		return "", err
 	}

@@ -9,8 +9,9 @@ import (
 // Shrink is a JSON merge patch of a Work that is to be deleted, at exactly this resource
 // version: it leaves of the manifest what names the object, by which Karmada deletes it in
 // the member, and suspends the Work, so that Karmada does not apply what is left. A Work
-// that preserves its object cannot be shrunk: Karmada applies its manifest once more.
-func Shrink(work map[string]any, resourceVersion string) ([]byte, error) {
+// that preserves its object cannot be shrunk: Karmada applies its manifest once more. Nor
+// can one whose manifest is not of id, for the object would stay in the member.
+func Shrink(work map[string]any, id Identity, resourceVersion string) ([]byte, error) {
 	if preserve, _, _ := unstructured.NestedBool(work, "spec", "preserveResourcesOnDeletion"); preserve {
 		return nil, errors.New("it preserves its object in the member, for which Karmada needs all of it: take karmada.target/preserve-on-deletion off, or raise etcd's --max-request-bytes")
 	}
@@ -19,6 +20,9 @@ func Shrink(work map[string]any, resourceVersion string) ([]byte, error) {
 		return nil, err
 	}
 	whole := unstructured.Unstructured{Object: manifest}
+	if err := validate(&whole, id); err != nil {
+		return nil, err
+	}
 	rest := unstructured.Unstructured{}
 	rest.SetGroupVersionKind(whole.GroupVersionKind())
 	rest.SetNamespace(whole.GetNamespace())

@@ -8,21 +8,28 @@ import (
 )
 
 func TestShrink(t *testing.T) {
+	web := Identity{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}
 	cases := map[string]struct {
 		reason, work, want string
+		id                 Identity
 	}{
 		"Namespaced": {
 			"Karmada finds the object by these four, and does not apply what is left",
 			`{"spec":{"workload":{"manifests":[{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop","labels":{"a":"b"}},"spec":{"replicas":3}}]}}}`,
 			`{"metadata":{"resourceVersion":"7"},"spec":{"suspendDispatching":true,"workload":{"manifests":[{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop"}}]}}}`,
+			web,
 		},
 		"ClusterScoped": {
 			"it has no namespace",
 			`{"spec":{"preserveResourcesOnDeletion":false,"workload":{"manifests":[{"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"disk"}}]}}}`,
 			`{"metadata":{"resourceVersion":"7"},"spec":{"suspendDispatching":true,"workload":{"manifests":[{"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"disk"}}]}}}`,
+			Identity{Kind: "PersistentVolume", Name: "disk"},
 		},
-		"Preserved":  {"Karmada would write what is left into the member", `{"spec":{"preserveResourcesOnDeletion":true,"workload":{"manifests":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"page"}}]}}}`, ""},
-		"NotOurForm": {"what it holds is not known", `{"spec":{"workload":{"manifests":[]}}}`, ""},
+		"Preserved":   {"Karmada would write what is left into the member", `{"spec":{"preserveResourcesOnDeletion":true,"workload":{"manifests":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"page"}}]}}}`, "", Identity{Kind: "ConfigMap", Name: "page"}},
+		"NotOurForm":  {"what it holds is not known", `{"spec":{"workload":{"manifests":[]}}}`, "", web},
+		"Another":     {"the object would stay in the member", `{"spec":{"workload":{"manifests":[{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"other","namespace":"shop"}}]}}}`, "", web},
+		"Nameless":    {"so would it if an answer lacks its name", `{"spec":{"workload":{"manifests":[{"apiVersion":"apps/v1","kind":"Deployment","metadata":{}}]}}}`, "", web},
+		"Versionless": {"or its version", `{"spec":{"workload":{"manifests":[{"kind":"Deployment","metadata":{"name":"web","namespace":"shop"}}]}}}`, "", web},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -30,7 +37,7 @@ func TestShrink(t *testing.T) {
 			if err := json.Unmarshal([]byte(c.work), &work); err != nil {
 				t.Fatal(err)
 			}
-			got, err := Shrink(work, "7")
+			got, err := Shrink(work, c.id, "7")
 			if (err != nil) != (c.want == "") {
 				t.Fatalf("%s: %v", c.reason, err)
 			}
