@@ -8,9 +8,7 @@ import (
 	"strings"
 	"time"
 
-	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -66,19 +64,15 @@ type workStatus struct {
 
 func readWorkStatus(obj *unstructured.Unstructured) *workStatus {
 	s := &workStatus{Namespace: obj.GetNamespace(), Name: obj.GetName(), CreationTimestamp: obj.GetCreationTimestamp()}
-	var status workv1alpha1.WorkStatus
-	fields, _, _ := unstructured.NestedMap(obj.Object, "status")
-	if runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &status) != nil {
-		return s // the schema of Work forbids it
-	}
-	if applied := meta.FindStatusCondition(status.Conditions, workv1alpha1.WorkApplied); applied != nil {
+	if applied := mirror.AppliedCondition(obj); applied != nil {
 		s.Applied = string(applied.Status)
 		if applied.Status != metav1.ConditionTrue {
 			s.Reason = oneLine(applied.Message)
 		}
 	}
-	if len(status.ManifestStatuses) > 0 {
-		s.Health = string(status.ManifestStatuses[0].Health)
+	if manifests, _, _ := unstructured.NestedSlice(obj.Object, "status", "manifestStatuses"); len(manifests) > 0 {
+		manifest, _ := manifests[0].(map[string]any)
+		s.Health, _, _ = unstructured.NestedString(manifest, "health")
 	}
 	return s
 }

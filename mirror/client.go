@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -24,9 +22,7 @@ type workClient struct {
 }
 
 // WorksResource is where Works are.
-var WorksResource = schema.GroupVersionResource{
-	Group: workv1alpha1.GroupName, Version: workv1alpha1.GroupVersion.Version, Resource: workv1alpha1.ResourcePluralWork,
-}
+var WorksResource = render.WorksResource
 
 // OurWorks is the label selector of the Works that are claimed as ours.
 const OurWorks = render.ManagedByLabel + "=" + render.ManagedByValue

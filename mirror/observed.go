@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -181,9 +180,7 @@ func stateOf(obj *unstructured.Unstructured) WorkState {
 	if suspended, _, _ := unstructured.NestedBool(obj.Object, "spec", "suspendDispatching"); suspended {
 		return WorkSuspended
 	}
-	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
-	applied := meta.FindStatusCondition(toConditions(conditions), workv1alpha1.WorkApplied)
-	switch {
+	switch applied := AppliedCondition(obj); {
 	case applied == nil:
 		return WorkPending
 	case applied.Status == metav1.ConditionTrue:
@@ -191,6 +188,12 @@ func stateOf(obj *unstructured.Unstructured) WorkState {
 	default:
 		return WorkFailed
 	}
+}
+
+// AppliedCondition is what Karmada says of whether a Work is applied; nil if nothing.
+func AppliedCondition(work *unstructured.Unstructured) *metav1.Condition {
+	conditions, _, _ := unstructured.NestedSlice(work.Object, "status", "conditions")
+	return meta.FindStatusCondition(toConditions(conditions), render.AppliedCondition)
 }
 
 func toConditions(list []any) []metav1.Condition {

@@ -5,7 +5,6 @@ import (
 
 	networkingv1alpha1 "github.com/karmada-io/api/networking/v1alpha1"
 	policyv1alpha1 "github.com/karmada-io/api/policy/v1alpha1"
-	workv1alpha2 "github.com/karmada-io/api/work/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -41,10 +40,10 @@ func TestForeignMark(t *testing.T) {
 		want    bool
 		binding bool
 	}{
-		"Ours":             {"Our labels and Karmada's ID are no mark.", map[string]string{ManagedByLabel: ManagedByValue, SourceIDLabel: "x", workv1alpha2.WorkPermanentIDLabel: "y"}, nil, false, false},
-		"Binding":          {"Bindings delete what bears their ID.", map[string]string{workv1alpha2.ResourceBindingPermanentIDLabel: "x"}, nil, true, true},
-		"OursAndBinding":   {"Whatever else it bears.", map[string]string{ManagedByLabel: ManagedByValue, workv1alpha2.ResourceBindingPermanentIDLabel: "x"}, nil, true, true},
-		"ClusterBinding":   {"So do cluster bindings.", map[string]string{workv1alpha2.ClusterResourceBindingPermanentIDLabel: "x"}, nil, true, true},
+		"Ours":             {"Our labels and Karmada's ID are no mark.", map[string]string{ManagedByLabel: ManagedByValue, SourceIDLabel: "x", workIDLabel: "y"}, nil, false, false},
+		"Binding":          {"Bindings delete what bears their ID.", map[string]string{bindingIDLabel: "x"}, nil, true, true},
+		"OursAndBinding":   {"Whatever else it bears.", map[string]string{ManagedByLabel: ManagedByValue, bindingIDLabel: "x"}, nil, true, true},
+		"ClusterBinding":   {"So do cluster bindings.", map[string]string{clusterBindingIDLabel: "x"}, nil, true, true},
 		"Service":          {"A MultiClusterService's Work.", map[string]string{networkingv1alpha1.MultiClusterServicePermanentIDLabel: "x"}, nil, true, false},
 		"ServiceName":      {"Its older label.", map[string]string{"multiclusterservice.karmada.io/name": "x"}, nil, true, false},
 		"EndpointSlice":    {"Collected from members.", map[string]string{"endpointslice.karmada.io/name": "x"}, nil, true, false},
@@ -52,7 +51,7 @@ func TestForeignMark(t *testing.T) {
 		"Quota":            {"A FederatedResourceQuota's Work.", map[string]string{"federatedresourcequota.karmada.io/namespace": "x"}, nil, true, false},
 		"EmptyValue":       {"A selector on existence asks for no value.", map[string]string{"federatedresourcequota.karmada.io/name": ""}, nil, true, false},
 		"Lookalike":        {"A domain of somebody else's.", map[string]string{"my.endpointslice.karmada.io/name": "x"}, nil, false, false},
-		"BindingAndQuota":  {"A binding's Work that somebody else has marked too.", map[string]string{workv1alpha2.ResourceBindingPermanentIDLabel: "x", "federatedresourcequota.karmada.io/name": "x"}, nil, true, false},
+		"BindingAndQuota":  {"A binding's Work that somebody else has marked too.", map[string]string{bindingIDLabel: "x", "federatedresourcequota.karmada.io/name": "x"}, nil, true, false},
 		"Controller":       {"A controller answers for it.", nil, []metav1.OwnerReference{{Kind: "Widget", Name: "w"}, {Kind: "Gadget", Name: "g", Controller: &yes}}, true, false},
 		"OwnerOnly":        {"An owner that does not control it leaves it to us.", nil, []metav1.OwnerReference{{Kind: "Widget", Name: "w", Controller: &no}, {Kind: "Widget"}}, false, false},
 		"NothingAtAllOnIt": {"Nothing is no mark; that it is ours must be shown otherwise.", nil, nil, false, false},

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"strconv"
 
-	workv1alpha2 "github.com/karmada-io/api/work/v1alpha2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -71,17 +70,17 @@ func normalize(manifest map[string]any, namespace string) (meaning map[string]an
 	pruneKind(meaning)
 	metadata, _ := meaning["metadata"].(map[string]any)
 	labels, _ := metadata["labels"].(map[string]any)
-	delete(labels, workv1alpha2.WorkPermanentIDLabel)
+	delete(labels, workIDLabel)
 	annotations, _ := metadata["annotations"].(map[string]any)
-	delete(annotations, workv1alpha2.ManagedAnnotation)
-	delete(annotations, workv1alpha2.ManagedLabels)
+	delete(annotations, managedAnnotationsAnnotation)
+	delete(annotations, managedLabelsAnnotation)
 	// That there is a generation means something. Which one it was does not: changes of
 	// what is stripped move it as well, and are not written.
-	if generation, _ := annotations[workv1alpha2.ResourceTemplateGenerationAnnotationKey].(string); isGeneration(generation) {
-		annotations[workv1alpha2.ResourceTemplateGenerationAnnotationKey] = ""
+	if generation, _ := annotations[templateGenerationAnnotation].(string); isGeneration(generation) {
+		annotations[templateGenerationAnnotation] = ""
 	}
-	if own = annotations[workv1alpha2.WorkNamespaceAnnotation] == namespace; own {
-		delete(annotations, workv1alpha2.WorkNamespaceAnnotation)
+	if own = annotations[workNamespaceAnnotation] == namespace; own {
+		delete(annotations, workNamespaceAnnotation)
 	}
 	return meaning, own
 }

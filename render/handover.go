@@ -1,7 +1,5 @@
 package render
 
-import workv1alpha2 "github.com/karmada-io/api/work/v1alpha2"
-
 // HandoverAnnotation is on a Work that was ours when a policy claimed its
 // source. Its value is that of SourceAnnotation. It stays, so that the Work is
 // known again when the policy goes: also if a binding that the policy left behind
@@ -27,14 +25,14 @@ func Release(id Identity, resourceVersion string) []byte {
 // pkg/controllers/binding/common.go, v1.18.2).
 var (
 	bindingLabels = []string{
-		workv1alpha2.ResourceBindingPermanentIDLabel,
-		workv1alpha2.ClusterResourceBindingPermanentIDLabel,
+		bindingIDLabel,
+		clusterBindingIDLabel,
 	}
 	bindingAnnotations = []string{
-		workv1alpha2.ResourceBindingNamespaceAnnotationKey,
-		workv1alpha2.ResourceBindingNameAnnotationKey,
-		workv1alpha2.ClusterResourceBindingAnnotationKey,
-		workv1alpha2.ResourceConflictResolutionAnnotation,
+		bindingNamespaceAnnotation,
+		bindingNameAnnotation,
+		clusterBindingAnnotation,
+		conflictResolutionAnnotation,
 		"policy.karmada.io/applied-overrides",
 		"policy.karmada.io/applied-cluster-overrides",
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 	"unique"
 
-	workv1alpha2 "github.com/karmada-io/api/work/v1alpha2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -50,8 +49,8 @@ func NewTemplate(obj *unstructured.Unstructured, id Identity, uid types.UID, o O
 		return nil, fmt.Errorf("%w: %w", ErrCannotRender, err)
 	}
 	annotations := obj.GetAnnotations()
-	t.managedAnnotations = sharedEncoding(annotations[workv1alpha2.ManagedAnnotation])
-	t.managedLabels = sharedEncoding(annotations[workv1alpha2.ManagedLabels])
+	t.managedAnnotations = sharedEncoding(annotations[managedAnnotationsAnnotation])
+	t.managedLabels = sharedEncoding(annotations[managedLabelsAnnotation])
 	if t.manifest, err = encode(obj.Object); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCannotRender, err)
 	}
@@ -91,18 +90,18 @@ func mark(obj *unstructured.Unstructured, workName string, uid types.UID, genera
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[workv1alpha2.WorkNameAnnotation] = workName
-	annotations[workv1alpha2.WorkNamespaceAnnotation] = ""
-	annotations[workv1alpha2.ResourceTemplateUIDAnnotation] = string(uid)
+	annotations[workNameAnnotation] = workName
+	annotations[workNamespaceAnnotation] = ""
+	annotations[templateUIDAnnotation] = string(uid)
 	if generation > 0 {
-		annotations[workv1alpha2.ResourceTemplateGenerationAnnotationKey] = strconv.FormatInt(generation, 10)
+		annotations[templateGenerationAnnotation] = strconv.FormatInt(generation, 10)
 	}
-	annotations[workv1alpha2.ManagedAnnotation] = ""
-	annotations[workv1alpha2.ManagedLabels] = joinKeys(labels)
+	annotations[managedAnnotationsAnnotation] = ""
+	annotations[managedLabelsAnnotation] = joinKeys(labels)
 	if o.Overwrite {
-		annotations[workv1alpha2.ResourceConflictResolutionAnnotation] = workv1alpha2.ResourceConflictResolutionOverwrite
+		annotations[conflictResolutionAnnotation] = conflictOverwrite
 	}
-	annotations[workv1alpha2.ManagedAnnotation] = joinKeys(annotations)
+	annotations[managedAnnotationsAnnotation] = joinKeys(annotations)
 	obj.SetLabels(labels)
 	obj.SetAnnotations(annotations)
 }
@@ -117,8 +116,8 @@ func joinKeys(m map[string]string) string {
 // first, so that their place is known and need not be looked for: a user's text may
 // say anything. The one that differs by cluster is the first.
 var headAnnotations = []string{
-	workv1alpha2.WorkNamespaceAnnotation, workv1alpha2.WorkNameAnnotation, workv1alpha2.ResourceTemplateUIDAnnotation,
-	workv1alpha2.ManagedAnnotation, workv1alpha2.ManagedLabels,
+	workNamespaceAnnotation, workNameAnnotation, templateUIDAnnotation,
+	managedAnnotationsAnnotation, managedLabelsAnnotation,
 }
 
 func sharedEncoding(s string) string { return unique.Make(string(mustEncode(s))).Value() }

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	workv1alpha2 "github.com/karmada-io/api/work/v1alpha2"
 )
 
 // Wishes are what an object asks for by its annotations, or a Namespace for the
@@ -131,7 +129,7 @@ func (w Wishes) Options() (Options, error) {
 		return Options{}, err
 	}
 	o.Overwrite, err = w.conflict.choose(ConflictResolutionAnnotation,
-		workv1alpha2.ResourceConflictResolutionAbort, workv1alpha2.ResourceConflictResolutionOverwrite)
+		conflictAbort, conflictOverwrite)
 	if err != nil {
 		return Options{}, err
 	}

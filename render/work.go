@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
-
-	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
 )
 
 // metadata is that of a Work; a nil value of a label or annotation removes it.
@@ -69,7 +67,7 @@ func (t *Template) Patch(cluster, resourceVersion string, finalizers []string, a
 // json.Marshal would scan again. unset is the value of an option that is off;
 // empty leaves the option out.
 func (t *Template) assemble(m metadata, unset string) Works {
-	const beginning = `{"apiVersion":"` + workv1alpha1.GroupName + `/v1alpha1","kind":"` + workv1alpha1.ResourceKindWork + `","metadata":{"namespace":`
+	const beginning = `{"apiVersion":"` + workGroup + `/` + workVersion + `","kind":"` + workKind + `","metadata":{"namespace":`
 	between := append([]byte{','}, mustEncode(m)[len("{"):]...)
 	between = append(between, `,"spec":{`...)
 	between = appendOption(between, "suspendDispatching", t.options.Suspend, unset)
