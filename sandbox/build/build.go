@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -86,6 +87,17 @@ func (b *Builder) Daemon(ctx context.Context) (string, error) {
 	})
 }
 
+// CheckedDaemon compiles karmada-mirror as the end-to-end tests run it, with the race
+// detector, and returns its path.
+func (b *Builder) CheckedDaemon(ctx context.Context) (string, error) {
+	path := filepath.Join(b.Cache(), "bin", "karmada-mirror-checked")
+	return path, b.compile(ctx, step{
+		what: "karmada-mirror with the race detector", hint: "the first time takes about two minutes",
+		flags: []string{"-race"},
+		dir:   b.module, output: path, target: checked,
+	})
+}
+
 // HasDaemon says whether there is a main package of karmada-mirror to compile.
 func (b *Builder) HasDaemon() bool {
 	_, err := os.Stat(filepath.Join(b.Repository(), "main.go"))
@@ -94,14 +106,15 @@ func (b *Builder) HasDaemon() bool {
 
 type step struct {
 	what, hint          string
-	ldflags             []string
+	flags, ldflags      []string
 	dir, output, target string
 }
 
 func (b *Builder) compile(ctx context.Context, s step) error {
 	b.say("compiling %s (%s)", s.what, s.hint)
 	begun := time.Now()
-	command := exec.CommandContext(ctx, "go", "build", "-v", "-o", s.output, "-ldflags", strings.Join(s.ldflags, " "), s.target)
+	arguments := slices.Concat([]string{"build", "-v"}, s.flags, []string{"-o", s.output, "-ldflags", strings.Join(s.ldflags, " "), s.target})
+	command := exec.CommandContext(ctx, "go", arguments...)
 	command.Dir = s.dir
 	// Ctrl-C reaches the go command as well; it needs a moment to remove its
 	// temporary files.

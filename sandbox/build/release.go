@@ -20,6 +20,7 @@ const KarmadaVariable = "SANDBOX_KARMADA"
 const (
 	// hyperkarmada is the main package with all components of Karmada.
 	hyperkarmada = "github.com/karmada-target/karmada-mirror/sandbox/hyperkarmada"
+	checked      = "github.com/karmada-target/karmada-mirror/sandbox/checked"
 	// The modules whose versions the components report.
 	kubernetes = "k8s.io/kubernetes"
 	karmada    = "github.com/karmada-io/karmada"

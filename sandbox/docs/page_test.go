@@ -54,9 +54,9 @@ a: b
 		t.Fatal(err)
 	}
 	want := []Step{
-		{Block: Block{6, "kubectl create namespace shop\n"}, Hidden: true},
-		{Block: Block{13, "echo one\n  echo two\n"}, Status: 1, Eventually: true, Expected: &Output{shown: "one\n"}},
-		{Block: Block{23, "make it\n"}, Skip: "no node"},
+		{Block: Block{6, "kubectl create namespace shop\n"}, Hidden: true, Heading: "Try the page: now!"},
+		{Block: Block{13, "echo one\n  echo two\n"}, Status: 1, Eventually: true, Expected: &Output{shown: "one\n"}, Heading: "Try the page: now!"},
+		{Block: Block{23, "make it\n"}, Skip: "no node", Heading: "Try the page: now!"},
 	}
 	var got []Step
 	for _, step := range page.Steps {

@@ -1,0 +1,10 @@
+// Package apart holds the end-to-end tests that start a Karmada each.
+package apart
+
+import (
+	"testing"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/e2e"
+)
+
+func TestMain(m *testing.M) { e2e.Main(m) }

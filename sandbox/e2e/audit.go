@@ -1,0 +1,159 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// AuditLog is a reading of the API server's audit log from a moment on, of what the
+// daemons of a test do.
+type AuditLog struct {
+	offset int64
+	user   string
+}
+
+// AuditFromNow begins one.
+func AuditFromNow(t *testing.T) AuditLog {
+	t.Helper()
+	return AuditLog{auditSize(t), User(t)}
+}
+
+func auditSize(t *testing.T) int64 {
+	t.Helper()
+	info, err := os.Stat(Env.AuditLog())
+	Must(t, err)
+	return info.Size()
+}
+
+// Request is one request.
+type Request struct {
+	Verb           string
+	User           struct{ Username string }
+	UserAgent      string
+	ObjectRef      struct{ Resource, Namespace, Name string }
+	ResponseStatus struct{ Code int }
+	// at is its place in the log.
+	at int64
+}
+
+// Succeeded reports whether it was answered well.
+func (r Request) Succeeded() bool { return r.ResponseStatus.Code < 300 }
+
+// ProbeAgent is the user agent of what tests do with the daemon's rights.
+const ProbeAgent = "probe"
+
+// Requests lists the requests that the daemons have made, without their Lease and
+// their Events.
+func (a AuditLog) Requests(t *testing.T) []Request {
+	t.Helper()
+	return slices.DeleteFunc(a.of(t, a.user, math.MaxInt64), func(r Request) bool {
+		return slices.Contains([]string{"leases", "events"}, r.ObjectRef.Resource) || r.UserAgent == ProbeAgent
+	})
+}
+
+// of lists the requests of a user until a place in the log.
+func (a AuditLog) of(t *testing.T, user string, until int64) []Request {
+	t.Helper()
+	file, err := os.Open(Env.AuditLog())
+	Must(t, err)
+	defer file.Close()
+	_, err = file.Seek(a.offset, 0)
+	Must(t, err)
+	var requests []Request
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 16<<20)
+	at := a.offset
+	for lines.Scan() && at < until {
+		begin := at
+		at += int64(len(lines.Bytes())) + 1
+		// Most lines are of others, and decoding takes most of the time.
+		if !bytes.Contains(lines.Bytes(), []byte(user)) {
+			continue
+		}
+		r := Request{at: begin}
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil || r.User.Username != user {
+			continue // the line that is being written, or one about the user
+		}
+		requests = append(requests, r)
+	}
+	Must(t, lines.Err())
+	return requests
+}
+
+// Wrote returns an error until somebody, by the name of a user, has written a Work.
+func (a AuditLog) Wrote(t *testing.T, user string, work types.NamespacedName) error {
+	t.Helper()
+	for _, r := range a.of(t, user, math.MaxInt64) {
+		if r.ObjectRef.Resource == "works" && r.ObjectRef.Namespace == work.Namespace && r.ObjectRef.Name == work.Name &&
+			slices.Contains([]string{"update", "patch"}, r.Verb) && r.Succeeded() {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s has not written %s", user, work)
+}
+
+// Reads counts the objects of a resource that the daemons have read one by one.
+func (a AuditLog) Reads(t *testing.T, resource string) int {
+	t.Helper()
+	n := 0
+	for _, r := range a.Requests(t) {
+		if r.Verb == "get" && r.ObjectRef.Resource == resource {
+			n++
+		}
+	}
+	return n
+}
+
+// Writes counts what the daemons have written, by "verb resource".
+func (a AuditLog) Writes(t *testing.T) map[string]int {
+	t.Helper()
+	counts := map[string]int{}
+	for _, r := range a.Requests(t) {
+		if slices.Contains([]string{"get", "list", "watch"}, r.Verb) {
+			continue
+		}
+		key := r.Verb + " " + r.ObjectRef.Resource
+		if !r.Succeeded() {
+			key += fmt.Sprintf(" failed with %d", r.ResponseStatus.Code)
+		}
+		counts[key]++
+	}
+	return counts
+}
+
+// Deleted lists the Works that the daemons have deleted, as namespace/name.
+func (a AuditLog) Deleted(t *testing.T) []string {
+	t.Helper()
+	return a.deletedUntil(t, math.MaxInt64)
+}
+
+func (a AuditLog) deletedUntil(t *testing.T, until int64) []string {
+	t.Helper()
+	var names []string
+	for _, r := range a.of(t, a.user, until) {
+		if r.Verb == "delete" && r.ObjectRef.Resource == "works" && r.Succeeded() && r.UserAgent != ProbeAgent {
+			names = append(names, r.ObjectRef.Namespace+"/"+r.ObjectRef.Name)
+		}
+	}
+	return names
+}
+
+// Conflicted returns an error until an update of a Work has been refused because the Work
+// has changed.
+func (a AuditLog) Conflicted(t *testing.T) error {
+	t.Helper()
+	for _, r := range a.Requests(t) {
+		if r.Verb == "patch" && r.ObjectRef.Resource == "works" && r.ResponseStatus.Code == 409 {
+			return nil
+		}
+	}
+	return fmt.Errorf("no update of a Work was refused")
+}

@@ -1,0 +1,39 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Command is karmada-mirror as an administrator runs it.
+func Command(t *testing.T, arguments ...string) *exec.Cmd {
+	t.Helper()
+	// Of an isolated test the ConfigMap is elsewhere.
+	reads := slices.Contains([]string{"status", "explain", "diff", "purge"}, arguments[0]) || slices.Contains(arguments, "approve")
+	if s := scopeOf(t); reads && !s.isInstallation() {
+		arguments = append(arguments, "--config-map", s.home+"/"+Account)
+	}
+	command := exec.CommandContext(t.Context(), Env.Daemon, arguments...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+Env.Kubeconfig())
+	return command
+}
+
+// KarmadaMirror runs it to its end.
+func KarmadaMirror(t *testing.T, arguments ...string) (string, error) {
+	t.Helper()
+	output, err := Command(t, arguments...).CombinedOutput()
+	return string(output), err
+}
+
+// MustKarmadaMirror has it succeed.
+func MustKarmadaMirror(t *testing.T, arguments ...string) string {
+	t.Helper()
+	output, err := KarmadaMirror(t, arguments...)
+	if err != nil {
+		t.Fatalf("karmada-mirror %s: %v: %s", strings.Join(arguments, " "), err, output)
+	}
+	return output
+}

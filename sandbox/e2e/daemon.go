@@ -1,0 +1,309 @@
+package e2e
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/process"
+)
+
+// Daemon is a running karmada-mirror.
+type Daemon struct {
+	*process.Daemon
+	// dismissed: the test has stopped or killed it.
+	dismissed atomic.Bool
+}
+
+// StartDaemon runs karmada-mirror until the test ends, and waits until it is
+// ready. The test fails if it does not end well, or raced.
+func StartDaemon(t *testing.T, flags ...string) *Daemon {
+	t.Helper()
+	d := SpawnDaemon(t, flags...)
+	Eventually(t, "the daemon to be ready", func(ctx context.Context) error {
+		if d.HasEnded() {
+			return fmt.Errorf("it has ended: %w", d.Err())
+		}
+		return d.Probe(ctx, "/readyz")
+	})
+	return d
+}
+
+// SpawnDaemon does not wait: a fault may keep the daemon from getting ready.
+func SpawnDaemon(t *testing.T, flags ...string) *Daemon {
+	t.Helper()
+	d := LaunchDaemon(t, flags...)
+	t.Cleanup(func() {
+		if err := d.Stop(); err != nil {
+			t.Errorf("the daemon ended badly: %v", err)
+		}
+		d.wantOnlyJSON(t)
+		rereadFaults(t)
+		if t.Failed() {
+			t.Logf("the daemon's log:\n%s", d.Log())
+		}
+	})
+	return d
+}
+
+// NoListDetector goes among the flags of a daemon whose lists are cut short at random:
+// the detector compares one with another, and panics.
+const NoListDetector = "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR=false"
+
+// NoMutationDetector goes among the flags of a daemon whose memory is measured:
+// the detector keeps every object for ever.
+const NoMutationDetector = "KUBE_CACHE_MUTATION_DETECTOR=false"
+
+// program goes among the flags of a daemon that is not the usual program.
+const program = "PROGRAM="
+
+// OtherProgram is a flag that has another program be started than the daemon.
+func OtherProgram(path string) string { return program + path }
+
+// LaunchDaemon only starts it. A flag that begins with KUBE_ is a variable of its
+// environment.
+func LaunchDaemon(t *testing.T, flags ...string) *Daemon {
+	t.Helper()
+	s := scopeOf(t)
+	o := process.DaemonOptions{
+		Program: []string{Env.Daemon}, Kubeconfig: s.kubeconfig,
+		Flags: append([]string{"--log-level", "debug"}, s.flags()...),
+		// client-go's own detectors panic on a cached object that was changed and on a
+		// streaming list that differs from a plain one.
+		Environment: []string{"GORACE=halt_on_error=1", "KUBE_CACHE_MUTATION_DETECTOR=true", "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR=true"},
+	}
+	for _, flag := range flags {
+		path, isProgram := strings.CutPrefix(flag, program)
+		switch {
+		case isProgram:
+			o.Program = []string{path}
+		case strings.HasPrefix(flag, "KUBE_"):
+			o.Environment = append(o.Environment, flag)
+		default:
+			o.Flags = append(o.Flags, flag)
+		}
+	}
+	started, err := process.StartDaemon(o)
+	Must(t, err)
+	return &Daemon{Daemon: started}
+}
+
+// LaunchLeader starts a daemon that the test will stop or kill, and waits until it leads.
+func LaunchLeader(t *testing.T, flags ...string) *Daemon {
+	t.Helper()
+	d := LaunchDaemon(t, flags...)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the daemon's log:\n%s", d.Log())
+		}
+		if d.HasEnded() {
+			d.WantGoodEnd(t)
+			return
+		}
+		d.KillNow(t)
+	})
+	Eventually(t, "the first to lead", Leads(d))
+	return d
+}
+
+// Leads waits until a daemon leads.
+func Leads(d *Daemon) func(context.Context) error {
+	return func(context.Context) error {
+		if d.Logged("leading") == 0 {
+			return errors.New("it does not lead")
+		}
+		return nil
+	}
+}
+
+// wantOnlyJSON fails the test if a line has not come through the logger: a panic,
+// a race, or a library that logs on its own.
+func (d *Daemon) wantOnlyJSON(t *testing.T) {
+	t.Helper()
+	lines := slices.Collect(strings.Lines(d.Log()))
+	for i, line := range lines {
+		if cut := d.dismissed.Load() && i == len(lines)-1; !json.Valid([]byte(line)) && !isGoodReason(line) && !cut {
+			t.Errorf("the daemon printed %q", line)
+			return
+		}
+	}
+}
+
+// isGoodReason reports whether a line is what a daemon prints when it has to end: it
+// leads no more, or etcd was restored.
+func isGoodReason(line string) bool {
+	return line == "karmada-mirror: lost the lease: another replica may be leading\n" ||
+		strings.HasPrefix(line, "karmada-mirror: the API server's data are older than what was read from it")
+}
+
+// WantGoodEnd fails the test if a daemon has ended for another reason than these, or
+// that the test has ended it: of a panic, a race or a leak.
+func (d *Daemon) WantGoodEnd(t *testing.T) {
+	t.Helper()
+	d.wantOnlyJSON(t)
+	lines := slices.Collect(strings.Lines(d.Log()))
+	if !d.dismissed.Load() && (len(lines) == 0 || !isGoodReason(lines[len(lines)-1])) {
+		t.Errorf("the daemon ended by itself: %v", d.Err())
+	}
+}
+
+// WantExit waits until the daemon ends because it has lost its Lease. It is for
+// daemons that were launched: those that were started must end well.
+func (d *Daemon) WantExit(t *testing.T, limit time.Duration) {
+	t.Helper()
+	select {
+	case <-d.Ended():
+	case <-time.After(limit):
+		t.Fatalf("the daemon has not ended: %v\n%s", d.Kill(), d.Log())
+	}
+	d.WantGoodEnd(t)
+}
+
+// Stop ends the daemon in good order. It is an error if it has ended by itself.
+func (d *Daemon) Stop() error {
+	if dismissed := d.dismissed.Swap(true); d.HasEnded() {
+		if !dismissed {
+			return fmt.Errorf("it ended by itself: %w", d.Err())
+		}
+		return nil
+	}
+	return d.Daemon.Stop()
+}
+
+// MustStop ends it in good order.
+func (d *Daemon) MustStop(t *testing.T) {
+	t.Helper()
+	Must(t, d.Stop())
+}
+
+// Terminate asks the daemon to end, as a Deployment does.
+func (d *Daemon) Terminate(t *testing.T) {
+	t.Helper()
+	d.dismissed.Store(true)
+	Must(t, d.Signal(syscall.SIGTERM))
+}
+
+// KillNow ends the daemon as a power cut would.
+func (d *Daemon) KillNow(t *testing.T) {
+	t.Helper()
+	d.dismissed.Store(true)
+	Must(t, d.Kill())
+}
+
+// WantMetric waits for a value of a series.
+func (d *Daemon) WantMetric(series string, want float64) func(context.Context) error {
+	return func(ctx context.Context) error {
+		got, err := d.Metric(ctx, series)
+		if err == nil && got != want {
+			err = fmt.Errorf("%s is %g, not %g", series, got, want)
+		}
+		return err
+	}
+}
+
+// WantNoSeries waits until a series is gone.
+func (d *Daemon) WantNoSeries(series string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if got, err := d.Metric(ctx, series); err == nil {
+			return fmt.Errorf("%s is there: %g", series, got)
+		}
+		return nil
+	}
+}
+
+// WantLogged waits until a message has been logged so often, at least.
+func (d *Daemon) WantLogged(message string, times int) func(context.Context) error {
+	return func(context.Context) error {
+		if got := d.Logged(message); got < times {
+			return fmt.Errorf("%q was said %d times", message, got)
+		}
+		return nil
+	}
+}
+
+// Number reads a series.
+func (d *Daemon) Number(t *testing.T, series string) float64 {
+	t.Helper()
+	number, err := d.Metric(t.Context(), series)
+	Must(t, err)
+	return number
+}
+
+// Settled reads the number of goroutines, and the heap as it is after a garbage
+// collection: the least of some readings.
+func (d *Daemon) Settled(t *testing.T) (goroutines, heap float64) {
+	t.Helper()
+	for i := range 10 {
+		Pass(t, 300*time.Millisecond)
+		g, h := d.Number(t, "go_goroutines"), d.Number(t, "go_memstats_heap_alloc_bytes")
+		if i == 0 {
+			goroutines, heap = g, h
+		}
+		goroutines, heap = min(goroutines, g), min(heap, h)
+	}
+	return goroutines, heap
+}
+
+// AtLeastSyncs waits for so many syncs without an error.
+func AtLeastSyncs(d *Daemon, want int) func(context.Context) error {
+	return func(ctx context.Context) error {
+		got, err := d.Metric(ctx, `karmada_mirror_sync_duration_seconds_count{result="success"}`)
+		if err == nil && int(got) < want {
+			err = fmt.Errorf("%g syncs so far", got)
+		}
+		return err
+	}
+}
+
+// QueueEmpty is a series that is 0 when nothing waits.
+const QueueEmpty = `workqueue_depth{name="mirror"}`
+
+// Scrape reads the metrics as Prometheus does.
+func (d *Daemon) Scrape(ctx context.Context, trust *x509.CertPool, token string) (code int, body string, err error) {
+	client := &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: trust, MinVersion: tls.VersionTLS12},
+	}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+d.Address("metrics")+"/metrics", nil)
+	if err != nil {
+		return 0, "", err
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.ProtoMajor != 1 {
+		err = fmt.Errorf("it speaks %s", response.Proto)
+	}
+	return response.StatusCode, string(text), err
+}
+
+// WriteFile writes a file that only its owner may read.
+func WriteFile(t *testing.T, path string, data []byte) {
+	t.Helper()
+	Must(t, os.WriteFile(path, data, 0o600))
+}
+
+// WatchState is the series of a state of the watch of a resource.
+func WatchState(resource, state string) string {
+	return fmt.Sprintf("karmada_mirror_watch_state{resource=%q,state=%q}", resource, state)
+}
+
+// InForce is logged when a configuration has been accepted.
+const InForce = "configuration in force"

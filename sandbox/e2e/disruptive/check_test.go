@@ -1,0 +1,153 @@
+package disruptive
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/cert"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/fault"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+
+	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
+)
+
+// TestCheck looks at an installation that is as it should be, with the daemon's rights.
+func TestCheck(t *testing.T) {
+	StartDaemon(t)
+	output := MustKarmadaMirror(t, "check", "--as", User(t))
+	WantGolden(t, "check", output)
+	WantGolden(t, "check-pre", MustKarmadaMirror(t, "check", "--pre"))
+	output, err := KarmadaMirror(t, "check", "--pre", "--as", User(t))
+	if err == nil {
+		t.Errorf("the daemon may install itself:\n%s", output)
+	}
+	WantLine(t, output, `✗ may not get, create, patch secrets in namespace karmada-system\n +install with an administrator's kubeconfig`)
+}
+
+// behindProxy gives the kubeconfig of an API server with a fault.
+func behindProxy(match fault.Match, f fault.Fault) func(*testing.T) []string {
+	return func(t *testing.T) []string {
+		p := StartProxy(t)
+		rule := p.Inject(match, f)
+		t.Cleanup(rule.Remove)
+		return []string{"--kubeconfig", p.Kubeconfig()}
+	}
+}
+
+// withConfiguration gives the name of a ConfigMap of the test's own.
+func withConfiguration(text string, more ...string) func(*testing.T) []string {
+	return func(t *testing.T) []string {
+		name := "check-" + utilrand.String(5)
+		Create(t, ConfigMaps, Object("v1", "ConfigMap", metav1.NamespaceDefault, name, map[string]any{"data": map[string]any{"config.yaml": ConfigurationHead + text}}))
+		t.Cleanup(func() {
+			_ = Env.Admin.Resource(ConfigMaps).Namespace(metav1.NamespaceDefault).Delete(context.Background(), name, metav1.DeleteOptions{})
+		})
+		return append(more, "--config-map", metav1.NamespaceDefault+"/"+name)
+	}
+}
+
+func with(arguments ...string) func(*testing.T) []string {
+	return func(*testing.T) []string { return arguments }
+}
+
+// TestCheckFinds breaks the set-up, one thing at a time.
+func TestCheckFinds(t *testing.T) {
+	const stale = "check-finds-stale"
+	old := `
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {name: ` + stale + `, namespace: karmada-system}
+spec: {holderIdentity: mirror-0, leaseDurationSeconds: 15, renewTime: "2024-01-01T00:00:00.000000Z"}
+`
+	if err := karmada.Apply(t.Context(), Env.Config(), []byte(old)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = Env.Client.CoordinationV1().Leases(System).Delete(context.Background(), stale, metav1.DeleteOptions{})
+	})
+	clusterResource := schema.GroupResource{Group: Clusters.Group, Resource: Clusters.Resource}
+
+	cases := map[string]struct {
+		arguments func(*testing.T) []string
+		// want is what is found, and hint what is said of it.
+		want, hint string
+		// passes: it is worth a look, and no more.
+		passes bool
+	}{
+		"nothing listens there":                      {arguments: with("--server", "https://127.0.0.1:1"), want: `✗ https://127\.0\.0\.1:1 does not answer: .*connection refused`, hint: "does the API server run"},
+		"an API server that hangs":                   {arguments: behindProxy(fault.Match{Resource: "selfsubjectreviews"}, fault.Drop()), want: `✗ \S+ does not answer`, hint: "NetworkPolicy or firewall"},
+		"the certificate of another authority":       {arguments: anotherAuthority, want: `✗ \S+ does not answer: .*unknown authority`, hint: "certificate-authority in the kubeconfig"},
+		"an address that is not in the certificate":  {arguments: with("--tls-server-name", "karmada.example.com"), want: `✗ \S+ does not answer: .*karmada\.example\.com`, hint: "not in the API server's certificate"},
+		"a token that is not valid":                  {arguments: func(t *testing.T) []string { return []string{"--kubeconfig", kubeconfigAs(t, "nonsense")} }, want: `✗ \S+ does not answer: Unauthorized`, hint: "make a new one"},
+		"the kubeconfig of a member":                 {arguments: func(*testing.T) []string { return []string{"--kubeconfig", Env.MemberKubeconfig(Push)} }, want: `✗ it is no Karmada API server`, hint: `karmada-apiserver\.config`},
+		"no kubeconfig at all":                       {arguments: with("--kubeconfig", "/nonexistent"), want: `✗ there is no kubeconfig`, hint: `\$KUBECONFIG`},
+		"karmada-aggregated-apiserver is away":       {arguments: behindProxy(fault.Match{Group: Clusters.Group, Resource: Clusters.Resource}, fault.Refuse(apierrors.NewServiceUnavailable("no endpoints"))), want: `✗ it does not serve Clusters`, hint: "kubectl get apiservice"},
+		"karmada-controller-manager is away":         {arguments: behindProxy(fault.Match{Verb: "get", Resource: "namespaces", Name: "karmada-es-" + Push}, fault.Refuse(apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "karmada-es-"+Push))), want: `✗ namespace karmada-es-` + Push + ` of cluster`, hint: "does karmada-controller-manager run"},
+		"no cluster has joined":                      {arguments: behindProxy(fault.Match{Group: clusterResource.Group, Resource: clusterResource.Resource}, fault.EmptyList()), want: `! no cluster has joined`, hint: "karmadactl join"},
+		"somebody else's kubeconfig":                 {arguments: with("--as", "nobody"), want: `✗ may not get, list, watch, create, patch, delete works\.work\.karmada\.io`, hint: "kubeconfig of its ServiceAccount"},
+		"no ConfigMap":                               {arguments: with("--config-map", System+"/nothing"), want: `✗ there is no ConfigMap karmada-system/nothing`, hint: "--config-map"},
+		"a mistake in the ConfigMap":                 {arguments: withConfiguration("resources: [{resource: secrets, namespace: [a]}]\n"), want: `✗ ConfigMap .* unknown field "resources\[0\]\.namespace"`, hint: "karmada-mirror validate"},
+		"a resource that may not be read":            {arguments: withConfiguration("resources: [{resource: secrets}]\n", "--as", User(t)), want: `✗ may not get, list, watch secrets`, hint: "aggregate-to-karmada-mirror"},
+		"a typo in a resource":                       {arguments: withConfiguration("resources: [{group: apps, resource: deployment}]\n"), want: `! deployment\.apps is not served`, hint: "kubectl api-resources"},
+		"a resource that cannot be watched":          {arguments: withConfiguration("resources: [{resource: bindings}]\n"), want: `✗ cannot watch "bindings"`, hint: "take it out of the configuration"},
+		"the daemon has never run":                   {arguments: with("--leader-elect-resource-name", "nothing"), want: `✗ no replica leads: there is no Lease`, hint: "get pods"},
+		"the daemon runs no more":                    {arguments: with("--leader-elect-resource-name", stale), want: `✗ no replica leads: mirror-0 has renewed the Lease \S+ ago`, hint: "and their logs"},
+		"whoever may annotate may mirror everywhere": {arguments: with(), want: `! nobody is asked who may mirror where`, hint: "authorization", passes: true},
+	}
+	StartDaemon(t)
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			output, err := KarmadaMirror(t, append([]string{"check"}, c.arguments(t)...)...)
+			if warned := c.want[:len("!")] == "!"; !warned && err == nil {
+				t.Errorf("it passes")
+			}
+			if c.passes && err != nil {
+				t.Errorf("it does not pass: %v", err)
+			}
+			if !regexp.MustCompile(`(?m)^  ` + c.want + `.*\n {6}.*` + c.hint).MatchString(output) {
+				t.Errorf("it does not find %q with %q:\n%s", c.want, c.hint, output)
+			}
+		})
+	}
+}
+
+func anotherAuthority(t *testing.T) []string {
+	t.Helper()
+	certificate, _, err := cert.GenerateSelfSignedCertKey("localhost", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(path, certificate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"--certificate-authority", path}
+}
+
+// kubeconfigAs writes the kubeconfig of somebody with a token.
+func kubeconfigAs(t *testing.T, token string) string {
+	t.Helper()
+	config, err := clientcmd.LoadFromFile(Kubeconfig(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range config.AuthInfos {
+		config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: token}
+	}
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,331 @@
+package disruptive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/sandbox/fault"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+
+	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
+)
+
+// machines is the custom resource of the examples.
+var machines = schema.GroupVersionResource{Group: "cloudnative.czs", Version: "v1alpha1", Resource: "virtualmachines"}
+
+func machine(namespace, name, clusters string) *unstructured.Unstructured {
+	u := Object("cloudnative.czs/v1alpha1", "VirtualMachine", namespace, name, map[string]any{"spec": map[string]any{
+		"action":   "start",
+		"resource": map[string]any{"cpu": int64(2), "memory": "4Gi", "rootDisk": "20Gi"},
+	}})
+	u.SetAnnotations(map[string]string{render.ClustersAnnotation: clusters})
+	return u
+}
+
+func machineID(namespace, name string) render.Identity {
+	return render.Identity{Group: machines.Group, Kind: "VirtualMachine", Namespace: namespace, Name: name}
+}
+
+func machinesState(state string) string { return WatchState(machines.GroupResource().String(), state) }
+
+func installMachines(t *testing.T) {
+	t.Helper()
+	definition := RepositoryFile(t, "examples", "virtualmachine", "crd.yaml")
+	if err := karmada.Apply(t.Context(), Env.Config(), definition); err != nil {
+		t.Fatal(err)
+	}
+	for _, member := range []string{Push, Pull} {
+		if err := karmada.Apply(t.Context(), Env.MemberConfig(member), definition); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func uninstallMachines(t *testing.T) {
+	t.Helper()
+	Remove(t, Definitions, "", machines.GroupResource().String())
+	Eventually(t, "the CustomResourceDefinition to go", func(ctx context.Context) error {
+		_, err := Env.Admin.Resource(Definitions).Get(ctx, machines.GroupResource().String(), metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("it is still there: %v", err)
+	})
+}
+
+// wholeSecond is what lies between two creation timestamps that differ.
+const wholeSecond = 1100 * time.Millisecond
+
+// replaceDefinition deletes the definition, and its objects with it, and makes it
+// again.
+func replaceDefinition(t *testing.T) {
+	t.Helper()
+	Pass(t, wholeSecond)
+	uninstallMachines(t)
+	installMachines(t)
+}
+
+// removeMachines ends a test with nothing held.
+func removeMachines(t *testing.T, namespace string) {
+	t.Helper()
+	RemoveAll(t, machines, namespace, "")
+	Eventually(t, "the Works to go", func(ctx context.Context) error { return Disagreement(ctx, namespace, machines, ConfigMaps) })
+	uninstallMachines(t)
+}
+
+// startWithMachines starts a daemon that mirrors the examples' custom resource.
+func startWithMachines(t *testing.T, flags ...string) *Daemon {
+	t.Helper()
+	if err := karmada.Apply(t.Context(), Env.Config(), RepositoryFile(t, "examples", "virtualmachine", "clusterrole.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	Configure(t, Resources(t, "configmaps", machines.GroupResource().String()))
+	t.Cleanup(func() {
+		if t.Failed() {
+			forgetMachines(t)
+		}
+	})
+	installMachines(t)
+	d := StartDaemon(t, flags...)
+	Eventually(t, "the resource to be ready", d.WantMetric(machinesState("ready"), 1))
+	Quiesce(t)
+	return d
+}
+
+// forgetMachines leaves nothing to the tests after one that has failed.
+func forgetMachines(t *testing.T) {
+	ctx := context.Background()
+	_ = Env.Admin.Resource(Definitions).Delete(ctx, machines.GroupResource().String(), metav1.DeleteOptions{})
+	list, err := Env.Admin.Resource(Works).List(ctx, metav1.ListOptions{LabelSelector: render.ManagedByLabel})
+	if err != nil {
+		t.Log(err)
+		return
+	}
+	for _, w := range list.Items {
+		if strings.HasPrefix(w.GetAnnotations()[render.SourceAnnotation], "VirtualMachine.") {
+			_ = Env.Admin.Resource(Works).Namespace(w.GetNamespace()).Delete(ctx, w.GetName(), metav1.DeleteOptions{})
+		}
+	}
+}
+
+func createMachines(t *testing.T, namespace, clusters string, n int) (ids []render.Identity) {
+	t.Helper()
+	for i := range n {
+		name := fmt.Sprintf("vm-%d", i)
+		Create(t, machines, machine(namespace, name, clusters))
+		ids = append(ids, machineID(namespace, name))
+	}
+	Eventually(t, "the Works", func(ctx context.Context) error { return Disagreement(ctx, namespace, machines) })
+	return ids
+}
+
+// mirrorMachines starts such a daemon and has it mirror machines of a new namespace.
+func mirrorMachines(t *testing.T, clusters string, n int, flags ...string) (d *Daemon, namespace string, ids []render.Identity) {
+	t.Helper()
+	d, namespace = startWithMachines(t, flags...), NewNamespace(t)
+	return d, namespace, createMachines(t, namespace, clusters, n)
+}
+
+func TestDefinitionThatComesAndGoes(t *testing.T) {
+	if err := karmada.Apply(t.Context(), Env.Config(), RepositoryFile(t, "examples", "virtualmachine", "clusterrole.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	Configure(t, Resources(t, "configmaps", machines.GroupResource().String()))
+	d := StartDaemon(t)
+	ns := NewNamespace(t)
+	Eventually(t, "the resource to be pending", d.WantMetric(machinesState("pending"), 1))
+	for round := range 2 {
+		installMachines(t)
+		name := fmt.Sprintf("vm-%d", round)
+		Eventually(t, "the resource to be ready", d.WantMetric(machinesState("ready"), 1))
+		Create(t, machines, machine(ns, name, Both))
+		for _, member := range []string{Push, Pull} {
+			Eventually(t, name+" in "+member, func(ctx context.Context) error {
+				u, err := Env.Member(member).Resource(machines).Namespace(ns).Get(ctx, name, metav1.GetOptions{})
+				if err != nil {
+					return err
+				}
+				if cpu, _, _ := unstructured.NestedInt64(u.Object, "spec", "resource", "cpu"); cpu != 2 {
+					return fmt.Errorf("it has %d CPUs", cpu)
+				}
+				return nil
+			})
+		}
+		Pass(t, wholeSecond)
+		uninstallMachines(t)
+		Eventually(t, "the resource to be pending again", d.WantMetric(machinesState("pending"), 1))
+	}
+	// The others were not held up.
+	Create(t, ConfigMaps, ConfigMap(ns, "page", Both, "one"))
+	WantInMembers(t, ns, "page", "one", Push, Pull)
+	Eventually(t, "what went with the definitions to be held", d.WantMetric(Held(machines.GroupResource().String()), 4))
+	MustKarmadaMirror(t, "deletions", "approve")
+	Eventually(t, "the Works to go", func(ctx context.Context) error { return Disagreement(ctx, ns, ConfigMaps) })
+}
+
+func TestDefinitionDeleted(t *testing.T) {
+	const sources = 200
+	resource := machines.GroupResource().String()
+	d, ns, ids := mirrorMachines(t, Push, sources)
+	f := NewFault(t, "A CRD with 200 objects deleted; the daemon restarted", ns)
+	f.Note = "all held, across a restart, until approved"
+	uninstallMachines(t)
+	Eventually(t, "all deletions to be held", d.WantMetric(Held(resource), float64(sources)))
+	d.MustStop(t)
+	d = StartDaemon(t)
+	Eventually(t, "all deletions to be held again", d.WantMetric(`karmada_mirror_refused_sources{reason="DeletionHeld"}`, float64(sources)))
+	f.WantNoDeletes()
+	for _, id := range ids {
+		f.Allow(id, Push)
+	}
+	f.Heal()
+	MustKarmadaMirror(t, "deletions", "approve", "--resource", resource)
+	f.Converge(Patience)
+}
+
+func TestDefinitionRecreated(t *testing.T) {
+	const sources = 5
+	d, ns, _ := mirrorMachines(t, Both, sources)
+	f := NewFault(t, "A CRD deleted and made again, with its objects", ns, machines)
+	replaceDefinition(t)
+	f.Heal()
+	Eventually(t, "what went with the first definition to be held", d.WantMetric(Held(machines.GroupResource().String()), float64(2*sources)))
+	for i := range sources {
+		name := fmt.Sprintf("vm-%d", i)
+		Eventually(t, "the definition to serve", func(ctx context.Context) error {
+			_, err := Env.Admin.Resource(machines).Namespace(ns).Create(ctx, machine(ns, name, Both), metav1.CreateOptions{})
+			return err
+		})
+	}
+	f.Converge(10*time.Second - time.Since(f.Healed))
+	Eventually(t, "nothing to be held", d.WantMetric(Held(machines.GroupResource().String()), 0))
+	removeMachines(t, ns)
+}
+
+// TestDefinitionRecreatedUnseen: the daemon hears nothing of definitions, and knows
+// the first one only.
+func TestDefinitionRecreatedUnseen(t *testing.T) {
+	const sources = 5
+	p := StartProxy(t)
+	d, ns, _ := mirrorMachines(t, Both, sources, "--kubeconfig", p.Kubeconfig())
+	f := NewFault(t, "A CRD deleted and made again, and no news of definitions", ns, machines)
+	definitions := fault.Match{Verb: "watch", Resource: Definitions.Resource}
+	silence := p.Inject(definitions, fault.Drop())
+	p.End(definitions)
+	Eventually(t, "the watch of definitions to fall silent", func(context.Context) error { return Hit(silence) })
+	replaceDefinition(t)
+	Eventually(t, "what went with the first definition to be held", d.WantMetric(Held(machines.GroupResource().String()), float64(2*sources)))
+	f.Heal()
+	createMachines(t, ns, Both, sources)
+	f.Converge(Patience)
+	removeMachines(t, ns)
+}
+
+func TestDefinitionNotServed(t *testing.T) {
+	const sources = 5
+	d, ns, _ := mirrorMachines(t, Both, sources)
+	f := NewFault(t, "A CRD set `served: false`", ns, machines)
+	serve := func(served bool) {
+		Change(t, Definitions, "", machines.GroupResource().String(), func(u *unstructured.Unstructured) {
+			versions, _, _ := unstructured.NestedSlice(u.Object, "spec", "versions")
+			for _, version := range versions {
+				version.(map[string]any)["served"] = served
+			}
+			SetField(versions, "spec", "versions")(u)
+		})
+	}
+	serve(false)
+	Eventually(t, "the resource to be pending", d.WantMetric(machinesState("pending"), 1))
+	Create(t, ConfigMaps, ConfigMap(ns, "page", Both, "one"))
+	WantInMembers(t, ns, "page", "one", Push, Pull)
+	f.WantNoDeletes()
+	serve(true)
+	f.Heal()
+	f.Converge(Patience)
+	removeMachines(t, ns)
+}
+
+// timeToWork is how long a new ConfigMap takes to become a Work, the median of
+// some.
+func timeToWork(t *testing.T, namespace, prefix string) time.Duration {
+	t.Helper()
+	var took []time.Duration
+	for i := range 9 {
+		name := fmt.Sprintf("%s-%d", prefix, i)
+		begin := time.Now()
+		Create(t, ConfigMaps, ConfigMap(namespace, name, Push, "one"))
+		for work := ConfigMapWork(namespace, name, Push); ; Pass(t, time.Millisecond) {
+			if _, err := GetWork(t.Context(), work); err == nil {
+				break
+			} else if time.Since(begin) > Patience {
+				t.Fatal(err)
+			}
+		}
+		took = append(took, time.Since(begin))
+	}
+	slices.Sort(took)
+	return took[len(took)/2]
+}
+
+func TestConversionWebhookDead(t *testing.T) {
+	const group = "conversion.example"
+	Configure(t, ConfigurationHead+BreakerOff+"resources:\n- {resource: configmaps}\n- {group: "+group+", version: v2, resource: blobs}\n")
+	blobs := InstallBlobs(t, group)
+	d := StartDaemon(t)
+	Quiesce(t)
+	ns := NewNamespace(t)
+	Create(t, blobs, Blob(group, ns, "x", Push, "one"))
+	wantBlobs := func() {
+		t.Helper()
+		Eventually(t, "the Works", func(ctx context.Context) error {
+			return Disagreement(ctx, ns, ConfigMaps, blobs)
+		})
+	}
+	wantBlobs()
+	before := timeToWork(t, ns, "before")
+	f := NewFault(t, "Conversion webhook of one CRD dead", ns, blobs)
+
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := listener.Addr().String()
+	if err := listener.Close(); err != nil { // from here on nobody answers there
+		t.Fatal(err)
+	}
+	ApplyBlobs(t, group, fmt.Sprintf("  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: 'https://%s/'}}}", dead))
+	Eventually(t, "the conversion to fail", func(ctx context.Context) error {
+		_, err := Env.Admin.Resource(blobs).Namespace(ns).Get(ctx, "x", metav1.GetOptions{})
+		if err == nil {
+			return errors.New("it works")
+		}
+		return nil
+	})
+	d.MustStop(t)
+	d = SpawnDaemon(t)
+	Eventually(t, "the watch to be degraded", d.WantMetric(fmt.Sprintf(`karmada_mirror_watch_state{resource="blobs.%s",state="degraded"}`, group), 1))
+	during := timeToWork(t, ns, "during")
+	f.Note = fmt.Sprintf("annotate → Work of the others, median: %s before, %s during", before.Round(time.Millisecond), during.Round(time.Millisecond))
+	if during > 2*before+200*time.Millisecond { // on a busy machine; a sync that waits takes seconds
+		t.Errorf("others are held up: %s", f.Note)
+	}
+	if lines := d.Logged("cannot list or watch, trying again"); lines > 2 {
+		t.Errorf("%d lines of the log are about the one resource", lines)
+	}
+	f.WantNoDeletes()
+	ApplyBlobs(t, group, "  conversion: {strategy: None}")
+	f.Heal()
+	f.Converge(2 * Patience)
+}

@@ -1,0 +1,134 @@
+package disruptive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/karmada-target/karmada-mirror/render"
+
+	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
+)
+
+// TestSizeLimit mirrors objects as large as etcd takes them. Their Works are a
+// little larger, and some too large.
+func TestSizeLimit(t *testing.T) {
+	const group = "large.example"
+	Configure(t, Resources(t, "blobs."+group))
+	blobs := InstallBlobs(t, group)
+	d := StartDaemon(t)
+	ns := NewNamespace(t)
+	f := NewFault(t, "Works of 1.0 to 1.6 MB", ns, blobs)
+	audit := AuditFromNow(t)
+	const limit = 1536 << 10 // of etcd's requests
+	stored := 0
+	var tooLarge []string
+	fits, exceeds := 0, limit // sizes of objects whose Works are taken, and are not
+	try := func(size int) {
+		name := fmt.Sprintf("b%d", size)
+		u := Blob(group, ns, name, Push, strings.Repeat("x", size))
+		_, err := Env.Admin.Resource(blobs).Namespace(ns).Create(t.Context(), u, metav1.CreateOptions{})
+		if err != nil {
+			exceeds = min(exceeds, size) // etcd does not take the source itself
+			return
+		}
+		stored++
+		Eventually(t, "a Work or a refusal", func(ctx context.Context) error {
+			_, err := GetWork(ctx, workOfBlob(group, ns, name))
+			switch {
+			case err == nil:
+				fits = max(fits, size)
+			case d.Logged("refused") == len(tooLarge):
+				return err
+			default:
+				tooLarge, exceeds = append(tooLarge, name), min(exceeds, size)
+			}
+			return nil
+		})
+	}
+	for _, size := range []int{1_000_000, 1_400_000, limit - 2400, limit - 600, 1_600_000} {
+		try(size)
+	}
+	for exceeds-fits > 64 { // until a Work has only just been taken
+		try((fits + exceeds) / 2)
+	}
+	for _, room := range []int{400, 500, 600} { // enough for a status, but for a deletion none is left
+		try(fits - room)
+	}
+	if stored < 4 || len(tooLarge) == 0 {
+		t.Errorf("%d objects were stored, and %d Works too large: the sizes do not meet the limit", stored, len(tooLarge))
+	}
+	Eventually(t, "the refusals", d.WantMetric(`karmada_mirror_refused_sources{reason="TooLarge"}`, float64(len(tooLarge))))
+	// Whatever makes it look at them again, the same bytes are not sent again.
+	for i := range 5 {
+		SetConfiguration(t, Resources(t, "blobs."+group)+fmt.Sprintf("# %d\n", i))
+	}
+	Eventually(t, "the configurations", func(context.Context) error {
+		if d.Logged("configuration in force") < 6 {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	Eventually(t, "the queue to be empty", d.WantMetric(`workqueue_depth{name="mirror"}`, 0))
+	// On a busy machine Karmada's webhook may be too late for a megabyte; such a Work is sent again.
+	if attempts := refusedCreates(t, audit) - d.Logged("sync failed, trying again"); attempts != len(tooLarge) {
+		t.Errorf("%d Works are too large, and %d attempts were made", len(tooLarge), attempts)
+	}
+	f.Note = fmt.Sprintf("%d objects stored, %d of their Works too large: one attempt each (every 5 minutes)", stored, len(tooLarge))
+	for _, name := range tooLarge { // what cannot be mirrored is not lost
+		Remove(t, blobs, ns, name)
+	}
+	f.Heal()
+	f.Converge(Patience)
+	WantEvent(t, ns, fmt.Sprintf("b%d", fits), "TooLarge", "nearly all")
+	member := Env.Member(Push).Resource(blobs).Namespace(ns)
+	var applied *unstructured.UnstructuredList
+	Eventually(t, "objects in the member", func(ctx context.Context) (err error) {
+		applied, err = member.List(ctx, metav1.ListOptions{})
+		if err == nil && len(applied.Items) < stored-len(tooLarge)-3 {
+			err = fmt.Errorf("there are %d", len(applied.Items))
+		}
+		return err
+	})
+	RemoveAll(t, blobs, ns, "")
+	Eventually(t, "the Works to go", func(ctx context.Context) error { return Disagreement(ctx, ns, blobs) })
+	if list, err := member.List(t.Context(), metav1.ListOptions{Limit: 1}); err != nil || len(list.Items) > 0 {
+		t.Errorf("objects stay in the member without their Works: %v", err)
+	}
+	if !slices.ContainsFunc(applied.Items, func(u unstructured.Unstructured) bool {
+		return wasPatched(t, audit, workOfBlob(group, ns, u.GetName()))
+	}) {
+		t.Error("all Works were deleted as they were: none has come near the limit")
+	}
+}
+
+// wasPatched reports whether the daemon has patched a Work.
+func wasPatched(t *testing.T, audit AuditLog, name types.NamespacedName) bool {
+	t.Helper()
+	return slices.ContainsFunc(audit.Requests(t), func(r Request) bool {
+		return r.Verb == "patch" && r.ObjectRef.Resource == "works" && r.ObjectRef.Namespace == name.Namespace && r.ObjectRef.Name == name.Name
+	})
+}
+
+func workOfBlob(group, namespace, name string) types.NamespacedName {
+	id := render.Identity{Group: group, Kind: "Blob", Namespace: namespace, Name: name}
+	return types.NamespacedName{Namespace: render.ExecutionNamespace(Push), Name: id.WorkName()}
+}
+
+func refusedCreates(t *testing.T, audit AuditLog) int {
+	t.Helper()
+	n := 0
+	for _, r := range audit.Requests(t) {
+		if r.Verb == "create" && r.ObjectRef.Resource == "works" && !r.Succeeded() {
+			n++
+		}
+	}
+	return n
+}

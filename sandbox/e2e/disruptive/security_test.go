@@ -1,0 +1,238 @@
+package disruptive
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/cert"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+
+	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
+)
+
+// hostCluster is the member that plays the cluster where the Pods run.
+const hostCluster = Push2
+
+// installHost applies manifests/host with the component secure-metrics.
+func installHost(t *testing.T) kubernetes.Interface {
+	t.Helper()
+	client, err := kubernetes.NewForConfig(Env.MemberConfig(hostCluster))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := karmada.Apply(t.Context(), Env.MemberConfig(hostCluster), []byte("{apiVersion: v1, kind: Namespace, metadata: {name: "+System+"}}")); err != nil {
+		t.Fatal(err)
+	}
+	if err := karmada.ApplyKustomization(t.Context(), Env.MemberConfig(hostCluster), filepath.Join("testdata", "secure-metrics")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = client.AppsV1().Deployments(System).Delete(context.Background(), Account, metav1.DeleteOptions{})
+	})
+	return client
+}
+
+// hostToken is a token of a ServiceAccount of the host cluster, which is made if need be.
+func hostToken(t *testing.T, host kubernetes.Interface, name string) string {
+	t.Helper()
+	text := fmt.Sprintf("{apiVersion: v1, kind: ServiceAccount, metadata: {name: %s, namespace: %s}}", name, System)
+	if err := karmada.Apply(t.Context(), Env.MemberConfig(hostCluster), []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	request, err := host.CoreV1().ServiceAccounts(System).CreateToken(t.Context(), name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return request.Status.Token
+}
+
+// letRead binds a ServiceAccount of the host cluster to the ClusterRole for scrapers.
+func letRead(t *testing.T, name string) {
+	t.Helper()
+	text := fmt.Sprintf(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: %[1]s-reads-metrics}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: karmada-mirror-metrics-reader}
+subjects: [{kind: ServiceAccount, name: %[1]s, namespace: %[2]s}]
+`, name, System)
+	if err := karmada.Apply(t.Context(), Env.MemberConfig(hostCluster), []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hostKubeconfig is what a Pod of the daemon has of the host cluster.
+func hostKubeconfig(t *testing.T, host kubernetes.Interface) string {
+	t.Helper()
+	config, err := clientcmd.LoadFromFile(Env.MemberKubeconfig(hostCluster))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range config.AuthInfos {
+		config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: hostToken(t, host, Account)}
+	}
+	path := filepath.Join(t.TempDir(), "host.kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// servingFiles are a certificate and its key, in a folder as a Secret is mounted.
+type servingFiles struct{ cert, key string }
+
+func newServingFiles(t *testing.T) *servingFiles {
+	dir := t.TempDir()
+	return &servingFiles{filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")}
+}
+
+// replace writes a new certificate and returns whoever trusts only that.
+func (f *servingFiles) replace(t *testing.T) *x509.CertPool {
+	t.Helper()
+	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", []net.IP{net.ParseIP("127.0.0.1")}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.WriteFile(f.cert, certificate, 0o600), os.WriteFile(f.key, key, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(certificate)
+	return pool
+}
+
+// TestSecureMetrics has a real API server, which is not Karmada's, review who scrapes.
+func TestSecureMetrics(t *testing.T) {
+	host := installHost(t)
+	files := newServingFiles(t)
+	trust := files.replace(t)
+	kubeconfig := hostKubeconfig(t, host)
+	d := StartDaemon(t, "--metrics-secure", "--tls-cert-file", files.cert, "--tls-private-key-file", files.key,
+		"--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig", kubeconfig)
+	want := func(what string, token string, code int) {
+		t.Helper()
+		Eventually(t, what, func(ctx context.Context) error {
+			got, body, err := d.Scrape(ctx, trust, token)
+			if err == nil && (got != code || strings.Contains(body, "karmada_mirror_build_info") != (code == http.StatusOK)) {
+				err = fmt.Errorf("the answer is %d: %.200s", got, body)
+			}
+			return err
+		})
+	}
+	scraper, stranger := hostToken(t, host, "prometheus"), hostToken(t, host, "stranger")
+	letRead(t, "prometheus")
+	want("nobody to be refused", "", http.StatusUnauthorized)
+	want("a made-up token to be refused", "made-up", http.StatusUnauthorized)
+	want("a stranger to be refused", stranger, http.StatusForbidden)
+	want("Prometheus to read", scraper, http.StatusOK)
+	karmadas, err := clientcmd.LoadFromFile(Kubeconfig(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, identity := range karmadas.AuthInfos {
+		want("a token of the Karmada API server to be refused", identity.Token, http.StatusUnauthorized)
+	}
+	if err := d.Probe(t.Context(), "/readyz"); err != nil {
+		t.Errorf("a kubelet, which has no token: %v", err)
+	}
+	response, err := http.Get("http://" + d.Address("metrics") + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusBadRequest {
+		t.Errorf("without TLS the answer is %d", response.StatusCode)
+	}
+
+	trust = files.replace(t)
+	want("the new certificate to be served", scraper, http.StatusOK)
+
+	if err := host.RbacV1().ClusterRoleBindings().Delete(t.Context(), "prometheus-reads-metrics", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want("Prometheus to be refused without its right", scraper, http.StatusForbidden)
+	if err := host.CoreV1().ServiceAccounts(System).Delete(t.Context(), "prometheus", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want("a revoked token to be refused", scraper, http.StatusUnauthorized)
+	if err := host.RbacV1().ClusterRoleBindings().Delete(t.Context(), "karmada-mirror-auth-delegator", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want("all to be refused when nobody can be asked", stranger, http.StatusInternalServerError)
+	for _, token := range []string{scraper, stranger} {
+		if strings.Contains(d.Log(), token) {
+			t.Error("a token is in the log")
+		}
+	}
+}
+
+// TestPodSecurity has a real API server admit the Pods of the manifests where Pod
+// Security is restricted. What the level does not ask for is looked at here.
+func TestPodSecurity(t *testing.T) {
+	host := installHost(t)
+	const restricted = "restricted"
+	text := `
+apiVersion: v1
+kind: Namespace
+metadata: {name: restricted, labels: {pod-security.kubernetes.io/enforce: restricted, pod-security.kubernetes.io/enforce-version: latest}}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: karmada-mirror, namespace: restricted}
+`
+	if err := karmada.Apply(t.Context(), Env.MemberConfig(hostCluster), []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = host.CoreV1().Namespaces().Delete(context.Background(), restricted, metav1.DeleteOptions{})
+	})
+	deployment, err := Env.Member(hostCluster).Resource(Deployments).Namespace(System).Get(t.Context(), Account, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	template, _, _ := unstructured.NestedMap(deployment.Object, "spec", "template")
+	pod := Object("v1", "Pod", restricted, "pod", template)
+	pod.SetNamespace(restricted)
+	pod.SetName("pod")
+	admit := func(u *unstructured.Unstructured) error {
+		_, err := Env.Member(hostCluster).Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).
+			Namespace(restricted).Create(t.Context(), u, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err
+	}
+	if err := admit(pod); err != nil {
+		t.Fatalf("the Pod is not admitted: %v", err)
+	}
+	loose := pod.DeepCopy()
+	SetField(false, "spec", "securityContext", "runAsNonRoot")(loose)
+	if err := admit(loose); err == nil || !strings.Contains(err.Error(), "PodSecurity") {
+		t.Errorf("what is not restricted is admitted: %v", err)
+	}
+	containers, _, _ := unstructured.NestedSlice(pod.Object, "spec", "containers")
+	for _, c := range containers {
+		if readOnly, _, _ := unstructured.NestedBool(c.(map[string]any), "securityContext", "readOnlyRootFilesystem"); !readOnly {
+			t.Error("the root file system can be written to")
+		}
+		mounts, _, _ := unstructured.NestedSlice(c.(map[string]any), "volumeMounts")
+		for _, mount := range mounts {
+			if mount.(map[string]any)["readOnly"] != true {
+				t.Errorf("%v can be written to", mount)
+			}
+		}
+	}
+}

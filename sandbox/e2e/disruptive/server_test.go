@@ -1,0 +1,51 @@
+package disruptive
+
+import (
+	"testing"
+	"time"
+
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+
+	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
+)
+
+// newServerFault is the measuring of a fault of the API server, which may end the
+// daemon, with sources that are mirrored.
+func newServerFault(t *testing.T, name string) (*FaultRow, []render.Identity) {
+	t.Helper()
+	daemon := Supervise(t)
+	Quiesce(t)
+	ns := NewNamespace(t)
+	ids := CreatePages(t, ns, Both, 20)
+	daemon.WantSources(t, ns)
+	f := NewFault(t, name, ns)
+	f.Daemon = daemon
+	return f, ids
+}
+
+func TestAPIServerRestarted(t *testing.T) {
+	f, ids := newServerFault(t, "API server restarted")
+	MustRestart(t, karmada.APIServer)
+	f.Heal()
+	Workload(t, f, f.Namespace, ids)
+	f.Converge(Patience)
+}
+
+func TestAPIServerPaused(t *testing.T) {
+	f, ids := newServerFault(t, "API server stopped (SIGSTOP) for two minutes")
+	f.Note = "the daemon ends when it cannot renew its Lease, and is started again"
+	server := Env.Component(karmada.APIServer)
+	if err := server.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	Pass(t, 2*time.Minute)
+	if err := server.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	f.Heal()
+	WantAnswer(t, f.Namespace)
+	Workload(t, f, f.Namespace, ids)
+	f.Daemon.Current.Load().WantExit(t, Patience)
+	f.Converge(Patience)
+}

@@ -1,0 +1,149 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// The resources of which there is most to do.
+var (
+	ConfigMaps  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	Namespaces  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	Events      = schema.GroupVersionResource{Version: "v1", Resource: "events"}
+	Deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	Secrets     = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+	Works       = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha1", Resource: "works"}
+	Clusters    = schema.GroupVersionResource{Group: "cluster.karmada.io", Version: "v1alpha1", Resource: "clusters"}
+	Definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+)
+
+// Object makes one.
+func Object(apiVersion, kind, namespace, name string, fields map[string]any) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	for field, value := range fields {
+		u.Object[field] = value
+	}
+	u.SetAPIVersion(apiVersion)
+	u.SetKind(kind)
+	u.SetNamespace(namespace)
+	u.SetName(name)
+	return u
+}
+
+// ConfigMap makes a ConfigMap that asks for clusters.
+func ConfigMap(namespace, name, clusters, value string) *unstructured.Unstructured {
+	u := Object("v1", "ConfigMap", namespace, name, map[string]any{"data": map[string]any{"key": value}})
+	u.SetAnnotations(map[string]string{render.ClustersAnnotation: clusters})
+	return u
+}
+
+// Create creates an object.
+func Create(t *testing.T, gvr schema.GroupVersionResource, u *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	created, err := Env.Admin.Resource(gvr).Namespace(u.GetNamespace()).Create(t.Context(), u, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatalf("cannot create %s %s: %v", u.GetKind(), u.GetName(), err)
+	}
+	return created
+}
+
+// Change reads an object, changes it and writes it back.
+func Change(t *testing.T, gvr schema.GroupVersionResource, namespace, name string, mutate func(*unstructured.Unstructured)) {
+	t.Helper()
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		u, err := Env.Admin.Resource(gvr).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		mutate(u)
+		_, err = Env.Admin.Resource(gvr).Namespace(namespace).Update(t.Context(), u, metav1.UpdateOptions{})
+		return err
+	})
+	if err != nil {
+		t.Fatalf("cannot change %s %s/%s: %v", gvr.Resource, namespace, name, err)
+	}
+}
+
+// Remove deletes an object.
+func Remove(t *testing.T, gvr schema.GroupVersionResource, namespace, name string) {
+	t.Helper()
+	if err := Env.Admin.Resource(gvr).Namespace(namespace).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		t.Fatalf("cannot delete %s %s/%s: %v", gvr.Resource, namespace, name, err)
+	}
+}
+
+// SetAnnotation is a change of an annotation.
+func SetAnnotation(key, value string) func(*unstructured.Unstructured) {
+	return func(u *unstructured.Unstructured) {
+		annotations := u.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[key] = value
+		u.SetAnnotations(annotations)
+	}
+}
+
+// SetField is a change of a field.
+func SetField(value any, path ...string) func(*unstructured.Unstructured) {
+	return func(u *unstructured.Unstructured) {
+		if err := unstructured.SetNestedField(u.Object, value, path...); err != nil {
+			panic(err) // the test's own object
+		}
+	}
+}
+
+// ConfigMapWork is the name of the Work of a ConfigMap.
+func ConfigMapWork(namespace, name, cluster string) types.NamespacedName {
+	id := render.Identity{Kind: "ConfigMap", Namespace: namespace, Name: name}
+	return types.NamespacedName{Namespace: render.ExecutionNamespace(cluster), Name: id.WorkName()}
+}
+
+// GetWork reads a Work.
+func GetWork(ctx context.Context, name types.NamespacedName) (*unstructured.Unstructured, error) {
+	return Env.Admin.Resource(Works).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+}
+
+// MustWork waits for a Work.
+func MustWork(t *testing.T, name types.NamespacedName) *unstructured.Unstructured {
+	t.Helper()
+	var found *unstructured.Unstructured
+	Eventually(t, "Work "+name.String(), func(ctx context.Context) (err error) {
+		found, err = GetWork(ctx, name)
+		return err
+	})
+	return found
+}
+
+// CreatePages creates ConfigMaps page-0, page-1 and so on.
+func CreatePages(t *testing.T, namespace, clusters string, n int) (ids []render.Identity) {
+	t.Helper()
+	for i := range n {
+		name := fmt.Sprintf("page-%d", i)
+		Create(t, ConfigMaps, ConfigMap(namespace, name, clusters, "one"))
+		ids = append(ids, render.Identity{Kind: "ConfigMap", Namespace: namespace, Name: name})
+	}
+	return ids
+}
+
+// RemoveAll deletes the objects of a namespace that a field selector selects.
+func RemoveAll(t *testing.T, gvr schema.GroupVersionResource, namespace, selector string) {
+	t.Helper()
+	err := Env.Admin.Resource(gvr).Namespace(namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: selector})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// AllPages leaves out the ConfigMap that Kubernetes puts into each namespace, and the one of
+// the daemons.
+const AllPages = "metadata.name!=kube-root-ca.crt,metadata.name!=" + Account

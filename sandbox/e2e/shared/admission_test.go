@@ -1,0 +1,214 @@
+package shared
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/cert"
+
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+
+	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
+)
+
+// TestDeletesDenied has a policy deny the daemon every deletion of a Work.
+func TestDeletesDenied(t *testing.T) {
+	ns := Isolate(t)
+	StartDaemon(t)
+	ids := CreatePages(t, ns, Both, 12)
+	WantSources(t, ns)
+	f := NewFault(t, "All deletions of Works denied by an admission policy, later lifted", ns)
+	lift := denyWorks(t, "deny-deletions", "DELETE", fmt.Sprintf(`request.userInfo.username == "%s"`, User(t)), `message: no deletions today`)
+	client := AsDaemon(t)
+	probe := ConfigMapWork(ns, ids[3].Name, Push)
+	Eventually(t, "the policy to be in force", func(ctx context.Context) error {
+		err := client.Resource(Works).Namespace(probe.Namespace).Delete(ctx, probe.Name, metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
+		if err == nil || !strings.Contains(err.Error(), "no deletions today") {
+			return fmt.Errorf("a deletion is not denied: %v", err)
+		}
+		return nil
+	})
+	audit := AuditFromNow(t)
+	Workload(t, f, ns, ids)
+	const due = 2 * 3 * 2 // of every four sources one is retargeted and one deleted, on two clusters each
+	Eventually(t, "every deletion to be denied, and the rest done", func(ctx context.Context) error {
+		denied := map[string]bool{}
+		for _, r := range audit.Requests(t) {
+			if r.Verb == "delete" && r.ObjectRef.Resource == "works" && !r.Succeeded() {
+				denied[r.ObjectRef.Namespace+"/"+r.ObjectRef.Name] = true
+			}
+		}
+		var wrong *LostWorks
+		err := Disagreement(ctx, ns, ConfigMaps)
+		if len(denied) < due || !errors.As(err, &wrong) || len(wrong.Surplus) != due || wrong.Count() != due {
+			return fmt.Errorf("%d are denied: %v", len(denied), err)
+		}
+		return nil
+	})
+	if err := lift(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.Heal()
+	f.Converge(Patience)
+}
+
+// denyWorks has a policy deny an operation on the Works that meet a condition, in CEL. What
+// it says is a field of its validation. It is lifted by the result, or at the test's end.
+func denyWorks(t *testing.T, name, operation, condition, says string) (lift func(context.Context) error) {
+	t.Helper()
+	policy := fmt.Sprintf(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: %[1]s}
+spec:
+  failurePolicy: Fail
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [work.karmada.io], apiVersions: ['*'], operations: [%[2]s], resources: [works]}
+  matchConditions:
+  - {name: meant, expression: '%[3]s'}
+  validations:
+  - expression: "false"
+    %[4]s
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: %[1]s}
+spec: {policyName: %[1]s, validationActions: [Deny]}
+`, name, operation, condition, says)
+	lift = func(ctx context.Context) error {
+		admission := Env.Client.AdmissionregistrationV1()
+		return errors.Join(
+			admission.ValidatingAdmissionPolicyBindings().Delete(ctx, name, metav1.DeleteOptions{}),
+			admission.ValidatingAdmissionPolicies().Delete(ctx, name, metav1.DeleteOptions{}))
+	}
+	t.Cleanup(func() { _ = lift(context.Background()) })
+	if err := karmada.Apply(t.Context(), Env.Config(), []byte(policy)); err != nil {
+		t.Fatal(err)
+	}
+	return lift
+}
+
+// TestMutatingWebhook runs a webhook that changes the manifest of every Work.
+func TestMutatingWebhook(t *testing.T) {
+	ns := Isolate(t)
+	d := StartDaemon(t)
+	const sources = 5
+	f := NewFault(t, "A mutating webhook edits every Work", ns)
+	f.Note = "said once per Work, left at that; in sync when the source changes after the webhook has gone"
+	const name = "meddler.test.example"
+	url, authority := startMeddler(t)
+	webhooks := Env.Client.AdmissionregistrationV1().MutatingWebhookConfigurations()
+	_, err := webhooks.Create(t.Context(), &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Webhooks: []admissionregistrationv1.MutatingWebhook{{
+			Name:                    name,
+			ClientConfig:            admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: authority},
+			SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
+			AdmissionReviewVersions: []string{"v1"},
+			MatchConditions:         []admissionregistrationv1.MatchCondition{{Name: "daemon", Expression: fmt.Sprintf("request.userInfo.username == %q", User(t))}},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"work.karmada.io"}, APIVersions: []string{"*"}, Resources: []string{"works"}},
+			}},
+		}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	uninstall := func(ctx context.Context) error { return webhooks.Delete(ctx, name, metav1.DeleteOptions{}) }
+	t.Cleanup(func() { _ = uninstall(context.Background()) })
+	asDaemon := AsDaemon(t)
+	Eventually(t, "the webhook to be called", func(ctx context.Context) error {
+		probe := Object("work.karmada.io/v1alpha1", "Work", render.ExecutionNamespace(Push), "probe", map[string]any{
+			"spec": map[string]any{"workload": map[string]any{"manifests": []any{ConfigMap(ns, "probe", "", "").Object}}}})
+		created, err := asDaemon.Resource(Works).Namespace(probe.GetNamespace()).Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err != nil {
+			return err
+		}
+		if text, err := created.MarshalJSON(); err != nil || !bytes.Contains(text, []byte("meddled")) {
+			return fmt.Errorf("it was not: %v", err)
+		}
+		return nil
+	})
+	Configure(t, Resources(t, "configmaps"))
+	audit := AuditFromNow(t)
+	CreatePages(t, ns, Both, sources)
+	const said = "admission alters what is written: leaving it at that"
+	Eventually(t, "it to be said once per Work", func(context.Context) error {
+		if got := d.Logged(said); got != 2*sources {
+			return fmt.Errorf("it was said %d times", got)
+		}
+		return nil
+	})
+	for i := range 20 { // whatever makes it look again
+		Change(t, ConfigMaps, Home(t), Account, SetAnnotation("round", fmt.Sprint(i)))
+		SetConfiguration(t, Resources(t, "configmaps")+fmt.Sprintf("# %d\n", i))
+	}
+	Eventually(t, "the queue to be empty", d.WantMetric(QueueEmpty, 0))
+	for what, count := range audit.Writes(t) {
+		if what != "create works" || count != 2*sources {
+			t.Errorf("with the webhook, %d %s", count, what)
+		}
+	}
+	if got := d.Logged(said); got != 2*sources {
+		t.Errorf("it was said %d times", got)
+	}
+	if err := uninstall(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.Heal()
+	Eventually(t, "the webhook to be gone", func(ctx context.Context) error {
+		for i := range sources {
+			Change(t, ConfigMaps, ns, fmt.Sprintf("page-%d", i), SetField(fmt.Sprint(time.Now().UnixNano()), "data", "key"))
+		}
+		Pass(t, time.Second)
+		return Disagreement(ctx, ns, ConfigMaps)
+	})
+	f.Converge(Patience)
+}
+
+// startMeddler serves a webhook that adds an annotation to each manifest.
+func startMeddler(t *testing.T) (url string, authority []byte) {
+	t.Helper()
+	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", []net.IP{net.ParseIP("127.0.0.1")}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var review admissionv1.AdmissionReview
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		jsonPatch := admissionv1.PatchTypeJSONPatch
+		review.Response = &admissionv1.AdmissionResponse{
+			UID: review.Request.UID, Allowed: true, PatchType: &jsonPatch,
+			Patch: []byte(`[{"op":"add","path":"/spec/workload/manifests/0/metadata/annotations/meddled","value":"yes"}]`),
+		}
+		review.Request = nil
+		_ = json.NewEncoder(w).Encode(review) // an API server that has gone has gone
+	}))
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server.URL, certificate
+}

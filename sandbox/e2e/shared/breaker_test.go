@@ -1,0 +1,89 @@
+package shared
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/karmada-target/karmada-mirror/config"
+
+	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
+)
+
+// TestBreaker deletes everything at once, and looks whether anything but an
+// approval lets it go.
+func TestBreaker(t *testing.T) {
+	ns := Isolate(t)
+	const sources = 60
+	d := StartDaemon(t)
+	Configure(t, withBreaker(t))
+	f := NewFault(t, "60 of 60 objects deleted at once; the daemon restarted", ns)
+	f.Note = "60 held, 58 of them made again, two held across a restart until approved"
+	ids := CreatePages(t, ns, Push, sources)
+	WantInMembers(t, ns, fmt.Sprintf("page-%d", sources-1), "one", Push)
+	Eventually(t, "the Works", func(ctx context.Context) error { return Disagreement(ctx, ns, ConfigMaps) })
+
+	RemoveAll(t, ConfigMaps, ns, AllPages)
+	Eventually(t, "all deletions to be held", d.WantMetric(Held("configmaps"), float64(sources)))
+	WantEvent(t, Home(t), Account, "DeletionHeld")
+
+	// What is wanted again is pending no longer, so that the number that is left
+	// would trip nothing: the marks alone hold it.
+	for i := range sources - 2 {
+		Create(t, ConfigMaps, ConfigMap(ns, fmt.Sprintf("page-%d", i), Push, "two"))
+	}
+	Eventually(t, "two deletions to be left", d.WantMetric(Held("configmaps"), 2))
+	d.MustStop(t)
+	d = StartDaemon(t)
+	Eventually(t, "the syncs after a restart", AtLeastSyncs(d, sources-2))
+	Eventually(t, "the two to be refused", d.WantMetric(`karmada_mirror_refused_sources{reason="DeletionHeld"}`, 2))
+	f.WantNoDeletes()
+
+	t.Run("Approved", func(t *testing.T) {
+		WantLine(t, MustKarmadaMirror(t, "deletions", "list"), `^configmaps +2 +2 +member1 +\S+Z$`)
+		WantLine(t, MustKarmadaMirror(t, "deletions", "list", "--works"), `^configmaps +ConfigMap/`+ns+`/page-59 +member1 +\S+Z +the source does not exist$`)
+		WantLine(t, MustKarmadaMirror(t, "explain", "cm", "page-59", "-n", ns), `^`+Push+` +Unwanted +the source does not exist .*karmada-mirror deletions approve$`)
+		if output, code := diff(t, "cm", "page-59", "-n", ns); code != 0 || !strings.Contains(output, "is held") {
+			t.Errorf("the difference of what is held: exit code %d\n%s", code, output)
+		}
+		if output, err := KarmadaMirror(t, "deletions", "approve", "--resource", "secrets"); err == nil {
+			t.Errorf("an approval of nothing: %s", output)
+		}
+		for _, id := range ids[sources-2:] {
+			f.Allow(id, Push)
+		}
+		f.Heal()
+		WantLine(t, MustKarmadaMirror(t, "deletions", "approve", "--resource", "configmaps"), `^approved: 2 deletions of configmaps$`)
+		f.Converge(Patience)
+		WantLine(t, MustKarmadaMirror(t, "deletions", "list"), `^No deletion is held.$`)
+	})
+	t.Run("AnOldApprovalIsNotReplayed", func(t *testing.T) {
+		f := NewFault(t, "An approval from before, with another mass deletion", ns)
+		RemoveAll(t, ConfigMaps, ns, AllPages)
+		Eventually(t, "all deletions to be held", d.WantMetric(Held("configmaps"), float64(sources-2)))
+		old := annotationOf(t, config.ApprovalsAnnotation)
+		Change(t, ConfigMaps, Home(t), Account, SetAnnotation(config.ApprovalsAnnotation, ""))
+		Change(t, ConfigMaps, Home(t), Account, SetAnnotation(config.ApprovalsAnnotation, old))
+		Change(t, ConfigMaps, Home(t), Account, SetAnnotation(config.ApprovalsAnnotation, "configmaps=2999-01-01T00:00:00Z"))
+		WantEvent(t, Home(t), Account, "InvalidApproval")
+		f.WantNoDeletes()
+		for _, id := range ids {
+			f.Allow(id, Push)
+		}
+		f.Heal()
+		MustKarmadaMirror(t, "deletions", "approve")
+		f.Converge(Patience)
+	})
+}
+
+func annotationOf(t *testing.T, key string) string {
+	t.Helper()
+	u, err := Env.Admin.Resource(ConfigMaps).Namespace(Home(t)).Get(t.Context(), Account, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.GetAnnotations()[key]
+}

@@ -1,0 +1,160 @@
+package shared
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	workv1alpha2 "github.com/karmada-io/api/work/v1alpha2"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/karmada-target/karmada-mirror/render"
+
+	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
+)
+
+// TestHandoverForGood goes over to a policy in one step: the annotation goes as the
+// policy comes.
+func TestHandoverForGood(t *testing.T) {
+	ns := Isolate(t)
+	StartDaemon(t)
+	ids := CreatePages(t, ns, Push, 10)
+	WantSources(t, ns)
+	WantInMembers(t, ns, "page-0", "one", Push)
+	uids := MemberUIDs(t, ns, "page-0", Push)
+	f := NewFault(t, "A policy comes and the annotations go at once", ns)
+	f.Note = "the Works are the policy's, the objects in the members keep their UIDs"
+	Create(t, Policies, Object("policy.karmada.io/v1alpha1", "PropagationPolicy", ns, "pages", map[string]any{"spec": map[string]any{
+		"resourceSelectors": []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}},
+		"placement":         map[string]any{"clusterAffinity": map[string]any{"clusterNames": []any{Push}}},
+	}}))
+	for _, id := range ids {
+		Change(t, ConfigMaps, ns, id.Name, func(u *unstructured.Unstructured) { u.SetAnnotations(nil) })
+	}
+	f.Heal()
+	for _, id := range ids {
+		WantHolder(t, ns, id.Name, Push, "binding")
+	}
+	f.Converge(Patience)
+	if diff := cmp.Diff(uids, MemberUIDs(t, ns, "page-0", Push)); diff != "" {
+		t.Errorf("the object in the member was deleted and made again:\n%s", diff)
+	}
+	Remove(t, Policies, ns, "pages")
+}
+
+// TestForgedLabel puts our label, and more, on Works of somebody else.
+func TestForgedLabel(t *testing.T) {
+	ns := Isolate(t)
+	StartDaemon(t)
+	cases := map[string]forgery{
+		"LabelOnly":      {labels: true},
+		"IdentityOfMore": {labels: true, identity: true},
+		"Binding":        {taken: true, labels: true, identity: true, owner: workv1alpha2.ResourceBindingPermanentIDLabel},
+		"Quota":          {taken: true, labels: true, identity: true, owner: "federatedresourcequota.karmada.io/name"},
+		"NoIdentity":     {taken: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			page := strings.ToLower(name)
+			id := render.Identity{Kind: "ConfigMap", Namespace: ns, Name: page}
+			work := types.NamespacedName{Namespace: render.ExecutionNamespace(Push), Name: "forged-" + page}
+			if tc.taken {
+				work.Name = id.WorkName()
+			}
+			f := NewFault(t, "Our label forged on a foreign Work: "+name, ns)
+			if !tc.taken { // then there is one of our own as well
+				f.Allow(id, Push)
+			}
+			foreign := Create(t, Works, forgedWork(work, id, tc))
+			untouched := func() {
+				t.Helper()
+				after, err := GetWork(t.Context(), work)
+				if err != nil || after.GetUID() != foreign.GetUID() || after.GetGeneration() != foreign.GetGeneration() {
+					t.Errorf("the foreign Work was touched: %v, %v", after, err)
+				}
+			}
+			mirrored := func() {
+				t.Helper()
+				Create(t, ConfigMaps, ConfigMap(ns, page, Push, "one"))
+				if tc.taken {
+					WantEvent(t, ns, page, "WorkConflict", work.Name)
+				} else {
+					MustWork(t, ConfigMapWork(ns, page, Push))
+				}
+				untouched()
+			}
+			mirrored()
+			Remove(t, ConfigMaps, ns, page)
+			Pass(t, 3*time.Second) // for longer than a deletion takes to settle nobody wants it
+			untouched()
+			mirrored()
+			Remove(t, Works, work.Namespace, work.Name)
+			f.Heal()
+			if tc.taken {
+				f.Note = "served once the foreign Work is gone; looked at every 30 s at least"
+			}
+			f.Converge(Patience)
+		})
+	}
+}
+
+// forgery is what is forged on a Work of somebody else.
+type forgery struct {
+	taken bool   // the Work bears the name that ours would have
+	owner string // a label of somebody else's; empty for none
+	// labels and identity of our Works are on it.
+	labels, identity bool
+}
+
+func forgedWork(name types.NamespacedName, id render.Identity, f forgery) *unstructured.Unstructured {
+	work := Object("work.karmada.io/v1alpha1", "Work", name.Namespace, name.Name, map[string]any{
+		"spec": map[string]any{"workload": map[string]any{"manifests": []any{map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": "default", "name": "foreign"},
+		}}}},
+	})
+	labels := map[string]string{}
+	if f.labels {
+		labels[render.ManagedByLabel], labels[render.SourceIDLabel] = render.ManagedByValue, id.ID()
+	}
+	if f.owner != "" {
+		labels[f.owner] = "x"
+	}
+	work.SetLabels(labels)
+	if f.identity {
+		work.SetAnnotations(map[string]string{render.SourceAnnotation: id.String(), render.SourceUIDAnnotation: "x"})
+	}
+	return work
+}
+
+// TestTwoSourcesOneWork: a Work's name leaves out the group.
+func TestTwoSourcesOneWork(t *testing.T) {
+	ns := Isolate(t)
+	blobs, others := InstallBlobs(t, "one.example"), InstallBlobs(t, "two.example")
+	Configure(t, Resources(t, blobs.GroupResource().String(), others.GroupResource().String()))
+	StartDaemon(t)
+	f := NewFault(t, "Two sources that map to one Work; the first goes", ns, blobs, others)
+	name := types.NamespacedName{
+		Namespace: render.ExecutionNamespace(Push),
+		Name:      render.Identity{Group: "one.example", Kind: "Blob", Namespace: ns, Name: "x"}.WorkName(),
+	}
+	Create(t, blobs, Blob("one.example", ns, "x", Push, "one"))
+	first := MustWork(t, name)
+	Create(t, others, Blob("two.example", ns, "x", Push, "two"))
+	WantEvent(t, ns, "x", "WorkConflict")
+	if again := MustWork(t, name); again.GetGeneration() != first.GetGeneration() || again.GetUID() != first.GetUID() {
+		t.Error("the second has touched the Work of the first")
+	}
+	f.Allow(render.Identity{Group: "one.example", Kind: "Blob", Namespace: ns, Name: "x"}, Push)
+	Remove(t, blobs, ns, "x")
+	f.Heal()
+	f.Converge(Patience)
+	if source := MustWork(t, name).GetAnnotations()[render.SourceAnnotation]; source != "Blob.two.example/"+ns+"/x" {
+		t.Errorf("the Work carries %s", source)
+	}
+	Remove(t, others, ns, "x")
+	f.Allow(render.Identity{Group: "two.example", Kind: "Blob", Namespace: ns, Name: "x"}, Push)
+	Eventually(t, "the Work to go", func(ctx context.Context) error { return Disagreement(ctx, ns, blobs, others) })
+}

@@ -1,0 +1,170 @@
+package shared
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+
+	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
+)
+
+// prometheusOperator is the module with the definitions of ServiceMonitor and
+// PrometheusRule. It is no requirement of this module, for nothing imports it.
+const prometheusOperator = "github.com/prometheus-operator/prometheus-operator@v0.85.0"
+
+// installPrometheusOperator makes an API server serve ServiceMonitors and
+// PrometheusRules, as the operator's own definitions describe them.
+func installPrometheusOperator(t *testing.T, member string) {
+	t.Helper()
+	var stderr bytes.Buffer
+	download := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", prometheusOperator)
+	download.Dir, download.Stderr = t.TempDir(), &stderr
+	output, err := download.Output()
+	if err != nil {
+		t.Fatalf("cannot download %s: %v: %s", prometheusOperator, err, stderr.String())
+	}
+	var module struct{ Dir string }
+	if err := json.Unmarshal(output, &module); err != nil {
+		t.Fatal(err)
+	}
+	for _, plural := range []string{"servicemonitors", "prometheusrules"} {
+		file := filepath.Join(module.Dir, "example", "prometheus-operator-crd", "monitoring.coreos.com_"+plural+".yaml")
+		definition, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := karmada.Apply(t.Context(), Env.MemberConfig(member), definition); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = Env.Member(member).Resource(Definitions).Delete(context.Background(), plural+".monitoring.coreos.com", metav1.DeleteOptions{})
+		})
+	}
+	Eventually(t, "the definitions to be served", func(ctx context.Context) error {
+		for _, gvr := range monitoringResources {
+			if gvr.Group == "" {
+				continue
+			}
+			if _, err := Env.Member(member).Resource(gvr).List(ctx, metav1.ListOptions{}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+var monitoringResources = map[string]schema.GroupVersionResource{
+	"ServiceMonitor": {Group: "monitoring.coreos.com", Version: "v1", Resource: "servicemonitors"},
+	"PrometheusRule": {Group: "monitoring.coreos.com", Version: "v1", Resource: "prometheusrules"},
+	"ConfigMap":      ConfigMaps,
+}
+
+// kustomize returns what `kubectl kustomize` would.
+func kustomize(t *testing.T, dir string) []*unstructured.Unstructured {
+	t.Helper()
+	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []*unstructured.Unstructured
+	for _, resource := range resources.Resources() {
+		data, err := resource.AsYAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(data, &u.Object); err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, u)
+	}
+	return objects
+}
+
+// overlay makes a kustomization of manifests/monitoring with a component of it.
+func overlay(t *testing.T, component string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	base, err := filepath.Rel(dir, filepath.Join(Env.Builder.Repository(), "manifests", "monitoring"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("resources: [%s]\ncomponents: [%s]\n", base, filepath.Join(base, component))
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestMonitoringManifests creates manifests/monitoring where the operator's definitions
+// are, with strict validation; a field that is misspelt must be refused.
+func TestMonitoringManifests(t *testing.T) {
+	const member = Push2
+	installPrometheusOperator(t, member)
+	host := Env.Member(member)
+	_, err := host.Resource(Namespaces).Create(t.Context(), Object("v1", "Namespace", "", System, nil), metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	plain := filepath.Join(Env.Builder.Repository(), "manifests", "monitoring")
+	for dir, scheme := range map[string]string{plain: "", overlay(t, "secure"): "https"} {
+		kinds := map[string]bool{}
+		for _, u := range kustomize(t, dir) {
+			kinds[u.GetKind()] = true
+			wantValid(t, host, u)
+			switch u.GetKind() {
+			case "ConfigMap":
+				dashboard, _, _ := unstructured.NestedString(u.Object, "data", "karmada-mirror.json")
+				if u.GetLabels()["grafana_dashboard"] != "1" || !json.Valid([]byte(dashboard)) {
+					t.Errorf("the dashboard's ConfigMap is %v", u.Object["metadata"])
+				}
+			case "ServiceMonitor":
+				endpoints, _, _ := unstructured.NestedSlice(u.Object, "spec", "endpoints")
+				if got, _, _ := unstructured.NestedString(endpoints[0].(map[string]any), "scheme"); got != scheme {
+					t.Errorf("the scheme is %q, not %q", got, scheme)
+				}
+			}
+		}
+		for kind := range monitoringResources {
+			if !kinds[kind] {
+				t.Errorf("%s has no %s", dir, kind)
+			}
+		}
+	}
+}
+
+// wantValid creates an object for a moment.
+func wantValid(t *testing.T, server dynamic.Interface, u *unstructured.Unstructured) {
+	t.Helper()
+	resource := server.Resource(monitoringResources[u.GetKind()]).Namespace(u.GetNamespace())
+	strict := metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}
+	wrong := u.DeepCopy()
+	wrong.Object["spce"] = map[string]any{}
+	if _, err := resource.Create(t.Context(), wrong, strict); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "spce") {
+		t.Errorf("%s with an unknown field: %v", u.GetKind(), err)
+	}
+	if _, err := resource.Create(t.Context(), u, strict); err != nil {
+		t.Errorf("%s: %v", u.GetKind(), err)
+		return
+	}
+	if err := resource.Delete(t.Context(), u.GetName(), metav1.DeleteOptions{}); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,225 @@
+package shared
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/karmada-target/karmada-mirror/render"
+
+	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
+)
+
+var pods = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+
+// TestMove moves a Deployment from a policy to karmada-mirror and back, in a push and a
+// pull member, as docs/how-to/move-from-propagationpolicy.md tells. Neither it nor its
+// Pods are deleted in a member at any time.
+func TestMove(t *testing.T) {
+	ns := Isolate(t)
+	Configure(t, Resources(t, "deployments.apps"))
+	StartDaemon(t)
+	Create(t, Deployments, Object("apps/v1", "Deployment", ns, "web", map[string]any{"spec": map[string]any{
+		"replicas": int64(2),
+		"selector": map[string]any{"matchLabels": map[string]any{"app": "web"}},
+		"template": map[string]any{
+			"metadata": map[string]any{"labels": map[string]any{"app": "web"}},
+			"spec":     map[string]any{"containers": []any{map[string]any{"name": "web", "image": "nginx"}}},
+		},
+	}}))
+	policy := Object("policy.karmada.io/v1alpha1", "PropagationPolicy", ns, "web", map[string]any{"spec": map[string]any{
+		"resourceSelectors": []any{map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}},
+		"placement":         map[string]any{"clusterAffinity": map[string]any{"clusterNames": []any{Push, Pull}}},
+	}})
+	Create(t, Policies, policy.DeepCopy())
+	before := map[string]string{}
+	Eventually(t, "the Pods in the members", func(ctx context.Context) (err error) {
+		before, err = running(ctx, ns)
+		return err
+	})
+	deleted := watchDeletions(t, ns)
+	held := func(want string) {
+		t.Helper()
+		Eventually(t, "the Works to be held by "+want, func(ctx context.Context) error { return deploymentHeld(ctx, ns, want) })
+	}
+
+	t.Log("to karmada-mirror")
+	Change(t, Policies, ns, "web", SetField(true, "spec", "preserveResourcesOnDeletion"))
+	Eventually(t, "the Works to preserve it", func(ctx context.Context) error { return preserved(ctx, ns) })
+	Remove(t, Policies, ns, "web")
+	Eventually(t, "the policy's claim to go", func(ctx context.Context) error {
+		u, err := Env.Admin.Resource(Deployments).Namespace(ns).Get(ctx, "web", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if key, claimed := render.ClaimedBy(u.GetLabels(), u.GetAnnotations()); claimed {
+			return fmt.Errorf("it bears %s", key)
+		}
+		return nil
+	})
+	Remove(t, Bindings, ns, "web-deployment")
+	held("nobody")
+	Change(t, Deployments, ns, "web", func(u *unstructured.Unstructured) {
+		u.SetAnnotations(map[string]string{render.ClustersAnnotation: Push + "," + Pull, render.ConflictResolutionAnnotation: "overwrite"})
+	})
+	held("mirror")
+	Change(t, Deployments, ns, "web", SetField(map[string]any{"edited": "once"}, "metadata", "labels"))
+	wantLabel(t, ns, "edited", "once")
+
+	t.Log("and back")
+	Create(t, Policies, policy)
+	held("binding")
+	Change(t, Deployments, ns, "web", func(u *unstructured.Unstructured) {
+		annotations := u.GetAnnotations()
+		delete(annotations, render.ClustersAnnotation)
+		delete(annotations, render.ConflictResolutionAnnotation)
+		u.SetAnnotations(annotations)
+	})
+	Change(t, Deployments, ns, "web", func(u *unstructured.Unstructured) {
+		labels := u.GetLabels()
+		labels["edited"] = "twice"
+		u.SetLabels(labels)
+	})
+	wantLabel(t, ns, "edited", "twice")
+	after, err := running(t.Context(), ns)
+	if diff := cmp.Diff(before, after); diff != "" || err != nil {
+		t.Errorf("UIDs: %v, -before +after:\n%s", err, diff)
+	}
+	if names := deleted(); len(names) > 0 {
+		t.Errorf("deleted in the members: %v", names)
+	}
+	Remove(t, Policies, ns, "web")
+}
+
+// running are the UIDs of the Deployment and its two Pods in both members.
+func running(ctx context.Context, ns string) (map[string]string, error) {
+	uids := map[string]string{}
+	for _, member := range []string{Push, Pull} {
+		for _, resource := range []schema.GroupVersionResource{Deployments, pods} {
+			list, err := Env.Member(member).Resource(resource).Namespace(ns).List(ctx, metav1.ListOptions{})
+			if err != nil {
+				return nil, err
+			}
+			for _, item := range list.Items {
+				uids[member+"/"+resource.Resource+"/"+item.GetName()] = string(item.GetUID())
+			}
+		}
+	}
+	if len(uids) != 6 {
+		return nil, fmt.Errorf("there are %d of 6 objects", len(uids))
+	}
+	return uids, nil
+}
+
+// watchDeletions watches Deployments and Pods in both members; the function that it
+// returns ends the watches and says what was deleted.
+func watchDeletions(t *testing.T, ns string) (deleted func() []string) {
+	t.Helper()
+	var (
+		watches []watch.Interface
+		heard   sync.WaitGroup
+		mu      sync.Mutex
+		names   []string
+	)
+	for _, member := range []string{Push, Pull} {
+		for _, resource := range []schema.GroupVersionResource{Deployments, pods} {
+			w, err := Env.Member(member).Resource(resource).Namespace(ns).Watch(t.Context(), metav1.ListOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(w.Stop)
+			watches = append(watches, w)
+			heard.Go(func() {
+				for event := range w.ResultChan() {
+					if u, ok := event.Object.(*unstructured.Unstructured); ok && event.Type == watch.Deleted {
+						mu.Lock()
+						names = append(names, member+"/"+u.GetKind()+"/"+u.GetName())
+						mu.Unlock()
+					}
+				}
+			})
+		}
+	}
+	return func() []string {
+		for _, w := range watches {
+			w.Stop()
+		}
+		heard.Wait()
+		return names
+	}
+}
+
+// deploymentWorks are the Works of the Deployment that there are.
+func deploymentWorks(ctx context.Context, ns string) (found []*unstructured.Unstructured, err error) {
+	id := render.Identity{Group: "apps", Kind: "Deployment", Namespace: ns, Name: "web"}
+	for _, cluster := range []string{Push, Pull} {
+		list, err := Env.Admin.Resource(Works).Namespace(render.ExecutionNamespace(cluster)).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + id.WorkName()})
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			found = append(found, &list.Items[i])
+		}
+	}
+	return found, nil
+}
+
+func preserved(ctx context.Context, ns string) error {
+	found, err := deploymentWorks(ctx, ns)
+	if err != nil {
+		return err
+	}
+	for _, work := range found {
+		if preserve, _, _ := unstructured.NestedBool(work.Object, "spec", "preserveResourcesOnDeletion"); !preserve {
+			return fmt.Errorf("%s does not", work.GetNamespace())
+		}
+	}
+	return nil
+}
+
+// deploymentHeld looks whether both Works are applied for this holder; of nobody there
+// are none.
+func deploymentHeld(ctx context.Context, ns, want string) error {
+	found, err := deploymentWorks(ctx, ns)
+	if err != nil {
+		return err
+	}
+	if want == "nobody" {
+		if len(found) > 0 {
+			return fmt.Errorf("there are %d", len(found))
+		}
+		return nil
+	}
+	if len(found) != 2 {
+		return fmt.Errorf("there are %d", len(found))
+	}
+	for _, work := range found {
+		if got := Holder(work); got != want {
+			return fmt.Errorf("%s is held by %q", work.GetNamespace(), got)
+		}
+	}
+	return nil
+}
+
+func wantLabel(t *testing.T, ns, key, value string) {
+	t.Helper()
+	Eventually(t, "an edit in the members", func(ctx context.Context) error {
+		for _, member := range []string{Push, Pull} {
+			u, err := Env.Member(member).Resource(Deployments).Namespace(ns).Get(ctx, "web", metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			if got := u.GetLabels()[key]; got != value {
+				return fmt.Errorf("label %s is %q in %s", key, got, member)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,324 @@
+package shared
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/sandbox/fault"
+
+	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
+)
+
+// behind are the flags of a daemon behind a proxy, without leader election: the proxy
+// would fail that as well.
+func behind(p *fault.Proxy) []string {
+	return []string{"--kubeconfig", p.Kubeconfig(), "--leader-elect=false"}
+}
+
+// sourcesBehindProxy is enough that losing sight of all of them would trip the
+// breaker, and few enough to be quick.
+const sourcesBehindProxy = 60
+
+var (
+	listSources   = fault.Match{Verb: "list", Resource: "configmaps"}
+	watchSources  = fault.Match{Verb: "watch", Resource: "configmaps"}
+	listClusters  = fault.Match{Verb: "list", Resource: "clusters"}
+	watchClusters = fault.Match{Verb: "watch", Resource: "clusters"}
+	watchWorks    = fault.Match{Verb: "watch", Resource: "works"}
+	throttled     = fault.Refuse(apierrors.NewTooManyRequests("injected", 1))
+	broken        = fault.Refuse(apierrors.NewInternalError(errors.New("injected")))
+)
+
+// TestSourceListsFail: the cache is told that there are no sources.
+func TestSourceListsFail(t *testing.T) {
+	testListsFail(t, "source", listSources, watchSources, fewerSources)
+}
+
+// TestClusterListsFail: the cache is told that there are no Clusters.
+func TestClusterListsFail(t *testing.T) {
+	testListsFail(t, "Cluster", listClusters, watchClusters, noClusters)
+}
+
+func TestNeverSynced(t *testing.T) {
+	ns := Isolate(t)
+	p := StartProxy(t)
+	first := StartDaemon(t, behind(p)...)
+	ids := CreatePages(t, ns, Both, 5)
+	WantSources(t, ns)
+	first.MustStop(t)
+	f := NewFault(t, "Sources' informer never synced at the start", ns)
+	rules := []*fault.Rule{p.Inject(listSources, fault.Drop()), p.Inject(watchSources, fault.Drop())}
+	d := SpawnDaemon(t, append(behind(p), "--list-deadline", "2s")...)
+	Eventually(t, "the daemon to lead", Leads(d))
+	Eventually(t, "three attempts to list", func(context.Context) error {
+		if hits := rules[0].Hits() + rules[1].Hits(); hits < 3 {
+			return fmt.Errorf("%d so far", hits)
+		}
+		return nil
+	})
+	if err := d.Probe(t.Context(), "/readyz"); err == nil {
+		t.Error("the daemon says that it is ready")
+	}
+	f.WantNoDeletes()
+	for _, r := range rules {
+		r.Remove()
+	}
+	Change(t, ConfigMaps, ns, "page-0", SetField("two", "data", "key"))
+	Remove(t, ConfigMaps, ns, "page-1")
+	f.Allow(ids[1], Push, Pull)
+	f.Heal()
+	f.Converge(Patience)
+}
+
+// withBreaker is the configuration of a test that no mistake of a cache may trip.
+func withBreaker(t *testing.T) string {
+	return strings.Replace(Resources(t, "configmaps"), BreakerOff, BreakerOn, 1)
+}
+
+// newProxyFault is the measuring of a fault between a daemon and its API server,
+// with sources that are mirrored.
+func newProxyFault(t *testing.T, name string, sources int, flags ...string) (*FaultRow, *fault.Proxy, *Daemon, []render.Identity) {
+	t.Helper()
+	ns := Isolate(t)
+	Configure(t, withBreaker(t))
+	p := StartProxy(t)
+	d := StartDaemon(t, append(behind(p), flags...)...)
+	ids := CreatePages(t, ns, Both, sources)
+	WantSources(t, ns)
+	f := NewFault(t, name, ns)
+	return f, p, d, ids
+}
+
+// fewerSources waits until the cache has lost what it has now. It does not wait for
+// none: the sources of all namespaces are counted, and what other tests create after
+// the list is seen.
+func fewerSources(t *testing.T, d *Daemon) func(context.Context) error {
+	const series = `karmada_mirror_sources{resource="configmaps"}`
+	before := d.Number(t, series)
+	return func(ctx context.Context) error {
+		now, err := d.Metric(ctx, series)
+		if err == nil && now > before-sourcesBehindProxy/2 {
+			err = fmt.Errorf("%s is %g and was %g", series, now, before)
+		}
+		return err
+	}
+}
+
+func noClusters(_ *testing.T, d *Daemon) func(context.Context) error {
+	return d.WantMetric(`karmada_mirror_refused_sources{reason="UnknownCluster"}`, float64(sourcesBehindProxy))
+}
+
+// emptyFor is how long lists are empty. The daemon acts on what it has believed within
+// seconds: it looks at everything anew, and a deletion settles for one.
+const emptyFor = 12 * time.Second
+
+// testListsFail answers with errors, then for a while with empty lists, which the
+// daemon's cache believes.
+func testListsFail(t *testing.T, what string, list, watch fault.Match, believed func(*testing.T, *Daemon) func(context.Context) error) {
+	f, p, d, ids := newProxyFault(t, fmt.Sprintf("Lists of %ss: errors 500, then empty for %s", what, emptyFor), sourcesBehindProxy)
+	ns, emptied := f.Namespace, believed(t, d)
+	errors500 := []*fault.Rule{p.Inject(list, broken), p.Inject(watch, broken)}
+	p.End(watch)
+	Eventually(t, "an error", func(context.Context) error { return Hit(errors500...) })
+	empty := []*fault.Rule{p.Inject(list, fault.EmptyList()), p.Inject(watch, fault.Chain(fault.Expire(), fault.EmptyList()))}
+	for _, r := range errors500 {
+		r.Remove()
+	}
+	Eventually(t, "the empty list to be believed", emptied)
+	Pass(t, emptyFor)
+	f.WantNoDeletes()
+	if err := d.WantMetric(Held("configmaps"), 0)(t.Context()); err != nil {
+		t.Errorf("what only a list speaks against is held: %v", err)
+	}
+	for _, r := range empty {
+		r.Remove()
+	}
+	f.Heal()
+	expire := p.Inject(watch, fault.Expire()) // so that it is listed anew
+	p.End(watch)
+	Change(t, ConfigMaps, ns, "page-0", SetField("two", "data", "key"))
+	Remove(t, ConfigMaps, ns, "page-1")
+	f.Allow(ids[1], Push, Pull)
+	Eventually(t, "the watch to expire", func(context.Context) error { return Hit(expire) })
+	expire.Remove()
+	f.Converge(2 * Patience)
+	Eventually(t, "nothing to be held", d.WantMetric(Held("configmaps"), 0))
+	if err := Hit(empty...); err != nil {
+		t.Errorf("no list was empty: %v", err)
+	}
+}
+
+func TestTruncatedLists(t *testing.T) {
+	ns := Isolate(t)
+	p := StartProxy(t)
+	Configure(t, withBreaker(t))
+	CreatePages(t, ns, Both, sourcesBehindProxy)
+	first := StartDaemon(t, behind(p)...)
+	WantSources(t, ns)
+	first.MustStop(t)
+	f := NewFault(t, "Lists of sources that end after 3 objects, at a restart", ns)
+	rules := []*fault.Rule{p.Inject(listSources, fault.TruncatedList(3)), p.Inject(watchSources, fault.TruncatedList(3))}
+	d := StartDaemon(t, behind(p)...)
+	Eventually(t, "all to be looked at", AtLeastSyncs(d, 2*sourcesBehindProxy))
+	Eventually(t, "a list to be cut short", func(context.Context) error { return Hit(rules...) })
+	Settle(t)
+	f.WantNoDeletes()
+	for _, r := range rules {
+		r.Remove()
+	}
+	p.Cut()
+	Change(t, ConfigMaps, ns, "page-0", SetField("two", "data", "key"))
+	f.Heal()
+	f.Converge(Patience)
+}
+
+func TestBookmarkSwallowed(t *testing.T) {
+	ns := Isolate(t)
+	p := StartProxy(t)
+	CreatePages(t, ns, Both, 5)
+	f := NewFault(t, "The bookmark that ends a streaming list never comes (deadline 2 s instead of 30 s)", ns)
+	swallowed := p.Inject(fault.Match{Verb: "watch"}, fault.SwallowBookmarks())
+	f.Note = "the fault stays; from the daemon's start on"
+	f.Heal()
+	d := SpawnDaemon(t, append(behind(p), "--list-deadline", "2s")...)
+	f.Converge(Patience)
+	if d.Logged("a list has stalled: beginning anew") == 0 || Hit(swallowed) != nil {
+		t.Errorf("no list has stalled, or no watch has met the fault: %d hits", swallowed.Hits())
+	}
+	if err := d.Probe(t.Context(), "/readyz"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStaleList(t *testing.T) {
+	ns := Isolate(t)
+	p := StartProxy(t)
+	stale := fault.NewRecording()
+	recording := p.Inject(watchSources, stale.Record())
+	CreatePages(t, ns, Both, 5)
+	first := StartDaemon(t, behind(p)...)
+	WantSources(t, ns)
+	Change(t, ConfigMaps, ns, "page-0", SetField("two", "data", "key"))
+	Remove(t, ConfigMaps, ns, "page-1")
+	Create(t, ConfigMaps, ConfigMap(ns, "page-new", Both, "one"))
+	WantSources(t, ns)
+	first.MustStop(t)
+	recording.Remove()
+	f := NewFault(t, "A stale list of sources, and no news, after a restart", ns)
+	replay := p.Inject(watchSources, stale.Replay())
+	d := StartDaemon(t, behind(p)...)
+	Eventually(t, "all to be looked at", AtLeastSyncs(d, 6))
+	Eventually(t, "the stale list to be given", func(context.Context) error { return Hit(replay) })
+	Settle(t)
+	if err := Disagreement(t.Context(), ns, ConfigMaps); err != nil {
+		t.Errorf("the daemon believed the stale list: %v", err)
+	}
+	f.WantNoDeletes()
+	replay.Remove()
+	Change(t, ConfigMaps, ns, "page-2", SetField("two", "data", "key"))
+	f.Heal()
+	f.Converge(Patience)
+}
+
+// testUnreliable mirrors sources, and then changes of them, through a proxy that
+// fails some calls all the time.
+func testUnreliable(t *testing.T, name string, inject func(*fault.Proxy) []*fault.Rule) {
+	ns := Isolate(t)
+	p := StartProxy(t)
+	rules := inject(p)
+	f := NewFault(t, name, ns)
+	f.Note = "the fault stays; from the last change on"
+	StartDaemon(t, behind(p)...)
+	ids := CreatePages(t, ns, Both, 20)
+	WantSources(t, ns)
+	Workload(t, f, ns, ids)
+	f.Heal()
+	f.Converge(Patience)
+	for i, r := range rules {
+		if r.Hits() < 10 {
+			t.Errorf("fault %d has hit %d requests only", i, r.Hits())
+		}
+	}
+}
+
+func TestThrottled(t *testing.T) {
+	testUnreliable(t, "30 % of all calls answered 429", func(p *fault.Proxy) []*fault.Rule {
+		return []*fault.Rule{p.Inject(fault.Match{Share: 0.3}, throttled)}
+	})
+}
+
+func TestFlaky(t *testing.T) {
+	testUnreliable(t, "10 % of all calls reset, 9 % answered 500, half of the rest 100 ms late", func(p *fault.Proxy) []*fault.Rule {
+		return []*fault.Rule{
+			p.Inject(fault.Match{Share: 0.1}, fault.Reset()),
+			p.Inject(fault.Match{Share: 0.1}, broken),
+			p.Inject(fault.Match{Share: 0.5}, fault.Delay(100*time.Millisecond)),
+		}
+	})
+}
+
+// TestWorksThrottled refuses to list or watch Works for longer than a list may take:
+// what has been cached is old, and not to be thrown away.
+func TestWorksThrottled(t *testing.T) {
+	const deadline, refused = 5 * time.Second, 20 * time.Second
+	f, p, d, ids := newProxyFault(t, fmt.Sprintf("Lists and watches of Works answered 429 for %s (deadline %s instead of 30 s)", refused, deadline), 20, "--list-deadline", deadline.String())
+	before := generationsOf(t, f.Namespace)
+	rules := []*fault.Rule{p.Inject(fault.Match{Verb: "list", Resource: "works"}, throttled), p.Inject(watchWorks, throttled)}
+	p.End(watchWorks)
+	Eventually(t, "a refusal", func(context.Context) error { return Hit(rules...) })
+	Workload(t, f, f.Namespace, ids[:8])
+	Pass(t, refused)
+	f.WantNoDeletes()
+	if stalls := d.Logged("a list has stalled: beginning anew"); stalls > 0 {
+		t.Errorf("what was refused was taken for stalled, %d times", stalls)
+	}
+	for _, r := range f.Audit.Requests(t) {
+		if _, there := before[r.ObjectRef.Namespace+"/"+r.ObjectRef.Name]; there && r.Verb == "create" && r.ObjectRef.Resource == "works" {
+			t.Errorf("a Work that is there was to be created: %+v", r)
+		}
+	}
+	for _, r := range rules {
+		r.Remove()
+	}
+	f.Heal()
+	heard := p.Inject(watchWorks, fault.Delay(0))
+	Workload(t, f, f.Namespace, ids[8:])
+	f.Converge(2 * Patience)
+	// Until it tries again, which takes it up to a minute, client-go cannot be stopped.
+	Within(t, 2*Patience, "Works to be watched again", func(context.Context) error { return Hit(heard) })
+}
+
+func TestWatchExpired(t *testing.T) {
+	f, p, _, ids := newProxyFault(t, "All watches cut with 410", 20)
+	var rules []*fault.Rule
+	for _, m := range []fault.Match{watchSources, watchWorks, watchClusters, {Verb: "watch", Resource: Definitions.Resource}} {
+		rules = append(rules, p.Inject(m, fault.Expire()))
+		p.End(m)
+	}
+	Workload(t, f, f.Namespace, ids)
+	for _, r := range rules {
+		Eventually(t, "the watches to expire", func(context.Context) error { return Hit(r) })
+		r.Remove()
+	}
+	f.Heal()
+	f.Converge(Patience)
+}
+
+func TestHalfOpen(t *testing.T) {
+	f, p, _, ids := newProxyFault(t, "Connections half open (from the break on; client-go notices after 45 s)", 20)
+	before := p.Connections()
+	p.Strand()
+	f.Heal()
+	Workload(t, f, f.Namespace, ids)
+	if err := Disagreement(t.Context(), f.Namespace, ConfigMaps); before == 0 || err == nil {
+		t.Errorf("the connections (%d) were not stranded: all is in sync at once", before)
+	}
+	f.Converge(2 * Patience)
+}

@@ -1,0 +1,126 @@
+package shared
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+
+	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
+)
+
+// TestClusterReturns has a member away for a while, and changes what is mirrored there
+// meanwhile. Beside it stands a Work of nobody, to see what Karmada does by itself.
+func TestClusterReturns(t *testing.T) {
+	const (
+		guest = returner
+		// Karmada tries again after 5 ms, and then twice as long each time: 20 s and 41 s
+		// after the first.
+		away = 23 * time.Second
+	)
+	ns := Isolate(t)
+	StartDaemon(t)
+	ctx := t.Context()
+	member := Env.Member(guest).Resource(ConfigMaps).Namespace(ns)
+	ids := CreatePages(t, ns, guest, 10)
+	control := createControl(t, ns, guest)
+	WantSources(t, ns)
+	says := func(name, value string) func(context.Context) error {
+		return func(ctx context.Context) error {
+			u, err := member.Get(ctx, name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			if got, _, _ := unstructured.NestedString(u.Object, "data", "key"); got != value {
+				return fmt.Errorf("%s says %q", name, got)
+			}
+			return nil
+		}
+	}
+	Within(t, time.Minute, "the control to be there", says("control", "one"))
+
+	f := NewFault(t, fmt.Sprintf("A member away, and edits %s before it returns", away), ns)
+	server := Env.Component(karmada.MemberAPIServer(guest))
+	Must(t, server.Stop())
+	Within(t, time.Minute, "the cluster not to be ready", isReady(guest, metav1.ConditionFalse))
+	for _, id := range ids[:8] {
+		Change(t, ConfigMaps, ns, id.Name, SetField("away", "data", "key"))
+	}
+	Remove(t, ConfigMaps, ns, ids[9].Name)
+	f.Allow(ids[9], guest)
+	Create(t, ConfigMaps, ConfigMap(ns, "new", guest, "away"))
+	patch := []byte(`[{"op":"replace","path":"/spec/workload/manifests/0/data/key","value":"away"}]`)
+	if _, err := Env.Admin.Resource(Works).Namespace(control.Namespace).Patch(ctx, control.Name, types.JSONPatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	Pass(t, away)
+	Must(t, server.Restart(ctx))
+	Within(t, time.Minute, "the cluster to be ready", isReady(guest, metav1.ConditionTrue))
+	ready := time.Now()
+	f.Heal()
+	Within(t, 10*time.Second, "the member to be served", func(ctx context.Context) error {
+		for _, id := range ids[:8] {
+			if err := says(id.Name, "away")(ctx); err != nil {
+				return err
+			}
+		}
+		if _, err := member.Get(ctx, ids[9].Name, metav1.GetOptions{}); err == nil {
+			return errors.New("what was deleted is there")
+		}
+		return says("new", "away")(ctx)
+	})
+	served := time.Since(ready)
+	f.Converge(Patience)
+	Within(t, 5*time.Minute, "the control to be served", says("control", "away"))
+	unaided := time.Since(ready)
+	f.Note = fmt.Sprintf("the member is served %s after it is ready again; a Work that nobody wakes, after %s", served.Round(100*time.Millisecond), unaided.Round(time.Second))
+	if unaided < served {
+		t.Errorf("the Works were served %s after the cluster was ready, and one that nobody wakes after %s", served, unaided)
+	}
+	f.Remark(f.Note)
+	t.Log(f.Note)
+}
+
+// createControl makes a Work that is not karmada-mirror's.
+func createControl(t *testing.T, namespace, cluster string) types.NamespacedName {
+	t.Helper()
+	u := ConfigMap(namespace, "control", cluster, "one")
+	u.SetUID("4f6c0d3e-0f1c-4a53-9d52-7a4f0d7b0f11")
+	work := &unstructured.Unstructured{}
+	if err := work.UnmarshalJSON(mirror.NewSource(u, render.Wishes{}).Template.Work(cluster)); err != nil {
+		t.Fatal(err)
+	}
+	work.SetLabels(nil)
+	work.SetAnnotations(nil)
+	Create(t, Works, work)
+	return types.NamespacedName{Namespace: work.GetNamespace(), Name: work.GetName()}
+}
+
+func isReady(cluster string, want metav1.ConditionStatus) func(context.Context) error {
+	return func(ctx context.Context) error {
+		u, err := Env.Admin.Resource(Clusters).Get(ctx, cluster, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		var c clusterv1alpha1.Cluster
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &c); err != nil {
+			return err
+		}
+		if !meta.IsStatusConditionPresentAndEqual(c.Status.Conditions, clusterv1alpha1.ClusterConditionReady, want) {
+			return fmt.Errorf("its conditions are %v", c.Status.Conditions)
+		}
+		return nil
+	}
+}

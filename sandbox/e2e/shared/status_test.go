@@ -1,0 +1,264 @@
+package shared
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+
+	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
+)
+
+// TestStatus lists what is mirrored in every state that it can have.
+func TestStatus(t *testing.T) {
+	const ns = "status" // so that the names of Works are the same each time
+	Isolate(t, ns)
+	Create(t, ConfigMaps, ConfigMap(ns, "early", Push, "one"))
+	WantLine(t, MustKarmadaMirror(t, "status", "cm", "early", "-n", ns), `^ConfigMap/status/early +`+Push+` +- +- +- +- +its Work is not there yet$`)
+
+	d := StartDaemon(t)
+	Create(t, ConfigMaps, ConfigMap(ns, "both", Push+","+Pull, "one"))
+	Create(t, ConfigMaps, ConfigMap(ns, "broken", "Not A Name", "one"))
+	Create(t, ConfigMaps, ConfigMap(ns, "nowhere", Push+",nowhere", "one"))
+	Create(t, ConfigMaps, plain(ns, "plain", "one"))
+	suspended := ConfigMap(ns, "suspended", Push, "one")
+	SetAnnotation(render.SuspendAnnotation, "true")(suspended)
+	Create(t, ConfigMaps, suspended)
+	// The member has an object of that name that is not Karmada's.
+	taken := plain(ns, "taken", "theirs")
+	Eventually(t, "the namespace in the member", func(ctx context.Context) error {
+		_, err := Env.Member(Push).Resource(ConfigMaps).Namespace(ns).Create(ctx, taken, metav1.CreateOptions{})
+		return err
+	})
+	Create(t, ConfigMaps, ConfigMap(ns, "taken", Push, "ours"))
+	for _, name := range []string{"early", "both", "nowhere"} {
+		WantInMembers(t, ns, name, "one", Push)
+	}
+	WantInMembers(t, ns, "both", "one", Pull)
+	status := func(arguments ...string) string {
+		return MustKarmadaMirror(t, append([]string{"status"}, arguments...)...)
+	}
+	Eventually(t, "Karmada to report on all", func(context.Context) error {
+		output := status("cm", "-n", ns)
+		if strings.Count(output, "True") != 4 || !strings.Contains(output, "False") || strings.Contains(output, "not applied it yet") || strings.Count(output, "Healthy") != 4 {
+			return errors.New(output)
+		}
+		return nil
+	})
+	WantGolden(t, "status", status("cm", "-n", ns))
+	WantGolden(t, "status-wide", status("configmaps", "-n", ns, "-o", "wide"))
+	WantGolden(t, "status-yaml", status("cm", "both", "-n", ns, "-o", "yaml"))
+	var list struct {
+		Items []struct{ Cluster, Decision string }
+	}
+	if err := json.Unmarshal([]byte(status("cm", "both", "-n", ns, "-o", "json")), &list); err != nil || len(list.Items) != 2 || list.Items[1].Cluster != Pull || list.Items[1].Decision != "Wanted" {
+		t.Errorf("as JSON: %+v, %v", list, err)
+	}
+	WantLine(t, status("-A"), `^ConfigMap/status/both +`+Push)
+	WantLine(t, status("-n", ns), `^ConfigMap/status/both +`+Push)
+	WantLine(t, status("-n", "default"), `^Nothing is mirrored here`)
+	WantLine(t, status("cm", "plain", "-n", ns), `^Nothing is mirrored here`)
+
+	// Works whose source is gone while nobody looks after them.
+	d.MustStop(t)
+	Remove(t, ConfigMaps, ns, "both")
+	WantLine(t, status("cm", "-n", ns), `^ConfigMap/status/both +`+Push+` +both-\S+ +True .*its Work is about to go: the source does not exist$`)
+	WantLine(t, status("cm", "both", "-n", ns), `its Work is about to go`)
+	Change(t, ConfigMaps, ns, "early", SetField("two", "data", "key"))
+	WantLine(t, status("cm", "early", "-n", ns), `its Work is not up to date: the content differs$`)
+
+	for name, arguments := range map[string][]string{
+		"an unknown resource": {"nothing"}, "a missing object": {"cm", "nothing", "-n", ns}, "an unknown output": {"cm", "-o", "nothing"},
+	} {
+		if output, err := KarmadaMirror(t, append([]string{"status"}, arguments...)...); err == nil || !strings.Contains(output, "nothing") {
+			t.Errorf("of %s: %v\n%s", name, err, output)
+		}
+	}
+}
+
+// TestStatusWatch follows one object.
+func TestStatusWatch(t *testing.T) {
+	ns := Isolate(t)
+	StartDaemon(t)
+	Create(t, ConfigMaps, ConfigMap(ns, "page", Push, "one"))
+	Create(t, ConfigMaps, ConfigMap(ns, "other", Push, "one"))
+	WantInMembers(t, ns, "page", "one", Push)
+	command := exec.CommandContext(t.Context(), Env.Daemon, "status", "cm", "page", "-n", ns, "-w")
+	command.Env = append(os.Environ(), "KUBECONFIG="+Env.Kubeconfig())
+	command.Stderr = os.Stderr
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stdout)
+	next := func(pattern string) {
+		t.Helper()
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), "other") {
+				t.Errorf("of another object: %s", lines.Text())
+			}
+			if regexp.MustCompile(pattern).MatchString(lines.Text()) {
+				return
+			}
+		}
+		t.Fatalf("there was no line like %q", pattern)
+	}
+	next(`^SOURCE +CLUSTER +WORK +APPLIED +HEALTH +AGE +MESSAGE$`)
+	next(`^ConfigMap/` + ns + `/page +` + Push)
+	Change(t, ConfigMaps, ns, "page", SetAnnotation(render.SuspendAnnotation, "true"))
+	next(`it is suspended$`)
+	Change(t, ConfigMaps, ns, "other", SetField("two", "data", "key"))
+	Remove(t, ConfigMaps, ns, "page")
+	next(`its Work is gone$`)
+	if err := command.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Wait(); err != nil {
+		t.Errorf("interrupted, it ended with %v", err)
+	}
+}
+
+// TestViewer has somebody use the commands who may read the objects of one namespace,
+// and is bound to karmada-mirror-viewer.
+func TestViewer(t *testing.T) {
+	ns := Isolate(t)
+	StartDaemon(t)
+	Create(t, ConfigMaps, ConfigMap(ns, "page", Push, "one"))
+	WantInMembers(t, ns, "page", "one", Push)
+	user := "viewer-of-" + ns
+	rights := `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: viewer, namespace: ` + ns + `}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: karmada-mirror-default-resources}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ` + user + `}]
+`
+	if err := karmada.Apply(t.Context(), Env.Config(), []byte(rights)); err != nil {
+		t.Fatal(err)
+	}
+	commands := [][]string{{"status", "cm", "-n", ns}, {"status", "-n", ns}, {"explain", "cm", "page", "-n", ns}, {"diff", "cm", "page", "-n", ns}, {"deletions", "list"}}
+	for _, command := range commands {
+		output, err := KarmadaMirror(t, append(command, "--as", user)...)
+		if err == nil || !strings.Contains(output, "ask for the ClusterRole karmada-mirror-viewer") {
+			t.Errorf("%v without rights: %v\n%s", command, err, output)
+		}
+	}
+	binding := `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: ` + user + `}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: karmada-mirror-viewer}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ` + user + `}]
+`
+	if err := karmada.Apply(t.Context(), Env.Config(), []byte(binding)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = Env.Client.RbacV1().ClusterRoleBindings().Delete(context.Background(), user, metav1.DeleteOptions{})
+	})
+	for _, command := range commands {
+		Eventually(t, strings.Join(command, " "), func(context.Context) error {
+			if output, err := KarmadaMirror(t, append(command, "--as", user)...); err != nil {
+				return errors.New(output)
+			}
+			return nil
+		})
+	}
+	WantLine(t, MustKarmadaMirror(t, "status", "-n", ns, "--as", user), `^ConfigMap/`+ns+`/page +`+Push)
+}
+
+// TestPlugin has kubectl find the program, and a shell complete it.
+func TestPlugin(t *testing.T) {
+	ns := Isolate(t)
+	Create(t, ConfigMaps, ConfigMap(ns, "page", Push, "one"))
+	dir := t.TempDir()
+	link := func(program, name string) {
+		t.Helper()
+		if err := os.Symlink(program, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link(Env.Daemon, "kubectl-karmada-mirror")
+	link(filepath.Join(Env.Builder.Cache(), "bin", "hyperkarmada"), "kubectl")
+	run := func(arguments ...string) string {
+		t.Helper()
+		command := exec.CommandContext(t.Context(), filepath.Join(dir, arguments[0]), arguments[1:]...)
+		command.Env = append(os.Environ(), "KUBECONFIG="+Env.Kubeconfig(), "PATH="+dir+":"+os.Getenv("PATH"))
+		output, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", arguments, err, output)
+		}
+		return string(output)
+	}
+	WantLine(t, run("kubectl", "karmada", "mirror", "status", "cm", "-n", ns), `^ConfigMap/`+ns+`/page +`+Push)
+	WantLine(t, run("kubectl", "karmada", "mirror", "--help"), `^  kubectl karmada mirror \[command\]$`)
+	WantLine(t, run("kubectl-karmada-mirror", "__complete", "explain", "deploy"), `^deployments\.apps$`)
+	WantLine(t, run("kubectl-karmada-mirror", "__complete", "status", "cm", "-n", ns, "p"), `^page$`)
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		WantLine(t, run("kubectl-karmada-mirror", "completion", shell), `__complete`)
+	}
+}
+
+// TestWorkloadStatus has Karmada report how a Deployment is, by push and by pull. What of
+// it is stripped moves its generation, which the Work carries, and is not written.
+func TestWorkloadStatus(t *testing.T) {
+	ns := Isolate(t)
+	Configure(t, Resources(t, "deployments.apps"))
+	StartDaemon(t)
+	u := Object("apps/v1", "Deployment", ns, "web", map[string]any{"spec": map[string]any{
+		"replicas": int64(0), // no node runs Pods
+		"selector": map[string]any{"matchLabels": map[string]any{"app": "web"}},
+		"template": map[string]any{
+			"metadata": map[string]any{"labels": map[string]any{"app": "web"}},
+			"spec":     map[string]any{"containers": []any{map[string]any{"name": "web", "image": "web"}}},
+		},
+	}})
+	SetAnnotation(render.ClustersAnnotation, Push+","+Pull)(u)
+	Create(t, Deployments, u)
+	Eventually(t, "Karmada to report on the Deployment", func(context.Context) error {
+		if output := MustKarmadaMirror(t, "status", "deploy", "web", "-n", ns); strings.Count(output, "Healthy") != 2 {
+			return errors.New(output)
+		}
+		return nil
+	})
+	audit := AuditFromNow(t)
+	Change(t, Deployments, ns, "web", SetAnnotation("kubectl.kubernetes.io/last-applied-configuration", "{}"))
+	Change(t, Deployments, ns, "web", SetField(int64(1), "spec", "replicas"))
+	Eventually(t, "the Works to have the edit's generation", func(ctx context.Context) error {
+		for _, cluster := range []string{Push, Pull} {
+			id := render.Identity{Group: "apps", Kind: "Deployment", Namespace: ns, Name: "web"}
+			w, err := Env.Admin.Resource(Works).Namespace(render.ExecutionNamespace(cluster)).Get(ctx, id.WorkName(), metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			manifests, _, _ := unstructured.NestedSlice(w.Object, "spec", "workload", "manifests")
+			generation, _, _ := unstructured.NestedString(manifests[0].(map[string]any), "metadata", "annotations", "resourcetemplate.karmada.io/generation")
+			if generation != "3" {
+				return errors.New(cluster + " has " + generation)
+			}
+		}
+		return nil
+	})
+	if diff := cmp.Diff(map[string]int{"patch works": 2}, audit.Writes(t)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	Remove(t, Deployments, ns, "web")
+	WantGone(t, Deployments, ns, "web", Push, Pull)
+}

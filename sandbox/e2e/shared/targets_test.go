@@ -1,0 +1,209 @@
+package shared
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+
+	"github.com/karmada-target/karmada-mirror/render"
+
+	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
+)
+
+// label puts a label on a cluster for the length of a test; an empty value takes it
+// off.
+func label(t *testing.T, cluster, key, value string) {
+	t.Helper()
+	Change(t, Clusters, "", cluster, func(u *unstructured.Unstructured) {
+		labels := u.GetLabels()
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[key] = value
+		if value == "" {
+			delete(labels, key)
+		}
+		u.SetLabels(labels)
+	})
+}
+
+// plain is a ConfigMap that does not say where to mirror it to.
+func plain(namespace, name, value string) *unstructured.Unstructured {
+	u := ConfigMap(namespace, name, "", value)
+	u.SetAnnotations(nil)
+	return u
+}
+
+// TestClusterSelector has clusters chosen by their labels, and labels change.
+func TestClusterSelector(t *testing.T) {
+	ns := Isolate(t)
+	const key = "example.com/tier"
+	StartDaemon(t)
+	t.Cleanup(func() {
+		for _, cluster := range []string{Push, Push2, Pull} {
+			label(t, cluster, key, "")
+		}
+	})
+	label(t, Push, key, "edge")
+	label(t, Pull, key, "edge")
+	selected := plain(ns, "selected", "one")
+	selected.SetAnnotations(map[string]string{render.ClusterSelectorAnnotation: key + " in (edge)"})
+	Create(t, ConfigMaps, selected)
+	both := plain(ns, "both", "one")
+	both.SetAnnotations(map[string]string{render.ClusterSelectorAnnotation: key + "=edge", render.ClustersAnnotation: Push2 + ",!" + Pull})
+	Create(t, ConfigMaps, both)
+	Create(t, ConfigMaps, ConfigMap(ns, "named", Push, "one"))
+	WantInMembers(t, ns, "selected", "one", Push, Pull)
+	WantInMembers(t, ns, "both", "one", Push, Push2)
+	WantGone(t, ConfigMaps, ns, "both", Pull)
+	WantGone(t, ConfigMaps, ns, "selected", Push2)
+
+	audit := AuditFromNow(t)
+	label(t, Push2, key, "edge")
+	WantInMembers(t, ns, "selected", "one", Push2)
+	label(t, Push, key, "core")
+	WantGone(t, ConfigMaps, ns, "selected", Push)
+	WantGone(t, ConfigMaps, ns, "both", Push)
+	WantInMembers(t, ns, "both", "one", Push2)
+	if diff := cmp.Diff(map[string]int{"create works": 1, "delete works": 2}, audit.Writes(t)); diff != "" {
+		t.Errorf("writes after two changes of labels, -want +got:\n%s", diff)
+	}
+
+	Change(t, ConfigMaps, ns, "selected", SetAnnotation(render.ClusterSelectorAnnotation, key+" in (core)"))
+	WantInMembers(t, ns, "selected", "one", Push)
+	WantGone(t, ConfigMaps, ns, "selected", Push2, Pull)
+	Change(t, ConfigMaps, ns, "selected", SetAnnotation(render.ClusterSelectorAnnotation, ""))
+	WantEvent(t, ns, "selected", "InvalidAnnotation", "selects every cluster")
+	WantInMembers(t, ns, "selected", "one", Push)
+}
+
+// TestNamespaceDefault has a Namespace ask for all objects in it, that did not
+// ask themselves.
+func TestNamespaceDefault(t *testing.T) {
+	Isolate(t)
+	ns := NewNamespace(t) // which holds nothing but what the test makes
+	const objects = defaulted
+	d := StartDaemon(t)
+	for i := range objects {
+		Create(t, ConfigMaps, plain(ns, fmt.Sprintf("page-%04d", i), "one"))
+	}
+	Create(t, ConfigMaps, ConfigMap(ns, "own", Push2, "one"))
+	Create(t, ConfigMaps, ConfigMap(ns, "out", "", "one"))
+	WantInMembers(t, ns, "own", "one", Push2)
+
+	others := countWorks(t, Push)
+	began := time.Now()
+	Change(t, Namespaces, "", ns, SetAnnotation(render.ClustersAnnotation, Push))
+	Within(t, time.Minute, "the Works of all objects", worksAre(Push, others+objects))
+	t.Logf("%d Works %s after the Namespace got its default", objects, time.Since(began).Round(10*time.Millisecond))
+	WantInMembers(t, ns, "page-0007", "one", Push)
+	WantLine(t, MustKarmadaMirror(t, "explain", "cm", "page-0007", "-n", ns), `it asks for karmada.target/clusters="`+Push+`" \(the Namespace's\)$`)
+	WantGone(t, ConfigMaps, ns, "own", Push)
+	WantGone(t, ConfigMaps, ns, "out", Push, Push2)
+
+	t.Run("Options", func(t *testing.T) {
+		Change(t, Namespaces, "", ns, SetAnnotation(render.PreserveOnDeletionAnnotation, "true"))
+		Eventually(t, "the option in a Work", func(ctx context.Context) error {
+			work, err := GetWork(ctx, ConfigMapWork(ns, "own", Push2))
+			if err != nil {
+				return err
+			}
+			if preserve, _, _ := unstructured.NestedBool(work.Object, "spec", "preserveResourcesOnDeletion"); !preserve {
+				return fmt.Errorf("the spec is %v", work.Object["spec"])
+			}
+			return nil
+		})
+		Change(t, Namespaces, "", ns, func(u *unstructured.Unstructured) {
+			unstructured.RemoveNestedField(u.Object, "metadata", "annotations", render.PreserveOnDeletionAnnotation)
+		})
+		Within(t, time.Minute, "the option to go from all Works", func(ctx context.Context) error {
+			list, err := Env.Admin.Resource(Works).List(ctx, metav1.ListOptions{LabelSelector: render.ManagedByLabel})
+			if err != nil {
+				return err
+			}
+			for _, work := range list.Items {
+				if preserve, _, _ := unstructured.NestedBool(work.Object, "spec", "preserveResourcesOnDeletion"); preserve && SourceNamespace(&work) == ns {
+					return fmt.Errorf("%s has it", work.GetName())
+				}
+			}
+			return nil
+		})
+	})
+
+	t.Run("Edited", func(t *testing.T) {
+		Change(t, ConfigMaps, ns, "page-0007", SetField("two", "data", "key"))
+		WantInMembers(t, ns, "page-0007", "two", Push)
+		Create(t, ConfigMaps, plain(ns, "late", "one"))
+		WantInMembers(t, ns, "late", "one", Push)
+		Remove(t, ConfigMaps, ns, "late")
+		WantGone(t, ConfigMaps, ns, "late", Push)
+	})
+
+	audit := AuditFromNow(t)
+	d.MustStop(t)
+	d = StartDaemon(t)
+	Eventually(t, "the syncs after a restart", AtLeastSyncs(d, objects))
+	Eventually(t, "the queue to be empty", d.WantMetric(QueueEmpty, 0))
+	if writes := audit.Writes(t); len(writes) > 0 {
+		t.Errorf("a restart wrote %v", writes)
+	}
+	if reads := audit.Reads(t, "configmaps"); reads > 0 {
+		t.Errorf("a restart read %d objects one by one", reads)
+	}
+
+	t.Run("InvalidDefault", func(t *testing.T) {
+		Change(t, Namespaces, "", ns, SetAnnotation(render.ClustersAnnotation, "Not A Name"))
+		WantEvent(t, "", ns, "InvalidAnnotation", "cluster name")
+		WantLine(t, MustKarmadaMirror(t, "explain", "cm", "page-0007", "-n", ns), "the Namespace's karmada.target/clusters")
+		WantInMembers(t, ns, "page-0007", "two", Push)
+		Change(t, Namespaces, "", ns, SetAnnotation(render.ClustersAnnotation, Push))
+	})
+
+	audit = AuditFromNow(t)
+	Change(t, Namespaces, "", ns, func(u *unstructured.Unstructured) { u.SetAnnotations(nil) })
+	Within(t, time.Minute, "the Works of all objects to go", worksAre(Push, others))
+	WantInMembers(t, ns, "own", "one", Push2)
+	if got := audit.Writes(t)["delete works"]; got != objects {
+		t.Errorf("%d deletions of %d Works", got, objects)
+	}
+	reads := audit.Reads(t, "namespaces")
+	if reads == 0 || reads > objects/10 {
+		t.Errorf("the Namespace was read %d times for %d deletions", reads, objects)
+	}
+	t.Logf("the Namespace was read %d times for %d deletions", reads, objects)
+}
+
+// countWorks counts all Works for a cluster. It leaves the counting to the API server:
+// a list of them all, again and again, would cost more than what makes them.
+func countWorks(t *testing.T, cluster string) int {
+	t.Helper()
+	n, err := worksFor(t.Context(), cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// worksAre waits for so many Works for a cluster.
+func worksAre(cluster string, want int) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if n, err := worksFor(ctx, cluster); err != nil || n != want {
+			return fmt.Errorf("there are %d: %w", n, err)
+		}
+		return nil
+	}
+}
+
+func worksFor(ctx context.Context, cluster string) (int, error) {
+	list, err := Env.Admin.Resource(Works).Namespace(render.ExecutionNamespace(cluster)).List(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil {
+		return 0, err
+	}
+	return len(list.Items) + int(ptr.Deref(list.GetRemainingItemCount(), 0)), nil
+}

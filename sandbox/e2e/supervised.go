@@ -1,0 +1,81 @@
+package e2e
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+)
+
+// Supervised is a daemon that is started again when it has ended, as a
+// Deployment does.
+type Supervised struct {
+	// Current is the one that runs, or ran last.
+	Current atomic.Pointer[Daemon]
+	// Starts counts all.
+	Starts int
+	// Kills counts those that the test has killed.
+	Kills atomic.Int32
+
+	flags []string
+}
+
+// Supervise starts one.
+func Supervise(t *testing.T, flags ...string) *Supervised {
+	t.Helper()
+	s := &Supervised{flags: flags}
+	s.Ensure(t)
+	t.Cleanup(func() {
+		d := s.Current.Load()
+		if !d.HasEnded() {
+			if err := d.Stop(); err != nil {
+				t.Errorf("the last daemon ended badly: %v", err)
+			}
+		}
+		d.WantGoodEnd(t)
+		rereadFaults(t)
+		if t.Failed() {
+			t.Logf("the daemon's log:\n%s", d.Log())
+		}
+	})
+	return s
+}
+
+// Ensure starts the daemon if it does not run. That it does not must have a good
+// reason.
+func (s *Supervised) Ensure(t *testing.T) {
+	t.Helper()
+	if d := s.Current.Load(); d != nil {
+		if !d.HasEnded() {
+			return
+		}
+		d.WantGoodEnd(t)
+	}
+	s.Starts++
+	s.Current.Store(LaunchDaemon(t, s.flags...))
+}
+
+// Kill ends the daemon as a power cut would. The test goes on.
+func (s *Supervised) Kill() {
+	d := s.Current.Load()
+	d.dismissed.Store(true)
+	s.Kills.Add(1)
+	_ = d.Daemon.Kill() // it may have ended already
+}
+
+// WantStarts fails the test unless the daemon was started so often: once, again after each
+// time that the test has killed it, and as often as the faults of the test end it.
+func (s *Supervised) WantStarts(t *testing.T, ended int) {
+	t.Helper()
+	if want := 1 + int(s.Kills.Load()) + ended; s.Starts != want {
+		t.Errorf("the daemon was started %d times, not %d", s.Starts, want)
+	}
+}
+
+// WantSources waits until the Works of a namespace are as wanted.
+func (s *Supervised) WantSources(t *testing.T, namespace string) {
+	t.Helper()
+	Eventually(t, "the Works", func(ctx context.Context) error {
+		s.Ensure(t)
+		return Disagreement(ctx, namespace, ConfigMaps)
+	})
+}

@@ -1,0 +1,136 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+)
+
+// The label and the annotation by which a Work is karmada-mirror's, as users have them in
+// docs/reference.
+const (
+	ourWorks         = "app.kubernetes.io/managed-by=karmada-mirror"
+	sourceAnnotation = "karmada.target/source"
+)
+
+// workCache is what a watch tells of the Works of karmada-mirror, by the namespace of
+// their sources. Tests look at them again and again, beside each other: a list of all of
+// them, each time, would take most of the processors.
+type workCache struct {
+	informer cache.SharedIndexInformer
+	stop     func()
+}
+
+const bySourceNamespace = "source namespace"
+
+func watchWorks(client dynamic.Interface) *workCache {
+	informer := dynamicinformer.NewFilteredDynamicInformer(client, Works, metav1.NamespaceAll, 0,
+		cache.Indexers{bySourceNamespace: func(o any) ([]string, error) {
+			return []string{SourceNamespace(o.(*unstructured.Unstructured))}, nil
+		}},
+		func(o *metav1.ListOptions) { o.LabelSelector = ourWorks }).Informer()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		informer.RunWithContext(ctx)
+	}()
+	return &workCache{informer, func() { cancel(); <-ended }}
+}
+
+// of lists the Works of a namespace's sources. They are the cache's, and not to be changed.
+func (c *workCache) of(namespace string) ([]*unstructured.Unstructured, error) {
+	if !c.informer.HasSynced() {
+		return nil, fmt.Errorf("the tests' own watch of Works has not synced")
+	}
+	found, err := c.informer.GetIndexer().ByIndex(bySourceNamespace, namespace)
+	works := make([]*unstructured.Unstructured, 0, len(found))
+	for _, o := range found {
+		works = append(works, o.(*unstructured.Unstructured))
+	}
+	return works, err
+}
+
+// liveWorks reads the Works of a namespace's sources from the API server.
+func liveWorks(ctx context.Context, namespace string) ([]*unstructured.Unstructured, error) {
+	list, err := Env.Admin.Resource(Works).List(ctx, metav1.ListOptions{LabelSelector: ourWorks})
+	if err != nil {
+		return nil, err
+	}
+	var works []*unstructured.Unstructured
+	for i := range list.Items {
+		if SourceNamespace(&list.Items[i]) == namespace {
+			works = append(works, &list.Items[i])
+		}
+	}
+	return works, nil
+}
+
+// WorksOf reads the Works of a namespace's sources.
+func WorksOf(t *testing.T, namespace string) []*unstructured.Unstructured {
+	t.Helper()
+	works, err := liveWorks(t.Context(), namespace)
+	Must(t, err)
+	return works
+}
+
+// SourceNamespace is the namespace of the source that a Work says it is of: the second of
+// three parts, <kind>[.<group>]/<namespace>/<name>.
+func SourceNamespace(work *unstructured.Unstructured) string {
+	if parts := strings.Split(work.GetAnnotations()[sourceAnnotation], "/"); len(parts) == 3 {
+		return parts[1]
+	}
+	return ""
+}
+
+// Quiesce waits until the installed daemon has taken away the ConfigMaps of earlier tests:
+// the audit log then tells of this test alone. Works of resources that have left the
+// configuration stay, as they should.
+func Quiesce(t *testing.T) {
+	t.Helper()
+	Eventually(t, "the Works of earlier tests to go", func(ctx context.Context) error {
+		list, err := Env.Admin.Resource(Works).List(ctx, metav1.ListOptions{LabelSelector: ourWorks})
+		if err != nil {
+			return err
+		}
+		for _, w := range list.Items {
+			if source := w.GetAnnotations()[sourceAnnotation]; strings.HasPrefix(source, "ConfigMap/") {
+				return fmt.Errorf("there is the Work of %s", source)
+			}
+		}
+		return nil
+	})
+}
+
+// sweep deletes what a test has mirrored, as far as it can, when its daemons have ended:
+// those of others would have it in their caches.
+func sweep(t *testing.T, s *scope) {
+	ctx := context.Background()
+	list, err := Env.Admin.Resource(Works).List(ctx, metav1.ListOptions{LabelSelector: ourWorks})
+	if err != nil {
+		t.Logf("cannot sweep up: %v", err)
+		return
+	}
+	isMine := func(namespace string) bool {
+		return slices.Contains(s.namespaces, namespace) || strings.HasPrefix(namespace, s.home+"-")
+	}
+	var inFlight errgroup.Group
+	inFlight.SetLimit(8)
+	for _, w := range list.Items {
+		if isMine(SourceNamespace(&w)) {
+			inFlight.Go(func() error {
+				return Env.Admin.Resource(Works).Namespace(w.GetNamespace()).Delete(ctx, w.GetName(), metav1.DeleteOptions{})
+			})
+		}
+	}
+	_ = inFlight.Wait() // what is left is in nobody's way
+}

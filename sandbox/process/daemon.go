@@ -1,0 +1,125 @@
+package process
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+)
+
+// DaemonOptions say how karmada-mirror runs.
+type DaemonOptions struct {
+	// Program is the program and what comes before its subcommand `run`.
+	Program []string
+	// Kubeconfig is the path of the daemon's.
+	Kubeconfig string
+	// Flags of run. It serves on free ports of loopback unless they say otherwise.
+	Flags []string
+	// Environment is added to this process's own.
+	Environment []string
+	// Log takes what it logs as well; nil if Log and Logged are enough.
+	Log io.Writer
+}
+
+// Daemon is a karmada-mirror that runs, or has run.
+type Daemon struct {
+	*Process
+
+	mu        sync.Mutex
+	raw       bytes.Buffer
+	messages  map[string]int
+	addresses map[string]string // of its servers
+}
+
+// StartDaemon starts karmada-mirror, and does not wait until it is ready.
+func StartDaemon(o DaemonOptions) (*Daemon, error) {
+	d := &Daemon{messages: map[string]int{}, addresses: map[string]string{}}
+	arguments := slices.Concat(o.Program[1:], []string{"run", "--kubeconfig", o.Kubeconfig,
+		"--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"}, o.Flags)
+	command := exec.Command(o.Program[0], arguments...)
+	command.Env = append(os.Environ(), o.Environment...)
+	out := o.Log
+	if out == nil {
+		out = io.Discard
+	}
+	var err error
+	d.Process, err = Start(command, func(stderr io.Reader) { d.read(io.TeeReader(stderr, out)) })
+	return d, err
+}
+
+// read takes in the log, line by line. A line that is no JSON is kept as it is.
+func (d *Daemon) read(stderr io.Reader) {
+	lines := bufio.NewScanner(stderr)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var line struct{ Msg, What, Address string }
+		isJSON := json.Unmarshal(lines.Bytes(), &line) == nil
+		d.mu.Lock()
+		d.raw.Write(lines.Bytes())
+		d.raw.WriteByte('\n')
+		if isJSON {
+			d.messages[line.Msg]++
+			if line.Msg == "serving" {
+				d.addresses[line.What] = line.Address
+			}
+		}
+		d.mu.Unlock()
+	}
+}
+
+// Log is all that it has said so far.
+func (d *Daemon) Log() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.raw.String()
+}
+
+// Logged counts the lines with this message.
+func (d *Daemon) Logged(message string) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.messages[message]
+}
+
+// Address is where one of its servers listens: "metrics", "probes" or "profiles". It is
+// empty until it does.
+func (d *Daemon) Address(server string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.addresses[server]
+}
+
+// Get asks one of its servers.
+func (d *Daemon) Get(ctx context.Context, server, path string) (code int, body string, err error) {
+	address := d.Address(server)
+	if address == "" {
+		return 0, "", fmt.Errorf("it does not serve %s yet", server)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(text), err
+}
+
+// Probe returns an error unless a probe, such as /readyz, is answered with 200.
+func (d *Daemon) Probe(ctx context.Context, path string) error {
+	code, body, err := d.Get(ctx, "probes", path)
+	if err == nil && code != http.StatusOK {
+		err = fmt.Errorf("%s answers %d: %s", path, code, body)
+	}
+	return err
+}
