@@ -13,7 +13,11 @@ MODULES := . sandbox tools tools/helm tools/prometheus
 # end-to-end tests. The others would compile the whole of Kubernetes with it.
 RACED := ./build ./karmada ./command ./fault ./dashboard ./docs
 # A copy of what concerns the daemon; https://vuln.go.dev is the newest.
-VULNDB ?= file://$(CURDIR)/tools/vulndb/db
+VULNDB ?= file://$(CURDIR)/.cache/vulndb
+# How many days old the copy may be.
+VULNDB_DAYS ?= 120
+# What make vulndb makes the copy of.
+VULNDB_WHOLE ?= https://vuln.go.dev/vulndb.zip
 # Tests of faults mostly wait: this many run at once.
 PARALLEL ?= 8
 FUZZTIME ?= 10s
@@ -22,7 +26,7 @@ SEED ?= 0
 # The oldest Karmada that is supported; docs/reference/versions.md.
 OLDEST_KARMADA := 1.16
 
-.PHONY: help demo test test-compatibility check alerts dashboard build sandbox fuzz reliability soak bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
+.PHONY: help demo test test-compatibility check vulndb alerts dashboard build sandbox fuzz reliability soak bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,13 +44,24 @@ test-compatibility: sandbox ## The end-to-end tests on the oldest Karmada that i
 	cd sandbox/hyperkarmada && go mod tidy -diff
 	cd sandbox && go test -race -timeout 80m -parallel $(PARALLEL) ./e2e
 
-check: ## Format, vet, module files, known vulnerabilities, and the daemon's unit tests with the race detector
+check: .cache/vulndb/index/db.json ## Format, vet, module files, known vulnerabilities, and the daemon's unit tests with the race detector
 	@unformatted=$$(gofmt -l .); if [[ -n "$$unformatted" ]]; then echo "run gofmt on:"; echo "$$unformatted"; exit 1; fi
 	@set -x; for module in $(MODULES); do (cd "$$module" && go vet ./... && go mod tidy -diff); done
 	cd sandbox && go vet github.com/karmada-target/karmada-mirror/sandbox/hyperkarmada
+	cd tools && go test ./...
+	cd tools && go run ./vulndb age $(VULNDB) $(VULNDB_DAYS)
 	cd tools && go tool govulncheck -C .. -db $(VULNDB) ./...
 	go test -race ./...
 	go test -run '^TestCost' ./render ./mirror # the race detector allocates as well
+
+.cache/vulndb/index/db.json: tools/vulndb/db.zip tools/vulndb/unpack.go
+	cd tools && go run ./vulndb unpack vulndb/db.zip ../.cache/vulndb
+
+vulndb: ## Renew the copy of the known vulnerabilities that make check uses
+	@mkdir -p .cache
+	curl --fail --silent --show-error --location --output .cache/vulndb.zip $(VULNDB_WHOLE)
+	go list -m -f '{{.Path}}' all > .cache/vulndb.modules
+	cd tools && go run ./vulndb reduce ../.cache/vulndb.zip vulndb/db.zip < ../.cache/vulndb.modules
 
 alerts: ## Unit tests of the alerts by promtool, and the names in them and in the dashboard; minutes the first time
 	cd tools/prometheus && go test ./...
