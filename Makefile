@@ -68,7 +68,7 @@ alerts: ## Unit tests of the alerts by promtool, and the names in them and in th
 
 dashboard: sandbox ## Run karmada-mirror under a workload for some minutes, and draw the dashboard from it
 	cd tools/prometheus && go build -tags remove_all_sd -o ../../.cache/bin/prometheus github.com/prometheus/prometheus/cmd/prometheus
-	cd sandbox && go run . dashboard --prometheus ../.cache/bin/prometheus --picture ../docs/dashboard.png
+	cd sandbox && go run ./measure dashboard --prometheus ../.cache/bin/prometheus --picture ../docs/dashboard.png
 
 build: ## Compile the daemon to .cache/bin/karmada-mirror
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X $(PACKAGE).version=$(VERSION) -X $(PACKAGE).revision=$(REVISION)" -o .cache/bin/karmada-mirror .
@@ -90,10 +90,10 @@ soak: sandbox ## A random workload with faults for SOAK; SEED repeats one
 	cd sandbox && go test -race -v -count=1 -timeout 3h -run '^TestSoak$$' ./e2e -soak $(SOAK) -soak-seed $(SEED)
 
 bench: sandbox ## Measure karmada-mirror against a bare loop and Karmada's policies, and write docs/performance.md
-	cd sandbox && go run . bench --page ../docs/performance.md
+	cd sandbox && go run ./measure bench --page ../docs/performance.md
 
 bench-quick: sandbox ## The same in less than ten minutes, printed
-	cd sandbox && go run . bench --quick
+	cd sandbox && go run ./measure bench --quick
 
 sandbox-up: ## Start a Karmada and leave it running
 	@cd sandbox && go run . up

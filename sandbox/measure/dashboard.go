@@ -1,4 +1,4 @@
-package command
+package main
 
 import (
 	"context"
@@ -8,8 +8,10 @@ import (
 	"os"
 	"path/filepath"
 
+	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
 	"github.com/spf13/cobra"
 
+	"github.com/karmada-target/karmada-mirror/sandbox/build"
 	"github.com/karmada-target/karmada-mirror/sandbox/dashboard"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
@@ -30,7 +32,11 @@ func newDashboard() *cobra.Command {
 }
 
 func runDashboard(ctx context.Context, out io.Writer, prometheus, picture string) (err error) {
-	builder, built, err := programs(ctx, out)
+	builder, err := build.New(ctx, out)
+	if err != nil {
+		return err
+	}
+	hyperkarmada, err := builder.Hyperkarmada(ctx)
 	if err != nil {
 		return err
 	}
@@ -50,7 +56,16 @@ func runDashboard(ctx context.Context, out io.Writer, prometheus, picture string
 			err = os.RemoveAll(dir)
 		}
 	}()
-	k, err := karmada.Start(ctx, karmada.Options{Dir: filepath.Join(dir, "karmada"), Programs: built, Members: members(), Progress: out})
+	k, err := karmada.Start(ctx, karmada.Options{
+		Dir:      filepath.Join(dir, "karmada"),
+		Programs: karmada.Programs{Hyperkarmada: hyperkarmada, Karmada: builder.KarmadaSources()},
+		Members: []karmada.Member{
+			{Name: "member1", Mode: clusterv1alpha1.Push},
+			{Name: "member2", Mode: clusterv1alpha1.Push},
+			{Name: "member3", Mode: clusterv1alpha1.Pull},
+		},
+		Progress: out,
+	})
 	if err != nil {
 		return err
 	}
