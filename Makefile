@@ -31,7 +31,11 @@ OLDEST_KARMADA := 1.16
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# The go command compiles without a word.
+compiling = @echo "compiling $(1): minutes the first time, later seconds"
+
 demo: ## See it work on a real Karmada on this machine, until Ctrl-C
+	$(call compiling,the sandbox command)
 	@cd sandbox && go run . demo
 
 test: check alerts sandbox ## All tests, the end-to-end tests on a real Karmada among them
@@ -64,9 +68,11 @@ vulndb: ## Renew the copy of the known vulnerabilities that make check uses
 	cd tools && go run ./vulndb reduce ../.cache/vulndb.zip vulndb/db.zip < ../.cache/vulndb.modules
 
 alerts: ## Unit tests of the alerts by promtool, and the names in them and in the dashboard; minutes the first time
+	$(call compiling,promtool)
 	cd tools/prometheus && go test ./...
 
 dashboard: sandbox ## Run karmada-mirror under a workload for some minutes, and draw the dashboard from it
+	$(call compiling,Prometheus and what draws)
 	cd tools/prometheus && go build -tags remove_all_sd -o ../../.cache/bin/prometheus github.com/prometheus/prometheus/cmd/prometheus
 	cd sandbox && go run ./measure dashboard --prometheus ../.cache/bin/prometheus --picture ../docs/dashboard.png
 
@@ -74,6 +80,7 @@ build: ## Compile the daemon to .cache/bin/karmada-mirror
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X $(PACKAGE).version=$(VERSION) -X $(PACKAGE).revision=$(REVISION)" -o .cache/bin/karmada-mirror .
 
 sandbox: ## Compile Karmada for the sandbox; minutes the first time
+	$(call compiling,the sandbox command)
 	cd sandbox && go run . build
 
 fuzz: ## Run each fuzz target for FUZZTIME
@@ -90,18 +97,22 @@ soak: sandbox ## A random workload with faults for SOAK; SEED repeats one
 	cd sandbox && go test -race -v -count=1 -timeout 3h -run '^TestSoak$$' ./e2e -soak $(SOAK) -soak-seed $(SEED)
 
 bench: sandbox ## Measure karmada-mirror against a bare loop and Karmada's policies, and write docs/performance.md
+	$(call compiling,the benchmark)
 	cd sandbox && go run ./measure bench --page ../docs/performance.md
 
 bench-quick: sandbox ## The same in less than ten minutes, printed
+	$(call compiling,the benchmark)
 	cd sandbox && go run ./measure bench --quick
 
 sandbox-up: ## Start a Karmada and leave it running
+	$(call compiling,the sandbox command)
 	@cd sandbox && go run . up
 
 sandbox-down: ## Stop it
 	@cd sandbox && go run . down
 
 goreleaser: ## Compile goreleaser to .cache/bin/goreleaser; minutes the first time
+	$(call compiling,goreleaser)
 	cd tools/goreleaser && go build -o $(CURDIR)/.cache/bin/goreleaser github.com/goreleaser/goreleaser/v2
 
 release-ready: ## Say whether the changelog and the manifests are those of VERSION, such as v0.1.0
