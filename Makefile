@@ -39,8 +39,11 @@ demo: ## See it work on a real Karmada on this machine, until Ctrl-C
 	@cd sandbox && go run . demo
 
 test: check alerts sandbox ## All tests, the end-to-end tests on a real Karmada among them
+	$(call compiling,the parts of Karmada that Works are compared with)
 	cd sandbox && go test ./parity
+	$(call compiling,Helm)
 	cd tools/helm && go test -count=1 ./... # the cache does not see changes of files outside of the module
+	@echo "the end-to-end tests: the go command says nothing until they have ended, in tens of minutes"
 	cd sandbox && go test -race -p 2 -timeout 80m -parallel $(PARALLEL) ./e2e $(RACED)
 
 test-compatibility: export SANDBOX_KARMADA = $(OLDEST_KARMADA)
