@@ -13,7 +13,11 @@ MODULES := . sandbox tools tools/helm tools/prometheus
 # end-to-end tests. The others would compile the whole of Kubernetes with it.
 RACED := ./build ./karmada ./command ./fault ./dashboard ./docs
 # A copy of what concerns the daemon; https://vuln.go.dev is the newest.
-VULNDB ?= file://$(CURDIR)/tools/vulndb/db
+VULNDB ?= file://$(CURDIR)/.cache/vulndb
+# How many days old the copy may be.
+VULNDB_DAYS ?= 120
+# What make vulndb makes the copy of.
+VULNDB_WHOLE ?= https://vuln.go.dev/vulndb.zip
 # Tests of faults mostly wait: this many run at once.
 PARALLEL ?= 8
 FUZZTIME ?= 10s
@@ -22,17 +26,24 @@ SEED ?= 0
 # The oldest Karmada that is supported; docs/reference/versions.md.
 OLDEST_KARMADA := 1.16
 
-.PHONY: help demo test test-compatibility check alerts dashboard build sandbox fuzz reliability soak bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
+.PHONY: help demo test test-compatibility check vulndb alerts dashboard build sandbox fuzz reliability soak bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# The go command compiles without a word.
+compiling = @echo "compiling $(1): minutes the first time, later seconds"
+
 demo: ## See it work on a real Karmada on this machine, until Ctrl-C
+	$(call compiling,the sandbox command)
 	@cd sandbox && go run . demo
 
 test: check alerts sandbox ## All tests, the end-to-end tests on a real Karmada among them
+	$(call compiling,the parts of Karmada that Works are compared with)
 	cd sandbox && go test ./parity
+	$(call compiling,Helm)
 	cd tools/helm && go test -count=1 ./... # the cache does not see changes of files outside of the module
+	@echo "the end-to-end tests: the go command says nothing until they have ended, in tens of minutes"
 	cd sandbox && go test -race -p 2 -timeout 80m -parallel $(PARALLEL) ./e2e $(RACED)
 
 test-compatibility: export SANDBOX_KARMADA = $(OLDEST_KARMADA)
@@ -40,25 +51,39 @@ test-compatibility: sandbox ## The end-to-end tests on the oldest Karmada that i
 	cd sandbox/hyperkarmada && go mod tidy -diff
 	cd sandbox && go test -race -timeout 80m -parallel $(PARALLEL) ./e2e
 
-check: ## Format, vet, module files, known vulnerabilities, and the daemon's unit tests with the race detector
+check: .cache/vulndb/index/db.json ## Format, vet, module files, known vulnerabilities, and the daemon's unit tests with the race detector
 	@unformatted=$$(gofmt -l .); if [[ -n "$$unformatted" ]]; then echo "run gofmt on:"; echo "$$unformatted"; exit 1; fi
 	@set -x; for module in $(MODULES); do (cd "$$module" && go vet ./... && go mod tidy -diff); done
 	cd sandbox && go vet github.com/karmada-target/karmada-mirror/sandbox/hyperkarmada
+	cd tools && go test ./...
+	cd tools && go run ./vulndb age $(VULNDB) $(VULNDB_DAYS)
 	cd tools && go tool govulncheck -C .. -db $(VULNDB) ./...
 	go test -race ./...
 	go test -run '^TestCost' ./render ./mirror # the race detector allocates as well
 
+.cache/vulndb/index/db.json: tools/vulndb/db.zip tools/vulndb/unpack.go
+	cd tools && go run ./vulndb unpack vulndb/db.zip ../.cache/vulndb
+
+vulndb: ## Renew the copy of the known vulnerabilities that make check uses
+	@mkdir -p .cache
+	curl --fail --silent --show-error --location --output .cache/vulndb.zip $(VULNDB_WHOLE)
+	go list -m -f '{{.Path}}' all > .cache/vulndb.modules
+	cd tools && go run ./vulndb reduce ../.cache/vulndb.zip vulndb/db.zip < ../.cache/vulndb.modules
+
 alerts: ## Unit tests of the alerts by promtool, and the names in them and in the dashboard; minutes the first time
+	$(call compiling,promtool)
 	cd tools/prometheus && go test ./...
 
 dashboard: sandbox ## Run karmada-mirror under a workload for some minutes, and draw the dashboard from it
+	$(call compiling,Prometheus and what draws)
 	cd tools/prometheus && go build -tags remove_all_sd -o ../../.cache/bin/prometheus github.com/prometheus/prometheus/cmd/prometheus
-	cd sandbox && go run . dashboard --prometheus ../.cache/bin/prometheus --picture ../docs/dashboard.png
+	cd sandbox && go run ./measure dashboard --prometheus ../.cache/bin/prometheus --picture ../docs/dashboard.png
 
 build: ## Compile the daemon to .cache/bin/karmada-mirror
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X $(PACKAGE).version=$(VERSION) -X $(PACKAGE).revision=$(REVISION)" -o .cache/bin/karmada-mirror .
 
 sandbox: ## Compile Karmada for the sandbox; minutes the first time
+	$(call compiling,the sandbox command)
 	cd sandbox && go run . build
 
 fuzz: ## Run each fuzz target for FUZZTIME
@@ -75,18 +100,22 @@ soak: sandbox ## A random workload with faults for SOAK; SEED repeats one
 	cd sandbox && go test -race -v -count=1 -timeout 3h -run '^TestSoak$$' ./e2e -soak $(SOAK) -soak-seed $(SEED)
 
 bench: sandbox ## Measure karmada-mirror against a bare loop and Karmada's policies, and write docs/performance.md
-	cd sandbox && go run . bench --page ../docs/performance.md
+	$(call compiling,the benchmark)
+	cd sandbox && go run ./measure bench --page ../docs/performance.md
 
 bench-quick: sandbox ## The same in less than ten minutes, printed
-	cd sandbox && go run . bench --quick
+	$(call compiling,the benchmark)
+	cd sandbox && go run ./measure bench --quick
 
 sandbox-up: ## Start a Karmada and leave it running
+	$(call compiling,the sandbox command)
 	@cd sandbox && go run . up
 
 sandbox-down: ## Stop it
 	@cd sandbox && go run . down
 
 goreleaser: ## Compile goreleaser to .cache/bin/goreleaser; minutes the first time
+	$(call compiling,goreleaser)
 	cd tools/goreleaser && go build -o $(CURDIR)/.cache/bin/goreleaser github.com/goreleaser/goreleaser/v2
 
 release-ready: ## Say whether the changelog and the manifests are those of VERSION, such as v0.1.0

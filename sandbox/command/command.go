@@ -23,7 +23,7 @@ func New() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newUp(), newDown(), newDemo(), newBuild(), newBench(), newBenchLoop(), newBenchDaemon(), newDashboard())
+	root.AddCommand(newUp(), newDown(), newDemo(), newBuild())
 	return root
 }
 

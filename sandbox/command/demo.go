@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/karmada-target/karmada-mirror/sandbox/build"
@@ -128,11 +128,11 @@ func (d *demo) watchMachines(ctx context.Context) error {
 	if err := d.applyFile(ctx, d.Config(), "examples", "virtualmachine", "clusterrole.yaml"); err != nil {
 		return err
 	}
-	client, err := kubernetes.NewForConfig(d.Config())
+	client, err := typedcorev1.NewForConfig(d.Config())
 	if err != nil {
 		return fmt.Errorf("cannot make a client: %w", err)
 	}
-	configMaps := client.CoreV1().ConfigMaps(demoNamespace)
+	configMaps := client.ConfigMaps(demoNamespace)
 	configMap, err := configMaps.Get(ctx, demoName, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("cannot read the configuration: %w", err)

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/karmada-target/karmada-mirror/mirror"
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
@@ -31,6 +30,10 @@ var legs = []leg{
 	{schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, render.Identity{Group: "apps", Kind: "Deployment", Namespace: "hello", Name: "nginx"}, "member3"},
 	{schema.GroupVersionResource{Group: "cloudnative.czs", Version: "v1alpha1", Resource: "virtualmachines"}, render.Identity{Group: "cloudnative.czs", Kind: "VirtualMachine", Namespace: "machines", Name: "builder"}, "member1"},
 }
+
+// works is not package mirror's, which is all of the daemon, to be compiled before the
+// first line of the demo.
+var works = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha1", Resource: "works"}
 
 // journey follows the examples from their source to the members.
 type journey struct {
@@ -72,7 +75,7 @@ func (j *journey) follow(ctx context.Context, tell func(line string)) error {
 }
 
 func (j *journey) look(ctx context.Context, l leg) error {
-	work, err := j.works.Resource(mirror.WorksResource).Namespace(render.ExecutionNamespace(l.cluster)).Get(ctx, l.source.WorkName(), metav1.GetOptions{})
+	work, err := j.works.Resource(works).Namespace(render.ExecutionNamespace(l.cluster)).Get(ctx, l.source.WorkName(), metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("%s: %w", l.source, err)
 	}

@@ -36,7 +36,7 @@ func pages(t *testing.T) (repository string, all []*Page) {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && (hidden || slices.Contains([]string{"testdata", "vulndb", "node_modules"}, entry.Name())):
+		case entry.IsDir() && (hidden || slices.Contains([]string{"testdata", "node_modules"}, entry.Name())):
 			return filepath.SkipDir
 		case entry.IsDir() || filepath.Ext(path) != ".md":
 			return nil

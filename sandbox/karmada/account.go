@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
@@ -17,7 +17,7 @@ import (
 // type kubernetes.io/service-account-token, whose token is waited for: Karmada
 // makes none by itself.
 func (k *Karmada) ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (path string, err error) {
-	client, err := kubernetes.NewForConfig(k.server.config)
+	client, err := typedcorev1.NewForConfig(k.server.config)
 	if err != nil {
 		return "", fmt.Errorf("cannot make a client: %w", err)
 	}
@@ -33,8 +33,8 @@ func (k *Karmada) ServiceAccountKubeconfig(ctx context.Context, namespace, name 
 	return path, k.server.write(path, &clientcmdapi.AuthInfo{Token: token})
 }
 
-func serviceAccountToken(ctx context.Context, client kubernetes.Interface, namespace, name string) (string, error) {
-	secrets, err := client.CoreV1().Secrets(namespace).List(ctx, metav1.ListOptions{
+func serviceAccountToken(ctx context.Context, client typedcorev1.SecretsGetter, namespace, name string) (string, error) {
+	secrets, err := client.Secrets(namespace).List(ctx, metav1.ListOptions{
 		FieldSelector: "type=" + string(corev1.SecretTypeServiceAccountToken),
 	})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -155,12 +155,12 @@ func (k *Karmada) registerPull(ctx context.Context, m *member) error {
 // registerPush does what `karmadactl join` does, but for the ServiceAccounts
 // that it makes in the member: here a static token takes their place.
 func (k *Karmada) registerPush(ctx context.Context, m *member) error {
-	memberClient, err := kubernetes.NewForConfig(m.server.config)
+	memberClient, err := typedcorev1.NewForConfig(m.server.config)
 	if err != nil {
 		return fmt.Errorf("cannot make a client of member %q: %w", m.Name, err)
 	}
 	// Karmada refuses two Clusters with one id, and this is where it looks for it.
-	system, err := memberClient.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+	system, err := memberClient.Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("cannot read the id of member %q: %w", m.Name, err)
 	}

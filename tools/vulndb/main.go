@@ -1,150 +1,60 @@
-// Command vulndb makes a vulnerability database for govulncheck, in the form of
-// https://go.dev/doc/security/vuln/database, of the entries that concern the
-// modules on standard input, one path per line. It reads the OSV files of a
-// checkout of https://go.googlesource.com/vulndb.
+// Command vulndb keeps the copy of the Go vulnerability database that make check
+// asks: an archive in the form of https://go.dev/doc/security/vuln/database, reduced
+// to what concerns some modules. It does not look for vulnerabilities; govulncheck
+// does.
 //
-//	go list -m -f '{{.Path}}' all | vulndb CHECKOUT/data/osv OUTPUT "$(git -C CHECKOUT log -1 --format=%cI)"
-//
-// A checkout does not say when an entry was changed: all count as changed when
-// it was made.
+//	vulndb reduce WHOLE ARCHIVE < MODULES   makes it of https://vuln.go.dev/vulndb.zip
+//	vulndb unpack ARCHIVE FOLDER            for govulncheck, which reads no archives
+//	vulndb age URL DAYS                     fails if the database is older
 package main
 
 import (
 	"bufio"
-	"bytes"
-	"cmp"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
+	"io"
 	"os"
-	"path/filepath"
-	"slices"
+	"strconv"
 	"time"
 )
 
-// entry is what the indexes need of an OSV file.
-type entry struct {
-	ID       string   `json:"id"`
-	Aliases  []string `json:"aliases,omitempty"`
-	Affected []struct {
-		Package struct {
-			Name string `json:"name"`
-		} `json:"package"`
-		Ranges []struct {
-			Events []struct {
-				Fixed string `json:"fixed"`
-			} `json:"events"`
-		} `json:"ranges"`
-	} `json:"affected"`
-}
-
-type moduleVuln struct {
-	ID       string    `json:"id"`
-	Modified time.Time `json:"modified"`
-	Fixed    string    `json:"fixed,omitempty"`
-}
-
-type module struct {
-	Path  string       `json:"path"`
-	Vulns []moduleVuln `json:"vulns"`
-}
-
-type vuln struct {
-	ID       string    `json:"id"`
-	Modified time.Time `json:"modified"`
-	Aliases  []string  `json:"aliases,omitempty"`
-}
+var errUsage = errors.New("usage: vulndb reduce WHOLE ARCHIVE < MODULES | unpack ARCHIVE FOLDER | age URL DAYS")
 
 func main() {
-	if len(os.Args) != 4 {
-		fmt.Fprintln(os.Stderr, "usage: vulndb OSV-FOLDER OUTPUT RFC-3339-TIME < MODULES")
-		os.Exit(2)
-	}
-	if err := run(os.Args[1], os.Args[2], os.Args[3]); err != nil {
+	if err := run(os.Args[1:], os.Stdin, os.Stdout, time.Now()); err != nil {
 		fmt.Fprintln(os.Stderr, "vulndb:", err)
 		os.Exit(1)
 	}
 }
 
-func run(from, to, at string) error {
-	asOf, err := time.Parse(time.RFC3339, at)
-	if err != nil {
-		return err
+func run(args []string, in io.Reader, out io.Writer, now time.Time) error {
+	if len(args) != 3 {
+		return errUsage
 	}
-	// The standard library and the go command are modules of the database.
-	wanted := map[string]bool{"stdlib": true, "toolchain": true}
-	lines := bufio.NewScanner(os.Stdin)
-	for lines.Scan() {
-		wanted[lines.Text()] = true
-	}
-	files, err := filepath.Glob(filepath.Join(from, "GO-*.json"))
-	if err != nil || len(files) == 0 {
-		return fmt.Errorf("cannot find OSV files in %q: %w", from, err)
-	}
-	modules, vulns := map[string]*module{}, []vuln{}
-	for _, file := range files {
-		content, err := os.ReadFile(file)
+	switch args[0] {
+	case "reduce":
+		modules, err := lines(in)
 		if err != nil {
-			return err
+			return fmt.Errorf("cannot read the modules: %w", err)
 		}
-		var e entry
-		if err := json.Unmarshal(content, &e); err != nil {
-			return fmt.Errorf("cannot decode %q: %w", file, err)
+		return reduceFile(args[1], args[2], modules)
+	case "unpack":
+		return unpack(args[1], args[2])
+	case "age":
+		days, err := strconv.Atoi(args[2])
+		if err != nil {
+			return fmt.Errorf("cannot read the days: %w", err)
 		}
-		if !index(modules, e, wanted, asOf) {
-			continue
-		}
-		vulns = append(vulns, vuln{e.ID, asOf, e.Aliases})
-		var compact bytes.Buffer
-		if err := json.Compact(&compact, content); err != nil {
-			return err
-		}
-		if err := write(filepath.Join(to, "ID", e.ID+".json"), json.RawMessage(compact.Bytes())); err != nil {
-			return err
-		}
+		return age(args[1], days, now, out)
 	}
-	sorted := slices.SortedFunc(maps.Values(modules), func(a, b *module) int { return cmp.Compare(a.Path, b.Path) })
-	for name, content := range map[string]any{"db": map[string]time.Time{"modified": asOf}, "modules": sorted, "vulns": vulns} {
-		if err := write(filepath.Join(to, "index", name+".json"), content); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errUsage
 }
 
-// index enters an OSV entry under its modules; false if none of them is wanted.
-func index(modules map[string]*module, e entry, wanted map[string]bool, asOf time.Time) bool {
-	fixed := map[string]string{}
-	for _, affected := range e.Affected {
-		path := affected.Package.Name
-		if !wanted[path] {
-			continue
-		}
-		fixed[path] = ""
-		for _, r := range affected.Ranges {
-			for _, event := range r.Events {
-				if event.Fixed != "" {
-					fixed[path] = event.Fixed
-				}
-			}
-		}
+func lines(in io.Reader) ([]string, error) {
+	var all []string
+	scanner := bufio.NewScanner(in)
+	for scanner.Scan() {
+		all = append(all, scanner.Text())
 	}
-	for path, version := range fixed {
-		if modules[path] == nil {
-			modules[path] = &module{Path: path}
-		}
-		modules[path].Vulns = append(modules[path].Vulns, moduleVuln{e.ID, asOf, version})
-	}
-	return len(fixed) > 0
-}
-
-func write(path string, content any) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	encoded, err := json.Marshal(content)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(encoded, '\n'), 0o644)
+	return all, scanner.Err()
 }

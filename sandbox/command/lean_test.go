@@ -1,0 +1,26 @@
+package command
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestLean holds what make demo compiles before its first line: nothing that only
+// measuring and drawing need, and not the daemon, which is a program of its own.
+func TestLean(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := strings.Fields(string(out))
+	for _, heavy := range []string{
+		"gonum.org/v1/plot", "google.golang.org/grpc", "github.com/prometheus/client_golang/prometheus",
+		"k8s.io/client-go/kubernetes", "k8s.io/client-go/informers", "github.com/karmada-target/karmada-mirror/mirror",
+	} {
+		if slices.Contains(packages, heavy) {
+			t.Errorf("the sandbox command is compiled from %s", heavy)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+// Command measure runs karmada-mirror under load in a sandbox, to measure it and to
+// draw pictures. Run it in the folder of the sandbox module:
+//
+//	go run ./measure bench       measures, for docs/performance.md
+//	go run ./measure dashboard   draws docs/dashboard.png
+//
+// It is no part of the sandbox command, so that who wants a sandbox does not compile
+// what draws, and karmada-mirror with it.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := newRoot().ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "measure",
+		Short:         "karmada-mirror under load, measured and drawn",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.AddCommand(newBench(), newBenchLoop(), newBenchDaemon(), newDashboard())
+	return root
+}
