@@ -9,9 +9,10 @@ import (
 	"path/filepath"
 
 	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
+	"github.com/spf13/cobra"
+
 	"github.com/karmada-target/karmada-mirror/sandbox/build"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
-	"github.com/spf13/cobra"
 )
 
 // New returns the sandbox command.

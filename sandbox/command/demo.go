@@ -16,6 +16,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/sandbox/build"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+	"github.com/karmada-target/karmada-mirror/sandbox/process"
 )
 
 const (
@@ -76,23 +77,23 @@ func runDemo(ctx context.Context, out io.Writer, exit bool) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, mirror.stop()) }()
+	defer func() { err = errors.Join(err, mirror.Stop()) }()
 	if err := d.show(ctx); err != nil {
 		return err
 	}
 	if !exit {
-		d.invite(mirror)
+		d.invite()
 		select {
 		case <-ctx.Done():
-		case <-mirror.ended:
-			return fmt.Errorf("karmada-mirror has ended, see %s", mirror.log)
+		case <-mirror.Ended():
+			return fmt.Errorf("karmada-mirror has ended, see %s", d.log())
 		}
 	}
 	return nil
 }
 
 // install does what the README tells an administrator to do.
-func (d *demo) install(ctx context.Context, program string) (*daemon, error) {
+func (d *demo) install(ctx context.Context, program string) (*process.Daemon, error) {
 	fmt.Fprintln(d.out, "\ninstalling karmada-mirror: manifests/karmada")
 	if err := karmada.ApplyKustomization(ctx, d.Config(), d.path("manifests", "karmada")); err != nil {
 		return nil, err
@@ -104,13 +105,22 @@ func (d *demo) install(ctx context.Context, program string) (*daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	mirror, err := startDaemon(program, kubeconfig, filepath.Join(d.dir, "karmada-mirror.log"))
+	log, err := os.Create(d.log())
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("cannot make the log of karmada-mirror: %w", err)
+	}
+	mirror, err := process.StartDaemon(process.DaemonOptions{
+		Program: []string{program}, Kubeconfig: kubeconfig, Flags: []string{"--log-format", "console"}, Log: log,
+	})
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
 	}
 	fmt.Fprintf(d.out, "running karmada-mirror as the ServiceAccount %s/%s\n", demoNamespace, demoName)
 	return mirror, nil
 }
+
+// log is the path of karmada-mirror's.
+func (d *demo) log() string { return filepath.Join(d.dir, "karmada-mirror.log") }
 
 func (d *demo) path(elements ...string) string {
 	return filepath.Join(append([]string{d.builder.Repository()}, elements...)...)
@@ -175,7 +185,7 @@ func (d *demo) show(ctx context.Context) error {
 	})
 }
 
-func (d *demo) invite(mirror *daemon) {
+func (d *demo) invite() {
 	fmt.Fprintf(d.out, `
 It is yours until Ctrl-C. In another terminal:
 
@@ -185,5 +195,5 @@ It is yours until Ctrl-C. In another terminal:
   kubectl --kubeconfig %s -n hello get configmaps
 
 the log of karmada-mirror: %s
-`, d.Kubeconfig(), d.MemberKubeconfig("member2"), mirror.log)
+`, d.Kubeconfig(), d.MemberKubeconfig("member2"), d.log())
 }

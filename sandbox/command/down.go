@@ -3,9 +3,10 @@ package command
 import (
 	"fmt"
 
+	"github.com/spf13/cobra"
+
 	"github.com/karmada-target/karmada-mirror/sandbox/build"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
-	"github.com/spf13/cobra"
 )
 
 func newDown() *cobra.Command {

@@ -7,8 +7,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 	"github.com/spf13/cobra"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
 func newUp() *cobra.Command {

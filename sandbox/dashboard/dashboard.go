@@ -98,7 +98,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.stop()) }()
+	defer func() { err = errors.Join(err, p.Stop()) }()
 	begin := time.Now()
 	if err := r.workload(ctx); err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/api"
@@ -18,18 +17,19 @@ import (
 	"github.com/prometheus/common/model"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/yaml"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/process"
 )
 
 const (
 	scrapeInterval = 2 * time.Second
 	// rateInterval is what Grafana would take: four scrapes at least.
 	rateInterval = 15 * time.Second
-	stopPatience = 20 * time.Second
 )
 
 // prometheus is a running Prometheus.
 type prometheus struct {
-	*process
+	*process.Process
 	api prometheusv1.API
 }
 
@@ -54,7 +54,7 @@ func startPrometheus(ctx context.Context, o Options, targets []string) (*prometh
 	if err != nil {
 		return nil, err
 	}
-	address, err := freeAddress()
+	address, err := process.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -64,10 +64,15 @@ func startPrometheus(ctx context.Context, o Options, targets []string) (*prometh
 			return nil, err
 		}
 	}
-	p := &prometheus{}
-	p.process, err = startProcess(filepath.Join(o.Dir, "prometheus.log"), exec.Command(o.Prometheus,
-		"--config.file", file, "--storage.tsdb.path", filepath.Join(o.Dir, "tsdb"), "--web.listen-address", address))
+	log, err := os.Create(filepath.Join(o.Dir, "prometheus.log"))
 	if err != nil {
+		return nil, err
+	}
+	defer log.Close() // the process has its own handle
+	command := exec.Command(o.Prometheus, "--config.file", file, "--storage.tsdb.path", filepath.Join(o.Dir, "tsdb"), "--web.listen-address", address)
+	command.Stdout, command.Stderr = log, log
+	p := &prometheus{}
+	if p.Process, err = process.Start(command, nil); err != nil {
 		return nil, err
 	}
 	client, err := api.NewClient(api.Config{Address: "http://" + address})
@@ -81,7 +86,7 @@ func startPrometheus(ctx context.Context, o Options, targets []string) (*prometh
 		return err == nil && len(scraped) == len(targets), nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("cannot have Prometheus scrape the replicas, see %s: %w", p.log, err)
+		return nil, fmt.Errorf("cannot have Prometheus scrape the replicas, see %s: %w", log.Name(), err)
 	}
 	return p, nil
 }
@@ -135,44 +140,4 @@ func legend(format string, metric model.Metric) string {
 	return placeholder.ReplaceAllStringFunc(format, func(text string) string {
 		return string(metric[model.LabelName(strings.Trim(text, "{}"))])
 	})
-}
-
-// process is a program that runs.
-type process struct {
-	command *exec.Cmd
-	log     string // path
-	ended   chan struct{}
-}
-
-func startProcess(log string, command *exec.Cmd) (*process, error) {
-	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close() // the process has its own handle
-	command.Stdout, command.Stderr = file, file
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if err := command.Start(); err != nil {
-		return nil, fmt.Errorf("cannot start %s: %w", filepath.Base(command.Path), err)
-	}
-	p := &process{command: command, log: log, ended: make(chan struct{})}
-	go func() { defer close(p.ended); _ = command.Wait() }()
-	return p, nil
-}
-
-func (p *process) stop() error {
-	select {
-	case <-p.ended:
-		return nil
-	default:
-	}
-	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil {
-		return err
-	}
-	select {
-	case <-p.ended:
-		return nil
-	case <-time.After(stopPatience):
-		return p.command.Process.Kill()
-	}
 }

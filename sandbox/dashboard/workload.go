@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -20,6 +20,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+	"github.com/karmada-target/karmada-mirror/sandbox/process"
 )
 
 const (
@@ -34,7 +35,7 @@ type run struct {
 	Options
 	kubeconfig string
 	addresses  [2]string
-	replicas   [2]*process
+	replicas   [2]*process.Daemon
 	client     kubernetes.Interface
 }
 
@@ -51,7 +52,7 @@ func newRun(ctx context.Context, o Options) (*run, error) {
 		return nil, err
 	}
 	for i := range r.replicas {
-		if r.addresses[i], err = freeAddress(); err != nil {
+		if r.addresses[i], err = process.FreeAddress(); err != nil {
 			return nil, err
 		}
 		if err := r.start(i); err != nil {
@@ -61,10 +62,16 @@ func newRun(ctx context.Context, o Options) (*run, error) {
 	return r, nil
 }
 
-func (r *run) start(i int) (err error) {
-	r.replicas[i], err = startProcess(filepath.Join(r.Dir, fmt.Sprintf("karmada-mirror-%d.log", i)), exec.Command(r.Daemon, "run",
-		"--kubeconfig", r.kubeconfig, "--holder-identity", fmt.Sprintf("karmada-mirror-%d", i),
-		"--metrics-bind-address", r.addresses[i], "--health-probe-bind-address", "127.0.0.1:0"))
+func (r *run) start(i int) error {
+	log, err := os.OpenFile(filepath.Join(r.Dir, fmt.Sprintf("karmada-mirror-%d.log", i)), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	// Prometheus goes on to find it there when it is started again.
+	r.replicas[i], err = process.StartDaemon(process.DaemonOptions{
+		Program: []string{r.Daemon}, Kubeconfig: r.kubeconfig, Log: log,
+		Flags: []string{"--holder-identity", fmt.Sprintf("karmada-mirror-%d", i), "--metrics-bind-address", r.addresses[i]},
+	})
 	return err
 }
 
@@ -72,18 +79,10 @@ func (r *run) stop() error {
 	var errs []error
 	for _, replica := range r.replicas {
 		if replica != nil {
-			errs = append(errs, replica.stop())
+			errs = append(errs, replica.Stop())
 		}
 	}
 	return errors.Join(errs...)
-}
-
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
 }
 
 // workload is what a few days of a cluster hold, in minutes.
@@ -248,10 +247,9 @@ func (r *run) killLeader(ctx context.Context) error {
 	if holder == "karmada-mirror-1" {
 		leader = 1
 	}
-	if err := r.replicas[leader].command.Process.Kill(); err != nil {
+	if err := r.replicas[leader].Kill(); err != nil {
 		return err
 	}
-	<-r.replicas[leader].ended
 	err = wait.PollUntilContextTimeout(ctx, time.Second, time.Minute, true, func(ctx context.Context) (bool, error) {
 		lease, err := r.client.CoordinationV1().Leases(system).Get(ctx, account, metav1.GetOptions{})
 		return err == nil && *lease.Spec.HolderIdentity != holder, err

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -27,6 +26,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/sandbox/build"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+	"github.com/karmada-target/karmada-mirror/sandbox/process"
 )
 
 var running = flag.String("sandbox", "", "folder of a sandbox that runs already, such as that of make sandbox-up; left out: one is started")
@@ -113,29 +113,20 @@ func (w *world) install(ctx context.Context, t *testing.T, program string) {
 	if output, err := apply.CombinedOutput(); err != nil {
 		t.Fatalf("cannot install: %v\n%s", err, output)
 	}
-	log, err := os.Create(filepath.Join(t.TempDir(), "karmada-mirror.log"))
+	daemon, err := process.StartDaemon(process.DaemonOptions{Program: []string{program}, Kubeconfig: w.accountKubeconfig(ctx, t)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	daemon := exec.Command(program, "run", "--kubeconfig", w.accountKubeconfig(ctx, t),
-		"--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0")
-	daemon.Stderr = log
-	daemon.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := daemon.Start(); err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() {
-		if err := errors.Join(daemon.Process.Signal(syscall.SIGTERM), daemon.Wait()); err != nil {
-			t.Errorf("karmada-mirror ended badly: %v", err)
+		if err := daemon.Stop(); err != nil {
+			t.Error(err)
 		}
-		if text, err := os.ReadFile(log.Name()); t.Failed() {
-			t.Logf("the log of karmada-mirror: %v\n%s", err, text)
+		if t.Failed() {
+			t.Logf("the log of karmada-mirror:\n%s", daemon.Log())
 		}
-		_ = log.Close()
 	})
 	err = wait.PollUntilContextCancel(ctx, retryInterval, true, func(context.Context) (bool, error) {
-		text, err := os.ReadFile(log.Name())
-		return strings.Contains(string(text), `"msg":"leading"`), err
+		return daemon.Logged("leading") > 0, nil
 	})
 	if err != nil {
 		t.Fatalf("karmada-mirror does not lead: %v", err)

@@ -39,7 +39,10 @@ type Request struct {
 	User           struct{ Username string }
 	UserAgent      string
 	ObjectRef      struct{ Resource, Namespace, Name string }
-	ResponseStatus struct{ Code int }
+	ResponseStatus struct {
+		Code    int
+		Message string
+	}
 	// at is its place in the log.
 	at int64
 }

@@ -73,4 +73,5 @@ func TestEtcdRestored(t *testing.T) {
 	})
 	f.Converge(Patience)
 	daemon.WantStarts(t, 1)
+	Eventually(t, "the daemon to be ready again", func(ctx context.Context) error { return daemon.Current.Load().Probe(ctx, "/readyz") })
 }

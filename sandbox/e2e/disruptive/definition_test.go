@@ -1,6 +1,8 @@
 package disruptive
 
 import (
+	"k8s.io/apimachinery/pkg/types"
+
 	"context"
 	"errors"
 	"fmt"
@@ -176,10 +178,10 @@ func TestDefinitionThatComesAndGoes(t *testing.T) {
 }
 
 func TestDefinitionDeleted(t *testing.T) {
-	const sources = 200
+	const sources = definedObjects
 	resource := machines.GroupResource().String()
 	d, ns, ids := mirrorMachines(t, Push, sources)
-	f := NewFault(t, "A CRD with 200 objects deleted; the daemon restarted", ns)
+	f := NewFault(t, fmt.Sprintf("A CRD with %d objects deleted; the daemon restarted", sources), ns)
 	f.Note = "all held, across a restart, until approved"
 	uninstallMachines(t)
 	Eventually(t, "all deletions to be held", d.WantMetric(Held(resource), float64(sources)))
@@ -211,6 +213,7 @@ func TestDefinitionRecreated(t *testing.T) {
 	}
 	f.Converge(10*time.Second - time.Since(f.Healed))
 	Eventually(t, "nothing to be held", d.WantMetric(Held(machines.GroupResource().String()), 0))
+	f.End()
 	removeMachines(t, ns)
 }
 
@@ -230,6 +233,7 @@ func TestDefinitionRecreatedUnseen(t *testing.T) {
 	f.Heal()
 	createMachines(t, ns, Both, sources)
 	f.Converge(Patience)
+	f.End()
 	removeMachines(t, ns)
 }
 
@@ -253,8 +257,20 @@ func TestDefinitionNotServed(t *testing.T) {
 	f.WantNoDeletes()
 	serve(true)
 	f.Heal()
+	editMachine(t, ns, "vm-0") // which only a watch that has come back hears of
 	f.Converge(Patience)
+	f.End()
 	removeMachines(t, ns)
+}
+
+// editMachine edits one as soon as it is served.
+func editMachine(t *testing.T, namespace, name string) {
+	t.Helper()
+	Eventually(t, "an edit of "+name, func(ctx context.Context) error {
+		patch := []byte(`{"spec":{"resource":{"cpu":4}}}`)
+		_, err := Env.Admin.Resource(machines).Namespace(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+		return err
+	})
 }
 
 // timeToWork is how long a new ConfigMap takes to become a Work, the median of
@@ -327,5 +343,10 @@ func TestConversionWebhookDead(t *testing.T) {
 	f.WantNoDeletes()
 	ApplyBlobs(t, group, "  conversion: {strategy: None}")
 	f.Heal()
+	Eventually(t, "an edit, which only a watch that has come back hears of", func(ctx context.Context) error {
+		patch := []byte(`{"content":"two"}`)
+		_, err := Env.Admin.Resource(blobs).Namespace(ns).Patch(ctx, "x", types.MergePatchType, patch, metav1.PatchOptions{})
+		return err
+	})
 	f.Converge(2 * Patience)
 }

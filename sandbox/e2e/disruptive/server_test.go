@@ -1,6 +1,7 @@
 package disruptive
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -12,9 +13,9 @@ import (
 
 // newServerFault is the measuring of a fault of the API server, which may end the
 // daemon, with sources that are mirrored.
-func newServerFault(t *testing.T, name string) (*FaultRow, []render.Identity) {
+func newServerFault(t *testing.T, name string, flags ...string) (*FaultRow, []render.Identity) {
 	t.Helper()
-	daemon := Supervise(t)
+	daemon := Supervise(t, flags...)
 	Quiesce(t)
 	ns := NewNamespace(t)
 	ids := CreatePages(t, ns, Both, 20)
@@ -33,13 +34,15 @@ func TestAPIServerRestarted(t *testing.T) {
 }
 
 func TestAPIServerPaused(t *testing.T) {
-	f, ids := newServerFault(t, "API server stopped (SIGSTOP) for two minutes")
-	f.Note = "the daemon ends when it cannot renew its Lease, and is started again"
+	const stopped, lease = 20 * time.Second, 6 * time.Second
+	f, ids := newServerFault(t, fmt.Sprintf("API server stopped (SIGSTOP) for %s", stopped),
+		"--leader-elect-lease-duration", lease.String(), "--leader-elect-renew-deadline", "4s", "--leader-elect-retry-period", "1s")
+	f.Note = fmt.Sprintf("the daemon ends when it cannot renew its Lease, which lasts %s here, and is started again", lease)
 	server := Env.Component(karmada.APIServer)
 	if err := server.Pause(); err != nil {
 		t.Fatal(err)
 	}
-	Pass(t, 2*time.Minute)
+	Pass(t, stopped)
 	if err := server.Resume(); err != nil {
 		t.Fatal(err)
 	}
@@ -48,4 +51,5 @@ func TestAPIServerPaused(t *testing.T) {
 	Workload(t, f, f.Namespace, ids)
 	f.Daemon.Current.Load().WantExit(t, Patience)
 	f.Converge(Patience)
+	f.Daemon.WantStarts(t, 1)
 }

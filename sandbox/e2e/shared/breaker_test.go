@@ -61,6 +61,7 @@ func TestBreaker(t *testing.T) {
 		WantLine(t, MustKarmadaMirror(t, "deletions", "list"), `^No deletion is held.$`)
 	})
 	t.Run("AnOldApprovalIsNotReplayed", func(t *testing.T) {
+		f.End()
 		f := NewFault(t, "An approval from before, with another mass deletion", ns)
 		RemoveAll(t, ConfigMaps, ns, AllPages)
 		Eventually(t, "all deletions to be held", d.WantMetric(Held("configmaps"), float64(sources-2)))

@@ -1,6 +1,10 @@
 package shared
 
 import (
+	"errors"
+
+	policyv1alpha1 "github.com/karmada-io/api/policy/v1alpha1"
+
 	"context"
 	"strings"
 	"testing"
@@ -8,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	workv1alpha2 "github.com/karmada-io/api/work/v1alpha2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -25,14 +30,26 @@ func TestHandoverForGood(t *testing.T) {
 	WantSources(t, ns)
 	WantInMembers(t, ns, "page-0", "one", Push)
 	uids := MemberUIDs(t, ns, "page-0", Push)
-	f := NewFault(t, "A policy comes and the annotations go at once", ns)
+	f := NewFault(t, "A policy claims mirrored sources and the annotations go at once", ns)
 	f.Note = "the Works are the policy's, the objects in the members keep their UIDs"
 	Create(t, Policies, Object("policy.karmada.io/v1alpha1", "PropagationPolicy", ns, "pages", map[string]any{"spec": map[string]any{
 		"resourceSelectors": []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}},
 		"placement":         map[string]any{"clusterAffinity": map[string]any{"clusterNames": []any{Push}}},
 	}}))
 	for _, id := range ids {
-		Change(t, ConfigMaps, ns, id.Name, func(u *unstructured.Unstructured) { u.SetAnnotations(nil) })
+		// Until Karmada has claimed it, an object that does not ask is not wanted.
+		Eventually(t, "the policy to claim "+id.Name, func(ctx context.Context) error {
+			u, err := Env.Admin.Resource(ConfigMaps).Namespace(ns).Get(ctx, id.Name, metav1.GetOptions{})
+			if err == nil && u.GetLabels()[policyv1alpha1.PropagationPolicyPermanentIDLabel] == "" {
+				err = errors.New("it has not")
+			}
+			return err
+		})
+		Change(t, ConfigMaps, ns, id.Name, func(u *unstructured.Unstructured) {
+			annotations := u.GetAnnotations()
+			delete(annotations, render.ClustersAnnotation)
+			u.SetAnnotations(annotations)
+		})
 	}
 	f.Heal()
 	for _, id := range ids {
@@ -94,7 +111,7 @@ func TestForgedLabel(t *testing.T) {
 			Remove(t, Works, work.Namespace, work.Name)
 			f.Heal()
 			if tc.taken {
-				f.Note = "served once the foreign Work is gone; looked at every 30 s at least"
+				f.Note = "served once the foreign Work is gone"
 			}
 			f.Converge(Patience)
 		})

@@ -1,0 +1,10 @@
+//go:build !long
+
+package disruptive
+
+// How much is tried in `make test`.
+const (
+	// bisected: sizes close in on the limit until a Work has only just been taken.
+	bisected       = false
+	definedObjects = 60 // that go with their definition
+)
