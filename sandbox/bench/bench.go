@@ -102,9 +102,11 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	r := &report{}
-	if err := r.describe(w, chosen); err != nil {
+	s, err := w.takeStamp(ctx)
+	if err != nil {
 		return err
 	}
+	r.describe(s, chosen)
 	for _, s := range chosen {
 		began := time.Now()
 		fmt.Fprintf(o.Out, "%s:\n", s.name)

@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-
-	"github.com/prometheus/procfs"
 )
 
 const (
@@ -32,16 +29,8 @@ type goal struct {
 }
 
 // describe says what the figures hold for.
-func (r *report) describe(w *world, chosen []section) error {
-	proc, err := procfs.NewDefaultFS()
-	if err != nil {
-		return err
-	}
-	processors, err := proc.CPUInfo()
-	if err != nil {
-		return err
-	}
-	r.head = fmt.Sprintf("Measured with %s, built with %s, on %d cores (%s); %d repetitions of each arm.", w.versions, runtime.Version(), len(processors), processors[0].ModelName, w.repetitions)
+func (r *report) describe(s stamp, chosen []section) {
+	r.head = s.String()
 	var absent []string
 	for _, s := range sections {
 		if !slices.ContainsFunc(chosen, func(c section) bool { return c.name == s.name }) {
@@ -51,7 +40,6 @@ func (r *report) describe(w *world, chosen []section) error {
 	if len(absent) > 0 {
 		r.head += " Left out of this run: " + strings.Join(absent, ", ") + "."
 	}
-	return nil
 }
 
 // text adds a paragraph.

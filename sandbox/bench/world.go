@@ -54,6 +54,8 @@ type world struct {
 	repetitions int
 	profiles    string
 	versions    string // of Karmada and Kubernetes
+	repository  string // folder
+	disk        string // what etcd's data are on
 	profiled    int    // daemons so far
 	// present are the sources that there are, if nothing has changed them.
 	present batch
@@ -61,9 +63,12 @@ type world struct {
 
 // newWorld starts a Karmada of which only what serves requests runs.
 func newWorld(ctx context.Context, builder *build.Builder, dir string, o Options) (w *world, err error) {
-	w = &world{out: o.Out, quick: o.Quick, repetitions: o.Repetitions, profiles: o.Profiles, versions: builder.Versions()}
+	w = &world{out: o.Out, quick: o.Quick, repetitions: o.Repetitions, profiles: o.Profiles, versions: builder.Versions(), repository: builder.Repository()}
 	if w.repetitions == 0 {
 		w.repetitions = pick(o.Quick, 3, 5)
+	}
+	if w.disk, err = describeDisk(dir); err != nil {
+		return nil, err
 	}
 	hyperkarmada, err := builder.Hyperkarmada(ctx)
 	if err != nil {
