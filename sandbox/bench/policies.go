@@ -21,12 +21,12 @@ func comparePolicies(ctx context.Context, w *world, r *report) error {
 		rows = append(rows, []string{
 			a.name(), c.of(i, outcome.rate).format(0), c.over(0, i, rateOver).format(1),
 			c.of(i, func(o outcome) float64 { return 1000 * o.cpuPerWork() }).format(1), c.over(0, i, cpuOver).format(2),
-			c.of(i, func(o outcome) float64 { return float64(o.etcdBytes) / float64(o.works) / 1000 }).format(1),
+			c.of(i, kilobytes).format(1),
 		})
 		requests = append(requests, []string{a.name(), c.repetitions[0][i].describeRequests()})
 	}
 	r.table(fmt.Sprintf("Against Karmada's policies: %s", c.scenario),
-		[]string{"", "Works/s", "karmada-mirror's Works/s over these", "CPU per Work, ms", "karmada-mirror's over this", "etcd, kB per Work"}, rows)
+		[]string{"", "Works/s", "karmada-mirror's Works/s over these", "CPU per Work, ms", "karmada-mirror's over this", "etcd's log, kB per Work"}, rows)
 	r.table("Requests per object", []string{"", "by verb and resource"}, requests)
 	r.atLeast("Works/s over Karmada's policies at their defaults, 2 clusters", 50, c.over(0, 1, rateOver))
 	r.atLeast("Works/s over Karmada's policies without a limit, 2 clusters", 5, c.over(0, 3, rateOver))
