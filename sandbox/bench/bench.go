@@ -39,7 +39,8 @@ type section struct {
 	run  func(context.Context, *world, *report) error
 }
 
-// sections are in the order of the report. What takes the webhooks away comes last.
+// sections are in the order of the report: what restarts etcd comes late, and what takes
+// the webhooks away last.
 var sections = []section{
 	{"throughput", false, throughput},
 	{"policies", false, comparePolicies},
@@ -52,6 +53,7 @@ var sections = []section{
 	{"removal", false, measureRemoval},
 	{"failover", true, measureFailover},
 	{"render", false, measureRender},
+	{"fsync", false, withFsync},
 	{"webhook", false, withoutWebhook},
 }
 

@@ -45,6 +45,7 @@ func compareLatency(ctx context.Context, w *world, r *report) error {
 	}
 	slices.Sort(posts)
 	slices.Sort(works)
+	r.latency = works
 	r.text("**Latency** at %d objects a second, 1 kB ConfigMaps for one cluster, by the clock of one observer that watches both: from the object to its Work %s; a bare POST of the Work, to its answer, %s. Both take turns, a second each. p50 over p50 in the same repetition %s, p99 over p99 %s.",
 		steadyRate, works, posts, summarize(over).format(2), summarize(over99).format(2))
 	r.atMost(fmt.Sprintf("p50 from object to Work over that of a bare POST, at %d/s", steadyRate), 3, summarize(over))

@@ -39,12 +39,17 @@ func measureRemoval(ctx context.Context, w *world, r *report) (err error) {
 		return err
 	}
 	took := time.Since(began)
+	if err := meter.awaitRest(ctx, func(ctx context.Context) error { return d.unfinished(ctx, s.works()-s.sources) }); err != nil {
+		return err
+	}
 	spent, err := meter.read(ctx)
 	if err != nil {
 		return err
 	}
 	r.text("**One cluster taken from the targets of %d objects**: all Works there are deleted %.1f s after the first edit; the edits themselves took %.1f s. Requests: %v.",
 		s.sources, took.Seconds(), edited.Seconds(), spent.requests)
+	deletions := float64(s.sources)
+	r.never("reads of its source per Work that is deleted", 1, exactly(float64(spent.requests["get "+s.load.resource.Resource])/deletions))
 	return nil
 }
 
