@@ -97,7 +97,7 @@ func (o outcome) cpuPerWork() float64 { return total(o.cpu) / float64(o.works) }
 
 // run has an arm make the Works of a scenario, from a clean slate.
 func (w *world) run(ctx context.Context, a arm, s scenario) (o outcome, err error) {
-	if err := w.provide(ctx, batch{s.load.name, s.sources, a.mark()}, s.load); err != nil {
+	if err := w.provide(ctx, s.batch(a.mark()), s.load); err != nil {
 		return outcome{}, err
 	}
 	run, err := a.start(ctx, w, s)
@@ -135,6 +135,7 @@ func (w *world) run(ctx context.Context, a arm, s scenario) (o outcome, err erro
 	}
 	first, last := eyes.between(worksResource)
 	o.span, o.whole = last.Sub(first), last.Sub(begun)
+	w.made = allWorks{w.present, s.clusters}
 	return o, nil
 }
 

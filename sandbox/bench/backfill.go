@@ -20,7 +20,7 @@ const liveSources = 20
 // editsDuringBackfill measures from an edit of a source that is mirrored until all
 // its Works have followed, while karmada-mirror makes the Works of many others.
 func editsDuringBackfill(ctx context.Context, w *world, r *report) error {
-	backfill := scenario{deployment, pick(w.quick, 500, 10_000), 10}
+	backfill := scenario{deployment, pick(w.quick, 500, 1_000), 10}
 	l, rate, reads, err := w.editsDuring(ctx, backfill)
 	if err != nil {
 		return err

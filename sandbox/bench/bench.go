@@ -18,7 +18,7 @@ type Options struct {
 	// Quick measures less of everything, and leaves out what takes long unless Only
 	// names it.
 	Quick bool
-	// Repetitions of each arm; its figures are medians. 0 is 5, or 3 if Quick.
+	// Repetitions of each arm; its figures are medians. 0 is 3.
 	Repetitions int
 	// Only are the sections to run, by their names; none is all.
 	Only []string

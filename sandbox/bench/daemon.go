@@ -95,13 +95,16 @@ func lastLine(text []byte) []byte {
 }
 
 // startMirroring starts karmada-mirror and waits until it has made the Works of a
-// scenario.
+// scenario, unless they are there.
 func (w *world) startMirroring(ctx context.Context, s scenario, flags ...string) (*daemon, error) {
-	if err := w.joinClusters(ctx, s.clusters); err != nil {
-		return nil, err
-	}
-	if err := w.provide(ctx, batch{s.load.name, s.sources, annotated}, s.load); err != nil {
-		return nil, err
+	all := allWorks{s.batch(annotated), s.clusters}
+	if w.made != all {
+		if err := w.joinClusters(ctx, s.clusters); err != nil {
+			return nil, err
+		}
+		if err := w.provide(ctx, all.of, s.load); err != nil {
+			return nil, err
+		}
 	}
 	if err := w.configure(ctx, s.load.resource); err != nil {
 		return nil, err
@@ -113,6 +116,7 @@ func (w *world) startMirroring(ctx context.Context, s scenario, flags ...string)
 	if err := d.settled(ctx, s.works()); err != nil {
 		return nil, errors.Join(err, d.stop())
 	}
+	w.made = all
 	return d, nil
 }
 

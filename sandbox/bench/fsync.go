@@ -21,7 +21,7 @@ func withFsync(ctx context.Context, w *world, r *report) (err error) {
 	if err := w.awaitServed(ctx); err != nil {
 		return err
 	}
-	c, err := w.compareWithLoop(ctx, r, "etcd with fsync", w.repetitions, scenario{configMap1k, pick(w.quick, 500, 1000), 2})
+	c, err := w.compareWithLoop(ctx, r, "etcd with fsync", w.repetitions, scenario{configMap1k, pick(w.quick, 300, 500), 2})
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // idleTime is how long nothing happens.
-func (w *world) idleTime() time.Duration { return pick(w.quick, 10*time.Second, 10*time.Minute) }
+func (w *world) idleTime() time.Duration { return pick(w.quick, 10*time.Second, time.Minute) }
 
 // measureIdleness counts what a leader writes when nothing happens, and what it looks at
 // when next to nothing does.

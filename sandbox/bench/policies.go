@@ -59,6 +59,6 @@ func withoutWebhook(ctx context.Context, w *world, r *report) error {
 	if err := w.removeWebhooks(ctx); err != nil {
 		return err
 	}
-	_, err := w.compareWithLoop(ctx, r, "without karmada-webhook", w.repetitions, scenario{configMap1k, pick(w.quick, 500, 1500), 2})
+	_, err := w.compareWithLoop(ctx, r, "without karmada-webhook", w.repetitions, scenario{configMap1k, pick(w.quick, 300, 500), 2})
 	return err
 }

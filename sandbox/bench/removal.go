@@ -14,13 +14,13 @@ import (
 
 // measureRemoval takes one cluster from the targets of many objects.
 func measureRemoval(ctx context.Context, w *world, r *report) (err error) {
-	s := scenario{configMap1k, pick(w.quick, 500, 5000), 2}
+	s := scenario{configMap1k, pick(w.quick, 500, 2000), 2}
 	d, err := w.startMirroring(ctx, s)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.stop()) }()
-	w.present = batch{} // they are about to change
+	w.present, w.made = batch{}, allWorks{} // they are about to change
 	eyes, err := observe(ctx, w.Config(), func(o *metav1.PartialObjectMetadata) bool { return o.DeletionTimestamp != nil }, worksResource)
 	if err != nil {
 		return err

@@ -5,15 +5,16 @@ import (
 	"fmt"
 )
 
-// repetitionsOfMany is for what takes minutes each time.
-const repetitionsOfMany = 2
+// atLeastSources is how many sources one arm mirrors in all its repetitions: what takes
+// a minute each time is repeated less often than what takes seconds.
+const atLeastSources = 5_000
 
 // compareSizes shows whether the rate holds when there is very much.
 func compareSizes(ctx context.Context, w *world, r *report) error {
 	lines := []line{{name: "bare loop"}, {name: "karmada-mirror"}}
 	var few, many comparison
-	for _, n := range []int{w.manyObjects() / 50, w.manyObjects() / 5, w.manyObjects()} {
-		c, err := w.compareWithLoop(ctx, r, "", min(w.repetitions, repetitionsOfMany), scenario{configMap1k, n, 1})
+	for _, n := range []int{w.manyObjects() / 20, w.manyObjects() / 5, w.manyObjects()} {
+		c, err := w.compareWithLoop(ctx, r, "", max(1, min(w.repetitions, atLeastSources/n)), scenario{configMap1k, n, 1})
 		if err != nil {
 			return err
 		}

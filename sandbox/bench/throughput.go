@@ -93,7 +93,7 @@ func (w *world) compareWithLoop(ctx context.Context, r *report, condition string
 
 // throughput compares karmada-mirror with the bare loop.
 func throughput(ctx context.Context, w *world, r *report) error {
-	works := pick(w.quick, 600, 2000)
+	works := pick(w.quick, 600, 1000)
 	var scenarios []scenario
 	add := func(load workload, works int, clusters ...int) {
 		for _, n := range clusters {
@@ -106,7 +106,7 @@ func throughput(ctx context.Context, w *world, r *report) error {
 	} else {
 		add(configMap1k, works, 1, 2, 3, 10, 100)
 		add(deployment, works, 2, 3, 100)
-		add(configMap100k, works/10, 2)
+		add(configMap100k, works/5, 2)
 		add(widget, works, 2)
 	}
 	var all []comparison
