@@ -32,6 +32,7 @@ demo: ## See it work on a real Karmada on this machine, until Ctrl-C
 
 test: check alerts sandbox ## All tests, the end-to-end tests on a real Karmada among them
 	cd sandbox && go test ./parity
+	cd sandbox && go test -race -count=1 ./bench # the cache does not see changes of files outside of the module
 	cd tools/helm && go test -count=1 ./... # the cache does not see changes of files outside of the module
 	cd sandbox && go test -race -p 2 -timeout 80m -parallel $(PARALLEL) ./e2e $(RACED)
 
