@@ -9,9 +9,13 @@ REVISION ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 PACKAGE := github.com/karmada-target/karmada-mirror/cli
 # The daemon, and the modules of what it does not depend on.
 MODULES := . sandbox tools tools/helm tools/prometheus
-# The sandbox's packages that are tested with the race detector, besides the
-# end-to-end tests. The others would compile the whole of Kubernetes with it.
-RACED := ./build ./karmada ./command ./fault ./dashboard ./docs
+# The sandbox's packages that are tested with the race detector. The others would compile
+# the whole of Kubernetes with it; the daemon of the end-to-end tests always has it.
+RACED := ./build ./fault ./process ./dashboard ./bench ./measure
+# The packages that start a Karmada, the longest first.
+E2E := ./e2e/shared ./e2e/disruptive ./docs ./e2e/apart ./command ./karmada
+# The tests that are longer with the build tag long, or are only there with it.
+LONG := TestSoak|TestCrashAtEveryWrite|TestConfigurationCycles|TestMassRecreation|TestNamespaceDefault|TestEventsOfMany|TestFleet|TestSizeLimit|TestDefinitionDeleted|TestInstall
 # A copy of what concerns the daemon; https://vuln.go.dev is the newest.
 VULNDB ?= file://$(CURDIR)/.cache/vulndb
 # How many days old the copy may be.
@@ -21,12 +25,12 @@ VULNDB_WHOLE ?= https://vuln.go.dev/vulndb.zip
 # Tests of faults mostly wait: this many run at once.
 PARALLEL ?= 8
 FUZZTIME ?= 10s
-SOAK ?= 10m
+SOAK ?= 5m
 SEED ?= 0
 # The oldest Karmada that is supported; docs/reference/versions.md.
 OLDEST_KARMADA := 1.16
 
-.PHONY: help demo test test-compatibility check vulndb alerts dashboard build sandbox fuzz reliability soak bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
+.PHONY: help demo test test-long long-tests test-compatibility check vulndb alerts dashboard build sandbox fuzz reliability soak bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,18 +42,30 @@ demo: ## See it work on a real Karmada on this machine, until Ctrl-C
 	$(call compiling,the sandbox command)
 	@cd sandbox && go run . demo
 
-test: check alerts sandbox ## All tests, the end-to-end tests on a real Karmada among them
+# The test cache does not see changes of files outside of a module, nor of what a test
+# starts: what reads or starts such things is run each time.
+test: check alerts sandbox ## All tests but the longest, the end-to-end tests on real Karmadas among them: 15 minutes on 2 cores
 	$(call compiling,the parts of Karmada that Works are compared with)
 	cd sandbox && go test ./parity
 	$(call compiling,Helm)
-	cd tools/helm && go test -count=1 ./... # the cache does not see changes of files outside of the module
-	@echo "the end-to-end tests: the go command says nothing until they have ended, in tens of minutes"
-	cd sandbox && go test -race -p 2 -timeout 80m -parallel $(PARALLEL) ./e2e $(RACED)
+	cd tools/helm && go test -count=1 ./...
+	cd sandbox && go test -race -count=1 $(RACED)
+	@echo "the end-to-end tests: each package says something when it has ended, after some minutes"
+	cd sandbox && go test -count=1 -p 3 -timeout 25m -parallel $(PARALLEL) $(E2E)
+
+test-long: sandbox ## What takes long: many crashes, a soak of SOAK, mass changes, Helm, mutations; 40 minutes at most
+	timeout --kill-after=1m 40m $(MAKE) --no-print-directory long-tests mutants
+
+long-tests:
+	@echo "the long end-to-end tests: each package says something when it has ended, after some minutes"
+	cd sandbox && go vet -tags long ./e2e/...
+	cd sandbox && go test -count=1 -p 3 -timeout 30m -parallel $(PARALLEL) -tags long -run '^($(LONG))$$' ./e2e/shared ./e2e/disruptive ./e2e/apart -args -soak $(SOAK) -soak-seed $(SEED)
+	go test -count=1 -tags long -run '^TestManyNames$$' ./render
 
 test-compatibility: export SANDBOX_KARMADA = $(OLDEST_KARMADA)
 test-compatibility: sandbox ## The end-to-end tests on the oldest Karmada that is supported
 	cd sandbox/hyperkarmada && go mod tidy -diff
-	cd sandbox && go test -race -timeout 80m -parallel $(PARALLEL) ./e2e
+	cd sandbox && go test -count=1 -p 2 -timeout 80m -parallel $(PARALLEL) ./e2e/...
 
 check: .cache/vulndb/index/db.json ## Format, vet, module files, known vulnerabilities, and the daemon's unit tests with the race detector
 	@unformatted=$$(gofmt -l .); if [[ -n "$$unformatted" ]]; then echo "run gofmt on:"; echo "$$unformatted"; exit 1; fi
@@ -72,7 +88,7 @@ vulndb: ## Renew the copy of the known vulnerabilities that make check uses
 
 alerts: ## Unit tests of the alerts by promtool, and the names in them and in the dashboard; minutes the first time
 	$(call compiling,promtool)
-	cd tools/prometheus && go test ./...
+	cd tools/prometheus && go test -count=1 ./...
 
 dashboard: sandbox ## Run karmada-mirror under a workload for some minutes, and draw the dashboard from it
 	$(call compiling,Prometheus and what draws)
@@ -93,11 +109,14 @@ fuzz: ## Run each fuzz target for FUZZTIME
 	  done; \
 	done
 
-reliability: export KARMADA_MIRROR_RELIABILITY_PAGE = $(CURDIR)/docs/reliability.md
-reliability: test ## Run all tests, and write docs/reliability.md's table
+reliability: export KARMADA_MIRROR_RELIABILITY = $(CURDIR)/.cache/reliability
+reliability: ## Run all tests, and write docs/reliability.md's table
+	rm -rf $(KARMADA_MIRROR_RELIABILITY) && mkdir -p $(KARMADA_MIRROR_RELIABILITY)
+	$(MAKE) --no-print-directory test test-long
+	cd sandbox && go run ./e2e/reliability -rows $(KARMADA_MIRROR_RELIABILITY) -page ../docs/reliability.md
 
 soak: sandbox ## A random workload with faults for SOAK; SEED repeats one
-	cd sandbox && go test -race -v -count=1 -timeout 3h -run '^TestSoak$$' ./e2e -soak $(SOAK) -soak-seed $(SEED)
+	cd sandbox && go test -v -count=1 -timeout 3h -tags long -run '^TestSoak$$' ./e2e/shared -soak $(SOAK) -soak-seed $(SEED)
 
 bench: sandbox ## Measure karmada-mirror against a bare loop and Karmada's policies, and write docs/performance.md
 	$(call compiling,the benchmark)

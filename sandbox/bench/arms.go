@@ -33,6 +33,11 @@ type started struct {
 	// fire lets it begin; stop ends it.
 	fire func(context.Context) error
 	stop func() error
+	// listed is when it knew the sources; nil for an arm that knew them when it was
+	// fired.
+	listed func() (time.Time, error)
+	// unfinished says what it still has to do; nil for an arm that cannot tell.
+	unfinished func(context.Context) error
 }
 
 // mark is what tells an arm that a source is to be propagated.
@@ -73,27 +78,26 @@ const inFlight = 16
 
 // outcome is what a run has come to.
 type outcome struct {
-	arm  string
-	span time.Duration // from the first Work to the last
-	works,
-	sources int
+	arm            string
+	works, sources int
+	// span is from the first Work to the last, and whole from when the arm knew the
+	// sources and had been fired.
+	span, whole time.Duration
 	cost
 }
 
-func (o outcome) rate() float64 { return float64(o.works) / o.span.Seconds() }
+func (o outcome) rate() float64      { return float64(o.works) / o.span.Seconds() }
+func (o outcome) wholeRate() float64 { return float64(o.works) / o.whole.Seconds() }
+
+// logged is the bytes of etcd's log per Work.
+func (o outcome) logged() float64 { return o.disk.bytes / float64(o.works) }
 
 // cpuPerWork is the seconds of CPU of all processes that took part.
-func (o outcome) cpuPerWork() float64 {
-	total := 0.0
-	for _, seconds := range o.cpu {
-		total += seconds
-	}
-	return total / float64(o.works)
-}
+func (o outcome) cpuPerWork() float64 { return total(o.cpu) / float64(o.works) }
 
 // run has an arm make the Works of a scenario, from a clean slate.
 func (w *world) run(ctx context.Context, a arm, s scenario) (o outcome, err error) {
-	if err := w.provide(ctx, batch{s.load.name, s.sources, a.mark()}, s.load); err != nil {
+	if err := w.provide(ctx, s.batch(a.mark()), s.load); err != nil {
 		return outcome{}, err
 	}
 	run, err := a.start(ctx, w, s)
@@ -110,15 +114,29 @@ func (w *world) run(ctx context.Context, a arm, s scenario) (o outcome, err erro
 	if err != nil {
 		return outcome{}, err
 	}
+	begun := time.Now()
 	if err := run.fire(ctx); err != nil {
 		return outcome{}, err
 	}
 	if err := eyes.await(ctx, worksResource, s.works()); err != nil {
 		return outcome{}, fmt.Errorf("%s: %w", a.name(), err)
 	}
-	o = outcome{arm: a.name(), span: eyes.span(worksResource), works: s.works(), sources: s.sources}
-	o.cost, err = meter.read(ctx)
-	return o, err
+	if err := meter.awaitRest(ctx, run.unfinished); err != nil {
+		return outcome{}, fmt.Errorf("%s: %w", a.name(), err)
+	}
+	o = outcome{arm: a.name(), works: s.works(), sources: s.sources}
+	if o.cost, err = meter.read(ctx); err != nil {
+		return outcome{}, err
+	}
+	if run.listed != nil {
+		if begun, err = run.listed(); err != nil {
+			return outcome{}, err
+		}
+	}
+	first, last := eyes.between(worksResource)
+	o.span, o.whole = last.Sub(first), last.Sub(begun)
+	w.made = allWorks{w.present, s.clusters}
+	return o, nil
 }
 
 // daemonArm is karmada-mirror, which is told of the resource when all sources are
@@ -139,6 +157,9 @@ func (daemonArm) start(ctx context.Context, w *world, s scenario) (started, erro
 		users: []string{daemonUser},
 		fire:  func(ctx context.Context) error { return w.configure(ctx, s.load.resource) },
 		stop:  d.stop,
+
+		listed:     func() (time.Time, error) { return d.listed(s.load.resource) },
+		unfinished: func(ctx context.Context) error { return d.unfinished(ctx, s.works()) },
 	}, nil
 }
 

@@ -20,63 +20,73 @@ const liveSources = 20
 // editsDuringBackfill measures from an edit of a source that is mirrored until all
 // its Works have followed, while karmada-mirror makes the Works of many others.
 func editsDuringBackfill(ctx context.Context, w *world, r *report) error {
-	backfill := scenario{deployment, pick(w.quick, 500, 10_000), 10}
-	l, rate, err := w.editsDuring(ctx, backfill)
+	backfill := scenario{deployment, pick(w.quick, 500, 1_000), 10}
+	l, rate, reads, err := w.editsDuring(ctx, backfill)
 	if err != nil {
 		return err
 	}
 	r.text("**Edits during a backfill** of %s (%.0f Works/s): from the edit of another object to the last of its %d Works, one edit after the other: %s.",
 		backfill, rate, backfill.clusters, l)
 	r.atMost(fmt.Sprintf("p99 of an edit during a backfill of %d × %d, in seconds", backfill.sources, backfill.clusters), 1, exactly(l.quantile(0.99)))
+	r.never("reads per Work that is updated, during a backfill", 0, exactly(reads))
 	return nil
 }
 
-func (w *world) editsDuring(ctx context.Context, backfill scenario) (l latencies, rate float64, err error) {
+func (w *world) editsDuring(ctx context.Context, backfill scenario) (l latencies, rate, reads float64, err error) {
 	if err := w.joinClusters(ctx, backfill.clusters); err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	if err := w.reset(ctx); err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	live := scenario{configMap1k, liveSources, backfill.clusters}
 	for _, s := range []scenario{live, backfill} {
 		if err := w.createSources(ctx, s.load, 0, s.sources, annotated); err != nil {
-			return nil, 0, err
+			return nil, 0, 0, err
 		}
 	}
 	d, err := w.startIdleDaemon(ctx)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	defer func() { err = errors.Join(err, d.stop()) }()
 	eyes, err := observe(ctx, w.Config(), nil, worksResource)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	defer eyes.stop()
 	if err := w.configure(ctx, live.load.resource); err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	if err := eyes.await(ctx, worksResource, live.works()); err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	if err := w.configure(ctx, live.load.resource, backfill.load.resource); err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	from, to := live.works()+backfill.works()/20, live.works()+backfill.works()*19/20
 	if err := eyes.await(ctx, worksResource, from); err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
+	}
+	meter, err := w.newMeter(ctx, map[string]int{"karmada-mirror": d.pid()}, daemonUser)
+	if err != nil {
+		return nil, 0, 0, err
 	}
 	began := time.Now()
 	for i := 0; eyes.count(worksResource) < to; i++ {
 		took, err := w.edit(ctx, eyes, live, i)
 		if err != nil {
-			return nil, 0, err
+			return nil, 0, 0, err
 		}
 		l = append(l, took)
 	}
+	rate = float64(to-from) / time.Since(began).Seconds()
+	spent, err := meter.read(ctx)
+	if err != nil {
+		return nil, 0, 0, err
+	}
 	slices.Sort(l)
-	return l, float64(to-from) / time.Since(began).Seconds(), nil
+	return l, rate, float64(readsOf(spent.requests)) / float64(len(l)*live.clusters), nil
 }
 
 // edit changes one source and waits until its Works have.

@@ -18,7 +18,7 @@ type Options struct {
 	// Quick measures less of everything, and leaves out what takes long unless Only
 	// names it.
 	Quick bool
-	// Repetitions of each arm; its figures are medians. 0 is 5, or 3 if Quick.
+	// Repetitions of each arm; its figures are medians. 0 is 3.
 	Repetitions int
 	// Only are the sections to run, by their names; none is all.
 	Only []string
@@ -39,7 +39,8 @@ type section struct {
 	run  func(context.Context, *world, *report) error
 }
 
-// sections are in the order of the report. What takes the webhooks away comes last.
+// sections are in the order of the report: what restarts etcd comes late, and what takes
+// the webhooks away last.
 var sections = []section{
 	{"throughput", false, throughput},
 	{"policies", false, comparePolicies},
@@ -52,6 +53,7 @@ var sections = []section{
 	{"removal", false, measureRemoval},
 	{"failover", true, measureFailover},
 	{"render", false, measureRender},
+	{"fsync", false, withFsync},
 	{"webhook", false, withoutWebhook},
 }
 
@@ -102,9 +104,11 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	r := &report{}
-	if err := r.describe(w, chosen); err != nil {
+	s, err := w.takeStamp(ctx)
+	if err != nil {
 		return err
 	}
+	r.describe(s, chosen)
 	for _, s := range chosen {
 		began := time.Now()
 		fmt.Fprintf(o.Out, "%s:\n", s.name)

@@ -4,8 +4,11 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,34 +24,43 @@ type cost struct {
 	// requests counts the API server's requests by verb and resource, of the users
 	// that are measured.
 	requests map[string]int
-	// etcdBytes is by how much the data in etcd has grown.
-	etcdBytes int64
+	// disk is what etcd has done to its log.
+	disk disk
+}
+
+// disk counts what etcd has done to its log since its start.
+type disk struct {
+	bytes float64 // written
+	syncs float64 // how often they were forced to the disk
+	took  float64 // seconds, for all of them
+}
+
+func (d disk) since(earlier disk) disk {
+	return disk{d.bytes - earlier.bytes, d.syncs - earlier.syncs, d.took - earlier.took}
 }
 
 // meter measures from its making on.
 type meter struct {
-	w         *world
-	pids      map[string]int
-	users     []string
-	cpu       map[string]float64
-	audit     int64
-	etcdBytes int64
+	w     *world
+	pids  map[string]int
+	users []string
+	cpu   map[string]float64
+	audit int64
+	disk  disk
 }
 
 // newMeter measures the processes that serve requests, and others by name. users
 // are the beginnings of user names whose requests count.
 func (w *world) newMeter(ctx context.Context, others map[string]int, users ...string) (*meter, error) {
-	m := &meter{w: w, pids: map[string]int{}, users: users, cpu: map[string]float64{}}
+	m := &meter{w: w, pids: map[string]int{}, users: users}
 	for _, name := range []string{karmada.Etcd, karmada.APIServer, karmada.Webhook} {
 		if c := w.Component(name); c.PID() != 0 {
 			m.pids[name] = c.PID()
 		}
 	}
-	for name, pid := range others {
-		m.pids[name] = pid
-	}
+	maps.Copy(m.pids, others)
 	var err error
-	if m.etcdBytes, err = w.etcdBytes(ctx); err != nil {
+	if m.disk, err = w.readDisk(ctx); err != nil {
 		return nil, err
 	}
 	info, err := os.Stat(w.AuditLog())
@@ -56,35 +68,115 @@ func (w *world) newMeter(ctx context.Context, others map[string]int, users ...st
 		return nil, err
 	}
 	m.audit = info.Size()
-	return m, m.each(func(name string, cpu float64) { m.cpu[name] = cpu })
+	m.cpu, err = m.readCPU()
+	return m, err
 }
 
-func (m *meter) each(do func(name string, cpu float64)) error {
+// readCPU is the seconds of CPU of each process since its start.
+func (m *meter) readCPU() (map[string]float64, error) {
+	cpu := map[string]float64{}
 	for name, pid := range m.pids {
 		process, err := procfs.NewProc(pid)
 		if err != nil {
-			return fmt.Errorf("cannot measure %s: %w", name, err)
+			return nil, fmt.Errorf("cannot measure %s: %w", name, err)
 		}
 		stat, err := process.Stat()
 		if err != nil {
-			return fmt.Errorf("cannot measure %s: %w", name, err)
+			return nil, fmt.Errorf("cannot measure %s: %w", name, err)
 		}
-		do(name, stat.CPUTime())
+		cpu[name] = stat.CPUTime()
 	}
-	return nil
+	return cpu, nil
+}
+
+const (
+	// lookAfter is how often it is asked whether a run is over.
+	lookAfter = 50 * time.Millisecond
+	// calm is for how long the processes take next to nothing when they are at rest,
+	// and nextToNothing the share of one core that this is: they renew leases and look at
+	// clocks even then.
+	calm          = 500 * time.Millisecond
+	nextToNothing = 0.1
+	// restPatience is how long they may go on after the last Work: Karmada's
+	// controllers write what has become of it, as fast as their limit allows.
+	restPatience = 3 * time.Minute
+)
+
+// usage is the CPU of all processes at a time, in seconds since their start.
+type usage struct {
+	at  time.Time
+	cpu float64
+}
+
+// awaitRest waits until a run is over: the arm has nothing left to do, if it can tell,
+// and then the processes are at rest. What they do after the last Work is a part of
+// what the Works cost.
+func (m *meter) awaitRest(ctx context.Context, unfinished func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, restPatience, fmt.Errorf("it does not come to rest in %s", restPatience))
+	defer cancel()
+	ticker := time.NewTicker(lookAfter)
+	defer ticker.Stop()
+	var samples []usage
+	var missing error
+	for {
+		if unfinished != nil {
+			if missing = unfinished(ctx); missing == nil {
+				unfinished = nil
+			}
+		}
+		if unfinished == nil {
+			cpu, err := m.readCPU()
+			if err != nil {
+				return err
+			}
+			samples = append(samples, usage{time.Now(), total(cpu)})
+			if atRest(samples) {
+				return nil
+			}
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), missing)
+		}
+	}
+}
+
+// atRest judges by the latest sample and the latest that is old enough.
+func atRest(samples []usage) bool {
+	if len(samples) == 0 {
+		return false
+	}
+	last := samples[len(samples)-1]
+	for _, s := range slices.Backward(samples) {
+		if passed := last.at.Sub(s.at); passed >= calm {
+			return last.cpu-s.cpu <= nextToNothing*passed.Seconds()
+		}
+	}
+	return false
+}
+
+func total(cpu map[string]float64) float64 {
+	sum := 0.0
+	for _, seconds := range cpu {
+		sum += seconds
+	}
+	return sum
 }
 
 // read is what has been spent since the meter was made.
-func (m *meter) read(ctx context.Context) (cost, error) {
-	c := cost{cpu: map[string]float64{}}
-	if err := m.each(func(name string, cpu float64) { c.cpu[name] = cpu - m.cpu[name] }); err != nil {
+func (m *meter) read(ctx context.Context) (c cost, err error) {
+	if c.cpu, err = m.readCPU(); err != nil {
 		return cost{}, err
 	}
-	now, err := m.w.etcdBytes(ctx)
+	for name := range c.cpu {
+		c.cpu[name] -= m.cpu[name]
+	}
+	now, err := m.w.readDisk(ctx)
 	if err != nil {
 		return cost{}, err
 	}
-	c.etcdBytes = now - m.etcdBytes
+	c.disk = now.since(m.disk)
 	c.requests, err = m.requests()
 	return c, err
 }
@@ -124,6 +216,20 @@ func (m *meter) requests() (map[string]int, error) {
 	return counts, lines.Err()
 }
 
+// readsOf counts the requests that ask for one object, but for the Lease: lists and
+// watches are how the caches come about.
+func readsOf(requests map[string]int) int {
+	reads := 0
+	for what, n := range requests {
+		verb, resource, _ := strings.Cut(what, " ")
+		resource, _, _ = strings.Cut(resource, " ")
+		if verb == "get" && resource != "" && resource != "leases" {
+			reads += n
+		}
+	}
+	return reads
+}
+
 // writesOf counts the requests that change something.
 func writesOf(requests map[string]int) int {
 	writes := 0
@@ -145,14 +251,17 @@ func (m *meter) counts(user string) bool {
 	return false
 }
 
-// etcdBytes is the size of the data that etcd holds, without what is free in its
-// file.
-func (w *world) etcdBytes(ctx context.Context) (int64, error) {
+// readDisk asks etcd.
+func (w *world) readDisk(ctx context.Context) (disk, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	status, err := w.etcd.Status(ctx, w.EtcdURL())
+	series, err := scrape(ctx, w.EtcdURL()+"/metrics")
 	if err != nil {
-		return 0, fmt.Errorf("cannot read the size of etcd: %w", err)
+		return disk{}, fmt.Errorf("cannot read what etcd has written: %w", err)
 	}
-	return status.DbSizeInUse, nil
+	return disk{
+		bytes: series["etcd_disk_wal_write_bytes_total"],
+		syncs: series["etcd_disk_wal_fsync_duration_seconds_count"],
+		took:  series["etcd_disk_wal_fsync_duration_seconds_sum"],
+	}, nil
 }

@@ -1,18 +1,18 @@
 package bench
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -34,6 +34,7 @@ const (
 type daemon struct {
 	w       *world
 	command *exec.Cmd
+	log     string // path
 	metrics string // address
 	probes  string
 	ended   chan error
@@ -49,7 +50,7 @@ func (w *world) startIdleDaemon(ctx context.Context) (*daemon, error) {
 
 // startDaemon starts karmada-mirror and waits until it is ready.
 func (w *world) startDaemon(ctx context.Context, flags ...string) (*daemon, error) {
-	d := &daemon{w: w, ended: make(chan error, 1)}
+	d := &daemon{w: w, log: filepath.Join(filepath.Dir(w.AuditLog()), "log", "karmada-mirror.log"), ended: make(chan error, 1)}
 	var err error
 	if d.metrics, err = freeAddress(); err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func (w *world) startDaemon(ctx context.Context, flags ...string) (*daemon, erro
 	if d.probes, err = freeAddress(); err != nil {
 		return nil, err
 	}
-	log, err := os.Create(filepath.Join(filepath.Dir(w.AuditLog()), "log", "karmada-mirror.log"))
+	log, err := os.Create(d.log)
 	if err != nil {
 		return nil, err
 	}
@@ -94,13 +95,16 @@ func lastLine(text []byte) []byte {
 }
 
 // startMirroring starts karmada-mirror and waits until it has made the Works of a
-// scenario.
+// scenario, unless they are there.
 func (w *world) startMirroring(ctx context.Context, s scenario, flags ...string) (*daemon, error) {
-	if err := w.joinClusters(ctx, s.clusters); err != nil {
-		return nil, err
-	}
-	if err := w.provide(ctx, batch{s.load.name, s.sources, annotated}, s.load); err != nil {
-		return nil, err
+	all := allWorks{s.batch(annotated), s.clusters}
+	if w.made != all {
+		if err := w.joinClusters(ctx, s.clusters); err != nil {
+			return nil, err
+		}
+		if err := w.provide(ctx, all.of, s.load); err != nil {
+			return nil, err
+		}
 	}
 	if err := w.configure(ctx, s.load.resource); err != nil {
 		return nil, err
@@ -112,6 +116,7 @@ func (w *world) startMirroring(ctx context.Context, s scenario, flags ...string)
 	if err := d.settled(ctx, s.works()); err != nil {
 		return nil, errors.Join(err, d.stop())
 	}
+	w.made = all
 	return d, nil
 }
 
@@ -142,61 +147,91 @@ func freeAddress() (string, error) {
 func (d *daemon) pid() int { return d.command.Process.Pid }
 
 func (d *daemon) ready(ctx context.Context) error {
-	_, err := d.get(ctx, d.probes, "/readyz")
+	_, err := get(ctx, "http://"+d.probes+"/readyz")
 	return err
 }
 
-func (d *daemon) get(ctx context.Context, address, path string) (string, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
-	if err != nil {
-		return "", err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return "", err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("it answers %s", response.Status)
-	}
-	return string(body), err
+// series reads all series.
+func (d *daemon) series(ctx context.Context) (map[string]float64, error) {
+	return scrape(ctx, "http://"+d.metrics+"/metrics")
 }
 
-// metric reads a series.
-func (d *daemon) metric(ctx context.Context, series string) (float64, error) {
-	body, err := d.get(ctx, d.metrics, "/metrics")
+// metric reads one.
+func (d *daemon) metric(ctx context.Context, name string) (float64, error) {
+	all, err := d.series(ctx)
 	if err != nil {
 		return 0, err
 	}
-	for line := range strings.Lines(body) {
-		if value, ok := strings.CutPrefix(line, series+" "); ok {
-			return strconv.ParseFloat(strings.TrimSpace(value), 64)
-		}
+	value, ok := all[name]
+	if !ok {
+		return 0, fmt.Errorf("there is no series %s", name)
 	}
-	return 0, fmt.Errorf("there is no series %s", series)
+	return value, nil
 }
 
 // settled waits until there are so many Works and nothing is left to do.
 func (d *daemon) settled(ctx context.Context, works int) error {
-	return d.w.Wait(ctx, fmt.Sprintf("%d Works", works), func(ctx context.Context) error {
-		depth, err := d.metric(ctx, `workqueue_depth{name="mirror"}`)
-		if err != nil {
-			return err
+	return d.w.Wait(ctx, fmt.Sprintf("%d Works", works), func(ctx context.Context) error { return d.unfinished(ctx, works) })
+}
+
+// unfinished says what there is to do until all is done and the daemon's own watch has
+// shown it so many Works.
+func (d *daemon) unfinished(ctx context.Context, works int) error {
+	all, err := d.series(ctx)
+	if err != nil {
+		return err
+	}
+	return unfinished(all, works)
+}
+
+// unfinished judges by metrics. The queue is empty before the last sync has ended, so
+// that those that were begun are compared with those that have ended. A Work that is
+// deleted stays: Karmada's finalizer is on it, and nobody takes it off.
+func unfinished(series map[string]float64, works int) error {
+	added, ended := series[`workqueue_adds_total{name="mirror"}`], series[`workqueue_work_duration_seconds_count{name="mirror"}`]
+	seen := 0.0
+	for name, value := range series {
+		if strings.HasPrefix(name, "karmada_mirror_works{") && !strings.Contains(name, `state="deleting"`) {
+			seen += value
 		}
-		list, err := d.w.admin.Resource(worksResource).List(ctx, metav1.ListOptions{Limit: 1})
-		if err != nil {
-			return err
+	}
+	if ended < added || int(seen) != works {
+		return fmt.Errorf("karmada-mirror has seen %.0f of %d Works, and has %.0f syncs to do", seen, works, added-ended)
+	}
+	return nil
+}
+
+// listed is when all objects of a resource had come, by the log.
+func (d *daemon) listed(resource schema.GroupVersionResource) (time.Time, error) {
+	log, err := os.Open(d.log)
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer log.Close()
+	return lastSynced(log, resource.GroupResource().String())
+}
+
+// lastSynced finds the last time that a watch was synced: ConfigMaps have been watched
+// before, for the configuration.
+func lastSynced(log io.Reader, resource string) (time.Time, error) {
+	var last time.Time
+	lines := bufio.NewScanner(log)
+	for lines.Scan() {
+		var entry struct {
+			TS            time.Time
+			Msg, Resource string
 		}
-		n := len(list.Items)
-		if more := list.GetRemainingItemCount(); more != nil {
-			n += int(*more)
+		if json.Unmarshal(lines.Bytes(), &entry) == nil && entry.Msg == "synced" && entry.Resource == resource {
+			last = entry.TS
 		}
-		if n != works || depth > 0 {
-			return fmt.Errorf("there are %d, and %.0f objects wait", n, depth)
-		}
-		return nil
-	})
+	}
+	if err := lines.Err(); err != nil {
+		return time.Time{}, err
+	}
+	if last.IsZero() {
+		return time.Time{}, fmt.Errorf("the log of karmada-mirror does not say that %s are synced", resource)
+	}
+	return last, nil
 }
 
 // configure has karmada-mirror mirror resources in the namespace of the sources.

@@ -73,12 +73,26 @@ func (l loop) start(ctx context.Context, w *world, s scenario) (started, error) 
 	if _, err := io.ReadFull(ready, make([]byte, 1)); err != nil {
 		return started{}, errors.Join(fmt.Errorf("the bare loop does not start: %w", err), command.Wait())
 	}
+	finished := make(chan struct{})
+	go func() {
+		if _, err := io.ReadFull(ready, make([]byte, 1)); err == nil {
+			close(finished)
+		}
+	}()
 	return started{
 		pids:  map[string]int{l.name(): command.Process.Pid},
 		users: []string{daemonUser},
 		fire:  func(context.Context) error { _, err := signal.Write([]byte("\n")); return err },
 		// It lives until it is told that its CPU has been read.
 		stop: func() error { return errors.Join(signal.Close(), command.Wait(), os.Remove(path)) },
+		unfinished: func(context.Context) error {
+			select {
+			case <-finished:
+				return nil
+			default:
+				return errors.New("the bare loop waits for what it has asked for")
+			}
+		},
 	}, nil
 }
 
@@ -110,7 +124,8 @@ func (w *world) writeBodies(ctx context.Context, s scenario) (path string, err e
 }
 
 // Loop posts the bodies of a file when a line comes from stdin, having said on
-// stdout that it has read them. It returns when stdin ends.
+// stdout that it has read them. It says so once more when all are answered and, if it
+// watches, have come back. It returns when stdin ends.
 func Loop(ctx context.Context, kubeconfig, path string, inFlight int, watches bool, stdin io.Reader, stdout io.Writer) error {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -120,15 +135,19 @@ func Loop(ctx context.Context, kubeconfig, path string, inFlight int, watches bo
 	if err != nil {
 		return err
 	}
+	lines := bytes.Split(bytes.TrimSuffix(content, []byte("\n")), []byte("\n"))
+	returned := func() error { return nil }
 	if watches {
 		stream, err := client.Get().Resource(worksResource.Resource).Param("watch", "true").Param("labelSelector", mirror.OurWorks).Stream(ctx)
 		if err != nil {
 			return err
 		}
 		defer stream.Close()
-		go io.Copy(io.Discard, stream)
+		var watching errgroup.Group
+		// An event is a line.
+		watching.Go(func() error { return skipLines(stream, len(lines)) })
+		returned = watching.Wait
 	}
-	lines := bytes.Split(bytes.TrimSuffix(content, []byte("\n")), []byte("\n"))
 	if _, err := stdout.Write([]byte(".")); err != nil {
 		return err
 	}
@@ -143,11 +162,26 @@ func Loop(ctx context.Context, kubeconfig, path string, inFlight int, watches bo
 			return post(posting, client, string(namespace), body)
 		})
 	}
-	if err := group.Wait(); err != nil {
+	if err := errors.Join(group.Wait(), returned()); err != nil {
+		return err
+	}
+	if _, err := stdout.Write([]byte(".")); err != nil {
 		return err
 	}
 	_, err = io.Copy(io.Discard, stdin)
 	return err
+}
+
+// skipLines reads so many lines and throws them away.
+func skipLines(from io.Reader, n int) error {
+	for buffer := make([]byte, 64<<10); n > 0; {
+		read, err := from.Read(buffer)
+		n -= bytes.Count(buffer[:read], []byte("\n"))
+		if n > 0 && err != nil {
+			return fmt.Errorf("the watch has ended %d Works early: %w", n, err)
+		}
+	}
+	return nil
 }
 
 func post(ctx context.Context, client rest.Interface, namespace string, body []byte) error {

@@ -11,7 +11,7 @@ import (
 )
 
 // manyObjects is how many objects there are where much is measured.
-func (w *world) manyObjects() int { return pick(w.quick, 2_000, 50_000) }
+func (w *world) manyObjects() int { return pick(w.quick, 2_000, 20_000) }
 
 // step lets the world grow under a daemon that runs.
 type step struct {

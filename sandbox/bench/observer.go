@@ -166,11 +166,10 @@ func (o *observer) generations(works []types.NamespacedName) []int64 {
 	return generations
 }
 
-// span is the time from the first to the last object of a resource.
-func (o *observer) span(resource schema.GroupVersionResource) time.Duration {
+// between is when the first and the last object of a resource were seen.
+func (o *observer) between(resource schema.GroupVersionResource) (first, last time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var first, last time.Time
 	for _, at := range o.seen[resource] {
 		if first.IsZero() || at.Before(first) {
 			first = at
@@ -179,7 +178,7 @@ func (o *observer) span(resource schema.GroupVersionResource) time.Duration {
 			last = at
 		}
 	}
-	return last.Sub(first)
+	return first, last
 }
 
 // times copies when the objects of a resource were seen.

@@ -21,6 +21,7 @@ const (
 // Cluster gets a label by which a few of them select. A Work that the watch shows before
 // its creation is answered has its source looked at once more.
 func measureRelabelling(ctx context.Context, w *world, d *daemon, s scenario, r *report) error {
+	w.present, w.made = batch{}, allWorks{} // there will be others
 	chosen := configMap1k
 	for i := range selecting {
 		u := chosen.make(fmt.Sprintf("selecting-%d", i))

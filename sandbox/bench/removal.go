@@ -14,13 +14,13 @@ import (
 
 // measureRemoval takes one cluster from the targets of many objects.
 func measureRemoval(ctx context.Context, w *world, r *report) (err error) {
-	s := scenario{configMap1k, pick(w.quick, 500, 5000), 2}
+	s := scenario{configMap1k, pick(w.quick, 500, 2000), 2}
 	d, err := w.startMirroring(ctx, s)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.stop()) }()
-	w.present = batch{} // they are about to change
+	w.present, w.made = batch{}, allWorks{} // they are about to change
 	eyes, err := observe(ctx, w.Config(), func(o *metav1.PartialObjectMetadata) bool { return o.DeletionTimestamp != nil }, worksResource)
 	if err != nil {
 		return err
@@ -39,12 +39,17 @@ func measureRemoval(ctx context.Context, w *world, r *report) (err error) {
 		return err
 	}
 	took := time.Since(began)
+	if err := meter.awaitRest(ctx, func(ctx context.Context) error { return d.unfinished(ctx, s.works()-s.sources) }); err != nil {
+		return err
+	}
 	spent, err := meter.read(ctx)
 	if err != nil {
 		return err
 	}
 	r.text("**One cluster taken from the targets of %d objects**: all Works there are deleted %.1f s after the first edit; the edits themselves took %.1f s. Requests: %v.",
 		s.sources, took.Seconds(), edited.Seconds(), spent.requests)
+	deletions := float64(s.sources)
+	r.never("reads of its source per Work that is deleted", 1, exactly(float64(spent.requests["get "+s.load.resource.Resource])/deletions))
 	return nil
 }
 

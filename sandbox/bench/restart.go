@@ -29,8 +29,7 @@ func measureRestart(ctx context.Context, w *world, r *report) error {
 	if err := d.stop(); err != nil {
 		return err
 	}
-	var over, lists, streams, ready, inSync []float64
-	writes := 0
+	var over, lists, streams, ready, inSync, writes []float64
 	for range w.repetitions {
 		bare, err := w.bareReads(ctx, s.load.resource, readList)
 		if err != nil {
@@ -48,11 +47,11 @@ func measureRestart(ctx context.Context, w *world, r *report) error {
 		over = append(over, toReady.Seconds()/bare.Seconds())
 		lists, streams = append(lists, bare.Seconds()), append(streams, stream.Seconds())
 		ready, inSync = append(ready, toReady.Seconds()), append(inSync, toSync.Seconds())
-		writes += n
+		writes = append(writes, float64(n))
 	}
-	r.text("**Restart** with %d objects and as many Works: ready after %s s, everything looked at after %s s, %d writes; the bare lists, at once and their bytes thrown away, take %s s, and as streaming lists, which the daemon uses, %s s.",
-		s.sources, summarize(ready).format(2), summarize(inSync).format(2), writes, summarize(lists).format(2), summarize(streams).format(2))
-	r.atMost(fmt.Sprintf("writes of a restart with %d Works", s.works()), 0, exactly(float64(writes)))
+	r.text("**Restart** with %d objects and as many Works: ready after %s s, everything looked at after %s s, %s writes; the bare lists, at once and their bytes thrown away, take %s s, and as streaming lists, which the daemon uses, %s s.",
+		s.sources, summarize(ready).format(2), summarize(inSync).format(2), summarize(writes).format(0), summarize(lists).format(2), summarize(streams).format(2))
+	r.never(fmt.Sprintf("writes of a restart with %d Works", s.works()), 0, summarize(writes))
 	r.atMost("time to ready, over that of the bare lists", 1.5, summarize(over))
 	return nil
 }

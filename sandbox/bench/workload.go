@@ -41,6 +41,14 @@ type batch struct {
 	mark mark
 }
 
+// allWorks are those of a batch.
+type allWorks struct {
+	of       batch
+	clusters int
+}
+
+func (s scenario) batch(m mark) batch { return batch{s.load.name, s.sources, m} }
+
 func configMapOf(size int) func(string) *unstructured.Unstructured {
 	content := strings.Repeat("0123456789abcde\n", size/16)
 	return func(name string) *unstructured.Unstructured {

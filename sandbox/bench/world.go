@@ -31,6 +31,8 @@ const (
 	namespace = "bench"
 	// inParallel is how many requests of the set-up are in flight.
 	inParallel = 16
+	// defaultRepetitions let all of it end in 25 minutes on 2 cores.
+	defaultRepetitions = 3
 )
 
 var (
@@ -54,16 +56,23 @@ type world struct {
 	repetitions int
 	profiles    string
 	versions    string // of Karmada and Kubernetes
+	repository  string // folder
+	disk        string // what etcd's data are on
 	profiled    int    // daemons so far
-	// present are the sources that there are, if nothing has changed them.
+	// present are the sources that there are, if nothing has changed them, and made the
+	// Works.
 	present batch
+	made    allWorks
 }
 
 // newWorld starts a Karmada of which only what serves requests runs.
 func newWorld(ctx context.Context, builder *build.Builder, dir string, o Options) (w *world, err error) {
-	w = &world{out: o.Out, quick: o.Quick, repetitions: o.Repetitions, profiles: o.Profiles, versions: builder.Versions()}
-	if w.repetitions == 0 {
-		w.repetitions = pick(o.Quick, 3, 5)
+	w = &world{
+		out: o.Out, quick: o.Quick, repetitions: cmp.Or(o.Repetitions, defaultRepetitions), profiles: o.Profiles,
+		versions: builder.Versions(), repository: builder.Repository(),
+	}
+	if w.disk, err = describeDisk(dir); err != nil {
+		return nil, err
 	}
 	hyperkarmada, err := builder.Hyperkarmada(ctx)
 	if err != nil {
@@ -167,6 +176,7 @@ func clusterName(i int) string { return fmt.Sprintf("bench-%03d", i) }
 // Works. They serve what is mirrored, by their status, as Karmada's scheduler wants
 // it.
 func (w *world) joinClusters(ctx context.Context, n int) error {
+	w.made = allWorks{}
 	if err := w.wipe(ctx, "cluster.karmada.io/clusters/"); err != nil {
 		return err
 	}
@@ -267,6 +277,7 @@ var stored = map[string]schema.GroupVersionResource{
 
 // forget wipes objects, and what etcd keeps of them.
 func (w *world) forget(ctx context.Context, prefixes ...string) error {
+	w.made = allWorks{}
 	if err := w.wipe(ctx, prefixes...); err != nil {
 		return err
 	}

@@ -117,7 +117,7 @@ func (c *Component) Restart(ctx context.Context) error {
 }
 
 // RestartWith is Restart with flags added to the component's own, in place of those
-// of an earlier RestartWith. The last of several equal flags wins.
+// of an earlier RestartWith. They replace those of the same name.
 func (c *Component) RestartWith(ctx context.Context, flags ...string) error {
 	if err := c.Stop(); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (c *Component) launch() error {
 	}
 	defer log.Close()
 
-	command := exec.Command(c.k.options.Programs.Hyperkarmada, slices.Concat([]string{c.program}, c.flags, c.more)...)
+	command := exec.Command(c.k.options.Programs.Hyperkarmada, slices.Concat([]string{c.program}, override(c.flags, c.more))...)
 	command.Dir = c.k.options.Dir
 	// Nothing of the caller's environment: a KUBECONFIG or a proxy in it would
 	// change what a component talks to.
@@ -188,6 +188,19 @@ func (c *Component) launch() error {
 		return err
 	}
 	return c.k.record(c, c.current)
+}
+
+// override adds flags to others, without those that have the same name: a component adds
+// up the values of a flag that holds a list, such as --controllers.
+func override(flags, more []string) []string {
+	name := func(flag string) string {
+		name, _, _ := strings.Cut(flag, "=")
+		return name
+	}
+	kept := slices.DeleteFunc(slices.Clone(flags), func(flag string) bool {
+		return slices.ContainsFunc(more, func(m string) bool { return name(m) == name(flag) })
+	})
+	return append(kept, more...)
 }
 
 // probeClient keeps no connection open: a component is asked again after it

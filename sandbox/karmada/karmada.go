@@ -30,8 +30,8 @@ type Options struct {
 	// Scheduler starts karmada-scheduler as well. Only Karmada's own policies
 	// need it.
 	Scheduler bool
-	// Flags are added to those of a component, by its name. The last of several
-	// equal flags wins.
+	// Flags are added to those of a component, by its name. They replace those of
+	// the same name.
 	Flags map[string][]string
 	// Detach lets the components outlive this process; Down stops them. Without
 	// it, Linux ends them with this process, however that ends.
@@ -206,7 +206,7 @@ func (k *Karmada) run(ctx context.Context, describe func() (spec, error)) error 
 }
 
 func (k *Karmada) runSpec(ctx context.Context, s spec) error {
-	s.flags = append(s.flags, k.options.Flags[s.name]...)
+	s.flags = override(s.flags, k.options.Flags[s.name])
 	c := &Component{spec: s, k: k}
 	k.mu.Lock()
 	k.components = append(k.components, c)

@@ -26,7 +26,7 @@ func newBench() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&o.Quick, "quick", false, "measure less of everything, and leave out what takes long")
-	cmd.Flags().IntVar(&o.Repetitions, "repetitions", 0, "how often each arm is run (default 5, or 3 with --quick)")
+	cmd.Flags().IntVar(&o.Repetitions, "repetitions", 0, "how often each arm is run (default 3)")
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "the sections to measure: "+strings.Join(bench.SectionNames(), ", "))
 	cmd.Flags().StringVar(&o.Profiles, "profiles", "", "write CPU profiles of karmada-mirror into this folder; it is then a part of this program")
 	cmd.Flags().StringVar(&o.Page, "page", "", "write the report between the marks of this page, and its plots beside it")

@@ -1,0 +1,17 @@
+package bench
+
+import (
+	"strings"
+	"testing"
+)
+
+// An event is a line, and a watch that ends early is an error.
+func TestSkipLines(t *testing.T) {
+	from := strings.NewReader("one\ntwo\nthree\n")
+	if err := skipLines(from, 2); err != nil {
+		t.Errorf("skipLines() = %v", err)
+	}
+	if err := skipLines(strings.NewReader("one\n"), 2); err == nil {
+		t.Error("a watch that ends early is not noticed")
+	}
+}

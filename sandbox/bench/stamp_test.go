@@ -1,0 +1,34 @@
+package bench
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/procfs"
+)
+
+func TestStamp(t *testing.T) {
+	s := stamp{revision: "0123456789ab", date: time.Date(2026, 11, 22, 23, 30, 0, 0, time.FixedZone("west", -3600)), cores: 2, disk: "ext4 on /dev/sda", repetitions: 3}
+	clean := s.String()
+	for _, want := range []string{"on 2026-11-23 at revision 0123456789ab, with", "2 cores", "ext4 on /dev/sda", "3 repetitions"} {
+		if !strings.Contains(clean, want) {
+			t.Errorf("the stamp %q does not say %q", clean, want)
+		}
+	}
+	s.isDirty = true
+	if got := s.String(); !strings.Contains(got, "0123456789ab with changes that are not committed") {
+		t.Errorf("the stamp %q hides changes", got)
+	}
+}
+
+func TestMountOf(t *testing.T) {
+	mounts := []*procfs.MountInfo{
+		{MountPoint: "/", FSType: "ext4"}, {MountPoint: "/tmp", FSType: "ext4"}, {MountPoint: "/tmp", FSType: "tmpfs"}, {MountPoint: "/tmpfiles", FSType: "xfs"},
+	}
+	for dir, want := range map[string]string{"/home/me": "ext4", "/tmp/x": "tmpfs", "/tmp": "tmpfs", "/tmpfiles/x": "xfs"} {
+		if got, ok := mountOf(dir, mounts); !ok || got.FSType != want {
+			t.Errorf("%s is on %v, want %s", dir, got, want)
+		}
+	}
+}
