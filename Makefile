@@ -11,7 +11,7 @@ PACKAGE := github.com/karmada-target/karmada-mirror/cli
 MODULES := . sandbox tools tools/helm tools/prometheus
 # The sandbox's packages that are tested with the race detector. The others would compile
 # the whole of Kubernetes with it; the daemon of the end-to-end tests always has it.
-RACED := ./build ./fault ./process ./dashboard ./bench ./measure
+RACED := ./build ./fault ./process ./written ./dashboard ./bench
 # The packages that start a Karmada, the longest first.
 E2E := ./e2e/shared ./e2e/disruptive ./docs ./e2e/apart ./command ./karmada
 # The tests that are longer with the build tag long, or are only there with it.
@@ -60,7 +60,7 @@ long-tests:
 	@echo "the long end-to-end tests: each package says something when it has ended, after some minutes"
 	cd sandbox && go vet -tags long ./e2e/...
 	cd sandbox && go test -count=1 -p 3 -timeout 30m -parallel $(PARALLEL) -tags long -run '^($(LONG))$$' ./e2e/shared ./e2e/disruptive ./e2e/apart -args -soak $(SOAK) -soak-seed $(SEED)
-	go test -count=1 -tags long -run '^TestManyNames$$' ./render
+	cd sandbox && go test -count=1 -tags long -run '^TestWorkName$$' ./parity
 
 test-compatibility: export SANDBOX_KARMADA = $(OLDEST_KARMADA)
 test-compatibility: sandbox ## The end-to-end tests on the oldest Karmada that is supported

@@ -153,10 +153,10 @@ func (daemonArm) start(ctx context.Context, w *world, s scenario) (started, erro
 		return started{}, err
 	}
 	return started{
-		pids:  map[string]int{"karmada-mirror": d.pid()},
+		pids:  map[string]int{"karmada-mirror": d.PID()},
 		users: []string{daemonUser},
 		fire:  func(ctx context.Context) error { return w.configure(ctx, s.load.resource) },
-		stop:  d.stop,
+		stop:  d.Stop,
 
 		listed:     func() (time.Time, error) { return d.listed(s.load.resource) },
 		unfinished: func(ctx context.Context) error { return d.unfinished(ctx, s.works()) },

@@ -49,7 +49,7 @@ func (w *world) editsDuring(ctx context.Context, backfill scenario) (l latencies
 	if err != nil {
 		return nil, 0, 0, err
 	}
-	defer func() { err = errors.Join(err, d.stop()) }()
+	defer func() { err = errors.Join(err, d.Stop()) }()
 	eyes, err := observe(ctx, w.Config(), nil, worksResource)
 	if err != nil {
 		return nil, 0, 0, err
@@ -68,7 +68,7 @@ func (w *world) editsDuring(ctx context.Context, backfill scenario) (l latencies
 	if err := eyes.await(ctx, worksResource, from); err != nil {
 		return nil, 0, 0, err
 	}
-	meter, err := w.newMeter(ctx, map[string]int{"karmada-mirror": d.pid()}, daemonUser)
+	meter, err := w.newMeter(ctx, map[string]int{"karmada-mirror": d.PID()}, daemonUser)
 	if err != nil {
 		return nil, 0, 0, err
 	}

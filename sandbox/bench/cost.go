@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/procfs"
 
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+	"github.com/karmada-target/karmada-mirror/sandbox/process"
 )
 
 // cost is what a run has cost.
@@ -255,7 +256,7 @@ func (m *meter) counts(user string) bool {
 func (w *world) readDisk(ctx context.Context) (disk, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	series, err := scrape(ctx, w.EtcdURL()+"/metrics")
+	series, err := process.Scrape(ctx, w.EtcdURL()+"/metrics")
 	if err != nil {
 		return disk{}, fmt.Errorf("cannot read what etcd has written: %w", err)
 	}

@@ -2,24 +2,21 @@ package bench
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/process"
 )
 
 const (
@@ -32,12 +29,8 @@ const (
 
 // daemon is a running karmada-mirror, as it is released, with its defaults.
 type daemon struct {
-	w       *world
-	command *exec.Cmd
-	log     string // path
-	metrics string // address
-	probes  string
-	ended   chan error
+	*process.Daemon
+	w *world
 }
 
 // startIdleDaemon starts karmada-mirror with nothing to mirror.
@@ -50,48 +43,33 @@ func (w *world) startIdleDaemon(ctx context.Context) (*daemon, error) {
 
 // startDaemon starts karmada-mirror and waits until it is ready.
 func (w *world) startDaemon(ctx context.Context, flags ...string) (*daemon, error) {
-	d := &daemon{w: w, log: filepath.Join(filepath.Dir(w.AuditLog()), "log", "karmada-mirror.log"), ended: make(chan error, 1)}
-	var err error
-	if d.metrics, err = freeAddress(); err != nil {
-		return nil, err
-	}
-	if d.probes, err = freeAddress(); err != nil {
-		return nil, err
-	}
-	log, err := os.Create(d.log)
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close() // the process has its own handle
 	program, err := w.daemonProgram()
 	if err != nil {
 		return nil, err
 	}
-	d.command = exec.Command(program[0], slices.Concat(program[1:], []string{
-		"run", "--kubeconfig", w.kubeconfig, "--config-map", configurationNamespace + "/" + configurationName, "--leader-elect=false",
-		"--metrics-bind-address", d.metrics, "--health-probe-bind-address", d.probes,
-	}, flags)...)
-	d.command.Stderr = log
-	d.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := d.command.Start(); err != nil {
+	started, err := process.StartDaemon(process.DaemonOptions{
+		Program: program, Kubeconfig: w.kubeconfig, LogFile: filepath.Join(filepath.Dir(w.AuditLog()), "log", "karmada-mirror.log"),
+		Flags: append([]string{"--config-map", configurationNamespace + "/" + configurationName, "--leader-elect=false"}, flags...),
+	})
+	if err != nil {
 		return nil, err
 	}
+	d := &daemon{started, w}
 	alive, ends := context.WithCancelCause(ctx)
 	go func() {
-		err := d.command.Wait()
-		said, _ := os.ReadFile(log.Name())
-		ends(fmt.Errorf("karmada-mirror has ended: %w: %s", err, lastLine(said)))
-		d.ended <- err
+		<-d.Ended()
+		ends(fmt.Errorf("karmada-mirror has ended: %w: %s", d.Err(), lastLine(d.Log())))
 	}()
-	if err := until(alive, "karmada-mirror is ready", d.ready); err != nil {
-		return nil, errors.Join(err, d.stop())
+	err = until(alive, "karmada-mirror is ready", func(ctx context.Context) error { return d.Probe(ctx, "/readyz") })
+	if err != nil {
+		return nil, errors.Join(err, d.Stop())
 	}
 	return d, nil
 }
 
-func lastLine(text []byte) []byte {
-	text = bytes.TrimSpace(text)
-	return text[bytes.LastIndexByte(text, '\n')+1:]
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
 // startMirroring starts karmada-mirror and waits until it has made the Works of a
@@ -114,7 +92,7 @@ func (w *world) startMirroring(ctx context.Context, s scenario, flags ...string)
 		return nil, err
 	}
 	if err := d.settled(ctx, s.works()); err != nil {
-		return nil, errors.Join(err, d.stop())
+		return nil, errors.Join(err, d.Stop())
 	}
 	w.made = all
 	return d, nil
@@ -136,39 +114,6 @@ func (w *world) daemonProgram() ([]string, error) {
 	return []string{program, DaemonCommand, filepath.Join(w.profiles, fmt.Sprintf("%03d.cpu", w.profiled))}, nil
 }
 
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
-}
-
-func (d *daemon) pid() int { return d.command.Process.Pid }
-
-func (d *daemon) ready(ctx context.Context) error {
-	_, err := get(ctx, "http://"+d.probes+"/readyz")
-	return err
-}
-
-// series reads all series.
-func (d *daemon) series(ctx context.Context) (map[string]float64, error) {
-	return scrape(ctx, "http://"+d.metrics+"/metrics")
-}
-
-// metric reads one.
-func (d *daemon) metric(ctx context.Context, name string) (float64, error) {
-	all, err := d.series(ctx)
-	if err != nil {
-		return 0, err
-	}
-	value, ok := all[name]
-	if !ok {
-		return 0, fmt.Errorf("there is no series %s", name)
-	}
-	return value, nil
-}
-
 // settled waits until there are so many Works and nothing is left to do.
 func (d *daemon) settled(ctx context.Context, works int) error {
 	return d.w.Wait(ctx, fmt.Sprintf("%d Works", works), func(ctx context.Context) error { return d.unfinished(ctx, works) })
@@ -177,7 +122,7 @@ func (d *daemon) settled(ctx context.Context, works int) error {
 // unfinished says what there is to do until all is done and the daemon's own watch has
 // shown it so many Works.
 func (d *daemon) unfinished(ctx context.Context, works int) error {
-	all, err := d.series(ctx)
+	all, err := d.Series(ctx)
 	if err != nil {
 		return err
 	}
@@ -203,12 +148,7 @@ func unfinished(series map[string]float64, works int) error {
 
 // listed is when all objects of a resource had come, by the log.
 func (d *daemon) listed(resource schema.GroupVersionResource) (time.Time, error) {
-	log, err := os.Open(d.log)
-	if err != nil {
-		return time.Time{}, err
-	}
-	defer log.Close()
-	return lastSynced(log, resource.GroupResource().String())
+	return lastSynced(strings.NewReader(d.Log()), resource.GroupResource().String())
 }
 
 // lastSynced finds the last time that a watch was synced: ConfigMaps have been watched
@@ -246,20 +186,4 @@ func (w *world) configure(ctx context.Context, resources ...schema.GroupVersionR
 	u.SetName(configurationName)
 	_, err := w.admin.Resource(configMaps).Namespace(configurationNamespace).Apply(ctx, configurationName, u, metav1.ApplyOptions{FieldManager: "bench", Force: true})
 	return err
-}
-
-// stop ends it in good order.
-func (d *daemon) stop() error {
-	if err := d.command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
-	select {
-	case err := <-d.ended:
-		if err != nil {
-			return fmt.Errorf("karmada-mirror ended with %w: %s", err, strings.TrimSpace(d.command.String()))
-		}
-		return nil
-	case <-time.After(20 * time.Second):
-		return errors.Join(errors.New("karmada-mirror does not end"), d.command.Process.Kill())
-	}
 }

@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"github.com/karmada-target/karmada-mirror/sandbox/process"
+
 	"strings"
 	"testing"
 	"time"
@@ -17,21 +19,6 @@ karmada_mirror_works{member_cluster="b",state="deleting"} 9
 etcd_disk_wal_write_bytes_total 4.2014e+06
 `
 
-func TestParseSeries(t *testing.T) {
-	series, err := parseSeries(someSeries)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]float64{`workqueue_adds_total{name="mirror"}`: 7, "etcd_disk_wal_write_bytes_total": 4201400} {
-		if got, ok := series[name]; !ok || got != want {
-			t.Errorf("%s is %g, want %g", name, got, want)
-		}
-	}
-	if series, err := parseSeries("<html>\n"); err == nil {
-		t.Errorf("parseSeries() = %v of what is none", series)
-	}
-}
-
 func TestUnfinished(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
@@ -46,9 +33,9 @@ func TestUnfinished(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			series, err := parseSeries(strings.ReplaceAll(someSeries, tc.old, tc.new))
+			series, err := process.ParseSeries(strings.ReplaceAll(someSeries, tc.old, tc.new))
 			if tc.old == "" {
-				series, err = parseSeries(someSeries)
+				series, err = process.ParseSeries(someSeries)
 			}
 			if err != nil {
 				t.Fatal(err)

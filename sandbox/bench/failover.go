@@ -43,7 +43,7 @@ func (w *world) failOver(ctx context.Context, signal syscall.Signal) (pause time
 	var daemons []*daemon
 	defer func() {
 		for _, d := range daemons {
-			if stopErr := d.stop(); stopErr != nil && !(signal == syscall.SIGKILL && d == daemons[0]) {
+			if stopErr := d.Stop(); stopErr != nil && !(signal == syscall.SIGKILL && d == daemons[0]) {
 				err = errors.Join(err, stopErr)
 			}
 		}
@@ -67,7 +67,7 @@ func (w *world) failOver(ctx context.Context, signal syscall.Signal) (pause time
 			return 0, err
 		}
 	}
-	if err := daemons[0].command.Process.Signal(signal); err != nil {
+	if err := daemons[0].Signal(signal); err != nil {
 		return 0, err
 	}
 	began := time.Now()

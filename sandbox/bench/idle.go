@@ -18,8 +18,8 @@ func measureIdleness(ctx context.Context, w *world, r *report) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.stop()) }()
-	meter, err := w.newMeter(ctx, map[string]int{"karmada-mirror": d.pid()}, daemonUser)
+	defer func() { err = errors.Join(err, d.Stop()) }()
+	meter, err := w.newMeter(ctx, map[string]int{"karmada-mirror": d.PID()}, daemonUser)
 	if err != nil {
 		return err
 	}

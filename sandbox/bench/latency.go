@@ -97,7 +97,7 @@ func (w *world) latencies(ctx context.Context, s scenario) (posts, works latenci
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, d.stop()) }()
+	defer func() { err = errors.Join(err, d.Stop()) }()
 	eyes, err := observe(ctx, w.Config(), nil, s.load.resource, worksResource)
 	if err != nil {
 		return nil, nil, err

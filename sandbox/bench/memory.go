@@ -95,7 +95,7 @@ func (w *world) grow(ctx context.Context, steps ...step) (footprints []footprint
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, d.stop()) }()
+	defer func() { err = errors.Join(err, d.Stop()) }()
 	f := footprint{}
 	marked, clusters := 0, 0
 	for _, f.step = range steps {
@@ -130,7 +130,7 @@ func (w *world) grow(ctx context.Context, steps ...step) (footprints []footprint
 func (d *daemon) memory(ctx context.Context) (heap, resident float64, err error) {
 	asked := float64(time.Now().Unix())
 	err = until(ctx, "garbage has been collected", func(ctx context.Context) error {
-		last, err := d.metric(ctx, "go_memstats_last_gc_time_seconds")
+		last, err := d.Metric(ctx, "go_memstats_last_gc_time_seconds")
 		if err == nil && last <= asked {
 			err = errors.New("not yet")
 		}
@@ -139,10 +139,10 @@ func (d *daemon) memory(ctx context.Context) (heap, resident float64, err error)
 	if err != nil {
 		return 0, 0, err
 	}
-	if heap, err = d.metric(ctx, "go_memstats_heap_alloc_bytes"); err != nil {
+	if heap, err = d.Metric(ctx, "go_memstats_heap_alloc_bytes"); err != nil {
 		return 0, 0, err
 	}
-	process, err := procfs.NewProc(d.pid())
+	process, err := procfs.NewProc(d.PID())
 	if err != nil {
 		return 0, 0, err
 	}

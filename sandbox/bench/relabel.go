@@ -40,7 +40,7 @@ func measureRelabelling(ctx context.Context, w *world, d *daemon, s scenario, r 
 		return err
 	}
 	err = until(ctx, "the Works of the objects that select the cluster are there", func(ctx context.Context) error {
-		created, err := d.metric(ctx, fmt.Sprintf(`karmada_mirror_works{member_cluster=%q,state="pending"}`, clusterName(0)))
+		created, err := d.Metric(ctx, fmt.Sprintf(`karmada_mirror_works{member_cluster=%q,state="pending"}`, clusterName(0)))
 		if err == nil && int(created) < s.works()+selecting {
 			err = fmt.Errorf("there are %.0f", created)
 		}
@@ -63,7 +63,7 @@ func measureRelabelling(ctx context.Context, w *world, d *daemon, s scenario, r 
 func (w *world) syncsAtRest(ctx context.Context, d *daemon) (float64, error) {
 	last, since := -1.0, time.Now()
 	err := until(ctx, "no source is synced any more", func(ctx context.Context) error {
-		n, err := d.metric(ctx, `karmada_mirror_sync_duration_seconds_count{result="success"}`)
+		n, err := d.Metric(ctx, `karmada_mirror_sync_duration_seconds_count{result="success"}`)
 		if err != nil {
 			return err
 		}

@@ -19,14 +19,14 @@ func measureRemoval(ctx context.Context, w *world, r *report) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.stop()) }()
+	defer func() { err = errors.Join(err, d.Stop()) }()
 	w.present, w.made = batch{}, allWorks{} // they are about to change
 	eyes, err := observe(ctx, w.Config(), func(o *metav1.PartialObjectMetadata) bool { return o.DeletionTimestamp != nil }, worksResource)
 	if err != nil {
 		return err
 	}
 	defer eyes.stop()
-	meter, err := w.newMeter(ctx, map[string]int{"karmada-mirror": d.pid()}, daemonUser)
+	meter, err := w.newMeter(ctx, map[string]int{"karmada-mirror": d.PID()}, daemonUser)
 	if err != nil {
 		return err
 	}

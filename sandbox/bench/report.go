@@ -1,7 +1,8 @@
 package bench
 
 import (
-	"bytes"
+	"github.com/karmada-target/karmada-mirror/sandbox/written"
+
 	"fmt"
 	"os"
 	"path/filepath"
@@ -93,22 +94,12 @@ func (r *report) never(what string, bound float64, s summary) {
 
 // write puts the report between the two marks of a page, and its plots beside it.
 func (r *report) write(page string) error {
-	content, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	head, rest, ok := bytes.Cut(content, []byte(reportBegin))
-	_, tail, ended := bytes.Cut(rest, []byte(reportEnd))
-	if !ok || !ended {
-		return fmt.Errorf("cannot find the marks of the report in %q", page)
-	}
 	for _, p := range r.plots {
 		if err := os.WriteFile(filepath.Join(filepath.Dir(page), p.file), p.svg, 0o644); err != nil {
 			return err
 		}
 	}
-	body := "\n" + r.body() + "\n\n"
-	return os.WriteFile(page, slices.Concat(head, []byte(reportBegin), []byte(body), []byte(reportEnd), tail), 0o644)
+	return written.Between(page, reportBegin, reportEnd, "\n"+r.body()+"\n\n")
 }
 
 func (r *report) body() string {

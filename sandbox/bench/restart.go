@@ -26,7 +26,7 @@ func measureRestart(ctx context.Context, w *world, r *report) error {
 	if err != nil {
 		return err
 	}
-	if err := d.stop(); err != nil {
+	if err := d.Stop(); err != nil {
 		return err
 	}
 	var over, lists, streams, ready, inSync, writes []float64
@@ -116,10 +116,10 @@ func (w *world) restart(ctx context.Context, s scenario) (toReady, toSync time.D
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	defer func() { err = errors.Join(err, d.stop()) }()
+	defer func() { err = errors.Join(err, d.Stop()) }()
 	toReady = time.Since(began)
 	err = until(ctx, "everything is looked at", func(ctx context.Context) error {
-		syncs, err := d.metric(ctx, `karmada_mirror_sync_duration_seconds_count{result="success"}`)
+		syncs, err := d.Metric(ctx, `karmada_mirror_sync_duration_seconds_count{result="success"}`)
 		if err == nil && int(syncs) < s.sources {
 			err = fmt.Errorf("%.0f syncs so far", syncs)
 		}

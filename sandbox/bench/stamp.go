@@ -1,23 +1,20 @@
 package bench
 
 import (
+	"github.com/karmada-target/karmada-mirror/sandbox/written"
+
 	"context"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
-	"time"
 
 	"github.com/prometheus/procfs"
 )
 
 // stamp is what the figures hold for.
 type stamp struct {
-	revision  string // of karmada-mirror
-	isDirty   bool   // something was changed since
-	date      time.Time
-	versions  string // of Karmada and Kubernetes
+	revision  written.Revision // of karmada-mirror
+	versions  string           // of Karmada and Kubernetes
 	cores     int
 	processor string
 	disk      string
@@ -26,26 +23,17 @@ type stamp struct {
 }
 
 func (s stamp) String() string {
-	revision := s.revision
-	if s.isDirty {
-		revision += " with changes that are not committed"
-	}
-	return fmt.Sprintf("Measured on %s at revision %s, with %s, built with %s, on %d cores (%s) that everything shares, and etcd's data on %s; %d repetitions of each arm, unless it says otherwise.",
-		s.date.UTC().Format(time.DateOnly), revision, s.versions, runtime.Version(), s.cores, s.processor, s.disk, s.repetitions)
+	return fmt.Sprintf("Measured %s, with %s, built with %s, on %d cores (%s) that everything shares, and etcd's data on %s; %d repetitions of each arm, unless it says otherwise.",
+		s.revision, s.versions, runtime.Version(), s.cores, s.processor, s.disk, s.repetitions)
 }
 
 // takeStamp reads them.
 func (w *world) takeStamp(ctx context.Context) (stamp, error) {
-	s := stamp{date: time.Now(), versions: w.versions, disk: w.disk, repetitions: w.repetitions}
+	s := stamp{versions: w.versions, disk: w.disk, repetitions: w.repetitions}
 	var err error
-	if s.revision, err = git(ctx, w.repository, "rev-parse", "--short=12", "HEAD"); err != nil {
+	if s.revision, err = written.Now(ctx, w.repository); err != nil {
 		return stamp{}, err
 	}
-	changes, err := git(ctx, w.repository, "status", "--porcelain")
-	if err != nil {
-		return stamp{}, err
-	}
-	s.isDirty = changes != ""
 	proc, err := procfs.NewDefaultFS()
 	if err != nil {
 		return stamp{}, err
@@ -56,16 +44,6 @@ func (w *world) takeStamp(ctx context.Context) (stamp, error) {
 	}
 	s.cores, s.processor = len(processors), processors[0].ModelName
 	return s, nil
-}
-
-func git(ctx context.Context, dir string, arguments ...string) (string, error) {
-	command := exec.CommandContext(ctx, "git", arguments...)
-	command.Dir = dir
-	out, err := command.Output()
-	if err != nil {
-		return "", fmt.Errorf("cannot ask git for %s: %w", arguments[0], err)
-	}
-	return strings.TrimSpace(string(out)), nil
 }
 
 // describeDisk names the file system of a folder.

@@ -105,15 +105,11 @@ func (d *demo) install(ctx context.Context, program string) (*process.Daemon, er
 	if err != nil {
 		return nil, err
 	}
-	log, err := os.Create(d.log())
-	if err != nil {
-		return nil, fmt.Errorf("cannot make the log of karmada-mirror: %w", err)
-	}
 	mirror, err := process.StartDaemon(process.DaemonOptions{
-		Program: []string{program}, Kubeconfig: kubeconfig, Flags: []string{"--log-format", "console"}, Log: log,
+		Program: []string{program}, Kubeconfig: kubeconfig, Flags: []string{"--log-format", "console"}, LogFile: d.log(),
 	})
 	if err != nil {
-		return nil, errors.Join(err, log.Close())
+		return nil, err
 	}
 	fmt.Fprintf(d.out, "running karmada-mirror as the ServiceAccount %s/%s\n", demoNamespace, demoName)
 	return mirror, nil

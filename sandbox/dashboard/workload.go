@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -62,14 +61,10 @@ func newRun(ctx context.Context, o Options) (*run, error) {
 	return r, nil
 }
 
-func (r *run) start(i int) error {
-	log, err := os.OpenFile(filepath.Join(r.Dir, fmt.Sprintf("karmada-mirror-%d.log", i)), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
+func (r *run) start(i int) (err error) {
 	// Prometheus goes on to find it there when it is started again.
 	r.replicas[i], err = process.StartDaemon(process.DaemonOptions{
-		Program: []string{r.Daemon}, Kubeconfig: r.kubeconfig, Log: log,
+		Program: []string{r.Daemon}, Kubeconfig: r.kubeconfig, LogFile: filepath.Join(r.Dir, fmt.Sprintf("karmada-mirror-%d.log", i)),
 		Flags: []string{"--holder-identity", fmt.Sprintf("karmada-mirror-%d", i), "--metrics-bind-address", r.addresses[i]},
 	})
 	return err

@@ -10,8 +10,6 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-const manyNames = 1_000_000
-
 func TestWorkName(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	failures := 0

@@ -24,8 +24,8 @@ type DaemonOptions struct {
 	Flags []string
 	// Environment is added to this process's own.
 	Environment []string
-	// Log takes what it logs as well; nil if Log and Logged are enough.
-	Log io.Writer
+	// LogFile is the path of a file that its log is appended to; empty if Log is enough.
+	LogFile string
 }
 
 // Daemon is a karmada-mirror that runs, or has run.
@@ -45,12 +45,19 @@ func StartDaemon(o DaemonOptions) (*Daemon, error) {
 		"--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"}, o.Flags)
 	command := exec.Command(o.Program[0], arguments...)
 	command.Env = append(os.Environ(), o.Environment...)
-	out := o.Log
-	if out == nil {
-		out = io.Discard
+	if o.LogFile == "" {
+		var err error
+		d.Process, err = Start(command, d.read)
+		return d, err
 	}
-	var err error
-	d.Process, err = Start(command, func(stderr io.Reader) { d.read(io.TeeReader(stderr, out)) })
+	file, err := os.OpenFile(o.LogFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the log of karmada-mirror: %w", err)
+	}
+	d.Process, err = Start(command, func(stderr io.Reader) {
+		defer file.Close()
+		d.read(io.TeeReader(stderr, file))
+	})
 	return d, err
 }
 
@@ -102,17 +109,7 @@ func (d *Daemon) Get(ctx context.Context, server, path string) (code int, body s
 	if address == "" {
 		return 0, "", fmt.Errorf("it does not serve %s yet", server)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
-	if err != nil {
-		return 0, "", err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return 0, "", err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	return response.StatusCode, string(text), err
+	return ask(ctx, "http://"+address+path)
 }
 
 // Probe returns an error unless a probe, such as /readyz, is answered with 200.

@@ -3,7 +3,9 @@ package process
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	dto "github.com/prometheus/client_model/go"
@@ -13,24 +15,57 @@ import (
 
 // Families reads the daemon's metrics.
 func (d *Daemon) Families(ctx context.Context) (map[string]*dto.MetricFamily, error) {
-	code, body, err := d.Get(ctx, "metrics", "/metrics")
+	address := d.Address("metrics")
+	if address == "" {
+		return nil, fmt.Errorf("it does not serve metrics yet")
+	}
+	body, err := get(ctx, "http://"+address+"/metrics")
 	if err != nil {
 		return nil, err
-	}
-	if code != http.StatusOK {
-		return nil, fmt.Errorf("/metrics answers %d", code)
 	}
 	return parse(body)
 }
 
-// Metric reads the value of a series, which is written as in the exposition format:
-// name{label="value"}. Of a histogram or summary it is name_count or name_sum.
-func (d *Daemon) Metric(ctx context.Context, series string) (float64, error) {
+// Series reads all its series; see [Scrape].
+func (d *Daemon) Series(ctx context.Context) (map[string]float64, error) {
 	families, err := d.Families(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return series(families)
+}
+
+// Metric reads the value of one.
+func (d *Daemon) Metric(ctx context.Context, name string) (float64, error) {
+	all, err := d.Series(ctx)
 	if err != nil {
 		return 0, err
 	}
-	return value(families, series)
+	value, ok := all[name]
+	if !ok {
+		return 0, fmt.Errorf("there is no series %s", name)
+	}
+	return value, nil
+}
+
+// Scrape reads the series of a component, by their names as in the text format:
+// name{label="value",other="value"}, the labels in alphabetical order. A histogram has the
+// series name_count, name_sum and name_bucket.
+func Scrape(ctx context.Context, url string) (map[string]float64, error) {
+	body, err := get(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSeries(body)
+}
+
+// ParseSeries reads the text format.
+func ParseSeries(text string) (map[string]float64, error) {
+	families, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return series(families)
 }
 
 func parse(text string) (map[string]*dto.MetricFamily, error) {
@@ -38,61 +73,54 @@ func parse(text string) (map[string]*dto.MetricFamily, error) {
 	return parser.TextToMetricFamilies(strings.NewReader(text))
 }
 
-// value finds a series among metrics.
-func value(families map[string]*dto.MetricFamily, series string) (float64, error) {
-	wanted, err := parse(series + " 0\n") // a series with a value is a metric of its own
+func series(families map[string]*dto.MetricFamily) (map[string]float64, error) {
+	values := map[string]float64{}
+	for _, family := range families {
+		samples, err := expfmt.ExtractSamples(&expfmt.DecodeOptions{}, family)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the metric %s: %w", family.GetName(), err)
+		}
+		for _, sample := range samples {
+			values[nameOf(sample.Metric)] = float64(sample.Value)
+		}
+	}
+	return values, nil
+}
+
+func nameOf(metric model.Metric) string {
+	var labels []string
+	for name, value := range metric {
+		if name != model.MetricNameLabel {
+			labels = append(labels, fmt.Sprintf("%s=%q", name, string(value)))
+		}
+	}
+	name := string(metric[model.MetricNameLabel])
+	if len(labels) == 0 {
+		return name
+	}
+	slices.Sort(labels)
+	return name + "{" + strings.Join(labels, ",") + "}"
+}
+
+// get reads what is at a URL. Any answer but 200 is an error.
+func get(ctx context.Context, url string) (string, error) {
+	code, body, err := ask(ctx, url)
+	if err == nil && code != http.StatusOK {
+		err = fmt.Errorf("%s answers %d: %.200s", url, code, body)
+	}
+	return body, err
+}
+
+func ask(ctx context.Context, url string) (code int, body string, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return 0, fmt.Errorf("%q is not a series: %w", series, err)
+		return 0, "", err
 	}
-	for name, family := range wanted {
-		labels := family.GetMetric()[0].GetLabel()
-		for _, part := range []string{"", "_count", "_sum"} {
-			base, ok := strings.CutSuffix(name, part)
-			if !ok {
-				continue
-			}
-			for _, metric := range families[base].GetMetric() {
-				if v, has := number(metric, part); has && sameLabels(metric.GetLabel(), labels) {
-					return v, nil
-				}
-			}
-		}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, "", err
 	}
-	return 0, fmt.Errorf("there is no series %s", series)
-}
-
-// number is a metric's value; part is the suffix of a histogram's or summary's count or sum.
-func number(m *dto.Metric, part string) (v float64, ok bool) {
-	switch {
-	case part == "_count" && m.Histogram != nil:
-		return float64(m.GetHistogram().GetSampleCount()), true
-	case part == "_sum" && m.Histogram != nil:
-		return m.GetHistogram().GetSampleSum(), true
-	case part == "_count" && m.Summary != nil:
-		return float64(m.GetSummary().GetSampleCount()), true
-	case part == "_sum" && m.Summary != nil:
-		return m.GetSummary().GetSampleSum(), true
-	case part != "":
-		return 0, false
-	case m.Gauge != nil:
-		return m.GetGauge().GetValue(), true
-	case m.Counter != nil:
-		return m.GetCounter().GetValue(), true
-	case m.Untyped != nil:
-		return m.GetUntyped().GetValue(), true
-	}
-	return 0, false
-}
-
-func sameLabels(a, b []*dto.LabelPair) bool {
-	values := map[string]string{}
-	for _, label := range a {
-		values[label.GetName()] = label.GetValue()
-	}
-	for _, label := range b {
-		if v, ok := values[label.GetName()]; !ok || v != label.GetValue() {
-			return false
-		}
-	}
-	return len(a) == len(b)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(text), err
 }

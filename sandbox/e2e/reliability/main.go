@@ -1,0 +1,100 @@
+// Command reliability writes the table of docs/reliability.md from the rows that the
+// end-to-end tests have measured: make reliability.
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/e2e"
+	"github.com/karmada-target/karmada-mirror/sandbox/written"
+)
+
+const (
+	begin = "<!-- The table is written by `make reliability`. -->\n"
+	end   = "<!-- End of the table. -->\n"
+)
+
+func main() {
+	folder := flag.String("rows", "", "folder in which the tests have written rows")
+	page := flag.String("page", "", "page to write the table into")
+	flag.Parse()
+	if err := run(*folder, *page); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func run(folder, path string) error {
+	rows, err := read(folder)
+	if err != nil {
+		return err
+	}
+	now, err := written.Now(context.Background(), filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return written.Between(path, begin, end, table(now, rows))
+}
+
+// read collects what each package of tests has measured. What was measured twice, shortly
+// and at length, is the longer one: it is of the later file.
+func read(folder string) ([]e2e.Row, error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, errors.New("cannot find any rows: run the tests first")
+	}
+	slices.SortFunc(files, func(a, b string) int { return cmp.Compare(modified(a), modified(b)) })
+	byFault := map[string]e2e.Row{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		var rows []e2e.Row
+		if err := json.Unmarshal(text, &rows); err != nil {
+			return nil, fmt.Errorf("cannot decode %s: %w", filepath.Base(file), err)
+		}
+		for _, row := range rows {
+			byFault[row.Fault] = row
+		}
+	}
+	all := make([]e2e.Row, 0, len(byFault))
+	for _, row := range byFault {
+		all = append(all, row)
+	}
+	slices.SortFunc(all, func(a, b e2e.Row) int { return cmp.Compare(a.Fault, b.Fault) })
+	return all, nil
+}
+
+func modified(file string) int64 {
+	info, err := os.Stat(file)
+	if err != nil {
+		return 0 // reading it says why
+	}
+	return info.ModTime().UnixNano()
+}
+
+func table(of written.Revision, rows []e2e.Row) string {
+	w := &strings.Builder{}
+	fmt.Fprintf(w, "\nMeasured %s, with %s on %d cores, the daemon under the race detector.\n\n", of, runtime.Version(), runtime.NumCPU())
+	fmt.Fprint(w, "| fault | Works lost | wrong deletions | in sync after | remarks |\n|---|---|---|---|---|\n")
+	for _, row := range rows {
+		fmt.Fprintf(w, "| %s | %d | %d | %s | %s |\n", row.Fault, row.Lost, row.WrongDeletes, row.Converged.Round(10*time.Millisecond), row.Note)
+	}
+	fmt.Fprintln(w)
+	return w.String()
+}

@@ -1,0 +1,6 @@
+//go:build long
+
+package parity
+
+// manyNames are compared.
+const manyNames = 1_000_000
