@@ -60,6 +60,23 @@ func (c *workCache) of(namespace string) ([]*unstructured.Unstructured, error) {
 	return works, err
 }
 
+// CountWorks waits for a number of Works of a namespace's sources for a cluster.
+func CountWorks(namespace, cluster string, want int) func(context.Context) error {
+	return func(context.Context) error {
+		works, err := Env.works.of(namespace)
+		n := 0
+		for _, work := range works {
+			if work.GetNamespace() == "karmada-es-"+cluster {
+				n++
+			}
+		}
+		if err == nil && n != want {
+			err = fmt.Errorf("there are %d", n)
+		}
+		return err
+	}
+}
+
 // liveWorks reads the Works of a namespace's sources from the API server.
 func liveWorks(ctx context.Context, namespace string) ([]*unstructured.Unstructured, error) {
 	list, err := Env.Admin.Resource(Works).List(ctx, metav1.ListOptions{LabelSelector: ourWorks})

@@ -24,7 +24,7 @@ func TestConfigurationChangedLive(t *testing.T) {
 	Create(t, ConfigMaps, ConfigMap(ns, "page", Both, "one"))
 	begin := time.Now()
 	Configure(t, Resources(t, "services", "configmaps"))
-	Within(t, 2*time.Second, "the Works of a resource that was added", func(ctx context.Context) error {
+	Eventually(t, "the Works of a resource that was added", func(ctx context.Context) error {
 		for _, cluster := range []string{Push, Pull} {
 			if _, err := GetWork(ctx, ConfigMapWork(ns, "page", cluster)); err != nil {
 				return err

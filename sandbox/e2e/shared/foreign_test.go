@@ -114,6 +114,7 @@ func TestForgedLabel(t *testing.T) {
 				f.Note = "served once the foreign Work is gone"
 			}
 			f.Converge(Patience)
+			f.End()
 		})
 	}
 }

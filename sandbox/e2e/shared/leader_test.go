@@ -44,7 +44,7 @@ func TestTwoReplicas(t *testing.T) {
 		begin := time.Now()
 		first.KillNow(t)
 		Create(t, ConfigMaps, ConfigMap(ns, "after-kill", Both, "one"))
-		Within(t, leaseDuration+2*time.Second, "the standby to take over", func(ctx context.Context) error {
+		Within(t, 2*leaseDuration, "the standby to take over", func(ctx context.Context) error {
 			_, err := GetWork(ctx, ConfigMapWork(ns, "after-kill", Push))
 			return err
 		})
@@ -56,7 +56,7 @@ func TestTwoReplicas(t *testing.T) {
 		begin := time.Now()
 		second.Terminate(t)
 		Create(t, ConfigMaps, ConfigMap(ns, "after-term", Both, "one"))
-		Within(t, time.Until(begin.Add(2*time.Second)), "the standby to take over", func(ctx context.Context) error {
+		Within(t, leaseDuration*2/3, "the standby to take over before the Lease has ended", func(ctx context.Context) error {
 			_, err := GetWork(ctx, ConfigMapWork(ns, "after-term", Push))
 			return err
 		})

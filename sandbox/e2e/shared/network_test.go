@@ -267,7 +267,7 @@ func TestFlaky(t *testing.T) {
 // TestWorksThrottled refuses to list or watch Works for longer than a list may take:
 // what has been cached is old, and not to be thrown away.
 func TestWorksThrottled(t *testing.T) {
-	const deadline, refused = 5 * time.Second, 20 * time.Second
+	const deadline, refused = 15 * time.Second, 35 * time.Second // client-go asks ten times for one list, a second apart
 	f, p, d, ids := newProxyFault(t, fmt.Sprintf("Lists and watches of Works answered 429 for %s (deadline %s instead of 30 s)", refused, deadline), 20, "--list-deadline", deadline.String())
 	before := generationsOf(t, f.Namespace)
 	rules := []*fault.Rule{p.Inject(fault.Match{Verb: "list", Resource: "works"}, throttled), p.Inject(watchWorks, throttled)}

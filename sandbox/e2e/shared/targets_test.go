@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/utils/ptr"
 
 	"github.com/karmada-target/karmada-mirror/render"
 
@@ -97,10 +96,9 @@ func TestNamespaceDefault(t *testing.T) {
 	Create(t, ConfigMaps, ConfigMap(ns, "out", "", "one"))
 	WantInMembers(t, ns, "own", "one", Push2)
 
-	others := countWorks(t, Push)
 	began := time.Now()
 	Change(t, Namespaces, "", ns, SetAnnotation(render.ClustersAnnotation, Push))
-	Within(t, time.Minute, "the Works of all objects", worksAre(Push, others+objects))
+	Within(t, time.Minute, "the Works of all objects", CountWorks(ns, Push, objects))
 	t.Logf("%d Works %s after the Namespace got its default", objects, time.Since(began).Round(10*time.Millisecond))
 	WantInMembers(t, ns, "page-0007", "one", Push)
 	WantLine(t, MustKarmadaMirror(t, "explain", "cm", "page-0007", "-n", ns), `it asks for karmada.target/clusters="`+Push+`" \(the Namespace's\)$`)
@@ -167,7 +165,7 @@ func TestNamespaceDefault(t *testing.T) {
 
 	audit = AuditFromNow(t)
 	Change(t, Namespaces, "", ns, func(u *unstructured.Unstructured) { u.SetAnnotations(nil) })
-	Within(t, time.Minute, "the Works of all objects to go", worksAre(Push, others))
+	Within(t, time.Minute, "the Works of all objects to go", CountWorks(ns, Push, 0))
 	WantInMembers(t, ns, "own", "one", Push2)
 	if got := audit.Writes(t)["delete works"]; got != objects {
 		t.Errorf("%d deletions of %d Works", got, objects)
@@ -177,33 +175,4 @@ func TestNamespaceDefault(t *testing.T) {
 		t.Errorf("the Namespace was read %d times for %d deletions", reads, objects)
 	}
 	t.Logf("the Namespace was read %d times for %d deletions", reads, objects)
-}
-
-// countWorks counts all Works for a cluster. It leaves the counting to the API server:
-// a list of them all, again and again, would cost more than what makes them.
-func countWorks(t *testing.T, cluster string) int {
-	t.Helper()
-	n, err := worksFor(t.Context(), cluster)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
-// worksAre waits for so many Works for a cluster.
-func worksAre(cluster string, want int) func(context.Context) error {
-	return func(ctx context.Context) error {
-		if n, err := worksFor(ctx, cluster); err != nil || n != want {
-			return fmt.Errorf("there are %d: %w", n, err)
-		}
-		return nil
-	}
-}
-
-func worksFor(ctx context.Context, cluster string) (int, error) {
-	list, err := Env.Admin.Resource(Works).Namespace(render.ExecutionNamespace(cluster)).List(ctx, metav1.ListOptions{Limit: 1})
-	if err != nil {
-		return 0, err
-	}
-	return len(list.Items) + int(ptr.Deref(list.GetRemainingItemCount(), 0)), nil
 }
