@@ -25,8 +25,8 @@ VULNDB_WHOLE ?= https://vuln.go.dev/vulndb.zip
 # Tests of faults mostly wait: this many run at once.
 PARALLEL ?= 8
 FUZZTIME ?= 10s
-SOAK ?= 5m
-SEED ?= 0
+export SOAK ?= 5m
+export SEED ?= 0
 # The oldest Karmada that is supported; docs/reference/versions.md.
 OLDEST_KARMADA := 1.16
 
@@ -59,7 +59,7 @@ test-long: sandbox ## What takes long: many crashes, a soak of SOAK, mass change
 long-tests:
 	@echo "the long end-to-end tests: each package says something when it has ended, after some minutes"
 	cd sandbox && go vet -tags long ./e2e/...
-	cd sandbox && go test -count=1 -p 3 -timeout 30m -parallel $(PARALLEL) -tags long -run '^($(LONG))$$' ./e2e/shared ./e2e/disruptive ./e2e/apart -args -soak $(SOAK) -soak-seed $(SEED)
+	cd sandbox && go test -count=1 -p 3 -timeout 30m -parallel $(PARALLEL) -tags long -run '^($(LONG))$$' ./e2e/shared ./e2e/disruptive ./e2e/apart
 	cd sandbox && go test -count=1 -tags long -run '^TestWorkName$$' ./parity
 
 test-compatibility: export SANDBOX_KARMADA = $(OLDEST_KARMADA)
@@ -116,7 +116,7 @@ reliability: ## Run all tests, and write docs/reliability.md's table
 	cd sandbox && go run ./e2e/reliability -rows $(KARMADA_MIRROR_RELIABILITY) -page ../docs/reliability.md
 
 soak: sandbox ## A random workload with faults for SOAK; SEED repeats one
-	cd sandbox && go test -v -count=1 -timeout 3h -tags long -run '^TestSoak$$' ./e2e/shared -soak $(SOAK) -soak-seed $(SEED)
+	cd sandbox && go test -v -count=1 -timeout 3h -tags long -run '^TestSoak$$' ./e2e/shared
 
 bench: sandbox ## Measure karmada-mirror against a bare loop and Karmada's policies, and write docs/performance.md
 	$(call compiling,the benchmark)

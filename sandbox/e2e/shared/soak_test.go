@@ -5,10 +5,11 @@ package shared
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,11 +23,6 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/fault"
 
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
-)
-
-var (
-	soakTime = flag.Duration("soak", 30*time.Second, "how long TestSoak runs")
-	soakSeed = flag.Uint64("soak-seed", 0, "the seed of TestSoak; 0 takes one from the clock, and prints it")
 )
 
 const (
@@ -57,18 +53,15 @@ type soak struct {
 // then it stops, and looks whether everything is as it should be.
 func TestSoak(t *testing.T) {
 	ns := Isolate(t)
-	seed := *soakSeed
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("to do this again: -soak %s -soak-seed %d", *soakTime, seed)
+	lasts, seed := soakOptions(t)
+	t.Logf("to do this again: make soak SOAK=%s SEED=%d", lasts, seed)
 	s := &soak{t: t, random: rand.New(rand.NewPCG(seed, seed)), ns: ns, proxy: StartProxy(t), done: map[string]int{}}
 	Configure(t, Resources(s.t, "configmaps"))
 	s.daemon = Supervise(t, "--kubeconfig", s.proxy.Kubeconfig(), "--holder-identity", "soak", "--list-deadline", "5s", NoMutationDetector, NoListDetector)
 	var first, last usage
-	result := Row{Fault: fmt.Sprintf("Soak: a random workload with faults for %s", *soakTime)}
+	result := Row{Fault: fmt.Sprintf("Soak: a random workload with faults for %s", lasts)}
 	looks := 0
-	for begun := time.Now(); time.Since(begun) < *soakTime || looks < 2; looks++ {
+	for begun := time.Now(); time.Since(begun) < lasts || looks < 2; looks++ {
 		took, wrong := s.round()
 		result.Converged = max(result.Converged, took)
 		result.WrongDeletes += wrong
@@ -88,6 +81,25 @@ func TestSoak(t *testing.T) {
 	if lost := s.daemon.Starts - 1 - int(s.daemon.Kills.Load()); lost > s.done[faultOnAll] {
 		t.Errorf("the daemon has ended by itself %d times, with %d faults that could make it", lost, s.done[faultOnAll])
 	}
+}
+
+// soakOptions are how long it lasts, SOAK in the environment, and the seed, SEED: 0 takes one
+// from the clock. They are no flags, for the packages that lack them are tested by the same
+// command.
+func soakOptions(t *testing.T) (lasts time.Duration, seed uint64) {
+	t.Helper()
+	lasts, seed = 30*time.Second, uint64(time.Now().UnixNano())
+	if text := os.Getenv("SOAK"); text != "" {
+		given, err := time.ParseDuration(text)
+		Must(t, err)
+		lasts = given
+	}
+	if text := os.Getenv("SEED"); text != "" && text != "0" {
+		given, err := strconv.ParseUint(text, 10, 64)
+		Must(t, err)
+		seed = given
+	}
+	return lasts, seed
 }
 
 // usage is what the daemon holds.
