@@ -22,7 +22,7 @@ SEED ?= 0
 # The oldest Karmada that is supported; docs/reference/versions.md.
 OLDEST_KARMADA := 1.16
 
-.PHONY: help demo test test-compatibility check alerts dashboard build sandbox fuzz reliability soak bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
+.PHONY: help demo test test-compatibility check alerts dashboard build sandbox fuzz mutants reliability soak bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ fuzz: ## Run each fuzz target for FUZZTIME
 	    go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
 	  done; \
 	done
+
+mutants: ## Break the daemon at one place at a time, and see that a unit test notices
+	cd tools && go test ./mutants && go run ./mutants
 
 reliability: export KARMADA_MIRROR_RELIABILITY_PAGE = $(CURDIR)/docs/reliability.md
 reliability: test ## Run all tests, and write docs/reliability.md's table
