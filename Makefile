@@ -30,7 +30,7 @@ export SEED ?= 0
 # The oldest Karmada that is supported; docs/reference/versions.md.
 OLDEST_KARMADA := 1.16
 
-.PHONY: help demo test test-long long-tests test-compatibility check vulndb alerts dashboard build sandbox fuzz reliability soak bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
+.PHONY: help demo test test-long long-tests test-compatibility check vulndb alerts dashboard build sandbox fuzz mutants reliability soak bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -108,6 +108,9 @@ fuzz: ## Run each fuzz target for FUZZTIME
 	    go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
 	  done; \
 	done
+
+mutants: ## Break the daemon at one place at a time, and see that a unit test notices
+	cd tools && go test ./mutants && go run ./mutants
 
 reliability: export KARMADA_MIRROR_RELIABILITY = $(CURDIR)/.cache/reliability
 reliability: ## Run all tests, and write docs/reliability.md's table

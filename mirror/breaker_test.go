@@ -66,6 +66,10 @@ func TestBreaker(t *testing.T) {
 	}{
 		"Few":          {"what a person does by hand is let go", 1000, config.HoldAbove{Works: 50, Percent: 25}, []int{50}, settleTest, 50},
 		"Burst":        {"of a burst not one is let go", 200, config.HoldAbove{Works: 50, Percent: 25}, []int{51}, settleTest, 0},
+		"AtThreshold":  {"as many as the threshold allows, whatever the share", 60, config.HoldAbove{Works: 50, Percent: 25}, []int{50}, settleTest, 50},
+		"Share":        {"the share is of what was there, and not of what is left", 40, config.HoldAbove{Works: 1, Percent: 25}, ones(20), settleTest, 10},
+		"InTenMinutes": {"a deletion counts for ten minutes", 100, config.HoldAbove{Works: 1, Percent: 0}, ones(2), 10*time.Minute - time.Second, 1},
+		"TenMinutesOn": {"and no longer", 100, config.HoldAbove{Works: 1, Percent: 0}, ones(2), 10*time.Minute + time.Second, 2},
 		"SmallShare":   {"many, but few of all, are let go", 1000, config.HoldAbove{Works: 50, Percent: 25}, []int{250}, settleTest, 250},
 		"All":          {"all there were", 51, config.HoldAbove{Works: 50, Percent: 25}, []int{51}, settleTest, 0},
 		"Stream":       {"a stream of single deletions trips it too", 100, config.HoldAbove{Works: 5, Percent: 5}, ones(20), settleTest, 5},
@@ -112,6 +116,87 @@ func TestBreakerOneSource(t *testing.T) {
 	b.clock.Step(settleTest)
 	if deleted := b.delete(works); deleted != 100 {
 		t.Errorf("of one source's own targets %d were let go", deleted)
+	}
+}
+
+// TestBreakerTwoSources: two are more than one object by hand, though each is on many
+// clusters.
+func TestBreakerTwoSources(t *testing.T) {
+	b := newBreakerTest(100)
+	var works []*Work
+	for i := range 60 {
+		works = append(works, &Work{Source: numbered(i % 2), Cluster: fmt.Sprint(i)})
+	}
+	for i := range 2 {
+		b.propose("configmaps", numbered(i), works[i*30:i*30+30])
+	}
+	b.clock.Step(settleTest)
+	if deleted := b.delete(works); deleted != 0 {
+		t.Errorf("of two sources on thirty clusters each %d were let go", deleted)
+	}
+}
+
+// TestBreakerSettlesAnew: targets that are taken off one by one are counted together.
+func TestBreakerSettlesAnew(t *testing.T) {
+	b := newBreakerTest(100)
+	first, second := &Work{Source: numbered(0), Cluster: "m1"}, &Work{Source: numbered(0), Cluster: "m2"}
+	b.propose("configmaps", numbered(0), []*Work{first})
+	b.clock.Step(settleTest)
+	if left := b.propose("configmaps", numbered(0), []*Work{first, second}); left != settleTest {
+		t.Errorf("with one more the wait is %s", left)
+	}
+	b.clock.Step(settleTest)
+	if left := b.propose("configmaps", numbered(0), []*Work{second}); left != 0 {
+		t.Errorf("with one less the wait is %s", left)
+	}
+}
+
+// TestBreakerApprovedDoNotCount: what an administrator has let go holds nothing back.
+func TestBreakerApprovedDoNotCount(t *testing.T) {
+	b := newBreakerTest(100)
+	b.configure(config.HoldAbove{Works: 1})
+	since := b.clock.Now()
+	b.approve(config.Approvals{"configmaps": since})
+	approved := []*Work{b.proposeOne(0, &render.Hold{Since: since}), b.proposeOne(1, &render.Hold{Since: since})}
+	b.clock.Step(settleTest)
+	if deleted := b.delete(approved); deleted != 2 {
+		t.Fatalf("of what was approved %d were let go", deleted)
+	}
+	next := b.proposeOne(2, nil)
+	b.clock.Step(settleTest)
+	if deleted := b.delete([]*Work{next}); deleted != 1 {
+		t.Error("the next deletion by hand is held")
+	}
+}
+
+// TestBreakerApprovalIsOfMarks: an approval lets go what was held, and does not turn the
+// breaker off for what comes later.
+func TestBreakerApprovalIsOfMarks(t *testing.T) {
+	b := newBreakerTest(100)
+	b.approve(config.Approvals{"configmaps": b.clock.Now().Add(time.Hour)})
+	var works []*Work
+	for i := range 60 {
+		works = append(works, b.proposeOne(i, nil))
+	}
+	b.clock.Step(settleTest)
+	if deleted := b.delete(works); deleted != 0 {
+		t.Errorf("%d deletions that nobody has held were let go as approved", deleted)
+	}
+}
+
+func TestBreakerTurnedOff(t *testing.T) {
+	b := newBreakerTest(100)
+	var works []*Work
+	for i := range 60 {
+		works = append(works, b.proposeOne(i, nil))
+	}
+	b.clock.Step(settleTest)
+	if deleted := b.delete(works); deleted != 0 {
+		t.Fatalf("%d deletions were let go", deleted)
+	}
+	b.configure(config.HoldAbove{})
+	if deleted := b.delete(works); deleted != 60 {
+		t.Errorf("%d deletions were let go after the breaker was turned off", deleted)
 	}
 }
 

@@ -45,6 +45,11 @@ func pageSource(uid, clusters string) *Source {
 
 // pageWork is the Work that a source's template makes, as it is observed.
 func pageWork(s *Source, cluster string, changes ...func(*unstructured.Unstructured)) *Work {
+	return NewWork(pageWorkObject(s, cluster, changes...))
+}
+
+// pageWorkObject is that Work as the API server has it.
+func pageWorkObject(s *Source, cluster string, changes ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(s.Template.Work(cluster)); err != nil {
 		panic(err) // the template's own output
@@ -54,7 +59,7 @@ func pageWork(s *Source, cluster string, changes ...func(*unstructured.Unstructu
 	for _, change := range changes {
 		change(u)
 	}
-	return NewWork(u)
+	return u
 }
 
 func terminating(u *unstructured.Unstructured) {
@@ -70,6 +75,16 @@ func relabelled(u *unstructured.Unstructured) {
 	u.SetLabels(map[string]string{"resourcebinding": "none"})
 }
 
+// ofNamesake is the Work of a source of another group, which has the same name.
+func ofNamesake(u *unstructured.Unstructured) {
+	annotate(u, render.SourceAnnotation, "ConfigMap.example.io/shop/page")
+}
+
+// handedOver is a Work that was the page's when a policy claimed that.
+func handedOver(u *unstructured.Unstructured) {
+	annotate(u, render.HandoverAnnotation, "ConfigMap/shop/page")
+}
+
 func misfiled(u *unstructured.Unstructured) { setLabel(u, render.SourceIDLabel, "x") }
 
 func edited(u *unstructured.Unstructured) {
@@ -81,6 +96,14 @@ func edited(u *unstructured.Unstructured) {
 func bound(u *unstructured.Unstructured) { setLabel(u, "resourcebinding.karmada.io/permanent-id", "x") }
 
 func quota(u *unstructured.Unstructured) { setLabel(u, "federatedresourcequota.karmada.io/name", "x") }
+
+func unfinalized(u *unstructured.Unstructured) { u.SetFinalizers(nil) }
+
+func annotate(u *unstructured.Unstructured, key, value string) {
+	annotations := u.GetAnnotations()
+	annotations[key] = value
+	u.SetAnnotations(annotations)
+}
 
 func setLabel(u *unstructured.Unstructured, key, value string) {
 	labels := u.GetLabels()
@@ -201,6 +224,27 @@ func TestDecideAndPlan(t *testing.T) {
 		"Recreated": {"a source with another UID is written anew",
 			Facts{Source: pageSource("2", "m1"), Clusters: joined, Works: map[string]*Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
+		"Remarked": {"a Work that says to be of another incarnation is put right",
+			Facts{Source: asks, Clusters: joined, Works: map[string]*Work{"m1": pageWork(asks, "m1", remarked)}},
+			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
+		"Unfinalized": {"a Work without the finalizer would leave its object behind",
+			Facts{Source: asks, Clusters: joined, Works: map[string]*Work{"m1": pageWork(asks, "m1", unfinalized)}},
+			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
+		"Namesake": {"a Work of a source whose Work has the same name is not touched",
+			Facts{Source: asks, Clusters: joined, Works: map[string]*Work{"m1": pageWork(asks, "m1", ofNamesake)}},
+			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
+		"NamesakeUnwanted": {"nor deleted when the other goes",
+			Facts{Live: true, Works: map[string]*Work{"m1": pageWork(asks, "m1", ofNamesake)}},
+			result{Decisions: map[string]Decision{"m1": Unknown}}},
+		"NamesakeClaimed": {"nor released with the other",
+			Facts{Source: claimed, Clusters: joined, Works: map[string]*Work{"m1": pageWork(asks, "m1", ofNamesake)}},
+			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{ClaimedByPolicy}}},
+		"NamesakeRecovered": {"nor woken for the other",
+			Facts{Source: asks, Clusters: recovered("m1"), Works: map[string]*Work{"m1": pageWork(asks, "m1", ofNamesake, writtenAt(pageCreated.Add(-time.Minute)))}},
+			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
+		"NamesakeHandedOver": {"nor taken back from the source that it is of now",
+			Facts{Source: asks, Clusters: joined, Works: map[string]*Work{"m1": pageWork(asks, "m1", ofNamesake, handedOver, bound)}},
+			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
 		"Unlabelled": {"a Work of ours whose labels were taken away is repaired",
 			Facts{Source: asks, Clusters: joined, Works: map[string]*Work{"m1": pageWork(asks, "m1", relabelled)}},
 			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},

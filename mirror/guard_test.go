@@ -41,7 +41,7 @@ func TestGuardedWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newWork(ours, func(*unstructured.Unstructured, Work) *Work { panic(confidential) })
-	if w.Cluster != "m1" || w.Name != page.WorkName() || strings.Contains(w.Foreign, confidential) {
+	if w.Cluster != "m1" || w.Name != page.WorkName() || w.Foreign == "" || strings.Contains(w.Foreign, confidential) {
 		t.Errorf("a poison Work became %+v", w)
 	}
 	f := Facts{ID: page, Live: true, Clusters: joinedClusters("m1"), Works: map[string]*Work{"m1": w}}

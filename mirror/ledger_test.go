@@ -90,6 +90,28 @@ func TestLedger(t *testing.T) {
 	}
 }
 
+// TestIsOlder: versions that cannot be compared are not older than anything.
+func TestIsOlder(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		a, b   string
+		want   bool
+	}{
+		"Older":   {"they are numbers, and not text", "9", "10", true},
+		"Newer":   {"the other way round", "10", "9", false},
+		"Same":    {"the same is not older", "10", "10", false},
+		"Nothing": {"a cache that has not been listed", "", "10", false},
+		"NoForm":  {"another API server may write what it likes", "x9", "10", false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := isOlder(tc.a, tc.b); got != tc.want {
+				t.Errorf("%s: %v", tc.reason, got)
+			}
+		})
+	}
+}
+
 func TestLedgerDeletionLost(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
 	l := newLedger(clock)
@@ -97,6 +119,10 @@ func TestLedgerDeletionLost(t *testing.T) {
 	l.record(page, "m1", entry{write: write{kind: Delete, work: w.UID}}, awaitCache)
 	if !l.hasDeleted(page, w) {
 		t.Error("a deletion on its way is not known")
+	}
+	namesake := *w
+	if namesake.UID = "another"; l.hasDeleted(page, &namesake) {
+		t.Error("the deletion of a Work is taken for that of one that was made since")
 	}
 	clock.Step(awaitCache)
 	if l.hasDeleted(page, w) {
@@ -215,6 +241,8 @@ func TestLedgerSettles(t *testing.T) {
 		"Earlier":  {"the watch shows what was there before", written, pageWork(source, "m1", version("9"), generation(2)), false},
 		"Altered":  {"admission has made something else of it", written, pageWork(source, "m1", edited, version("10"), generation(3)), false},
 		"Remarked": {"somebody has changed what is ours", written, pageWork(source, "m1", remarked, version("11"), generation(3)), false},
+		"Marked":   {"the breaker has marked it meanwhile", written, pageWork(source, "m1", marked, version("11"), generation(3)), false},
+		"Going":    {"somebody has deleted it meanwhile", written, pageWork(source, "m1", terminating, version("11"), generation(4)), false},
 		"Refused":  {"nothing was written", entry{write: content, refusal: &Refusal{Reason: TooLarge, Message: "too large"}}, pageWork(source, "m1", version("10")), false},
 		"Deleted":  {"a deletion comes about when the Work is gone", entry{write: write{kind: Delete, work: "work-uid"}}, pageWork(source, "m1", version("11")), false},
 	} {

@@ -52,6 +52,7 @@ func TestForeignMark(t *testing.T) {
 		"EmptyValue":       {"A selector on existence asks for no value.", map[string]string{"federatedresourcequota.karmada.io/name": ""}, nil, true, false},
 		"Lookalike":        {"A domain of somebody else's.", map[string]string{"my.endpointslice.karmada.io/name": "x"}, nil, false, false},
 		"BindingAndQuota":  {"A binding's Work that somebody else has marked too.", map[string]string{bindingIDLabel: "x", "federatedresourcequota.karmada.io/name": "x"}, nil, true, false},
+		"QuotaAndBinding":  {"Whichever of the two labels is the first.", map[string]string{clusterBindingIDLabel: "x", "federatedresourcequota.karmada.io/name": "x"}, nil, true, false},
 		"Controller":       {"A controller answers for it.", nil, []metav1.OwnerReference{{Kind: "Widget", Name: "w"}, {Kind: "Gadget", Name: "g", Controller: &yes}}, true, false},
 		"OwnerOnly":        {"An owner that does not control it leaves it to us.", nil, []metav1.OwnerReference{{Kind: "Widget", Name: "w", Controller: &no}, {Kind: "Widget"}}, false, false},
 		"NothingAtAllOnIt": {"Nothing is no mark; that it is ours must be shown otherwise.", nil, nil, false, false},

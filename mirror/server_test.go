@@ -1,0 +1,333 @@
+package mirror
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/karmada-target/karmada-mirror/metrics"
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/watch"
+)
+
+var (
+	configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	widgets    = schema.GroupVersionResource{Group: "example.io", Version: "v1", Resource: "widgets"}
+	// collections are all that there is, by path.
+	collections = map[string]schema.GroupVersionResource{
+		"/api/v1/configmaps":                                      configMaps,
+		"/api/v1/namespaces":                                      namespacesResource,
+		"/apis/example.io/v1/widgets":                             widgets,
+		"/apis/cluster.karmada.io/v1alpha1/clusters":              ClustersResource,
+		"/apis/work.karmada.io/v1alpha1/works":                    WorksResource,
+		"/apis/apiextensions.k8s.io/v1/customresourcedefinitions": definitionsResource,
+		"/apis/apiregistration.k8s.io/v1/apiservices":             apiServicesResource,
+	}
+)
+
+// Where what matters is read live.
+const (
+	pageAt              = "/api/v1/namespaces/shop/configmaps/page"
+	shopAt              = "/api/v1/namespaces/shop"
+	m1At                = "/apis/cluster.karmada.io/v1alpha1/clusters/m1"
+	widgetsDefinitionAt = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.io"
+)
+
+// listVersion is the resource version of every list.
+const listVersion = "100"
+
+// apiServer is an API server at one moment: what its watches have shown, and what it
+// answers to a live read, which may be another thing.
+type apiServer struct {
+	*httptest.Server
+
+	mu sync.Mutex
+	// listed is what the caches hold.
+	listed map[schema.GroupVersionResource][]*unstructured.Unstructured
+	// answers are those to a request for a path, or to a method and a path, if they are
+	// not what is listed: an object, or an error.
+	answers map[string]any
+	// versions are the resource versions of lists that are not at listVersion.
+	versions map[schema.GroupVersionResource]string
+	// served are the versions that discovery knows of, the preferred one first.
+	served map[schema.GroupResource][]watch.Served
+	// requests are the live reads, and writes the others, in plain words.
+	requests, writes []string
+}
+
+func newAPIServer(t *testing.T) *apiServer {
+	s := &apiServer{
+		listed: map[schema.GroupVersionResource][]*unstructured.Unstructured{}, answers: map[string]any{},
+		served: map[schema.GroupResource][]watch.Served{
+			configMaps.GroupResource():       {{Resource: configMaps, Kind: page.GroupKind(), Namespaced: true}},
+			widgets.GroupResource():          {{Resource: widgets, Kind: gadget.GroupKind(), Namespaced: true}},
+			WorksResource.GroupResource():    {{Resource: WorksResource, Kind: schema.GroupKind{Group: WorksResource.Group, Kind: "Work"}, Namespaced: true}},
+			ClustersResource.GroupResource(): {{Resource: ClustersResource, Kind: schema.GroupKind{Group: ClustersResource.Group, Kind: "Cluster"}}},
+		},
+	}
+	s.Server = httptest.NewServer(s)
+	t.Cleanup(s.Close)
+	s.list(ClustersResource, clusterObject("m1", ""), clusterObject("m2", ""))
+	s.list(namespacesResource, namespaceObject(nil))
+	return s
+}
+
+// list has the caches hold objects of a resource, and the API server too.
+func (s *apiServer) list(r schema.GroupVersionResource, objects ...*unstructured.Unstructured) {
+	s.listed[r] = objects
+}
+
+// Resolve implements watch.Resolver.
+func (s *apiServer) Resolve(_ context.Context, r watch.Resource) (watch.Served, bool, error) {
+	for _, served := range s.served[r.GroupResource] {
+		if r.Version == "" || r.Version == served.Resource.Version {
+			return served, true, nil
+		}
+	}
+	return watch.Served{}, false, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	collection, isCollection := collections[r.URL.Path]
+	switch query := r.URL.Query(); {
+	case r.Method == http.MethodGet && query.Get("sendInitialEvents") == "true":
+		reply(w, apierrors.NewInvalid(schema.GroupKind{}, "", nil)) // as those do that cannot stream lists
+	case r.Method == http.MethodGet && query.Has("watch"):
+		w.(http.Flusher).Flush()
+		<-r.Context().Done() // nothing happens here
+	case isCollection && r.Method == http.MethodGet:
+		reply(w, s.listOf(collection, r.URL.Path, query.Get("labelSelector")))
+	default:
+		body, _ := io.ReadAll(r.Body)
+		reply(w, s.answer(r.Method, r.URL.Path, body))
+	}
+}
+
+func (s *apiServer) listOf(r schema.GroupVersionResource, at, selector string) any {
+	if refused, ok := s.answers[at]; ok {
+		return refused
+	}
+	chosen, err := labels.Parse(selector)
+	if err != nil {
+		return err
+	}
+	list := &unstructured.UnstructuredList{}
+	list.SetAPIVersion(r.GroupVersion().String())
+	list.SetKind("List")
+	list.SetResourceVersion(cmp.Or(s.versions[r], listVersion))
+	for _, u := range s.listed[r] {
+		if chosen.Matches(labels.Set(u.GetLabels())) {
+			list.Items = append(list.Items, *u)
+		}
+	}
+	return list
+}
+
+func (s *apiServer) answer(method, at string, body []byte) any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if method == http.MethodGet {
+		s.requests = append(s.requests, at)
+	} else {
+		s.writes = append(s.writes, inWords(method, at, body))
+	}
+	if answer, ok := s.answers[method+" "+at]; ok {
+		return answer
+	}
+	if answer, ok := s.answers[at]; ok {
+		return answer
+	}
+	if method != http.MethodGet {
+		return written("8")
+	}
+	for r, objects := range s.listed {
+		for _, u := range objects {
+			if at == pathOf(r, u) {
+				return u
+			}
+		}
+	}
+	return apierrors.NewNotFound(schema.GroupResource{}, path.Base(at))
+}
+
+func pathOf(r schema.GroupVersionResource, u *unstructured.Unstructured) string {
+	root := "/apis/" + r.Group + "/"
+	if r.Group == "" {
+		root = "/api/"
+	}
+	if u.GetNamespace() == "" {
+		return root + path.Join(r.Version, r.Resource, u.GetName())
+	}
+	return root + path.Join(r.Version, "namespaces", u.GetNamespace(), r.Resource, u.GetName())
+}
+
+// written is the answer to a write.
+func written(version string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetAPIVersion("meta.k8s.io/v1")
+	u.SetKind("PartialObjectMetadata")
+	u.SetResourceVersion(version)
+	return u
+}
+
+func reply(w http.ResponseWriter, answer any) {
+	w.Header().Set("Content-Type", "application/json")
+	if err, ok := answer.(*apierrors.StatusError); ok {
+		w.WriteHeader(int(err.ErrStatus.Code))
+		err.ErrStatus.APIVersion, err.ErrStatus.Kind = "v1", "Status"
+		answer = err.ErrStatus
+	}
+	if err := json.NewEncoder(w).Encode(answer); err != nil {
+		panic(err) // a mistake in the test
+	}
+}
+
+// inWords says what a write does: to which cluster's Work, and on what condition.
+func inWords(method, at string, body []byte) string {
+	cluster, _ := render.ClusterOf(strings.Split(strings.TrimPrefix(at, "/apis/work.karmada.io/v1alpha1/namespaces/"), "/")[0])
+	var sent struct {
+		Preconditions struct{ UID, ResourceVersion string }
+		Metadata      struct {
+			ResourceVersion string
+			Labels          map[string]*string
+		}
+		Spec struct{ SuspendDispatching *bool }
+	}
+	if err := json.Unmarshal(body, &sent); err != nil {
+		panic(err) // ours
+	}
+	ours, isLabelled := sent.Metadata.Labels["app.kubernetes.io/managed-by"]
+	held := sent.Metadata.Labels["karmada.target/deletion-held"]
+	switch {
+	case method == http.MethodPost:
+		return "create " + cluster
+	case method == http.MethodDelete:
+		return fmt.Sprintf("delete %s if it is %s at %s", cluster, sent.Preconditions.UID, sent.Preconditions.ResourceVersion)
+	case held != nil:
+		return fmt.Sprintf("hold %s at %s", cluster, sent.Metadata.ResourceVersion)
+	case isLabelled && ours == nil:
+		return fmt.Sprintf("release %s at %s", cluster, sent.Metadata.ResourceVersion)
+	case !isLabelled && sent.Spec.SuspendDispatching != nil:
+		return fmt.Sprintf("shrink %s at %s", cluster, sent.Metadata.ResourceVersion)
+	}
+	return fmt.Sprintf("update %s at %s", cluster, sent.Metadata.ResourceVersion)
+}
+
+func clusterObject(name, tier string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(ClustersResource.GroupVersion().WithKind("Cluster"))
+	u.SetName(name)
+	u.SetUID("of-a-cluster")
+	u.SetResourceVersion("5")
+	if tier != "" {
+		u.SetLabels(map[string]string{"tier": tier})
+	}
+	return u
+}
+
+func namespaceObject(defaults annotations) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetAPIVersion("v1")
+	u.SetKind("Namespace")
+	u.SetName(page.Namespace)
+	u.SetUID("of-a-namespace")
+	u.SetResourceVersion("5")
+	u.SetAnnotations(defaults)
+	return u
+}
+
+// configured is a configuration of two resources; deletion is its block of that name.
+func configured(namespaces, version, deletion string) string {
+	return fmt.Sprintf(`{"apiVersion": "mirror.karmada.target/v1alpha1", "kind": "MirrorConfiguration", "deletion": {%s},
+		"resources": [{"resource": "configmaps", "namespaces": [%s]}, {"group": "example.io", "version": %q, "resource": "widgets"}]}`,
+		deletion, namespaces, version)
+}
+
+func newFakeClock() *clocktesting.FakeClock { return clocktesting.NewFakeClock(pageCreated) }
+
+// newControllerOf makes a Controller that leads, whose caches hold all that they can.
+func newControllerOf(t *testing.T, s *apiServer, configuration string, clock clock.WithTicker) *Controller {
+	t.Helper()
+	connection := &rest.Config{Host: s.URL, QPS: -1}
+	client, err := watch.NewClient(connection)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := New(Options{
+		REST: connection, Dynamic: client, Resolver: s, Recorder: record.NewFakeRecorder(100),
+		Metrics: metrics.New(prometheus.NewRegistry(), metrics.Build{}), Logger: zap.NewNop(), Clock: clock, ConcurrentSyncs: 2,
+		Subject: func() *corev1.ObjectReference { return nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Configure([]byte(configuration)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := c.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() { cancel(); running.Wait() })
+	if !cache.WaitForCacheSync(ctx.Done(), func() bool { return areAsTheyWillBe(c) }) {
+		t.Fatal("the caches are not complete")
+	}
+	c.fence.Store(new("1"))
+	return c
+}
+
+// areAsTheyWillBe reports whether each watch has synced, or cannot.
+func areAsTheyWillBe(c *Controller) bool {
+	watches := append(c.sources.All(), c.works, c.clusters, c.namespaces, c.customResources, c.apiServices)
+	return len(watches) == len(c.configuration.Load().Resources)+5 && !slices.ContainsFunc(watches, func(w *watch.Watch) bool {
+		status := w.Status()
+		return !status.Synced && !status.Unserved && status.Err == nil
+	})
+}
+
+// gadget is of a resource that a definition makes.
+var gadget = render.Identity{Group: "example.io", Kind: "Widget", Namespace: "shop", Name: "gadget"}
+
+func gadgetObject(clusters string) *unstructured.Unstructured {
+	u := pageObject(annotations{render.ClustersAnnotation: clusters})
+	u.SetAPIVersion("example.io/v1")
+	u.SetKind(gadget.Kind)
+	u.SetName(gadget.Name)
+	u.SetResourceVersion("6")
+	return u
+}
+
+func definitionObject() *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(definitionsResource.GroupVersion().WithKind("CustomResourceDefinition"))
+	u.SetName("widgets.example.io")
+	u.SetCreationTimestamp(metav1.NewTime(pageCreated.Add(-1)))
+	return u
+}

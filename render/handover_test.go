@@ -1,0 +1,48 @@
+package render
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestRelease: all that is ours goes, the handover stays, and only at that version.
+func TestRelease(t *testing.T) {
+	got := decode(t, string(Release(Identity{Kind: "ConfigMap", Namespace: "shop", Name: "page"}, "41")))
+	want := map[string]any{"metadata": map[string]any{
+		"resourceVersion": "41",
+		"labels": map[string]any{
+			"app.kubernetes.io/managed-by": nil, "karmada.target/source-id": nil, "karmada.target/deletion-held": nil,
+		},
+		"annotations": map[string]any{
+			"karmada.target/source": nil, "karmada.target/source-uid": nil, "karmada.target/source-created": nil, "karmada.target/deletion-held": nil,
+			"karmada.target/handover": "ConfigMap/shop/page",
+		},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestAdopt: what a binding has put on a Work goes when that is ours again, and only
+// then; the keys are those of Karmada's binding controllers.
+func TestAdopt(t *testing.T) {
+	bound := map[string][]string{
+		"labels": {"resourcebinding.karmada.io/permanent-id", "clusterresourcebinding.karmada.io/permanent-id"},
+		"annotations": {
+			"resourcebinding.karmada.io/namespace", "resourcebinding.karmada.io/name", "clusterresourcebinding.karmada.io/name",
+			"work.karmada.io/conflict-resolution", "policy.karmada.io/applied-overrides", "policy.karmada.io/applied-cluster-overrides",
+		},
+	}
+	template := mustTemplate(t, configMap("settings"), Options{})
+	for _, adopt := range []bool{false, true} {
+		metadata := decode(t, string(template.Patch("member1", "41", nil, adopt)))["metadata"].(map[string]any)
+		for field, keys := range bound {
+			for _, key := range keys {
+				if value, removed := metadata[field].(map[string]any)[key]; removed != adopt || value != nil {
+					t.Errorf("adopt %v: %s %s is %v in the patch: %v", adopt, field, key, removed, value)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package main
+
+// ofConfig are mutants of the configuration and of approvals.
+var ofConfig = []mutant{
+	{
+		name: "no-rule-allows-all", file: "config/authorization.go",
+		old:  `return c.Authorization == nil || `,
+		new:  `return len(c.Authorization) == 0 || `,
+		harm: "an empty list of rules, by which nothing is allowed, allows everything",
+	},
+	{
+		name: "rules-forget-namespaces", file: "config/authorization.go",
+		old:  `case len(r.Namespaces) > 0 && (s.Namespace == "" || !matches(r.Namespaces, s.Namespace)):`,
+		new:  `case len(r.Namespaces) > 0 && s.Namespace == "":`,
+		harm: "a tenant's objects go to another tenant's clusters",
+	},
+	{
+		name: "rules-forget-clusters", file: "config/authorization.go",
+		old:  `return len(r.Clusters) == 0 || matches(r.Clusters, cluster)`,
+		new:  `return true`,
+		harm: "an object goes to clusters that no rule allows",
+	},
+	{
+		name: "null-reads-as-left-out", file: "config/authorization.go",
+		old: `	case nil:
+`,
+		new: `	case error:
+`,
+		harm: "a rule with nothing behind a key allows everything",
+	},
+	{
+		name: "left-out-namespaces-are-in", file: "config/config.go",
+		old:  `return len(r.Namespaces) == 0 || namespace == "" || matches(r.Namespaces, namespace)`,
+		new:  `return true`,
+		harm: "a daemon collects the Works of another one's namespaces",
+	},
+	{
+		name: "breaker-is-off-unasked", file: "config/config.go",
+		old:  `Works: defaultHoldWorks, Percent: defaultHoldPercent`,
+		new:  `Percent: defaultHoldPercent`,
+		harm: "without a threshold in the configuration the breaker holds nothing",
+	},
+	{
+		name: "unknown-fields-pass", file: "config/config.go",
+		old:  `if err := errors.Join(strict...); err != nil {`,
+		new:  `if err := errors.Join(strict...); err != nil && c == nil {`,
+		harm: "a threshold whose name is misspelt is not in force",
+	},
+	{
+		name: "approvals-of-the-future", file: "config/approvals.go",
+		old:  `if a[resource].After(now.Add(maxClockSkew)) {`,
+		new:  `if a[resource].IsZero() {`,
+		harm: "one approval for the year 9999 turns the breaker off for good",
+	},
+	{
+		name: "forbidden-resources-pass", file: "config/validate.go",
+		old:  `if why, forbidden := Forbidden(r.GroupResource()); forbidden {`,
+		new:  `if why, forbidden := Forbidden(r.GroupResource()); forbidden && r.Resource == "" {`,
+		harm: "Karmada's own objects are mirrored to the members",
+	},
+}

@@ -1,0 +1,354 @@
+package main
+
+// ofRender are mutants of names, terms, wishes, what is stripped, and the Work.
+var ofRender = []mutant{
+	{
+		name: "source-id-without-namespace", file: "render/identity.go",
+		old:  `i.Kind + "/" + i.Namespace + "/" + i.Name`,
+		new:  `i.Kind + "/" + i.Name`,
+		harm: "two sources that differ by their namespace share the label that their Works are found by",
+	},
+	{
+		name: "work-name-by-case", file: "render/identity.go",
+		old:  `hash.Write([]byte(strings.ToLower(qualified)))`,
+		new:  `hash.Write([]byte(qualified))`,
+		harm: "the Work does not have the name that Karmada looks for when a member's object was deleted",
+	},
+	{
+		name: "work-name-without-namespace", file: "render/identity.go",
+		old:  `qualified = i.Namespace + "-" + qualified`,
+		new:  `qualified += ""`,
+		harm: "sources of one name in two namespaces fight for one Work",
+	},
+	{
+		name: "identity-in-any-form", file: "render/identity.go",
+		old:  `if i.Kind == "" || i.Name == "" || i.String() != s {`,
+		new:  `if i.Kind == "" || i.Name == "" {`,
+		harm: "an annotation that we have not written names a source",
+	},
+	{
+		name: "works-outside-of-execution-namespaces", file: "render/identity.go",
+		old:  `if !ok || cluster == "" {`,
+		new:  `if cluster == "" {`,
+		harm: "a Work in an ordinary namespace counts as a cluster's",
+	},
+	{
+		name: "system-namespaces-are-mirrored", file: "render/identity.go",
+		old:  `strings.HasPrefix(namespace, "kube-") || `,
+		new:  ``,
+		harm: "a member's kube-system is overwritten with the control plane's",
+	},
+	{
+		name: "inclusion-wins", file: "render/terms.go",
+		old:  `if contains(l.notNames, cluster) || matchesAny(l.notGlobs, cluster) {`,
+		new:  `if !contains(l.names, cluster) && (contains(l.notNames, cluster) || matchesAny(l.notGlobs, cluster)) {`,
+		harm: "a cluster that is excluded gets the object all the same",
+	},
+	{
+		name: "excluding-globs-are-ignored", file: "render/terms.go",
+		old:  `|| matchesAny(l.notGlobs, cluster) {`,
+		new:  `{`,
+		harm: "prod clusters that !prod-* excludes get the object",
+	},
+	{
+		name: "selector-beats-exclusion", file: "render/terms.go",
+		old: `	l := t.get()
+	if contains(`,
+		new: `	l := t.get()
+	if l.selector != nil && l.selector.Matches(of) {
+		return true
+	}
+	if contains(`,
+		harm: "an excluded cluster that bears the label gets the object",
+	},
+	{
+		name: "nothing-reads-as-no-cluster", file: "render/terms.go",
+		old:  `return errors.New("it names no cluster; to stop mirroring, remove the annotation")`,
+		new:  `return nil`,
+		harm: "an empty variable in somebody's template deletes the object everywhere",
+	},
+	{
+		name: "exclusions-alone-are-no-mistake", file: "render/terms.go",
+		old:  `if len(t.names)+len(t.globs) == 0 && t.selector == nil {`,
+		new:  `if len(t.names)+len(t.globs) < 0 {`,
+		harm: "a list of exclusions only, which selects nothing, deletes the object everywhere",
+	},
+	{
+		name: "empty-selector-selects-all", file: "render/terms.go",
+		old:  `if selector.Empty() {`,
+		new:  `if selector == nil {`,
+		harm: "an empty selector mirrors the object to every cluster",
+	},
+	{
+		name: "joining-clusters-match-no-glob", file: "render/terms.go",
+		old:  `return key == cluster || matchesAny([]string{key}, cluster)`,
+		new:  `return key == cluster`,
+		harm: "a cluster that joins does not get what a glob sends there",
+	},
+	{
+		name: "changed-exclusion-is-no-change", file: "render/terms.go",
+		old:  `slices.Equal(a.notNames, b.notNames) && slices.Equal(a.notGlobs, b.notGlobs)`,
+		new:  `true`,
+		harm: "a cluster that is excluded later keeps the object",
+	},
+	{
+		name: "opt-out-keeps-the-selector", file: "render/wishes.go",
+		old:  `defaults.clusters, defaults.selector = wish{}, wish{}`,
+		new:  `defaults.clusters = wish{}`,
+		harm: "an object that opts out goes where its Namespace's selector says",
+	},
+	{
+		name: "nonsense-reads-as-no", file: "render/wishes.go",
+		old:  `case !w.given || w.value == no:`,
+		new:  `case !w.given || w.value != yes:`,
+		harm: "preserve-on-deletion with a slip of the pen deletes what it was to preserve",
+	},
+	{
+		name: "tenants-steer-karmada-by-annotations", file: "render/strip.go",
+		old: `strings.HasPrefix(key, ownPrefix) || karmadaKey(key)
+	})
+	stripKeys(metadata, "labels"`,
+		new: `strings.HasPrefix(key, ownPrefix)
+	})
+	stripKeys(metadata, "labels"`,
+		harm: "a tenant smuggles an annotation of Karmada's into the members",
+	},
+	{
+		name: "tenants-steer-karmada-by-labels", file: "render/strip.go",
+		old:  `strings.HasPrefix(key, ownPrefix) || karmadaKey(key) && key != retainReplicasLabel`,
+		new:  `strings.HasPrefix(key, ownPrefix)`,
+		harm: "a tenant smuggles a label of Karmada's into the members",
+	},
+	{
+		name: "subdomains-are-not-karmadas", file: "render/strip.go",
+		old:  `(domain == "karmada.io" || strings.HasSuffix(domain, ".karmada.io"))`,
+		new:  `domain == "karmada.io"`,
+		harm: "a tenant overwrites a member's own object by work.karmada.io/conflict-resolution",
+	},
+	{
+		name: "retain-replicas-is-stripped", file: "render/strip.go",
+		old:  `karmadaKey(key) && key != retainReplicasLabel`,
+		new:  `karmadaKey(key)`,
+		harm: "a member's autoscaler and Karmada fight for the replicas",
+	},
+	{
+		name: "finalizers-travel", file: "render/strip.go",
+		old:  `"ownerReferences", "finalizers",`,
+		new:  `"ownerReferences",`,
+		harm: "the member's object waits for ever for a finalizer that nobody there removes",
+	},
+	{
+		name: "owners-travel", file: "render/strip.go",
+		old:  `"ownerReferences", "finalizers",`,
+		new:  `"finalizers",`,
+		harm: "the member's garbage collector deletes the object, whose owner is not there",
+	},
+	{
+		name: "status-travels", file: "render/strip.go",
+		old:  `delete(obj, "status")`,
+		new:  `delete(obj, "")`,
+		harm: "each change of a status is written to every cluster",
+	},
+	{
+		name: "nulls-travel", file: "render/strip.go",
+		old:  `if isNull(field) {`,
+		new:  `if false {`,
+		harm: "a field that is null is written with the create and lost with the first update, for ever",
+	},
+	{
+		name: "cluster-ips-travel", file: "render/prune.go",
+		old:  `if err == nil && found && ip != corev1.ClusterIPNone {`,
+		new:  `if err == nil && found && ip == "" {`,
+		harm: "a Service is refused by the members, whose addresses are others",
+	},
+	{
+		name: "headless-services-get-an-address", file: "render/prune.go",
+		old:  `found && ip != corev1.ClusterIPNone {`,
+		new:  `found && ip != "" {`,
+		harm: "a headless Service is an ordinary one in the members",
+	},
+	{
+		name: "tokens-travel", file: "render/prune.go",
+		old:  `delete(obj, "data")`,
+		new:  `delete(obj, "")`,
+		harm: "a token of the control plane is readable in every member",
+	},
+	{
+		name: "jobs-live-and-die-again", file: "render/prune.go",
+		old:  `unstructured.RemoveNestedField(obj, "spec", "ttlSecondsAfterFinished")`,
+		new:  `_ = obj`,
+		harm: "a Job that a member deletes when its time is up is run again and again",
+	},
+	{
+		name: "pruned-by-kind-alone", file: "render/prune.go",
+		old:  `ok && err == nil && p.group == gv.Group {`,
+		new:  `ok && err == nil && (p.group == gv.Group || gv.Group != "") {`,
+		harm: "fields of somebody's own Service or Job are taken away",
+	},
+	{
+		name: "suspend-changes-nothing", file: "render/digest.go",
+		old:  `[]any{manifest, own, suspend, preserve}`,
+		new:  `[]any{manifest, own, preserve}`,
+		harm: "an object that is suspended later is applied still",
+	},
+	{
+		name: "preserve-changes-nothing", file: "render/digest.go",
+		old:  `[]any{manifest, own, suspend, preserve}`,
+		new:  `[]any{manifest, own, suspend}`,
+		harm: "an object that is to be preserved, as was said later, is deleted in the members",
+	},
+	{
+		name: "further-manifests-go-unseen", file: "render/digest.go",
+		old:  `if len(list) != 1 {`,
+		new:  `if len(list) == 0 {`,
+		harm: "what somebody adds to a Work of ours is applied and never removed",
+	},
+	{
+		name: "webhook-id-is-a-change", file: "render/digest.go",
+		old:  `delete(labels, workIDLabel)`,
+		new:  `_ = labels`,
+		harm: "every Work is written over and over, since Karmada's webhook labels it",
+	},
+	{
+		name: "generation-is-a-change", file: "render/digest.go",
+		old:  `isGeneration(generation) {`,
+		new:  `!isGeneration(generation) {`,
+		harm: "a restart writes every Work whose source's status has moved its generation",
+	},
+	{
+		name: "pruning-reaches-the-cache", file: "render/digest.go",
+		old:  `const prunedDepth = 5`,
+		new:  `const prunedDepth = 4`,
+		harm: "the digest of a Job's Work takes labels out of the Work itself",
+	},
+	{
+		name: "clusters-have-digests-of-their-own", file: "render/digest.go",
+		old:  `if own = annotations[workNamespaceAnnotation] == namespace; own {`,
+		new:  `if own = annotations[workNamespaceAnnotation] == ""; own {`,
+		harm: "no Work ever has the digest of its template: all are written over and over",
+	},
+	{
+		name: "claims-by-annotation-go-unseen", file: "render/claims.go",
+		old:  `if labelled || annotated {`,
+		new:  `if labelled || annotated && key == "" {`,
+		harm: "an object that a policy claims is fought for",
+	},
+	{
+		name: "controlled-works-are-ours", file: "render/claims.go",
+		old:  `if owner.Controller != nil && *owner.Controller {`,
+		new:  `if owner.Controller != nil && !*owner.Controller {`,
+		harm: "a Work that another controller owns is overwritten and deleted",
+	},
+	{
+		name: "a-foreign-domain-is-forgotten", file: "render/claims.go",
+		old: `	"federatedresourcequota.karmada.io",
+`,
+		new:  ``,
+		harm: "a Work of Karmada's quota controller is overwritten and deleted",
+	},
+	{
+		name: "bindings-hide-others", file: "render/claims.go",
+		old:  `if mark.Text == "" || !binding {`,
+		new:  `if mark.Text == "" {`,
+		harm: "a Work is taken from a controller that holds it beside a binding",
+	},
+	{
+		name: "marks-in-whole-seconds", file: "render/hold.go",
+		old:  `"2006-01-02T15:04:05.000Z07:00"`,
+		new:  `"2006-01-02T15:04:05Z07:00"`,
+		harm: "an approval lets go what was held after it, in the same second",
+	},
+	{
+		name: "released-works-stay-labelled", file: "render/handover.go",
+		old:  `ManagedByLabel: nil, SourceIDLabel: nil, HeldKey: nil},`,
+		new:  `SourceIDLabel: nil, HeldKey: nil},`,
+		harm: "a Work that a policy has taken over is watched and counted as ours",
+	},
+	{
+		name: "released-works-name-their-source", file: "render/handover.go",
+		old:  `SourceAnnotation: nil, SourceUIDAnnotation: nil,`,
+		new:  `SourceUIDAnnotation: nil,`,
+		harm: "a Work that a policy has taken over is fought for",
+	},
+	{
+		name: "releases-lag", file: "render/handover.go",
+		old: `		ResourceVersion: resourceVersion,
+`,
+		new:  ``,
+		harm: "a Work that has changed hands since is released again",
+	},
+	{
+		name: "preserved-works-are-shrunk", file: "render/shrink.go",
+		old:  `"preserveResourcesOnDeletion"); preserve {`,
+		new:  `"preserveResourcesOnDeletion"); !preserve && work == nil {`,
+		harm: "an object that is to be preserved is emptied in the member",
+	},
+	{
+		name: "shrunk-works-are-applied", file: "render/shrink.go",
+		old:  `"suspendDispatching": true,`,
+		new:  `"suspendDispatching": false,`,
+		harm: "an object that is about to be deleted is emptied in the member first",
+	},
+	{
+		name: "any-manifest-is-shrunk", file: "render/shrink.go",
+		old:  `if err := validate(&whole, id); err != nil {`,
+		new:  `if err := validate(&whole, id); err == nil && work == nil {`,
+		harm: "a Work that carries another object is shrunk, and that object stays in the member",
+	},
+	{
+		name: "patches-lag", file: "render/work.go",
+		old:  `m.ResourceVersion = resourceVersion`,
+		new:  `m.ResourceVersion = ""`,
+		harm: "a stale cache overwrites what was written since",
+	},
+	{
+		name: "finalizers-of-others-go", file: "render/work.go",
+		old: `m.Finalizers = finalizers
+`,
+		new: `
+`,
+		harm: "somebody else's finalizer is taken off a Work, which goes before its time",
+	},
+	{
+		name: "works-without-finalizer", file: "render/work.go",
+		old:  `Finalizers: []string{ExecutionFinalizer},`,
+		new:  `Finalizers: nil,`,
+		harm: "a Work is gone before Karmada has deleted the object in the member, which stays for ever",
+	},
+	{
+		name: "marks-stay", file: "render/work.go",
+		old:  `m.Labels[HeldKey], m.Annotations[HeldKey] = nil, nil`,
+		new:  `_ = m.Labels`,
+		harm: "a Work that is wanted again keeps its mark, and an old approval lets it go later",
+	},
+	{
+		name: "options-stay-on", file: "render/work.go",
+		old:  `return t.assemble(m, "null").For(cluster)`,
+		new:  `return t.assemble(m, "").For(cluster)`,
+		harm: "an object that is suspended no more stays suspended, and is written over and over",
+	},
+	{
+		name: "adopted-works-stay-bound", file: "render/work.go",
+		old:  `	if adopt {`,
+		new:  `	if adopt && cluster == "" {`,
+		harm: "a Work that was given back is somebody else's still, and nothing of it is updated",
+	},
+	{
+		name: "every-object-overwrites", file: "render/template.go",
+		old:  `if o.Overwrite {`,
+		new:  `if !o.Overwrite {`,
+		harm: "a member's own object of that name is overwritten unasked",
+	},
+	{
+		name: "any-object-fits", file: "render/template.go",
+		old:  `id.GroupKind() != obj.GroupVersionKind().GroupKind() || id.Namespace != obj.GetNamespace() || id.Name != obj.GetName()`,
+		new:  `id.GroupKind() != obj.GroupVersionKind().GroupKind() || id.Namespace != obj.GetNamespace()`,
+		harm: "a Work carries another object than the one that it is named for",
+	},
+	{
+		name: "root-certificates-travel", file: "render/system.go",
+		old:  `obj.GetName() == "kube-root-ca.crt"`,
+		new:  `obj.GetName() == "kube-root-ca"`,
+		harm: "the members' pods trust the control plane's certificate instead of their own",
+	},
+}
