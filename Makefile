@@ -23,7 +23,7 @@ VULNDB_DAYS ?= 120
 # What make vulndb makes the copy of.
 VULNDB_WHOLE ?= https://vuln.go.dev/vulndb.zip
 # Tests of faults mostly wait: this many run at once.
-PARALLEL ?= 8
+PARALLEL ?= 5
 FUZZTIME ?= 10s
 export SOAK ?= 5m
 export SEED ?= 0

@@ -79,11 +79,15 @@ func LaunchDaemon(t *testing.T, flags ...string) *Daemon {
 	s := scopeOf(t)
 	o := process.DaemonOptions{
 		Program: []string{Env.Daemon}, Kubeconfig: s.kubeconfig,
-		Flags: append([]string{"--log-level", "debug"}, s.flags()...),
+		Flags: []string{"--log-level", "debug"},
 		// client-go's own detectors panic on a cached object that was changed and on a
 		// streaming list that differs from a plain one.
 		Environment: []string{"GORACE=halt_on_error=1", "KUBE_CACHE_MUTATION_DETECTOR=true", "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR=true"},
 	}
+	if !slices.Contains(flags, "--config") {
+		o.Flags = append(o.Flags, s.configMapFlags()...)
+	}
+	o.Flags = append(o.Flags, s.leaseFlags()...)
 	for _, flag := range flags {
 		path, isProgram := strings.CutPrefix(flag, program)
 		switch {

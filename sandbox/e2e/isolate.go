@@ -48,12 +48,19 @@ func (s *scope) isInstallation() bool { return s.home == System }
 // user is the name under which its daemons make requests.
 func (s *scope) user() string { return serviceaccount.MakeUsername(s.home, Account) }
 
-// flags are those of run.
-func (s *scope) flags() []string {
+// configMapFlags and leaseFlags are those of run.
+func (s *scope) configMapFlags() []string {
 	if s.isInstallation() {
 		return nil
 	}
-	return []string{"--config-map", s.home + "/" + Account, "--leader-elect-resource-namespace", s.home}
+	return []string{"--config-map", s.home + "/" + Account}
+}
+
+func (s *scope) leaseFlags() []string {
+	if s.isInstallation() {
+		return nil
+	}
+	return []string{"--leader-elect-resource-namespace", s.home}
 }
 
 // Home is the namespace of the ConfigMap of a test's daemons.

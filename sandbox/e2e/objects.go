@@ -46,6 +46,13 @@ func ConfigMap(namespace, name, clusters, value string) *unstructured.Unstructur
 	return u
 }
 
+// Plain is a ConfigMap that does not say where to mirror it to.
+func Plain(namespace, name, value string) *unstructured.Unstructured {
+	u := ConfigMap(namespace, name, "", value)
+	u.SetAnnotations(nil)
+	return u
+}
+
 // Create creates an object.
 func Create(t *testing.T, gvr schema.GroupVersionResource, u *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()

@@ -12,7 +12,7 @@ import (
 )
 
 // Patience is how long an end state may take on a busy machine.
-const Patience = time.Minute
+const Patience = 2 * time.Minute
 
 // Must fails the test on an error.
 func Must(t *testing.T, errs ...error) {

@@ -54,7 +54,7 @@ type annotations = map[string]string
 
 // dryRun creates a ConfigMap with annotations, but for the last step.
 func dryRun(ctx context.Context, as dynamic.Interface, namespace string, a annotations) error {
-	u := plain(namespace, "", "one")
+	u := Plain(namespace, "", "one")
 	u.SetGenerateName("page-")
 	u.SetAnnotations(a)
 	_, err := as.Resource(ConfigMaps).Namespace(namespace).Create(ctx, u, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
@@ -206,7 +206,7 @@ func TestPolicyAuthorizes(t *testing.T) {
 				if tc.before == nil {
 					return dryRun(t.Context(), tc.as, ns, tc.now)
 				}
-				u := plain(ns, strings.ToLower(name), "one")
+				u := Plain(ns, strings.ToLower(name), "one")
 				u.SetAnnotations(tc.before)
 				u = Create(t, ConfigMaps, u)
 				defer Remove(t, ConfigMaps, ns, u.GetName())
@@ -241,7 +241,7 @@ func TestPolicyAuthorizes(t *testing.T) {
 			u.SetLabels(enforced(t))
 			u.SetAnnotations(annotations{selector: "a=b", clusters: "c2,!c3"})
 		})
-		dropped := plain(selecting, "dropped", "one")
+		dropped := Plain(selecting, "dropped", "one")
 		dropped.SetAnnotations(annotations{clusters: "c1,c2"}) // by an administrator
 		dropped = Create(t, ConfigMaps, dropped)
 		for list, forbidden := range map[string]bool{"c1": true, "c1,!c3": false, "!c3": false, "!c2": true, "": false} {

@@ -21,7 +21,7 @@ import (
 func TestExplainAndDiff(t *testing.T) {
 	ns := Isolate(t)
 	Create(t, ConfigMaps, ConfigMap(ns, "page", Push+",nowhere", "one"))
-	Create(t, ConfigMaps, plain(ns, "plain", "one"))
+	Create(t, ConfigMaps, Plain(ns, "plain", "one"))
 	Create(t, ConfigMaps, ConfigMap(ns, "broken", "Not A Name", "one"))
 
 	explain := func(name string) string { return MustKarmadaMirror(t, "explain", "cm", name, "-n", ns) }
@@ -98,7 +98,7 @@ func write(t *testing.T, u *unstructured.Unstructured) (file string) {
 
 // TestRender renders a file offline.
 func TestRender(t *testing.T) {
-	u := plain("shop", "page", "one")
+	u := Plain("shop", "page", "one")
 	output := MustKarmadaMirror(t, "render", "-f", write(t, u), "--clusters", "member1,member2")
 	works := strings.Split(output, "---\n")
 	if len(works) != 2 {

@@ -79,7 +79,7 @@ func crash(t *testing.T, at fault.Write) (writes int64, contents map[string]stri
 		daemon.Kill()
 		return false
 	})
-	daemon = Supervise(t, append(behind(p), "--deletion-settle-period", "100ms")...)
+	daemon = Supervise(t, append(behind(t, p), "--deletion-settle-period", "100ms")...)
 	settle := func() {
 		daemon.WantSources(t, ns)
 		if when := crashed.Load(); when != nil && took == 0 {

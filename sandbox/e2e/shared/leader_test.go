@@ -77,7 +77,7 @@ func TestLeaderPaused(t *testing.T) {
 	ns := Isolate(t)
 	const late, stops = 15 * time.Second, 20 * time.Second
 	p := StartProxy(t)
-	first := LaunchLeader(t, append(shortLease(), "--kubeconfig", p.Kubeconfig())...)
+	first := LaunchLeader(t, append(shortLease(), throughProxy(t, p)...)...)
 	second := StartDaemon(t, shortLease()...)
 	ids := CreatePages(t, ns, Both, 20)
 	WantSources(t, ns)
@@ -128,7 +128,7 @@ func TestLaggingStandby(t *testing.T) {
 	ids := CreatePages(t, ns, Both, 10)
 	WantSources(t, ns)
 	p := StartProxy(t)
-	lagging := append(shortLease(), "--kubeconfig", p.Kubeconfig())
+	lagging := append(shortLease(), throughProxy(t, p)...)
 	// The standby reads the sources as they are now, and hears no more of them.
 	stale := fault.NewRecording()
 	listening := p.Inject(watchSources, stale.Record())

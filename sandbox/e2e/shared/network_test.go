@@ -1,6 +1,8 @@
 package shared
 
 import (
+	"path/filepath"
+
 	"context"
 	"errors"
 	"fmt"
@@ -18,8 +20,23 @@ import (
 
 // behind are the flags of a daemon behind a proxy, without leader election: the proxy
 // would fail that as well.
-func behind(p *fault.Proxy) []string {
-	return []string{"--kubeconfig", p.Kubeconfig(), "--leader-elect=false"}
+func behind(t *testing.T, p *fault.Proxy) []string {
+	t.Helper()
+	return append(throughProxy(t, p), "--leader-elect=false")
+}
+
+// throughProxy are the flags of one that reads its configuration from a file: faults are
+// of the ConfigMaps that are mirrored. No mistake of a cache may trip its breaker.
+func throughProxy(t *testing.T, p *fault.Proxy) []string {
+	t.Helper()
+	return append(configFile(t), "--kubeconfig", p.Kubeconfig())
+}
+
+func configFile(t *testing.T) []string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	WriteFile(t, path, []byte(withBreaker(t)))
+	return []string{"--config", path}
 }
 
 // sourcesBehindProxy is enough that losing sight of all of them would trip the
@@ -49,13 +66,13 @@ func TestClusterListsFail(t *testing.T) {
 func TestNeverSynced(t *testing.T) {
 	ns := Isolate(t)
 	p := StartProxy(t)
-	first := StartDaemon(t, behind(p)...)
+	first := StartDaemon(t, behind(t, p)...)
 	ids := CreatePages(t, ns, Both, 5)
 	WantSources(t, ns)
 	first.MustStop(t)
 	f := NewFault(t, "Sources' informer never synced at the start", ns)
 	rules := []*fault.Rule{p.Inject(listSources, fault.Drop()), p.Inject(watchSources, fault.Drop())}
-	d := SpawnDaemon(t, append(behind(p), "--list-deadline", "2s")...)
+	d := SpawnDaemon(t, append(behind(t, p), "--list-deadline", "2s")...)
 	Eventually(t, "the daemon to lead", Leads(d))
 	Eventually(t, "three attempts to list", func(context.Context) error {
 		if hits := rules[0].Hits() + rules[1].Hits(); hits < 3 {
@@ -87,13 +104,26 @@ func withBreaker(t *testing.T) string {
 func newProxyFault(t *testing.T, name string, sources int, flags ...string) (*FaultRow, *fault.Proxy, *Daemon, []render.Identity) {
 	t.Helper()
 	ns := Isolate(t)
-	Configure(t, withBreaker(t))
 	p := StartProxy(t)
-	d := StartDaemon(t, append(behind(p), flags...)...)
+	d := StartDaemon(t, append(behind(t, p), flags...)...)
 	ids := CreatePages(t, ns, Both, sources)
 	WantSources(t, ns)
 	f := NewFault(t, name, ns)
 	return f, p, d, ids
+}
+
+// settled waits until a daemon has nothing to do.
+func settled(d *Daemon) func(context.Context) error {
+	return func(ctx context.Context) error {
+		all, err := d.Series(ctx)
+		if err != nil {
+			return err
+		}
+		if added, ended := all[`workqueue_adds_total{name="mirror"}`], all[`workqueue_work_duration_seconds_count{name="mirror"}`]; ended < added {
+			return fmt.Errorf("%g syncs are to be done", added-ended)
+		}
+		return nil
+	}
 }
 
 // fewerSources waits until the cache has lost what it has now. It does not wait for
@@ -133,6 +163,7 @@ func testListsFail(t *testing.T, what string, list, watch fault.Match, believed 
 	}
 	Eventually(t, "the empty list to be believed", emptied)
 	Pass(t, emptyFor)
+	Eventually(t, "all that the list speaks against to be looked at", settled(d))
 	f.WantNoDeletes()
 	if err := d.WantMetric(Held("configmaps"), 0)(t.Context()); err != nil {
 		t.Errorf("what only a list speaks against is held: %v", err)
@@ -158,14 +189,13 @@ func testListsFail(t *testing.T, what string, list, watch fault.Match, believed 
 func TestTruncatedLists(t *testing.T) {
 	ns := Isolate(t)
 	p := StartProxy(t)
-	Configure(t, withBreaker(t))
 	CreatePages(t, ns, Both, sourcesBehindProxy)
-	first := StartDaemon(t, behind(p)...)
+	first := StartDaemon(t, behind(t, p)...)
 	WantSources(t, ns)
 	first.MustStop(t)
 	f := NewFault(t, "Lists of sources that end after 3 objects, at a restart", ns)
 	rules := []*fault.Rule{p.Inject(listSources, fault.TruncatedList(3)), p.Inject(watchSources, fault.TruncatedList(3))}
-	d := StartDaemon(t, behind(p)...)
+	d := StartDaemon(t, behind(t, p)...)
 	Eventually(t, "all to be looked at", AtLeastSyncs(d, 2*sourcesBehindProxy))
 	Eventually(t, "a list to be cut short", func(context.Context) error { return Hit(rules...) })
 	Settle(t)
@@ -187,7 +217,7 @@ func TestBookmarkSwallowed(t *testing.T) {
 	swallowed := p.Inject(fault.Match{Verb: "watch"}, fault.SwallowBookmarks())
 	f.Note = "the fault stays; from the daemon's start on"
 	f.Heal()
-	d := SpawnDaemon(t, append(behind(p), "--list-deadline", "2s")...)
+	d := SpawnDaemon(t, append(behind(t, p), "--list-deadline", "2s")...)
 	f.Converge(Patience)
 	if d.Logged("a list has stalled: beginning anew") == 0 || Hit(swallowed) != nil {
 		t.Errorf("no list has stalled, or no watch has met the fault: %d hits", swallowed.Hits())
@@ -203,7 +233,7 @@ func TestStaleList(t *testing.T) {
 	stale := fault.NewRecording()
 	recording := p.Inject(watchSources, stale.Record())
 	CreatePages(t, ns, Both, 5)
-	first := StartDaemon(t, behind(p)...)
+	first := StartDaemon(t, behind(t, p)...)
 	WantSources(t, ns)
 	Change(t, ConfigMaps, ns, "page-0", SetField("two", "data", "key"))
 	Remove(t, ConfigMaps, ns, "page-1")
@@ -213,7 +243,7 @@ func TestStaleList(t *testing.T) {
 	recording.Remove()
 	f := NewFault(t, "A stale list of sources, and no news, after a restart", ns)
 	replay := p.Inject(watchSources, stale.Replay())
-	d := StartDaemon(t, behind(p)...)
+	d := StartDaemon(t, behind(t, p)...)
 	Eventually(t, "all to be looked at", AtLeastSyncs(d, 6))
 	Eventually(t, "the stale list to be given", func(context.Context) error { return Hit(replay) })
 	Settle(t)
@@ -235,7 +265,7 @@ func testUnreliable(t *testing.T, name string, inject func(*fault.Proxy) []*faul
 	rules := inject(p)
 	f := NewFault(t, name, ns)
 	f.Note = "the fault stays; from the last change on"
-	StartDaemon(t, behind(p)...)
+	StartDaemon(t, behind(t, p)...)
 	ids := CreatePages(t, ns, Both, 20)
 	WantSources(t, ns)
 	Workload(t, f, ns, ids)

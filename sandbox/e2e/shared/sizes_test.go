@@ -7,7 +7,6 @@ const (
 	massRecreated       = 200
 	configurationCycles = 30
 	refusedAtOnce       = 300 // objects with one mistake; client-go's recorder keeps 1,000 Events
-	defaulted           = 250 // objects that a Namespace asks for
 	crashEvery          = 4   // of the writes that a daemon is killed at
 	fleetObjects        = 100 // that are made while clusters join and leave
 )

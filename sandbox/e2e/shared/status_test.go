@@ -34,12 +34,12 @@ func TestStatus(t *testing.T) {
 	Create(t, ConfigMaps, ConfigMap(ns, "both", Push+","+Pull, "one"))
 	Create(t, ConfigMaps, ConfigMap(ns, "broken", "Not A Name", "one"))
 	Create(t, ConfigMaps, ConfigMap(ns, "nowhere", Push+",nowhere", "one"))
-	Create(t, ConfigMaps, plain(ns, "plain", "one"))
+	Create(t, ConfigMaps, Plain(ns, "plain", "one"))
 	suspended := ConfigMap(ns, "suspended", Push, "one")
 	SetAnnotation(render.SuspendAnnotation, "true")(suspended)
 	Create(t, ConfigMaps, suspended)
 	// The member has an object of that name that is not Karmada's.
-	taken := plain(ns, "taken", "theirs")
+	taken := Plain(ns, "taken", "theirs")
 	Eventually(t, "the namespace in the member", func(ctx context.Context) error {
 		_, err := Env.Member(Push).Resource(ConfigMaps).Namespace(ns).Create(ctx, taken, metav1.CreateOptions{})
 		return err

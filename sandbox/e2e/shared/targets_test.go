@@ -1,13 +1,9 @@
 package shared
 
 import (
-	"context"
-	"fmt"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/karmada-target/karmada-mirror/render"
@@ -32,13 +28,6 @@ func label(t *testing.T, cluster, key, value string) {
 	})
 }
 
-// plain is a ConfigMap that does not say where to mirror it to.
-func plain(namespace, name, value string) *unstructured.Unstructured {
-	u := ConfigMap(namespace, name, "", value)
-	u.SetAnnotations(nil)
-	return u
-}
-
 // TestClusterSelector has clusters chosen by their labels, and labels change.
 func TestClusterSelector(t *testing.T) {
 	ns := Isolate(t)
@@ -51,10 +40,10 @@ func TestClusterSelector(t *testing.T) {
 	})
 	label(t, Push, key, "edge")
 	label(t, Pull, key, "edge")
-	selected := plain(ns, "selected", "one")
+	selected := Plain(ns, "selected", "one")
 	selected.SetAnnotations(map[string]string{render.ClusterSelectorAnnotation: key + " in (edge)"})
 	Create(t, ConfigMaps, selected)
-	both := plain(ns, "both", "one")
+	both := Plain(ns, "both", "one")
 	both.SetAnnotations(map[string]string{render.ClusterSelectorAnnotation: key + "=edge", render.ClustersAnnotation: Push2 + ",!" + Pull})
 	Create(t, ConfigMaps, both)
 	Create(t, ConfigMaps, ConfigMap(ns, "named", Push, "one"))
@@ -80,99 +69,4 @@ func TestClusterSelector(t *testing.T) {
 	Change(t, ConfigMaps, ns, "selected", SetAnnotation(render.ClusterSelectorAnnotation, ""))
 	WantEvent(t, ns, "selected", "InvalidAnnotation", "selects every cluster")
 	WantInMembers(t, ns, "selected", "one", Push)
-}
-
-// TestNamespaceDefault has a Namespace ask for all objects in it, that did not
-// ask themselves.
-func TestNamespaceDefault(t *testing.T) {
-	Isolate(t)
-	ns := NewNamespace(t) // which holds nothing but what the test makes
-	const objects = defaulted
-	d := StartDaemon(t)
-	for i := range objects {
-		Create(t, ConfigMaps, plain(ns, fmt.Sprintf("page-%04d", i), "one"))
-	}
-	Create(t, ConfigMaps, ConfigMap(ns, "own", Push2, "one"))
-	Create(t, ConfigMaps, ConfigMap(ns, "out", "", "one"))
-	WantInMembers(t, ns, "own", "one", Push2)
-
-	began := time.Now()
-	Change(t, Namespaces, "", ns, SetAnnotation(render.ClustersAnnotation, Push))
-	Within(t, time.Minute, "the Works of all objects", CountWorks(ns, Push, objects))
-	t.Logf("%d Works %s after the Namespace got its default", objects, time.Since(began).Round(10*time.Millisecond))
-	WantInMembers(t, ns, "page-0007", "one", Push)
-	WantLine(t, MustKarmadaMirror(t, "explain", "cm", "page-0007", "-n", ns), `it asks for karmada.target/clusters="`+Push+`" \(the Namespace's\)$`)
-	WantGone(t, ConfigMaps, ns, "own", Push)
-	WantGone(t, ConfigMaps, ns, "out", Push, Push2)
-
-	t.Run("Options", func(t *testing.T) {
-		Change(t, Namespaces, "", ns, SetAnnotation(render.PreserveOnDeletionAnnotation, "true"))
-		Eventually(t, "the option in a Work", func(ctx context.Context) error {
-			work, err := GetWork(ctx, ConfigMapWork(ns, "own", Push2))
-			if err != nil {
-				return err
-			}
-			if preserve, _, _ := unstructured.NestedBool(work.Object, "spec", "preserveResourcesOnDeletion"); !preserve {
-				return fmt.Errorf("the spec is %v", work.Object["spec"])
-			}
-			return nil
-		})
-		Change(t, Namespaces, "", ns, func(u *unstructured.Unstructured) {
-			unstructured.RemoveNestedField(u.Object, "metadata", "annotations", render.PreserveOnDeletionAnnotation)
-		})
-		Within(t, time.Minute, "the option to go from all Works", func(ctx context.Context) error {
-			list, err := Env.Admin.Resource(Works).List(ctx, metav1.ListOptions{LabelSelector: render.ManagedByLabel})
-			if err != nil {
-				return err
-			}
-			for _, work := range list.Items {
-				if preserve, _, _ := unstructured.NestedBool(work.Object, "spec", "preserveResourcesOnDeletion"); preserve && SourceNamespace(&work) == ns {
-					return fmt.Errorf("%s has it", work.GetName())
-				}
-			}
-			return nil
-		})
-	})
-
-	t.Run("Edited", func(t *testing.T) {
-		Change(t, ConfigMaps, ns, "page-0007", SetField("two", "data", "key"))
-		WantInMembers(t, ns, "page-0007", "two", Push)
-		Create(t, ConfigMaps, plain(ns, "late", "one"))
-		WantInMembers(t, ns, "late", "one", Push)
-		Remove(t, ConfigMaps, ns, "late")
-		WantGone(t, ConfigMaps, ns, "late", Push)
-	})
-
-	audit := AuditFromNow(t)
-	d.MustStop(t)
-	d = StartDaemon(t)
-	Eventually(t, "the syncs after a restart", AtLeastSyncs(d, objects))
-	Eventually(t, "the queue to be empty", d.WantMetric(QueueEmpty, 0))
-	if writes := audit.Writes(t); len(writes) > 0 {
-		t.Errorf("a restart wrote %v", writes)
-	}
-	if reads := audit.Reads(t, "configmaps"); reads > 0 {
-		t.Errorf("a restart read %d objects one by one", reads)
-	}
-
-	t.Run("InvalidDefault", func(t *testing.T) {
-		Change(t, Namespaces, "", ns, SetAnnotation(render.ClustersAnnotation, "Not A Name"))
-		WantEvent(t, "", ns, "InvalidAnnotation", "cluster name")
-		WantLine(t, MustKarmadaMirror(t, "explain", "cm", "page-0007", "-n", ns), "the Namespace's karmada.target/clusters")
-		WantInMembers(t, ns, "page-0007", "two", Push)
-		Change(t, Namespaces, "", ns, SetAnnotation(render.ClustersAnnotation, Push))
-	})
-
-	audit = AuditFromNow(t)
-	Change(t, Namespaces, "", ns, func(u *unstructured.Unstructured) { u.SetAnnotations(nil) })
-	Within(t, time.Minute, "the Works of all objects to go", CountWorks(ns, Push, 0))
-	WantInMembers(t, ns, "own", "one", Push2)
-	if got := audit.Writes(t)["delete works"]; got != objects {
-		t.Errorf("%d deletions of %d Works", got, objects)
-	}
-	reads := audit.Reads(t, "namespaces")
-	if reads == 0 || reads > objects/10 {
-		t.Errorf("the Namespace was read %d times for %d deletions", reads, objects)
-	}
-	t.Logf("the Namespace was read %d times for %d deletions", reads, objects)
 }
