@@ -12,7 +12,8 @@ MODULES := . sandbox tools tools/helm tools/prometheus
 # The sandbox's packages that are tested with the race detector. The others would compile
 # the whole of Kubernetes with it; the daemon of the end-to-end tests always has it.
 RACED := ./build ./fault ./process ./written ./dashboard ./bench
-# The packages that start a Karmada, the longest first.
+# The packages that start a Karmada, the longest first. Two at once: with three of them the
+# components would need more inotify instances than Linux gives a user (128).
 E2E := ./e2e/shared ./e2e/disruptive ./docs ./e2e/apart ./command ./karmada
 # The tests that are longer with the build tag long, or are only there with it.
 LONG := TestSoak|TestCrashAtEveryWrite|TestConfigurationCycles|TestMassRecreation|TestNamespaceDefault|TestEventsOfMany|TestFleet|TestSizeLimit|TestDefinitionDeleted|TestInstall
@@ -51,7 +52,7 @@ test: check alerts sandbox ## All tests but the longest, the end-to-end tests on
 	cd tools/helm && go test -count=1 ./...
 	cd sandbox && go test -race -count=1 $(RACED)
 	@echo "the end-to-end tests: each package says something when it has ended, after some minutes"
-	cd sandbox && go test -count=1 -p 3 -timeout 25m -parallel $(PARALLEL) $(E2E)
+	cd sandbox && go test -count=1 -p 2 -timeout 25m -parallel $(PARALLEL) $(E2E)
 
 test-long: sandbox ## What takes long: many crashes, a soak of SOAK, mass changes, Helm, mutations; 40 minutes at most
 	timeout --kill-after=1m 40m $(MAKE) --no-print-directory long-tests mutants
@@ -59,7 +60,7 @@ test-long: sandbox ## What takes long: many crashes, a soak of SOAK, mass change
 long-tests:
 	@echo "the long end-to-end tests: each package says something when it has ended, after some minutes"
 	cd sandbox && go vet -tags long ./e2e/...
-	cd sandbox && go test -count=1 -p 3 -timeout 30m -parallel $(PARALLEL) -tags long -run '^($(LONG))$$' ./e2e/shared ./e2e/disruptive ./e2e/apart
+	cd sandbox && go test -count=1 -p 2 -timeout 30m -parallel $(PARALLEL) -tags long -run '^($(LONG))$$' ./e2e/shared ./e2e/disruptive ./e2e/apart
 	cd sandbox && go test -count=1 -tags long -run '^TestWorkName$$' ./parity
 
 test-compatibility: export SANDBOX_KARMADA = $(OLDEST_KARMADA)

@@ -113,7 +113,12 @@ func (w *world) install(ctx context.Context, t *testing.T, program string) {
 	if output, err := apply.CombinedOutput(); err != nil {
 		t.Fatalf("cannot install: %v\n%s", err, output)
 	}
-	daemon, err := process.StartDaemon(process.DaemonOptions{Program: []string{program}, Kubeconfig: w.accountKubeconfig(ctx, t)})
+	daemon, err := process.StartDaemon(process.DaemonOptions{
+		Program: []string{program}, Kubeconfig: w.accountKubeconfig(ctx, t),
+		// On a busy machine kubectl takes longer than a second to delete what a page has the
+		// breaker hold, and as many as it lets pass would go.
+		Flags: []string{"--deletion-settle-period", "4s"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
