@@ -6,10 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/spf13/cobra"
 )
@@ -29,13 +32,26 @@ func Main() int {
 	if err == nil {
 		return 0
 	}
-	if err.Error() != "" {
-		fmt.Fprintln(os.Stderr, "karmada-mirror:", err)
-	}
+	printError(os.Stderr, err)
 	if exit := (*exitError)(nil); errors.As(err, &exit) {
 		return exit.code
 	}
 	return 1
+}
+
+// printError prints what an error says, if anything. Some of it may be a file's or an API
+// server's, and is not the terminal's to obey.
+func printError(out io.Writer, err error) {
+	text := err.Error()
+	if text == "" {
+		return
+	}
+	fmt.Fprintln(out, "karmada-mirror:", strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text))
 }
 
 const (

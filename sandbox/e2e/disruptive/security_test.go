@@ -12,10 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -29,8 +30,11 @@ import (
 // hostCluster is the member that plays the cluster where the Pods run.
 const hostCluster = Push2
 
-// installHost applies manifests/host with the component secure-metrics.
-func installHost(t *testing.T) kubernetes.Interface {
+// secured is manifests/host with the component secure-metrics.
+var secured = filepath.Join("testdata", "secure-metrics")
+
+// installHost applies a kustomization.
+func installHost(t *testing.T, kustomization string) kubernetes.Interface {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(Env.MemberConfig(hostCluster))
 	if err != nil {
@@ -39,7 +43,7 @@ func installHost(t *testing.T) kubernetes.Interface {
 	if err := karmada.Apply(t.Context(), Env.MemberConfig(hostCluster), []byte("{apiVersion: v1, kind: Namespace, metadata: {name: "+System+"}}")); err != nil {
 		t.Fatal(err)
 	}
-	if err := karmada.ApplyKustomization(t.Context(), Env.MemberConfig(hostCluster), filepath.Join("testdata", "secure-metrics")); err != nil {
+	if err := karmada.ApplyKustomization(t.Context(), Env.MemberConfig(hostCluster), kustomization); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -119,7 +123,7 @@ func (f *servingFiles) replace(t *testing.T) *x509.CertPool {
 
 // TestSecureMetrics has a real API server, which is not Karmada's, review who scrapes.
 func TestSecureMetrics(t *testing.T) {
-	host := installHost(t)
+	host := installHost(t, secured)
 	files := newServingFiles(t)
 	trust := files.replace(t)
 	kubeconfig := hostKubeconfig(t, host)
@@ -185,8 +189,45 @@ func TestSecureMetrics(t *testing.T) {
 // TestPodSecurity has a real API server admit the Pods of the manifests where Pod
 // Security is restricted. What the level does not ask for is looked at here.
 func TestPodSecurity(t *testing.T) {
-	host := installHost(t)
-	const restricted = "restricted"
+	cases := map[string]struct {
+		reason        string
+		kustomization string
+		tokens        int
+	}{
+		"Plain":         {"the daemon has nothing to ask the host cluster", filepath.Join(Env.Builder.Repository(), "manifests", "host"), 0},
+		"SecureMetrics": {"it asks the host cluster who scrapes", secured, 1},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			admit := admission(t, installHost(t, c.kustomization))
+			pod := podOf(t)
+			admitted, err := admit(pod)
+			if err != nil {
+				t.Fatalf("the Pod is not admitted: %v", err)
+			}
+			loose := pod.DeepCopy()
+			loose.Spec.SecurityContext.RunAsNonRoot = new(false)
+			if _, err := admit(loose); err == nil || !strings.Contains(err.Error(), "PodSecurity") {
+				t.Errorf("what is not restricted is admitted: %v", err)
+			}
+			if got := tokensIn(admitted); got != c.tokens {
+				t.Errorf("%s: the Pod has %d tokens of the host cluster, not %d", c.reason, got, c.tokens)
+			}
+			// The control: the API server adds a token where nothing keeps it from that.
+			open := pod.DeepCopy()
+			open.Spec.AutomountServiceAccountToken = nil
+			if got, err := admit(open); err != nil || tokensIn(got) != 1 {
+				t.Errorf("a Pod that does not say is not given a token: %v", err)
+			}
+			wantClosedFiles(t, admitted)
+		})
+	}
+}
+
+// admission makes a namespace where Pod Security is restricted, and returns what the API
+// server makes of a Pod in it. The ServiceAccount there does not keep a token from it.
+func admission(t *testing.T, host kubernetes.Interface) func(*corev1.Pod) (*corev1.Pod, error) {
+	t.Helper()
 	text := `
 apiVersion: v1
 kind: Namespace
@@ -196,43 +237,62 @@ apiVersion: v1
 kind: ServiceAccount
 metadata: {name: karmada-mirror, namespace: restricted}
 `
-	if err := karmada.Apply(t.Context(), Env.MemberConfig(hostCluster), []byte(text)); err != nil {
-		t.Fatal(err)
+	Must(t, karmada.Apply(t.Context(), Env.MemberConfig(hostCluster), []byte(text)))
+	return func(pod *corev1.Pod) (*corev1.Pod, error) {
+		return host.CoreV1().Pods("restricted").Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	}
-	t.Cleanup(func() {
-		_ = host.CoreV1().Namespaces().Delete(context.Background(), restricted, metav1.DeleteOptions{})
-	})
-	deployment, err := Env.Member(hostCluster).Resource(Deployments).Namespace(System).Get(t.Context(), Account, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	template, _, _ := unstructured.NestedMap(deployment.Object, "spec", "template")
-	pod := Object("v1", "Pod", restricted, "pod", template)
-	pod.SetNamespace(restricted)
-	pod.SetName("pod")
-	admit := func(u *unstructured.Unstructured) error {
-		_, err := Env.Member(hostCluster).Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).
-			Namespace(restricted).Create(t.Context(), u, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		return err
-	}
-	if err := admit(pod); err != nil {
-		t.Fatalf("the Pod is not admitted: %v", err)
-	}
-	loose := pod.DeepCopy()
-	SetField(false, "spec", "securityContext", "runAsNonRoot")(loose)
-	if err := admit(loose); err == nil || !strings.Contains(err.Error(), "PodSecurity") {
-		t.Errorf("what is not restricted is admitted: %v", err)
-	}
-	containers, _, _ := unstructured.NestedSlice(pod.Object, "spec", "containers")
-	for _, c := range containers {
-		if readOnly, _, _ := unstructured.NestedBool(c.(map[string]any), "securityContext", "readOnlyRootFilesystem"); !readOnly {
-			t.Error("the root file system can be written to")
+}
+
+// podOf is a Pod of the Deployment that was applied.
+func podOf(t *testing.T) *corev1.Pod {
+	t.Helper()
+	u, err := Env.Member(hostCluster).Resource(Deployments).Namespace(System).Get(t.Context(), Account, metav1.GetOptions{})
+	Must(t, err)
+	var deployment appsv1.Deployment
+	Must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &deployment))
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod"}, Spec: deployment.Spec.Template.Spec}
+}
+
+// tokensIn counts the tokens of ServiceAccounts that a Pod is given.
+func tokensIn(pod *corev1.Pod) (tokens int) {
+	for _, volume := range pod.Spec.Volumes {
+		if volume.Projected == nil {
+			continue
 		}
-		mounts, _, _ := unstructured.NestedSlice(c.(map[string]any), "volumeMounts")
-		for _, mount := range mounts {
-			if mount.(map[string]any)["readOnly"] != true {
-				t.Errorf("%v can be written to", mount)
+		for _, source := range volume.Projected.Sources {
+			if source.ServiceAccountToken != nil {
+				tokens++
 			}
 		}
+	}
+	return tokens
+}
+
+// wantClosedFiles: nothing can be written to, and only the daemon's group reads Secrets.
+func wantClosedFiles(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	for _, container := range pod.Spec.Containers {
+		if readOnly := container.SecurityContext.ReadOnlyRootFilesystem; readOnly == nil || !*readOnly {
+			t.Error("the root file system can be written to")
+		}
+		for _, mount := range container.VolumeMounts {
+			if !mount.ReadOnly {
+				t.Errorf("%s can be written to", mount.MountPath)
+			}
+		}
+	}
+	secrets := 0
+	for _, volume := range pod.Spec.Volumes {
+		if volume.Secret == nil {
+			continue
+		}
+		secrets++
+		if mode := volume.Secret.DefaultMode; mode == nil || *mode != 0o440 {
+			t.Errorf("the mode of %s is not 0440", volume.Name)
+		}
+	}
+	group := pod.Spec.SecurityContext
+	if secrets == 0 || group.FSGroup == nil || group.RunAsGroup == nil || *group.FSGroup != *group.RunAsGroup {
+		t.Errorf("%d Secrets do not belong to the group of the daemon alone: %v", secrets, group)
 	}
 }

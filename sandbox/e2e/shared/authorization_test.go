@@ -301,6 +301,13 @@ func TestTenant(t *testing.T) {
 		WantEvent(t, ns, "page", "NotAuthorized", Push2)
 		WantEvent(t, ns, "before", "NotAuthorized", Push2)
 		WantGone(t, ConfigMaps, ns, "page", Push2)
+		// The labels of a cluster do not give what its name does not.
+		selected := plain(ns, "selected", "one")
+		selected.SetAnnotations(annotations{render.ClusterSelectorAnnotation: "!never.example.com/drained"})
+		Create(t, ConfigMaps, selected)
+		WantInMembers(t, ns, "selected", "one", Push)
+		WantEvent(t, ns, "selected", "NotAuthorized", Push2)
+		WantGone(t, ConfigMaps, ns, "selected", Push2)
 		Change(t, ConfigMaps, ns, "before", SetField("two", "data", "key"))
 		Change(t, ConfigMaps, ns, "page", SetField("two", "data", "key"))
 		WantInMembers(t, ns, "page", "two", Push)

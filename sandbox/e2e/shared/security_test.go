@@ -1,6 +1,9 @@
 package shared
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -8,6 +11,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/sandbox/fault"
 
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
@@ -46,6 +58,199 @@ func TestWritesNoFile(t *testing.T) {
 	StartDaemon(t, OtherProgram(script))
 	Create(t, ConfigMaps, ConfigMap(ns, "page", Push, "one"))
 	WantInMembers(t, ns, "page", "one", Push)
+}
+
+// TestFloodOfSources has one tenant ask for many Works before the daemon leads, which may
+// then write few a second. Another tenant's edit goes before most of them, and the Lease
+// is renewed meanwhile.
+func TestFloodOfSources(t *testing.T) {
+	ns := Isolate(t)
+	// The syncs in flight wait for longer than the Lease may be renewed late, 10 s.
+	const sources, inFlight, perSecond = 150, "60", "4"
+	flooded := NewNamespace(t)
+	InParallel(t, sources, func(ctx context.Context, i int) error {
+		_, err := Env.Admin.Resource(ConfigMaps).Namespace(flooded).Create(ctx, ConfigMap(flooded, fmt.Sprintf("page-%d", i), Push, "one"), metav1.CreateOptions{})
+		return err
+	})
+	d := StartDaemon(t, "--concurrent-syncs", inFlight, "--kube-api-qps", perSecond, "--kube-api-burst", perSecond)
+	Eventually(t, "the flood", func(context.Context) error {
+		if len(WorksOf(t, flooded)) == 0 {
+			return errors.New("no Work is there yet")
+		}
+		return nil
+	})
+	before := leaseOf(t)
+	Create(t, ConfigMaps, ConfigMap(ns, "page", Push, "one"))
+	MustWork(t, ConfigMapWork(ns, "page", Push))
+	written := len(WorksOf(t, flooded))
+	t.Logf("%d of %d Works of the flood went before another tenant's", written, sources)
+	if written > sources*3/4 {
+		t.Error("another tenant's edit was served with the flood")
+	}
+	after := leaseOf(t)
+	if d.HasEnded() || *after.Spec.HolderIdentity != *before.Spec.HolderIdentity || !before.Spec.RenewTime.Before(after.Spec.RenewTime) {
+		t.Errorf("the Lease was not renewed: %v, %v", before.Spec, after.Spec)
+	}
+}
+
+// leaseOf is that of a test's daemons.
+func leaseOf(t *testing.T) *coordinationv1.Lease {
+	t.Helper()
+	lease, err := Env.Client.CoordinationV1().Leases(Home(t)).Get(t.Context(), Account, metav1.GetOptions{})
+	Must(t, err)
+	return lease
+}
+
+// TestFloodOfEdits has one tenant edit faster than the daemon writes. Another's edit gets
+// its turn, and so does a Work that was deleted by hand, which nobody has just edited.
+func TestFloodOfEdits(t *testing.T) {
+	ns := Isolate(t)
+	const sources, perSecond = 30, "5"
+	flooded := NewNamespace(t)
+	StartDaemon(t, "--concurrent-syncs", "2", "--kube-api-qps", perSecond, "--kube-api-burst", perSecond)
+	CreatePages(t, ns, Push, 2)
+	CreatePages(t, flooded, Push, sources)
+	WantSources(t, ns)
+	WantSources(t, flooded)
+
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for round := 0; ctx.Err() == nil; round++ {
+			edit := fmt.Appendf(nil, `{"data":{"key":"%d"}}`, round)
+			for i := 0; i < sources && ctx.Err() == nil; i++ {
+				// What fails is edited in the next round.
+				_, _ = Env.Admin.Resource(ConfigMaps).Namespace(flooded).Patch(ctx, fmt.Sprintf("page-%d", i), types.MergePatchType, edit, metav1.PatchOptions{})
+			}
+		}
+	}()
+	defer func() { end(); <-ended }()
+	behind := func(what string) {
+		t.Helper()
+		var lost *LostWorks
+		if err := Disagreement(t.Context(), flooded, ConfigMaps); !errors.As(err, &lost) || lost.Count() < sources/2 {
+			t.Errorf("there was no flood when %s: %v", what, err)
+		}
+	}
+	Eventually(t, "the daemon to fall behind", func(ctx context.Context) error {
+		var lost *LostWorks
+		if err := Disagreement(ctx, flooded, ConfigMaps); !errors.As(err, &lost) || lost.Count() < sources/2 {
+			return fmt.Errorf("it has not: %v", err)
+		}
+		return nil
+	})
+	name := ConfigMapWork(ns, "page-0", Push)
+	Change(t, ConfigMaps, ns, "page-1", SetField("two", "data", "key"))
+	Remove(t, Works, name.Namespace, name.Name)
+	WantSources(t, ns)
+	behind("another tenant's Works were there")
+}
+
+// TestLyingMember has a member report what is not so of its Works: nothing is written or
+// deleted for it.
+func TestLyingMember(t *testing.T) {
+	ns := Isolate(t)
+	StartDaemon(t)
+	ids := CreatePages(t, ns, Both, 4)
+	WantSources(t, ns)
+	for _, id := range ids {
+		WantInMembers(t, ns, id.Name, "one", Push, Pull)
+	}
+	audit := AuditFromNow(t)
+	condition := func(kind, status string) any {
+		return map[string]any{"type": kind, "status": status, "reason": "Lie", "message": "\x1b[2J", "lastTransitionTime": "2001-01-01T00:00:00Z"}
+	}
+	manifest := func(kind, resource, namespace, name string) any {
+		return map[string]any{
+			"identifier": map[string]any{"ordinal": 0, "version": "v1", "kind": kind, "resource": resource, "namespace": namespace, "name": name},
+			"status":     map[string]any{"phase": "Failed"}, "health": "Unhealthy",
+		}
+	}
+	lies := []map[string]any{
+		{"conditions": []any{condition("Applied", "False"), condition("Available", "False")}},
+		{"conditions": []any{condition("Applied", "Unknown"), condition("Dispatching", "False")}, "manifestStatuses": nil},
+		{"conditions": []any{condition("Applied", "True")}, "manifestStatuses": []any{manifest("ConfigMap", "configmaps", ns, ids[3].Name)}},
+		{"conditions": nil, "manifestStatuses": []any{manifest("Secret", "secrets", "kube-system", "token")}},
+	}
+	for i, id := range ids {
+		patch, err := json.Marshal(map[string]any{"status": lies[i]})
+		Must(t, err)
+		for _, cluster := range []string{Push, Pull} {
+			name := ConfigMapWork(ns, id.Name, cluster)
+			_, err := Env.Admin.Resource(Works).Namespace(name.Namespace).Patch(t.Context(), name.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+			Must(t, err)
+		}
+	}
+	Settle(t)
+	if writes := audit.Writes(t); len(writes) > 0 {
+		t.Errorf("for what a member says the daemon wrote %v", writes)
+	}
+	WantSources(t, ns)
+	Change(t, ConfigMaps, ns, ids[0].Name, SetField("two", "data", "key"))
+	WantInMembers(t, ns, ids[0].Name, "two", Push, Pull)
+}
+
+// TestForgedLines: what is in an annotation, or in the answer of a server, is neither a
+// line of its own in the log nor in an Event, and tells a terminal nothing.
+func TestForgedLines(t *testing.T) {
+	ns := Isolate(t)
+	const forged = `{"msg":"forged"}`
+	p := StartProxy(t)
+	d := StartDaemon(t, "--kubeconfig", p.Kubeconfig())
+	for name, value := range map[string]string{
+		"newline": "x\n" + forged + "\nx", "return": "x\r\n" + forged + "\r\nx", "escape": "\x1b[2K\r" + forged,
+		"separator": "x\u2028" + forged + "\u2029x", "backwards": "\u202e" + forged, "nothing": "\x00\x08" + forged,
+	} {
+		Create(t, ConfigMaps, ConfigMap(ns, name, value, "one"))
+		WantEvent(t, ns, name, "InvalidAnnotation", "forged")
+		selecting := plain(ns, name+"-selector", "one")
+		selecting.SetAnnotations(map[string]string{render.ClusterSelectorAnnotation: value})
+		Create(t, ConfigMaps, selecting)
+		WantEvent(t, ns, name+"-selector", "InvalidAnnotation", "forged")
+	}
+	answers := map[string]fault.Fault{
+		"status": fault.Refuse(apierrors.NewInternalError(errors.New("no\n" + forged + "\n\x1b[2K"))),
+		"text": func(w http.ResponseWriter, _ *http.Request, _ http.Handler, _ <-chan struct{}) {
+			http.Error(w, "no\n"+forged+"\n\x1b[2K", http.StatusInternalServerError)
+		},
+	}
+	for name, answer := range answers {
+		rule := p.Inject(fault.Match{Verb: "create", Resource: "works"}, answer)
+		Create(t, ConfigMaps, ConfigMap(ns, name, Push, "one"))
+		Eventually(t, "the answer "+name, func(context.Context) error { return Hit(rule) })
+		rule.Remove()
+		MustWork(t, ConfigMapWork(ns, name, Push))
+	}
+
+	told := 0
+	for line := range strings.Lines(d.Log()) {
+		var entry struct{ Msg string }
+		if err := json.Unmarshal([]byte(line), &entry); err != nil || entry.Msg == "forged" || !isOneLine(strings.TrimSuffix(line, "\n")) {
+			t.Errorf("%v: the daemon printed %q", err, line)
+		}
+		if strings.Contains(line, "forged") {
+			told++
+		}
+	}
+	if told < 12 {
+		t.Errorf("only %d lines of the log repeat what was forged", told)
+	}
+	by, err := eventsIn(t.Context(), ns)
+	Must(t, err)
+	for name, events := range by {
+		for _, e := range events {
+			if !isOneLine(e.Message) {
+				t.Errorf("the Event on %s says %q", name, e.Message)
+			}
+		}
+	}
+}
+
+// isOneLine reports whether a text holds nothing that a terminal, or a reader, could take
+// for the end of a line or a command.
+func isOneLine(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
 // TestSecurityPage: the tests that SECURITY.md names are there.
