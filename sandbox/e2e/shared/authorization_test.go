@@ -302,7 +302,7 @@ func TestTenant(t *testing.T) {
 		WantEvent(t, ns, "before", "NotAuthorized", Push2)
 		WantGone(t, ConfigMaps, ns, "page", Push2)
 		// The labels of a cluster do not give what its name does not.
-		selected := plain(ns, "selected", "one")
+		selected := Plain(ns, "selected", "one")
 		selected.SetAnnotations(annotations{render.ClusterSelectorAnnotation: "!never.example.com/drained"})
 		Create(t, ConfigMaps, selected)
 		WantInMembers(t, ns, "selected", "one", Push)

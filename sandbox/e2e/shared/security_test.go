@@ -204,7 +204,7 @@ func TestForgedLines(t *testing.T) {
 	} {
 		Create(t, ConfigMaps, ConfigMap(ns, name, value, "one"))
 		WantEvent(t, ns, name, "InvalidAnnotation", "forged")
-		selecting := plain(ns, name+"-selector", "one")
+		selecting := Plain(ns, name+"-selector", "one")
 		selecting.SetAnnotations(map[string]string{render.ClusterSelectorAnnotation: value})
 		Create(t, ConfigMaps, selecting)
 		WantEvent(t, ns, name+"-selector", "InvalidAnnotation", "forged")
