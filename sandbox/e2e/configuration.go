@@ -18,10 +18,11 @@ import (
 const ReloadSuccessful = "karmada_mirror_config_last_reload_successful"
 
 // ConfigurationHead begins a configuration; BreakerOff and BreakerOn are sections of one.
+// One percent, for the Works of the tests beside it count as well.
 const (
 	ConfigurationHead = "apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\n"
 	BreakerOff        = "deletion: {holdAbove: {works: 0, percent: 25}}\n"
-	BreakerOn         = "deletion: {holdAbove: {works: 50, percent: 25}}\n"
+	BreakerOn         = "deletion: {holdAbove: {works: 50, percent: 1}}\n"
 )
 
 // Resources is a configuration with these resources, written <plural>[.<group>],

@@ -20,7 +20,9 @@ import (
 func TestBreaker(t *testing.T) {
 	ns := Isolate(t)
 	const sources = 60
-	d := StartDaemon(t)
+	// All are to be counted before the first may go, on a busy machine too.
+	settle := []string{"--deletion-settle-period", "5s"}
+	d := StartDaemon(t, settle...)
 	Configure(t, withBreaker(t))
 	f := NewFault(t, "60 of 60 objects deleted at once; the daemon restarted", ns)
 	f.Note = "60 held, 58 of them made again, two held across a restart until approved"
@@ -39,7 +41,7 @@ func TestBreaker(t *testing.T) {
 	}
 	Eventually(t, "two deletions to be left", d.WantMetric(Held("configmaps"), 2))
 	d.MustStop(t)
-	d = StartDaemon(t)
+	d = StartDaemon(t, settle...)
 	Eventually(t, "the syncs after a restart", AtLeastSyncs(d, sources-2))
 	Eventually(t, "the two to be refused", d.WantMetric(`karmada_mirror_refused_sources{reason="DeletionHeld"}`, 2))
 	f.WantNoDeletes()
