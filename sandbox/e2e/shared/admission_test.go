@@ -111,7 +111,7 @@ func TestMutatingWebhook(t *testing.T) {
 	f := NewFault(t, "A mutating webhook edits every Work", ns)
 	f.Note = "said once per Work, left at that; in sync when the source changes after the webhook has gone"
 	const name = "meddler.test.example"
-	url, authority := startMeddler(t)
+	url, authority := serveWebhook(t, meddle)
 	webhooks := Env.Client.AdmissionregistrationV1().MutatingWebhookConfigurations()
 	_, err := webhooks.Create(t.Context(), &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -182,29 +182,29 @@ func TestMutatingWebhook(t *testing.T) {
 	f.Converge(Patience)
 }
 
-// startMeddler serves a webhook that adds an annotation to each manifest.
-func startMeddler(t *testing.T) (url string, authority []byte) {
+// meddle adds an annotation to the manifest of a Work.
+func meddle(request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	jsonPatch := admissionv1.PatchTypeJSONPatch
+	return &admissionv1.AdmissionResponse{
+		UID: request.UID, Allowed: true, PatchType: &jsonPatch,
+		Patch: []byte(`[{"op":"add","path":"/spec/workload/manifests/0/metadata/annotations/meddled","value":"yes"}]`),
+	}
+}
+
+// serveWebhook serves a webhook with these answers.
+func serveWebhook(t *testing.T, answer func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse) (url string, authority []byte) {
 	t.Helper()
 	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", []net.IP{net.ParseIP("127.0.0.1")}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	pair, err := tls.X509KeyPair(certificate, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var review admissionv1.AdmissionReview
 		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		jsonPatch := admissionv1.PatchTypeJSONPatch
-		review.Response = &admissionv1.AdmissionResponse{
-			UID: review.Request.UID, Allowed: true, PatchType: &jsonPatch,
-			Patch: []byte(`[{"op":"add","path":"/spec/workload/manifests/0/metadata/annotations/meddled","value":"yes"}]`),
-		}
-		review.Request = nil
+		review.Response, review.Request = answer(review.Request), nil
 		_ = json.NewEncoder(w).Encode(review) // an API server that has gone has gone
 	}))
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}

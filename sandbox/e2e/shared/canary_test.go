@@ -3,15 +3,12 @@ package shared
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -19,7 +16,6 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/util/cert"
 
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/sandbox/fault"
@@ -246,7 +242,7 @@ const talkative = "talkative.test.example"
 // all, each time with the Work in the message.
 func installTalkative(t *testing.T, ns string) {
 	t.Helper()
-	url, authority := startTalkative(t)
+	url, authority := serveWebhook(t, talk)
 	webhooks := Env.Client.AdmissionregistrationV1().MutatingWebhookConfigurations()
 	_, err := webhooks.Create(t.Context(), &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: talkative},
@@ -285,33 +281,6 @@ func awaitPolicy(t *testing.T, ns string) {
 		}
 		return nil
 	})
-}
-
-// startTalkative serves the webhook.
-func startTalkative(t *testing.T) (url string, authority []byte) {
-	t.Helper()
-	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", []net.IP{net.ParseIP("127.0.0.1")}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pair, err := tls.X509KeyPair(certificate, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var review admissionv1.AdmissionReview
-		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		review.Response = talk(review.Request)
-		review.Request = nil
-		_ = json.NewEncoder(w).Encode(review) // an API server that has gone has gone
-	}))
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
-	server.StartTLS()
-	t.Cleanup(server.Close)
-	return server.URL, certificate
 }
 
 // talk repeats the Work in every word of its answer that it may choose.
