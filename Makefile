@@ -24,7 +24,7 @@ VULNDB_DAYS ?= 120
 # What make vulndb makes the copy of.
 VULNDB_WHOLE ?= https://vuln.go.dev/vulndb.zip
 # Tests of faults mostly wait: this many run at once.
-PARALLEL ?= 5
+PARALLEL ?= 4
 FUZZTIME ?= 10s
 export SOAK ?= 5m
 export SEED ?= 0
@@ -60,7 +60,7 @@ test-long: sandbox ## What takes long: many crashes, a soak of SOAK, mass change
 long-tests:
 	@echo "the long end-to-end tests: each package says something when it has ended, after some minutes"
 	cd sandbox && go vet -tags long ./e2e/...
-	cd sandbox && go test -count=1 -p 2 -timeout 30m -parallel $(PARALLEL) -tags long -run '^($(LONG))$$' ./e2e/shared ./e2e/disruptive ./e2e/apart
+	cd sandbox && go test -count=1 -p 2 -timeout 30m -parallel 3 -tags long -run '^($(LONG))$$' ./e2e/shared ./e2e/disruptive ./e2e/apart
 	cd sandbox && go test -count=1 -tags long -run '^TestWorkName$$' ./parity
 
 test-compatibility: export SANDBOX_KARMADA = $(OLDEST_KARMADA)

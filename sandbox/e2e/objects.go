@@ -145,10 +145,10 @@ func CreatePages(t *testing.T, namespace, clusters string, n int) (ids []render.
 // RemoveAll deletes the objects of a namespace that a field selector selects.
 func RemoveAll(t *testing.T, gvr schema.GroupVersionResource, namespace, selector string) {
 	t.Helper()
-	err := Env.Admin.Resource(gvr).Namespace(namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: selector})
-	if err != nil {
-		t.Fatal(err)
-	}
+	// A thousand may take the API server longer than it gives a request.
+	Within(t, 2*Patience, "the deletion of all "+gvr.Resource, func(ctx context.Context) error {
+		return Env.Admin.Resource(gvr).Namespace(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: selector})
+	})
 }
 
 // AllPages leaves out the ConfigMap that Kubernetes puts into each namespace, and the one of

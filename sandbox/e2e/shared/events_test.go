@@ -71,7 +71,7 @@ func TestEventsOfMany(t *testing.T) {
 		_, err := Env.Admin.Resource(ConfigMaps).Namespace(ns).Create(ctx, ConfigMap(ns, fmt.Sprintf("page-%d", i), "no-such-cluster", "one"), metav1.CreateOptions{})
 		return err
 	})
-	Within(t, 2*Patience, "an Event on each", func(ctx context.Context) error {
+	Within(t, 4*Patience, "an Event on each", func(ctx context.Context) error {
 		by, err := eventsIn(ctx, ns)
 		if err == nil && len(by) != sources {
 			err = fmt.Errorf("there are Events on %d", len(by))

@@ -287,7 +287,7 @@ func TestMassRecreation(t *testing.T) {
 		})
 	}
 	makeAll("one")
-	Within(t, 2*Patience, "the Works", func(ctx context.Context) error { return Disagreement(ctx, ns, ConfigMaps) })
+	Within(t, 4*Patience, "the Works", func(ctx context.Context) error { return Disagreement(ctx, ns, ConfigMaps) })
 	f := NewFault(t, fmt.Sprintf("%d objects deleted and made again at once", sources), ns)
 	for i := range sources { // between the two, what does not exist may be deleted: once
 		f.Allow(render.Identity{Kind: "ConfigMap", Namespace: ns, Name: fmt.Sprintf("page-%d", i)}, Push)
@@ -295,7 +295,7 @@ func TestMassRecreation(t *testing.T) {
 	RemoveAll(t, ConfigMaps, ns, AllPages)
 	makeAll("two")
 	f.Heal()
-	f.Converge(2 * Patience)
+	f.Converge(4 * Patience)
 	deletions := map[string]int{}
 	for _, name := range f.Audit.Deleted(t) {
 		if deletions[name]++; deletions[name] > 1 {
@@ -305,5 +305,5 @@ func TestMassRecreation(t *testing.T) {
 	f.Remark(fmt.Sprintf("every Work carries the new UID; %d were deleted in between", len(deletions)))
 	f.End()
 	RemoveAll(t, ConfigMaps, ns, AllPages)
-	Within(t, 2*Patience, "the Works to go", func(ctx context.Context) error { return Disagreement(ctx, ns, ConfigMaps) })
+	Within(t, 4*Patience, "the Works to go", func(ctx context.Context) error { return Disagreement(ctx, ns, ConfigMaps) })
 }
