@@ -31,7 +31,7 @@ export SEED ?= 0
 # The oldest Karmada that is supported; docs/reference/versions.md.
 OLDEST_KARMADA := 1.16
 
-.PHONY: help demo test test-long long-tests test-compatibility check vulndb alerts dashboard build sandbox fuzz mutants reliability soak bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
+.PHONY: help demo test test-long long-tests checked test-compatibility check vulndb alerts dashboard build sandbox fuzz mutants reliability soak bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,7 +45,7 @@ demo: ## See it work on a real Karmada on this machine, until Ctrl-C
 
 # The test cache does not see changes of files outside of a module, nor of what a test
 # starts: what reads or starts such things is run each time.
-test: check alerts sandbox ## All tests but the longest, the end-to-end tests on real Karmadas among them: 15 minutes on 2 cores
+test: check alerts checked ## All tests but the longest, the end-to-end tests on real Karmadas among them: 15 minutes on 2 cores
 	$(call compiling,the parts of Karmada that Works are compared with)
 	cd sandbox && go test ./parity
 	$(call compiling,Helm)
@@ -54,7 +54,7 @@ test: check alerts sandbox ## All tests but the longest, the end-to-end tests on
 	@echo "the end-to-end tests: each package says something when it has ended, after some minutes"
 	cd sandbox && go test -count=1 -p 2 -timeout 25m -parallel $(PARALLEL) $(E2E)
 
-test-long: sandbox ## What takes long: many crashes, a soak of SOAK, mass changes, Helm, mutations; 40 minutes at most
+test-long: checked ## What takes long: many crashes, a soak of SOAK, mass changes, Helm, mutations; 40 minutes at most
 	timeout --kill-after=1m 40m $(MAKE) --no-print-directory long-tests mutants
 
 long-tests:
@@ -64,7 +64,7 @@ long-tests:
 	cd sandbox && go test -count=1 -tags long -run '^TestWorkName$$' ./parity
 
 test-compatibility: export SANDBOX_KARMADA = $(OLDEST_KARMADA)
-test-compatibility: sandbox ## The end-to-end tests on the oldest Karmada that is supported
+test-compatibility: checked ## The end-to-end tests on the oldest Karmada that is supported
 	cd sandbox/hyperkarmada && go mod tidy -diff
 	cd sandbox && go test -count=1 -p 2 -timeout 80m -parallel $(PARALLEL) ./e2e/...
 
@@ -103,6 +103,11 @@ sandbox: ## Compile Karmada for the sandbox; minutes the first time
 	$(call compiling,the sandbox command)
 	cd sandbox && go run . build
 
+# Packages of tests that run at once would otherwise compile it at once, each to the same file.
+checked:
+	$(call compiling,the sandbox command)
+	cd sandbox && go run . build --checked
+
 fuzz: ## Run each fuzz target for FUZZTIME
 	@for package in ./render ./config ./mirror; do \
 	  for target in $$(go test -list '^Fuzz' $$package | grep ^Fuzz); do \
@@ -119,7 +124,7 @@ reliability: ## Run all tests, and write docs/reliability.md's table
 	$(MAKE) --no-print-directory test test-long
 	cd sandbox && go run ./e2e/reliability -rows $(KARMADA_MIRROR_RELIABILITY) -page ../docs/reliability.md
 
-soak: sandbox ## A random workload with faults for SOAK; SEED repeats one
+soak: checked ## A random workload with faults for SOAK; SEED repeats one
 	cd sandbox && go test -v -count=1 -timeout 3h -tags long -run '^TestSoak$$' ./e2e/shared
 
 bench: sandbox ## Measure karmada-mirror against a bare loop and Karmada's policies, and write docs/performance.md

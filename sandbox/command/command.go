@@ -55,7 +55,8 @@ func dirOrDefault(dir string, builder *build.Builder) (string, error) {
 }
 
 func newBuild() *cobra.Command {
-	return &cobra.Command{
+	var checked bool
+	cmd := &cobra.Command{
 		Use:   "build",
 		Short: "Compile Karmada and, if it is there, karmada-mirror",
 		Args:  cobra.NoArgs,
@@ -70,10 +71,15 @@ func newBuild() *cobra.Command {
 			if !builder.HasDaemon() {
 				return nil
 			}
-			_, err = builder.Daemon(cmd.Context())
+			if _, err = builder.Daemon(cmd.Context()); err != nil || !checked {
+				return err
+			}
+			_, err = builder.CheckedDaemon(cmd.Context())
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&checked, "checked", false, "compile karmada-mirror with the race detector as well, for the end-to-end tests")
+	return cmd
 }
 
 // programs builds what karmada.Start needs.
