@@ -1,0 +1,130 @@
+package main
+
+var ofBreaker = []mutant{
+	{
+		name: "breaker-trips-one-early", file: "mirror/breaker.go",
+		old:  `n <= threshold.Works {`,
+		new:  `n < threshold.Works {`,
+		harm: "what the threshold allows is held",
+	},
+	{
+		name: "breaker-trips-one-late", file: "mirror/breaker.go",
+		old:  `n <= threshold.Works {`,
+		new:  `n <= threshold.Works+1 {`,
+		harm: "one more than the threshold allows is deleted",
+	},
+	{
+		name: "breaker-forgets-the-share", file: "mirror/breaker.go",
+		old:  `return n*100 > threshold.Percent*(c.total+len(c.made))`,
+		new:  `return true`,
+		harm: "an ordinary day's deletions in a large fleet are held",
+	},
+	{
+		name: "breaker-holds-the-share-itself", file: "mirror/breaker.go",
+		old:  `return n*100 > threshold.Percent*`,
+		new:  `return n*100 >= threshold.Percent*`,
+		harm: "the share that the threshold allows is held",
+	},
+	{
+		name: "breaker-forgets-what-was-there", file: "mirror/breaker.go",
+		old:  `threshold.Percent*(c.total+len(c.made))`,
+		new:  `threshold.Percent*c.total`,
+		harm: "the share is of what is left, so that slow deletions trip it",
+	},
+	{
+		name: "breaker-forgets-what-it-let-go", file: "mirror/breaker.go",
+		old:  `n := c.count() + len(c.made)`,
+		new:  `n := c.count()`,
+		harm: "a fast stream of single deletions empties every member",
+	},
+	{
+		name: "short-window", file: "mirror/breaker.go",
+		old:  `breakerWindow = 10 * time.Minute`,
+		new:  `breakerWindow = 5 * time.Minute`,
+		harm: "a slower stream of deletions than the docs say empties every member",
+	},
+	{
+		name: "long-window", file: "mirror/breaker.go",
+		old:  `breakerWindow = 10 * time.Minute`,
+		new:  `breakerWindow = 20 * time.Minute`,
+		harm: "deletions of long ago hold back those of today",
+	},
+	{
+		name: "one-object-trips-the-breaker", file: "mirror/breaker.go",
+		old:  `if len(sources) < 2 {`,
+		new:  `if len(sources) < 1 {`,
+		harm: "what somebody does to a single object by hand is held",
+	},
+	{
+		name: "no-object-trips-the-breaker", file: "mirror/breaker.go",
+		old:  `if len(sources) < 2 {`,
+		new:  `if len(sources) < 3 {`,
+		harm: "two objects on very many clusters are deleted at once",
+	},
+	{
+		name: "marks-do-not-last", file: "mirror/breaker.go",
+		old:  `c.tripped = c.tripped || w.Held != nil && !b.isApprovedLocked(resource, w)`,
+		new:  `_ = w`,
+		harm: "a restart lets go what is held",
+	},
+	{
+		name: "old-approvals-hold-for-ever", file: "mirror/breaker.go",
+		old:  `!w.Held.Since.After(b.approved[resource])`,
+		new:  `!b.approved[resource].IsZero()`,
+		harm: "an approval of last year lets go what is held today",
+	},
+	{
+		name: "approvals-miss-the-last", file: "mirror/breaker.go",
+		old:  `!w.Held.Since.After(b.approved[resource])`,
+		new:  `w.Held.Since.Before(b.approved[resource])`,
+		harm: "what was held last is not let go by the approval that was given for it",
+	},
+	{
+		name: "approvals-cover-what-is-not-held", file: "mirror/breaker.go",
+		old:  `return w.Held != nil && !w.Held.Since.After(b.approved[resource])`,
+		new:  `return w.Held == nil && !b.approved[resource].IsZero() || w.Held != nil && !w.Held.Since.After(b.approved[resource])`,
+		harm: "an approval turns the breaker off for the resource",
+	},
+	{
+		name: "approved-deletions-count", file: "mirror/breaker.go",
+		old:  `	if !approved {`,
+		new:  `	if source.Name != "" {`,
+		harm: "after an approval the next deletion by hand is held",
+	},
+	{
+		name: "nothing-settles", file: "mirror/breaker.go",
+		old:  `!ok || now.Sub(p.since) < b.settle {`,
+		new:  `!ok || p == nil {`,
+		harm: "the first of a burst are deleted before the others are counted",
+	},
+	{
+		name: "more-targets-settle-at-once", file: "mirror/breaker.go",
+		old:  `if !ok || len(works) > p.works {`,
+		new:  `if !ok {`,
+		harm: "clusters that are taken off one by one are not counted together",
+	},
+	{
+		name: "no-approval-is-needed", file: "mirror/breaker.go",
+		old:  `trips := needsApproval || c.exceeds`,
+		new:  `trips := c.exceeds`,
+		harm: "what goes with its definition is deleted without an approval",
+	},
+	{
+		name: "breaker-does-not-close", file: "mirror/breaker.go",
+		old:  `c.tripped, c.told = false, 0`,
+		new:  `c.told = 0`,
+		harm: "once tripped, the breaker holds every deletion until the next restart",
+	},
+	{
+		name: "off-is-not-off", file: "mirror/breaker.go",
+		old:  `held: c.tripped && (needsApproval || b.threshold.Works > 0), pending`,
+		new:  `held: c.tripped, pending`,
+		harm: "a breaker that was turned off holds what it has held before",
+	},
+	{
+		name: "marks-from-before-the-approval", file: "mirror/breaker.go",
+		old:  `now.Before(earliest) {`,
+		new:  `now.Before(earliest) && earliest.IsZero() {`,
+		harm: "an approval by a clock that is ahead lets go what is held after it",
+	},
+}
