@@ -33,6 +33,9 @@ type Options struct {
 	// Flags are added to those of a component, by its name. They replace those of
 	// the same name.
 	Flags map[string][]string
+	// Environment is added to that of all components, such as GOGC=400. Of the
+	// caller's own they have nothing.
+	Environment []string
 	// Detach lets the components outlive this process; Down stops them. Without
 	// it, Linux ends them with this process, however that ends.
 	Detach bool

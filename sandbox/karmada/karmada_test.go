@@ -202,6 +202,7 @@ func joinAndUnjoin(t *testing.T, k *Karmada) {
 		"member4": clusterv1alpha1.Push, "member5": clusterv1alpha1.Pull,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			if err := k.Join(ctx, Member{Name: name, Mode: mode}); err != nil {

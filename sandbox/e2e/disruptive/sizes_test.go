@@ -6,6 +6,6 @@ package disruptive
 const (
 	// bisected: sizes close in on the limit until a Work has only just been taken.
 	bisected       = false
-	defaulted      = 250 // objects that a Namespace asks for
-	definedObjects = 60  // that go with their definition
+	defaulted      = 100 // objects that a Namespace asks for
+	definedObjects = 40  // that go with their definition
 )
