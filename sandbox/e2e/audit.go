@@ -38,7 +38,7 @@ type Request struct {
 	Verb           string
 	User           struct{ Username string }
 	UserAgent      string
-	ObjectRef      struct{ Resource, Namespace, Name string }
+	ObjectRef      struct{ Resource, Subresource, Namespace, Name string }
 	ResponseStatus struct {
 		Code    int
 		Message string
@@ -95,16 +95,24 @@ func (a AuditLog) of(t *testing.T, user string, until int64) []Request {
 	return requests
 }
 
-// Wrote returns an error until somebody, by the name of a user, has written a Work.
-func (a AuditLog) Wrote(t *testing.T, user string, work types.NamespacedName) error {
+// TookBack returns an error until somebody, by the name of a user, has written a Work
+// other than its status, and a daemon after that.
+func (a AuditLog) TookBack(t *testing.T, user string, work types.NamespacedName) error {
 	t.Helper()
-	for _, r := range a.of(t, user, math.MaxInt64) {
-		if r.ObjectRef.Resource == "works" && r.ObjectRef.Namespace == work.Namespace && r.ObjectRef.Name == work.Name &&
-			slices.Contains([]string{"update", "patch"}, r.Verb) && r.Succeeded() {
-			return nil
-		}
+	isWrite := func(r Request) bool {
+		o := r.ObjectRef
+		return o.Resource == "works" && o.Subresource == "" && o.Namespace == work.Namespace && o.Name == work.Name &&
+			slices.Contains([]string{"update", "patch"}, r.Verb) && r.Succeeded()
 	}
-	return fmt.Errorf("%s has not written %s", user, work)
+	theirs := a.of(t, user, math.MaxInt64)
+	took := slices.IndexFunc(theirs, isWrite)
+	if took < 0 {
+		return fmt.Errorf("%s has not written %s", user, work)
+	}
+	if !slices.ContainsFunc(a.Requests(t), func(r Request) bool { return isWrite(r) && r.at > theirs[took].at }) {
+		return fmt.Errorf("%s has written %s, and nobody has taken it back", user, work)
+	}
+	return nil
 }
 
 // Reads counts the objects of a resource that the daemons have read one by one.

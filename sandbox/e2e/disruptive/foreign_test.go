@@ -51,8 +51,8 @@ func TestHandover(t *testing.T) {
 	// A binding that its policy left behind takes the Work again at every restart.
 	audit := AuditFromNow(t)
 	MustRestart(t, karmada.ControllerManager)
-	Eventually(t, "the binding to take the Work", func(context.Context) error {
-		return audit.Wrote(t, karmada.ControllerManager, ConfigMapWork(ns, "page", Push))
+	Eventually(t, "the binding to take the Work and lose it again", func(context.Context) error {
+		return audit.TookBack(t, karmada.ControllerManager, ConfigMapWork(ns, "page", Push))
 	})
 	Change(t, ConfigMaps, ns, "page", SetField("four", "data", "key"))
 	WantInMembers(t, ns, "page", "four", Push, Push2)
