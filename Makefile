@@ -58,6 +58,7 @@ test-long: checked ## What takes long: many crashes, a soak of SOAK, mass change
 	timeout --kill-after=1m 40m $(MAKE) --no-print-directory long-tests mutants
 
 long-tests:
+	@for name in $(subst |, ,$(LONG)); do grep -rqs "^func $$name(" sandbox/e2e || { echo "there is no $$name, which make test-long is to run"; exit 1; }; done
 	@echo "the long end-to-end tests: each package says something when it has ended, after some minutes"
 	cd sandbox && go vet -tags long ./e2e/...
 	cd sandbox && go test -count=1 -p 2 -timeout 30m -parallel 3 -tags long -run '^($(LONG))$$' ./e2e/shared ./e2e/disruptive ./e2e/apart

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"net/http"
 	"os"
 	"slices"
 	"testing"
@@ -127,12 +128,14 @@ func (a AuditLog) Reads(t *testing.T, resource string) int {
 	return n
 }
 
-// Writes counts what the daemons have written, by "verb resource".
+// Writes counts what the daemons have written, by "verb resource". What was refused because
+// the Work had changed in between, as Karmada's status changes it all the time, is no write.
 func (a AuditLog) Writes(t *testing.T) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
 	for _, r := range a.Requests(t) {
-		if slices.Contains([]string{"get", "list", "watch"}, r.Verb) {
+		isConflict := r.ResponseStatus.Code == http.StatusConflict && r.Verb != "create"
+		if isConflict || slices.Contains([]string{"get", "list", "watch"}, r.Verb) {
 			continue
 		}
 		key := r.Verb + " " + r.ObjectRef.Resource
@@ -147,18 +150,41 @@ func (a AuditLog) Writes(t *testing.T) map[string]int {
 // Deleted lists the Works that the daemons have deleted, as namespace/name.
 func (a AuditLog) Deleted(t *testing.T) []string {
 	t.Helper()
-	return a.deletedUntil(t, math.MaxInt64)
-}
-
-func (a AuditLog) deletedUntil(t *testing.T, until int64) []string {
-	t.Helper()
 	var names []string
-	for _, r := range a.of(t, a.user, until) {
-		if r.Verb == "delete" && r.ObjectRef.Resource == "works" && r.Succeeded() && r.UserAgent != ProbeAgent {
-			names = append(names, r.ObjectRef.Namespace+"/"+r.ObjectRef.Name)
-		}
+	for _, d := range a.deletions(t, math.MaxInt64) {
+		names = append(names, d.work)
 	}
 	return names
+}
+
+// deletion is one that a daemon has made.
+type deletion struct {
+	work string // namespace/name
+	at   int64  // place in the audit log
+}
+
+func (a AuditLog) deletions(t *testing.T, until int64) []deletion {
+	t.Helper()
+	var all []deletion
+	for _, r := range a.of(t, a.user, until) {
+		if r.Verb == "delete" && r.ObjectRef.Resource == "works" && r.Succeeded() && r.UserAgent != ProbeAgent {
+			all = append(all, deletion{r.ObjectRef.Namespace + "/" + r.ObjectRef.Name, r.at})
+		}
+	}
+	return all
+}
+
+// Told counts the Events that the daemons have told about the objects of a namespace: each
+// time, also when it is the same Event.
+func (a AuditLog) Told(t *testing.T, namespace string) int {
+	t.Helper()
+	n := 0
+	for _, r := range a.of(t, a.user, math.MaxInt64) {
+		if r.ObjectRef.Resource == "events" && r.ObjectRef.Namespace == namespace && r.Succeeded() {
+			n++
+		}
+	}
+	return n
 }
 
 // Conflicted returns an error until an update of a Work has been refused because the Work
@@ -166,7 +192,7 @@ func (a AuditLog) deletedUntil(t *testing.T, until int64) []string {
 func (a AuditLog) Conflicted(t *testing.T) error {
 	t.Helper()
 	for _, r := range a.Requests(t) {
-		if r.Verb == "patch" && r.ObjectRef.Resource == "works" && r.ResponseStatus.Code == 409 {
+		if r.Verb == "patch" && r.ObjectRef.Resource == "works" && r.ResponseStatus.Code == http.StatusConflict {
 			return nil
 		}
 	}

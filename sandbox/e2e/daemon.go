@@ -220,10 +220,11 @@ func (d *Daemon) WantMetric(series string, want float64) func(context.Context) e
 // WantNoSeries waits until a series is gone.
 func (d *Daemon) WantNoSeries(series string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		if got, err := d.Metric(ctx, series); err == nil {
-			return fmt.Errorf("%s is there: %g", series, got)
+		all, err := d.Series(ctx)
+		if got, found := all[series]; err == nil && found {
+			err = fmt.Errorf("%s is there: %g", series, got)
 		}
-		return nil
+		return err
 	}
 }
 

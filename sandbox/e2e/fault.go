@@ -30,8 +30,10 @@ type FaultRow struct {
 	Note string
 
 	resources []schema.GroupVersionResource
-	due       map[string]bool // Works that may be deleted, as namespace/name
-	until     int64           // place in the audit log where the row ends
+	// due are the Works that may be deleted, as namespace/name, each from a place in the
+	// audit log on; and until is where the row ends.
+	due   map[string]int64
+	until int64
 }
 
 // NewFault measures the sources of a namespace: ConfigMaps, and objects of the
@@ -43,7 +45,7 @@ func NewFault(t *testing.T, name, namespace string, others ...schema.GroupVersio
 		T: t, Name: name, Namespace: namespace,
 		resources: append(others, ConfigMaps),
 		Audit:     AuditFromNow(t),
-		due:       map[string]bool{},
+		due:       map[string]int64{},
 		until:     math.MaxInt64,
 	}
 	Env.mu.Lock()
@@ -52,13 +54,17 @@ func NewFault(t *testing.T, name, namespace string, others ...schema.GroupVersio
 	return f
 }
 
-// Allow notes that the Works of a source may be deleted. Of no row it notes nothing.
+// Allow notes that from now on the Works of a source may be deleted. Of no row it notes
+// nothing.
 func (f *FaultRow) Allow(id render.Identity, clusters ...string) {
 	if f == nil {
 		return
 	}
+	now := auditSize(f.T)
 	for _, cluster := range clusters {
-		f.due[workKey(cluster, id)] = true
+		if _, known := f.due[workKey(cluster, id)]; !known {
+			f.due[workKey(cluster, id)] = now
+		}
 	}
 }
 
@@ -83,9 +89,9 @@ func (f *FaultRow) WantNoDeletes() {
 func (f *FaultRow) WrongDeletes() []string {
 	f.T.Helper()
 	var wrong []string
-	for _, name := range f.Audit.deletedUntil(f.T, f.until) {
-		if !f.due[name] {
-			wrong = append(wrong, name)
+	for _, d := range f.Audit.deletions(f.T, f.until) {
+		if since, isDue := f.due[d.work]; !isDue || d.at < since {
+			wrong = append(wrong, d.work)
 		}
 	}
 	return wrong

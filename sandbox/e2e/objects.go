@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -129,6 +130,14 @@ func MustWork(t *testing.T, name types.NamespacedName) *unstructured.Unstructure
 		return err
 	})
 	return found
+}
+
+// WantNoWork fails the test if there is a Work of that name.
+func WantNoWork(t *testing.T, name types.NamespacedName) {
+	t.Helper()
+	if work, err := GetWork(t.Context(), name); !apierrors.IsNotFound(err) {
+		t.Errorf("there is a Work %s: %v, %v", name, work, err)
+	}
 }
 
 // CreatePages creates ConfigMaps page-0, page-1 and so on.

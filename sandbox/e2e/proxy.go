@@ -41,11 +41,11 @@ func Workload(t *testing.T, f *FaultRow, namespace string, ids []render.Identity
 		case 0:
 			Change(t, ConfigMaps, namespace, id.Name, SetField("two", "data", "key"))
 		case 1:
+			f.Allow(id, Push, Pull)
 			Change(t, ConfigMaps, namespace, id.Name, SetAnnotation(render.ClustersAnnotation, Push2))
-			f.Allow(id, Push, Pull)
 		case 2:
-			Remove(t, ConfigMaps, namespace, id.Name)
 			f.Allow(id, Push, Pull)
+			Remove(t, ConfigMaps, namespace, id.Name)
 		}
 	}
 }

@@ -66,6 +66,17 @@ func Hit(rules ...*fault.Rule) error {
 	return errors.New("no request has come")
 }
 
+// Took returns an error until one of the rules has left something out, or told something
+// again.
+func Took(rules ...*fault.Rule) error {
+	for _, r := range rules {
+		if r.Effects() > 0 {
+			return nil
+		}
+	}
+	return errors.New("nothing has been altered")
+}
+
 // InParallel calls do for each of n numbers, some at a time.
 func InParallel(t *testing.T, n int, do func(context.Context, int) error) {
 	t.Helper()

@@ -14,8 +14,8 @@ import (
 
 // editor changes answers. Both functions may be nil.
 type editor struct {
-	// list changes a whole list.
-	list func(map[string]any)
+	// list changes a whole list, and reports whether it has.
+	list func(map[string]any) bool
 	// event decides, per stream, whether an event passes.
 	event func() func(event) bool
 }
@@ -45,9 +45,17 @@ func editResponse(response *http.Response) error {
 	if !ok || response.StatusCode != http.StatusOK || !strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
 		return nil
 	}
+	ctx := response.Request.Context()
 	if response.Request.URL.Query().Get("watch") != "" {
 		if e.event != nil {
-			response.Body = filterEvents(response.Body, e.event())
+			pass := e.event()
+			response.Body = filterEvents(response.Body, func(e event) bool {
+				passes := pass(e)
+				if !passes {
+					noteEffect(ctx)
+				}
+				return passes
+			})
 			response.ContentLength = -1
 			response.Header.Del("Content-Length")
 		}
@@ -56,7 +64,11 @@ func editResponse(response *http.Response) error {
 	if e.list == nil {
 		return nil
 	}
-	return editList(response, e.list)
+	return editList(response, func(list map[string]any) {
+		if e.list(list) {
+			noteEffect(ctx)
+		}
+	})
 }
 
 func editList(response *http.Response, change func(map[string]any)) error {
@@ -113,13 +125,14 @@ func (f filtered) Close() error {
 
 func truncate(most int) editor {
 	return editor{
-		list: func(list map[string]any) {
+		list: func(list map[string]any) bool {
 			items, _ := list["items"].([]any)
 			list["items"] = items[:min(len(items), most)]
 			if metadata, ok := list["metadata"].(map[string]any); ok {
 				delete(metadata, "continue")
 				delete(metadata, "remainingItemCount")
 			}
+			return len(items) > most
 		},
 		event: func() func(event) bool {
 			listing, items := true, 0

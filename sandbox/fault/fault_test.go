@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -136,6 +137,7 @@ func TestFaults(t *testing.T) {
 		"Chain":           {"one fault after the other", Chain(Delay(time.Millisecond), Expire(), EmptyList()), streamPath, endOfEvents + " " + eventOf("ADDED", "c"), 200},
 		"Record":          {"listening changes nothing", stale.Record(), streamPath, eventOf("ADDED", "a") + " " + eventOf("ADDED", "b") + " " + endOfEvents + " " + eventOf("ADDED", "c"), 200},
 	}
+	altering := []string{"EmptyList", "TruncatedList", "EmptyStream", "TruncatedStream", "Bookmarks", "Chain"}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p, client, host := startProxy(t)
@@ -144,6 +146,9 @@ func TestFaults(t *testing.T) {
 				defer func() {
 					if rule.Hits() != 1 {
 						t.Errorf("the rule has hit %d requests", rule.Hits())
+					}
+					if altered := rule.Effects() > 0; altered != slices.Contains(altering, name) {
+						t.Errorf("the rule has altered something: %v", altered)
 					}
 				}()
 			}

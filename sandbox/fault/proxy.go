@@ -211,7 +211,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}()
 	r = r.WithContext(ctx)
 	if rule := p.choose(info); rule != nil {
-		rule.fault(w, r, p.observed(info), rule.removed)
+		rule.fault(w, r.WithContext(withEffects(ctx, &rule.effects)), p.observed(info), rule.removed)
 		return
 	}
 	p.observed(info).ServeHTTP(w, r)

@@ -51,8 +51,12 @@ func (r *Recording) Replay() Fault {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		if _, err := w.Write(t.recorded()); err != nil {
+		list := t.recorded()
+		if _, err := w.Write(list); err != nil {
 			return
+		}
+		if len(list) > 0 {
+			noteEffect(request.Context())
 		}
 		_ = http.NewResponseController(w).Flush() // a client that has gone has gone
 		select {

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"context"
 	"sync/atomic"
 
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -32,11 +33,29 @@ type Rule struct {
 	match   Match
 	fault   Fault
 	hits    atomic.Int64
+	effects atomic.Int64
 	removed chan struct{}
 }
 
 // Hits counts the requests that the rule has hit.
 func (r *Rule) Hits() int { return int(r.hits.Load()) }
+
+// Effects counts what the rule has left out of lists and watches, and the recordings that
+// it has told again: a fault that hits a request of another form may do nothing to it.
+func (r *Rule) Effects() int { return int(r.effects.Load()) }
+
+type effectsKey struct{}
+
+func withEffects(ctx context.Context, effects *atomic.Int64) context.Context {
+	return context.WithValue(ctx, effectsKey{}, effects)
+}
+
+// noteEffect counts one of the rule by which a request came to a fault.
+func noteEffect(ctx context.Context) {
+	if effects, ok := ctx.Value(effectsKey{}).(*atomic.Int64); ok {
+		effects.Add(1)
+	}
+}
 
 // Remove ends the rule, and the requests that it keeps hanging.
 func (r *Rule) Remove() { r.proxy.remove(r) }

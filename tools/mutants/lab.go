@@ -141,9 +141,14 @@ func (l lab) overlay(m mutant) string { return filepath.Join(l.folder, m.name+".
 // nearest, and then on the others.
 func (l lab) judge(ctx context.Context, m mutant) verdict {
 	own := path.Dir(m.file)
-	by, err := l.test(ctx, l.overlay(m), []string{own})
+	tried := []string{own}
+	by, err := l.test(ctx, l.overlay(m), tried)
 	if others := slices.DeleteFunc(slices.Clone(l.packages), func(p string) bool { return p == own }); err == nil && by == "" && len(others) > 0 {
-		by, err = l.test(ctx, l.overlay(m), others)
+		tried = others
+		by, err = l.test(ctx, l.overlay(m), tried)
+	}
+	if err == nil && by != "" {
+		err = l.confirm(ctx, l.overlay(m), tried, by)
 	}
 	switch {
 	case err != nil:
@@ -166,8 +171,9 @@ type event struct {
 
 // test runs the tests of packages, and returns the first that fails. An error is
 // returned where a failure proves nothing.
-func (l lab) test(ctx context.Context, overlay string, packages []string) (failed string, err error) {
+func (l lab) test(ctx context.Context, overlay string, packages []string, more ...string) (failed string, err error) {
 	args := []string{"test", "-json", "-failfast", "-vet=off", "-ldflags=-s -w", "-p=1", "-parallel=8", "-timeout=" + patience.String(), "-skip=" + measures, "-overlay=" + overlay}
+	args = append(args, more...)
 	for _, p := range packages {
 		args = append(args, "./"+p)
 	}
@@ -192,6 +198,19 @@ func (l lab) test(ctx context.Context, overlay string, packages []string) (faile
 	return failed, nil
 }
 
+// confirm has a test that failed do so once more: one that fails by chance proves nothing.
+func (l lab) confirm(ctx context.Context, overlay string, packages []string, failed string) error {
+	name, _, _ := strings.Cut(failed, "/")
+	if !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Fuzz") && !strings.HasPrefix(name, "Example") {
+		return nil // a whole package, as when its process ends
+	}
+	again, err := l.test(ctx, overlay, packages, "-run=^"+name+"$")
+	if err == nil && again == "" {
+		err = fmt.Errorf("%s fails and then does not, which proves nothing", failed)
+	}
+	return err
+}
+
 // firstFailure finds the test that failed first, or its package if that is all that is
 // known.
 func firstFailure(output []byte) (failed string, err error) {
@@ -205,6 +224,8 @@ func firstFailure(output []byte) (failed string, err error) {
 		switch {
 		case e.Action == "build-fail" || e.FailedBuild != "":
 			return "", fmt.Errorf("it does not compile:\n%s", said.String())
+		case strings.Contains(e.Output, "signal: killed"):
+			return "", errors.New("its process was killed, which proves nothing")
 		case strings.Contains(e.Output, "panic: test timed out"):
 			return "", fmt.Errorf("%s does not end, which proves nothing: choose another change", e.Test)
 		case e.Action == "fail" && failed == "" && e.Test != "":

@@ -309,6 +309,10 @@ func wantNothingLeft(t *testing.T) {
 			)
 		})
 	}
+	// And as they are named, for an object may lack the label.
+	rotation := filepath.Join(Env.Builder.Repository(), "manifests", "overlays", "token-rotation")
+	WantAbsent(t, Env.Config(), Kustomize(t, filepath.Join(rotation, "karmada")))
+	WantAbsent(t, Env.MemberConfig(host), Kustomize(t, filepath.Join(rotation, "host")))
 }
 
 // none is an error if a list has items.

@@ -37,6 +37,7 @@ func TestInvalidConfiguration(t *testing.T) {
 		Change(t, ConfigMaps, ns, "page", SetField("deleted", "data", "key"))
 		WantInMembers(t, ns, "page", "deleted", Push, Pull)
 	})
+	Eventually(t, "the configuration that is there again to be accepted", d.WantMetric(ReloadSuccessful, 1))
 	Change(t, ConfigMaps, ns, "page", SetField("restored", "data", "key"))
 	f.Heal()
 	f.Converge(Patience)

@@ -32,7 +32,7 @@ func TestNamespaceDefault(t *testing.T) {
 
 	began := time.Now()
 	Change(t, Namespaces, "", ns, SetAnnotation(render.ClustersAnnotation, Push))
-	Within(t, time.Minute, "the Works of all objects", CountWorks(ns, Push, objects))
+	Within(t, 4*Patience, "the Works of all objects", CountWorks(ns, Push, objects))
 	t.Logf("%d Works %s after the Namespace got its default", objects, time.Since(began).Round(10*time.Millisecond))
 	WantInMembers(t, ns, "page-0007", "one", Push)
 	WantLine(t, MustKarmadaMirror(t, "explain", "cm", "page-0007", "-n", ns), `it asks for karmada.target/clusters="`+Push+`" \(the Namespace's\)$`)
@@ -54,7 +54,7 @@ func TestNamespaceDefault(t *testing.T) {
 		Change(t, Namespaces, "", ns, func(u *unstructured.Unstructured) {
 			unstructured.RemoveNestedField(u.Object, "metadata", "annotations", render.PreserveOnDeletionAnnotation)
 		})
-		Within(t, time.Minute, "the option to go from all Works", func(ctx context.Context) error {
+		Within(t, 4*Patience, "the option to go from all Works", func(ctx context.Context) error {
 			list, err := Env.Admin.Resource(Works).List(ctx, metav1.ListOptions{LabelSelector: render.ManagedByLabel})
 			if err != nil {
 				return err
@@ -90,16 +90,21 @@ func TestNamespaceDefault(t *testing.T) {
 	}
 
 	t.Run("InvalidDefault", func(t *testing.T) {
+		audit := AuditFromNow(t)
 		Change(t, Namespaces, "", ns, SetAnnotation(render.ClustersAnnotation, "Not A Name"))
 		WantEvent(t, "", ns, "InvalidAnnotation", "cluster name")
 		WantLine(t, MustKarmadaMirror(t, "explain", "cm", "page-0007", "-n", ns), "the Namespace's karmada.target/clusters")
+		Settle(t)
+		if writes := audit.Writes(t); len(writes) > 0 {
+			t.Errorf("an invalid default made the daemon write %v", writes)
+		}
 		WantInMembers(t, ns, "page-0007", "two", Push)
 		Change(t, Namespaces, "", ns, SetAnnotation(render.ClustersAnnotation, Push))
 	})
 
 	audit = AuditFromNow(t)
 	Change(t, Namespaces, "", ns, func(u *unstructured.Unstructured) { u.SetAnnotations(nil) })
-	Within(t, time.Minute, "the Works of all objects to go", CountWorks(ns, Push, 0))
+	Within(t, 4*Patience, "the Works of all objects to go", CountWorks(ns, Push, 0))
 	WantInMembers(t, ns, "own", "one", Push2)
 	if got := audit.Writes(t)["delete works"]; got != objects {
 		t.Errorf("%d deletions of %d Works", got, objects)

@@ -26,11 +26,13 @@ func newServerFault(t *testing.T, name string, flags ...string) (*FaultRow, []re
 }
 
 func TestAPIServerRestarted(t *testing.T) {
-	f, ids := newServerFault(t, "API server restarted")
+	f, ids := newServerFault(t, "API server restarted", "--leader-elect-lease-duration", "60s", "--leader-elect-renew-deadline", "50s")
+	f.Note = "the daemon goes on, with a Lease that lasts longer than the restart"
 	MustRestart(t, karmada.APIServer)
 	f.Heal()
 	Workload(t, f, f.Namespace, ids)
 	f.Converge(Patience)
+	f.Daemon.WantStarts(t, 0)
 }
 
 func TestAPIServerPaused(t *testing.T) {

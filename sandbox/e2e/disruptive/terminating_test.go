@@ -40,8 +40,8 @@ func TestExecutionNamespaceTerminating(t *testing.T) {
 		}
 		return fmt.Errorf("it is there: %v", err)
 	})
-	Change(t, ConfigMaps, ns, "page-0", SetAnnotation(render.ClustersAnnotation, Push+","+Push2))
 	f.Allow(render.Identity{Kind: "ConfigMap", Namespace: ns, Name: "page-0"}, Pull)
+	Change(t, ConfigMaps, ns, "page-0", SetAnnotation(render.ClustersAnnotation, Push+","+Push2))
 	Create(t, ConfigMaps, ConfigMap(ns, "late", Both+","+Push2, "one"))
 	WantInMembers(t, ns, "late", "one", Push, Pull)
 	f.WantNoDeletes()

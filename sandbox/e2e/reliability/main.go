@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -47,6 +48,9 @@ func run(folder, path string) error {
 	return written.Between(path, begin, end, table(now, rows))
 }
 
+// numbers are in the names of what is done more often when there is more time.
+var numbers = regexp.MustCompile(`[0-9]+`)
+
 // read collects what each package of tests has measured. What was measured twice, shortly
 // and at length, is the longer one: it is of the later file.
 func read(folder string) ([]e2e.Row, error) {
@@ -69,7 +73,7 @@ func read(folder string) ([]e2e.Row, error) {
 			return nil, fmt.Errorf("cannot decode %s: %w", filepath.Base(file), err)
 		}
 		for _, row := range rows {
-			byFault[row.Fault] = row
+			byFault[numbers.ReplaceAllString(row.Fault, "")] = row
 		}
 	}
 	all := make([]e2e.Row, 0, len(byFault))

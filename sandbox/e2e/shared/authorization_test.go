@@ -300,17 +300,21 @@ func TestTenant(t *testing.T) {
 		WantInMembers(t, ns, "page", "one", Push)
 		WantEvent(t, ns, "page", "NotAuthorized", Push2)
 		WantEvent(t, ns, "before", "NotAuthorized", Push2)
-		WantGone(t, ConfigMaps, ns, "page", Push2)
+		WantNoWork(t, ConfigMapWork(ns, "page", Push2))
 		// The labels of a cluster do not give what its name does not.
 		selected := Plain(ns, "selected", "one")
 		selected.SetAnnotations(annotations{render.ClusterSelectorAnnotation: "!never.example.com/drained"})
 		Create(t, ConfigMaps, selected)
 		WantInMembers(t, ns, "selected", "one", Push)
 		WantEvent(t, ns, "selected", "NotAuthorized", Push2)
-		WantGone(t, ConfigMaps, ns, "selected", Push2)
+		WantNoWork(t, ConfigMapWork(ns, "selected", Push2))
+		before := MustWork(t, ConfigMapWork(ns, "before", Push2)).GetGeneration()
 		Change(t, ConfigMaps, ns, "before", SetField("two", "data", "key"))
 		Change(t, ConfigMaps, ns, "page", SetField("two", "data", "key"))
 		WantInMembers(t, ns, "page", "two", Push)
-		WantInMembers(t, ns, "before", "one", Push2)
+		Settle(t)
+		if now := MustWork(t, ConfigMapWork(ns, "before", Push2)); now.GetGeneration() != before || now.GetDeletionTimestamp() != nil {
+			t.Errorf("the Work of what is not authorized any more was touched: %v", now.Object["metadata"])
+		}
 	})
 }

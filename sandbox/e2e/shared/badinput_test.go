@@ -49,6 +49,7 @@ func TestBadAnnotations(t *testing.T) {
 	}
 	Eventually(t, "the refusals in the metrics", d.WantMetric(`karmada_mirror_refused_sources{reason="InvalidAnnotation"}`, float64(len(cases)-1)))
 	Eventually(t, "the warning in the metrics", d.WantMetric(`karmada_mirror_refused_sources{reason="UnknownCluster"}`, 1))
+	Settle(t)
 	if writes := audit.Writes(t); len(writes) > 0 {
 		t.Errorf("bad annotations made the daemon write %v", writes)
 	}

@@ -43,6 +43,7 @@ func TestBreaker(t *testing.T) {
 	d.MustStop(t)
 	d = StartDaemon(t, settle...)
 	Eventually(t, "the syncs after a restart", AtLeastSyncs(d, sources-2))
+	Eventually(t, "all to have been looked at", settled(d))
 	Eventually(t, "the two to be refused", d.WantMetric(`karmada_mirror_refused_sources{reason="DeletionHeld"}`, 2))
 	f.WantNoDeletes()
 
@@ -74,6 +75,8 @@ func TestBreaker(t *testing.T) {
 		Change(t, ConfigMaps, Home(t), Account, SetAnnotation(config.ApprovalsAnnotation, old))
 		Change(t, ConfigMaps, Home(t), Account, SetAnnotation(config.ApprovalsAnnotation, "configmaps=2999-01-01T00:00:00Z"))
 		WantEvent(t, Home(t), Account, "InvalidApproval")
+		Settle(t)
+		Eventually(t, "all to be held still", d.WantMetric(Held("configmaps"), float64(sources-2)))
 		f.WantNoDeletes()
 		for _, id := range ids {
 			f.Allow(id, Push)

@@ -43,6 +43,7 @@ func TestConfigurationChangedLive(t *testing.T) {
 	Create(t, ConfigMaps, ConfigMap(ns, "other", Both, "two"))
 	Configure(t, Resources(t, "services", "serviceaccounts"))
 	Eventually(t, "the next configuration", d.WantMetric(WatchState("serviceaccounts", "ready"), 1))
+	Settle(t)
 	if writes := audit.Writes(t); len(writes) > 0 {
 		t.Errorf("the daemon wrote %v", writes)
 	}
@@ -94,7 +95,7 @@ rules:
 func TestConfigurationCycles(t *testing.T) {
 	ns := Isolate(t)
 	d := StartDaemon(t, "--leader-elect=false", NoMutationDetector)
-	CreatePages(t, ns, Both, 5)
+	ids := CreatePages(t, ns, Both, 5)
 	WantSources(t, ns)
 	f := NewFault(t, fmt.Sprintf("A resource added to and taken from the configuration %d times", configurationCycles), ns)
 	cycle := func(n int) {
@@ -111,6 +112,8 @@ func TestConfigurationCycles(t *testing.T) {
 	cycle(20)
 	goroutines, heap := d.Settled(t)
 	cycle(2 * configurationCycles)
+	f.WantNoDeletes()
+	Workload(t, f, ns, ids)
 	f.Heal()
 	f.Converge(Patience)
 	Eventually(t, "goroutines and heap to be back", func(context.Context) error {

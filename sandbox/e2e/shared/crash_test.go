@@ -25,17 +25,23 @@ const needed = 15
 
 // life is a scenario of all that happens to sources: they are created, updated,
 // retargeted, deleted and made again. settled is called after each step.
-func life(t *testing.T, ns string, settled func()) {
+func life(t *testing.T, f *FaultRow, ns string, settled func()) {
 	t.Helper()
+	page := func(i int) render.Identity {
+		return render.Identity{Kind: "ConfigMap", Namespace: ns, Name: fmt.Sprintf("page-%d", i)}
+	}
 	for i := range 3 {
 		Create(t, ConfigMaps, ConfigMap(ns, fmt.Sprintf("page-%d", i), Push+","+Push2, "one"))
 	}
 	settled()
+	f.Allow(page(1), Push)
 	Change(t, ConfigMaps, ns, "page-0", SetField("two", "data", "key"))
+	f.Allow(page(2), Push, Push2)
 	Change(t, ConfigMaps, ns, "page-1", SetAnnotation(render.ClustersAnnotation, Push2+","+Pull))
 	Remove(t, ConfigMaps, ns, "page-2")
 	settled()
 	Create(t, ConfigMaps, ConfigMap(ns, "page-2", Pull, "three"))
+	f.Allow(page(1), Push2, Pull)
 	Change(t, ConfigMaps, ns, "page-1", func(u *unstructured.Unstructured) { u.SetAnnotations(nil) })
 	settled()
 }
@@ -63,10 +69,6 @@ func crash(t *testing.T, at fault.Write) (writes int64, contents map[string]stri
 	var daemon *Supervised
 	f := NewFault(t, "kill -9 at a write", ns)
 	defer f.WantNoDeletes()
-	for i, unwanted := range [][]string{{}, {Push, Push2, Pull}, {Push, Push2}} {
-		id := render.Identity{Kind: "ConfigMap", Namespace: ns, Name: fmt.Sprintf("page-%d", i)}
-		f.Allow(id, unwanted...)
-	}
 	var count atomic.Int64 // the writes come from several connections
 	var crashed atomic.Pointer[time.Time]
 	p.Witness("works", func(w fault.Write) bool {
@@ -86,7 +88,7 @@ func crash(t *testing.T, at fault.Write) (writes int64, contents map[string]stri
 			took = time.Since(*when)
 		}
 	}
-	life(t, ns, settle)
+	life(t, f, ns, settle)
 	if at.Number > 0 {
 		// The last writes bring about what is waited for before they are answered.
 		Eventually(t, "the crash", func(context.Context) error {

@@ -35,6 +35,7 @@ func TestWritesAreCounted(t *testing.T) {
 	d.MustStop(t)
 	d = StartDaemon(t)
 	Eventually(t, "the syncs after a restart", AtLeastSyncs(d, sources))
+	Eventually(t, "all to have been looked at", settled(d))
 	for i := range resyncs {
 		SetConfiguration(t, Resources(t, "configmaps")+fmt.Sprintf("# resync %d\n", i))
 		Eventually(t, "the resync", d.WantLogged(InForce, i+2))

@@ -31,6 +31,7 @@ func TestEventsOnce(t *testing.T) {
 	ns := Isolate(t)
 	d := StartDaemon(t)
 	const name = "nowhere"
+	audit := AuditFromNow(t)
 	Create(t, ConfigMaps, ConfigMap(ns, name, "no-such-cluster", "one"))
 	WantEvent(t, ns, name, "UnknownCluster", "no-such-cluster")
 	first, err := eventsIn(t.Context(), ns)
@@ -38,6 +39,10 @@ func TestEventsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	Change(t, ConfigMaps, ns, name, SetField("two", "data", "key"))
+	lookAgain(t, d)
+	if told := audit.Told(t, ns); told != 1 {
+		t.Errorf("it was told %d times", told)
+	}
 	for range 2 {
 		d.MustStop(t)
 		Pass(t, time.Second) // times of Events have whole seconds
@@ -66,7 +71,8 @@ func TestEventsOnce(t *testing.T) {
 func TestEventsOfMany(t *testing.T) {
 	ns := Isolate(t)
 	const sources = refusedAtOnce
-	StartDaemon(t)
+	audit := AuditFromNow(t)
+	d := StartDaemon(t)
 	InParallel(t, sources, func(ctx context.Context, i int) error {
 		_, err := Env.Admin.Resource(ConfigMaps).Namespace(ns).Create(ctx, ConfigMap(ns, fmt.Sprintf("page-%d", i), "no-such-cluster", "one"), metav1.CreateOptions{})
 		return err
@@ -78,13 +84,20 @@ func TestEventsOfMany(t *testing.T) {
 		}
 		return err
 	})
-	by, err := eventsIn(t.Context(), ns)
-	if err != nil {
-		t.Fatal(err)
+	lookAgain(t, d)
+	if told := audit.Told(t, ns); told != sources {
+		t.Errorf("%d objects were told of %d times", sources, told)
 	}
-	for name, about := range by {
-		if len(about) != 1 {
-			t.Errorf("there are %d Events on %s", len(about), name)
-		}
+}
+
+// lookAgain has a daemon look at everything, more than once.
+func lookAgain(t *testing.T, d *Daemon) {
+	t.Helper()
+	for i := range 3 {
+		before := d.Logged(InForce)
+		SetConfiguration(t, Resources(t, "configmaps")+fmt.Sprintf("# look %d\n", i))
+		Eventually(t, "the configuration", d.WantLogged(InForce, before+1))
 	}
+	Eventually(t, "all to have been looked at", settled(d))
+	Settle(t)
 }

@@ -172,7 +172,7 @@ func TestTwoSourcesOneWork(t *testing.T) {
 	if source := MustWork(t, name).GetAnnotations()[render.SourceAnnotation]; source != "Blob.two.example/"+ns+"/x" {
 		t.Errorf("the Work carries %s", source)
 	}
-	Remove(t, others, ns, "x")
 	f.Allow(render.Identity{Group: "two.example", Kind: "Blob", Namespace: ns, Name: "x"}, Push)
+	Remove(t, others, ns, "x")
 	Eventually(t, "the Work to go", func(ctx context.Context) error { return Disagreement(ctx, ns, blobs, others) })
 }

@@ -144,8 +144,9 @@ func TestLaggingStandby(t *testing.T) {
 	versions := generationsOf(t, ns)
 	first.KillNow(t)
 	Eventually(t, "the standby to lead", Leads(standby))
+	Eventually(t, "the standby to hear what is old", func(context.Context) error { return Took(silence) })
 	Eventually(t, "all to be looked at", AtLeastSyncs(standby, len(ids)))
-	Eventually(t, "the standby to hear what is old", func(context.Context) error { return Hit(silence) })
+	Eventually(t, "all to have been looked at", settled(standby))
 	Settle(t)
 	if diff := cmp.Diff(versions, generationsOf(t, ns)); diff != "" {
 		t.Errorf("the standby has written, -before +after:\n%s", diff)

@@ -15,10 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 
@@ -76,28 +73,6 @@ var monitoringResources = map[string]schema.GroupVersionResource{
 	"ConfigMap":      ConfigMaps,
 }
 
-// kustomize returns what `kubectl kustomize` would.
-func kustomize(t *testing.T, dir string) []*unstructured.Unstructured {
-	t.Helper()
-	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var objects []*unstructured.Unstructured
-	for _, resource := range resources.Resources() {
-		data, err := resource.AsYAML()
-		if err != nil {
-			t.Fatal(err)
-		}
-		u := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal(data, &u.Object); err != nil {
-			t.Fatal(err)
-		}
-		objects = append(objects, u)
-	}
-	return objects
-}
-
 // overlay makes a kustomization of manifests/monitoring with a component of it.
 func overlay(t *testing.T, component string) (dir string) {
 	t.Helper()
@@ -126,7 +101,7 @@ func TestMonitoringManifests(t *testing.T) {
 	plain := filepath.Join(Env.Builder.Repository(), "manifests", "monitoring")
 	for dir, scheme := range map[string]string{plain: "", overlay(t, "secure"): "https"} {
 		kinds := map[string]bool{}
-		for _, u := range kustomize(t, dir) {
+		for _, u := range Kustomize(t, dir) {
 			kinds[u.GetKind()] = true
 			wantValid(t, host, u)
 			switch u.GetKind() {

@@ -62,10 +62,10 @@ func TestSoak(t *testing.T) {
 	result := Row{Fault: fmt.Sprintf("Soak: a random workload with faults for %s", lasts)}
 	looks := 0
 	for begun := time.Now(); time.Since(begun) < lasts || looks < 2; looks++ {
-		took, wrong := s.round()
+		took, wrong, used := s.round()
 		result.Converged = max(result.Converged, took)
 		result.WrongDeletes += wrong
-		last = s.usage()
+		last = used
 		if looks == 0 {
 			first = last
 		}
@@ -118,8 +118,9 @@ func (s *soak) usage() usage {
 }
 
 // round does some steps, and looks at what has come of them: how long it took to
-// put right, and how many Works were deleted that were wanted all the time.
-func (s *soak) round() (took time.Duration, wrongDeletes int) {
+// put right, how many Works were deleted that were wanted all the time, and what the
+// daemon holds. What the last steps bring about has settled by then.
+func (s *soak) round() (took time.Duration, wrongDeletes int, used usage) {
 	s.t.Helper()
 	s.row = NewFault(s.t, "a round of the soak", s.ns)
 	for range soakSteps {
@@ -127,9 +128,10 @@ func (s *soak) round() (took time.Duration, wrongDeletes int) {
 		time.Sleep(time.Duration(s.random.Int64N(2 * int64(soakPause))))
 	}
 	took = s.quiescent()
+	used = s.usage()
 	s.row.End() // what one round wants to stay another may delete
 	s.row.WantNoDeletes()
-	return took, len(s.row.WrongDeletes())
+	return took, len(s.row.WrongDeletes()), used
 }
 
 // step does one thing.

@@ -49,8 +49,8 @@ func TestClusterSelector(t *testing.T) {
 	Create(t, ConfigMaps, ConfigMap(ns, "named", Push, "one"))
 	WantInMembers(t, ns, "selected", "one", Push, Pull)
 	WantInMembers(t, ns, "both", "one", Push, Push2)
-	WantGone(t, ConfigMaps, ns, "both", Pull)
-	WantGone(t, ConfigMaps, ns, "selected", Push2)
+	WantNoWork(t, ConfigMapWork(ns, "both", Pull))
+	WantNoWork(t, ConfigMapWork(ns, "selected", Push2))
 
 	audit := AuditFromNow(t)
 	label(t, Push2, key, "edge")
