@@ -111,27 +111,7 @@ func TestMutatingWebhook(t *testing.T) {
 	f := NewFault(t, "A mutating webhook edits every Work", ns)
 	f.Note = "said once per Work, left at that; in sync when the source changes after the webhook has gone"
 	const name = "meddler.test.example"
-	url, authority := serveWebhook(t, meddle)
-	webhooks := Env.Client.AdmissionregistrationV1().MutatingWebhookConfigurations()
-	_, err := webhooks.Create(t.Context(), &admissionregistrationv1.MutatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Webhooks: []admissionregistrationv1.MutatingWebhook{{
-			Name:                    name,
-			ClientConfig:            admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: authority},
-			SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
-			AdmissionReviewVersions: []string{"v1"},
-			MatchConditions:         []admissionregistrationv1.MatchCondition{{Name: "daemon", Expression: fmt.Sprintf("request.userInfo.username == %q", User(t))}},
-			Rules: []admissionregistrationv1.RuleWithOperations{{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"work.karmada.io"}, APIVersions: []string{"*"}, Resources: []string{"works"}},
-			}},
-		}},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	uninstall := func(ctx context.Context) error { return webhooks.Delete(ctx, name, metav1.DeleteOptions{}) }
-	t.Cleanup(func() { _ = uninstall(context.Background()) })
+	uninstall := installWebhook(t, name, meddle)
 	asDaemon := AsDaemon(t)
 	Eventually(t, "the webhook to be called", func(ctx context.Context) error {
 		probe := Object("work.karmada.io/v1alpha1", "Work", render.ExecutionNamespace(Push), "probe", map[string]any{
@@ -189,6 +169,31 @@ func meddle(request *admissionv1.AdmissionRequest) *admissionv1.AdmissionRespons
 		UID: request.UID, Allowed: true, PatchType: &jsonPatch,
 		Patch: []byte(`[{"op":"add","path":"/spec/workload/manifests/0/metadata/annotations/meddled","value":"yes"}]`),
 	}
+}
+
+// installWebhook has a webhook answer to what the test's daemon writes of Works.
+func installWebhook(t *testing.T, name string, answer func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse) (uninstall func(context.Context) error) {
+	t.Helper()
+	url, authority := serveWebhook(t, answer)
+	webhooks := Env.Client.AdmissionregistrationV1().MutatingWebhookConfigurations()
+	_, err := webhooks.Create(t.Context(), &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Webhooks: []admissionregistrationv1.MutatingWebhook{{
+			Name:                    name,
+			ClientConfig:            admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: authority},
+			SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
+			AdmissionReviewVersions: []string{"v1"},
+			MatchConditions:         []admissionregistrationv1.MatchCondition{{Name: "daemon", Expression: fmt.Sprintf("request.userInfo.username == %q", User(t))}},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"work.karmada.io"}, APIVersions: []string{"*"}, Resources: []string{"works"}},
+			}},
+		}},
+	}, metav1.CreateOptions{})
+	Must(t, err)
+	uninstall = func(ctx context.Context) error { return webhooks.Delete(ctx, name, metav1.DeleteOptions{}) }
+	t.Cleanup(func() { _ = uninstall(context.Background()) })
+	return uninstall
 }
 
 // serveWebhook serves a webhook with these answers.

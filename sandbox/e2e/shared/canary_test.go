@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -242,26 +241,7 @@ const talkative = "talkative.test.example"
 // all, each time with the Work in the message.
 func installTalkative(t *testing.T, ns string) {
 	t.Helper()
-	url, authority := serveWebhook(t, talk)
-	webhooks := Env.Client.AdmissionregistrationV1().MutatingWebhookConfigurations()
-	_, err := webhooks.Create(t.Context(), &admissionregistrationv1.MutatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: talkative},
-		Webhooks: []admissionregistrationv1.MutatingWebhook{{
-			Name:                    talkative,
-			ClientConfig:            admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: authority},
-			SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
-			AdmissionReviewVersions: []string{"v1"},
-			MatchConditions:         []admissionregistrationv1.MatchCondition{{Name: "daemon", Expression: fmt.Sprintf("request.userInfo.username == %q", User(t))}},
-			Rules: []admissionregistrationv1.RuleWithOperations{{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"work.karmada.io"}, APIVersions: []string{"*"}, Resources: []string{"works"}},
-			}},
-		}},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = webhooks.Delete(context.Background(), talkative, metav1.DeleteOptions{}) })
+	installWebhook(t, talkative, talk)
 	denyWorks(t, talkative, "CREATE",
 		fmt.Sprintf(`object.spec.workload.manifests.exists(m, m.kind == "Secret" && m.metadata.namespace == "%s" && m.metadata.name == "policed")`, ns),
 		`messageExpression: "'this is it: ' + object.spec.workload.manifests[0].data.key"`)
