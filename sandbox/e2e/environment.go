@@ -163,7 +163,7 @@ func (e *Environment) Start(ctx context.Context, o karmada.Options) (err error) 
 	}
 	o.Programs = karmada.Programs{Hyperkarmada: hyperkarmada, Karmada: e.Builder.KarmadaSources()}
 	o.Progress = os.Stderr
-	// A quarter of an API server's time would go into collecting garbage.
+	// A seventh of an API server's CPU would go into marking garbage.
 	o.Environment = []string{"GOGC=400"}
 	o.Scheduler = true // for policies, which take sources over from us and give them back
 	if o.Flags == nil {

@@ -55,7 +55,7 @@ func statusFlags() []string {
 }
 
 func (k *Karmada) etcdSpec() (spec, error) {
-	ports, err := freePorts(2)
+	ports, err := k.ports.take(2)
 	if err != nil {
 		return spec{}, err
 	}
@@ -154,7 +154,7 @@ func (k *Karmada) kubeControllerManagerSpec(s *server, name, controllers string)
 	if err != nil {
 		return spec{}, err
 	}
-	ports, err := freePorts(1)
+	ports, err := k.ports.take(1)
 	if err != nil {
 		return spec{}, err
 	}
@@ -187,7 +187,7 @@ func (k *Karmada) aggregatedAPIServerSpec() (s spec, port int, err error) {
 	if err != nil {
 		return spec{}, 0, err
 	}
-	ports, err := freePorts(1)
+	ports, err := k.ports.take(1)
 	if err != nil {
 		return spec{}, 0, err
 	}
@@ -214,7 +214,7 @@ func (k *Karmada) webhookSpec() (s spec, port int, err error) {
 	if err != nil {
 		return spec{}, 0, err
 	}
-	ports, err := freePorts(2)
+	ports, err := k.ports.take(2)
 	if err != nil {
 		return spec{}, 0, err
 	}
@@ -239,7 +239,7 @@ func (k *Karmada) controllerSpec(name, program string, flags ...string) (spec, e
 	if err != nil {
 		return spec{}, err
 	}
-	ports, err := freePorts(1)
+	ports, err := k.ports.take(1)
 	if err != nil {
 		return spec{}, err
 	}

@@ -67,6 +67,7 @@ type Karmada struct {
 	options Options
 	server  *server
 	etcd    string
+	ports   ports
 
 	progress sync.Mutex
 
@@ -118,6 +119,7 @@ func prepare(options Options) (*Karmada, error) {
 	}
 	k := &Karmada{
 		options: options,
+		ports:   ports{first: firstPort, last: lastPort},
 		members: map[string]*member{},
 		records: map[string]record{},
 		deaths:  map[string]*ComponentError{},
@@ -238,7 +240,7 @@ func (k *Karmada) Stop() error {
 	if err := os.Remove(statePath(k.options.Dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("cannot remove the state: %w", err)
 	}
-	return nil
+	return k.ports.release()
 }
 
 // Component returns the component of that name, such as [Webhook] or

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"sync"
 )
 
 // host is the only address anything here listens on.
@@ -16,32 +17,62 @@ const host = "127.0.0.1"
 // its port taken by some client's connection.
 const firstPort, lastPort = 20000, 29999
 
-// freePorts returns n ports that nobody listens on. They are held until all
-// are found, so that they differ.
-func freePorts(n int) (ports []int, err error) {
-	var held []net.Listener
-	defer func() {
-		for _, listener := range held {
-			err = errors.Join(err, listener.Close())
-		}
-	}()
-	candidates := rand.Perm(lastPort - firstPort + 1)
-	for _, candidate := range candidates {
-		if len(ports) == n {
+// ports are the TCP ports of a sandbox. Between the choice of a port and the moment
+// when a component listens on it, and while the component is restarted, nothing tells
+// others that it is taken; so the UDP port of the same number, which no component
+// uses, is held from Start to Stop. The system gives it back if the process is killed.
+type ports struct {
+	first, last int
+
+	mu   sync.Mutex
+	held []net.PacketConn
+}
+
+// take returns n ports that nobody listens on and that no other sandbox has taken.
+func (p *ports) take(n int) ([]int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var taken []int
+	for _, candidate := range rand.Perm(p.last - p.first + 1) {
+		if len(taken) == n {
 			break
 		}
-		port := firstPort + candidate
-		listener, listenErr := net.Listen("tcp", address(port))
-		if listenErr != nil {
+		port := p.first + candidate
+		hold, err := net.ListenPacket("udp", address(port))
+		if err != nil {
 			continue
 		}
-		held = append(held, listener)
-		ports = append(ports, port)
+		if !isFree(port) {
+			_ = hold.Close()
+			continue
+		}
+		p.held = append(p.held, hold)
+		taken = append(taken, port)
 	}
-	if len(ports) < n {
-		return nil, fmt.Errorf("cannot find %d free ports between %d and %d", n, firstPort, lastPort)
+	if len(taken) < n {
+		return nil, fmt.Errorf("cannot find %d free ports between %d and %d", n, p.first, p.last)
 	}
-	return ports, nil
+	return taken, nil
+}
+
+// release lets others take them.
+func (p *ports) release() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for _, hold := range p.held {
+		errs = append(errs, hold.Close())
+	}
+	p.held = nil
+	return errors.Join(errs...)
+}
+
+func isFree(port int) bool {
+	listener, err := net.Listen("tcp", address(port))
+	if err != nil {
+		return false
+	}
+	return listener.Close() == nil
 }
 
 func address(port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }

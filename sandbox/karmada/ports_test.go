@@ -5,25 +5,42 @@ import (
 	"testing"
 )
 
-func TestFreePorts(t *testing.T) {
-	ports, err := freePorts(20)
+// TestPorts lets two sandboxes take all of a few ports, one of which somebody listens
+// on, and none is listened on before all are taken.
+func TestPorts(t *testing.T) {
+	// No sandbox that runs beside the test takes ports of these.
+	const first, last = 19001, 19005
+	one, other := &ports{first: first, last: last}, &ports{first: first, last: last}
+	t.Cleanup(func() {
+		if err := other.release(); err != nil {
+			t.Error(err)
+		}
+	})
+	listener, err := net.Listen("tcp", address(first))
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := map[int]bool{}
-	for _, port := range ports {
-		if port < firstPort || port > lastPort {
-			t.Errorf("port %d is not between %d and %d", port, firstPort, lastPort)
+	defer listener.Close()
+	seen := map[int]bool{first: true}
+	for range 2 {
+		for _, sandbox := range []*ports{one, other} {
+			taken, err := sandbox.take(1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if seen[taken[0]] || taken[0] < first || taken[0] > last {
+				t.Errorf("port %d is not free", taken[0])
+			}
+			seen[taken[0]] = true
 		}
-		if seen[port] {
-			t.Errorf("port %d was given twice", port)
-		}
-		seen[port] = true
-		listener, err := net.Listen("tcp", address(port))
-		if err != nil {
-			t.Errorf("port %d is not free: %v", port, err)
-			continue
-		}
-		defer listener.Close()
+	}
+	if taken, err := one.take(1); err == nil {
+		t.Errorf("port %v was found though all are taken", taken)
+	}
+	if err := one.release(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.take(2); err != nil {
+		t.Errorf("a sandbox that is stopped keeps its ports: %v", err)
 	}
 }

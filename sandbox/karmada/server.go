@@ -39,7 +39,7 @@ func (k *Karmada) newServer(name string) (*server, error) {
 			return nil, fmt.Errorf("cannot make folder %q: %w", dir, err)
 		}
 	}
-	ports, err := freePorts(1)
+	ports, err := k.ports.take(1)
 	if err != nil {
 		return nil, err
 	}
