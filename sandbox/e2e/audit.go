@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -44,6 +45,9 @@ type Request struct {
 		Code    int
 		Message string
 	}
+	// RequestReceivedTimestamp orders requests of which one follows from another. The log
+	// does not: it has a request when it has been answered.
+	RequestReceivedTimestamp time.Time
 	// at is its place in the log.
 	at int64
 }
@@ -110,7 +114,9 @@ func (a AuditLog) TookBack(t *testing.T, user string, work types.NamespacedName)
 	if took < 0 {
 		return fmt.Errorf("%s has not written %s", user, work)
 	}
-	if !slices.ContainsFunc(a.Requests(t), func(r Request) bool { return isWrite(r) && r.at > theirs[took].at }) {
+	if !slices.ContainsFunc(a.Requests(t), func(r Request) bool {
+		return isWrite(r) && r.RequestReceivedTimestamp.After(theirs[took].RequestReceivedTimestamp)
+	}) {
 		return fmt.Errorf("%s has written %s, and nobody has taken it back", user, work)
 	}
 	return nil
