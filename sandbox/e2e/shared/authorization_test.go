@@ -277,7 +277,7 @@ func TestPolicyAuthorizes(t *testing.T) {
 // by the daemon.
 func TestTenant(t *testing.T) {
 	ns := Isolate(t)
-	StartDaemon(t)
+	d := StartDaemon(t)
 	client := tenant(t, "tenant-of-member1", Push)
 	t.Run("Admission", func(t *testing.T) {
 		guarded := NewNamespace(t)
@@ -293,7 +293,9 @@ func TestTenant(t *testing.T) {
 	t.Run("Configuration", func(t *testing.T) {
 		Create(t, ConfigMaps, ConfigMap(ns, "before", Push2, "one"))
 		WantInMembers(t, ns, "before", "one", Push2)
-		Configure(t, Resources(t, "configmaps")+"authorization:\n- {namespaces: ["+ns+"], resources: [configmaps], clusters: ["+Push+"]}\n")
+		d.Take(t, func() {
+			Configure(t, Resources(t, "configmaps")+"authorization:\n- {namespaces: ["+ns+"], resources: [configmaps], clusters: ["+Push+"]}\n")
+		})
 		if _, err := client.Resource(ConfigMaps).Namespace(ns).Create(t.Context(), ConfigMap(ns, "page", Push+","+Push2, "one"), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}

@@ -104,9 +104,7 @@ func TestConfigurationCycles(t *testing.T) {
 			if i%2 == 1 {
 				text = Resources(t, "configmaps")
 			}
-			before := d.Logged(InForce)
-			SetConfiguration(t, text)
-			Eventually(t, "the configuration", d.WantLogged(InForce, before+1))
+			d.Take(t, func() { SetConfiguration(t, text) })
 		}
 	}
 	cycle(20)

@@ -94,9 +94,7 @@ func TestEventsOfMany(t *testing.T) {
 func lookAgain(t *testing.T, d *Daemon) {
 	t.Helper()
 	for i := range 3 {
-		before := d.Logged(InForce)
-		SetConfiguration(t, Resources(t, "configmaps")+fmt.Sprintf("# look %d\n", i))
-		Eventually(t, "the configuration", d.WantLogged(InForce, before+1))
+		d.Take(t, func() { SetConfiguration(t, Resources(t, "configmaps")+fmt.Sprintf("# look %d\n", i)) })
 	}
 	Eventually(t, "all to have been looked at", settled(d))
 	Settle(t)
