@@ -52,10 +52,6 @@ type Request struct {
 	at int64
 }
 
-// At is its place in the log, and Offset where a reading begins.
-func (r Request) At() int64      { return r.at }
-func (a AuditLog) Offset() int64 { return a.offset }
-
 // Succeeded reports whether it was answered well.
 func (r Request) Succeeded() bool { return r.ResponseStatus.Code < 300 }
 

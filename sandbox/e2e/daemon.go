@@ -313,8 +313,8 @@ func WatchState(resource, state string) string {
 // InForce is logged when a configuration has been accepted.
 const InForce = "configuration in force"
 
-// Take makes a change of the configuration and waits until it is in force.
-func (d *Daemon) Take(t *testing.T, change func()) {
+// Reconfigure makes a change of the configuration and waits until it is in force.
+func (d *Daemon) Reconfigure(t *testing.T, change func()) {
 	t.Helper()
 	before := d.Logged(InForce)
 	change()

@@ -293,7 +293,7 @@ func TestTenant(t *testing.T) {
 	t.Run("Configuration", func(t *testing.T) {
 		Create(t, ConfigMaps, ConfigMap(ns, "before", Push2, "one"))
 		WantInMembers(t, ns, "before", "one", Push2)
-		d.Take(t, func() {
+		d.Reconfigure(t, func() {
 			Configure(t, Resources(t, "configmaps")+"authorization:\n- {namespaces: ["+ns+"], resources: [configmaps], clusters: ["+Push+"]}\n")
 		})
 		if _, err := client.Resource(ConfigMaps).Namespace(ns).Create(t.Context(), ConfigMap(ns, "page", Push+","+Push2, "one"), metav1.CreateOptions{}); err != nil {

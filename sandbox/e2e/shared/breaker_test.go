@@ -23,7 +23,7 @@ func TestBreaker(t *testing.T) {
 	// All are to be counted before the first may go, on a busy machine too.
 	settle := []string{"--deletion-settle-period", "5s"}
 	d := StartDaemon(t, settle...)
-	d.Take(t, func() { Configure(t, withBreaker(t)) })
+	d.Reconfigure(t, func() { Configure(t, withBreaker(t)) })
 	f := NewFault(t, "60 of 60 objects deleted at once; the daemon restarted", ns)
 	f.Note = "60 held, 58 of them made again, two held across a restart until approved"
 	ids := CreatePages(t, ns, Push, sources)

@@ -104,7 +104,7 @@ func TestConfigurationCycles(t *testing.T) {
 			if i%2 == 1 {
 				text = Resources(t, "configmaps")
 			}
-			d.Take(t, func() { SetConfiguration(t, text) })
+			d.Reconfigure(t, func() { SetConfiguration(t, text) })
 		}
 	}
 	cycle(20)

@@ -94,7 +94,7 @@ func TestEventsOfMany(t *testing.T) {
 func lookAgain(t *testing.T, d *Daemon) {
 	t.Helper()
 	for i := range 3 {
-		d.Take(t, func() { SetConfiguration(t, Resources(t, "configmaps")+fmt.Sprintf("# look %d\n", i)) })
+		d.Reconfigure(t, func() { SetConfiguration(t, Resources(t, "configmaps")+fmt.Sprintf("# look %d\n", i)) })
 	}
 	Eventually(t, "all to have been looked at", settled(d))
 	Settle(t)
