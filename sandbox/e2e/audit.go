@@ -48,8 +48,6 @@ type Request struct {
 	// RequestReceivedTimestamp orders requests of which one follows from another. The log
 	// does not: it has a request when it has been answered.
 	RequestReceivedTimestamp time.Time
-	// at is its place in the log.
-	at int64
 }
 
 // Succeeded reports whether it was answered well.
@@ -80,13 +78,12 @@ func (a AuditLog) of(t *testing.T, user string, until int64) []Request {
 	lines.Buffer(nil, 16<<20)
 	at := a.offset
 	for lines.Scan() && at < until {
-		begin := at
 		at += int64(len(lines.Bytes())) + 1
 		// Most lines are of others, and decoding takes most of the time.
 		if !bytes.Contains(lines.Bytes(), []byte(user)) {
 			continue
 		}
-		r := Request{at: begin}
+		var r Request
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil || r.User.Username != user {
 			continue // the line that is being written, or one about the user
 		}
@@ -162,7 +159,8 @@ func (a AuditLog) Deleted(t *testing.T) []string {
 // deletion is one that a daemon has made.
 type deletion struct {
 	work string // namespace/name
-	at   int64  // place in the audit log
+	// asked is when the request came: the log has it when it was answered.
+	asked time.Time
 }
 
 func (a AuditLog) deletions(t *testing.T, until int64) []deletion {
@@ -170,7 +168,7 @@ func (a AuditLog) deletions(t *testing.T, until int64) []deletion {
 	var all []deletion
 	for _, r := range a.of(t, a.user, until) {
 		if r.Verb == "delete" && r.ObjectRef.Resource == "works" && r.Succeeded() && r.UserAgent != ProbeAgent {
-			all = append(all, deletion{r.ObjectRef.Namespace + "/" + r.ObjectRef.Name, r.at})
+			all = append(all, deletion{r.ObjectRef.Namespace + "/" + r.ObjectRef.Name, r.RequestReceivedTimestamp})
 		}
 	}
 	return all

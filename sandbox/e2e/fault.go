@@ -30,9 +30,9 @@ type FaultRow struct {
 	Note string
 
 	resources []schema.GroupVersionResource
-	// due are the Works that may be deleted, as namespace/name, each from a place in the
-	// audit log on; and until is where the row ends.
-	due   map[string]int64
+	// due are the Works that may be deleted, as namespace/name, and since when; until is
+	// where in the audit log the row ends.
+	due   map[string]time.Time
 	until int64
 }
 
@@ -45,7 +45,7 @@ func NewFault(t *testing.T, name, namespace string, others ...schema.GroupVersio
 		T: t, Name: name, Namespace: namespace,
 		resources: append(others, ConfigMaps),
 		Audit:     AuditFromNow(t),
-		due:       map[string]int64{},
+		due:       map[string]time.Time{},
 		until:     math.MaxInt64,
 	}
 	Env.mu.Lock()
@@ -60,7 +60,7 @@ func (f *FaultRow) Allow(id render.Identity, clusters ...string) {
 	if f == nil {
 		return
 	}
-	now := auditSize(f.T)
+	now := time.Now()
 	for _, cluster := range clusters {
 		if _, known := f.due[workKey(cluster, id)]; !known {
 			f.due[workKey(cluster, id)] = now
@@ -90,7 +90,7 @@ func (f *FaultRow) WrongDeletes() []string {
 	f.T.Helper()
 	var wrong []string
 	for _, d := range f.Audit.deletions(f.T, f.until) {
-		if since, isDue := f.due[d.work]; !isDue || d.at < since {
+		if since, isDue := f.due[d.work]; !isDue || d.asked.Before(since) {
 			wrong = append(wrong, d.work)
 		}
 	}
