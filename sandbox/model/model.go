@@ -1,0 +1,257 @@
+// Package model says what must be in the member clusters, from nothing but what users have
+// applied. It is what the daemon is judged by: told by the contract (docs/reference), short
+// enough to be checked by eye, and without a line of the daemon's own code, which would say
+// of itself that it is right.
+package model
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// World is what has been applied to the Karmada API server. What is in it is not changed
+// any more, so that worlds can share it.
+type World struct {
+	Objects    map[Key]*Object
+	Namespaces map[string]*Object
+	Clusters   map[string]*Object // that have joined
+	// Autoscalers are those of Objects that set the replicas of another, and of which.
+	Autoscalers map[Key]Key
+	// Lingering are autoscalers that are in a cluster, whoever asks for them by now, and
+	// what they scale there: what Stays is what was asked for before.
+	Lingering     map[Place]Key
+	Configuration *Configuration
+}
+
+// Key names an object of a watched resource.
+type Key struct{ Kind, Namespace, Name string }
+
+// Place is an object in a cluster.
+type Place struct {
+	Key
+	Cluster string
+}
+
+// Object is an object, a Namespace or a Cluster.
+type Object struct {
+	UID         string
+	Annotations map[string]string
+	Labels      map[string]string
+	// Content is what else there is to it.
+	Content any
+}
+
+// Configuration is what of karmada-mirror's ConfigMap bears on what is mirrored.
+type Configuration struct {
+	// Namespaces are globs of those whose objects are mirrored.
+	Namespaces []string
+	// Authorization is nil if everything is allowed.
+	Authorization []Rule
+}
+
+// Rule allows the sources of Namespaces with these labels to be mirrored to clusters with
+// names that fit one of the globs. Empty: all.
+type Rule struct {
+	NamespaceLabels map[string]string
+	Clusters        []string
+}
+
+// State is what must be of an object in a cluster.
+type State int
+
+// The states. The zero value is that what is there stays as it is, if there is anything:
+// nobody may write or delete it.
+const (
+	Stays State = iota
+	Absent
+	Present
+	// Released is not ours any more; whatever is there is the policy's.
+	Released
+)
+
+// Copy is an object in a cluster.
+type Copy struct {
+	UID     string
+	Content any
+	// Suspended, Preserved, Overwrites and Retains: Karmada does not apply it, leaves it
+	// in the cluster when it is deleted, replaces what is there, and leaves its replicas
+	// to the cluster.
+	Suspended, Preserved, Overwrites, Retains bool
+}
+
+// Of says what must be of an object in a cluster, and what it is like there; of one that is
+// Absent, that is whether it is Preserved.
+func (w *World) Of(k Key, cluster string) (State, Copy) {
+	if !fits(w.Configuration.Namespaces, k.Namespace) {
+		return Stays, Copy{}
+	}
+	o := w.Objects[k]
+	if o == nil {
+		return Absent, Copy{}
+	}
+	if o.Labels[policyLabel] != "" {
+		return Released, Copy{}
+	}
+	asked, isMistake := ask(o, w.Namespaces[k.Namespace])
+	if isMistake {
+		return Stays, Copy{}
+	}
+	joined := w.Clusters[cluster]
+	switch {
+	case !asked.fits(cluster, joined):
+		if asked[selectorKey] != "" && joined == nil {
+			return Stays, Copy{} // whether it is selected, its labels would tell
+		}
+		return Absent, Copy{Preserved: asked[preserveKey] == "true"}
+	case !w.allows(k, cluster), joined == nil:
+		return Stays, Copy{}
+	}
+	return Present, Copy{
+		UID: o.UID, Content: o.Content,
+		Suspended: asked[suspendKey] == "true", Preserved: asked[preserveKey] == "true", Overwrites: asked[conflictKey] == "overwrite",
+		Retains: asked[replicasKey] == "retain" || w.isScaled(k, cluster),
+	}
+}
+
+const (
+	clustersKey = "karmada.target/clusters"
+	selectorKey = "karmada.target/cluster-selector"
+	suspendKey  = "karmada.target/suspend"
+	preserveKey = "karmada.target/preserve-on-deletion"
+	conflictKey = "karmada.target/conflict-resolution"
+	replicasKey = "karmada.target/replicas"
+	// policyLabel is how Karmada's policies claim an object.
+	policyLabel = "propagationpolicy.karmada.io/permanent-id"
+)
+
+// values are what an annotation may say, besides nothing.
+var values = map[string][]string{
+	suspendKey: {"true", "false"}, preserveKey: {"true", "false"}, conflictKey: {"abort", "overwrite"}, replicasKey: {"retain"},
+}
+
+// request is what an object asks for: each annotation of its Namespace that it does not
+// have itself, and its own.
+type request map[string]string
+
+// ask reads what an object and its Namespace ask for. An empty list of clusters on the
+// object takes none of its Namespace's targets, and is a mistake where there are none.
+func ask(o, namespace *Object) (r request, isMistake bool) {
+	r = request{}
+	list, hasList := o.Annotations[clustersKey]
+	_, hasSelector := o.Annotations[selectorKey]
+	isOut := hasList && strings.TrimSpace(list) == ""
+	for _, key := range []string{clustersKey, selectorKey, suspendKey, preserveKey, conflictKey, replicasKey} {
+		value, given := o.Annotations[key]
+		if namespace != nil && !given && (!isOut || key != selectorKey) {
+			value, given = namespace.Annotations[key]
+		}
+		if allowed := values[key]; given && allowed != nil && !slices.Contains(allowed, value) {
+			isMistake = true
+		}
+		if given {
+			r[key] = value
+		}
+	}
+	if isOut && (hasSelector || namespace.asks()) {
+		delete(r, clustersKey)
+	}
+	return r, isMistake || !r.isSound()
+}
+
+// asks reports whether a Namespace says where to mirror what is in it.
+func (o *Object) asks() bool {
+	if o == nil {
+		return false
+	}
+	_, list := o.Annotations[clustersKey]
+	_, selector := o.Annotations[selectorKey]
+	return list || selector
+}
+
+// isSound reports whether the targets can be read: no empty list or term, no list of
+// exclusions alone, no empty selector.
+func (r request) isSound() bool {
+	selector, selects := r[selectorKey]
+	if _, err := labels.Parse(selector); selects && (err != nil || strings.TrimSpace(selector) == "") {
+		return false
+	}
+	list, given := r[clustersKey]
+	if !given {
+		return true
+	}
+	includes := selects
+	for _, term := range terms(list) {
+		includes = includes || !strings.HasPrefix(term, "!")
+	}
+	return includes && strings.TrimSpace(list) != ""
+}
+
+// fits reports whether a cluster is asked for. Exclusions win.
+func (r request) fits(name string, joined *Object) bool {
+	selected := false
+	if selector, err := labels.Parse(r[selectorKey]); err == nil && r[selectorKey] != "" && joined != nil {
+		selected = selector.Matches(labels.Set(joined.Labels))
+	}
+	var in, out []string
+	for _, term := range terms(r[clustersKey]) {
+		if pattern, isOut := strings.CutPrefix(term, "!"); isOut {
+			out = append(out, pattern)
+		} else {
+			in = append(in, term)
+		}
+	}
+	return (selected || fits(in, name)) && !fits(out, name)
+}
+
+// terms are those of a list.
+func terms(list string) (all []string) {
+	for term := range strings.SplitSeq(list, ",") {
+		if term = strings.TrimSpace(term); term != "" {
+			all = append(all, term)
+		}
+	}
+	return all
+}
+
+// fits reports whether a name fits one of some globs.
+func fits(globs []string, name string) bool {
+	return slices.ContainsFunc(globs, func(glob string) bool {
+		matches, err := path.Match(glob, name)
+		return err == nil && matches
+	})
+}
+
+// allows reports whether a rule of the configuration lets an object go to a cluster.
+func (w *World) allows(k Key, cluster string) bool {
+	var namespaceLabels labels.Set
+	if n := w.Namespaces[k.Namespace]; n != nil {
+		namespaceLabels = n.Labels
+	}
+	return w.Configuration.Authorization == nil || slices.ContainsFunc(w.Configuration.Authorization, func(r Rule) bool {
+		return labels.SelectorFromSet(r.NamespaceLabels).Matches(namespaceLabels) && (len(r.Clusters) == 0 || fits(r.Clusters, cluster))
+	})
+}
+
+// isScaled reports whether an autoscaler of an object is in a cluster.
+func (w *World) isScaled(k Key, cluster string) bool {
+	for autoscaler, scaled := range w.Autoscalers {
+		if scaled != k {
+			continue
+		}
+		if state, _ := w.Of(autoscaler, cluster); state == Present {
+			return true
+		}
+	}
+	for place, scaled := range w.Lingering {
+		if scaled != k || place.Cluster != cluster {
+			continue
+		}
+		if state, _ := w.Of(place.Key, cluster); state == Stays {
+			return true
+		}
+	}
+	return false
+}

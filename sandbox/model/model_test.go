@@ -1,0 +1,118 @@
+package model
+
+import "testing"
+
+func TestOf(t *testing.T) {
+	page := Key{Kind: "ConfigMap", Namespace: "shop", Name: "page"}
+	type annotations = map[string]string
+	cases := []struct {
+		reason            string
+		object, namespace annotations // nil: there is no object
+		change            func(*World)
+		want              State
+		like              Copy
+	}{
+		{reason: "nobody asks", object: annotations{}, want: Absent},
+		{reason: "there is no object", want: Absent},
+		{reason: "its name", object: annotations{clustersKey: "west, east"}, want: Present},
+		{reason: "a glob", object: annotations{clustersKey: "w*"}, want: Present},
+		{reason: "another's name", object: annotations{clustersKey: "east"}, want: Absent},
+		{reason: "an exclusion wins", object: annotations{clustersKey: "!west,*"}, want: Absent},
+		{reason: "its label", object: annotations{selectorKey: "tier=edge"}, want: Present},
+		{reason: "an exclusion wins over a label", object: annotations{clustersKey: "!west", selectorKey: "tier=edge"}, want: Absent},
+		{reason: "exclusions alone", object: annotations{clustersKey: "!east"}, want: Stays},
+		{reason: "another label", object: annotations{selectorKey: "tier=core"}, want: Absent},
+		{reason: "its Namespace asks", object: annotations{}, namespace: annotations{clustersKey: "west"}, want: Present},
+		{reason: "it asks for another", object: annotations{clustersKey: "east"}, namespace: annotations{clustersKey: "west"}, want: Absent},
+		{reason: "it opts out", object: annotations{clustersKey: ""}, namespace: annotations{selectorKey: "tier=edge"}, want: Absent},
+		{reason: "it opts out, and asks by a label", object: annotations{clustersKey: "", selectorKey: "tier=edge"}, want: Present},
+		{reason: "there is nothing to opt out of", object: annotations{clustersKey: ""}, want: Stays},
+		{reason: "an option that cannot be read", object: annotations{clustersKey: "west", suspendKey: "perhaps"}, want: Stays},
+		{reason: "an option that cannot be read, and nobody asks", object: annotations{suspendKey: "perhaps"}, want: Stays},
+		{reason: "an option of the Namespace that cannot be read", object: annotations{clustersKey: "west"}, namespace: annotations{preserveKey: "yes"}, want: Stays},
+		{
+			reason: "options", object: annotations{clustersKey: "west", suspendKey: "true", conflictKey: "overwrite"}, namespace: annotations{preserveKey: "true", suspendKey: "false"},
+			want: Present, like: Copy{Suspended: true, Preserved: true, Overwrites: true},
+		},
+		{reason: "replicas by hand", object: annotations{clustersKey: "west", replicasKey: "retain"}, want: Present, like: Copy{Retains: true}},
+		{
+			reason: "an autoscaler in the same cluster", object: annotations{clustersKey: "*"}, want: Present, like: Copy{Retains: true},
+			change: func(w *World) { scaleBy(w, page, "west") },
+		},
+		{
+			reason: "an autoscaler in another", object: annotations{clustersKey: "*"}, want: Present,
+			change: func(w *World) { scaleBy(w, page, "east") },
+		},
+		{
+			reason: "an autoscaler that stays, for nobody can read what it asks for", object: annotations{clustersKey: "*"}, want: Present, like: Copy{Retains: true},
+			change: func(w *World) {
+				scaler := scaleBy(w, page, "west")
+				w.Objects[scaler].Annotations[suspendKey] = "perhaps"
+				w.Lingering = map[Place]Key{{scaler, "west"}: page}
+			},
+		},
+		{
+			reason: "an autoscaler that is going", object: annotations{clustersKey: "*"}, want: Present,
+			change: func(w *World) {
+				scaler := scaleBy(w, page, "east")
+				w.Lingering = map[Place]Key{{scaler, "west"}: page}
+			},
+		},
+		{
+			reason: "it is preserved where it is absent", object: annotations{clustersKey: "east", preserveKey: "true"},
+			want: Absent, like: Copy{Preserved: true},
+		},
+		{
+			reason: "a policy claims it", object: annotations{clustersKey: "west"}, want: Released,
+			change: func(w *World) { w.Objects[page].Labels = map[string]string{policyLabel: "x"} },
+		},
+		{
+			reason: "the cluster has not joined", object: annotations{clustersKey: "west"}, want: Stays,
+			change: func(w *World) { delete(w.Clusters, "west") },
+		},
+		{
+			reason: "the cluster has gone, and nobody names it", object: annotations{clustersKey: "east"}, want: Absent,
+			change: func(w *World) { delete(w.Clusters, "west") },
+		},
+		{
+			reason: "the cluster has gone, and a label has chosen it", object: annotations{selectorKey: "tier=edge"}, want: Stays,
+			change: func(w *World) { delete(w.Clusters, "west") },
+		},
+		{
+			reason: "another daemon's namespace", want: Stays,
+			change: func(w *World) { w.Configuration = &Configuration{Namespaces: []string{"other"}} },
+		},
+		{
+			reason: "no rule allows it", object: annotations{clustersKey: "west"}, want: Stays,
+			change: func(w *World) {
+				w.Configuration = &Configuration{Namespaces: []string{"*"}, Authorization: []Rule{{Clusters: []string{"east"}}, {NamespaceLabels: map[string]string{"tier": "gold"}}}}
+			},
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.reason, func(t *testing.T) {
+			w := &World{
+				Objects: map[Key]*Object{}, Autoscalers: map[Key]Key{},
+				Namespaces:    map[string]*Object{"shop": {Annotations: c.namespace}},
+				Clusters:      map[string]*Object{"west": {Labels: map[string]string{"tier": "edge"}}},
+				Configuration: &Configuration{Namespaces: []string{"sh*"}},
+			}
+			if c.object != nil {
+				w.Objects[page] = &Object{Annotations: c.object}
+			}
+			if c.change != nil {
+				c.change(w)
+			}
+			if got, like := w.Of(page, "west"); got != c.want || like != c.like {
+				t.Errorf("it is %d, %+v", got, like)
+			}
+		})
+	}
+}
+
+func scaleBy(w *World, k Key, cluster string) (autoscaler Key) {
+	autoscaler = Key{Kind: "HorizontalPodAutoscaler", Namespace: k.Namespace, Name: "scaler"}
+	w.Objects[autoscaler] = &Object{Annotations: map[string]string{clustersKey: cluster}}
+	w.Autoscalers[autoscaler] = k
+	return autoscaler
+}
