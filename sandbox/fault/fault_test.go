@@ -134,6 +134,8 @@ func TestFaults(t *testing.T) {
 		"TruncatedStream": {"the first item only", TruncatedList(1), streamPath, eventOf("ADDED", "a") + " " + endOfEvents + " " + eventOf("ADDED", "c"), 200},
 		"Bookmarks":       {"the end of the list never comes", SwallowBookmarks(), streamPath, eventOf("ADDED", "a") + " " + eventOf("ADDED", "b") + " " + eventOf("ADDED", "c"), 200},
 		"ExpiredStream":   {"a list begins from nothing", Expire(), streamPath, eventOf("ADDED", "a") + " " + eventOf("ADDED", "b") + " " + endOfEvents + " " + eventOf("ADDED", "c"), 200},
+		"DelayAnswer":     {"done at once, told late", DelayAnswer(time.Millisecond), listPath, `{"items":[{"n":1},{"n":2}],"metadata":{"continue":"x","resourceVersion":"7"}}`, 200},
+		"Gate":            {"an open gate lets all pass", NewGate().Fault(), watchPath, eventOf("MODIFIED", "a") + " " + eventOf("BOOKMARK", ""), 200},
 		"Chain":           {"one fault after the other", Chain(Delay(time.Millisecond), Expire(), EmptyList()), streamPath, endOfEvents + " " + eventOf("ADDED", "c"), 200},
 		"Record":          {"listening changes nothing", stale.Record(), streamPath, eventOf("ADDED", "a") + " " + eventOf("ADDED", "b") + " " + endOfEvents + " " + eventOf("ADDED", "c"), 200},
 	}
@@ -170,6 +172,70 @@ func TestFaults(t *testing.T) {
 				t.Errorf("%s: it is %q", tc.reason, response.Header.Get("Retry-After"))
 			}
 		})
+	}
+}
+
+// TestGate: what is held back arrives when the gate opens, and the end of a watch need not
+// wait for that.
+func TestGate(t *testing.T) {
+	p, client, host := startProxy(t)
+	gate := NewGate()
+	p.Inject(Match{Verb: "watch"}, gate.Fault())
+	gate.Shut()
+	gate.Shut() // it is
+	arrived := make(chan string, 1)
+	go func() {
+		_, body, _ := get(t.Context(), client, host+watchPath)
+		arrived <- body
+	}()
+	select {
+	case body := <-arrived:
+		t.Errorf("%q has passed a gate that is shut", body)
+	case <-time.After(100 * time.Millisecond):
+	}
+	gate.Open()
+	if body := <-arrived; !strings.HasPrefix(body, eventOf("MODIFIED", "a")) {
+		t.Errorf("%q has passed", body)
+	}
+	gate.Shut()
+	go func() {
+		_, body, _ := get(t.Context(), client, host+watchPath)
+		arrived <- body
+	}()
+	for ended := false; !ended; {
+		p.End(Match{Verb: "watch"})
+		select {
+		case body := <-arrived:
+			ended = true
+			if body != "" {
+				t.Errorf("%q has passed", body)
+			}
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// TestDelayAnswer: the API server has done what the client does not know.
+func TestDelayAnswer(t *testing.T) {
+	p, client, host := startProxy(t)
+	done := make(chan bool, 2)
+	p.Witness("configmaps", func(w Write) bool { done <- w.Done; return true })
+	p.Inject(Match{Verb: "create"}, DelayAnswer(time.Minute))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, host+listPath, strings.NewReader("{}"))
+		if err == nil {
+			_, err = client.Do(request)
+		}
+		ended <- err
+	}()
+	if before, after := <-done, <-done; before || !after {
+		t.Errorf("it was done: %t, then %t", before, after)
+	}
+	cancel()
+	if <-ended == nil {
+		t.Error("it was answered at once")
 	}
 }
 

@@ -3,6 +3,7 @@ package fault
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"time"
@@ -37,6 +38,15 @@ func Delay(d time.Duration) Fault {
 		case <-r.Context().Done():
 			abort()
 		}
+	}
+}
+
+// DelayAnswer has a request carried out at once, and answers late.
+func DelayAnswer(d time.Duration) Fault {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler, removed <-chan struct{}) {
+		answer := httptest.NewRecorder()
+		next.ServeHTTP(answer, r)
+		Delay(d)(w, r, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { hand(w, answer) }), removed)
 	}
 }
 
@@ -104,6 +114,15 @@ func Expire() Fault {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(map[string]any{"type": "ERROR", "object": status})
 	}
+}
+
+// hand passes an answer on.
+func hand(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
+	for key, values := range answer.Header() {
+		w.Header()[key] = values
+	}
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(answer.Body.Bytes()) // a client that has gone has gone
 }
 
 // abort breaks a request off without an answer.

@@ -15,6 +15,8 @@ type Match struct {
 	// Group and Resource; the core group is reached by Resource alone.
 	Group, Resource string
 	Namespace, Name string
+	// AllNamespaces: only what is of no one namespace.
+	AllNamespaces bool
 	// Share of the requests that are hit, by chance; 0 is all of them.
 	Share float64
 }
@@ -24,6 +26,7 @@ func (m Match) matches(info *request.RequestInfo) bool {
 		(m.Group == "" || m.Group == info.APIGroup) &&
 		(m.Resource == "" || m.Resource == info.Resource) &&
 		(m.Namespace == "" || m.Namespace == info.Namespace) &&
+		(!m.AllNamespaces || info.Namespace == "") &&
 		(m.Name == "" || m.Name == info.Name)
 }
 

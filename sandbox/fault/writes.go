@@ -49,10 +49,6 @@ func (p *Proxy) observed(info *request.RequestInfo) http.Handler {
 		if !witness(write) {
 			abort()
 		}
-		for key, values := range answer.Header() {
-			w.Header()[key] = values
-		}
-		w.WriteHeader(answer.Code)
-		_, _ = w.Write(answer.Body.Bytes()) // a client that has gone has gone
+		hand(w, answer)
 	})
 }
