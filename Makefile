@@ -14,9 +14,9 @@ MODULES := . sandbox tools tools/helm tools/prometheus
 RACED := ./build ./fault ./process ./written ./dashboard ./bench
 # The packages that start a Karmada, the longest first. Two at once: with three of them the
 # components would need more inotify instances than Linux gives a user (128).
-E2E := ./e2e/shared ./e2e/disruptive ./docs ./e2e/apart ./command ./karmada
+E2E := ./e2e/shared ./e2e/disruptive ./docs ./e2e/machine ./e2e/apart ./command ./karmada
 # The tests that are longer with the build tag long, or are only there with it.
-LONG := TestSoak|TestCrashAtEveryWrite|TestConfigurationCycles|TestMassRecreation|TestNamespaceDefault|TestEventsOfMany|TestFleet|TestSizeLimit|TestDefinitionDeleted|TestInstall
+LONG := TestMachine|TestSoak|TestCrashAtEveryWrite|TestConfigurationCycles|TestMassRecreation|TestNamespaceDefault|TestEventsOfMany|TestFleet|TestSizeLimit|TestDefinitionDeleted|TestInstall
 # A copy of what concerns the daemon; https://vuln.go.dev is the newest.
 VULNDB ?= file://$(CURDIR)/.cache/vulndb
 # How many days old the copy may be.
@@ -31,7 +31,7 @@ export SEED ?= 0
 # The oldest Karmada that is supported; docs/reference/versions.md.
 OLDEST_KARMADA := 1.16
 
-.PHONY: help demo test test-long long-tests checked test-compatibility check vulndb alerts dashboard build sandbox fuzz mutants reliability soak bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
+.PHONY: help demo test test-long long-tests checked test-compatibility check vulndb alerts dashboard build sandbox fuzz mutants reliability soak machine bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,7 +61,7 @@ long-tests:
 	@for name in $(subst |, ,$(LONG)); do grep -rqs "^func $$name(" sandbox/e2e || { echo "there is no $$name, which make test-long is to run"; exit 1; }; done
 	@echo "the long end-to-end tests: each package says something when it has ended, after some minutes"
 	cd sandbox && go vet -tags long ./e2e/...
-	cd sandbox && go test -count=1 -p 2 -timeout 30m -parallel 3 -tags long -run '^($(LONG))$$' ./e2e/shared ./e2e/disruptive ./e2e/apart
+	cd sandbox && go test -count=1 -p 2 -timeout 30m -parallel 3 -tags long -run '^($(LONG))$$' ./e2e/machine ./e2e/shared ./e2e/disruptive ./e2e/apart
 	cd sandbox && go test -count=1 -tags long -run '^TestWorkName$$' ./parity
 
 test-compatibility: export SANDBOX_KARMADA = $(OLDEST_KARMADA)
@@ -77,7 +77,7 @@ check: .cache/vulndb/index/db.json ## Format, vet, module files, known vulnerabi
 	cd tools && go run ./vulndb age $(VULNDB) $(VULNDB_DAYS)
 	cd tools && go tool govulncheck -C .. -db $(VULNDB) ./...
 	go test -race ./...
-	go test -run '^TestCost' ./render ./mirror # the race detector allocates as well
+	go test -run '^TestCost' ./render ./mirror/gather ./mirror/write # the race detector allocates as well
 
 .cache/vulndb/index/db.json: tools/vulndb/db.zip tools/vulndb/unpack.go
 	cd tools && go run ./vulndb unpack vulndb/db.zip ../.cache/vulndb
@@ -110,7 +110,7 @@ checked:
 	cd sandbox && go run . build --checked
 
 fuzz: ## Run each fuzz target for FUZZTIME
-	@for package in ./render ./config ./mirror; do \
+	@for package in ./render ./config ./mirror/judge; do \
 	  for target in $$(go test -list '^Fuzz' $$package | grep ^Fuzz); do \
 	    go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
 	  done; \
@@ -127,6 +127,10 @@ reliability: ## Run all tests, and write docs/reliability.md's table
 
 soak: checked ## A random workload with faults for SOAK; SEED repeats one
 	cd sandbox && go test -v -count=1 -timeout 3h -tags long -run '^TestSoak$$' ./e2e/shared
+
+machine: export MACHINE ?= 1h
+machine: checked ## Users, networks and daemons at random for MACHINE, judged by a model
+	cd sandbox && go test -v -count=1 -timeout 3h -run '^TestMachine$$' ./e2e/machine
 
 bench: sandbox ## Measure karmada-mirror against a bare loop and Karmada's policies, and write docs/performance.md
 	$(call compiling,the benchmark)

@@ -98,7 +98,10 @@ func (c *checker) run(ctx context.Context) error {
 	if err := c.checkConfiguration(ctx); err != nil {
 		return err
 	}
-	return c.checkDaemon(ctx)
+	if err := c.checkDaemon(ctx); err != nil {
+		return err
+	}
+	return c.checkNamespaces(ctx)
 }
 
 func (c *checker) group(name string) { fmt.Fprintln(c.out, name) }

@@ -57,7 +57,7 @@ func (c *checker) checkLease(ctx context.Context) error {
 
 // checkHeld looks for the marks of the deletion breaker.
 func (c *checker) checkHeld(ctx context.Context) error {
-	works, err := heldWorks(ctx, c.rest, "")
+	works, err := heldWorks(ctx, c.rest, "", "")
 	if apierrors.IsForbidden(err) {
 		return nil // the rights are looked at above
 	}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/watch"
 )
@@ -22,7 +22,7 @@ import (
 // checkKarmada reports whether it is a Karmada API server, and looks at its clusters.
 func (c *checker) checkKarmada(ctx context.Context) (ok bool, err error) {
 	c.group("Karmada")
-	works := mirror.WorksResource
+	works := render.WorksResource
 	_, served, err := c.resolve(ctx, works.GroupResource(), works.Version)
 	switch {
 	case err != nil:
@@ -49,7 +49,7 @@ var workFields = []string{"suspendDispatching", "preserveResourcesOnDeletion"}
 
 func (c *checker) checkWorkFields(ctx context.Context) error {
 	definitions := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	crd, err := c.dynamic.Resource(definitions).Get(ctx, mirror.WorksResource.GroupResource().String(), metav1.GetOptions{})
+	crd, err := c.dynamic.Resource(definitions).Get(ctx, render.WorksResource.GroupResource().String(), metav1.GetOptions{})
 	if apierrors.IsForbidden(err) {
 		return nil // the rights are looked at below
 	}
@@ -68,7 +68,7 @@ func (c *checker) checkWorkFields(ctx context.Context) error {
 func hasWorkField(versions []any, field string) bool {
 	for _, version := range versions {
 		v, _ := version.(map[string]any)
-		if v["name"] != mirror.WorksResource.Version {
+		if v["name"] != render.WorksResource.Version {
 			continue
 		}
 		_, found, _ := unstructured.NestedFieldNoCopy(v, "schema", "openAPIV3Schema", "properties", "spec", "properties", field)
@@ -78,7 +78,7 @@ func hasWorkField(versions []any, field string) bool {
 }
 
 func (c *checker) checkClusters(ctx context.Context) error {
-	list, err := c.dynamic.Resource(mirror.ClustersResource).List(ctx, metav1.ListOptions{})
+	list, err := c.dynamic.Resource(state.ClustersResource).List(ctx, metav1.ListOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
 		return nil // the rights are looked at below

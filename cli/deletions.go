@@ -26,7 +26,6 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/daemon"
-	"github.com/karmada-target/karmada-mirror/mirror"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -39,7 +38,8 @@ type deletions struct {
 	connection *genericclioptions.ConfigFlags
 	resource   string
 	configMap  string
-	wide       bool
+	wide, yes  bool
+	in         io.Reader
 	out        io.Writer
 }
 
@@ -50,11 +50,11 @@ func newDeletions() *cobra.Command {
 		Short: "See and approve the deletions that the breaker holds",
 		Args:  cobra.NoArgs,
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
-			d.out = cmd.OutOrStdout()
+			d.in, d.out = cmd.InOrStdin(), cmd.OutOrStdout()
 		},
 	}
 	d.connection.AddFlags(cmd.PersistentFlags())
-	cmd.PersistentFlags().StringVar(&d.resource, "resource", "", "only this resource, as in deployments.apps")
+	cmd.PersistentFlags().StringVar(&d.resource, "resource", "", "only this resource, as in deploy or deployments.apps")
 	list := &cobra.Command{
 		Use:   "list",
 		Short: "List the deletions that the breaker holds",
@@ -65,12 +65,14 @@ func newDeletions() *cobra.Command {
 	approve := &cobra.Command{
 		Use:   "approve",
 		Short: "Let the deletions go that are held now, once",
-		Long: "approve lets the deletions go that are held at this moment, of all resources or of --resource.\n" +
-			"It writes the annotation " + config.ApprovalsAnnotation + " on the daemon's ConfigMap.\nWhat is held later needs another approval.",
+		Long: "approve lets the deletions go that are held at this moment, of all resources or of --resource, in all namespaces\n" +
+			"or in --namespace. It writes the annotation " + config.ApprovalsAnnotation + " on the daemon's ConfigMap.\n" +
+			"What is held later needs another approval. On a terminal it asks.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.approve(cmd.Context()) },
 	}
 	approve.Flags().StringVar(&d.configMap, "config-map", daemon.DefaultConfigMap, "namespace/name of the daemon's ConfigMap")
+	approve.Flags().BoolVarP(&d.yes, "yes", "y", false, "do not ask")
 	cmd.AddCommand(list, approve)
 	return cmd
 }
@@ -78,39 +80,48 @@ func newDeletions() *cobra.Command {
 // heldWork is a Work whose deletion is held.
 type heldWork struct {
 	render.Hold
-	cluster string
-	source  string
+	cluster, namespace, source string
 }
 
-// held reads the marks.
+// held reads the marks that the flags choose.
 func (d *deletions) held(ctx context.Context) ([]heldWork, error) {
 	connection, err := connect(d.connection)
 	if err != nil {
 		return nil, err
 	}
-	works, err := heldWorks(ctx, connection, d.resource)
+	resource := d.resource
+	if resource != "" {
+		gr, _, err := resourceOf(d.connection, resource)
+		if err != nil {
+			return nil, err
+		}
+		resource = gr.String()
+	}
+	works, err := heldWorks(ctx, connection, resource, *d.connection.Namespace)
 	return works, withRights(err)
 }
 
-// heldWorks reads the marks of one resource, or of all if it is empty, in order of
-// resource, source and cluster.
-func heldWorks(ctx context.Context, connection *rest.Config, resource string) ([]heldWork, error) {
+// heldWorks reads the marks of one resource, or of all if it is empty, and of one namespace
+// in the same way, in order of resource, source and cluster.
+func heldWorks(ctx context.Context, connection *rest.Config, resource, namespace string) ([]heldWork, error) {
 	client, err := metadata.NewForConfig(connection)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a client: %w", err)
 	}
 	works := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return client.Resource(mirror.WorksResource).List(ctx, o)
+		return client.Resource(render.WorksResource).List(ctx, o)
 	})
 	var found []heldWork
 	err = works.EachListItem(ctx, metav1.ListOptions{LabelSelector: render.HeldKey}, func(obj runtime.Object) error {
 		w := obj.(*metav1.PartialObjectMetadata)
 		hold, ok := render.ParseHold(w.Annotations)
-		if !ok || resource != "" && resource != hold.Resource {
+		source := w.Annotations[render.SourceAnnotation]
+		id, _ := render.ParseIdentity(source) // what cannot be read is in no namespace
+		if !ok || resource != "" && resource != hold.Resource || namespace != "" && namespace != id.Namespace {
 			return nil
 		}
 		cluster, _ := render.ClusterOf(w.Namespace)
-		found = append(found, heldWork{hold, cluster, w.Annotations[render.SourceAnnotation]})
+		found = append(found, heldWork{hold, cluster, id.Namespace, source})
 		return nil
 	})
 	if err != nil {
@@ -189,10 +200,13 @@ func (d *deletions) approve(ctx context.Context) error {
 	if len(works) == 0 {
 		return errNothingHeld
 	}
+	if err := d.confirm(len(works)); err != nil {
+		return err
+	}
 	approvals := config.Approvals{}
 	held := summarize(works)
 	for _, s := range held {
-		approvals[s.resource] = s.last
+		approvals[config.ApprovalOf(s.resource, *d.connection.Namespace)] = s.last
 	}
 	if err := d.write(ctx, name, approvals); err != nil {
 		return err
@@ -201,6 +215,15 @@ func (d *deletions) approve(ctx context.Context) error {
 		fmt.Fprintf(d.out, "approved: %d deletions of %s\n", s.works, s.resource)
 	}
 	return nil
+}
+
+// confirm asks, if there is somebody to answer: what is approved was meant to be deleted
+// once, and is looked at once more before it is.
+func (d *deletions) confirm(works int) error {
+	if d.yes || !isTerminal(d.in) {
+		return nil
+	}
+	return ask(d.in, d.out, fmt.Sprintf("This lets %d deletions go.", works), "nothing was approved")
 }
 
 // write adds approvals to those that the ConfigMap has of other resources.

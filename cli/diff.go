@@ -17,7 +17,8 @@ import (
 	"k8s.io/utils/exec"
 	"sigs.k8s.io/yaml"
 
-	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/mirror/gather"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -62,7 +63,7 @@ func newDiff() *cobra.Command {
 // differ compares the Works of some sources.
 type differ struct {
 	*sources
-	reader      *mirror.Reader
+	reader      *gather.Reader
 	out, errOut io.Writer
 }
 
@@ -80,7 +81,7 @@ func (d *differ) run(cmd *cobra.Command, args, files []string) (differs bool, er
 	if err := errors.Join(os.Mkdir(live, 0o700), os.Mkdir(planned, 0o700)); err != nil {
 		return false, err
 	}
-	err = d.each(cmd, args, files, func(ref mirror.SourceRef, obj *unstructured.Unstructured) error {
+	err = d.each(cmd, args, files, func(ref gather.SourceRef, obj *unstructured.Unstructured) error {
 		return d.write(ctx, ref, obj, live, planned)
 	})
 	if err != nil {
@@ -90,7 +91,7 @@ func (d *differ) run(cmd *cobra.Command, args, files []string) (differs bool, er
 }
 
 // each calls do for the object that the arguments name, or for those of the files.
-func (d *differ) each(cmd *cobra.Command, args, files []string, do func(mirror.SourceRef, *unstructured.Unstructured) error) error {
+func (d *differ) each(cmd *cobra.Command, args, files []string, do func(gather.SourceRef, *unstructured.Unstructured) error) error {
 	if len(files) == 0 {
 		ref, err := d.find(args[0], args[1])
 		if err != nil {
@@ -118,22 +119,22 @@ func (d *differ) each(cmd *cobra.Command, args, files []string, do func(mirror.S
 
 // write puts the Works of a source that would change into two folders, as they are and
 // as they would be.
-func (d *differ) write(ctx context.Context, ref mirror.SourceRef, obj *unstructured.Unstructured, live, planned string) error {
+func (d *differ) write(ctx context.Context, ref gather.SourceRef, obj *unstructured.Unstructured, live, planned string) error {
 	facts, err := d.reader.Facts(ctx, ref, obj)
 	if err != nil {
 		return err
 	}
-	v := mirror.Decide(facts)
-	for _, op := range mirror.Plan(v, facts.Works) {
+	v := judge.Decide(facts)
+	for _, op := range judge.Plan(v, facts.Works) {
 		namespace, name := render.ExecutionNamespace(op.Cluster), facts.ID.WorkName()
 		if op.IsHeld() {
-			fmt.Fprintf(d.errOut, "the deletion of Work %s/%s is held: %s\n", namespace, name, mirror.DeletionHeld.Hint())
+			fmt.Fprintf(d.errOut, "the deletion of Work %s/%s is held: %s\n", namespace, name, judge.DeletionHeld.Hint())
 			continue
 		}
 		file := namespace + "." + name
 		var before, after []byte
 		if op.Work != nil {
-			u, err := d.client.Resource(mirror.WorksResource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+			u, err := d.client.Resource(render.WorksResource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 			if err != nil {
 				return fmt.Errorf("cannot read Work %s/%s: %w", namespace, name, err)
 			}
@@ -152,11 +153,11 @@ func (d *differ) write(ctx context.Context, ref mirror.SourceRef, obj *unstructu
 }
 
 // planFor is what an operation would make of a Work; nil if that goes.
-func planFor(op mirror.Operation, v mirror.Verdict, before []byte) ([]byte, error) {
+func planFor(op judge.Operation, v judge.Verdict, before []byte) ([]byte, error) {
 	switch op.Kind {
-	case mirror.Create:
+	case judge.Create:
 		return op.Body(v), nil
-	case mirror.Delete:
+	case judge.Delete:
 		return nil, nil
 	default:
 		return jsonpatch.MergePatch(before, op.Body(v))

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 )
 
 func newExplain() *cobra.Command {
@@ -37,8 +37,8 @@ func newExplain() *cobra.Command {
 	return cmd
 }
 
-func printExplanation(out io.Writer, f mirror.Facts) error {
-	e := mirror.Explain(f)
+func printExplanation(out io.Writer, f judge.Facts) error {
+	e := judge.Explain(f)
 	fmt.Fprintln(out, f.ID)
 	for _, step := range e.Steps {
 		fmt.Fprintf(out, "  %s %s\n", tick(step.Passed), step.What)
@@ -67,7 +67,7 @@ func printExplanation(out io.Writer, f mirror.Facts) error {
 }
 
 // next is what happens, or what to do.
-func next(c mirror.ClusterExplanation) string {
+func next(c judge.ClusterExplanation) string {
 	var parts []string
 	for _, op := range c.Operations {
 		parts = append(parts, string(op))

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/karmada-target/karmada-mirror/config"
-	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -261,7 +261,7 @@ func TestHostileDiff(t *testing.T) {
 // workIn is the Work of an object in a namespace that the API server has made up.
 func workIn(t *testing.T, object map[string]any, namespace string) map[string]any {
 	t.Helper()
-	source := mirror.NewSource(&unstructured.Unstructured{Object: runtime.DeepCopyJSON(object)}, render.Wishes{})
+	source := judge.NewSource(&unstructured.Unstructured{Object: runtime.DeepCopyJSON(object)}, render.Wishes{})
 	work := &unstructured.Unstructured{}
 	if err := work.UnmarshalJSON(source.Template.Work("m1")); err != nil {
 		t.Fatal(err)

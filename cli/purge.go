@@ -1,19 +1,14 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/dynamic"
@@ -21,7 +16,8 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/daemon"
-	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/mirror/purge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
 // purgeBatch is how many Works are deleted until the configuration is looked at again.
@@ -36,9 +32,9 @@ type purgeCommand struct {
 	in          io.Reader
 	out         io.Writer
 
-	client  kubernetes.Interface
-	dynamic dynamic.Interface
-	purge   mirror.Purge
+	client    kubernetes.Interface
+	dynamic   dynamic.Interface
+	leftovers purge.Leftovers
 }
 
 func newPurge() *cobra.Command {
@@ -49,7 +45,7 @@ func newPurge() *cobra.Command {
 		Long: "purge deletes the Works of a resource that is not in the configuration any more, or of those of its namespaces that\n" +
 			"are not. Karmada then deletes the objects in the member clusters, unless their Works say that it preserves them.\n" +
 			"The daemon never does that: what it is not told to watch it leaves alone. The configurations of other daemons, in\n" +
-			"ConfigMaps of the same namespace, are respected. On a terminal it asks before it deletes.",
+			"ConfigMaps of the same namespace, are respected. On a terminal it asks before it deletes; elsewhere it wants --yes.",
 		Example: "  karmada-mirror purge --resource deployments.apps --dry-run\n  karmada-mirror purge --resource deployments.apps",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -68,15 +64,21 @@ func newPurge() *cobra.Command {
 }
 
 func (p *purgeCommand) run(ctx context.Context) error {
+	if *p.flags.Namespace != "" {
+		return errors.New("cannot purge one namespace: what has left the configuration goes; to purge a namespace, take it out of the resource's namespaces there")
+	}
 	if err := p.prepare(ctx); err != nil {
 		return err
 	}
-	works, err := p.purge.Find(ctx, p.dynamic)
+	works, err := p.leftovers.Find(ctx, p.dynamic)
 	if err != nil {
 		return err
 	}
+	if len(works) == 0 && p.leftovers.Kind.Empty() {
+		return fmt.Errorf("cannot tell what %q is: the API server does not serve it, and no Work outside the configuration is of it; name it in full, as in deployments.apps", p.resource)
+	}
 	if len(works) == 0 {
-		_, err := fmt.Fprintf(p.out, "There is no Work of %s outside the configuration.\n", p.resource)
+		_, err := fmt.Fprintf(p.out, "There is no Work of %s outside the configuration.\n", p.leftovers.Resource)
 		return err
 	}
 	if p.dryRun {
@@ -104,19 +106,12 @@ func (p *purgeCommand) prepare(ctx context.Context) error {
 	if p.dynamic, err = dynamic.NewForConfig(connection); err != nil {
 		return fmt.Errorf("cannot make a client: %w", err)
 	}
-	if err := p.purge.Connect(connection); err != nil {
+	if err := p.leftovers.Connect(connection); err != nil {
 		return err
 	}
-	p.purge.Resource = schema.ParseGroupResource(p.resource)
-	mapper, err := p.flags.ToRESTMapper()
-	if err != nil {
-		return fmt.Errorf("cannot discover resources: %w", err)
+	if p.leftovers.Resource, p.leftovers.Kind, err = resourceOf(p.flags, p.resource); err != nil {
+		return err
 	}
-	kind, err := mapper.KindFor(p.purge.Resource.WithVersion(""))
-	if err != nil && !meta.IsNoMatchError(err) {
-		return fmt.Errorf("cannot tell what %q is: %w", p.resource, err)
-	}
-	p.purge.Kind = kind.GroupKind()
 	return p.configure(ctx)
 }
 
@@ -126,8 +121,8 @@ func (p *purgeCommand) configure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r, ok := own.Resource(p.purge.Resource); ok && len(r.Namespaces) == 0 {
-		return fmt.Errorf("%s is in the configuration, in all namespaces: take it out of ConfigMap %q first", p.resource, p.configMap)
+	if r, ok := own.Resource(p.leftovers.Resource); ok && len(r.Namespaces) == 0 {
+		return fmt.Errorf("%s is in the configuration, in all namespaces: take it out of ConfigMap %q first", p.leftovers.Resource, p.configMap)
 	}
 	name, err := daemon.ParseConfigMap(p.configMap)
 	if err != nil {
@@ -137,7 +132,7 @@ func (p *purgeCommand) configure(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot look for the configurations of other daemons: %w", err)
 	}
-	p.purge.Configurations = []*config.Configuration{own}
+	p.leftovers.Configurations = []*config.Configuration{own}
 	for _, other := range list.Items {
 		text, ok := other.Data[config.Key]
 		if !ok || other.Name == name.Name || !strings.Contains(text, config.APIVersion) {
@@ -147,31 +142,26 @@ func (p *purgeCommand) configure(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("cannot tell what another daemon mirrors: ConfigMap %q: %w", other.Name, err)
 		}
-		p.purge.Configurations = append(p.purge.Configurations, c)
+		p.leftovers.Configurations = append(p.leftovers.Configurations, c)
 	}
 	return nil
 }
 
-// confirm asks, if there is somebody to answer.
-func (p *purgeCommand) confirm(works []*mirror.Work) error {
-	file, ok := p.in.(*os.File)
-	if p.yes || !ok || !term.IsTerminal(int(file.Fd())) {
+// confirm asks, if there is somebody to answer; where there is nobody, --yes must say so.
+func (p *purgeCommand) confirm(works []*state.Work) error {
+	if p.yes {
 		return nil
 	}
-	fmt.Fprintf(p.out, "This deletes %d Works of %s, and so the objects in %s. Go on? [y/N] ", len(works), p.resource, clustersOf(works))
-	answer, err := bufio.NewReader(p.in).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
+	what := fmt.Sprintf("%d Works of %s, and so the objects in %s", len(works), p.leftovers.Resource, clustersOf(works))
+	if !isTerminal(p.in) {
+		return fmt.Errorf("nothing was deleted: there is no terminal to ask on; --yes deletes %s", what)
 	}
-	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
-		return errors.New("nothing was deleted")
-	}
-	return nil
+	return ask(p.in, p.out, "This deletes "+what+".", "nothing was deleted")
 }
 
 // delete goes on where one deletion fails, and ends when the resource has come back
 // into a configuration.
-func (p *purgeCommand) delete(ctx context.Context, works []*mirror.Work) error {
+func (p *purgeCommand) delete(ctx context.Context, works []*state.Work) error {
 	var errs []error
 	count := 0
 	for i, w := range works {
@@ -180,7 +170,7 @@ func (p *purgeCommand) delete(ctx context.Context, works []*mirror.Work) error {
 				return errors.Join(append(errs, err)...)
 			}
 		}
-		deleted, err := p.purge.Delete(ctx, w)
+		deleted, err := p.leftovers.Delete(ctx, w)
 		if err != nil {
 			errs = append(errs, err)
 			if ctx.Err() != nil {
@@ -198,7 +188,7 @@ func (p *purgeCommand) delete(ctx context.Context, works []*mirror.Work) error {
 }
 
 // clustersOf names the clusters, or counts them.
-func clustersOf(works []*mirror.Work) string {
+func clustersOf(works []*state.Work) string {
 	clusters := sets.New[string]()
 	for _, w := range works {
 		clusters.Insert(w.Cluster)

@@ -12,7 +12,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/cli-runtime/pkg/resource"
 
-	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -64,7 +64,7 @@ func renderObject(u *unstructured.Unstructured, clusters []string, printer print
 	}
 	annotations[render.ClustersAnnotation] = strings.Join(clusters, ",")
 	u.SetAnnotations(annotations)
-	source := mirror.NewSource(u, render.Wishes{})
+	source := judge.NewSource(u, render.Wishes{})
 	if source.Refusal != nil {
 		return fmt.Errorf("cannot render %s: %s: %s", source.ID, source.Refusal.Reason, source.Refusal.Message)
 	}

@@ -8,14 +8,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/daemon"
-	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/mirror/gather"
 )
 
 // sources is what the commands have in common that look at sources: they decide as the
@@ -36,7 +35,7 @@ func newSources(cmd *cobra.Command) *sources {
 }
 
 // reader reads the configuration, and the clusters.
-func (s *sources) reader(ctx context.Context) (*mirror.Reader, error) {
+func (s *sources) reader(ctx context.Context) (*gather.Reader, error) {
 	connection, err := connect(s.flags)
 	if err != nil {
 		return nil, err
@@ -51,7 +50,7 @@ func (s *sources) reader(ctx context.Context) (*mirror.Reader, error) {
 	if s.configuration, err = readConfiguration(ctx, client, s.configMap); err != nil {
 		return nil, withRights(err)
 	}
-	reader, err := mirror.NewReader(ctx, s.client, s.configuration)
+	reader, err := gather.NewReader(ctx, s.client, s.configuration)
 	return reader, withRights(err)
 }
 
@@ -80,42 +79,18 @@ func withRights(err error) error {
 	return err
 }
 
-// mapping resolves RESOURCE as kubectl does.
-func (s *sources) mapping(resource string) (*meta.RESTMapping, error) {
-	mapper, err := s.flags.ToRESTMapper()
-	if err != nil {
-		return nil, fmt.Errorf("cannot discover resources: %w", err)
-	}
-	versioned, plain := schema.ParseResourceArg(resource)
-	if versioned == nil {
-		versioned = new(plain.WithVersion(""))
-	}
-	kind, err := mapper.KindFor(*versioned)
-	if err != nil && versioned.Version != "" {
-		kind, err = mapper.KindFor(plain.WithVersion(""))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot tell what %q is: %w", resource, err)
-	}
-	mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
-	if err != nil {
-		return nil, fmt.Errorf("cannot tell what %q is: %w", resource, err)
-	}
-	return mapping, nil
-}
-
 // find resolves RESOURCE NAME as kubectl does.
-func (s *sources) find(resource, name string) (mirror.SourceRef, error) {
-	mapping, err := s.mapping(resource)
+func (s *sources) find(resource, name string) (gather.SourceRef, error) {
+	mapping, err := mappingOf(s.flags, resource)
 	if err != nil {
-		return mirror.SourceRef{}, err
+		return gather.SourceRef{}, err
 	}
 	return s.refer(mapping, "", name)
 }
 
 // refer fills in the namespace: that of the flags or of the kubeconfig if there is none.
-func (s *sources) refer(mapping *meta.RESTMapping, namespace, name string) (mirror.SourceRef, error) {
-	ref := mirror.SourceRef{Mapping: mapping, Name: name}
+func (s *sources) refer(mapping *meta.RESTMapping, namespace, name string) (gather.SourceRef, error) {
+	ref := gather.SourceRef{Mapping: mapping, Name: name}
 	if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
 		return ref, nil
 	}

@@ -14,7 +14,9 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 
-	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/mirror/gather"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -31,7 +33,7 @@ type statusCommand struct {
 	// namespace is the one that is looked at; empty for all.
 	namespace string
 	states    workStates
-	survey    *mirror.Survey
+	survey    *gather.Survey
 	printer   statusPrinter
 	// kinds are those that are listed, with the sources of them that were met.
 	kinds map[schema.GroupKind]map[render.Identity]bool
@@ -134,7 +136,7 @@ func (s *statusCommand) named(ctx context.Context, resource, name string) error 
 // served, unless there are arguments.
 func (s *statusCommand) mappings(args []string) ([]*meta.RESTMapping, error) {
 	if len(args) > 0 {
-		m, err := s.mapping(args[0])
+		m, err := mappingOf(s.flags, args[0])
 		return []*meta.RESTMapping{m}, err
 	}
 	mapper, err := s.flags.ToRESTMapper()
@@ -193,7 +195,7 @@ func (s *statusCommand) leftovers(ctx context.Context, allKinds bool) error {
 		if meta.IsNoMatchError(err) {
 			err = s.print(s.survey.Unserved(id))
 		} else if err == nil {
-			err = s.one(ctx, mirror.SourceRef{Mapping: mapping, Namespace: id.Namespace, Name: id.Name}, nil)
+			err = s.one(ctx, gather.SourceRef{Mapping: mapping, Namespace: id.Namespace, Name: id.Name}, nil)
 		}
 		if err != nil {
 			return err
@@ -203,7 +205,7 @@ func (s *statusCommand) leftovers(ctx context.Context, allKinds bool) error {
 }
 
 // one prints the lines of one source; obj is nil if it is to be read.
-func (s *statusCommand) one(ctx context.Context, ref mirror.SourceRef, obj *unstructured.Unstructured) error {
+func (s *statusCommand) one(ctx context.Context, ref gather.SourceRef, obj *unstructured.Unstructured) error {
 	facts, err := s.survey.Facts(ctx, ref, obj)
 	if err != nil {
 		return err
@@ -211,7 +213,7 @@ func (s *statusCommand) one(ctx context.Context, ref mirror.SourceRef, obj *unst
 	return s.print(facts)
 }
 
-func (s *statusCommand) print(f mirror.Facts) error {
+func (s *statusCommand) print(f judge.Facts) error {
 	for _, line := range statusesOf(f, s.states) {
 		if err := s.printer.print(line); err != nil {
 			return err
@@ -228,7 +230,7 @@ func (s *statusCommand) selects(args []string, id render.Identity) (bool, error)
 	if len(args) == 0 {
 		return true, nil
 	}
-	mapping, err := s.mapping(args[0])
+	mapping, err := mappingOf(s.flags, args[0])
 	if err != nil {
 		return false, err
 	}
@@ -247,7 +249,7 @@ func (s *statusCommand) follow(ctx context.Context, args []string) error {
 		if !ok {
 			return fmt.Errorf("cannot watch the Works any longer: %w", errorOf(event.Object))
 		}
-		w := mirror.NewWork(obj)
+		w := state.NewWork(obj)
 		if selected, err := s.selects(args, w.Source); err != nil || !selected {
 			if err != nil {
 				return err

@@ -19,7 +19,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	toolswatch "k8s.io/client-go/tools/watch"
 
-	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -64,7 +65,7 @@ type workStatus struct {
 
 func readWorkStatus(obj *unstructured.Unstructured) *workStatus {
 	s := &workStatus{Namespace: obj.GetNamespace(), Name: obj.GetName(), CreationTimestamp: obj.GetCreationTimestamp()}
-	if applied := mirror.AppliedCondition(obj); applied != nil {
+	if applied := state.AppliedCondition(obj); applied != nil {
 		s.Applied = string(applied.Status)
 		if applied.Status != metav1.ConditionTrue {
 			s.Reason = oneLine(applied.Message)
@@ -87,7 +88,7 @@ func (s workStates) note(obj *unstructured.Unstructured) {
 	s[types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}] = readWorkStatus(obj)
 }
 
-func (s workStates) of(w *mirror.Work) *workStatus {
+func (s workStates) of(w *state.Work) *workStatus {
 	status, ok := s[types.NamespacedName{Namespace: w.Namespace, Name: w.Name}]
 	if !ok {
 		return nil
@@ -108,10 +109,10 @@ func (s sourceName) String() string {
 }
 
 // statusesOf are the lines of a source, in order of cluster.
-func statusesOf(f mirror.Facts, states workStates) []mirrorStatus {
-	v := mirror.Decide(f)
-	operations := map[string]mirror.Operation{}
-	for _, op := range mirror.Plan(v, f.Works) {
+func statusesOf(f judge.Facts, states workStates) []mirrorStatus {
+	v := judge.Decide(f)
+	operations := map[string]judge.Operation{}
+	for _, op := range judge.Plan(v, f.Works) {
 		operations[op.Cluster] = op
 	}
 	var lines []mirrorStatus
@@ -128,24 +129,24 @@ func statusesOf(f mirror.Facts, states workStates) []mirrorStatus {
 	}
 	if len(lines) == 0 && len(v.Refusals) > 0 {
 		line := newStatusLine(f.ID)
-		line.Decision, line.Message = mirror.Unknown.String(), oneLine(string(v.Refusals[0].Reason)+": "+v.Refusals[0].Message)
+		line.Decision, line.Message = judge.Unknown.String(), oneLine(string(v.Refusals[0].Reason)+": "+v.Refusals[0].Message)
 		lines = append(lines, line)
 	}
 	return lines
 }
 
 // messageOf says what of a Work is not as one would expect; empty if all is.
-func messageOf(v mirror.Verdict, cluster string, op mirror.Operation, w *workStatus) string {
+func messageOf(v judge.Verdict, cluster string, op judge.Operation, w *workStatus) string {
 	switch target := v.Targets[cluster]; {
 	case w != nil && w.DeletionHeld:
 		return "its deletion is held: karmada-mirror deletions list"
-	case op.Kind == mirror.Create:
+	case op.Kind == judge.Create:
 		return "its Work is not there yet"
-	case op.Kind == mirror.Update:
+	case op.Kind == judge.Update:
 		return "its Work is not up to date: " + op.Because
-	case op.Kind == mirror.Delete, op.Kind == mirror.Release:
+	case op.Kind == judge.Delete, op.Kind == judge.Release:
 		return "its Work is about to go: " + op.Because
-	case target.Decision != mirror.Wanted:
+	case target.Decision != judge.Wanted:
 		return target.Because
 	case len(v.Notices) > 0 && w != nil && w.Applied != string(metav1.ConditionTrue):
 		return string(v.Notices[0].Reason) + ": " + v.Notices[0].Message
@@ -157,9 +158,9 @@ func (w *workStatus) message() string {
 	switch {
 	case w == nil:
 		return ""
-	case w.State == mirror.WorkDeleting.String():
+	case w.State == state.WorkDeleting.String():
 		return "it is being deleted in the member"
-	case w.State == mirror.WorkSuspended.String():
+	case w.State == state.WorkSuspended.String():
 		return "it is suspended"
 	case w.Applied == "":
 		return "Karmada has not applied it yet"
@@ -168,7 +169,7 @@ func (w *workStatus) message() string {
 }
 
 // changedStatus is the line of a Work that has changed, as the Work says.
-func changedStatus(w *mirror.Work, obj *unstructured.Unstructured, event watch.EventType) mirrorStatus {
+func changedStatus(w *state.Work, obj *unstructured.Unstructured, event watch.EventType) mirrorStatus {
 	line := newStatusLine(w.Source)
 	line.Cluster, line.Work = w.Cluster, readWorkStatus(obj)
 	line.Work.State, line.Work.DeletionHeld = w.State.String(), w.Held != nil
@@ -181,9 +182,9 @@ func changedStatus(w *mirror.Work, obj *unstructured.Unstructured, event watch.E
 
 // watchWorks watches our Works from a version on.
 func watchWorks(ctx context.Context, client dynamic.Interface, version string) (watch.Interface, error) {
-	works := client.Resource(mirror.WorksResource)
+	works := client.Resource(render.WorksResource)
 	lw := &cache.ListWatch{WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-		o.LabelSelector = mirror.OurWorks
+		o.LabelSelector = render.OurWorks
 		return works.Watch(ctx, o)
 	}}
 	w, err := toolswatch.NewRetryWatcherWithContext(ctx, version, lw)

@@ -17,11 +17,29 @@ const ApprovalsAnnotation = "karmada.target/approve-deletions"
 const approvalTime = "2006-01-02T15:04:05.000Z07:00"
 
 // Approvals say up to when what was held of a resource may go, by the resource
-// in the form deployments.apps. What is held later needs another approval, so
-// that an old one cannot be replayed.
+// in the form deployments.apps, or by that of one namespace, in the form
+// shop/deployments.apps. What is held later needs another approval, so that an old one
+// cannot be replayed.
 type Approvals map[string]time.Time
 
-// ParseApprovals reads <resource>=<RFC 3339 time>, separated by commas.
+// ApprovalOf is the key of a resource in a namespace, or in all if that is empty.
+func ApprovalOf(resource, namespace string) string {
+	if namespace == "" {
+		return resource
+	}
+	return namespace + "/" + resource
+}
+
+// Until is up to when what was held of a resource in a namespace may go.
+func (a Approvals) Until(resource, namespace string) time.Time {
+	until := a[resource]
+	if of := a[ApprovalOf(resource, namespace)]; of.After(until) {
+		until = of
+	}
+	return until
+}
+
+// ParseApprovals reads [<namespace>/]<resource>=<RFC 3339 time>, separated by commas.
 func ParseApprovals(value string) (Approvals, error) {
 	approvals := Approvals{}
 	for item := range strings.SplitSeq(value, ",") {
@@ -31,7 +49,7 @@ func ParseApprovals(value string) (Approvals, error) {
 		resource, text, _ := strings.Cut(item, "=")
 		until, err := time.Parse(time.RFC3339Nano, text)
 		if err != nil || resource == "" {
-			return nil, fmt.Errorf("cannot read the approval %q in %s: want <resource>=<RFC 3339 time>", item, ApprovalsAnnotation)
+			return nil, fmt.Errorf("cannot read the approval %q in %s: want [<namespace>/]<resource>=<RFC 3339 time>", item, ApprovalsAnnotation)
 		}
 		approvals[resource] = until
 	}

@@ -121,6 +121,7 @@ func (d *daemon) newController(m *metrics.Metrics) error {
 		Clock:           clock.RealClock{},
 		ConcurrentSyncs: d.options.concurrentSyncs,
 		DeletionSettle:  d.options.deletionSettle,
+		ResyncPeriod:    d.options.resyncPeriod,
 		ListDeadline:    d.options.listDeadline,
 		Subject:         d.subject.Load,
 	})

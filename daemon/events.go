@@ -26,8 +26,9 @@ func newEvents(ctx context.Context, config *rest.Config) (record.EventBroadcaste
 		return nil, nil, fmt.Errorf("cannot make a client for Events: %w", err)
 	}
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
-	broadcaster.StartRecordingToSink(eventSink{&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")}})
-	return broadcaster, broadcaster.NewRecorder(kubescheme.Scheme, corev1.EventSource{Component: "karmada-mirror"}), nil
+	p := make(pace, maxAhead)
+	broadcaster.StartRecordingToSink(pacedSink{eventSink{&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")}}, p})
+	return broadcaster, pacedRecorder{broadcaster.NewRecorder(kubescheme.Scheme, corev1.EventSource{Component: "karmada-mirror"}), p}, nil
 }
 
 // eventSink names an Event after what it says. client-go counts what one process repeats,

@@ -28,6 +28,7 @@ type Options struct {
 	concurrentSyncs     int
 	deletionSettle      time.Duration
 	listDeadline        time.Duration
+	resyncPeriod        time.Duration
 	qps                 float32
 	burst               int
 	leaderElect         bool
@@ -67,6 +68,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.configFile, "config", "", "a file with the configuration, instead of the ConfigMap; for development")
 	fs.IntVar(&o.concurrentSyncs, "concurrent-syncs", 16, "how many sources are synced at once, and how many writes are in flight; those of sources that were just changed are counted apart")
 	fs.DurationVar(&o.deletionSettle, "deletion-settle-period", time.Second, "how long a deletion waits for others that are due, so that the deletion breaker counts them together")
+	fs.DurationVar(&o.resyncPeriod, "resync-period", 10*time.Minute, "how often everything is looked at in memory though no event has come, to find what was overlooked; 0 turns it off")
 	fs.DurationVar(&o.listDeadline, "list-deadline", 30*time.Second, "how long a list may take before it is begun anew, a streaming list as a plain one, with twice the time")
 	fs.Float32Var(&o.qps, "kube-api-qps", -1, "queries per second to the Karmada API server; negative: no limit but the requests in flight")
 	fs.IntVar(&o.burst, "kube-api-burst", 0, "burst of queries to the Karmada API server, with --kube-api-qps")
@@ -94,6 +96,9 @@ func (o *Options) complete() error {
 	}
 	if o.deletionSettle < 0 || o.listDeadline <= 0 {
 		errs = append(errs, fmt.Errorf("cannot use --deletion-settle-period %s and --list-deadline %s: want at least 0 and more than 0", o.deletionSettle, o.listDeadline))
+	}
+	if o.resyncPeriod < 0 {
+		errs = append(errs, fmt.Errorf("cannot use --resync-period %s: want at least 0", o.resyncPeriod))
 	}
 	if o.concurrentSyncs < 1 {
 		errs = append(errs, fmt.Errorf("cannot use --concurrent-syncs %d: want at least 1", o.concurrentSyncs))

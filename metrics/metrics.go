@@ -16,6 +16,7 @@ type Metrics struct {
 	operations     *prometheus.CounterVec
 	sync           *prometheus.HistogramVec
 	propagation    *prometheus.HistogramVec
+	sweepRepairs   *prometheus.CounterVec
 	reloadSuccess  prometheus.Gauge
 	reloadedLastAt prometheus.Gauge
 }
@@ -41,6 +42,9 @@ func New(r prometheus.Registerer, b Build) *Metrics {
 			Name: prefix + "_propagation_duration_seconds", Help: "From the arrival of a source's watch event to the last of its Works written. Series of a resource go when it leaves the configuration.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 12),
 		}, []string{"resource"}),
+		sweepRepairs: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: prefix + "_sweep_repairs_total", Help: "Sources of which a sweep has found what no event had told: 0 unless there is a defect.",
+		}, []string{"resource"}),
 		reloadSuccess: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: prefix + "_config_last_reload_successful", Help: "Whether the last configuration was accepted (1) or rejected (0).",
 		}),
@@ -53,7 +57,7 @@ func New(r prometheus.Registerer, b Build) *Metrics {
 		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Revision, "go_version": b.GoVersion},
 	})
 	build.Set(1)
-	r.MustRegister(build, m.operations, m.sync, m.propagation, m.reloadSuccess, m.reloadedLastAt)
+	r.MustRegister(build, m.operations, m.sync, m.propagation, m.sweepRepairs, m.reloadSuccess, m.reloadedLastAt)
 	return m
 }
 
@@ -74,6 +78,7 @@ func (m *Metrics) ForgetCluster(cluster string) {
 // ForgetResource deletes the series of a resource that has left the configuration.
 func (m *Metrics) ForgetResource(resource string) {
 	m.propagation.DeleteLabelValues(resource)
+	m.sweepRepairs.DeleteLabelValues(resource)
 }
 
 // Sync observes one sync of a source; result is success, error or refused.
@@ -85,6 +90,13 @@ func (m *Metrics) Sync(result string, took time.Duration) {
 func (m *Metrics) Propagation(resource string, took time.Duration) {
 	m.propagation.WithLabelValues(resource).Observe(took.Seconds())
 }
+
+// KnowResource makes the series of a resource that are to be there before anything has
+// happened, so that the first time shows.
+func (m *Metrics) KnowResource(resource string) { m.sweepRepairs.WithLabelValues(resource) }
+
+// SweepRepair counts what a sweep has found.
+func (m *Metrics) SweepRepair(resource string) { m.sweepRepairs.WithLabelValues(resource).Inc() }
 
 // ConfigReload notes whether a configuration was accepted.
 func (m *Metrics) ConfigReload(err error, now time.Time) {

@@ -15,7 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/karmada-target/karmada-mirror/metrics"
-	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
 var update = flag.Bool("update", false, "write the table of docs/reference/metrics.md")
@@ -34,7 +35,7 @@ var open = []string{"version", "revision", "go_version", "resource", "member_clu
 func everything() *prometheus.Registry {
 	registry := prometheus.NewPedanticRegistry()
 	m := metrics.New(registry, metrics.Build{Version: "any", Revision: "any", GoVersion: "any"})
-	for _, operation := range []mirror.OperationKind{mirror.Create, mirror.Update, mirror.Delete} {
+	for _, operation := range []judge.OperationKind{judge.Create, judge.Update, judge.Delete} {
 		m.Operation(string(operation), "any", nil)
 		m.Operation(string(operation), "any", errors.New("any"))
 	}
@@ -42,6 +43,7 @@ func everything() *prometheus.Registry {
 		m.Sync(result, time.Second)
 	}
 	m.Propagation("any", time.Second)
+	m.SweepRepair("any")
 	m.ConfigReload(nil, time.Unix(1, 0))
 	s := metrics.Snapshot{
 		Watches: []metrics.Watch{{Resource: "any", State: "ready", LastEvent: time.Unix(1, 0)}},
@@ -49,12 +51,12 @@ func everything() *prometheus.Registry {
 		Refused: map[string]int{},
 		Held:    map[string]int{"any": 1},
 	}
-	for state := mirror.WorkApplied; state <= mirror.WorkDeleting; state++ {
-		s.Works[metrics.WorkKey{Cluster: "any", State: state.String()}] = 1
+	for of := state.WorkApplied; of <= state.WorkDeleting; of++ {
+		s.Works[metrics.WorkKey{Cluster: "any", State: of.String()}] = 1
 	}
-	for _, reason := range []mirror.Reason{
-		mirror.InvalidAnnotation, mirror.UnknownCluster, mirror.ForbiddenResource, mirror.ReservedNamespace, mirror.ClaimedByPolicy,
-		mirror.WorkConflict, mirror.TooLarge, mirror.RenderFailed, mirror.DeletionHeld, mirror.NotAuthorized,
+	for _, reason := range []judge.Reason{
+		judge.InvalidAnnotation, judge.UnknownCluster, judge.ForbiddenResource, judge.ReservedNamespace, judge.ClaimedByPolicy,
+		judge.WorkConflict, judge.TooLarge, judge.RenderFailed, judge.DeletionHeld, judge.NotAuthorized,
 	} {
 		s.Refused[string(reason)] = 1
 	}

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -18,10 +19,10 @@ const EventsPerSecond = 50
 
 // announcement is a refusal that its source's owner has not been told of yet.
 type announcement struct {
-	of      *refused // where it is in force
+	of      *refused // where it is in force; nil if it is told in any case
 	id      render.Identity
 	about   *corev1.ObjectReference
-	refusal Refusal
+	refusal judge.Refusal
 }
 
 // announcements are those that wait for their turn.
@@ -52,6 +53,14 @@ func (a *announcements) take() []announcement {
 	return waiting
 }
 
+// eventType is that of the Events of a reason.
+func eventType(r judge.Reason) string {
+	if r == judge.NamespaceUnprotected {
+		return corev1.EventTypeNormal
+	}
+	return corev1.EventTypeWarning
+}
+
 // announce records Events until ctx is done. What has been mended in the meantime is not
 // told any more.
 func (c *Controller) announce(ctx context.Context) {
@@ -63,13 +72,13 @@ func (c *Controller) announce(ctx context.Context) {
 		case <-c.announcements.some:
 		}
 		for _, next := range c.announcements.take() {
-			if !next.of.isInForce(next.id, next.refusal) {
+			if next.of != nil && !next.of.isInForce(next.id, next.refusal) {
 				continue
 			}
 			if limit.Wait(ctx) != nil {
 				return
 			}
-			c.Recorder.Event(next.about, corev1.EventTypeWarning, string(next.refusal.Reason), fmt.Sprintf("%.*s", maxEventMessage, next.refusal.Message))
+			c.Recorder.Event(next.about, eventType(next.refusal.Reason), string(next.refusal.Reason), fmt.Sprintf("%.*s", maxEventMessage, next.refusal.Message))
 		}
 	}
 }

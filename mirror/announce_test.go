@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
 
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -20,8 +21,8 @@ func TestAnnounce(t *testing.T) {
 		c := &Controller{Options: Options{Recorder: recorder}, announcements: newAnnouncements()}
 		for i := range told + mended {
 			id := render.Identity{Kind: "ConfigMap", Namespace: "team", Name: fmt.Sprint(i)}
-			r := Refusal{Reason: UnknownCluster, Message: "no cluster has joined"}
-			c.refused.replace(id, []Refusal{r})
+			r := judge.Refusal{Reason: judge.UnknownCluster, Message: "no cluster has joined"}
+			c.refused.replace(id, []judge.Refusal{r})
 			c.announcements.add(announcement{of: &c.refused, id: id, about: &corev1.ObjectReference{Name: id.Name}, refusal: r})
 			if i >= told {
 				c.refused.replace(id, nil)

@@ -1,122 +1,27 @@
-//go:build !race
-
 package mirror
 
 import (
-	"fmt"
-	"runtime"
-	"strings"
 	"testing"
-	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/tools/cache"
-	clocktesting "k8s.io/utils/clock/testing"
-
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/render"
-	"github.com/karmada-target/karmada-mirror/watch"
 )
 
-// heapOf is how many bytes an object takes in a cache of n, index and all.
-func heapOf(t *testing.T, n int, indexers cache.Indexers, keep cache.TransformFunc, encoded func(i int) []byte) int {
-	t.Helper()
-	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
-	before := heapInUse()
-	for i := range n {
-		u := &unstructured.Unstructured{}
-		if err := u.UnmarshalJSON(encoded(i)); err != nil {
-			t.Fatal(err)
-		}
-		kept, err := keep(u)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Add(kept); err != nil {
-			t.Fatal(err)
+// BenchmarkLook looks at a source that is on two clusters as it should be: whatever changes,
+// its sources are looked at, so that a look which finds nothing must cost nothing.
+func BenchmarkLook(b *testing.B) {
+	asks := sample.Asking("1", "m1,m2")
+	s := newAPIServer(b)
+	s.list(configMaps, asks)
+	s.list(render.WorksResource, sample.Work(asks, "m1"), sample.Work(asks, "m2"))
+	c := newControllerOf(b, s, configured("", "", ""), newFakeClock())
+	b.ReportAllocs()
+	for b.Loop() {
+		if result, err := c.sync(b.Context(), sample.Page); err != nil || result != (syncResult{}) {
+			b.Fatal(result, err)
 		}
 	}
-	used := heapInUse() - before
-	runtime.KeepAlive(store)
-	return int(used) / n
-}
-
-func heapInUse() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
-}
-
-func encodedConfigMap(annotation string, size int) func(int) []byte {
-	content := strings.Repeat("x", size)
-	return func(i int) []byte {
-		return fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"shop-%d","name":"object-%05d","uid":"4f6c0d3e-0f1c-4a53-9d52-%012d","resourceVersion":"%d","creationTimestamp":"2026-01-02T03:04:05Z",%s"managedFields":[{"manager":"kubectl","operation":"Apply","fieldsV1":{"f:data":{"f:key":{}}}}]},"data":{"key":%q}}`,
-			i%100, i, i, 100000+i, annotation, content)
-	}
-}
-
-// TestCostOfCaches bounds what an object takes in a cache of very many.
-func TestCostOfCaches(t *testing.T) {
-	const n = 50_000
-	asks := encodedConfigMap(`"annotations":{"`+render.ClustersAnnotation+`":"member1,member2"},`, 1000)
-	for _, tc := range []struct {
-		what    string
-		n, most int
-		heap    func(n int) int
-	}{
-		{"an object that does not ask", n, 330, func(n int) int {
-			return heapOf(t, n, sourceIndexers, keepSource(noDefaults), encodedConfigMap("", 1000))
-		}},
-		{"one that asks", n / 10, len(asks(0)) * 3 / 2, func(n int) int { return heapOf(t, n, sourceIndexers, keepSource(noDefaults), asks) }},
-		{"a Work", n, 660, func(n int) int { return heapOf(t, n, workIndexers, watch.Keep(NewWork), encodedWork(t, asks)) }},
-	} {
-		got := tc.heap(tc.n)
-		t.Logf("%s takes %d bytes of %d", tc.what, got, tc.most)
-		if got > tc.most {
-			t.Errorf("%s takes %d bytes, more than %d", tc.what, got, tc.most)
-		}
-	}
-}
-
-func noDefaults(string) render.Wishes { return render.Wishes{} }
-
-// encodedWork is the Work of a source as the API server sends it.
-func encodedWork(t *testing.T, source func(int) []byte) func(int) []byte {
-	return func(i int) []byte {
-		u := &unstructured.Unstructured{}
-		if err := u.UnmarshalJSON(source(i)); err != nil {
-			t.Fatal(err)
-		}
-		ofServer := fmt.Sprintf(`"metadata":{"uid":"5f6c0d3e-0f1c-4a53-9d52-%012d","resourceVersion":"%d","generation":1,"creationTimestamp":"2026-01-02T03:04:05Z",`, i, 200000+i)
-		return []byte(strings.Replace(string(NewSource(u, render.Wishes{}).Template.Work("member1")), `"metadata":{`, ofServer, 1))
-	}
-}
-
-// TestCostOfSettledWrites is what the ledger keeps of a Work that has become what
-// was written.
-func TestCostOfSettledWrites(t *testing.T) {
-	const n, most = 50_000, 64
-	l := newLedger(clocktesting.NewFakeClock(time.Unix(1, 0)))
-	source := pageSource("1", "m1")
-	w := pageWork(source, "m1", version("10"))
-	content := writeOf(Operation{Kind: Create}, source.Template)
-	before := heapInUse()
-	for i := range n {
-		id := numbered(i)
-		l.record(id, "m1", entry{write: content, written: receipt{"10", 1}}, awaitCache)
-		settled := *w
-		settled.Source = id
-		if !l.settle(&settled) {
-			t.Fatal("the write is not settled")
-		}
-	}
-	used := int(heapInUse()-before) / n
-	t.Logf("%d bytes", used)
-	if used > most {
-		t.Errorf("%d bytes are kept of each write, more than %d", used, most)
-	}
-	if len(l.entries) > 0 {
-		t.Errorf("%d entries are left", len(l.entries))
+	if sent := s.sent(); len(sent) > 0 {
+		b.Fatal(sent)
 	}
 }

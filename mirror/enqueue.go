@@ -1,19 +1,11 @@
 package mirror
 
 import (
-	"go.uber.org/zap"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/tools/cache"
-
+	"github.com/karmada-target/karmada-mirror/mirror/gather"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/watch"
-)
-
-// What sources and Works are found by.
-var (
-	sourceIndexers = cache.Indexers{termIndex: indexByTerm, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
-	workIndexers   = cache.Indexers{sourceIndex: indexBySource, kindIndex: indexByKind, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 )
 
 // enqueue asks for a sync of a source; nothing happens while this replica does
@@ -27,7 +19,7 @@ func (c *Controller) enqueue(id render.Identity) {
 // enqueueFresh asks for a sync of a source that somebody has just changed.
 func (c *Controller) enqueueFresh(id render.Identity) {
 	if q := c.queue.Load(); q != nil {
-		c.arrivals.note(id, c.Clock.Now())
+		c.arrivals.Note(id, c.Clock.Now())
 		q.Add(id)
 	}
 }
@@ -40,136 +32,110 @@ func (c *Controller) enqueueEverything() {
 	if c.queue.Load() == nil {
 		return
 	}
-	for _, w := range c.sources.All() {
+	for _, w := range c.caches.Sources() {
 		c.enqueueSourcesOf(w)
 	}
-	for _, obj := range c.works.List() {
-		if w := obj.(*Work); w.names() {
+	for w := range c.caches.Works() {
+		if w.NamesSource() {
 			c.enqueue(w.Source)
 		}
 	}
 	for _, id := range c.refused.all() {
 		c.enqueue(id)
 	}
-	for _, obj := range c.namespaces.List() {
-		c.reportNamespace(obj.(*Namespace))
+	for n := range c.caches.Namespaces() {
+		c.reportNamespace(n)
 	}
 }
 
+// enqueueSourcesOf asks for a sync of the objects of a resource that ask to be mirrored,
+// or whose Namespace does or cannot be asked. Of the others those are looked at that have
+// Works, and are found by them.
 func (c *Controller) enqueueSourcesOf(w *watch.Watch) {
-	for _, obj := range w.List() {
-		if s := obj.(*Source); s.Asks {
-			c.enqueue(s.ID)
+	for o := range gather.Objects(w) {
+		if c.caches.MayAsk(o) {
+			c.enqueueObject(o)
 		}
 	}
 }
 
-// newWatch adds what all watches share.
-func (c *Controller) newWatch(o watch.Options) *watch.Watch {
-	o.Client, o.Clock, o.ListDeadline = c.Dynamic, c.Clock, c.ListDeadline
-	o.Logger = c.Logger.With(zap.Stringer("resource", o.Resource.GroupResource))
-	return watch.New(o)
+// enqueueObject asks for a sync of an object, and of what it scales.
+func (c *Controller) enqueueObject(o *state.Object) {
+	c.enqueue(o.ID)
+	if o.Scales != nil {
+		c.enqueue(*o.Scales)
+	}
 }
 
-// newSourceWatch makes the watch of one configured resource.
-func (c *Controller) newSourceWatch(r watch.Resource) *watch.Watch {
-	var w *watch.Watch
-	w = c.newWatch(watch.Options{
-		Resource:  r,
-		Resolver:  c.Resolver,
-		Transform: keepSource(c.defaultsOf),
-		Indexers:  sourceIndexers,
-		Handler: watch.Handler{
-			Changed: func(old, new any) {
-				// Before the first list is complete nothing can be decided.
-				if w.Status().Synced {
-					c.sourceChanged(old, new)
-				}
-			},
-			// What was deleted while nobody watched has left its Works behind.
-			Synced: func() {
-				c.enqueueSourcesOf(w)
-				c.enqueueWorksOf(w.Status().Served.Kind)
-			},
-			// The definition may have been deleted, and its objects with it.
-			Unserved: func() { c.enqueueWorksOfGroup(r.Group) },
-		},
-	})
-	return w
+// resourceListed asks for a sync of what there is of a resource, and of what had been there:
+// what was deleted while nobody watched has left its Works behind.
+func (c *Controller) resourceListed(w *watch.Watch) {
+	c.enqueueSourcesOf(w)
+	for work := range c.caches.WorksOfKind(w.Status().Served.Kind) {
+		c.enqueue(work.Source)
+	}
 }
 
-func (c *Controller) sourceChanged(old, new any) {
-	before, _ := old.(*Source)
-	after, _ := new.(*Source)
+// objectChanged asks for a sync of an object, whatever has changed: whether it makes a
+// difference, sync finds out.
+func (c *Controller) objectChanged(before, after *state.Object) {
+	for _, o := range []*state.Object{before, after} {
+		if o == nil {
+			continue
+		}
+		if c.caches.MayAsk(o) {
+			c.enqueueFresh(o.ID)
+		}
+		c.enqueueObject(o)
+	}
+}
+
+// enqueueGroup asks for a sync of what has Works or is refused: the definition may have been
+// deleted, and its objects with it.
+func (c *Controller) enqueueGroup(group string) {
+	for w := range c.caches.Works() {
+		if w.Source.Group == group && w.NamesSource() {
+			c.enqueue(w.Source)
+		}
+	}
+	for _, id := range c.refused.all() {
+		if id.Group == group {
+			c.enqueue(id)
+		}
+	}
+}
+
+// workChanged asks for a sync of the source of a Work, and of what it scales, also when that is what we have
+// written ourselves: the source may have changed in between.
+func (c *Controller) workChanged(before, after *state.Work) {
+	if before != nil && (after == nil || after.UID != before.UID) { // it is gone; an event may have been missed
+		c.ledger.Forget(before.Source, before.Cluster)
+	}
+	if before != nil && (after == nil || after.UID != before.UID || after.Source != before.Source || after.Foreign != before.Foreign) {
+		c.enqueueWaiting(before) // every source that maps to this name may have been waiting for it
+	}
 	if after != nil {
-		c.rereads.drop(after.ID)
-	} else if before != nil {
-		c.rereads.drop(before.ID)
+		c.ledger.Arrived(after)
 	}
-	switch {
-	case before != nil && after != nil && before.sameMeaning(after):
-		return
-	case after != nil && after.Asks:
-		c.enqueueFresh(after.ID)
-	case before != nil && before.Asks:
-		c.enqueueFresh(before.ID)
-	}
-}
-
-func (c *Controller) enqueueWorksOf(kind schema.GroupKind) {
-	for _, obj := range c.works.ByIndex(kindIndex, kind.String()) {
-		c.enqueue(obj.(*Work).Source)
-	}
-}
-
-func (c *Controller) enqueueWorksOfGroup(group string) {
-	for _, obj := range c.works.List() {
-		if w := obj.(*Work); w.Source.Group == group && w.names() {
+	for _, w := range []*state.Work{before, after} {
+		if w == nil {
+			continue
+		}
+		if w.NamesSource() {
 			c.enqueue(w.Source)
 		}
-	}
-}
-
-// newWorkWatch makes the watch of the Works that bear our label. Others are left
-// to the API server to filter: in a Karmada that also uses policies, they are
-// many and change all the time.
-func (c *Controller) newWorkWatch() *watch.Watch {
-	return c.newWatch(watch.Options{
-		Resource:  watch.In(WorksResource),
-		Resolver:  c.Resolver,
-		Tweak:     func(o *metav1.ListOptions) { o.LabelSelector = OurWorks },
-		Transform: watch.Keep(NewWork),
-		Indexers:  workIndexers,
-		Handler:   watch.Handler{Changed: c.workChanged, Synced: c.enqueueEverything},
-	})
-}
-
-func (c *Controller) workChanged(old, new any) {
-	before, _ := old.(*Work)
-	after, _ := new.(*Work)
-	switch {
-	case before != nil && after != nil && before.sameMeaning(after):
-		return
-	case after != nil && c.ledger.settle(after):
-		return
-	case before != nil && (after == nil || after.UID != before.UID): // it is gone; an event may have been missed
-		// Every source that maps to this name may have been waiting for it.
-		c.ledger.forget(before.Source, before.Cluster)
-		c.enqueueWaiting(before)
-	}
-	for _, w := range []*Work{before, after} {
-		if w != nil && w.names() {
-			c.enqueue(w.Source)
+		if scaled, ok := w.Scales(); ok {
+			c.enqueue(scaled)
 		}
 	}
 }
 
 // enqueueWaiting asks for a sync of the sources that were refused because of a
-// Work that is gone now.
-func (c *Controller) enqueueWaiting(gone *Work) {
-	for _, id := range c.refused.by(WorkConflict) {
+// Work that is gone now, or another's.
+func (c *Controller) enqueueWaiting(gone *state.Work) {
+	for _, id := range c.refused.by(judge.WorkConflict) {
 		if id.WorkName() == gone.Name {
-			c.ledger.forget(id, gone.Cluster)
+			c.ledger.Forget(id, gone.Cluster)
 			c.enqueue(id)
 		}
 	}

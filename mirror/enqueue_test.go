@@ -5,23 +5,27 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	policyv1alpha1 "github.com/karmada-io/api/policy/v1alpha1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/queue"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // leading has a Controller queue what it is told, and sync nothing.
-func leading(t *testing.T, c *Controller) *queue {
+func leading(t *testing.T, c *Controller) *queue.Queue {
 	t.Helper()
-	q := newQueue(c.arrivals.has)
+	q := queue.New(c.arrivals.Has)
 	c.queue.Store(q)
 	t.Cleanup(q.ShutDown)
 	return q
 }
 
 // waiting takes all that is in a queue, by their names.
-func waiting(q *queue) []string {
+func waiting(q *queue.Queue) []string {
 	var names []string
 	for q.Len() > 0 {
 		id, _ := q.Get()
@@ -32,55 +36,33 @@ func waiting(q *queue) []string {
 	return names
 }
 
-func TestSourceChanged(t *testing.T) {
-	source := func(wishes annotations, changes ...func(*unstructured.Unstructured)) *Source {
-		u := pageObject(wishes)
-		for _, change := range changes {
-			change(u)
-		}
-		return NewSource(u, render.Wishes{})
-	}
-	m1 := annotations{render.ClustersAnnotation: "m1"}
-	another := func(u *unstructured.Unstructured) { u.SetUID("2") }
-	edited := func(u *unstructured.Unstructured) { u.Object["data"] = map[string]any{"key": "other"} }
-	claimed := func(u *unstructured.Unstructured) {
-		u.SetLabels(map[string]string{policyv1alpha1.PropagationPolicyPermanentIDLabel: "p"})
-	}
+// TestObjectChanged: whatever has changed is looked at; what asks goes before the rest.
+func TestObjectChanged(t *testing.T) {
+	object := func(wishes sample.Annotations) *state.Object { return state.NewObject(sample.Object(wishes)) }
+	m1 := sample.Annotations{render.ClustersAnnotation: "m1"}
 	cases := map[string]struct {
 		reason   string
-		old, new *Source
-		want     bool
+		old, new *state.Object
+		isFresh  bool
 	}{
-		"Asks":           {"a new object", nil, source(m1), true},
-		"DoesNotAsk":     {"one that is none of ours", nil, source(nil), false},
-		"Same":           {"a change of what is not mirrored", source(m1), source(m1, version("9")), false},
-		"Edited":         {"a change of what is", source(m1), source(m1, edited), true},
-		"Recreated":      {"another object of that name", source(m1), source(m1, another), true},
-		"Retargeted":     {"another cluster", source(m1), source(annotations{render.ClustersAnnotation: "m1,m2"}), true},
-		"Excluded":       {"a cluster less", source(annotations{render.ClustersAnnotation: "m*"}), source(annotations{render.ClustersAnnotation: "m*,!m1"}), true},
-		"Claimed":        {"the claim of a policy", source(m1), source(m1, claimed), true},
-		"AsksNoMore":     {"an annotation that was removed", source(m1), source(nil), true},
-		"BeginsToAsk":    {"or added", source(nil), source(m1), true},
-		"Deleted":        {"an object that is gone", source(m1), nil, true},
-		"DeletedUnasked": {"one that was none of ours", source(nil), nil, false},
+		"Asks":        {"a new object", nil, object(m1), true},
+		"Edited":      {"a change", object(m1), object(m1), true},
+		"OptsOut":     {"an empty value", object(m1), object(sample.Annotations{render.ClustersAnnotation: ""}), true},
+		"AsksNoMore":  {"an annotation that was removed", object(m1), object(nil), true},
+		"BeginsToAsk": {"or added", object(nil), object(m1), true},
+		"Deleted":     {"an object that is gone", object(m1), nil, true},
+		"DoesNotAsk":  {"one that is none of ours may have a Work", object(nil), object(nil), false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := &Controller{Options: Options{Clock: newFakeClock()}}
+			s := newAPIServer(t)
+			c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
 			q := leading(t, c)
-			var old, new any
-			if tc.old != nil {
-				old = tc.old
+			c.objectChanged(tc.old, tc.new)
+			if isFresh := c.arrivals.Has(sample.Page); isFresh != tc.isFresh {
+				t.Errorf("%s: fresh: %v", tc.reason, isFresh)
 			}
-			if tc.new != nil {
-				new = tc.new
-			}
-			c.sourceChanged(old, new)
-			var want []string
-			if tc.want {
-				want = []string{"ConfigMap/shop/page"}
-			}
-			if diff := cmp.Diff(want, waiting(q)); diff != "" {
+			if diff := cmp.Diff([]string{"ConfigMap/shop/page"}, waiting(q)); diff != "" {
 				t.Errorf("%s, -want +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -88,40 +70,34 @@ func TestSourceChanged(t *testing.T) {
 }
 
 func TestWorkChanged(t *testing.T) {
-	asks := pageSource("1", "m1")
-	work := func(changes ...func(*unstructured.Unstructured)) *Work { return pageWork(asks, "m1", changes...) }
+	work := func(changes ...sample.Change) *state.Work {
+		return state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1", changes...))
+	}
 	namesake := func(u *unstructured.Unstructured) { u.SetUID("another") }
 	cases := map[string]struct {
 		reason   string
-		old, new *Work
+		old, new *state.Work
 		want     bool
 	}{
 		"New":         {"one that nobody knew of", nil, work(), true},
-		"Applied":     {"its status changes all the time", work(), work(applied("True"), version("9")), false},
-		"Edited":      {"an edit is repaired", work(), work(edited), true},
+		"Applied":     {"its status, which is nobody's concern or that of a wake", work(), work(sample.Applied("True"), sample.Version("9")), true},
+		"Edited":      {"an edit is repaired", work(), work(sample.Edited), true},
 		"Recreated":   {"one that was made again unseen", work(), work(namesake), true},
-		"Marked":      {"a mark", work(), work(marked), true},
-		"Unmarked":    {"or one that somebody took off", work(marked), work(), true},
-		"Bound":       {"one that a binding has taken", work(), work(bound), true},
-		"GivenBack":   {"or given back", work(bound), work(), true},
-		"Misfiled":    {"a label that is not as we write it", work(), work(misfiled), true},
-		"Unfinalized": {"or a finalizer", work(), work(unfinalized), true},
-		"Remarked":    {"or an annotation", work(), work(remarked), true},
-		"Going":       {"a deletion that has begun", work(), work(terminating), true},
+		"Marked":      {"a mark", work(), work(sample.Marked), true},
+		"Unmarked":    {"or one that somebody took off", work(sample.Marked), work(), true},
+		"Bound":       {"one that a binding has taken", work(), work(sample.Bound), true},
+		"GivenBack":   {"or given back", work(sample.Bound), work(), true},
+		"Misfiled":    {"a label that is not as we write it", work(), work(sample.Misfiled), true},
+		"Unfinalized": {"or a finalizer", work(), work(sample.Unfinalized), true},
+		"Remarked":    {"or an annotation", work(), work(sample.Remarked), true},
+		"Going":       {"a deletion that has begun", work(), work(sample.Terminating), true},
 		"Gone":        {"one that is gone", work(), nil, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := &Controller{Options: Options{Clock: newFakeClock()}, ledger: newLedger(newFakeClock())}
+			c := &Controller{Options: Options{Clock: newFakeClock()}, ledger: write.NewLedger(newFakeClock())}
 			q := leading(t, c)
-			var old, new any
-			if tc.old != nil {
-				old = tc.old
-			}
-			if tc.new != nil {
-				new = tc.new
-			}
-			c.workChanged(old, new)
+			c.workChanged(tc.old, tc.new)
 			var want []string
 			if tc.want {
 				want = []string{"ConfigMap/shop/page"}
@@ -133,14 +109,137 @@ func TestWorkChanged(t *testing.T) {
 	}
 }
 
+// TestScaledIsLookedAt: what an autoscaler scales is another's when that comes or goes, and so
+// when its Work does.
+func TestScaledIsLookedAt(t *testing.T) {
+	autoscaler := sample.Autoscaler(sample.Annotations{render.ClustersAnnotation: "m1"}, "v1", "ConfigMap", "page")
+	object, work := state.NewObject(autoscaler.DeepCopy()), state.NewWork(sample.Work(autoscaler, "m1"))
+	cases := map[string]func(*Controller){
+		"Made":     func(c *Controller) { c.objectChanged(nil, object) },
+		"Gone":     func(c *Controller) { c.objectChanged(object, nil) },
+		"WorkMade": func(c *Controller) { c.workChanged(nil, work) },
+		"WorkGone": func(c *Controller) { c.workChanged(work, nil) },
+	}
+	for name, change := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := newControllerOf(t, newAPIServer(t), configured("", "", ""), newFakeClock())
+			q := leading(t, c)
+			change(c)
+			want := []string{"ConfigMap/shop/page", "HorizontalPodAutoscaler.autoscaling/shop/autoscaler"}
+			if diff := cmp.Diff(want, waiting(q)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestNamespaceChanged: what is in a Namespace is looked at whatever has become of that.
+func TestNamespaceChanged(t *testing.T) {
+	plain, asks := state.NewNamespace(sample.Namespace(nil)), state.NewNamespace(sample.Namespace(sample.Annotations{render.ClustersAnnotation: "m1"}))
+	for name, change := range map[string][2]*state.Namespace{
+		"Seen": {nil, plain}, "AsksNow": {plain, asks}, "AsksNoMore": {asks, plain}, "Same": {plain, plain}, "Gone": {plain, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t)
+			s.list(configMaps, sample.Object(nil))
+			c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+			q := leading(t, c)
+			c.namespaceChanged(change[0], change[1])
+			if diff := cmp.Diff([]string{"ConfigMap/shop/page"}, waiting(q)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestNamespaceReported: what is amiss with a Namespace is told on it, once.
+func TestNamespaceReported(t *testing.T) {
+	m1 := sample.Annotations{render.ClustersAnnotation: "m1"}
+	protected := sample.Namespace(m1)
+	protected.SetLabels(map[string]string{"resourcetemplate.karmada.io/deletion-protected": "Always"})
+	for name, tc := range map[string]struct {
+		reason    string
+		namespace *unstructured.Unstructured
+		want      []judge.Reason
+	}{
+		"Plain":       {"it asks for nothing", sample.Namespace(nil), nil},
+		"Unprotected": {"its deletion would empty members", sample.Namespace(m1), []judge.Reason{judge.NamespaceUnprotected}},
+		"Protected":   {"Karmada refuses that", protected, nil},
+		"Invalid":     {"a mistake", sample.Namespace(sample.Annotations{render.ClustersAnnotation: "Not A Name"}), []judge.Reason{judge.InvalidAnnotation, judge.NamespaceUnprotected}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newControllerOf(t, newAPIServer(t), configured("", "", ""), newFakeClock())
+			n := state.NewNamespace(tc.namespace)
+			c.reportNamespace(n) // while another leads: for nothing
+			leading(t, c)
+			c.reportNamespace(n)
+			c.reportNamespace(n)
+			var told []judge.Reason
+			for _, a := range c.announcements.take() {
+				told = append(told, a.refusal.Reason)
+			}
+			if diff := cmp.Diff(tc.want, told); diff != "" {
+				t.Errorf("%s, -want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestClusterChanged: what has a Work on a cluster is looked at, though nothing chooses the
+// cluster any more, and nothing is for a report that says the same.
+func TestClusterChanged(t *testing.T) {
+	edge, core := state.NewCluster(sample.Cluster("m1", "edge")), state.NewCluster(sample.Cluster("m1", "core"))
+	ready := *core
+	ready.IsReady = true
+	cases := map[string]struct {
+		reason        string
+		before, after *state.Cluster
+		want          []string
+	}{
+		"Returned":   {"it has come back without the label that chose it", nil, core, []string{"ConfigMap/shop/page"}},
+		"Relabelled": {"it has lost the label", edge, core, []string{"ConfigMap/shop/page"}},
+		"Gone":       {"it has left", edge, nil, []string{"ConfigMap/shop/page"}},
+		"Same":       {"it reports every few seconds", core, core, nil},
+		"Ready":      {"what waits for it is woken one by one", core, &ready, nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t)
+			s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"))
+			c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+			q := leading(t, c)
+			c.clusterChanged(tc.before, tc.after)
+			if diff := cmp.Diff(tc.want, waiting(q)); diff != "" {
+				t.Errorf("%s, -want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestUnserved: what is refused of a resource that goes is looked at, and what has Works.
+func TestUnserved(t *testing.T) {
+	s := newAPIServer(t)
+	s.list(render.WorksResource, sample.Work(gadgetObject("m1"), "m1"), sample.Work(sample.Asking("1", "m1"), "m1"))
+	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+	q := leading(t, c)
+	refused := gadget
+	refused.Name = "refused"
+	c.refused.replace(refused, []judge.Refusal{{Reason: judge.NotAuthorized, Message: "no"}})
+	c.refused.replace(sample.Numbered(1), []judge.Refusal{{Reason: judge.NotAuthorized, Message: "no"}})
+	c.enqueueGroup(gadget.Group)
+	if diff := cmp.Diff([]string{"Widget.example.io/shop/gadget", "Widget.example.io/shop/refused"}, waiting(q)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // TestWorkGone: who was refused because of a Work is looked at when it goes.
 func TestWorkGone(t *testing.T) {
-	c := &Controller{Options: Options{Clock: newFakeClock()}, ledger: newLedger(newFakeClock())}
+	c := &Controller{Options: Options{Clock: newFakeClock()}, ledger: write.NewLedger(newFakeClock())}
 	q := leading(t, c)
-	conflict := []Refusal{{Reason: WorkConflict, Message: "it is somebody else's"}}
+	conflict := []judge.Refusal{{Reason: judge.WorkConflict, Message: "it is somebody else's"}}
 	c.refused.replace(render.Identity{Group: "example.io", Kind: "ConfigMap", Namespace: "shop", Name: "page"}, conflict)
 	c.refused.replace(render.Identity{Kind: "Secret", Namespace: "shop", Name: "page"}, conflict)
-	c.workChanged(pageWork(pageSource("1", "m1"), "m1"), nil)
+	c.workChanged(state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1")), nil)
 	if diff := cmp.Diff([]string{"ConfigMap.example.io/shop/page", "ConfigMap/shop/page"}, waiting(q)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -150,13 +249,15 @@ func TestWorkGone(t *testing.T) {
 // its source is gone.
 func TestEnqueueEverything(t *testing.T) {
 	s := newAPIServer(t)
-	plain := pageObject(nil)
+	plain := sample.Object(nil)
 	plain.SetName("plain")
-	gone := pageObject(annotations{render.ClustersAnnotation: "m1"})
+	gone := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1"})
 	gone.SetName("gone")
-	forged := pageWorkObject(pageSource("1", "m2"), "m2", func(u *unstructured.Unstructured) { annotate(u, render.SourceAnnotation, "ConfigMap/shop/forged") })
-	s.list(configMaps, pageObject(annotations{render.ClustersAnnotation: "m1"}), plain)
-	s.list(WorksResource, pageWorkObject(NewSource(gone, render.Wishes{}), "m1"), forged)
+	forged := sample.Work(sample.Asking("1", "m2"), "m2", func(u *unstructured.Unstructured) {
+		sample.Annotate(u, render.SourceAnnotation, "ConfigMap/shop/forged")
+	})
+	s.list(configMaps, sample.Object(sample.Annotations{render.ClustersAnnotation: "m1"}), plain)
+	s.list(render.WorksResource, sample.Work(gone, "m1"), forged)
 	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
 	c.enqueueEverything() // while another leads: for nothing
 	q := leading(t, c)

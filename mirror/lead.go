@@ -2,11 +2,15 @@ package mirror
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/karmada-target/karmada-mirror/mirror/gather"
+	"github.com/karmada-target/karmada-mirror/mirror/queue"
 )
 
 // Lead writes Works until ctx is done or stop is closed. When ctx is done the
@@ -20,18 +24,19 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) {
 	defer upkeep.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	q := newQueue(c.arrivals.has)
+	q := queue.New(c.arrivals.Has)
 	upkeep.Go(func() {
 		wait.UntilWithContext(ctx, func(context.Context) {
-			c.ledger.prune()
-			c.arrivals.prune()
-			q.lanes.prune()
+			c.ledger.Prune()
+			c.arrivals.Prune()
+			q.Prune()
 		}, prunePeriod)
 	})
 	upkeep.Go(func() { c.announce(ctx) })
+	upkeep.Go(func() { c.sweep(ctx, q) })
 	upkeep.Go(func() {
 		wait.UntilWithContext(ctx, func(context.Context) {
-			for _, id := range c.ledger.overdue() {
+			for _, id := range c.ledger.Overdue() {
 				c.enqueue(id)
 			}
 		}, overduePeriod)
@@ -59,10 +64,13 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) {
 	c.Logger.Info("stopped leading")
 }
 
-// awaitCaches waits until Works and clusters are known and reads the version
-// that the caches must have reached to be believed in updates.
+// awaitCaches waits until Works, clusters and Namespaces are known, and the latter two are
+// not older than now; and reads the version that the caches of sources must have reached to
+// be believed in updates. Those of Works need not: a write that rests on an old Work is
+// refused.
 func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool {
-	backoff := wait.Backoff{Duration: cachePeriod, Factor: 2, Jitter: 0.1, Steps: 10, Cap: maxBackoff}
+	failing := wait.Backoff{Duration: cachePeriod, Factor: 2, Jitter: 0.1, Steps: 10, Cap: maxCachePause}
+	behind := wait.Backoff{Duration: cachePeriod, Factor: 2, Jitter: 0.1, Steps: 10, Cap: maxCatchUpPause}
 	for pause := time.Duration(0); ; {
 		timer := c.Clock.NewTimer(pause)
 		select {
@@ -75,22 +83,29 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 			return false
 		}
 		pause = cachePeriod
-		if !areSynced(c.fixed()...) || c.configuration.Load() == nil {
+		if !c.caches.HasSynced() || !c.caches.IsConfigured() {
 			continue
 		}
-		version, err := c.client.version(ctx)
+		version, err := c.client.Version(ctx)
+		if err == nil {
+			err = c.caches.CaughtUp(ctx)
+		}
 		if err == nil {
 			c.fence.Store(&version)
 			return true
 		}
-		pause = backoff.Step()
-		c.Logger.Warn("cannot read the API server's resource version, trying again", zap.Error(err))
+		if errors.Is(err, gather.ErrBehind) {
+			pause = behind.Step()
+			continue
+		}
+		pause = failing.Step()
+		c.Logger.Warn("cannot tell how old the caches are, trying again", zap.Error(err))
 	}
 }
 
 // processNext takes one source from the queue. Once the queue is shut down, what
 // is left in it is dropped: the next leader looks at everything.
-func (c *Controller) processNext(ctx context.Context, q *queue) bool {
+func (c *Controller) processNext(ctx context.Context, q *queue.Queue) bool {
 	id, shutdown := q.Get()
 	if shutdown {
 		return false

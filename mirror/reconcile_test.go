@@ -16,19 +16,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
+	"github.com/karmada-target/karmada-mirror/mirror/gather"
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // TestReconcile looks at one source, with caches that say one thing and an API server
 // that may say another: what is written is what the server was sent.
 func TestReconcile(t *testing.T) {
-	asks := pageSource("1", "m1")
+	asks := sample.Asking("1", "m1")
 	object := func(clusters string) *unstructured.Unstructured {
-		return pageObject(annotations{render.ClustersAnnotation: clusters})
+		return sample.Object(sample.Annotations{render.ClustersAnnotation: clusters})
 	}
-	selecting := pageObject(annotations{render.ClusterSelectorAnnotation: "tier=edge"})
-	work := pageWorkObject(asks, "m1")
-	ofGadget := pageWorkObject(NewSource(gadgetObject("m1"), render.Wishes{}), "m1")
+	selecting := sample.Object(sample.Annotations{render.ClusterSelectorAnnotation: "tier=edge"})
+	work := sample.Work(asks, "m1")
+	ofGadget := sample.Work(gadgetObject("m1"), "m1")
 	boom := apierrors.NewInternalError(errors.New("boom"))
 	deleted := []string{"delete m1 if it is work-uid at 7"}
 	cases := map[string]struct {
@@ -37,6 +41,7 @@ func TestReconcile(t *testing.T) {
 		configuration string // in force; empty is that of all namespaces
 		fence         string // empty is long ago
 		look          render.Identity
+		defined       bool // the process has known the definition of widgets
 		want          []string
 		fails         bool
 	}{
@@ -44,33 +49,33 @@ func TestReconcile(t *testing.T) {
 			state: func(s *apiServer) { s.list(configMaps, object("m1,m2")) },
 			want:  []string{"create m1", "create m2"}},
 		"AsWanted": {reason: "what is as wanted is not written",
-			state: func(s *apiServer) { s.list(configMaps, object("m1")); s.list(WorksResource, work) }},
+			state: func(s *apiServer) { s.list(configMaps, object("m1")); s.list(render.WorksResource, work) }},
 		"Orphan": {reason: "what a live read proves to be unwanted is deleted, if it is as it was examined",
-			state: func(s *apiServer) { s.list(WorksResource, work) },
+			state: func(s *apiServer) { s.list(render.WorksResource, work) },
 			want:  deleted},
 		"LostByTheCache": {reason: "what the cache has lost and the API server has is not deleted",
-			state: func(s *apiServer) { s.list(WorksResource, work); s.answers[pageAt] = object("m1") }},
+			state: func(s *apiServer) { s.list(render.WorksResource, work); s.answers[pageAt] = object("m1") }},
 		"Moved": {reason: "creates go before deletes",
-			state: func(s *apiServer) { s.list(configMaps, object("m2")); s.list(WorksResource, work) },
+			state: func(s *apiServer) { s.list(configMaps, object("m2")); s.list(render.WorksResource, work) },
 			want:  append([]string{"create m2"}, deleted...)},
 		"AsksAgain": {reason: "what has been asked for since is not deleted",
 			state: func(s *apiServer) {
 				s.list(configMaps, object("m2"))
-				s.list(WorksResource, work, pageWorkObject(asks, "m2"))
+				s.list(render.WorksResource, work, sample.Work(asks, "m2"))
 				s.answers[pageAt] = object("m1,m2")
 			}},
 		"CannotBeRead": {reason: "an error proves nothing",
-			state: func(s *apiServer) { s.list(WorksResource, work); s.answers[pageAt] = boom },
+			state: func(s *apiServer) { s.list(render.WorksResource, work); s.answers[pageAt] = boom },
 			fails: true},
 		"NoPath": {reason: "a 404 that does not name the object is not of the object",
 			state: func(s *apiServer) {
-				s.list(WorksResource, work)
+				s.list(render.WorksResource, work)
 				s.answers[pageAt] = &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}}
 			},
 			fails: true},
 		"NoNamespace": {reason: "nor is one that names another",
 			state: func(s *apiServer) {
-				s.list(WorksResource, work)
+				s.list(render.WorksResource, work)
 				s.answers[pageAt] = apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "shop")
 			},
 			fails: true},
@@ -78,106 +83,122 @@ func TestReconcile(t *testing.T) {
 			state: func(s *apiServer) {
 				another := object("m2")
 				another.SetName("another")
-				s.list(WorksResource, work)
+				s.list(render.WorksResource, work)
 				s.answers[pageAt] = another
 			},
 			fails: true},
 		"LeftOut": {reason: "what leaves the configuration is not deleted",
-			state:         func(s *apiServer) { s.list(WorksResource, work) },
+			state:         func(s *apiServer) { s.list(render.WorksResource, work) },
 			configuration: configured(`"other"`, "", "")},
 		"SourcesUnsynced": {reason: "what has not been listed is not absent",
-			state: func(s *apiServer) { s.list(WorksResource, work); s.answers["/api/v1/configmaps"] = boom }},
+			state: func(s *apiServer) { s.list(render.WorksResource, work); s.answers["/api/v1/configmaps"] = boom }},
+		"NamespaceUnseen": {reason: "what a Namespace says and is labelled is not known before it is seen",
+			state: func(s *apiServer) { s.list(configMaps, object("m1")); s.list(state.NamespacesResource) }},
 		"WorksUnsynced": {reason: "nor are Works",
 			state: func(s *apiServer) {
 				s.list(configMaps, object("m1"))
-				s.answers["/apis/work.karmada.io/v1alpha1/works"] = boom
+				s.answers["/apis/work.karmada.io/v1alpha1/works?ours"] = boom
 			}},
 		"LabelGone": {reason: "a cluster that has lost the label loses the object",
-			state: func(s *apiServer) { s.list(configMaps, selecting); s.list(WorksResource, work) },
+			state: func(s *apiServer) { s.list(configMaps, selecting); s.list(render.WorksResource, work) },
 			want:  deleted},
 		"LabelInSpiteOfTheCache": {reason: "but not one that bears it by a live read",
 			state: func(s *apiServer) {
 				s.list(configMaps, selecting)
-				s.list(WorksResource, work)
-				s.answers[m1At] = clusterObject("m1", "edge")
+				s.list(render.WorksResource, work)
+				s.answers[m1At] = sample.Cluster("m1", "edge")
 			}},
 		"LabelsCannotBeRead": {reason: "an error proves nothing of labels either",
 			state: func(s *apiServer) {
 				s.list(configMaps, selecting)
-				s.list(WorksResource, work)
+				s.list(render.WorksResource, work)
 				s.answers[m1At] = boom
 			},
 			fails: true},
 		"DefaultInSpiteOfTheCache": {reason: "what its Namespace asks for by a live read is not deleted",
 			state: func(s *apiServer) {
-				s.list(configMaps, pageObject(nil))
-				s.list(WorksResource, work)
-				s.answers[shopAt] = namespaceObject(annotations{render.ClustersAnnotation: "m1"})
+				s.list(configMaps, sample.Object(nil))
+				s.list(render.WorksResource, work)
+				s.answers[shopAt] = sample.Namespace(sample.Annotations{render.ClustersAnnotation: "m1"})
 			}},
 		"DefaultCannotBeRead": {reason: "and nothing is known while that cannot be read",
 			state: func(s *apiServer) {
-				s.list(configMaps, pageObject(nil))
-				s.list(WorksResource, work)
+				s.list(configMaps, sample.Object(nil))
+				s.list(render.WorksResource, work)
 				s.answers[shopAt] = boom
 			},
 			fails: true},
 		"StaleCacheOfANewLeader": {reason: "a cache from before the leader led brings nothing back",
-			state: func(s *apiServer) { s.list(configMaps, object("m1")); s.answers[pageAt] = pageObject(nil) },
+			state: func(s *apiServer) { s.list(configMaps, object("m1")); s.answers[pageAt] = sample.Object(nil) },
 			fence: "200"},
 		"FreshCacheOfANewLeader": {reason: "one from after is believed",
-			state: func(s *apiServer) { s.list(configMaps, object("m1")); s.answers[pageAt] = pageObject(nil) },
+			state: func(s *apiServer) { s.list(configMaps, object("m1")); s.answers[pageAt] = sample.Object(nil) },
 			fence: listVersion,
 			want:  []string{"create m1"}},
 		"DefinitionGone": {reason: "what goes with its definition is held, however few",
-			state: func(s *apiServer) { s.list(WorksResource, ofGadget); s.served[widgets.GroupResource()] = nil },
-			look:  gadget,
-			want:  []string{"hold m1 at 7"}},
+			state:   func(s *apiServer) { s.list(render.WorksResource, ofGadget); s.served[widgets.GroupResource()] = nil },
+			look:    gadget,
+			defined: true,
+			want:    []string{"hold m1 at 7"}},
 		"DefinitionThere": {reason: "a definition that is there and not served yet proves nothing",
 			state: func(s *apiServer) {
-				s.list(WorksResource, ofGadget)
+				s.list(render.WorksResource, ofGadget)
 				s.served[widgets.GroupResource()] = nil
 				s.answers[widgetsDefinitionAt] = definitionObject()
 			},
-			look:  gadget,
-			fails: true},
+			look:    gadget,
+			defined: true,
+			fails:   true},
 		"DefinitionCannotBeRead": {reason: "nor does an error",
 			state: func(s *apiServer) {
-				s.list(WorksResource, ofGadget)
+				s.list(render.WorksResource, ofGadget)
 				s.served[widgets.GroupResource()] = nil
 				s.answers[widgetsDefinitionAt] = boom
 			},
-			look:  gadget,
-			fails: true},
+			look:    gadget,
+			defined: true,
+			fails:   true},
 		"DefinitionUnknown": {reason: "how an object went is not known while its definition cannot be read",
-			state: func(s *apiServer) { s.list(WorksResource, ofGadget); s.answers[widgetsDefinitionAt] = boom },
+			state: func(s *apiServer) { s.list(render.WorksResource, ofGadget); s.answers[widgetsDefinitionAt] = boom },
 			look:  gadget,
 			fails: true},
 		"OtherVersionServed": {reason: "nor does a version that is not served, if another is",
-			state:         func(s *apiServer) { s.list(WorksResource, ofGadget) },
+			state:         func(s *apiServer) { s.list(render.WorksResource, ofGadget) },
 			configuration: configured("", "v2", ""),
 			look:          gadget,
+			defined:       true,
 			fails:         true},
+		"NeverDefined": {reason: "what an aggregated API server serves has no definition, and is there while that is away",
+			state: func(s *apiServer) { s.list(render.WorksResource, ofGadget); s.served[widgets.GroupResource()] = nil },
+			look:  gadget},
+		"DefinedBeforeTheRestart": {reason: "what another process has marked says that there was one",
+			state: func(s *apiServer) {
+				s.list(render.WorksResource, ofGadget, sample.Work(gadgetObject("m2"), "m2", sample.MarkedAs(judge.BecauseDefinitionDeleted)))
+				s.served[widgets.GroupResource()] = nil
+			},
+			look: gadget,
+			want: []string{"hold m1 at 7"}},
 		"GoneWithItsDefinition": {reason: "an object is found absent before the watch tells that its definition is",
 			state: func(s *apiServer) {
-				s.list(WorksResource, ofGadget)
-				s.list(definitionsResource, definitionObject())
-				s.answers[widgetsDefinitionAt] = apierrors.NewNotFound(definitionsResource.GroupResource(), "widgets.example.io")
+				s.list(render.WorksResource, ofGadget)
+				s.list(state.DefinitionsResource, definitionObject())
+				s.answers[widgetsDefinitionAt] = apierrors.NewNotFound(state.DefinitionsResource.GroupResource(), "widgets.example.io")
 			},
 			look: gadget,
 			want: []string{"hold m1 at 7"}},
 		"GoneByItself": {reason: "and is deleted if that is there as before",
 			state: func(s *apiServer) {
-				s.list(WorksResource, ofGadget)
-				s.list(definitionsResource, definitionObject())
+				s.list(render.WorksResource, ofGadget)
+				s.list(state.DefinitionsResource, definitionObject())
 			},
 			look: gadget,
 			want: deleted},
 		"HeldAlready": {reason: "what is marked is not marked again, for a later mark needs a later approval",
-			state: func(s *apiServer) { s.list(WorksResource, pageWorkObject(asks, "m1", marked)) }},
+			state: func(s *apiServer) { s.list(render.WorksResource, sample.Work(asks, "m1", sample.Marked)) }},
 		"HashOfAnother": {reason: "a source whose hash begins alike has nothing to do with it",
 			state: func(s *apiServer) {
 				s.list(configMaps, object("m1"))
-				s.list(WorksResource, pageWorkObject(bucketmate(t), "m1"))
+				s.list(render.WorksResource, sample.Work(bucketmate(t), "m1"))
 			},
 			want: []string{"create m1"}},
 	}
@@ -185,6 +206,9 @@ func TestReconcile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newAPIServer(t)
+			if tc.defined {
+				s.leave(state.DefinitionsResource, definitionObject())
+			}
 			tc.state(s)
 			if tc.configuration == "" {
 				tc.configuration = configured("", "", "")
@@ -194,7 +218,7 @@ func TestReconcile(t *testing.T) {
 				c.fence.Store(&tc.fence)
 			}
 			if tc.look == (render.Identity{}) {
-				tc.look = page
+				tc.look = sample.Page
 			}
 			_, err := c.reconcile(t.Context(), tc.look, false)
 			if (err != nil) != tc.fails {
@@ -219,14 +243,16 @@ func (s *apiServer) sent() []string {
 	})
 }
 
-// bucketmate is a source in the bucket of the page.
-func bucketmate(t *testing.T) *Source {
+// bucketmate is a source whose hash begins as that of the page does, by more than what the
+// caches find Works by.
+func bucketmate(t *testing.T) *unstructured.Unstructured {
 	t.Helper()
 	for i := range 1 << 20 {
-		u := pageObject(annotations{render.ClustersAnnotation: "m1"})
+		u := sample.Asking("1", "m1")
 		u.SetName(fmt.Sprint("page-", i))
-		if s := NewSource(u, render.Wishes{}); sourceBucket(s.ID) == sourceBucket(page) {
-			return s
+		other := render.Identity{Kind: sample.Page.Kind, Namespace: sample.Page.Namespace, Name: u.GetName()}
+		if other.ID()[:4] == sample.Page.ID()[:4] {
+			return u
 		}
 	}
 	t.Fatal("no other source is in the bucket of the page")
@@ -236,12 +262,12 @@ func bucketmate(t *testing.T) *Source {
 // TestReconcileCountsDeletions: those that were made hold back those that follow.
 func TestReconcileCountsDeletions(t *testing.T) {
 	s := newAPIServer(t)
-	other := pageObject(annotations{render.ClustersAnnotation: "m2"})
+	other := sample.Object(sample.Annotations{render.ClustersAnnotation: "m2"})
 	other.SetName("other")
-	source := NewSource(other, render.Wishes{})
-	s.list(WorksResource, pageWorkObject(pageSource("1", "m1"), "m1"), pageWorkObject(source, "m2"))
+	otherID := render.Identity{Kind: sample.Page.Kind, Namespace: sample.Page.Namespace, Name: "other"}
+	s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"), sample.Work(other, "m2"))
 	c := newControllerOf(t, s, configured("", "", `"holdAbove": {"works": 1, "percent": 10}`), newFakeClock())
-	for _, id := range []render.Identity{page, page, source.ID} { // the second time on its way
+	for _, id := range []render.Identity{sample.Page, sample.Page, otherID} { // the second time on its way
 		if _, err := c.reconcile(t.Context(), id, false); err != nil {
 			t.Fatal(err)
 		}
@@ -251,61 +277,55 @@ func TestReconcileCountsDeletions(t *testing.T) {
 	}
 }
 
-// TestStaleDefaultsOfANewLeader: the object has been listed since, its Namespace has not.
-func TestStaleDefaultsOfANewLeader(t *testing.T) {
+// TestCountWorks: the share that a deletion is of is of what this daemon has to lose.
+func TestCountWorks(t *testing.T) {
 	s := newAPIServer(t)
-	s.list(configMaps, pageObject(nil))
-	s.list(namespacesResource, namespaceObject(annotations{render.ClustersAnnotation: "m1"}))
-	s.versions = map[schema.GroupVersionResource]string{configMaps: "300"}
-	s.answers[shopAt] = namespaceObject(nil)
-	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
-	c.fence.Store(new("200"))
-	if _, err := c.reconcile(t.Context(), page, false); err != nil {
-		t.Fatal(err)
-	}
-	if sent := s.sent(); len(sent) > 0 {
-		t.Errorf("by the default that was: %q", sent)
+	elsewhere := sample.Asking("2", "m1")
+	elsewhere.SetNamespace("other")
+	s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"), sample.Work(elsewhere, "m1"), sample.Work(sample.Asking("1", "m2"), "m2", sample.Terminating))
+	c := newControllerOf(t, s, configured(`"shop"`, "", ""), newFakeClock())
+	if n := c.caches.CountWorks(sample.Page.GroupKind()); n != 1 {
+		t.Errorf("%d Works, and not the one that stays and is of the configuration", n)
 	}
 }
 
-// TestOutdatedOperation: what was planned for a Work is not done to what it has become.
-func TestOutdatedOperation(t *testing.T) {
-	asks := pageSource("1", "m1")
-	s := newAPIServer(t)
-	s.list(configMaps, pageObject(annotations{render.ClustersAnnotation: "m1"}))
-	s.list(WorksResource, pageWorkObject(asks, "m1", edited, version("8")))
-	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
-	verdict := Decide(c.cachedFacts(page))
-	for _, planned := range []Operation{
-		{Kind: Update, Cluster: "m1", Work: pageWork(asks, "m1", edited)},
-		{Kind: Delete, Cluster: "m1", Work: pageWork(asks, "m1", edited)},
-		{Kind: Create, Cluster: "m1"},
-	} {
-		o := &outcome{}
-		c.carryOut(t.Context(), verdict, planned, o)
-		if sent := s.sent(); len(sent) > 0 || o.retry == 0 || o.err() != nil {
-			t.Errorf("%s: sent %q, looks again after %s: %v", planned.Kind, sent, o.retry, o.err())
-		}
+// TestCaughtUp: whoever begins to lead knows the Namespaces and Clusters as they are.
+func TestCaughtUp(t *testing.T) {
+	newer := func(u *unstructured.Unstructured) *unstructured.Unstructured {
+		u.SetResourceVersion("6")
+		return u
 	}
-	work, _ := c.workAt(page, "m1")
-	c.carryOut(t.Context(), verdict, Operation{Kind: Update, Cluster: "m1", Work: work}, &outcome{})
-	if diff := cmp.Diff([]string{"update m1 at 8"}, s.sent()); diff != "" {
-		t.Errorf("as it is: -want +got:\n%s", diff)
+	cases := map[string]struct {
+		reason string
+		now    func(*apiServer)
+		behind bool
+	}{
+		"Same":    {"nothing has happened", func(*apiServer) {}, false},
+		"Default": {"a Namespace has got a default since", func(s *apiServer) { s.list(state.NamespacesResource, newer(sample.Namespace(nil))) }, true},
+		"Made": {"one was made", func(s *apiServer) {
+			s.list(state.NamespacesResource, sample.Namespace(nil), newer(sample.Cluster("other", "")))
+		}, true},
+		"Gone": {"one is gone", func(s *apiServer) { s.list(state.NamespacesResource) }, true},
+		"Label": {"a Cluster has got a label", func(s *apiServer) {
+			s.list(state.ClustersResource, newer(sample.Cluster("m1", "edge")), sample.Cluster("m2", ""))
+		}, true},
+		"Older": {"the cache may be newer", func(s *apiServer) {
+			u := sample.Namespace(nil)
+			u.SetResourceVersion("4")
+			s.list(state.NamespacesResource, u)
+		}, false},
 	}
-}
-
-// TestDueDeletions: what will not be deleted must not trip the breaker.
-func TestDueDeletions(t *testing.T) {
-	asks := pageSource("1", "m1")
-	c := &Controller{ledger: newLedger(newFakeClock())}
-	works := map[string]*Work{
-		"m1": pageWork(asks, "m1"), "m2": pageWork(asks, "m2", relabelled), "m3": pageWork(asks, "m3", terminating), "m4": pageWork(asks, "m4", bindingLabel),
-	}
-	for _, live := range []bool{false, true} {
-		due := c.dueDeletions(Decide(Facts{ID: page, Live: live, Works: works}), works)
-		if len(due) != 1 || due[0] != works["m1"] {
-			t.Errorf("live %v: %d are due", live, len(due))
-		}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newAPIServer(t)
+			c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+			tc.now(s)
+			err := c.caches.CaughtUp(t.Context())
+			if errors.Is(err, gather.ErrBehind) != tc.behind {
+				t.Errorf("%s: %v", tc.reason, err)
+			}
+		})
 	}
 }
 
@@ -317,7 +337,7 @@ func TestAwaitCaches(t *testing.T) {
 		t.Errorf("complete caches: the fence is at %s", *c.fence.Load())
 	}
 	s = newAPIServer(t)
-	s.answers["/apis/cluster.karmada.io/v1alpha1/clusters"] = apierrors.NewInternalError(errors.New("boom"))
+	s.answers["/apis/work.karmada.io/v1alpha1/works?ours"] = apierrors.NewInternalError(errors.New("boom"))
 	looks := counting{clock.RealClock{}, make(chan bool)}
 	c = newControllerOf(t, s, configured("", "", ""), looks)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -327,7 +347,7 @@ func TestAwaitCaches(t *testing.T) {
 		select {
 		case <-looks.timers:
 		case <-ended:
-			t.Fatal("leads without the clusters")
+			t.Fatal("leads without the Works")
 		}
 	}
 	cancel()
@@ -352,94 +372,4 @@ type counting struct {
 func (c counting) NewTimer(d time.Duration) clock.Timer {
 	c.timers <- true
 	return c.WithTicker.NewTimer(d)
-}
-
-// TestBelieved: an object that was read when its Namespace had other defaults proves
-// nothing, and what was read of it since is believed until the cache has a newer one.
-func TestBelieved(t *testing.T) {
-	before, now := render.Wishes{}, render.ReadWishes(annotations{render.ClustersAnnotation: "m1"})
-	read := func(version string, defaults render.Wishes) *Source {
-		u := pageObject(nil)
-		u.SetResourceVersion(version)
-		return NewSource(u, defaults)
-	}
-	s := newAPIServer(t)
-	s.list(namespacesResource, namespaceObject(annotations{render.ClustersAnnotation: "m1"}))
-	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
-	cases := map[string]struct {
-		reason   string
-		cached   *Source
-		reread   *Source
-		outdated bool
-		want     string // resource version
-	}{
-		"Current":       {"the cache has it as it is", read("5", now), nil, false, "5"},
-		"Outdated":      {"the Namespace has changed since", read("5", before), nil, true, "5"},
-		"Reread":        {"it has been read since", read("5", before), read("6", now), false, "6"},
-		"RereadBefore":  {"the cache has come farther", read("7", before), read("6", now), true, "7"},
-		"RereadByOther": {"it was read when there were yet other defaults", read("5", before), read("6", before), true, "5"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if tc.reread != nil {
-				c.rereads.note(tc.reread)
-			}
-			got, outdated := c.believed(tc.cached)
-			if outdated != tc.outdated || got.ResourceVersion != tc.want {
-				t.Errorf("%s: version %s, outdated %v", tc.reason, got.ResourceVersion, outdated)
-			}
-			c.rereads.drop(page)
-		})
-	}
-}
-
-// TestLately: a read serves for a second, unless the cache has seen something newer.
-func TestLately(t *testing.T) {
-	s := newAPIServer(t)
-	clock := newFakeClock()
-	c := newControllerOf(t, s, configured("", "", ""), clock)
-	reads := func() int {
-		t.Helper()
-		s.mu.Lock()
-		s.requests = nil
-		s.mu.Unlock()
-		if _, err := c.lately.get(t.Context(), c.clusters, "m1"); err != nil {
-			t.Fatal(err)
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return len(s.requests)
-	}
-	if first, second := reads(), reads(); first != 1 || second != 0 {
-		t.Errorf("%d and %d reads of what is current", first, second)
-	}
-	clock.Step(latelyPeriod + 1)
-	if n := reads(); n != 1 {
-		t.Errorf("%d reads after a while", n)
-	}
-	older := clusterObject("m1", "")
-	older.SetResourceVersion("4") // the cache has seen 5
-	c.lately.read.Set(ClustersResource.String()+"/m1", older, latelyPeriod)
-	if n := reads(); n != 1 {
-		t.Errorf("%d reads of what is known to have changed", n)
-	}
-}
-
-// TestShrinkToDelete: a Work for whose deletion there is no room is shrunk and deleted,
-// if it is as it was examined.
-func TestShrinkToDelete(t *testing.T) {
-	const workAt = "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works/"
-	s := newAPIServer(t)
-	examined := pageWork(pageSource("1", "m1"), "m1")
-	at := workAt + examined.Name
-	s.answers["DELETE "+at] = apierrors.NewInternalError(errors.New("etcdserver: request is too large"))
-	s.answers["GET "+at] = pageWorkObject(pageSource("1", "m1"), "m1", version("9"))
-	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
-	if err := c.client.delete(t.Context(), examined); err == nil {
-		t.Error("no error of what is too large")
-	}
-	want := []string{"delete m1 if it is work-uid at 7", "shrink m1 at 7", "delete m1 if it is work-uid at 8"}
-	if diff := cmp.Diff(want, s.sent()); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
 }

@@ -1,10 +1,10 @@
 package mirror
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,9 +12,8 @@ import (
 	"go.uber.org/zap/zapcore"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/karmada-target/karmada-mirror/metrics"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
-	"github.com/karmada-target/karmada-mirror/watch"
 )
 
 // maxEventMessage is what the API server accepts in an Event.
@@ -23,14 +22,14 @@ const maxEventMessage = 1024
 // refused remembers the refusals in force, so that each cause is told once.
 type refused struct {
 	mu sync.Mutex
-	of map[render.Identity][]Refusal
+	of map[render.Identity][]judge.Refusal
 }
 
 // replace notes the refusals of a source and returns those that are new.
-func (r *refused) replace(id render.Identity, now []Refusal) []Refusal {
+func (r *refused) replace(id render.Identity, now []judge.Refusal) []judge.Refusal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var fresh []Refusal
+	var fresh []judge.Refusal
 	for _, refusal := range now {
 		if !slices.Contains(r.of[id], refusal) {
 			fresh = append(fresh, refusal)
@@ -41,28 +40,34 @@ func (r *refused) replace(id render.Identity, now []Refusal) []Refusal {
 		return nil
 	}
 	if r.of == nil {
-		r.of = map[render.Identity][]Refusal{}
+		r.of = map[render.Identity][]judge.Refusal{}
 	}
 	r.of[id] = slices.Clone(now)
 	return fresh
 }
 
-func (r *refused) isInForce(id render.Identity, refusal Refusal) bool {
+func (r *refused) isInForce(id render.Identity, refusal judge.Refusal) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Contains(r.of[id], refusal)
 }
 
-func (r *refused) by(reason Reason) []render.Identity {
+func (r *refused) by(reason judge.Reason) []render.Identity {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var ids []render.Identity
 	for id, refusals := range r.of {
-		if slices.ContainsFunc(refusals, func(x Refusal) bool { return x.Reason == reason }) {
+		if slices.ContainsFunc(refusals, func(x judge.Refusal) bool { return x.Reason == reason }) {
 			ids = append(ids, id)
 		}
 	}
 	return ids
+}
+
+func (r *refused) drop(id render.Identity) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.of, id)
 }
 
 func (r *refused) all() []render.Identity {
@@ -84,37 +89,42 @@ func (r *refused) counts() map[string]int {
 }
 
 // report tells the source's owner by an Event, and the log, what is new.
-func (c *Controller) report(f Facts, refusals, notices []Refusal) {
+func (c *Controller) report(f judge.Facts, refusals, notices []judge.Refusal) {
 	c.tell("refused", f, &c.refused, refusals)
 	c.tell("cannot be carried out yet", f, &c.noticed, notices)
 }
 
-func (c *Controller) tell(what string, f Facts, told *refused, now []Refusal) {
+// reportIncompleteMove tells that an object was taken from clusters while it could not be
+// created in others: that is tried again, and the object may be nowhere until then.
+func (c *Controller) reportIncompleteMove(f judge.Facts, from, missing []string) {
+	slices.Sort(from)
+	slices.Sort(missing)
+	c.logger(f.ID).Warn("taken from clusters while it cannot be created in others", zap.Strings("from", from), zap.Strings("to", missing))
+	if f.Source != nil {
+		c.announcements.add(announcement{id: f.ID, about: c.reference(f.Source), refusal: judge.Refusal{Reason: judge.MoveIncomplete, Message: fmt.Sprintf(
+			"it was taken from %s, and its Works for %s could not be created yet: that is tried again, and the log of karmada-mirror says why it fails", strings.Join(from, ", "), strings.Join(missing, ", "))}})
+	}
+}
+
+func (c *Controller) tell(what string, f judge.Facts, told *refused, now []judge.Refusal) {
 	for _, r := range told.replace(f.ID, now) {
 		log := c.logger(f.ID)
-		if r.elsewhere {
+		if r.Elsewhere {
 			log = c.failures.With(identify(f.ID)...) // there may be very many
 		}
 		log.Warn(what, zap.String("reason", string(r.Reason)), zap.String("message", r.Message))
-		if f.Source != nil && !r.elsewhere {
+		if f.Source != nil && !r.Elsewhere {
 			c.announcements.add(announcement{of: told, id: f.ID, about: c.reference(f.Source), refusal: r})
 		}
 	}
 }
 
-func (c *Controller) reference(s *Source) *corev1.ObjectReference {
+func (c *Controller) reference(s *judge.Source) *corev1.ObjectReference {
 	ref := &corev1.ObjectReference{Kind: s.ID.Kind, Namespace: s.ID.Namespace, Name: s.ID.Name, UID: s.UID, ResourceVersion: s.ResourceVersion}
-	if w, ok := c.sources.ByKind(s.ID.GroupKind()); ok {
-		ref.APIVersion = w.Status().Served.Resource.GroupVersion().String()
+	if r, ok := c.caches.ServedAs(s.ID.GroupKind()); ok {
+		ref.APIVersion = r.GroupVersion().String()
 	}
 	return ref
-}
-
-func (c *Controller) resourceOf(id render.Identity) string {
-	if w, ok := c.sources.ByKind(id.GroupKind()); ok {
-		return w.Resource.GroupResource.String()
-	}
-	return c.resourceOfKind(id.GroupKind()).String()
 }
 
 func (c *Controller) logger(id render.Identity) *zap.Logger {
@@ -133,60 +143,41 @@ func Sparing() zap.Option {
 	})
 }
 
-// reportHeld tells administrators what to do.
-func (c *Controller) reportHeld(resource string, pending int) {
+// writeReports are those of what the writer does.
+type writeReports struct{ *Controller }
+
+// Tried implements write.Reports. Of a cluster that has left there would be a series for
+// ever.
+func (r writeReports) Tried(id render.Identity, op judge.Operation, err error) {
+	if r.caches.HasCluster(op.Cluster) {
+		r.Metrics.Operation(verb(op.Kind), op.Cluster, err)
+	}
+	if err == nil {
+		r.logger(id).Info("wrote a Work", zap.String("operation", string(op.Kind)), zap.String("cluster", op.Cluster),
+			zap.String("work", id.WorkName()), zap.String("reason", op.Because))
+	}
+}
+
+// Noticed implements write.Reports.
+func (r writeReports) Noticed(id render.Identity, cluster, notice string) {
+	r.logger(id).Warn(notice, zap.String("cluster", cluster), zap.String("work", id.WorkName()))
+}
+
+// Held implements write.Reports: it tells administrators what to do.
+func (r writeReports) Held(resource string, pending int) {
 	message := fmt.Sprintf("%d deletions of Works of %s are due, more than deletion.holdAbove allows or with their definition: all are held. "+
 		"See them with `karmada-mirror deletions list`, let them go with `karmada-mirror deletions approve --resource %s`", pending, resource, resource)
-	c.Logger.Warn("deletions held", zap.String("resource", resource), zap.Int("works", pending))
-	if subject := c.Subject(); subject != nil {
-		c.Recorder.Event(subject, corev1.EventTypeWarning, string(DeletionHeld), message)
+	r.Logger.Warn("deletions held", zap.String("resource", resource), zap.Int("works", pending))
+	if subject := r.Subject(); subject != nil {
+		r.Recorder.Event(subject, corev1.EventTypeWarning, string(judge.DeletionHeld), message)
 	}
 }
 
-// snapshot counts the caches for the metrics.
-func (c *Controller) snapshot() metrics.Snapshot {
-	s := metrics.Snapshot{Works: map[metrics.WorkKey]int{}, Refused: c.refused.counts(), Held: map[string]int{}}
-	for _, w := range c.sources.All() {
-		asking := 0
-		for _, obj := range w.List() {
-			if obj.(*Source).Asks {
-				asking++
-			}
-		}
-		s.Watches = append(s.Watches, watchSnapshot(w, asking))
-		s.Held[w.Resource.GroupResource.String()] = 0
+// verb is the value of the label operation of the metric work_operations_total.
+func verb(of judge.OperationKind) string {
+	switch of {
+	case judge.Hold, judge.Release, judge.Wake, judge.Amend:
+		return string(judge.Update)
 	}
-	for _, w := range c.fixed() {
-		own := watchSnapshot(w, 0)
-		own.Own = true
-		s.Watches = append(s.Watches, own)
-	}
-	for _, obj := range c.works.List() {
-		w := obj.(*Work)
-		if w.Cluster == "" || w.State == WorkUnknown {
-			continue // it bears our label and is no Work of ours
-		}
-		s.Works[metrics.WorkKey{Cluster: w.Cluster, State: w.State.String()}]++
-		if w.Held != nil {
-			s.Held[w.Held.Resource]++
-		}
-	}
-	return s
-}
-
-func watchSnapshot(w *watch.Watch, sources int) metrics.Watch {
-	status := w.Status()
-	return metrics.Watch{
-		Resource:  w.Resource.GroupResource.String(),
-		State:     string(status.State),
-		LastEvent: status.LastEvent,
-		Sources:   sources,
-	}
-}
-
-func errorOr(err error, otherwise string) error {
-	if err != nil {
-		return err
-	}
-	return errors.New(otherwise)
+	return string(of)
 }

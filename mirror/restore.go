@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
 const (
@@ -31,16 +33,16 @@ func (c *Controller) noticeRestore(ctx context.Context) error {
 			return nil
 		case <-ticker.C():
 		}
-		if cached := c.works.Status().ResourceVersion; seen == "" || isOlder(seen, cached) {
+		if cached := c.caches.WorksVersion(); seen == "" || state.IsOlder(seen, cached) {
 			seen = cached
 		}
 		reading, cancel := context.WithTimeout(ctx, restoreTimeout)
-		now, err := c.client.version(reading)
+		now, err := c.client.Version(reading)
 		cancel()
 		if err != nil {
 			continue
 		}
-		if isOlder(now, seen) {
+		if state.IsOlder(now, seen) {
 			c.Logger.Error("the API server's data were restored", zap.String("seen", seen), zap.String("now", now))
 			return errRestored
 		}

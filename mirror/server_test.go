@@ -29,6 +29,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/karmada-target/karmada-mirror/metrics"
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/watch"
 )
@@ -39,12 +41,12 @@ var (
 	// collections are all that there is, by path.
 	collections = map[string]schema.GroupVersionResource{
 		"/api/v1/configmaps":                                      configMaps,
-		"/api/v1/namespaces":                                      namespacesResource,
+		"/api/v1/namespaces":                                      state.NamespacesResource,
 		"/apis/example.io/v1/widgets":                             widgets,
-		"/apis/cluster.karmada.io/v1alpha1/clusters":              ClustersResource,
-		"/apis/work.karmada.io/v1alpha1/works":                    WorksResource,
-		"/apis/apiextensions.k8s.io/v1/customresourcedefinitions": definitionsResource,
-		"/apis/apiregistration.k8s.io/v1/apiservices":             apiServicesResource,
+		"/apis/cluster.karmada.io/v1alpha1/clusters":              state.ClustersResource,
+		"/apis/work.karmada.io/v1alpha1/works":                    render.WorksResource,
+		"/apis/apiextensions.k8s.io/v1/customresourcedefinitions": state.DefinitionsResource,
+		"/apis/apiregistration.k8s.io/v1/apiservices":             state.APIServicesResource,
 	}
 )
 
@@ -67,37 +69,51 @@ type apiServer struct {
 	mu sync.Mutex
 	// listed is what the caches hold.
 	listed map[schema.GroupVersionResource][]*unstructured.Unstructured
+	// leaving is what they are told of as gone when they have listed it.
+	leaving map[schema.GroupVersionResource]*unstructured.Unstructured
 	// answers are those to a request for a path, or to a method and a path, if they are
-	// not what is listed: an object, or an error.
+	// not what is listed: an object, or an error. Our Works are a path of their own.
 	answers map[string]any
+	// asked are called when a path is read.
+	asked map[string]func()
 	// versions are the resource versions of lists that are not at listVersion.
 	versions map[schema.GroupVersionResource]string
 	// served are the versions that discovery knows of, the preferred one first.
 	served map[schema.GroupResource][]watch.Served
-	// requests are the live reads, and writes the others, in plain words.
-	requests, writes []string
+	// writes are the requests that are no reads, in plain words.
+	writes []string
 }
 
-func newAPIServer(t *testing.T) *apiServer {
+func newAPIServer(t testing.TB) *apiServer {
 	s := &apiServer{
-		listed: map[schema.GroupVersionResource][]*unstructured.Unstructured{}, answers: map[string]any{},
+		listed:  map[schema.GroupVersionResource][]*unstructured.Unstructured{},
+		leaving: map[schema.GroupVersionResource]*unstructured.Unstructured{}, answers: map[string]any{}, asked: map[string]func(){},
 		served: map[schema.GroupResource][]watch.Served{
-			configMaps.GroupResource():       {{Resource: configMaps, Kind: page.GroupKind(), Namespaced: true}},
-			widgets.GroupResource():          {{Resource: widgets, Kind: gadget.GroupKind(), Namespaced: true}},
-			WorksResource.GroupResource():    {{Resource: WorksResource, Kind: schema.GroupKind{Group: WorksResource.Group, Kind: "Work"}, Namespaced: true}},
-			ClustersResource.GroupResource(): {{Resource: ClustersResource, Kind: schema.GroupKind{Group: ClustersResource.Group, Kind: "Cluster"}}},
+			configMaps.GroupResource():             {{Resource: configMaps, Kind: sample.Page.GroupKind(), Namespaced: true}},
+			widgets.GroupResource():                {{Resource: widgets, Kind: gadget.GroupKind(), Namespaced: true}},
+			render.WorksResource.GroupResource():   {{Resource: render.WorksResource, Kind: schema.GroupKind{Group: render.WorksResource.Group, Kind: "Work"}, Namespaced: true}},
+			state.ClustersResource.GroupResource(): {{Resource: state.ClustersResource, Kind: schema.GroupKind{Group: state.ClustersResource.Group, Kind: "Cluster"}}},
 		},
 	}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
-	s.list(ClustersResource, clusterObject("m1", ""), clusterObject("m2", ""))
-	s.list(namespacesResource, namespaceObject(nil))
+	s.list(state.ClustersResource, sample.Cluster("m1", ""), sample.Cluster("m2", ""))
+	s.list(state.NamespacesResource, sample.Namespace(nil))
 	return s
 }
 
 // list has the caches hold objects of a resource, and the API server too.
 func (s *apiServer) list(r schema.GroupVersionResource, objects ...*unstructured.Unstructured) {
 	s.listed[r] = objects
+}
+
+// leave has the caches hold an object until they are told that it is gone; the API server
+// has it no more.
+func (s *apiServer) leave(r schema.GroupVersionResource, u *unstructured.Unstructured) {
+	s.list(r, u)
+	s.answers[pathOf(r, u)] = apierrors.NewNotFound(r.GroupResource(), u.GetName())
+	s.leaving[r] = u.DeepCopy()
+	s.leaving[r].SetResourceVersion("101")
 }
 
 // Resolve implements watch.Resolver.
@@ -117,8 +133,11 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodGet && query.Get("sendInitialEvents") == "true":
 		reply(w, apierrors.NewInvalid(schema.GroupKind{}, "", nil)) // as those do that cannot stream lists
 	case r.Method == http.MethodGet && query.Has("watch"):
+		if gone := s.leaving[collection]; gone != nil {
+			reply(w, map[string]any{"type": "DELETED", "object": gone})
+		}
 		w.(http.Flusher).Flush()
-		<-r.Context().Done() // nothing happens here
+		<-r.Context().Done() // nothing else happens here
 	case isCollection && r.Method == http.MethodGet:
 		reply(w, s.listOf(collection, r.URL.Path, query.Get("labelSelector")))
 	default:
@@ -128,6 +147,9 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *apiServer) listOf(r schema.GroupVersionResource, at, selector string) any {
+	if selector == render.OurWorks {
+		at += "?ours"
+	}
 	if refused, ok := s.answers[at]; ok {
 		return refused
 	}
@@ -150,10 +172,11 @@ func (s *apiServer) listOf(r schema.GroupVersionResource, at, selector string) a
 func (s *apiServer) answer(method, at string, body []byte) any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if method == http.MethodGet {
-		s.requests = append(s.requests, at)
-	} else {
+	if method != http.MethodGet {
 		s.writes = append(s.writes, inWords(method, at, body))
+	}
+	if asked, ok := s.asked[at]; ok && method == http.MethodGet {
+		asked()
 	}
 	if answer, ok := s.answers[method+" "+at]; ok {
 		return answer
@@ -215,7 +238,6 @@ func inWords(method, at string, body []byte) string {
 			ResourceVersion string
 			Labels          map[string]*string
 		}
-		Spec struct{ SuspendDispatching *bool }
 	}
 	if err := json.Unmarshal(body, &sent); err != nil {
 		panic(err) // ours
@@ -231,34 +253,12 @@ func inWords(method, at string, body []byte) string {
 		return fmt.Sprintf("hold %s at %s", cluster, sent.Metadata.ResourceVersion)
 	case isLabelled && ours == nil:
 		return fmt.Sprintf("release %s at %s", cluster, sent.Metadata.ResourceVersion)
-	case !isLabelled && sent.Spec.SuspendDispatching != nil:
-		return fmt.Sprintf("shrink %s at %s", cluster, sent.Metadata.ResourceVersion)
 	}
 	return fmt.Sprintf("update %s at %s", cluster, sent.Metadata.ResourceVersion)
 }
 
-func clusterObject(name, tier string) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(ClustersResource.GroupVersion().WithKind("Cluster"))
-	u.SetName(name)
-	u.SetUID("of-a-cluster")
-	u.SetResourceVersion("5")
-	if tier != "" {
-		u.SetLabels(map[string]string{"tier": tier})
-	}
-	return u
-}
-
-func namespaceObject(defaults annotations) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{}
-	u.SetAPIVersion("v1")
-	u.SetKind("Namespace")
-	u.SetName(page.Namespace)
-	u.SetUID("of-a-namespace")
-	u.SetResourceVersion("5")
-	u.SetAnnotations(defaults)
-	return u
-}
+// resources are how many a configuration has.
+const resources = 2
 
 // configured is a configuration of two resources; deletion is its block of that name.
 func configured(namespaces, version, deletion string) string {
@@ -267,10 +267,10 @@ func configured(namespaces, version, deletion string) string {
 		deletion, namespaces, version)
 }
 
-func newFakeClock() *clocktesting.FakeClock { return clocktesting.NewFakeClock(pageCreated) }
+func newFakeClock() *clocktesting.FakeClock { return clocktesting.NewFakeClock(sample.Created) }
 
 // newControllerOf makes a Controller that leads, whose caches hold all that they can.
-func newControllerOf(t *testing.T, s *apiServer, configuration string, clock clock.WithTicker) *Controller {
+func newControllerOf(t testing.TB, s *apiServer, configuration string, clock clock.WithTicker) *Controller {
 	t.Helper()
 	connection := &rest.Config{Host: s.URL, QPS: -1}
 	client, err := watch.NewClient(connection)
@@ -296,19 +296,19 @@ func newControllerOf(t *testing.T, s *apiServer, configuration string, clock clo
 		}
 	})
 	t.Cleanup(func() { cancel(); running.Wait() })
-	if !cache.WaitForCacheSync(ctx.Done(), func() bool { return areAsTheyWillBe(c) }) {
+	if !cache.WaitForCacheSync(ctx.Done(), func() bool { return areAsTheyWillBe(c, s) }) {
 		t.Fatal("the caches are not complete")
 	}
 	c.fence.Store(new("1"))
 	return c
 }
 
-// areAsTheyWillBe reports whether each watch has synced, or cannot.
-func areAsTheyWillBe(c *Controller) bool {
-	watches := append(c.sources.All(), c.works, c.clusters, c.namespaces, c.customResources, c.apiServices)
-	return len(watches) == len(c.configuration.Load().Resources)+5 && !slices.ContainsFunc(watches, func(w *watch.Watch) bool {
+// areAsTheyWillBe reports whether each watch has synced, or cannot, and knows what is gone.
+func areAsTheyWillBe(c *Controller, s *apiServer) bool {
+	sources := c.caches.Sources()
+	return len(sources) == resources && !slices.ContainsFunc(slices.Concat(sources, c.caches.Fixed(), c.caches.Definitions()), func(w *watch.Watch) bool {
 		status := w.Status()
-		return !status.Synced && !status.Unserved && status.Err == nil
+		return !status.Synced && !status.Unserved && status.Err == nil || len(w.List()) > 0 && s.leaving[w.Resource.WithVersion(w.Resource.Version)] != nil
 	})
 }
 
@@ -316,7 +316,7 @@ func areAsTheyWillBe(c *Controller) bool {
 var gadget = render.Identity{Group: "example.io", Kind: "Widget", Namespace: "shop", Name: "gadget"}
 
 func gadgetObject(clusters string) *unstructured.Unstructured {
-	u := pageObject(annotations{render.ClustersAnnotation: clusters})
+	u := sample.Object(sample.Annotations{render.ClustersAnnotation: clusters})
 	u.SetAPIVersion("example.io/v1")
 	u.SetKind(gadget.Kind)
 	u.SetName(gadget.Name)
@@ -326,8 +326,8 @@ func gadgetObject(clusters string) *unstructured.Unstructured {
 
 func definitionObject() *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(definitionsResource.GroupVersion().WithKind("CustomResourceDefinition"))
+	u.SetGroupVersionKind(state.DefinitionsResource.GroupVersion().WithKind("CustomResourceDefinition"))
 	u.SetName("widgets.example.io")
-	u.SetCreationTimestamp(metav1.NewTime(pageCreated.Add(-1)))
+	u.SetCreationTimestamp(metav1.NewTime(sample.Created.Add(-1)))
 	return u
 }

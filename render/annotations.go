@@ -14,13 +14,18 @@ const (
 	// ConflictResolutionAnnotation is what Karmada does when a member has an
 	// unmanaged object of that name already: "abort" or "overwrite".
 	ConflictResolutionAnnotation = "karmada.target/conflict-resolution"
+	// ReplicasAnnotation, "retain", leaves a workload's number of replicas to each
+	// member, as for a HorizontalPodAutoscaler there.
+	ReplicasAnnotation = "karmada.target/replicas"
 )
 
 // Labels and annotations on a Work. Labels are for look-up, annotations for
 // identity: a label value is too short for a name.
 const (
-	ManagedByLabel   = "app.kubernetes.io/managed-by"
-	ManagedByValue   = "karmada-mirror"
+	ManagedByLabel = "app.kubernetes.io/managed-by"
+	ManagedByValue = "karmada-mirror"
+	// OurWorks is the label selector of the Works that are claimed as ours.
+	OurWorks         = ManagedByLabel + "=" + ManagedByValue
 	SourceIDLabel    = "karmada.target/source-id"
 	SourceAnnotation = "karmada.target/source"
 	// SourceUIDAnnotation tells a source from another that had its name before.
@@ -43,5 +48,6 @@ const (
 	managedLabel        = "karmada.io/managed"
 	managedLabelValue   = "true"
 	retainReplicasLabel = "resourcetemplate.karmada.io/retain-replicas"
+	retainReplicas      = "true"
 	claimedByLabel      = "resourcetemplate.karmada.io/claimed-by"
 )

@@ -30,7 +30,7 @@ func benchObject() map[string]any {
 	}
 }
 
-func BenchmarkNewTemplate(b *testing.B) {
+func BenchmarkNewManifest(b *testing.B) {
 	b.ReportAllocs()
 	source := benchObject()
 	id := identityOf(&unstructured.Unstructured{Object: source})
@@ -38,7 +38,7 @@ func BenchmarkNewTemplate(b *testing.B) {
 		b.StopTimer()
 		obj := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(source)}
 		b.StartTimer()
-		if _, err := NewTemplate(obj, id, "1", Options{}); err != nil {
+		if _, err := NewManifest(obj, id, "1"); err != nil {
 			b.Fatal(err)
 		}
 	}

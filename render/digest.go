@@ -27,17 +27,41 @@ var ErrNotOurForm = errors.New("the Work does not carry exactly one manifest")
 // it. The namespace is left out too where the manifest repeats it: the Works of
 // one source have one digest in all clusters. The Work is not changed.
 func DigestOf(work map[string]any, namespace string) (Digest, error) {
-	manifest, err := onlyManifest(work)
+	manifest, err := ManifestOf(work)
 	if err != nil {
 		return Digest{}, err
 	}
-	suspend, _, _ := unstructured.NestedBool(work, "spec", "suspendDispatching")
-	preserve, _, _ := unstructured.NestedBool(work, "spec", "preserveResourcesOnDeletion")
-	return digest(manifest, namespace, suspend, preserve)
+	meaning, err := meaningOf(manifest, namespace)
+	if err != nil {
+		return Digest{}, err
+	}
+	return OptionsOf(work).digest(meaning), nil
 }
 
-// onlyManifest returns the one manifest of a decoded Work.
-func onlyManifest(work map[string]any) (map[string]any, error) {
+// OptionsOf are those by which a whole decoded Work was made, as far as it is of our form.
+func OptionsOf(work map[string]any) (o Options) {
+	manifest, _ := ManifestOf(work)
+	o.Suspend, _, _ = unstructured.NestedBool(work, "spec", "suspendDispatching")
+	o.PreserveOnDeletion, _, _ = unstructured.NestedBool(work, "spec", "preserveResourcesOnDeletion")
+	o.Overwrite = hasEntry(manifest, "annotations", conflictResolutionAnnotation, conflictOverwrite)
+	o.RetainReplicas = hasEntry(manifest, "labels", retainReplicasLabel, retainReplicas)
+	return o
+}
+
+func hasEntry(manifest map[string]any, field, key, value string) bool {
+	metadata, _ := manifest["metadata"].(map[string]any)
+	entries, _ := metadata[field].(map[string]any)
+	return entries[key] == value
+}
+
+// digest is that of a Work with these options whose manifest means something.
+func (o Options) digest(meaning Digest) Digest {
+	sum := sha256.Sum256(fmt.Appendf(meaning[:], "%v", o))
+	return Digest(sum[:16])
+}
+
+// ManifestOf is the one manifest of a whole decoded Work, or ErrNotOurForm.
+func ManifestOf(work map[string]any) (map[string]any, error) {
 	manifests, _, err := unstructured.NestedFieldNoCopy(work, "spec", "workload", "manifests")
 	if err != nil {
 		return nil, ErrNotOurForm
@@ -53,9 +77,10 @@ func onlyManifest(work map[string]any) (map[string]any, error) {
 	return manifest, nil
 }
 
-func digest(manifest map[string]any, namespace string, suspend, preserve bool) (Digest, error) {
+// meaningOf digests what a manifest means, whatever the Options of its Work.
+func meaningOf(manifest map[string]any, namespace string) (Digest, error) {
 	manifest, own := normalize(manifest, namespace)
-	encoded, err := json.Marshal([]any{manifest, own, suspend, preserve})
+	encoded, err := json.Marshal([]any{manifest, own})
 	if err != nil {
 		return Digest{}, fmt.Errorf("cannot encode a manifest: %w", err)
 	}
@@ -71,9 +96,15 @@ func normalize(manifest map[string]any, namespace string) (meaning map[string]an
 	metadata, _ := meaning["metadata"].(map[string]any)
 	labels, _ := metadata["labels"].(map[string]any)
 	delete(labels, workIDLabel)
+	if labels[retainReplicasLabel] == retainReplicas {
+		delete(labels, retainReplicasLabel)
+	}
 	annotations, _ := metadata["annotations"].(map[string]any)
 	delete(annotations, managedAnnotationsAnnotation)
 	delete(annotations, managedLabelsAnnotation)
+	if annotations[conflictResolutionAnnotation] == conflictOverwrite {
+		delete(annotations, conflictResolutionAnnotation)
+	}
 	// That there is a generation means something. Which one it was does not: changes of
 	// what is stripped move it as well, and are not written.
 	if generation, _ := annotations[templateGenerationAnnotation].(string); isGeneration(generation) {

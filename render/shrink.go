@@ -15,7 +15,7 @@ func Shrink(work map[string]any, id Identity, resourceVersion string) ([]byte, e
 	if preserve, _, _ := unstructured.NestedBool(work, "spec", "preserveResourcesOnDeletion"); preserve {
 		return nil, errors.New("it preserves its object in the member, for which Karmada needs all of it: take karmada.target/preserve-on-deletion off, or raise etcd's --max-request-bytes")
 	}
-	manifest, err := onlyManifest(work)
+	manifest, err := ManifestOf(work)
 	if err != nil {
 		return nil, err
 	}

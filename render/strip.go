@@ -44,24 +44,25 @@ func stripMetadata(obj map[string]any) {
 	for _, field := range serverSet {
 		delete(metadata, field)
 	}
-	stripKeys(metadata, "annotations", func(key string) bool {
+	stripKeys(metadata, "annotations", func(key, _ string) bool {
 		return key == corev1.LastAppliedConfigAnnotation || strings.HasPrefix(key, ownPrefix) || karmadaKey(key)
 	})
-	stripKeys(metadata, "labels", func(key string) bool {
-		return strings.HasPrefix(key, ownPrefix) || karmadaKey(key) && key != retainReplicasLabel
+	stripKeys(metadata, "labels", func(key, value string) bool {
+		retains := key == retainReplicasLabel && value == retainReplicas // any other value says nothing
+		return strings.HasPrefix(key, ownPrefix) || karmadaKey(key) && !retains
 	})
 }
 
 // stripKeys deletes the entries of a string map that are unwanted or no
 // strings.
-func stripKeys(metadata map[string]any, field string, unwanted func(key string) bool) {
+func stripKeys(metadata map[string]any, field string, unwanted func(key, value string) bool) {
 	entries, ok := metadata[field].(map[string]any)
 	if !ok {
 		delete(metadata, field)
 		return
 	}
 	for key, value := range entries {
-		if _, isString := value.(string); !isString || unwanted(key) {
+		if text, isString := value.(string); !isString || unwanted(key, text) {
 			delete(entries, key)
 		}
 	}

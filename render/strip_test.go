@@ -27,6 +27,11 @@ func TestStrip(t *testing.T) {
 				"karmada.io":"a name without a domain","notkarmada.io/x":"","example.com/karmada.io":"","kubectl.kubernetes.io/restartedAt":"t"}}}`,
 			want: `{"metadata":{"annotations":{"karmada.io":"a name without a domain","notkarmada.io/x":"","example.com/karmada.io":"","kubectl.kubernetes.io/restartedAt":"t"}}}`,
 		},
+		"RetainsNothing": {
+			reason: "Karmada looks for one value of it; any other would be in what is wanted and not in what is written.",
+			obj:    `{"metadata":{"labels":{"app":"web","resourcetemplate.karmada.io/retain-replicas":"false"}}}`,
+			want:   `{"metadata":{"labels":{"app":"web"}}}`,
+		},
 		"Labels": {
 			reason: "Of Karmada's labels only retain-replicas is the source's to give.",
 			obj: `{"metadata":{"labels":{"app":"web","karmada.target/x":"","karmada.io/managed":"true","work.karmada.io/permanent-id":"1",

@@ -9,7 +9,7 @@ import (
 // Wishes are what an object asks for by its annotations, or a Namespace for the
 // objects in it. The zero value asks for nothing. Equal wishes mean the same.
 type Wishes struct {
-	clusters, selector, suspend, preserve, conflict wish
+	clusters, selector, suspend, preserve, conflict, replicas wish
 }
 
 // ErrInherited is wrapped by errors about what an object has from its Namespace.
@@ -30,6 +30,7 @@ func ReadWishes(annotations map[string]string) Wishes {
 	return Wishes{
 		clusters: read(ClustersAnnotation), selector: read(ClusterSelectorAnnotation),
 		suspend: read(SuspendAnnotation), preserve: read(PreserveOnDeletionAnnotation), conflict: read(ConflictResolutionAnnotation),
+		replicas: read(ReplicasAnnotation),
 	}
 }
 
@@ -52,6 +53,7 @@ func (w Wishes) Over(defaults Wishes) Wishes {
 	return Wishes{
 		clusters: w.clusters.or(defaults.clusters), selector: w.selector.or(defaults.selector),
 		suspend: w.suspend.or(defaults.suspend), preserve: w.preserve.or(defaults.preserve), conflict: w.conflict.or(defaults.conflict),
+		replicas: w.replicas.or(defaults.replicas),
 	}
 }
 
@@ -80,6 +82,7 @@ func (w Wishes) String() string {
 	}{
 		{ClustersAnnotation, w.clusters}, {ClusterSelectorAnnotation, w.selector},
 		{SuspendAnnotation, w.suspend}, {PreserveOnDeletionAnnotation, w.preserve}, {ConflictResolutionAnnotation, w.conflict},
+		{ReplicasAnnotation, w.replicas},
 	} {
 		switch {
 		case annotation.inherited:
@@ -118,6 +121,18 @@ func (w Wishes) Terms() (Terms, error) {
 	return Terms{t}, nil
 }
 
+// IndexKeys are those of the targets, each annotation taken by itself and as far as it can
+// be parsed: an object may replace one of its Namespace's, and the other is left.
+func (w Wishes) IndexKeys() (keys []string) {
+	for _, alone := range []Wishes{{clusters: w.clusters}, {selector: w.selector}} {
+		if alone.Ask() && !alone.OptOut() {
+			terms, _ := alone.Terms()
+			keys = append(keys, terms.Index()...)
+		}
+	}
+	return keys
+}
+
 // Options parses the rest. The error names the annotation.
 func (w Wishes) Options() (Options, error) {
 	var o Options
@@ -128,13 +143,17 @@ func (w Wishes) Options() (Options, error) {
 	if o.PreserveOnDeletion, err = w.preserve.choose(PreserveOnDeletionAnnotation, "false", "true"); err != nil {
 		return Options{}, err
 	}
-	o.Overwrite, err = w.conflict.choose(ConflictResolutionAnnotation,
-		conflictAbort, conflictOverwrite)
-	if err != nil {
+	if o.Overwrite, err = w.conflict.choose(ConflictResolutionAnnotation, conflictAbort, conflictOverwrite); err != nil {
 		return Options{}, err
+	}
+	if o.RetainReplicas = w.replicas.given; o.RetainReplicas && w.replicas.value != retain {
+		return Options{}, w.replicas.blame(ReplicasAnnotation, fmt.Errorf("%s is not %q", quote(w.replicas.value), retain))
 	}
 	return o, nil
 }
+
+// retain is the value of ReplicasAnnotation.
+const retain = "retain"
 
 // choose is true for yes, false for no and for no annotation.
 func (w wish) choose(key, no, yes string) (bool, error) {
@@ -150,5 +169,5 @@ func (w wish) choose(key, no, yes string) (bool, error) {
 
 // Options are what a source asks of its Works besides their targets.
 type Options struct {
-	Suspend, PreserveOnDeletion, Overwrite bool
+	Suspend, PreserveOnDeletion, Overwrite, RetainReplicas bool
 }

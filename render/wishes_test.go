@@ -28,7 +28,9 @@ func TestWishesOptions(t *testing.T) {
 		"Space":          {"A space is a mistake that someone should see.", map[string]string{SuspendAnnotation: "true "}, Options{}, true},
 		"Huge":           {"The message stays short.", map[string]string{SuspendAnnotation: strings.Repeat("\u2028", 80<<10)}, Options{}, true},
 		"NothingOfABad":  {"One bad value spoils the rest.", map[string]string{SuspendAnnotation: "true", ConflictResolutionAnnotation: "x"}, Options{}, true},
-		"EverythingAtOn": {"All wishes together.", map[string]string{SuspendAnnotation: "true", PreserveOnDeletionAnnotation: "true", ConflictResolutionAnnotation: "overwrite"}, Options{true, true, true}, false},
+		"EverythingAtOn": {"All wishes together.", map[string]string{SuspendAnnotation: "true", PreserveOnDeletionAnnotation: "true", ConflictResolutionAnnotation: "overwrite", ReplicasAnnotation: "retain"}, Options{true, true, true, true}, false},
+		"Retain":         {"The members keep their replicas.", map[string]string{ReplicasAnnotation: "retain"}, Options{RetainReplicas: true}, false},
+		"RetainNothing":  {"An empty value may be a variable that was not set.", map[string]string{ReplicasAnnotation: ""}, Options{}, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +66,7 @@ func TestWishesOver(t *testing.T) {
 		"OptOutOfNothing": {"where there is nothing to opt out of, an empty list may be a mistake", annotations{ClustersAnnotation: " "}, annotations{SuspendAnnotation: "true"}, true, true, nil, []string{"a"}, Options{Suspend: true}},
 		"Excluded":        {"exclusions are a part of the list", annotations{ClustersAnnotation: "*,!a"}, annotations{ClustersAnnotation: "a"}, true, false, []string{"b"}, []string{"a"}, Options{}},
 		"ExclusionsApply": {"exclusions hold for what a selector chooses, too", annotations{ClustersAnnotation: "!edge", ClusterSelectorAnnotation: "tier=edge"}, nil, true, false, []string{"other-edge"}, []string{"edge", "a"}, Options{}},
-		"OptionsDefault":  {"options of the Namespace hold for objects that ask by themselves", annotations{ClustersAnnotation: "a"}, annotations{SuspendAnnotation: "true", PreserveOnDeletionAnnotation: "true", ConflictResolutionAnnotation: "overwrite"}, true, false, []string{"a"}, nil, Options{true, true, true}},
+		"OptionsDefault":  {"options of the Namespace hold for objects that ask by themselves", annotations{ClustersAnnotation: "a"}, annotations{SuspendAnnotation: "true", PreserveOnDeletionAnnotation: "true", ConflictResolutionAnnotation: "overwrite", ReplicasAnnotation: "retain"}, true, false, []string{"a"}, nil, Options{true, true, true, true}},
 		"OptionsReplaced": {"each of them by itself", annotations{ClustersAnnotation: "a", SuspendAnnotation: "false"}, annotations{SuspendAnnotation: "true", PreserveOnDeletionAnnotation: "true"}, true, false, []string{"a"}, nil, Options{PreserveOnDeletion: true}},
 	}
 	labelsOf := func(cluster string) labels.Set {

@@ -74,13 +74,25 @@ func (t *Template) assemble(m metadata, unset string) Works {
 	between = appendOption(between, "preserveResourcesOnDeletion", t.options.PreserveOnDeletion, unset)
 	between = append(between, `"workload":{"manifests":[{"metadata":{"annotations":{"`+headAnnotations[0]+`":`...)
 
-	rest := make([]byte, 0, len(t.manifest)+frameSize)
-	for i, value := range []string{string(mustEncode(t.id.WorkName())), string(mustEncode(string(t.uid))), t.managedAnnotations, t.managedLabels} {
-		rest = append(append(rest, `,"`...), headAnnotations[1+i]...)
-		rest = append(append(rest, `":`...), value...)
+	rest := make([]byte, 0, t.Size()+frameSize)
+	annotationKeys, labelKeys := t.annotationKeys.list(t.options.Overwrite), t.labelKeys.list(t.options.RetainReplicas)
+	for i, value := range []string{string(mustEncode(t.id.WorkName())), string(mustEncode(string(t.uid))), annotationKeys, labelKeys} {
+		rest = appendField(rest, headAnnotations[1+i], value)
 	}
-	rest = append(append(rest, t.manifest...), `]}}}`...)
+	if t.options.Overwrite {
+		rest = appendField(rest, conflictResolutionAnnotation, `"`+conflictOverwrite+`"`)
+	}
+	rest = append(append(rest, t.annotations...), `,"labels":{"`+managedLabel+`":"`+managedLabelValue+`"`...)
+	if t.options.RetainReplicas {
+		rest = appendField(rest, retainReplicasLabel, `"`+retainReplicas+`"`)
+	}
+	rest = append(append(rest, t.rest...), `]}}}`...)
 	return Works{[]byte(beginning), between, rest}
+}
+
+// appendField adds a field, with an encoded value, to an object that has others.
+func appendField(b []byte, key, value string) []byte {
+	return append(append(append(append(b, `,"`...), key...), `":`...), value...)
 }
 
 func appendOption(b []byte, name string, on bool, unset string) []byte {
@@ -94,7 +106,7 @@ func appendOption(b []byte, name string, on bool, unset string) []byte {
 }
 
 // frameSize is room for the annotations that begin a manifest.
-const frameSize = 576
+const frameSize = 640
 
 // mustEncode is for strings, and for maps and slices of strings: those always
 // encode.

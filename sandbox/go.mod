@@ -17,6 +17,7 @@ require (
 	k8s.io/apiserver v0.35.4
 	k8s.io/client-go v0.35.4
 	k8s.io/klog/v2 v2.130.1
+	pgregory.net/rapid v1.3.0
 	sigs.k8s.io/controller-runtime v0.23.1
 )
 

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -187,7 +187,7 @@ func timedPost(ctx context.Context, client rest.Interface, s scenario, i int) (t
 	annotated.put(u)
 	u.SetUID(types.UID(fmt.Sprintf("4f6c0d3e-0f1c-4a53-9d52-%012d", i)))
 	u.SetCreationTimestamp(metav1.Now())
-	body := disown(mirror.NewSource(u, render.Wishes{}).Template.Work(clusterName(0)))
+	body := disown(judge.NewSource(u, render.Wishes{}).Template.Work(clusterName(0)))
 	begin := time.Now()
 	err := post(ctx, client, render.ExecutionNamespace(clusterName(0)), body)
 	return time.Since(begin), err

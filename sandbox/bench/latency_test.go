@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -25,8 +25,8 @@ func TestDisown(t *testing.T) {
 	annotated.put(source)
 	source.SetUID("4f6c0d3e-0f1c-4a53-9d52-7a4f0d7b0f11")
 	source.SetCreationTimestamp(metav1.Unix(1, 0))
-	work := mirror.NewSource(source, render.Wishes{}).Template.Work(clusterName(0))
-	ours, err := labels.Parse(mirror.OurWorks)
+	work := judge.NewSource(source, render.Wishes{}).Template.Work(clusterName(0))
+	ours, err := labels.Parse(render.OurWorks)
 	if err != nil {
 		t.Fatal(err)
 	}

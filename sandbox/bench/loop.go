@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -111,7 +111,7 @@ func (w *world) writeBodies(ctx context.Context, s scenario) (path string, err e
 	defer func() { err = errors.Join(err, file.Close()) }()
 	out := bufio.NewWriter(file)
 	for i := range list.Items {
-		source := mirror.NewSource(&list.Items[i], render.Wishes{})
+		source := judge.NewSource(&list.Items[i], render.Wishes{})
 		if source.Template == nil {
 			return "", fmt.Errorf("cannot render %s: %v", source.ID.Name, source.Refusal)
 		}
@@ -138,7 +138,7 @@ func Loop(ctx context.Context, kubeconfig, path string, inFlight int, watches bo
 	lines := bytes.Split(bytes.TrimSuffix(content, []byte("\n")), []byte("\n"))
 	returned := func() error { return nil }
 	if watches {
-		stream, err := client.Get().Resource(worksResource.Resource).Param("watch", "true").Param("labelSelector", mirror.OurWorks).Stream(ctx)
+		stream, err := client.Get().Resource(worksResource.Resource).Param("watch", "true").Param("labelSelector", render.OurWorks).Stream(ctx)
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,7 @@ import (
 
 	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
 
-	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -16,7 +16,7 @@ func measureRender(_ context.Context, w *world, r *report) error {
 	u := makeDeployment(sourceName(0))
 	annotated.put(u)
 	u.SetUID("4f6c0d3e-0f1c-4a53-9d52-7a4f0d7b0f11")
-	template := mirror.NewSource(u, render.Wishes{}).Template
+	template := judge.NewSource(u, render.Wishes{}).Template
 	var work workv1alpha1.Work
 	if err := json.Unmarshal(template.Work(clusterName(0)), &work); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
-	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // measureRestart starts karmada-mirror where everything is in sync, and compares the
@@ -67,7 +67,7 @@ func (w *world) bareReads(ctx context.Context, sources schema.GroupVersionResour
 	var group errgroup.Group
 	for _, path := range []string{
 		"/api/v1/namespaces/" + namespace + "/" + sources.Resource,
-		"/apis/work.karmada.io/v1alpha1/works?labelSelector=" + url.QueryEscape(mirror.OurWorks),
+		"/apis/work.karmada.io/v1alpha1/works?labelSelector=" + url.QueryEscape(render.OurWorks),
 	} {
 		group.Go(func() error { return read(ctx, client.Get().RequestURI(path)) })
 	}

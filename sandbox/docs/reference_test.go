@@ -19,7 +19,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/cli"
 	"github.com/karmada-target/karmada-mirror/config"
-	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -46,7 +46,7 @@ func TestTables(t *testing.T) {
 	cases := map[string][]string{
 		"annotations.md": {
 			render.ClustersAnnotation, render.ClusterSelectorAnnotation, render.SuspendAnnotation,
-			render.PreserveOnDeletionAnnotation, render.ConflictResolutionAnnotation,
+			render.PreserveOnDeletionAnnotation, render.ReplicasAnnotation, render.ConflictResolutionAnnotation,
 		},
 		"works.md": {
 			render.ManagedByLabel, render.SourceIDLabel, render.SourceAnnotation, render.SourceUIDAnnotation,
@@ -94,7 +94,7 @@ func TestReasons(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, got := map[string]string{}, map[string]string{}
-	for _, reason := range mirror.Reasons() {
+	for _, reason := range judge.Reasons() {
 		want[string(reason)] = reason.Hint()
 	}
 	for _, row := range page.Rows {

@@ -50,6 +50,7 @@ func SpawnDaemon(t *testing.T, flags ...string) *Daemon {
 			t.Errorf("the daemon ended badly: %v", err)
 		}
 		d.wantOnlyJSON(t)
+		d.wantNoRepairs(t)
 		rereadFaults(t)
 		if t.Failed() {
 			t.Logf("the daemon's log:\n%s", d.Log())
@@ -66,6 +67,17 @@ const NoListDetector = "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR=false"
 // the detector keeps every object for ever.
 const NoMutationDetector = "KUBE_CACHE_MUTATION_DETECTOR=false"
 
+// sweepPeriod is short, so that daemons of tests sweep.
+const sweepPeriod = 10 * time.Second
+
+// wantNoRepairs fails the test if a sweep has found what no event had told.
+func (d *Daemon) wantNoRepairs(t *testing.T) {
+	t.Helper()
+	if n := d.Logged("a sweep has found what no event has told"); n > 0 {
+		t.Errorf("sweeps have found %d things that no event had told", n)
+	}
+}
+
 // program goes among the flags of a daemon that is not the usual program.
 const program = "PROGRAM="
 
@@ -79,7 +91,7 @@ func LaunchDaemon(t *testing.T, flags ...string) *Daemon {
 	s := scopeOf(t)
 	o := process.DaemonOptions{
 		Program: []string{Env.Daemon}, Kubeconfig: s.kubeconfig,
-		Flags: []string{"--log-level", "debug"},
+		Flags: []string{"--log-level", "debug", "--resync-period", sweepPeriod.String()},
 		// client-go's own detectors panic on a cached object that was changed and on a
 		// streaming list that differs from a plain one.
 		Environment: []string{"GORACE=halt_on_error=1", "KUBE_CACHE_MUTATION_DETECTOR=true", "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR=true"},

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/sandbox/model"
 )
 
 // FaultRow is the measuring of one row of docs/reliability.md. What it judges by is
@@ -60,10 +61,11 @@ func (f *FaultRow) Allow(id render.Identity, clusters ...string) {
 	if f == nil {
 		return
 	}
-	now := time.Now()
+	now, key := time.Now(), model.Key{Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
 	for _, cluster := range clusters {
-		if _, known := f.due[workKey(cluster, id)]; !known {
-			f.due[workKey(cluster, id)] = now
+		work := WorkKey(cluster, key)
+		if _, known := f.due[work]; !known {
+			f.due[work] = now
 		}
 	}
 }

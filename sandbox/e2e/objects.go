@@ -20,6 +20,7 @@ var (
 	ConfigMaps  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	Namespaces  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	Events      = schema.GroupVersionResource{Version: "v1", Resource: "events"}
+	Autoscalers = schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
 	Deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	Secrets     = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 	Works       = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha1", Resource: "works"}

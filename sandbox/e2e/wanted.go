@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -14,17 +13,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/sandbox/model"
 )
 
-// What should be there is told here by the contract (docs/reference) and by Karmada's own
-// rule for names, and by none of the daemon's code, which would say of itself that it is
-// right. It is enough for lists of clusters on the objects themselves.
+// What should be there is told by [model], and by Karmada's own rule for names; what is
+// there is read here, without the daemon's code, which would say of itself that it is right.
 
 const (
-	clustersAnnotation = "karmada.target/clusters"
-	uidAnnotation      = "karmada.target/source-uid"
-	heldAnnotation     = "karmada.target/deletion-held"
+	uidAnnotation  = "karmada.target/source-uid"
+	heldAnnotation = "karmada.target/deletion-held"
+	conflictMark   = "work.karmada.io/conflict-resolution"
+	retainMark     = "resourcetemplate.karmada.io/retain-replicas"
 )
 
 // LostWorks is how what is there differs from what is wanted.
@@ -44,12 +43,14 @@ func (l *LostWorks) Error() string {
 
 // Disagreement compares a namespace's sources with their Works: who asks for a cluster that
 // has joined has a Work there that carries the source as it is, and there is no other. Once
-// the tests' own watch says so, the API server is asked.
+// the tests' own watch says so, the API server is asked. The configuration is taken to have
+// the whole namespace, and to allow everything.
 func Disagreement(ctx context.Context, namespace string, resources ...schema.GroupVersionResource) error {
-	wanted, err := wantedWorks(ctx, namespace, resources)
+	world, err := readWorld(ctx, namespace, resources)
 	if err != nil {
 		return err
 	}
+	wanted := wantedWorks(world)
 	seen, err := Env.works.of(namespace)
 	if err != nil {
 		return err
@@ -64,16 +65,16 @@ func Disagreement(ctx context.Context, namespace string, resources ...schema.Gro
 	return compare(wanted, there)
 }
 
-func compare(wanted map[string]*unstructured.Unstructured, there []*unstructured.Unstructured) error {
+func compare(wanted map[string]model.Copy, there []*unstructured.Unstructured) error {
 	var d LostWorks
 	missing := maps.Clone(wanted)
 	for _, work := range there {
 		key := work.GetNamespace() + "/" + work.GetName()
-		source, ok := missing[key]
+		want, ok := missing[key]
 		delete(missing, key)
 		if !ok {
 			d.Surplus = append(d.Surplus, key)
-		} else if err := carries(work, source); err != nil {
+		} else if err := Carries(work, want); err != nil {
 			d.stale = append(d.stale, fmt.Sprintf("%s: %v", key, err))
 		}
 	}
@@ -84,40 +85,45 @@ func compare(wanted map[string]*unstructured.Unstructured, there []*unstructured
 	return nil
 }
 
-// carries returns an error unless a Work holds a source as it is, but for what the control
-// plane alone is concerned with.
-func carries(work, source *unstructured.Unstructured) error {
-	switch annotations := work.GetAnnotations(); {
+// Carries returns an error unless a Work is what puts a copy into its cluster.
+func Carries(work *unstructured.Unstructured, want model.Copy) error {
+	switch {
 	case work.GetDeletionTimestamp() != nil:
 		return fmt.Errorf("it is going")
-	case annotations[heldAnnotation] != "":
+	case work.GetAnnotations()[heldAnnotation] != "":
 		return fmt.Errorf("its deletion is held")
-	case annotations[uidAnnotation] != string(source.GetUID()):
-		return fmt.Errorf("it is of UID %q", annotations[uidAnnotation])
 	}
-	manifest, err := ManifestOf(work)
-	if err != nil {
+	got, err := CopyOf(work)
+	switch {
+	case err != nil:
 		return err
+	case got.UID != want.UID:
+		return fmt.Errorf("it is of UID %q", got.UID)
+	case !equality.Semantic.DeepEqual(got.Content, want.Content):
+		return fmt.Errorf("its content differs: %.300q, not %.300q", fmt.Sprint(got.Content), fmt.Sprint(want.Content))
 	}
-	for _, path := range [][]string{{"spec", "suspendDispatching"}, {"spec", "preserveResourcesOnDeletion"}} {
-		if set, _, _ := unstructured.NestedBool(work.Object, path...); set {
-			return fmt.Errorf("its %s is set", path[1])
-		}
-	}
-	if got, want := identityOf(manifest), identityOf(source); got != want {
-		return fmt.Errorf("it carries %s", got)
-	}
-	if got, want := payload(manifest), payload(source); !equality.Semantic.DeepEqual(got, want) {
-		return fmt.Errorf("its content differs")
-	}
-	for kind, pair := range map[string][2]map[string]string{
-		"labels": {manifest.GetLabels(), source.GetLabels()}, "annotations": {manifest.GetAnnotations(), source.GetAnnotations()},
-	} {
-		if !maps.Equal(own(pair[0]), own(pair[1])) {
-			return fmt.Errorf("its %s differ", kind)
-		}
+	got.Content, want.Content = nil, nil
+	if got != want {
+		return fmt.Errorf("it says %+v, not %+v", got, want)
 	}
 	return nil
+}
+
+// CopyOf is what a Work puts into its cluster.
+func CopyOf(work *unstructured.Unstructured) (model.Copy, error) {
+	manifest, err := ManifestOf(work)
+	if err != nil {
+		return model.Copy{}, err
+	}
+	says := func(field string) bool {
+		set, _, _ := unstructured.NestedBool(work.Object, "spec", field)
+		return set
+	}
+	return model.Copy{
+		UID: work.GetAnnotations()[uidAnnotation], Content: contentOf(manifest),
+		Suspended: says("suspendDispatching"), Preserved: says("preserveResourcesOnDeletion"),
+		Overwrites: manifest.GetAnnotations()[conflictMark] == "overwrite", Retains: manifest.GetLabels()[retainMark] == "true",
+	}, nil
 }
 
 // ManifestOf is the one manifest of a Work.
@@ -133,8 +139,18 @@ func ManifestOf(work *unstructured.Unstructured) (*unstructured.Unstructured, er
 	return &unstructured.Unstructured{Object: manifest}, nil
 }
 
-func identityOf(u *unstructured.Unstructured) string {
-	return u.GetAPIVersion() + " " + u.GetKind() + " " + u.GetNamespace() + "/" + u.GetName()
+// content is an object without what the control plane alone is concerned with.
+type content struct {
+	Identity            string
+	Payload             map[string]any
+	Labels, Annotations map[string]string
+}
+
+func contentOf(u *unstructured.Unstructured) content {
+	return content{
+		Identity: u.GetAPIVersion() + " " + u.GetKind() + " " + u.GetNamespace() + "/" + u.GetName(),
+		Payload:  payload(u), Labels: own(u.GetLabels()), Annotations: own(u.GetAnnotations()),
+	}
 }
 
 // payload is an object without what all objects have.
@@ -159,49 +175,65 @@ func own(all map[string]string) map[string]string {
 	return mine
 }
 
-// wantedWorks are the sources by the namespace/name of each Work that they want.
-func wantedWorks(ctx context.Context, namespace string, resources []schema.GroupVersionResource) (map[string]*unstructured.Unstructured, error) {
-	joined, err := Env.Admin.Resource(Clusters).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
+// Applied is an object as [model] wants it, and what it is called there.
+func Applied(u *unstructured.Unstructured) (model.Key, *model.Object) {
+	return model.Key{Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName()},
+		&model.Object{UID: string(u.GetUID()), Annotations: u.GetAnnotations(), Labels: u.GetLabels(), Content: contentOf(u)}
+}
+
+// Scaled is what an autoscaler scales.
+func Scaled(autoscaler *unstructured.Unstructured) model.Key {
+	kind, _, _ := unstructured.NestedString(autoscaler.Object, "spec", "scaleTargetRef", "kind")
+	name, _, _ := unstructured.NestedString(autoscaler.Object, "spec", "scaleTargetRef", "name")
+	return model.Key{Kind: kind, Namespace: autoscaler.GetNamespace(), Name: name}
+}
+
+// readWorld reads a namespace's sources, the Namespace and the clusters.
+func readWorld(ctx context.Context, namespace string, resources []schema.GroupVersionResource) (*model.World, error) {
+	w := &model.World{
+		Objects: map[model.Key]*model.Object{}, Namespaces: map[string]*model.Object{}, Clusters: map[string]*model.Object{},
+		Autoscalers: map[model.Key]model.Key{}, Configuration: &model.Configuration{Namespaces: []string{"*"}},
 	}
-	wanted := map[string]*unstructured.Unstructured{}
 	for _, resource := range resources {
 		list, err := Env.Admin.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, err
 		}
 		for i := range list.Items {
-			source := &list.Items[i]
-			for _, cluster := range joined.Items {
-				if asks(source.GetAnnotations()[clustersAnnotation], cluster.GetName()) {
-					id := render.Identity{Kind: source.GetKind(), Namespace: namespace, Name: source.GetName()}
-					wanted[workKey(cluster.GetName(), id)] = source
-				}
+			key, o := Applied(&list.Items[i])
+			w.Objects[key] = o
+			if resource == Autoscalers {
+				w.Autoscalers[key] = Scaled(&list.Items[i])
 			}
 		}
 	}
-	return wanted, nil
-}
-
-// asks reports whether a list of clusters names one: by a term that fits it, and by none
-// with a '!' that does.
-func asks(list, cluster string) bool {
-	asked := false
-	for term := range strings.SplitSeq(list, ",") {
-		pattern, excludes := strings.CutPrefix(strings.TrimSpace(term), "!")
-		if fits, err := path.Match(pattern, cluster); err != nil || !fits {
-			continue
+	for resource, into := range map[schema.GroupVersionResource]map[string]*model.Object{Namespaces: w.Namespaces, Clusters: w.Clusters} {
+		list, err := Env.Admin.Resource(resource).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
 		}
-		if excludes {
-			return false
+		for i := range list.Items {
+			key, o := Applied(&list.Items[i])
+			into[key.Name] = o
 		}
-		asked = true
 	}
-	return asked
+	return w, nil
 }
 
-// workKey is the namespace/name of the Work of a source on a cluster, by Karmada's rule.
-func workKey(cluster string, id render.Identity) string {
-	return names.ExecutionSpacePrefix + cluster + "/" + names.GenerateWorkName(id.Kind, id.Name, id.Namespace)
+// wantedWorks are the copies by the namespace/name of the Works that they want.
+func wantedWorks(w *model.World) map[string]model.Copy {
+	wanted := map[string]model.Copy{}
+	for key := range w.Objects {
+		for cluster := range w.Clusters {
+			if state, copy := w.Of(key, cluster); state == model.Present {
+				wanted[WorkKey(cluster, key)] = copy
+			}
+		}
+	}
+	return wanted
+}
+
+// WorkKey is the namespace/name of the Work of an object on a cluster, by Karmada's rule.
+func WorkKey(cluster string, k model.Key) string {
+	return names.ExecutionSpacePrefix + cluster + "/" + names.GenerateWorkName(k.Kind, k.Name, k.Namespace)
 }

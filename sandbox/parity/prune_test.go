@@ -201,11 +201,11 @@ func ourManifest(t *testing.T, source *unstructured.Unstructured) *unstructured.
 
 func newTemplate(t *testing.T, source *unstructured.Unstructured) *render.Template {
 	t.Helper()
-	template, err := render.NewTemplate(source.DeepCopy(), identityOf(source), sourceUID, render.Options{})
+	manifest, err := render.NewManifest(source.DeepCopy(), identityOf(source), sourceUID)
 	if err != nil {
-		t.Fatalf("NewTemplate of a %s: %v", source.GroupVersionKind(), err)
+		t.Fatalf("NewManifest of a %s: %v", source.GroupVersionKind(), err)
 	}
-	return template
+	return manifest.With(render.Options{})
 }
 
 func identityOf(obj *unstructured.Unstructured) render.Identity {

@@ -8,6 +8,17 @@ import (
 	"time"
 )
 
+// TestList: what the mutants change is in the daemon's code, each once.
+func TestList(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (lab{root: root, folder: t.TempDir()}).prepare(all()); err != nil {
+		t.Error(err)
+	}
+}
+
 // aModule has one function that matters, and a test of it.
 var aModule = map[string]string{
 	"go.mod":            "module example.com/a\n\ngo 1.26\n",

@@ -1,7 +1,7 @@
 // Command mutants breaks the daemon at one place at a time, and says which unit test
 // notices. A mutant is one change of one line or two, chosen by hand: it stands for a
 // harm that the daemon must not do, such as a deletion without a live read. The list is
-// in a file for each package; the check fails if
+// in a file for each package, or several; the check fails if
 //
 //   - a mutant survives, that is to say no test notices it;
 //   - a mutant is said to be equivalent, and a test notices it: the explanation is wrong;
@@ -10,8 +10,9 @@
 //   - a test takes so long that it proves nothing.
 //
 // The tree is never touched: go test is given the changed file by -overlay. Only the
-// unit tests of render, config, watch and mirror are run, and without the race detector:
-// what decides about deletions has to be tested where a test takes a second.
+// unit tests of render, config, watch, mirror and the packages beneath it are run, and
+// without the race detector: what decides about deletions has to be tested where a test
+// takes a second.
 //
 // To add one, add to the list, and run it alone: go run ./mutants -run NAME. Of each
 // mutant the name is the harm in short, and the text the harm in full.
@@ -44,7 +45,9 @@ func main() {
 }
 
 // packages are those whose tests have to notice.
-var packages = []string{"render", "config", "watch", "mirror"}
+var packages = []string{
+	"render", "config", "watch", "mirror/state", "mirror/judge", "mirror/queue", "mirror/gather", "mirror/write", "mirror/purge", "mirror",
+}
 
 func check(ctx context.Context, out io.Writer, root, run string, atOnce int) error {
 	pattern, err := regexp.Compile(run)
@@ -60,10 +63,12 @@ func check(ctx context.Context, out io.Writer, root, run string, atOnce int) err
 		return err
 	}
 	defer os.RemoveAll(folder)
-	mutants := slices.Concat(ofRender, ofConfig, ofWatch, ofMirror)
-	mutants = slices.DeleteFunc(mutants, func(m mutant) bool { return !pattern.MatchString(m.name) })
+	mutants := slices.DeleteFunc(all(), func(m mutant) bool { return !pattern.MatchString(m.name) })
 	if len(mutants) == 0 {
 		return fmt.Errorf("no mutant's name matches %q", run)
 	}
 	return lab{root: root, folder: folder, packages: packages, atOnce: atOnce, out: out, now: time.Now}.try(ctx, mutants)
 }
+
+// all is the list.
+func all() []mutant { return slices.Concat(ofRender, ofConfig, ofWatch, ofMirror) }

@@ -2,5 +2,5 @@ package main
 
 import "slices"
 
-// ofMirror are mutants of the controller.
-var ofMirror = slices.Concat(ofDecide, ofPlan, ofBreaker, ofLedger, ofObserved, ofSource, ofFacts, ofSync, ofEnqueue)
+// ofMirror are mutants of the controller and the packages beneath it.
+var ofMirror = slices.Concat(ofEnqueue, ofSync, ofPurge, ofGather, ofDecide, ofPlan, ofSource, ofState, ofBreaker, ofLedger, ofWriter)

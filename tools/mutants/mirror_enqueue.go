@@ -2,29 +2,32 @@ package main
 
 var ofEnqueue = []mutant{
 	{
-		name: "removed-annotations-go-unseen", file: "mirror/enqueue.go",
-		old: `	case before != nil && before.Asks:
-`,
-		new: `	case after == nil && before.Asks:
-`,
-		harm: "an object that is not to be mirrored any more stays in the members",
+		name: "changes-go-unseen", file: "mirror/enqueue.go",
+		old: `		c.enqueueObject(o)
+	}
+}
+
+// enqueueGroup`,
+		new: `	}
+}
+
+// enqueueGroup`,
+		harm: "an object that is edited does not reach the members",
 	},
 	{
 		name: "deleted-sources-go-unseen", file: "mirror/enqueue.go",
-		old: `	case before != nil && before.Asks:
-`,
-		new: `	case after != nil && before != nil && before.Asks:
-`,
+		old:  `for _, o := range []*state.Object{before, after} {`,
+		new:  `for _, o := range []*state.Object{after} {`,
 		harm: "an object that is deleted stays in the members",
 	},
 	{
 		name: "orphans-go-unseen", file: "mirror/enqueue.go",
-		old: `if w := obj.(*Work); w.names() {
+		old: `if w.NamesSource() {
 			c.enqueue(w.Source)
 		}
 	}
 	for _, id := range`,
-		new: `if w := obj.(*Work); !w.names() {
+		new: `if !w.NamesSource() {
 			c.enqueue(w.Source)
 		}
 	}
@@ -33,8 +36,8 @@ var ofEnqueue = []mutant{
 	},
 	{
 		name: "deleted-works-go-unseen", file: "mirror/enqueue.go",
-		old:  `for _, w := range []*Work{before, after} {`,
-		new:  `for _, w := range []*Work{after} {`,
+		old:  `for _, w := range []*state.Work{before, after} {`,
+		new:  `for _, w := range []*state.Work{after} {`,
 		harm: "a Work that somebody deletes is not made again",
 	},
 	{
@@ -44,12 +47,26 @@ var ofEnqueue = []mutant{
 		harm: "a source whose Work was somebody else's is not mirrored when that goes",
 	},
 	{
-		name: "rereads-outlive-their-source", file: "mirror/enqueue.go",
-		old: `		c.rereads.drop(after.ID)
+		name: "defaults-go-unseen", file: "mirror/namespace.go",
+		old: `	c.enqueueObjectsIn(after.Name)
 `,
-		new: `		_ = after.ID
-`,
-		harm:       "what was read of an object before is believed over what the cache has since",
-		equivalent: "rereads.instead compares the versions, so that dropping spares nothing but memory",
+		new:  ``,
+		harm: "objects do not follow their Namespace's default",
+	},
+	{
+		name: "what-is-scaled-goes-unseen", file: "mirror/enqueue.go",
+		old: `if o.Scales != nil {
+		c.enqueue(*o.Scales)`,
+		new: `if o.Scales == nil {
+		c.enqueue(o.ID)`,
+		harm: "Karmada fights an autoscaler that came later",
+	},
+	{
+		name: "clusters-that-return-go-unseen", file: "mirror/cluster.go",
+		old: `		if w.NamesSource() {
+			c.enqueue(w.Source)`,
+		new: `		if !w.NamesSource() {
+			c.enqueue(w.Source)`,
+		harm: "a cluster that returns without the label that chose it keeps its Works",
 	},
 }

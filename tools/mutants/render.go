@@ -115,8 +115,8 @@ var ofRender = []mutant{
 	},
 	{
 		name: "tenants-steer-karmada-by-labels", file: "render/strip.go",
-		old:  `strings.HasPrefix(key, ownPrefix) || karmadaKey(key) && key != retainReplicasLabel`,
-		new:  `strings.HasPrefix(key, ownPrefix)`,
+		old:  `strings.HasPrefix(key, ownPrefix) || karmadaKey(key) && !retains`,
+		new:  `strings.HasPrefix(key, ownPrefix) || key == "" && !retains`,
 		harm: "a tenant smuggles a label of Karmada's into the members",
 	},
 	{
@@ -127,8 +127,8 @@ var ofRender = []mutant{
 	},
 	{
 		name: "retain-replicas-is-stripped", file: "render/strip.go",
-		old:  `karmadaKey(key) && key != retainReplicasLabel`,
-		new:  `karmadaKey(key)`,
+		old:  `karmadaKey(key) && !retains`,
+		new:  `(retains || karmadaKey(key))`,
 		harm: "a member's autoscaler and Karmada fight for the replicas",
 	},
 	{
@@ -186,16 +186,22 @@ var ofRender = []mutant{
 		harm: "fields of somebody's own Service or Job are taken away",
 	},
 	{
-		name: "suspend-changes-nothing", file: "render/digest.go",
-		old:  `[]any{manifest, own, suspend, preserve}`,
-		new:  `[]any{manifest, own, preserve}`,
-		harm: "an object that is suspended later is applied still",
+		name: "options-change-nothing", file: "render/digest.go",
+		old:  `fmt.Appendf(meaning[:], "%v", o)`,
+		new:  `meaning[:]`,
+		harm: "an object that is suspended, or is to be preserved, as was said later, goes on as before",
 	},
 	{
-		name: "preserve-changes-nothing", file: "render/digest.go",
-		old:  `[]any{manifest, own, suspend, preserve}`,
-		new:  `[]any{manifest, own, suspend}`,
-		harm: "an object that is to be preserved, as was said later, is deleted in the members",
+		name: "overwriting-changes-nothing", file: "render/digest.go",
+		old:  `o.Overwrite = hasEntry(`,
+		new:  `_ = hasEntry(`,
+		harm: "whether a member's own object is overwritten is changed by nobody's wish",
+	},
+	{
+		name: "retaining-changes-nothing", file: "render/digest.go",
+		old:  `o.RetainReplicas = hasEntry(`,
+		new:  `_ = hasEntry(`,
+		harm: "an autoscaler is fought though the source says otherwise",
 	},
 	{
 		name: "further-manifests-go-unseen", file: "render/digest.go",
@@ -334,13 +340,23 @@ var ofRender = []mutant{
 		harm: "a Work that was given back is somebody else's still, and nothing of it is updated",
 	},
 	{
-		name: "every-object-overwrites", file: "render/template.go",
-		old:  `if o.Overwrite {`,
-		new:  `if !o.Overwrite {`,
+		name: "every-object-overwrites", file: "render/work.go",
+		old: `if t.options.Overwrite {
+		rest = appendField`,
+		new: `if !t.options.Overwrite {
+		rest = appendField`,
 		harm: "a member's own object of that name is overwritten unasked",
 	},
 	{
-		name: "any-object-fits", file: "render/template.go",
+		name: "replicas-are-never-retained", file: "render/work.go",
+		old: `if t.options.RetainReplicas {
+		rest = appendField`,
+		new: `if false {
+		rest = appendField`,
+		harm: "an autoscaler in a member is fought",
+	},
+	{
+		name: "any-object-fits", file: "render/manifest.go",
 		old:  `id.GroupKind() != obj.GroupVersionKind().GroupKind() || id.Namespace != obj.GetNamespace() || id.Name != obj.GetName()`,
 		new:  `id.GroupKind() != obj.GroupVersionKind().GroupKind() || id.Namespace != obj.GetNamespace()`,
 		harm: "a Work carries another object than the one that it is named for",

@@ -15,6 +15,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/util/cert"
 
+	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/sandbox/fault"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 
@@ -53,6 +54,19 @@ func withConfiguration(text string, more ...string) func(*testing.T) []string {
 			_ = Env.Admin.Resource(ConfigMaps).Namespace(metav1.NamespaceDefault).Delete(context.Background(), name, metav1.DeleteOptions{})
 		})
 		return append(more, "--config-map", metav1.NamespaceDefault+"/"+name)
+	}
+}
+
+// withDefault makes a Namespace with a default.
+func withDefault(name string) func(*testing.T) []string {
+	return func(t *testing.T) []string {
+		namespace := Object("v1", "Namespace", "", name, nil)
+		namespace.SetAnnotations(map[string]string{render.ClustersAnnotation: Push})
+		Create(t, Namespaces, namespace)
+		t.Cleanup(func() {
+			_ = Env.Admin.Resource(Namespaces).Delete(context.Background(), name, metav1.DeleteOptions{})
+		})
+		return nil
 	}
 }
 
@@ -102,6 +116,7 @@ spec: {holderIdentity: mirror-0, leaseDurationSeconds: 15, renewTime: "2024-01-0
 		"a resource that cannot be watched":          {arguments: withConfiguration("resources: [{resource: bindings}]\n"), want: `✗ cannot watch "bindings"`, hint: "take it out of the configuration"},
 		"the daemon has never run":                   {arguments: with("--leader-elect-resource-name", "nothing"), want: `✗ no replica leads: there is no Lease`, hint: "get pods"},
 		"the daemon runs no more":                    {arguments: with("--leader-elect-resource-name", stale), want: `✗ no replica leads: mirror-0 has renewed the Lease \S+ ago`, hint: "and their logs"},
+		"a Namespace that would empty members":       {arguments: withDefault("check-unprotected"), want: `! .*\bcheck-unprotected\b`, hint: "deletion-protected=Always", passes: true},
 		"whoever may annotate may mirror everywhere": {arguments: with(), want: `! nobody is asked who may mirror where`, hint: "authorization", passes: true},
 	}
 	StartDaemon(t)

@@ -15,9 +15,7 @@ import (
 )
 
 // TestNamespaceDefault has a Namespace ask for all objects in it, that did not
-// ask themselves. It runs alone: what is kept of an object follows from its Namespace, so
-// that client-go's detector of inconsistent lists takes a daemon that starts meanwhile for
-// broken.
+// ask themselves. It runs alone, for it counts all requests.
 func TestNamespaceDefault(t *testing.T) {
 	const objects = defaulted
 	d := StartDaemon(t)

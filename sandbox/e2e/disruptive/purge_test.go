@@ -23,8 +23,13 @@ func TestPurge(t *testing.T) {
 	purge := func(arguments ...string) (string, error) {
 		return KarmadaMirror(t, append([]string{"purge", "--resource", "configmaps"}, arguments...)...)
 	}
-	if output, err := purge(); err == nil || !strings.Contains(output, "take it out of ConfigMap") {
-		t.Errorf("of what is configured: %v\n%s", err, output)
+	for _, spelled := range []string{"configmaps", "configmap", "cm", "configmaps.v1."} {
+		if output, err := KarmadaMirror(t, "purge", "--yes", "--resource", spelled); err == nil || !strings.Contains(output, "take it out of ConfigMap") {
+			t.Errorf("of what is configured, spelled %s: %v\n%s", spelled, err, output)
+		}
+	}
+	if output, err := KarmadaMirror(t, "purge", "--yes", "--resource", "nonsense"); err == nil {
+		t.Errorf("of nonsense: %s", output)
 	}
 	// Another daemon has one of the namespaces.
 	second := Object("v1", "ConfigMap", System, "second-"+ns, map[string]any{
@@ -48,18 +53,22 @@ func TestPurge(t *testing.T) {
 	Create(t, ConfigMaps, Object("v1", "ConfigMap", System, second.GetName(), map[string]any{
 		"data": map[string]any{"config.yaml": ConfigurationHead + "resources: nonsense\n"},
 	}))
-	if output, err := purge(); err == nil || !strings.Contains(output, "another daemon") {
+	if output, err := purge("--yes"); err == nil || !strings.Contains(output, "another daemon") {
 		t.Errorf("with a configuration that cannot be read: %v\n%s", err, output)
 	}
 	Change(t, ConfigMaps, System, second.GetName(), SetField(second.Object["data"].(map[string]any)["config.yaml"], "data", "config.yaml"))
 
-	if output, err = purge(); err != nil {
+	if output, err := purge(); err == nil || !strings.Contains(output, "--yes") {
+		t.Errorf("where nobody can be asked: %v\n%s", err, output)
+	}
+	MustWork(t, ConfigMapWork(ns, "page", Push))
+	if output, err = purge("--yes"); err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
 	WantLine(t, output, `^2 Works deleted in `)
 	WantGone(t, ConfigMaps, ns, "page", Push, Push2)
 	WantInMembers(t, other, "page", "one", Push)
-	if output, err = purge(); err != nil || !strings.Contains(output, "There is no Work of configmaps outside the configuration.") {
+	if output, err = purge("--yes"); err != nil || !strings.Contains(output, "There is no Work of configmaps outside the configuration.") {
 		t.Errorf("once more: %v\n%s", err, output)
 	}
 	if _, err := Env.Admin.Resource(ConfigMaps).Namespace(ns).Get(t.Context(), "page", metav1.GetOptions{}); err != nil {

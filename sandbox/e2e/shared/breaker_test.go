@@ -49,6 +49,10 @@ func TestBreaker(t *testing.T) {
 
 	t.Run("Approved", func(t *testing.T) {
 		WantLine(t, MustKarmadaMirror(t, "deletions", "list"), `^configmaps +2 +2 +member1 +\S+Z$`)
+		for _, spelled := range []string{"cm", "configmap", "configmaps"} {
+			WantLine(t, MustKarmadaMirror(t, "deletions", "list", "--resource", spelled, "-n", ns), `^configmaps +2 +2 +member1 `)
+		}
+		WantLine(t, MustKarmadaMirror(t, "deletions", "list", "-n", System), `^No deletion is held.$`)
 		WantLine(t, MustKarmadaMirror(t, "deletions", "list", "--works"), `^configmaps +ConfigMap/`+ns+`/page-59 +member1 +\S+Z +the source does not exist$`)
 		WantLine(t, MustKarmadaMirror(t, "explain", "cm", "page-59", "-n", ns), `^`+Push+` +Unwanted +the source does not exist .*karmada-mirror deletions approve$`)
 		if output, code := diff(t, "cm", "page-59", "-n", ns); code != 0 || !strings.Contains(output, "is held") {
@@ -57,11 +61,14 @@ func TestBreaker(t *testing.T) {
 		if output, err := KarmadaMirror(t, "deletions", "approve", "--resource", "secrets"); err == nil {
 			t.Errorf("an approval of nothing: %s", output)
 		}
+		if output, err := KarmadaMirror(t, "deletions", "approve", "-n", System); err == nil {
+			t.Errorf("an approval of nothing in another namespace: %s", output)
+		}
 		for _, id := range ids[sources-2:] {
 			f.Allow(id, Push)
 		}
 		f.Heal()
-		WantLine(t, MustKarmadaMirror(t, "deletions", "approve", "--resource", "configmaps"), `^approved: 2 deletions of configmaps$`)
+		WantLine(t, MustKarmadaMirror(t, "deletions", "approve", "--resource", "cm", "-n", ns), `^approved: 2 deletions of configmaps$`)
 		f.Converge(Patience)
 		WantLine(t, MustKarmadaMirror(t, "deletions", "list"), `^No deletion is held.$`)
 	})

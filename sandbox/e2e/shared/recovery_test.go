@@ -14,11 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/karmada-target/karmada-mirror/mirror"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
-	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
-
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
 // TestClusterReturns has a member away for a while, and changes what is mirrored there
@@ -110,7 +109,7 @@ func createControl(t *testing.T, namespace, cluster string) types.NamespacedName
 	u := ConfigMap(namespace, "control", cluster, "one")
 	u.SetUID("4f6c0d3e-0f1c-4a53-9d52-7a4f0d7b0f11")
 	work := &unstructured.Unstructured{}
-	if err := work.UnmarshalJSON(mirror.NewSource(u, render.Wishes{}).Template.Work(cluster)); err != nil {
+	if err := work.UnmarshalJSON(judge.NewSource(u, render.Wishes{}).Template.Work(cluster)); err != nil {
 		t.Fatal(err)
 	}
 	work.SetLabels(nil)

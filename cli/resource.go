@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+)
+
+// mappingOf resolves RESOURCE as kubectl does: deploy, deployments, deployments.apps,
+// deployments.v1.apps.
+func mappingOf(flags *genericclioptions.ConfigFlags, resource string) (*meta.RESTMapping, error) {
+	mapper, err := flags.ToRESTMapper()
+	if err != nil {
+		return nil, fmt.Errorf("cannot discover resources: %w", err)
+	}
+	versioned, plain := schema.ParseResourceArg(resource)
+	if versioned == nil {
+		versioned = new(plain.WithVersion(""))
+	}
+	kind, err := mapper.KindFor(*versioned)
+	if err != nil && versioned.Version != "" {
+		kind, err = mapper.KindFor(plain.WithVersion(""))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot tell what %q is: %w", resource, err)
+	}
+	mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return nil, fmt.Errorf("cannot tell what %q is: %w", resource, err)
+	}
+	return mapping, nil
+}
+
+// resourceOf resolves a resource that need not be served any more: then it has to be
+// spelled in full, and its kind is not known.
+func resourceOf(flags *genericclioptions.ConfigFlags, resource string) (schema.GroupResource, schema.GroupKind, error) {
+	mapping, err := mappingOf(flags, resource)
+	if meta.IsNoMatchError(err) {
+		return schema.ParseGroupResource(resource), schema.GroupKind{}, nil
+	}
+	if err != nil {
+		return schema.GroupResource{}, schema.GroupKind{}, err
+	}
+	return mapping.Resource.GroupResource(), mapping.GroupVersionKind.GroupKind(), nil
+}

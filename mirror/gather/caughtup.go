@@ -1,0 +1,61 @@
+package gather
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/pager"
+
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/watch"
+)
+
+// ErrBehind is that of caches which have not come as far as the API server.
+var ErrBehind = errors.New("the cache is behind")
+
+// CaughtUp returns nil if the caches of Namespaces and clusters are not older than now, and
+// ErrBehind if one of them is. Another error says that it cannot be told.
+func (c *Caches) CaughtUp(ctx context.Context) (err error) {
+	for _, w := range []*watch.Watch{c.namespaces, c.clusters} {
+		behind := c.hasCaughtUp(ctx, w)
+		if behind != nil && !errors.Is(behind, ErrBehind) {
+			return behind
+		}
+		err = cmp.Or(err, behind)
+	}
+	return err
+}
+
+// hasCaughtUp returns ErrBehind if a live list has something newer than the cache, or
+// something less.
+func (c *Caches) hasCaughtUp(ctx context.Context, w *watch.Watch) error {
+	live := map[string]string{} // resource versions, by name
+	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return c.options.Dynamic.Resource(w.Resource.WithVersion(w.Resource.Version)).List(ctx, o)
+	})
+	err := pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
+		u := obj.(*unstructured.Unstructured)
+		live[u.GetName()] = u.GetResourceVersion()
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("cannot list %s: %w", w.Resource.GroupResource, err)
+	}
+	for _, obj := range w.List() {
+		cached := obj.(metav1.ObjectMetaAccessor).GetObjectMeta()
+		version, isThere := live[cached.GetName()]
+		if !isThere || state.IsOlder(cached.GetResourceVersion(), version) {
+			return ErrBehind
+		}
+		delete(live, cached.GetName())
+	}
+	if len(live) > 0 {
+		return ErrBehind
+	}
+	return nil
+}

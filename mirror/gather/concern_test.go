@@ -1,0 +1,191 @@
+package gather
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// indexed is a cache of sources by their terms, as a watch has it.
+type indexed struct{ cache.Indexer }
+
+func (i indexed) IndexKeys(index string) []string { return i.ListIndexFuncValues(index) }
+
+func (i indexed) ByIndex(index, value string) []any {
+	objs, err := i.Indexer.ByIndex(index, value)
+	if err != nil {
+		panic(err) // a mistake in the test
+	}
+	return objs
+}
+
+func newIndexed() indexed {
+	return indexed{cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{termIndex: indexByTerm})}
+}
+
+func (i indexed) add(tb testing.TB, name string, wishes sample.Annotations) {
+	tb.Helper()
+	u := sample.Object(wishes)
+	u.SetName(name)
+	if err := i.Add(state.NewObject(u)); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// addCrowd adds sources that name, glob or select other clusters.
+func (i indexed) addCrowd(tb testing.TB, n int) {
+	tb.Helper()
+	for k := range n {
+		i.add(tb, fmt.Sprintf("crowd-%05d", k), []sample.Annotations{
+			{render.ClustersAnnotation: fmt.Sprintf("other-%d,m1", k%50)},
+			{render.ClustersAnnotation: fmt.Sprintf("other-%d*", k%50)},
+			{render.ClusterSelectorAnnotation: fmt.Sprintf("zone=%d", k%50)},
+			nil,
+		}[k%4])
+	}
+}
+
+func TestClusterChangeConcerns(t *testing.T) {
+	all := map[string]sample.Annotations{
+		"named":    {render.ClustersAnnotation: "m1"},
+		"globbed":  {render.ClustersAnnotation: "m*"},
+		"everyone": {render.ClustersAnnotation: "*"},
+		"excluded": {render.ClustersAnnotation: "*,!m1"},
+		"edge":     {render.ClusterSelectorAnnotation: "tier=edge"},
+		"core":     {render.ClusterSelectorAnnotation: "tier in (core)"},
+		"tierless": {render.ClusterSelectorAnnotation: "!tier"},
+		"both":     {render.ClusterSelectorAnnotation: "tier=edge", render.ClustersAnnotation: "m1"},
+		"optsOut":  {render.ClusterSelectorAnnotation: "tier=edge", render.ClustersAnnotation: ""},
+		"butNot":   {render.ClusterSelectorAnnotation: "tier=edge", render.ClustersAnnotation: "!m1"},
+		"broken":   {render.ClustersAnnotation: "M1"},
+		"plain":    nil,
+	}
+	sources := newIndexed()
+	for name, wishes := range all {
+		sources.add(t, name, wishes)
+	}
+	cluster := func(tier string, changes ...func(*state.Cluster)) *state.Cluster {
+		c := &state.Cluster{Meta: state.Meta{Name: "m1", UID: "1"}}
+		if tier != "" {
+			c.Labels = labels.Set{"tier": tier}
+		}
+		for _, change := range changes {
+			change(c)
+		}
+		return c
+	}
+	going := func(c *state.Cluster) { c.Terminating = true }
+	another := func(c *state.Cluster) { c.UID = "2" }
+	ready := func(c *state.Cluster) { c.IsReady = true }
+	unlabelled := []string{"everyone", "globbed", "named", "both", "tierless"}
+	cases := map[string]struct {
+		reason string
+		change clusterChange
+		want   []string
+	}{
+		"Joins":         {"a cluster that joins concerns those that choose it", clusterChange{nil, cluster("")}, unlabelled},
+		"JoinsLabelled": {"by its labels, too", clusterChange{nil, cluster("edge")}, []string{"everyone", "globbed", "named", "both", "edge", "optsOut"}},
+		"Leaves":        {"one that goes concerns those that chose it", clusterChange{cluster("core"), nil}, []string{"everyone", "globbed", "named", "both", "core"}},
+		"Terminates":    {"and so does one that is about to", clusterChange{cluster(""), cluster("", going)}, unlabelled},
+		"MadeAgain":     {"or that was replaced unseen", clusterChange{cluster(""), cluster("", another)}, unlabelled},
+		"Labelled":      {"a label concerns those for whom it makes a difference", clusterChange{cluster(""), cluster("edge")}, []string{"edge", "optsOut", "tierless"}},
+		"Relabelled":    {"before or after", clusterChange{cluster("edge"), cluster("core")}, []string{"edge", "optsOut", "core"}},
+		"Unlabelled":    {"or when it goes", clusterChange{cluster("core"), cluster("")}, []string{"core", "tierless"}},
+		"Ready":         {"what is reported of it concerns those that have Works there, and nobody else", clusterChange{cluster("edge"), cluster("edge", ready)}, nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(slices.Sorted(slices.Values(tc.want)), concerned(tc.change, sources)); diff != "" {
+				t.Errorf("%s, -want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestClusterChangeConcernsNamespaces: an object may have replaced what of its Namespace's
+// targets would make no difference.
+func TestClusterChangeConcernsNamespaces(t *testing.T) {
+	namespaces := newIndexed()
+	for name, wishes := range map[string]sample.Annotations{
+		"edge":     {render.ClusterSelectorAnnotation: "tier=edge"},
+		"named":    {render.ClusterSelectorAnnotation: "tier=edge", render.ClustersAnnotation: "m1"},
+		"everyone": {render.ClusterSelectorAnnotation: "tier=edge", render.ClustersAnnotation: "*"},
+		"excluded": {render.ClusterSelectorAnnotation: "tier=edge", render.ClustersAnnotation: "m3,!m1"},
+		"empty":    {render.ClusterSelectorAnnotation: "tier=edge", render.ClustersAnnotation: ""},
+		"broken":   {render.ClusterSelectorAnnotation: "tier=edge", render.ClustersAnnotation: "M1"},
+		"core":     {render.ClusterSelectorAnnotation: "tier=core"},
+		"plain":    nil,
+	} {
+		u := sample.Object(wishes)
+		u.SetName(name)
+		u.SetNamespace("")
+		if err := namespaces.Add(state.NewNamespace(u)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m1 := &state.Cluster{Meta: state.Meta{Name: "m1", UID: "1"}}
+	labelled := new(*m1)
+	labelled.Labels = labels.Set{"tier": "edge"}
+	concerned := map[string]bool{}
+	for _, n := range (clusterChange{m1, labelled}).namespaces(namespaces) {
+		concerned[n.Name] = true
+	}
+	want := []string{"broken", "edge", "empty", "everyone", "excluded", "named"}
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(concerned))); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func concerned(c clusterChange, sources indexed) []string {
+	names := map[string]bool{}
+	for _, o := range c.objects(sources) {
+		names[o.ID.Name] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// relabelling is a change that concerns ten sources of a crowd.
+func relabelling(tb testing.TB, crowd int) (clusterChange, indexed) {
+	sources := newIndexed()
+	sources.addCrowd(tb, crowd)
+	for i := range 10 {
+		sources.add(tb, fmt.Sprintf("edge-%d", i), sample.Annotations{render.ClusterSelectorAnnotation: "tier=edge"})
+	}
+	of := func(tier string) *state.Cluster {
+		return &state.Cluster{Meta: state.Meta{Name: "m1", UID: "1"}, Labels: labels.Set{"tier": tier}}
+	}
+	return clusterChange{of("core"), of("edge")}, sources
+}
+
+// TestRelabellingIn50000 has one cluster relabelled among very many sources, a quarter
+// of which name it.
+func TestRelabellingIn50000(t *testing.T) {
+	change, sources := relabelling(t, 50_000)
+	got := concerned(change, sources)
+	if len(got) != 10 || got[0] != "edge-0" || got[9] != "edge-9" {
+		t.Errorf("it concerns %q", got)
+	}
+}
+
+// BenchmarkRelabelling shows that its cost does not grow with the sources.
+func BenchmarkRelabelling(b *testing.B) {
+	for _, crowd := range []int{1000, 50_000} {
+		b.Run(fmt.Sprint(crowd), func(b *testing.B) {
+			change, sources := relabelling(b, crowd)
+			for b.Loop() {
+				if n := len(change.objects(sources)); n != 10 {
+					b.Fatal(n)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,62 @@
+package gather
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/watch"
+)
+
+// describe adds what is known of the definition of the source's kind.
+func describe(f *judge.Facts, d *state.Definition) {
+	f.Definition, f.DefinitionCreated = judge.DefinitionServed, d.Created
+	if d.Terminating {
+		f.Definition = judge.DefinitionTerminating
+	}
+}
+
+// mayBeDefined reports whether a resource may come from a CustomResourceDefinition:
+// the API server demands a dot of its group.
+func mayBeDefined(r schema.GroupResource) bool { return strings.Contains(r.Group, ".") }
+
+// definitionIsGone reports whether a source's resource is configured, and not
+// served because the definition of it has been deleted. All must be known for certain: what
+// an aggregated API server serves has no definition either, and is there while that is not.
+func (c *Caches) definitionIsGone(id render.Identity) bool {
+	gr := c.resourceOfKind(id.GroupKind())
+	if c.configuration.Load() == nil || !mayBeDefined(gr) {
+		return false
+	}
+	resource, ok := c.configuration.Load().Resource(gr)
+	if !ok || !resource.SelectsNamespace(id.Namespace) {
+		return false
+	}
+	_, found, synced := c.customResources.Get("", gr.String())
+	return synced && !found && c.hadDefinition(id, gr) && slices.ContainsFunc(c.sources.All(), func(w *watch.Watch) bool {
+		return w.Resource.GroupResource == gr && w.Status().Unserved
+	})
+}
+
+// hadDefinition reports whether there was a definition of a source's resource: this process
+// has known it, or another, which has marked a Work.
+func (c *Caches) hadDefinition(id render.Identity, r schema.GroupResource) bool {
+	return c.definitions.has(r.String()) || slices.ContainsFunc(c.worksOf(id), func(w *state.Work) bool {
+		return w.Held != nil && w.Held.Because == judge.BecauseDefinitionDeleted
+	})
+}
+
+// names is a set that only grows.
+type names struct{ set sync.Map }
+
+func (n *names) add(name string) { n.set.Store(name, true) }
+
+func (n *names) has(name string) bool {
+	_, ok := n.set.Load(name)
+	return ok
+}

@@ -1,0 +1,196 @@
+package gather
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/watch"
+)
+
+// Facts gathers the facts about a source from the caches.
+func (c *Caches) Facts(id render.Identity) judge.Facts {
+	f := judge.Facts{ID: id}
+	w, unknown := c.watchOf(id)
+	namespace, found := c.namespaceOf(id)
+	switch {
+	case w != nil:
+		obj, exists, synced := w.Get(id.Namespace, id.Name)
+		if !synced {
+			f.Unknown = "its resource has not synced"
+		}
+		if o, ok := obj.(*state.Object); exists && ok {
+			f.Source = judge.SourceOf(c.contents.complete(o), namespace.Wishes)
+			if !found {
+				f.Unknown = "its namespace has not been seen yet"
+			}
+		}
+		if d, found, _ := c.customResources.Get("", w.Resource.String()); found {
+			describe(&f, d.(*state.Definition))
+		}
+	case c.definitionIsGone(id):
+		f.Definition = judge.DefinitionDeleted
+	default:
+		f.Unknown = unknown
+	}
+	c.surround(&f, namespace)
+	return f
+}
+
+// watchOf finds the watch for a source's kind, or says why there is none to
+// rely on.
+func (c *Caches) watchOf(id render.Identity) (*watch.Watch, string) {
+	w, ok := c.sources.ByKind(id.GroupKind())
+	if !ok {
+		return nil, fmt.Sprintf("no resource of kind %q is watched: it is not in the configuration, or the API server does not serve it", id.GroupKind())
+	}
+	resource, ok := c.configuration.Load().Resource(w.Resource.GroupResource)
+	if !ok || !resource.SelectsNamespace(id.Namespace) {
+		return nil, fmt.Sprintf("the configuration leaves out namespace %q of %q", id.Namespace, w.Resource.GroupResource)
+	}
+	return w, ""
+}
+
+// namespaceOf is the Namespace of a source, by the cache; found is true for a source that
+// has none.
+func (c *Caches) namespaceOf(id render.Identity) (n *state.Namespace, found bool) {
+	if id.Namespace == "" {
+		return &state.Namespace{}, true
+	}
+	obj, found, _ := c.namespaces.Get("", id.Namespace)
+	if !found {
+		return &state.Namespace{}, false
+	}
+	return obj.(*state.Namespace), true
+}
+
+// surround adds the Works and clusters that matter to a source in a Namespace. What
+// is not in a cache that is not there does not exist for that.
+func (c *Caches) surround(f *judge.Facts, namespace *state.Namespace) {
+	defer func() {
+		for _, w := range c.Fixed() {
+			if f.Unknown == "" && !w.Status().Synced {
+				f.Unknown = w.Resource.GroupResource.String() + " have not synced"
+			}
+		}
+	}()
+	addSurroundings(f, c)
+	f.NamespaceSkipped = namespace.SkipsPropagation()
+	if configuration := c.configuration.Load(); configuration != nil {
+		authorize(f, configuration, c.place(f.ID, namespace))
+		for o := range c.autoscalersOf(f.ID) {
+			scaleBy(f, judge.SourceOf(o, namespace.Wishes), configuration, c.place(o.ID, namespace))
+		}
+	}
+	for cluster, facts := range f.Clusters {
+		facts.WriteUnderWay = c.options.Writes.IsUnderWay(f.ID, cluster, f.Works[cluster])
+		f.Clusters[cluster] = facts
+	}
+}
+
+// Fixed are the watches without which nothing can be decided.
+func (c *Caches) Fixed() []*watch.Watch { return []*watch.Watch{c.works, c.clusters, c.namespaces} }
+
+// place is where the rules of the configuration look for a source.
+func (c *Caches) place(id render.Identity, namespace *state.Namespace) config.Source {
+	return config.Source{Resource: c.ResourceOf(id), Namespace: id.Namespace, NamespaceLabels: namespace.Labels}
+}
+
+// surroundings are where a source finds its Works and clusters.
+type surroundings interface {
+	// worksOf are the Works that name the source.
+	worksOf(render.Identity) []*state.Work
+	// worksScaling are the Works of autoscalers that name the source, at least those that
+	// may make a difference.
+	worksScaling(*judge.Facts) iter.Seq[*state.Work]
+	// WorkAt is the Work at the name that ours would have, whosever it is.
+	WorkAt(id render.Identity, cluster string) (*state.Work, bool)
+	clusterNames() []string
+	clusterFacts(name string, kind schema.GroupKind) judge.ClusterFacts
+}
+
+func addSurroundings(f *judge.Facts, s surroundings) {
+	kind := f.ID.GroupKind()
+	f.Works = map[string]*state.Work{}
+	f.Clusters = map[string]judge.ClusterFacts{}
+	for _, w := range s.worksOf(f.ID) {
+		f.Works[w.Cluster] = w
+		f.Clusters[w.Cluster] = s.clusterFacts(w.Cluster, kind)
+	}
+	if f.Source == nil {
+		return
+	}
+	for _, cluster := range f.Source.Terms.Names() {
+		f.Clusters[cluster] = s.clusterFacts(cluster, kind)
+	}
+	if f.Source.Terms.IsOpen() {
+		for _, name := range s.clusterNames() {
+			f.Clusters[name] = s.clusterFacts(name, kind)
+		}
+	}
+	for cluster := range f.Clusters {
+		if w, ok := s.WorkAt(f.ID, cluster); ok {
+			f.Works[cluster] = w
+		}
+	}
+	scaleByWorks(f, s.worksScaling(f))
+}
+
+// authorize marks the clusters that the configuration does not allow.
+func authorize(f *judge.Facts, configuration *config.Configuration, source config.Source) {
+	for name, facts := range f.Clusters {
+		facts.Forbidden = !configuration.Allows(source, name)
+		f.Clusters[name] = facts
+	}
+}
+
+// clusterFacts are those of a cluster for sources of a kind; there may be no such
+// cluster.
+func (c *Caches) clusterFacts(name string, kind schema.GroupKind) judge.ClusterFacts {
+	obj, found, _ := c.clusters.Get("", name)
+	if !found {
+		return judge.ClusterFacts{}
+	}
+	return c.factsOf(obj.(*state.Cluster), kind)
+}
+
+func (c *Caches) factsOf(cluster *state.Cluster, kind schema.GroupKind) judge.ClusterFacts {
+	f := clusterFactsOf(cluster, kind)
+	f.Recovery = c.RecoveryOf(cluster)
+	return f
+}
+
+// clusterFactsOf are what of a cluster matters to a source of a kind, but for what others
+// know of the cluster.
+func clusterFactsOf(cluster *state.Cluster, kind schema.GroupKind) judge.ClusterFacts {
+	f := judge.ClusterFacts{State: judge.ClusterJoined, Labels: cluster.Labels, LacksKind: cluster.Lacks(kind)}
+	if cluster.Terminating {
+		f.State = judge.ClusterTerminating
+	}
+	return f
+}
+
+// Seen is what the caches have of all that a deletion of a Work of a source rests on.
+func (c *Caches) Seen(id render.Identity) []any {
+	seen := []any{c.configuration.Load()}
+	if w, _ := c.watchOf(id); w != nil {
+		source, _, _ := w.Get(id.Namespace, id.Name)
+		seen = append(seen, source)
+	}
+	namespace, _, _ := c.namespaces.Get("", id.Namespace)
+	seen = append(seen, namespace)
+	works := c.worksOf(id) // in no order
+	slices.SortFunc(works, func(a, b *state.Work) int { return cmp.Compare(a.Cluster, b.Cluster) })
+	for _, w := range works {
+		cluster, _, _ := c.clusters.Get("", w.Cluster)
+		seen = append(seen, cluster)
+	}
+	return seen
+}

@@ -1,0 +1,57 @@
+package gather
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/clock"
+
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/watch"
+)
+
+// latelyPeriod is how old a live read may be of what a deletion rests on besides its
+// source: a thousand deletions in one Namespace do not read it a thousand times.
+const latelyPeriod = time.Second
+
+// lately reads cluster-scoped objects live, and again only when that was a while ago.
+type lately struct {
+	client dynamic.Interface
+	read   *cache.Expiring
+	// underWay has those who want the same wait for one read.
+	underWay singleflight.Group
+}
+
+func newLately(client dynamic.Interface, c clock.Clock) *lately {
+	return &lately{client: client, read: cache.NewExpiringWithClock(c)}
+}
+
+// get returns a cluster-scoped object of a watch, which is not to be changed. It is not
+// older than what the watch has shown of it.
+func (l *lately) get(ctx context.Context, w *watch.Watch, name string) (*unstructured.Unstructured, error) {
+	resource, seen := w.Resource.WithVersion(w.Resource.Version), ""
+	if cached, found, _ := w.Get("", name); found {
+		seen = cached.(metav1.ObjectMetaAccessor).GetObjectMeta().GetResourceVersion()
+	}
+	key := resource.String() + "/" + name
+	if known, ok := l.read.Get(key); ok && !state.IsOlder(known.(*unstructured.Unstructured).GetResourceVersion(), seen) {
+		return known.(*unstructured.Unstructured), nil
+	}
+	// Who has seen another version does not wait for a read that may be of before.
+	obj, err, _ := l.underWay.Do(key+"@"+seen, func() (any, error) {
+		obj, err := l.client.Resource(resource).Get(ctx, name, metav1.GetOptions{})
+		if err == nil {
+			l.read.Set(key, obj, latelyPeriod)
+		}
+		return obj, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return obj.(*unstructured.Unstructured), nil
+}

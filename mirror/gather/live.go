@@ -1,0 +1,163 @@
+package gather
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/watch"
+)
+
+// LiveFacts gathers the facts with the source, its Namespace and what of its clusters
+// matters read from the API server: by quorum reads, since the requests name no resource
+// version. An error is returned unless the answers are the objects or the certainty that
+// there are none.
+func (c *Caches) LiveFacts(ctx context.Context, id render.Identity) (judge.Facts, error) {
+	f := c.Facts(id)
+	f.Live = true
+	if f.Unknown != "" {
+		return f, nil
+	}
+	if f.Definition == judge.DefinitionDeleted {
+		return f, c.confirmDefinitionIsGone(ctx, id)
+	}
+	w, _ := c.watchOf(id)
+	if w == nil {
+		return judge.Facts{}, fmt.Errorf("cannot read source %q: its resource has just left", id)
+	}
+	f.Source = nil
+	o, err := c.readObject(ctx, w, id)
+	if err != nil {
+		return judge.Facts{}, err
+	}
+	if o == nil {
+		if err := c.readDefinition(ctx, &f, w.Resource.GroupResource); err != nil {
+			return judge.Facts{}, err
+		}
+		namespace, _ := c.namespaceOf(id)
+		c.surround(&f, namespace)
+		return f, nil
+	}
+	namespace, err := c.liveNamespaceOf(ctx, id)
+	if err != nil {
+		return judge.Facts{}, err
+	}
+	f.Source = judge.SourceOf(o, namespace.Wishes)
+	c.surround(&f, namespace)
+	return f, c.readClusters(ctx, f)
+}
+
+// confirmDefinitionIsGone returns nil if live reads prove it: there is none, and no
+// version of the resource is served, as that of a built-in one may be when the
+// configuration asks for another.
+func (c *Caches) confirmDefinitionIsGone(ctx context.Context, id render.Identity) error {
+	r := c.resourceOfKind(id.GroupKind())
+	_, err := c.options.Dynamic.Resource(state.DefinitionsResource).Get(ctx, r.String(), metav1.GetOptions{})
+	if err == nil {
+		return fmt.Errorf("cannot tell whether source %q exists: its definition %q is there and not served", id, r)
+	}
+	if !provesAbsence(err, r.String()) {
+		return fmt.Errorf("cannot read the definition %q of source %q: %w", r, id, err)
+	}
+	served, ok, err := c.options.Resolver.Resolve(ctx, watch.Resource{GroupResource: r})
+	if err != nil {
+		return fmt.Errorf("cannot tell whether source %q exists: %w", id, err)
+	}
+	if ok {
+		return fmt.Errorf("cannot tell whether source %q exists: it is served in version %q, and not as configured", id, served.Resource.Version)
+	}
+	return nil
+}
+
+// readObject reads an object with its content; nil if there is none for certain. What of
+// it the cache has not kept is remembered.
+func (c *Caches) readObject(ctx context.Context, w *watch.Watch, id render.Identity) (*state.Object, error) {
+	u, err := c.options.Dynamic.Resource(w.Status().Served.Resource).Namespace(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
+	switch {
+	case provesAbsence(err, id.Name):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("cannot read source %q: %w", id, err)
+	}
+	o := state.NewWholeObject(u)
+	if o.ID != id {
+		return nil, fmt.Errorf("cannot read source %q: the answer is %q", id, o.ID)
+	}
+	if !o.Chooses() {
+		c.contents.note(o)
+	}
+	return o, nil
+}
+
+// readDefinition asks the API server how a source went that it has just said to be
+// absent: by itself, or with the definition of its kind. The cache cannot tell, for
+// a definition that was deleted and made again looks the same until the watch says
+// so; and the source must have been read first, since the definition that is read
+// here is then that one or a later one.
+func (c *Caches) readDefinition(ctx context.Context, f *judge.Facts, r schema.GroupResource) error {
+	if !mayBeDefined(r) {
+		return nil
+	}
+	obj, err := c.options.Dynamic.Resource(state.DefinitionsResource).Get(ctx, r.String(), metav1.GetOptions{})
+	switch {
+	case err == nil:
+		describe(f, state.NewDefinition(obj))
+	case !provesAbsence(err, r.String()):
+		return fmt.Errorf("cannot tell how source %q went: cannot read the definition of its kind: %w", f.ID, err)
+	case c.definitions.has(r.String()):
+		f.Definition = judge.DefinitionDeleted
+	}
+	return nil
+}
+
+// readClusters reads the clusters whose labels matter, into f.Clusters.
+func (c *Caches) readClusters(ctx context.Context, f judge.Facts) error {
+	if !f.Source.Terms.HasSelector() {
+		return nil
+	}
+	for cluster, cached := range f.Clusters {
+		if _, hasWork := f.Works[cluster]; !hasWork && !f.Source.Terms.Matches(cluster, cached.Labels) {
+			continue
+		}
+		obj, err := c.lately.get(ctx, c.clusters, cluster)
+		live := judge.ClusterFacts{}
+		switch {
+		case err == nil:
+			live = c.factsOf(state.NewCluster(obj), f.ID.GroupKind())
+		case !provesAbsence(err, cluster):
+			return fmt.Errorf("cannot read the labels of cluster %q: %w", cluster, err)
+		}
+		live.Forbidden, live.ScaledBy, live.WriteUnderWay = cached.Forbidden, cached.ScaledBy, cached.WriteUnderWay
+		f.Clusters[cluster] = live
+	}
+	return nil
+}
+
+// liveNamespaceOf is the Namespace of a source, by a live read that is hardly older than
+// now.
+func (c *Caches) liveNamespaceOf(ctx context.Context, id render.Identity) (*state.Namespace, error) {
+	if id.Namespace == "" {
+		return &state.Namespace{}, nil
+	}
+	obj, err := c.lately.get(ctx, c.namespaces, id.Namespace)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read namespace %q: %w", id.Namespace, err)
+	}
+	return state.NewNamespace(obj), nil
+}
+
+// provesAbsence reports whether an error says that the object itself does not
+// exist. The answer for a path that is not served is a 404 as well; client-go
+// fills in the object's name, but marks it as an unexpected response.
+func provesAbsence(err error, name string) bool {
+	status, ok := err.(apierrors.APIStatus)
+	return ok && apierrors.IsNotFound(err) &&
+		!apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) &&
+		status.Status().Details != nil && status.Status().Details.Name == name
+}

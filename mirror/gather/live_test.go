@@ -1,0 +1,33 @@
+package gather
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+func TestProvesAbsence(t *testing.T) {
+	gr := schema.GroupResource{Resource: "configmaps"}
+	unserved := apierrors.NewGenericServerResponse(http.StatusNotFound, "GET", gr, "page", "404 page not found", 0, true)
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   bool
+	}{
+		"Object":   {"the object is named", apierrors.NewNotFound(gr, "page"), true},
+		"Another":  {"another is", apierrors.NewNotFound(gr, "other"), false},
+		"Unserved": {"the path is not served; client-go fills in the name", unserved, false},
+		"Failure":  {"a failure is no answer", apierrors.NewInternalError(errors.New("boom")), false},
+		"Plain":    {"nor is a broken connection", errors.New("EOF"), false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := provesAbsence(c.err, "page"); got != c.want {
+				t.Errorf("%s: got %v", c.reason, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,211 @@
+package gather
+
+import (
+	"iter"
+	"unique"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/watch"
+)
+
+// Objects are those that the watch of a configured resource has.
+func Objects(of *watch.Watch) iter.Seq[*state.Object] {
+	return each[state.Object](of.List())
+}
+
+// ObjectsIn are those of all configured resources in a namespace.
+func (c *Caches) ObjectsIn(namespace string) iter.Seq[*state.Object] {
+	return func(yield func(*state.Object) bool) {
+		for _, w := range c.Sources() {
+			for o := range each[state.Object](w.ByIndex(cache.NamespaceIndex, namespace)) {
+				if !yield(o) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Namespaces are all that there are.
+func (c *Caches) Namespaces() iter.Seq[*state.Namespace] {
+	return each[state.Namespace](c.namespaces.List())
+}
+
+// Works are all that bear our label.
+func (c *Caches) Works() iter.Seq[*state.Work] { return each[state.Work](c.works.List()) }
+
+// WorksOn are the Works for a cluster.
+func (c *Caches) WorksOn(cluster string) iter.Seq[*state.Work] {
+	return each[state.Work](c.works.ByIndex(cache.NamespaceIndex, render.ExecutionNamespace(cluster)))
+}
+
+// WorksOfKind are our Works of sources of a kind.
+func (c *Caches) WorksOfKind(kind schema.GroupKind) iter.Seq[*state.Work] {
+	return each[state.Work](c.works.ByIndex(kindIndex, kind.String()))
+}
+
+// worksOf are the Works that name a source.
+func (c *Caches) worksOf(id render.Identity) []*state.Work {
+	var works []*state.Work
+	for w := range each[state.Work](c.works.ByIndex(sourceIndex, sourceBucket(id))) {
+		if w.Source == id {
+			works = append(works, w)
+		}
+	}
+	return works
+}
+
+// WorkAt finds the Work at the name that ours would have: in the cache, or as a
+// refused creation has found it, for the cache holds labelled Works only.
+func (c *Caches) WorkAt(id render.Identity, cluster string) (*state.Work, bool) {
+	if obj, found, _ := c.works.Get(render.ExecutionNamespace(cluster), id.WorkName()); found {
+		return obj.(*state.Work), true
+	}
+	return c.options.Writes.Stranger(id, cluster)
+}
+
+// CountWorks counts the Works of a kind that are there to stay and whose sources are of
+// this configuration: other daemons see to the others.
+func (c *Caches) CountWorks(kind schema.GroupKind) int {
+	resource, _ := c.configuration.Load().Resource(c.resourceOfKind(kind))
+	n := 0
+	for w := range c.WorksOfKind(kind) {
+		if !w.Terminating && resource.SelectsNamespace(w.Source.Namespace) {
+			n++
+		}
+	}
+	return n
+}
+
+// HasCluster reports whether a cluster is known.
+func (c *Caches) HasCluster(name string) bool {
+	_, found, _ := c.clusters.Get("", name)
+	return found
+}
+
+func (c *Caches) clusterNames() []string {
+	var names []string
+	for cluster := range each[state.Cluster](c.clusters.List()) {
+		names = append(names, cluster.Name)
+	}
+	return names
+}
+
+// each goes through what a watch has kept as what it is.
+func each[T any](objects []any) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for _, obj := range objects {
+			if !yield(obj.(*T)) {
+				return
+			}
+		}
+	}
+}
+
+// ResourceOf is the resource of a source, as far as it can be told.
+func (c *Caches) ResourceOf(id render.Identity) string {
+	if w, ok := c.sources.ByKind(id.GroupKind()); ok {
+		return w.Resource.GroupResource.String()
+	}
+	return c.resourceOfKind(id.GroupKind()).String()
+}
+
+// resourceOfKind is the resource of a kind that need not be served: the configured
+// one that was served with this kind, or else a guess. Where the guess is wrong
+// nothing is found, and nothing is deleted.
+func (c *Caches) resourceOfKind(kind schema.GroupKind) schema.GroupResource {
+	for _, w := range c.sources.All() {
+		if w.Status().LastKind == kind {
+			return w.Resource.GroupResource
+		}
+	}
+	plural, _ := meta.UnsafeGuessKindToResource(kind.WithVersion(""))
+	return plural.GroupResource()
+}
+
+// ServedAs is what the API server serves a kind as that is configured.
+func (c *Caches) ServedAs(kind schema.GroupKind) (r schema.GroupVersionResource, ok bool) {
+	w, ok := c.sources.ByKind(kind)
+	if !ok {
+		return schema.GroupVersionResource{}, false
+	}
+	return w.Status().Served.Resource, true
+}
+
+// VersionFor is the resource version that the cache of a source's resource has come to;
+// false if there is none to rely on.
+func (c *Caches) VersionFor(id render.Identity) (version string, ok bool) {
+	w, _ := c.watchOf(id)
+	if w == nil {
+		return "", false
+	}
+	return w.Status().ResourceVersion, true
+}
+
+// What objects and Works are found by, besides their names and namespaces.
+const (
+	// termIndex is of objects and Namespaces by the terms that they name themselves.
+	termIndex = "term"
+	// scaleIndex is of autoscalers, and of the Works of autoscalers, by what they scale.
+	scaleIndex = "scale"
+	// sourceIndex is of Works by the beginning of the hash of their source, and kindIndex
+	// by their source's kind.
+	sourceIndex = "source"
+	kindIndex   = "kind"
+)
+
+func objectIndexers() cache.Indexers {
+	return cache.Indexers{termIndex: indexByTerm, scaleIndex: indexByScaled, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
+}
+
+func workIndexers() cache.Indexers {
+	return cache.Indexers{sourceIndex: indexBySource, kindIndex: indexByKind, scaleIndex: indexByScaled, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
+}
+
+func indexByTerm(obj any) ([]string, error) {
+	switch o := obj.(type) {
+	case *state.Object:
+		return o.Terms().Index(), nil
+	case *state.Namespace:
+		return o.Wishes.IndexKeys(), nil
+	}
+	return nil, nil
+}
+
+func indexByScaled(obj any) ([]string, error) {
+	switch o := obj.(type) {
+	case *state.Object:
+		if o.Scales != nil {
+			return []string{o.Scales.String()}, nil
+		}
+	case *state.Work:
+		if scaled, ok := o.Scales(); ok {
+			return []string{scaled.String()}, nil
+		}
+	}
+	return nil, nil
+}
+
+// sourceBucket is the key of a source in sourceIndex: the indexer keeps a set for
+// each key, and one for each source would take as much memory as its Works. 4,096
+// sets hold a dozen Works each if there are 50,000, which share the key.
+func sourceBucket(id render.Identity) string { return id.ID()[:3] }
+
+func indexBySource(obj any) ([]string, error) {
+	if w, ok := obj.(*state.Work); ok && w.NamesSource() {
+		return []string{unique.Make(sourceBucket(w.Source)).Value()}, nil
+	}
+	return nil, nil
+}
+
+func indexByKind(obj any) ([]string, error) {
+	if w, ok := obj.(*state.Work); ok && w.Foreign == "" {
+		return []string{w.Source.GroupKind().String()}, nil
+	}
+	return nil, nil
+}

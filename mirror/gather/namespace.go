@@ -1,0 +1,33 @@
+package gather
+
+import (
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// MayAsk reports whether an object may ask to be mirrored, as far as the caches know.
+func (c *Caches) MayAsk(o *state.Object) bool {
+	if o.Wishes() != (render.Wishes{}) {
+		return true
+	}
+	n, found := c.namespaceOf(o.ID)
+	return !found || n.Wishes.Ask()
+}
+
+// Asks reports whether an object asks to be mirrored.
+func (c *Caches) Asks(o *state.Object) bool {
+	n, _ := c.namespaceOf(o.ID)
+	return judge.Asks(o, n.Wishes)
+}
+
+// needsContent reports whether the content of an object that does not ask itself may be
+// used: it is in the cache, not newer than it was read, and its Namespace asks.
+func (c *Caches) needsContent(whole *state.Object) bool {
+	w, ok := c.sources.ByKind(whole.ID.GroupKind())
+	if !ok || !c.Asks(whole) {
+		return false
+	}
+	obj, found, synced := w.Get(whole.ID.Namespace, whole.ID.Name)
+	return !synced || found && isAsNew(whole, obj.(*state.Object))
+}

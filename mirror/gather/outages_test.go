@@ -1,0 +1,49 @@
+package gather
+
+import (
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+)
+
+// TestWakeDelay: nothing is woken before the second is over in which a cluster came back.
+func TestWakeDelay(t *testing.T) {
+	clock := clocktesting.NewFakeClock(sample.Created)
+	c := NewCaches(Options{Clock: clock, Logger: zap.NewNop()})
+	down := &state.Cluster{Meta: state.Meta{Name: "m1"}, ReadySince: sample.Created.Add(-time.Hour)}
+	ready := &state.Cluster{Meta: down.Meta, IsReady: true, ReadySince: sample.Created.Truncate(time.Second)}
+	c.noteOutage(down, ready)
+	for _, in := range []time.Duration{wakeDelay, wakeDelay / 2, 0, 0} {
+		if r := c.RecoveryOf(ready); r.At != ready.ReadySince || r.Down != down.ReadySince || r.In != in {
+			t.Errorf("%v, and not in %s", r, in)
+		}
+		clock.Step(wakeDelay / 2)
+	}
+}
+
+func TestRecoveryFollowing(t *testing.T) {
+	at := func(seconds int) time.Time { return sample.Created.Add(time.Duration(seconds) * time.Second) }
+	long := judge.Recovery{Down: at(0), At: at(100)}
+	cases := map[string]struct {
+		reason  string
+		now     judge.Recovery
+		isShort bool
+	}{
+		"Flapping":  {"what had hardly come back has been away all the time", judge.Recovery{Down: at(102), At: at(105)}, false},
+		"Blip":      {"what was there for a while and blinked has not been away", judge.Recovery{Down: at(160), At: at(163)}, true},
+		"LongAgain": {"and may be away again", judge.Recovery{Down: at(160), At: at(260)}, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := following(tc.now, long); isShort(got) != tc.isShort || got.At != tc.now.At {
+				t.Errorf("%s: %v", tc.reason, got)
+			}
+		})
+	}
+}

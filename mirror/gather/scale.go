@@ -1,0 +1,49 @@
+package gather
+
+import (
+	"iter"
+
+	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// autoscalersOf are the autoscalers of a source, where the configuration has them.
+func (c *Caches) autoscalersOf(id render.Identity) iter.Seq[*state.Object] {
+	w, unknown := c.watchOf(render.Identity{Group: state.AutoscalerKind.Group, Kind: state.AutoscalerKind.Kind, Namespace: id.Namespace})
+	if unknown != "" {
+		return each[state.Object](nil)
+	}
+	return each[state.Object](w.ByIndex(scaleIndex, id.String()))
+}
+
+func (c *Caches) worksScaling(f *judge.Facts) iter.Seq[*state.Work] {
+	return each[state.Work](c.works.ByIndex(scaleIndex, f.ID.String()))
+}
+
+// scaleBy marks the clusters to which an autoscaler of the source is mirrored: what it
+// scales is marked before it is there.
+func scaleBy(f *judge.Facts, autoscaler *judge.Source, configuration *config.Configuration, place config.Source) {
+	if !autoscaler.Asks || autoscaler.Refusal != nil {
+		return
+	}
+	for name, facts := range f.Clusters {
+		if autoscaler.Terms.Matches(name, facts.Labels) && configuration.Allows(place, name) {
+			facts.ScaledBy = autoscaler.ID.Name
+			f.Clusters[name] = facts
+		}
+	}
+}
+
+// scaleByWorks marks the clusters where an autoscaler of the source is, whether it is wanted
+// there or not: its deletion may be held, it may be refused by now, or have left the
+// configuration, and sets replicas until it is gone.
+func scaleByWorks(f *judge.Facts, autoscalers iter.Seq[*state.Work]) {
+	for w := range autoscalers {
+		if facts, ok := f.Clusters[w.Cluster]; ok && w.Foreign == "" {
+			facts.ScaledBy = w.Source.Name
+			f.Clusters[w.Cluster] = facts
+		}
+	}
+}

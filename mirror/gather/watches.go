@@ -1,0 +1,131 @@
+package gather
+
+import (
+	"strings"
+
+	"go.uber.org/zap"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/watch"
+)
+
+// Handlers are told of what changes in the caches, after they show it. What was not there
+// before, or is not any more, is nil.
+type Handlers struct {
+	Object    func(before, after *state.Object)
+	Work      func(before, after *state.Work)
+	Cluster   func(before, after *state.Cluster)
+	Namespace func(before, after *state.Namespace)
+	// Listed: the cache of a configured resource has become complete. What was deleted
+	// while nobody watched is not in it.
+	Listed func(*watch.Watch)
+	// Unserved: a resource of a group may be served no more, and its objects be gone.
+	Unserved func(group string)
+	// Synced: what matters besides the sources is known anew.
+	Synced func()
+}
+
+// newWatch adds what all watches share.
+func (c *Caches) newWatch(o watch.Options) *watch.Watch {
+	o.Client, o.Clock, o.ListDeadline = c.options.Dynamic, c.options.Clock, c.options.ListDeadline
+	o.Logger = c.options.Logger.With(zap.Stringer("resource", o.Resource.GroupResource))
+	return watch.New(o)
+}
+
+// typed is a handler that is told of things as what they are.
+func typed[T any](changed func(before, after *T)) func(old, new any) {
+	return func(old, new any) {
+		before, _ := old.(*T)
+		after, _ := new.(*T)
+		changed(before, after)
+	}
+}
+
+// newSourceWatch makes the watch of one configured resource.
+func (c *Caches) newSourceWatch(r watch.Resource) *watch.Watch {
+	var w *watch.Watch
+	w = c.newWatch(watch.Options{
+		Resource:  r,
+		Resolver:  c.options.Resolver,
+		Transform: watch.Keep(state.KeepObject(c.Asks, c.contents.note)),
+		Indexers:  objectIndexers(),
+		Handler: watch.Handler{
+			Changed: typed(func(before, after *state.Object) {
+				// Before the first list is complete nothing can be decided.
+				if w.Status().Synced {
+					c.options.Handlers.Object(before, after)
+				}
+			}),
+			Synced:   func() { c.options.Handlers.Listed(w) },
+			Unserved: func() { c.options.Handlers.Unserved(r.Group) },
+		},
+	})
+	return w
+}
+
+// newWorkWatch makes the watch of the Works that bear our label. Others are left
+// to the API server to filter: in a Karmada that also uses policies, they are
+// many and change all the time.
+func (c *Caches) newWorkWatch() *watch.Watch {
+	return c.newWatch(watch.Options{
+		Resource:  watch.In(render.WorksResource),
+		Resolver:  c.options.Resolver,
+		Tweak:     func(o *metav1.ListOptions) { o.LabelSelector = render.OurWorks },
+		Transform: watch.Keep(state.NewWork),
+		Indexers:  workIndexers(),
+		Handler:   watch.Handler{Changed: typed(c.options.Handlers.Work), Synced: c.options.Handlers.Synced},
+	})
+}
+
+func (c *Caches) newClusterWatch() *watch.Watch {
+	return c.newWatch(watch.Options{
+		Resource:  watch.In(state.ClustersResource),
+		Resolver:  c.options.Resolver,
+		Transform: watch.Keep(state.NewCluster),
+		Handler: watch.Handler{
+			Changed: typed(func(before, after *state.Cluster) {
+				c.noteOutage(before, after)
+				c.options.Handlers.Cluster(before, after)
+			}),
+			Synced: c.options.Handlers.Synced,
+		},
+	})
+}
+
+func (c *Caches) newNamespaceWatch() *watch.Watch {
+	return c.newWatch(watch.Options{
+		Resource:  watch.In(state.NamespacesResource),
+		Resolver:  watch.Fixed{Resource: state.NamespacesResource},
+		Transform: watch.Keep(state.NewNamespace),
+		Indexers:  cache.Indexers{termIndex: indexByTerm},
+		Handler:   watch.Handler{Changed: typed(c.options.Handlers.Namespace), Synced: c.options.Handlers.Synced},
+	})
+}
+
+// newDefinitionWatch makes a watch of what tells that a resource is served or
+// not served any more.
+func (c *Caches) newDefinitionWatch(resource schema.GroupVersionResource) *watch.Watch {
+	return c.newWatch(watch.Options{
+		Resource:  watch.In(resource),
+		Resolver:  watch.Fixed{Resource: resource},
+		Transform: watch.Keep(state.NewDefinition),
+		Handler: watch.Handler{
+			Changed: typed(func(before, after *state.Definition) {
+				if after != nil {
+					c.definitions.add(after.Name)
+				} else { // its resource may not have been served before
+					_, group, _ := strings.Cut(before.Name, ".")
+					c.options.Handlers.Unserved(group)
+				}
+				c.sources.Recheck()
+				c.works.Recheck()
+				c.clusters.Recheck()
+			}),
+			Synced: c.options.Handlers.Synced,
+		},
+	})
+}

@@ -1,0 +1,69 @@
+package judge
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// notices are what keeps Karmada from carrying out what is wanted.
+func notices(f Facts, v Verdict) []Refusal {
+	var all []Refusal
+	wanted := false
+	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
+		if v.Targets[cluster].Decision != Wanted {
+			continue
+		}
+		wanted = true
+		if f.Clusters[cluster].LacksKind {
+			all = AddRefusal(all, Refusal{Reason: KindNotServed, Message: fmt.Sprintf("cluster %q does not serve %s: Karmada tries again and again until it does", cluster, f.ID.GroupKind())})
+		}
+		if f.Works[cluster] != nil && v.Targets[cluster].Size() > etcdLimit-workRoom {
+			all = AddRefusal(all, Refusal{Reason: TooLarge, Message: "its Works take nearly all of the 1.5 MiB that etcd accepts by default: where there is no room for their status, Karmada does not apply them; make the object smaller"})
+		}
+	}
+	if wanted {
+		all = append(all, contestedReplicas(f, v)...)
+	}
+	if wanted && f.NamespaceSkipped {
+		all = append(all, Refusal{Reason: NamespaceNotPropagated, Message: fmt.Sprintf("Karmada does not make namespace %q in the members, for it is labelled so: make it there", f.ID.Namespace)})
+	}
+	return all
+}
+
+const (
+	// etcdLimit is what etcd accepts by default (--max-request-bytes).
+	etcdLimit = 1536 << 10
+	// workRoom is ample for what a Work has besides its manifest, unless the object's
+	// status is large.
+	workRoom = 4 << 10
+)
+
+// retainingKind is the only one whose replicas Karmada leaves to the member if the
+// manifest says so (pkg/resourceinterpreter/default/native/retain.go, v1.18.2).
+var retainingKind = schema.GroupKind{Group: "apps", Kind: "Deployment"}
+
+// contestedReplicas tells of a number of replicas that Karmada does not leave to the
+// member, though it should.
+func contestedReplicas(f Facts, v Verdict) []Refusal {
+	if f.ID.GroupKind() == retainingKind {
+		return nil
+	}
+	const cure = "Karmada leaves their number to a member for Deployments alone, and sets it again and again: let a ResourceInterpreterCustomization retain spec.replicas of its kind"
+	var all []Refusal
+	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
+		by := f.Clusters[cluster].ScaledBy
+		switch {
+		case v.Targets[cluster].Decision != Wanted:
+		case by != "":
+			all = AddRefusal(all, Refusal{Reason: ReplicasContested, Message: fmt.Sprintf("HorizontalPodAutoscaler %q sets its replicas in cluster %q, and %s", by, cluster, cure)})
+		case f.Source.Options.RetainReplicas:
+			all = AddRefusal(all, Refusal{Reason: ReplicasContested, Message: fmt.Sprintf("%s says to retain its replicas, and %s", render.ReplicasAnnotation, cure)})
+		}
+	}
+	return all
+}

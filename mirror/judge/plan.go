@@ -1,0 +1,153 @@
+package judge
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// OperationKind is what to do with a Work.
+type OperationKind string
+
+// The operations; the words are those of the metric work_operations_total.
+const (
+	Create OperationKind = "create"
+	Update OperationKind = "update"
+	Delete OperationKind = "delete"
+	// Hold marks a Work whose deletion the breaker holds back. Plan never says so:
+	// a Delete becomes one.
+	Hold OperationKind = "hold"
+	// Wake has Karmada look at a Work at once, by a change that means nothing.
+	Wake OperationKind = "wake"
+	// Amend has a Work that is to be deleted say of that what its source says.
+	Amend OperationKind = "amend"
+	// Release takes our labels and annotations off a Work that a policy claims.
+	Release OperationKind = "release"
+)
+
+// Operation is one write.
+type Operation struct {
+	Kind    OperationKind
+	Cluster string
+	// Work is the Work as observed; nil for Create.
+	Work *state.Work
+	// Because is why.
+	Because string
+}
+
+// IsHeld reports whether it is a deletion that the breaker has held, as the Work's mark
+// says.
+func (op Operation) IsHeld() bool { return op.Kind == Delete && op.Work.Held != nil }
+
+// Body is what is sent: the Work that is created, or a merge patch of one. It is nil for
+// Delete, and for Hold, whose words are the breaker's.
+func (op Operation) Body(v Verdict) []byte {
+	w, target := op.Work, v.Targets[op.Cluster]
+	switch op.Kind {
+	case Create:
+		return target.works().For(op.Cluster)
+	case Update:
+		return target.Patch(op.Cluster, w.ResourceVersion, w.Finalizers, w.HandedBy(v.ID))
+	case Amend:
+		return render.Amend(w.ResourceVersion, v.Preserve)
+	case Wake:
+		return render.Wake(w.ResourceVersion, w.DispatchGiven())
+	case Release:
+		return render.Release(v.ID, w.ResourceVersion)
+	}
+	return nil
+}
+
+// WritesContent: what is written comes from the source.
+func (k OperationKind) WritesContent() bool { return k == Create || k == Update }
+
+// Plan lists the writes that make what is observed into what is wanted, creates
+// and updates before deletes, each in order of cluster:
+//
+//	decision   observed Work         operation
+//	Wanted     none                  create
+//	Wanted     as wanted             –
+//	Wanted     different             update
+//	Wanted     terminating           – (its removal is an event)
+//	Unwanted   there                 delete
+//	Unwanted   preserves otherwise   amend, proved or not
+//	Unwanted   not labelled as ours  –
+//	Unwanted   terminating           –
+//	Released   there                 release
+//	Unknown    any                   –
+//	any        waits for its cluster wake, if there is nothing else to write
+func Plan(v Verdict, works map[string]*state.Work) []Operation {
+	var writes, deletes []Operation
+	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
+		target, w := v.Targets[cluster], works[cluster]
+		op := Operation{Cluster: cluster, Work: w}
+		op.Kind, op.Because = planWork(target, w)
+		switch {
+		case op.Kind == Delete:
+			deletes = append(deletes, op)
+		case op.Kind != "":
+			writes = append(writes, op)
+		case !target.Wake.IsZero() && target.WakeIn == 0:
+			op.Kind, op.Because = Wake, "the cluster has come back"
+			writes = append(writes, op)
+		}
+	}
+	return append(writes, deletes...)
+}
+
+// planWork is what makes one Work what it should be; empty if it is.
+func planWork(target Target, w *state.Work) (kind OperationKind, because string) {
+	switch {
+	case target.Amend && w.Labelled && !w.Terminating:
+		return Amend, "what it says of its deletion is not what the source says"
+	case target.Decision == Unknown:
+	case w == nil:
+		if target.Decision == Wanted {
+			return Create, target.Because
+		}
+	case w.Terminating:
+	case target.Decision == Unwanted:
+		if w.Labelled {
+			return Delete, target.Because
+		}
+	case target.Decision == Released:
+		return Release, target.Because
+	default:
+		if difference := differs(target, w); difference != "" {
+			return Update, difference
+		}
+	}
+	return "", ""
+}
+
+// differs tells in what a Work is not as wanted; empty if it is.
+func differs(wanted Target, w *state.Work) string {
+	switch {
+	case w.Foreign != "":
+		return "it was handed over to a policy that is gone"
+	case !w.IsMadeFrom(wanted.UID()):
+		return "the source was recreated"
+	case w.Digest != wanted.Digest():
+		return "the content differs"
+	case w.Held != nil:
+		return "its deletion is not due any more"
+	case !w.IsComplete():
+		return "a label, annotation or finalizer of ours is missing"
+	}
+	return ""
+}
+
+// dueDeletions lists the Works that a verdict speaks against, proved or not, and whose
+// deletion has not been asked for yet.
+func dueDeletions(v Verdict, works map[string]*state.Work) []*state.Work {
+	var due []*state.Work
+	for cluster, target := range v.Targets {
+		w, ok := works[cluster]
+		if ok && (target.Unproven || target.Decision == Unwanted) && w.Labelled && !w.Terminating {
+			due = append(due, w)
+		}
+	}
+	return due
+}

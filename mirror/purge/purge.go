@@ -1,0 +1,101 @@
+// Package purge deletes the Works of what has left the configuration. The daemon never does:
+// what it is not told to watch is Unknown to it.
+package purge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/mirror/gather"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/mirror/write"
+)
+
+// Leftovers are the Works of a resource that no configuration has.
+type Leftovers struct {
+	// Resource is the one that has left.
+	Resource schema.GroupResource
+	// Kind is the resource's; empty if it is not served, and is guessed then.
+	Kind schema.GroupKind
+	// Configurations are those of all daemons. What one of them has is not deleted.
+	Configurations []*config.Configuration
+
+	client write.Client
+}
+
+// Connect has the deletions go to an API server.
+func (l *Leftovers) Connect(connection *rest.Config) (err error) {
+	l.client, err = write.NewClient(connection)
+	return err
+}
+
+// Find lists the Works that would be deleted.
+func (l *Leftovers) Find(ctx context.Context, client dynamic.Interface) ([]*state.Work, error) {
+	var found []*state.Work
+	_, err := gather.EachWork(ctx, client, metav1.NamespaceAll, func(obj *unstructured.Unstructured) {
+		if w := state.NewWork(obj); l.takes(w) {
+			found = append(found, w)
+		}
+	})
+	return found, err
+}
+
+// takes reports whether a Work is to be deleted: it is ours beyond doubt, and no
+// configuration has its source.
+func (l *Leftovers) takes(w *state.Work) bool {
+	if w.Foreign != "" || !w.Labelled || w.Terminating || !l.isOf(w.Source.GroupKind()) {
+		return false
+	}
+	for _, c := range l.Configurations {
+		if r, ok := c.Resource(l.Resource); ok && r.SelectsNamespace(w.Source.Namespace) {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *Leftovers) isOf(kind schema.GroupKind) bool {
+	if !l.Kind.Empty() {
+		return kind == l.Kind
+	}
+	plural, _ := meta.UnsafeGuessKindToResource(kind.WithVersion(""))
+	return plural.GroupResource() == l.Resource
+}
+
+// Delete deletes a Work as it was found. One that has changed since is looked at once
+// more; one that is gone or not to be deleted any more is left alone.
+func (l *Leftovers) Delete(ctx context.Context, w *state.Work) (deleted bool, err error) {
+	if !l.takes(w) {
+		return false, nil
+	}
+	err = l.client.Delete(ctx, w)
+	if apierrors.IsConflict(err) || errors.Is(err, write.ErrShrunk) {
+		again, readErr := l.client.Get(ctx, w.Namespace, w.Name)
+		switch {
+		case apierrors.IsNotFound(readErr):
+			return false, nil
+		case readErr != nil:
+			return false, fmt.Errorf("cannot read Work %s/%s again: %w", w.Namespace, w.Name, readErr)
+		case again.UID != w.UID || !l.takes(again):
+			return false, nil
+		}
+		err = l.client.Delete(ctx, again)
+	}
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("cannot delete Work %s/%s: %w", w.Namespace, w.Name, err)
+	}
+	return true, nil
+}

@@ -1,0 +1,126 @@
+package queue
+
+import (
+	"maps"
+	"sync"
+
+	"k8s.io/utils/buffer"
+
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// freshInARow is how many of the fresh lane are taken before one of the other:
+// so that the old does not starve.
+const freshInARow = 8
+
+// lanes are the order of a queue: two lines, of which one is preferred.
+type lanes struct {
+	isFresh func(render.Identity) bool
+
+	mu sync.Mutex
+	// queued tells for each source that waits whether it does so in the fresh lane.
+	// An entry of a lane that it does not confirm is left over from a change of
+	// lanes.
+	queued         map[render.Identity]bool
+	fresh, others  *buffer.Ring[render.Identity]
+	takenFromFresh int
+}
+
+func newLanes(isFresh func(render.Identity) bool) *lanes {
+	lane := func() *buffer.Ring[render.Identity] {
+		return buffer.NewRing[render.Identity](buffer.RingOptions{InitialSize: 64, NormalSize: 1024})
+	}
+	return &lanes{isFresh: isFresh, queued: map[render.Identity]bool{}, fresh: lane(), others: lane()}
+}
+
+// Push implements workqueue.Queue.
+func (l *lanes) Push(id render.Identity) {
+	isFresh := l.isFresh(id)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.queued[id] = isFresh
+	l.lane(isFresh).WriteOne(id)
+}
+
+// Touch implements workqueue.Queue: a source that waits changes lanes once it is
+// fresh.
+func (l *lanes) Touch(id render.Identity) {
+	isFresh := l.isFresh(id)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if isFresh && !l.queued[id] {
+		l.queued[id] = true
+		l.fresh.WriteOne(id)
+	}
+}
+
+// has reports whether a source waits.
+func (l *lanes) has(id render.Identity) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, waits := l.queued[id]
+	return waits
+}
+
+// Len implements workqueue.Queue.
+func (l *lanes) Len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.queued)
+}
+
+// Pop implements workqueue.Queue.
+func (l *lanes) Pop() render.Identity {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	isFresh := l.takenFromFresh < freshInARow
+	for ; ; isFresh = !isFresh {
+		id, ok := l.next(isFresh)
+		if !ok {
+			continue
+		}
+		if isFresh {
+			l.takenFromFresh++
+		} else {
+			l.takenFromFresh = 0
+		}
+		delete(l.queued, id)
+		return id
+	}
+}
+
+// next takes the first of a lane that waits in it.
+func (l *lanes) next(isFresh bool) (render.Identity, bool) {
+	lane := l.lane(isFresh)
+	for {
+		id, ok := lane.ReadOne()
+		if !ok {
+			return render.Identity{}, false
+		}
+		if inFresh, waits := l.queued[id]; waits && inFresh == isFresh {
+			return id, true
+		}
+	}
+}
+
+func (l *lanes) lane(isFresh bool) *buffer.Ring[render.Identity] {
+	if isFresh {
+		return l.fresh
+	}
+	return l.others
+}
+
+// prune gives back the room that a map keeps for what it once held.
+func (l *lanes) prune() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.queued = shrunk(l.queued)
+}
+
+// shrunk is a copy of a map that takes no more room than it needs. A map never gives
+// any back, and those here have held everything once: at the start.
+func shrunk[K comparable, V any](m map[K]V) map[K]V {
+	small := make(map[K]V, len(m))
+	maps.Copy(small, m)
+	return small
+}

@@ -1,0 +1,137 @@
+package queue
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// lined is a queue, and what is fresh in it.
+type lined struct {
+	*Queue
+	arrivals Arrivals
+}
+
+func newLined(t *testing.T) *lined {
+	l := &lined{}
+	l.Queue = New(l.arrivals.Has)
+	t.Cleanup(l.ShutDown)
+	return l
+}
+
+func (l *lined) addFresh(id render.Identity) {
+	l.arrivals.Note(id, time.Now())
+	l.Add(id)
+}
+
+// begin takes the first from the queue, as a sync does.
+func (l *lined) begin() render.Identity {
+	id, _ := l.Get()
+	l.arrivals.Take(id)
+	return id
+}
+
+// empty takes all, and lists the names in their order.
+func (l *lined) empty() (names []string) {
+	for l.Len() > 0 {
+		id := l.begin()
+		names = append(names, id.Name)
+		l.Done(id)
+	}
+	return names
+}
+
+func TestQueue(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		add    func(*lined)
+		want   []string
+	}{
+		"InOrder": {"each lane is a line",
+			func(q *lined) {
+				q.Add(sample.Numbered(1))
+				q.Add(sample.Numbered(2))
+				q.addFresh(sample.Numbered(3))
+				q.addFresh(sample.Numbered(4))
+			},
+			[]string{"3", "4", "1", "2"}},
+		"ChangesLanes": {"what waits is preferred when it changes, and comes once",
+			func(q *lined) {
+				q.Add(sample.Numbered(1))
+				q.Add(sample.Numbered(2))
+				q.addFresh(sample.Numbered(2))
+				q.addFresh(sample.Numbered(2))
+			},
+			[]string{"2", "1"}},
+		"StaysPreferred": {"to be looked at for another reason as well is no disadvantage",
+			func(q *lined) { q.Add(sample.Numbered(1)); q.addFresh(sample.Numbered(2)); q.Add(sample.Numbered(2)) },
+			[]string{"2", "1"}},
+		"WhileSynced": {"what changes while it is synced is preferred when that is done",
+			func(q *lined) {
+				q.addFresh(sample.Numbered(1))
+				id := q.begin()
+				q.Add(sample.Numbered(2))
+				q.addFresh(id)
+				q.Done(id)
+			},
+			[]string{"1", "2"}},
+		"Failed": {"what has just changed is tried again before the rest",
+			func(q *lined) {
+				q.addFresh(sample.Numbered(1))
+				id := q.begin()
+				q.arrivals.Note(id, time.Now())
+				q.Add(sample.Numbered(2))
+				q.Add(id)
+				q.Done(id)
+			},
+			[]string{"1", "2"}},
+		"FailedBackfill": {"what fails for other reasons is not preferred",
+			func(q *lined) {
+				q.Add(sample.Numbered(1))
+				id := q.begin()
+				q.Add(sample.Numbered(2))
+				q.Done(id)
+				q.Add(id)
+			},
+			[]string{"2", "1"}},
+		"OnceOnly": {"the preference ends with the sync",
+			func(q *lined) {
+				q.addFresh(sample.Numbered(1))
+				q.empty()
+				q.Add(sample.Numbered(2))
+				q.Add(sample.Numbered(1))
+			},
+			[]string{"2", "1"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			q := newLined(t)
+			c.add(q)
+			if diff := cmp.Diff(c.want, q.empty()); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
+			}
+			if left := len(q.lanes.queued) + len(q.arrivals.at); left > 0 {
+				t.Errorf("%d entries are left behind", left)
+			}
+		})
+	}
+}
+
+// TestQueueStarvesNobody: however many changes there are, the rest gets its turn.
+func TestQueueStarvesNobody(t *testing.T) {
+	q := newLined(t)
+	for i := range 100 {
+		q.addFresh(sample.Numbered(i))
+	}
+	q.Add(sample.Numbered(1000))
+	q.Add(sample.Numbered(1001))
+	names := q.empty()
+	if first, second := slices.Index(names, "1000"), slices.Index(names, "1001"); first != freshInARow || second != 2*freshInARow+1 {
+		t.Errorf("the others came in places %d and %d", first, second)
+	}
+}

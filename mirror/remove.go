@@ -1,0 +1,102 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/write"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// proofAge is how old a proof may be that a deletion rests on, besides what of it
+// was read lately: a deletion may wait for a slot.
+const proofAge = time.Second
+
+// proof is a judgement by live reads, and what the caches had when they were made.
+type proof struct {
+	judge.Judgement
+	made time.Time
+	seen []any
+}
+
+// prove judges a source by live reads.
+func (c *Controller) prove(ctx context.Context, id render.Identity) (*proof, error) {
+	p := &proof{made: c.Clock.Now(), seen: c.caches.Seen(id)}
+	facts, err := c.caches.LiveFacts(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	p.Judgement = judge.On(facts)
+	return p, nil
+}
+
+// holds reports whether nothing has changed since, as far as one can know without
+// another read.
+func (c *Controller) holds(p *proof) bool {
+	return c.Clock.Since(p.made) <= proofAge && slices.Equal(p.seen, c.caches.Seen(p.Facts.ID))
+}
+
+// deletion is what is to be deleted on a cluster.
+func (p *proof) deletion(cluster string) (judge.Operation, bool) {
+	i := slices.IndexFunc(p.Plan, func(op judge.Operation) bool { return op.Kind == judge.Delete && op.Cluster == cluster })
+	if i < 0 {
+		return judge.Operation{}, false
+	}
+	return p.Plan[i], true
+}
+
+// remove sees to the deletions that are due by a judgement. Each is the first write after
+// its proof, which is made when the others that may be due have been counted.
+func (c *Controller) remove(ctx context.Context, j judge.Judgement, isFresh bool, o *write.Outcome) {
+	id, resource := j.Facts.ID, c.caches.ResourceOf(j.Facts.ID)
+	settle := c.breaker.Propose(resource, id, j.Due)
+	if len(j.Due) == 0 || settle > 0 {
+		o.Settle(max(0, settle))
+		return
+	}
+	p, err := c.prove(ctx, id)
+	if err != nil {
+		o.Fail(err)
+		return
+	}
+	c.breaker.Propose(resource, id, p.Due)
+	if len(p.Due) < len(j.Due) {
+		o.RetryAfter(wait.Jitter(refutedPeriod, 0.2)) // the cache need not send an event when that changes
+	}
+	amendments := slices.DeleteFunc(slices.Clone(p.Plan), func(op judge.Operation) bool { return op.Kind != judge.Amend })
+	if len(amendments) > 0 { // when they have come back, it is judged anew
+		c.writer.Apply(ctx, p.Verdict, amendments, isFresh, o)
+		return
+	}
+	deletions := slices.DeleteFunc(slices.Clone(p.Plan), func(op judge.Operation) bool { return op.Kind != judge.Delete })
+	c.writer.Each(ctx, deletions, isFresh, o, func(op judge.Operation) { c.delete(ctx, p, op.Cluster, o) })
+	if len(o.Missing) > 0 && len(o.Deleted) > 0 {
+		c.reportIncompleteMove(p.Facts, o.Deleted, o.Missing)
+	}
+}
+
+// delete carries out a deletion by a proof, or by another if that does not hold any more.
+func (c *Controller) delete(ctx context.Context, p *proof, cluster string, o *write.Outcome) {
+	if !c.holds(p) {
+		var err error
+		if p, err = c.prove(ctx, p.Facts.ID); err != nil {
+			o.Fail(err)
+			return
+		}
+		if c.Clock.Since(p.made) > proofAge {
+			o.Fail(errors.New("cannot prove that a Work is to be deleted: the API server answers too slowly"))
+			return
+		}
+	}
+	op, isDue := p.deletion(cluster)
+	if !isDue || !c.holds(p) {
+		o.LookAgain()
+		return
+	}
+	c.writer.CarryOut(ctx, p.Verdict, op, o)
+}

@@ -1,0 +1,177 @@
+package mirror
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/mirror/write"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// TestDelete: a deletion rests on a proof of this moment, or on none.
+func TestDelete(t *testing.T) {
+	const deleted = "delete m1 if it is work-uid at 7"
+	asksAgain := func(s *apiServer) { s.answers[pageAt] = sample.Asking("1", "m1") }
+	cases := map[string]struct {
+		reason string
+		since  func(*Controller, *apiServer, *proof, *clocktesting.FakeClock)
+		want   []string
+		looks  bool // again
+		fails  bool
+	}{
+		"AtOnce": {reason: "what has just been proved", want: []string{deleted},
+			since: func(*Controller, *apiServer, *proof, *clocktesting.FakeClock) {}},
+		"LaterProved": {reason: "what has waited is proved once more", want: []string{deleted},
+			since: func(_ *Controller, _ *apiServer, _ *proof, c *clocktesting.FakeClock) { c.Step(proofAge + 1) }},
+		"LaterWanted": {reason: "and may be wanted by then", looks: true,
+			since: func(_ *Controller, s *apiServer, _ *proof, c *clocktesting.FakeClock) {
+				c.Step(proofAge + 1)
+				asksAgain(s)
+			}},
+		"Changed": {reason: "what a cache has seen to change is proved once more", looks: true,
+			since: func(_ *Controller, s *apiServer, p *proof, _ *clocktesting.FakeClock) {
+				p.seen[1] = "another"
+				asksAgain(s)
+			}},
+		"SlowReads": {reason: "a proof that takes longer than it holds is none", fails: true,
+			since: func(_ *Controller, s *apiServer, _ *proof, c *clocktesting.FakeClock) {
+				c.Step(proofAge + 1)
+				s.asked[pageAt] = func() { c.Step(proofAge + 1) }
+			}},
+		"Overtaken": {reason: "nor is one that has been overtaken while it was made", looks: true,
+			since: func(c *Controller, s *apiServer, _ *proof, clock *clocktesting.FakeClock) {
+				clock.Step(proofAge + 1)
+				s.asked[pageAt] = func() {
+					if err := c.Configure([]byte(configured(`"other"`, "", ""))); err != nil {
+						t.Error(err)
+					}
+				}
+			}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t)
+			s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"))
+			clock := newFakeClock()
+			c := newControllerOf(t, s, configured("", "", ""), clock)
+			p, err := c.prove(t.Context(), sample.Page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.breaker.Propose("configmaps", sample.Page, p.Due)
+			tc.since(c, s, p, clock)
+			o := &write.Outcome{}
+			c.delete(t.Context(), p, "m1", o)
+			if diff := cmp.Diff(tc.want, s.sent()); diff != "" {
+				t.Errorf("%s, -want +got:\n%s", tc.reason, diff)
+			}
+			if (o.Retry > 0) != tc.looks || (o.Err() != nil) != tc.fails {
+				t.Errorf("%s: looks again after %s, %v", tc.reason, o.Retry, o.Err())
+			}
+		})
+	}
+}
+
+// TestIncompleteMove: an object that is taken from a cluster while it does not come to the
+// other may be nowhere, and its owner is told.
+func TestIncompleteMove(t *testing.T) {
+	const creation = "POST /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m2/works"
+	cases := map[string]struct {
+		reason  string
+		refused any
+		want    []judge.Reason
+	}{
+		"Moved":   {"it has come", nil, nil},
+		"Failed":  {"it has not", apierrors.NewInternalError(errors.New("boom")), []judge.Reason{judge.MoveIncomplete}},
+		"Refused": {"and never will as it is", apierrors.NewRequestEntityTooLargeError("no"), []judge.Reason{judge.MoveIncomplete, judge.TooLarge}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t)
+			s.list(configMaps, sample.Asking("1", "m2"))
+			s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"))
+			if tc.refused != nil {
+				s.answers[creation] = tc.refused
+			}
+			c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+			if _, err := c.reconcile(t.Context(), sample.Page, false); (err != nil) != (name == "Failed") {
+				t.Errorf("%s: %v", tc.reason, err)
+			}
+			if diff := cmp.Diff([]string{"create m2", "delete m1 if it is work-uid at 7"}, s.sent()); diff != "" {
+				t.Errorf("%s, -want +got:\n%s", tc.reason, diff)
+			}
+			var told []judge.Reason
+			for _, a := range c.announcements.take() {
+				told = append(told, a.refusal.Reason)
+			}
+			if diff := cmp.Diff(tc.want, told); diff != "" {
+				t.Errorf("%s: told, -want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestHasMoved: what was in the way of a source may be gone when that is told.
+func TestHasMoved(t *testing.T) {
+	foreign := func(u *unstructured.Unstructured) {
+		sample.Bound(u)
+		sample.Annotate(u, render.SourceAnnotation, "ConfigMap/shop/page")
+	}
+	s := newAPIServer(t)
+	s.list(configMaps, sample.Asking("1", "m1"))
+	s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1", foreign))
+	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+	j := judge.On(c.caches.Facts(sample.Page))
+	if len(j.Verdict.Refusals) != 1 || c.hasMoved(j) {
+		t.Errorf("it is as it was: %v", j.Verdict.Refusals)
+	}
+	j.Facts.Works["m1"] = state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1", foreign, sample.Version("6")))
+	if !c.hasMoved(j) {
+		t.Error("it has changed since, and nobody looks again")
+	}
+}
+
+// TestSettles: a deletion that waits for others is looked at when they have been counted.
+func TestSettles(t *testing.T) {
+	s := newAPIServer(t)
+	s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"))
+	clock := newFakeClock()
+	c := newControllerOf(t, s, configured("", "", ""), clock)
+	c.breaker = write.NewBreaker(clock, time.Second)
+	result, err := c.reconcile(t.Context(), sample.Page, false)
+	if err != nil || !result.settling || result.retry != time.Second || len(s.sent()) > 0 {
+		t.Errorf("%+v, %v: %q", result, err, s.sent())
+	}
+}
+
+// TestSeen: what a proof rests on is the same in each look, on however many clusters.
+func TestSeen(t *testing.T) {
+	s := newAPIServer(t)
+	var works []*unstructured.Unstructured
+	var clusters []*unstructured.Unstructured
+	for i := range 20 {
+		name := fmt.Sprint("c", i)
+		works = append(works, sample.Work(sample.Asking("1", name), name))
+		clusters = append(clusters, sample.Cluster(name, ""))
+	}
+	s.list(render.WorksResource, works...)
+	s.list(state.ClustersResource, clusters...)
+	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+	first := c.caches.Seen(sample.Page)
+	for range 10 {
+		if !slices.Equal(first, c.caches.Seen(sample.Page)) {
+			t.Fatal("nothing has changed, and it is seen otherwise")
+		}
+	}
+}

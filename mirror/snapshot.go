@@ -1,0 +1,48 @@
+package mirror
+
+import (
+	"github.com/karmada-target/karmada-mirror/metrics"
+	"github.com/karmada-target/karmada-mirror/mirror/gather"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/watch"
+)
+
+// snapshot counts the caches for the metrics.
+func (c *Controller) snapshot() metrics.Snapshot {
+	s := metrics.Snapshot{Works: map[metrics.WorkKey]int{}, Refused: c.refused.counts(), Held: map[string]int{}}
+	for _, w := range c.caches.Sources() {
+		asking := 0
+		for o := range gather.Objects(w) {
+			if c.caches.Asks(o) {
+				asking++
+			}
+		}
+		s.Watches = append(s.Watches, watchSnapshot(w, asking))
+		s.Held[w.Resource.GroupResource.String()] = 0
+	}
+	for _, w := range c.caches.Fixed() {
+		own := watchSnapshot(w, 0)
+		own.Own = true
+		s.Watches = append(s.Watches, own)
+	}
+	for w := range c.caches.Works() {
+		if w.Cluster == "" || w.State == state.WorkUnknown {
+			continue // it bears our label and is no Work of ours
+		}
+		s.Works[metrics.WorkKey{Cluster: w.Cluster, State: w.State.String()}]++
+		if w.Held != nil {
+			s.Held[w.Held.Resource]++
+		}
+	}
+	return s
+}
+
+func watchSnapshot(w *watch.Watch, sources int) metrics.Watch {
+	status := w.Status()
+	return metrics.Watch{
+		Resource:  w.Resource.GroupResource.String(),
+		State:     string(status.State),
+		LastEvent: status.LastEvent,
+		Sources:   sources,
+	}
+}

@@ -1,0 +1,31 @@
+package state
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// AutoscalerKind is of what scales others in a member, where Karmada would put the
+// source's number of replicas back again and again.
+var AutoscalerKind = schema.GroupKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}
+
+// AutoscalersResource is where they are read.
+var AutoscalersResource = schema.GroupVersionResource{Group: AutoscalerKind.Group, Version: "v2", Resource: "horizontalpodautoscalers"}
+
+// scaledBy is the workload that an object scales; nil if it is no autoscaler.
+func scaledBy(u *unstructured.Unstructured) *render.Identity {
+	if u.GroupVersionKind().GroupKind() != AutoscalerKind {
+		return nil
+	}
+	field := func(name string) string {
+		value, _, _ := unstructured.NestedString(u.Object, "spec", "scaleTargetRef", name)
+		return value
+	}
+	gv, err := schema.ParseGroupVersion(field("apiVersion"))
+	if err != nil || field("kind") == "" || field("name") == "" {
+		return nil
+	}
+	return &render.Identity{Group: gv.Group, Kind: field("kind"), Namespace: u.GetNamespace(), Name: field("name")}
+}

@@ -1,0 +1,46 @@
+package state
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// TestScaledBy: what an autoscaler scales, its Work scales in a member.
+func TestScaledBy(t *testing.T) {
+	m1 := sample.Annotations{render.ClustersAnnotation: "m1"}
+	odd := func(change sample.Change) *unstructured.Unstructured {
+		u := sample.Autoscaler(m1, "apps/v1", "Deployment", "web")
+		change(u)
+		return u
+	}
+	cases := map[string]struct {
+		reason string
+		object *unstructured.Unstructured
+		want   string
+	}{
+		"Deployment":   {"whatever the version", sample.Autoscaler(m1, "apps/v1", "Deployment", "web"), "Deployment.apps/shop/web"},
+		"Core":         {"of the core group", sample.Autoscaler(m1, "v1", "ReplicationController", "web"), "ReplicationController/shop/web"},
+		"OddGroup":     {"of no group", sample.Autoscaler(m1, "a/b/c", "Deployment", "web"), ""},
+		"NoName":       {"of nothing", sample.Autoscaler(m1, "apps/v1", "Deployment", ""), ""},
+		"NoReference":  {"the API server would not take it", odd(func(u *unstructured.Unstructured) { u.Object["spec"] = map[string]any{"scaleTargetRef": "web"} }), ""},
+		"NoAutoscaler": {"a ConfigMap scales nothing", odd(func(u *unstructured.Unstructured) { u.SetKind("ConfigMap") }), ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, ofWork := "", ""
+			if scaled, ok := NewWork(sample.Work(tc.object, "m1")).Scales(); ok {
+				ofWork = scaled.String()
+			}
+			if scaled := NewObject(tc.object).Scales; scaled != nil {
+				got = scaled.String()
+			}
+			if got != tc.want || ofWork != tc.want {
+				t.Errorf("%s: %q, its Work %q", tc.reason, got, ofWork)
+			}
+		})
+	}
+}

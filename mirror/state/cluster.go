@@ -1,0 +1,86 @@
+package state
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// ClustersResource is where member clusters are.
+var ClustersResource = schema.GroupVersionResource{
+	Group: clusterv1alpha1.GroupName, Version: clusterv1alpha1.GroupVersion.Version, Resource: clusterv1alpha1.ResourcePluralCluster,
+}
+
+// Cluster is what the cache keeps of a member cluster.
+type Cluster struct {
+	Meta
+	Labels labels.Set
+	// IsReady: Karmada reaches it; ReadySince is since when it does, or does not.
+	IsReady    bool
+	ReadySince time.Time
+	// kinds are those that its API server serves, a line each, as far as Karmada knows;
+	// empty if it does not know all. Most clusters share them.
+	kinds string
+}
+
+// NewCluster reduces a Cluster to what is kept of it.
+func NewCluster(obj *unstructured.Unstructured) *Cluster {
+	cluster := &Cluster{Meta: keepMeta(obj), Labels: obj.GetLabels()}
+	cluster.IsReady, cluster.ReadySince = readiness(obj)
+	cluster.kinds = shared(servedKinds(obj))
+	return cluster
+}
+
+// SameMeaning reports whether c and d differ in nothing that a judgement looks at: a
+// Cluster reports every few seconds. That it is ready again matters to what waits for it
+// alone.
+func (c *Cluster) SameMeaning(d *Cluster) bool {
+	return c.UID == d.UID && c.Terminating == d.Terminating && c.kinds == d.kinds && maps.Equal(c.Labels, d.Labels)
+}
+
+// servedKinds reads what Karmada has collected. What may be incomplete is left out.
+func servedKinds(obj *unstructured.Unstructured) string {
+	var status clusterv1alpha1.ClusterStatus
+	fields, _, _ := unstructured.NestedMap(obj.Object, "status")
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &status) != nil ||
+		!meta.IsStatusConditionTrue(status.Conditions, clusterv1alpha1.ClusterConditionCompleteAPIEnablements) {
+		return ""
+	}
+	var kinds []string
+	for _, enablement := range status.APIEnablements {
+		gv, err := schema.ParseGroupVersion(enablement.GroupVersion)
+		if err != nil {
+			continue
+		}
+		for _, resource := range enablement.Resources {
+			kinds = append(kinds, gv.WithKind(resource.Kind).GroupKind().String())
+		}
+	}
+	slices.Sort(kinds)
+	return "\n" + strings.Join(slices.Compact(kinds), "\n") + "\n"
+}
+
+// readiness is whether a cluster is ready, and since when it is or is not: since it was
+// made if Karmada has not looked at it yet.
+func readiness(obj *unstructured.Unstructured) (isReady bool, since time.Time) {
+	list, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
+	condition := meta.FindStatusCondition(toConditions(list), clusterv1alpha1.ClusterConditionReady)
+	if condition == nil {
+		return false, obj.GetCreationTimestamp().Time
+	}
+	return condition.Status == metav1.ConditionTrue, condition.LastTransitionTime.Time
+}
+
+// Lacks reports whether a cluster is known not to serve a kind.
+func (c *Cluster) Lacks(kind schema.GroupKind) bool {
+	return c.kinds != "" && !strings.Contains(c.kinds, "\n"+kind.String()+"\n")
+}

@@ -1,0 +1,309 @@
+package state
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// Work is what the cache keeps of a Work. There are very many: it takes 256 bytes, and
+// with one field more the next size of the allocator is 288.
+type Work struct {
+	Meta
+	Generation int64
+	Finalizers []string
+	// Cluster is the member cluster; empty outside an execution namespace.
+	Cluster string
+	// Source is the source that the Work says it was made from, checked against
+	// its name; the zero value if it says nothing or something impossible.
+	Source render.Identity
+	// sourceUID is the hash of that source's UID, and sourceCreated its creation; the
+	// Work's own creation where the Work does not say, for it is later.
+	sourceUID     uidHash
+	sourceCreated seconds
+	// State is how far Karmada has come with it.
+	State WorkState
+	// Labelled: it bears the label by which we claim Works. A Work that is ours by
+	// its annotation but not labelled is repaired, never deleted.
+	Labelled bool
+	// Findable: it bears the label by which users look up the Works of a source.
+	Findable bool
+	specMarks
+	// Foreign is why the Work is not ours to touch; empty if it is ours. It may
+	// name a source all the same.
+	Foreign string
+	// rare is what few Works have; nil if it has nothing of it.
+	*rare
+	// Held is the mark of the deletion breaker; nil if there is none.
+	Held *render.Hold
+	// Digest is what the Work means; zero if its spec is not of our form.
+	Digest render.Digest
+}
+
+// rare is what of a Work is named besides its source.
+type rare struct {
+	// handed is the source of which this was our Work when a policy claimed it: ours
+	// again once nothing but a binding left behind holds it. It is the zero value if it
+	// was not, or if somebody else holds it.
+	handed render.Identity
+	// scales is the workload that the autoscaler which it carries scales.
+	scales render.Identity
+}
+
+// NewWork reduces a Work to what is kept of it.
+func NewWork(obj *unstructured.Unstructured) *Work {
+	return newWork(obj, readWork)
+}
+
+func newWork(obj *unstructured.Unstructured, read func(*unstructured.Unstructured, Work) *Work) *Work {
+	bare := newBareWork(obj)
+	return guarded(
+		func() *Work { return read(obj, *bare) },
+		func(cause string) *Work { bare.Foreign = cause; return bare })
+}
+
+func readWork(obj *unstructured.Unstructured, bare Work) *Work {
+	w := &bare
+	labels, annotations := obj.GetLabels(), obj.GetAnnotations()
+	w.sourceUID, w.State = hashUID(types.UID(annotations[render.SourceUIDAnnotation])), stateOf(obj)
+	created, err := time.Parse(time.RFC3339, annotations[render.SourceCreatedAnnotation])
+	if err != nil {
+		created = obj.GetCreationTimestamp().Time
+	}
+	w.sourceCreated = secondsOf(created)
+	w.written = lastWritten(obj)
+	w.specMarks = marksOf(obj)
+	w.own(obj)
+	w.note(rare{handed: w.handedBy(obj), scales: w.scaledBy(obj)})
+	if held, ok := render.ParseHold(annotations); ok {
+		w.Held = &held
+	}
+	w.Labelled = labels[render.ManagedByLabel] == render.ManagedByValue
+	w.Findable = labels[render.SourceIDLabel] == w.Source.ID()
+	// A spec that is not of our form has the zero digest, which no template has.
+	w.Digest, _ = render.DigestOf(obj.Object, w.Namespace)
+	return w
+}
+
+func newBareWork(obj *unstructured.Unstructured) *Work {
+	w := &Work{
+		Meta:       keepMeta(obj),
+		Generation: obj.GetGeneration(),
+		Finalizers: sharedFinalizers(obj.GetFinalizers()),
+	}
+	w.Cluster, _ = render.ClusterOf(w.Namespace) // a part of the same string
+	return w
+}
+
+// own finds out whose the Work is. Labels alone prove nothing, for anybody can
+// write them: the source annotation must fit the Work's name.
+func (w *Work) own(obj *unstructured.Unstructured) {
+	mark := render.ForeignMark(obj.GetLabels(), obj.GetOwnerReferences())
+	annotations := obj.GetAnnotations()
+	w.Source = w.identity(annotations[render.SourceAnnotation])
+	_, named := annotations[render.SourceAnnotation]
+	switch {
+	case mark.Text != "":
+		w.Foreign = mark.Text
+	case !named:
+		w.Foreign = "it bears no annotation " + render.SourceAnnotation
+	case w.Source == render.Identity{}:
+		w.Foreign = fmt.Sprintf("its annotation %s does not fit its name", render.SourceAnnotation)
+	}
+}
+
+// handedBy is the source of which this was our Work, if that may have it back.
+func (w *Work) handedBy(obj *unstructured.Unstructured) render.Identity {
+	if mark := render.ForeignMark(obj.GetLabels(), obj.GetOwnerReferences()); mark.Text != "" && !mark.Binding {
+		return render.Identity{}
+	}
+	return w.identity(obj.GetAnnotations()[render.HandoverAnnotation])
+}
+
+// scaledBy is the workload that what the Work carries scales, if that is an autoscaler.
+func (w *Work) scaledBy(obj *unstructured.Unstructured) render.Identity {
+	if w.Source.GroupKind() != AutoscalerKind {
+		return render.Identity{}
+	}
+	manifest, _ := render.ManifestOf(obj.Object)
+	if scaled := scaledBy(&unstructured.Unstructured{Object: manifest}); scaled != nil {
+		return *scaled
+	}
+	return render.Identity{}
+}
+
+func (w *Work) note(r rare) {
+	if r != (rare{}) {
+		w.rare = &r
+	}
+}
+
+// identity reads an annotation that names a source, and checks that the Work can
+// be of it.
+func (w *Work) identity(value string) render.Identity {
+	id, err := render.ParseIdentity(value)
+	if err != nil || id.WorkName() != w.Name || w.Cluster == "" {
+		return render.Identity{}
+	}
+	return sharedIdentity(id)
+}
+
+// lastWritten is when the metadata or the spec of an object was written last, by
+// whomever.
+func lastWritten(obj *unstructured.Unstructured) seconds {
+	last := obj.GetCreationTimestamp().Time
+	field, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "metadata", "managedFields")
+	entries, _ := field.([]any)
+	for _, entry := range entries {
+		fields, _ := entry.(map[string]any)
+		text, _ := fields["time"].(string)
+		if at, err := time.Parse(time.RFC3339, text); err == nil && fields["subresource"] == nil && at.After(last) {
+			last = at
+		}
+	}
+	return secondsOf(last)
+}
+
+// IsMadeFrom reports whether the Work says that it was made from a source with this
+// UID.
+func (w *Work) IsMadeFrom(uid types.UID) bool { return w.sourceUID == hashUID(uid) }
+
+// SourceCreated is when the source was made that the Work is of, or later.
+func (w *Work) SourceCreated() time.Time { return w.sourceCreated.time() }
+
+// Written is when the metadata or the spec of the Work was written last, by whomever.
+func (w *Work) Written() time.Time { return w.written.time() }
+
+// NamesSource reports whether the Work says of which source it is.
+func (w *Work) NamesSource() bool { return w.Source != render.Identity{} }
+
+// HandedBy reports whether this was the Work of a source when a policy claimed it.
+func (w *Work) HandedBy(id render.Identity) bool { return w.rare != nil && w.handed == id }
+
+// Scales is the workload that what the Work carries scales in its cluster; false if it
+// scales none.
+func (w *Work) Scales() (id render.Identity, ok bool) {
+	if w.rare == nil || w.scales == (render.Identity{}) {
+		return render.Identity{}, false
+	}
+	return w.scales, true
+}
+
+// IsComplete reports whether the metadata that is ours is as we write it.
+func (w *Work) IsComplete() bool {
+	return w.Labelled && w.Findable && slices.Contains(w.Finalizers, render.ExecutionFinalizer)
+}
+
+// WorkState is how far Karmada has come with a Work.
+type WorkState uint8
+
+// The states of the metric karmada_mirror_works. The zero value is of a Work of which
+// nothing could be read.
+const (
+	WorkUnknown WorkState = iota
+	WorkApplied
+	WorkPending
+	WorkFailed
+	WorkSuspended
+	WorkDeleting
+)
+
+// String is the value of the label state of the metric.
+func (s WorkState) String() string {
+	return [...]string{"", "applied", "pending", "failed", "suspended", "deleting"}[s]
+}
+
+func stateOf(obj *unstructured.Unstructured) WorkState {
+	if obj.GetDeletionTimestamp() != nil {
+		return WorkDeleting
+	}
+	if suspended, _, _ := unstructured.NestedBool(obj.Object, "spec", "suspendDispatching"); suspended {
+		return WorkSuspended
+	}
+	switch applied := AppliedCondition(obj); {
+	case applied == nil:
+		return WorkPending
+	case applied.Status == metav1.ConditionTrue:
+		return WorkApplied
+	default:
+		return WorkFailed
+	}
+}
+
+// AppliedCondition is what Karmada says of whether a Work is applied; nil if nothing.
+func AppliedCondition(work *unstructured.Unstructured) *metav1.Condition {
+	conditions, _, _ := unstructured.NestedSlice(work.Object, "status", "conditions")
+	return meta.FindStatusCondition(toConditions(conditions), render.AppliedCondition)
+}
+
+func toConditions(list []any) []metav1.Condition {
+	var conditions []metav1.Condition
+	for _, item := range list {
+		var c metav1.Condition
+		fields, ok := item.(map[string]any)
+		if !ok || runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &c) != nil {
+			continue // not a condition: the schema of Work forbids it
+		}
+		conditions = append(conditions, c)
+	}
+	return conditions
+}
+
+// specMarks are what the spec of a Work says, as bits: there are very many Works.
+type specMarks uint8
+
+const (
+	dispatchGiven specMarks = 1 << iota
+	preserves
+	retains
+)
+
+func marksOf(obj *unstructured.Unstructured) specMarks {
+	var m specMarks
+	if _, given, _ := unstructured.NestedFieldNoCopy(obj.Object, "spec", "suspendDispatching"); given {
+		m |= dispatchGiven
+	}
+	o := render.OptionsOf(obj.Object)
+	if o.PreserveOnDeletion {
+		m |= preserves
+	}
+	if o.RetainReplicas {
+		m |= retains
+	}
+	return m
+}
+
+// DispatchGiven reports whether spec.suspendDispatching is there, whatever it says.
+func (m specMarks) DispatchGiven() bool { return m&dispatchGiven != 0 }
+
+// Preserves reports whether the object stays in the member when the Work is deleted.
+func (m specMarks) Preserves() bool { return m&preserves != 0 }
+
+// Retains reports whether the number of replicas is left to the member.
+func (m specMarks) Retains() bool { return m&retains != 0 }
+
+// uidHash stands for a UID where nothing is asked but whether it is the same: as text
+// it would take three times the room.
+type uidHash [16]byte
+
+func hashUID(uid types.UID) uidHash {
+	sum := sha256.Sum256([]byte(uid))
+	return uidHash(sum[:])
+}
+
+// seconds is a Unix time from 1970 to 2106. What is earlier or later is its end.
+type seconds uint32
+
+func secondsOf(t time.Time) seconds { return seconds(min(max(0, t.Unix()), math.MaxUint32)) }
+
+func (s seconds) time() time.Time { return time.Unix(int64(s), 0) }

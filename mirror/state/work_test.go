@@ -1,0 +1,43 @@
+package state
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// TestWhoseWork: labels prove nothing, and an annotation only if it fits the Work.
+func TestWhoseWork(t *testing.T) {
+	named := func(value string) func(*unstructured.Unstructured) {
+		return func(u *unstructured.Unstructured) { sample.Annotate(u, render.SourceAnnotation, value) }
+	}
+	cases := map[string]struct {
+		reason                string
+		change                func(*unstructured.Unstructured)
+		ours, names, labelled bool
+	}{
+		"AsWritten":      {"as we write it", func(*unstructured.Unstructured) {}, true, true, true},
+		"OtherNamespace": {"it is in no execution namespace", func(u *unstructured.Unstructured) { u.SetNamespace("shop") }, false, false, true},
+		"OtherName":      {"it has another name", func(u *unstructured.Unstructured) { u.SetName("copy") }, false, false, true},
+		"ForgedSource":   {"it says to be of a source whose Work has another name", named("ConfigMap/shop/other"), false, false, true},
+		"NoSource":       {"it says nothing", func(u *unstructured.Unstructured) { u.SetAnnotations(nil) }, false, false, true},
+		"SourceOfNoForm": {"it says what we do not write", named("ConfigMap./shop/page"), false, false, true},
+		"OtherManager":   {"another tool manages it", func(u *unstructured.Unstructured) { sample.SetLabel(u, render.ManagedByLabel, "Helm") }, true, true, false},
+		"Bound":          {"a binding has taken it", sample.Bound, false, true, true},
+		"Controlled": {"a controller owns it", func(u *unstructured.Unstructured) {
+			u.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Widget", Name: "w", UID: "1", Controller: new(true)}})
+		}, false, true, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := NewWork(sample.Work(sample.Asking("1", "m1"), "m1", tc.change))
+			if (w.Foreign == "") != tc.ours || w.NamesSource() != tc.names || w.Labelled != tc.labelled {
+				t.Errorf("%s: foreign %q, names %v, labelled %v", tc.reason, w.Foreign, w.NamesSource(), w.Labelled)
+			}
+		})
+	}
+}

@@ -1,0 +1,100 @@
+package mirror
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/queue"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// TestSweep: what no event has told is found, and nothing that is seen to anyway.
+func TestSweep(t *testing.T) {
+	asks := sample.Asking("1", "m1")
+	object := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1"})
+	inherits := func(s *apiServer) {
+		s.list(configMaps, sample.Object(nil))
+		s.list(state.NamespacesResource, sample.Namespace(sample.Annotations{render.ClustersAnnotation: "m1"}))
+	}
+	reconcile := func(c *Controller, _ *queue.Queue) {
+		if _, err := c.reconcile(context.Background(), sample.Page, false); err != nil {
+			t.Error(err)
+		}
+	}
+	cases := map[string]struct {
+		reason string
+		state  func(*apiServer)
+		before func(*Controller, *queue.Queue)
+		during func(*Controller, *queue.Queue)
+		found  bool
+	}{
+		"Missing": {reason: "a Work that nobody has made", state: func(s *apiServer) { s.list(configMaps, object) }, found: true},
+		"AsWanted": {reason: "all is as wanted",
+			state: func(s *apiServer) { s.list(configMaps, object); s.list(render.WorksResource, sample.Work(asks, "m1")) }},
+		"Orphan": {reason: "a Work that nobody wants", state: func(s *apiServer) { s.list(render.WorksResource, sample.Work(asks, "m1")) }, found: true},
+		"Held":   {reason: "or that waits for an approval", state: func(s *apiServer) { s.list(render.WorksResource, sample.Work(asks, "m1", sample.Marked)) }},
+		"Unread": {reason: "an object that its Namespace asks for", state: inherits, found: true},
+		"Queued": {reason: "what waits for its turn is looked at anyway", state: func(s *apiServer) { s.list(configMaps, object) },
+			before: func(_ *Controller, q *queue.Queue) { q.Add(sample.Page) }},
+		"Expected": {reason: "and so is what waits for a time", state: func(s *apiServer) { s.list(configMaps, object) },
+			before: func(_ *Controller, q *queue.Queue) { q.AddAfter(sample.Page, time.Hour) }},
+		"UnderWay": {reason: "what is being seen to", state: func(s *apiServer) { s.list(configMaps, object) },
+			before: func(_ *Controller, q *queue.Queue) { q.Add(sample.Page); q.Get() }},
+		"Written": {reason: "what has been written and has not come back", state: func(s *apiServer) { s.list(configMaps, object) },
+			before: reconcile},
+		"Refused": {reason: "what would be refused again",
+			state: func(s *apiServer) {
+				s.list(configMaps, object)
+				s.answers["POST /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works"] = apierrors.NewRequestEntityTooLargeError("no")
+			},
+			before: reconcile},
+		"Told": {reason: "the event was only late", state: func(s *apiServer) { s.list(configMaps, object) },
+			during: func(_ *Controller, q *queue.Queue) { q.Add(sample.Page); q.Get(); q.Done(sample.Page) }},
+		"BehindTheFence": {reason: "what a new leader's cache has not seen yet, an event will tell", state: func(s *apiServer) { s.list(configMaps, object) },
+			before: func(c *Controller, _ *queue.Queue) { c.fence.Store(new("200")) }},
+		"Unwatched": {reason: "what cannot be judged is not found wanting",
+			state: func(s *apiServer) {
+				s.list(render.WorksResource, sample.Work(asks, "m1"))
+				s.answers["/api/v1/configmaps"] = apierrors.NewServiceUnavailable("boom")
+			}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newAPIServer(t)
+			tc.state(s)
+			clock := newFakeClock()
+			c := newControllerOf(t, s, configured("", "", ""), clock)
+			q := leading(t, c)
+			if tc.before != nil {
+				tc.before(c, q)
+			}
+			ended := make(chan bool)
+			go func() { defer close(ended); c.sweepOnce(t.Context(), q) }()
+			for under := true; under; {
+				select {
+				case <-ended:
+					under = false
+				case <-time.After(10 * time.Millisecond):
+					if tc.during != nil {
+						tc.during(c, q)
+					}
+					clock.Step(sweepGrace)
+				}
+			}
+			var want []string
+			if tc.found || name == "Queued" {
+				want = []string{"ConfigMap/shop/page"}
+			}
+			if diff := cmp.Diff(want, waiting(q)); diff != "" {
+				t.Errorf("%s, -want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

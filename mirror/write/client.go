@@ -1,0 +1,154 @@
+package write
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// Client writes Works as bytes and has the answers reduced to metadata: the
+// API server need not send back what was sent to it.
+type Client struct {
+	rest rest.Interface
+}
+
+const (
+	acceptMetadata     = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+	acceptMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+)
+
+// NewClient makes a Client.
+func NewClient(config *rest.Config) (Client, error) {
+	scheme := runtime.NewScheme()
+	gv := render.WorksResource.GroupVersion()
+	metav1.AddToGroupVersion(scheme, gv)
+	metav1.AddToGroupVersion(scheme, metav1.Unversioned)
+	config = rest.CopyConfig(config)
+	config.APIPath = "/apis"
+	config.GroupVersion = &gv
+	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	config.ContentType = runtime.ContentTypeJSON
+	client, err := rest.RESTClientFor(config)
+	if err != nil {
+		return Client{}, fmt.Errorf("cannot make a client for Works: %w", err)
+	}
+	return Client{client}, nil
+}
+
+func (c Client) create(ctx context.Context, namespace string, body []byte) (receipt, error) {
+	return c.do(ctx, acceptMetadata, c.rest.Post().Namespace(namespace).Resource(render.WorksResource.Resource).Body(body))
+}
+
+func (c Client) patch(ctx context.Context, namespace, name string, body []byte) (receipt, error) {
+	return c.do(ctx, acceptMetadata, c.rest.Patch(types.MergePatchType).Namespace(namespace).Resource(render.WorksResource.Resource).Name(name).Body(body))
+}
+
+// ErrShrunk says that a Work was made smaller instead of deleted, for etcd has no room for the
+// timestamp that a deletion adds. It can be deleted as it is now, if that is still right.
+var ErrShrunk = errors.New("it was made small enough for a deletion")
+
+// Delete deletes exactly the Work that was examined: not a later one of that
+// name, and not one that has changed since. It is asked for at once and once: what speaks
+// for it is of this moment, so that whom the API server tells to come back has to look anew.
+func (c Client) Delete(ctx context.Context, w *state.Work) error {
+	body, err := json.Marshal(metav1.DeleteOptions{
+		TypeMeta:      metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
+		Preconditions: &metav1.Preconditions{UID: &w.UID, ResourceVersion: &w.ResourceVersion},
+	})
+	if err != nil {
+		return fmt.Errorf("cannot encode the deletion: %w", err)
+	}
+	err = c.rest.Delete().Namespace(w.Namespace).Resource(render.WorksResource.Resource).Name(w.Name).Body(body).
+		MaxRetries(0).Throttle(nil).Do(ctx).Error()
+	if err == nil || !isTooLarge(err) {
+		return err
+	}
+	version, shrinkErr := c.shrink(ctx, w)
+	switch {
+	case shrinkErr != nil:
+		return fmt.Errorf("cannot make it small enough for a deletion: %w", shrinkErr)
+	case version == w.ResourceVersion: // there is nothing to leave out
+		return err
+	}
+	return ErrShrunk
+}
+
+// shrink leaves of exactly this Work what its deletion needs, and returns its version.
+func (c Client) shrink(ctx context.Context, w *state.Work) (version string, err error) {
+	obj, err := c.getObject(ctx, w.Namespace, w.Name)
+	if err != nil {
+		return "", err
+	}
+	patch, err := render.Shrink(obj.Object, w.Source, w.ResourceVersion)
+	if err != nil {
+		return "", err
+	}
+	shrunk, err := c.patch(ctx, w.Namespace, w.Name, patch)
+	return shrunk.version, err
+}
+
+// Get reads a Work that may not bear our label, and so may not be in the cache.
+func (c Client) Get(ctx context.Context, namespace, name string) (*state.Work, error) {
+	obj, err := c.getObject(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return state.NewWork(obj), nil
+}
+
+func (c Client) getObject(ctx context.Context, namespace, name string) (*unstructured.Unstructured, error) {
+	raw, err := c.rest.Get().Namespace(namespace).Resource(render.WorksResource.Resource).Name(name).Do(ctx).Raw()
+	if err != nil {
+		return nil, err
+	}
+	obj := &unstructured.Unstructured{}
+	if err := obj.UnmarshalJSON(raw); err != nil {
+		return nil, err
+	}
+	return obj, nil
+}
+
+// Version reads the API server's present resource version by a quorum read.
+func (c Client) Version(ctx context.Context) (string, error) {
+	answer, err := c.do(ctx, acceptMetadataList, c.rest.Get().Resource(render.WorksResource.Resource).Param("limit", "1"))
+	return answer.version, err
+}
+
+// receipt is what of the API server's answer to a write matters.
+type receipt struct {
+	version    string
+	generation int64
+}
+
+func (c Client) do(ctx context.Context, accept string, request *rest.Request) (receipt, error) {
+	result := request.SetHeader("Accept", accept).Do(ctx)
+	if err := result.Error(); err != nil {
+		return receipt{}, err
+	}
+	raw, err := result.Raw()
+	if err != nil {
+		return receipt{}, err
+	}
+	// Of a list only the version is wanted.
+	var answer struct {
+		Metadata struct {
+			ResourceVersion string `json:"resourceVersion"`
+			Generation      int64  `json:"generation"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		return receipt{}, fmt.Errorf("cannot read the API server's answer: %w", err)
+	}
+	return receipt{answer.Metadata.ResourceVersion, answer.Metadata.Generation}, nil
+}

@@ -1,0 +1,83 @@
+package write
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+)
+
+// refusing is an API server that refuses deletions and makes Works smaller, which then have a
+// version. It notes what is sent to it.
+func refusing(t *testing.T, refusal metav1.Status, version string) (c Client, sent *[]string) {
+	t.Helper()
+	sent = &[]string{}
+	refusal.TypeMeta, refusal.Status = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, metav1.StatusFailure
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var on struct {
+			Preconditions, Metadata struct{ UID, ResourceVersion string }
+		}
+		_ = json.Unmarshal(body, &on) // a GET has none
+		w.Header().Set("Content-Type", "application/json")
+		var answer any = sample.Work(sample.Asking("1", "m1"), "m1", sample.Version("9"))
+		switch r.Method {
+		case http.MethodDelete:
+			*sent = append(*sent, "delete it if it is "+on.Preconditions.UID+" at "+on.Preconditions.ResourceVersion)
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(int(refusal.Code))
+			answer = refusal
+		case http.MethodPatch:
+			*sent = append(*sent, "shrink it at "+on.Metadata.ResourceVersion)
+			answer = metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ResourceVersion: version}}
+		}
+		if err := json.NewEncoder(w).Encode(answer); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(server.Close)
+	c, err := NewClient(&rest.Config{Host: server.URL, QPS: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, sent
+}
+
+// TestRefusedDeletion: what is refused is not sent again by itself, whatever the reason. A
+// Work for whose deletion there is no room is made smaller, if it is as it was examined.
+func TestRefusedDeletion(t *testing.T) {
+	noRoom := metav1.Status{Code: http.StatusInternalServerError, Message: "etcdserver: request is too large"}
+	cases := map[string]struct {
+		reason  string
+		refusal metav1.Status
+		version string
+		shrunk  bool
+		want    []string
+	}{
+		"NoRoom":    {"it is made smaller, and judged anew", noRoom, "8", true, []string{"delete it if it is work-uid at 7", "shrink it at 7"}},
+		"NoSmaller": {"what cannot be made smaller is an error", noRoom, "7", false, []string{"delete it if it is work-uid at 7", "shrink it at 7"}},
+		"Throttled": {"until it is let pass, what speaks for it may be over", metav1.Status{Code: http.StatusTooManyRequests, Reason: metav1.StatusReasonTooManyRequests}, "", false, []string{"delete it if it is work-uid at 7"}},
+		"Failed":    {"an API server in trouble", metav1.Status{Code: http.StatusInternalServerError, Message: "in trouble"}, "", false, []string{"delete it if it is work-uid at 7"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c, sent := refusing(t, tc.refusal, tc.version)
+			err := c.Delete(t.Context(), state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1")))
+			if err == nil || errors.Is(err, ErrShrunk) != tc.shrunk {
+				t.Errorf("%s: %v", tc.reason, err)
+			}
+			if diff := cmp.Diff(tc.want, *sent); diff != "" {
+				t.Errorf("%s, -want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

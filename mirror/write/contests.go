@@ -1,0 +1,127 @@
+package write
+
+import (
+	"hash/maphash"
+	"math"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+const (
+	// uncontested is how often in a row the same is written without a pause. Then
+	// somebody undoes it each time, and every further write waits, twice as long as
+	// the last, until there has been peace for longer than the longest pause.
+	uncontested  = 10
+	minContested = time.Second
+	maxContested = 5 * time.Minute
+	peace        = 2 * maxContested
+)
+
+// contests count how often in a row the same has been written to a Work: then somebody
+// else writes it too.
+type contests struct {
+	clock clock.Clock
+	seed  maphash.Seed
+
+	mu sync.Mutex
+	// by is of all writes of late, by the hash of source and cluster: there is
+	// one for each Work that was written, so that it is small.
+	by map[uint64]contest
+}
+
+// workKey names a Work by its source and its cluster.
+type workKey struct {
+	id      render.Identity
+	cluster string
+}
+
+// contest counts how often in a row the same has been written, in vain.
+type contest struct {
+	write        uint64 // hash
+	last         int64  // Unix nanoseconds
+	writes, told uint16 // told: of how many writes the user has been told
+}
+
+func newContests(c clock.Clock) *contests {
+	return &contests{clock: c, seed: maphash.MakeSeed(), by: map[uint64]contest{}}
+}
+
+// isOver reports whether there has been peace for so long that nobody counts any
+// more.
+func (c contest) isOver(now time.Time) bool { return now.Sub(time.Unix(0, c.last)) > peace }
+
+// pause is how long from now the next write has to wait.
+func (c contest) pause(now time.Time) time.Duration {
+	if c.writes < uncontested {
+		return 0
+	}
+	pause := minContested
+	for range c.writes - uncontested {
+		pause = min(2*pause, maxContested)
+	}
+	return time.Unix(0, c.last).Add(pause).Sub(now)
+}
+
+// check tells how long a write has to wait that has been undone again and again.
+func (c *contests) check(k workKey, w write) (holdback, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key, now := maphash.Comparable(c.seed, k), c.clock.Now()
+	of, ok := c.by[key]
+	if !ok || of.write != maphash.Comparable(c.seed, w) || of.isOver(now) {
+		return holdback{}, false
+	}
+	pause := of.pause(now)
+	if pause <= 0 {
+		return holdback{}, false
+	}
+	held := holdback{retry: pause}
+	if of.told != of.writes {
+		held.notice = noticeContested
+	}
+	return held, true
+}
+
+// told notes that somebody has been told of a contest.
+func (c *contests) told(k workKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := maphash.Comparable(c.seed, k)
+	if of, ok := c.by[key]; ok {
+		of.told = of.writes
+		c.by[key] = of
+	}
+}
+
+// count adds a write to the contest about a Work, or begins another.
+func (c *contests) count(k workKey, w write) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key, now := maphash.Comparable(c.seed, k), c.clock.Now()
+	of := c.by[key]
+	if hash := maphash.Comparable(c.seed, w); of.write != hash || of.isOver(now) {
+		of = contest{write: hash}
+	}
+	of.last = now.UnixNano()
+	if of.writes < math.MaxUint16 {
+		of.writes++
+	}
+	c.by[key] = of
+}
+
+// prune drops the contests that are over.
+func (c *contests) prune() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now, kept := c.clock.Now(), map[uint64]contest{}
+	for key, of := range c.by {
+		if !of.isOver(now) {
+			kept[key] = of
+		}
+	}
+	c.by = kept
+}

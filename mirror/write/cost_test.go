@@ -1,0 +1,48 @@
+//go:build !race
+
+package write
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+)
+
+// TestCostOfSettledWrites is what the ledger keeps of a Work that has become what
+// was written.
+func TestCostOfSettledWrites(t *testing.T) {
+	const n, most = 50_000, 64
+	l := NewLedger(clocktesting.NewFakeClock(time.Unix(1, 0)))
+	source := asking("1", "m1")
+	w := observed(source, "m1", sample.Version("10"))
+	v := wanting(source)
+	before := heapInUse()
+	for i := range n {
+		v.ID = sample.Numbered(i)
+		l.wrote(v, judge.Operation{Kind: judge.Create, Cluster: "m1"}, receipt{"10", 1})
+		settled := *w
+		settled.Source = v.ID
+		l.Arrived(&settled)
+	}
+	used := int(heapInUse()-before) / n
+	t.Logf("%d bytes", used)
+	if used > most {
+		t.Errorf("%d bytes are kept of each write, more than %d", used, most)
+	}
+	if len(l.echoes.by.of) > 0 {
+		t.Errorf("%d writes have not come back", len(l.echoes.by.of))
+	}
+}
+
+func heapInUse() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

@@ -1,0 +1,118 @@
+package write
+
+import (
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// AwaitCache is how long a write of ours may take to come back through the
+// watch before it is thought lost.
+const AwaitCache = 30 * time.Second
+
+// echoes are the writes that the watch has not shown: until it does, the cache has the
+// Work as it was before, and nothing can be decided on it.
+type echoes struct {
+	clock clock.Clock
+	by    byWork[echo]
+	// sent are the writes that have not been answered; what is forgotten meanwhile is gone,
+	// and nothing of it comes back.
+	sent byWork[struct{}]
+}
+
+type echo struct {
+	write
+	answer receipt
+	// until is when the write is thought lost.
+	until time.Time
+	// altered: it has come back as something else, which admission has made of it; said:
+	// that has been told.
+	altered, said bool
+}
+
+func newEchoes(c clock.Clock) *echoes { return &echoes{clock: c} }
+
+// send notes that a write is under way.
+func (e *echoes) send(id render.Identity, cluster string) { e.sent.set(id, cluster, struct{}{}) }
+
+// answered notes that it is not any more.
+func (e *echoes) answered(id render.Identity, cluster string) { e.sent.drop(id, cluster) }
+
+func (e *echoes) await(id render.Identity, cluster string, w write, answer receipt) {
+	if _, isThere := e.sent.get(id, cluster); !isThere {
+		return
+	}
+	e.by.set(id, cluster, echo{write: w, answer: answer, until: e.clock.Now().Add(AwaitCache)})
+}
+
+// IsUnderWay reports whether the cache has a Work, or nil for none, as it was before our
+// last write.
+func (e *echoes) IsUnderWay(id render.Identity, cluster string, cached *state.Work) bool {
+	last, ok := e.by.get(id, cluster)
+	return ok && !last.altered && e.clock.Now().Before(last.until) && !last.hasCome(cached)
+}
+
+// hasCome reports whether a Work is as the write has left it, or has changed since.
+func (e echo) hasCome(w *state.Work) bool {
+	if e.kind == judge.Delete {
+		return w == nil || w.UID != e.work || w.Terminating
+	}
+	return w != nil && !state.IsOlder(w.ResourceVersion, e.answer.version)
+}
+
+// Arrived notes that the watch has shown a Work.
+func (e *echoes) Arrived(w *state.Work) {
+	last, ok := e.by.get(w.Source, w.Cluster)
+	switch {
+	case !ok || last.altered || !last.hasCome(w):
+	case last.wasAltered(w):
+		last.altered = true
+		e.by.set(w.Source, w.Cluster, last)
+	default:
+		e.by.drop(w.Source, w.Cluster)
+	}
+}
+
+// What is told of a Work that does not become as it is written.
+const (
+	noticeAltered   = "admission alters what is written: leaving it at that"
+	noticeContested = "somebody undoes what is written: writing it less often"
+)
+
+// alters reports whether admission has made of the same write what the Work is now.
+func (e *echoes) alters(id render.Identity, op judge.Operation, w write) (holdback, bool) {
+	last, ok := e.by.get(id, op.Cluster)
+	if !ok || last.write != w || !last.hasCome(op.Work) || !last.wasAltered(op.Work) {
+		return holdback{}, false
+	}
+	if last.said {
+		return holdback{}, true
+	}
+	return holdback{notice: noticeAltered}, true
+}
+
+// told notes that somebody has been told so.
+func (e *echoes) told(id render.Identity, cluster string) {
+	if last, ok := e.by.get(id, cluster); ok {
+		last.altered, last.said = true, true
+		e.by.set(id, cluster, last)
+	}
+}
+
+// wasAltered reports whether nothing but the spec of a Work is not as wanted, and
+// it is what the API server made of our write: the generation counts the changes
+// of a spec.
+func (e echo) wasAltered(w *state.Work) bool {
+	onlySpec := w.Digest != e.digest && w.IsMadeFrom(e.source) && w.Held == nil && w.Foreign == "" && w.IsComplete()
+	return e.kind.WritesContent() && onlySpec && w.Generation == e.answer.generation
+}
+
+// lost takes the writes that have not come back in time, and returns their sources.
+func (e *echoes) lost() []render.Identity {
+	now := e.clock.Now()
+	return e.by.take(func(last echo) bool { return !last.altered && !now.Before(last.until) })
+}

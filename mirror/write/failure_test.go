@@ -1,0 +1,62 @@
+package write
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+var worksGR = render.WorksResource.GroupResource()
+
+func TestPermanentRefusal(t *testing.T) {
+	const secret = "hunter2"
+	denied := &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusInternalServerError,
+		Message: `admission webhook "work.karmada.io" denied the request: cannot unmarshal ` + secret,
+	}}
+	policy := apierrors.NewForbidden(worksGR, "x", errors.New("ValidatingAdmissionPolicy 'p.example' with binding 'b' denied request: "+secret))
+	policy.ErrStatus.Reason, policy.ErrStatus.Code = metav1.StatusReasonInvalid, http.StatusUnprocessableEntity
+	policy.ErrStatus.Details.Causes = []metav1.StatusCause{{Message: secret}}
+	terminating := apierrors.NewForbidden(worksGR, "x", errors.New("being terminated"))
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: "NamespaceTerminating"}}
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   judge.Reason
+	}{
+		"BodyTooLarge":  {"the API server's limit", apierrors.NewRequestEntityTooLargeError("limit is 3145728"), judge.TooLarge},
+		"EtcdTooLarge":  {"etcd's limit", apierrors.NewInternalError(errors.New("etcdserver: request is too large")), judge.TooLarge},
+		"Invalid":       {"a value is refused", apierrors.NewInvalid(schema.GroupKind{Kind: "Work"}, "x", field.ErrorList{field.Invalid(field.NewPath("spec"), secret, "no")}), judge.RenderFailed},
+		"Denied":        {"the webhook cannot parse it", denied, judge.RenderFailed},
+		"Policy":        {"a policy's own words", policy, judge.RenderFailed},
+		"Forbidden":     {"no right", apierrors.NewForbidden(worksGR, "x", errors.New("no")), judge.NotAuthorized},
+		"Terminating":   {"the namespace goes with its cluster", terminating, ""},
+		"Conflict":      {"a stale cache mends itself", apierrors.NewConflict(worksGR, "x", errors.New("modified")), ""},
+		"NoNamespace":   {"the cluster has just joined", apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "karmada-es-m1"), ""},
+		"Unavailable":   {"the API server restarts", apierrors.NewServiceUnavailable("restarting"), ""},
+		"Throttled":     {"the API server asks for patience", apierrors.NewTooManyRequests("slow down", 1), ""},
+		"NoConnection":  {"no answer at all", errors.New("connection refused"), ""},
+		"WebhookIsAway": {"the webhook restarts", apierrors.NewInternalError(errors.New(`failed calling webhook "work.karmada.io": connection refused`)), ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, permanent := permanentRefusal(fmt.Errorf("cannot create: %w", c.err), "m1")
+			if got.Reason != c.want || permanent != (c.want != "") {
+				t.Errorf("%s: got %q, %v", c.reason, got.Reason, permanent)
+			}
+			if strings.Contains(got.Message, secret) || strings.Contains(got.Message, "\n") {
+				t.Errorf("the message gives away what is in the manifest: %s", got.Message)
+			}
+		})
+	}
+}

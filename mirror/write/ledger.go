@@ -1,0 +1,219 @@
+package write
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// Ledger is what this process remembers of its writes: five things that have nothing to do
+// with each other but whom they are about. No decision rests on them but when to write.
+type Ledger struct {
+	*echoes
+	*parked
+	*strangers
+	*contests
+	*wakes
+}
+
+// NewLedger makes an empty Ledger.
+func NewLedger(c clock.Clock) *Ledger {
+	return &Ledger{newEchoes(c), newParked(c), newStrangers(c), newContests(c), newWakes(c)}
+}
+
+// write is what is written: two that are equal repeat each other.
+type write struct {
+	kind     judge.OperationKind // Update stands for Create too
+	digest   render.Digest       // of what the source says
+	source   types.UID           // of whose content it is
+	work     types.UID           // that is deleted, held, woken, amended or released
+	preserve bool                // what it is amended to
+	recovery int64               // for which it is woken, in Unix seconds
+}
+
+func writeOf(v judge.Verdict, op judge.Operation) write {
+	if op.Kind.WritesContent() {
+		t := v.Targets[op.Cluster]
+		return write{kind: judge.Update, digest: t.Digest(), source: t.UID()}
+	}
+	w := write{kind: op.Kind, work: op.Work.UID, preserve: op.Kind == judge.Amend && v.Preserve}
+	if op.Kind == judge.Wake {
+		w.recovery = v.Targets[op.Cluster].Wake.Unix()
+	}
+	return w
+}
+
+// holdback is why an operation should not be carried out now.
+type holdback struct {
+	refusal *judge.Refusal
+	// retry is when to look again; 0 if an event will tell.
+	retry time.Duration
+	// notice is what to tell of it, if it has not been told.
+	notice string
+}
+
+// check tells whether an operation is refused anyway, makes no difference, or is undone
+// each time. It changes nothing: whoever tells of a notice says so by told.
+func (l *Ledger) check(v judge.Verdict, op judge.Operation) (holdback, bool) {
+	w := writeOf(v, op)
+	if held, ok := l.parked.check(v, op, w); ok {
+		return held, true
+	}
+	if op.Kind == judge.Update {
+		if held, ok := l.echoes.alters(v.ID, op, w); ok {
+			return held, true
+		}
+	}
+	if op.Kind == judge.Wake && l.wakes.has(v.ID, op.Cluster, w) {
+		return holdback{}, true
+	}
+	return l.contests.check(workKey{v.ID, op.Cluster}, w)
+}
+
+// told notes that somebody has been told of a notice.
+func (l *Ledger) told(id render.Identity, cluster, notice string) {
+	switch notice {
+	case noticeAltered:
+		l.echoes.told(id, cluster)
+	case noticeContested:
+		l.contests.told(workKey{id, cluster})
+	}
+}
+
+// Holds reports whether an operation should not be carried out now.
+func (l *Ledger) Holds(v judge.Verdict, op judge.Operation) bool {
+	_, held := l.check(v, op)
+	return held
+}
+
+// Overdue are the sources that are to be looked at though no event has come: a write has not
+// come back in time, or what a creation has found has to be looked at anew.
+func (l *Ledger) Overdue() []render.Identity {
+	return slices.Concat(l.echoes.lost(), l.strangers.old())
+}
+
+// wrote notes a write that was answered well.
+func (l *Ledger) wrote(v judge.Verdict, op judge.Operation, answer receipt) {
+	w := writeOf(v, op)
+	l.echoes.await(v.ID, op.Cluster, w, answer)
+	l.contests.count(workKey{v.ID, op.Cluster}, w)
+	l.parked.by.drop(v.ID, op.Cluster)
+	l.strangers.by.drop(v.ID, op.Cluster)
+	if op.Kind == judge.Wake {
+		l.wakes.note(v.ID, op.Cluster, w)
+	}
+}
+
+// Forget drops what is known of the Work of a source on a cluster, but for the
+// contest about it, which goes on when somebody deletes the Work each time.
+func (l *Ledger) Forget(id render.Identity, cluster string) {
+	l.echoes.by.drop(id, cluster)
+	l.echoes.sent.drop(id, cluster)
+	l.parked.by.drop(id, cluster)
+	l.strangers.by.drop(id, cluster)
+	l.wakes.by.drop(id, cluster)
+}
+
+// Retain drops what is known of a source on clusters that it has no say in any more.
+func (l *Ledger) Retain(id render.Identity, targets map[string]judge.Target) {
+	isTarget := func(cluster string) bool { _, ok := targets[cluster]; return ok }
+	l.echoes.by.retain(id, isTarget)
+	l.parked.by.retain(id, isTarget)
+	l.strangers.by.retain(id, isTarget)
+	l.wakes.by.retain(id, isTarget)
+}
+
+// Prune drops what is over, and the room that maps keep for what they once held.
+func (l *Ledger) Prune() {
+	l.echoes.by.prune()
+	l.echoes.sent.prune()
+	l.parked.by.prune()
+	l.strangers.by.prune()
+	l.contests.prune()
+	l.wakes.prune()
+}
+
+// byWork is a memory of one thing about each Work, by its source and its cluster.
+type byWork[T any] struct {
+	mu sync.Mutex
+	of map[render.Identity]map[string]T
+}
+
+func (b *byWork[T]) get(id render.Identity, cluster string) (T, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t, ok := b.of[id][cluster]
+	return t, ok
+}
+
+func (b *byWork[T]) set(id render.Identity, cluster string, t T) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.of == nil {
+		b.of = map[render.Identity]map[string]T{}
+	}
+	if b.of[id] == nil {
+		b.of[id] = map[string]T{}
+	}
+	b.of[id][cluster] = t
+}
+
+func (b *byWork[T]) drop(id render.Identity, cluster string) {
+	b.retain(id, func(other string) bool { return other != cluster })
+}
+
+func (b *byWork[T]) retain(id render.Identity, keep func(cluster string) bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	maps.DeleteFunc(b.of[id], func(cluster string, _ T) bool { return !keep(cluster) })
+	if len(b.of[id]) == 0 {
+		delete(b.of, id)
+	}
+}
+
+// take removes what a condition holds for, and returns whose it was.
+func (b *byWork[T]) take(is func(T) bool) []render.Identity {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var taken []render.Identity
+	for id, clusters := range b.of {
+		for cluster, t := range clusters {
+			if is(t) {
+				taken = append(taken, id)
+				delete(clusters, cluster)
+			}
+		}
+		if len(clusters) == 0 {
+			delete(b.of, id)
+		}
+	}
+	return taken
+}
+
+// each lets every memory be changed.
+func (b *byWork[T]) each(do func(render.Identity, *T)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for id, clusters := range b.of {
+		for cluster, t := range clusters {
+			do(id, &t)
+			clusters[cluster] = t
+		}
+	}
+}
+
+// prune gives back the room that a map keeps for what it once held.
+func (b *byWork[T]) prune() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	of := make(map[render.Identity]map[string]T, len(b.of))
+	maps.Copy(of, b.of)
+	b.of = of
+}

@@ -1,0 +1,394 @@
+package write
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// asking is the page that asks for clusters; uid tells its incarnations apart.
+func asking(uid, clusters string) *judge.Source {
+	return judge.NewSource(sample.Asking(uid, clusters), render.Wishes{})
+}
+
+// observed is the Work that a source's template makes.
+func observed(s *judge.Source, cluster string, changes ...sample.Change) *state.Work {
+	return state.NewWork(sample.WorkOf(s.Template.Work(cluster), changes...))
+}
+
+// wanting is the verdict of a source that asks for m1.
+func wanting(s *judge.Source) judge.Verdict {
+	return judge.Decide(judge.Facts{ID: sample.Page, Source: s, Clusters: map[string]judge.ClusterFacts{"m1": {State: judge.ClusterJoined}}})
+}
+
+// wrote has a write be sent and answered.
+func wrote(l *Ledger, v judge.Verdict, op judge.Operation, answer receipt) {
+	l.send(v.ID, op.Cluster)
+	defer l.answered(v.ID, op.Cluster)
+	l.wrote(v, op, answer)
+}
+
+// TestGoneBeforeItIsAnswered: of a Work that somebody deletes while its creation has not been
+// answered nothing comes back.
+func TestGoneBeforeItIsAnswered(t *testing.T) {
+	l := NewLedger(clocktesting.NewFakeClock(time.Unix(1, 0)))
+	v, create := wanting(asking("1", "m1")), judge.Operation{Kind: judge.Create, Cluster: "m1"}
+	l.send(v.ID, "m1")
+	l.Forget(v.ID, "m1")
+	l.wrote(v, create, receipt{"10", 1})
+	l.answered(v.ID, "m1")
+	if l.IsUnderWay(v.ID, "m1", nil) {
+		t.Error("it is waited for")
+	}
+	wrote(l, v, create, receipt{"12", 1})
+	if !l.IsUnderWay(v.ID, "m1", nil) {
+		t.Error("the next one is not")
+	}
+}
+
+// TestUnderWay: until a write of ours has come back, the cache has what was before.
+func TestUnderWay(t *testing.T) {
+	source := asking("1", "m1")
+	v := wanting(source)
+	create := judge.Operation{Kind: judge.Create, Cluster: "m1"}
+	update := judge.Operation{Kind: judge.Update, Cluster: "m1", Work: observed(source, "m1", sample.Edited, sample.Version("9"))}
+	deletion := judge.Operation{Kind: judge.Delete, Cluster: "m1", Work: observed(source, "m1", sample.Version("9"))}
+	amendment := judge.Operation{Kind: judge.Amend, Cluster: "m1", Work: observed(source, "m1", sample.Version("9"))}
+	another := func(u *unstructured.Unstructured) { u.SetUID("another") }
+	cases := map[string]struct {
+		reason  string
+		op      judge.Operation
+		elapsed time.Duration
+		cached  *state.Work
+		want    bool
+	}{
+		"Created":        {"the watch has not shown what was created", create, 0, nil, true},
+		"CreatedLongAgo": {"and never will", create, AwaitCache, nil, false},
+		"CreateCame":     {"it has", create, 0, observed(source, "m1", sample.Version("10")), false},
+		"Updated":        {"the cache has the Work from before our write", update, 0, observed(source, "m1", sample.Edited, sample.Version("9")), true},
+		"UpdateCame":     {"as it was written", update, 0, observed(source, "m1", sample.Version("10")), false},
+		"EditedSince":    {"somebody has changed the Work after our write", update, 0, observed(source, "m1", sample.Edited, sample.Version("11")), false},
+		"Amended":        {"what it says of its deletion is written as well", amendment, 0, observed(source, "m1", sample.Version("9")), true},
+		"Deleted":        {"it is not going yet", deletion, 0, observed(source, "m1", sample.Version("9")), true},
+		"DeletedLongAgo": {"the API server's data may have been restored", deletion, AwaitCache, observed(source, "m1", sample.Version("9")), false},
+		"Going":          {"it is going", deletion, 0, observed(source, "m1", sample.Terminating, sample.Version("10")), false},
+		"Gone":           {"it is gone", deletion, 0, nil, false},
+		"MadeAgain":      {"one that was made since is another", deletion, 0, observed(source, "m1", another, sample.Version("12")), false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			clock := clocktesting.NewFakeClock(time.Unix(1, 0))
+			l := NewLedger(clock)
+			if l.IsUnderWay(sample.Page, "m1", tc.cached) {
+				t.Error("under way before anything was written")
+			}
+			wrote(l, v, tc.op, receipt{"10", 3})
+			clock.Step(tc.elapsed)
+			if got := l.IsUnderWay(sample.Page, "m1", tc.cached); got != tc.want {
+				t.Errorf("%s: under way: %v", tc.reason, got)
+			}
+			l.Forget(sample.Page, "m1")
+			if l.IsUnderWay(sample.Page, "m1", tc.cached) {
+				t.Error("what was forgotten is under way")
+			}
+		})
+	}
+}
+
+// TestArrived: what has come back is forgotten, unless admission has made something else
+// of it.
+func TestArrived(t *testing.T) {
+	source := asking("1", "m1")
+	for name, tc := range map[string]struct {
+		reason string
+		work   *state.Work
+		kept   bool
+	}{
+		"Echo":                 {"the watch shows what was written", observed(source, "m1", sample.Version("10"), sample.Generation(3)), false},
+		"Later":                {"Karmada has added its status already", observed(source, "m1", sample.Version("12"), sample.Generation(3)), false},
+		"Earlier":              {"the watch shows what was there before", observed(source, "m1", sample.Version("9"), sample.Generation(2)), true},
+		"Altered":              {"admission has made something else of it", observed(source, "m1", sample.Edited, sample.Version("10"), sample.Generation(3)), true},
+		"EditedSince":          {"somebody has changed it", observed(source, "m1", sample.Edited, sample.Version("11"), sample.Generation(4)), false},
+		"Remarked":             {"or what is ours", observed(source, "m1", sample.Remarked, sample.Version("11"), sample.Generation(3)), false},
+		"AlteredAndRemarked":   {"though admission alters the spec as well", observed(source, "m1", sample.Edited, sample.Remarked, sample.Version("11"), sample.Generation(3)), false},
+		"MarkedByTheBreaker":   {"the breaker has marked it meanwhile", observed(source, "m1", sample.Marked, sample.Version("11"), sample.Generation(3)), false},
+		"SomebodyIsDeletingIt": {"somebody has deleted it meanwhile", observed(source, "m1", sample.Terminating, sample.Version("11"), sample.Generation(4)), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := NewLedger(clocktesting.NewFakeClock(time.Unix(1, 0)))
+			wrote(l, wanting(source), judge.Operation{Kind: judge.Create, Cluster: "m1"}, receipt{"10", 3})
+			l.Arrived(tc.work)
+			if _, kept := l.echoes.by.get(sample.Page, "m1"); kept != tc.kept {
+				t.Errorf("%s: kept: %v", tc.reason, kept)
+			}
+		})
+	}
+}
+
+// TestAltered: what admission makes something else of is not written again, ever, and
+// that is told once.
+func TestAltered(t *testing.T) {
+	source := asking("1", "m1")
+	v := wanting(source)
+	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
+	l := NewLedger(clock)
+	update := judge.Operation{Kind: judge.Update, Cluster: "m1"}
+	wrote(l, v, judge.Operation{Kind: judge.Create, Cluster: "m1"}, receipt{"10", 3})
+	for i, at := range []string{"10", "10", "11"} { // 11: Karmada's status
+		update.Work = observed(source, "m1", sample.Edited, sample.Version(at), sample.Generation(3))
+		l.Arrived(update.Work)
+		l.Holds(v, update) // whoever only looks has told nobody
+		held, ok := l.check(v, update)
+		if said := held.notice == noticeAltered; !ok || said != (i == 0) {
+			t.Errorf("look %d: held back %v, said %q", i, ok, held.notice)
+		}
+		l.told(v.ID, update.Cluster, held.notice)
+		clock.Step(time.Hour)
+	}
+	if lost := l.echoes.lost(); len(lost) > 0 {
+		t.Errorf("what has come back altered is taken for lost: %v", lost)
+	}
+	update.Work = observed(source, "m1", sample.Edited, sample.Version("12"), sample.Generation(4))
+	if _, ok := l.check(v, update); ok {
+		t.Error("what somebody has edited since is left at that")
+	}
+	if _, ok := l.check(wanting(asking("2", "m1")), update); ok {
+		t.Error("something else is not written")
+	}
+}
+
+// TestLost lists what has not come back in time, once.
+func TestLost(t *testing.T) {
+	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
+	l := NewLedger(clock)
+	source := asking("1", "m1")
+	v := wanting(source)
+	other := v
+	other.ID = sample.Numbered(1)
+	create := judge.Operation{Kind: judge.Create, Cluster: "m1"}
+	wrote(l, v, create, receipt{"10", 1})
+	wrote(l, other, create, receipt{"10", 1})
+	l.Arrived(observed(source, "m1", sample.Version("10")))
+	expect := func(when string, want ...render.Identity) {
+		t.Helper()
+		if diff := cmp.Diff(want, l.echoes.lost()); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", when, diff)
+		}
+	}
+	expect("at once")
+	clock.Step(AwaitCache)
+	expect("in due time", sample.Numbered(1))
+	expect("once it has been told")
+	wrote(l, other, create, receipt{"10", 1})
+	expect("written again")
+	clock.Step(AwaitCache)
+	expect("in due time again", sample.Numbered(1))
+}
+
+// TestParked: a write that was refused for good is not repeated in vain.
+func TestParked(t *testing.T) {
+	source := asking("1", "m1")
+	larger := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1"})
+	larger.Object["data"] = map[string]any{"key": "a longer value"}
+	other := sample.Asking("1", "m1")
+	other.Object["data"] = map[string]any{"key": "eulav"}
+	tooLarge := judge.Refusal{Reason: judge.TooLarge, Message: "too large"}
+	invalid := judge.Refusal{Reason: judge.RenderFailed, Message: "invalid"}
+	create := judge.Operation{Kind: judge.Create, Cluster: "m1"}
+	cases := map[string]struct {
+		reason  string
+		refused *judge.Source
+		refusal judge.Refusal
+		elapsed time.Duration
+		now     *judge.Source
+		held    bool
+	}{
+		"Refused":        {"it would be refused again", source, invalid, 0, source, true},
+		"RefusedLongAgo": {"and is tried again after a while", source, invalid, retryRefused, source, false},
+		"Edited":         {"a change of the object wakes it", source, invalid, 0, judge.NewSource(larger.DeepCopy(), render.Wishes{}), false},
+		"Smaller":        {"what was too large may be small enough", judge.NewSource(larger.DeepCopy(), render.Wishes{}), tooLarge, 0, source, false},
+		"Larger":         {"but not what is larger", source, tooLarge, 0, judge.NewSource(larger.DeepCopy(), render.Wishes{}), true},
+		"AsLarge":        {"or no smaller", source, tooLarge, 0, judge.NewSource(other, render.Wishes{}), true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			clock := clocktesting.NewFakeClock(time.Unix(1, 0))
+			l := NewLedger(clock)
+			if retry, isKnown := l.parked.park(wanting(tc.refused), create, tc.refusal); retry != retryRefused || !isKnown {
+				t.Errorf("tried again after %s, known: %v", retry, isKnown)
+			}
+			clock.Step(tc.elapsed)
+			held, ok := l.check(wanting(tc.now), create)
+			if ok != tc.held || ok && *held.refusal != tc.refusal {
+				t.Errorf("%s: held back: %v, %+v", tc.reason, ok, held)
+			}
+			l.Forget(sample.Page, "m1")
+			if _, ok := l.check(wanting(tc.now), create); ok {
+				t.Error("held back by what was forgotten")
+			}
+		})
+	}
+}
+
+// TestParkedRights: the API server may not know our rights yet.
+func TestParkedRights(t *testing.T) {
+	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
+	l := NewLedger(clock)
+	v, create := wanting(asking("1", "m1")), judge.Operation{Kind: judge.Create, Cluster: "m1"}
+	refusal := judge.Refusal{Reason: judge.NotAuthorized, Message: "no"}
+	var waited []time.Duration
+	for i := range 12 {
+		retry, isKnown := l.parked.park(v, create, refusal)
+		waited = append(waited, retry/time.Second)
+		held, ok := l.check(v, create)
+		if told := held.refusal != nil; !ok || told != isKnown || isKnown != (i+1 >= knownRefused) {
+			t.Errorf("time %d: held back %v, told %v, known %v", i, ok, told, isKnown)
+		}
+		clock.Step(retry)
+	}
+	if diff := cmp.Diff([]time.Duration{1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300}, waited); diff != "" {
+		t.Errorf("waits in seconds, -want +got:\n%s", diff)
+	}
+}
+
+// TestStrangers: a Work that is not in the cache is looked at anew now and then.
+func TestStrangers(t *testing.T) {
+	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
+	s := newStrangers(clock)
+	w := observed(asking("1", "m1"), "m1", sample.Relabelled)
+	s.note(sample.Page, "m1", w)
+	if found, ok := s.Stranger(sample.Page, "m1"); !ok || found != w || len(s.old()) > 0 {
+		t.Errorf("found %v, %v", found, ok)
+	}
+	clock.Step(AwaitCache)
+	if _, ok := s.Stranger(sample.Page, "m1"); ok || !s.has(sample.Page, "m1") {
+		t.Error("what was found long ago is believed, or forgotten")
+	}
+	if first, second := s.old(), s.old(); len(first) != 1 || len(second) > 0 {
+		t.Errorf("to be looked at: %v, and then %v", first, second)
+	}
+}
+
+// TestContest has somebody undo each write at once, in one of the ways.
+func TestContest(t *testing.T) {
+	source := asking("1", "m1")
+	v := wanting(source)
+	for name, undo := range map[string]func(*Ledger) judge.Operation{
+		"EditedLater": func(l *Ledger) judge.Operation {
+			l.Arrived(observed(source, "m1", sample.Version("10"), sample.Generation(3)))
+			return judge.Operation{Kind: judge.Update, Work: observed(source, "m1", sample.Edited, sample.Version("11"), sample.Generation(9))}
+		},
+		"Edited": func(*Ledger) judge.Operation {
+			return judge.Operation{Kind: judge.Update, Work: observed(source, "m1", sample.Edited, sample.Version("11"), sample.Generation(9))}
+		},
+		"Deleted": func(l *Ledger) judge.Operation {
+			l.Forget(sample.Page, "m1")
+			return judge.Operation{Kind: judge.Create}
+		},
+		"Unlabelled": func(l *Ledger) judge.Operation {
+			l.Forget(sample.Page, "m1")
+			w := observed(source, "m1", sample.Edited)
+			l.strangers.note(sample.Page, "m1", w)
+			return judge.Operation{Kind: judge.Update, Work: w}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock := clocktesting.NewFakeClock(time.Unix(1, 0))
+			l := NewLedger(clock)
+			// fight writes for as long as it may, and returns how often it did.
+			fight := func(d time.Duration) (writes, notices int) {
+				for end := clock.Now().Add(d); clock.Now().Before(end); {
+					op := undo(l)
+					op.Cluster = "m1"
+					l.Holds(v, op) // whoever only looks has told nobody
+					held, ok := l.check(v, op)
+					if held.notice != "" {
+						notices++
+						l.told(v.ID, op.Cluster, held.notice)
+					}
+					if ok {
+						clock.Step(min(held.retry, end.Sub(clock.Now())))
+						continue
+					}
+					wrote(l, v, op, receipt{"10", 3})
+					if writes++; writes > 100 {
+						t.Fatal("written as fast as it is undone")
+					}
+				}
+				return writes, notices
+			}
+			if writes, notices := fight(15 * time.Second); writes != uncontested+3 || notices != 4 { // after 1, 3 and 7 s
+				t.Errorf("%d writes and %d notices in the first seconds", writes, notices)
+			}
+			fight(15 * time.Minute)
+			if writes, notices := fight(time.Hour); writes != 12 || notices != 12 {
+				t.Errorf("%d writes and %d notices in an hour of a long contest", writes, notices)
+			}
+			clock.Step(peace)
+			if writes, _ := fight(minContested); writes != uncontested {
+				t.Errorf("%d writes at once after some minutes of peace", writes)
+			}
+		})
+	}
+}
+
+// TestWakes: a Work is woken once for each recovery of its cluster, whatever the clocks say.
+func TestWakes(t *testing.T) {
+	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
+	l := NewLedger(clock)
+	source := asking("1", "m1")
+	waking := func(at int64) judge.Verdict {
+		v := wanting(source)
+		target := v.Targets["m1"]
+		target.Wake = time.Unix(at, 0)
+		v.Targets["m1"] = target
+		return v
+	}
+	op := judge.Operation{Kind: judge.Wake, Cluster: "m1", Work: observed(source, "m1")}
+	if l.Holds(waking(100), op) {
+		t.Error("the first is held back")
+	}
+	wrote(l, waking(100), op, receipt{"10", 3})
+	if !l.Holds(waking(100), op) {
+		t.Error("it is woken again")
+	}
+	if l.Holds(waking(200), op) {
+		t.Error("the next recovery wakes nobody")
+	}
+	op.Work = observed(source, "m1", func(u *unstructured.Unstructured) { u.SetUID("another") })
+	if l.Holds(waking(100), op) {
+		t.Error("a Work that was made again is not woken")
+	}
+	clock.Step(wakesAge)
+	if l.Prune(); len(l.wakes.by.of) > 0 {
+		t.Error("what is over is remembered")
+	}
+}
+
+// TestLedgerForgets: nothing is kept of what is over.
+func TestLedgerForgets(t *testing.T) {
+	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
+	l := NewLedger(clock)
+	v, create := wanting(asking("1", "m1")), judge.Operation{Kind: judge.Create, Cluster: "m1"}
+	wrote(l, v, create, receipt{"10", 3})
+	l.parked.park(v, create, judge.Refusal{Reason: judge.TooLarge})
+	l.strangers.note(sample.Page, "m1", observed(asking("1", "m1"), "m1"))
+	l.Retain(sample.Page, map[string]judge.Target{"m1": {}})
+	if len(l.echoes.by.of)+len(l.parked.by.of)+len(l.strangers.by.of) != 3 {
+		t.Error("what is about a target is dropped")
+	}
+	l.Retain(sample.Page, nil)
+	clock.Step(peace + 1)
+	l.Prune()
+	if left := len(l.echoes.by.of) + len(l.parked.by.of) + len(l.strangers.by.of) + len(l.contests.by); left > 0 {
+		t.Errorf("%d things are left", left)
+	}
+}

@@ -1,0 +1,71 @@
+package write
+
+import (
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+)
+
+const (
+	// retryRefused is how often a write is tried again that only a change of the
+	// object can mend.
+	retryRefused = 5 * time.Minute
+	// minParked is how long one waits that may have been refused because the API server
+	// does not know our rights yet; each time twice as long.
+	minParked = time.Second
+	// knownRefused is how often that has to be refused to be told.
+	knownRefused = 4
+)
+
+// parked are the writes that were refused, and would be again.
+type parked struct {
+	clock clock.Clock
+	by    byWork[parking]
+}
+
+type parking struct {
+	write
+	refusal judge.Refusal
+	size    int // of what was refused
+	until   time.Time
+	times   int
+}
+
+func newParked(c clock.Clock) *parked { return &parked{clock: c} }
+
+// park notes a refusal. It returns when to try again, and whether the refusal is known
+// to be one.
+func (p *parked) park(v judge.Verdict, op judge.Operation, refusal judge.Refusal) (retry time.Duration, isKnown bool) {
+	next := parking{write: writeOf(v, op), refusal: refusal, size: v.Targets[op.Cluster].Size(), times: 1}
+	if last, ok := p.by.get(v.ID, op.Cluster); ok && last.refusal.Reason == refusal.Reason {
+		next.times = last.times + 1
+	}
+	retry, isKnown = retryRefused, true
+	if refusal.Reason == judge.NotAuthorized {
+		retry, isKnown = min(retryRefused, minParked<<min(next.times-1, 16)), next.times >= knownRefused
+	}
+	next.until = p.clock.Now().Add(retry)
+	p.by.set(v.ID, op.Cluster, next)
+	return retry, isKnown
+}
+
+// check reports whether an operation would be refused as it was before.
+func (p *parked) check(v judge.Verdict, op judge.Operation, w write) (holdback, bool) {
+	last, ok := p.by.get(v.ID, op.Cluster)
+	left := last.until.Sub(p.clock.Now())
+	if !ok || left <= 0 || last.write != w && !last.isAsLarge(v, op) {
+		return holdback{}, false
+	}
+	if last.refusal.Reason == judge.NotAuthorized && last.times < knownRefused {
+		return holdback{retry: left}, true
+	}
+	return holdback{refusal: &last.refusal, retry: left}, true
+}
+
+// isAsLarge reports whether an operation writes at least as much as was refused as
+// too large.
+func (p parking) isAsLarge(v judge.Verdict, op judge.Operation) bool {
+	return op.Kind.WritesContent() && p.refusal.Reason == judge.TooLarge && v.Targets[op.Cluster].Size() >= p.size
+}

@@ -1,0 +1,330 @@
+package write
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// Options are what a Writer is made from; all are required.
+type Options struct {
+	Client  Client
+	Ledger  *Ledger
+	Breaker *Breaker
+	Caches  Caches
+	Reports Reports
+	// InFlight is how many writes of what has just been changed may be in flight, and how
+	// many of all else.
+	InFlight int
+}
+
+// Caches tell what is there by now, as far as is known.
+type Caches interface {
+	// WorkAt is the Work at the name that ours would have, whosever it is.
+	WorkAt(id render.Identity, cluster string) (*state.Work, bool)
+	// CountWorks counts the Works of a kind that a share of deletions is taken of.
+	CountWorks(kind schema.GroupKind) int
+	// ResourceOf is the resource of a source.
+	ResourceOf(id render.Identity) string
+}
+
+// Reports are told of what is done, and of what is not.
+type Reports interface {
+	// Tried: a request was made for an operation, and has failed if err is not nil.
+	Tried(id render.Identity, op judge.Operation, err error)
+	// Noticed: a Work does not become as it is written, for the reason that is told.
+	Noticed(id render.Identity, cluster, notice string)
+	// Held: so many deletions of a resource are held.
+	Held(resource string, pending int)
+}
+
+// Writer carries out operations.
+type Writer struct {
+	Options
+	slots slots
+}
+
+// NewWriter makes a Writer.
+func NewWriter(o Options) *Writer { return &Writer{o, newSlots(o.InFlight)} }
+
+// Apply carries out operations that follow from a verdict.
+func (w *Writer) Apply(ctx context.Context, v judge.Verdict, operations []judge.Operation, isFresh bool, o *Outcome) {
+	w.Each(ctx, operations, isFresh, o, func(op judge.Operation) { w.CarryOut(ctx, v, op, o) })
+}
+
+// Each calls do for operations on several clusters at once, as there are slots. The failure
+// of one holds up no other.
+func (w *Writer) Each(ctx context.Context, operations []judge.Operation, isFresh bool, o *Outcome, do func(judge.Operation)) {
+	var inFlight errgroup.Group
+	inFlight.SetLimit(w.InFlight)
+	for _, op := range operations {
+		inFlight.Go(func() error {
+			return w.slots.run(ctx, isFresh, func() { do(op) })
+		})
+	}
+	if err := inFlight.Wait(); err != nil { // interrupted; other failures are in the outcome
+		o.Fail(err)
+	}
+}
+
+// slots bound the writes in flight. A write waits for all that the API server has
+// begun before it, and more of them at once are not done sooner when it is busy: so
+// what somebody has just changed has slots of its own, and never waits behind more
+// than there are of the others.
+type slots struct {
+	fresh, others *semaphore.Weighted
+}
+
+func newSlots(each int) slots {
+	return slots{semaphore.NewWeighted(int64(each)), semaphore.NewWeighted(int64(each))}
+}
+
+// run calls do in a slot. It returns the cause of ctx if that is done first.
+func (s slots) run(ctx context.Context, isFresh bool, do func()) error {
+	slot := s.others
+	if isFresh {
+		slot = s.fresh
+	}
+	if err := slot.Acquire(ctx, 1); err != nil {
+		return context.Cause(ctx)
+	}
+	defer slot.Release(1)
+	do()
+	return nil
+}
+
+// CarryOut does one operation, unless it is outdated, the breaker holds it or the
+// ledger knows how it ends.
+func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operation, o *Outcome) {
+	if w.isOutdated(v.ID, op) {
+		o.LookAgain()
+		return
+	}
+	approved := false
+	if op.Kind == judge.Delete {
+		a := w.admitDeletion(v, op, o)
+		if a.wait > 0 || a.held && op.Work.Held != nil { // it settles, or bears the mark already
+			return
+		}
+		if approved = a.approved; a.held {
+			op.Kind = judge.Hold
+		}
+	}
+	if held, ok := w.Ledger.check(v, op); ok {
+		if held.notice != "" {
+			w.Reports.Noticed(v.ID, op.Cluster, held.notice)
+			w.Ledger.told(v.ID, op.Cluster, held.notice)
+		}
+		o.hold(held.retry, held.refusal)
+		o.miss(op)
+		return
+	}
+	inTheWay, err := w.write(ctx, v, op, approved)
+	if inTheWay != nil || errors.Is(err, ErrShrunk) {
+		o.LookAgain()
+		return
+	}
+	w.Reports.Tried(v.ID, op, err)
+	if err != nil {
+		w.noteFailure(v, op, err, o)
+		return
+	}
+	o.note(op)
+}
+
+// isOutdated reports whether a Work has changed since the operation was planned: there
+// may have been a wait for a slot.
+func (w *Writer) isOutdated(id render.Identity, op judge.Operation) bool {
+	now, _ := w.Caches.WorkAt(id, op.Cluster)
+	return now != op.Work
+}
+
+// admitDeletion asks the breaker, and notes what follows from its answer.
+func (w *Writer) admitDeletion(v judge.Verdict, op judge.Operation, o *Outcome) admission {
+	resource := w.Caches.ResourceOf(v.ID)
+	a := w.Breaker.admit(resource, v.ID, op.Work, v.NeedsApproval, func() int { return w.Caches.CountWorks(v.ID.GroupKind()) })
+	if a.tell {
+		w.Reports.Held(resource, a.pending)
+	}
+	o.Settle(a.wait)
+	if a.held {
+		o.hold(0, &judge.Refusal{Reason: judge.DeletionHeld, Message: fmt.Sprintf(
+			"too many deletions of %s are due: the Work for cluster %q stays until they are approved (karmada-mirror deletions list)", resource, op.Cluster)})
+	}
+	return a
+}
+
+// noteFailure tells whether an operation that has failed is to be tried again.
+func (w *Writer) noteFailure(v judge.Verdict, op judge.Operation, err error, o *Outcome) {
+	o.miss(op)
+	refusal, permanent := permanentRefusal(err, op.Cluster)
+	if !permanent || !op.Kind.WritesContent() {
+		o.Fail(fmt.Errorf("cannot %s the Work for cluster %q: %w", op.Kind, op.Cluster, err))
+		return
+	}
+	retry, isKnown := w.Ledger.parked.park(v, op, refusal)
+	if !isKnown {
+		o.RetryAfter(retry)
+		return
+	}
+	o.hold(retry, &refusal)
+}
+
+// write makes an operation, and the books of it. If a Work stands where one was to
+// be created, nothing is written and that is returned. approved: it is a deletion that the
+// breaker has held and may go now.
+func (w *Writer) write(ctx context.Context, v judge.Verdict, op judge.Operation, approved bool) (inTheWay *state.Work, err error) {
+	// A Work that was in the way is looked at, lest the creation is refused again.
+	if op.Kind == judge.Create && w.Ledger.strangers.has(v.ID, op.Cluster) {
+		if inTheWay, err = w.examine(ctx, v.ID, op.Cluster); !apierrors.IsNotFound(err) {
+			return inTheWay, err
+		}
+	}
+	w.Ledger.send(v.ID, op.Cluster)
+	defer w.Ledger.answered(v.ID, op.Cluster)
+	answer, err := w.send(ctx, v, op)
+	if op.Kind == judge.Create && apierrors.IsAlreadyExists(err) {
+		return w.examine(ctx, v.ID, op.Cluster)
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.Ledger.wrote(v, op, answer)
+	if shown, found := w.Caches.WorkAt(v.ID, op.Cluster); found {
+		w.Ledger.Arrived(shown) // the watch may have shown it before the answer
+	}
+	if op.Kind == judge.Delete {
+		w.Breaker.made(w.Caches.ResourceOf(v.ID), op.Work, approved)
+	}
+	return nil, nil
+}
+
+// examine reads the Work that stands where one was to be created and that the
+// cache does not have: it lacks our label, or the cache lags. The next sync sees
+// it.
+func (w *Writer) examine(ctx context.Context, id render.Identity, cluster string) (*state.Work, error) {
+	found, err := w.Client.Get(ctx, render.ExecutionNamespace(cluster), id.WorkName())
+	if err == nil {
+		w.Ledger.strangers.note(id, cluster, found)
+	}
+	return found, err
+}
+
+// send makes the request.
+func (w *Writer) send(ctx context.Context, v judge.Verdict, op judge.Operation) (receipt, error) {
+	switch op.Kind {
+	case judge.Delete:
+		err := w.Client.Delete(ctx, op.Work)
+		if apierrors.IsNotFound(err) {
+			err = nil
+		}
+		return receipt{}, err
+	case judge.Hold:
+		resource := w.Caches.ResourceOf(v.ID)
+		hold := render.Hold{Since: w.Breaker.holdTime(resource, v.ID.Namespace), Resource: resource, Because: op.Because}
+		return w.Client.patch(ctx, op.Work.Namespace, op.Work.Name, hold.Patch(op.Work.ResourceVersion))
+	case judge.Create:
+		return w.Client.create(ctx, render.ExecutionNamespace(op.Cluster), op.Body(v))
+	default:
+		return w.Client.patch(ctx, op.Work.Namespace, op.Work.Name, op.Body(v))
+	}
+}
+
+// lookAgain is when to sync a source once more with what has just been found.
+const lookAgain = time.Millisecond
+
+// Outcome sums up what carrying out a plan has come to.
+type Outcome struct {
+	mu sync.Mutex
+	// Wrote: a Work has got new content.
+	Wrote bool
+	// Settling: a deletion waits for others that may be due.
+	Settling bool
+	// Deleted are the clusters that it was deleted from, and Missing those where it could
+	// not be created.
+	Deleted, Missing []string
+	// Refusals are of what has not been carried out and will not be as things are.
+	Refusals []judge.Refusal
+	// Retry is when to look again though no event may come; 0 for never.
+	Retry time.Duration
+	errs  []error
+}
+
+// Fail notes a failure.
+func (o *Outcome) Fail(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.errs = append(o.errs, err)
+}
+
+// Err joins the failures in a fixed order.
+func (o *Outcome) Err() error {
+	slices.SortFunc(o.errs, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	return errors.Join(o.errs...)
+}
+
+// RetryAfter has the source synced once more, in d at the latest; 0 is for never.
+func (o *Outcome) RetryAfter(d time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.retryAfterLocked(d)
+}
+
+func (o *Outcome) retryAfterLocked(d time.Duration) {
+	if d > 0 && (o.Retry == 0 || d < o.Retry) {
+		o.Retry = d
+	}
+}
+
+// LookAgain has the source synced once more at once.
+func (o *Outcome) LookAgain() { o.RetryAfter(lookAgain) }
+
+// Settle is retryAfter for a deletion that waits d for others; 0 if none does.
+func (o *Outcome) Settle(d time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.Settling = o.Settling || d > 0
+	o.retryAfterLocked(d)
+}
+
+// hold is retryAfter for what is not carried out now, and why if somebody can mend that.
+func (o *Outcome) hold(retry time.Duration, why *judge.Refusal) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.retryAfterLocked(retry)
+	if why != nil {
+		o.Refusals = append(o.Refusals, *why)
+	}
+}
+
+// miss notes that an operation has not been carried out.
+func (o *Outcome) miss(op judge.Operation) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if op.Kind == judge.Create {
+		o.Missing = append(o.Missing, op.Cluster)
+	}
+}
+
+// note notes that an operation has been carried out.
+func (o *Outcome) note(op judge.Operation) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.Wrote = o.Wrote || op.Kind.WritesContent()
+	if op.Kind == judge.Delete {
+		o.Deleted = append(o.Deleted, op.Cluster)
+	}
+}

@@ -1,0 +1,102 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// cached are caches that have one Work.
+type cached struct{ *state.Work }
+
+func (c cached) WorkAt(render.Identity, string) (*state.Work, bool) { return c.Work, c.Work != nil }
+func (cached) CountWorks(schema.GroupKind) int                      { return 1 }
+func (cached) ResourceOf(render.Identity) string                    { return "configmaps" }
+
+// untold are reports that nobody reads.
+type untold struct{}
+
+func (untold) Tried(render.Identity, judge.Operation, error) {}
+func (untold) Noticed(_ render.Identity, _, _ string)        {}
+func (untold) Held(string, int)                              {}
+
+// newWriterOf makes a Writer, and returns the methods of what it sends.
+func newWriterOf(t *testing.T, now *state.Work) (w *Writer, sent *[]string) {
+	t.Helper()
+	sent = new([]string)
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		*sent = append(*sent, r.Method)
+		_, _ = io.WriteString(rw, `{"metadata": {"resourceVersion": "9"}}`)
+	}))
+	t.Cleanup(server.Close)
+	client, err := NewClient(&rest.Config{Host: server.URL, QPS: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
+	return NewWriter(Options{
+		Client: client, Ledger: NewLedger(clock), Breaker: NewBreaker(clock, 0), Caches: cached{now}, Reports: untold{}, InFlight: 1,
+	}), sent
+}
+
+// TestOutdatedOperation: what was planned for a Work is not done to what it has become.
+func TestOutdatedOperation(t *testing.T) {
+	source := asking("1", "m1")
+	now := observed(source, "m1", sample.Edited, sample.Version("8"))
+	w, sent := newWriterOf(t, now)
+	before := observed(source, "m1", sample.Edited)
+	for _, planned := range []judge.Operation{
+		{Kind: judge.Update, Cluster: "m1", Work: before},
+		{Kind: judge.Delete, Cluster: "m1", Work: before},
+		{Kind: judge.Create, Cluster: "m1"},
+	} {
+		o := &Outcome{}
+		w.CarryOut(t.Context(), wanting(source), planned, o)
+		if len(*sent) > 0 || o.Retry == 0 || o.Err() != nil {
+			t.Errorf("%s: sent %q, looks again after %s: %v", planned.Kind, *sent, o.Retry, o.Err())
+		}
+	}
+	o := &Outcome{}
+	w.CarryOut(t.Context(), wanting(source), judge.Operation{Kind: judge.Update, Cluster: "m1", Work: now}, o)
+	if diff := cmp.Diff([]string{http.MethodPatch}, *sent); diff != "" || !o.Wrote || o.Err() != nil {
+		t.Errorf("as it is: wrote %v, %v, -want +got:\n%s", o.Wrote, o.Err(), diff)
+	}
+}
+
+// TestSlots: what is fresh waits for nothing else.
+func TestSlots(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s := newSlots(1)
+	ran := 0
+	err := s.run(ctx, false, func() {
+		// The slot of the others is taken.
+		if err := s.run(ctx, true, func() { ran++ }); err != nil {
+			t.Errorf("what is fresh waits for what is not: %v", err)
+		}
+		cause := errors.New("stopping")
+		cancel(cause)
+		if err := s.run(ctx, false, func() { ran++ }); !errors.Is(err, cause) {
+			t.Errorf("got %v, want %v", err, cause)
+		}
+	})
+	if err != nil || ran != 1 {
+		t.Errorf("%d ran in a slot, want 1; %v", ran, err)
+	}
+	if err := s.run(t.Context(), false, func() { ran++ }); err != nil || ran != 2 {
+		t.Errorf("a slot was not given back: %v", err)
+	}
+}

@@ -1,0 +1,215 @@
+package render
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unique"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// ErrCannotRender is returned for a source of which no valid Work can be made.
+var ErrCannotRender = errors.New("no Work can be made of it")
+
+// Manifest is what a source becomes in a member, but for the cluster and for the Options
+// of its Works: it is encoded once, and its beginning is put together for each.
+type Manifest struct {
+	id      Identity
+	uid     types.UID
+	created time.Time
+	// meaning is the digest of what Options and cluster leave alone.
+	meaning Digest
+	// Most objects have none of their own, and share them.
+	annotationKeys, labelKeys keyLists
+	// retains: the source itself bears the label that has members keep their replicas.
+	retains bool
+	// annotations is what follows the annotations that begin the encoded manifest, and
+	// rest what follows the labels.
+	annotations, rest []byte
+}
+
+// NewManifest strips obj, of which it takes ownership, and marks it as Karmada
+// wants it. Errors wrap ErrCannotRender: only a change of the object mends them.
+func NewManifest(obj *unstructured.Unstructured, id Identity, uid types.UID) (*Manifest, error) {
+	if err := validate(obj, id); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCannotRender, err)
+	}
+	m := &Manifest{id: id, uid: uid, created: obj.GetCreationTimestamp().Time}
+	generation := obj.GetGeneration()
+	Strip(obj.Object)
+	mark(obj, id.WorkName(), uid, generation)
+	var err error
+	if m.meaning, err = meaningOf(obj.Object, ""); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCannotRender, err)
+	}
+	m.annotationKeys = keyListsOf(obj.GetAnnotations(), conflictResolutionAnnotation)
+	m.labelKeys = keyListsOf(obj.GetLabels(), retainReplicasLabel)
+	m.retains = obj.GetLabels()[retainReplicasLabel] == retainReplicas
+	if m.annotations, m.rest, err = encode(obj.Object); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCannotRender, err)
+	}
+	return m, nil
+}
+
+// With is what the Works of the source are made from that have these options.
+func (m *Manifest) With(o Options) *Template {
+	o.RetainReplicas = o.RetainReplicas || m.retains
+	return &Template{m, o, o.digest(m.meaning)}
+}
+
+// Source names the source that the manifest was made from.
+func (m *Manifest) Source() Identity { return m.id }
+
+// UID is the UID of the source that the manifest was made from.
+func (m *Manifest) UID() types.UID { return m.uid }
+
+// Size is about how many bytes each Work with the manifest takes.
+func (m *Manifest) Size() int {
+	return len(m.annotations) + len(m.rest) + len(m.annotationKeys.plain) + len(m.labelKeys.plain)
+}
+
+// Template is what a Work is made from, but for the cluster.
+type Template struct {
+	*Manifest
+	options Options
+	digest  Digest
+}
+
+// Digest is the digest of every Work made from the template.
+func (t *Template) Digest() Digest { return t.digest }
+
+func validate(obj *unstructured.Unstructured, id Identity) error {
+	if id.Kind == "" || id.Name == "" || obj.GetAPIVersion() == "" {
+		return errors.New("it lacks apiVersion, kind or metadata.name")
+	}
+	if id.GroupKind() != obj.GroupVersionKind().GroupKind() || id.Namespace != obj.GetNamespace() || id.Name != obj.GetName() {
+		return fmt.Errorf("it is not the object %s", quote(id.String()))
+	}
+	name := id.WorkName()
+	if len(name) > validation.DNS1123SubdomainMaxLength {
+		return fmt.Errorf("the name of its Work would have %d characters, more than %d", len(name), validation.DNS1123SubdomainMaxLength)
+	}
+	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+		return fmt.Errorf("%s, the name of its Work, would be invalid: %s", quote(name), strings.Join(problems, "; "))
+	}
+	return nil
+}
+
+// mark sets the labels and annotations that Karmada looks for in a manifest, but for
+// those that come with the cluster and with Options.
+//
+// Without the generation Karmada reports no status of workloads
+// (pkg/resourceinterpreter/default/native/reflectstatus.go, v1.18.2).
+func mark(obj *unstructured.Unstructured, workName string, uid types.UID, generation int64) {
+	labels := obj.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[managedLabel] = managedLabelValue
+	annotations := obj.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[workNameAnnotation] = workName
+	annotations[workNamespaceAnnotation] = ""
+	annotations[templateUIDAnnotation] = string(uid)
+	if generation > 0 {
+		annotations[templateGenerationAnnotation] = strconv.FormatInt(generation, 10)
+	}
+	annotations[managedAnnotationsAnnotation] = ""
+	annotations[managedLabelsAnnotation] = ""
+	obj.SetLabels(labels)
+	obj.SetAnnotations(annotations)
+}
+
+// keyLists are the keys of a manifest's annotations or labels, as Karmada's bookkeeping lists
+// them, encoded (SetLabelsAndAnnotationsForWorkload in pkg/util/work.go, v1.18.2): as they
+// are, and with the one that Options add.
+type keyLists struct{ plain, with string }
+
+func keyListsOf(m map[string]string, added string) keyLists {
+	keys := slices.Sorted(maps.Keys(m))
+	lists := keyLists{plain: encodeKeys(keys)}
+	if at, found := slices.BinarySearch(keys, added); !found {
+		keys = slices.Insert(keys, at, added)
+	}
+	lists.with = encodeKeys(keys)
+	return unique.Make(lists).Value()
+}
+
+// list is one of them.
+func (k keyLists) list(isAdded bool) string {
+	if isAdded {
+		return k.with
+	}
+	return k.plain
+}
+
+func encodeKeys(keys []string) string { return string(mustEncode(strings.Join(keys, ","))) }
+
+// headAnnotations are those with which every encoded manifest begins: they differ
+// by cluster, or are the same for so many sources that none keeps a copy. They come
+// first, so that their place is known and need not be looked for: a user's text may
+// say anything. The one that differs by cluster is the first.
+var headAnnotations = []string{
+	workNamespaceAnnotation, workNameAnnotation, templateUIDAnnotation,
+	managedAnnotationsAnnotation, managedLabelsAnnotation,
+}
+
+// headLabels are those with which the labels of every encoded manifest begin.
+var headLabels = []string{managedLabel, retainReplicasLabel}
+
+// encode returns what follows headAnnotations, and what follows headLabels.
+func encode(obj map[string]any) (afterAnnotations, afterLabels []byte, err error) {
+	rest := maps.Clone(obj)
+	metadata, _ := rest["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	annotations := without(metadata, "annotations", headAnnotations)
+	labels := without(metadata, "labels", headLabels)
+	delete(metadata, "annotations")
+	delete(metadata, "labels")
+	delete(rest, "metadata")
+	if afterAnnotations, err = continued(annotations); err != nil {
+		return nil, nil, err
+	}
+	for _, part := range []map[string]any{labels, metadata, rest} {
+		fields, err := continued(part)
+		if err != nil {
+			return nil, nil, err
+		}
+		afterLabels = append(afterLabels, fields...)
+	}
+	return afterAnnotations, slices.Clip(afterLabels), nil
+}
+
+// without is a copy of a map in metadata that lacks some keys.
+func without(metadata map[string]any, field string, keys []string) map[string]any {
+	entries, _ := metadata[field].(map[string]any)
+	entries = maps.Clone(entries)
+	for _, key := range keys {
+		delete(entries, key)
+	}
+	return entries
+}
+
+// continued encodes an object of which the beginning, with some fields, is written
+// already.
+func continued(fields map[string]any) ([]byte, error) {
+	encoded, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	if len(fields) == 0 {
+		return []byte("}"), nil
+	}
+	encoded[0] = ','
+	return encoded, nil
+}

@@ -1,0 +1,333 @@
+package machine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/e2e"
+	"github.com/karmada-target/karmada-mirror/sandbox/fault"
+	"github.com/karmada-target/karmada-mirror/sandbox/model"
+)
+
+// act is what happens in a story.
+type act = func() error
+
+// tell has one thing happen after the other.
+func (m *machine) tell(acts ...act) error {
+	for i, next := range acts {
+		if err := next(); err != nil {
+			return fmt.Errorf("act %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// reset takes away what a story has left, when somebody leads.
+func (m *machine) reset() error {
+	for name, labels := range map[string]map[string]string{"m1": {"tier": "edge"}, "m2": {"tier": "core"}, "m3": nil} {
+		if err := m.putCluster(name, labels); err != nil {
+			return err
+		}
+	}
+	for _, name := range namespaceNames {
+		if err := m.putNamespace(name, nil, nil); err != nil {
+			return err
+		}
+	}
+	if err := m.tell(m.configured("*", none), m.page(to("m3")), m.quiet); err != nil {
+		return err
+	}
+	for _, name := range namespaceNames {
+		for _, k := range m.objects {
+			k.Namespace = name
+			if err := m.delete(k); err != nil {
+				return err
+			}
+		}
+	}
+	return m.quiet()
+}
+
+// quiet ends all faults and waits until everything is as the model says.
+func (m *machine) quiet() error {
+	if wrong := m.look(); len(wrong) > 0 {
+		return fmt.Errorf("%q", wrong)
+	}
+	return nil
+}
+
+func pause(d time.Duration) act { return func() error { time.Sleep(d); return nil } }
+
+// await waits until a condition holds; what completes "cannot wait for".
+func (m *machine) await(what string, condition func() error) error {
+	ctx, cancel := context.WithTimeout(m.t.Context(), quietLimit)
+	defer cancel()
+	return e2e.Env.Wait(ctx, what, func(context.Context) error { return condition() })
+}
+
+// to are the annotations of what asks for clusters.
+func to(clusters string) map[string]string { return map[string]string{clustersKey: clusters} }
+
+// inA is an object in the namespace that most stories are about, and thePage the one.
+func inA(k model.Key) model.Key {
+	k.Namespace = "a"
+	return k
+}
+
+var thePage = inA(pages[0])
+
+func (m *machine) puts(k model.Key, annotations map[string]string) act {
+	return func() error { return m.put(k, 1, annotations, nil) }
+}
+
+func (m *machine) page(annotations map[string]string) act { return m.puts(thePage, annotations) }
+
+func (m *machine) web(annotations map[string]string) act { return m.puts(inA(deployment), annotations) }
+
+func (m *machine) scaler(annotations map[string]string) act {
+	return m.puts(inA(autoscaler), annotations)
+}
+
+func (m *machine) edited(value int) act { return func() error { return m.edit(thePage, value) } }
+
+func (m *machine) gone() error { return m.delete(thePage) }
+
+func (m *machine) space(name string, annotations, labels map[string]string) act {
+	return func() error { return m.putNamespace(name, annotations, labels) }
+}
+
+// defaults has the Namespace of the page ask for clusters, or for nothing.
+func (m *machine) defaults(clusters string) act {
+	if clusters == none {
+		return m.space("a", nil, nil)
+	}
+	return m.space("a", to(clusters), nil)
+}
+
+func (m *machine) spaceGoes(name string) act { return func() error { return m.deleteNamespace(name) } }
+
+// spaceIsGone waits until a namespace is.
+func (m *machine) spaceIsGone(name string) act {
+	return func() error {
+		return m.await("the namespace to be gone", func() error {
+			_, err := e2e.Env.Admin.Resource(e2e.Namespaces).Get(m.t.Context(), m.namespace(name), metav1.GetOptions{})
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			return fmt.Errorf("it is there yet: %w", err)
+		})
+	}
+}
+
+func (m *machine) cluster(name string, labels map[string]string) act {
+	return func() error { return m.putCluster(name, labels) }
+}
+
+func (m *machine) configured(namespaces, rules string) act {
+	return func() error { return m.configure(namespaces, rules) }
+}
+
+// shut and open hold back what is seen of a resource, and let it pass.
+func (m *machine) shut(resource string) act {
+	return func() error { m.each(func(r *replica) { r.gates[resource].Shut() }); return nil }
+}
+
+func (m *machine) open(resource string) act {
+	return func() error { m.each(func(r *replica) { r.gates[resource].Open() }); return nil }
+}
+
+// expired has the watches of a resource begin anew.
+func (m *machine) expired(resource string) act {
+	return func() error { m.each(func(r *replica) { r.expire(resource) }); return nil }
+}
+
+// slowly has a fault hit the requests for a resource.
+func (m *machine) slowly(verb, resource string, f fault.Fault) act {
+	return func() error {
+		m.each(func(r *replica) { r.pass(fault.Match{Verb: verb, Resource: resource}, f) })
+		return nil
+	}
+}
+
+// listedLate has a resource be listed when all is done that can be done without.
+func (m *machine) listedLate(resource string) act {
+	return func() error {
+		m.each(func(r *replica) { r.pass(watchOf(resource), fault.Delay(time.Minute)) })
+		return nil
+	}
+}
+
+// calm ends all faults.
+func (m *machine) calm() error { m.each((*replica).settle); return nil }
+
+func (m *machine) each(do func(*replica)) {
+	for _, r := range m.replicas {
+		do(r)
+	}
+}
+
+// leader is the replica that has the Lease.
+func (m *machine) leader() (leads, standsBy *replica, err error) {
+	err = m.await("a leader", func() error {
+		lease, err := e2e.Env.Client.CoordinationV1().Leases("karmada-system").Get(m.t.Context(), "karmada-mirror", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(m.replicas[:], func(r *replica) bool { return lease.Spec.HolderIdentity != nil && r.name == *lease.Spec.HolderIdentity })
+		if i < 0 {
+			return fmt.Errorf("nobody has the Lease")
+		}
+		leads, standsBy = m.replicas[i], m.replicas[1-i]
+		return nil
+	})
+	return leads, standsBy, err
+}
+
+// leaderHangs has no answer come to a write of the leader.
+func (m *machine) leaderHangs(verb string) act {
+	return func() error {
+		leader, _, err := m.leader()
+		if err == nil {
+			leader.pass(fault.Match{Verb: verb, Resource: e2e.Works.Resource}, fault.Drop())
+		}
+		return err
+	}
+}
+
+// standbyMisses has the standby see nothing more of a resource.
+func (m *machine) standbyMisses(resource string) act {
+	return func() error {
+		_, standby, err := m.leader()
+		if err == nil {
+			standby.gates[resource].Shut()
+		}
+		return err
+	}
+}
+
+// leaderDies has the other replica get the Lease.
+func (m *machine) leaderDies() error {
+	leader, standby, err := m.leader()
+	if err != nil {
+		return err
+	}
+	if err := leader.die(); err != nil {
+		return err
+	}
+	err = m.await("the standby to get the Lease", func() error {
+		if now, _, err := m.leader(); now != standby || err != nil {
+			return fmt.Errorf("it has not got it yet: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return leader.start()
+}
+
+// renewed ends both and begins anew, without what there was to complain of.
+func (m *machine) renewed() error {
+	for _, r := range m.replicas {
+		if err := r.daemon.Stop(); err != nil {
+			return err
+		}
+		if err := r.begin(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restarted ends both and starts them again.
+func (m *machine) restarted() error {
+	for _, r := range m.replicas {
+		if err := r.restart(); err != nil {
+			return err
+		}
+	}
+	_, _, err := m.leader()
+	return err
+}
+
+// written waits until the page's Work on m1 has a content.
+func (m *machine) written(value int) act {
+	return func() error {
+		return m.await("the Work to be written", func() error { return m.hasContent(thePage, fmt.Sprint(value)) })
+	}
+}
+
+// isWritten looks whether it has it now.
+func (m *machine) isWritten(value int) act {
+	return func() error { return m.hasContent(thePage, fmt.Sprint(value)) }
+}
+
+func (m *machine) hasContent(k model.Key, want string) error {
+	carried, err := m.carried(k)
+	if err != nil {
+		return err
+	}
+	if got, _, _ := unstructured.NestedString(carried.Object, "data", "key"); got != want {
+		return fmt.Errorf("it says %s", got)
+	}
+	return nil
+}
+
+// isRetained looks whether the Deployment's replicas are left to m1.
+func (m *machine) isRetained() error {
+	carried, err := m.carried(inA(deployment))
+	if err == nil && carried.GetLabels()["resourcetemplate.karmada.io/retain-replicas"] != "true" {
+		return fmt.Errorf("its replicas are not left to the member")
+	}
+	return err
+}
+
+// carried is what the Work of an object carries to m1.
+func (m *machine) carried(k model.Key) (*unstructured.Unstructured, error) {
+	works, err := m.works()
+	if err != nil {
+		return nil, err
+	}
+	work := works[e2e.WorkKey("m1", m.real(k))]
+	if work == nil {
+		return nil, fmt.Errorf("there is no Work of %v on m1", k)
+	}
+	return e2e.ManifestOf(work)
+}
+
+// vanished waits until there is no Work any more.
+func (m *machine) vanished() error { return m.await("the Works to go", m.nothingIsThere) }
+
+// nothingIsThere looks whether there is none now.
+func (m *machine) nothingIsThere() error {
+	works, err := m.works()
+	if err == nil && len(works) > 0 {
+		return fmt.Errorf("there are %d Works", len(works))
+	}
+	return err
+}
+
+// obstacle is somebody else's Work where that of the page would be, which bears our label as
+// well so that its end is seen; cleared takes it away.
+func (m *machine) obstacle(cluster string) act {
+	return func() error {
+		namespace, name := m.touch(target{thePage, cluster})
+		work := e2e.Object("work.karmada.io/v1alpha1", "Work", namespace, name, map[string]any{"spec": map[string]any{"workload": map[string]any{"manifests": []any{}}}})
+		work.SetLabels(map[string]string{"app.kubernetes.io/managed-by": "karmada-mirror", "resourcebinding.karmada.io/permanent-id": "somebody"})
+		_, err := e2e.Env.Admin.Resource(e2e.Works).Namespace(namespace).Create(m.t.Context(), work, metav1.CreateOptions{})
+		return err
+	}
+}
+
+func (m *machine) cleared(cluster string) act {
+	return func() error {
+		namespace, name := m.touch(target{thePage, cluster})
+		return e2e.Env.Admin.Resource(e2e.Works).Namespace(namespace).Delete(m.t.Context(), name, metav1.DeleteOptions{})
+	}
+}

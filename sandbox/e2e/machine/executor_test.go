@@ -1,0 +1,95 @@
+package machine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/e2e"
+)
+
+// executor does with Works what Karmada's execution controller does, but for the members:
+// it says that they are applied, and lets them go when they are deleted.
+type executor struct {
+	client dynamic.Interface
+
+	mu    sync.Mutex
+	ended map[string][]ending // by namespace/name
+}
+
+// ending is a Work that was deleted.
+type ending struct {
+	uid types.UID
+	at  time.Time
+	// preserved: its object stays in the member.
+	preserved bool
+}
+
+// startExecutor runs one until the test ends.
+func startExecutor(t *testing.T) *executor {
+	e := &executor{client: e2e.Env.Admin, ended: map[string][]ending{}}
+	informer := dynamicinformer.NewFilteredDynamicInformer(e.client, e2e.Works, metav1.NamespaceAll, 0, nil, nil).Informer()
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { e.execute(o.(*unstructured.Unstructured)) },
+		UpdateFunc: func(_, o any) { e.execute(o.(*unstructured.Unstructured)) },
+	})
+	e2e.Must(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		informer.RunWithContext(ctx)
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	return e
+}
+
+func (e *executor) execute(work *unstructured.Unstructured) {
+	works := e.client.Resource(e2e.Works).Namespace(work.GetNamespace())
+	ctx := context.Background()
+	if work.GetDeletionTimestamp() != nil {
+		e.end(work)
+		_, _ = works.Patch(ctx, work.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		return
+	}
+	conditions, _, _ := unstructured.NestedSlice(work.Object, "status", "conditions")
+	if len(conditions) == 0 {
+		status := fmt.Sprintf(`{"status":{"conditions":[{"type":"Applied","status":"True","reason":"Machine","message":"","lastTransitionTime":%q}]}}`, time.Now().UTC().Format(time.RFC3339))
+		_, _ = works.Patch(ctx, work.GetName(), types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status")
+	}
+}
+
+// end notes a deletion, once.
+func (e *executor) end(work *unstructured.Unstructured) {
+	preserved, _, _ := unstructured.NestedBool(work.Object, "spec", "preserveResourcesOnDeletion")
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	key := work.GetNamespace() + "/" + work.GetName()
+	for _, known := range e.ended[key] {
+		if known.uid == work.GetUID() {
+			return
+		}
+	}
+	e.ended[key] = append(e.ended[key], ending{work.GetUID(), time.Now(), preserved})
+}
+
+// endingAfter is the first deletion of a Work that was seen after a time.
+func (e *executor) endingAfter(key string, at time.Time) (ending, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, known := range e.ended[key] {
+		if known.at.After(at) {
+			return known, true
+		}
+	}
+	return ending{}, false
+}

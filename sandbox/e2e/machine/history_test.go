@@ -1,0 +1,107 @@
+package machine
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/model"
+)
+
+// moment is a world and how long it was there, as far as one can know: from when the change
+// was sent that made it until the next one was answered.
+type moment struct {
+	*model.World
+	from  time.Time
+	until time.Time // zero: it is there yet
+}
+
+// history is all that has been applied.
+type history []*moment
+
+func (h history) now() *model.World { return h[len(h)-1].World }
+
+// change makes a change of the world that is told by its copy. If the API server refuses it,
+// the world stays as it is.
+func (h *history) change(send func() error, apply func(*model.World)) error {
+	sent := time.Now()
+	if err := send(); err != nil {
+		return err
+	}
+	before := (*h)[len(*h)-1]
+	next := &model.World{
+		Objects: maps.Clone(before.Objects), Namespaces: maps.Clone(before.Namespaces), Clusters: maps.Clone(before.Clusters),
+		Autoscalers: maps.Clone(before.Autoscalers), Configuration: before.Configuration,
+	}
+	apply(next)
+	before.until = time.Now()
+	*h = append(*h, &moment{World: next, from: sent})
+	return nil
+}
+
+// before is what something was before it became what it is; nil if it was nothing.
+func (h history) before(of func(*model.World) *model.Object) *model.Object {
+	now := of(h.now())
+	for _, m := range slices.Backward(h) {
+		if was := of(m.World); was != nil && was != now {
+			return was
+		}
+	}
+	return nil
+}
+
+// outcome is what the model says of an object in a cluster.
+type outcome struct {
+	state model.State
+	like  model.Copy
+}
+
+// possible are the outcomes for whoever has seen, of each thing that bears on an object, how
+// it was at any time in between, and not all of them at the same.
+func (h history) possible(of target, from, to time.Time) []outcome {
+	var objects, namespaces, clusters []*model.Object
+	var configurations []*model.Configuration
+	for _, m := range h {
+		if m.from.After(to) || !m.until.IsZero() && m.until.Before(from) {
+			continue
+		}
+		objects = appendNew(objects, m.Objects[of.key])
+		namespaces = appendNew(namespaces, m.Namespaces[of.key.Namespace])
+		clusters = appendNew(clusters, m.Clusters[of.cluster])
+		configurations = appendNew(configurations, m.Configuration)
+	}
+	var all []outcome
+	for _, object := range objects {
+		for _, namespace := range namespaces {
+			for _, cluster := range clusters {
+				for _, configuration := range configurations {
+					w := &model.World{
+						Objects: one(of.key, object), Namespaces: one(of.key.Namespace, namespace), Clusters: one(of.cluster, cluster),
+						Configuration: configuration,
+					}
+					state, like := w.Of(of.key, of.cluster)
+					all = append(all, outcome{state, like})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// appendNew appends what is not there.
+func appendNew[T comparable](all []T, next T) []T {
+	for _, known := range all {
+		if known == next {
+			return all
+		}
+	}
+	return append(all, next)
+}
+
+// one is a map of one thing, or of none.
+func one[K comparable](key K, o *model.Object) map[K]*model.Object {
+	if o == nil {
+		return nil
+	}
+	return map[K]*model.Object{key: o}
+}

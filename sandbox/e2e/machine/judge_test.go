@@ -1,0 +1,248 @@
+package machine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/e2e"
+	"github.com/karmada-target/karmada-mirror/sandbox/model"
+)
+
+const (
+	// quietLimit is how long everything may take when all faults are over: a Lease of 4 s,
+	// a start, and a backoff of some seconds.
+	quietLimit = 45 * time.Second
+	// proofAge bounds how old that may be which speaks for a deletion: a second for the
+	// source, one more for its Namespace and its cluster, and the way to the API server.
+	proofAge = 3 * time.Second
+)
+
+// look ends all faults, waits until the Works are the model's, and returns what is wrong
+// nevertheless: Works that are not, deletions that the model would not have made, what a
+// sweep has found.
+func (m *machine) look() (wrong []string) {
+	for _, r := range m.replicas {
+		r.settle()
+	}
+	works, limit := map[string]*unstructured.Unstructured{}, time.Now().Add(quietLimit)
+	for {
+		var err error
+		if works, err = m.works(); err != nil {
+			return []string{err.Error()}
+		}
+		wrong = append(m.unfinished(works), m.compare(works)...)
+		if len(wrong) == 0 && m.hasMembers {
+			wrong = m.compareMembers()
+		}
+		if len(wrong) == 0 || time.Now().After(limit) {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	wrong = append(wrong, m.wrongDeletions()...)
+	for _, r := range m.replicas {
+		wrong = append(wrong, r.complaints()...)
+	}
+	m.remember(works)
+	return wrong
+}
+
+// works are those that are ours.
+func (m *machine) works() (map[string]*unstructured.Unstructured, error) {
+	list, err := e2e.Env.Admin.Resource(e2e.Works).List(m.t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/managed-by=karmada-mirror"})
+	if err != nil {
+		return nil, err
+	}
+	works := map[string]*unstructured.Unstructured{}
+	for i := range list.Items {
+		if strings.HasPrefix(e2e.SourceNamespace(&list.Items[i]), m.prefix) {
+			works[list.Items[i].GetNamespace()+"/"+list.Items[i].GetName()] = &list.Items[i]
+		}
+	}
+	return works, nil
+}
+
+// unfinished are the Works and namespaces that are not gone yet.
+func (m *machine) unfinished(works map[string]*unstructured.Unstructured) (going []string) {
+	for key, work := range works {
+		if work.GetDeletionTimestamp() != nil {
+			going = append(going, fmt.Sprintf("Work %s is there yet", key))
+		}
+	}
+	for name := range m.going {
+		if _, err := e2e.Env.Admin.Resource(e2e.Namespaces).Get(m.t.Context(), m.namespace(name), metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			going = append(going, fmt.Sprintf("namespace %s is there yet: %v", name, err))
+		}
+	}
+	return going
+}
+
+// compare tells what of the Works is not as the model says.
+func (m *machine) compare(works map[string]*unstructured.Unstructured) (wrong []string) {
+	left, world := len(works), m.worldWith(works)
+	for _, k := range m.keys() {
+		for _, cluster := range m.clusters {
+			of := target{k, cluster}
+			work := works[e2e.WorkKey(cluster, k)]
+			if work != nil {
+				left--
+			}
+			if why := m.judge(world, of, work); why != "" {
+				wrong = append(wrong, fmt.Sprintf("%v: %s", of, why))
+			}
+		}
+	}
+	if left > 0 {
+		wrong = append(wrong, fmt.Sprintf("there are %d Works of nothing", left))
+	}
+	return wrong
+}
+
+// worldWith is the world as it is, with the autoscalers that are in the clusters.
+func (m *machine) worldWith(works map[string]*unstructured.Unstructured) *model.World {
+	world := *m.history.now()
+	world.Lingering = map[model.Place]model.Key{}
+	for _, k := range m.keys() {
+		for _, cluster := range m.clusters {
+			if work := works[e2e.WorkKey(cluster, k)]; work != nil && k.Kind == autoscaler.Kind {
+				if carried, err := e2e.ManifestOf(work); err == nil {
+					world.Lingering[model.Place{Key: k, Cluster: cluster}] = e2e.Scaled(carried)
+				}
+			}
+		}
+	}
+	return &world
+}
+
+// judge tells what is wrong with the Work of an object in a cluster, or with its absence.
+func (m *machine) judge(world *model.World, of target, work *unstructured.Unstructured) string {
+	switch state, want := world.Of(of.key, of.cluster); state {
+	case model.Present:
+		if work == nil {
+			return "it is not there"
+		}
+		if err := e2e.Carries(work, want); err != nil {
+			return err.Error()
+		}
+	case model.Absent, model.Released:
+		if work != nil {
+			return fmt.Sprintf("it is there: %s", describe(work))
+		}
+	case model.Stays:
+		return m.judgeStaying(of, work)
+	}
+	return ""
+}
+
+// judgeStaying looks whether what had to stay has stayed, or has become what it had to be at
+// some time since the last quiet moment.
+func (m *machine) judgeStaying(of target, work *unstructured.Unstructured) string {
+	may := map[model.State]bool{}
+	for _, o := range m.history.possible(of, m.quietAt, time.Now()) {
+		may[o.state] = true
+	}
+	before := m.before[of]
+	switch {
+	case may[model.Released] || m.touched[of]:
+	case before != nil && work == nil && !may[model.Absent]:
+		return "it was there and had to stay"
+	case before == nil && work != nil && !may[model.Present]:
+		return fmt.Sprintf("it was not there and nobody has asked for it: %s", describe(work))
+	case before != nil && work != nil && !may[model.Present] && !may[model.Absent]:
+		if err := e2e.Carries(work, *before); err != nil {
+			return "it had to stay as it was: " + err.Error()
+		}
+	}
+	return ""
+}
+
+func describe(work *unstructured.Unstructured) string {
+	return fmt.Sprintf("version %s, generation %d, labels %v, annotations %v, deleted %v",
+		work.GetResourceVersion(), work.GetGeneration(), work.GetLabels(), work.GetAnnotations(), work.GetDeletionTimestamp())
+}
+
+// remember keeps what is there as what has to stay.
+func (m *machine) remember(works map[string]*unstructured.Unstructured) {
+	now := time.Now()
+	for _, k := range m.keys() {
+		for _, cluster := range m.clusters {
+			if of := (target{k, cluster}); m.mayBeLeft(of, now) {
+				m.left[of] = true
+			}
+		}
+	}
+	m.before, m.touched, m.quietAt = map[target]*model.Copy{}, map[target]bool{}, now
+	for _, k := range m.keys() {
+		for _, cluster := range m.clusters {
+			if work := works[e2e.WorkKey(cluster, k)]; work != nil {
+				if like, err := e2e.CopyOf(work); err == nil {
+					m.before[target{k, cluster}] = &like
+				}
+			}
+		}
+	}
+}
+
+// wrongDeletions are those that the model would not have made when they were sent, and those
+// of Works that did not say of it what their source says.
+func (m *machine) wrongDeletions() (wrong []string) {
+	targets := map[string]target{}
+	for _, k := range m.keys() {
+		for _, cluster := range m.clusters {
+			targets[e2e.WorkKey(cluster, k)] = target{k, cluster}
+		}
+	}
+	for _, r := range m.audit.Requests(m.t) {
+		if r.Verb != "delete" || r.ObjectRef.Resource != e2e.Works.Resource || !r.Succeeded() {
+			continue
+		}
+		work := r.ObjectRef.Namespace + "/" + r.ObjectRef.Name
+		of, known := targets[work]
+		if !known {
+			wrong = append(wrong, "a Work of nothing was deleted: "+work)
+			continue
+		}
+		if why := m.judgeDeletion(of, work, r.RequestReceivedTimestamp); why != "" {
+			wrong = append(wrong, fmt.Sprintf("%v was deleted at %s: %s", of, r.RequestReceivedTimestamp.Format("15:04:05.000"), why))
+		}
+	}
+	m.audit = e2e.AuditFromNow(m.t)
+	return wrong
+}
+
+func (m *machine) judgeDeletion(of target, work string, at time.Time) string {
+	reasons := slices.DeleteFunc(m.history.possible(of, at.Add(-proofAge), at), func(o outcome) bool { return o.state != model.Absent })
+	if len(reasons) == 0 {
+		return "nothing spoke for it"
+	}
+	if m.hasMembers {
+		return "" // what becomes of it is seen there
+	}
+	end, found := m.executor.endingAfter(work, at)
+	if !found {
+		return "" // somebody else had deleted it before
+	}
+	if !m.hasObject(of.key, at) { // nobody knows any more what its source would say
+		return ""
+	}
+	if !slices.ContainsFunc(reasons, func(o outcome) bool { return o.like.Preserved == end.preserved }) {
+		return fmt.Sprintf("it said of its deletion, preserve %t", end.preserved)
+	}
+	return ""
+}
+
+// hasObject reports whether there was an object all the time that a proof may be of.
+func (m *machine) hasObject(k model.Key, at time.Time) bool {
+	for _, moment := range m.history {
+		if !moment.from.After(at) && (moment.until.IsZero() || moment.until.After(at.Add(-proofAge))) && moment.Objects[k] == nil {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,362 @@
+package machine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
+	"pgregory.net/rapid"
+
+	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/sandbox/e2e"
+	"github.com/karmada-target/karmada-mirror/sandbox/model"
+)
+
+// machine is what users do on a Karmada, with two daemons that stand by each other.
+type machine struct {
+	*scene
+	t        *testing.T
+	replicas [2]*replica
+	executor *executor // nil if there are members
+	audit    e2e.AuditLog
+	// prefix begins the names of its namespaces.
+	prefix  string
+	history history
+	// values are the contents of objects, as numbers.
+	values map[*model.Object]int
+	// going are the namespaces that are being deleted.
+	going map[string]bool
+	// before is what was there at the last quiet moment, and since when it is.
+	before  map[target]*model.Copy
+	quietAt time.Time
+	// touched are the Works that somebody has edited or deleted by hand since.
+	touched map[target]bool
+	// left are the objects that may have been left in members when their Works went.
+	left map[target]bool
+	log  []string
+}
+
+// target is an object in a cluster.
+type target struct {
+	key     model.Key
+	cluster string
+}
+
+func (t target) String() string { return fmt.Sprintf("%v on %s", t.key, t.cluster) }
+
+// resources are those of the kinds of objects.
+var resources = map[string]schema.GroupVersionResource{
+	"ConfigMap": e2e.ConfigMaps, deployment.Kind: e2e.Deployments, autoscaler.Kind: e2e.Autoscalers,
+}
+
+// newMachine starts both daemons in a world with two clusters and two namespaces.
+func newMachine(t *testing.T, s *scene, replicas [2]*replica, executor *executor) (*machine, error) {
+	m := &machine{
+		scene: s, t: t, left: map[target]bool{}, replicas: replicas, executor: executor, audit: e2e.AuditFromNow(t), prefix: "machine-" + utilrand.String(5),
+		values: map[*model.Object]int{}, going: map[string]bool{}, before: map[target]*model.Copy{}, touched: map[target]bool{}, quietAt: time.Now(),
+	}
+	m.history = history{{from: m.quietAt, World: &model.World{
+		Objects: map[model.Key]*model.Object{}, Namespaces: map[string]*model.Object{}, Clusters: map[string]*model.Object{}, Autoscalers: map[model.Key]model.Key{},
+		Configuration: &model.Configuration{},
+	}}}
+	if err := m.configure("*", none); err != nil {
+		return nil, err
+	}
+	for i, tier := range []string{"edge", "core"} {
+		if err := m.putCluster(m.clusters[i], map[string]string{"tier": tier}); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range namespaceNames {
+		if err := m.putNamespace(name, nil, nil); err != nil {
+			return nil, err
+		}
+	}
+	for _, r := range m.replicas {
+		if err := r.begin(); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// do does what somebody does next.
+func (m *machine) do(t *rapid.T, s step, pause time.Duration) {
+	m.log = append(m.log, fmt.Sprintf("%s %s", time.Now().UTC().Format("15:04:05.000"), s.what))
+	if err := s.do(m); err != nil {
+		t.Fatalf("%s: %v\n%s", s.what, err, m.story())
+	}
+	time.Sleep(pause)
+}
+
+// story is what has been done since the last quiet moment but one.
+func (m *machine) story() string { return strings.Join(m.log, "\n") }
+
+func (m *machine) namespace(name string) string { return m.prefix + "-" + name }
+
+func (m *machine) real(k model.Key) model.Key {
+	k.Namespace = m.namespace(k.Namespace)
+	return k
+}
+
+// object makes one of which a number is the content.
+func object(k model.Key, value int) *unstructured.Unstructured {
+	labels := map[string]any{"app": k.Name}
+	switch k.Kind {
+	case deployment.Kind:
+		container := map[string]any{"name": "web", "image": fmt.Sprintf("web:%d", value)}
+		return e2e.Object("apps/v1", k.Kind, k.Namespace, k.Name, map[string]any{"spec": map[string]any{
+			"replicas": int64(1 + value), "selector": map[string]any{"matchLabels": labels},
+			"template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": map[string]any{"containers": []any{container}}},
+		}})
+	case autoscaler.Kind:
+		return e2e.Object("autoscaling/v2", k.Kind, k.Namespace, k.Name, map[string]any{"spec": map[string]any{
+			"maxReplicas": int64(1 + value), "scaleTargetRef": map[string]any{"apiVersion": "apps/v1", "kind": deployment.Kind, "name": deployment.Name},
+		}})
+	}
+	return e2e.Object("v1", k.Kind, k.Namespace, k.Name, map[string]any{"data": map[string]any{"key": fmt.Sprint(value)}})
+}
+
+// put makes an object, or makes it another.
+func (m *machine) put(k model.Key, value int, annotations, labels map[string]string) error {
+	if m.going[k.Namespace] {
+		return nil
+	}
+	k = m.real(k)
+	u := object(k, value)
+	u.SetAnnotations(annotations)
+	u.SetLabels(labels)
+	client, applied := e2e.Env.Admin.Resource(resources[k.Kind]).Namespace(k.Namespace), (*unstructured.Unstructured)(nil)
+	return m.history.change(func() (err error) {
+		if m.history.now().Objects[k] != nil {
+			applied, err = client.Update(m.t.Context(), u, metav1.UpdateOptions{})
+		} else {
+			applied, err = client.Create(m.t.Context(), u, metav1.CreateOptions{})
+		}
+		return err
+	}, func(w *model.World) {
+		_, w.Objects[k] = e2e.Applied(applied)
+		m.values[w.Objects[k]] = value
+		if k.Kind == autoscaler.Kind {
+			w.Autoscalers[k] = e2e.Scaled(applied)
+		}
+	})
+}
+
+// edit changes nothing but the content of an object.
+func (m *machine) edit(k model.Key, value int) error {
+	if now := m.history.now().Objects[m.real(k)]; now != nil {
+		return m.put(k, value, now.Annotations, now.Labels)
+	}
+	return nil
+}
+
+// putBack makes an object as it was before its last change.
+func (m *machine) putBack(k model.Key) error {
+	before := m.history.before(func(w *model.World) *model.Object { return w.Objects[m.real(k)] })
+	if before == nil || m.history.now().Objects[m.real(k)] == nil {
+		return nil
+	}
+	return m.put(k, m.values[before], before.Annotations, before.Labels)
+}
+
+func (m *machine) delete(k model.Key) error {
+	k.Namespace = m.namespace(k.Namespace)
+	if m.history.now().Objects[k] == nil {
+		return nil
+	}
+	return m.history.change(func() error {
+		return ignoreNotFound(e2e.Env.Admin.Resource(resources[k.Kind]).Namespace(k.Namespace).Delete(m.t.Context(), k.Name, metav1.DeleteOptions{}))
+	}, func(w *model.World) {
+		delete(w.Objects, k)
+		delete(w.Autoscalers, k)
+	})
+}
+
+// recreate makes an object anew, as it was.
+func (m *machine) recreate(k model.Key) error {
+	now := m.history.now().Objects[m.real(k)]
+	if now == nil || m.going[k.Namespace] {
+		return nil
+	}
+	if err := m.delete(k); err != nil {
+		return err
+	}
+	return m.put(k, 0, now.Annotations, now.Labels)
+}
+
+func (m *machine) putNamespace(name string, annotations, labels map[string]string) error {
+	u := e2e.Object("v1", "Namespace", "", m.namespace(name), nil)
+	u.SetAnnotations(annotations)
+	u.SetLabels(labels)
+	client, applied := e2e.Env.Admin.Resource(e2e.Namespaces), (*unstructured.Unstructured)(nil)
+	err := m.history.change(func() (err error) {
+		if m.history.now().Namespaces[u.GetName()] != nil {
+			applied, err = client.Update(m.t.Context(), u, metav1.UpdateOptions{})
+		} else {
+			applied, err = client.Create(m.t.Context(), u, metav1.CreateOptions{})
+		}
+		return err
+	}, func(w *model.World) { _, w.Namespaces[u.GetName()] = e2e.Applied(applied) })
+	if m.going[name] && apierrors.IsAlreadyExists(err) {
+		return nil // it is not gone yet
+	}
+	delete(m.going, name)
+	return err
+}
+
+// putNamespaceBack has a Namespace say what it said before its last change.
+func (m *machine) putNamespaceBack(name string) error {
+	real := m.namespace(name)
+	before := m.history.before(func(w *model.World) *model.Object { return w.Namespaces[real] })
+	if before == nil || m.history.now().Namespaces[real] == nil {
+		return nil
+	}
+	return m.putNamespace(name, before.Annotations, before.Labels)
+}
+
+// deleteNamespace deletes a namespace and what is in it. That takes a while.
+func (m *machine) deleteNamespace(name string) error {
+	real := m.namespace(name)
+	if m.history.now().Namespaces[real] == nil {
+		return nil
+	}
+	m.going[name] = true
+	return m.history.change(func() error {
+		return e2e.Env.Admin.Resource(e2e.Namespaces).Delete(m.t.Context(), real, metav1.DeleteOptions{})
+	}, func(w *model.World) {
+		delete(w.Namespaces, real)
+		maps.DeleteFunc(w.Objects, func(k model.Key, _ *model.Object) bool { return k.Namespace == real })
+		maps.DeleteFunc(w.Autoscalers, func(k, _ model.Key) bool { return k.Namespace == real })
+	})
+}
+
+// putCluster has a cluster join, or gives it other labels.
+func (m *machine) putCluster(name string, labels map[string]string) error {
+	client, applied := e2e.Env.Admin.Resource(e2e.Clusters), (*unstructured.Unstructured)(nil)
+	return m.history.change(func() error {
+		now, err := client.Get(m.t.Context(), name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			u := e2e.Object("cluster.karmada.io/v1alpha1", "Cluster", "", name, map[string]any{"spec": map[string]any{"syncMode": "Push", "apiEndpoint": "https://127.0.0.1:1"}})
+			u.SetLabels(labels)
+			applied, err = client.Create(m.t.Context(), u, metav1.CreateOptions{})
+		case err == nil:
+			now.SetLabels(labels)
+			applied, err = client.Update(m.t.Context(), now, metav1.UpdateOptions{})
+		}
+		return err
+	}, func(w *model.World) { _, w.Clusters[name] = e2e.Applied(applied) })
+}
+
+// loseCluster has a cluster leave, whose Works nobody deletes.
+func (m *machine) loseCluster(name string) error {
+	if m.history.now().Clusters[name] == nil {
+		return nil
+	}
+	return m.history.change(func() error {
+		return e2e.Env.Admin.Resource(e2e.Clusters).Delete(m.t.Context(), name, metav1.DeleteOptions{})
+	}, func(w *model.World) { delete(w.Clusters, name) })
+}
+
+// removeCluster has a cluster leave; Karmada deletes its Works.
+func (m *machine) removeCluster(name string) error {
+	if err := m.loseCluster(name); err != nil {
+		return err
+	}
+	for _, k := range m.keys() {
+		m.touched[target{k, name}] = true
+	}
+	return e2e.Env.Admin.Resource(e2e.Works).Namespace("karmada-es-"+name).DeleteCollection(m.t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{})
+}
+
+// configure replaces the configuration.
+func (m *machine) configure(namespaces, rules string) error {
+	globs := m.namespace(namespaces)
+	next := &model.Configuration{Namespaces: []string{globs}}
+	authorization := ""
+	switch rules {
+	case "m1":
+		next.Authorization, authorization = []model.Rule{{Clusters: []string{"m1"}}}, "authorization: [{clusters: [m1]}]\n"
+	case "gold":
+		gold := map[string]string{"tier": "gold"}
+		next.Authorization, authorization = []model.Rule{{NamespaceLabels: gold}}, "authorization: [{namespaceSelector: {matchLabels: {tier: gold}}}]\n"
+	case "nothing":
+		next.Authorization, authorization = []model.Rule{}, "authorization: []\n"
+	}
+	text := e2e.ConfigurationHead + e2e.BreakerOff + authorization + "resources:\n"
+	for _, resource := range resources {
+		text += fmt.Sprintf("- {group: %q, resource: %s, namespaces: [%q]}\n", resource.Group, resource.Resource, globs)
+	}
+	return m.history.change(func() error {
+		patch := e2e.Object("v1", "ConfigMap", e2e.System, e2e.Account, map[string]any{"data": map[string]any{config.Key: text}})
+		_, err := e2e.Env.Admin.Resource(e2e.ConfigMaps).Namespace(e2e.System).Update(m.t.Context(), patch, metav1.UpdateOptions{})
+		return err
+	}, func(w *model.World) { w.Configuration = next })
+}
+
+// touch notes that somebody changes a Work by hand, and says where it is.
+func (m *machine) touch(of target) (namespace, name string) {
+	of.key = m.real(of.key)
+	m.touched[of] = true
+	namespace, name, _ = strings.Cut(e2e.WorkKey(of.cluster, of.key), "/")
+	return namespace, name
+}
+
+// deleteWork and editWork are of somebody who ought not to.
+func (m *machine) deleteWork(of target) error {
+	namespace, name := m.touch(of)
+	return ignoreNotFound(e2e.Env.Admin.Resource(e2e.Works).Namespace(namespace).Delete(m.t.Context(), name, metav1.DeleteOptions{}))
+}
+
+func (m *machine) editWork(of target, patch string) error {
+	namespace, name := m.touch(of)
+	_, err := e2e.Env.Admin.Resource(e2e.Works).Namespace(namespace).Patch(m.t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	return ignoreNotFound(err)
+}
+
+func ignoreNotFound(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// keys are all objects that there may be.
+func (m *machine) keys() (all []model.Key) {
+	for _, namespace := range namespaceNames {
+		for _, k := range m.objects {
+			k.Namespace = m.namespace(namespace)
+			all = append(all, k)
+		}
+	}
+	return all
+}
+
+// end stops the daemons and takes away what is left.
+func (m *machine) end(ctx context.Context) {
+	for _, r := range m.replicas {
+		r.settle()
+		if err := r.daemon.Stop(); err != nil {
+			m.t.Errorf("replica %s: %v", r.name, err)
+		}
+	}
+	for _, name := range namespaceNames {
+		_ = e2e.Env.Admin.Resource(e2e.Namespaces).Delete(ctx, m.namespace(name), metav1.DeleteOptions{})
+	}
+	for _, name := range m.clusters {
+		if !m.hasMembers {
+			_ = e2e.Env.Admin.Resource(e2e.Clusters).Delete(ctx, name, metav1.DeleteOptions{})
+		}
+		_ = e2e.Env.Admin.Resource(e2e.Works).Namespace("karmada-es-"+name).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
+	}
+}

@@ -1,0 +1,62 @@
+package machine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/e2e"
+	"github.com/karmada-target/karmada-mirror/sandbox/model"
+)
+
+// compareMembers tells what in the members is not as the model says.
+func (m *machine) compareMembers() (wrong []string) {
+	for _, k := range m.keys() {
+		for _, cluster := range m.clusters {
+			if why := m.judgeMember(target{k, cluster}); why != "" {
+				wrong = append(wrong, fmt.Sprintf("%v, in the member: %s", target{k, cluster}, why))
+			}
+		}
+	}
+	return wrong
+}
+
+func (m *machine) judgeMember(of target) string {
+	there, err := e2e.Env.Member(of.cluster).Resource(resources[of.key.Kind]).Namespace(of.key.Namespace).Get(m.t.Context(), of.key.Name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err.Error()
+	}
+	isThere := err == nil
+	switch state, want := m.history.now().Of(of.key, of.cluster); {
+	case state == model.Present && !isThere:
+		return "it is not there"
+	case state == model.Present:
+		if _, o := e2e.Applied(there); !equality.Semantic.DeepEqual(o.Content, want.Content) {
+			return fmt.Sprintf("it is %v, not %v", o.Content, want.Content)
+		}
+	case state == model.Absent && isThere && !m.left[of] && !m.mayBeLeft(of, time.Now()):
+		return "it is there"
+	case state == model.Absent && !isThere && m.mustBeLeft(of):
+		return "it is not there, and was to be preserved"
+	}
+	return ""
+}
+
+// mayBeLeft reports whether its source may have said that an object shall stay in the member
+// when its Work goes.
+func (m *machine) mayBeLeft(of target, now time.Time) bool {
+	return m.before[of] != nil && m.before[of].Preserved || m.touched[of] ||
+		slices.ContainsFunc(m.history.possible(of, m.quietAt, now), func(o outcome) bool { return o.like.Preserved })
+}
+
+// mustBeLeft reports whether its source has said so all the time, and it was there.
+func (m *machine) mustBeLeft(of target) bool {
+	if m.before[of] == nil || !m.before[of].Preserved || m.touched[of] || m.history.now().Objects[of.key] == nil {
+		return false
+	}
+	return !slices.ContainsFunc(m.history.possible(of, m.quietAt, time.Now()), func(o outcome) bool { return !o.like.Preserved })
+}

@@ -1,0 +1,132 @@
+package machine
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/e2e"
+	"github.com/karmada-target/karmada-mirror/sandbox/fault"
+	"github.com/karmada-target/karmada-mirror/sandbox/process"
+)
+
+// watched are the resources whose watches are held back and cut.
+var watched = []string{"configmaps", "deployments", "horizontalpodautoscalers", "namespaces", "clusters", "works"}
+
+// replica is one of two daemons, with a proxy between it and the API server. When it has
+// ended it is started again, as a Deployment does.
+type replica struct {
+	name   string
+	proxy  *fault.Proxy
+	gates  map[string]*fault.Gate
+	rules  map[string]*fault.Rule // of the gates
+	daemon *process.Daemon
+	// passing are rules that go at the next quiet moment.
+	passing []*fault.Rule
+	// past are the complaints about daemons that were ended.
+	past []string
+}
+
+func newReplica(t *testing.T, name string) *replica {
+	r := &replica{name: name, proxy: e2e.StartProxy(t), gates: map[string]*fault.Gate{}, rules: map[string]*fault.Rule{}}
+	for _, resource := range watched {
+		r.gates[resource] = fault.NewGate()
+		r.hang(resource)
+	}
+	t.Cleanup(r.settle)
+	return r
+}
+
+// watchOf are the requests by which a resource is watched as a whole.
+func watchOf(resource string) fault.Match {
+	return fault.Match{Verb: "watch", Resource: resource, AllNamespaces: true}
+}
+
+// hang puts a gate where the watch of its resource goes through.
+func (r *replica) hang(resource string) {
+	r.rules[resource] = r.proxy.Inject(watchOf(resource), r.gates[resource].Fault())
+}
+
+// expire has a watch end, and the next ones be told that they are too old.
+func (r *replica) expire(resource string) {
+	r.rules[resource].Remove()
+	delete(r.rules, resource)
+	r.pass(watchOf(resource), fault.Expire())
+	r.proxy.End(watchOf(resource))
+}
+
+// pass makes a fault that goes at the next quiet moment.
+func (r *replica) pass(m fault.Match, f fault.Fault) {
+	r.passing = append(r.passing, r.proxy.Inject(m, f))
+}
+
+// settle ends all faults.
+func (r *replica) settle() {
+	for _, rule := range r.passing {
+		rule.Remove()
+	}
+	r.passing = nil
+	for resource, gate := range r.gates {
+		gate.Open()
+		if r.rules[resource] == nil {
+			r.hang(resource)
+		}
+	}
+}
+
+// begin starts the first daemon of a machine.
+func (r *replica) begin() error {
+	r.past = nil
+	return r.start()
+}
+
+func (r *replica) start() (err error) {
+	r.daemon, err = process.StartDaemon(process.DaemonOptions{
+		Program: []string{e2e.Env.Daemon}, Kubeconfig: r.proxy.Kubeconfig(),
+		Flags: []string{
+			"--holder-identity", r.name, "--log-level", "debug", "--resync-period", "2s", "--deletion-settle-period", "100ms", "--list-deadline", "5s",
+			"--leader-elect-lease-duration", "4s", "--leader-elect-renew-deadline", "3s", "--leader-elect-retry-period", "500ms",
+		},
+		Environment: []string{"GORACE=halt_on_error=1", "KUBE_CACHE_MUTATION_DETECTOR=true"},
+	})
+	// Before it says anything it does not know what to do with a signal.
+	for err == nil && r.daemon.Logged("starting") == 0 && !r.daemon.HasEnded() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return err
+}
+
+// kill ends the daemon as a power cut would, and starts it again; restart asks it to end.
+func (r *replica) kill() error {
+	if err := r.die(); err != nil {
+		return err
+	}
+	return r.start()
+}
+
+// die ends it and does not start it again.
+func (r *replica) die() error {
+	r.past = r.complaints()
+	return r.daemon.Kill()
+}
+
+func (r *replica) restart() error {
+	r.past = r.complaints()
+	if err := r.daemon.Stop(); err != nil {
+		return err
+	}
+	return r.start()
+}
+
+// complaints are what is wrong with the daemons themselves.
+func (r *replica) complaints() []string {
+	wrong := slices.Clone(r.past)
+	if r.daemon.HasEnded() {
+		wrong = append(wrong, fmt.Sprintf("replica %s has ended by itself: %v", r.name, r.daemon.Err()))
+	}
+	if n := r.daemon.Logged("a sweep has found what no event has told: please report this"); n > 0 {
+		wrong = append(wrong, fmt.Sprintf("sweeps of replica %s have found %d things that no event had told", r.name, n))
+	}
+	return wrong
+}

@@ -1,0 +1,96 @@
+package machine
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/e2e"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+)
+
+// TestMachine has users, operators and networks do at random what they may do. Now and then
+// all faults end, and everything must be as the model says; see [machine.look].
+func TestMachine(t *testing.T) {
+	play(t, onAPIServer, startAPIServer(t), lasts(t, usual))
+}
+
+// startAPIServer starts what of a Karmada serves requests, and what plays the rest.
+func startAPIServer(t *testing.T) *executor {
+	e2e.StartOwn(t, karmada.Options{Dir: t.TempDir()})
+	e2e.Must(t, e2e.Env.Install(t.Context()))
+	for _, name := range []string{karmada.ControllerManager, karmada.Scheduler} {
+		e2e.Must(t, e2e.Env.Component(name).Stop())
+	}
+	for _, name := range onAPIServer.clusters { // Karmada would
+		e2e.Create(t, e2e.Namespaces, e2e.Object("v1", "Namespace", "", "karmada-es-"+name, nil))
+	}
+	return startExecutor(t)
+}
+
+// TestMachineInMembers does less of it on a whole Karmada, and looks into the members.
+func TestMachineInMembers(t *testing.T) {
+	e2e.StartOwn(t, karmada.Options{Dir: t.TempDir(), Members: e2e.Named(inMembers.clusters...)})
+	e2e.Must(t, e2e.Env.Install(t.Context()))
+	play(t, inMembers, nil, lasts(t, usualInMembers))
+}
+
+// play has machines run for some time.
+func play(t *testing.T, s *scene, executor *executor, lasts time.Duration) {
+	// How many there are is a matter of time.
+	e2e.Must(t, flag.Set("rapid.checks", "1"))
+	replicas := [2]*replica{newReplica(t, "one"), newReplica(t, "other")}
+	looks, steps := 0, 0
+	for begun := time.Now(); time.Since(begun) < lasts && !t.Failed(); {
+		rapid.Check(t, func(rt *rapid.T) {
+			m, err := newMachine(t, s, replicas, executor)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			defer m.end(context.WithoutCancel(t.Context()))
+			for range rapid.IntRange(1, 8).Draw(rt, "looks") {
+				for range rapid.IntRange(1, 40).Draw(rt, "steps") {
+					m.do(rt, s.drawStep(rt), drawPause(rt))
+					steps++
+				}
+				m.log = append(m.log, "quiet")
+				if wrong := m.look(); len(wrong) > 0 {
+					rt.Fatalf("%s\n%s\n%s", strings.Join(wrong, "\n"), m.story(), m.save())
+				}
+				looks++
+			}
+		})
+	}
+	t.Logf("%d steps, %d looks", steps, looks)
+}
+
+// lasts is how long it lasts: MACHINE in the environment, or the usual.
+func lasts(t *testing.T, usual time.Duration) time.Duration {
+	text := os.Getenv("MACHINE")
+	if text == "" {
+		return usual
+	}
+	given, err := time.ParseDuration(text)
+	e2e.Must(t, err)
+	return given
+}
+
+// save writes the logs of the daemons to a folder that stays, and says where.
+func (m *machine) save() string {
+	dir, err := os.MkdirTemp("", "karmada-mirror-machine-")
+	if err != nil {
+		return err.Error()
+	}
+	for _, r := range m.replicas {
+		if err := os.WriteFile(fmt.Sprintf("%s/%s.log", dir, r.name), []byte(r.daemon.Log()), 0o600); err != nil {
+			return err.Error()
+		}
+	}
+	return "the daemons' logs are in " + dir
+}

@@ -1,0 +1,78 @@
+package machine
+
+import (
+	"github.com/karmada-target/karmada-mirror/sandbox/e2e"
+	"github.com/karmada-target/karmada-mirror/sandbox/model"
+)
+
+// scene is what a machine has to do with.
+type scene struct {
+	clusters []string
+	objects  []model.Key
+	// annotations are what objects say, by key, and defaults what Namespaces do.
+	annotations, defaults map[string]choices
+	// claims are of policies, by the label that they put on objects.
+	claims choices
+	steps  choices
+	// hasMembers: behind the clusters are members, and Karmada carries the Works out.
+	hasMembers bool
+}
+
+// Where an object or its Namespace says to which clusters it goes.
+const (
+	clustersKey = "karmada.target/clusters"
+	selectorKey = "karmada.target/cluster-selector"
+)
+
+// A few names are enough, and have done to them again and again what was done before.
+var (
+	namespaceNames = []string{"a", "b"}
+	pages          = []model.Key{{Kind: "ConfigMap", Name: "page-0"}, {Kind: "ConfigMap", Name: "page-1"}, {Kind: "ConfigMap", Name: "page-2"}}
+	deployment     = model.Key{Kind: "Deployment", Name: "web"}
+	autoscaler     = model.Key{Kind: "HorizontalPodAutoscaler", Name: "web"}
+)
+
+// onAPIServer plays on a Karmada of which only what serves requests runs, so that it makes
+// many steps in a second.
+var onAPIServer = &scene{
+	clusters: []string{"m1", "m2", "m3"},
+	objects:  append([]model.Key{deployment, autoscaler}, pages...),
+	annotations: map[string]choices{
+		clustersKey:                           {none: 14, "": 2, "m1": 2, "m1,m2": 1, "m*": 1, "*,!m2": 1, "m3": 1, "m1,!m2": 1, "!m2": 1},
+		selectorKey:                           {none: 14, "tier=edge": 2, "!tier": 1, "tier in (edge,core)": 1},
+		"karmada.target/suspend":              {none: 20, "true": 2, "false": 1, "perhaps": 1},
+		"karmada.target/preserve-on-deletion": {none: 8, "true": 2, "false": 1},
+		"karmada.target/conflict-resolution":  {none: 12, "overwrite": 1},
+		"karmada.target/replicas":             {none: 12, "retain": 1},
+	},
+	defaults: map[string]choices{
+		clustersKey:                           {none: 8, "": 1, "m1": 3, "m1,m2": 2, "m*": 2, "*,!m2": 1, "m3": 1},
+		selectorKey:                           {none: 10, "tier=edge": 2, "!tier": 1},
+		"karmada.target/suspend":              {none: 12, "true": 3, "false": 1, "perhaps": 1},
+		"karmada.target/preserve-on-deletion": {none: 8, "true": 1},
+	},
+	claims: choices{none: 20, "x": 1},
+	steps: choices{
+		"put": 30, "put back": 10, "edit": 8, "delete": 6, "recreate": 3, "namespace": 16, "namespace back": 10, "delete namespace": 1,
+		"cluster": 5, "cluster leaves": 1, "configure": 2, "Work deleted": 2, "Work edited": 3, "shut": 8, "open": 6, "expire": 1, "late": 6, "throttle": 3, "slow reads": 3, "kill": 1, "restart": 1,
+		"there and back": 10, "default of a dying leader": 1,
+	},
+}
+
+// inMembers plays on a whole Karmada. What is there already is overwritten, for an object
+// that was preserved is somebody else's to Karmada.
+var inMembers = &scene{
+	clusters: []string{e2e.Push, e2e.Pull},
+	objects:  pages,
+	annotations: map[string]choices{
+		clustersKey:                           {none: 4, "": 1, e2e.Push: 3, e2e.Both: 3, "member*": 2, "*,!" + e2e.Push: 2, "!" + e2e.Pull: 1},
+		"karmada.target/preserve-on-deletion": {none: 4, "true": 1, "false": 1},
+		"karmada.target/conflict-resolution":  {"overwrite": 1},
+	},
+	defaults: map[string]choices{clustersKey: {none: 4, e2e.Push: 2, e2e.Both: 2}, "karmada.target/preserve-on-deletion": {none: 6, "true": 1}},
+	claims:   choices{none: 1},
+	steps: choices{
+		"put": 30, "put back": 10, "edit": 10, "delete": 6, "recreate": 3, "namespace": 12, "namespace back": 6, "configure": 2, "Work deleted": 2, "Work edited": 3, "shut": 6, "open": 6, "late": 3, "kill": 1, "restart": 1,
+	},
+	hasMembers: true,
+}

@@ -1,0 +1,10 @@
+//go:build long
+
+package machine
+
+import "time"
+
+const (
+	usual          = 10 * time.Minute
+	usualInMembers = 2 * time.Minute
+)

@@ -1,0 +1,217 @@
+package machine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"pgregory.net/rapid"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/e2e"
+	"github.com/karmada-target/karmada-mirror/sandbox/fault"
+	"github.com/karmada-target/karmada-mirror/sandbox/model"
+)
+
+// step is one thing that somebody does.
+type step struct {
+	what string
+	do   func(*machine) error
+}
+
+// choices are what is drawn from, each with how often.
+type choices map[string]int
+
+// none is a choice.
+const none = "-"
+
+func (c choices) draw(t *rapid.T, label string) string {
+	var all []string
+	for _, value := range slices.Sorted(maps.Keys(c)) {
+		all = append(all, slices.Repeat([]string{value}, c[value])...)
+	}
+	return rapid.SampledFrom(all).Draw(t, label)
+}
+
+func drawAnnotations(t *rapid.T, from map[string]choices) map[string]string {
+	drawn := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(from)) {
+		if value := from[key].draw(t, key); value != none {
+			drawn[key] = value
+		}
+	}
+	return drawn
+}
+
+func drawLabels(t *rapid.T, key string, c choices) map[string]string {
+	if value := c.draw(t, key); value != none {
+		return map[string]string{key: value}
+	}
+	return nil
+}
+
+// said shows annotations or labels without what they have in common.
+func said(all map[string]string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(fmt.Sprint(all), "map"), "karmada.target/", "")
+}
+
+// drawStep draws what somebody does next.
+func (s *scene) drawStep(t *rapid.T) step {
+	kind := s.steps.draw(t, "step")
+	drawn := drawers[kind](t, s)
+	drawn.what = kind + " " + drawn.what
+	return drawn
+}
+
+// drawers draw the steps of each kind.
+var drawers = map[string]func(*rapid.T, *scene) step{
+	"put": func(t *rapid.T, s *scene) step {
+		key, value, annotations, labels := s.drawObject(t), rapid.IntRange(0, 3).Draw(t, "value"), drawAnnotations(t, s.annotations), drawLabels(t, "propagationpolicy.karmada.io/permanent-id", s.claims)
+		return step{fmt.Sprintf("%v %d %s %s", key, value, said(annotations), said(labels)), func(m *machine) error { return m.put(key, value, annotations, labels) }}
+	},
+	"put back": func(t *rapid.T, s *scene) step {
+		key := s.drawObject(t)
+		return step{fmt.Sprint(key), func(m *machine) error { return m.putBack(key) }}
+	},
+	"there and back": func(t *rapid.T, s *scene) step { // before it has come about, or after
+		key, value, annotations, contentAlone := s.drawObject(t), rapid.IntRange(0, 3).Draw(t, "value"), drawAnnotations(t, s.annotations), rapid.Bool().Draw(t, "content alone")
+		between := rapid.SampledFrom([]time.Duration{0, 30 * time.Millisecond, 200 * time.Millisecond, time.Second}).Draw(t, "between")
+		return step{fmt.Sprintf("%v %d %s, the content alone %t, for %s", key, value, said(annotations), contentAlone, between), func(m *machine) error {
+			now := m.history.now().Objects[m.real(key)]
+			if now == nil {
+				return nil
+			}
+			if contentAlone {
+				annotations = now.Annotations
+			}
+			return m.tell(func() error { return m.put(key, value, annotations, now.Labels) }, pause(between), func() error { return m.putBack(key) })
+		}}
+	},
+	"default of a dying leader": func(t *rapid.T, s *scene) step {
+		name, annotations := drawNamespace(t), drawAnnotations(t, s.defaults)
+		return step{fmt.Sprintf("%s %s", name, said(annotations)), func(m *machine) error {
+			return m.tell(m.leaderHangs("create"), func() error { return m.putNamespace(name, annotations, nil) }, pause(200*time.Millisecond), m.leaderDies)
+		}}
+	},
+	"namespace back": func(t *rapid.T, s *scene) step {
+		name := drawNamespace(t)
+		return step{name, func(m *machine) error { return m.putNamespaceBack(name) }}
+	},
+	"edit": func(t *rapid.T, s *scene) step { // of nothing but its content
+		key, value := s.drawObject(t), rapid.IntRange(0, 3).Draw(t, "value")
+		return step{fmt.Sprintf("%v %d", key, value), func(m *machine) error { return m.edit(key, value) }}
+	},
+	"delete": func(t *rapid.T, s *scene) step {
+		key := s.drawObject(t)
+		return step{fmt.Sprint(key), func(m *machine) error { return m.delete(key) }}
+	},
+	"recreate": func(t *rapid.T, s *scene) step {
+		key := s.drawObject(t)
+		return step{fmt.Sprint(key), func(m *machine) error { return m.recreate(key) }}
+	},
+	"namespace": func(t *rapid.T, s *scene) step {
+		name, annotations, labels := drawNamespace(t), drawAnnotations(t, s.defaults), drawLabels(t, "tier", choices{none: 1, "gold": 1})
+		return step{fmt.Sprintf("%s %s %s", name, said(annotations), said(labels)), func(m *machine) error { return m.putNamespace(name, annotations, labels) }}
+	},
+	"delete namespace": func(t *rapid.T, s *scene) step {
+		name := drawNamespace(t)
+		return step{name, func(m *machine) error { return m.deleteNamespace(name) }}
+	},
+	"cluster": func(t *rapid.T, s *scene) step {
+		name, labels := s.drawCluster(t), drawLabels(t, "tier", choices{none: 1, "edge": 2, "core": 1})
+		return step{fmt.Sprintf("%s %s", name, said(labels)), func(m *machine) error { return m.putCluster(name, labels) }}
+	},
+	"cluster leaves": func(t *rapid.T, s *scene) step {
+		name := s.drawCluster(t)
+		return step{name, func(m *machine) error { return m.removeCluster(name) }}
+	},
+	"configure": func(t *rapid.T, s *scene) step {
+		namespaces := choices{"*": 4, "a": 1, "b": 1}.draw(t, "namespaces")
+		rules := choices{none: 4, "m1": 1, "gold": 1, "nothing": 1}.draw(t, "authorization")
+		return step{fmt.Sprintf("namespaces %s, authorization %s", namespaces, rules), func(m *machine) error { return m.configure(namespaces, rules) }}
+	},
+	"Work deleted": func(t *rapid.T, s *scene) step {
+		of := target{s.drawObject(t), s.drawCluster(t)}
+		return step{fmt.Sprint(of), func(m *machine) error { return m.deleteWork(of) }}
+	},
+	"Work edited": func(t *rapid.T, s *scene) step {
+		of := target{s.drawObject(t), s.drawCluster(t)}
+		patch := choices{
+			`{"spec":{"suspendDispatching":true}}`:                                      2,
+			`{"spec":{"preserveResourcesOnDeletion":true}}`:                             2,
+			`{"metadata":{"labels":{"karmada.target/source-id":null}}}`:                 1,
+			`{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`:             1,
+			`{"metadata":{"annotations":{"karmada.target/source-uid":"another"}}}`:      1,
+			`{"metadata":{"annotations":{"somebody.example/note":"of no importance"}}}`: 1,
+		}.draw(t, "patch")
+		return step{fmt.Sprintf("%v %s", of, patch), func(m *machine) error { return m.editWork(of, patch) }}
+	},
+	"shut": func(t *rapid.T, s *scene) step {
+		i, resource := drawReplica(t), rapid.SampledFrom(append(watched, "works", "works", "configmaps")).Draw(t, "resource")
+		return step{fmt.Sprintf("%d %s", i, resource), func(m *machine) error { m.replicas[i].gates[resource].Shut(); return nil }}
+	},
+	"open": func(t *rapid.T, s *scene) step {
+		i, resource := drawReplica(t), rapid.SampledFrom(watched).Draw(t, "resource")
+		return step{fmt.Sprintf("%d %s", i, resource), func(m *machine) error { m.replicas[i].gates[resource].Open(); return nil }}
+	},
+	"expire": func(t *rapid.T, s *scene) step {
+		i, resource := drawReplica(t), rapid.SampledFrom(watched).Draw(t, "resource")
+		return step{fmt.Sprintf("%d %s", i, resource), func(m *machine) error { m.replicas[i].expire(resource); return nil }}
+	},
+	"late": func(t *rapid.T, s *scene) step {
+		i, verb := drawReplica(t), rapid.SampledFrom([]string{"create", "patch"}).Draw(t, "verb")
+		late := rapid.SampledFrom([]time.Duration{300 * time.Millisecond, 1500 * time.Millisecond, 6 * time.Second}).Draw(t, "late")
+		asked := rapid.Bool().Draw(t, "asked late")
+		return step{fmt.Sprintf("%d %s %s, asked late %t", i, verb, late, asked), func(m *machine) error {
+			answer := fault.DelayAnswer(late)
+			if asked {
+				answer = fault.Delay(late)
+			}
+			m.replicas[i].pass(fault.Match{Verb: verb, Resource: e2e.Works.Resource}, answer)
+			return nil
+		}}
+	},
+	"throttle": func(t *rapid.T, s *scene) step {
+		i, verb := drawReplica(t), rapid.SampledFrom([]string{"create", "patch", "delete"}).Draw(t, "verb")
+		after := rapid.IntRange(1, 5).Draw(t, "after")
+		return step{fmt.Sprintf("%d %s, again after %d s", i, verb, after), func(m *machine) error {
+			m.replicas[i].pass(fault.Match{Verb: verb, Resource: e2e.Works.Resource, Share: 0.5}, fault.Refuse(apierrors.NewTooManyRequests("busy", after)))
+			return nil
+		}}
+	},
+	"slow reads": func(t *rapid.T, s *scene) step {
+		i, resource := drawReplica(t), rapid.SampledFrom(watched).Draw(t, "resource")
+		late := rapid.SampledFrom([]time.Duration{300 * time.Millisecond, 1500 * time.Millisecond, 4 * time.Second}).Draw(t, "late")
+		return step{fmt.Sprintf("%d %s %s", i, resource, late), func(m *machine) error {
+			m.replicas[i].pass(fault.Match{Verb: "get", Resource: resource}, fault.DelayAnswer(late))
+			return nil
+		}}
+	},
+	"kill": func(t *rapid.T, s *scene) step {
+		i := drawReplica(t)
+		return step{fmt.Sprint(i), func(m *machine) error { return m.replicas[i].kill() }}
+	},
+	"restart": func(t *rapid.T, s *scene) step {
+		i := drawReplica(t)
+		return step{fmt.Sprint(i), func(m *machine) error { return m.replicas[i].restart() }}
+	},
+}
+
+func (s *scene) drawObject(t *rapid.T) model.Key {
+	key := rapid.SampledFrom(s.objects).Draw(t, "object")
+	key.Namespace = drawNamespace(t)
+	return key
+}
+
+func (s *scene) drawCluster(t *rapid.T) string {
+	return rapid.SampledFrom(s.clusters).Draw(t, "cluster")
+}
+func drawNamespace(t *rapid.T) string { return rapid.SampledFrom(namespaceNames).Draw(t, "namespace") }
+func drawReplica(t *rapid.T) int      { return rapid.IntRange(0, 1).Draw(t, "replica") }
+
+// drawPause draws how long nothing is done; mostly not at all.
+func drawPause(t *rapid.T) time.Duration {
+	return rapid.SampledFrom([]time.Duration{0, 0, 0, 0, 0, 20 * time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond}).Draw(t, "pause")
+}

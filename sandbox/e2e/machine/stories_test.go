@@ -1,0 +1,137 @@
+package machine
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/e2e"
+	"github.com/karmada-target/karmada-mirror/sandbox/fault"
+)
+
+// stories are orders of events that went wrong once: each is told step by step, and judged
+// as what is drawn by lot is.
+var stories = map[string]func(*machine) error{
+	// What a Namespace says comes and goes.
+	"DefaultTakenAway": func(m *machine) error {
+		return m.tell(m.page(nil), m.defaults("m1"), m.quiet, m.defaults(none), m.quiet)
+	},
+	"DefaultReturns": func(m *machine) error {
+		return m.tell(m.page(nil), m.defaults("m1"), m.quiet, m.defaults(none), m.quiet, m.defaults("m1"), m.quiet)
+	},
+	"SuspensionReturns": func(m *machine) error {
+		suspended := m.space("a", map[string]string{clustersKey: "m1", "karmada.target/suspend": "true"}, nil)
+		return m.tell(m.page(nil), m.defaults("m1"), m.quiet, suspended, m.quiet, m.defaults("m1"), m.quiet, suspended, m.quiet)
+	},
+	"DefaultWhileItsLeaderDies": func(m *machine) error {
+		return m.tell(m.page(nil), m.quiet, m.leaderHangs("create"), m.defaults("m1"), pause(time.Second), m.leaderDies, m.quiet)
+	},
+	"DefaultThenConfigured": func(m *machine) error {
+		return m.tell(m.page(nil), m.configured("b", none), m.quiet, m.defaults("m1"), m.quiet, m.configured("*", none), m.quiet)
+	},
+	"DefaultThenAllowed": func(m *machine) error {
+		allowed := m.space("a", map[string]string{clustersKey: "m1"}, map[string]string{"tier": "gold"})
+		return m.tell(m.page(nil), m.configured("*", "gold"), m.quiet, m.defaults("m1"), m.quiet, allowed, m.quiet)
+	},
+	"OptsOutOfNothingThenAsksNoMore": func(m *machine) error {
+		return m.tell(m.page(to("m1")), m.quiet, m.page(to("")), m.quiet, m.page(nil), m.quiet)
+	},
+	"OptsOutOfNothingThenIsDeleted": func(m *machine) error {
+		return m.tell(m.page(to("m1")), m.quiet, m.page(to("")), m.quiet, m.gone, m.quiet)
+	},
+	"SourceGoesAfterItsNamespace": func(m *machine) error {
+		return m.tell(m.page(nil), m.defaults("m1"), m.quiet, m.shut("configmaps"), m.gone,
+			m.spaceGoes("a"), m.spaceIsGone("a"), m.open("configmaps"), m.quiet)
+	},
+	"SourceGoesWhileNobodyWatches": func(m *machine) error {
+		return m.tell(m.page(nil), m.defaults("m1"), m.quiet, m.shut("configmaps"), m.gone, m.expired("configmaps"), m.quiet)
+	},
+	"NamespaceSeenAfterItsObjects": func(m *machine) error {
+		suspended := m.space("a", map[string]string{"karmada.target/suspend": "true"}, nil)
+		return m.tell(m.spaceGoes("a"), m.spaceIsGone("a"), m.quiet, m.shut("namespaces"), suspended, m.page(to("m1")), pause(time.Second), m.nothingIsThere, m.quiet)
+	},
+	// What an object says is taken back.
+	"RevertedBeforeItIsSeen": func(m *machine) error {
+		seen := pause(500 * time.Millisecond) // what is there, or nothing is written before it is
+		return m.tell(m.page(to("m1")), m.quiet, seen, m.shut("works"), m.edited(2), m.written(2), m.edited(1), pause(500*time.Millisecond), m.quiet)
+	},
+	"RevertedWhileItIsWritten": func(m *machine) error {
+		return m.tell(m.page(to("m1")), m.quiet, m.slowly("patch", "works", fault.DelayAnswer(500*time.Millisecond)), m.edited(2), m.written(2), m.edited(1), m.quiet)
+	},
+	"WantedAgainWhileAnotherWriteHangs": func(m *machine) error {
+		return m.tell(m.page(to("m1")), m.quiet, m.slowly("create", "works", fault.Delay(7*time.Second)), m.page(to("m2")), pause(time.Second), m.page(to("m1")), pause(8*time.Second), m.quiet)
+	},
+	"WantedAgainWhileItsDeletionIsThrottled": func(m *machine) error {
+		busy := fault.Refuse(apierrors.NewTooManyRequests("busy", 6))
+		return m.tell(m.page(to("m1,m2")), m.quiet, m.slowly("delete", "works", busy), m.page(to("m2")), pause(time.Second), m.calm, m.page(to("m1,m2")), pause(7*time.Second), m.quiet)
+	},
+	"PreservedInOneEdit": func(m *machine) error {
+		// What it says is judged where it was there for as long as a proof may be of.
+		return m.tell(m.page(to("m1,m2")), m.quiet, pause(proofAge), m.page(map[string]string{clustersKey: "m1", "karmada.target/preserve-on-deletion": "true"}), m.quiet)
+	},
+	// Clusters change.
+	"ClusterReturnsWithoutItsLabel": func(m *machine) error {
+		return m.tell(m.page(map[string]string{selectorKey: "tier=edge"}), m.quiet, func() error { return m.loseCluster("m1") }, m.quiet,
+			m.cluster("m1", nil), m.quiet)
+	},
+	"OptsOutAndSelects": func(m *machine) error {
+		return m.tell(m.page(map[string]string{clustersKey: "", selectorKey: "tier=edge"}), m.quiet,
+			m.cluster("m2", map[string]string{"tier": "edge"}), m.quiet)
+	},
+	"InheritedExclusionGoes": func(m *machine) error {
+		return m.tell(m.page(map[string]string{selectorKey: "tier=edge"}), m.defaults("!m2"), m.quiet, m.defaults(none), m.quiet,
+			m.cluster("m2", map[string]string{"tier": "edge"}), m.quiet)
+	},
+	"OwnListAndInheritedSelector": func(m *machine) error {
+		return m.tell(m.space("a", map[string]string{clustersKey: "m2", selectorKey: "tier=edge"}, nil), m.page(to("m3,!m1")), m.quiet,
+			m.cluster("m2", map[string]string{"tier": "edge"}), m.quiet)
+	},
+	// Somebody else is in the way.
+	"ObstacleGoesWhileAnotherWriteHangs": func(m *machine) error {
+		seen := pause(500 * time.Millisecond)
+		return m.tell(m.obstacle("m1"), m.slowly("create", "works", fault.Delay(2*time.Second)), seen, m.page(to("m1,m2")), pause(time.Second),
+			m.cleared("m1"), seen, m.shut("works"), pause(2*time.Second), m.open("works"), seen, m.quiet)
+	},
+	// Autoscalers.
+	"AutoscalerComesLater": func(m *machine) error {
+		return m.tell(m.web(to("m1,m2")), m.quiet, m.scaler(to("m1")), m.quiet, m.scaler(to("m2")), m.quiet)
+	},
+	"AutoscalerCannotBeRead": func(m *machine) error {
+		mistake := map[string]string{clustersKey: "m1", "karmada.target/suspend": "perhaps"}
+		return m.tell(m.web(to("m1")), m.scaler(to("m1")), m.quiet, m.scaler(mistake), pause(time.Second), m.isRetained, m.quiet)
+	},
+	"AutoscalerIsListedLate": func(m *machine) error {
+		return m.tell(m.web(to("m1")), m.scaler(to("m1")), m.quiet, m.listedLate("horizontalpodautoscalers"), m.restarted, pause(4*time.Second), m.isRetained, m.quiet)
+	},
+	// Another leads, who has not seen it all.
+	"LeaderWithAnOldDefault": func(m *machine) error {
+		return m.tell(m.defaults("m1"), m.page(nil), m.quiet, m.standbyMisses("namespaces"), m.defaults(none), m.vanished,
+			m.leaderDies, m.edited(2), pause(2*time.Second), m.nothingIsThere, m.quiet)
+	},
+	"LeaderWithAnOldObject": func(m *machine) error {
+		return m.tell(m.page(to("m1")), m.quiet, m.standbyMisses("configmaps"), m.edited(2), m.written(2), m.leaderDies, pause(2*time.Second), m.isWritten(2), m.quiet)
+	},
+	"LeaderWithADeletedObject": func(m *machine) error {
+		return m.tell(m.page(to("m1")), m.quiet, m.standbyMisses("configmaps"), m.gone, m.vanished, m.leaderDies, pause(2*time.Second), m.nothingIsThere, m.quiet)
+	},
+}
+
+// TestStories tells each story on the same API server and to the same daemons.
+func TestStories(t *testing.T) {
+	executor := startAPIServer(t)
+	m, err := newMachine(t, onAPIServer, [2]*replica{newReplica(t, "one"), newReplica(t, "other")}, executor)
+	e2e.Must(t, err)
+	defer m.end(context.WithoutCancel(t.Context()))
+	for name, told := range stories {
+		t.Run(name, func(t *testing.T) {
+			e2e.Must(t, m.reset())
+			if err := told(m); err != nil {
+				t.Errorf("%v\n%s", err, m.save())
+				e2e.Must(t, m.renewed())
+			}
+			e2e.Must(t, m.calm())
+		})
+	}
+}

@@ -1,0 +1,106 @@
+package main
+
+var ofDecide = []mutant{
+	{
+		name: "orphans-go-without-a-live-read", file: "mirror/judge/decide.go",
+		old:  `if !f.Live {`,
+		new:  `if !f.Live && f.Source != nil {`,
+		harm: "a cache that has lost an object deletes it in every member",
+	},
+	{
+		name: "targets-go-without-a-live-read", file: "mirror/judge/decide.go",
+		old:  `if !f.Live {`,
+		new:  `if !f.Live && f.Source == nil {`,
+		harm: "a cache that lags deletes what has been asked for since",
+	},
+	{
+		name: "foreign-works-are-deleted", file: "mirror/judge/decide.go",
+		old: `		return Target{Decision: Unknown, Because: owner}
+`,
+		new: `		_ = owner
+`,
+		harm: "a Work of another controller is deleted",
+	},
+	{
+		name: "foreign-marks-are-ignored", file: "mirror/judge/decide.go",
+		old:  `case w.Foreign != "":`,
+		new:  `case w.Foreign != "" && !w.NamesSource():`,
+		harm: "a Work that another controller has marked is overwritten and deleted",
+	},
+	{
+		name: "same-name-is-same-source", file: "mirror/judge/decide.go",
+		old: `	case w.Source != f.ID:
+`,
+		new: `	case w.Source.Name != f.ID.Name:
+`,
+		harm: "of two sources whose Works have one name, each overwrites the other's",
+	},
+	{
+		name: "unknown-deletes", file: "mirror/judge/decide.go",
+		old: `	case f.Unknown != "":
+`,
+		new: `	case f.Unknown != "" && f.Source != nil:
+`,
+		harm: "what is not in the configuration any more is deleted in every member",
+	},
+	{
+		name: "refusals-delete", file: "mirror/judge/decide.go",
+		old:  `return Target{Decision: Unknown, Because: string(f.Source.Refusal.Reason)`,
+		new:  `return Target{Decision: Unwanted, Because: string(f.Source.Refusal.Reason)`,
+		harm: "an annotation that cannot be parsed deletes the object everywhere",
+	},
+	{
+		name: "missing-clusters-delete", file: "mirror/judge/decide.go",
+		old:  `if f.Source.Terms.HasSelector() && f.Clusters[cluster].State == ClusterMissing {`,
+		new:  `if f.Source.Terms.HasSelector() && f.Clusters[cluster].State == ClusterTerminating {`,
+		harm: "a cluster whose labels nobody knows loses what they have chosen it for",
+	},
+	{
+		name: "leaving-clusters-are-written-to", file: "mirror/judge/decide.go",
+		old:  `return Target{Decision: Unknown, Because: "the cluster is being removed"}, nil`,
+		new:  `return Target{Decision: Wanted, Because: "the cluster is being removed"}, nil`,
+		harm: "a cluster never goes, for its Works are created again",
+	},
+	{
+		name: "definitions-take-their-objects", file: "mirror/judge/decide.go",
+		old:  `NeedsApproval: f.Definition != DefinitionServed || `,
+		new:  `NeedsApproval: `,
+		harm: "one CustomResourceDefinition deleted by mistake empties every member",
+	},
+	{
+		name: "old-definitions-take-their-objects", file: "mirror/judge/decide.go",
+		old:  ` || f.Source == nil && f.outlived()}`,
+		new:  `}`,
+		harm: "a CustomResourceDefinition that is deleted and made again empties every member",
+	},
+	{
+		name: "outlived-the-other-way", file: "mirror/judge/decide.go",
+		old:  `w.SourceCreated().Before(f.DefinitionCreated)`,
+		new:  `w.SourceCreated().After(f.DefinitionCreated)`,
+		harm: "ordinary deletions wait for an approval, and those by a definition do not",
+	},
+	{
+		name: "rules-do-not-hold", file: "mirror/judge/decide.go",
+		old:  `if f.Clusters[cluster].Forbidden {`,
+		new:  `if f.Clusters[cluster].Forbidden && f.Works[cluster] == nil {`,
+		harm: "an object is updated where the configuration does not allow it any more",
+	},
+	{
+		name: "claims-release-what-others-have", file: "mirror/judge/decide.go",
+		old:  `f.Source.Refusal.Reason == ClaimedByPolicy && isOf(f, cluster):`,
+		new:  `f.Source.Refusal.Reason == ClaimedByPolicy && f.Works[cluster] != nil:`,
+		harm: "a policy's claim on one object takes our name off the Work of another",
+	},
+	{
+		name: "handed-works-are-taken-from-others", file: "mirror/judge/decide.go",
+		old:  ` && (w.Source == f.ID || !w.NamesSource()) {`,
+		new:  ` {`,
+		harm: "a Work that was ours once is taken from the source that it is of now",
+	},
+	{
+		name: "works-of-others-are-woken", file: "mirror/judge/decide.go",
+		old:  ` && f.Unknown == "" && w.Source == f.ID {`,
+		new:  ` && f.Unknown == "" {`,
+		harm: "two sources wake one Work in turn",
+	},
+}

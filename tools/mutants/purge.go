@@ -1,0 +1,22 @@
+package main
+
+var ofPurge = []mutant{
+	{
+		name: "purge-takes-what-is-marked", file: "mirror/purge/purge.go",
+		old:  `if w.Foreign != "" || !w.Labelled || w.Terminating`,
+		new:  `if !w.Labelled || w.Terminating`,
+		harm: "purge deletes a Work of another controller",
+	},
+	{
+		name: "purge-takes-what-is-configured", file: "mirror/purge/purge.go",
+		old:  `if r, ok := c.Resource(l.Resource); ok && r.SelectsNamespace(w.Source.Namespace) {`,
+		new:  `if _, ok := c.Resource(l.Resource); !ok {`,
+		harm: "purge deletes what a daemon mirrors",
+	},
+	{
+		name: "purge-takes-namesakes", file: "mirror/purge/purge.go",
+		old:  `case again.UID != w.UID || !l.takes(again):`,
+		new:  `case !l.takes(again):`,
+		harm: "purge deletes a Work that was made since it was listed",
+	},
+}

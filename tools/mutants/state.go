@@ -1,0 +1,66 @@
+package main
+
+var ofState = []mutant{
+	{
+		name: "any-manager-is-us", file: "mirror/state/work.go",
+		old:  `w.Labelled = labels[render.ManagedByLabel] == render.ManagedByValue`,
+		new:  `_, w.Labelled = labels[render.ManagedByLabel]`,
+		harm: "a Work that another tool manages is deleted",
+	},
+	{
+		name: "forged-sources", file: "mirror/state/work.go",
+		old:  `if err != nil || id.WorkName() != w.Name || w.Cluster == "" {`,
+		new:  `if err != nil || w.Cluster == "" {`,
+		harm: "a Work that anybody annotates is deleted",
+	},
+	{
+		name: "works-of-no-cluster", file: "mirror/state/work.go",
+		old:  `id.WorkName() != w.Name || w.Cluster == "" {`,
+		new:  `id.WorkName() != w.Name {`,
+		harm: "a Work outside of an execution namespace is deleted",
+	},
+	{
+		name: "marked-works-are-ours", file: "mirror/state/work.go",
+		old: `	case mark.Text != "":
+`,
+		new: `	case mark.Text != "" && !mark.Binding:
+`,
+		harm: "a Work that a binding has taken is overwritten and deleted",
+	},
+	{
+		name: "given-back-by-all", file: "mirror/state/work.go",
+		old:  `mark.Text != "" && !mark.Binding {`,
+		new:  `mark.Text != "" && w.Name == "" {`,
+		harm: "a Work is taken from a controller that is no binding's",
+	},
+	{
+		name: "poison-works-are-ours", file: "mirror/state/work.go",
+		old:  `func(cause string) *Work { bare.Foreign = cause; return bare })`,
+		new:  `func(cause string) *Work { _ = cause; return bare })`,
+		harm: "nobody is told why a Work that cannot be read is left alone",
+	},
+	{
+		name: "complete-without-finalizer", file: "mirror/state/work.go",
+		old:  `return w.Labelled && w.Findable && slices.Contains(w.Finalizers, render.ExecutionFinalizer)`,
+		new:  `return w.Labelled && w.Findable && len(slices.Clone(w.Finalizers)) >= 0`,
+		harm: "a Work whose finalizer is gone leaves its object in the member when it is deleted",
+	},
+	{
+		name: "poison-panics", file: "mirror/state/guard.go",
+		old:  `if cause := recover(); cause != nil {`,
+		new:  `if cause := any(nil); cause != nil {`,
+		harm: "one object that cannot be read stops the daemon at every start",
+	},
+	{
+		name: "panics-are-repeated", file: "mirror/state/guard.go",
+		old:  `return fmt.Sprintf("a panic with a %T", cause)`,
+		new:  `return fmt.Sprintf("a panic with %v", cause)`,
+		harm: "a part of a Secret is in the log",
+	},
+	{
+		name: "newer-passes-for-older", file: "mirror/state/version.go",
+		old:  `return err == nil && order < 0`,
+		new:  `return err != nil || order < 0`,
+		harm: "where versions cannot be compared, no cache is ever believed",
+	},
+}

@@ -1,0 +1,56 @@
+package main
+
+var ofWriter = []mutant{
+	{
+		name: "deletions-of-namesake-works", file: "mirror/write/client.go",
+		old:  `Preconditions{UID: &w.UID, ResourceVersion: &w.ResourceVersion}`,
+		new:  `Preconditions{ResourceVersion: &w.ResourceVersion}`,
+		harm: "a Work that was made again since it was examined is deleted",
+	},
+	{
+		name: "deletions-of-changed-works", file: "mirror/write/client.go",
+		old:  `Preconditions{UID: &w.UID, ResourceVersion: &w.ResourceVersion}`,
+		new:  `Preconditions{UID: &w.UID}`,
+		harm: "a Work that has changed since it was examined is deleted",
+	},
+	{
+		name: "shrunk-at-any-version", file: "mirror/write/client.go",
+		old:  `render.Shrink(obj.Object, w.Source, w.ResourceVersion)`,
+		new:  `render.Shrink(obj.Object, w.Source, obj.GetResourceVersion())`,
+		harm: "a Work that has changed since it was examined is shrunk and deleted",
+	},
+	{
+		name: "deletions-are-repeated", file: "mirror/write/client.go",
+		old:  `MaxRetries(0).Throttle(nil)`,
+		new:  `Throttle(nil)`,
+		harm: "a deletion that the API server has put off is made when nothing speaks for it any more",
+	},
+	{
+		name: "outdated-operations", file: "mirror/write/writer.go",
+		old: `return now != op.Work
+`,
+		new: `return now == nil && op.Work != nil
+`,
+		harm: "a plan is carried out on a Work that has changed while it waited",
+	},
+	{
+		name: "deletions-pass-the-breaker", file: "mirror/write/writer.go",
+		old: `	if op.Kind == judge.Delete {
+		a :=`,
+		new: `	if op.Kind == judge.Delete && op.Work.Held != nil {
+		a :=`,
+		harm: "no deletion is held",
+	},
+	{
+		name: "deletions-are-not-booked", file: "mirror/write/writer.go",
+		old:  `w.Breaker.made(w.Caches.ResourceOf(v.ID), op.Work, approved)`,
+		new:  `_ = approved`,
+		harm: "a fast stream of single deletions empties every member",
+	},
+	{
+		name: "marked-over-and-over", file: "mirror/write/writer.go",
+		old:  `if a.wait > 0 || a.held && op.Work.Held != nil {`,
+		new:  `if a.wait > 0 {`,
+		harm: "each look at a held Work renews its mark, so that no approval ever covers it",
+	},
+}
