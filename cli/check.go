@@ -2,16 +2,12 @@ package cli
 
 import (
 	"context"
-	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"time"
 
 	"github.com/spf13/cobra"
 	authenticationv1 "k8s.io/api/authentication/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/dynamic"
@@ -150,24 +146,4 @@ func (c *checker) checkServer(ctx context.Context) (ok bool, err error) {
 	c.pass("%s answers, with Kubernetes %s", c.rest.Host, version.GitVersion)
 	c.pass("it knows us as %s", me.Status.UserInfo.Username)
 	return true, nil
-}
-
-// connectionHint says what to do about an API server that does not answer.
-func connectionHint(err error) string {
-	var timeout net.Error
-	switch {
-	case errors.As(err, new(x509.UnknownAuthorityError)):
-		return "certificate-authority in the kubeconfig is not the one that has signed the API server's certificate"
-	case errors.As(err, new(x509.HostnameError)):
-		return "the address in the kubeconfig is not in the API server's certificate: use one that is"
-	case errors.As(err, new(x509.CertificateInvalidError)):
-		return "the API server's certificate has run out, or one of the clocks is wrong"
-	case apierrors.IsUnauthorized(err):
-		return "the token or certificate in the kubeconfig is not valid, or not any more: make a new one, as manifests/README.md says"
-	case apierrors.IsForbidden(err):
-		return "whoever this is may not even impersonate or ask who they are: use another kubeconfig, or leave out --as"
-	case errors.As(err, &timeout) && timeout.Timeout():
-		return "nothing answers in time: is the address right, and is there a NetworkPolicy or firewall in between?"
-	}
-	return "is the address in the kubeconfig right, as seen from here, and does the API server run?"
 }

@@ -11,9 +11,6 @@ import (
 	"github.com/karmada-target/karmada-mirror/daemon"
 )
 
-// policyName is that of the ValidatingAdmissionPolicy and of its binding.
-const policyName = "karmada-mirror"
-
 // daemonUser is the daemon as manifests/karmada makes it.
 const daemonUser = "system:serviceaccount:" + daemon.Namespace + ":karmada-mirror"
 
@@ -26,7 +23,7 @@ func (c *checker) checkDaemon(ctx context.Context) error {
 	if err := c.checkHeld(ctx); err != nil {
 		return err
 	}
-	return c.checkAdmission(ctx)
+	return c.checkFences(ctx)
 }
 
 func (c *checker) checkLease(ctx context.Context) error {
@@ -69,28 +66,5 @@ func (c *checker) checkHeld(ctx context.Context) error {
 		return nil
 	}
 	c.pass("no deletion is held")
-	return nil
-}
-
-// checkAdmission looks for the policy that asks who may mirror where. The daemon itself
-// need not see it.
-func (c *checker) checkAdmission(ctx context.Context) error {
-	const hint = "kubectl apply --server-side -k manifests/karmada installs it; without it, say in the configuration's authorization who may mirror where"
-	admission := c.client.AdmissionregistrationV1()
-	_, err := admission.ValidatingAdmissionPolicies().Get(ctx, policyName, metav1.GetOptions{})
-	if err == nil {
-		_, err = admission.ValidatingAdmissionPolicyBindings().Get(ctx, policyName, metav1.GetOptions{})
-	}
-	switch {
-	case apierrors.IsForbidden(err):
-	case apierrors.IsNotFound(err) && (c.configuration == nil || c.configuration.Authorization == nil):
-		c.warn(hint, "nobody is asked who may mirror where: there is no ValidatingAdmissionPolicy %s, or it is not bound", policyName)
-	case apierrors.IsNotFound(err):
-		c.pass("the configuration says who may mirror where")
-	case err != nil:
-		return fmt.Errorf("cannot read the ValidatingAdmissionPolicy: %w", err)
-	default:
-		c.pass("whoever annotates is asked whether they may mirror there")
-	}
 	return nil
 }

@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -29,7 +32,7 @@ func (c *checker) checkKarmada(ctx context.Context) (ok bool, err error) {
 		c.fail("see what kubectl api-resources says", "it does not say whether it serves Works: %v", err)
 		return false, nil
 	case !served:
-		c.fail("this is the kubeconfig of another cluster: take the one of the Karmada API server (karmada-apiserver.config)", "it is no Karmada API server: it does not serve works.work.karmada.io")
+		c.fail(otherCluster, "it is no Karmada API server: it does not serve works.work.karmada.io")
 		return false, nil
 	}
 	c.pass("it serves Works, %s", works.GroupVersion())
@@ -40,7 +43,11 @@ func (c *checker) checkKarmada(ctx context.Context) (ok bool, err error) {
 }
 
 func (c *checker) resolve(ctx context.Context, gr schema.GroupResource, version string) (watch.Served, bool, error) {
-	return watch.Discovery{Client: c.client.Discovery()}.Resolve(ctx, watch.Resource{GroupResource: gr, Version: version})
+	return resolve(ctx, c.client, gr, version)
+}
+
+func resolve(ctx context.Context, client kubernetes.Interface, gr schema.GroupResource, version string) (watch.Served, bool, error) {
+	return watch.Discovery{Client: client.Discovery()}.Resolve(ctx, watch.Resource{GroupResource: gr, Version: version})
 }
 
 // workFields are the fields of a Work's spec that annotations set, and an old Karmada
@@ -163,7 +170,7 @@ func (c *checker) checkResource(ctx context.Context, gr schema.GroupResource, ve
 		c.fail("see what kubectl api-resources says: an aggregated API may be away", "it does not say whether it serves %s: %v", gr, err)
 		return nil
 	case !ok:
-		c.warn("correct group, version or plural (kubectl api-resources), or install its definition: it is picked up then", "%s is not served", resourceName(gr, version))
+		c.warn("correct group, version or plural (kubectl api-resources), or install its definition: it is picked up then", "%s is not served%s", resourceName(gr, version), meant(c.client.Discovery(), gr))
 		return nil
 	}
 	missing, err := right{verbs: []string{"get", "list", "watch"}, GroupResource: gr}.missing(ctx, c.client)
@@ -171,11 +178,50 @@ func (c *checker) checkResource(ctx context.Context, gr schema.GroupResource, ve
 		return err
 	}
 	if len(missing) > 0 {
-		c.fail("add a ClusterRole with get, list and watch on it and the label rbac.karmada.target/aggregate-to-karmada-mirror: \"true\"", "may not %s %s", strings.Join(missing, ", "), gr)
+		hint, err := c.hintOfRight(ctx, gr)
+		if err != nil {
+			return err
+		}
+		c.fail(hint, "may not %s %s", strings.Join(missing, ", "), gr)
 		return nil
 	}
 	c.pass("%s is served and may be read", resourceName(gr, served.Resource.Version))
 	return nil
+}
+
+// aggregationLabel is on the ClusterRoles that give the daemon the right to read a resource.
+const aggregationLabel = "rbac.karmada.target/aggregate-to-karmada-mirror"
+
+// hintOfRight says what to do if a resource may not be read: there may be a ClusterRole for it
+// that has not been aggregated.
+func (c *checker) hintOfRight(ctx context.Context, gr schema.GroupResource) (string, error) {
+	roles, err := c.client.RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{LabelSelector: aggregationLabel + "=true"})
+	if err != nil && !apierrors.IsForbidden(err) {
+		return "", fmt.Errorf("cannot list the ClusterRoles: %w", err)
+	}
+	if err == nil {
+		for _, role := range roles.Items {
+			if grantsReading(role.Rules, gr) {
+				return fmt.Sprintf("ClusterRole %s grants it and has not been aggregated yet: does Karmada's kube-controller-manager run, with the controller clusterrole-aggregation (--controllers)?", role.Name), nil
+			}
+		}
+	}
+	return fmt.Sprintf("add a ClusterRole with get, list and watch on it and the label %s: \"true\"", aggregationLabel), nil
+}
+
+// grantsReading reports whether rules let all objects of a resource be read and watched.
+func grantsReading(rules []rbacv1.PolicyRule, gr schema.GroupResource) bool {
+	has := func(list []string, all, want string) bool {
+		return slices.Contains(list, want) || slices.Contains(list, all)
+	}
+	for _, verb := range []string{"get", "list", "watch"} {
+		if !slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool {
+			return has(r.Verbs, rbacv1.VerbAll, verb) && has(r.APIGroups, rbacv1.APIGroupAll, gr.Group) && has(r.Resources, rbacv1.ResourceAll, gr.Resource) && len(r.ResourceNames) == 0
+		}) {
+			return false
+		}
+	}
+	return true
 }
 
 func resourceName(gr schema.GroupResource, version string) string {

@@ -40,6 +40,12 @@ func TestRunRejectsFlags(t *testing.T) {
 		"ProfilingRemote": {"of another address", []string{"--enable-pprof", "--profiling-bind-address", "10.0.0.1:6060"}, "loopback"},
 		"ProfilingName":   {"of a name, which may be any address", []string{"--enable-pprof", "--profiling-bind-address", "localhost:6060"}, "loopback"},
 		"Kubeconfig":      {"a file that is not there", []string{"--kubeconfig", "/no/such/file"}, "/no/such/file"},
+		"MetricsAddress":  {"a port without a colon", []string{"--metrics-bind-address", "8080"}, "--metrics-bind-address"},
+		"ProbeAddress":    {"a port that there is not", []string{"--health-probe-bind-address", ":80800"}, "--health-probe-bind-address"},
+		"SameAddress":     {"two servers cannot have one address", []string{"--metrics-bind-address", ":9090", "--health-probe-bind-address", ":9090"}, "both"},
+		"ConfigFile":      {"a file that is not there", []string{"--config", "/no/such/config"}, "/no/such/config"},
+		"ConfigContent":   {"a file that is no configuration", []string{"--config", "cli_test.go"}, "cli_test.go"},
+		"LeaseName":       {"a Lease needs a name", []string{"--leader-elect-resource-name", ""}, "--leader-elect-resource-name"},
 		"Arguments":       {"run takes none", []string{"now"}, "now"},
 	}
 	for name, c := range cases {
@@ -69,6 +75,19 @@ func TestValidate(t *testing.T) {
 	bad := write("bad.yaml", "apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\nresources: [{resource: nodes}]\n")
 	if _, err := execute("validate", "-f", bad); err == nil || !strings.Contains(err.Error(), "resources[0]") {
 		t.Errorf("a bad file: %v", err)
+	}
+	const part = "apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\n"
+	manifest := write("manifest.yaml", "apiVersion: v1\nkind: ConfigMap\ndata:\n  config.yaml: |\n    apiVersion: mirror.karmada.target/v1alpha1\n    kind: MirrorConfiguration\n    resources: [{resource: pods}]\n")
+	own := write("own.yaml", part+"resources: [{resource: secrets}]\n")
+	if out, err := execute("validate", "-f", manifest, "-f", own); err != nil || out != "valid: 2 resources\n" {
+		t.Errorf("two parts: %q, %v", out, err)
+	}
+	wrong := write("wrong.yaml", part+"resource: secrets\n")
+	if _, err := execute("validate", "-f", manifest, "-f", wrong); err == nil || !strings.HasPrefix(err.Error(), "wrong.yaml: ") {
+		t.Errorf("a mistake in a part: %v", err)
+	}
+	if _, err := execute("validate", "-f", own, "-f", own); err == nil || !strings.Contains(err.Error(), "two parts") {
+		t.Errorf("one part twice: %v", err)
 	}
 	if _, err := execute("validate", "-f", filepath.Join(dir, "none")); err == nil {
 		t.Error("a file that is not there is valid")

@@ -26,6 +26,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/daemon"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -37,8 +38,11 @@ var errNothingHeld = errors.New("no deletion is held")
 type deletions struct {
 	connection *genericclioptions.ConfigFlags
 	resource   string
+	members    []string
 	configMap  string
+	output     string
 	wide, yes  bool
+	dryRun     bool
 	in         io.Reader
 	out        io.Writer
 }
@@ -49,38 +53,78 @@ func newDeletions() *cobra.Command {
 		Use:   "deletions",
 		Short: "See and approve the deletions that the breaker holds",
 		Args:  cobra.NoArgs,
-		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			d.in, d.out = cmd.InOrStdin(), cmd.OutOrStdout()
+			return mustNotBeEmpty(cmd, "resource", "namespace", "member")
 		},
 	}
 	d.connection.AddFlags(cmd.PersistentFlags())
 	cmd.PersistentFlags().StringVar(&d.resource, "resource", "", "only this resource, as in deploy or deployments.apps")
+	cmd.PersistentFlags().StringSliceVar(&d.members, "member", nil, "only these member clusters")
+	completeNamespace(cmd, d.connection)
+	completeFlag(cmd, "resource", func(*cobra.Command) []string { return completeResource(d.connection) })
+	completeFlag(cmd, "member", func(cmd *cobra.Command) []string {
+		return namesOf(cmd, d.connection, state.ClustersResource, metav1.NamespaceAll)
+	})
+	cmd.AddCommand(d.newList(), d.newApprove())
+	return cmd
+}
+
+func (d *deletions) newList() *cobra.Command {
 	list := &cobra.Command{
 		Use:   "list",
 		Short: "List the deletions that the breaker holds",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return d.list(cmd.Context()) },
+		Long: "list counts what is held by resource and namespace, or lists each Work. Without --namespace it looks at all\n" +
+			"namespaces.",
+		Example: "  karmada-mirror deletions list\n  karmada-mirror deletions list -n shop --member member1 --works\n  karmada-mirror deletions list -o json",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return d.list(cmd) },
 	}
 	list.Flags().BoolVar(&d.wide, "works", false, "one line per Work")
+	list.Flags().StringVarP(&d.output, "output", "o", "", "json or yaml: each Work")
+	completeWords(list, "output", "json", "yaml")
+	return list
+}
+
+func (d *deletions) newApprove() *cobra.Command {
 	approve := &cobra.Command{
 		Use:   "approve",
-		Short: "Let the deletions go that are held now, once",
-		Long: "approve lets the deletions go that are held at this moment, of all resources or of --resource, in all namespaces\n" +
-			"or in --namespace. It writes the annotation " + config.ApprovalsAnnotation + " on the daemon's ConfigMap.\n" +
-			"What is held later needs another approval. On a terminal it asks.",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return d.approve(cmd.Context()) },
+		Short: "Approve the deletions that are held now, once",
+		Long: "approve lets the deletions go that are held at this moment: all, or those that --resource, --namespace and --member\n" +
+			"choose. It writes the annotation " + config.ApprovalsAnnotation + " on the daemon's ConfigMap.\n" +
+			"What is held later needs another approval. On a terminal it asks before it approves; elsewhere it needs --yes.",
+		Example: "  karmada-mirror deletions approve --resource deployments.apps -n shop --dry-run\n  karmada-mirror deletions approve --resource deployments.apps -n shop",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return d.approve(cmd.Context()) },
 	}
 	approve.Flags().StringVar(&d.configMap, "config-map", daemon.DefaultConfigMap, "namespace/name of the daemon's ConfigMap")
+	approve.Flags().BoolVar(&d.dryRun, "dry-run", false, "only print what would be approved")
 	approve.Flags().BoolVarP(&d.yes, "yes", "y", false, "do not ask")
-	cmd.AddCommand(list, approve)
-	return cmd
+	return approve
 }
 
 // heldWork is a Work whose deletion is held.
 type heldWork struct {
 	render.Hold
-	cluster, namespace, source string
+	cluster, namespace string
+	// source is empty if the Work does not say it.
+	source string
+	work   types.NamespacedName
+}
+
+// heldDeletion is a heldWork as it is printed.
+type heldDeletion struct {
+	metav1.TypeMeta `json:",inline"`
+	Source          string `json:"source"`
+	Resource        string `json:"resource"`
+	Namespace       string `json:"namespace,omitempty"`
+	Cluster         string `json:"cluster"`
+	Work            struct {
+		Namespace string `json:"namespace"`
+		Name      string `json:"name"`
+	} `json:"work"`
+	HeldSince metav1.Time `json:"heldSince"`
+	Because   string      `json:"because"`
 }
 
 // held reads the marks that the flags choose.
@@ -98,11 +142,14 @@ func (d *deletions) held(ctx context.Context) ([]heldWork, error) {
 		resource = gr.String()
 	}
 	works, err := heldWorks(ctx, connection, resource, *d.connection.Namespace)
-	return works, withRights(err)
+	if len(d.members) > 0 {
+		works = slices.DeleteFunc(works, func(w heldWork) bool { return !slices.Contains(d.members, w.cluster) })
+	}
+	return works, withHint(err)
 }
 
 // heldWorks reads the marks of one resource, or of all if it is empty, and of one namespace
-// in the same way, in order of resource, source and cluster.
+// in the same way, in order of resource, namespace, source and cluster.
 func heldWorks(ctx context.Context, connection *rest.Config, resource, namespace string) ([]heldWork, error) {
 	client, err := metadata.NewForConfig(connection)
 	if err != nil {
@@ -121,27 +168,43 @@ func heldWorks(ctx context.Context, connection *rest.Config, resource, namespace
 			return nil
 		}
 		cluster, _ := render.ClusterOf(w.Namespace)
-		found = append(found, heldWork{hold, cluster, id.Namespace, source})
+		found = append(found, heldWork{hold, cluster, id.Namespace, source, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}})
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot list Works: %w", err)
 	}
 	slices.SortFunc(found, func(a, b heldWork) int {
-		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.source, b.source), cmp.Compare(a.cluster, b.cluster))
+		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.source, b.source), cmp.Compare(a.cluster, b.cluster))
 	})
 	return found, nil
 }
 
-func (d *deletions) list(ctx context.Context) error {
-	works, err := d.held(ctx)
-	if err != nil {
-		return err
+func (d *deletions) list(cmd *cobra.Command) error {
+	var printer printers.ResourcePrinter
+	switch d.output {
+	case "":
+	case "json":
+		printer = &printers.JSONPrinter{}
+	case "yaml":
+		printer = &printers.YAMLPrinter{}
+	default:
+		return &usageError{cmd, fmt.Errorf("cannot print %q: want json or yaml", d.output)}
 	}
-	if len(works) == 0 {
+	works, err := d.held(cmd.Context())
+	switch {
+	case err != nil:
+		return err
+	case printer != nil:
+		return d.printList(printer, works)
+	case len(works) == 0:
 		_, err := fmt.Fprintln(d.out, "No deletion is held.")
 		return err
 	}
+	return d.printTable(works)
+}
+
+func (d *deletions) printTable(works []heldWork) error {
 	table := printers.GetNewTabWriter(d.out)
 	if d.wide {
 		fmt.Fprintln(table, "RESOURCE\tSOURCE\tCLUSTER\tHELD SINCE\tBECAUSE")
@@ -150,40 +213,89 @@ func (d *deletions) list(ctx context.Context) error {
 		}
 		return table.Flush()
 	}
-	fmt.Fprintln(table, "RESOURCE\tWORKS\tSOURCES\tCLUSTERS\tHELD SINCE")
-	for _, s := range summarize(works) {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\n", s.resource, s.works, len(s.sources),
+	fmt.Fprintln(table, "RESOURCE\tNAMESPACE\tWORKS\tSOURCES\tCLUSTERS\tHELD SINCE")
+	for _, s := range summarize(works, byNamespace) {
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%s\t%s\n", s.resource, cmp.Or(s.namespace, "<none>"), s.works, len(s.sources),
 			strings.Join(slices.Sorted(maps.Keys(s.clusters)), ","), s.first.Format(time.RFC3339))
 	}
 	return table.Flush()
 }
 
-// summary is what is held of one resource.
-type summary struct {
-	resource          string
-	works             int
-	sources, clusters map[string]bool
-	first, last       time.Time
+func (d *deletions) printList(printer printers.ResourcePrinter, works []heldWork) error {
+	items := []any{}
+	for _, w := range works {
+		held := heldDeletion{
+			TypeMeta: metav1.TypeMeta{APIVersion: statusVersion, Kind: "HeldDeletion"},
+			Source:   w.source, Resource: w.Resource, Namespace: w.namespace, Cluster: w.cluster, HeldSince: metav1.NewTime(w.Since), Because: w.Because,
+		}
+		held.Work.Namespace, held.Work.Name = w.work.Namespace, w.work.Name
+		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&held)
+		if err != nil {
+			return err
+		}
+		items = append(items, fields)
+	}
+	return printItems(printer, d.out, "HeldDeletionList", items)
 }
 
-// summarize expects the Works in order of resource.
-func summarize(works []heldWork) []*summary {
+// summary is what is held of one resource, and, where that is looked at, of one namespace and
+// for one cluster.
+type summary struct {
+	resource, namespace, cluster string
+	works                        int
+	sources, clusters            map[string]bool
+	first, last                  time.Time
+}
+
+// key is what of a Work a summary looks at.
+type key func(heldWork) summary
+
+func byNamespace(w heldWork) summary { return summary{resource: w.Resource, namespace: w.namespace} }
+
+// byFlags looks at what the flags choose by: that is what is approved.
+func (d *deletions) byFlags(w heldWork) summary {
+	s := summary{resource: w.Resource, namespace: *d.connection.Namespace}
+	if len(d.members) > 0 {
+		s.cluster = w.cluster
+	}
+	return s
+}
+
+// summarize returns the summaries in order of what they look at.
+func summarize(works []heldWork, of key) []*summary {
 	var all []*summary
 	for _, w := range works {
-		if len(all) == 0 || all[len(all)-1].resource != w.Resource {
-			all = append(all, &summary{resource: w.Resource, sources: map[string]bool{}, clusters: map[string]bool{}, first: w.Since, last: w.Since})
+		k := of(w)
+		i := slices.IndexFunc(all, func(s *summary) bool {
+			return s.resource == k.resource && s.namespace == k.namespace && s.cluster == k.cluster
+		})
+		if i < 0 {
+			i = len(all)
+			k.sources, k.clusters, k.first, k.last = map[string]bool{}, map[string]bool{}, w.Since, w.Since
+			all = append(all, &k)
 		}
-		s := all[len(all)-1]
-		s.works++
-		s.sources[w.source], s.clusters[w.cluster] = true, true
-		if w.Since.Before(s.first) {
-			s.first = w.Since
-		}
-		if w.Since.After(s.last) {
-			s.last = w.Since
-		}
+		all[i].add(w)
 	}
 	return all
+}
+
+func (s *summary) add(w heldWork) {
+	s.works++
+	s.sources[w.source], s.clusters[w.cluster] = true, true
+	if w.Since.Before(s.first) {
+		s.first = w.Since
+	}
+	if w.Since.After(s.last) {
+		s.last = w.Since
+	}
+}
+
+func (s *summary) String() string {
+	text := fmt.Sprintf("%d deletions of %s", s.works, s.resource)
+	if s.namespace != "" {
+		text += " in namespace " + s.namespace
+	}
+	return text + " in " + strings.Join(slices.Sorted(maps.Keys(s.clusters)), ", ")
 }
 
 // approve approves what is held up to the newest mark that it has seen: no two
@@ -200,30 +312,35 @@ func (d *deletions) approve(ctx context.Context) error {
 	if len(works) == 0 {
 		return errNothingHeld
 	}
-	if err := d.confirm(len(works)); err != nil {
-		return err
-	}
 	approvals := config.Approvals{}
-	held := summarize(works)
+	held := summarize(works, d.byFlags)
 	for _, s := range held {
-		approvals[config.ApprovalOf(s.resource, *d.connection.Namespace)] = s.last
+		approvals[config.ApprovalOf(s.resource, s.namespace, s.cluster)] = s.last
 	}
-	if err := d.write(ctx, name, approvals); err != nil {
+	done := "approved: "
+	if d.dryRun {
+		done = "would be approved: "
+	} else if err := d.confirm(held); err != nil {
+		return err
+	} else if err := d.write(ctx, name, approvals); err != nil {
 		return err
 	}
 	for _, s := range held {
-		fmt.Fprintf(d.out, "approved: %d deletions of %s\n", s.works, s.resource)
+		fmt.Fprintf(d.out, "%s%s\n", done, s)
 	}
 	return nil
 }
 
-// confirm asks, if there is somebody to answer: what is approved was meant to be deleted
-// once, and is looked at once more before it is.
-func (d *deletions) confirm(works int) error {
-	if d.yes || !isTerminal(d.in) {
+// confirm asks, if there is somebody to answer; where there is nobody, --yes must say so.
+func (d *deletions) confirm(held []*summary) error {
+	if d.yes {
 		return nil
 	}
-	return ask(d.in, d.out, fmt.Sprintf("This lets %d deletions go.", works), "nothing was approved")
+	var what []string
+	for _, s := range held {
+		what = append(what, s.String())
+	}
+	return confirm(d.in, d.out, "This approves "+strings.Join(what, "; ")+".", "nothing was approved")
 }
 
 // write adds approvals to those that the ConfigMap has of other resources.

@@ -12,12 +12,9 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/utils/exec"
 	"sigs.k8s.io/yaml"
 
-	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -28,30 +25,45 @@ const (
 	exitTrouble = 2
 )
 
+// differ compares the Works of some sources.
+type differ struct {
+	*selection
+	manifests
+	out, errOut io.Writer
+	// live and planned are the folders that are compared.
+	live, planned string
+	// unseen: there are Works that may not be read.
+	unseen bool
+}
+
 func newDiff() *cobra.Command {
-	var files []string
 	cmd := &cobra.Command{
-		Use:   "diff [RESOURCE NAME | -f FILE]",
-		Short: "Show what the daemon would create, change or delete now",
-		Long: "diff decides as the daemon does and compares the Works that there are with those that there would be.\n" +
-			"With -f it takes the objects from a file, as if they had been applied. It runs `diff -u -N`, or what\n$KUBECTL_EXTERNAL_DIFF says. It exits with 0 if there is no difference, 1 if there is one, 2 if it fails.\n" +
-			"The values of Secrets are masked.",
-		Args: func(_ *cobra.Command, args []string) error {
-			if named := len(args) == 2; len(args) > 0 != named || named == (len(files) > 0) {
-				return &exitError{exitTrouble, errors.New("give either RESOURCE NAME or -f FILE")}
-			}
-			return nil
-		},
+		Use:   "diff [TYPE [NAME...] | TYPE/NAME... | -f FILE]",
+		Short: "Show what the daemon would create, change or delete",
+		Long: "diff decides as the daemon does and compares the Works that there are with those that there would be: of some\n" +
+			"objects, of a resource, or of all resources of the configuration.\n" + someHelp + "\n\n" +
+			"With -f or -k it shows what would follow if these manifests were applied, as kubectl diff does: it asks the API server\n" +
+			"for a dry run, so that you need the right to apply them. A Namespace among them changes all objects in it.\n\n" +
+			"It runs `diff -u -N`, or what $KUBECTL_EXTERNAL_DIFF says. It exits with 0 if there is no difference, 1 if there is one,\n" +
+			"2 if it fails. The values of Secrets are masked.",
+		Example: "  karmada-mirror diff deploy/web -n shop\n  karmada-mirror diff -A\n  karmada-mirror diff -f manifests/",
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitTrouble, err} })
-	s := newSources(cmd)
-	cmd.Flags().StringSliceVarP(&files, "filename", "f", nil, "files, folders or URLs with manifests; - for standard input")
+	d := &differ{selection: newSelection(cmd)}
+	cmd.Flags().StringVarP(&d.labels, "selector", "l", "", "only objects with these labels, as in kubectl get -l")
+	d.manifests.register(cmd)
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{cmd, &exitError{exitTrouble, err}} })
+	cmd.Args = func(_ *cobra.Command, args []string) error {
+		if given := d.manifests.given(); given && (len(args) > 0 || d.allNamespaces || d.labels != "") {
+			return &exitError{exitTrouble, errors.New("give either objects or manifests (-f, -k), and with manifests neither -A nor -l")}
+		}
+		return nil
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		d := &differ{sources: s, out: cmd.OutOrStdout(), errOut: cmd.ErrOrStderr()}
-		differs, err := d.run(cmd, args, files)
+		d.out, d.errOut = cmd.OutOrStdout(), cmd.ErrOrStderr()
+		differs, err := d.run(cmd.Context(), args)
 		switch {
 		case err != nil:
-			return &exitError{exitTrouble, err}
+			return &exitError{exitTrouble, withHint(err)}
 		case differs:
 			return &exitError{exitDiffers, nil}
 		}
@@ -60,108 +72,92 @@ func newDiff() *cobra.Command {
 	return cmd
 }
 
-// differ compares the Works of some sources.
-type differ struct {
-	*sources
-	reader      *gather.Reader
-	out, errOut io.Writer
-}
-
-func (d *differ) run(cmd *cobra.Command, args, files []string) (differs bool, err error) {
-	ctx := cmd.Context()
-	if d.reader, err = d.sources.reader(ctx); err != nil {
-		return false, err
-	}
+func (d *differ) run(ctx context.Context, args []string) (differs bool, err error) {
 	dir, err := os.MkdirTemp("", "karmada-mirror-diff-")
 	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	live, planned := filepath.Join(dir, "LIVE"), filepath.Join(dir, "PLANNED")
-	if err := errors.Join(os.Mkdir(live, 0o700), os.Mkdir(planned, 0o700)); err != nil {
+	d.live, d.planned = filepath.Join(dir, "LIVE"), filepath.Join(dir, "PLANNED")
+	if err := errors.Join(os.Mkdir(d.live, 0o700), os.Mkdir(d.planned, 0o700)); err != nil {
 		return false, err
 	}
-	err = d.each(cmd, args, files, func(ref gather.SourceRef, obj *unstructured.Unstructured) error {
-		return d.write(ctx, ref, obj, live, planned)
-	})
+	if err := d.read(ctx, d.errOut, func(*unstructured.Unstructured) {}); err != nil {
+		return false, err
+	}
+	write := func(f judge.Facts) error { return d.write(ctx, f) }
+	if d.manifests.given() {
+		err = d.assumed(ctx, write)
+	} else {
+		err = d.each(ctx, args, write)
+	}
+	tellHidden(d.errOut, d.survey.Reader)
 	if err != nil {
 		return false, err
 	}
-	return d.compare(live, planned)
+	if differs, err = d.compare(); err == nil && !differs && d.unseen {
+		return false, errors.New("cannot tell whether there is a difference: you may not read all Works")
+	}
+	return differs, err
 }
 
-// each calls do for the object that the arguments name, or for those of the files.
-func (d *differ) each(cmd *cobra.Command, args, files []string, do func(gather.SourceRef, *unstructured.Unstructured) error) error {
-	if len(files) == 0 {
-		ref, err := d.find(args[0], args[1])
-		if err != nil {
-			return err
-		}
-		return do(ref, nil)
-	}
-	namespace, enforce, err := d.flags.ToRawKubeConfigLoader().Namespace()
-	if err != nil {
-		return err
-	}
-	return resource.NewBuilder(genericclioptions.RESTClientGetter(d.flags)).Unstructured().
-		NamespaceParam(namespace).DefaultNamespace().FilenameParam(enforce, &resource.FilenameOptions{Filenames: files}).Flatten().Do().
-		Visit(func(info *resource.Info, err error) error {
-			if err != nil {
-				return err
-			}
-			ref, err := d.refer(info.Mapping, info.Namespace, info.Name)
-			if err != nil {
-				return err
-			}
-			return do(ref, info.Object.(*unstructured.Unstructured))
-		})
+// tell says what the difference does not show.
+func (d *differ) tell(format string, args ...any) {
+	fmt.Fprintln(d.errOut, harmless(oneLine(fmt.Sprintf(format, args...))))
 }
 
 // write puts the Works of a source that would change into two folders, as they are and
 // as they would be.
-func (d *differ) write(ctx context.Context, ref gather.SourceRef, obj *unstructured.Unstructured, live, planned string) error {
-	facts, err := d.reader.Facts(ctx, ref, obj)
-	if err != nil {
-		return err
+func (d *differ) write(ctx context.Context, f judge.Facts) error {
+	v := judge.Decide(f)
+	for _, refusal := range v.Refusals {
+		d.tell("%s: %s: %s", f.ID, refusal.Reason, refusal.Message)
 	}
-	v := judge.Decide(facts)
-	for _, op := range judge.Plan(v, facts.Works) {
-		namespace, name := render.ExecutionNamespace(op.Cluster), facts.ID.WorkName()
-		if op.IsHeld() {
-			fmt.Fprintf(d.errOut, "the deletion of Work %s/%s is held: %s\n", namespace, name, judge.DeletionHeld.Hint())
+	for _, op := range judge.Plan(v, f.Works) {
+		if op.Work == nil && d.survey.HidesWorks(op.Cluster) {
+			d.unseen = true
 			continue
 		}
-		file := namespace + "." + name
-		var before, after []byte
-		if op.Work != nil {
-			u, err := d.client.Resource(render.WorksResource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
-			if err != nil {
-				return fmt.Errorf("cannot read Work %s/%s: %w", namespace, name, err)
-			}
-			if before, err = u.MarshalJSON(); err != nil {
-				return err
-			}
-		}
-		if after, err = planFor(op, v, before); err != nil {
-			return fmt.Errorf("cannot tell what becomes of Work %s/%s: %w", namespace, name, err)
-		}
-		if err := writeWorks(filepath.Join(live, file), filepath.Join(planned, file), before, after); err != nil {
+		if err := d.writeWork(ctx, v, op); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+func (d *differ) writeWork(ctx context.Context, v judge.Verdict, op judge.Operation) error {
+	namespace, name := render.ExecutionNamespace(op.Cluster), op.WorkName(v)
+	if op.IsHeld() {
+		d.tell("the deletion of Work %s/%s is held: %s", namespace, name, judge.DeletionHeld.Hint())
+		return nil
+	}
+	file := namespace + "." + name
+	var before []byte
+	if op.Work != nil {
+		u, err := d.client.Resource(render.WorksResource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("cannot read Work %s/%s: %w", namespace, name, err)
+		}
+		if before, err = u.MarshalJSON(); err != nil {
+			return err
+		}
+	}
+	after, err := planFor(op, v, before)
+	if err != nil {
+		return fmt.Errorf("cannot tell what becomes of Work %s/%s: %w", namespace, name, err)
+	}
+	return writeWorks(filepath.Join(d.live, file), filepath.Join(d.planned, file), before, after)
+}
+
 // planFor is what an operation would make of a Work; nil if that goes.
 func planFor(op judge.Operation, v judge.Verdict, before []byte) ([]byte, error) {
-	switch op.Kind {
-	case judge.Create:
+	switch {
+	case op.Kind == judge.Create:
 		return op.Body(v), nil
-	case judge.Delete:
+	case op.Kind.Deletes():
 		return nil, nil
-	default:
-		return jsonpatch.MergePatch(before, op.Body(v))
 	}
+	return jsonpatch.MergePatch(before, op.Body(v))
 }
 
 // writeWorks writes what somebody would want to compare of a Work, before and after;
@@ -207,12 +203,12 @@ func writeYAML(file string, object map[string]any) error {
 }
 
 // compare runs diff(1).
-func (d *differ) compare(live, planned string) (differs bool, err error) {
+func (d *differ) compare() (differs bool, err error) {
 	program, args := "diff", []string{"-u", "-N"}
 	if external := os.Getenv("KUBECTL_EXTERNAL_DIFF"); external != "" {
 		program, args = external, nil
 	}
-	command := exec.New().Command(program, append(args, live, planned)...)
+	command := exec.New().Command(program, append(args, d.live, d.planned)...)
 	command.SetStdout(d.out)
 	command.SetStderr(d.errOut)
 	err = command.Run()

@@ -1,89 +1,68 @@
 package cli
 
 import (
-	"fmt"
-	"io"
-	"strings"
+	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/printers"
 
-	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/gather"
 )
 
+// explainCommand explains what becomes of objects.
+type explainCommand struct {
+	*sources
+	reader *gather.Reader
+	states workStates
+	print  explanationPrinter
+}
+
 func newExplain() *cobra.Command {
+	var output string
 	cmd := &cobra.Command{
-		Use:   "explain RESOURCE NAME",
-		Short: "Tell why an object is mirrored to each cluster, or why not, and what to do",
-		Long:  "explain decides as the daemon does, by reads of its own: it needs the right to read the object, its\nNamespace, Clusters, Works and the daemon's ConfigMap, and none to write.",
-		Args:  cobra.ExactArgs(2),
+		Use:   "explain " + oneUsage,
+		Short: "Explain why an object is or isn't mirrored to each cluster, and how to fix it",
+		Long: "explain decides as the daemon does, by reads of its own: it needs the right to read the object, its\n" +
+			"Namespace, Clusters, Works and the daemon's ConfigMap, and none to write. What you may not read, it leaves open.\n" + someHelp,
+		Example: "  karmada-mirror explain deploy/web -n shop\n  karmada-mirror explain Deployment.apps/shop/web -o json",
+		Args:    cobra.MinimumNArgs(1),
 	}
-	s := newSources(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		reader, err := s.reader(cmd.Context())
-		if err != nil {
+	e := &explainCommand{sources: newSources(cmd), states: workStates{}}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "json or yaml")
+	completeWords(cmd, "output", "json", "yaml")
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		if e.print, err = newExplanationPrinter(output, cmd.OutOrStdout()); err != nil {
+			return &usageError{cmd, err}
+		}
+		if e.reader, err = e.sources.reader(cmd.Context()); err != nil {
 			return err
 		}
-		ref, err := s.find(args[0], args[1])
-		if err != nil {
-			return err
+		e.reader.Seen = e.states.note
+		refs, _, err := e.named(args)
+		if err == nil && len(refs) == 0 {
+			return &usageError{cmd, errors.New("give the NAME of an object, after its TYPE or as TYPE/NAME")}
 		}
-		facts, err := reader.Facts(cmd.Context(), ref, nil)
-		if err != nil {
-			return err
+		for _, ref := range refs {
+			err = errors.Join(err, e.one(cmd.Context(), ref))
 		}
-		return printExplanation(cmd.OutOrStdout(), facts)
+		tellHidden(cmd.ErrOrStderr(), e.reader)
+		return withHint(err)
 	}
 	return cmd
 }
 
-func printExplanation(out io.Writer, f judge.Facts) error {
-	e := judge.Explain(f)
-	fmt.Fprintln(out, f.ID)
-	for _, step := range e.Steps {
-		fmt.Fprintf(out, "  %s %s\n", tick(step.Passed), step.What)
-		if step.Hint != "" {
-			fmt.Fprintf(out, "      %s\n", step.Hint)
-		}
-	}
-	for _, notice := range e.Notices {
-		fmt.Fprintf(out, "  ! %s: %s\n      %s\n", notice.Reason, notice.Message, notice.Reason.Hint())
-	}
-	if len(e.Clusters) == 0 {
-		_, err := fmt.Fprintln(out, "\nNo cluster is asked for, and there is no Work.")
+func (e *explainCommand) one(ctx context.Context, ref gather.SourceRef) error {
+	facts, err := e.reader.Facts(ctx, ref, nil)
+	if err != nil {
 		return err
 	}
-	fmt.Fprintln(out)
-	table := printers.GetNewTabWriter(out)
-	fmt.Fprintln(table, "CLUSTER\tDECISION\tBECAUSE\tWORK\tSTATE\tNEXT")
-	for _, c := range e.Clusters {
-		work, state := "-", "-"
-		if c.Work != nil {
-			work, state = c.Work.Namespace+"/"+c.Work.Name, c.Work.State.String()
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", c.Cluster, c.Decision, c.Because, work, state, next(c))
+	if err := mustExist(ref, facts, e.reader); err != nil {
+		return err
 	}
-	return table.Flush()
-}
-
-// next is what happens, or what to do.
-func next(c judge.ClusterExplanation) string {
-	var parts []string
-	for _, op := range c.Operations {
-		parts = append(parts, string(op))
+	explanation := explanationOf(facts, e.states, e.reader.HidesWorks)
+	if e.configuration == nil && facts.Unknown == "" {
+		explanation.Steps[0].What = "its resource may be in the configuration, which you may not read"
 	}
-	if c.Hint != "" {
-		parts = append(parts, c.Hint)
-	}
-	if len(parts) == 0 {
-		return "-"
-	}
-	return strings.Join(parts, "; ")
-}
-
-func tick(passed bool) string {
-	if passed {
-		return "✓"
-	}
-	return "✗"
+	explanation.ClustersHidden = e.reader.HidesClusters()
+	return e.print(explanation)
 }

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"net/http"
@@ -129,7 +131,7 @@ func server() map[string]any {
 // serve answers from a map of paths; answer, if it is not nil, in place of it.
 func serve(t *testing.T, paths map[string]any, answer http.HandlerFunc) (kubeconfig string) {
 	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if answer != nil {
 			answer(w, r)
 			return
@@ -144,7 +146,8 @@ func serve(t *testing.T, paths map[string]any, answer http.HandlerFunc) (kubecon
 	}))
 	t.Cleanup(s.Close)
 	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	text := fmt.Sprintf("{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: %q}}], users: [{name: u, user: {}}]}", s.URL)
+	text := fmt.Sprintf("{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: %q, certificate-authority-data: %s}}], users: [{name: u, user: {}}]}",
+		s.URL, base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})))
 	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -210,12 +213,12 @@ func TestHostileDiff(t *testing.T) {
 		reason      string
 		name, value string
 		work        string // the namespace of a Work that the API server lists
-		want        string // in what is told; empty for nothing
+		want        string // in what is told
 	}{
 		"Value":     {"YAML escapes it", "page", obeyed, "", `key: "\e[2J\e]0;forged\a\r"`},
-		"Parent":    {"it is no name of an object", outside, "x", "", ""},
-		"Flag":      {"nor is a flag of diff", "--to-file=forged", "x", "", ""},
-		"Escape":    {"nor an escape", obeyed, "x", "", ""},
+		"Parent":    {"it is no name of an object", outside, "x", "", "invalid resource name"},
+		"Flag":      {"nor is a flag of diff", "--to-file=forged", "x", "", "RenderFailed"},
+		"Escape":    {"nor an escape", obeyed, "x", "", "RenderFailed"},
 		"Namespace": {"a Work is where the API server says", "page", "x", "karmada-es-" + outside, "invalid namespace"},
 	}
 	for name, c := range cases {
@@ -236,12 +239,13 @@ func TestHostileDiff(t *testing.T) {
 				t.Fatal(err)
 			}
 			paths := server()
+			paths["/api/v1/namespaces/shop/configmaps/page"] = object // as it is, and as the dry run makes it
 			if c.work != "" {
 				paths[worksPath].(map[string]any)["items"] = []any{workIn(t, object, c.work)}
 			}
 			output, err := execute("diff", "-f", file, "--kubeconfig", serve(t, paths, nil), "--cache-dir", t.TempDir())
 			text := told(output, err)
-			if !isText(text) || !strings.Contains(text, c.want) || c.want == "" && text != "" {
+			if !isText(text) || !strings.Contains(text, c.want) {
 				t.Errorf("%s: %.1000q does not say %q", c.reason, text, c.want)
 			}
 			for line := range strings.Lines(text) {

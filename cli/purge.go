@@ -58,6 +58,7 @@ func newPurge() *cobra.Command {
 	cmd.Flags().StringVar(&p.resource, "resource", "", "the resource, as in deployments.apps")
 	cmd.Flags().BoolVar(&p.dryRun, "dry-run", false, "only say what would be deleted")
 	cmd.Flags().BoolVarP(&p.yes, "yes", "y", false, "do not ask")
+	completeFlag(cmd, "resource", func(*cobra.Command) []string { return completeResource(p.flags) })
 	// The flag exists: it was defined in the lines above.
 	_ = cmd.MarkFlagRequired("resource")
 	return cmd
@@ -134,11 +135,10 @@ func (p *purgeCommand) configure(ctx context.Context) error {
 	}
 	p.leftovers.Configurations = []*config.Configuration{own}
 	for _, other := range list.Items {
-		text, ok := other.Data[config.Key]
-		if !ok || other.Name == name.Name || !strings.Contains(text, config.APIVersion) {
+		if other.Name == name.Name || !isConfiguration(other.Data) {
 			continue
 		}
-		c, err := config.Parse([]byte(text))
+		c, err := config.ParseConfigMap(other.Data)
 		if err != nil {
 			return fmt.Errorf("cannot tell what another daemon mirrors: ConfigMap %q: %w", other.Name, err)
 		}
@@ -147,16 +147,23 @@ func (p *purgeCommand) configure(ctx context.Context) error {
 	return nil
 }
 
+// isConfiguration reports whether a ConfigMap has a part of a configuration.
+func isConfiguration(data map[string]string) bool {
+	for _, text := range config.PartsOf(data) {
+		if strings.Contains(text, config.APIVersion) {
+			return true
+		}
+	}
+	return false
+}
+
 // confirm asks, if there is somebody to answer; where there is nobody, --yes must say so.
 func (p *purgeCommand) confirm(works []*state.Work) error {
 	if p.yes {
 		return nil
 	}
-	what := fmt.Sprintf("%d Works of %s, and so the objects in %s", len(works), p.leftovers.Resource, clustersOf(works))
-	if !isTerminal(p.in) {
-		return fmt.Errorf("nothing was deleted: there is no terminal to ask on; --yes deletes %s", what)
-	}
-	return ask(p.in, p.out, "This deletes "+what+".", "nothing was deleted")
+	what := fmt.Sprintf("This deletes %d Works of %s, and so the objects in %s.", len(works), p.leftovers.Resource, clustersOf(works))
+	return confirm(p.in, p.out, what, "nothing was deleted")
 }
 
 // delete goes on where one deletion fails, and ends when the resource has come back

@@ -8,8 +8,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 )
 
-// mappingOf resolves RESOURCE as kubectl does: deploy, deployments, deployments.apps,
-// deployments.v1.apps.
+// mappingOf resolves TYPE as kubectl does: deploy, deployments, deployments.apps,
+// deployments.v1.apps, or the kind, Deployment.apps.
 func mappingOf(flags *genericclioptions.ConfigFlags, resource string) (*meta.RESTMapping, error) {
 	mapper, err := flags.ToRESTMapper()
 	if err != nil {
@@ -22,6 +22,11 @@ func mappingOf(flags *genericclioptions.ConfigFlags, resource string) (*meta.RES
 	kind, err := mapper.KindFor(*versioned)
 	if err != nil && versioned.Version != "" {
 		kind, err = mapper.KindFor(plain.WithVersion(""))
+	}
+	if meta.IsNoMatchError(err) {
+		if mapping, err := mapper.RESTMapping(schema.ParseGroupKind(resource)); err == nil {
+			return mapping, nil
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot tell what %q is: %w", resource, err)

@@ -41,6 +41,8 @@ func daemonRights(configMap, lease metav1.ObjectMeta) []right {
 	reading := []string{"get", "list", "watch"}
 	return []right{
 		{verbs: []string{"get", "list", "watch", "create", "patch", "delete"}, GroupResource: gr("work.karmada.io", "works")},
+		{verbs: []string{"get"}, GroupResource: gr("work.karmada.io", "resourcebindings")},
+		{verbs: []string{"get"}, GroupResource: gr("work.karmada.io", "clusterresourcebindings")},
 		{verbs: reading, GroupResource: gr("cluster.karmada.io", "clusters")},
 		{verbs: reading, GroupResource: gr("", "namespaces")},
 		{verbs: reading, GroupResource: gr("apiextensions.k8s.io", "customresourcedefinitions")},

@@ -10,9 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
-	"unicode"
 
 	"github.com/spf13/cobra"
 )
@@ -33,25 +31,18 @@ func Main() int {
 		return 0
 	}
 	printError(os.Stderr, err)
+	printUsage(os.Stderr, err)
 	if exit := (*exitError)(nil); errors.As(err, &exit) {
 		return exit.code
 	}
 	return 1
 }
 
-// printError prints what an error says, if anything. Some of it may be a file's or an API
-// server's, and is not the terminal's to obey.
+// printError prints what an error says, if anything.
 func printError(out io.Writer, err error) {
-	text := err.Error()
-	if text == "" {
-		return
+	if text := err.Error(); text != "" {
+		fmt.Fprintln(out, "karmada-mirror:", harmless(text))
 	}
-	fmt.Fprintln(out, "karmada-mirror:", strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && unicode.IsControl(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text))
 }
 
 const (
@@ -69,6 +60,7 @@ func New() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newRun(), newStatus(), newExplain(), newDiff(), newRender(), newDeletions(), newPurge(), newCheck(), newValidate(), newVersion())
+	root.AddCommand(newRun(), newStatus(), newExplain(), newDiff(), newWait(), newRender(), newDeletions(), newPurge(), newCheck(), newKubeconfig(), newValidate(), newVersion())
+	tellUsage(root)
 	return root
 }

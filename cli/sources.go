@@ -15,6 +15,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/daemon"
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
+	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // sources is what the commands have in common that look at sources: they decide as the
@@ -31,6 +32,7 @@ func newSources(cmd *cobra.Command) *sources {
 	s.flags.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&s.configMap, "config-map", daemon.DefaultConfigMap, "namespace/name of the daemon's ConfigMap")
 	cmd.ValidArgsFunction = s.complete
+	completeNamespace(cmd, s.flags)
 	return s
 }
 
@@ -47,11 +49,24 @@ func (s *sources) reader(ctx context.Context) (*gather.Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a client: %w", err)
 	}
-	if s.configuration, err = readConfiguration(ctx, client, s.configMap); err != nil {
-		return nil, withRights(err)
+	s.configuration, err = readConfiguration(ctx, client, s.configMap)
+	if err != nil && !apierrors.IsForbidden(err) { // a tenant need not see it
+		return nil, withHint(s.blame(ctx, client, err))
 	}
 	reader, err := gather.NewReader(ctx, s.client, s.configuration)
-	return reader, withRights(err)
+	return reader, withHint(err)
+}
+
+// blame says what is the matter where there is no configuration: it may be the API server.
+func (s *sources) blame(ctx context.Context, client kubernetes.Interface, err error) error {
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	works := render.WorksResource
+	if _, served, failure := resolve(ctx, client, works.GroupResource(), works.Version); failure == nil && !served {
+		return fmt.Errorf("%w: it is no Karmada API server\n  %s", err, otherCluster)
+	}
+	return fmt.Errorf("%w\n  is karmada-mirror installed (karmada-mirror check)? If its ConfigMap has another name, give --config-map", err)
 }
 
 // readConfiguration reads the ConfigMap of that namespace and name.
@@ -64,28 +79,11 @@ func readConfiguration(ctx context.Context, client kubernetes.Interface, configM
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the daemon's configuration: %w", err)
 	}
-	configuration, err := config.Parse([]byte(read.Data[config.Key]))
+	configuration, err := config.ParseConfigMap(read.Data)
 	if err != nil {
 		return nil, fmt.Errorf("ConfigMap %q: %w", configMap, err)
 	}
 	return configuration, nil
-}
-
-// withRights says what to ask for where a right is missing.
-func withRights(err error) error {
-	if apierrors.IsForbidden(err) {
-		return fmt.Errorf("%w: ask for the ClusterRole karmada-mirror-viewer", err)
-	}
-	return err
-}
-
-// find resolves RESOURCE NAME as kubectl does.
-func (s *sources) find(resource, name string) (gather.SourceRef, error) {
-	mapping, err := mappingOf(s.flags, resource)
-	if err != nil {
-		return gather.SourceRef{}, err
-	}
-	return s.refer(mapping, "", name)
 }
 
 // refer fills in the namespace: that of the flags or of the kubeconfig if there is none.

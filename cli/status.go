@@ -5,216 +5,91 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"slices"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/resource"
 
-	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// pageSize is how many objects a list asks for at once.
-const pageSize = 500
-
 // statusCommand lists what is mirrored where.
 type statusCommand struct {
-	*sources
-	allNamespaces, watch bool
-	output               string
-	errOut               io.Writer
+	*selection
+	watch, failed bool
+	members       []string
+	output        string
+	errOut        io.Writer
 
-	// namespace is the one that is looked at; empty for all.
-	namespace string
-	states    workStates
-	survey    *gather.Survey
-	printer   statusPrinter
-	// kinds are those that are listed, with the sources of them that were met.
-	kinds map[schema.GroupKind]map[render.Identity]bool
+	states  workStates
+	printer statusPrinter
 }
 
 func newStatus() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "status [RESOURCE [NAME]]",
+		Use:   "status " + someUsage,
 		Short: "List what is mirrored where, and how far Karmada has come with it",
-		Long: "status decides as the daemon does, by reads of its own, and lists a line for each object and cluster: of one\n" +
-			"object, of a resource, or of all resources of the configuration. It needs the right to read them, Clusters,\n" +
-			"Works and the daemon's ConfigMap (the ClusterRole karmada-mirror-viewer, besides the objects), and none to write.",
-		Example: "  karmada-mirror status -A\n  karmada-mirror status deploy -n shop\n  karmada-mirror status deploy cart -n shop -w",
-		Args:    cobra.MaximumNArgs(2),
+		Long: "status decides as the daemon does, by reads of its own, and lists a line for each object and cluster: of some\n" +
+			"objects, of a resource, or of all resources of the configuration.\n" + someHelp + "\n\n" +
+			"It needs the right to read them, Clusters, Works and the daemon's ConfigMap (the ClusterRole\n" +
+			"karmada-mirror-viewer, besides the objects), and none to write. What you may not read, it leaves open.",
+		Example: "  karmada-mirror status -A\n  karmada-mirror status -A --failed\n  karmada-mirror status deploy -n shop -l team=web\n  karmada-mirror status deploy/cart -n shop -w",
 	}
-	s := &statusCommand{sources: newSources(cmd), states: workStates{}, kinds: map[schema.GroupKind]map[render.Identity]bool{}}
-	cmd.Flags().BoolVarP(&s.allNamespaces, "all-namespaces", "A", false, "of all namespaces")
+	s := &statusCommand{selection: newSelection(cmd), states: workStates{}}
 	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "after the list, print each line again whose Work changes, until interrupted")
-	cmd.Flags().StringVarP(&s.output, "output", "o", "", "wide, json or yaml")
+	cmd.Flags().StringVarP(&s.labels, "selector", "l", "", "only objects with these labels, as in kubectl get -l")
+	cmd.Flags().StringSliceVar(&s.members, "member", nil, "only these member clusters")
+	cmd.Flags().BoolVar(&s.failed, "failed", false, "only what needs somebody: refused, held, or not applied by Karmada for an error")
+	cmd.Flags().StringVarP(&s.output, "output", "o", "", "wide, name, json or yaml")
+	completeWords(cmd, "output", "wide", "name", "json", "yaml")
+	completeFlag(cmd, "member", s.completeMember)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s.errOut = cmd.ErrOrStderr()
-		var err error
-		if s.printer, err = newStatusPrinter(s.output, s.watch, cmd.OutOrStdout()); err != nil {
+		err := mustNotBeEmpty(cmd, "member", "selector")
+		if err != nil {
 			return err
 		}
-		return withRights(s.run(cmd.Context(), args))
+		if s.printer, err = newStatusPrinter(s.output, s.watch, s.allNamespaces, cmd.OutOrStdout()); err != nil {
+			return &usageError{cmd, err}
+		}
+		return withHint(s.run(cmd.Context(), args))
 	}
 	return cmd
 }
 
 func (s *statusCommand) run(ctx context.Context, args []string) error {
-	reader, err := s.reader(ctx)
-	if err != nil {
+	if err := s.read(ctx, s.errOut, s.states.note); err != nil {
 		return err
 	}
-	if !s.allNamespaces {
-		if s.namespace, _, err = s.flags.ToRawKubeConfigLoader().Namespace(); err != nil {
-			return err
-		}
-	}
-	progress := newProgress(s.errOut, "reading Works")
-	reader.Seen = func(obj *unstructured.Unstructured) {
-		s.states.note(obj)
-		progress.step()
-	}
-	s.survey, err = reader.Survey(ctx, s.namespace)
-	progress.done()
-	if err != nil {
-		return err
-	}
-	// What can be listed is printed, whatever else cannot.
-	err = errors.Join(s.list(ctx, args), s.printer.flush())
+	err := errors.Join(s.each(ctx, args, s.print), s.printer.flush())
+	tellHidden(s.errOut, s.survey.Reader)
 	if err == nil && s.watch {
 		err = s.follow(ctx, args)
 	}
 	if s.printer.printed() == 0 && err == nil && !s.watch {
-		fmt.Fprintln(s.errOut, "Nothing is mirrored here, and nothing asks for it.")
+		fmt.Fprintln(s.errOut, s.nothing())
 	}
 	return err
 }
 
-// list prints what the arguments ask for.
-func (s *statusCommand) list(ctx context.Context, args []string) error {
-	if len(args) == 2 {
-		return s.named(ctx, args[0], args[1])
+// nothing says that there is no line.
+func (s *statusCommand) nothing() string {
+	if len(s.survey.Hidden()) > 0 {
+		return "Nothing that you may read is mirrored here, or asks for it."
 	}
-	mappings, err := s.mappings(args)
-	if err != nil {
-		return err
+	if s.failed || len(s.members) > 0 || s.labels != "" {
+		return "Nothing that you have asked for is mirrored here, or asks for it."
 	}
-	var resources []string
-	for _, m := range mappings {
-		s.kinds[m.GroupVersionKind.GroupKind()] = map[render.Identity]bool{}
-		resources = append(resources, m.Resource.Resource+"."+m.Resource.Version+"."+m.Resource.Group)
-	}
-	var errs []error
-	if len(resources) > 0 {
-		errs = append(errs, s.objects(ctx, resources))
-	}
-	return errors.Join(append(errs, s.leftovers(ctx, len(args) == 0))...)
-}
-
-// named prints the lines of one source.
-func (s *statusCommand) named(ctx context.Context, resource, name string) error {
-	ref, err := s.find(resource, name)
-	if err != nil {
-		return err
-	}
-	facts, err := s.survey.Facts(ctx, ref, nil)
-	if err != nil {
-		return err
-	}
-	if facts.Unknown == "" && facts.Source == nil && len(facts.Works) == 0 {
-		return fmt.Errorf("there is no %s, and no Work of it is left", facts.ID)
-	}
-	return s.print(facts)
-}
-
-// mappings are the resources that are listed: those of the configuration that are
-// served, unless there are arguments.
-func (s *statusCommand) mappings(args []string) ([]*meta.RESTMapping, error) {
-	if len(args) > 0 {
-		m, err := mappingOf(s.flags, args[0])
-		return []*meta.RESTMapping{m}, err
-	}
-	mapper, err := s.flags.ToRESTMapper()
-	if err != nil {
-		return nil, fmt.Errorf("cannot discover resources: %w", err)
-	}
-	var all []*meta.RESTMapping
-	for _, r := range s.configuration.Resources {
-		kind, err := mapper.KindFor(r.GroupResource().WithVersion(r.Version))
-		if meta.IsNoMatchError(err) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("cannot tell what %q is: %w", r.GroupResource(), err)
-		}
-		m, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
-		if err != nil {
-			return nil, fmt.Errorf("cannot tell what %q is: %w", r.GroupResource(), err)
-		}
-		all = append(all, m)
-	}
-	return all, nil
-}
-
-// objects lists resources in pages.
-func (s *statusCommand) objects(ctx context.Context, resources []string) error {
-	return resource.NewBuilder(genericclioptions.RESTClientGetter(s.flags)).Unstructured().ContinueOnError().
-		NamespaceParam(s.namespace).DefaultNamespace().AllNamespaces(s.allNamespaces).
-		ResourceTypeOrNameArgs(true, strings.Join(resources, ",")).RequestChunksOf(pageSize).Flatten().Do().
-		Visit(func(info *resource.Info, err error) error {
-			if err != nil {
-				return err
-			}
-			ref, err := s.refer(info.Mapping, info.Namespace, info.Name)
-			if err != nil {
-				return err
-			}
-			s.kinds[info.Mapping.GroupVersionKind.GroupKind()][ref.Identity()] = true
-			return s.one(ctx, ref, info.Object.(*unstructured.Unstructured))
-		})
-}
-
-// leftovers are the Works whose sources were not listed: they are gone, or, if all
-// kinds are asked for, of a resource that the configuration does not have.
-func (s *statusCommand) leftovers(ctx context.Context, allKinds bool) error {
-	mapper, err := s.flags.ToRESTMapper()
-	if err != nil {
-		return fmt.Errorf("cannot discover resources: %w", err)
-	}
-	for id := range s.survey.Sources() {
-		met, listed := s.kinds[id.GroupKind()]
-		if met[id] || !listed && !allKinds || s.namespace != "" && id.Namespace != s.namespace {
-			continue
-		}
-		mapping, err := mapper.RESTMapping(id.GroupKind())
-		if meta.IsNoMatchError(err) {
-			err = s.print(s.survey.Unserved(id))
-		} else if err == nil {
-			err = s.one(ctx, gather.SourceRef{Mapping: mapping, Namespace: id.Namespace, Name: id.Name}, nil)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// one prints the lines of one source; obj is nil if it is to be read.
-func (s *statusCommand) one(ctx context.Context, ref gather.SourceRef, obj *unstructured.Unstructured) error {
-	facts, err := s.survey.Facts(ctx, ref, obj)
-	if err != nil {
-		return err
-	}
-	return s.print(facts)
+	return "Nothing is mirrored here, and nothing asks for it."
 }
 
 func (s *statusCommand) print(f judge.Facts) error {
-	for _, line := range statusesOf(f, s.states) {
+	for _, line := range statusesOf(f, s.states, s.survey.HidesWorks) {
+		if !s.chooses(line) {
+			continue
+		}
 		if err := s.printer.print(line); err != nil {
 			return err
 		}
@@ -222,23 +97,20 @@ func (s *statusCommand) print(f judge.Facts) error {
 	return nil
 }
 
-// selects reports whether a source is among what the arguments ask for.
-func (s *statusCommand) selects(args []string, id render.Identity) (bool, error) {
-	if id.Kind == "" || s.namespace != "" && id.Namespace != "" && id.Namespace != s.namespace {
-		return false, nil // the first says nothing of its source
-	}
-	if len(args) == 0 {
-		return true, nil
-	}
-	mapping, err := mappingOf(s.flags, args[0])
-	if err != nil {
-		return false, err
-	}
-	return id.GroupKind() == mapping.GroupVersionKind.GroupKind() && (len(args) == 1 || id.Name == args[1]), nil
+// chooses reports whether the flags ask for a line.
+func (s *statusCommand) chooses(line mirrorStatus) bool {
+	return (len(s.members) == 0 || slices.Contains(s.members, line.Cluster)) && (!s.failed || line.needsSomebody())
 }
 
 // follow prints the line of each Work that changes, until ctx is done.
 func (s *statusCommand) follow(ctx context.Context, args []string) error {
+	if s.survey.Version == "" {
+		return errors.New("cannot watch the Works: you may not read all of them")
+	}
+	selects, err := s.follows(args)
+	if err != nil {
+		return err
+	}
 	works, err := watchWorks(ctx, s.client, s.survey.Version)
 	if err != nil {
 		return err
@@ -250,16 +122,40 @@ func (s *statusCommand) follow(ctx context.Context, args []string) error {
 			return fmt.Errorf("cannot watch the Works any longer: %w", errorOf(event.Object))
 		}
 		w := state.NewWork(obj)
-		if selected, err := s.selects(args, w.Source); err != nil || !selected {
-			if err != nil {
-				return err
-			}
+		line := changedStatus(w, obj, event.Type)
+		if !selects(w.Source) || !s.chooses(line) {
 			continue
 		}
-		line := changedStatus(w, obj, event.Type)
 		if err := errors.Join(s.printer.print(line), s.printer.flush()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// follows reports of which sources the Works are followed: the arguments choose them. What
+// labels their objects have, a Work does not say.
+func (s *statusCommand) follows(args []string) (func(render.Identity) bool, error) {
+	if s.labels != "" {
+		return nil, errors.New("cannot use --watch with --selector: Works do not have the labels of their objects")
+	}
+	refs, kind, err := s.named(args)
+	if err != nil {
+		return nil, err
+	}
+	var named []render.Identity
+	for _, ref := range refs {
+		named = append(named, ref.Identity())
+	}
+	return func(id render.Identity) bool {
+		switch {
+		case id.Kind == "": // the Work says nothing of its source
+			return false
+		case len(named) > 0:
+			return slices.Contains(named, id)
+		case kind != nil && id.GroupKind() != kind.GroupVersionKind.GroupKind():
+			return false
+		}
+		return s.namespace == "" || id.Namespace == "" || id.Namespace == s.namespace
+	}, nil
 }

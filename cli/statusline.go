@@ -98,18 +98,25 @@ func (s workStates) of(w *state.Work) *workStatus {
 }
 
 func newStatusLine(id render.Identity) mirrorStatus {
-	return mirrorStatus{
-		TypeMeta: metav1.TypeMeta{APIVersion: statusVersion, Kind: "MirrorStatus"},
-		Source:   sourceName{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name},
-	}
+	return mirrorStatus{TypeMeta: metav1.TypeMeta{APIVersion: statusVersion, Kind: "MirrorStatus"}, Source: nameOf(id)}
+}
+
+func nameOf(id render.Identity) sourceName {
+	return sourceName{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
 }
 
 func (s sourceName) String() string {
 	return render.Identity{Group: s.Group, Kind: s.Kind, Namespace: s.Namespace, Name: s.Name}.String()
 }
 
-// statusesOf are the lines of a source, in order of cluster.
-func statusesOf(f judge.Facts, states workStates) []mirrorStatus {
+// needsSomebody reports whether a line is about something that does not mend itself.
+func (s mirrorStatus) needsSomebody() bool {
+	return s.Decision == judge.Unknown.String() || s.Work != nil && (s.Work.DeletionHeld || s.Work.State == state.WorkFailed.String())
+}
+
+// statusesOf are the lines of a source, in order of cluster. The Works for some clusters may
+// be hidden.
+func statusesOf(f judge.Facts, states workStates, hidden func(cluster string) bool) []mirrorStatus {
 	v := judge.Decide(f)
 	operations := map[string]judge.Operation{}
 	for _, op := range judge.Plan(v, f.Works) {
@@ -120,11 +127,14 @@ func statusesOf(f judge.Facts, states workStates) []mirrorStatus {
 		line := newStatusLine(f.ID)
 		line.Cluster, line.Decision = cluster, v.Targets[cluster].Decision.String()
 		op := operations[cluster]
-		line.Operation = string(op.Kind)
 		if w := f.Works[cluster]; w != nil {
 			line.Work = states.of(w)
 		}
-		line.Message = oneLine(messageOf(v, cluster, op, line.Work))
+		if hidden(cluster) && v.Targets[cluster].Decision == judge.Wanted {
+			line.Message = "you may not read its Work"
+		} else {
+			line.Operation, line.Message = string(op.Kind), oneLine(messageOf(v, cluster, op, line.Work))
+		}
 		lines = append(lines, line)
 	}
 	if len(lines) == 0 && len(v.Refusals) > 0 {
@@ -144,14 +154,26 @@ func messageOf(v judge.Verdict, cluster string, op judge.Operation, w *workStatu
 		return "its Work is not there yet"
 	case op.Kind == judge.Update:
 		return "its Work is not up to date: " + op.Because
-	case op.Kind == judge.Delete, op.Kind == judge.Release:
+	case op.Kind.Deletes(), op.Kind == judge.Detach, op.Kind == judge.Release:
 		return "its Work is about to go: " + op.Because
 	case target.Decision != judge.Wanted:
 		return target.Because
-	case len(v.Notices) > 0 && w != nil && w.Applied != string(metav1.ConditionTrue):
-		return string(v.Notices[0].Reason) + ": " + v.Notices[0].Message
+	case w != nil && noticeOf(v, w) != "":
+		return noticeOf(v, w)
 	}
 	return w.message()
+}
+
+// noticeOf is the first notice that concerns a Work: what is applied all the same, Karmada can
+// carry out.
+func noticeOf(v judge.Verdict, w *workStatus) string {
+	for _, n := range v.Notices {
+		lasts := n.Reason == judge.NamespaceNotPropagated || n.Reason == judge.ReplicasContested
+		if lasts || w.Applied != string(metav1.ConditionTrue) {
+			return string(n.Reason) + ": " + n.Message
+		}
+	}
+	return ""
 }
 
 func (w *workStatus) message() string {

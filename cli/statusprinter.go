@@ -24,19 +24,21 @@ type statusPrinter interface {
 	printed() int
 }
 
-func newStatusPrinter(output string, watch bool, out io.Writer) (statusPrinter, error) {
+func newStatusPrinter(output string, watch, namespaces bool, out io.Writer) (statusPrinter, error) {
 	switch output {
 	case "", "wide":
 		wide := output == "wide"
 		return &statusTable{
-			printer: printers.NewTablePrinter(printers.PrintOptions{Wide: wide}), wide: wide, out: printers.GetNewTabWriter(out),
+			printer: printers.NewTablePrinter(printers.PrintOptions{Wide: wide}), wide: wide, namespaces: namespaces, out: printers.GetNewTabWriter(out),
 		}, nil
+	case "name":
+		return &statusNames{out: out}, nil
 	case "json":
 		return &statusList{printer: &printers.JSONPrinter{}, out: out, single: watch}, nil
 	case "yaml":
 		return &statusList{printer: &printers.YAMLPrinter{}, out: out, single: watch}, nil
 	}
-	return nil, fmt.Errorf("cannot print %q: want wide, json or yaml", output)
+	return nil, fmt.Errorf("cannot print %q: want wide, name, json or yaml", output)
 }
 
 // tablePage is how many lines are laid out together; the widths of the columns are
@@ -49,9 +51,11 @@ const messageWidth = 80
 type statusTable struct {
 	printer printers.ResourcePrinter
 	wide    bool
-	out     *tabwriter.Writer
-	page    []metav1.TableRow
-	count   int
+	// namespaces has a column for them.
+	namespaces bool
+	out        *tabwriter.Writer
+	page       []metav1.TableRow
+	count      int
 }
 
 // columns of the table; those with a priority are of the wide one only.
@@ -74,6 +78,9 @@ func (t *statusTable) print(s mirrorStatus) error {
 		message = string(letters[:messageWidth-1]) + "…"
 	}
 	row := metav1.TableRow{}
+	if t.namespaces {
+		row.Cells = append(row.Cells, cmp.Or(s.Source.Namespace, "-"))
+	}
 	for _, cell := range []string{s.Source.String(), s.Cluster, name, work.Applied, work.Health, age(since), s.Decision, s.Operation, message} {
 		row.Cells = append(row.Cells, cmp.Or(cell, "-"))
 	}
@@ -85,7 +92,11 @@ func (t *statusTable) print(s mirrorStatus) error {
 }
 
 func (t *statusTable) flush() error {
-	table := &metav1.Table{ColumnDefinitions: statusColumns, Rows: t.page}
+	columns := statusColumns
+	if t.namespaces {
+		columns = append([]metav1.TableColumnDefinition{{Name: "Namespace"}}, columns...)
+	}
+	table := &metav1.Table{ColumnDefinitions: columns, Rows: t.page}
 	t.page = nil
 	if err := t.printer.PrintObj(table, t.out); err != nil {
 		return err
@@ -94,6 +105,27 @@ func (t *statusTable) flush() error {
 }
 
 func (t *statusTable) printed() int { return t.count }
+
+// statusNames prints each source once, in the form that every command takes.
+type statusNames struct {
+	out   io.Writer
+	last  sourceName
+	count int
+}
+
+func (n *statusNames) print(s mirrorStatus) error {
+	n.count++
+	if n.count > 1 && n.last == s.Source { // the lines of a source follow one another
+		return nil
+	}
+	n.last = s.Source
+	_, err := fmt.Fprintln(n.out, s.Source)
+	return err
+}
+
+func (n *statusNames) flush() error { return nil }
+
+func (n *statusNames) printed() int { return n.count }
 
 // statusList prints one list, or when it is followed a document for each line.
 type statusList struct {
@@ -125,9 +157,12 @@ func (l *statusList) flush() error {
 	if items == nil {
 		items = []any{}
 	}
-	return l.printer.PrintObj(&unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": statusVersion, "kind": "MirrorStatusList", "items": items,
-	}}, l.out)
+	return printItems(l.printer, l.out, "MirrorStatusList", items)
+}
+
+// printItems prints a list of a kind of ours.
+func printItems(printer printers.ResourcePrinter, out io.Writer, kind string, items []any) error {
+	return printer.PrintObj(&unstructured.Unstructured{Object: map[string]any{"apiVersion": statusVersion, "kind": kind, "items": items}}, out)
 }
 
 func (l *statusList) printed() int { return l.count }

@@ -1,38 +1,119 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/yaml"
 
 	"github.com/karmada-target/karmada-mirror/config"
 )
 
 func newValidate() *cobra.Command {
-	var file string
+	var files []string
+	var againstCluster bool
+	flags := connectionFlags()
 	cmd := &cobra.Command{
 		Use:   "validate -f FILE",
-		Short: "Check a configuration file, offline",
-		Args:  cobra.NoArgs,
+		Short: "Check a configuration, offline",
+		Long: "validate checks the parts of a configuration as the daemon does: files with a MirrorConfiguration, or manifests of\n" +
+			"ConfigMaps with such parts. Several are merged, in order of their names, with config.yaml first.\n\n" +
+			"With --against-cluster it also asks the Karmada API server whether it serves the resources.",
+		Example: "  karmada-mirror validate -f config.yaml\n  karmada-mirror validate -f manifests/karmada/configmap.yaml -f own.yaml --against-cluster",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			data, err := readFile(file, cmd.InOrStdin())
+			parts, err := readParts(files, cmd.InOrStdin())
 			if err != nil {
 				return err
 			}
-			c, err := config.Parse(data)
+			c, err := parts.Parse()
 			if err != nil {
 				return err
+			}
+			for _, warning := range c.Warnings() {
+				fmt.Fprintln(cmd.ErrOrStderr(), "warning: "+oneLine(warning))
+			}
+			if againstCluster {
+				if err := validateServed(cmd.Context(), flags, c); err != nil {
+					return withHint(err)
+				}
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "valid: %d resources\n", len(c.Resources))
 			return err
 		},
 	}
-	cmd.Flags().StringVarP(&file, "filename", "f", "", "the file; - for standard input")
-	// The flag exists: it was defined in the line above.
+	cmd.Flags().StringSliceVarP(&files, "filename", "f", nil, "the files; - for standard input")
+	cmd.Flags().BoolVar(&againstCluster, "against-cluster", false, "ask the Karmada API server whether it serves the resources")
+	flags.AddFlags(cmd.Flags())
+	// The flag exists: it was defined in the lines above.
 	_ = cmd.MarkFlagRequired("filename")
 	return cmd
+}
+
+// readParts reads the parts in files.
+func readParts(files []string, stdin io.Reader) (config.Parts, error) {
+	parts := config.Parts{}
+	add := func(name, text string) error {
+		if _, ok := parts[name]; ok {
+			return fmt.Errorf("there are two parts of the name %s", name)
+		}
+		parts[name] = text
+		return nil
+	}
+	for _, file := range files {
+		data, err := readFile(file, stdin)
+		if err != nil {
+			return nil, err
+		}
+		var manifest corev1.ConfigMap
+		if err := yaml.Unmarshal(data, &manifest); err != nil || manifest.Kind != "ConfigMap" {
+			if err := add(filepath.Base(file), string(data)); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		found := config.PartsOf(manifest.Data)
+		if len(found) == 0 {
+			return nil, fmt.Errorf("%s: no key of this ConfigMap ends in .yaml: nothing of it is a configuration", file)
+		}
+		for name, text := range found {
+			if err := add(name, text); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return parts, nil
+}
+
+// validateServed returns an error for each resource that the API server does not serve.
+func validateServed(ctx context.Context, flags *genericclioptions.ConfigFlags, c *config.Configuration) error {
+	connection, err := connect(flags)
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(connection)
+	if err != nil {
+		return fmt.Errorf("cannot make a client: %w", err)
+	}
+	var errs []error
+	for _, r := range c.Resources {
+		_, served, err := resolve(ctx, client, r.GroupResource(), r.Version)
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("cannot tell whether %s is served: %w", r.GroupResource(), err))
+		case !served:
+			errs = append(errs, fmt.Errorf("the API server does not serve %s%s", resourceName(r.GroupResource(), r.Version), meant(client.Discovery(), r.GroupResource())))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func readFile(name string, stdin io.Reader) ([]byte, error) {

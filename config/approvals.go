@@ -17,29 +17,36 @@ const ApprovalsAnnotation = "karmada.target/approve-deletions"
 const approvalTime = "2006-01-02T15:04:05.000Z07:00"
 
 // Approvals say up to when what was held of a resource may go, by the resource
-// in the form deployments.apps, or by that of one namespace, in the form
-// shop/deployments.apps. What is held later needs another approval, so that an old one
-// cannot be replayed.
+// in the form deployments.apps; by that of one namespace, shop/deployments.apps; and each of
+// these by the member cluster as well, shop/deployments.apps@member1. What is held later needs
+// another approval, so that an old one cannot be replayed.
 type Approvals map[string]time.Time
 
-// ApprovalOf is the key of a resource in a namespace, or in all if that is empty.
-func ApprovalOf(resource, namespace string) string {
-	if namespace == "" {
-		return resource
+// ApprovalOf is the key of a resource in a namespace, or in all if that is empty, and for a
+// member cluster, or for all.
+func ApprovalOf(resource, namespace, member string) string {
+	key := resource
+	if namespace != "" {
+		key = namespace + "/" + key
 	}
-	return namespace + "/" + resource
+	if member != "" {
+		key += "@" + member
+	}
+	return key
 }
 
-// Until is up to when what was held of a resource in a namespace may go.
-func (a Approvals) Until(resource, namespace string) time.Time {
-	until := a[resource]
-	if of := a[ApprovalOf(resource, namespace)]; of.After(until) {
-		until = of
+// Until is up to when what was held of a resource in a namespace, for a member cluster, may go.
+func (a Approvals) Until(resource, namespace, member string) time.Time {
+	var until time.Time
+	for _, key := range []string{ApprovalOf(resource, "", ""), ApprovalOf(resource, namespace, ""), ApprovalOf(resource, "", member), ApprovalOf(resource, namespace, member)} {
+		if a[key].After(until) {
+			until = a[key]
+		}
 	}
 	return until
 }
 
-// ParseApprovals reads [<namespace>/]<resource>=<RFC 3339 time>, separated by commas.
+// ParseApprovals reads [<namespace>/]<resource>[@<member>]=<RFC 3339 time>, separated by commas.
 func ParseApprovals(value string) (Approvals, error) {
 	approvals := Approvals{}
 	for item := range strings.SplitSeq(value, ",") {
@@ -49,7 +56,7 @@ func ParseApprovals(value string) (Approvals, error) {
 		resource, text, _ := strings.Cut(item, "=")
 		until, err := time.Parse(time.RFC3339Nano, text)
 		if err != nil || resource == "" {
-			return nil, fmt.Errorf("cannot read the approval %q in %s: want [<namespace>/]<resource>=<RFC 3339 time>", item, ApprovalsAnnotation)
+			return nil, fmt.Errorf("cannot read the approval %q in %s: want [<namespace>/]<resource>[@<member>]=<RFC 3339 time>", item, ApprovalsAnnotation)
 		}
 		approvals[resource] = until
 	}

@@ -53,6 +53,42 @@ func TestApprovals(t *testing.T) {
 	}
 }
 
+func TestUntil(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	cases := map[string]struct {
+		reason                      string
+		resource, namespace, member string // what is approved
+		covers                      bool   // what is held of pods in shop for m1
+	}{
+		"All":             {"an approval of the resource covers each of its Works", "pods", "", "", true},
+		"Namespace":       {"one of its namespace does", "pods", "shop", "", true},
+		"Member":          {"one of its cluster does", "pods", "", "m1", true},
+		"Both":            {"one of both does", "pods", "shop", "m1", true},
+		"OtherResource":   {"one of another resource does not", "jobs.batch", "", "", false},
+		"OtherNamespace":  {"nor of another namespace", "pods", "bank", "", false},
+		"OtherMember":     {"nor of another cluster", "pods", "", "m2", false},
+		"NamespaceAlone":  {"nor of another namespace of the cluster", "pods", "bank", "m1", false},
+		"MemberAlone":     {"nor of another cluster of the namespace", "pods", "shop", "m2", false},
+		"NoMemberAtAll":   {"a cluster is no resource", "pods@m1", "bank", "", false},
+		"ResourceInOther": {"nor is a namespace", "shop/pods", "bank", "", false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			parsed, err := ParseApprovals(Approvals{ApprovalOf(tc.resource, tc.namespace, tc.member): now}.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := time.Time{}
+			if tc.covers {
+				want = now
+			}
+			if got := parsed.Until("pods", "shop", "m1"); !got.Equal(want) {
+				t.Errorf("%s: approved until %s", tc.reason, got)
+			}
+		})
+	}
+}
+
 func FuzzParseApprovals(f *testing.F) {
 	f.Add("pods=2026-01-02T03:04:05.000Z")
 	f.Fuzz(func(t *testing.T, value string) {

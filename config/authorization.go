@@ -61,18 +61,20 @@ func matches(globs []string, s string) bool {
 	})
 }
 
-// validateGiven refuses keys of the authorization with nothing behind them: they read
-// as left out, which allows everything.
+// validateGiven refuses keys of the authorization and of the breaker with nothing behind them:
+// they read as left out, which allows everything, or as the default.
 func validateGiven(asJSON []byte) field.ErrorList {
 	var given map[string]any
 	if err := json.Unmarshal(asJSON, &given); err != nil {
 		return nil // it has been decoded before
 	}
-	rules, ok := given["authorization"]
-	if !ok {
-		return nil
+	var errs field.ErrorList
+	for _, key := range []string{"authorization", "deletion"} {
+		if value, ok := given[key]; ok {
+			errs = append(errs, nullsIn(value, field.NewPath(key))...)
+		}
 	}
-	return nullsIn(rules, field.NewPath("authorization"))
+	return errs
 }
 
 func nullsIn(value any, at *field.Path) field.ErrorList {

@@ -4,12 +4,7 @@
 package config
 
 import (
-	"errors"
-	"fmt"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 )
 
 const (
@@ -82,25 +77,4 @@ func (c *Configuration) Resource(gr schema.GroupResource) (Resource, bool) {
 		}
 	}
 	return Resource{}, false
-}
-
-// Parse decodes YAML or JSON strictly, fills in defaults and validates. Every
-// mistake is reported at once, each with the path of its field.
-func Parse(data []byte) (*Configuration, error) {
-	asJSON, err := yaml.YAMLToJSONStrict(data)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the configuration as YAML: %w", err)
-	}
-	c := &Configuration{Deletion: Deletion{HoldAbove: HoldAbove{Works: defaultHoldWorks, Percent: defaultHoldPercent}}}
-	strict, err := kjson.UnmarshalStrict(asJSON, c)
-	if err != nil {
-		return nil, fmt.Errorf("cannot decode the configuration: %w", err)
-	}
-	if err := errors.Join(strict...); err != nil {
-		return nil, fmt.Errorf("cannot decode the configuration: %w", err)
-	}
-	if err := append(validateGiven(asJSON), validate(c)...).ToAggregate(); err != nil {
-		return nil, fmt.Errorf("invalid configuration: %w", err)
-	}
-	return c, nil
 }

@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-func validate(c *Configuration) field.ErrorList {
+// validate checks one part, given the resources of all.
+func validate(c *Configuration, resources sets.Set[schema.GroupResource]) field.ErrorList {
 	var errs field.ErrorList
 	if c.APIVersion != APIVersion {
 		errs = append(errs, field.NotSupported(field.NewPath("apiVersion"), c.APIVersion, []string{APIVersion}))
@@ -28,7 +29,7 @@ func validate(c *Configuration) field.ErrorList {
 		seen.Insert(r.GroupResource())
 	}
 	for i := range c.Authorization {
-		errs = append(errs, validateRule(&c.Authorization[i], seen, field.NewPath("authorization").Index(i))...)
+		errs = append(errs, validateRule(&c.Authorization[i], resources, field.NewPath("authorization").Index(i))...)
 	}
 	return append(errs, validateHoldAbove(c.Deletion.HoldAbove, field.NewPath("deletion", "holdAbove"))...)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"time"
 
@@ -42,7 +43,7 @@ func (d *daemon) followFile(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("cannot read the configuration: %w", err)
 	}
-	if err := d.controller.Configure(data); err != nil {
+	if err := d.controller.Configure(config.Parts{config.Key: string(data)}); err != nil {
 		return err
 	}
 	missing := rate.Sometimes{First: 1, Interval: time.Minute}
@@ -58,7 +59,7 @@ func (d *daemon) followFile(ctx context.Context, name string) error {
 			return
 		}
 		data = now
-		if err := d.controller.Configure(now); err != nil {
+		if err := d.controller.Configure(config.Parts{config.Key: string(now)}); err != nil {
 			d.logger.Error("configuration rejected, the last good one stays in force", zap.Error(err))
 		}
 	}, filePeriod)
@@ -68,8 +69,7 @@ func (d *daemon) followFile(ctx context.Context, name string) error {
 // configuration is what is kept of the ConfigMap.
 type configuration struct {
 	metav1.ObjectMeta
-	data  string
-	found bool // the key is there
+	parts config.Parts
 	// approvals is the annotation config.ApprovalsAnnotation.
 	approvals string
 }
@@ -86,7 +86,7 @@ func (*configuration) GetObjectKind() schema.ObjectKind { return schema.EmptyObj
 // DeepCopyObject implements runtime.Object.
 func (c *configuration) DeepCopyObject() runtime.Object {
 	clone := *c
-	clone.ObjectMeta = *c.ObjectMeta.DeepCopy()
+	clone.ObjectMeta, clone.parts = *c.ObjectMeta.DeepCopy(), maps.Clone(c.parts)
 	return &clone
 }
 
@@ -98,7 +98,8 @@ func newConfiguration(u *unstructured.Unstructured) *configuration {
 		approvals: u.GetAnnotations()[config.ApprovalsAnnotation],
 	}
 	// A value that is no string cannot be: the API server checks it.
-	c.data, c.found, _ = unstructured.NestedString(u.Object, "data", config.Key)
+	data, _, _ := unstructured.NestedStringMap(u.Object, "data")
+	c.parts = config.PartsOf(data)
 	return c
 }
 
@@ -147,13 +148,14 @@ func (d *daemon) configurationChanged(old, new any) {
 		return
 	}
 	d.subject.Store(now.reference())
+	_, found := now.parts[config.Key]
 	switch {
-	case before != nil && before.data == now.data && before.found == now.found:
-	case !now.found:
+	case before != nil && maps.Equal(before.parts, now.parts):
+	case !found:
 		d.rejectConfiguration(now, fmt.Errorf("the ConfigMap has no key %q", config.Key))
 		d.controller.ConfigurationMissing()
 	default:
-		if err := d.controller.Configure([]byte(now.data)); err != nil {
+		if err := d.controller.Configure(now.parts); err != nil {
 			d.rejectConfiguration(now, err)
 		}
 	}

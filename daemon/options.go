@@ -3,6 +3,7 @@ package daemon
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"github.com/karmada-target/karmada-mirror/config"
 )
 
 // The names of what the daemon uses on the Karmada API server, unless flags say otherwise.
@@ -106,7 +109,43 @@ func (o *Options) complete() error {
 	if o.qps > 0 && o.burst < 1 {
 		errs = append(errs, fmt.Errorf("cannot use --kube-api-qps %g without --kube-api-burst", o.qps))
 	}
-	return errors.Join(append(errs, o.lease.validate(), o.secure.validate(), o.profiling.validate())...)
+	errs = append(errs, validateAddress("--metrics-bind-address", o.metricsAddress), validateAddress("--health-probe-bind-address", o.probeAddress))
+	if o.metricsAddress == o.probeAddress && o.metricsAddress != disabled && !strings.HasSuffix(o.metricsAddress, ":0") {
+		errs = append(errs, fmt.Errorf("cannot use %q for both --metrics-bind-address and --health-probe-bind-address", o.metricsAddress))
+	}
+	errs = append(errs, o.validateConfiguration(), o.lease.validate(), o.secure.validate(), o.profiling.validate())
+	return errors.Join(errs...)
+}
+
+// validateAddress checks an address to listen on.
+func validateAddress(flag, address string) error {
+	if address == disabled {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot use %s %q: want host:port or :port, or 0 to turn it off: %w", flag, address, err)
+	}
+	return nil
+}
+
+// validateConfiguration reads the file of --config, if there is one: it must be valid to begin
+// with.
+func (o *Options) validateConfiguration() error {
+	if o.configFile == "" {
+		return nil
+	}
+	data, err := os.ReadFile(o.configFile)
+	if err != nil {
+		return fmt.Errorf("cannot read --config: %w", err)
+	}
+	if _, err := config.Parse(data); err != nil {
+		return fmt.Errorf("cannot use --config %s: %w", o.configFile, err)
+	}
+	return nil
 }
 
 // ParseConfigMap reads namespace/name, the value of --config-map.
@@ -122,6 +161,9 @@ func (l *leaseOptions) validate() error {
 	if l.duration <= l.renewDeadline || l.renewDeadline <= l.retryPeriod || l.retryPeriod <= 0 {
 		return fmt.Errorf("cannot use these times of leader election: want lease duration %s > renew deadline %s > retry period %s > 0",
 			l.duration, l.renewDeadline, l.retryPeriod)
+	}
+	if l.namespace == "" || l.name == "" {
+		return errors.New("cannot do without --leader-elect-resource-namespace and --leader-elect-resource-name")
 	}
 	if l.identity == "" {
 		l.identity = os.Getenv("POD_NAME")

@@ -8,7 +8,8 @@ import (
 )
 
 // clusterChanged asks for a sync of the sources that the change concerns: those that
-// choose the cluster or did, and those that have a Work there.
+// choose the cluster or did, and, unless nothing but its labels has changed, those that have
+// a Work there.
 func (c *Controller) clusterChanged(before, after *state.Cluster) {
 	if before != nil && after != nil && !before.IsReady && after.IsReady {
 		c.wakeWorksOn(after)
@@ -25,7 +26,11 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 		c.enqueueObject(o)
 	}
 	for _, n := range namespaces {
+		c.reportNamespace(n)
 		c.enqueueObjectsIn(n.Name)
+	}
+	if before != nil && after != nil && before.IsSameButLabels(after) {
+		return // whoever chooses by labels has been found by that
 	}
 	for w := range c.caches.WorksOn(name) {
 		if w.NamesSource() {

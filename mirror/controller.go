@@ -84,6 +84,8 @@ type Controller struct {
 	arrivals queue.Arrivals
 	refused  refused
 	noticed  refused
+	// namespaceReports is held while what there is to tell of a Namespace is found out and noted.
+	namespaceReports sync.Mutex
 	// announcements are Events about both.
 	announcements *announcements
 	// fence is the API server's resource version when this replica began to
@@ -103,7 +105,7 @@ func New(o Options) (*Controller, error) {
 		announcements: newAnnouncements(),
 	}
 	c.caches = gather.NewCaches(gather.Options{
-		Dynamic: o.Dynamic, Resolver: o.Resolver, Logger: o.Logger, Clock: o.Clock, ListDeadline: o.ListDeadline, Writes: c.ledger,
+		Dynamic: o.Dynamic, Resolver: o.Resolver, Logger: o.Logger, Failures: c.failures, Clock: o.Clock, ListDeadline: o.ListDeadline, Writes: c.ledger,
 		Handlers: gather.Handlers{
 			Object: c.objectChanged, Work: c.workChanged, Cluster: c.clusterChanged, Namespace: c.namespaceChanged,
 			Listed: c.resourceListed, Unserved: c.enqueueGroup, Synced: c.enqueueEverything,
@@ -132,8 +134,8 @@ func (c *Controller) Run(ctx context.Context) error {
 
 // Configure puts a configuration into force. A bad one is returned as an error
 // and changes nothing.
-func (c *Controller) Configure(data []byte) error {
-	configuration, err := config.Parse(data)
+func (c *Controller) Configure(parts config.Parts) error {
+	configuration, err := parts.Parse()
 	c.Metrics.ConfigReload(err, c.Clock.Now())
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package mirror
 
 import (
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
-	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/watch"
@@ -87,6 +86,9 @@ func (c *Controller) objectChanged(before, after *state.Object) {
 			c.enqueueFresh(o.ID)
 		}
 		c.enqueueObject(o)
+		for workload := range c.caches.Needing(o.ID) {
+			c.enqueue(workload.ID)
+		}
 	}
 }
 
@@ -105,11 +107,12 @@ func (c *Controller) enqueueGroup(group string) {
 	}
 }
 
-// workChanged asks for a sync of the source of a Work, and of what it scales, also when that is what we have
-// written ourselves: the source may have changed in between.
+// workChanged asks for a sync of the source of a Work, and of what it scales, also when that is
+// what we have written ourselves: the source may have changed in between.
 func (c *Controller) workChanged(before, after *state.Work) {
 	if before != nil && (after == nil || after.UID != before.UID) { // it is gone; an event may have been missed
 		c.ledger.Forget(before.Source, before.Cluster)
+		c.ledger.Left(before)
 	}
 	if before != nil && (after == nil || after.UID != before.UID || after.Source != before.Source || after.Foreign != before.Foreign) {
 		c.enqueueWaiting(before) // every source that maps to this name may have been waiting for it
@@ -133,10 +136,8 @@ func (c *Controller) workChanged(before, after *state.Work) {
 // enqueueWaiting asks for a sync of the sources that were refused because of a
 // Work that is gone now, or another's.
 func (c *Controller) enqueueWaiting(gone *state.Work) {
-	for _, id := range c.refused.by(judge.WorkConflict) {
-		if id.WorkName() == gone.Name {
-			c.ledger.Forget(id, gone.Cluster)
-			c.enqueue(id)
-		}
+	for _, id := range c.refused.waitingFor(gone.Name) {
+		c.ledger.Forget(id, gone.Cluster)
+		c.enqueue(id)
 	}
 }

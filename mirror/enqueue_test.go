@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
@@ -168,7 +169,9 @@ func TestNamespaceReported(t *testing.T) {
 		"Invalid":     {"a mistake", sample.Namespace(sample.Annotations{render.ClustersAnnotation: "Not A Name"}), []judge.Reason{judge.InvalidAnnotation, judge.NamespaceUnprotected}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newControllerOf(t, newAPIServer(t), configured("", "", ""), newFakeClock())
+			s := newAPIServer(t)
+			s.list(state.NamespacesResource, tc.namespace)
+			c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
 			n := state.NewNamespace(tc.namespace)
 			c.reportNamespace(n) // while another leads: for nothing
 			leading(t, c)
@@ -189,15 +192,19 @@ func TestNamespaceReported(t *testing.T) {
 // cluster any more, and nothing is for a report that says the same.
 func TestClusterChanged(t *testing.T) {
 	edge, core := state.NewCluster(sample.Cluster("m1", "edge")), state.NewCluster(sample.Cluster("m1", "core"))
-	ready := *core
-	ready.IsReady = true
+	ready, remade, removed := *core, *core, *core
+	ready.IsReady, remade.UID, removed.Terminating = true, "another", true
+	upgraded := state.NewCluster(serving(sample.Cluster("m1", "core"), "example.io/v1", "Widget"))
 	cases := map[string]struct {
 		reason        string
 		before, after *state.Cluster
 		want          []string
 	}{
 		"Returned":   {"it has come back without the label that chose it", nil, core, []string{"ConfigMap/shop/page"}},
-		"Relabelled": {"it has lost the label", edge, core, []string{"ConfigMap/shop/page"}},
+		"Relabelled": {"who chose it by the label, or does now, is found by that, and nobody else is looked at", edge, core, nil},
+		"Remade":     {"it is another of that name", edge, &remade, []string{"ConfigMap/shop/page"}},
+		"Removed":    {"it is being removed", core, &removed, []string{"ConfigMap/shop/page"}},
+		"Upgraded":   {"it serves other kinds", core, upgraded, []string{"ConfigMap/shop/page"}},
 		"Gone":       {"it has left", edge, nil, []string{"ConfigMap/shop/page"}},
 		"Same":       {"it reports every few seconds", core, core, nil},
 		"Ready":      {"what waits for it is woken one by one", core, &ready, nil},
@@ -214,6 +221,15 @@ func TestClusterChanged(t *testing.T) {
 			}
 		})
 	}
+}
+
+// serving is a Cluster of which Karmada knows what it serves.
+func serving(cluster *unstructured.Unstructured, version, kind string) *unstructured.Unstructured {
+	cluster.Object["status"] = map[string]any{
+		"conditions":     []any{map[string]any{"type": clusterv1alpha1.ClusterConditionCompleteAPIEnablements, "status": "True"}},
+		"apiEnablements": []any{map[string]any{"groupVersion": version, "resources": []any{map[string]any{"name": "any", "kind": kind}}}},
+	}
+	return cluster
 }
 
 // TestUnserved: what is refused of a resource that goes is looked at, and what has Works.
@@ -242,6 +258,12 @@ func TestWorkGone(t *testing.T) {
 	c.workChanged(state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1")), nil)
 	if diff := cmp.Diff([]string{"ConfigMap.example.io/shop/page", "ConfigMap/shop/page"}, waiting(q)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+	for id := range c.refused.of { // who waits no more is forgotten
+		c.refused.replace(id, []judge.Refusal{{Reason: judge.NotAuthorized, Message: "no"}})
+	}
+	if n := len(c.refused.inConflict); n != 0 {
+		t.Errorf("%d names are waited for", n)
 	}
 }
 

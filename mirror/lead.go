@@ -11,6 +11,8 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/queue"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // Lead writes Works until ctx is done or stop is closed. When ctx is done the
@@ -41,6 +43,7 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) {
 			}
 		}, overduePeriod)
 	})
+	c.recallHeld()
 	c.queue.Store(q)
 	c.enqueueEverything()
 	c.Logger.Info("leading")
@@ -62,6 +65,25 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) {
 	defer drain.Stop()
 	workers.Wait()
 	c.Logger.Info("stopped leading")
+}
+
+// recallHeld has the breaker know all that is held before anything is decided: the marks tell,
+// and the syncs that find them may come late.
+func (c *Controller) recallHeld() {
+	type due struct {
+		resource string
+		source   render.Identity
+	}
+	held := map[due][]*state.Work{}
+	for w := range c.caches.Works() {
+		if c.caches.IsHeld(w) {
+			of := due{w.Held.Resource, w.Source}
+			held[of] = append(held[of], w)
+		}
+	}
+	for of, works := range held {
+		c.breaker.Propose(of.resource, of.source, works)
+	}
 }
 
 // awaitCaches waits until Works, clusters and Namespaces are known, and the latter two are

@@ -178,6 +178,19 @@ func TestReconcile(t *testing.T) {
 			},
 			look: gadget,
 			want: []string{"hold m1 at 7"}},
+		"GoingBeforeTheRestart": {reason: "also if that was on its way",
+			state: func(s *apiServer) {
+				s.list(render.WorksResource, ofGadget, sample.Work(gadgetObject("m2"), "m2", sample.MarkedAs(judge.BecauseDefinitionTerminating)))
+				s.served[widgets.GroupResource()] = nil
+			},
+			look: gadget,
+			want: []string{"hold m1 at 7"}},
+		"MarkedForAnother": {reason: "but not what was marked for another reason",
+			state: func(s *apiServer) {
+				s.list(render.WorksResource, ofGadget, sample.Work(gadgetObject("m2"), "m2", sample.MarkedAs("the source does not exist")))
+				s.served[widgets.GroupResource()] = nil
+			},
+			look: gadget},
 		"GoneWithItsDefinition": {reason: "an object is found absent before the watch tells that its definition is",
 			state: func(s *apiServer) {
 				s.list(render.WorksResource, ofGadget)
@@ -284,8 +297,8 @@ func TestCountWorks(t *testing.T) {
 	elsewhere.SetNamespace("other")
 	s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"), sample.Work(elsewhere, "m1"), sample.Work(sample.Asking("1", "m2"), "m2", sample.Terminating))
 	c := newControllerOf(t, s, configured(`"shop"`, "", ""), newFakeClock())
-	if n := c.caches.CountWorks(sample.Page.GroupKind()); n != 1 {
-		t.Errorf("%d Works, and not the one that stays and is of the configuration", n)
+	if n := c.caches.CountWorks(sample.Page.GroupKind()); n[sample.Page.Namespace] != 1 || len(n) != 1 {
+		t.Errorf("counted %v, and not the one that stays and is of the configuration", n)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
@@ -53,7 +54,7 @@ func TestDelete(t *testing.T) {
 			since: func(c *Controller, s *apiServer, _ *proof, clock *clocktesting.FakeClock) {
 				clock.Step(proofAge + 1)
 				s.asked[pageAt] = func() {
-					if err := c.Configure([]byte(configured(`"other"`, "", ""))); err != nil {
+					if err := c.Configure(config.Parts{config.Key: configured(`"other"`, "", "")}); err != nil {
 						t.Error(err)
 					}
 				}

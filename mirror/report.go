@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -23,6 +25,8 @@ const maxEventMessage = 1024
 type refused struct {
 	mu sync.Mutex
 	of map[render.Identity][]judge.Refusal
+	// inConflict are those that are refused because of a Work, by its name.
+	inConflict map[string]sets.Set[render.Identity]
 }
 
 // replace notes the refusals of a source and returns those that are new.
@@ -35,6 +39,7 @@ func (r *refused) replace(id render.Identity, now []judge.Refusal) []judge.Refus
 			fresh = append(fresh, refusal)
 		}
 	}
+	r.index(id, now)
 	if len(now) == 0 {
 		delete(r.of, id)
 		return nil
@@ -46,28 +51,41 @@ func (r *refused) replace(id render.Identity, now []judge.Refusal) []judge.Refus
 	return fresh
 }
 
+// index keeps who waits for a Work.
+func (r *refused) index(id render.Identity, now []judge.Refusal) {
+	isConflict := func(x judge.Refusal) bool { return x.Reason == judge.WorkConflict }
+	waited, waits := slices.ContainsFunc(r.of[id], isConflict), slices.ContainsFunc(now, isConflict)
+	if waited == waits {
+		return
+	}
+	name := id.WorkName()
+	waiting := r.inConflict[name]
+	switch {
+	case waited:
+		if waiting.Delete(id); waiting.Len() == 0 {
+			delete(r.inConflict, name)
+		}
+	case waiting != nil:
+		waiting.Insert(id)
+	default:
+		if r.inConflict == nil {
+			r.inConflict = map[string]sets.Set[render.Identity]{}
+		}
+		r.inConflict[name] = sets.New(id)
+	}
+}
+
+// waitingFor are the sources that are refused because of a Work of that name.
+func (r *refused) waitingFor(name string) []render.Identity {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.inConflict[name].UnsortedList()
+}
+
 func (r *refused) isInForce(id render.Identity, refusal judge.Refusal) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Contains(r.of[id], refusal)
-}
-
-func (r *refused) by(reason judge.Reason) []render.Identity {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var ids []render.Identity
-	for id, refusals := range r.of {
-		if slices.ContainsFunc(refusals, func(x judge.Refusal) bool { return x.Reason == reason }) {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
-func (r *refused) drop(id render.Identity) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.of, id)
 }
 
 func (r *refused) all() []render.Identity {
@@ -148,26 +166,30 @@ type writeReports struct{ *Controller }
 
 // Tried implements write.Reports. Of a cluster that has left there would be a series for
 // ever.
-func (r writeReports) Tried(id render.Identity, op judge.Operation, err error) {
+func (r writeReports) Tried(id render.Identity, op judge.Operation, work string, err error) {
 	if r.caches.HasCluster(op.Cluster) {
 		r.Metrics.Operation(verb(op.Kind), op.Cluster, err)
 	}
 	if err == nil {
 		r.logger(id).Info("wrote a Work", zap.String("operation", string(op.Kind)), zap.String("cluster", op.Cluster),
-			zap.String("work", id.WorkName()), zap.String("reason", op.Because))
+			zap.String("work", work), zap.String("reason", op.Because))
 	}
 }
 
 // Noticed implements write.Reports.
 func (r writeReports) Noticed(id render.Identity, cluster, notice string) {
-	r.logger(id).Warn(notice, zap.String("cluster", cluster), zap.String("work", id.WorkName()))
+	r.logger(id).Warn(notice, zap.String("cluster", cluster))
 }
 
 // Held implements write.Reports: it tells administrators what to do.
-func (r writeReports) Held(resource string, pending int) {
+func (r writeReports) Held(resource, namespace string, pending int) {
+	what, choice := resource, ""
+	if namespace != "" {
+		what, choice = resource+" in namespace "+strconv.Quote(namespace), " --namespace "+namespace
+	}
 	message := fmt.Sprintf("%d deletions of Works of %s are due, more than deletion.holdAbove allows or with their definition: all are held. "+
-		"See them with `karmada-mirror deletions list`, let them go with `karmada-mirror deletions approve --resource %s`", pending, resource, resource)
-	r.Logger.Warn("deletions held", zap.String("resource", resource), zap.Int("works", pending))
+		"See them with `karmada-mirror deletions list`, let them go with `karmada-mirror deletions approve --resource %s%s`", pending, what, resource, choice)
+	r.Logger.Warn("deletions held", zap.String("resource", resource), zap.String("namespace", namespace), zap.Int("works", pending))
 	if subject := r.Subject(); subject != nil {
 		r.Recorder.Event(subject, corev1.EventTypeWarning, string(judge.DeletionHeld), message)
 	}
@@ -175,9 +197,11 @@ func (r writeReports) Held(resource string, pending int) {
 
 // verb is the value of the label operation of the metric work_operations_total.
 func verb(of judge.OperationKind) string {
-	switch of {
-	case judge.Hold, judge.Release, judge.Wake, judge.Amend:
-		return string(judge.Update)
+	switch {
+	case of.Deletes():
+		return string(judge.Delete)
+	case of == judge.Create:
+		return string(judge.Create)
 	}
-	return string(of)
+	return string(judge.Update)
 }

@@ -28,6 +28,7 @@ import (
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/metrics"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
@@ -42,6 +43,7 @@ var (
 	collections = map[string]schema.GroupVersionResource{
 		"/api/v1/configmaps":                                      configMaps,
 		"/api/v1/namespaces":                                      state.NamespacesResource,
+		"/api/v1/pods":                                            pods,
 		"/apis/example.io/v1/widgets":                             widgets,
 		"/apis/cluster.karmada.io/v1alpha1/clusters":              state.ClustersResource,
 		"/apis/work.karmada.io/v1alpha1/works":                    render.WorksResource,
@@ -285,7 +287,7 @@ func newControllerOf(t testing.TB, s *apiServer, configuration string, clock clo
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Configure([]byte(configuration)); err != nil {
+	if err := c.Configure(config.Parts{config.Key: configuration}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -30,7 +30,7 @@ func (c *Controller) snapshot() metrics.Snapshot {
 			continue // it bears our label and is no Work of ours
 		}
 		s.Works[metrics.WorkKey{Cluster: w.Cluster, State: w.State.String()}]++
-		if w.Held != nil {
+		if c.caches.IsHeld(w) {
 			s.Held[w.Held.Resource]++
 		}
 	}

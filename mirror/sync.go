@@ -6,11 +6,17 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
 )
+
+// bindingPeriod is how often it is looked whether a policy still stands behind the binding
+// that has taken a Work.
+const bindingPeriod = 30 * time.Second
 
 type syncResult struct {
 	refused bool
@@ -71,6 +77,9 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	for _, target := range j.Verdict.Targets {
 		o.RetryAfter(target.WakeIn)
 	}
+	if j.Verdict.AsksBinding() { // what it waits for is no event
+		o.RetryAfter(wait.Jitter(bindingPeriod, 0.2))
+	}
 	c.ledger.Retain(id, j.Verdict.Targets)
 	if c.hasMoved(j) {
 		o.LookAgain()
@@ -82,7 +91,7 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 // be written.
 func (c *Controller) look(ctx context.Context, id render.Identity) (judge.Judgement, error) {
 	j := judge.On(c.caches.Facts(id))
-	if !j.Verdict.Unread && !c.behindFence(id, j.Plan) {
+	if !j.Verdict.Unread && !j.Verdict.AsksBinding() && !c.behindFence(id, j.Plan) {
 		return j, nil
 	}
 	facts, err := c.caches.LiveFacts(ctx, id)
@@ -109,7 +118,7 @@ func (c *Controller) hasMoved(j judge.Judgement) bool {
 		return false
 	}
 	for cluster, w := range j.Facts.Works {
-		if now, _ := c.caches.WorkAt(j.Facts.ID, cluster); now != w {
+		if now, _ := c.caches.WorkAt(j.Facts.ID, cluster, w.Name); now != w {
 			return true
 		}
 	}

@@ -16,17 +16,29 @@ var claimKeys = []string{
 	claimedByLabel,
 }
 
-// ClaimedBy returns the key by which a policy claims a source. Its value may be
-// empty: Karmada claims with an empty ID while its webhook is away.
-func ClaimedBy(labels, annotations map[string]string) (key string, claimed bool) {
+// ClaimedBy names the policy that claims a source, or the key by which one does. The key's value
+// may be empty: Karmada claims with an empty ID while its webhook is away.
+func ClaimedBy(labels, annotations map[string]string) (by string, claimed bool) {
 	for _, key := range claimKeys {
 		_, labelled := labels[key]
 		_, annotated := annotations[key]
 		if labelled || annotated {
-			return key, true
+			return claimant(key, annotations), true
 		}
 	}
 	return "", false
+}
+
+// claimant names a policy as Karmada notes it on what it propagates.
+func claimant(key string, annotations map[string]string) string {
+	name, clusterWide := annotations[policyv1alpha1.PropagationPolicyNameAnnotation], annotations[policyv1alpha1.ClusterPropagationPolicyAnnotation]
+	switch {
+	case key == policyv1alpha1.PropagationPolicyPermanentIDLabel && name != "":
+		return "PropagationPolicy " + quote(annotations[policyv1alpha1.PropagationPolicyNamespaceAnnotation]+"/"+name)
+	case key == policyv1alpha1.ClusterPropagationPolicyPermanentIDLabel && clusterWide != "":
+		return "ClusterPropagationPolicy " + quote(clusterWide)
+	}
+	return "a policy (" + key + ")"
 }
 
 // foreignDomains are the domains of the label keys that Karmada's other

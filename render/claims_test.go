@@ -14,12 +14,16 @@ func TestClaimedBy(t *testing.T) {
 		labels, annotations map[string]string
 		want                string
 	}{
-		"Nobody":      {"Other labels are no claim.", map[string]string{"app": "web"}, map[string]string{"karmada.io/x": "y"}, ""},
-		"Policy":      {"A PropagationPolicy claims by its ID.", map[string]string{policyv1alpha1.PropagationPolicyPermanentIDLabel: "1"}, nil, policyv1alpha1.PropagationPolicyPermanentIDLabel},
-		"Cluster":     {"So does a ClusterPropagationPolicy.", map[string]string{policyv1alpha1.ClusterPropagationPolicyPermanentIDLabel: "1"}, nil, policyv1alpha1.ClusterPropagationPolicyPermanentIDLabel},
-		"Service":     {"A MultiClusterService by its kind.", map[string]string{"resourcetemplate.karmada.io/claimed-by": "MultiClusterService"}, nil, "resourcetemplate.karmada.io/claimed-by"},
-		"EmptyID":     {"A policy made while the webhook was away has no ID, and claims all the same.", map[string]string{policyv1alpha1.PropagationPolicyPermanentIDLabel: ""}, nil, policyv1alpha1.PropagationPolicyPermanentIDLabel},
-		"Annotations": {"Refusing too much is the safe side.", nil, map[string]string{policyv1alpha1.PropagationPolicyPermanentIDLabel: "1"}, policyv1alpha1.PropagationPolicyPermanentIDLabel},
+		"Nobody":  {"Other labels are no claim.", map[string]string{"app": "web"}, map[string]string{"karmada.io/x": "y"}, ""},
+		"Policy":  {"A PropagationPolicy claims by its ID.", map[string]string{policyv1alpha1.PropagationPolicyPermanentIDLabel: "1"}, nil, "a policy (" + policyv1alpha1.PropagationPolicyPermanentIDLabel + ")"},
+		"Cluster": {"So does a ClusterPropagationPolicy.", map[string]string{policyv1alpha1.ClusterPropagationPolicyPermanentIDLabel: "1"}, nil, "a policy (" + policyv1alpha1.ClusterPropagationPolicyPermanentIDLabel + ")"},
+		"Service": {"A MultiClusterService by its kind.", map[string]string{"resourcetemplate.karmada.io/claimed-by": "MultiClusterService"}, nil, "a policy (" + "resourcetemplate.karmada.io/claimed-by" + ")"},
+		"Named": {"Karmada notes the policy's name.", map[string]string{policyv1alpha1.PropagationPolicyPermanentIDLabel: "1"},
+			map[string]string{policyv1alpha1.PropagationPolicyNamespaceAnnotation: "shop", policyv1alpha1.PropagationPolicyNameAnnotation: "web"}, `PropagationPolicy "shop/web"`},
+		"ClusterNamed": {"And that of one of all namespaces.", map[string]string{policyv1alpha1.ClusterPropagationPolicyPermanentIDLabel: "1"},
+			map[string]string{policyv1alpha1.ClusterPropagationPolicyAnnotation: "web"}, `ClusterPropagationPolicy "web"`},
+		"EmptyID":     {"A policy made while the webhook was away has no ID, and claims all the same.", map[string]string{policyv1alpha1.PropagationPolicyPermanentIDLabel: ""}, nil, "a policy (" + policyv1alpha1.PropagationPolicyPermanentIDLabel + ")"},
+		"Annotations": {"Refusing too much is the safe side.", nil, map[string]string{policyv1alpha1.PropagationPolicyPermanentIDLabel: "1"}, "a policy (" + policyv1alpha1.PropagationPolicyPermanentIDLabel + ")"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

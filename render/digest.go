@@ -21,21 +21,33 @@ func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 // ErrNotOurForm is returned for a Work that does not carry exactly one object.
 var ErrNotOurForm = errors.New("the Work does not carry exactly one manifest")
 
-// DigestOf digests a whole decoded Work that lives in namespace. It leaves out
+// DigestOf digests a whole decoded Work that has this namespace and name. It leaves out
 // the bookkeeping that Karmada's mutating webhook adds, and what that webhook
 // removes on the kind alone, so that a Work has the same digest before and after
-// it. The namespace is left out too where the manifest repeats it: the Works of
+// it. Namespace and name are left out too where the manifest repeats them: the Works of
 // one source have one digest in all clusters. The Work is not changed.
-func DigestOf(work map[string]any, namespace string) (Digest, error) {
+func DigestOf(work map[string]any, namespace, name string) (Digest, error) {
 	manifest, err := ManifestOf(work)
 	if err != nil {
 		return Digest{}, err
 	}
-	meaning, err := meaningOf(manifest, namespace)
+	meaning, err := meaningOf(manifest, namespace, name)
 	if err != nil {
 		return Digest{}, err
 	}
 	return OptionsOf(work).digest(meaning), nil
+}
+
+// CarriedBy is the object of which a whole decoded Work carries the manifest; the zero value
+// if it does not carry exactly one that can be named.
+func CarriedBy(work map[string]any) Identity {
+	manifest, _ := ManifestOf(work)
+	u := unstructured.Unstructured{Object: manifest}
+	gk := u.GroupVersionKind().GroupKind()
+	if gk.Kind == "" || u.GetName() == "" {
+		return Identity{}
+	}
+	return Identity{Group: gk.Group, Kind: gk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}
 }
 
 // OptionsOf are those by which a whole decoded Work was made, as far as it is of our form.
@@ -78,8 +90,8 @@ func ManifestOf(work map[string]any) (map[string]any, error) {
 }
 
 // meaningOf digests what a manifest means, whatever the Options of its Work.
-func meaningOf(manifest map[string]any, namespace string) (Digest, error) {
-	manifest, own := normalize(manifest, namespace)
+func meaningOf(manifest map[string]any, namespace, name string) (Digest, error) {
+	manifest, own := normalize(manifest, namespace, name)
 	encoded, err := json.Marshal([]any{manifest, own})
 	if err != nil {
 		return Digest{}, fmt.Errorf("cannot encode a manifest: %w", err)
@@ -89,8 +101,8 @@ func meaningOf(manifest map[string]any, namespace string) (Digest, error) {
 }
 
 // normalize returns a copy of what the manifest means, and whether it names the
-// Work's own namespace, which the copy lacks.
-func normalize(manifest map[string]any, namespace string) (meaning map[string]any, own bool) {
+// Work's own namespace and name, which the copy lacks.
+func normalize(manifest map[string]any, namespace, name string) (meaning map[string]any, own bool) {
 	meaning = cloneMaps(manifest, prunedDepth)
 	pruneKind(meaning)
 	metadata, _ := meaning["metadata"].(map[string]any)
@@ -110,8 +122,9 @@ func normalize(manifest map[string]any, namespace string) (meaning map[string]an
 	if generation, _ := annotations[templateGenerationAnnotation].(string); isGeneration(generation) {
 		annotations[templateGenerationAnnotation] = ""
 	}
-	if own = annotations[workNamespaceAnnotation] == namespace; own {
+	if own = annotations[workNamespaceAnnotation] == namespace && annotations[workNameAnnotation] == name; own {
 		delete(annotations, workNamespaceAnnotation)
+		delete(annotations, workNameAnnotation)
 	}
 	return meaning, own
 }

@@ -1,5 +1,14 @@
 package render
 
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
 // HandoverAnnotation is on a Work that was ours when a policy claimed its
 // source. Its value is that of SourceAnnotation. It stays, so that the Work is
 // known again when the policy goes: also if a binding that the policy left behind
@@ -7,16 +16,51 @@ package render
 const HandoverAnnotation = ownPrefix + "handover"
 
 // Release is a JSON merge patch that takes our labels and annotations off a
-// Work, at exactly this resource version. The rest stays, and so does the object
-// in the member.
+// Work, at exactly this resource version, and notes whose it was. The rest stays, and so
+// does the object in the member.
 func Release(id Identity, resourceVersion string) []byte {
+	return unmark(resourceVersion, new(id.String()), nil)
+}
+
+// Disown is a Release of a Work that carries something else: it is nobody's to take back. owners
+// replace those that it has; nil for the same.
+func Disown(resourceVersion string, owners []metav1.OwnerReference) []byte {
+	return unmark(resourceVersion, nil, owners)
+}
+
+// OwnersOf are those that a Work has, and the Namespace that it carries; nil if it carries
+// none. Karmada's namespace controller leaves it to the garbage collector to delete the Works
+// of a Namespace, and makes that their owner when it creates them. On one that it finds it
+// writes the manifest, and no owner (CreateOrUpdateWork in pkg/controllers/ctrlutil/work.go,
+// v1.18.2).
+func OwnersOf(work *unstructured.Unstructured) []metav1.OwnerReference {
+	manifest, _ := ManifestOf(work.Object)
+	u := unstructured.Unstructured{Object: manifest}
+	uid := types.UID(u.GetAnnotations()[templateUIDAnnotation])
+	owners := work.GetOwnerReferences()
+	if u.GroupVersionKind() != corev1.SchemeGroupVersion.WithKind("Namespace") || uid == "" || slices.ContainsFunc(owners, func(o metav1.OwnerReference) bool { return o.UID == uid }) {
+		return nil
+	}
+	return append(owners, metav1.OwnerReference{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Name: u.GetName(), UID: uid, Controller: new(true)})
+}
+
+// Detach is a JSON merge patch that takes Karmada's finalizer off a Work, at exactly this
+// resource version: when it is deleted then, the object in the member stays as it is. Others'
+// finalizers are those that the Work has: a merge patch replaces lists.
+func Detach(resourceVersion string, finalizers []string) []byte {
+	others := slices.DeleteFunc(slices.Clone(finalizers), func(f string) bool { return f == ExecutionFinalizer })
+	return mustEncode(map[string]any{"metadata": map[string]any{"resourceVersion": resourceVersion, "finalizers": others}})
+}
+
+func unmark(resourceVersion string, handover *string, owners []metav1.OwnerReference) []byte {
 	return metadata{
 		ResourceVersion: resourceVersion,
 		Labels:          map[string]*string{ManagedByLabel: nil, SourceIDLabel: nil, HeldKey: nil},
 		Annotations: map[string]*string{
 			SourceAnnotation: nil, SourceUIDAnnotation: nil, SourceCreatedAnnotation: nil, HeldKey: nil,
-			HandoverAnnotation: new(id.String()),
+			HandoverAnnotation: handover,
 		},
+		OwnerReferences: owners,
 	}.patch()
 }
 
@@ -37,6 +81,16 @@ var (
 		"policy.karmada.io/applied-cluster-overrides",
 	}
 )
+
+// BoundTo names the binding that a Work says it belongs to; the namespace is empty for a
+// ClusterResourceBinding. It is not ok if the Work names none, or both.
+func BoundTo(annotations map[string]string) (namespace, name string, ok bool) {
+	cluster, namespaced := annotations[clusterBindingAnnotation], annotations[bindingNameAnnotation]
+	if namespaced != "" {
+		return annotations[bindingNamespaceAnnotation], namespaced, cluster == "" && annotations[bindingNamespaceAnnotation] != ""
+	}
+	return "", cluster, cluster != ""
+}
 
 // unbind removes from a Work what a binding has put on it.
 func (m metadata) unbind() {

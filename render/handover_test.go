@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // TestRelease: all that is ours goes, the handover stays, and only at that version.
@@ -21,6 +22,42 @@ func TestRelease(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestDisown: a Work into which Karmada has written a Namespace is to have the owner by whose
+// end Karmada would have deleted its own, and nothing else is to.
+func TestDisown(t *testing.T) {
+	namespace := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "team", "annotations": map[string]any{"resourcetemplate.karmada.io/uid": "u"}}}
+	unnamed := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "team"}}
+	other := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "team", "annotations": map[string]any{"resourcetemplate.karmada.io/uid": "u"}}}
+	team := map[string]any{"apiVersion": "v1", "kind": "Namespace", "name": "team", "uid": "u", "controller": true}
+	somebody := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "somebody", "uid": "s"}
+	cases := map[string]struct {
+		manifest     map[string]any
+		owners, want []any
+	}{
+		"Namespace":        {namespace, nil, []any{team}},
+		"NamespaceOfTwo":   {namespace, []any{somebody}, []any{somebody, team}},
+		"NamespaceOwned":   {namespace, []any{team}, nil},
+		"NamespaceUnknown": {unnamed, nil, nil},
+		"Other":            {other, nil, nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			work := &unstructured.Unstructured{Object: map[string]any{
+				"metadata": map[string]any{"ownerReferences": c.owners},
+				"spec":     map[string]any{"workload": map[string]any{"manifests": []any{c.manifest}}},
+			}}
+			metadata := decode(t, string(Disown("41", OwnersOf(work))))["metadata"].(map[string]any)
+			got, _ := metadata["ownerReferences"].([]any)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if marks, _ := metadata["annotations"].(map[string]any); marks["karmada.target/handover"] != nil {
+				t.Error("it can be taken back")
+			}
+		})
 	}
 }
 

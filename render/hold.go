@@ -27,10 +27,19 @@ type Hold struct {
 	Resource string
 	// Because is why the Work is not wanted any more.
 	Because string
+	// Whole: all deletions of the resource were held then, and not those of one namespace.
+	Whole bool
 }
 
+// wholeMark is behind the resource if all of it was held; no resource has it in its name.
+const wholeMark = "*"
+
 func (h Hold) String() string {
-	return h.Since.UTC().Format(HeldTime) + " " + h.Resource + " " + h.Because
+	resource := h.Resource
+	if h.Whole {
+		resource += wholeMark
+	}
+	return h.Since.UTC().Format(HeldTime) + " " + resource + " " + h.Because
 }
 
 // ParseHold reads the mark; false if there is none that can be read.
@@ -40,10 +49,11 @@ func ParseHold(annotations map[string]string) (Hold, bool) {
 		return Hold{}, false
 	}
 	since, err := time.Parse(HeldTime, parts[0])
-	if err != nil || parts[1] == "" {
+	resource, whole := strings.CutSuffix(parts[1], wholeMark)
+	if err != nil || resource == "" {
 		return Hold{}, false
 	}
-	return Hold{Since: since, Resource: parts[1], Because: parts[2]}, true
+	return Hold{Since: since, Resource: resource, Because: parts[2], Whole: whole}, true
 }
 
 // Patch is a JSON merge patch that puts the mark on a Work, at exactly this

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // executionPrefix makes the namespace of a cluster's Works (Karmada
@@ -76,6 +77,17 @@ func (i Identity) WorkName() string {
 	hash := fnv.New32a()
 	hash.Write([]byte(strings.ToLower(qualified)))
 	return name + "-" + rand.SafeEncodeString(strconv.FormatUint(uint64(hash.Sum32()), 10))
+}
+
+// LongWorkName is the name of the Work of this source where something else holds WorkName:
+// made longer by the ID, it is no other source's. What of the source's name there is no room
+// for is left out.
+func (i Identity) LongWorkName() string {
+	name := i.WorkName()
+	if room := validation.DNS1123SubdomainMaxLength - len("-") - len(i.ID()); len(name) > room {
+		name = strings.TrimRight(name[:room], "-.")
+	}
+	return name + "-" + i.ID()
 }
 
 // ExecutionNamespace is where the Works of a cluster are.

@@ -31,6 +31,8 @@ type Manifest struct {
 	annotationKeys, labelKeys keyLists
 	// retains: the source itself bears the label that has members keep their replicas.
 	retains bool
+	// needs are the objects without which its Pods do not start; nil for what has none.
+	needs []Identity
 	// annotations is what follows the annotations that begin the encoded manifest, and
 	// rest what follows the labels.
 	annotations, rest []byte
@@ -45,13 +47,14 @@ func NewManifest(obj *unstructured.Unstructured, id Identity, uid types.UID) (*M
 	m := &Manifest{id: id, uid: uid, created: obj.GetCreationTimestamp().Time}
 	generation := obj.GetGeneration()
 	Strip(obj.Object)
-	mark(obj, id.WorkName(), uid, generation)
+	mark(obj, uid, generation)
 	var err error
-	if m.meaning, err = meaningOf(obj.Object, ""); err != nil {
+	if m.meaning, err = meaningOf(obj.Object, "", ""); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCannotRender, err)
 	}
 	m.annotationKeys = keyListsOf(obj.GetAnnotations(), conflictResolutionAnnotation)
 	m.labelKeys = keyListsOf(obj.GetLabels(), retainReplicasLabel)
+	m.needs = needsOf(obj.Object, id)
 	m.retains = obj.GetLabels()[retainReplicasLabel] == retainReplicas
 	if m.annotations, m.rest, err = encode(obj.Object); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCannotRender, err)
@@ -62,7 +65,7 @@ func NewManifest(obj *unstructured.Unstructured, id Identity, uid types.UID) (*M
 // With is what the Works of the source are made from that have these options.
 func (m *Manifest) With(o Options) *Template {
 	o.RetainReplicas = o.RetainReplicas || m.retains
-	return &Template{m, o, o.digest(m.meaning)}
+	return &Template{m, m.id.WorkName(), o, o.digest(m.meaning)}
 }
 
 // Source names the source that the manifest was made from.
@@ -70,6 +73,10 @@ func (m *Manifest) Source() Identity { return m.id }
 
 // UID is the UID of the source that the manifest was made from.
 func (m *Manifest) UID() types.UID { return m.uid }
+
+// Needs are the ConfigMaps, Secrets, ServiceAccounts and PersistentVolumeClaims without which the
+// Pods of the source do not start.
+func (m *Manifest) Needs() []Identity { return m.needs }
 
 // Size is about how many bytes each Work with the manifest takes.
 func (m *Manifest) Size() int {
@@ -79,8 +86,19 @@ func (m *Manifest) Size() int {
 // Template is what a Work is made from, but for the cluster.
 type Template struct {
 	*Manifest
+	name    string
 	options Options
 	digest  Digest
+}
+
+// Name is that of the Works.
+func (t *Template) Name() string { return t.name }
+
+// Long is a Template of Works whose name is made longer; see LongWorkName.
+func (t *Template) Long() *Template {
+	long := *t
+	long.name = t.id.LongWorkName()
+	return &long
 }
 
 // Digest is the digest of every Work made from the template.
@@ -104,11 +122,11 @@ func validate(obj *unstructured.Unstructured, id Identity) error {
 }
 
 // mark sets the labels and annotations that Karmada looks for in a manifest, but for
-// those that come with the cluster and with Options.
+// those that come with the Work and with Options.
 //
 // Without the generation Karmada reports no status of workloads
 // (pkg/resourceinterpreter/default/native/reflectstatus.go, v1.18.2).
-func mark(obj *unstructured.Unstructured, workName string, uid types.UID, generation int64) {
+func mark(obj *unstructured.Unstructured, uid types.UID, generation int64) {
 	labels := obj.GetLabels()
 	if labels == nil {
 		labels = map[string]string{}
@@ -118,7 +136,7 @@ func mark(obj *unstructured.Unstructured, workName string, uid types.UID, genera
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[workNameAnnotation] = workName
+	annotations[workNameAnnotation] = ""
 	annotations[workNamespaceAnnotation] = ""
 	annotations[templateUIDAnnotation] = string(uid)
 	if generation > 0 {

@@ -60,29 +60,57 @@ func ParseTerms(value string) (Terms, error) {
 
 // parse adds a list of terms to what there is.
 func (t *termLists) parse(value string) error {
+	list, err := readTerms(value)
+	if err != nil {
+		return err
+	}
+	t.add(list)
+	if len(t.names)+len(t.globs) == 0 && t.selector == nil {
+		return errors.New("it has exclusions only; put * before them to mean every other cluster")
+	}
+	return nil
+}
+
+// exclude adds the exclusions of a list, and nothing else of it.
+func (t *termLists) exclude(value string) error {
+	if strings.TrimSpace(value) == "" {
+		return nil
+	}
+	list, err := readTerms(value)
+	list.names, list.globs = nil, nil
+	t.add(list)
+	return err
+}
+
+// readTerms reads a list by itself.
+func readTerms(value string) (list termLists, err error) {
 	if strings.Trim(value, ", \t\n") == "" {
-		return errors.New("it names no cluster; to stop mirroring, remove the annotation")
+		return list, errors.New("it names no cluster; to stop mirroring, remove the annotation")
 	}
 	fields := strings.Split(value, ",")
 	if last := len(fields) - 1; strings.TrimSpace(fields[last]) == "" {
 		fields = fields[:last]
 	}
 	if len(fields) > MaxTerms {
-		return fmt.Errorf("it has %d terms, more than %d; use a glob such as prod-*", len(fields), MaxTerms)
+		return list, fmt.Errorf("it has %d terms, more than %d; use a glob such as prod-*", len(fields), MaxTerms)
 	}
 	for i, field := range fields {
-		if err := t.add(strings.TrimSpace(field)); err != nil {
-			return fmt.Errorf("term %d: %w", i+1, err)
+		if err := list.read(strings.TrimSpace(field)); err != nil {
+			return list, fmt.Errorf("term %d: %w", i+1, err)
 		}
 	}
-	if len(t.names)+len(t.globs) == 0 && t.selector == nil {
-		return errors.New("it has exclusions only; put * before them to mean every other cluster")
+	return list, nil
+}
+
+// add adds the terms of a list.
+func (t *termLists) add(list termLists) {
+	merge := func(a, b []string) []string {
+		a = append(a, b...)
+		slices.Sort(a)
+		return slices.Compact(a)
 	}
-	for _, list := range []*[]string{&t.names, &t.globs, &t.notNames, &t.notGlobs} {
-		slices.Sort(*list)
-		*list = slices.Compact(*list)
-	}
-	return nil
+	t.names, t.globs = merge(t.names, list.names), merge(t.globs, list.globs)
+	t.notNames, t.notGlobs = merge(t.notNames, list.notNames), merge(t.notGlobs, list.notGlobs)
 }
 
 // selectBy adds a label selector. One that selects everything is an error for the
@@ -102,7 +130,7 @@ func (t *termLists) selectBy(value string) error {
 	return nil
 }
 
-func (t *termLists) add(term string) error {
+func (t *termLists) read(term string) error {
 	name, excluded := strings.CutPrefix(term, "!")
 	glob := strings.ContainsAny(name, "*?")
 	if err := validateTerm(name); err != nil {

@@ -10,6 +10,8 @@ import (
 // objects in it. The zero value asks for nothing. Equal wishes mean the same.
 type Wishes struct {
 	clusters, selector, suspend, preserve, conflict, replicas wish
+	// fence is the Namespace's list, whose exclusions hold whatever an object says.
+	fence wish
 }
 
 // ErrInherited is wrapped by errors about what an object has from its Namespace.
@@ -37,13 +39,17 @@ func ReadWishes(annotations map[string]string) Wishes {
 // Ask reports whether they say where to mirror to.
 func (w Wishes) Ask() bool { return w.clusters.given || w.selector.given }
 
+// InheritsClusters reports whether the list of clusters is the Namespace's.
+func (w Wishes) InheritsClusters() bool { return w.clusters.given && w.clusters.inherited }
+
 // OptOut reports whether they refuse what the Namespace says.
 func (w Wishes) OptOut() bool { return w.clusters.given && strings.TrimSpace(w.clusters.value) == "" }
 
 // Over are the wishes of an object whose Namespace has defaults: each annotation
-// replaces the same of the Namespace. Whoever opts out takes no target of it; if there
-// is none to opt out of, they opt out still.
+// replaces the same of the Namespace, but the exclusions of that hold always. Whoever opts
+// out takes no target of it; if there is none to opt out of, they opt out still.
 func (w Wishes) Over(defaults Wishes) Wishes {
+	w.fence = defaults.clusters.inherit()
 	if w.OptOut() {
 		if defaults.Ask() || w.selector.given {
 			w.clusters = wish{}
@@ -54,6 +60,7 @@ func (w Wishes) Over(defaults Wishes) Wishes {
 		clusters: w.clusters.or(defaults.clusters), selector: w.selector.or(defaults.selector),
 		suspend: w.suspend.or(defaults.suspend), preserve: w.preserve.or(defaults.preserve), conflict: w.conflict.or(defaults.conflict),
 		replicas: w.replicas.or(defaults.replicas),
+		fence:    w.fence,
 	}
 }
 
@@ -61,8 +68,13 @@ func (w wish) or(fallback wish) wish {
 	if w.given {
 		return w
 	}
-	fallback.inherited = fallback.given
-	return fallback
+	return fallback.inherit()
+}
+
+// inherit is the wish as one that the Namespace has given.
+func (w wish) inherit() wish {
+	w.inherited = w.given
+	return w
 }
 
 // blame says whose mistake it is.
@@ -91,7 +103,24 @@ func (w Wishes) String() string {
 			given = append(given, fmt.Sprintf("%s=%s", annotation.key, quote(annotation.value)))
 		}
 	}
+	if w.fence.given && !w.clusters.inherited && strings.Contains(w.fence.value, "!") {
+		given = append(given, fmt.Sprintf("%s=%s (the exclusions of the Namespace's)", ClustersAnnotation, quote(w.fence.value)))
+	}
 	return strings.Join(given, ", ")
+}
+
+// Command is what kubectl annotate takes to say where to mirror to as these wishes do.
+func (w Wishes) Command() string {
+	var given []string
+	for _, annotation := range []struct {
+		key string
+		wish
+	}{{ClustersAnnotation, w.clusters}, {ClusterSelectorAnnotation, w.selector}} {
+		if annotation.given {
+			given = append(given, annotation.key+"='"+strings.ReplaceAll(annotation.value, "'", `'\''`)+"'")
+		}
+	}
+	return strings.Join(given, " ")
 }
 
 // Check parses everything.
@@ -116,6 +145,11 @@ func (w Wishes) Terms() (Terms, error) {
 	if w.clusters.given {
 		if err := t.parse(w.clusters.value); err != nil {
 			return Terms{}, w.clusters.blame(ClustersAnnotation, err)
+		}
+	}
+	if w.fence.given {
+		if err := t.exclude(w.fence.value); err != nil {
+			return Terms{}, w.fence.blame(ClustersAnnotation, err)
 		}
 	}
 	return Terms{t}, nil

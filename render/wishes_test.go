@@ -1,6 +1,7 @@
 package render
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -66,6 +67,10 @@ func TestWishesOver(t *testing.T) {
 		"OptOutOfNothing": {"where there is nothing to opt out of, an empty list may be a mistake", annotations{ClustersAnnotation: " "}, annotations{SuspendAnnotation: "true"}, true, true, nil, []string{"a"}, Options{Suspend: true}},
 		"Excluded":        {"exclusions are a part of the list", annotations{ClustersAnnotation: "*,!a"}, annotations{ClustersAnnotation: "a"}, true, false, []string{"b"}, []string{"a"}, Options{}},
 		"ExclusionsApply": {"exclusions hold for what a selector chooses, too", annotations{ClustersAnnotation: "!edge", ClusterSelectorAnnotation: "tier=edge"}, nil, true, false, []string{"other-edge"}, []string{"edge", "a"}, Options{}},
+		"Fence":           {"the exclusions of the Namespace hold for a list of the object's own", annotations{ClustersAnnotation: "a,b"}, annotations{ClustersAnnotation: "*,!b"}, true, false, []string{"a"}, []string{"b", "c"}, Options{}},
+		"FenceOfSelector": {"for a selector of its own", annotations{ClusterSelectorAnnotation: "tier=edge"}, annotations{ClustersAnnotation: "a,!edge"}, true, false, []string{"a", "other-edge"}, []string{"edge"}, Options{}},
+		"FenceOfOptOut":   {"and for one that takes none of its targets", annotations{ClustersAnnotation: "", ClusterSelectorAnnotation: "tier=edge"}, annotations{ClustersAnnotation: "a,!edge"}, true, false, []string{"other-edge"}, []string{"a", "edge"}, Options{}},
+		"NoFence":         {"a list of the Namespace that is empty excludes nothing", annotations{ClustersAnnotation: "a"}, annotations{ClustersAnnotation: " "}, true, false, []string{"a"}, nil, Options{}},
 		"OptionsDefault":  {"options of the Namespace hold for objects that ask by themselves", annotations{ClustersAnnotation: "a"}, annotations{SuspendAnnotation: "true", PreserveOnDeletionAnnotation: "true", ConflictResolutionAnnotation: "overwrite", ReplicasAnnotation: "retain"}, true, false, []string{"a"}, nil, Options{true, true, true, true}},
 		"OptionsReplaced": {"each of them by itself", annotations{ClustersAnnotation: "a", SuspendAnnotation: "false"}, annotations{SuspendAnnotation: "true", PreserveOnDeletionAnnotation: "true"}, true, false, []string{"a"}, nil, Options{PreserveOnDeletion: true}},
 	}
@@ -144,9 +149,16 @@ func TestSelector(t *testing.T) {
 
 func TestWishesString(t *testing.T) {
 	wishes := ReadWishes(map[string]string{ClustersAnnotation: "a,\x1b[31m", SuspendAnnotation: "false"}).
-		Over(ReadWishes(map[string]string{ClustersAnnotation: "b", ClusterSelectorAnnotation: "tier=edge"}))
-	const want = `karmada.target/clusters="a,\x1b[31m", karmada.target/cluster-selector="tier=edge" (the Namespace's), karmada.target/suspend="false"`
+		Over(ReadWishes(map[string]string{ClustersAnnotation: "b,!c", ClusterSelectorAnnotation: "tier=edge"}))
+	const want = `karmada.target/clusters="a,\x1b[31m", karmada.target/cluster-selector="tier=edge" (the Namespace's), karmada.target/suspend="false", karmada.target/clusters="b,!c" (the exclusions of the Namespace's)`
 	if got := wishes.String(); got != want {
 		t.Errorf("it is %s", got)
+	}
+}
+
+func TestWishesBrokenFence(t *testing.T) {
+	_, err := ReadWishes(map[string]string{ClustersAnnotation: "a"}).Over(ReadWishes(map[string]string{ClustersAnnotation: "*,!B"})).Terms()
+	if !errors.Is(err, ErrInherited) {
+		t.Errorf("exclusions that cannot be read: %v", err)
 	}
 }

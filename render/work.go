@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // metadata is that of a Work; a nil value of a label or annotation removes it.
@@ -13,11 +15,13 @@ type metadata struct {
 	Finalizers      []string           `json:"finalizers,omitempty"`
 	Labels          map[string]*string `json:"labels,omitempty"`
 	Annotations     map[string]*string `json:"annotations,omitempty"`
+	// OwnerReferences replace those that there are.
+	OwnerReferences []metav1.OwnerReference `json:"ownerReferences,omitempty"`
 }
 
 func (t *Template) metadata() metadata {
 	return metadata{
-		Name:       t.id.WorkName(),
+		Name:       t.name,
 		Finalizers: []string{ExecutionFinalizer},
 		Labels:     map[string]*string{ManagedByLabel: new(ManagedByValue), SourceIDLabel: new(t.id.ID())},
 		Annotations: map[string]*string{
@@ -76,7 +80,7 @@ func (t *Template) assemble(m metadata, unset string) Works {
 
 	rest := make([]byte, 0, t.Size()+frameSize)
 	annotationKeys, labelKeys := t.annotationKeys.list(t.options.Overwrite), t.labelKeys.list(t.options.RetainReplicas)
-	for i, value := range []string{string(mustEncode(t.id.WorkName())), string(mustEncode(string(t.uid))), annotationKeys, labelKeys} {
+	for i, value := range []string{string(mustEncode(t.name)), string(mustEncode(string(t.uid))), annotationKeys, labelKeys} {
 		rest = appendField(rest, headAnnotations[1+i], value)
 	}
 	if t.options.Overwrite {

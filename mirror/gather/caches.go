@@ -32,6 +32,8 @@ type Options struct {
 	Dynamic  dynamic.Interface
 	Resolver watch.Resolver
 	Logger   *zap.Logger
+	// Failures logs what fails again and again, and only some of it.
+	Failures *zap.Logger
 	Clock    clock.WithTicker
 	// ListDeadline is that of every watch; see watch.Options.
 	ListDeadline time.Duration
@@ -44,8 +46,8 @@ type Writes interface {
 	// IsUnderWay reports whether a cache has a Work, or nil for none, as it was before our
 	// last write.
 	IsUnderWay(id render.Identity, cluster string, cached *state.Work) bool
-	// Stranger is a Work that a refused creation has found.
-	Stranger(id render.Identity, cluster string) (*state.Work, bool)
+	// Stranger is a Work of that name that a refused creation has found.
+	Stranger(id render.Identity, cluster, name string) (*state.Work, bool)
 }
 
 // Caches are what the daemon knows of the API server: a watch for each configured resource,

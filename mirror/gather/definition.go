@@ -47,7 +47,7 @@ func (c *Caches) definitionIsGone(id render.Identity) bool {
 // has known it, or another, which has marked a Work.
 func (c *Caches) hadDefinition(id render.Identity, r schema.GroupResource) bool {
 	return c.definitions.has(r.String()) || slices.ContainsFunc(c.worksOf(id), func(w *state.Work) bool {
-		return w.Held != nil && w.Held.Because == judge.BecauseDefinitionDeleted
+		return w.Held != nil && (w.Held.Because == judge.BecauseDefinitionDeleted || w.Held.Because == judge.BecauseDefinitionTerminating)
 	})
 }
 

@@ -88,6 +88,7 @@ func (c *Caches) surround(f *judge.Facts, namespace *state.Namespace) {
 		for o := range c.autoscalersOf(f.ID) {
 			scaleBy(f, judge.SourceOf(o, namespace.Wishes), configuration, c.place(o.ID, namespace))
 		}
+		addDependencies(f, namespace, configuration, c)
 	}
 	for cluster, facts := range f.Clusters {
 		facts.WriteUnderWay = c.options.Writes.IsUnderWay(f.ID, cluster, f.Works[cluster])
@@ -110,8 +111,9 @@ type surroundings interface {
 	// worksScaling are the Works of autoscalers that name the source, at least those that
 	// may make a difference.
 	worksScaling(*judge.Facts) iter.Seq[*state.Work]
-	// WorkAt is the Work at the name that ours would have, whosever it is.
-	WorkAt(id render.Identity, cluster string) (*state.Work, bool)
+	// WorkAt is the Work of that name for a cluster, whosever it is: a source asks for a name
+	// that its own would have.
+	WorkAt(id render.Identity, cluster, name string) (*state.Work, bool)
 	clusterNames() []string
 	clusterFacts(name string, kind schema.GroupKind) judge.ClusterFacts
 }
@@ -119,9 +121,12 @@ type surroundings interface {
 func addSurroundings(f *judge.Facts, s surroundings) {
 	kind := f.ID.GroupKind()
 	f.Works = map[string]*state.Work{}
+	f.Taken = map[string]bool{}
 	f.Clusters = map[string]judge.ClusterFacts{}
 	for _, w := range s.worksOf(f.ID) {
-		f.Works[w.Cluster] = w
+		if other, ok := f.Works[w.Cluster]; !ok || other.IsLong() {
+			f.Works[w.Cluster] = w
+		}
 		f.Clusters[w.Cluster] = s.clusterFacts(w.Cluster, kind)
 	}
 	if f.Source == nil {
@@ -136,11 +141,32 @@ func addSurroundings(f *judge.Facts, s surroundings) {
 		}
 	}
 	for cluster := range f.Clusters {
-		if w, ok := s.WorkAt(f.ID, cluster); ok {
-			f.Works[cluster] = w
+		if f.Works[cluster] == nil {
+			addWorkInTheWay(f, s, cluster)
 		}
 	}
 	scaleByWorks(f, s.worksScaling(f))
+}
+
+// addWorkInTheWay looks for a Work that is there where the source has none. One that carries
+// another object has only its name in common with it.
+func addWorkInTheWay(f *judge.Facts, s surroundings, cluster string) {
+	w, isThere := s.WorkAt(f.ID, cluster, f.ID.WorkName())
+	if isThere && carriesOther(w, f.ID) {
+		f.Taken[cluster], isThere = true, false
+	}
+	if !isThere { // it may have the longer name, and not our label any more
+		w, isThere = s.WorkAt(f.ID, cluster, f.ID.LongWorkName())
+	}
+	if isThere {
+		f.Works[cluster] = w
+	}
+}
+
+// carriesOther reports whether a Work certainly does not carry a source.
+func carriesOther(w *state.Work, id render.Identity) bool {
+	carried := w.Carries()
+	return carried != id && carried != render.Identity{}
 }
 
 // authorize marks the clusters that the configuration does not allow.
@@ -186,11 +212,15 @@ func (c *Caches) Seen(id render.Identity) []any {
 	}
 	namespace, _, _ := c.namespaces.Get("", id.Namespace)
 	seen = append(seen, namespace)
-	works := c.worksOf(id) // in no order
-	slices.SortFunc(works, func(a, b *state.Work) int { return cmp.Compare(a.Cluster, b.Cluster) })
-	for _, w := range works {
+	for _, w := range byCluster(c.worksOf(id)) {
 		cluster, _, _ := c.clusters.Get("", w.Cluster)
 		seen = append(seen, cluster)
 	}
 	return seen
+}
+
+// byCluster sorts the Works of a source: an index gives them in another order each time.
+func byCluster(works []*state.Work) []*state.Work {
+	slices.SortFunc(works, func(a, b *state.Work) int { return cmp.Compare(a.Cluster, b.Cluster) })
+	return works
 }

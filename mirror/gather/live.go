@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"go.uber.org/zap"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -31,7 +32,7 @@ func (c *Caches) LiveFacts(ctx context.Context, id render.Identity) (judge.Facts
 	if w == nil {
 		return judge.Facts{}, fmt.Errorf("cannot read source %q: its resource has just left", id)
 	}
-	f.Source = nil
+	f.Source, f.Dependencies = nil, nil
 	o, err := c.readObject(ctx, w, id)
 	if err != nil {
 		return judge.Facts{}, err
@@ -50,7 +51,13 @@ func (c *Caches) LiveFacts(ctx context.Context, id render.Identity) (judge.Facts
 	}
 	f.Source = judge.SourceOf(o, namespace.Wishes)
 	c.surround(&f, namespace)
-	return f, c.readClusters(ctx, f)
+	if err := c.readClusters(ctx, f); err != nil {
+		return judge.Facts{}, err
+	}
+	if err := addBindings(ctx, c.options.Dynamic, f); err != nil { // asked for again before long
+		c.options.Failures.Warn("cannot tell whether a Work may be taken back", zap.Error(err))
+	}
+	return f, nil
 }
 
 // confirmDefinitionIsGone returns nil if live reads prove it: there is none, and no

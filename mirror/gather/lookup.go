@@ -44,7 +44,7 @@ func (c *Caches) WorksOn(cluster string) iter.Seq[*state.Work] {
 	return each[state.Work](c.works.ByIndex(cache.NamespaceIndex, render.ExecutionNamespace(cluster)))
 }
 
-// WorksOfKind are our Works of sources of a kind.
+// WorksOfKind are the Works that name a source of a kind.
 func (c *Caches) WorksOfKind(kind schema.GroupKind) iter.Seq[*state.Work] {
 	return each[state.Work](c.works.ByIndex(kindIndex, kind.String()))
 }
@@ -60,32 +60,56 @@ func (c *Caches) worksOf(id render.Identity) []*state.Work {
 	return works
 }
 
-// WorkAt finds the Work at the name that ours would have: in the cache, or as a
-// refused creation has found it, for the cache holds labelled Works only.
-func (c *Caches) WorkAt(id render.Identity, cluster string) (*state.Work, bool) {
-	if obj, found, _ := c.works.Get(render.ExecutionNamespace(cluster), id.WorkName()); found {
+// WorkAt finds the Work of that name: in the cache, or as a creation for a source that was
+// refused has found it, for the cache holds labelled Works only.
+func (c *Caches) WorkAt(id render.Identity, cluster, name string) (*state.Work, bool) {
+	if obj, found, _ := c.works.Get(render.ExecutionNamespace(cluster), name); found {
 		return obj.(*state.Work), true
 	}
-	return c.options.Writes.Stranger(id, cluster)
+	return c.options.Writes.Stranger(id, cluster, name)
 }
 
 // CountWorks counts the Works of a kind that are there to stay and whose sources are of
-// this configuration: other daemons see to the others.
-func (c *Caches) CountWorks(kind schema.GroupKind) int {
+// this configuration, by namespace: other daemons see to the others.
+func (c *Caches) CountWorks(kind schema.GroupKind) map[string]int {
 	resource, _ := c.configuration.Load().Resource(c.resourceOfKind(kind))
-	n := 0
+	n := map[string]int{}
 	for w := range c.WorksOfKind(kind) {
-		if !w.Terminating && resource.SelectsNamespace(w.Source.Namespace) {
-			n++
+		if w.Foreign == "" && !w.Terminating && resource.SelectsNamespace(w.Source.Namespace) {
+			n[w.Source.Namespace]++
 		}
 	}
 	return n
+}
+
+// IsHeld reports whether the breaker holds the deletion of a Work of this configuration: other
+// daemons see to theirs.
+func (c *Caches) IsHeld(w *state.Work) bool {
+	configuration := c.configuration.Load()
+	if w.Held == nil || w.Foreign != "" || w.Terminating || configuration == nil {
+		return false
+	}
+	resource, ok := configuration.Resource(schema.ParseGroupResource(w.Held.Resource))
+	return ok && resource.SelectsNamespace(w.Source.Namespace)
 }
 
 // HasCluster reports whether a cluster is known.
 func (c *Caches) HasCluster(name string) bool {
 	_, found, _ := c.clusters.Get("", name)
 	return found
+}
+
+// MissingClusters are those of some names that no cluster has; none while that is not known.
+func (c *Caches) MissingClusters(names []string) (missing []string) {
+	if !c.clusters.Status().Synced {
+		return nil
+	}
+	for _, name := range names {
+		if !c.HasCluster(name) {
+			missing = append(missing, name)
+		}
+	}
+	return missing
 }
 
 func (c *Caches) clusterNames() []string {
@@ -153,6 +177,8 @@ const (
 	termIndex = "term"
 	// scaleIndex is of autoscalers, and of the Works of autoscalers, by what they scale.
 	scaleIndex = "scale"
+	// needsIndex is of workloads, by what their Pods need.
+	needsIndex = "needs"
 	// sourceIndex is of Works by the beginning of the hash of their source, and kindIndex
 	// by their source's kind.
 	sourceIndex = "source"
@@ -160,7 +186,7 @@ const (
 )
 
 func objectIndexers() cache.Indexers {
-	return cache.Indexers{termIndex: indexByTerm, scaleIndex: indexByScaled, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
+	return cache.Indexers{termIndex: indexByTerm, scaleIndex: indexByScaled, needsIndex: indexByNeeds, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 }
 
 func workIndexers() cache.Indexers {
@@ -191,6 +217,16 @@ func indexByScaled(obj any) ([]string, error) {
 	return nil, nil
 }
 
+// indexByNeeds has buckets, as sourceIndex has.
+func indexByNeeds(obj any) (keys []string, err error) {
+	if o, ok := obj.(*state.Object); ok {
+		for _, id := range o.Needs() {
+			keys = append(keys, unique.Make(sourceBucket(id)).Value())
+		}
+	}
+	return keys, nil
+}
+
 // sourceBucket is the key of a source in sourceIndex: the indexer keeps a set for
 // each key, and one for each source would take as much memory as its Works. 4,096
 // sets hold a dozen Works each if there are 50,000, which share the key.
@@ -204,7 +240,7 @@ func indexBySource(obj any) ([]string, error) {
 }
 
 func indexByKind(obj any) ([]string, error) {
-	if w, ok := obj.(*state.Work); ok && w.Foreign == "" {
+	if w, ok := obj.(*state.Work); ok && w.NamesSource() {
 		return []string{w.Source.GroupKind().String()}, nil
 	}
 	return nil, nil

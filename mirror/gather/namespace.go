@@ -6,6 +6,11 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
+// Namespace is the one of that name, by the cache.
+func (c *Caches) Namespace(name string) (n *state.Namespace, found bool) {
+	return c.namespaceOf(render.Identity{Namespace: name})
+}
+
 // MayAsk reports whether an object may ask to be mirrored, as far as the caches know.
 func (c *Caches) MayAsk(o *state.Object) bool {
 	if o.Wishes() != (render.Wishes{}) {

@@ -21,30 +21,59 @@ import (
 )
 
 // Reader gathers Facts by live reads alone, so that a command comes to the same Verdict
-// as the daemon. It reads the clusters once, and each Namespace.
+// as the daemon. It reads the clusters once, and each Namespace. What its user may not read it
+// leaves out, and Hidden tells of it.
 type Reader struct {
-	client        dynamic.Interface
+	client dynamic.Interface
+	// configuration is nil if it is hidden: then every resource passes for configured.
 	configuration *config.Configuration
-	clusters      map[string]*state.Cluster
+	clusters      knownClusters
 	namespaces    map[string]*state.Namespace
 	autoscalers   map[string][]*state.Object // by namespace
 	// autoscalerWorks are by cluster.
 	autoscalerWorks map[string][]*state.Work
+	// assumed are objects that take the place of those that there are.
+	assumed map[render.Identity]*unstructured.Unstructured
+	hidden  hidden
 	// Seen is called for each Work that is read; nil if nobody wants to know.
 	Seen func(*unstructured.Unstructured)
 }
 
-// NewReader reads the clusters.
+// NewReader reads the clusters. The configuration is nil if its user may not read it.
 func NewReader(ctx context.Context, client dynamic.Interface, configuration *config.Configuration) (*Reader, error) {
+	r := &Reader{
+		client: client, configuration: configuration, clusters: knownClusters{}, hidden: newHidden(),
+		namespaces: map[string]*state.Namespace{}, assumed: map[render.Identity]*unstructured.Unstructured{},
+		autoscalers: map[string][]*state.Object{}, autoscalerWorks: map[string][]*state.Work{},
+	}
+	if configuration == nil {
+		r.Hide("the daemon's configuration")
+	}
 	list, err := client.Resource(state.ClustersResource).List(ctx, metav1.ListOptions{})
+	if apierrors.IsForbidden(err) {
+		r.Hide(clustersHidden)
+		return r, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the clusters: %w", err)
 	}
-	r := &Reader{client: client, configuration: configuration, clusters: map[string]*state.Cluster{}, namespaces: map[string]*state.Namespace{}, autoscalers: map[string][]*state.Object{}, autoscalerWorks: map[string][]*state.Work{}}
 	for i := range list.Items {
 		r.clusters[list.Items[i].GetName()] = state.NewCluster(&list.Items[i])
 	}
 	return r, nil
+}
+
+// Assume has an object take the place of the one that there is, as if it had been applied.
+func (r *Reader) Assume(obj *unstructured.Unstructured) {
+	id := identityOf(obj)
+	r.assumed[id] = obj
+	delete(r.namespaces, id.Name)
+	delete(r.autoscalers, id.Namespace)
+}
+
+func identityOf(obj *unstructured.Unstructured) render.Identity {
+	gk := obj.GroupVersionKind().GroupKind()
+	return render.Identity{Group: gk.Group, Kind: gk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
 // Cluster is what is known of a member cluster; nil if there is none.
@@ -65,40 +94,97 @@ func (s SourceRef) Identity() render.Identity {
 // Facts reads a source and all that bears on it. Instead of reading it, it takes obj if
 // that is not nil.
 func (r *Reader) Facts(ctx context.Context, ref SourceRef, obj *unstructured.Unstructured) (judge.Facts, error) {
-	s := &readSurroundings{knownClusters: r.clusters, reader: r, ctx: ctx}
+	s := &readSurroundings{Reader: r, knownClusters: r.clusters, ctx: ctx}
 	f, err := r.facts(ctx, ref, obj, s)
 	if err != nil {
 		return judge.Facts{}, err
+	}
+	if r.configuration != nil && f.Source != nil {
+		namespace, err := r.namespace(ctx, ref.Namespace)
+		if err != nil {
+			return judge.Facts{}, err
+		}
+		addDependencies(&f, namespace, r.configuration, readInventory{s, ctx})
 	}
 	return f, s.err
 }
 
 func (r *Reader) facts(ctx context.Context, ref SourceRef, obj *unstructured.Unstructured, s surroundings) (judge.Facts, error) {
 	f := judge.Facts{ID: ref.Identity(), Live: true}
-	gr := ref.Mapping.Resource.GroupResource()
-	switch resource, ok := r.configuration.Resource(gr); {
-	case !ok:
-		f.Unknown = fmt.Sprintf("%s is not among the resources of the configuration", gr)
-	case !resource.SelectsNamespace(ref.Namespace):
-		f.Unknown = fmt.Sprintf("the configuration leaves out namespace %q of %q", ref.Namespace, gr)
-	}
+	f.Unknown, f.Hint = r.leftOut(ref)
 	namespace, err := r.namespace(ctx, ref.Namespace)
 	if err != nil {
 		return judge.Facts{}, err
 	}
-	if obj == nil && f.Unknown == "" {
-		obj, err = r.client.Resource(ref.Mapping.Resource).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
-		if err != nil && !provesAbsence(err, ref.Name) {
-			return judge.Facts{}, fmt.Errorf("cannot read %s %q: %w", gr, ref.Name, err)
-		}
+	if assumed := r.assumed[f.ID]; assumed != nil {
+		obj = assumed
 	}
-	if obj != nil && err == nil {
+	if obj == nil {
+		obj, err = r.object(ctx, ref)
+	}
+	switch {
+	case err == nil && obj != nil:
 		f.Source = judge.NewSource(obj.DeepCopy(), namespace.Wishes)
+	case apierrors.IsForbidden(err) && f.Unknown != "": // it makes no difference
+		f.Live = false
+	case err != nil:
+		return judge.Facts{}, err
 	}
+	r.assumeClusters(f.Source)
 	addSurroundings(&f, s)
 	f.NamespaceSkipped = namespace.SkipsPropagation()
-	authorize(&f, r.configuration, config.Source{Resource: gr.String(), Namespace: ref.Namespace, NamespaceLabels: namespace.Labels})
-	return f, r.addAutoscalers(ctx, &f, namespace)
+	if r.configuration != nil {
+		authorize(&f, r.configuration, config.Source{Resource: ref.Mapping.Resource.GroupResource().String(), Namespace: ref.Namespace, NamespaceLabels: namespace.Labels})
+		if err := r.addAutoscalers(ctx, &f, namespace); err != nil {
+			return judge.Facts{}, err
+		}
+	}
+	if err := addBindings(ctx, r.client, f); err != nil && !apierrors.IsForbidden(err) { // not everybody may see the bindings
+		return judge.Facts{}, err
+	}
+	return f, nil
+}
+
+// leftOut tells why a source is not watched, and what to do about it; empty if it is.
+func (r *Reader) leftOut(ref SourceRef) (why, hint string) {
+	gr := ref.Mapping.Resource.GroupResource()
+	if why, forbidden := config.Forbidden(gr); forbidden {
+		return fmt.Sprintf("%s are never mirrored: %s", gr, why), "remove the annotations: no configuration can allow it"
+	}
+	if r.configuration == nil {
+		return "", ""
+	}
+	switch resource, ok := r.configuration.Resource(gr); {
+	case !ok:
+		return fmt.Sprintf("%s is not among the resources of the configuration", gr), "add it to the resources in the ConfigMap; what was mirrored before stays"
+	case !resource.SelectsNamespace(ref.Namespace):
+		return fmt.Sprintf("the configuration leaves out namespace %q of %q", ref.Namespace, gr), fmt.Sprintf("add the namespace to those of %s in the ConfigMap; what was mirrored before stays", gr)
+	}
+	return "", ""
+}
+
+// object reads a source; nil if there is none for certain.
+func (r *Reader) object(ctx context.Context, ref SourceRef) (*unstructured.Unstructured, error) {
+	obj, err := r.client.Resource(ref.Mapping.Resource).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	if provesAbsence(err, ref.Name) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s %q: %w", ref.Mapping.Resource.GroupResource(), ref.Name, err)
+	}
+	return obj, nil
+}
+
+// assumeClusters has every cluster be there that a source names, if nobody may say which are.
+func (r *Reader) assumeClusters(s *judge.Source) {
+	if s == nil || !r.HidesClusters() {
+		return
+	}
+	for _, name := range s.Terms.Names() {
+		if r.clusters[name] == nil {
+			r.clusters[name] = &state.Cluster{Meta: state.Meta{Name: name}}
+		}
+	}
 }
 
 // addAutoscalers marks the clusters to which an autoscaler of the source is mirrored.
@@ -129,12 +215,23 @@ func (r *Reader) autoscalersIn(ctx context.Context, namespace string) ([]*state.
 		return known, nil
 	}
 	list, err := r.client.Resource(state.AutoscalersResource).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	if apierrors.IsForbidden(err) {
+		r.Hide("HorizontalPodAutoscalers in namespace " + namespace)
+		list, err = &unstructured.UnstructuredList{}, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the autoscalers in namespace %q: %w", namespace, err)
 	}
 	found := make([]*state.Object, 0, len(list.Items))
 	for i := range list.Items {
-		found = append(found, state.NewObject(&list.Items[i]))
+		if r.assumed[identityOf(&list.Items[i])] == nil {
+			found = append(found, state.NewObject(&list.Items[i]))
+		}
+	}
+	for id, obj := range r.assumed {
+		if id.GroupKind() == state.AutoscalerKind && id.Namespace == namespace {
+			found = append(found, state.NewObject(obj.DeepCopy()))
+		}
 	}
 	r.autoscalers[namespace] = found
 	return found, nil
@@ -155,8 +252,14 @@ func (r *Reader) namespace(ctx context.Context, name string) (*state.Namespace, 
 	if known, ok := r.namespaces[name]; ok {
 		return known, nil
 	}
-	obj, err := r.client.Resource(state.NamespacesResource).Get(ctx, name, metav1.GetOptions{})
+	obj, err := r.assumed[render.Identity{Kind: "Namespace", Name: name}], error(nil)
+	if obj == nil {
+		obj, err = r.client.Resource(state.NamespacesResource).Get(ctx, name, metav1.GetOptions{})
+	}
 	switch {
+	case apierrors.IsForbidden(err):
+		r.Hide("namespace " + name)
+		return &state.Namespace{}, nil
 	case apierrors.IsNotFound(err):
 		return &state.Namespace{}, nil
 	case err != nil:
@@ -181,23 +284,21 @@ func (k knownClusters) clusterFacts(name string, kind schema.GroupKind) judge.Cl
 
 // readSurroundings are those of the API server. The first failure ends it.
 type readSurroundings struct {
+	*Reader
 	knownClusters
-	reader *Reader
-	ctx    context.Context
-	err    error
+	ctx context.Context
+	err error
 }
 
 func (r *readSurroundings) worksOf(id render.Identity) []*state.Work {
-	list, err := r.reader.client.Resource(render.WorksResource).List(r.ctx, metav1.ListOptions{LabelSelector: render.SourceIDLabel + "=" + id.ID()})
-	if err != nil {
-		r.fail(fmt.Errorf("cannot list the Works of %q: %w", id, err))
-		return nil
-	}
 	var works []*state.Work
-	for i := range list.Items {
-		if w := r.reader.see(&list.Items[i]); w.Source == id {
+	_, err := r.eachWork(r.ctx, render.SourceIDLabel+"="+id.ID(), func(obj *unstructured.Unstructured) {
+		if w := r.see(obj); w.Source == id {
 			works = append(works, w)
 		}
+	})
+	if err != nil {
+		r.fail(err)
 	}
 	return works
 }
@@ -205,7 +306,7 @@ func (r *readSurroundings) worksOf(id render.Identity) []*state.Work {
 func (r *readSurroundings) worksScaling(f *judge.Facts) iter.Seq[*state.Work] {
 	return func(yield func(*state.Work) bool) {
 		for cluster := range f.Clusters {
-			if !mayBeScaled(f, cluster) {
+			if r.knownClusters[cluster] == nil || !mayBeScaled(f, cluster) {
 				continue
 			}
 			for _, autoscaler := range r.autoscalersOn(cluster) {
@@ -219,20 +320,24 @@ func (r *readSurroundings) worksScaling(f *judge.Facts) iter.Seq[*state.Work] {
 
 // autoscalersOn lists the Works of autoscalers on a cluster, once.
 func (r *readSurroundings) autoscalersOn(cluster string) []*state.Work {
-	if known, ok := r.reader.autoscalerWorks[cluster]; ok || r.err != nil {
+	if known, ok := r.autoscalerWorks[cluster]; ok || r.err != nil || r.HidesWorks(cluster) {
 		return known
 	}
 	var found []*state.Work
-	_, err := EachWork(r.ctx, r.reader.client, render.ExecutionNamespace(cluster), func(obj *unstructured.Unstructured) {
+	_, err := eachWorkIn(r.ctx, r.client, render.ExecutionNamespace(cluster), render.OurWorks, func(obj *unstructured.Unstructured) {
 		if w := state.NewWork(obj); w.Source.GroupKind() == state.AutoscalerKind {
 			found = append(found, w)
 		}
 	})
+	if apierrors.IsForbidden(err) {
+		r.hideWorks(cluster)
+		return nil
+	}
 	if err != nil {
 		r.fail(err)
 		return nil
 	}
-	r.reader.autoscalerWorks[cluster] = found
+	r.autoscalerWorks[cluster] = found
 	return found
 }
 
@@ -246,18 +351,22 @@ func mayBeScaled(f *judge.Facts, cluster string) bool {
 	return f.ID.Namespace != "" && f.ID.Group != "" && f.Source.Terms.Matches(cluster, f.Clusters[cluster].Labels)
 }
 
-func (r *readSurroundings) WorkAt(id render.Identity, cluster string) (*state.Work, bool) {
-	if r.err != nil || r.knownClusters[cluster] == nil {
+func (r *readSurroundings) WorkAt(_ render.Identity, cluster, name string) (*state.Work, bool) {
+	if r.err != nil || r.knownClusters[cluster] == nil || r.HidesWorks(cluster) {
 		return nil, false
 	}
-	obj, err := r.reader.client.Resource(render.WorksResource).Namespace(render.ExecutionNamespace(cluster)).Get(r.ctx, id.WorkName(), metav1.GetOptions{})
-	if err != nil {
-		if !apierrors.IsNotFound(err) {
-			r.fail(fmt.Errorf("cannot read the Work for cluster %q: %w", cluster, err))
-		}
+	obj, err := r.client.Resource(render.WorksResource).Namespace(render.ExecutionNamespace(cluster)).Get(r.ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, false
+	case apierrors.IsForbidden(err):
+		r.hideWorks(cluster)
+		return nil, false
+	case err != nil:
+		r.fail(fmt.Errorf("cannot read the Work for cluster %q: %w", cluster, err))
 		return nil, false
 	}
-	return r.reader.see(obj), true
+	return r.see(obj), true
 }
 
 func (r *readSurroundings) fail(err error) {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -45,13 +46,13 @@ func (r *Reader) Survey(ctx context.Context, namespace string) (*Survey, error) 
 		return nil, fmt.Errorf("cannot list the namespaces: %w", err)
 	}
 	for i := range list.Items {
-		r.namespaces[list.Items[i].GetName()] = state.NewNamespace(&list.Items[i])
+		r.know(&list.Items[i])
 	}
 	return s, nil
 }
 
 func (s *Survey) readWorks(ctx context.Context) (err error) {
-	s.Version, err = EachWork(ctx, s.client, metav1.NamespaceAll, func(obj *unstructured.Unstructured) {
+	s.Version, err = s.eachWork(ctx, render.OurWorks, func(obj *unstructured.Unstructured) {
 		w := s.see(obj)
 		s.at[types.NamespacedName{Namespace: w.Namespace, Name: w.Name}] = w
 		if w.NamesSource() {
@@ -64,9 +65,32 @@ func (s *Survey) readWorks(ctx context.Context) (err error) {
 	return err
 }
 
-// EachWork lists the Works in a namespace, or in all, that bear our label, in pages, and
-// returns their resource version.
-func EachWork(ctx context.Context, client dynamic.Interface, namespace string, do func(*unstructured.Unstructured)) (version string, err error) {
+// EachWork lists the Works that bear our label, in pages, and returns their resource version.
+func EachWork(ctx context.Context, client dynamic.Interface, do func(*unstructured.Unstructured)) (version string, err error) {
+	return eachWorkIn(ctx, client, metav1.NamespaceAll, render.OurWorks, do)
+}
+
+// eachWork lists the Works that have a label, or, for a user who may not list all, those of
+// each cluster where they may. Then there is no one version of them all.
+func (r *Reader) eachWork(ctx context.Context, selector string, do func(*unstructured.Unstructured)) (version string, err error) {
+	if len(r.hidden.works) == 0 {
+		if version, err = eachWorkIn(ctx, r.client, metav1.NamespaceAll, selector, do); !apierrors.IsForbidden(err) {
+			return version, err
+		}
+	}
+	for _, cluster := range r.visibleClusters() {
+		_, err := eachWorkIn(ctx, r.client, render.ExecutionNamespace(cluster), selector, do)
+		if apierrors.IsForbidden(err) {
+			r.hideWorks(cluster)
+		} else if err != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// eachWorkIn lists the Works in a namespace, or in all if it is empty, that have a label.
+func eachWorkIn(ctx context.Context, client dynamic.Interface, namespace, selector string, do func(*unstructured.Unstructured)) (version string, err error) {
 	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		list, err := client.Resource(render.WorksResource).Namespace(namespace).List(ctx, o)
 		if err == nil {
@@ -74,7 +98,7 @@ func EachWork(ctx context.Context, client dynamic.Interface, namespace string, d
 		}
 		return list, err
 	})
-	err = pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: render.OurWorks}, func(obj runtime.Object) error {
+	err = pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector}, func(obj runtime.Object) error {
 		do(obj.(*unstructured.Unstructured))
 		return nil
 	})
@@ -99,12 +123,19 @@ func (s *Survey) Facts(ctx context.Context, ref SourceRef, obj *unstructured.Uns
 	return f, nil
 }
 
+func (r *Reader) know(namespace *unstructured.Unstructured) {
+	if assumed := r.assumed[identityOf(namespace)]; assumed != nil {
+		namespace = assumed
+	}
+	r.namespaces[namespace.GetName()] = state.NewNamespace(namespace)
+}
+
 // Sources are those that Works name, in no order.
 func (s *Survey) Sources() iter.Seq[render.Identity] { return maps.Keys(s.of) }
 
-// Unserved are the Facts of a source whose kind the API server does not serve.
-func (s *Survey) Unserved(id render.Identity) judge.Facts {
-	f := judge.Facts{ID: id, Unknown: fmt.Sprintf("the API server does not serve kind %q", id.GroupKind())}
+// Unread are the Facts of a source that cannot be read, for this reason.
+func (s *Survey) Unread(id render.Identity, why string) judge.Facts {
+	f := judge.Facts{ID: id, Unknown: why}
 	addSurroundings(&f, surveyed{s.Reader.clusters, s})
 	return f
 }
@@ -121,7 +152,7 @@ func (s surveyed) worksScaling(f *judge.Facts) iter.Seq[*state.Work] {
 	return slices.Values(s.scaling[f.ID])
 }
 
-func (s surveyed) WorkAt(id render.Identity, cluster string) (*state.Work, bool) {
-	w, ok := s.at[types.NamespacedName{Namespace: render.ExecutionNamespace(cluster), Name: id.WorkName()}]
+func (s surveyed) WorkAt(_ render.Identity, cluster, name string) (*state.Work, bool) {
+	w, ok := s.at[types.NamespacedName{Namespace: render.ExecutionNamespace(cluster), Name: name}]
 	return w, ok
 }

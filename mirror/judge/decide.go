@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // Judgement is what is known of a source, and what follows from it.
@@ -34,13 +35,17 @@ func On(f Facts) Judgement {
 //	absent, by a live read      –              –            ours     Unwanted
 //	definition deleted, live    –              –            ours     Unwanted, NeedsApproval
 //	absent, definition newer    –              –            ours     Unwanted, NeedsApproval
-//	claimed by a policy         –              –            ours     Released
+//	anything known              –              –            another object  Released
+//	claimed by a policy         –              –            ours, bound     Released
+//	claimed by a policy         –              –            ours     Unknown
+//	claimed by a policy         –              –            ours, beside the policy's  Unneeded
 //	refused                     –              –            –        Unknown
 //	present, not authorized     yes            –            –        Unknown
 //	present                     yes            missing      –        Unknown
 //	present                     by labels      missing      ours     Unknown
 //	present                     yes            terminating  –        Unknown
 //	present                     yes            joined       foreign  Unknown
+//	present                     yes            joined       bound, unbound by a live read  Wanted
 //	present                     yes            joined       ours/–   Wanted
 //	present, by the cache       no             –            ours     Unknown, unproven
 //	present, by a live read     no             –            ours     Unwanted
@@ -48,7 +53,7 @@ func Decide(f Facts) Verdict {
 	v := Verdict{ID: f.ID, Targets: map[string]Target{}, NeedsApproval: f.Definition != DefinitionServed || f.Source == nil && f.outlived()}
 	if f.Unknown == "" && f.Source != nil {
 		v.Preserve = f.Source.Options.PreserveOnDeletion
-		if f.Source.Refusal != nil && f.Source.Asks {
+		if f.Source.Refusal != nil && (f.Source.Asks || f.Source.Refusal == noOptOut) {
 			v.Refusals = append(v.Refusals, *f.Source.Refusal)
 		}
 	}
@@ -56,7 +61,7 @@ func Decide(f Facts) Verdict {
 	for _, cluster := range clustersOf(f) {
 		target, refusal := decideTarget(f, cluster)
 		if target.Decision == Wanted {
-			target.Rendering = render(f.Clusters[cluster].ScaledBy != "")
+			target.Rendering = render(f.Clusters[cluster].ScaledBy != "", f.isLong(cluster))
 		}
 		if target.Decision == Wanted && target.Rendering == nil {
 			v.Unread, target = true, Target{Decision: Unknown, Because: "its content has not been read"}
@@ -76,11 +81,20 @@ func Decide(f Facts) Verdict {
 	return v
 }
 
+// isLong reports whether the Work on a cluster has the longer name, or is to have it.
+func (f Facts) isLong(cluster string) bool {
+	if w, ok := f.Works[cluster]; ok {
+		return w.IsLong()
+	}
+	return f.Taken[cluster]
+}
+
 // renderer makes what the Works of a source are made from, once for all clusters where it
-// is scaled and once for the others; nil for a source whose content is not known.
-func renderer(s *Source) func(isScaled bool) *Rendering {
-	var made [2]*Rendering
-	return func(isScaled bool) *Rendering {
+// is scaled and once for the others, and so for those where its Work has the longer name; nil
+// for a source whose content is not known.
+func renderer(s *Source) func(isScaled, isLong bool) *Rendering {
+	var made [4]*Rendering
+	return func(isScaled, isLong bool) *Rendering {
 		if s == nil || s.Template == nil {
 			return nil
 		}
@@ -89,6 +103,9 @@ func renderer(s *Source) func(isScaled bool) *Rendering {
 			options := s.Options
 			options.RetainReplicas = true
 			template, i = s.Template.With(options), 1
+		}
+		if isLong {
+			template, i = template.Long(), i+2
 		}
 		if made[i] == nil {
 			made[i] = &Rendering{template, sync.OnceValue(template.Works)}
@@ -127,8 +144,11 @@ func clustersOf(f Facts) []string {
 	return slices.Sorted(maps.Keys(clusters))
 }
 
-// BecauseDefinitionDeleted is the proof that an object has gone with the definition of its kind.
-const BecauseDefinitionDeleted = "the CustomResourceDefinition of the source has been deleted"
+// The proofs that an object has gone with the definition of its kind, or is going with it.
+const (
+	BecauseDefinitionDeleted     = "the CustomResourceDefinition of the source has been deleted"
+	BecauseDefinitionTerminating = "the source does not exist, and the CustomResourceDefinition of it is being deleted"
+)
 
 func decideTarget(f Facts, cluster string) (Target, *Refusal) {
 	switch {
@@ -136,14 +156,18 @@ func decideTarget(f Facts, cluster string) (Target, *Refusal) {
 		return Target{Decision: Unknown, Because: f.Unknown}, nil
 	case f.Clusters[cluster].WriteUnderWay:
 		return Target{Decision: Unknown, Because: "what was written last has not come back yet"}, nil
+	case isOf(f, cluster) && f.Works[cluster].IsOverwritten():
+		return Target{Decision: Released, Because: f.Works[cluster].Foreign}, nil
 	case f.Source == nil && f.Definition == DefinitionDeleted:
 		return unwanted(f, cluster, BecauseDefinitionDeleted), nil
+	case f.Source == nil && f.Definition == DefinitionTerminating:
+		return unwanted(f, cluster, BecauseDefinitionTerminating), nil
 	case f.Source == nil:
 		return unwanted(f, cluster, "the source does not exist"), nil
-	case f.Source.Refusal != nil && f.Source.Refusal.Reason == ClaimedByPolicy && isOf(f, cluster):
+	case f.Source.Refusal != nil && f.Source.Refusal.Reason == ClaimedByPolicy && isOf(f, cluster) && f.Works[cluster].Bound():
 		return Target{Decision: Released, Because: f.Source.Refusal.Message}, nil
 	case f.Source.Refusal != nil:
-		return Target{Decision: Unknown, Because: string(f.Source.Refusal.Reason) + ": " + f.Source.Refusal.Message}, refusalOf(f, cluster)
+		return refused(f, cluster), refusalOf(f, cluster)
 	case !f.Source.Terms.Matches(cluster, f.Clusters[cluster].Labels):
 		if f.Source.Terms.HasSelector() && f.Clusters[cluster].State == ClusterMissing {
 			return Target{Decision: Unknown, Because: "there is no such cluster, whose labels would tell"}, nil
@@ -155,12 +179,12 @@ func decideTarget(f Facts, cluster string) (Target, *Refusal) {
 	}
 	switch f.Clusters[cluster].State {
 	case ClusterMissing:
-		return Target{Decision: Unknown, Because: "there is no such cluster"}, &Refusal{Reason: UnknownCluster, Message: fmt.Sprintf("no cluster %q has joined yet", cluster)}
+		return Target{Decision: Unknown, Because: "there is no such cluster"}, &Refusal{Reason: UnknownCluster, Message: fmt.Sprintf("no cluster %q has joined yet", cluster), Elsewhere: f.Source.Wishes.InheritsClusters()}
 	case ClusterTerminating:
 		return Target{Decision: Unknown, Because: "the cluster is being removed"}, nil
 	}
-	if w, ok := f.Works[cluster]; ok && w.HandedBy(f.ID) && w.Foreign != "" && (w.Source == f.ID || !w.NamesSource()) {
-		return Target{Decision: Wanted, Because: "the policy that it was handed over to is gone"}, nil
+	if w, ok := f.Works[cluster]; ok && wasOurs(w, f.ID) && w.Foreign != "" && w.Carries() == f.ID && (w.Source == f.ID || !w.NamesSource()) {
+		return takeBack(f, w)
 	}
 	if owner := foreignOwner(f, cluster); owner != "" {
 		return Target{Decision: Unknown, Because: owner}, &Refusal{Reason: WorkConflict, Message: owner}
@@ -168,14 +192,43 @@ func decideTarget(f Facts, cluster string) (Target, *Refusal) {
 	return Target{Decision: Wanted, Because: "the source asks for this cluster"}, nil
 }
 
+// wasOurs reports whether a Work that a binding has taken was that of a source: it says so, or
+// it bears all our marks yet, for nobody has seen the claim while it lasted.
+func wasOurs(w *state.Work, id render.Identity) bool {
+	return w.HandedBy(id) || w.Source == id && w.Bound()
+}
+
+// takeBack decides on a Work that was ours before a policy claimed its source.
+func takeBack(f Facts, w *state.Work) (Target, *Refusal) {
+	if w.Bound() && !f.Clusters[w.Cluster].Unbound {
+		owner := foreignOwner(f, w.Cluster)
+		return Target{Decision: Unknown, Because: owner, AsksBinding: true}, &Refusal{Reason: WorkConflict, Message: owner}
+	}
+	return Target{Decision: Wanted, Because: "the policy that it was handed over to is gone"}, nil
+}
+
 func notAuthorized(cluster string) Refusal {
 	return Refusal{Reason: NotAuthorized, Message: fmt.Sprintf("no rule of the configuration's authorization allows it to be mirrored to cluster %q", cluster)}
 }
 
+// refused keeps the Work of a source that is refused. But the binding of a policy takes the
+// Work that has Karmada's name, and one with a longer name would stay beside it: when Karmada
+// starts, it carries out both, in any order.
+func refused(f Facts, cluster string) Target {
+	target := Target{Decision: Unknown, Because: string(f.Source.Refusal.Reason) + ": " + f.Source.Refusal.Message}
+	if f.Source.Refusal.Reason != ClaimedByPolicy || !isOf(f, cluster) || f.Works[cluster].Foreign != "" || !f.Works[cluster].IsLong() {
+		return target
+	}
+	if target.AsksBinding = true; f.Clusters[cluster].Doubled {
+		target.Decision, target.Because = Unneeded, "a policy propagates this object by a Work of its own"
+	}
+	return target
+}
+
 // refusalOf is that of a source that does not ask, but whose Works stay since what it
-// says may be a mistake.
+// says may be a mistake, or false.
 func refusalOf(f Facts, cluster string) *Refusal {
-	if !f.Source.Asks && f.Source.Refusal != claimed && isOf(f, cluster) {
+	if !f.Source.Asks && isOf(f, cluster) {
 		return f.Source.Refusal
 	}
 	return nil
@@ -212,7 +265,7 @@ func foreignOwner(f Facts, cluster string) string {
 	case w.Foreign != "":
 		return fmt.Sprintf("Work %s/%s is somebody else's: %s", w.Namespace, w.Name, w.Foreign)
 	case w.Source != f.ID:
-		return fmt.Sprintf("Work %s/%s carries %s, which maps to the same name", w.Namespace, w.Name, w.Source)
+		return fmt.Sprintf("Work %s/%s is that of %s", w.Namespace, w.Name, w.Source)
 	}
 	return ""
 }

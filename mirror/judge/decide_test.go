@@ -82,7 +82,12 @@ func TestDecideAndPlan(t *testing.T) {
 	stub := pageSource("1", "m1")
 	stub.Asks, stub.Terms, stub.Template = false, render.Terms{}, nil
 	claimed := claimedSource("m1")
+	notAsking := sample.Object(nil)
+	notAsking.SetLabels(map[string]string{policyv1alpha1.PropagationPolicyPermanentIDLabel: "p"})
+	claimedNotAsking := NewSource(notAsking, render.Wishes{})
 	joined := joinedClusters("m1", "m2")
+	unbound := map[string]ClusterFacts{"m1": {State: ClusterJoined, Unbound: true}}
+	doubled := map[string]ClusterFacts{"m1": {State: ClusterJoined, Doubled: true}}
 	type result struct {
 		Decisions map[string]Decision
 		Refusals  []Reason
@@ -127,8 +132,11 @@ func TestDecideAndPlan(t *testing.T) {
 		"NamesakeRecovered": {"nor woken for the other",
 			Facts{Source: asks, Clusters: recovered("m1"), Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.OfNamesake, sample.WrittenAt(sample.Created.Add(-time.Minute)))}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
+		"NamesakeOverwritten": {"nor our name taken off it, whatever it carries",
+			Facts{Source: asks, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.OfNamesake, sample.Overwritten)}},
+			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
 		"NamesakeHandedOver": {"nor taken back from the source that it is of now",
-			Facts{Source: asks, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.OfNamesake, sample.HandedOver, sample.Bound)}},
+			Facts{Source: asks, Clusters: unbound, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.SaysNamesake, sample.HandedOver, sample.Bound)}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
 		"Unlabelled": {"a Work of ours whose labels were taken away is repaired",
 			Facts{Source: asks, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Relabelled)}},
@@ -208,17 +216,59 @@ func TestDecideAndPlan(t *testing.T) {
 		"Unread": {"an object of which only the name is known is not written",
 			Facts{Source: SourceOf(state.NewObject(sample.Object(nil)), render.ReadWishes(sample.Annotations{render.ClustersAnnotation: "m1"})), Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Edited)}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Unread: true}},
-		"Claimed": {"what a policy claims is released, and nothing is deleted",
-			Facts{Source: claimed, Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1"), "m2": pageWork(asks, "m2", sample.Terminating)}},
-			result{Decisions: map[string]Decision{"m1": Released, "m2": Released}, Refusals: []Reason{ClaimedByPolicy}, Plan: []OperationKind{Release}}},
-		"ClaimedAndTaken": {"also if the policy's binding has taken it already",
+		"Claimed": {"a claim may be false: what no binding has taken stays as it is, and is ours",
+			Facts{Source: claimed, Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Edited), "m2": pageWork(asks, "m2", sample.Terminating)}},
+			result{Decisions: map[string]Decision{"m1": Unknown, "m2": Unknown}, Refusals: []Reason{ClaimedByPolicy}}},
+		"ClaimedAndNotAsking": {"also if the object does not ask any more",
+			Facts{Source: claimedNotAsking, Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
+			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{ClaimedByPolicy}}},
+		"Overwritten": {"what carries another object is not ours, whatever its marks say",
+			Facts{Source: asks, Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Overwritten)}},
+			result{Decisions: map[string]Decision{"m1": Released}, Plan: []OperationKind{Release}}},
+		"OverwrittenAndUnwanted": {"and is not deleted",
+			Facts{Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Overwritten)}},
+			result{Decisions: map[string]Decision{"m1": Released}, Plan: []OperationKind{Release}}},
+		"OverwrittenAndGoing": {"nor touched when it is",
+			Facts{Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Overwritten, sample.Terminating)}},
+			result{Decisions: map[string]Decision{"m1": Released}}},
+		"Emptied": {"nor is what carries nothing that can be named",
+			Facts{Source: asks, Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Emptied)}},
+			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
+		"EmptiedAndUnwanted": {"and it is not deleted either",
+			Facts{Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Emptied)}},
+			result{Decisions: map[string]Decision{"m1": Unknown}}},
+		"NameTaken": {"a name that another object has is not needed",
+			Facts{Source: asks, Live: true, Clusters: joined, Taken: map[string]bool{"m1": true}},
+			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Create}}},
+		"ClaimedAndTaken": {"what a policy claims and its binding has taken is released, and nothing is deleted",
 			Facts{Source: claimed, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Bound)}},
 			result{Decisions: map[string]Decision{"m1": Released}, Refusals: []Reason{ClaimedByPolicy}, Plan: []OperationKind{Release}}},
+		"ClaimedAndLong": {"one with a longer name stays until the policy has a Work",
+			Facts{Source: claimed, Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Long)}},
+			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{ClaimedByPolicy}}},
+		"ClaimedAndDoubled": {"beside that it goes, and not the object",
+			Facts{Source: claimed, Live: true, Clusters: doubled, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Long)}},
+			result{Decisions: map[string]Decision{"m1": Unneeded}, Refusals: []Reason{ClaimedByPolicy}, Plan: []OperationKind{Detach}}},
+		"ClaimedAndDetached": {"when Karmada has nothing to do any more before it is gone",
+			Facts{Source: claimedNotAsking, Live: true, Clusters: doubled, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Long, sample.Unfinalized)}},
+			result{Decisions: map[string]Decision{"m1": Unneeded}, Refusals: []Reason{ClaimedByPolicy}, Plan: []OperationKind{Drop}}},
+		"GivenBackDetached": {"but if the policy goes first, it is put right",
+			Facts{Source: asks, Clusters: doubled, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Long, sample.Unfinalized)}},
+			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
 		"ClaimedAndReleased": {"and then it is the policy's",
 			Facts{Source: claimed, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Released, sample.Bound)}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{ClaimedByPolicy}}},
-		"GivenBack": {"what a binding without its policy holds is adopted",
+		"GivenBack": {"what a binding holds is not taken back before somebody has looked whether a policy stands behind it",
 			Facts{Source: asks, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Released, sample.Bound)}},
+			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
+		"TakenAndGivenBack": {"the same holds for what a binding has taken that nobody saw come and go",
+			Facts{Source: asks, Clusters: unbound, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Bound)}},
+			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
+		"GivenBackAndOverwritten": {"nor what carries another object",
+			Facts{Source: asks, Clusters: unbound, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Released, sample.Bound, sample.Overwritten)}},
+			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
+		"GivenBackUnbound": {"what a binding without its policy holds is adopted",
+			Facts{Source: asks, Clusters: unbound, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Released, sample.Bound)}},
 			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
 		"GivenBackUntaken": {"and so is what no binding has taken",
 			Facts{Source: asks, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Released)}},
@@ -275,9 +325,9 @@ func TestDecideAndPlan(t *testing.T) {
 		"OptsOutOfNothing": {"an empty list may be an empty variable in somebody's template",
 			Facts{Source: pageSourceIn("", nil), Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{InvalidAnnotation}}},
-		"OptsOutUnmirrored": {"and nobody is told who has nothing to lose",
+		"OptsOutUnmirrored": {"and it is told where there is nothing to lose, for something else may have been meant",
 			Facts{Source: pageSourceIn("", nil), Live: true, Clusters: joined},
-			result{Decisions: map[string]Decision{}}},
+			result{Decisions: map[string]Decision{}, Refusals: []Reason{InvalidAnnotation}}},
 		"Forbidden": {"what the configuration does not allow is not written, and what is there stays",
 			Facts{Source: pageSource("1", "m*"), Live: true, Clusters: map[string]ClusterFacts{"m1": {State: ClusterJoined}, "m2": {State: ClusterJoined, Forbidden: true}, "m3": {State: ClusterJoined, Forbidden: true}},
 				Works: map[string]*state.Work{"m2": pageWork(asks, "m2", sample.Edited)}},
@@ -380,7 +430,7 @@ func TestClaimedWithoutAsking(t *testing.T) {
 	u.SetLabels(map[string]string{policyv1alpha1.PropagationPolicyPermanentIDLabel: "x"})
 	f := Facts{
 		ID: sample.Page, Live: true, Source: NewSource(u, render.Wishes{}),
-		Clusters: joinedClusters("m1"), Works: map[string]*state.Work{"m1": pageWork(pageSource("1", "m1"), "m1")},
+		Clusters: joinedClusters("m1"), Works: map[string]*state.Work{"m1": pageWork(pageSource("1", "m1"), "m1", sample.Bound)},
 	}
 	v := Decide(f)
 	if plan := Plan(v, f.Works); len(plan) != 1 || plan[0].Kind != Release || len(v.Refusals) > 0 {
@@ -458,16 +508,24 @@ func FuzzDecide(f *testing.F) {
 				if facts.Unknown != "" || facts.Source == nil || facts.Source.Refusal != nil || !facts.Source.Terms.Matches(op.Cluster, facts.Clusters[op.Cluster].Labels) || facts.Clusters[op.Cluster].State != ClusterJoined {
 					t.Errorf("writes a Work that nobody asks for: %+v", facts)
 				}
-				if op.Kind == Update && w.Foreign != "" && !w.HandedBy(facts.ID) {
+				if op.Kind == Update && (w.Foreign != "" && !(wasOurs(w, facts.ID) && (!w.Bound() || facts.Clusters[op.Cluster].Unbound)) || w.Carries() != facts.ID) {
 					t.Errorf("writes over a Work of somebody else: %+v", w)
 				}
 			case Release:
-				if w.Source != facts.ID || facts.Source == nil || facts.Source.Refusal == nil || facts.Source.Refusal.Reason != ClaimedByPolicy {
-					t.Errorf("releases a Work that no policy claims: %+v", facts)
+				isClaimed := w.Bound() && facts.Source != nil && facts.Source.Refusal != nil && facts.Source.Refusal.Reason == ClaimedByPolicy
+				if w.Source != facts.ID || !isClaimed && w.Carries() == facts.ID {
+					t.Errorf("releases a Work that nobody has taken: %+v, Work %+v", facts, w)
 				}
 			case Amend:
 				if w.Source != facts.ID || w.Foreign != "" || facts.Source == nil || w.Preserves() == facts.Source.Options.PreserveOnDeletion {
 					t.Errorf("amends for nothing: %+v, Work %+v", facts, w)
+				}
+			case Detach, Drop:
+				if w.Source != facts.ID || w.Foreign != "" || !w.IsLong() || !facts.Clusters[op.Cluster].Doubled || facts.Source == nil || facts.Source.Refusal == nil || facts.Source.Refusal.Reason != ClaimedByPolicy {
+					t.Errorf("drops a Work beside which there is none: %+v, Work %+v", facts, w)
+				}
+				if op.Kind == Drop && slices.Contains(w.Finalizers, render.ExecutionFinalizer) {
+					t.Errorf("drops a Work that its object goes with: %+v", w)
 				}
 			default:
 				t.Errorf("plans %q", op.Kind)
@@ -497,9 +555,9 @@ func madeUp(choices []byte, sources []*Source) Facts {
 		Clusters:          map[string]ClusterFacts{},
 		Works:             map[string]*state.Work{},
 	}
-	changes := []func(*unstructured.Unstructured){sample.Edited, sample.Terminating, sample.Relabelled, sample.Misfiled, sample.BindingLabel, sample.Bound, sample.Quota, sample.Released, sample.Marked}
+	changes := []func(*unstructured.Unstructured){sample.Edited, sample.Terminating, sample.Relabelled, sample.Misfiled, sample.BindingLabel, sample.Bound, sample.Quota, sample.Released, sample.Marked, sample.Overwritten, sample.Emptied, sample.Long, sample.Unfinalized}
 	for _, cluster := range []string{"m1", "m2"} {
-		facts.Clusters[cluster] = ClusterFacts{State: ClusterState(pick(3))}
+		facts.Clusters[cluster] = ClusterFacts{State: ClusterState(pick(3)), Unbound: pick(2) == 1, Doubled: pick(2) == 1}
 		if pick(2) == 0 {
 			continue
 		}

@@ -44,14 +44,15 @@ var hints = map[Reason]string{
 	UnknownCluster:    "correct the name, or let the cluster join: kubectl get clusters",
 	ForbiddenResource: "such an object is never mirrored",
 	ReservedNamespace: "move it to a namespace that is not of the system",
-	ClaimedByPolicy:   "let either the policy or the annotation go",
-	WorkConflict:      "let go one of the two objects whose Works have one name, or the ResourceBinding that a deleted policy has left",
+	ClaimedByPolicy:   "remove either the policy or the annotation",
+	WorkConflict:      "find out whose Work it is, or stop mirroring the object; where a deleted policy has left its ResourceBinding, deleting that deletes the object in the members unless they preserve it",
 	TooLarge:          "make it smaller: a Work holds the whole object, and etcd takes 1.5 MiB",
 	NotAuthorized:     "ask who runs karmada-mirror: it is in its configuration, or in its own rights",
 	RenderFailed:      "the message says which field",
 	KindNotServed:     "install its CustomResourceDefinition in that cluster",
 
 	NamespaceNotPropagated: "make the Namespace in the members, or take the label off",
+	DependencyNotMirrored:  "annotate it as the workload is, or its Namespace; of a resource that is not watched, add that to the configuration",
 	ReplicasContested:      "apply a ResourceInterpreterCustomization that retains spec.replicas of the kind",
 
 	MoveIncomplete:       "the log of karmada-mirror says why it fails",
@@ -97,7 +98,7 @@ func explainSource(f Facts) []Step {
 	}
 	switch s := f.Source; {
 	case f.Unknown != "":
-		add(false, f.Unknown, "add it to the resources in the ConfigMap; what was mirrored before stays")
+		add(false, f.Unknown, f.Hint)
 	case !add(true, "its resource is in the configuration", ""):
 	case s == nil:
 		add(false, "the object does not exist", "what is left of it is deleted")

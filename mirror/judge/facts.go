@@ -15,6 +15,8 @@ type Facts struct {
 	// Unknown is why nothing can be said of the source: its resource is not
 	// watched, or not synced. Empty if Source may be relied on.
 	Unknown string
+	// Hint is what to do about that, for a person; empty if there is nothing to do.
+	Hint string
 	// Source is what the object asks for; nil if there is no object.
 	Source *Source
 	// Live: Source was read from the API server just now, by a quorum read, and
@@ -26,10 +28,24 @@ type Facts struct {
 	DefinitionCreated time.Time
 	// Clusters are the member clusters that matter to the source, by name.
 	Clusters map[string]ClusterFacts
-	// Works are the Works that bear the name that ours would have, by cluster.
+	// Works are those that say that they are of the source, or carry it, by cluster.
 	Works map[string]*state.Work
+	// Taken are the clusters where another object has the name that Karmada would give to
+	// the Work.
+	Taken map[string]bool
+	// Dependencies are what its Pods need and what is not mirrored with it.
+	Dependencies []Dependency
 	// NamespaceSkipped: Karmada does not make the source's Namespace in the members.
 	NamespaceSkipped bool
+}
+
+// Dependency is an object that the Pods of a source need, and that is not mirrored to where the
+// source is.
+type Dependency struct {
+	ID render.Identity
+	// Clusters are those where it is missing, sorted; nil if its resource is not watched at all,
+	// though its Namespace has a default.
+	Clusters []string
 }
 
 // DefinitionState is what matters of a kind's CustomResourceDefinition. When it
@@ -69,6 +85,12 @@ type ClusterFacts struct {
 	// ScaledBy is the autoscaler that is mirrored there and scales the source; empty if
 	// there is none.
 	ScaledBy string
+	// Unbound: no policy stands any more behind the binding that has taken the Work there, by
+	// a live read.
+	Unbound bool
+	// Doubled: a binding's Work carries the source beside ours, whose name is longer, by a live
+	// read.
+	Doubled bool
 	// WriteUnderWay: what we wrote last to the Work has not come back: Works has what was
 	// before.
 	WriteUnderWay bool

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -29,10 +31,26 @@ func notices(f Facts, v Verdict) []Refusal {
 	if wanted {
 		all = append(all, contestedReplicas(f, v)...)
 	}
+	for _, d := range f.Dependencies {
+		if !wanted {
+			break
+		}
+		all = AddRefusal(all, Refusal{Reason: DependencyNotMirrored, Message: d.message(f.Source.Wishes)})
+	}
 	if wanted && f.NamespaceSkipped {
 		all = append(all, Refusal{Reason: NamespaceNotPropagated, Message: fmt.Sprintf("Karmada does not make namespace %q in the members, for it is labelled so: make it there", f.ID.Namespace)})
 	}
 	return all
+}
+
+// message says what is missing where, with the command that mends it.
+func (d Dependency) message(wishes render.Wishes) string {
+	what := d.ID.Kind + " " + strconv.Quote(d.ID.Name)
+	if d.Clusters == nil {
+		return fmt.Sprintf("its Pods need %s, and %ss are not among the resources of the configuration: add them there, or bring it to the members yourself", what, d.ID.Kind)
+	}
+	return fmt.Sprintf("its Pods need %s, which is not mirrored to %s: they wait there until it is. kubectl -n %s annotate --overwrite %s %s %s",
+		what, strings.Join(d.Clusters, ", "), d.ID.Namespace, strings.ToLower(d.ID.Kind), d.ID.Name, wishes.Command())
 }
 
 const (

@@ -23,7 +23,11 @@ const (
 	Wake OperationKind = "wake"
 	// Amend has a Work that is to be deleted say of that what its source says.
 	Amend OperationKind = "amend"
-	// Release takes our labels and annotations off a Work that a policy claims.
+	// Detach parts a Work from its object in the member, so that Drop, its deletion, does
+	// nothing there.
+	Detach OperationKind = "detach"
+	Drop   OperationKind = "drop"
+	// Release takes our labels and annotations off a Work that is somebody else's now.
 	Release OperationKind = "release"
 )
 
@@ -42,23 +46,39 @@ type Operation struct {
 func (op Operation) IsHeld() bool { return op.Kind == Delete && op.Work.Held != nil }
 
 // Body is what is sent: the Work that is created, or a merge patch of one. It is nil for
-// Delete, and for Hold, whose words are the breaker's.
+// Delete and Drop, and for Hold, whose words are the breaker's.
 func (op Operation) Body(v Verdict) []byte {
 	w, target := op.Work, v.Targets[op.Cluster]
 	switch op.Kind {
 	case Create:
 		return target.works().For(op.Cluster)
 	case Update:
-		return target.Patch(op.Cluster, w.ResourceVersion, w.Finalizers, w.HandedBy(v.ID))
+		return target.Patch(op.Cluster, w.ResourceVersion, w.Finalizers, wasOurs(w, v.ID))
 	case Amend:
 		return render.Amend(w.ResourceVersion, v.Preserve)
 	case Wake:
 		return render.Wake(w.ResourceVersion, w.DispatchGiven())
+	case Detach:
+		return render.Detach(w.ResourceVersion, w.Finalizers)
 	case Release:
+		if w.IsOverwritten() {
+			return render.Disown(w.ResourceVersion, w.Owners())
+		}
 		return render.Release(v.ID, w.ResourceVersion)
 	}
 	return nil
 }
+
+// WorkName is the name of the Work that is written.
+func (op Operation) WorkName(v Verdict) string {
+	if op.Work != nil {
+		return op.Work.Name
+	}
+	return v.Targets[op.Cluster].Name()
+}
+
+// Deletes: the Work is gone afterwards.
+func (k OperationKind) Deletes() bool { return k == Delete || k == Drop }
 
 // WritesContent: what is written comes from the source.
 func (k OperationKind) WritesContent() bool { return k == Create || k == Update }
@@ -76,6 +96,7 @@ func (k OperationKind) WritesContent() bool { return k == Create || k == Update 
 //	Unwanted   not labelled as ours  –
 //	Unwanted   terminating           –
 //	Released   there                 release
+//	Unneeded   there                 detach, and then drop
 //	Unknown    any                   –
 //	any        waits for its cluster wake, if there is nothing else to write
 func Plan(v Verdict, works map[string]*state.Work) []Operation {
@@ -112,6 +133,10 @@ func planWork(target Target, w *state.Work) (kind OperationKind, because string)
 		if w.Labelled {
 			return Delete, target.Because
 		}
+	case target.Decision == Unneeded && slices.Contains(w.Finalizers, render.ExecutionFinalizer):
+		return Detach, target.Because
+	case target.Decision == Unneeded:
+		return Drop, target.Because
 	case target.Decision == Released:
 		return Release, target.Because
 	default:

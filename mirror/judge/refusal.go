@@ -39,6 +39,9 @@ const (
 	KindNotServed          Reason = "KindNotServed"
 	NamespaceNotPropagated Reason = "NamespaceNotPropagated"
 	ReplicasContested      Reason = "ReplicasContested"
+	// DependencyNotMirrored: the Pods of a source need an object that is not mirrored to the same
+	// cluster, and would wait for it for ever.
+	DependencyNotMirrored Reason = "DependencyNotMirrored"
 )
 
 // The reasons of Events about what is done, and may not be what somebody means.

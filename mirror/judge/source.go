@@ -51,7 +51,7 @@ func SourceOf(o *state.Object, defaults render.Wishes) *Source {
 	s.Options, err = wishes.Options()
 	switch {
 	case o.Claim() != "":
-		s.Refusal = claimed
+		s.Refusal = &Refusal{Reason: ClaimedByPolicy, Message: o.Claim() + " propagates this object"} // if there are Works of it, they are the policy's
 	case wishes.OptOut():
 		s.Refusal = noOptOut
 	case err != nil: // what its Works shall do when they are deleted may be a mistake
@@ -74,10 +74,6 @@ func effectiveWishes(o *state.Object, defaults render.Wishes) render.Wishes {
 	return own.Over(defaults)
 }
 
-// claimed is the refusal of all that do not ask and that a policy propagates: if
-// there are Works of them, they are the policy's.
-var claimed = &Refusal{Reason: ClaimedByPolicy, Message: "a policy propagates this object"}
-
 // noOptOut is the refusal of all that opt out where there is nothing to opt out of: it
 // may be a mistake, so that what is there stays.
 var noOptOut = &Refusal{Reason: InvalidAnnotation, Message: render.ClustersAnnotation + ": it names no cluster, and the Namespace has no default to opt out of; to stop mirroring, remove the annotation"}
@@ -93,7 +89,7 @@ func (s *Source) read(o *state.Object) {
 		return
 	}
 	if claim := o.Claim(); claim != "" {
-		s.refuse(ClaimedByPolicy, fmt.Sprintf("a policy propagates this object (%s): remove either the policy's claim or the annotation", claim))
+		s.refuse(ClaimedByPolicy, claim+" propagates this object: remove either the policy or the annotation")
 		return
 	}
 	if err := s.Wishes.Check(); err != nil {

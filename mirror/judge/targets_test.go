@@ -112,14 +112,14 @@ func expected(own, ownSelector, inherited, inheritedSelector targetValue) map[st
 		return all(Unwanted)
 	case optsOut && !ownSelector.given:
 		return all(Unknown) // there is nothing to opt out of
-	case clusters.bad || selector.bad:
+	case clusters.bad || selector.bad || inherited.bad: // what that excludes cannot be told
 		return all(Unknown)
 	case inheritsOptOut:
 		return all(Unknown) // a Namespace has nothing above it either
 	}
 	decisions := all(Unwanted)
 	for _, cluster := range slices.Concat(clusters.includes, selector.includes) {
-		if slices.Contains(clusters.excludes, cluster) {
+		if slices.Contains(clusters.excludes, cluster) || slices.Contains(inherited.excludes, cluster) {
 			continue
 		}
 		decisions[cluster] = Wanted

@@ -24,6 +24,16 @@ type Verdict struct {
 	NeedsApproval bool
 }
 
+// AsksBinding reports whether somebody has to look what a binding has to do with a Work.
+func (v Verdict) AsksBinding() bool {
+	for _, target := range v.Targets {
+		if target.AsksBinding {
+			return true
+		}
+	}
+	return false
+}
+
 // Decision says whether a Work is wanted. The zero value is Unknown, which
 // keeps what is there.
 type Decision int
@@ -36,11 +46,14 @@ const (
 	// Released is somebody else's from now on: our name is taken off it, and the
 	// rest stays.
 	Released
+	// Unneeded is beside a policy's Work, which carries the same object: it goes, and the
+	// object stays.
+	Unneeded
 )
 
 // String is the word that commands print.
 func (d Decision) String() string {
-	return [...]string{"Unknown", "Wanted", "Unwanted", "Released"}[d]
+	return [...]string{"Unknown", "Wanted", "Unwanted", "Released", "Unneeded"}[d]
 }
 
 // Target is the verdict on one cluster.
@@ -51,6 +64,9 @@ type Target struct {
 	Because string
 	// Unproven: the decision is Unknown because the cache alone speaks for a deletion.
 	Unproven bool
+	// AsksBinding: somebody has to look what stands behind the binding that has taken the Work,
+	// or whether one has a Work of its own for the same object.
+	AsksBinding bool
 	// Wake is when the cluster came back that the Work waits for, and WakeIn how long it is
 	// not to be woken yet; zero if it does not wait.
 	Wake   time.Time

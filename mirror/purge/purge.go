@@ -9,7 +9,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
@@ -42,7 +41,7 @@ func (l *Leftovers) Connect(connection *rest.Config) (err error) {
 // Find lists the Works that would be deleted.
 func (l *Leftovers) Find(ctx context.Context, client dynamic.Interface) ([]*state.Work, error) {
 	var found []*state.Work
-	_, err := gather.EachWork(ctx, client, metav1.NamespaceAll, func(obj *unstructured.Unstructured) {
+	_, err := gather.EachWork(ctx, client, func(obj *unstructured.Unstructured) {
 		if w := state.NewWork(obj); l.takes(w) {
 			found = append(found, w)
 		}

@@ -44,7 +44,12 @@ func NewCluster(obj *unstructured.Unstructured) *Cluster {
 // Cluster reports every few seconds. That it is ready again matters to what waits for it
 // alone.
 func (c *Cluster) SameMeaning(d *Cluster) bool {
-	return c.UID == d.UID && c.Terminating == d.Terminating && c.kinds == d.kinds && maps.Equal(c.Labels, d.Labels)
+	return c.IsSameButLabels(d) && maps.Equal(c.Labels, d.Labels)
+}
+
+// IsSameButLabels reports whether nothing that a judgement looks at differs but the labels.
+func (c *Cluster) IsSameButLabels(d *Cluster) bool {
+	return c.UID == d.UID && c.Terminating == d.Terminating && c.kinds == d.kinds
 }
 
 // servedKinds reads what Karmada has collected. What may be incomplete is left out.

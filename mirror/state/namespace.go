@@ -39,6 +39,15 @@ func NewNamespace(u *unstructured.Unstructured) *Namespace {
 // Asks reports whether the Namespace says where to mirror what is in it.
 func (n *Namespace) Asks() bool { return n.Wishes.Ask() && !n.Wishes.OptOut() }
 
+// ClusterNames are those of the clusters that its defaults name; none if they cannot be parsed.
+func (n *Namespace) ClusterNames() []string {
+	if !n.Asks() || n.Invalid != "" {
+		return nil
+	}
+	terms, _ := n.Wishes.Terms()
+	return terms.Names()
+}
+
 // IsProtected reports whether Karmada refuses to delete the Namespace
 // (pkg/webhook/resourcedeletionprotection, v1.18.2).
 func (n *Namespace) IsProtected() bool {

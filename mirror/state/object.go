@@ -32,8 +32,16 @@ type Object struct {
 // Wishes are those of the object itself.
 func (o *Object) Wishes() render.Wishes { return o.wishes.Value() }
 
-// Claim is the key by which a policy claims the object; empty if none does.
+// Claim names the policy that claims the object; empty if none does.
 func (o *Object) Claim() string { return o.claim.Value() }
+
+// Needs are the objects that its Pods need, if its content has been kept.
+func (o *Object) Needs() []render.Identity {
+	if o.Content == nil || o.Content.Manifest == nil {
+		return nil
+	}
+	return o.Content.Manifest.Needs()
+}
 
 // Terms are those by which the object itself chooses clusters; none if they cannot be
 // parsed.

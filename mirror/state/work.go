@@ -58,6 +58,14 @@ type rare struct {
 	handed render.Identity
 	// scales is the workload that the autoscaler which it carries scales.
 	scales render.Identity
+	// carries is what it carries, if that is not its Source; the zero value if that cannot be
+	// named.
+	carries *render.Identity
+	// binding is what has taken it.
+	binding types.NamespacedName
+	// owners are those that it is to have if it carries somebody's Namespace; nil for those
+	// that it has.
+	owners *[]metav1.OwnerReference
 }
 
 // NewWork reduces a Work to what is kept of it.
@@ -84,14 +92,14 @@ func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 	w.written = lastWritten(obj)
 	w.specMarks = marksOf(obj)
 	w.own(obj)
-	w.note(rare{handed: w.handedBy(obj), scales: w.scaledBy(obj)})
+	w.note(rare{handed: w.handedBy(obj), scales: w.scaledBy(obj), carries: w.other(obj), binding: w.boundTo(obj), owners: w.ownersOf(obj)})
 	if held, ok := render.ParseHold(annotations); ok {
 		w.Held = &held
 	}
 	w.Labelled = labels[render.ManagedByLabel] == render.ManagedByValue
 	w.Findable = labels[render.SourceIDLabel] == w.Source.ID()
 	// A spec that is not of our form has the zero digest, which no template has.
-	w.Digest, _ = render.DigestOf(obj.Object, w.Namespace)
+	w.Digest, _ = render.DigestOf(obj.Object, w.Namespace, w.Name)
 	return w
 }
 
@@ -105,10 +113,15 @@ func newBareWork(obj *unstructured.Unstructured) *Work {
 	return w
 }
 
-// own finds out whose the Work is. Labels alone prove nothing, for anybody can
-// write them: the source annotation must fit the Work's name.
+// own finds out whose the Work is, and is the only place that does. Labels alone prove
+// nothing: the source annotation must fit the Work's name, and what the Work carries must be
+// that source. Karmada's own controllers write what is theirs into a Work that has the name
+// for it, and leave our marks on it.
 func (w *Work) own(obj *unstructured.Unstructured) {
 	mark := render.ForeignMark(obj.GetLabels(), obj.GetOwnerReferences())
+	if mark.Binding {
+		w.specMarks |= bound
+	}
 	annotations := obj.GetAnnotations()
 	w.Source = w.identity(annotations[render.SourceAnnotation])
 	_, named := annotations[render.SourceAnnotation]
@@ -119,7 +132,31 @@ func (w *Work) own(obj *unstructured.Unstructured) {
 		w.Foreign = "it bears no annotation " + render.SourceAnnotation
 	case w.Source == render.Identity{}:
 		w.Foreign = fmt.Sprintf("its annotation %s does not fit its name", render.SourceAnnotation)
+	case render.CarriedBy(obj.Object) != w.Source:
+		w.Foreign = "it carries " + nameOf(render.CarriedBy(obj.Object)) + ", and not its source"
 	}
+}
+
+func nameOf(carried render.Identity) string {
+	if carried == (render.Identity{}) {
+		return "nothing that can be named"
+	}
+	return carried.String()
+}
+
+// other is what the Work carries, if that is not its source.
+func (w *Work) other(obj *unstructured.Unstructured) *render.Identity {
+	if carried := render.CarriedBy(obj.Object); carried != w.Source || carried == (render.Identity{}) {
+		return &carried
+	}
+	return nil
+}
+
+func (w *Work) ownersOf(obj *unstructured.Unstructured) *[]metav1.OwnerReference {
+	if owners := render.OwnersOf(obj); owners != nil && w.NamesSource() {
+		return &owners
+	}
+	return nil
 }
 
 // handedBy is the source of which this was our Work, if that may have it back.
@@ -128,6 +165,18 @@ func (w *Work) handedBy(obj *unstructured.Unstructured) render.Identity {
 		return render.Identity{}
 	}
 	return w.identity(obj.GetAnnotations()[render.HandoverAnnotation])
+}
+
+// boundTo names the binding that has taken the Work, as far as the Work says it.
+func (w *Work) boundTo(obj *unstructured.Unstructured) types.NamespacedName {
+	if !w.Bound() {
+		return types.NamespacedName{}
+	}
+	namespace, name, ok := render.BoundTo(obj.GetAnnotations())
+	if !ok {
+		return types.NamespacedName{}
+	}
+	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
 // scaledBy is the workload that what the Work carries scales, if that is an autoscaler.
@@ -152,7 +201,7 @@ func (w *Work) note(r rare) {
 // be of it.
 func (w *Work) identity(value string) render.Identity {
 	id, err := render.ParseIdentity(value)
-	if err != nil || id.WorkName() != w.Name || w.Cluster == "" {
+	if err != nil || id.WorkName() != w.Name && id.LongWorkName() != w.Name || w.Cluster == "" {
 		return render.Identity{}
 	}
 	return sharedIdentity(id)
@@ -186,6 +235,41 @@ func (w *Work) Written() time.Time { return w.written.time() }
 
 // NamesSource reports whether the Work says of which source it is.
 func (w *Work) NamesSource() bool { return w.Source != render.Identity{} }
+
+// Carries is the object that the Work carries, whosever the Work is; the zero value if that
+// cannot be named.
+func (w *Work) Carries() render.Identity {
+	if w.rare != nil && w.carries != nil {
+		return *w.carries
+	}
+	return w.Source
+}
+
+// IsOverwritten reports whether the Work says that it is of a source and carries another
+// object: somebody has put it there who wanted the name, and has not taken our marks off.
+func (w *Work) IsOverwritten() bool {
+	return w.NamesSource() && w.Carries() != w.Source && w.Carries() != render.Identity{}
+}
+
+// Owners are those that the Work is to have when it is let go; nil for those that it has.
+func (w *Work) Owners() []metav1.OwnerReference {
+	if w.rare == nil || w.owners == nil {
+		return nil
+	}
+	return *w.owners
+}
+
+// Binding names what has taken the Work; the zero value if that is not known. The namespace
+// is empty for a ClusterResourceBinding.
+func (w *Work) Binding() types.NamespacedName {
+	if w.rare == nil {
+		return types.NamespacedName{}
+	}
+	return w.binding
+}
+
+// IsLong reports whether the Work has the name that is made longer.
+func (w *Work) IsLong() bool { return w.NamesSource() && w.Name != w.Source.WorkName() }
 
 // HandedBy reports whether this was the Work of a source when a policy claimed it.
 func (w *Work) HandedBy(id render.Identity) bool { return w.rare != nil && w.handed == id }
@@ -259,13 +343,14 @@ func toConditions(list []any) []metav1.Condition {
 	return conditions
 }
 
-// specMarks are what the spec of a Work says, as bits: there are very many Works.
+// specMarks are what a Work says, mostly in its spec, as bits: there are very many Works.
 type specMarks uint8
 
 const (
 	dispatchGiven specMarks = 1 << iota
 	preserves
 	retains
+	bound
 )
 
 func marksOf(obj *unstructured.Unstructured) specMarks {
@@ -288,6 +373,9 @@ func (m specMarks) DispatchGiven() bool { return m&dispatchGiven != 0 }
 
 // Preserves reports whether the object stays in the member when the Work is deleted.
 func (m specMarks) Preserves() bool { return m&preserves != 0 }
+
+// Bound reports whether a binding has taken the Work, and nobody else has.
+func (m specMarks) Bound() bool { return m&bound != 0 }
 
 // Retains reports whether the number of replicas is left to the member.
 func (m specMarks) Retains() bool { return m&retains != 0 }

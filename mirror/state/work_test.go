@@ -27,6 +27,9 @@ func TestWhoseWork(t *testing.T) {
 		"NoSource":       {"it says nothing", func(u *unstructured.Unstructured) { u.SetAnnotations(nil) }, false, false, true},
 		"SourceOfNoForm": {"it says what we do not write", named("ConfigMap./shop/page"), false, false, true},
 		"OtherManager":   {"another tool manages it", func(u *unstructured.Unstructured) { sample.SetLabel(u, render.ManagedByLabel, "Helm") }, true, true, false},
+		"LongName":       {"it has the name that is made longer", func(u *unstructured.Unstructured) { u.SetName(sample.Page.LongWorkName()) }, true, true, true},
+		"Overwritten":    {"it carries another object", sample.Overwritten, false, true, true},
+		"Emptied":        {"it carries nothing that can be named", sample.Emptied, false, true, true},
 		"Bound":          {"a binding has taken it", sample.Bound, false, true, true},
 		"Controlled": {"a controller owns it", func(u *unstructured.Unstructured) {
 			u.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Widget", Name: "w", UID: "1", Controller: new(true)}})

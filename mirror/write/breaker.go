@@ -15,20 +15,20 @@ import (
 const (
 	// breakerWindow is how long a deletion that was made counts.
 	breakerWindow = 10 * time.Minute
-	// totalAge is how old the count of a resource's Works may be.
-	totalAge = time.Second
+	// countAge is how old the count of a resource's Works may be.
+	countAge = time.Second
 	// tellPeriod is how often an administrator is told that more are held.
 	tellPeriod = time.Minute
 )
 
 // Breaker holds deletions back when more of one resource are due than anybody
-// is likely to have meant. It counts what is pending and what was made in the
-// last ten minutes; every deletion is pending for the settle period first, so
-// that of a burst all are counted before one is made.
+// is likely to have meant: in one Namespace, whose circuit trips for that alone, or in
+// several. It counts what is pending and what was made in the last ten minutes; every deletion
+// is pending for the settle period first, so that of a burst all are counted before one is made.
 //
-// Once it has tripped, all pending deletions of the resource are held until they
-// are approved. The mark on the held Works is what makes that last beyond this
-// process: a pending Work with the mark trips the breaker again.
+// Once a circuit has tripped, all pending deletions of it are held until they are approved, and
+// what becomes due meanwhile is held with them. The mark on the held Works is what makes that
+// last beyond this process: a pending Work with the mark trips the circuit again that held it.
 type Breaker struct {
 	clock  clock.Clock
 	settle time.Duration
@@ -37,29 +37,6 @@ type Breaker struct {
 	threshold config.HoldAbove
 	approved  config.Approvals
 	circuits  map[string]*circuit // by resource
-}
-
-// circuit is the breaker of one resource.
-type circuit struct {
-	pending map[render.Identity]proposal
-	// due is how many Works all proposals have.
-	due     int
-	made    []deletion // the oldest first
-	tripped bool
-	// told is how many were pending when the administrator was told last, and when.
-	told   int
-	toldAt time.Time
-	// total is how many Works of the resource there were at totalAt.
-	total   int
-	totalAt time.Time
-}
-
-// proposal is what one source wants deleted: since when each Work is due, by its cluster.
-type proposal map[string]time.Time
-
-type deletion struct {
-	source render.Identity
-	at     time.Time
 }
 
 // NewBreaker makes a Breaker that lets deletions wait for settle, and has no threshold yet.
@@ -88,24 +65,32 @@ func (b *Breaker) Propose(resource string, source render.Identity, works []*stat
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c := b.circuitLocked(resource)
-	if len(works) == 0 {
-		c.withdraw(source)
-		return 0
-	}
-	now, before, next := b.clock.Now(), c.pending[source], proposal{}
+	now, before, next := b.clock.Now(), c.in(source.Namespace).pending[source], proposal{}
 	var wait time.Duration
 	for _, w := range works {
-		since, ok := before[w.Cluster]
+		d, ok := before[w.Cluster]
 		if !ok {
-			since = now
+			d.since = now
 		}
-		next[w.Cluster] = since
-		wait = max(wait, b.settle-now.Sub(since))
-		c.tripped = c.tripped || w.Held != nil && !b.isApprovedLocked(resource, w)
+		if w.Held != nil {
+			d.by = b.heldByLocked(resource, w)
+		}
+		next[w.Cluster] = d
+		wait = max(wait, b.settle-now.Sub(d.since))
 	}
-	c.due += len(next) - len(before)
-	c.pending[source] = next
+	c.propose(source, next)
 	return wait
+}
+
+// heldByLocked is what holds a Work that bears the mark.
+func (b *Breaker) heldByLocked(resource string, w *state.Work) scope {
+	switch {
+	case b.isApprovedLocked(resource, w):
+		return heldNone
+	case w.Held.Whole:
+		return heldAll
+	}
+	return heldPart
 }
 
 // admission is the breaker's answer to a deletion.
@@ -118,39 +103,59 @@ type admission struct {
 	approved bool
 	// tell: the administrator has not been told yet of so many.
 	tell bool
-	// pending is how many deletions are.
-	pending int
+	// pending is how many deletions are, in the namespace, or in all if it is empty.
+	pending   int
+	namespace string
 }
 
 // admit decides on a deletion that has been proposed. needsApproval: it is held
-// whatever the number. total counts the resource's Works.
-func (b *Breaker) admit(resource string, source render.Identity, w *state.Work, needsApproval bool, total func() int) admission {
+// whatever the number. count counts the resource's Works, by namespace.
+func (b *Breaker) admit(resource string, source render.Identity, w *state.Work, needsApproval bool, count func() map[string]int) admission {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c := b.circuitLocked(resource)
 	if b.isApprovedLocked(resource, w) {
 		return admission{approved: true}
 	}
-	now := b.clock.Now()
-	if since, ok := c.pending[source][w.Cluster]; !ok || now.Sub(since) < b.settle {
+	now, in := b.clock.Now(), c.in(source.Namespace)
+	d, ok := in.pending[source][w.Cluster]
+	if !ok || now.Sub(d.since) < b.settle {
 		return admission{wait: b.settle}
 	}
 	c.forget(now.Add(-breakerWindow))
-	c.tripped = c.tripped || needsApproval || c.exceeds(b.threshold, now, total)
-	a := admission{held: c.tripped && (needsApproval || b.threshold.Works > 0), pending: c.due}
-	if a.held && a.pending > c.told && (c.told == 0 || now.Sub(c.toldAt) >= tellPeriod) {
-		a.tell, c.told, c.toldAt = true, a.pending, now
+	c.blown = c.exceeds(b.threshold, func() map[string]int { return c.countWorks(now, count) }) || needsApproval
+	a := admission{held: (c.tripped() || in.tripped()) && (needsApproval || b.threshold.Works > 0)}
+	if !a.held {
+		return a
 	}
+	by, on := heldAll, &c.fuse
+	if a.pending = c.due(); !c.tripped() {
+		a.pending, a.namespace, by, on = in.due, source.Namespace, heldPart, &in.fuse
+	}
+	if w.Held == nil { // it will bear the mark
+		c.count(in, by, 1)
+		c.count(in, d.by, -1)
+		in.pending[source][w.Cluster] = pending{d.since, by}
+	}
+	a.tell = on.raise(a.pending, now)
 	return a
+}
+
+// holdsAll reports whether all deletions of a resource are held, and not those of some
+// namespaces.
+func (b *Breaker) holdsAll(resource string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.circuitLocked(resource).tripped()
 }
 
 // holdTime is when something is held that is held now. No approval that is in force
 // covers it, whatever clock that was made by.
-func (b *Breaker) holdTime(resource, namespace string) time.Time {
+func (b *Breaker) holdTime(resource, namespace, member string) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.clock.Now().Truncate(render.HeldPrecision)
-	if earliest := b.approved.Until(resource, namespace).Truncate(render.HeldPrecision).Add(render.HeldPrecision); now.Before(earliest) {
+	if earliest := b.approved.Until(resource, namespace, member).Truncate(render.HeldPrecision).Add(render.HeldPrecision); now.Before(earliest) {
 		return earliest
 	}
 	return now
@@ -162,22 +167,19 @@ func (b *Breaker) made(resource string, w *state.Work, approved bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c, source := b.circuitLocked(resource), w.Source
-	if p := c.pending[source]; !p[w.Cluster].IsZero() {
-		delete(p, w.Cluster)
-		c.due--
-		if len(p) == 0 {
-			c.withdraw(source)
-		}
-	}
+	in := c.in(source.Namespace)
 	if !approved {
-		c.made = append(c.made, deletion{source, b.clock.Now()})
+		in.made = append(in.made, deletion{source, b.clock.Now()})
 	}
+	next := maps.Clone(in.pending[source])
+	delete(next, w.Cluster)
+	c.propose(source, next)
 }
 
 func (b *Breaker) circuitLocked(resource string) *circuit {
 	c, ok := b.circuits[resource]
 	if !ok {
-		c = &circuit{pending: map[render.Identity]proposal{}}
+		c = &circuit{parts: map[string]*part{}}
 		b.circuits[resource] = c
 	}
 	return c
@@ -186,46 +188,5 @@ func (b *Breaker) circuitLocked(resource string) *circuit {
 // isApprovedLocked: an approval covers what was held when it was given, and
 // nothing that is held later.
 func (b *Breaker) isApprovedLocked(resource string, w *state.Work) bool {
-	return w.Held != nil && !w.Held.Since.After(b.approved.Until(resource, w.Source.Namespace))
-}
-
-func (c *circuit) withdraw(source render.Identity) {
-	c.due -= len(c.pending[source])
-	delete(c.pending, source)
-	if len(c.pending) == 0 {
-		c.tripped, c.told = false, 0
-	}
-}
-
-func (c *circuit) forget(before time.Time) {
-	for len(c.made) > 0 && c.made[0].at.Before(before) {
-		c.made = c.made[1:]
-	}
-}
-
-// exceeds reports whether both thresholds are exceeded, and by more than one
-// source: what somebody does to a single object is meant.
-func (c *circuit) exceeds(threshold config.HoldAbove, now time.Time, total func() int) bool {
-	n := c.due + len(c.made)
-	if threshold.Works == 0 || n <= threshold.Works || !c.isOfSeveral() {
-		return false
-	}
-	if now.Sub(c.totalAt) > totalAge {
-		c.total, c.totalAt = total(), now
-	}
-	return n*100 > threshold.Percent*(c.total+len(c.made))
-}
-
-// isOfSeveral reports whether what is pending and what was made is of several sources.
-func (c *circuit) isOfSeveral() bool {
-	if len(c.pending) > 1 {
-		return true
-	}
-	one := maps.Clone(c.pending)
-	for _, d := range c.made {
-		if one[d.source] = nil; len(one) > 1 {
-			return true
-		}
-	}
-	return false
+	return w.Held != nil && !w.Held.Since.After(b.approved.Until(resource, w.Source.Namespace, w.Cluster))
 }

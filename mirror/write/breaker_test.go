@@ -2,9 +2,11 @@ package write
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/karmada-target/karmada-mirror/config"
@@ -36,7 +38,7 @@ func (b *breakerTest) proposeOne(i int, held *render.Hold) *state.Work {
 }
 
 func (b *breakerTest) admitOne(w *state.Work) admission {
-	return b.admit("configmaps", w.Source, w, false, func() int { return b.total })
+	return b.admit("configmaps", w.Source, w, false, func() map[string]int { return map[string]int{w.Source.Namespace: b.total} })
 }
 
 // delete tries to delete what is proposed, and returns how many were let go.
@@ -117,6 +119,160 @@ func TestBreakerOneSource(t *testing.T) {
 	}
 }
 
+// TestBreakerNamespaces deletes in several Namespaces.
+func TestBreakerNamespaces(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		// works is how many there are, and due how many of them are to be deleted, by
+		// namespace.
+		works, due map[string]int
+		// want is how many are let go.
+		want map[string]int
+	}{
+		"OneForAll":     {"what one Namespace deletes holds up nobody else", map[string]int{"a": 60, "b": 60}, map[string]int{"a": 60, "b": 5}, map[string]int{"a": 0, "b": 5}},
+		"JustBelow":     {"also if it is let go itself", map[string]int{"a": 50, "b": 60}, map[string]int{"a": 50, "b": 5}, map[string]int{"a": 50, "b": 5}},
+		"ShareOfOwn":    {"the share is of what the Namespace has", map[string]int{"a": 60, "b": 10_000}, map[string]int{"a": 60}, map[string]int{"a": 0}},
+		"Spread":        {"many Namespaces that delete a little each are held together", map[string]int{"a": 30, "b": 30, "c": 30}, map[string]int{"a": 30, "b": 30, "c": 30}, map[string]int{"a": 0, "b": 0, "c": 0}},
+		"Two":           {"what is few in each of two is let go: neither holds up the other", map[string]int{"a": 50, "b": 50}, map[string]int{"a": 50, "b": 50}, map[string]int{"a": 50, "b": 50}},
+		"FewOfTheRest":  {"so is a small share of all but the largest", map[string]int{"a": 50, "b": 1000}, map[string]int{"a": 50, "b": 200}, map[string]int{"a": 50, "b": 200}},
+		"SeveralOfOne":  {"who has several Namespaces holds up nobody with those that are held", map[string]int{"a": 60, "b": 60, "c": 60, "d": 20}, map[string]int{"a": 60, "b": 60, "c": 60, "d": 20}, map[string]int{"a": 0, "b": 0, "c": 0, "d": 20}},
+		"LargeAndSmall": {"what a large one holds is not what the small ones are a share of", map[string]int{"a": 1000, "b": 30, "c": 30, "d": 30}, map[string]int{"a": 1000, "b": 30, "c": 30, "d": 30}, map[string]int{"a": 0, "b": 0, "c": 0, "d": 0}},
+		"ClusterWide":   {"what is in no Namespace is together", map[string]int{"": 60, "a": 60}, map[string]int{"": 60, "a": 1}, map[string]int{"": 0, "a": 1}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBreakerTest(0)
+			var works []*state.Work
+			for namespace, n := range tc.due {
+				for i := range n {
+					id := sample.Numbered(i)
+					id.Namespace = namespace
+					works = append(works, &state.Work{Source: id})
+					b.Propose("configmaps", id, works[len(works)-1:])
+				}
+			}
+			b.clock.Step(settleTest)
+			got := map[string]int{}
+			for namespace := range tc.due {
+				got[namespace] = 0
+			}
+			for _, w := range works {
+				if a := b.admit("configmaps", w.Source, w, false, func() map[string]int { return tc.works }); a.wait == 0 && !a.held {
+					b.made("configmaps", w, false)
+					got[w.Source.Namespace]++
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestBreakerRemembersAll: what was held of all Namespaces is held of all by a new process, also
+// of one that has no mark yet.
+func TestBreakerRemembersAll(t *testing.T) {
+	for _, whole := range []bool{true, false} {
+		b := newBreakerTest(1000)
+		b.proposeOne(0, &render.Hold{Since: b.clock.Now(), Whole: whole})
+		other := sample.Numbered(1)
+		other.Namespace = "other"
+		w := &state.Work{Source: other}
+		b.Propose("configmaps", other, []*state.Work{w})
+		b.clock.Step(settleTest)
+		if a := b.admitOne(w); a.held != whole || b.holdsAll("configmaps") != whole {
+			t.Errorf("of a mark with Whole %v, another Namespace's deletion: %+v", whole, a)
+		}
+	}
+}
+
+// TestBreakerClosesForAll: when all that was held of the whole resource has been let go, what a
+// Namespace has held by itself holds up nobody else, and is held still.
+func TestBreakerClosesForAll(t *testing.T) {
+	b := newBreakerTest(0)
+	total := map[string]int{"tenant": 60, "b": 60, "c": 60, "d": 60, "other": 100}
+	propose := func(namespace string, n int) (works []*state.Work) {
+		for i := range n {
+			id := sample.Numbered(i)
+			id.Namespace = namespace
+			works = append(works, &state.Work{Source: id})
+			b.Propose("configmaps", id, works[i:])
+		}
+		b.clock.Step(settleTest)
+		return works
+	}
+	admit := func(works []*state.Work) (held int) {
+		for _, w := range works {
+			a := b.admit("configmaps", w.Source, w, false, func() map[string]int { return total })
+			switch {
+			case !a.held:
+				b.made("configmaps", w, a.approved)
+			case w.Held == nil:
+				w.Held = &render.Hold{Since: b.holdTime("configmaps", w.Source.Namespace, w.Cluster), Whole: b.holdsAll("configmaps")}
+				b.Propose("configmaps", w.Source, []*state.Work{w})
+				fallthrough
+			default:
+				held++
+			}
+		}
+		return held
+	}
+	tenants := propose("tenant", 60)
+	if held := admit(tenants); held != 60 || b.holdsAll("configmaps") {
+		t.Fatalf("of one Namespace's %d are held, and of all: %v", held, b.holdsAll("configmaps"))
+	}
+	spread := slices.Concat(propose("b", 40), propose("c", 40), propose("d", 40))
+	if held := admit(spread); held != 120 || !b.holdsAll("configmaps") {
+		t.Fatalf("of three Namespaces' %d are held, and of all: %v", held, b.holdsAll("configmaps"))
+	}
+	if held := admit(propose("other", 1)); held != 1 {
+		t.Error("while all is held, one of another Namespace was let go")
+	}
+	if held := admit(tenants); held != 60 {
+		t.Errorf("of what the one Namespace had held %d are held besides", held)
+	}
+	b.clock.Step(time.Minute)
+	now := b.clock.Now()
+	b.Approve(config.Approvals{"b/configmaps": now, "c/configmaps": now, "d/configmaps": now, "other/configmaps": now})
+	if held := admit(spread); held != 0 {
+		t.Fatalf("of what is approved %d are held", held)
+	}
+	b.Propose("configmaps", sample.Numbered(0), nil)
+	other := sample.Numbered(0)
+	other.Namespace = "other"
+	b.Propose("configmaps", other, nil)
+	if held := admit(propose("other", 1)); held != 0 {
+		t.Error("when all of that has been let go, one of another Namespace is held")
+	}
+	if held := admit(tenants); held != 60 {
+		t.Errorf("of what the one Namespace had held %d are held still", held)
+	}
+}
+
+// TestBreakerPartCloses: what a Namespace had held is forgotten when it has nothing pending.
+func TestBreakerPartCloses(t *testing.T) {
+	b := newBreakerTest(100)
+	var works []*state.Work
+	for i := range 60 {
+		works = append(works, b.proposeOne(i, nil))
+	}
+	b.clock.Step(settleTest)
+	if a := b.admitOne(works[0]); !a.held || a.namespace != sample.Page.Namespace || a.pending != 60 {
+		t.Fatalf("of a burst in one Namespace: %+v", a)
+	}
+	for _, w := range works {
+		b.Propose("configmaps", w.Source, nil)
+	}
+	if n := len(b.circuits["configmaps"].parts); n != 0 {
+		t.Errorf("%d Namespaces are remembered", n)
+	}
+	again := b.proposeOne(0, nil)
+	b.clock.Step(settleTest)
+	if a := b.admitOne(again); a.held {
+		t.Errorf("with nothing pending any more the circuit has not closed: %+v", a)
+	}
+}
+
 // TestBreakerTwoSources: two are more than one object by hand, though each is on many
 // clusters.
 func TestBreakerTwoSources(t *testing.T) {
@@ -147,8 +303,8 @@ func TestBreakerProvedMore(t *testing.T) {
 	if deleted := b.delete(both); deleted != 1 {
 		t.Errorf("%d were let go", deleted)
 	}
-	if b.circuits["configmaps"].due != 1 {
-		t.Errorf("%d are counted", b.circuits["configmaps"].due)
+	if due := b.circuits["configmaps"].due(); due != 1 {
+		t.Errorf("%d are counted", due)
 	}
 }
 
@@ -256,7 +412,9 @@ func TestBreakerNeedsApproval(t *testing.T) {
 	b.Configure(config.HoldAbove{})
 	w := b.proposeOne(0, nil)
 	b.clock.Step(settleTest)
-	admit := func() admission { return b.admit("configmaps", w.Source, w, true, func() int { return b.total }) }
+	admit := func() admission {
+		return b.admit("configmaps", w.Source, w, true, func() map[string]int { return map[string]int{w.Source.Namespace: b.total} })
+	}
 	if a := admit(); !a.held || !a.tell {
 		t.Errorf("a deletion that needs an approval was let go: %+v", a)
 	}
@@ -275,7 +433,7 @@ func TestBreakerHoldTime(t *testing.T) {
 		approved := b.clock.Now().Add(ahead)
 		b.Approve(config.Approvals{"configmaps": approved})
 		for range 3 { // each mark is approved in turn, as the command does
-			mark := render.Hold{Since: b.holdTime("configmaps", sample.Page.Namespace), Resource: "configmaps", Because: "of a test"}
+			mark := render.Hold{Since: b.holdTime("configmaps", sample.Page.Namespace, "m1"), Resource: "configmaps", Because: "of a test"}
 			w := b.proposeOne(0, &mark)
 			if read, ok := render.ParseHold(map[string]string{render.HeldKey: mark.String()}); !ok || !read.Since.Equal(mark.Since) {
 				t.Fatalf("%q is read back as %v", mark, read)
@@ -296,7 +454,7 @@ func TestBreakerHoldTime(t *testing.T) {
 func TestBreakerTells(t *testing.T) {
 	b := newBreakerTest(100)
 	admit := func(w *state.Work) bool {
-		return b.admit("configmaps", w.Source, w, false, func() int { return b.total }).tell
+		return b.admit("configmaps", w.Source, w, false, func() map[string]int { return map[string]int{w.Source.Namespace: b.total} }).tell
 	}
 	var works []*state.Work
 	for i := range 60 {

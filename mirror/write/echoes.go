@@ -58,7 +58,7 @@ func (e *echoes) IsUnderWay(id render.Identity, cluster string, cached *state.Wo
 
 // hasCome reports whether a Work is as the write has left it, or has changed since.
 func (e echo) hasCome(w *state.Work) bool {
-	if e.kind == judge.Delete {
+	if e.kind.Deletes() {
 		return w == nil || w.UID != e.work || w.Terminating
 	}
 	return w != nil && !state.IsOlder(w.ResourceVersion, e.answer.version)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -33,7 +34,7 @@ type write struct {
 	kind     judge.OperationKind // Update stands for Create too
 	digest   render.Digest       // of what the source says
 	source   types.UID           // of whose content it is
-	work     types.UID           // that is deleted, held, woken, amended or released
+	work     types.UID           // that is deleted, held, woken, amended, parted from its object or released
 	preserve bool                // what it is amended to
 	recovery int64               // for which it is woken, in Unix seconds
 }
@@ -119,6 +120,15 @@ func (l *Ledger) Forget(id render.Identity, cluster string) {
 	l.parked.by.drop(id, cluster)
 	l.strangers.by.drop(id, cluster)
 	l.wakes.by.drop(id, cluster)
+}
+
+// Left notes that a Work has left the cache: it is gone, or does not bear our label any more.
+// What has Karmada's name for it is in the way when it is to be made again; one with the longer
+// name would not be.
+func (l *Ledger) Left(w *state.Work) {
+	if w.IsLong() && w.Foreign == "" {
+		l.strangers.suspect(w)
+	}
 }
 
 // Retain drops what is known of a source on clusters that it has no say in any more.

@@ -265,11 +265,22 @@ func TestStrangers(t *testing.T) {
 	s := newStrangers(clock)
 	w := observed(asking("1", "m1"), "m1", sample.Relabelled)
 	s.note(sample.Page, "m1", w)
-	if found, ok := s.Stranger(sample.Page, "m1"); !ok || found != w || len(s.old()) > 0 {
+	if found, ok := s.Stranger(sample.Page, "m1", w.Name); !ok || found != w || len(s.old()) > 0 {
 		t.Errorf("found %v, %v", found, ok)
 	}
+	if found, ok := s.Stranger(sample.Page, "m1", sample.Page.LongWorkName()); ok {
+		t.Errorf("found at a name where nobody looked: %v", found)
+	}
+	long := *w
+	long.Name = sample.Page.LongWorkName()
+	s.note(sample.Page, "m1", &long)
+	for _, want := range []*state.Work{w, &long} {
+		if found, ok := s.Stranger(sample.Page, "m1", want.Name); !ok || found != want {
+			t.Errorf("of two, found %v, %v at %q", found, ok, want.Name)
+		}
+	}
 	clock.Step(AwaitCache)
-	if _, ok := s.Stranger(sample.Page, "m1"); ok || !s.has(sample.Page, "m1") {
+	if _, ok := s.Stranger(sample.Page, "m1", w.Name); ok || !s.has(sample.Page, "m1", w.Name) {
 		t.Error("what was found long ago is believed, or forgotten")
 	}
 	if first, second := s.old(), s.old(); len(first) != 1 || len(second) > 0 {

@@ -13,11 +13,15 @@ import (
 // them.
 type strangers struct {
 	clock clock.Clock
-	by    byWork[stranger]
+	by    byWork[strangersAt]
 }
 
+// strangersAt are those that a source has met on a cluster, at the two names that its own
+// may have: the shorter, and the longer.
+type strangersAt [2]stranger
+
 type stranger struct {
-	work  *state.Work
+	work  *state.Work // nil if there is none
 	until time.Time
 	// told: that it has to be looked at anew.
 	told bool
@@ -26,12 +30,42 @@ type stranger struct {
 func newStrangers(c clock.Clock) *strangers { return &strangers{clock: c} }
 
 func (s *strangers) note(id render.Identity, cluster string, w *state.Work) {
-	s.by.set(id, cluster, stranger{work: w, until: s.clock.Now().Add(AwaitCache)})
+	met, _ := s.by.get(id, cluster)
+	i := 0
+	if w.Name != id.WorkName() {
+		i = 1
+	}
+	met[i] = stranger{work: w, until: s.clock.Now().Add(AwaitCache)}
+	s.by.set(id, cluster, met)
+}
+
+// suspect notes a Work that has left the cache and may be there still, without our label. A
+// creation looks for it first.
+func (s *strangers) suspect(w *state.Work) {
+	s.note(w.Source, w.Cluster, w)
+	met, _ := s.by.get(w.Source, w.Cluster)
+	for i := range met {
+		if met[i].work == w {
+			met[i].until, met[i].told = time.Time{}, true // it is not known to be there
+		}
+	}
+	s.by.set(w.Source, w.Cluster, met)
+}
+
+// find is the one of that name, however long ago it was found.
+func (s *strangers) find(id render.Identity, cluster, name string) (stranger, bool) {
+	met, _ := s.by.get(id, cluster)
+	for _, found := range met {
+		if found.work != nil && found.work.Name == name {
+			return found, true
+		}
+	}
+	return stranger{}, false
 }
 
 // Stranger is a Work that is not in the cache and that a refused creation has found lately.
-func (s *strangers) Stranger(id render.Identity, cluster string) (*state.Work, bool) {
-	found, ok := s.by.get(id, cluster)
+func (s *strangers) Stranger(id render.Identity, cluster, name string) (*state.Work, bool) {
+	found, ok := s.find(id, cluster, name)
 	if !ok || !s.clock.Now().Before(found.until) {
 		return nil, false
 	}
@@ -39,8 +73,8 @@ func (s *strangers) Stranger(id render.Identity, cluster string) (*state.Work, b
 }
 
 // has reports whether one has been found, however long ago.
-func (s *strangers) has(id render.Identity, cluster string) bool {
-	_, ok := s.by.get(id, cluster)
+func (s *strangers) has(id render.Identity, cluster, name string) bool {
+	_, ok := s.find(id, cluster, name)
 	return ok
 }
 
@@ -48,9 +82,14 @@ func (s *strangers) has(id render.Identity, cluster string) bool {
 func (s *strangers) old() []render.Identity {
 	now := s.clock.Now()
 	var sources []render.Identity
-	s.by.each(func(id render.Identity, found *stranger) {
-		if !now.Before(found.until) && !found.told {
-			found.told = true
+	s.by.each(func(id render.Identity, met *strangersAt) {
+		isOld := false
+		for i := range met {
+			if met[i].work != nil && !now.Before(met[i].until) && !met[i].told {
+				met[i].told, isOld = true, true
+			}
+		}
+		if isOld {
 			sources = append(sources, id)
 		}
 	})

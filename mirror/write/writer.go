@@ -33,22 +33,25 @@ type Options struct {
 
 // Caches tell what is there by now, as far as is known.
 type Caches interface {
-	// WorkAt is the Work at the name that ours would have, whosever it is.
-	WorkAt(id render.Identity, cluster string) (*state.Work, bool)
-	// CountWorks counts the Works of a kind that a share of deletions is taken of.
-	CountWorks(kind schema.GroupKind) int
+	// WorkAt is the Work of that name for a cluster, whosever it is, as far as it is known.
+	WorkAt(id render.Identity, cluster, name string) (*state.Work, bool)
+	// CountWorks counts the Works of a kind that a share of deletions is taken of, by the
+	// namespace of their sources.
+	CountWorks(kind schema.GroupKind) map[string]int
 	// ResourceOf is the resource of a source.
 	ResourceOf(id render.Identity) string
 }
 
 // Reports are told of what is done, and of what is not.
 type Reports interface {
-	// Tried: a request was made for an operation, and has failed if err is not nil.
-	Tried(id render.Identity, op judge.Operation, err error)
+	// Tried: a request was made for an operation on the Work of that name, and has failed if
+	// err is not nil.
+	Tried(id render.Identity, op judge.Operation, work string, err error)
 	// Noticed: a Work does not become as it is written, for the reason that is told.
 	Noticed(id render.Identity, cluster, notice string)
-	// Held: so many deletions of a resource are held.
-	Held(resource string, pending int)
+	// Held: so many deletions of a resource are held, in one namespace or, if that is empty,
+	// in all.
+	Held(resource, namespace string, pending int)
 }
 
 // Writer carries out operations.
@@ -109,7 +112,7 @@ func (s slots) run(ctx context.Context, isFresh bool, do func()) error {
 // CarryOut does one operation, unless it is outdated, the breaker holds it or the
 // ledger knows how it ends.
 func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operation, o *Outcome) {
-	if w.isOutdated(v.ID, op) {
+	if w.isOutdated(v, op) {
 		o.LookAgain()
 		return
 	}
@@ -137,7 +140,7 @@ func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operati
 		o.LookAgain()
 		return
 	}
-	w.Reports.Tried(v.ID, op, err)
+	w.Reports.Tried(v.ID, op, op.WorkName(v), err)
 	if err != nil {
 		w.noteFailure(v, op, err, o)
 		return
@@ -147,17 +150,17 @@ func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operati
 
 // isOutdated reports whether a Work has changed since the operation was planned: there
 // may have been a wait for a slot.
-func (w *Writer) isOutdated(id render.Identity, op judge.Operation) bool {
-	now, _ := w.Caches.WorkAt(id, op.Cluster)
+func (w *Writer) isOutdated(v judge.Verdict, op judge.Operation) bool {
+	now, _ := w.Caches.WorkAt(v.ID, op.Cluster, op.WorkName(v))
 	return now != op.Work
 }
 
 // admitDeletion asks the breaker, and notes what follows from its answer.
 func (w *Writer) admitDeletion(v judge.Verdict, op judge.Operation, o *Outcome) admission {
 	resource := w.Caches.ResourceOf(v.ID)
-	a := w.Breaker.admit(resource, v.ID, op.Work, v.NeedsApproval, func() int { return w.Caches.CountWorks(v.ID.GroupKind()) })
+	a := w.Breaker.admit(resource, v.ID, op.Work, v.NeedsApproval, func() map[string]int { return w.Caches.CountWorks(v.ID.GroupKind()) })
 	if a.tell {
-		w.Reports.Held(resource, a.pending)
+		w.Reports.Held(resource, a.namespace, a.pending)
 	}
 	o.Settle(a.wait)
 	if a.held {
@@ -188,8 +191,12 @@ func (w *Writer) noteFailure(v judge.Verdict, op judge.Operation, err error, o *
 // breaker has held and may go now.
 func (w *Writer) write(ctx context.Context, v judge.Verdict, op judge.Operation, approved bool) (inTheWay *state.Work, err error) {
 	// A Work that was in the way is looked at, lest the creation is refused again.
-	if op.Kind == judge.Create && w.Ledger.strangers.has(v.ID, op.Cluster) {
-		if inTheWay, err = w.examine(ctx, v.ID, op.Cluster); !apierrors.IsNotFound(err) {
+	name := op.WorkName(v)
+	for _, suspected := range []string{name, v.ID.LongWorkName()} {
+		if op.Kind != judge.Create || !w.Ledger.strangers.has(v.ID, op.Cluster, suspected) {
+			continue
+		}
+		if inTheWay, err = w.examine(ctx, v.ID, op.Cluster, suspected); !apierrors.IsNotFound(err) {
 			return inTheWay, err
 		}
 	}
@@ -197,13 +204,13 @@ func (w *Writer) write(ctx context.Context, v judge.Verdict, op judge.Operation,
 	defer w.Ledger.answered(v.ID, op.Cluster)
 	answer, err := w.send(ctx, v, op)
 	if op.Kind == judge.Create && apierrors.IsAlreadyExists(err) {
-		return w.examine(ctx, v.ID, op.Cluster)
+		return w.examine(ctx, v.ID, op.Cluster, name)
 	}
 	if err != nil {
 		return nil, err
 	}
 	w.Ledger.wrote(v, op, answer)
-	if shown, found := w.Caches.WorkAt(v.ID, op.Cluster); found {
+	if shown, found := w.Caches.WorkAt(v.ID, op.Cluster, name); found {
 		w.Ledger.Arrived(shown) // the watch may have shown it before the answer
 	}
 	if op.Kind == judge.Delete {
@@ -215,8 +222,8 @@ func (w *Writer) write(ctx context.Context, v judge.Verdict, op judge.Operation,
 // examine reads the Work that stands where one was to be created and that the
 // cache does not have: it lacks our label, or the cache lags. The next sync sees
 // it.
-func (w *Writer) examine(ctx context.Context, id render.Identity, cluster string) (*state.Work, error) {
-	found, err := w.Client.Get(ctx, render.ExecutionNamespace(cluster), id.WorkName())
+func (w *Writer) examine(ctx context.Context, id render.Identity, cluster, name string) (*state.Work, error) {
+	found, err := w.Client.Get(ctx, render.ExecutionNamespace(cluster), name)
 	if err == nil {
 		w.Ledger.strangers.note(id, cluster, found)
 	}
@@ -225,18 +232,18 @@ func (w *Writer) examine(ctx context.Context, id render.Identity, cluster string
 
 // send makes the request.
 func (w *Writer) send(ctx context.Context, v judge.Verdict, op judge.Operation) (receipt, error) {
-	switch op.Kind {
-	case judge.Delete:
+	switch {
+	case op.Kind.Deletes():
 		err := w.Client.Delete(ctx, op.Work)
 		if apierrors.IsNotFound(err) {
 			err = nil
 		}
 		return receipt{}, err
-	case judge.Hold:
+	case op.Kind == judge.Hold:
 		resource := w.Caches.ResourceOf(v.ID)
-		hold := render.Hold{Since: w.Breaker.holdTime(resource, v.ID.Namespace), Resource: resource, Because: op.Because}
+		hold := render.Hold{Since: w.Breaker.holdTime(resource, v.ID.Namespace, op.Cluster), Resource: resource, Because: op.Because, Whole: w.Breaker.holdsAll(resource)}
 		return w.Client.patch(ctx, op.Work.Namespace, op.Work.Name, hold.Patch(op.Work.ResourceVersion))
-	case judge.Create:
+	case op.Kind == judge.Create:
 		return w.Client.create(ctx, render.ExecutionNamespace(op.Cluster), op.Body(v))
 	default:
 		return w.Client.patch(ctx, op.Work.Namespace, op.Work.Name, op.Body(v))

@@ -23,16 +23,18 @@ import (
 // cached are caches that have one Work.
 type cached struct{ *state.Work }
 
-func (c cached) WorkAt(render.Identity, string) (*state.Work, bool) { return c.Work, c.Work != nil }
-func (cached) CountWorks(schema.GroupKind) int                      { return 1 }
-func (cached) ResourceOf(render.Identity) string                    { return "configmaps" }
+func (c cached) WorkAt(_ render.Identity, _, _ string) (*state.Work, bool) {
+	return c.Work, c.Work != nil
+}
+func (cached) CountWorks(schema.GroupKind) map[string]int { return nil }
+func (cached) ResourceOf(render.Identity) string          { return "configmaps" }
 
 // untold are reports that nobody reads.
 type untold struct{}
 
-func (untold) Tried(render.Identity, judge.Operation, error) {}
-func (untold) Noticed(_ render.Identity, _, _ string)        {}
-func (untold) Held(string, int)                              {}
+func (untold) Tried(render.Identity, judge.Operation, string, error) {}
+func (untold) Noticed(_ render.Identity, _, _ string)                {}
+func (untold) Held(_, _ string, _ int)                               {}
 
 // newWriterOf makes a Writer, and returns the methods of what it sends.
 func newWriterOf(t *testing.T, now *state.Work) (w *Writer, sent *[]string) {

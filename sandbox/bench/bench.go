@@ -53,6 +53,7 @@ var sections = []section{
 	{"removal", false, measureRemoval},
 	{"failover", true, measureFailover},
 	{"render", false, measureRender},
+	{"admission", true, measureAdmission},
 	{"fsync", false, withFsync},
 	{"webhook", false, withoutWebhook},
 }

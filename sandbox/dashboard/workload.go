@@ -256,7 +256,7 @@ func (r *run) killLeader(ctx context.Context) error {
 }
 
 func (r *run) approve(ctx context.Context) error {
-	command := exec.CommandContext(ctx, r.Daemon, "deletions", "approve", "--kubeconfig", r.Karmada.Kubeconfig())
+	command := exec.CommandContext(ctx, r.Daemon, "deletions", "approve", "--yes", "--kubeconfig", r.Karmada.Kubeconfig())
 	output, err := command.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, output)

@@ -123,10 +123,35 @@ func TestCommands(t *testing.T) {
 			}
 		})
 	}
+	t.Run("add-a-resource and then upgrade", func(t *testing.T) { w.run(t, upgradedAfterwards(t, all)) })
 	if err := rows.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("what was run, and what was left out:\n%s", table)
+}
+
+// upgradedAfterwards are the steps of how to add a resource, those of how to upgrade, whether what
+// was added is there still, and what cleans up after the first.
+func upgradedAfterwards(t *testing.T, all []*Page) *Page {
+	t.Helper()
+	find := func(name string) *Page {
+		i := slices.IndexFunc(all, func(p *Page) bool { return filepath.Base(p.Path) == name })
+		if i < 0 {
+			t.Fatalf("there is no page %s", name)
+		}
+		return all[i]
+	}
+	add, upgrade := find("add-a-resource.md"), find("upgrade.md")
+	last := len(add.Steps) - 1
+	if !add.Steps[last].Hidden {
+		t.Fatal("the last step of add-a-resource.md does not clean up")
+	}
+	still := &Step{Block: Block{Text: "kubectl --kubeconfig karmada.config apply -f examples/virtualmachine/virtualmachine.yaml\n" +
+		"kubectl --kubeconfig karmada.config -n karmada-system get configmap karmada-mirror -o yaml | karmada-mirror validate -f -\n" +
+		"kubectl --kubeconfig karmada.config -n machines annotate --overwrite virtualmachine builder note=upgraded\n" +
+		"timeout 60 bash -c 'until kubectl --kubeconfig member1.config -n machines get virtualmachine builder -o yaml | grep -q upgraded; do sleep 0.3; done'\n"},
+		Hidden: true}
+	return &Page{Path: add.Path, Steps: slices.Concat(add.Steps[:last], upgrade.Steps, []*Step{still, add.Steps[last]})}
 }
 
 // run runs a page in a folder of its own.

@@ -65,7 +65,18 @@ func (a AuditLog) Requests(t *testing.T) []Request {
 	})
 }
 
-// of lists the requests of a user until a place in the log.
+// Refused returns an error until somebody, whoever it was, has been refused to write a Work.
+func (a AuditLog) Refused(t *testing.T, work string) error {
+	t.Helper()
+	if !slices.ContainsFunc(a.of(t, "", math.MaxInt64), func(r Request) bool {
+		return r.ObjectRef.Resource == "works" && r.ObjectRef.Name == work && r.ResponseStatus.Code == http.StatusUnprocessableEntity
+	}) {
+		return fmt.Errorf("no write of %s has been refused", work)
+	}
+	return nil
+}
+
+// of lists the requests of a user until a place in the log; of everybody's if it is empty.
 func (a AuditLog) of(t *testing.T, user string, until int64) []Request {
 	t.Helper()
 	file, err := os.Open(Env.AuditLog())
@@ -84,7 +95,7 @@ func (a AuditLog) of(t *testing.T, user string, until int64) []Request {
 			continue
 		}
 		var r Request
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil || r.User.Username != user {
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil || user != "" && r.User.Username != user {
 			continue // the line that is being written, or one about the user
 		}
 		requests = append(requests, r)

@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,13 +13,25 @@ import (
 func Command(t *testing.T, arguments ...string) *exec.Cmd {
 	t.Helper()
 	// Of an isolated test the ConfigMap is elsewhere.
-	reads := slices.Contains([]string{"status", "explain", "diff", "purge"}, arguments[0]) || slices.Contains(arguments, "approve")
-	if s := scopeOf(t); reads && !s.isInstallation() {
+	reads := slices.Contains([]string{"status", "explain", "diff", "wait", "purge"}, arguments[0]) || slices.Contains(arguments, "approve")
+	if s := scopeOf(t); reads && !s.isInstallation() && !slices.Contains(arguments, "--config-map") {
 		arguments = append(arguments, "--config-map", s.home+"/"+Account)
 	}
 	command := exec.CommandContext(t.Context(), Env.Daemon, arguments...)
 	command.Env = append(os.Environ(), "KUBECONFIG="+Env.Kubeconfig())
 	return command
+}
+
+// Kubectl runs kubectl as an administrator.
+func Kubectl(t *testing.T, arguments ...string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), filepath.Join(Env.Builder.Cache(), "bin", "hyperkarmada"), append([]string{"kubectl"}, arguments...)...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+Env.Kubeconfig())
+	output, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("kubectl %s: %v: %s", strings.Join(arguments, " "), err, output)
+	}
+	return string(output)
 }
 
 // KarmadaMirror runs it to its end.

@@ -46,7 +46,7 @@ func SpawnDaemon(t *testing.T, flags ...string) *Daemon {
 	t.Helper()
 	d := LaunchDaemon(t, flags...)
 	t.Cleanup(func() {
-		if err := d.Stop(); err != nil {
+		if err := d.end(); err != nil {
 			t.Errorf("the daemon ended badly: %v", err)
 		}
 		d.wantOnlyJSON(t)
@@ -57,6 +57,20 @@ func SpawnDaemon(t *testing.T, flags ...string) *Daemon {
 		}
 	})
 	return d
+}
+
+// end stops it when it says that it has begun: a process that does not handle signals yet is
+// killed by them.
+func (d *Daemon) end() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	err := Env.Wait(ctx, "the daemon to begin", func(context.Context) error {
+		if d.HasEnded() || d.Logged("starting") > 0 {
+			return nil
+		}
+		return errors.New("it says nothing")
+	})
+	return errors.Join(err, d.Stop())
 }
 
 // NoListDetector goes among the flags of a daemon whose lists are cut short at random:

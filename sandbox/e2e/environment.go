@@ -215,12 +215,17 @@ func (e *Environment) Install(ctx context.Context) (err error) {
 	return e.loosen(ctx)
 }
 
+// AdmissionPolicies are those of the manifests.
+var AdmissionPolicies = []string{Account, Account + "-spelling"}
+
 // loosen turns the deletion breaker off, which would remember between tests what
-// they throw away, and unbinds the admission policy, which would refuse the mistakes
+// they throw away, and unbinds the admission policies, which would refuse the mistakes
 // that they make. The tests that are about them turn them on.
 func (e *Environment) loosen(ctx context.Context) error {
-	if err := e.Client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Delete(ctx, Account, metav1.DeleteOptions{}); err != nil {
-		return err
+	for _, name := range AdmissionPolicies {
+		if err := e.Client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+			return err
+		}
 	}
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		configMap, err := e.Client.CoreV1().ConfigMaps(System).Get(ctx, Account, metav1.GetOptions{})

@@ -92,7 +92,7 @@ func (f *FaultRow) WrongDeletes() []string {
 	f.T.Helper()
 	var wrong []string
 	for _, d := range f.Audit.deletions(f.T, f.until) {
-		if since, isDue := f.due[d.work]; !isDue || d.asked.Before(since) {
+		if since, isDue := f.due[shortKey(d.work)]; !isDue || d.asked.Before(since) {
 			wrong = append(wrong, d.work)
 		}
 	}

@@ -39,14 +39,25 @@ func Kustomize(t *testing.T, dir string) []*unstructured.Unstructured {
 	return objects
 }
 
-// WantAbsent fails the test if a server has one of the objects, other than a Namespace.
-func WantAbsent(t *testing.T, config *rest.Config, objects []*unstructured.Unstructured) {
+// Mapper maps kinds of the Karmada API server to resources.
+func Mapper(t *testing.T) meta.RESTMapper {
+	t.Helper()
+	return mapperOf(t, Env.Config())
+}
+
+func mapperOf(t *testing.T, config *rest.Config) meta.RESTMapper {
 	t.Helper()
 	discoverer, err := discovery.NewDiscoveryClientForConfig(config)
 	Must(t, err)
 	groups, err := restmapper.GetAPIGroupResources(discoverer)
 	Must(t, err)
-	mapper := restmapper.NewDiscoveryRESTMapper(groups)
+	return restmapper.NewDiscoveryRESTMapper(groups)
+}
+
+// WantAbsent fails the test if a server has one of the objects, other than a Namespace.
+func WantAbsent(t *testing.T, config *rest.Config, objects []*unstructured.Unstructured) {
+	t.Helper()
+	mapper := mapperOf(t, config)
 	client := dynamic.NewForConfigOrDie(config)
 	for _, object := range objects {
 		if object.GetKind() == "Namespace" {

@@ -32,6 +32,8 @@ func WantRights(t *testing.T) {
 		{"patch", "work.karmada.io", "works", "karmada-es-member1", "any"}:         true,
 		{"delete", "work.karmada.io", "works", "karmada-es-member1", "any"}:        true,
 		{"deletecollection", "work.karmada.io", "works", "karmada-es-member1", ""}: false,
+		{"get", "work.karmada.io", "resourcebindings", "default", "any"}:           true,
+		{"delete", "work.karmada.io", "resourcebindings", "default", "any"}:        false,
 		{"list", "cluster.karmada.io", "clusters", "", ""}:                         true,
 		{"delete", "cluster.karmada.io", "clusters", "", "member1"}:                false,
 		{"list", "apps", "deployments", "", ""}:                                    true,

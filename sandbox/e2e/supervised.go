@@ -27,7 +27,7 @@ func Supervise(t *testing.T, flags ...string) *Supervised {
 	t.Cleanup(func() {
 		d := s.Current.Load()
 		if !d.HasEnded() {
-			if err := d.Stop(); err != nil {
+			if err := d.end(); err != nil {
 				t.Errorf("the last daemon ended badly: %v", err)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -69,7 +70,7 @@ func compare(wanted map[string]model.Copy, there []*unstructured.Unstructured) e
 	var d LostWorks
 	missing := maps.Clone(wanted)
 	for _, work := range there {
-		key := work.GetNamespace() + "/" + work.GetName()
+		key := shortKey(work.GetNamespace() + "/" + work.GetName())
 		want, ok := missing[key]
 		delete(missing, key)
 		if !ok {
@@ -84,6 +85,12 @@ func compare(wanted map[string]model.Copy, there []*unstructured.Unstructured) e
 	}
 	return nil
 }
+
+// longEnd is what makes the name of a Work longer where another object has the short one.
+var longEnd = regexp.MustCompile("-[0-9a-f]{32}$")
+
+// shortKey is the namespace/name of a Work if its name has not been made longer.
+func shortKey(work string) string { return longEnd.ReplaceAllString(work, "") }
 
 // Carries returns an error unless a Work is what puts a copy into its cluster.
 func Carries(work *unstructured.Unstructured, want model.Copy) error {

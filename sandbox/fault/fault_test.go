@@ -202,6 +202,12 @@ func TestGate(t *testing.T) {
 		_, body, _ := get(t.Context(), client, host+watchPath)
 		arrived <- body
 	}()
+	for p.Open(Match{Verb: "watch"}) == 0 {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if n := p.Open(Match{Verb: "get"}); n != 0 {
+		t.Errorf("%d reads are open, and nobody reads", n)
+	}
 	for ended := false; !ended; {
 		p.End(Match{Verb: "watch"})
 		select {

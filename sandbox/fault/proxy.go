@@ -191,6 +191,18 @@ func (p *Proxy) End(m Match) {
 	}
 }
 
+// Open is how many requests that match are not answered yet.
+func (p *Proxy) Open(m Match) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for s := range p.open {
+		if m.matches(s.info) {
+			n++
+		}
+	}
+	return n
+}
+
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info, err := p.paths.NewRequestInfo(r)

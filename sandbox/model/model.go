@@ -68,8 +68,6 @@ const (
 	Stays State = iota
 	Absent
 	Present
-	// Released is not ours any more; whatever is there is the policy's.
-	Released
 )
 
 // Copy is an object in a cluster.
@@ -93,7 +91,7 @@ func (w *World) Of(k Key, cluster string) (State, Copy) {
 		return Absent, Copy{}
 	}
 	if o.Labels[policyLabel] != "" {
-		return Released, Copy{}
+		return Stays, Copy{} // until a policy's binding takes it, and there are none here
 	}
 	asked, isMistake := ask(o, w.Namespaces[k.Namespace])
 	if isMistake {
@@ -123,6 +121,8 @@ const (
 	preserveKey = "karmada.target/preserve-on-deletion"
 	conflictKey = "karmada.target/conflict-resolution"
 	replicasKey = "karmada.target/replicas"
+	// fenceKey is no annotation: it has what the Namespace's list excludes.
+	fenceKey = "fence"
 	// policyLabel is how Karmada's policies claim an object.
 	policyLabel = "propagationpolicy.karmada.io/permanent-id"
 )
@@ -133,7 +133,7 @@ var values = map[string][]string{
 }
 
 // request is what an object asks for: each annotation of its Namespace that it does not
-// have itself, and its own.
+// have itself, and its own; and what its Namespace excludes, whatever it says itself.
 type request map[string]string
 
 // ask reads what an object and its Namespace ask for. An empty list of clusters on the
@@ -158,8 +158,19 @@ func ask(o, namespace *Object) (r request, isMistake bool) {
 	if isOut && (hasSelector || namespace.asks()) {
 		delete(r, clustersKey)
 	}
-	return r, isMistake || !r.isSound()
+	isMistake = isMistake || !r.isSound()
+	if namespace != nil && !isMistake && r.asks() {
+		for _, term := range terms(namespace.Annotations[clustersKey]) {
+			if strings.HasPrefix(term, "!") {
+				r[fenceKey] += term + ","
+			}
+		}
+	}
+	return r, isMistake
 }
+
+// asks reports whether there is anything that says where to mirror to.
+func (r request) asks() bool { return r[clustersKey] != "" || r[selectorKey] != "" }
 
 // asks reports whether a Namespace says where to mirror what is in it.
 func (o *Object) asks() bool {
@@ -196,7 +207,7 @@ func (r request) fits(name string, joined *Object) bool {
 		selected = selector.Matches(labels.Set(joined.Labels))
 	}
 	var in, out []string
-	for _, term := range terms(r[clustersKey]) {
+	for _, term := range terms(r[clustersKey] + "," + r[fenceKey]) {
 		if pattern, isOut := strings.CutPrefix(term, "!"); isOut {
 			out = append(out, pattern)
 		} else {

@@ -27,6 +27,8 @@ func TestOf(t *testing.T) {
 		{reason: "it opts out", object: annotations{clustersKey: ""}, namespace: annotations{selectorKey: "tier=edge"}, want: Absent},
 		{reason: "it opts out, and asks by a label", object: annotations{clustersKey: "", selectorKey: "tier=edge"}, want: Present},
 		{reason: "there is nothing to opt out of", object: annotations{clustersKey: ""}, want: Stays},
+		{reason: "its Namespace excludes what it names", object: annotations{clustersKey: "west"}, namespace: annotations{clustersKey: "*,!w*"}, want: Absent},
+		{reason: "its Namespace excludes what its label fits", object: annotations{clustersKey: "", selectorKey: "tier=edge"}, namespace: annotations{clustersKey: "east,!west"}, want: Absent},
 		{reason: "an option that cannot be read", object: annotations{clustersKey: "west", suspendKey: "perhaps"}, want: Stays},
 		{reason: "an option that cannot be read, and nobody asks", object: annotations{suspendKey: "perhaps"}, want: Stays},
 		{reason: "an option of the Namespace that cannot be read", object: annotations{clustersKey: "west"}, namespace: annotations{preserveKey: "yes"}, want: Stays},
@@ -63,7 +65,7 @@ func TestOf(t *testing.T) {
 			want: Absent, like: Copy{Preserved: true},
 		},
 		{
-			reason: "a policy claims it", object: annotations{clustersKey: "west"}, want: Released,
+			reason: "a policy claims it", object: annotations{clustersKey: "west"}, want: Stays,
 			change: func(w *World) { w.Objects[page].Labels = map[string]string{policyLabel: "x"} },
 		},
 		{

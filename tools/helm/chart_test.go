@@ -124,7 +124,7 @@ func TestDifferencesAreSeen(t *testing.T) {
 		"a right":                 {"Karmada", "- deployments\n", "- replicasets\n"},
 		"the breaker":             {"Karmada", "works: 50", "works: 51"},
 		"a configured resource":   {"Karmada", "resource: ingresses", "resource: ingressclasses"},
-		"an expression":           {"Karmada", "variables.terms.size() <= 256", "variables.terms.size() <= 257"},
+		"an expression":           {"Karmada", "ts.size() > 256", "ts.size() > 257"},
 		"an alert":                {"Monitored", "for: 5m", "for: 6m"},
 		"a panel":                 {"Monitored", "karmada_mirror_sources", "karmada_mirror_works"},
 		"who may read metrics":    {"Monitored", "- /metrics\n", "- /metricz\n"},

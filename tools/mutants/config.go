@@ -35,16 +35,37 @@ var ofConfig = []mutant{
 		harm: "a daemon collects the Works of another one's namespaces",
 	},
 	{
-		name: "breaker-is-off-unasked", file: "config/config.go",
+		name: "breaker-is-off-unasked", file: "config/parts.go",
 		old:  `Works: defaultHoldWorks, Percent: defaultHoldPercent`,
 		new:  `Percent: defaultHoldPercent`,
 		harm: "without a threshold in the configuration the breaker holds nothing",
 	},
 	{
-		name: "unknown-fields-pass", file: "config/config.go",
-		old:  `if err := errors.Join(strict...); err != nil {`,
-		new:  `if err := errors.Join(strict...); err != nil && c == nil {`,
+		name: "unknown-fields-pass", file: "config/parts.go",
+		old:  `errors.Join(append(strict, err)...)`,
+		new:  `errors.Join(append(strict[:0], err)...)`,
 		harm: "a threshold whose name is misspelt is not in force",
+	},
+	{
+		name: "no-rule-in-a-part-allows-all", file: "config/parts.go",
+		old:  `if _, given := p.gives["authorization"]; given {`,
+		new:  `if len(p.Authorization) > 0 {`,
+		harm: "an empty list of rules in a part, by which nothing is allowed, allows everything",
+	},
+	{
+		name: "narrowed-defaults-are-whole", file: "config/parts.go",
+		old:  `c.Resources[i] = r`,
+		new:  `_ = i`,
+		harm: "a default that a part narrows is mirrored from all namespaces",
+	},
+	{
+		name: "wrong-parts-pass", file: "config/parts.go",
+		old: `			errs = append(errs, p.blame(name, err))
+			continue
+`,
+		new: `			continue
+`,
+		harm: "what a part with a mistake names is not in the configuration any more, and purge deletes it",
 	},
 	{
 		name: "approvals-of-the-future", file: "config/approvals.go",

@@ -45,8 +45,8 @@ var ofDecide = []mutant{
 	},
 	{
 		name: "refusals-delete", file: "mirror/judge/decide.go",
-		old:  `return Target{Decision: Unknown, Because: string(f.Source.Refusal.Reason)`,
-		new:  `return Target{Decision: Unwanted, Because: string(f.Source.Refusal.Reason)`,
+		old:  `target := Target{Decision: Unknown, Because: string(f.Source.Refusal.Reason)`,
+		new:  `target := Target{Decision: Unwanted, Because: string(f.Source.Refusal.Reason)`,
 		harm: "an annotation that cannot be parsed deletes the object everywhere",
 	},
 	{
@@ -87,9 +87,51 @@ var ofDecide = []mutant{
 	},
 	{
 		name: "claims-release-what-others-have", file: "mirror/judge/decide.go",
-		old:  `f.Source.Refusal.Reason == ClaimedByPolicy && isOf(f, cluster):`,
-		new:  `f.Source.Refusal.Reason == ClaimedByPolicy && f.Works[cluster] != nil:`,
+		old:  `ClaimedByPolicy && isOf(f, cluster) && f.Works[cluster].Bound():`,
+		new:  `ClaimedByPolicy && f.Works[cluster] != nil && f.Works[cluster].Bound():`,
 		harm: "a policy's claim on one object takes our name off the Work of another",
+	},
+	{
+		name: "claims-are-believed", file: "mirror/judge/decide.go",
+		old:  ` && isOf(f, cluster) && f.Works[cluster].Bound():`,
+		new:  ` && isOf(f, cluster):`,
+		harm: "whoever labels an object leaves it behind in the members for good",
+	},
+	{
+		name: "overwritten-works-are-kept", file: "mirror/judge/decide.go",
+		old:  `case isOf(f, cluster) && f.Works[cluster].IsOverwritten():`,
+		new:  `case false:`,
+		harm: "an object whose Work's name Karmada has taken is not mirrored",
+	},
+	{
+		name: "overwritten-works-of-others-are-disowned", file: "mirror/judge/decide.go",
+		old:  `case isOf(f, cluster) && f.Works[cluster].IsOverwritten():`,
+		new:  `case f.Works[cluster] != nil && f.Works[cluster].IsOverwritten():`,
+		harm: "our name is taken off the Work of another source",
+	},
+	{
+		name: "handed-works-carry-anything", file: "mirror/judge/decide.go",
+		old:  ` && w.Carries() == f.ID && (w.Source`,
+		new:  ` && (w.Source`,
+		harm: "a Work of another object is taken for what a policy gave back",
+	},
+	{
+		name: "bindings-give-back-what-they-hold", file: "mirror/judge/decide.go",
+		old:  `if w.Bound() && !f.Clusters[w.Cluster].Unbound {`,
+		new:  `if false {`,
+		harm: "the Work of a policy that lives is overwritten",
+	},
+	{
+		name: "long-works-go-without-a-policy's", file: "mirror/judge/decide.go",
+		old:  `if target.AsksBinding = true; f.Clusters[cluster].Doubled {`,
+		new:  `if target.AsksBinding = true; true {`,
+		harm: "an object that a policy claims, and has not taken, is left to nobody",
+	},
+	{
+		name: "works-are-dropped-with-their-objects", file: "mirror/judge/plan.go",
+		old:  `case target.Decision == Unneeded && slices.Contains(w.Finalizers, render.ExecutionFinalizer):`,
+		new:  `case false:`,
+		harm: "what a policy has taken over is deleted in the member",
 	},
 	{
 		name: "handed-works-are-taken-from-others", file: "mirror/judge/decide.go",

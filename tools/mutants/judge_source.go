@@ -9,10 +9,8 @@ var ofSource = []mutant{
 	},
 	{
 		name: "claims-without-asking-delete", file: "mirror/judge/source.go",
-		old: `		s.Refusal = claimed
-`,
-		new: `		_ = claimed
-`,
+		old:  `		s.Refusal = &Refusal{Reason: ClaimedByPolicy, Message: o.Claim() + " propagates this object"} // if`,
+		new:  `		_ = &Refusal{Reason: ClaimedByPolicy, Message: o.Claim() + " propagates this object"} // if`,
 		harm: "an object that goes over to a policy is deleted in the members",
 	},
 	{

@@ -4,14 +4,8 @@ var ofEnqueue = []mutant{
 	{
 		name: "changes-go-unseen", file: "mirror/enqueue.go",
 		old: `		c.enqueueObject(o)
-	}
-}
-
-// enqueueGroup`,
-		new: `	}
-}
-
-// enqueueGroup`,
+		for workload`,
+		new:  `		for workload`,
 		harm: "an object that is edited does not reach the members",
 	},
 	{
@@ -41,9 +35,11 @@ var ofEnqueue = []mutant{
 		harm: "a Work that somebody deletes is not made again",
 	},
 	{
-		name: "waiting-sources-go-unseen", file: "mirror/enqueue.go",
-		old:  `if id.WorkName() == gone.Name {`,
-		new:  `if id.Name == gone.Name {`,
+		name: "waiting-sources-go-unseen", file: "mirror/report.go",
+		old: `	name := id.WorkName()
+	waiting`,
+		new: `	name := id.Name
+	waiting`,
 		harm: "a source whose Work was somebody else's is not mirrored when that goes",
 	},
 	{

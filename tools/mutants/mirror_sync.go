@@ -33,8 +33,8 @@ var ofSync = []mutant{
 	},
 	{
 		name: "obstacles-that-are-gone-are-believed", file: "mirror/sync.go",
-		old:  `if now, _ := c.caches.WorkAt(j.Facts.ID, cluster); now != w {`,
-		new:  `if now, _ := c.caches.WorkAt(j.Facts.ID, cluster); now == nil && w == nil {`,
+		old:  `if now, _ := c.caches.WorkAt(j.Facts.ID, cluster, w.Name); now != w {`,
+		new:  `if now, _ := c.caches.WorkAt(j.Facts.ID, cluster, w.Name); now == nil && w == nil {`,
 		harm: "a source waits for ever for a Work that is gone",
 	},
 	{

@@ -63,9 +63,15 @@ var ofRender = []mutant{
 	},
 	{
 		name: "nothing-reads-as-no-cluster", file: "render/terms.go",
-		old:  `return errors.New("it names no cluster; to stop mirroring, remove the annotation")`,
-		new:  `return nil`,
+		old:  `return list, errors.New("it names no cluster; to stop mirroring, remove the annotation")`,
+		new:  `return list, nil`,
 		harm: "an empty variable in somebody's template deletes the object everywhere",
+	},
+	{
+		name: "exclusions-do-not-hold", file: "render/wishes.go",
+		old:  `w.fence = defaults.clusters.inherit()`,
+		new:  `w.fence = wish{}`,
+		harm: "an object goes to a cluster that its Namespace excludes",
 	},
 	{
 		name: "exclusions-alone-are-no-mistake", file: "render/terms.go",
@@ -229,8 +235,8 @@ var ofRender = []mutant{
 	},
 	{
 		name: "clusters-have-digests-of-their-own", file: "render/digest.go",
-		old:  `if own = annotations[workNamespaceAnnotation] == namespace; own {`,
-		new:  `if own = annotations[workNamespaceAnnotation] == ""; own {`,
+		old:  `if own = annotations[workNamespaceAnnotation] == namespace && annotations[workNameAnnotation] == name; own {`,
+		new:  `if own = annotations[workNamespaceAnnotation] == "" && annotations[workNameAnnotation] == ""; own {`,
 		harm: "no Work ever has the digest of its template: all are written over and over",
 	},
 	{

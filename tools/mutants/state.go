@@ -9,15 +9,27 @@ var ofState = []mutant{
 	},
 	{
 		name: "forged-sources", file: "mirror/state/work.go",
-		old:  `if err != nil || id.WorkName() != w.Name || w.Cluster == "" {`,
+		old:  `if err != nil || id.WorkName() != w.Name && id.LongWorkName() != w.Name || w.Cluster == "" {`,
 		new:  `if err != nil || w.Cluster == "" {`,
 		harm: "a Work that anybody annotates is deleted",
 	},
 	{
 		name: "works-of-no-cluster", file: "mirror/state/work.go",
-		old:  `id.WorkName() != w.Name || w.Cluster == "" {`,
-		new:  `id.WorkName() != w.Name {`,
+		old:  ` && id.LongWorkName() != w.Name || w.Cluster == "" {`,
+		new:  ` && id.LongWorkName() != w.Name {`,
 		harm: "a Work outside of an execution namespace is deleted",
+	},
+	{
+		name: "whatever-it-carries-it-is-ours", file: "mirror/state/work.go",
+		old:  `case render.CarriedBy(obj.Object) != w.Source:`,
+		new:  `case obj.Object == nil:`,
+		harm: "the Namespace of another tenant is deleted in a member, by a Work whose name was squatted",
+	},
+	{
+		name: "what-is-empty-is-overwritten", file: "mirror/state/work.go",
+		old:  `w.Carries() != w.Source && w.Carries() != render.Identity{}`,
+		new:  `w.Carries() != w.Source`,
+		harm: "our marks are taken off a Work that may carry our object still",
 	},
 	{
 		name: "marked-works-are-ours", file: "mirror/state/work.go",

@@ -2,39 +2,39 @@ package main
 
 var ofBreaker = []mutant{
 	{
-		name: "breaker-trips-one-early", file: "mirror/write/breaker.go",
-		old:  `n <= threshold.Works ||`,
-		new:  `n < threshold.Works ||`,
+		name: "breaker-trips-one-early", file: "mirror/write/circuit.go",
+		old:  `p.all() <= threshold.Works ||`,
+		new:  `p.all() < threshold.Works ||`,
 		harm: "what the threshold allows is held",
 	},
 	{
-		name: "breaker-trips-one-late", file: "mirror/write/breaker.go",
-		old:  `n <= threshold.Works ||`,
-		new:  `n <= threshold.Works+1 ||`,
+		name: "breaker-trips-one-late", file: "mirror/write/circuit.go",
+		old:  `p.all() <= threshold.Works ||`,
+		new:  `p.all() <= threshold.Works+1 ||`,
 		harm: "one more than the threshold allows is deleted",
 	},
 	{
-		name: "breaker-forgets-the-share", file: "mirror/write/breaker.go",
-		old:  `return n*100 > threshold.Percent*(c.total+len(c.made))`,
-		new:  `return true`,
+		name: "breaker-forgets-the-share", file: "mirror/write/circuit.go",
+		old:  `func isMore(n, percent, of int) bool { return n*100 > percent*of }`,
+		new:  `func isMore(_, _, _ int) bool { return true }`,
 		harm: "an ordinary day's deletions in a large fleet are held",
 	},
 	{
-		name: "breaker-holds-the-share-itself", file: "mirror/write/breaker.go",
-		old:  `return n*100 > threshold.Percent*`,
-		new:  `return n*100 >= threshold.Percent*`,
+		name: "breaker-holds-the-share-itself", file: "mirror/write/circuit.go",
+		old:  `return n*100 > percent*of }`,
+		new:  `return n*100 >= percent*of }`,
 		harm: "the share that the threshold allows is held",
 	},
 	{
-		name: "breaker-forgets-what-was-there", file: "mirror/write/breaker.go",
-		old:  `threshold.Percent*(c.total+len(c.made))`,
-		new:  `threshold.Percent*c.total`,
+		name: "breaker-forgets-what-was-there", file: "mirror/write/circuit.go",
+		old:  `works()[namespace]+len(p.made))`,
+		new:  `works()[namespace])`,
 		harm: "the share is of what is left, so that slow deletions trip it",
 	},
 	{
-		name: "breaker-forgets-what-it-let-go", file: "mirror/write/breaker.go",
-		old:  `n := c.due + len(c.made)`,
-		new:  `n := c.due`,
+		name: "breaker-forgets-what-it-let-go", file: "mirror/write/circuit.go",
+		old:  `return p.due + len(p.made) }`,
+		new:  `return p.due }`,
 		harm: "a fast stream of single deletions empties every member",
 	},
 	{
@@ -50,52 +50,48 @@ var ofBreaker = []mutant{
 		harm: "deletions of long ago hold back those of today",
 	},
 	{
-		name: "one-object-trips-the-breaker", file: "mirror/write/breaker.go",
-		old:  ` || !c.isOfSeveral() {`,
+		name: "one-object-trips-the-breaker", file: "mirror/write/circuit.go",
+		old:  ` || !p.isOfSeveral() {`,
 		new:  ` {`,
 		harm: "what somebody does to a single object by hand is held",
 	},
 	{
-		name: "no-object-trips-the-breaker", file: "mirror/write/breaker.go",
-		old:  `if len(c.pending) > 1 {`,
-		new:  `if len(c.pending) > 2 {`,
+		name: "no-object-trips-the-breaker", file: "mirror/write/circuit.go",
+		old:  `if len(p.pending) > 1 {`,
+		new:  `if len(p.pending) > 2 {`,
 		harm: "two objects on very many clusters are deleted at once",
 	},
 	{
 		name: "marks-do-not-last", file: "mirror/write/breaker.go",
-		old:  `c.tripped = c.tripped || w.Held != nil && !b.isApprovedLocked(resource, w)`,
-		new:  `_ = w`,
+		old: `		if w.Held != nil {
+			d.by`,
+		new: `		if w == nil {
+			d.by`,
 		harm: "a restart lets go what is held",
 	},
 	{
 		name: "old-approvals-hold-for-ever", file: "mirror/write/breaker.go",
-		old:  `!w.Held.Since.After(b.approved.Until(resource, w.Source.Namespace))`,
-		new:  `!b.approved.Until(resource, w.Source.Namespace).IsZero()`,
+		old:  `!w.Held.Since.After(b.approved.Until(resource, w.Source.Namespace, w.Cluster))`,
+		new:  `!b.approved.Until(resource, w.Source.Namespace, w.Cluster).IsZero()`,
 		harm: "an approval of last year lets go what is held today",
 	},
 	{
 		name: "approvals-miss-the-last", file: "mirror/write/breaker.go",
-		old:  `!w.Held.Since.After(b.approved.Until(resource, w.Source.Namespace))`,
-		new:  `w.Held.Since.Before(b.approved.Until(resource, w.Source.Namespace))`,
+		old:  `!w.Held.Since.After(b.approved.Until(resource, w.Source.Namespace, w.Cluster))`,
+		new:  `w.Held.Since.Before(b.approved.Until(resource, w.Source.Namespace, w.Cluster))`,
 		harm: "what was held last is not let go by the approval that was given for it",
 	},
 	{
 		name: "approvals-cover-what-is-not-held", file: "mirror/write/breaker.go",
-		old:  `return w.Held != nil && !w.Held.Since.After(b.approved.Until(resource, w.Source.Namespace))`,
-		new:  `return w.Held == nil && !b.approved[resource].IsZero() || w.Held != nil && !w.Held.Since.After(b.approved.Until(resource, w.Source.Namespace))`,
+		old:  `return w.Held != nil && !w.Held.Since.After(b.approved.Until(resource, w.Source.Namespace, w.Cluster))`,
+		new:  `return w.Held == nil && !b.approved[resource].IsZero() || w.Held != nil && !w.Held.Since.After(b.approved.Until(resource, w.Source.Namespace, w.Cluster))`,
 		harm: "an approval turns the breaker off for the resource",
 	},
 	{
 		name: "approvals-reach-other-namespaces", file: "config/approvals.go",
-		old: `if of := a[ApprovalOf(resource, namespace)]; of.After(until) {
-		until = of
-	}`,
-		new: `for _, of := range a {
-		if of.After(until) {
-			until = of
-		}
-	}`,
-		harm: "an approval of one namespace lets go what is held of others",
+		old:  `for _, key := range []string{ApprovalOf(resource, "", ""), ApprovalOf(resource, namespace, ""), ApprovalOf(resource, "", member), ApprovalOf(resource, namespace, member)} {`,
+		new:  `for key := range a {`,
+		harm: "an approval of one namespace, or of one member, lets go what is held of others",
 	},
 	{
 		name: "approved-deletions-count", file: "mirror/write/breaker.go",
@@ -105,18 +101,18 @@ var ofBreaker = []mutant{
 	},
 	{
 		name: "nothing-settles", file: "mirror/write/breaker.go",
-		old:  `!ok || now.Sub(since) < b.settle {`,
-		new:  `!ok || since.IsZero() {`,
+		old:  `!ok || now.Sub(d.since) < b.settle {`,
+		new:  `!ok || d.since.IsZero() {`,
 		harm: "the first of a burst are deleted before the others are counted",
 	},
 	{
 		name: "more-targets-settle-at-once", file: "mirror/write/breaker.go",
-		old: `		since, ok := before[w.Cluster]
+		old: `		d, ok := before[w.Cluster]
 		if !ok {
 `,
-		new: `		since, ok := before[w.Cluster]
+		new: `		d, ok := before[w.Cluster]
 		for _, first := range before {
-			since, ok = first, true
+			d, ok = first, true
 		}
 		if !ok {
 `,
@@ -124,20 +120,20 @@ var ofBreaker = []mutant{
 	},
 	{
 		name: "no-approval-is-needed", file: "mirror/write/breaker.go",
-		old:  `c.tripped || needsApproval || c.exceeds`,
-		new:  `c.tripped || c.exceeds`,
+		old:  `c.countWorks(now, count) }) || needsApproval`,
+		new:  `c.countWorks(now, count) })`,
 		harm: "what goes with its definition is deleted without an approval",
 	},
 	{
-		name: "breaker-does-not-close", file: "mirror/write/breaker.go",
-		old:  `c.tripped, c.told = false, 0`,
-		new:  `c.told = 0`,
+		name: "breaker-does-not-close", file: "mirror/write/circuit.go",
+		old:  `if f.holds += n; f.holds == 0 {`,
+		new:  `if f.holds += max(n, 0); f.holds == 0 {`,
 		harm: "once tripped, the breaker holds every deletion until the next restart",
 	},
 	{
 		name: "off-is-not-off", file: "mirror/write/breaker.go",
-		old:  `held: c.tripped && (needsApproval || b.threshold.Works > 0), pending`,
-		new:  `held: c.tripped, pending`,
+		old:  `held: (c.tripped() || in.tripped()) && (needsApproval || b.threshold.Works > 0)}`,
+		new:  `held: c.tripped() || in.tripped()}`,
 		harm: "a breaker that was turned off holds what it has held before",
 	},
 	{
@@ -145,5 +141,57 @@ var ofBreaker = []mutant{
 		old:  `now.Before(earliest) {`,
 		new:  `now.Before(earliest) && earliest.IsZero() {`,
 		harm: "an approval by a clock that is ahead lets go what is held after it",
+	},
+	{
+		name: "one-namespace-holds-up-all", file: "mirror/write/circuit.go",
+		old:  `rest := all - largest.all()`,
+		new:  `rest := all`,
+		harm: "a tenant's own deletions stop everybody's",
+	},
+	{
+		name: "namespaces-are-counted-apart", file: "mirror/write/circuit.go",
+		old:  `return isMore(rest, threshold.Percent, total)`,
+		new:  `return isMore(rest, threshold.Percent, total) && total < 0`,
+		harm: "a mass deletion that is spread over many Namespaces is carried out",
+	},
+	{
+		name: "a-namespace-is-no-circuit", file: "mirror/write/circuit.go",
+		old:  `if p.blown = p.exceeds(threshold, namespace, works); p.tripped() {`,
+		new:  `if p.tripped() {`,
+		harm: "all that a Namespace has is deleted at once",
+	},
+	{
+		name: "what-is-held-is-counted", file: "mirror/write/circuit.go",
+		old: `			continue
+		}
+		all, made`,
+		new: `			_ = namespace
+		}
+		all, made`,
+		harm: "who has several Namespaces stops everybody's deletions",
+	},
+	{
+		name: "a-restart-narrows-what-is-held", file: "mirror/write/breaker.go",
+		old:  `case w.Held.Whole:`,
+		new:  `case false:`,
+		harm: "a new leader carries out the rest of a mass deletion that was held",
+	},
+	{
+		name: "what-a-namespace-holds-holds-all", file: "mirror/write/breaker.go",
+		old:  `	if w.Held == nil { // it will bear the mark`,
+		new:  `	if true {`,
+		harm: "one Namespace that nobody approves holds up the deletions of all, once those have been held",
+	},
+	{
+		name: "marks-are-found-late", file: "mirror/lead.go",
+		old:  `		c.breaker.Propose(of.resource, of.source, works)`,
+		new:  `		_, _ = of, works`,
+		harm: "a new leader deletes before it has met what is held",
+	},
+	{
+		name: "what-is-held-is-a-part-of-all", file: "mirror/write/circuit.go",
+		old:  `if namespace != most && !slices.Contains(tripped, namespace) {`,
+		new:  `if namespace != most && !slices.Contains(tripped[:0], namespace) {`,
+		harm: "one large Namespace lets a mass deletion of all the small ones through",
 	},
 }

@@ -97,6 +97,12 @@ func Relabelled(u *unstructured.Unstructured) {
 
 // OfNamesake is the Work of a source of another group, which has the same name.
 func OfNamesake(u *unstructured.Unstructured) {
+	SaysNamesake(u)
+	carry(u, map[string]any{"apiVersion": "example.io/v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": Page.Namespace, "name": Page.Name}})
+}
+
+// SaysNamesake is a Work that says to be of that source, and carries what it did before.
+func SaysNamesake(u *unstructured.Unstructured) {
 	Annotate(u, render.SourceAnnotation, "ConfigMap.example.io/shop/page")
 }
 
@@ -116,13 +122,34 @@ func Edited(u *unstructured.Unstructured) {
 }
 
 // Bound is a Work that a binding has taken.
-func Bound(u *unstructured.Unstructured) { SetLabel(u, "resourcebinding.karmada.io/permanent-id", "x") }
+func Bound(u *unstructured.Unstructured) {
+	SetLabel(u, "resourcebinding.karmada.io/permanent-id", "x")
+	Annotate(u, "resourcebinding.karmada.io/namespace", Page.Namespace)
+	Annotate(u, "resourcebinding.karmada.io/name", "page-configmap")
+}
+
+// Overwritten is a Work into which somebody who wanted its name has written another object.
+func Overwritten(u *unstructured.Unstructured) {
+	carry(u, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": Page.Name}})
+}
+
+// Emptied is a Work that carries nothing that can be named.
+func Emptied(u *unstructured.Unstructured) { carry(u) }
+
+func carry(u *unstructured.Unstructured, manifests ...any) {
+	if err := unstructured.SetNestedSlice(u.Object, manifests, "spec", "workload", "manifests"); err != nil {
+		panic(err)
+	}
+}
 
 // Quota is a Work that a FederatedResourceQuota has taken.
 func Quota(u *unstructured.Unstructured) { SetLabel(u, "federatedresourcequota.karmada.io/name", "x") }
 
 // Unfinalized is a Work without its finalizer.
 func Unfinalized(u *unstructured.Unstructured) { u.SetFinalizers(nil) }
+
+// Long is a Work with the longer name.
+func Long(u *unstructured.Unstructured) { u.SetName(Page.LongWorkName()) }
 
 // Remarked is a Work of which somebody has changed an annotation of ours.
 func Remarked(u *unstructured.Unstructured) {

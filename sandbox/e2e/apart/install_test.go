@@ -511,6 +511,7 @@ func newShell(t *testing.T) *shell {
 	t.Helper()
 	bin, home := t.TempDir(), t.TempDir()
 	Must(t, os.Symlink(filepath.Join(Env.Builder.Cache(), "bin", "hyperkarmada"), filepath.Join(bin, "kubectl")))
+	Must(t, os.Symlink(Env.Daemon, filepath.Join(bin, "karmada-mirror")))
 	if byHelm {
 		build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(bin, "helm"), "helm.sh/helm/v4/cmd/helm")
 		build.Dir = filepath.Join(Env.Builder.Repository(), "tools", "helm")
@@ -561,10 +562,9 @@ func (s *shell) try(t *testing.T, script string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	// The function of the README that others below it use; the server is the sandbox's.
-	functions := s.blocks(t, "The daemon's kubeconfig")[1]
+	// The server is the sandbox's.
 	script = strings.ReplaceAll(script, "export SERVER=", "export SERVER_OF_THE_EXAMPLE=")
-	command := exec.CommandContext(ctx, "sh", "-euc", functions+"\n"+script)
+	command := exec.CommandContext(ctx, "sh", "-euc", script)
 	command.Dir, command.Env = Env.Builder.Repository(), s.environment
 	out, err := command.CombinedOutput()
 	return string(out), err

@@ -2,11 +2,15 @@ package disruptive
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -15,6 +19,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/util/cert"
 
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/sandbox/fault"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
@@ -70,6 +75,44 @@ func withDefault(name string) func(*testing.T) []string {
 	}
 }
 
+// withAggregatedEdit gives those who have ClusterRole edit what Karmada's own installation does.
+func withAggregatedEdit(t *testing.T) []string {
+	const name = "check-karmada-edit"
+	Must(t, karmada.Apply(t.Context(), Env.Config(), []byte(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: `+name+`, labels: {rbac.authorization.k8s.io/aggregate-to-edit: "true"}}
+rules:
+- {apiGroups: [policy.karmada.io], resources: [propagationpolicies], verbs: [create]}
+`)))
+	t.Cleanup(func() {
+		_ = Env.Client.RbacV1().ClusterRoles().Delete(context.Background(), name, metav1.DeleteOptions{})
+	})
+	Eventually(t, "the rights to be aggregated", func(ctx context.Context) error {
+		role, err := Env.Client.RbacV1().ClusterRoles().Get(ctx, "edit", metav1.GetOptions{})
+		if err == nil && !slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.APIGroups, "policy.karmada.io") }) {
+			err = errors.New("they are not")
+		}
+		return err
+	})
+	return nil
+}
+
+// withAggregatedAPI has another API server serve what is configured.
+func withAggregatedAPI(t *testing.T) []string {
+	const name = "v1.check.example.com"
+	Must(t, karmada.Apply(t.Context(), Env.Config(), []byte(`
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: `+name+`}
+spec: {group: check.example.com, version: v1, groupPriorityMinimum: 1000, versionPriority: 10, insecureSkipTLSVerify: true, service: {namespace: default, name: nothing}}
+`)))
+	t.Cleanup(func() {
+		_ = Env.Admin.Resource(state.APIServicesResource).Delete(context.Background(), name, metav1.DeleteOptions{})
+	})
+	return withConfiguration("resources: [{group: check.example.com, resource: widgets}]\n")(t)
+}
+
 func with(arguments ...string) func(*testing.T) []string {
 	return func(*testing.T) []string { return arguments }
 }
@@ -112,11 +155,17 @@ spec: {holderIdentity: mirror-0, leaseDurationSeconds: 15, renewTime: "2024-01-0
 		"no ConfigMap":                               {arguments: with("--config-map", System+"/nothing"), want: `✗ there is no ConfigMap karmada-system/nothing`, hint: "--config-map"},
 		"a mistake in the ConfigMap":                 {arguments: withConfiguration("resources: [{resource: secrets, namespace: [a]}]\n"), want: `✗ ConfigMap .* unknown field "resources\[0\]\.namespace"`, hint: "karmada-mirror validate"},
 		"a resource that may not be read":            {arguments: withConfiguration("resources: [{resource: secrets}]\n", "--as", User(t)), want: `✗ may not get, list, watch secrets`, hint: "aggregate-to-karmada-mirror"},
-		"a typo in a resource":                       {arguments: withConfiguration("resources: [{group: apps, resource: deployment}]\n"), want: `! deployment\.apps is not served`, hint: "kubectl api-resources"},
+		"a typo in a resource":                       {arguments: withConfiguration("resources: [{group: apps, resource: deployment}]\n"), want: `! deployment\.apps is not served: did you mean \{group: "apps", resource: deployments\}\?`, hint: "kubectl api-resources"},
+		"a resource without its group":               {arguments: withConfiguration("resources: [{resource: deployments}]\n"), want: `! deployments is not served: did you mean \{group: "apps", resource: deployments\}\?`, hint: "kubectl api-resources"},
+		"a short name":                               {arguments: withConfiguration("resources: [{resource: cm}]\n"), want: `! cm is not served: did you mean \{group: "", resource: configmaps\}\?`, hint: "kubectl api-resources"},
+		"nobody refuses what is misspelled":          {arguments: with(), want: `! an annotation that is misspelled is without effect`, hint: "manifests/karmada", passes: true},
 		"a resource that cannot be watched":          {arguments: withConfiguration("resources: [{resource: bindings}]\n"), want: `✗ cannot watch "bindings"`, hint: "take it out of the configuration"},
 		"the daemon has never run":                   {arguments: with("--leader-elect-resource-name", "nothing"), want: `✗ no replica leads: there is no Lease`, hint: "get pods"},
 		"the daemon runs no more":                    {arguments: with("--leader-elect-resource-name", stale), want: `✗ no replica leads: mirror-0 has renewed the Lease \S+ ago`, hint: "and their logs"},
 		"a Namespace that would empty members":       {arguments: withDefault("check-unprotected"), want: `! .*\bcheck-unprotected\b`, hint: "deletion-protected=Always", passes: true},
+		"tenants who need no annotation":             {arguments: withAggregatedEdit, want: `! whoever has ClusterRole (edit|admin) may propagate anything`, hint: "let-tenants-mirror", passes: true},
+		"a resource that no admission policy sees":   {arguments: withAggregatedAPI, want: `! widgets\.check\.example\.com is served by an aggregated API server`, hint: "authorization"},
+		"a rule that owners choose by a label":       {arguments: withConfiguration("resources: []\nauthorization: [{namespaceSelector: {matchLabels: {tier: gold}}}]\n"), want: `! authorization\[0\]\.namespaceSelector: whoever may label`, hint: "let-tenants-mirror", passes: true},
 		"whoever may annotate may mirror everywhere": {arguments: with(), want: `! nobody is asked who may mirror where`, hint: "authorization", passes: true},
 	}
 	StartDaemon(t)
@@ -134,6 +183,26 @@ spec: {holderIdentity: mirror-0, leaseDurationSeconds: 15, renewTime: "2024-01-0
 				t.Errorf("it does not find %q with %q:\n%s", c.want, c.hint, output)
 			}
 		})
+	}
+}
+
+// TestValidateAgainstCluster asks what the API server serves.
+func TestValidateAgainstCluster(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	for text, want := range map[string]string{
+		"resources: [{resource: cm}]\n":                                        `cm: did you mean {group: "", resource: configmaps}?`,
+		"resources: [{resource: deployments}]\n":                               `deployments: did you mean {group: "apps", resource: deployments}?`,
+		"resources: [{group: example.io, resource: nothings}]\n":               "the API server does not serve nothings.example.io",
+		"resources: [{group: apps, version: v1, resource: deployments}]\n":     "",
+		"resources: [{group: apps, version: v9, resource: deployments}]\n":     "the API server does not serve deployments.apps, apps/v9",
+		"resources: [{resource: configmaps}, {group: batch, resource: job}]\n": `did you mean {group: "batch", resource: jobs}?`,
+	} {
+		Must(t, os.WriteFile(file, []byte(ConfigurationHead+text), 0o600))
+		MustKarmadaMirror(t, "validate", "-f", file)
+		output, err := KarmadaMirror(t, "validate", "-f", file, "--against-cluster")
+		if (err == nil) != (want == "") || !strings.Contains(output, want) {
+			t.Errorf("%s%v\n%s", text, err, output)
+		}
 	}
 }
 

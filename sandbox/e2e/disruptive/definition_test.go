@@ -173,7 +173,7 @@ func TestDefinitionThatComesAndGoes(t *testing.T) {
 	Create(t, ConfigMaps, ConfigMap(ns, "page", Both, "one"))
 	WantInMembers(t, ns, "page", "one", Push, Pull)
 	Eventually(t, "what went with the definitions to be held", d.WantMetric(Held(machines.GroupResource().String()), 4))
-	MustKarmadaMirror(t, "deletions", "approve")
+	MustKarmadaMirror(t, "deletions", "approve", "--yes")
 	Eventually(t, "the Works to go", func(ctx context.Context) error { return Disagreement(ctx, ns, ConfigMaps) })
 }
 
@@ -193,7 +193,7 @@ func TestDefinitionDeleted(t *testing.T) {
 		f.Allow(id, Push)
 	}
 	f.Heal()
-	MustKarmadaMirror(t, "deletions", "approve", "--resource", resource)
+	MustKarmadaMirror(t, "deletions", "approve", "--yes", "--resource", resource)
 	f.Converge(Patience)
 }
 

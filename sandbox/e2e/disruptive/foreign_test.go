@@ -36,7 +36,7 @@ func TestHandover(t *testing.T) {
 	}})
 	Create(t, Policies, policy)
 	WantHolder(t, ns, "page", Push, "binding")
-	WantHolder(t, ns, "page", Push2, "")
+	WantHolder(t, ns, "page", Push2, "mirror") // which the policy has no use for
 	WantEvent(t, ns, "page", "ClaimedByPolicy")
 	Change(t, ConfigMaps, ns, "page", SetField("two", "data", "key"))
 	WantInMembers(t, ns, "page", "two", Push)

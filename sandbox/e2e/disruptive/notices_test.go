@@ -35,5 +35,6 @@ func TestNotices(t *testing.T) {
 	WantEvent(t, ns, "page", "NamespaceNotPropagated", ns)
 	MustWork(t, ConfigMapWork(ns, "page", Push))
 	WantLine(t, MustKarmadaMirror(t, "explain", "cm", "page", "-n", ns), `! NamespaceNotPropagated: .*`+ns)
+	WantLine(t, MustKarmadaMirror(t, "status", "cm", "page", "-n", ns), `^ConfigMap/`+ns+`/page +`+Push+` .*NamespaceNotPropagated: `)
 	removeMachines(t, ns)
 }

@@ -21,6 +21,9 @@ const (
 	// proofAge bounds how old that may be which speaks for a deletion: a second for the
 	// source, one more for its Namespace and its cluster, and the way to the API server.
 	proofAge = 3 * time.Second
+	// cacheAge is for how long after a quiet moment something may be done by what was before
+	// it: where anything may stay, nobody sees that a cache is not as far yet.
+	cacheAge = 2 * time.Second
 )
 
 // look ends all faults, waits until the Works are the model's, and returns what is wrong
@@ -32,11 +35,13 @@ func (m *machine) look() (wrong []string) {
 	}
 	works, limit := map[string]*unstructured.Unstructured{}, time.Now().Add(quietLimit)
 	for {
+		wrong = m.underWay() // before the Works are read
 		var err error
 		if works, err = m.works(); err != nil {
 			return []string{err.Error()}
 		}
-		wrong = append(m.unfinished(works), m.compare(works)...)
+		wrong = append(wrong, m.unfinished(works)...)
+		wrong = append(wrong, m.compare(works)...)
 		if len(wrong) == 0 && m.hasMembers {
 			wrong = m.compareMembers()
 		}
@@ -66,6 +71,16 @@ func (m *machine) works() (map[string]*unstructured.Unstructured, error) {
 		}
 	}
 	return works, nil
+}
+
+// underWay tells of requests that are not answered yet.
+func (m *machine) underWay() (open []string) {
+	for _, r := range m.replicas {
+		if n := r.underWay(); n > 0 {
+			open = append(open, fmt.Sprintf("replica %s waits for %d answers", r.name, n))
+		}
+	}
+	return open
 }
 
 // unfinished are the Works and namespaces that are not gone yet.
@@ -130,7 +145,7 @@ func (m *machine) judge(world *model.World, of target, work *unstructured.Unstru
 		if err := e2e.Carries(work, want); err != nil {
 			return err.Error()
 		}
-	case model.Absent, model.Released:
+	case model.Absent:
 		if work != nil {
 			return fmt.Sprintf("it is there: %s", describe(work))
 		}
@@ -141,15 +156,15 @@ func (m *machine) judge(world *model.World, of target, work *unstructured.Unstru
 }
 
 // judgeStaying looks whether what had to stay has stayed, or has become what it had to be at
-// some time since the last quiet moment.
+// some time since the last quiet moment, or shortly before.
 func (m *machine) judgeStaying(of target, work *unstructured.Unstructured) string {
 	may := map[model.State]bool{}
-	for _, o := range m.history.possible(of, m.quietAt, time.Now()) {
+	for _, o := range m.history.possible(of, m.quietAt.Add(-cacheAge), time.Now()) {
 		may[o.state] = true
 	}
 	before := m.before[of]
 	switch {
-	case may[model.Released] || m.touched[of]:
+	case m.touched[of]:
 	case before != nil && work == nil && !may[model.Absent]:
 		return "it was there and had to stay"
 	case before == nil && work != nil && !may[model.Present]:

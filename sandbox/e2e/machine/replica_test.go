@@ -75,6 +75,17 @@ func (r *replica) settle() {
 	}
 }
 
+// underWay is how much has been asked of the API server, and is not answered yet, by which
+// something may be written.
+func (r *replica) underWay() (n int) {
+	for _, resource := range watched {
+		for _, verb := range []string{"get", "create", "patch", "delete"} {
+			n += r.proxy.Open(fault.Match{Verb: verb, Resource: resource})
+		}
+	}
+	return n
+}
+
 // begin starts the first daemon of a machine.
 func (r *replica) begin() error {
 	r.past = nil

@@ -54,8 +54,8 @@ func play(t *testing.T, s *scene, executor *executor, lasts time.Duration) {
 				rt.Fatal(err)
 			}
 			defer m.end(context.WithoutCancel(t.Context()))
-			for range rapid.IntRange(1, 8).Draw(rt, "looks") {
-				for range rapid.IntRange(1, 40).Draw(rt, "steps") {
+			for range rapid.IntRange(1, 15).Draw(rt, "looks") {
+				for range rapid.IntRange(1, 15).Draw(rt, "steps") {
 					m.do(rt, s.drawStep(rt), drawPause(rt))
 					steps++
 				}

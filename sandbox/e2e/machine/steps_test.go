@@ -77,7 +77,7 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 	},
 	"there and back": func(t *rapid.T, s *scene) step { // before it has come about, or after
 		key, value, annotations, contentAlone := s.drawObject(t), rapid.IntRange(0, 3).Draw(t, "value"), drawAnnotations(t, s.annotations), rapid.Bool().Draw(t, "content alone")
-		between := rapid.SampledFrom([]time.Duration{0, 30 * time.Millisecond, 200 * time.Millisecond, time.Second}).Draw(t, "between")
+		between := drawBetween(t)
 		return step{fmt.Sprintf("%v %d %s, the content alone %t, for %s", key, value, said(annotations), contentAlone, between), func(m *machine) error {
 			now := m.history.now().Objects[m.real(key)]
 			if now == nil {
@@ -89,10 +89,28 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 			return m.tell(func() error { return m.put(key, value, annotations, now.Labels) }, pause(between), func() error { return m.putBack(key) })
 		}}
 	},
+	"move and back": func(t *rapid.T, s *scene) step { // while the creation on the other cluster hangs, for longer than a proof holds
+		key, here, there, between := s.drawObject(t), s.drawCluster(t), s.drawCluster(t), drawBetween(t)
+		return step{fmt.Sprintf("%v from %s to %s, for %s", key, here, there, between), func(m *machine) error {
+			return m.tell(func() error { return m.put(key, 0, to(here), nil) }, pause(time.Second), m.slowly("create", e2e.Works.Resource, fault.Delay(2*proofAge)),
+				func() error { return m.put(key, 0, to(there), nil) }, pause(between), func() error { return m.putBack(key) })
+		}}
+	},
+	"namespace there and back": func(t *rapid.T, s *scene) step {
+		name, annotations, between := drawNamespace(t), drawAnnotations(t, s.defaults), drawBetween(t)
+		return step{fmt.Sprintf("%s %s, for %s", name, said(annotations), between), func(m *machine) error {
+			now := m.history.now().Namespaces[m.namespace(name)]
+			if now == nil {
+				return nil
+			}
+			return m.tell(m.space(name, annotations, now.Labels), pause(between), func() error { return m.putNamespaceBack(name) })
+		}}
+	},
 	"default of a dying leader": func(t *rapid.T, s *scene) step {
-		name, annotations := drawNamespace(t), drawAnnotations(t, s.defaults)
-		return step{fmt.Sprintf("%s %s", name, said(annotations)), func(m *machine) error {
-			return m.tell(m.leaderHangs("create"), func() error { return m.putNamespace(name, annotations, nil) }, pause(200*time.Millisecond), m.leaderDies)
+		key, annotations := s.drawObject(t), drawAnnotations(t, s.defaults)
+		return step{fmt.Sprintf("%v %s", key, said(annotations)), func(m *machine) error {
+			return m.tell(func() error { return m.put(key, 0, nil, nil) }, pause(200*time.Millisecond), m.leaderHangs("create"),
+				m.space(key.Namespace, annotations, nil), pause(200*time.Millisecond), m.leaderDies)
 		}}
 	},
 	"namespace back": func(t *rapid.T, s *scene) step {
@@ -118,6 +136,14 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 	"delete namespace": func(t *rapid.T, s *scene) step {
 		name := drawNamespace(t)
 		return step{name, func(m *machine) error { return m.deleteNamespace(name) }}
+	},
+	"default goes first": func(t *rapid.T, s *scene) step { // and that what it was for has gone is seen after it
+		key, annotations, between := s.drawObject(t), drawAnnotations(t, s.defaults), drawBetween(t)
+		name, resource := key.Namespace, resources[key.Kind].Resource
+		return step{fmt.Sprintf("%v %s, seen %s later", key, said(annotations), between), func(m *machine) error {
+			return m.tell(m.space(name, annotations, nil), func() error { return m.put(key, 0, nil, nil) }, pause(time.Second),
+				m.shut(resource), m.spaceGoes(name), m.spaceIsGone(name), pause(between), m.open(resource))
+		}}
 	},
 	"cluster": func(t *rapid.T, s *scene) step {
 		name, labels := s.drawCluster(t), drawLabels(t, "tier", choices{none: 1, "edge": 2, "core": 1})
@@ -210,6 +236,11 @@ func (s *scene) drawCluster(t *rapid.T) string {
 }
 func drawNamespace(t *rapid.T) string { return rapid.SampledFrom(namespaceNames).Draw(t, "namespace") }
 func drawReplica(t *rapid.T) int      { return rapid.IntRange(0, 1).Draw(t, "replica") }
+
+// drawBetween draws how long something stays that is taken back.
+func drawBetween(t *rapid.T) time.Duration {
+	return rapid.SampledFrom([]time.Duration{0, 30 * time.Millisecond, 200 * time.Millisecond, time.Second}).Draw(t, "between")
+}
 
 // drawPause draws how long nothing is done; mostly not at all.
 func drawPause(t *rapid.T) time.Duration {

@@ -16,7 +16,12 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/cert"
 
 	"github.com/karmada-target/karmada-mirror/render"
@@ -70,6 +75,12 @@ func TestDeletesDenied(t *testing.T) {
 // it says is a field of its validation. It is lifted by the result, or at the test's end.
 func denyWorks(t *testing.T, name, operation, condition, says string) (lift func(context.Context) error) {
 	t.Helper()
+	return deny(t, Env.Config(), name, fmt.Sprintf("{apiGroups: [work.karmada.io], apiVersions: ['*'], operations: [%s], resources: [works]}", operation), condition, says)
+}
+
+// deny has a policy of an API server deny what a rule and a condition are about.
+func deny(t *testing.T, on *rest.Config, name, rule, condition, says string) (lift func(context.Context) error) {
+	t.Helper()
 	policy := fmt.Sprintf(`
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -78,7 +89,7 @@ spec:
   failurePolicy: Fail
   matchConstraints:
     resourceRules:
-    - {apiGroups: [work.karmada.io], apiVersions: ['*'], operations: [%[2]s], resources: [works]}
+    - %[2]s
   matchConditions:
   - {name: meant, expression: '%[3]s'}
   validations:
@@ -89,18 +100,59 @@ apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
 metadata: {name: %[1]s}
 spec: {policyName: %[1]s, validationActions: [Deny]}
-`, name, operation, condition, says)
+`, name, rule, condition, says)
 	lift = func(ctx context.Context) error {
-		admission := Env.Client.AdmissionregistrationV1()
+		admission := kubernetes.NewForConfigOrDie(on).AdmissionregistrationV1()
 		return errors.Join(
 			admission.ValidatingAdmissionPolicyBindings().Delete(ctx, name, metav1.DeleteOptions{}),
 			admission.ValidatingAdmissionPolicies().Delete(ctx, name, metav1.DeleteOptions{}))
 	}
 	t.Cleanup(func() { _ = lift(context.Background()) })
-	if err := karmada.Apply(t.Context(), Env.Config(), []byte(policy)); err != nil {
+	if err := karmada.Apply(t.Context(), on, []byte(policy)); err != nil {
 		t.Fatal(err)
 	}
 	return lift
+}
+
+// TestMemberAdmission: a workload may name any ServiceAccount of its namespace, and it is the
+// member's own admission that stops it, or nobody. The Work has what that says.
+func TestMemberAdmission(t *testing.T) {
+	const account = "cluster-autoscaler"
+	ns := Isolate(t)
+	Configure(t, Resources(t, "deployments.apps"))
+	StartDaemon(t)
+	deny(t, Env.MemberConfig(Push), "deny-account-"+ns, "{apiGroups: [apps], apiVersions: ['*'], operations: [CREATE, UPDATE], resources: [deployments]}",
+		fmt.Sprintf(`object.metadata.namespace == "%s" && object.spec.template.spec.?serviceAccountName.orValue("") == "%s"`, ns, account),
+		"message: tenants have no use for this account")
+	Settle(t) // the API server looks for new policies once a second
+	u := deployment(ns, 1)
+	SetField(account, "spec", "template", "spec", "serviceAccountName")(u)
+	u.SetAnnotations(annotations{render.ClustersAnnotation: Push + "," + Push2})
+	Create(t, Deployments, u)
+	Eventually(t, "the Deployment where nobody stops it", func(ctx context.Context) error {
+		there, err := Env.Member(Push2).Resource(Deployments).Namespace(ns).Get(ctx, u.GetName(), metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if got, _, _ := unstructured.NestedString(there.Object, "spec", "template", "spec", "serviceAccountName"); got != account {
+			return fmt.Errorf("its account is %q", got)
+		}
+		return nil
+	})
+	Eventually(t, "what the member says", func(ctx context.Context) error {
+		w, err := GetWork(ctx, types.NamespacedName{Namespace: render.ExecutionNamespace(Push), Name: deploymentIdentity(ns).WorkName()})
+		if err != nil {
+			return err
+		}
+		if text, err := json.Marshal(w.Object["status"]); !strings.Contains(string(text), "tenants have no use for this account") {
+			return errors.Join(err, fmt.Errorf("the Work says %s", text))
+		}
+		return nil
+	})
+	WantLine(t, MustKarmadaMirror(t, "status", "deploy", u.GetName(), "-n", ns), Push+" .*False .*is forbidden")
+	if _, err := Env.Member(Push).Resource(Deployments).Namespace(ns).Get(t.Context(), u.GetName(), metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("in %s: %v", Push, err)
+	}
 }
 
 // TestMutatingWebhook runs a webhook that changes the manifest of every Work.

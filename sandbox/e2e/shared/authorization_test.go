@@ -12,39 +12,44 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// enforce binds the admission policy of the manifests to a namespace for the length of
-// a test: others write there what it would refuse.
+// enforce binds the admission policies of the manifests to a namespace for the length of
+// a test: others write there what they would refuse.
 func enforce(t *testing.T, ns string) {
 	t.Helper()
 	Change(t, Namespaces, "", ns, func(u *unstructured.Unstructured) { u.SetLabels(enforced(t)) })
-	name := "enforce-" + Home(t)
-	binding := fmt.Sprintf(`
+	for _, policy := range AdmissionPolicies {
+		name := "enforce-" + policy + "-" + Home(t)
+		binding := fmt.Sprintf(`
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
 metadata: {name: %s}
 spec:
-  policyName: karmada-mirror
+  policyName: %s
   validationActions: [Deny]
   matchResources: {namespaceSelector: {matchLabels: {enforce: %s}}}
-`, name, enforced(t)["enforce"])
-	if err := karmada.Apply(t.Context(), Env.Config(), []byte(binding)); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = Env.Client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Delete(context.Background(), name, metav1.DeleteOptions{})
-	})
-	Eventually(t, "the policy to be in force", func(ctx context.Context) error {
-		if err := dryRun(ctx, Env.Admin, ns, annotations{render.SuspendAnnotation: "perhaps"}); err == nil {
-			return fmt.Errorf("nothing is refused yet")
+`, name, policy, enforced(t)["enforce"])
+		if err := karmada.Apply(t.Context(), Env.Config(), []byte(binding)); err != nil {
+			t.Fatal(err)
 		}
-		return nil
-	})
+		t.Cleanup(func() {
+			_ = Env.Client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Delete(context.Background(), name, metav1.DeleteOptions{})
+		})
+	}
+	for _, mistake := range []annotations{{render.SuspendAnnotation: "perhaps"}, {"karmada.target/nothing": ""}} {
+		Eventually(t, "the policies to be in force", func(ctx context.Context) error {
+			if err := dryRun(ctx, Env.Admin, ns, mistake); err == nil {
+				return fmt.Errorf("nothing is refused yet")
+			}
+			return nil
+		})
+	}
 }
 
 // enforced are the labels of the Namespaces that the policy is bound to.
@@ -112,8 +117,93 @@ func TestPolicyParses(t *testing.T) {
 		check(a, false)
 	}
 	t.Logf("%d good and %d bad values", len(good), len(bad))
+	for _, commas := range []int{200_000, 20_000} {
+		if err := dryRun(t.Context(), Env.Admin, ns, annotations{clusters: strings.Repeat(",", commas)}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "longer than 16 KiB") {
+			t.Errorf("%d commas: %v", commas, err)
+		}
+	}
 	if err := dryRun(t.Context(), Env.Admin, ns, annotations{clusters: ""}); err != nil {
 		t.Errorf("an object cannot opt out: %v", err)
+	}
+}
+
+// TestSpelling has users write what would be without effect: it is refused, and what was meant is
+// said. Which kinds are never mirrored the configuration's own rule tells.
+func TestSpelling(t *testing.T) {
+	ns := Isolate(t)
+	enforce(t, ns)
+	for key, meant := range map[string]string{
+		"cluster": "did you mean karmada.target/clusters or karmada.target/cluster-selector?", "clusterSelector": "did you mean karmada.target/cluster-selector?",
+		"Clusters": "did you mean karmada.target/clusters?", "suspended": "karmada.target/suspend?", "preserve": "karmada.target/preserve-on-deletion?",
+		"replica": "karmada.target/replicas?", "conflict": "karmada.target/conflict-resolution?", "x": "it knows karmada.target/clusters, ", "approve-deletion": "it knows",
+		"source": "it knows", "selector": "karmada.target/cluster-selector?",
+	} {
+		err := dryRun(t.Context(), Env.Admin, ns, annotations{"karmada.target/" + key: Push})
+		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "karmada.target/"+key+" is not an annotation of karmada-mirror") || !strings.Contains(err.Error(), meant) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	for _, a := range []annotations{{"karmada.target/approve-deletions": ""}, {"karmada.targets/cluster": "x"}, {"example.io/cluster": "x"}, nil} {
+		if err := dryRun(t.Context(), Env.Admin, ns, a); err != nil {
+			t.Errorf("%v: %v", a, err)
+		}
+	}
+	labelled := Plain(ns, "page", "one")
+	labelled.SetLabels(map[string]string{render.ClustersAnnotation: Push})
+	_, err := Env.Admin.Resource(ConfigMaps).Namespace(ns).Create(t.Context(), labelled, metav1.CreateOptions{})
+	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "kubectl annotate") {
+		t.Errorf("a label: %v", err)
+	}
+	neverMirrored(t, ns)
+	wrongBefore(t)
+}
+
+// neverMirrored annotates objects of many kinds.
+func neverMirrored(t *testing.T, ns string) {
+	t.Helper()
+	rule := map[string]any{"apiGroups": []any{""}, "resources": []any{"pods"}, "verbs": []any{"get"}}
+	for _, u := range []*unstructured.Unstructured{
+		Object("rbac.authorization.k8s.io/v1", "Role", ns, "page", map[string]any{"rules": []any{rule}}),
+		Object("discovery.k8s.io/v1", "EndpointSlice", ns, "page", map[string]any{"addressType": "IPv4", "endpoints": []any{}}),
+		Object("v1", "Endpoints", ns, "page", nil),
+		Object("policy.karmada.io/v1alpha1", "OverridePolicy", ns, "page", map[string]any{"spec": map[string]any{"overrideRules": []any{}}}),
+		Object("v1", "Service", ns, "page", map[string]any{"spec": map[string]any{"ports": []any{map[string]any{"port": int64(80)}}}}),
+		Object("v1", "Secret", ns, "page", nil),
+		Object("v1", "ServiceAccount", ns, "page", nil),
+		Object("policy/v1", "PodDisruptionBudget", ns, "page", map[string]any{"spec": map[string]any{"minAvailable": int64(1)}}),
+	} {
+		mapping, err := Mapper(t).RESTMapping(u.GroupVersionKind().GroupKind(), u.GroupVersionKind().Version)
+		Must(t, err)
+		_, never := config.Forbidden(mapping.Resource.GroupResource())
+		u.SetAnnotations(annotations{render.ClustersAnnotation: Push})
+		_, err = Env.Admin.Resource(mapping.Resource).Namespace(ns).Create(t.Context(), u, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if refused := err != nil && strings.Contains(err.Error(), "are never mirrored: remove the annotation "+render.ClustersAnnotation); refused != never {
+			t.Errorf("%s: never mirrored %v, and the API server says %v", mapping.Resource.GroupResource(), never, err)
+		}
+	}
+}
+
+// wrongBefore changes an object that had a mistake before the policy was there: only a new mistake
+// is refused.
+func wrongBefore(t *testing.T) {
+	t.Helper()
+	ns := NewNamespace(t)
+	old := Plain(ns, "old", "one")
+	old.SetAnnotations(annotations{"karmada.target/cluster": "x"})
+	Create(t, ConfigMaps, old)
+	Change(t, Namespaces, "", ns, func(u *unstructured.Unstructured) { u.SetLabels(enforced(t)) })
+	Eventually(t, "the policy to be in force", func(ctx context.Context) error {
+		if dryRun(ctx, Env.Admin, ns, annotations{"karmada.target/cluster": "x"}) == nil {
+			return fmt.Errorf("a new mistake is not refused")
+		}
+		return nil
+	})
+	Change(t, ConfigMaps, ns, "old", SetField("two", "data", "key"))
+	u, err := Env.Admin.Resource(ConfigMaps).Namespace(ns).Get(t.Context(), "old", metav1.GetOptions{})
+	Must(t, err)
+	SetAnnotation("karmada.target/cluster", "y")(u)
+	if _, err := Env.Admin.Resource(ConfigMaps).Namespace(ns).Update(t.Context(), u, metav1.UpdateOptions{}); !apierrors.IsInvalid(err) {
+		t.Errorf("a change of the mistake: %v", err)
 	}
 }
 
@@ -130,7 +220,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: %[1]s}
 rules:
-- {apiGroups: ["", apps], resources: [configmaps, namespaces, Deployments, deployments/status, deployments/scale], verbs: ["*"]}
+- {apiGroups: ["", apps], resources: [configmaps, namespaces, namespaces/status, deployments, deployments/status, deployments/scale], verbs: ["*"]}
 - {apiGroups: [cluster.karmada.io], resources: [clusters], verbs: [mirror], %[2]s}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
@@ -198,6 +288,19 @@ func TestPolicyAuthorizes(t *testing.T) {
 		"NameUnexcluded":     {"also by name", some, annotations{clusters: "c1,c3,!c3"}, annotations{clusters: "c1,c3"}, true},
 		"SelectorUnexcluded": {"and by labels", some, annotations{clusters: "c1,!c3", selector: "a=b"}, annotations{clusters: "c1", selector: "a=b"}, true},
 		"SelectorChanged":    {"another selector is another set", some, annotations{selector: "a=b"}, annotations{selector: "a=c"}, true},
+		"ListGone":           {"and so is one that goes with its list", some, annotations{clusters: "c1,!c3", selector: "a=b"}, annotations{selector: "a=b"}, true},
+		"NameExcluded":       {"what is excluded all the same is let in by nobody", some, annotations{clusters: "c1,!c3"}, annotations{clusters: "c1"}, false},
+		"Overwrites":         {"what replaces an object in a cluster needs that", some, annotations{clusters: "c3"}, annotations{clusters: "c3", render.ConflictResolutionAnnotation: "overwrite"}, true},
+		"OverwritesMine":     {"and one's own is one's own", some, annotations{clusters: "c1"}, annotations{clusters: "c1", render.ConflictResolutionAnnotation: "overwrite"}, false},
+		"OverwritesNoMore":   {"to be careful needs nothing", some, annotations{clusters: "c3", render.ConflictResolutionAnnotation: "overwrite"}, annotations{clusters: "c3"}, false},
+		"Resumes":            {"nor may others be let go on", some, annotations{clusters: "c3", render.SuspendAnnotation: "true"}, annotations{clusters: "c3", render.SuspendAnnotation: "false"}, true},
+		"Preserves":          {"or be left behind", some, annotations{clusters: "c3"}, annotations{clusters: "c3", render.PreserveOnDeletionAnnotation: "true"}, true},
+		"PreservesAndLeaves": {"also where it goes in the same step", some, annotations{clusters: "c3"}, annotations{render.PreserveOnDeletionAnnotation: "true"}, true},
+		"PreservesNoMore":    {"or be deleted", some, annotations{clusters: "c3", render.PreserveOnDeletionAnnotation: "true"}, annotations{clusters: "c3"}, true},
+		"Planted":            {"or wait until somebody else says where", some, nil, annotations{render.ConflictResolutionAnnotation: "overwrite"}, true},
+		"LeftAndPreserves":   {"or for what has just been taken away", some, annotations{}, annotations{render.PreserveOnDeletionAnnotation: "true"}, true},
+		"NotPlanted":         {"what changes nothing waits for nobody", some, nil, annotations{render.ConflictResolutionAnnotation: "abort", render.SuspendAnnotation: "true"}, false},
+		"Retains":            {"nor have replicas of their own", some, annotations{clusters: "c3"}, annotations{clusters: "c3", render.ReplicasAnnotation: "retain"}, true},
 		"OptionsOnly":        {"options say nothing of where", some, annotations{clusters: "c3"}, annotations{clusters: "c3", render.SuspendAnnotation: "true"}, false},
 	}
 	for name, tc := range cases {
@@ -234,6 +337,10 @@ func TestPolicyAuthorizes(t *testing.T) {
 				t.Errorf("a default of %q: %v", list, err)
 			}
 		}
+		u.SetAnnotations(annotations{clusters: ""})
+		if _, err := Env.Admin.Resource(Namespaces).Update(t.Context(), u, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}); !apierrors.IsInvalid(err) {
+			t.Errorf("a Namespace opts out of nothing: %v", err)
+		}
 	})
 	t.Run("NamespaceExclusions", func(t *testing.T) {
 		selecting := NewNamespace(t)
@@ -244,9 +351,9 @@ func TestPolicyAuthorizes(t *testing.T) {
 		dropped := Plain(selecting, "dropped", "one")
 		dropped.SetAnnotations(annotations{clusters: "c1,c2"}) // by an administrator
 		dropped = Create(t, ConfigMaps, dropped)
-		for list, forbidden := range map[string]bool{"c1": true, "c1,!c3": false, "!c3": false, "!c2": true, "": false} {
+		for list, forbidden := range map[string]bool{"c1": false, "c1,c3": true, "!c3": false, "!c2": false, "": false} {
 			if err := dryRun(t.Context(), some, selecting, annotations{clusters: list}); apierrors.IsForbidden(err) != forbidden || err != nil && !forbidden {
-				t.Errorf("%q without the exclusions of the Namespace: %v", list, err)
+				t.Errorf("%q beside the exclusions of the Namespace: %v", list, err)
 			}
 		}
 		if err := dryRun(t.Context(), Env.Admin, selecting, annotations{clusters: "c1"}); err != nil {
@@ -257,14 +364,34 @@ func TestPolicyAuthorizes(t *testing.T) {
 			t.Errorf("a list cannot shrink: %v", err)
 		}
 	})
+	t.Run("RetainedByLabel", func(t *testing.T) {
+		u := Plain(ns, "labelled", "one")
+		u.SetAnnotations(annotations{clusters: "c3"})
+		u = Create(t, ConfigMaps, u)
+		u.SetLabels(map[string]string{"resourcetemplate.karmada.io/retain-replicas": "true"})
+		if _, err := some.Resource(ConfigMaps).Namespace(ns).Update(t.Context(), u, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}); !apierrors.IsForbidden(err) {
+			t.Errorf("replicas that Karmada's own label has retained: %v", err)
+		}
+	})
+	t.Run("SelectorGone", func(t *testing.T) {
+		selecting := NewNamespace(t)
+		Change(t, Namespaces, "", selecting, func(u *unstructured.Unstructured) {
+			u.SetLabels(enforced(t))
+			u.SetAnnotations(annotations{selector: "a=b"})
+		})
+		u := Plain(selecting, "own", "one")
+		u.SetAnnotations(annotations{selector: "c=d"})
+		u = Create(t, ConfigMaps, u)
+		u.SetAnnotations(nil)
+		if _, err := some.Resource(ConfigMaps).Namespace(selecting).Update(t.Context(), u, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}); !apierrors.IsForbidden(err) {
+			t.Errorf("an object that falls back on its Namespace's selector: %v", err)
+		}
+		if err := dryRun(t.Context(), some, selecting, nil); err != nil {
+			t.Errorf("what every object of the Namespace gets: %v", err)
+		}
+	})
 	t.Run("Subresource", func(t *testing.T) {
-		u := Create(t, Deployments, Object("apps/v1", "Deployment", ns, "web", map[string]any{"spec": map[string]any{
-			"selector": map[string]any{"matchLabels": map[string]any{"app": "web"}},
-			"template": map[string]any{
-				"metadata": map[string]any{"labels": map[string]any{"app": "web"}},
-				"spec":     map[string]any{"containers": []any{map[string]any{"name": "web", "image": "web"}}},
-			},
-		}}))
+		u := Create(t, Deployments, deployment(ns, 1))
 		u.SetAnnotations(annotations{clusters: "c3"})
 		_, err := some.Resource(Deployments).Namespace(ns).UpdateStatus(t.Context(), u, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
 		if !apierrors.IsForbidden(err) {

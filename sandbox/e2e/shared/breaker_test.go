@@ -1,16 +1,19 @@
 package shared
 
 import (
-	"syscall"
-
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/render"
 
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
@@ -48,27 +51,38 @@ func TestBreaker(t *testing.T) {
 	f.WantNoDeletes()
 
 	t.Run("Approved", func(t *testing.T) {
-		WantLine(t, MustKarmadaMirror(t, "deletions", "list"), `^configmaps +2 +2 +member1 +\S+Z$`)
+		WantLine(t, MustKarmadaMirror(t, "deletions", "list"), `^configmaps +`+ns+` +2 +2 +member1 +\S+Z$`)
 		for _, spelled := range []string{"cm", "configmap", "configmaps"} {
-			WantLine(t, MustKarmadaMirror(t, "deletions", "list", "--resource", spelled, "-n", ns), `^configmaps +2 +2 +member1 `)
+			WantLine(t, MustKarmadaMirror(t, "deletions", "list", "--resource", spelled, "-n", ns), `^configmaps +`+ns+` +2 +2 +member1 `)
 		}
 		WantLine(t, MustKarmadaMirror(t, "deletions", "list", "-n", System), `^No deletion is held.$`)
 		WantLine(t, MustKarmadaMirror(t, "deletions", "list", "--works"), `^configmaps +ConfigMap/`+ns+`/page-59 +member1 +\S+Z +the source does not exist$`)
-		WantLine(t, MustKarmadaMirror(t, "explain", "cm", "page-59", "-n", ns), `^`+Push+` +Unwanted +the source does not exist .*karmada-mirror deletions approve$`)
+		explanation := MustKarmadaMirror(t, "explain", "cm", "page-59", "-n", ns)
+		WantLine(t, explanation, `^`+Push+`: Unwanted$`)
+		WantLine(t, explanation, `^  To do: +karmada-mirror deletions list, then karmada-mirror deletions approve$`)
 		if output, code := diff(t, "cm", "page-59", "-n", ns); code != 0 || !strings.Contains(output, "is held") {
 			t.Errorf("the difference of what is held: exit code %d\n%s", code, output)
 		}
-		if output, err := KarmadaMirror(t, "deletions", "approve", "--resource", "secrets"); err == nil {
+		if output, err := KarmadaMirror(t, "deletions", "approve", "--yes", "--resource", "secrets"); err == nil {
 			t.Errorf("an approval of nothing: %s", output)
 		}
-		if output, err := KarmadaMirror(t, "deletions", "approve", "-n", System); err == nil {
+		if output, err := KarmadaMirror(t, "deletions", "approve", "--yes", "-n", System); err == nil {
 			t.Errorf("an approval of nothing in another namespace: %s", output)
 		}
 		for _, id := range ids[sources-2:] {
 			f.Allow(id, Push)
 		}
 		f.Heal()
-		WantLine(t, MustKarmadaMirror(t, "deletions", "approve", "--resource", "cm", "-n", ns), `^approved: 2 deletions of configmaps$`)
+		chosen := []string{"deletions", "approve", "--resource", "cm", "-n", ns}
+		WantLine(t, MustKarmadaMirror(t, append(chosen, "--dry-run")...), `^would be approved: 2 deletions of configmaps in namespace `+ns+` in `+Push+`$`)
+		if output, err := KarmadaMirror(t, chosen...); err == nil || !strings.Contains(output, "--yes") {
+			t.Errorf("where there is no terminal: %v, %s", err, output)
+		}
+		if output, err := KarmadaMirror(t, append(chosen, "--yes", "--member", Push2)...); err == nil {
+			t.Errorf("an approval of nothing in another cluster: %s", output)
+		}
+		wantHeldList(t, ids[sources-2:])
+		WantLine(t, MustKarmadaMirror(t, append(chosen, "--yes", "--member", Push)...), `^approved: 2 deletions of configmaps in namespace `+ns+` in `+Push+`$`)
 		f.Converge(Patience)
 		WantLine(t, MustKarmadaMirror(t, "deletions", "list"), `^No deletion is held.$`)
 	})
@@ -89,9 +103,31 @@ func TestBreaker(t *testing.T) {
 			f.Allow(id, Push)
 		}
 		f.Heal()
-		MustKarmadaMirror(t, "deletions", "approve")
+		MustKarmadaMirror(t, "deletions", "approve", "--yes")
 		f.Converge(Patience)
 	})
+}
+
+// wantHeldList reads the list as a program would.
+func wantHeldList(t *testing.T, ids []render.Identity) {
+	t.Helper()
+	var list struct {
+		Items []struct{ Source, Cluster, Resource, Because string }
+	}
+	if err := json.Unmarshal([]byte(MustKarmadaMirror(t, "deletions", "list", "-o", "json", "--member", Push)), &list); err != nil {
+		t.Fatal(err)
+	}
+	var held, want []string
+	for _, item := range list.Items {
+		held = append(held, item.Source+" "+item.Cluster+" "+item.Resource)
+	}
+	for _, id := range ids {
+		want = append(want, id.String()+" "+Push+" configmaps")
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, held); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
 }
 
 // removeAtOnce deletes all pages before the daemon hears of the first: on a busy machine

@@ -34,6 +34,7 @@ func TestClusterThatJoinsAndLeaves(t *testing.T) {
 	WantEvent(t, ns, "named", "UnknownCluster")
 
 	Must(t, join(t.Context(), late))
+	hasten(t, late, ns)
 	WantInMembers(t, ns, "named", "one", late)
 	WantInMembers(t, ns, "glob", "one", late)
 	WantGone(t, ConfigMaps, ns, "glob", Push2)
@@ -79,6 +80,7 @@ func TestClusterGone(t *testing.T) {
 	f.WantNoDeletes()
 	Must(t, join(t.Context(), leaver))
 	f.Heal()
+	hasten(t, leaver, ns)
 	f.Converge(Patience)
 }
 
@@ -101,6 +103,7 @@ func TestFleet(t *testing.T) {
 	}
 	Within(t, 3*time.Minute, "the Works", func(ctx context.Context) error { return Disagreement(ctx, ns, ConfigMaps) })
 	for _, name := range []string{"fleet-2", "fleet-3"} {
+		hasten(t, name, ns)
 		Within(t, 3*time.Minute, "the objects in "+name, func(ctx context.Context) error {
 			list, err := Env.Member(name).Resource(ConfigMaps).Namespace(ns).List(ctx, metav1.ListOptions{FieldSelector: AllPages})
 			if err == nil && len(list.Items) != objects {
@@ -127,6 +130,24 @@ func TestFleet(t *testing.T) {
 		t.Errorf("so many Works were created: %v", created)
 	}
 	t.Logf("%d Works were created for the cluster that left", created["fleet-1"])
+}
+
+// hasten waits until Karmada has brought a Namespace to a cluster that has just joined, and
+// changes it now and then. While some cluster leaves, no Namespace can be given to all of
+// them: each is tried again after up to 1000 s, all of them together ten times a second. What
+// is changed is tried at once.
+func hasten(t *testing.T, member, namespace string) {
+	t.Helper()
+	const interval = 10 * time.Second
+	changed := time.Now()
+	Eventually(t, "Namespace "+namespace+" in "+member, func(ctx context.Context) error {
+		_, err := Env.Member(member).Resource(Namespaces).Get(ctx, namespace, metav1.GetOptions{})
+		if err != nil && time.Since(changed) > interval {
+			changed = time.Now()
+			Change(t, Namespaces, "", namespace, SetAnnotation("e2e/hastened", changed.String()))
+		}
+		return err
+	})
 }
 
 // fleetPatience is for one cluster: Karmada takes a minute to join one, and another to

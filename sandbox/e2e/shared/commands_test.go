@@ -1,13 +1,17 @@
 package shared
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -17,57 +21,287 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// TestExplainAndDiff asks what the daemon decides, before and after it has.
-func TestExplainAndDiff(t *testing.T) {
-	ns := Isolate(t)
+// TestExplain asks what the daemon decides, before and after it has.
+func TestExplain(t *testing.T) {
+	const ns = "explain" // so that the names of Works are the same each time
+	Isolate(t, ns)
 	Create(t, ConfigMaps, ConfigMap(ns, "page", Push+",nowhere", "one"))
 	Create(t, ConfigMaps, Plain(ns, "plain", "one"))
 	Create(t, ConfigMaps, ConfigMap(ns, "broken", "Not A Name", "one"))
+	explain := func(arguments ...string) string {
+		return MustKarmadaMirror(t, append([]string{"explain", "-n", ns}, arguments...)...)
+	}
+	WantGolden(t, "explain-before", explain("cm", "page"))
+	WantGolden(t, "explain-plain", explain("cm", "plain"))
+	WantGolden(t, "explain-broken", explain("cm/broken"))
 
-	explain := func(name string) string { return MustKarmadaMirror(t, "explain", "cm", name, "-n", ns) }
-	WantLine(t, explain("page"), `^ConfigMap/`+ns+`/page$`)
-	WantLine(t, explain("page"), `✓ it asks for karmada.target/clusters="`+Push+`,nowhere"$`)
-	WantLine(t, explain("page"), Push+` +Wanted +the source asks for this cluster +- +- +create$`)
-	WantLine(t, explain("page"), `^nowhere +Unknown +there is no such cluster +- +- +correct the name`)
-	WantLine(t, explain("plain"), `✗ neither the object nor its Namespace says where to mirror it to$`)
-	WantLine(t, explain("plain"), `kubectl annotate`)
-	WantLine(t, explain("broken"), `✗ InvalidAnnotation: .*cluster name`)
-	WantLine(t, explain("gone"), `✗ the object does not exist$`)
-	if output, err := KarmadaMirror(t, "explain", "nothing", "page", "-n", ns); err == nil || !strings.Contains(output, "nothing") {
-		t.Errorf("of a resource that there is not: %v, %s", err, output)
+	// The member has an object of that name that is not Karmada's.
+	StartDaemon(t)
+	WantInMembers(t, ns, "page", "one", Push)
+	_, err := Env.Member(Push).Resource(ConfigMaps).Namespace(ns).Create(t.Context(), Plain(ns, "taken", "theirs"), metav1.CreateOptions{})
+	Must(t, err)
+	Create(t, ConfigMaps, ConfigMap(ns, "taken", Push, "ours"))
+	Eventually(t, "Karmada to fail", func(context.Context) error {
+		if output := explain("cm/taken"); !strings.Contains(output, "failed") {
+			return errors.New(output)
+		}
+		return nil
+	})
+	WantGolden(t, "explain-taken", explain("cm/taken"))
+	Eventually(t, "Karmada to report", func(context.Context) error {
+		if output := explain("cm", "page"); !strings.Contains(output, "Healthy") {
+			return errors.New(output)
+		}
+		return nil
+	})
+	WantGolden(t, "explain", explain("ConfigMap/"+ns+"/page", "-n", "default"))
+	WantGolden(t, "explain-json", explain("cm/page", "-o", "json"))
+	if output := explain("cm/page", "cm/plain"); strings.Count(output, "ConfigMap/"+ns) != 2 {
+		t.Errorf("of two:\n%s", output)
 	}
 
-	output, code := diff(t, "cm", "page", "-n", ns)
-	if code != 1 || !strings.Contains(output, "+kind: Work") {
-		t.Errorf("before: exit code %d\n%s", code, output)
+	Change(t, ConfigMaps, ns, "taken", SetAnnotation(render.ConflictResolutionAnnotation, "overwrite")) // as it is told to
+	WantInMembers(t, ns, "taken", "ours", Push)
+}
+
+// TestExplainNever asks about kinds that no configuration can allow.
+func TestExplainNever(t *testing.T) {
+	ns := Isolate(t)
+	for resource, name := range map[string]string{"role": "any", "crd": Works.GroupResource().String(), "namespace": ns, "clusters": Push} {
+		if resource == "role" {
+			Create(t, Roles, Object("rbac.authorization.k8s.io/v1", "Role", ns, name, nil))
+		}
+		output := MustKarmadaMirror(t, "explain", resource, name, "-n", ns)
+		WantLine(t, output, `✗ \S+ are never mirrored: .+$`)
+		WantLine(t, output, `^ +remove the annotations: no configuration can allow it$`)
+		if strings.Contains(output, "add it") {
+			t.Errorf("of %s it gives a hint that validate forbids:\n%s", resource, output)
+		}
+	}
+	Create(t, Secrets, Object("v1", "Secret", ns, "page", nil))
+	WantLine(t, MustKarmadaMirror(t, "explain", "secret", "page", "-n", ns), `^ +add it to the resources in the ConfigMap`)
+}
+
+// TestExplainClaim names the policy that propagates an object.
+func TestExplainClaim(t *testing.T) {
+	ns := Isolate(t)
+	Create(t, ConfigMaps, Plain(ns, "page", "one"))
+	propagate(t, render.Identity{Kind: "ConfigMap", Namespace: ns, Name: "page"}, Push)
+	WantInMembers(t, ns, "page", "one", Push)
+	Change(t, ConfigMaps, ns, "page", SetAnnotation(render.ClustersAnnotation, Push))
+	WantLine(t, MustKarmadaMirror(t, "explain", "cm/page", "-n", ns), `✗ ClaimedByPolicy: PropagationPolicy "`+ns+`/pages" propagates this object: remove either the policy or the annotation$`)
+}
+
+// TestNotThere names objects that are not there, in every form.
+func TestNotThere(t *testing.T) {
+	ns := Isolate(t)
+	for _, arguments := range [][]string{{"cm", "nothing"}, {"cm/nothing"}, {"ConfigMap/" + ns + "/nothing"}, {"secret", "nothing"}} {
+		for _, command := range []string{"explain", "diff", "status", "wait"} {
+			output, err := KarmadaMirror(t, append([]string{command, "-n", ns}, arguments...)...)
+			want := 1
+			if command == "diff" {
+				want = 2
+			}
+			if code := exitCode(err); code != want || !strings.Contains(output, `"nothing" not found, and no Work of it is left`) {
+				t.Errorf("%s %v: exit code %d\n%s", command, arguments, code, output)
+			}
+		}
+	}
+	for name, arguments := range map[string][]string{
+		"a resource that there is not": {"nothing", "page"}, "a kind that there is not": {"Nothing.example.io/" + ns + "/page"},
+		"too many parts": {"cm/nothing/page/more"}, "both forms": {"cm", "cm/nothing"},
+	} {
+		if output, err := KarmadaMirror(t, append([]string{"explain", "-n", ns}, arguments...)...); exitCode(err) != 1 || !strings.Contains(output, "othing") {
+			t.Errorf("of %s: %v, %s", name, err, output)
+		}
+	}
+	for _, arguments := range [][]string{{"explain"}, {"explain", "cm"}, {"diff", "--nonsense"}, {"wait", "cm/page", "--for", "ever"}, {"status", "-o", "nothing"}} {
+		if output, err := KarmadaMirror(t, arguments...); err == nil || !strings.Contains(output, "Usage:\n  karmada-mirror "+arguments[0]) || !strings.Contains(output, "--help") {
+			t.Errorf("%v does not tell how it is used: %v\n%s", arguments, err, output)
+		}
+	}
+}
+
+// TestDiff compares before and after the daemon has done what it shows.
+func TestDiff(t *testing.T) {
+	ns := Isolate(t)
+	Create(t, ConfigMaps, ConfigMap(ns, "page", Push, "one"))
+	for _, arguments := range [][]string{{"cm", "page", "-n", ns}, {"cm/page", "-n", ns}, {"cm", "-n", ns}, {"-n", ns}, {"-A"}} {
+		output, code := diff(t, arguments...)
+		if code != 1 || !strings.Contains(output, "+kind: Work") {
+			t.Errorf("%v before: exit code %d\n%s", arguments, code, output)
+		}
 	}
 	StartDaemon(t)
 	WantInMembers(t, ns, "page", "one", Push)
-	if output, code = diff(t, "cm", "page", "-n", ns); code != 0 || output != "" {
-		t.Errorf("in sync: exit code %d\n%s", code, output)
-	}
-	WantLine(t, explain("page"), `^`+Push+` +Wanted +the source asks for this cluster +karmada-es-`+Push+`/page-\S+ +applied +-$`)
-
-	u, err := Env.Admin.Resource(ConfigMaps).Namespace(ns).Get(t.Context(), "page", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	SetField("two", "data", "key")(u)
-	SetAnnotation(render.ClustersAnnotation, Push2)(u)
-	output, code = diff(t, "-f", write(t, u))
-	for _, line := range []string{"--- ", "karmada-es-" + Push2, "karmada-es-" + Push, "+        key: two", "-        key: one"} {
-		if !strings.Contains(output, line) {
-			t.Errorf("%q is not in the difference", line)
+	for _, arguments := range [][]string{{"cm", "page", "-n", ns}, {"-n", ns}, {"-A"}} {
+		if output, code := diff(t, arguments...); code != 0 || output != "" {
+			t.Errorf("%v in sync: exit code %d\n%s", arguments, code, output)
 		}
 	}
-	if code != 1 {
-		t.Errorf("of a file: exit code %d\n%s", code, output)
-	}
-	for name, arguments := range map[string][]string{"half a name": {"cm"}, "an unknown flag": {"cm", "page", "--nonsense"}, "an unknown resource": {"nothing", "page"}} {
-		if output, code = diff(t, arguments...); code != 2 || output == "" {
+	for name, arguments := range map[string][]string{"an unknown flag": {"cm", "page", "--nonsense"}, "an unknown resource": {"nothing", "page"}, "both": {"cm", "page", "-f", "."}} {
+		if output, code := diff(t, arguments...); code != 2 || output == "" {
 			t.Errorf("of %s: exit code %d\n%s", name, code, output)
 		}
 	}
+}
+
+// TestDiffManifests compares with what would be if manifests were applied. Nothing is written.
+func TestDiffManifests(t *testing.T) {
+	ns := Isolate(t)
+	Configure(t, Resources(t, "configmaps", "deployments.apps", "horizontalpodautoscalers.autoscaling"))
+	StartDaemon(t)
+	git := t.TempDir()
+	file := func(name string, objects ...*unstructured.Unstructured) string {
+		t.Helper()
+		return writeAll(t, filepath.Join(git, name), objects...)
+	}
+	web := Object("apps/v1", "Deployment", ns, "web", map[string]any{"spec": map[string]any{
+		"replicas": int64(1), "selector": map[string]any{"matchLabels": map[string]any{"app": "web"}},
+		"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "web"}}, "spec": map[string]any{"containers": []any{map[string]any{"name": "web", "image": "nginx"}}}},
+	}})
+	web.SetAnnotations(map[string]string{render.ClustersAnnotation: Push})
+	page, server := ConfigMap(ns, "page", Push, "one"), ConfigMap(ns, "server", Push, "one")
+	SetField("old", "data", "old")(page)
+	SetField("old", "data", "old")(server)
+	Create(t, ConfigMaps, Plain(ns, "plain", "one"))
+	Kubectl(t, "apply", "-f", file("page.yaml", page, web))
+	Kubectl(t, "apply", "--server-side", "--field-manager", "flux", "-f", file("server.yaml", server))
+	for _, name := range []string{"page", "server"} {
+		WantInMembers(t, ns, name, "one", Push)
+	}
+	Eventually(t, "all Works", func(context.Context) error {
+		if output, code := diff(t, "-n", ns); code != 0 {
+			return errors.New(output)
+		}
+		return nil
+	})
+	versions := resourceVersions(t, ns)
+	if output, code := diff(t, "-f", git); code != 0 || output != "" {
+		t.Errorf("of what is applied already: exit code %d\n%s", code, output)
+	}
+
+	for name, u := range map[string]*unstructured.Unstructured{"page.yaml": page, "server.yaml": server} {
+		changed := u.DeepCopy()
+		SetField("two", "data", "key")(changed)
+		unstructured.RemoveNestedField(changed.Object, "data", "old")
+		SetAnnotation(render.ClustersAnnotation, Push2)(changed)
+		output, code := diff(t, "-f", writeAll(t, filepath.Join(t.TempDir(), name), changed))
+		for _, line := range []string{"karmada-es-" + Push2, "karmada-es-" + Push, "+        key: two", "-        key: one", "-        old: old"} {
+			if !strings.Contains(output, line) {
+				t.Errorf("%s: %q is not in the difference", name, line)
+			}
+		}
+		if strings.Contains(output, "+        old: old") || code != 1 {
+			t.Errorf("%s: exit code %d, and what the manifest lacks would stay:\n%s", name, code, output)
+		}
+	}
+
+	namespace := Object("v1", "Namespace", "", ns, nil)
+	namespace.SetAnnotations(map[string]string{render.ClustersAnnotation: Push2})
+	output, code := diff(t, "-f", writeAll(t, filepath.Join(t.TempDir(), "namespace.yaml"), namespace))
+	if code != 1 || !strings.Contains(output, "+    karmada.target/source: ConfigMap/"+ns+"/plain") || strings.Contains(output, "source: ConfigMap/"+ns+"/page") {
+		t.Errorf("a default changes what has none of its own: exit code %d\n%s", code, output)
+	}
+
+	young := Object("v1", "Namespace", "", ns+"-young", nil)
+	young.SetAnnotations(map[string]string{render.ClustersAnnotation: Push2})
+	output, code = diff(t, "-f", writeAll(t, filepath.Join(t.TempDir(), "young.yaml"), Plain(ns+"-young", "page", "one"), young))
+	if code != 1 || !strings.Contains(output, "does not exist yet") || !strings.Contains(output, "+    karmada.target/source: ConfigMap/"+ns+"-young/page") {
+		t.Errorf("a Namespace with its object: exit code %d\n%s", code, output)
+	}
+
+	scaler := Object("autoscaling/v2", "HorizontalPodAutoscaler", ns, "web", map[string]any{"spec": map[string]any{
+		"maxReplicas": int64(3), "scaleTargetRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+	}})
+	scaler.SetAnnotations(map[string]string{render.ClustersAnnotation: Push})
+	output, code = diff(t, "-f", writeAll(t, filepath.Join(t.TempDir(), "scaler.yaml"), web, scaler))
+	if code != 1 || !strings.Contains(output, "+          resourcetemplate.karmada.io/retain-replicas: \"true\"") {
+		t.Errorf("an autoscaler with what it scales: exit code %d\n%s", code, output)
+	}
+	output, code = diff(t, "-f", writeAll(t, filepath.Join(t.TempDir(), "alone.yaml"), scaler))
+	if code != 1 || !strings.Contains(output, "+          resourcetemplate.karmada.io/retain-replicas: \"true\"") {
+		t.Errorf("an autoscaler of what is there: exit code %d\n%s", code, output)
+	}
+
+	if now := resourceVersions(t, ns); now != versions {
+		t.Errorf("something was written: -before +after:\n%s", cmp.Diff(versions, now))
+	}
+	output, code = diff(t, "-f", git, "--as", "nobody-of-"+ns)
+	if code != 2 || !strings.Contains(output, "may not") && !strings.Contains(output, "forbidden") {
+		t.Errorf("without rights: exit code %d\n%s", code, output)
+	}
+}
+
+// resourceVersions are those of what there is in a namespace, and the sources
+// of its Works in the second member. Works of other tests' namespaces come and
+// go meanwhile.
+func resourceVersions(t *testing.T, ns string) string {
+	t.Helper()
+	objects := Kubectl(t, "get", "configmaps,deployments,horizontalpodautoscalers", "-n", ns, "-o", "custom-columns=N:.metadata.name,V:.metadata.resourceVersion")
+	sources := Kubectl(t, "get", "works", "-n", "karmada-es-"+Push2, "-l", render.OurWorks, "-o", `jsonpath={range .items[*]}{.metadata.annotations.karmada\.target/source}{"\n"}{end}`)
+	for source := range strings.Lines(sources) {
+		if strings.Contains(source, "/"+ns+"/") {
+			objects += source
+		}
+	}
+	return objects
+}
+
+// TestWait waits for what comes, for what does not, and for what goes.
+func TestWait(t *testing.T) {
+	ns := Isolate(t)
+	d := StartDaemon(t)
+	Create(t, ConfigMaps, ConfigMap(ns, "page", Both, "one"))
+	for _, state := range []string{"applied", "healthy"} {
+		WantLine(t, MustKarmadaMirror(t, "wait", "cm/page", "-n", ns, "--for", state), `^ConfigMap/`+ns+`/page: `+state+`$`)
+		for _, cluster := range []string{Push, Pull} {
+			if status := MustWork(t, ConfigMapWork(ns, "page", cluster)); !isApplied(status) {
+				t.Errorf("it did not wait for %s", cluster)
+			}
+		}
+	}
+	Create(t, ConfigMaps, ConfigMap(ns, "half", Push+",nowhere", "one"))
+	Create(t, ConfigMaps, Plain(ns, "plain", "one"))
+	output, err := KarmadaMirror(t, "wait", "cm/half", "-n", ns, "--timeout", "3s")
+	if exitCode(err) != 1 || !strings.Contains(output, "timed out after 3s") || !strings.Contains(output, "nowhere: there is no such cluster") || strings.Contains(output, Push+":") {
+		t.Errorf("where a cluster is missing: %v\n%s", err, output)
+	}
+	if output, err := KarmadaMirror(t, "wait", "cm/plain", "-n", ns); exitCode(err) != 1 || !strings.Contains(output, "does not ask to be mirrored") {
+		t.Errorf("of what does not ask: %v\n%s", err, output)
+	}
+	d.MustStop(t)
+	Change(t, ConfigMaps, ns, "page", SetField("two", "data", "key"))
+	if output, err := KarmadaMirror(t, "wait", "cm/page", "-n", ns, "--timeout", "2s"); exitCode(err) != 1 || !strings.Contains(output, Push+": its Work is not up to date") {
+		t.Errorf("where the Work is of before: %v\n%s", err, output)
+	}
+	Remove(t, ConfigMaps, ns, "page")
+	if output, err := KarmadaMirror(t, "wait", "cm/page", "-n", ns, "--for", "gone", "--timeout", "2s"); exitCode(err) != 1 || !strings.Contains(output, Push+": Work ") {
+		t.Errorf("while the Works are there: %v\n%s", err, output)
+	}
+	StartDaemon(t)
+	MustKarmadaMirror(t, "wait", "cm/page", "-n", ns, "--for", "gone")
+	for _, cluster := range []string{Push, Pull} {
+		if _, err := Env.Member(cluster).Resource(ConfigMaps).Namespace(ns).Get(t.Context(), "page", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			t.Errorf("it did not wait for the deletion in %s: %v", cluster, err)
+		}
+	}
+}
+
+func isApplied(work *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(work.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		condition := c.(map[string]any)
+		return condition["type"] == "Applied" && condition["status"] == "True"
+	})
+}
+
+// exitCode is that of a command that has ended with an error; 0 for none.
+func exitCode(err error) int {
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	return 0
 }
 
 // diff runs the command and returns what it has said, with its exit code.
@@ -85,14 +319,19 @@ func diff(t *testing.T, arguments ...string) (output string, code int) {
 
 func write(t *testing.T, u *unstructured.Unstructured) (file string) {
 	t.Helper()
-	text, err := yaml.Marshal(u.Object)
-	if err != nil {
-		t.Fatal(err)
+	return writeAll(t, filepath.Join(t.TempDir(), "object.yaml"), u)
+}
+
+// writeAll writes a file of objects.
+func writeAll(t *testing.T, file string, objects ...*unstructured.Unstructured) string {
+	t.Helper()
+	var text []byte
+	for _, u := range objects {
+		one, err := yaml.Marshal(u.Object)
+		Must(t, err)
+		text = append(append(text, "---\n"...), one...)
 	}
-	file = filepath.Join(t.TempDir(), "object.yaml")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, os.WriteFile(file, text, 0o600))
 	return file
 }
 

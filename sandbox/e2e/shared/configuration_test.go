@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -48,6 +50,33 @@ func TestConfigurationChangedLive(t *testing.T) {
 		t.Errorf("the daemon wrote %v", writes)
 	}
 	WantInMembers(t, ns, "page", "one", Push, Pull)
+}
+
+// TestConfigurationParts adds to a configuration what its next version does not have: it stays,
+// and a mistake in it is told by its name.
+func TestConfigurationParts(t *testing.T) {
+	ns := Isolate(t)
+	d := StartDaemon(t)
+	own := func(text string) {
+		Change(t, ConfigMaps, Home(t), Account, SetField(ConfigurationHead+text, "data", "own.yaml"))
+	}
+	own("resources:\n- {resource: services" + InMyNamespaces(t) + "}\n")
+	Eventually(t, "what was added to be watched", d.WantMetric(WatchState("services", "ready"), 1))
+	Configure(t, Resources(t, "configmaps", "serviceaccounts")) // the next version has one more
+	Eventually(t, "the next version", d.WantMetric(WatchState("serviceaccounts", "ready"), 1))
+	Must(t, d.WantMetric(WatchState("services", "ready"), 1)(t.Context()))
+	WantLine(t, MustKarmadaMirror(t, "status", "services", "-n", ns), `^Nothing is mirrored here`)
+
+	own("resource: []\n")
+	Eventually(t, "the rejection in the metrics", d.WantMetric(ReloadSuccessful, 0))
+	WantEvent(t, Home(t), Account, "InvalidConfiguration", "own.yaml: ", "unknown field")
+	Must(t, d.WantMetric(WatchState("services", "ready"), 1)(t.Context()))
+	if output, err := KarmadaMirror(t, "status", "-n", ns); err == nil || !strings.Contains(output, "own.yaml: ") {
+		t.Errorf("a command reads the mistake: %v, %s", err, output)
+	}
+	Change(t, ConfigMaps, Home(t), Account, func(u *unstructured.Unstructured) { unstructured.RemoveNestedField(u.Object, "data", "own.yaml") })
+	Eventually(t, "the part to be gone", d.WantNoSeries(WatchState("services", "ready")))
+	Must(t, d.WantMetric(ReloadSuccessful, 1)(t.Context()))
 }
 
 // TestVersionNotServed asks for a version that no API server has: what is mirrored of

@@ -141,7 +141,8 @@ func TestPreserveInOneEdit(t *testing.T) {
 // TestNamespaceProtected: what deletes a Namespace deletes it in the members, and that cannot
 // be held back; Karmada can refuse it.
 func TestNamespaceProtected(t *testing.T) {
-	ns := Isolate(t)
+	ns := Isolate(t) + "-protected" // the daemon's own has its Lease and its rights
+	makeTestNamespace(t, ns)
 	StartDaemon(t)
 	Create(t, ConfigMaps, Plain(ns, "page", "one"))
 	Change(t, Namespaces, "", ns, SetAnnotation(render.ClustersAnnotation, Push))

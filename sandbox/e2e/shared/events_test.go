@@ -3,11 +3,16 @@ package shared
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/karmada-target/karmada-mirror/render"
 
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
@@ -23,6 +28,111 @@ func eventsIn(ctx context.Context, namespace string) (map[string][]corev1.Event,
 		by[e.InvolvedObject.Name] = append(by[e.InvolvedObject.Name], e)
 	}
 	return by, nil
+}
+
+// TestOptOutOfNothing: an empty list where there is nothing to opt out of is told, for something
+// else was meant.
+func TestOptOutOfNothing(t *testing.T) {
+	ns := Isolate(t)
+	StartDaemon(t)
+	Create(t, ConfigMaps, ConfigMap(ns, "page", "", "one"))
+	WantEvent(t, ns, "page", "InvalidAnnotation", "remove the annotation")
+	Change(t, Namespaces, "", ns, SetAnnotation(render.ClustersAnnotation, Push))
+	Create(t, ConfigMaps, ConfigMap(ns, "out", "", "one")) // of a default there is
+	Create(t, ConfigMaps, Plain(ns, "in", "one"))
+	WantInMembers(t, ns, "in", "one", Push)
+	told, err := eventsIn(t.Context(), ns)
+	if err != nil || len(told["out"]) > 0 {
+		t.Errorf("what opts out of something is told of: %v, %v", told["out"], err)
+	}
+}
+
+// TestUnknownClusterOfNamespace: what a Namespace says wrong is told on it, and not on each of
+// the objects in it.
+func TestUnknownClusterOfNamespace(t *testing.T) {
+	ns := Isolate(t)
+	d := StartDaemon(t)
+	for i := range 5 {
+		Create(t, ConfigMaps, Plain(ns, fmt.Sprint("page-", i), "one"))
+	}
+	Create(t, ConfigMaps, ConfigMap(ns, "own", Push+",elsewhere", "one"))
+	Change(t, Namespaces, "", ns, SetAnnotation(render.ClustersAnnotation, Push+",nowhere"))
+	WantEvent(t, "", ns, "UnknownCluster", `"nowhere"`, "default of this Namespace")
+	WantEvent(t, ns, "own", "UnknownCluster", `"elsewhere"`)
+	for i := range 5 {
+		WantInMembers(t, ns, fmt.Sprint("page-", i), "one", Push)
+	}
+	// The daemon's own ConfigMap is in the Namespace, too.
+	Eventually(t, "all to be counted", d.WantMetric(`karmada_mirror_refused_sources{reason="UnknownCluster"}`, 7))
+	told, err := eventsIn(t.Context(), ns)
+	Must(t, err)
+	for i := range 5 {
+		if name := fmt.Sprint("page-", i); len(told[name]) > 0 {
+			t.Errorf("it is told on %s: %s", name, told[name][0].Message)
+		}
+	}
+	WantLine(t, MustKarmadaMirror(t, "explain", "cm/page-0", "-n", ns), `^nowhere: Unknown$`)
+}
+
+// TestDependencyNotMirrored has workloads whose Pods would wait for ever, and mends that by the
+// command that the Event gives.
+func TestDependencyNotMirrored(t *testing.T) {
+	ns := Isolate(t)
+	Configure(t, Resources(t, "configmaps", "serviceaccounts", "deployments.apps"))
+	StartDaemon(t)
+	Create(t, ConfigMaps, Plain(ns, "plain", "one"))
+	Create(t, ConfigMaps, ConfigMap(ns, "half", Push, "one"))
+	Create(t, ConfigMaps, ConfigMap(ns, "whole", Push+","+Push2, "one"))
+	Create(t, Deployments, needing(ns, "web", Push+","+Push2, "plain", "half", "whole", "of-the-member"))
+	WantEvent(t, ns, "web", "DependencyNotMirrored", `ConfigMap "plain", which is not mirrored to `+Push+", "+Push2+":")
+	told, err := eventsIn(t.Context(), ns)
+	Must(t, err)
+	i := slices.IndexFunc(told["web"], func(e corev1.Event) bool { return e.Reason == "DependencyNotMirrored" })
+	message := told["web"][i].Message
+	if strings.Contains(message, `"whole"`) || strings.Contains(message, "of-the-member") || !strings.Contains(message, `"half", which is not mirrored to `+Push2+":") {
+		t.Errorf("it says: %s", message)
+	}
+	WantLine(t, MustKarmadaMirror(t, "explain", "deploy/web", "-n", ns), `^  ! DependencyNotMirrored: its Pods need ConfigMap "half"`)
+	for part := range strings.SplitSeq(message, "; ") {
+		_, command, _ := strings.Cut(part, "kubectl ")
+		var arguments []string
+		for _, word := range strings.Fields(command) {
+			arguments = append(arguments, strings.ReplaceAll(word, "'", ""))
+		}
+		Kubectl(t, arguments...)
+	}
+	WantInMembers(t, ns, "plain", "one", Push, Push2)
+	WantInMembers(t, ns, "half", "one", Push2)
+	if output := MustKarmadaMirror(t, "explain", "deploy/web", "-n", ns); strings.Contains(output, "DependencyNotMirrored") {
+		t.Errorf("it is mended:\n%s", output)
+	}
+
+	// Secrets are not in the configuration.
+	other := ns + "-default"
+	makeTestNamespace(t, other)
+	u := needing(other, "web", "")
+	u.SetAnnotations(nil)
+	Must(t, unstructured.SetNestedSlice(u.Object, []any{map[string]any{"name": "pull"}}, "spec", "template", "spec", "imagePullSecrets"))
+	Create(t, Deployments, u)
+	Change(t, Namespaces, "", other, SetAnnotation(render.ClustersAnnotation, Push))
+	WantEvent(t, other, "web", "DependencyNotMirrored", `Secret "pull"`, "not among the resources of the configuration")
+}
+
+// needing is a Deployment whose Pods need ConfigMaps.
+func needing(ns, name, clusters string, configMaps ...string) *unstructured.Unstructured {
+	var from []any
+	for _, name := range configMaps {
+		from = append(from, map[string]any{"configMapRef": map[string]any{"name": name}})
+	}
+	labels := map[string]any{"app": name}
+	u := Object("apps/v1", "Deployment", ns, name, map[string]any{"spec": map[string]any{
+		"selector": map[string]any{"matchLabels": labels},
+		"template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": map[string]any{
+			"containers": []any{map[string]any{"name": "web", "image": "nginx", "envFrom": from}}, "serviceAccountName": "default",
+		}},
+	}})
+	u.SetAnnotations(annotations{render.ClustersAnnotation: clusters})
+	return u
 }
 
 // TestEventsOnce has leaders change while an object is refused, and the object itself: one

@@ -82,9 +82,7 @@ func TestForgedLabel(t *testing.T) {
 				work.Name = id.WorkName()
 			}
 			f := NewFault(t, "Our label forged on a foreign Work: "+name, ns)
-			if !tc.taken { // then there is one of our own as well
-				f.Allow(id, Push)
-			}
+			f.Allow(id, Push)
 			foreign := Create(t, Works, forgedWork(work, id, tc))
 			untouched := func() {
 				t.Helper()
@@ -97,7 +95,7 @@ func TestForgedLabel(t *testing.T) {
 				t.Helper()
 				Create(t, ConfigMaps, ConfigMap(ns, page, Push, "one"))
 				if tc.taken {
-					WantEvent(t, ns, page, "WorkConflict", work.Name)
+					wantLongWork(t, id, Push)
 				} else {
 					MustWork(t, ConfigMapWork(ns, page, Push))
 				}
@@ -111,7 +109,7 @@ func TestForgedLabel(t *testing.T) {
 			Remove(t, Works, work.Namespace, work.Name)
 			f.Heal()
 			if tc.taken {
-				f.Note = "served once the foreign Work is gone"
+				f.Note = "served by a Work with a longer name"
 			}
 			f.Converge(Patience)
 			f.End()
@@ -147,32 +145,30 @@ func forgedWork(name types.NamespacedName, id render.Identity, f forgery) *unstr
 	return work
 }
 
-// TestTwoSourcesOneWork: a Work's name leaves out the group.
-func TestTwoSourcesOneWork(t *testing.T) {
+// TestTwoSourcesOneName: the name that Karmada gives to a Work leaves out the group. Both are
+// mirrored, and each goes by itself.
+func TestTwoSourcesOneName(t *testing.T) {
 	ns := Isolate(t)
 	blobs, others := InstallBlobs(t, "one.example"), InstallBlobs(t, "two.example")
 	Configure(t, Resources(t, blobs.GroupResource().String(), others.GroupResource().String()))
 	StartDaemon(t)
-	f := NewFault(t, "Two sources that map to one Work; the first goes", ns, blobs, others)
-	name := types.NamespacedName{
-		Namespace: render.ExecutionNamespace(Push),
-		Name:      render.Identity{Group: "one.example", Kind: "Blob", Namespace: ns, Name: "x"}.WorkName(),
-	}
+	f := NewFault(t, "Two sources whose Works have one name; the first goes", ns, others)
+	f.Note = "both are there, and the second stays"
+	first := render.Identity{Group: "one.example", Kind: "Blob", Namespace: ns, Name: "x"}
+	second := render.Identity{Group: "two.example", Kind: "Blob", Namespace: ns, Name: "x"}
 	Create(t, blobs, Blob("one.example", ns, "x", Push, "one"))
-	first := MustWork(t, name)
+	wantWorkOf(t, first, Push)
 	Create(t, others, Blob("two.example", ns, "x", Push, "two"))
-	WantEvent(t, ns, "x", "WorkConflict")
-	if again := MustWork(t, name); again.GetGeneration() != first.GetGeneration() || again.GetUID() != first.GetUID() {
-		t.Error("the second has touched the Work of the first")
-	}
-	f.Allow(render.Identity{Group: "one.example", Kind: "Blob", Namespace: ns, Name: "x"}, Push)
+	long := wantLongWork(t, second, Push)
+	wantWorkOf(t, first, Push)
+	f.Allow(first, Push)
 	Remove(t, blobs, ns, "x")
 	f.Heal()
 	f.Converge(Patience)
-	if source := MustWork(t, name).GetAnnotations()[render.SourceAnnotation]; source != "Blob.two.example/"+ns+"/x" {
+	if source := MustWork(t, long).GetAnnotations()[render.SourceAnnotation]; source != second.String() {
 		t.Errorf("the Work carries %s", source)
 	}
-	f.Allow(render.Identity{Group: "two.example", Kind: "Blob", Namespace: ns, Name: "x"}, Push)
+	f.Allow(second, Push)
 	Remove(t, others, ns, "x")
-	Eventually(t, "the Work to go", func(ctx context.Context) error { return Disagreement(ctx, ns, blobs, others) })
+	Eventually(t, "the Work to go", func(ctx context.Context) error { return Disagreement(ctx, ns, others) })
 }

@@ -2,6 +2,7 @@ package shared
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -26,14 +27,7 @@ func TestMove(t *testing.T) {
 	ns := Isolate(t)
 	Configure(t, Resources(t, "deployments.apps"))
 	StartDaemon(t)
-	Create(t, Deployments, Object("apps/v1", "Deployment", ns, "web", map[string]any{"spec": map[string]any{
-		"replicas": int64(2),
-		"selector": map[string]any{"matchLabels": map[string]any{"app": "web"}},
-		"template": map[string]any{
-			"metadata": map[string]any{"labels": map[string]any{"app": "web"}},
-			"spec":     map[string]any{"containers": []any{map[string]any{"name": "web", "image": "nginx"}}},
-		},
-	}}))
+	Create(t, Deployments, deployment(ns, 2))
 	policy := Object("policy.karmada.io/v1alpha1", "PropagationPolicy", ns, "web", map[string]any{"spec": map[string]any{
 		"resourceSelectors": []any{map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}},
 		"placement":         map[string]any{"clusterAffinity": map[string]any{"clusterNames": []any{Push, Pull}}},
@@ -51,8 +45,12 @@ func TestMove(t *testing.T) {
 	}
 
 	t.Log("to karmada-mirror")
-	Change(t, Policies, ns, "web", SetField(true, "spec", "preserveResourcesOnDeletion"))
+	Change(t, Policies, ns, "web", func(u *unstructured.Unstructured) {
+		SetField(true, "spec", "preserveResourcesOnDeletion")(u)
+		SetField("Overwrite", "spec", "conflictResolution")(u)
+	})
 	Eventually(t, "the Works to preserve it", func(ctx context.Context) error { return preserved(ctx, ns) })
+	interrupt := interruptDeletions(t, ns)
 	Remove(t, Policies, ns, "web")
 	Eventually(t, "the policy's claim to go", func(ctx context.Context) error {
 		u, err := Env.Admin.Resource(Deployments).Namespace(ns).Get(ctx, "web", metav1.GetOptions{})
@@ -65,6 +63,7 @@ func TestMove(t *testing.T) {
 		return nil
 	})
 	Remove(t, Bindings, ns, "web-deployment")
+	interrupt()
 	held("nobody")
 	Change(t, Deployments, ns, "web", func(u *unstructured.Unstructured) {
 		u.SetAnnotations(map[string]string{render.ClustersAnnotation: Push + "," + Pull, render.ConflictResolutionAnnotation: "overwrite"})
@@ -96,6 +95,38 @@ func TestMove(t *testing.T) {
 		t.Errorf("deleted in the members: %v", names)
 	}
 	Remove(t, Policies, ns, "web")
+}
+
+// deployment is a Deployment with the name web.
+func deployment(ns string, replicas int64) *unstructured.Unstructured {
+	return Object("apps/v1", "Deployment", ns, "web", map[string]any{"spec": map[string]any{
+		"replicas": replicas,
+		"selector": map[string]any{"matchLabels": map[string]any{"app": "web"}},
+		"template": map[string]any{
+			"metadata": map[string]any{"labels": map[string]any{"app": "web"}},
+			"spec":     map[string]any{"containers": []any{map[string]any{"name": "web", "image": "nginx"}}},
+		},
+	}})
+}
+
+// interruptDeletions refuses Karmada to end the deletion of the Works that carry what is in a
+// namespace, and lets it be once it has tried: what has been done by then in the members,
+// Karmada does once more. Without conflictResolution it cannot, for the objects are its own
+// no more, and tries for ever.
+func interruptDeletions(t *testing.T, ns string) (lift func()) {
+	t.Helper()
+	withdraw := denyWorks(t, "deny-end-"+ns, "UPDATE", fmt.Sprintf(
+		`has(object.metadata.deletionTimestamp) && !has(object.metadata.finalizers) && object.spec.workload.manifests.exists(m, m.metadata.namespace == "%s")`, ns),
+		`message: not now`)
+	Settle(t) // the API server looks for new policies once a second
+	audit := AuditFromNow(t)
+	return func() {
+		t.Helper()
+		Eventually(t, "Karmada to be refused to end a deletion", func(context.Context) error {
+			return audit.Refused(t, deploymentIdentity(ns).WorkName())
+		})
+		Must(t, withdraw(t.Context()))
+	}
 }
 
 // running are the UIDs of the Deployment and its two Pods in both members.
@@ -156,11 +187,14 @@ func watchDeletions(t *testing.T, ns string) (deleted func() []string) {
 	}
 }
 
+func deploymentIdentity(ns string) render.Identity {
+	return render.Identity{Group: "apps", Kind: "Deployment", Namespace: ns, Name: "web"}
+}
+
 // deploymentWorks are the Works of the Deployment that there are.
 func deploymentWorks(ctx context.Context, ns string) (found []*unstructured.Unstructured, err error) {
-	id := render.Identity{Group: "apps", Kind: "Deployment", Namespace: ns, Name: "web"}
 	for _, cluster := range []string{Push, Pull} {
-		list, err := Env.Admin.Resource(Works).Namespace(render.ExecutionNamespace(cluster)).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + id.WorkName()})
+		list, err := Env.Admin.Resource(Works).Namespace(render.ExecutionNamespace(cluster)).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + deploymentIdentity(ns).WorkName()})
 		if err != nil {
 			return nil, err
 		}
@@ -192,10 +226,11 @@ func deploymentHeld(ctx context.Context, ns, want string) error {
 		return err
 	}
 	if want == "nobody" {
-		if len(found) > 0 {
-			return fmt.Errorf("there are %d", len(found))
+		var errs []error
+		for _, work := range found {
+			errs = append(errs, fmt.Errorf("%s has one that is held by %q: %v, status %v", work.GetNamespace(), Holder(work), work.Object["metadata"], work.Object["status"]))
 		}
-		return nil
+		return errors.Join(errs...)
 	}
 	if len(found) != 2 {
 		return fmt.Errorf("there are %d", len(found))

@@ -126,25 +126,27 @@ func TestFloodOfEdits(t *testing.T) {
 		}
 	}()
 	defer func() { end(); <-ended }()
-	behind := func(what string) {
-		t.Helper()
-		var lost *LostWorks
-		if err := Disagreement(t.Context(), flooded, ConfigMaps); !errors.As(err, &lost) || lost.Count() < sources/2 {
-			t.Errorf("there was no flood when %s: %v", what, err)
-		}
-	}
-	Eventually(t, "the daemon to fall behind", func(ctx context.Context) error {
+	isBehind := func(ctx context.Context) error {
 		var lost *LostWorks
 		if err := Disagreement(ctx, flooded, ConfigMaps); !errors.As(err, &lost) || lost.Count() < sources/2 {
-			return fmt.Errorf("it has not: %v", err)
+			return fmt.Errorf("it is not: %v", err)
 		}
 		return nil
-	})
+	}
 	name := ConfigMapWork(ns, "page-0", Push)
-	Change(t, ConfigMaps, ns, "page-1", SetField("two", "data", "key"))
-	Remove(t, Works, name.Namespace, name.Name)
-	WantSources(t, ns)
-	behind("another tenant's Works were there")
+	// On a busy machine the flood ebbs now and then, and shows nothing.
+	const tries = 10
+	for try := 1; ; try++ {
+		Eventually(t, "the daemon to fall behind", isBehind)
+		Change(t, ConfigMaps, ns, "page-1", SetField(fmt.Sprint(try), "data", "key"))
+		Remove(t, Works, name.Namespace, name.Name)
+		WantSources(t, ns)
+		if err := isBehind(t.Context()); err == nil {
+			return
+		} else if try == tries {
+			t.Fatalf("there was no flood when another tenant's Works were there: %v", err)
+		}
+	}
 }
 
 // TestLyingMember has a member report what is not so of its Works: nothing is written or
@@ -253,7 +255,7 @@ func isOneLine(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
-// TestSecurityPage: the tests that SECURITY.md names are there.
+// TestSecurityPage: each threat in SECURITY.md has a test, and the tests are there.
 func TestSecurityPage(t *testing.T) {
 	var all strings.Builder
 	err := filepath.WalkDir(Env.Builder.Repository(), func(path string, _ os.DirEntry, err error) error {
@@ -267,7 +269,18 @@ func TestSecurityPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := regexp.MustCompile(`\b(Test|Fuzz)[A-Z]\w*`).FindAllString(string(RepositoryFile(t, "SECURITY.md")), -1)
+	page, test := string(RepositoryFile(t, "SECURITY.md")), regexp.MustCompile(`\b(Test|Fuzz)[A-Z]\w*`)
+	_, threats, _ := strings.Cut(page, "\n|---|---|---|---|---|\n")
+	for threat := range strings.Lines(threats) {
+		cells := strings.Split(threat, "|")
+		if len(cells) != 7 {
+			break // the table ends
+		}
+		if tests := cells[5]; !test.MatchString(tests) && !strings.Contains(tests, "make check") {
+			t.Errorf("no test:%s", threat)
+		}
+	}
+	names := test.FindAllString(page, -1)
 	for _, name := range names {
 		if !strings.Contains(all.String(), "\nfunc "+name+"(t") && !strings.Contains(all.String(), "\nfunc "+name+"(f") {
 			t.Errorf("there is no %s", name)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -68,7 +69,28 @@ func TestStatus(t *testing.T) {
 	if err := json.Unmarshal([]byte(status("cm", "both", "-n", ns, "-o", "json")), &list); err != nil || len(list.Items) != 2 || list.Items[1].Cluster != Pull || list.Items[1].Decision != "Wanted" {
 		t.Errorf("as JSON: %+v, %v", list, err)
 	}
-	WantLine(t, status("-A"), `^ConfigMap/status/both +`+Push)
+	WantLine(t, status("-A"), `^NAMESPACE +SOURCE `)
+	WantLine(t, status("-A"), `^status +ConfigMap/status/both +`+Push)
+	WantGolden(t, "status-failed", status("-n", ns, "--failed"))
+	if names := status("-n", ns, "--failed", "-o", "name"); names != "ConfigMap/status/broken\nConfigMap/status/nowhere\nConfigMap/status/taken\n" {
+		t.Errorf("the names of what needs somebody:\n%s", names)
+	}
+	MustKarmadaMirror(t, append([]string{"explain"}, strings.Fields(status("-n", ns, "-o", "name"))...)...)
+	if names := status("-n", ns, "--member", Pull, "-o", "name"); names != "ConfigMap/status/both\n" {
+		t.Errorf("the names of what is in %s:\n%s", Pull, names)
+	}
+	Change(t, ConfigMaps, ns, "early", func(u *unstructured.Unstructured) { u.SetLabels(map[string]string{"team": "web"}) })
+	if names := status("-n", ns, "-l", "team=web", "-o", "name"); names != "ConfigMap/status/early\n" {
+		t.Errorf("the names of what has a label:\n%s", names)
+	}
+	Create(t, Secrets, func() *unstructured.Unstructured {
+		u := Object("v1", "Secret", ns, "secret", nil)
+		u.SetAnnotations(map[string]string{render.ClustersAnnotation: Push})
+		return u
+	}())
+	if all, one := status("secret", "-n", ns), status("secret", "secret", "-n", ns); all != one || !strings.Contains(one, "not among the resources") {
+		t.Errorf("of a resource, and of one of it:\n%s\n%s", all, one)
+	}
 	WantLine(t, status("-n", ns), `^ConfigMap/status/both +`+Push)
 	WantLine(t, status("-n", "default"), `^Nothing is mirrored here`)
 	WantLine(t, status("cm", "plain", "-n", ns), `^Nothing is mirrored here`)
@@ -153,12 +175,8 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ` + user + `}
 	if err := karmada.Apply(t.Context(), Env.Config(), []byte(rights)); err != nil {
 		t.Fatal(err)
 	}
-	commands := [][]string{{"status", "cm", "-n", ns}, {"status", "-n", ns}, {"explain", "cm", "page", "-n", ns}, {"diff", "cm", "page", "-n", ns}, {"deletions", "list"}}
-	for _, command := range commands {
-		output, err := KarmadaMirror(t, append(command, "--as", user)...)
-		if err == nil || !strings.Contains(output, "ask for the ClusterRole karmada-mirror-viewer") {
-			t.Errorf("%v without rights: %v\n%s", command, err, output)
-		}
+	if output, err := KarmadaMirror(t, "deletions", "list", "--as", user); err == nil || !strings.Contains(output, "ask for the ClusterRole karmada-mirror-viewer") {
+		t.Errorf("without rights: %v\n%s", err, output)
 	}
 	binding := `
 apiVersion: rbac.authorization.k8s.io/v1
@@ -173,15 +191,97 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ` + user + `}
 	t.Cleanup(func() {
 		_ = Env.Client.RbacV1().ClusterRoleBindings().Delete(context.Background(), user, metav1.DeleteOptions{})
 	})
-	for _, command := range commands {
+	for _, command := range [][]string{{"status", "cm", "-n", ns}, {"status", "-n", ns}, {"explain", "cm", "page", "-n", ns}, {"diff", "cm", "page", "-n", ns}, {"deletions", "list"}} {
 		Eventually(t, strings.Join(command, " "), func(context.Context) error {
-			if output, err := KarmadaMirror(t, append(command, "--as", user)...); err != nil {
+			if output, err := KarmadaMirror(t, append(command, "--as", user)...); err != nil || strings.Contains(output, "may not read") {
 				return errors.New(output)
 			}
 			return nil
 		})
 	}
 	WantLine(t, MustKarmadaMirror(t, "status", "-n", ns, "--as", user), `^ConfigMap/`+ns+`/page +`+Push)
+}
+
+// TestTenantLooks has somebody use the commands who may read their namespace and nothing besides; then
+// what all tenants may be shown; then the Works of a cluster.
+func TestTenantLooks(t *testing.T) {
+	ns := Isolate(t)
+	StartDaemon(t)
+	Create(t, ConfigMaps, ConfigMap(ns, "page", Push+","+Push2, "one"))
+	WantInMembers(t, ns, "page", "one", Push)
+	WantInMembers(t, ns, "page", "one", Push2)
+	user := rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "tenant-of-" + ns}
+	bind := func(namespace, role string) {
+		t.Helper()
+		name := user.Name + "-" + role
+		bindings := Env.Client.RbacV1().RoleBindings(namespace)
+		_, err := bindings.Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: []rbacv1.Subject{user},
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role}}, metav1.CreateOptions{})
+		Must(t, err)
+		t.Cleanup(func() { _ = bindings.Delete(context.Background(), name, metav1.DeleteOptions{}) })
+	}
+	as := func(arguments ...string) (string, error) {
+		return KarmadaMirror(t, append(arguments, "--as", user.Name, "--config-map", System+"/"+Account)...)
+	}
+	wait := func(what string, lines ...string) {
+		t.Helper()
+		Eventually(t, what, func(context.Context) error {
+			output, err := as("status", "cm", "-n", ns)
+			for _, line := range lines {
+				if !regexp.MustCompile("(?m)" + line).MatchString(output) {
+					err = errors.Join(err, errors.New(output))
+				}
+			}
+			return err
+		})
+	}
+
+	if output, err := as("status", "cm", "-n", ns); err == nil || !strings.Contains(output, "forbidden") {
+		t.Errorf("who may read nothing at all: %v\n%s", err, output)
+	}
+	bind(ns, "view")
+	wait("a tenant to see their own", `^ConfigMap/`+ns+`/page +`+Push+` +- .*you may not read its Work$`,
+		`^You may not read the Clusters; the daemon's configuration; the Works: what depends on that is left open\.$`)
+	output, err := as("explain", "cm/page", "-n", ns)
+	Must(t, err)
+	WantLine(t, output, `^`+Push+`: Wanted$`)
+	WantLine(t, output, `^  Work: +you may not read it$`)
+	if output, err := as("status", "-n", ns); err == nil || !strings.Contains(output, "say of which TYPE") {
+		t.Errorf("what there is to list is in the configuration: %v\n%s", err, output)
+	}
+	if output, err := as("wait", "cm/page", "-n", ns); err == nil || !strings.Contains(output, "may not read") {
+		t.Errorf("nobody can wait for what they may not see: %v\n%s", err, output)
+	}
+
+	BindClusterRole(t, "karmada-mirror-tenant", user)
+	wait("a tenant to see the clusters", `^You may not read the Works: `)
+	bind(render.ExecutionNamespace(Push), "karmada-mirror-viewer")
+	wait("the Works of a cluster", `^ConfigMap/`+ns+`/page +`+Push+` +page-\S+ +True `, `^ConfigMap/`+ns+`/page +`+Push2+` +- .*you may not read its Work$`,
+		`^You may not read the Works for [^:]*`+Push2+`[^:]*: `)
+	// Nothing of another tenant's can be read by what all tenants have.
+	other := ns + "-other"
+	makeTestNamespace(t, other)
+	Create(t, ConfigMaps, ConfigMap(other, "page", Push2, "theirs"))
+	for _, command := range [][]string{{"status", "cm", "-n", other}, {"explain", "cm/page", "-n", other}, {"diff", "cm/page", "-n", other}} {
+		if output, err := as(command...); err == nil || strings.Contains(output, "page-") {
+			t.Errorf("%v shows what is another's: %v\n%s", command, err, output)
+		}
+	}
+}
+
+// TestOtherCluster is given kubeconfigs that are not the Karmada API server's.
+func TestOtherCluster(t *testing.T) {
+	Isolate(t)
+	for _, command := range [][]string{{"status"}, {"explain", "cm/page"}, {"diff", "-A"}, {"wait", "cm/page"}} {
+		output, err := KarmadaMirror(t, append(command, "--kubeconfig", Env.MemberKubeconfig(Push))...)
+		if err == nil || !strings.Contains(output, "it is no Karmada API server") || !strings.Contains(output, "karmada-apiserver.config") {
+			t.Errorf("%v of a member: %v\n%s", command, err, output)
+		}
+		output, err = KarmadaMirror(t, append(command, "--server", "https://127.0.0.1:1")...)
+		if err == nil || !strings.Contains(output, "is the address in the kubeconfig right") {
+			t.Errorf("%v where nothing answers: %v\n%s", command, err, output)
+		}
+	}
 }
 
 // TestPlugin has kubectl find the program, and a shell complete it.
@@ -210,7 +310,13 @@ func TestPlugin(t *testing.T) {
 	WantLine(t, run("kubectl", "karmada", "mirror", "status", "cm", "-n", ns), `^ConfigMap/`+ns+`/page +`+Push)
 	WantLine(t, run("kubectl", "karmada", "mirror", "--help"), `^  kubectl karmada mirror \[command\]$`)
 	WantLine(t, run("kubectl-karmada-mirror", "__complete", "explain", "deploy"), `^deployments\.apps$`)
-	WantLine(t, run("kubectl-karmada-mirror", "__complete", "status", "cm", "-n", ns, "p"), `^page$`)
+	for want, words := range map[string][]string{
+		`page`: {"status", "cm", "-n", ns, "p"}, `cm/page`: {"explain", "-n", ns, "cm/p"}, regexp.QuoteMeta(ns): {"status", "-n", ns[:len(ns)-1]},
+		`wide`: {"status", "-o", "w"}, `json`: {"explain", "-o", "j"}, `healthy`: {"wait", "--for", "h"}, Push: {"status", "--member", Push[:3]},
+		`deployments\.apps`: {"deletions", "list", "--resource", "deploy"}, `secrets`: {"purge", "--resource", "secr"},
+	} {
+		WantLine(t, run(append([]string{"kubectl-karmada-mirror", "__complete"}, words...)...), `^`+want+`$`)
+	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		WantLine(t, run("kubectl-karmada-mirror", "completion", shell), `__complete`)
 	}

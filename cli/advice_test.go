@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestAdvice: the messages are those that Karmada v1.18.2 and kube-apiserver v1.35 give.
+func TestAdvice(t *testing.T) {
+	const failed = "Failed to apply all manifests (0/1): "
+	cases := map[string]struct{ message, want string }{
+		"Exists":    {failed + "resource(kind=ConfigMap, shop/page) already exists in the cluster member1 and the work.karmada.io/conflict-resolution strategy value is empty, Karmada will not manage this resource", "conflict-resolution=overwrite"},
+		"Namespace": {failed + `namespaces "shop" not found`, "Create it there"},
+		"Kind":      {failed + `no matches for kind "VirtualMachine" in version "example.io/v1"`, "CustomResourceDefinition"},
+		"Quota":     {failed + `deployments.apps "web" is forbidden: exceeded quota: small, requested: count/deployments.apps=1`, "Raise it there"},
+		"Webhook":   {failed + `admission webhook "policy.example.io" denied the request: no latest`, "member's admission"},
+		"Policy":    {failed + `configmaps "page" is forbidden: ValidatingAdmissionPolicy 'no-pages' with binding 'no-pages' denied request: no`, "member's admission"},
+		"Immutable": {failed + `Deployment.apps "web" is invalid: spec.selector: Invalid value: {}: field is immutable`, "Delete the object"},
+		"Right":     {failed + `configmaps is forbidden: User "system:serviceaccount:karmada-cluster:karmada-member1" cannot create resource "configmaps"`, "lacks a right"},
+		"Away":      {failed + `Post "https://127.0.0.1:6443/api/v1/namespaces/shop/configmaps": dial tcp 127.0.0.1:6443: connect: connection refused`, "does not reach"},
+		"Invalid":   {failed + `Service "web" is invalid: spec.ports: Required value`, "names the field"},
+		"Other":     {failed + "something else", "Karmada tries again"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := advice(c.message); !strings.Contains(got, c.want) {
+				t.Errorf("%q is answered by %q", c.message, got)
+			}
+		})
+	}
+}

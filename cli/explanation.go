@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+)
+
+// explanation is what becomes of a source, step by step and for each cluster.
+type explanation struct {
+	metav1.TypeMeta `json:",inline"`
+	Source          sourceName `json:"source"`
+	// Steps hold for every cluster. The last may be the one that is not passed.
+	Steps []explainedStep `json:"steps"`
+	// Notices are what keeps Karmada from carrying out what is wanted.
+	Notices  []explainedNotice  `json:"notices,omitempty"`
+	Clusters []explainedCluster `json:"clusters,omitempty"`
+	// ClustersHidden: whoever asks may not read which clusters there are.
+	ClustersHidden bool `json:"clustersHidden,omitempty"`
+}
+
+type explainedStep struct {
+	Passed bool   `json:"passed"`
+	What   string `json:"what"`
+	// Hint is what to do if it is not passed.
+	Hint string `json:"hint,omitempty"`
+}
+
+type explainedNotice struct {
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+type explainedCluster struct {
+	Cluster string `json:"cluster"`
+	// Decision is Wanted, Unwanted, Unknown, Released or Unneeded.
+	Decision string `json:"decision"`
+	Because  string `json:"because"`
+	// Operations are what the daemon would do now.
+	Operations []string    `json:"operations,omitempty"`
+	Work       *workStatus `json:"work,omitempty"`
+	// Hidden: whoever asks may not read the Work.
+	Hidden bool `json:"workHidden,omitempty"`
+	// Hint is what to do; empty if nothing.
+	Hint string `json:"hint,omitempty"`
+}
+
+func explanationOf(f judge.Facts, states workStates, hidden func(cluster string) bool) *explanation {
+	from := judge.Explain(f)
+	e := &explanation{
+		TypeMeta: metav1.TypeMeta{APIVersion: statusVersion, Kind: "MirrorExplanation"},
+		Source:   nameOf(f.ID), Steps: []explainedStep{},
+	}
+	for _, step := range from.Steps {
+		e.Steps = append(e.Steps, explainedStep{step.Passed, oneLine(step.What), step.Hint})
+	}
+	for _, notice := range from.Notices {
+		e.Notices = append(e.Notices, explainedNotice{string(notice.Reason), oneLine(notice.Message), notice.Reason.Hint()})
+	}
+	for _, c := range from.Clusters {
+		e.Clusters = append(e.Clusters, explainCluster(c, states, hidden(c.Cluster)))
+	}
+	return e
+}
+
+func explainCluster(c judge.ClusterExplanation, states workStates, hidden bool) explainedCluster {
+	explained := explainedCluster{Cluster: c.Cluster, Decision: c.Decision.String(), Because: oneLine(c.Because), Hint: c.Hint}
+	if c.Work != nil {
+		explained.Work = states.of(c.Work)
+	}
+	if explained.Hidden = hidden && c.Work == nil; !explained.Hidden {
+		for _, op := range c.Operations {
+			explained.Operations = append(explained.Operations, string(op))
+		}
+	}
+	if w := explained.Work; w != nil && w.State == state.WorkFailed.String() && explained.Hint == "" {
+		explained.Hint = advice(w.Reason)
+	}
+	return explained
+}
+
+// explanationPrinter prints explanations, one after the other.
+type explanationPrinter func(*explanation) error
+
+func newExplanationPrinter(output string, out io.Writer) (explanationPrinter, error) {
+	var printer printers.ResourcePrinter
+	switch output {
+	case "":
+		between := ""
+		return func(e *explanation) error {
+			text := between + e.text()
+			between = "\n"
+			_, err := io.WriteString(out, harmless(text))
+			return err
+		}, nil
+	case "json":
+		printer = &printers.JSONPrinter{}
+	case "yaml":
+		printer = &printers.YAMLPrinter{}
+	default:
+		return nil, fmt.Errorf("cannot print %q: want json or yaml", output)
+	}
+	return func(e *explanation) error {
+		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(e)
+		if err != nil {
+			return err
+		}
+		return printer.PrintObj(&unstructured.Unstructured{Object: fields}, out)
+	}, nil
+}
+
+// text is the explanation for a terminal: what may be long has a line of its own.
+func (e *explanation) text() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, e.Source)
+	for _, step := range e.Steps {
+		fmt.Fprintf(&b, "  %s %s\n", tick(step.Passed), step.What)
+		if step.Hint != "" {
+			fmt.Fprintf(&b, "      %s\n", step.Hint)
+		}
+	}
+	for _, notice := range e.Notices {
+		fmt.Fprintf(&b, "  ! %s: %s\n      %s\n", notice.Reason, notice.Message, notice.Hint)
+	}
+	switch {
+	case len(e.Clusters) > 0:
+	case e.ClustersHidden:
+		b.WriteString("\nYou may not read which clusters there are: which of them it asks for is left open.\n")
+	default:
+		b.WriteString("\nNo cluster is asked for, and there is no Work.\n")
+	}
+	for _, c := range e.Clusters {
+		b.WriteString(c.text())
+	}
+	return b.String()
+}
+
+func (c explainedCluster) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s: %s\n", c.Cluster, c.Decision)
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "  %-9s %s\n", name+":", value)
+		}
+	}
+	line("Because", c.Because)
+	if c.Hidden {
+		line("Work", "you may not read it")
+	}
+	if w := c.Work; w != nil {
+		line("Work", w.Namespace+"/"+w.Name)
+		line("State", w.State)
+		line("Health", w.Health)
+		line("Message", w.Reason)
+	}
+	line("Next", strings.Join(c.Operations, ", "))
+	line("To do", c.Hint)
+	return b.String()
+}
+
+func tick(passed bool) string {
+	if passed {
+		return "✓"
+	}
+	return "✗"
+}

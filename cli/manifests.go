@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/karmada-target/karmada-mirror/mirror/gather"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// manifests are files with objects that somebody may apply.
+type manifests struct {
+	resource.FilenameOptions
+}
+
+func (m *manifests) register(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVarP(&m.Filenames, "filename", "f", nil, "files, folders or URLs with manifests; - for standard input")
+	cmd.Flags().StringVarP(&m.Kustomize, "kustomize", "k", "", "a folder with a kustomization")
+	cmd.Flags().BoolVarP(&m.Recursive, "recursive", "R", false, "with -f, the folders below as well")
+}
+
+func (m *manifests) given() bool { return len(m.Filenames) > 0 || m.Kustomize != "" }
+
+// manifest is one object of them.
+type manifest struct {
+	ref gather.SourceRef
+	// written is what the file says, and obj what the API server would make of it.
+	written, obj *unstructured.Unstructured
+}
+
+func (m manifest) isNamespace() bool {
+	return m.ref.Mapping.Resource.GroupResource() == state.NamespacesResource.GroupResource()
+}
+
+// assumed visits the sources to which it makes a difference if the manifests are applied.
+func (d *differ) assumed(ctx context.Context, visit func(judge.Facts) error) error {
+	all, err := d.readManifests()
+	if err != nil {
+		return err
+	}
+	// The Namespaces first: what is in them looks at them.
+	for _, namespaces := range []bool{true, false} {
+		for i := range all {
+			if all[i].isNamespace() == namespaces {
+				err = errors.Join(err, d.assume(ctx, &all[i]))
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	seen := map[render.Identity]bool{}
+	once := func(f judge.Facts) error {
+		if seen[f.ID] {
+			return nil
+		}
+		seen[f.ID] = true
+		return visit(f)
+	}
+	for _, m := range all {
+		if m.isNamespace() {
+			err = d.inNamespace(ctx, m.ref.Name, once)
+		} else if d.mayBeSource(m.ref) {
+			err = errors.Join(d.one(ctx, m.ref, m.obj, once), d.scaled(ctx, m, once))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scaled visits the workload that a manifest scales, if it is an autoscaler's: its replicas are
+// left to the members then.
+func (d *differ) scaled(ctx context.Context, m manifest, visit func(judge.Facts) error) error {
+	id := state.NewObject(m.obj.DeepCopy()).Scales
+	if id == nil {
+		return nil
+	}
+	mapper, err := d.flags.ToRESTMapper()
+	if err != nil {
+		return fmt.Errorf("cannot discover resources: %w", err)
+	}
+	mapping, err := mapper.RESTMapping(id.GroupKind())
+	if err != nil {
+		return nil // it scales what is not served
+	}
+	return d.one(ctx, gather.SourceRef{Mapping: mapping, Namespace: id.Namespace, Name: id.Name}, nil, visit)
+}
+
+func (d *differ) readManifests() (all []manifest, err error) {
+	namespace, enforce, err := d.flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return nil, err
+	}
+	err = resource.NewBuilder(genericclioptions.RESTClientGetter(d.flags)).Unstructured().
+		NamespaceParam(namespace).DefaultNamespace().FilenameParam(enforce, &d.FilenameOptions).Flatten().Do().
+		Visit(func(info *resource.Info, err error) error {
+			if err != nil {
+				return err
+			}
+			ref, err := d.refer(info.Mapping, info.Namespace, info.Name)
+			if err != nil {
+				return err
+			}
+			all = append(all, manifest{ref: ref, written: info.Object.(*unstructured.Unstructured)})
+			return nil
+		})
+	return all, err
+}
+
+// mayBeSource reports whether an object is of a resource that the daemon watches, as far as is
+// known.
+func (d *differ) mayBeSource(ref gather.SourceRef) bool {
+	if d.configuration == nil {
+		return true
+	}
+	_, ok := d.configuration.Resource(ref.Mapping.Resource.GroupResource())
+	return ok
+}
+
+// assume has the API server say what becomes of an object that is applied, and goes on as if
+// it had been. Of an object in a Namespace that there is not yet it can say nothing.
+func (d *differ) assume(ctx context.Context, m *manifest) error {
+	if !m.isNamespace() && !d.mayBeSource(m.ref) {
+		return nil
+	}
+	var err error
+	m.obj, err = dryRun{client: d.client.Resource(m.ref.Mapping.Resource).Namespace(m.ref.Namespace)}.apply(ctx, m.written)
+	switch {
+	case apierrors.IsNotFound(err) && m.ref.Namespace != "":
+		d.tell("%s: taken as the file has it: namespace %q does not exist yet", m.ref.Identity(), m.ref.Namespace)
+		m.obj = m.written
+	case apierrors.IsForbidden(err): // by rights, or by a webhook
+		return fmt.Errorf("%s cannot be applied, and a dry run needs the same rights: %v", m.ref.Identity(), err)
+	case err != nil:
+		return fmt.Errorf("cannot tell what would become of %s if it was applied: %w", m.ref.Identity(), err)
+	}
+	d.survey.Assume(m.obj)
+	return nil
+}
+
+// inNamespace visits all sources in a Namespace that the manifests change.
+func (d *differ) inNamespace(ctx context.Context, name string, visit func(judge.Facts) error) error {
+	in := &selection{sources: d.sources, namespace: name, namespaced: true, survey: d.survey, kinds: kindsMet{}, hidden: d.hidden}
+	return in.list(ctx, nil, visit)
+}

@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/mirror/purge"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// TestEmptyFlags: a variable of a script that is not set does not choose everything.
+func TestEmptyFlags(t *testing.T) {
+	hold := render.Hold{Since: time.Now(), Resource: "configmaps", Because: "of a test"}
+	work := func(cluster string) any {
+		return map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": map[string]any{
+			"name": "w", "namespace": render.ExecutionNamespace(cluster), "labels": map[string]any{render.HeldKey: "true"},
+			"annotations": map[string]any{render.HeldKey: hold.String(), render.SourceAnnotation: "ConfigMap/shop/page"},
+		}}
+	}
+	paths := server()
+	paths[worksPath] = map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList", "metadata": map[string]any{}, "items": []any{work("m1"), work("prod")}}
+	from := serve(t, paths, nil)
+	approve := func(more ...string) (string, error) {
+		return execute(append([]string{"deletions", "approve", "--dry-run", "--kubeconfig", from, "--cache-dir", t.TempDir()}, more...)...)
+	}
+	if output, err := approve("--member", "m1"); err != nil || strings.Contains(output, "prod") || !strings.Contains(output, "1 deletions") {
+		t.Errorf("one cluster: %v, %s", err, output)
+	}
+	for _, flag := range []string{"--member=", "--resource=", "--namespace="} {
+		if output, err := approve(flag); err == nil || !strings.Contains(err.Error(), "is empty") {
+			t.Errorf("%s approves: %s", flag, output)
+		}
+	}
+}
+
+// TestPurgeReadsAllParts: what another daemon mirrors is not purged, in whatever key it is.
+func TestPurgeReadsAllParts(t *testing.T) {
+	configMap := func(name string, data map[string]string) *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "karmada-system", Name: name}, Data: data}
+	}
+	const jobs = configHead + "resources: [{group: batch, resource: jobs}]\n"
+	cases := map[string]struct {
+		reason string
+		data   map[string]string
+		known  int // configurations
+		fails  bool
+	}{
+		"Own":     {"a part of its own counts", map[string]string{config.Key: configHead, "own.yaml": jobs}, 2, false},
+		"Lost":    {"a daemon whose config.yaml is lost goes on with the last good one", map[string]string{"own.yaml": jobs}, 0, true},
+		"Mistake": {"what cannot be read may name it", map[string]string{config.Key: configHead, "own.yaml": jobs + "x: y\n"}, 0, true},
+		"Other":   {"what is no configuration is nobody's", map[string]string{"app.yaml": "a: b"}, 1, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := &purgeCommand{configMap: "karmada-system/karmada-mirror", leftovers: purge.Leftovers{Resource: schema.GroupResource{Group: "batch", Resource: "jobs"}}}
+			p.client = fake.NewClientset(configMap("karmada-mirror", map[string]string{config.Key: configHead}), configMap("team-b", tc.data))
+			err := p.configure(t.Context())
+			if (err != nil) != tc.fails || err == nil && len(p.leftovers.Configurations) != tc.known {
+				t.Errorf("%s: %d are known, error %v", tc.reason, len(p.leftovers.Configurations), err)
+			}
+		})
+	}
+}

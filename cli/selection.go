@@ -1,0 +1,228 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/karmada-target/karmada-mirror/mirror/gather"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// pageSize is how many objects a list asks for at once.
+const pageSize = 500
+
+// selection is the sources that the arguments of a command choose.
+type selection struct {
+	*sources
+	allNamespaces bool
+	// labels is a selector of objects; empty for all, and then what is left of objects that
+	// are gone is chosen too.
+	labels string
+
+	// namespace is the one that is looked at; empty for all.
+	namespace string
+	// namespaced leaves out what is in no namespace.
+	namespaced bool
+	survey     *gather.Survey
+	kinds      kindsMet
+	// hidden are the kinds of which nothing may be read.
+	hidden map[schema.GroupKind]bool
+}
+
+// kindsMet are the kinds that are listed, with the sources of them that were met.
+type kindsMet map[schema.GroupKind]map[render.Identity]bool
+
+func newSelection(cmd *cobra.Command) *selection {
+	s := &selection{sources: newSources(cmd), kinds: kindsMet{}, hidden: map[schema.GroupKind]bool{}}
+	cmd.Flags().BoolVarP(&s.allNamespaces, "all-namespaces", "A", false, "of all namespaces")
+	return s
+}
+
+// read reads what all sources share. It calls seen for each Work.
+func (s *selection) read(ctx context.Context, errOut io.Writer, seen func(*unstructured.Unstructured)) error {
+	reader, err := s.reader(ctx)
+	if err != nil {
+		return err
+	}
+	if !s.allNamespaces {
+		if s.namespace, _, err = s.flags.ToRawKubeConfigLoader().Namespace(); err != nil {
+			return err
+		}
+	}
+	progress := newProgress(errOut, "reading Works")
+	reader.Seen = func(obj *unstructured.Unstructured) {
+		seen(obj)
+		progress.step()
+	}
+	s.survey, err = reader.Survey(ctx, s.namespace)
+	progress.done()
+	return err
+}
+
+// each visits the sources that the arguments choose: those that are named, those of a
+// resource, or those of all resources of the configuration. One that is named and not there
+// is an error.
+func (s *selection) each(ctx context.Context, args []string, visit func(judge.Facts) error) error {
+	refs, kind, err := s.named(args)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, ref := range refs {
+		facts, err := s.survey.Facts(ctx, ref, nil)
+		if err == nil {
+			err = mustExist(ref, facts, s.survey.Reader)
+		}
+		if err == nil {
+			err = visit(facts)
+		}
+		errs = append(errs, err)
+	}
+	if len(refs) > 0 {
+		return errors.Join(errs...)
+	}
+	return s.list(ctx, kind, visit)
+}
+
+// mustExist returns an error for a source that is not there, and of which nothing is left.
+func mustExist(ref gather.SourceRef, f judge.Facts, reader *gather.Reader) error {
+	if f.Source != nil || !f.Live || len(f.Works) > 0 {
+		return nil
+	}
+	notFound := apierrors.NewNotFound(ref.Mapping.Resource.GroupResource(), ref.Name)
+	if len(reader.Hidden()) > 0 {
+		return notFound // its Works may be hidden
+	}
+	return fmt.Errorf("%w, and no Work of it is left", notFound)
+}
+
+// list visits the sources of a kind, or of all that are configured if it is nil. What can be
+// listed is visited, whatever else cannot.
+func (s *selection) list(ctx context.Context, kind *meta.RESTMapping, visit func(judge.Facts) error) error {
+	mappings := []*meta.RESTMapping{kind}
+	if kind == nil {
+		var err error
+		if mappings, err = s.configured(); err != nil {
+			return err
+		}
+	}
+	var errs []error
+	for _, m := range mappings {
+		if s.namespaced && m.Scope.Name() != meta.RESTScopeNameNamespace {
+			continue
+		}
+		s.kinds[m.GroupVersionKind.GroupKind()] = map[render.Identity]bool{}
+		err := s.objects(ctx, m, visit)
+		if kind == nil && apierrors.IsForbidden(err) {
+			s.survey.Hide(m.Resource.GroupResource().String())
+			s.hidden[m.GroupVersionKind.GroupKind()], err = true, nil
+		}
+		errs = append(errs, err)
+	}
+	if s.labels == "" {
+		errs = append(errs, s.leftovers(ctx, kind == nil, visit))
+	}
+	return errors.Join(errs...)
+}
+
+// configured are the resources of the configuration that are served.
+func (s *selection) configured() ([]*meta.RESTMapping, error) {
+	if s.configuration == nil {
+		return nil, errors.New("say of which TYPE: you may not read the daemon's configuration, which would tell")
+	}
+	mapper, err := s.flags.ToRESTMapper()
+	if err != nil {
+		return nil, fmt.Errorf("cannot discover resources: %w", err)
+	}
+	var all []*meta.RESTMapping
+	for _, r := range s.configuration.Resources {
+		kind, err := mapper.KindFor(r.GroupResource().WithVersion(r.Version))
+		if meta.IsNoMatchError(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot tell what %q is: %w", r.GroupResource(), err)
+		}
+		m, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+		if err != nil {
+			return nil, fmt.Errorf("cannot tell what %q is: %w", r.GroupResource(), err)
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// objects visits the objects of a resource, in pages.
+func (s *selection) objects(ctx context.Context, m *meta.RESTMapping, visit func(judge.Facts) error) error {
+	name := strings.Join([]string{m.Resource.Resource, m.Resource.Version, m.Resource.Group}, ".")
+	return resource.NewBuilder(genericclioptions.RESTClientGetter(s.flags)).Unstructured().ContinueOnError().
+		NamespaceParam(s.namespace).DefaultNamespace().AllNamespaces(s.allNamespaces).LabelSelectorParam(s.labels).
+		ResourceTypeOrNameArgs(true, name).RequestChunksOf(pageSize).Flatten().Do().
+		Visit(func(info *resource.Info, err error) error {
+			if err != nil {
+				return err
+			}
+			ref, err := s.refer(info.Mapping, info.Namespace, info.Name)
+			if err != nil {
+				return err
+			}
+			s.kinds[info.Mapping.GroupVersionKind.GroupKind()][ref.Identity()] = true
+			return s.one(ctx, ref, info.Object.(*unstructured.Unstructured), visit)
+		})
+}
+
+// leftovers visits the Works whose sources were not listed: they are gone, or, if all
+// kinds are asked for, of a resource that the configuration does not have.
+func (s *selection) leftovers(ctx context.Context, allKinds bool, visit func(judge.Facts) error) error {
+	mapper, err := s.flags.ToRESTMapper()
+	if err != nil {
+		return fmt.Errorf("cannot discover resources: %w", err)
+	}
+	for id := range s.survey.Sources() {
+		met, listed := s.kinds[id.GroupKind()]
+		if met[id] || !listed && !allKinds || s.namespace != "" && id.Namespace != s.namespace {
+			continue
+		}
+		mapping, err := mapper.RESTMapping(id.GroupKind())
+		switch {
+		case meta.IsNoMatchError(err):
+			err = visit(s.survey.Unread(id, fmt.Sprintf("the API server does not serve kind %q", id.GroupKind())))
+		case s.hidden[id.GroupKind()]:
+			err = visit(s.survey.Unread(id, "you may not read its object"))
+		case err == nil:
+			err = s.one(ctx, gather.SourceRef{Mapping: mapping, Namespace: id.Namespace, Name: id.Name}, nil, visit)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// one visits one source; obj is nil if it is to be read.
+func (s *selection) one(ctx context.Context, ref gather.SourceRef, obj *unstructured.Unstructured, visit func(judge.Facts) error) error {
+	facts, err := s.survey.Facts(ctx, ref, obj)
+	if err != nil {
+		return err
+	}
+	return visit(facts)
+}
+
+// tellHidden says in one line what the user may not read.
+func tellHidden(errOut io.Writer, reader *gather.Reader) {
+	if hidden := reader.Hidden(); len(hidden) > 0 {
+		fmt.Fprintf(errOut, "You may not read %s: what depends on that is left open.\n", strings.Join(hidden, "; "))
+	}
+}

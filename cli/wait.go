@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/karmada-target/karmada-mirror/mirror/gather"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+)
+
+// waitPeriod is how often wait looks.
+const waitPeriod = 500 * time.Millisecond
+
+// The states that wait waits for.
+const (
+	untilApplied = "applied"
+	untilHealthy = "healthy"
+	untilGone    = "gone"
+)
+
+// waitCommand waits until objects are where they are to be.
+type waitCommand struct {
+	*sources
+	until   string
+	timeout time.Duration
+	out     io.Writer
+}
+
+func newWait() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "wait " + oneUsage + " --for=applied|healthy|gone",
+		Short: "Wait until an object is applied in all its clusters, or healthy, or gone from them",
+		Long: "wait is for pipelines. It exits with 0 as soon as the state is reached:\n\n" +
+			"  applied  every cluster that the object asks for has an up-to-date Work, and Karmada says that it has applied it\n" +
+			"  healthy  and Karmada says that the object is healthy there\n" +
+			"  gone     the object does not ask to be mirrored any more, and no Work of it is left: the clusters have accepted its\n" +
+			"           deletion, or keep the object, if its Works said so\n\n" +
+			"It exits with 1 on timeout, and says what is missing for each cluster. Where a Work was applied before, Karmada says\n" +
+			"so until it has applied the new content: until then, a moment as a rule, \"applied\" may be of the old one.\n" + someHelp,
+		Example: "  karmada-mirror wait deploy/web -n shop --for=applied --timeout=2m\n  karmada-mirror wait deploy/web -n shop --for=gone",
+		Args:    cobra.MinimumNArgs(1),
+	}
+	w := &waitCommand{sources: newSources(cmd)}
+	cmd.Flags().StringVar(&w.until, "for", untilApplied, "applied, healthy or gone")
+	cmd.Flags().DurationVar(&w.timeout, "timeout", 2*time.Minute, "how long to wait; 0 looks once")
+	completeWords(cmd, "for", untilApplied, untilHealthy, untilGone)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch w.until {
+		case untilApplied, untilHealthy, untilGone:
+		default:
+			return &usageError{cmd, fmt.Errorf("cannot wait for %q: want applied, healthy or gone", w.until)}
+		}
+		w.out = cmd.OutOrStdout()
+		refs, _, err := w.named(args)
+		if err == nil && len(refs) == 0 {
+			return &usageError{cmd, errors.New("give the NAME of an object, after its TYPE or as TYPE/NAME")}
+		}
+		if err != nil {
+			return withHint(err)
+		}
+		return withHint(w.all(cmd.Context(), refs))
+	}
+	return cmd
+}
+
+// all waits for each of them: all have the same time.
+func (w *waitCommand) all(ctx context.Context, refs []gather.SourceRef) error {
+	if w.timeout > 0 { // otherwise it looks once
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, w.timeout)
+		defer cancel()
+	}
+	for _, ref := range refs {
+		if err := w.one(ctx, ref); err != nil {
+			return err
+		}
+		fmt.Fprintf(w.out, "%s: %s\n", ref.Identity(), w.until)
+	}
+	return nil
+}
+
+func (w *waitCommand) one(ctx context.Context, ref gather.SourceRef) error {
+	var missing []string
+	err := wait.PollUntilContextCancel(ctx, waitPeriod, true, func(ctx context.Context) (done bool, err error) {
+		now, err := w.missing(ctx, ref)
+		switch {
+		case passes(err):
+			missing = []string{err.Error()}
+			return false, nil
+		case err != nil: // the last answer is what there is to say if it was the timeout
+			return false, err
+		}
+		if missing = now; w.timeout <= 0 && len(missing) > 0 {
+			return false, context.DeadlineExceeded
+		}
+		return len(missing) == 0, nil
+	})
+	if errors.Is(err, context.DeadlineExceeded) || err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("timed out after %s waiting for %s to be %s:\n  %s", w.timeout, ref.Identity(), w.until, strings.Join(missing, "\n  "))
+	}
+	return err
+}
+
+// missing is what there is still to wait for.
+func (w *waitCommand) missing(ctx context.Context, ref gather.SourceRef) ([]string, error) {
+	reader, err := w.reader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	states := workStates{}
+	reader.Seen = states.note
+	facts, err := reader.Facts(ctx, ref, nil)
+	if err != nil {
+		return nil, err
+	}
+	if hidden := reader.Hidden(); len(hidden) > 0 {
+		return nil, fmt.Errorf("cannot tell: you may not read %s", strings.Join(hidden, "; "))
+	}
+	if w.until == untilGone {
+		return left(facts), nil
+	}
+	if err := mustExist(ref, facts, reader); err != nil {
+		return nil, err
+	}
+	return w.behind(facts, states)
+}
+
+// left are the Works of an object that is to be gone.
+func left(f judge.Facts) (works []string) {
+	if f.Source != nil && f.Source.Asks {
+		works = append(works, "it asks to be mirrored")
+	}
+	for _, work := range f.Works {
+		if work.Source == f.ID {
+			works = append(works, fmt.Sprintf("%s: Work %s/%s is there", work.Cluster, work.Namespace, work.Name))
+		}
+	}
+	return works
+}
+
+// behind are the clusters that are not as they are to be. One that is not to be mirrored at all
+// is an error.
+func (w *waitCommand) behind(f judge.Facts, states workStates) (missing []string, err error) {
+	if f.Source == nil || !f.Source.Asks {
+		return nil, fmt.Errorf("%s does not ask to be mirrored: karmada-mirror explain %s", f.ID, f.ID)
+	}
+	lines := statusesOf(f, states, func(string) bool { return false })
+	if len(lines) == 0 {
+		missing = append(missing, "no cluster fits yet")
+	}
+	for _, line := range lines {
+		applied := line.Work != nil && line.Work.State == state.WorkApplied.String() && line.Work.Applied == string(metav1.ConditionTrue)
+		upToDate := line.Decision == judge.Wanted.String() && line.Operation == ""
+		healthy := line.Work != nil && line.Work.Health == string(workv1alpha1.ResourceHealthy)
+		if upToDate && applied && (healthy || w.until == untilApplied) {
+			continue
+		}
+		message := line.Message
+		if upToDate && applied {
+			message = "health is " + cmp.Or(line.Work.Health, string(workv1alpha1.ResourceUnknown))
+		}
+		missing = append(missing, strings.TrimPrefix(line.Cluster+": "+message, ": "))
+	}
+	return missing, nil
+}
+
+// passes reports whether an error may go by itself.
+func passes(err error) bool {
+	return apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
+		apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err) || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err)
+}

@@ -1,0 +1,162 @@
+package config
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+// Parts are the texts that a configuration is made of, by name. Key is what the manifests come
+// with, and the others are its users' own, so that neither is in the way of the other: what is
+// added survives an upgrade.
+type Parts map[string]string
+
+// PartsOf are the keys of a ConfigMap that are parts: those that end in .yaml.
+func PartsOf(data map[string]string) Parts {
+	parts := maps.Clone(Parts(data))
+	maps.DeleteFunc(parts, func(name, _ string) bool { return !strings.HasSuffix(name, ".yaml") })
+	return parts
+}
+
+// ParseConfigMap parses the parts in a ConfigMap.
+func ParseConfigMap(data map[string]string) (*Configuration, error) {
+	parts := PartsOf(data)
+	if _, ok := parts[Key]; !ok {
+		return nil, fmt.Errorf("it has no key %q", Key)
+	}
+	return parts.Parse()
+}
+
+// names are those of the parts, in the order in which they are merged: Key first.
+func (p Parts) names() []string {
+	names := slices.Sorted(maps.Keys(p))
+	if i := slices.Index(names, Key); i >= 0 {
+		names = slices.Insert(slices.Delete(names, i, i+1), 0, Key)
+	}
+	return names
+}
+
+// part is one of them.
+type part struct {
+	*Configuration
+	name   string
+	asJSON []byte
+	// gives are the fields that it has.
+	gives map[string]json.RawMessage
+}
+
+// Parse decodes YAML or JSON strictly, fills in defaults and validates. Every
+// mistake is reported at once, each with the path of its field.
+func Parse(data []byte) (*Configuration, error) { return Parts{Key: string(data)}.Parse() }
+
+// Parse does so with each part, and merges them, in order of their names: of two entries of
+// resources for the same resource the later counts, as it does of two fields deletion; all
+// rules of authorization hold. A mistake is reported with the part's name.
+func (p Parts) Parse() (*Configuration, error) {
+	var parts []*part
+	var errs []error
+	resources := sets.New[schema.GroupResource]()
+	for _, name := range p.names() {
+		decoded, err := decode(p[name])
+		if err != nil {
+			errs = append(errs, p.blame(name, err))
+			continue
+		}
+		decoded.name = name
+		parts = append(parts, decoded)
+		for _, r := range decoded.Resources {
+			resources.Insert(r.GroupResource())
+		}
+	}
+	merged := &Configuration{APIVersion: APIVersion, Kind: Kind, Deletion: defaultDeletion()}
+	for _, decoded := range parts {
+		if err := append(validateGiven(decoded.asJSON), validate(decoded.Configuration, resources)...).ToAggregate(); err != nil {
+			errs = append(errs, p.blame(decoded.name, fmt.Errorf("invalid configuration: %w", err)))
+		}
+		merged.merge(decoded)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return merged, nil
+}
+
+// blame says in which part a mistake is, if there are several.
+func (p Parts) blame(name string, err error) error {
+	if len(p) == 1 {
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+func defaultDeletion() Deletion {
+	return Deletion{HoldAbove: HoldAbove{Works: defaultHoldWorks, Percent: defaultHoldPercent}}
+}
+
+func decode(text string) (*part, error) {
+	asJSON, err := yaml.YAMLToJSONStrict([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the configuration as YAML: %w", err)
+	}
+	if err := mustBeOne(text); err != nil {
+		return nil, err
+	}
+	decoded := &part{Configuration: &Configuration{Deletion: defaultDeletion()}, asJSON: asJSON}
+	strict, err := kjson.UnmarshalStrict(asJSON, decoded.Configuration)
+	if err := errors.Join(append(strict, err)...); err != nil {
+		return nil, fmt.Errorf("cannot decode the configuration: %w", err)
+	}
+	_ = json.Unmarshal(asJSON, &decoded.gives) // it has just been decoded
+	return decoded, nil
+}
+
+// mustBeOne refuses several documents, of which only the first would be read.
+func mustBeOne(text string) error {
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
+	n := 0
+	for {
+		document, err := documents.Read()
+		if err != nil { // the end, or what the decoder has found fault with
+			break
+		}
+		var content any
+		if yaml.Unmarshal(document, &content) == nil && content != nil {
+			n++
+		}
+	}
+	if n > 1 {
+		return fmt.Errorf("cannot decode the configuration: it has %d YAML documents, and one is read", n)
+	}
+	return nil
+}
+
+// merge adds what a part has.
+func (c *Configuration) merge(p *part) {
+	for _, r := range p.Resources {
+		same := func(other Resource) bool { return other.GroupResource() == r.GroupResource() }
+		if i := slices.IndexFunc(c.Resources, same); i >= 0 {
+			c.Resources[i] = r
+			continue
+		}
+		c.Resources = append(c.Resources, r)
+	}
+	if deletion, given := p.gives["deletion"]; given {
+		_ = json.Unmarshal(deletion, &c.Deletion) // it has been decoded before; what it leaves open stays
+	}
+	if _, given := p.gives["authorization"]; given {
+		c.Authorization = append(c.Authorization, p.Authorization...)
+		if c.Authorization == nil {
+			c.Authorization = []Rule{} // which allows nothing
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Warnings are about what is valid, and may let somebody past a fence.
+func (c *Configuration) Warnings() []string {
+	var warnings []string
+	for i, rule := range c.Authorization {
+		if keys := writableKeys(rule.NamespaceSelector); len(keys) > 0 {
+			warnings = append(warnings, fmt.Sprintf("authorization[%d].namespaceSelector: whoever may label a Namespace (%s) chooses this rule for it; name the namespaces, or keep their owners from those labels", i, strings.Join(keys, ", ")))
+		}
+	}
+	var groups []string
+	for _, r := range c.Resources {
+		if !isBuiltIn(r.Group) && !slices.Contains(groups, r.Group) {
+			groups = append(groups, r.Group)
+		}
+	}
+	if len(groups) > 0 && c.Authorization == nil {
+		warnings = append(warnings, fmt.Sprintf("resources: if an aggregated API server serves %s, no admission policy sees what is written there: say under authorization who may mirror where (karmada-mirror check knows who serves it)", strings.Join(groups, ", ")))
+	}
+	return warnings
+}
+
+// writableKeys are the labels that a selector asks for and the owner of a Namespace may write.
+func writableKeys(selector *metav1.LabelSelector) (keys []string) {
+	if selector == nil {
+		return nil
+	}
+	for key := range selector.MatchLabels {
+		keys = append(keys, key)
+	}
+	for _, expression := range selector.MatchExpressions {
+		keys = append(keys, expression.Key)
+	}
+	slices.Sort(keys)
+	return slices.DeleteFunc(slices.Compact(keys), func(key string) bool { return key == corev1.LabelMetadataName })
+}
+
+// isBuiltIn reports whether the API server itself serves a group.
+func isBuiltIn(group string) bool {
+	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
+}

@@ -1,0 +1,37 @@
+package config
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestWarnings(t *testing.T) {
+	cases := map[string]struct {
+		reason, text string
+		want         []string // a part of each
+	}{
+		"None":       {"nobody gets past", "resources: [{group: apps, resource: deployments}]", nil},
+		"Aggregated": {"who serves it cannot be told offline", "resources: [{group: example.com, resource: widgets}, {group: example.com, resource: gadgets}]", []string{"serves example.com, no admission"}},
+		"Authorized": {"the daemon asks by itself", "resources: [{group: example.com, resource: widgets}]\nauthorization: [{clusters: [a]}]", nil},
+		"BuiltIn":    {"the API server serves it itself", "resources: [{group: networking.k8s.io, resource: ingresses}]", nil},
+		"Labels":     {"owners label their Namespaces", "resources: []\nauthorization: [{clusters: [a]}, {namespaceSelector: {matchLabels: {tier: gold}, matchExpressions: [{key: team, operator: Exists}]}}]", []string{"authorization[1].namespaceSelector: whoever may label a Namespace (team, tier)"}},
+		"OwnName":    {"but not by their name, which the API server writes", "resources: []\nauthorization: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: a}}}]", nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c, err := Parse([]byte("apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\n" + tc.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := c.Warnings()
+			if len(got) != len(tc.want) {
+				t.Fatalf("%s: %q", tc.reason, got)
+			}
+			for i, part := range tc.want {
+				if !strings.Contains(got[i], part) {
+					t.Errorf("%s: %q lacks %q", tc.reason, got[i], part)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,79 @@
+package mirror
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// TestRecallHeld: what was held when another led is held by whoever leads now, before the
+// first Work with the mark has its turn.
+func TestRecallHeld(t *testing.T) {
+	for _, whole := range []bool{true, false} {
+		s := newAPIServer(t)
+		mark := func(u *unstructured.Unstructured) {
+			hold := render.Hold{Since: sample.Created, Resource: "configmaps", Because: "the source does not exist", Whole: whole}
+			sample.SetLabel(u, render.HeldKey, "true")
+			sample.Annotate(u, render.HeldKey, hold.String())
+		}
+		orphan := func(name, cluster string, changes ...sample.Change) *unstructured.Unstructured {
+			source := sample.Asking("1", cluster)
+			source.SetName(name)
+			return sample.Work(source, cluster, changes...)
+		}
+		works := []*unstructured.Unstructured{orphan("late", "m2")}
+		for i := range 3 {
+			works = append(works, orphan(fmt.Sprint("held-", i), "m1", mark))
+		}
+		s.list(render.WorksResource, works...)
+		c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+		c.recallHeld()
+		late := sample.Page
+		late.Name = "late"
+		if _, err := c.reconcile(t.Context(), late, false); err != nil {
+			t.Fatal(err)
+		}
+		if sent := s.sent(); len(sent) != 1 || !strings.HasPrefix(sent[0], "hold m2") {
+			t.Errorf("whole %v: sent %q", whole, sent)
+		}
+	}
+}
+
+// TestHeldOfOthers: what another daemon holds is no alarm of this one.
+func TestHeldOfOthers(t *testing.T) {
+	for namespaces, want := range map[string]int{"": 1, `"shop"`: 1, `"other"`: 0} {
+		s := newAPIServer(t)
+		s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1", sample.Marked))
+		c := newControllerOf(t, s, configured(namespaces, "", ""), newFakeClock())
+		if got := c.snapshot().Held["configmaps"]; got != want {
+			t.Errorf("with the namespaces [%s] %d are held", namespaces, got)
+		}
+	}
+}
+
+// TestLongWorkLosesItsLabel: a Work with the longer name is looked for before one with Karmada's
+// name is created, which would not be refused.
+func TestLongWorkLosesItsLabel(t *testing.T) {
+	s := newAPIServer(t)
+	s.list(configMaps, sample.Asking("1", "m1"))
+	long := sample.Work(sample.Asking("1", "m1"), "m1", sample.Long)
+	unlabelled := sample.Work(sample.Asking("1", "m1"), "m1", sample.Long, sample.Relabelled)
+	s.list(render.WorksResource, unlabelled)
+	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+	c.workChanged(state.NewWork(long), nil)
+	for range 2 {
+		if _, err := c.reconcile(t.Context(), sample.Page, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if sent := s.sent(); !slices.Equal(sent, []string{"update m1 at 7"}) {
+		t.Errorf("sent %q", sent)
+	}
+}

@@ -1,0 +1,355 @@
+package shared
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/karmada-target/karmada-mirror/render"
+
+	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
+)
+
+// TestSquattedNamespace has a tenant take the name that Karmada gives to the Work of a
+// Namespace, before somebody makes that. When the tenant's object goes elsewhere, the
+// Namespace stays where it is.
+func TestSquattedNamespace(t *testing.T) {
+	ns := Isolate(t)
+	StartDaemon(t)
+	victim := render.Identity{Kind: "Namespace", Name: ns + "-victim"}
+	squatter := Colliding(t, "ConfigMap", victim)
+	makeTestNamespace(t, squatter.Namespace)
+	Create(t, ConfigMaps, ConfigMap(squatter.Namespace, squatter.Name, Push, "one"))
+	WantInMembers(t, squatter.Namespace, squatter.Name, "one", Push)
+	Change(t, ConfigMaps, squatter.Namespace, squatter.Name, SetAnnotation(render.ClustersAnnotation, ""))
+	Settle(t)
+	makeTestNamespace(t, victim.Name)
+	uid := namespaceIn(t, Push, victim.Name)
+	Change(t, ConfigMaps, squatter.Namespace, squatter.Name, SetAnnotation(render.ClustersAnnotation, Pull))
+	WantInMembers(t, squatter.Namespace, squatter.Name, "one", Pull)
+	Settle(t)
+	wantWorkOf(t, victim, Push)
+	if now := namespaceIn(t, Push, victim.Name); now != uid {
+		t.Errorf("the Namespace in %s was deleted and made again", Push)
+	}
+	Remove(t, Namespaces, "", victim.Name)
+	WantGone(t, Namespaces, "", victim.Name, Push)
+}
+
+// TestSquattedCluster aims at a cluster before it joins, by objects whose Works have the names
+// of those of Namespaces.
+func TestSquattedCluster(t *testing.T) {
+	const late = "newcomer"
+	ns := Isolate(t)
+	StartDaemon(t)
+	var victims, objects []render.Identity
+	for i := range squatters {
+		victims = append(victims, render.Identity{Kind: "Namespace", Name: fmt.Sprintf("%s-victim-%d", ns, i)})
+		objects = append(objects, Colliding(t, "ConfigMap", victims[i]))
+		makeTestNamespace(t, victims[i].Name)
+		makeTestNamespace(t, objects[i].Namespace)
+		Create(t, ConfigMaps, ConfigMap(objects[i].Namespace, objects[i].Name, late, "one"))
+	}
+	Must(t, join(t.Context(), late))
+	t.Cleanup(func() { _ = unjoin(context.Background(), late) })
+	for i := range squatters {
+		hasten(t, late, victims[i].Name)
+		hasten(t, late, objects[i].Namespace)
+		WantInMembers(t, objects[i].Namespace, objects[i].Name, "one", late)
+	}
+	for i := range squatters {
+		wantWorkOf(t, victims[i], late)
+		wantLongWork(t, objects[i], late)
+	}
+	for _, id := range objects { // what comes later comes too, and what goes, goes alone
+		Change(t, ConfigMaps, id.Namespace, id.Name, SetField("two", "data", "key"))
+		WantInMembers(t, id.Namespace, id.Name, "two", late)
+		Remove(t, ConfigMaps, id.Namespace, id.Name)
+		WantGone(t, ConfigMaps, id.Namespace, id.Name, late)
+	}
+	for _, id := range victims {
+		wantWorkOf(t, id, late)
+		namespaceIn(t, late, id.Name)
+	}
+	for _, id := range victims { // and what is deleted goes, for whoever was first
+		Remove(t, Namespaces, "", id.Name)
+	}
+	for _, id := range victims {
+		WantGone(t, Namespaces, "", id.Name, late)
+	}
+}
+
+// TestSquattedSource has two objects want one name: each is an object of its own in the member.
+func TestSquattedSource(t *testing.T) {
+	ns := Isolate(t)
+	StartDaemon(t)
+	victim, squatter, long := squatted(t, ns)
+	wantWorkOf(t, squatter, Push)
+	WantLine(t, MustKarmadaMirror(t, "explain", "cm", victim.Name, "-n", ns), long.Name)
+	WantLine(t, MustKarmadaMirror(t, "status", "cm", victim.Name, "-n", ns), long.Name)
+	Change(t, ConfigMaps, ns, victim.Name, SetField("two", "data", "key"))
+	WantInMembers(t, ns, victim.Name, "two", Push)
+	Remove(t, ConfigMaps, squatter.Namespace, squatter.Name)
+	WantGone(t, ConfigMaps, squatter.Namespace, squatter.Name, Push)
+	Change(t, ConfigMaps, ns, victim.Name, SetField("three", "data", "key"))
+	WantInMembers(t, ns, victim.Name, "three", Push)
+	Remove(t, ConfigMaps, ns, victim.Name)
+	WantGone(t, ConfigMaps, ns, victim.Name, Push)
+}
+
+// squat has an object of another Namespace take the name of a victim's Work, which is not there
+// yet.
+func squat(t *testing.T, ns string) (victim, squatter render.Identity) {
+	t.Helper()
+	victim = render.Identity{Kind: "ConfigMap", Namespace: ns, Name: "page"}
+	squatter = Colliding(t, "ConfigMap", victim)
+	makeTestNamespace(t, squatter.Namespace)
+	Create(t, ConfigMaps, ConfigMap(squatter.Namespace, squatter.Name, Push, "theirs"))
+	WantInMembers(t, squatter.Namespace, squatter.Name, "theirs", Push)
+	return victim, squatter
+}
+
+// squatted mirrors a victim whose name is taken, and returns its Work, which has the longer one.
+func squatted(t *testing.T, ns string) (victim, squatter render.Identity, long types.NamespacedName) {
+	t.Helper()
+	victim, squatter = squat(t, ns)
+	Create(t, ConfigMaps, ConfigMap(ns, victim.Name, Push, "one"))
+	WantInMembers(t, ns, victim.Name, "one", Push)
+	return victim, squatter, wantLongWork(t, victim, Push)
+}
+
+// propagate has a policy propagate a ConfigMap.
+func propagate(t *testing.T, id render.Identity, clusters ...any) {
+	t.Helper()
+	Create(t, Policies, Object("policy.karmada.io/v1alpha1", "PropagationPolicy", id.Namespace, "pages", map[string]any{"spec": map[string]any{
+		"resourceSelectors": []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": id.Name}},
+		"placement":         map[string]any{"clusterAffinity": map[string]any{"clusterNames": clusters}},
+	}}))
+	t.Cleanup(func() {
+		_ = Env.Admin.Resource(Policies).Namespace(id.Namespace).Delete(context.Background(), "pages", metav1.DeleteOptions{})
+	})
+}
+
+// TestSquattedMove has a policy claim an object whose Work has the longer name: that goes, for
+// the policy's has the other, and what is in the member stays.
+func TestSquattedMove(t *testing.T) {
+	ns := Isolate(t)
+	StartDaemon(t)
+	victim, squatter, long := squatted(t, ns)
+	uids := MemberUIDs(t, ns, victim.Name, Push)
+	propagate(t, victim, Push)
+	Eventually(t, "the Work with the longer name to go", func(ctx context.Context) error {
+		_, err := GetWork(ctx, long)
+		if !apierrors.IsNotFound(err) {
+			return errors.Join(err, errors.New("it is there"))
+		}
+		return nil
+	})
+	wantLongWork(t, squatter, Push)
+	wantWorkOf(t, victim, Push)
+	WantHolder(t, ns, victim.Name, Push, "binding")
+	Change(t, ConfigMaps, ns, victim.Name, func(u *unstructured.Unstructured) {
+		u.SetAnnotations(nil)
+		SetField("two", "data", "key")(u)
+	})
+	WantInMembers(t, ns, victim.Name, "two", Push)
+	Settle(t)
+	if now := MemberUIDs(t, ns, victim.Name, Push); now[Push] != uids[Push] {
+		t.Errorf("the object in %s was deleted and made again", Push)
+	}
+}
+
+// TestSquattedBinding hands a Work over to a policy that there is not, so that a binding which
+// wants its name takes it, and asks for it back.
+func TestSquattedBinding(t *testing.T) {
+	ns := Isolate(t)
+	StartDaemon(t)
+	victim, squatter := squat(t, ns)
+	falseClaim(t, squatter)
+	Settle(t)
+	Create(t, ConfigMaps, Plain(ns, victim.Name, "one"))
+	propagate(t, victim, Push)
+	WantInMembers(t, ns, victim.Name, "one", Push)
+	uids := MemberUIDs(t, ns, victim.Name, Push)
+	Change(t, ConfigMaps, squatter.Namespace, squatter.Name, func(u *unstructured.Unstructured) {
+		u.SetLabels(nil)
+		u.SetAnnotations(annotations{render.ClustersAnnotation: Push})
+	})
+	Change(t, ConfigMaps, squatter.Namespace, squatter.Name, SetField("again", "data", "key"))
+	WantInMembers(t, squatter.Namespace, squatter.Name, "again", Push)
+	wantLongWork(t, squatter, Push)
+	WantHolder(t, ns, victim.Name, Push, "binding")
+	Remove(t, ConfigMaps, squatter.Namespace, squatter.Name)
+	WantGone(t, ConfigMaps, squatter.Namespace, squatter.Name, Push)
+	Change(t, ConfigMaps, ns, victim.Name, SetField("two", "data", "key"))
+	WantInMembers(t, ns, victim.Name, "two", Push)
+	if now := MemberUIDs(t, ns, victim.Name, Push); now[Push] != uids[Push] {
+		t.Errorf("the victim's object in %s was deleted and made again", Push)
+	}
+}
+
+// TestFalseClaim claims an object for a policy that there is not, as its annotation goes: it is
+// ours still, and goes with its source.
+func TestFalseClaim(t *testing.T) {
+	ns := Isolate(t)
+	StartDaemon(t)
+	id := render.Identity{Kind: "ConfigMap", Namespace: ns, Name: "page"}
+	Create(t, ConfigMaps, ConfigMap(ns, id.Name, Push, "one"))
+	WantInMembers(t, ns, id.Name, "one", Push)
+	falseClaim(t, id)
+	WantEvent(t, ns, id.Name, "ClaimedByPolicy")
+	Settle(t)
+	WantHolder(t, ns, id.Name, Push, "mirror")
+	WantLine(t, MustKarmadaMirror(t, "status", "cm", "-n", ns), id.Name)
+	Remove(t, ConfigMaps, ns, id.Name)
+	WantGone(t, ConfigMaps, ns, id.Name, Push)
+	Eventually(t, "the Work to go", func(ctx context.Context) error { return Disagreement(ctx, ns, ConfigMaps) })
+}
+
+// falseClaim takes an object's annotation off, and labels it as a policy's, in one patch.
+func falseClaim(t *testing.T, id render.Identity) {
+	t.Helper()
+	Change(t, ConfigMaps, id.Namespace, id.Name, func(u *unstructured.Unstructured) {
+		u.SetAnnotations(nil)
+		u.SetLabels(map[string]string{"propagationpolicy.karmada.io/permanent-id": "x"})
+	})
+}
+
+// TestNamespaceExclusionsHold: what a Namespace excludes is in no cluster, whatever an object
+// says, and whoever is first.
+func TestNamespaceExclusionsHold(t *testing.T) {
+	ns := Isolate(t)
+	StartDaemon(t)
+	clusters, selector := render.ClustersAnnotation, render.ClusterSelectorAnnotation
+	earlier := Plain(ns, "earlier", "one")
+	earlier.SetAnnotations(annotations{clusters: Push, selector: everywhere})
+	Create(t, ConfigMaps, earlier)
+	WantInMembers(t, ns, "earlier", "one", Push, Push2)
+	Change(t, Namespaces, "", ns, SetAnnotation(clusters, Push+",!"+Push2))
+	WantGone(t, ConfigMaps, ns, "earlier", Push2)
+	own := map[string]annotations{
+		"opted-out": {clusters: "", selector: everywhere}, "listed": {clusters: Push, selector: everywhere}, "named": {clusters: Push + "," + Push2}, "star": {clusters: "*"},
+		"selecting": {selector: everywhere},
+	}
+	for name, a := range own {
+		u := Plain(ns, name, "one")
+		u.SetAnnotations(a)
+		Create(t, ConfigMaps, u)
+	}
+	for name := range own {
+		WantInMembers(t, ns, name, "one", Push)
+	}
+	Settle(t)
+	for name := range own {
+		WantNoWork(t, ConfigMapWork(ns, name, Push2))
+	}
+}
+
+// TestBreakerOfOneNamespace: what is held of one Namespace holds up no other, and is approved
+// by itself.
+func TestBreakerOfOneNamespace(t *testing.T) {
+	ns := Isolate(t)
+	const sources = 60
+	d := StartDaemon(t, "--deletion-settle-period", "5s")
+	d.Reconfigure(t, func() { Configure(t, withBreaker(t)) })
+	theirs := NewNamespace(t)
+	CreatePages(t, theirs, Push, sources)
+	CreatePages(t, ns, Push, 5)
+	WantInMembers(t, theirs, fmt.Sprintf("page-%d", sources-1), "one", Push)
+	WantInMembers(t, ns, "page-4", "one", Push)
+	Eventually(t, "the Works", func(ctx context.Context) error { return Disagreement(ctx, theirs, ConfigMaps) })
+	removeAtOnce(t, d, theirs)
+	Eventually(t, "all deletions to be held", d.WantMetric(Held("configmaps"), sources))
+	WantEvent(t, Home(t), Account, "DeletionHeld", theirs)
+	for i := range 5 {
+		Remove(t, ConfigMaps, ns, fmt.Sprintf("page-%d", i))
+	}
+	for i := range 5 {
+		WantGone(t, ConfigMaps, ns, fmt.Sprintf("page-%d", i), Push)
+	}
+	Eventually(t, "the others to be held", d.WantMetric(Held("configmaps"), sources))
+	WantLine(t, MustKarmadaMirror(t, "deletions", "list"), `^configmaps +`+theirs+` +60 +60 +`+Push+` `)
+	WantLine(t, MustKarmadaMirror(t, "deletions", "approve", "--yes", "--namespace", theirs), `^approved: 60 deletions of configmaps in namespace `)
+	WantGone(t, ConfigMaps, theirs, "page-0", Push)
+	Eventually(t, "nothing to be held", d.WantMetric(Held("configmaps"), 0))
+}
+
+// makeTestNamespace makes a Namespace with a name that is given.
+func makeTestNamespace(t *testing.T, name string) {
+	t.Helper()
+	Create(t, Namespaces, Object("v1", "Namespace", "", name, nil))
+	t.Cleanup(func() {
+		_ = Env.Admin.Resource(Namespaces).Delete(context.Background(), name, metav1.DeleteOptions{})
+	})
+}
+
+// namespaceIn waits for a Namespace in a member that stays there.
+func namespaceIn(t *testing.T, member, name string) (uid types.UID) {
+	t.Helper()
+	Eventually(t, "Namespace "+name+" in "+member, func(ctx context.Context) error {
+		u, err := Env.Member(member).Resource(Namespaces).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if u.GetDeletionTimestamp() != nil {
+			return errors.New("it is being deleted")
+		}
+		uid = u.GetUID()
+		return nil
+	})
+	return uid
+}
+
+// wantWorkOf wants the Work that has the name which Karmada gives to an object's to carry that
+// object, and our marks only if it is one of ours.
+func wantWorkOf(t *testing.T, id render.Identity, cluster string) {
+	t.Helper()
+	Eventually(t, fmt.Sprintf("the Work of %s on %s", id, cluster), func(ctx context.Context) error {
+		w, err := GetWork(ctx, types.NamespacedName{Namespace: render.ExecutionNamespace(cluster), Name: id.WorkName()})
+		if err != nil {
+			return err
+		}
+		return carries(w, id)
+	})
+}
+
+// wantLongWork wants the Work of an object to have the name that is made longer.
+func wantLongWork(t *testing.T, id render.Identity, cluster string) (name types.NamespacedName) {
+	t.Helper()
+	Eventually(t, fmt.Sprintf("the Work of %s on %s", id, cluster), func(ctx context.Context) error {
+		list, err := Env.Admin.Resource(Works).Namespace(render.ExecutionNamespace(cluster)).List(ctx, metav1.ListOptions{LabelSelector: render.SourceIDLabel + "=" + id.ID()})
+		if err != nil {
+			return err
+		}
+		if len(list.Items) != 1 || list.Items[0].GetName() == id.WorkName() {
+			return fmt.Errorf("there are %d, or it has the short name", len(list.Items))
+		}
+		name = types.NamespacedName{Namespace: list.Items[0].GetNamespace(), Name: list.Items[0].GetName()}
+		return carries(&list.Items[0], id)
+	})
+	return name
+}
+
+// carries looks what a Work carries, and whether our marks on it are true.
+func carries(w *unstructured.Unstructured, id render.Identity) error {
+	manifest, err := ManifestOf(w)
+	if err != nil {
+		return err
+	}
+	if manifest.GetKind() != id.Kind || manifest.GetNamespace() != id.Namespace || manifest.GetName() != id.Name {
+		return fmt.Errorf("it carries %s %s/%s", manifest.GetKind(), manifest.GetNamespace(), manifest.GetName())
+	}
+	marks := []string{w.GetLabels()[render.ManagedByLabel], w.GetLabels()[render.SourceIDLabel], w.GetAnnotations()[render.SourceAnnotation]}
+	isMarked := slices.ContainsFunc(marks, func(mark string) bool { return mark != "" })
+	if isMarked && w.GetAnnotations()[render.SourceAnnotation] != id.String() {
+		return fmt.Errorf("it bears our marks: %v", marks)
+	}
+	return nil
+}
