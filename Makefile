@@ -31,7 +31,7 @@ export SEED ?= 0
 # The oldest Karmada that is supported; docs/reference/versions.md.
 OLDEST_KARMADA := 1.16
 
-.PHONY: help demo test test-long long-tests checked test-compatibility check vulndb alerts dashboard build sandbox fuzz mutants reliability soak tenant machine bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
+.PHONY: help demo recording test test-long long-tests checked test-compatibility check vulndb alerts dashboard build sandbox fuzz mutants reliability soak tenant machine bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,13 @@ compiling = @echo "compiling $(1): minutes the first time, later seconds"
 demo: ## See it work on a real Karmada on this machine, until Ctrl-C
 	$(call compiling,the sandbox command)
 	@cd sandbox && go run . demo
+
+recording: sandbox ## Record the demo as docs/demo.svg; needs asciinema and npx
+	@mkdir -p .cache
+	cd sandbox && go build -o ../.cache/bin/sandbox .
+	cd sandbox && asciinema rec --quiet --overwrite --idle-time-limit 2 --cols 118 --rows 34 \
+	  --command '../.cache/bin/sandbox demo --exit --pause 2s' ../.cache/demo.cast
+	npx --yes svg-term-cli@2.0.4 --in .cache/demo.cast --out docs/demo.svg --window --no-cursor
 
 # The test cache does not see changes of files outside of a module, nor of what a test
 # starts: what reads or starts such things is run each time.

@@ -3,6 +3,7 @@ package render
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -117,10 +118,30 @@ func (w Wishes) Command() string {
 		wish
 	}{{ClustersAnnotation, w.clusters}, {ClusterSelectorAnnotation, w.selector}} {
 		if annotation.given {
-			given = append(given, annotation.key+"='"+strings.ReplaceAll(annotation.value, "'", `'\''`)+"'")
+			given = append(given, shellAssignment(annotation.key, annotation.value))
 		}
 	}
 	return strings.Join(given, " ")
+}
+
+// CommandToAdd is what kubectl annotate takes to mirror to clusters as well as
+// to those that these wishes ask for, with the list that the Namespace gives
+// them. It is empty if that cannot be done by adding names: an exclusion wins.
+func (w Wishes) CommandToAdd(clusters []string) string {
+	list := strings.Join(clusters, ",")
+	if own := strings.TrimRight(w.clusters.value, ", \t\n"); own != "" {
+		list = own + "," + list
+	}
+	w.clusters = wish{value: list, given: true}
+	terms, err := w.Terms()
+	if err != nil || slices.ContainsFunc(clusters, func(name string) bool { return !terms.Matches(name, nil) }) {
+		return ""
+	}
+	return shellAssignment(ClustersAnnotation, list)
+}
+
+func shellAssignment(key, value string) string {
+	return key + "='" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 }
 
 // Check parses everything.

@@ -156,6 +156,32 @@ func TestWishesString(t *testing.T) {
 	}
 }
 
+// TestWishesCommandToAdd adds clusters and takes none away.
+func TestWishesCommandToAdd(t *testing.T) {
+	own := func(clusters string) Wishes { return ReadWishes(map[string]string{ClustersAnnotation: clusters}) }
+	selecting := ReadWishes(map[string]string{ClusterSelectorAnnotation: "tier=edge"})
+	cases := map[string]struct {
+		reason string
+		wishes Wishes
+		want   string
+	}{
+		"List":         {"its own clusters stay", own("m1,prod-*,"), "karmada.target/clusters='m1,prod-*,m2,m3'"},
+		"Excluded":     {"an exclusion wins over a name", own("*,!m3"), ""},
+		"OtherMissing": {"other exclusions do not matter", own("m1,!m4"), "karmada.target/clusters='m1,!m4,m2,m3'"},
+		"Selector":     {"a selector stays, and names add to it", selecting, "karmada.target/clusters='m2,m3'"},
+		"Default":      {"an own list replaces the Namespace's, so it repeats that", selecting.Over(own("m1")), "karmada.target/clusters='m1,m2,m3'"},
+		"Fence":        {"the Namespace's exclusions win as well", own("m1").Over(own("*,!m2")), ""},
+		"Broken":       {"what cannot be read is not added to", own("m1,!,"), ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.wishes.CommandToAdd([]string{"m2", "m3"}); got != tc.want {
+				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
 func TestWishesBrokenFence(t *testing.T) {
 	_, err := ReadWishes(map[string]string{ClustersAnnotation: "a"}).Over(ReadWishes(map[string]string{ClustersAnnotation: "*,!B"})).Terms()
 	if !errors.Is(err, ErrInherited) {

@@ -50,7 +50,11 @@ func addDependencies(f *judge.Facts, namespace *state.Namespace, configuration *
 			continue
 		}
 		if missing := missingOf(f, needed, i.worksOf(id)); len(missing) > 0 {
-			f.Dependencies = append(f.Dependencies, judge.Dependency{ID: id, Clusters: missing})
+			d := judge.Dependency{ID: id, Clusters: missing}
+			if needed.Asks {
+				d.Wishes = needed.Wishes
+			}
+			f.Dependencies = append(f.Dependencies, d)
 		}
 	}
 }

@@ -46,6 +46,8 @@ type Dependency struct {
 	// Clusters are those where it is missing, sorted; nil if its resource is not watched at all,
 	// though its Namespace has a default.
 	Clusters []string
+	// Wishes are what the object asks for itself; the zero value if it does not ask.
+	Wishes render.Wishes
 }
 
 // DefinitionState is what matters of a kind's CustomResourceDefinition. When it

@@ -43,14 +43,21 @@ func notices(f Facts, v Verdict) []Refusal {
 	return all
 }
 
-// message says what is missing where, with the command that mends it.
+// message says what is missing and where, and gives the command that mirrors it
+// there too. That command takes it away from nowhere: other workloads may need it.
 func (d Dependency) message(wishes render.Wishes) string {
 	what := d.ID.Kind + " " + strconv.Quote(d.ID.Name)
 	if d.Clusters == nil {
 		return fmt.Sprintf("its Pods need %s, and %ss are not among the resources of the configuration: add them there, or bring it to the members yourself", what, d.ID.Kind)
 	}
-	return fmt.Sprintf("its Pods need %s, which is not mirrored to %s: they wait there until it is. kubectl -n %s annotate --overwrite %s %s %s",
-		what, strings.Join(d.Clusters, ", "), d.ID.Namespace, strings.ToLower(d.ID.Kind), d.ID.Name, wishes.Command())
+	message := fmt.Sprintf("its Pods need %s, which is not mirrored to %s: they wait there until it is", what, strings.Join(d.Clusters, ", "))
+	command := wishes.Command()
+	if d.Wishes.Ask() {
+		if command = d.Wishes.CommandToAdd(d.Clusters); command == "" {
+			return message + ". It has " + d.Wishes.String() + ": remove the exclusion"
+		}
+	}
+	return fmt.Sprintf("%s. kubectl -n %s annotate --overwrite %s %s %s", message, d.ID.Namespace, strings.ToLower(d.ID.Kind), d.ID.Name, command)
 }
 
 const (

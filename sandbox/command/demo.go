@@ -28,15 +28,17 @@ const (
 
 func newDemo() *cobra.Command {
 	var exit bool
+	var pause time.Duration
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show karmada-mirror at work on a real Karmada, until Ctrl-C",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runDemo(cmd.Context(), cmd.OutOrStdout(), exit)
+			return runDemo(cmd.Context(), cmd.OutOrStdout(), exit, pause)
 		},
 	}
 	cmd.Flags().BoolVar(&exit, "exit", false, "end once everything has been seen")
+	cmd.Flags().DurationVar(&pause, "pause", time.Second, "how long to wait before each command, so that you can read on")
 	return cmd
 }
 
@@ -48,7 +50,7 @@ type demo struct {
 	out     io.Writer
 }
 
-func runDemo(ctx context.Context, out io.Writer, exit bool) (err error) {
+func runDemo(ctx context.Context, out io.Writer, exit bool, pause time.Duration) (err error) {
 	builder, built, err := programs(ctx, out)
 	if err != nil {
 		return err
@@ -79,6 +81,9 @@ func runDemo(ctx context.Context, out io.Writer, exit bool) (err error) {
 	}
 	defer func() { err = errors.Join(err, mirror.Stop()) }()
 	if err := d.show(ctx); err != nil {
+		return err
+	}
+	if err := d.takeWalk(ctx, built.Hyperkarmada, program, pause); err != nil {
 		return err
 	}
 	if !exit {

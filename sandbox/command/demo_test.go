@@ -9,7 +9,7 @@ import (
 func TestDemo(t *testing.T) {
 	var out bytes.Buffer
 	root := New()
-	root.SetArgs([]string{"demo", "--exit"})
+	root.SetArgs([]string{"demo", "--exit", "--pause", "0s"})
 	root.SetOut(&out)
 	if err := root.ExecuteContext(t.Context()); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
@@ -18,6 +18,14 @@ func TestDemo(t *testing.T) {
 		want := l.source.WorkName() + " → " + l.cluster
 		if !bytes.Contains(out.Bytes(), []byte(want)) {
 			t.Errorf("the demo does not show %q:\n%s", want, out.String())
+		}
+	}
+	for _, want := range []string{
+		"Deployment.apps/hello/nginx: applied\n", "nginx   0/2 ", "Deployment.apps/hello/nginx   member2 ",
+		"karmada.target/cluster", "kubectl annotate",
+	} {
+		if !bytes.Contains(out.Bytes(), []byte(want)) {
+			t.Errorf("the commands do not show %q:\n%s", want, out.String())
 		}
 	}
 }

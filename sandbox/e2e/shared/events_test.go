@@ -82,8 +82,9 @@ func TestDependencyNotMirrored(t *testing.T) {
 	StartDaemon(t)
 	Create(t, ConfigMaps, Plain(ns, "plain", "one"))
 	Create(t, ConfigMaps, ConfigMap(ns, "half", Push, "one"))
+	Create(t, ConfigMaps, ConfigMap(ns, "apart", Pull, "one"))
 	Create(t, ConfigMaps, ConfigMap(ns, "whole", Push+","+Push2, "one"))
-	Create(t, Deployments, needing(ns, "web", Push+","+Push2, "plain", "half", "whole", "of-the-member"))
+	Create(t, Deployments, needing(ns, "web", Push+","+Push2, "plain", "half", "apart", "whole", "of-the-member"))
 	WantEvent(t, ns, "web", "DependencyNotMirrored", `ConfigMap "plain", which is not mirrored to `+Push+", "+Push2+":")
 	told, err := eventsIn(t.Context(), ns)
 	Must(t, err)
@@ -92,7 +93,7 @@ func TestDependencyNotMirrored(t *testing.T) {
 	if strings.Contains(message, `"whole"`) || strings.Contains(message, "of-the-member") || !strings.Contains(message, `"half", which is not mirrored to `+Push2+":") {
 		t.Errorf("it says: %s", message)
 	}
-	WantLine(t, MustKarmadaMirror(t, "explain", "deploy/web", "-n", ns), `^  ! DependencyNotMirrored: its Pods need ConfigMap "half"`)
+	WantLine(t, MustKarmadaMirror(t, "explain", "deploy/web", "-n", ns), `^  ! DependencyNotMirrored: its Pods need .*ConfigMap "half"`)
 	for part := range strings.SplitSeq(message, "; ") {
 		_, command, _ := strings.Cut(part, "kubectl ")
 		var arguments []string
@@ -102,7 +103,10 @@ func TestDependencyNotMirrored(t *testing.T) {
 		Kubectl(t, arguments...)
 	}
 	WantInMembers(t, ns, "plain", "one", Push, Push2)
-	WantInMembers(t, ns, "half", "one", Push2)
+	WantInMembers(t, ns, "half", "one", Push, Push2)
+	WantInMembers(t, ns, "apart", "one", Push, Push2)
+	// Another workload may need it where it was.
+	WantLine(t, Kubectl(t, "get", "configmap", "apart", "-n", ns, "-o", `jsonpath={.metadata.annotations.karmada\.target/clusters}`), "^"+Pull+","+Push+","+Push2+"$")
 	if output := MustKarmadaMirror(t, "explain", "deploy/web", "-n", ns); strings.Contains(output, "DependencyNotMirrored") {
 		t.Errorf("it is mended:\n%s", output)
 	}
