@@ -43,11 +43,11 @@ demo: ## See it work on a real Karmada on this machine, until Ctrl-C
 	$(call compiling,the sandbox command)
 	@cd sandbox && go run . demo
 
+# From where Karmada starts, with the commands in bold; the last picture stays for some seconds.
 recording: sandbox ## Record the demo as docs/demo.svg; needs asciinema and npx
-	@mkdir -p .cache
 	cd sandbox && go build -o ../.cache/bin/sandbox .
-	cd sandbox && asciinema rec --quiet --overwrite --idle-time-limit 2 --cols 118 --rows 34 \
-	  --command '../.cache/bin/sandbox demo --exit --pause 2s' ../.cache/demo.cast
+	cd sandbox && asciinema rec --quiet --overwrite --idle-time-limit 3 --cols 118 --rows 34 ../.cache/demo.cast --command \
+	  '../.cache/bin/sandbox demo --exit --pause 2s | sed -u -n "/^starting/,/^stopping/ { /^stopping/d; s/^\$$ .*/\x1b[1m&\x1b[0m/; p }"; sleep 3'
 	npx --yes svg-term-cli@2.0.4 --in .cache/demo.cast --out docs/demo.svg --window --no-cursor
 
 # The test cache does not see changes of files outside of a module, nor of what a test
