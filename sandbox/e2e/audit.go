@@ -15,14 +15,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// AuditLog is a reading of the API server's audit log from a moment on, of what the
-// daemons of a test do.
+// AuditLog reads the API server's audit log from a point on, for the requests of a test's
+// daemons.
 type AuditLog struct {
 	offset int64
 	user   string
 }
 
-// AuditFromNow begins one.
+// AuditFromNow starts reading at the current end of the log.
 func AuditFromNow(t *testing.T) AuditLog {
 	t.Helper()
 	return AuditLog{auditSize(t), User(t)}
@@ -35,7 +35,7 @@ func auditSize(t *testing.T) int64 {
 	return info.Size()
 }
 
-// Request is one request.
+// Request is one request in the audit log.
 type Request struct {
 	Verb           string
 	User           struct{ Username string }
@@ -45,19 +45,18 @@ type Request struct {
 		Code    int
 		Message string
 	}
-	// RequestReceivedTimestamp orders requests of which one follows from another. The log
-	// does not: it has a request when it has been answered.
+	// RequestReceivedTimestamp orders requests when one follows from another. The order of
+	// the log does not: a request is logged when it has been answered.
 	RequestReceivedTimestamp time.Time
 }
 
-// Succeeded reports whether it was answered well.
+// Succeeded reports whether the request succeeded.
 func (r Request) Succeeded() bool { return r.ResponseStatus.Code < 300 }
 
-// ProbeAgent is the user agent of what tests do with the daemon's rights.
+// ProbeAgent is the user agent of requests that tests make with the daemon's permissions.
 const ProbeAgent = "probe"
 
-// Requests lists the requests that the daemons have made, without their Lease and
-// their Events.
+// Requests lists the requests of the daemons, except those for their Lease and Events.
 func (a AuditLog) Requests(t *testing.T) []Request {
 	t.Helper()
 	return slices.DeleteFunc(a.of(t, a.user, math.MaxInt64), func(r Request) bool {
@@ -65,7 +64,7 @@ func (a AuditLog) Requests(t *testing.T) []Request {
 	})
 }
 
-// Refused returns an error until somebody, whoever it was, has been refused to write a Work.
+// Refused returns an error until a write of a Work, by any user, has been refused.
 func (a AuditLog) Refused(t *testing.T, work string) error {
 	t.Helper()
 	if !slices.ContainsFunc(a.of(t, "", math.MaxInt64), func(r Request) bool {
@@ -76,7 +75,8 @@ func (a AuditLog) Refused(t *testing.T, work string) error {
 	return nil
 }
 
-// of lists the requests of a user until a place in the log; of everybody's if it is empty.
+// of lists the requests of one user, or of all users if user is empty, up to an offset in
+// the log.
 func (a AuditLog) of(t *testing.T, user string, until int64) []Request {
 	t.Helper()
 	file, err := os.Open(Env.AuditLog())
@@ -90,13 +90,13 @@ func (a AuditLog) of(t *testing.T, user string, until int64) []Request {
 	at := a.offset
 	for lines.Scan() && at < until {
 		at += int64(len(lines.Bytes())) + 1
-		// Most lines are of others, and decoding takes most of the time.
+		// Most lines are other users' requests, and decoding takes most of the time.
 		if !bytes.Contains(lines.Bytes(), []byte(user)) {
 			continue
 		}
 		var r Request
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil || user != "" && r.User.Username != user {
-			continue // the line that is being written, or one about the user
+			continue // a line still being written, or one that only mentions the user
 		}
 		requests = append(requests, r)
 	}
@@ -104,8 +104,8 @@ func (a AuditLog) of(t *testing.T, user string, until int64) []Request {
 	return requests
 }
 
-// TookBack returns an error until somebody, by the name of a user, has written a Work
-// other than its status, and a daemon after that.
+// TookBack returns an error until a user has written a Work (not just its status) and a
+// daemon has written it after that.
 func (a AuditLog) TookBack(t *testing.T, user string, work types.NamespacedName) error {
 	t.Helper()
 	isWrite := func(r Request) bool {
@@ -121,12 +121,12 @@ func (a AuditLog) TookBack(t *testing.T, user string, work types.NamespacedName)
 	if !slices.ContainsFunc(a.Requests(t), func(r Request) bool {
 		return isWrite(r) && r.RequestReceivedTimestamp.After(theirs[took].RequestReceivedTimestamp)
 	}) {
-		return fmt.Errorf("%s has written %s, and nobody has taken it back", user, work)
+		return fmt.Errorf("%s has written %s, and no daemon has taken it back", user, work)
 	}
 	return nil
 }
 
-// Reads counts the objects of a resource that the daemons have read one by one.
+// Reads counts the daemons' GETs of single objects of a resource.
 func (a AuditLog) Reads(t *testing.T, resource string) int {
 	t.Helper()
 	n := 0
@@ -138,8 +138,8 @@ func (a AuditLog) Reads(t *testing.T, resource string) int {
 	return n
 }
 
-// Writes counts what the daemons have written, by "verb resource". What was refused because
-// the Work had changed in between, as Karmada's status changes it all the time, is no write.
+// Writes counts the daemons' writes, by "verb resource". A write that failed with a
+// conflict is not counted: Karmada's status updates change Works all the time.
 func (a AuditLog) Writes(t *testing.T) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
@@ -157,7 +157,7 @@ func (a AuditLog) Writes(t *testing.T) map[string]int {
 	return counts
 }
 
-// Deleted lists the Works that the daemons have deleted, as namespace/name.
+// Deleted lists the Works that the daemons deleted, as namespace/name.
 func (a AuditLog) Deleted(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -167,10 +167,10 @@ func (a AuditLog) Deleted(t *testing.T) []string {
 	return names
 }
 
-// deletion is one that a daemon has made.
+// deletion is a deletion that a daemon made.
 type deletion struct {
 	work string // namespace/name
-	// asked is when the request came: the log has it when it was answered.
+	// asked is when the request arrived; the log orders by when it was answered.
 	asked time.Time
 }
 
@@ -185,8 +185,8 @@ func (a AuditLog) deletions(t *testing.T, until int64) []deletion {
 	return all
 }
 
-// Told counts the Events that the daemons have told about the objects of a namespace: each
-// time, also when it is the same Event.
+// Told counts the Events that the daemons have sent about the objects of a namespace,
+// repeats of the same Event included.
 func (a AuditLog) Told(t *testing.T, namespace string) int {
 	t.Helper()
 	n := 0
@@ -198,8 +198,7 @@ func (a AuditLog) Told(t *testing.T, namespace string) int {
 	return n
 }
 
-// Conflicted returns an error until an update of a Work has been refused because the Work
-// has changed.
+// Conflicted returns an error until an update of a Work has failed with a conflict.
 func (a AuditLog) Conflicted(t *testing.T) error {
 	t.Helper()
 	for _, r := range a.Requests(t) {
@@ -207,5 +206,5 @@ func (a AuditLog) Conflicted(t *testing.T) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("no update of a Work was refused")
+	return fmt.Errorf("no update of a Work failed with a conflict")
 }

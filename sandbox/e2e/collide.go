@@ -7,9 +7,9 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// Colliding finds a namespace of the test in which an object with a kind, and the name of
-// another object, is given the same Work name as that: Karmada's names end in a 32-bit FNV
-// hash, for which that takes no time.
+// Colliding finds a namespace of the test in which an object of the given kind, with the
+// name of another object, gets the same Work name as that object. This takes no time:
+// Karmada's names end in a 32-bit FNV hash.
 func Colliding(t *testing.T, kind string, with render.Identity) (id render.Identity) {
 	t.Helper()
 	head := scopeOf(t).home + "-"
@@ -25,12 +25,12 @@ func Colliding(t *testing.T, kind string, with render.Identity) (id render.Ident
 		return !met
 	})
 	if id.WorkName() != with.WorkName() {
-		t.Fatalf("%s and %s have the names %s and %s", id, with, id.WorkName(), with.WorkName())
+		t.Fatalf("%s and %s have the Work names %s and %s", id, with, id.WorkName(), with.WorkName())
 	}
 	return id
 }
 
-// qualified is what Karmada hashes.
+// qualified is the string that Karmada hashes.
 func qualified(id render.Identity) string {
 	text := id.Name + "-" + id.Kind
 	if id.Namespace != "" {
@@ -39,14 +39,14 @@ func qualified(id render.Identity) string {
 	return strings.ToLower(text)
 }
 
-// The parameters of the 32-bit FNV-1a hash, and the inverse of its prime.
+// These are the parameters of the 32-bit FNV-1a hash, and the inverse of its prime.
 const (
 	fnvBasis   uint32 = 2166136261
 	fnvPrime   uint32 = 16777619
 	fnvInverse uint32 = 899433627
 )
 
-// sum continues a hash with a text.
+// sum continues a hash with text.
 func sum(hash uint32, text string) uint32 {
 	for _, b := range []byte(text) {
 		hash = (hash ^ uint32(b)) * fnvPrime
@@ -54,7 +54,7 @@ func sum(hash uint32, text string) uint32 {
 	return hash
 }
 
-// invert is the hash before a text was added.
+// invert returns the hash as it was before text was added.
 func invert(hash uint32, text string) uint32 {
 	for i := len(text) - 1; i >= 0; i-- {
 		hash = hash*fnvInverse ^ uint32(text[i])
@@ -62,7 +62,7 @@ func invert(hash uint32, text string) uint32 {
 	return hash
 }
 
-// eachWord goes through all words of four letters.
+// eachWord calls do with each word of four letters, until do returns false.
 func eachWord(do func(string) bool) {
 	const letters = "abcdefghijklmnopqrstuvwxyz"
 	word := make([]byte, 4)

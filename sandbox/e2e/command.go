@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// Command is karmada-mirror as an administrator runs it.
+// Command prepares karmada-mirror as an administrator runs it.
 func Command(t *testing.T, arguments ...string) *exec.Cmd {
 	t.Helper()
-	// Of an isolated test the ConfigMap is elsewhere.
+	// An isolated test has its ConfigMap elsewhere.
 	reads := slices.Contains([]string{"status", "explain", "diff", "wait", "purge"}, arguments[0]) || slices.Contains(arguments, "approve")
 	if s := scopeOf(t); reads && !s.isInstallation() && !slices.Contains(arguments, "--config-map") {
 		arguments = append(arguments, "--config-map", s.home+"/"+Account)
@@ -34,14 +34,14 @@ func Kubectl(t *testing.T, arguments ...string) string {
 	return string(output)
 }
 
-// KarmadaMirror runs it to its end.
+// KarmadaMirror runs the command to its end.
 func KarmadaMirror(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
 	output, err := Command(t, arguments...).CombinedOutput()
 	return string(output), err
 }
 
-// MustKarmadaMirror has it succeed.
+// MustKarmadaMirror runs the command and fails the test on an error.
 func MustKarmadaMirror(t *testing.T, arguments ...string) string {
 	t.Helper()
 	output, err := KarmadaMirror(t, arguments...)

@@ -14,19 +14,19 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
-// ReloadSuccessful is the series that tells whether the configuration is in force.
+// ReloadSuccessful is the series that says whether the configuration is in force.
 const ReloadSuccessful = "karmada_mirror_config_last_reload_successful"
 
 // ConfigurationHead begins a configuration; BreakerOff and BreakerOn are sections of one.
-// One percent, for the Works of the tests beside it count as well.
+// BreakerOn has one percent because the Works of tests that run in parallel count too.
 const (
 	ConfigurationHead = "apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\n"
 	BreakerOff        = "deletion: {holdAbove: {works: 0, percent: 25}}\n"
 	BreakerOn         = "deletion: {holdAbove: {works: 50, percent: 1}}\n"
 )
 
-// Resources is a configuration with these resources, written <plural>[.<group>],
-// in the namespaces of the test, and without the deletion breaker.
+// Resources returns a configuration with these resources, written <plural>[.<group>], in
+// the namespaces of the test and without the deletion breaker.
 func Resources(t *testing.T, names ...string) string {
 	var b strings.Builder
 	b.WriteString(ConfigurationHead + BreakerOff + "resources:\n")
@@ -37,7 +37,7 @@ func Resources(t *testing.T, names ...string) string {
 	return b.String()
 }
 
-// InMyNamespaces narrows a resource of a configuration to the namespaces of the test.
+// InMyNamespaces limits a resource of a configuration to the namespaces of the test.
 func InMyNamespaces(t *testing.T) string {
 	s := scopeOf(t)
 	if s.namespaces == nil {
@@ -46,7 +46,7 @@ func InMyNamespaces(t *testing.T) string {
 	return fmt.Sprintf(`, namespaces: ["%s"]`, strings.Join(s.namespaces, `", "`))
 }
 
-// SetConfiguration replaces the configuration, and returns what it was.
+// SetConfiguration replaces the configuration and returns the previous one.
 func SetConfiguration(t *testing.T, text string) (before string) {
 	t.Helper()
 	Change(t, ConfigMaps, Home(t), Account, func(u *unstructured.Unstructured) {

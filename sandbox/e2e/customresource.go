@@ -13,8 +13,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
-// InstallBlobs installs a custom resource that takes any content, on Karmada and
-// one member, and lets the daemon read it.
+// InstallBlobs installs a custom resource that takes any content on Karmada and one
+// member, and lets the daemon read it.
 func InstallBlobs(t *testing.T, group string) schema.GroupVersionResource {
 	t.Helper()
 	gvr := ApplyBlobs(t, group, "")
@@ -28,7 +28,7 @@ func InstallBlobs(t *testing.T, group string) schema.GroupVersionResource {
 	return gvr
 }
 
-// ApplyBlobs adds a piece of YAML to the definition's spec.
+// ApplyBlobs applies that definition, with a piece of YAML added to its spec.
 func ApplyBlobs(t *testing.T, group, more string) schema.GroupVersionResource {
 	t.Helper()
 	definition := fmt.Sprintf(`
@@ -72,7 +72,7 @@ rules:
 	return gvr
 }
 
-// Blob makes such an object.
+// Blob makes an object of that custom resource.
 func Blob(group, namespace, name, clusters string, content any) *unstructured.Unstructured {
 	u := Object(group+"/v2", "Blob", namespace, name, map[string]any{"content": content})
 	u.SetAnnotations(map[string]string{render.ClustersAnnotation: clusters})

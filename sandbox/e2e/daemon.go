@@ -23,12 +23,12 @@ import (
 // Daemon is a running karmada-mirror.
 type Daemon struct {
 	*process.Daemon
-	// dismissed: the test has stopped or killed it.
+	// dismissed says that the test has stopped or killed the daemon.
 	dismissed atomic.Bool
 }
 
-// StartDaemon runs karmada-mirror until the test ends, and waits until it is
-// ready. The test fails if it does not end well, or raced.
+// StartDaemon runs karmada-mirror until the test ends, and waits until it is ready. The
+// test fails if the daemon exits with an error or a data race.
 func StartDaemon(t *testing.T, flags ...string) *Daemon {
 	t.Helper()
 	d := SpawnDaemon(t, flags...)
@@ -41,7 +41,7 @@ func StartDaemon(t *testing.T, flags ...string) *Daemon {
 	return d
 }
 
-// SpawnDaemon does not wait: a fault may keep the daemon from getting ready.
+// SpawnDaemon does not wait, because a fault may keep the daemon from becoming ready.
 func SpawnDaemon(t *testing.T, flags ...string) *Daemon {
 	t.Helper()
 	d := LaunchDaemon(t, flags...)
@@ -59,8 +59,8 @@ func SpawnDaemon(t *testing.T, flags ...string) *Daemon {
 	return d
 }
 
-// end stops it when it says that it has begun: a process that does not handle signals yet is
-// killed by them.
+// end stops the daemon once it has logged that it is starting: signals kill a process that
+// does not handle them yet.
 func (d *Daemon) end() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -68,46 +68,46 @@ func (d *Daemon) end() error {
 		if d.HasEnded() || d.Logged("starting") > 0 {
 			return nil
 		}
-		return errors.New("it says nothing")
+		return errors.New("it has logged nothing")
 	})
 	return errors.Join(err, d.Stop())
 }
 
-// NoListDetector goes among the flags of a daemon whose lists are cut short at random:
-// the detector compares one with another, and panics.
+// NoListDetector goes among the flags of a daemon whose lists are cut short at random: the
+// detector compares lists, and panics on a difference.
 const NoListDetector = "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR=false"
 
-// NoMutationDetector goes among the flags of a daemon whose memory is measured:
-// the detector keeps every object for ever.
+// NoMutationDetector goes among the flags of a daemon whose memory is measured: the
+// detector keeps every object forever.
 const NoMutationDetector = "KUBE_CACHE_MUTATION_DETECTOR=false"
 
-// sweepPeriod is short, so that daemons of tests sweep.
+// sweepPeriod is short, so that the daemons of tests sweep.
 const sweepPeriod = 10 * time.Second
 
-// wantNoRepairs fails the test if a sweep has found what no event had told.
+// wantNoRepairs fails the test if a sweep has found a change that no event reported.
 func (d *Daemon) wantNoRepairs(t *testing.T) {
 	t.Helper()
 	if n := d.Logged("a sweep has found what no event has told"); n > 0 {
-		t.Errorf("sweeps have found %d things that no event had told", n)
+		t.Errorf("sweeps found %d changes that no event reported", n)
 	}
 }
 
-// program goes among the flags of a daemon that is not the usual program.
+// program goes among the flags of a daemon that runs another program.
 const program = "PROGRAM="
 
-// OtherProgram is a flag that has another program be started than the daemon.
+// OtherProgram is a flag that starts another program instead of the daemon.
 func OtherProgram(path string) string { return program + path }
 
-// LaunchDaemon only starts it. A flag that begins with KUBE_ is a variable of its
-// environment.
+// LaunchDaemon starts the daemon and does not wait. A flag that begins with KUBE_ is set
+// as an environment variable.
 func LaunchDaemon(t *testing.T, flags ...string) *Daemon {
 	t.Helper()
 	s := scopeOf(t)
 	o := process.DaemonOptions{
 		Program: []string{Env.Daemon}, Kubeconfig: s.kubeconfig,
 		Flags: []string{"--log-level", "debug", "--resync-period", sweepPeriod.String()},
-		// client-go's own detectors panic on a cached object that was changed and on a
-		// streaming list that differs from a plain one.
+		// client-go's own detectors panic if a cached object is changed, or if a streaming
+		// list differs from a plain one.
 		Environment: []string{"GORACE=halt_on_error=1", "KUBE_CACHE_MUTATION_DETECTOR=true", "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR=true"},
 	}
 	if !slices.Contains(flags, "--config") {
@@ -158,8 +158,8 @@ func Leads(d *Daemon) func(context.Context) error {
 	}
 }
 
-// wantOnlyJSON fails the test if a line has not come through the logger: a panic,
-// a race, or a library that logs on its own.
+// wantOnlyJSON fails the test on a line that did not come through the logger: a panic, a
+// data race, or a library that logs on its own.
 func (d *Daemon) wantOnlyJSON(t *testing.T) {
 	t.Helper()
 	lines := slices.Collect(strings.Lines(d.Log()))
@@ -171,15 +171,15 @@ func (d *Daemon) wantOnlyJSON(t *testing.T) {
 	}
 }
 
-// isGoodReason reports whether a line is what a daemon prints when it has to end: it
-// leads no more, or etcd was restored.
+// isGoodReason reports whether a line is one that a daemon prints when it has to end: it
+// has lost its Lease, or etcd was restored.
 func isGoodReason(line string) bool {
 	return line == "karmada-mirror: lost the lease: another replica may be leading\n" ||
 		strings.HasPrefix(line, "karmada-mirror: the API server's data are older than what was read from it")
 }
 
-// WantGoodEnd fails the test if a daemon has ended for another reason than these, or
-// that the test has ended it: of a panic, a race or a leak.
+// WantGoodEnd fails the test if a daemon ended for any other reason than these or the test
+// itself: a panic, a data race, a leak.
 func (d *Daemon) WantGoodEnd(t *testing.T) {
 	t.Helper()
 	d.wantOnlyJSON(t)
@@ -189,8 +189,8 @@ func (d *Daemon) WantGoodEnd(t *testing.T) {
 	}
 }
 
-// WantExit waits until the daemon ends because it has lost its Lease. It is for
-// daemons that were launched: those that were started must end well.
+// WantExit waits until the daemon ends because it has lost its Lease. It is for daemons
+// from LaunchDaemon: those from StartDaemon must end without an error.
 func (d *Daemon) WantExit(t *testing.T, limit time.Duration) {
 	t.Helper()
 	select {
@@ -201,7 +201,8 @@ func (d *Daemon) WantExit(t *testing.T, limit time.Duration) {
 	d.WantGoodEnd(t)
 }
 
-// Stop ends the daemon in good order. It is an error if it has ended by itself.
+// Stop shuts the daemon down gracefully. It returns an error if the daemon had already
+// ended by itself.
 func (d *Daemon) Stop() error {
 	if dismissed := d.dismissed.Swap(true); d.HasEnded() {
 		if !dismissed {
@@ -212,13 +213,13 @@ func (d *Daemon) Stop() error {
 	return d.Daemon.Stop()
 }
 
-// MustStop ends it in good order.
+// MustStop shuts the daemon down gracefully, and fails the test on an error.
 func (d *Daemon) MustStop(t *testing.T) {
 	t.Helper()
 	Must(t, d.Stop())
 }
 
-// Terminate asks the daemon to end, as a Deployment does.
+// Terminate asks the daemon to end, as a Deployment would.
 func (d *Daemon) Terminate(t *testing.T) {
 	t.Helper()
 	d.dismissed.Store(true)
@@ -232,7 +233,7 @@ func (d *Daemon) KillNow(t *testing.T) {
 	Must(t, d.Kill())
 }
 
-// WantMetric waits for a value of a series.
+// WantMetric waits until a series has a value.
 func (d *Daemon) WantMetric(series string, want float64) func(context.Context) error {
 	return func(ctx context.Context) error {
 		got, err := d.Metric(ctx, series)
@@ -254,17 +255,17 @@ func (d *Daemon) WantNoSeries(series string) func(context.Context) error {
 	}
 }
 
-// WantLogged waits until a message has been logged so often, at least.
+// WantLogged waits until a message has been logged at least this many times.
 func (d *Daemon) WantLogged(message string, times int) func(context.Context) error {
 	return func(context.Context) error {
 		if got := d.Logged(message); got < times {
-			return fmt.Errorf("%q was said %d times", message, got)
+			return fmt.Errorf("%q was logged %d times", message, got)
 		}
 		return nil
 	}
 }
 
-// Number reads a series.
+// Number reads the value of a series.
 func (d *Daemon) Number(t *testing.T, series string) float64 {
 	t.Helper()
 	number, err := d.Metric(t.Context(), series)
@@ -272,8 +273,8 @@ func (d *Daemon) Number(t *testing.T, series string) float64 {
 	return number
 }
 
-// Settled reads the number of goroutines, and the heap as it is after a garbage
-// collection: the least of some readings.
+// Settled returns the number of goroutines and the heap size after garbage collection: the
+// minimum of several readings.
 func (d *Daemon) Settled(t *testing.T) (goroutines, heap float64) {
 	t.Helper()
 	for i := range 10 {
@@ -287,7 +288,7 @@ func (d *Daemon) Settled(t *testing.T) (goroutines, heap float64) {
 	return goroutines, heap
 }
 
-// AtLeastSyncs waits for so many syncs without an error.
+// AtLeastSyncs waits until there were this many successful syncs.
 func AtLeastSyncs(d *Daemon, want int) func(context.Context) error {
 	return func(ctx context.Context) error {
 		got, err := d.Metric(ctx, `karmada_mirror_sync_duration_seconds_count{result="success"}`)
@@ -298,7 +299,7 @@ func AtLeastSyncs(d *Daemon, want int) func(context.Context) error {
 	}
 }
 
-// QueueEmpty is a series that is 0 when nothing waits.
+// QueueEmpty is a series that is 0 when nothing is queued.
 const QueueEmpty = `workqueue_depth{name="mirror"}`
 
 // Scrape reads the metrics as Prometheus does.
@@ -331,7 +332,7 @@ func WriteFile(t *testing.T, path string, data []byte) {
 	Must(t, os.WriteFile(path, data, 0o600))
 }
 
-// WatchState is the series of a state of the watch of a resource.
+// WatchState is the series for one state of the watch of a resource.
 func WatchState(resource, state string) string {
 	return fmt.Sprintf("karmada_mirror_watch_state{resource=%q,state=%q}", resource, state)
 }
@@ -339,7 +340,7 @@ func WatchState(resource, state string) string {
 // InForce is logged when a configuration has been accepted.
 const InForce = "configuration in force"
 
-// Reconfigure makes a change of the configuration and waits until it is in force.
+// Reconfigure makes a change to the configuration and waits until it is in force.
 func (d *Daemon) Reconfigure(t *testing.T, change func()) {
 	t.Helper()
 	before := d.Logged(InForce)

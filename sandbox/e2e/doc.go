@@ -1,19 +1,19 @@
-// Package e2e is what the end-to-end tests have in common: a real Karmada, the daemon as a
-// process of its own with the race detector and with the rights that manifests/karmada
-// gives it, the words in which tests say what they do and want, and the judges: the
-// members, the API server's audit log, and [Disagreement], which knows from the contract,
-// and not from the daemon's code, what should be there.
+// Package e2e is what the end-to-end tests share: a real Karmada; the daemon, as a process
+// of its own, with the race detector and the permissions that manifests/karmada gives it;
+// functions with which tests say what they do and expect; and what judges the outcome: the
+// members, the API server's audit log, and [Disagreement], which knows what should exist
+// from the contract and not from the daemon's code.
 //
-// The tests are in the folders below, one for each way to use a Karmada:
+// The tests are in the subfolders, one for each way to use a Karmada:
 //
-//	shared      run beside each other on one, each with a namespace, a ServiceAccount, a
+//	shared      run in parallel on one Karmada, each with a namespace, a ServiceAccount, a
 //	            configuration and a Lease of its own: see [Isolate]
-//	disruptive  need the whole of one: they stop its servers, change its clusters or its
-//	            definitions, or look at karmada-mirror as it is installed
-//	apart       start one each, of which nothing is to be trusted afterwards, or which
-//	            differs
+//	disruptive  need a Karmada to themselves: they stop its servers, change its clusters or
+//	            definitions, or test karmada-mirror as installed
+//	apart       start one each, because it cannot be trusted afterwards or is configured
+//	            differently
 //
-// They import this package by a dot: it is the language that they are written in.
+// They import this package with a dot, so that its functions read as the tests' own words.
 //
-// Build tag long makes the tests long that are named in the Makefile: see sizes.go.
+// The build tag long makes the tests that the Makefile names in LONG longer: see sizes_test.go.
 package e2e

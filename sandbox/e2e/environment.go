@@ -31,14 +31,14 @@ const (
 	Both  = Push + "," + Pull
 )
 
-// System and Account are where and as whom karmada-mirror is installed.
+// System and Account are the namespace and the ServiceAccount of karmada-mirror's
+// installation.
 const (
 	System  = "karmada-system"
 	Account = "karmada-mirror"
 )
 
-// Env is the Karmada of a package's tests. Tests that start one of their own put it in its
-// place.
+// Env is the Karmada of a package's tests. Tests that start their own replace it.
 var Env *Environment
 
 // Environment is a Karmada with karmada-mirror's manifests.
@@ -47,24 +47,24 @@ type Environment struct {
 	Builder *build.Builder
 	// Daemon is the path of karmada-mirror with the race detector.
 	Daemon string
-	// AccountKubeconfig is that of the daemon's ServiceAccount.
+	// AccountKubeconfig is the kubeconfig of the daemon's ServiceAccount.
 	AccountKubeconfig string
-	// Admin and Client are an administrator's.
+	// Admin and Client have an administrator's permissions.
 	Admin  dynamic.Interface
 	Client kubernetes.Interface
 
 	rows *rows
-	// works is what a watch tells of all Works of karmada-mirror.
+	// works caches all Works of karmada-mirror from a watch.
 	works *workCache
 
 	mu sync.Mutex
-	// scopes and faults are those of tests, by the test's name.
+	// scopes and faults are by test name.
 	scopes map[string]*scope
 	faults map[string][]*FaultRow
 }
 
-// Main is main of a package of tests. With members, there is a Karmada with them for all
-// tests; without, each starts one.
+// Main is the main function of a package of tests. With members, all tests share a Karmada
+// with them; without, each test starts one.
 func Main(m *testing.M, members ...string) {
 	flag.Parse()
 	code, err := runTests(m, members)
@@ -101,7 +101,7 @@ func runTests(m *testing.M, members []string) (code int, err error) {
 	return code, nil
 }
 
-// compile makes the programs of an environment.
+// compile builds the programs of an environment.
 func compile(ctx context.Context) (e *Environment, err error) {
 	e = &Environment{rows: &rows{}}
 	if e.Builder, err = build.New(ctx, os.Stderr); err != nil {
@@ -114,8 +114,8 @@ func compile(ctx context.Context) (e *Environment, err error) {
 	return e, err
 }
 
-// StartOwn puts a Karmada of a test's own in the place of [Env], for the length of the test.
-// Nothing is installed on it.
+// StartOwn replaces [Env] with a Karmada of the test's own until the test ends. Nothing is
+// installed on it.
 func StartOwn(t *testing.T, o karmada.Options) {
 	t.Helper()
 	before := Env
@@ -131,7 +131,7 @@ func StartOwn(t *testing.T, o karmada.Options) {
 	})
 }
 
-// Named are members in push mode, and in pull mode the one that is called so.
+// Named returns members in push mode, except [Pull], which is in pull mode.
 func Named(names ...string) []karmada.Member {
 	var members []karmada.Member
 	for _, name := range names {
@@ -144,9 +144,9 @@ func Named(names ...string) []karmada.Member {
 	return members
 }
 
-// flags make Karmada fit for tests. By default the executor makes 40 calls a second to each
-// server, which would take up most of the time. A member that is taken for lost because
-// the machine is busy would make it wait for minutes.
+// flags make Karmada fit for tests. By default the executor makes 40 calls a second to
+// each server, which would take most of the time. And if a member were considered lost
+// because the machine is busy, the test would wait for minutes.
 var flags = map[string][]string{
 	karmada.ControllerManager: {
 		"--kube-api-qps=400", "--kube-api-burst=800", "--cluster-api-qps=400", "--cluster-api-burst=800",
@@ -163,9 +163,9 @@ func (e *Environment) Start(ctx context.Context, o karmada.Options) (err error) 
 	}
 	o.Programs = karmada.Programs{Hyperkarmada: hyperkarmada, Karmada: e.Builder.KarmadaSources()}
 	o.Progress = os.Stderr
-	// A seventh of an API server's CPU would go into marking garbage.
+	// Otherwise a seventh of an API server's CPU time would go into garbage collection.
 	o.Environment = []string{"GOGC=400"}
-	o.Scheduler = true // for policies, which take sources over from us and give them back
+	o.Scheduler = true // for policies, which take over our sources and release them again
 	if o.Flags == nil {
 		o.Flags = flags
 	}
@@ -179,7 +179,7 @@ func (e *Environment) Start(ctx context.Context, o karmada.Options) (err error) 
 	return nil
 }
 
-// connect makes the administrators' clients.
+// connect makes the administrator's clients.
 func (e *Environment) connect() (err error) {
 	e.scopes, e.faults = map[string]*scope{}, map[string][]*FaultRow{}
 	if e.Admin, err = dynamic.NewForConfig(e.Config()); err != nil {
@@ -192,9 +192,9 @@ func (e *Environment) connect() (err error) {
 	return nil
 }
 
-// Member is an administrator's client of a member.
+// Member returns an administrator's client of a member.
 func (e *Environment) Member(name string) dynamic.Interface {
-	// It can only fail for a config that is wrong in itself, which a sandbox does not make.
+	// It only fails for an invalid config, which a sandbox does not make.
 	return dynamic.NewForConfigOrDie(e.MemberConfig(name))
 }
 
@@ -215,12 +215,12 @@ func (e *Environment) Install(ctx context.Context) (err error) {
 	return e.loosen(ctx)
 }
 
-// AdmissionPolicies are those of the manifests.
+// AdmissionPolicies are the policies in the manifests.
 var AdmissionPolicies = []string{Account, Account + "-spelling"}
 
-// loosen turns the deletion breaker off, which would remember between tests what
-// they throw away, and unbinds the admission policies, which would refuse the mistakes
-// that they make. The tests that are about them turn them on.
+// loosen turns the deletion breaker off, which would count the deletions of earlier tests,
+// and unbinds the admission policies, which would refuse the tests' deliberate mistakes.
+// Tests of the breaker and the policies turn them on.
 func (e *Environment) loosen(ctx context.Context) error {
 	for _, name := range AdmissionPolicies {
 		if err := e.Client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
@@ -242,8 +242,8 @@ func (e *Environment) loosen(ctx context.Context) error {
 	})
 }
 
-// WatchAnew begins the tests' own watch anew, for one that has seen what the API server has
-// forgotten shows what is not there.
+// WatchAnew restarts the tests' own watch after a restore: a watch that has seen objects
+// that the API server has since forgotten would keep showing them.
 func (e *Environment) WatchAnew() {
 	e.works.stop()
 	e.works = watchWorks(e.Admin)

@@ -14,32 +14,31 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/model"
 )
 
-// FaultRow is the measuring of one row of docs/reliability.md. What it judges by is
-// the API server: what is there in the end, and what the audit log says was
-// deleted on the way.
+// FaultRow measures one row of docs/reliability.md. It judges by the API server: the
+// objects at the end, and the deletions in the audit log.
 type FaultRow struct {
 	T         *testing.T
 	Name      string
 	Namespace string
-	// Audit is of what the test's daemons do from the beginning of the row on.
+	// Audit covers the requests of the test's daemons since the row began.
 	Audit AuditLog
-	// Healed is when the fault was over.
+	// Healed is when the fault ended.
 	Healed time.Time
-	// Daemon is kept running while the row converges; nil if it must not end.
+	// Daemon is kept running while the row converges; nil if the daemon must not end.
 	Daemon *Supervised
-	// Note is the remark.
+	// Note is the remark in the table.
 	Note string
 
 	resources []schema.GroupVersionResource
 	// due are the Works that may be deleted, as namespace/name, and since when; until is
-	// where in the audit log the row ends.
+	// the offset in the audit log where the row ends.
 	due   map[string]time.Time
 	until int64
 }
 
-// NewFault measures the sources of a namespace: ConfigMaps, and objects of the
-// other resources that are given. What is deleted until the test's daemons have ended
-// counts, unless [FaultRow.End] says where the row does.
+// NewFault starts a row for the sources in a namespace: ConfigMaps, and objects of the
+// other given resources. Deletions count until the test's daemons have ended, or until
+// [FaultRow.End] if the test calls it.
 func NewFault(t *testing.T, name, namespace string, others ...schema.GroupVersionResource) *FaultRow {
 	t.Helper()
 	f := &FaultRow{
@@ -55,7 +54,7 @@ func NewFault(t *testing.T, name, namespace string, others ...schema.GroupVersio
 	return f
 }
 
-// Allow notes that from now on the Works of a source may be deleted. Of no row it notes
+// Allow notes that the Works of a source may be deleted from now on. On a nil row it does
 // nothing.
 func (f *FaultRow) Allow(id render.Identity, clusters ...string) {
 	if f == nil {
@@ -70,16 +69,16 @@ func (f *FaultRow) Allow(id render.Identity, clusters ...string) {
 	}
 }
 
-// Heal notes that the fault is over: from here on time counts.
+// Heal notes that the fault has ended: the time to converge counts from here.
 func (f *FaultRow) Heal() { f.Healed = time.Now() }
 
-// End notes that what comes now is not of the row any more.
+// End notes that later deletions no longer belong to the row.
 func (f *FaultRow) End() {
 	f.T.Helper()
 	f.until = auditSize(f.T)
 }
 
-// WantNoDeletes fails the test if a Work was deleted that had to stay.
+// WantNoDeletes fails the test if a Work was deleted that must not be.
 func (f *FaultRow) WantNoDeletes() {
 	f.T.Helper()
 	if wrong := f.WrongDeletes(); len(wrong) > 0 {
@@ -87,7 +86,7 @@ func (f *FaultRow) WantNoDeletes() {
 	}
 }
 
-// WrongDeletes are the Works that were deleted, and had to stay.
+// WrongDeletes lists the Works that were deleted but must not be.
 func (f *FaultRow) WrongDeletes() []string {
 	f.T.Helper()
 	var wrong []string
@@ -99,8 +98,8 @@ func (f *FaultRow) WrongDeletes() []string {
 	return wrong
 }
 
-// rereadFaults looks once more for wrong deletions, when a daemon of the test has ended:
-// one that was made after everything was in sync is as wrong.
+// rereadFaults checks again for wrong deletions when a daemon of the test has ended: a
+// deletion after everything was in sync is just as wrong.
 func rereadFaults(t *testing.T) {
 	t.Helper()
 	Env.mu.Lock()
@@ -113,13 +112,13 @@ func rereadFaults(t *testing.T) {
 	Env.mu.Unlock()
 	for _, f := range rows {
 		if wrong := f.WrongDeletes(); len(wrong) > 0 {
-			t.Errorf("%s: until its end the daemon deleted %q", f.Name, wrong)
+			t.Errorf("%s: by its end the daemon had deleted %q", f.Name, wrong)
 		}
 	}
 }
 
-// Converge waits until every Work that is wanted is there and right, and no
-// other is, and writes the row.
+// Converge waits until every wanted Work exists and is correct, and there is no other, and
+// writes the row.
 func (f *FaultRow) Converge(limit time.Duration) {
 	f.T.Helper()
 	if f.Healed.IsZero() {
@@ -142,10 +141,10 @@ func (f *FaultRow) Converge(limit time.Duration) {
 	Env.rows.add(r)
 	f.WantNoDeletes()
 	Must(f.T, err)
-	f.T.Logf("%s: in sync %s after it was over", f.Name, took.Round(10*time.Millisecond))
+	f.T.Logf("%s: in sync %s after the fault ended", f.Name, took.Round(10*time.Millisecond))
 }
 
-// Remark changes the remark of a row that has converged.
+// Remark changes the remark of a row that has already converged.
 func (f *FaultRow) Remark(note string) {
 	f.Note = note
 	Env.rows.note(f.Name, note)

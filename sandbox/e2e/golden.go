@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// unstable is what of a command's output is another each time: ages, the ports of the
-// sandbox, and versions.
+// unstable lists the parts of a command's output that vary: ages, ports of the sandbox,
+// versions.
 var unstable = []struct {
 	pattern *regexp.Regexp
 	instead string
@@ -25,7 +25,7 @@ var unstable = []struct {
 	{regexp.MustCompile(`(?m)^  ✓ \S+ leads$`), "  ✓ POD leads"},
 }
 
-// WantGolden compares output with a file, but for what is another each time.
+// WantGolden compares output with a file, except for the parts that vary.
 func WantGolden(t *testing.T, name, output string) {
 	t.Helper()
 	for _, u := range unstable {
@@ -43,6 +43,6 @@ func WantGolden(t *testing.T, name, output string) {
 		t.Fatal(err)
 	}
 	if difference := cmp.Diff(string(want), output); difference != "" {
-		t.Errorf("%s (-want +got; -update writes it anew):\n%s", file, difference)
+		t.Errorf("%s (-want +got; -update rewrites it):\n%s", file, difference)
 	}
 }

@@ -15,19 +15,19 @@ import (
 	"github.com/karmada-target/karmada-mirror/config"
 )
 
-// scope is what the daemons of a test have for themselves.
+// scope is what the daemons of one test have to themselves.
 type scope struct {
-	// home is the namespace of their ServiceAccount, ConfigMap and Lease, each of which
-	// has the name that the manifests give it.
+	// home is the namespace of their ServiceAccount, ConfigMap and Lease, which have the
+	// same names as in the manifests.
 	home       string
 	kubeconfig string
-	// namespaces are those that they look after, as the configuration has them; nil is
+	// namespaces are the ones that they watch, as patterns of the configuration; nil means
 	// all.
 	namespaces []string
 }
 
-// scopeOf is that of a test, or of the one that it is a part of. Without [Isolate] it is
-// the installation.
+// scopeOf returns the scope of a test, or of the test that it is a part of. Without
+// [Isolate] this is the installation.
 func scopeOf(t *testing.T) *scope {
 	Env.mu.Lock()
 	defer Env.mu.Unlock()
@@ -45,10 +45,10 @@ func scopeOf(t *testing.T) *scope {
 
 func (s *scope) isInstallation() bool { return s.home == System }
 
-// user is the name under which its daemons make requests.
+// user is the user name of its daemons.
 func (s *scope) user() string { return serviceaccount.MakeUsername(s.home, Account) }
 
-// configMapFlags and leaseFlags are those of run.
+// configMapFlags and leaseFlags are flags of run.
 func (s *scope) configMapFlags() []string {
 	if s.isInstallation() {
 		return nil
@@ -66,17 +66,17 @@ func (s *scope) leaseFlags() []string {
 // Home is the namespace of the ConfigMap of a test's daemons.
 func Home(t *testing.T) string { return scopeOf(t).home }
 
-// User is the name under which a test's daemons make requests.
+// User is the user name of a test's daemons.
 func User(t *testing.T) string { return scopeOf(t).user() }
 
-// Kubeconfig is the path of that of a test's daemons.
+// Kubeconfig is the path of the kubeconfig of a test's daemons.
 func Kubeconfig(t *testing.T) string { return scopeOf(t).kubeconfig }
 
-// Isolate lets a test run beside others. Its daemons look after namespaces of its own,
-// with a ServiceAccount of their own, which has the rights of the one of the manifests and
-// by which the audit log tells them from others, and with a ConfigMap and a Lease beside
-// it. The first of the namespaces is returned; the ConfigMap asks for ConfigMaps. More of
-// them, by these names, are for what needs a name that is the same each time.
+// Isolate lets a test run in parallel with others. Its daemons watch only namespaces of
+// its own. They have a ServiceAccount of their own, with the permissions from the
+// manifests, by which the audit log tells them apart, and a ConfigMap and a Lease of their
+// own. Isolate returns the first of the namespaces; the ConfigMap configures ConfigMaps.
+// Pass more namespaces by name if a test needs fixed names.
 func Isolate(t *testing.T, more ...string) (namespace string) {
 	t.Helper()
 	t.Parallel()
@@ -105,7 +105,8 @@ func Isolate(t *testing.T, more ...string) (namespace string) {
 	return s.home
 }
 
-// copyRights gives the ServiceAccount of a scope those that the manifests give theirs.
+// copyRights gives the ServiceAccount of a scope the permissions that the manifests give
+// theirs.
 func copyRights(t *testing.T, s *scope) {
 	t.Helper()
 	ctx, rbac := t.Context(), Env.Client.RbacV1()
@@ -133,7 +134,7 @@ func copyRights(t *testing.T, s *scope) {
 	}
 }
 
-// BindClusterRole binds somebody to a ClusterRole for the length of a test.
+// BindClusterRole binds a subject to a ClusterRole until the test ends.
 func BindClusterRole(t *testing.T, role string, subject rbacv1.Subject) {
 	t.Helper()
 	bindings := Env.Client.RbacV1().ClusterRoleBindings()
@@ -145,17 +146,17 @@ func BindClusterRole(t *testing.T, role string, subject rbacv1.Subject) {
 	t.Cleanup(func() { _ = bindings.Delete(context.Background(), binding.Name, metav1.DeleteOptions{}) })
 }
 
-// maxName leaves room for what tests append to the name of a namespace of theirs, which
-// is in the names of Works too.
+// maxName leaves room for what tests append to the names of their namespaces, which are
+// part of the names of Works too.
 const maxName = 40
 
-// newName is a name for what belongs to a test.
+// newName returns a name for something that belongs to a test.
 func newName(test string) string {
 	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(test))
 	return strings.Trim(name[:min(len(name), maxName)], "-") + "-" + utilrand.String(4)
 }
 
-// NewNamespace makes another namespace for a test; Karmada makes it in the members.
+// NewNamespace makes another namespace for a test; Karmada creates it in the members.
 func NewNamespace(t *testing.T) string {
 	t.Helper()
 	name := newName(t.Name())

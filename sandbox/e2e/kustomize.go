@@ -16,8 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Kustomize returns what `kubectl kustomize` would, of a folder of the repository or any
-// other.
+// Kustomize returns the objects that `kubectl kustomize` would print for a folder.
 func Kustomize(t *testing.T, dir string) []*unstructured.Unstructured {
 	t.Helper()
 	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
@@ -54,7 +53,7 @@ func mapperOf(t *testing.T, config *rest.Config) meta.RESTMapper {
 	return restmapper.NewDiscoveryRESTMapper(groups)
 }
 
-// WantAbsent fails the test if a server has one of the objects, other than a Namespace.
+// WantAbsent fails the test if a server has any of the objects, Namespaces aside.
 func WantAbsent(t *testing.T, config *rest.Config, objects []*unstructured.Unstructured) {
 	t.Helper()
 	mapper := mapperOf(t, config)
@@ -71,7 +70,7 @@ func WantAbsent(t *testing.T, config *rest.Config, objects []*unstructured.Unstr
 		}
 		_, err = client.Resource(mapping.Resource).Namespace(object.GetNamespace()).Get(t.Context(), object.GetName(), metav1.GetOptions{})
 		if !apierrors.IsNotFound(err) {
-			t.Errorf("%s %s is left: %v", object.GetKind(), object.GetName(), err)
+			t.Errorf("%s %s still exists: %v", object.GetKind(), object.GetName(), err)
 		}
 	}
 }

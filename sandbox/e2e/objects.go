@@ -15,7 +15,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// The resources of which there is most to do.
+// These are the resources that tests use most.
 var (
 	ConfigMaps  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	Namespaces  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
@@ -29,7 +29,7 @@ var (
 	Definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 )
 
-// Object makes one.
+// Object makes an object.
 func Object(apiVersion, kind, namespace, name string, fields map[string]any) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{}}
 	for field, value := range fields {
@@ -49,7 +49,7 @@ func ConfigMap(namespace, name, clusters, value string) *unstructured.Unstructur
 	return u
 }
 
-// Plain is a ConfigMap that does not say where to mirror it to.
+// Plain makes a ConfigMap that does not ask for clusters.
 func Plain(namespace, name, value string) *unstructured.Unstructured {
 	u := ConfigMap(namespace, name, "", value)
 	u.SetAnnotations(nil)
@@ -91,7 +91,7 @@ func Remove(t *testing.T, gvr schema.GroupVersionResource, namespace, name strin
 	}
 }
 
-// SetAnnotation is a change of an annotation.
+// SetAnnotation returns a change that sets an annotation.
 func SetAnnotation(key, value string) func(*unstructured.Unstructured) {
 	return func(u *unstructured.Unstructured) {
 		annotations := u.GetAnnotations()
@@ -103,7 +103,7 @@ func SetAnnotation(key, value string) func(*unstructured.Unstructured) {
 	}
 }
 
-// SetField is a change of a field.
+// SetField returns a change that sets a field.
 func SetField(value any, path ...string) func(*unstructured.Unstructured) {
 	return func(u *unstructured.Unstructured) {
 		if err := unstructured.SetNestedField(u.Object, value, path...); err != nil {
@@ -112,7 +112,7 @@ func SetField(value any, path ...string) func(*unstructured.Unstructured) {
 	}
 }
 
-// ConfigMapWork is the name of the Work of a ConfigMap.
+// ConfigMapWork is the namespace and name of a ConfigMap's Work on a cluster.
 func ConfigMapWork(namespace, name, cluster string) types.NamespacedName {
 	id := render.Identity{Kind: "ConfigMap", Namespace: namespace, Name: name}
 	return types.NamespacedName{Namespace: render.ExecutionNamespace(cluster), Name: id.WorkName()}
@@ -134,7 +134,7 @@ func MustWork(t *testing.T, name types.NamespacedName) *unstructured.Unstructure
 	return found
 }
 
-// WantNoWork fails the test if there is a Work of that name.
+// WantNoWork fails the test if there is a Work with that name.
 func WantNoWork(t *testing.T, name types.NamespacedName) {
 	t.Helper()
 	if work, err := GetWork(t.Context(), name); !apierrors.IsNotFound(err) {
@@ -153,15 +153,15 @@ func CreatePages(t *testing.T, namespace, clusters string, n int) (ids []render.
 	return ids
 }
 
-// RemoveAll deletes the objects of a namespace that a field selector selects.
+// RemoveAll deletes the objects in a namespace that a field selector matches.
 func RemoveAll(t *testing.T, gvr schema.GroupVersionResource, namespace, selector string) {
 	t.Helper()
-	// A thousand may take the API server longer than it gives a request.
+	// Deleting a thousand may take longer than the API server's request timeout.
 	Within(t, 2*Patience, "the deletion of all "+gvr.Resource, func(ctx context.Context) error {
 		return Env.Admin.Resource(gvr).Namespace(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: selector})
 	})
 }
 
-// AllPages leaves out the ConfigMap that Kubernetes puts into each namespace, and the one of
-// the daemons.
+// AllPages excludes the ConfigMap that Kubernetes creates in each namespace, and the
+// daemons' own.
 const AllPages = "metadata.name!=kube-root-ca.crt,metadata.name!=" + Account

@@ -14,13 +14,13 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// What Karmada makes of policies.
+// These are Karmada's policies and what it makes of them.
 var (
 	Policies = schema.GroupVersionResource{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "propagationpolicies"}
 	Bindings = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha2", Resource: "resourcebindings"}
 )
 
-// MemberUIDs are the UIDs of a ConfigMap in members.
+// MemberUIDs reads the UIDs of a ConfigMap in members.
 func MemberUIDs(t *testing.T, namespace, name string, members ...string) map[string]types.UID {
 	t.Helper()
 	uids := map[string]types.UID{}
@@ -34,7 +34,7 @@ func MemberUIDs(t *testing.T, namespace, name string, members ...string) map[str
 	return uids
 }
 
-// Holder says by whom a Work is held: "mirror", "binding", both or nobody.
+// Holder says who owns a Work: "mirror", "binding", both, or "" for no one.
 func Holder(w *unstructured.Unstructured) string {
 	held := ""
 	if w.GetLabels()[render.ManagedByLabel] == render.ManagedByValue && w.GetAnnotations()[render.SourceAnnotation] != "" {
@@ -46,7 +46,7 @@ func Holder(w *unstructured.Unstructured) string {
 	return held
 }
 
-// WantHolder waits until a Work is held by somebody.
+// WantHolder waits until a Work has this [Holder].
 func WantHolder(t *testing.T, namespace, name, cluster, want string) {
 	t.Helper()
 	Eventually(t, fmt.Sprintf("the Work of %s on %s to be held by %q", name, cluster, want), func(ctx context.Context) error {

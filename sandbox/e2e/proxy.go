@@ -8,10 +8,10 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/fault"
 )
 
-// seed makes the proxies' choices repeatable.
+// seed makes the proxies' choices reproducible.
 const seed = 1
 
-// StartProxy starts one between the daemons of a test and the API server.
+// StartProxy starts a proxy between the daemons of a test and the API server.
 func StartProxy(t *testing.T) *fault.Proxy {
 	t.Helper()
 	p, err := fault.Start(fault.Options{Kubeconfig: Kubeconfig(t), Dir: t.TempDir(), Seed: seed})
@@ -32,8 +32,8 @@ func WantSources(t *testing.T, namespace string) {
 	Eventually(t, "the Works", func(ctx context.Context) error { return Disagreement(ctx, namespace, ConfigMaps) })
 }
 
-// Workload changes sources in all ways, so that Works are created, updated,
-// retargeted and deleted. There may be no row that it is a part of.
+// Workload changes sources in every way, so that Works are created, updated, retargeted
+// and deleted. The row is nil if the workload belongs to none.
 func Workload(t *testing.T, f *FaultRow, namespace string, ids []render.Identity) {
 	t.Helper()
 	for i, id := range ids {

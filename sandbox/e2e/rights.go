@@ -16,15 +16,15 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Question is one for the API server: may somebody do this?
+// Question asks the API server whether a user may do something.
 type Question struct{ verb, group, resource, namespace, name string }
 
-// May asks a question. The resource may have a subresource behind a slash.
+// May makes a question. The resource may have a subresource after a slash.
 func May(verb, group, resource, namespace, name string) Question {
 	return Question{verb, group, resource, namespace, name}
 }
 
-// WantRights asks what the daemon's ServiceAccount may do.
+// WantRights checks what the daemon's ServiceAccount may do.
 func WantRights(t *testing.T) {
 	t.Helper()
 	WantAnswers(t, Env.Client, Account, map[Question]bool{
@@ -50,7 +50,8 @@ func WantRights(t *testing.T) {
 	})
 }
 
-// WantAnswers asks what a ServiceAccount of ours may do. Aggregated rights take a moment.
+// WantAnswers checks what one of our ServiceAccounts may do. Aggregated permissions take a
+// moment.
 func WantAnswers(t *testing.T, client kubernetes.Interface, name string, questions map[Question]bool) {
 	t.Helper()
 	for q, want := range questions {
@@ -87,7 +88,7 @@ func MustRestart(t *testing.T, names ...string) {
 	}
 }
 
-// WantAnswer waits until the API server reads the sources.
+// WantAnswer waits until the API server can read the sources.
 func WantAnswer(t *testing.T, namespace string) {
 	t.Helper()
 	Eventually(t, "the API server to answer", func(ctx context.Context) error {
@@ -96,11 +97,11 @@ func WantAnswer(t *testing.T, namespace string) {
 	})
 }
 
-// Bearer is a token by itself.
+// Bearer is a bare token.
 type Bearer string
 
-// Refused returns an error as long as the API server knows the token: it remembers
-// tokens for a while.
+// Refused returns an error as long as the API server accepts the token: it caches tokens
+// for a while.
 func (b Bearer) Refused(ctx context.Context) error {
 	config := rest.AnonymousClientConfig(Env.Config())
 	config.BearerToken = string(b)
@@ -115,8 +116,8 @@ func (b Bearer) Refused(ctx context.Context) error {
 	return fmt.Errorf("it is not: %v", err)
 }
 
-// AsDaemon is a client with the rights of a test's daemons, whose requests do not count as
-// theirs.
+// AsDaemon returns a client with the permissions of a test's daemons, whose requests are
+// not counted as theirs.
 func AsDaemon(t *testing.T) dynamic.Interface {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", Kubeconfig(t))

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// RowsVariable names the folder in which each package of tests writes the rows that it has
-// measured, and the command reliability finds them. Empty: they are not written.
+// RowsVariable is the environment variable for the folder where each package of tests
+// writes the rows that it has measured, for the command reliability to find. If it is
+// empty, no rows are written.
 const RowsVariable = "KARMADA_MIRROR_RELIABILITY"
 
 // Row is one row of docs/reliability.md.
@@ -22,13 +23,13 @@ type Row struct {
 	Note         string
 }
 
-// rows collects what the tests of one run have measured.
+// rows collects the rows of one test run.
 type rows struct {
 	mu  sync.Mutex
 	all []Row
 }
 
-// AddRow adds one that a test has measured by itself.
+// AddRow adds a row that a test has measured by itself.
 func AddRow(one Row) { Env.rows.add(one) }
 
 func (r *rows) add(one Row) {
@@ -37,7 +38,7 @@ func (r *rows) add(one Row) {
 	r.all = append(r.all, one)
 }
 
-// note changes the remark of a row that is there.
+// note changes the remark of an existing row.
 func (r *rows) note(fault, note string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,7 +49,7 @@ func (r *rows) note(fault, note string) {
 	}
 }
 
-// save writes them for the command reliability, in a file of their own.
+// save writes the rows to a file of this process, for the command reliability.
 func (r *rows) save() error {
 	dir := os.Getenv(RowsVariable)
 	if dir == "" || len(r.all) == 0 {

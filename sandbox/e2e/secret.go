@@ -18,19 +18,19 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// Canary is a value that must be seen nowhere but in its object.
+// Canary is a value that must appear nowhere but in its object.
 type Canary string
 
-// NewCanary makes one.
+// NewCanary makes a random one.
 func NewCanary() Canary { return Canary("canary" + utilrand.String(24)) }
 
-// Forms are how it may be written: as it is, and in base64. The beginnings are enough,
-// for a message may be cut off.
+// Forms are the ways in which it may appear: as is, and in base64. Prefixes are enough,
+// because a message may be truncated.
 func (c Canary) Forms() []string {
 	return []string{string(c[:18]), base64.StdEncoding.EncodeToString([]byte(c))[:24]}
 }
 
-// IsIn reports whether a text has it.
+// IsIn reports whether the text contains it.
 func (c Canary) IsIn(text string) bool {
 	for _, form := range c.Forms() {
 		if strings.Contains(text, form) {
@@ -54,14 +54,14 @@ func SecretOf(namespace, name, clusters string, c Canary) *unstructured.Unstruct
 	return u
 }
 
-// WorkOfSecret is the name of the Work of a Secret.
+// WorkOfSecret is the namespace and name of a Secret's Work on a cluster.
 func WorkOfSecret(namespace, name, cluster string) types.NamespacedName {
 	id := render.Identity{Kind: "Secret", Namespace: namespace, Name: name}
 	return types.NamespacedName{Namespace: render.ExecutionNamespace(cluster), Name: id.WorkName()}
 }
 
-// LetReadSecrets gives the daemons of a test the right that docs/how-to/secrets.md gives
-// them, but not to those of others.
+// LetReadSecrets gives a test's daemons, and not those of other tests, the permission that
+// docs/how-to/secrets.md gives.
 func LetReadSecrets(t *testing.T) {
 	t.Helper()
 	s := scopeOf(t)

@@ -6,20 +6,19 @@ import (
 	"testing"
 )
 
-// Supervised is a daemon that is started again when it has ended, as a
-// Deployment does.
+// Supervised is a daemon that is restarted when it has ended, as a Deployment would.
 type Supervised struct {
-	// Current is the one that runs, or ran last.
+	// Current is the running daemon, or the last one.
 	Current atomic.Pointer[Daemon]
-	// Starts counts all.
+	// Starts counts all starts.
 	Starts int
-	// Kills counts those that the test has killed.
+	// Kills counts the kills by the test.
 	Kills atomic.Int32
 
 	flags []string
 }
 
-// Supervise starts one.
+// Supervise starts a supervised daemon.
 func Supervise(t *testing.T, flags ...string) *Supervised {
 	t.Helper()
 	s := &Supervised{flags: flags}
@@ -40,8 +39,7 @@ func Supervise(t *testing.T, flags ...string) *Supervised {
 	return s
 }
 
-// Ensure starts the daemon if it does not run. That it does not must have a good
-// reason.
+// Ensure starts the daemon if it is not running. It must have had a good reason to end.
 func (s *Supervised) Ensure(t *testing.T) {
 	t.Helper()
 	if d := s.Current.Load(); d != nil {
@@ -54,7 +52,7 @@ func (s *Supervised) Ensure(t *testing.T) {
 	s.Current.Store(LaunchDaemon(t, s.flags...))
 }
 
-// Kill ends the daemon as a power cut would. The test goes on.
+// Kill ends the daemon as a power cut would. The test continues.
 func (s *Supervised) Kill() {
 	d := s.Current.Load()
 	d.dismissed.Store(true)
@@ -62,8 +60,8 @@ func (s *Supervised) Kill() {
 	_ = d.Daemon.Kill() // it may have ended already
 }
 
-// WantStarts fails the test unless the daemon was started so often: once, again after each
-// time that the test has killed it, and as often as the faults of the test end it.
+// WantStarts fails the test unless the daemon was started as often as expected: once,
+// again after each kill by the test, and as often as the faults of the test ended it.
 func (s *Supervised) WantStarts(t *testing.T, ended int) {
 	t.Helper()
 	if want := 1 + int(s.Kills.Load()) + ended; s.Starts != want {

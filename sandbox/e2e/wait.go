@@ -11,7 +11,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/fault"
 )
 
-// Patience is how long an end state may take on a busy machine.
+// Patience is how long reaching an end state may take on a busy machine.
 const Patience = 2 * time.Minute
 
 // Must fails the test on an error.
@@ -28,7 +28,7 @@ func Eventually(t *testing.T, what string, condition func(context.Context) error
 	Within(t, Patience, what, condition)
 }
 
-// Within waits no longer than a limit that says something of the product.
+// Within waits with a limit of its own, which says something about the product.
 func Within(t *testing.T, limit time.Duration, what string, condition func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -38,7 +38,7 @@ func Within(t *testing.T, limit time.Duration, what string, condition func(conte
 	}
 }
 
-// Pass waits for a time that is a part of the fault itself.
+// Pass waits for a time that is part of the fault itself.
 func Pass(t *testing.T, d time.Duration) {
 	t.Helper()
 	timer := time.NewTimer(d)
@@ -49,35 +49,34 @@ func Pass(t *testing.T, d time.Duration) {
 	}
 }
 
-// Settle waits for longer than a deletion takes to settle (--deletion-settle-period, 1 s),
-// so that one that is wrong would have been made.
+// Settle waits longer than a deletion takes to settle (--deletion-settle-period, 1 s), so
+// that any wrong deletion would have been made by then.
 func Settle(t *testing.T) {
 	t.Helper()
 	Pass(t, 3*time.Second)
 }
 
-// Hit returns an error until a request has met one of the rules.
+// Hit returns an error until a request has matched one of the rules.
 func Hit(rules ...*fault.Rule) error {
 	for _, r := range rules {
 		if r.Hits() > 0 {
 			return nil
 		}
 	}
-	return errors.New("no request has come")
+	return errors.New("no request has matched")
 }
 
-// Took returns an error until one of the rules has left something out, or told something
-// again.
+// Took returns an error until one of the rules has dropped or repeated something.
 func Took(rules ...*fault.Rule) error {
 	for _, r := range rules {
 		if r.Effects() > 0 {
 			return nil
 		}
 	}
-	return errors.New("nothing has been altered")
+	return errors.New("the rules have altered nothing")
 }
 
-// InParallel calls do for each of n numbers, some at a time.
+// InParallel calls do for each of n numbers, up to 16 at a time.
 func InParallel(t *testing.T, n int, do func(context.Context, int) error) {
 	t.Helper()
 	group, ctx := errgroup.WithContext(t.Context())

@@ -17,8 +17,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/model"
 )
 
-// What should be there is told by [model], and by Karmada's own rule for names; what is
-// there is read here, without the daemon's code, which would say of itself that it is right.
+// [model] and Karmada's own naming rule say what should exist; the code below reads what
+// does exist. It does not use the daemon's code, which would only confirm itself.
 
 const (
 	uidAnnotation  = "karmada.target/source-uid"
@@ -27,14 +27,14 @@ const (
 	retainMark     = "resourcetemplate.karmada.io/retain-replicas"
 )
 
-// LostWorks is how what is there differs from what is wanted.
+// LostWorks is how the existing Works differ from the wanted ones.
 type LostWorks struct {
 	missing, stale []string
-	// Surplus are those that nobody wants.
+	// Surplus are the Works that no source wants.
 	Surplus []string
 }
 
-// Count is of all.
+// Count counts all differences.
 func (l *LostWorks) Count() int { return len(l.missing) + len(l.stale) + len(l.Surplus) }
 
 func (l *LostWorks) Error() string {
@@ -42,10 +42,11 @@ func (l *LostWorks) Error() string {
 		len(l.missing), len(l.stale), len(l.Surplus), slices.Concat(l.missing, l.stale, l.Surplus))
 }
 
-// Disagreement compares a namespace's sources with their Works: who asks for a cluster that
-// has joined has a Work there that carries the source as it is, and there is no other. Once
-// the tests' own watch says so, the API server is asked. The configuration is taken to have
-// the whole namespace, and to allow everything.
+// Disagreement compares a namespace's sources with their Works: a source that asks for a
+// cluster that has joined must have a Work there that carries the source as it is, and
+// there must be no other Works. Once the tests' own watch agrees, it checks with live
+// reads. It assumes that the configuration covers the whole namespace and allows
+// everything.
 func Disagreement(ctx context.Context, namespace string, resources ...schema.GroupVersionResource) error {
 	world, err := readWorld(ctx, namespace, resources)
 	if err != nil {
@@ -86,17 +87,18 @@ func compare(wanted map[string]model.Copy, there []*unstructured.Unstructured) e
 	return nil
 }
 
-// longEnd is what makes the name of a Work longer where another object has the short one.
+// longEnd matches the suffix of a Work's name if another object already has the short
+// name.
 var longEnd = regexp.MustCompile("-[0-9a-f]{32}$")
 
-// shortKey is the namespace/name of a Work if its name has not been made longer.
+// shortKey is the namespace/name of a Work without that suffix.
 func shortKey(work string) string { return longEnd.ReplaceAllString(work, "") }
 
-// Carries returns an error unless a Work is what puts a copy into its cluster.
+// Carries returns an error unless a Work puts this copy into its cluster.
 func Carries(work *unstructured.Unstructured, want model.Copy) error {
 	switch {
 	case work.GetDeletionTimestamp() != nil:
-		return fmt.Errorf("it is going")
+		return fmt.Errorf("it is being deleted")
 	case work.GetAnnotations()[heldAnnotation] != "":
 		return fmt.Errorf("its deletion is held")
 	}
@@ -105,7 +107,7 @@ func Carries(work *unstructured.Unstructured, want model.Copy) error {
 	case err != nil:
 		return err
 	case got.UID != want.UID:
-		return fmt.Errorf("it is of UID %q", got.UID)
+		return fmt.Errorf("its source has UID %q", got.UID)
 	case !equality.Semantic.DeepEqual(got.Content, want.Content):
 		return fmt.Errorf("its content differs: %.300q, not %.300q", fmt.Sprint(got.Content), fmt.Sprint(want.Content))
 	}
@@ -116,7 +118,7 @@ func Carries(work *unstructured.Unstructured, want model.Copy) error {
 	return nil
 }
 
-// CopyOf is what a Work puts into its cluster.
+// CopyOf returns the copy that a Work puts into its cluster.
 func CopyOf(work *unstructured.Unstructured) (model.Copy, error) {
 	manifest, err := ManifestOf(work)
 	if err != nil {
@@ -133,7 +135,7 @@ func CopyOf(work *unstructured.Unstructured) (model.Copy, error) {
 	}, nil
 }
 
-// ManifestOf is the one manifest of a Work.
+// ManifestOf returns the only manifest of a Work.
 func ManifestOf(work *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	manifests, _, _ := unstructured.NestedSlice(work.Object, "spec", "workload", "manifests")
 	if len(manifests) != 1 {
@@ -146,7 +148,7 @@ func ManifestOf(work *unstructured.Unstructured) (*unstructured.Unstructured, er
 	return &unstructured.Unstructured{Object: manifest}, nil
 }
 
-// content is an object without what the control plane alone is concerned with.
+// content is an object without what only concerns the control plane.
 type content struct {
 	Identity            string
 	Payload             map[string]any
@@ -160,7 +162,7 @@ func contentOf(u *unstructured.Unstructured) content {
 	}
 }
 
-// payload is an object without what all objects have.
+// payload is an object without the fields that all objects have.
 func payload(u *unstructured.Unstructured) map[string]any {
 	content := maps.Clone(u.Object)
 	for _, field := range []string{"apiVersion", "kind", "metadata", "status"} {
@@ -169,7 +171,7 @@ func payload(u *unstructured.Unstructured) map[string]any {
 	return content
 }
 
-// own are the labels or annotations that are the user's: not Karmada's, karmada-mirror's or
+// own filters labels or annotations down to the user's: not Karmada's, karmada-mirror's or
 // kubectl's bookkeeping.
 func own(all map[string]string) map[string]string {
 	mine := map[string]string{}
@@ -182,20 +184,20 @@ func own(all map[string]string) map[string]string {
 	return mine
 }
 
-// Applied is an object as [model] wants it, and what it is called there.
+// Applied converts an object for [model], and returns its key there.
 func Applied(u *unstructured.Unstructured) (model.Key, *model.Object) {
 	return model.Key{Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName()},
 		&model.Object{UID: string(u.GetUID()), Annotations: u.GetAnnotations(), Labels: u.GetLabels(), Content: contentOf(u)}
 }
 
-// Scaled is what an autoscaler scales.
+// Scaled is the object that an autoscaler scales.
 func Scaled(autoscaler *unstructured.Unstructured) model.Key {
 	kind, _, _ := unstructured.NestedString(autoscaler.Object, "spec", "scaleTargetRef", "kind")
 	name, _, _ := unstructured.NestedString(autoscaler.Object, "spec", "scaleTargetRef", "name")
 	return model.Key{Kind: kind, Namespace: autoscaler.GetNamespace(), Name: name}
 }
 
-// readWorld reads a namespace's sources, the Namespace and the clusters.
+// readWorld reads a namespace's sources, the Namespaces and the clusters.
 func readWorld(ctx context.Context, namespace string, resources []schema.GroupVersionResource) (*model.World, error) {
 	w := &model.World{
 		Objects: map[model.Key]*model.Object{}, Namespaces: map[string]*model.Object{}, Clusters: map[string]*model.Object{},
@@ -227,7 +229,7 @@ func readWorld(ctx context.Context, namespace string, resources []schema.GroupVe
 	return w, nil
 }
 
-// wantedWorks are the copies by the namespace/name of the Works that they want.
+// wantedWorks are the wanted copies, by the namespace/name of their Works.
 func wantedWorks(w *model.World) map[string]model.Copy {
 	wanted := map[string]model.Copy{}
 	for key := range w.Objects {
@@ -240,7 +242,7 @@ func wantedWorks(w *model.World) map[string]model.Copy {
 	return wanted
 }
 
-// WorkKey is the namespace/name of the Work of an object on a cluster, by Karmada's rule.
+// WorkKey is the namespace/name of an object's Work on a cluster, by Karmada's rule.
 func WorkKey(cluster string, k model.Key) string {
 	return names.ExecutionSpacePrefix + cluster + "/" + names.GenerateWorkName(k.Kind, k.Name, k.Namespace)
 }

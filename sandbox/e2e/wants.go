@@ -32,11 +32,11 @@ func WantInMembers(t *testing.T, namespace, name, value string, members ...strin
 	}
 }
 
-// WantGone waits until members do not have an object.
+// WantGone waits until the members no longer have an object.
 func WantGone(t *testing.T, gvr schema.GroupVersionResource, namespace, name string, members ...string) {
 	t.Helper()
 	for _, member := range members {
-		Eventually(t, fmt.Sprintf("%s %s to leave %s", gvr.Resource, name, member), func(ctx context.Context) error {
+		Eventually(t, fmt.Sprintf("%s %s to be deleted in %s", gvr.Resource, name, member), func(ctx context.Context) error {
 			_, err := Env.Member(member).Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 			if err == nil {
 				return errors.New("it is still there")
@@ -49,8 +49,8 @@ func WantGone(t *testing.T, gvr schema.GroupVersionResource, namespace, name str
 	}
 }
 
-// WantEvent waits for a Warning of the daemon about an object, with these words in
-// its message.
+// WantEvent waits for a Warning from the daemon about an object, with these words in its
+// message.
 func WantEvent(t *testing.T, namespace, name, reason string, words ...string) {
 	t.Helper()
 	Eventually(t, fmt.Sprintf("Event %s on %s/%s", reason, namespace, name), func(ctx context.Context) error {
@@ -77,15 +77,15 @@ func WantEvent(t *testing.T, namespace, name, reason string, words ...string) {
 	})
 }
 
-// Held is the series of the deletions of a resource that are held.
+// Held is the series that counts the held deletions of a resource.
 func Held(resource string) string {
 	return fmt.Sprintf("karmada_mirror_deletions_held{resource=%q}", resource)
 }
 
-// WantLine fails the test unless a line of an output is like a pattern.
+// WantLine fails the test unless a line of the output matches a pattern.
 func WantLine(t *testing.T, output, pattern string) {
 	t.Helper()
 	if !regexp.MustCompile(`(?m)` + pattern).MatchString(output) {
-		t.Errorf("no line is like %q in:\n%s", pattern, output)
+		t.Errorf("no line matches %q in:\n%s", pattern, output)
 	}
 }

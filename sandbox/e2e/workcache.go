@@ -15,16 +15,15 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// The label and the annotation by which a Work is karmada-mirror's, as users have them in
-// docs/reference.
+// These mark a Work as karmada-mirror's, as docs/reference tells users.
 const (
 	ourWorks         = "app.kubernetes.io/managed-by=karmada-mirror"
 	sourceAnnotation = "karmada.target/source"
 )
 
-// workCache is what a watch tells of the Works of karmada-mirror, by the namespace of
-// their sources. Tests look at them again and again, beside each other: a list of all of
-// them, each time, would take most of the processors.
+// workCache caches the Works of karmada-mirror from a watch, indexed by the namespace of
+// their sources. Many tests read them repeatedly and in parallel: listing them all each
+// time would take most of the CPU.
 type workCache struct {
 	informer cache.SharedIndexInformer
 	stop     func()
@@ -47,7 +46,8 @@ func watchWorks(client dynamic.Interface) *workCache {
 	return &workCache{informer, func() { cancel(); <-ended }}
 }
 
-// of lists the Works of a namespace's sources. They are the cache's, and not to be changed.
+// of lists the Works of a namespace's sources. They belong to the cache and must not be
+// changed.
 func (c *workCache) of(namespace string) ([]*unstructured.Unstructured, error) {
 	if !c.informer.HasSynced() {
 		return nil, fmt.Errorf("the tests' own watch of Works has not synced")
@@ -60,7 +60,7 @@ func (c *workCache) of(namespace string) ([]*unstructured.Unstructured, error) {
 	return works, err
 }
 
-// CountWorks waits for a number of Works of a namespace's sources for a cluster.
+// CountWorks waits until a namespace's sources have this many Works for a cluster.
 func CountWorks(namespace, cluster string, want int) func(context.Context) error {
 	return func(context.Context) error {
 		works, err := Env.works.of(namespace)
@@ -92,7 +92,7 @@ func liveWorks(ctx context.Context, namespace string) ([]*unstructured.Unstructu
 	return works, nil
 }
 
-// WorksOf reads the Works of a namespace's sources.
+// WorksOf reads the Works of a namespace's sources from the API server.
 func WorksOf(t *testing.T, namespace string) []*unstructured.Unstructured {
 	t.Helper()
 	works, err := liveWorks(t.Context(), namespace)
@@ -100,8 +100,8 @@ func WorksOf(t *testing.T, namespace string) []*unstructured.Unstructured {
 	return works
 }
 
-// SourceNamespace is the namespace of the source that a Work says it is of: the second of
-// three parts, <kind>[.<group>]/<namespace>/<name>.
+// SourceNamespace is the namespace of the source that a Work names: the second of three
+// parts, <kind>[.<group>]/<namespace>/<name>.
 func SourceNamespace(work *unstructured.Unstructured) string {
 	if parts := strings.Split(work.GetAnnotations()[sourceAnnotation], "/"); len(parts) == 3 {
 		return parts[1]
@@ -109,32 +109,32 @@ func SourceNamespace(work *unstructured.Unstructured) string {
 	return ""
 }
 
-// Quiesce waits until the installed daemon has taken away the ConfigMaps of earlier tests:
-// the audit log then tells of this test alone. Works of resources that have left the
-// configuration stay, as they should.
+// Quiesce waits until the installed daemon has deleted the Works of earlier tests'
+// ConfigMaps, so that the audit log is about this test alone. Works of resources that have
+// left the configuration stay, as they should.
 func Quiesce(t *testing.T) {
 	t.Helper()
-	Eventually(t, "the Works of earlier tests to go", func(ctx context.Context) error {
+	Eventually(t, "the Works of earlier tests to be deleted", func(ctx context.Context) error {
 		list, err := Env.Admin.Resource(Works).List(ctx, metav1.ListOptions{LabelSelector: ourWorks})
 		if err != nil {
 			return err
 		}
 		for _, w := range list.Items {
 			if source := w.GetAnnotations()[sourceAnnotation]; strings.HasPrefix(source, "ConfigMap/") {
-				return fmt.Errorf("there is the Work of %s", source)
+				return fmt.Errorf("the Work of %s still exists", source)
 			}
 		}
 		return nil
 	})
 }
 
-// sweep deletes what a test has mirrored, as far as it can, when its daemons have ended:
-// those of others would have it in their caches.
+// sweep deletes the Works of a test, as far as it can, once its daemons have ended: the
+// daemons of other tests would otherwise keep them in their caches.
 func sweep(t *testing.T, s *scope) {
 	ctx := context.Background()
 	list, err := Env.Admin.Resource(Works).List(ctx, metav1.ListOptions{LabelSelector: ourWorks})
 	if err != nil {
-		t.Logf("cannot sweep up: %v", err)
+		t.Logf("cannot clean up: %v", err)
 		return
 	}
 	isMine := func(namespace string) bool {
@@ -149,5 +149,5 @@ func sweep(t *testing.T, s *scope) {
 			})
 		}
 	}
-	_ = inFlight.Wait() // what is left is in nobody's way
+	_ = inFlight.Wait() // leftovers disturb no one
 }

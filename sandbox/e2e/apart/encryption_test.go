@@ -36,7 +36,7 @@ func TestSecretsEncryptedAtRest(t *testing.T) {
 	if text, err := work.MarshalJSON(); err != nil || !hidden.IsIn(string(text)) {
 		t.Fatalf("the Work does not hold the Secret: %v", err)
 	}
-	// The control: what is not encrypted is found.
+	// As a control, it finds a ConfigMap, which is not encrypted.
 	Eventually(t, "the ConfigMap in the files of etcd", func(context.Context) error {
 		if found := filesWith(t, filepath.Join(dir, "etcd"), shown); len(found) == 0 {
 			return fmt.Errorf("it is not there")
@@ -44,7 +44,7 @@ func TestSecretsEncryptedAtRest(t *testing.T) {
 		return nil
 	})
 	if found := filesWith(t, filepath.Join(dir, "etcd"), hidden); len(found) > 0 {
-		t.Errorf("the Secret stands in the clear in %v", found)
+		t.Errorf("the Secret is in plain text in %v", found)
 	}
 }
 
@@ -54,7 +54,7 @@ func startEncrypted(t *testing.T, dir string) {
 	file, err := filepath.Abs(filepath.Join("testdata", "encryption.yaml"))
 	Must(t, err)
 	encrypt := []string{"--encryption-provider-config=" + file}
-	// The member keeps its objects in the same etcd.
+	// The member stores its objects in the same etcd.
 	StartOwn(t, karmada.Options{
 		Dir: dir, Members: Named(Push),
 		Flags: map[string][]string{karmada.APIServer: encrypt, karmada.MemberAPIServer(Push): encrypt},
@@ -62,7 +62,7 @@ func startEncrypted(t *testing.T, dir string) {
 	Must(t, Env.Install(t.Context()))
 }
 
-// filesWith are the files below a folder in which a canary stands.
+// filesWith lists the files below a folder that contain a canary.
 func filesWith(t *testing.T, dir string, c Canary) (found []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {

@@ -16,14 +16,14 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// TestEtcdRestored has a Karmada of its own, for nothing of it can be trusted
+// TestEtcdRestored has a Karmada of its own, because nothing in it can be trusted
 // afterwards.
 func TestEtcdRestored(t *testing.T) {
 	dir := t.TempDir()
 	StartOwn(t, karmada.Options{Dir: dir, Members: Named(Push)})
 	Must(t, Env.Install(t.Context()))
-	// Without a Lease to lose it lives through all of this, with caches that are ahead,
-	// until it notices.
+	// Without a Lease to lose, the daemon survives all of this, with caches that are
+	// ahead, until it notices.
 	daemon := Supervise(t, "--leader-elect=false")
 	ns := NewNamespace(t)
 	ids := CreatePages(t, ns, Push, 20)
@@ -44,7 +44,8 @@ func TestEtcdRestored(t *testing.T) {
 	}
 	data, backup := filepath.Join(dir, "etcd"), filepath.Join(dir, "backup")
 	backUp(data, backup)
-	// The revisions of the backup take longer to catch up than the daemon to notice.
+	// Catching up with these revisions takes the restored etcd longer than the daemon
+	// needs to notice.
 	InParallel(t, 4000, func(ctx context.Context, i int) error {
 		_, err := Env.Admin.Resource(ConfigMaps).Namespace(ns).Create(ctx, Object("v1", "ConfigMap", ns, fmt.Sprintf("ballast-%d", i), nil), metav1.CreateOptions{})
 		return err
@@ -54,9 +55,9 @@ func TestEtcdRestored(t *testing.T) {
 	daemon.WantSources(t, ns)
 
 	f := NewFault(t, "etcd restored from a snapshot: revisions go back", ns)
-	f.Note = "noticed within 30 s: the daemon ends, and is started again"
+	f.Note = "noticed within 30 s: the daemon ends, and is restarted"
 	f.Daemon = daemon
-	// What the restored sources do not ask for any more may go.
+	// Works that the restored sources no longer ask for may be deleted.
 	f.Allow(render.Identity{Kind: "ConfigMap", Namespace: ns, Name: "page-new"}, Push)
 	backUp(backup, data)
 	MustRestart(t, karmada.APIServer, karmada.AggregatedAPIServer, karmada.Webhook, karmada.KubeControllerManager, karmada.ControllerManager)
@@ -64,7 +65,7 @@ func TestEtcdRestored(t *testing.T) {
 	Env.WatchAnew()
 	f.Heal()
 	Change(t, ConfigMaps, ns, "page-3", SetField("two", "data", "key"))
-	// Its watches may have gone on by then: it ends all the same.
+	// Its watches may have resumed by then: it must end all the same.
 	Eventually(t, "the daemon to notice", func(context.Context) error {
 		if daemon.Ensure(t); daemon.Starts < 2 {
 			return errors.New("it has not ended")

@@ -31,15 +31,15 @@ import (
 )
 
 const (
-	// host is the member that plays the cluster where the Pods run. It has no node: the
-	// tests run as a process what the Deployment says.
+	// host is the member that plays the cluster where the Pods run. It has no node, so the
+	// tests run the Deployment's command as a process.
 	host             = Push2
 	rotator          = "karmada-mirror-token-rotator"
 	kubeconfigSecret = "karmada-mirror-kubeconfig"
 )
 
-// TestInstall follows manifests/README.md, word by word, by kustomize and then, in the long
-// run of the tests, by Helm, on a Karmada of its own.
+// TestInstall follows manifests/README.md word for word on a Karmada of its own: with
+// kustomize and then, in the long tests, with Helm.
 func TestInstall(t *testing.T) {
 	StartOwn(t, karmada.Options{Dir: t.TempDir(), Members: Named(Push, host)})
 	s := newShell(t)
@@ -84,8 +84,8 @@ func TestInstall(t *testing.T) {
 	wantNothingLeft(t)
 }
 
-// installChart does the same by Helm, after which the Works of before are the daemon's
-// as well.
+// installChart does the same with Helm. The daemon must then also take care of the Works
+// from before.
 func installChart(t *testing.T, s *shell, ns, upgrade, uninstall string) {
 	t.Helper()
 	blocks := s.blocks(t, "Install with Helm")
@@ -110,8 +110,8 @@ func installChart(t *testing.T, s *shell, ns, upgrade, uninstall string) {
 	s.run(t, "kubectl --kubeconfig $KARMADA -n karmada-system delete lease karmada-mirror")
 }
 
-// rotate goes over to tokens that expire, and renews and revokes them under a daemon
-// that goes on.
+// rotate switches to tokens that expire, and renews and revokes them while the daemon
+// keeps running.
 func rotate(t *testing.T, s *shell, ns string, daemon *Daemon, mount string) {
 	t.Helper()
 	forEver := Bearer(tokenOf(t))
@@ -124,14 +124,14 @@ func rotate(t *testing.T, s *shell, ns string, daemon *Daemon, mount string) {
 	if string(forEver) == first {
 		t.Fatal("the token has not changed")
 	}
-	// Step 4 starts a Pod, for which there is no node: what it would do.
+	// Step 4 starts a Pod, but there is no node: this runs its command instead.
 	runCronJob(t, s)
 	second := tokenOf(t)
 	if first == second {
 		t.Fatal("the CronJob has not changed the token")
 	}
 	if lifetime := lifetimeOf(t, second); lifetime < 23*time.Hour || lifetime > 25*time.Hour {
-		t.Errorf("a token lasts for %s", lifetime)
+		t.Errorf("a token is valid for %s", lifetime)
 	}
 	mountSecret(t, kubeconfigSecret, mount)
 	s.run(t, steps[4])
@@ -150,8 +150,8 @@ func rotate(t *testing.T, s *shell, ns string, daemon *Daemon, mount string) {
 	wantAlive(t, daemon)
 }
 
-// runCronJob runs the command of the CronJob with what its Pod has: the Secret of the
-// rotator, and its ServiceAccount on the host cluster.
+// runCronJob runs the CronJob's command with what its Pod would have: the rotator's
+// Secret, and its ServiceAccount on the host cluster.
 func runCronJob(t *testing.T, s *shell) {
 	t.Helper()
 	cronJob, err := hostClient(t).BatchV1().CronJobs(System).Get(t.Context(), rotator, metav1.GetOptions{})
@@ -176,7 +176,7 @@ func runCronJob(t *testing.T, s *shell) {
 	}
 }
 
-// writeKubeconfig writes a copy of a kubeconfig with a token for an identity.
+// writeKubeconfig writes a copy of a kubeconfig that authenticates with a token.
 func writeKubeconfig(t *testing.T, from, to, token string) {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(from)
@@ -202,7 +202,7 @@ func hostClient(t *testing.T) kubernetes.Interface {
 }
 
 // startDeployment runs the daemon with the arguments of the Deployment on the host
-// cluster, and with the Secret that it mounts, in mount.
+// cluster, and with the Secret that it mounts, in the folder mount.
 func startDeployment(t *testing.T) (started *Daemon, mount string) {
 	t.Helper()
 	deployment, err := hostClient(t).AppsV1().Deployments(System).Get(t.Context(), Account, metav1.GetOptions{})
@@ -255,7 +255,7 @@ func lifetimeOf(t *testing.T, token string) time.Duration {
 	t.Helper()
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
-		t.Fatalf("it is no token: %d parts", len(parts))
+		t.Fatalf("not a token: %d parts", len(parts))
 	}
 	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
 	if err != nil {
@@ -271,17 +271,17 @@ func lifetimeOf(t *testing.T, token string) time.Duration {
 func wantAlive(t *testing.T, d *Daemon) {
 	t.Helper()
 	if err := d.Probe(t.Context(), "/readyz"); err != nil {
-		t.Errorf("the daemon has not gone on: %v", err)
+		t.Errorf("the daemon is no longer ready: %v", err)
 	}
 }
 
-// wantNothingLeft looks for objects of the manifests, on both sides.
+// wantNothingLeft looks for leftover objects of the manifests on both sides.
 func wantNothingLeft(t *testing.T) {
 	t.Helper()
 	ours := metav1.ListOptions{LabelSelector: "app.kubernetes.io/name in (" + Account + "," + rotator + ")"}
 	_, err := Env.Client.RbacV1().ClusterRoles().Get(t.Context(), "karmada-mirror-resources", metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) { // it would have no label
-		t.Errorf("the aggregated ClusterRole has been made anew: %v", err)
+		t.Errorf("the aggregated ClusterRole was recreated: %v", err)
 	}
 	for name, config := range map[string]*rest.Config{"Karmada": Env.Config(), "the host cluster": Env.MemberConfig(host)} {
 		client, err := kubernetes.NewForConfig(config)
@@ -309,13 +309,13 @@ func wantNothingLeft(t *testing.T) {
 			)
 		})
 	}
-	// And as they are named, for an object may lack the label.
+	// Look them up by name too, because an object may lack the label.
 	rotation := filepath.Join(Env.Builder.Repository(), "manifests", "overlays", "token-rotation")
 	WantAbsent(t, Env.Config(), Kustomize(t, filepath.Join(rotation, "karmada")))
 	WantAbsent(t, Env.MemberConfig(host), Kustomize(t, filepath.Join(rotation, "host")))
 }
 
-// none is an error if a list has items.
+// none returns an error if a list has items.
 func none(list runtime.Object, err error) error {
 	if err != nil {
 		return err
@@ -327,8 +327,8 @@ func none(list runtime.Object, err error) error {
 	return err
 }
 
-// wantStrictness applies every kustomization once more, as a dry run, and a field that
-// is not there, which shows that the server looks.
+// wantStrictness applies every kustomization again as a dry run. It also applies an
+// unknown field, to prove that the server validates.
 func wantStrictness(t *testing.T, s *shell) {
 	t.Helper()
 	for dir, side := range map[string]string{
@@ -340,11 +340,11 @@ func wantStrictness(t *testing.T, s *shell) {
 	out, err := s.try(t, `kubectl kustomize manifests/host | sed 's/enableServiceLinks:/enableServiceLink:/' |
 		kubectl --kubeconfig $HOST apply --server-side --validate=strict --dry-run=server -f -`)
 	if err == nil || !strings.Contains(out, "enableServiceLink: field not declared in schema") {
-		t.Errorf("a field that is not there is not refused: %v\n%s", err, out)
+		t.Errorf("an unknown field is not rejected: %v\n%s", err, out)
 	}
 }
 
-// wantChartStrictness does the same with what the chart makes of values.
+// wantChartStrictness does the same with the chart, for various values.
 func wantChartStrictness(t *testing.T, s *shell) {
 	t.Helper()
 	for values, side := range map[string]string{
@@ -390,8 +390,8 @@ func wantRotatorRights(t *testing.T) {
 	WantAnswers(t, hostClient(t), rotator, onHost)
 }
 
-// wantFlowControl sends requests as the daemon, and asks the API server by which
-// FlowSchema and at which priority level it has executed them.
+// wantFlowControl sends requests as the daemon, and checks which FlowSchema and priority
+// level the API server chose for them.
 func wantFlowControl(t *testing.T) {
 	t.Helper()
 	mirror := level{schema: Account, priority: Account}
@@ -410,7 +410,7 @@ func wantFlowControl(t *testing.T) {
 		"list Clusters":           {"GET", "/apis/cluster.karmada.io/v1alpha1/clusters", "", mirror},
 		"read the ConfigMap":      {"GET", "/api/v1/namespaces/karmada-system/configmaps/karmada-mirror", "", mirror},
 		"discovery":               {"GET", "/apis", "", mirror},
-		"what it has no right to": {"GET", "/api/v1/secrets", "", mirror},
+		"read without permission": {"GET", "/api/v1/secrets", "", mirror},
 		"read the Lease":          {"GET", leases + "/karmada-mirror", "", election},
 		"watch the Lease":         {"GET", leases + onlyOurs + "&watch=true&timeoutSeconds=1", "", election},
 		"create the Lease":        {"POST", leases + "?dryRun=All", lease, election},
@@ -420,18 +420,18 @@ func wantFlowControl(t *testing.T) {
 	client := asAccount(t, Account)
 	for name, c := range cases {
 		if got := levelOf(t, client, c.method, c.path, c.body, uids); got != c.want {
-			t.Errorf("%s: it is executed by %v, want %v", name, got, c.want)
+			t.Errorf("%s: it is classified as %v, want %v", name, got, c.want)
 		}
 	}
 	another := level{schema: "service-accounts", priority: "workload-low"}
 	if got := levelOf(t, asAccount(t, "default"), "GET", works+"/works", "", uids); got != another {
-		t.Errorf("another ServiceAccount is executed by %v, want %v", got, another)
+		t.Errorf("another ServiceAccount is classified as %v, want %v", got, another)
 	}
 	metrics, err := Env.Client.CoreV1().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Thirty-two writes at two seats, see flowcontrol.yaml.
+	// Thirty-two writes with two seats each: see flowcontrol.yaml.
 	if want := []byte("apiserver_flowcontrol_nominal_limit_seats{priority_level=\"karmada-mirror\"} 66\n"); !bytes.Contains(metrics, want) {
 		t.Errorf("the API server does not have 66 seats for it")
 	}
@@ -439,7 +439,7 @@ func wantFlowControl(t *testing.T) {
 
 type level struct{ schema, priority string }
 
-// flowControlUIDs are the names by UIDs, which are in the headers of an answer.
+// flowControlUIDs maps the UIDs, which are in the headers of a response, to names.
 func flowControlUIDs(t *testing.T) map[string]string {
 	t.Helper()
 	names := map[string]string{}
@@ -460,7 +460,7 @@ func flowControlUIDs(t *testing.T) map[string]string {
 	return names
 }
 
-// asAccount sends requests with a fresh token of a ServiceAccount.
+// asAccount returns a client with a fresh token of a ServiceAccount.
 func asAccount(t *testing.T, name string) *http.Client {
 	t.Helper()
 	accounts := Env.Client.CoreV1().ServiceAccounts(System)
@@ -501,7 +501,7 @@ func levelOf(t *testing.T, client *http.Client, method, path, body string, names
 	}
 }
 
-// shell runs what the documentation tells to type.
+// shell runs the commands that the documentation says to type.
 type shell struct {
 	environment []string
 	page        *docs.Page

@@ -1,4 +1,4 @@
-// Package apart holds the end-to-end tests that start a Karmada each.
+// Package apart holds the end-to-end tests that each start a Karmada of their own.
 package apart
 
 import (

@@ -2,5 +2,5 @@
 
 package apart
 
-// byHelm: what is installed by kustomize is installed by Helm, too.
+// byHelm says whether TestInstall also installs with Helm.
 const byHelm = false

@@ -27,7 +27,7 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// TestCheck looks at an installation that is as it should be, with the daemon's rights.
+// TestCheck checks a correct installation, with the daemon's permissions.
 func TestCheck(t *testing.T) {
 	StartDaemon(t)
 	output := MustKarmadaMirror(t, "check", "--as", User(t))
@@ -35,12 +35,12 @@ func TestCheck(t *testing.T) {
 	WantGolden(t, "check-pre", MustKarmadaMirror(t, "check", "--pre"))
 	output, err := KarmadaMirror(t, "check", "--pre", "--as", User(t))
 	if err == nil {
-		t.Errorf("the daemon may install itself:\n%s", output)
+		t.Errorf("the daemon has the permissions to install itself:\n%s", output)
 	}
 	WantLine(t, output, `✗ may not get, create, patch secrets in namespace karmada-system\n +install with an administrator's kubeconfig`)
 }
 
-// behindProxy gives the kubeconfig of an API server with a fault.
+// behindProxy returns the kubeconfig of an API server with a fault.
 func behindProxy(match fault.Match, f fault.Fault) func(*testing.T) []string {
 	return func(t *testing.T) []string {
 		p := StartProxy(t)
@@ -50,7 +50,7 @@ func behindProxy(match fault.Match, f fault.Fault) func(*testing.T) []string {
 	}
 }
 
-// withConfiguration gives the name of a ConfigMap of the test's own.
+// withConfiguration returns the name of a ConfigMap of the test's own.
 func withConfiguration(text string, more ...string) func(*testing.T) []string {
 	return func(t *testing.T) []string {
 		name := "check-" + utilrand.String(5)
@@ -75,7 +75,7 @@ func withDefault(name string) func(*testing.T) []string {
 	}
 }
 
-// withAggregatedEdit gives those who have ClusterRole edit what Karmada's own installation does.
+// withAggregatedEdit grants ClusterRole edit what Karmada's own installation grants it.
 func withAggregatedEdit(t *testing.T) []string {
 	const name = "check-karmada-edit"
 	Must(t, karmada.Apply(t.Context(), Env.Config(), []byte(`
@@ -98,7 +98,7 @@ rules:
 	return nil
 }
 
-// withAggregatedAPI has another API server serve what is configured.
+// withAggregatedAPI has another API server serve a configured resource.
 func withAggregatedAPI(t *testing.T) []string {
 	const name = "v1.check.example.com"
 	Must(t, karmada.Apply(t.Context(), Env.Config(), []byte(`
@@ -136,37 +136,37 @@ spec: {holderIdentity: mirror-0, leaseDurationSeconds: 15, renewTime: "2024-01-0
 
 	cases := map[string]struct {
 		arguments func(*testing.T) []string
-		// want is what is found, and hint what is said of it.
+		// want is the finding, and hint the advice given with it.
 		want, hint string
-		// passes: it is worth a look, and no more.
+		// passes says that the finding is only a warning, or that check succeeds.
 		passes bool
 	}{
-		"nothing listens there":                      {arguments: with("--server", "https://127.0.0.1:1"), want: `✗ https://127\.0\.0\.1:1 does not answer: .*connection refused`, hint: "does the API server run"},
-		"an API server that hangs":                   {arguments: behindProxy(fault.Match{Resource: "selfsubjectreviews"}, fault.Drop()), want: `✗ \S+ does not answer`, hint: "NetworkPolicy or firewall"},
-		"the certificate of another authority":       {arguments: anotherAuthority, want: `✗ \S+ does not answer: .*unknown authority`, hint: "certificate-authority in the kubeconfig"},
-		"an address that is not in the certificate":  {arguments: with("--tls-server-name", "karmada.example.com"), want: `✗ \S+ does not answer: .*karmada\.example\.com`, hint: "not in the API server's certificate"},
-		"a token that is not valid":                  {arguments: func(t *testing.T) []string { return []string{"--kubeconfig", kubeconfigAs(t, "nonsense")} }, want: `✗ \S+ does not answer: Unauthorized`, hint: "make a new one"},
-		"the kubeconfig of a member":                 {arguments: func(*testing.T) []string { return []string{"--kubeconfig", Env.MemberKubeconfig(Push)} }, want: `✗ it is no Karmada API server`, hint: `karmada-apiserver\.config`},
-		"no kubeconfig at all":                       {arguments: with("--kubeconfig", "/nonexistent"), want: `✗ there is no kubeconfig`, hint: `\$KUBECONFIG`},
-		"karmada-aggregated-apiserver is away":       {arguments: behindProxy(fault.Match{Group: Clusters.Group, Resource: Clusters.Resource}, fault.Refuse(apierrors.NewServiceUnavailable("no endpoints"))), want: `✗ it does not serve Clusters`, hint: "kubectl get apiservice"},
-		"karmada-controller-manager is away":         {arguments: behindProxy(fault.Match{Verb: "get", Resource: "namespaces", Name: "karmada-es-" + Push}, fault.Refuse(apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "karmada-es-"+Push))), want: `✗ namespace karmada-es-` + Push + ` of cluster`, hint: "does karmada-controller-manager run"},
-		"no cluster has joined":                      {arguments: behindProxy(fault.Match{Group: clusterResource.Group, Resource: clusterResource.Resource}, fault.EmptyList()), want: `! no cluster has joined`, hint: "karmadactl join"},
-		"somebody else's kubeconfig":                 {arguments: with("--as", "nobody"), want: `✗ may not get, list, watch, create, patch, delete works\.work\.karmada\.io`, hint: "kubeconfig of its ServiceAccount"},
-		"no ConfigMap":                               {arguments: with("--config-map", System+"/nothing"), want: `✗ there is no ConfigMap karmada-system/nothing`, hint: "--config-map"},
-		"a mistake in the ConfigMap":                 {arguments: withConfiguration("resources: [{resource: secrets, namespace: [a]}]\n"), want: `✗ ConfigMap .* unknown field "resources\[0\]\.namespace"`, hint: "karmada-mirror validate"},
-		"a resource that may not be read":            {arguments: withConfiguration("resources: [{resource: secrets}]\n", "--as", User(t)), want: `✗ may not get, list, watch secrets`, hint: "aggregate-to-karmada-mirror"},
-		"a typo in a resource":                       {arguments: withConfiguration("resources: [{group: apps, resource: deployment}]\n"), want: `! deployment\.apps is not served: did you mean \{group: "apps", resource: deployments\}\?`, hint: "kubectl api-resources"},
-		"a resource without its group":               {arguments: withConfiguration("resources: [{resource: deployments}]\n"), want: `! deployments is not served: did you mean \{group: "apps", resource: deployments\}\?`, hint: "kubectl api-resources"},
-		"a short name":                               {arguments: withConfiguration("resources: [{resource: cm}]\n"), want: `! cm is not served: did you mean \{group: "", resource: configmaps\}\?`, hint: "kubectl api-resources"},
-		"nobody refuses what is misspelled":          {arguments: with(), want: `! an annotation that is misspelled is without effect`, hint: "manifests/karmada", passes: true},
-		"a resource that cannot be watched":          {arguments: withConfiguration("resources: [{resource: bindings}]\n"), want: `✗ cannot watch "bindings"`, hint: "take it out of the configuration"},
-		"the daemon has never run":                   {arguments: with("--leader-elect-resource-name", "nothing"), want: `✗ no replica leads: there is no Lease`, hint: "get pods"},
-		"the daemon runs no more":                    {arguments: with("--leader-elect-resource-name", stale), want: `✗ no replica leads: mirror-0 has renewed the Lease \S+ ago`, hint: "and their logs"},
-		"a Namespace that would empty members":       {arguments: withDefault("check-unprotected"), want: `! .*\bcheck-unprotected\b`, hint: "deletion-protected=Always", passes: true},
-		"tenants who need no annotation":             {arguments: withAggregatedEdit, want: `! whoever has ClusterRole (edit|admin) may propagate anything`, hint: "let-tenants-mirror", passes: true},
-		"a resource that no admission policy sees":   {arguments: withAggregatedAPI, want: `! widgets\.check\.example\.com is served by an aggregated API server`, hint: "authorization"},
-		"a rule that owners choose by a label":       {arguments: withConfiguration("resources: []\nauthorization: [{namespaceSelector: {matchLabels: {tier: gold}}}]\n"), want: `! authorization\[0\]\.namespaceSelector: whoever may label`, hint: "let-tenants-mirror", passes: true},
-		"whoever may annotate may mirror everywhere": {arguments: with(), want: `! nobody is asked who may mirror where`, hint: "authorization", passes: true},
+		"nothing listens there":                         {arguments: with("--server", "https://127.0.0.1:1"), want: `✗ https://127\.0\.0\.1:1 does not answer: .*connection refused`, hint: "does the API server run"},
+		"an API server that hangs":                      {arguments: behindProxy(fault.Match{Resource: "selfsubjectreviews"}, fault.Drop()), want: `✗ \S+ does not answer`, hint: "NetworkPolicy or firewall"},
+		"the certificate of another authority":          {arguments: anotherAuthority, want: `✗ \S+ does not answer: .*unknown authority`, hint: "certificate-authority in the kubeconfig"},
+		"an address that is not in the certificate":     {arguments: with("--tls-server-name", "karmada.example.com"), want: `✗ \S+ does not answer: .*karmada\.example\.com`, hint: "not in the API server's certificate"},
+		"a token that is not valid":                     {arguments: func(t *testing.T) []string { return []string{"--kubeconfig", kubeconfigAs(t, "nonsense")} }, want: `✗ \S+ does not answer: Unauthorized`, hint: "make a new one"},
+		"the kubeconfig of a member":                    {arguments: func(*testing.T) []string { return []string{"--kubeconfig", Env.MemberKubeconfig(Push)} }, want: `✗ it is no Karmada API server`, hint: `karmada-apiserver\.config`},
+		"no kubeconfig":                                 {arguments: with("--kubeconfig", "/nonexistent"), want: `✗ there is no kubeconfig`, hint: `\$KUBECONFIG`},
+		"karmada-aggregated-apiserver is down":          {arguments: behindProxy(fault.Match{Group: Clusters.Group, Resource: Clusters.Resource}, fault.Refuse(apierrors.NewServiceUnavailable("no endpoints"))), want: `✗ it does not serve Clusters`, hint: "kubectl get apiservice"},
+		"karmada-controller-manager is down":            {arguments: behindProxy(fault.Match{Verb: "get", Resource: "namespaces", Name: "karmada-es-" + Push}, fault.Refuse(apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "karmada-es-"+Push))), want: `✗ namespace karmada-es-` + Push + ` of cluster`, hint: "does karmada-controller-manager run"},
+		"no cluster has joined":                         {arguments: behindProxy(fault.Match{Group: clusterResource.Group, Resource: clusterResource.Resource}, fault.EmptyList()), want: `! no cluster has joined`, hint: "karmadactl join"},
+		"another user's kubeconfig":                     {arguments: with("--as", "nobody"), want: `✗ may not get, list, watch, create, patch, delete works\.work\.karmada\.io`, hint: "kubeconfig of its ServiceAccount"},
+		"no ConfigMap":                                  {arguments: with("--config-map", System+"/nothing"), want: `✗ there is no ConfigMap karmada-system/nothing`, hint: "--config-map"},
+		"a mistake in the ConfigMap":                    {arguments: withConfiguration("resources: [{resource: secrets, namespace: [a]}]\n"), want: `✗ ConfigMap .* unknown field "resources\[0\]\.namespace"`, hint: "karmada-mirror validate"},
+		"a resource that may not be read":               {arguments: withConfiguration("resources: [{resource: secrets}]\n", "--as", User(t)), want: `✗ may not get, list, watch secrets`, hint: "aggregate-to-karmada-mirror"},
+		"a typo in a resource":                          {arguments: withConfiguration("resources: [{group: apps, resource: deployment}]\n"), want: `! deployment\.apps is not served: did you mean \{group: "apps", resource: deployments\}\?`, hint: "kubectl api-resources"},
+		"a resource without its group":                  {arguments: withConfiguration("resources: [{resource: deployments}]\n"), want: `! deployments is not served: did you mean \{group: "apps", resource: deployments\}\?`, hint: "kubectl api-resources"},
+		"a short name":                                  {arguments: withConfiguration("resources: [{resource: cm}]\n"), want: `! cm is not served: did you mean \{group: "", resource: configmaps\}\?`, hint: "kubectl api-resources"},
+		"misspelled annotations are not rejected":       {arguments: with(), want: `! an annotation that is misspelled is without effect`, hint: "manifests/karmada", passes: true},
+		"a resource that cannot be watched":             {arguments: withConfiguration("resources: [{resource: bindings}]\n"), want: `✗ cannot watch "bindings"`, hint: "take it out of the configuration"},
+		"the daemon has never run":                      {arguments: with("--leader-elect-resource-name", "nothing"), want: `✗ no replica leads: there is no Lease`, hint: "get pods"},
+		"the daemon no longer runs":                     {arguments: with("--leader-elect-resource-name", stale), want: `✗ no replica leads: mirror-0 has renewed the Lease \S+ ago`, hint: "and their logs"},
+		"a Namespace that would empty members":          {arguments: withDefault("check-unprotected"), want: `! .*\bcheck-unprotected\b`, hint: "deletion-protected=Always", passes: true},
+		"tenants who need no annotation":                {arguments: withAggregatedEdit, want: `! whoever has ClusterRole (edit|admin) may propagate anything`, hint: "let-tenants-mirror", passes: true},
+		"a resource that no admission policy sees":      {arguments: withAggregatedAPI, want: `! widgets\.check\.example\.com is served by an aggregated API server`, hint: "authorization"},
+		"a rule that owners choose by a label":          {arguments: withConfiguration("resources: []\nauthorization: [{namespaceSelector: {matchLabels: {tier: gold}}}]\n"), want: `! authorization\[0\]\.namespaceSelector: whoever may label`, hint: "let-tenants-mirror", passes: true},
+		"anyone who may annotate may mirror everywhere": {arguments: with(), want: `! nobody is asked who may mirror where`, hint: "authorization", passes: true},
 	}
 	StartDaemon(t)
 	for name, c := range cases {
@@ -186,7 +186,7 @@ spec: {holderIdentity: mirror-0, leaseDurationSeconds: 15, renewTime: "2024-01-0
 	}
 }
 
-// TestValidateAgainstCluster asks what the API server serves.
+// TestValidateAgainstCluster checks resources against what the API server serves.
 func TestValidateAgainstCluster(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	for text, want := range map[string]string{
@@ -219,7 +219,7 @@ func anotherAuthority(t *testing.T) []string {
 	return []string{"--certificate-authority", path}
 }
 
-// kubeconfigAs writes the kubeconfig of somebody with a token.
+// kubeconfigAs writes a kubeconfig that authenticates with a token.
 func kubeconfigAs(t *testing.T, token string) string {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(Kubeconfig(t))

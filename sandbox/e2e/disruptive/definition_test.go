@@ -58,20 +58,19 @@ func installMachines(t *testing.T) {
 func uninstallMachines(t *testing.T) {
 	t.Helper()
 	Remove(t, Definitions, "", machines.GroupResource().String())
-	Eventually(t, "the CustomResourceDefinition to go", func(ctx context.Context) error {
+	Eventually(t, "the CustomResourceDefinition to be deleted", func(ctx context.Context) error {
 		_, err := Env.Admin.Resource(Definitions).Get(ctx, machines.GroupResource().String(), metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return fmt.Errorf("it is still there: %v", err)
+		return fmt.Errorf("it still exists: %v", err)
 	})
 }
 
-// wholeSecond is what lies between two creation timestamps that differ.
+// wholeSecond passes between two creation timestamps, so that they differ.
 const wholeSecond = 1100 * time.Millisecond
 
-// replaceDefinition deletes the definition, and its objects with it, and makes it
-// again.
+// replaceDefinition deletes the definition, and its objects with it, and recreates it.
 func replaceDefinition(t *testing.T) {
 	t.Helper()
 	Pass(t, wholeSecond)
@@ -79,11 +78,11 @@ func replaceDefinition(t *testing.T) {
 	installMachines(t)
 }
 
-// removeMachines ends a test with nothing held.
+// removeMachines ends a test without leaving held deletions.
 func removeMachines(t *testing.T, namespace string) {
 	t.Helper()
 	RemoveAll(t, machines, namespace, "")
-	Eventually(t, "the Works to go", func(ctx context.Context) error { return Disagreement(ctx, namespace, machines, ConfigMaps) })
+	Eventually(t, "the Works to be deleted", func(ctx context.Context) error { return Disagreement(ctx, namespace, machines, ConfigMaps) })
 	uninstallMachines(t)
 }
 
@@ -106,7 +105,7 @@ func startWithMachines(t *testing.T, flags ...string) *Daemon {
 	return d
 }
 
-// forgetMachines leaves nothing to the tests after one that has failed.
+// forgetMachines cleans up after a failed test, for the tests after it.
 func forgetMachines(t *testing.T) {
 	ctx := context.Background()
 	_ = Env.Admin.Resource(Definitions).Delete(ctx, machines.GroupResource().String(), metav1.DeleteOptions{})
@@ -133,7 +132,7 @@ func createMachines(t *testing.T, namespace, clusters string, n int) (ids []rend
 	return ids
 }
 
-// mirrorMachines starts such a daemon and has it mirror machines of a new namespace.
+// mirrorMachines starts such a daemon and has it mirror machines in a new namespace.
 func mirrorMachines(t *testing.T, clusters string, n int, flags ...string) (d *Daemon, namespace string, ids []render.Identity) {
 	t.Helper()
 	d, namespace = startWithMachines(t, flags...), NewNamespace(t)
@@ -169,12 +168,12 @@ func TestDefinitionThatComesAndGoes(t *testing.T) {
 		uninstallMachines(t)
 		Eventually(t, "the resource to be pending again", d.WantMetric(machinesState("pending"), 1))
 	}
-	// The others were not held up.
+	// Other resources were not held up.
 	Create(t, ConfigMaps, ConfigMap(ns, "page", Both, "one"))
 	WantInMembers(t, ns, "page", "one", Push, Pull)
-	Eventually(t, "what went with the definitions to be held", d.WantMetric(Held(machines.GroupResource().String()), 4))
+	Eventually(t, "deletions of objects deleted with their definitions to be held", d.WantMetric(Held(machines.GroupResource().String()), 4))
 	MustKarmadaMirror(t, "deletions", "approve", "--yes")
-	Eventually(t, "the Works to go", func(ctx context.Context) error { return Disagreement(ctx, ns, ConfigMaps) })
+	Eventually(t, "the Works to be deleted", func(ctx context.Context) error { return Disagreement(ctx, ns, ConfigMaps) })
 }
 
 func TestDefinitionDeleted(t *testing.T) {
@@ -200,10 +199,10 @@ func TestDefinitionDeleted(t *testing.T) {
 func TestDefinitionRecreated(t *testing.T) {
 	const sources = 5
 	d, ns, _ := mirrorMachines(t, Both, sources)
-	f := NewFault(t, "A CRD deleted and made again, with its objects", ns, machines)
+	f := NewFault(t, "A CRD deleted and recreated, with its objects", ns, machines)
 	replaceDefinition(t)
 	f.Heal()
-	Eventually(t, "what went with the first definition to be held", d.WantMetric(Held(machines.GroupResource().String()), float64(2*sources)))
+	Eventually(t, "deletions of objects deleted with the first definition to be held", d.WantMetric(Held(machines.GroupResource().String()), float64(2*sources)))
 	for i := range sources {
 		name := fmt.Sprintf("vm-%d", i)
 		Eventually(t, "the definition to serve", func(ctx context.Context) error {
@@ -217,19 +216,19 @@ func TestDefinitionRecreated(t *testing.T) {
 	removeMachines(t, ns)
 }
 
-// TestDefinitionRecreatedUnseen: the daemon hears nothing of definitions, and knows
-// the first one only.
+// TestDefinitionRecreatedUnseen silences the watch of definitions, so that the daemon only
+// knows the first one.
 func TestDefinitionRecreatedUnseen(t *testing.T) {
 	const sources = 5
 	p := StartProxy(t)
 	d, ns, _ := mirrorMachines(t, Both, sources, "--kubeconfig", p.Kubeconfig())
-	f := NewFault(t, "A CRD deleted and made again, and no news of definitions", ns, machines)
+	f := NewFault(t, "A CRD deleted and recreated, with no events for definitions", ns, machines)
 	definitions := fault.Match{Verb: "watch", Resource: Definitions.Resource}
 	silence := p.Inject(definitions, fault.Drop())
 	p.End(definitions)
 	Eventually(t, "the watch of definitions to fall silent", func(context.Context) error { return Hit(silence) })
 	replaceDefinition(t)
-	Eventually(t, "what went with the first definition to be held", d.WantMetric(Held(machines.GroupResource().String()), float64(2*sources)))
+	Eventually(t, "deletions of objects deleted with the first definition to be held", d.WantMetric(Held(machines.GroupResource().String()), float64(2*sources)))
 	f.Heal()
 	createMachines(t, ns, Both, sources)
 	f.Converge(Patience)
@@ -257,13 +256,13 @@ func TestDefinitionNotServed(t *testing.T) {
 	f.WantNoDeletes()
 	serve(true)
 	f.Heal()
-	editMachine(t, ns, "vm-0") // which only a watch that has come back hears of
+	editMachine(t, ns, "vm-0") // which only a resumed watch sees
 	f.Converge(Patience)
 	f.End()
 	removeMachines(t, ns)
 }
 
-// editMachine edits one as soon as it is served.
+// editMachine edits a machine as soon as it is served.
 func editMachine(t *testing.T, namespace, name string) {
 	t.Helper()
 	Eventually(t, "an edit of "+name, func(ctx context.Context) error {
@@ -273,8 +272,8 @@ func editMachine(t *testing.T, namespace, name string) {
 	})
 }
 
-// timeToWork is how long a new ConfigMap takes to become a Work, the median of
-// some.
+// timeToWork measures how long a new ConfigMap takes to become a Work: the median of
+// several.
 func timeToWork(t *testing.T, namespace, prefix string) time.Duration {
 	t.Helper()
 	var took []time.Duration
@@ -318,14 +317,14 @@ func TestConversionWebhookDead(t *testing.T) {
 		t.Fatal(err)
 	}
 	dead := listener.Addr().String()
-	if err := listener.Close(); err != nil { // from here on nobody answers there
+	if err := listener.Close(); err != nil { // from here on nothing answers there
 		t.Fatal(err)
 	}
 	ApplyBlobs(t, group, fmt.Sprintf("  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: 'https://%s/'}}}", dead))
 	Eventually(t, "the conversion to fail", func(ctx context.Context) error {
 		_, err := Env.Admin.Resource(blobs).Namespace(ns).Get(ctx, "x", metav1.GetOptions{})
 		if err == nil {
-			return errors.New("it works")
+			return errors.New("it succeeds")
 		}
 		return nil
 	})
@@ -333,17 +332,17 @@ func TestConversionWebhookDead(t *testing.T) {
 	d = SpawnDaemon(t)
 	Eventually(t, "the watch to be degraded", d.WantMetric(fmt.Sprintf(`karmada_mirror_watch_state{resource="blobs.%s",state="degraded"}`, group), 1))
 	during := timeToWork(t, ns, "during")
-	f.Note = fmt.Sprintf("annotate → Work of the others, median: %s before, %s during", before.Round(time.Millisecond), during.Round(time.Millisecond))
-	if during > before+2*time.Second { // on a busy machine; a sync that waits takes longer
-		t.Errorf("others are held up: %s", f.Note)
+	f.Note = fmt.Sprintf("annotate → Work of other resources, median: %s before, %s during", before.Round(time.Millisecond), during.Round(time.Millisecond))
+	if during > before+2*time.Second { // tolerates a busy machine; a blocked sync takes longer
+		t.Errorf("other resources are held up: %s", f.Note)
 	}
 	if lines := d.Logged("cannot list or watch, trying again"); lines > 2 {
-		t.Errorf("%d lines of the log are about the one resource", lines)
+		t.Errorf("the log has %d lines about this one resource", lines)
 	}
 	f.WantNoDeletes()
 	ApplyBlobs(t, group, "  conversion: {strategy: None}")
 	f.Heal()
-	Eventually(t, "an edit, which only a watch that has come back hears of", func(ctx context.Context) error {
+	Eventually(t, "an edit, which only a resumed watch sees", func(ctx context.Context) error {
 		patch := []byte(`{"content":"two"}`)
 		_, err := Env.Admin.Resource(blobs).Namespace(ns).Patch(ctx, "x", types.MergePatchType, patch, metav1.PatchOptions{})
 		return err

@@ -14,8 +14,8 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// TestHandover has a policy take a mirrored source over on one of its two
-// clusters, and give it back. Nothing is deleted in a member at any time.
+// TestHandover has a policy take over a mirrored source on one of its two clusters, and
+// release it again. Nothing is deleted in a member at any time.
 func TestHandover(t *testing.T) {
 	StartDaemon(t)
 	Quiesce(t)
@@ -27,7 +27,7 @@ func TestHandover(t *testing.T) {
 	for _, cluster := range []string{Push, Push2} {
 		works[cluster] = MustWork(t, ConfigMapWork(ns, "page", cluster)).GetUID()
 	}
-	f := NewFault(t, "A policy claims a mirrored source and goes; its binding stays, then goes", ns)
+	f := NewFault(t, "A policy claims a mirrored source and is deleted; its binding stays, then is deleted too", ns)
 	f.Note = "the objects in the members keep their UIDs"
 
 	policy := Object("policy.karmada.io/v1alpha1", "PropagationPolicy", ns, "pages", map[string]any{"spec": map[string]any{
@@ -36,7 +36,7 @@ func TestHandover(t *testing.T) {
 	}})
 	Create(t, Policies, policy)
 	WantHolder(t, ns, "page", Push, "binding")
-	WantHolder(t, ns, "page", Push2, "mirror") // which the policy has no use for
+	WantHolder(t, ns, "page", Push2, "mirror") // the policy does not select this cluster
 	WantEvent(t, ns, "page", "ClaimedByPolicy")
 	Change(t, ConfigMaps, ns, "page", SetField("two", "data", "key"))
 	WantInMembers(t, ns, "page", "two", Push)
@@ -59,12 +59,12 @@ func TestHandover(t *testing.T) {
 	WantHolder(t, ns, "page", Push, "mirror")
 
 	Remove(t, Bindings, ns, "page-configmap")
-	Eventually(t, "the binding to go", func(ctx context.Context) error {
+	Eventually(t, "the binding to be deleted", func(ctx context.Context) error {
 		_, err := Env.Admin.Resource(Bindings).Namespace(ns).Get(ctx, "page-configmap", metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return fmt.Errorf("it is still there: %v", err)
+		return fmt.Errorf("it still exists: %v", err)
 	})
 	Change(t, ConfigMaps, ns, "page", SetField("five", "data", "key"))
 	f.Heal()
@@ -72,10 +72,10 @@ func TestHandover(t *testing.T) {
 	f.Converge(Patience)
 	for cluster, uid := range MemberUIDs(t, ns, "page", Push, Push2) {
 		if uid != uids[cluster] {
-			t.Errorf("the object in %s was deleted and made again", cluster)
+			t.Errorf("the object in %s was deleted and recreated", cluster)
 		}
 		if got := MustWork(t, ConfigMapWork(ns, "page", cluster)).GetUID(); got != works[cluster] {
-			t.Errorf("the Work on %s was deleted and made again", cluster)
+			t.Errorf("the Work on %s was deleted and recreated", cluster)
 		}
 	}
 }

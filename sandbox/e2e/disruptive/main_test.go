@@ -1,5 +1,5 @@
-// Package disruptive holds the end-to-end tests that need the whole of a Karmada, one after
-// the other.
+// Package disruptive holds the end-to-end tests that need a whole Karmada to themselves,
+// one after the other.
 package disruptive
 
 import (

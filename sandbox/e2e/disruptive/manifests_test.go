@@ -16,8 +16,8 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// TestHostManifests applies manifests/host to a real API server: a member plays
-// the cluster where the Pods run. There is no node, so that no Pod starts.
+// TestHostManifests applies manifests/host to a real API server: a member plays the
+// cluster where the Pods run. It has no node, so no Pod starts.
 func TestHostManifests(t *testing.T) {
 	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	host := Env.Member(Push2)

@@ -15,10 +15,10 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// documented is a metric as docs/reference/metrics.md has it.
+// documented is a metric as docs/reference/metrics.md describes it.
 type documented struct {
 	kind string
-	// labels are its labels and, where they are bounded, their values.
+	// labels are its labels and, if they are bounded, their values.
 	labels map[string][]string
 }
 
@@ -45,7 +45,7 @@ func documentedMetrics(t *testing.T) map[string]documented {
 	return all
 }
 
-// check compares a metric with what is exposed of it.
+// check compares a metric with what the daemon exposes.
 func (d documented) check(family *dto.MetricFamily) error {
 	if kind := strings.ToLower(family.GetType().String()); kind != d.kind {
 		return fmt.Errorf("it is a %s", kind)
@@ -66,12 +66,13 @@ func (d documented) check(family *dto.MetricFamily) error {
 	return nil
 }
 
-// TestMetricsReference compares the reference, by which the alerts and the dashboard are
-// checked, with what a leader exposes, and looks who of two says to lead.
+// TestMetricsReference compares the reference, which the alerts and the dashboard are
+// checked against, with what a leader exposes, and checks which of two daemons says that
+// it leads.
 func TestMetricsReference(t *testing.T) {
 	const status = `leader_election_master_status{name="karmada-mirror"}`
 	leader := StartDaemon(t)
-	Eventually(t, "it to lead", Leads(leader))
+	Eventually(t, "the daemon to lead", Leads(leader))
 	standby := StartDaemon(t)
 	ns := NewNamespace(t)
 	Create(t, ConfigMaps, ConfigMap(ns, "page", Push, "one"))
@@ -110,7 +111,7 @@ func TestMetricsReference(t *testing.T) {
 		`karmada_mirror_watch_state{resource="works.work.karmada.io",state="ready"}`,
 		`karmada_mirror_watch_state{resource="configmaps",state="ready"}`, ReloadSuccessful,
 	} {
-		Eventually(t, "the standby to be as well", standby.WantMetric(series, 1))
+		Eventually(t, "the standby to have it as well", standby.WantMetric(series, 1))
 	}
 	if err := errors.Join(leader.WantMetric(status, 1)(t.Context()), standby.WantMetric(status, 0)(t.Context())); err != nil {
 		t.Error(err)

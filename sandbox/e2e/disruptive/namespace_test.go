@@ -14,8 +14,8 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// TestNamespaceDefault has a Namespace ask for all objects in it, that did not
-// ask themselves. It runs alone, for it counts all requests.
+// TestNamespaceDefault has a Namespace ask for clusters for all objects in it that do not
+// ask themselves. It runs alone because it counts all requests.
 func TestNamespaceDefault(t *testing.T) {
 	const objects = defaulted
 	d := StartDaemon(t)
@@ -52,7 +52,7 @@ func TestNamespaceDefault(t *testing.T) {
 		Change(t, Namespaces, "", ns, func(u *unstructured.Unstructured) {
 			unstructured.RemoveNestedField(u.Object, "metadata", "annotations", render.PreserveOnDeletionAnnotation)
 		})
-		Within(t, 4*Patience, "the option to go from all Works", func(ctx context.Context) error {
+		Within(t, 4*Patience, "the option to be removed from all Works", func(ctx context.Context) error {
 			list, err := Env.Admin.Resource(Works).List(ctx, metav1.ListOptions{LabelSelector: render.ManagedByLabel})
 			if err != nil {
 				return err
@@ -94,7 +94,7 @@ func TestNamespaceDefault(t *testing.T) {
 		WantLine(t, MustKarmadaMirror(t, "explain", "cm", "page-0007", "-n", ns), "the Namespace's karmada.target/clusters")
 		Settle(t)
 		if writes := audit.Writes(t); len(writes) > 0 {
-			t.Errorf("an invalid default made the daemon write %v", writes)
+			t.Errorf("after an invalid default the daemon wrote %v", writes)
 		}
 		WantInMembers(t, ns, "page-0007", "two", Push)
 		Change(t, Namespaces, "", ns, SetAnnotation(render.ClustersAnnotation, Push))
@@ -102,10 +102,10 @@ func TestNamespaceDefault(t *testing.T) {
 
 	audit = AuditFromNow(t)
 	Change(t, Namespaces, "", ns, func(u *unstructured.Unstructured) { u.SetAnnotations(nil) })
-	Within(t, 4*Patience, "the Works of all objects to go", CountWorks(ns, Push, 0))
+	Within(t, 4*Patience, "the Works of all objects to be deleted", CountWorks(ns, Push, 0))
 	WantInMembers(t, ns, "own", "one", Push2)
 	if got := audit.Writes(t)["delete works"]; got != objects {
-		t.Errorf("%d deletions of %d Works", got, objects)
+		t.Errorf("%d deletions for %d Works", got, objects)
 	}
 	reads := audit.Reads(t, "namespaces")
 	if reads == 0 || reads > objects/10 {

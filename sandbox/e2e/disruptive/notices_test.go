@@ -13,19 +13,19 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// TestNotices mirrors what Karmada cannot carry out: a kind that a member does not
-// serve, and a Namespace that Karmada does not make in the members.
+// TestNotices mirrors what Karmada cannot apply: a kind that a member does not serve, and
+// a Namespace that Karmada does not create in the members.
 func TestNotices(t *testing.T) {
 	startWithMachines(t)
 	ns := NewNamespace(t)
-	Create(t, machines, machine(ns, "vm", Push2)) // installMachines leaves it out
+	Create(t, machines, machine(ns, "vm", Push2)) // installMachines does not install it there
 	WantEvent(t, ns, "vm", "KindNotServed", Push2, "VirtualMachine")
 	MustWork(t, types.NamespacedName{Namespace: render.ExecutionNamespace(Push2), Name: machineID(ns, "vm").WorkName()})
 	WantLine(t, MustKarmadaMirror(t, "explain", machines.GroupResource().String(), "vm", "-n", ns), `! KindNotServed: .*`+Push2)
 	Create(t, machines, machine(ns, "served", Push))
 	MustWork(t, types.NamespacedName{Namespace: render.ExecutionNamespace(Push), Name: machineID(ns, "served").WorkName()})
 	if output := MustKarmadaMirror(t, "explain", machines.GroupResource().String(), "served", "-n", ns); strings.Contains(output, "!") {
-		t.Errorf("of what is served:\n%s", output)
+		t.Errorf("a notice about a kind that is served:\n%s", output)
 	}
 
 	Change(t, Namespaces, "", ns, func(u *unstructured.Unstructured) {

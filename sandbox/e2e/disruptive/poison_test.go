@@ -16,8 +16,8 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// TestSizeLimit mirrors objects as large as etcd takes them. Their Works are a
-// little larger, and some too large.
+// TestSizeLimit mirrors objects as large as etcd accepts. Their Works are a little larger,
+// and some are too large.
 func TestSizeLimit(t *testing.T) {
 	const group = "large.example"
 	Configure(t, Resources(t, "blobs."+group))
@@ -29,13 +29,13 @@ func TestSizeLimit(t *testing.T) {
 	const limit = 1536 << 10 // of etcd's requests
 	stored := 0
 	var mirrored, tooLarge []string
-	fits, exceeds := 0, limit // sizes of objects whose Works are taken, and are not
+	fits, exceeds := 0, limit // sizes of objects whose Works are accepted, and are not
 	try := func(size int) {
 		name := fmt.Sprintf("b%d", size)
 		u := Blob(group, ns, name, Push, strings.Repeat("x", size))
 		_, err := Env.Admin.Resource(blobs).Namespace(ns).Create(t.Context(), u, metav1.CreateOptions{})
 		if err != nil {
-			exceeds = min(exceeds, size) // etcd does not take the source itself
+			exceeds = min(exceeds, size) // etcd does not accept the source itself
 			return
 		}
 		stored++
@@ -55,19 +55,19 @@ func TestSizeLimit(t *testing.T) {
 	for _, size := range []int{1_000_000, 1_400_000, limit - 2400, limit - 600, 1_600_000} {
 		try(size)
 	}
-	for bisected && exceeds-fits > 64 { // until a Work has only just been taken
+	for bisected && exceeds-fits > 64 { // until a Work just fits
 		try((fits + exceeds) / 2)
 	}
-	for _, room := range []int{400, 500, 600} { // enough for a status, but for a deletion none is left
+	for _, room := range []int{400, 500, 600} { // enough for a status, which leaves none for a deletion
 		if bisected {
 			try(fits - room)
 		}
 	}
 	if stored < 4 || len(tooLarge) == 0 {
-		t.Errorf("%d objects were stored, and %d Works too large: the sizes do not meet the limit", stored, len(tooLarge))
+		t.Errorf("%d objects were stored, and %d Works were too large: the sizes do not straddle the limit", stored, len(tooLarge))
 	}
 	Eventually(t, "the refusals", d.WantMetric(`karmada_mirror_refused_sources{reason="TooLarge"}`, float64(len(tooLarge))))
-	// Whatever makes it look at them again, the same bytes are not sent again.
+	// Whatever makes the daemon sync them again, it must not send the same bytes again.
 	for i := range 5 {
 		SetConfiguration(t, Resources(t, "blobs."+group)+fmt.Sprintf("# %d\n", i))
 	}
@@ -78,13 +78,13 @@ func TestSizeLimit(t *testing.T) {
 		return nil
 	})
 	Eventually(t, "the queue to be empty", d.WantMetric(QueueEmpty, 0))
-	// On a busy machine Karmada's webhook may be too late for a megabyte: such a Work is sent
-	// again. One that was refused for its size is not.
+	// On a busy machine Karmada's webhook may time out on a megabyte: the daemon retries
+	// such a Work. It does not retry one that was refused for its size.
 	if refused := refusedForSize(t, audit); refused != len(tooLarge) {
-		t.Errorf("%d Works are too large, and %d creations were refused for their size", len(tooLarge), refused)
+		t.Errorf("%d Works are too large, but %d creations were refused for their size", len(tooLarge), refused)
 	}
 	f.Note = fmt.Sprintf("%d objects stored, %d of their Works too large: one attempt each (every 5 minutes)", stored, len(tooLarge))
-	for _, name := range tooLarge { // what cannot be mirrored is not lost
+	for _, name := range tooLarge { // an object that cannot be mirrored is not lost
 		Remove(t, blobs, ns, name)
 	}
 	f.Heal()
@@ -92,7 +92,7 @@ func TestSizeLimit(t *testing.T) {
 	if bisected {
 		WantEvent(t, ns, fmt.Sprintf("b%d", fits), "TooLarge", "nearly all")
 	}
-	tight := 0 // of which there is no room for the status, so that Karmada does not apply them
+	tight := 0 // Works without room for a status, so that Karmada does not apply them
 	if bisected {
 		tight = 3
 	}
@@ -106,12 +106,12 @@ func TestSizeLimit(t *testing.T) {
 	})
 	f.End()
 	RemoveAll(t, blobs, ns, "")
-	Eventually(t, "the Works to go", func(ctx context.Context) error { return Disagreement(ctx, ns, blobs) })
+	Eventually(t, "the Works to be deleted", func(ctx context.Context) error { return Disagreement(ctx, ns, blobs) })
 	if list, err := member.List(t.Context(), metav1.ListOptions{Limit: 1}); err != nil || len(list.Items) > 0 {
-		t.Errorf("objects stay in the member without their Works: %v", err)
+		t.Errorf("the member still has objects without Works: %v", err)
 	}
 	if bisected && !slices.ContainsFunc(mirrored, func(name string) bool { return wasPatched(t, audit, workOfBlob(group, ns, name)) }) {
-		t.Error("all Works were deleted as they were: none has come near the limit")
+		t.Error("no Work was shrunk before its deletion: none came near the limit")
 	}
 }
 
@@ -128,7 +128,7 @@ func workOfBlob(group, namespace, name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: render.ExecutionNamespace(Push), Name: id.WorkName()}
 }
 
-// refusedForSize counts the Works that the API server or etcd did not take for their size.
+// refusedForSize counts the Works that the API server or etcd refused for their size.
 func refusedForSize(t *testing.T, audit AuditLog) int {
 	t.Helper()
 	n := 0

@@ -10,7 +10,7 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// TestPurge deletes what has left the configuration, and nothing else.
+// TestPurge deletes the Works of what has left the configuration, and nothing else.
 func TestPurge(t *testing.T) {
 	ns, other := NewNamespace(t), NewNamespace(t)
 	d := StartDaemon(t)
@@ -25,13 +25,13 @@ func TestPurge(t *testing.T) {
 	}
 	for _, spelled := range []string{"configmaps", "configmap", "cm", "configmaps.v1."} {
 		if output, err := KarmadaMirror(t, "purge", "--yes", "--resource", spelled); err == nil || !strings.Contains(output, "take it out of ConfigMap") {
-			t.Errorf("of what is configured, spelled %s: %v\n%s", spelled, err, output)
+			t.Errorf("purge of a configured resource, spelled %s: %v\n%s", spelled, err, output)
 		}
 	}
 	if output, err := KarmadaMirror(t, "purge", "--yes", "--resource", "nonsense"); err == nil {
-		t.Errorf("of nonsense: %s", output)
+		t.Errorf("purge of a nonsense resource: %s", output)
 	}
-	// Another daemon has one of the namespaces.
+	// Another daemon watches one of the namespaces.
 	second := Object("v1", "ConfigMap", System, "second-"+ns, map[string]any{
 		"data": map[string]any{"config.yaml": ConfigurationHead + "resources:\n- {resource: configmaps, namespaces: [" + other + "]}\n"},
 	})
@@ -40,7 +40,7 @@ func TestPurge(t *testing.T) {
 		_ = Env.Admin.Resource(ConfigMaps).Namespace(System).Delete(context.Background(), second.GetName(), metav1.DeleteOptions{})
 	})
 	Configure(t, Resources(t, "deployments.apps"))
-	Eventually(t, "the daemon to watch ConfigMaps no more", d.WantNoSeries(WatchState("configmaps", "ready")))
+	Eventually(t, "the daemon to stop watching ConfigMaps", d.WantNoSeries(WatchState("configmaps", "ready")))
 	output, err := purge("--dry-run")
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestPurge(t *testing.T) {
 	Change(t, ConfigMaps, System, second.GetName(), SetField(second.Object["data"].(map[string]any)["config.yaml"], "data", "config.yaml"))
 
 	if output, err := purge(); err == nil || !strings.Contains(output, "--yes") {
-		t.Errorf("where nobody can be asked: %v\n%s", err, output)
+		t.Errorf("without a terminal to ask for confirmation: %v\n%s", err, output)
 	}
 	MustWork(t, ConfigMapWork(ns, "page", Push))
 	if output, err = purge("--yes"); err != nil {
@@ -69,7 +69,7 @@ func TestPurge(t *testing.T) {
 	WantGone(t, ConfigMaps, ns, "page", Push, Push2)
 	WantInMembers(t, other, "page", "one", Push)
 	if output, err = purge("--yes"); err != nil || !strings.Contains(output, "There is no Work of configmaps outside the configuration.") {
-		t.Errorf("once more: %v\n%s", err, output)
+		t.Errorf("the second time: %v\n%s", err, output)
 	}
 	if _, err := Env.Admin.Resource(ConfigMaps).Namespace(ns).Get(t.Context(), "page", metav1.GetOptions{}); err != nil {
 		t.Errorf("the source: %v", err)

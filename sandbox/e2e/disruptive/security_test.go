@@ -52,7 +52,8 @@ func installHost(t *testing.T, kustomization string) kubernetes.Interface {
 	return client
 }
 
-// hostToken is a token of a ServiceAccount of the host cluster, which is made if need be.
+// hostToken returns a token of a ServiceAccount of the host cluster, which it creates if
+// necessary.
 func hostToken(t *testing.T, host kubernetes.Interface, name string) string {
 	t.Helper()
 	text := fmt.Sprintf("{apiVersion: v1, kind: ServiceAccount, metadata: {name: %s, namespace: %s}}", name, System)
@@ -81,7 +82,7 @@ subjects: [{kind: ServiceAccount, name: %[1]s, namespace: %[2]s}]
 	}
 }
 
-// hostKubeconfig is what a Pod of the daemon has of the host cluster.
+// hostKubeconfig is what a Pod of the daemon has for the host cluster.
 func hostKubeconfig(t *testing.T, host kubernetes.Interface) string {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(Env.MemberKubeconfig(hostCluster))
@@ -98,7 +99,7 @@ func hostKubeconfig(t *testing.T, host kubernetes.Interface) string {
 	return path
 }
 
-// servingFiles are a certificate and its key, in a folder as a Secret is mounted.
+// servingFiles are a certificate and its key, in a folder like a mounted Secret.
 type servingFiles struct{ cert, key string }
 
 func newServingFiles(t *testing.T) *servingFiles {
@@ -106,7 +107,7 @@ func newServingFiles(t *testing.T) *servingFiles {
 	return &servingFiles{filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")}
 }
 
-// replace writes a new certificate and returns whoever trusts only that.
+// replace writes a new certificate and returns a pool that trusts only that.
 func (f *servingFiles) replace(t *testing.T) *x509.CertPool {
 	t.Helper()
 	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", []net.IP{net.ParseIP("127.0.0.1")}, nil)
@@ -121,7 +122,8 @@ func (f *servingFiles) replace(t *testing.T) *x509.CertPool {
 	return pool
 }
 
-// TestSecureMetrics has a real API server, which is not Karmada's, review who scrapes.
+// TestSecureMetrics has a real API server, not Karmada's, authenticate and authorize
+// scrapers.
 func TestSecureMetrics(t *testing.T) {
 	host := installHost(t, secured)
 	files := newServingFiles(t)
@@ -134,14 +136,14 @@ func TestSecureMetrics(t *testing.T) {
 		Eventually(t, what, func(ctx context.Context) error {
 			got, body, err := d.Scrape(ctx, trust, token)
 			if err == nil && (got != code || strings.Contains(body, "karmada_mirror_build_info") != (code == http.StatusOK)) {
-				err = fmt.Errorf("the answer is %d: %.200s", got, body)
+				err = fmt.Errorf("the response is %d: %.200s", got, body)
 			}
 			return err
 		})
 	}
 	scraper, stranger := hostToken(t, host, "prometheus"), hostToken(t, host, "stranger")
 	letRead(t, "prometheus")
-	want("nobody to be refused", "", http.StatusUnauthorized)
+	want("an anonymous request to be refused", "", http.StatusUnauthorized)
 	want("a made-up token to be refused", "made-up", http.StatusUnauthorized)
 	want("a stranger to be refused", stranger, http.StatusForbidden)
 	want("Prometheus to read", scraper, http.StatusOK)
@@ -153,7 +155,7 @@ func TestSecureMetrics(t *testing.T) {
 		want("a token of the Karmada API server to be refused", identity.Token, http.StatusUnauthorized)
 	}
 	if err := d.Probe(t.Context(), "/readyz"); err != nil {
-		t.Errorf("a kubelet, which has no token: %v", err)
+		t.Errorf("a probe without a token, as the kubelet's: %v", err)
 	}
 	response, err := http.Get("http://" + d.Address("metrics") + "/metrics")
 	if err != nil {
@@ -161,7 +163,7 @@ func TestSecureMetrics(t *testing.T) {
 	}
 	response.Body.Close()
 	if response.StatusCode != http.StatusBadRequest {
-		t.Errorf("without TLS the answer is %d", response.StatusCode)
+		t.Errorf("without TLS the response is %d", response.StatusCode)
 	}
 
 	trust = files.replace(t)
@@ -170,7 +172,7 @@ func TestSecureMetrics(t *testing.T) {
 	if err := host.RbacV1().ClusterRoleBindings().Delete(t.Context(), "prometheus-reads-metrics", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	want("Prometheus to be refused without its right", scraper, http.StatusForbidden)
+	want("Prometheus to be refused without its permission", scraper, http.StatusForbidden)
 	if err := host.CoreV1().ServiceAccounts(System).Delete(t.Context(), "prometheus", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +180,7 @@ func TestSecureMetrics(t *testing.T) {
 	if err := host.RbacV1().ClusterRoleBindings().Delete(t.Context(), "karmada-mirror-auth-delegator", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	want("all to be refused when nobody can be asked", stranger, http.StatusInternalServerError)
+	want("all to be refused when the daemon may not ask the host cluster", stranger, http.StatusInternalServerError)
 	for _, token := range []string{scraper, stranger} {
 		if strings.Contains(d.Log(), token) {
 			t.Error("a token is in the log")
@@ -186,8 +188,8 @@ func TestSecureMetrics(t *testing.T) {
 	}
 }
 
-// TestPodSecurity has a real API server admit the Pods of the manifests where Pod
-// Security is restricted. What the level does not ask for is looked at here.
+// TestPodSecurity has a real API server admit the Pods of the manifests under the Pod
+// Security level restricted. It then checks what this level does not require.
 func TestPodSecurity(t *testing.T) {
 	cases := map[string]struct {
 		reason        string
@@ -208,24 +210,25 @@ func TestPodSecurity(t *testing.T) {
 			loose := pod.DeepCopy()
 			loose.Spec.SecurityContext.RunAsNonRoot = new(false)
 			if _, err := admit(loose); err == nil || !strings.Contains(err.Error(), "PodSecurity") {
-				t.Errorf("what is not restricted is admitted: %v", err)
+				t.Errorf("a Pod that may run as root is admitted: %v", err)
 			}
 			if got := tokensIn(admitted); got != c.tokens {
 				t.Errorf("%s: the Pod has %d tokens of the host cluster, not %d", c.reason, got, c.tokens)
 			}
-			// The control: the API server adds a token where nothing keeps it from that.
+			// As a control, the API server adds a token unless something prevents it.
 			open := pod.DeepCopy()
 			open.Spec.AutomountServiceAccountToken = nil
 			if got, err := admit(open); err != nil || tokensIn(got) != 1 {
-				t.Errorf("a Pod that does not say is not given a token: %v", err)
+				t.Errorf("a Pod that does not opt out gets no token: %v", err)
 			}
 			wantClosedFiles(t, admitted)
 		})
 	}
 }
 
-// admission makes a namespace where Pod Security is restricted, and returns what the API
-// server makes of a Pod in it. The ServiceAccount there does not keep a token from it.
+// admission makes a namespace with the Pod Security level restricted, and returns a
+// function that has the API server admit a Pod there. The ServiceAccount there does not
+// opt out of tokens.
 func admission(t *testing.T, host kubernetes.Interface) func(*corev1.Pod) (*corev1.Pod, error) {
 	t.Helper()
 	text := `
@@ -243,7 +246,7 @@ metadata: {name: karmada-mirror, namespace: restricted}
 	}
 }
 
-// podOf is a Pod of the Deployment that was applied.
+// podOf returns a Pod of the applied Deployment.
 func podOf(t *testing.T) *corev1.Pod {
 	t.Helper()
 	u, err := Env.Member(hostCluster).Resource(Deployments).Namespace(System).Get(t.Context(), Account, metav1.GetOptions{})
@@ -253,7 +256,7 @@ func podOf(t *testing.T) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod"}, Spec: deployment.Spec.Template.Spec}
 }
 
-// tokensIn counts the tokens of ServiceAccounts that a Pod is given.
+// tokensIn counts the ServiceAccount tokens that a Pod gets.
 func tokensIn(pod *corev1.Pod) (tokens int) {
 	for _, volume := range pod.Spec.Volumes {
 		if volume.Projected == nil {
@@ -268,16 +271,17 @@ func tokensIn(pod *corev1.Pod) (tokens int) {
 	return tokens
 }
 
-// wantClosedFiles: nothing can be written to, and only the daemon's group reads Secrets.
+// wantClosedFiles checks that nothing is writable, and that only the daemon's group can
+// read Secrets.
 func wantClosedFiles(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	for _, container := range pod.Spec.Containers {
 		if readOnly := container.SecurityContext.ReadOnlyRootFilesystem; readOnly == nil || !*readOnly {
-			t.Error("the root file system can be written to")
+			t.Error("the root file system is writable")
 		}
 		for _, mount := range container.VolumeMounts {
 			if !mount.ReadOnly {
-				t.Errorf("%s can be written to", mount.MountPath)
+				t.Errorf("%s is writable", mount.MountPath)
 			}
 		}
 	}
@@ -293,6 +297,6 @@ func wantClosedFiles(t *testing.T, pod *corev1.Pod) {
 	}
 	group := pod.Spec.SecurityContext
 	if secrets == 0 || group.FSGroup == nil || group.RunAsGroup == nil || *group.FSGroup != *group.RunAsGroup {
-		t.Errorf("%d Secrets do not belong to the group of the daemon alone: %v", secrets, group)
+		t.Errorf("%d Secrets are not readable by the daemon's group alone: %v", secrets, group)
 	}
 }

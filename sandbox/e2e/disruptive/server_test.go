@@ -11,8 +11,8 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// newServerFault is the measuring of a fault of the API server, which may end the
-// daemon, with sources that are mirrored.
+// newServerFault starts a row for a fault of the API server, which may end the daemon,
+// with mirrored sources.
 func newServerFault(t *testing.T, name string, flags ...string) (*FaultRow, []render.Identity) {
 	t.Helper()
 	daemon := Supervise(t, flags...)
@@ -27,7 +27,7 @@ func newServerFault(t *testing.T, name string, flags ...string) (*FaultRow, []re
 
 func TestAPIServerRestarted(t *testing.T) {
 	f, ids := newServerFault(t, "API server restarted", "--leader-elect-lease-duration", "60s", "--leader-elect-renew-deadline", "50s")
-	f.Note = "the daemon goes on, with a Lease that lasts longer than the restart"
+	f.Note = "the daemon keeps running, with a Lease that lasts longer than the restart"
 	MustRestart(t, karmada.APIServer)
 	f.Heal()
 	Workload(t, f, f.Namespace, ids)
@@ -39,7 +39,7 @@ func TestAPIServerPaused(t *testing.T) {
 	const stopped, lease = 20 * time.Second, 6 * time.Second
 	f, ids := newServerFault(t, fmt.Sprintf("API server stopped (SIGSTOP) for %s", stopped),
 		"--leader-elect-lease-duration", lease.String(), "--leader-elect-renew-deadline", "4s", "--leader-elect-retry-period", "1s")
-	f.Note = fmt.Sprintf("the daemon ends when it cannot renew its Lease, which lasts %s here, and is started again", lease)
+	f.Note = fmt.Sprintf("the daemon ends when it cannot renew its Lease, which lasts %s here, and is restarted", lease)
 	server := Env.Component(karmada.APIServer)
 	if err := server.Pause(); err != nil {
 		t.Fatal(err)

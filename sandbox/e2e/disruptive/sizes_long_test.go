@@ -2,10 +2,10 @@
 
 package disruptive
 
-// How much is tried in `make test-long`.
+// These say how much `make test-long` tries.
 const (
-	// bisected: sizes close in on the limit until a Work has only just been taken.
+	// bisected says that sizes are bisected until a Work just fits.
 	bisected       = true
-	defaulted      = 1000 // objects that a Namespace asks for
-	definedObjects = 200  // that go with their definition
+	defaulted      = 1000 // objects that get their clusters from the Namespace
+	definedObjects = 200  // objects that are deleted with their definition
 )

@@ -2,10 +2,10 @@
 
 package disruptive
 
-// How much is tried in `make test`.
+// These say how much `make test` tries.
 const (
-	// bisected: sizes close in on the limit until a Work has only just been taken.
+	// bisected says that sizes are bisected until a Work just fits.
 	bisected       = false
-	defaulted      = 100 // objects that a Namespace asks for
-	definedObjects = 40  // that go with their definition
+	defaulted      = 100 // objects that get their clusters from the Namespace
+	definedObjects = 40  // objects that are deleted with their definition
 )

@@ -15,10 +15,10 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/model"
 )
 
-// act is what happens in a story.
+// act is one thing that happens in a story.
 type act = func() error
 
-// tell has one thing happen after the other.
+// tell runs acts one after the other.
 func (m *machine) tell(acts ...act) error {
 	for i, next := range acts {
 		if err := next(); err != nil {
@@ -28,7 +28,7 @@ func (m *machine) tell(acts ...act) error {
 	return nil
 }
 
-// reset takes away what a story has left, when somebody leads.
+// reset removes what a story left behind, once a replica leads.
 func (m *machine) reset() error {
 	for name, labels := range map[string]map[string]string{"m1": {"tier": "edge"}, "m2": {"tier": "core"}, "m3": nil} {
 		if err := m.putCluster(name, labels); err != nil {
@@ -71,10 +71,11 @@ func (m *machine) await(what string, condition func() error) error {
 	return e2e.Env.Wait(ctx, what, func(context.Context) error { return condition() })
 }
 
-// to are the annotations of what asks for clusters.
+// to are annotations that ask for clusters.
 func to(clusters string) map[string]string { return map[string]string{clustersKey: clusters} }
 
-// inA is an object in the namespace that most stories are about, and thePage the one.
+// inA is an object in the namespace that most stories use, and thePage the object of most
+// stories.
 func inA(k model.Key) model.Key {
 	k.Namespace = "a"
 	return k
@@ -102,7 +103,7 @@ func (m *machine) space(name string, annotations, labels map[string]string) act 
 	return func() error { return m.putNamespace(name, annotations, labels) }
 }
 
-// defaults has the Namespace of the page ask for clusters, or for nothing.
+// defaults sets the clusters that the page's Namespace asks for; none removes them.
 func (m *machine) defaults(clusters string) act {
 	if clusters == none {
 		return m.space("a", nil, nil)
@@ -112,7 +113,7 @@ func (m *machine) defaults(clusters string) act {
 
 func (m *machine) spaceGoes(name string) act { return func() error { return m.deleteNamespace(name) } }
 
-// spaceIsGone waits until a namespace is.
+// spaceIsGone waits until a namespace no longer exists.
 func (m *machine) spaceIsGone(name string) act {
 	return func() error {
 		return m.await("the namespace to be gone", func() error {
@@ -120,7 +121,7 @@ func (m *machine) spaceIsGone(name string) act {
 			if apierrors.IsNotFound(err) {
 				return nil
 			}
-			return fmt.Errorf("it is there yet: %w", err)
+			return fmt.Errorf("it still exists: %w", err)
 		})
 	}
 }
@@ -133,7 +134,7 @@ func (m *machine) configured(namespaces, rules string) act {
 	return func() error { return m.configure(namespaces, rules) }
 }
 
-// shut and open hold back what is seen of a resource, and let it pass.
+// shut holds back the events of a resource, and open lets them through.
 func (m *machine) shut(resource string) act {
 	return func() error { m.each(func(r *replica) { r.gates[resource].Shut() }); return nil }
 }
@@ -142,12 +143,12 @@ func (m *machine) open(resource string) act {
 	return func() error { m.each(func(r *replica) { r.gates[resource].Open() }); return nil }
 }
 
-// expired has the watches of a resource begin anew.
+// expired makes the watches of a resource expire and start over.
 func (m *machine) expired(resource string) act {
 	return func() error { m.each(func(r *replica) { r.expire(resource) }); return nil }
 }
 
-// slowly has a fault hit the requests for a resource.
+// slowly injects a fault into the requests for a resource.
 func (m *machine) slowly(verb, resource string, f fault.Fault) act {
 	return func() error {
 		m.each(func(r *replica) { r.pass(fault.Match{Verb: verb, Resource: resource}, f) })
@@ -155,7 +156,8 @@ func (m *machine) slowly(verb, resource string, f fault.Fault) act {
 	}
 }
 
-// listedLate has a resource be listed when all is done that can be done without.
+// listedLate delays the watch, and so the list, of a resource, until everything that does
+// not depend on it is done.
 func (m *machine) listedLate(resource string) act {
 	return func() error {
 		m.each(func(r *replica) { r.pass(watchOf(resource), fault.Delay(time.Minute)) })
@@ -172,7 +174,7 @@ func (m *machine) each(do func(*replica)) {
 	}
 }
 
-// leader is the replica that has the Lease.
+// leader returns the replica that holds the Lease, and the other one.
 func (m *machine) leader() (leads, standsBy *replica, err error) {
 	err = m.await("a leader", func() error {
 		lease, err := e2e.Env.Client.CoordinationV1().Leases("karmada-system").Get(m.t.Context(), "karmada-mirror", metav1.GetOptions{})
@@ -181,7 +183,7 @@ func (m *machine) leader() (leads, standsBy *replica, err error) {
 		}
 		i := slices.IndexFunc(m.replicas[:], func(r *replica) bool { return lease.Spec.HolderIdentity != nil && r.name == *lease.Spec.HolderIdentity })
 		if i < 0 {
-			return fmt.Errorf("nobody has the Lease")
+			return fmt.Errorf("no replica holds the Lease")
 		}
 		leads, standsBy = m.replicas[i], m.replicas[1-i]
 		return nil
@@ -189,7 +191,7 @@ func (m *machine) leader() (leads, standsBy *replica, err error) {
 	return leads, standsBy, err
 }
 
-// leaderHangs has no answer come to a write of the leader.
+// leaderHangs leaves the leader's writes with this verb unanswered.
 func (m *machine) leaderHangs(verb string) act {
 	return func() error {
 		leader, _, err := m.leader()
@@ -200,7 +202,7 @@ func (m *machine) leaderHangs(verb string) act {
 	}
 }
 
-// standbyMisses has the standby see nothing more of a resource.
+// standbyMisses cuts the standby off from the events of a resource.
 func (m *machine) standbyMisses(resource string) act {
 	return func() error {
 		_, standby, err := m.leader()
@@ -211,7 +213,8 @@ func (m *machine) standbyMisses(resource string) act {
 	}
 }
 
-// leaderDies has the other replica get the Lease.
+// leaderDies kills the leader, waits until the other replica has the Lease, and restarts
+// it.
 func (m *machine) leaderDies() error {
 	leader, standby, err := m.leader()
 	if err != nil {
@@ -222,7 +225,7 @@ func (m *machine) leaderDies() error {
 	}
 	err = m.await("the standby to get the Lease", func() error {
 		if now, _, err := m.leader(); now != standby || err != nil {
-			return fmt.Errorf("it has not got it yet: %w", err)
+			return fmt.Errorf("it does not have it yet: %w", err)
 		}
 		return nil
 	})
@@ -232,7 +235,7 @@ func (m *machine) leaderDies() error {
 	return leader.start()
 }
 
-// renewed ends both and begins anew, without what there was to complain of.
+// renewed stops both replicas and starts them without their earlier complaints.
 func (m *machine) renewed() error {
 	for _, r := range m.replicas {
 		if err := r.daemon.Stop(); err != nil {
@@ -245,7 +248,7 @@ func (m *machine) renewed() error {
 	return nil
 }
 
-// restarted ends both and starts them again.
+// restarted restarts both replicas.
 func (m *machine) restarted() error {
 	for _, r := range m.replicas {
 		if err := r.restart(); err != nil {
@@ -263,7 +266,7 @@ func (m *machine) written(value int) act {
 	}
 }
 
-// isWritten looks whether it has it now.
+// isWritten checks whether it has it now.
 func (m *machine) isWritten(value int) act {
 	return func() error { return m.hasContent(thePage, fmt.Sprint(value)) }
 }
@@ -279,16 +282,16 @@ func (m *machine) hasContent(k model.Key, want string) error {
 	return nil
 }
 
-// isRetained looks whether the Deployment's replicas are left to m1.
+// isRetained checks whether the Work leaves the Deployment's replicas to m1.
 func (m *machine) isRetained() error {
 	carried, err := m.carried(inA(deployment))
 	if err == nil && carried.GetLabels()["resourcetemplate.karmada.io/retain-replicas"] != "true" {
-		return fmt.Errorf("its replicas are not left to the member")
+		return fmt.Errorf("it does not leave its replicas to the member")
 	}
 	return err
 }
 
-// carried is what the Work of an object carries to m1.
+// carried is the manifest in the Work of an object on m1.
 func (m *machine) carried(k model.Key) (*unstructured.Unstructured, error) {
 	works, err := m.works()
 	if err != nil {
@@ -296,15 +299,15 @@ func (m *machine) carried(k model.Key) (*unstructured.Unstructured, error) {
 	}
 	work := works[e2e.WorkKey("m1", m.real(k))]
 	if work == nil {
-		return nil, fmt.Errorf("there is no Work of %v on m1", k)
+		return nil, fmt.Errorf("cannot find the Work of %v on m1", k)
 	}
 	return e2e.ManifestOf(work)
 }
 
-// vanished waits until there is no Work any more.
-func (m *machine) vanished() error { return m.await("the Works to go", m.nothingIsThere) }
+// vanished waits until there are no Works.
+func (m *machine) vanished() error { return m.await("the Works to be deleted", m.nothingIsThere) }
 
-// nothingIsThere looks whether there is none now.
+// nothingIsThere checks whether there are none now.
 func (m *machine) nothingIsThere() error {
 	works, err := m.works()
 	if err == nil && len(works) > 0 {
@@ -313,13 +316,13 @@ func (m *machine) nothingIsThere() error {
 	return err
 }
 
-// obstacle is somebody else's Work where that of the page would be, which bears our label as
-// well so that its end is seen; cleared takes it away.
+// obstacle creates another owner's Work with the name of the page's Work. It also has our
+// label, so that the daemon sees when it is deleted; cleared deletes it.
 func (m *machine) obstacle(cluster string) act {
 	return func() error {
 		namespace, name := m.touch(target{thePage, cluster})
 		work := e2e.Object("work.karmada.io/v1alpha1", "Work", namespace, name, map[string]any{"spec": map[string]any{"workload": map[string]any{"manifests": []any{}}}})
-		work.SetLabels(map[string]string{"app.kubernetes.io/managed-by": "karmada-mirror", "resourcebinding.karmada.io/permanent-id": "somebody"})
+		work.SetLabels(map[string]string{"app.kubernetes.io/managed-by": "karmada-mirror", "resourcebinding.karmada.io/permanent-id": "other"})
 		_, err := e2e.Env.Admin.Resource(e2e.Works).Namespace(namespace).Create(m.t.Context(), work, metav1.CreateOptions{})
 		return err
 	}

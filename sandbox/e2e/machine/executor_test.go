@@ -17,8 +17,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// executor does with Works what Karmada's execution controller does, but for the members:
-// it says that they are applied, and lets them go when they are deleted.
+// executor stands in for Karmada's execution controller, without members: it reports Works
+// as applied, and removes their finalizers when they are deleted.
 type executor struct {
 	client dynamic.Interface
 
@@ -26,15 +26,15 @@ type executor struct {
 	ended map[string][]ending // by namespace/name
 }
 
-// ending is a Work that was deleted.
+// ending is a deleted Work.
 type ending struct {
 	uid types.UID
 	at  time.Time
-	// preserved: its object stays in the member.
+	// preserved says that its object stays in the member.
 	preserved bool
 }
 
-// startExecutor runs one until the test ends.
+// startExecutor runs an executor until the test ends.
 func startExecutor(t *testing.T) *executor {
 	e := &executor{client: e2e.Env.Admin, ended: map[string][]ending{}}
 	informer := dynamicinformer.NewFilteredDynamicInformer(e.client, e2e.Works, metav1.NamespaceAll, 0, nil, nil).Informer()
@@ -68,7 +68,7 @@ func (e *executor) execute(work *unstructured.Unstructured) {
 	}
 }
 
-// end notes a deletion, once.
+// end records a deletion, once.
 func (e *executor) end(work *unstructured.Unstructured) {
 	preserved, _, _ := unstructured.NestedBool(work.Object, "spec", "preserveResourcesOnDeletion")
 	e.mu.Lock()

@@ -8,21 +8,21 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/model"
 )
 
-// moment is a world and how long it was there, as far as one can know: from when the change
-// was sent that made it until the next one was answered.
+// moment is a world and how long it lasted, as far as one can know: from when the change
+// that made it was sent until the next change was answered.
 type moment struct {
 	*model.World
 	from  time.Time
-	until time.Time // zero: it is there yet
+	until time.Time // zero: it still lasts
 }
 
-// history is all that has been applied.
+// history is every world since the start.
 type history []*moment
 
 func (h history) now() *model.World { return h[len(h)-1].World }
 
-// change makes a change of the world that is told by its copy. If the API server refuses it,
-// the world stays as it is.
+// change sends a change and, unless the API server refuses it, applies it to a copy of the
+// current world, which becomes the next one.
 func (h *history) change(send func() error, apply func(*model.World)) error {
 	sent := time.Now()
 	if err := send(); err != nil {
@@ -39,7 +39,7 @@ func (h *history) change(send func() error, apply func(*model.World)) error {
 	return nil
 }
 
-// before is what something was before it became what it is; nil if it was nothing.
+// before is the state of an object before its current one; nil if there was none.
 func (h history) before(of func(*model.World) *model.Object) *model.Object {
 	now := of(h.now())
 	for _, m := range slices.Backward(h) {
@@ -50,14 +50,15 @@ func (h history) before(of func(*model.World) *model.Object) *model.Object {
 	return nil
 }
 
-// outcome is what the model says of an object in a cluster.
+// outcome is what the model says about an object in a cluster.
 type outcome struct {
 	state model.State
 	like  model.Copy
 }
 
-// possible are the outcomes for whoever has seen, of each thing that bears on an object, how
-// it was at any time in between, and not all of them at the same.
+// possible are the outcomes for an observer who may have seen each input of an object –
+// the object itself, its Namespace, its cluster, the configuration – as of a different
+// time in the interval.
 func (h history) possible(of target, from, to time.Time) []outcome {
 	var objects, namespaces, clusters []*model.Object
 	var configurations []*model.Configuration
@@ -88,7 +89,7 @@ func (h history) possible(of target, from, to time.Time) []outcome {
 	return all
 }
 
-// appendNew appends what is not there.
+// appendNew appends a value unless it is already there.
 func appendNew[T comparable](all []T, next T) []T {
 	for _, known := range all {
 		if known == next {
@@ -98,7 +99,7 @@ func appendNew[T comparable](all []T, next T) []T {
 	return append(all, next)
 }
 
-// one is a map of one thing, or of none.
+// one is a map with one object, or an empty one.
 func one[K comparable](key K, o *model.Object) map[K]*model.Object {
 	if o == nil {
 		return nil

@@ -15,27 +15,28 @@ import (
 )
 
 const (
-	// quietLimit is how long everything may take when all faults are over: a Lease of 4 s,
-	// a start, and a backoff of some seconds.
+	// quietLimit is how long everything may take once all faults have ended: a Lease of 4
+	// s, a start, and a backoff of some seconds.
 	quietLimit = 45 * time.Second
-	// proofAge bounds how old that may be which speaks for a deletion: a second for the
+	// proofAge bounds how old the evidence for a deletion may be: one second for the
 	// source, one more for its Namespace and its cluster, and the way to the API server.
 	proofAge = 3 * time.Second
-	// cacheAge is for how long after a quiet moment something may be done by what was before
-	// it: where anything may stay, nobody sees that a cache is not as far yet.
+	// cacheAge is for how long after a quiet moment the daemon may still act on the state
+	// before it: where the model lets anything stay, no check notices that a cache is
+	// behind.
 	cacheAge = 2 * time.Second
 )
 
-// look ends all faults, waits until the Works are the model's, and returns what is wrong
-// nevertheless: Works that are not, deletions that the model would not have made, what a
-// sweep has found.
+// look ends all faults, waits until the Works match the model, and returns what is still
+// wrong: Works that do not match, deletions that the model would not have made, changes
+// that a sweep has found.
 func (m *machine) look() (wrong []string) {
 	for _, r := range m.replicas {
 		r.settle()
 	}
 	works, limit := map[string]*unstructured.Unstructured{}, time.Now().Add(quietLimit)
 	for {
-		wrong = m.underWay() // before the Works are read
+		wrong = m.underWay() // must come before reading the Works
 		var err error
 		if works, err = m.works(); err != nil {
 			return []string{err.Error()}
@@ -58,7 +59,7 @@ func (m *machine) look() (wrong []string) {
 	return wrong
 }
 
-// works are those that are ours.
+// works are the Works that are ours, by namespace/name.
 func (m *machine) works() (map[string]*unstructured.Unstructured, error) {
 	list, err := e2e.Env.Admin.Resource(e2e.Works).List(m.t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/managed-by=karmada-mirror"})
 	if err != nil {
@@ -73,32 +74,32 @@ func (m *machine) works() (map[string]*unstructured.Unstructured, error) {
 	return works, nil
 }
 
-// underWay tells of requests that are not answered yet.
+// underWay lists the replicas that wait for responses.
 func (m *machine) underWay() (open []string) {
 	for _, r := range m.replicas {
 		if n := r.underWay(); n > 0 {
-			open = append(open, fmt.Sprintf("replica %s waits for %d answers", r.name, n))
+			open = append(open, fmt.Sprintf("replica %s waits for %d responses", r.name, n))
 		}
 	}
 	return open
 }
 
-// unfinished are the Works and namespaces that are not gone yet.
+// unfinished lists the Works and namespaces that are still being deleted.
 func (m *machine) unfinished(works map[string]*unstructured.Unstructured) (going []string) {
 	for key, work := range works {
 		if work.GetDeletionTimestamp() != nil {
-			going = append(going, fmt.Sprintf("Work %s is there yet", key))
+			going = append(going, fmt.Sprintf("Work %s still exists", key))
 		}
 	}
 	for name := range m.going {
 		if _, err := e2e.Env.Admin.Resource(e2e.Namespaces).Get(m.t.Context(), m.namespace(name), metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			going = append(going, fmt.Sprintf("namespace %s is there yet: %v", name, err))
+			going = append(going, fmt.Sprintf("namespace %s still exists: %v", name, err))
 		}
 	}
 	return going
 }
 
-// compare tells what of the Works is not as the model says.
+// compare lists the Works that do not match the model.
 func (m *machine) compare(works map[string]*unstructured.Unstructured) (wrong []string) {
 	left, world := len(works), m.worldWith(works)
 	for _, k := range m.keys() {
@@ -114,12 +115,12 @@ func (m *machine) compare(works map[string]*unstructured.Unstructured) (wrong []
 		}
 	}
 	if left > 0 {
-		wrong = append(wrong, fmt.Sprintf("there are %d Works of nothing", left))
+		wrong = append(wrong, fmt.Sprintf("there are %d Works without a known source", left))
 	}
 	return wrong
 }
 
-// worldWith is the world as it is, with the autoscalers that are in the clusters.
+// worldWith is the current world, with the autoscalers that are in the clusters.
 func (m *machine) worldWith(works map[string]*unstructured.Unstructured) *model.World {
 	world := *m.history.now()
 	world.Lingering = map[model.Place]model.Key{}
@@ -135,19 +136,19 @@ func (m *machine) worldWith(works map[string]*unstructured.Unstructured) *model.
 	return &world
 }
 
-// judge tells what is wrong with the Work of an object in a cluster, or with its absence.
+// judge says what is wrong with the Work of an object in a cluster, or with its absence.
 func (m *machine) judge(world *model.World, of target, work *unstructured.Unstructured) string {
 	switch state, want := world.Of(of.key, of.cluster); state {
 	case model.Present:
 		if work == nil {
-			return "it is not there"
+			return "it is missing"
 		}
 		if err := e2e.Carries(work, want); err != nil {
 			return err.Error()
 		}
 	case model.Absent:
 		if work != nil {
-			return fmt.Sprintf("it is there: %s", describe(work))
+			return fmt.Sprintf("it exists, but must not: %s", describe(work))
 		}
 	case model.Stays:
 		return m.judgeStaying(of, work)
@@ -155,8 +156,8 @@ func (m *machine) judge(world *model.World, of target, work *unstructured.Unstru
 	return ""
 }
 
-// judgeStaying looks whether what had to stay has stayed, or has become what it had to be at
-// some time since the last quiet moment, or shortly before.
+// judgeStaying checks that a Work that has to stay has stayed, or has become something
+// that it had to be at some time since the last quiet moment or shortly before it.
 func (m *machine) judgeStaying(of target, work *unstructured.Unstructured) string {
 	may := map[model.State]bool{}
 	for _, o := range m.history.possible(of, m.quietAt.Add(-cacheAge), time.Now()) {
@@ -166,9 +167,9 @@ func (m *machine) judgeStaying(of target, work *unstructured.Unstructured) strin
 	switch {
 	case m.touched[of]:
 	case before != nil && work == nil && !may[model.Absent]:
-		return "it was there and had to stay"
+		return "it existed and had to stay"
 	case before == nil && work != nil && !may[model.Present]:
-		return fmt.Sprintf("it was not there and nobody has asked for it: %s", describe(work))
+		return fmt.Sprintf("it did not exist and nothing has asked for it: %s", describe(work))
 	case before != nil && work != nil && !may[model.Present] && !may[model.Absent]:
 		if err := e2e.Carries(work, *before); err != nil {
 			return "it had to stay as it was: " + err.Error()
@@ -182,7 +183,7 @@ func describe(work *unstructured.Unstructured) string {
 		work.GetResourceVersion(), work.GetGeneration(), work.GetLabels(), work.GetAnnotations(), work.GetDeletionTimestamp())
 }
 
-// remember keeps what is there as what has to stay.
+// remember records the current Works as those that have to stay.
 func (m *machine) remember(works map[string]*unstructured.Unstructured) {
 	now := time.Now()
 	for _, k := range m.keys() {
@@ -204,8 +205,8 @@ func (m *machine) remember(works map[string]*unstructured.Unstructured) {
 	}
 }
 
-// wrongDeletions are those that the model would not have made when they were sent, and those
-// of Works that did not say of it what their source says.
+// wrongDeletions lists the deletions that the model would not have made at the time, and
+// those of Works that did not have the preserve option that their source asked for.
 func (m *machine) wrongDeletions() (wrong []string) {
 	targets := map[string]target{}
 	for _, k := range m.keys() {
@@ -220,7 +221,7 @@ func (m *machine) wrongDeletions() (wrong []string) {
 		work := r.ObjectRef.Namespace + "/" + r.ObjectRef.Name
 		of, known := targets[work]
 		if !known {
-			wrong = append(wrong, "a Work of nothing was deleted: "+work)
+			wrong = append(wrong, "a Work without a known source was deleted: "+work)
 			continue
 		}
 		if why := m.judgeDeletion(of, work, r.RequestReceivedTimestamp); why != "" {
@@ -234,25 +235,25 @@ func (m *machine) wrongDeletions() (wrong []string) {
 func (m *machine) judgeDeletion(of target, work string, at time.Time) string {
 	reasons := slices.DeleteFunc(m.history.possible(of, at.Add(-proofAge), at), func(o outcome) bool { return o.state != model.Absent })
 	if len(reasons) == 0 {
-		return "nothing spoke for it"
+		return "there was no reason for it"
 	}
 	if m.hasMembers {
-		return "" // what becomes of it is seen there
+		return "" // judged by what happens in the members
 	}
 	end, found := m.executor.endingAfter(work, at)
 	if !found {
-		return "" // somebody else had deleted it before
+		return "" // another user had deleted it before
 	}
-	if !m.hasObject(of.key, at) { // nobody knows any more what its source would say
+	if !m.hasObject(of.key, at) { // what its source would say is no longer known
 		return ""
 	}
 	if !slices.ContainsFunc(reasons, func(o outcome) bool { return o.like.Preserved == end.preserved }) {
-		return fmt.Sprintf("it said of its deletion, preserve %t", end.preserved)
+		return fmt.Sprintf("its Work was deleted with preserve %t", end.preserved)
 	}
 	return ""
 }
 
-// hasObject reports whether there was an object all the time that a proof may be of.
+// hasObject reports whether an object existed all the time that a proof may cover.
 func (m *machine) hasObject(k model.Key, at time.Time) bool {
 	for _, moment := range m.history {
 		if !moment.from.After(at) && (moment.until.IsZero() || moment.until.After(at.Add(-proofAge))) && moment.Objects[k] == nil {

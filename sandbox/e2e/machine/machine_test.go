@@ -21,7 +21,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/model"
 )
 
-// machine is what users do on a Karmada, with two daemons that stand by each other.
+// machine plays users on a Karmada, with two daemons, a leader and a standby.
 type machine struct {
 	*scene
 	t        *testing.T
@@ -35,12 +35,13 @@ type machine struct {
 	values map[*model.Object]int
 	// going are the namespaces that are being deleted.
 	going map[string]bool
-	// before is what was there at the last quiet moment, and since when it is.
+	// before are the copies at the last quiet moment, which was at quietAt.
 	before  map[target]*model.Copy
 	quietAt time.Time
-	// touched are the Works that somebody has edited or deleted by hand since.
+	// touched are the Works that a user has edited or deleted by hand since then.
 	touched map[target]bool
-	// left are the objects that may have been left in members when their Works went.
+	// left are the objects that may have been left in members when their Works were
+	// deleted.
 	left map[target]bool
 	log  []string
 }
@@ -53,7 +54,7 @@ type target struct {
 
 func (t target) String() string { return fmt.Sprintf("%v on %s", t.key, t.cluster) }
 
-// resources are those of the kinds of objects.
+// resources maps the kinds of the objects to their resources.
 var resources = map[string]schema.GroupVersionResource{
 	"ConfigMap": e2e.ConfigMaps, deployment.Kind: e2e.Deployments, autoscaler.Kind: e2e.Autoscalers,
 }
@@ -89,7 +90,7 @@ func newMachine(t *testing.T, s *scene, replicas [2]*replica, executor *executor
 	return m, nil
 }
 
-// do does what somebody does next.
+// do runs the next step.
 func (m *machine) do(t *rapid.T, s step, pause time.Duration) {
 	m.log = append(m.log, fmt.Sprintf("%s %s", time.Now().UTC().Format("15:04:05.000"), s.what))
 	if err := s.do(m); err != nil {
@@ -98,7 +99,7 @@ func (m *machine) do(t *rapid.T, s step, pause time.Duration) {
 	time.Sleep(pause)
 }
 
-// story is what has been done since the last quiet moment but one.
+// story is what happened since the quiet moment before the last one.
 func (m *machine) story() string { return strings.Join(m.log, "\n") }
 
 func (m *machine) namespace(name string) string { return m.prefix + "-" + name }
@@ -108,7 +109,7 @@ func (m *machine) real(k model.Key) model.Key {
 	return k
 }
 
-// object makes one of which a number is the content.
+// object makes an object with a number as its content.
 func object(k model.Key, value int) *unstructured.Unstructured {
 	labels := map[string]any{"app": k.Name}
 	switch k.Kind {
@@ -126,7 +127,7 @@ func object(k model.Key, value int) *unstructured.Unstructured {
 	return e2e.Object("v1", k.Kind, k.Namespace, k.Name, map[string]any{"data": map[string]any{"key": fmt.Sprint(value)}})
 }
 
-// put makes an object, or makes it another.
+// put creates an object, or replaces it.
 func (m *machine) put(k model.Key, value int, annotations, labels map[string]string) error {
 	if m.going[k.Namespace] {
 		return nil
@@ -152,7 +153,7 @@ func (m *machine) put(k model.Key, value int, annotations, labels map[string]str
 	})
 }
 
-// edit changes nothing but the content of an object.
+// edit changes only the content of an object.
 func (m *machine) edit(k model.Key, value int) error {
 	if now := m.history.now().Objects[m.real(k)]; now != nil {
 		return m.put(k, value, now.Annotations, now.Labels)
@@ -160,7 +161,7 @@ func (m *machine) edit(k model.Key, value int) error {
 	return nil
 }
 
-// putBack makes an object as it was before its last change.
+// putBack restores an object to what it was before its last change.
 func (m *machine) putBack(k model.Key) error {
 	before := m.history.before(func(w *model.World) *model.Object { return w.Objects[m.real(k)] })
 	if before == nil || m.history.now().Objects[m.real(k)] == nil {
@@ -182,7 +183,7 @@ func (m *machine) delete(k model.Key) error {
 	})
 }
 
-// recreate makes an object anew, as it was.
+// recreate deletes an object and creates it again as it was.
 func (m *machine) recreate(k model.Key) error {
 	now := m.history.now().Objects[m.real(k)]
 	if now == nil || m.going[k.Namespace] {
@@ -208,13 +209,14 @@ func (m *machine) putNamespace(name string, annotations, labels map[string]strin
 		return err
 	}, func(w *model.World) { _, w.Namespaces[u.GetName()] = e2e.Applied(applied) })
 	if m.going[name] && apierrors.IsAlreadyExists(err) {
-		return nil // it is not gone yet
+		return nil // it is still being deleted
 	}
 	delete(m.going, name)
 	return err
 }
 
-// putNamespaceBack has a Namespace say what it said before its last change.
+// putNamespaceBack restores a Namespace's annotations and labels from before its last
+// change.
 func (m *machine) putNamespaceBack(name string) error {
 	real := m.namespace(name)
 	before := m.history.before(func(w *model.World) *model.Object { return w.Namespaces[real] })
@@ -224,7 +226,7 @@ func (m *machine) putNamespaceBack(name string) error {
 	return m.putNamespace(name, before.Annotations, before.Labels)
 }
 
-// deleteNamespace deletes a namespace and what is in it. That takes a while.
+// deleteNamespace deletes a namespace and everything in it, which takes a while.
 func (m *machine) deleteNamespace(name string) error {
 	real := m.namespace(name)
 	if m.history.now().Namespaces[real] == nil {
@@ -240,7 +242,7 @@ func (m *machine) deleteNamespace(name string) error {
 	})
 }
 
-// putCluster has a cluster join, or gives it other labels.
+// putCluster makes a cluster join, or replaces its labels.
 func (m *machine) putCluster(name string, labels map[string]string) error {
 	client, applied := e2e.Env.Admin.Resource(e2e.Clusters), (*unstructured.Unstructured)(nil)
 	return m.history.change(func() error {
@@ -258,7 +260,7 @@ func (m *machine) putCluster(name string, labels map[string]string) error {
 	}, func(w *model.World) { _, w.Clusters[name] = e2e.Applied(applied) })
 }
 
-// loseCluster has a cluster leave, whose Works nobody deletes.
+// loseCluster makes a cluster leave without its Works being deleted.
 func (m *machine) loseCluster(name string) error {
 	if m.history.now().Clusters[name] == nil {
 		return nil
@@ -268,7 +270,7 @@ func (m *machine) loseCluster(name string) error {
 	}, func(w *model.World) { delete(w.Clusters, name) })
 }
 
-// removeCluster has a cluster leave; Karmada deletes its Works.
+// removeCluster makes a cluster leave and, as Karmada does, deletes its Works.
 func (m *machine) removeCluster(name string) error {
 	if err := m.loseCluster(name); err != nil {
 		return err
@@ -304,7 +306,7 @@ func (m *machine) configure(namespaces, rules string) error {
 	}, func(w *model.World) { w.Configuration = next })
 }
 
-// touch notes that somebody changes a Work by hand, and says where it is.
+// touch records that a user changes a Work by hand, and returns its namespace and name.
 func (m *machine) touch(of target) (namespace, name string) {
 	of.key = m.real(of.key)
 	m.touched[of] = true
@@ -312,7 +314,7 @@ func (m *machine) touch(of target) (namespace, name string) {
 	return namespace, name
 }
 
-// deleteWork and editWork are of somebody who ought not to.
+// deleteWork and editWork are a user's mistakes.
 func (m *machine) deleteWork(of target) error {
 	namespace, name := m.touch(of)
 	return ignoreNotFound(e2e.Env.Admin.Resource(e2e.Works).Namespace(namespace).Delete(m.t.Context(), name, metav1.DeleteOptions{}))
@@ -331,7 +333,7 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// keys are all objects that there may be.
+// keys are all objects that may exist.
 func (m *machine) keys() (all []model.Key) {
 	for _, namespace := range namespaceNames {
 		for _, k := range m.objects {
@@ -342,7 +344,7 @@ func (m *machine) keys() (all []model.Key) {
 	return all
 }
 
-// end stops the daemons and takes away what is left.
+// end stops the daemons and deletes what is left over.
 func (m *machine) end(ctx context.Context) {
 	for _, r := range m.replicas {
 		r.settle()

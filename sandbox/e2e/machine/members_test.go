@@ -13,7 +13,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/model"
 )
 
-// compareMembers tells what in the members is not as the model says.
+// compareMembers lists what in the members does not match the model.
 func (m *machine) compareMembers() (wrong []string) {
 	for _, k := range m.keys() {
 		for _, cluster := range m.clusters {
@@ -33,27 +33,28 @@ func (m *machine) judgeMember(of target) string {
 	isThere := err == nil
 	switch state, want := m.history.now().Of(of.key, of.cluster); {
 	case state == model.Present && !isThere:
-		return "it is not there"
+		return "it is missing"
 	case state == model.Present:
 		if _, o := e2e.Applied(there); !equality.Semantic.DeepEqual(o.Content, want.Content) {
 			return fmt.Sprintf("it is %v, not %v", o.Content, want.Content)
 		}
 	case state == model.Absent && isThere && !m.left[of] && !m.mayBeLeft(of, time.Now()):
-		return "it is there"
+		return "it exists, but must not"
 	case state == model.Absent && !isThere && m.mustBeLeft(of):
-		return "it is not there, and was to be preserved"
+		return "it is missing, but had to be preserved"
 	}
 	return ""
 }
 
-// mayBeLeft reports whether its source may have said that an object shall stay in the member
-// when its Work goes.
+// mayBeLeft reports whether the source of an object may have asked for it to stay in the
+// member when its Work is deleted.
 func (m *machine) mayBeLeft(of target, now time.Time) bool {
 	return m.before[of] != nil && m.before[of].Preserved || m.touched[of] ||
 		slices.ContainsFunc(m.history.possible(of, m.quietAt, now), func(o outcome) bool { return o.like.Preserved })
 }
 
-// mustBeLeft reports whether its source has said so all the time, and it was there.
+// mustBeLeft reports whether the source has asked for this all the time, and the Work
+// existed.
 func (m *machine) mustBeLeft(of target) bool {
 	if m.before[of] == nil || !m.before[of].Preserved || m.touched[of] || m.history.now().Objects[of.key] == nil {
 		return false

@@ -15,16 +15,16 @@ import (
 var watched = []string{"configmaps", "deployments", "horizontalpodautoscalers", "namespaces", "clusters", "works"}
 
 // replica is one of two daemons, with a proxy between it and the API server. When it has
-// ended it is started again, as a Deployment does.
+// ended it is restarted, as a Deployment would.
 type replica struct {
 	name   string
 	proxy  *fault.Proxy
 	gates  map[string]*fault.Gate
 	rules  map[string]*fault.Rule // of the gates
 	daemon *process.Daemon
-	// passing are rules that go at the next quiet moment.
+	// passing are rules that are removed at the next quiet moment.
 	passing []*fault.Rule
-	// past are the complaints about daemons that were ended.
+	// past are the complaints about earlier daemons.
 	past []string
 }
 
@@ -38,17 +38,17 @@ func newReplica(t *testing.T, name string) *replica {
 	return r
 }
 
-// watchOf are the requests by which a resource is watched as a whole.
+// watchOf matches the requests that watch a resource in all namespaces.
 func watchOf(resource string) fault.Match {
 	return fault.Match{Verb: "watch", Resource: resource, AllNamespaces: true}
 }
 
-// hang puts a gate where the watch of its resource goes through.
+// hang puts a gate into the watch of its resource.
 func (r *replica) hang(resource string) {
 	r.rules[resource] = r.proxy.Inject(watchOf(resource), r.gates[resource].Fault())
 }
 
-// expire has a watch end, and the next ones be told that they are too old.
+// expire ends a watch, and answers the next ones that they are too old.
 func (r *replica) expire(resource string) {
 	r.rules[resource].Remove()
 	delete(r.rules, resource)
@@ -56,7 +56,7 @@ func (r *replica) expire(resource string) {
 	r.proxy.End(watchOf(resource))
 }
 
-// pass makes a fault that goes at the next quiet moment.
+// pass injects a fault that ends at the next quiet moment.
 func (r *replica) pass(m fault.Match, f fault.Fault) {
 	r.passing = append(r.passing, r.proxy.Inject(m, f))
 }
@@ -75,8 +75,7 @@ func (r *replica) settle() {
 	}
 }
 
-// underWay is how much has been asked of the API server, and is not answered yet, by which
-// something may be written.
+// underWay counts the unanswered requests that may lead to a write.
 func (r *replica) underWay() (n int) {
 	for _, resource := range watched {
 		for _, verb := range []string{"get", "create", "patch", "delete"} {
@@ -101,14 +100,15 @@ func (r *replica) start() (err error) {
 		},
 		Environment: []string{"GORACE=halt_on_error=1", "KUBE_CACHE_MUTATION_DETECTOR=true"},
 	})
-	// Before it says anything it does not know what to do with a signal.
+	// Before its first log line it does not handle signals yet.
 	for err == nil && r.daemon.Logged("starting") == 0 && !r.daemon.HasEnded() {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return err
 }
 
-// kill ends the daemon as a power cut would, and starts it again; restart asks it to end.
+// kill ends the daemon as a power cut would, and restart asks it to end; both start it
+// again.
 func (r *replica) kill() error {
 	if err := r.die(); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (r *replica) kill() error {
 	return r.start()
 }
 
-// die ends it and does not start it again.
+// die kills the daemon and does not start it again.
 func (r *replica) die() error {
 	r.past = r.complaints()
 	return r.daemon.Kill()
@@ -130,14 +130,14 @@ func (r *replica) restart() error {
 	return r.start()
 }
 
-// complaints are what is wrong with the daemons themselves.
+// complaints are problems of the daemons themselves.
 func (r *replica) complaints() []string {
 	wrong := slices.Clone(r.past)
 	if r.daemon.HasEnded() {
 		wrong = append(wrong, fmt.Sprintf("replica %s has ended by itself: %v", r.name, r.daemon.Err()))
 	}
 	if n := r.daemon.Logged("a sweep has found what no event has told: please report this"); n > 0 {
-		wrong = append(wrong, fmt.Sprintf("sweeps of replica %s have found %d things that no event had told", r.name, n))
+		wrong = append(wrong, fmt.Sprintf("sweeps of replica %s found %d changes that no event reported", r.name, n))
 	}
 	return wrong
 }

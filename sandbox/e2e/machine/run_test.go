@@ -15,35 +15,36 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
-// TestMachine has users, operators and networks do at random what they may do. Now and then
-// all faults end, and everything must be as the model says; see [machine.look].
+// TestMachine makes random steps of users, operators and networks. From time to time all
+// faults end, and everything must be as the model says; see [machine.look].
 func TestMachine(t *testing.T) {
 	play(t, onAPIServer, startAPIServer(t), lasts(t, usual))
 }
 
-// startAPIServer starts what of a Karmada serves requests, and what plays the rest.
+// startAPIServer starts the parts of a Karmada that serve requests, and an executor that
+// stands in for the rest.
 func startAPIServer(t *testing.T) *executor {
 	e2e.StartOwn(t, karmada.Options{Dir: t.TempDir()})
 	e2e.Must(t, e2e.Env.Install(t.Context()))
 	for _, name := range []string{karmada.ControllerManager, karmada.Scheduler} {
 		e2e.Must(t, e2e.Env.Component(name).Stop())
 	}
-	for _, name := range onAPIServer.clusters { // Karmada would
+	for _, name := range onAPIServer.clusters { // as Karmada would
 		e2e.Create(t, e2e.Namespaces, e2e.Object("v1", "Namespace", "", "karmada-es-"+name, nil))
 	}
 	return startExecutor(t)
 }
 
-// TestMachineInMembers does less of it on a whole Karmada, and looks into the members.
+// TestMachineInMembers takes fewer steps on a whole Karmada, and checks the members.
 func TestMachineInMembers(t *testing.T) {
 	e2e.StartOwn(t, karmada.Options{Dir: t.TempDir(), Members: e2e.Named(inMembers.clusters...)})
 	e2e.Must(t, e2e.Env.Install(t.Context()))
 	play(t, inMembers, nil, lasts(t, usualInMembers))
 }
 
-// play has machines run for some time.
+// play runs machines for some time.
 func play(t *testing.T, s *scene, executor *executor, lasts time.Duration) {
-	// How many there are is a matter of time.
+	// Time limits how many checks there are.
 	e2e.Must(t, flag.Set("rapid.checks", "1"))
 	replicas := [2]*replica{newReplica(t, "one"), newReplica(t, "other")}
 	looks, steps := 0, 0
@@ -70,7 +71,7 @@ func play(t *testing.T, s *scene, executor *executor, lasts time.Duration) {
 	t.Logf("%d steps, %d looks", steps, looks)
 }
 
-// lasts is how long it lasts: MACHINE in the environment, or the usual.
+// lasts is how long the test runs: MACHINE in the environment, or usual.
 func lasts(t *testing.T, usual time.Duration) time.Duration {
 	text := os.Getenv("MACHINE")
 	if text == "" {
@@ -81,7 +82,7 @@ func lasts(t *testing.T, usual time.Duration) time.Duration {
 	return given
 }
 
-// save writes the logs of the daemons to a folder that stays, and says where.
+// save writes the logs of the daemons to a folder that is not deleted, and says where.
 func (m *machine) save() string {
 	dir, err := os.MkdirTemp("", "karmada-mirror-machine-")
 	if err != nil {

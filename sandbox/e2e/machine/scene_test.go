@@ -5,26 +5,26 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/model"
 )
 
-// scene is what a machine has to do with.
+// scene is what a machine plays with.
 type scene struct {
 	clusters []string
 	objects  []model.Key
-	// annotations are what objects say, by key, and defaults what Namespaces do.
+	// annotations are the choices for objects, by key, and defaults those for Namespaces.
 	annotations, defaults map[string]choices
-	// claims are of policies, by the label that they put on objects.
+	// claims are the choices for the label that policies put on objects.
 	claims choices
 	steps  choices
-	// hasMembers: behind the clusters are members, and Karmada carries the Works out.
+	// hasMembers says that the clusters have members, where Karmada applies the Works.
 	hasMembers bool
 }
 
-// Where an object or its Namespace says to which clusters it goes.
+// These annotations say to which clusters an object is mirrored.
 const (
 	clustersKey = "karmada.target/clusters"
 	selectorKey = "karmada.target/cluster-selector"
 )
 
-// A few names are enough, and have done to them again and again what was done before.
+// A few names are enough: the same things then happen to them again and again.
 var (
 	namespaceNames = []string{"a", "b"}
 	pages          = []model.Key{{Kind: "ConfigMap", Name: "page-0"}, {Kind: "ConfigMap", Name: "page-1"}, {Kind: "ConfigMap", Name: "page-2"}}
@@ -32,8 +32,8 @@ var (
 	autoscaler     = model.Key{Kind: "HorizontalPodAutoscaler", Name: "web"}
 )
 
-// onAPIServer plays on a Karmada of which only what serves requests runs, so that it makes
-// many steps in a second.
+// onAPIServer plays on a Karmada of which only the parts that serve requests run, so that
+// it makes many steps per second.
 var onAPIServer = &scene{
 	clusters: []string{"m1", "m2", "m3"},
 	objects:  append([]model.Key{deployment, autoscaler}, pages...),
@@ -59,8 +59,8 @@ var onAPIServer = &scene{
 	},
 }
 
-// inMembers plays on a whole Karmada. What is there already is overwritten, for an object
-// that was preserved is somebody else's to Karmada.
+// inMembers plays on a whole Karmada. Existing objects are overwritten, because to Karmada
+// a preserved object belongs to someone else.
 var inMembers = &scene{
 	clusters: []string{e2e.Push, e2e.Pull},
 	objects:  pages,

@@ -4,7 +4,7 @@ package machine
 
 import "time"
 
-// How long the machines run if nothing else is said.
+// These say how long the machines run by default.
 const (
 	usual          = 2 * time.Minute
 	usualInMembers = 30 * time.Second

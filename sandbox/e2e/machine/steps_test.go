@@ -15,16 +15,16 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/model"
 )
 
-// step is one thing that somebody does.
+// step is one thing that happens.
 type step struct {
 	what string
 	do   func(*machine) error
 }
 
-// choices are what is drawn from, each with how often.
+// choices are values to draw from, each with its weight.
 type choices map[string]int
 
-// none is a choice.
+// none is the choice of no value.
 const none = "-"
 
 func (c choices) draw(t *rapid.T, label string) string {
@@ -52,12 +52,12 @@ func drawLabels(t *rapid.T, key string, c choices) map[string]string {
 	return nil
 }
 
-// said shows annotations or labels without what they have in common.
+// said formats annotations or labels without their common prefix.
 func said(all map[string]string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(fmt.Sprint(all), "map"), "karmada.target/", "")
 }
 
-// drawStep draws what somebody does next.
+// drawStep draws the next step.
 func (s *scene) drawStep(t *rapid.T) step {
 	kind := s.steps.draw(t, "step")
 	drawn := drawers[kind](t, s)
@@ -75,7 +75,7 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 		key := s.drawObject(t)
 		return step{fmt.Sprint(key), func(m *machine) error { return m.putBack(key) }}
 	},
-	"there and back": func(t *rapid.T, s *scene) step { // before it has come about, or after
+	"there and back": func(t *rapid.T, s *scene) step { // before the daemon has acted on it, or after
 		key, value, annotations, contentAlone := s.drawObject(t), rapid.IntRange(0, 3).Draw(t, "value"), drawAnnotations(t, s.annotations), rapid.Bool().Draw(t, "content alone")
 		between := drawBetween(t)
 		return step{fmt.Sprintf("%v %d %s, the content alone %t, for %s", key, value, said(annotations), contentAlone, between), func(m *machine) error {
@@ -89,7 +89,7 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 			return m.tell(func() error { return m.put(key, value, annotations, now.Labels) }, pause(between), func() error { return m.putBack(key) })
 		}}
 	},
-	"move and back": func(t *rapid.T, s *scene) step { // while the creation on the other cluster hangs, for longer than a proof holds
+	"move and back": func(t *rapid.T, s *scene) step { // while the creation on the other cluster hangs, for longer than a proof is valid
 		key, here, there, between := s.drawObject(t), s.drawCluster(t), s.drawCluster(t), drawBetween(t)
 		return step{fmt.Sprintf("%v from %s to %s, for %s", key, here, there, between), func(m *machine) error {
 			return m.tell(func() error { return m.put(key, 0, to(here), nil) }, pause(time.Second), m.slowly("create", e2e.Works.Resource, fault.Delay(2*proofAge)),
@@ -117,7 +117,7 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 		name := drawNamespace(t)
 		return step{name, func(m *machine) error { return m.putNamespaceBack(name) }}
 	},
-	"edit": func(t *rapid.T, s *scene) step { // of nothing but its content
+	"edit": func(t *rapid.T, s *scene) step { // only of its content
 		key, value := s.drawObject(t), rapid.IntRange(0, 3).Draw(t, "value")
 		return step{fmt.Sprintf("%v %d", key, value), func(m *machine) error { return m.edit(key, value) }}
 	},
@@ -137,7 +137,7 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 		name := drawNamespace(t)
 		return step{name, func(m *machine) error { return m.deleteNamespace(name) }}
 	},
-	"default goes first": func(t *rapid.T, s *scene) step { // and that what it was for has gone is seen after it
+	"default goes first": func(t *rapid.T, s *scene) step { // and the deletion of the object that it was for is seen later
 		key, annotations, between := s.drawObject(t), drawAnnotations(t, s.defaults), drawBetween(t)
 		name, resource := key.Namespace, resources[key.Kind].Resource
 		return step{fmt.Sprintf("%v %s, seen %s later", key, said(annotations), between), func(m *machine) error {
@@ -165,12 +165,12 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 	"Work edited": func(t *rapid.T, s *scene) step {
 		of := target{s.drawObject(t), s.drawCluster(t)}
 		patch := choices{
-			`{"spec":{"suspendDispatching":true}}`:                                      2,
-			`{"spec":{"preserveResourcesOnDeletion":true}}`:                             2,
-			`{"metadata":{"labels":{"karmada.target/source-id":null}}}`:                 1,
-			`{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`:             1,
-			`{"metadata":{"annotations":{"karmada.target/source-uid":"another"}}}`:      1,
-			`{"metadata":{"annotations":{"somebody.example/note":"of no importance"}}}`: 1,
+			`{"spec":{"suspendDispatching":true}}`:                                 2,
+			`{"spec":{"preserveResourcesOnDeletion":true}}`:                        2,
+			`{"metadata":{"labels":{"karmada.target/source-id":null}}}`:            1,
+			`{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`:        1,
+			`{"metadata":{"annotations":{"karmada.target/source-uid":"another"}}}`: 1,
+			`{"metadata":{"annotations":{"other.example/note":"irrelevant"}}}`:     1,
 		}.draw(t, "patch")
 		return step{fmt.Sprintf("%v %s", of, patch), func(m *machine) error { return m.editWork(of, patch) }}
 	},
@@ -237,12 +237,12 @@ func (s *scene) drawCluster(t *rapid.T) string {
 func drawNamespace(t *rapid.T) string { return rapid.SampledFrom(namespaceNames).Draw(t, "namespace") }
 func drawReplica(t *rapid.T) int      { return rapid.IntRange(0, 1).Draw(t, "replica") }
 
-// drawBetween draws how long something stays that is taken back.
+// drawBetween draws how long a change lasts before it is reverted.
 func drawBetween(t *rapid.T) time.Duration {
 	return rapid.SampledFrom([]time.Duration{0, 30 * time.Millisecond, 200 * time.Millisecond, time.Second}).Draw(t, "between")
 }
 
-// drawPause draws how long nothing is done; mostly not at all.
+// drawPause draws how long to pause; mostly not at all.
 func drawPause(t *rapid.T) time.Duration {
 	return rapid.SampledFrom([]time.Duration{0, 0, 0, 0, 0, 20 * time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond}).Draw(t, "pause")
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/fault"
 )
 
-// stories are orders of events that went wrong once: each is told step by step, and judged
-// as what is drawn by lot is.
+// stories are sequences of events that went wrong once. Each runs step by step, and is
+// judged in the same way as randomly drawn sequences.
 var stories = map[string]func(*machine) error{
-	// What a Namespace says comes and goes.
+	// A Namespace's annotations come and go.
 	"DefaultTakenAway": func(m *machine) error {
 		return m.tell(m.page(nil), m.defaults("m1"), m.quiet, m.defaults(none), m.quiet)
 	},
@@ -52,9 +52,9 @@ var stories = map[string]func(*machine) error{
 		suspended := m.space("a", map[string]string{"karmada.target/suspend": "true"}, nil)
 		return m.tell(m.spaceGoes("a"), m.spaceIsGone("a"), m.quiet, m.shut("namespaces"), suspended, m.page(to("m1")), pause(time.Second), m.nothingIsThere, m.quiet)
 	},
-	// What an object says is taken back.
+	// An object's annotations or content are reverted.
 	"RevertedBeforeItIsSeen": func(m *machine) error {
-		seen := pause(500 * time.Millisecond) // what is there, or nothing is written before it is
+		seen := pause(500 * time.Millisecond) // the Work must be seen, or nothing is written until it is
 		return m.tell(m.page(to("m1")), m.quiet, seen, m.shut("works"), m.edited(2), m.written(2), m.edited(1), pause(500*time.Millisecond), m.quiet)
 	},
 	"RevertedWhileItIsWritten": func(m *machine) error {
@@ -68,7 +68,7 @@ var stories = map[string]func(*machine) error{
 		return m.tell(m.page(to("m1,m2")), m.quiet, m.slowly("delete", "works", busy), m.page(to("m2")), pause(time.Second), m.calm, m.page(to("m1,m2")), pause(7*time.Second), m.quiet)
 	},
 	"PreservedInOneEdit": func(m *machine) error {
-		// What it says is judged where it was there for as long as a proof may be of.
+		// Its options only count if they were there for as long as a proof may cover.
 		return m.tell(m.page(to("m1,m2")), m.quiet, pause(proofAge), m.page(map[string]string{clustersKey: "m1", "karmada.target/preserve-on-deletion": "true"}), m.quiet)
 	},
 	// Clusters change.
@@ -88,13 +88,13 @@ var stories = map[string]func(*machine) error{
 		return m.tell(m.space("a", map[string]string{clustersKey: "m2", selectorKey: "tier=edge"}, nil), m.page(to("m3,!m1")), m.quiet,
 			m.cluster("m2", map[string]string{"tier": "edge"}), m.quiet)
 	},
-	// Somebody else is in the way.
+	// Another owner's Work is in the way.
 	"ObstacleGoesWhileAnotherWriteHangs": func(m *machine) error {
 		seen := pause(500 * time.Millisecond)
 		return m.tell(m.obstacle("m1"), m.slowly("create", "works", fault.Delay(2*time.Second)), seen, m.page(to("m1,m2")), pause(time.Second),
 			m.cleared("m1"), seen, m.shut("works"), pause(2*time.Second), m.open("works"), seen, m.quiet)
 	},
-	// Autoscalers.
+	// An autoscaler comes, cannot be read, or is listed late.
 	"AutoscalerComesLater": func(m *machine) error {
 		return m.tell(m.web(to("m1,m2")), m.quiet, m.scaler(to("m1")), m.quiet, m.scaler(to("m2")), m.quiet)
 	},
@@ -105,7 +105,7 @@ var stories = map[string]func(*machine) error{
 	"AutoscalerIsListedLate": func(m *machine) error {
 		return m.tell(m.web(to("m1")), m.scaler(to("m1")), m.quiet, m.listedLate("horizontalpodautoscalers"), m.restarted, pause(4*time.Second), m.isRetained, m.quiet)
 	},
-	// Another leads, who has not seen it all.
+	// A new leader has not seen everything.
 	"LeaderWithAnOldDefault": func(m *machine) error {
 		return m.tell(m.defaults("m1"), m.page(nil), m.quiet, m.standbyMisses("namespaces"), m.defaults(none), m.vanished,
 			m.leaderDies, m.edited(2), pause(2*time.Second), m.nothingIsThere, m.quiet)
@@ -118,7 +118,7 @@ var stories = map[string]func(*machine) error{
 	},
 }
 
-// TestStories tells each story on the same API server and to the same daemons.
+// TestStories tells each story on the same API server and with the same daemons.
 func TestStories(t *testing.T) {
 	executor := startAPIServer(t)
 	m, err := newMachine(t, onAPIServer, [2]*replica{newReplica(t, "one"), newReplica(t, "other")}, executor)

@@ -1,5 +1,5 @@
 // Command reliability writes the table of docs/reliability.md from the rows that the
-// end-to-end tests have measured: make reliability.
+// end-to-end tests measured; run it by make reliability.
 package main
 
 import (
@@ -48,11 +48,11 @@ func run(folder, path string) error {
 	return written.Between(path, begin, end, table(now, rows))
 }
 
-// numbers are in the names of what is done more often when there is more time.
+// numbers occur in the names of rows, because the long tests do more of the same.
 var numbers = regexp.MustCompile(`[0-9]+`)
 
-// read collects what each package of tests has measured. What was measured twice, shortly
-// and at length, is the longer one: it is of the later file.
+// read collects the rows of all packages of tests. Of a row that was measured by both the
+// short and the long test, it takes the long one, which is in the later file.
 func read(folder string) ([]e2e.Row, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err != nil {
@@ -87,7 +87,7 @@ func read(folder string) ([]e2e.Row, error) {
 func modified(file string) int64 {
 	info, err := os.Stat(file)
 	if err != nil {
-		return 0 // reading it says why
+		return 0 // reading it will report the error
 	}
 	return info.ModTime().UnixNano()
 }

@@ -30,7 +30,7 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// TestDeletesDenied has a policy deny the daemon every deletion of a Work.
+// TestDeletesDenied has a policy deny the daemon all deletions of Works.
 func TestDeletesDenied(t *testing.T) {
 	ns := Isolate(t)
 	StartDaemon(t)
@@ -49,8 +49,8 @@ func TestDeletesDenied(t *testing.T) {
 	})
 	audit := AuditFromNow(t)
 	Workload(t, f, ns, ids)
-	const due = 2 * 3 * 2 // of every four sources one is retargeted and one deleted, on two clusters each
-	Eventually(t, "every deletion to be denied, and the rest done", func(ctx context.Context) error {
+	const due = 2 * 3 * 2 // of every four sources, one is retargeted and one deleted, on two clusters each
+	Eventually(t, "every deletion to be denied, and everything else to be done", func(ctx context.Context) error {
 		denied := map[string]bool{}
 		for _, r := range audit.Requests(t) {
 			if r.Verb == "delete" && r.ObjectRef.Resource == "works" && !r.Succeeded() {
@@ -71,14 +71,15 @@ func TestDeletesDenied(t *testing.T) {
 	f.Converge(Patience)
 }
 
-// denyWorks has a policy deny an operation on the Works that meet a condition, in CEL. What
-// it says is a field of its validation. It is lifted by the result, or at the test's end.
+// denyWorks has a policy deny an operation on the Works that match a condition in CEL.
+// says is a field of its validation: the message. The policy is lifted by calling lift, or
+// at the test's end.
 func denyWorks(t *testing.T, name, operation, condition, says string) (lift func(context.Context) error) {
 	t.Helper()
 	return deny(t, Env.Config(), name, fmt.Sprintf("{apiGroups: [work.karmada.io], apiVersions: ['*'], operations: [%s], resources: [works]}", operation), condition, says)
 }
 
-// deny has a policy of an API server deny what a rule and a condition are about.
+// deny has a policy of an API server deny the requests that a rule and a condition match.
 func deny(t *testing.T, on *rest.Config, name, rule, condition, says string) (lift func(context.Context) error) {
 	t.Helper()
 	policy := fmt.Sprintf(`
@@ -114,8 +115,8 @@ spec: {policyName: %[1]s, validationActions: [Deny]}
 	return lift
 }
 
-// TestMemberAdmission: a workload may name any ServiceAccount of its namespace, and it is the
-// member's own admission that stops it, or nobody. The Work has what that says.
+// TestMemberAdmission: a workload may name any ServiceAccount of its namespace, and only
+// the member's own admission can stop it. The Work's status has the member's message.
 func TestMemberAdmission(t *testing.T) {
 	const account = "cluster-autoscaler"
 	ns := Isolate(t)
@@ -124,12 +125,12 @@ func TestMemberAdmission(t *testing.T) {
 	deny(t, Env.MemberConfig(Push), "deny-account-"+ns, "{apiGroups: [apps], apiVersions: ['*'], operations: [CREATE, UPDATE], resources: [deployments]}",
 		fmt.Sprintf(`object.metadata.namespace == "%s" && object.spec.template.spec.?serviceAccountName.orValue("") == "%s"`, ns, account),
 		"message: tenants have no use for this account")
-	Settle(t) // the API server looks for new policies once a second
+	Settle(t) // the API server checks for new policies once a second
 	u := deployment(ns, 1)
 	SetField(account, "spec", "template", "spec", "serviceAccountName")(u)
 	u.SetAnnotations(annotations{render.ClustersAnnotation: Push + "," + Push2})
 	Create(t, Deployments, u)
-	Eventually(t, "the Deployment where nobody stops it", func(ctx context.Context) error {
+	Eventually(t, "the Deployment in the member that admits it", func(ctx context.Context) error {
 		there, err := Env.Member(Push2).Resource(Deployments).Namespace(ns).Get(ctx, u.GetName(), metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -139,7 +140,7 @@ func TestMemberAdmission(t *testing.T) {
 		}
 		return nil
 	})
-	Eventually(t, "what the member says", func(ctx context.Context) error {
+	Eventually(t, "the member's message", func(ctx context.Context) error {
 		w, err := GetWork(ctx, types.NamespacedName{Namespace: render.ExecutionNamespace(Push), Name: deploymentIdentity(ns).WorkName()})
 		if err != nil {
 			return err
@@ -161,7 +162,7 @@ func TestMutatingWebhook(t *testing.T) {
 	d := StartDaemon(t)
 	const sources = 5
 	f := NewFault(t, "A mutating webhook edits every Work", ns)
-	f.Note = "said once per Work, left at that; in sync when the source changes after the webhook has gone"
+	f.Note = "logged once per Work, not retried; in sync when the source changes after the webhook is deleted"
 	const name = "meddler.test.example"
 	uninstall := installWebhook(t, name, meddle)
 	asDaemon := AsDaemon(t)
@@ -181,13 +182,13 @@ func TestMutatingWebhook(t *testing.T) {
 	audit := AuditFromNow(t)
 	CreatePages(t, ns, Both, sources)
 	const said = "admission alters what is written: leaving it at that"
-	Eventually(t, "it to be said once per Work", func(context.Context) error {
+	Eventually(t, "it to be logged once per Work", func(context.Context) error {
 		if got := d.Logged(said); got != 2*sources {
-			return fmt.Errorf("it was said %d times", got)
+			return fmt.Errorf("it was logged %d times", got)
 		}
 		return nil
 	})
-	for i := range 20 { // whatever makes it look again
+	for i := range 20 { // anything that triggers a sync
 		Change(t, ConfigMaps, Home(t), Account, SetAnnotation("round", fmt.Sprint(i)))
 		SetConfiguration(t, Resources(t, "configmaps")+fmt.Sprintf("# %d\n", i))
 	}
@@ -198,7 +199,7 @@ func TestMutatingWebhook(t *testing.T) {
 		}
 	}
 	if got := d.Logged(said); got != 2*sources {
-		t.Errorf("it was said %d times", got)
+		t.Errorf("it was logged %d times", got)
 	}
 	if err := uninstall(t.Context()); err != nil {
 		t.Fatal(err)
@@ -223,7 +224,7 @@ func meddle(request *admissionv1.AdmissionRequest) *admissionv1.AdmissionRespons
 	}
 }
 
-// installWebhook has a webhook answer to what the test's daemon writes of Works.
+// installWebhook has a webhook review the test's daemon's writes of Works.
 func installWebhook(t *testing.T, name string, answer func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse) (uninstall func(context.Context) error) {
 	t.Helper()
 	url, authority := serveWebhook(t, answer)
@@ -262,7 +263,7 @@ func serveWebhook(t *testing.T, answer func(*admissionv1.AdmissionRequest) *admi
 			return
 		}
 		review.Response, review.Request = answer(review.Request), nil
-		_ = json.NewEncoder(w).Encode(review) // an API server that has gone has gone
+		_ = json.NewEncoder(w).Encode(review) // the API server may be gone
 	}))
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	server.StartTLS()

@@ -19,8 +19,8 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// enforce binds the admission policies of the manifests to a namespace for the length of
-// a test: others write there what they would refuse.
+// enforce binds the admission policies of the manifests to a namespace until the test
+// ends: elsewhere, other tests write what the policies would refuse.
 func enforce(t *testing.T, ns string) {
 	t.Helper()
 	Change(t, Namespaces, "", ns, func(u *unstructured.Unstructured) { u.SetLabels(enforced(t)) })
@@ -52,12 +52,12 @@ spec:
 	}
 }
 
-// enforced are the labels of the Namespaces that the policy is bound to.
+// enforced are the labels of the Namespaces that the policies are bound to.
 func enforced(t *testing.T) map[string]string { return map[string]string{"enforce": Home(t)} }
 
 type annotations = map[string]string
 
-// dryRun creates a ConfigMap with annotations, but for the last step.
+// dryRun creates a ConfigMap with annotations as a dry run.
 func dryRun(ctx context.Context, as dynamic.Interface, namespace string, a annotations) error {
 	u := Plain(namespace, "", "one")
 	u.SetGenerateName("page-")
@@ -66,7 +66,7 @@ func dryRun(ctx context.Context, as dynamic.Interface, namespace string, a annot
 	return err
 }
 
-// TestPolicyParses has the API server read values as the daemon does.
+// TestPolicyParses checks that the API server's policies parse values as the daemon does.
 func TestPolicyParses(t *testing.T) {
 	ns := Isolate(t)
 	enforce(t, ns)
@@ -127,8 +127,9 @@ func TestPolicyParses(t *testing.T) {
 	}
 }
 
-// TestSpelling has users write what would be without effect: it is refused, and what was meant is
-// said. Which kinds are never mirrored the configuration's own rule tells.
+// TestSpelling has users write annotations that would have no effect: they are refused,
+// with what was probably meant. The configuration's own rule says which kinds are never
+// mirrored.
 func TestSpelling(t *testing.T) {
 	ns := Isolate(t)
 	enforce(t, ns)
@@ -183,8 +184,8 @@ func neverMirrored(t *testing.T, ns string) {
 	}
 }
 
-// wrongBefore changes an object that had a mistake before the policy was there: only a new mistake
-// is refused.
+// wrongBefore changes an object that already had a mistake before the policy was bound:
+// only a new mistake is refused.
 func wrongBefore(t *testing.T) {
 	t.Helper()
 	ns := NewNamespace(t)
@@ -203,12 +204,12 @@ func wrongBefore(t *testing.T) {
 	Must(t, err)
 	SetAnnotation("karmada.target/cluster", "y")(u)
 	if _, err := Env.Admin.Resource(ConfigMaps).Namespace(ns).Update(t.Context(), u, metav1.UpdateOptions{}); !apierrors.IsInvalid(err) {
-		t.Errorf("a change of the mistake: %v", err)
+		t.Errorf("a changed mistake is not refused: %v", err)
 	}
 }
 
-// tenant is a user who may write ConfigMaps and Namespaces, and mirror to some
-// clusters; nil for all.
+// tenant is a user who may write ConfigMaps and Namespaces, and mirror to these clusters;
+// nil means all.
 func tenant(t *testing.T, name string, clusters ...string) dynamic.Interface {
 	t.Helper()
 	names := ""
@@ -242,14 +243,14 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[1]s}]
 	if err != nil {
 		t.Fatal(err)
 	}
-	Eventually(t, "the tenant to have rights", func(ctx context.Context) error {
+	Eventually(t, "the tenant to have permissions", func(ctx context.Context) error {
 		_, err := client.Resource(ConfigMaps).Namespace("default").List(ctx, metav1.ListOptions{Limit: 1})
 		return err
 	})
 	return client
 }
 
-// TestPolicyAuthorizes has users write annotations that they may, and may not.
+// TestPolicyAuthorizes has users write annotations that they may and may not write.
 func TestPolicyAuthorizes(t *testing.T) {
 	ns := Isolate(t)
 	enforce(t, ns)
@@ -263,45 +264,45 @@ func TestPolicyAuthorizes(t *testing.T) {
 	cases := map[string]struct {
 		reason      string
 		as          dynamic.Interface
-		before, now annotations // before nil: the object is created
+		before, now annotations // if before is nil, the object is created
 		forbidden   bool
 	}{
-		"Named":              {"the tenant may", some, nil, annotations{clusters: "c1,c2"}, false},
-		"OneOfThem":          {"one that is not granted spoils the rest", some, nil, annotations{clusters: "c1,c3"}, true},
-		"Star":               {"a glob needs all", some, nil, annotations{clusters: "*"}, true},
-		"Glob":               {"even if it fits only what is granted", some, nil, annotations{clusters: "c?"}, true},
+		"Named":              {"the tenant may mirror to all of them", some, nil, annotations{clusters: "c1,c2"}, false},
+		"OneOfThem":          {"one cluster without permission is enough to refuse", some, nil, annotations{clusters: "c1,c3"}, true},
+		"Star":               {"a glob needs permission for all clusters", some, nil, annotations{clusters: "*"}, true},
+		"Glob":               {"even if it matches only permitted clusters", some, nil, annotations{clusters: "c?"}, true},
 		"Selector":           {"so does a selector", some, nil, annotations{selector: "a=b"}, true},
-		"Excluded":           {"an exclusion needs nothing", some, nil, annotations{clusters: "c1,!c3"}, false},
-		"StarOfAll":          {"all is all", all, nil, annotations{clusters: "*"}, false},
-		"SelectorOfAll":      {"all is all", all, nil, annotations{selector: "a=b"}, false},
-		"ManyOfAll":          {"all is any number", all, nil, annotations{clusters: strings.Join(many, ",")}, false},
-		"TwentyFour":         {"what the API server can ask for", lots, nil, annotations{clusters: strings.Join(many[:24], ",")}, false},
-		"TwentyFive":         {"and what it cannot", lots, nil, annotations{clusters: strings.Join(many[:25], ",")}, true},
+		"Excluded":           {"an exclusion needs no permission", some, nil, annotations{clusters: "c1,!c3"}, false},
+		"StarOfAll":          {"permission for all clusters covers globs", all, nil, annotations{clusters: "*"}, false},
+		"SelectorOfAll":      {"permission for all clusters covers selectors", all, nil, annotations{selector: "a=b"}, false},
+		"ManyOfAll":          {"permission for all clusters covers any number", all, nil, annotations{clusters: strings.Join(many, ",")}, false},
+		"TwentyFour":         {"as many as the policy can check", lots, nil, annotations{clusters: strings.Join(many[:24], ",")}, false},
+		"TwentyFive":         {"one more than it can check", lots, nil, annotations{clusters: strings.Join(many[:25], ",")}, true},
 		"InSteps":            {"they can be added in steps", lots, annotations{clusters: strings.Join(many[:24], ",")}, annotations{clusters: strings.Join(many, ",")}, false},
-		"LastOfTwentyFour":   {"each place is looked at", lots, nil, annotations{clusters: strings.Join(many[:23], ",") + ",c1"}, true},
-		"Unchanged":          {"somebody else's annotation may stay", some, annotations{clusters: "c3,*"}, annotations{clusters: "c3,*", "other": "x"}, false},
-		"Shrunk":             {"taking a cluster away needs nothing", some, annotations{clusters: "c3,c4"}, annotations{clusters: "c4"}, false},
-		"Removed":            {"nor does taking all", some, annotations{clusters: "c3", selector: "a=b"}, annotations{}, false},
-		"Widened":            {"adding does", some, annotations{clusters: "c1"}, annotations{clusters: "c1,c3"}, true},
-		"WidenedByMine":      {"what is there is not asked for again", some, annotations{clusters: "c3"}, annotations{clusters: "c3,c1"}, false},
-		"ExclusionGone":      {"taking an exclusion away adds", some, annotations{clusters: "*,!c3"}, annotations{clusters: "*"}, true},
-		"NameUnexcluded":     {"also by name", some, annotations{clusters: "c1,c3,!c3"}, annotations{clusters: "c1,c3"}, true},
-		"SelectorUnexcluded": {"and by labels", some, annotations{clusters: "c1,!c3", selector: "a=b"}, annotations{clusters: "c1", selector: "a=b"}, true},
-		"SelectorChanged":    {"another selector is another set", some, annotations{selector: "a=b"}, annotations{selector: "a=c"}, true},
-		"ListGone":           {"and so is one that goes with its list", some, annotations{clusters: "c1,!c3", selector: "a=b"}, annotations{selector: "a=b"}, true},
-		"NameExcluded":       {"what is excluded all the same is let in by nobody", some, annotations{clusters: "c1,!c3"}, annotations{clusters: "c1"}, false},
-		"Overwrites":         {"what replaces an object in a cluster needs that", some, annotations{clusters: "c3"}, annotations{clusters: "c3", render.ConflictResolutionAnnotation: "overwrite"}, true},
-		"OverwritesMine":     {"and one's own is one's own", some, annotations{clusters: "c1"}, annotations{clusters: "c1", render.ConflictResolutionAnnotation: "overwrite"}, false},
-		"OverwritesNoMore":   {"to be careful needs nothing", some, annotations{clusters: "c3", render.ConflictResolutionAnnotation: "overwrite"}, annotations{clusters: "c3"}, false},
-		"Resumes":            {"nor may others be let go on", some, annotations{clusters: "c3", render.SuspendAnnotation: "true"}, annotations{clusters: "c3", render.SuspendAnnotation: "false"}, true},
-		"Preserves":          {"or be left behind", some, annotations{clusters: "c3"}, annotations{clusters: "c3", render.PreserveOnDeletionAnnotation: "true"}, true},
-		"PreservesAndLeaves": {"also where it goes in the same step", some, annotations{clusters: "c3"}, annotations{render.PreserveOnDeletionAnnotation: "true"}, true},
-		"PreservesNoMore":    {"or be deleted", some, annotations{clusters: "c3", render.PreserveOnDeletionAnnotation: "true"}, annotations{clusters: "c3"}, true},
-		"Planted":            {"or wait until somebody else says where", some, nil, annotations{render.ConflictResolutionAnnotation: "overwrite"}, true},
-		"LeftAndPreserves":   {"or for what has just been taken away", some, annotations{}, annotations{render.PreserveOnDeletionAnnotation: "true"}, true},
-		"NotPlanted":         {"what changes nothing waits for nobody", some, nil, annotations{render.ConflictResolutionAnnotation: "abort", render.SuspendAnnotation: "true"}, false},
-		"Retains":            {"nor have replicas of their own", some, annotations{clusters: "c3"}, annotations{clusters: "c3", render.ReplicasAnnotation: "retain"}, true},
-		"OptionsOnly":        {"options say nothing of where", some, annotations{clusters: "c3"}, annotations{clusters: "c3", render.SuspendAnnotation: "true"}, false},
+		"LastOfTwentyFour":   {"each position is checked", lots, nil, annotations{clusters: strings.Join(many[:23], ",") + ",c1"}, true},
+		"Unchanged":          {"another user's annotation may stay", some, annotations{clusters: "c3,*"}, annotations{clusters: "c3,*", "other": "x"}, false},
+		"Shrunk":             {"removing a cluster needs no permission", some, annotations{clusters: "c3,c4"}, annotations{clusters: "c4"}, false},
+		"Removed":            {"nor does removing all", some, annotations{clusters: "c3", selector: "a=b"}, annotations{}, false},
+		"Widened":            {"adding one does", some, annotations{clusters: "c1"}, annotations{clusters: "c1,c3"}, true},
+		"WidenedByMine":      {"existing clusters are not checked again", some, annotations{clusters: "c3"}, annotations{clusters: "c3,c1"}, false},
+		"ExclusionGone":      {"removing an exclusion adds clusters", some, annotations{clusters: "*,!c3"}, annotations{clusters: "*"}, true},
+		"NameUnexcluded":     {"also for a named cluster", some, annotations{clusters: "c1,c3,!c3"}, annotations{clusters: "c1,c3"}, true},
+		"SelectorUnexcluded": {"and with a selector", some, annotations{clusters: "c1,!c3", selector: "a=b"}, annotations{clusters: "c1", selector: "a=b"}, true},
+		"SelectorChanged":    {"another selector selects other clusters", some, annotations{selector: "a=b"}, annotations{selector: "a=c"}, true},
+		"ListGone":           {"removing the list also removes its exclusions", some, annotations{clusters: "c1,!c3", selector: "a=b"}, annotations{selector: "a=b"}, true},
+		"NameExcluded":       {"the cluster was excluded, and is not added", some, annotations{clusters: "c1,!c3"}, annotations{clusters: "c1"}, false},
+		"Overwrites":         {"overwriting objects in a cluster needs permission for it", some, annotations{clusters: "c3"}, annotations{clusters: "c3", render.ConflictResolutionAnnotation: "overwrite"}, true},
+		"OverwritesMine":     {"and the tenant has it for its own clusters", some, annotations{clusters: "c1"}, annotations{clusters: "c1", render.ConflictResolutionAnnotation: "overwrite"}, false},
+		"OverwritesNoMore":   {"removing overwrite needs no permission", some, annotations{clusters: "c3", render.ConflictResolutionAnnotation: "overwrite"}, annotations{clusters: "c3"}, false},
+		"Resumes":            {"resuming needs permission for the cluster", some, annotations{clusters: "c3", render.SuspendAnnotation: "true"}, annotations{clusters: "c3", render.SuspendAnnotation: "false"}, true},
+		"Preserves":          {"so does preserving", some, annotations{clusters: "c3"}, annotations{clusters: "c3", render.PreserveOnDeletionAnnotation: "true"}, true},
+		"PreservesAndLeaves": {"also if the cluster is removed in the same step", some, annotations{clusters: "c3"}, annotations{render.PreserveOnDeletionAnnotation: "true"}, true},
+		"PreservesNoMore":    {"so does preserving no longer", some, annotations{clusters: "c3", render.PreserveOnDeletionAnnotation: "true"}, annotations{clusters: "c3"}, true},
+		"Planted":            {"the option must not wait for another user to name clusters", some, nil, annotations{render.ConflictResolutionAnnotation: "overwrite"}, true},
+		"LeftAndPreserves":   {"nor apply to clusters that were just removed", some, annotations{}, annotations{render.PreserveOnDeletionAnnotation: "true"}, true},
+		"NotPlanted":         {"options without such effects may wait", some, nil, annotations{render.ConflictResolutionAnnotation: "abort", render.SuspendAnnotation: "true"}, false},
+		"Retains":            {"retaining replicas needs permission for the cluster", some, annotations{clusters: "c3"}, annotations{clusters: "c3", render.ReplicasAnnotation: "retain"}, true},
+		"OptionsOnly":        {"suspending adds no cluster", some, annotations{clusters: "c3"}, annotations{clusters: "c3", render.SuspendAnnotation: "true"}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -321,7 +322,7 @@ func TestPolicyAuthorizes(t *testing.T) {
 				t.Errorf("%s: %v", tc.reason, err)
 			}
 			if err != nil && !strings.Contains(err.Error(), "verb mirror") {
-				t.Errorf("it is not said what is missing: %v", err)
+				t.Errorf("it does not say what is missing: %v", err)
 			}
 		})
 	}
@@ -339,7 +340,7 @@ func TestPolicyAuthorizes(t *testing.T) {
 		}
 		u.SetAnnotations(annotations{clusters: ""})
 		if _, err := Env.Admin.Resource(Namespaces).Update(t.Context(), u, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}); !apierrors.IsInvalid(err) {
-			t.Errorf("a Namespace opts out of nothing: %v", err)
+			t.Errorf("an empty list on a Namespace is not refused: %v", err)
 		}
 	})
 	t.Run("NamespaceExclusions", func(t *testing.T) {
@@ -353,11 +354,11 @@ func TestPolicyAuthorizes(t *testing.T) {
 		dropped = Create(t, ConfigMaps, dropped)
 		for list, forbidden := range map[string]bool{"c1": false, "c1,c3": true, "!c3": false, "!c2": false, "": false} {
 			if err := dryRun(t.Context(), some, selecting, annotations{clusters: list}); apierrors.IsForbidden(err) != forbidden || err != nil && !forbidden {
-				t.Errorf("%q beside the exclusions of the Namespace: %v", list, err)
+				t.Errorf("%q with the exclusions of the Namespace: %v", list, err)
 			}
 		}
 		if err := dryRun(t.Context(), Env.Admin, selecting, annotations{clusters: "c1"}); err != nil {
-			t.Errorf("who may mirror everywhere is refused: %v", err)
+			t.Errorf("a user who may mirror everywhere is refused: %v", err)
 		}
 		dropped.SetAnnotations(annotations{clusters: "c1", render.SuspendAnnotation: "true"})
 		if _, err := some.Resource(ConfigMaps).Namespace(selecting).Update(t.Context(), dropped, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
@@ -370,7 +371,7 @@ func TestPolicyAuthorizes(t *testing.T) {
 		u = Create(t, ConfigMaps, u)
 		u.SetLabels(map[string]string{"resourcetemplate.karmada.io/retain-replicas": "true"})
 		if _, err := some.Resource(ConfigMaps).Namespace(ns).Update(t.Context(), u, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}); !apierrors.IsForbidden(err) {
-			t.Errorf("replicas that Karmada's own label has retained: %v", err)
+			t.Errorf("replicas retained by Karmada's own label: %v", err)
 		}
 	})
 	t.Run("SelectorGone", func(t *testing.T) {
@@ -384,10 +385,10 @@ func TestPolicyAuthorizes(t *testing.T) {
 		u = Create(t, ConfigMaps, u)
 		u.SetAnnotations(nil)
 		if _, err := some.Resource(ConfigMaps).Namespace(selecting).Update(t.Context(), u, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}); !apierrors.IsForbidden(err) {
-			t.Errorf("an object that falls back on its Namespace's selector: %v", err)
+			t.Errorf("an object that falls back to its Namespace's selector: %v", err)
 		}
 		if err := dryRun(t.Context(), some, selecting, nil); err != nil {
-			t.Errorf("what every object of the Namespace gets: %v", err)
+			t.Errorf("an object that takes its Namespace's defaults: %v", err)
 		}
 	})
 	t.Run("Subresource", func(t *testing.T) {
@@ -400,7 +401,7 @@ func TestPolicyAuthorizes(t *testing.T) {
 	})
 }
 
-// TestTenant has the same tenant refused by the API server, and where nobody asks it,
+// TestTenant has the same tenant refused by the API server, and where no policy is bound,
 // by the daemon.
 func TestTenant(t *testing.T) {
 	ns := Isolate(t)
@@ -430,7 +431,7 @@ func TestTenant(t *testing.T) {
 		WantEvent(t, ns, "page", "NotAuthorized", Push2)
 		WantEvent(t, ns, "before", "NotAuthorized", Push2)
 		WantNoWork(t, ConfigMapWork(ns, "page", Push2))
-		// The labels of a cluster do not give what its name does not.
+		// A cluster's labels do not give access that its name does not.
 		selected := Plain(ns, "selected", "one")
 		selected.SetAnnotations(annotations{render.ClusterSelectorAnnotation: "!never.example.com/drained"})
 		Create(t, ConfigMaps, selected)
@@ -443,7 +444,7 @@ func TestTenant(t *testing.T) {
 		WantInMembers(t, ns, "page", "two", Push)
 		Settle(t)
 		if now := MustWork(t, ConfigMapWork(ns, "before", Push2)); now.GetGeneration() != before || now.GetDeletionTimestamp() != nil {
-			t.Errorf("the Work of what is not authorized any more was touched: %v", now.Object["metadata"])
+			t.Errorf("the Work on a cluster that is no longer authorized was touched: %v", now.Object["metadata"])
 		}
 	})
 }

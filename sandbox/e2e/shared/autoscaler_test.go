@@ -18,8 +18,8 @@ import (
 
 var autoscalers = schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
 
-// TestAutoscaler: what an autoscaler has set in a member stays, also when the source
-// changes; without it, Karmada puts back what the source says.
+// TestAutoscaler: replicas that an autoscaler has set in a member stay, even when the
+// source changes; without an autoscaler, Karmada restores the source's replicas.
 func TestAutoscaler(t *testing.T) {
 	ns := Isolate(t)
 	Configure(t, Resources(t, "configmaps", "deployments.apps", "horizontalpodautoscalers.autoscaling"))
@@ -63,7 +63,7 @@ func TestAutoscaler(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"web", "keda"} {
-		Eventually(t, "the member to be told that it keeps its replicas", func(ctx context.Context) error {
+		Eventually(t, "the label in the member that retains its replicas", func(ctx context.Context) error {
 			u, err := member.Get(ctx, name, metav1.GetOptions{})
 			if err == nil && u.GetLabels()["resourcetemplate.karmada.io/retain-replicas"] != "true" {
 				err = fmt.Errorf("its labels are %v", u.GetLabels())
@@ -71,17 +71,17 @@ func TestAutoscaler(t *testing.T) {
 			return err
 		})
 	}
-	Eventually(t, "the others", replicas("plain", 3))
+	Eventually(t, "the Deployment without an autoscaler", replicas("plain", 3))
 	for _, name := range []string{"web", "keda", "plain"} {
 		_, err := member.Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec":{"replicas":7}}`), metav1.PatchOptions{}, "scale")
 		Must(t, err)
 		Change(t, Deployments, ns, name, SetField("nginx:1.29", "spec", "template", "metadata", "annotations", "image"))
 	}
-	Eventually(t, "Karmada to put back what nobody scales", replicas("plain", 3))
+	Eventually(t, "Karmada to restore the replicas without an autoscaler", replicas("plain", 3))
 	Pass(t, 5*time.Second)
 	Must(t, replicas("web", 7)(t.Context()), replicas("keda", 7)(t.Context()))
 
-	// Without the autoscaler the source has the say again.
+	// Without the autoscaler the source decides again.
 	Remove(t, autoscalers, ns, "web")
-	Eventually(t, "the source's number", replicas("web", 3))
+	Eventually(t, "the source's replicas", replicas("web", 3))
 }

@@ -18,8 +18,8 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// TestBadAnnotations: each is told by an Event and counted, and deletes nothing
-// of what was mirrored before.
+// TestBadAnnotations: each mistake is reported by an Event and counted, and deletes
+// nothing that was mirrored before.
 func TestBadAnnotations(t *testing.T) {
 	ns := Isolate(t)
 	cases := map[string]struct{ value, reason string }{
@@ -51,7 +51,7 @@ func TestBadAnnotations(t *testing.T) {
 	Eventually(t, "the warning in the metrics", d.WantMetric(`karmada_mirror_refused_sources{reason="UnknownCluster"}`, 1))
 	Settle(t)
 	if writes := audit.Writes(t); len(writes) > 0 {
-		t.Errorf("bad annotations made the daemon write %v", writes)
+		t.Errorf("after bad annotations the daemon wrote %v", writes)
 	}
 	for name := range cases {
 		WantInMembers(t, ns, name, "one", Push, Pull)
@@ -60,7 +60,7 @@ func TestBadAnnotations(t *testing.T) {
 	WantInMembers(t, ns, "another", "one", Push, Pull)
 }
 
-// TestRefusedSources: sources that belong to others.
+// TestRefusedSources tests sources that belong to other owners.
 func TestRefusedSources(t *testing.T) {
 	ns := Isolate(t)
 	Configure(t, strings.Replace(Resources(t, "configmaps"), "namespaces: [", `namespaces: ["`+System+`", `, 1))
@@ -83,7 +83,7 @@ func TestRefusedSources(t *testing.T) {
 		}
 	}
 
-	// A Work of somebody else stands where ours would be.
+	// Another owner's Work has the name that ours would have.
 	name := ConfigMapWork(ns, "taken", Push)
 	foreign := Object("work.karmada.io/v1alpha1", "Work", name.Namespace, name.Name, map[string]any{
 		"spec": map[string]any{"suspendDispatching": true, "workload": map[string]any{"manifests": []any{
@@ -96,7 +96,7 @@ func TestRefusedSources(t *testing.T) {
 	WantInMembers(t, ns, "taken", "one", Pull)
 	now := MustWork(t, name) // Karmada may have reported its status
 	if now.GetGeneration() != before.GetGeneration() || len(now.GetFinalizers()) > 0 || now.GetAnnotations()[render.SourceAnnotation] != "" {
-		t.Error("the Work of somebody else was written to")
+		t.Error("the daemon wrote to another owner's Work")
 	}
 	Remove(t, Works, name.Namespace, name.Name)
 }
@@ -158,7 +158,8 @@ func TestOddShapes(t *testing.T) {
 			return err
 		})
 	}
-	// What Karmada's webhook cannot parse is told; the others have their Works.
+	// Objects that Karmada's webhook cannot parse are reported; the others have their
+	// Works.
 	WantEvent(t, ns, "odd-job", "RenderFailed")
 	WantEvent(t, ns, "odd-serviceaccount", "RenderFailed")
 	for _, kind := range []string{"Secret", "Service"} {
@@ -171,7 +172,7 @@ func TestOddShapes(t *testing.T) {
 	Create(t, ConfigMaps, ConfigMap(ns, "page", Both, "one"))
 	WantInMembers(t, ns, "page", "one", Push, Pull)
 	if n := d.Logged("admission alters what is written: leaving it at that"); n > 0 {
-		t.Errorf("the webhook's changes were taken for somebody else's %d times", n)
+		t.Errorf("the changes by Karmada's webhook were taken for another webhook's %d times", n)
 	}
 }
 

@@ -18,17 +18,16 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// TestBreaker deletes everything at once, and looks whether anything but an
-// approval lets it go.
+// TestBreaker deletes everything at once, and checks that only an approval releases it.
 func TestBreaker(t *testing.T) {
 	ns := Isolate(t)
 	const sources = 60
-	// All are to be counted before the first may go, on a busy machine too.
+	// All must be counted before the first may be deleted, even on a busy machine.
 	settle := []string{"--deletion-settle-period", "5s"}
 	d := StartDaemon(t, settle...)
 	d.Reconfigure(t, func() { Configure(t, withBreaker(t)) })
 	f := NewFault(t, "60 of 60 objects deleted at once; the daemon restarted", ns)
-	f.Note = "60 held, 58 of them made again, two held across a restart until approved"
+	f.Note = "60 held, 58 of them recreated, two held across a restart until approved"
 	ids := CreatePages(t, ns, Push, sources)
 	WantInMembers(t, ns, fmt.Sprintf("page-%d", sources-1), "one", Push)
 	Eventually(t, "the Works", func(ctx context.Context) error { return Disagreement(ctx, ns, ConfigMaps) })
@@ -37,8 +36,8 @@ func TestBreaker(t *testing.T) {
 	Eventually(t, "all deletions to be held", d.WantMetric(Held("configmaps"), float64(sources)))
 	WantEvent(t, Home(t), Account, "DeletionHeld")
 
-	// What is wanted again is pending no longer, so that the number that is left
-	// would trip nothing: the marks alone hold it.
+	// Recreated objects are no longer due, so the remaining number would not trip the
+	// breaker: only the marks hold them.
 	for i := range sources - 2 {
 		Create(t, ConfigMaps, ConfigMap(ns, fmt.Sprintf("page-%d", i), Push, "two"))
 	}
@@ -46,7 +45,7 @@ func TestBreaker(t *testing.T) {
 	d.MustStop(t)
 	d = StartDaemon(t, settle...)
 	Eventually(t, "the syncs after a restart", AtLeastSyncs(d, sources-2))
-	Eventually(t, "all to have been looked at", settled(d))
+	Eventually(t, "all sources to have been synced", settled(d))
 	Eventually(t, "the two to be refused", d.WantMetric(`karmada_mirror_refused_sources{reason="DeletionHeld"}`, 2))
 	f.WantNoDeletes()
 
@@ -61,13 +60,13 @@ func TestBreaker(t *testing.T) {
 		WantLine(t, explanation, `^`+Push+`: Unwanted$`)
 		WantLine(t, explanation, `^  To do: +karmada-mirror deletions list, then karmada-mirror deletions approve$`)
 		if output, code := diff(t, "cm", "page-59", "-n", ns); code != 0 || !strings.Contains(output, "is held") {
-			t.Errorf("the difference of what is held: exit code %d\n%s", code, output)
+			t.Errorf("diff of a held deletion: exit code %d\n%s", code, output)
 		}
 		if output, err := KarmadaMirror(t, "deletions", "approve", "--yes", "--resource", "secrets"); err == nil {
-			t.Errorf("an approval of nothing: %s", output)
+			t.Errorf("an approval without held deletions: %s", output)
 		}
 		if output, err := KarmadaMirror(t, "deletions", "approve", "--yes", "-n", System); err == nil {
-			t.Errorf("an approval of nothing in another namespace: %s", output)
+			t.Errorf("an approval in another namespace: %s", output)
 		}
 		for _, id := range ids[sources-2:] {
 			f.Allow(id, Push)
@@ -76,10 +75,10 @@ func TestBreaker(t *testing.T) {
 		chosen := []string{"deletions", "approve", "--resource", "cm", "-n", ns}
 		WantLine(t, MustKarmadaMirror(t, append(chosen, "--dry-run")...), `^would be approved: 2 deletions of configmaps in namespace `+ns+` in `+Push+`$`)
 		if output, err := KarmadaMirror(t, chosen...); err == nil || !strings.Contains(output, "--yes") {
-			t.Errorf("where there is no terminal: %v, %s", err, output)
+			t.Errorf("without a terminal: %v, %s", err, output)
 		}
 		if output, err := KarmadaMirror(t, append(chosen, "--yes", "--member", Push2)...); err == nil {
-			t.Errorf("an approval of nothing in another cluster: %s", output)
+			t.Errorf("an approval in another cluster: %s", output)
 		}
 		wantHeldList(t, ids[sources-2:])
 		WantLine(t, MustKarmadaMirror(t, append(chosen, "--yes", "--member", Push)...), `^approved: 2 deletions of configmaps in namespace `+ns+` in `+Push+`$`)
@@ -88,7 +87,7 @@ func TestBreaker(t *testing.T) {
 	})
 	t.Run("AnOldApprovalIsNotReplayed", func(t *testing.T) {
 		f.End()
-		f := NewFault(t, "An approval from before, with another mass deletion", ns)
+		f := NewFault(t, "An old approval, replayed during another mass deletion", ns)
 		removeAtOnce(t, d, ns)
 		Eventually(t, "all deletions to be held", d.WantMetric(Held("configmaps"), float64(sources-2)))
 		old := annotationOf(t, config.ApprovalsAnnotation)
@@ -97,7 +96,7 @@ func TestBreaker(t *testing.T) {
 		Change(t, ConfigMaps, Home(t), Account, SetAnnotation(config.ApprovalsAnnotation, "configmaps=2999-01-01T00:00:00Z"))
 		WantEvent(t, Home(t), Account, "InvalidApproval")
 		Settle(t)
-		Eventually(t, "all to be held still", d.WantMetric(Held("configmaps"), float64(sources-2)))
+		Eventually(t, "all to be still held", d.WantMetric(Held("configmaps"), float64(sources-2)))
 		f.WantNoDeletes()
 		for _, id := range ids {
 			f.Allow(id, Push)
@@ -108,7 +107,7 @@ func TestBreaker(t *testing.T) {
 	})
 }
 
-// wantHeldList reads the list as a program would.
+// wantHeldList parses the list as a program would.
 func wantHeldList(t *testing.T, ids []render.Identity) {
 	t.Helper()
 	var list struct {
@@ -130,9 +129,9 @@ func wantHeldList(t *testing.T, ids []render.Identity) {
 	}
 }
 
-// removeAtOnce deletes all pages before the daemon hears of the first: on a busy machine
-// that takes the API server longer than a deletion takes to settle, and as many as the
-// breaker lets pass would be made.
+// removeAtOnce deletes all pages before the daemon sees the first deletion. Otherwise, on
+// a busy machine, the API server would need longer than a deletion takes to settle, and
+// the daemon would make as many deletions as the breaker allows.
 func removeAtOnce(t *testing.T, d *Daemon, ns string) {
 	t.Helper()
 	Must(t, d.Signal(syscall.SIGSTOP))

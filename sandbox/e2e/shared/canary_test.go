@@ -22,9 +22,9 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// TestSecretsAreNotTold drives Secrets into each way in which mirroring can fail, with
-// servers and webhooks that repeat what they were sent, and then looks for what was in
-// them in all that the daemon and its commands say.
+// TestSecretsAreNotTold makes mirroring of Secrets fail in every possible way, with
+// servers and webhooks that repeat what they were sent. It then looks for the contents of
+// the Secrets in everything that the daemon and its commands print.
 func TestSecretsAreNotTold(t *testing.T) {
 	ns := Isolate(t)
 	LetReadSecrets(t)
@@ -32,7 +32,7 @@ func TestSecretsAreNotTold(t *testing.T) {
 	p := StartProxy(t)
 	c := NewCanary()
 	installTalkative(t, ns)
-	// While it leads by a Lease, client-go keeps to itself what else it would log.
+	// With leader election, client-go would not log some of its messages.
 	d := StartDaemon(t, "--kubeconfig", p.Kubeconfig(), "--leader-elect=false")
 
 	t.Run("Refusals", func(t *testing.T) { refuseSecrets(t, ns, c) })
@@ -54,7 +54,7 @@ func TestSecretsAreNotTold(t *testing.T) {
 	}
 	for where, text := range map[string]string{"log": d.Log(), "metrics": metrics, "probes": ready, "events": string(told)} {
 		if text == "" || c.IsIn(text) {
-			t.Errorf("the canary is in the %s, or there is nothing (%d bytes)", where, len(text))
+			t.Errorf("the canary is in the %s, or that is empty (%d bytes)", where, len(text))
 			for line := range strings.Lines(text) {
 				if c.IsIn(line) {
 					t.Logf("%.2000s", line)
@@ -64,7 +64,7 @@ func TestSecretsAreNotTold(t *testing.T) {
 	}
 }
 
-// refuseSecrets: what the daemon itself finds wrong.
+// refuseSecrets makes the mistakes that the daemon itself finds.
 func refuseSecrets(t *testing.T, ns string, c Canary) {
 	Create(t, Secrets, SecretOf(ns, "invalid", "Not A Name", c))
 	WantEvent(t, ns, "invalid", "InvalidAnnotation")
@@ -76,7 +76,7 @@ func refuseSecrets(t *testing.T, ns string, c Canary) {
 	Create(t, Secrets, claimed)
 	WantEvent(t, ns, "claimed", "ClaimedByPolicy")
 
-	// A Secret of 1 MB is kept as bytes; in a Work it is text, a third longer.
+	// A Secret of 1 MB is stored as bytes; in a Work it is base64, a third longer.
 	large := SecretOf(ns, "large", Push, c)
 	SetField(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte(c), 1000<<10/len(c))), "data", "large")(large)
 	SetAnnotation("example.com/large", strings.Repeat(string(c), 255<<10/len(c)-20))(large)
@@ -94,7 +94,7 @@ func refuseSecrets(t *testing.T, ns string, c Canary) {
 	WantEvent(t, ns, "taken", "WorkConflict")
 }
 
-// denySecrets: what admission has to say.
+// denySecrets has admission deny or change the Works.
 func denySecrets(t *testing.T, ns string, c Canary, d *Daemon) {
 	Create(t, Secrets, SecretOf(ns, "denied", Push, c))
 	WantEvent(t, ns, "denied", "RenderFailed", talkative)
@@ -103,13 +103,13 @@ func denySecrets(t *testing.T, ns string, c Canary, d *Daemon) {
 	Create(t, Secrets, SecretOf(ns, "mutated", Push, c))
 	Eventually(t, "the mutation to be noticed", func(context.Context) error {
 		if d.Logged("admission alters what is written: leaving it at that") == 0 {
-			return errors.New("nothing is said")
+			return errors.New("nothing is logged")
 		}
 		return nil
 	})
 }
 
-// garbleAnswers: writes that fail, and say with what they were sent.
+// garbleAnswers has writes fail with responses that repeat the request.
 func garbleAnswers(t *testing.T, ns string, c Canary, d *Daemon, p *fault.Proxy) {
 	echo := func(code int, contentType string) fault.Fault {
 		return func(w http.ResponseWriter, r *http.Request, _ http.Handler, _ <-chan struct{}) {
@@ -128,7 +128,7 @@ func garbleAnswers(t *testing.T, ns string, c Canary, d *Daemon, p *fault.Proxy)
 	} {
 		rule := p.Inject(fault.Match{Verb: "create", Resource: "works"}, f)
 		Create(t, Secrets, SecretOf(ns, name, Push, c))
-		Eventually(t, "the answer "+name, func(context.Context) error {
+		Eventually(t, "the response "+name, func(context.Context) error {
 			if rule.Hits() == 0 {
 				return errors.New("nothing was written")
 			}
@@ -142,7 +142,7 @@ func garbleAnswers(t *testing.T, ns string, c Canary, d *Daemon, p *fault.Proxy)
 	}
 }
 
-// garbleWatches: events that are none, or hold what they should not.
+// garbleWatches sends watch events that are invalid, or contain the wrong thing.
 func garbleWatches(t *testing.T, ns string, c Canary, d *Daemon, p *fault.Proxy) {
 	secret, err := SecretOf(ns, "garbled", Push, c).MarshalJSON()
 	if err != nil {
@@ -162,21 +162,21 @@ func garbleWatches(t *testing.T, ns string, c Canary, d *Daemon, p *fault.Proxy)
 		"OddMetadata":        fmt.Sprintf(`{"type":"ADDED","object":{"apiVersion":"v1","kind":"Secret","metadata":%q}}`, c),
 	}
 	for name, frame := range frames {
-		// A watch that begins anew has no backoff behind it.
+		// A new watch has no backoff.
 		SetConfiguration(t, Resources(t, "configmaps"))
-		Eventually(t, "the watch to go", d.WantNoSeries(WatchState("secrets", "ready")))
+		Eventually(t, "the watch to stop", d.WantNoSeries(WatchState("secrets", "ready")))
 		rule := p.Inject(fault.Match{Verb: "watch", Resource: "secrets"}, func(w http.ResponseWriter, _ *http.Request, _ http.Handler, _ <-chan struct{}) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, frame+"\n")
 		})
 		SetConfiguration(t, Resources(t, "secrets", "configmaps"))
 		Eventually(t, name, func(context.Context) error {
-			if rule.Hits() < 2 { // what the first one brought has been read
+			if rule.Hits() < 2 { // then the first response has been read
 				return errors.New("nothing was watched")
 			}
 			return nil
 		})
-		// While there is no watch, anybody may ask why.
+		// Without a watch, the readiness probe may say why.
 		if _, body, err := d.Get(t.Context(), "probes", "/readyz?verbose"); err != nil || c.IsIn(body) {
 			t.Errorf("%s: /readyz says %q, %v", name, body, err)
 		}
@@ -187,7 +187,7 @@ func garbleWatches(t *testing.T, ns string, c Canary, d *Daemon, p *fault.Proxy)
 	MustWork(t, WorkOfSecret(ns, "after", Push))
 }
 
-// pasteSecret: what somebody takes for a configuration.
+// pasteSecret pastes a Secret where the configuration belongs.
 func pasteSecret(t *testing.T, c Canary, d *Daemon) {
 	text, err := SecretOf("default", "pasted", Push, c).MarshalJSON()
 	if err != nil {
@@ -203,12 +203,12 @@ func pasteSecret(t *testing.T, c Canary, d *Daemon) {
 	WantEvent(t, Home(t), Account, "InvalidConfiguration")
 }
 
-// askAboutSecrets: explain, diff and deletions.
+// askAboutSecrets runs explain, diff and deletions.
 func askAboutSecrets(t *testing.T, ns string, c Canary) {
 	say := func(output string) {
 		t.Helper()
 		if output == "" || c.IsIn(output) {
-			t.Errorf("the canary is told, or nothing is:\n%.2000s", output)
+			t.Errorf("the output has the canary, or is empty:\n%.2000s", output)
 		}
 	}
 	for _, name := range []string{"invalid", "unknown", "claimed", "large", "taken", "denied", "policed", "mutated", "text"} {
@@ -226,7 +226,7 @@ func askAboutSecrets(t *testing.T, ns string, c Canary) {
 	output, code := diff(t, "-f", write(t, u))
 	for _, line := range []string{"*** (before)", "*** (after)", "key: '***'", "text: '***'"} {
 		if !strings.Contains(output, line) {
-			t.Errorf("%q is not in the difference", line)
+			t.Errorf("%q is not in the diff", line)
 		}
 	}
 	if code != 1 || strings.Contains(output, "b3RoZXI=") || c.Forms()[1] != "" && strings.Contains(output, c.Forms()[1]) {
@@ -234,11 +234,11 @@ func askAboutSecrets(t *testing.T, ns string, c Canary) {
 	}
 }
 
-// talkative names a webhook and a policy that repeat what they are shown.
+// talkative is the name of a webhook and a policy that repeat what they are sent.
 const talkative = "talkative.test.example"
 
-// installTalkative has admission deny some Works of a namespace, mutate one, and warn of
-// all, each time with the Work in the message.
+// installTalkative has admission deny some Works of a namespace, mutate one, and warn
+// about all, each time with the Work in the message.
 func installTalkative(t *testing.T, ns string) {
 	t.Helper()
 	installWebhook(t, talkative, talk)
@@ -248,7 +248,7 @@ func installTalkative(t *testing.T, ns string) {
 	awaitPolicy(t, ns)
 }
 
-// awaitPolicy waits until the policy denies, with what it is shown in its message.
+// awaitPolicy waits until the policy denies a Work, with its content in the message.
 func awaitPolicy(t *testing.T, ns string) {
 	t.Helper()
 	c := NewCanary()
@@ -257,13 +257,13 @@ func awaitPolicy(t *testing.T, ns string) {
 	Eventually(t, "the policy to be in force", func(ctx context.Context) error {
 		_, err := Env.Admin.Resource(Works).Namespace(probe.GetNamespace()).Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		if err == nil || !c.IsIn(err.Error()) {
-			return fmt.Errorf("it does not tell what it is shown: %v", err)
+			return fmt.Errorf("it does not repeat what it is sent: %v", err)
 		}
 		return nil
 	})
 }
 
-// talk repeats the Work in every word of its answer that it may choose.
+// talk repeats the Work in every field of the response that it can.
 func talk(request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	content := string(request.Object.Raw)
 	response := &admissionv1.AdmissionResponse{UID: request.UID, Allowed: true, Warnings: []string{content[:min(len(content), 240)], valueIn(content)}}
@@ -281,7 +281,7 @@ func talk(request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse 
 	return response
 }
 
-// valueIn is what stands behind the first key of a Secret.
+// valueIn is the value of the first key of a Secret.
 func valueIn(content string) string {
 	_, rest, _ := strings.Cut(content, `"key":"`)
 	value, _, _ := strings.Cut(rest, `"`)

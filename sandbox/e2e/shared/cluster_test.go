@@ -19,8 +19,8 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// leaver and returner are members beside those that tests mirror to: one leaves and joins
-// again, one goes away and comes back.
+// leaver and returner are members besides those that most tests mirror to: leaver leaves
+// and joins again, returner goes away and comes back.
 const leaver, returner = "leaver", "returner"
 
 func TestClusterThatJoinsAndLeaves(t *testing.T) {
@@ -41,7 +41,7 @@ func TestClusterThatJoinsAndLeaves(t *testing.T) {
 
 	audit := AuditFromNow(t)
 	Must(t, unjoin(t.Context(), late))
-	Eventually(t, "the Works of the cluster to go", func(ctx context.Context) error {
+	Eventually(t, "the Works of the cluster to be deleted", func(ctx context.Context) error {
 		list, err := Env.Admin.Resource(Works).Namespace(render.ExecutionNamespace(late)).List(ctx, metav1.ListOptions{})
 		if err == nil && len(list.Items) > 0 {
 			err = fmt.Errorf("there are %d", len(list.Items))
@@ -50,7 +50,7 @@ func TestClusterThatJoinsAndLeaves(t *testing.T) {
 	})
 	Change(t, ConfigMaps, ns, "named", SetField("two", "data", "key"))
 	WantInMembers(t, ns, "named", "two", Push)
-	Eventually(t, "the series of the cluster to go", func(context.Context) error {
+	Eventually(t, "the series of the cluster to be removed", func(context.Context) error {
 		_, body, err := d.Get(t.Context(), "metrics", "/metrics")
 		if err == nil && strings.Contains(body, fmt.Sprintf("member_cluster=%q", late)) {
 			err = errors.New("there are some")
@@ -64,16 +64,16 @@ func TestClusterThatJoinsAndLeaves(t *testing.T) {
 	}
 }
 
-// TestClusterGone has a cluster leave for a while and join again. What Karmada
-// deletes with it is Karmada's doing.
+// TestClusterGone makes a cluster leave for a while and join again. Karmada deletes the
+// cluster's Works, not the daemon.
 func TestClusterGone(t *testing.T) {
 	const gone = 10 * time.Second
 	ns := Isolate(t)
 	StartDaemon(t)
 	CreatePages(t, ns, Push+","+leaver, 10)
 	WantSources(t, ns)
-	f := NewFault(t, fmt.Sprintf("A Cluster gone for %s", gone), ns)
-	f.Note = "its Works go with it by Karmada's hand, and are made again"
+	f := NewFault(t, fmt.Sprintf("A Cluster deleted for %s", gone), ns)
+	f.Note = "Karmada deletes its Works with it, and they are recreated"
 	Must(t, unjoin(t.Context(), leaver))
 	Pass(t, gone)
 	WantSources(t, ns)
@@ -84,8 +84,8 @@ func TestClusterGone(t *testing.T) {
 	f.Converge(Patience)
 }
 
-// TestFleet has many objects mirrored to all clusters of a fleet; meanwhile three join and
-// one of them leaves.
+// TestFleet mirrors many objects to all clusters of a fleet, while three join and one of
+// them leaves.
 func TestFleet(t *testing.T) {
 	const objects = fleetObjects
 	ns := Isolate(t)
@@ -119,23 +119,23 @@ func TestFleet(t *testing.T) {
 		case !strings.HasPrefix(cluster, "fleet-") || r.ObjectRef.Resource != "works" || r.Verb == "get":
 		case r.Verb == "create" && r.Succeeded():
 			created[cluster]++
-		case cluster == "fleet-1" && r.Verb != "delete": // it went while Works were made for it
-		case r.Verb == "create" && r.ResponseStatus.Code == http.StatusNotFound: // Karmada makes the namespace after the Cluster
-		case r.Verb == "patch" && (r.Succeeded() || r.ResponseStatus.Code == http.StatusConflict): // wakes what was written before the cluster was ready
+		case cluster == "fleet-1" && r.Verb != "delete": // it left while Works were being created for it
+		case r.Verb == "create" && r.ResponseStatus.Code == http.StatusNotFound: // Karmada creates the namespace after the Cluster
+		case r.Verb == "patch" && (r.Succeeded() || r.ResponseStatus.Code == http.StatusConflict): // wakes Works that were written before the cluster was ready
 		default:
 			t.Errorf("the daemon did %s %s/%s, and got %d", r.Verb, r.ObjectRef.Namespace, r.ObjectRef.Name, r.ResponseStatus.Code)
 		}
 	}
 	if created["fleet-2"] != objects || created["fleet-3"] != objects {
-		t.Errorf("so many Works were created: %v", created)
+		t.Errorf("created Works: %v", created)
 	}
 	t.Logf("%d Works were created for the cluster that left", created["fleet-1"])
 }
 
-// hasten waits until Karmada has brought a Namespace to a cluster that has just joined, and
-// changes it now and then. While some cluster leaves, no Namespace can be given to all of
-// them: each is tried again after up to 1000 s, all of them together ten times a second. What
-// is changed is tried at once.
+// hasten waits until Karmada has brought a Namespace to a cluster that has just joined,
+// and changes the Namespace now and then. While any cluster is leaving, syncing a
+// Namespace to all of them fails: Karmada retries each after up to 1000 s, and all
+// together at most ten times a second. A changed Namespace is retried at once.
 func hasten(t *testing.T, member, namespace string) {
 	t.Helper()
 	const interval = 10 * time.Second
@@ -150,8 +150,8 @@ func hasten(t *testing.T, member, namespace string) {
 	})
 }
 
-// fleetPatience is for one cluster: Karmada takes a minute to join one, and another to
-// delete the Works of one that leaves, on a machine that has nothing else to do.
+// fleetPatience is for one cluster: on an idle machine, Karmada takes a minute to join it,
+// and another to delete its Works when it leaves.
 const fleetPatience = 5 * time.Minute
 
 func join(ctx context.Context, name string) error {

@@ -21,9 +21,9 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// TestExplain asks what the daemon decides, before and after it has.
+// TestExplain runs explain before and after the daemon has acted.
 func TestExplain(t *testing.T) {
-	const ns = "explain" // so that the names of Works are the same each time
+	const ns = "explain" // a fixed name, so that the names of Works are the same each time
 	Isolate(t, ns)
 	Create(t, ConfigMaps, ConfigMap(ns, "page", Push+",nowhere", "one"))
 	Create(t, ConfigMaps, Plain(ns, "plain", "one"))
@@ -35,7 +35,7 @@ func TestExplain(t *testing.T) {
 	WantGolden(t, "explain-plain", explain("cm", "plain"))
 	WantGolden(t, "explain-broken", explain("cm/broken"))
 
-	// The member has an object of that name that is not Karmada's.
+	// The member already has an object with this name that is not Karmada's.
 	StartDaemon(t)
 	WantInMembers(t, ns, "page", "one", Push)
 	_, err := Env.Member(Push).Resource(ConfigMaps).Namespace(ns).Create(t.Context(), Plain(ns, "taken", "theirs"), metav1.CreateOptions{})
@@ -57,14 +57,14 @@ func TestExplain(t *testing.T) {
 	WantGolden(t, "explain", explain("ConfigMap/"+ns+"/page", "-n", "default"))
 	WantGolden(t, "explain-json", explain("cm/page", "-o", "json"))
 	if output := explain("cm/page", "cm/plain"); strings.Count(output, "ConfigMap/"+ns) != 2 {
-		t.Errorf("of two:\n%s", output)
+		t.Errorf("explain of two objects:\n%s", output)
 	}
 
-	Change(t, ConfigMaps, ns, "taken", SetAnnotation(render.ConflictResolutionAnnotation, "overwrite")) // as it is told to
+	Change(t, ConfigMaps, ns, "taken", SetAnnotation(render.ConflictResolutionAnnotation, "overwrite")) // as explain says
 	WantInMembers(t, ns, "taken", "ours", Push)
 }
 
-// TestExplainNever asks about kinds that no configuration can allow.
+// TestExplainNever explains kinds that no configuration can allow.
 func TestExplainNever(t *testing.T) {
 	ns := Isolate(t)
 	for resource, name := range map[string]string{"role": "any", "crd": Works.GroupResource().String(), "namespace": ns, "clusters": Push} {
@@ -75,14 +75,14 @@ func TestExplainNever(t *testing.T) {
 		WantLine(t, output, `✗ \S+ are never mirrored: .+$`)
 		WantLine(t, output, `^ +remove the annotations: no configuration can allow it$`)
 		if strings.Contains(output, "add it") {
-			t.Errorf("of %s it gives a hint that validate forbids:\n%s", resource, output)
+			t.Errorf("for %s it gives a hint that validate would reject:\n%s", resource, output)
 		}
 	}
 	Create(t, Secrets, Object("v1", "Secret", ns, "page", nil))
 	WantLine(t, MustKarmadaMirror(t, "explain", "secret", "page", "-n", ns), `^ +add it to the resources in the ConfigMap`)
 }
 
-// TestExplainClaim names the policy that propagates an object.
+// TestExplainClaim wants the name of the policy that propagates an object.
 func TestExplainClaim(t *testing.T) {
 	ns := Isolate(t)
 	Create(t, ConfigMaps, Plain(ns, "page", "one"))
@@ -92,7 +92,7 @@ func TestExplainClaim(t *testing.T) {
 	WantLine(t, MustKarmadaMirror(t, "explain", "cm/page", "-n", ns), `✗ ClaimedByPolicy: PropagationPolicy "`+ns+`/pages" propagates this object: remove either the policy or the annotation$`)
 }
 
-// TestNotThere names objects that are not there, in every form.
+// TestNotThere runs commands on objects that do not exist, in every form.
 func TestNotThere(t *testing.T) {
 	ns := Isolate(t)
 	for _, arguments := range [][]string{{"cm", "nothing"}, {"cm/nothing"}, {"ConfigMap/" + ns + "/nothing"}, {"secret", "nothing"}} {
@@ -108,21 +108,21 @@ func TestNotThere(t *testing.T) {
 		}
 	}
 	for name, arguments := range map[string][]string{
-		"a resource that there is not": {"nothing", "page"}, "a kind that there is not": {"Nothing.example.io/" + ns + "/page"},
+		"an unknown resource": {"nothing", "page"}, "an unknown kind": {"Nothing.example.io/" + ns + "/page"},
 		"too many parts": {"cm/nothing/page/more"}, "both forms": {"cm", "cm/nothing"},
 	} {
 		if output, err := KarmadaMirror(t, append([]string{"explain", "-n", ns}, arguments...)...); exitCode(err) != 1 || !strings.Contains(output, "othing") {
-			t.Errorf("of %s: %v, %s", name, err, output)
+			t.Errorf("with %s: %v, %s", name, err, output)
 		}
 	}
 	for _, arguments := range [][]string{{"explain"}, {"explain", "cm"}, {"diff", "--nonsense"}, {"wait", "cm/page", "--for", "ever"}, {"status", "-o", "nothing"}} {
 		if output, err := KarmadaMirror(t, arguments...); err == nil || !strings.Contains(output, "Usage:\n  karmada-mirror "+arguments[0]) || !strings.Contains(output, "--help") {
-			t.Errorf("%v does not tell how it is used: %v\n%s", arguments, err, output)
+			t.Errorf("%v does not print its usage: %v\n%s", arguments, err, output)
 		}
 	}
 }
 
-// TestDiff compares before and after the daemon has done what it shows.
+// TestDiff runs diff before and after the daemon has done what it shows.
 func TestDiff(t *testing.T) {
 	ns := Isolate(t)
 	Create(t, ConfigMaps, ConfigMap(ns, "page", Push, "one"))
@@ -141,12 +141,12 @@ func TestDiff(t *testing.T) {
 	}
 	for name, arguments := range map[string][]string{"an unknown flag": {"cm", "page", "--nonsense"}, "an unknown resource": {"nothing", "page"}, "both": {"cm", "page", "-f", "."}} {
 		if output, code := diff(t, arguments...); code != 2 || output == "" {
-			t.Errorf("of %s: exit code %d\n%s", name, code, output)
+			t.Errorf("with %s: exit code %d\n%s", name, code, output)
 		}
 	}
 }
 
-// TestDiffManifests compares with what would be if manifests were applied. Nothing is written.
+// TestDiffManifests shows what applying manifests would change, without writing anything.
 func TestDiffManifests(t *testing.T) {
 	ns := Isolate(t)
 	Configure(t, Resources(t, "configmaps", "deployments.apps", "horizontalpodautoscalers.autoscaling"))
@@ -178,7 +178,7 @@ func TestDiffManifests(t *testing.T) {
 	})
 	versions := resourceVersions(t, ns)
 	if output, code := diff(t, "-f", git); code != 0 || output != "" {
-		t.Errorf("of what is applied already: exit code %d\n%s", code, output)
+		t.Errorf("for manifests that are already applied: exit code %d\n%s", code, output)
 	}
 
 	for name, u := range map[string]*unstructured.Unstructured{"page.yaml": page, "server.yaml": server} {
@@ -189,11 +189,11 @@ func TestDiffManifests(t *testing.T) {
 		output, code := diff(t, "-f", writeAll(t, filepath.Join(t.TempDir(), name), changed))
 		for _, line := range []string{"karmada-es-" + Push2, "karmada-es-" + Push, "+        key: two", "-        key: one", "-        old: old"} {
 			if !strings.Contains(output, line) {
-				t.Errorf("%s: %q is not in the difference", name, line)
+				t.Errorf("%s: %q is not in the diff", name, line)
 			}
 		}
 		if strings.Contains(output, "+        old: old") || code != 1 {
-			t.Errorf("%s: exit code %d, and what the manifest lacks would stay:\n%s", name, code, output)
+			t.Errorf("%s: exit code %d, or a field that the manifest no longer has would stay:\n%s", name, code, output)
 		}
 	}
 
@@ -201,14 +201,14 @@ func TestDiffManifests(t *testing.T) {
 	namespace.SetAnnotations(map[string]string{render.ClustersAnnotation: Push2})
 	output, code := diff(t, "-f", writeAll(t, filepath.Join(t.TempDir(), "namespace.yaml"), namespace))
 	if code != 1 || !strings.Contains(output, "+    karmada.target/source: ConfigMap/"+ns+"/plain") || strings.Contains(output, "source: ConfigMap/"+ns+"/page") {
-		t.Errorf("a default changes what has none of its own: exit code %d\n%s", code, output)
+		t.Errorf("a default must change only objects without their own clusters: exit code %d\n%s", code, output)
 	}
 
 	young := Object("v1", "Namespace", "", ns+"-young", nil)
 	young.SetAnnotations(map[string]string{render.ClustersAnnotation: Push2})
 	output, code = diff(t, "-f", writeAll(t, filepath.Join(t.TempDir(), "young.yaml"), Plain(ns+"-young", "page", "one"), young))
 	if code != 1 || !strings.Contains(output, "does not exist yet") || !strings.Contains(output, "+    karmada.target/source: ConfigMap/"+ns+"-young/page") {
-		t.Errorf("a Namespace with its object: exit code %d\n%s", code, output)
+		t.Errorf("a new Namespace and an object in it: exit code %d\n%s", code, output)
 	}
 
 	scaler := Object("autoscaling/v2", "HorizontalPodAutoscaler", ns, "web", map[string]any{"spec": map[string]any{
@@ -217,11 +217,11 @@ func TestDiffManifests(t *testing.T) {
 	scaler.SetAnnotations(map[string]string{render.ClustersAnnotation: Push})
 	output, code = diff(t, "-f", writeAll(t, filepath.Join(t.TempDir(), "scaler.yaml"), web, scaler))
 	if code != 1 || !strings.Contains(output, "+          resourcetemplate.karmada.io/retain-replicas: \"true\"") {
-		t.Errorf("an autoscaler with what it scales: exit code %d\n%s", code, output)
+		t.Errorf("an autoscaler and its target: exit code %d\n%s", code, output)
 	}
 	output, code = diff(t, "-f", writeAll(t, filepath.Join(t.TempDir(), "alone.yaml"), scaler))
 	if code != 1 || !strings.Contains(output, "+          resourcetemplate.karmada.io/retain-replicas: \"true\"") {
-		t.Errorf("an autoscaler of what is there: exit code %d\n%s", code, output)
+		t.Errorf("an autoscaler for an existing target: exit code %d\n%s", code, output)
 	}
 
 	if now := resourceVersions(t, ns); now != versions {
@@ -229,13 +229,13 @@ func TestDiffManifests(t *testing.T) {
 	}
 	output, code = diff(t, "-f", git, "--as", "nobody-of-"+ns)
 	if code != 2 || !strings.Contains(output, "may not") && !strings.Contains(output, "forbidden") {
-		t.Errorf("without rights: exit code %d\n%s", code, output)
+		t.Errorf("without permissions: exit code %d\n%s", code, output)
 	}
 }
 
-// resourceVersions are those of what there is in a namespace, and the sources
-// of its Works in the second member. Works of other tests' namespaces come and
-// go meanwhile.
+// resourceVersions returns the resource versions of the objects in a namespace, and the
+// sources of its Works in the second member. Works of other tests' namespaces are left out
+// because they come and go meanwhile.
 func resourceVersions(t *testing.T, ns string) string {
 	t.Helper()
 	objects := Kubectl(t, "get", "configmaps,deployments,horizontalpodautoscalers", "-n", ns, "-o", "custom-columns=N:.metadata.name,V:.metadata.resourceVersion")
@@ -248,7 +248,7 @@ func resourceVersions(t *testing.T, ns string) string {
 	return objects
 }
 
-// TestWait waits for what comes, for what does not, and for what goes.
+// TestWait waits for applied, healthy and gone, and for what does not happen.
 func TestWait(t *testing.T) {
 	ns := Isolate(t)
 	d := StartDaemon(t)
@@ -265,19 +265,19 @@ func TestWait(t *testing.T) {
 	Create(t, ConfigMaps, Plain(ns, "plain", "one"))
 	output, err := KarmadaMirror(t, "wait", "cm/half", "-n", ns, "--timeout", "3s")
 	if exitCode(err) != 1 || !strings.Contains(output, "timed out after 3s") || !strings.Contains(output, "nowhere: there is no such cluster") || strings.Contains(output, Push+":") {
-		t.Errorf("where a cluster is missing: %v\n%s", err, output)
+		t.Errorf("with a missing cluster: %v\n%s", err, output)
 	}
 	if output, err := KarmadaMirror(t, "wait", "cm/plain", "-n", ns); exitCode(err) != 1 || !strings.Contains(output, "does not ask to be mirrored") {
-		t.Errorf("of what does not ask: %v\n%s", err, output)
+		t.Errorf("for an object that does not ask to be mirrored: %v\n%s", err, output)
 	}
 	d.MustStop(t)
 	Change(t, ConfigMaps, ns, "page", SetField("two", "data", "key"))
 	if output, err := KarmadaMirror(t, "wait", "cm/page", "-n", ns, "--timeout", "2s"); exitCode(err) != 1 || !strings.Contains(output, Push+": its Work is not up to date") {
-		t.Errorf("where the Work is of before: %v\n%s", err, output)
+		t.Errorf("with a stale Work: %v\n%s", err, output)
 	}
 	Remove(t, ConfigMaps, ns, "page")
 	if output, err := KarmadaMirror(t, "wait", "cm/page", "-n", ns, "--for", "gone", "--timeout", "2s"); exitCode(err) != 1 || !strings.Contains(output, Push+": Work ") {
-		t.Errorf("while the Works are there: %v\n%s", err, output)
+		t.Errorf("while the Works exist: %v\n%s", err, output)
 	}
 	StartDaemon(t)
 	MustKarmadaMirror(t, "wait", "cm/page", "-n", ns, "--for", "gone")
@@ -296,7 +296,7 @@ func isApplied(work *unstructured.Unstructured) bool {
 	})
 }
 
-// exitCode is that of a command that has ended with an error; 0 for none.
+// exitCode is the exit code of a command that failed; 0 without an error.
 func exitCode(err error) int {
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return exit.ExitCode()
@@ -304,7 +304,7 @@ func exitCode(err error) int {
 	return 0
 }
 
-// diff runs the command and returns what it has said, with its exit code.
+// diff runs the command and returns its output and exit code.
 func diff(t *testing.T, arguments ...string) (output string, code int) {
 	t.Helper()
 	output, err := KarmadaMirror(t, append([]string{"diff"}, arguments...)...)
@@ -322,7 +322,7 @@ func write(t *testing.T, u *unstructured.Unstructured) (file string) {
 	return writeAll(t, filepath.Join(t.TempDir(), "object.yaml"), u)
 }
 
-// writeAll writes a file of objects.
+// writeAll writes objects to a file.
 func writeAll(t *testing.T, file string, objects ...*unstructured.Unstructured) string {
 	t.Helper()
 	var text []byte

@@ -22,11 +22,11 @@ func TestConfigurationChangedLive(t *testing.T) {
 	ns := Isolate(t)
 	d := StartDaemon(t)
 	Configure(t, Resources(t, "services"))
-	Eventually(t, "the watch of ConfigMaps to go", d.WantNoSeries(WatchState("configmaps", "ready")))
+	Eventually(t, "the watch of ConfigMaps to stop", d.WantNoSeries(WatchState("configmaps", "ready")))
 	Create(t, ConfigMaps, ConfigMap(ns, "page", Both, "one"))
 	begin := time.Now()
 	Configure(t, Resources(t, "services", "configmaps"))
-	Eventually(t, "the Works of a resource that was added", func(ctx context.Context) error {
+	Eventually(t, "the Works of an added resource", func(ctx context.Context) error {
 		for _, cluster := range []string{Push, Pull} {
 			if _, err := GetWork(ctx, ConfigMapWork(ns, "page", cluster)); err != nil {
 				return err
@@ -39,8 +39,9 @@ func TestConfigurationChangedLive(t *testing.T) {
 
 	audit := AuditFromNow(t)
 	Configure(t, Resources(t, "services"))
-	Eventually(t, "the watch to go", d.WantNoSeries(WatchState("configmaps", "ready")))
-	// What left the configuration is not looked after any more, and stays.
+	Eventually(t, "the watch to stop", d.WantNoSeries(WatchState("configmaps", "ready")))
+	// Works of a resource that has left the configuration are no longer maintained, and
+	// stay.
 	Remove(t, ConfigMaps, ns, "page")
 	Create(t, ConfigMaps, ConfigMap(ns, "other", Both, "two"))
 	Configure(t, Resources(t, "services", "serviceaccounts"))
@@ -52,8 +53,8 @@ func TestConfigurationChangedLive(t *testing.T) {
 	WantInMembers(t, ns, "page", "one", Push, Pull)
 }
 
-// TestConfigurationParts adds to a configuration what its next version does not have: it stays,
-// and a mistake in it is told by its name.
+// TestConfigurationParts adds a part to a configuration whose next version does not have
+// it: it stays, and a mistake in it is reported with its key.
 func TestConfigurationParts(t *testing.T) {
 	ns := Isolate(t)
 	d := StartDaemon(t)
@@ -61,7 +62,7 @@ func TestConfigurationParts(t *testing.T) {
 		Change(t, ConfigMaps, Home(t), Account, SetField(ConfigurationHead+text, "data", "own.yaml"))
 	}
 	own("resources:\n- {resource: services" + InMyNamespaces(t) + "}\n")
-	Eventually(t, "what was added to be watched", d.WantMetric(WatchState("services", "ready"), 1))
+	Eventually(t, "the added resource to be watched", d.WantMetric(WatchState("services", "ready"), 1))
 	Configure(t, Resources(t, "configmaps", "serviceaccounts")) // the next version has one more
 	Eventually(t, "the next version", d.WantMetric(WatchState("serviceaccounts", "ready"), 1))
 	Must(t, d.WantMetric(WatchState("services", "ready"), 1)(t.Context()))
@@ -72,15 +73,15 @@ func TestConfigurationParts(t *testing.T) {
 	WantEvent(t, Home(t), Account, "InvalidConfiguration", "own.yaml: ", "unknown field")
 	Must(t, d.WantMetric(WatchState("services", "ready"), 1)(t.Context()))
 	if output, err := KarmadaMirror(t, "status", "-n", ns); err == nil || !strings.Contains(output, "own.yaml: ") {
-		t.Errorf("a command reads the mistake: %v, %s", err, output)
+		t.Errorf("a command does not report the mistake: %v, %s", err, output)
 	}
 	Change(t, ConfigMaps, Home(t), Account, func(u *unstructured.Unstructured) { unstructured.RemoveNestedField(u.Object, "data", "own.yaml") })
-	Eventually(t, "the part to be gone", d.WantNoSeries(WatchState("services", "ready")))
+	Eventually(t, "the part to be removed", d.WantNoSeries(WatchState("services", "ready")))
 	Must(t, d.WantMetric(ReloadSuccessful, 1)(t.Context()))
 }
 
-// TestVersionNotServed asks for a version that no API server has: what is mirrored of
-// the resource is neither deleted nor held, for its objects are all there.
+// TestVersionNotServed configures a version that no API server has: the Works of the
+// resource are neither deleted nor held, because its objects all still exist.
 func TestVersionNotServed(t *testing.T) {
 	ns := Isolate(t)
 	policy := schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"}
@@ -117,16 +118,16 @@ rules:
 	}
 	SetConfiguration(t, text("v1"))
 	Remove(t, policy, ns, "none")
-	Eventually(t, "the Work to go", func(ctx context.Context) error { return Disagreement(ctx, ns, policy) })
+	Eventually(t, "the Work to be deleted", func(ctx context.Context) error { return Disagreement(ctx, ns, policy) })
 }
 
-// TestConfigurationCycles adds resources and takes them away again and again.
+// TestConfigurationCycles adds and removes resources again and again.
 func TestConfigurationCycles(t *testing.T) {
 	ns := Isolate(t)
 	d := StartDaemon(t, "--leader-elect=false", NoMutationDetector)
 	ids := CreatePages(t, ns, Both, 5)
 	WantSources(t, ns)
-	f := NewFault(t, fmt.Sprintf("A resource added to and taken from the configuration %d times", configurationCycles), ns)
+	f := NewFault(t, fmt.Sprintf("A resource added to and removed from the configuration %d times", configurationCycles), ns)
 	cycle := func(n int) {
 		for i := range n {
 			text := Resources(t, "configmaps", "serviceaccounts", "services")
@@ -143,7 +144,7 @@ func TestConfigurationCycles(t *testing.T) {
 	Workload(t, f, ns, ids)
 	f.Heal()
 	f.Converge(Patience)
-	Eventually(t, "goroutines and heap to be back", func(context.Context) error {
+	Eventually(t, "goroutines and heap to be back to where they were", func(context.Context) error {
 		now, heapNow := d.Settled(t)
 		f.Note = fmt.Sprintf("goroutines %.0f → %.0f, heap %.1f → %.1f MB", goroutines, now, heap/1e6, heapNow/1e6)
 		if now > goroutines+3 || heapNow > 1.2*heap+2e6 {

@@ -18,13 +18,13 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// needed is how many writes life takes: 10 creations or updates and 5 deletions. There
-// are more where Karmada writes the status of a Work between our look and our write,
-// which is then refused and made again; those are no two runs' alike.
+// needed is how many writes life takes: 10 creations or updates and 5 deletions. There are
+// more if Karmada writes the status of a Work between our read and our write, which then
+// conflicts and is retried; their number varies between runs.
 const needed = 15
 
-// life is a scenario of all that happens to sources: they are created, updated,
-// retargeted, deleted and made again. settled is called after each step.
+// life is a scenario of everything that happens to sources: they are created, updated,
+// retargeted, deleted and recreated. settled is called after each step.
 func life(t *testing.T, f *FaultRow, ns string, settled func()) {
 	t.Helper()
 	page := func(i int) render.Identity {
@@ -46,7 +46,7 @@ func life(t *testing.T, f *FaultRow, ns string, settled func()) {
 	settled()
 }
 
-// outcomeOf is the content of each Work of a namespace, by cluster and source.
+// outcomeOf is the content of each Work of a namespace's sources, by cluster and source.
 func outcomeOf(t *testing.T, ns string) map[string]string {
 	t.Helper()
 	contents := map[string]string{}
@@ -59,9 +59,9 @@ func outcomeOf(t *testing.T, ns string) map[string]string {
 	return contents
 }
 
-// crash runs the scenario and kills the daemon at one write. It returns how many
-// writes there were, what there is in the end, and how long it took from the
-// crash until all was as it should be at that point.
+// crash runs the scenario and kills the daemon at one write. It returns the number of
+// writes, the final content, and the time from the crash until everything was as it should
+// be at that point.
 func crash(t *testing.T, at fault.Write) (writes int64, contents map[string]string, took time.Duration) {
 	t.Helper()
 	ns := Isolate(t)
@@ -90,7 +90,7 @@ func crash(t *testing.T, at fault.Write) (writes int64, contents map[string]stri
 	}
 	life(t, f, ns, settle)
 	if at.Number > 0 {
-		// The last writes bring about what is waited for before they are answered.
+		// The awaited effect of the last writes is visible before their responses.
 		Eventually(t, "the crash", func(context.Context) error {
 			if crashed.Load() == nil {
 				return errors.New("not yet")
@@ -108,25 +108,24 @@ func crash(t *testing.T, at fault.Write) (writes int64, contents map[string]stri
 	return count.Load(), outcomeOf(t, ns), took
 }
 
-// raise makes a number no less than another.
+// raise raises n to at least to.
 func raise(n *atomic.Int64, to int64) {
 	for now := n.Load(); now < to && !n.CompareAndSwap(now, to); now = n.Load() {
 	}
 }
 
-// TestCrashAtEveryWrite kills the daemon just before and just after each of its
-// writes.
+// TestCrashAtEveryWrite kills the daemon just before and just after each of its writes.
 func TestCrashAtEveryWrite(t *testing.T) {
 	var total int64
 	var want map[string]string
-	t.Run("First", func(t *testing.T) { // ends when what is parallel in it has
+	t.Run("First", func(t *testing.T) { // ends when its parallel subtests have ended
 		t.Run("Undisturbed", func(t *testing.T) { total, want, _ = crash(t, fault.Write{}) })
 	})
 	if diff := cmp.Diff(map[string]string{Push + "/page-0": "two", Push2 + "/page-0": "two", Pull + "/page-2": "three"}, want); diff != "" {
 		t.Fatalf("the undisturbed run, -want +got:\n%s", diff)
 	}
 	if total < needed {
-		t.Fatalf("the undisturbed run has made %d writes: the scenario takes %d", total, needed)
+		t.Fatalf("the undisturbed run made %d writes: the scenario needs %d", total, needed)
 	}
 	var longest atomic.Int64
 	t.Run("Disturbed", func(t *testing.T) {

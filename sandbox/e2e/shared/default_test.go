@@ -16,8 +16,8 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// TestDefaultComesAndGoes: what a Namespace says is carried out each time, also when it
-// says again what it has said before.
+// TestDefaultComesAndGoes: a Namespace's defaults are applied each time, even if they
+// return to an earlier value.
 func TestDefaultComesAndGoes(t *testing.T) {
 	const objects = 5
 	const all = objects + 1 // the daemon's own ConfigMap is in the Namespace too
@@ -62,16 +62,15 @@ func TestDefaultComesAndGoes(t *testing.T) {
 			says(render.SuspendAnnotation, "true")
 			Eventually(t, "the Works to be suspended", areSuspended(true))
 			says(render.SuspendAnnotation, "")
-			Eventually(t, "the Works to go on", areSuspended(false))
+			Eventually(t, "the Works to be resumed", areSuspended(false))
 		}
 		says(render.ClustersAnnotation, "")
-		Eventually(t, "the Works to go", CountWorks(ns, Push, 0))
+		Eventually(t, "the Works to be deleted", CountWorks(ns, Push, 0))
 		WantGone(t, ConfigMaps, ns, "page-0", Push)
 	}
 }
 
-// TestDefaultWhileStandby: a default that was set while the leader could not act on it is
-// the business of the next one.
+// TestDefaultWhileStandby: if the leader could not act on a default, the next leader does.
 func TestDefaultWhileStandby(t *testing.T) {
 	ns := Isolate(t)
 	first := LaunchLeader(t, shortLease()...)
@@ -87,8 +86,8 @@ func TestDefaultWhileStandby(t *testing.T) {
 	WantInMembers(t, ns, "page", "one", Push)
 }
 
-// TestEmptyThenRemoved: an empty list where there is no default is a mistake that keeps what
-// is there, until the annotation goes, or the object.
+// TestEmptyThenRemoved: an empty list where there is no default is a mistake that keeps
+// the Works until the annotation or the object is deleted.
 func TestEmptyThenRemoved(t *testing.T) {
 	ns := Isolate(t)
 	StartDaemon(t)
@@ -111,13 +110,13 @@ func TestEmptyThenRemoved(t *testing.T) {
 	Must(t, err)
 	for name, about := range events {
 		if about[0].InvolvedObject.UID == "" {
-			t.Errorf("kubectl describe does not show the Event on %s: it names no UID", name)
+			t.Errorf("kubectl describe does not show the Event on %s: it has no UID", name)
 		}
 	}
 }
 
-// TestPreserveInOneEdit takes a cluster away and says in the same edit that what is there
-// shall stay, as GitOps does.
+// TestPreserveInOneEdit removes a cluster and, in the same edit, asks for the object there
+// to be preserved, as GitOps does.
 func TestPreserveInOneEdit(t *testing.T) {
 	ns := Isolate(t)
 	StartDaemon(t)
@@ -130,18 +129,18 @@ func TestPreserveInOneEdit(t *testing.T) {
 			SetAnnotation(render.ClustersAnnotation, Push)(u)
 			SetAnnotation(render.PreserveOnDeletionAnnotation, "true")(u)
 		})
-		Eventually(t, "the Work to go", CountWorks(ns, cluster, 0))
+		Eventually(t, "the Work to be deleted", CountWorks(ns, cluster, 0))
 		Settle(t)
 		if now := MemberUIDs(t, ns, name, cluster); now[cluster] != uids[cluster] {
-			t.Errorf("the object in %s is gone, or another", cluster)
+			t.Errorf("the object in %s was deleted or recreated", cluster)
 		}
 	}
 }
 
-// TestNamespaceProtected: what deletes a Namespace deletes it in the members, and that cannot
-// be held back; Karmada can refuse it.
+// TestNamespaceProtected: deleting a Namespace deletes it in the members, which cannot be
+// held; but Karmada can refuse it.
 func TestNamespaceProtected(t *testing.T) {
-	ns := Isolate(t) + "-protected" // the daemon's own has its Lease and its rights
+	ns := Isolate(t) + "-protected" // the daemon's own namespace has its Lease and permissions
 	makeTestNamespace(t, ns)
 	StartDaemon(t)
 	Create(t, ConfigMaps, Plain(ns, "page", "one"))
@@ -158,7 +157,7 @@ func TestNamespaceProtected(t *testing.T) {
 	label("Always")
 	err := Env.Admin.Resource(Namespaces).Delete(t.Context(), ns, metav1.DeleteOptions{})
 	if !apierrors.IsForbidden(err) {
-		t.Errorf("a Namespace that is protected can be deleted: %v", err)
+		t.Errorf("a protected Namespace can be deleted: %v", err)
 	}
 	Settle(t)
 	WantInMembers(t, ns, "page", "one", Push)

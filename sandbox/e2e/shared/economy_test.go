@@ -11,8 +11,8 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// TestWritesAreCounted judges by the audit log: one create per source and
-// member, nothing on a restart, and nothing on dozens of syncs of everything.
+// TestWritesAreCounted judges by the audit log: one create per source and member, no
+// writes after a restart, and none in dozens of syncs of everything.
 func TestWritesAreCounted(t *testing.T) {
 	ns := Isolate(t)
 	const sources, resyncs = 50, 30
@@ -35,7 +35,7 @@ func TestWritesAreCounted(t *testing.T) {
 	d.MustStop(t)
 	d = StartDaemon(t)
 	Eventually(t, "the syncs after a restart", AtLeastSyncs(d, sources))
-	Eventually(t, "all to have been looked at", settled(d))
+	Eventually(t, "all sources to have been synced", settled(d))
 	for i := range resyncs {
 		SetConfiguration(t, Resources(t, "configmaps")+fmt.Sprintf("# resync %d\n", i))
 		Eventually(t, "the resync", d.WantLogged(InForce, i+2))
@@ -49,8 +49,8 @@ func TestWritesAreCounted(t *testing.T) {
 	}
 }
 
-// workGenerations tell how often the specs of the Works of a namespace's ConfigMaps
-// were written, and the label of each.
+// workGenerations are the generations of the Works of a namespace's ConfigMaps, which
+// count the writes of their specs, and a label of each.
 func workGenerations(t *testing.T, namespace string, sources int) map[string]string {
 	t.Helper()
 	versions := map[string]string{}

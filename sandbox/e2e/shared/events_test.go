@@ -17,7 +17,7 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// eventsIn lists what the daemon has said about the objects of a namespace.
+// eventsIn lists the daemon's Events about the objects of a namespace.
 func eventsIn(ctx context.Context, namespace string) (map[string][]corev1.Event, error) {
 	list, err := Env.Client.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "source=karmada-mirror"})
 	if err != nil {
@@ -30,25 +30,25 @@ func eventsIn(ctx context.Context, namespace string) (map[string][]corev1.Event,
 	return by, nil
 }
 
-// TestOptOutOfNothing: an empty list where there is nothing to opt out of is told, for something
-// else was meant.
+// TestOptOutOfNothing: an empty list where there is nothing to opt out of is reported,
+// because something else was meant.
 func TestOptOutOfNothing(t *testing.T) {
 	ns := Isolate(t)
 	StartDaemon(t)
 	Create(t, ConfigMaps, ConfigMap(ns, "page", "", "one"))
 	WantEvent(t, ns, "page", "InvalidAnnotation", "remove the annotation")
 	Change(t, Namespaces, "", ns, SetAnnotation(render.ClustersAnnotation, Push))
-	Create(t, ConfigMaps, ConfigMap(ns, "out", "", "one")) // of a default there is
+	Create(t, ConfigMaps, ConfigMap(ns, "out", "", "one")) // of an existing default
 	Create(t, ConfigMaps, Plain(ns, "in", "one"))
 	WantInMembers(t, ns, "in", "one", Push)
 	told, err := eventsIn(t.Context(), ns)
 	if err != nil || len(told["out"]) > 0 {
-		t.Errorf("what opts out of something is told of: %v, %v", told["out"], err)
+		t.Errorf("an Event about an object that opts out of a default: %v, %v", told["out"], err)
 	}
 }
 
-// TestUnknownClusterOfNamespace: what a Namespace says wrong is told on it, and not on each of
-// the objects in it.
+// TestUnknownClusterOfNamespace: a mistake on a Namespace is reported there, and not on
+// each of the objects in it.
 func TestUnknownClusterOfNamespace(t *testing.T) {
 	ns := Isolate(t)
 	d := StartDaemon(t)
@@ -63,19 +63,19 @@ func TestUnknownClusterOfNamespace(t *testing.T) {
 		WantInMembers(t, ns, fmt.Sprint("page-", i), "one", Push)
 	}
 	// The daemon's own ConfigMap is in the Namespace, too.
-	Eventually(t, "all to be counted", d.WantMetric(`karmada_mirror_refused_sources{reason="UnknownCluster"}`, 7))
+	Eventually(t, "all to be counted as refused", d.WantMetric(`karmada_mirror_refused_sources{reason="UnknownCluster"}`, 7))
 	told, err := eventsIn(t.Context(), ns)
 	Must(t, err)
 	for i := range 5 {
 		if name := fmt.Sprint("page-", i); len(told[name]) > 0 {
-			t.Errorf("it is told on %s: %s", name, told[name][0].Message)
+			t.Errorf("it is reported on %s: %s", name, told[name][0].Message)
 		}
 	}
 	WantLine(t, MustKarmadaMirror(t, "explain", "cm/page-0", "-n", ns), `^nowhere: Unknown$`)
 }
 
-// TestDependencyNotMirrored has workloads whose Pods would wait for ever, and mends that by the
-// command that the Event gives.
+// TestDependencyNotMirrored has workloads whose Pods would wait forever, and fixes this
+// with the command in the Event.
 func TestDependencyNotMirrored(t *testing.T) {
 	ns := Isolate(t)
 	Configure(t, Resources(t, "configmaps", "serviceaccounts", "deployments.apps"))
@@ -108,7 +108,7 @@ func TestDependencyNotMirrored(t *testing.T) {
 	// Another workload may need it where it was.
 	WantLine(t, Kubectl(t, "get", "configmap", "apart", "-n", ns, "-o", `jsonpath={.metadata.annotations.karmada\.target/clusters}`), "^"+Pull+","+Push+","+Push2+"$")
 	if output := MustKarmadaMirror(t, "explain", "deploy/web", "-n", ns); strings.Contains(output, "DependencyNotMirrored") {
-		t.Errorf("it is mended:\n%s", output)
+		t.Errorf("it is fixed, but still reported:\n%s", output)
 	}
 
 	// Secrets are not in the configuration.
@@ -122,7 +122,7 @@ func TestDependencyNotMirrored(t *testing.T) {
 	WantEvent(t, other, "web", "DependencyNotMirrored", `Secret "pull"`, "not among the resources of the configuration")
 }
 
-// needing is a Deployment whose Pods need ConfigMaps.
+// needing makes a Deployment whose Pods need ConfigMaps.
 func needing(ns, name, clusters string, configMaps ...string) *unstructured.Unstructured {
 	var from []any
 	for _, name := range configMaps {
@@ -139,8 +139,8 @@ func needing(ns, name, clusters string, configMaps ...string) *unstructured.Unst
 	return u
 }
 
-// TestEventsOnce has leaders change while an object is refused, and the object itself: one
-// cause is one Event, another cause another.
+// TestEventsOnce changes the leader while an object is refused, and the object itself: one
+// cause is one Event, and another cause is another.
 func TestEventsOnce(t *testing.T) {
 	ns := Isolate(t)
 	d := StartDaemon(t)
@@ -155,11 +155,11 @@ func TestEventsOnce(t *testing.T) {
 	Change(t, ConfigMaps, ns, name, SetField("two", "data", "key"))
 	lookAgain(t, d)
 	if told := audit.Told(t, ns); told != 1 {
-		t.Errorf("it was told %d times", told)
+		t.Errorf("it was reported %d times", told)
 	}
 	for range 2 {
 		d.MustStop(t)
-		Pass(t, time.Second) // times of Events have whole seconds
+		Pass(t, time.Second) // timestamps of Events are in whole seconds
 		before := time.Now().Truncate(time.Second)
 		d = StartDaemon(t)
 		Eventually(t, "the Event to be renewed", func(ctx context.Context) error {
@@ -180,8 +180,8 @@ func TestEventsOnce(t *testing.T) {
 	}
 }
 
-// TestEventsOfMany makes one mistake in more objects than client-go's recorder keeps: the
-// owner of each is told, once.
+// TestEventsOfMany makes the same mistake in more objects than client-go's recorder
+// remembers: each is reported, once.
 func TestEventsOfMany(t *testing.T) {
 	ns := Isolate(t)
 	const sources = refusedAtOnce
@@ -200,16 +200,16 @@ func TestEventsOfMany(t *testing.T) {
 	})
 	lookAgain(t, d)
 	if told := audit.Told(t, ns); told != sources {
-		t.Errorf("%d objects were told of %d times", sources, told)
+		t.Errorf("%d objects were reported %d times", sources, told)
 	}
 }
 
-// lookAgain has a daemon look at everything, more than once.
+// lookAgain makes a daemon sync everything, more than once.
 func lookAgain(t *testing.T, d *Daemon) {
 	t.Helper()
 	for i := range 3 {
 		d.Reconfigure(t, func() { SetConfiguration(t, Resources(t, "configmaps")+fmt.Sprintf("# look %d\n", i)) })
 	}
-	Eventually(t, "all to have been looked at", settled(d))
+	Eventually(t, "all sources to have been synced", settled(d))
 	Settle(t)
 }

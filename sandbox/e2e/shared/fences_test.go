@@ -18,8 +18,8 @@ import (
 )
 
 // TestSquattedNamespace has a tenant take the name that Karmada gives to the Work of a
-// Namespace, before somebody makes that. When the tenant's object goes elsewhere, the
-// Namespace stays where it is.
+// Namespace, before the Namespace is created. When the tenant's object moves elsewhere,
+// the Namespace stays where it is.
 func TestSquattedNamespace(t *testing.T) {
 	ns := Isolate(t)
 	StartDaemon(t)
@@ -37,14 +37,14 @@ func TestSquattedNamespace(t *testing.T) {
 	Settle(t)
 	wantWorkOf(t, victim, Push)
 	if now := namespaceIn(t, Push, victim.Name); now != uid {
-		t.Errorf("the Namespace in %s was deleted and made again", Push)
+		t.Errorf("the Namespace in %s was deleted and recreated", Push)
 	}
 	Remove(t, Namespaces, "", victim.Name)
 	WantGone(t, Namespaces, "", victim.Name, Push)
 }
 
-// TestSquattedCluster aims at a cluster before it joins, by objects whose Works have the names
-// of those of Namespaces.
+// TestSquattedCluster targets a cluster before it joins, with objects whose Works have the
+// same names as those of Namespaces.
 func TestSquattedCluster(t *testing.T) {
 	const late = "newcomer"
 	ns := Isolate(t)
@@ -68,7 +68,7 @@ func TestSquattedCluster(t *testing.T) {
 		wantWorkOf(t, victims[i], late)
 		wantLongWork(t, objects[i], late)
 	}
-	for _, id := range objects { // what comes later comes too, and what goes, goes alone
+	for _, id := range objects { // later changes arrive, and a deletion deletes nothing else
 		Change(t, ConfigMaps, id.Namespace, id.Name, SetField("two", "data", "key"))
 		WantInMembers(t, id.Namespace, id.Name, "two", late)
 		Remove(t, ConfigMaps, id.Namespace, id.Name)
@@ -78,7 +78,7 @@ func TestSquattedCluster(t *testing.T) {
 		wantWorkOf(t, id, late)
 		namespaceIn(t, late, id.Name)
 	}
-	for _, id := range victims { // and what is deleted goes, for whoever was first
+	for _, id := range victims { // and deleted Namespaces are deleted, whichever was first
 		Remove(t, Namespaces, "", id.Name)
 	}
 	for _, id := range victims {
@@ -86,7 +86,8 @@ func TestSquattedCluster(t *testing.T) {
 	}
 }
 
-// TestSquattedSource has two objects want one name: each is an object of its own in the member.
+// TestSquattedSource has two sources with the same Work name: each gets an object of its
+// own in the member.
 func TestSquattedSource(t *testing.T) {
 	ns := Isolate(t)
 	StartDaemon(t)
@@ -104,8 +105,8 @@ func TestSquattedSource(t *testing.T) {
 	WantGone(t, ConfigMaps, ns, victim.Name, Push)
 }
 
-// squat has an object of another Namespace take the name of a victim's Work, which is not there
-// yet.
+// squat has an object of another Namespace take the name of a victim's Work, which does
+// not exist yet.
 func squat(t *testing.T, ns string) (victim, squatter render.Identity) {
 	t.Helper()
 	victim = render.Identity{Kind: "ConfigMap", Namespace: ns, Name: "page"}
@@ -116,7 +117,8 @@ func squat(t *testing.T, ns string) (victim, squatter render.Identity) {
 	return victim, squatter
 }
 
-// squatted mirrors a victim whose name is taken, and returns its Work, which has the longer one.
+// squatted mirrors a victim whose Work name is taken, and returns its Work, which has the
+// longer name.
 func squatted(t *testing.T, ns string) (victim, squatter render.Identity, long types.NamespacedName) {
 	t.Helper()
 	victim, squatter = squat(t, ns)
@@ -137,18 +139,18 @@ func propagate(t *testing.T, id render.Identity, clusters ...any) {
 	})
 }
 
-// TestSquattedMove has a policy claim an object whose Work has the longer name: that goes, for
-// the policy's has the other, and what is in the member stays.
+// TestSquattedMove has a policy claim an object whose Work has the longer name: that Work
+// is deleted, because the policy's has the short one, and the object in the member stays.
 func TestSquattedMove(t *testing.T) {
 	ns := Isolate(t)
 	StartDaemon(t)
 	victim, squatter, long := squatted(t, ns)
 	uids := MemberUIDs(t, ns, victim.Name, Push)
 	propagate(t, victim, Push)
-	Eventually(t, "the Work with the longer name to go", func(ctx context.Context) error {
+	Eventually(t, "the Work with the longer name to be deleted", func(ctx context.Context) error {
 		_, err := GetWork(ctx, long)
 		if !apierrors.IsNotFound(err) {
-			return errors.Join(err, errors.New("it is there"))
+			return errors.Join(err, errors.New("it still exists"))
 		}
 		return nil
 	})
@@ -162,12 +164,12 @@ func TestSquattedMove(t *testing.T) {
 	WantInMembers(t, ns, victim.Name, "two", Push)
 	Settle(t)
 	if now := MemberUIDs(t, ns, victim.Name, Push); now[Push] != uids[Push] {
-		t.Errorf("the object in %s was deleted and made again", Push)
+		t.Errorf("the object in %s was deleted and recreated", Push)
 	}
 }
 
-// TestSquattedBinding hands a Work over to a policy that there is not, so that a binding which
-// wants its name takes it, and asks for it back.
+// TestSquattedBinding hands a Work over to a policy that does not exist, so that a binding
+// that wants its name takes it, and then asks for it back.
 func TestSquattedBinding(t *testing.T) {
 	ns := Isolate(t)
 	StartDaemon(t)
@@ -191,12 +193,12 @@ func TestSquattedBinding(t *testing.T) {
 	Change(t, ConfigMaps, ns, victim.Name, SetField("two", "data", "key"))
 	WantInMembers(t, ns, victim.Name, "two", Push)
 	if now := MemberUIDs(t, ns, victim.Name, Push); now[Push] != uids[Push] {
-		t.Errorf("the victim's object in %s was deleted and made again", Push)
+		t.Errorf("the victim's object in %s was deleted and recreated", Push)
 	}
 }
 
-// TestFalseClaim claims an object for a policy that there is not, as its annotation goes: it is
-// ours still, and goes with its source.
+// TestFalseClaim claims an object for a policy that does not exist, as its annotation is
+// removed: the Work is still ours, and is deleted with its source.
 func TestFalseClaim(t *testing.T) {
 	ns := Isolate(t)
 	StartDaemon(t)
@@ -210,10 +212,10 @@ func TestFalseClaim(t *testing.T) {
 	WantLine(t, MustKarmadaMirror(t, "status", "cm", "-n", ns), id.Name)
 	Remove(t, ConfigMaps, ns, id.Name)
 	WantGone(t, ConfigMaps, ns, id.Name, Push)
-	Eventually(t, "the Work to go", func(ctx context.Context) error { return Disagreement(ctx, ns, ConfigMaps) })
+	Eventually(t, "the Work to be deleted", func(ctx context.Context) error { return Disagreement(ctx, ns, ConfigMaps) })
 }
 
-// falseClaim takes an object's annotation off, and labels it as a policy's, in one patch.
+// falseClaim removes an object's annotations and labels it as a policy's, in one write.
 func falseClaim(t *testing.T, id render.Identity) {
 	t.Helper()
 	Change(t, ConfigMaps, id.Namespace, id.Name, func(u *unstructured.Unstructured) {
@@ -222,8 +224,8 @@ func falseClaim(t *testing.T, id render.Identity) {
 	})
 }
 
-// TestNamespaceExclusionsHold: what a Namespace excludes is in no cluster, whatever an object
-// says, and whoever is first.
+// TestNamespaceExclusionsHold: no object is mirrored to a cluster that its Namespace
+// excludes, whatever its own annotations say and whichever came first.
 func TestNamespaceExclusionsHold(t *testing.T) {
 	ns := Isolate(t)
 	StartDaemon(t)
@@ -252,8 +254,8 @@ func TestNamespaceExclusionsHold(t *testing.T) {
 	}
 }
 
-// TestBreakerOfOneNamespace: what is held of one Namespace holds up no other, and is approved
-// by itself.
+// TestBreakerOfOneNamespace: deletions held for one Namespace hold up no other, and can be
+// approved separately.
 func TestBreakerOfOneNamespace(t *testing.T) {
 	ns := Isolate(t)
 	const sources = 60
@@ -274,14 +276,14 @@ func TestBreakerOfOneNamespace(t *testing.T) {
 	for i := range 5 {
 		WantGone(t, ConfigMaps, ns, fmt.Sprintf("page-%d", i), Push)
 	}
-	Eventually(t, "the others to be held", d.WantMetric(Held("configmaps"), sources))
+	Eventually(t, "the other deletions to stay held", d.WantMetric(Held("configmaps"), sources))
 	WantLine(t, MustKarmadaMirror(t, "deletions", "list"), `^configmaps +`+theirs+` +60 +60 +`+Push+` `)
 	WantLine(t, MustKarmadaMirror(t, "deletions", "approve", "--yes", "--namespace", theirs), `^approved: 60 deletions of configmaps in namespace `)
 	WantGone(t, ConfigMaps, theirs, "page-0", Push)
 	Eventually(t, "nothing to be held", d.WantMetric(Held("configmaps"), 0))
 }
 
-// makeTestNamespace makes a Namespace with a name that is given.
+// makeTestNamespace makes a Namespace with a given name.
 func makeTestNamespace(t *testing.T, name string) {
 	t.Helper()
 	Create(t, Namespaces, Object("v1", "Namespace", "", name, nil))
@@ -290,7 +292,7 @@ func makeTestNamespace(t *testing.T, name string) {
 	})
 }
 
-// namespaceIn waits for a Namespace in a member that stays there.
+// namespaceIn waits for a Namespace in a member that is not being deleted.
 func namespaceIn(t *testing.T, member, name string) (uid types.UID) {
 	t.Helper()
 	Eventually(t, "Namespace "+name+" in "+member, func(ctx context.Context) error {
@@ -307,8 +309,8 @@ func namespaceIn(t *testing.T, member, name string) (uid types.UID) {
 	return uid
 }
 
-// wantWorkOf wants the Work that has the name which Karmada gives to an object's to carry that
-// object, and our marks only if it is one of ours.
+// wantWorkOf waits until the Work with the name that Karmada gives to an object's Work
+// carries that object, and has our marks only if it is ours.
 func wantWorkOf(t *testing.T, id render.Identity, cluster string) {
 	t.Helper()
 	Eventually(t, fmt.Sprintf("the Work of %s on %s", id, cluster), func(ctx context.Context) error {
@@ -320,7 +322,7 @@ func wantWorkOf(t *testing.T, id render.Identity, cluster string) {
 	})
 }
 
-// wantLongWork wants the Work of an object to have the name that is made longer.
+// wantLongWork waits until the Work of an object has the longer name.
 func wantLongWork(t *testing.T, id render.Identity, cluster string) (name types.NamespacedName) {
 	t.Helper()
 	Eventually(t, fmt.Sprintf("the Work of %s on %s", id, cluster), func(ctx context.Context) error {
@@ -337,7 +339,7 @@ func wantLongWork(t *testing.T, id render.Identity, cluster string) (name types.
 	return name
 }
 
-// carries looks what a Work carries, and whether our marks on it are true.
+// carries checks which object a Work carries, and whether our marks on it are true.
 func carries(w *unstructured.Unstructured, id render.Identity) error {
 	manifest, err := ManifestOf(w)
 	if err != nil {
@@ -349,7 +351,7 @@ func carries(w *unstructured.Unstructured, id render.Identity) error {
 	marks := []string{w.GetLabels()[render.ManagedByLabel], w.GetLabels()[render.SourceIDLabel], w.GetAnnotations()[render.SourceAnnotation]}
 	isMarked := slices.ContainsFunc(marks, func(mark string) bool { return mark != "" })
 	if isMarked && w.GetAnnotations()[render.SourceAnnotation] != id.String() {
-		return fmt.Errorf("it bears our marks: %v", marks)
+		return fmt.Errorf("it has our marks: %v", marks)
 	}
 	return nil
 }

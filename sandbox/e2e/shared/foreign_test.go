@@ -21,8 +21,8 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// TestHandoverForGood goes over to a policy in one step: the annotation goes as the
-// policy comes.
+// TestHandoverForGood hands over to a policy in one step: the annotation is removed as the
+// policy is created.
 func TestHandoverForGood(t *testing.T) {
 	ns := Isolate(t)
 	StartDaemon(t)
@@ -30,14 +30,14 @@ func TestHandoverForGood(t *testing.T) {
 	WantSources(t, ns)
 	WantInMembers(t, ns, "page-0", "one", Push)
 	uids := MemberUIDs(t, ns, "page-0", Push)
-	f := NewFault(t, "A policy claims mirrored sources and the annotations go at once", ns)
+	f := NewFault(t, "A policy claims mirrored sources, and their annotations are removed at once", ns)
 	f.Note = "the Works are the policy's, the objects in the members keep their UIDs"
 	Create(t, Policies, Object("policy.karmada.io/v1alpha1", "PropagationPolicy", ns, "pages", map[string]any{"spec": map[string]any{
 		"resourceSelectors": []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}},
 		"placement":         map[string]any{"clusterAffinity": map[string]any{"clusterNames": []any{Push}}},
 	}}))
 	for _, id := range ids {
-		// Until Karmada has claimed it, an object that does not ask is not wanted.
+		// Until Karmada has claimed it, an object without the annotation is not wanted.
 		Eventually(t, "the policy to claim "+id.Name, func(ctx context.Context) error {
 			u, err := Env.Admin.Resource(ConfigMaps).Namespace(ns).Get(ctx, id.Name, metav1.GetOptions{})
 			if err == nil && u.GetLabels()[policyv1alpha1.PropagationPolicyPermanentIDLabel] == "" {
@@ -57,12 +57,12 @@ func TestHandoverForGood(t *testing.T) {
 	}
 	f.Converge(Patience)
 	if diff := cmp.Diff(uids, MemberUIDs(t, ns, "page-0", Push)); diff != "" {
-		t.Errorf("the object in the member was deleted and made again:\n%s", diff)
+		t.Errorf("the object in the member was deleted and recreated:\n%s", diff)
 	}
 	Remove(t, Policies, ns, "pages")
 }
 
-// TestForgedLabel puts our label, and more, on Works of somebody else.
+// TestForgedLabel puts our label, and more, on other owners' Works.
 func TestForgedLabel(t *testing.T) {
 	ns := Isolate(t)
 	StartDaemon(t)
@@ -103,7 +103,7 @@ func TestForgedLabel(t *testing.T) {
 			}
 			mirrored()
 			Remove(t, ConfigMaps, ns, page)
-			Pass(t, 3*time.Second) // for longer than a deletion takes to settle nobody wants it
+			Pass(t, 3*time.Second) // unwanted for longer than a deletion takes to settle
 			untouched()
 			mirrored()
 			Remove(t, Works, work.Namespace, work.Name)
@@ -117,11 +117,11 @@ func TestForgedLabel(t *testing.T) {
 	}
 }
 
-// forgery is what is forged on a Work of somebody else.
+// forgery is what is forged on another owner's Work.
 type forgery struct {
-	taken bool   // the Work bears the name that ours would have
-	owner string // a label of somebody else's; empty for none
-	// labels and identity of our Works are on it.
+	taken bool   // the Work has the name that ours would have
+	owner string // another owner's label; empty for none
+	// labels and identity say that it has those of our Works.
 	labels, identity bool
 }
 
@@ -145,15 +145,15 @@ func forgedWork(name types.NamespacedName, id render.Identity, f forgery) *unstr
 	return work
 }
 
-// TestTwoSourcesOneName: the name that Karmada gives to a Work leaves out the group. Both are
-// mirrored, and each goes by itself.
+// TestTwoSourcesOneName: Karmada's name for a Work does not include the group. Both
+// sources are mirrored, and each can be deleted alone.
 func TestTwoSourcesOneName(t *testing.T) {
 	ns := Isolate(t)
 	blobs, others := InstallBlobs(t, "one.example"), InstallBlobs(t, "two.example")
 	Configure(t, Resources(t, blobs.GroupResource().String(), others.GroupResource().String()))
 	StartDaemon(t)
-	f := NewFault(t, "Two sources whose Works have one name; the first goes", ns, others)
-	f.Note = "both are there, and the second stays"
+	f := NewFault(t, "Two sources with the same Work name; the first is deleted", ns, others)
+	f.Note = "both are mirrored, and the second stays"
 	first := render.Identity{Group: "one.example", Kind: "Blob", Namespace: ns, Name: "x"}
 	second := render.Identity{Group: "two.example", Kind: "Blob", Namespace: ns, Name: "x"}
 	Create(t, blobs, Blob("one.example", ns, "x", Push, "one"))
@@ -170,5 +170,5 @@ func TestTwoSourcesOneName(t *testing.T) {
 	}
 	f.Allow(second, Push)
 	Remove(t, others, ns, "x")
-	Eventually(t, "the Work to go", func(ctx context.Context) error { return Disagreement(ctx, ns, others) })
+	Eventually(t, "the Work to be deleted", func(ctx context.Context) error { return Disagreement(ctx, ns, others) })
 }

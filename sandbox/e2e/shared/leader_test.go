@@ -22,7 +22,7 @@ import (
 // leaseDuration is the default of --leader-elect-lease-duration.
 const leaseDuration = 15 * time.Second
 
-// shortLease are the flags of daemons that wait for each other's Lease less long.
+// shortLease are the flags of daemons that wait less long for each other's Lease.
 func shortLease() []string {
 	return []string{"--leader-elect-lease-duration", shortLeaseDuration.String(), "--leader-elect-renew-deadline", "4s", "--leader-elect-retry-period", "1s"}
 }
@@ -48,7 +48,7 @@ func TestTwoReplicas(t *testing.T) {
 			_, err := GetWork(ctx, ConfigMapWork(ns, "after-kill", Push))
 			return err
 		})
-		t.Logf("kill -9 of the leader: the first Work of the other after %s", time.Since(begin).Round(10*time.Millisecond))
+		t.Logf("kill -9 of the leader: the other's first Work after %s", time.Since(begin).Round(10*time.Millisecond))
 		WantInMembers(t, ns, "after-kill", "one", Push, Pull)
 	})
 	t.Run("Terminated", func(t *testing.T) {
@@ -56,11 +56,11 @@ func TestTwoReplicas(t *testing.T) {
 		begin := time.Now()
 		second.Terminate(t)
 		Create(t, ConfigMaps, ConfigMap(ns, "after-term", Both, "one"))
-		Within(t, leaseDuration*2/3, "the standby to take over before the Lease has ended", func(ctx context.Context) error {
+		Within(t, leaseDuration*2/3, "the standby to take over before the Lease expires", func(ctx context.Context) error {
 			_, err := GetWork(ctx, ConfigMapWork(ns, "after-term", Push))
 			return err
 		})
-		t.Logf("SIGTERM of the leader: the first Work of the other after %s", time.Since(begin).Round(10*time.Millisecond))
+		t.Logf("SIGTERM of the leader: the other's first Work after %s", time.Since(begin).Round(10*time.Millisecond))
 		if <-second.Ended(); second.Err() != nil {
 			t.Errorf("the leader ended badly: %v", second.Err())
 		}
@@ -71,8 +71,8 @@ func TestTwoReplicas(t *testing.T) {
 	})
 }
 
-// TestLeaderPaused stops a leader in the midst of its writes, which reach the API
-// server when another leads.
+// TestLeaderPaused stops a leader in the middle of its writes, which reach the API server
+// when another replica leads.
 func TestLeaderPaused(t *testing.T) {
 	ns := Isolate(t)
 	const late, stops = 15 * time.Second, 20 * time.Second
@@ -86,7 +86,7 @@ func TestLeaderPaused(t *testing.T) {
 	for _, id := range ids {
 		Change(t, ConfigMaps, ns, id.Name, SetField("two", "data", "key"))
 	}
-	Eventually(t, "writes under way", func(context.Context) error { return Hit(writes) })
+	Eventually(t, "writes in flight", func(context.Context) error { return Hit(writes) })
 	if err := first.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -111,8 +111,8 @@ func TestLeaderPaused(t *testing.T) {
 	}
 }
 
-// generationsOf tells how often the spec of each of a namespace's Works was
-// written.
+// generationsOf returns the generation of each of a namespace's Works, which counts the
+// writes of its spec.
 func generationsOf(t *testing.T, namespace string) map[string]int64 {
 	t.Helper()
 	generations := map[string]int64{}
@@ -129,7 +129,7 @@ func TestLaggingStandby(t *testing.T) {
 	WantSources(t, ns)
 	p := StartProxy(t)
 	lagging := append(shortLease(), throughProxy(t, p)...)
-	// The standby reads the sources as they are now, and hears no more of them.
+	// The standby reads the sources as they are now, and sees no later changes.
 	stale := fault.NewRecording()
 	listening := p.Inject(watchSources, stale.Record())
 	probe := StartDaemon(t, lagging...)
@@ -137,19 +137,19 @@ func TestLaggingStandby(t *testing.T) {
 	listening.Remove()
 	silence := p.Inject(watchSources, stale.Replay())
 	standby := StartDaemon(t, lagging...)
-	f := NewFault(t, "Failover to a standby that lags", ns)
+	f := NewFault(t, "Failover to a standby with a stale cache", ns)
 	Workload(t, f, ns, ids)
 	Create(t, ConfigMaps, ConfigMap(ns, "page-new", Both, "one"))
 	WantSources(t, ns)
 	versions := generationsOf(t, ns)
 	first.KillNow(t)
 	Eventually(t, "the standby to lead", Leads(standby))
-	Eventually(t, "the standby to hear what is old", func(context.Context) error { return Took(silence) })
-	Eventually(t, "all to be looked at", AtLeastSyncs(standby, len(ids)))
-	Eventually(t, "all to have been looked at", settled(standby))
+	Eventually(t, "the standby to get the stale list", func(context.Context) error { return Took(silence) })
+	Eventually(t, "all sources to be synced", AtLeastSyncs(standby, len(ids)))
+	Eventually(t, "the queue to be empty", settled(standby))
 	Settle(t)
 	if diff := cmp.Diff(versions, generationsOf(t, ns)); diff != "" {
-		t.Errorf("the standby has written, -before +after:\n%s", diff)
+		t.Errorf("the standby wrote, -before +after:\n%s", diff)
 	}
 	silence.Remove()
 	Change(t, ConfigMaps, ns, "page-3", SetField("three", "data", "key"))
@@ -161,8 +161,8 @@ func TestClockAhead(t *testing.T) { testClockSkew(t, time.Hour) }
 
 func TestClockBehind(t *testing.T) { testClockSkew(t, -time.Hour) }
 
-// testClockSkew plays a leader whose clock is an hour off: what the standby sees
-// of another's clock is what stands in the Lease.
+// testClockSkew plays a leader whose clock is an hour off: a standby sees another's clock
+// only in the Lease.
 func testClockSkew(t *testing.T, skew time.Duration) {
 	ns := Isolate(t)
 	leases := Env.Client.CoordinationV1().Leases(ns)
@@ -186,21 +186,21 @@ func testClockSkew(t *testing.T, skew time.Duration) {
 		_, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
 		return err
 	}
-	Eventually(t, "the Lease to be ours", renew)
+	Eventually(t, "the Lease to be the skewed leader's", renew)
 	living, vanish := context.WithCancel(t.Context())
 	var leader sync.WaitGroup
 	leader.Go(func() {
-		wait.UntilWithContext(living, func(ctx context.Context) { _ = renew(ctx) }, time.Second) // as a leader does: it tries again
+		wait.UntilWithContext(living, func(ctx context.Context) { _ = renew(ctx) }, time.Second) // retries, as a leader does
 	})
 	defer leader.Wait()
 	defer vanish()
-	f := NewFault(t, fmt.Sprintf("The leader's clock one hour off (%s); it vanishes", skew), ns)
-	f.Note = fmt.Sprintf("from its last sign; the Lease lasts %s", shortLeaseDuration)
+	f := NewFault(t, fmt.Sprintf("The leader's clock one hour off (%s); it stops renewing", skew), ns)
+	f.Note = fmt.Sprintf("from its last renewal; the Lease lasts %s", shortLeaseDuration)
 	standby := StartDaemon(t, shortLease()...)
 	CreatePages(t, ns, Both, 3)
 	Pass(t, 3*shortLeaseDuration/2)
 	if standby.Logged("leading") > 0 {
-		t.Fatal("the standby leads beside the leader")
+		t.Fatal("the standby leads while the leader renews its Lease")
 	}
 	vanish()
 	leader.Wait()

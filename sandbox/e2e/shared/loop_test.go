@@ -144,7 +144,7 @@ func TestWorkEditedByHand(t *testing.T) {
 	}
 }
 
-// sameWork compares what the daemon is responsible for.
+// sameWork compares the parts that the daemon is responsible for.
 func sameWork(want, got *unstructured.Unstructured) error {
 	if want.GetUID() != got.GetUID() {
 		return errors.New("it is another Work")
@@ -230,23 +230,23 @@ func TestRecreatedUnderTheSameName(t *testing.T) {
 		}
 		return err
 	})
-	Eventually(t, "the Work that nobody asks for to go", func(ctx context.Context) error {
+	Eventually(t, "the unwanted Work to be deleted", func(ctx context.Context) error {
 		_, err := GetWork(ctx, ConfigMapWork(ns, "page", Push))
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return fmt.Errorf("it is still there: %v", err)
+		return fmt.Errorf("it still exists: %v", err)
 	})
 }
 
-// TestContested has somebody undo every write of a Work at once.
+// TestContested has another controller undo every write of a Work at once.
 func TestContested(t *testing.T) {
 	ns := Isolate(t)
 	const told, watched = "somebody undoes what is written: writing it less often", 10 * time.Second
 	d := StartDaemon(t)
 	CreatePages(t, ns, Push, 5)
 	WantSources(t, ns)
-	f := NewFault(t, "Somebody undoes every write of a Work", ns)
+	f := NewFault(t, "Another controller undoes every write of a Work", ns)
 	name := ConfigMapWork(ns, "page-0", Push)
 	undone := 0
 	undo := func() {
@@ -265,7 +265,7 @@ func TestContested(t *testing.T) {
 	}
 	for limit := time.Now().Add(2 * Patience); d.Logged(told) == 0; undo() {
 		if time.Now().After(limit) {
-			t.Fatalf("%d writes were undone, and nothing was said", undone)
+			t.Fatalf("%d writes were undone, and nothing was logged", undone)
 		}
 	}
 	freely := undone
@@ -274,13 +274,13 @@ func TestContested(t *testing.T) {
 	}
 	// The pauses are 1, 2, 4 and 8 s.
 	if freely < 10 || undone-freely > 4 {
-		t.Errorf("%d writes were undone, and then %d in %s", freely, undone-freely, watched)
+		t.Errorf("%d writes were undone freely, and then %d in %s", freely, undone-freely, watched)
 	}
-	f.Note = fmt.Sprintf("undone %d times at once, then %d times in %s; from the last one on", freely, undone-freely, watched)
+	f.Note = fmt.Sprintf("undone %d times at once, then %d times in %s; from the last time on", freely, undone-freely, watched)
 	f.Converge(Patience)
 }
 
-// TestMassRecreation deletes all objects and makes them again at once.
+// TestMassRecreation deletes all objects and recreates them at once.
 func TestMassRecreation(t *testing.T) {
 	ns := Isolate(t)
 	const sources = massRecreated
@@ -294,8 +294,8 @@ func TestMassRecreation(t *testing.T) {
 	}
 	makeAll("one")
 	Within(t, 4*Patience, "the Works", func(ctx context.Context) error { return Disagreement(ctx, ns, ConfigMaps) })
-	f := NewFault(t, fmt.Sprintf("%d objects deleted and made again at once", sources), ns)
-	for i := range sources { // between the two, what does not exist may be deleted: once
+	f := NewFault(t, fmt.Sprintf("%d objects deleted and recreated at once", sources), ns)
+	for i := range sources { // in between, Works of missing objects may be deleted: once
 		f.Allow(render.Identity{Kind: "ConfigMap", Namespace: ns, Name: fmt.Sprintf("page-%d", i)}, Push)
 	}
 	RemoveAll(t, ConfigMaps, ns, AllPages)
@@ -308,8 +308,8 @@ func TestMassRecreation(t *testing.T) {
 			t.Errorf("%s was deleted %d times", name, deletions[name])
 		}
 	}
-	f.Remark(fmt.Sprintf("every Work carries the new UID; %d were deleted in between", len(deletions)))
+	f.Remark(fmt.Sprintf("every Work has the new UID; %d were deleted in between", len(deletions)))
 	f.End()
 	RemoveAll(t, ConfigMaps, ns, AllPages)
-	Within(t, 4*Patience, "the Works to go", func(ctx context.Context) error { return Disagreement(ctx, ns, ConfigMaps) })
+	Within(t, 4*Patience, "the Works to be deleted", func(ctx context.Context) error { return Disagreement(ctx, ns, ConfigMaps) })
 }

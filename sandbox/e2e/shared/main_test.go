@@ -1,4 +1,4 @@
-// Package shared holds the end-to-end tests that run beside each other on one Karmada.
+// Package shared holds the end-to-end tests that run in parallel on one Karmada.
 package shared
 
 import (

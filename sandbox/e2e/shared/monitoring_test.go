@@ -23,11 +23,11 @@ import (
 )
 
 // prometheusOperator is the module with the definitions of ServiceMonitor and
-// PrometheusRule. It is no requirement of this module, for nothing imports it.
+// PrometheusRule. It is not in go.mod, because nothing imports it.
 const prometheusOperator = "github.com/prometheus-operator/prometheus-operator@v0.85.0"
 
-// installPrometheusOperator makes an API server serve ServiceMonitors and
-// PrometheusRules, as the operator's own definitions describe them.
+// installPrometheusOperator makes an API server serve ServiceMonitors and PrometheusRules
+// with the operator's own definitions.
 func installPrometheusOperator(t *testing.T, member string) {
 	t.Helper()
 	var stderr bytes.Buffer
@@ -73,7 +73,7 @@ var monitoringResources = map[string]schema.GroupVersionResource{
 	"ConfigMap":      ConfigMaps,
 }
 
-// overlay makes a kustomization of manifests/monitoring with a component of it.
+// overlay makes a kustomization of manifests/monitoring with one of its components.
 func overlay(t *testing.T, component string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -88,8 +88,8 @@ func overlay(t *testing.T, component string) (dir string) {
 	return dir
 }
 
-// TestMonitoringManifests creates manifests/monitoring where the operator's definitions
-// are, with strict validation; a field that is misspelt must be refused.
+// TestMonitoringManifests creates manifests/monitoring in a cluster with the operator's
+// definitions, with strict validation; a misspelled field must be rejected.
 func TestMonitoringManifests(t *testing.T) {
 	const member = Push2
 	installPrometheusOperator(t, member)
@@ -125,7 +125,7 @@ func TestMonitoringManifests(t *testing.T) {
 	}
 }
 
-// wantValid creates an object for a moment.
+// wantValid creates an object and deletes it again.
 func wantValid(t *testing.T, server dynamic.Interface, u *unstructured.Unstructured) {
 	t.Helper()
 	resource := server.Resource(monitoringResources[u.GetKind()]).Namespace(u.GetNamespace())

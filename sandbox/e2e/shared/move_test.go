@@ -21,8 +21,8 @@ import (
 var pods = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
 // TestMove moves a Deployment from a policy to karmada-mirror and back, in a push and a
-// pull member, as docs/how-to/move-from-propagationpolicy.md tells. Neither it nor its
-// Pods are deleted in a member at any time.
+// pull member, as docs/how-to/move-from-propagationpolicy.md describes. Neither the
+// Deployment nor its Pods are ever deleted in a member.
 func TestMove(t *testing.T) {
 	ns := Isolate(t)
 	Configure(t, Resources(t, "deployments.apps"))
@@ -52,19 +52,19 @@ func TestMove(t *testing.T) {
 	Eventually(t, "the Works to preserve it", func(ctx context.Context) error { return preserved(ctx, ns) })
 	interrupt := interruptDeletions(t, ns)
 	Remove(t, Policies, ns, "web")
-	Eventually(t, "the policy's claim to go", func(ctx context.Context) error {
+	Eventually(t, "the policy's claim to be removed", func(ctx context.Context) error {
 		u, err := Env.Admin.Resource(Deployments).Namespace(ns).Get(ctx, "web", metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
 		if key, claimed := render.ClaimedBy(u.GetLabels(), u.GetAnnotations()); claimed {
-			return fmt.Errorf("it bears %s", key)
+			return fmt.Errorf("it has %s", key)
 		}
 		return nil
 	})
 	Remove(t, Bindings, ns, "web-deployment")
 	interrupt()
-	held("nobody")
+	held("no one")
 	Change(t, Deployments, ns, "web", func(u *unstructured.Unstructured) {
 		u.SetAnnotations(map[string]string{render.ClustersAnnotation: Push + "," + Pull, render.ConflictResolutionAnnotation: "overwrite"})
 	})
@@ -97,7 +97,7 @@ func TestMove(t *testing.T) {
 	Remove(t, Policies, ns, "web")
 }
 
-// deployment is a Deployment with the name web.
+// deployment makes a Deployment with the name web.
 func deployment(ns string, replicas int64) *unstructured.Unstructured {
 	return Object("apps/v1", "Deployment", ns, "web", map[string]any{"spec": map[string]any{
 		"replicas": replicas,
@@ -109,20 +109,20 @@ func deployment(ns string, replicas int64) *unstructured.Unstructured {
 	}})
 }
 
-// interruptDeletions refuses Karmada to end the deletion of the Works that carry what is in a
-// namespace, and lets it be once it has tried: what has been done by then in the members,
-// Karmada does once more. Without conflictResolution it cannot, for the objects are its own
-// no more, and tries for ever.
+// interruptDeletions prevents Karmada from finishing the deletion of the Works that carry
+// a namespace's objects, and lifts this once Karmada has tried. Karmada then repeats what
+// it had already done in the members. Without conflictResolution it cannot, because the
+// objects are no longer its own, and retries forever.
 func interruptDeletions(t *testing.T, ns string) (lift func()) {
 	t.Helper()
 	withdraw := denyWorks(t, "deny-end-"+ns, "UPDATE", fmt.Sprintf(
 		`has(object.metadata.deletionTimestamp) && !has(object.metadata.finalizers) && object.spec.workload.manifests.exists(m, m.metadata.namespace == "%s")`, ns),
 		`message: not now`)
-	Settle(t) // the API server looks for new policies once a second
+	Settle(t) // the API server checks for new policies once a second
 	audit := AuditFromNow(t)
 	return func() {
 		t.Helper()
-		Eventually(t, "Karmada to be refused to end a deletion", func(context.Context) error {
+		Eventually(t, "Karmada to be refused the end of a deletion", func(context.Context) error {
 			return audit.Refused(t, deploymentIdentity(ns).WorkName())
 		})
 		Must(t, withdraw(t.Context()))
@@ -149,8 +149,8 @@ func running(ctx context.Context, ns string) (map[string]string, error) {
 	return uids, nil
 }
 
-// watchDeletions watches Deployments and Pods in both members; the function that it
-// returns ends the watches and says what was deleted.
+// watchDeletions watches Deployments and Pods in both members. The returned function ends
+// the watches and returns what was deleted.
 func watchDeletions(t *testing.T, ns string) (deleted func() []string) {
 	t.Helper()
 	var (
@@ -191,7 +191,7 @@ func deploymentIdentity(ns string) render.Identity {
 	return render.Identity{Group: "apps", Kind: "Deployment", Namespace: ns, Name: "web"}
 }
 
-// deploymentWorks are the Works of the Deployment that there are.
+// deploymentWorks are the existing Works of the Deployment.
 func deploymentWorks(ctx context.Context, ns string) (found []*unstructured.Unstructured, err error) {
 	for _, cluster := range []string{Push, Pull} {
 		list, err := Env.Admin.Resource(Works).Namespace(render.ExecutionNamespace(cluster)).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + deploymentIdentity(ns).WorkName()})
@@ -218,14 +218,14 @@ func preserved(ctx context.Context, ns string) error {
 	return nil
 }
 
-// deploymentHeld looks whether both Works are applied for this holder; of nobody there
-// are none.
+// deploymentHeld checks whether both Works are applied and have this [Holder]; for "no
+// one" there must be none.
 func deploymentHeld(ctx context.Context, ns, want string) error {
 	found, err := deploymentWorks(ctx, ns)
 	if err != nil {
 		return err
 	}
-	if want == "nobody" {
+	if want == "no one" {
 		var errs []error
 		for _, work := range found {
 			errs = append(errs, fmt.Errorf("%s has one that is held by %q: %v, status %v", work.GetNamespace(), Holder(work), work.Object["metadata"], work.Object["status"]))

@@ -18,15 +18,16 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// behind are the flags of a daemon behind a proxy, without leader election: the proxy
-// would fail that as well.
+// behind are the flags of a daemon behind a proxy, without leader election, which the
+// proxy would make fail too.
 func behind(t *testing.T, p *fault.Proxy) []string {
 	t.Helper()
 	return append(throughProxy(t, p), "--leader-elect=false")
 }
 
-// throughProxy are the flags of one that reads its configuration from a file: faults are
-// of the ConfigMaps that are mirrored. No mistake of a cache may trip its breaker.
+// throughProxy are the flags of a daemon that reads its configuration from a file, so that
+// faults on ConfigMaps only hit sources. Its breaker is on: no mistake of a cache may trip
+// it.
 func throughProxy(t *testing.T, p *fault.Proxy) []string {
 	t.Helper()
 	return append(configFile(t), "--kubeconfig", p.Kubeconfig())
@@ -39,8 +40,8 @@ func configFile(t *testing.T) []string {
 	return []string{"--config", path}
 }
 
-// sourcesBehindProxy is enough that losing sight of all of them would trip the
-// breaker, and few enough to be quick.
+// sourcesBehindProxy is enough for the breaker to trip if all disappear from the cache,
+// and small enough to be quick.
 const sourcesBehindProxy = 60
 
 var (
@@ -53,12 +54,12 @@ var (
 	broken        = fault.Refuse(apierrors.NewInternalError(errors.New("injected")))
 )
 
-// TestSourceListsFail: the cache is told that there are no sources.
+// TestSourceListsFail makes the cache believe that there are no sources.
 func TestSourceListsFail(t *testing.T) {
 	testListsFail(t, "source", listSources, watchSources, fewerSources)
 }
 
-// TestClusterListsFail: the cache is told that there are no Clusters.
+// TestClusterListsFail makes the cache believe that there are no Clusters.
 func TestClusterListsFail(t *testing.T) {
 	testListsFail(t, "Cluster", listClusters, watchClusters, noClusters)
 }
@@ -81,7 +82,7 @@ func TestNeverSynced(t *testing.T) {
 		return nil
 	})
 	if err := d.Probe(t.Context(), "/readyz"); err == nil {
-		t.Error("the daemon says that it is ready")
+		t.Error("the daemon reports that it is ready")
 	}
 	f.WantNoDeletes()
 	for _, r := range rules {
@@ -94,13 +95,14 @@ func TestNeverSynced(t *testing.T) {
 	f.Converge(Patience)
 }
 
-// withBreaker is the configuration of a test that no mistake of a cache may trip.
+// withBreaker is the configuration of a test with the breaker on, which no mistake of a
+// cache may trip.
 func withBreaker(t *testing.T) string {
 	return strings.Replace(Resources(t, "configmaps"), BreakerOff, BreakerOn, 1)
 }
 
-// newProxyFault is the measuring of a fault between a daemon and its API server,
-// with sources that are mirrored.
+// newProxyFault starts a row for a fault between a daemon and its API server, with
+// mirrored sources.
 func newProxyFault(t *testing.T, name string, sources int, flags ...string) (*FaultRow, *fault.Proxy, *Daemon, []render.Identity) {
 	t.Helper()
 	ns := Isolate(t)
@@ -120,15 +122,15 @@ func settled(d *Daemon) func(context.Context) error {
 			return err
 		}
 		if added, ended := all[`workqueue_adds_total{name="mirror"}`], all[`workqueue_work_duration_seconds_count{name="mirror"}`]; ended < added {
-			return fmt.Errorf("%g syncs are to be done", added-ended)
+			return fmt.Errorf("%g syncs are pending", added-ended)
 		}
 		return nil
 	}
 }
 
-// fewerSources waits until the cache has lost what it has now. It does not wait for
-// none: the sources of all namespaces are counted, and what other tests create after
-// the list is seen.
+// fewerSources waits until the cache has lost the current sources. It does not wait for
+// zero: the metric counts the sources of all namespaces, and sources that other tests
+// create after the list are seen.
 func fewerSources(t *testing.T, d *Daemon) func(context.Context) error {
 	const series = `karmada_mirror_sources{resource="configmaps"}`
 	before := d.Number(t, series)
@@ -145,12 +147,12 @@ func noClusters(_ *testing.T, d *Daemon) func(context.Context) error {
 	return d.WantMetric(`karmada_mirror_refused_sources{reason="UnknownCluster"}`, float64(sourcesBehindProxy))
 }
 
-// emptyFor is how long lists are empty. The daemon acts on what it has believed within
-// seconds: it looks at everything anew, and a deletion settles for one.
+// emptyFor is how long lists are empty. The daemon acts on a believed list within seconds:
+// it syncs everything again, and a deletion settles for one second.
 const emptyFor = 12 * time.Second
 
-// testListsFail answers with errors, then for a while with empty lists, which the
-// daemon's cache believes.
+// testListsFail answers with errors, then for a while with empty lists, which the daemon's
+// cache believes.
 func testListsFail(t *testing.T, what string, list, watch fault.Match, believed func(*testing.T, *Daemon) func(context.Context) error) {
 	f, p, d, ids := newProxyFault(t, fmt.Sprintf("Lists of %ss: errors 500, then empty for %s", what, emptyFor), sourcesBehindProxy)
 	ns, emptied := f.Namespace, believed(t, d)
@@ -161,19 +163,19 @@ func testListsFail(t *testing.T, what string, list, watch fault.Match, believed 
 	for _, r := range errors500 {
 		r.Remove()
 	}
-	Eventually(t, "the empty list to be given", func(context.Context) error { return Took(empty...) })
+	Eventually(t, "the empty list to be served", func(context.Context) error { return Took(empty...) })
 	Eventually(t, "the empty list to be believed", emptied)
 	Pass(t, emptyFor)
-	Eventually(t, "all that the list speaks against to be looked at", settled(d))
+	Eventually(t, "everything missing from the list to be synced", settled(d))
 	f.WantNoDeletes()
 	if held := heldIn(t, ns); held > 0 {
-		t.Errorf("%d Works are held that only a list speaks against", held)
+		t.Errorf("%d Works are held because of the list alone", held)
 	}
 	for _, r := range empty {
 		r.Remove()
 	}
 	f.Heal()
-	expire := p.Inject(watch, fault.Expire()) // so that it is listed anew
+	expire := p.Inject(watch, fault.Expire()) // forces a new list
 	p.End(watch)
 	Change(t, ConfigMaps, ns, "page-0", SetField("two", "data", "key"))
 	f.Allow(ids[1], Push, Pull)
@@ -182,12 +184,12 @@ func testListsFail(t *testing.T, what string, list, watch fault.Match, believed 
 	expire.Remove()
 	f.Converge(2 * Patience)
 	if held := heldIn(t, ns); held > 0 {
-		t.Errorf("%d Works are held still", held)
+		t.Errorf("%d Works are still held", held)
 	}
 }
 
 // heldIn counts the Works of a namespace's sources that are marked as held. The metric
-// counts those of all namespaces.
+// counts all namespaces.
 func heldIn(t *testing.T, ns string) (held int) {
 	t.Helper()
 	for _, work := range WorksOf(t, ns) {
@@ -205,11 +207,11 @@ func TestTruncatedLists(t *testing.T) {
 	first := StartDaemon(t, behind(t, p)...)
 	WantSources(t, ns)
 	first.MustStop(t)
-	f := NewFault(t, "Lists of sources that end after 3 objects, at a restart", ns)
+	f := NewFault(t, "Lists of sources truncated after 3 objects, at a restart", ns)
 	rules := []*fault.Rule{p.Inject(listSources, fault.TruncatedList(3)), p.Inject(watchSources, fault.TruncatedList(3))}
 	d := StartDaemon(t, behind(t, p)...)
-	Eventually(t, "all to be looked at", AtLeastSyncs(d, 2*sourcesBehindProxy))
-	Eventually(t, "all to have been looked at", settled(d))
+	Eventually(t, "all sources to be synced", AtLeastSyncs(d, 2*sourcesBehindProxy))
+	Eventually(t, "the queue to be empty", settled(d))
 	Eventually(t, "a list to be cut short", func(context.Context) error { return Took(rules...) })
 	Settle(t)
 	f.WantNoDeletes()
@@ -228,12 +230,12 @@ func TestBookmarkSwallowed(t *testing.T) {
 	CreatePages(t, ns, Both, 5)
 	f := NewFault(t, "The bookmark that ends a streaming list never comes (deadline 2 s instead of 30 s)", ns)
 	swallowed := p.Inject(fault.Match{Verb: "watch"}, fault.SwallowBookmarks())
-	f.Note = "the fault stays; from the daemon's start on"
+	f.Note = "the fault stays; from the start of the daemon"
 	f.Heal()
 	d := SpawnDaemon(t, append(behind(t, p), "--list-deadline", "2s")...)
 	f.Converge(Patience)
 	if d.Logged("a list has stalled: beginning anew") == 0 || Hit(swallowed) != nil {
-		t.Errorf("no list has stalled, or no watch has met the fault: %d hits", swallowed.Hits())
+		t.Errorf("no list has stalled, or no watch has hit the fault: %d hits", swallowed.Hits())
 	}
 	if err := d.Probe(t.Context(), "/readyz"); err != nil {
 		t.Error(err)
@@ -254,12 +256,12 @@ func TestStaleList(t *testing.T) {
 	WantSources(t, ns)
 	first.MustStop(t)
 	recording.Remove()
-	f := NewFault(t, "A stale list of sources, and no news, after a restart", ns)
+	f := NewFault(t, "A stale list of sources, and no events, after a restart", ns)
 	replay := p.Inject(watchSources, stale.Replay())
 	d := StartDaemon(t, behind(t, p)...)
-	Eventually(t, "the stale list to be given", func(context.Context) error { return Took(replay) })
-	Eventually(t, "all to be looked at", AtLeastSyncs(d, 6))
-	Eventually(t, "all to have been looked at", settled(d))
+	Eventually(t, "the stale list to be served", func(context.Context) error { return Took(replay) })
+	Eventually(t, "all sources to be synced", AtLeastSyncs(d, 6))
+	Eventually(t, "the queue to be empty", settled(d))
 	Settle(t)
 	if err := Disagreement(t.Context(), ns, ConfigMaps); err != nil {
 		t.Errorf("the daemon believed the stale list: %v", err)
@@ -271,14 +273,14 @@ func TestStaleList(t *testing.T) {
 	f.Converge(Patience)
 }
 
-// testUnreliable mirrors sources, and then changes of them, through a proxy that
-// fails some calls all the time.
+// testUnreliable mirrors sources, and then changes to them, through a proxy that makes
+// some calls fail all the time.
 func testUnreliable(t *testing.T, name string, inject func(*fault.Proxy) []*fault.Rule) {
 	ns := Isolate(t)
 	p := StartProxy(t)
 	rules := inject(p)
 	f := NewFault(t, name, ns)
-	f.Note = "the fault stays; from the last change on"
+	f.Note = "the fault stays; from the last change"
 	StartDaemon(t, behind(t, p)...)
 	ids := CreatePages(t, ns, Both, 20)
 	WantSources(t, ns)
@@ -287,7 +289,7 @@ func testUnreliable(t *testing.T, name string, inject func(*fault.Proxy) []*faul
 	f.Converge(Patience)
 	for i, r := range rules {
 		if r.Hits() < 10 {
-			t.Errorf("fault %d has hit %d requests only", i, r.Hits())
+			t.Errorf("fault %d has hit only %d requests", i, r.Hits())
 		}
 	}
 }
@@ -308,24 +310,24 @@ func TestFlaky(t *testing.T) {
 	})
 }
 
-// TestWorksThrottled refuses to list or watch Works for longer than a list may take:
-// what has been cached is old, and not to be thrown away.
+// TestWorksThrottled refuses lists and watches of Works for longer than a list may take:
+// the cache is old, and must be kept.
 func TestWorksThrottled(t *testing.T) {
-	const deadline, refused = 15 * time.Second, 35 * time.Second // client-go asks ten times for one list, a second apart
+	const deadline, refused = 15 * time.Second, 35 * time.Second // client-go tries ten times for one list, a second apart
 	f, p, d, ids := newProxyFault(t, fmt.Sprintf("Lists and watches of Works answered 429 for %s (deadline %s instead of 30 s)", refused, deadline), 20, "--list-deadline", deadline.String())
 	before := generationsOf(t, f.Namespace)
 	rules := []*fault.Rule{p.Inject(fault.Match{Verb: "list", Resource: "works"}, throttled), p.Inject(watchWorks, throttled)}
 	p.End(watchWorks)
-	Eventually(t, "a refusal", func(context.Context) error { return Hit(rules...) })
+	Eventually(t, "a refused request", func(context.Context) error { return Hit(rules...) })
 	Workload(t, f, f.Namespace, ids[:8])
 	Pass(t, refused)
 	f.WantNoDeletes()
 	if stalls := d.Logged("a list has stalled: beginning anew"); stalls > 0 {
-		t.Errorf("what was refused was taken for stalled, %d times", stalls)
+		t.Errorf("refused lists were taken for stalled %d times", stalls)
 	}
 	for _, r := range f.Audit.Requests(t) {
 		if _, there := before[r.ObjectRef.Namespace+"/"+r.ObjectRef.Name]; there && r.Verb == "create" && r.ObjectRef.Resource == "works" {
-			t.Errorf("a Work that is there was to be created: %+v", r)
+			t.Errorf("the daemon tried to create an existing Work: %+v", r)
 		}
 	}
 	for _, r := range rules {
@@ -335,7 +337,7 @@ func TestWorksThrottled(t *testing.T) {
 	heard := p.Inject(watchWorks, fault.Delay(0))
 	Workload(t, f, f.Namespace, ids[8:])
 	f.Converge(2 * Patience)
-	// Until it tries again, which takes it up to a minute, client-go cannot be stopped.
+	// client-go cannot be stopped until it retries, which may take a minute.
 	Within(t, 2*Patience, "Works to be watched again", func(context.Context) error { return Hit(heard) })
 }
 
@@ -354,7 +356,7 @@ func TestWatchExpired(t *testing.T) {
 	f.Heal()
 	f.Converge(Patience)
 
-	// Each of the watches goes on: that of Works, and that of Clusters.
+	// Each of the watches has resumed, those of Works and Clusters too.
 	work := ConfigMapWork(f.Namespace, ids[3].Name, Push)
 	Remove(t, Works, work.Namespace, work.Name)
 	WantSources(t, f.Namespace)
@@ -374,7 +376,7 @@ func TestHalfOpen(t *testing.T) {
 	f.Heal()
 	Workload(t, f, f.Namespace, ids)
 	if err := Disagreement(t.Context(), f.Namespace, ConfigMaps); before == 0 || err == nil {
-		t.Errorf("the connections (%d) were not stranded: all is in sync at once", before)
+		t.Errorf("the connections (%d) were not stranded: everything is in sync at once", before)
 	}
 	f.Converge(2 * Patience)
 }

@@ -9,14 +9,14 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// TestPoison mirrors objects that are hard to digest beside ordinary ones.
+// TestPoison mirrors objects that are hard to process, together with ordinary ones.
 func TestPoison(t *testing.T) {
 	ns := Isolate(t)
 	const group = "poison.example"
 	Configure(t, Resources(t, "configmaps", "blobs."+group))
 	blobs := InstallBlobs(t, group)
 	d := StartDaemon(t)
-	f := NewFault(t, "Poison objects: nested 2,000 deep, numbers at the end of their range, 10,000 keys, hostile annotations", ns, blobs)
+	f := NewFault(t, "Poison objects: nested 2,000 deep, numbers at the limits of their range, 10,000 keys, hostile annotations", ns, blobs)
 	deep := any("bottom")
 	for range 2000 {
 		deep = map[string]any{"d": deep}

@@ -20,22 +20,22 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// policyClusters are the clusters of TestPolicyLetsNobodyReachMore. Somebody who may mirror
-// to granted only is watched.
+// policyClusters are the clusters of TestPolicyLetsNobodyReachMore. One of the users may
+// mirror only to granted.
 var policyClusters = map[string]*model.Object{
 	granted: {Labels: map[string]string{"zone": "a"}},
 	"c2":    {Labels: map[string]string{"zone": "a"}},
 	"d1":    {Labels: map[string]string{"zone": "b"}},
-	"x":     {}, // named nowhere: one that has just joined
+	"x":     {}, // named nowhere, like a cluster that has just joined
 }
 
 const granted = "c1"
 
-// alphabet is what an object and its Namespace may say in a part of the test.
+// alphabet is what an object and its Namespace may say in one part of the test.
 type alphabet struct{ objects, namespaces []annotations }
 
-// targetsAlphabet has lists of clusters and selectors, optionsAlphabet the other annotations, one
-// at a time, beside a few lists.
+// targetsAlphabet has lists of clusters and selectors; optionsAlphabet has one of the
+// other annotations, with a few lists.
 func targetsAlphabet() alphabet {
 	clusters, selector := render.ClustersAnnotation, render.ClusterSelectorAnnotation
 	return alphabet{
@@ -67,10 +67,11 @@ func everyPair(key string, values []string, other string, otherValues []string) 
 	return all
 }
 
-// TestPolicyLetsNobodyReachMore tries every step (in make test every few of them) from one object to another, in every
-// Namespace, and from one Namespace to another, through the API server: if it lets somebody
-// pass, then whatever is in another cluster afterwards, or is there in another way, is in one
-// where that user may mirror to. What an object means is the model's to say.
+// TestPolicyLetsNobodyReachMore tries every step (in make test every few) from one object
+// to another in every Namespace, and from one Namespace to another, through the API
+// server. If a step is allowed, then the user may mirror to every cluster where the step
+// adds the object, deletes it, or changes its options. The model says what the annotations
+// of an object mean.
 func TestPolicyLetsNobodyReachMore(t *testing.T) {
 	parts := map[string]alphabet{
 		"Targets":  targetsAlphabet(),
@@ -95,9 +96,9 @@ func TestPolicyLetsNobodyReachMore(t *testing.T) {
 			}
 		})
 	}
-	t.Logf("%d steps, of which %d were let pass; %d of those that were refused reach nothing more", tally.tried.Load(), tally.passed.Load(), tally.overcautious.Load())
+	t.Logf("%d steps, of which %d were allowed; %d of the refused ones would have reached nothing more", tally.tried.Load(), tally.passed.Load(), tally.overcautious.Load())
 	if tally.tried.Load() < 30_000/policyStride/policyStride || tally.passed.Load() < 15_000/policyStride/policyStride {
-		t.Error("these are too few to say anything")
+		t.Error("these are too few to prove anything")
 	}
 }
 
@@ -113,16 +114,16 @@ func tryObjects(t *testing.T, tally *policyTally, users map[string]dynamic.Inter
 	})
 	Eventually(t, "the policy to see the Namespace", func(ctx context.Context) error {
 		if err := dryRun(ctx, users["none"], ns, annotations{render.ClustersAnnotation: "d1"}); !apierrors.IsForbidden(err) {
-			return fmt.Errorf("it lets pass: %v", err)
+			return fmt.Errorf("the request is not refused: %v", err)
 		}
 		return nil
 	})
-	stored := []*unstructured.Unstructured{nil} // for what is created
+	stored := []*unstructured.Unstructured{nil} // for creations
 	for i, own := range a.objects {
 		u := Plain(ns, fmt.Sprintf("page-%d", i), "one")
 		u.SetAnnotations(own)
 		created, err := Env.Admin.Resource(ConfigMaps).Namespace(ns).Create(t.Context(), u, metav1.CreateOptions{})
-		if err == nil { // what cannot be read is refused to everybody
+		if err == nil { // an invalid object is refused for every user
 			stored = append(stored, created)
 		}
 	}
@@ -132,7 +133,7 @@ func tryObjects(t *testing.T, tally *policyTally, users map[string]dynamic.Inter
 		before, now := stored[i/len(a.objects)], a.objects[i%len(a.objects)]
 		for user, client := range users {
 			var err error
-			was := annotations{} // what every object of the Namespace gets
+			was := annotations{} // defaults of every object in the Namespace
 			if before == nil {
 				err = dryRun(ctx, client, ns, now)
 			} else {
@@ -158,7 +159,7 @@ func tryNamespaces(t *testing.T, tally *policyTally, users map[string]dynamic.In
 	InParallel(t, len(a.namespaces), func(ctx context.Context, i int) error {
 		now := a.namespaces[i]
 		clusters := map[string]bool{}
-		for _, own := range a.objects { // whatever may be in it
+		for _, own := range a.objects { // any object that may be in it
 			maps.Copy(clusters, affected(own, before, own, now))
 		}
 		for user, client := range users {
@@ -174,26 +175,27 @@ func tryNamespaces(t *testing.T, tally *policyTally, users map[string]dynamic.In
 	})
 }
 
-// judge looks whether a step that was let pass, or not, had to be.
+// judge checks whether a step was rightly allowed or refused.
 func (p *policyTally) judge(t *testing.T, user string, err error, clusters map[string]bool, step string) {
 	p.tried.Add(1)
 	isAllowed := user == "all" || len(clusters) == 0 || user == "one" && len(clusters) == 1 && clusters[granted]
 	switch {
 	case err == nil && !isAllowed:
-		t.Errorf("%s is let pass: it affects %v", step, slices.Sorted(maps.Keys(clusters)))
+		t.Errorf("%s is allowed, but it affects %v", step, slices.Sorted(maps.Keys(clusters)))
 	case err == nil:
 		p.passed.Add(1)
-	case apierrors.IsInvalid(err): // it cannot be read
+	case apierrors.IsInvalid(err): // the annotations are invalid
 	case !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "verb mirror"):
 		t.Errorf("%s is refused without saying what is missing: %v", step, err)
 	case user == "all":
-		t.Errorf("%s is refused to somebody who may mirror everywhere: %v", step, err)
+		t.Errorf("%s is refused, but the user may mirror everywhere: %v", step, err)
 	case isAllowed:
 		p.overcautious.Add(1)
 	}
 }
 
-// affected are the clusters in which an object is and was not, or is or goes in another way.
+// affected are the clusters where an object is added, or where its options or its deletion
+// change.
 func affected(was, above, now, aboveNow annotations) map[string]bool {
 	clusters := map[string]bool{}
 	for cluster := range policyClusters {
@@ -210,7 +212,7 @@ func affected(was, above, now, aboveNow annotations) map[string]bool {
 	return clusters
 }
 
-// meaning is what must be of an object in a cluster, by the model.
+// meaning is the state of an object in a cluster by the model.
 func meaning(own, above annotations, cluster string) (model.State, model.Copy) {
 	page := model.Key{Kind: "ConfigMap", Namespace: "shop", Name: "page"}
 	w := &model.World{

@@ -20,15 +20,15 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
-// TestClusterReturns has a member away for a while, and changes what is mirrored there
-// meanwhile. Beside it stands a Work of nobody, to see what Karmada does by itself.
+// TestClusterReturns has a member away for a while, and changes the sources mirrored there
+// meanwhile. An additional Work without an owner shows what Karmada does by itself.
 func TestClusterReturns(t *testing.T) {
 	const (
 		guest = returner
-		// Karmada tries again after 5 ms, and then twice as long each time: 20 s and 41 s
-		// after the first.
+		// Karmada retries after 5 ms, and then after twice as long each time: 20 s and 41
+		// s after the first attempt.
 		away = 23 * time.Second
-		// If the member takes longer than this to return, Karmada tries first.
+		// If the member takes longer than this to return, Karmada retries first.
 		soon = 15 * time.Second
 	)
 	ns := Isolate(t)
@@ -50,7 +50,7 @@ func TestClusterReturns(t *testing.T) {
 			return nil
 		}
 	}
-	Within(t, time.Minute, "the control to be there", says("control", "one"))
+	Within(t, time.Minute, "the control object in the member", says("control", "one"))
 
 	f := NewFault(t, fmt.Sprintf("A member away, and edits %s before it returns", away), ns)
 	server := Env.Component(karmada.MemberAPIServer(guest))
@@ -72,22 +72,22 @@ func TestClusterReturns(t *testing.T) {
 	Within(t, time.Minute, "the cluster to be ready", isReady(guest, metav1.ConditionTrue))
 	ready := time.Now()
 	f.Heal()
-	Eventually(t, "the member to be served", func(ctx context.Context) error {
+	Eventually(t, "the member to be up to date", func(ctx context.Context) error {
 		for _, id := range ids[:8] {
 			if err := says(id.Name, "away")(ctx); err != nil {
 				return err
 			}
 		}
 		if _, err := member.Get(ctx, ids[9].Name, metav1.GetOptions{}); err == nil {
-			return errors.New("what was deleted is there")
+			return errors.New("the deleted object still exists")
 		}
 		return says("new", "away")(ctx)
 	})
 	served := time.Since(ready)
 	f.Converge(Patience)
-	Within(t, 5*time.Minute, "the control to be served", says("control", "away"))
+	Within(t, 5*time.Minute, "the control object to be updated", says("control", "away"))
 	unaided := time.Since(ready)
-	f.Note = fmt.Sprintf("the member is served %s after it is ready again; a Work that nobody wakes, after %s", served.Round(100*time.Millisecond), unaided.Round(time.Second))
+	f.Note = fmt.Sprintf("the member is up to date %s after it is ready again; a Work that is not woken, after %s", served.Round(100*time.Millisecond), unaided.Round(time.Second))
 	woken := map[string]bool{}
 	for _, r := range f.Audit.Requests(t) {
 		if r.Verb == "patch" && r.ObjectRef.Resource == "works" && r.Succeeded() && r.RequestReceivedTimestamp.After(begun) {
@@ -96,7 +96,7 @@ func TestClusterReturns(t *testing.T) {
 	}
 	for _, id := range ids[:8] {
 		if name := ConfigMapWork(ns, id.Name, guest).Name; !woken[name] && ready.Sub(begun) < soon {
-			t.Errorf("the Work %s was not woken: Karmada tried it again by itself", name)
+			t.Errorf("the Work %s was not woken: Karmada retried it by itself", name)
 		}
 	}
 	f.Remark(f.Note)

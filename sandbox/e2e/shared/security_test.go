@@ -24,7 +24,7 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// TestProfiling: nothing unless asked for, and then on loopback.
+// TestProfiling: profiles are off by default, and then served on loopback.
 func TestProfiling(t *testing.T) {
 	Isolate(t)
 	for name, flags := range map[string][]string{"off": nil, "on": {"--enable-pprof", "--profiling-bind-address", "127.0.0.1:0"}} {
@@ -46,8 +46,8 @@ func TestProfiling(t *testing.T) {
 	}
 }
 
-// TestWritesNoFile runs the daemon where not a byte can be written to any file, and
-// where the usual folders for it do not exist.
+// TestWritesNoFile runs the daemon where it cannot write a byte to any file, and where the
+// usual folders do not exist.
 func TestWritesNoFile(t *testing.T) {
 	ns := Isolate(t)
 	script := filepath.Join(t.TempDir(), "daemon")
@@ -60,12 +60,12 @@ func TestWritesNoFile(t *testing.T) {
 	WantInMembers(t, ns, "page", "one", Push)
 }
 
-// TestFloodOfSources has one tenant ask for many Works before the daemon leads, which may
-// then write few a second. Another tenant's edit goes before most of them, and the Lease
-// is renewed meanwhile.
+// TestFloodOfSources has one tenant ask for many Works before the daemon leads, with a
+// rate limit of a few writes per second. Another tenant's edit must go before most of
+// them, and the Lease must be renewed meanwhile.
 func TestFloodOfSources(t *testing.T) {
 	ns := Isolate(t)
-	// The syncs in flight wait for longer than the Lease may be renewed late, 10 s.
+	// The syncs in flight wait for longer than the renew deadline of the Lease, 10 s.
 	const sources, inFlight, perSecond = 150, "60", "4"
 	flooded := NewNamespace(t)
 	InParallel(t, sources, func(ctx context.Context, i int) error {
@@ -75,7 +75,7 @@ func TestFloodOfSources(t *testing.T) {
 	d := StartDaemon(t, "--concurrent-syncs", inFlight, "--kube-api-qps", perSecond, "--kube-api-burst", perSecond)
 	Eventually(t, "the flood", func(context.Context) error {
 		if len(WorksOf(t, flooded)) == 0 {
-			return errors.New("no Work is there yet")
+			return errors.New("no Work yet")
 		}
 		return nil
 	})
@@ -83,9 +83,9 @@ func TestFloodOfSources(t *testing.T) {
 	Create(t, ConfigMaps, ConfigMap(ns, "page", Push, "one"))
 	MustWork(t, ConfigMapWork(ns, "page", Push))
 	written := len(WorksOf(t, flooded))
-	t.Logf("%d of %d Works of the flood went before another tenant's", written, sources)
+	t.Logf("%d of %d Works of the flood were written before another tenant's", written, sources)
 	if written > sources*3/4 {
-		t.Error("another tenant's edit was served with the flood")
+		t.Error("another tenant's edit had to wait for the flood")
 	}
 	after := leaseOf(t)
 	if d.HasEnded() || *after.Spec.HolderIdentity != *before.Spec.HolderIdentity || !before.Spec.RenewTime.Before(after.Spec.RenewTime) {
@@ -93,7 +93,7 @@ func TestFloodOfSources(t *testing.T) {
 	}
 }
 
-// leaseOf is that of a test's daemons.
+// leaseOf is the Lease of a test's daemons.
 func leaseOf(t *testing.T) *coordinationv1.Lease {
 	t.Helper()
 	lease, err := Env.Client.CoordinationV1().Leases(Home(t)).Get(t.Context(), Account, metav1.GetOptions{})
@@ -101,8 +101,9 @@ func leaseOf(t *testing.T) *coordinationv1.Lease {
 	return lease
 }
 
-// TestFloodOfEdits has one tenant edit faster than the daemon writes. Another's edit gets
-// its turn, and so does a Work that was deleted by hand, which nobody has just edited.
+// TestFloodOfEdits has one tenant edit faster than the daemon writes. Another tenant's
+// edit gets its turn, and so does a Work that was deleted by hand, whose source was not
+// edited recently.
 func TestFloodOfEdits(t *testing.T) {
 	ns := Isolate(t)
 	const sources, perSecond = 30, "5"
@@ -120,7 +121,7 @@ func TestFloodOfEdits(t *testing.T) {
 		for round := 0; ctx.Err() == nil; round++ {
 			edit := fmt.Appendf(nil, `{"data":{"key":"%d"}}`, round)
 			for i := 0; i < sources && ctx.Err() == nil; i++ {
-				// What fails is edited in the next round.
+				// Failed edits are repeated in the next round.
 				_, _ = Env.Admin.Resource(ConfigMaps).Namespace(flooded).Patch(ctx, fmt.Sprintf("page-%d", i), types.MergePatchType, edit, metav1.PatchOptions{})
 			}
 		}
@@ -129,12 +130,12 @@ func TestFloodOfEdits(t *testing.T) {
 	isBehind := func(ctx context.Context) error {
 		var lost *LostWorks
 		if err := Disagreement(ctx, flooded, ConfigMaps); !errors.As(err, &lost) || lost.Count() < sources/2 {
-			return fmt.Errorf("it is not: %v", err)
+			return fmt.Errorf("it is not behind: %v", err)
 		}
 		return nil
 	}
 	name := ConfigMapWork(ns, "page-0", Push)
-	// On a busy machine the flood ebbs now and then, and shows nothing.
+	// On a busy machine the flood sometimes ebbs; such a try proves nothing.
 	const tries = 10
 	for try := 1; ; try++ {
 		Eventually(t, "the daemon to fall behind", isBehind)
@@ -144,13 +145,13 @@ func TestFloodOfEdits(t *testing.T) {
 		if err := isBehind(t.Context()); err == nil {
 			return
 		} else if try == tries {
-			t.Fatalf("there was no flood when another tenant's Works were there: %v", err)
+			t.Fatalf("the flood was over when another tenant's Works were in sync: %v", err)
 		}
 	}
 }
 
-// TestLyingMember has a member report what is not so of its Works: nothing is written or
-// deleted for it.
+// TestLyingMember has a member report false statuses of its Works: nothing is written or
+// deleted because of them.
 func TestLyingMember(t *testing.T) {
 	ns := Isolate(t)
 	StartDaemon(t)
@@ -186,15 +187,15 @@ func TestLyingMember(t *testing.T) {
 	}
 	Settle(t)
 	if writes := audit.Writes(t); len(writes) > 0 {
-		t.Errorf("for what a member says the daemon wrote %v", writes)
+		t.Errorf("because of a member's reports the daemon wrote %v", writes)
 	}
 	WantSources(t, ns)
 	Change(t, ConfigMaps, ns, ids[0].Name, SetField("two", "data", "key"))
 	WantInMembers(t, ns, ids[0].Name, "two", Push, Pull)
 }
 
-// TestForgedLines: what is in an annotation, or in the answer of a server, is neither a
-// line of its own in the log nor in an Event, and tells a terminal nothing.
+// TestForgedLines: text in an annotation, or in a server's response, must not form a line
+// of its own in the log or in an Event, nor contain control sequences for a terminal.
 func TestForgedLines(t *testing.T) {
 	ns := Isolate(t)
 	const forged = `{"msg":"forged"}`
@@ -220,7 +221,7 @@ func TestForgedLines(t *testing.T) {
 	for name, answer := range answers {
 		rule := p.Inject(fault.Match{Verb: "create", Resource: "works"}, answer)
 		Create(t, ConfigMaps, ConfigMap(ns, name, Push, "one"))
-		Eventually(t, "the answer "+name, func(context.Context) error { return Hit(rule) })
+		Eventually(t, "the response "+name, func(context.Context) error { return Hit(rule) })
 		rule.Remove()
 		MustWork(t, ConfigMapWork(ns, name, Push))
 	}
@@ -236,7 +237,7 @@ func TestForgedLines(t *testing.T) {
 		}
 	}
 	if told < 12 {
-		t.Errorf("only %d lines of the log repeat what was forged", told)
+		t.Errorf("only %d lines of the log have the forged text", told)
 	}
 	by, err := eventsIn(t.Context(), ns)
 	Must(t, err)
@@ -249,13 +250,14 @@ func TestForgedLines(t *testing.T) {
 	}
 }
 
-// isOneLine reports whether a text holds nothing that a terminal, or a reader, could take
+// isOneLine reports whether a text contains nothing that a terminal or a reader could take
 // for the end of a line or a command.
 func isOneLine(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
-// TestSecurityPage: each threat in SECURITY.md has a test, and the tests are there.
+// TestSecurityPage checks that each threat in SECURITY.md has a test, and that the tests
+// exist.
 func TestSecurityPage(t *testing.T) {
 	var all strings.Builder
 	err := filepath.WalkDir(Env.Builder.Repository(), func(path string, _ os.DirEntry, err error) error {

@@ -15,7 +15,7 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// newToken makes a token of the daemon's account, as a Secret of that name.
+// newToken makes a token of the daemon's account in a Secret with this name.
 func newToken(t *testing.T, name string) string {
 	t.Helper()
 	secrets := Env.Client.CoreV1().Secrets(Home(t))

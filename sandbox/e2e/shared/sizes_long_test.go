@@ -4,14 +4,14 @@ package shared
 
 import "time"
 
-// How much is tried in `make test-long`.
+// These say how much `make test-long` tries.
 const (
 	massRecreated       = 1000
 	configurationCycles = 200
-	refusedAtOnce       = 1200             // objects with one mistake; client-go's recorder keeps 1,000 Events
-	crashEvery          = 1                // of the writes that a daemon is killed at
-	fleetObjects        = 500              // that are made while clusters join and leave
-	policyStride        = 1                // of so many Namespaces, and of so many steps in each, a policy is tried with one
-	randomTenantFor     = 10 * time.Minute // if TENANT does not say otherwise
-	squatters           = 8                // objects whose Works have the names of Karmada's own
+	refusedAtOnce       = 1200             // objects with the same mistake; client-go's recorder keeps 1,000 Events
+	crashEvery          = 1                // one in so many writes at which a daemon is killed
+	fleetObjects        = 500              // objects created while clusters join and leave
+	policyStride        = 1                // one in so many Namespaces, and one in so many steps in each, are tried
+	randomTenantFor     = 10 * time.Minute // unless TENANT is set
+	squatters           = 8                // objects with the same Work names as Karmada's own
 )

@@ -4,14 +4,14 @@ package shared
 
 import "time"
 
-// How much is tried in `make test`.
+// These say how much `make test` tries.
 const (
 	massRecreated       = 100
 	configurationCycles = 20
-	refusedAtOnce       = 100              // objects with one mistake
-	crashEvery          = 4                // of the writes that a daemon is killed at
-	fleetObjects        = 50               // that are made while clusters join and leave
-	policyStride        = 11               // of so many Namespaces, and of so many steps in each, a policy is tried with one
-	randomTenantFor     = 20 * time.Second // if TENANT does not say otherwise
-	squatters           = 3                // objects whose Works have the names of Karmada's own
+	refusedAtOnce       = 100              // objects with the same mistake
+	crashEvery          = 4                // one in so many writes at which a daemon is killed
+	fleetObjects        = 50               // objects created while clusters join and leave
+	policyStride        = 11               // one in so many Namespaces, and one in so many steps in each, are tried
+	randomTenantFor     = 20 * time.Second // unless TENANT is set
+	squatters           = 3                // objects with the same Work names as Karmada's own
 )

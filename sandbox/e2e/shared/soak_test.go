@@ -26,16 +26,16 @@ import (
 )
 
 const (
-	soakSources = 40 // names of sources to do something with
-	soakSteps   = 60 // from one look to the next
+	soakSources = 40 // names of sources to act on
+	soakSteps   = 60 // between two looks
 	soakPause   = 100 * time.Millisecond
 )
 
-// faultOnAll names the faults that meet requests of all kinds, the Lease's too.
+// faultOnAll names the faults that hit requests of all kinds, including the Lease's.
 const faultOnAll = "fault on all requests"
 
-// soak is a random workload on one namespace. All that it does follows from its
-// seed, though not when.
+// soak is a random workload on one namespace. Its seed determines what it does, but not
+// when.
 type soak struct {
 	t      *testing.T
 	random *rand.Rand
@@ -43,18 +43,18 @@ type soak struct {
 	proxy  *fault.Proxy
 	daemon *Supervised
 	rules  []*fault.Rule
-	// shortened: lists have been cut short in this round.
+	// shortened says that lists have been cut short in this round.
 	shortened bool
 	row       *FaultRow      // of the round
-	done      map[string]int // by name of the step
+	done      map[string]int // by the name of the step
 }
 
-// TestSoak does at random what users, operators and networks do. Every now and
-// then it stops, and looks whether everything is as it should be.
+// TestSoak makes random steps of users, operators and networks. From time to time it
+// stops, and checks whether everything is as it should be.
 func TestSoak(t *testing.T) {
 	ns := Isolate(t)
 	lasts, seed := soakOptions(t)
-	t.Logf("to do this again: make soak SOAK=%s SEED=%d", lasts, seed)
+	t.Logf("to repeat this: make soak SOAK=%s SEED=%d", lasts, seed)
 	s := &soak{t: t, random: rand.New(rand.NewPCG(seed, seed)), ns: ns, proxy: StartProxy(t), done: map[string]int{}}
 	Configure(t, Resources(s.t, "configmaps"))
 	s.daemon = Supervise(t, "--kubeconfig", s.proxy.Kubeconfig(), "--holder-identity", "soak", "--list-deadline", "5s", NoMutationDetector, NoListDetector)
@@ -77,15 +77,15 @@ func TestSoak(t *testing.T) {
 	if last.goroutines > first.goroutines+10 || last.heap > 1.3*first.heap+3e6 || last.connections > first.connections+3 {
 		t.Errorf("the daemon has grown: %s at first, %s at last", first, last)
 	}
-	// Its Lease can be lost by a fault that meets all requests, and by nothing else.
+	// The Lease can only be lost by a fault that hits all requests.
 	if lost := s.daemon.Starts - 1 - int(s.daemon.Kills.Load()); lost > s.done[faultOnAll] {
 		t.Errorf("the daemon has ended by itself %d times, with %d faults that could make it", lost, s.done[faultOnAll])
 	}
 }
 
-// soakOptions are how long it lasts, SOAK in the environment, and the seed, SEED: 0 takes one
-// from the clock. They are no flags, for the packages that lack them are tested by the same
-// command.
+// soakOptions are how long it lasts, SOAK in the environment, and the seed, SEED: 0 takes
+// one from the clock. They are not flags, because the same command also tests packages
+// that lack them.
 func soakOptions(t *testing.T) (lasts time.Duration, seed uint64) {
 	t.Helper()
 	lasts, seed = 30*time.Second, uint64(time.Now().UnixNano())
@@ -102,7 +102,7 @@ func soakOptions(t *testing.T) (lasts time.Duration, seed uint64) {
 	return lasts, seed
 }
 
-// usage is what the daemon holds.
+// usage is what the daemon uses.
 type usage struct {
 	goroutines, heap float64
 	connections      int
@@ -117,9 +117,9 @@ func (s *soak) usage() usage {
 	return usage{goroutines, heap, s.proxy.Connections()}
 }
 
-// round does some steps, and looks at what has come of them: how long it took to
-// put right, how many Works were deleted that were wanted all the time, and what the
-// daemon holds. What the last steps bring about has settled by then.
+// round makes some steps, and checks the outcome. It returns how long convergence took,
+// how many Works were deleted that were wanted all the time, and what the daemon uses. The
+// effects of the last steps have settled by then.
 func (s *soak) round() (took time.Duration, wrongDeletes int, used usage) {
 	s.t.Helper()
 	s.row = NewFault(s.t, "a round of the soak", s.ns)
@@ -129,12 +129,12 @@ func (s *soak) round() (took time.Duration, wrongDeletes int, used usage) {
 	}
 	took = s.quiescent()
 	used = s.usage()
-	s.row.End() // what one round wants to stay another may delete
+	s.row.End() // a later round may delete what had to stay in this one
 	s.row.WantNoDeletes()
 	return took, len(s.row.WrongDeletes()), used
 }
 
-// step does one thing.
+// step makes one random step.
 func (s *soak) step() {
 	s.t.Helper()
 	s.daemon.Ensure(s.t)
@@ -184,8 +184,8 @@ func (s *soak) clusters() string {
 	return strings.Join(chosen, ",")
 }
 
-// must fails the test on what the workload itself cannot do; a name that exists
-// or does not is a part of the dice.
+// must fails the test if the workload itself fails; that a random name exists, or does
+// not, is expected.
 func (s *soak) must(err error) {
 	s.t.Helper()
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err) && !apierrors.IsConflict(err) {
@@ -226,8 +226,8 @@ func (s *soak) retarget() {
 	})
 }
 
-// unwant notes that from now on the Works of a source on these clusters may be
-// deleted, until the round is over.
+// unwant notes that from now on the Works of a source on these clusters may be deleted,
+// until the round is over.
 func (s *soak) unwant(name string, clusters ...string) {
 	s.row.Allow(render.Identity{Kind: "ConfigMap", Namespace: s.ns, Name: name}, clusters...)
 }
@@ -257,15 +257,15 @@ func (s *soak) deleteWork() {
 	s.must(Env.Admin.Resource(Works).Namespace(name.Namespace).Delete(s.t.Context(), name.Name, metav1.DeleteOptions{}))
 }
 
-// kill ends the daemon now and then only: it has to grow old as well.
+// kill kills the daemon only now and then, so that it also gets old.
 func (s *soak) kill() {
 	if s.random.IntN(8) == 0 {
 		s.daemon.Kill()
 	}
 }
 
-// reconfigure takes the sources' resource out, puts nonsense in, or changes what
-// does not matter; quiescent puts all right.
+// reconfigure removes the sources' resource, writes an invalid configuration, or changes
+// something irrelevant; quiescent restores the configuration.
 func (s *soak) reconfigure() {
 	texts := []string{Resources(s.t, "services"), "resources: [", Resources(s.t, "configmaps", "services"), Resources(s.t, "configmaps")}
 	Change(s.t, ConfigMaps, Home(s.t), Account, SetField(texts[s.random.IntN(len(texts))], "data", config.Key))
@@ -306,11 +306,12 @@ func (s *soak) removeFaults() {
 	s.rules = nil
 }
 
-// listAnew expires the watches: what a list has left out, which was cut short on
-// the way, no watch brings.
+// listAnew expires the watches: no watch brings an object that was missing from a
+// truncated list.
 func (s *soak) listAnew() {
 	s.t.Helper()
-	// The first rule is for the daemon's own ConfigMap, lest that count as a source.
+	// The first rule is for the daemon's own ConfigMap, so that its watch does not count
+	// as the sources'.
 	matches := []fault.Match{{Verb: "watch", Resource: "configmaps", Namespace: s.ns}, watchSources, watchClusters, {Verb: "watch", Resource: "works"}}
 	for _, m := range matches {
 		s.rules = append(s.rules, s.proxy.Inject(m, fault.Expire()))
@@ -328,9 +329,8 @@ func (s *soak) listAnew() {
 	s.removeFaults()
 }
 
-// quiescent ends all faults and waits until everything is as it should be. Its
-// patience is that of client-go, which waits for up to a minute before it lists
-// anew.
+// quiescent ends all faults and waits until everything is as it should be. It has to be as
+// patient as client-go, which waits for up to a minute before it lists again.
 func (s *soak) quiescent() time.Duration {
 	s.t.Helper()
 	s.removeFaults()

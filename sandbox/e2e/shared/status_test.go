@@ -24,9 +24,9 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// TestStatus lists what is mirrored in every state that it can have.
+// TestStatus lists mirrored objects in every state that they can have.
 func TestStatus(t *testing.T) {
-	const ns = "status" // so that the names of Works are the same each time
+	const ns = "status" // a fixed name, so that the names of Works are the same each time
 	Isolate(t, ns)
 	Create(t, ConfigMaps, ConfigMap(ns, "early", Push, "one"))
 	WantLine(t, MustKarmadaMirror(t, "status", "cm", "early", "-n", ns), `^ConfigMap/status/early +`+Push+` +- +- +- +- +its Work is not there yet$`)
@@ -39,7 +39,7 @@ func TestStatus(t *testing.T) {
 	suspended := ConfigMap(ns, "suspended", Push, "one")
 	SetAnnotation(render.SuspendAnnotation, "true")(suspended)
 	Create(t, ConfigMaps, suspended)
-	// The member has an object of that name that is not Karmada's.
+	// The member already has an object with this name that is not Karmada's.
 	taken := Plain(ns, "taken", "theirs")
 	Eventually(t, "the namespace in the member", func(ctx context.Context) error {
 		_, err := Env.Member(Push).Resource(ConfigMaps).Namespace(ns).Create(ctx, taken, metav1.CreateOptions{})
@@ -73,15 +73,15 @@ func TestStatus(t *testing.T) {
 	WantLine(t, status("-A"), `^status +ConfigMap/status/both +`+Push)
 	WantGolden(t, "status-failed", status("-n", ns, "--failed"))
 	if names := status("-n", ns, "--failed", "-o", "name"); names != "ConfigMap/status/broken\nConfigMap/status/nowhere\nConfigMap/status/taken\n" {
-		t.Errorf("the names of what needs somebody:\n%s", names)
+		t.Errorf("the names of failed objects:\n%s", names)
 	}
 	MustKarmadaMirror(t, append([]string{"explain"}, strings.Fields(status("-n", ns, "-o", "name"))...)...)
 	if names := status("-n", ns, "--member", Pull, "-o", "name"); names != "ConfigMap/status/both\n" {
-		t.Errorf("the names of what is in %s:\n%s", Pull, names)
+		t.Errorf("the names of objects in %s:\n%s", Pull, names)
 	}
 	Change(t, ConfigMaps, ns, "early", func(u *unstructured.Unstructured) { u.SetLabels(map[string]string{"team": "web"}) })
 	if names := status("-n", ns, "-l", "team=web", "-o", "name"); names != "ConfigMap/status/early\n" {
-		t.Errorf("the names of what has a label:\n%s", names)
+		t.Errorf("the names of objects with a label:\n%s", names)
 	}
 	Create(t, Secrets, func() *unstructured.Unstructured {
 		u := Object("v1", "Secret", ns, "secret", nil)
@@ -89,13 +89,13 @@ func TestStatus(t *testing.T) {
 		return u
 	}())
 	if all, one := status("secret", "-n", ns), status("secret", "secret", "-n", ns); all != one || !strings.Contains(one, "not among the resources") {
-		t.Errorf("of a resource, and of one of it:\n%s\n%s", all, one)
+		t.Errorf("status of a resource, and of one object of it:\n%s\n%s", all, one)
 	}
 	WantLine(t, status("-n", ns), `^ConfigMap/status/both +`+Push)
 	WantLine(t, status("-n", "default"), `^Nothing is mirrored here`)
 	WantLine(t, status("cm", "plain", "-n", ns), `^Nothing is mirrored here`)
 
-	// Works whose source is gone while nobody looks after them.
+	// The source of these Works is deleted while no daemon runs.
 	d.MustStop(t)
 	Remove(t, ConfigMaps, ns, "both")
 	WantLine(t, status("cm", "-n", ns), `^ConfigMap/status/both +`+Push+` +both-\S+ +True .*its Work is about to go: the source does not exist$`)
@@ -107,7 +107,7 @@ func TestStatus(t *testing.T) {
 		"an unknown resource": {"nothing"}, "a missing object": {"cm", "nothing", "-n", ns}, "an unknown output": {"cm", "-o", "nothing"},
 	} {
 		if output, err := KarmadaMirror(t, append([]string{"status"}, arguments...)...); err == nil || !strings.Contains(output, "nothing") {
-			t.Errorf("of %s: %v\n%s", name, err, output)
+			t.Errorf("with %s: %v\n%s", name, err, output)
 		}
 	}
 }
@@ -134,13 +134,13 @@ func TestStatusWatch(t *testing.T) {
 		t.Helper()
 		for lines.Scan() {
 			if strings.Contains(lines.Text(), "other") {
-				t.Errorf("of another object: %s", lines.Text())
+				t.Errorf("a line about another object: %s", lines.Text())
 			}
 			if regexp.MustCompile(pattern).MatchString(lines.Text()) {
 				return
 			}
 		}
-		t.Fatalf("there was no line like %q", pattern)
+		t.Fatalf("no line matches %q", pattern)
 	}
 	next(`^SOURCE +CLUSTER +WORK +APPLIED +HEALTH +AGE +MESSAGE$`)
 	next(`^ConfigMap/` + ns + `/page +` + Push)
@@ -157,8 +157,8 @@ func TestStatusWatch(t *testing.T) {
 	}
 }
 
-// TestViewer has somebody use the commands who may read the objects of one namespace,
-// and is bound to karmada-mirror-viewer.
+// TestViewer has a user run the commands who may read the objects of one namespace, and is
+// bound to karmada-mirror-viewer.
 func TestViewer(t *testing.T) {
 	ns := Isolate(t)
 	StartDaemon(t)
@@ -176,7 +176,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ` + user + `}
 		t.Fatal(err)
 	}
 	if output, err := KarmadaMirror(t, "deletions", "list", "--as", user); err == nil || !strings.Contains(output, "ask for the ClusterRole karmada-mirror-viewer") {
-		t.Errorf("without rights: %v\n%s", err, output)
+		t.Errorf("without permissions: %v\n%s", err, output)
 	}
 	binding := `
 apiVersion: rbac.authorization.k8s.io/v1
@@ -202,8 +202,8 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ` + user + `}
 	WantLine(t, MustKarmadaMirror(t, "status", "-n", ns, "--as", user), `^ConfigMap/`+ns+`/page +`+Push)
 }
 
-// TestTenantLooks has somebody use the commands who may read their namespace and nothing besides; then
-// what all tenants may be shown; then the Works of a cluster.
+// TestTenantLooks has a user run the commands who may read only their namespace; then also
+// what all tenants may see; then also the Works of one cluster.
 func TestTenantLooks(t *testing.T) {
 	ns := Isolate(t)
 	StartDaemon(t)
@@ -237,20 +237,20 @@ func TestTenantLooks(t *testing.T) {
 	}
 
 	if output, err := as("status", "cm", "-n", ns); err == nil || !strings.Contains(output, "forbidden") {
-		t.Errorf("who may read nothing at all: %v\n%s", err, output)
+		t.Errorf("a user without permissions: %v\n%s", err, output)
 	}
 	bind(ns, "view")
-	wait("a tenant to see their own", `^ConfigMap/`+ns+`/page +`+Push+` +- .*you may not read its Work$`,
+	wait("a tenant to see their own objects", `^ConfigMap/`+ns+`/page +`+Push+` +- .*you may not read its Work$`,
 		`^You may not read the Clusters; the daemon's configuration; the Works: what depends on that is left open\.$`)
 	output, err := as("explain", "cm/page", "-n", ns)
 	Must(t, err)
 	WantLine(t, output, `^`+Push+`: Wanted$`)
 	WantLine(t, output, `^  Work: +you may not read it$`)
 	if output, err := as("status", "-n", ns); err == nil || !strings.Contains(output, "say of which TYPE") {
-		t.Errorf("what there is to list is in the configuration: %v\n%s", err, output)
+		t.Errorf("status without a type needs the configuration: %v\n%s", err, output)
 	}
 	if output, err := as("wait", "cm/page", "-n", ns); err == nil || !strings.Contains(output, "may not read") {
-		t.Errorf("nobody can wait for what they may not see: %v\n%s", err, output)
+		t.Errorf("wait needs permission to read the Works: %v\n%s", err, output)
 	}
 
 	BindClusterRole(t, "karmada-mirror-tenant", user)
@@ -258,24 +258,24 @@ func TestTenantLooks(t *testing.T) {
 	bind(render.ExecutionNamespace(Push), "karmada-mirror-viewer")
 	wait("the Works of a cluster", `^ConfigMap/`+ns+`/page +`+Push+` +page-\S+ +True `, `^ConfigMap/`+ns+`/page +`+Push2+` +- .*you may not read its Work$`,
 		`^You may not read the Works for [^:]*`+Push2+`[^:]*: `)
-	// Nothing of another tenant's can be read by what all tenants have.
+	// The permissions of all tenants do not allow reading another tenant's objects.
 	other := ns + "-other"
 	makeTestNamespace(t, other)
 	Create(t, ConfigMaps, ConfigMap(other, "page", Push2, "theirs"))
 	for _, command := range [][]string{{"status", "cm", "-n", other}, {"explain", "cm/page", "-n", other}, {"diff", "cm/page", "-n", other}} {
 		if output, err := as(command...); err == nil || strings.Contains(output, "page-") {
-			t.Errorf("%v shows what is another's: %v\n%s", command, err, output)
+			t.Errorf("%v shows another tenant's objects: %v\n%s", command, err, output)
 		}
 	}
 }
 
-// TestOtherCluster is given kubeconfigs that are not the Karmada API server's.
+// TestOtherCluster runs commands with kubeconfigs that are not the Karmada API server's.
 func TestOtherCluster(t *testing.T) {
 	Isolate(t)
 	for _, command := range [][]string{{"status"}, {"explain", "cm/page"}, {"diff", "-A"}, {"wait", "cm/page"}} {
 		output, err := KarmadaMirror(t, append(command, "--kubeconfig", Env.MemberKubeconfig(Push))...)
 		if err == nil || !strings.Contains(output, "it is no Karmada API server") || !strings.Contains(output, "karmada-apiserver.config") {
-			t.Errorf("%v of a member: %v\n%s", command, err, output)
+			t.Errorf("%v on a member: %v\n%s", command, err, output)
 		}
 		output, err = KarmadaMirror(t, append(command, "--server", "https://127.0.0.1:1")...)
 		if err == nil || !strings.Contains(output, "is the address in the kubeconfig right") {
@@ -322,8 +322,9 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
-// TestWorkloadStatus has Karmada report how a Deployment is, by push and by pull. What of
-// it is stripped moves its generation, which the Work carries, and is not written.
+// TestWorkloadStatus has Karmada report the status of a Deployment, in push and pull mode.
+// An edit of stripped fields changes the generation that the Work carries, but does not
+// cause a write.
 func TestWorkloadStatus(t *testing.T) {
 	ns := Isolate(t)
 	Configure(t, Resources(t, "deployments.apps"))

@@ -11,8 +11,7 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// label puts a label on a cluster for the length of a test; an empty value takes it
-// off.
+// label sets a label of a cluster; an empty value removes it.
 func label(t *testing.T, cluster, key, value string) {
 	t.Helper()
 	Change(t, Clusters, "", cluster, func(u *unstructured.Unstructured) {
@@ -28,7 +27,7 @@ func label(t *testing.T, cluster, key, value string) {
 	})
 }
 
-// TestClusterSelector has clusters chosen by their labels, and labels change.
+// TestClusterSelector has clusters selected by their labels, and labels change.
 func TestClusterSelector(t *testing.T) {
 	ns := Isolate(t)
 	const key = "example.com/tier"

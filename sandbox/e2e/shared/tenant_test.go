@@ -23,10 +23,11 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// TestRandomTenant has a tenant, who may mirror to one member, do what comes to their mind in
-// Namespaces of their own and in one that an administrator has fenced, by all verbs and on all
-// paths, also with names that collide with those of others. The members are looked at: nothing
-// of the tenant's is where it may not be, and nothing of others is changed or gone.
+// TestRandomTenant has a tenant who may mirror to one member do random things in
+// Namespaces of their own and in one that an administrator has fenced, with all verbs and
+// on all paths, and with names that collide with other users'. The members are checked:
+// nothing of the tenant's is where it must not be, and nothing of other users is changed
+// or deleted.
 func TestRandomTenant(t *testing.T) {
 	lasts, seed := randomTenantFor, uint64(time.Now().UnixNano())
 	if text := os.Getenv("TENANT"); text != "" {
@@ -39,7 +40,7 @@ func TestRandomTenant(t *testing.T) {
 		seed, err = strconv.ParseUint(text, 10, 64)
 		Must(t, err)
 	}
-	t.Logf("to do this again: make tenant TENANT=%s SEED=%d", lasts, seed)
+	t.Logf("to repeat this: make tenant TENANT=%s SEED=%d", lasts, seed)
 	ns := Isolate(t)
 	Configure(t, Resources(t, "configmaps", "deployments.apps"))
 	StartDaemon(t)
@@ -61,8 +62,8 @@ func TestRandomTenant(t *testing.T) {
 	Settle(t)
 	r.look(t)
 	t.Logf("done: %v", r.done)
-	if r.done["let pass"] == 0 || r.done["refused"] == 0 {
-		t.Error("nothing was let pass, or nothing was refused")
+	if r.done["allowed"] == 0 || r.done["refused"] == 0 {
+		t.Error("nothing was allowed, or nothing was refused")
 	}
 }
 
@@ -71,16 +72,16 @@ type randomTenant struct {
 	client dynamic.Interface
 	own    []string // Namespaces
 	fenced string
-	// victims are what others have in a member, by what it is.
+	// victims are other users' objects in the members, with their UIDs.
 	victims map[victim]types.UID
-	// targets are the objects of others whose Works have names to collide with.
+	// targets are other users' objects whose Work names to collide with.
 	targets []render.Identity
 	done    map[string]int
 }
 
 type victim struct{ member, kind, namespace, name string }
 
-// settleVictims makes what others have: objects that are mirrored, one that a policy propagates,
+// settleVictims makes other users' objects: mirrored ones, one that a policy propagates,
 // and their Namespaces.
 func (r *randomTenant) settleVictims(t *testing.T, ns string) {
 	t.Helper()
@@ -116,10 +117,10 @@ func makeFenced(t *testing.T, name string) {
 	t.Cleanup(func() { _ = Env.Admin.Resource(Namespaces).Delete(context.Background(), name, metav1.DeleteOptions{}) })
 }
 
-// everywhere is a selector that fits every cluster.
+// everywhere is a selector that matches every cluster.
 const everywhere = "!nowhere.example.com/drained"
 
-// maxOwn bounds the tenant's Namespaces: each is in every member.
+// maxOwn limits the tenant's Namespaces, because each is in every member.
 const maxOwn = 12
 
 func (r *randomTenant) makeNamespace(t *testing.T, name string) {
@@ -129,7 +130,7 @@ func (r *randomTenant) makeNamespace(t *testing.T, name string) {
 	u.SetAnnotations(r.wishes())
 	_, err := r.client.Resource(Namespaces).Create(t.Context(), u, metav1.CreateOptions{})
 	r.count(err)
-	if err != nil { // what it asks for is not allowed
+	if err != nil { // the tenant may not ask for these clusters
 		u.SetAnnotations(nil)
 		_, err = r.client.Resource(Namespaces).Create(t.Context(), u, metav1.CreateOptions{})
 		Must(t, err)
@@ -140,7 +141,7 @@ func (r *randomTenant) makeNamespace(t *testing.T, name string) {
 
 func (r *randomTenant) count(err error) {
 	if err == nil {
-		r.done["let pass"]++
+		r.done["allowed"]++
 	} else {
 		r.done["refused"]++
 	}
@@ -148,7 +149,7 @@ func (r *randomTenant) count(err error) {
 
 func (r *randomTenant) pick(values ...string) string { return values[r.random.IntN(len(values))] }
 
-// wishes are annotations of ours at random.
+// wishes draws random annotations of ours.
 func (r *randomTenant) wishes() annotations {
 	a := annotations{
 		render.ClustersAnnotation:           r.pick(none, none, "", Push, Push, Push2, Push+","+Push2, "*", "member?,!"+Push2, Push+",!"+Push2, "!"+Push2),
@@ -161,7 +162,7 @@ func (r *randomTenant) wishes() annotations {
 	return a
 }
 
-// labels may claim an object for a policy that there is not.
+// labels may claim an object for a policy that does not exist.
 func (r *randomTenant) labels() map[string]string {
 	key := r.pick(none, none, none, "propagationpolicy.karmada.io/permanent-id", "clusterpropagationpolicy.karmada.io/permanent-id", "resourcetemplate.karmada.io/claimed-by", render.ManagedByLabel)
 	if key == none {
@@ -170,7 +171,7 @@ func (r *randomTenant) labels() map[string]string {
 	return map[string]string{key: r.pick("x", render.ManagedByValue)}
 }
 
-// act does one thing.
+// act does one random thing.
 func (r *randomTenant) act(t *testing.T) {
 	t.Helper()
 	ns := r.pick(append(slices.Clone(r.own), r.fenced)...)
@@ -249,12 +250,12 @@ func metadataOf(t *testing.T, a annotations, labels map[string]string) []byte {
 	return patch
 }
 
-// look looks into the members.
+// look checks the members.
 func (r *randomTenant) look(t *testing.T) {
 	t.Helper()
 	for _, ns := range append(slices.Clone(r.own), r.fenced) {
 		for _, member := range []string{Push2, Pull} {
-			if ns == r.fenced && member == Pull { // which its selector lets in
+			if ns == r.fenced && member == Pull { // which its selector matches
 				continue
 			}
 			for _, resource := range []schema.GroupVersionResource{ConfigMaps, Deployments} {
@@ -276,7 +277,7 @@ func (r *randomTenant) look(t *testing.T) {
 		case err != nil:
 			t.Errorf("%v: %v", v, err)
 		case u.GetUID() != uid || u.GetDeletionTimestamp() != nil:
-			t.Errorf("%v was deleted and made again, or is being deleted", v)
+			t.Errorf("%v was deleted and recreated, or is being deleted", v)
 		case v.kind == "ConfigMap" && value(u) != "one":
 			t.Errorf("%v was changed: %q", v, value(u))
 		}
