@@ -15,5 +15,5 @@
 //
 // They import this package with a dot, so that its functions read as the tests' own words.
 //
-// The build tag long makes the tests that the Makefile names in LONG longer: see sizes_test.go.
+// The build tag long makes the tests of LONG in the Makefile longer: see sizes_test.go.
 package e2e

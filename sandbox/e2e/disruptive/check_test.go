@@ -138,7 +138,7 @@ spec: {holderIdentity: mirror-0, leaseDurationSeconds: 15, renewTime: "2024-01-0
 		arguments func(*testing.T) []string
 		// want is the finding, and hint the advice given with it.
 		want, hint string
-		// passes says that the finding is only a warning, or that check succeeds.
+		// passes says that the finding is only a warning, so that check succeeds.
 		passes bool
 	}{
 		"nothing listens there":                         {arguments: with("--server", "https://127.0.0.1:1"), want: `✗ https://127\.0\.0\.1:1 does not answer: .*connection refused`, hint: "does the API server run"},

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// quietLimit is how long everything may take once all faults have ended: a Lease of 4
-	// s, a start, and a backoff of some seconds.
+	// quietLimit is how long everything may take once all faults have ended: a Lease of
+	// 4 s, a start, and a backoff of some seconds.
 	quietLimit = 45 * time.Second
 	// proofAge bounds how old the evidence for a deletion may be: one second for the
 	// source, one more for its Namespace and its cluster, and the way to the API server.

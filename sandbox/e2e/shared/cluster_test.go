@@ -64,8 +64,8 @@ func TestClusterThatJoinsAndLeaves(t *testing.T) {
 	}
 }
 
-// TestClusterGone makes a cluster leave for a while and join again. Karmada deletes the
-// cluster's Works, not the daemon.
+// TestClusterGone makes a cluster leave for a while and join again. Karmada, not the
+// daemon, deletes the cluster's Works.
 func TestClusterGone(t *testing.T) {
 	const gone = 10 * time.Second
 	ns := Isolate(t)

@@ -70,8 +70,8 @@ func everyPair(key string, values []string, other string, otherValues []string) 
 // TestPolicyLetsNobodyReachMore tries every step (in make test every few) from one object
 // to another in every Namespace, and from one Namespace to another, through the API
 // server. If a step is allowed, then the user may mirror to every cluster where the step
-// adds the object, deletes it, or changes its options. The model says what the annotations
-// of an object mean.
+// adds the object, or changes how it is there or how it is deleted. The model says what
+// the annotations of an object mean.
 func TestPolicyLetsNobodyReachMore(t *testing.T) {
 	parts := map[string]alphabet{
 		"Targets":  targetsAlphabet(),
@@ -194,8 +194,8 @@ func (p *policyTally) judge(t *testing.T, user string, err error, clusters map[s
 	}
 }
 
-// affected are the clusters where an object is added, or where its options or its deletion
-// change.
+// affected are the clusters where an object is added, or where how it is there or how it
+// is deleted changes.
 func affected(was, above, now, aboveNow annotations) map[string]bool {
 	clusters := map[string]bool{}
 	for cluster := range policyClusters {

@@ -25,8 +25,8 @@ import (
 func TestClusterReturns(t *testing.T) {
 	const (
 		guest = returner
-		// Karmada retries after 5 ms, and then after twice as long each time: 20 s and 41
-		// s after the first attempt.
+		// Karmada retries after 5 ms, and then after twice as long each time: 20 s and
+		// 41 s after the first attempt.
 		away = 23 * time.Second
 		// If the member takes longer than this to return, Karmada retries first.
 		soon = 15 * time.Second

@@ -24,7 +24,7 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// TestProfiling: profiles are off by default, and then served on loopback.
+// TestProfiling: profiles are off by default, and served on loopback if enabled.
 func TestProfiling(t *testing.T) {
 	Isolate(t)
 	for name, flags := range map[string][]string{"off": nil, "on": {"--enable-pprof", "--profiling-bind-address", "127.0.0.1:0"}} {
