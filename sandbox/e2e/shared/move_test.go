@@ -218,8 +218,8 @@ func preserved(ctx context.Context, ns string) error {
 	return nil
 }
 
-// deploymentHeld checks whether both Works are applied and have this [Holder]; for "no
-// one" there must be none.
+// deploymentHeld checks whether both Works have this [Holder]; for "no one" there must be
+// none.
 func deploymentHeld(ctx context.Context, ns, want string) error {
 	found, err := deploymentWorks(ctx, ns)
 	if err != nil {
