@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAdvice: the messages are those that Karmada v1.18.2 and kube-apiserver v1.35 give.
+// TestAdvice uses the messages of Karmada v1.18.2 and kube-apiserver v1.35.
 func TestAdvice(t *testing.T) {
 	const failed = "Failed to apply all manifests (0/1): "
 	cases := map[string]struct{ message, want string }{
@@ -16,15 +16,15 @@ func TestAdvice(t *testing.T) {
 		"Webhook":   {failed + `admission webhook "policy.example.io" denied the request: no latest`, "member's admission"},
 		"Policy":    {failed + `configmaps "page" is forbidden: ValidatingAdmissionPolicy 'no-pages' with binding 'no-pages' denied request: no`, "member's admission"},
 		"Immutable": {failed + `Deployment.apps "web" is invalid: spec.selector: Invalid value: {}: field is immutable`, "Delete the object"},
-		"Right":     {failed + `configmaps is forbidden: User "system:serviceaccount:karmada-cluster:karmada-member1" cannot create resource "configmaps"`, "lacks a right"},
-		"Away":      {failed + `Post "https://127.0.0.1:6443/api/v1/namespaces/shop/configmaps": dial tcp 127.0.0.1:6443: connect: connection refused`, "does not reach"},
+		"Right":     {failed + `configmaps is forbidden: User "system:serviceaccount:karmada-cluster:karmada-member1" cannot create resource "configmaps"`, "grant it that right"},
+		"Away":      {failed + `Post "https://127.0.0.1:6443/api/v1/namespaces/shop/configmaps": dial tcp 127.0.0.1:6443: connect: connection refused`, "cannot reach"},
 		"Invalid":   {failed + `Service "web" is invalid: spec.ports: Required value`, "names the field"},
-		"Other":     {failed + "something else", "Karmada tries again"},
+		"Other":     {failed + "something else", "Karmada retries"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			if got := advice(c.message); !strings.Contains(got, c.want) {
-				t.Errorf("%q is answered by %q", c.message, got)
+				t.Errorf("the advice for %q is %q", c.message, got)
 			}
 		})
 	}

@@ -9,16 +9,16 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 )
 
-// The forms in which an object is named, or a resource.
+// The forms in which arguments name an object or a resource.
 const (
 	oneUsage  = "TYPE NAME | TYPE/NAME"
 	someUsage = "[TYPE [NAME...] | TYPE/NAME...]"
-	someHelp  = "TYPE and NAME are as in kubectl (deploy web, deployments.apps web, deploy/web), or as SOURCE is printed\n" +
+	someHelp  = "Give TYPE and NAME as for kubectl (deploy web, deployments.apps web, deploy/web), or a SOURCE as status prints it\n" +
 		"(Deployment.apps/shop/web)."
 )
 
-// named resolves arguments as kubectl does: TYPE NAME..., TYPE/NAME..., or what we print
-// ourselves, KIND.GROUP/NAMESPACE/NAME. Of TYPE alone it returns the mapping and no objects.
+// named resolves arguments as kubectl does: TYPE NAME..., TYPE/NAME..., or the form that we
+// print, KIND.GROUP/NAMESPACE/NAME. For TYPE alone it returns the mapping and no objects.
 func (s *sources) named(args []string) (refs []gather.SourceRef, kind *meta.RESTMapping, err error) {
 	if len(args) == 0 {
 		return nil, nil, nil
@@ -61,14 +61,14 @@ func (s *sources) slashed(arg string) (gather.SourceRef, error) {
 		namespace = parts[1]
 	}
 	if n := len(parts); n < 2 || n > 3 || parts[0] == "" || parts[n-1] == "" || n == 3 && namespace == "" {
-		return gather.SourceRef{}, fmt.Errorf("cannot use %q: give TYPE/NAME, or a SOURCE as it is printed, TYPE/NAMESPACE/NAME", arg)
+		return gather.SourceRef{}, fmt.Errorf("cannot use %q: give TYPE/NAME, or a SOURCE as status prints it, TYPE/NAMESPACE/NAME", arg)
 	}
 	kind, err := mappingOf(s.flags, parts[0])
 	if err != nil {
 		return gather.SourceRef{}, err
 	}
 	if namespace != "" && kind.Scope.Name() != meta.RESTScopeNameNamespace {
-		return gather.SourceRef{}, fmt.Errorf("cannot use %q: %s are in no namespace", arg, kind.Resource.GroupResource())
+		return gather.SourceRef{}, fmt.Errorf("cannot use %q: %s are not namespaced", arg, kind.Resource.GroupResource())
 	}
 	return s.refer(kind, namespace, parts[len(parts)-1])
 }

@@ -18,13 +18,13 @@ import (
 	"github.com/karmada-target/karmada-mirror/daemon"
 )
 
-// checkTimeout is how long one request may take: a preflight has to end.
+// checkTimeout is how long one request may take: a preflight check must end.
 const checkTimeout = 10 * time.Second
 
-// errCrosses is returned when something is not as it must be; what, is on the page.
+// errCrosses is returned when something must be fixed; the output says what.
 var errCrosses = &exitError{code: 1}
 
-// checker goes through what karmada-mirror needs, and says of each whether it is there.
+// checker goes through what karmada-mirror needs, and reports for each whether it is there.
 type checker struct {
 	flags     *genericclioptions.ConfigFlags
 	configMap string
@@ -43,12 +43,12 @@ func newCheck() *cobra.Command {
 	c := &checker{flags: connectionFlags()}
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Check that everything is there that karmada-mirror needs, and say what to do where it is not",
-		Long: "check looks at the Karmada API server with the rights of whoever runs it. The daemon's own are checked with its\n" +
-			"kubeconfig, or by whoever may impersonate it:\n\n" +
+		Short: "Check that karmada-mirror has everything it needs, and say how to fix what is missing",
+		Long: "check looks at the Karmada API server with your own rights. To check the daemon's, use its kubeconfig, or impersonate\n" +
+			"it if you may:\n\n" +
 			"  karmada-mirror check --as " + daemonUser + "\n\n" +
-			"With --pre it looks at what is needed before karmada-mirror is installed. ✓ is as it should be, ! is worth a look,\n" +
-			"✗ has to be mended. It exits with 1 if there is a ✗.",
+			"With --pre it checks what you need to install karmada-mirror. ✓ is fine, ! is a warning, ✗ must be fixed. It exits\n" +
+			"with 1 if there is a ✗.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.out = cmd.OutOrStdout()
@@ -62,15 +62,15 @@ func newCheck() *cobra.Command {
 		},
 	}
 	c.flags.AddFlags(cmd.Flags())
-	cmd.Flags().BoolVar(&c.pre, "pre", false, "before karmada-mirror is installed")
+	cmd.Flags().BoolVar(&c.pre, "pre", false, "check what you need before you install karmada-mirror")
 	cmd.Flags().StringVar(&c.configMap, "config-map", daemon.DefaultConfigMap, "namespace/name of the daemon's ConfigMap")
 	cmd.Flags().StringVar(&c.lease.Namespace, "leader-elect-resource-namespace", daemon.Namespace, "namespace of the daemon's Lease")
 	cmd.Flags().StringVar(&c.lease.Name, "leader-elect-resource-name", daemon.DefaultLease, "name of the daemon's Lease")
 	return cmd
 }
 
-// run goes through the groups. An API server that does not answer, or is none of
-// Karmada's, leaves nothing to look at.
+// run goes through the groups of checks. It stops early at an API server that does not
+// answer or is not Karmada's.
 func (c *checker) run(ctx context.Context) error {
 	if ok, err := c.checkServer(ctx); !ok || err != nil {
 		return err
@@ -80,7 +80,7 @@ func (c *checker) run(ctx context.Context) error {
 	}
 	if c.pre {
 		c.group("Rights to install")
-		return c.checkRights(ctx, installRights(), "install with an administrator's kubeconfig of the Karmada API server")
+		return c.checkRights(ctx, installRights(), "install with an administrator's kubeconfig for the Karmada API server")
 	}
 	name, err := daemon.ParseConfigMap(c.configMap)
 	if err != nil {
@@ -122,7 +122,7 @@ func (c *checker) line(mark, hint, format string, args ...any) {
 func (c *checker) checkServer(ctx context.Context) (ok bool, err error) {
 	c.group("API server")
 	if c.rest, err = c.flags.ToRESTConfig(); err != nil {
-		c.fail("give --kubeconfig or $KUBECONFIG: the kubeconfig of the Karmada API server", "there is no kubeconfig: %v", err)
+		c.fail("give --kubeconfig or set $KUBECONFIG: the kubeconfig of the Karmada API server", "cannot load the kubeconfig: %v", err)
 		return false, nil
 	}
 	c.rest.Timeout = checkTimeout
@@ -132,7 +132,7 @@ func (c *checker) checkServer(ctx context.Context) (ok bool, err error) {
 	if c.dynamic, err = dynamic.NewForConfig(c.rest); err != nil {
 		return false, fmt.Errorf("cannot make a client: %w", err)
 	}
-	// Everybody who is known may ask who they are, and nobody else.
+	// Every authenticated user may ask who they are, and no one else.
 	me, err := c.client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {
 		c.fail(connectionHint(err), "%s does not answer: %v", c.rest.Host, err)
@@ -140,10 +140,10 @@ func (c *checker) checkServer(ctx context.Context) (ok bool, err error) {
 	}
 	version, err := c.client.Discovery().ServerVersion()
 	if err != nil {
-		c.fail(connectionHint(err), "%s does not say its version: %v", c.rest.Host, err)
+		c.fail(connectionHint(err), "%s does not report its version: %v", c.rest.Host, err)
 		return false, nil
 	}
 	c.pass("%s answers, with Kubernetes %s", c.rest.Host, version.GitVersion)
-	c.pass("it knows us as %s", me.Status.UserInfo.Username)
+	c.pass("authenticated as %s", me.Status.UserInfo.Username)
 	return true, nil
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/daemon"
 )
 
-// TestDaemonRights compares what check asks for with what the manifests grant.
+// TestDaemonRights compares the rights that check asks for with those the manifests grant.
 func TestDaemonRights(t *testing.T) {
 	granted := map[string]bool{}
 	for _, file := range []string{"clusterrole.yaml", "role.yaml"} {
@@ -44,7 +44,7 @@ func TestDaemonRights(t *testing.T) {
 		addRule(asked, r.namespace, rule)
 	}
 	if difference := cmp.Diff(granted, asked); difference != "" {
-		t.Errorf("the manifests grant, and check asks for (-granted +asked):\n%s", difference)
+		t.Errorf("the manifests grant other rights than check asks for (-granted +asked):\n%s", difference)
 	}
 }
 
@@ -64,7 +64,7 @@ func addRule(rights map[string]bool, namespace string, rule rbacv1.PolicyRule) {
 	}
 }
 
-// TestInstallRights has check --pre ask for every kind that the manifests make.
+// TestInstallRights proves that check --pre asks for every kind that the manifests create.
 func TestInstallRights(t *testing.T) {
 	asked := map[string]bool{}
 	for _, r := range installRights() {
@@ -83,7 +83,7 @@ func TestInstallRights(t *testing.T) {
 	for _, file := range files {
 		for _, kind := range kindsIn(t, file) {
 			if kind != "Kustomization" && !asked[plurals[kind]] {
-				t.Errorf("%s has a %s, and check --pre does not ask for the right to make one", file, kind)
+				t.Errorf("%s has a %s, but check --pre does not ask for the right to create one", file, kind)
 			}
 		}
 	}
@@ -136,6 +136,6 @@ func TestHasWorkField(t *testing.T) {
 		})
 	}
 	if !slices.Contains(workFields, "suspendDispatching") {
-		t.Error("suspendDispatching is not looked for")
+		t.Error("check does not look for suspendDispatching")
 	}
 }

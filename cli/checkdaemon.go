@@ -11,10 +11,10 @@ import (
 	"github.com/karmada-target/karmada-mirror/daemon"
 )
 
-// daemonUser is the daemon as manifests/karmada makes it.
+// daemonUser is the daemon's user, as manifests/karmada creates it.
 const daemonUser = "system:serviceaccount:" + daemon.Namespace + ":karmada-mirror"
 
-// checkDaemon looks at what of a running daemon shows on the API server.
+// checkDaemon looks at the traces that a running daemon leaves on the API server.
 func (c *checker) checkDaemon(ctx context.Context) error {
 	c.group("Daemon")
 	if err := c.checkLease(ctx); err != nil {
@@ -33,19 +33,19 @@ func (c *checker) checkLease(ctx context.Context) error {
 	case apierrors.IsForbidden(err):
 		return nil // the rights are looked at above
 	case apierrors.IsNotFound(err):
-		c.fail(hint, "no replica leads: there is no Lease %s/%s", c.lease.Namespace, c.lease.Name)
+		c.fail(hint, "no replica leads: Lease %s/%s is missing", c.lease.Namespace, c.lease.Name)
 		return nil
 	case err != nil:
 		return fmt.Errorf("cannot read the Lease: %w", err)
 	}
 	spec := lease.Spec
 	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
-		c.fail(hint, "no replica leads: the last one has given the Lease back")
+		c.fail(hint, "no replica leads: the last leader has released the Lease")
 		return nil
 	}
 	since := time.Since(spec.RenewTime.Time).Round(time.Second)
 	if since > time.Duration(*spec.LeaseDurationSeconds)*time.Second {
-		c.fail(hint, "no replica leads: %s has renewed the Lease %s ago", *spec.HolderIdentity, since)
+		c.fail(hint, "no replica leads: %s last renewed the Lease %s ago", *spec.HolderIdentity, since)
 		return nil
 	}
 	c.pass("%s leads", *spec.HolderIdentity)

@@ -15,14 +15,14 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// The ValidatingAdmissionPolicies, and the bindings of them: who may mirror where, and what is a
-// mistake.
+// The names of the ValidatingAdmissionPolicies and of their bindings: one enforces who may mirror
+// where, the other rejects misspelled annotations.
 const (
 	policyName         = "karmada-mirror"
 	spellingPolicyName = policyName + "-spelling"
 )
 
-// checkFences looks for ways past the verb mirror. The daemon itself need not see them.
+// checkFences looks for ways around the verb mirror. The daemon itself need not see them.
 func (c *checker) checkFences(ctx context.Context) error {
 	if err := c.checkAdmission(ctx); err != nil {
 		return err
@@ -39,34 +39,34 @@ func (c *checker) checkFences(ctx context.Context) error {
 	return c.checkAggregated(ctx)
 }
 
-// checkAdmission looks for the policy that asks who may mirror where. The daemon itself
+// checkAdmission looks for the policy that enforces who may mirror where. The daemon itself
 // need not see it.
 func (c *checker) checkAdmission(ctx context.Context) error {
-	const hint = "kubectl apply --server-side -k manifests/karmada installs it; without it, say in the configuration's authorization who may mirror where"
+	const hint = "install it: kubectl apply --server-side -k manifests/karmada; or restrict mirroring by the configuration's authorization"
 	switch err := c.isBound(ctx, policyName); {
 	case apierrors.IsForbidden(err):
 	case apierrors.IsNotFound(err) && (c.configuration == nil || c.configuration.Authorization == nil):
-		c.warn(hint, "nobody is asked who may mirror where: there is no ValidatingAdmissionPolicy %s, or it is not bound", policyName)
+		c.warn(hint, "mirroring permissions are not enforced: ValidatingAdmissionPolicy %s is missing or not bound", policyName)
 	case apierrors.IsNotFound(err):
-		c.pass("the configuration says who may mirror where")
+		c.pass("mirroring is restricted by the configuration's authorization")
 	case err != nil:
 		return fmt.Errorf("cannot read the ValidatingAdmissionPolicy: %w", err)
 	default:
-		c.pass("whoever annotates is asked whether they may mirror there")
+		c.pass("users need the verb mirror on the clusters that they name")
 	}
 	switch err := c.isBound(ctx, spellingPolicyName); {
 	case apierrors.IsForbidden(err):
 	case apierrors.IsNotFound(err):
-		c.warn("kubectl apply --server-side -k manifests/karmada installs it", "an annotation that is misspelled is without effect, and not refused: there is no ValidatingAdmissionPolicy %s, or it is not bound", spellingPolicyName)
+		c.warn("install it: kubectl apply --server-side -k manifests/karmada", "misspelled annotations are ignored, not rejected: ValidatingAdmissionPolicy %s is missing or not bound", spellingPolicyName)
 	case err != nil:
 		return fmt.Errorf("cannot read the ValidatingAdmissionPolicy: %w", err)
 	default:
-		c.pass("annotations that are misspelled are refused")
+		c.pass("misspelled annotations are rejected")
 	}
 	return nil
 }
 
-// isBound returns an error if there is no admission policy of that name, or no binding of it.
+// isBound returns an error if the admission policy of that name or its binding is missing.
 func (c *checker) isBound(ctx context.Context, name string) error {
 	admission := c.client.AdmissionregistrationV1()
 	_, err := admission.ValidatingAdmissionPolicies().Get(ctx, name, metav1.GetOptions{})
@@ -76,12 +76,12 @@ func (c *checker) isBound(ctx context.Context, name string) error {
 	return err
 }
 
-// tenantRoles are the ClusterRoles of Kubernetes that are given to tenants, and to which
-// Karmada adds its own.
+// tenantRoles are the ClusterRoles of Kubernetes that tenants usually have, and to which
+// Karmada adds rights of its own.
 var tenantRoles = []string{"edit", "admin"}
 
-// checkTenants looks whether those may write policies, or what comes of policies: whoever may
-// needs no annotation, and is asked for nothing.
+// checkTenants looks whether these roles may write policies, or what policies lead to: that
+// takes neither an annotation nor the verb mirror.
 func (c *checker) checkTenants(ctx context.Context) error {
 	for _, name := range tenantRoles {
 		role, err := c.client.RbacV1().ClusterRoles().Get(ctx, name, metav1.GetOptions{})
@@ -92,22 +92,22 @@ func (c *checker) checkTenants(ctx context.Context) error {
 			return fmt.Errorf("cannot read ClusterRole %q: %w", name, err)
 		}
 		if slices.ContainsFunc(role.Rules, propagates) {
-			c.warn("give tenants a Role of their own (docs/how-to/let-tenants-mirror.md)", "whoever has ClusterRole %s may propagate anything to every cluster, without the verb mirror: Karmada adds policies and Works to it", name)
+			c.warn("give tenants a Role of their own (docs/how-to/let-tenants-mirror.md)", "anyone with ClusterRole %s can propagate anything to every cluster, without the verb mirror: Karmada adds policies and Works to it", name)
 			return nil
 		}
 	}
 	return nil
 }
 
-// propagates reports whether a rule lets somebody have Karmada carry something to a member.
+// propagates reports whether a rule allows a user to have Karmada propagate objects to members.
 func propagates(rule rbacv1.PolicyRule) bool {
 	writes := slices.ContainsFunc(rule.Verbs, func(verb string) bool { return slices.Contains([]string{"*", "create", "update", "patch"}, verb) })
 	groups := []string{"*", policyv1alpha1.GroupName, render.WorksResource.Group}
 	return writes && slices.ContainsFunc(rule.APIGroups, func(group string) bool { return slices.Contains(groups, group) })
 }
 
-// checkAggregated looks for configured resources that another API server serves, which asks
-// no admission policy of this one.
+// checkAggregated looks for configured resources that another API server serves, which runs
+// none of this one's admission policies.
 func (c *checker) checkAggregated(ctx context.Context) error {
 	if c.configuration.Authorization != nil {
 		return nil
@@ -128,7 +128,7 @@ func (c *checker) checkAggregated(ctx context.Context) error {
 	}
 	for _, r := range c.configuration.Resources {
 		if aggregated[r.Group] {
-			c.warn("say in the configuration's authorization who may mirror where", "%s is served by an aggregated API server: no admission policy sees what is written there", r.GroupResource())
+			c.warn("restrict mirroring by the configuration's authorization", "%s is served by an aggregated API server: admission policies do not see writes to it", r.GroupResource())
 		}
 	}
 	return nil

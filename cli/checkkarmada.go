@@ -29,10 +29,10 @@ func (c *checker) checkKarmada(ctx context.Context) (ok bool, err error) {
 	_, served, err := c.resolve(ctx, works.GroupResource(), works.Version)
 	switch {
 	case err != nil:
-		c.fail("see what kubectl api-resources says", "it does not say whether it serves Works: %v", err)
+		c.fail("see kubectl api-resources", "cannot tell whether it serves Works: %v", err)
 		return false, nil
 	case !served:
-		c.fail(otherCluster, "it is no Karmada API server: it does not serve works.work.karmada.io")
+		c.fail(otherCluster, "it is not a Karmada API server: it does not serve works.work.karmada.io")
 		return false, nil
 	}
 	c.pass("it serves Works, %s", works.GroupVersion())
@@ -50,8 +50,8 @@ func resolve(ctx context.Context, client kubernetes.Interface, gr schema.GroupRe
 	return watch.Discovery{Client: client.Discovery()}.Resolve(ctx, watch.Resource{GroupResource: gr, Version: version})
 }
 
-// workFields are the fields of a Work's spec that annotations set, and an old Karmada
-// would drop.
+// workFields are the fields of a Work's spec that annotations set, and that an old Karmada
+// drops.
 var workFields = []string{"suspendDispatching", "preserveResourcesOnDeletion"}
 
 func (c *checker) checkWorkFields(ctx context.Context) error {
@@ -61,12 +61,12 @@ func (c *checker) checkWorkFields(ctx context.Context) error {
 		return nil // the rights are looked at below
 	}
 	if err != nil {
-		return fmt.Errorf("cannot read the definition of Works: %w", err)
+		return fmt.Errorf("cannot read the CustomResourceDefinition of Works: %w", err)
 	}
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	for _, field := range workFields {
 		if !hasWorkField(versions, field) {
-			c.fail("Karmada is too old: docs/reference/versions.md says which versions are supported", "Works have no field spec.%s", field)
+			c.fail("Karmada is too old: docs/reference/versions.md lists the supported versions", "Works have no field spec.%s", field)
 		}
 	}
 	return nil
@@ -90,13 +90,13 @@ func (c *checker) checkClusters(ctx context.Context) error {
 	case apierrors.IsForbidden(err):
 		return nil // the rights are looked at below
 	case apierrors.IsServiceUnavailable(err), apierrors.IsNotFound(err):
-		c.fail("does karmada-aggregated-apiserver run? kubectl get apiservice v1alpha1.cluster.karmada.io", "it does not serve Clusters: %v", err)
+		c.fail("is karmada-aggregated-apiserver running? kubectl get apiservice v1alpha1.cluster.karmada.io", "it does not serve Clusters: %v", err)
 		return nil
 	case err != nil:
-		c.fail(connectionHint(err), "it does not list its Clusters: %v", err)
+		c.fail(connectionHint(err), "cannot list Clusters: %v", err)
 		return nil
 	case len(list.Items) == 0:
-		c.warn("karmadactl join, or karmadactl register", "no cluster has joined")
+		c.warn("join one: karmadactl join or karmadactl register", "no cluster has joined")
 		return nil
 	}
 	ready := 0
@@ -123,7 +123,7 @@ func (c *checker) checkCluster(ctx context.Context, u *unstructured.Unstructured
 	namespace := render.ExecutionNamespace(cluster.Name)
 	_, err = c.client.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		c.fail("does karmada-controller-manager run? It makes it when a cluster joins", "namespace %s of cluster %q is missing", namespace, cluster.Name)
+		c.fail("is karmada-controller-manager running? It creates the namespace when a cluster joins", "namespace %s of cluster %q is missing", namespace, cluster.Name)
 		return false, nil
 	}
 	if err != nil && !apierrors.IsForbidden(err) {
@@ -131,7 +131,7 @@ func (c *checker) checkCluster(ctx context.Context, u *unstructured.Unstructured
 	}
 	condition := meta.FindStatusCondition(cluster.Status.Conditions, clusterv1alpha1.ClusterConditionReady)
 	if condition == nil || condition.Status != metav1.ConditionTrue {
-		c.warn("kubectl describe cluster "+cluster.Name, "cluster %q is not ready: Works are written, and wait", cluster.Name)
+		c.warn("kubectl describe cluster "+cluster.Name, "cluster %q is not ready: its Works are written, and wait until it is", cluster.Name)
 		return false, nil
 	}
 	return true, nil
@@ -143,12 +143,12 @@ func (c *checker) checkConfiguration(ctx context.Context) (err error) {
 	c.configuration, err = readConfiguration(ctx, c.client, c.configMap)
 	switch {
 	case apierrors.IsNotFound(err):
-		c.fail("kubectl apply --server-side -k manifests/karmada, or give --config-map", "there is no ConfigMap %s", c.configMap)
+		c.fail("kubectl apply --server-side -k manifests/karmada, or give --config-map", "ConfigMap %s is missing", c.configMap)
 		return nil
 	case apierrors.IsForbidden(err):
-		return nil // said above
+		return nil // reported above
 	case err != nil:
-		c.fail("correct the ConfigMap: karmada-mirror validate -f FILE checks it before; until then the last good one is in force", "%v", err)
+		c.fail("correct the ConfigMap, and try it with karmada-mirror validate -f FILE; until then the last good one stays in force", "%v", err)
 		return nil
 	}
 	c.pass("ConfigMap %s is valid: %d resources", c.configMap, len(c.configuration.Resources))
@@ -164,13 +164,13 @@ func (c *checker) checkResource(ctx context.Context, gr schema.GroupResource, ve
 	served, ok, err := c.resolve(ctx, gr, version)
 	switch {
 	case errors.Is(err, watch.ErrNotWatchable):
-		c.fail("take it out of the configuration", "%v", err)
+		c.fail("remove it from the configuration", "%v", err)
 		return nil
 	case err != nil:
-		c.fail("see what kubectl api-resources says: an aggregated API may be away", "it does not say whether it serves %s: %v", gr, err)
+		c.fail("see kubectl api-resources: an aggregated API may be down", "cannot tell whether it serves %s: %v", gr, err)
 		return nil
 	case !ok:
-		c.warn("correct group, version or plural (kubectl api-resources), or install its definition: it is picked up then", "%s is not served%s", resourceName(gr, version), meant(c.client.Discovery(), gr))
+		c.warn("correct its group, version or plural (kubectl api-resources), or install its CustomResourceDefinition: the daemon then picks it up", "%s is not served%s", resourceName(gr, version), meant(c.client.Discovery(), gr))
 		return nil
 	}
 	missing, err := right{verbs: []string{"get", "list", "watch"}, GroupResource: gr}.missing(ctx, c.client)
@@ -189,11 +189,11 @@ func (c *checker) checkResource(ctx context.Context, gr schema.GroupResource, ve
 	return nil
 }
 
-// aggregationLabel is on the ClusterRoles that give the daemon the right to read a resource.
+// aggregationLabel marks the ClusterRoles that grant the daemon the right to read a resource.
 const aggregationLabel = "rbac.karmada.target/aggregate-to-karmada-mirror"
 
-// hintOfRight says what to do if a resource may not be read: there may be a ClusterRole for it
-// that has not been aggregated.
+// hintOfRight says what to do if the daemon may not read a resource: there may be a ClusterRole
+// for it that has not been aggregated.
 func (c *checker) hintOfRight(ctx context.Context, gr schema.GroupResource) (string, error) {
 	roles, err := c.client.RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{LabelSelector: aggregationLabel + "=true"})
 	if err != nil && !apierrors.IsForbidden(err) {
@@ -202,14 +202,14 @@ func (c *checker) hintOfRight(ctx context.Context, gr schema.GroupResource) (str
 	if err == nil {
 		for _, role := range roles.Items {
 			if grantsReading(role.Rules, gr) {
-				return fmt.Sprintf("ClusterRole %s grants it and has not been aggregated yet: does Karmada's kube-controller-manager run, with the controller clusterrole-aggregation (--controllers)?", role.Name), nil
+				return fmt.Sprintf("ClusterRole %s grants it, but has not been aggregated yet: is Karmada's kube-controller-manager running, with the controller clusterrole-aggregation (--controllers)?", role.Name), nil
 			}
 		}
 	}
 	return fmt.Sprintf("add a ClusterRole with get, list and watch on it and the label %s: \"true\"", aggregationLabel), nil
 }
 
-// grantsReading reports whether rules let all objects of a resource be read and watched.
+// grantsReading reports whether rules grant reading and watching all objects of a resource.
 func grantsReading(rules []rbacv1.PolicyRule, gr schema.GroupResource) bool {
 	has := func(list []string, all, want string) bool {
 		return slices.Contains(list, want) || slices.Contains(list, all)

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// TestHintOfRight tells a ClusterRole that is missing from one that is there, and without effect.
+// TestHintOfRight tells a missing ClusterRole from one that exists without effect.
 func TestHintOfRight(t *testing.T) {
 	role := func(rules ...rbacv1.PolicyRule) *rbacv1.ClusterRole {
 		return &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "widgets", Labels: map[string]string{aggregationLabel: "true"}}, Rules: rules}
@@ -30,9 +30,9 @@ func TestHintOfRight(t *testing.T) {
 		"Grants":     {"it grants all three", role(rule("example.io", "widgets", "get,list,watch")), true},
 		"Parts":      {"by several rules", role(rule("example.io", "*", "get,list"), rule("*", "widgets", "watch")), true},
 		"Half":       {"one verb is missing", role(rule("example.io", "widgets", "get,list")), false},
-		"Group":      {"another group's", role(rule("other.io", "widgets", "*")), false},
+		"Group":      {"it is for another group", role(rule("other.io", "widgets", "*")), false},
 		"Named":      {"one object is not all", role(named), false},
-		"Unlabelled": {"nobody aggregates it", unlabelled, false},
+		"Unlabelled": {"no controller aggregates it", unlabelled, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

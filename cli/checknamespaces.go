@@ -15,11 +15,11 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// maxNamed is how many Namespaces are named.
+// maxNamed is how many Namespaces a warning names.
 const maxNamed = 5
 
 // checkNamespaces looks for Namespaces whose deletion would empty members: Karmada deletes a
-// Namespace in the members with its own Work, which no breaker of ours holds.
+// Namespace in the members by a Work of its own, which our breaker does not hold.
 func (c *checker) checkNamespaces(ctx context.Context) error {
 	withDefault, unprotected := 0, []string{}
 	namespaces := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -43,14 +43,14 @@ func (c *checker) checkNamespaces(ctx context.Context) error {
 		return fmt.Errorf("cannot list the namespaces: %w", err)
 	case len(unprotected) > 0:
 		c.warn(fmt.Sprintf("kubectl label namespace %s %s=%s", unprotected[0], workv1alpha2.DeletionProtectionLabelKey, workv1alpha2.DeletionProtectionAlways),
-			"%s: whoever deletes a Namespace with a default deletes it in the members too, with all that is in it, and no breaker holds that", named(unprotected))
+			"%s: deleting a Namespace that has a default also deletes it in the members, with everything in it, and the deletion breaker does not hold that", named(unprotected))
 	case withDefault > 0:
-		c.pass("no Namespace with a default can be deleted by mistake: all %d are labelled %s", withDefault, workv1alpha2.DeletionProtectionLabelKey)
+		c.pass("Namespaces with a default are protected from deletion: all %d are labelled %s", withDefault, workv1alpha2.DeletionProtectionLabelKey)
 	}
 	return nil
 }
 
-// named lists some names, and how many more there are.
+// named lists the first names, and how many more there are.
 func named(names []string) string {
 	if more := len(names) - maxNamed; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamed], ", "), more)

@@ -26,25 +26,25 @@ func TestRunRejectsFlags(t *testing.T) {
 		want      string
 	}{
 		"ConfigMap":       {"a name without a namespace", []string{"--config-map", "karmada-mirror"}, "namespace/name"},
-		"ConcurrentSyncs": {"no worker would do no work", []string{"--concurrent-syncs", "0"}, "at least 1"},
-		"LeaseTimes":      {"a lease that runs out before it is renewed", []string{"--leader-elect-renew-deadline", "20s"}, "lease duration 15s > renew deadline 20s"},
+		"ConcurrentSyncs": {"without workers no work is done", []string{"--concurrent-syncs", "0"}, "at least 1"},
+		"LeaseTimes":      {"a Lease that expires before it is renewed", []string{"--leader-elect-renew-deadline", "20s"}, "lease duration 15s > renew deadline 20s"},
 		"Burst":           {"a limit of queries needs a burst", []string{"--kube-api-qps", "10"}, "--kube-api-burst"},
 		"LogFormat":       {"an unknown format", []string{"--log-format", "xml"}, "json or console"},
 		"LogLevel":        {"an unknown level", []string{"--log-level", "loud"}, "--log-level"},
-		"Secure":          {"a token would go in the clear", []string{"--metrics-secure"}, "--tls-cert-file"},
+		"Secure":          {"a token would be sent in the clear", []string{"--metrics-secure"}, "--tls-cert-file"},
 		"SecureHalf":      {"a certificate without its key", []string{"--metrics-secure", "--tls-cert-file", "a"}, "--tls-private-key-file"},
-		"NotSecure":       {"who gives a certificate believes in it", []string{"--tls-cert-file", "a", "--tls-private-key-file", "b"}, "without --metrics-secure"},
-		"Reviews":         {"and so does who says who is to be asked", []string{"--authentication-kubeconfig", "a"}, "without --metrics-secure"},
-		"Certificate":     {"a file that is not there", []string{"--metrics-secure", "--tls-cert-file", "/no/such/cert", "--tls-private-key-file", "/no/such/key"}, "/no/such/cert"},
-		"Profiling":       {"profiles of all interfaces", []string{"--enable-pprof", "--profiling-bind-address", ":6060"}, "loopback"},
-		"ProfilingRemote": {"of another address", []string{"--enable-pprof", "--profiling-bind-address", "10.0.0.1:6060"}, "loopback"},
-		"ProfilingName":   {"of a name, which may be any address", []string{"--enable-pprof", "--profiling-bind-address", "localhost:6060"}, "loopback"},
-		"Kubeconfig":      {"a file that is not there", []string{"--kubeconfig", "/no/such/file"}, "/no/such/file"},
+		"NotSecure":       {"with a certificate the user expects TLS", []string{"--tls-cert-file", "a", "--tls-private-key-file", "b"}, "without --metrics-secure"},
+		"Reviews":         {"and so does a kubeconfig for reviews", []string{"--authentication-kubeconfig", "a"}, "without --metrics-secure"},
+		"Certificate":     {"a file that does not exist", []string{"--metrics-secure", "--tls-cert-file", "/no/such/cert", "--tls-private-key-file", "/no/such/key"}, "/no/such/cert"},
+		"Profiling":       {"profiles on all interfaces", []string{"--enable-pprof", "--profiling-bind-address", ":6060"}, "loopback"},
+		"ProfilingRemote": {"on another address", []string{"--enable-pprof", "--profiling-bind-address", "10.0.0.1:6060"}, "loopback"},
+		"ProfilingName":   {"on a name, which may be any address", []string{"--enable-pprof", "--profiling-bind-address", "localhost:6060"}, "loopback"},
+		"Kubeconfig":      {"a file that does not exist", []string{"--kubeconfig", "/no/such/file"}, "/no/such/file"},
 		"MetricsAddress":  {"a port without a colon", []string{"--metrics-bind-address", "8080"}, "--metrics-bind-address"},
-		"ProbeAddress":    {"a port that there is not", []string{"--health-probe-bind-address", ":80800"}, "--health-probe-bind-address"},
-		"SameAddress":     {"two servers cannot have one address", []string{"--metrics-bind-address", ":9090", "--health-probe-bind-address", ":9090"}, "both"},
-		"ConfigFile":      {"a file that is not there", []string{"--config", "/no/such/config"}, "/no/such/config"},
-		"ConfigContent":   {"a file that is no configuration", []string{"--config", "cli_test.go"}, "cli_test.go"},
+		"ProbeAddress":    {"a port that does not exist", []string{"--health-probe-bind-address", ":80800"}, "--health-probe-bind-address"},
+		"SameAddress":     {"two servers cannot share one address", []string{"--metrics-bind-address", ":9090", "--health-probe-bind-address", ":9090"}, "both"},
+		"ConfigFile":      {"a file that does not exist", []string{"--config", "/no/such/config"}, "/no/such/config"},
+		"ConfigContent":   {"a file that is not a configuration", []string{"--config", "cli_test.go"}, "cli_test.go"},
 		"LeaseName":       {"a Lease needs a name", []string{"--leader-elect-resource-name", ""}, "--leader-elect-resource-name"},
 		"Arguments":       {"run takes none", []string{"now"}, "now"},
 	}
@@ -90,7 +90,7 @@ func TestValidate(t *testing.T) {
 		t.Errorf("one part twice: %v", err)
 	}
 	if _, err := execute("validate", "-f", filepath.Join(dir, "none")); err == nil {
-		t.Error("a file that is not there is valid")
+		t.Error("a file that does not exist is valid")
 	}
 }
 

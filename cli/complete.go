@@ -16,12 +16,12 @@ import (
 // completions is how many names a shell is offered at most.
 const completions = 500
 
-// completer offers words. Whatever goes wrong, a shell wants to hear nothing of it.
+// completer offers words, or none if anything fails: a shell has no use for errors.
 type completer func(cmd *cobra.Command) []string
 
 // completeFlag completes the value of a flag.
 func completeFlag(cmd *cobra.Command, flag string, offer completer) {
-	// The flag exists: whoever calls has defined it.
+	// The flag exists: the caller has defined it.
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		return offered(offer(cmd), toComplete)
 	})
@@ -37,7 +37,7 @@ func completeNamespace(cmd *cobra.Command, flags *genericclioptions.ConfigFlags)
 	})
 }
 
-// offered are the words that begin as what is there.
+// offered returns the words that begin with what is typed already, sorted.
 func offered(words []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	found := slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !strings.HasPrefix(word, toComplete) })
 	slices.Sort(found)
@@ -66,14 +66,14 @@ func (s *sources) completeMember(cmd *cobra.Command) []string {
 	return namesOf(cmd, s.flags, state.ClustersResource, metav1.NamespaceAll)
 }
 
-// completeResource offers what can be watched.
+// completeResource offers the resources that can be watched.
 func completeResource(flags *genericclioptions.ConfigFlags) []string {
 	client, err := flags.ToDiscoveryClient()
 	if err != nil {
 		return nil
 	}
 	var found []string
-	lists, _ := client.ServerPreferredResources() // what there is of it, if a group is away
+	lists, _ := client.ServerPreferredResources() // the other groups, if one is unavailable
 	for _, list := range lists {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
@@ -100,7 +100,7 @@ func (s *sources) completeName(cmd *cobra.Command, resource string) []string {
 	return namesOf(cmd, s.flags, mapping.Resource, ref.Namespace)
 }
 
-// namesOf are the names of the objects of a resource.
+// namesOf returns the names of the objects of a resource.
 func namesOf(cmd *cobra.Command, flags *genericclioptions.ConfigFlags, resource schema.GroupVersionResource, namespace string) []string {
 	connection, err := connect(flags)
 	if err != nil {

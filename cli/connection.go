@@ -9,8 +9,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/daemon"
 )
 
-// connectionFlags are kubectl's. The requests of a command follow one another, so that
-// they need no limit of their own.
+// connectionFlags returns kubectl's connection flags, without a limit of requests: those of a
+// command follow one another.
 func connectionFlags() *genericclioptions.ConfigFlags {
 	return genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(config *rest.Config) *rest.Config {
 		config.UserAgent = daemon.UserAgent(build())
@@ -19,7 +19,7 @@ func connectionFlags() *genericclioptions.ConfigFlags {
 	})
 }
 
-// connect finds the Karmada API server by the flags of a command.
+// connect returns the connection to the Karmada API server that a command's flags give.
 func connect(flags *genericclioptions.ConfigFlags) (*rest.Config, error) {
 	config, err := flags.ToRESTConfig()
 	if err != nil {

@@ -33,8 +33,8 @@ import (
 // errNothingHeld is returned when there is nothing to approve.
 var errNothingHeld = errors.New("no deletion is held")
 
-// deletions are the commands about what the deletion breaker holds. They work
-// on the marks that the daemon puts on the Works and need not reach the daemon.
+// deletions are the commands for the deletions that the breaker holds. They work on
+// the marks that the daemon puts on the Works, and need not reach the daemon.
 type deletions struct {
 	connection *genericclioptions.ConfigFlags
 	resource   string
@@ -51,7 +51,7 @@ func newDeletions() *cobra.Command {
 	d := &deletions{connection: connectionFlags()}
 	cmd := &cobra.Command{
 		Use:   "deletions",
-		Short: "See and approve the deletions that the breaker holds",
+		Short: "List and approve the deletions that the breaker holds",
 		Args:  cobra.NoArgs,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			d.in, d.out = cmd.InOrStdin(), cmd.OutOrStdout()
@@ -74,13 +74,13 @@ func (d *deletions) newList() *cobra.Command {
 	list := &cobra.Command{
 		Use:   "list",
 		Short: "List the deletions that the breaker holds",
-		Long: "list counts what is held by resource and namespace, or lists each Work. Without --namespace it looks at all\n" +
+		Long: "list counts the held deletions by resource and namespace, or lists each Work. Without --namespace it looks at all\n" +
 			"namespaces.",
 		Example: "  karmada-mirror deletions list\n  karmada-mirror deletions list -n shop --member member1 --works\n  karmada-mirror deletions list -o json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return d.list(cmd) },
 	}
-	list.Flags().BoolVar(&d.wide, "works", false, "one line per Work")
+	list.Flags().BoolVar(&d.wide, "works", false, "print one line per Work")
 	list.Flags().StringVarP(&d.output, "output", "o", "", "json or yaml: each Work")
 	completeWords(list, "output", "json", "yaml")
 	return list
@@ -90,16 +90,16 @@ func (d *deletions) newApprove() *cobra.Command {
 	approve := &cobra.Command{
 		Use:   "approve",
 		Short: "Approve the deletions that are held now, once",
-		Long: "approve lets the deletions go that are held at this moment: all, or those that --resource, --namespace and --member\n" +
-			"choose. It writes the annotation " + config.ApprovalsAnnotation + " on the daemon's ConfigMap.\n" +
-			"What is held later needs another approval. On a terminal it asks before it approves; elsewhere it needs --yes.",
+		Long: "approve releases the deletions that are held now: all of them, or those that --resource, --namespace and --member\n" +
+			"select. It writes the annotation " + config.ApprovalsAnnotation + " on the daemon's ConfigMap.\n" +
+			"Deletions held later need another approval. On a terminal it asks first; elsewhere it needs --yes.",
 		Example: "  karmada-mirror deletions approve --resource deployments.apps -n shop --dry-run\n  karmada-mirror deletions approve --resource deployments.apps -n shop",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return d.approve(cmd.Context()) },
 	}
 	approve.Flags().StringVar(&d.configMap, "config-map", daemon.DefaultConfigMap, "namespace/name of the daemon's ConfigMap")
 	approve.Flags().BoolVar(&d.dryRun, "dry-run", false, "only print what would be approved")
-	approve.Flags().BoolVarP(&d.yes, "yes", "y", false, "do not ask")
+	approve.Flags().BoolVarP(&d.yes, "yes", "y", false, "do not ask for confirmation")
 	return approve
 }
 
@@ -107,12 +107,12 @@ func (d *deletions) newApprove() *cobra.Command {
 type heldWork struct {
 	render.Hold
 	cluster, namespace string
-	// source is empty if the Work does not say it.
+	// source is empty if the Work does not name it.
 	source string
 	work   types.NamespacedName
 }
 
-// heldDeletion is a heldWork as it is printed.
+// heldDeletion is the printed form of a heldWork.
 type heldDeletion struct {
 	metav1.TypeMeta `json:",inline"`
 	Source          string `json:"source"`
@@ -127,7 +127,7 @@ type heldDeletion struct {
 	Because   string      `json:"because"`
 }
 
-// held reads the marks that the flags choose.
+// held reads the marks that the flags select.
 func (d *deletions) held(ctx context.Context) ([]heldWork, error) {
 	connection, err := connect(d.connection)
 	if err != nil {
@@ -148,8 +148,8 @@ func (d *deletions) held(ctx context.Context) ([]heldWork, error) {
 	return works, withHint(err)
 }
 
-// heldWorks reads the marks of one resource, or of all if it is empty, and of one namespace
-// in the same way, in order of resource, namespace, source and cluster.
+// heldWorks reads the marks for one resource and one namespace, or for all where either is empty,
+// in order of resource, namespace, source and cluster.
 func heldWorks(ctx context.Context, connection *rest.Config, resource, namespace string) ([]heldWork, error) {
 	client, err := metadata.NewForConfig(connection)
 	if err != nil {
@@ -163,7 +163,7 @@ func heldWorks(ctx context.Context, connection *rest.Config, resource, namespace
 		w := obj.(*metav1.PartialObjectMetadata)
 		hold, ok := render.ParseHold(w.Annotations)
 		source := w.Annotations[render.SourceAnnotation]
-		id, _ := render.ParseIdentity(source) // what cannot be read is in no namespace
+		id, _ := render.ParseIdentity(source) // an unreadable one counts as in no namespace
 		if !ok || resource != "" && resource != hold.Resource || namespace != "" && namespace != id.Namespace {
 			return nil
 		}
@@ -238,7 +238,7 @@ func (d *deletions) printList(printer printers.ResourcePrinter, works []heldWork
 	return printItems(printer, d.out, "HeldDeletionList", items)
 }
 
-// summary is what is held of one resource, and, where that is looked at, of one namespace and
+// summary sums up what is held of one resource and, if the key has them, of one namespace and
 // for one cluster.
 type summary struct {
 	resource, namespace, cluster string
@@ -247,12 +247,12 @@ type summary struct {
 	first, last                  time.Time
 }
 
-// key is what of a Work a summary looks at.
+// key returns the fields of a Work by which it is summed up.
 type key func(heldWork) summary
 
 func byNamespace(w heldWork) summary { return summary{resource: w.Resource, namespace: w.namespace} }
 
-// byFlags looks at what the flags choose by: that is what is approved.
+// byFlags is the key that the flags select by, and so the one to approve by.
 func (d *deletions) byFlags(w heldWork) summary {
 	s := summary{resource: w.Resource, namespace: *d.connection.Namespace}
 	if len(d.members) > 0 {
@@ -261,7 +261,7 @@ func (d *deletions) byFlags(w heldWork) summary {
 	return s
 }
 
-// summarize returns the summaries in order of what they look at.
+// summarize returns the summaries, in order of the first Work of each.
 func summarize(works []heldWork, of key) []*summary {
 	var all []*summary
 	for _, w := range works {
@@ -298,8 +298,8 @@ func (s *summary) String() string {
 	return text + " in " + strings.Join(slices.Sorted(maps.Keys(s.clusters)), ", ")
 }
 
-// approve approves what is held up to the newest mark that it has seen: no two
-// clocks have to agree.
+// approve approves what is held up to the newest mark that it has seen: no clocks
+// have to agree.
 func (d *deletions) approve(ctx context.Context) error {
 	name, err := daemon.ParseConfigMap(d.configMap)
 	if err != nil {
@@ -331,7 +331,7 @@ func (d *deletions) approve(ctx context.Context) error {
 	return nil
 }
 
-// confirm asks, if there is somebody to answer; where there is nobody, --yes must say so.
+// confirm asks on a terminal; elsewhere it needs --yes.
 func (d *deletions) confirm(held []*summary) error {
 	if d.yes {
 		return nil
@@ -343,7 +343,7 @@ func (d *deletions) confirm(held []*summary) error {
 	return confirm(d.in, d.out, "This approves "+strings.Join(what, "; ")+".", "nothing was approved")
 }
 
-// write adds approvals to those that the ConfigMap has of other resources.
+// write adds approvals to those on the ConfigMap for other resources.
 func (d *deletions) write(ctx context.Context, name types.NamespacedName, approvals config.Approvals) error {
 	connection, err := connect(d.connection)
 	if err != nil {
@@ -359,7 +359,7 @@ func (d *deletions) write(ctx context.Context, name types.NamespacedName, approv
 		if err != nil {
 			return err
 		}
-		// What cannot be read approves nothing and is replaced.
+		// An unreadable annotation approves nothing, and is replaced.
 		all, err := config.ParseApprovals(present.Annotations[config.ApprovalsAnnotation])
 		if err != nil {
 			all = config.Approvals{}

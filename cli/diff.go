@@ -19,20 +19,20 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// The exit codes of diff, as those of diff(1) and of kubectl diff.
+// The exit codes of diff, the same as those of diff(1) and kubectl diff.
 const (
 	exitDiffers = 1
 	exitTrouble = 2
 )
 
-// differ compares the Works of some sources.
+// differ compares the existing Works of sources with the planned ones.
 type differ struct {
 	*selection
 	manifests
 	out, errOut io.Writer
-	// live and planned are the folders that are compared.
+	// live and planned are the folders to compare.
 	live, planned string
-	// unseen: there are Works that may not be read.
+	// unseen is true if the user may not read some of the Works.
 	unseen bool
 }
 
@@ -40,12 +40,12 @@ func newDiff() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff [TYPE [NAME...] | TYPE/NAME... | -f FILE]",
 		Short: "Show what the daemon would create, change or delete",
-		Long: "diff decides as the daemon does and compares the Works that there are with those that there would be: of some\n" +
-			"objects, of a resource, or of all resources of the configuration.\n" + someHelp + "\n\n" +
-			"With -f or -k it shows what would follow if these manifests were applied, as kubectl diff does: it asks the API server\n" +
-			"for a dry run, so that you need the right to apply them. A Namespace among them changes all objects in it.\n\n" +
-			"It runs `diff -u -N`, or what $KUBECTL_EXTERNAL_DIFF says. It exits with 0 if there is no difference, 1 if there is one,\n" +
-			"2 if it fails. The values of Secrets are masked.",
+		Long: "diff decides as the daemon does, and compares the Works as they are with what they would become: for some objects, a\n" +
+			"resource, or all resources in the configuration.\n" + someHelp + "\n\n" +
+			"With -f or -k it shows what would happen if you applied these manifests, like kubectl diff: it asks the API server for\n" +
+			"a dry run, so you need the right to apply them. A Namespace among them affects all objects in it.\n\n" +
+			"It runs `diff -u -N`, or $KUBECTL_EXTERNAL_DIFF. It exits with 0 if there is no difference, 1 if there is one, and 2 if\n" +
+			"it fails. It masks the values of Secrets.",
 		Example: "  karmada-mirror diff deploy/web -n shop\n  karmada-mirror diff -A\n  karmada-mirror diff -f manifests/",
 	}
 	d := &differ{selection: newSelection(cmd)}
@@ -96,18 +96,18 @@ func (d *differ) run(ctx context.Context, args []string) (differs bool, err erro
 		return false, err
 	}
 	if differs, err = d.compare(); err == nil && !differs && d.unseen {
-		return false, errors.New("cannot tell whether there is a difference: you may not read all Works")
+		return false, errors.New("cannot tell whether there is a difference: you may not read all the Works")
 	}
 	return differs, err
 }
 
-// tell says what the difference does not show.
+// tell prints to errOut what the difference does not show.
 func (d *differ) tell(format string, args ...any) {
 	fmt.Fprintln(d.errOut, harmless(oneLine(fmt.Sprintf(format, args...))))
 }
 
-// write puts the Works of a source that would change into two folders, as they are and
-// as they would be.
+// write puts the Works of a source that would change into the two folders, as they are and
+// as they would become.
 func (d *differ) write(ctx context.Context, f judge.Facts) error {
 	v := judge.Decide(f)
 	for _, refusal := range v.Refusals {
@@ -144,12 +144,12 @@ func (d *differ) writeWork(ctx context.Context, v judge.Verdict, op judge.Operat
 	}
 	after, err := planFor(op, v, before)
 	if err != nil {
-		return fmt.Errorf("cannot tell what becomes of Work %s/%s: %w", namespace, name, err)
+		return fmt.Errorf("cannot plan Work %s/%s: %w", namespace, name, err)
 	}
 	return writeWorks(filepath.Join(d.live, file), filepath.Join(d.planned, file), before, after)
 }
 
-// planFor is what an operation would make of a Work; nil if that goes.
+// planFor returns what an operation would make of a Work; nil if it deletes it.
 func planFor(op judge.Operation, v judge.Verdict, before []byte) ([]byte, error) {
 	switch {
 	case op.Kind == judge.Create:
@@ -160,8 +160,8 @@ func planFor(op judge.Operation, v judge.Verdict, before []byte) ([]byte, error)
 	return jsonpatch.MergePatch(before, op.Body(v))
 }
 
-// writeWorks writes what somebody would want to compare of a Work, before and after;
-// nothing of one that is not there.
+// writeWorks writes what is worth comparing of a Work, before and after, and nothing for a Work
+// that does not exist.
 func writeWorks(liveFile, plannedFile string, before, after []byte) error {
 	live, err := readable(before)
 	if err != nil {
@@ -175,7 +175,7 @@ func writeWorks(liveFile, plannedFile string, before, after []byte) error {
 	return errors.Join(writeYAML(liveFile, live), writeYAML(plannedFile, planned))
 }
 
-// readable is a Work without what the API server says of it; nil for nil.
+// readable returns a Work without the fields that the API server fills in; nil for nil.
 func readable(work []byte) (map[string]any, error) {
 	if work == nil {
 		return nil, nil
@@ -221,7 +221,7 @@ func (d *differ) compare() (differs bool, err error) {
 	return false, nil
 }
 
-// exitError ends the process with a code of its own; without an error, silently.
+// exitError ends the process with its own exit code; without an err, silently.
 type exitError struct {
 	code int
 	err  error

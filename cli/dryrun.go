@@ -21,7 +21,7 @@ type dryRun struct {
 	client dynamic.ResourceInterface
 }
 
-// The managers of fields that kubectl apply has.
+// The field managers of kubectl apply.
 const (
 	clientSideManager = "kubectl-client-side-apply"
 	serverSideManager = "kubectl"
@@ -29,9 +29,9 @@ const (
 
 var dryRunAll = []string{metav1.DryRunAll}
 
-// apply is what becomes of an object that is applied as it was before: by kubectl on the
-// client's side if it bears the annotation for that, or else by whoever alone has applied it on
-// the server's. What is missing in the manifest then goes.
+// apply returns what an object becomes if it is applied the way it was before: by kubectl's
+// client-side apply if it has the annotation for that, or else server-side by the only field
+// manager that has applied it. Fields that the manifest lacks are then removed.
 func (d dryRun) apply(ctx context.Context, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	live, err := d.client.Get(ctx, obj.GetName(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -46,7 +46,7 @@ func (d dryRun) apply(ctx context.Context, obj *unstructured.Unstructured) (*uns
 	return d.client.Apply(ctx, obj.GetName(), withoutServerFields(obj), metav1.ApplyOptions{DryRun: dryRunAll, Force: true, FieldManager: managerOf(live)})
 }
 
-// create is what becomes of a new object. The UID of a dry run is nobody's.
+// create returns what a new object becomes, without its UID: that of a dry run means nothing.
 func (d dryRun) create(ctx context.Context, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	made, err := d.client.Create(ctx, obj, metav1.CreateOptions{DryRun: dryRunAll, FieldManager: clientSideManager})
 	if err != nil {
@@ -57,8 +57,7 @@ func (d dryRun) create(ctx context.Context, obj *unstructured.Unstructured) (*un
 	return made, nil
 }
 
-// patch merges what was applied last, what is to be applied and what is there, as kubectl apply
-// does.
+// patch merges what was last applied, the manifest and the live object, as kubectl apply does.
 func (d dryRun) patch(ctx context.Context, before []byte, obj, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	after, err := obj.MarshalJSON()
 	if err != nil {
@@ -79,12 +78,13 @@ func (d dryRun) patch(ctx context.Context, before []byte, obj, live *unstructure
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot merge it with what is there: %w", err)
+		return nil, fmt.Errorf("cannot merge it with the live object: %w", err)
 	}
 	return d.client.Patch(ctx, obj.GetName(), kind, patch, metav1.PatchOptions{DryRun: dryRunAll, FieldManager: clientSideManager})
 }
 
-// managerOf is who alone has applied an object on the server's side; kubectl if that is not one.
+// managerOf returns the only field manager that has applied an object server-side; kubectl if
+// there is none, or more than one.
 func managerOf(live *unstructured.Unstructured) string {
 	found := ""
 	for _, entry := range live.GetManagedFields() {
@@ -102,8 +102,8 @@ func managerOf(live *unstructured.Unstructured) string {
 	return found
 }
 
-// withoutServerFields leaves out what a manifest that was got from an API server has of it, and
-// what would keep it from being applied.
+// withoutServerFields removes the fields that a manifest read from an API server has from there,
+// and that prevent applying it.
 func withoutServerFields(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	obj = obj.DeepCopy()
 	for _, field := range []string{"managedFields", "resourceVersion", "uid", "creationTimestamp", "generation"} {

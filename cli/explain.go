@@ -9,7 +9,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 )
 
-// explainCommand explains what becomes of objects.
+// explainCommand explains what happens to objects.
 type explainCommand struct {
 	*sources
 	reader *gather.Reader
@@ -22,8 +22,9 @@ func newExplain() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain " + oneUsage,
 		Short: "Explain why an object is or isn't mirrored to each cluster, and how to fix it",
-		Long: "explain decides as the daemon does, by reads of its own: it needs the right to read the object, its\n" +
-			"Namespace, Clusters, Works and the daemon's ConfigMap, and none to write. What you may not read, it leaves open.\n" + someHelp,
+		Long: "explain decides as the daemon does, from its own reads: it needs the right to read the object, its Namespace,\n" +
+			"Clusters, Works and the daemon's ConfigMap, and writes nothing. It leaves open what depends on anything that you may\n" +
+			"not read.\n" + someHelp,
 		Example: "  karmada-mirror explain deploy/web -n shop\n  karmada-mirror explain Deployment.apps/shop/web -o json",
 		Args:    cobra.MinimumNArgs(1),
 	}
@@ -61,7 +62,7 @@ func (e *explainCommand) one(ctx context.Context, ref gather.SourceRef) error {
 	}
 	explanation := explanationOf(facts, e.states, e.reader.HidesWorks)
 	if e.configuration == nil && facts.Unknown == "" {
-		explanation.Steps[0].What = "its resource may be in the configuration, which you may not read"
+		explanation.Steps[0].What = "its resource may be in the configuration, but you may not read that"
 	}
 	explanation.ClustersHidden = e.reader.HidesClusters()
 	return e.print(explanation)

@@ -14,23 +14,23 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
-// explanation is what becomes of a source, step by step and for each cluster.
+// explanation says what happens to a source, step by step and for each cluster.
 type explanation struct {
 	metav1.TypeMeta `json:",inline"`
 	Source          sourceName `json:"source"`
-	// Steps hold for every cluster. The last may be the one that is not passed.
+	// Steps hold for every cluster. The last one may be the one that failed.
 	Steps []explainedStep `json:"steps"`
-	// Notices are what keeps Karmada from carrying out what is wanted.
+	// Notices are what keeps Karmada from doing what is wanted.
 	Notices  []explainedNotice  `json:"notices,omitempty"`
 	Clusters []explainedCluster `json:"clusters,omitempty"`
-	// ClustersHidden: whoever asks may not read which clusters there are.
+	// ClustersHidden is true if the user may not list the clusters.
 	ClustersHidden bool `json:"clustersHidden,omitempty"`
 }
 
 type explainedStep struct {
 	Passed bool   `json:"passed"`
 	What   string `json:"what"`
-	// Hint is what to do if it is not passed.
+	// Hint is what to do if it failed.
 	Hint string `json:"hint,omitempty"`
 }
 
@@ -48,9 +48,9 @@ type explainedCluster struct {
 	// Operations are what the daemon would do now.
 	Operations []string    `json:"operations,omitempty"`
 	Work       *workStatus `json:"work,omitempty"`
-	// Hidden: whoever asks may not read the Work.
+	// Hidden is true if the user may not read the Work.
 	Hidden bool `json:"workHidden,omitempty"`
-	// Hint is what to do; empty if nothing.
+	// Hint is what to do; empty for nothing.
 	Hint string `json:"hint,omitempty"`
 }
 
@@ -88,7 +88,7 @@ func explainCluster(c judge.ClusterExplanation, states workStates, hidden bool) 
 	return explained
 }
 
-// explanationPrinter prints explanations, one after the other.
+// explanationPrinter prints explanations one after another.
 type explanationPrinter func(*explanation) error
 
 func newExplanationPrinter(output string, out io.Writer) (explanationPrinter, error) {
@@ -118,7 +118,7 @@ func newExplanationPrinter(output string, out io.Writer) (explanationPrinter, er
 	}, nil
 }
 
-// text is the explanation for a terminal: what may be long has a line of its own.
+// text returns the explanation for a terminal: anything that may be long gets its own line.
 func (e *explanation) text() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, e.Source)
@@ -134,9 +134,9 @@ func (e *explanation) text() string {
 	switch {
 	case len(e.Clusters) > 0:
 	case e.ClustersHidden:
-		b.WriteString("\nYou may not read which clusters there are: which of them it asks for is left open.\n")
+		b.WriteString("\nYou may not list clusters: which of them it asks for is left open.\n")
 	default:
-		b.WriteString("\nNo cluster is asked for, and there is no Work.\n")
+		b.WriteString("\nIt has no target clusters and no Works.\n")
 	}
 	for _, c := range e.Clusters {
 		b.WriteString(c.text())

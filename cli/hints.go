@@ -13,10 +13,10 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// otherCluster is what to do about a kubeconfig of an API server that is none of Karmada's.
-const otherCluster = "this is the kubeconfig of another cluster: take the one of the Karmada API server (karmada-apiserver.config)"
+// otherCluster is what to do about a kubeconfig for an API server that is not Karmada's.
+const otherCluster = "this kubeconfig is for another cluster: use the Karmada API server's (karmada-apiserver.config)"
 
-// withHint adds to an error what to do about it, where that is known.
+// withHint adds to an error what to do about it, if that is known.
 func withHint(err error) error {
 	var noAnswer *url.Error
 	switch {
@@ -30,8 +30,8 @@ func withHint(err error) error {
 	return err
 }
 
-// isViewers reports whether it is something that karmada-mirror-viewer may read. The objects
-// themselves are not.
+// isViewers reports whether the forbidden resource is one that karmada-mirror-viewer may read.
+// The mirrored objects themselves are not.
 func isViewers(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {
@@ -46,17 +46,17 @@ func connectionHint(err error) string {
 	var timeout net.Error
 	switch {
 	case errors.As(err, new(x509.UnknownAuthorityError)):
-		return "certificate-authority in the kubeconfig is not the one that has signed the API server's certificate"
+		return "the certificate-authority in the kubeconfig did not sign the API server's certificate"
 	case errors.As(err, new(x509.HostnameError)):
 		return "the address in the kubeconfig is not in the API server's certificate: use one that is"
 	case errors.As(err, new(x509.CertificateInvalidError)):
-		return "the API server's certificate has run out, or one of the clocks is wrong"
+		return "the API server's certificate has expired, or one of the clocks is wrong"
 	case apierrors.IsUnauthorized(err):
-		return "the token or certificate in the kubeconfig is not valid, or not any more: make a new one, as manifests/README.md says"
+		return "the token or certificate in the kubeconfig is not valid, or no longer: create a new one as in manifests/README.md"
 	case apierrors.IsForbidden(err):
-		return "whoever this is may not even impersonate or ask who they are: use another kubeconfig, or leave out --as"
+		return "this user may not impersonate another, or may not even ask who they are: use another kubeconfig, or omit --as"
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return "nothing answers in time: is the address right, and is there a NetworkPolicy or firewall in between?"
+		return "the request timed out: is the address right, and is there a NetworkPolicy or firewall in between?"
 	}
-	return "is the address in the kubeconfig right, as seen from here, and does the API server run?"
+	return "is the address in the kubeconfig right, as seen from here, and is the API server running?"
 }

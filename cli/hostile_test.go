@@ -26,11 +26,11 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// obeyed is what a terminal would obey: it clears the screen, sets the title and writes
-// over the line.
+// obeyed holds control sequences that a terminal obeys: they clear the screen, set the title
+// and overwrite the line.
 const obeyed = "\x1b[2J\x1b]0;forged\x07\r"
 
-// told is what a user sees of a command: its output, and its error as Main prints it.
+// told returns what a user sees of a command: its output, and its error as Main prints it.
 func told(output string, err error) string {
 	var b bytes.Buffer
 	b.WriteString(output)
@@ -40,12 +40,12 @@ func told(output string, err error) string {
 	return b.String()
 }
 
-// isText reports whether a terminal would obey nothing in a text.
+// isText reports whether a text has nothing that a terminal would obey.
 func isText(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) }) < 0
 }
 
-// bomb is YAML that grows tenfold with each line.
+// bomb returns YAML that grows tenfold with each line.
 func bomb() string {
 	b := strings.Builder{}
 	b.WriteString("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n")
@@ -57,7 +57,7 @@ func bomb() string {
 
 const manifestHead = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: page, namespace: shop}\n"
 
-// TestHostileFile gives the commands that read a file what somebody else has written.
+// TestHostileFile gives the commands that read files hostile ones.
 func TestHostileFile(t *testing.T) {
 	escaped, err := json.Marshal(obeyed)
 	if err != nil {
@@ -66,13 +66,13 @@ func TestHostileFile(t *testing.T) {
 	deep := strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)
 	cases := map[string]struct {
 		reason, manifest, configuration string
-		// renders: the manifest is odd, and no mistake.
+		// renders is true if the manifest is odd, but valid.
 		renders bool
 	}{
 		"Bomb":      {"aliases of aliases", manifestHead + bomb(), configHead + bomb(), false},
-		"Deep":      {"the stack is not the file's to fill", manifestHead + "data: " + deep + "\n", configHead + "resources: " + deep + "\n", false},
+		"Deep":      {"a file must not exhaust the stack", manifestHead + "data: " + deep + "\n", configHead + "resources: " + deep + "\n", false},
 		"Binary":    {"a program", "\x7fELF\x02\x01\x01\x00\x00\xff\xfe", "\x7fELF\x02\x01\x01\x00\x00\xff\xfe", false},
-		"Raw":       {"escapes as they are", manifestHead + "data: {key: \"" + obeyed + "\"}\n", configHead + "resources: [{resource: \"" + obeyed + "\"}]\n", false},
+		"Raw":       {"raw escapes", manifestHead + "data: {key: \"" + obeyed + "\"}\n", configHead + "resources: [{resource: \"" + obeyed + "\"}]\n", false},
 		"Value":     {"escapes as YAML escapes them", manifestHead + "data: {key: " + string(escaped) + "}\n", configHead + "resources: [{resource: " + string(escaped) + "}]\n", true},
 		"Key":       {"in a key", manifestHead + "data: {" + string(escaped) + ": x}\n", configHead + string(escaped) + ": x\n", true},
 		"Namespace": {"in a name", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: page, namespace: " + string(escaped) + "}\n", configHead + "resources: [{resource: configmaps, namespaces: [" + string(escaped) + "]}]\n", true},
@@ -101,7 +101,7 @@ const configHead = "apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConf
 
 const worksPath = "/apis/work.karmada.io/v1alpha1/works"
 
-// server is as much of a Karmada API server as explain and diff ask for.
+// server returns as much of a Karmada API server as explain and diff need.
 func server() map[string]any {
 	return map[string]any{
 		"/api":  metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}},
@@ -128,7 +128,7 @@ func server() map[string]any {
 	}
 }
 
-// serve answers from a map of paths; answer, if it is not nil, in place of it.
+// serve starts a server that answers from a map of paths, or by answer if that is not nil.
 func serve(t *testing.T, paths map[string]any, answer http.HandlerFunc) (kubeconfig string) {
 	t.Helper()
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -154,8 +154,8 @@ func serve(t *testing.T, paths map[string]any, answer http.HandlerFunc) (kubecon
 	return kubeconfig
 }
 
-// TestHostileServer has the commands ask a server that answers with anything but what it
-// is asked for: they end with an error, and a terminal obeys nothing of what they print.
+// TestHostileServer runs the commands against a server that answers with anything but what
+// they expect: they end with an error, and print nothing that a terminal would obey.
 func TestHostileServer(t *testing.T) {
 	status := func(code int, contentType, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -204,8 +204,8 @@ func TestHostileServer(t *testing.T) {
 	}
 }
 
-// TestHostileDiff compares objects and Works whose names and values are hostile: diff is run
-// on files of the daemon's own names, in a folder of its own, and shows no escape.
+// TestHostileDiff compares objects and Works with hostile names and values: diff runs
+// on files that we name ourselves, in a folder of its own, and shows no escape.
 func TestHostileDiff(t *testing.T) {
 	elsewhere := t.TempDir()
 	outside := "../../../../../../../.." + filepath.Join(elsewhere, "forged")
@@ -213,12 +213,12 @@ func TestHostileDiff(t *testing.T) {
 		reason      string
 		name, value string
 		work        string // the namespace of a Work that the API server lists
-		want        string // in what is told
+		want        string // in what the user sees
 	}{
 		"Value":     {"YAML escapes it", "page", obeyed, "", `key: "\e[2J\e]0;forged\a\r"`},
-		"Parent":    {"it is no name of an object", outside, "x", "", "invalid resource name"},
-		"Flag":      {"nor is a flag of diff", "--to-file=forged", "x", "", "RenderFailed"},
-		"Escape":    {"nor an escape", obeyed, "x", "", "RenderFailed"},
+		"Parent":    {"it is not a valid object name", outside, "x", "", "invalid resource name"},
+		"Flag":      {"a flag of diff is not valid either", "--to-file=forged", "x", "", "RenderFailed"},
+		"Escape":    {"an escape is not valid either", obeyed, "x", "", "RenderFailed"},
 		"Namespace": {"a Work is where the API server says", "page", "x", "karmada-es-" + outside, "invalid namespace"},
 	}
 	for name, c := range cases {
@@ -239,7 +239,7 @@ func TestHostileDiff(t *testing.T) {
 				t.Fatal(err)
 			}
 			paths := server()
-			paths["/api/v1/namespaces/shop/configmaps/page"] = object // as it is, and as the dry run makes it
+			paths["/api/v1/namespaces/shop/configmaps/page"] = object // the live object, and the dry run's result
 			if c.work != "" {
 				paths[worksPath].(map[string]any)["items"] = []any{workIn(t, object, c.work)}
 			}
@@ -262,7 +262,7 @@ func TestHostileDiff(t *testing.T) {
 	}
 }
 
-// workIn is the Work of an object in a namespace that the API server has made up.
+// workIn returns the Work of an object, in a namespace that the API server makes up.
 func workIn(t *testing.T, object map[string]any, namespace string) map[string]any {
 	t.Helper()
 	source := judge.NewSource(&unstructured.Unstructured{Object: runtime.DeepCopyJSON(object)}, render.Wishes{})

@@ -29,7 +29,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/daemon"
 )
 
-// The keys in the Secret on the host cluster, which manifests/host mounts as files.
+// The keys of the Secret on the host cluster, which manifests/host mounts as files.
 const (
 	kubeconfigFile = "kubeconfig"
 	tokenFile      = corev1.ServiceAccountTokenKey
@@ -40,10 +40,10 @@ const (
 // token.yaml.
 const defaultTokenSecret = "karmada-mirror"
 
-// tokenTimeout is how long Karmada may take to fill that Secret.
+// tokenTimeout is how long Karmada may take to put a token into that Secret.
 const tokenTimeout = 30 * time.Second
 
-// kubeconfigCommand makes the daemon's kubeconfig.
+// kubeconfigCommand creates the daemon's kubeconfig.
 type kubeconfigCommand struct {
 	flags                   *genericclioptions.ConfigFlags
 	server                  string
@@ -57,12 +57,12 @@ func newKubeconfig() *cobra.Command {
 	k := &kubeconfigCommand{flags: connectionFlags()}
 	cmd := &cobra.Command{
 		Use:   "kubeconfig",
-		Short: "Make the daemon's kubeconfig from its ServiceAccount",
+		Short: "Create the daemon's kubeconfig from its ServiceAccount",
 		Long: "kubeconfig reads the token of the daemon's ServiceAccount, which manifests/karmada creates on the Karmada API server,\n" +
-			"and prints a kubeconfig with it. With -o secret it prints the manifest of a Secret for the host cluster, as manifests/host\n" +
-			"expects it, and of its Namespace; with --directory it writes the files of that Secret: kubeconfig, token and ca.crt. In\n" +
-			"both, the token is a file of its own, which the daemon reads again when it changes.\n\n" +
-			"What it prints is a credential.",
+			"and prints a kubeconfig with it. With -o secret it prints the manifests of the Secret that manifests/host expects on the\n" +
+			"host cluster, and of its Namespace. With --directory it writes the files of that Secret: kubeconfig, token and ca.crt.\n" +
+			"In both, the token is a separate file, which the daemon rereads when it changes.\n\n" +
+			"The output is a credential.",
 		Example: "  karmada-mirror kubeconfig --kubeconfig karmada.config -o secret | kubectl --kubeconfig host.config apply --server-side -f -\n" +
 			"  karmada-mirror kubeconfig --kubeconfig karmada.config --directory mirror",
 		Args: cobra.NoArgs,
@@ -78,13 +78,13 @@ func newKubeconfig() *cobra.Command {
 		},
 	}
 	k.flags.AddFlags(cmd.Flags())
-	// kubectl's --server is the address that this command asks.
-	cmd.Flags().StringVar(&k.server, "daemon-server", "", "the Karmada API server's address as the daemon reaches it; it must be in the server's certificate (default: the kubeconfig's)")
+	// kubectl's --server is the address that this command itself connects to.
+	cmd.Flags().StringVar(&k.server, "daemon-server", "", "the address at which the daemon reaches the Karmada API server; it must be in the server's certificate (default: the kubeconfig's)")
 	cmd.Flags().StringVar(&k.tokenSecret, "token-secret", defaultTokenSecret, "the Secret on the Karmada API server, in "+daemon.Namespace+", with the token")
-	cmd.Flags().StringVar(&k.tokenFile, "token-file", "", "a file with the token, in place of that Secret; - for standard input")
+	cmd.Flags().StringVar(&k.tokenFile, "token-file", "", "a file with the token, instead of that Secret; - for standard input")
 	cmd.Flags().StringVarP(&k.output, "output", "o", outputKubeconfig, "kubeconfig or secret")
-	cmd.Flags().StringVar(&k.directory, "directory", "", "write the files into this folder instead; none is overwritten")
-	cmd.Flags().StringVar(&k.name, "name", "karmada-mirror-kubeconfig", "the name of the Secret that is printed")
+	cmd.Flags().StringVar(&k.directory, "directory", "", "write the files to this folder instead; it overwrites none")
+	cmd.Flags().StringVar(&k.name, "name", "karmada-mirror-kubeconfig", "the name of the printed Secret")
 	completeWords(cmd, "output", outputKubeconfig, outputSecret)
 	return cmd
 }
@@ -108,7 +108,7 @@ func (k *kubeconfigCommand) run(ctx context.Context) error {
 		return err
 	}
 	server := cmp.Or(k.server, connection.Host)
-	serverName := "" // that of the address that was asked
+	serverName := "" // it belongs to the kubeconfig's address
 	if k.server == "" {
 		serverName = connection.ServerName
 	}
@@ -130,19 +130,19 @@ func (k *kubeconfigCommand) run(ctx context.Context) error {
 	return k.printSecret(files)
 }
 
-// authorityOf is the CA that has proved the API server's certificate just now; empty if the
-// system's have.
+// authorityOf returns the CA that verifies the API server's certificate; empty if the system's
+// CAs do.
 func authorityOf(connection *rest.Config) ([]byte, error) {
 	if connection.Insecure {
-		return nil, errors.New("cannot make a kubeconfig from one with insecure-skip-tls-verify: the daemon needs the CA of the API server")
+		return nil, errors.New("cannot create a kubeconfig from one with insecure-skip-tls-verify: the daemon needs the API server's CA")
 	}
 	if err := rest.LoadTLSFiles(connection); err != nil {
-		return nil, fmt.Errorf("cannot read what the kubeconfig names: %w", err)
+		return nil, fmt.Errorf("cannot read the files that the kubeconfig names: %w", err)
 	}
 	return connection.CAData, nil
 }
 
-// token reads the token, and proves that the API server knows it.
+// token reads the token, and checks that the API server accepts it.
 func (k *kubeconfigCommand) token(ctx context.Context, connection *rest.Config) (token []byte, err error) {
 	if k.tokenFile == "" {
 		token, err = readToken(ctx, connection, k.tokenSecret)
@@ -159,7 +159,7 @@ func (k *kubeconfigCommand) token(ctx context.Context, connection *rest.Config) 
 	return token, proveToken(ctx, connection, token)
 }
 
-// proveToken asks the API server whose a token is.
+// proveToken asks the API server for the user of a token.
 func proveToken(ctx context.Context, connection *rest.Config, token []byte) error {
 	bearer := rest.AnonymousClientConfig(connection)
 	bearer.BearerToken = string(token)
@@ -168,12 +168,12 @@ func proveToken(ctx context.Context, connection *rest.Config, token []byte) erro
 		return fmt.Errorf("cannot make a client: %w", err)
 	}
 	if _, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("the API server does not take the token: %w", err)
+		return fmt.Errorf("the API server rejects the token: %w", err)
 	}
 	return nil
 }
 
-// readToken waits for the token: Karmada makes it when the Secret is there.
+// readToken waits for the token: Karmada creates it once the Secret exists.
 func readToken(ctx context.Context, connection *rest.Config, secretName string) (token []byte, err error) {
 	client, err := kubernetes.NewForConfig(connection)
 	if err != nil {
@@ -186,16 +186,16 @@ func readToken(ctx context.Context, connection *rest.Config, secretName string) 
 			return false, err
 		}
 		if secret.Type != corev1.SecretTypeServiceAccountToken {
-			return false, fmt.Errorf("secret %q is not the token of a ServiceAccount, but of type %q", name, secret.Type)
+			return false, fmt.Errorf("secret %q is not a ServiceAccount token: its type is %q", name, secret.Type)
 		}
 		token = secret.Data[corev1.ServiceAccountTokenKey]
 		return len(token) > 0, nil
 	})
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, fmt.Errorf("there is no Secret %q with the daemon's token: kubectl apply --server-side -k manifests/karmada creates it", name)
+		return nil, fmt.Errorf("secret %q with the daemon's token is missing: create it with kubectl apply --server-side -k manifests/karmada", name)
 	case wait.Interrupted(err) && ctx.Err() == nil:
-		return nil, fmt.Errorf("secret %q has no token after %s: does Karmada's kube-controller-manager run?", name, tokenTimeout)
+		return nil, fmt.Errorf("secret %q has no token after %s: is Karmada's kube-controller-manager running?", name, tokenTimeout)
 	case err != nil:
 		return nil, fmt.Errorf("cannot read Secret %q: %w", name, err)
 	}
@@ -224,14 +224,14 @@ func (k *kubeconfigCommand) printSecret(files map[string][]byte) error {
 	}, k.out))
 }
 
-// write writes the files for nobody else to read. It overwrites none.
+// write writes the files, readable by their owner only. It overwrites none.
 func (k *kubeconfigCommand) write(files map[string][]byte) error {
 	if err := os.MkdirAll(k.directory, 0o700); err != nil {
 		return err
 	}
 	for name := range files {
 		if _, err := os.Lstat(filepath.Join(k.directory, name)); !errors.Is(err, fs.ErrNotExist) {
-			return errors.Join(fmt.Errorf("%s is there already: nothing was written", filepath.Join(k.directory, name)), err)
+			return errors.Join(fmt.Errorf("%s already exists: nothing was written", filepath.Join(k.directory, name)), err)
 		}
 	}
 	for name, content := range files {

@@ -19,7 +19,7 @@ const (
 	tokenPath   = "/api/v1/namespaces/karmada-system/secrets/karmada-mirror"
 )
 
-// withToken is a server that has the daemon's token.
+// withToken returns a server that has the daemon's token.
 func withToken() map[string]any {
 	return map[string]any{
 		reviewsPath: authenticationv1.SelfSubjectReview{TypeMeta: metav1.TypeMeta{Kind: "SelfSubjectReview", APIVersion: "authentication.k8s.io/v1"}},
@@ -30,7 +30,7 @@ func withToken() map[string]any {
 	}
 }
 
-// TestKubeconfig makes it in each form.
+// TestKubeconfig creates one in each form.
 func TestKubeconfig(t *testing.T) {
 	from := serve(t, withToken(), nil)
 	output, err := execute("kubeconfig", "--kubeconfig", from, "--daemon-server", "https://karmada:5443")
@@ -72,14 +72,14 @@ func TestKubeconfig(t *testing.T) {
 	}
 	connection, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "kubeconfig"))
 	if err != nil || connection.BearerTokenFile != filepath.Join(dir, "token") {
-		t.Errorf("the kubeconfig leads to %+v: %v", connection, err)
+		t.Errorf("the kubeconfig gives %+v: %v", connection, err)
 	}
 	if _, err := execute(arguments...); err == nil {
-		t.Error("what is there is written over")
+		t.Error("existing files are overwritten")
 	}
 }
 
-// TestKubeconfigServerName: what proves the API server goes with the kubeconfig.
+// TestKubeconfigServerName proves that the created kubeconfig keeps the CA and the TLS server name.
 func TestKubeconfigServerName(t *testing.T) {
 	from := serve(t, withToken(), nil)
 	text, err := os.ReadFile(from)
@@ -99,7 +99,7 @@ func TestKubeconfigServerName(t *testing.T) {
 		t.Fatal(err)
 	}
 	if output, err := execute("kubeconfig", "--kubeconfig", made); err != nil {
-		t.Errorf("what was made does not reach the API server: %v, %s", err, output)
+		t.Errorf("the created kubeconfig does not reach the API server: %v, %s", err, output)
 	}
 }
 
@@ -124,11 +124,11 @@ func TestKubeconfigRefuses(t *testing.T) {
 		want      string
 	}{
 		"NoSecret":  {"nothing is installed", []string{"--kubeconfig", without(tokenPath)}, "kubectl apply --server-side -k manifests/karmada"},
-		"Opaque":    {"it is a Secret of something else", []string{"--kubeconfig", opaque}, "not the token of a ServiceAccount"},
-		"Refused":   {"nobody knows the token", []string{"--kubeconfig", without(reviewsPath)}, "does not take the token"},
-		"Unknown":   {"nobody knows who asks", []string{"--kubeconfig", unknown}, "token or certificate in the kubeconfig is not valid"},
+		"Opaque":    {"it is a Secret of another type", []string{"--kubeconfig", opaque}, "not a ServiceAccount token"},
+		"Refused":   {"the API server does not know the token", []string{"--kubeconfig", without(reviewsPath)}, "rejects the token"},
+		"Unknown":   {"the API server does not know the user", []string{"--kubeconfig", unknown}, "token or certificate in the kubeconfig is not valid"},
 		"Empty":     {"a file without a token", []string{"--kubeconfig", good, "--token-file", empty}, "there is no token"},
-		"Insecure":  {"nothing proves the API server", []string{"--kubeconfig", good, "--insecure-skip-tls-verify"}, "insecure-skip-tls-verify"},
+		"Insecure":  {"nothing verifies the API server", []string{"--kubeconfig", good, "--insecure-skip-tls-verify"}, "insecure-skip-tls-verify"},
 		"Output":    {"an unknown form", []string{"--kubeconfig", good, "-o", "json"}, "want kubeconfig or secret"},
 		"BothForms": {"two forms", []string{"--kubeconfig", good, "-o", "secret", "--directory", t.TempDir()}, "either"},
 	}

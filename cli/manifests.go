@@ -17,7 +17,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// manifests are files with objects that somebody may apply.
+// manifests are files with objects that the user may apply.
 type manifests struct {
 	resource.FilenameOptions
 }
@@ -25,15 +25,15 @@ type manifests struct {
 func (m *manifests) register(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVarP(&m.Filenames, "filename", "f", nil, "files, folders or URLs with manifests; - for standard input")
 	cmd.Flags().StringVarP(&m.Kustomize, "kustomize", "k", "", "a folder with a kustomization")
-	cmd.Flags().BoolVarP(&m.Recursive, "recursive", "R", false, "with -f, the folders below as well")
+	cmd.Flags().BoolVarP(&m.Recursive, "recursive", "R", false, "with -f, include subfolders")
 }
 
 func (m *manifests) given() bool { return len(m.Filenames) > 0 || m.Kustomize != "" }
 
-// manifest is one object of them.
+// manifest is one object in them.
 type manifest struct {
 	ref gather.SourceRef
-	// written is what the file says, and obj what the API server would make of it.
+	// written is the object in the file, and obj what the API server would make of it.
 	written, obj *unstructured.Unstructured
 }
 
@@ -41,13 +41,13 @@ func (m manifest) isNamespace() bool {
 	return m.ref.Mapping.Resource.GroupResource() == state.NamespacesResource.GroupResource()
 }
 
-// assumed visits the sources to which it makes a difference if the manifests are applied.
+// assumed visits the sources that applying the manifests would affect.
 func (d *differ) assumed(ctx context.Context, visit func(judge.Facts) error) error {
 	all, err := d.readManifests()
 	if err != nil {
 		return err
 	}
-	// The Namespaces first: what is in them looks at them.
+	// Namespaces first: the objects in them depend on them.
 	for _, namespaces := range []bool{true, false} {
 		for i := range all {
 			if all[i].isNamespace() == namespaces {
@@ -79,8 +79,8 @@ func (d *differ) assumed(ctx context.Context, visit func(judge.Facts) error) err
 	return nil
 }
 
-// scaled visits the workload that a manifest scales, if it is an autoscaler's: its replicas are
-// left to the members then.
+// scaled visits the workload that a manifest scales, if it is an autoscaler: the workload's
+// replicas are then left to the members.
 func (d *differ) scaled(ctx context.Context, m manifest, visit func(judge.Facts) error) error {
 	id := state.NewObject(m.obj.DeepCopy()).Scales
 	if id == nil {
@@ -92,7 +92,7 @@ func (d *differ) scaled(ctx context.Context, m manifest, visit func(judge.Facts)
 	}
 	mapping, err := mapper.RESTMapping(id.GroupKind())
 	if err != nil {
-		return nil // it scales what is not served
+		return nil // the API server does not serve what it scales
 	}
 	return d.one(ctx, gather.SourceRef{Mapping: mapping, Namespace: id.Namespace, Name: id.Name}, nil, visit)
 }
@@ -118,8 +118,8 @@ func (d *differ) readManifests() (all []manifest, err error) {
 	return all, err
 }
 
-// mayBeSource reports whether an object is of a resource that the daemon watches, as far as is
-// known.
+// mayBeSource reports whether the daemon watches an object's resource, as far as we may read its
+// configuration.
 func (d *differ) mayBeSource(ref gather.SourceRef) bool {
 	if d.configuration == nil {
 		return true
@@ -128,8 +128,8 @@ func (d *differ) mayBeSource(ref gather.SourceRef) bool {
 	return ok
 }
 
-// assume has the API server say what becomes of an object that is applied, and goes on as if
-// it had been. Of an object in a Namespace that there is not yet it can say nothing.
+// assume asks the API server what applying an object would make of it, and continues as if it
+// were applied. For an object in a Namespace that does not exist yet, it assumes the manifest.
 func (d *differ) assume(ctx context.Context, m *manifest) error {
 	if !m.isNamespace() && !d.mayBeSource(m.ref) {
 		return nil
@@ -138,12 +138,12 @@ func (d *differ) assume(ctx context.Context, m *manifest) error {
 	m.obj, err = dryRun{client: d.client.Resource(m.ref.Mapping.Resource).Namespace(m.ref.Namespace)}.apply(ctx, m.written)
 	switch {
 	case apierrors.IsNotFound(err) && m.ref.Namespace != "":
-		d.tell("%s: taken as the file has it: namespace %q does not exist yet", m.ref.Identity(), m.ref.Namespace)
+		d.tell("%s: compared as in the file: namespace %q does not exist yet", m.ref.Identity(), m.ref.Namespace)
 		m.obj = m.written
 	case apierrors.IsForbidden(err): // by rights, or by a webhook
-		return fmt.Errorf("%s cannot be applied, and a dry run needs the same rights: %v", m.ref.Identity(), err)
+		return fmt.Errorf("cannot apply %s, even in a dry run, which needs the same rights: %v", m.ref.Identity(), err)
 	case err != nil:
-		return fmt.Errorf("cannot tell what would become of %s if it was applied: %w", m.ref.Identity(), err)
+		return fmt.Errorf("cannot tell what applying %s would do: %w", m.ref.Identity(), err)
 	}
 	d.survey.Assume(m.obj)
 	return nil

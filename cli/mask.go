@@ -7,21 +7,21 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// What stands for the value of a Secret, as in kubectl diff.
+// The masks for the values of Secrets, as in kubectl diff.
 const (
 	masked       = "***"
 	maskedBefore = "*** (before)"
 	maskedAfter  = "*** (after)"
 )
 
-// maskSecrets replaces, in place, the values of the Secrets in two Works, so that it
-// can still be seen which of them differ. Either may be nil.
+// maskSecrets replaces, in place, the values of the Secrets in two Works, and still
+// shows which of them differ. Either Work may be nil.
 func maskSecrets(before, after map[string]any) {
 	then, now := manifestsOf(before), manifestsOf(after)
 	for i := range max(len(then), len(now)) {
 		maskSecret(secretAt(then, i), secretAt(now, i))
 	}
-	// Whoever applies a Work by kubectl has all of it in here once more.
+	// kubectl apply puts a second copy of a Work in here.
 	maskPair(annotationsOf(before), annotationsOf(after), corev1.LastAppliedConfigAnnotation)
 }
 
@@ -31,7 +31,7 @@ func manifestsOf(work map[string]any) []any {
 	return list
 }
 
-// secretAt is the Secret at a place; nil if there is none.
+// secretAt returns the Secret at an index; nil if there is none.
 func secretAt(manifests []any, i int) map[string]any {
 	if i >= len(manifests) {
 		return nil
@@ -48,7 +48,7 @@ func maskSecret(before, after map[string]any) {
 		then, thenIsMap := before[field].(map[string]any)
 		now, nowIsMap := after[field].(map[string]any)
 		if before[field] != nil && !thenIsMap || after[field] != nil && !nowIsMap {
-			maskPair(before, after, field) // whatever it is
+			maskPair(before, after, field) // mask it whole, whatever it is
 			continue
 		}
 		for key := range then {
@@ -69,7 +69,7 @@ func annotationsOf(object map[string]any) map[string]any {
 	return values
 }
 
-// maskPair masks the values of one key, where there are any.
+// maskPair masks the values of one key, if there are any.
 func maskPair(before, after map[string]any, key string) {
 	then, had := before[key]
 	now, has := after[key]

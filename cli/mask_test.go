@@ -15,16 +15,16 @@ func TestMaskSecrets(t *testing.T) {
 		wantAfter     string
 	}{
 		"Equal":      {"equal values do not differ", "{data: {a: eA==}}", "{data: {a: eA==}}", `{data: {a: "***"}}`, `{data: {a: "***"}}`},
-		"Changed":    {"others do", "{data: {a: eA==}}", "{data: {a: eQ==}}", `{data: {a: "*** (before)"}}`, `{data: {a: "*** (after)"}}`},
-		"Added":      {"a key that is new", "{data: {a: eA==}}", "{data: {a: eA==, b: eQ==}}", `{data: {a: "***"}}`, `{data: {a: "***", b: "***"}}`},
-		"Removed":    {"a key that goes", "{data: {a: eA==}}", "{}", `{data: {a: "***"}}`, "{}"},
+		"Changed":    {"changed values do", "{data: {a: eA==}}", "{data: {a: eQ==}}", `{data: {a: "*** (before)"}}`, `{data: {a: "*** (after)"}}`},
+		"Added":      {"a new key", "{data: {a: eA==}}", "{data: {a: eA==, b: eQ==}}", `{data: {a: "***"}}`, `{data: {a: "***", b: "***"}}`},
+		"Removed":    {"a removed key", "{data: {a: eA==}}", "{}", `{data: {a: "***"}}`, "{}"},
 		"StringData": {"in the clear", "{stringData: {a: x}}", "{stringData: {a: y}}", `{stringData: {a: "*** (before)"}}`, `{stringData: {a: "*** (after)"}}`},
-		"OddData":    {"what cannot be a Secret's is masked whole", "{data: [x]}", "{data: {a: eA==}}", `{data: "*** (before)"}`, `{data: "*** (after)"}`},
-		"OddValue":   {"a value that is no string", "{data: {a: {b: x}}}", "{data: {a: eA==}}", `{data: {a: "*** (before)"}}`, `{data: {a: "*** (after)"}}`},
-		"Applied": {"kubectl notes all of it", "{metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: x}}}", "{}",
+		"OddData":    {"data that no Secret has is masked whole", "{data: [x]}", "{data: {a: eA==}}", `{data: "*** (before)"}`, `{data: "*** (after)"}`},
+		"OddValue":   {"a value that is not a string", "{data: {a: {b: x}}}", "{data: {a: eA==}}", `{data: {a: "*** (before)"}}`, `{data: {a: "*** (after)"}}`},
+		"Applied": {"kubectl keeps a copy of it", "{metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: x}}}", "{}",
 			`{metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: "***"}}}`, "{}"},
-		"OnlyBefore": {"a Work that goes", "{data: {a: eA==}}", "", `{data: {a: "***"}}`, ""},
-		"OnlyAfter":  {"a Work that comes", "", "{data: {a: eA==}}", "", `{data: {a: "***"}}`},
+		"OnlyBefore": {"a Work that is deleted", "{data: {a: eA==}}", "", `{data: {a: "***"}}`, ""},
+		"OnlyAfter":  {"a Work that is created", "", "{data: {a: eA==}}", "", `{data: {a: "***"}}`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestMaskSecrets(t *testing.T) {
 	}
 }
 
-// workOf is a Work with one manifest; nil for none.
+// workOf returns a Work with one manifest; nil without a manifest.
 func workOf(t *testing.T, manifest, kind string) map[string]any {
 	t.Helper()
 	if manifest == "" {

@@ -10,10 +10,10 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// meant says what may have been meant by a resource that is not served, as in ": did you mean
-// {group: apps, resource: deployments}?"; empty if there is nothing like it.
+// meant suggests what a resource that is not served may stand for, as in ": did you mean
+// {group: apps, resource: deployments}?"; empty if nothing is like it.
 func meant(client discovery.DiscoveryInterface, gr schema.GroupResource) string {
-	lists, _ := client.ServerPreferredResources() // what there is of it, if a group is away
+	lists, _ := client.ServerPreferredResources() // the other groups, if one is unavailable
 	var like []string
 	for _, list := range lists {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
@@ -33,7 +33,7 @@ func meant(client discovery.DiscoveryInterface, gr schema.GroupResource) string 
 	return ": did you mean " + strings.Join(like, " or ") + "?"
 }
 
-// isLike reports whether a resource is called so in some way: by its plural in another group, its
+// isLike reports whether gr names a resource in some way: by its plural in another group, its
 // singular, its kind or a short name.
 func isLike(r metav1.APIResource, group string, gr schema.GroupResource) bool {
 	if !slices.Contains(r.Verbs, "watch") || strings.Contains(r.Name, "/") || r.Name == gr.Resource && group == gr.Group {

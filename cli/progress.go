@@ -9,8 +9,8 @@ import (
 	"golang.org/x/term"
 )
 
-// progress tells how far a long step has come: on a terminal in one line that changes,
-// elsewhere in lines of their own. A step that takes less than a second tells nothing.
+// progress shows how far a long step has come: on a terminal in one line that changes,
+// elsewhere in lines of their own. A step that takes less than a second shows nothing.
 type progress struct {
 	out      io.Writer
 	what     string
@@ -20,7 +20,7 @@ type progress struct {
 	told     bool
 }
 
-// How often it is told.
+// How often progress is shown.
 const (
 	progressOnTerminal = 200 * time.Millisecond
 	progressElsewhere  = 10 * time.Second
@@ -54,7 +54,7 @@ func (p *progress) step() {
 	}
 }
 
-// done makes room on a terminal for what follows.
+// done clears the line on a terminal for what follows.
 func (p *progress) done() {
 	if p.terminal && p.told {
 		fmt.Fprint(p.out, "\r\x1b[K")

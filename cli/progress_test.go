@@ -15,10 +15,10 @@ func TestProgress(t *testing.T) {
 		pause    time.Duration
 		want     string
 	}{
-		"quick":             {"what takes no time is not worth a word", false, 1000, 0, ""},
-		"quick, terminal":   {"nor is it on a terminal", true, 1000, 0, ""},
-		"long, elsewhere":   {"lines of their own, not too many of them", false, 25, time.Second, "reading: 10\nreading: 20\n"},
-		"a second, elapsed": {"one line that changes, and goes", true, 3, 600 * time.Millisecond, "\rreading: 2\rreading: 3\r\x1b[K"},
+		"quick":             {"a quick step shows nothing", false, 1000, 0, ""},
+		"quick, terminal":   {"on a terminal neither", true, 1000, 0, ""},
+		"long, elsewhere":   {"lines of their own, but not too many", false, 25, time.Second, "reading: 10\nreading: 20\n"},
+		"a second, elapsed": {"one line that changes, and is cleared", true, 3, 600 * time.Millisecond, "\rreading: 2\rreading: 3\r\x1b[K"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -20,10 +20,10 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
-// purgeBatch is how many Works are deleted until the configuration is looked at again.
+// purgeBatch is how many Works purge deletes before it rereads the configuration.
 const purgeBatch = 100
 
-// purgeCommand deletes the Works of what has left the configuration.
+// purgeCommand deletes the Works of what is no longer in the configuration.
 type purgeCommand struct {
 	flags       *genericclioptions.ConfigFlags
 	configMap   string
@@ -41,11 +41,11 @@ func newPurge() *cobra.Command {
 	p := &purgeCommand{flags: connectionFlags()}
 	cmd := &cobra.Command{
 		Use:   "purge --resource RESOURCE.GROUP",
-		Short: "Delete the Works of a resource that has left the configuration, and so the objects in the members",
-		Long: "purge deletes the Works of a resource that is not in the configuration any more, or of those of its namespaces that\n" +
-			"are not. Karmada then deletes the objects in the member clusters, unless their Works say that it preserves them.\n" +
-			"The daemon never does that: what it is not told to watch it leaves alone. The configurations of other daemons, in\n" +
-			"ConfigMaps of the same namespace, are respected. On a terminal it asks before it deletes; elsewhere it wants --yes.",
+		Short: "Delete the Works of a resource that has left the configuration, and so its objects in the members",
+		Long: "purge deletes the Works of a resource that is no longer in the configuration, or of those of its namespaces that no\n" +
+			"longer are. Karmada then deletes the objects in the member clusters, unless their Works preserve them. The daemon never\n" +
+			"does this: it leaves alone what it does not watch. purge keeps what the configurations of other daemons, in ConfigMaps\n" +
+			"in the same namespace, contain. On a terminal it asks first; elsewhere it needs --yes.",
 		Example: "  karmada-mirror purge --resource deployments.apps --dry-run\n  karmada-mirror purge --resource deployments.apps",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -56,8 +56,8 @@ func newPurge() *cobra.Command {
 	p.flags.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&p.configMap, "config-map", daemon.DefaultConfigMap, "namespace/name of the daemon's ConfigMap")
 	cmd.Flags().StringVar(&p.resource, "resource", "", "the resource, as in deployments.apps")
-	cmd.Flags().BoolVar(&p.dryRun, "dry-run", false, "only say what would be deleted")
-	cmd.Flags().BoolVarP(&p.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&p.dryRun, "dry-run", false, "only print what would be deleted")
+	cmd.Flags().BoolVarP(&p.yes, "yes", "y", false, "do not ask for confirmation")
 	completeFlag(cmd, "resource", func(*cobra.Command) []string { return completeResource(p.flags) })
 	// The flag exists: it was defined in the lines above.
 	_ = cmd.MarkFlagRequired("resource")
@@ -66,7 +66,7 @@ func newPurge() *cobra.Command {
 
 func (p *purgeCommand) run(ctx context.Context) error {
 	if *p.flags.Namespace != "" {
-		return errors.New("cannot purge one namespace: what has left the configuration goes; to purge a namespace, take it out of the resource's namespaces there")
+		return errors.New("cannot purge by --namespace: purge deletes what has left the configuration; to purge a namespace, remove it from the resource's namespaces there")
 	}
 	if err := p.prepare(ctx); err != nil {
 		return err
@@ -76,10 +76,10 @@ func (p *purgeCommand) run(ctx context.Context) error {
 		return err
 	}
 	if len(works) == 0 && p.leftovers.Kind.Empty() {
-		return fmt.Errorf("cannot tell what %q is: the API server does not serve it, and no Work outside the configuration is of it; name it in full, as in deployments.apps", p.resource)
+		return fmt.Errorf("cannot tell what %q is: the API server does not serve it, and no Work outside the configuration belongs to it; give its full name, as in deployments.apps", p.resource)
 	}
 	if len(works) == 0 {
-		_, err := fmt.Fprintf(p.out, "There is no Work of %s outside the configuration.\n", p.leftovers.Resource)
+		_, err := fmt.Fprintf(p.out, "No Works of %s are outside the configuration.\n", p.leftovers.Resource)
 		return err
 	}
 	if p.dryRun {
@@ -95,7 +95,7 @@ func (p *purgeCommand) run(ctx context.Context) error {
 	return p.delete(ctx, works)
 }
 
-// prepare connects, and finds out of what the Works are.
+// prepare connects, resolves the resource and reads the configurations.
 func (p *purgeCommand) prepare(ctx context.Context) error {
 	connection, err := connect(p.flags)
 	if err != nil {
@@ -116,14 +116,14 @@ func (p *purgeCommand) prepare(ctx context.Context) error {
 	return p.configure(ctx)
 }
 
-// configure reads what the daemons are told to mirror. All of it must be known.
+// configure reads the configurations of all daemons. It fails if it cannot read one of them.
 func (p *purgeCommand) configure(ctx context.Context) error {
 	own, err := readConfiguration(ctx, p.client, p.configMap)
 	if err != nil {
 		return err
 	}
 	if r, ok := own.Resource(p.leftovers.Resource); ok && len(r.Namespaces) == 0 {
-		return fmt.Errorf("%s is in the configuration, in all namespaces: take it out of ConfigMap %q first", p.leftovers.Resource, p.configMap)
+		return fmt.Errorf("%s is in the configuration, for all namespaces: remove it from ConfigMap %q first", p.leftovers.Resource, p.configMap)
 	}
 	name, err := daemon.ParseConfigMap(p.configMap)
 	if err != nil {
@@ -157,7 +157,7 @@ func isConfiguration(data map[string]string) bool {
 	return false
 }
 
-// confirm asks, if there is somebody to answer; where there is nobody, --yes must say so.
+// confirm asks on a terminal; elsewhere it needs --yes.
 func (p *purgeCommand) confirm(works []*state.Work) error {
 	if p.yes {
 		return nil
@@ -166,8 +166,8 @@ func (p *purgeCommand) confirm(works []*state.Work) error {
 	return confirm(p.in, p.out, what, "nothing was deleted")
 }
 
-// delete goes on where one deletion fails, and ends when the resource has come back
-// into a configuration.
+// delete continues after a failed deletion, and stops if the resource is back in a
+// configuration.
 func (p *purgeCommand) delete(ctx context.Context, works []*state.Work) error {
 	var errs []error
 	count := 0
@@ -194,7 +194,7 @@ func (p *purgeCommand) delete(ctx context.Context, works []*state.Work) error {
 	return errors.Join(errs...)
 }
 
-// clustersOf names the clusters, or counts them.
+// clustersOf names the clusters, or counts them if there are more than five.
 func clustersOf(works []*state.Work) string {
 	clusters := sets.New[string]()
 	for _, w := range works {

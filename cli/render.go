@@ -23,7 +23,7 @@ func newRender() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "render -f FILE --clusters NAME[,NAME...]",
 		Short: "Print the Works of manifests, offline",
-		Long:  "render prints the Works that the daemon would write for manifests on these clusters, whatever the\nmanifests' own annotations say of clusters. It asks no API server: the UIDs are those of the file.",
+		Long:  "render prints the Works that the daemon would write for manifests on these clusters, whatever clusters\nthe manifests' own annotations choose. It needs no API server: it takes the UIDs from the file.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			printer, err := print.ToPrinter()
@@ -44,7 +44,7 @@ func newRender() *cobra.Command {
 func renderFiles(cmd *cobra.Command, files, clusters []string, printer printers.ResourcePrinter) error {
 	terms, err := render.ParseTerms(strings.Join(clusters, ","))
 	if err != nil || terms.IsOpen() {
-		return errors.Join(errors.New("--clusters takes names only: nobody is asked which clusters there are"), err)
+		return errors.Join(errors.New("--clusters takes names only: render does not look up which clusters there are"), err)
 	}
 	streams := genericiooptions.IOStreams{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), ErrOut: cmd.ErrOrStderr()}
 	return resource.NewLocalBuilder().Unstructured().

@@ -38,8 +38,8 @@ func mappingOf(flags *genericclioptions.ConfigFlags, resource string) (*meta.RES
 	return mapping, nil
 }
 
-// resourceOf resolves a resource that need not be served any more: then it has to be
-// spelled in full, and its kind is not known.
+// resourceOf resolves a resource, even one that is no longer served: that must be given by
+// its full name, and its kind is unknown.
 func resourceOf(flags *genericclioptions.ConfigFlags, resource string) (schema.GroupResource, schema.GroupKind, error) {
 	mapping, err := mappingOf(flags, resource)
 	if meta.IsNoMatchError(err) {

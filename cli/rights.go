@@ -13,11 +13,11 @@ import (
 	"github.com/karmada-target/karmada-mirror/daemon"
 )
 
-// right is what somebody may have to do on the Karmada API server.
+// right is what a user needs to be allowed to do on the Karmada API server.
 type right struct {
 	verbs []string
 	schema.GroupResource
-	// namespace and name are empty for all.
+	// An empty namespace or name means all.
 	namespace, name string
 }
 
@@ -32,8 +32,8 @@ func (r right) String() string {
 	return s
 }
 
-// daemonRights are those of the manifests, whatever is configured: manifests/karmada,
-// clusterrole.yaml and role.yaml.
+// daemonRights returns the rights that the manifests grant, whatever the configuration:
+// manifests/karmada, clusterrole.yaml and role.yaml.
 func daemonRights(configMap, lease metav1.ObjectMeta) []right {
 	gr := func(group, resource string) schema.GroupResource {
 		return schema.GroupResource{Group: group, Resource: resource}
@@ -54,8 +54,8 @@ func daemonRights(configMap, lease metav1.ObjectMeta) []right {
 	}
 }
 
-// installRights are what applying manifests/karmada takes. Whoever grants rights must
-// have them, or may escalate.
+// installRights returns the rights needed to apply manifests/karmada. To grant rights, a user
+// must have them, or the verb escalate.
 func installRights() []right {
 	gr := func(group, resource string) schema.GroupResource {
 		return schema.GroupResource{Group: group, Resource: resource}
@@ -78,7 +78,7 @@ func installRights() []right {
 	}
 }
 
-// missing asks the API server which of a right's verbs it would refuse.
+// missing asks the API server which of a right's verbs it would deny.
 func (r right) missing(ctx context.Context, client kubernetes.Interface) ([]string, error) {
 	var missing []string
 	for _, verb := range r.verbs {
@@ -88,7 +88,7 @@ func (r right) missing(ctx context.Context, client kubernetes.Interface) ([]stri
 			}},
 		}, metav1.CreateOptions{})
 		if err != nil {
-			return nil, fmt.Errorf("cannot ask for rights: %w", err)
+			return nil, fmt.Errorf("cannot check rights: %w", err)
 		}
 		if !review.Status.Allowed {
 			missing = append(missing, verb)
@@ -97,7 +97,7 @@ func (r right) missing(ctx context.Context, client kubernetes.Interface) ([]stri
 	return missing, nil
 }
 
-// checkRights tells of each right whether it is there.
+// checkRights reports for each right whether the user has it.
 func (c *checker) checkRights(ctx context.Context, rights []right, hint string) error {
 	for _, r := range rights {
 		missing, err := r.missing(ctx, c.client)

@@ -1,5 +1,5 @@
-// Package cli is the command line: the commands, a file each, and signals. `run` is the
-// daemon, of package daemon; the others look at what it does, with its own decisions.
+// Package cli is the command line: the commands, one file each, and signals. `run` starts
+// package daemon; the others look at what the daemon does, by the same decisions.
 package cli
 
 import (
@@ -17,7 +17,7 @@ import (
 
 // Main runs the command line and returns the exit code: 0 for success, 1 for a
 // failure unless the command says otherwise. The first SIGINT or SIGTERM ends the command
-// in good order, a second one at once.
+// gracefully, a second one at once.
 func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -38,7 +38,7 @@ func Main() int {
 	return 1
 }
 
-// printError prints what an error says, if anything.
+// printError prints the text of an error, if it has any.
 func printError(out io.Writer, err error) {
 	if text := err.Error(); text != "" {
 		fmt.Fprintln(out, "karmada-mirror:", harmless(text))
@@ -47,16 +47,16 @@ func printError(out io.Writer, err error) {
 
 const (
 	program = "karmada-mirror"
-	// plugin is the name by which kubectl finds the program as `kubectl karmada mirror`.
+	// plugin is the file name under which kubectl runs it as `kubectl karmada mirror`.
 	plugin = "kubectl-karmada-mirror"
 )
 
-// New makes the root command.
+// New returns the root command.
 func New() *cobra.Command {
 	root := &cobra.Command{
 		Use:           program,
 		Short:         "Mirror annotated objects to Karmada's member clusters",
-		Long:          "karmada-mirror writes a Work for each member cluster that an object of the Karmada API server\nnames in its annotation karmada.target/clusters, and takes it away when it is not asked for any more.",
+		Long:          "karmada-mirror writes a Work for each member cluster that an object on the Karmada API server\nnames in its annotation karmada.target/clusters, and deletes it when the object no longer asks for it.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}

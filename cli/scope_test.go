@@ -15,9 +15,9 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// TestEmptyFlags: a variable of a script that is not set does not choose everything.
+// TestEmptyFlags proves that an unset variable in a script does not select everything.
 func TestEmptyFlags(t *testing.T) {
-	hold := render.Hold{Since: time.Now(), Resource: "configmaps", Because: "of a test"}
+	hold := render.Hold{Since: time.Now(), Resource: "configmaps", Because: "this is a test"}
 	work := func(cluster string) any {
 		return map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": map[string]any{
 			"name": "w", "namespace": render.ExecutionNamespace(cluster), "labels": map[string]any{render.HeldKey: "true"},
@@ -31,16 +31,17 @@ func TestEmptyFlags(t *testing.T) {
 		return execute(append([]string{"deletions", "approve", "--dry-run", "--kubeconfig", from, "--cache-dir", t.TempDir()}, more...)...)
 	}
 	if output, err := approve("--member", "m1"); err != nil || strings.Contains(output, "prod") || !strings.Contains(output, "1 deletions") {
-		t.Errorf("one cluster: %v, %s", err, output)
+		t.Errorf("approving one cluster: %v, %s", err, output)
 	}
 	for _, flag := range []string{"--member=", "--resource=", "--namespace="} {
 		if output, err := approve(flag); err == nil || !strings.Contains(err.Error(), "is empty") {
-			t.Errorf("%s approves: %s", flag, output)
+			t.Errorf("%s is accepted: %s", flag, output)
 		}
 	}
 }
 
-// TestPurgeReadsAllParts: what another daemon mirrors is not purged, in whatever key it is.
+// TestPurgeReadsAllParts proves that purge keeps what another daemon mirrors, whichever key
+// configures it.
 func TestPurgeReadsAllParts(t *testing.T) {
 	configMap := func(name string, data map[string]string) *corev1.ConfigMap {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "karmada-system", Name: name}, Data: data}
@@ -52,10 +53,10 @@ func TestPurgeReadsAllParts(t *testing.T) {
 		known  int // configurations
 		fails  bool
 	}{
-		"Own":     {"a part of its own counts", map[string]string{config.Key: configHead, "own.yaml": jobs}, 2, false},
-		"Lost":    {"a daemon whose config.yaml is lost goes on with the last good one", map[string]string{"own.yaml": jobs}, 0, true},
-		"Mistake": {"what cannot be read may name it", map[string]string{config.Key: configHead, "own.yaml": jobs + "x: y\n"}, 0, true},
-		"Other":   {"what is no configuration is nobody's", map[string]string{"app.yaml": "a: b"}, 1, false},
+		"Own":     {"a second part counts", map[string]string{config.Key: configHead, "own.yaml": jobs}, 2, false},
+		"Lost":    {"a daemon whose config.yaml is lost continues with the last good one", map[string]string{"own.yaml": jobs}, 0, true},
+		"Mistake": {"an unreadable part may name it", map[string]string{config.Key: configHead, "own.yaml": jobs + "x: y\n"}, 0, true},
+		"Other":   {"another application's ConfigMap is not a configuration", map[string]string{"app.yaml": "a: b"}, 1, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +64,7 @@ func TestPurgeReadsAllParts(t *testing.T) {
 			p.client = fake.NewClientset(configMap("karmada-mirror", map[string]string{config.Key: configHead}), configMap("team-b", tc.data))
 			err := p.configure(t.Context())
 			if (err != nil) != tc.fails || err == nil && len(p.leftovers.Configurations) != tc.known {
-				t.Errorf("%s: %d are known, error %v", tc.reason, len(p.leftovers.Configurations), err)
+				t.Errorf("%s: %d configurations, error %v", tc.reason, len(p.leftovers.Configurations), err)
 			}
 		})
 	}

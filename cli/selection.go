@@ -20,37 +20,37 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// pageSize is how many objects a list asks for at once.
+// pageSize is how many objects a list requests at once.
 const pageSize = 500
 
-// selection is the sources that the arguments of a command choose.
+// selection is the sources that the arguments of a command select.
 type selection struct {
 	*sources
 	allNamespaces bool
-	// labels is a selector of objects; empty for all, and then what is left of objects that
-	// are gone is chosen too.
+	// labels is a label selector for objects; empty selects all, and also the leftover Works of
+	// deleted objects.
 	labels string
 
-	// namespace is the one that is looked at; empty for all.
+	// namespace is the one to look at; empty for all.
 	namespace string
-	// namespaced leaves out what is in no namespace.
+	// namespaced skips cluster-scoped resources.
 	namespaced bool
 	survey     *gather.Survey
 	kinds      kindsMet
-	// hidden are the kinds of which nothing may be read.
+	// hidden are the kinds that the user may not read at all.
 	hidden map[schema.GroupKind]bool
 }
 
-// kindsMet are the kinds that are listed, with the sources of them that were met.
+// kindsMet are the listed kinds, each with the sources found.
 type kindsMet map[schema.GroupKind]map[render.Identity]bool
 
 func newSelection(cmd *cobra.Command) *selection {
 	s := &selection{sources: newSources(cmd), kinds: kindsMet{}, hidden: map[schema.GroupKind]bool{}}
-	cmd.Flags().BoolVarP(&s.allNamespaces, "all-namespaces", "A", false, "of all namespaces")
+	cmd.Flags().BoolVarP(&s.allNamespaces, "all-namespaces", "A", false, "look at all namespaces")
 	return s
 }
 
-// read reads what all sources share. It calls seen for each Work.
+// read reads what all sources share, and calls seen for each Work.
 func (s *selection) read(ctx context.Context, errOut io.Writer, seen func(*unstructured.Unstructured)) error {
 	reader, err := s.reader(ctx)
 	if err != nil {
@@ -71,9 +71,8 @@ func (s *selection) read(ctx context.Context, errOut io.Writer, seen func(*unstr
 	return err
 }
 
-// each visits the sources that the arguments choose: those that are named, those of a
-// resource, or those of all resources of the configuration. One that is named and not there
-// is an error.
+// each visits the sources that the arguments select: named ones, those of a resource, or
+// those of all resources in the configuration. A named one that does not exist is an error.
 func (s *selection) each(ctx context.Context, args []string, visit func(judge.Facts) error) error {
 	refs, kind, err := s.named(args)
 	if err != nil {
@@ -96,7 +95,7 @@ func (s *selection) each(ctx context.Context, args []string, visit func(judge.Fa
 	return s.list(ctx, kind, visit)
 }
 
-// mustExist returns an error for a source that is not there, and of which nothing is left.
+// mustExist returns an error for a source that does not exist and has no leftover Works.
 func mustExist(ref gather.SourceRef, f judge.Facts, reader *gather.Reader) error {
 	if f.Source != nil || !f.Live || len(f.Works) > 0 {
 		return nil
@@ -105,11 +104,11 @@ func mustExist(ref gather.SourceRef, f judge.Facts, reader *gather.Reader) error
 	if len(reader.Hidden()) > 0 {
 		return notFound // its Works may be hidden
 	}
-	return fmt.Errorf("%w, and no Work of it is left", notFound)
+	return fmt.Errorf("%w, and it has no leftover Works", notFound)
 }
 
-// list visits the sources of a kind, or of all that are configured if it is nil. What can be
-// listed is visited, whatever else cannot.
+// list visits the sources of a kind, or of all configured kinds if it is nil. If it cannot list
+// some kinds, it still visits the others.
 func (s *selection) list(ctx context.Context, kind *meta.RESTMapping, visit func(judge.Facts) error) error {
 	mappings := []*meta.RESTMapping{kind}
 	if kind == nil {
@@ -137,10 +136,10 @@ func (s *selection) list(ctx context.Context, kind *meta.RESTMapping, visit func
 	return errors.Join(errs...)
 }
 
-// configured are the resources of the configuration that are served.
+// configured returns the resources in the configuration that are served.
 func (s *selection) configured() ([]*meta.RESTMapping, error) {
 	if s.configuration == nil {
-		return nil, errors.New("say of which TYPE: you may not read the daemon's configuration, which would tell")
+		return nil, errors.New("give a TYPE: you may not read the daemon's configuration, which lists them")
 	}
 	mapper, err := s.flags.ToRESTMapper()
 	if err != nil {
@@ -183,8 +182,8 @@ func (s *selection) objects(ctx context.Context, m *meta.RESTMapping, visit func
 		})
 }
 
-// leftovers visits the Works whose sources were not listed: they are gone, or, if all
-// kinds are asked for, of a resource that the configuration does not have.
+// leftovers visits the sources of Works that were not listed: they are deleted or, if all
+// kinds are selected, their resource is not in the configuration.
 func (s *selection) leftovers(ctx context.Context, allKinds bool, visit func(judge.Facts) error) error {
 	mapper, err := s.flags.ToRESTMapper()
 	if err != nil {
@@ -211,7 +210,7 @@ func (s *selection) leftovers(ctx context.Context, allKinds bool, visit func(jud
 	return nil
 }
 
-// one visits one source; obj is nil if it is to be read.
+// one visits one source. It reads the object if obj is nil.
 func (s *selection) one(ctx context.Context, ref gather.SourceRef, obj *unstructured.Unstructured, visit func(judge.Facts) error) error {
 	facts, err := s.survey.Facts(ctx, ref, obj)
 	if err != nil {
@@ -220,9 +219,9 @@ func (s *selection) one(ctx context.Context, ref gather.SourceRef, obj *unstruct
 	return visit(facts)
 }
 
-// tellHidden says in one line what the user may not read.
+// tellHidden prints in one line what the user may not read.
 func tellHidden(errOut io.Writer, reader *gather.Reader) {
 	if hidden := reader.Hidden(); len(hidden) > 0 {
-		fmt.Fprintf(errOut, "You may not read %s: what depends on that is left open.\n", strings.Join(hidden, "; "))
+		fmt.Fprintf(errOut, "You may not read %s: what depends on it is left open.\n", strings.Join(hidden, "; "))
 	}
 }

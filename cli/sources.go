@@ -18,8 +18,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// sources is what the commands have in common that look at sources: they decide as the
-// daemon does, by reads of their own.
+// sources is what the commands that look at sources share: they decide as the daemon does,
+// from their own reads.
 type sources struct {
 	flags         *genericclioptions.ConfigFlags
 	configMap     string
@@ -50,26 +50,26 @@ func (s *sources) reader(ctx context.Context) (*gather.Reader, error) {
 		return nil, fmt.Errorf("cannot make a client: %w", err)
 	}
 	s.configuration, err = readConfiguration(ctx, client, s.configMap)
-	if err != nil && !apierrors.IsForbidden(err) { // a tenant need not see it
+	if err != nil && !apierrors.IsForbidden(err) { // tenants need not see it
 		return nil, withHint(s.blame(ctx, client, err))
 	}
 	reader, err := gather.NewReader(ctx, s.client, s.configuration)
 	return reader, withHint(err)
 }
 
-// blame says what is the matter where there is no configuration: it may be the API server.
+// blame explains a missing configuration: it may be the wrong API server.
 func (s *sources) blame(ctx context.Context, client kubernetes.Interface, err error) error {
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
 	works := render.WorksResource
 	if _, served, failure := resolve(ctx, client, works.GroupResource(), works.Version); failure == nil && !served {
-		return fmt.Errorf("%w: it is no Karmada API server\n  %s", err, otherCluster)
+		return fmt.Errorf("%w: it is not a Karmada API server\n  %s", err, otherCluster)
 	}
 	return fmt.Errorf("%w\n  is karmada-mirror installed (karmada-mirror check)? If its ConfigMap has another name, give --config-map", err)
 }
 
-// readConfiguration reads the ConfigMap of that namespace and name.
+// readConfiguration reads the ConfigMap with that namespace/name.
 func readConfiguration(ctx context.Context, client kubernetes.Interface, configMap string) (*config.Configuration, error) {
 	name, err := daemon.ParseConfigMap(configMap)
 	if err != nil {
@@ -86,7 +86,7 @@ func readConfiguration(ctx context.Context, client kubernetes.Interface, configM
 	return configuration, nil
 }
 
-// refer fills in the namespace: that of the flags or of the kubeconfig if there is none.
+// refer fills in the namespace, by default from the flags or the kubeconfig.
 func (s *sources) refer(mapping *meta.RESTMapping, namespace, name string) (gather.SourceRef, error) {
 	ref := gather.SourceRef{Mapping: mapping, Name: name}
 	if mapping.Scope.Name() != meta.RESTScopeNameNamespace {

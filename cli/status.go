@@ -30,18 +30,18 @@ type statusCommand struct {
 func newStatus() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status " + someUsage,
-		Short: "List what is mirrored where, and how far Karmada has come with it",
-		Long: "status decides as the daemon does, by reads of its own, and lists a line for each object and cluster: of some\n" +
-			"objects, of a resource, or of all resources of the configuration.\n" + someHelp + "\n\n" +
-			"It needs the right to read them, Clusters, Works and the daemon's ConfigMap (the ClusterRole\n" +
-			"karmada-mirror-viewer, besides the objects), and none to write. What you may not read, it leaves open.",
+		Short: "List what is mirrored where, and whether Karmada has applied it",
+		Long: "status decides as the daemon does, from its own reads, and prints a line for each object and cluster: for some\n" +
+			"objects, a resource, or all resources in the configuration.\n" + someHelp + "\n\n" +
+			"It needs the right to read them, Clusters, Works and the daemon's ConfigMap (the ClusterRole karmada-mirror-viewer\n" +
+			"covers all but the objects), and writes nothing. It leaves open what depends on anything that you may not read.",
 		Example: "  karmada-mirror status -A\n  karmada-mirror status -A --failed\n  karmada-mirror status deploy -n shop -l team=web\n  karmada-mirror status deploy/cart -n shop -w",
 	}
 	s := &statusCommand{selection: newSelection(cmd), states: workStates{}}
-	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "after the list, print each line again whose Work changes, until interrupted")
+	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "after the list, print the line of each Work that changes, until interrupted")
 	cmd.Flags().StringVarP(&s.labels, "selector", "l", "", "only objects with these labels, as in kubectl get -l")
 	cmd.Flags().StringSliceVar(&s.members, "member", nil, "only these member clusters")
-	cmd.Flags().BoolVar(&s.failed, "failed", false, "only what needs somebody: refused, held, or not applied by Karmada for an error")
+	cmd.Flags().BoolVar(&s.failed, "failed", false, "only what needs your attention: refused, held, or failed to apply")
 	cmd.Flags().StringVarP(&s.output, "output", "o", "", "wide, name, json or yaml")
 	completeWords(cmd, "output", "wide", "name", "json", "yaml")
 	completeFlag(cmd, "member", s.completeMember)
@@ -74,15 +74,15 @@ func (s *statusCommand) run(ctx context.Context, args []string) error {
 	return err
 }
 
-// nothing says that there is no line.
+// nothing returns the message for an empty list.
 func (s *statusCommand) nothing() string {
 	if len(s.survey.Hidden()) > 0 {
-		return "Nothing that you may read is mirrored here, or asks for it."
+		return "Nothing that you may read is mirrored here, or asks to be."
 	}
 	if s.failed || len(s.members) > 0 || s.labels != "" {
-		return "Nothing that you have asked for is mirrored here, or asks for it."
+		return "Nothing that you selected is mirrored here, or asks to be."
 	}
-	return "Nothing is mirrored here, and nothing asks for it."
+	return "Nothing is mirrored here, and nothing asks to be."
 }
 
 func (s *statusCommand) print(f judge.Facts) error {
@@ -97,7 +97,7 @@ func (s *statusCommand) print(f judge.Facts) error {
 	return nil
 }
 
-// chooses reports whether the flags ask for a line.
+// chooses reports whether the flags select a line.
 func (s *statusCommand) chooses(line mirrorStatus) bool {
 	return (len(s.members) == 0 || slices.Contains(s.members, line.Cluster)) && (!s.failed || line.needsSomebody())
 }
@@ -105,7 +105,7 @@ func (s *statusCommand) chooses(line mirrorStatus) bool {
 // follow prints the line of each Work that changes, until ctx is done.
 func (s *statusCommand) follow(ctx context.Context, args []string) error {
 	if s.survey.Version == "" {
-		return errors.New("cannot watch the Works: you may not read all of them")
+		return errors.New("cannot watch Works: you may not read all of them")
 	}
 	selects, err := s.follows(args)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *statusCommand) follow(ctx context.Context, args []string) error {
 	for event := range works.ResultChan() {
 		obj, ok := event.Object.(*unstructured.Unstructured)
 		if !ok {
-			return fmt.Errorf("cannot watch the Works any longer: %w", errorOf(event.Object))
+			return fmt.Errorf("cannot watch Works any longer: %w", errorOf(event.Object))
 		}
 		w := state.NewWork(obj)
 		line := changedStatus(w, obj, event.Type)
@@ -133,8 +133,8 @@ func (s *statusCommand) follow(ctx context.Context, args []string) error {
 	return nil
 }
 
-// follows reports of which sources the Works are followed: the arguments choose them. What
-// labels their objects have, a Work does not say.
+// follows returns which sources' Works to follow, by the arguments. It takes no label selector:
+// a Work does not have the labels of its object.
 func (s *statusCommand) follows(args []string) (func(render.Identity) bool, error) {
 	if s.labels != "" {
 		return nil, errors.New("cannot use --watch with --selector: Works do not have the labels of their objects")
@@ -149,7 +149,7 @@ func (s *statusCommand) follows(args []string) (func(render.Identity) bool, erro
 	}
 	return func(id render.Identity) bool {
 		switch {
-		case id.Kind == "": // the Work says nothing of its source
+		case id.Kind == "": // the Work does not name its source
 			return false
 		case len(named) > 0:
 			return slices.Contains(named, id)

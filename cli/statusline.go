@@ -24,18 +24,18 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// mirrorStatus is what there is to say of a source on a cluster.
+// mirrorStatus is the status of a source on a cluster.
 type mirrorStatus struct {
 	metav1.TypeMeta `json:",inline"`
 	Source          sourceName `json:"source"`
-	// Cluster is empty if the source is refused before a cluster is chosen.
+	// Cluster is empty if the source is refused before any cluster is chosen.
 	Cluster string `json:"cluster,omitempty"`
 	// Decision is Wanted, Unwanted, Unknown or Released.
 	Decision string `json:"decision,omitempty"`
-	// Operation is what the daemon would do now; empty if nothing.
+	// Operation is what the daemon would do now; empty for nothing.
 	Operation string      `json:"operation,omitempty"`
 	Work      *workStatus `json:"work,omitempty"`
-	// Message says what is not as one would expect.
+	// Message says what is not as expected.
 	Message string `json:"message,omitempty"`
 }
 
@@ -46,20 +46,20 @@ type sourceName struct {
 	Name      string `json:"name"`
 }
 
-// workStatus is what a Work says of itself.
+// workStatus is the status that a Work reports.
 type workStatus struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// State is that of the metric karmada_mirror_works.
+	// State is the state label of the metric karmada_mirror_works.
 	State string `json:"state"`
 	// Applied is the status of the condition of that name; empty if there is none.
 	Applied string `json:"applied,omitempty"`
-	// Reason is why it is not applied, as Karmada says.
+	// Reason is why it is not applied, in Karmada's words.
 	Reason string `json:"reason,omitempty"`
-	// Health is Karmada's judgement of the object in the member.
+	// Health is the health of the object in the member, as Karmada reports it.
 	Health            string      `json:"health,omitempty"`
 	CreationTimestamp metav1.Time `json:"creationTimestamp"`
-	// DeletionHeld: the deletion breaker holds its deletion.
+	// DeletionHeld is true if the breaker holds the Work's deletion.
 	DeletionHeld bool `json:"deletionHeld,omitempty"`
 }
 
@@ -78,10 +78,10 @@ func readWorkStatus(obj *unstructured.Unstructured) *workStatus {
 	return s
 }
 
-// oneLine keeps what somebody else has written from breaking a table.
+// oneLine keeps text from elsewhere from breaking a table.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// workStates are those of the Works that were read.
+// workStates are the statuses of the Works that were read.
 type workStates map[types.NamespacedName]*workStatus
 
 func (s workStates) note(obj *unstructured.Unstructured) {
@@ -109,13 +109,13 @@ func (s sourceName) String() string {
 	return render.Identity{Group: s.Group, Kind: s.Kind, Namespace: s.Namespace, Name: s.Name}.String()
 }
 
-// needsSomebody reports whether a line is about something that does not mend itself.
+// needsSomebody reports whether a line is about something that does not resolve itself.
 func (s mirrorStatus) needsSomebody() bool {
 	return s.Decision == judge.Unknown.String() || s.Work != nil && (s.Work.DeletionHeld || s.Work.State == state.WorkFailed.String())
 }
 
-// statusesOf are the lines of a source, in order of cluster. The Works for some clusters may
-// be hidden.
+// statusesOf returns the lines of a source, sorted by cluster. The user may not be allowed to
+// read the Works for some clusters.
 func statusesOf(f judge.Facts, states workStates, hidden func(cluster string) bool) []mirrorStatus {
 	v := judge.Decide(f)
 	operations := map[string]judge.Operation{}
@@ -145,17 +145,17 @@ func statusesOf(f judge.Facts, states workStates, hidden func(cluster string) bo
 	return lines
 }
 
-// messageOf says what of a Work is not as one would expect; empty if all is.
+// messageOf returns what is not as expected with a Work; empty if nothing.
 func messageOf(v judge.Verdict, cluster string, op judge.Operation, w *workStatus) string {
 	switch target := v.Targets[cluster]; {
 	case w != nil && w.DeletionHeld:
 		return "its deletion is held: karmada-mirror deletions list"
 	case op.Kind == judge.Create:
-		return "its Work is not there yet"
+		return "its Work does not exist yet"
 	case op.Kind == judge.Update:
-		return "its Work is not up to date: " + op.Because
+		return "its Work is out of date: " + op.Because
 	case op.Kind.Deletes(), op.Kind == judge.Detach, op.Kind == judge.Release:
-		return "its Work is about to go: " + op.Because
+		return "its Work is about to be removed: " + op.Because
 	case target.Decision != judge.Wanted:
 		return target.Because
 	case w != nil && noticeOf(v, w) != "":
@@ -164,8 +164,8 @@ func messageOf(v judge.Verdict, cluster string, op judge.Operation, w *workStatu
 	return w.message()
 }
 
-// noticeOf is the first notice that concerns a Work: what is applied all the same, Karmada can
-// carry out.
+// noticeOf returns the first notice that concerns a Work. Most do not concern one that Karmada
+// has applied all the same.
 func noticeOf(v judge.Verdict, w *workStatus) string {
 	for _, n := range v.Notices {
 		lasts := n.Reason == judge.NamespaceNotPropagated || n.Reason == judge.ReplicasContested
@@ -190,19 +190,19 @@ func (w *workStatus) message() string {
 	return w.Reason
 }
 
-// changedStatus is the line of a Work that has changed, as the Work says.
+// changedStatus returns the line of a Work that has changed, from the Work alone.
 func changedStatus(w *state.Work, obj *unstructured.Unstructured, event watch.EventType) mirrorStatus {
 	line := newStatusLine(w.Source)
 	line.Cluster, line.Work = w.Cluster, readWorkStatus(obj)
 	line.Work.State, line.Work.DeletionHeld = w.State.String(), w.Held != nil
 	line.Message = line.Work.message()
 	if event == watch.Deleted {
-		line.Work, line.Message = nil, "its Work is gone"
+		line.Work, line.Message = nil, "its Work was deleted"
 	}
 	return line
 }
 
-// watchWorks watches our Works from a version on.
+// watchWorks watches our Works from a resource version on.
 func watchWorks(ctx context.Context, client dynamic.Interface, version string) (watch.Interface, error) {
 	works := client.Resource(render.WorksResource)
 	lw := &cache.ListWatch{WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
@@ -211,15 +211,15 @@ func watchWorks(ctx context.Context, client dynamic.Interface, version string) (
 	}}
 	w, err := toolswatch.NewRetryWatcherWithContext(ctx, version, lw)
 	if err != nil {
-		return nil, fmt.Errorf("cannot watch the Works: %w", err)
+		return nil, fmt.Errorf("cannot watch Works: %w", err)
 	}
 	return w, nil
 }
 
-// errorOf is what a watch says when it ends.
+// errorOf returns the error with which a watch ends.
 func errorOf(obj runtime.Object) error { return apierrors.FromObject(obj) }
 
-// age is how kubectl prints it.
+// age formats an age as kubectl does.
 func age(since metav1.Time) string {
 	if since.IsZero() {
 		return "-"

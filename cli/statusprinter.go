@@ -16,11 +16,11 @@ import (
 
 const statusVersion = config.APIVersion
 
-// statusPrinter prints lines as they come, or all at the end.
+// statusPrinter prints lines as they arrive, or all at the end.
 type statusPrinter interface {
 	print(mirrorStatus) error
 	flush() error
-	// printed is how many there were.
+	// printed returns how many lines there were.
 	printed() int
 }
 
@@ -41,24 +41,24 @@ func newStatusPrinter(output string, watch, namespaces bool, out io.Writer) (sta
 	return nil, fmt.Errorf("cannot print %q: want wide, name, json or yaml", output)
 }
 
-// tablePage is how many lines are laid out together; the widths of the columns are
-// remembered.
+// tablePage is how many lines are laid out together; the column widths carry over to the
+// next page.
 const tablePage = 100
 
-// messageWidth is what of a message fits into a table that is not wide.
+// messageWidth is how much of a message fits into a table that is not wide.
 const messageWidth = 80
 
 type statusTable struct {
 	printer printers.ResourcePrinter
 	wide    bool
-	// namespaces has a column for them.
+	// namespaces adds a column for them.
 	namespaces bool
 	out        *tabwriter.Writer
 	page       []metav1.TableRow
 	count      int
 }
 
-// columns of the table; those with a priority are of the wide one only.
+// statusColumns are the columns of the table; those with a priority are in the wide one only.
 var statusColumns = []metav1.TableColumnDefinition{
 	{Name: "Source"}, {Name: "Cluster"}, {Name: "Work"}, {Name: "Applied"}, {Name: "Health"}, {Name: "Age"},
 	{Name: "Decision", Priority: 1}, {Name: "Next", Priority: 1}, {Name: "Message"},
@@ -106,7 +106,7 @@ func (t *statusTable) flush() error {
 
 func (t *statusTable) printed() int { return t.count }
 
-// statusNames prints each source once, in the form that every command takes.
+// statusNames prints each source once, in the form that every command accepts.
 type statusNames struct {
 	out   io.Writer
 	last  sourceName
@@ -115,7 +115,7 @@ type statusNames struct {
 
 func (n *statusNames) print(s mirrorStatus) error {
 	n.count++
-	if n.count > 1 && n.last == s.Source { // the lines of a source follow one another
+	if n.count > 1 && n.last == s.Source { // the lines of a source are adjacent
 		return nil
 	}
 	n.last = s.Source
@@ -127,7 +127,7 @@ func (n *statusNames) flush() error { return nil }
 
 func (n *statusNames) printed() int { return n.count }
 
-// statusList prints one list, or when it is followed a document for each line.
+// statusList prints one list or, with --watch, a document for each line.
 type statusList struct {
 	printer printers.ResourcePrinter
 	out     io.Writer
@@ -160,7 +160,7 @@ func (l *statusList) flush() error {
 	return printItems(l.printer, l.out, "MirrorStatusList", items)
 }
 
-// printItems prints a list of a kind of ours.
+// printItems prints a list of one of our kinds.
 func printItems(printer printers.ResourcePrinter, out io.Writer, kind string, items []any) error {
 	return printer.PrintObj(&unstructured.Unstructured{Object: map[string]any{"apiVersion": statusVersion, "kind": kind, "items": items}}, out)
 }

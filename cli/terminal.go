@@ -12,14 +12,14 @@ import (
 	"golang.org/x/term"
 )
 
-// isTerminal reports whether there is somebody to ask.
+// isTerminal reports whether in is a terminal, with a user to ask.
 func isTerminal(in io.Reader) bool {
 	file, ok := in.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// harmless is a text of which a terminal obeys nothing: some of it may be a file's or an API
-// server's.
+// harmless replaces everything in a text that a terminal would obey: parts of it may come from a
+// file or an API server.
 func harmless(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unicode.IsControl(r) {
@@ -29,9 +29,9 @@ func harmless(text string) string {
 	}, text)
 }
 
-// ask returns an error that says what was not done unless the answer is yes.
+// ask returns an error that says what was not done, unless the answer is yes.
 func ask(in io.Reader, out io.Writer, what, otherwise string) error {
-	fmt.Fprintf(out, "%s Go on? [y/N] ", what)
+	fmt.Fprintf(out, "%s Continue? [y/N] ", what)
 	answer, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -42,10 +42,10 @@ func ask(in io.Reader, out io.Writer, what, otherwise string) error {
 	return nil
 }
 
-// confirm asks on a terminal; elsewhere there is nobody to answer, and --yes has to say so.
+// confirm asks on a terminal; elsewhere it returns an error that asks for --yes.
 func confirm(in io.Reader, out io.Writer, what, otherwise string) error {
 	if !isTerminal(in) {
-		return fmt.Errorf("%s: there is no terminal to ask on, and no --yes. %s", otherwise, what)
+		return fmt.Errorf("%s: cannot ask without a terminal: give --yes. %s", otherwise, what)
 	}
 	return ask(in, out, what, otherwise)
 }

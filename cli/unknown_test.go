@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestWaitLooksOnce: without a timeout it looks once, and says what is missing.
+// TestWaitLooksOnce proves that without a timeout wait looks once, and says what is missing.
 func TestWaitLooksOnce(t *testing.T) {
-	for until, missing := range map[string]string{"applied": "m1: its Work is not there yet", "gone": "it asks to be mirrored"} {
+	for until, missing := range map[string]string{"applied": "m1: its Work does not exist yet", "gone": "it asks to be mirrored"} {
 		_, err := execute("wait", "configmaps/page", "-n", "shop", "--for", until, "--timeout", "0s", "--kubeconfig", serve(t, server(), nil), "--cache-dir", t.TempDir())
 		if err == nil || !strings.Contains(err.Error(), missing) {
 			t.Errorf("for %s: %v does not say %q", until, err, missing)
@@ -20,8 +20,8 @@ func TestWaitLooksOnce(t *testing.T) {
 	}
 }
 
-// TestDiffOfTheHidden: who may not read the Works is not told that there is no difference, nor that
-// no Work is left.
+// TestDiffOfTheHidden proves that without the right to read Works, diff does not claim that nothing
+// differs, nor explain that an object has no Works.
 func TestDiffOfTheHidden(t *testing.T) {
 	paths := server()
 	answer := func(w http.ResponseWriter, r *http.Request) {
@@ -44,10 +44,10 @@ func TestDiffOfTheHidden(t *testing.T) {
 		return execute(append(arguments, "-n", "shop", "--kubeconfig", serve(t, nil, answer), "--cache-dir", t.TempDir())...)
 	}
 	output, err := run("diff", "configmaps/page")
-	if exit := (*exitError)(nil); !errors.As(err, &exit) || exit.code != exitTrouble || !strings.Contains(err.Error(), "you may not read all Works") {
+	if exit := (*exitError)(nil); !errors.As(err, &exit) || exit.code != exitTrouble || !strings.Contains(err.Error(), "you may not read all the Works") {
 		t.Errorf("diff: %v\n%s", err, output)
 	}
-	if output, err := run("explain", "configmaps/nothing"); err == nil || strings.Contains(err.Error(), "no Work") {
+	if output, err := run("explain", "configmaps/nothing"); err == nil || strings.Contains(err.Error(), "no leftover Works") {
 		t.Errorf("explain: %v\n%s", err, output)
 	}
 }

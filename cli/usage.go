@@ -18,10 +18,10 @@ func (e *usageError) Error() string { return e.err.Error() }
 
 func (e *usageError) Unwrap() error { return e.err }
 
-// tellUsage has a command, and those below it, say with a mistake in their arguments how they are
-// used.
+// tellUsage makes a command and its subcommands report mistakes in their arguments as usageErrors,
+// which print the usage.
 func tellUsage(cmd *cobra.Command) {
-	if !cmd.HasParent() { // those below have it of their parents
+	if !cmd.HasParent() { // subcommands inherit it
 		cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{cmd, err} })
 	}
 	if check := cmd.Args; check != nil {
@@ -37,19 +37,19 @@ func tellUsage(cmd *cobra.Command) {
 	}
 }
 
-// mustNotBeEmpty refuses flags that are given and have nothing in them, as by a variable of a
-// script that is not set: left out, they choose everything.
+// mustNotBeEmpty rejects flags that are given but empty, as by an unset variable in a script: an
+// omitted one selects everything.
 func mustNotBeEmpty(cmd *cobra.Command, flags ...string) error {
 	for _, name := range flags {
 		flag := cmd.Flag(name)
 		if flag != nil && flag.Changed && (flag.Value.String() == "" || flag.Value.String() == "[]") {
-			return &usageError{cmd, fmt.Errorf("--%s is empty: leave it out to choose all", name)}
+			return &usageError{cmd, fmt.Errorf("--%s is empty: omit it to select all", name)}
 		}
 	}
 	return nil
 }
 
-// printUsage prints how a command is used, if that was the mistake.
+// printUsage prints the usage of a command, if the error is a usageError.
 func printUsage(out io.Writer, err error) {
 	var usage *usageError
 	if !errors.As(err, &usage) {

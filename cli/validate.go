@@ -25,7 +25,7 @@ func newValidate() *cobra.Command {
 		Use:   "validate -f FILE",
 		Short: "Check a configuration, offline",
 		Long: "validate checks the parts of a configuration as the daemon does: files with a MirrorConfiguration, or manifests of\n" +
-			"ConfigMaps with such parts. Several are merged, in order of their names, with config.yaml first.\n\n" +
+			"ConfigMaps with such parts. It merges several in order of their names, with config.yaml first.\n\n" +
 			"With --against-cluster it also asks the Karmada API server whether it serves the resources.",
 		Example: "  karmada-mirror validate -f config.yaml\n  karmada-mirror validate -f manifests/karmada/configmap.yaml -f own.yaml --against-cluster",
 		Args:    cobra.NoArgs,
@@ -63,7 +63,7 @@ func readParts(files []string, stdin io.Reader) (config.Parts, error) {
 	parts := config.Parts{}
 	add := func(name, text string) error {
 		if _, ok := parts[name]; ok {
-			return fmt.Errorf("there are two parts of the name %s", name)
+			return fmt.Errorf("there are two parts named %s", name)
 		}
 		parts[name] = text
 		return nil
@@ -82,7 +82,7 @@ func readParts(files []string, stdin io.Reader) (config.Parts, error) {
 		}
 		found := config.PartsOf(manifest.Data)
 		if len(found) == 0 {
-			return nil, fmt.Errorf("%s: no key of this ConfigMap ends in .yaml: nothing of it is a configuration", file)
+			return nil, fmt.Errorf("%s: this ConfigMap has no part of a configuration: none of its keys ends in .yaml", file)
 		}
 		for name, text := range found {
 			if err := add(name, text); err != nil {

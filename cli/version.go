@@ -16,8 +16,8 @@ var (
 	revision = ""
 )
 
-// build says which program this is. A binary built from a module or a checkout
-// knows its version without the linker's help.
+// build returns the version of this binary. One built from a module or a checkout
+// knows it without the linker's help.
 func build() metrics.Build {
 	b := metrics.Build{Version: version, Revision: revision, GoVersion: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()

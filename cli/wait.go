@@ -21,17 +21,17 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
-// waitPeriod is how often wait looks.
+// waitPeriod is the interval at which wait polls.
 const waitPeriod = 500 * time.Millisecond
 
-// The states that wait waits for.
+// The states to wait for.
 const (
 	untilApplied = "applied"
 	untilHealthy = "healthy"
 	untilGone    = "gone"
 )
 
-// waitCommand waits until objects are where they are to be.
+// waitCommand waits until objects reach a state.
 type waitCommand struct {
 	*sources
 	until   string
@@ -42,14 +42,14 @@ type waitCommand struct {
 func newWait() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wait " + oneUsage + " --for=applied|healthy|gone",
-		Short: "Wait until an object is applied in all its clusters, or healthy, or gone from them",
+		Short: "Wait until an object is applied, healthy or gone in all its clusters",
 		Long: "wait is for pipelines. It exits with 0 as soon as the state is reached:\n\n" +
-			"  applied  every cluster that the object asks for has an up-to-date Work, and Karmada says that it has applied it\n" +
-			"  healthy  and Karmada says that the object is healthy there\n" +
-			"  gone     the object does not ask to be mirrored any more, and no Work of it is left: the clusters have accepted its\n" +
-			"           deletion, or keep the object, if its Works said so\n\n" +
-			"It exits with 1 on timeout, and says what is missing for each cluster. Where a Work was applied before, Karmada says\n" +
-			"so until it has applied the new content: until then, a moment as a rule, \"applied\" may be of the old one.\n" + someHelp,
+			"  applied  every cluster that the object asks for has an up-to-date Work, and Karmada reports that it has applied it\n" +
+			"  healthy  and Karmada reports the object as healthy there\n" +
+			"  gone     the object no longer asks to be mirrored, and has no Works left: the clusters have accepted its deletion,\n" +
+			"           or keep the object, if its Works said so\n\n" +
+			"It exits with 1 on timeout, and says what is missing for each cluster. If a Work was applied before, Karmada keeps\n" +
+			"reporting that until it has applied the new content: for a moment, \"applied\" may mean the old content.\n" + someHelp,
 		Example: "  karmada-mirror wait deploy/web -n shop --for=applied --timeout=2m\n  karmada-mirror wait deploy/web -n shop --for=gone",
 		Args:    cobra.MinimumNArgs(1),
 	}
@@ -76,7 +76,7 @@ func newWait() *cobra.Command {
 	return cmd
 }
 
-// all waits for each of them: all have the same time.
+// all waits for each of them. They share one timeout.
 func (w *waitCommand) all(ctx context.Context, refs []gather.SourceRef) error {
 	if w.timeout > 0 { // otherwise it looks once
 		var cancel context.CancelFunc
@@ -100,7 +100,7 @@ func (w *waitCommand) one(ctx context.Context, ref gather.SourceRef) error {
 		case passes(err):
 			missing = []string{err.Error()}
 			return false, nil
-		case err != nil: // the last answer is what there is to say if it was the timeout
+		case err != nil: // after a timeout, missing still has the last answer
 			return false, err
 		}
 		if missing = now; w.timeout <= 0 && len(missing) > 0 {
@@ -114,7 +114,7 @@ func (w *waitCommand) one(ctx context.Context, ref gather.SourceRef) error {
 	return err
 }
 
-// missing is what there is still to wait for.
+// missing returns what is still to wait for.
 func (w *waitCommand) missing(ctx context.Context, ref gather.SourceRef) ([]string, error) {
 	reader, err := w.reader(ctx)
 	if err != nil {
@@ -138,28 +138,28 @@ func (w *waitCommand) missing(ctx context.Context, ref gather.SourceRef) ([]stri
 	return w.behind(facts, states)
 }
 
-// left are the Works of an object that is to be gone.
+// left returns what is left of an object that should be gone.
 func left(f judge.Facts) (works []string) {
 	if f.Source != nil && f.Source.Asks {
 		works = append(works, "it asks to be mirrored")
 	}
 	for _, work := range f.Works {
 		if work.Source == f.ID {
-			works = append(works, fmt.Sprintf("%s: Work %s/%s is there", work.Cluster, work.Namespace, work.Name))
+			works = append(works, fmt.Sprintf("%s: Work %s/%s still exists", work.Cluster, work.Namespace, work.Name))
 		}
 	}
 	return works
 }
 
-// behind are the clusters that are not as they are to be. One that is not to be mirrored at all
-// is an error.
+// behind returns the clusters that have not reached the state. An object that does not ask to be
+// mirrored is an error.
 func (w *waitCommand) behind(f judge.Facts, states workStates) (missing []string, err error) {
 	if f.Source == nil || !f.Source.Asks {
 		return nil, fmt.Errorf("%s does not ask to be mirrored: karmada-mirror explain %s", f.ID, f.ID)
 	}
 	lines := statusesOf(f, states, func(string) bool { return false })
 	if len(lines) == 0 {
-		missing = append(missing, "no cluster fits yet")
+		missing = append(missing, "no cluster matches yet")
 	}
 	for _, line := range lines {
 		applied := line.Work != nil && line.Work.State == state.WorkApplied.String() && line.Work.Applied == string(metav1.ConditionTrue)
@@ -177,7 +177,7 @@ func (w *waitCommand) behind(f judge.Facts, states workStates) (missing []string
 	return missing, nil
 }
 
-// passes reports whether an error may go by itself.
+// passes reports whether an error is transient.
 func passes(err error) bool {
 	return apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
 		apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err) || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err)

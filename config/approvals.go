@@ -16,14 +16,14 @@ const ApprovalsAnnotation = "karmada.target/approve-deletions"
 // approvalTime is RFC 3339 with milliseconds, as in the marks on held Works.
 const approvalTime = "2006-01-02T15:04:05.000Z07:00"
 
-// Approvals say up to when what was held of a resource may go, by the resource
-// in the form deployments.apps; by that of one namespace, shop/deployments.apps; and each of
-// these by the member cluster as well, shop/deployments.apps@member1. What is held later needs
-// another approval, so that an old one cannot be replayed.
+// Approvals give, for each key, the time up to which held deletions are approved. A key is a
+// resource, deployments.apps; a resource in one namespace, shop/deployments.apps; or either of
+// these for one member cluster, shop/deployments.apps@member1. Deletions held later need another
+// approval, so that an old one cannot be replayed.
 type Approvals map[string]time.Time
 
-// ApprovalOf is the key of a resource in a namespace, or in all if that is empty, and for a
-// member cluster, or for all.
+// ApprovalOf returns the key for a resource, in a namespace and for a member cluster, or for all
+// of them where either is empty.
 func ApprovalOf(resource, namespace, member string) string {
 	key := resource
 	if namespace != "" {
@@ -35,7 +35,8 @@ func ApprovalOf(resource, namespace, member string) string {
 	return key
 }
 
-// Until is up to when what was held of a resource in a namespace, for a member cluster, may go.
+// Until returns the time up to which held deletions of a resource are approved, in a namespace
+// and for a member cluster.
 func (a Approvals) Until(resource, namespace, member string) time.Time {
 	var until time.Time
 	for _, key := range []string{ApprovalOf(resource, "", ""), ApprovalOf(resource, namespace, ""), ApprovalOf(resource, "", member), ApprovalOf(resource, namespace, member)} {
@@ -66,8 +67,8 @@ func ParseApprovals(value string) (Approvals, error) {
 // maxClockSkew is how far apart the clocks of two replicas may be.
 const maxClockSkew = 2 * time.Hour
 
-// Usable leaves out approvals of what nobody can have seen yet, and names them in an
-// error.
+// Usable drops approvals for a time in the future, of deletions that no one can have seen yet,
+// and names them in an error.
 func (a Approvals) Usable(now time.Time) (Approvals, error) {
 	usable := Approvals{}
 	var errs []error

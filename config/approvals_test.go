@@ -16,14 +16,14 @@ func TestApprovals(t *testing.T) {
 		usable Approvals // nil: all
 	}{
 		"None":       {"no annotation approves nothing", "", Approvals{}, nil},
-		"Two":        {"each resource has a time of its own", "pods=2026-01-02T03:04:05.000Z, jobs.batch=2026-01-02T03:04:04.500Z,", Approvals{"pods": now, "jobs.batch": now.Add(-500 * time.Millisecond)}, nil},
-		"Zone":       {"a time is a time in any zone", "pods=2026-01-02T04:04:05+01:00", Approvals{"pods": now}, nil},
+		"Two":        {"each resource has its own time", "pods=2026-01-02T03:04:05.000Z, jobs.batch=2026-01-02T03:04:04.500Z,", Approvals{"pods": now, "jobs.batch": now.Add(-500 * time.Millisecond)}, nil},
+		"Zone":       {"a time may be in any zone", "pods=2026-01-02T04:04:05+01:00", Approvals{"pods": now}, nil},
 		"Skewed":     {"another replica's clock may be ahead", "pods=2026-01-02T04:04:05Z", Approvals{"pods": now.Add(time.Hour)}, nil},
-		"Future":     {"nobody has seen what will be held next year", "pods=2027-01-02T03:04:05Z", Approvals{"pods": now.AddDate(1, 0, 0)}, Approvals{}},
-		"FutureToo":  {"and that takes nothing from the others", "pods=2027-01-02T03:04:05Z,jobs.batch=2026-01-02T03:04:05Z", Approvals{"pods": now.AddDate(1, 0, 0), "jobs.batch": now}, Approvals{"jobs.batch": now}},
-		"NoTime":     {"an approval without a time would hold for ever", "pods", nil, nil},
-		"NoResource": {"nor is there one for everything", "=2026-01-02T03:04:05Z", nil, nil},
-		"BadTime":    {"what cannot be read approves nothing", "pods=2026-01-02T03:04:05Z,jobs.batch=soon", nil, nil},
+		"Future":     {"no one has seen what will be held next year", "pods=2027-01-02T03:04:05Z", Approvals{"pods": now.AddDate(1, 0, 0)}, Approvals{}},
+		"FutureToo":  {"which does not affect the others", "pods=2027-01-02T03:04:05Z,jobs.batch=2026-01-02T03:04:05Z", Approvals{"pods": now.AddDate(1, 0, 0), "jobs.batch": now}, Approvals{"jobs.batch": now}},
+		"NoTime":     {"an approval without a time would never end", "pods", nil, nil},
+		"NoResource": {"an approval needs a resource", "=2026-01-02T03:04:05Z", nil, nil},
+		"BadTime":    {"an unreadable value approves nothing", "pods=2026-01-02T03:04:05Z,jobs.batch=soon", nil, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestApprovals(t *testing.T) {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
 			}
 			if again, err := ParseApprovals(got.String()); err != nil || cmp.Diff(got, again, equal) != "" {
-				t.Errorf("%q is read back as %v, %v", got.String(), again, err)
+				t.Errorf("%q reads back as %v, %v", got.String(), again, err)
 			}
 			usable, err := got.Usable(now)
 			want := tc.usable
@@ -60,17 +60,17 @@ func TestUntil(t *testing.T) {
 		resource, namespace, member string // what is approved
 		covers                      bool   // what is held of pods in shop for m1
 	}{
-		"All":             {"an approval of the resource covers each of its Works", "pods", "", "", true},
-		"Namespace":       {"one of its namespace does", "pods", "shop", "", true},
-		"Member":          {"one of its cluster does", "pods", "", "m1", true},
-		"Both":            {"one of both does", "pods", "shop", "m1", true},
-		"OtherResource":   {"one of another resource does not", "jobs.batch", "", "", false},
-		"OtherNamespace":  {"nor of another namespace", "pods", "bank", "", false},
-		"OtherMember":     {"nor of another cluster", "pods", "", "m2", false},
-		"NamespaceAlone":  {"nor of another namespace of the cluster", "pods", "bank", "m1", false},
-		"MemberAlone":     {"nor of another cluster of the namespace", "pods", "shop", "m2", false},
-		"NoMemberAtAll":   {"a cluster is no resource", "pods@m1", "bank", "", false},
-		"ResourceInOther": {"nor is a namespace", "shop/pods", "bank", "", false},
+		"All":             {"an approval for the resource covers each of its Works", "pods", "", "", true},
+		"Namespace":       {"one for its namespace does", "pods", "shop", "", true},
+		"Member":          {"one for its cluster does", "pods", "", "m1", true},
+		"Both":            {"one for both does", "pods", "shop", "m1", true},
+		"OtherResource":   {"one for another resource does not", "jobs.batch", "", "", false},
+		"OtherNamespace":  {"nor for another namespace", "pods", "bank", "", false},
+		"OtherMember":     {"nor for another cluster", "pods", "", "m2", false},
+		"NamespaceAlone":  {"nor for another namespace of the cluster", "pods", "bank", "m1", false},
+		"MemberAlone":     {"nor for another cluster of the namespace", "pods", "shop", "m2", false},
+		"NoMemberAtAll":   {"a cluster is not part of the resource", "pods@m1", "bank", "", false},
+		"ResourceInOther": {"neither is a namespace", "shop/pods", "bank", "", false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

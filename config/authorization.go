@@ -13,17 +13,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Rule allows the sources of some namespaces to be mirrored to some clusters. What is
-// left out is not restricted.
+// Rule allows sources in some namespaces to be mirrored to some clusters. An omitted
+// field restricts nothing.
 type Rule struct {
-	// Namespaces are globs of the sources' namespaces, and NamespaceSelector chooses
-	// them by their labels: a rule with both wants both. A source without a namespace
-	// is in none, so that only a rule without either allows it.
+	// Namespaces are globs for the sources' namespaces, and NamespaceSelector selects
+	// them by label: a rule with both requires both. Only a rule with neither allows
+	// a source without a namespace.
 	Namespaces        []string              `json:"namespaces,omitempty"`
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
-	// Resources are of the form deployments.apps.
+	// Resources have the form deployments.apps.
 	Resources []string `json:"resources,omitempty"`
-	// Clusters are globs of the clusters' names.
+	// Clusters are globs for cluster names.
 	Clusters []string `json:"clusters,omitempty"`
 
 	selector labels.Selector
@@ -31,13 +31,13 @@ type Rule struct {
 
 // Source is what a Rule looks at.
 type Source struct {
-	// Resource is of the form deployments.apps.
+	// Resource has the form deployments.apps.
 	Resource        string
 	Namespace       string
 	NamespaceLabels labels.Set
 }
 
-// Allows reports whether a source may be mirrored to a cluster: without rules it may.
+// Allows reports whether a source may be mirrored to a cluster. Without authorization it may.
 func (c *Configuration) Allows(s Source, cluster string) bool {
 	return c.Authorization == nil || slices.ContainsFunc(c.Authorization, func(r Rule) bool { return r.allows(s, cluster) })
 }
@@ -61,12 +61,12 @@ func matches(globs []string, s string) bool {
 	})
 }
 
-// validateGiven refuses keys of the authorization and of the breaker with nothing behind them:
-// they read as left out, which allows everything, or as the default.
+// validateGiven rejects null values in the authorization and in the breaker's settings: they
+// read as omitted, which allows everything, or as the default.
 func validateGiven(asJSON []byte) field.ErrorList {
 	var given map[string]any
 	if err := json.Unmarshal(asJSON, &given); err != nil {
-		return nil // it has been decoded before
+		return nil // cannot happen: it was decoded before
 	}
 	var errs field.ErrorList
 	for _, key := range []string{"authorization", "deletion"} {
@@ -81,7 +81,7 @@ func nullsIn(value any, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	switch v := value.(type) {
 	case nil:
-		errs = append(errs, field.Required(at, "leave the key out to restrict nothing"))
+		errs = append(errs, field.Required(at, "omit the key to restrict nothing"))
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			errs = append(errs, nullsIn(v[key], at.Child(key))...)
@@ -94,7 +94,7 @@ func nullsIn(value any, at *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateRule checks a rule, given the resources that there are, and readies it.
+// validateRule checks a rule, given all resources, and prepares its selector.
 func validateRule(r *Rule, resources sets.Set[schema.GroupResource], at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, list := range []struct {
@@ -102,7 +102,7 @@ func validateRule(r *Rule, resources sets.Set[schema.GroupResource], at *field.P
 		list []string
 	}{{"namespaces", r.Namespaces}, {"resources", r.Resources}, {"clusters", r.Clusters}} {
 		if list.list != nil && len(list.list) == 0 {
-			errs = append(errs, field.Required(at.Child(list.name), "leave the key out to restrict nothing"))
+			errs = append(errs, field.Required(at.Child(list.name), "omit the key to restrict nothing"))
 		}
 	}
 	for _, globs := range []struct {
@@ -111,13 +111,13 @@ func validateRule(r *Rule, resources sets.Set[schema.GroupResource], at *field.P
 	}{{"namespaces", "namespace", r.Namespaces}, {"clusters", "cluster", r.Clusters}} {
 		for i, glob := range globs.list {
 			if !validGlob(glob) {
-				errs = append(errs, field.Invalid(at.Child(globs.name).Index(i), glob, "must be a "+globs.of+" name in which * and ? may stand for characters"))
+				errs = append(errs, field.Invalid(at.Child(globs.name).Index(i), glob, "must be a "+globs.of+" name, with * and ? as wildcards"))
 			}
 		}
 	}
 	for i, resource := range r.Resources {
 		if !resources.Has(schema.ParseGroupResource(resource)) {
-			errs = append(errs, field.Invalid(at.Child("resources").Index(i), resource, "is not among the resources of this configuration; those are written as deployments.apps"))
+			errs = append(errs, field.Invalid(at.Child("resources").Index(i), resource, "is not among the resources of this configuration; write it as in deployments.apps"))
 		}
 	}
 	if r.NamespaceSelector != nil {

@@ -1,6 +1,6 @@
 // Package config is the MirrorConfiguration: which resources are watched, in
 // which namespaces, and when the deletion breaker trips. It decodes and
-// validates bytes; it does not know where they come from and performs no I/O.
+// validates bytes; it does not know where they come from and does no I/O.
 package config
 
 import (
@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// APIVersion and Kind are what every configuration states of itself.
+	// APIVersion and Kind must be in every configuration.
 	APIVersion = "mirror.karmada.target/v1alpha1"
 	Kind       = "MirrorConfiguration"
 
-	// Key is the key of the ConfigMap that holds the configuration.
+	// Key is the ConfigMap key that holds the configuration.
 	Key = "config.yaml"
 
 	// defaultHoldWorks and defaultHoldPercent are the deletion breaker's
-	// thresholds where the configuration leaves them out.
+	// default thresholds.
 	defaultHoldWorks   = 50
 	defaultHoldPercent = 25
 )
@@ -27,21 +27,21 @@ type Configuration struct {
 	Kind       string     `json:"kind"`
 	Resources  []Resource `json:"resources,omitempty"`
 	Deletion   Deletion   `json:"deletion,omitempty"`
-	// Authorization says which sources may be mirrored where: what no rule allows is
-	// not. Without the field everything is allowed, and by an empty list nothing.
+	// Authorization says which sources may be mirrored where: only what a rule allows.
+	// Without the field everything is allowed; with an empty list, nothing is.
 	Authorization []Rule `json:"authorization,omitempty"`
 }
 
 // Resource names one watched resource.
 type Resource struct {
-	// Group is the API group; empty is the core group.
+	// Group is the API group; empty means the core group.
 	Group string `json:"group,omitempty"`
-	// Version is the API version; empty is the API server's preferred one.
+	// Version is the API version; empty means the API server's preferred one.
 	Version string `json:"version,omitempty"`
 	// Resource is the lower-case plural, as `kubectl api-resources` prints it.
 	Resource string `json:"resource"`
 	// Namespaces are globs (`*`, `?`) of the namespaces whose objects are
-	// mirrored; empty is every namespace.
+	// mirrored; empty means every namespace.
 	Namespaces []string `json:"namespaces,omitempty"`
 }
 
@@ -58,7 +58,7 @@ type HoldAbove struct {
 	Percent int `json:"percent"`
 }
 
-// GroupResource is the resource without its version: the identity of an entry.
+// GroupResource returns the resource without its version: the identity of an entry.
 func (r Resource) GroupResource() schema.GroupResource {
 	return schema.GroupResource{Group: r.Group, Resource: r.Resource}
 }

@@ -17,7 +17,7 @@ func TestParse(t *testing.T) {
 		want   *Configuration
 	}{
 		"Defaults": {
-			reason: "an empty list of resources is a configuration that watches nothing; the breaker has its defaults",
+			reason: "without resources a configuration watches nothing; the breaker has its defaults",
 			in:     head,
 			want: &Configuration{APIVersion: APIVersion, Kind: Kind,
 				Deletion: Deletion{HoldAbove: HoldAbove{Works: 50, Percent: 25}}},
@@ -64,7 +64,7 @@ func TestParseRejects(t *testing.T) {
 		in     string
 		want   []string // field paths or values that the error must name
 	}{
-		"Empty":           {"an empty file states no version", "", []string{"apiVersion", "kind"}},
+		"Empty":           {"an empty file has no version", "", []string{"apiVersion", "kind"}},
 		"NotYAML":         {"a tab where YAML forbids it", "\tresources: [", []string{"YAML"}},
 		"UnknownField":    {"a typo must not be dropped silently", head + "resources:\n- {resource: pods, namespace: [a]}\n", []string{`resources[0].namespace`}},
 		"DuplicateKey":    {"the second key would win silently", head + "resources: []\nresources: []\n", []string{"resources"}},
@@ -73,17 +73,17 @@ func TestParseRejects(t *testing.T) {
 		"NoResource":      {"the plural is required", head + "resources:\n- {group: apps}\n", []string{"resources[0].resource"}},
 		"KindForResource": {"a kind is not a resource", head + "resources:\n- {group: apps, resource: Deployment}\n", []string{"resources[0].resource", "Deployment"}},
 		"Subresource":     {"subresources are not objects", head + "resources:\n- {resource: pods/log}\n", []string{"resources[0].resource"}},
-		"CoreSpelledOut":  {"the hint tells how", head + "resources:\n- {group: core, resource: pods}\n", []string{"resources[0].group", "left out"}},
+		"CoreSpelledOut":  {"the hint says how", head + "resources:\n- {group: core, resource: pods}\n", []string{"resources[0].group", "omit it"}},
 		"Duplicate":       {"two versions of one resource are one resource", head + "resources:\n- {group: apps, version: v1, resource: deployments}\n- {group: apps, resource: deployments}\n", []string{"resources[1]", "deployments.apps"}},
 		"MalformedGlob":   {"an unclosed bracket", head + "resources:\n- {resource: pods, namespaces: [\"a[\"]}\n", []string{"resources[0].namespaces[0]"}},
-		"EmptyGlob":       {"an empty glob matches nothing, which nobody means", head + "resources:\n- {resource: pods, namespaces: [\"\"]}\n", []string{"resources[0].namespaces[0]"}},
+		"EmptyGlob":       {"an empty glob matches nothing, which no one means", head + "resources:\n- {resource: pods, namespaces: [\"\"]}\n", []string{"resources[0].namespaces[0]"}},
 		"NegativeHold":    {"a count is not negative", head + "deletion: {holdAbove: {works: -1, percent: 101}}\n", []string{"holdAbove.works", "holdAbove.percent"}},
 		"RuleOfNothing":   {"a resource that is not watched", head + "resources:\n- {group: apps, resource: deployments}\nauthorization:\n- {resources: [deployments]}\n", []string{"authorization[0].resources[0]", "deployments.apps"}},
-		"RuleGlobs":       {"globs as everywhere", head + "authorization:\n- {namespaces: [\"a[\"], clusters: [Member1]}\n", []string{"authorization[0].namespaces[0]", "authorization[0].clusters[0]"}},
-		"RuleSelector":    {"a selector of Kubernetes", head + "authorization:\n- namespaceSelector: {matchExpressions: [{key: a, operator: Like}]}\n", []string{"authorization[0].namespaceSelector"}},
+		"RuleGlobs":       {"globs are checked as elsewhere", head + "authorization:\n- {namespaces: [\"a[\"], clusters: [Member1]}\n", []string{"authorization[0].namespaces[0]", "authorization[0].clusters[0]"}},
+		"RuleSelector":    {"it must be a valid label selector", head + "authorization:\n- namespaceSelector: {matchExpressions: [{key: a, operator: Like}]}\n", []string{"authorization[0].namespaceSelector"}},
 		"RuleTypo":        {"a typo must not widen a rule", head + "authorization:\n- {cluster: [a]}\n", []string{"authorization[0].cluster"}},
-		"RulesOfNothing":  {"a key with nothing behind it would allow everything", head + "authorization:\n", []string{"authorization: Required"}},
-		"RuleNull":        {"also inside a rule", head + "authorization:\n- namespaces: [a]\n  clusters:\n", []string{"authorization[0].clusters"}},
+		"RulesOfNothing":  {"a key without a value would allow everything", head + "authorization:\n", []string{"authorization: Required"}},
+		"RuleNull":        {"inside a rule too", head + "authorization:\n- namespaces: [a]\n  clusters:\n", []string{"authorization[0].clusters"}},
 		"RuleEmptyList":   {"and so would an empty list in it", head + "authorization:\n- {clusters: [], resources: []}\n", []string{"authorization[0].clusters", "authorization[0].resources"}},
 		"Everything":      {"all mistakes at once", head + "resources:\n- {}\n- {resource: nodes}\n", []string{"resources[0].resource", "resources[1]"}},
 	}

@@ -13,15 +13,15 @@ var (
 		"rbac.authorization.k8s.io":    "it grants rights in the member clusters",
 		"admissionregistration.k8s.io": "it can block or alter every request in the member clusters",
 		"apiextensions.k8s.io":         "deleting a CustomResourceDefinition in a member deletes all its objects there",
-		"apiregistration.k8s.io":       "it redirects a part of the member clusters' API",
-		"coordination.k8s.io":          "Leases are written by the cluster that they belong to",
-		"events.k8s.io":                "Events belong to the cluster that they happened in",
-		"discovery.k8s.io":             "EndpointSlices are written by the cluster that they belong to",
+		"apiregistration.k8s.io":       "it redirects part of the member clusters' API",
+		"coordination.k8s.io":          "Leases are written by the cluster they belong to",
+		"events.k8s.io":                "Events belong to the cluster they happened in",
+		"discovery.k8s.io":             "EndpointSlices are written by the cluster they belong to",
 	}
 	forbiddenResources = map[schema.GroupResource]string{
 		{Resource: "nodes"}:      "Nodes belong to their cluster",
-		{Resource: "events"}:     "Events belong to the cluster that they happened in",
-		{Resource: "endpoints"}:  "Endpoints are written by the cluster that they belong to",
+		{Resource: "events"}:     "Events belong to the cluster they happened in",
+		{Resource: "endpoints"}:  "Endpoints are written by the cluster they belong to",
 		{Resource: "namespaces"}: "Karmada's namespace-sync controller creates namespaces in the member clusters",
 	}
 )

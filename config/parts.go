@@ -16,12 +16,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Parts are the texts that a configuration is made of, by name. Key is what the manifests come
-// with, and the others are its users' own, so that neither is in the way of the other: what is
-// added survives an upgrade.
+// Parts are the texts that make up a configuration, by name. Key is the one in the manifests; the
+// others are the users' own, so that what they add survives an upgrade.
 type Parts map[string]string
 
-// PartsOf are the keys of a ConfigMap that are parts: those that end in .yaml.
+// PartsOf returns the parts in a ConfigMap: the keys that end in .yaml.
 func PartsOf(data map[string]string) Parts {
 	parts := maps.Clone(Parts(data))
 	maps.DeleteFunc(parts, func(name, _ string) bool { return !strings.HasSuffix(name, ".yaml") })
@@ -37,7 +36,7 @@ func ParseConfigMap(data map[string]string) (*Configuration, error) {
 	return parts.Parse()
 }
 
-// names are those of the parts, in the order in which they are merged: Key first.
+// names returns the names of the parts in the order in which they are merged: Key first.
 func (p Parts) names() []string {
 	names := slices.Sorted(maps.Keys(p))
 	if i := slices.Index(names, Key); i >= 0 {
@@ -46,22 +45,22 @@ func (p Parts) names() []string {
 	return names
 }
 
-// part is one of them.
+// part is one decoded part.
 type part struct {
 	*Configuration
 	name   string
 	asJSON []byte
-	// gives are the fields that it has.
+	// gives are the fields that it sets.
 	gives map[string]json.RawMessage
 }
 
-// Parse decodes YAML or JSON strictly, fills in defaults and validates. Every
-// mistake is reported at once, each with the path of its field.
+// Parse decodes YAML or JSON strictly, fills in defaults and validates. It
+// reports all mistakes at once, each with the path of its field.
 func Parse(data []byte) (*Configuration, error) { return Parts{Key: string(data)}.Parse() }
 
-// Parse does so with each part, and merges them, in order of their names: of two entries of
-// resources for the same resource the later counts, as it does of two fields deletion; all
-// rules of authorization hold. A mistake is reported with the part's name.
+// Parse does so with each part, and merges them in order of their names: of two entries for the
+// same resource the later wins, and so does the later deletion field; all authorization rules
+// hold. It reports a mistake with the part's name.
 func (p Parts) Parse() (*Configuration, error) {
 	var parts []*part
 	var errs []error
@@ -91,7 +90,7 @@ func (p Parts) Parse() (*Configuration, error) {
 	return merged, nil
 }
 
-// blame says in which part a mistake is, if there are several.
+// blame adds the name of the part to a mistake, if there are several parts.
 func (p Parts) blame(name string, err error) error {
 	if len(p) == 1 {
 		return err
@@ -116,17 +115,17 @@ func decode(text string) (*part, error) {
 	if err := errors.Join(append(strict, err)...); err != nil {
 		return nil, fmt.Errorf("cannot decode the configuration: %w", err)
 	}
-	_ = json.Unmarshal(asJSON, &decoded.gives) // it has just been decoded
+	_ = json.Unmarshal(asJSON, &decoded.gives) // cannot fail: it was just decoded
 	return decoded, nil
 }
 
-// mustBeOne refuses several documents, of which only the first would be read.
+// mustBeOne rejects several documents: only the first would be read.
 func mustBeOne(text string) error {
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
 	n := 0
 	for {
 		document, err := documents.Read()
-		if err != nil { // the end, or what the decoder has found fault with
+		if err != nil { // the end, or an error that the decoder has reported
 			break
 		}
 		var content any
@@ -135,12 +134,12 @@ func mustBeOne(text string) error {
 		}
 	}
 	if n > 1 {
-		return fmt.Errorf("cannot decode the configuration: it has %d YAML documents, and one is read", n)
+		return fmt.Errorf("cannot decode the configuration: it has %d YAML documents, but must have one", n)
 	}
 	return nil
 }
 
-// merge adds what a part has.
+// merge adds what a part sets.
 func (c *Configuration) merge(p *part) {
 	for _, r := range p.Resources {
 		same := func(other Resource) bool { return other.GroupResource() == r.GroupResource() }
@@ -151,12 +150,12 @@ func (c *Configuration) merge(p *part) {
 		c.Resources = append(c.Resources, r)
 	}
 	if deletion, given := p.gives["deletion"]; given {
-		_ = json.Unmarshal(deletion, &c.Deletion) // it has been decoded before; what it leaves open stays
+		_ = json.Unmarshal(deletion, &c.Deletion) // cannot fail: it was decoded before; fields that it omits stay
 	}
 	if _, given := p.gives["authorization"]; given {
 		c.Authorization = append(c.Authorization, p.Authorization...)
 		if c.Authorization == nil {
-			c.Authorization = []Rule{} // which allows nothing
+			c.Authorization = []Rule{} // allows nothing
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestParts merges what the manifests come with and what users have added.
+// TestParts merges the part in the manifests with those that users have added.
 func TestParts(t *testing.T) {
 	const shipped = head + "deletion: {holdAbove: {works: 50, percent: 25}}\nresources: [{resource: configmaps}, {resource: services}]\n"
 	cases := map[string]struct {
@@ -19,23 +19,23 @@ func TestParts(t *testing.T) {
 		allows    bool   // pods in shop to be mirrored to m1
 		wrong     string // in the error; empty for none
 	}{
-		"None":          {"without parts of their own it is as it was", nil, []string{"configmaps []", "services []"}, 50, true, ""},
-		"Added":         {"what is added is added", Parts{"own.yaml": head + "resources: [{resource: secrets}]"}, []string{"configmaps []", "services []", "secrets []"}, 50, true, ""},
+		"None":          {"without other parts nothing changes", nil, []string{"configmaps []", "services []"}, 50, true, ""},
+		"Added":         {"another part adds a resource", Parts{"own.yaml": head + "resources: [{resource: secrets}]"}, []string{"configmaps []", "services []", "secrets []"}, 50, true, ""},
 		"Two":           {"in order of their names", Parts{"b.yaml": head + "resources: [{resource: pods}]", "a.yaml": head + "resources: [{resource: secrets}]"}, []string{"configmaps []", "services []", "secrets []", "pods []"}, 50, true, ""},
-		"Narrowed":      {"an entry takes the place of the same before it", Parts{"own.yaml": head + "resources: [{resource: services, namespaces: [shop]}]"}, []string{"configmaps []", "services [shop]"}, 50, true, ""},
-		"Breaker":       {"so does the breaker's threshold", Parts{"own.yaml": head + "deletion: {holdAbove: {works: 7, percent: 1}}"}, []string{"configmaps []", "services []"}, 7, true, ""},
-		"Half":          {"what a part leaves open stays", Parts{"own.yaml": head + "deletion: {holdAbove: {works: 7}}"}, []string{"configmaps []", "services []"}, 7, true, ""},
-		"NoBreaker":     {"a key with nothing behind it is a mistake", Parts{"own.yaml": head + "deletion:"}, nil, 0, false, "own.yaml: invalid configuration: deletion"},
-		"Documents":     {"of two documents one would be overlooked", Parts{"own.yaml": head + "resources: [{resource: pods}]\n---\n" + head}, nil, 0, false, "2 YAML documents"},
+		"Narrowed":      {"a later entry replaces an earlier one", Parts{"own.yaml": head + "resources: [{resource: services, namespaces: [shop]}]"}, []string{"configmaps []", "services [shop]"}, 50, true, ""},
+		"Breaker":       {"and so does the breaker's threshold", Parts{"own.yaml": head + "deletion: {holdAbove: {works: 7, percent: 1}}"}, []string{"configmaps []", "services []"}, 7, true, ""},
+		"Half":          {"what a part omits stays", Parts{"own.yaml": head + "deletion: {holdAbove: {works: 7}}"}, []string{"configmaps []", "services []"}, 7, true, ""},
+		"NoBreaker":     {"a key without a value is a mistake", Parts{"own.yaml": head + "deletion:"}, nil, 0, false, "own.yaml: invalid configuration: deletion"},
+		"Documents":     {"one of two documents would be overlooked", Parts{"own.yaml": head + "resources: [{resource: pods}]\n---\n" + head}, nil, 0, false, "2 YAML documents"},
 		"Rules":         {"what one part allows is allowed", Parts{"a.yaml": head + "authorization: [{namespaces: [other]}]", "b.yaml": head + "authorization: [{resources: [configmaps], clusters: [m1]}]"}, []string{"configmaps []", "services []"}, 50, true, ""},
 		"NoRules":       {"a part that allows nothing, alone, allows nothing", Parts{"own.yaml": head + "authorization: []"}, []string{"configmaps []", "services []"}, 50, false, ""},
-		"RulesOfOthers": {"a rule may name what another part has", Parts{"own.yaml": head + "authorization: [{resources: [services]}]"}, []string{"configmaps []", "services []"}, 50, false, ""},
+		"RulesOfOthers": {"a rule may name a resource in another part", Parts{"own.yaml": head + "authorization: [{resources: [services]}]"}, []string{"configmaps []", "services []"}, 50, false, ""},
 		"Mistake":       {"a mistake names its part, and its field", Parts{"own.yaml": head + "resources: [{resource: nodes}]"}, nil, 0, false, "own.yaml: invalid configuration: resources[0]"},
-		"Unknown":       {"so does a field that there is not", Parts{"own.yaml": head + "resource: []"}, nil, 0, false, `own.yaml: cannot decode the configuration: unknown field "resource"`},
-		"Both":          {"all mistakes are told", Parts{"a.yaml": head + "resources: [{resource: nodes}]", "b.yaml": "x"}, nil, 0, false, "b.yaml: "},
-		"Twice":         {"twice in one part is a mistake still", Parts{"own.yaml": head + "resources: [{resource: pods}, {resource: pods}]"}, nil, 0, false, "resources[1]: Duplicate value"},
+		"Unknown":       {"so does an unknown field", Parts{"own.yaml": head + "resource: []"}, nil, 0, false, `own.yaml: cannot decode the configuration: unknown field "resource"`},
+		"Both":          {"all mistakes are reported", Parts{"a.yaml": head + "resources: [{resource: nodes}]", "b.yaml": "x"}, nil, 0, false, "b.yaml: "},
+		"Twice":         {"twice in one part is still a mistake", Parts{"own.yaml": head + "resources: [{resource: pods}, {resource: pods}]"}, nil, 0, false, "resources[1]: Duplicate value"},
 		"NoHead":        {"each part says what it is", Parts{"own.yaml": "resources: [{resource: secrets}]"}, nil, 0, false, "own.yaml: invalid configuration: [apiVersion"},
-		"RuleOfNone":    {"a rule of what no part has is a mistake", Parts{"own.yaml": head + "authorization: [{resources: [pods]}]"}, nil, 0, false, "own.yaml: invalid configuration: authorization[0].resources[0]"},
+		"RuleOfNone":    {"a rule for a resource in no part is a mistake", Parts{"own.yaml": head + "authorization: [{resources: [pods]}]"}, nil, 0, false, "own.yaml: invalid configuration: authorization[0].resources[0]"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -63,6 +63,6 @@ func TestParts(t *testing.T) {
 		})
 	}
 	if _, err := ParseConfigMap(map[string]string{"own.yaml": shipped}); err == nil || !strings.Contains(err.Error(), Key) {
-		t.Errorf("without what the manifests come with: %v", err)
+		t.Errorf("without the part in the manifests: %v", err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// validate checks one part, given the resources of all.
+// validate checks one part, given the resources of all parts.
 func validate(c *Configuration, resources sets.Set[schema.GroupResource]) field.ErrorList {
 	var errs field.ErrorList
 	if c.APIVersion != APIVersion {
@@ -39,7 +39,7 @@ func validateResource(r Resource, at *field.Path) field.ErrorList {
 	switch {
 	case r.Group == "":
 	case r.Group == "core":
-		errs = append(errs, field.Invalid(at.Child("group"), r.Group, `the core group is written "" or left out`))
+		errs = append(errs, field.Invalid(at.Child("group"), r.Group, `for the core group, omit it or write ""`))
 	default:
 		for _, problem := range validation.IsDNS1123Subdomain(r.Group) {
 			errs = append(errs, field.Invalid(at.Child("group"), r.Group, problem))
@@ -60,13 +60,13 @@ func validateResource(r Resource, at *field.Path) field.ErrorList {
 	}
 	for i, glob := range r.Namespaces {
 		if !validGlob(glob) {
-			errs = append(errs, field.Invalid(at.Child("namespaces").Index(i), glob, "must be a namespace name in which * and ? may stand for characters"))
+			errs = append(errs, field.Invalid(at.Child("namespaces").Index(i), glob, "must be a namespace name, with * and ? as wildcards"))
 		}
 	}
 	return errs
 }
 
-// validGlob accepts what path.Match understands, less its brackets and escapes:
+// validGlob accepts what path.Match understands, except brackets and escapes:
 // no namespace has a character that would need them.
 func validGlob(glob string) bool {
 	name := strings.NewReplacer("*", "x", "?", "x").Replace(glob)

@@ -9,12 +9,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Warnings are about what is valid, and may let somebody past a fence.
+// Warnings returns what is valid, but may let users bypass a restriction.
 func (c *Configuration) Warnings() []string {
 	var warnings []string
 	for i, rule := range c.Authorization {
 		if keys := writableKeys(rule.NamespaceSelector); len(keys) > 0 {
-			warnings = append(warnings, fmt.Sprintf("authorization[%d].namespaceSelector: whoever may label a Namespace (%s) chooses this rule for it; name the namespaces, or keep their owners from those labels", i, strings.Join(keys, ", ")))
+			warnings = append(warnings, fmt.Sprintf("authorization[%d].namespaceSelector: anyone who may label a Namespace (%s) can make this rule match it; name the namespaces, or keep their owners from writing those labels", i, strings.Join(keys, ", ")))
 		}
 	}
 	var groups []string
@@ -24,12 +24,12 @@ func (c *Configuration) Warnings() []string {
 		}
 	}
 	if len(groups) > 0 && c.Authorization == nil {
-		warnings = append(warnings, fmt.Sprintf("resources: if an aggregated API server serves %s, no admission policy sees what is written there: say under authorization who may mirror where (karmada-mirror check knows who serves it)", strings.Join(groups, ", ")))
+		warnings = append(warnings, fmt.Sprintf("resources: if an aggregated API server serves %s, admission policies do not see writes to it: restrict mirroring by authorization (karmada-mirror check knows what serves it)", strings.Join(groups, ", ")))
 	}
 	return warnings
 }
 
-// writableKeys are the labels that a selector asks for and the owner of a Namespace may write.
+// writableKeys returns the label keys in a selector that the owner of a Namespace may write.
 func writableKeys(selector *metav1.LabelSelector) (keys []string) {
 	if selector == nil {
 		return nil

@@ -10,11 +10,11 @@ func TestWarnings(t *testing.T) {
 		reason, text string
 		want         []string // a part of each
 	}{
-		"None":       {"nobody gets past", "resources: [{group: apps, resource: deployments}]", nil},
-		"Aggregated": {"who serves it cannot be told offline", "resources: [{group: example.com, resource: widgets}, {group: example.com, resource: gadgets}]", []string{"serves example.com, no admission"}},
-		"Authorized": {"the daemon asks by itself", "resources: [{group: example.com, resource: widgets}]\nauthorization: [{clusters: [a]}]", nil},
+		"None":       {"no one can bypass it", "resources: [{group: apps, resource: deployments}]", nil},
+		"Aggregated": {"offline, it is unknown what serves it", "resources: [{group: example.com, resource: widgets}, {group: example.com, resource: gadgets}]", []string{"serves example.com, admission policies do not see"}},
+		"Authorized": {"the daemon enforces authorization itself", "resources: [{group: example.com, resource: widgets}]\nauthorization: [{clusters: [a]}]", nil},
 		"BuiltIn":    {"the API server serves it itself", "resources: [{group: networking.k8s.io, resource: ingresses}]", nil},
-		"Labels":     {"owners label their Namespaces", "resources: []\nauthorization: [{clusters: [a]}, {namespaceSelector: {matchLabels: {tier: gold}, matchExpressions: [{key: team, operator: Exists}]}}]", []string{"authorization[1].namespaceSelector: whoever may label a Namespace (team, tier)"}},
+		"Labels":     {"owners label their Namespaces", "resources: []\nauthorization: [{clusters: [a]}, {namespaceSelector: {matchLabels: {tier: gold}, matchExpressions: [{key: team, operator: Exists}]}}]", []string{"authorization[1].namespaceSelector: anyone who may label a Namespace (team, tier)"}},
 		"OwnName":    {"but not by their name, which the API server writes", "resources: []\nauthorization: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: a}}}]", nil},
 	}
 	for name, tc := range cases {

@@ -66,7 +66,7 @@ type profilingOptions struct {
 
 // AddFlags defines the flags.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the Karmada API server; left out: $KUBECONFIG, else the in-cluster configuration")
+	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the Karmada API server; default: $KUBECONFIG, else the in-cluster configuration")
 	fs.StringVar(&o.configMap, "config-map", DefaultConfigMap, "namespace/name of the ConfigMap with the configuration, on the Karmada API server")
 	fs.StringVar(&o.configFile, "config", "", "a file with the configuration, instead of the ConfigMap; for development")
 	fs.IntVar(&o.concurrentSyncs, "concurrent-syncs", 16, "how many sources are synced at once, and how many writes are in flight; those of sources that were just changed are counted apart")
@@ -81,7 +81,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.lease.retryPeriod, "leader-elect-retry-period", 2*time.Second, "the time between tries to acquire or renew")
 	fs.StringVar(&o.lease.namespace, "leader-elect-resource-namespace", Namespace, "namespace of the Lease")
 	fs.StringVar(&o.lease.name, "leader-elect-resource-name", DefaultLease, "name of the Lease")
-	fs.StringVar(&o.lease.identity, "holder-identity", "", "this replica's name in the Lease; left out: $POD_NAME, else the host name and a random part")
+	fs.StringVar(&o.lease.identity, "holder-identity", "", "this replica's name in the Lease; default: $POD_NAME, else the host name and a random part")
 	fs.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of /metrics; 0 turns it off")
 	fs.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "address of /livez and /readyz; 0 turns it off")
 	o.secure.register(fs)
@@ -182,8 +182,8 @@ func (s *secureOptions) register(fs *pflag.FlagSet) {
 	fs.BoolVar(&s.enabled, "metrics-secure", false, "serve /metrics by TLS only, and only to whom the cluster allows the verb get on the nonResourceURL /metrics; needs --tls-cert-file and --tls-private-key-file")
 	fs.StringVar(&s.certFile, "tls-cert-file", "", "certificate of /metrics, with those of its authorities, in PEM; read again when it changes")
 	fs.StringVar(&s.keyFile, "tls-private-key-file", "", "private key that belongs to --tls-cert-file")
-	fs.StringVar(&s.authenticationKubeconfig, "authentication-kubeconfig", "", "kubeconfig of the cluster that is asked whose a token is (TokenReview); left out: the cluster where the Pod runs")
-	fs.StringVar(&s.authorizationKubeconfig, "authorization-kubeconfig", "", "kubeconfig of the cluster that is asked who may read /metrics (SubjectAccessReview); left out: the cluster where the Pod runs")
+	fs.StringVar(&s.authenticationKubeconfig, "authentication-kubeconfig", "", "kubeconfig of the cluster that is asked whose a token is (TokenReview); default: the cluster where the Pod runs")
+	fs.StringVar(&s.authorizationKubeconfig, "authorization-kubeconfig", "", "kubeconfig of the cluster that is asked who may read /metrics (SubjectAccessReview); default: the cluster where the Pod runs")
 }
 
 // validate does not let a flag stand that would have no effect: whoever gives it

@@ -110,7 +110,7 @@ func explainSource(f Facts) []Step {
 	case s.Refusal != nil:
 		add(false, fmt.Sprintf("%s: %s", s.Refusal.Reason, s.Refusal.Message), s.Refusal.Reason.Hint())
 	default:
-		add(true, "it can be rendered, and nobody else claims it", "")
+		add(true, "it can be rendered, and no other controller claims it", "")
 	}
 	return steps
 }

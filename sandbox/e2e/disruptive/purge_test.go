@@ -24,7 +24,7 @@ func TestPurge(t *testing.T) {
 		return KarmadaMirror(t, append([]string{"purge", "--resource", "configmaps"}, arguments...)...)
 	}
 	for _, spelled := range []string{"configmaps", "configmap", "cm", "configmaps.v1."} {
-		if output, err := KarmadaMirror(t, "purge", "--yes", "--resource", spelled); err == nil || !strings.Contains(output, "take it out of ConfigMap") {
+		if output, err := KarmadaMirror(t, "purge", "--yes", "--resource", spelled); err == nil || !strings.Contains(output, "remove it from ConfigMap") {
 			t.Errorf("purge of a configured resource, spelled %s: %v\n%s", spelled, err, output)
 		}
 	}
@@ -68,7 +68,7 @@ func TestPurge(t *testing.T) {
 	WantLine(t, output, `^2 Works deleted in `)
 	WantGone(t, ConfigMaps, ns, "page", Push, Push2)
 	WantInMembers(t, other, "page", "one", Push)
-	if output, err = purge("--yes"); err != nil || !strings.Contains(output, "There is no Work of configmaps outside the configuration.") {
+	if output, err = purge("--yes"); err != nil || !strings.Contains(output, "No Works of configmaps are outside the configuration.") {
 		t.Errorf("the second time: %v\n%s", err, output)
 	}
 	if _, err := Env.Admin.Resource(ConfigMaps).Namespace(ns).Get(t.Context(), "page", metav1.GetOptions{}); err != nil {

@@ -102,7 +102,7 @@ func TestNotThere(t *testing.T) {
 			if command == "diff" {
 				want = 2
 			}
-			if code := exitCode(err); code != want || !strings.Contains(output, `"nothing" not found, and no Work of it is left`) {
+			if code := exitCode(err); code != want || !strings.Contains(output, `"nothing" not found, and it has no leftover Works`) {
 				t.Errorf("%s %v: exit code %d\n%s", command, arguments, code, output)
 			}
 		}
@@ -272,7 +272,7 @@ func TestWait(t *testing.T) {
 	}
 	d.MustStop(t)
 	Change(t, ConfigMaps, ns, "page", SetField("two", "data", "key"))
-	if output, err := KarmadaMirror(t, "wait", "cm/page", "-n", ns, "--timeout", "2s"); exitCode(err) != 1 || !strings.Contains(output, Push+": its Work is not up to date") {
+	if output, err := KarmadaMirror(t, "wait", "cm/page", "-n", ns, "--timeout", "2s"); exitCode(err) != 1 || !strings.Contains(output, Push+": its Work is out of date") {
 		t.Errorf("with a stale Work: %v\n%s", err, output)
 	}
 	Remove(t, ConfigMaps, ns, "page")

@@ -29,7 +29,7 @@ func TestStatus(t *testing.T) {
 	const ns = "status" // a fixed name, so that the names of Works are the same each time
 	Isolate(t, ns)
 	Create(t, ConfigMaps, ConfigMap(ns, "early", Push, "one"))
-	WantLine(t, MustKarmadaMirror(t, "status", "cm", "early", "-n", ns), `^ConfigMap/status/early +`+Push+` +- +- +- +- +its Work is not there yet$`)
+	WantLine(t, MustKarmadaMirror(t, "status", "cm", "early", "-n", ns), `^ConfigMap/status/early +`+Push+` +- +- +- +- +its Work does not exist yet$`)
 
 	d := StartDaemon(t)
 	Create(t, ConfigMaps, ConfigMap(ns, "both", Push+","+Pull, "one"))
@@ -98,10 +98,10 @@ func TestStatus(t *testing.T) {
 	// The source of these Works is deleted while no daemon runs.
 	d.MustStop(t)
 	Remove(t, ConfigMaps, ns, "both")
-	WantLine(t, status("cm", "-n", ns), `^ConfigMap/status/both +`+Push+` +both-\S+ +True .*its Work is about to go: the source does not exist$`)
-	WantLine(t, status("cm", "both", "-n", ns), `its Work is about to go`)
+	WantLine(t, status("cm", "-n", ns), `^ConfigMap/status/both +`+Push+` +both-\S+ +True .*its Work is about to be removed: the source does not exist$`)
+	WantLine(t, status("cm", "both", "-n", ns), `its Work is about to be removed`)
 	Change(t, ConfigMaps, ns, "early", SetField("two", "data", "key"))
-	WantLine(t, status("cm", "early", "-n", ns), `its Work is not up to date: the content differs$`)
+	WantLine(t, status("cm", "early", "-n", ns), `its Work is out of date: the content differs$`)
 
 	for name, arguments := range map[string][]string{
 		"an unknown resource": {"nothing"}, "a missing object": {"cm", "nothing", "-n", ns}, "an unknown output": {"cm", "-o", "nothing"},
@@ -148,7 +148,7 @@ func TestStatusWatch(t *testing.T) {
 	next(`it is suspended$`)
 	Change(t, ConfigMaps, ns, "other", SetField("two", "data", "key"))
 	Remove(t, ConfigMaps, ns, "page")
-	next(`its Work is gone$`)
+	next(`its Work was deleted$`)
 	if err := command.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
@@ -241,12 +241,12 @@ func TestTenantLooks(t *testing.T) {
 	}
 	bind(ns, "view")
 	wait("a tenant to see their own objects", `^ConfigMap/`+ns+`/page +`+Push+` +- .*you may not read its Work$`,
-		`^You may not read the Clusters; the daemon's configuration; the Works: what depends on that is left open\.$`)
+		`^You may not read the Clusters; the daemon's configuration; the Works: what depends on it is left open\.$`)
 	output, err := as("explain", "cm/page", "-n", ns)
 	Must(t, err)
 	WantLine(t, output, `^`+Push+`: Wanted$`)
 	WantLine(t, output, `^  Work: +you may not read it$`)
-	if output, err := as("status", "-n", ns); err == nil || !strings.Contains(output, "say of which TYPE") {
+	if output, err := as("status", "-n", ns); err == nil || !strings.Contains(output, "give a TYPE") {
 		t.Errorf("status without a type needs the configuration: %v\n%s", err, output)
 	}
 	if output, err := as("wait", "cm/page", "-n", ns); err == nil || !strings.Contains(output, "may not read") {
@@ -274,7 +274,7 @@ func TestOtherCluster(t *testing.T) {
 	Isolate(t)
 	for _, command := range [][]string{{"status"}, {"explain", "cm/page"}, {"diff", "-A"}, {"wait", "cm/page"}} {
 		output, err := KarmadaMirror(t, append(command, "--kubeconfig", Env.MemberKubeconfig(Push))...)
-		if err == nil || !strings.Contains(output, "it is no Karmada API server") || !strings.Contains(output, "karmada-apiserver.config") {
+		if err == nil || !strings.Contains(output, "it is not a Karmada API server") || !strings.Contains(output, "karmada-apiserver.config") {
 			t.Errorf("%v on a member: %v\n%s", command, err, output)
 		}
 		output, err = KarmadaMirror(t, append(command, "--server", "https://127.0.0.1:1")...)
