@@ -34,7 +34,7 @@ func TestRunRejectsFlags(t *testing.T) {
 		"Secure":          {"a token would be sent in the clear", []string{"--metrics-secure"}, "--tls-cert-file"},
 		"SecureHalf":      {"a certificate without its key", []string{"--metrics-secure", "--tls-cert-file", "a"}, "--tls-private-key-file"},
 		"NotSecure":       {"with a certificate the user expects TLS", []string{"--tls-cert-file", "a", "--tls-private-key-file", "b"}, "without --metrics-secure"},
-		"Reviews":         {"and so does a kubeconfig for reviews", []string{"--authentication-kubeconfig", "a"}, "without --metrics-secure"},
+		"Reviews":         {"and so they do with a kubeconfig for reviews", []string{"--authentication-kubeconfig", "a"}, "without --metrics-secure"},
 		"Certificate":     {"a file that does not exist", []string{"--metrics-secure", "--tls-cert-file", "/no/such/cert", "--tls-private-key-file", "/no/such/key"}, "/no/such/cert"},
 		"Profiling":       {"profiles on all interfaces", []string{"--enable-pprof", "--profiling-bind-address", ":6060"}, "loopback"},
 		"ProfilingRemote": {"on another address", []string{"--enable-pprof", "--profiling-bind-address", "10.0.0.1:6060"}, "loopback"},

@@ -9,8 +9,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/daemon"
 )
 
-// connectionFlags returns kubectl's connection flags, without a limit of requests: those of a
-// command follow one another.
+// connectionFlags returns kubectl's connection flags, without a client-side rate limit: the
+// requests of a command follow one another.
 func connectionFlags() *genericclioptions.ConfigFlags {
 	return genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(config *rest.Config) *rest.Config {
 		config.UserAgent = daemon.UserAgent(build())

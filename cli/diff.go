@@ -96,7 +96,7 @@ func (d *differ) run(ctx context.Context, args []string) (differs bool, err erro
 		return false, err
 	}
 	if differs, err = d.compare(); err == nil && !differs && d.unseen {
-		return false, errors.New("cannot tell whether there is a difference: you may not read all the Works")
+		return false, errors.New("cannot tell whether anything differs: you may not read some of the Works")
 	}
 	return differs, err
 }

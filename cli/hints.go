@@ -52,7 +52,7 @@ func connectionHint(err error) string {
 	case errors.As(err, new(x509.CertificateInvalidError)):
 		return "the API server's certificate has expired, or one of the clocks is wrong"
 	case apierrors.IsUnauthorized(err):
-		return "the token or certificate in the kubeconfig is not valid, or no longer: create a new one as in manifests/README.md"
+		return "the token or certificate in the kubeconfig is not valid, or no longer is: create a new one as manifests/README.md describes"
 	case apierrors.IsForbidden(err):
 		return "this user may not impersonate another, or may not even ask who they are: use another kubeconfig, or omit --as"
 	case errors.As(err, &timeout) && timeout.Timeout():

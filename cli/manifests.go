@@ -141,7 +141,7 @@ func (d *differ) assume(ctx context.Context, m *manifest) error {
 		d.tell("%s: compared as in the file: namespace %q does not exist yet", m.ref.Identity(), m.ref.Namespace)
 		m.obj = m.written
 	case apierrors.IsForbidden(err): // by rights, or by a webhook
-		return fmt.Errorf("cannot apply %s, even in a dry run, which needs the same rights: %v", m.ref.Identity(), err)
+		return fmt.Errorf("cannot dry-run %s, which needs the same rights as applying it: %v", m.ref.Identity(), err)
 	case err != nil:
 		return fmt.Errorf("cannot tell what applying %s would do: %w", m.ref.Identity(), err)
 	}

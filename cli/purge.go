@@ -44,8 +44,8 @@ func newPurge() *cobra.Command {
 		Short: "Delete the Works of a resource that has left the configuration, and so its objects in the members",
 		Long: "purge deletes the Works of a resource that is no longer in the configuration, or of those of its namespaces that no\n" +
 			"longer are. Karmada then deletes the objects in the member clusters, unless their Works preserve them. The daemon never\n" +
-			"does this: it leaves alone what it does not watch. purge keeps what the configurations of other daemons, in ConfigMaps\n" +
-			"in the same namespace, contain. On a terminal it asks first; elsewhere it needs --yes.",
+			"does this: it leaves alone what it does not watch. purge keeps what other daemons mirror, as configured by ConfigMaps\n" +
+			"in the same namespace. On a terminal it asks first; elsewhere it needs --yes.",
 		Example: "  karmada-mirror purge --resource deployments.apps --dry-run\n  karmada-mirror purge --resource deployments.apps",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

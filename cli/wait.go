@@ -49,7 +49,7 @@ func newWait() *cobra.Command {
 			"  gone     the object no longer asks to be mirrored, and has no Works left: the clusters have accepted its deletion,\n" +
 			"           or keep the object, if its Works said so\n\n" +
 			"It exits with 1 on timeout, and says what is missing for each cluster. If a Work was applied before, Karmada keeps\n" +
-			"reporting that until it has applied the new content: for a moment, \"applied\" may mean the old content.\n" + someHelp,
+			"reporting that until it has applied the new content, usually for a moment; until then \"applied\" may mean the old one.\n" + someHelp,
 		Example: "  karmada-mirror wait deploy/web -n shop --for=applied --timeout=2m\n  karmada-mirror wait deploy/web -n shop --for=gone",
 		Args:    cobra.MinimumNArgs(1),
 	}

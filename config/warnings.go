@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Warnings returns what is valid, but may let users bypass a restriction.
+// Warnings warns of settings that are valid, but may let users bypass a restriction.
 func (c *Configuration) Warnings() []string {
 	var warnings []string
 	for i, rule := range c.Authorization {
