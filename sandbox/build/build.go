@@ -1,10 +1,9 @@
-// Package build compiles what a sandbox runs, with the go command and its
-// cache: a second build of the same sources takes seconds. It knows nothing of
-// how the programs are started.
+// Package build compiles the programs that a sandbox runs, with the go command and
+// its cache: a second build of the same sources takes seconds. It does not know how
+// the programs are started.
 //
-// It has to be called inside the sandbox module, as `go run` and `go test` do
-// there: that is how it finds the versions and sources of Karmada and
-// Kubernetes that go.mod names.
+// Call it from inside the sandbox module, as `go run` and `go test` do: it finds the
+// versions and sources of Karmada and Kubernetes through go.mod.
 package build
 
 import (
@@ -19,20 +18,20 @@ import (
 	"time"
 )
 
-// heartbeat is how often a long step says that it goes on.
+// heartbeat is how often a long step reports that it is still running.
 const heartbeat = 10 * time.Second
 
 // Builder compiles programs.
 type Builder struct {
-	// Progress is told in lines what happens.
+	// Progress gets lines that say what is happening.
 	Progress io.Writer
 	// module is the folder of the sandbox module.
 	module  string
 	release release
 }
 
-// New reads go.mod of the module around the working directory, and of the one
-// that has the Karmada that [KarmadaVariable] asks for.
+// New reads go.mod of the module around the working directory, and of the module with
+// the Karmada that [KarmadaVariable] selects.
 func New(ctx context.Context, progress io.Writer) (*Builder, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {
@@ -46,27 +45,27 @@ func New(ctx context.Context, progress io.Writer) (*Builder, error) {
 	return &Builder{Progress: progress, module: module, release: chosen}, nil
 }
 
-// Repository is the folder of the repository that the sandbox is part of.
+// Repository is the folder of the repository that contains the sandbox.
 func (b *Builder) Repository() string { return filepath.Dir(b.module) }
 
-// Cache is a folder that the repository ignores.
+// Cache is a folder that git ignores.
 func (b *Builder) Cache() string { return filepath.Join(b.Repository(), ".cache") }
 
 // KarmadaSources is the folder with the sources of the Karmada module.
 func (b *Builder) KarmadaSources() string { return b.release.karmada.Dir }
 
-// Versions names those of Karmada and of Kubernetes that are built.
+// Versions names the versions of Karmada and Kubernetes that are built.
 func (b *Builder) Versions() string {
 	return fmt.Sprintf("Karmada %s with Kubernetes %s", b.release.karmada.Version, b.release.kubernetes.Version)
 }
 
-// Hyperkarmada compiles the binary with all components of Karmada in it and
-// returns its path. The first time takes minutes.
+// Hyperkarmada compiles the binary that contains all components of Karmada and
+// returns its path. The first build takes minutes.
 func (b *Builder) Hyperkarmada(ctx context.Context) (string, error) {
 	path := filepath.Join(b.Cache(), "bin", b.release.binary)
 	return path, b.compile(ctx, step{
 		what: b.Versions() + ", from source",
-		hint: "the first time takes about 8 minutes on 2 cores, later ones seconds",
+		hint: "about 8 minutes on 2 cores the first time, then seconds",
 		// Without them, clusters report the version v0.0.0-master+$Format:%H$.
 		ldflags: []string{
 			"-s", "-w",
@@ -82,23 +81,23 @@ func (b *Builder) Hyperkarmada(ctx context.Context) (string, error) {
 func (b *Builder) Daemon(ctx context.Context) (string, error) {
 	path := filepath.Join(b.Cache(), "bin", "karmada-mirror")
 	return path, b.compile(ctx, step{
-		what: "karmada-mirror", hint: "the first time takes about a minute",
+		what: "karmada-mirror", hint: "about a minute the first time",
 		dir: b.Repository(), output: path, target: ".",
 	})
 }
 
-// CheckedDaemon compiles karmada-mirror as the end-to-end tests run it, with the race
-// detector, and returns its path.
+// CheckedDaemon compiles karmada-mirror with the race detector, as the end-to-end
+// tests run it, and returns its path.
 func (b *Builder) CheckedDaemon(ctx context.Context) (string, error) {
 	path := filepath.Join(b.Cache(), "bin", "karmada-mirror-checked")
 	return path, b.compile(ctx, step{
-		what: "karmada-mirror with the race detector", hint: "the first time takes about two minutes",
+		what: "karmada-mirror with the race detector", hint: "about two minutes the first time",
 		flags: []string{"-race"},
 		dir:   b.module, output: path, target: checked,
 	})
 }
 
-// HasDaemon says whether there is a main package of karmada-mirror to compile.
+// HasDaemon reports whether there is a main package of karmada-mirror to compile.
 func (b *Builder) HasDaemon() bool {
 	_, err := os.Stat(filepath.Join(b.Repository(), "main.go"))
 	return err == nil
@@ -116,7 +115,7 @@ func (b *Builder) compile(ctx context.Context, s step) error {
 	arguments := slices.Concat([]string{"build", "-v"}, s.flags, []string{"-o", s.output, "-ldflags", strings.Join(s.ldflags, " "), s.target})
 	command := exec.CommandContext(ctx, "go", arguments...)
 	command.Dir = s.dir
-	// Ctrl-C reaches the go command as well; it needs a moment to remove its
+	// Ctrl-C also reaches the go command, which needs a moment to remove its
 	// temporary files.
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = 5 * time.Second
@@ -132,8 +131,7 @@ func (b *Builder) compile(ctx context.Context, s step) error {
 	return nil
 }
 
-// beat reports on a step every few seconds until the returned function is
-// called.
+// beat reports progress every few seconds until the returned function is called.
 func (b *Builder) beat(begun time.Time, packages *packageLog) (stop func()) {
 	ticker := time.NewTicker(heartbeat)
 	quit, stopped := make(chan struct{}), make(chan struct{})
@@ -156,6 +154,6 @@ func (b *Builder) beat(begun time.Time, packages *packageLog) (stop func()) {
 }
 
 func (b *Builder) say(format string, arguments ...any) {
-	// Nobody is there to be told that telling has failed.
+	// A progress message that cannot be written has no one else to go to.
 	_, _ = fmt.Fprintf(b.Progress, format+"\n", arguments...)
 }

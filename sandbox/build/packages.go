@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// packageLog reads what `go build -v` writes to standard error: the path of
-// each package that it compiles, a line each, and what the compiler complains
-// about. It is safe for concurrent use.
+// packageLog parses what `go build -v` writes to standard error: the path of
+// each package that it compiles, one per line, and the compiler's errors. It
+// is safe for concurrent use.
 type packageLog struct {
 	mu      sync.Mutex
 	partial []byte
@@ -35,8 +35,8 @@ func (l *packageLog) Write(p []byte) (int, error) {
 }
 
 func (l *packageLog) addLocked(line string) {
-	// A package path has no blank in it, a complaint has; its heading begins
-	// with a hash sign.
+	// Package paths contain no blanks, errors do; their heading begins with a
+	// hash sign.
 	if line != "" && !strings.ContainsAny(line, " #") {
 		l.count++
 		l.last = line
@@ -45,17 +45,17 @@ func (l *packageLog) addLocked(line string) {
 	l.other = append(l.other, line)
 }
 
-// progress says in one line how far the build has come.
+// progress describes in one line how far the build has come.
 func (l *packageLog) progress() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.count == 0 {
-		return "looking at what there is to compile, or linking"
+		return "finding out what to compile, or linking"
 	}
 	return fmt.Sprintf("packages compiled: %d, now at %s", l.count, l.last)
 }
 
-// complaint is what was said beside the progress, in one line.
+// complaint returns the compiler's errors in one line.
 func (l *packageLog) complaint() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,16 +14,16 @@ func TestPackageLog(t *testing.T) {
 		want   result
 	}{
 		"Nothing": {
-			reason: "before the first package there is still something to say",
-			want:   result{Progress: "looking at what there is to compile, or linking"},
+			reason: "progress is reported even before the first package",
+			want:   result{Progress: "finding out what to compile, or linking"},
 		},
 		"Packages": {
-			reason: "packages are counted, whatever pieces their lines come in",
+			reason: "packages are counted even if their lines arrive in pieces",
 			writes: []string{"k8s.io/a", "pi\nk8s.io/b\n"},
 			want:   result{Progress: "packages compiled: 2, now at k8s.io/b"},
 		},
 		"Complaint": {
-			reason: "what the compiler says is kept, with its heading",
+			reason: "compiler errors are kept, with their heading",
 			writes: []string{"k8s.io/api\n# k8s.io/b\nb.go:1:1: syntax error\n"},
 			want: result{
 				Progress:  "packages compiled: 1, now at k8s.io/api",

@@ -13,12 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 )
 
-// KarmadaVariable in the environment chooses the Karmada by its minor version, such
-// as 1.16. Left out or empty: the newest.
+// KarmadaVariable is the environment variable that selects a Karmada by its minor
+// version, such as 1.16. Unset or empty means the newest.
 const KarmadaVariable = "SANDBOX_KARMADA"
 
 const (
-	// hyperkarmada is the main package with all components of Karmada.
+	// hyperkarmada is the main package that contains all components of Karmada.
 	hyperkarmada = "github.com/karmada-target/karmada-mirror/sandbox/hyperkarmada"
 	checked      = "github.com/karmada-target/karmada-mirror/sandbox/checked"
 	// The modules whose versions the components report.
@@ -26,16 +26,16 @@ const (
 	karmada    = "github.com/karmada-io/karmada"
 )
 
-// folders of the modules that hyperkarmada can be compiled in, relative to the
-// sandbox module, the newest Karmada first. Each go.mod names a Karmada and the
-// Kubernetes that goes with it; hyperkarmada's own names the oldest.
+// folders are the modules that hyperkarmada can be compiled in, relative to the
+// sandbox module, newest Karmada first. Each go.mod selects a Karmada and the
+// Kubernetes that goes with it; hyperkarmada's own selects the oldest.
 var folders = []string{".", "hyperkarmada"}
 
 // release is a Karmada that can be compiled.
 type release struct {
-	// dir of the module that names it.
+	// dir is the folder of the module that selects it.
 	dir string
-	// binary is the file name of what is compiled.
+	// binary is the file name of the compiled program.
 	binary              string
 	kubernetes, karmada moduleInfo
 }
@@ -60,8 +60,8 @@ func choose(ctx context.Context, module, minor string) (release, error) {
 		if minor != has && (minor != "" || i > 0) {
 			continue
 		}
-		// Where the sources are is known only once they are downloaded, which a
-		// fresh machine has not done if only this command was built.
+		// The sources have a location only once they are downloaded, and a fresh
+		// machine that built only this command has not done that yet.
 		sources, err := goModules(ctx, dir, "mod", "download", "-json", kubernetes, karmada)
 		if err != nil {
 			return release{}, err
@@ -72,7 +72,7 @@ func choose(ctx context.Context, module, minor string) (release, error) {
 		}
 		return r, nil
 	}
-	return release{}, fmt.Errorf("cannot choose Karmada %q by %s: there are %s", minor, KarmadaVariable, strings.Join(offered, ", "))
+	return release{}, fmt.Errorf("cannot find Karmada %q: set %s to one of %s", minor, KarmadaVariable, strings.Join(offered, ", "))
 }
 
 // goModules runs a go command that describes modules, and returns them by path.

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestChoose leaves out the older Karmada, which would be downloaded.
+// TestChoose skips the older Karmada, which would have to be downloaded.
 func TestChoose(t *testing.T) {
 	module, err := filepath.Abs("..")
 	if err != nil {
@@ -17,10 +17,10 @@ func TestChoose(t *testing.T) {
 		t.Fatal(err)
 	}
 	if newest.dir != module || newest.binary != "hyperkarmada" {
-		t.Errorf("with no wish it is compiled in %q to %q, not by the sandbox module", newest.dir, newest.binary)
+		t.Errorf("by default it is compiled in %q to %q, not by the sandbox module", newest.dir, newest.binary)
 	}
 	if newest.karmada.Dir == "" || newest.kubernetes.Version == "" {
-		t.Errorf("its sources or versions are not known: %+v", newest)
+		t.Errorf("its sources or versions are unknown: %+v", newest)
 	}
 	minor := strings.TrimPrefix(newest.karmada.Version[:strings.LastIndex(newest.karmada.Version, ".")], "v")
 	named, err := choose(t.Context(), module, minor)
@@ -31,6 +31,6 @@ func TestChoose(t *testing.T) {
 		t.Errorf("%q is %+v, not the newest", minor, named)
 	}
 	if _, err := choose(t.Context(), module, "0.1"); err == nil || !strings.Contains(err.Error(), minor) {
-		t.Errorf("a Karmada that is not there is not refused with those that are: %v", err)
+		t.Errorf("want an error for an unknown Karmada that names the known ones, got %v", err)
 	}
 }

@@ -1,5 +1,5 @@
 // Command checked is karmada-mirror as the end-to-end tests run it: compiled with the race
-// detector, and with a look for goroutines that are left at the end.
+// detector, and checked for leaked goroutines at the end.
 package main
 
 import (
@@ -13,10 +13,10 @@ import (
 )
 
 // leakPatience is how long client-go may take to finish an event that it was decoding when
-// its watch was stopped: one of a megabyte, under the race detector, takes seconds.
+// its watch was stopped: under the race detector, an event of a megabyte takes seconds.
 const leakPatience = 10 * time.Second
 
-// leaked is the exit code of a daemon that has ended well but for its goroutines.
+// leaked is the exit code of a daemon that ended cleanly but leaked goroutines.
 const leaked = 3
 
 func main() { os.Exit(run()) }
@@ -35,8 +35,8 @@ func run() int {
 	return code
 }
 
-// findLeaks leaves out client-go's pool of connections, which belongs to the process, and
-// klog's flusher.
+// findLeaks ignores client-go's connection pool, which belongs to the process, and klog's
+// flusher.
 func findLeaks() error {
 	return goleak.Find(
 		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"),

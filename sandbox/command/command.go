@@ -1,4 +1,4 @@
-// Package command holds the subcommands of the sandbox command, a file each.
+// Package command holds the subcommands of the sandbox command, one file each.
 package command
 
 import (
@@ -19,8 +19,8 @@ import (
 func New() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "sandbox",
-		Short:         "A real Karmada with three member clusters on this machine",
-		Long:          "A real Karmada with three member clusters on this machine: the newest, or the one whose minor version is in $" + build.KarmadaVariable + ".",
+		Short:         "Run a real Karmada with three member clusters on this machine",
+		Long:          "Run a real Karmada with three member clusters on this machine: the newest, or the minor version in $" + build.KarmadaVariable + ".",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -37,19 +37,19 @@ func members() []karmada.Member {
 	}
 }
 
-// dirFlag adds the flag by which up and down find each other's sandbox.
+// dirFlag adds the flag that tells up and down which sandbox to use.
 func dirFlag(cmd *cobra.Command, dir *string) {
-	cmd.Flags().StringVar(dir, "dir", os.Getenv("KARMADA_MIRROR_SANDBOX"), "folder of the sandbox; left out: $KARMADA_MIRROR_SANDBOX, else .cache/sandbox in the repository")
+	cmd.Flags().StringVar(dir, "dir", os.Getenv("KARMADA_MIRROR_SANDBOX"), "folder of the sandbox (default: $KARMADA_MIRROR_SANDBOX, else .cache/sandbox in the repository)")
 }
 
-// dirOrDefault is absolute: the paths in it are for people to copy.
+// dirOrDefault returns an absolute path, because people copy the paths in it.
 func dirOrDefault(dir string, builder *build.Builder) (string, error) {
 	if dir == "" {
 		return filepath.Join(builder.Cache(), "sandbox"), nil
 	}
 	absolute, err := filepath.Abs(dir)
 	if err != nil {
-		return "", fmt.Errorf("cannot find folder %q: %w", dir, err)
+		return "", fmt.Errorf("cannot resolve folder %q: %w", dir, err)
 	}
 	return absolute, nil
 }
@@ -58,7 +58,7 @@ func newBuild() *cobra.Command {
 	var checked bool
 	cmd := &cobra.Command{
 		Use:   "build",
-		Short: "Compile Karmada and, if it is there, karmada-mirror",
+		Short: "Compile Karmada and, if its source exists, karmada-mirror",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			builder, err := build.New(cmd.Context(), cmd.OutOrStdout())
@@ -78,11 +78,11 @@ func newBuild() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&checked, "checked", false, "compile karmada-mirror with the race detector as well, for the end-to-end tests")
+	cmd.Flags().BoolVar(&checked, "checked", false, "also compile karmada-mirror with the race detector, for the end-to-end tests")
 	return cmd
 }
 
-// programs builds what karmada.Start needs.
+// programs builds the programs that karmada.Start needs.
 func programs(ctx context.Context, out io.Writer) (*build.Builder, karmada.Programs, error) {
 	builder, err := build.New(ctx, out)
 	if err != nil {

@@ -37,8 +37,8 @@ func newDemo() *cobra.Command {
 			return runDemo(cmd.Context(), cmd.OutOrStdout(), exit, pause)
 		},
 	}
-	cmd.Flags().BoolVar(&exit, "exit", false, "end once everything has been seen")
-	cmd.Flags().DurationVar(&pause, "pause", time.Second, "how long to wait before each command, so that you can read on")
+	cmd.Flags().BoolVar(&exit, "exit", false, "exit once everything has been shown")
+	cmd.Flags().DurationVar(&pause, "pause", time.Second, "how long to wait before each command, so that you can follow")
 	return cmd
 }
 
@@ -61,7 +61,7 @@ func runDemo(ctx context.Context, out io.Writer, exit bool, pause time.Duration)
 	}
 	dir, err := os.MkdirTemp("", "karmada-mirror-demo-")
 	if err != nil {
-		return fmt.Errorf("cannot make a folder: %w", err)
+		return fmt.Errorf("cannot create a folder: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 
@@ -91,13 +91,13 @@ func runDemo(ctx context.Context, out io.Writer, exit bool, pause time.Duration)
 		select {
 		case <-ctx.Done():
 		case <-mirror.Ended():
-			return fmt.Errorf("karmada-mirror has ended, see %s", d.log())
+			return fmt.Errorf("karmada-mirror ended: see %s", d.log())
 		}
 	}
 	return nil
 }
 
-// install does what the README tells an administrator to do.
+// install follows the README's instructions for administrators.
 func (d *demo) install(ctx context.Context, program string) (*process.Daemon, error) {
 	fmt.Fprintln(d.out, "\ninstalling karmada-mirror: manifests/karmada")
 	if err := karmada.ApplyKustomization(ctx, d.Config(), d.path("manifests", "karmada")); err != nil {
@@ -120,14 +120,14 @@ func (d *demo) install(ctx context.Context, program string) (*process.Daemon, er
 	return mirror, nil
 }
 
-// log is the path of karmada-mirror's.
+// log is the path of karmada-mirror's log.
 func (d *demo) log() string { return filepath.Join(d.dir, "karmada-mirror.log") }
 
 func (d *demo) path(elements ...string) string {
 	return filepath.Join(append([]string{d.builder.Repository()}, elements...)...)
 }
 
-// watchMachines adds a custom resource to what is mirrored: its definition on
+// watchMachines adds a custom resource to the mirrored ones: its definition on
 // the control plane and in a member, the right to read it, and a line in the
 // configuration.
 func (d *demo) watchMachines(ctx context.Context) error {
@@ -141,7 +141,7 @@ func (d *demo) watchMachines(ctx context.Context) error {
 	}
 	client, err := typedcorev1.NewForConfig(d.Config())
 	if err != nil {
-		return fmt.Errorf("cannot make a client: %w", err)
+		return fmt.Errorf("cannot create a client: %w", err)
 	}
 	configMaps := client.ConfigMaps(demoNamespace)
 	configMap, err := configMaps.Get(ctx, demoName, metav1.GetOptions{})
@@ -163,7 +163,7 @@ func (d *demo) applyFile(ctx context.Context, config *rest.Config, elements ...s
 	return karmada.Apply(ctx, config, manifests)
 }
 
-// show applies the examples and prints what becomes of them.
+// show applies the examples and prints how they reach the members.
 func (d *demo) show(ctx context.Context) error {
 	fmt.Fprintln(d.out, "\napplying examples/deployment and examples/virtualmachine")
 	begun := time.Now()
@@ -188,13 +188,13 @@ func (d *demo) show(ctx context.Context) error {
 
 func (d *demo) invite() {
 	fmt.Fprintf(d.out, `
-It is yours until Ctrl-C. In another terminal:
+Try it yourself until you press Ctrl-C. In another terminal:
 
   export KUBECONFIG=%s
   kubectl -n hello annotate configmap page karmada.target/clusters=member2 --overwrite
   kubectl get works -A -l app.kubernetes.io/managed-by=karmada-mirror
   kubectl --kubeconfig %s -n hello get configmaps
 
-the log of karmada-mirror: %s
+karmada-mirror's log: %s
 `, d.Kubeconfig(), d.MemberKubeconfig("member2"), d.log())
 }

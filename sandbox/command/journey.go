@@ -13,14 +13,14 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
-// leg is the way of one source to one member.
+// leg is the path of one source to one member.
 type leg struct {
 	resource schema.GroupVersionResource
 	source   render.Identity
 	cluster  string
 }
 
-// legs are what the examples ask for.
+// legs are the legs of the examples.
 var legs = []leg{
 	{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, render.Identity{Kind: "ConfigMap", Namespace: "hello", Name: "page"}, "member1"},
 	{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, render.Identity{Kind: "ConfigMap", Namespace: "hello", Name: "page"}, "member3"},
@@ -31,11 +31,11 @@ var legs = []leg{
 	{schema.GroupVersionResource{Group: "cloudnative.czs", Version: "v1alpha1", Resource: "virtualmachines"}, render.Identity{Group: "cloudnative.czs", Kind: "VirtualMachine", Namespace: "machines", Name: "builder"}, "member1"},
 }
 
-// works is not package mirror's, which is all of the daemon, to be compiled before the
-// first line of the demo.
+// works is not taken from package mirror: that would compile the whole daemon before
+// the first line of the demo.
 var works = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha1", Resource: "works"}
 
-// journey follows the examples from their source to the members.
+// journey follows the examples from source to members.
 type journey struct {
 	works   dynamic.Interface
 	members map[string]dynamic.Interface
@@ -46,18 +46,18 @@ func newJourney(k *karmada.Karmada) (*journey, error) {
 	j := &journey{members: map[string]dynamic.Interface{}, arrived: map[leg]bool{}}
 	var err error
 	if j.works, err = dynamic.NewForConfig(k.Config()); err != nil {
-		return nil, fmt.Errorf("cannot make a client: %w", err)
+		return nil, fmt.Errorf("cannot create a client: %w", err)
 	}
 	for _, member := range members() {
 		if j.members[member.Name], err = dynamic.NewForConfig(k.MemberConfig(member.Name)); err != nil {
-			return nil, fmt.Errorf("cannot make a client for %q: %w", member.Name, err)
+			return nil, fmt.Errorf("cannot create a client for %q: %w", member.Name, err)
 		}
 	}
 	return j, nil
 }
 
-// follow tells of every leg that has come to its end since the last call, and
-// returns an error that names one that has not.
+// follow reports every leg that was completed since the last call, and returns an
+// error that names an incomplete one.
 func (j *journey) follow(ctx context.Context, tell func(line string)) error {
 	var missing error
 	for _, l := range legs {
@@ -80,7 +80,7 @@ func (j *journey) look(ctx context.Context, l leg) error {
 		return fmt.Errorf("%s: %w", l.source, err)
 	}
 	if work.GetLabels()[render.ManagedByLabel] != render.ManagedByValue {
-		return fmt.Errorf("the Work of %s is not karmada-mirror's", l.source)
+		return fmt.Errorf("the Work of %s is not managed by karmada-mirror", l.source)
 	}
 	mirrored, err := j.members[l.cluster].Resource(l.resource).Namespace(l.source.Namespace).Get(ctx, l.source.Name, metav1.GetOptions{})
 	if err != nil {

@@ -40,11 +40,11 @@ func up(cmd *cobra.Command, dir string) error {
 		return err
 	}
 	if len(running) > 0 {
-		fmt.Fprintf(out, "the sandbox runs already: %d components\n", len(running))
+		fmt.Fprintf(out, "the sandbox is already running: %d components\n", len(running))
 		return describe(out, dir)
 	}
-	// What an earlier sandbox left behind, such as one that a reboot ended, is
-	// in the way.
+	// Leftovers of an earlier sandbox, such as one that a reboot ended, would
+	// be in the way.
 	if err := clean(dir); err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func up(cmd *cobra.Command, dir string) error {
 		Dir:      dir,
 		Programs: built,
 		Members:  members(),
-		// People will want to compare with Karmada's own policies.
+		// For comparisons with Karmada's own policies.
 		Scheduler: true,
 		Detach:    true,
 		Progress:  out,
@@ -66,7 +66,7 @@ func up(cmd *cobra.Command, dir string) error {
 	return describe(out, dir)
 }
 
-// describe says what to type next.
+// describe prints what to type next.
 func describe(out io.Writer, dir string) error {
 	kubeconfigs, err := filepath.Glob(filepath.Join(dir, "*.kubeconfig"))
 	if err != nil {
@@ -81,8 +81,8 @@ func describe(out io.Writer, dir string) error {
 	return nil
 }
 
-// clean removes the files of a sandbox that does not run. It touches nothing
-// but what karmada.Start makes, should dir be somebody's own folder.
+// clean removes the files of a stopped sandbox. It touches only what
+// karmada.Start creates, in case dir is a user's own folder.
 func clean(dir string) error {
 	for _, name := range []string{"etc", "etcd", "log", "pki", "audit.log", "state.json", "*.kubeconfig"} {
 		paths, err := filepath.Glob(filepath.Join(dir, name))

@@ -13,7 +13,7 @@ import (
 // step is a command line that a user would type.
 type step struct {
 	line string
-	// isRefused: the API server rejects it, and the demo shows how.
+	// isRefused means that the API server rejects it, and the demo shows how.
 	isRefused bool
 }
 
@@ -28,8 +28,8 @@ var walk = []step{
 	{line: "karmada-mirror explain deployment nginx -n hello"},
 }
 
-// takeWalk runs the steps in the folder of the demo and prints each with what
-// it prints, with a pause in front.
+// takeWalk runs the steps in the folder of the demo, with a pause before each,
+// and prints each with its output.
 func (d *demo) takeWalk(ctx context.Context, hyperkarmada, program string, pause time.Duration) error {
 	bin := filepath.Join(d.dir, "bin")
 	if err := errors.Join(
@@ -37,7 +37,7 @@ func (d *demo) takeWalk(ctx context.Context, hyperkarmada, program string, pause
 		os.Symlink(hyperkarmada, filepath.Join(bin, "kubectl")),
 		os.Symlink(program, filepath.Join(bin, "karmada-mirror")),
 	); err != nil {
-		return fmt.Errorf("cannot make a folder of programs: %w", err)
+		return fmt.Errorf("cannot create a folder of programs: %w", err)
 	}
 	for _, s := range walk {
 		if err := d.take(ctx, s, bin, pause); err != nil {

@@ -1,6 +1,6 @@
 // Package dashboard draws manifests/monitoring/dashboard.json from a run: a real
-// karmada-mirror under a workload, scraped by Prometheus. Each panel shows what its own
-// query answers. Grafana draws more nicely, and is not needed here.
+// karmada-mirror under a workload, scraped by Prometheus. Each panel shows the result
+// of its own query. Grafana draws more nicely, but is not needed here.
 package dashboard
 
 import (
@@ -17,20 +17,20 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
-// Options are what a run is made from.
+// Options configure a run.
 type Options struct {
 	// Karmada is a sandbox with the members member1, member2 and member3.
 	Karmada *karmada.Karmada
-	// Repository is the folder of the repository, Dir that of the run's files.
+	// Repository is the folder of the repository, Dir the folder for the run's files.
 	Repository, Dir string
-	// Daemon and Prometheus are programs.
+	// Daemon and Prometheus are paths of programs.
 	Daemon, Prometheus string
 	// Picture is the PNG file to write.
 	Picture string
 	Out     io.Writer
 }
 
-// board is what is read of a Grafana dashboard.
+// board is the part of a Grafana dashboard that is read.
 type board struct {
 	Title  string  `json:"title"`
 	Panels []panel `json:"panels"`
@@ -79,7 +79,7 @@ type panel struct {
 	} `json:"fieldConfig"`
 }
 
-// Run runs karmada-mirror for some minutes and draws them.
+// Run runs karmada-mirror for a few minutes and draws the dashboard.
 func Run(ctx context.Context, o Options) (err error) {
 	data, err := os.ReadFile(filepath.Join(o.Repository, "manifests", "monitoring", "dashboard.json"))
 	if err != nil {
@@ -110,7 +110,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	return draw(o.Picture, b, results)
 }
 
-// variables are what Grafana would put into a query.
+// variables replaces the variables of a query as Grafana would.
 func variables(interval time.Duration) *strings.Replacer {
 	return strings.NewReplacer("$__rate_interval", interval.String(), "$job", ".*", "$resource", ".*", "$member_cluster", ".*")
 }

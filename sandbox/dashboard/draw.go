@@ -93,7 +93,7 @@ func fill(c vgdraw.Canvas, paint color.Color) {
 	c.FillPolygon(paint, []vg.Point{c.Min, {X: c.Min.X, Y: c.Max.Y}, c.Max, {X: c.Max.X, Y: c.Min.Y}})
 }
 
-// drawNumber draws a panel of one number: the last.
+// drawNumber draws a panel with a single number: the last.
 func (p panel) drawNumber(area vgdraw.Canvas, lines []line) {
 	label, paint := "no data", faint
 	if len(lines) > 0 && len(lines[0].points) > 0 {
@@ -140,7 +140,7 @@ func (p panel) drawLines(area vgdraw.Canvas, lines []line) error {
 	if defaults.Custom.Stacking.Mode == "normal" {
 		lines = stacked(lines)
 	}
-	for i := len(lines) - 1; i >= 0; i-- { // those below over those that are stacked on them
+	for i := len(lines) - 1; i >= 0; i-- { // the lower lines over those stacked on them
 		for _, part := range parts(lines[i]) {
 			l, err := plotter.NewLine(part)
 			if err != nil {
@@ -186,7 +186,7 @@ func drawLegend(area vgdraw.Canvas, lines []line, paints []color.RGBA) {
 	}
 }
 
-// paints are the colours of lines: those that the panel says, and the palette's.
+// paints returns the colours of lines: the panel's own, else the palette's.
 func (p panel) paints(lines []line) []color.RGBA {
 	var paints []color.RGBA
 	for i, l := range lines {
@@ -209,7 +209,7 @@ func pale(c color.RGBA) color.RGBA {
 	return color.RGBA{mix(c.R), mix(c.G), mix(c.B), 255}
 }
 
-// stacked puts each line on those before it.
+// stacked puts each line on top of those before it.
 func stacked(lines []line) []line {
 	below := map[int64]float64{}
 	var all []line
@@ -225,7 +225,7 @@ func stacked(lines []line) []line {
 	return all
 }
 
-// parts are the stretches of a line between which there is nothing.
+// parts splits a line at its gaps.
 func parts(l line) []plotter.XYs {
 	var all []plotter.XYs
 	var last int64
@@ -244,7 +244,7 @@ func parts(l line) []plotter.XYs {
 	return all
 }
 
-// few makes about so many ticks.
+// few makes about n ticks.
 type few struct{ n float64 }
 
 // Ticks implements plot.Ticker.
@@ -291,7 +291,7 @@ func (u units) Ticks(low, high float64) []plot.Tick {
 	return ticks
 }
 
-// format writes a value as Grafana would, about.
+// format writes a value about as Grafana would.
 func format(unit string, v float64) string {
 	number := func(v float64) string { return fmt.Sprintf("%.4g", v) }
 	switch {

@@ -59,7 +59,7 @@ func TestDraw(t *testing.T) {
 	}
 	for _, name := range []string{"green", "red", "orange"} {
 		if c := colors[name]; !painted[[3]uint32{uint32(c.R), uint32(c.G), uint32(c.B)}] {
-			t.Errorf("nothing in it is %s", name)
+			t.Errorf("nothing in the picture is %s", name)
 		}
 	}
 }

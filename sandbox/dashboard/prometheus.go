@@ -23,7 +23,7 @@ import (
 
 const (
 	scrapeInterval = 2 * time.Second
-	// rateInterval is what Grafana would take: four scrapes at least.
+	// rateInterval is what Grafana would use: at least four scrapes.
 	rateInterval = 15 * time.Second
 )
 
@@ -33,7 +33,8 @@ type prometheus struct {
 	api prometheusv1.API
 }
 
-// startPrometheus starts one that scrapes the replicas and evaluates the alerts.
+// startPrometheus starts a Prometheus that scrapes the replicas and evaluates the
+// alerts.
 func startPrometheus(ctx context.Context, o Options, targets []string) (*prometheus, error) {
 	rules, err := plainRules(o.Repository)
 	if err != nil {
@@ -86,12 +87,12 @@ func startPrometheus(ctx context.Context, o Options, targets []string) (*prometh
 		return err == nil && len(scraped) == len(targets), nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("cannot have Prometheus scrape the replicas, see %s: %w", log.Name(), err)
+		return nil, fmt.Errorf("cannot scrape the replicas with Prometheus, see %s: %w", log.Name(), err)
 	}
 	return p, nil
 }
 
-// plainRules are those of the PrometheusRule as Prometheus reads them.
+// plainRules returns the rules of the PrometheusRule in Prometheus's own format.
 func plainRules(repository string) ([]byte, error) {
 	data, err := os.ReadFile(filepath.Join(repository, "manifests", "monitoring", "prometheusrule.yaml"))
 	if err != nil {
@@ -104,14 +105,14 @@ func plainRules(repository string) ([]byte, error) {
 	return rule.Spec, err
 }
 
-// line is a series of a panel with its name in the legend.
+// line is a series of a panel, with its name in the legend.
 type line struct {
 	name   string
 	points []model.SamplePair
 }
 
-// query asks for everything that the panels show, by the title of the panel. The last
-// point of the only line is what a panel of one number shows.
+// query runs the queries of all panels and returns their results by panel title. A
+// panel with a single number shows the last point of its only line.
 func (p *prometheus) query(ctx context.Context, b board, begin, end time.Time) (map[string][]line, error) {
 	results := map[string][]line{}
 	for _, panel := range b.Panels {
@@ -123,7 +124,7 @@ func (p *prometheus) query(ctx context.Context, b board, begin, end time.Time) (
 			}
 			matrix, ok := value.(model.Matrix)
 			if !ok {
-				return nil, fmt.Errorf("the query of %q gives a %s", panel.Title, value.Type())
+				return nil, fmt.Errorf("the query of %q returns a %s", panel.Title, value.Type())
 			}
 			for _, series := range matrix {
 				results[panel.Title] = append(results[panel.Title], line{legend(target.LegendFormat, series.Metric), series.Values})

@@ -25,11 +25,11 @@ import (
 const (
 	system  = "karmada-system"
 	account = "karmada-mirror"
-	shop    = "shop"   // what is edited all the time
-	legacy  = "legacy" // what is deleted at once: more than the breaker lets go
+	shop    = "shop"   // edited all the time
+	legacy  = "legacy" // deleted at once: more than the breaker allows
 )
 
-// run is karmada-mirror, two replicas of it, on a Karmada.
+// run is a karmada-mirror with two replicas on a Karmada.
 type run struct {
 	Options
 	kubeconfig string
@@ -62,7 +62,7 @@ func newRun(ctx context.Context, o Options) (*run, error) {
 }
 
 func (r *run) start(i int) (err error) {
-	// Prometheus goes on to find it there when it is started again.
+	// A restarted replica keeps its address, so that Prometheus finds it.
 	r.replicas[i], err = process.StartDaemon(process.DaemonOptions{
 		Program: []string{r.Daemon}, Kubeconfig: r.kubeconfig, LogFile: filepath.Join(r.Dir, fmt.Sprintf("karmada-mirror-%d.log", i)),
 		Flags: []string{"--holder-identity", fmt.Sprintf("karmada-mirror-%d", i), "--metrics-bind-address", r.addresses[i]},
@@ -80,7 +80,7 @@ func (r *run) stop() error {
 	return errors.Join(errs...)
 }
 
-// workload is what a few days of a cluster hold, in minutes.
+// workload packs a few days of a cluster into minutes.
 func (r *run) workload(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	edits, stopEdits := context.WithCancel(ctx)
@@ -90,15 +90,15 @@ func (r *run) workload(ctx context.Context) error {
 		do   func(context.Context) error
 		rest time.Duration
 	}{
-		{"objects are made", r.create, 15 * time.Second},
+		{"objects are created", r.create, 15 * time.Second},
 		{"mistakes are made", r.makeMistakes, 15 * time.Second},
-		{"a member has objects of the same names", r.occupy, 15 * time.Second},
+		{"a member has objects with the same names", r.occupy, 15 * time.Second},
 		{"the configuration gets a mistake", func(ctx context.Context) error { return r.reconfigure(ctx, "resources:", "resourcez:") }, 15 * time.Second},
-		{"which is mended", func(ctx context.Context) error { return r.reconfigure(ctx, "resourcez:", "resources:") }, 10 * time.Second},
-		{"a member goes away", func(context.Context) error {
+		{"the mistake is fixed", func(ctx context.Context) error { return r.reconfigure(ctx, "resourcez:", "resources:") }, 10 * time.Second},
+		{"a member goes down", func(context.Context) error {
 			return r.Karmada.Component(karmada.MemberAPIServer("member2")).Stop()
 		}, 35 * time.Second},
-		{"and comes back", func(ctx context.Context) error {
+		{"the member comes back", func(ctx context.Context) error {
 			return r.Karmada.Component(karmada.MemberAPIServer("member2")).Restart(ctx)
 		}, 15 * time.Second},
 		{"a namespace is deleted", func(ctx context.Context) error {
@@ -112,9 +112,9 @@ func (r *run) workload(ctx context.Context) error {
 		for i, step := range steps {
 			fmt.Fprintf(r.Out, "  %s\n", step.what)
 			if err := step.do(ctx); err != nil {
-				return fmt.Errorf("cannot do that %s: %w", step.what, err)
+				return fmt.Errorf("cannot carry out the step %q: %w", step.what, err)
 			}
-			if i == 0 { // what is there can be edited
+			if i == 0 { // from now on there is something to edit
 				group.Go(func() error { return r.edit(edits) })
 			}
 			if err := rest(ctx, step.rest); err != nil {
@@ -177,7 +177,7 @@ func (r *run) create(ctx context.Context) error {
 	return nil
 }
 
-// edit changes objects, more and fewer at a time, until ctx is done.
+// edit changes objects, at a varying rate, until ctx is done.
 func (r *run) edit(ctx context.Context) error {
 	for i := 0; ; i++ {
 		if err := rest(ctx, time.Duration(60+i%300)*time.Millisecond); err != nil {
@@ -191,8 +191,8 @@ func (r *run) edit(ctx context.Context) error {
 	}
 }
 
-// makeMistakes names clusters that do not exist, and annotates what must not be mirrored.
-// What cannot be parsed is refused at admission.
+// makeMistakes names clusters that do not exist, and annotates objects that must not be
+// mirrored. Annotations that cannot be parsed are rejected at admission.
 func (r *run) makeMistakes(ctx context.Context) error {
 	for i, namespace := range []string{shop, shop, shop, shop, shop, "kube-public", "kube-public"} {
 		if _, err := r.client.CoreV1().ConfigMaps(namespace).Create(ctx, page(namespace, fmt.Sprintf("mistake-%d", i), "member1,member9"), metav1.CreateOptions{}); err != nil {
@@ -202,7 +202,7 @@ func (r *run) makeMistakes(ctx context.Context) error {
 	return nil
 }
 
-// occupy makes objects in a member that are then mirrored to it: Karmada does not
+// occupy creates objects in a member that are then mirrored to it: Karmada does not
 // overwrite them.
 func (r *run) occupy(ctx context.Context) error {
 	member, err := kubernetes.NewForConfig(r.Karmada.MemberConfig("member3"))
@@ -232,7 +232,7 @@ func (r *run) reconfigure(ctx context.Context, before, after string) error {
 	return err
 }
 
-// killLeader kills it and, when the other has taken over, starts it again.
+// killLeader kills the leader and restarts it once the other replica has taken over.
 func (r *run) killLeader(ctx context.Context) error {
 	lease, err := r.client.CoordinationV1().Leases(system).Get(ctx, account, metav1.GetOptions{})
 	if err != nil {

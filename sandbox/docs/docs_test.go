@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// pagePatience is how long a page may take, and stepPatience a step of it, on a
-	// busy machine.
+	// pagePatience is how long a page may take, and stepPatience how long one of its steps, on
+	// a busy machine.
 	pagePatience = 5 * time.Minute
 	stepPatience = time.Minute
 )
@@ -55,7 +55,7 @@ func pages(t *testing.T) (repository string, all []*Page) {
 	return repository, all
 }
 
-// TestLinks looks whether what the pages refer to is there.
+// TestLinks checks that the targets of the pages' links exist.
 func TestLinks(t *testing.T) {
 	_, all := pages(t)
 	anchors := map[string][]string{}
@@ -70,7 +70,7 @@ func TestLinks(t *testing.T) {
 				target = filepath.Join(filepath.Dir(page.Path), path)
 			}
 			if _, err := os.Stat(target); err != nil {
-				t.Errorf("%s:%d: %s is not there", page.Path, link.Line, link.Text)
+				t.Errorf("%s:%d: %s does not exist", page.Path, link.Line, link.Text)
 			} else if anchor != "" && !slices.Contains(anchors[target], anchor) {
 				t.Errorf("%s:%d: %s has no heading %q", page.Path, link.Line, path, anchor)
 			}
@@ -78,7 +78,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestData parses what the pages show of YAML and JSON.
+// TestData parses the YAML and JSON in the pages.
 func TestData(t *testing.T) {
 	_, all := pages(t)
 	for _, page := range all {
@@ -95,8 +95,8 @@ func TestData(t *testing.T) {
 	}
 }
 
-// TestCommands runs the commands of all pages, one page after the other, on one
-// Karmada with karmada-mirror.
+// TestCommands runs the commands of all pages, page by page, on one Karmada with
+// karmada-mirror.
 func TestCommands(t *testing.T) {
 	repository, all := pages(t)
 	if t.Failed() {
@@ -105,7 +105,7 @@ func TestCommands(t *testing.T) {
 	w := newWorld(t, repository)
 	table := &strings.Builder{}
 	rows := tabwriter.NewWriter(table, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(rows, "PAGE\tRUN\tLEFT OUT\tTOOK")
+	fmt.Fprintln(rows, "PAGE\tRUN\tSKIPPED\tTOOK")
 	for _, page := range all {
 		name, err := filepath.Rel(repository, page.Path)
 		if err != nil {
@@ -127,11 +127,11 @@ func TestCommands(t *testing.T) {
 	if err := rows.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("what was run, and what was left out:\n%s", table)
+	t.Logf("what was run, and what was skipped:\n%s", table)
 }
 
-// upgradedAfterwards are the steps of how to add a resource, those of how to upgrade, whether what
-// was added is there still, and what cleans up after the first.
+// upgradedAfterwards is a page of these steps: add a resource, upgrade, check that the resource
+// is still there, and clean up after the first.
 func upgradedAfterwards(t *testing.T, all []*Page) *Page {
 	t.Helper()
 	find := func(name string) *Page {
@@ -154,7 +154,7 @@ func upgradedAfterwards(t *testing.T, all []*Page) *Page {
 	return &Page{Path: add.Path, Steps: slices.Concat(add.Steps[:last], upgrade.Steps, []*Step{still, add.Steps[last]})}
 }
 
-// run runs a page in a folder of its own.
+// run runs a page in its own folder.
 func (w *world) run(t *testing.T, page *Page) (ran int, leftOut []*Step) {
 	t.Helper()
 	steps := make([]*Step, 0, len(page.Steps))

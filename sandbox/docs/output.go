@@ -7,14 +7,14 @@ import (
 )
 
 // Output is what a command prints, as a page shows it. "…" stands for anything within a
-// line, and as a line of its own for any lines. Ages, times and UIDs may be others, and
+// line, or for any lines if it stands alone. Ages, times and UIDs may differ, and
 // columns may be wider.
 type Output struct {
 	shown   string
 	pattern *regexp.Regexp
 }
 
-// unstable are the words that differ from run to run.
+// unstable matches the words that differ from run to run.
 var unstable = []*regexp.Regexp{
 	regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$`),
 	regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`),
@@ -41,7 +41,7 @@ func parseOutput(shown string) (*Output, error) {
 	pattern.WriteString(`\z`)
 	compiled, err := regexp.Compile(pattern.String())
 	if err != nil {
-		return nil, fmt.Errorf("cannot make a pattern of %q: %w", shown, err)
+		return nil, fmt.Errorf("cannot compile the pattern of %q: %w", shown, err)
 	}
 	return &Output{shown: shown, pattern: compiled}, nil
 }
@@ -55,7 +55,7 @@ func patternOf(word string) string {
 	return strings.ReplaceAll(regexp.QuoteMeta(word), "…", ".*")
 }
 
-// Matches reports whether a command has printed it.
+// Matches reports whether a command printed it.
 func (o *Output) Matches(printed string) bool {
 	return o.pattern.MatchString(strings.TrimSpace(printed) + "\n")
 }

@@ -19,17 +19,17 @@ import (
 
 // Page is a page of the documentation.
 type Page struct {
-	// Path is that of the file.
+	// Path is the path of the file.
 	Path string
-	// Steps are what is run, in order.
+	// Steps are the blocks that are run, in order.
 	Steps []*Step
-	// Data are its YAML and JSON.
+	// Data are its YAML and JSON blocks.
 	Data []Block
-	// Links are its destinations that are no URLs.
+	// Links are its link destinations that are not URLs.
 	Links []Block
 	// Anchors are what a link into the page can name.
 	Anchors []string
-	// Rows are the cells of its tables, without their heads, as plain text.
+	// Rows are the cells of its tables, without headers, as plain text.
 	Rows [][]string
 }
 
@@ -42,24 +42,24 @@ type Block struct {
 // Step is a block that is run.
 type Step struct {
 	Block
-	// Expected is what it prints; nil if the page does not say.
+	// Expected is what it prints; nil if the page does not show it.
 	Expected *Output
 	// Skip is why it is not run; empty if it is.
 	Skip string
-	// Status is its exit status.
+	// Status is its expected exit status.
 	Status int
-	// Eventually: it is run again until it ends and prints as it should.
+	// Eventually means that it is retried until it ends and prints as it should.
 	Eventually bool
-	// Hidden: readers do not see it.
+	// Hidden means that readers do not see it.
 	Hidden bool
-	// Heading is the one that it stands below; empty above the first.
+	// Heading is the heading above it; empty if there is none.
 	Heading string
 }
 
-// illustrations are languages of which nothing is checked.
+// illustrations are languages whose blocks are not checked.
 var illustrations = []string{"text", "go", "promql", "make"}
 
-// Read reads a page. It is an error if a block does not say what it is.
+// Read reads a page. It returns an error if a block does not say what it is.
 func Read(path string) (*Page, error) {
 	source, err := os.ReadFile(path)
 	if err != nil {
@@ -79,9 +79,9 @@ func Read(path string) (*Page, error) {
 type reader struct {
 	page   *Page
 	source []byte
-	// next is what comments say of the block that follows; nil if nothing.
+	// next is what comments say about the next block; nil if nothing.
 	next *Step
-	// elsewhere is why no block of the page is run from here on; empty if they are.
+	// elsewhere is why no later block of the page is run; empty if they are.
 	elsewhere string
 	heading   string // the last one
 	errs      []error
@@ -103,7 +103,7 @@ func (r *reader) read(node ast.Node) error {
 	case *ast.FencedCodeBlock:
 		return r.readBlock(r.block(n), string(n.Language(r.source)))
 	case *ast.CodeBlock:
-		return r.complain(r.block(n).Line, "an indented block does not say what it is: fence it")
+		return r.complain(r.block(n).Line, "an indented block has no language: fence it")
 	}
 	return nil
 }
@@ -138,11 +138,11 @@ func (r *reader) readBlock(b Block, language string) error {
 		}
 		r.page.Steps = append(r.page.Steps, step)
 	case said != nil:
-		return r.complain(b.Line, "a comment for the test is about a block that is not run")
+		return r.complain(b.Line, "a test comment precedes a block that is not run")
 	case language == "yaml", language == "json":
 		r.page.Data = append(r.page.Data, b)
 	case !slices.Contains(illustrations, language):
-		return r.complain(b.Line, "a block of language %q: want sh, console, yaml, json, %s", language, strings.Join(illustrations, ", "))
+		return r.complain(b.Line, "a block has language %q: want sh, console, yaml, json, %s", language, strings.Join(illustrations, ", "))
 	}
 	return nil
 }
@@ -159,10 +159,10 @@ func (r *reader) readOutput(b Block) error {
 		step.Expected = expected
 		return err
 	}
-	return r.complain(b.Line, "there is no block before it that prints this")
+	return r.complain(b.Line, "no block before it prints this")
 }
 
-// readComment reads what an HTML comment says for the test, if it does.
+// readComment reads what an HTML comment says to the test, if anything.
 func (r *reader) readComment(n *ast.HTMLBlock) error {
 	b := r.block(n)
 	if n.HasClosure() {
@@ -204,7 +204,7 @@ func (r *reader) readComment(n *ast.HTMLBlock) error {
 
 func (r *reader) unused() error {
 	if r.next != nil {
-		return r.complain(r.next.Line, "no block follows this comment for the test")
+		return r.complain(r.next.Line, "no block follows this test comment")
 	}
 	return nil
 }
@@ -229,7 +229,7 @@ func (r *reader) cells(row *east.TableRow) []string {
 	return cells
 }
 
-// words is the text of a node without its mark-up.
+// words returns the text of a node without its markup.
 func (r *reader) words(n ast.Node) string {
 	var words strings.Builder
 	_ = ast.Walk(n, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -241,7 +241,7 @@ func (r *reader) words(n ast.Node) string {
 	return words.String()
 }
 
-// addAnchor makes the anchor that GitHub makes of a heading.
+// addAnchor adds the anchor that GitHub makes for a heading.
 func (r *reader) addAnchor(n *ast.Heading) {
 	anchor := strings.Map(func(c rune) rune {
 		switch {

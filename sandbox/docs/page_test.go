@@ -81,14 +81,14 @@ func TestReadRefuses(t *testing.T) {
 		"a block without a language":        "'''\nls\n'''\n",
 		"a block of an unknown language":    "'''bash\nls\n'''\n",
 		"an indented block":                 "text\n\n    ls\n",
-		"output of nothing":                 "'''console\nls\n'''\n",
+		"output without a block":                 "'''console\nls\n'''\n",
 		"a second output":                   "'''sh\nls\n'''\n'''console\na\n'''\n'''console\na\n'''\n",
 		"a skip without a reason":           "<!-- test: skip -->\n'''sh\nls\n'''\n",
 		"elsewhere without a reason":        "<!-- test: elsewhere -->\n'''sh\nls\n'''\n",
 		"an unknown comment":                "<!-- test: sometimes -->\n'''sh\nls\n'''\n",
 		"a comment about nothing":           "<!-- test: eventually -->\n",
 		"a comment about what is not run":   "<!-- test: eventually -->\n'''yaml\na: b\n'''\n",
-		"an exit status that is no number":  "<!-- test: exits badly -->\n'''sh\nls\n'''\n",
+		"an exit status that is not a number":  "<!-- test: exits badly -->\n'''sh\nls\n'''\n",
 		"a hidden block that does not end":  "<!-- test: run\nls\n",
 		"a hidden block without a new line": "<!-- test: run ls -->\n",
 	}
@@ -110,11 +110,11 @@ func TestOutput(t *testing.T) {
 		"a line less":         {"a\nb\n", "a\n", false},
 		"a line more":         {"a\n", "a\nb\n", false},
 		"anything in a line":  {"pod/nginx-… ready\n", "pod/nginx-5f7-x2 ready\n", true},
-		"not over lines":      {"a … b\n", "a\nb\n", false},
+		"not across lines":      {"a … b\n", "a\nb\n", false},
 		"any lines":           {"a\n…\nz\n", "a\nb\nc\nz\n", true},
 		"no lines":            {"a\n…\nz\n", "a\nz\n", true},
 		"a time":              {"at 2026-11-22T04:00:00Z\n", "at 2027-01-02T03:04:05.678Z\n", true},
-		"no time":             {"at 2026-11-22T04:00:00Z\n", "at noon\n", false},
+		"not a time":             {"at 2026-11-22T04:00:00Z\n", "at noon\n", false},
 		"a UID":               {"9d1c58ea-03a1-4c5e-9a9d-0f5f0a4f2a43\n", "00000000-03a1-4c5e-9a9d-0f5f0a4f2a43\n", true},
 		"brackets are plain":  {"a.b [c]\n", "axb c\n", false},
 		"empty and something": {"a\n", "", false},
@@ -159,7 +159,7 @@ func TestShell(t *testing.T) {
 		}
 	}
 	if err := run(step("echo $A", "two\n")); err == nil {
-		t.Error("another output is accepted")
+		t.Error("the wrong output is accepted")
 	}
 	if err := run(step("true | false; echo not reached", "")); err == nil {
 		t.Error("a failure is accepted")

@@ -27,7 +27,7 @@ var update = flag.Bool("update", false, "write docs/reference/commands.md")
 
 func reference(name string) string { return filepath.Join("..", "..", "docs", "reference", name) }
 
-// firstCells are the first words of a page's tables.
+// firstCells returns the first cell of each row of a page's tables.
 func firstCells(t *testing.T, name string) []string {
 	t.Helper()
 	page, err := Read(reference(name))
@@ -56,7 +56,7 @@ func TestTables(t *testing.T) {
 	}
 	for page, want := range cases {
 		got := firstCells(t, page)
-		if page == "configuration.md" { // its second table is of resources
+		if page == "configuration.md" { // its second table lists resources
 			got = slices.DeleteFunc(got, func(cell string) bool { return !slices.Contains(want, cell) })
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -65,7 +65,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// fields are the paths of the fields that a user sets, by their names in JSON.
+// fields returns the paths of the fields that a user sets, by their JSON names.
 func fields(of reflect.Type, path string) []string {
 	var paths []string
 	for field := range of.Fields() {
@@ -87,7 +87,7 @@ func fields(of reflect.Type, path string) []string {
 	return paths
 }
 
-// TestReasons compares the page with what explain says.
+// TestReasons compares the page with the reasons and hints in the code.
 func TestReasons(t *testing.T) {
 	page, err := Read(reference("reasons.md"))
 	if err != nil {
@@ -105,10 +105,10 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestCommandReference compares the page of commands with the commands. With -update it
-// is written.
+// TestCommandReference compares the page of commands with the code, or writes it with
+// -update.
 func TestCommandReference(t *testing.T) {
-	// Defaults that depend on who asks.
+	// Some defaults depend on the user.
 	t.Setenv("HOME", "/home/you")
 	t.Setenv("KUBECACHEDIR", "")
 	var page bytes.Buffer
@@ -116,7 +116,7 @@ func TestCommandReference(t *testing.T) {
 
 <!-- Made from the code: cd sandbox && go test ./docs -run TestCommandReference -update -->
 
-The commands that ask the Karmada API server take kubectl's connection flags as well: ` + "`--kubeconfig`, `--context`, `-n`, `--as`" + ` and so on; left out, they use ` + "`$KUBECONFIG`" + ` as kubectl does. With the binary on the path as ` + "`kubectl-karmada-mirror`" + `, each is also ` + "`kubectl karmada mirror …`" + `.
+The commands that talk to the Karmada API server also accept kubectl's connection flags: ` + "`--kubeconfig`, `--context`, `-n`, `--as`" + ` and so on. By default, they use ` + "`$KUBECONFIG`" + `, as kubectl does. If the binary is on the path as ` + "`kubectl-karmada-mirror`" + `, you can also run each as ` + "`kubectl karmada mirror …`" + `.
 
 `)
 	root := cli.New()
@@ -137,11 +137,11 @@ The commands that ask the Karmada API server take kubectl's connection flags as 
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(present), page.String()); diff != "" {
-		t.Errorf("%s is not of this code (go test ./docs -run TestCommandReference -update), -page +code:\n%s", path, diff)
+		t.Errorf("%s is out of date (run go test ./docs -run TestCommandReference -update), -page +code:\n%s", path, diff)
 	}
 }
 
-// commands are those that do something, in order.
+// commands returns the runnable commands, in order.
 func commands(c *cobra.Command) []*cobra.Command {
 	var all []*cobra.Command
 	if c.Runnable() && c.IsAvailableCommand() && c.Name() != "help" {
@@ -153,7 +153,7 @@ func commands(c *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// writeCommand writes what cobra makes of a command, without kubectl's flags and links
+// writeCommand writes cobra's page of a command, without kubectl's flags and links
 // between pages, and with a language for its blocks.
 func writeCommand(page *bytes.Buffer, command *cobra.Command) error {
 	connection := pflag.NewFlagSet("", pflag.ContinueOnError)

@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// retryInterval is the time between two tries of what comes about eventually.
+// retryInterval is the time between two attempts of a step that may succeed later.
 const retryInterval = 300 * time.Millisecond
 
-// Shell is one bash, which runs the blocks of a page.
+// Shell is one bash that runs the blocks of a page.
 type Shell struct {
 	command  *exec.Cmd
 	stdin    io.WriteCloser
@@ -26,11 +26,11 @@ type Shell struct {
 	files    string // folder of scripts and outputs
 }
 
-// NewShell starts a shell in a folder. What it leaves running is ended by Close.
+// NewShell starts a shell in a folder. Close ends what the shell leaves running.
 func NewShell(ctx context.Context, dir, files string, environment []string) (*Shell, error) {
 	statuses, write, err := os.Pipe()
 	if err != nil {
-		return nil, fmt.Errorf("cannot make a pipe: %w", err)
+		return nil, fmt.Errorf("cannot create a pipe: %w", err)
 	}
 	defer write.Close()
 	s := &Shell{command: exec.CommandContext(ctx, "bash", "--noprofile", "--norc", "-euo", "pipefail"), statuses: bufio.NewReader(statuses), files: files}
@@ -38,7 +38,7 @@ func NewShell(ctx context.Context, dir, files string, environment []string) (*Sh
 	s.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	s.command.Cancel = s.kill
 	if s.stdin, err = s.command.StdinPipe(); err != nil {
-		return nil, fmt.Errorf("cannot make a pipe: %w", err)
+		return nil, fmt.Errorf("cannot create a pipe: %w", err)
 	}
 	if err := s.command.Start(); err != nil {
 		return nil, fmt.Errorf("cannot start a shell: %w", err)
@@ -46,7 +46,7 @@ func NewShell(ctx context.Context, dir, files string, environment []string) (*Sh
 	return s, nil
 }
 
-// Close ends the shell and all that it has started.
+// Close ends the shell and everything that it started.
 func (s *Shell) Close() error {
 	err := s.kill()
 	_ = s.command.Wait() // it was killed
@@ -61,7 +61,7 @@ func (s *Shell) kill() error {
 	return err
 }
 
-// Run runs a step as its page says; its error says in what it differs.
+// Run runs a step as its page says; the error says how it differs.
 func (s *Shell) Run(ctx context.Context, step *Step) error {
 	for {
 		output, status, err := s.execute(step)
@@ -80,8 +80,8 @@ func (s *Shell) Run(ctx context.Context, step *Step) error {
 	}
 }
 
-// execute runs a step once. One that may fail, or is run again, is run in a shell below,
-// so that this one survives.
+// execute runs a step once. A step that may fail or is retried runs in a subshell, so
+// that this shell survives.
 func (s *Shell) execute(step *Step) (output string, status int, err error) {
 	script, printed := filepath.Join(s.files, "script"), filepath.Join(s.files, "output")
 	if err := os.WriteFile(script, []byte(step.Text), 0o600); err != nil {
@@ -100,7 +100,7 @@ func (s *Shell) execute(step *Step) (output string, status int, err error) {
 		return "", 0, err
 	}
 	if ended != nil {
-		return "", 0, fmt.Errorf("it has failed and printed\n%s", text)
+		return "", 0, fmt.Errorf("it failed and printed\n%s", text)
 	}
 	status, err = strconv.Atoi(strings.TrimSpace(answer))
 	return string(text), status, err
@@ -108,10 +108,10 @@ func (s *Shell) execute(step *Step) (output string, status int, err error) {
 
 func (s *Step) differs(output string, status int) error {
 	if status != s.Status {
-		return fmt.Errorf("it ends with status %d instead of %d and prints\n%s", status, s.Status, output)
+		return fmt.Errorf("it exited with status %d instead of %d and printed\n%s", status, s.Status, output)
 	}
 	if s.Expected != nil && !s.Expected.Matches(output) {
-		return fmt.Errorf("it prints\n%sinstead of\n%s", output, s.Expected)
+		return fmt.Errorf("it printed\n%sinstead of\n%s", output, s.Expected)
 	}
 	return nil
 }

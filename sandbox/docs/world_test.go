@@ -29,12 +29,12 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/process"
 )
 
-var running = flag.String("sandbox", "", "folder of a sandbox that runs already, such as that of make sandbox-up; left out: one is started")
+var running = flag.String("sandbox", "", "folder of a running sandbox, such as that of make sandbox-up (default: start one)")
 
 const (
 	system  = "karmada-system"
 	account = "karmada-mirror"
-	// host is the member that plays the cluster where the Pods run.
+	// host is the member that stands in for the host cluster.
 	host = "member2"
 )
 
@@ -44,7 +44,7 @@ var members = []karmada.Member{
 	{Name: "member3", Mode: clusterv1alpha1.Pull},
 }
 
-// world is what the commands find.
+// world is the environment that commands run in.
 type world struct {
 	repository string
 	binaries   string // folder
@@ -76,7 +76,7 @@ func newWorld(t *testing.T, repository string) *world {
 			Dir:       w.dir,
 			Programs:  karmada.Programs{Hyperkarmada: hyperkarmada, Karmada: builder.KarmadaSources()},
 			Progress:  os.Stderr,
-			Scheduler: true, // for those who come from policies
+			Scheduler: true, // for readers who come from policies
 			Members:   members,
 		})
 		if err != nil {
@@ -91,7 +91,7 @@ func newWorld(t *testing.T, repository string) *world {
 	if w.config, err = clientcmd.BuildConfigFromFlags("", w.kubeconfig("karmada")); err != nil {
 		t.Fatal(err)
 	}
-	w.config.QPS = -1 // the state is looked at again and again
+	w.config.QPS = -1 // the state is read again and again
 	if w.admin, err = dynamic.NewForConfig(w.config); err != nil {
 		t.Fatal(err)
 	}
@@ -99,15 +99,15 @@ func newWorld(t *testing.T, repository string) *world {
 	return w
 }
 
-// kubeconfig is the path of that of the Karmada API server or of a member.
+// kubeconfig is the path of the kubeconfig of the Karmada API server or a member.
 func (w *world) kubeconfig(server string) string {
 	return filepath.Join(w.dir, server+".kubeconfig")
 }
 
-// install makes the Karmada what most pages take for granted: karmada-mirror runs.
+// install sets up what most pages assume: a running karmada-mirror.
 func (w *world) install(ctx context.Context, t *testing.T, program string) {
 	t.Helper()
-	// Not by package karmada: another field manager would be in the way of the pages.
+	// Not by package karmada: its field manager would conflict with the pages'.
 	apply := exec.CommandContext(ctx, filepath.Join(w.binaries, "hyperkarmada"), "kubectl", "--kubeconfig", w.kubeconfig("karmada"),
 		"apply", "--server-side", "-k", filepath.Join(w.repository, "manifests", "karmada"))
 	if output, err := apply.CombinedOutput(); err != nil {
@@ -115,8 +115,8 @@ func (w *world) install(ctx context.Context, t *testing.T, program string) {
 	}
 	daemon, err := process.StartDaemon(process.DaemonOptions{
 		Program: []string{program}, Kubeconfig: w.accountKubeconfig(ctx, t),
-		// On a busy machine kubectl takes longer than a second to delete what a page has the
-		// breaker hold, and as many as it lets pass would go.
+		// On a busy machine, kubectl takes more than a second to delete what a page wants
+		// held, and the breaker would let the first deletions through.
 		Flags: []string{"--deletion-settle-period", "4s"},
 	})
 	if err != nil {
@@ -134,7 +134,7 @@ func (w *world) install(ctx context.Context, t *testing.T, program string) {
 		return daemon.Logged("leading") > 0, nil
 	})
 	if err != nil {
-		t.Fatalf("karmada-mirror does not lead: %v", err)
+		t.Fatalf("karmada-mirror does not become the leader: %v", err)
 	}
 }
 
@@ -170,8 +170,8 @@ func (w *world) accountKubeconfig(ctx context.Context, t *testing.T) (path strin
 	return path
 }
 
-// prepare fills a folder with what commands refer to. The sandbox's own module is what
-// it is, for in another place it would be compiled anew.
+// prepare fills a folder with the files that commands refer to. The sandbox module is a
+// link, because a copy would be compiled again.
 func (w *world) prepare(t *testing.T, dir string) {
 	t.Helper()
 	for _, name := range []string{"manifests", "examples"} {
@@ -203,10 +203,11 @@ func (w *world) prepare(t *testing.T, dir string) {
 	}
 }
 
-// environment is what the commands of a page see.
+// environment returns the environment variables for the commands of a page.
 func (w *world) environment(t *testing.T, dir string) []string {
 	t.Helper()
-	// A make that runs this test would have those of the pages say where they are.
+	// With the variables of a make that runs this test, a page's make would print its
+	// directory.
 	inherited := slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "MAKE") || strings.HasPrefix(variable, "MFLAGS=")
 	})
@@ -216,8 +217,8 @@ func (w *world) environment(t *testing.T, dir string) []string {
 		"KARMADA="+filepath.Join(dir, "karmada.config"),
 		"HOST="+filepath.Join(dir, "host.config"),
 		"KARMADA_MIRROR_SANDBOX="+filepath.Join(dir, ".cache", "sandbox"),
-		// A bash that goes to the sandbox's module by a link is where that leads: the go
-		// command would take it for another module otherwise.
+		// Physical: a bash that enters the sandbox module through a link is where the link
+		// leads. Otherwise the go command would take it for another module.
 		"SHELLOPTS=physical",
 		"HOME="+dir)
 	for _, name := range []string{"GOPATH", "GOCACHE", "GOMODCACHE"} { // they depend on HOME
@@ -230,7 +231,7 @@ func (w *world) environment(t *testing.T, dir string) []string {
 	return environment
 }
 
-// shared are the resources of which a page leaves what it has found.
+// shared are the resources that a page must leave as it found them.
 var shared = []schema.GroupVersionResource{
 	{Version: "v1", Resource: "namespaces"},
 	{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"},

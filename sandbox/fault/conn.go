@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// listener keeps its connections, and can stop all bytes.
+// listener keeps track of its connections, and can stop all bytes.
 type listener struct {
 	net.Listener
 
@@ -58,7 +58,8 @@ func (l *listener) thaw() {
 	}
 }
 
-// strand leaves the connections that there are open for ever, without a byte.
+// strand leaves the existing connections open forever, without passing another
+// byte.
 func (l *listener) strand() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,7 +68,7 @@ func (l *listener) strand() {
 	}
 }
 
-// cut resets all connections: the peers see RST, and not an orderly end.
+// cut resets all connections: peers see RST instead of an orderly close.
 func (l *listener) cut() {
 	l.mu.Lock()
 	conns := l.conns
@@ -75,7 +76,7 @@ func (l *listener) cut() {
 	l.mu.Unlock()
 	for c := range conns {
 		if tcp, ok := c.Conn.(*net.TCPConn); ok {
-			_ = tcp.SetLinger(0) // a connection that is closed already is cut
+			_ = tcp.SetLinger(0) // a connection that is already closed counts as cut
 		}
 		_ = c.Close()
 	}
@@ -87,8 +88,8 @@ func (l *listener) gate() <-chan struct{} {
 	return l.flowing
 }
 
-// conn holds back what it has read, and what it is to write, while its listener
-// is frozen.
+// conn holds back what it has read and what it writes while its listener is
+// frozen.
 type conn struct {
 	net.Conn
 	listener *listener

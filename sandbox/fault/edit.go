@@ -12,15 +12,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// editor changes answers. Both functions may be nil.
+// editor changes responses. Both functions may be nil.
 type editor struct {
-	// list changes a whole list, and reports whether it has.
+	// list changes a whole list, and reports whether it did.
 	list func(map[string]any) bool
-	// event decides, per stream, whether an event passes.
+	// event decides, for each stream, whether an event passes.
 	event func() func(event) bool
 }
 
-// event is what an editor may look at of a watch event.
+// event is the part of a watch event that an editor may inspect.
 type event struct {
 	Type   string
 	Object struct {
@@ -28,7 +28,8 @@ type event struct {
 	}
 }
 
-// endsList reports whether it is the bookmark that ends a streaming list.
+// endsList reports whether the event is the bookmark that ends a streaming
+// list.
 func (e event) endsList() bool {
 	return e.Type == "BOOKMARK" && e.Object.Metadata.Annotations[metav1.InitialEventsAnnotationKey] == "true"
 }
@@ -90,7 +91,8 @@ func editList(response *http.Response, change func(map[string]any)) error {
 	return nil
 }
 
-// filterEvents passes on the events of a watch, one per line, that pass says.
+// filterEvents forwards the events of a watch, one per line, that pass
+// accepts.
 func filterEvents(body io.ReadCloser, pass func(event) bool) io.ReadCloser {
 	reader, writer := io.Pipe()
 	go func() {
@@ -112,7 +114,7 @@ func filterEvents(body io.ReadCloser, pass func(event) bool) io.ReadCloser {
 	return filtered{reader, body}
 }
 
-// filtered closes the answer that it is read from, too.
+// filtered also closes the response that it reads from.
 type filtered struct {
 	*io.PipeReader
 	body io.Closer

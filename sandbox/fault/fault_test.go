@@ -25,7 +25,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// client-go's pool of connections belongs to the process.
+	// client-go's connection pool belongs to the process.
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"),
 		goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
@@ -44,7 +44,7 @@ func eventOf(kind, name string) string {
 
 const endOfEvents = `{"type":"BOOKMARK","object":{"metadata":{"annotations":{"k8s.io/initial-events-end":"true"}}}}`
 
-// upstream imitates what of an API server the proxy looks at.
+// upstream imitates the parts of an API server that the proxy looks at.
 func upstream(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -120,24 +120,24 @@ func TestFaults(t *testing.T) {
 		reason string
 		fault  Fault
 		path   string
-		want   string // lines, joined by a space; empty: broken off
+		want   string // lines, joined by a space; empty if broken off
 		code   int
 	}{
-		"None":            {"what no rule hits is left as it is", nil, listPath, `{"items":[{"n":1},{"n":2}],"metadata":{"continue":"x","resourceVersion":"7"}}`, 200},
+		"None":            {"requests that no rule matches are unchanged", nil, listPath, `{"items":[{"n":1},{"n":2}],"metadata":{"continue":"x","resourceVersion":"7"}}`, 200},
 		"Delay":           {"late, and whole", Delay(time.Millisecond), watchPath, eventOf("MODIFIED", "a") + " " + eventOf("BOOKMARK", ""), 200},
 		"Reset":           {"no answer", Reset(), listPath, "", 0},
 		"Error":           {"a status as the API server gives it", Refuse(apierrors.NewConflict(schema.GroupResource{}, "x", io.EOF)), listPath, "", 409},
 		"TooMany":         {"with the time to wait", Refuse(apierrors.NewTooManyRequests("busy", 3)), listPath, "", 429},
 		"EmptyList":       {"no items, and no more pages", EmptyList(), listPath, `{"items":[],"metadata":{"resourceVersion":"7"}}`, 200},
 		"TruncatedList":   {"the first item only", TruncatedList(1), listPath, `{"items":[{"n":1}],"metadata":{"resourceVersion":"7"}}`, 200},
-		"EmptyStream":     {"what comes after the list passes", EmptyList(), streamPath, endOfEvents + " " + eventOf("ADDED", "c"), 200},
+		"EmptyStream":     {"events after the list pass", EmptyList(), streamPath, endOfEvents + " " + eventOf("ADDED", "c"), 200},
 		"TruncatedStream": {"the first item only", TruncatedList(1), streamPath, eventOf("ADDED", "a") + " " + endOfEvents + " " + eventOf("ADDED", "c"), 200},
 		"Bookmarks":       {"the end of the list never comes", SwallowBookmarks(), streamPath, eventOf("ADDED", "a") + " " + eventOf("ADDED", "b") + " " + eventOf("ADDED", "c"), 200},
-		"ExpiredStream":   {"a list begins from nothing", Expire(), streamPath, eventOf("ADDED", "a") + " " + eventOf("ADDED", "b") + " " + endOfEvents + " " + eventOf("ADDED", "c"), 200},
-		"DelayAnswer":     {"done at once, told late", DelayAnswer(time.Millisecond), listPath, `{"items":[{"n":1},{"n":2}],"metadata":{"continue":"x","resourceVersion":"7"}}`, 200},
+		"ExpiredStream":   {"a list starts from scratch", Expire(), streamPath, eventOf("ADDED", "a") + " " + eventOf("ADDED", "b") + " " + endOfEvents + " " + eventOf("ADDED", "c"), 200},
+		"DelayAnswer":     {"done at once, answered late", DelayAnswer(time.Millisecond), listPath, `{"items":[{"n":1},{"n":2}],"metadata":{"continue":"x","resourceVersion":"7"}}`, 200},
 		"Gate":            {"an open gate lets all pass", NewGate().Fault(), watchPath, eventOf("MODIFIED", "a") + " " + eventOf("BOOKMARK", ""), 200},
 		"Chain":           {"one fault after the other", Chain(Delay(time.Millisecond), Expire(), EmptyList()), streamPath, endOfEvents + " " + eventOf("ADDED", "c"), 200},
-		"Record":          {"listening changes nothing", stale.Record(), streamPath, eventOf("ADDED", "a") + " " + eventOf("ADDED", "b") + " " + endOfEvents + " " + eventOf("ADDED", "c"), 200},
+		"Record":          {"recording changes nothing", stale.Record(), streamPath, eventOf("ADDED", "a") + " " + eventOf("ADDED", "b") + " " + endOfEvents + " " + eventOf("ADDED", "c"), 200},
 	}
 	altering := []string{"EmptyList", "TruncatedList", "EmptyStream", "TruncatedStream", "Bookmarks", "Chain"}
 	for name, tc := range cases {
@@ -150,7 +150,7 @@ func TestFaults(t *testing.T) {
 						t.Errorf("the rule has hit %d requests", rule.Hits())
 					}
 					if altered := rule.Effects() > 0; altered != slices.Contains(altering, name) {
-						t.Errorf("the rule has altered something: %v", altered)
+						t.Errorf("the rule changed something: %v", altered)
 					}
 				}()
 			}
@@ -175,14 +175,14 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestGate: what is held back arrives when the gate opens, and the end of a watch need not
-// wait for that.
+// TestGate checks that held-back events arrive when the gate opens, and that a watch can
+// end before that.
 func TestGate(t *testing.T) {
 	p, client, host := startProxy(t)
 	gate := NewGate()
 	p.Inject(Match{Verb: "watch"}, gate.Fault())
 	gate.Shut()
-	gate.Shut() // it is
+	gate.Shut() // already shut
 	arrived := make(chan string, 1)
 	go func() {
 		_, body, _ := get(t.Context(), client, host+watchPath)
@@ -190,12 +190,12 @@ func TestGate(t *testing.T) {
 	}()
 	select {
 	case body := <-arrived:
-		t.Errorf("%q has passed a gate that is shut", body)
+		t.Errorf("%q passed a shut gate", body)
 	case <-time.After(100 * time.Millisecond):
 	}
 	gate.Open()
 	if body := <-arrived; !strings.HasPrefix(body, eventOf("MODIFIED", "a")) {
-		t.Errorf("%q has passed", body)
+		t.Errorf("%q passed", body)
 	}
 	gate.Shut()
 	go func() {
@@ -206,7 +206,7 @@ func TestGate(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if n := p.Open(Match{Verb: "get"}); n != 0 {
-		t.Errorf("%d reads are open, and nobody reads", n)
+		t.Errorf("%d reads are open, want none", n)
 	}
 	for ended := false; !ended; {
 		p.End(Match{Verb: "watch"})
@@ -214,14 +214,14 @@ func TestGate(t *testing.T) {
 		case body := <-arrived:
 			ended = true
 			if body != "" {
-				t.Errorf("%q has passed", body)
+				t.Errorf("%q passed", body)
 			}
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }
 
-// TestDelayAnswer: the API server has done what the client does not know.
+// TestDelayAnswer checks that the API server acts before the client hears about it.
 func TestDelayAnswer(t *testing.T) {
 	p, client, host := startProxy(t)
 	done := make(chan bool, 2)
@@ -287,7 +287,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestSilence: neither a dropped request nor a frozen connection gives an answer
+// TestSilence checks that neither a dropped request nor a frozen connection gets an answer
 // until the fault is over.
 func TestSilence(t *testing.T) {
 	p, client, host := startProxy(t)
@@ -306,7 +306,7 @@ func TestSilence(t *testing.T) {
 		select {
 		case err := <-answered:
 			t.Fatalf("%s: there is an answer: %v", what, err)
-		case <-time.After(50 * time.Millisecond): // no event can tell that there is none
+		case <-time.After(50 * time.Millisecond): // no event signals the absence of an answer
 		}
 	}
 	rule := p.Inject(Match{}, Drop())
@@ -345,7 +345,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestShare: the same seed makes the same choices.
+// TestShare checks that the same seed makes the same choices.
 func TestShare(t *testing.T) {
 	run := func() (hits []int) {
 		p, client, host := startProxy(t)

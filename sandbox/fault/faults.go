@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Fault answers a request in place of the API server, which it may ask by next.
-// removed is closed when the rule goes.
+// Fault answers a request in place of the API server, which it can call through
+// next. removed is closed when the rule is removed.
 type Fault func(w http.ResponseWriter, r *http.Request, next http.Handler, removed <-chan struct{})
 
 // Chain applies faults one after the other, the first one outermost.
@@ -27,7 +27,7 @@ func Chain(faults ...Fault) Fault {
 	}
 }
 
-// Delay answers late.
+// Delay forwards a request late.
 func Delay(d time.Duration) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler, _ <-chan struct{}) {
 		timer := time.NewTimer(d)
@@ -41,7 +41,7 @@ func Delay(d time.Duration) Fault {
 	}
 }
 
-// DelayAnswer has a request carried out at once, and answers late.
+// DelayAnswer forwards a request at once, and answers late.
 func DelayAnswer(d time.Duration) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler, removed <-chan struct{}) {
 		answer := httptest.NewRecorder()
@@ -50,7 +50,7 @@ func DelayAnswer(d time.Duration) Fault {
 	}
 }
 
-// Drop never answers, until the rule goes: then it breaks the request off.
+// Drop does not answer. When the rule is removed, it aborts the request.
 func Drop() Fault {
 	return func(_ http.ResponseWriter, r *http.Request, _ http.Handler, removed <-chan struct{}) {
 		select {
@@ -61,13 +61,13 @@ func Drop() Fault {
 	}
 }
 
-// Reset breaks the request off.
+// Reset aborts the request.
 func Reset() Fault {
 	return func(http.ResponseWriter, *http.Request, http.Handler, <-chan struct{}) { abort() }
 }
 
-// Refuse answers with an error, such as apierrors.NewInternalError or
-// apierrors.NewTooManyRequests make it.
+// Refuse answers with an error, such as one from apierrors.NewInternalError or
+// apierrors.NewTooManyRequests.
 func Refuse(err *apierrors.StatusError) Fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler, _ <-chan struct{}) {
 		status := err.Status()
@@ -77,32 +77,31 @@ func Refuse(err *apierrors.StatusError) Fault {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(int(status.Code))
-		_ = json.NewEncoder(w).Encode(status) // a client that has gone has gone
+		_ = json.NewEncoder(w).Encode(status) // ignore a client that is gone
 	}
 }
 
-// EmptyList makes lists empty, by whatever way they are asked for. What is
-// watched after the list arrives.
+// EmptyList empties lists, however they are requested. Events after the list
+// still arrive.
 func EmptyList() Fault { return TruncatedList(0) }
 
-// TruncatedList makes lists end after some items, as if there were no more.
+// TruncatedList ends lists after some items, as if there were no more.
 func TruncatedList(items int) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler, _ <-chan struct{}) {
 		next.ServeHTTP(w, withEditor(r, truncate(items)))
 	}
 }
 
-// SwallowBookmarks leaves out the bookmarks of watches: the end of a streaming
-// list never comes.
+// SwallowBookmarks drops the bookmarks of watches: a streaming list never ends.
 func SwallowBookmarks() Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler, _ <-chan struct{}) {
 		next.ServeHTTP(w, withEditor(r, swallowBookmarks()))
 	}
 }
 
-// Expire ends watches with 410: what they go on from is too old. Lists by a
-// stream go on from nothing and are let pass. Where any other request is matched,
-// the answer is a lie: 200, and nothing was done.
+// Expire ends watches with 410: the version that they resume from is too old.
+// Streaming lists start from scratch and pass. For any other request that
+// matches, the answer is a lie: 200, and nothing was done.
 func Expire() Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler, _ <-chan struct{}) {
 		if isStreamingList(r) {
@@ -116,16 +115,16 @@ func Expire() Fault {
 	}
 }
 
-// hand passes an answer on.
+// hand forwards an answer.
 func hand(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
 	for key, values := range answer.Header() {
 		w.Header()[key] = values
 	}
 	w.WriteHeader(answer.Code)
-	_, _ = w.Write(answer.Body.Bytes()) // a client that has gone has gone
+	_, _ = w.Write(answer.Body.Bytes()) // ignore a client that is gone
 }
 
-// abort breaks a request off without an answer.
+// abort aborts a request without an answer.
 func abort() { panic(http.ErrAbortHandler) }
 
 func isStreamingList(r *http.Request) bool { return r.URL.Query().Get("sendInitialEvents") == "true" }

@@ -6,21 +6,21 @@ import (
 	"sync"
 )
 
-// Gate holds back the events of watches while it is shut. What it has held back passes in
-// its order when it is opened.
+// Gate holds back the events of watches while it is shut, and passes them on in order
+// when it opens.
 type Gate struct {
 	mu     sync.Mutex
-	opened chan struct{} // closed while it is open
+	opened chan struct{} // closed while the gate is open
 }
 
-// NewGate makes one that is open.
+// NewGate returns an open Gate.
 func NewGate() *Gate {
 	g := &Gate{opened: make(chan struct{})}
 	close(g.opened)
 	return g
 }
 
-// Shut lets no event pass any more.
+// Shut stops all events.
 func (g *Gate) Shut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -29,7 +29,7 @@ func (g *Gate) Shut() {
 	}
 }
 
-// Open lets all pass.
+// Open lets all events pass.
 func (g *Gate) Open() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -47,7 +47,7 @@ func (g *Gate) isOpen() bool {
 	}
 }
 
-// Fault has the events of watches go through the gate.
+// Fault sends the events of watches through the gate.
 func (g *Gate) Fault() Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler, _ <-chan struct{}) {
 		next.ServeHTTP(w, withEditor(r, editor{event: func() func(event) bool {
@@ -56,7 +56,7 @@ func (g *Gate) Fault() Fault {
 	}
 }
 
-// pass returns when the gate is open, and true, or when the watch has ended.
+// pass returns true when the gate is open, or false when the watch has ended.
 func (g *Gate) pass(ctx context.Context) bool {
 	g.mu.Lock()
 	opened := g.opened

@@ -29,7 +29,7 @@ const host = "127.0.0.1"
 type Options struct {
 	// Kubeconfig is the path of the client's own kubeconfig.
 	Kubeconfig string
-	// Dir takes the proxy's kubeconfig and certificate.
+	// Dir is the folder for the proxy's kubeconfig and certificate.
 	Dir string
 	// Seed makes the choices of rules with a Share repeatable.
 	Seed uint64
@@ -48,8 +48,8 @@ type Proxy struct {
 	random *rand.Rand
 	rules  []*Rule
 	open   map[*stream]bool
-	// witness is told of the writes of the resource witnessed, the last of which
-	// had the number writes.
+	// witness sees the writes to the resource witnessed; writes is the number of
+	// the last one.
 	witness   Witness
 	witnessed string
 	writes    int
@@ -61,7 +61,7 @@ type stream struct {
 	cancel context.CancelFunc
 }
 
-// Start starts a Proxy on a free port of the loopback.
+// Start starts a Proxy on a free loopback port.
 func Start(o Options) (*Proxy, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", o.Kubeconfig)
 	if err != nil {
@@ -78,7 +78,7 @@ func Start(o Options) (*Proxy, error) {
 	}
 	certificate, key, err := cert.GenerateSelfSignedCertKey(host, []net.IP{net.ParseIP(host)}, nil)
 	if err != nil {
-		return nil, fmt.Errorf("cannot make a certificate: %w", err)
+		return nil, fmt.Errorf("cannot create a certificate: %w", err)
 	}
 	files := map[string][]byte{"proxy.crt": certificate, "proxy.key": key}
 	for name, content := range files {
@@ -106,15 +106,15 @@ func (p *Proxy) newForward(config *rest.Config) error {
 	if err != nil {
 		return fmt.Errorf("cannot parse server %q: %w", config.Host, err)
 	}
-	// The client's own credentials come with its requests, and are left alone.
+	// Requests bring the client's own credentials, which are left alone.
 	transport, err := rest.TransportFor(config)
 	if err != nil {
-		return fmt.Errorf("cannot make a transport: %w", err)
+		return fmt.Errorf("cannot create a transport: %w", err)
 	}
 	p.forward = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(upstream)
-			// Answers are edited as text.
+			// Responses are edited as text.
 			r.Out.Header.Del("Accept-Encoding")
 		},
 		Transport:      transport,
@@ -126,7 +126,7 @@ func (p *Proxy) newForward(config *rest.Config) error {
 	return nil
 }
 
-// writeKubeconfig copies the client's kubeconfig, but for the server.
+// writeKubeconfig copies the client's kubeconfig and replaces the server.
 func (p *Proxy) writeKubeconfig(o Options, certificate []byte) error {
 	config, err := clientcmd.LoadFromFile(o.Kubeconfig)
 	if err != nil {
@@ -143,10 +143,10 @@ func (p *Proxy) writeKubeconfig(o Options, certificate []byte) error {
 	return nil
 }
 
-// Kubeconfig is the path of a kubeconfig that leads through the proxy.
+// Kubeconfig is the path of a kubeconfig that goes through the proxy.
 func (p *Proxy) Kubeconfig() string { return p.kubeconfig }
 
-// Close ends all requests and returns when the proxy has ended.
+// Close ends all requests and returns when the proxy has stopped.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	rules := p.rules
@@ -162,25 +162,25 @@ func (p *Proxy) Close() error {
 	return err
 }
 
-// Connections counts those of the client that are open.
+// Connections counts the client's open connections.
 func (p *Proxy) Connections() int { return p.listener.count() }
 
-// Freeze lets no byte pass on any connection, in either direction, and keeps
-// all of them open.
+// Freeze stops all bytes on all connections, in both directions, and keeps the
+// connections open.
 func (p *Proxy) Freeze() { p.listener.freeze() }
 
-// Thaw undoes Freeze; nothing was lost.
+// Thaw undoes Freeze; nothing is lost.
 func (p *Proxy) Thaw() { p.listener.thaw() }
 
-// Strand leaves the connections half open that there are: no byte passes on them
-// any more, and no end. New ones work.
+// Strand leaves the existing connections half open: they pass no more bytes, and
+// never close. New ones work.
 func (p *Proxy) Strand() { p.listener.strand() }
 
-// Cut resets all connections of the client.
+// Cut resets all of the client's connections.
 func (p *Proxy) Cut() { p.listener.cut() }
 
-// End ends the requests that are being answered and match, so that the client
-// asks again.
+// End ends the matching requests that are being answered, so that the client
+// sends them again.
 func (p *Proxy) End(m Match) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -191,7 +191,7 @@ func (p *Proxy) End(m Match) {
 	}
 }
 
-// Open is how many requests that match are not answered yet.
+// Open counts the matching requests that have no answer yet.
 func (p *Proxy) Open(m Match) (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -229,7 +229,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.observed(info).ServeHTTP(w, r)
 }
 
-// choose takes the first rule that matches.
+// choose returns the first rule that matches.
 func (p *Proxy) choose(info *request.RequestInfo) *Rule {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -242,7 +242,7 @@ func (p *Proxy) choose(info *request.RequestInfo) *Rule {
 	return nil
 }
 
-// Inject makes a rule, which comes after those that there are.
+// Inject adds a rule after the existing ones.
 func (p *Proxy) Inject(m Match, f Fault) *Rule {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// Recording remembers the last streaming list of each path, to tell it again
-// when it is old.
+// Recording remembers the last streaming list of each path, to replay it when
+// it is stale.
 type Recording struct {
 	mu    sync.Mutex
 	lists map[string]*tape // by URL path
 }
 
-// tape holds the events of one list, with the bookmark that ends it.
+// tape holds the events of one list, including the bookmark that ends it.
 type tape struct {
 	http.ResponseWriter
 	mu       sync.Mutex
@@ -25,7 +25,7 @@ type tape struct {
 // NewRecording returns an empty Recording.
 func NewRecording() *Recording { return &Recording{lists: map[string]*tape{}} }
 
-// Record listens, and changes nothing.
+// Record records streaming lists, and changes nothing.
 func (r *Recording) Record() Fault {
 	return func(w http.ResponseWriter, request *http.Request, next http.Handler, _ <-chan struct{}) {
 		if isStreamingList(request) {
@@ -39,8 +39,8 @@ func (r *Recording) Record() Fault {
 	}
 }
 
-// Replay answers streaming lists by what was recorded, and then falls silent.
-// What was not recorded passes.
+// Replay answers streaming lists from the recording, and then falls silent.
+// Lists that were not recorded pass.
 func (r *Recording) Replay() Fault {
 	return func(w http.ResponseWriter, request *http.Request, next http.Handler, removed <-chan struct{}) {
 		r.mu.Lock()
@@ -58,7 +58,7 @@ func (r *Recording) Replay() Fault {
 		if len(list) > 0 {
 			noteEffect(request.Context())
 		}
-		_ = http.NewResponseController(w).Flush() // a client that has gone has gone
+		_ = http.NewResponseController(w).Flush() // ignore a client that is gone
 		select {
 		case <-request.Context().Done():
 		case <-removed:
@@ -67,8 +67,8 @@ func (r *Recording) Replay() Fault {
 	}
 }
 
-// Write implements io.Writer. The proxy hands on whole events, or parts of
-// them: what is kept ends with the list.
+// Write implements io.Writer. The proxy writes whole events or parts of them;
+// the recording stops at the end of the list.
 func (t *tape) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	if !t.complete {
@@ -88,8 +88,8 @@ func (t *tape) recorded() []byte {
 	return t.events[:max(0, endOfList(t.events))]
 }
 
-// endOfList finds the end of the event that ends the list; -1 if it is not
-// there.
+// endOfList returns the end of the event that ends the list, or -1 if there is
+// none.
 func endOfList(events []byte) int {
 	end := 0
 	for line := range bytes.Lines(events) {

@@ -7,17 +7,17 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// Match says which requests a rule is for. What is left empty matches all.
+// Match says which requests a rule applies to. Empty fields match everything.
 type Match struct {
-	// Verb is of the API: get, list, watch, create, update, patch, delete. A list
-	// by a stream is a watch.
+	// Verb is the API verb: get, list, watch, create, update, patch, delete. A streaming
+	// list is a watch.
 	Verb string
-	// Group and Resource; the core group is reached by Resource alone.
+	// Group and Resource of the request; give Resource alone for the core group.
 	Group, Resource string
 	Namespace, Name string
-	// AllNamespaces: only what is of no one namespace.
+	// AllNamespaces matches only requests that name no namespace.
 	AllNamespaces bool
-	// Share of the requests that are hit, by chance; 0 is all of them.
+	// Share is the random share of requests that are hit; 0 means all.
 	Share float64
 }
 
@@ -43,8 +43,8 @@ type Rule struct {
 // Hits counts the requests that the rule has hit.
 func (r *Rule) Hits() int { return int(r.hits.Load()) }
 
-// Effects counts what the rule has left out of lists and watches, and the recordings that
-// it has told again: a fault that hits a request of another form may do nothing to it.
+// Effects counts the items and events that the rule dropped, and the recordings that it
+// replayed: a fault may do nothing to a request of another form that it hits.
 func (r *Rule) Effects() int { return int(r.effects.Load()) }
 
 type effectsKey struct{}
@@ -53,12 +53,12 @@ func withEffects(ctx context.Context, effects *atomic.Int64) context.Context {
 	return context.WithValue(ctx, effectsKey{}, effects)
 }
 
-// noteEffect counts one of the rule by which a request came to a fault.
+// noteEffect counts an effect of the rule that sent the request to a fault.
 func noteEffect(ctx context.Context) {
 	if effects, ok := ctx.Value(effectsKey{}).(*atomic.Int64); ok {
 		effects.Add(1)
 	}
 }
 
-// Remove ends the rule, and the requests that it keeps hanging.
+// Remove removes the rule, and ends the requests that it keeps hanging.
 func (r *Rule) Remove() { r.proxy.remove(r) }

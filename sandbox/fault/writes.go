@@ -10,19 +10,20 @@ import (
 
 // Write is a request that changes something.
 type Write struct {
-	// Number counts the writes that match, from 1.
+	// Number counts the writes to the resource, from 1.
 	Number                          int
 	Verb, Resource, Namespace, Name string
-	// Done: the API server has carried it out, and the client does not know.
+	// Done means that the API server has carried it out, and the client does not
+	// know yet.
 	Done bool
 }
 
-// Witness is told of each write twice: before the API server gets it, and before
-// the client gets the answer. If it returns false, that does not happen.
+// Witness sees each write twice: before the API server gets it, and before the
+// client gets the answer. If it returns false, that does not happen.
 type Witness func(Write) bool
 
-// Witness has every write of a resource go past a witness; nil ends that. Numbers
-// begin anew.
+// Witness sends every write to a resource past a witness; nil stops that. Numbers
+// start again at 1.
 func (p *Proxy) Witness(resource string, witness Witness) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

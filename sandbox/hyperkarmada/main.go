@@ -1,10 +1,10 @@
-// Command hyperkarmada is every server-side component of a Karmada control
-// plane in one binary, and kubectl: one link instead of nine. The component is chosen by
-// the first argument, or by the name the binary is called by.
+// Command hyperkarmada is every server-side component of a Karmada control plane, and
+// kubectl, in one binary: one link instead of nine. The first argument, or the name of
+// the binary, selects the component.
 //
 // It is a module of its own, so that one source is compiled with two sets of versions:
-// here with the oldest Karmada that is supported, and in the sandbox module, whose tool
-// it is, with the newest.
+// here with the oldest supported Karmada, and in the sandbox module, whose tool it is,
+// with the newest.
 package main
 
 import (
@@ -35,9 +35,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// components maps a component's usual name to its command. Each constructor
-// runs only when its component is chosen: they register flags and metrics in
-// package-level registries and would collide.
+// components maps a component's usual name to its command. A constructor runs only if
+// its component is selected: constructors register flags and metrics in package-level
+// registries and would collide.
 var components = map[string]func(context.Context) *cobra.Command{
 	"kube-apiserver":               func(context.Context) *cobra.Command { return kubeapiserver.NewAPIServerCommand() },
 	"kube-controller-manager":      func(context.Context) *cobra.Command { return kubecontrollers.NewControllerManagerCommand() },
@@ -76,14 +76,14 @@ func main() {
 
 func newAgent(ctx context.Context) *cobra.Command { return agent.NewAgentCommand(ctx) }
 
-// newAggregatedAPIServer registers Karmada's feature gates one by one before
-// the component does so in bulk: in one binary with Kubernetes some names are
-// registered already, the bulk registration then fails as a whole (its error is
-// dropped by Karmada), and creating a Cluster panics on the unknown gate.
+// newAggregatedAPIServer registers Karmada's feature gates one by one before the
+// component registers them in bulk. In one binary with Kubernetes, some names are
+// already registered; the bulk registration then fails as a whole (Karmada drops its
+// error), and creating a Cluster panics on the unknown gate.
 func newAggregatedAPIServer(ctx context.Context) *cobra.Command {
 	for name, spec := range features.DefaultFeatureGates {
 		if err := utilfeature.DefaultMutableFeatureGate.Add(map[featuregate.Feature]featuregate.FeatureSpec{name: spec}); err != nil {
-			klog.V(4).Infof("feature gate %s is registered already: %v", name, err)
+			klog.V(4).Infof("feature gate %s is already registered: %v", name, err)
 		}
 	}
 	return aggregated.NewAggregatedApiserverCommand(ctx)

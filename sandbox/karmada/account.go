@@ -14,12 +14,12 @@ import (
 
 // ServiceAccountKubeconfig writes a kubeconfig for a ServiceAccount of the
 // Karmada API server and returns its path. The account must have a Secret of
-// type kubernetes.io/service-account-token, whose token is waited for: Karmada
-// makes none by itself.
+// type kubernetes.io/service-account-token, because Karmada creates none by
+// itself. It waits for the token of that Secret.
 func (k *Karmada) ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (path string, err error) {
 	client, err := typedcorev1.NewForConfig(k.server.config)
 	if err != nil {
-		return "", fmt.Errorf("cannot make a client: %w", err)
+		return "", fmt.Errorf("cannot create a client: %w", err)
 	}
 	var token string
 	err = k.Wait(ctx, fmt.Sprintf("a token of ServiceAccount %q in namespace %q", name, namespace), func(ctx context.Context) error {
@@ -46,5 +46,5 @@ func serviceAccountToken(ctx context.Context, client typedcorev1.SecretsGetter, 
 			return string(token), nil
 		}
 	}
-	return "", errors.New("no Secret of it has a token")
+	return "", errors.New("none of its Secrets has a token")
 }

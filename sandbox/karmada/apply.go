@@ -21,16 +21,16 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// fieldManager owns what the sandbox applies.
+// fieldManager owns the fields that the sandbox applies.
 const fieldManager = "sandbox"
 
-// definitionPatience is how long a kind may be unknown to a server: one that
-// is defined by the object before it takes a moment to be served.
+// definitionPatience is how long a server may not know a kind: a kind that the
+// previous object defines takes a moment to be served.
 const definitionPatience = 20 * time.Second
 
-// Apply server-side applies manifests, YAML documents one after the other, to
-// the server of config. An object without a namespace goes to "default" if its
-// kind has namespaces. A kind that the server does not serve is waited for.
+// Apply server-side applies manifests, a stream of YAML documents, to the
+// server of config. An object without a namespace goes to "default" if its
+// kind is namespaced. Apply waits for a kind that is not served yet.
 func Apply(ctx context.Context, config *rest.Config, manifests []byte) error {
 	objects, err := decode(manifests)
 	if err != nil {
@@ -60,11 +60,11 @@ func decode(manifests []byte) ([]*unstructured.Unstructured, error) {
 func apply(ctx context.Context, config *rest.Config, objects ...*unstructured.Unstructured) error {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("cannot make a client: %w", err)
+		return fmt.Errorf("cannot create a client: %w", err)
 	}
 	discoverer, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
-		return fmt.Errorf("cannot make a client: %w", err)
+		return fmt.Errorf("cannot create a client: %w", err)
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discoverer))
 	for _, object := range objects {
@@ -101,7 +101,7 @@ func mappingOf(ctx context.Context, mapper meta.ResettableRESTMapper, object *un
 		return true, mapErr
 	})
 	if err != nil {
-		// That the kind is unknown says more than that the time is up.
+		// The unknown kind says more than the timeout.
 		return nil, fmt.Errorf("cannot find the resource of kind %q: %w", kind.GroupKind(), cmp.Or(mapErr, err))
 	}
 	return mapping, nil

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// tier orders the end: what others depend on goes last. Components of one tier
-// end together.
+// tier orders shutdown: components that others depend on stop last. Components of one
+// tier stop together.
 type tier int
 
 const (
@@ -28,7 +28,7 @@ const (
 	callers
 )
 
-// spec is what a component is started from, each time anew.
+// spec is what a component is started from each time.
 type spec struct {
 	// name is unique in the sandbox and names the log.
 	name string
@@ -36,7 +36,7 @@ type spec struct {
 	program string
 	flags   []string
 	tier    tier
-	// probe answers 200 once the component does its work; ca verifies it.
+	// probe answers 200 once the component is ready; ca verifies it.
 	probe string
 	ca    []byte
 }
@@ -48,25 +48,25 @@ type Component struct {
 	k *Karmada
 
 	mu sync.Mutex
-	// more are the flags of RestartWith.
+	// more are the flags from RestartWith.
 	more []string
 	// current is nil if the component was never started.
 	current *process
 }
 
-// ComponentError says that a component ended without being asked to.
+// ComponentError says that a component ended unexpectedly.
 type ComponentError struct {
-	// Name of the component.
+	// Name is the name of the component.
 	Name string
 	// Log is the path of its log.
 	Log string
-	// LastLines of the log, the newest last.
+	// LastLines are the last lines of the log, newest last.
 	LastLines []string
 	// Err is how it ended.
 	Err error
 }
 
-// Error is one line.
+// Error returns a single line.
 func (e *ComponentError) Error() string {
 	return fmt.Sprintf("%s ended: %v: %s ends with %q", e.Name, e.Err, e.Log, strings.Join(e.LastLines, " | "))
 }
@@ -74,13 +74,13 @@ func (e *ComponentError) Error() string {
 // Unwrap returns how the component ended.
 func (e *ComponentError) Unwrap() error { return e.Err }
 
-// Name is the name that [Karmada.Component] knows it by.
+// Name returns the name that [Karmada.Component] knows it by.
 func (c *Component) Name() string { return c.name }
 
-// Log is the path of the file with the component's output, of all its runs.
+// Log is the path of the log file with the output of all runs.
 func (c *Component) Log() string { return filepath.Join(c.k.options.Dir, "log", c.name+".log") }
 
-// PID is the process id of the current or the last run, 0 before the first.
+// PID is the process ID of the current or last run, 0 before the first.
 func (c *Component) PID() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,11 +90,11 @@ func (c *Component) PID() int {
 	return c.current.command.Process.Pid
 }
 
-// Stop ends the component as an operator would: SIGTERM, and SIGKILL if that
-// takes more than a few seconds. It returns when the process is gone.
+// Stop stops the component as an operator would: SIGTERM, and SIGKILL if that takes more
+// than a few seconds. It returns when the process is gone.
 func (c *Component) Stop() error { return c.act("stop", (*process).stop) }
 
-// Kill ends the component without warning, and returns when it is gone.
+// Kill kills the component without warning, and returns when it is gone.
 func (c *Component) Kill() error { return c.act("kill", (*process).kill) }
 
 // Pause freezes the component: its connections stay open and nothing answers.
@@ -116,8 +116,8 @@ func (c *Component) Restart(ctx context.Context) error {
 	return c.start(ctx)
 }
 
-// RestartWith is Restart with flags added to the component's own, in place of those
-// of an earlier RestartWith. They replace those of the same name.
+// RestartWith is Restart with flags added to the component's own. They replace flags of
+// the same name, and those of an earlier RestartWith.
 func (c *Component) RestartWith(ctx context.Context, flags ...string) error {
 	if err := c.Stop(); err != nil {
 		return err
@@ -174,7 +174,7 @@ func (c *Component) launch() error {
 
 	command := exec.Command(c.k.options.Programs.Hyperkarmada, slices.Concat([]string{c.program}, override(c.flags, c.more))...)
 	command.Dir = c.k.options.Dir
-	// Nothing of the caller's environment: a KUBECONFIG or a proxy in it would
+	// Pass nothing of the caller's environment: a KUBECONFIG or a proxy in it would
 	// change what a component talks to.
 	command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.k.options.Dir, "TMPDIR=" + os.TempDir()}, c.k.options.Environment...)
 	command.Stdout, command.Stderr = log, log
@@ -190,8 +190,8 @@ func (c *Component) launch() error {
 	return c.k.record(c, c.current)
 }
 
-// override adds flags to others, without those that have the same name: a component adds
-// up the values of a flag that holds a list, such as --controllers.
+// override appends more to flags, without the flags of the same name: a component adds
+// up the values of a list flag, such as --controllers.
 func override(flags, more []string) []string {
 	name := func(flag string) string {
 		name, _, _ := strings.Cut(flag, "=")
@@ -203,8 +203,8 @@ func override(flags, more []string) []string {
 	return append(kept, more...)
 }
 
-// probeClient keeps no connection open: a component is asked again after it
-// was restarted, and tests look for leaked goroutines.
+// probeClient keeps no connection open: a component is probed again after a restart, and
+// tests look for leaked goroutines.
 func probeClient(ca []byte) (*http.Client, error) {
 	transport := &http.Transport{DisableKeepAlives: true}
 	if ca != nil {
@@ -233,8 +233,8 @@ func probe(ctx context.Context, client *http.Client, url string) error {
 	return nil
 }
 
-// lastLines returns what a reader needs of a log to see why its writer ended,
-// as far as it can be read.
+// lastLines returns the end of a log, enough to see why its writer ended, or nothing if
+// the log cannot be read.
 func lastLines(path string) []string {
 	const count, most = 8, 16 << 10
 	file, err := os.Open(path)

@@ -27,25 +27,25 @@ func MemberControllerManager(member string) string { return member + "-kube-cont
 func Agent(member string) string { return member + "-karmada-agent" }
 
 // karmadaPrefix is where the Karmada API server and karmada-aggregated-apiserver
-// keep their objects, in the one etcd.
+// keep their objects in the one etcd.
 const karmadaPrefix = "/karmada"
 
-// The controllers that Karmada's own installation runs beside its API server:
+// karmadaControllers run beside the API server in Karmada's own installation:
 // artifacts/deploy/kube-controller-manager.yaml, v1.18.2.
 const karmadaControllers = "namespace,garbagecollector,serviceaccount-token,ttl-after-finished," +
 	"bootstrapsigner,tokencleaner,csrcleaner,csrsigning,clusterrole-aggregation"
 
-// What is left of a cluster's controllers if it has no nodes: a Deployment gets
-// its ReplicaSet and Pods, which stay pending, a namespace its ServiceAccount.
+// memberControllers are a cluster's controllers that make sense without nodes: a
+// Deployment gets its ReplicaSet and Pods, which stay pending, a namespace its
+// ServiceAccount.
 const memberControllers = "namespace,garbagecollector,serviceaccount,serviceaccount-token,root-ca-cert-publisher," +
 	"clusterrole-aggregation,deployment,replicaset,statefulset,daemonset,job,cronjob,ttl-after-finished,endpointslice"
 
-// The intervals by which an outage of a member is noticed: 10 s at the most for
-// one in push mode (of which is asked every 2 s and which may be silent for
-// 4 s) and 12 s for one in pull mode (its lease runs for 8 s, is renewed every
-// 2 s and looked at every second). Karmada's defaults are 10 s, 30 s and 40 s.
-// Much less, and a member would be taken for lost on a busy machine; then the
-// executor backs off for up to 1000 s.
+// statusFlags set how fast an outage of a member is noticed: within 10 s in push
+// mode (probed every 2 s, and may be silent for 4 s) and within 12 s in pull mode (a
+// lease of 8 s, renewed every 2 s and checked every second). Karmada's defaults are
+// 10 s, 30 s and 40 s. With much less, a busy machine would make members look lost,
+// and the executor would then back off for up to 1000 s.
 func statusFlags() []string {
 	return []string{
 		"--cluster-status-update-frequency=2s",
@@ -69,15 +69,15 @@ func (k *Karmada) etcdSpec() (spec, error) {
 			"--listen-client-urls=" + client, "--advertise-client-urls=" + client,
 			"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
 			"--initial-cluster=sandbox=" + peer,
-			// A crash of the machine may lose data; nobody would miss it.
+			// A crash of the machine may lose data, which no one would miss.
 			"--unsafe-no-fsync",
 			"--quota-backend-bytes=8589934592",
 		},
 	}, nil
 }
 
-// kubeAPIServerSpec is of any of the sandbox's API servers, the Karmada API
-// server included; etcdPrefix tells their objects apart.
+// kubeAPIServerSpec specifies any API server of the sandbox, including the Karmada
+// API server; etcdPrefix separates their objects.
 func (k *Karmada) kubeAPIServerSpec(s *server, name, etcdPrefix string, more ...string) (spec, error) {
 	serving, err := s.authority.serving("apiserver", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
 	if err != nil {
@@ -110,7 +110,7 @@ func (k *Karmada) kubeAPIServerSpec(s *server, name, etcdPrefix string, more ...
 			"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 			"--service-account-key-file=" + tokens, "--service-account-signing-key-file=" + tokens,
 			"--service-cluster-ip-range=10.96.0.0/16",
-			// The endpoint of the Service "kubernetes" may not be a loopback
+			// The endpoint of the Service "kubernetes" must not be a loopback
 			// address, and nothing uses it here.
 			"--endpoint-reconciler-type=none",
 		}, more...),
@@ -131,13 +131,13 @@ func (k *Karmada) karmadaAPIServerSpec() (spec, error) {
 		"--disable-admission-plugins=ServiceAccount,StorageObjectInUseProtection",
 		"--audit-policy-file="+policy,
 		"--audit-log-path="+k.AuditLog(),
-		// A request is in the log before its answer is sent, and in one file.
+		// A request is logged before its answer is sent, and in one file.
 		"--audit-log-mode=blocking",
 		"--audit-log-maxsize=102400",
 	)
 }
 
-// auditPolicy records who asked for what and with what result.
+// auditPolicy records who requested what, and the result.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -182,7 +182,7 @@ func (k *Karmada) aggregatedAPIServerSpec() (s spec, port int, err error) {
 		return spec{}, 0, err
 	}
 	// The Karmada API server verifies the name of the Service, not the address
-	// that the Service stands for.
+	// behind it.
 	serving, err := k.server.authority.serving(AggregatedAPIServer, AggregatedAPIServer+"."+systemNamespace+".svc")
 	if err != nil {
 		return spec{}, 0, err
@@ -233,7 +233,7 @@ func (k *Karmada) webhookSpec() (s spec, port int, err error) {
 	}, ports[0], nil
 }
 
-// controllerSpec is of a component of Karmada that only calls others.
+// controllerSpec specifies a component of Karmada that only calls others.
 func (k *Karmada) controllerSpec(name, program string, flags ...string) (spec, error) {
 	kubeconfig, err := k.server.component(name)
 	if err != nil {
@@ -271,7 +271,7 @@ func (k *Karmada) controllerManagerSpec() (spec, error) {
 }
 
 func (k *Karmada) schedulerSpec() (spec, error) {
-	// The estimator is one more component per member, and estimates free nodes.
+	// The estimator is one more component per member, which estimates free nodes.
 	return k.controllerSpec(Scheduler, Scheduler, "--enable-scheduler-estimator=false")
 }
 

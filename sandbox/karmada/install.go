@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// The namespaces that Karmada expects to find: one for its components, one for
-// the credentials and leases of members.
+// The namespaces that Karmada expects: one for its components, one for the
+// credentials and leases of members.
 const (
 	systemNamespace  = "karmada-system"
 	clusterNamespace = "karmada-cluster"
@@ -33,8 +33,8 @@ func (k *Karmada) installDefinitions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The patches that let the webhook convert between versions of bindings are
-	// left out: they need an address that is not known yet, and nothing reads
+	// Skip the patches that let the webhook convert between versions of
+	// bindings: they need an address that is not known yet, and nothing reads
 	// the old version.
 	if err := apply(ctx, k.server.config, append(append(objects, definitions...), roles...)...); err != nil {
 		return err
@@ -47,9 +47,9 @@ func (k *Karmada) installDefinitions(ctx context.Context) error {
 	return k.waitCondition(ctx, schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}, "Established", names...)
 }
 
-// installClusterAPI makes the Karmada API server pass requests for Clusters on
-// to karmada-aggregated-apiserver. It refuses an address in an APIService; a
-// Service of type ExternalName stands for one.
+// installClusterAPI makes the Karmada API server forward requests for Clusters
+// to karmada-aggregated-apiserver. It rejects an address in an APIService, so a
+// Service of type ExternalName stands in for one.
 func (k *Karmada) installClusterAPI(ctx context.Context, port int) error {
 	service := object("v1", "Service", AggregatedAPIServer)
 	service.SetNamespace(systemNamespace)
@@ -68,7 +68,7 @@ func (k *Karmada) installClusterAPI(ctx context.Context, port int) error {
 	return k.waitCondition(ctx, schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}, "Available", name)
 }
 
-// installWebhooks makes the Karmada API server ask karmada-webhook.
+// installWebhooks makes the Karmada API server call karmada-webhook.
 func (k *Karmada) installWebhooks(ctx context.Context, port int) error {
 	configurations, err := k.sources("artifacts/deploy/webhook-configuration.yaml",
 		"https://karmada-webhook.karmada-system.svc:443", httpsURL(port),
@@ -80,8 +80,8 @@ func (k *Karmada) installWebhooks(ctx context.Context, port int) error {
 	return apply(ctx, k.server.config, configurations...)
 }
 
-// sources reads manifests of the Karmada module, replacing the odd strings of
-// oldnew by the even ones.
+// sources reads manifests of the Karmada module, and replaces strings in them
+// by the pairs in oldnew.
 func (k *Karmada) sources(pattern string, oldnew ...string) ([]*unstructured.Unstructured, error) {
 	paths, err := filepath.Glob(filepath.Join(k.options.Programs.Karmada, filepath.FromSlash(pattern)))
 	if err != nil {
@@ -106,11 +106,11 @@ func (k *Karmada) sources(pattern string, oldnew ...string) ([]*unstructured.Uns
 	return all, nil
 }
 
-// waitCondition waits until all objects bear a condition with status True.
+// waitCondition waits until all objects have a condition with status True.
 func (k *Karmada) waitCondition(ctx context.Context, resource schema.GroupVersionResource, condition string, names ...string) error {
 	client, err := dynamic.NewForConfig(k.server.config)
 	if err != nil {
-		return fmt.Errorf("cannot make a client: %w", err)
+		return fmt.Errorf("cannot create a client: %w", err)
 	}
 	for _, name := range names {
 		err := k.Wait(ctx, fmt.Sprintf("%s %q to be %s", resource.Resource, name, condition), func(ctx context.Context) error {

@@ -18,28 +18,29 @@ import (
 // startTimeout is generous: a busy machine with two cores takes a minute.
 const startTimeout = 5 * time.Minute
 
-// Options say what a sandbox consists of.
+// Options configure a sandbox.
 type Options struct {
-	// Dir holds all its files. It is made if need be, may not hold another
-	// sandbox's, and is kept when the sandbox is stopped.
+	// Dir holds all its files. It is created if needed, must not contain another
+	// sandbox, and is kept when the sandbox stops.
 	Dir string
-	// Programs are what package build makes.
+	// Programs are what package build compiles.
 	Programs Programs
 	// Members join in parallel before Start returns.
 	Members []Member
-	// Scheduler starts karmada-scheduler as well. Only Karmada's own policies
-	// need it.
+	// Scheduler also starts karmada-scheduler. Only Karmada's own policies need
+	// it.
 	Scheduler bool
-	// Flags are added to those of a component, by its name. They replace those of
+	// Flags are added to those of a component, by its name, and replace flags of
 	// the same name.
 	Flags map[string][]string
-	// Environment is added to that of all components, such as GOGC=400. Of the
-	// caller's own they have nothing.
+	// Environment is added to that of all components, such as GOGC=400. They do
+	// not inherit the caller's own.
 	Environment []string
 	// Detach lets the components outlive this process; Down stops them. Without
-	// it, Linux ends them with this process, however that ends.
+	// it, Linux ends them with this process, however it ends.
 	Detach bool
-	// Progress is told in lines what happens. Left out: nothing is told.
+	// Progress gets lines that say what is happening. If nil, nothing is
+	// reported.
 	Progress io.Writer
 }
 
@@ -48,14 +49,14 @@ type Programs struct {
 	// Hyperkarmada is the path of the binary with all components in it.
 	Hyperkarmada string
 	// Karmada is the folder with the sources of the module
-	// github.com/karmada-io/karmada: CRDs and webhook configurations come from
-	// there.
+	// github.com/karmada-io/karmada, which contain the CRDs and webhook
+	// configurations.
 	Karmada string
 }
 
 // Member is a member cluster.
 type Member struct {
-	// Name of the Cluster object.
+	// Name is the name of the Cluster object.
 	Name string
 	// Mode is how Karmada reaches it: clusterv1alpha1.Push or Pull. In pull
 	// mode a karmada-agent runs for it.
@@ -80,15 +81,15 @@ type Karmada struct {
 	joins int
 }
 
-// Start starts a Karmada and returns when all its members are ready. On an
-// error everything that was started is stopped, and the logs are kept.
+// Start starts a Karmada and returns when all its members are ready. On an error,
+// it stops everything that was started, and keeps the logs.
 func Start(ctx context.Context, options Options) (*Karmada, error) {
 	k, err := prepare(options)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout,
-		fmt.Errorf("a sandbox takes less than %s to start", startTimeout))
+		fmt.Errorf("the sandbox did not start within %s", startTimeout))
 	defer cancel()
 	if err := k.start(ctx); err != nil {
 		if stopErr := k.Stop(); stopErr != nil {
@@ -102,19 +103,19 @@ func Start(ctx context.Context, options Options) (*Karmada, error) {
 func prepare(options Options) (*Karmada, error) {
 	var err error
 	if options.Dir, err = filepath.Abs(options.Dir); err != nil {
-		return nil, fmt.Errorf("cannot find folder %q: %w", options.Dir, err)
+		return nil, fmt.Errorf("cannot resolve folder %q: %w", options.Dir, err)
 	}
 	if options.Progress == nil {
 		options.Progress = io.Discard
 	}
 	for _, leftover := range []string{"etcd", "state.json"} {
 		if _, err := os.Stat(filepath.Join(options.Dir, leftover)); !errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("cannot start in %q: it has a sandbox's %q in it", options.Dir, leftover)
+			return nil, fmt.Errorf("cannot start in %q: it contains %q of another sandbox", options.Dir, leftover)
 		}
 	}
 	for _, dir := range []string{"log", "etc"} {
 		if err := os.MkdirAll(filepath.Join(options.Dir, dir), 0o700); err != nil {
-			return nil, fmt.Errorf("cannot make folder %q: %w", dir, err)
+			return nil, fmt.Errorf("cannot create folder %q: %w", dir, err)
 		}
 	}
 	k := &Karmada{
@@ -132,8 +133,8 @@ func (k *Karmada) start(ctx context.Context) error {
 	if err := k.run(ctx, k.etcdSpec); err != nil {
 		return err
 	}
-	// A member's own components need nothing of Karmada's, so that they start
-	// beside them and join when both are up.
+	// A member's own components need nothing of Karmada's, so they start in
+	// parallel and join when both are up.
 	starting, startCtx := errgroup.WithContext(ctx)
 	starting.Go(func() error { return k.startControlPlane(startCtx) })
 	members := make([]*member, len(k.options.Members))
@@ -219,9 +220,9 @@ func (k *Karmada) runSpec(ctx context.Context, s spec) error {
 	return c.start(ctx)
 }
 
-// Stop ends all components, the ones that others depend on last, and returns
-// when their processes are gone. The files in Options.Dir stay. It is harmless
-// to call it twice, but not beside another method.
+// Stop stops all components, those that others depend on last, and returns when
+// their processes are gone. The files in Options.Dir stay. You may call it twice,
+// but not concurrently with another method.
 func (k *Karmada) Stop() error {
 	k.mu.Lock()
 	components := k.components
@@ -244,7 +245,7 @@ func (k *Karmada) Stop() error {
 }
 
 // Component returns the component of that name, such as [Webhook] or
-// [Agent]("member3"), and nil if there is none.
+// [Agent]("member3"), or nil if there is none.
 func (k *Karmada) Component(name string) *Component {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -256,8 +257,8 @@ func (k *Karmada) Component(name string) *Component {
 	return nil
 }
 
-// Config is of an administrator of the Karmada API server, without a limit on
-// its rate. The caller owns it.
+// Config is an administrator's client configuration for the Karmada API server,
+// without a rate limit. The caller owns it.
 func (k *Karmada) Config() *rest.Config { return rest.CopyConfig(k.server.config) }
 
 // EtcdURL is where the one etcd of all API servers answers, without encryption.
@@ -267,15 +268,15 @@ func (k *Karmada) EtcdURL() string { return k.etcd }
 // Kubeconfig is the path of a kubeconfig with the rights of Config.
 func (k *Karmada) Kubeconfig() string { return k.server.kubeconfig }
 
-// AuditLog is the path of the Karmada API server's audit log: one JSON object
-// of kind audit.k8s.io/v1 Event per line, for every request, at level Metadata,
-// written before the request is answered. Each component and each
-// ServiceAccount is a user of its own in it.
+// AuditLog is the path of the Karmada API server's audit log: one JSON object of
+// kind audit.k8s.io/v1 Event per line, for every request, at level Metadata,
+// written before the request is answered. Each component and each ServiceAccount
+// appears as its own user.
 func (k *Karmada) AuditLog() string { return filepath.Join(k.options.Dir, "audit.log") }
 
 func (k *Karmada) say(format string, arguments ...any) {
 	k.progress.Lock()
 	defer k.progress.Unlock()
-	// Nobody is there to be told that telling has failed.
+	// A progress message that cannot be written has no one else to go to.
 	_, _ = fmt.Fprintf(k.options.Progress, format+"\n", arguments...)
 }

@@ -22,10 +22,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// patience is for one step on a busy machine.
+// patience is how long one step may take on a busy machine.
 const patience = 2 * time.Minute
 
-// programs builds what Start needs, as the command does.
+// programs builds what Start needs, like the command.
 func programs(t *testing.T) Programs {
 	t.Helper()
 	builder, err := build.New(t.Context(), t.Output())
@@ -39,8 +39,8 @@ func programs(t *testing.T) Programs {
 	return Programs{Hyperkarmada: binary, Karmada: builder.KarmadaSources()}
 }
 
-// TestSandbox goes through the life of one sandbox: its steps depend on the
-// ones before them.
+// TestSandbox goes through the life of one sandbox: steps depend on those
+// before.
 func TestSandbox(t *testing.T) {
 	dir := t.TempDir()
 	k, err := Start(t.Context(), Options{
@@ -56,7 +56,7 @@ func TestSandbox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// For a test that fails half-way; Stop may be called twice.
+	// In case the test fails half-way; Stop may be called twice.
 	defer func() {
 		if err := k.Stop(); err != nil {
 			t.Error(err)
@@ -127,7 +127,7 @@ metadata:
 		t.Fatal(err)
 	}
 	if review.Status.Allowed {
-		t.Error("a ServiceAccount that nothing was granted to may list Secrets")
+		t.Error("a ServiceAccount without grants may list Secrets")
 	}
 }
 
@@ -142,7 +142,7 @@ func auditLog(t *testing.T, k *Karmada) {
 			return
 		}
 	}
-	t.Error("the review that a ServiceAccount created a moment ago is not in the audit log")
+	t.Error("the review that a ServiceAccount just created is not in the audit log")
 }
 
 func pausedWebhook(t *testing.T, k *Karmada) {
@@ -153,7 +153,7 @@ func pausedWebhook(t *testing.T, k *Karmada) {
 		t.Fatal(err)
 	}
 	if err := create(ctx, k, "member1", "paused"); err == nil {
-		t.Error("a Work was created though its webhook is paused")
+		t.Error("a Work was created although its webhook is paused")
 	}
 	if err := webhook.Resume(); err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func deathIsVisible(t *testing.T, k *Karmada) {
 		t.Fatal(err)
 	}
 	if err := k.Err(); err != nil {
-		t.Errorf("after its restart a component still counts as dead: %v", err)
+		t.Errorf("a restarted component still counts as dead: %v", err)
 	}
 }
 
@@ -232,12 +232,12 @@ func stopLeavesNothing(t *testing.T, k *Karmada) {
 		}
 	}
 	for _, command := range processesIn(t, k.options.Dir) {
-		t.Errorf("a process is left: %s", command)
+		t.Errorf("leftover process: %s", command)
 	}
 }
 
-// processesIn lists the command lines that name a folder, where /proc is there
-// to be asked. It finds what the sandbox itself does not know of.
+// processesIn lists the command lines that name a folder, if there is a /proc.
+// It finds processes that the sandbox itself does not know about.
 func processesIn(t *testing.T, dir string) []string {
 	t.Helper()
 	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -254,7 +254,8 @@ func processesIn(t *testing.T, dir string) []string {
 	return found
 }
 
-// A component that cannot start fails the whole, says why, and leaves nothing.
+// A component that cannot start makes Start fail, say why, and leave nothing
+// behind.
 func TestStartFails(t *testing.T) {
 	dir := t.TempDir()
 	_, err := Start(t.Context(), Options{
@@ -270,7 +271,7 @@ func TestStartFails(t *testing.T) {
 		t.Errorf("the last lines do not say why: %q", death.LastLines)
 	}
 	for _, command := range processesIn(t, dir) {
-		t.Errorf("a process is left: %s", command)
+		t.Errorf("leftover process: %s", command)
 	}
 	if _, err := Start(t.Context(), Options{Dir: dir}); err == nil {
 		t.Error("a second sandbox started in the folder of the first")

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// parent starts a component, says which process it is, and waits to be killed.
+// parent starts a component, prints its process ID, and waits to be killed.
 func parent() {
 	command := exec.Command("sleep", "1000")
 	command.SysProcAttr = attributes(false)

@@ -19,17 +19,17 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// member is a Member that has a server.
+// member is a Member with a server.
 type member struct {
 	Member
 	server *server
-	// token makes Karmada an administrator of the member in push mode.
+	// token makes Karmada an administrator of a member in push mode.
 	token string
 }
 
-// Join starts a member cluster, with an API server of its own and empty, makes
-// it known to Karmada and returns when Karmada calls it ready. After an error,
-// Unjoin cleans up.
+// Join starts a member cluster with an empty API server of its own, registers it
+// with Karmada, and returns when Karmada reports it ready. After an error, Unjoin
+// cleans up.
 func (k *Karmada) Join(ctx context.Context, wanted Member) error {
 	m, err := k.startMember(ctx, wanted)
 	if err != nil {
@@ -38,9 +38,8 @@ func (k *Karmada) Join(ctx context.Context, wanted Member) error {
 	return k.join(ctx, m)
 }
 
-// Unjoin deletes the Cluster, waits until Karmada has let it go, and then stops
-// the member's components. If it joins again, it does so as another, empty
-// cluster.
+// Unjoin deletes the Cluster, waits until Karmada has removed it, and then stops
+// the member's components. If the member joins again, it is a new, empty cluster.
 func (k *Karmada) Unjoin(ctx context.Context, name string) error {
 	clusters, err := k.clusters()
 	if err != nil {
@@ -65,8 +64,9 @@ func (k *Karmada) Unjoin(ctx context.Context, name string) error {
 	return k.remove(name)
 }
 
-// MemberConfig is of an administrator of a member's API server, without a limit
-// on its rate. The caller owns it. It is nil if there is no such member.
+// MemberConfig is an administrator's client configuration for a member's API
+// server, without a rate limit. The caller owns it. It is nil if there is no such
+// member.
 func (k *Karmada) MemberConfig(name string) *rest.Config {
 	if m := k.member(name); m != nil {
 		return rest.CopyConfig(m.server.config)
@@ -74,8 +74,8 @@ func (k *Karmada) MemberConfig(name string) *rest.Config {
 	return nil
 }
 
-// MemberKubeconfig is the path of a kubeconfig with the rights of MemberConfig,
-// and empty if there is no such member.
+// MemberKubeconfig is the path of a kubeconfig with the rights of MemberConfig, or
+// empty if there is no such member.
 func (k *Karmada) MemberKubeconfig(name string) string {
 	if m := k.member(name); m != nil {
 		return m.server.kubeconfig
@@ -89,7 +89,7 @@ func (k *Karmada) member(name string) *member {
 	return k.members[name]
 }
 
-// startMember starts what a member has of its own: all but its agent.
+// startMember starts a member's own components, all but its agent.
 func (k *Karmada) startMember(ctx context.Context, wanted Member) (*member, error) {
 	if wanted.Name == "" || wanted.Name == k.server.name || k.member(wanted.Name) != nil {
 		return nil, fmt.Errorf("cannot start member %q: the name is taken", wanted.Name)
@@ -120,7 +120,7 @@ func (k *Karmada) startMember(ctx context.Context, wanted Member) (*member, erro
 	})
 }
 
-// join makes a started member known to Karmada and waits until it is ready.
+// join registers a started member with Karmada and waits until it is ready.
 func (k *Karmada) join(ctx context.Context, m *member) error {
 	register := k.registerPush
 	if m.Mode == clusterv1alpha1.Pull {
@@ -152,14 +152,14 @@ func (k *Karmada) registerPull(ctx context.Context, m *member) error {
 	return k.run(ctx, func() (spec, error) { return k.agentSpec(m) })
 }
 
-// registerPush does what `karmadactl join` does, but for the ServiceAccounts
-// that it makes in the member: here a static token takes their place.
+// registerPush does what `karmadactl join` does, but uses a static token instead
+// of creating ServiceAccounts in the member.
 func (k *Karmada) registerPush(ctx context.Context, m *member) error {
 	memberClient, err := typedcorev1.NewForConfig(m.server.config)
 	if err != nil {
-		return fmt.Errorf("cannot make a client of member %q: %w", m.Name, err)
+		return fmt.Errorf("cannot create a client of member %q: %w", m.Name, err)
 	}
-	// Karmada refuses two Clusters with one id, and this is where it looks for it.
+	// Karmada refuses two Clusters with the same ID, and looks for the ID here.
 	system, err := memberClient.Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("cannot read the id of member %q: %w", m.Name, err)
@@ -193,7 +193,7 @@ func (k *Karmada) registerPush(ctx context.Context, m *member) error {
 	return nil
 }
 
-// writeCredentials writes the Secret by which Karmada reaches the member.
+// writeCredentials writes the Secret that Karmada uses to reach the member.
 func (k *Karmada) writeCredentials(ctx context.Context, m *member) (*clusterv1alpha1.LocalSecretReference, error) {
 	secret := object("v1", "Secret", m.Name)
 	secret.SetNamespace(clusterNamespace)
@@ -230,7 +230,7 @@ func (k *Karmada) remove(name string) error {
 func (k *Karmada) clusters() (dynamic.ResourceInterface, error) {
 	client, err := dynamic.NewForConfig(k.server.config)
 	if err != nil {
-		return nil, fmt.Errorf("cannot make a client: %w", err)
+		return nil, fmt.Errorf("cannot create a client: %w", err)
 	}
 	return client.Resource(clusterv1alpha1.SchemeGroupVersion.WithResource(clusterv1alpha1.ResourcePluralCluster)), nil
 }

@@ -18,11 +18,11 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// validity is longer than any sandbox is left running.
+// validity is longer than any sandbox runs.
 const validity = 365 * 24 * time.Hour
 
 // authority is a certificate authority that keeps what it issues in a folder.
-// Each API server has its own, so that no client of one is known to another.
+// Each API server has its own, and so rejects the clients of the others.
 type authority struct {
 	dir         string
 	certificate *x509.Certificate
@@ -36,11 +36,11 @@ type pair struct{ cert, key string }
 func newAuthority(dir, name string) (*authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("cannot make the key of authority %q: %w", name, err)
+		return nil, fmt.Errorf("cannot create the key of authority %q: %w", name, err)
 	}
 	certificate, err := cert.NewSelfSignedCACert(cert.Config{CommonName: name + "-ca"}, key)
 	if err != nil {
-		return nil, fmt.Errorf("cannot make authority %q: %w", name, err)
+		return nil, fmt.Errorf("cannot create authority %q: %w", name, err)
 	}
 	a := &authority{dir: dir, certificate: certificate, key: key}
 	if a.pem, err = cert.EncodeCertificates(certificate); err != nil {
@@ -57,8 +57,8 @@ func (a *authority) paths(name string) pair {
 	return pair{cert: filepath.Join(a.dir, name+".crt"), key: filepath.Join(a.dir, name+".key")}
 }
 
-// serving issues a certificate for a server on the loopback address that is
-// also reached by the given names.
+// serving issues a certificate for a server on the loopback address that can
+// also be reached by the given names.
 func (a *authority) serving(name string, names ...string) (pair, error) {
 	return a.issue(name, x509.Certificate{
 		Subject:     pkix.Name{CommonName: name},
@@ -68,7 +68,7 @@ func (a *authority) serving(name string, names ...string) (pair, error) {
 	})
 }
 
-// client issues a certificate that makes its bearer the given user.
+// client issues a certificate that authenticates as the given user.
 func (a *authority) client(user string, groups ...string) (pair, error) {
 	return a.issue(user, x509.Certificate{
 		Subject:     pkix.Name{CommonName: user, Organization: groups},
@@ -79,11 +79,11 @@ func (a *authority) client(user string, groups ...string) (pair, error) {
 func (a *authority) issue(name string, template x509.Certificate) (pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return pair{}, fmt.Errorf("cannot make the key of certificate %q: %w", name, err)
+		return pair{}, fmt.Errorf("cannot create the key of certificate %q: %w", name, err)
 	}
 	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
 	if err != nil {
-		return pair{}, fmt.Errorf("cannot make the serial number of certificate %q: %w", name, err)
+		return pair{}, fmt.Errorf("cannot create the serial number of certificate %q: %w", name, err)
 	}
 	template.SerialNumber = serial
 	template.NotBefore = a.certificate.NotBefore
@@ -104,12 +104,12 @@ func (a *authority) issue(name string, template x509.Certificate) (pair, error) 
 	return a.write(name, encoded, key)
 }
 
-// signingKey makes a key without a certificate, such as the one that signs
+// signingKey creates a key without a certificate, such as the one that signs
 // ServiceAccount tokens, and returns its path.
 func (a *authority) signingKey(name string) (string, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return "", fmt.Errorf("cannot make key %q: %w", name, err)
+		return "", fmt.Errorf("cannot create key %q: %w", name, err)
 	}
 	path := a.paths(name).key
 	return path, writeKey(path, key)

@@ -9,18 +9,18 @@ import (
 	"sync"
 )
 
-// host is the only address anything here listens on.
+// host is the only address that anything here listens on.
 const host = "127.0.0.1"
 
-// Ports come from below the ranges that Linux and macOS take the local ports of
-// outgoing connections from: with those, a component that restarts could find
-// its port taken by some client's connection.
+// Ports are below the ranges that Linux and macOS use for the local ports of outgoing
+// connections: otherwise a client's connection could take the port of a component that
+// restarts.
 const firstPort, lastPort = 20000, 29999
 
-// ports are the TCP ports of a sandbox. Between the choice of a port and the moment
-// when a component listens on it, and while the component is restarted, nothing tells
-// others that it is taken; so the UDP port of the same number, which no component
-// uses, is held from Start to Stop. The system gives it back if the process is killed.
+// ports are the TCP ports of a sandbox. Between choosing a port and listening on it,
+// and while the component restarts, nothing shows that the port is taken. So the UDP
+// port of the same number, which no component uses, is held from Start to Stop. The
+// system frees it if the process is killed.
 type ports struct {
 	first, last int
 
@@ -28,7 +28,7 @@ type ports struct {
 	held []net.PacketConn
 }
 
-// take returns n ports that nobody listens on and that no other sandbox has taken.
+// take returns n ports that nothing listens on and that no other sandbox has taken.
 func (p *ports) take(n int) ([]int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,7 +55,7 @@ func (p *ports) take(n int) ([]int, error) {
 	return taken, nil
 }
 
-// release lets others take them.
+// release frees the ports for others.
 func (p *ports) release() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// TestPorts lets two sandboxes take all of a few ports, one of which somebody listens
-// on, and none is listened on before all are taken.
+// TestPorts lets two sandboxes take all of a few ports: one port already has a
+// listener, and the others get none until all are taken.
 func TestPorts(t *testing.T) {
-	// No sandbox that runs beside the test takes ports of these.
+	// No sandbox that runs beside the test takes these ports.
 	const first, last = 19001, 19005
 	one, other := &ports{first: first, last: last}, &ports{first: first, last: last}
 	t.Cleanup(func() {
@@ -35,12 +35,12 @@ func TestPorts(t *testing.T) {
 		}
 	}
 	if taken, err := one.take(1); err == nil {
-		t.Errorf("port %v was found though all are taken", taken)
+		t.Errorf("port %v was found although all are taken", taken)
 	}
 	if err := one.release(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := other.take(2); err != nil {
-		t.Errorf("a sandbox that is stopped keeps its ports: %v", err)
+		t.Errorf("a stopped sandbox keeps its ports: %v", err)
 	}
 }

@@ -12,28 +12,28 @@ import (
 )
 
 // grace is how long a component may take to end after SIGTERM before SIGKILL.
-// The data is thrown away sooner or later, so that patience buys nothing.
+// The data is thrown away sooner or later, so more patience gains nothing.
 const grace = 5 * time.Second
 
-// process is one run of a component, a child of ours.
+// process is one run of a component, as our child.
 type process struct {
 	command *exec.Cmd
-	// birth as of the function of that name.
+	// birth is what the function birth returned.
 	birth string
-	// expected is true once we have asked for its end.
+	// expected is true once we have asked it to end.
 	expected atomic.Bool
 	// ended is closed after err, which is how it ended, is set.
 	ended chan struct{}
 	err   error
 }
 
-// launch starts a command. onDeath is called if it ends without being asked to.
+// launch starts a command. onDeath is called if it ends unexpectedly.
 func launch(command *exec.Cmd, onDeath func(error)) (*process, error) {
 	p := &process{command: command, ended: make(chan struct{})}
 	started := make(chan error)
 	go func() {
 		// Linux ties the parent-death signal to the thread that forked, not to
-		// the process: that thread has to live as long as the child.
+		// the process: that thread must live as long as the child.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := command.Start()
@@ -58,7 +58,7 @@ func launch(command *exec.Cmd, onDeath func(error)) (*process, error) {
 	return p, nil
 }
 
-// end says how the process ended; it must have ended.
+// end says how the process ended. Call it only after that.
 func (p *process) end() error {
 	if p.err != nil {
 		return p.err
@@ -75,7 +75,7 @@ func (p *process) alive() bool {
 	}
 }
 
-// stop asks the process to end, makes it end, and waits for that.
+// stop asks the process to end, kills it if it does not, and waits.
 func (p *process) stop() error {
 	p.expected.Store(true)
 	// A paused process sees SIGTERM only after it is resumed.
@@ -103,7 +103,7 @@ func (p *process) kill() error {
 	return nil
 }
 
-// signal is no error if the process has ended.
+// signal returns no error if the process has ended.
 func (p *process) signal(s os.Signal) error {
 	err := p.command.Process.Signal(s)
 	if err != nil && !errors.Is(err, os.ErrProcessDone) {

@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// attributes puts a component into a process group of its own, so that Ctrl-C
-// in a terminal reaches only us and components are stopped in order. Unless it
-// is detached, the kernel kills it if we die without having stopped it.
+// attributes puts a component into a process group of its own, so that Ctrl-C in a
+// terminal reaches only us and components are stopped in order. Unless it is
+// detached, the kernel kills it if we die without stopping it.
 func attributes(detached bool) *syscall.SysProcAttr {
 	if detached {
 		return &syscall.SysProcAttr{Setsid: true}
@@ -19,9 +19,9 @@ func attributes(detached bool) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// birth tells two processes apart that had the same pid one after the other,
-// even across reboots. It is empty if no such process runs; a zombie, which
-// only waits for its parent to collect it, does not.
+// birth distinguishes two processes that had the same pid one after the other, even
+// across reboots. It is empty if no such process runs; a zombie, which only waits
+// to be reaped by its parent, does not run.
 func birth(pid int) (string, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
@@ -34,8 +34,8 @@ func birth(pid int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("cannot read the boot id: %w", err)
 	}
-	// The command name, the second field, may hold blanks and parentheses; what
-	// follows its last parenthesis begins with field 3, the state. proc_pid_stat(5)
+	// The command name, the second field, may contain blanks and parentheses; field
+	// 3, the state, follows its last parenthesis. See proc_pid_stat(5).
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	const state, startTime = 3 - 3, 22 - 3
 	if len(fields) <= startTime {

@@ -17,9 +17,9 @@ func attributes(bool) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true}
 }
 
-// birth tells two processes apart that had the same pid one after the other. It
-// is empty if no such process runs; a zombie, which only waits for its parent
-// to collect it, does not.
+// birth distinguishes two processes that had the same pid one after the other.
+// It is empty if no such process runs; a zombie, which only waits to be reaped
+// by its parent, does not run.
 func birth(pid int) (string, error) {
 	out, err := exec.Command("ps", "-o", "stat=,lstart=", "-p", strconv.Itoa(pid)).Output()
 	var exit *exec.ExitError

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// idle starts a process that does nothing until it is told to end.
+// idle starts a process that does nothing until it is signalled to end.
 func idle(t *testing.T, onDeath func(error)) *process {
 	t.Helper()
 	command := exec.Command("sleep", "1000")
@@ -42,7 +42,7 @@ func TestDown(t *testing.T) {
 			dies:   true,
 		},
 		"SomebodyElses": {
-			reason: "a process that came by the pid later is left alone",
+			reason: "a process that got the pid later is left alone",
 			birth:  func(birth string) string { return birth + "0" },
 		},
 	}
@@ -58,7 +58,7 @@ func TestDown(t *testing.T) {
 			if err := Down(k.options.Dir); err != nil {
 				t.Fatal(err)
 			}
-			// Down returns when the process is gone or a zombie; collecting a
+			// Down returns when the process is gone or a zombie; reaping a
 			// zombie takes us a moment.
 			born, err := birth(p.command.Process.Pid)
 			if err != nil {
@@ -97,7 +97,7 @@ func TestStopPaused(t *testing.T) {
 	}
 	select {
 	case err := <-died:
-		t.Errorf("an end that was asked for counts as a death: %v", err)
+		t.Errorf("a requested end counts as a death: %v", err)
 	default:
 	}
 	if err := c.Stop(); err != nil {
@@ -123,13 +123,13 @@ func TestWait(t *testing.T) {
 			condition: func(context.Context) error { return nil },
 		},
 		"OutOfTime": {
-			reason:    "what was missing is told with why the wait ended",
+			reason:    "the error says what was missing and why the wait ended",
 			ctx:       canceled,
 			condition: func(context.Context) error { return missing },
 			want:      []error{missing, context.Canceled},
 		},
 		"Death": {
-			reason:    "a dead component ends the wait, not the end of time",
+			reason:    "a dead component ends the wait before any timeout",
 			ctx:       context.Background(),
 			deaths:    map[string]*ComponentError{"etcd": dead},
 			condition: func(context.Context) error { return missing },

@@ -10,11 +10,12 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// administrators may do everything, in every Kubernetes API server.
+// administrators is the group that may do everything in every Kubernetes API
+// server.
 const administrators = "system:masters"
 
-// server is what the clients of one kube-apiserver have to know: the Karmada
-// API server or a member's.
+// server is what clients of one kube-apiserver need to know, that of Karmada or
+// of a member.
 type server struct {
 	// name is "karmada" or the member's.
 	name      string
@@ -22,7 +23,8 @@ type server struct {
 	authority *authority
 	// dir holds the kubeconfigs of components.
 	dir string
-	// kubeconfig is the path of the administrator's, config the same read.
+	// kubeconfig is the path of the administrator's kubeconfig, config its
+	// content.
 	kubeconfig string
 	config     *rest.Config
 }
@@ -36,7 +38,7 @@ func (k *Karmada) newServer(name string) (*server, error) {
 	}
 	for _, dir := range []string{pki, s.dir} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, fmt.Errorf("cannot make folder %q: %w", dir, err)
+			return nil, fmt.Errorf("cannot create folder %q: %w", dir, err)
 		}
 	}
 	ports, err := k.ports.take(1)
@@ -58,7 +60,7 @@ func (k *Karmada) newServer(name string) (*server, error) {
 }
 
 // component writes the kubeconfig of a component and returns its path. It has
-// all rights, but a name of its own by which the audit log tells it from others.
+// all rights, but a user name of its own, which identifies it in the audit log.
 func (s *server) component(name string) (string, error) {
 	path := filepath.Join(s.dir, name+".kubeconfig")
 	return path, s.writeKubeconfig(path, name)
@@ -79,7 +81,8 @@ func (s *server) writeKubeconfig(path, user string) error {
 	return s.write(path, &identity)
 }
 
-// write writes a kubeconfig that can be moved: it refers to no other file.
+// write writes a kubeconfig that can be moved, because it refers to no other
+// file.
 func (s *server) write(path string, identity *clientcmdapi.AuthInfo) error {
 	kubeconfig := clientcmdapi.NewConfig()
 	kubeconfig.Clusters[s.name] = &clientcmdapi.Cluster{

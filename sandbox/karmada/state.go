@@ -13,8 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// record is what is known of a component's process outside of the process that
-// started it.
+// record is what other processes know about a component's process.
 type record struct {
 	Name  string `json:"name"`
 	PID   int    `json:"pid"`
@@ -24,8 +23,8 @@ type record struct {
 
 func statePath(dir string) string { return filepath.Join(dir, "state.json") }
 
-// record keeps the state file current. It is written before the component is
-// ready, so that there is no moment in which Down would miss a process.
+// record keeps the state file current. It runs before the component is ready,
+// so that Down never misses a process.
 func (k *Karmada) record(c *Component, p *process) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -53,8 +52,8 @@ func (k *Karmada) writeStateLocked() error {
 	return nil
 }
 
-// Running names the components that run in a folder given to Start, started
-// by whatever process. A folder that is not there runs nothing.
+// Running names the components that run in a folder given to Start, whichever
+// process started them. In a folder that does not exist, nothing runs.
 func Running(dir string) ([]string, error) {
 	records, err := alive(dir)
 	if err != nil {
@@ -68,9 +67,9 @@ func Running(dir string) ([]string, error) {
 	return names, nil
 }
 
-// Down stops the components that run in a folder given to Start, started by
-// whatever process, and waits until they are gone. The files stay. A process
-// that merely has the pid of one that has ended is left alone.
+// Down stops the components that run in a folder given to Start, whichever
+// process started them, and waits until they are gone. The files stay. A
+// process that merely reuses the pid of an ended one is left alone.
 func Down(dir string) error {
 	records, err := alive(dir)
 	if err != nil {
@@ -123,8 +122,8 @@ func (r record) runs() (bool, error) {
 }
 
 func (r record) stop() error {
-	// The handle comes first and the identity is checked after: where handles
-	// are more than numbers (Linux), the pid can't change hands in between.
+	// Take the handle first and check the identity after: where handles are
+	// more than numbers (Linux), the pid cannot change hands in between.
 	handle, err := os.FindProcess(r.PID)
 	if err != nil {
 		return fmt.Errorf("cannot find process %d (%s): %w", r.PID, r.Name, err)
@@ -158,8 +157,8 @@ func (r record) signal(handle *os.Process, s os.Signal) error {
 	return nil
 }
 
-// gone waits for the end of a process that is not our child, which can only be
-// polled for.
+// gone waits for the end of a process that is not our child, which only
+// polling can detect.
 func (r record) gone(patience time.Duration) (bool, error) {
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// pollInterval is short against anything a component does and long against one
-// request on the loopback interface.
+// pollInterval is short compared with anything a component does and long
+// compared with a request on the loopback interface.
 const pollInterval = 100 * time.Millisecond
 
-// Wait asks condition again and again until it returns nil; its errors say
-// what is still missing, and the last one is in the error when ctx ends first.
-// It also fails when a component has ended without being asked to: see
-// [ComponentError]. what completes the sentence "cannot wait for …".
+// Wait calls condition until it returns nil. Its errors say what is still
+// missing; if ctx ends first, the returned error includes the last one. Wait
+// also fails when a component ends unexpectedly: see [ComponentError]. what
+// completes the sentence "cannot wait for …".
 func (k *Karmada) Wait(ctx context.Context, what string, condition func(context.Context) error) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
@@ -24,7 +24,7 @@ func (k *Karmada) Wait(ctx context.Context, what string, condition func(context.
 		if err := k.Err(); err != nil {
 			return fmt.Errorf("cannot wait for %s: %w", what, err)
 		}
-		// An attempt that ctx cut short says less than the one before.
+		// An attempt that ctx cut short says less than the one before it.
 		if err := condition(ctx); err == nil {
 			return nil
 		} else if missing == nil || ctx.Err() == nil {
@@ -38,8 +38,7 @@ func (k *Karmada) Wait(ctx context.Context, what string, condition func(context.
 	}
 }
 
-// Err is nil as long as no component has ended without being asked to, or all
-// that have were restarted.
+// Err is nil unless a component ended unexpectedly and was not restarted.
 func (k *Karmada) Err() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 )
 
 // workReaches creates a Work with a ConfigMap for a member, sees the ConfigMap
-// there, deletes the Work and sees the ConfigMap go.
+// arrive, deletes the Work and sees the ConfigMap removed.
 func workReaches(t *testing.T, k *Karmada, member string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -84,7 +84,7 @@ func worksOf(k *Karmada, member string) (dynamic.ResourceInterface, error) {
 	return client.Resource(workv1alpha1.SchemeGroupVersion.WithResource("works")).Namespace(namespace), nil
 }
 
-// create creates a Work with all that Karmada asks of one.
+// create creates a Work with everything that Karmada requires.
 func create(ctx context.Context, k *Karmada, member, name string) error {
 	works, err := worksOf(k, member)
 	if err != nil {
@@ -95,8 +95,8 @@ func create(ctx context.Context, k *Karmada, member, name string) error {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: metav1.NamespaceDefault,
 			Name:      name,
-			// Without the label an existing object is neither updated nor
-			// deleted, without the annotations its changes go unnoticed.
+			// Without the label, an existing object is neither updated nor
+			// deleted; without the annotations, its changes go unnoticed.
 			Labels: map[string]string{"karmada.io/managed": "true"},
 			Annotations: map[string]string{
 				workv1alpha2.WorkNamespaceAnnotation: names.GenerateExecutionSpaceName(member),
@@ -112,7 +112,7 @@ func create(ctx context.Context, k *Karmada, member, name string) error {
 		TypeMeta: metav1.TypeMeta{APIVersion: workv1alpha1.SchemeGroupVersion.String(), Kind: "Work"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: workName(name),
-			// Without it the Work is gone before its object is.
+			// Without it, the Work is gone before its object is.
 			Finalizers: []string{"karmada.io/execution-controller"},
 		},
 		Spec: workv1alpha1.WorkSpec{Workload: workv1alpha1.WorkloadTemplate{

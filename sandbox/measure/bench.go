@@ -25,15 +25,15 @@ func newBench() *cobra.Command {
 			return bench.Run(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().BoolVar(&o.Quick, "quick", false, "measure less of everything, and leave out what takes long")
-	cmd.Flags().IntVar(&o.Repetitions, "repetitions", 0, "how often each arm is run (default 3)")
+	cmd.Flags().BoolVar(&o.Quick, "quick", false, "measure less of everything, and skip what takes long")
+	cmd.Flags().IntVar(&o.Repetitions, "repetitions", 0, "how often to run each arm (default 3)")
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "the sections to measure: "+strings.Join(bench.SectionNames(), ", "))
-	cmd.Flags().StringVar(&o.Profiles, "profiles", "", "write CPU profiles of karmada-mirror into this folder; it is then a part of this program")
-	cmd.Flags().StringVar(&o.Page, "page", "", "write the report between the marks of this page, and its plots beside it")
+	cmd.Flags().StringVar(&o.Profiles, "profiles", "", "write CPU profiles of karmada-mirror to this folder; karmada-mirror then runs as part of this program")
+	cmd.Flags().StringVar(&o.Page, "page", "", "write the report between the marks of this page, and its plots next to it")
 	return cmd
 }
 
-// newBenchLoop is the process of the bare loop.
+// newBenchLoop is the command that runs the bare loop.
 func newBenchLoop() *cobra.Command {
 	var watches bool
 	cmd := &cobra.Command{
@@ -43,16 +43,16 @@ func newBenchLoop() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			inFlight, err := strconv.Atoi(args[2])
 			if err != nil || inFlight < 1 {
-				return fmt.Errorf("cannot have %q requests in flight", args[2])
+				return fmt.Errorf("cannot keep %q requests in flight", args[2])
 			}
 			return bench.Loop(cmd.Context(), args[0], args[1], inFlight, watches, cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().BoolVar(&watches, bench.LoopWatches, false, "read the watch of the Works as well")
+	cmd.Flags().BoolVar(&watches, bench.LoopWatches, false, "also watch the Works")
 	return cmd
 }
 
-// newBenchDaemon is karmada-mirror with a profile.
+// newBenchDaemon is the command that runs karmada-mirror with a profile.
 func newBenchDaemon() *cobra.Command {
 	return &cobra.Command{
 		Use:                bench.DaemonCommand + " PROFILE ARGUMENTS",
@@ -73,7 +73,7 @@ func newBenchDaemon() *cobra.Command {
 			if err := profile.Close(); err != nil || code == 0 {
 				return err
 			}
-			return fmt.Errorf("karmada-mirror ended with %d", code)
+			return fmt.Errorf("karmada-mirror exited with status %d", code)
 		},
 	}
 }

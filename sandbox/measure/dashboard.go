@@ -20,14 +20,14 @@ func newDashboard() *cobra.Command {
 	var prometheus, picture string
 	cmd := &cobra.Command{
 		Use:   "dashboard",
-		Short: "Draw the Grafana dashboard from a run of some minutes",
+		Short: "Draw the Grafana dashboard from a run of a few minutes",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runDashboard(cmd.Context(), cmd.OutOrStdout(), prometheus, picture)
 		},
 	}
-	cmd.Flags().StringVar(&prometheus, "prometheus", "prometheus", "the program")
-	cmd.Flags().StringVar(&picture, "picture", "dashboard.png", "the file to write")
+	cmd.Flags().StringVar(&prometheus, "prometheus", "prometheus", "path of the program Prometheus")
+	cmd.Flags().StringVar(&picture, "picture", "dashboard.png", "PNG file to write")
 	return cmd
 }
 
@@ -49,10 +49,10 @@ func runDashboard(ctx context.Context, out io.Writer, prometheus, picture string
 	}
 	dir, err := os.MkdirTemp("", "karmada-mirror-dashboard-")
 	if err != nil {
-		return fmt.Errorf("cannot make a folder: %w", err)
+		return fmt.Errorf("cannot create a folder: %w", err)
 	}
 	defer func() {
-		if err == nil { // the logs tell of a failure
+		if err == nil { // the logs explain a failure
 			err = os.RemoveAll(dir)
 		}
 	}()

@@ -31,7 +31,7 @@ func main() {
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "measure",
-		Short:         "karmada-mirror under load, measured and drawn",
+		Short:         "Measure and draw karmada-mirror under load",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}

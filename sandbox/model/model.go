@@ -1,7 +1,7 @@
-// Package model says what must be in the member clusters, from nothing but what users have
-// applied. It is what the daemon is judged by: told by the contract (docs/reference), short
-// enough to be checked by eye, and without a line of the daemon's own code, which would say
-// of itself that it is right.
+// Package model computes what must be in the member clusters from nothing but what users
+// have applied. The daemon is judged by it: it follows the contract (docs/reference), is
+// short enough to check by eye, and shares no code with the daemon, which would only
+// confirm itself.
 package model
 
 import (
@@ -12,16 +12,17 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// World is what has been applied to the Karmada API server. What is in it is not changed
-// any more, so that worlds can share it.
+// World is what has been applied to the Karmada API server. Its contents never change, so
+// that worlds can share them.
 type World struct {
 	Objects    map[Key]*Object
 	Namespaces map[string]*Object
 	Clusters   map[string]*Object // that have joined
-	// Autoscalers are those of Objects that set the replicas of another, and of which.
+	// Autoscalers maps those of Objects that set the replicas of another object to that
+	// object.
 	Autoscalers map[Key]Key
-	// Lingering are autoscalers that are in a cluster, whoever asks for them by now, and
-	// what they scale there: what Stays is what was asked for before.
+	// Lingering maps autoscalers in a cluster, whether or not they are still wanted, to
+	// what they scale there: one that Stays was wanted before.
 	Lingering     map[Place]Key
 	Configuration *Configuration
 }
@@ -40,30 +41,30 @@ type Object struct {
 	UID         string
 	Annotations map[string]string
 	Labels      map[string]string
-	// Content is what else there is to it.
+	// Content is everything else in it.
 	Content any
 }
 
-// Configuration is what of karmada-mirror's ConfigMap bears on what is mirrored.
+// Configuration is the part of karmada-mirror's ConfigMap that decides what is mirrored.
 type Configuration struct {
-	// Namespaces are globs of those whose objects are mirrored.
+	// Namespaces are globs of the namespaces whose objects are mirrored.
 	Namespaces []string
 	// Authorization is nil if everything is allowed.
 	Authorization []Rule
 }
 
-// Rule allows the sources of Namespaces with these labels to be mirrored to clusters with
-// names that fit one of the globs. Empty: all.
+// Rule allows sources in Namespaces with these labels to be mirrored to clusters whose
+// names match one of the globs. Empty means all.
 type Rule struct {
 	NamespaceLabels map[string]string
 	Clusters        []string
 }
 
-// State is what must be of an object in a cluster.
+// State is what must be true of an object in a cluster.
 type State int
 
-// The states. The zero value is that what is there stays as it is, if there is anything:
-// nobody may write or delete it.
+// The states. The zero value means that whatever is there stays as it is: no one may write
+// or delete it.
 const (
 	Stays State = iota
 	Absent
@@ -74,14 +75,14 @@ const (
 type Copy struct {
 	UID     string
 	Content any
-	// Suspended, Preserved, Overwrites and Retains: Karmada does not apply it, leaves it
-	// in the cluster when it is deleted, replaces what is there, and leaves its replicas
-	// to the cluster.
+	// Suspended, Preserved, Overwrites and Retains mean that Karmada does not apply it,
+	// leaves it in the cluster when it is deleted, replaces what is there, and leaves its
+	// replicas to the cluster.
 	Suspended, Preserved, Overwrites, Retains bool
 }
 
-// Of says what must be of an object in a cluster, and what it is like there; of one that is
-// Absent, that is whether it is Preserved.
+// Of says what must be true of an object in a cluster, and what its copy looks like; for an
+// Absent one, only whether it is Preserved.
 func (w *World) Of(k Key, cluster string) (State, Copy) {
 	if !fits(w.Configuration.Namespaces, k.Namespace) {
 		return Stays, Copy{}
@@ -91,7 +92,7 @@ func (w *World) Of(k Key, cluster string) (State, Copy) {
 		return Absent, Copy{}
 	}
 	if o.Labels[policyLabel] != "" {
-		return Stays, Copy{} // until a policy's binding takes it, and there are none here
+		return Stays, Copy{} // until a policy's binding takes it over, and there are none here
 	}
 	asked, isMistake := ask(o, w.Namespaces[k.Namespace])
 	if isMistake {
@@ -101,7 +102,7 @@ func (w *World) Of(k Key, cluster string) (State, Copy) {
 	switch {
 	case !asked.fits(cluster, joined):
 		if asked[selectorKey] != "" && joined == nil {
-			return Stays, Copy{} // whether it is selected, its labels would tell
+			return Stays, Copy{} // only its labels would tell whether it is selected
 		}
 		return Absent, Copy{Preserved: asked[preserveKey] == "true"}
 	case !w.allows(k, cluster), joined == nil:
@@ -121,23 +122,23 @@ const (
 	preserveKey = "karmada.target/preserve-on-deletion"
 	conflictKey = "karmada.target/conflict-resolution"
 	replicasKey = "karmada.target/replicas"
-	// fenceKey is no annotation: it has what the Namespace's list excludes.
+	// fenceKey is not an annotation: it holds what the Namespace's list excludes.
 	fenceKey = "fence"
 	// policyLabel is how Karmada's policies claim an object.
 	policyLabel = "propagationpolicy.karmada.io/permanent-id"
 )
 
-// values are what an annotation may say, besides nothing.
+// values are the values that an annotation may have if it is present.
 var values = map[string][]string{
 	suspendKey: {"true", "false"}, preserveKey: {"true", "false"}, conflictKey: {"abort", "overwrite"}, replicasKey: {"retain"},
 }
 
-// request is what an object asks for: each annotation of its Namespace that it does not
-// have itself, and its own; and what its Namespace excludes, whatever it says itself.
+// request is what an object asks for: its own annotations, those of its Namespace that it
+// does not have itself, and the Namespace's exclusions, which always hold.
 type request map[string]string
 
 // ask reads what an object and its Namespace ask for. An empty list of clusters on the
-// object takes none of its Namespace's targets, and is a mistake where there are none.
+// object opts out of its Namespace's targets, and is a mistake if there are none.
 func ask(o, namespace *Object) (r request, isMistake bool) {
 	r = request{}
 	list, hasList := o.Annotations[clustersKey]
@@ -169,10 +170,10 @@ func ask(o, namespace *Object) (r request, isMistake bool) {
 	return r, isMistake
 }
 
-// asks reports whether there is anything that says where to mirror to.
+// asks reports whether anything says where to mirror to.
 func (r request) asks() bool { return r[clustersKey] != "" || r[selectorKey] != "" }
 
-// asks reports whether a Namespace says where to mirror what is in it.
+// asks reports whether a Namespace says where to mirror its objects.
 func (o *Object) asks() bool {
 	if o == nil {
 		return false
@@ -182,8 +183,8 @@ func (o *Object) asks() bool {
 	return list || selector
 }
 
-// isSound reports whether the targets can be read: no empty list or term, no list of
-// exclusions alone, no empty selector.
+// isSound reports whether the targets can be read: no empty list or term, no list of only
+// exclusions, no empty selector.
 func (r request) isSound() bool {
 	selector, selects := r[selectorKey]
 	if _, err := labels.Parse(selector); selects && (err != nil || strings.TrimSpace(selector) == "") {
@@ -200,7 +201,7 @@ func (r request) isSound() bool {
 	return includes && strings.TrimSpace(list) != ""
 }
 
-// fits reports whether a cluster is asked for. Exclusions win.
+// fits reports whether a request includes a cluster. Exclusions win.
 func (r request) fits(name string, joined *Object) bool {
 	selected := false
 	if selector, err := labels.Parse(r[selectorKey]); err == nil && r[selectorKey] != "" && joined != nil {
@@ -217,7 +218,7 @@ func (r request) fits(name string, joined *Object) bool {
 	return (selected || fits(in, name)) && !fits(out, name)
 }
 
-// terms are those of a list.
+// terms returns the terms of a list.
 func terms(list string) (all []string) {
 	for term := range strings.SplitSeq(list, ",") {
 		if term = strings.TrimSpace(term); term != "" {
@@ -227,7 +228,7 @@ func terms(list string) (all []string) {
 	return all
 }
 
-// fits reports whether a name fits one of some globs.
+// fits reports whether a name matches one of the globs.
 func fits(globs []string, name string) bool {
 	return slices.ContainsFunc(globs, func(glob string) bool {
 		matches, err := path.Match(glob, name)
@@ -235,7 +236,7 @@ func fits(globs []string, name string) bool {
 	})
 }
 
-// allows reports whether a rule of the configuration lets an object go to a cluster.
+// allows reports whether a rule of the configuration allows an object in a cluster.
 func (w *World) allows(k Key, cluster string) bool {
 	var namespaceLabels labels.Set
 	if n := w.Namespaces[k.Namespace]; n != nil {

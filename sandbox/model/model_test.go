@@ -12,7 +12,7 @@ func TestOf(t *testing.T) {
 		want              State
 		like              Copy
 	}{
-		{reason: "nobody asks", object: annotations{}, want: Absent},
+		{reason: "nothing asks", object: annotations{}, want: Absent},
 		{reason: "there is no object", want: Absent},
 		{reason: "its name", object: annotations{clustersKey: "west, east"}, want: Present},
 		{reason: "a glob", object: annotations{clustersKey: "w*"}, want: Present},
@@ -30,7 +30,7 @@ func TestOf(t *testing.T) {
 		{reason: "its Namespace excludes what it names", object: annotations{clustersKey: "west"}, namespace: annotations{clustersKey: "*,!w*"}, want: Absent},
 		{reason: "its Namespace excludes what its label fits", object: annotations{clustersKey: "", selectorKey: "tier=edge"}, namespace: annotations{clustersKey: "east,!west"}, want: Absent},
 		{reason: "an option that cannot be read", object: annotations{clustersKey: "west", suspendKey: "perhaps"}, want: Stays},
-		{reason: "an option that cannot be read, and nobody asks", object: annotations{suspendKey: "perhaps"}, want: Stays},
+		{reason: "an option that cannot be read, and nothing asks", object: annotations{suspendKey: "perhaps"}, want: Stays},
 		{reason: "an option of the Namespace that cannot be read", object: annotations{clustersKey: "west"}, namespace: annotations{preserveKey: "yes"}, want: Stays},
 		{
 			reason: "options", object: annotations{clustersKey: "west", suspendKey: "true", conflictKey: "overwrite"}, namespace: annotations{preserveKey: "true", suspendKey: "false"},
@@ -46,7 +46,7 @@ func TestOf(t *testing.T) {
 			change: func(w *World) { scaleBy(w, page, "east") },
 		},
 		{
-			reason: "an autoscaler that stays, for nobody can read what it asks for", object: annotations{clustersKey: "*"}, want: Present, like: Copy{Retains: true},
+			reason: "an autoscaler that stays, because its annotations cannot be read", object: annotations{clustersKey: "*"}, want: Present, like: Copy{Retains: true},
 			change: func(w *World) {
 				scaler := scaleBy(w, page, "west")
 				w.Objects[scaler].Annotations[suspendKey] = "perhaps"
@@ -54,7 +54,7 @@ func TestOf(t *testing.T) {
 			},
 		},
 		{
-			reason: "an autoscaler that is going", object: annotations{clustersKey: "*"}, want: Present,
+			reason: "an autoscaler that is being removed", object: annotations{clustersKey: "*"}, want: Present,
 			change: func(w *World) {
 				scaler := scaleBy(w, page, "east")
 				w.Lingering = map[Place]Key{{scaler, "west"}: page}
@@ -73,11 +73,11 @@ func TestOf(t *testing.T) {
 			change: func(w *World) { delete(w.Clusters, "west") },
 		},
 		{
-			reason: "the cluster has gone, and nobody names it", object: annotations{clustersKey: "east"}, want: Absent,
+			reason: "the cluster is gone, and nothing names it", object: annotations{clustersKey: "east"}, want: Absent,
 			change: func(w *World) { delete(w.Clusters, "west") },
 		},
 		{
-			reason: "the cluster has gone, and a label has chosen it", object: annotations{selectorKey: "tier=edge"}, want: Stays,
+			reason: "the cluster is gone, and its label selected it", object: annotations{selectorKey: "tier=edge"}, want: Stays,
 			change: func(w *World) { delete(w.Clusters, "west") },
 		},
 		{

@@ -22,7 +22,8 @@ import (
 	"sigs.k8s.io/randfill"
 )
 
-// builtinKinds are all kinds of Kubernetes that have metadata, in all versions.
+// builtinKinds returns all kinds of Kubernetes that have metadata, in all
+// versions.
 func builtinKinds(t *testing.T) []schema.GroupVersionKind {
 	t.Helper()
 	var kinds []schema.GroupVersionKind
@@ -44,8 +45,8 @@ const (
 	prunedObjects = 200
 )
 
-// forEachKind calls do with filled objects of each built-in kind, manyObjects of
-// them in all, in parallel. The objects are the same each time.
+// forEachKind calls do in parallel with filled objects of each built-in kind,
+// manyObjects in all. The objects are the same each time.
 func forEachKind(t *testing.T, do func(t *testing.T, sources []*unstructured.Unstructured)) {
 	t.Helper()
 	kinds := builtinKinds(t)
@@ -66,10 +67,10 @@ func forEachKind(t *testing.T, do func(t *testing.T, sources []*unstructured.Uns
 	}
 }
 
-// prunedKinds are the kinds by whose name Karmada prunes.
+// prunedKinds are the kinds that Karmada prunes by their name.
 var prunedKinds = []string{"Job", "Service", "Secret", "ServiceAccount", "Deployment", "PersistentVolumeClaim"}
 
-// newFiller fills built-in types with values of the right types and no sense.
+// newFiller fills built-in types with meaningless values of the right types.
 func newFiller(seed int64) *randfill.Filler {
 	raw := func(serializer.CodecFactory) []any {
 		return []any{
@@ -82,8 +83,8 @@ func newFiller(seed int64) *randfill.Filler {
 	return apifuzzer.FuzzerFor(funcs, rand.NewSource(seed), serializer.NewCodecFactory(scheme.Scheme)).NumElements(0, 2).MaxDepth(10)
 }
 
-// fill makes an object as the API server would hand it out, named and salted
-// with what Strip and Karmada's prune look for.
+// fill makes an object as the API server would return it, named and salted with
+// what Strip and Karmada's prune look for.
 func fill(t *testing.T, filler *randfill.Filler, random *rand.Rand, gvk schema.GroupVersionKind, name string) *unstructured.Unstructured {
 	t.Helper()
 	typed, err := scheme.Scheme.New(gvk)
@@ -137,11 +138,11 @@ func salt(obj *unstructured.Unstructured, random *rand.Rand) {
 	saltKind(obj, random)
 }
 
-// saltKind sets the fields that depend on the kind, as far as there is room.
+// saltKind sets the fields that depend on the kind, where there is room.
 func saltKind(obj *unstructured.Unstructured, random *rand.Rand) {
 	set := func(value any, path ...string) {
 		if random.Intn(3) > 0 {
-			// Where something else is in the way, the object stays as it is.
+			// If something else is in the way, the object stays as it is.
 			_ = unstructured.SetNestedField(obj.Object, value, path...)
 		}
 	}
@@ -175,7 +176,7 @@ var vocabulary = []string{
 	"clusterIP", "clusterIPs", "manualSelector", "ttlSecondsAfterFinished", "controller-uid", "job-name", "items",
 }
 
-// shape makes any JSON out of the vocabulary.
+// shape makes arbitrary JSON from the vocabulary.
 func shape(random *rand.Rand, depth int) any {
 	choice := random.Intn(10)
 	switch {
@@ -199,7 +200,7 @@ func shape(random *rand.Rand, depth int) any {
 	return leaves[random.Intn(len(leaves))]
 }
 
-// oddKind makes an object of somebody else's group whose kind is the name of a
+// oddKind makes an object of a foreign group whose kind has the name of a
 // built-in one.
 func oddKind(random *rand.Rand, kind string) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{}}

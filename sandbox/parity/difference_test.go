@@ -6,12 +6,11 @@ import (
 	"slices"
 )
 
-// difference is a place where Karmada's manifest has something that ours has
-// not, or has otherwise.
+// difference is a place where Karmada's manifest and ours differ.
 type difference struct {
 	path         []string
 	theirs, ours any
-	// missing: ours has nothing at all there.
+	// missing means that ours has nothing there.
 	missing bool
 }
 
@@ -30,7 +29,7 @@ func (d difference) key(fields ...string) (string, bool) {
 	return d.path[2], true
 }
 
-// compare lists the differences of two JSON values.
+// compare lists the differences between two JSON values.
 func compare(path []string, theirs, ours any) []difference {
 	a, isMap := theirs.(map[string]any)
 	b, isMapToo := ours.(map[string]any)

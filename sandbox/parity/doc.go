@@ -1,4 +1,4 @@
-// Package parity holds the tests that set the daemon's package render against
+// Package parity holds the tests that compare the daemon's package render with
 // Karmada's own code: names, pruning and the mutating webhook of Works. The
 // daemon itself does not depend on that code.
 package parity

@@ -17,14 +17,15 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// TestNeeds compares what Pods need with what Karmada's interpreter has follow a workload
-// (propagateDeps). That takes what is optional along, which is left out here.
+// TestNeeds compares what Pods need with the dependencies that Karmada's interpreter
+// propagates (propagateDeps). Karmada also includes optional ones, which are ignored
+// here.
 func TestNeeds(t *testing.T) {
 	interpreter := native.NewDefaultInterpreter()
 	random := rand.New(rand.NewPCG(5, 6))
 	filler := randfill.NewWithSeed(7).NilChance(0.5).NumElements(0, 3).MaxDepth(9).Funcs(
 		func(s *string, _ randfill.Continue) { *s = text(random, 1, 8) },
-		func(v *corev1.VolumeSource, c randfill.Continue) { // of its fields an API server takes one
+		func(v *corev1.VolumeSource, c randfill.Continue) { // an API server accepts only one of its fields
 			fields := reflect.ValueOf(v).Elem()
 			source := fields.Field(random.IntN(fields.NumField()))
 			source.Set(reflect.New(source.Type().Elem()))
@@ -72,6 +73,6 @@ func TestNeeds(t *testing.T) {
 		found += len(got)
 	}
 	if found < manyPods {
-		t.Errorf("%d Pods need %d objects: that compares nothing", manyPods, found)
+		t.Errorf("%d Pods need %d objects: too few to compare", manyPods, found)
 	}
 }

@@ -25,28 +25,28 @@ const (
 	sourceUID = "uid-1"
 )
 
-// wanted are the only differences that may be, in order of precedence. Each must
-// occur, or it would be no exception but a hole.
+// wanted are the only differences allowed, in order of precedence. Each must
+// occur: one that never does would only hide mistakes.
 var wanted = []struct {
 	name, reason string
 	is           func(obj *unstructured.Unstructured, d difference) bool
 }{
 	{
-		"our own keys", "what steers us means nothing in a member",
+		"our own keys", "annotations that steer us mean nothing in a member",
 		func(_ *unstructured.Unstructured, d difference) bool {
 			key, ok := d.key("labels", "annotations")
 			return ok && d.missing && strings.HasPrefix(key, "karmada.target/")
 		},
 	},
 	{
-		"kubectl's last applied configuration", "it may repeat all that was stripped, and weighs as much as the object",
+		"kubectl's last applied configuration", "it may repeat everything that was stripped, and is as large as the object",
 		func(_ *unstructured.Unstructured, d difference) bool {
 			key, ok := d.key("annotations")
 			return ok && d.missing && key == corev1.LastAppliedConfigAnnotation
 		},
 	},
 	{
-		"claims of policies", "a claim in a member would be read by a Karmada there",
+		"claims of policies", "a Karmada in the member would read the claim",
 		func(_ *unstructured.Unstructured, d difference) bool {
 			key, ok := d.key("labels", "annotations")
 			return ok && d.missing && (strings.HasPrefix(key, "propagationpolicy.karmada.io/") ||
@@ -54,14 +54,14 @@ var wanted = []struct {
 		},
 	},
 	{
-		"conflict resolution", "a tenant must not smuggle it through",
+		"conflict resolution", "a tenant must not smuggle it in",
 		func(_ *unstructured.Unstructured, d difference) bool {
 			key, ok := d.key("annotations")
 			return ok && d.missing && key == workv1alpha2.ResourceConflictResolutionAnnotation
 		},
 	},
 	{
-		"Karmada's other keys", "they are not the source's to give",
+		"Karmada's other keys", "they are not the source's to set",
 		func(_ *unstructured.Unstructured, d difference) bool {
 			key, ok := d.key("labels", "annotations")
 			domain, _, _ := strings.Cut(key, "/")
@@ -69,7 +69,7 @@ var wanted = []struct {
 		},
 	},
 	{
-		"the lists of keys", "they list what is there, and that is less",
+		"the lists of keys", "they list the keys that are left, which are fewer",
 		func(obj *unstructured.Unstructured, d difference) bool {
 			key, ok := d.key("annotations")
 			if !ok || d.missing {
@@ -85,20 +85,20 @@ var wanted = []struct {
 		},
 	},
 	{
-		"kinds of other groups", "a Deployment of the group extensions is served no more, and ours is keyed on group and kind",
+		"kinds of other groups", "a Deployment of the group extensions is no longer served, and ours is keyed on group and kind",
 		func(obj *unstructured.Unstructured, d difference) bool {
 			key, ok := d.key("annotations")
 			return ok && d.theirs == nil && obj.GroupVersionKind().Group == "extensions" && strings.HasPrefix(key, "deployment.kubernetes.io/revision")
 		},
 	},
 	{
-		"token references in a row", "Karmada overlooks every second one",
+		"token references in a row", "Karmada skips every second one",
 		func(obj *unstructured.Unstructured, d difference) bool {
 			return obj.GetKind() == "ServiceAccount" && slices.Equal(d.path, []string{"secrets"})
 		},
 	},
 	{
-		"fields that are null", "the API server takes them out of a merge patch, so that an update would lose them anyway",
+		"fields that are null", "the API server drops them from a merge patch, so an update would lose them anyway",
 		func(_ *unstructured.Unstructured, d difference) bool { return d.missing && d.theirs == nil },
 	},
 }
@@ -108,7 +108,7 @@ func keysOf(m map[string]string) string {
 	return strings.Join(slices.Sorted(maps.Keys(m)), ",")
 }
 
-// TestPrune compares what Karmada would make of a source with what we make.
+// TestPrune compares the manifest that Karmada would make of a source with ours.
 func TestPrune(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string]int{}
@@ -125,19 +125,19 @@ func TestPrune(t *testing.T) {
 			panics += refused
 		})
 	})
-	t.Logf("%d objects, over %d of which Karmada panics", objects, panics)
+	t.Logf("%d objects; Karmada panics on %d of them", objects, panics)
 	if objects < manyObjects {
-		t.Errorf("only %d objects, not %d", objects, manyObjects)
+		t.Errorf("only %d objects, want %d", objects, manyObjects)
 	}
 	for _, exception := range wanted {
 		t.Logf("%7d × %s: %s", seen[exception.name], exception.name, exception.reason)
 		if seen[exception.name] == 0 {
-			t.Errorf("%q never occurs: an exception less, or a corpus that is too tame", exception.name)
+			t.Errorf("%q never occurs: drop the exception, or make the corpus wilder", exception.name)
 		}
 	}
 }
 
-// differencesIn counts the differences by exception, and the sources over which
+// differencesIn counts the differences by exception, and the sources on which
 // Karmada panics.
 func differencesIn(t *testing.T, sources []*unstructured.Unstructured) (found map[string]int, panics int) {
 	t.Helper()
@@ -146,7 +146,7 @@ func differencesIn(t *testing.T, sources []*unstructured.Unstructured) (found ma
 		ours := ourManifest(t, source)
 		theirs, err := karmadaManifest(source)
 		if err != nil {
-			// It does over a reference without a name; ours has none.
+			// It panics on a reference without a name; ours has none.
 			if panics++; source.GetKind() != "ServiceAccount" {
 				t.Errorf("Karmada cannot prune it: %v", err)
 			}
@@ -170,8 +170,8 @@ func explain(t *testing.T, ours *unstructured.Unstructured, d difference) string
 	return ""
 }
 
-// karmadaManifest is what Karmada's binding controller and its webhook's
-// mutating step make of a source, in a Work that has no ID yet.
+// karmadaManifest is what Karmada's binding controller and the mutating step of
+// its webhook make of a source, in a Work that has no ID yet.
 func karmadaManifest(source *unstructured.Unstructured) (obj *unstructured.Unstructured, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -184,7 +184,7 @@ func karmadaManifest(source *unstructured.Unstructured) (obj *unstructured.Unstr
 	util.MergeAnnotation(obj, workv1alpha2.WorkNameAnnotation, name)
 	util.MergeAnnotation(obj, workv1alpha2.WorkNamespaceAnnotation, render.ExecutionNamespace(cluster))
 	util.MergeAnnotation(obj, workv1alpha2.ResourceTemplateUIDAnnotation, sourceUID)
-	if generation := obj.GetGeneration(); generation > 0 { // as mergeAnnotations of its binding controller
+	if generation := obj.GetGeneration(); generation > 0 { // like mergeAnnotations in its binding controller
 		util.MergeAnnotation(obj, workv1alpha2.ResourceTemplateGenerationAnnotationKey, strconv.FormatInt(generation, 10))
 	}
 	if err := prune.RemoveIrrelevantFields(obj, prune.RemoveJobTTLSeconds); err != nil {

@@ -2,8 +2,8 @@
 
 package parity
 
-// manyNames are compared.
+// manyNames is how many names are compared.
 const manyNames = 1_000_000
 
-// manyPods are compared.
+// manyPods is how many Pods are compared.
 const manyPods = 10_000

@@ -20,8 +20,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// server does to a Work what the API server does: Karmada's mutating webhook and
-// merge patches, with the library that the API server applies them with.
+// server does to a Work what the API server does: it runs Karmada's mutating
+// webhook, and applies merge patches with the library that the API server uses.
 type server struct {
 	handler *webhook.MutatingAdmission
 }
@@ -32,14 +32,14 @@ func newServer(t *testing.T) *server {
 	if err := workv1alpha1.Install(scheme); err != nil {
 		t.Fatal(err)
 	}
-	// The handler logs each refusal, and we provoke thousands.
+	// The handler logs each rejection, and we provoke thousands.
 	klog.SetLogger(logr.Discard())
 	t.Cleanup(klog.ClearLogger)
 	return &server{&webhook.MutatingAdmission{Decoder: admission.NewDecoder(scheme)}}
 }
 
-// admit returns the Work after the webhook; an error is its refusal, or its
-// panic, which Karmada answers with an internal error too.
+// admit returns the Work after the webhook. An error is a rejection, or a panic,
+// which Karmada also answers with an internal error.
 func (s *server) admit(t *testing.T, work []byte) (admitted []byte, err error) {
 	t.Helper()
 	defer func() {
@@ -52,7 +52,7 @@ func (s *server) admit(t *testing.T, work []byte) (admitted []byte, err error) {
 		Object:    runtime.RawExtension{Raw: work},
 	}})
 	if !response.Allowed {
-		return nil, fmt.Errorf("the webhook refuses: %s", response.Result.Message)
+		return nil, fmt.Errorf("the webhook rejects the Work: %s", response.Result.Message)
 	}
 	operations, err := json.Marshal(response.Patches)
 	if err != nil {
@@ -65,8 +65,8 @@ func (s *server) admit(t *testing.T, work []byte) (admitted []byte, err error) {
 	return patch.Apply(work)
 }
 
-// checkCreate wants the template's digest from its Work after the webhook, and
-// returns that Work. The error is that of a webhook that does not take it.
+// checkCreate expects the template's digest from its Work after the webhook, and
+// returns that Work. It returns an error if the webhook rejects the Work.
 func (s *server) checkCreate(t *testing.T, template *render.Template) ([]byte, error) {
 	t.Helper()
 	created, err := s.admit(t, template.Work(cluster))
@@ -77,7 +77,7 @@ func (s *server) checkCreate(t *testing.T, template *render.Template) ([]byte, e
 	return created, nil
 }
 
-// checkUpdates wants the digest again after our patch of a Work that means the
+// checkUpdates expects the same digest after our patch of a Work that means the
 // same, and of one that means something else.
 func (s *server) checkUpdates(t *testing.T, template *render.Template, created []byte) {
 	t.Helper()
@@ -107,8 +107,9 @@ func checkDigest(t *testing.T, after string, template *render.Template, work []b
 	}
 }
 
-// TestWebhook passes every built-in kind through Karmada's webhook: it must take
-// every Work, leave our manifest as it is but for its ID, and change no digest.
+// TestWebhook passes every built-in kind through Karmada's webhook: it must
+// accept every Work, change nothing in our manifest but its ID, and change no
+// digest.
 func TestWebhook(t *testing.T) {
 	s := newServer(t)
 	forEachKind(t, func(t *testing.T, sources []*unstructured.Unstructured) {
@@ -126,7 +127,7 @@ func TestWebhook(t *testing.T) {
 	})
 }
 
-// checkUntouched wants from the webhook its ID, with the two places that list
+// checkUntouched expects the webhook to add its ID, and the two lists that name
 // it, and nothing else.
 func checkUntouched(t *testing.T, template *render.Template, created []byte) {
 	t.Helper()
@@ -143,8 +144,8 @@ func checkUntouched(t *testing.T, template *render.Template, created []byte) {
 }
 
 // TestWebhookForeign does the same with kinds of another group that have the
-// names of built-in ones, and look like them or not at all. Karmada's webhook
-// does not take all of those, but those that it takes must not make us write
+// names of built-in ones, whether or not they look like them. Karmada's webhook
+// does not accept all of those, but those that it accepts must not make us write
 // again.
 func TestWebhookForeign(t *testing.T) {
 	s := newServer(t)
@@ -159,9 +160,9 @@ func TestWebhookForeign(t *testing.T) {
 					refused++
 				}
 			}
-			t.Logf("%d odd objects, of which Karmada refuses %d", each, refused)
+			t.Logf("%d odd objects, of which Karmada rejects %d", each, refused)
 			if taken := each - refused; taken < each/10 {
-				t.Errorf("only %d odd objects say anything", taken)
+				t.Errorf("only %d odd objects prove anything", taken)
 			}
 		})
 	}
@@ -173,16 +174,16 @@ func TestWebhookLookalike(t *testing.T) {
 	forEachKind(t, func(t *testing.T, sources []*unstructured.Unstructured) {
 		for _, source := range sources[:len(sources)/8] {
 			source.SetAPIVersion("example.com/v1")
-			// Over a reference without a name Karmada panics, whatever the group.
+			// Karmada panics on a reference without a name, whatever the group.
 			if !s.takes(t, source) && source.GetKind() != "ServiceAccount" {
-				t.Errorf("Karmada refuses %s", identityOf(source))
+				t.Errorf("Karmada rejects %s", identityOf(source))
 			}
 		}
 	})
 }
 
-// TestWebhookHostile passes objects through that are no built-in kind and hold
-// what JSON may hold.
+// TestWebhookHostile passes objects of unknown kinds through that hold whatever
+// JSON may hold.
 func TestWebhookHostile(t *testing.T) {
 	s := newServer(t)
 	random := rand.New(rand.NewSource(1))
@@ -194,13 +195,13 @@ func TestWebhookHostile(t *testing.T) {
 		source.SetKind("Widget")
 		source.SetName(fmt.Sprint("hostile-", n))
 		if !s.takes(t, source) {
-			t.Errorf("Karmada refuses %v", source.Object)
+			t.Errorf("Karmada rejects %v", source.Object)
 		}
 	}
 }
 
-// takes reports whether the webhook takes the Work of a source, and checks that
-// it then stays as it means.
+// takes reports whether the webhook accepts the Work of a source, and checks that
+// its meaning then stays the same.
 func (s *server) takes(t *testing.T, source *unstructured.Unstructured) bool {
 	t.Helper()
 	template := newTemplate(t, source)

@@ -30,7 +30,7 @@ func TestWorkName(t *testing.T) {
 	}
 }
 
-// TestNamespaces holds for reserved namespaces only in one direction: we take in
+// TestNamespaces checks reserved namespaces in one direction only: we reserve
 // more of them.
 func TestNamespaces(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
@@ -45,14 +45,14 @@ func TestNamespaces(t *testing.T) {
 		}
 		for _, ns := range []string{namespace, cluster, names.NamespaceKarmadaSystem, names.NamespaceKarmadaCluster} {
 			if names.IsReservedNamespace(ns) && !render.ReservedNamespace(ns) {
-				t.Fatalf("%q is reserved to Karmada, not to us", ns)
+				t.Fatalf("%q is reserved for Karmada, but not for us", ns)
 			}
 		}
 	}
 }
 
-// alphabets are what names are made of: usual ones, those of RBAC kinds, and
-// those that no API server lets pass.
+// alphabets are what names are made of: the usual ones, those of RBAC kinds, and
+// those that no API server accepts.
 var alphabets = []string{
 	"abcdefghijklmnopqrstuvwxyz0123456789-.",
 	"abcXYZ019-.:",
@@ -61,7 +61,7 @@ var alphabets = []string{
 }
 
 // text makes a name of at least shortest and at most longest characters, and
-// often just as many.
+// sometimes exactly as many.
 func text(random *rand.Rand, shortest, longest int) string {
 	n := shortest + random.IntN(24)%(longest-shortest+1)
 	if random.IntN(50) == 0 {

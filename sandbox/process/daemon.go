@@ -14,21 +14,22 @@ import (
 	"sync"
 )
 
-// DaemonOptions say how karmada-mirror runs.
+// DaemonOptions say how to run karmada-mirror.
 type DaemonOptions struct {
-	// Program is the program and what comes before its subcommand `run`.
+	// Program is the program and any arguments before its subcommand `run`.
 	Program []string
-	// Kubeconfig is the path of the daemon's.
+	// Kubeconfig is the path of the daemon's kubeconfig.
 	Kubeconfig string
-	// Flags of run. It serves on free ports of loopback unless they say otherwise.
+	// Flags are flags of run. Unless they say otherwise, it serves on free loopback
+	// ports.
 	Flags []string
 	// Environment is added to this process's own.
 	Environment []string
-	// LogFile is the path of a file that its log is appended to; empty if Log is enough.
+	// LogFile is the path of a file to append the log to; empty if Log is enough.
 	LogFile string
 }
 
-// Daemon is a karmada-mirror that runs, or has run.
+// Daemon is a karmada-mirror that is running or has ended.
 type Daemon struct {
 	*Process
 
@@ -61,7 +62,7 @@ func StartDaemon(o DaemonOptions) (*Daemon, error) {
 	return d, err
 }
 
-// read takes in the log, line by line. A line that is no JSON is kept as it is.
+// read reads the log line by line. A line that is not JSON is kept as it is.
 func (d *Daemon) read(stderr io.Reader) {
 	lines := bufio.NewScanner(stderr)
 	lines.Buffer(nil, 1<<20)
@@ -81,29 +82,29 @@ func (d *Daemon) read(stderr io.Reader) {
 	}
 }
 
-// Log is all that it has said so far.
+// Log returns everything that was logged so far.
 func (d *Daemon) Log() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.raw.String()
 }
 
-// Logged counts the lines with this message.
+// Logged counts the log lines with this message.
 func (d *Daemon) Logged(message string) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.messages[message]
 }
 
-// Address is where one of its servers listens: "metrics", "probes" or "profiles". It is
-// empty until it does.
+// Address returns where one of its servers ("metrics", "probes" or "profiles") listens,
+// or an empty string until it does.
 func (d *Daemon) Address(server string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.addresses[server]
 }
 
-// Get asks one of its servers.
+// Get sends a request to one of its servers.
 func (d *Daemon) Get(ctx context.Context, server, path string) (code int, body string, err error) {
 	address := d.Address(server)
 	if address == "" {
@@ -112,7 +113,7 @@ func (d *Daemon) Get(ctx context.Context, server, path string) (code int, body s
 	return ask(ctx, "http://"+address+path)
 }
 
-// Probe returns an error unless a probe, such as /readyz, is answered with 200.
+// Probe returns an error unless a probe, such as /readyz, answers 200.
 func (d *Daemon) Probe(ctx context.Context, path string) error {
 	code, body, err := d.Get(ctx, "probes", path)
 	if err == nil && code != http.StatusOK {

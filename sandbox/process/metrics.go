@@ -26,7 +26,7 @@ func (d *Daemon) Families(ctx context.Context) (map[string]*dto.MetricFamily, er
 	return parse(body)
 }
 
-// Series reads all its series; see [Scrape].
+// Series reads all of the daemon's series; see [Scrape].
 func (d *Daemon) Series(ctx context.Context) (map[string]float64, error) {
 	families, err := d.Families(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func (d *Daemon) Series(ctx context.Context) (map[string]float64, error) {
 	return series(families)
 }
 
-// Metric reads the value of one.
+// Metric reads the value of one series.
 func (d *Daemon) Metric(ctx context.Context, name string) (float64, error) {
 	all, err := d.Series(ctx)
 	if err != nil {
@@ -48,7 +48,7 @@ func (d *Daemon) Metric(ctx context.Context, name string) (float64, error) {
 	return value, nil
 }
 
-// Scrape reads the series of a component, by their names as in the text format:
+// Scrape reads the series of a component, by their names in the text format:
 // name{label="value",other="value"}, the labels in alphabetical order. A histogram has the
 // series name_count, name_sum and name_bucket.
 func Scrape(ctx context.Context, url string) (map[string]float64, error) {
@@ -102,7 +102,7 @@ func nameOf(metric model.Metric) string {
 	return name + "{" + strings.Join(labels, ",") + "}"
 }
 
-// get reads what is at a URL. Any answer but 200 is an error.
+// get reads what a URL serves. Any answer but 200 is an error.
 func get(ctx context.Context, url string) (string, error) {
 	code, body, err := ask(ctx, url)
 	if err == nil && code != http.StatusOK {

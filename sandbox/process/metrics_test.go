@@ -36,6 +36,6 @@ untyped{path="a\"b"} 1
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if _, err := ParseSeries("works{ 1\n"); err == nil {
-		t.Error("nonsense is read")
+		t.Error("nonsense is accepted")
 	}
 }

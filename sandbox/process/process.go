@@ -1,6 +1,5 @@
-// Package process runs programs beside a sandbox, karmada-mirror above all, and reads what
-// they say: their log, their metrics, their probes. It knows nothing of Karmada, nor of
-// what karmada-mirror mirrors.
+// Package process runs programs beside a sandbox, above all karmada-mirror, and reads their
+// logs, metrics and probes. It knows nothing about Karmada or what karmada-mirror mirrors.
 package process
 
 import (
@@ -15,19 +14,19 @@ import (
 	"time"
 )
 
-// stopPatience is how long a program may take to end in good order.
+// stopPatience is how long a program may take to shut down cleanly.
 const stopPatience = 20 * time.Second
 
-// Process is a program that runs, or has run.
+// Process is a program that is running or has ended.
 type Process struct {
 	command *exec.Cmd
 	ended   chan struct{}
-	err     error // of the process, once ended
+	err     error // exit error of the process, set before ended is closed
 }
 
-// Start starts a program. It is in a process group of its own, so that Ctrl-C in a terminal
-// is for whoever has started it, and dies with this process. Its standard error is read to
-// its end by say, or is that of the command if say is nil.
+// Start starts a program that dies with this process. It gets a process group of its own, so
+// that Ctrl-C in a terminal does not reach it. say reads its standard error to the end; if
+// say is nil, the command's own standard error is used.
 func Start(command *exec.Cmd, say func(io.Reader)) (*Process, error) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	var stderr io.Reader
@@ -44,20 +43,20 @@ func Start(command *exec.Cmd, say func(io.Reader)) (*Process, error) {
 	go func() {
 		defer close(p.ended)
 		if say != nil {
-			say(stderr) // to its end, before Wait closes the pipe
+			say(stderr) // to the end, before Wait closes the pipe
 		}
 		p.err = command.Wait()
 	}()
 	return p, nil
 }
 
-// PID is its process id.
+// PID returns its process ID.
 func (p *Process) PID() int { return p.command.Process.Pid }
 
-// Ended is closed when it has ended.
+// Ended returns a channel that is closed when the process has ended.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
-// HasEnded reports whether it has.
+// HasEnded reports whether the process has ended.
 func (p *Process) HasEnded() bool {
 	select {
 	case <-p.ended:
@@ -67,7 +66,7 @@ func (p *Process) HasEnded() bool {
 	}
 }
 
-// Err is how it has ended: nil while it runs and after exit status 0.
+// Err returns how the process ended: nil while it runs and after exit status 0.
 func (p *Process) Err() error {
 	if !p.HasEnded() {
 		return nil
@@ -75,7 +74,7 @@ func (p *Process) Err() error {
 	return p.err
 }
 
-// Signal sends it a signal. One that has ended needs none.
+// Signal sends a signal to the process. It does nothing if the process has ended.
 func (p *Process) Signal(signal os.Signal) error {
 	if err := p.command.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("cannot send %s to %s: %w", signal, filepath.Base(p.command.Path), err)
@@ -83,8 +82,8 @@ func (p *Process) Signal(signal os.Signal) error {
 	return nil
 }
 
-// Stop asks it to end in good order and waits until it has. An end that is not good, or that
-// does not come, is an error.
+// Stop asks the process to shut down cleanly and waits until it has. It returns an error if
+// the process fails or does not end.
 func (p *Process) Stop() error {
 	if err := p.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -92,15 +91,15 @@ func (p *Process) Stop() error {
 	select {
 	case <-p.ended:
 	case <-time.After(stopPatience):
-		return errors.Join(fmt.Errorf("%s has not ended within %s of SIGTERM", filepath.Base(p.command.Path), stopPatience), p.Kill())
+		return errors.Join(fmt.Errorf("%s did not end within %s of SIGTERM", filepath.Base(p.command.Path), stopPatience), p.Kill())
 	}
 	if p.err != nil {
-		return fmt.Errorf("%s ended badly: %w", filepath.Base(p.command.Path), p.err)
+		return fmt.Errorf("%s failed: %w", filepath.Base(p.command.Path), p.err)
 	}
 	return nil
 }
 
-// Kill ends it as a power cut would.
+// Kill ends the process as a power cut would.
 func (p *Process) Kill() error {
 	err := p.Signal(syscall.SIGKILL)
 	if err == nil {
@@ -109,8 +108,8 @@ func (p *Process) Kill() error {
 	return err
 }
 
-// FreeAddress is one on loopback that nobody listens on, for a program that cannot say
-// which it has chosen.
+// FreeAddress returns a loopback address that nothing listens on, for a program that cannot
+// report which one it chose.
 func FreeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package written is what the pages have in common that commands write: the marks between
-// which they do, and the revision that the figures are of.
+// Package written holds what generated pages have in common: the marks around the
+// generated text, and the revision that the figures were measured at.
 package written
 
 import (
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Between puts a text between the two marks of a page.
+// Between replaces the text between two marks of a page.
 func Between(path, begin, end, text string) error {
 	page, err := os.ReadFile(path)
 	if err != nil {
@@ -35,15 +35,16 @@ func insert(page []byte, begin, end, text string) ([]byte, error) {
 	return slices.Concat(head, []byte(begin), []byte(text), []byte(end), tail), nil
 }
 
-// Revision says when and of what a figure is, in words.
+// Revision says when and at which revision a figure was measured, in words.
 type Revision struct {
 	Date time.Time
-	// Commit is the abbreviated hash of HEAD; IsDirty: something was changed since.
+	// Commit is the abbreviated hash of HEAD; IsDirty means that there are uncommitted
+	// changes.
 	Commit  string
 	IsDirty bool
 }
 
-// Now reads the revision of a repository.
+// Now reads the current revision of a repository.
 func Now(ctx context.Context, repository string) (Revision, error) {
 	commit, err := git(ctx, repository, "rev-parse", "--short=12", "HEAD")
 	if err != nil {
@@ -56,7 +57,7 @@ func Now(ctx context.Context, repository string) (Revision, error) {
 func (r Revision) String() string {
 	text := fmt.Sprintf("on %s at revision %s", r.Date.UTC().Format(time.DateOnly), r.Commit)
 	if r.IsDirty {
-		text += " with changes that are not committed"
+		text += " with uncommitted changes"
 	}
 	return text
 }
@@ -66,7 +67,7 @@ func git(ctx context.Context, dir string, arguments ...string) (string, error) {
 	command.Dir = dir
 	out, err := command.Output()
 	if err != nil {
-		return "", fmt.Errorf("cannot ask git for %s: %w", arguments[0], err)
+		return "", fmt.Errorf("cannot run git %s: %w", arguments[0], err)
 	}
 	return strings.TrimSpace(string(out)), nil
 }

@@ -7,11 +7,11 @@ import (
 
 func TestInsert(t *testing.T) {
 	cases := map[string]struct{ reason, page, want string }{
-		"Between":  {"What stood between the marks goes, and nothing else.", "a<b>old<e>z", "a<b>new<e>z"},
-		"Empty":    {"There may have been nothing.", "<b><e>", "<b>new<e>"},
-		"NoEnd":    {"Without an end the rest of the page would go.", "a<b>old", ""},
-		"NoBegin":  {"Without a beginning there is no place.", "old<e>", ""},
-		"Reversed": {"An end before the beginning is none.", "<e>a<b>", ""},
+		"Between":  {"Only the text between the marks is replaced.", "a<b>old<e>z", "a<b>new<e>z"},
+		"Empty":    {"There may be no text yet.", "<b><e>", "<b>new<e>"},
+		"NoEnd":    {"Without an end, the rest of the page would be lost.", "a<b>old", ""},
+		"NoBegin":  {"Without a beginning, there is nowhere to write.", "old<e>", ""},
+		"Reversed": {"An end before the beginning does not count.", "<e>a<b>", ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -29,7 +29,7 @@ func TestRevision(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	r.IsDirty = true
-	if got, want := r.String(), "on 2026-11-23 at revision 0123456789ab with changes that are not committed"; got != want {
+	if got, want := r.String(), "on 2026-11-23 at revision 0123456789ab with uncommitted changes"; got != want {
 		t.Errorf("%q hides changes, want %q", got, want)
 	}
 }
