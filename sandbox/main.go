@@ -1,12 +1,12 @@
 // Command sandbox runs a real Karmada with three member clusters on this
-// machine, for people to try things on. Run it in its folder:
+// machine, to try things on. Run it in its folder:
 //
 //	go run . up      starts it, building it first; it runs until:
 //	go run . down    stops it and removes its files
 //	go run . demo    shows karmada-mirror at work, until Ctrl-C
 //	go run . build   only builds
 //
-// With SANDBOX_KARMADA=1.16 in the environment it is an older Karmada.
+// With SANDBOX_KARMADA=1.16 in the environment, it runs an older Karmada.
 package main
 
 import (

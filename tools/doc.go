@@ -1,3 +1,3 @@
-// Package tools is a module of its own for the programs that checks need, so
+// Package tools is a separate module for the programs that checks need, so
 // that the daemon depends on none of them.
 package tools

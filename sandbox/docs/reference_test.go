@@ -114,7 +114,7 @@ func TestCommandReference(t *testing.T) {
 	var page bytes.Buffer
 	page.WriteString(`# Commands and flags
 
-<!-- Made from the code: cd sandbox && go test ./docs -run TestCommandReference -update -->
+<!-- Generated from the code: cd sandbox && go test ./docs -run TestCommandReference -update -->
 
 The commands that talk to the Karmada API server also accept kubectl's connection flags: ` + "`--kubeconfig`, `--context`, `-n`, `--as`" + ` and so on. By default, they use ` + "`$KUBECONFIG`" + `, as kubectl does. If the binary is on the path as ` + "`kubectl-karmada-mirror`" + `, you can also run each as ` + "`kubectl karmada mirror …`" + `.
 

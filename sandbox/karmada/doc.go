@@ -1,6 +1,6 @@
 // Package karmada runs a real Karmada on the loopback interface: etcd, the
 // Karmada control plane and its member clusters, each component as a process
-// of the operating system. No container engine takes part.
+// of the operating system. No container engine is needed.
 //
 //	k, err := karmada.Start(ctx, karmada.Options{
 //		Dir:      dir,
@@ -13,7 +13,7 @@
 //	if err != nil { … }
 //	defer k.Stop()
 //
-// What a caller then has:
+// A caller then has:
 //
 //   - [Karmada.Config], [Karmada.MemberConfig] and their Kubeconfig twins:
 //     administrators of the Karmada API server and of each member's;
@@ -23,7 +23,7 @@
 //   - [Karmada.Join] and [Karmada.Unjoin]: members that come and go;
 //   - [Karmada.Wait]: waits for a condition and fails at once, instead of
 //     hanging, if a component dies;
-//   - [Karmada.AuditLog]: who asked the Karmada API server for what;
+//   - [Karmada.AuditLog]: who requested what from the Karmada API server;
 //   - [Apply]: server-side apply of manifests, to any of these servers.
 //
 // The folder in Options.Dir holds everything and is kept after Stop:
@@ -34,10 +34,10 @@
 //	state.json                                  what runs, for Down
 //	etc/, pki/, etcd/                           the components' own
 //
-// A component that differs from an installation as Karmada documents it does so
-// for one of these reasons: it has no node to run Pods on; it is to be found
-// on 127.0.0.1; it has one instance; it notices an outage within seconds. The
-// flags are in flags.go.
+// Components differ from an installation that Karmada documents only for these
+// reasons: there is no node to run Pods on; everything is on 127.0.0.1; each
+// component has one instance; an outage is noticed within seconds. The flags are
+// in flags.go.
 //
-// The package knows nothing of karmada-mirror.
+// The package knows nothing about karmada-mirror.
 package karmada

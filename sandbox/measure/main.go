@@ -4,8 +4,8 @@
 //	go run ./measure bench       measures, for docs/performance.md
 //	go run ./measure dashboard   draws docs/dashboard.png
 //
-// It is no part of the sandbox command, so that who wants a sandbox does not compile
-// what draws, and karmada-mirror with it.
+// It is not part of the sandbox command, so that a sandbox does not need to compile the
+// drawing code, and karmada-mirror with it.
 package main
 
 import (

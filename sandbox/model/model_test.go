@@ -7,13 +7,13 @@ func TestOf(t *testing.T) {
 	type annotations = map[string]string
 	cases := []struct {
 		reason            string
-		object, namespace annotations // nil: there is no object
+		object, namespace annotations // nil: the object does not exist
 		change            func(*World)
 		want              State
 		like              Copy
 	}{
 		{reason: "nothing asks", object: annotations{}, want: Absent},
-		{reason: "there is no object", want: Absent},
+		{reason: "the object does not exist", want: Absent},
 		{reason: "its name", object: annotations{clustersKey: "west, east"}, want: Present},
 		{reason: "a glob", object: annotations{clustersKey: "w*"}, want: Present},
 		{reason: "another's name", object: annotations{clustersKey: "east"}, want: Absent},

@@ -18,8 +18,7 @@ import (
 )
 
 // TestNeeds compares what Pods need with the dependencies that Karmada's interpreter
-// propagates (propagateDeps). Karmada also includes optional ones, which are ignored
-// here.
+// propagates (propagateDeps). Those include optional ones, which this test omits.
 func TestNeeds(t *testing.T) {
 	interpreter := native.NewDefaultInterpreter()
 	random := rand.New(rand.NewPCG(5, 6))

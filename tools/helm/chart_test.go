@@ -38,8 +38,7 @@ var helm = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(string(out)), nil
 })
 
-// runHelm returns what helm prints to standard output, and in the error what it
-// prints to standard error.
+// runHelm returns helm's standard output; the error includes its standard error.
 func runHelm(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
 	path, err := helm()
@@ -49,7 +48,7 @@ func runHelm(t *testing.T, arguments ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	command := exec.Command(path, arguments...)
 	command.Stdout, command.Stderr = &stdout, &stderr
-	home := t.TempDir() // nothing of the user's
+	home := t.TempDir() // nothing from the user's own
 	command.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
 	if err := command.Run(); err != nil {
 		return "", fmt.Errorf("%w: %s%s", err, stdout.String(), stderr.String())
@@ -79,10 +78,10 @@ func kustomize(t *testing.T, dir string) string {
 	return string(out)
 }
 
-// monitored is an overlay of these tests, with all that is watched by.
+// monitored is an overlay of these tests, with everything that monitors the Pods.
 const monitored = "../tools/helm/testdata/monitored"
 
-// ways are the installations that can be made by kustomize and by Helm.
+// ways are the installations that both kustomize and Helm can make.
 var ways = map[string]struct {
 	kustomization string
 	values        []string
@@ -102,17 +101,17 @@ func TestSameObjects(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			byKustomize, byHelm := parse(t, kustomize(t, way.kustomization)), parse(t, render(t, way.values...))
-			// Helm keeps its release in the namespace: a chart cannot make that, and
-			// must not delete it.
+			// Helm keeps its release in the namespace: a chart cannot create that
+			// namespace, and must not delete it.
 			delete(byKustomize, "Namespace karmada-system")
 			if diff := cmp.Diff(byKustomize, byHelm); diff != "" {
-				t.Errorf("the objects of kustomize (-) are not those of Helm (+):\n%s", diff)
+				t.Errorf("kustomize (-) and Helm (+) make different objects:\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestDifferencesAreSeen changes one thing in what is compared.
+// TestDifferencesAreSeen changes one thing at a time and expects parse to show it.
 func TestDifferencesAreSeen(t *testing.T) {
 	cases := map[string]struct{ way, old, new string }{
 		"a number":                {"Host", "replicas: 2", "replicas: 3"},
@@ -136,10 +135,10 @@ func TestDifferencesAreSeen(t *testing.T) {
 			manifests := kustomize(t, ways[c.way].kustomization)
 			changed := strings.Replace(manifests, c.old, c.new, 1)
 			if changed == manifests {
-				t.Fatalf("%q is not there", c.old)
+				t.Fatalf("%q is missing", c.old)
 			}
 			if cmp.Equal(parse(t, manifests), parse(t, changed)) {
-				t.Errorf("that %q becomes %q is not seen", c.old, c.new)
+				t.Errorf("changing %q to %q goes unnoticed", c.old, c.new)
 			}
 		})
 	}
@@ -147,8 +146,8 @@ func TestDifferencesAreSeen(t *testing.T) {
 
 type object = map[string]any
 
-// parse returns objects by kind, namespace and name. What can be written in two ways
-// and means the same is made equal.
+// parse returns objects by kind and name. Different spellings of the same thing are
+// made equal.
 func parse(t *testing.T, manifests string) map[string]object {
 	t.Helper()
 	objects := map[string]object{}
@@ -168,7 +167,7 @@ func parse(t *testing.T, manifests string) map[string]object {
 		metadata := o["metadata"].(object)
 		key := strings.TrimSpace(fmt.Sprintf("%v %v", o["kind"], metadata["name"]))
 		if objects[key] != nil {
-			t.Errorf("there are two of %s", key)
+			t.Errorf("%s is there twice", key)
 		}
 		switch o["kind"] {
 		case "Role", "ClusterRole":
@@ -188,8 +187,7 @@ func parse(t *testing.T, manifests string) map[string]object {
 	}
 }
 
-// singleRights takes RBAC rules apart: how rights are put together in rules means
-// nothing.
+// singleRights splits RBAC rules: how rights are grouped into rules does not matter.
 func singleRights(rules []any) []string {
 	var rights []string
 	list := func(rule object, key string) []any {
@@ -224,10 +222,10 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// tag of the image, which a release sets.
+// tag is the tag of the image, which a release sets.
 var tag = regexp.MustCompile(`(image: \S+/karmada-mirror:)\S+`)
 
-// TestPackage renders what is published: a package has no symbolic links.
+// TestPackage renders the published package, which has no symbolic links.
 func TestPackage(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := runHelm(t, "package", chart, "--version=1.2.3", "--app-version=v1.2.3", "--destination", dir); err != nil {
@@ -253,14 +251,14 @@ func TestBadValues(t *testing.T) {
 	}{
 		"no side":                      {[]string{"side="}, `at '/side': value must be one of 'karmada', 'host'`},
 		"another side":                 {[]string{"side=member"}, `at '/side': value must be one of 'karmada', 'host'`},
-		"a value that is not known":    {[]string{"replicaCount=3"}, `additional properties 'replicaCount' not allowed`},
+		"an unknown value":             {[]string{"replicaCount=3"}, `additional properties 'replicaCount' not allowed`},
 		"a misspelt value":             {[]string{"networkPolicy.enable=true"}, `at '/networkPolicy': additional properties 'enable' not allowed`},
 		"a number as text":             {[]string{"replicas=two"}, `at '/replicas': got string, want integer`},
-		"less than nothing":            {[]string{"replicas=-1"}, `at '/replicas': minimum: got -1, want 0`},
+		"a negative number":            {[]string{"replicas=-1"}, `at '/replicas': minimum: got -1, want 0`},
 		"a tag with a colon":           {[]string{"image.tag=a:b"}, `at '/image/tag': 'a:b' does not match pattern`},
 		"a digest without its kind":    {[]string{"image.digest=abc"}, `at '/image/digest': 'abc' does not match pattern`},
 		"a pull policy":                {[]string{"image.pullPolicy=Sometimes"}, `at '/image/pullPolicy': value must be one of`},
-		"a flag that is not there":     {[]string{"flags.verbose=true"}, `at '/flags': additional properties 'verbose' not allowed`},
+		"an unknown flag":              {[]string{"flags.verbose=true"}, `at '/flags': additional properties 'verbose' not allowed`},
 		"a flag's value":               {[]string{"flags.log-level=loud"}, `at '/flags/log-level': value must be one of 'debug', 'info', 'warn', 'error'`},
 		"a flag's duration":            {[]string{"flags.leader-elect-lease-duration=15"}, `at '/flags/leader-elect-lease-duration': got number, want string`},
 		"an argument without dashes":   {[]string{"extraArgs[0]=log-level=debug"}, `at '/extraArgs/0': 'log-level=debug' does not match pattern`},
@@ -276,7 +274,7 @@ func TestBadValues(t *testing.T) {
 		"a resource without its name":  {[]string{"configuration.resources[0].group=apps"}, `at '/configuration/resources/0': missing property 'resource'`},
 		"a field of the configuration": {[]string{"configuration.deletions.works=5"}, `at '/configuration': additional properties 'deletions' not allowed`},
 		"a share above the whole":      {[]string{"configuration.deletion.holdAbove.percent=101"}, `at '/configuration/deletion/holdAbove/percent': maximum: got 101, want 100`},
-		"somebody without a kind":      {[]string{"users[0].name=alice"}, `at '/users/0': missing property 'kind'`},
+		"a user without a kind":        {[]string{"users[0].name=alice"}, `at '/users/0': missing property 'kind'`},
 		"the name of a Secret":         {[]string{"kubeconfigSecret=My_Secret"}, `at '/kubeconfigSecret': 'My_Secret' does not match pattern`},
 		"another namespace":            {[]string{"side=karmada", "--namespace=default"}, `side=karmada is installed in the namespace karmada-system`},
 	}
@@ -306,7 +304,7 @@ func TestValues(t *testing.T) {
 		values []string
 		want   []string
 	}{
-		"a digest goes before a tag": {
+		"a digest wins over a tag": {
 			[]string{"side=host", "image.tag=v1", "image.digest=sha256:" + strings.Repeat("0", 64)},
 			[]string{"image: ghcr.io/karmada-target/karmada-mirror@sha256:0000"},
 		},
@@ -322,7 +320,7 @@ func TestValues(t *testing.T) {
 			[]string{"side=host", "nodeSelector.disk=ssd", "tolerations[0].operator=Exists", "affinity.nodeAffinity.x=y", "podLabels.team=a", "podAnnotations.note=b"},
 			[]string{"nodeSelector:\n        disk: ssd", "tolerations:\n      - operator: Exists", "affinity:\n        nodeAffinity:", "team: a", "note: b"},
 		},
-		"a priority class that there is": {
+		"an existing priority class": {
 			[]string{"side=host", "priorityClass.name=system-cluster-critical"},
 			[]string{"priorityClassName: system-cluster-critical"},
 		},
@@ -371,7 +369,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestFlags asks the daemon whether it has the flags that the schema offers.
+// TestFlags checks that the daemon has the flags that the schema offers.
 func TestFlags(t *testing.T) {
 	command := exec.Command("go", "run", ".", "run", "--help")
 	command.Dir = "../.."

@@ -6,7 +6,7 @@ var ofConfig = []mutant{
 		name: "no-rule-allows-all", file: "config/authorization.go",
 		old:  `return c.Authorization == nil || `,
 		new:  `return len(c.Authorization) == 0 || `,
-		harm: "an empty list of rules, by which nothing is allowed, allows everything",
+		harm: "an empty list of rules, which allows nothing, allows everything",
 	},
 	{
 		name: "rules-forget-namespaces", file: "config/authorization.go",
@@ -26,13 +26,13 @@ var ofConfig = []mutant{
 `,
 		new: `	case error:
 `,
-		harm: "a rule with nothing behind a key allows everything",
+		harm: "a rule with a key but no value allows everything",
 	},
 	{
 		name: "left-out-namespaces-are-in", file: "config/config.go",
 		old:  `return len(r.Namespaces) == 0 || namespace == "" || matches(r.Namespaces, namespace)`,
 		new:  `return true`,
-		harm: "a daemon collects the Works of another one's namespaces",
+		harm: "a daemon garbage-collects the Works of another daemon's namespaces",
 	},
 	{
 		name: "breaker-is-off-unasked", file: "config/parts.go",
@@ -44,13 +44,13 @@ var ofConfig = []mutant{
 		name: "unknown-fields-pass", file: "config/parts.go",
 		old:  `errors.Join(append(strict, err)...)`,
 		new:  `errors.Join(append(strict[:0], err)...)`,
-		harm: "a threshold whose name is misspelt is not in force",
+		harm: "a threshold with a misspelt name has no effect",
 	},
 	{
 		name: "no-rule-in-a-part-allows-all", file: "config/parts.go",
 		old:  `if _, given := p.gives["authorization"]; given {`,
 		new:  `if len(p.Authorization) > 0 {`,
-		harm: "an empty list of rules in a part, by which nothing is allowed, allows everything",
+		harm: "an empty list of rules in a part, which allows nothing, allows everything",
 	},
 	{
 		name: "narrowed-defaults-are-whole", file: "config/parts.go",
@@ -65,7 +65,7 @@ var ofConfig = []mutant{
 `,
 		new: `			continue
 `,
-		harm: "what a part with a mistake names is not in the configuration any more, and purge deletes it",
+		harm: "the resources of an invalid part are no longer in the configuration, and purge deletes their Works",
 	},
 	{
 		name: "approvals-of-the-future", file: "config/approvals.go",

@@ -30,13 +30,13 @@ var ofGather = []mutant{
 `,
 		new: `			_ = "its resource has not synced"
 `,
-		harm: "an object that has not been listed yet does not exist",
+		harm: "an object that has not been listed yet counts as missing",
 	},
 	{
 		name: "unsynced-surroundings-are-absent", file: "mirror/gather/facts.go",
 		old:  `if f.Unknown == "" && !w.Status().Synced {`,
 		new:  `if f.Unknown == "" && w == nil {`,
-		harm: "a cluster or Work that has not been listed yet does not exist",
+		harm: "a cluster or Work that has not been listed yet counts as missing",
 	},
 	{
 		name: "left-out-namespaces-are-judged", file: "mirror/gather/facts.go",
@@ -48,7 +48,7 @@ var ofGather = []mutant{
 		name: "another-answer-proves", file: "mirror/gather/live.go",
 		old:  `if o.ID != id {`,
 		new:  `if o.ID.Kind != id.Kind {`,
-		harm: "a Work is deleted by what another object says",
+		harm: "a Work is deleted because of what another object says",
 	},
 	{
 		name: "clusters-that-cannot-be-read-prove", file: "mirror/gather/live.go",
@@ -56,7 +56,7 @@ var ofGather = []mutant{
 `,
 		new: `		case apierrors.IsUnauthorized(err):
 `,
-		harm: "a Work is deleted since the labels of its cluster could not be read",
+		harm: "a Work is deleted because the labels of its cluster could not be read",
 	},
 	{
 		name: "cached-labels-prove", file: "mirror/gather/live.go",
@@ -64,13 +64,13 @@ var ofGather = []mutant{
 `,
 		new: `	if f.Source.Terms.HasSelector() {
 `,
-		harm: "a cache of clusters that lags deletes what their labels choose them for",
+		harm: "a stale cache of clusters deletes the Works of clusters that their labels select",
 	},
 	{
 		name: "cached-defaults-prove", file: "mirror/gather/live.go",
 		old:  `namespace, err := c.liveNamespaceOf(ctx, id)`,
 		new:  `namespace, _ := c.namespaceOf(id)`,
-		harm: "a cache of Namespaces that lags deletes what their defaults ask for",
+		harm: "a stale cache of Namespaces deletes what their defaults ask for",
 	},
 	{
 		name: "unseen-namespaces-say-nothing", file: "mirror/gather/facts.go",
@@ -78,13 +78,13 @@ var ofGather = []mutant{
 `,
 		new: `			if !found && namespace == nil {
 `,
-		harm: "an object that is applied with its Namespace passes a rule that the Namespace's labels forbid",
+		harm: "an object applied together with its Namespace is mirrored where the Namespace's labels forbid it",
 	},
 	{
 		name: "old-contents-are-written", file: "mirror/gather/contents.go",
 		old:  `ok && isAsNew(whole, o) {`,
 		new:  `ok {`,
-		harm: "what an object said before is written over what it says now",
+		harm: "an object's old content is written over its current content",
 	},
 	{
 		name: "held-autoscalers-are-gone", file: "mirror/gather/scale.go",
@@ -96,7 +96,7 @@ var ofGather = []mutant{
 		name: "older-contents-replace-newer", file: "mirror/gather/contents.go",
 		old:  `!ok || !state.IsOlder(whole.ResourceVersion, known.ResourceVersion) {`,
 		new:  `!ok || known != whole {`,
-		harm: "a watch that lags writes what an object said before over what it says now",
+		harm: "a lagging watch writes an object's old content over its current content",
 	},
 	{
 		name: "proofs-depend-on-an-order", file: "mirror/gather/facts.go",
@@ -108,7 +108,7 @@ var ofGather = []mutant{
 		name: "hash-collisions-are-kin", file: "mirror/gather/lookup.go",
 		old:  `if w.Source == id {`,
 		new:  `if w.NamesSource() {`,
-		harm: "the Works of one source are those of another whose hash begins alike",
+		harm: "the Works of one source count as those of another with the same hash prefix",
 	},
 	{
 		name: "absent-definitions-are-kept", file: "mirror/gather/live.go",
@@ -118,7 +118,7 @@ var ofGather = []mutant{
 		new: `		f.Definition = judge.DefinitionServed
 	}
 	return nil`,
-		harm: "an object that went with its definition is deleted without an approval",
+		harm: "an object that was deleted with its definition is deleted in the members without an approval",
 	},
 	{
 		name: "served-resources-are-gone", file: "mirror/gather/live.go",
@@ -126,7 +126,7 @@ var ofGather = []mutant{
 		return fmt.Errorf("cannot tell whether source %q exists: it is served`,
 		new: `	if ok && served.Resource.Version == "" {
 		return fmt.Errorf("cannot tell whether source %q exists: it is served`,
-		harm: "a version that is not served any more deletes every object of the kind",
+		harm: "a version that is no longer served deletes every object of the kind",
 	},
 	{
 		name: "definitions-that-are-there-are-gone", file: "mirror/gather/live.go",
@@ -134,8 +134,8 @@ var ofGather = []mutant{
 		return fmt.Errorf("cannot tell whether source %q exists: its definition`,
 		new: `	if err == nil && id.Name == "" {
 		return fmt.Errorf("cannot tell whether source %q exists: its definition`,
-		harm:       "a definition that is made again deletes every object of the kind",
-		equivalent: "what is no error proves no absence, so that the next check refuses it too",
+		harm:       "a recreated definition deletes every object of the kind",
+		equivalent: "an answer without an error proves no absence, so the next check refuses it too",
 	},
 	{
 		name: "definitions-that-cannot-be-read-are-gone", file: "mirror/gather/live.go",
@@ -147,19 +147,19 @@ var ofGather = []mutant{
 		name: "definitions-that-cannot-be-read-are-as-ever", file: "mirror/gather/live.go",
 		old:  `case !provesAbsence(err, r.String()):`,
 		new:  `case f == nil:`,
-		harm: "an object that went with its definition is deleted without an approval",
+		harm: "an object that was deleted with its definition is deleted in the members without an approval",
 	},
 	{
 		name: "what-was-never-defined-is-gone", file: "mirror/gather/definition.go",
 		old:  `return synced && !found && c.hadDefinition(id, gr) &&`,
 		new:  `return synced && !found &&`,
-		harm: "an approval deletes the Works of objects whose aggregated API is away",
+		harm: "an approval deletes the Works of objects whose aggregated API is unavailable",
 	},
 	{
 		name: "labels-are-read-once", file: "mirror/gather/lately.go",
 		old:  `ok && !state.IsOlder(known.(*unstructured.Unstructured).GetResourceVersion(), seen) {`,
 		new:  `ok && !state.IsOlder(known.(*unstructured.Unstructured).GetResourceVersion(), "") {`,
-		harm: "a deletion rests on defaults or labels that are known to have changed",
+		harm: "a deletion is based on defaults or labels that are known to have changed",
 	},
 	{
 		name: "other-daemons-works-count", file: "mirror/gather/lookup.go",
@@ -171,13 +171,13 @@ var ofGather = []mutant{
 		name: "new-leaders-believe-stale-defaults", file: "mirror/gather/caughtup.go",
 		old:  `!isThere || state.IsOlder(cached.GetResourceVersion(), version)`,
 		new:  `!isThere || state.IsOlder(version, version)`,
-		harm: "a new leader mirrors to where a Namespace has ceased to ask",
+		harm: "a new leader mirrors to clusters that a Namespace no longer asks for",
 	},
 	{
 		name: "new-leaders-believe-what-is-gone", file: "mirror/gather/caughtup.go",
 		old:  `!isThere || state.IsOlder(cached.GetResourceVersion(), version)`,
 		new:  `isThere && state.IsOlder(cached.GetResourceVersion(), version)`,
-		harm: "a new leader mirrors by the defaults of a Namespace that is gone",
+		harm: "a new leader follows the defaults of a Namespace that no longer exists",
 	},
 	{
 		name: "new-leaders-miss-what-is-new", file: "mirror/gather/caughtup.go",

@@ -11,7 +11,7 @@ var ofDecide = []mutant{
 		name: "targets-go-without-a-live-read", file: "mirror/judge/decide.go",
 		old:  `if !f.Live {`,
 		new:  `if !f.Live && f.Source == nil {`,
-		harm: "a cache that lags deletes what has been asked for since",
+		harm: "a stale cache deletes what users have asked for since",
 	},
 	{
 		name: "foreign-works-are-deleted", file: "mirror/judge/decide.go",
@@ -33,7 +33,7 @@ var ofDecide = []mutant{
 `,
 		new: `	case w.Source.Name != f.ID.Name:
 `,
-		harm: "of two sources whose Works have one name, each overwrites the other's",
+		harm: "two sources that share a Work name overwrite each other's Work",
 	},
 	{
 		name: "unknown-deletes", file: "mirror/judge/decide.go",
@@ -41,7 +41,7 @@ var ofDecide = []mutant{
 `,
 		new: `	case f.Unknown != "" && f.Source != nil:
 `,
-		harm: "what is not in the configuration any more is deleted in every member",
+		harm: "what is no longer in the configuration is deleted in every member",
 	},
 	{
 		name: "refusals-delete", file: "mirror/judge/decide.go",
@@ -53,13 +53,13 @@ var ofDecide = []mutant{
 		name: "missing-clusters-delete", file: "mirror/judge/decide.go",
 		old:  `if f.Source.Terms.HasSelector() && f.Clusters[cluster].State == ClusterMissing {`,
 		new:  `if f.Source.Terms.HasSelector() && f.Clusters[cluster].State == ClusterTerminating {`,
-		harm: "a cluster whose labels nobody knows loses what they have chosen it for",
+		harm: "a cluster with unknown labels loses the objects that its labels selected it for",
 	},
 	{
 		name: "leaving-clusters-are-written-to", file: "mirror/judge/decide.go",
 		old:  `return Target{Decision: Unknown, Because: "the cluster is being removed"}, nil`,
 		new:  `return Target{Decision: Wanted, Because: "the cluster is being removed"}, nil`,
-		harm: "a cluster never goes, for its Works are created again",
+		harm: "a cluster is never removed, because its Works are recreated",
 	},
 	{
 		name: "definitions-take-their-objects", file: "mirror/judge/decide.go",
@@ -71,61 +71,61 @@ var ofDecide = []mutant{
 		name: "old-definitions-take-their-objects", file: "mirror/judge/decide.go",
 		old:  ` || f.Source == nil && f.outlived()}`,
 		new:  `}`,
-		harm: "a CustomResourceDefinition that is deleted and made again empties every member",
+		harm: "a CustomResourceDefinition that is deleted and recreated empties every member",
 	},
 	{
 		name: "outlived-the-other-way", file: "mirror/judge/decide.go",
 		old:  `w.SourceCreated().Before(f.DefinitionCreated)`,
 		new:  `w.SourceCreated().After(f.DefinitionCreated)`,
-		harm: "ordinary deletions wait for an approval, and those by a definition do not",
+		harm: "ordinary deletions wait for an approval, and those due to a deleted definition do not",
 	},
 	{
 		name: "rules-do-not-hold", file: "mirror/judge/decide.go",
 		old:  `if f.Clusters[cluster].Forbidden {`,
 		new:  `if f.Clusters[cluster].Forbidden && f.Works[cluster] == nil {`,
-		harm: "an object is updated where the configuration does not allow it any more",
+		harm: "an object is updated where the configuration no longer allows it",
 	},
 	{
 		name: "claims-release-what-others-have", file: "mirror/judge/decide.go",
 		old:  `ClaimedByPolicy && isOf(f, cluster) && f.Works[cluster].Bound():`,
 		new:  `ClaimedByPolicy && f.Works[cluster] != nil && f.Works[cluster].Bound():`,
-		harm: "a policy's claim on one object takes our name off the Work of another",
+		harm: "a policy's claim on one object removes our name from the Work of another",
 	},
 	{
 		name: "claims-are-believed", file: "mirror/judge/decide.go",
 		old:  ` && isOf(f, cluster) && f.Works[cluster].Bound():`,
 		new:  ` && isOf(f, cluster):`,
-		harm: "whoever labels an object leaves it behind in the members for good",
+		harm: "a user who labels an object leaves it behind in the members for good",
 	},
 	{
 		name: "overwritten-works-are-kept", file: "mirror/judge/decide.go",
 		old:  `case isOf(f, cluster) && f.Works[cluster].IsOverwritten():`,
 		new:  `case false:`,
-		harm: "an object whose Work's name Karmada has taken is not mirrored",
+		harm: "an object is not mirrored if Karmada has taken its Work name",
 	},
 	{
 		name: "overwritten-works-of-others-are-disowned", file: "mirror/judge/decide.go",
 		old:  `case isOf(f, cluster) && f.Works[cluster].IsOverwritten():`,
 		new:  `case f.Works[cluster] != nil && f.Works[cluster].IsOverwritten():`,
-		harm: "our name is taken off the Work of another source",
+		harm: "our name is removed from the Work of another source",
 	},
 	{
 		name: "handed-works-carry-anything", file: "mirror/judge/decide.go",
 		old:  ` && w.Carries() == f.ID && (w.Source`,
 		new:  ` && (w.Source`,
-		harm: "a Work of another object is taken for what a policy gave back",
+		harm: "a Work of another object passes for one that a policy gave back",
 	},
 	{
 		name: "bindings-give-back-what-they-hold", file: "mirror/judge/decide.go",
 		old:  `if w.Bound() && !f.Clusters[w.Cluster].Unbound {`,
 		new:  `if false {`,
-		harm: "the Work of a policy that lives is overwritten",
+		harm: "the Work of a policy that still exists is overwritten",
 	},
 	{
 		name: "long-works-go-without-a-policy's", file: "mirror/judge/decide.go",
 		old:  `if target.AsksBinding = true; f.Clusters[cluster].Doubled {`,
 		new:  `if target.AsksBinding = true; true {`,
-		harm: "an object that a policy claims, and has not taken, is left to nobody",
+		harm: "an object that a policy claims, but has not taken over, is mirrored by neither",
 	},
 	{
 		name: "works-are-dropped-with-their-objects", file: "mirror/judge/plan.go",
@@ -137,7 +137,7 @@ var ofDecide = []mutant{
 		name: "handed-works-are-taken-from-others", file: "mirror/judge/decide.go",
 		old:  ` && (w.Source == f.ID || !w.NamesSource()) {`,
 		new:  ` {`,
-		harm: "a Work that was ours once is taken from the source that it is of now",
+		harm: "a Work that was once ours is taken from its current source",
 	},
 	{
 		name: "works-of-others-are-woken", file: "mirror/judge/decide.go",

@@ -5,7 +5,7 @@ var ofPlan = []mutant{
 		name: "unlabelled-works-are-deleted", file: "mirror/judge/plan.go",
 		old:  `		if w.Labelled {`,
 		new:  `		if w.Name != "" {`,
-		harm: "a Work whose label somebody took off, to keep it, is deleted",
+		harm: "a Work whose label a user removed, to keep it, is deleted",
 	},
 	{
 		name: "going-works-are-deleted-again", file: "mirror/judge/plan.go",
@@ -24,13 +24,13 @@ var ofPlan = []mutant{
 		name: "recreated-sources-go-unseen", file: "mirror/judge/plan.go",
 		old:  `case !w.IsMadeFrom(wanted.UID()):`,
 		new:  `case false:`,
-		harm: "the Work of a source that was made again names the one that is gone",
+		harm: "the Work of a recreated source names the deleted one",
 	},
 	{
 		name: "deleted-before-they-preserve", file: "mirror/judge/plan.go",
 		old:  `case target.Amend && w.Labelled && !w.Terminating:`,
 		new:  `case target.Amend && target.Decision == Wanted:`,
-		harm: "what was to be preserved is deleted in the member",
+		harm: "an object that was to be preserved is deleted in the member",
 	},
 	{
 		name: "deletes-before-creates", file: "mirror/judge/plan.go",

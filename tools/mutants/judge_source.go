@@ -5,13 +5,13 @@ var ofSource = []mutant{
 		name: "claims-are-fought", file: "mirror/judge/source.go",
 		old:  `if claim := o.Claim(); claim != "" {`,
 		new:  `if claim := o.Claim(); claim == "" && false {`,
-		harm: "the Work of an object that a policy propagates is fought for",
+		harm: "karmada-mirror fights for the Work of an object that a policy propagates",
 	},
 	{
 		name: "claims-without-asking-delete", file: "mirror/judge/source.go",
 		old:  `		s.Refusal = &Refusal{Reason: ClaimedByPolicy, Message: o.Claim() + " propagates this object"} // if`,
 		new:  `		_ = &Refusal{Reason: ClaimedByPolicy, Message: o.Claim() + " propagates this object"} // if`,
-		harm: "an object that goes over to a policy is deleted in the members",
+		harm: "an object that moves to a policy is deleted in the members",
 	},
 	{
 		name: "reserved-namespaces-are-mirrored", file: "mirror/judge/source.go",
@@ -29,7 +29,7 @@ var ofSource = []mutant{
 		name: "namespaces-mirror-their-system", file: "mirror/judge/source.go",
 		old:  `if !own.Ask() && o.System != render.NotSystem {`,
 		new:  `if own.Ask() && o.System != render.NotSystem {`,
-		harm: "a Namespace with a default mirrors Helm's releases, which are not the members'",
+		harm: "a Namespace with a default mirrors Helm's releases, which do not belong in the members",
 	},
 	{
 		name: "opting-out-of-nothing-deletes", file: "mirror/judge/source.go",
@@ -37,7 +37,7 @@ var ofSource = []mutant{
 `,
 		new: `		_ = noOptOut
 `,
-		harm: "an empty variable in somebody's template deletes the object everywhere",
+		harm: "an empty variable in a user's template deletes the object everywhere",
 	},
 	{
 		name: "mistaken-options-delete", file: "mirror/judge/source.go",
@@ -49,6 +49,6 @@ var ofSource = []mutant{
 	}
 	return s
 `,
-		harm: "a typing error in preserve-on-deletion deletes what was to be preserved",
+		harm: "a typo in preserve-on-deletion deletes what was to be preserved",
 	},
 }

@@ -16,30 +16,30 @@ import (
 	"time"
 )
 
-// mutant is one change of the daemon for the worse.
+// mutant is one change that makes the daemon worse.
 type mutant struct {
 	name string
-	// file is the file, from the root of the module.
+	// file is the path from the root of the module.
 	file string
-	// old is in the file exactly once, and new takes its place.
+	// old is in the file exactly once; new replaces it.
 	old, new string
 	// harm is what the daemon would do.
 	harm string
-	// equivalent is why no test can notice; empty if one has to.
+	// equivalent is why no test can notice; empty if one must.
 	equivalent string
 }
 
 // mutate returns the file's text with the change.
 func (m mutant) mutate(text string) (string, error) {
 	if n := strings.Count(text, m.old); n != 1 {
-		return "", fmt.Errorf("%s is in %s %d times, and not once: bring the mutant up to date", m.name, m.file, n)
+		return "", fmt.Errorf("the code of %s is in %s %d times, want once: update the mutant", m.name, m.file, n)
 	}
 	return strings.Replace(text, m.old, m.new, 1), nil
 }
 
 // lab is where mutants are tried.
 type lab struct {
-	// root is that of the module, and folder where changed files are put; both are
+	// root is the folder of the module, and folder is where changed files go; both are
 	// absolute.
 	root, folder string
 	packages     []string
@@ -48,14 +48,13 @@ type lab struct {
 	now          func() time.Time
 }
 
-// measures are tests of how much memory or time something takes: they take seconds
-// themselves.
+// measures are tests that measure memory or time: they take seconds themselves.
 const measures = "^(TestCost|TestRelabellingIn50000)"
 
 // patience is how long the tests of a package may take.
 const patience = 2 * time.Minute
 
-// verdict is what has become of a mutant.
+// verdict is the outcome of a mutant.
 type verdict struct {
 	word string
 	// by is the test that noticed; empty if none did.
@@ -63,7 +62,7 @@ type verdict struct {
 	err error
 }
 
-// try prints what becomes of each mutant, and returns an error unless all is as it
+// try prints the outcome of each mutant, and returns an error unless all are as they
 // should be.
 func (l lab) try(ctx context.Context, mutants []mutant) error {
 	began := l.now()
@@ -99,14 +98,14 @@ func (l lab) try(ctx context.Context, mutants []mutant) error {
 	return errors.Join(errs...)
 }
 
-// prepare writes the changed files and an overlay for each. It returns all that is out
-// of date at once.
+// prepare writes the changed files and an overlay for each. It returns everything that is
+// out of date at once.
 func (l lab) prepare(mutants []mutant) error {
 	var errs []error
 	seen := map[string]bool{}
 	for _, m := range mutants {
 		if seen[m.name] || m.harm == "" {
-			errs = append(errs, fmt.Errorf("%s is there twice, or does not say what harm it does", m.name))
+			errs = append(errs, fmt.Errorf("%s is listed twice, or does not say what harm it does", m.name))
 		}
 		seen[m.name] = true
 		errs = append(errs, l.write(m))
@@ -137,8 +136,8 @@ func (l lab) write(m mutant) error {
 
 func (l lab) overlay(m mutant) string { return filepath.Join(l.folder, m.name+".json") }
 
-// judge tries one mutant: on the tests of its own package first, for they are the
-// nearest, and then on the others.
+// judge tries one mutant: first on the tests of its own package, which are the nearest,
+// and then on the others.
 func (l lab) judge(ctx context.Context, m mutant) verdict {
 	own := path.Dir(m.file)
 	tried := []string{own}
@@ -163,14 +162,13 @@ func (l lab) judge(ctx context.Context, m mutant) verdict {
 	return verdict{"survived", "", fmt.Errorf("no test notices %s: %s", m.name, m.harm)}
 }
 
-// event is of what go test -json prints (go doc test2json; for builds, go help
-// buildjson).
+// event is one line of go test -json (go doc test2json; for builds, go help buildjson).
 type event struct {
 	Action, Test, Package, Output, FailedBuild string
 }
 
-// test runs the tests of packages, and returns the first that fails. An error is
-// returned where a failure proves nothing.
+// test runs the tests of packages, and returns the first that fails. It returns an error
+// if the failure proves nothing.
 func (l lab) test(ctx context.Context, overlay string, packages []string, more ...string) (failed string, err error) {
 	args := []string{"test", "-json", "-failfast", "-vet=off", "-ldflags=-s -w", "-p=1", "-parallel=8", "-timeout=" + patience.String(), "-skip=" + measures, "-overlay=" + overlay}
 	args = append(args, more...)
@@ -198,7 +196,7 @@ func (l lab) test(ctx context.Context, overlay string, packages []string, more .
 	return failed, nil
 }
 
-// confirm has a test that failed do so once more: one that fails by chance proves nothing.
+// confirm runs a failed test again: one that fails by chance proves nothing.
 func (l lab) confirm(ctx context.Context, overlay string, packages []string, failed string) error {
 	name, _, _ := strings.Cut(failed, "/")
 	if !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Fuzz") && !strings.HasPrefix(name, "Example") {
@@ -206,12 +204,12 @@ func (l lab) confirm(ctx context.Context, overlay string, packages []string, fai
 	}
 	again, err := l.test(ctx, overlay, packages, "-run=^"+name+"$")
 	if err == nil && again == "" {
-		err = fmt.Errorf("%s fails and then does not, which proves nothing", failed)
+		err = fmt.Errorf("%s failed and then passed, which proves nothing", failed)
 	}
 	return err
 }
 
-// firstFailure finds the test that failed first, or its package if that is all that is
+// firstFailure returns the test that failed first, or its package if nothing more is
 // known.
 func firstFailure(output []byte) (failed string, err error) {
 	var said strings.Builder
@@ -227,7 +225,7 @@ func firstFailure(output []byte) (failed string, err error) {
 		case strings.Contains(e.Output, "signal: killed"):
 			return "", errors.New("its process was killed, which proves nothing")
 		case strings.Contains(e.Output, "panic: test timed out"):
-			return "", fmt.Errorf("%s does not end, which proves nothing: choose another change", e.Test)
+			return "", fmt.Errorf("%s timed out, which proves nothing: choose another change", e.Test)
 		case e.Action == "fail" && failed == "" && e.Test != "":
 			failed = e.Test
 		case e.Action == "fail" && failed == "":

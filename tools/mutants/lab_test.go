@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestList: what the mutants change is in the daemon's code, each once.
+// TestList checks that the daemon contains what each mutant changes, exactly
+// once.
 func TestList(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -53,7 +54,7 @@ func TestLab(t *testing.T) {
 		"WronglyExplained": {"a test does", "return a + b", "return a - b", "it is hardly ever called", "TestOf", "out of date"},
 		"DoesNotCompile":   {"nothing is proved", "return a + b", "return c", "", "?", "does not compile"},
 		"Missing":          {"the code has moved on", "return a * b", "return a", "", "", "0 times"},
-		"Twice":            {"nobody knows which is meant", "return", "panic", "", "", "2 times"},
+		"Twice":            {"it is unclear which one is meant", "return", "panic", "", "", "2 times"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,21 +1,21 @@
-// Command mutants breaks the daemon at one place at a time, and says which unit test
-// notices. A mutant is one change of one line or two, chosen by hand: it stands for a
-// harm that the daemon must not do, such as a deletion without a live read. The list is
-// in a file for each package, or several; the check fails if
+// Command mutants breaks the daemon in one place at a time, and says which unit test
+// notices. A mutant is a change of one or two lines, chosen by hand: it stands for a
+// harm that the daemon must not do, such as a deletion without a live read. Each package
+// has one or more files of the list. The check fails if
 //
-//   - a mutant survives, that is to say no test notices it;
-//   - a mutant is said to be equivalent, and a test notices it: the explanation is wrong;
+//   - a mutant survives: no test notices it;
+//   - a mutant is said to be equivalent, but a test notices it: the explanation is wrong;
 //   - what a mutant changes is not in its file exactly once, or it does not compile: the
-//     code has moved on, and the mutant has to follow;
+//     code has moved on, and the mutant must follow;
 //   - a test takes so long that it proves nothing.
 //
-// The tree is never touched: go test is given the changed file by -overlay. Only the
-// unit tests of render, config, watch, mirror and the packages beneath it are run, and
-// without the race detector: what decides about deletions has to be tested where a test
-// takes a second.
+// The tree is never touched: go test gets the changed file through -overlay. Only the
+// unit tests of render, config, watch, mirror and the packages beneath it run, without
+// the race detector: code that decides about deletions must be tested where a test takes
+// a second.
 //
-// To add one, add to the list, and run it alone: go run ./mutants -run NAME. Of each
-// mutant the name is the harm in short, and the text the harm in full.
+// To add a mutant, add it to the list, and run it alone: go run ./mutants -run NAME. Its
+// name is the harm in short, and its text the harm in full.
 package main
 
 import (
@@ -32,9 +32,9 @@ import (
 )
 
 func main() {
-	root := flag.String("root", "..", "the folder of the daemon's module")
-	run := flag.String("run", "", "a regular expression of the names of the mutants to try; empty is all")
-	atOnce := flag.Int("p", 2, "how many mutants are tried at once")
+	root := flag.String("root", "..", "folder of the daemon's module")
+	run := flag.String("run", "", "regular expression for the names of the mutants to try (default all)")
+	atOnce := flag.Int("p", 2, "how many mutants to try at once")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -44,7 +44,7 @@ func main() {
 	}
 }
 
-// packages are those whose tests have to notice.
+// packages are those whose tests must notice.
 var packages = []string{
 	"render", "config", "watch", "mirror/state", "mirror/judge", "mirror/queue", "mirror/gather", "mirror/write", "mirror/purge", "mirror",
 }
@@ -70,5 +70,5 @@ func check(ctx context.Context, out io.Writer, root, run string, atOnce int) err
 	return lab{root: root, folder: folder, packages: packages, atOnce: atOnce, out: out, now: time.Now}.try(ctx, mutants)
 }
 
-// all is the list.
+// all returns the list.
 func all() []mutant { return slices.Concat(ofRender, ofConfig, ofWatch, ofMirror) }

@@ -32,7 +32,7 @@ var ofEnqueue = []mutant{
 		name: "deleted-works-go-unseen", file: "mirror/enqueue.go",
 		old:  `for _, w := range []*state.Work{before, after} {`,
 		new:  `for _, w := range []*state.Work{after} {`,
-		harm: "a Work that somebody deletes is not made again",
+		harm: "a Work that a user deletes is not recreated",
 	},
 	{
 		name: "waiting-sources-go-unseen", file: "mirror/report.go",
@@ -40,7 +40,7 @@ var ofEnqueue = []mutant{
 	waiting`,
 		new: `	name := id.Name
 	waiting`,
-		harm: "a source whose Work was somebody else's is not mirrored when that goes",
+		harm: "a source whose Work name was taken is not mirrored when the name becomes free",
 	},
 	{
 		name: "defaults-go-unseen", file: "mirror/namespace.go",
@@ -55,7 +55,7 @@ var ofEnqueue = []mutant{
 		c.enqueue(*o.Scales)`,
 		new: `if o.Scales == nil {
 		c.enqueue(o.ID)`,
-		harm: "Karmada fights an autoscaler that came later",
+		harm: "Karmada fights an autoscaler that was added later",
 	},
 	{
 		name: "clusters-that-return-go-unseen", file: "mirror/cluster.go",
@@ -63,6 +63,6 @@ var ofEnqueue = []mutant{
 			c.enqueue(w.Source)`,
 		new: `		if !w.NamesSource() {
 			c.enqueue(w.Source)`,
-		harm: "a cluster that returns without the label that chose it keeps its Works",
+		harm: "a cluster that returns without the label that selected it keeps its Works",
 	},
 }

@@ -17,6 +17,6 @@ var ofPurge = []mutant{
 		name: "purge-takes-namesakes", file: "mirror/purge/purge.go",
 		old:  `case again.UID != w.UID || !l.takes(again):`,
 		new:  `case !l.takes(again):`,
-		harm: "purge deletes a Work that was made since it was listed",
+		harm: "purge deletes a Work that was recreated since it was listed",
 	},
 }

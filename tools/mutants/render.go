@@ -6,19 +6,19 @@ var ofRender = []mutant{
 		name: "source-id-without-namespace", file: "render/identity.go",
 		old:  `i.Kind + "/" + i.Namespace + "/" + i.Name`,
 		new:  `i.Kind + "/" + i.Name`,
-		harm: "two sources that differ by their namespace share the label that their Works are found by",
+		harm: "two sources that differ only in namespace share the label that identifies their Works",
 	},
 	{
 		name: "work-name-by-case", file: "render/identity.go",
 		old:  `hash.Write([]byte(strings.ToLower(qualified)))`,
 		new:  `hash.Write([]byte(qualified))`,
-		harm: "the Work does not have the name that Karmada looks for when a member's object was deleted",
+		harm: "the Work does not have the name that Karmada looks for when the object was deleted in a member",
 	},
 	{
 		name: "work-name-without-namespace", file: "render/identity.go",
 		old:  `qualified = i.Namespace + "-" + qualified`,
 		new:  `qualified += ""`,
-		harm: "sources of one name in two namespaces fight for one Work",
+		harm: "sources with the same name in two namespaces fight over one Work",
 	},
 	{
 		name: "identity-in-any-form", file: "render/identity.go",
@@ -42,7 +42,7 @@ var ofRender = []mutant{
 		name: "inclusion-wins", file: "render/terms.go",
 		old:  `if contains(l.notNames, cluster) || matchesAny(l.notGlobs, cluster) {`,
 		new:  `if !contains(l.names, cluster) && (contains(l.notNames, cluster) || matchesAny(l.notGlobs, cluster)) {`,
-		harm: "a cluster that is excluded gets the object all the same",
+		harm: "an excluded cluster gets the object anyway",
 	},
 	{
 		name: "excluding-globs-are-ignored", file: "render/terms.go",
@@ -59,13 +59,13 @@ var ofRender = []mutant{
 		return true
 	}
 	if contains(`,
-		harm: "an excluded cluster that bears the label gets the object",
+		harm: "an excluded cluster that has the label gets the object",
 	},
 	{
 		name: "nothing-reads-as-no-cluster", file: "render/terms.go",
 		old:  `return list, errors.New("it names no cluster; to stop mirroring, remove the annotation")`,
 		new:  `return list, nil`,
-		harm: "an empty variable in somebody's template deletes the object everywhere",
+		harm: "an empty variable in a user's template deletes the object everywhere",
 	},
 	{
 		name: "exclusions-do-not-hold", file: "render/wishes.go",
@@ -107,7 +107,7 @@ var ofRender = []mutant{
 		name: "nonsense-reads-as-no", file: "render/wishes.go",
 		old:  `case !w.given || w.value == no:`,
 		new:  `case !w.given || w.value != yes:`,
-		harm: "preserve-on-deletion with a slip of the pen deletes what it was to preserve",
+		harm: "preserve-on-deletion with a typo in its value deletes what it was to preserve",
 	},
 	{
 		name: "tenants-steer-karmada-by-annotations", file: "render/strip.go",
@@ -117,19 +117,19 @@ var ofRender = []mutant{
 		new: `strings.HasPrefix(key, ownPrefix)
 	})
 	stripKeys(metadata, "labels"`,
-		harm: "a tenant smuggles an annotation of Karmada's into the members",
+		harm: "a tenant smuggles a Karmada annotation into the members",
 	},
 	{
 		name: "tenants-steer-karmada-by-labels", file: "render/strip.go",
 		old:  `strings.HasPrefix(key, ownPrefix) || karmadaKey(key) && !retains`,
 		new:  `strings.HasPrefix(key, ownPrefix) || key == "" && !retains`,
-		harm: "a tenant smuggles a label of Karmada's into the members",
+		harm: "a tenant smuggles a Karmada label into the members",
 	},
 	{
 		name: "subdomains-are-not-karmadas", file: "render/strip.go",
 		old:  `(domain == "karmada.io" || strings.HasSuffix(domain, ".karmada.io"))`,
 		new:  `domain == "karmada.io"`,
-		harm: "a tenant overwrites a member's own object by work.karmada.io/conflict-resolution",
+		harm: "a tenant overwrites a member's own object with work.karmada.io/conflict-resolution",
 	},
 	{
 		name: "retain-replicas-is-stripped", file: "render/strip.go",
@@ -141,13 +141,13 @@ var ofRender = []mutant{
 		name: "finalizers-travel", file: "render/strip.go",
 		old:  `"ownerReferences", "finalizers",`,
 		new:  `"ownerReferences",`,
-		harm: "the member's object waits for ever for a finalizer that nobody there removes",
+		harm: "the member's object waits forever for a finalizer that nothing there removes",
 	},
 	{
 		name: "owners-travel", file: "render/strip.go",
 		old:  `"ownerReferences", "finalizers",`,
 		new:  `"finalizers",`,
-		harm: "the member's garbage collector deletes the object, whose owner is not there",
+		harm: "the member's garbage collector deletes the object, because its owner is missing there",
 	},
 	{
 		name: "status-travels", file: "render/strip.go",
@@ -159,19 +159,19 @@ var ofRender = []mutant{
 		name: "nulls-travel", file: "render/strip.go",
 		old:  `if isNull(field) {`,
 		new:  `if false {`,
-		harm: "a field that is null is written with the create and lost with the first update, for ever",
+		harm: "a null field is written by the create and lost for good by the first update",
 	},
 	{
 		name: "cluster-ips-travel", file: "render/prune.go",
 		old:  `if err == nil && found && ip != corev1.ClusterIPNone {`,
 		new:  `if err == nil && found && ip == "" {`,
-		harm: "a Service is refused by the members, whose addresses are others",
+		harm: "the members reject a Service, because they use other addresses",
 	},
 	{
 		name: "headless-services-get-an-address", file: "render/prune.go",
 		old:  `found && ip != corev1.ClusterIPNone {`,
 		new:  `found && ip != "" {`,
-		harm: "a headless Service is an ordinary one in the members",
+		harm: "a headless Service becomes an ordinary one in the members",
 	},
 	{
 		name: "tokens-travel", file: "render/prune.go",
@@ -183,55 +183,55 @@ var ofRender = []mutant{
 		name: "jobs-live-and-die-again", file: "render/prune.go",
 		old:  `unstructured.RemoveNestedField(obj, "spec", "ttlSecondsAfterFinished")`,
 		new:  `_ = obj`,
-		harm: "a Job that a member deletes when its time is up is run again and again",
+		harm: "a Job that a member deletes when its TTL expires runs again and again",
 	},
 	{
 		name: "pruned-by-kind-alone", file: "render/prune.go",
 		old:  `ok && err == nil && p.group == gv.Group {`,
 		new:  `ok && err == nil && (p.group == gv.Group || gv.Group != "") {`,
-		harm: "fields of somebody's own Service or Job are taken away",
+		harm: "fields of a custom resource named Service or Job are stripped",
 	},
 	{
 		name: "options-change-nothing", file: "render/digest.go",
 		old:  `fmt.Appendf(meaning[:], "%v", o)`,
 		new:  `meaning[:]`,
-		harm: "an object that is suspended, or is to be preserved, as was said later, goes on as before",
+		harm: "suspending or preserving an object later has no effect",
 	},
 	{
 		name: "overwriting-changes-nothing", file: "render/digest.go",
 		old:  `o.Overwrite = hasEntry(`,
 		new:  `_ = hasEntry(`,
-		harm: "whether a member's own object is overwritten is changed by nobody's wish",
+		harm: "changing whether a member's own object is overwritten has no effect",
 	},
 	{
 		name: "retaining-changes-nothing", file: "render/digest.go",
 		old:  `o.RetainReplicas = hasEntry(`,
 		new:  `_ = hasEntry(`,
-		harm: "an autoscaler is fought though the source says otherwise",
+		harm: "Karmada fights an autoscaler although the source says otherwise",
 	},
 	{
 		name: "further-manifests-go-unseen", file: "render/digest.go",
 		old:  `if len(list) != 1 {`,
 		new:  `if len(list) == 0 {`,
-		harm: "what somebody adds to a Work of ours is applied and never removed",
+		harm: "what another user adds to a Work of ours is applied and never removed",
 	},
 	{
 		name: "webhook-id-is-a-change", file: "render/digest.go",
 		old:  `delete(labels, workIDLabel)`,
 		new:  `_ = labels`,
-		harm: "every Work is written over and over, since Karmada's webhook labels it",
+		harm: "every Work is written over and over, because Karmada's webhook labels it",
 	},
 	{
 		name: "generation-is-a-change", file: "render/digest.go",
 		old:  `isGeneration(generation) {`,
 		new:  `!isGeneration(generation) {`,
-		harm: "a restart writes every Work whose source's status has moved its generation",
+		harm: "a restart writes every Work whose source got a new generation from a change of its status",
 	},
 	{
 		name: "pruning-reaches-the-cache", file: "render/digest.go",
 		old:  `const prunedDepth = 5`,
 		new:  `const prunedDepth = 4`,
-		harm: "the digest of a Job's Work takes labels out of the Work itself",
+		harm: "computing the digest of a Job's Work removes labels from the Work itself",
 	},
 	{
 		name: "clusters-have-digests-of-their-own", file: "render/digest.go",
@@ -243,7 +243,7 @@ var ofRender = []mutant{
 		name: "claims-by-annotation-go-unseen", file: "render/claims.go",
 		old:  `if labelled || annotated {`,
 		new:  `if labelled || annotated && key == "" {`,
-		harm: "an object that a policy claims is fought for",
+		harm: "karmada-mirror fights a policy over an object that the policy claims",
 	},
 	{
 		name: "controlled-works-are-ours", file: "render/claims.go",
@@ -262,13 +262,13 @@ var ofRender = []mutant{
 		name: "bindings-hide-others", file: "render/claims.go",
 		old:  `if mark.Text == "" || !binding {`,
 		new:  `if mark.Text == "" {`,
-		harm: "a Work is taken from a controller that holds it beside a binding",
+		harm: "a Work is taken from a controller that owns it along with a binding",
 	},
 	{
 		name: "marks-in-whole-seconds", file: "render/hold.go",
 		old:  `"2006-01-02T15:04:05.000Z07:00"`,
 		new:  `"2006-01-02T15:04:05Z07:00"`,
-		harm: "an approval lets go what was held after it, in the same second",
+		harm: "an approval releases what was held after it, in the same second",
 	},
 	{
 		name: "released-works-stay-labelled", file: "render/handover.go",
@@ -280,7 +280,7 @@ var ofRender = []mutant{
 		name: "released-works-name-their-source", file: "render/handover.go",
 		old:  `SourceAnnotation: nil, SourceUIDAnnotation: nil,`,
 		new:  `SourceUIDAnnotation: nil,`,
-		harm: "a Work that a policy has taken over is fought for",
+		harm: "karmada-mirror fights for a Work that a policy has taken over",
 	},
 	{
 		name: "releases-lag", file: "render/handover.go",
@@ -319,31 +319,31 @@ var ofRender = []mutant{
 `,
 		new: `
 `,
-		harm: "somebody else's finalizer is taken off a Work, which goes before its time",
+		harm: "another controller's finalizer is removed from a Work, which then goes too early",
 	},
 	{
 		name: "works-without-finalizer", file: "render/work.go",
 		old:  `Finalizers: []string{ExecutionFinalizer},`,
 		new:  `Finalizers: nil,`,
-		harm: "a Work is gone before Karmada has deleted the object in the member, which stays for ever",
+		harm: "a Work is gone before Karmada has deleted the object in the member, which stays forever",
 	},
 	{
 		name: "marks-stay", file: "render/work.go",
 		old:  `m.Labels[HeldKey], m.Annotations[HeldKey] = nil, nil`,
 		new:  `_ = m.Labels`,
-		harm: "a Work that is wanted again keeps its mark, and an old approval lets it go later",
+		harm: "a Work that is wanted again keeps its mark, and an old approval covers it later",
 	},
 	{
 		name: "options-stay-on", file: "render/work.go",
 		old:  `return t.assemble(m, "null").For(cluster)`,
 		new:  `return t.assemble(m, "").For(cluster)`,
-		harm: "an object that is suspended no more stays suspended, and is written over and over",
+		harm: "an object that is no longer suspended stays suspended, and is written over and over",
 	},
 	{
 		name: "adopted-works-stay-bound", file: "render/work.go",
 		old:  `	if adopt {`,
 		new:  `	if adopt && cluster == "" {`,
-		harm: "a Work that was given back is somebody else's still, and nothing of it is updated",
+		harm: "a Work that was given back still belongs to another controller, and is never updated",
 	},
 	{
 		name: "every-object-overwrites", file: "render/work.go",
@@ -351,7 +351,7 @@ var ofRender = []mutant{
 		rest = appendField`,
 		new: `if !t.options.Overwrite {
 		rest = appendField`,
-		harm: "a member's own object of that name is overwritten unasked",
+		harm: "a member's own object of that name is overwritten although no one asked for it",
 	},
 	{
 		name: "replicas-are-never-retained", file: "render/work.go",
@@ -359,13 +359,13 @@ var ofRender = []mutant{
 		rest = appendField`,
 		new: `if false {
 		rest = appendField`,
-		harm: "an autoscaler in a member is fought",
+		harm: "Karmada fights an autoscaler in a member",
 	},
 	{
 		name: "any-object-fits", file: "render/manifest.go",
 		old:  `id.GroupKind() != obj.GroupVersionKind().GroupKind() || id.Namespace != obj.GetNamespace() || id.Name != obj.GetName()`,
 		new:  `id.GroupKind() != obj.GroupVersionKind().GroupKind() || id.Namespace != obj.GetNamespace()`,
-		harm: "a Work carries another object than the one that it is named for",
+		harm: "a Work carries a different object from the one that it is named after",
 	},
 	{
 		name: "root-certificates-travel", file: "render/system.go",

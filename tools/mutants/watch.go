@@ -14,31 +14,31 @@ var ofWatch = []mutant{
 		return nil, false, false`,
 		new: `	if w.informer == nil {
 		return nil, false, false`,
-		harm: "an object that has not been listed yet does not exist",
+		harm: "an object that has not been listed yet counts as missing",
 	},
 	{
 		name: "failed-discovery-proves", file: "watch/watch.go",
 		old:  `w.err, w.unserved = err, w.unserved || err == nil`,
 		new:  `w.err, w.unserved = err, true`,
-		harm: "a discovery that fails says that a resource is gone, and its objects with it",
+		harm: "a failed discovery reports a resource as gone, and its objects with it",
 	},
 	{
 		name: "failed-discovery-ends-a-watch", file: "watch/watch.go",
 		old:  `if err == nil && (!ok || now != served) {`,
 		new:  `if err != nil || !ok || now != served {`,
-		harm: "each hiccup of discovery lists everything anew",
+		harm: "each hiccup of discovery relists everything",
 	},
 	{
 		name: "transform-twice", file: "watch/transform.go",
 		old:  `return obj, nil`,
 		new:  `return nil, nil`,
-		harm: "the objects of a streaming list, which come twice, are lost",
+		harm: "the objects of a streaming list, which arrive twice, are lost",
 	},
 	{
 		name: "synced-too-early", file: "watch/watch.go",
 		old:  `w.awaitSynced(ctx, registration.HasSynced)`,
 		new:  `w.awaitSynced(ctx, func() bool { return registration != nil })`,
-		harm: "objects that have not been listed yet do not exist",
+		harm: "objects that have not been listed yet count as missing",
 	},
 	{
 		name: "events-pass-for-objects", file: "watch/client.go",

@@ -29,7 +29,7 @@ var ofBreaker = []mutant{
 		name: "breaker-forgets-what-was-there", file: "mirror/write/circuit.go",
 		old:  `works()[namespace]+len(p.made))`,
 		new:  `works()[namespace])`,
-		harm: "the share is of what is left, so that slow deletions trip it",
+		harm: "the share counts what is left, so that slow deletions trip the breaker",
 	},
 	{
 		name: "breaker-forgets-what-it-let-go", file: "mirror/write/circuit.go",
@@ -53,7 +53,7 @@ var ofBreaker = []mutant{
 		name: "one-object-trips-the-breaker", file: "mirror/write/circuit.go",
 		old:  ` || !p.isOfSeveral() {`,
 		new:  ` {`,
-		harm: "what somebody does to a single object by hand is held",
+		harm: "what a user does to a single object by hand is held",
 	},
 	{
 		name: "no-object-trips-the-breaker", file: "mirror/write/circuit.go",
@@ -67,19 +67,19 @@ var ofBreaker = []mutant{
 			d.by`,
 		new: `		if w == nil {
 			d.by`,
-		harm: "a restart lets go what is held",
+		harm: "a restart releases what is held",
 	},
 	{
 		name: "old-approvals-hold-for-ever", file: "mirror/write/breaker.go",
 		old:  `!w.Held.Since.After(b.approved.Until(resource, w.Source.Namespace, w.Cluster))`,
 		new:  `!b.approved.Until(resource, w.Source.Namespace, w.Cluster).IsZero()`,
-		harm: "an approval of last year lets go what is held today",
+		harm: "last year's approval releases what is held today",
 	},
 	{
 		name: "approvals-miss-the-last", file: "mirror/write/breaker.go",
 		old:  `!w.Held.Since.After(b.approved.Until(resource, w.Source.Namespace, w.Cluster))`,
 		new:  `w.Held.Since.Before(b.approved.Until(resource, w.Source.Namespace, w.Cluster))`,
-		harm: "what was held last is not let go by the approval that was given for it",
+		harm: "what was held last is not released by the approval that was given for it",
 	},
 	{
 		name: "approvals-cover-what-is-not-held", file: "mirror/write/breaker.go",
@@ -91,7 +91,7 @@ var ofBreaker = []mutant{
 		name: "approvals-reach-other-namespaces", file: "config/approvals.go",
 		old:  `for _, key := range []string{ApprovalOf(resource, "", ""), ApprovalOf(resource, namespace, ""), ApprovalOf(resource, "", member), ApprovalOf(resource, namespace, member)} {`,
 		new:  `for key := range a {`,
-		harm: "an approval of one namespace, or of one member, lets go what is held of others",
+		harm: "an approval for one namespace, or one member, releases what is held for others",
 	},
 	{
 		name: "approved-deletions-count", file: "mirror/write/breaker.go",
@@ -116,13 +116,13 @@ var ofBreaker = []mutant{
 		}
 		if !ok {
 `,
-		harm: "clusters that are taken off one by one are not counted together",
+		harm: "clusters that are removed one by one are not counted together",
 	},
 	{
 		name: "no-approval-is-needed", file: "mirror/write/breaker.go",
 		old:  `c.countWorks(now, count) }) || needsApproval`,
 		new:  `c.countWorks(now, count) })`,
-		harm: "what goes with its definition is deleted without an approval",
+		harm: "objects that are deleted with their definition need no approval",
 	},
 	{
 		name: "breaker-does-not-close", file: "mirror/write/circuit.go",
@@ -134,19 +134,19 @@ var ofBreaker = []mutant{
 		name: "off-is-not-off", file: "mirror/write/breaker.go",
 		old:  `held: (c.tripped() || in.tripped()) && (needsApproval || b.threshold.Works > 0)}`,
 		new:  `held: c.tripped() || in.tripped()}`,
-		harm: "a breaker that was turned off holds what it has held before",
+		harm: "a breaker that was turned off still holds what it held before",
 	},
 	{
 		name: "marks-from-before-the-approval", file: "mirror/write/breaker.go",
 		old:  `now.Before(earliest) {`,
 		new:  `now.Before(earliest) && earliest.IsZero() {`,
-		harm: "an approval by a clock that is ahead lets go what is held after it",
+		harm: "an approval by a clock that is ahead releases what is held after it",
 	},
 	{
 		name: "one-namespace-holds-up-all", file: "mirror/write/circuit.go",
 		old:  `rest := all - largest.all()`,
 		new:  `rest := all`,
-		harm: "a tenant's own deletions stop everybody's",
+		harm: "a tenant's own deletions stop everyone's",
 	},
 	{
 		name: "namespaces-are-counted-apart", file: "mirror/write/circuit.go",
@@ -158,7 +158,7 @@ var ofBreaker = []mutant{
 		name: "a-namespace-is-no-circuit", file: "mirror/write/circuit.go",
 		old:  `if p.blown = p.exceeds(threshold, namespace, works); p.tripped() {`,
 		new:  `if p.tripped() {`,
-		harm: "all that a Namespace has is deleted at once",
+		harm: "everything in a Namespace is deleted at once",
 	},
 	{
 		name: "what-is-held-is-counted", file: "mirror/write/circuit.go",
@@ -168,7 +168,7 @@ var ofBreaker = []mutant{
 		new: `			_ = namespace
 		}
 		all, made`,
-		harm: "who has several Namespaces stops everybody's deletions",
+		harm: "a user with several Namespaces stops everyone's deletions",
 	},
 	{
 		name: "a-restart-narrows-what-is-held", file: "mirror/write/breaker.go",
@@ -180,13 +180,13 @@ var ofBreaker = []mutant{
 		name: "what-a-namespace-holds-holds-all", file: "mirror/write/breaker.go",
 		old:  `	if w.Held == nil { // it will bear the mark`,
 		new:  `	if true {`,
-		harm: "one Namespace that nobody approves holds up the deletions of all, once those have been held",
+		harm: "one Namespace that no one approves holds up everyone's deletions, once those have been held",
 	},
 	{
 		name: "marks-are-found-late", file: "mirror/lead.go",
 		old:  `		c.breaker.Propose(of.resource, of.source, works)`,
 		new:  `		_, _ = of, works`,
-		harm: "a new leader deletes before it has met what is held",
+		harm: "a new leader deletes before it has seen what is held",
 	},
 	{
 		name: "what-is-held-is-a-part-of-all", file: "mirror/write/circuit.go",

@@ -7,7 +7,7 @@ var ofLedger = []mutant{
 		if held`,
 		new: `if op.Kind == judge.Wake {
 		if held`,
-		harm: "a Work that a webhook alters is written for ever",
+		harm: "a Work that a webhook alters is written forever",
 	},
 	{
 		name: "edits-pass-for-admission", file: "mirror/write/echoes.go",
@@ -19,19 +19,19 @@ var ofLedger = []mutant{
 		name: "old-works-are-judged", file: "mirror/write/echoes.go",
 		old:  `return ok && !last.altered && e.clock.Now().Before(last.until) && !last.hasCome(cached)`,
 		new:  `return ok && last.altered`,
-		harm: "an edit that is taken back while its write is under way is lost",
+		harm: "an edit that is reverted while its write is in flight is lost",
 	},
 	{
 		name: "lost-writes-are-waited-for", file: "mirror/write/echoes.go",
 		old:  `&& e.clock.Now().Before(last.until) && !last.hasCome(cached)`,
 		new:  `&& !last.hasCome(cached)`,
-		harm: "a write that is lost is never made again",
+		harm: "a lost write is never retried",
 	},
 	{
 		name: "lost-writes-are-forgotten", file: "mirror/write/echoes.go",
 		old:  `return !last.altered && !now.Before(last.until)`,
 		new:  `return last.altered && !now.Before(last.until)`,
-		harm: "a write that is lost is made again at the next sweep",
+		harm: "a lost write is retried only at the next sweep",
 	},
 	{
 		name: "edits-since-are-waited-out", file: "mirror/write/echoes.go",
@@ -49,7 +49,7 @@ var ofLedger = []mutant{
 		name: "namesakes-wait-for-deletions", file: "mirror/write/echoes.go",
 		old:  `return w == nil || w.UID != e.work || w.Terminating`,
 		new:  `return w == nil || w.Terminating`,
-		harm: "a Work that was made again after a deletion is not counted by the breaker",
+		harm: "a Work that was recreated after a deletion is not counted by the breaker",
 	},
 	{
 		name: "going-works-are-waited-for", file: "mirror/write/echoes.go",
@@ -63,7 +63,7 @@ var ofLedger = []mutant{
 `,
 		new: `	case w == nil:
 `,
-		harm: "what admission has altered is written once more for each restart of the watch",
+		harm: "what admission has altered is written again at each restart of the watch",
 	},
 	{
 		name: "said-over-and-over", file: "mirror/write/echoes.go",
@@ -71,19 +71,19 @@ var ofLedger = []mutant{
 `,
 		new: `	if last.said && w.kind == judge.Delete {
 `,
-		harm: "the log is full of one webhook",
+		harm: "one webhook floods the log",
 	},
 	{
 		name: "refused-writes-are-repeated", file: "mirror/write/parked.go",
 		old:  `if !ok || left <= 0 || last.write != w && !last.isAsLarge(v, op) {`,
 		new:  `if !ok || left <= time.Hour || last.write != w && !last.isAsLarge(v, op) {`,
-		harm: "what is refused is sent at each look",
+		harm: "a refused write is sent at each sync",
 	},
 	{
 		name: "refused-writes-are-given-up", file: "mirror/write/parked.go",
 		old:  `if !ok || left <= 0 || last.write`,
 		new:  `if !ok || last.write`,
-		harm: "what was refused for a while is never written",
+		harm: "a write that was refused for a while is never retried",
 	},
 	{
 		name: "as-large-is-tried-again", file: "mirror/write/parked.go",
@@ -95,7 +95,7 @@ var ofLedger = []mutant{
 		name: "other-content-waits", file: "mirror/write/parked.go",
 		old:  `last.write != w && !last.isAsLarge(v, op)`,
 		new:  `last.write.kind != w.kind && !last.isAsLarge(v, op)`,
-		harm: "a change that mends what was refused is written five minutes later",
+		harm: "a change that fixes a refused write is written five minutes later",
 	},
 	{
 		name: "rights-are-waited-for", file: "mirror/write/parked.go",
@@ -128,6 +128,6 @@ var ofLedger = []mutant{
 		old: `	l.echoes.sent.drop(id, cluster)
 `,
 		new:  ``,
-		harm: "a Work that somebody deletes at once is made again half a minute later",
+		harm: "a Work that a user deletes at once is recreated half a minute later",
 	},
 }

@@ -5,7 +5,7 @@ var ofWriter = []mutant{
 		name: "deletions-of-namesake-works", file: "mirror/write/client.go",
 		old:  `Preconditions{UID: &w.UID, ResourceVersion: &w.ResourceVersion}`,
 		new:  `Preconditions{ResourceVersion: &w.ResourceVersion}`,
-		harm: "a Work that was made again since it was examined is deleted",
+		harm: "a Work that was recreated since it was examined is deleted",
 	},
 	{
 		name: "deletions-of-changed-works", file: "mirror/write/client.go",
@@ -23,7 +23,7 @@ var ofWriter = []mutant{
 		name: "deletions-are-repeated", file: "mirror/write/client.go",
 		old:  `MaxRetries(0).Throttle(nil)`,
 		new:  `Throttle(nil)`,
-		harm: "a deletion that the API server has put off is made when nothing speaks for it any more",
+		harm: "a deletion that the API server has put off is carried out when nothing justifies it any more",
 	},
 	{
 		name: "outdated-operations", file: "mirror/write/writer.go",
@@ -31,7 +31,7 @@ var ofWriter = []mutant{
 `,
 		new: `return now == nil && op.Work != nil
 `,
-		harm: "a plan is carried out on a Work that has changed while it waited",
+		harm: "a plan is carried out on a Work that changed while the plan waited",
 	},
 	{
 		name: "deletions-pass-the-breaker", file: "mirror/write/writer.go",
@@ -51,6 +51,6 @@ var ofWriter = []mutant{
 		name: "marked-over-and-over", file: "mirror/write/writer.go",
 		old:  `if a.wait > 0 || a.held && op.Work.Held != nil {`,
 		new:  `if a.wait > 0 {`,
-		harm: "each look at a held Work renews its mark, so that no approval ever covers it",
+		harm: "each sync of a held Work renews its mark, so that no approval ever covers it",
 	},
 }

@@ -1,3 +1,4 @@
-// Package prometheus is a module of its own for what of Prometheus the tests of
-// manifests/monitoring need: its dependencies are many times those of the daemon.
+// Package prometheus is a separate module for the parts of Prometheus that the
+// tests of manifests/monitoring need: their dependencies are many times the
+// daemon's.
 package prometheus

@@ -32,7 +32,8 @@ type rule struct {
 	Annotations map[string]string `json:"annotations"`
 }
 
-// prometheusRule is what is read of the PrometheusRule here; promtool reads its spec.
+// prometheusRule is the part of the PrometheusRule that is read here; promtool reads its
+// spec.
 type prometheusRule struct {
 	Spec struct {
 		Groups []struct {
@@ -103,8 +104,8 @@ func panels(t *testing.T) dashboard {
 	return d
 }
 
-// TestAlerts has promtool run the unit tests of the rules: the spec of a PrometheusRule is
-// a file of rules.
+// TestAlerts runs the unit tests of the rules with promtool: the spec of a PrometheusRule
+// is a rules file.
 func TestAlerts(t *testing.T) {
 	var object struct {
 		Spec json.RawMessage `json:"spec"`
@@ -130,7 +131,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// promtool builds it without the clouds that it could find targets in.
+// promtool builds promtool without the clouds in which it could discover targets.
 func promtool(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "promtool")
@@ -141,8 +142,8 @@ func promtool(t *testing.T) string {
 	return program
 }
 
-// TestEveryAlertIsTested wants of each alert that it is seen to fire and to resolve, and
-// not to fire where something harmless looks like its cause.
+// TestEveryAlertIsTested expects tests in which each alert fires and resolves, and in
+// which it does not fire although something harmless looks like its cause.
 func TestEveryAlertIsTested(t *testing.T) {
 	var file struct {
 		Tests []struct {
@@ -199,7 +200,7 @@ func TestRunbooks(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		for _, heading := range []string{"# " + r.Alert, "## What it means", "## How bad it is", "## Find the cause", "## Mend it", "## When it resolves"} {
+		for _, heading := range []string{"# " + r.Alert, "## What it means", "## How bad it is", "## Find the cause", "## Fix it", "## When it resolves"} {
 			if !slices.Contains(strings.Split(string(text), "\n"), heading) {
 				t.Errorf("%s has no heading %q", page, heading)
 			}
@@ -211,7 +212,7 @@ func TestRunbooks(t *testing.T) {
 	}
 	for _, entry := range entries {
 		if !slices.Contains(want, entry.Name()) {
-			t.Errorf("%s is the runbook of no alert", entry.Name())
+			t.Errorf("%s belongs to no alert", entry.Name())
 		}
 	}
 }
@@ -250,7 +251,7 @@ func series(t *testing.T) map[string][]string {
 	row := regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| (gauge|counter|histogram) \\| (.*?) \\|")
 	label := regexp.MustCompile("`([a-z_]+)`")
 	for _, match := range row.FindAllStringSubmatch(string(read(t, reference)), -1) {
-		// What the scrape adds.
+		// The scrape adds these.
 		names := []string{"job", "instance", "namespace", "pod"}
 		for _, l := range label.FindAllStringSubmatch(match[3], -1) {
 			names = append(names, l[1])
@@ -265,7 +266,7 @@ func series(t *testing.T) map[string][]string {
 	return all
 }
 
-// wantKnown checks an expression for metrics and labels that are not in the reference.
+// wantKnown checks that an expression uses only metrics and labels in the reference.
 func wantKnown(t *testing.T, where, text string) {
 	t.Helper()
 	expr, err := parser.NewParser(parser.Options{}).ParseExpr(text)
@@ -317,7 +318,7 @@ func TestNamesInAlerts(t *testing.T) {
 	}
 }
 
-// variables are what Grafana puts into a query.
+// variables replaces the variables of a query as Grafana would.
 var variables = strings.NewReplacer("$__rate_interval", "5m", "$job", ".*", "$resource", ".*", "$member_cluster", ".*")
 
 func TestDashboard(t *testing.T) {
@@ -328,13 +329,13 @@ func TestDashboard(t *testing.T) {
 	ids, cells := map[int]string{}, map[[2]int]string{}
 	for _, p := range d.Panels {
 		if other, taken := ids[p.ID]; taken {
-			t.Errorf("%q and %q have one id", p.Title, other)
+			t.Errorf("%q and %q have the same id", p.Title, other)
 		}
 		ids[p.ID] = p.Title
 		for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
 			for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
 				if other, taken := cells[[2]int{x, y}]; taken || x >= 24 {
-					t.Fatalf("%q lies on %q, or outside", p.Title, other)
+					t.Fatalf("%q overlaps %q, or lies outside", p.Title, other)
 				}
 				cells[[2]int{x, y}] = p.Title
 			}

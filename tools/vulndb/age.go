@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// age says how old the database at a URL is, and fails if it is older than some days.
-// One that is not a folder is asked over the network, and is the newest.
+// age prints how old the database at a URL is, and fails if it is too old. A database
+// that is not a folder is on the network, and counts as the newest.
 func age(address string, days int, now time.Time, out io.Writer) error {
 	location, err := url.Parse(address)
 	if err != nil {
@@ -23,17 +23,17 @@ func age(address string, days int, now time.Time, out io.Writer) error {
 		return fmt.Errorf("cannot read the database's date: %w", err)
 	}
 	old := int(now.Sub(db.Modified).Hours() / 24)
-	fmt.Fprintf(out, "the database of known vulnerabilities is of %s, %d days old\n", db.Modified.Format(time.DateOnly), old)
+	fmt.Fprintf(out, "the vulnerability database is from %s, %d days old\n", db.Modified.Format(time.DateOnly), old)
 	if old <= days {
 		return nil
 	}
-	return fmt.Errorf(`the database of known vulnerabilities is of %s, %d days old, and %d is the limit. Renew it:
+	return fmt.Errorf(`the vulnerability database is from %s, %d days old, but at most %d days are allowed. Update it:
 
   make vulndb
   git add tools/vulndb/db.zip
   git commit -m "tools: the vulnerabilities known today"
 
-or ask the newest this once:
+or use the newest this once:
 
   make check VULNDB=https://vuln.go.dev`, db.Modified.Format(time.DateOnly), old, days)
 }

@@ -1,9 +1,9 @@
 // Command vulndb keeps the copy of the Go vulnerability database that make check
-// asks: an archive in the form of https://go.dev/doc/security/vuln/database, reduced
-// to what concerns some modules. It does not look for vulnerabilities; govulncheck
+// uses: an archive in the form of https://go.dev/doc/security/vuln/database, reduced
+// to the entries for some modules. It does not look for vulnerabilities; govulncheck
 // does.
 //
-//	vulndb reduce WHOLE ARCHIVE < MODULES   makes it of https://vuln.go.dev/vulndb.zip
+//	vulndb reduce WHOLE ARCHIVE < MODULES   makes it from https://vuln.go.dev/vulndb.zip
 //	vulndb unpack ARCHIVE FOLDER            for govulncheck, which reads no archives
 //	vulndb age URL DAYS                     fails if the database is older
 package main

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// The files of a database; an entry is in ID/, under its ID.
+// The files of a database. Each entry is in ID/, under its ID.
 const (
 	databaseFile = "index/db.json"
 	modulesFile  = "index/modules.json"
@@ -55,11 +55,11 @@ func reduceFile(whole, archive string, paths []string) error {
 	return os.WriteFile(archive, reduced, 0o644)
 }
 
-// reduce makes an archive of what concerns the modules, the standard library and the
-// go command. The same database and modules make the same bytes.
+// reduce makes an archive of the entries for the modules, the standard library and
+// the go command. The same database and modules make the same bytes.
 func reduce(whole fs.FS, paths []string) ([]byte, error) {
 	if len(paths) == 0 {
-		return nil, errors.New("there are no modules on standard input")
+		return nil, errors.New("no modules on standard input")
 	}
 	var (
 		db      database
@@ -115,7 +115,7 @@ func decode(database fs.FS, name string, into any) error {
 	return nil
 }
 
-// pack makes an archive that does not tell when and in which order it was made.
+// pack makes an archive that does not depend on when or in which order it was made.
 func pack(files map[string][]byte, modified time.Time) ([]byte, error) {
 	var archive bytes.Buffer
 	w := zip.NewWriter(&archive)

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// unpack replaces a folder by the content of an archive. A folder that is there is
-// complete: it is filled under another name.
+// unpack replaces a folder with the content of an archive. It fills the folder
+// under another name, so that a folder that exists is complete.
 func unpack(archive, folder string) (err error) {
 	source, err := zip.OpenReader(archive)
 	if err != nil {

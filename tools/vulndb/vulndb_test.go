@@ -16,8 +16,8 @@ import (
 
 var modified = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
-// whole is a database of three entries: one of a module, one of the standard library,
-// one of a module that nobody wants.
+// whole is a database of three entries: one for a module, one for the standard
+// library, one for a module that no one uses.
 func whole() fstest.MapFS {
 	files := fstest.MapFS{}
 	for name, content := range map[string]string{
@@ -58,7 +58,7 @@ func TestReduce(t *testing.T) {
 	for _, file := range files.File {
 		names = append(names, file.Name)
 		if !file.Modified.Equal(modified) {
-			t.Errorf("%s is of %s, want the date of the database", file.Name, file.Modified)
+			t.Errorf("%s is dated %s, want the date of the database", file.Name, file.Modified)
 		}
 	}
 	if want := []string{"ID/GO-1.json", "ID/GO-3.json", databaseFile, modulesFile, vulnsFile}; !slices.Equal(names, want) {
@@ -82,7 +82,7 @@ func TestReduceWantsAll(t *testing.T) {
 		files := whole()
 		delete(files, name)
 		if _, err := reduce(files, []string{"example.com/a"}); err == nil {
-			t.Errorf("a database without %s is taken", name)
+			t.Errorf("a database without %s is accepted", name)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func TestAge(t *testing.T) {
 		now     time.Time
 		old     bool
 	}{
-		"young":   {"it is of the same day", local, modified, false},
+		"young":   {"it was made on the same day", local, modified, false},
 		"limit":   {"the sixtieth day is the last", local, modified.AddDate(0, 0, 60), false},
 		"old":     {"one day more is too old", local, modified.AddDate(0, 0, 61), true},
 		"network": {"vuln.go.dev has the newest", "https://vuln.go.dev", modified.AddDate(1, 0, 0), false},
@@ -138,7 +138,7 @@ func TestAge(t *testing.T) {
 			if !test.old {
 				return
 			}
-			for _, want := range []string{"is of 2026-03-01, 61 days old", "\n  make vulndb\n", "\n  make check VULNDB=https://vuln.go.dev"} {
+			for _, want := range []string{"is from 2026-03-01, 61 days old", "\n  make vulndb\n", "\n  make check VULNDB=https://vuln.go.dev"} {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("the error does not say %q: %v", want, err)
 				}
@@ -147,7 +147,7 @@ func TestAge(t *testing.T) {
 	}
 }
 
-// TestAgeWantsADate: a database that does not say its date is not young.
+// TestAgeWantsADate checks that a database without a date does not count as young.
 func TestAgeWantsADate(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.CopyFS(folder, fstest.MapFS{databaseFile: {Data: []byte(`{}`)}}); err != nil {
@@ -155,7 +155,7 @@ func TestAgeWantsADate(t *testing.T) {
 	}
 	for _, path := range []string{folder, filepath.Join(folder, "missing")} {
 		if err := run([]string{"age", "file://" + path, "60"}, nil, &bytes.Buffer{}, modified); err == nil {
-			t.Errorf("%s is taken", path)
+			t.Errorf("%s is accepted", path)
 		}
 	}
 }

@@ -1,11 +1,11 @@
-// Command way measures how far a reader has to go who follows what becomes of one
-// identity: from reconcile through all that it calls, in the order of the text, into each
-// function of ours once. It prints the way, and then counts files, and how often one comes
-// back to a file that one had left: the price of files that are read for several reasons.
-// Of a package alone it counts the same, as if what that calls elsewhere was known.
+// Command way measures how far a reader has to go to follow what happens to one identity:
+// from reconcile through everything that it calls, in source order, into each of our
+// functions once. It prints the path, and then counts files and how often the reader
+// returns to an earlier file: the price of files that are read for several reasons. It
+// counts the same for each package alone, as if everything it calls elsewhere were known.
 //
-// What is passed on is followed like what is called, and a call by an interface if only one
-// type of ours implements that.
+// Functions that are passed on are followed like calls, and calls through an interface only
+// if exactly one of our types implements it.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// begin is where the way begins.
+// begin is the function where the path begins.
 const begin = "(*github.com/karmada-target/karmada-mirror/mirror.Controller).reconcile"
 
 func main() {
@@ -39,9 +39,9 @@ func main() {
 	}
 }
 
-// tally counts on the way.
+// tally counts along the path.
 type tally struct {
-	present            string // the file where one is
+	present            string // the current file
 	entered            map[string]bool
 	functions, returns int
 }
@@ -60,9 +60,9 @@ func (t *tally) enter(file string) {
 type way struct {
 	fset    *token.FileSet
 	uses    map[*ast.Ident]types.Object
-	bodies  map[string]*ast.BlockStmt // of what has not been followed yet, by its full name
+	bodies  map[string]*ast.BlockStmt // of functions not followed yet, by their full names
 	ours    []types.Type
-	tallies map[string]*tally // by package, and of all
+	tallies map[string]*tally // by package, and for all
 }
 
 // load reads our packages.
@@ -93,7 +93,7 @@ func (w *way) load(root string) error {
 	return nil
 }
 
-// follow goes through a function, and then through all that it leads to.
+// follow goes through a function, and then through everything that it leads to.
 func (w *way) follow(name string) {
 	body, ok := w.bodies[name]
 	if !ok {
@@ -118,7 +118,7 @@ func (w *way) follow(name string) {
 	})
 }
 
-// concrete is the method that a call by an interface comes to, if there is only one.
+// concrete is the method that a call through an interface reaches, if there is only one.
 func (w *way) concrete(f *types.Func) *types.Func {
 	to := f.Signature().Recv()
 	if to == nil || !types.IsInterface(to.Type()) || f.Pkg() == nil { // error has no package
