@@ -154,6 +154,6 @@ func (b *Builder) beat(begun time.Time, packages *packageLog) (stop func()) {
 }
 
 func (b *Builder) say(format string, arguments ...any) {
-	// A progress message that cannot be written has no one else to go to.
+	// Ignore the error: there is nowhere else to report it.
 	_, _ = fmt.Fprintf(b.Progress, format+"\n", arguments...)
 }

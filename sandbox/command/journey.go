@@ -20,7 +20,7 @@ type leg struct {
 	cluster  string
 }
 
-// legs are the legs of the examples.
+// legs are the pairs of source and member in the examples.
 var legs = []leg{
 	{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, render.Identity{Kind: "ConfigMap", Namespace: "hello", Name: "page"}, "member1"},
 	{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, render.Identity{Kind: "ConfigMap", Namespace: "hello", Name: "page"}, "member3"},

@@ -277,6 +277,6 @@ func (k *Karmada) AuditLog() string { return filepath.Join(k.options.Dir, "audit
 func (k *Karmada) say(format string, arguments ...any) {
 	k.progress.Lock()
 	defer k.progress.Unlock()
-	// A progress message that cannot be written has no one else to go to.
+	// Ignore the error: there is nowhere else to report it.
 	_, _ = fmt.Fprintf(k.options.Progress, format+"\n", arguments...)
 }

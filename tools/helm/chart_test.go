@@ -48,7 +48,7 @@ func runHelm(t *testing.T, arguments ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	command := exec.Command(path, arguments...)
 	command.Stdout, command.Stderr = &stdout, &stderr
-	home := t.TempDir() // nothing from the user's own
+	home := t.TempDir() // not the user's own
 	command.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
 	if err := command.Run(); err != nil {
 		return "", fmt.Errorf("%w: %s%s", err, stdout.String(), stderr.String())
