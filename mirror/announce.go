@@ -12,20 +12,20 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// EventsPerSecond is how fast Events about sources are recorded. client-go's recorder
-// drops what it cannot send in time beyond the first thousand, without a word, and one
-// mistake in a Namespace or a cluster that leaves may concern more objects.
+// EventsPerSecond limits how fast Events about sources are recorded. client-go's recorder
+// queues a thousand and silently drops the rest, and one mistake in a Namespace or one
+// cluster that leaves may affect more objects.
 const EventsPerSecond = 50
 
-// announcement is a refusal that its source's owner has not been told of yet.
+// announcement is a refusal that has not been reported to the source's owner yet.
 type announcement struct {
-	of      *refused // where it is in force; nil if it is told in any case
+	of      *refused // where it is in force; nil to report it in any case
 	id      render.Identity
 	about   *corev1.ObjectReference
 	refusal judge.Refusal
 }
 
-// announcements are those that wait for their turn.
+// announcements is the list of those that wait to be recorded.
 type announcements struct {
 	mu      sync.Mutex
 	waiting []announcement
@@ -44,7 +44,7 @@ func (a *announcements) add(next announcement) {
 	}
 }
 
-// take returns all that wait.
+// take removes and returns all waiting announcements.
 func (a *announcements) take() []announcement {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -53,7 +53,7 @@ func (a *announcements) take() []announcement {
 	return waiting
 }
 
-// eventType is that of the Events of a reason.
+// eventType returns the type of Events with a reason.
 func eventType(r judge.Reason) string {
 	if r == judge.NamespaceUnprotected {
 		return corev1.EventTypeNormal
@@ -61,8 +61,7 @@ func eventType(r judge.Reason) string {
 	return corev1.EventTypeWarning
 }
 
-// announce records Events until ctx is done. What has been mended in the meantime is not
-// told any more.
+// announce records Events until ctx is done. It skips refusals that are no longer in force.
 func (c *Controller) announce(ctx context.Context) {
 	limit := rate.NewLimiter(EventsPerSecond, EventsPerSecond)
 	for {

@@ -36,9 +36,9 @@ func TestAnnounce(t *testing.T) {
 		if got := len(recorder.Events); got != EventsPerSecond {
 			t.Errorf("%d Events at once, want %d", got, EventsPerSecond)
 		}
-		time.Sleep(time.Minute) // of the bubble
+		time.Sleep(time.Minute) // in the bubble's time
 		if got := len(recorder.Events); got != told {
-			t.Errorf("%d Events in the end, want %d: all but those of what has been mended", got, told)
+			t.Errorf("%d Events in the end, want %d: all but those of resolved refusals", got, told)
 		}
 		cancel()
 		<-ended

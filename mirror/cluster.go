@@ -7,9 +7,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
-// clusterChanged asks for a sync of the sources that the change concerns: those that
-// choose the cluster or did, and, unless nothing but its labels has changed, those that have
-// a Work there.
+// clusterChanged enqueues the sources that the change affects: those that choose the
+// cluster or did, and, unless only its labels have changed, those that have a Work there.
 func (c *Controller) clusterChanged(before, after *state.Cluster) {
 	if before != nil && after != nil && !before.IsReady && after.IsReady {
 		c.wakeWorksOn(after)
@@ -30,7 +29,7 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 		c.enqueueObjectsIn(n.Name)
 	}
 	if before != nil && after != nil && before.IsSameButLabels(after) {
-		return // whoever chooses by labels has been found by that
+		return // the sources that choose by labels are enqueued above
 	}
 	for w := range c.caches.WorksOn(name) {
 		if w.NamesSource() {
@@ -39,16 +38,16 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 	}
 }
 
-// Karmada's execution controller does not look at Clusters: what it could not apply
-// while a member was away it tries again when its backoff is over, which may be a quarter
-// of an hour. It looks at once when the generation of a Work moves. So when a cluster has
-// come back, the Works that wait for it are woken, by a change of their spec that means
-// nothing: spec.suspendDispatching from absent to false, or back.
+// Karmada's execution controller does not watch Clusters: it retries what it could not
+// apply while a member was away when its backoff ends, which can take a quarter of an
+// hour. It reconciles at once when the generation of a Work changes. So when a cluster
+// has come back, we wake the Works that wait for it, by a change of their spec without
+// effect: spec.suspendDispatching from absent to false, or back.
 //
-// wakePause is between two Works, lest all are executed at once.
+// wakePause is the pause between two Works, so that they are not all executed at once.
 const wakePause = 10 * time.Millisecond
 
-// wakeWorksOn has the Works looked at that wait for a cluster which has come back.
+// wakeWorksOn enqueues the sources of the Works that wait for a cluster that has come back.
 func (c *Controller) wakeWorksOn(cluster *state.Cluster) {
 	q := c.queue.Load()
 	if q == nil {

@@ -23,26 +23,26 @@ import (
 )
 
 const (
-	// cachePeriod is how often a leader looks whether its caches are complete.
-	// maxCatchUpPause is the longest time between two looks whether they are as new as the
-	// API server, which cost two lists, and maxCachePause while that cannot be told.
+	// cachePeriod is how often a new leader checks whether its caches are complete.
+	// maxCatchUpPause is the longest time between two checks whether they have caught up
+	// with the API server, each of which costs two lists; maxCachePause applies while
+	// these checks fail.
 	cachePeriod     = 50 * time.Millisecond
 	maxCatchUpPause = time.Second
 	maxCachePause   = 30 * time.Second
-	// prunePeriod is how often a leader gives back the memory that it does not need
-	// any more.
+	// prunePeriod is how often a leader frees memory that it no longer needs.
 	prunePeriod = time.Minute
-	// overduePeriod is how often it looks for writes that have not come about in time.
+	// overduePeriod is how often it looks for writes that the watch has not shown in time.
 	overduePeriod = write.AwaitCache / 10
-	// refutedPeriod is how often a source is read live while its cache says that a
-	// Work is not wanted, and the API server says that it is: the cache need not send
-	// an event when that changes.
+	// refutedPeriod is how often a source is read live while the cache says that a Work
+	// is unwanted and the API server says that it is wanted: there need not be an event
+	// when that changes.
 	refutedPeriod = time.Minute
-	// drainTimeout is how long the syncs in flight may take at shutdown.
+	// drainTimeout is how long syncs in flight may take at shutdown.
 	drainTimeout = 10 * time.Second
 )
 
-// Options are what a Controller is made from; all are required.
+// Options configure a Controller; all are required.
 type Options struct {
 	// REST is the connection to the Karmada API server, for Works.
 	REST            *rest.Config
@@ -53,24 +53,23 @@ type Options struct {
 	Logger          *zap.Logger
 	Clock           clock.WithTicker
 	ConcurrentSyncs int
-	// DeletionSettle is how long a deletion waits for others that are due, so that
-	// the breaker counts them together.
+	// DeletionSettle is how long a deletion waits for other due ones, so that the breaker
+	// counts them together.
 	DeletionSettle time.Duration
-	// ResyncPeriod is how often everything is looked at though no event has come; 0 for
-	// never.
+	// ResyncPeriod is how often everything is checked without an event; 0 is never.
 	ResyncPeriod time.Duration
-	// ListDeadline is that of every watch; see watch.Options.
+	// ListDeadline is the deadline for lists of every watch; see watch.Options.
 	ListDeadline time.Duration
-	// Subject returns what an Event about the daemon as a whole is put on, nil if
-	// there is nothing.
+	// Subject returns the object for Events about the daemon as a whole, nil if there is
+	// none.
 	Subject func() *corev1.ObjectReference
 }
 
-// Controller mirrors sources. Run keeps its caches; Lead writes.
+// Controller mirrors sources. Run maintains its caches; Lead writes.
 type Controller struct {
 	Options
 	client write.Client
-	// failures logs what fails again and again, and only some of it.
+	// failures logs only a sample of repeated failures.
 	failures *zap.Logger
 
 	caches  *gather.Caches
@@ -78,22 +77,22 @@ type Controller struct {
 	breaker *write.Breaker
 	writer  *write.Writer
 
-	// queue is nil while this replica does not lead: it then keeps its caches
-	// and forgets events, for a new leader looks at everything.
+	// queue is nil while this replica does not lead: a standby updates its caches and
+	// drops events, because a new leader looks at everything.
 	queue    atomic.Pointer[queue.Queue]
 	arrivals queue.Arrivals
 	refused  refused
 	noticed  refused
-	// namespaceReports is held while what there is to tell of a Namespace is found out and noted.
+	// namespaceReports is held while the problems of a Namespace are determined and noted.
 	namespaceReports sync.Mutex
-	// announcements are Events about both.
+	// announcements are the Events about refused and noticed.
 	announcements *announcements
-	// fence is the API server's resource version when this replica began to
-	// lead: a cache that has not come so far may be behind the last leader.
+	// fence is the API server's resource version when this replica began to lead: a cache
+	// that has not reached it may be behind the last leader.
 	fence atomic.Pointer[string]
 }
 
-// New makes a Controller.
+// New creates a Controller.
 func New(o Options) (*Controller, error) {
 	client, err := write.NewClient(o.REST)
 	if err != nil {
@@ -118,9 +117,9 @@ func New(o Options) (*Controller, error) {
 	return c, nil
 }
 
-// Run keeps the caches until ctx is done and everything that it started has
-// ended. It returns an error, and the process must end, if what was read from the
-// API server is not true any more.
+// Run maintains the caches until ctx is done and everything that it started has ended.
+// It returns an error if what was read from the API server is no longer true; the
+// process must then end.
 func (c *Controller) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -132,8 +131,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	return err
 }
 
-// Configure puts a configuration into force. A bad one is returned as an error
-// and changes nothing.
+// Configure puts a configuration into force. An invalid one returns an error and changes
+// nothing.
 func (c *Controller) Configure(parts config.Parts) error {
 	configuration, err := parts.Parse()
 	c.Metrics.ConfigReload(err, c.Clock.Now())
@@ -156,12 +155,12 @@ func (c *Controller) Configure(parts config.Parts) error {
 	return nil
 }
 
-// Ready tells what is missing until the controller can do its work: nil when the
-// configuration is loaded and all that the API server serves has synced.
+// Ready returns what the controller still waits for: nil when the configuration is loaded
+// and every resource that the API server serves has synced.
 func (c *Controller) Ready() error { return c.caches.Ready() }
 
-// Approve lets deletions go that the breaker holds. An approval that cannot be used
-// is returned as an error and lets none go; the others do.
+// Approve approves deletions that the breaker holds. An unusable approval is returned as
+// an error and approves nothing; the others still count.
 func (c *Controller) Approve(approvals config.Approvals) error {
 	usable, err := approvals.Usable(c.Clock.Now())
 	c.breaker.Approve(usable)
@@ -173,10 +172,10 @@ func (c *Controller) Approve(approvals config.Approvals) error {
 	return err
 }
 
-// ConfigurationMissing notes that there is no configuration where there was one.
-// The last good one stays in force.
+// ConfigurationMissing notes that the configuration is missing. The last good one stays
+// in force.
 func (c *Controller) ConfigurationMissing() {
 	c.Metrics.ConfigReload(errNoConfiguration, c.Clock.Now())
 }
 
-var errNoConfiguration = errors.New("there is no configuration")
+var errNoConfiguration = errors.New("the configuration is missing")

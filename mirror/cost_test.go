@@ -7,8 +7,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// BenchmarkLook looks at a source that is on two clusters as it should be: whatever changes,
-// its sources are looked at, so that a look which finds nothing must cost nothing.
+// BenchmarkLook syncs a source that is on two clusters as wanted. Any change enqueues its
+// sources, so a sync that finds nothing to do must cost nothing.
 func BenchmarkLook(b *testing.B) {
 	asks := sample.Asking("1", "m1,m2")
 	s := newAPIServer(b)

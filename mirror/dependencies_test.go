@@ -30,7 +30,7 @@ func podNeeding(clusters, configMap string) *unstructured.Unstructured {
 	return u
 }
 
-// podServer serves a Pod for m1 that needs a ConfigMap, and that with its annotations.
+// podServer serves a Pod for m1 that needs a ConfigMap, and that ConfigMap.
 func podServer(t *testing.T, page *unstructured.Unstructured) *apiServer {
 	t.Helper()
 	s := newAPIServer(t)
@@ -42,8 +42,8 @@ func podServer(t *testing.T, page *unstructured.Unstructured) *apiServer {
 
 const podConfiguration = `{"apiVersion": "mirror.karmada.target/v1alpha1", "kind": "MirrorConfiguration", "resources": [{"resource": "configmaps"}, {"resource": "pods"}]}`
 
-// TestDependenciesOfTheGone: a workload that needs what is not mirrored, and is gone by the live
-// read, needs nothing.
+// TestDependenciesOfTheGone: a workload with an unmirrored dependency that the live read finds
+// deleted needs nothing.
 func TestDependenciesOfTheGone(t *testing.T) {
 	s := podServer(t, sample.Object(nil))
 	s.list(render.WorksResource, sample.Work(podNeeding("m1", "page"), "m1"), sample.Work(podNeeding("m1", "page"), "m2"))
@@ -57,7 +57,7 @@ func TestDependenciesOfTheGone(t *testing.T) {
 	}
 }
 
-// TestDependenciesAreLive: what is told of is what the object needs now, once.
+// TestDependenciesAreLive: the dependencies are those of the live object, each reported once.
 func TestDependenciesAreLive(t *testing.T) {
 	s := podServer(t, sample.Object(nil))
 	now := podNeeding("m1", "other")
@@ -73,7 +73,7 @@ func TestDependenciesAreLive(t *testing.T) {
 	}
 }
 
-// TestNeedingIsLookedAt: when what a workload needs changes, that is looked at.
+// TestNeedingIsLookedAt: when a dependency of a workload changes, the workload is synced.
 func TestNeedingIsLookedAt(t *testing.T) {
 	c := newControllerOf(t, podServer(t, sample.Asking("1", "m1")), podConfiguration, newFakeClock())
 	q := leading(t, c)
@@ -81,15 +81,15 @@ func TestNeedingIsLookedAt(t *testing.T) {
 	other.SetName("other")
 	c.objectChanged(nil, state.NewObject(other))
 	if q.IsPending(web) {
-		t.Error("the Pod is looked at for what it does not need")
+		t.Error("the Pod is synced for a ConfigMap that it does not need")
 	}
 	c.objectChanged(state.NewObject(sample.Asking("1", "m1")), state.NewObject(sample.Object(nil)))
 	if !q.IsPending(web) {
-		t.Error("the Pod that needs the ConfigMap is not looked at")
+		t.Error("the Pod that needs the ConfigMap is not synced")
 	}
 }
 
-// TestNamespaceMessage names each cluster that is missing.
+// TestNamespaceMessage: the message names each missing cluster.
 func TestNamespaceMessage(t *testing.T) {
 	s := newAPIServer(t)
 	s.list(state.NamespacesResource, sample.Namespace(sample.Annotations{render.ClustersAnnotation: "x1,m1,x2"}))
@@ -107,5 +107,5 @@ func TestNamespaceMessage(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("told: %q", told)
+	t.Errorf("reported: %q", told)
 }

@@ -7,15 +7,14 @@ import (
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
-// enqueue asks for a sync of a source; nothing happens while this replica does
-// not lead.
+// enqueue requests a sync of a source. It does nothing while this replica does not lead.
 func (c *Controller) enqueue(id render.Identity) {
 	if q := c.queue.Load(); q != nil {
 		q.Add(id)
 	}
 }
 
-// enqueueFresh asks for a sync of a source that somebody has just changed.
+// enqueueFresh requests a sync of a source that a user has just changed.
 func (c *Controller) enqueueFresh(id render.Identity) {
 	if q := c.queue.Load(); q != nil {
 		c.arrivals.Note(id, c.Clock.Now())
@@ -23,10 +22,9 @@ func (c *Controller) enqueueFresh(id render.Identity) {
 	}
 }
 
-// enqueueEverything asks for a sync of every source that asks to be mirrored
-// and of every source that has a Work: that is the garbage collection, for a sync
-// finds that nothing wants the Work. Sources that are refused are looked at too,
-// lest a refusal outlives its resource.
+// enqueueEverything requests a sync of every source that asks to be mirrored or has a
+// Work. The latter is the garbage collection: the sync finds that nothing wants the Work.
+// Refused sources are synced too, so that no refusal outlives its resource.
 func (c *Controller) enqueueEverything() {
 	if c.queue.Load() == nil {
 		return
@@ -47,9 +45,9 @@ func (c *Controller) enqueueEverything() {
 	}
 }
 
-// enqueueSourcesOf asks for a sync of the objects of a resource that ask to be mirrored,
-// or whose Namespace does or cannot be asked. Of the others those are looked at that have
-// Works, and are found by them.
+// enqueueSourcesOf requests a sync of the objects of a resource that ask to be mirrored,
+// or whose Namespace does or is unknown. Other objects need a sync only if they have
+// Works, and are found by those.
 func (c *Controller) enqueueSourcesOf(w *watch.Watch) {
 	for o := range gather.Objects(w) {
 		if c.caches.MayAsk(o) {
@@ -58,7 +56,7 @@ func (c *Controller) enqueueSourcesOf(w *watch.Watch) {
 	}
 }
 
-// enqueueObject asks for a sync of an object, and of what it scales.
+// enqueueObject requests a sync of an object, and of what it scales.
 func (c *Controller) enqueueObject(o *state.Object) {
 	c.enqueue(o.ID)
 	if o.Scales != nil {
@@ -66,8 +64,8 @@ func (c *Controller) enqueueObject(o *state.Object) {
 	}
 }
 
-// resourceListed asks for a sync of what there is of a resource, and of what had been there:
-// what was deleted while nobody watched has left its Works behind.
+// resourceListed requests a sync of the objects of a resource, and of those that no longer
+// exist: an object deleted while there was no watch has left its Works behind.
 func (c *Controller) resourceListed(w *watch.Watch) {
 	c.enqueueSourcesOf(w)
 	for work := range c.caches.WorksOfKind(w.Status().Served.Kind) {
@@ -75,8 +73,8 @@ func (c *Controller) resourceListed(w *watch.Watch) {
 	}
 }
 
-// objectChanged asks for a sync of an object, whatever has changed: whether it makes a
-// difference, sync finds out.
+// objectChanged requests a sync of an object, whatever has changed: sync finds out whether
+// it makes a difference.
 func (c *Controller) objectChanged(before, after *state.Object) {
 	for _, o := range []*state.Object{before, after} {
 		if o == nil {
@@ -92,8 +90,8 @@ func (c *Controller) objectChanged(before, after *state.Object) {
 	}
 }
 
-// enqueueGroup asks for a sync of what has Works or is refused: the definition may have been
-// deleted, and its objects with it.
+// enqueueGroup requests a sync of the sources of an API group that have Works or are
+// refused: their definition may have been deleted, and the objects with it.
 func (c *Controller) enqueueGroup(group string) {
 	for w := range c.caches.Works() {
 		if w.Source.Group == group && w.NamesSource() {
@@ -107,15 +105,15 @@ func (c *Controller) enqueueGroup(group string) {
 	}
 }
 
-// workChanged asks for a sync of the source of a Work, and of what it scales, also when that is
-// what we have written ourselves: the source may have changed in between.
+// workChanged requests a sync of the source of a Work, and of what it scales, even if the
+// change is our own write: the source may have changed in between.
 func (c *Controller) workChanged(before, after *state.Work) {
-	if before != nil && (after == nil || after.UID != before.UID) { // it is gone; an event may have been missed
+	if before != nil && (after == nil || after.UID != before.UID) { // deleted; we may have missed the event
 		c.ledger.Forget(before.Source, before.Cluster)
 		c.ledger.Left(before)
 	}
 	if before != nil && (after == nil || after.UID != before.UID || after.Source != before.Source || after.Foreign != before.Foreign) {
-		c.enqueueWaiting(before) // every source that maps to this name may have been waiting for it
+		c.enqueueWaiting(before) // any source that maps to this name may have waited for it
 	}
 	if after != nil {
 		c.ledger.Arrived(after)
@@ -133,8 +131,8 @@ func (c *Controller) workChanged(before, after *state.Work) {
 	}
 }
 
-// enqueueWaiting asks for a sync of the sources that were refused because of a
-// Work that is gone now, or another's.
+// enqueueWaiting requests a sync of the sources that were refused because of a Work that
+// is gone now, or has another owner.
 func (c *Controller) enqueueWaiting(gone *state.Work) {
 	for _, id := range c.refused.waitingFor(gone.Name) {
 		c.ledger.Forget(id, gone.Cluster)

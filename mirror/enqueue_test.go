@@ -16,7 +16,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// leading has a Controller queue what it is told, and sync nothing.
+// leading makes a Controller queue sources without syncing any.
 func leading(t *testing.T, c *Controller) *queue.Queue {
 	t.Helper()
 	q := queue.New(c.arrivals.Has)
@@ -25,7 +25,7 @@ func leading(t *testing.T, c *Controller) *queue.Queue {
 	return q
 }
 
-// waiting takes all that is in a queue, by their names.
+// waiting drains a queue and returns the names.
 func waiting(q *queue.Queue) []string {
 	var names []string
 	for q.Len() > 0 {
@@ -37,7 +37,7 @@ func waiting(q *queue.Queue) []string {
 	return names
 }
 
-// TestObjectChanged: whatever has changed is looked at; what asks goes before the rest.
+// TestObjectChanged: every changed object is synced; those that ask go first.
 func TestObjectChanged(t *testing.T) {
 	object := func(wishes sample.Annotations) *state.Object { return state.NewObject(sample.Object(wishes)) }
 	m1 := sample.Annotations{render.ClustersAnnotation: "m1"}
@@ -51,8 +51,8 @@ func TestObjectChanged(t *testing.T) {
 		"OptsOut":     {"an empty value", object(m1), object(sample.Annotations{render.ClustersAnnotation: ""}), true},
 		"AsksNoMore":  {"an annotation that was removed", object(m1), object(nil), true},
 		"BeginsToAsk": {"or added", object(nil), object(m1), true},
-		"Deleted":     {"an object that is gone", object(m1), nil, true},
-		"DoesNotAsk":  {"one that is none of ours may have a Work", object(nil), object(nil), false},
+		"Deleted":     {"an object that was deleted", object(m1), nil, true},
+		"DoesNotAsk":  {"an object that does not ask may have a Work", object(nil), object(nil), false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -80,19 +80,19 @@ func TestWorkChanged(t *testing.T) {
 		old, new *state.Work
 		want     bool
 	}{
-		"New":         {"one that nobody knew of", nil, work(), true},
-		"Applied":     {"its status, which is nobody's concern or that of a wake", work(), work(sample.Applied("True"), sample.Version("9")), true},
+		"New":         {"a new Work", nil, work(), true},
+		"Applied":     {"its status, which matters at most for a wake", work(), work(sample.Applied("True"), sample.Version("9")), true},
 		"Edited":      {"an edit is repaired", work(), work(sample.Edited), true},
-		"Recreated":   {"one that was made again unseen", work(), work(namesake), true},
+		"Recreated":   {"one that was recreated unnoticed", work(), work(namesake), true},
 		"Marked":      {"a mark", work(), work(sample.Marked), true},
-		"Unmarked":    {"or one that somebody took off", work(sample.Marked), work(), true},
-		"Bound":       {"one that a binding has taken", work(), work(sample.Bound), true},
+		"Unmarked":    {"or one that a user removed", work(sample.Marked), work(), true},
+		"Bound":       {"one that a binding has taken over", work(), work(sample.Bound), true},
 		"GivenBack":   {"or given back", work(sample.Bound), work(), true},
-		"Misfiled":    {"a label that is not as we write it", work(), work(sample.Misfiled), true},
+		"Misfiled":    {"a label that differs from ours", work(), work(sample.Misfiled), true},
 		"Unfinalized": {"or a finalizer", work(), work(sample.Unfinalized), true},
 		"Remarked":    {"or an annotation", work(), work(sample.Remarked), true},
 		"Going":       {"a deletion that has begun", work(), work(sample.Terminating), true},
-		"Gone":        {"one that is gone", work(), nil, true},
+		"Gone":        {"one that was deleted", work(), nil, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -110,8 +110,8 @@ func TestWorkChanged(t *testing.T) {
 	}
 }
 
-// TestScaledIsLookedAt: what an autoscaler scales is another's when that comes or goes, and so
-// when its Work does.
+// TestScaledIsLookedAt: who owns the replicas of a workload changes when its autoscaler, or the
+// autoscaler's Work, is created or deleted.
 func TestScaledIsLookedAt(t *testing.T) {
 	autoscaler := sample.Autoscaler(sample.Annotations{render.ClustersAnnotation: "m1"}, "v1", "ConfigMap", "page")
 	object, work := state.NewObject(autoscaler.DeepCopy()), state.NewWork(sample.Work(autoscaler, "m1"))
@@ -134,7 +134,7 @@ func TestScaledIsLookedAt(t *testing.T) {
 	}
 }
 
-// TestNamespaceChanged: what is in a Namespace is looked at whatever has become of that.
+// TestNamespaceChanged: any change of a Namespace enqueues the objects in it.
 func TestNamespaceChanged(t *testing.T) {
 	plain, asks := state.NewNamespace(sample.Namespace(nil)), state.NewNamespace(sample.Namespace(sample.Annotations{render.ClustersAnnotation: "m1"}))
 	for name, change := range map[string][2]*state.Namespace{
@@ -153,7 +153,7 @@ func TestNamespaceChanged(t *testing.T) {
 	}
 }
 
-// TestNamespaceReported: what is amiss with a Namespace is told on it, once.
+// TestNamespaceReported: problems of a Namespace are reported on it, once.
 func TestNamespaceReported(t *testing.T) {
 	m1 := sample.Annotations{render.ClustersAnnotation: "m1"}
 	protected := sample.Namespace(m1)
@@ -165,7 +165,7 @@ func TestNamespaceReported(t *testing.T) {
 	}{
 		"Plain":       {"it asks for nothing", sample.Namespace(nil), nil},
 		"Unprotected": {"its deletion would empty members", sample.Namespace(m1), []judge.Reason{judge.NamespaceUnprotected}},
-		"Protected":   {"Karmada refuses that", protected, nil},
+		"Protected":   {"Karmada rejects its deletion", protected, nil},
 		"Invalid":     {"a mistake", sample.Namespace(sample.Annotations{render.ClustersAnnotation: "Not A Name"}), []judge.Reason{judge.InvalidAnnotation, judge.NamespaceUnprotected}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -173,7 +173,7 @@ func TestNamespaceReported(t *testing.T) {
 			s.list(state.NamespacesResource, tc.namespace)
 			c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
 			n := state.NewNamespace(tc.namespace)
-			c.reportNamespace(n) // while another leads: for nothing
+			c.reportNamespace(n) // no effect on a standby
 			leading(t, c)
 			c.reportNamespace(n)
 			c.reportNamespace(n)
@@ -188,8 +188,8 @@ func TestNamespaceReported(t *testing.T) {
 	}
 }
 
-// TestClusterChanged: what has a Work on a cluster is looked at, though nothing chooses the
-// cluster any more, and nothing is for a report that says the same.
+// TestClusterChanged: sources with a Work on a cluster are synced even if nothing chooses the
+// cluster any more; a status report without changes enqueues nothing.
 func TestClusterChanged(t *testing.T) {
 	edge, core := state.NewCluster(sample.Cluster("m1", "edge")), state.NewCluster(sample.Cluster("m1", "core"))
 	ready, remade, removed := *core, *core, *core
@@ -201,13 +201,13 @@ func TestClusterChanged(t *testing.T) {
 		want          []string
 	}{
 		"Returned":   {"it has come back without the label that chose it", nil, core, []string{"ConfigMap/shop/page"}},
-		"Relabelled": {"who chose it by the label, or does now, is found by that, and nobody else is looked at", edge, core, nil},
-		"Remade":     {"it is another of that name", edge, &remade, []string{"ConfigMap/shop/page"}},
+		"Relabelled": {"only sources that choose by the old or the new label are synced", edge, core, nil},
+		"Remade":     {"it is another cluster of that name", edge, &remade, []string{"ConfigMap/shop/page"}},
 		"Removed":    {"it is being removed", core, &removed, []string{"ConfigMap/shop/page"}},
 		"Upgraded":   {"it serves other kinds", core, upgraded, []string{"ConfigMap/shop/page"}},
 		"Gone":       {"it has left", edge, nil, []string{"ConfigMap/shop/page"}},
 		"Same":       {"it reports every few seconds", core, core, nil},
-		"Ready":      {"what waits for it is woken one by one", core, &ready, nil},
+		"Ready":      {"the Works that wait for it are woken one by one", core, &ready, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -223,7 +223,7 @@ func TestClusterChanged(t *testing.T) {
 	}
 }
 
-// serving is a Cluster of which Karmada knows what it serves.
+// serving returns a Cluster whose API enablements are complete.
 func serving(cluster *unstructured.Unstructured, version, kind string) *unstructured.Unstructured {
 	cluster.Object["status"] = map[string]any{
 		"conditions":     []any{map[string]any{"type": clusterv1alpha1.ClusterConditionCompleteAPIEnablements, "status": "True"}},
@@ -232,7 +232,7 @@ func serving(cluster *unstructured.Unstructured, version, kind string) *unstruct
 	return cluster
 }
 
-// TestUnserved: what is refused of a resource that goes is looked at, and what has Works.
+// TestUnserved: when a resource goes away, its refused sources and those with Works are synced.
 func TestUnserved(t *testing.T) {
 	s := newAPIServer(t)
 	s.list(render.WorksResource, sample.Work(gadgetObject("m1"), "m1"), sample.Work(sample.Asking("1", "m1"), "m1"))
@@ -248,27 +248,27 @@ func TestUnserved(t *testing.T) {
 	}
 }
 
-// TestWorkGone: who was refused because of a Work is looked at when it goes.
+// TestWorkGone: a source that was refused because of a Work is synced when that is deleted.
 func TestWorkGone(t *testing.T) {
 	c := &Controller{Options: Options{Clock: newFakeClock()}, ledger: write.NewLedger(newFakeClock())}
 	q := leading(t, c)
-	conflict := []judge.Refusal{{Reason: judge.WorkConflict, Message: "it is somebody else's"}}
+	conflict := []judge.Refusal{{Reason: judge.WorkConflict, Message: "it has another owner"}}
 	c.refused.replace(render.Identity{Group: "example.io", Kind: "ConfigMap", Namespace: "shop", Name: "page"}, conflict)
 	c.refused.replace(render.Identity{Kind: "Secret", Namespace: "shop", Name: "page"}, conflict)
 	c.workChanged(state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1")), nil)
 	if diff := cmp.Diff([]string{"ConfigMap.example.io/shop/page", "ConfigMap/shop/page"}, waiting(q)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	for id := range c.refused.of { // who waits no more is forgotten
+	for id := range c.refused.of { // those that no longer wait are forgotten
 		c.refused.replace(id, []judge.Refusal{{Reason: judge.NotAuthorized, Message: "no"}})
 	}
 	if n := len(c.refused.inConflict); n != 0 {
-		t.Errorf("%d names are waited for", n)
+		t.Errorf("sources still wait for %d names", n)
 	}
 }
 
-// TestEnqueueEverything: a new leader looks at what asks, and at what has a Work though
-// its source is gone.
+// TestEnqueueEverything: a new leader syncs sources that ask, and deleted ones that still
+// have a Work.
 func TestEnqueueEverything(t *testing.T) {
 	s := newAPIServer(t)
 	plain := sample.Object(nil)
@@ -281,7 +281,7 @@ func TestEnqueueEverything(t *testing.T) {
 	s.list(configMaps, sample.Object(sample.Annotations{render.ClustersAnnotation: "m1"}), plain)
 	s.list(render.WorksResource, sample.Work(gone, "m1"), forged)
 	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
-	c.enqueueEverything() // while another leads: for nothing
+	c.enqueueEverything() // no effect on a standby
 	q := leading(t, c)
 	c.enqueueEverything()
 	if diff := cmp.Diff([]string{"ConfigMap/shop/gone", "ConfigMap/shop/page"}, waiting(q)); diff != "" {

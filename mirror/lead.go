@@ -15,9 +15,9 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// Lead writes Works until ctx is done or stop is closed. When ctx is done the
-// syncs in flight are cut off, for another replica may lead; when stop is closed
-// they are let finish.
+// Lead writes Works until ctx is done or stop is closed. When ctx is done, it interrupts
+// the syncs in flight, because another replica may lead; when stop is closed, it lets them
+// finish.
 func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) {
 	if !c.awaitCaches(ctx, stop) {
 		return
@@ -67,8 +67,8 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) {
 	c.Logger.Info("stopped leading")
 }
 
-// recallHeld has the breaker know all that is held before anything is decided: the marks tell,
-// and the syncs that find them may come late.
+// recallHeld tells the breaker of all held deletions, by the marks on the Works, before
+// anything is decided: the syncs that find the marks may come too late.
 func (c *Controller) recallHeld() {
 	type due struct {
 		resource string
@@ -86,10 +86,10 @@ func (c *Controller) recallHeld() {
 	}
 }
 
-// awaitCaches waits until Works, clusters and Namespaces are known, and the latter two are
-// not older than now; and reads the version that the caches of sources must have reached to
-// be believed in updates. Those of Works need not: a write that rests on an old Work is
-// refused.
+// awaitCaches waits until the caches of Works, clusters and Namespaces have synced, and the
+// latter two are not stale. It also reads the version that the caches of sources must have
+// reached before updates rely on them. The cache of Works need not: the API server rejects
+// a write based on a stale Work.
 func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool {
 	failing := wait.Backoff{Duration: cachePeriod, Factor: 2, Jitter: 0.1, Steps: 10, Cap: maxCachePause}
 	behind := wait.Backoff{Duration: cachePeriod, Factor: 2, Jitter: 0.1, Steps: 10, Cap: maxCatchUpPause}
@@ -121,12 +121,12 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 			continue
 		}
 		pause = failing.Step()
-		c.Logger.Warn("cannot tell how old the caches are, trying again", zap.Error(err))
+		c.Logger.Warn("cannot check whether the caches are stale, retrying", zap.Error(err))
 	}
 }
 
-// processNext takes one source from the queue. Once the queue is shut down, what
-// is left in it is dropped: the next leader looks at everything.
+// processNext syncs one source from the queue. Once the queue is shut down, it drops the
+// remaining ones: the next leader looks at everything.
 func (c *Controller) processNext(ctx context.Context, q *queue.Queue) bool {
 	id, shutdown := q.Get()
 	if shutdown {
@@ -141,7 +141,7 @@ func (c *Controller) processNext(ctx context.Context, q *queue.Queue) bool {
 	c.Metrics.Sync(result.label(err), c.Clock.Since(began))
 	if err != nil {
 		if ctx.Err() == nil {
-			c.failures.With(identify(id)...).Warn("sync failed, trying again", zap.Int("attempt", q.NumRequeues(id)+1), zap.Error(err))
+			c.failures.With(identify(id)...).Warn("sync failed, retrying", zap.Int("attempt", q.NumRequeues(id)+1), zap.Error(err))
 		}
 		q.AddRateLimited(id)
 		return true

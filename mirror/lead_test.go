@@ -13,8 +13,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// TestRecallHeld: what was held when another led is held by whoever leads now, before the
-// first Work with the mark has its turn.
+// TestRecallHeld: a new leader holds what the last one held, even before it syncs the first
+// Work with the mark.
 func TestRecallHeld(t *testing.T) {
 	for _, whole := range []bool{true, false} {
 		s := newAPIServer(t)
@@ -46,20 +46,20 @@ func TestRecallHeld(t *testing.T) {
 	}
 }
 
-// TestHeldOfOthers: what another daemon holds is no alarm of this one.
+// TestHeldOfOthers: deletions that another daemon holds do not count for this one.
 func TestHeldOfOthers(t *testing.T) {
 	for namespaces, want := range map[string]int{"": 1, `"shop"`: 1, `"other"`: 0} {
 		s := newAPIServer(t)
 		s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1", sample.Marked))
 		c := newControllerOf(t, s, configured(namespaces, "", ""), newFakeClock())
 		if got := c.snapshot().Held["configmaps"]; got != want {
-			t.Errorf("with the namespaces [%s] %d are held", namespaces, got)
+			t.Errorf("with the namespaces [%s], %d are held, not %d", namespaces, got, want)
 		}
 	}
 }
 
-// TestLongWorkLosesItsLabel: a Work with the longer name is looked for before one with Karmada's
-// name is created, which would not be refused.
+// TestLongWorkLosesItsLabel: we look for a Work with the longer name before we create one with
+// Karmada's name, because the API server would accept both.
 func TestLongWorkLosesItsLabel(t *testing.T) {
 	s := newAPIServer(t)
 	s.list(configMaps, sample.Asking("1", "m1"))

@@ -14,8 +14,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// namespaceChanged asks for a sync of the objects in a Namespace: its defaults are theirs,
-// and the configuration may look at its labels.
+// namespaceChanged requests a sync of the objects in a Namespace: its defaults apply to
+// them, and the configuration may select it by its labels.
 func (c *Controller) namespaceChanged(before, after *state.Namespace) {
 	if after == nil {
 		c.noticed.replace(namespaceIdentity(before.Name), nil)
@@ -36,7 +36,7 @@ func namespaceIdentity(name string) render.Identity {
 	return render.Identity{Kind: "Namespace", Name: name}
 }
 
-// quoteAll lists names for a message.
+// quoteAll quotes and joins names for a message.
 func quoteAll(names []string) string {
 	quoted := make([]string, len(names))
 	for i, name := range names {
@@ -45,23 +45,23 @@ func quoteAll(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// reportNamespace tells on the Namespace itself, once, of a mistake in its defaults – the
-// objects in it may be a thousand – and of what its deletion would come to.
+// reportNamespace reports a mistake in the defaults of a Namespace once, on the Namespace
+// itself – there may be a thousand objects in it – and warns what its deletion would do.
 func (c *Controller) reportNamespace(n *state.Namespace) {
 	if c.queue.Load() == nil {
 		return
 	}
-	c.namespaceReports.Lock() // two watches tell of it, and what is told last must be what is now
+	c.namespaceReports.Lock() // two watches report Namespaces, and the last report must be the current one
 	defer c.namespaceReports.Unlock()
 	if now, found := c.caches.Namespace(n.Name); found {
 		n = now
 	}
 	var all []judge.Refusal
 	if n.Invalid != "" {
-		all = append(all, judge.Refusal{Reason: judge.InvalidAnnotation, Message: n.Invalid + "; no default of this Namespace changes until it is mended"})
+		all = append(all, judge.Refusal{Reason: judge.InvalidAnnotation, Message: n.Invalid + "; the defaults of this Namespace stay as they were until you correct it"})
 	}
 	if n.Asks() && !n.IsProtected() {
-		all = append(all, judge.Refusal{Reason: judge.NamespaceUnprotected, Message: "whoever deletes this Namespace deletes it in the members too, with all that is in it, and no breaker holds that: " +
+		all = append(all, judge.Refusal{Reason: judge.NamespaceUnprotected, Message: "if this Namespace is deleted, Karmada deletes it in the members too, with everything in it, and the deletion breaker cannot hold that: " +
 			"label it " + workv1alpha2.DeletionProtectionLabelKey + "=" + workv1alpha2.DeletionProtectionAlways})
 	}
 	if missing := c.caches.MissingClusters(n.ClusterNames()); len(missing) > 0 {
@@ -69,7 +69,7 @@ func (c *Controller) reportNamespace(n *state.Namespace) {
 	}
 	id := namespaceIdentity(n.Name)
 	for _, r := range c.noticed.replace(id, all) {
-		c.logger(id).Warn("a Namespace needs a look", zap.String("reason", string(r.Reason)), zap.String("message", r.Message))
+		c.logger(id).Warn("a Namespace needs attention", zap.String("reason", string(r.Reason)), zap.String("message", r.Message))
 		about := &corev1.ObjectReference{APIVersion: "v1", Kind: id.Kind, Name: n.Name, UID: n.UID, ResourceVersion: n.ResourceVersion}
 		c.announcements.add(announcement{of: &c.noticed, id: id, about: about, refusal: r})
 	}

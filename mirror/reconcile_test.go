@@ -23,8 +23,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// TestReconcile looks at one source, with caches that say one thing and an API server
-// that may say another: what is written is what the server was sent.
+// TestReconcile syncs one source, with caches that say one thing and an API server that may
+// say another, and compares the writes that the server receives.
 func TestReconcile(t *testing.T) {
 	asks := sample.Asking("1", "m1")
 	object := func(clusters string) *unstructured.Unstructured {
@@ -38,27 +38,27 @@ func TestReconcile(t *testing.T) {
 	cases := map[string]struct {
 		reason        string
 		state         func(*apiServer)
-		configuration string // in force; empty is that of all namespaces
-		fence         string // empty is long ago
+		configuration string // in force; empty selects all namespaces
+		fence         string // empty: long ago
 		look          render.Identity
-		defined       bool // the process has known the definition of widgets
+		defined       bool // the process has seen the definition of widgets
 		want          []string
 		fails         bool
 	}{
-		"New": {reason: "what is asked for is created",
+		"New": {reason: "wanted Works are created",
 			state: func(s *apiServer) { s.list(configMaps, object("m1,m2")) },
 			want:  []string{"create m1", "create m2"}},
-		"AsWanted": {reason: "what is as wanted is not written",
+		"AsWanted": {reason: "Works that are as wanted are not written",
 			state: func(s *apiServer) { s.list(configMaps, object("m1")); s.list(render.WorksResource, work) }},
-		"Orphan": {reason: "what a live read proves to be unwanted is deleted, if it is as it was examined",
+		"Orphan": {reason: "a Work that a live read proves unwanted is deleted, unless it has changed since",
 			state: func(s *apiServer) { s.list(render.WorksResource, work) },
 			want:  deleted},
-		"LostByTheCache": {reason: "what the cache has lost and the API server has is not deleted",
+		"LostByTheCache": {reason: "the Work of an object that only the cache has lost is not deleted",
 			state: func(s *apiServer) { s.list(render.WorksResource, work); s.answers[pageAt] = object("m1") }},
 		"Moved": {reason: "creates go before deletes",
 			state: func(s *apiServer) { s.list(configMaps, object("m2")); s.list(render.WorksResource, work) },
 			want:  append([]string{"create m2"}, deleted...)},
-		"AsksAgain": {reason: "what has been asked for since is not deleted",
+		"AsksAgain": {reason: "a Work that is wanted again is not deleted",
 			state: func(s *apiServer) {
 				s.list(configMaps, object("m2"))
 				s.list(render.WorksResource, work, sample.Work(asks, "m2"))
@@ -67,13 +67,13 @@ func TestReconcile(t *testing.T) {
 		"CannotBeRead": {reason: "an error proves nothing",
 			state: func(s *apiServer) { s.list(render.WorksResource, work); s.answers[pageAt] = boom },
 			fails: true},
-		"NoPath": {reason: "a 404 that does not name the object is not of the object",
+		"NoPath": {reason: "a 404 that does not name the object proves nothing",
 			state: func(s *apiServer) {
 				s.list(render.WorksResource, work)
 				s.answers[pageAt] = &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}}
 			},
 			fails: true},
-		"NoNamespace": {reason: "nor is one that names another",
+		"NoNamespace": {reason: "neither does one that names another object",
 			state: func(s *apiServer) {
 				s.list(render.WorksResource, work)
 				s.answers[pageAt] = apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "shop")
@@ -87,14 +87,14 @@ func TestReconcile(t *testing.T) {
 				s.answers[pageAt] = another
 			},
 			fails: true},
-		"LeftOut": {reason: "what leaves the configuration is not deleted",
+		"LeftOut": {reason: "the Works of what leaves the configuration are not deleted",
 			state:         func(s *apiServer) { s.list(render.WorksResource, work) },
 			configuration: configured(`"other"`, "", "")},
-		"SourcesUnsynced": {reason: "what has not been listed is not absent",
+		"SourcesUnsynced": {reason: "an object is not missing before its resource has been listed",
 			state: func(s *apiServer) { s.list(render.WorksResource, work); s.answers["/api/v1/configmaps"] = boom }},
-		"NamespaceUnseen": {reason: "what a Namespace says and is labelled is not known before it is seen",
+		"NamespaceUnseen": {reason: "the defaults and labels of a Namespace are unknown before it is seen",
 			state: func(s *apiServer) { s.list(configMaps, object("m1")); s.list(state.NamespacesResource) }},
-		"WorksUnsynced": {reason: "nor are Works",
+		"WorksUnsynced": {reason: "Works are unknown before they have synced",
 			state: func(s *apiServer) {
 				s.list(configMaps, object("m1"))
 				s.answers["/apis/work.karmada.io/v1alpha1/works?ours"] = boom
@@ -102,45 +102,45 @@ func TestReconcile(t *testing.T) {
 		"LabelGone": {reason: "a cluster that has lost the label loses the object",
 			state: func(s *apiServer) { s.list(configMaps, selecting); s.list(render.WorksResource, work) },
 			want:  deleted},
-		"LabelInSpiteOfTheCache": {reason: "but not one that bears it by a live read",
+		"LabelInSpiteOfTheCache": {reason: "but not one that has the label by a live read",
 			state: func(s *apiServer) {
 				s.list(configMaps, selecting)
 				s.list(render.WorksResource, work)
 				s.answers[m1At] = sample.Cluster("m1", "edge")
 			}},
-		"LabelsCannotBeRead": {reason: "an error proves nothing of labels either",
+		"LabelsCannotBeRead": {reason: "an error proves nothing about labels either",
 			state: func(s *apiServer) {
 				s.list(configMaps, selecting)
 				s.list(render.WorksResource, work)
 				s.answers[m1At] = boom
 			},
 			fails: true},
-		"DefaultInSpiteOfTheCache": {reason: "what its Namespace asks for by a live read is not deleted",
+		"DefaultInSpiteOfTheCache": {reason: "a Work that its Namespace wants by a live read is not deleted",
 			state: func(s *apiServer) {
 				s.list(configMaps, sample.Object(nil))
 				s.list(render.WorksResource, work)
 				s.answers[shopAt] = sample.Namespace(sample.Annotations{render.ClustersAnnotation: "m1"})
 			}},
-		"DefaultCannotBeRead": {reason: "and nothing is known while that cannot be read",
+		"DefaultCannotBeRead": {reason: "and nothing is known while the Namespace cannot be read",
 			state: func(s *apiServer) {
 				s.list(configMaps, sample.Object(nil))
 				s.list(render.WorksResource, work)
 				s.answers[shopAt] = boom
 			},
 			fails: true},
-		"StaleCacheOfANewLeader": {reason: "a cache from before the leader led brings nothing back",
+		"StaleCacheOfANewLeader": {reason: "a cache from before this leader's term recreates nothing",
 			state: func(s *apiServer) { s.list(configMaps, object("m1")); s.answers[pageAt] = sample.Object(nil) },
 			fence: "200"},
-		"FreshCacheOfANewLeader": {reason: "one from after is believed",
+		"FreshCacheOfANewLeader": {reason: "a newer one is trusted",
 			state: func(s *apiServer) { s.list(configMaps, object("m1")); s.answers[pageAt] = sample.Object(nil) },
 			fence: listVersion,
 			want:  []string{"create m1"}},
-		"DefinitionGone": {reason: "what goes with its definition is held, however few",
+		"DefinitionGone": {reason: "deletions caused by a deleted definition are held, however few",
 			state:   func(s *apiServer) { s.list(render.WorksResource, ofGadget); s.served[widgets.GroupResource()] = nil },
 			look:    gadget,
 			defined: true,
 			want:    []string{"hold m1 at 7"}},
-		"DefinitionThere": {reason: "a definition that is there and not served yet proves nothing",
+		"DefinitionThere": {reason: "a definition that exists but is not served yet proves nothing",
 			state: func(s *apiServer) {
 				s.list(render.WorksResource, ofGadget)
 				s.served[widgets.GroupResource()] = nil
@@ -149,7 +149,7 @@ func TestReconcile(t *testing.T) {
 			look:    gadget,
 			defined: true,
 			fails:   true},
-		"DefinitionCannotBeRead": {reason: "nor does an error",
+		"DefinitionCannotBeRead": {reason: "neither does an error",
 			state: func(s *apiServer) {
 				s.list(render.WorksResource, ofGadget)
 				s.served[widgets.GroupResource()] = nil
@@ -158,40 +158,40 @@ func TestReconcile(t *testing.T) {
 			look:    gadget,
 			defined: true,
 			fails:   true},
-		"DefinitionUnknown": {reason: "how an object went is not known while its definition cannot be read",
+		"DefinitionUnknown": {reason: "how an object was deleted is unknown while its definition cannot be read",
 			state: func(s *apiServer) { s.list(render.WorksResource, ofGadget); s.answers[widgetsDefinitionAt] = boom },
 			look:  gadget,
 			fails: true},
-		"OtherVersionServed": {reason: "nor does a version that is not served, if another is",
+		"OtherVersionServed": {reason: "an unserved version proves nothing if another version is served",
 			state:         func(s *apiServer) { s.list(render.WorksResource, ofGadget) },
 			configuration: configured("", "v2", ""),
 			look:          gadget,
 			defined:       true,
 			fails:         true},
-		"NeverDefined": {reason: "what an aggregated API server serves has no definition, and is there while that is away",
+		"NeverDefined": {reason: "objects of an aggregated API server have no definition, and still exist while it is away",
 			state: func(s *apiServer) { s.list(render.WorksResource, ofGadget); s.served[widgets.GroupResource()] = nil },
 			look:  gadget},
-		"DefinedBeforeTheRestart": {reason: "what another process has marked says that there was one",
+		"DefinedBeforeTheRestart": {reason: "a mark by another process shows that there was a definition",
 			state: func(s *apiServer) {
 				s.list(render.WorksResource, ofGadget, sample.Work(gadgetObject("m2"), "m2", sample.MarkedAs(judge.BecauseDefinitionDeleted)))
 				s.served[widgets.GroupResource()] = nil
 			},
 			look: gadget,
 			want: []string{"hold m1 at 7"}},
-		"GoingBeforeTheRestart": {reason: "also if that was on its way",
+		"GoingBeforeTheRestart": {reason: "also if that definition was terminating",
 			state: func(s *apiServer) {
 				s.list(render.WorksResource, ofGadget, sample.Work(gadgetObject("m2"), "m2", sample.MarkedAs(judge.BecauseDefinitionTerminating)))
 				s.served[widgets.GroupResource()] = nil
 			},
 			look: gadget,
 			want: []string{"hold m1 at 7"}},
-		"MarkedForAnother": {reason: "but not what was marked for another reason",
+		"MarkedForAnother": {reason: "but not a mark for another reason",
 			state: func(s *apiServer) {
 				s.list(render.WorksResource, ofGadget, sample.Work(gadgetObject("m2"), "m2", sample.MarkedAs("the source does not exist")))
 				s.served[widgets.GroupResource()] = nil
 			},
 			look: gadget},
-		"GoneWithItsDefinition": {reason: "an object is found absent before the watch tells that its definition is",
+		"GoneWithItsDefinition": {reason: "the object is found missing before the watch reports that its definition is",
 			state: func(s *apiServer) {
 				s.list(render.WorksResource, ofGadget)
 				s.list(state.DefinitionsResource, definitionObject())
@@ -199,16 +199,16 @@ func TestReconcile(t *testing.T) {
 			},
 			look: gadget,
 			want: []string{"hold m1 at 7"}},
-		"GoneByItself": {reason: "and is deleted if that is there as before",
+		"GoneByItself": {reason: "and its Work is deleted if the definition is unchanged",
 			state: func(s *apiServer) {
 				s.list(render.WorksResource, ofGadget)
 				s.list(state.DefinitionsResource, definitionObject())
 			},
 			look: gadget,
 			want: deleted},
-		"HeldAlready": {reason: "what is marked is not marked again, for a later mark needs a later approval",
+		"HeldAlready": {reason: "a marked Work is not marked again, because a later mark needs a later approval",
 			state: func(s *apiServer) { s.list(render.WorksResource, sample.Work(asks, "m1", sample.Marked)) }},
-		"HashOfAnother": {reason: "a source whose hash begins alike has nothing to do with it",
+		"HashOfAnother": {reason: "a source whose hash has the same prefix is unrelated",
 			state: func(s *apiServer) {
 				s.list(configMaps, object("m1"))
 				s.list(render.WorksResource, sample.Work(bucketmate(t), "m1"))
@@ -235,7 +235,7 @@ func TestReconcile(t *testing.T) {
 			}
 			_, err := c.reconcile(t.Context(), tc.look, false)
 			if (err != nil) != tc.fails {
-				t.Errorf("%s: the error is %v", tc.reason, err)
+				t.Errorf("%s: got the error %v", tc.reason, err)
 			}
 			if diff := cmp.Diff(tc.want, s.sent()); diff != "" {
 				t.Errorf("%s, -want +got:\n%s", tc.reason, diff)
@@ -244,7 +244,7 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// sent are the writes, in order of cluster where they were made at once.
+// sent returns the writes, with creates that were made in parallel ordered by cluster.
 func (s *apiServer) sent() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -256,8 +256,8 @@ func (s *apiServer) sent() []string {
 	})
 }
 
-// bucketmate is a source whose hash begins as that of the page does, by more than what the
-// caches find Works by.
+// bucketmate returns a source whose hash shares with the page's a prefix longer than the one
+// by which the caches find Works.
 func bucketmate(t *testing.T) *unstructured.Unstructured {
 	t.Helper()
 	for i := range 1 << 20 {
@@ -268,11 +268,11 @@ func bucketmate(t *testing.T) *unstructured.Unstructured {
 			return u
 		}
 	}
-	t.Fatal("no other source is in the bucket of the page")
+	t.Fatal("no other source shares the page's bucket")
 	return nil
 }
 
-// TestReconcileCountsDeletions: those that were made hold back those that follow.
+// TestReconcileCountsDeletions: deletions that were made count towards holding those that follow.
 func TestReconcileCountsDeletions(t *testing.T) {
 	s := newAPIServer(t)
 	other := sample.Object(sample.Annotations{render.ClustersAnnotation: "m2"})
@@ -280,7 +280,7 @@ func TestReconcileCountsDeletions(t *testing.T) {
 	otherID := render.Identity{Kind: sample.Page.Kind, Namespace: sample.Page.Namespace, Name: "other"}
 	s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"), sample.Work(other, "m2"))
 	c := newControllerOf(t, s, configured("", "", `"holdAbove": {"works": 1, "percent": 10}`), newFakeClock())
-	for _, id := range []render.Identity{sample.Page, sample.Page, otherID} { // the second time on its way
+	for _, id := range []render.Identity{sample.Page, sample.Page, otherID} { // the second time, its deletion is under way
 		if _, err := c.reconcile(t.Context(), id, false); err != nil {
 			t.Fatal(err)
 		}
@@ -290,7 +290,7 @@ func TestReconcileCountsDeletions(t *testing.T) {
 	}
 }
 
-// TestCountWorks: the share that a deletion is of is of what this daemon has to lose.
+// TestCountWorks: the breaker's percentage is relative to the Works that this daemon manages.
 func TestCountWorks(t *testing.T) {
 	s := newAPIServer(t)
 	elsewhere := sample.Asking("2", "m1")
@@ -298,11 +298,11 @@ func TestCountWorks(t *testing.T) {
 	s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"), sample.Work(elsewhere, "m1"), sample.Work(sample.Asking("1", "m2"), "m2", sample.Terminating))
 	c := newControllerOf(t, s, configured(`"shop"`, "", ""), newFakeClock())
 	if n := c.caches.CountWorks(sample.Page.GroupKind()); n[sample.Page.Namespace] != 1 || len(n) != 1 {
-		t.Errorf("counted %v, and not the one that stays and is of the configuration", n)
+		t.Errorf("counted %v, want only the one that stays and is in a configured namespace", n)
 	}
 }
 
-// TestCaughtUp: whoever begins to lead knows the Namespaces and Clusters as they are.
+// TestCaughtUp: a new leader knows the current Namespaces and Clusters.
 func TestCaughtUp(t *testing.T) {
 	newer := func(u *unstructured.Unstructured) *unstructured.Unstructured {
 		u.SetResourceVersion("6")
@@ -314,12 +314,12 @@ func TestCaughtUp(t *testing.T) {
 		behind bool
 	}{
 		"Same":    {"nothing has happened", func(*apiServer) {}, false},
-		"Default": {"a Namespace has got a default since", func(s *apiServer) { s.list(state.NamespacesResource, newer(sample.Namespace(nil))) }, true},
-		"Made": {"one was made", func(s *apiServer) {
+		"Default": {"a Namespace has a new default", func(s *apiServer) { s.list(state.NamespacesResource, newer(sample.Namespace(nil))) }, true},
+		"Made": {"one was created", func(s *apiServer) {
 			s.list(state.NamespacesResource, sample.Namespace(nil), newer(sample.Cluster("other", "")))
 		}, true},
-		"Gone": {"one is gone", func(s *apiServer) { s.list(state.NamespacesResource) }, true},
-		"Label": {"a Cluster has got a label", func(s *apiServer) {
+		"Gone": {"one was deleted", func(s *apiServer) { s.list(state.NamespacesResource) }, true},
+		"Label": {"a Cluster has a new label", func(s *apiServer) {
 			s.list(state.ClustersResource, newer(sample.Cluster("m1", "edge")), sample.Cluster("m2", ""))
 		}, true},
 		"Older": {"the cache may be newer", func(s *apiServer) {
@@ -342,7 +342,7 @@ func TestCaughtUp(t *testing.T) {
 	}
 }
 
-// TestAwaitCaches: a leader does not begin before its caches are there.
+// TestAwaitCaches: a leader does not start before its caches have synced.
 func TestAwaitCaches(t *testing.T) {
 	s := newAPIServer(t)
 	c := newControllerOf(t, s, configured("", "", ""), clock.RealClock{})
@@ -356,7 +356,7 @@ func TestAwaitCaches(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan bool, 1)
 	go func() { ended <- c.awaitCaches(ctx, nil) }()
-	for range 3 { // it begins to wait for the third look when it has looked twice
+	for range 3 { // the wait for the third check begins after the second
 		select {
 		case <-looks.timers:
 		case <-ended:
@@ -369,14 +369,14 @@ func TestAwaitCaches(t *testing.T) {
 		case <-looks.timers:
 		case leads := <-ended:
 			if leads {
-				t.Error("leads though it is to stop")
+				t.Error("leads although its context is done")
 			}
 			return
 		}
 	}
 }
 
-// counting is a clock that tells of each timer.
+// counting is a clock that signals each new timer.
 type counting struct {
 	clock.WithTicker
 	timers chan bool

@@ -13,11 +13,11 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// proofAge is how old a proof may be that a deletion rests on, besides what of it
-// was read lately: a deletion may wait for a slot.
+// proofAge is how old the proof of a deletion may be, in addition to the age of what it
+// reuses from recent reads: a deletion may wait for a slot.
 const proofAge = time.Second
 
-// proof is a judgement by live reads, and what the caches had when they were made.
+// proof is a judgement by live reads, and what the caches held when the reads were made.
 type proof struct {
 	judge.Judgement
 	made time.Time
@@ -35,13 +35,13 @@ func (c *Controller) prove(ctx context.Context, id render.Identity) (*proof, err
 	return p, nil
 }
 
-// holds reports whether nothing has changed since, as far as one can know without
-// another read.
+// holds reports whether a proof is still recent and nothing has changed since, as far as
+// the caches know.
 func (c *Controller) holds(p *proof) bool {
 	return c.Clock.Since(p.made) <= proofAge && slices.Equal(p.seen, c.caches.Seen(p.Facts.ID))
 }
 
-// deletion is what is to be deleted on a cluster.
+// deletion returns the planned deletion for a cluster, if there is one.
 func (p *proof) deletion(cluster string) (judge.Operation, bool) {
 	i := slices.IndexFunc(p.Plan, func(op judge.Operation) bool { return op.Kind == judge.Delete && op.Cluster == cluster })
 	if i < 0 {
@@ -50,8 +50,9 @@ func (p *proof) deletion(cluster string) (judge.Operation, bool) {
 	return p.Plan[i], true
 }
 
-// remove sees to the deletions that are due by a judgement. Each is the first write after
-// its proof, which is made when the others that may be due have been counted.
+// remove handles the deletions that a judgement finds due. It proves them only after the
+// settle period, when the others that may be due have been counted, and each deletion is
+// the first write after its proof.
 func (c *Controller) remove(ctx context.Context, j judge.Judgement, isFresh bool, o *write.Outcome) {
 	id, resource := j.Facts.ID, c.caches.ResourceOf(j.Facts.ID)
 	settle := c.breaker.Propose(resource, id, j.Due)
@@ -66,10 +67,10 @@ func (c *Controller) remove(ctx context.Context, j judge.Judgement, isFresh bool
 	}
 	c.breaker.Propose(resource, id, p.Due)
 	if len(p.Due) < len(j.Due) {
-		o.RetryAfter(wait.Jitter(refutedPeriod, 0.2)) // the cache need not send an event when that changes
+		o.RetryAfter(wait.Jitter(refutedPeriod, 0.2)) // there need not be an event when that changes
 	}
 	amendments := slices.DeleteFunc(slices.Clone(p.Plan), func(op judge.Operation) bool { return op.Kind != judge.Amend })
-	if len(amendments) > 0 { // when they have come back, it is judged anew
+	if len(amendments) > 0 { // when the watch has shown them, the source is judged again
 		c.writer.Apply(ctx, p.Verdict, amendments, isFresh, o)
 		return
 	}
@@ -80,7 +81,7 @@ func (c *Controller) remove(ctx context.Context, j judge.Judgement, isFresh bool
 	}
 }
 
-// delete carries out a deletion by a proof, or by another if that does not hold any more.
+// delete carries out a deletion, with a new proof if the given one no longer holds.
 func (c *Controller) delete(ctx context.Context, p *proof, cluster string, o *write.Outcome) {
 	if !c.holds(p) {
 		var err error
@@ -89,7 +90,7 @@ func (c *Controller) delete(ctx context.Context, p *proof, cluster string, o *wr
 			return
 		}
 		if c.Clock.Since(p.made) > proofAge {
-			o.Fail(errors.New("cannot prove that a Work is to be deleted: the API server answers too slowly"))
+			o.Fail(errors.New("cannot prove that a Work is unwanted: the API server answers too slowly"))
 			return
 		}
 	}

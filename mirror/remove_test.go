@@ -20,7 +20,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// TestDelete: a deletion rests on a proof of this moment, or on none.
+// TestDelete: a deletion needs a current proof.
 func TestDelete(t *testing.T) {
 	const deleted = "delete m1 if it is work-uid at 7"
 	asksAgain := func(s *apiServer) { s.answers[pageAt] = sample.Asking("1", "m1") }
@@ -31,26 +31,26 @@ func TestDelete(t *testing.T) {
 		looks  bool // again
 		fails  bool
 	}{
-		"AtOnce": {reason: "what has just been proved", want: []string{deleted},
+		"AtOnce": {reason: "a deletion that has just been proved is made", want: []string{deleted},
 			since: func(*Controller, *apiServer, *proof, *clocktesting.FakeClock) {}},
-		"LaterProved": {reason: "what has waited is proved once more", want: []string{deleted},
+		"LaterProved": {reason: "a deletion that has waited is proved again", want: []string{deleted},
 			since: func(_ *Controller, _ *apiServer, _ *proof, c *clocktesting.FakeClock) { c.Step(proofAge + 1) }},
-		"LaterWanted": {reason: "and may be wanted by then", looks: true,
+		"LaterWanted": {reason: "and the Work may be wanted by then", looks: true,
 			since: func(_ *Controller, s *apiServer, _ *proof, c *clocktesting.FakeClock) {
 				c.Step(proofAge + 1)
 				asksAgain(s)
 			}},
-		"Changed": {reason: "what a cache has seen to change is proved once more", looks: true,
+		"Changed": {reason: "a deletion is proved again if a cache has seen a change", looks: true,
 			since: func(_ *Controller, s *apiServer, p *proof, _ *clocktesting.FakeClock) {
 				p.seen[1] = "another"
 				asksAgain(s)
 			}},
-		"SlowReads": {reason: "a proof that takes longer than it holds is none", fails: true,
+		"SlowReads": {reason: "a proof that takes longer than it is valid is useless", fails: true,
 			since: func(_ *Controller, s *apiServer, _ *proof, c *clocktesting.FakeClock) {
 				c.Step(proofAge + 1)
 				s.asked[pageAt] = func() { c.Step(proofAge + 1) }
 			}},
-		"Overtaken": {reason: "nor is one that has been overtaken while it was made", looks: true,
+		"Overtaken": {reason: "and so is one that is outdated by the time it is made", looks: true,
 			since: func(c *Controller, s *apiServer, _ *proof, clock *clocktesting.FakeClock) {
 				clock.Step(proofAge + 1)
 				s.asked[pageAt] = func() {
@@ -78,14 +78,14 @@ func TestDelete(t *testing.T) {
 				t.Errorf("%s, -want +got:\n%s", tc.reason, diff)
 			}
 			if (o.Retry > 0) != tc.looks || (o.Err() != nil) != tc.fails {
-				t.Errorf("%s: looks again after %s, %v", tc.reason, o.Retry, o.Err())
+				t.Errorf("%s: retries after %s, %v", tc.reason, o.Retry, o.Err())
 			}
 		})
 	}
 }
 
-// TestIncompleteMove: an object that is taken from a cluster while it does not come to the
-// other may be nowhere, and its owner is told.
+// TestIncompleteMove: an object that is deleted in one cluster but cannot be created in the
+// other may be nowhere, which is reported to its owner.
 func TestIncompleteMove(t *testing.T) {
 	const creation = "POST /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m2/works"
 	cases := map[string]struct {
@@ -93,9 +93,9 @@ func TestIncompleteMove(t *testing.T) {
 		refused any
 		want    []judge.Reason
 	}{
-		"Moved":   {"it has come", nil, nil},
-		"Failed":  {"it has not", apierrors.NewInternalError(errors.New("boom")), []judge.Reason{judge.MoveIncomplete}},
-		"Refused": {"and never will as it is", apierrors.NewRequestEntityTooLargeError("no"), []judge.Reason{judge.MoveIncomplete, judge.TooLarge}},
+		"Moved":   {"it was created", nil, nil},
+		"Failed":  {"it was not created", apierrors.NewInternalError(errors.New("boom")), []judge.Reason{judge.MoveIncomplete}},
+		"Refused": {"and never will be, as it is", apierrors.NewRequestEntityTooLargeError("no"), []judge.Reason{judge.MoveIncomplete, judge.TooLarge}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -117,13 +117,13 @@ func TestIncompleteMove(t *testing.T) {
 				told = append(told, a.refusal.Reason)
 			}
 			if diff := cmp.Diff(tc.want, told); diff != "" {
-				t.Errorf("%s: told, -want +got:\n%s", tc.reason, diff)
+				t.Errorf("%s: reported, -want +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
 }
 
-// TestHasMoved: what was in the way of a source may be gone when that is told.
+// TestHasMoved: a Work in the way of a source may have changed by the time the refusal is noted.
 func TestHasMoved(t *testing.T) {
 	foreign := func(u *unstructured.Unstructured) {
 		sample.Bound(u)
@@ -135,15 +135,15 @@ func TestHasMoved(t *testing.T) {
 	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
 	j := judge.On(c.caches.Facts(sample.Page))
 	if len(j.Verdict.Refusals) != 1 || c.hasMoved(j) {
-		t.Errorf("it is as it was: %v", j.Verdict.Refusals)
+		t.Errorf("the Work has not changed: %v", j.Verdict.Refusals)
 	}
 	j.Facts.Works["m1"] = state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1", foreign, sample.Version("6")))
 	if !c.hasMoved(j) {
-		t.Error("it has changed since, and nobody looks again")
+		t.Error("the Work has changed, but the source is not synced again")
 	}
 }
 
-// TestSettles: a deletion that waits for others is looked at when they have been counted.
+// TestSettles: a deletion that waits for others is retried after the settle period.
 func TestSettles(t *testing.T) {
 	s := newAPIServer(t)
 	s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"))
@@ -156,7 +156,7 @@ func TestSettles(t *testing.T) {
 	}
 }
 
-// TestSeen: what a proof rests on is the same in each look, on however many clusters.
+// TestSeen: what a proof depends on is stable, on however many clusters.
 func TestSeen(t *testing.T) {
 	s := newAPIServer(t)
 	var works []*unstructured.Unstructured
@@ -172,7 +172,7 @@ func TestSeen(t *testing.T) {
 	first := c.caches.Seen(sample.Page)
 	for range 10 {
 		if !slices.Equal(first, c.caches.Seen(sample.Page)) {
-			t.Fatal("nothing has changed, and it is seen otherwise")
+			t.Fatal("Seen differs although nothing has changed")
 		}
 	}
 }

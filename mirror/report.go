@@ -18,18 +18,18 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// maxEventMessage is what the API server accepts in an Event.
+// maxEventMessage is the longest message that the API server accepts in an Event.
 const maxEventMessage = 1024
 
-// refused remembers the refusals in force, so that each cause is told once.
+// refused remembers the refusals in force, so that each is reported once.
 type refused struct {
 	mu sync.Mutex
 	of map[render.Identity][]judge.Refusal
-	// inConflict are those that are refused because of a Work, by its name.
+	// inConflict are the sources that are refused because of a Work, by its name.
 	inConflict map[string]sets.Set[render.Identity]
 }
 
-// replace notes the refusals of a source and returns those that are new.
+// replace notes the current refusals of a source and returns the new ones.
 func (r *refused) replace(id render.Identity, now []judge.Refusal) []judge.Refusal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,7 +51,7 @@ func (r *refused) replace(id render.Identity, now []judge.Refusal) []judge.Refus
 	return fresh
 }
 
-// index keeps who waits for a Work.
+// index updates which sources wait for a Work.
 func (r *refused) index(id render.Identity, now []judge.Refusal) {
 	isConflict := func(x judge.Refusal) bool { return x.Reason == judge.WorkConflict }
 	waited, waits := slices.ContainsFunc(r.of[id], isConflict), slices.ContainsFunc(now, isConflict)
@@ -75,7 +75,7 @@ func (r *refused) index(id render.Identity, now []judge.Refusal) {
 	}
 }
 
-// waitingFor are the sources that are refused because of a Work of that name.
+// waitingFor returns the sources that are refused because of a Work of that name.
 func (r *refused) waitingFor(name string) []render.Identity {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,21 +106,21 @@ func (r *refused) counts() map[string]int {
 	return counts
 }
 
-// report tells the source's owner by an Event, and the log, what is new.
+// report reports new refusals and notices to the source's owner by Events, and in the log.
 func (c *Controller) report(f judge.Facts, refusals, notices []judge.Refusal) {
 	c.tell("refused", f, &c.refused, refusals)
-	c.tell("cannot be carried out yet", f, &c.noticed, notices)
+	c.tell("mirrored, but needs attention", f, &c.noticed, notices)
 }
 
-// reportIncompleteMove tells that an object was taken from clusters while it could not be
-// created in others: that is tried again, and the object may be nowhere until then.
+// reportIncompleteMove reports that an object was removed from clusters but could not be
+// created in others. That is retried, and the object may be nowhere until then.
 func (c *Controller) reportIncompleteMove(f judge.Facts, from, missing []string) {
 	slices.Sort(from)
 	slices.Sort(missing)
-	c.logger(f.ID).Warn("taken from clusters while it cannot be created in others", zap.Strings("from", from), zap.Strings("to", missing))
+	c.logger(f.ID).Warn("removed from clusters, but cannot be created in others yet", zap.Strings("from", from), zap.Strings("to", missing))
 	if f.Source != nil {
 		c.announcements.add(announcement{id: f.ID, about: c.reference(f.Source), refusal: judge.Refusal{Reason: judge.MoveIncomplete, Message: fmt.Sprintf(
-			"it was taken from %s, and its Works for %s could not be created yet: that is tried again, and the log of karmada-mirror says why it fails", strings.Join(from, ", "), strings.Join(missing, ", "))}})
+			"removed from %s, but its Works for %s could not be created yet: karmada-mirror retries, and its log says why it fails", strings.Join(from, ", "), strings.Join(missing, ", "))}})
 	}
 }
 
@@ -153,19 +153,19 @@ func identify(id render.Identity) []zap.Field {
 	return []zap.Field{zap.Stringer("kind", id.GroupKind()), zap.String("namespace", id.Namespace), zap.String("name", id.Name)}
 }
 
-// Sparing makes a logger that logs the first ten lines of the same message in a
-// minute, and every hundredth of the others.
+// Sparing makes a logger log only the first ten lines with the same message in a minute,
+// and every hundredth after that.
 func Sparing() zap.Option {
 	return zap.WrapCore(func(core zapcore.Core) zapcore.Core {
 		return zapcore.NewSamplerWithOptions(core, time.Minute, 10, 100)
 	})
 }
 
-// writeReports are those of what the writer does.
+// writeReports reports what the writer does.
 type writeReports struct{ *Controller }
 
-// Tried implements write.Reports. Of a cluster that has left there would be a series for
-// ever.
+// Tried implements write.Reports. It does not count operations on clusters that have left:
+// their series would stay for ever.
 func (r writeReports) Tried(id render.Identity, op judge.Operation, work string, err error) {
 	if r.caches.HasCluster(op.Cluster) {
 		r.Metrics.Operation(verb(op.Kind), op.Cluster, err)
@@ -181,21 +181,21 @@ func (r writeReports) Noticed(id render.Identity, cluster, notice string) {
 	r.logger(id).Warn(notice, zap.String("cluster", cluster))
 }
 
-// Held implements write.Reports: it tells administrators what to do.
+// Held implements write.Reports. It tells administrators what to do.
 func (r writeReports) Held(resource, namespace string, pending int) {
 	what, choice := resource, ""
 	if namespace != "" {
 		what, choice = resource+" in namespace "+strconv.Quote(namespace), " --namespace "+namespace
 	}
-	message := fmt.Sprintf("%d deletions of Works of %s are due, more than deletion.holdAbove allows or with their definition: all are held. "+
-		"See them with `karmada-mirror deletions list`, let them go with `karmada-mirror deletions approve --resource %s%s`", pending, what, resource, choice)
+	message := fmt.Sprintf("held %d deletions of %s: more than deletion.holdAbove allows (or: their CRD was deleted). "+
+		"See them with `karmada-mirror deletions list`, approve them with `karmada-mirror deletions approve --resource %s%s`", pending, what, resource, choice)
 	r.Logger.Warn("deletions held", zap.String("resource", resource), zap.String("namespace", namespace), zap.Int("works", pending))
 	if subject := r.Subject(); subject != nil {
 		r.Recorder.Event(subject, corev1.EventTypeWarning, string(judge.DeletionHeld), message)
 	}
 }
 
-// verb is the value of the label operation of the metric work_operations_total.
+// verb returns the value of the label operation of the metric work_operations_total.
 func verb(of judge.OperationKind) string {
 	switch {
 	case of.Deletes():

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// restorePeriod is how often it is looked whether the API server's data were
-	// restored, and restoreTimeout how long that may take.
+	// restorePeriod is how often we check whether the API server's data were restored, and
+	// restoreTimeout how long a check may take.
 	restorePeriod  = 30 * time.Second
 	restoreTimeout = 10 * time.Second
 )
 
-// errRestored ends the process: nothing that it remembers can be relied on.
-var errRestored = errors.New("the API server's data are older than what was read from it, as when etcd is restored from a backup: everything must be read anew")
+// errRestored ends the process, because nothing that it remembers is reliable.
+var errRestored = errors.New("the API server's data are older than what was read from it, as after etcd is restored from a backup: restart to read everything again")
 
-// noticeRestore returns an error when the API server's resource version has gone
-// back. A watch that has come farther is silent until the versions have caught up,
-// which can take days, and nothing else tells.
+// noticeRestore returns an error when the API server's resource version has gone back. A
+// watch that is ahead of it stays silent until the versions have caught up, which can take
+// days, and there is no other sign.
 func (c *Controller) noticeRestore(ctx context.Context) error {
 	ticker := c.Clock.NewTicker(restorePeriod)
 	defer ticker.Stop()

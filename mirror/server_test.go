@@ -39,7 +39,7 @@ import (
 var (
 	configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	widgets    = schema.GroupVersionResource{Group: "example.io", Version: "v1", Resource: "widgets"}
-	// collections are all that there is, by path.
+	// collections are all collections of the API server, by path.
 	collections = map[string]schema.GroupVersionResource{
 		"/api/v1/configmaps":                                      configMaps,
 		"/api/v1/namespaces":                                      state.NamespacesResource,
@@ -52,7 +52,7 @@ var (
 	}
 )
 
-// Where what matters is read live.
+// The paths of the live reads that matter.
 const (
 	pageAt              = "/api/v1/namespaces/shop/configmaps/page"
 	shopAt              = "/api/v1/namespaces/shop"
@@ -64,25 +64,25 @@ const (
 const listVersion = "100"
 
 // apiServer is an API server at one moment: what its watches have shown, and what it
-// answers to a live read, which may be another thing.
+// answers to a live read, which may differ.
 type apiServer struct {
 	*httptest.Server
 
 	mu sync.Mutex
 	// listed is what the caches hold.
 	listed map[schema.GroupVersionResource][]*unstructured.Unstructured
-	// leaving is what they are told of as gone when they have listed it.
+	// leaving are the objects whose deletion the watches report after they have been listed.
 	leaving map[schema.GroupVersionResource]*unstructured.Unstructured
-	// answers are those to a request for a path, or to a method and a path, if they are
-	// not what is listed: an object, or an error. Our Works are a path of their own.
+	// answers override what is listed, for a path or for a method and a path: with an object
+	// or an error. Our Works have a path of their own.
 	answers map[string]any
-	// asked are called when a path is read.
+	// asked are functions to call when a path is read.
 	asked map[string]func()
-	// versions are the resource versions of lists that are not at listVersion.
+	// versions are the resource versions of lists, where they differ from listVersion.
 	versions map[schema.GroupVersionResource]string
-	// served are the versions that discovery knows of, the preferred one first.
+	// served are the versions that discovery returns, the preferred one first.
 	served map[schema.GroupResource][]watch.Served
-	// writes are the requests that are no reads, in plain words.
+	// writes are the write requests, in words.
 	writes []string
 }
 
@@ -104,13 +104,13 @@ func newAPIServer(t testing.TB) *apiServer {
 	return s
 }
 
-// list has the caches hold objects of a resource, and the API server too.
+// list makes the caches and the API server hold objects of a resource.
 func (s *apiServer) list(r schema.GroupVersionResource, objects ...*unstructured.Unstructured) {
 	s.listed[r] = objects
 }
 
-// leave has the caches hold an object until they are told that it is gone; the API server
-// has it no more.
+// leave makes the caches hold an object until the watch reports its deletion; the API server
+// no longer has it.
 func (s *apiServer) leave(r schema.GroupVersionResource, u *unstructured.Unstructured) {
 	s.list(r, u)
 	s.answers[pathOf(r, u)] = apierrors.NewNotFound(r.GroupResource(), u.GetName())
@@ -133,7 +133,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	collection, isCollection := collections[r.URL.Path]
 	switch query := r.URL.Query(); {
 	case r.Method == http.MethodGet && query.Get("sendInitialEvents") == "true":
-		reply(w, apierrors.NewInvalid(schema.GroupKind{}, "", nil)) // as those do that cannot stream lists
+		reply(w, apierrors.NewInvalid(schema.GroupKind{}, "", nil)) // as API servers do that cannot stream lists
 	case r.Method == http.MethodGet && query.Has("watch"):
 		if gone := s.leaving[collection]; gone != nil {
 			reply(w, map[string]any{"type": "DELETED", "object": gone})
@@ -210,7 +210,7 @@ func pathOf(r schema.GroupVersionResource, u *unstructured.Unstructured) string 
 	return root + path.Join(r.Version, "namespaces", u.GetNamespace(), r.Resource, u.GetName())
 }
 
-// written is the answer to a write.
+// written returns the answer to a write.
 func written(version string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetAPIVersion("meta.k8s.io/v1")
@@ -231,7 +231,7 @@ func reply(w http.ResponseWriter, answer any) {
 	}
 }
 
-// inWords says what a write does: to which cluster's Work, and on what condition.
+// inWords describes a write: what it does, to which cluster's Work, and on what condition.
 func inWords(method, at string, body []byte) string {
 	cluster, _ := render.ClusterOf(strings.Split(strings.TrimPrefix(at, "/apis/work.karmada.io/v1alpha1/namespaces/"), "/")[0])
 	var sent struct {
@@ -259,10 +259,10 @@ func inWords(method, at string, body []byte) string {
 	return fmt.Sprintf("update %s at %s", cluster, sent.Metadata.ResourceVersion)
 }
 
-// resources are how many a configuration has.
+// resources is how many resources a configuration has.
 const resources = 2
 
-// configured is a configuration of two resources; deletion is its block of that name.
+// configured returns a configuration of two resources; deletion is its block of that name.
 func configured(namespaces, version, deletion string) string {
 	return fmt.Sprintf(`{"apiVersion": "mirror.karmada.target/v1alpha1", "kind": "MirrorConfiguration", "deletion": {%s},
 		"resources": [{"resource": "configmaps", "namespaces": [%s]}, {"group": "example.io", "version": %q, "resource": "widgets"}]}`,
@@ -271,7 +271,7 @@ func configured(namespaces, version, deletion string) string {
 
 func newFakeClock() *clocktesting.FakeClock { return clocktesting.NewFakeClock(sample.Created) }
 
-// newControllerOf makes a Controller that leads, whose caches hold all that they can.
+// newControllerOf creates a Controller that leads, and waits until its caches are complete.
 func newControllerOf(t testing.TB, s *apiServer, configuration string, clock clock.WithTicker) *Controller {
 	t.Helper()
 	connection := &rest.Config{Host: s.URL, QPS: -1}
@@ -305,7 +305,7 @@ func newControllerOf(t testing.TB, s *apiServer, configuration string, clock clo
 	return c
 }
 
-// areAsTheyWillBe reports whether each watch has synced, or cannot, and knows what is gone.
+// areAsTheyWillBe reports whether each watch has synced, or cannot, and knows of deletions.
 func areAsTheyWillBe(c *Controller, s *apiServer) bool {
 	sources := c.caches.Sources()
 	return len(sources) == resources && !slices.ContainsFunc(slices.Concat(sources, c.caches.Fixed(), c.caches.Definitions()), func(w *watch.Watch) bool {
@@ -314,7 +314,7 @@ func areAsTheyWillBe(c *Controller, s *apiServer) bool {
 	})
 }
 
-// gadget is of a resource that a definition makes.
+// gadget is a custom resource.
 var gadget = render.Identity{Group: "example.io", Kind: "Widget", Namespace: "shop", Name: "gadget"}
 
 func gadgetObject(clusters string) *unstructured.Unstructured {

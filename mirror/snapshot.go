@@ -7,7 +7,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
-// snapshot counts the caches for the metrics.
+// snapshot counts what is in the caches, for the metrics.
 func (c *Controller) snapshot() metrics.Snapshot {
 	s := metrics.Snapshot{Works: map[metrics.WorkKey]int{}, Refused: c.refused.counts(), Held: map[string]int{}}
 	for _, w := range c.caches.Sources() {
@@ -27,7 +27,7 @@ func (c *Controller) snapshot() metrics.Snapshot {
 	}
 	for w := range c.caches.Works() {
 		if w.Cluster == "" || w.State == state.WorkUnknown {
-			continue // it bears our label and is no Work of ours
+			continue // it has our label, but is not ours
 		}
 		s.Works[metrics.WorkKey{Cluster: w.Cluster, State: w.State.String()}]++
 		if c.caches.IsHeld(w) {

@@ -14,12 +14,12 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// sweepGrace is how long what a sweep has found is left to the event that may be about to
-// tell of it: a cache shows a change before its handler is called.
+// sweepGrace is how long a sweep waits for the event of a change that it has found: a cache
+// shows a change before its handler is called.
 const sweepGrace = 5 * time.Second
 
-// sweep looks at everything now and then, in memory, and finds what no event has told: that
-// is a defect, which it counts and mends.
+// sweep checks everything in memory each resync period, and finds changes that no event
+// reported. Each is a bug, which it counts and repairs.
 func (c *Controller) sweep(ctx context.Context, q *queue.Queue) {
 	if c.ResyncPeriod <= 0 {
 		return
@@ -48,16 +48,16 @@ func (c *Controller) sweepOnce(ctx context.Context, q *queue.Queue) {
 	case <-ctx.Done():
 	case <-timer.C():
 	}
-	// What has been seen to meanwhile is done, or held back.
+	// Sources that were synced meanwhile are done, or held back.
 	for id := range c.overlooked(ctx, q, suspects.Difference(synced())) {
 		resource := c.caches.ResourceOf(id)
 		c.Metrics.SweepRepair(resource)
-		c.logger(id).Error("a sweep has found what no event has told: please report this", zap.String("resource", resource))
+		c.logger(id).Error("a sweep has found a change that no event reported: please report this", zap.String("resource", resource))
 		q.Add(id)
 	}
 }
 
-// everything is what there may be something to do about.
+// everything returns all sources that may need a write.
 func (c *Controller) everything() sets.Set[render.Identity] {
 	all := sets.New(c.refused.all()...)
 	for _, w := range c.caches.Sources() {
@@ -75,8 +75,7 @@ func (c *Controller) everything() sets.Set[render.Identity] {
 	return all
 }
 
-// overlooked are those of some sources of which something is to be written, and that
-// nobody is about to look at.
+// overlooked returns the given sources that need a write and have no sync pending.
 func (c *Controller) overlooked(ctx context.Context, q *queue.Queue, sources sets.Set[render.Identity]) sets.Set[render.Identity] {
 	found := sets.New[render.Identity]()
 	for id := range sources {
@@ -87,14 +86,14 @@ func (c *Controller) overlooked(ctx context.Context, q *queue.Queue, sources set
 			continue
 		}
 		j := judge.On(c.caches.Facts(id))
-		if c.isDue(j) && !c.behindFence(id, j.Plan) { // what a cache does not know yet, an event will tell
+		if c.isDue(j) && !c.behindFence(id, j.Plan) { // for what a cache does not know yet, there will be an event
 			found.Insert(id)
 		}
 	}
 	return found
 }
 
-// isDue reports whether something would be written if a judgement was acted on now.
+// isDue reports whether acting on a judgement now would write something.
 func (c *Controller) isDue(j judge.Judgement) bool {
 	if j.Verdict.Unread {
 		return true

@@ -14,7 +14,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// TestSweep: what no event has told is found, and nothing that is seen to anyway.
+// TestSweep: a sweep finds changes that no event reported, and nothing that is handled anyway.
 func TestSweep(t *testing.T) {
 	asks := sample.Asking("1", "m1")
 	object := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1"})
@@ -34,21 +34,21 @@ func TestSweep(t *testing.T) {
 		during func(*Controller, *queue.Queue)
 		found  bool
 	}{
-		"Missing": {reason: "a Work that nobody has made", state: func(s *apiServer) { s.list(configMaps, object) }, found: true},
+		"Missing": {reason: "a Work that was never created", state: func(s *apiServer) { s.list(configMaps, object) }, found: true},
 		"AsWanted": {reason: "all is as wanted",
 			state: func(s *apiServer) { s.list(configMaps, object); s.list(render.WorksResource, sample.Work(asks, "m1")) }},
-		"Orphan": {reason: "a Work that nobody wants", state: func(s *apiServer) { s.list(render.WorksResource, sample.Work(asks, "m1")) }, found: true},
-		"Held":   {reason: "or that waits for an approval", state: func(s *apiServer) { s.list(render.WorksResource, sample.Work(asks, "m1", sample.Marked)) }},
-		"Unread": {reason: "an object that its Namespace asks for", state: inherits, found: true},
-		"Queued": {reason: "what waits for its turn is looked at anyway", state: func(s *apiServer) { s.list(configMaps, object) },
+		"Orphan": {reason: "an unwanted Work", state: func(s *apiServer) { s.list(render.WorksResource, sample.Work(asks, "m1")) }, found: true},
+		"Held":   {reason: "one that waits for an approval", state: func(s *apiServer) { s.list(render.WorksResource, sample.Work(asks, "m1", sample.Marked)) }},
+		"Unread": {reason: "an object whose Namespace has a default", state: inherits, found: true},
+		"Queued": {reason: "a queued source is synced anyway", state: func(s *apiServer) { s.list(configMaps, object) },
 			before: func(_ *Controller, q *queue.Queue) { q.Add(sample.Page) }},
-		"Expected": {reason: "and so is what waits for a time", state: func(s *apiServer) { s.list(configMaps, object) },
+		"Expected": {reason: "and so is one that is scheduled for later", state: func(s *apiServer) { s.list(configMaps, object) },
 			before: func(_ *Controller, q *queue.Queue) { q.AddAfter(sample.Page, time.Hour) }},
-		"UnderWay": {reason: "what is being seen to", state: func(s *apiServer) { s.list(configMaps, object) },
+		"UnderWay": {reason: "a source that is being synced", state: func(s *apiServer) { s.list(configMaps, object) },
 			before: func(_ *Controller, q *queue.Queue) { q.Add(sample.Page); q.Get() }},
-		"Written": {reason: "what has been written and has not come back", state: func(s *apiServer) { s.list(configMaps, object) },
+		"Written": {reason: "a write that the watch has not shown yet", state: func(s *apiServer) { s.list(configMaps, object) },
 			before: reconcile},
-		"Refused": {reason: "what would be refused again",
+		"Refused": {reason: "a write that would be refused again",
 			state: func(s *apiServer) {
 				s.list(configMaps, object)
 				s.answers["POST /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works"] = apierrors.NewRequestEntityTooLargeError("no")
@@ -56,9 +56,9 @@ func TestSweep(t *testing.T) {
 			before: reconcile},
 		"Told": {reason: "the event was only late", state: func(s *apiServer) { s.list(configMaps, object) },
 			during: func(_ *Controller, q *queue.Queue) { q.Add(sample.Page); q.Get(); q.Done(sample.Page) }},
-		"BehindTheFence": {reason: "what a new leader's cache has not seen yet, an event will tell", state: func(s *apiServer) { s.list(configMaps, object) },
+		"BehindTheFence": {reason: "for what a new leader's cache has not seen yet, there will be an event", state: func(s *apiServer) { s.list(configMaps, object) },
 			before: func(c *Controller, _ *queue.Queue) { c.fence.Store(new("200")) }},
-		"Unwatched": {reason: "what cannot be judged is not found wanting",
+		"Unwatched": {reason: "a source that cannot be judged is not reported",
 			state: func(s *apiServer) {
 				s.list(render.WorksResource, sample.Work(asks, "m1"))
 				s.answers["/api/v1/configmaps"] = apierrors.NewServiceUnavailable("boom")

@@ -14,15 +14,15 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// bindingPeriod is how often it is looked whether a policy still stands behind the binding
-// that has taken a Work.
+// bindingPeriod is how often we check whether the binding that has taken over a Work still
+// has its policy.
 const bindingPeriod = 30 * time.Second
 
 type syncResult struct {
 	refused bool
-	// wrote: a Work has got new content.
+	// wrote: a Work has new content.
 	wrote bool
-	// settling: a deletion waits for others that may be due.
+	// settling: a deletion waits for the settle period.
 	settling bool
 	retry    time.Duration
 }
@@ -37,8 +37,8 @@ func (r syncResult) label(err error) string {
 	return "success"
 }
 
-// sync makes the Works of one source what they should be, and sees to a change that
-// has arrived: it stays fresh until all of it is done.
+// sync reconciles the Works of one source. A source that has changed stays fresh until the
+// change is fully carried out.
 func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, error) {
 	arrived, isFresh := c.arrivals.Take(id)
 	result, err := c.reconcile(ctx, id, isFresh)
@@ -64,7 +64,7 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 		return syncResult{}, err
 	}
 	o := &write.Outcome{}
-	// What is deleted needs a proof of its own.
+	// Deletions need a proof of their own.
 	writes := slices.DeleteFunc(slices.Clone(j.Plan), func(op judge.Operation) bool { return op.Kind == judge.Delete })
 	c.writer.Apply(ctx, j.Verdict, writes, isFresh, o)
 	c.remove(ctx, j, isFresh, o)
@@ -77,7 +77,7 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	for _, target := range j.Verdict.Targets {
 		o.RetryAfter(target.WakeIn)
 	}
-	if j.Verdict.AsksBinding() { // what it waits for is no event
+	if j.Verdict.AsksBinding() { // it waits for something that has no event
 		o.RetryAfter(wait.Jitter(bindingPeriod, 0.2))
 	}
 	c.ledger.Retain(id, j.Verdict.Targets)
@@ -87,8 +87,8 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	return syncResult{refused: len(refusals) > 0, wrote: o.Wrote, settling: o.Settling, retry: o.Retry}, o.Err()
 }
 
-// look judges by the caches, and by live reads where those do not suffice for what is to
-// be written.
+// look judges by the caches, and by live reads where the caches do not suffice for the
+// planned writes.
 func (c *Controller) look(ctx context.Context, id render.Identity) (judge.Judgement, error) {
 	j := judge.On(c.caches.Facts(id))
 	if !j.Verdict.Unread && !j.Verdict.AsksBinding() && !c.behindFence(id, j.Plan) {
@@ -98,12 +98,12 @@ func (c *Controller) look(ctx context.Context, id render.Identity) (judge.Judgem
 	return judge.On(facts), err
 }
 
-// behindFence reports whether a plan writes by what a cache says that may be
-// older than what the leader before us wrote: it could write old content over
-// new, bring back what was deleted, or release what a policy claims no more. Namespaces
-// and Clusters have come so far before we lead.
+// behindFence reports whether a plan writes something based on a cache that may be older
+// than the last leader's writes: that could overwrite new content with old, recreate what
+// was deleted, or release what a policy no longer claims. The caches of Namespaces and
+// Clusters have passed the fence before we lead.
 func (c *Controller) behindFence(id render.Identity, plan []judge.Operation) bool {
-	// A deletion is decided on by a live read anyway.
+	// Deletions are decided by a live read anyway.
 	if !slices.ContainsFunc(plan, func(op judge.Operation) bool { return op.Kind != judge.Delete }) {
 		return false
 	}
@@ -111,8 +111,8 @@ func (c *Controller) behindFence(id render.Identity, plan []judge.Operation) boo
 	return ok && state.IsOlder(version, *c.fence.Load())
 }
 
-// hasMoved reports whether a Work that was in the way is another now: whoever waits for
-// it is told of its end only once that has been noted.
+// hasMoved reports whether a Work that was in the way has changed meanwhile: its deletion
+// enqueues a source only once the refusal of that source has been noted.
 func (c *Controller) hasMoved(j judge.Judgement) bool {
 	if !slices.ContainsFunc(j.Verdict.Refusals, func(r judge.Refusal) bool { return r.Reason == judge.WorkConflict }) {
 		return false

@@ -1,5 +1,5 @@
-// Package purge deletes the Works of what has left the configuration. The daemon never does:
-// what it is not told to watch is Unknown to it.
+// Package purge deletes the Works of sources that have left the configuration. The daemon
+// never does: what it is not configured to watch is Unknown to it.
 package purge
 
 import (
@@ -20,19 +20,19 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/write"
 )
 
-// Leftovers are the Works of a resource that no configuration has.
+// Leftovers are the Works of a resource whose sources are in no configuration.
 type Leftovers struct {
-	// Resource is the one that has left.
+	// Resource is the one that has left the configuration.
 	Resource schema.GroupResource
-	// Kind is the resource's; empty if it is not served, and is guessed then.
+	// Kind is the resource's kind; if it is empty (not served), kinds are matched by a guess.
 	Kind schema.GroupKind
-	// Configurations are those of all daemons. What one of them has is not deleted.
+	// Configurations are those of all daemons. Works of sources in any of them are kept.
 	Configurations []*config.Configuration
 
 	client write.Client
 }
 
-// Connect has the deletions go to an API server.
+// Connect sets the API server to delete Works on.
 func (l *Leftovers) Connect(connection *rest.Config) (err error) {
 	l.client, err = write.NewClient(connection)
 	return err
@@ -49,8 +49,8 @@ func (l *Leftovers) Find(ctx context.Context, client dynamic.Interface) ([]*stat
 	return found, err
 }
 
-// takes reports whether a Work is to be deleted: it is ours beyond doubt, and no
-// configuration has its source.
+// takes reports whether a Work would be deleted: it is certainly ours, and its source is in
+// no configuration.
 func (l *Leftovers) takes(w *state.Work) bool {
 	if w.Foreign != "" || !w.Labelled || w.Terminating || !l.isOf(w.Source.GroupKind()) {
 		return false
@@ -71,8 +71,8 @@ func (l *Leftovers) isOf(kind schema.GroupKind) bool {
 	return plural.GroupResource() == l.Resource
 }
 
-// Delete deletes a Work as it was found. One that has changed since is looked at once
-// more; one that is gone or not to be deleted any more is left alone.
+// Delete deletes a Work as it was found. It reads a Work that has changed since again, and
+// skips one that is gone or must no longer be deleted.
 func (l *Leftovers) Delete(ctx context.Context, w *state.Work) (deleted bool, err error) {
 	if !l.takes(w) {
 		return false, nil

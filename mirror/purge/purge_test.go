@@ -42,12 +42,12 @@ func TestTakes(t *testing.T) {
 		configurations []*config.Configuration
 		want           bool
 	}{
-		"LeftOut":    {"no daemon has its namespace", state.NewWork(sample.Work(asks, "m1")), other, true},
-		"Configured": {"a second daemon has it", state.NewWork(sample.Work(asks, "m1")), append(other, parsed(t, `"shop"`)), false},
-		"Everywhere": {"or has all", state.NewWork(sample.Work(asks, "m1")), []*config.Configuration{parsed(t, "")}, false},
-		"Bound":      {"it is a binding's", state.NewWork(sample.Work(asks, "m1", sample.Bound)), other, false},
-		"Unlabelled": {"somebody has taken our label off, to keep it", state.NewWork(sample.Work(asks, "m1", sample.Relabelled)), other, false},
-		"Going":      {"it is going already", state.NewWork(sample.Work(asks, "m1", sample.Terminating)), other, false},
+		"LeftOut":    {"its namespace is in no configuration", state.NewWork(sample.Work(asks, "m1")), other, true},
+		"Configured": {"it is in a second daemon's configuration", state.NewWork(sample.Work(asks, "m1")), append(other, parsed(t, `"shop"`)), false},
+		"Everywhere": {"or that one has all namespaces", state.NewWork(sample.Work(asks, "m1")), []*config.Configuration{parsed(t, "")}, false},
+		"Bound":      {"it belongs to a binding", state.NewWork(sample.Work(asks, "m1", sample.Bound)), other, false},
+		"Unlabelled": {"a user has removed our label, to keep it", state.NewWork(sample.Work(asks, "m1", sample.Relabelled)), other, false},
+		"Going":      {"it is being deleted already", state.NewWork(sample.Work(asks, "m1", sample.Terminating)), other, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestTakes(t *testing.T) {
 	}
 }
 
-// apiServer has one Work, which is not as whoever deletes it believes.
+// apiServer has one Work, which has changed since it was listed.
 type apiServer struct {
 	now  *unstructured.Unstructured
 	sent []string
@@ -85,7 +85,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestDelete: what has changed since it was listed is looked at once more.
+// TestDelete: a Work that has changed since it was listed is read again.
 func TestDelete(t *testing.T) {
 	asks := sample.Asking("1", "m1")
 	listed := state.NewWork(sample.Work(asks, "m1"))
@@ -97,8 +97,8 @@ func TestDelete(t *testing.T) {
 		want   []string
 	}{
 		"Status":  {"its status has changed", sample.Work(asks, "m1", sample.Version("9")), []string{first, "delete it if it is work-uid at 9"}},
-		"Another": {"it was made again since", sample.Work(asks, "m1", another, sample.Version("9")), []string{first}},
-		"Bound":   {"a binding has taken it since", sample.Work(asks, "m1", sample.Bound, sample.Version("9")), []string{first}},
+		"Another": {"it was recreated since", sample.Work(asks, "m1", another, sample.Version("9")), []string{first}},
+		"Bound":   {"a binding has taken it over since", sample.Work(asks, "m1", sample.Bound, sample.Version("9")), []string{first}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestDelete(t *testing.T) {
 				t.Fatal(err)
 			}
 			if deleted, _ := l.Delete(t.Context(), listed); deleted {
-				t.Error("deleted, against the API server's answer")
+				t.Error("deleted, although the API server refused")
 			}
 			if diff := cmp.Diff(tc.want, s.sent); diff != "" {
 				t.Errorf("%s, -want +got:\n%s", tc.reason, diff)

@@ -7,14 +7,14 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// Arrivals remember when the oldest change of a source came that no sync has seen
-// to. What is in them is fresh: somebody waits for it.
+// Arrivals remember, for each source, when its oldest change arrived that no sync has
+// handled. These sources are fresh: a user waits for them.
 type Arrivals struct {
 	mu sync.Mutex
 	at map[render.Identity]time.Time
 }
 
-// Note adds a change of a source.
+// Note records a change of a source.
 func (a *Arrivals) Note(id render.Identity, at time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -34,8 +34,8 @@ func (a *Arrivals) Has(id render.Identity) bool {
 	return ok
 }
 
-// Take removes the change of a source that a sync sees to. Whoever does not finish
-// notes it again: what comes meanwhile is another.
+// Take removes the change of a source for a sync to handle. A sync that does not finish
+// must note it again; a change that arrives meanwhile is a new one.
 func (a *Arrivals) Take(id render.Identity) (time.Time, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -44,7 +44,7 @@ func (a *Arrivals) Take(id render.Identity) (time.Time, bool) {
 	return at, ok
 }
 
-// Prune gives back the room that a map keeps for what it once held.
+// Prune frees the memory that the map keeps for deleted entries.
 func (a *Arrivals) Prune() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -8,13 +8,13 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// diary is what is known of when sources are synced, besides the queue itself.
+// diary records when sources are synced, in addition to the queue itself.
 type diary struct {
 	mu sync.Mutex
-	// expected are those that will be synced when a time has come, and underWay those
-	// that are being synced.
+	// expected are the sources that are scheduled for a later sync, and underWay those that
+	// are being synced.
 	expected, underWay sets.Set[render.Identity]
-	// synced are those that were since somebody asked; nil if nobody does.
+	// synced are the sources that were synced since follow; nil if no one follows.
 	synced sets.Set[render.Identity]
 }
 
@@ -46,14 +46,14 @@ func (d *diary) end(id render.Identity) {
 	}
 }
 
-// has reports whether a source is being synced, or will be without an event.
+// has reports whether a source is being synced, or will be without another event.
 func (d *diary) has(id render.Identity) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.expected.Has(id) || d.underWay.Has(id)
 }
 
-// follow begins to note what is synced, and read returns that and ends it.
+// follow begins to record which sources are synced; read returns them and stops recording.
 func (d *diary) follow() (read func() sets.Set[render.Identity]) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package queue holds the sources that are to be synced: which is looked at next, what is
-// known of when the others are, and since when somebody waits for one. It knows a source by
-// its name alone, and nothing of what a sync does.
+// Package queue holds the sources to sync: which is next, what is known about when the
+// others follow, and since when a user waits for one. It knows only the identity of a
+// source, and nothing of what a sync does.
 package queue

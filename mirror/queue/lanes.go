@@ -9,18 +9,17 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// freshInARow is how many of the fresh lane are taken before one of the other:
-// so that the old does not starve.
+// freshInARow is how many sources of the fresh lane are taken before one of the other
+// lane, so that the latter does not starve.
 const freshInARow = 8
 
-// lanes are the order of a queue: two lines, of which one is preferred.
+// lanes order a queue: two FIFO lanes, one of which is preferred.
 type lanes struct {
 	isFresh func(render.Identity) bool
 
 	mu sync.Mutex
-	// queued tells for each source that waits whether it does so in the fresh lane.
-	// An entry of a lane that it does not confirm is left over from a change of
-	// lanes.
+	// queued holds the waiting sources, and whether each waits in the fresh lane. An entry
+	// of a lane that disagrees with it is a leftover of a change of lanes.
 	queued         map[render.Identity]bool
 	fresh, others  *buffer.Ring[render.Identity]
 	takenFromFresh int
@@ -42,8 +41,7 @@ func (l *lanes) Push(id render.Identity) {
 	l.lane(isFresh).WriteOne(id)
 }
 
-// Touch implements workqueue.Queue: a source that waits changes lanes once it is
-// fresh.
+// Touch implements workqueue.Queue: a waiting source changes lanes once it is fresh.
 func (l *lanes) Touch(id render.Identity) {
 	isFresh := l.isFresh(id)
 	l.mu.Lock()
@@ -89,7 +87,7 @@ func (l *lanes) Pop() render.Identity {
 	}
 }
 
-// next takes the first of a lane that waits in it.
+// next removes and returns the first source that still waits in a lane.
 func (l *lanes) next(isFresh bool) (render.Identity, bool) {
 	lane := l.lane(isFresh)
 	for {
@@ -110,15 +108,15 @@ func (l *lanes) lane(isFresh bool) *buffer.Ring[render.Identity] {
 	return l.others
 }
 
-// prune gives back the room that a map keeps for what it once held.
+// prune frees the memory that the map keeps for deleted entries.
 func (l *lanes) prune() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.queued = shrunk(l.queued)
 }
 
-// shrunk is a copy of a map that takes no more room than it needs. A map never gives
-// any back, and those here have held everything once: at the start.
+// shrunk returns a copy of a map that takes no more memory than it needs. A map never
+// shrinks, and those here have held everything once: at the start.
 func shrunk[K comparable, V any](m map[K]V) map[K]V {
 	small := make(map[K]V, len(m))
 	maps.Copy(small, m)

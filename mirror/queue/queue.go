@@ -15,16 +15,16 @@ const (
 	maxBackoff = 30 * time.Second
 )
 
-// Queue holds the sources to sync. What somebody has just changed goes before
-// what is looked at for other reasons, of which there may be very many: a new
-// leader, resource or cluster.
+// Queue holds the sources to sync. Sources that a user has just changed go before those
+// that are synced for other reasons (a new leader, resource or cluster), which may be very
+// many.
 type Queue struct {
 	workqueue.TypedRateLimitingInterface[render.Identity]
 	lanes *lanes
 	diary *diary
 }
 
-// New makes a queue. isFresh tells what has just been changed.
+// New creates a queue. isFresh reports whether a source has just been changed.
 func New(isFresh func(render.Identity) bool) *Queue {
 	l := newLanes(isFresh)
 	return &Queue{
@@ -40,7 +40,7 @@ func New(isFresh func(render.Identity) bool) *Queue {
 	}
 }
 
-// Get takes the next source, once there is one: its sync begins.
+// Get waits for the next source and takes it: its sync begins.
 func (q *Queue) Get() (id render.Identity, shutdown bool) {
 	id, shutdown = q.TypedRateLimitingInterface.Get()
 	if !shutdown {
@@ -55,22 +55,22 @@ func (q *Queue) Done(id render.Identity) {
 	q.TypedRateLimitingInterface.Done(id)
 }
 
-// Follow begins to note what is synced, and read returns that and ends it.
+// Follow begins to record which sources are synced; read returns them and stops recording.
 func (q *Queue) Follow() (read func() sets.Set[render.Identity]) { return q.diary.follow() }
 
-// Prune gives back the room that maps keep for what they once held.
+// Prune frees the memory that maps keep for deleted entries.
 func (q *Queue) Prune() { q.lanes.prune() }
 
-// IsPending reports whether a source is about to be synced, or will be without an event.
+// IsPending reports whether a source waits, is being synced, or will be without another event.
 func (q *Queue) IsPending(id render.Identity) bool { return q.lanes.has(id) || q.diary.has(id) }
 
-// AddAfter adds a source when some time has passed.
+// AddAfter adds a source after a delay.
 func (q *Queue) AddAfter(id render.Identity, d time.Duration) {
 	q.diary.expect(id)
 	q.TypedRateLimitingInterface.AddAfter(id, d)
 }
 
-// AddRateLimited adds a source when its backoff is over.
+// AddRateLimited adds a source after its backoff.
 func (q *Queue) AddRateLimited(id render.Identity) {
 	q.diary.expect(id)
 	q.TypedRateLimitingInterface.AddRateLimited(id)

@@ -11,7 +11,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// lined is a queue, and what is fresh in it.
+// lined is a queue with its fresh sources.
 type lined struct {
 	*Queue
 	arrivals Arrivals
@@ -29,14 +29,14 @@ func (l *lined) addFresh(id render.Identity) {
 	l.Add(id)
 }
 
-// begin takes the first from the queue, as a sync does.
+// begin takes the next source from the queue, as a sync does.
 func (l *lined) begin() render.Identity {
 	id, _ := l.Get()
 	l.arrivals.Take(id)
 	return id
 }
 
-// empty takes all, and lists the names in their order.
+// empty drains the queue and returns the names in order.
 func (l *lined) empty() (names []string) {
 	for l.Len() > 0 {
 		id := l.begin()
@@ -52,7 +52,7 @@ func TestQueue(t *testing.T) {
 		add    func(*lined)
 		want   []string
 	}{
-		"InOrder": {"each lane is a line",
+		"InOrder": {"each lane is first in, first out",
 			func(q *lined) {
 				q.Add(sample.Numbered(1))
 				q.Add(sample.Numbered(2))
@@ -60,7 +60,7 @@ func TestQueue(t *testing.T) {
 				q.addFresh(sample.Numbered(4))
 			},
 			[]string{"3", "4", "1", "2"}},
-		"ChangesLanes": {"what waits is preferred when it changes, and comes once",
+		"ChangesLanes": {"a waiting source is preferred once it changes, and is synced once",
 			func(q *lined) {
 				q.Add(sample.Numbered(1))
 				q.Add(sample.Numbered(2))
@@ -68,10 +68,10 @@ func TestQueue(t *testing.T) {
 				q.addFresh(sample.Numbered(2))
 			},
 			[]string{"2", "1"}},
-		"StaysPreferred": {"to be looked at for another reason as well is no disadvantage",
+		"StaysPreferred": {"a second reason to sync does not demote a source",
 			func(q *lined) { q.Add(sample.Numbered(1)); q.addFresh(sample.Numbered(2)); q.Add(sample.Numbered(2)) },
 			[]string{"2", "1"}},
-		"WhileSynced": {"what changes while it is synced is preferred when that is done",
+		"WhileSynced": {"a source that changes during its sync is preferred afterwards",
 			func(q *lined) {
 				q.addFresh(sample.Numbered(1))
 				id := q.begin()
@@ -80,7 +80,7 @@ func TestQueue(t *testing.T) {
 				q.Done(id)
 			},
 			[]string{"1", "2"}},
-		"Failed": {"what has just changed is tried again before the rest",
+		"Failed": {"a source that has just changed is retried before the rest",
 			func(q *lined) {
 				q.addFresh(sample.Numbered(1))
 				id := q.begin()
@@ -90,7 +90,7 @@ func TestQueue(t *testing.T) {
 				q.Done(id)
 			},
 			[]string{"1", "2"}},
-		"FailedBackfill": {"what fails for other reasons is not preferred",
+		"FailedBackfill": {"the retry of a backfill is not preferred",
 			func(q *lined) {
 				q.Add(sample.Numbered(1))
 				id := q.begin()
@@ -116,13 +116,13 @@ func TestQueue(t *testing.T) {
 				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
 			}
 			if left := len(q.lanes.queued) + len(q.arrivals.at); left > 0 {
-				t.Errorf("%d entries are left behind", left)
+				t.Errorf("%d entries are left over", left)
 			}
 		})
 	}
 }
 
-// TestQueueStarvesNobody: however many changes there are, the rest gets its turn.
+// TestQueueStarvesNobody: the other lane gets its turn however many changes there are.
 func TestQueueStarvesNobody(t *testing.T) {
 	q := newLined(t)
 	for i := range 100 {
@@ -132,6 +132,6 @@ func TestQueueStarvesNobody(t *testing.T) {
 	q.Add(sample.Numbered(1001))
 	names := q.empty()
 	if first, second := slices.Index(names, "1000"), slices.Index(names, "1001"); first != freshInARow || second != 2*freshInARow+1 {
-		t.Errorf("the others came in places %d and %d", first, second)
+		t.Errorf("the others came at positions %d and %d", first, second)
 	}
 }

@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	// breakerWindow is how long a deletion that was made counts.
+	// breakerWindow is how long a completed deletion counts.
 	breakerWindow = 10 * time.Minute
 	// countAge is how old the count of a resource's Works may be.
 	countAge = time.Second
-	// tellPeriod is how often an administrator is told that more are held.
+	// tellPeriod is how often we report to administrators that more deletions are held.
 	tellPeriod = time.Minute
 )
 
-// Breaker holds deletions back when more of one resource are due than anybody
-// is likely to have meant: in one Namespace, whose circuit trips for that alone, or in
-// several. It counts what is pending and what was made in the last ten minutes; every deletion
-// is pending for the settle period first, so that of a burst all are counted before one is made.
+// Breaker holds deletions when more of one resource are due than anyone is likely to have
+// intended: in one Namespace, whose circuit then trips for that Namespace alone, or in several.
+// It counts pending deletions and those of the last ten minutes; every deletion is pending for
+// the settle period first, so that a burst is counted as a whole before the first is made.
 //
-// Once a circuit has tripped, all pending deletions of it are held until they are approved, and
-// what becomes due meanwhile is held with them. The mark on the held Works is what makes that
-// last beyond this process: a pending Work with the mark trips the circuit again that held it.
+// Once a circuit has tripped, all its pending deletions are held until they are approved, along
+// with those that become due meanwhile. The mark on the held Works makes this outlast the
+// process: a pending Work with the mark trips the circuit that held it again.
 type Breaker struct {
 	clock  clock.Clock
 	settle time.Duration
@@ -39,28 +39,27 @@ type Breaker struct {
 	circuits  map[string]*circuit // by resource
 }
 
-// NewBreaker makes a Breaker that lets deletions wait for settle, and has no threshold yet.
+// NewBreaker creates a Breaker with a settle period, and without a threshold yet.
 func NewBreaker(c clock.Clock, settle time.Duration) *Breaker {
 	return &Breaker{clock: c, settle: settle, circuits: map[string]*circuit{}}
 }
 
-// Configure puts another threshold into force.
+// Configure replaces the threshold.
 func (b *Breaker) Configure(threshold config.HoldAbove) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.threshold = threshold
 }
 
-// Approve puts other approvals into force.
+// Approve replaces the approvals.
 func (b *Breaker) Approve(approved config.Approvals) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.approved = approved
 }
 
-// Propose notes which Works of a source are due for deletion, in place of what
-// was noted before, and returns how long they have to wait until others that are
-// due have been noted too.
+// Propose notes which Works of a source are due for deletion, replacing what was noted
+// before, and returns how long they must wait until other due ones have been noted too.
 func (b *Breaker) Propose(resource string, source render.Identity, works []*state.Work) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,7 +81,7 @@ func (b *Breaker) Propose(resource string, source render.Identity, works []*stat
 	return wait
 }
 
-// heldByLocked is what holds a Work that bears the mark.
+// heldByLocked returns what holds a Work that has the mark.
 func (b *Breaker) heldByLocked(resource string, w *state.Work) scope {
 	switch {
 	case b.isApprovedLocked(resource, w):
@@ -95,21 +94,21 @@ func (b *Breaker) heldByLocked(resource string, w *state.Work) scope {
 
 // admission is the breaker's answer to a deletion.
 type admission struct {
-	// wait is how long the deletion has to settle yet.
+	// wait is how long the deletion must still settle.
 	wait time.Duration
 	// held: it needs an approval.
 	held bool
 	// approved: it has one.
 	approved bool
-	// tell: the administrator has not been told yet of so many.
+	// tell: administrators must be notified of the number of held deletions.
 	tell bool
-	// pending is how many deletions are, in the namespace, or in all if it is empty.
+	// pending is how many deletions are pending in the namespace, or in all if that is empty.
 	pending   int
 	namespace string
 }
 
-// admit decides on a deletion that has been proposed. needsApproval: it is held
-// whatever the number. count counts the resource's Works, by namespace.
+// admit decides on a deletion that has been proposed. needsApproval: hold it whatever the
+// number. count counts the resource's Works, by namespace.
 func (b *Breaker) admit(resource string, source render.Identity, w *state.Work, needsApproval bool, count func() map[string]int) admission {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -132,7 +131,7 @@ func (b *Breaker) admit(resource string, source render.Identity, w *state.Work, 
 	if a.pending = c.due(); !c.tripped() {
 		a.pending, a.namespace, by, on = in.due, source.Namespace, heldPart, &in.fuse
 	}
-	if w.Held == nil { // it will bear the mark
+	if w.Held == nil { // it is about to be marked
 		c.count(in, by, 1)
 		c.count(in, d.by, -1)
 		in.pending[source][w.Cluster] = pending{d.since, by}
@@ -141,7 +140,7 @@ func (b *Breaker) admit(resource string, source render.Identity, w *state.Work, 
 	return a
 }
 
-// holdsAll reports whether all deletions of a resource are held, and not those of some
+// holdsAll reports whether all deletions of a resource are held, and not only those of some
 // namespaces.
 func (b *Breaker) holdsAll(resource string) bool {
 	b.mu.Lock()
@@ -149,8 +148,8 @@ func (b *Breaker) holdsAll(resource string) bool {
 	return b.circuitLocked(resource).tripped()
 }
 
-// holdTime is when something is held that is held now. No approval that is in force
-// covers it, whatever clock that was made by.
+// holdTime returns the time for a mark that is made now. No approval in force covers it,
+// whatever clock the approval was made by.
 func (b *Breaker) holdTime(resource, namespace, member string) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -161,8 +160,8 @@ func (b *Breaker) holdTime(resource, namespace, member string) time.Time {
 	return now
 }
 
-// made notes that a deletion was carried out. One that was approved does not
-// count against those that follow.
+// made notes that a deletion was carried out. An approved one does not count against those
+// that follow.
 func (b *Breaker) made(resource string, w *state.Work, approved bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -185,8 +184,8 @@ func (b *Breaker) circuitLocked(resource string) *circuit {
 	return c
 }
 
-// isApprovedLocked: an approval covers what was held when it was given, and
-// nothing that is held later.
+// isApprovedLocked reports whether a deletion is approved. An approval covers what was held
+// when it was given, and nothing that is held later.
 func (b *Breaker) isApprovedLocked(resource string, w *state.Work) bool {
 	return w.Held != nil && !w.Held.Since.After(b.approved.Until(resource, w.Source.Namespace, w.Cluster))
 }

@@ -17,7 +17,7 @@ import (
 
 const settleTest = time.Second
 
-// breakerTest is a breaker for one resource of which there are total Works.
+// breakerTest is a breaker for one resource that has total Works.
 type breakerTest struct {
 	*Breaker
 	clock *clocktesting.FakeClock
@@ -41,7 +41,7 @@ func (b *breakerTest) admitOne(w *state.Work) admission {
 	return b.admit("configmaps", w.Source, w, false, func() map[string]int { return map[string]int{w.Source.Namespace: b.total} })
 }
 
-// delete tries to delete what is proposed, and returns how many were let go.
+// delete tries to delete the proposed Works, and returns how many the breaker admits.
 func (b *breakerTest) delete(works []*state.Work) int {
 	deleted := 0
 	for _, w := range works {
@@ -59,23 +59,23 @@ func TestBreaker(t *testing.T) {
 		reason    string
 		total     int
 		threshold config.HoldAbove
-		// rounds of deletions, of that many sources each, pause apart.
+		// rounds of deletions, each of that many sources, pause apart.
 		rounds []int
 		pause  time.Duration
-		want   int // deletions let go
+		want   int // deletions admitted
 	}{
-		"Few":          {"what a person does by hand is let go", 1000, config.HoldAbove{Works: 50, Percent: 25}, []int{50}, settleTest, 50},
-		"Burst":        {"of a burst not one is let go", 200, config.HoldAbove{Works: 50, Percent: 25}, []int{51}, settleTest, 0},
-		"AtThreshold":  {"as many as the threshold allows, whatever the share", 60, config.HoldAbove{Works: 50, Percent: 25}, []int{50}, settleTest, 50},
-		"Share":        {"the share is of what was there, and not of what is left", 40, config.HoldAbove{Works: 1, Percent: 25}, ones(20), settleTest, 10},
+		"Few":          {"what a user does by hand is admitted", 1000, config.HoldAbove{Works: 50, Percent: 25}, []int{50}, settleTest, 50},
+		"Burst":        {"no deletion of a burst is admitted", 200, config.HoldAbove{Works: 50, Percent: 25}, []int{51}, settleTest, 0},
+		"AtThreshold":  {"as many as the threshold allows, whatever the percentage", 60, config.HoldAbove{Works: 50, Percent: 25}, []int{50}, settleTest, 50},
+		"Share":        {"the percentage is relative to what was there, not to what remains", 40, config.HoldAbove{Works: 1, Percent: 25}, ones(20), settleTest, 10},
 		"InTenMinutes": {"a deletion counts for ten minutes", 100, config.HoldAbove{Works: 1, Percent: 0}, ones(2), 10*time.Minute - time.Second, 1},
 		"TenMinutesOn": {"and no longer", 100, config.HoldAbove{Works: 1, Percent: 0}, ones(2), 10*time.Minute + time.Second, 2},
-		"SmallShare":   {"many, but few of all, are let go", 1000, config.HoldAbove{Works: 50, Percent: 25}, []int{250}, settleTest, 250},
-		"All":          {"all there were", 51, config.HoldAbove{Works: 50, Percent: 25}, []int{51}, settleTest, 0},
+		"SmallShare":   {"many, but a small percentage, are admitted", 1000, config.HoldAbove{Works: 50, Percent: 25}, []int{250}, settleTest, 250},
+		"All":          {"all that there were", 51, config.HoldAbove{Works: 50, Percent: 25}, []int{51}, settleTest, 0},
 		"Stream":       {"a stream of single deletions trips it too", 100, config.HoldAbove{Works: 5, Percent: 5}, ones(20), settleTest, 5},
 		"SlowStream":   {"unless it is slow", 100, config.HoldAbove{Works: 5, Percent: 5}, ones(20), 2*breakerWindow/5 + 1, 20},
 		"Off":          {"no threshold, no breaker", 100, config.HoldAbove{}, []int{100}, settleTest, 100},
-		"NothingShort": {"before they have settled, none", 1000, config.HoldAbove{Works: 50, Percent: 25}, []int{5}, settleTest / 2, 0},
+		"NothingShort": {"none before the settle period is over", 1000, config.HoldAbove{Works: 50, Percent: 25}, []int{5}, settleTest / 2, 0},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestBreaker(t *testing.T) {
 				deleted += b.delete(works)
 			}
 			if deleted != tc.want {
-				t.Errorf("%s: %d deletions were let go, not %d", tc.reason, deleted, tc.want)
+				t.Errorf("%s: admitted %d deletions, want %d", tc.reason, deleted, tc.want)
 			}
 		})
 	}
@@ -115,7 +115,7 @@ func TestBreakerOneSource(t *testing.T) {
 	b.Propose("configmaps", sample.Numbered(0), works)
 	b.clock.Step(settleTest)
 	if deleted := b.delete(works); deleted != 100 {
-		t.Errorf("of one source's own targets %d were let go", deleted)
+		t.Errorf("admitted %d of the 100 deletions of one source", deleted)
 	}
 }
 
@@ -123,21 +123,21 @@ func TestBreakerOneSource(t *testing.T) {
 func TestBreakerNamespaces(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		// works is how many there are, and due how many of them are to be deleted, by
-		// namespace.
+		// works is how many Works there are, and due how many of them are due for deletion,
+		// by namespace.
 		works, due map[string]int
-		// want is how many are let go.
+		// want is how many are admitted.
 		want map[string]int
 	}{
-		"OneForAll":     {"what one Namespace deletes holds up nobody else", map[string]int{"a": 60, "b": 60}, map[string]int{"a": 60, "b": 5}, map[string]int{"a": 0, "b": 5}},
-		"JustBelow":     {"also if it is let go itself", map[string]int{"a": 50, "b": 60}, map[string]int{"a": 50, "b": 5}, map[string]int{"a": 50, "b": 5}},
-		"ShareOfOwn":    {"the share is of what the Namespace has", map[string]int{"a": 60, "b": 10_000}, map[string]int{"a": 60}, map[string]int{"a": 0}},
+		"OneForAll":     {"deletions in one Namespace do not hold up others", map[string]int{"a": 60, "b": 60}, map[string]int{"a": 60, "b": 5}, map[string]int{"a": 0, "b": 5}},
+		"JustBelow":     {"also if they are admitted themselves", map[string]int{"a": 50, "b": 60}, map[string]int{"a": 50, "b": 5}, map[string]int{"a": 50, "b": 5}},
+		"ShareOfOwn":    {"the percentage is relative to the Works of the Namespace", map[string]int{"a": 60, "b": 10_000}, map[string]int{"a": 60}, map[string]int{"a": 0}},
 		"Spread":        {"many Namespaces that delete a little each are held together", map[string]int{"a": 30, "b": 30, "c": 30}, map[string]int{"a": 30, "b": 30, "c": 30}, map[string]int{"a": 0, "b": 0, "c": 0}},
-		"Two":           {"what is few in each of two is let go: neither holds up the other", map[string]int{"a": 50, "b": 50}, map[string]int{"a": 50, "b": 50}, map[string]int{"a": 50, "b": 50}},
-		"FewOfTheRest":  {"so is a small share of all but the largest", map[string]int{"a": 50, "b": 1000}, map[string]int{"a": 50, "b": 200}, map[string]int{"a": 50, "b": 200}},
-		"SeveralOfOne":  {"who has several Namespaces holds up nobody with those that are held", map[string]int{"a": 60, "b": 60, "c": 60, "d": 20}, map[string]int{"a": 60, "b": 60, "c": 60, "d": 20}, map[string]int{"a": 0, "b": 0, "c": 0, "d": 20}},
-		"LargeAndSmall": {"what a large one holds is not what the small ones are a share of", map[string]int{"a": 1000, "b": 30, "c": 30, "d": 30}, map[string]int{"a": 1000, "b": 30, "c": 30, "d": 30}, map[string]int{"a": 0, "b": 0, "c": 0, "d": 0}},
-		"ClusterWide":   {"what is in no Namespace is together", map[string]int{"": 60, "a": 60}, map[string]int{"": 60, "a": 1}, map[string]int{"": 0, "a": 1}},
+		"Two":           {"few deletions in each of two are admitted: neither holds up the other", map[string]int{"a": 50, "b": 50}, map[string]int{"a": 50, "b": 50}, map[string]int{"a": 50, "b": 50}},
+		"FewOfTheRest":  {"so is a small percentage of all but the largest", map[string]int{"a": 50, "b": 1000}, map[string]int{"a": 50, "b": 200}, map[string]int{"a": 50, "b": 200}},
+		"SeveralOfOne":  {"a tenant with several held Namespaces does not hold up others", map[string]int{"a": 60, "b": 60, "c": 60, "d": 20}, map[string]int{"a": 60, "b": 60, "c": 60, "d": 20}, map[string]int{"a": 0, "b": 0, "c": 0, "d": 20}},
+		"LargeAndSmall": {"the percentage of the small ones does not include a large one that is held", map[string]int{"a": 1000, "b": 30, "c": 30, "d": 30}, map[string]int{"a": 1000, "b": 30, "c": 30, "d": 30}, map[string]int{"a": 0, "b": 0, "c": 0, "d": 0}},
+		"ClusterWide":   {"cluster-scoped objects are counted together", map[string]int{"": 60, "a": 60}, map[string]int{"": 60, "a": 1}, map[string]int{"": 0, "a": 1}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -169,8 +169,8 @@ func TestBreakerNamespaces(t *testing.T) {
 	}
 }
 
-// TestBreakerRemembersAll: what was held of all Namespaces is held of all by a new process, also
-// of one that has no mark yet.
+// TestBreakerRemembersAll: if all Namespaces were held, a new process holds all of them again,
+// even one without a mark yet.
 func TestBreakerRemembersAll(t *testing.T) {
 	for _, whole := range []bool{true, false} {
 		b := newBreakerTest(1000)
@@ -181,13 +181,13 @@ func TestBreakerRemembersAll(t *testing.T) {
 		b.Propose("configmaps", other, []*state.Work{w})
 		b.clock.Step(settleTest)
 		if a := b.admitOne(w); a.held != whole || b.holdsAll("configmaps") != whole {
-			t.Errorf("of a mark with Whole %v, another Namespace's deletion: %+v", whole, a)
+			t.Errorf("with a mark with Whole %v, another Namespace's deletion: %+v", whole, a)
 		}
 	}
 }
 
-// TestBreakerClosesForAll: when all that was held of the whole resource has been let go, what a
-// Namespace has held by itself holds up nobody else, and is held still.
+// TestBreakerClosesForAll: when all deletions held for the whole resource have been made, those
+// held for one Namespace stay held, and do not hold up others.
 func TestBreakerClosesForAll(t *testing.T) {
 	b := newBreakerTest(0)
 	total := map[string]int{"tenant": 60, "b": 60, "c": 60, "d": 60, "other": 100}
@@ -219,37 +219,37 @@ func TestBreakerClosesForAll(t *testing.T) {
 	}
 	tenants := propose("tenant", 60)
 	if held := admit(tenants); held != 60 || b.holdsAll("configmaps") {
-		t.Fatalf("of one Namespace's %d are held, and of all: %v", held, b.holdsAll("configmaps"))
+		t.Fatalf("%d of one Namespace's are held, and all: %v", held, b.holdsAll("configmaps"))
 	}
 	spread := slices.Concat(propose("b", 40), propose("c", 40), propose("d", 40))
 	if held := admit(spread); held != 120 || !b.holdsAll("configmaps") {
-		t.Fatalf("of three Namespaces' %d are held, and of all: %v", held, b.holdsAll("configmaps"))
+		t.Fatalf("%d of three Namespaces' are held, and all: %v", held, b.holdsAll("configmaps"))
 	}
 	if held := admit(propose("other", 1)); held != 1 {
-		t.Error("while all is held, one of another Namespace was let go")
+		t.Error("while all are held, one of another Namespace is admitted")
 	}
 	if held := admit(tenants); held != 60 {
-		t.Errorf("of what the one Namespace had held %d are held besides", held)
+		t.Errorf("%d of the 60 held for the one Namespace are still held", held)
 	}
 	b.clock.Step(time.Minute)
 	now := b.clock.Now()
 	b.Approve(config.Approvals{"b/configmaps": now, "c/configmaps": now, "d/configmaps": now, "other/configmaps": now})
 	if held := admit(spread); held != 0 {
-		t.Fatalf("of what is approved %d are held", held)
+		t.Fatalf("%d approved ones are held", held)
 	}
 	b.Propose("configmaps", sample.Numbered(0), nil)
 	other := sample.Numbered(0)
 	other.Namespace = "other"
 	b.Propose("configmaps", other, nil)
 	if held := admit(propose("other", 1)); held != 0 {
-		t.Error("when all of that has been let go, one of another Namespace is held")
+		t.Error("after all of those have been made, one of another Namespace is held")
 	}
 	if held := admit(tenants); held != 60 {
-		t.Errorf("of what the one Namespace had held %d are held still", held)
+		t.Errorf("in the end, %d of the 60 held for the one Namespace are still held", held)
 	}
 }
 
-// TestBreakerPartCloses: what a Namespace had held is forgotten when it has nothing pending.
+// TestBreakerPartCloses: the circuit of a Namespace closes when nothing is pending in it.
 func TestBreakerPartCloses(t *testing.T) {
 	b := newBreakerTest(100)
 	var works []*state.Work
@@ -258,7 +258,7 @@ func TestBreakerPartCloses(t *testing.T) {
 	}
 	b.clock.Step(settleTest)
 	if a := b.admitOne(works[0]); !a.held || a.namespace != sample.Page.Namespace || a.pending != 60 {
-		t.Fatalf("of a burst in one Namespace: %+v", a)
+		t.Fatalf("after a burst in one Namespace: %+v", a)
 	}
 	for _, w := range works {
 		b.Propose("configmaps", w.Source, nil)
@@ -269,12 +269,12 @@ func TestBreakerPartCloses(t *testing.T) {
 	again := b.proposeOne(0, nil)
 	b.clock.Step(settleTest)
 	if a := b.admitOne(again); a.held {
-		t.Errorf("with nothing pending any more the circuit has not closed: %+v", a)
+		t.Errorf("with nothing pending, the circuit has not closed: %+v", a)
 	}
 }
 
-// TestBreakerTwoSources: two are more than one object by hand, though each is on many
-// clusters.
+// TestBreakerTwoSources: only one source is taken for a deletion by hand, not two, however many
+// clusters each is on.
 func TestBreakerTwoSources(t *testing.T) {
 	b := newBreakerTest(100)
 	var works []*state.Work
@@ -286,12 +286,12 @@ func TestBreakerTwoSources(t *testing.T) {
 	}
 	b.clock.Step(settleTest)
 	if deleted := b.delete(works); deleted != 0 {
-		t.Errorf("of two sources on thirty clusters each %d were let go", deleted)
+		t.Errorf("admitted %d deletions of two sources on thirty clusters each", deleted)
 	}
 }
 
-// TestBreakerProvedMore: where live reads speak against more than the lagging cache does,
-// what both speak against has to settle once.
+// TestBreakerProvedMore: if live reads find more deletions due than the lagging cache, those that
+// both find due must settle only once.
 func TestBreakerProvedMore(t *testing.T) {
 	b := newBreakerTest(100)
 	both := []*state.Work{{Source: sample.Numbered(0), Cluster: "m1"}, {Source: sample.Numbered(0), Cluster: "m2"}}
@@ -301,29 +301,29 @@ func TestBreakerProvedMore(t *testing.T) {
 		b.clock.Step(settleTest / 2)
 	}
 	if deleted := b.delete(both); deleted != 1 {
-		t.Errorf("%d were let go", deleted)
+		t.Errorf("admitted %d", deleted)
 	}
 	if due := b.circuits["configmaps"].due(); due != 1 {
 		t.Errorf("%d are counted", due)
 	}
 }
 
-// TestBreakerSettlesAnew: targets that are taken off one by one are counted together.
+// TestBreakerSettlesAnew: targets that are removed one by one are counted together.
 func TestBreakerSettlesAnew(t *testing.T) {
 	b := newBreakerTest(100)
 	first, second := &state.Work{Source: sample.Numbered(0), Cluster: "m1"}, &state.Work{Source: sample.Numbered(0), Cluster: "m2"}
 	b.Propose("configmaps", sample.Numbered(0), []*state.Work{first})
 	b.clock.Step(settleTest)
 	if left := b.Propose("configmaps", sample.Numbered(0), []*state.Work{first, second}); left != settleTest {
-		t.Errorf("with one more the wait is %s", left)
+		t.Errorf("with one more, the wait is %s", left)
 	}
 	b.clock.Step(settleTest)
 	if left := b.Propose("configmaps", sample.Numbered(0), []*state.Work{second}); left != 0 {
-		t.Errorf("with one less the wait is %s", left)
+		t.Errorf("with one fewer, the wait is %s", left)
 	}
 }
 
-// TestBreakerApprovedDoNotCount: what an administrator has let go holds nothing back.
+// TestBreakerApprovedDoNotCount: approved deletions do not hold back later ones.
 func TestBreakerApprovedDoNotCount(t *testing.T) {
 	b := newBreakerTest(100)
 	b.Configure(config.HoldAbove{Works: 1})
@@ -332,7 +332,7 @@ func TestBreakerApprovedDoNotCount(t *testing.T) {
 	approved := []*state.Work{b.proposeOne(0, &render.Hold{Since: since}), b.proposeOne(1, &render.Hold{Since: since})}
 	b.clock.Step(settleTest)
 	if deleted := b.delete(approved); deleted != 2 {
-		t.Fatalf("of what was approved %d were let go", deleted)
+		t.Fatalf("admitted %d of the approved deletions", deleted)
 	}
 	next := b.proposeOne(2, nil)
 	b.clock.Step(settleTest)
@@ -341,8 +341,8 @@ func TestBreakerApprovedDoNotCount(t *testing.T) {
 	}
 }
 
-// TestBreakerApprovalIsOfMarks: an approval lets go what was held, and does not turn the
-// breaker off for what comes later.
+// TestBreakerApprovalIsOfMarks: an approval covers what was held, and does not turn the breaker
+// off for what comes later.
 func TestBreakerApprovalIsOfMarks(t *testing.T) {
 	b := newBreakerTest(100)
 	b.Approve(config.Approvals{"configmaps": b.clock.Now().Add(time.Hour)})
@@ -352,7 +352,7 @@ func TestBreakerApprovalIsOfMarks(t *testing.T) {
 	}
 	b.clock.Step(settleTest)
 	if deleted := b.delete(works); deleted != 0 {
-		t.Errorf("%d deletions that nobody has held were let go as approved", deleted)
+		t.Errorf("admitted %d deletions that were never held as approved", deleted)
 	}
 }
 
@@ -364,16 +364,16 @@ func TestBreakerTurnedOff(t *testing.T) {
 	}
 	b.clock.Step(settleTest)
 	if deleted := b.delete(works); deleted != 0 {
-		t.Fatalf("%d deletions were let go", deleted)
+		t.Fatalf("admitted %d deletions", deleted)
 	}
 	b.Configure(config.HoldAbove{})
 	if deleted := b.delete(works); deleted != 60 {
-		t.Errorf("%d deletions were let go after the breaker was turned off", deleted)
+		t.Errorf("admitted %d deletions after the breaker was turned off", deleted)
 	}
 }
 
-// TestBreakerRemembers: the marks on the Works trip the breaker of a new
-// process, though the number alone would not.
+// TestBreakerRemembers: the marks on the Works trip the breaker of a new process, even if
+// the number alone would not.
 func TestBreakerRemembers(t *testing.T) {
 	b := newBreakerTest(1000)
 	since := b.clock.Now()
@@ -384,26 +384,26 @@ func TestBreakerRemembers(t *testing.T) {
 	works = append(works, b.proposeOne(10, nil))
 	b.clock.Step(settleTest)
 	if deleted := b.delete(works); deleted != 0 {
-		t.Fatalf("%d deletions were let go after a restart", deleted)
+		t.Fatalf("admitted %d deletions after a restart", deleted)
 	}
 
 	b.Approve(config.Approvals{"configmaps": since.Add(-time.Millisecond)})
 	if deleted := b.delete(works); deleted != 0 {
-		t.Errorf("an approval from before let %d deletions go", deleted)
+		t.Errorf("an earlier approval admitted %d deletions", deleted)
 	}
 	b.Approve(config.Approvals{"secrets": since})
 	if deleted := b.delete(works); deleted != 0 {
-		t.Errorf("another resource's approval let %d deletions go", deleted)
+		t.Errorf("another resource's approval admitted %d deletions", deleted)
 	}
 	b.Approve(config.Approvals{"configmaps": since})
 	if deleted := b.delete(works); deleted != 10 {
-		t.Errorf("the approval let %d deletions go, not the 10 that it covers", deleted)
+		t.Errorf("the approval admitted %d deletions, not the 10 that it covers", deleted)
 	}
 	b.Propose("configmaps", sample.Numbered(10), nil) // it is wanted again
 	late := b.proposeOne(11, nil)
 	b.clock.Step(settleTest)
 	if deleted := b.delete([]*state.Work{late}); deleted != 1 {
-		t.Error("with nothing pending any more the breaker has not closed")
+		t.Error("with nothing pending, the breaker has not closed")
 	}
 }
 
@@ -416,7 +416,7 @@ func TestBreakerNeedsApproval(t *testing.T) {
 		return b.admit("configmaps", w.Source, w, true, func() map[string]int { return map[string]int{w.Source.Namespace: b.total} })
 	}
 	if a := admit(); !a.held || !a.tell {
-		t.Errorf("a deletion that needs an approval was let go: %+v", a)
+		t.Errorf("a deletion that needs an approval was admitted: %+v", a)
 	}
 	w.Held = &render.Hold{Since: b.clock.Now()}
 	b.Approve(config.Approvals{"configmaps": b.clock.Now()})
@@ -425,14 +425,14 @@ func TestBreakerNeedsApproval(t *testing.T) {
 	}
 }
 
-// TestBreakerHoldTime: what is marked after an approval is not covered by it,
-// whatever clock the approval was made by.
+// TestBreakerHoldTime: an approval does not cover later marks, whatever clock it was made
+// by.
 func TestBreakerHoldTime(t *testing.T) {
 	b := newBreakerTest(1000)
 	for _, ahead := range []time.Duration{-time.Hour, 0, 300 * time.Microsecond, time.Hour} {
 		approved := b.clock.Now().Add(ahead)
 		b.Approve(config.Approvals{"configmaps": approved})
-		for range 3 { // each mark is approved in turn, as the command does
+		for range 3 { // approve each mark in turn, as the command does
 			mark := render.Hold{Since: b.holdTime("configmaps", sample.Page.Namespace, "m1"), Resource: "configmaps", Because: "of a test"}
 			w := b.proposeOne(0, &mark)
 			if read, ok := render.ParseHold(map[string]string{render.HeldKey: mark.String()}); !ok || !read.Since.Equal(mark.Since) {
@@ -440,12 +440,12 @@ func TestBreakerHoldTime(t *testing.T) {
 			}
 			b.clock.Step(settleTest)
 			if deleted := b.delete([]*state.Work{w}); deleted != 0 {
-				t.Fatalf("an approval of %s, given before, let go what is marked %s", approved, mark.Since)
+				t.Fatalf("an earlier approval of %s covers a mark of %s", approved, mark.Since)
 			}
 			approved = mark.Since
 			b.Approve(config.Approvals{"configmaps": approved})
 			if deleted := b.delete([]*state.Work{w}); deleted != 1 {
-				t.Fatalf("the approval of %s does not cover the mark of that time", approved)
+				t.Fatalf("an approval of %s does not cover the mark of the same time", approved)
 			}
 		}
 	}
@@ -468,20 +468,20 @@ func TestBreakerTells(t *testing.T) {
 		}
 	}
 	if told != 1 {
-		t.Errorf("told %d times of one burst", told)
+		t.Errorf("one burst was reported %d times", told)
 	}
 	b.clock.Step(tellPeriod)
 	if admit(works[0]) {
-		t.Error("told again of what was told")
+		t.Error("the same deletions were reported again")
 	}
 	more := b.proposeOne(60, nil)
 	b.clock.Step(settleTest)
 	if !admit(more) {
-		t.Error("not told that more are held")
+		t.Error("further held deletions were not reported")
 	}
 }
 
-// BenchmarkAdmit shows that what is held of very many is not counted again and again.
+// BenchmarkAdmit shows that admitting one of very many pending deletions does not count them all.
 func BenchmarkAdmit(b *testing.B) {
 	for _, pending := range []int{1000, 50_000} {
 		b.Run(fmt.Sprint(pending), func(b *testing.B) {
@@ -493,7 +493,7 @@ func BenchmarkAdmit(b *testing.B) {
 			t.clock.Step(settleTest)
 			for b.Loop() {
 				if !t.admitOne(last).held {
-					b.Fatal("it is let go")
+					b.Fatal("it is admitted")
 				}
 			}
 		})

@@ -9,9 +9,9 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// circuit is the breaker of one resource. No Namespace by itself trips it, so that nobody
-// holds up the deletions of others with their own. It stays tripped while something is pending
-// that it holds.
+// circuit is the breaker of one resource. No single Namespace trips it, so that no tenant's
+// deletions hold up those of others. It stays tripped while a deletion that it holds is
+// pending.
 type circuit struct {
 	parts map[string]*part // by namespace
 	fuse
@@ -23,13 +23,13 @@ type circuit struct {
 // part is the circuit of one resource in one Namespace.
 type part struct {
 	pending map[render.Identity]proposal
-	// due is how many Works all proposals have.
+	// due is how many Works are in all proposals.
 	due  int
 	made []deletion // the oldest first
 	fuse
 }
 
-// proposal is what is due for deletion of a source, by cluster.
+// proposal holds the due deletions of a source, by cluster.
 type proposal map[string]pending
 
 // pending is a deletion that is due.
@@ -42,7 +42,7 @@ type pending struct {
 // scope is how much of a resource is held.
 type scope uint8
 
-// nothing, what is in a Namespace, or all.
+// The scopes: nothing, one Namespace, or all of the resource.
 const (
 	heldNone scope = iota
 	heldPart
@@ -52,15 +52,15 @@ const (
 // fuse counts the deletions that it holds.
 type fuse struct {
 	holds int
-	// blown: more were due, when a deletion was last decided on, than it lets go.
+	// blown: when a deletion was last decided, more were due than the threshold allows.
 	blown bool
 	alarm
 }
 
 func (f *fuse) tripped() bool { return f.blown || f.holds > 0 }
 
-// hold counts a deletion that it holds, or by -1 one that it holds no more. With the last of
-// them it closes.
+// hold counts a deletion that the fuse holds, or with -1 one that it no longer holds. The
+// fuse closes with the last of them.
 func (f *fuse) hold(n int) {
 	if f.holds += n; f.holds == 0 {
 		*f = fuse{}
@@ -72,13 +72,13 @@ type deletion struct {
 	at     time.Time
 }
 
-// alarm is how many deletions the administrator was told of last, and when.
+// alarm records how many deletions were last reported to administrators, and when.
 type alarm struct {
 	told   int
 	toldAt time.Time
 }
 
-// raise reports whether to tell of so many.
+// raise reports whether to notify administrators of that many, and notes it.
 func (a *alarm) raise(pending int, now time.Time) bool {
 	if pending <= a.told || a.told > 0 && now.Sub(a.toldAt) < tellPeriod {
 		return false
@@ -87,7 +87,7 @@ func (a *alarm) raise(pending int, now time.Time) bool {
 	return true
 }
 
-// in is the part of a Namespace.
+// in returns the part of a Namespace.
 func (c *circuit) in(namespace string) *part {
 	p, ok := c.parts[namespace]
 	if !ok {
@@ -97,7 +97,7 @@ func (c *circuit) in(namespace string) *part {
 	return p
 }
 
-// due is how many deletions are pending.
+// due returns how many deletions are pending.
 func (c *circuit) due() (n int) {
 	for _, p := range c.parts {
 		n += p.due
@@ -105,10 +105,10 @@ func (c *circuit) due() (n int) {
 	return n
 }
 
-// propose notes what is due of a source, in place of what was noted before.
+// propose notes the due deletions of a source, replacing those noted before.
 func (c *circuit) propose(source render.Identity, next proposal) {
 	p := c.in(source.Namespace)
-	for _, d := range next { // first, lest a circuit closes for a moment
+	for _, d := range next { // first, so that no circuit closes for a moment
 		c.count(p, d.by, 1)
 	}
 	for _, d := range p.pending[source] {
@@ -123,7 +123,7 @@ func (c *circuit) propose(source render.Identity, next proposal) {
 	c.drop(source.Namespace)
 }
 
-// count counts n deletions in a part by what holds them.
+// count adds n deletions of a part to what holds them.
 func (c *circuit) count(p *part, by scope, n int) {
 	switch by {
 	case heldPart:
@@ -133,7 +133,7 @@ func (c *circuit) count(p *part, by scope, n int) {
 	}
 }
 
-// forget drops what was made before a time.
+// forget drops the deletions that were made before a time.
 func (c *circuit) forget(before time.Time) {
 	for namespace, p := range c.parts {
 		for len(p.made) > 0 && p.made[0].at.Before(before) {
@@ -143,14 +143,14 @@ func (c *circuit) forget(before time.Time) {
 	}
 }
 
-// drop forgets a Namespace of which there is nothing to know.
+// drop forgets a Namespace that has no deletions left.
 func (c *circuit) drop(namespace string) {
 	if p := c.parts[namespace]; len(p.pending)+len(p.made) == 0 {
 		delete(c.parts, namespace)
 	}
 }
 
-// countWorks asks for the number of Works, now and then.
+// countWorks returns the number of Works, by namespace, counted at most countAge ago.
 func (c *circuit) countWorks(now time.Time, count func() map[string]int) map[string]int {
 	if c.works == nil || now.Sub(c.countedAt) > countAge {
 		c.works, c.countedAt = count(), now
@@ -158,11 +158,11 @@ func (c *circuit) countWorks(now time.Time, count func() map[string]int) map[str
 	return c.works
 }
 
-// all is how many deletions are pending and were made lately.
+// all returns how many deletions are pending or were made recently.
 func (p *part) all() int { return p.due + len(p.made) }
 
-// exceeds reports whether a Namespace exceeds both thresholds, and by more than one
-// source: what somebody does to a single object is meant.
+// exceeds reports whether a Namespace exceeds both thresholds with more than one source:
+// what a user does to a single object is intended.
 func (p *part) exceeds(threshold config.HoldAbove, namespace string, works func() map[string]int) bool {
 	if threshold.Works == 0 || p.all() <= threshold.Works || !p.isOfSeveral() {
 		return false
@@ -170,8 +170,8 @@ func (p *part) exceeds(threshold config.HoldAbove, namespace string, works func(
 	return isMore(p.all(), threshold.Percent, works()[namespace]+len(p.made))
 }
 
-// exceeds trips the circuits of Namespaces, and reports whether the others exceed both
-// thresholds together, without the one of them that has most to delete.
+// exceeds trips the circuits of Namespaces, and reports whether the other Namespaces, without
+// the one of them that has most to delete, exceed both thresholds together.
 func (c *circuit) exceeds(threshold config.HoldAbove, works func() map[string]int) bool {
 	all, made, tripped, most := 0, 0, []string{}, ""
 	largest := &part{}
@@ -198,10 +198,10 @@ func (c *circuit) exceeds(threshold config.HoldAbove, works func() map[string]in
 	return isMore(rest, threshold.Percent, total)
 }
 
-// isMore reports whether n are more than that many percent.
+// isMore reports whether n is more than a percentage of a total.
 func isMore(n, percent, of int) bool { return n*100 > percent*of }
 
-// isOfSeveral reports whether what is pending and what was made is of several sources.
+// isOfSeveral reports whether the pending and the recent deletions belong to several sources.
 func (p *part) isOfSeveral() bool {
 	if len(p.pending) > 1 {
 		return true

@@ -17,8 +17,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// Client writes Works as bytes and has the answers reduced to metadata: the
-// API server need not send back what was sent to it.
+// Client writes Works as bytes and requests only metadata in the answers: the API server
+// need not send back what it was sent.
 type Client struct {
 	rest rest.Interface
 }
@@ -28,7 +28,7 @@ const (
 	acceptMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 )
 
-// NewClient makes a Client.
+// NewClient creates a Client.
 func NewClient(config *rest.Config) (Client, error) {
 	scheme := runtime.NewScheme()
 	gv := render.WorksResource.GroupVersion()
@@ -41,7 +41,7 @@ func NewClient(config *rest.Config) (Client, error) {
 	config.ContentType = runtime.ContentTypeJSON
 	client, err := rest.RESTClientFor(config)
 	if err != nil {
-		return Client{}, fmt.Errorf("cannot make a client for Works: %w", err)
+		return Client{}, fmt.Errorf("cannot create a client for Works: %w", err)
 	}
 	return Client{client}, nil
 }
@@ -54,13 +54,13 @@ func (c Client) patch(ctx context.Context, namespace, name string, body []byte) 
 	return c.do(ctx, acceptMetadata, c.rest.Patch(types.MergePatchType).Namespace(namespace).Resource(render.WorksResource.Resource).Name(name).Body(body))
 }
 
-// ErrShrunk says that a Work was made smaller instead of deleted, for etcd has no room for the
-// timestamp that a deletion adds. It can be deleted as it is now, if that is still right.
-var ErrShrunk = errors.New("it was made small enough for a deletion")
+// ErrShrunk reports that a Work was shrunk instead of deleted, because etcd has no room for the
+// timestamp that a deletion adds. It can be deleted as it is now, if it is still unwanted.
+var ErrShrunk = errors.New("the Work was too large to be deleted and was shrunk: try again")
 
-// Delete deletes exactly the Work that was examined: not a later one of that
-// name, and not one that has changed since. It is asked for at once and once: what speaks
-// for it is of this moment, so that whom the API server tells to come back has to look anew.
+// Delete deletes exactly the Work that was examined: not a later one of that name, and not
+// one that has changed since. It sends the request at once, and never retries: its proof
+// holds only now, so a caller that the API server throttles must prove the deletion again.
 func (c Client) Delete(ctx context.Context, w *state.Work) error {
 	body, err := json.Marshal(metav1.DeleteOptions{
 		TypeMeta:      metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
@@ -77,14 +77,14 @@ func (c Client) Delete(ctx context.Context, w *state.Work) error {
 	version, shrinkErr := c.shrink(ctx, w)
 	switch {
 	case shrinkErr != nil:
-		return fmt.Errorf("cannot make it small enough for a deletion: %w", shrinkErr)
-	case version == w.ResourceVersion: // there is nothing to leave out
+		return fmt.Errorf("cannot shrink the Work for its deletion: %w", shrinkErr)
+	case version == w.ResourceVersion: // there is nothing to remove
 		return err
 	}
 	return ErrShrunk
 }
 
-// shrink leaves of exactly this Work what its deletion needs, and returns its version.
+// shrink reduces exactly this Work to what its deletion needs, and returns its version.
 func (c Client) shrink(ctx context.Context, w *state.Work) (version string, err error) {
 	obj, err := c.getObject(ctx, w.Namespace, w.Name)
 	if err != nil {
@@ -98,7 +98,7 @@ func (c Client) shrink(ctx context.Context, w *state.Work) (version string, err 
 	return shrunk.version, err
 }
 
-// Get reads a Work that may not bear our label, and so may not be in the cache.
+// Get reads a Work that may lack our label, and so be missing in the cache.
 func (c Client) Get(ctx context.Context, namespace, name string) (*state.Work, error) {
 	obj, err := c.getObject(ctx, namespace, name)
 	if err != nil {
@@ -119,13 +119,13 @@ func (c Client) getObject(ctx context.Context, namespace, name string) (*unstruc
 	return obj, nil
 }
 
-// Version reads the API server's present resource version by a quorum read.
+// Version reads the API server's current resource version by a quorum read.
 func (c Client) Version(ctx context.Context) (string, error) {
 	answer, err := c.do(ctx, acceptMetadataList, c.rest.Get().Resource(render.WorksResource.Resource).Param("limit", "1"))
 	return answer.version, err
 }
 
-// receipt is what of the API server's answer to a write matters.
+// receipt holds what matters of the API server's answer to a write.
 type receipt struct {
 	version    string
 	generation int64
@@ -140,7 +140,7 @@ func (c Client) do(ctx context.Context, accept string, request *rest.Request) (r
 	if err != nil {
 		return receipt{}, err
 	}
-	// Of a list only the version is wanted.
+	// Of a list we need only the version.
 	var answer struct {
 		Metadata struct {
 			ResourceVersion string `json:"resourceVersion"`

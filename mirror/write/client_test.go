@@ -16,8 +16,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
-// refusing is an API server that refuses deletions and makes Works smaller, which then have a
-// version. It notes what is sent to it.
+// refusing starts an API server that refuses deletions, and answers patches with a version. It
+// records what it is sent.
 func refusing(t *testing.T, refusal metav1.Status, version string) (c Client, sent *[]string) {
 	t.Helper()
 	sent = &[]string{}
@@ -52,8 +52,8 @@ func refusing(t *testing.T, refusal metav1.Status, version string) (c Client, se
 	return c, sent
 }
 
-// TestRefusedDeletion: what is refused is not sent again by itself, whatever the reason. A
-// Work for whose deletion there is no room is made smaller, if it is as it was examined.
+// TestRefusedDeletion: the client never retries a refused deletion, whatever the reason. It
+// shrinks a Work that is too large to be deleted, unless it has changed since it was examined.
 func TestRefusedDeletion(t *testing.T) {
 	noRoom := metav1.Status{Code: http.StatusInternalServerError, Message: "etcdserver: request is too large"}
 	cases := map[string]struct {
@@ -63,9 +63,9 @@ func TestRefusedDeletion(t *testing.T) {
 		shrunk  bool
 		want    []string
 	}{
-		"NoRoom":    {"it is made smaller, and judged anew", noRoom, "8", true, []string{"delete it if it is work-uid at 7", "shrink it at 7"}},
-		"NoSmaller": {"what cannot be made smaller is an error", noRoom, "7", false, []string{"delete it if it is work-uid at 7", "shrink it at 7"}},
-		"Throttled": {"until it is let pass, what speaks for it may be over", metav1.Status{Code: http.StatusTooManyRequests, Reason: metav1.StatusReasonTooManyRequests}, "", false, []string{"delete it if it is work-uid at 7"}},
+		"NoRoom":    {"it is shrunk, and judged again", noRoom, "8", true, []string{"delete it if it is work-uid at 7", "shrink it at 7"}},
+		"NoSmaller": {"a Work that cannot be shrunk is an error", noRoom, "7", false, []string{"delete it if it is work-uid at 7", "shrink it at 7"}},
+		"Throttled": {"the proof may no longer hold by the time the API server accepts it", metav1.Status{Code: http.StatusTooManyRequests, Reason: metav1.StatusReasonTooManyRequests}, "", false, []string{"delete it if it is work-uid at 7"}},
 		"Failed":    {"an API server in trouble", metav1.Status{Code: http.StatusInternalServerError, Message: "in trouble"}, "", false, []string{"delete it if it is work-uid at 7"}},
 	}
 	for name, tc := range cases {

@@ -12,28 +12,28 @@ import (
 )
 
 const (
-	// uncontested is how often in a row the same is written without a pause. Then
-	// somebody undoes it each time, and every further write waits, twice as long as
-	// the last, until there has been peace for longer than the longest pause.
+	// uncontested is how often in a row the same is written without a pause. After that,
+	// another writer evidently undoes it each time, and every further write waits twice as
+	// long as the last, until there has been peace for longer than the longest pause.
 	uncontested  = 10
 	minContested = time.Second
 	maxContested = 5 * time.Minute
 	peace        = 2 * maxContested
 )
 
-// contests count how often in a row the same has been written to a Work: then somebody
-// else writes it too.
+// contests count how often in a row the same has been written to a Work, which shows that
+// another writer changes it too.
 type contests struct {
 	clock clock.Clock
 	seed  maphash.Seed
 
 	mu sync.Mutex
-	// by is of all writes of late, by the hash of source and cluster: there is
-	// one for each Work that was written, so that it is small.
+	// by holds all recent writes, by the hash of source and cluster. There is an entry for
+	// each Work that was written, so entries are small.
 	by map[uint64]contest
 }
 
-// workKey names a Work by its source and its cluster.
+// workKey identifies a Work by its source and its cluster.
 type workKey struct {
 	id      render.Identity
 	cluster string
@@ -43,18 +43,17 @@ type workKey struct {
 type contest struct {
 	write        uint64 // hash
 	last         int64  // Unix nanoseconds
-	writes, told uint16 // told: of how many writes the user has been told
+	writes, told uint16 // told: how many writes the last notice covers
 }
 
 func newContests(c clock.Clock) *contests {
 	return &contests{clock: c, seed: maphash.MakeSeed(), by: map[uint64]contest{}}
 }
 
-// isOver reports whether there has been peace for so long that nobody counts any
-// more.
+// isOver reports whether there has been peace for so long that the contest has ended.
 func (c contest) isOver(now time.Time) bool { return now.Sub(time.Unix(0, c.last)) > peace }
 
-// pause is how long from now the next write has to wait.
+// pause returns how long from now the next write must wait.
 func (c contest) pause(now time.Time) time.Duration {
 	if c.writes < uncontested {
 		return 0
@@ -66,7 +65,7 @@ func (c contest) pause(now time.Time) time.Duration {
 	return time.Unix(0, c.last).Add(pause).Sub(now)
 }
 
-// check tells how long a write has to wait that has been undone again and again.
+// check returns how long a write that has been undone repeatedly must wait.
 func (c *contests) check(k workKey, w write) (holdback, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,7 +85,7 @@ func (c *contests) check(k workKey, w write) (holdback, bool) {
 	return held, true
 }
 
-// told notes that somebody has been told of a contest.
+// told notes that a contest has been reported.
 func (c *contests) told(k workKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,7 +96,7 @@ func (c *contests) told(k workKey) {
 	}
 }
 
-// count adds a write to the contest about a Work, or begins another.
+// count adds a write to the contest about a Work, or begins a new one.
 func (c *contests) count(k workKey, w write) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 )
 
-// TestCostOfSettledWrites is what the ledger keeps of a Work that has become what
-// was written.
+// TestCostOfSettledWrites measures what the ledger keeps for a write that the watch has
+// shown.
 func TestCostOfSettledWrites(t *testing.T) {
 	const n, most = 50_000, 64
 	l := NewLedger(clocktesting.NewFakeClock(time.Unix(1, 0)))
@@ -32,7 +32,7 @@ func TestCostOfSettledWrites(t *testing.T) {
 	used := int(heapInUse()-before) / n
 	t.Logf("%d bytes", used)
 	if used > most {
-		t.Errorf("%d bytes are kept of each write, more than %d", used, most)
+		t.Errorf("the ledger keeps %d bytes for each write, more than %d", used, most)
 	}
 	if len(l.echoes.by.of) > 0 {
 		t.Errorf("%d writes have not come back", len(l.echoes.by.of))

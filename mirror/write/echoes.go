@@ -10,27 +10,26 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// AwaitCache is how long a write of ours may take to come back through the
-// watch before it is thought lost.
+// AwaitCache is how long a write of ours may take to come back through the watch before we
+// consider it lost.
 const AwaitCache = 30 * time.Second
 
-// echoes are the writes that the watch has not shown: until it does, the cache has the
-// Work as it was before, and nothing can be decided on it.
+// echoes are the writes that the watch has not shown yet: until it does, the cache has the
+// Work as it was before, and we cannot decide on it.
 type echoes struct {
 	clock clock.Clock
 	by    byWork[echo]
-	// sent are the writes that have not been answered; what is forgotten meanwhile is gone,
-	// and nothing of it comes back.
+	// sent are the writes without an answer yet. If one is forgotten meanwhile, its Work is
+	// gone, and the watch will not show it.
 	sent byWork[struct{}]
 }
 
 type echo struct {
 	write
 	answer receipt
-	// until is when the write is thought lost.
+	// until is when the write counts as lost.
 	until time.Time
-	// altered: it has come back as something else, which admission has made of it; said:
-	// that has been told.
+	// altered: it has come back changed by admission; said: that has been reported.
 	altered, said bool
 }
 
@@ -39,7 +38,7 @@ func newEchoes(c clock.Clock) *echoes { return &echoes{clock: c} }
 // send notes that a write is under way.
 func (e *echoes) send(id render.Identity, cluster string) { e.sent.set(id, cluster, struct{}{}) }
 
-// answered notes that it is not any more.
+// answered notes that a write is no longer under way.
 func (e *echoes) answered(id render.Identity, cluster string) { e.sent.drop(id, cluster) }
 
 func (e *echoes) await(id render.Identity, cluster string, w write, answer receipt) {
@@ -49,8 +48,8 @@ func (e *echoes) await(id render.Identity, cluster string, w write, answer recei
 	e.by.set(id, cluster, echo{write: w, answer: answer, until: e.clock.Now().Add(AwaitCache)})
 }
 
-// IsUnderWay reports whether the cache has a Work, or nil for none, as it was before our
-// last write.
+// IsUnderWay reports whether the cached Work, or nil for none, is from before our last
+// write.
 func (e *echoes) IsUnderWay(id render.Identity, cluster string, cached *state.Work) bool {
 	last, ok := e.by.get(id, cluster)
 	return ok && !last.altered && e.clock.Now().Before(last.until) && !last.hasCome(cached)
@@ -77,13 +76,13 @@ func (e *echoes) Arrived(w *state.Work) {
 	}
 }
 
-// What is told of a Work that does not become as it is written.
+// The notices about Works that do not stay as written.
 const (
-	noticeAltered   = "admission alters what is written: leaving it at that"
-	noticeContested = "somebody undoes what is written: writing it less often"
+	noticeAltered   = "admission alters the Work that is written: not writing it again"
+	noticeContested = "another writer keeps undoing writes to the Work: writing it less often"
 )
 
-// alters reports whether admission has made of the same write what the Work is now.
+// alters reports whether the Work is what admission has made of the same write before.
 func (e *echoes) alters(id render.Identity, op judge.Operation, w write) (holdback, bool) {
 	last, ok := e.by.get(id, op.Cluster)
 	if !ok || last.write != w || !last.hasCome(op.Work) || !last.wasAltered(op.Work) {
@@ -95,7 +94,7 @@ func (e *echoes) alters(id render.Identity, op judge.Operation, w write) (holdba
 	return holdback{notice: noticeAltered}, true
 }
 
-// told notes that somebody has been told so.
+// told notes that the alteration has been reported.
 func (e *echoes) told(id render.Identity, cluster string) {
 	if last, ok := e.by.get(id, cluster); ok {
 		last.altered, last.said = true, true
@@ -103,15 +102,14 @@ func (e *echoes) told(id render.Identity, cluster string) {
 	}
 }
 
-// wasAltered reports whether nothing but the spec of a Work is not as wanted, and
-// it is what the API server made of our write: the generation counts the changes
-// of a spec.
+// wasAltered reports whether only the spec of a Work differs from what we wrote, and the API
+// server made it so on our write: the generation counts the changes of a spec.
 func (e echo) wasAltered(w *state.Work) bool {
 	onlySpec := w.Digest != e.digest && w.IsMadeFrom(e.source) && w.Held == nil && w.Foreign == "" && w.IsComplete()
 	return e.kind.WritesContent() && onlySpec && w.Generation == e.answer.generation
 }
 
-// lost takes the writes that have not come back in time, and returns their sources.
+// lost removes the writes that have not come back in time, and returns their sources.
 func (e *echoes) lost() []render.Identity {
 	now := e.clock.Now()
 	return e.by.take(func(last echo) bool { return !last.altered && !now.Before(last.until) })

@@ -13,17 +13,17 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 )
 
-// permanentRefusal recognizes a failed write that only a change of the object,
-// or of the daemon's rights, can mend. Its message says what to do and repeats
-// no value of the manifest: an Event is readable to more people than a Secret.
+// permanentRefusal recognizes a failed write that only a change of the object, or of the
+// daemon's rights, can fix. Its message says what to do and repeats no value of the
+// manifest, because more people may read an Event than a Secret.
 func permanentRefusal(err error, cluster string) (judge.Refusal, bool) {
 	switch {
 	case isTooLarge(err):
 		return judge.Refusal{Reason: judge.TooLarge, Message: fmt.Sprintf("the Work for cluster %q exceeds the size that the API server or etcd accepts (1.5 MiB by default): make the object smaller", cluster)}, true
 	case isDenied(err):
-		return judge.Refusal{Reason: judge.RenderFailed, Message: fmt.Sprintf("%s refuses the Work for cluster %q; its words may repeat the object: to see them, give what `karmada-mirror render` prints to `kubectl apply --dry-run=server -f -`", denier(err), cluster)}, true
+		return judge.Refusal{Reason: judge.RenderFailed, Message: fmt.Sprintf("%s rejects the Work for cluster %q; its message is omitted because it may quote the object: to see it, pipe the output of `karmada-mirror render` to `kubectl apply --dry-run=server -f -`", denier(err), cluster)}, true
 	case apierrors.IsInvalid(err):
-		return judge.Refusal{Reason: judge.RenderFailed, Message: fmt.Sprintf("the API server refuses the Work for cluster %q as invalid in %s", cluster, invalidFields(err))}, true
+		return judge.Refusal{Reason: judge.RenderFailed, Message: fmt.Sprintf("the API server rejects the Work for cluster %q as invalid in %s", cluster, invalidFields(err))}, true
 	case apierrors.IsForbidden(err) && !isNamespaceTerminating(err):
 		return judge.Refusal{Reason: judge.NotAuthorized, Message: fmt.Sprintf("karmada-mirror may not write Works for cluster %q: check its ClusterRole", cluster)}, true
 	}
@@ -34,23 +34,24 @@ func isNamespaceTerminating(err error) bool {
 	return apierrors.HasStatusCause(err, "NamespaceTerminating")
 }
 
-// isTooLarge knows the three ways in which size is refused: by the API server's
-// body limit, by etcd's request limit and by the limit of the gRPC client.
+// isTooLarge recognizes the three rejections by size: by the API server's body limit, by
+// etcd's request limit and by the limit of the gRPC client.
 func isTooLarge(err error) bool {
 	return apierrors.IsRequestEntityTooLargeError(err) ||
 		strings.Contains(err.Error(), "request is too large") ||
 		strings.Contains(err.Error(), "trying to send message larger than max")
 }
 
-// denial is how the API server names who said no, before what that said, which may
-// repeat the object (k8s.io/apiserver/pkg/admission/plugin, v0.35.4).
+// denial matches how the API server names the plugin that denied a request, before the
+// plugin's own message, which may quote the object (k8s.io/apiserver/pkg/admission/plugin,
+// v0.35.4).
 var denial = regexp.MustCompile(`(admission webhook "[a-z0-9.-]+") denied the request|(ValidatingAdmissionPolicy '[a-z0-9.-]+')( with binding '[a-z0-9.-]+')? denied request`)
 
-// isDenied reports whether an admission plugin said no, as opposed to not
-// having been reached. Karmada's webhook answers 500 to what it cannot parse.
+// isDenied reports whether an admission plugin denied the request, as opposed to being
+// unreachable. Karmada's webhook answers 500 to what it cannot parse.
 func isDenied(err error) bool { return denier(err) != "" }
 
-// denier is the webhook or policy that said no; empty if none did.
+// denier returns the webhook or policy that denied the request; empty if none did.
 func denier(err error) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Code == http.StatusTooManyRequests {

@@ -36,15 +36,15 @@ func TestPermanentRefusal(t *testing.T) {
 	}{
 		"BodyTooLarge":  {"the API server's limit", apierrors.NewRequestEntityTooLargeError("limit is 3145728"), judge.TooLarge},
 		"EtcdTooLarge":  {"etcd's limit", apierrors.NewInternalError(errors.New("etcdserver: request is too large")), judge.TooLarge},
-		"Invalid":       {"a value is refused", apierrors.NewInvalid(schema.GroupKind{Kind: "Work"}, "x", field.ErrorList{field.Invalid(field.NewPath("spec"), secret, "no")}), judge.RenderFailed},
+		"Invalid":       {"a value is rejected", apierrors.NewInvalid(schema.GroupKind{Kind: "Work"}, "x", field.ErrorList{field.Invalid(field.NewPath("spec"), secret, "no")}), judge.RenderFailed},
 		"Denied":        {"the webhook cannot parse it", denied, judge.RenderFailed},
-		"Policy":        {"a policy's own words", policy, judge.RenderFailed},
-		"Forbidden":     {"no right", apierrors.NewForbidden(worksGR, "x", errors.New("no")), judge.NotAuthorized},
-		"Terminating":   {"the namespace goes with its cluster", terminating, ""},
-		"Conflict":      {"a stale cache mends itself", apierrors.NewConflict(worksGR, "x", errors.New("modified")), ""},
+		"Policy":        {"a policy's own message", policy, judge.RenderFailed},
+		"Forbidden":     {"a right is missing", apierrors.NewForbidden(worksGR, "x", errors.New("no")), judge.NotAuthorized},
+		"Terminating":   {"the namespace is deleted with its cluster", terminating, ""},
+		"Conflict":      {"a stale cache catches up", apierrors.NewConflict(worksGR, "x", errors.New("modified")), ""},
 		"NoNamespace":   {"the cluster has just joined", apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "karmada-es-m1"), ""},
 		"Unavailable":   {"the API server restarts", apierrors.NewServiceUnavailable("restarting"), ""},
-		"Throttled":     {"the API server asks for patience", apierrors.NewTooManyRequests("slow down", 1), ""},
+		"Throttled":     {"the API server throttles", apierrors.NewTooManyRequests("slow down", 1), ""},
 		"NoConnection":  {"no answer at all", errors.New("connection refused"), ""},
 		"WebhookIsAway": {"the webhook restarts", apierrors.NewInternalError(errors.New(`failed calling webhook "work.karmada.io": connection refused`)), ""},
 	}
@@ -55,7 +55,7 @@ func TestPermanentRefusal(t *testing.T) {
 				t.Errorf("%s: got %q, %v", c.reason, got.Reason, permanent)
 			}
 			if strings.Contains(got.Message, secret) || strings.Contains(got.Message, "\n") {
-				t.Errorf("the message gives away what is in the manifest: %s", got.Message)
+				t.Errorf("the message leaks the manifest: %s", got.Message)
 			}
 		})
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// Ledger is what this process remembers of its writes: five things that have nothing to do
-// with each other but whom they are about. No decision rests on them but when to write.
+// Ledger is what this process remembers of its writes: five independent memories, all about
+// Works. They decide only when to write, never what.
 type Ledger struct {
 	*echoes
 	*parked
@@ -24,19 +24,19 @@ type Ledger struct {
 	*wakes
 }
 
-// NewLedger makes an empty Ledger.
+// NewLedger creates an empty Ledger.
 func NewLedger(c clock.Clock) *Ledger {
 	return &Ledger{newEchoes(c), newParked(c), newStrangers(c), newContests(c), newWakes(c)}
 }
 
-// write is what is written: two that are equal repeat each other.
+// write identifies what is written: two equal ones repeat each other.
 type write struct {
 	kind     judge.OperationKind // Update stands for Create too
-	digest   render.Digest       // of what the source says
-	source   types.UID           // of whose content it is
-	work     types.UID           // that is deleted, held, woken, amended, parted from its object or released
+	digest   render.Digest       // of the content, as the source has it
+	source   types.UID           // the source of the content
+	work     types.UID           // the Work that is deleted, held, woken, amended, detached or released
 	preserve bool                // what it is amended to
-	recovery int64               // for which it is woken, in Unix seconds
+	recovery int64               // the recovery that it is woken for, in Unix seconds
 }
 
 func writeOf(v judge.Verdict, op judge.Operation) write {
@@ -54,14 +54,14 @@ func writeOf(v judge.Verdict, op judge.Operation) write {
 // holdback is why an operation should not be carried out now.
 type holdback struct {
 	refusal *judge.Refusal
-	// retry is when to look again; 0 if an event will tell.
+	// retry is when to sync again; 0 if there will be an event.
 	retry time.Duration
-	// notice is what to tell of it, if it has not been told.
+	// notice is what to report, empty if it has been reported.
 	notice string
 }
 
-// check tells whether an operation is refused anyway, makes no difference, or is undone
-// each time. It changes nothing: whoever tells of a notice says so by told.
+// check reports whether an operation would be refused again, makes no difference, or is
+// undone each time. It changes nothing: a caller that reports the notice must call told.
 func (l *Ledger) check(v judge.Verdict, op judge.Operation) (holdback, bool) {
 	w := writeOf(v, op)
 	if held, ok := l.parked.check(v, op, w); ok {
@@ -78,7 +78,7 @@ func (l *Ledger) check(v judge.Verdict, op judge.Operation) (holdback, bool) {
 	return l.contests.check(workKey{v.ID, op.Cluster}, w)
 }
 
-// told notes that somebody has been told of a notice.
+// told notes that a notice has been reported.
 func (l *Ledger) told(id render.Identity, cluster, notice string) {
 	switch notice {
 	case noticeAltered:
@@ -94,13 +94,13 @@ func (l *Ledger) Holds(v judge.Verdict, op judge.Operation) bool {
 	return held
 }
 
-// Overdue are the sources that are to be looked at though no event has come: a write has not
-// come back in time, or what a creation has found has to be looked at anew.
+// Overdue returns the sources to sync without an event: the watch has not shown a write in
+// time, or a Work that a refused create has found must be read again.
 func (l *Ledger) Overdue() []render.Identity {
 	return slices.Concat(l.echoes.lost(), l.strangers.old())
 }
 
-// wrote notes a write that was answered well.
+// wrote notes a write that succeeded.
 func (l *Ledger) wrote(v judge.Verdict, op judge.Operation, answer receipt) {
 	w := writeOf(v, op)
 	l.echoes.await(v.ID, op.Cluster, w, answer)
@@ -112,8 +112,8 @@ func (l *Ledger) wrote(v judge.Verdict, op judge.Operation, answer receipt) {
 	}
 }
 
-// Forget drops what is known of the Work of a source on a cluster, but for the
-// contest about it, which goes on when somebody deletes the Work each time.
+// Forget drops what is known of the Work of a source on a cluster, except the contest about
+// it, which continues when another writer deletes the Work each time.
 func (l *Ledger) Forget(id render.Identity, cluster string) {
 	l.echoes.by.drop(id, cluster)
 	l.echoes.sent.drop(id, cluster)
@@ -122,16 +122,16 @@ func (l *Ledger) Forget(id render.Identity, cluster string) {
 	l.wakes.by.drop(id, cluster)
 }
 
-// Left notes that a Work has left the cache: it is gone, or does not bear our label any more.
-// What has Karmada's name for it is in the way when it is to be made again; one with the longer
-// name would not be.
+// Left notes that a Work has left the cache: it was deleted, or has lost our label. If it has
+// Karmada's name, it is in the way when we create the Work again; one with the longer name
+// would not be.
 func (l *Ledger) Left(w *state.Work) {
 	if w.IsLong() && w.Foreign == "" {
 		l.strangers.suspect(w)
 	}
 }
 
-// Retain drops what is known of a source on clusters that it has no say in any more.
+// Retain drops what is known of a source on clusters that are no longer targets.
 func (l *Ledger) Retain(id render.Identity, targets map[string]judge.Target) {
 	isTarget := func(cluster string) bool { _, ok := targets[cluster]; return ok }
 	l.echoes.by.retain(id, isTarget)
@@ -140,7 +140,7 @@ func (l *Ledger) Retain(id render.Identity, targets map[string]judge.Target) {
 	l.wakes.by.retain(id, isTarget)
 }
 
-// Prune drops what is over, and the room that maps keep for what they once held.
+// Prune drops what is over, and frees the memory that maps keep for deleted entries.
 func (l *Ledger) Prune() {
 	l.echoes.by.prune()
 	l.echoes.sent.prune()
@@ -150,7 +150,7 @@ func (l *Ledger) Prune() {
 	l.wakes.prune()
 }
 
-// byWork is a memory of one thing about each Work, by its source and its cluster.
+// byWork remembers one thing about each Work, by its source and its cluster.
 type byWork[T any] struct {
 	mu sync.Mutex
 	of map[render.Identity]map[string]T
@@ -188,7 +188,7 @@ func (b *byWork[T]) retain(id render.Identity, keep func(cluster string) bool) {
 	}
 }
 
-// take removes what a condition holds for, and returns whose it was.
+// take removes the entries that meet a condition, and returns their sources.
 func (b *byWork[T]) take(is func(T) bool) []render.Identity {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -207,7 +207,7 @@ func (b *byWork[T]) take(is func(T) bool) []render.Identity {
 	return taken
 }
 
-// each lets every memory be changed.
+// each calls do for every entry, which do may change.
 func (b *byWork[T]) each(do func(render.Identity, *T)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -219,7 +219,7 @@ func (b *byWork[T]) each(do func(render.Identity, *T)) {
 	}
 }
 
-// prune gives back the room that a map keeps for what it once held.
+// prune frees the memory that the map keeps for deleted entries.
 func (b *byWork[T]) prune() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

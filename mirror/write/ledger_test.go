@@ -14,30 +14,30 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// asking is the page that asks for clusters; uid tells its incarnations apart.
+// asking returns the page, asking for clusters; uid distinguishes its incarnations.
 func asking(uid, clusters string) *judge.Source {
 	return judge.NewSource(sample.Asking(uid, clusters), render.Wishes{})
 }
 
-// observed is the Work that a source's template makes.
+// observed returns the Work that a source's template renders.
 func observed(s *judge.Source, cluster string, changes ...sample.Change) *state.Work {
 	return state.NewWork(sample.WorkOf(s.Template.Work(cluster), changes...))
 }
 
-// wanting is the verdict of a source that asks for m1.
+// wanting returns the verdict on a source that asks for m1.
 func wanting(s *judge.Source) judge.Verdict {
 	return judge.Decide(judge.Facts{ID: sample.Page, Source: s, Clusters: map[string]judge.ClusterFacts{"m1": {State: judge.ClusterJoined}}})
 }
 
-// wrote has a write be sent and answered.
+// wrote notes a write that is sent and answered.
 func wrote(l *Ledger, v judge.Verdict, op judge.Operation, answer receipt) {
 	l.send(v.ID, op.Cluster)
 	defer l.answered(v.ID, op.Cluster)
 	l.wrote(v, op, answer)
 }
 
-// TestGoneBeforeItIsAnswered: of a Work that somebody deletes while its creation has not been
-// answered nothing comes back.
+// TestGoneBeforeItIsAnswered: the ledger does not wait for a Work that is deleted before its create
+// has been answered.
 func TestGoneBeforeItIsAnswered(t *testing.T) {
 	l := NewLedger(clocktesting.NewFakeClock(time.Unix(1, 0)))
 	v, create := wanting(asking("1", "m1")), judge.Operation{Kind: judge.Create, Cluster: "m1"}
@@ -46,7 +46,7 @@ func TestGoneBeforeItIsAnswered(t *testing.T) {
 	l.wrote(v, create, receipt{"10", 1})
 	l.answered(v.ID, "m1")
 	if l.IsUnderWay(v.ID, "m1", nil) {
-		t.Error("it is waited for")
+		t.Error("the deleted Work is waited for")
 	}
 	wrote(l, v, create, receipt{"12", 1})
 	if !l.IsUnderWay(v.ID, "m1", nil) {
@@ -54,7 +54,7 @@ func TestGoneBeforeItIsAnswered(t *testing.T) {
 	}
 }
 
-// TestUnderWay: until a write of ours has come back, the cache has what was before.
+// TestUnderWay: until the watch has shown a write of ours, the cache is stale.
 func TestUnderWay(t *testing.T) {
 	source := asking("1", "m1")
 	v := wanting(source)
@@ -70,18 +70,18 @@ func TestUnderWay(t *testing.T) {
 		cached  *state.Work
 		want    bool
 	}{
-		"Created":        {"the watch has not shown what was created", create, 0, nil, true},
+		"Created":        {"the watch has not shown the created Work", create, 0, nil, true},
 		"CreatedLongAgo": {"and never will", create, AwaitCache, nil, false},
 		"CreateCame":     {"it has", create, 0, observed(source, "m1", sample.Version("10")), false},
 		"Updated":        {"the cache has the Work from before our write", update, 0, observed(source, "m1", sample.Edited, sample.Version("9")), true},
 		"UpdateCame":     {"as it was written", update, 0, observed(source, "m1", sample.Version("10")), false},
-		"EditedSince":    {"somebody has changed the Work after our write", update, 0, observed(source, "m1", sample.Edited, sample.Version("11")), false},
-		"Amended":        {"what it says of its deletion is written as well", amendment, 0, observed(source, "m1", sample.Version("9")), true},
-		"Deleted":        {"it is not going yet", deletion, 0, observed(source, "m1", sample.Version("9")), true},
+		"EditedSince":    {"another writer has changed the Work after our write", update, 0, observed(source, "m1", sample.Edited, sample.Version("11")), false},
+		"Amended":        {"how to delete it is a write as well", amendment, 0, observed(source, "m1", sample.Version("9")), true},
+		"Deleted":        {"it is not being deleted yet", deletion, 0, observed(source, "m1", sample.Version("9")), true},
 		"DeletedLongAgo": {"the API server's data may have been restored", deletion, AwaitCache, observed(source, "m1", sample.Version("9")), false},
-		"Going":          {"it is going", deletion, 0, observed(source, "m1", sample.Terminating, sample.Version("10")), false},
+		"Going":          {"it is being deleted", deletion, 0, observed(source, "m1", sample.Terminating, sample.Version("10")), false},
 		"Gone":           {"it is gone", deletion, 0, nil, false},
-		"MadeAgain":      {"one that was made since is another", deletion, 0, observed(source, "m1", another, sample.Version("12")), false},
+		"MadeAgain":      {"one that was created since is a different Work", deletion, 0, observed(source, "m1", another, sample.Version("12")), false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -97,14 +97,14 @@ func TestUnderWay(t *testing.T) {
 			}
 			l.Forget(sample.Page, "m1")
 			if l.IsUnderWay(sample.Page, "m1", tc.cached) {
-				t.Error("what was forgotten is under way")
+				t.Error("a forgotten write is under way")
 			}
 		})
 	}
 }
 
-// TestArrived: what has come back is forgotten, unless admission has made something else
-// of it.
+// TestArrived: a write that the watch has shown is forgotten, unless admission has altered
+// it.
 func TestArrived(t *testing.T) {
 	source := asking("1", "m1")
 	for name, tc := range map[string]struct {
@@ -115,12 +115,12 @@ func TestArrived(t *testing.T) {
 		"Echo":                 {"the watch shows what was written", observed(source, "m1", sample.Version("10"), sample.Generation(3)), false},
 		"Later":                {"Karmada has added its status already", observed(source, "m1", sample.Version("12"), sample.Generation(3)), false},
 		"Earlier":              {"the watch shows what was there before", observed(source, "m1", sample.Version("9"), sample.Generation(2)), true},
-		"Altered":              {"admission has made something else of it", observed(source, "m1", sample.Edited, sample.Version("10"), sample.Generation(3)), true},
-		"EditedSince":          {"somebody has changed it", observed(source, "m1", sample.Edited, sample.Version("11"), sample.Generation(4)), false},
-		"Remarked":             {"or what is ours", observed(source, "m1", sample.Remarked, sample.Version("11"), sample.Generation(3)), false},
-		"AlteredAndRemarked":   {"though admission alters the spec as well", observed(source, "m1", sample.Edited, sample.Remarked, sample.Version("11"), sample.Generation(3)), false},
+		"Altered":              {"admission has altered it", observed(source, "m1", sample.Edited, sample.Version("10"), sample.Generation(3)), true},
+		"EditedSince":          {"another writer has changed it", observed(source, "m1", sample.Edited, sample.Version("11"), sample.Generation(4)), false},
+		"Remarked":             {"or one of our annotations", observed(source, "m1", sample.Remarked, sample.Version("11"), sample.Generation(3)), false},
+		"AlteredAndRemarked":   {"even if admission alters the spec as well", observed(source, "m1", sample.Edited, sample.Remarked, sample.Version("11"), sample.Generation(3)), false},
 		"MarkedByTheBreaker":   {"the breaker has marked it meanwhile", observed(source, "m1", sample.Marked, sample.Version("11"), sample.Generation(3)), false},
-		"SomebodyIsDeletingIt": {"somebody has deleted it meanwhile", observed(source, "m1", sample.Terminating, sample.Version("11"), sample.Generation(4)), false},
+		"SomebodyIsDeletingIt": {"a user has deleted it meanwhile", observed(source, "m1", sample.Terminating, sample.Version("11"), sample.Generation(4)), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := NewLedger(clocktesting.NewFakeClock(time.Unix(1, 0)))
@@ -133,8 +133,8 @@ func TestArrived(t *testing.T) {
 	}
 }
 
-// TestAltered: what admission makes something else of is not written again, ever, and
-// that is told once.
+// TestAltered: what admission alters is never written again, and that is reported
+// once.
 func TestAltered(t *testing.T) {
 	source := asking("1", "m1")
 	v := wanting(source)
@@ -145,27 +145,27 @@ func TestAltered(t *testing.T) {
 	for i, at := range []string{"10", "10", "11"} { // 11: Karmada's status
 		update.Work = observed(source, "m1", sample.Edited, sample.Version(at), sample.Generation(3))
 		l.Arrived(update.Work)
-		l.Holds(v, update) // whoever only looks has told nobody
+		l.Holds(v, update) // a check alone reports nothing
 		held, ok := l.check(v, update)
 		if said := held.notice == noticeAltered; !ok || said != (i == 0) {
-			t.Errorf("look %d: held back %v, said %q", i, ok, held.notice)
+			t.Errorf("check %d: held back %v, said %q", i, ok, held.notice)
 		}
 		l.told(v.ID, update.Cluster, held.notice)
 		clock.Step(time.Hour)
 	}
 	if lost := l.echoes.lost(); len(lost) > 0 {
-		t.Errorf("what has come back altered is taken for lost: %v", lost)
+		t.Errorf("altered writes count as lost: %v", lost)
 	}
 	update.Work = observed(source, "m1", sample.Edited, sample.Version("12"), sample.Generation(4))
 	if _, ok := l.check(v, update); ok {
-		t.Error("what somebody has edited since is left at that")
+		t.Error("an edit by another writer is not repaired")
 	}
 	if _, ok := l.check(wanting(asking("2", "m1")), update); ok {
-		t.Error("something else is not written")
+		t.Error("different content is not written")
 	}
 }
 
-// TestLost lists what has not come back in time, once.
+// TestLost: a write that the watch has not shown in time is returned once.
 func TestLost(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
 	l := NewLedger(clock)
@@ -186,14 +186,14 @@ func TestLost(t *testing.T) {
 	expect("at once")
 	clock.Step(AwaitCache)
 	expect("in due time", sample.Numbered(1))
-	expect("once it has been told")
+	expect("after it has been returned")
 	wrote(l, other, create, receipt{"10", 1})
 	expect("written again")
 	clock.Step(AwaitCache)
 	expect("in due time again", sample.Numbered(1))
 }
 
-// TestParked: a write that was refused for good is not repeated in vain.
+// TestParked: a permanently refused write is not repeated in vain.
 func TestParked(t *testing.T) {
 	source := asking("1", "m1")
 	larger := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1"})
@@ -212,18 +212,18 @@ func TestParked(t *testing.T) {
 		held    bool
 	}{
 		"Refused":        {"it would be refused again", source, invalid, 0, source, true},
-		"RefusedLongAgo": {"and is tried again after a while", source, invalid, retryRefused, source, false},
-		"Edited":         {"a change of the object wakes it", source, invalid, 0, judge.NewSource(larger.DeepCopy(), render.Wishes{}), false},
-		"Smaller":        {"what was too large may be small enough", judge.NewSource(larger.DeepCopy(), render.Wishes{}), tooLarge, 0, source, false},
-		"Larger":         {"but not what is larger", source, tooLarge, 0, judge.NewSource(larger.DeepCopy(), render.Wishes{}), true},
-		"AsLarge":        {"or no smaller", source, tooLarge, 0, judge.NewSource(other, render.Wishes{}), true},
+		"RefusedLongAgo": {"and is retried after a while", source, invalid, retryRefused, source, false},
+		"Edited":         {"a change of the object ends the wait", source, invalid, 0, judge.NewSource(larger.DeepCopy(), render.Wishes{}), false},
+		"Smaller":        {"smaller content may be small enough", judge.NewSource(larger.DeepCopy(), render.Wishes{}), tooLarge, 0, source, false},
+		"Larger":         {"but not larger content", source, tooLarge, 0, judge.NewSource(larger.DeepCopy(), render.Wishes{}), true},
+		"AsLarge":        {"or content of the same size", source, tooLarge, 0, judge.NewSource(other, render.Wishes{}), true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			clock := clocktesting.NewFakeClock(time.Unix(1, 0))
 			l := NewLedger(clock)
 			if retry, isKnown := l.parked.park(wanting(tc.refused), create, tc.refusal); retry != retryRefused || !isKnown {
-				t.Errorf("tried again after %s, known: %v", retry, isKnown)
+				t.Errorf("retried after %s, known: %v", retry, isKnown)
 			}
 			clock.Step(tc.elapsed)
 			held, ok := l.check(wanting(tc.now), create)
@@ -232,7 +232,7 @@ func TestParked(t *testing.T) {
 			}
 			l.Forget(sample.Page, "m1")
 			if _, ok := l.check(wanting(tc.now), create); ok {
-				t.Error("held back by what was forgotten")
+				t.Error("held back by a forgotten refusal")
 			}
 		})
 	}
@@ -250,7 +250,7 @@ func TestParkedRights(t *testing.T) {
 		waited = append(waited, retry/time.Second)
 		held, ok := l.check(v, create)
 		if told := held.refusal != nil; !ok || told != isKnown || isKnown != (i+1 >= knownRefused) {
-			t.Errorf("time %d: held back %v, told %v, known %v", i, ok, told, isKnown)
+			t.Errorf("time %d: held back %v, reported %v, known %v", i, ok, told, isKnown)
 		}
 		clock.Step(retry)
 	}
@@ -259,7 +259,7 @@ func TestParkedRights(t *testing.T) {
 	}
 }
 
-// TestStrangers: a Work that is not in the cache is looked at anew now and then.
+// TestStrangers: a Work that is missing in the cache is read again now and then.
 func TestStrangers(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
 	s := newStrangers(clock)
@@ -269,7 +269,7 @@ func TestStrangers(t *testing.T) {
 		t.Errorf("found %v, %v", found, ok)
 	}
 	if found, ok := s.Stranger(sample.Page, "m1", sample.Page.LongWorkName()); ok {
-		t.Errorf("found at a name where nobody looked: %v", found)
+		t.Errorf("found at a name where no one looked: %v", found)
 	}
 	long := *w
 	long.Name = sample.Page.LongWorkName()
@@ -281,14 +281,14 @@ func TestStrangers(t *testing.T) {
 	}
 	clock.Step(AwaitCache)
 	if _, ok := s.Stranger(sample.Page, "m1", w.Name); ok || !s.has(sample.Page, "m1", w.Name) {
-		t.Error("what was found long ago is believed, or forgotten")
+		t.Error("a Work that was found long ago is trusted, or forgotten")
 	}
 	if first, second := s.old(), s.old(); len(first) != 1 || len(second) > 0 {
-		t.Errorf("to be looked at: %v, and then %v", first, second)
+		t.Errorf("to be read again: %v, and then %v", first, second)
 	}
 }
 
-// TestContest has somebody undo each write at once, in one of the ways.
+// TestContest undoes each write at once, in each of the possible ways.
 func TestContest(t *testing.T) {
 	source := asking("1", "m1")
 	v := wanting(source)
@@ -319,7 +319,7 @@ func TestContest(t *testing.T) {
 				for end := clock.Now().Add(d); clock.Now().Before(end); {
 					op := undo(l)
 					op.Cluster = "m1"
-					l.Holds(v, op) // whoever only looks has told nobody
+					l.Holds(v, op) // a check alone reports nothing
 					held, ok := l.check(v, op)
 					if held.notice != "" {
 						notices++
@@ -351,7 +351,7 @@ func TestContest(t *testing.T) {
 	}
 }
 
-// TestWakes: a Work is woken once for each recovery of its cluster, whatever the clocks say.
+// TestWakes: a Work is woken once per recovery of its cluster, whatever the clocks say.
 func TestWakes(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
 	l := NewLedger(clock)
@@ -365,26 +365,26 @@ func TestWakes(t *testing.T) {
 	}
 	op := judge.Operation{Kind: judge.Wake, Cluster: "m1", Work: observed(source, "m1")}
 	if l.Holds(waking(100), op) {
-		t.Error("the first is held back")
+		t.Error("the first wake is held back")
 	}
 	wrote(l, waking(100), op, receipt{"10", 3})
 	if !l.Holds(waking(100), op) {
 		t.Error("it is woken again")
 	}
 	if l.Holds(waking(200), op) {
-		t.Error("the next recovery wakes nobody")
+		t.Error("the next recovery does not wake it")
 	}
 	op.Work = observed(source, "m1", func(u *unstructured.Unstructured) { u.SetUID("another") })
 	if l.Holds(waking(100), op) {
-		t.Error("a Work that was made again is not woken")
+		t.Error("a recreated Work is not woken")
 	}
 	clock.Step(wakesAge)
 	if l.Prune(); len(l.wakes.by.of) > 0 {
-		t.Error("what is over is remembered")
+		t.Error("an old wake is remembered")
 	}
 }
 
-// TestLedgerForgets: nothing is kept of what is over.
+// TestLedgerForgets: nothing is kept of what is over or no longer a target.
 func TestLedgerForgets(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
 	l := NewLedger(clock)
@@ -394,7 +394,7 @@ func TestLedgerForgets(t *testing.T) {
 	l.strangers.note(sample.Page, "m1", observed(asking("1", "m1"), "m1"))
 	l.Retain(sample.Page, map[string]judge.Target{"m1": {}})
 	if len(l.echoes.by.of)+len(l.parked.by.of)+len(l.strangers.by.of) != 3 {
-		t.Error("what is about a target is dropped")
+		t.Error("something about a target is dropped")
 	}
 	l.Retain(sample.Page, nil)
 	clock.Step(peace + 1)

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// retryRefused is how often a write is tried again that only a change of the
-	// object can mend.
+	// retryRefused is how often a write is retried that only a change of the object can
+	// fix.
 	retryRefused = 5 * time.Minute
-	// minParked is how long one waits that may have been refused because the API server
-	// does not know our rights yet; each time twice as long.
+	// minParked is how long a write first waits that may have been refused because the API
+	// server does not know our rights yet; the wait doubles each time.
 	minParked = time.Second
-	// knownRefused is how often that has to be refused to be told.
+	// knownRefused is how often such a write must be refused before we report it.
 	knownRefused = 4
 )
 
-// parked are the writes that were refused, and would be again.
+// parked are the writes that were refused, and would be refused again.
 type parked struct {
 	clock clock.Clock
 	by    byWork[parking]
@@ -35,8 +35,7 @@ type parking struct {
 
 func newParked(c clock.Clock) *parked { return &parked{clock: c} }
 
-// park notes a refusal. It returns when to try again, and whether the refusal is known
-// to be one.
+// park notes a refusal. It returns when to retry, and whether the refusal is certain.
 func (p *parked) park(v judge.Verdict, op judge.Operation, refusal judge.Refusal) (retry time.Duration, isKnown bool) {
 	next := parking{write: writeOf(v, op), refusal: refusal, size: v.Targets[op.Cluster].Size(), times: 1}
 	if last, ok := p.by.get(v.ID, op.Cluster); ok && last.refusal.Reason == refusal.Reason {
@@ -51,7 +50,7 @@ func (p *parked) park(v judge.Verdict, op judge.Operation, refusal judge.Refusal
 	return retry, isKnown
 }
 
-// check reports whether an operation would be refused as it was before.
+// check reports whether an operation would be refused again.
 func (p *parked) check(v judge.Verdict, op judge.Operation, w write) (holdback, bool) {
 	last, ok := p.by.get(v.ID, op.Cluster)
 	left := last.until.Sub(p.clock.Now())
@@ -64,7 +63,7 @@ func (p *parked) check(v judge.Verdict, op judge.Operation, w write) (holdback, 
 	return holdback{refusal: &last.refusal, retry: left}, true
 }
 
-// isAsLarge reports whether an operation writes at least as much as was refused as
+// isAsLarge reports whether an operation writes at least as much as was refused before as
 // too large.
 func (p parking) isAsLarge(v judge.Verdict, op judge.Operation) bool {
 	return op.Kind.WritesContent() && p.refusal.Reason == judge.TooLarge && v.Targets[op.Cluster].Size() >= p.size

@@ -9,21 +9,21 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// strangers are Works that are there and not in the cache: a refused creation has found
+// strangers are Works that exist but are missing in the cache: refused creates have found
 // them.
 type strangers struct {
 	clock clock.Clock
 	by    byWork[strangersAt]
 }
 
-// strangersAt are those that a source has met on a cluster, at the two names that its own
-// may have: the shorter, and the longer.
+// strangersAt are the strangers that a source has met on a cluster, at the two names that its
+// own Work may have: the shorter, and the longer.
 type strangersAt [2]stranger
 
 type stranger struct {
 	work  *state.Work // nil if there is none
 	until time.Time
-	// told: that it has to be looked at anew.
+	// told: old need not return its source any more.
 	told bool
 }
 
@@ -39,20 +39,20 @@ func (s *strangers) note(id render.Identity, cluster string, w *state.Work) {
 	s.by.set(id, cluster, met)
 }
 
-// suspect notes a Work that has left the cache and may be there still, without our label. A
-// creation looks for it first.
+// suspect notes a Work that has left the cache and may still exist, without our label. A
+// create looks for it first.
 func (s *strangers) suspect(w *state.Work) {
 	s.note(w.Source, w.Cluster, w)
 	met, _ := s.by.get(w.Source, w.Cluster)
 	for i := range met {
 		if met[i].work == w {
-			met[i].until, met[i].told = time.Time{}, true // it is not known to be there
+			met[i].until, met[i].told = time.Time{}, true // it is not known to exist
 		}
 	}
 	s.by.set(w.Source, w.Cluster, met)
 }
 
-// find is the one of that name, however long ago it was found.
+// find returns the stranger of that name, however long ago it was found.
 func (s *strangers) find(id render.Identity, cluster, name string) (stranger, bool) {
 	met, _ := s.by.get(id, cluster)
 	for _, found := range met {
@@ -63,7 +63,8 @@ func (s *strangers) find(id render.Identity, cluster, name string) (stranger, bo
 	return stranger{}, false
 }
 
-// Stranger is a Work that is not in the cache and that a refused creation has found lately.
+// Stranger returns a Work that is missing in the cache and that a refused create has found
+// recently.
 func (s *strangers) Stranger(id render.Identity, cluster, name string) (*state.Work, bool) {
 	found, ok := s.find(id, cluster, name)
 	if !ok || !s.clock.Now().Before(found.until) {
@@ -72,13 +73,13 @@ func (s *strangers) Stranger(id render.Identity, cluster, name string) (*state.W
 	return found.work, true
 }
 
-// has reports whether one has been found, however long ago.
+// has reports whether a stranger has been found, however long ago.
 func (s *strangers) has(id render.Identity, cluster, name string) bool {
 	_, ok := s.find(id, cluster, name)
 	return ok
 }
 
-// old lists, once, the sources of those that have to be looked at anew.
+// old returns, once each, the sources of the strangers that must be read again.
 func (s *strangers) old() []render.Identity {
 	now := s.clock.Now()
 	var sources []render.Identity

@@ -8,12 +8,12 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// wakesAge is how long a wake is remembered: by then nothing waits for the cluster any more,
-// as gather.Caches.RecoveryOf has it.
+// wakesAge is how long a wake is remembered: after that, nothing waits for the cluster any
+// more, according to gather.Caches.RecoveryOf.
 const wakesAge = 20 * time.Minute
 
-// wakes are the Works that have been woken, and for which recovery of their cluster: once
-// each. That a Work does not wait any more is seen by times of the API server and of the
+// wakes records which Works have been woken for which recovery of their cluster, so that each
+// is woken once. Whether a Work still waits is decided by times of the API server and of the
 // cluster, whose clocks may differ.
 type wakes struct {
 	clock clock.Clock
@@ -31,13 +31,13 @@ func (k *wakes) note(id render.Identity, cluster string, w write) {
 	k.by.set(id, cluster, wake{w, k.clock.Now().Add(wakesAge)})
 }
 
-// has reports whether the same has been woken for the same.
+// has reports whether the same Work has been woken for the same recovery.
 func (k *wakes) has(id render.Identity, cluster string, w write) bool {
 	last, ok := k.by.get(id, cluster)
 	return ok && last.write == w
 }
 
-// prune drops what is over, and the room that it has taken.
+// prune drops what is over, and frees its memory.
 func (k *wakes) prune() {
 	now := k.clock.Now()
 	k.by.take(func(last wake) bool { return !now.Before(last.until) })

@@ -19,38 +19,39 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// Options are what a Writer is made from; all are required.
+// Options configure a Writer; all are required.
 type Options struct {
 	Client  Client
 	Ledger  *Ledger
 	Breaker *Breaker
 	Caches  Caches
 	Reports Reports
-	// InFlight is how many writes of what has just been changed may be in flight, and how
-	// many of all else.
+	// InFlight is how many writes for sources that have just changed may be in flight, and
+	// how many for all others.
 	InFlight int
 }
 
-// Caches tell what is there by now, as far as is known.
+// Caches provide the current state, as far as it is known.
 type Caches interface {
-	// WorkAt is the Work of that name for a cluster, whosever it is, as far as it is known.
+	// WorkAt returns the Work of that name for a cluster, whatever its owner, as far as it
+	// is known.
 	WorkAt(id render.Identity, cluster, name string) (*state.Work, bool)
-	// CountWorks counts the Works of a kind that a share of deletions is taken of, by the
+	// CountWorks counts the Works of a kind that the breaker's percentage refers to, by the
 	// namespace of their sources.
 	CountWorks(kind schema.GroupKind) map[string]int
-	// ResourceOf is the resource of a source.
+	// ResourceOf returns the resource of a source.
 	ResourceOf(id render.Identity) string
 }
 
-// Reports are told of what is done, and of what is not.
+// Reports receives what the Writer does, and what it does not do.
 type Reports interface {
-	// Tried: a request was made for an operation on the Work of that name, and has failed if
+	// Tried reports a request for an operation on the Work of that name, which has failed if
 	// err is not nil.
 	Tried(id render.Identity, op judge.Operation, work string, err error)
-	// Noticed: a Work does not become as it is written, for the reason that is told.
+	// Noticed reports that a Work does not stay as written, and why.
 	Noticed(id render.Identity, cluster, notice string)
-	// Held: so many deletions of a resource are held, in one namespace or, if that is empty,
-	// in all.
+	// Held reports how many deletions of a resource are held, in one namespace or, if that
+	// is empty, in all.
 	Held(resource, namespace string, pending int)
 }
 
@@ -60,7 +61,7 @@ type Writer struct {
 	slots slots
 }
 
-// NewWriter makes a Writer.
+// NewWriter creates a Writer.
 func NewWriter(o Options) *Writer { return &Writer{o, newSlots(o.InFlight)} }
 
 // Apply carries out operations that follow from a verdict.
@@ -68,8 +69,8 @@ func (w *Writer) Apply(ctx context.Context, v judge.Verdict, operations []judge.
 	w.Each(ctx, operations, isFresh, o, func(op judge.Operation) { w.CarryOut(ctx, v, op, o) })
 }
 
-// Each calls do for operations on several clusters at once, as there are slots. The failure
-// of one holds up no other.
+// Each calls do for operations on several clusters in parallel, as slots permit. A failed
+// operation does not hold up the others.
 func (w *Writer) Each(ctx context.Context, operations []judge.Operation, isFresh bool, o *Outcome, do func(judge.Operation)) {
 	var inFlight errgroup.Group
 	inFlight.SetLimit(w.InFlight)
@@ -83,10 +84,10 @@ func (w *Writer) Each(ctx context.Context, operations []judge.Operation, isFresh
 	}
 }
 
-// slots bound the writes in flight. A write waits for all that the API server has
-// begun before it, and more of them at once are not done sooner when it is busy: so
-// what somebody has just changed has slots of its own, and never waits behind more
-// than there are of the others.
+// slots bound the writes in flight. A write waits for all that the API server has begun
+// before it, and more writes in parallel are not done sooner when it is busy. So sources
+// that a user has just changed have slots of their own, and their writes never wait behind
+// more of the others than those have slots.
 type slots struct {
 	fresh, others *semaphore.Weighted
 }
@@ -95,7 +96,7 @@ func newSlots(each int) slots {
 	return slots{semaphore.NewWeighted(int64(each)), semaphore.NewWeighted(int64(each))}
 }
 
-// run calls do in a slot. It returns the cause of ctx if that is done first.
+// run calls do in a slot. It returns the cause of ctx if ctx is done first.
 func (s slots) run(ctx context.Context, isFresh bool, do func()) error {
 	slot := s.others
 	if isFresh {
@@ -109,8 +110,8 @@ func (s slots) run(ctx context.Context, isFresh bool, do func()) error {
 	return nil
 }
 
-// CarryOut does one operation, unless it is outdated, the breaker holds it or the
-// ledger knows how it ends.
+// CarryOut carries out one operation, unless it is outdated, the breaker holds it or the
+// ledger knows how it would end.
 func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operation, o *Outcome) {
 	if w.isOutdated(v, op) {
 		o.LookAgain()
@@ -119,7 +120,7 @@ func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operati
 	approved := false
 	if op.Kind == judge.Delete {
 		a := w.admitDeletion(v, op, o)
-		if a.wait > 0 || a.held && op.Work.Held != nil { // it settles, or bears the mark already
+		if a.wait > 0 || a.held && op.Work.Held != nil { // it must settle, or is marked already
 			return
 		}
 		if approved = a.approved; a.held {
@@ -148,14 +149,15 @@ func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operati
 	o.note(op)
 }
 
-// isOutdated reports whether a Work has changed since the operation was planned: there
-// may have been a wait for a slot.
+// isOutdated reports whether a Work has changed since the operation was planned: it may
+// have waited for a slot.
 func (w *Writer) isOutdated(v judge.Verdict, op judge.Operation) bool {
 	now, _ := w.Caches.WorkAt(v.ID, op.Cluster, op.WorkName(v))
 	return now != op.Work
 }
 
-// admitDeletion asks the breaker, and notes what follows from its answer.
+// admitDeletion asks the breaker to admit a deletion, and notes what follows from its
+// answer.
 func (w *Writer) admitDeletion(v judge.Verdict, op judge.Operation, o *Outcome) admission {
 	resource := w.Caches.ResourceOf(v.ID)
 	a := w.Breaker.admit(resource, v.ID, op.Work, v.NeedsApproval, func() map[string]int { return w.Caches.CountWorks(v.ID.GroupKind()) })
@@ -165,12 +167,12 @@ func (w *Writer) admitDeletion(v judge.Verdict, op judge.Operation, o *Outcome) 
 	o.Settle(a.wait)
 	if a.held {
 		o.hold(0, &judge.Refusal{Reason: judge.DeletionHeld, Message: fmt.Sprintf(
-			"too many deletions of %s are due: the Work for cluster %q stays until they are approved (karmada-mirror deletions list)", resource, op.Cluster)})
+			"too many deletions of %s are due: the Work for cluster %q stays until an administrator approves them (karmada-mirror deletions list)", resource, op.Cluster)})
 	}
 	return a
 }
 
-// noteFailure tells whether an operation that has failed is to be tried again.
+// noteFailure notes when to retry a failed operation.
 func (w *Writer) noteFailure(v judge.Verdict, op judge.Operation, err error, o *Outcome) {
 	o.miss(op)
 	refusal, permanent := permanentRefusal(err, op.Cluster)
@@ -186,11 +188,11 @@ func (w *Writer) noteFailure(v judge.Verdict, op judge.Operation, err error, o *
 	o.hold(retry, &refusal)
 }
 
-// write makes an operation, and the books of it. If a Work stands where one was to
-// be created, nothing is written and that is returned. approved: it is a deletion that the
-// breaker has held and may go now.
+// write carries out an operation and keeps the books. If there is a Work where one was to be
+// created, it writes nothing and returns that Work. approved: it is a deletion that the
+// breaker had held, and that has been approved.
 func (w *Writer) write(ctx context.Context, v judge.Verdict, op judge.Operation, approved bool) (inTheWay *state.Work, err error) {
-	// A Work that was in the way is looked at, lest the creation is refused again.
+	// Read a Work that was in the way first, so that the create is not refused again.
 	name := op.WorkName(v)
 	for _, suspected := range []string{name, v.ID.LongWorkName()} {
 		if op.Kind != judge.Create || !w.Ledger.strangers.has(v.ID, op.Cluster, suspected) {
@@ -219,9 +221,8 @@ func (w *Writer) write(ctx context.Context, v judge.Verdict, op judge.Operation,
 	return nil, nil
 }
 
-// examine reads the Work that stands where one was to be created and that the
-// cache does not have: it lacks our label, or the cache lags. The next sync sees
-// it.
+// examine reads the Work that is missing in the cache but exists where one was to be
+// created: it lacks our label, or the cache lags. The next sync sees it.
 func (w *Writer) examine(ctx context.Context, id render.Identity, cluster, name string) (*state.Work, error) {
 	found, err := w.Client.Get(ctx, render.ExecutionNamespace(cluster), name)
 	if err == nil {
@@ -250,22 +251,22 @@ func (w *Writer) send(ctx context.Context, v judge.Verdict, op judge.Operation) 
 	}
 }
 
-// lookAgain is when to sync a source once more with what has just been found.
+// lookAgain is when to sync a source again with what has just been found.
 const lookAgain = time.Millisecond
 
-// Outcome sums up what carrying out a plan has come to.
+// Outcome sums up the results of carrying out a plan.
 type Outcome struct {
 	mu sync.Mutex
-	// Wrote: a Work has got new content.
+	// Wrote: a Work has new content.
 	Wrote bool
-	// Settling: a deletion waits for others that may be due.
+	// Settling: a deletion waits for the settle period.
 	Settling bool
-	// Deleted are the clusters that it was deleted from, and Missing those where it could
-	// not be created.
+	// Deleted are the clusters whose Work was deleted, and Missing those where it could not
+	// be created.
 	Deleted, Missing []string
-	// Refusals are of what has not been carried out and will not be as things are.
+	// Refusals say why operations have not been carried out, and will not be as things are.
 	Refusals []judge.Refusal
-	// Retry is when to look again though no event may come; 0 for never.
+	// Retry is when to sync again even without an event; 0 is never.
 	Retry time.Duration
 	errs  []error
 }
@@ -283,7 +284,7 @@ func (o *Outcome) Err() error {
 	return errors.Join(o.errs...)
 }
 
-// RetryAfter has the source synced once more, in d at the latest; 0 is for never.
+// RetryAfter requests another sync of the source after at most d; 0 requests none.
 func (o *Outcome) RetryAfter(d time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -296,10 +297,10 @@ func (o *Outcome) retryAfterLocked(d time.Duration) {
 	}
 }
 
-// LookAgain has the source synced once more at once.
+// LookAgain requests another sync of the source at once.
 func (o *Outcome) LookAgain() { o.RetryAfter(lookAgain) }
 
-// Settle is retryAfter for a deletion that waits d for others; 0 if none does.
+// Settle is RetryAfter for a deletion that waits d for others; 0 if none does.
 func (o *Outcome) Settle(d time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -307,7 +308,8 @@ func (o *Outcome) Settle(d time.Duration) {
 	o.retryAfterLocked(d)
 }
 
-// hold is retryAfter for what is not carried out now, and why if somebody can mend that.
+// hold is RetryAfter for an operation that is not carried out now. It notes why, if a user
+// or an administrator can fix that.
 func (o *Outcome) hold(retry time.Duration, why *judge.Refusal) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// cached are caches that have one Work.
+// cached implements Caches with one Work.
 type cached struct{ *state.Work }
 
 func (c cached) WorkAt(_ render.Identity, _, _ string) (*state.Work, bool) {
@@ -29,14 +29,14 @@ func (c cached) WorkAt(_ render.Identity, _, _ string) (*state.Work, bool) {
 func (cached) CountWorks(schema.GroupKind) map[string]int { return nil }
 func (cached) ResourceOf(render.Identity) string          { return "configmaps" }
 
-// untold are reports that nobody reads.
+// untold implements Reports and discards them.
 type untold struct{}
 
 func (untold) Tried(render.Identity, judge.Operation, string, error) {}
 func (untold) Noticed(_ render.Identity, _, _ string)                {}
 func (untold) Held(_, _ string, _ int)                               {}
 
-// newWriterOf makes a Writer, and returns the methods of what it sends.
+// newWriterOf creates a Writer, and returns the methods of the requests that it sends.
 func newWriterOf(t *testing.T, now *state.Work) (w *Writer, sent *[]string) {
 	t.Helper()
 	sent = new([]string)
@@ -55,7 +55,8 @@ func newWriterOf(t *testing.T, now *state.Work) (w *Writer, sent *[]string) {
 	}), sent
 }
 
-// TestOutdatedOperation: what was planned for a Work is not done to what it has become.
+// TestOutdatedOperation: an operation is not carried out on a Work that has changed since it was
+// planned.
 func TestOutdatedOperation(t *testing.T) {
 	source := asking("1", "m1")
 	now := observed(source, "m1", sample.Edited, sample.Version("8"))
@@ -69,25 +70,25 @@ func TestOutdatedOperation(t *testing.T) {
 		o := &Outcome{}
 		w.CarryOut(t.Context(), wanting(source), planned, o)
 		if len(*sent) > 0 || o.Retry == 0 || o.Err() != nil {
-			t.Errorf("%s: sent %q, looks again after %s: %v", planned.Kind, *sent, o.Retry, o.Err())
+			t.Errorf("%s: sent %q, retries after %s: %v", planned.Kind, *sent, o.Retry, o.Err())
 		}
 	}
 	o := &Outcome{}
 	w.CarryOut(t.Context(), wanting(source), judge.Operation{Kind: judge.Update, Cluster: "m1", Work: now}, o)
 	if diff := cmp.Diff([]string{http.MethodPatch}, *sent); diff != "" || !o.Wrote || o.Err() != nil {
-		t.Errorf("as it is: wrote %v, %v, -want +got:\n%s", o.Wrote, o.Err(), diff)
+		t.Errorf("unchanged: wrote %v, %v, -want +got:\n%s", o.Wrote, o.Err(), diff)
 	}
 }
 
-// TestSlots: what is fresh waits for nothing else.
+// TestSlots: fresh writes do not wait for others.
 func TestSlots(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := newSlots(1)
 	ran := 0
 	err := s.run(ctx, false, func() {
-		// The slot of the others is taken.
+		// The slot for other writes is taken.
 		if err := s.run(ctx, true, func() { ran++ }); err != nil {
-			t.Errorf("what is fresh waits for what is not: %v", err)
+			t.Errorf("a fresh write waits for another: %v", err)
 		}
 		cause := errors.New("stopping")
 		cancel(cause)
@@ -99,6 +100,6 @@ func TestSlots(t *testing.T) {
 		t.Errorf("%d ran in a slot, want 1; %v", ran, err)
 	}
 	if err := s.run(t.Context(), false, func() { ran++ }); err != nil || ran != 2 {
-		t.Errorf("a slot was not given back: %v", err)
+		t.Errorf("a slot was not released: %v", err)
 	}
 }

@@ -178,7 +178,7 @@ var ofBreaker = []mutant{
 	},
 	{
 		name: "what-a-namespace-holds-holds-all", file: "mirror/write/breaker.go",
-		old:  `	if w.Held == nil { // it will bear the mark`,
+		old:  `	if w.Held == nil { // it is about to be marked`,
 		new:  `	if true {`,
 		harm: "one Namespace that no one approves holds up everyone's deletions, once those have been held",
 	},

@@ -1,6 +1,6 @@
-// Package sample makes what the tests of the packages around it look at: one object, its
-// Works and what others do to them, as the API server has them. It knows of ours only what
-// a Work is made from.
+// Package sample makes the fixtures for the tests of the packages around it: one object, its
+// Works and what others do to them, as the API server has them. Of our packages, it imports
+// only the one that renders Works.
 package sample
 
 import (
@@ -15,24 +15,24 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// Of the source that most tests are about.
+// The identity of the source that most tests use, and when it was created.
 var (
 	Page    = render.Identity{Kind: "ConfigMap", Namespace: "shop", Name: "page"}
 	Created = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 )
 
-// Numbered is one source of many.
+// Numbered returns one source of many.
 func Numbered(i int) render.Identity {
 	return render.Identity{Kind: "ConfigMap", Namespace: "shop", Name: fmt.Sprint(i)}
 }
 
-// Annotations are those of an object.
+// Annotations are the annotations of an object.
 type Annotations = map[string]string
 
-// Change is what has become of an object since it was made.
+// Change modifies an object after its creation.
 type Change = func(*unstructured.Unstructured)
 
-// Object is the source as the API server has it.
+// Object returns the source as the API server has it.
 func Object(wishes Annotations) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",
@@ -43,14 +43,14 @@ func Object(wishes Annotations) *unstructured.Unstructured {
 	return u
 }
 
-// Asking is the source with an annotation; uid tells its incarnations apart.
+// Asking returns the source, asking for clusters; uid distinguishes its incarnations.
 func Asking(uid, clusters string) *unstructured.Unstructured {
 	u := Object(Annotations{render.ClustersAnnotation: clusters})
 	u.SetUID(types.UID(uid))
 	return u
 }
 
-// Work is the Work of a source for a cluster as the API server has it.
+// Work returns the Work of a source for a cluster as the API server has it.
 func Work(source *unstructured.Unstructured, cluster string, changes ...Change) *unstructured.Unstructured {
 	gvk := source.GroupVersionKind()
 	id := render.Identity{Group: gvk.Group, Kind: gvk.Kind, Namespace: source.GetNamespace(), Name: source.GetName()}
@@ -65,7 +65,7 @@ func Work(source *unstructured.Unstructured, cluster string, changes ...Change) 
 	return WorkOf(manifest.With(options).Work(cluster), changes...)
 }
 
-// WorkOf is what the API server makes of a Work that is created.
+// WorkOf returns a created Work as the API server has it.
 func WorkOf(created []byte, changes ...Change) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(created); err != nil {
@@ -79,61 +79,61 @@ func WorkOf(created []byte, changes ...Change) *unstructured.Unstructured {
 	return u
 }
 
-// Terminating is a Work that is being deleted.
+// Terminating makes a Work one that is being deleted.
 func Terminating(u *unstructured.Unstructured) {
 	now := metav1.Now()
 	u.SetDeletionTimestamp(&now)
 }
 
-// BindingLabel is a Work that bears the label of a binding and no other.
+// BindingLabel leaves a Work with the label of a binding and no other.
 func BindingLabel(u *unstructured.Unstructured) {
 	u.SetLabels(map[string]string{"resourcebinding.karmada.io/permanent-id": "x"})
 }
 
-// Relabelled is a Work whose labels somebody has replaced.
+// Relabelled replaces the labels of a Work, as a user may.
 func Relabelled(u *unstructured.Unstructured) {
 	u.SetLabels(map[string]string{"resourcebinding": "none"})
 }
 
-// OfNamesake is the Work of a source of another group, which has the same name.
+// OfNamesake makes a Work one of a source of another group that has the same name.
 func OfNamesake(u *unstructured.Unstructured) {
 	SaysNamesake(u)
 	carry(u, map[string]any{"apiVersion": "example.io/v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": Page.Namespace, "name": Page.Name}})
 }
 
-// SaysNamesake is a Work that says to be of that source, and carries what it did before.
+// SaysNamesake makes a Work name that source, and carry the same manifest as before.
 func SaysNamesake(u *unstructured.Unstructured) {
 	Annotate(u, render.SourceAnnotation, "ConfigMap.example.io/shop/page")
 }
 
-// HandedOver is a Work that was the page's when a policy claimed that.
+// HandedOver marks a Work that was the page's when a policy claimed the page.
 func HandedOver(u *unstructured.Unstructured) {
 	Annotate(u, render.HandoverAnnotation, "ConfigMap/shop/page")
 }
 
-// Misfiled is a Work whose label for look-up is wrong.
+// Misfiled gives a Work a wrong lookup label.
 func Misfiled(u *unstructured.Unstructured) { SetLabel(u, render.SourceIDLabel, "x") }
 
-// Edited is a Work whose spec somebody has changed.
+// Edited changes the spec of a Work, as a user may.
 func Edited(u *unstructured.Unstructured) {
 	if err := unstructured.SetNestedField(u.Object, true, "spec", "suspendDispatching"); err != nil {
 		panic(err)
 	}
 }
 
-// Bound is a Work that a binding has taken.
+// Bound makes a Work one that a binding has taken over.
 func Bound(u *unstructured.Unstructured) {
 	SetLabel(u, "resourcebinding.karmada.io/permanent-id", "x")
 	Annotate(u, "resourcebinding.karmada.io/namespace", Page.Namespace)
 	Annotate(u, "resourcebinding.karmada.io/name", "page-configmap")
 }
 
-// Overwritten is a Work into which somebody who wanted its name has written another object.
+// Overwritten writes another object into a Work, as another user of its name may.
 func Overwritten(u *unstructured.Unstructured) {
 	carry(u, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": Page.Name}})
 }
 
-// Emptied is a Work that carries nothing that can be named.
+// Emptied removes all manifests from a Work.
 func Emptied(u *unstructured.Unstructured) { carry(u) }
 
 func carry(u *unstructured.Unstructured, manifests ...any) {
@@ -142,29 +142,29 @@ func carry(u *unstructured.Unstructured, manifests ...any) {
 	}
 }
 
-// Quota is a Work that a FederatedResourceQuota has taken.
+// Quota makes a Work one that a FederatedResourceQuota has taken over.
 func Quota(u *unstructured.Unstructured) { SetLabel(u, "federatedresourcequota.karmada.io/name", "x") }
 
-// Unfinalized is a Work without its finalizer.
+// Unfinalized removes the finalizers of a Work.
 func Unfinalized(u *unstructured.Unstructured) { u.SetFinalizers(nil) }
 
-// Long is a Work with the longer name.
+// Long gives a Work the longer name.
 func Long(u *unstructured.Unstructured) { u.SetName(Page.LongWorkName()) }
 
-// Remarked is a Work of which somebody has changed an annotation of ours.
+// Remarked changes one of our annotations on a Work, as a user may.
 func Remarked(u *unstructured.Unstructured) {
 	u.SetAnnotations(map[string]string{render.SourceAnnotation: Page.String(), render.SourceUIDAnnotation: "another"})
 }
 
-// Released is a Work to which the very patch was applied that the daemon sends.
+// Released applies to a Work exactly the release patch that the daemon sends.
 func Released(u *unstructured.Unstructured) {
 	applyPatch(u, render.Release(Page, u.GetResourceVersion()))
 }
 
-// Marked is a Work whose deletion is held.
+// Marked makes a Work one whose deletion is held.
 func Marked(u *unstructured.Unstructured) { MarkedAs("the source does not exist")(u) }
 
-// MarkedAs is a Work whose deletion is held, and why it is due.
+// MarkedAs makes a Work one whose deletion is held, and says why it is due.
 func MarkedAs(because string) Change {
 	return func(u *unstructured.Unstructured) {
 		hold := render.Hold{Since: time.Unix(1, 0), Resource: "configmaps", Because: because}
@@ -186,7 +186,7 @@ func applyPatch(u *unstructured.Unstructured, patch []byte) {
 	}
 }
 
-// WrittenAt is when the spec of a Work was written.
+// WrittenAt sets when the spec of a Work was written.
 func WrittenAt(at time.Time) Change {
 	return func(u *unstructured.Unstructured) {
 		u.SetManagedFields([]metav1.ManagedFieldsEntry{
@@ -196,24 +196,24 @@ func WrittenAt(at time.Time) Change {
 	}
 }
 
-// Applied is a Work of which Karmada says so.
+// Applied sets Karmada's condition Applied on a Work.
 func Applied(status string) Change {
 	return func(u *unstructured.Unstructured) {
 		u.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Applied", "status": status, "reason": "x", "message": "", "lastTransitionTime": Created.Format(time.RFC3339)}}}
 	}
 }
 
-// Version is an object at that version.
+// Version sets the resource version of an object.
 func Version(v string) Change {
 	return func(u *unstructured.Unstructured) { u.SetResourceVersion(v) }
 }
 
-// Generation is that of a Work whose spec has changed so often.
+// Generation sets the generation of a Work, which counts the changes of its spec.
 func Generation(n int64) Change {
 	return func(u *unstructured.Unstructured) { u.SetGeneration(n) }
 }
 
-// Annotate adds an annotation to an object that has others.
+// Annotate adds an annotation to an object that already has annotations.
 func Annotate(u *unstructured.Unstructured, key, value string) {
 	all := u.GetAnnotations()
 	all[key] = value
@@ -230,7 +230,7 @@ func SetLabel(u *unstructured.Unstructured, key, value string) {
 	u.SetLabels(labels)
 }
 
-// Autoscaler is one that scales what apiVersion, kind and name say.
+// Autoscaler returns an autoscaler for the target that apiVersion, kind and name identify.
 func Autoscaler(wishes Annotations, apiVersion, kind, name string) *unstructured.Unstructured {
 	u := Object(wishes)
 	u.SetAPIVersion("autoscaling/v2")
@@ -241,7 +241,7 @@ func Autoscaler(wishes Annotations, apiVersion, kind, name string) *unstructured
 	return u
 }
 
-// Cluster is a Cluster that has joined.
+// Cluster returns a Cluster that has joined.
 func Cluster(name, tier string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetAPIVersion("cluster.karmada.io/v1alpha1")
@@ -255,7 +255,7 @@ func Cluster(name, tier string) *unstructured.Unstructured {
 	return u
 }
 
-// Namespace is the Namespace of the page.
+// Namespace returns the Namespace of the page.
 func Namespace(defaults Annotations) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetAPIVersion("v1")

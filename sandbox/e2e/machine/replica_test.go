@@ -136,7 +136,7 @@ func (r *replica) complaints() []string {
 	if r.daemon.HasEnded() {
 		wrong = append(wrong, fmt.Sprintf("replica %s has ended by itself: %v", r.name, r.daemon.Err()))
 	}
-	if n := r.daemon.Logged("a sweep has found what no event has told: please report this"); n > 0 {
+	if n := r.daemon.Logged("a sweep has found a change that no event reported: please report this"); n > 0 {
 		wrong = append(wrong, fmt.Sprintf("sweeps of replica %s found %d changes that no event reported", r.name, n))
 	}
 	return wrong

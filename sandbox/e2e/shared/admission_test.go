@@ -181,7 +181,7 @@ func TestMutatingWebhook(t *testing.T) {
 	Configure(t, Resources(t, "configmaps"))
 	audit := AuditFromNow(t)
 	CreatePages(t, ns, Both, sources)
-	const said = "admission alters what is written: leaving it at that"
+	const said = "admission alters the Work that is written: not writing it again"
 	Eventually(t, "it to be logged once per Work", func(context.Context) error {
 		if got := d.Logged(said); got != 2*sources {
 			return fmt.Errorf("it was logged %d times", got)

@@ -171,7 +171,7 @@ func TestOddShapes(t *testing.T) {
 	}
 	Create(t, ConfigMaps, ConfigMap(ns, "page", Both, "one"))
 	WantInMembers(t, ns, "page", "one", Push, Pull)
-	if n := d.Logged("admission alters what is written: leaving it at that"); n > 0 {
+	if n := d.Logged("admission alters the Work that is written: not writing it again"); n > 0 {
 		t.Errorf("the changes by Karmada's webhook were taken for another webhook's %d times", n)
 	}
 }

@@ -102,7 +102,7 @@ func denySecrets(t *testing.T, ns string, c Canary, d *Daemon) {
 	WantEvent(t, ns, "policed", "RenderFailed", "ValidatingAdmissionPolicy '"+talkative+"'")
 	Create(t, Secrets, SecretOf(ns, "mutated", Push, c))
 	Eventually(t, "the mutation to be noticed", func(context.Context) error {
-		if d.Logged("admission alters what is written: leaving it at that") == 0 {
+		if d.Logged("admission alters the Work that is written: not writing it again") == 0 {
 			return errors.New("nothing is logged")
 		}
 		return nil
@@ -137,7 +137,7 @@ func garbleAnswers(t *testing.T, ns string, c Canary, d *Daemon, p *fault.Proxy)
 		rule.Remove()
 		MustWork(t, WorkOfSecret(ns, name, Push))
 	}
-	if d.Logged("sync failed, trying again") == 0 {
+	if d.Logged("sync failed, retrying") == 0 {
 		t.Error("no failure is logged: nothing was tried")
 	}
 }

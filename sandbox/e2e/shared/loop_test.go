@@ -242,7 +242,7 @@ func TestRecreatedUnderTheSameName(t *testing.T) {
 // TestContested has another controller undo every write of a Work at once.
 func TestContested(t *testing.T) {
 	ns := Isolate(t)
-	const told, watched = "somebody undoes what is written: writing it less often", 10 * time.Second
+	const told, watched = "another writer keeps undoing writes to the Work: writing it less often", 10 * time.Second
 	d := StartDaemon(t)
 	CreatePages(t, ns, Push, 5)
 	WantSources(t, ns)
