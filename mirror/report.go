@@ -109,7 +109,7 @@ func (r *refused) counts() map[string]int {
 // report reports new refusals and notices to the source's owner by Events, and in the log.
 func (c *Controller) report(f judge.Facts, refusals, notices []judge.Refusal) {
 	c.tell("refused", f, &c.refused, refusals)
-	c.tell("mirrored, but needs attention", f, &c.noticed, notices)
+	c.tell("needs attention", f, &c.noticed, notices)
 }
 
 // reportIncompleteMove reports that an object was removed from clusters but could not be
