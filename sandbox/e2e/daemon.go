@@ -87,7 +87,7 @@ const sweepPeriod = 10 * time.Second
 // wantNoRepairs fails the test if a sweep has found a change that no event reported.
 func (d *Daemon) wantNoRepairs(t *testing.T) {
 	t.Helper()
-	if n := d.Logged("a sweep has found a change that no event reported"); n > 0 {
+	if n := d.Logged("a sweep has found a change that no event reported: please report this"); n > 0 {
 		t.Errorf("sweeps found %d changes that no event reported", n)
 	}
 }
