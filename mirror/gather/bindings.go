@@ -18,17 +18,17 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// What a policy makes of the objects that it propagates.
+// The bindings that Karmada creates for the objects that a policy propagates.
 var (
 	bindingsResource        = workv1alpha2.SchemeGroupVersion.WithResource(workv1alpha2.ResourcePluralResourceBinding)
 	clusterBindingsResource = workv1alpha2.SchemeGroupVersion.WithResource(workv1alpha2.ResourcePluralClusterResourceBinding)
 )
 
-// addBindings reads the bindings that have taken the Works that were of a source, and marks
-// the clusters where nothing stands behind them any more, and those where one has a Work of
-// its own.
+// addBindings reads the bindings that took over Works of a source. It marks the clusters where
+// such a binding is a leftover (Unbound), and those where a binding has a Work of its own for
+// the source (Doubled).
 func addBindings(ctx context.Context, client dynamic.Interface, f judge.Facts) error {
-	left := map[types.NamespacedName]bool{} // one binding has the Works of all clusters
+	left := map[types.NamespacedName]bool{} // one binding owns the Works of all clusters
 	var errs []error
 	for cluster, target := range judge.Decide(f).Targets {
 		if !target.AsksBinding {
@@ -44,7 +44,7 @@ func addBindings(ctx context.Context, client dynamic.Interface, f judge.Facts) e
 		} else {
 			facts.Doubled, err = isDoubled(ctx, client, f.ID, w.Namespace)
 		}
-		if err != nil { // of this cluster nothing is known; the others are
+		if err != nil { // only this cluster is unknown
 			errs = append(errs, err)
 			continue
 		}
@@ -53,8 +53,9 @@ func addBindings(ctx context.Context, client dynamic.Interface, f judge.Facts) e
 	return errors.Join(errs...)
 }
 
-// isLeftBehind reports whether a binding is gone, or is of the source and no policy's: Karmada
-// leaves bindings behind when it deletes a policy. One that is not known is neither.
+// isLeftBehind reports whether a binding no longer exists, or is a leftover: it belongs to the
+// source, but to no policy. Karmada leaves bindings behind when a policy is deleted. An unknown
+// binding (no name) counts as neither.
 func isLeftBehind(ctx context.Context, client dynamic.Interface, id render.Identity, binding types.NamespacedName) (bool, error) {
 	if binding.Name == "" {
 		return false, nil
@@ -73,8 +74,8 @@ func isLeftBehind(ctx context.Context, client dynamic.Interface, id render.Ident
 	return u.GetDeletionTimestamp() == nil && !hasPolicy(u) && isBindingOf(u, id), nil
 }
 
-// isDoubled reports whether the Work that has Karmada's name for a source is a binding's, and
-// carries it.
+// isDoubled reports whether a binding owns the Work that has Karmada's name for a source, and
+// that Work carries the source.
 func isDoubled(ctx context.Context, client dynamic.Interface, id render.Identity, namespace string) (bool, error) {
 	u, err := client.Resource(render.WorksResource).Namespace(namespace).Get(ctx, id.WorkName(), metav1.GetOptions{})
 	switch {
@@ -87,9 +88,9 @@ func isDoubled(ctx context.Context, client dynamic.Interface, id render.Identity
 	return w.Bound() && w.Carries() == id && !w.Terminating, nil
 }
 
-// hasPolicy reports whether a policy stands behind a binding, or another of Karmada's
-// controllers does, such as that of multi-cluster Services, or another binding, which has it go
-// along.
+// hasPolicy reports whether a binding is still needed: by a policy, by another controller of
+// Karmada's, such as the one for multi-cluster Services, or by another binding that it is a
+// dependency of.
 func hasPolicy(binding *unstructured.Unstructured) bool {
 	labels := binding.GetLabels()
 	_, named := labels[policyv1alpha1.PropagationPolicyPermanentIDLabel]
@@ -99,7 +100,7 @@ func hasPolicy(binding *unstructured.Unstructured) bool {
 	return named || clusterWide || managed || len(requiredBy) > 0
 }
 
-// isBindingOf reports whether a binding is of a source.
+// isBindingOf reports whether a binding is for a source.
 func isBindingOf(binding *unstructured.Unstructured, id render.Identity) bool {
 	resource, _, _ := unstructured.NestedMap(binding.Object, "spec", "resource")
 	text := func(key string) string { s, _ := resource[key].(string); return s }

@@ -20,7 +20,7 @@ import (
 
 type fields = map[string]any
 
-// binding is one of a ConfigMap, with labels, and with changes to its metadata and spec.
+// binding returns the binding of a ConfigMap, with labels and with changes to its metadata and spec.
 func binding(name string, labels fields, change func(metadata, spec fields)) fields {
 	metadata := fields{"name": "page-configmap", "namespace": "shop", "labels": labels}
 	spec := fields{"resource": fields{"apiVersion": "v1", "kind": "ConfigMap", "namespace": "shop", "name": name}}
@@ -30,8 +30,8 @@ func binding(name string, labels fields, change func(metadata, spec fields)) fie
 	return fields{"apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding", "metadata": metadata, "spec": spec}
 }
 
-// answering is a client of an API server that gives one answer, an object or an error. It notes
-// what was asked for.
+// answering returns a client of an API server that always gives the same answer, an object or
+// an error. It records the path of the request.
 func answering(t *testing.T, answer any) (client dynamic.Interface, asked *string) {
 	t.Helper()
 	asked = new(string)
@@ -68,16 +68,16 @@ func TestIsLeftBehind(t *testing.T) {
 		want    bool
 		unknown bool
 	}{
-		"Gone":          {"nothing stands behind the Work", apierrors.NewNotFound(gr, "page-configmap"), true, false},
-		"NoPolicy":      {"Karmada leaves a binding without labels when it deletes a policy", binding(id.Name, nil, nil), true, false},
-		"Policy":        {"a policy stands behind it", binding(id.Name, policy, nil), false, false},
-		"ClusterPolicy": {"or one of all namespaces", binding(id.Name, clusterPolicy, nil), false, false},
-		"Required":      {"or another binding, which has it go along", binding(id.Name, nil, func(_, spec fields) { spec["requiredBy"] = []any{fields{"name": "web"}} }), false, false},
+		"Gone":          {"the binding no longer exists", apierrors.NewNotFound(gr, "page-configmap"), true, false},
+		"NoPolicy":      {"Karmada leaves a binding without labels behind when a policy is deleted", binding(id.Name, nil, nil), true, false},
+		"Policy":        {"a policy needs it", binding(id.Name, policy, nil), false, false},
+		"ClusterPolicy": {"or a cluster-wide policy", binding(id.Name, clusterPolicy, nil), false, false},
+		"Required":      {"or another binding that depends on it", binding(id.Name, nil, func(_, spec fields) { spec["requiredBy"] = []any{fields{"name": "web"}} }), false, false},
 		"Service":       {"or a multi-cluster Service", binding(id.Name, fields{"binding.karmada.io/managed-by": "MultiClusterService"}, nil), false, false},
-		"AnotherSource": {"it is another object's, whatever its name", binding("other", nil, nil), false, false},
-		"Going":         {"Karmada still deletes what came of it", binding(id.Name, nil, func(metadata, _ fields) { metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z" }), false, false},
-		"Forbidden":     {"who may not look knows nothing", apierrors.NewForbidden(gr, "page-configmap", nil), false, true},
-		"Unserved":      {"nor who asks a server without Karmada", apierrors.NewGenericServerResponse(http.StatusNotFound, "GET", gr, "", "404 page not found", 0, true), false, true},
+		"AnotherSource": {"it belongs to another object, whatever its name", binding("other", nil, nil), false, false},
+		"Going":         {"Karmada is still deleting its Works", binding(id.Name, nil, func(metadata, _ fields) { metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z" }), false, false},
+		"Forbidden":     {"without the right to read it, nothing is known", apierrors.NewForbidden(gr, "page-configmap", nil), false, true},
+		"Unserved":      {"nor from a server without Karmada", apierrors.NewGenericServerResponse(http.StatusNotFound, "GET", gr, "", "404 page not found", 0, true), false, true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestIsLeftBehind(t *testing.T) {
 				t.Errorf("%s: %v, %v", c.reason, got, err)
 			}
 			if want := "/apis/work.karmada.io/v1alpha2/namespaces/shop/resourcebindings/page-configmap"; *asked != want {
-				t.Errorf("%s was asked for", *asked)
+				t.Errorf("it requested %s", *asked)
 			}
 		})
 	}
@@ -105,12 +105,12 @@ func TestIsDoubled(t *testing.T) {
 		want    bool
 		unknown bool
 	}{
-		"Bound":       {"a binding has the Work", work(sample.Bound), true, false},
+		"Bound":       {"a binding owns the Work", work(sample.Bound), true, false},
 		"Ours":        {"it is ours", work(), false, false},
 		"Overwritten": {"it carries another object", work(sample.Bound, sample.Overwritten), false, false},
-		"Terminating": {"it is going", work(sample.Bound, sample.Terminating), false, false},
-		"Gone":        {"there is none", apierrors.NewNotFound(gr, name), false, false},
-		"Forbidden":   {"who may not look knows nothing", apierrors.NewForbidden(gr, name, nil), false, true},
+		"Terminating": {"it is being deleted", work(sample.Bound, sample.Terminating), false, false},
+		"Gone":        {"it does not exist", apierrors.NewNotFound(gr, name), false, false},
+		"Forbidden":   {"without the right to read it, nothing is known", apierrors.NewForbidden(gr, name, nil), false, true},
 	}
 	for title, c := range cases {
 		t.Run(title, func(t *testing.T) {
@@ -120,13 +120,13 @@ func TestIsDoubled(t *testing.T) {
 				t.Errorf("%s: %v, %v", c.reason, got, err)
 			}
 			if want := "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works/" + name; *asked != want {
-				t.Errorf("%s was asked for", *asked)
+				t.Errorf("it requested %s", *asked)
 			}
 		})
 	}
 }
 
-// TestUnknownBinding: of a Work that names no binding nothing is known.
+// TestUnknownBinding: nothing is known about a Work that names no binding.
 func TestUnknownBinding(t *testing.T) {
 	if isLeft, err := isLeftBehind(t.Context(), nil, sample.Page, types.NamespacedName{}); isLeft || err != nil {
 		t.Errorf("got %v, %v", isLeft, err)

@@ -21,37 +21,37 @@ import (
 )
 
 const (
-	// namespacesPeriod is how often it is looked whether the Namespaces have synced.
+	// namespacesPeriod is how often Run checks whether the Namespaces have synced.
 	namespacesPeriod = 50 * time.Millisecond
-	// prunePeriod is how often contents are dropped that nobody needs any more.
+	// prunePeriod is how often contents that are no longer needed are dropped.
 	prunePeriod = time.Minute
 )
 
-// Options are what Caches are made from; all are required.
+// Options configure Caches; all are required.
 type Options struct {
 	Dynamic  dynamic.Interface
 	Resolver watch.Resolver
 	Logger   *zap.Logger
-	// Failures logs what fails again and again, and only some of it.
+	// Failures is a sampling logger for failures that repeat.
 	Failures *zap.Logger
 	Clock    clock.WithTicker
-	// ListDeadline is that of every watch; see watch.Options.
+	// ListDeadline applies to every watch; see watch.Options.
 	ListDeadline time.Duration
 	Writes       Writes
 	Handlers     Handlers
 }
 
-// Writes are what this process remembers of its own, and no cache shows.
+// Writes is what this process remembers about its own writes that no cache shows.
 type Writes interface {
-	// IsUnderWay reports whether a cache has a Work, or nil for none, as it was before our
-	// last write.
+	// IsUnderWay reports whether a cached Work, nil for none, predates our last write.
 	IsUnderWay(id render.Identity, cluster string, cached *state.Work) bool
-	// Stranger is a Work of that name that a refused creation has found.
+	// Stranger returns the Work of that name that a refused create ran into.
 	Stranger(id render.Identity, cluster, name string) (*state.Work, bool)
 }
 
-// Caches are what the daemon knows of the API server: a watch for each configured resource,
-// and those of what matters besides. Nothing is in force before Configure.
+// Caches are what the daemon knows about the API server: a watch for each configured resource,
+// and those for Works, Clusters, Namespaces and definitions. No configuration is in force
+// before Configure.
 type Caches struct {
 	options       Options
 	configuration atomic.Pointer[config.Configuration] // nil until loaded
@@ -60,18 +60,18 @@ type Caches struct {
 	works      *watch.Watch
 	clusters   *watch.Watch
 	namespaces *watch.Watch
-	// customResources and apiServices tell what is served by whom.
+	// customResources and apiServices show what is served, and by which definition.
 	customResources *watch.Watch
 	apiServices     *watch.Watch
-	// definitions are those of which this process has ever known.
+	// definitions are all that this process has ever seen.
 	definitions names
 	contents    contents
-	// outages are the last Recovery of each cluster, by name.
+	// outages has the last Recovery of each cluster, by name.
 	outages sync.Map
 	lately  *lately
 }
 
-// NewCaches makes Caches.
+// NewCaches returns Caches that Run fills.
 func NewCaches(o Options) *Caches {
 	c := &Caches{options: o, lately: newLately(o.Dynamic, o.Clock)}
 	c.sources = watch.NewSet(c.newSourceWatch)
@@ -83,7 +83,7 @@ func NewCaches(o Options) *Caches {
 	return c
 }
 
-// Run keeps the caches until ctx is done and everything that it started has ended.
+// Run keeps the caches up to date until ctx is done, and waits for everything it started.
 func (c *Caches) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	for _, w := range append(c.Fixed(), c.Definitions()...) {
@@ -92,7 +92,7 @@ func (c *Caches) Run(ctx context.Context) {
 	running.Go(func() {
 		wait.UntilWithContext(ctx, func(context.Context) { c.contents.prune(c.needsContent) }, prunePeriod)
 	})
-	// An object is kept by what its Namespace says.
+	// What is kept of an object depends on its Namespace.
 	_ = wait.PollUntilContextCancel(ctx, namespacesPeriod, true, func(context.Context) (bool, error) { return c.namespaces.Status().Synced, nil })
 	c.sources.Run(ctx)
 	running.Wait()
@@ -111,8 +111,8 @@ func (c *Caches) Configure(configuration *config.Configuration) {
 // IsConfigured reports whether a configuration is in force.
 func (c *Caches) IsConfigured() bool { return c.configuration.Load() != nil }
 
-// Ready tells what is missing until facts can be gathered: nil when the configuration is
-// loaded and all that the API server serves has synced.
+// Ready returns nil when facts can be gathered: the configuration is loaded, and everything
+// that the API server serves has synced. Until then, its error says what is missing.
 func (c *Caches) Ready() error {
 	if !c.IsConfigured() {
 		return fmt.Errorf("no configuration has been loaded")
@@ -120,7 +120,7 @@ func (c *Caches) Ready() error {
 	for _, w := range append(c.Sources(), c.Fixed()...) {
 		status := w.Status()
 		if !status.Synced && (slices.Contains(c.Fixed(), w) || status.State != watch.Pending) {
-			return fmt.Errorf("%s has not synced: %w", w.Resource.GroupResource, errorOr(status.Err, "the first list is under way"))
+			return fmt.Errorf("%s has not synced: %w", w.Resource.GroupResource, errorOr(status.Err, "the first list is still running"))
 		}
 	}
 	return nil
@@ -136,15 +136,15 @@ func errorOr(err error, otherwise string) error {
 // Sources are the watches of the configured resources.
 func (c *Caches) Sources() []*watch.Watch { return c.sources.All() }
 
-// HasSynced reports whether all is known without which nothing can be decided.
+// HasSynced reports whether everything has synced that every decision needs.
 func (c *Caches) HasSynced() bool {
 	return !slices.ContainsFunc(c.Fixed(), func(w *watch.Watch) bool { return !w.Status().Synced })
 }
 
-// Definitions are the watches that tell what is served.
+// Definitions are the watches that show what is served.
 func (c *Caches) Definitions() []*watch.Watch {
 	return []*watch.Watch{c.customResources, c.apiServices}
 }
 
-// WorksVersion is the resource version that the cache of Works has come to.
+// WorksVersion is the resource version that the cache of Works has reached.
 func (c *Caches) WorksVersion() string { return c.works.Status().ResourceVersion }

@@ -15,11 +15,11 @@ import (
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
-// ErrBehind is that of caches which have not come as far as the API server.
-var ErrBehind = errors.New("the cache is behind")
+// ErrBehind says that a cache is older than what the API server has.
+var ErrBehind = errors.New("the cache is stale")
 
-// CaughtUp returns nil if the caches of Namespaces and clusters are not older than now, and
-// ErrBehind if one of them is. Another error says that it cannot be told.
+// CaughtUp returns nil if the caches of Namespaces and clusters are up to date, and ErrBehind
+// if one of them is stale. Any other error means that it cannot tell.
 func (c *Caches) CaughtUp(ctx context.Context) (err error) {
 	for _, w := range []*watch.Watch{c.namespaces, c.clusters} {
 		behind := c.hasCaughtUp(ctx, w)
@@ -31,8 +31,8 @@ func (c *Caches) CaughtUp(ctx context.Context) (err error) {
 	return err
 }
 
-// hasCaughtUp returns ErrBehind if a live list has something newer than the cache, or
-// something less.
+// hasCaughtUp returns ErrBehind if a live list has something newer than the cache, or lacks
+// something that the cache has.
 func (c *Caches) hasCaughtUp(ctx context.Context, w *watch.Watch) error {
 	live := map[string]string{} // resource versions, by name
 	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {

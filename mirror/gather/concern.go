@@ -5,8 +5,9 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// Concerned are the objects, and the Namespaces of objects, that choose a cluster since it
-// has changed, or did before. It was not there if before is nil, and is not if after is.
+// Concerned returns the objects, and the Namespaces, for which a change of a cluster matters:
+// they choose it now and did not before, or the other way round. The cluster was new if before
+// is nil, and is gone if after is.
 func (c *Caches) Concerned(before, after *state.Cluster) (objects []*state.Object, namespaces []*state.Namespace) {
 	change := clusterChange{before, after}
 	for _, w := range c.Sources() {
@@ -15,27 +16,27 @@ func (c *Caches) Concerned(before, after *state.Cluster) (objects []*state.Objec
 	return objects, change.namespaces(c.namespaces)
 }
 
-// clusterChange is a Cluster before and after; nil if it was not there, or is not.
+// clusterChange is a Cluster before and after a change; nil if it did not exist, or no longer does.
 type clusterChange struct{ before, after *state.Cluster }
 
-// matters reports whether a change makes a difference to who chooses the cluster: those
-// whose terms choose it now and did not, or did and do not; all that choose it if it
-// came, went or is going.
+// matters reports whether a change matters to a source that chooses clusters by these terms:
+// the terms choose the cluster now and did not before, or the other way round. If the cluster
+// was created, deleted or is being deleted, it matters to all that choose it.
 func (c clusterChange) matters(chooses func(*state.Cluster) bool) bool {
 	did, does := c.before != nil && chooses(c.before), c.after != nil && chooses(c.after)
 	if c.before != nil && c.after != nil && c.before.UID == c.after.UID && c.before.Terminating == c.after.Terminating {
-		return did != does // nothing but its labels has changed
+		return did != does // of what matters here, only its labels can have changed
 	}
 	return did || does
 }
 
-// termed are objects with an index of the terms that they choose clusters by.
+// termed is a set of objects, indexed by the terms that choose their clusters.
 type termed interface {
 	IndexKeys(index string) []string
 	ByIndex(index, value string) []any
 }
 
-// objects are those that the change concerns by their own terms.
+// objects returns those that the change concerns by their own terms.
 func (c clusterChange) objects(among termed) (concerned []*state.Object) {
 	for _, obj := range c.chosen(among) {
 		o := obj.(*state.Object)
@@ -47,8 +48,8 @@ func (c clusterChange) objects(among termed) (concerned []*state.Object) {
 	return concerned
 }
 
-// namespaces are those of which any term may make a difference to an object: the object may
-// have replaced the others.
+// namespaces returns those with any term for which the change matters: an object in it may
+// have replaced the other terms.
 func (c clusterChange) namespaces(among termed) (concerned []*state.Namespace) {
 	for _, obj := range c.chosen(among) {
 		concerned = append(concerned, obj.(*state.Namespace))
@@ -56,7 +57,7 @@ func (c clusterChange) namespaces(among termed) (concerned []*state.Namespace) {
 	return concerned
 }
 
-// chosen finds what has a term to which the change makes a difference: there are few terms.
+// chosen returns everything with a term for which the change matters. There are few terms.
 func (c clusterChange) chosen(among termed) (all []any) {
 	for _, key := range among.IndexKeys(termIndex) {
 		if c.matters(func(cluster *state.Cluster) bool { return render.KeyMatches(key, cluster.Name, cluster.Labels) }) {

@@ -15,7 +15,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// indexed is a cache of sources by their terms, as a watch has it.
+// indexed is a cache of sources by their terms, like that of a watch.
 type indexed struct{ cache.Indexer }
 
 func (i indexed) IndexKeys(index string) []string { return i.ListIndexFuncValues(index) }
@@ -41,7 +41,7 @@ func (i indexed) add(tb testing.TB, name string, wishes sample.Annotations) {
 	}
 }
 
-// addCrowd adds sources that name, glob or select other clusters.
+// addCrowd adds n sources, most of which name, glob or select other clusters.
 func (i indexed) addCrowd(tb testing.TB, n int) {
 	tb.Helper()
 	for k := range n {
@@ -93,14 +93,14 @@ func TestClusterChangeConcerns(t *testing.T) {
 		want   []string
 	}{
 		"Joins":         {"a cluster that joins concerns those that choose it", clusterChange{nil, cluster("")}, unlabelled},
-		"JoinsLabelled": {"by its labels, too", clusterChange{nil, cluster("edge")}, []string{"everyone", "globbed", "named", "both", "edge", "optsOut"}},
-		"Leaves":        {"one that goes concerns those that chose it", clusterChange{cluster("core"), nil}, []string{"everyone", "globbed", "named", "both", "core"}},
-		"Terminates":    {"and so does one that is about to", clusterChange{cluster(""), cluster("", going)}, unlabelled},
-		"MadeAgain":     {"or that was replaced unseen", clusterChange{cluster(""), cluster("", another)}, unlabelled},
-		"Labelled":      {"a label concerns those for whom it makes a difference", clusterChange{cluster(""), cluster("edge")}, []string{"edge", "optsOut", "tierless"}},
+		"JoinsLabelled": {"also by its labels", clusterChange{nil, cluster("edge")}, []string{"everyone", "globbed", "named", "both", "edge", "optsOut"}},
+		"Leaves":        {"one that is deleted concerns those that chose it", clusterChange{cluster("core"), nil}, []string{"everyone", "globbed", "named", "both", "core"}},
+		"Terminates":    {"and so does one that is being deleted", clusterChange{cluster(""), cluster("", going)}, unlabelled},
+		"MadeAgain":     {"or that was replaced unnoticed", clusterChange{cluster(""), cluster("", another)}, unlabelled},
+		"Labelled":      {"a label concerns those for which it matters", clusterChange{cluster(""), cluster("edge")}, []string{"edge", "optsOut", "tierless"}},
 		"Relabelled":    {"before or after", clusterChange{cluster("edge"), cluster("core")}, []string{"edge", "optsOut", "core"}},
-		"Unlabelled":    {"or when it goes", clusterChange{cluster("core"), cluster("")}, []string{"core", "tierless"}},
-		"Ready":         {"what is reported of it concerns those that have Works there, and nobody else", clusterChange{cluster("edge"), cluster("edge", ready)}, nil},
+		"Unlabelled":    {"or when the label is removed", clusterChange{cluster("core"), cluster("")}, []string{"core", "tierless"}},
+		"Ready":         {"its status concerns only those that have Works there", clusterChange{cluster("edge"), cluster("edge", ready)}, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -111,8 +111,8 @@ func TestClusterChangeConcerns(t *testing.T) {
 	}
 }
 
-// TestClusterChangeConcernsNamespaces: an object may have replaced what of its Namespace's
-// targets would make no difference.
+// TestClusterChangeConcernsNamespaces: an object may have replaced those of its Namespace's
+// targets for which the change does not matter.
 func TestClusterChangeConcernsNamespaces(t *testing.T) {
 	namespaces := newIndexed()
 	for name, wishes := range map[string]sample.Annotations{
@@ -153,7 +153,7 @@ func concerned(c clusterChange, sources indexed) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// relabelling is a change that concerns ten sources of a crowd.
+// relabelling returns a change that concerns ten sources, in a crowd of others.
 func relabelling(tb testing.TB, crowd int) (clusterChange, indexed) {
 	sources := newIndexed()
 	sources.addCrowd(tb, crowd)
@@ -166,8 +166,8 @@ func relabelling(tb testing.TB, crowd int) (clusterChange, indexed) {
 	return clusterChange{of("core"), of("edge")}, sources
 }
 
-// TestRelabellingIn50000 has one cluster relabelled among very many sources, a quarter
-// of which name it.
+// TestRelabellingIn50000 relabels a cluster among very many sources, a quarter of which name
+// it.
 func TestRelabellingIn50000(t *testing.T) {
 	change, sources := relabelling(t, 50_000)
 	got := concerned(change, sources)
@@ -176,7 +176,7 @@ func TestRelabellingIn50000(t *testing.T) {
 	}
 }
 
-// BenchmarkRelabelling shows that its cost does not grow with the sources.
+// BenchmarkRelabelling shows that the cost does not grow with the number of sources.
 func BenchmarkRelabelling(b *testing.B) {
 	for _, crowd := range []int{1000, 50_000} {
 		b.Run(fmt.Sprint(crowd), func(b *testing.B) {

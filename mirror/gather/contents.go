@@ -7,10 +7,10 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// contents are the objects whose content the cache of their resource has not kept, for
-// they do not ask themselves, and that are mirrored because their Namespace asks. An entry
-// may be missing, and then the object is read; it is never wrong, for it is of the resource
-// version that the cache has, or of a later one, which was read live.
+// contents keeps the objects that are mirrored only because their Namespace asks: they do not
+// ask themselves, so the cache of their resource has not kept their content. An entry may be
+// missing, and then the object is read. It is never wrong: it has the resource version that the
+// cache has, or a later one from a live read.
 type contents struct {
 	mu sync.Mutex
 	of map[render.Identity]*state.Object
@@ -23,17 +23,17 @@ func (c *contents) note(whole *state.Object) {
 		c.of = map[render.Identity]*state.Object{}
 	}
 	if known, ok := c.of[whole.ID]; !ok || !state.IsOlder(whole.ResourceVersion, known.ResourceVersion) {
-		c.of[whole.ID] = whole // a watch may show what is older than what was read live
+		c.of[whole.ID] = whole // a watch may lag behind a live read
 	}
 }
 
-// isAsNew reports whether what is known of an object is what a cache has of it, or newer.
+// isAsNew reports whether a known object is the version that a cache has, or a newer one.
 func isAsNew(whole, cached *state.Object) bool {
 	return whole.ResourceVersion == cached.ResourceVersion || state.IsOlder(cached.ResourceVersion, whole.ResourceVersion)
 }
 
-// complete is an object with its content, if that is known, as new as it is known; or else
-// as it is.
+// complete returns an object with its content, in the newest version that is known; the object
+// as it is if its content is not known.
 func (c *contents) complete(o *state.Object) *state.Object {
 	if o.Content != nil {
 		return o
@@ -46,7 +46,7 @@ func (c *contents) complete(o *state.Object) *state.Object {
 	return o
 }
 
-// prune drops what nobody needs any more.
+// prune drops what is no longer needed.
 func (c *contents) prune(isNeeded func(*state.Object) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

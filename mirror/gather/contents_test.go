@@ -7,8 +7,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
-// TestContents: what is known of an object is used if it is not older than what the cache
-// has.
+// TestContents: a known content is used if it is not older than what the cache has.
 func TestContents(t *testing.T) {
 	at := func(version string) *state.Object {
 		u := sample.Object(nil)
@@ -22,7 +21,7 @@ func TestContents(t *testing.T) {
 		"Same":         {"it is the same", "7", true},
 		"Newer":        {"a live read has seen what the cache will", "6", true},
 		"Older":        {"it has changed since", "8", false},
-		"Incomparable": {"what is newer cannot be told", "abc", false},
+		"Incomparable": {"no version can be told to be newer", "abc", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, whole := &contents{}, at("7")
@@ -35,7 +34,7 @@ func TestContents(t *testing.T) {
 			}
 			c.prune(func(*state.Object) bool { return false })
 			if got := c.complete(cached); got != cached {
-				t.Error("what was pruned is known")
+				t.Error("a pruned content is still known")
 			}
 		})
 	}

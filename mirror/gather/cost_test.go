@@ -17,7 +17,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
-// heapOf is how many bytes an object takes in a cache of n, index and all.
+// heapOf returns how many bytes an object takes in a cache of n, including the indexes.
 func heapOf(t *testing.T, n int, indexers cache.Indexers, keep cache.TransformFunc, encoded func(i int) []byte) int {
 	t.Helper()
 	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
@@ -56,7 +56,7 @@ func encodedConfigMap(annotation string, size int) func(int) []byte {
 	}
 }
 
-// TestCostOfCaches bounds what an object takes in a cache of very many.
+// TestCostOfCaches limits the memory that an object takes in a cache of very many.
 func TestCostOfCaches(t *testing.T) {
 	const n = 50_000
 	asks := encodedConfigMap(`"annotations":{"`+render.ClustersAnnotation+`":"member1,member2"},`, 1000)
@@ -83,7 +83,7 @@ func TestCostOfCaches(t *testing.T) {
 
 func asksForNothing(*state.Object) bool { return false }
 
-// encodedWork is the Work of a source as the API server sends it.
+// encodedWork returns the Work of a source as the API server sends it.
 func encodedWork(t *testing.T, source func(int) []byte) func(int) []byte {
 	return func(i int) []byte {
 		u := &unstructured.Unstructured{}

@@ -13,7 +13,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
-// describe adds what is known of the definition of the source's kind.
+// describe adds what is known about the definition of the source's kind.
 func describe(f *judge.Facts, d *state.Definition) {
 	f.Definition, f.DefinitionCreated = judge.DefinitionServed, d.Created
 	if d.Terminating {
@@ -22,12 +22,12 @@ func describe(f *judge.Facts, d *state.Definition) {
 }
 
 // mayBeDefined reports whether a resource may come from a CustomResourceDefinition:
-// the API server demands a dot of its group.
+// the API server requires a dot in its group.
 func mayBeDefined(r schema.GroupResource) bool { return strings.Contains(r.Group, ".") }
 
-// definitionIsGone reports whether a source's resource is configured, and not
-// served because the definition of it has been deleted. All must be known for certain: what
-// an aggregated API server serves has no definition either, and is there while that is not.
+// definitionIsGone reports whether a source's resource is configured, but not served because
+// its definition was deleted. It must be certain of all of that: resources of an aggregated
+// API server have no definition either, and still exist while that server is down.
 func (c *Caches) definitionIsGone(id render.Identity) bool {
 	gr := c.resourceOfKind(id.GroupKind())
 	if c.configuration.Load() == nil || !mayBeDefined(gr) {
@@ -43,8 +43,8 @@ func (c *Caches) definitionIsGone(id render.Identity) bool {
 	})
 }
 
-// hadDefinition reports whether there was a definition of a source's resource: this process
-// has known it, or another, which has marked a Work.
+// hadDefinition reports whether a source's resource ever had a definition: this process has
+// seen it, or another process did and marked a Work.
 func (c *Caches) hadDefinition(id render.Identity, r schema.GroupResource) bool {
 	return c.definitions.has(r.String()) || slices.ContainsFunc(c.worksOf(id), func(w *state.Work) bool {
 		return w.Held != nil && (w.Held.Because == judge.BecauseDefinitionDeleted || w.Held.Because == judge.BecauseDefinitionTerminating)

@@ -14,20 +14,21 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// neededResources are those of what Pods need, all of the core group.
+// neededResources are the resources of the kinds that Pods need, all in the core group.
 var neededResources = map[string]string{
 	"ConfigMap": "configmaps", "Secret": "secrets", "ServiceAccount": "serviceaccounts", "PersistentVolumeClaim": "persistentvolumeclaims",
 }
 
-// inventory is where the objects are found that Pods need, and their Works.
+// inventory finds the objects that Pods need, and their Works.
 type inventory interface {
-	// needed is an object; nil if there is none, or that is not known.
+	// needed returns an object; nil if it does not exist, or that is not known.
 	needed(id render.Identity) *state.Object
 	worksOf(id render.Identity) []*state.Work
 }
 
-// addDependencies looks for what the Pods of a source need and does not go where it goes. What is
-// not on the Karmada API server may be in the member by itself.
+// addDependencies finds the objects that the Pods of a source need and that are not mirrored to
+// all of its clusters. An object that is not on the Karmada API server may exist in the member
+// anyway, and is ignored.
 func addDependencies(f *judge.Facts, namespace *state.Namespace, configuration *config.Configuration, i inventory) {
 	f.Dependencies = nil
 	if f.Unknown != "" || f.Source == nil || f.Source.Template == nil || f.Source.Refusal != nil {
@@ -46,7 +47,7 @@ func addDependencies(f *judge.Facts, namespace *state.Namespace, configuration *
 			continue
 		}
 		needed := judge.SourceOf(o, namespace.Wishes)
-		if needed.Asks && needed.Refusal != nil { // that is told on it
+		if needed.Asks && needed.Refusal != nil { // its own Event reports that
 			continue
 		}
 		if missing := missingOf(f, needed, i.worksOf(id)); len(missing) > 0 {
@@ -59,14 +60,14 @@ func addDependencies(f *judge.Facts, namespace *state.Namespace, configuration *
 	}
 }
 
-// missingOf are the clusters of a source to which what it needs is not mirrored.
+// missingOf returns the clusters of a source to which an object it needs is not mirrored.
 func missingOf(f *judge.Facts, needed *judge.Source, works []*state.Work) (clusters []string) {
 	for name, facts := range f.Clusters {
 		if facts.State != judge.ClusterJoined || facts.Forbidden || !f.Source.Terms.Matches(name, facts.Labels) {
 			continue
 		}
 		isThere := slices.ContainsFunc(works, func(w *state.Work) bool { return w.Cluster == name && w.Foreign == "" })
-		asks := needed.Asks && needed.Terms.Matches(name, facts.Labels) // what comes of it is told on it
+		asks := needed.Asks && needed.Terms.Matches(name, facts.Labels) // its own Events report the outcome
 		if !isThere && !asks {
 			clusters = append(clusters, name)
 		}
@@ -75,7 +76,7 @@ func missingOf(f *judge.Facts, needed *judge.Source, works []*state.Work) (clust
 	return clusters
 }
 
-// Needing are the workloads whose Pods need an object, as far as their content has been kept.
+// Needing returns the workloads whose Pods need an object, as far as their content is cached.
 func (c *Caches) Needing(id render.Identity) iter.Seq[*state.Object] {
 	return func(yield func(*state.Object) bool) {
 		if neededResources[id.Kind] == "" || id.Group != "" {
@@ -104,8 +105,8 @@ func (c *Caches) needed(id render.Identity) *state.Object {
 	return nil
 }
 
-// readInventory reads what it is asked for. What fails, or may not be read, is not known: it makes
-// no difference but a notice.
+// readInventory reads objects live. If a read fails or is forbidden, the object is not known:
+// only a notice depends on it.
 type readInventory struct {
 	*readSurroundings
 	ctx context.Context

@@ -29,7 +29,7 @@ func (c *Caches) Facts(id render.Identity) judge.Facts {
 		if o, ok := obj.(*state.Object); exists && ok {
 			f.Source = judge.SourceOf(c.contents.complete(o), namespace.Wishes)
 			if !found {
-				f.Unknown = "its namespace has not been seen yet"
+				f.Unknown = "its Namespace is not in the cache yet"
 			}
 		}
 		if d, found, _ := c.customResources.Get("", w.Resource.String()); found {
@@ -44,22 +44,21 @@ func (c *Caches) Facts(id render.Identity) judge.Facts {
 	return f
 }
 
-// watchOf finds the watch for a source's kind, or says why there is none to
-// rely on.
+// watchOf returns the watch for a source's kind, or says why there is none to rely on.
 func (c *Caches) watchOf(id render.Identity) (*watch.Watch, string) {
 	w, ok := c.sources.ByKind(id.GroupKind())
 	if !ok {
-		return nil, fmt.Sprintf("no resource of kind %q is watched: it is not in the configuration, or the API server does not serve it", id.GroupKind())
+		return nil, fmt.Sprintf("kind %q is not watched: its resource is not in the configuration, or the API server does not serve it", id.GroupKind())
 	}
 	resource, ok := c.configuration.Load().Resource(w.Resource.GroupResource)
 	if !ok || !resource.SelectsNamespace(id.Namespace) {
-		return nil, fmt.Sprintf("the configuration leaves out namespace %q of %q", id.Namespace, w.Resource.GroupResource)
+		return nil, fmt.Sprintf("the configuration does not include namespace %q for %q", id.Namespace, w.Resource.GroupResource)
 	}
 	return w, ""
 }
 
-// namespaceOf is the Namespace of a source, by the cache; found is true for a source that
-// has none.
+// namespaceOf returns the Namespace of a source from the cache; found is true for a
+// cluster-scoped source.
 func (c *Caches) namespaceOf(id render.Identity) (n *state.Namespace, found bool) {
 	if id.Namespace == "" {
 		return &state.Namespace{}, true
@@ -71,8 +70,8 @@ func (c *Caches) namespaceOf(id render.Identity) (n *state.Namespace, found bool
 	return obj.(*state.Namespace), true
 }
 
-// surround adds the Works and clusters that matter to a source in a Namespace. What
-// is not in a cache that is not there does not exist for that.
+// surround adds the Works and clusters that matter to a source in a Namespace. If a cache has
+// not synced, the facts are Unknown: what it lacks may exist all the same.
 func (c *Caches) surround(f *judge.Facts, namespace *state.Namespace) {
 	defer func() {
 		for _, w := range c.Fixed() {
@@ -96,23 +95,23 @@ func (c *Caches) surround(f *judge.Facts, namespace *state.Namespace) {
 	}
 }
 
-// Fixed are the watches without which nothing can be decided.
+// Fixed are the watches that every decision needs.
 func (c *Caches) Fixed() []*watch.Watch { return []*watch.Watch{c.works, c.clusters, c.namespaces} }
 
-// place is where the rules of the configuration look for a source.
+// place describes a source to the rules of the configuration.
 func (c *Caches) place(id render.Identity, namespace *state.Namespace) config.Source {
 	return config.Source{Resource: c.ResourceOf(id), Namespace: id.Namespace, NamespaceLabels: namespace.Labels}
 }
 
-// surroundings are where a source finds its Works and clusters.
+// surroundings provides the Works and clusters of a source.
 type surroundings interface {
-	// worksOf are the Works that name the source.
+	// worksOf returns the Works that name the source.
 	worksOf(render.Identity) []*state.Work
-	// worksScaling are the Works of autoscalers that name the source, at least those that
-	// may make a difference.
+	// worksScaling returns the Works of autoscalers that scale the source, at least those that
+	// may matter.
 	worksScaling(*judge.Facts) iter.Seq[*state.Work]
-	// WorkAt is the Work of that name for a cluster, whosever it is: a source asks for a name
-	// that its own would have.
+	// WorkAt returns the Work of that name for a cluster, no matter who owns it. The name is one that
+	// the source's own Work would have.
 	WorkAt(id render.Identity, cluster, name string) (*state.Work, bool)
 	clusterNames() []string
 	clusterFacts(name string, kind schema.GroupKind) judge.ClusterFacts
@@ -148,14 +147,14 @@ func addSurroundings(f *judge.Facts, s surroundings) {
 	scaleByWorks(f, s.worksScaling(f))
 }
 
-// addWorkInTheWay looks for a Work that is there where the source has none. One that carries
-// another object has only its name in common with it.
+// addWorkInTheWay looks for a Work that occupies the name of the source's Work, where the
+// source has none. If it carries another object, only the name is taken.
 func addWorkInTheWay(f *judge.Facts, s surroundings, cluster string) {
 	w, isThere := s.WorkAt(f.ID, cluster, f.ID.WorkName())
 	if isThere && carriesOther(w, f.ID) {
 		f.Taken[cluster], isThere = true, false
 	}
-	if !isThere { // it may have the longer name, and not our label any more
+	if !isThere { // ours may have the longer name, and have lost our label
 		w, isThere = s.WorkAt(f.ID, cluster, f.ID.LongWorkName())
 	}
 	if isThere {
@@ -163,13 +162,13 @@ func addWorkInTheWay(f *judge.Facts, s surroundings, cluster string) {
 	}
 }
 
-// carriesOther reports whether a Work certainly does not carry a source.
+// carriesOther reports whether a Work certainly carries something other than a source.
 func carriesOther(w *state.Work, id render.Identity) bool {
 	carried := w.Carries()
 	return carried != id && carried != render.Identity{}
 }
 
-// authorize marks the clusters that the configuration does not allow.
+// authorize marks the clusters that the configuration forbids.
 func authorize(f *judge.Facts, configuration *config.Configuration, source config.Source) {
 	for name, facts := range f.Clusters {
 		facts.Forbidden = !configuration.Allows(source, name)
@@ -177,8 +176,8 @@ func authorize(f *judge.Facts, configuration *config.Configuration, source confi
 	}
 }
 
-// clusterFacts are those of a cluster for sources of a kind; there may be no such
-// cluster.
+// clusterFacts returns the facts about a cluster for sources of a kind; zero if the cluster
+// does not exist.
 func (c *Caches) clusterFacts(name string, kind schema.GroupKind) judge.ClusterFacts {
 	obj, found, _ := c.clusters.Get("", name)
 	if !found {
@@ -193,8 +192,7 @@ func (c *Caches) factsOf(cluster *state.Cluster, kind schema.GroupKind) judge.Cl
 	return f
 }
 
-// clusterFactsOf are what of a cluster matters to a source of a kind, but for what others
-// know of the cluster.
+// clusterFactsOf returns what a Cluster itself says that matters to sources of a kind.
 func clusterFactsOf(cluster *state.Cluster, kind schema.GroupKind) judge.ClusterFacts {
 	f := judge.ClusterFacts{State: judge.ClusterJoined, Labels: cluster.Labels, LacksKind: cluster.Lacks(kind)}
 	if cluster.Terminating {
@@ -203,7 +201,7 @@ func clusterFactsOf(cluster *state.Cluster, kind schema.GroupKind) judge.Cluster
 	return f
 }
 
-// Seen is what the caches have of all that a deletion of a Work of a source rests on.
+// Seen returns everything in the caches that a deletion of a source's Works rests on.
 func (c *Caches) Seen(id render.Identity) []any {
 	seen := []any{c.configuration.Load()}
 	if w, _ := c.watchOf(id); w != nil {
@@ -219,7 +217,7 @@ func (c *Caches) Seen(id render.Identity) []any {
 	return seen
 }
 
-// byCluster sorts the Works of a source: an index gives them in another order each time.
+// byCluster sorts the Works of a source: an index returns them in a random order.
 func byCluster(works []*state.Work) []*state.Work {
 	slices.SortFunc(works, func(a, b *state.Work) int { return cmp.Compare(a.Cluster, b.Cluster) })
 	return works

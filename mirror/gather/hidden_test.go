@@ -27,8 +27,8 @@ func named(apiVersion, kind, namespace, name string) *unstructured.Unstructured 
 	return u
 }
 
-// readerOf reads a Deployment, which asks for clusters and whose Pods need a ServiceAccount, as a
-// user who may not read some resources.
+// readerOf returns a Reader, for a user who may not read some resources, and a Deployment that
+// asks for clusters and whose Pods need a ServiceAccount.
 func readerOf(t *testing.T, clusters string, forbidden ...string) (*Reader, SourceRef) {
 	t.Helper()
 	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
@@ -57,7 +57,7 @@ func readerOf(t *testing.T, clusters string, forbidden ...string) (*Reader, Sour
 	return r, SourceRef{Mapping: mapping, Namespace: "shop", Name: "web"}
 }
 
-// TestHidden: what a tenant may not read is left out, whatever they have misspelled.
+// TestHidden: what a tenant may not read is skipped, whatever they have misspelled.
 func TestHidden(t *testing.T) {
 	cases := map[string]struct {
 		reason    string
@@ -65,19 +65,19 @@ func TestHidden(t *testing.T) {
 		forbidden []string
 		hidden    []string
 	}{
-		"Nothing":      {"an administrator sees all", "member1", nil, nil},
+		"Nothing":      {"an administrator sees everything", "member1", nil, nil},
 		"Works":        {"a tenant does not see the Works", "member1", []string{"works"}, []string{"the Works"}},
 		"Typo":         {"also if a cluster is misspelled", "member1,memebr2", []string{"works"}, []string{"the Works"}},
-		"OnlyTypo":     {"or no cluster is right", "memebr2", []string{"works"}, []string{"the Works"}},
-		"Clusters":     {"who may not see the clusters takes the names for right", "member1", []string{"clusters", "works"}, []string{"the Clusters", "the Works"}},
-		"Dependencies": {"what only a notice is about makes no difference", "member1", []string{"serviceaccounts"}, nil},
+		"OnlyTypo":     {"or all are", "memebr2", []string{"works"}, []string{"the Works"}},
+		"Clusters":     {"without the right to list clusters, the names are taken as correct", "member1", []string{"clusters", "works"}, []string{"the Clusters", "the Works"}},
+		"Dependencies": {"what only a notice depends on does not matter", "member1", []string{"serviceaccounts"}, nil},
 		"Namespace":    {"a Namespace may have a default", "member1", []string{"namespaces"}, []string{"namespace shop"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r, ref := readerOf(t, tc.clusters, tc.forbidden...)
 			if _, err := r.Facts(t.Context(), ref, nil); err != nil || !slices.Equal(r.Hidden(), tc.hidden) {
-				t.Errorf("%s: %q is hidden, and not %q: %v", tc.reason, r.Hidden(), tc.hidden, err)
+				t.Errorf("%s: %q is hidden, want %q: %v", tc.reason, r.Hidden(), tc.hidden, err)
 			}
 			r, ref = readerOf(t, tc.clusters, tc.forbidden...)
 			s, err := r.Survey(t.Context(), "shop")

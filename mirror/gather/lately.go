@@ -15,15 +15,15 @@ import (
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
-// latelyPeriod is how old a live read may be of what a deletion rests on besides its
-// source: a thousand deletions in one Namespace do not read it a thousand times.
+// latelyPeriod is how old a live read of a Namespace or Cluster may be for a deletion that
+// rests on it: a thousand deletions in one Namespace do not read it a thousand times.
 const latelyPeriod = time.Second
 
-// lately reads cluster-scoped objects live, and again only when that was a while ago.
+// lately reads cluster-scoped objects live, and reuses the answers for a short while.
 type lately struct {
 	client dynamic.Interface
 	read   *cache.Expiring
-	// underWay has those who want the same wait for one read.
+	// underWay lets concurrent requests for the same object share one read.
 	underWay singleflight.Group
 }
 
@@ -31,8 +31,8 @@ func newLately(client dynamic.Interface, c clock.Clock) *lately {
 	return &lately{client: client, read: cache.NewExpiringWithClock(c)}
 }
 
-// get returns a cluster-scoped object of a watch, which is not to be changed. It is not
-// older than what the watch has shown of it.
+// get returns a cluster-scoped object of a watch; do not modify it. It is never older than
+// the version that the watch has seen.
 func (l *lately) get(ctx context.Context, w *watch.Watch, name string) (*unstructured.Unstructured, error) {
 	resource, seen := w.Resource.WithVersion(w.Resource.Version), ""
 	if cached, found, _ := w.Get("", name); found {
@@ -42,7 +42,7 @@ func (l *lately) get(ctx context.Context, w *watch.Watch, name string) (*unstruc
 	if known, ok := l.read.Get(key); ok && !state.IsOlder(known.(*unstructured.Unstructured).GetResourceVersion(), seen) {
 		return known.(*unstructured.Unstructured), nil
 	}
-	// Who has seen another version does not wait for a read that may be of before.
+	// The key includes the seen version, so that a request never shares a read that may predate it.
 	obj, err, _ := l.underWay.Do(key+"@"+seen, func() (any, error) {
 		obj, err := l.client.Resource(resource).Get(ctx, name, metav1.GetOptions{})
 		if err == nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
-// TestLately: a read serves for a second, unless the cache has seen something newer.
+// TestLately: a read is reused for a second, unless the cache has seen something newer.
 func TestLately(t *testing.T) {
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 		map[schema.GroupVersionResource]string{state.ClustersResource: "ClusterList"}, sample.Cluster("m1", ""))

@@ -15,10 +15,10 @@ import (
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
-// LiveFacts gathers the facts with the source, its Namespace and what of its clusters
-// matters read from the API server: by quorum reads, since the requests name no resource
-// version. An error is returned unless the answers are the objects or the certainty that
-// there are none.
+// LiveFacts gathers the facts with live reads of the source, its Namespace and, where their
+// labels matter, its clusters. These are quorum reads, since the requests name no resource
+// version. It returns an error unless each answer is the object, or proof that the object does
+// not exist.
 func (c *Caches) LiveFacts(ctx context.Context, id render.Identity) (judge.Facts, error) {
 	f := c.Facts(id)
 	f.Live = true
@@ -30,7 +30,7 @@ func (c *Caches) LiveFacts(ctx context.Context, id render.Identity) (judge.Facts
 	}
 	w, _ := c.watchOf(id)
 	if w == nil {
-		return judge.Facts{}, fmt.Errorf("cannot read source %q: its resource has just left", id)
+		return judge.Facts{}, fmt.Errorf("cannot read source %q: its resource is no longer watched", id)
 	}
 	f.Source, f.Dependencies = nil, nil
 	o, err := c.readObject(ctx, w, id)
@@ -54,20 +54,20 @@ func (c *Caches) LiveFacts(ctx context.Context, id render.Identity) (judge.Facts
 	if err := c.readClusters(ctx, f); err != nil {
 		return judge.Facts{}, err
 	}
-	if err := addBindings(ctx, c.options.Dynamic, f); err != nil { // asked for again before long
-		c.options.Failures.Warn("cannot tell whether a Work may be taken back", zap.Error(err))
+	if err := addBindings(ctx, c.options.Dynamic, f); err != nil { // it is retried soon
+		c.options.Failures.Warn("cannot tell whether a Work can be taken back", zap.Error(err))
 	}
 	return f, nil
 }
 
-// confirmDefinitionIsGone returns nil if live reads prove it: there is none, and no
-// version of the resource is served, as that of a built-in one may be when the
-// configuration asks for another.
+// confirmDefinitionIsGone returns nil if live reads prove that the definition no longer
+// exists: it is not found, and no version of the resource is served. A built-in resource has
+// no definition, but may be served in another version than the configuration names.
 func (c *Caches) confirmDefinitionIsGone(ctx context.Context, id render.Identity) error {
 	r := c.resourceOfKind(id.GroupKind())
 	_, err := c.options.Dynamic.Resource(state.DefinitionsResource).Get(ctx, r.String(), metav1.GetOptions{})
 	if err == nil {
-		return fmt.Errorf("cannot tell whether source %q exists: its definition %q is there and not served", id, r)
+		return fmt.Errorf("cannot tell whether source %q exists: its definition %q exists, but is not served", id, r)
 	}
 	if !provesAbsence(err, r.String()) {
 		return fmt.Errorf("cannot read the definition %q of source %q: %w", r, id, err)
@@ -77,13 +77,13 @@ func (c *Caches) confirmDefinitionIsGone(ctx context.Context, id render.Identity
 		return fmt.Errorf("cannot tell whether source %q exists: %w", id, err)
 	}
 	if ok {
-		return fmt.Errorf("cannot tell whether source %q exists: it is served in version %q, and not as configured", id, served.Resource.Version)
+		return fmt.Errorf("cannot tell whether source %q exists: it is served in version %q, not as configured", id, served.Resource.Version)
 	}
 	return nil
 }
 
-// readObject reads an object with its content; nil if there is none for certain. What of
-// it the cache has not kept is remembered.
+// readObject reads an object with its content; nil if it certainly does not exist. It
+// remembers the content if the cache has not kept it.
 func (c *Caches) readObject(ctx context.Context, w *watch.Watch, id render.Identity) (*state.Object, error) {
 	u, err := c.options.Dynamic.Resource(w.Status().Served.Resource).Namespace(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
 	switch {
@@ -94,7 +94,7 @@ func (c *Caches) readObject(ctx context.Context, w *watch.Watch, id render.Ident
 	}
 	o := state.NewWholeObject(u)
 	if o.ID != id {
-		return nil, fmt.Errorf("cannot read source %q: the answer is %q", id, o.ID)
+		return nil, fmt.Errorf("cannot read source %q: the API server returned %q", id, o.ID)
 	}
 	if !o.Chooses() {
 		c.contents.note(o)
@@ -102,11 +102,10 @@ func (c *Caches) readObject(ctx context.Context, w *watch.Watch, id render.Ident
 	return o, nil
 }
 
-// readDefinition asks the API server how a source went that it has just said to be
-// absent: by itself, or with the definition of its kind. The cache cannot tell, for
-// a definition that was deleted and made again looks the same until the watch says
-// so; and the source must have been read first, since the definition that is read
-// here is then that one or a later one.
+// readDefinition finds out how a source was deleted that a live read did not find: by
+// itself, or with the definition of its kind. The cache cannot tell: a definition that
+// was deleted and recreated looks the same until the watch catches up. Read the source
+// first: the definition read here is then the one it was deleted under, or a later one.
 func (c *Caches) readDefinition(ctx context.Context, f *judge.Facts, r schema.GroupResource) error {
 	if !mayBeDefined(r) {
 		return nil
@@ -116,14 +115,14 @@ func (c *Caches) readDefinition(ctx context.Context, f *judge.Facts, r schema.Gr
 	case err == nil:
 		describe(f, state.NewDefinition(obj))
 	case !provesAbsence(err, r.String()):
-		return fmt.Errorf("cannot tell how source %q went: cannot read the definition of its kind: %w", f.ID, err)
+		return fmt.Errorf("cannot tell how source %q was deleted: cannot read the definition of its kind: %w", f.ID, err)
 	case c.definitions.has(r.String()):
 		f.Definition = judge.DefinitionDeleted
 	}
 	return nil
 }
 
-// readClusters reads the clusters whose labels matter, into f.Clusters.
+// readClusters reads the clusters whose labels matter into f.Clusters.
 func (c *Caches) readClusters(ctx context.Context, f judge.Facts) error {
 	if !f.Source.Terms.HasSelector() {
 		return nil
@@ -146,8 +145,7 @@ func (c *Caches) readClusters(ctx context.Context, f judge.Facts) error {
 	return nil
 }
 
-// liveNamespaceOf is the Namespace of a source, by a live read that is hardly older than
-// now.
+// liveNamespaceOf returns the Namespace of a source, by a live read at most latelyPeriod old.
 func (c *Caches) liveNamespaceOf(ctx context.Context, id render.Identity) (*state.Namespace, error) {
 	if id.Namespace == "" {
 		return &state.Namespace{}, nil
@@ -160,8 +158,8 @@ func (c *Caches) liveNamespaceOf(ctx context.Context, id render.Identity) (*stat
 }
 
 // provesAbsence reports whether an error says that the object itself does not
-// exist. The answer for a path that is not served is a 404 as well; client-go
-// fills in the object's name, but marks it as an unexpected response.
+// exist. A path that is not served also returns a 404; client-go fills in the
+// object's name, but marks it as an unexpected response.
 func provesAbsence(err error, name string) bool {
 	status, ok := err.(apierrors.APIStatus)
 	return ok && apierrors.IsNotFound(err) &&

@@ -18,10 +18,10 @@ func TestProvesAbsence(t *testing.T) {
 		want   bool
 	}{
 		"Object":   {"the object is named", apierrors.NewNotFound(gr, "page"), true},
-		"Another":  {"another is", apierrors.NewNotFound(gr, "other"), false},
+		"Another":  {"it names another object", apierrors.NewNotFound(gr, "other"), false},
 		"Unserved": {"the path is not served; client-go fills in the name", unserved, false},
 		"Failure":  {"a failure is no answer", apierrors.NewInternalError(errors.New("boom")), false},
-		"Plain":    {"nor is a broken connection", errors.New("EOF"), false},
+		"Plain":    {"neither is a broken connection", errors.New("EOF"), false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -13,12 +13,12 @@ import (
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
-// Objects are those that the watch of a configured resource has.
+// Objects returns the objects in the cache of a configured resource.
 func Objects(of *watch.Watch) iter.Seq[*state.Object] {
 	return each[state.Object](of.List())
 }
 
-// ObjectsIn are those of all configured resources in a namespace.
+// ObjectsIn returns the objects of all configured resources in a namespace.
 func (c *Caches) ObjectsIn(namespace string) iter.Seq[*state.Object] {
 	return func(yield func(*state.Object) bool) {
 		for _, w := range c.Sources() {
@@ -31,25 +31,25 @@ func (c *Caches) ObjectsIn(namespace string) iter.Seq[*state.Object] {
 	}
 }
 
-// Namespaces are all that there are.
+// Namespaces returns all Namespaces.
 func (c *Caches) Namespaces() iter.Seq[*state.Namespace] {
 	return each[state.Namespace](c.namespaces.List())
 }
 
-// Works are all that bear our label.
+// Works returns all Works that have our label.
 func (c *Caches) Works() iter.Seq[*state.Work] { return each[state.Work](c.works.List()) }
 
-// WorksOn are the Works for a cluster.
+// WorksOn returns the Works for a cluster.
 func (c *Caches) WorksOn(cluster string) iter.Seq[*state.Work] {
 	return each[state.Work](c.works.ByIndex(cache.NamespaceIndex, render.ExecutionNamespace(cluster)))
 }
 
-// WorksOfKind are the Works that name a source of a kind.
+// WorksOfKind returns the Works that name a source of a kind.
 func (c *Caches) WorksOfKind(kind schema.GroupKind) iter.Seq[*state.Work] {
 	return each[state.Work](c.works.ByIndex(kindIndex, kind.String()))
 }
 
-// worksOf are the Works that name a source.
+// worksOf returns the Works that name a source.
 func (c *Caches) worksOf(id render.Identity) []*state.Work {
 	var works []*state.Work
 	for w := range each[state.Work](c.works.ByIndex(sourceIndex, sourceBucket(id))) {
@@ -60,8 +60,8 @@ func (c *Caches) worksOf(id render.Identity) []*state.Work {
 	return works
 }
 
-// WorkAt finds the Work of that name: in the cache, or as a creation for a source that was
-// refused has found it, for the cache holds labelled Works only.
+// WorkAt finds the Work of that name: in the cache, or, since the cache holds labelled Works
+// only, the one that a refused create for the source ran into.
 func (c *Caches) WorkAt(id render.Identity, cluster, name string) (*state.Work, bool) {
 	if obj, found, _ := c.works.Get(render.ExecutionNamespace(cluster), name); found {
 		return obj.(*state.Work), true
@@ -69,8 +69,8 @@ func (c *Caches) WorkAt(id render.Identity, cluster, name string) (*state.Work, 
 	return c.options.Writes.Stranger(id, cluster, name)
 }
 
-// CountWorks counts the Works of a kind that are there to stay and whose sources are of
-// this configuration, by namespace: other daemons see to the others.
+// CountWorks counts the Works of a kind that are not being deleted and whose sources are in
+// this configuration, by namespace. Other daemons look after the rest.
 func (c *Caches) CountWorks(kind schema.GroupKind) map[string]int {
 	resource, _ := c.configuration.Load().Resource(c.resourceOfKind(kind))
 	n := map[string]int{}
@@ -82,8 +82,8 @@ func (c *Caches) CountWorks(kind schema.GroupKind) map[string]int {
 	return n
 }
 
-// IsHeld reports whether the breaker holds the deletion of a Work of this configuration: other
-// daemons see to theirs.
+// IsHeld reports whether the breaker holds the deletion of a Work of this configuration. Other
+// daemons look after theirs.
 func (c *Caches) IsHeld(w *state.Work) bool {
 	configuration := c.configuration.Load()
 	if w.Held == nil || w.Foreign != "" || w.Terminating || configuration == nil {
@@ -93,13 +93,13 @@ func (c *Caches) IsHeld(w *state.Work) bool {
 	return ok && resource.SelectsNamespace(w.Source.Namespace)
 }
 
-// HasCluster reports whether a cluster is known.
+// HasCluster reports whether a cluster is in the cache.
 func (c *Caches) HasCluster(name string) bool {
 	_, found, _ := c.clusters.Get("", name)
 	return found
 }
 
-// MissingClusters are those of some names that no cluster has; none while that is not known.
+// MissingClusters returns the names that no cluster has; none while the clusters have not synced.
 func (c *Caches) MissingClusters(names []string) (missing []string) {
 	if !c.clusters.Status().Synced {
 		return nil
@@ -120,7 +120,7 @@ func (c *Caches) clusterNames() []string {
 	return names
 }
 
-// each goes through what a watch has kept as what it is.
+// each iterates over cached objects as the type that they are.
 func each[T any](objects []any) iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		for _, obj := range objects {
@@ -131,7 +131,7 @@ func each[T any](objects []any) iter.Seq[*T] {
 	}
 }
 
-// ResourceOf is the resource of a source, as far as it can be told.
+// ResourceOf returns the resource of a source, as far as it is known.
 func (c *Caches) ResourceOf(id render.Identity) string {
 	if w, ok := c.sources.ByKind(id.GroupKind()); ok {
 		return w.Resource.GroupResource.String()
@@ -139,9 +139,9 @@ func (c *Caches) ResourceOf(id render.Identity) string {
 	return c.resourceOfKind(id.GroupKind()).String()
 }
 
-// resourceOfKind is the resource of a kind that need not be served: the configured
-// one that was served with this kind, or else a guess. Where the guess is wrong
-// nothing is found, and nothing is deleted.
+// resourceOfKind returns the resource of a kind that need not be served: the configured
+// one that was last served with this kind, or else a guess. If the guess is wrong, nothing
+// is found, and nothing is deleted.
 func (c *Caches) resourceOfKind(kind schema.GroupKind) schema.GroupResource {
 	for _, w := range c.sources.All() {
 		if w.Status().LastKind == kind {
@@ -152,7 +152,7 @@ func (c *Caches) resourceOfKind(kind schema.GroupKind) schema.GroupResource {
 	return plural.GroupResource()
 }
 
-// ServedAs is what the API server serves a kind as that is configured.
+// ServedAs returns the resource and version in which the API server serves a configured kind.
 func (c *Caches) ServedAs(kind schema.GroupKind) (r schema.GroupVersionResource, ok bool) {
 	w, ok := c.sources.ByKind(kind)
 	if !ok {
@@ -161,8 +161,8 @@ func (c *Caches) ServedAs(kind schema.GroupKind) (r schema.GroupVersionResource,
 	return w.Status().Served.Resource, true
 }
 
-// VersionFor is the resource version that the cache of a source's resource has come to;
-// false if there is none to rely on.
+// VersionFor returns the resource version that the cache of a source's resource has reached;
+// false if there is no cache to rely on.
 func (c *Caches) VersionFor(id render.Identity) (version string, ok bool) {
 	w, _ := c.watchOf(id)
 	if w == nil {
@@ -171,16 +171,16 @@ func (c *Caches) VersionFor(id render.Identity) (version string, ok bool) {
 	return w.Status().ResourceVersion, true
 }
 
-// What objects and Works are found by, besides their names and namespaces.
+// The indexes of objects and Works, besides those by name and namespace.
 const (
-	// termIndex is of objects and Namespaces by the terms that they name themselves.
+	// termIndex finds objects and Namespaces by the terms that they name themselves.
 	termIndex = "term"
-	// scaleIndex is of autoscalers, and of the Works of autoscalers, by what they scale.
+	// scaleIndex finds autoscalers, and Works of autoscalers, by what they scale.
 	scaleIndex = "scale"
-	// needsIndex is of workloads, by what their Pods need.
+	// needsIndex finds workloads by what their Pods need.
 	needsIndex = "needs"
-	// sourceIndex is of Works by the beginning of the hash of their source, and kindIndex
-	// by their source's kind.
+	// sourceIndex finds Works by the beginning of their source's hash, and kindIndex by
+	// their source's kind.
 	sourceIndex = "source"
 	kindIndex   = "kind"
 )
@@ -217,7 +217,7 @@ func indexByScaled(obj any) ([]string, error) {
 	return nil, nil
 }
 
-// indexByNeeds has buckets, as sourceIndex has.
+// indexByNeeds uses buckets, like sourceIndex.
 func indexByNeeds(obj any) (keys []string, err error) {
 	if o, ok := obj.(*state.Object); ok {
 		for _, id := range o.Needs() {
@@ -227,9 +227,9 @@ func indexByNeeds(obj any) (keys []string, err error) {
 	return keys, nil
 }
 
-// sourceBucket is the key of a source in sourceIndex: the indexer keeps a set for
-// each key, and one for each source would take as much memory as its Works. 4,096
-// sets hold a dozen Works each if there are 50,000, which share the key.
+// sourceBucket returns the key of a source in sourceIndex. The indexer keeps a set for
+// each key, and a set for each source would take as much memory as its Works. With
+// 50,000 Works, each of the 4,096 sets holds a dozen, which share the key.
 func sourceBucket(id render.Identity) string { return id.ID()[:3] }
 
 func indexBySource(obj any) ([]string, error) {

@@ -6,12 +6,12 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// Namespace is the one of that name, by the cache.
+// Namespace returns the Namespace of that name from the cache.
 func (c *Caches) Namespace(name string) (n *state.Namespace, found bool) {
 	return c.namespaceOf(render.Identity{Namespace: name})
 }
 
-// MayAsk reports whether an object may ask to be mirrored, as far as the caches know.
+// MayAsk reports whether an object may ask to be mirrored: true if its Namespace is not cached yet.
 func (c *Caches) MayAsk(o *state.Object) bool {
 	if o.Wishes() != (render.Wishes{}) {
 		return true
@@ -26,8 +26,8 @@ func (c *Caches) Asks(o *state.Object) bool {
 	return judge.Asks(o, n.Wishes)
 }
 
-// needsContent reports whether the content of an object that does not ask itself may be
-// used: it is in the cache, not newer than it was read, and its Namespace asks.
+// needsContent reports whether the content of an object that does not ask itself may still be
+// needed: its Namespace asks, and the cache has the object in no newer version.
 func (c *Caches) needsContent(whole *state.Object) bool {
 	w, ok := c.sources.ByKind(whole.ID.GroupKind())
 	if !ok || !c.Asks(whole) {

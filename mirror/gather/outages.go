@@ -8,19 +8,20 @@ import (
 )
 
 const (
-	// maxExecutionBackoff is how long what Karmada could not apply may wait until it is
-	// tried again (the default of --rate-limiter-max-delay, v1.18.2).
+	// maxExecutionBackoff is the longest that Karmada waits before it retries a Work that it
+	// could not apply (the default of --rate-limiter-max-delay, v1.18.2).
 	maxExecutionBackoff = 1000 * time.Second
-	// minOutage is too short for a backoff that anybody would notice: it is about as
-	// long as what has been waited for. A cluster that has just joined is one.
+	// minOutage is the shortest outage that counts: after a shorter one, the backoff is too
+	// short to notice, since it is about as long as the outage. That includes a cluster that
+	// has just joined.
 	minOutage = 5 * time.Second
-	// wakeDelay is how long after a cluster has come back what waits for it is woken: it lets
-	// the second pass in which that was, for times have whole seconds, and what is woken
-	// earlier looks as if it waited still.
+	// wakeDelay is how long after a cluster has come back the Works that wait for it are woken.
+	// It outlasts the second in which the cluster came back: times have whole seconds, and a
+	// Work woken earlier would look as if it were still waiting.
 	wakeDelay = 1100 * time.Millisecond
 )
 
-// noteOutage is told of a cluster that has changed, and remembers when it came back.
+// noteOutage remembers, when a cluster changes, whether and when it came back.
 func (c *Caches) noteOutage(before, after *state.Cluster) {
 	switch {
 	case after == nil:
@@ -34,13 +35,13 @@ func (c *Caches) noteOutage(before, after *state.Cluster) {
 	}
 }
 
-// seenRecovery is one, and when it was seen by the clock of this machine.
+// seenRecovery is a Recovery and when it was seen, by the local clock.
 type seenRecovery struct {
 	judge.Recovery
 	at time.Time
 }
 
-// RecoveryOf is when a cluster came back, if that was lately.
+// RecoveryOf returns when a cluster came back; the zero value if that was not recently.
 func (c *Caches) RecoveryOf(cluster *state.Cluster) judge.Recovery {
 	if !cluster.IsReady || cluster.Terminating || c.options.Clock.Since(cluster.ReadySince) > maxExecutionBackoff {
 		return judge.Recovery{}
@@ -56,11 +57,11 @@ func (c *Caches) RecoveryOf(cluster *state.Cluster) judge.Recovery {
 	return r
 }
 
-// isShort reports whether nothing can have waited for long.
+// isShort reports whether the outage was too short to count.
 func isShort(r judge.Recovery) bool { return !r.Down.IsZero() && r.At.Sub(r.Down) < minOutage }
 
-// following is a recovery after another: both end one outage if the cluster had hardly
-// been there in between.
+// following merges a recovery with the one before it: both end the same outage if the cluster
+// was hardly up in between.
 func following(r, last judge.Recovery) judge.Recovery {
 	if r.Down.Sub(last.At) < minOutage {
 		r.Down = last.Down

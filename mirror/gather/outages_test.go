@@ -12,7 +12,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
-// TestWakeDelay: nothing is woken before the second is over in which a cluster came back.
+// TestWakeDelay: nothing is woken before the end of the second in which a cluster came back.
 func TestWakeDelay(t *testing.T) {
 	clock := clocktesting.NewFakeClock(sample.Created)
 	c := NewCaches(Options{Clock: clock, Logger: zap.NewNop()})
@@ -21,7 +21,7 @@ func TestWakeDelay(t *testing.T) {
 	c.noteOutage(down, ready)
 	for _, in := range []time.Duration{wakeDelay, wakeDelay / 2, 0, 0} {
 		if r := c.RecoveryOf(ready); r.At != ready.ReadySince || r.Down != down.ReadySince || r.In != in {
-			t.Errorf("%v, and not in %s", r, in)
+			t.Errorf("%v, want In to be %s", r, in)
 		}
 		clock.Step(wakeDelay / 2)
 	}
@@ -35,9 +35,9 @@ func TestRecoveryFollowing(t *testing.T) {
 		now     judge.Recovery
 		isShort bool
 	}{
-		"Flapping":  {"what had hardly come back has been away all the time", judge.Recovery{Down: at(102), At: at(105)}, false},
-		"Blip":      {"what was there for a while and blinked has not been away", judge.Recovery{Down: at(160), At: at(163)}, true},
-		"LongAgain": {"and may be away again", judge.Recovery{Down: at(160), At: at(260)}, false},
+		"Flapping":  {"a cluster that was hardly back has been away all the time", judge.Recovery{Down: at(102), At: at(105)}, false},
+		"Blip":      {"a cluster that was up for a while and then blinked has not been away", judge.Recovery{Down: at(160), At: at(163)}, true},
+		"LongAgain": {"but it may be away again", judge.Recovery{Down: at(160), At: at(260)}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -20,26 +20,27 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// Reader gathers Facts by live reads alone, so that a command comes to the same Verdict
-// as the daemon. It reads the clusters once, and each Namespace. What its user may not read it
-// leaves out, and Hidden tells of it.
+// Reader gathers Facts by live reads alone, so that a command reaches the same Verdict as the
+// daemon. It reads the clusters and each Namespace once. It skips what its user may not read,
+// and Hidden lists that.
 type Reader struct {
 	client dynamic.Interface
-	// configuration is nil if it is hidden: then every resource passes for configured.
+	// configuration is nil if it is hidden: every resource then counts as configured.
 	configuration *config.Configuration
 	clusters      knownClusters
 	namespaces    map[string]*state.Namespace
 	autoscalers   map[string][]*state.Object // by namespace
-	// autoscalerWorks are by cluster.
+	// autoscalerWorks has the Works of autoscalers, by cluster.
 	autoscalerWorks map[string][]*state.Work
-	// assumed are objects that take the place of those that there are.
+	// assumed are objects that replace those on the API server.
 	assumed map[render.Identity]*unstructured.Unstructured
 	hidden  hidden
-	// Seen is called for each Work that is read; nil if nobody wants to know.
+	// Seen, if not nil, is called for each Work that is read.
 	Seen func(*unstructured.Unstructured)
 }
 
-// NewReader reads the clusters. The configuration is nil if its user may not read it.
+// NewReader returns a Reader that has read the clusters. Pass a nil configuration if the user
+// may not read it.
 func NewReader(ctx context.Context, client dynamic.Interface, configuration *config.Configuration) (*Reader, error) {
 	r := &Reader{
 		client: client, configuration: configuration, clusters: knownClusters{}, hidden: newHidden(),
@@ -63,7 +64,7 @@ func NewReader(ctx context.Context, client dynamic.Interface, configuration *con
 	return r, nil
 }
 
-// Assume has an object take the place of the one that there is, as if it had been applied.
+// Assume makes an object replace the one on the API server, as if it had been applied.
 func (r *Reader) Assume(obj *unstructured.Unstructured) {
 	id := identityOf(obj)
 	r.assumed[id] = obj
@@ -76,7 +77,7 @@ func identityOf(obj *unstructured.Unstructured) render.Identity {
 	return render.Identity{Group: gk.Group, Kind: gk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
-// Cluster is what is known of a member cluster; nil if there is none.
+// Cluster returns a member cluster; nil if it does not exist.
 func (r *Reader) Cluster(name string) *state.Cluster { return r.clusters[name] }
 
 // SourceRef names a source as the API server serves it.
@@ -85,14 +86,14 @@ type SourceRef struct {
 	Namespace, Name string
 }
 
-// Identity is the source's, whatever its version.
+// Identity returns the identity of the source, which does not include the version.
 func (s SourceRef) Identity() render.Identity {
 	gk := s.Mapping.GroupVersionKind.GroupKind()
 	return render.Identity{Group: gk.Group, Kind: gk.Kind, Namespace: s.Namespace, Name: s.Name}
 }
 
-// Facts reads a source and all that bears on it. Instead of reading it, it takes obj if
-// that is not nil.
+// Facts reads a source and everything that matters to it. If obj is not nil, it is used instead
+// of reading the source.
 func (r *Reader) Facts(ctx context.Context, ref SourceRef, obj *unstructured.Unstructured) (judge.Facts, error) {
 	s := &readSurroundings{Reader: r, knownClusters: r.clusters, ctx: ctx}
 	f, err := r.facts(ctx, ref, obj, s)
@@ -125,7 +126,7 @@ func (r *Reader) facts(ctx context.Context, ref SourceRef, obj *unstructured.Uns
 	switch {
 	case err == nil && obj != nil:
 		f.Source = judge.NewSource(obj.DeepCopy(), namespace.Wishes)
-	case apierrors.IsForbidden(err) && f.Unknown != "": // it makes no difference
+	case apierrors.IsForbidden(err) && f.Unknown != "": // the source makes no difference
 		f.Live = false
 	case err != nil:
 		return judge.Facts{}, err
@@ -139,13 +140,13 @@ func (r *Reader) facts(ctx context.Context, ref SourceRef, obj *unstructured.Uns
 			return judge.Facts{}, err
 		}
 	}
-	if err := addBindings(ctx, r.client, f); err != nil && !apierrors.IsForbidden(err) { // not everybody may see the bindings
+	if err := addBindings(ctx, r.client, f); err != nil && !apierrors.IsForbidden(err) { // not every user may read the bindings
 		return judge.Facts{}, err
 	}
 	return f, nil
 }
 
-// leftOut tells why a source is not watched, and what to do about it; empty if it is.
+// leftOut returns why a source is not watched, and what to do about it; empty if it is watched.
 func (r *Reader) leftOut(ref SourceRef) (why, hint string) {
 	gr := ref.Mapping.Resource.GroupResource()
 	if why, forbidden := config.Forbidden(gr); forbidden {
@@ -156,14 +157,14 @@ func (r *Reader) leftOut(ref SourceRef) (why, hint string) {
 	}
 	switch resource, ok := r.configuration.Resource(gr); {
 	case !ok:
-		return fmt.Sprintf("%s is not among the resources of the configuration", gr), "add it to the resources in the ConfigMap; what was mirrored before stays"
+		return fmt.Sprintf("%s is not among the resources of the configuration", gr), "add it to the resources in the ConfigMap; anything already mirrored stays"
 	case !resource.SelectsNamespace(ref.Namespace):
-		return fmt.Sprintf("the configuration leaves out namespace %q of %q", ref.Namespace, gr), fmt.Sprintf("add the namespace to those of %s in the ConfigMap; what was mirrored before stays", gr)
+		return fmt.Sprintf("the configuration does not include namespace %q for %q", ref.Namespace, gr), fmt.Sprintf("add the namespace to the namespaces of %s in the ConfigMap; anything already mirrored stays", gr)
 	}
 	return "", ""
 }
 
-// object reads a source; nil if there is none for certain.
+// object reads a source; nil if it certainly does not exist.
 func (r *Reader) object(ctx context.Context, ref SourceRef) (*unstructured.Unstructured, error) {
 	obj, err := r.client.Resource(ref.Mapping.Resource).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 	if provesAbsence(err, ref.Name) {
@@ -175,7 +176,7 @@ func (r *Reader) object(ctx context.Context, ref SourceRef) (*unstructured.Unstr
 	return obj, nil
 }
 
-// assumeClusters has every cluster be there that a source names, if nobody may say which are.
+// assumeClusters assumes that every cluster a source names exists, if the user may not list clusters.
 func (r *Reader) assumeClusters(s *judge.Source) {
 	if s == nil || !r.HidesClusters() {
 		return
@@ -187,10 +188,10 @@ func (r *Reader) assumeClusters(s *judge.Source) {
 	}
 }
 
-// addAutoscalers marks the clusters to which an autoscaler of the source is mirrored.
+// addAutoscalers marks the clusters to which an autoscaler of the source is to be mirrored.
 func (r *Reader) addAutoscalers(ctx context.Context, f *judge.Facts, namespace *state.Namespace) error {
 	if f.Source == nil || !f.Source.Asks || f.ID.Namespace == "" || f.ID.Group == "" {
-		return nil // nothing of the core group that is mirrored can be scaled
+		return nil // nothing in the core group that is mirrored can be scaled
 	}
 	resource, ok := r.configuration.Resource(state.AutoscalersResource.GroupResource())
 	if !ok || !resource.SelectsNamespace(f.ID.Namespace) {
@@ -209,7 +210,7 @@ func (r *Reader) addAutoscalers(ctx context.Context, f *judge.Facts, namespace *
 	return nil
 }
 
-// autoscalersIn lists those of a namespace, once.
+// autoscalersIn lists the autoscalers in a namespace, once.
 func (r *Reader) autoscalersIn(ctx context.Context, namespace string) ([]*state.Object, error) {
 	if known, ok := r.autoscalers[namespace]; ok {
 		return known, nil
@@ -237,7 +238,7 @@ func (r *Reader) autoscalersIn(ctx context.Context, namespace string) ([]*state.
 	return found, nil
 }
 
-// see reduces a Work that has been read.
+// see passes a Work that was read to Seen, and reduces it.
 func (r *Reader) see(obj *unstructured.Unstructured) *state.Work {
 	if r.Seen != nil {
 		r.Seen(obj)
@@ -269,7 +270,7 @@ func (r *Reader) namespace(ctx context.Context, name string) (*state.Namespace, 
 	return r.namespaces[name], nil
 }
 
-// knownClusters are those that the Reader has read.
+// knownClusters are the clusters that the Reader has read.
 type knownClusters map[string]*state.Cluster
 
 func (k knownClusters) clusterNames() []string { return slices.Sorted(maps.Keys(k)) }
@@ -282,7 +283,7 @@ func (k knownClusters) clusterFacts(name string, kind schema.GroupKind) judge.Cl
 	return clusterFactsOf(cluster, kind)
 }
 
-// readSurroundings are those of the API server. The first failure ends it.
+// readSurroundings reads surroundings from the API server. It stops at the first failure.
 type readSurroundings struct {
 	*Reader
 	knownClusters
@@ -318,7 +319,7 @@ func (r *readSurroundings) worksScaling(f *judge.Facts) iter.Seq[*state.Work] {
 	}
 }
 
-// autoscalersOn lists the Works of autoscalers on a cluster, once.
+// autoscalersOn lists the Works of autoscalers for a cluster, once.
 func (r *readSurroundings) autoscalersOn(cluster string) []*state.Work {
 	if known, ok := r.autoscalerWorks[cluster]; ok || r.err != nil || r.HidesWorks(cluster) {
 		return known
@@ -341,8 +342,8 @@ func (r *readSurroundings) autoscalersOn(cluster string) []*state.Work {
 	return found
 }
 
-// mayBeScaled reports whether an autoscaler that nobody asks for may scale a source on a
-// cluster: its Work there says so, or is not there yet. Nothing of the core group that is
+// mayBeScaled reports whether an unwanted autoscaler may still scale a source in a cluster: the
+// source's Work there retains replicas, or does not exist yet. Nothing in the core group that is
 // mirrored can be scaled.
 func mayBeScaled(f *judge.Facts, cluster string) bool {
 	if w, ok := f.Works[cluster]; ok {

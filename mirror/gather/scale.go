@@ -9,7 +9,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// autoscalersOf are the autoscalers of a source, where the configuration has them.
+// autoscalersOf returns the autoscalers of a source, if the configuration includes them.
 func (c *Caches) autoscalersOf(id render.Identity) iter.Seq[*state.Object] {
 	w, unknown := c.watchOf(render.Identity{Group: state.AutoscalerKind.Group, Kind: state.AutoscalerKind.Kind, Namespace: id.Namespace})
 	if unknown != "" {
@@ -22,8 +22,8 @@ func (c *Caches) worksScaling(f *judge.Facts) iter.Seq[*state.Work] {
 	return each[state.Work](c.works.ByIndex(scaleIndex, f.ID.String()))
 }
 
-// scaleBy marks the clusters to which an autoscaler of the source is mirrored: what it
-// scales is marked before it is there.
+// scaleBy marks the clusters to which an autoscaler of the source is to be mirrored, so that
+// the source is ready before the autoscaler arrives.
 func scaleBy(f *judge.Facts, autoscaler *judge.Source, configuration *config.Configuration, place config.Source) {
 	if !autoscaler.Asks || autoscaler.Refusal != nil {
 		return
@@ -36,9 +36,9 @@ func scaleBy(f *judge.Facts, autoscaler *judge.Source, configuration *config.Con
 	}
 }
 
-// scaleByWorks marks the clusters where an autoscaler of the source is, whether it is wanted
-// there or not: its deletion may be held, it may be refused by now, or have left the
-// configuration, and sets replicas until it is gone.
+// scaleByWorks marks the clusters that have an autoscaler of the source, wanted or not: its
+// deletion may be held, it may be refused by now, or be gone from the configuration. It sets
+// replicas until it is deleted.
 func scaleByWorks(f *judge.Facts, autoscalers iter.Seq[*state.Work]) {
 	for w := range autoscalers {
 		if facts, ok := f.Clusters[w.Cluster]; ok && w.Foreign == "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// TestScaled: an autoscaler scales where it is wanted, and where it is though it is not.
+// TestScaled: an autoscaler scales where it is wanted, and where it still exists unwanted.
 func TestScaled(t *testing.T) {
 	autoscaler := func(wishes sample.Annotations) *unstructured.Unstructured {
 		return sample.Autoscaler(wishes, "v1", "ConfigMap", "page")
@@ -29,13 +29,13 @@ func TestScaled(t *testing.T) {
 		works  []*state.Work
 		want   string
 	}{
-		"Nowhere":  {"there is none", nil, nil, ""},
-		"Wanted":   {"it is about to come", m1, nil, "autoscaler"},
-		"There":    {"it asks for nothing any more, and its deletion may be held", nil, []*state.Work{work()}, "autoscaler"},
-		"Going":    {"it is there until it is gone", nil, []*state.Work{work(sample.Terminating)}, "autoscaler"},
-		"Mistaken": {"what is refused never came", mistaken, nil, ""},
-		"Refused":  {"or came before it was", mistaken, []*state.Work{work()}, "autoscaler"},
-		"Foreign":  {"somebody else's is seen to by somebody else", nil, []*state.Work{work(sample.Bound)}, ""},
+		"Nowhere":  {"there is no autoscaler", nil, nil, ""},
+		"Wanted":   {"it is about to be mirrored", m1, nil, "autoscaler"},
+		"There":    {"it no longer asks, but its deletion may be held", nil, []*state.Work{work()}, "autoscaler"},
+		"Going":    {"it scales until it is deleted", nil, []*state.Work{work(sample.Terminating)}, "autoscaler"},
+		"Mistaken": {"it is refused and was never mirrored", mistaken, nil, ""},
+		"Refused":  {"it was mirrored before it was refused", mistaken, []*state.Work{work()}, "autoscaler"},
+		"Foreign":  {"another controller looks after its own", nil, []*state.Work{work(sample.Bound)}, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

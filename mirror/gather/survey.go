@@ -20,19 +20,19 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// Survey is a Reader that has read what all sources share, so that the Facts of very
-// many cost no request each.
+// Survey is a Reader that has read what all sources share, so that the Facts of very many
+// sources do not cost a request each.
 type Survey struct {
 	*Reader
-	// Version is the resource version of the Works, from which they can be watched.
+	// Version is the resource version of the Works, from which a watch can start.
 	Version string
 	of      map[render.Identity][]*state.Work
 	at      map[types.NamespacedName]*state.Work
 	scaling map[render.Identity][]*state.Work
 }
 
-// Survey reads the Works that bear our label; and the Namespaces, unless the sources to
-// be looked at are all in the one that is named.
+// Survey reads the Works that have our label, and all Namespaces, unless a namespace says that
+// all sources are in that one.
 func (r *Reader) Survey(ctx context.Context, namespace string) (*Survey, error) {
 	s := &Survey{Reader: r, of: map[render.Identity][]*state.Work{}, at: map[types.NamespacedName]*state.Work{}, scaling: map[render.Identity][]*state.Work{}}
 	if err := s.readWorks(ctx); err != nil {
@@ -65,13 +65,13 @@ func (s *Survey) readWorks(ctx context.Context) (err error) {
 	return err
 }
 
-// EachWork lists the Works that bear our label, in pages, and returns their resource version.
+// EachWork lists the Works that have our label, in pages, and returns their resource version.
 func EachWork(ctx context.Context, client dynamic.Interface, do func(*unstructured.Unstructured)) (version string, err error) {
 	return eachWorkIn(ctx, client, metav1.NamespaceAll, render.OurWorks, do)
 }
 
-// eachWork lists the Works that have a label, or, for a user who may not list all, those of
-// each cluster where they may. Then there is no one version of them all.
+// eachWork lists the Works that have a label. If the user may not list them in all namespaces,
+// it lists them cluster by cluster where allowed; there is then no common resource version.
 func (r *Reader) eachWork(ctx context.Context, selector string, do func(*unstructured.Unstructured)) (version string, err error) {
 	if len(r.hidden.works) == 0 {
 		if version, err = eachWorkIn(ctx, r.client, metav1.NamespaceAll, selector, do); !apierrors.IsForbidden(err) {
@@ -89,7 +89,7 @@ func (r *Reader) eachWork(ctx context.Context, selector string, do func(*unstruc
 	return "", nil
 }
 
-// eachWorkIn lists the Works in a namespace, or in all if it is empty, that have a label.
+// eachWorkIn lists the Works that have a label, in one namespace or, if it is empty, in all.
 func eachWorkIn(ctx context.Context, client dynamic.Interface, namespace, selector string, do func(*unstructured.Unstructured)) (version string, err error) {
 	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		list, err := client.Resource(render.WorksResource).Namespace(namespace).List(ctx, o)
@@ -108,8 +108,8 @@ func eachWorkIn(ctx context.Context, client dynamic.Interface, namespace, select
 	return version, nil
 }
 
-// Facts are those of a source that was read just now. A Work that is missing may be
-// there as somebody else's, so that a source that lacks one is read anew on its own.
+// Facts returns the facts about a source that was read just now. A missing Work may exist
+// without our label, so a source that lacks one is read again on its own.
 func (s *Survey) Facts(ctx context.Context, ref SourceRef, obj *unstructured.Unstructured) (judge.Facts, error) {
 	f, err := s.Reader.facts(ctx, ref, obj, surveyed{s.Reader.clusters, s})
 	if err != nil {
@@ -130,17 +130,17 @@ func (r *Reader) know(namespace *unstructured.Unstructured) {
 	r.namespaces[namespace.GetName()] = state.NewNamespace(namespace)
 }
 
-// Sources are those that Works name, in no order.
+// Sources returns the sources that Works name, in no particular order.
 func (s *Survey) Sources() iter.Seq[render.Identity] { return maps.Keys(s.of) }
 
-// Unread are the Facts of a source that cannot be read, for this reason.
+// Unread returns the Facts of a source that cannot be read, and why.
 func (s *Survey) Unread(id render.Identity, why string) judge.Facts {
 	f := judge.Facts{ID: id, Unknown: why}
 	addSurroundings(&f, surveyed{s.Reader.clusters, s})
 	return f
 }
 
-// surveyed are the surroundings that a Survey knows.
+// surveyed is the surroundings that a Survey knows.
 type surveyed struct {
 	knownClusters
 	*Survey

@@ -13,30 +13,30 @@ import (
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
-// Handlers are told of what changes in the caches, after they show it. What was not there
-// before, or is not any more, is nil.
+// Handlers are called for changes in the caches, after the caches show them. Before is nil for
+// what is new, and after is nil for what was deleted.
 type Handlers struct {
 	Object    func(before, after *state.Object)
 	Work      func(before, after *state.Work)
 	Cluster   func(before, after *state.Cluster)
 	Namespace func(before, after *state.Namespace)
-	// Listed: the cache of a configured resource has become complete. What was deleted
-	// while nobody watched is not in it.
+	// Listed: the cache of a configured resource is complete. What was deleted while there
+	// was no watch is not in it.
 	Listed func(*watch.Watch)
-	// Unserved: a resource of a group may be served no more, and its objects be gone.
+	// Unserved: a resource of a group may no longer be served, and its objects may be gone.
 	Unserved func(group string)
-	// Synced: what matters besides the sources is known anew.
+	// Synced: a cache other than those of the sources has been listed again.
 	Synced func()
 }
 
-// newWatch adds what all watches share.
+// newWatch returns a watch with the options that all watches share.
 func (c *Caches) newWatch(o watch.Options) *watch.Watch {
 	o.Client, o.Clock, o.ListDeadline = c.options.Dynamic, c.options.Clock, c.options.ListDeadline
 	o.Logger = c.options.Logger.With(zap.Stringer("resource", o.Resource.GroupResource))
 	return watch.New(o)
 }
 
-// typed is a handler that is told of things as what they are.
+// typed adapts a handler of one type to a watch.
 func typed[T any](changed func(before, after *T)) func(old, new any) {
 	return func(old, new any) {
 		before, _ := old.(*T)
@@ -45,7 +45,7 @@ func typed[T any](changed func(before, after *T)) func(old, new any) {
 	}
 }
 
-// newSourceWatch makes the watch of one configured resource.
+// newSourceWatch returns the watch of one configured resource.
 func (c *Caches) newSourceWatch(r watch.Resource) *watch.Watch {
 	var w *watch.Watch
 	w = c.newWatch(watch.Options{
@@ -55,7 +55,7 @@ func (c *Caches) newSourceWatch(r watch.Resource) *watch.Watch {
 		Indexers:  objectIndexers(),
 		Handler: watch.Handler{
 			Changed: typed(func(before, after *state.Object) {
-				// Before the first list is complete nothing can be decided.
+				// Nothing can be decided before the first list is complete.
 				if w.Status().Synced {
 					c.options.Handlers.Object(before, after)
 				}
@@ -67,9 +67,9 @@ func (c *Caches) newSourceWatch(r watch.Resource) *watch.Watch {
 	return w
 }
 
-// newWorkWatch makes the watch of the Works that bear our label. Others are left
-// to the API server to filter: in a Karmada that also uses policies, they are
-// many and change all the time.
+// newWorkWatch returns the watch of the Works that have our label. The API server
+// filters out the others: in a Karmada that also uses policies, they are many and
+// change all the time.
 func (c *Caches) newWorkWatch() *watch.Watch {
 	return c.newWatch(watch.Options{
 		Resource:  watch.In(render.WorksResource),
@@ -106,8 +106,8 @@ func (c *Caches) newNamespaceWatch() *watch.Watch {
 	})
 }
 
-// newDefinitionWatch makes a watch of what tells that a resource is served or
-// not served any more.
+// newDefinitionWatch returns a watch of the objects that show whether a resource is
+// served.
 func (c *Caches) newDefinitionWatch(resource schema.GroupVersionResource) *watch.Watch {
 	return c.newWatch(watch.Options{
 		Resource:  watch.In(resource),

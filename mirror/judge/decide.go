@@ -11,23 +11,23 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// Judgement is what is known of a source, and what follows from it.
+// Judgement is what is known about a source, and what follows from it.
 type Judgement struct {
 	Facts   Facts
 	Verdict Verdict
-	// Plan is what to write, and Due what the verdict speaks against, proved or not.
+	// Plan is what to write. Due are the Works to delete by the verdict, proved or not.
 	Plan []Operation
 	Due  []*state.Work
 }
 
-// On judges by facts.
+// On judges a source by the facts about it.
 func On(f Facts) Judgement {
 	v := Decide(f)
 	return Judgement{Facts: f, Verdict: v, Plan: Plan(v, f.Works), Due: dueDeletions(v, f.Works)}
 }
 
-// Decide judges, for every cluster that the source asks for or that has a Work
-// of it, whether that Work is wanted:
+// Decide decides, for every cluster that the source asks for or that has a Work
+// of the source, whether that Work is wanted:
 //
 //	source                      asks for it    cluster      Work     decision
 //	nothing known               –              –            –        Unknown
@@ -64,9 +64,9 @@ func Decide(f Facts) Verdict {
 			target.Rendering = render(f.Clusters[cluster].ScaledBy != "", f.isLong(cluster))
 		}
 		if target.Decision == Wanted && target.Rendering == nil {
-			v.Unread, target = true, Target{Decision: Unknown, Because: "its content has not been read"}
+			v.Unread, target = true, Target{Decision: Unknown, Because: "its content has not been read yet"}
 		}
-		if w, ok := f.Works[cluster]; ok && f.Unknown == "" && w.Source == f.ID { // another daemon may see to the others
+		if w, ok := f.Works[cluster]; ok && f.Unknown == "" && w.Source == f.ID { // another daemon may look after the others
 			if r := f.Clusters[cluster].Recovery; r.Awaits(w) {
 				target.Wake, target.WakeIn = r.At, r.In
 			}
@@ -81,7 +81,7 @@ func Decide(f Facts) Verdict {
 	return v
 }
 
-// isLong reports whether the Work on a cluster has the longer name, or is to have it.
+// isLong reports whether the Work on a cluster has, or is to have, the longer name.
 func (f Facts) isLong(cluster string) bool {
 	if w, ok := f.Works[cluster]; ok {
 		return w.IsLong()
@@ -89,9 +89,9 @@ func (f Facts) isLong(cluster string) bool {
 	return f.Taken[cluster]
 }
 
-// renderer makes what the Works of a source are made from, once for all clusters where it
-// is scaled and once for the others, and so for those where its Work has the longer name; nil
-// for a source whose content is not known.
+// renderer returns a function that renders a source, at most four times: once each for the
+// clusters where it is and is not scaled, with the longer Work name and without. It returns nil
+// if the content of the source is not known.
 func renderer(s *Source) func(isScaled, isLong bool) *Rendering {
 	var made [4]*Rendering
 	return func(isScaled, isLong bool) *Rendering {
@@ -99,7 +99,7 @@ func renderer(s *Source) func(isScaled, isLong bool) *Rendering {
 			return nil
 		}
 		template, i := s.Template, 0
-		if isScaled { // the number of replicas is the autoscaler's
+		if isScaled { // the autoscaler sets the number of replicas
 			options := s.Options
 			options.RetainReplicas = true
 			template, i = s.Template.With(options), 1
@@ -115,7 +115,7 @@ func renderer(s *Source) func(isScaled, isLong bool) *Rendering {
 }
 
 // outlived reports whether the source that a Work was made from is older than the
-// definition of its kind: it went with an earlier definition of that name.
+// definition of its kind: it was deleted with an earlier definition of that name.
 func (f Facts) outlived() bool {
 	for _, w := range f.Works {
 		if w.Source == f.ID && w.SourceCreated().Before(f.DefinitionCreated) {
@@ -125,7 +125,7 @@ func (f Facts) outlived() bool {
 	return false
 }
 
-// clustersOf lists every cluster that has to be decided on, sorted.
+// clustersOf lists every cluster that needs a decision, sorted.
 func clustersOf(f Facts) []string {
 	clusters := map[string]bool{}
 	for cluster := range f.Works {
@@ -144,7 +144,8 @@ func clustersOf(f Facts) []string {
 	return slices.Sorted(maps.Keys(clusters))
 }
 
-// The proofs that an object has gone with the definition of its kind, or is going with it.
+// The proofs that an object was, or is being, deleted with the definition of its kind. Marks on
+// Works contain them.
 const (
 	BecauseDefinitionDeleted     = "the CustomResourceDefinition of the source has been deleted"
 	BecauseDefinitionTerminating = "the source does not exist, and the CustomResourceDefinition of it is being deleted"
@@ -155,7 +156,7 @@ func decideTarget(f Facts, cluster string) (Target, *Refusal) {
 	case f.Unknown != "":
 		return Target{Decision: Unknown, Because: f.Unknown}, nil
 	case f.Clusters[cluster].WriteUnderWay:
-		return Target{Decision: Unknown, Because: "what was written last has not come back yet"}, nil
+		return Target{Decision: Unknown, Because: "the last write is not in the cache yet"}, nil
 	case isOf(f, cluster) && f.Works[cluster].IsOverwritten():
 		return Target{Decision: Released, Because: f.Works[cluster].Foreign}, nil
 	case f.Source == nil && f.Definition == DefinitionDeleted:
@@ -170,7 +171,7 @@ func decideTarget(f Facts, cluster string) (Target, *Refusal) {
 		return refused(f, cluster), refusalOf(f, cluster)
 	case !f.Source.Terms.Matches(cluster, f.Clusters[cluster].Labels):
 		if f.Source.Terms.HasSelector() && f.Clusters[cluster].State == ClusterMissing {
-			return Target{Decision: Unknown, Because: "there is no such cluster, whose labels would tell"}, nil
+			return Target{Decision: Unknown, Because: "there is no such cluster, so its labels are unknown"}, nil
 		}
 		return unwanted(f, cluster, "the source does not ask for this cluster"), nil
 	}
@@ -192,41 +193,41 @@ func decideTarget(f Facts, cluster string) (Target, *Refusal) {
 	return Target{Decision: Wanted, Because: "the source asks for this cluster"}, nil
 }
 
-// wasOurs reports whether a Work that a binding has taken was that of a source: it says so, or
-// it bears all our marks yet, for nobody has seen the claim while it lasted.
+// wasOurs reports whether a Work that a binding took over was the source's: it says so, or it
+// still has all our marks because no one noticed the claim while it lasted.
 func wasOurs(w *state.Work, id render.Identity) bool {
 	return w.HandedBy(id) || w.Source == id && w.Bound()
 }
 
-// takeBack decides on a Work that was ours before a policy claimed its source.
+// takeBack decides on a Work that was ours until a policy claimed its source.
 func takeBack(f Facts, w *state.Work) (Target, *Refusal) {
 	if w.Bound() && !f.Clusters[w.Cluster].Unbound {
 		owner := foreignOwner(f, w.Cluster)
 		return Target{Decision: Unknown, Because: owner, AsksBinding: true}, &Refusal{Reason: WorkConflict, Message: owner}
 	}
-	return Target{Decision: Wanted, Because: "the policy that it was handed over to is gone"}, nil
+	return Target{Decision: Wanted, Because: "the policy that took it over no longer exists"}, nil
 }
 
 func notAuthorized(cluster string) Refusal {
-	return Refusal{Reason: NotAuthorized, Message: fmt.Sprintf("no rule of the configuration's authorization allows it to be mirrored to cluster %q", cluster)}
+	return Refusal{Reason: NotAuthorized, Message: fmt.Sprintf("no authorization rule in the configuration allows mirroring it to cluster %q", cluster)}
 }
 
-// refused keeps the Work of a source that is refused. But the binding of a policy takes the
-// Work that has Karmada's name, and one with a longer name would stay beside it: when Karmada
-// starts, it carries out both, in any order.
+// refused keeps the Work of a refused source. The exception is a Work with the longer name: the
+// binding of a policy takes over only the Work with Karmada's name, so ours would stay beside
+// it, and Karmada applies both, in any order, whenever it starts.
 func refused(f Facts, cluster string) Target {
 	target := Target{Decision: Unknown, Because: string(f.Source.Refusal.Reason) + ": " + f.Source.Refusal.Message}
 	if f.Source.Refusal.Reason != ClaimedByPolicy || !isOf(f, cluster) || f.Works[cluster].Foreign != "" || !f.Works[cluster].IsLong() {
 		return target
 	}
 	if target.AsksBinding = true; f.Clusters[cluster].Doubled {
-		target.Decision, target.Because = Unneeded, "a policy propagates this object by a Work of its own"
+		target.Decision, target.Because = Unneeded, "a policy propagates this object with its own Work"
 	}
 	return target
 }
 
-// refusalOf is that of a source that does not ask, but whose Works stay since what it
-// says may be a mistake, or false.
+// refusalOf returns the refusal of a source that does not ask, but whose Work stays because
+// what the source says may be a mistake, or false.
 func refusalOf(f Facts, cluster string) *Refusal {
 	if !f.Source.Asks && isOf(f, cluster) {
 		return f.Source.Refusal
@@ -234,8 +235,8 @@ func refusalOf(f Facts, cluster string) *Refusal {
 	return nil
 }
 
-// unwanted is the one place that a deletion can come from, and it needs a live
-// read. A Work of somebody else is not this source's to delete.
+// unwanted is the only place where a deletion can start, and it needs a live
+// read. It never deletes a Work that belongs to another owner.
 func unwanted(f Facts, cluster, proof string) Target {
 	if owner := foreignOwner(f, cluster); owner != "" {
 		return Target{Decision: Unknown, Because: owner}
@@ -243,29 +244,29 @@ func unwanted(f Facts, cluster, proof string) Target {
 	target := Target{Decision: Unwanted, Because: proof, Amend: f.Source != nil && f.Works[cluster] != nil && f.Works[cluster].Preserves() != f.Source.Options.PreserveOnDeletion}
 	if !f.Live {
 		target.Decision, target.Unproven = Unknown, true
-		target.Because = "the cache says that it is not wanted, and no live read has confirmed it"
+		target.Because = "the cache says that it is not wanted, but no live read has confirmed that yet"
 	}
 	return target
 }
 
-// isOf reports whether the Work on a cluster says that it is of this source,
-// whoever else has marked it.
+// isOf reports whether the Work on a cluster says that it belongs to this source,
+// even if others have marked it too.
 func isOf(f Facts, cluster string) bool {
 	w, ok := f.Works[cluster]
 	return ok && w.Source == f.ID
 }
 
-// foreignOwner tells why the Work on a cluster is not of this source; empty if
-// it is, or if there is none.
+// foreignOwner returns why the Work on a cluster does not belong to this source; empty if
+// it does, or if no Work exists.
 func foreignOwner(f Facts, cluster string) string {
 	w, ok := f.Works[cluster]
 	switch {
 	case !ok:
 		return ""
 	case w.Foreign != "":
-		return fmt.Sprintf("Work %s/%s is somebody else's: %s", w.Namespace, w.Name, w.Foreign)
+		return fmt.Sprintf("Work %s/%s is not managed by karmada-mirror: %s", w.Namespace, w.Name, w.Foreign)
 	case w.Source != f.ID:
-		return fmt.Sprintf("Work %s/%s is that of %s", w.Namespace, w.Name, w.Source)
+		return fmt.Sprintf("Work %s/%s belongs to %s", w.Namespace, w.Name, w.Source)
 	}
 	return ""
 }

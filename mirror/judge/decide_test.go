@@ -17,17 +17,17 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// pageSource is the source with an annotation; uid tells its incarnations apart.
+// pageSource returns the source with an annotation; uid tells its incarnations apart.
 func pageSource(uid, clusters string) *Source {
 	return NewSource(sample.Asking(uid, clusters), render.Wishes{})
 }
 
-// pageWork is the Work that a source's template makes, as it is observed.
+// pageWork returns the Work that a source's template makes, as observed.
 func pageWork(s *Source, cluster string, changes ...sample.Change) *state.Work {
 	return state.NewWork(sample.WorkOf(s.Template.Work(cluster), changes...))
 }
 
-// selectingSource is pageSource with a selector.
+// selectingSource returns the page with a selector.
 func selectingSource(selector, clusters string) *Source {
 	wishes := sample.Annotations{render.ClusterSelectorAnnotation: selector}
 	if clusters != "" {
@@ -36,12 +36,12 @@ func selectingSource(selector, clusters string) *Source {
 	return NewSource(sample.Object(wishes), render.Wishes{})
 }
 
-// pageSourceIn is pageSource in a Namespace with defaults.
+// pageSourceIn returns the page in a Namespace with defaults.
 func pageSourceIn(clusters string, defaults sample.Annotations) *Source {
 	return NewSource(sample.Object(sample.Annotations{render.ClustersAnnotation: clusters}), render.ReadWishes(defaults))
 }
 
-// preservingSource is pageSource whose objects stay when its Works go.
+// preservingSource returns the page with preserve-on-deletion.
 func preservingSource(clusters string) *Source {
 	return NewSource(sample.Object(sample.Annotations{render.ClustersAnnotation: clusters, render.PreserveOnDeletionAnnotation: "true"}), render.Wishes{})
 }
@@ -56,12 +56,12 @@ func labelledClusters(label string, names ...string) map[string]ClusterFacts {
 	return clusters
 }
 
-// recovered is a cluster that came back when the page was created.
+// recovered returns a cluster that came back when the page was created.
 func recovered(name string) map[string]ClusterFacts {
 	return map[string]ClusterFacts{name: {State: ClusterJoined, Recovery: Recovery{At: sample.Created, Down: sample.Created.Add(-time.Hour)}}}
 }
 
-// joinedClusters are clusters that have nothing special.
+// joinedClusters returns clusters with nothing special about them.
 func joinedClusters(names ...string) map[string]ClusterFacts {
 	clusters := map[string]ClusterFacts{}
 	for _, name := range names {
@@ -70,7 +70,7 @@ func joinedClusters(names ...string) map[string]ClusterFacts {
 	return clusters
 }
 
-// claimedSource is pageSource with the claim of a policy on it.
+// claimedSource returns the page, claimed by a policy.
 func claimedSource(clusters string) *Source {
 	u := sample.Object(sample.Annotations{render.ClustersAnnotation: clusters})
 	u.SetLabels(map[string]string{policyv1alpha1.PropagationPolicyPermanentIDLabel: "p"})
@@ -93,7 +93,7 @@ func TestDecideAndPlan(t *testing.T) {
 		Refusals  []Reason
 		Unproven  bool
 		Plan      []OperationKind
-		// NeedsApproval of the deletions
+		// NeedsApproval is about the deletions.
 		NeedsApproval bool
 		Unread        bool
 	}
@@ -102,58 +102,58 @@ func TestDecideAndPlan(t *testing.T) {
 		facts  Facts
 		want   result
 	}{
-		"New": {"a cluster that is asked for and has no Work gets one",
+		"New": {"a wanted cluster without a Work gets one",
 			Facts{Source: asks, Clusters: joined},
 			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Create}}},
-		"InSync": {"a Work as wanted is left alone",
+		"InSync": {"a Work that is as wanted is left alone",
 			Facts{Source: asks, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Wanted}}},
 		"Edited": {"an edited Work is repaired",
 			Facts{Source: asks, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Edited)}},
 			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
-		"Recreated": {"a source with another UID is written anew",
+		"Recreated": {"the Work of a recreated source is updated",
 			Facts{Source: pageSource("2", "m1"), Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
-		"Remarked": {"a Work that says to be of another incarnation is put right",
+		"Remarked": {"a Work that names another incarnation is repaired",
 			Facts{Source: asks, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Remarked)}},
 			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
 		"Unfinalized": {"a Work without the finalizer would leave its object behind",
 			Facts{Source: asks, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Unfinalized)}},
 			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
-		"Namesake": {"a Work of a source whose Work has the same name is not touched",
+		"Namesake": {"the Work of another source, which has the same name, is not touched",
 			Facts{Source: asks, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.OfNamesake)}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
-		"NamesakeUnwanted": {"nor deleted when the other goes",
+		"NamesakeUnwanted": {"nor deleted when this source is deleted",
 			Facts{Live: true, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.OfNamesake)}},
 			result{Decisions: map[string]Decision{"m1": Unknown}}},
-		"NamesakeClaimed": {"nor released with the other",
+		"NamesakeClaimed": {"nor released when this source is claimed",
 			Facts{Source: claimed, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.OfNamesake)}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{ClaimedByPolicy}}},
-		"NamesakeRecovered": {"nor woken for the other",
+		"NamesakeRecovered": {"nor woken for this source",
 			Facts{Source: asks, Clusters: recovered("m1"), Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.OfNamesake, sample.WrittenAt(sample.Created.Add(-time.Minute)))}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
-		"NamesakeOverwritten": {"nor our name taken off it, whatever it carries",
+		"NamesakeOverwritten": {"nor are our marks removed from it, whatever it carries",
 			Facts{Source: asks, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.OfNamesake, sample.Overwritten)}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
-		"NamesakeHandedOver": {"nor taken back from the source that it is of now",
+		"NamesakeHandedOver": {"and it is not taken back from the source that owns it now",
 			Facts{Source: asks, Clusters: unbound, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.SaysNamesake, sample.HandedOver, sample.Bound)}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
-		"Unlabelled": {"a Work of ours whose labels were taken away is repaired",
+		"Unlabelled": {"our Work is repaired if its labels were removed",
 			Facts{Source: asks, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Relabelled)}},
 			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
-		"WorkTerminating": {"a Work that is going is waited for",
+		"WorkTerminating": {"a Work that is being deleted is waited for",
 			Facts{Source: asks, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Terminating, sample.Edited)}},
 			result{Decisions: map[string]Decision{"m1": Wanted}}},
 		"NoSuchCluster": {"a warning, and no Work",
 			Facts{Source: asks},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{UnknownCluster}}},
-		"ClusterGone": {"a cluster that is missing loses nothing, even by a live read",
+		"ClusterGone": {"a missing cluster loses nothing, even by a live read",
 			Facts{Source: asks, Live: true, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{UnknownCluster}}},
-		"ClusterTerminating": {"nothing is recreated in a cluster that leaves",
+		"ClusterTerminating": {"nothing is recreated in a cluster that is leaving",
 			Facts{Source: asks, Clusters: map[string]ClusterFacts{"m1": {State: ClusterTerminating}}},
 			result{Decisions: map[string]Decision{"m1": Unknown}}},
-		"Foreign": {"a Work of somebody else is not touched",
+		"Foreign": {"a Work of another owner is not touched",
 			Facts{Source: asks, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.BindingLabel)}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
 		"ForeignUnwanted": {"and not deleted, whatever a live read says",
@@ -165,137 +165,137 @@ func TestDecideAndPlan(t *testing.T) {
 		"AbsentLive": {"a live read does",
 			Facts{Live: true, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unwanted}, Plan: []OperationKind{Delete}}},
-		"AbsentLiveUnlabelled": {"a Work without our label is not deleted",
+		"AbsentLiveUnlabelled": {"a Work without our label is never deleted",
 			Facts{Live: true, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Relabelled)}},
 			result{Decisions: map[string]Decision{"m1": Unwanted}}},
-		"NotFindable": {"a label that is for look-up alone keeps no Work that nobody wants",
+		"NotFindable": {"a label for look-up only does not keep an unwanted Work",
 			Facts{Live: true, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Misfiled)}},
 			result{Decisions: map[string]Decision{"m1": Unwanted}, Plan: []OperationKind{Delete}}},
-		"NotFindableAndWanted": {"and is put right while somebody does",
+		"NotFindableAndWanted": {"and is repaired while the Work is wanted",
 			Facts{Source: asks, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Misfiled)}},
 			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
-		"AbsentLiveTerminating": {"a Work that is going is not deleted again",
+		"AbsentLiveTerminating": {"a Work that is being deleted is not deleted again",
 			Facts{Live: true, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Terminating)}},
 			result{Decisions: map[string]Decision{"m1": Unwanted}}},
-		"AnnotationRemoved": {"a source that does not ask any more, by a live read",
+		"AnnotationRemoved": {"a source that no longer asks, by a live read",
 			Facts{Source: stub, Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unwanted}, Plan: []OperationKind{Delete}}},
-		"Retargeted": {"creates go before deletes",
+		"Retargeted": {"creates come before deletes",
 			Facts{Source: pageSource("1", "m2"), Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unwanted, "m2": Wanted}, Plan: []OperationKind{Create, Delete}}},
-		"RetargetedInCache": {"what is wanted need not wait for the proof of what is not",
+		"RetargetedInCache": {"creating a wanted Work need not wait for the proof of a deletion",
 			Facts{Source: pageSource("1", "m2"), Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unknown, "m2": Wanted}, Unproven: true, Plan: []OperationKind{Create}}},
-		"Preserved": {"a Work says what its source says of its deletion before that comes",
+		"Preserved": {"a Work gets its source's preserve-on-deletion before it is deleted",
 			Facts{Source: preservingSource("m2"), Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unwanted, "m2": Wanted}, Plan: []OperationKind{Amend, Create}}},
-		"PreservedInCache": {"and need not wait for a proof",
+		"PreservedInCache": {"which need not wait for a proof",
 			Facts{Source: preservingSource("m2"), Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unknown, "m2": Wanted}, Unproven: true, Plan: []OperationKind{Amend, Create}}},
 		"PreservedAlready": {"then it is deleted",
 			Facts{Source: preservingSource("m2"), Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(preservingSource("m1"), "m1"), "m2": pageWork(preservingSource("m2"), "m2")}},
 			result{Decisions: map[string]Decision{"m1": Unwanted, "m2": Wanted}, Plan: []OperationKind{Delete}}},
-		"PreservedNoMore": {"the other way round, too",
+		"PreservedNoMore": {"also the other way round",
 			Facts{Source: pageSource("1", "m2"), Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(preservingSource("m1"), "m1"), "m2": pageWork(asks, "m2")}},
 			result{Decisions: map[string]Decision{"m1": Unwanted, "m2": Wanted}, Plan: []OperationKind{Amend}}},
-		"PreservedAndDeleted": {"of a source that is gone the Work has the last word",
+		"PreservedAndDeleted": {"if the source is deleted, the Work has the last word",
 			Facts{Live: true, Works: map[string]*state.Work{"m1": pageWork(preservingSource("m1"), "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unwanted}, Plan: []OperationKind{Delete}}},
-		"PreservedAndForeign": {"nothing of somebody else is amended",
+		"PreservedAndForeign": {"a Work of another owner is not amended",
 			Facts{Source: preservingSource("m2"), Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.BindingLabel)}},
 			result{Decisions: map[string]Decision{"m1": Unknown, "m2": Wanted}, Plan: []OperationKind{Create}}},
-		"PreservedByMistake": {"what it says of the deletion may be a mistake",
+		"PreservedByMistake": {"what it says about the deletion may be a mistake",
 			Facts{Source: NewSource(sample.Object(sample.Annotations{render.PreserveOnDeletionAnnotation: "ture"}), render.Wishes{}), Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{InvalidAnnotation}}},
-		"UnderWay": {"a Work that the cache has as it was before our last write is not judged",
+		"UnderWay": {"a cached Work that predates our last write is not judged",
 			Facts{Source: asks, Live: true, Clusters: map[string]ClusterFacts{"m1": {State: ClusterJoined, WriteUnderWay: true}}, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Edited)}},
 			result{Decisions: map[string]Decision{"m1": Unknown}}},
 		"UnderWayAndUnwanted": {"nor deleted",
 			Facts{Live: true, Clusters: map[string]ClusterFacts{"m1": {State: ClusterJoined, WriteUnderWay: true}}, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unknown}}},
-		"Unread": {"an object of which only the name is known is not written",
+		"Unread": {"an object without known content is not written",
 			Facts{Source: SourceOf(state.NewObject(sample.Object(nil)), render.ReadWishes(sample.Annotations{render.ClustersAnnotation: "m1"})), Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Edited)}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Unread: true}},
-		"Claimed": {"a claim may be false: what no binding has taken stays as it is, and is ours",
+		"Claimed": {"a claim may be false: a Work that no binding took over stays as it is, and ours",
 			Facts{Source: claimed, Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Edited), "m2": pageWork(asks, "m2", sample.Terminating)}},
 			result{Decisions: map[string]Decision{"m1": Unknown, "m2": Unknown}, Refusals: []Reason{ClaimedByPolicy}}},
-		"ClaimedAndNotAsking": {"also if the object does not ask any more",
+		"ClaimedAndNotAsking": {"also if the object no longer asks",
 			Facts{Source: claimedNotAsking, Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{ClaimedByPolicy}}},
-		"Overwritten": {"what carries another object is not ours, whatever its marks say",
+		"Overwritten": {"a Work that carries another object is not ours, whatever its marks say",
 			Facts{Source: asks, Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Overwritten)}},
 			result{Decisions: map[string]Decision{"m1": Released}, Plan: []OperationKind{Release}}},
 		"OverwrittenAndUnwanted": {"and is not deleted",
 			Facts{Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Overwritten)}},
 			result{Decisions: map[string]Decision{"m1": Released}, Plan: []OperationKind{Release}}},
-		"OverwrittenAndGoing": {"nor touched when it is",
+		"OverwrittenAndGoing": {"nor touched while it is being deleted",
 			Facts{Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Overwritten, sample.Terminating)}},
 			result{Decisions: map[string]Decision{"m1": Released}}},
-		"Emptied": {"nor is what carries nothing that can be named",
+		"Emptied": {"nor if it carries nothing that can be identified",
 			Facts{Source: asks, Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Emptied)}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
-		"EmptiedAndUnwanted": {"and it is not deleted either",
+		"EmptiedAndUnwanted": {"such a Work is not deleted either",
 			Facts{Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Emptied)}},
 			result{Decisions: map[string]Decision{"m1": Unknown}}},
-		"NameTaken": {"a name that another object has is not needed",
+		"NameTaken": {"a name that another object has is no obstacle",
 			Facts{Source: asks, Live: true, Clusters: joined, Taken: map[string]bool{"m1": true}},
 			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Create}}},
-		"ClaimedAndTaken": {"what a policy claims and its binding has taken is released, and nothing is deleted",
+		"ClaimedAndTaken": {"if a policy claims the source and its binding took over the Work, the Work is released, not deleted",
 			Facts{Source: claimed, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Bound)}},
 			result{Decisions: map[string]Decision{"m1": Released}, Refusals: []Reason{ClaimedByPolicy}, Plan: []OperationKind{Release}}},
-		"ClaimedAndLong": {"one with a longer name stays until the policy has a Work",
+		"ClaimedAndLong": {"a Work with the longer name stays until the policy has its own",
 			Facts{Source: claimed, Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Long)}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{ClaimedByPolicy}}},
-		"ClaimedAndDoubled": {"beside that it goes, and not the object",
+		"ClaimedAndDoubled": {"beside that Work, ours is deleted, and the object stays",
 			Facts{Source: claimed, Live: true, Clusters: doubled, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Long)}},
 			result{Decisions: map[string]Decision{"m1": Unneeded}, Refusals: []Reason{ClaimedByPolicy}, Plan: []OperationKind{Detach}}},
-		"ClaimedAndDetached": {"when Karmada has nothing to do any more before it is gone",
+		"ClaimedAndDetached": {"it is deleted once Karmada's finalizer is off",
 			Facts{Source: claimedNotAsking, Live: true, Clusters: doubled, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Long, sample.Unfinalized)}},
 			result{Decisions: map[string]Decision{"m1": Unneeded}, Refusals: []Reason{ClaimedByPolicy}, Plan: []OperationKind{Drop}}},
-		"GivenBackDetached": {"but if the policy goes first, it is put right",
+		"GivenBackDetached": {"but if the policy is deleted first, it is repaired",
 			Facts{Source: asks, Clusters: doubled, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Long, sample.Unfinalized)}},
 			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
-		"ClaimedAndReleased": {"and then it is the policy's",
+		"ClaimedAndReleased": {"then it belongs to the policy",
 			Facts{Source: claimed, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Released, sample.Bound)}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{ClaimedByPolicy}}},
-		"GivenBack": {"what a binding holds is not taken back before somebody has looked whether a policy stands behind it",
+		"GivenBack": {"a Work that a binding holds is not taken back before a live read of the binding",
 			Facts{Source: asks, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Released, sample.Bound)}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
-		"TakenAndGivenBack": {"the same holds for what a binding has taken that nobody saw come and go",
+		"TakenAndGivenBack": {"the same goes for a Work whose claim and release no one saw",
 			Facts{Source: asks, Clusters: unbound, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Bound)}},
 			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
-		"GivenBackAndOverwritten": {"nor what carries another object",
+		"GivenBackAndOverwritten": {"but not if it carries another object",
 			Facts{Source: asks, Clusters: unbound, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Released, sample.Bound, sample.Overwritten)}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
-		"GivenBackUnbound": {"what a binding without its policy holds is adopted",
+		"GivenBackUnbound": {"a Work held by a leftover binding is taken back",
 			Facts{Source: asks, Clusters: unbound, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Released, sample.Bound)}},
 			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
-		"GivenBackUntaken": {"and so is what no binding has taken",
+		"GivenBackUntaken": {"and so is one that no binding took over",
 			Facts{Source: asks, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Released)}},
 			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
-		"GivenBackAndQuota": {"unless somebody else holds it as well",
+		"GivenBackAndQuota": {"unless another controller holds it too",
 			Facts{Source: asks, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Released, sample.Bound, sample.Quota)}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
-		"ReleasedUnwanted": {"what was released is not ours to delete",
+		"ReleasedUnwanted": {"a released Work is not ours to delete",
 			Facts{Live: true, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Released)}},
 			result{Decisions: map[string]Decision{"m1": Unknown}}},
-		"DefinitionDeleted": {"the cache proves nothing of a definition either",
+		"DefinitionDeleted": {"the cache proves nothing about a definition either",
 			Facts{Definition: DefinitionDeleted, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Unproven: true, NeedsApproval: true}},
-		"DefinitionDeletedLive": {"an object that goes with its definition needs an approval",
+		"DefinitionDeletedLive": {"an object deleted with its definition needs an approval",
 			Facts{Definition: DefinitionDeleted, Live: true, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unwanted}, Plan: []OperationKind{Delete}, NeedsApproval: true}},
-		"DefinitionMadeAgain": {"and so does one that went with an earlier definition of that name",
+		"DefinitionMadeAgain": {"and so does one deleted with an earlier definition of that name",
 			Facts{DefinitionCreated: sample.Created.Add(time.Second), Live: true, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unwanted}, Plan: []OperationKind{Delete}, NeedsApproval: true}},
-		"DefinitionOlder": {"but not one whose definition is the one that it was made under",
+		"DefinitionOlder": {"but not one created under the current definition",
 			Facts{DefinitionCreated: sample.Created, Live: true, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unwanted}, Plan: []OperationKind{Delete}}},
-		"DefinitionMadeAgainAndRetargeted": {"nor the Work of a source that has been made again",
+		"DefinitionMadeAgainAndRetargeted": {"nor the Work of a source that was recreated",
 			Facts{DefinitionCreated: sample.Created.Add(time.Second), Live: true, Source: pageSource("2", "m2"), Clusters: joined,
 				Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unwanted, "m2": Wanted}, Plan: []OperationKind{Create, Delete}}},
-		"NotHeldAnyMore": {"the mark of the breaker goes when the Work is wanted again",
+		"NotHeldAnyMore": {"the breaker's mark is removed when the Work is wanted again",
 			Facts{Source: asks, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Marked)}},
 			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
 		"BadAnnotation": {"a value that cannot be parsed changes nothing",
@@ -304,10 +304,10 @@ func TestDecideAndPlan(t *testing.T) {
 		"NotWatched": {"what is not watched is not judged",
 			Facts{Unknown: "its resource has not synced", Live: true, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unknown}}},
-		"Glob": {"a glob selects the clusters that there are",
+		"Glob": {"a glob selects existing clusters",
 			Facts{Source: pageSource("1", "m*,!m2"), Clusters: joined},
 			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Create}}},
-		"Selected": {"a selector chooses by labels, exclusions hold, and clusters that do not match are not asked for",
+		"Selected": {"a selector chooses by labels, minus the exclusions",
 			Facts{Source: selectingSource("tier=edge", "!m3"), Clusters: labelledClusters("tier=edge", "m1", "m3", "m2"), Live: true},
 			result{Decisions: map[string]Decision{"m1": Wanted, "m2": Wanted}, Plan: []OperationKind{Create, Create}}},
 		"NotSelectedAnyMore": {"a cluster that has lost the label, by live reads",
@@ -316,32 +316,32 @@ func TestDecideAndPlan(t *testing.T) {
 		"NotSelectedInCache": {"and by the cache",
 			Facts{Source: selectingSource("tier=edge", ""), Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Unproven: true}},
-		"SelectedClusterGone": {"a cluster that is missing has no labels that could speak against a Work",
+		"SelectedClusterGone": {"a missing cluster has no labels that could speak against a Work",
 			Facts{Source: selectingSource("tier=edge", ""), Live: true, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unknown}}},
 		"OptsOut": {"of what its Namespace asks for",
 			Facts{Source: pageSourceIn("", sample.Annotations{render.ClustersAnnotation: "m1"}), Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unwanted}, Plan: []OperationKind{Delete}}},
-		"OptsOutOfNothing": {"an empty list may be an empty variable in somebody's template",
+		"OptsOutOfNothing": {"an empty list may be an empty variable in a template",
 			Facts{Source: pageSourceIn("", nil), Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{InvalidAnnotation}}},
-		"OptsOutUnmirrored": {"and it is told where there is nothing to lose, for something else may have been meant",
+		"OptsOutUnmirrored": {"and it is reported even without Works, since it may be a mistake",
 			Facts{Source: pageSourceIn("", nil), Live: true, Clusters: joined},
 			result{Decisions: map[string]Decision{}, Refusals: []Reason{InvalidAnnotation}}},
-		"Forbidden": {"what the configuration does not allow is not written, and what is there stays",
+		"Forbidden": {"what the configuration does not allow is not written, and existing Works stay",
 			Facts{Source: pageSource("1", "m*"), Live: true, Clusters: map[string]ClusterFacts{"m1": {State: ClusterJoined}, "m2": {State: ClusterJoined, Forbidden: true}, "m3": {State: ClusterJoined, Forbidden: true}},
 				Works: map[string]*state.Work{"m2": pageWork(asks, "m2", sample.Edited)}},
 			result{Decisions: map[string]Decision{"m1": Wanted, "m2": Unknown, "m3": Unknown}, Refusals: []Reason{NotAuthorized}, Plan: []OperationKind{Create}}},
-		"ForbiddenAndGone": {"but it goes with its source",
+		"ForbiddenAndGone": {"but they are deleted with their source",
 			Facts{Live: true, Clusters: map[string]ClusterFacts{"m1": {State: ClusterJoined, Forbidden: true}}, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unwanted}, Plan: []OperationKind{Delete}}},
-		"Recovered": {"a Work that waits for its cluster is woken when that has come back",
+		"Recovered": {"a Work that waits for its cluster is woken when the cluster is back",
 			Facts{Source: asks, Clusters: recovered("m1"), Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.WrittenAt(sample.Created.Add(-time.Minute)))}},
 			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Wake}}},
 		"RecoveredAndEdited": {"a write wakes as well",
 			Facts{Source: asks, Clusters: recovered("m1"), Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Edited, sample.WrittenAt(sample.Created.Add(-time.Minute)))}},
 			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
-		"RecoveredWhileGoing": {"a deletion waits for the cluster, too",
+		"RecoveredWhileGoing": {"a deletion waits for the cluster too",
 			Facts{Live: true, Clusters: recovered("m1"), Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Terminating, sample.WrittenAt(sample.Created.Add(-time.Minute)))}},
 			result{Decisions: map[string]Decision{"m1": Unwanted}, Plan: []OperationKind{Wake}}},
 		"RecoveredWhileGoingInCache": {"and need not be proved again",
@@ -350,13 +350,13 @@ func TestDecideAndPlan(t *testing.T) {
 		"RecoveredAndRefused": {"what stays because of a mistake is woken as well",
 			Facts{Source: pageSource("1", "../m1"), Clusters: recovered("m1"), Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.WrittenAt(sample.Created.Add(-time.Minute)))}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{InvalidAnnotation}, Plan: []OperationKind{Wake}}},
-		"RecoveredElsewhere": {"nor what is not of this configuration: another daemon may see to it",
+		"RecoveredElsewhere": {"but nothing outside this configuration: another daemon may look after it",
 			Facts{Unknown: "its namespace is left out", Clusters: recovered("m1"), Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.WrittenAt(sample.Created.Add(-time.Minute)))}},
 			result{Decisions: map[string]Decision{"m1": Unknown}}},
-		"RecoveredAndForeign": {"but nothing of somebody else",
+		"RecoveredAndForeign": {"and nothing of another owner",
 			Facts{Source: asks, Clusters: recovered("m1"), Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.BindingLabel, sample.WrittenAt(sample.Created.Add(-time.Minute)))}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
-		"GlobClusterGone": {"a cluster that a glob still names and that is missing loses nothing",
+		"GlobClusterGone": {"a missing cluster that a glob still matches loses nothing",
 			Facts{Source: pageSource("1", "m*"), Live: true, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{UnknownCluster}}},
 	}
@@ -385,7 +385,7 @@ func TestDecideAndPlan(t *testing.T) {
 	}
 }
 
-// TestNotices: what Karmada cannot carry out is written, and told.
+// TestNotices: what Karmada cannot apply is written all the same, and reported.
 func TestNotices(t *testing.T) {
 	asks := pageSource("1", "m1,m2")
 	clusters := joinedClusters("m1", "m2")
@@ -400,13 +400,13 @@ func TestNotices(t *testing.T) {
 		want   []Reason
 		writes int
 	}{
-		"None":             {"where there is nothing to say", Facts{Source: asks, Clusters: clusters}, nil, 2},
+		"None":             {"there is nothing to say", Facts{Source: asks, Clusters: clusters}, nil, 2},
 		"KindNotServed":    {"a cluster that lacks the kind gets its Work all the same", Facts{Source: asks, Clusters: lacks}, []Reason{KindNotServed}, 2},
 		"NamespaceSkipped": {"and so do clusters that lack the Namespace", Facts{Source: asks, Clusters: clusters, NamespaceSkipped: true}, []Reason{NamespaceNotPropagated}, 2},
-		"Both":             {"both may be", Facts{Source: asks, Clusters: lacks, NamespaceSkipped: true}, []Reason{KindNotServed, NamespaceNotPropagated}, 2},
-		"NearlyFull":       {"of a Work that is there, for others are refused", Facts{Source: large, Clusters: clusters, Works: map[string]*state.Work{"m1": pageWork(large, "m1")}}, []Reason{TooLarge}, 2},
-		"NearlyFullNoWork": {"of one that is not nothing is known", Facts{Source: large, Clusters: clusters}, nil, 2},
-		"NotWanted":        {"nobody is told of what is not asked for", Facts{Source: pageSource("1", "../"), Clusters: lacks, NamespaceSkipped: true}, nil, 0},
+		"Both":             {"both can be true", Facts{Source: asks, Clusters: lacks, NamespaceSkipped: true}, []Reason{KindNotServed, NamespaceNotPropagated}, 2},
+		"NearlyFull":       {"an existing Work is nearly full; a new one would be refused", Facts{Source: large, Clusters: clusters, Works: map[string]*state.Work{"m1": pageWork(large, "m1")}}, []Reason{TooLarge}, 2},
+		"NearlyFullNoWork": {"nothing is known about a Work that does not exist", Facts{Source: large, Clusters: clusters}, nil, 2},
+		"NotWanted":        {"what is not asked for is not reported", Facts{Source: pageSource("1", "../"), Clusters: lacks, NamespaceSkipped: true}, nil, 0},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -423,8 +423,8 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// TestClaimedWithoutAsking: who goes over to a policy takes the annotation off in the
-// same breath.
+// TestClaimedWithoutAsking: a user who moves an object to a policy removes the annotation at
+// the same time.
 func TestClaimedWithoutAsking(t *testing.T) {
 	u := sample.Object(nil)
 	u.SetLabels(map[string]string{policyv1alpha1.PropagationPolicyPermanentIDLabel: "x"})
@@ -434,23 +434,22 @@ func TestClaimedWithoutAsking(t *testing.T) {
 	}
 	v := Decide(f)
 	if plan := Plan(v, f.Works); len(plan) != 1 || plan[0].Kind != Release || len(v.Refusals) > 0 {
-		t.Errorf("it comes to %+v and %+v", plan, v.Refusals)
+		t.Errorf("got %+v and %+v", plan, v.Refusals)
 	}
 }
 
-// TestPoisonWork: a Work that cannot be read is not touched, whatever becomes of its source.
+// TestPoisonWork: a Work that cannot be read is not touched, whatever happens to its source.
 func TestPoisonWork(t *testing.T) {
 	w := &state.Work{Cluster: "m1", Foreign: "the object cannot be read"}
 	f := Facts{ID: sample.Page, Live: true, Clusters: joinedClusters("m1"), Works: map[string]*state.Work{"m1": w}}
 	for _, f.Source = range []*Source{nil, pageSource("1", "m1"), pageSource("1", "m2")} {
 		if plan := Plan(Decide(f), f.Works); len(plan) > 0 && plan[0].Cluster == "m1" {
-			t.Errorf("of %+v follows %+v", f.Source, plan)
+			t.Errorf("%+v leads to %+v", f.Source, plan)
 		}
 	}
 }
 
-// TestNothingIsDeletedWithoutALiveRead tries every combination of what the facts
-// can be.
+// TestNothingIsDeletedWithoutALiveRead tries every combination of facts.
 func TestNothingIsDeletedWithoutALiveRead(t *testing.T) {
 	asks := pageSource("1", "m1")
 	sources := []*Source{nil, asks, pageSource("2", "m2"), pageSource("1", "m*"), pageSource("1", "")}
@@ -465,13 +464,13 @@ func TestNothingIsDeletedWithoutALiveRead(t *testing.T) {
 					}
 					for _, op := range Plan(Decide(f), f.Works) {
 						if op.Kind == Delete {
-							t.Errorf("a deletion from the cache alone: %+v", f)
+							t.Errorf("a deletion based on the cache alone: %+v", f)
 						}
 					}
 					f.Live = true
 					for _, op := range Plan(Decide(f), f.Works) {
 						if op.Kind == Delete && (unknown != "" || w.Foreign != "" || source != nil && source.Refusal != nil) {
-							t.Errorf("a deletion of what is not ours, or not known: %+v", f)
+							t.Errorf("a deletion of a Work that is not ours, or not known: %+v", f)
 						}
 					}
 				}
@@ -480,8 +479,8 @@ func TestNothingIsDeletedWithoutALiveRead(t *testing.T) {
 	}
 }
 
-// FuzzDecide makes up facts, as impossible as they may be: a deletion needs its
-// proof, and a write its right.
+// FuzzDecide makes up facts, even impossible ones: a deletion needs a proof, and a
+// write needs a right.
 func FuzzDecide(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9})
 	f.Add([]byte{0, 0, 1, 1, 1, 0, 1})
@@ -502,19 +501,19 @@ func FuzzDecide(f *testing.F) {
 				}
 				gone := facts.Definition != DefinitionServed || absent && facts.DefinitionCreated.After(sample.Created)
 				if gone && !verdict.NeedsApproval {
-					t.Errorf("an object that goes with its definition needs no approval: %+v", facts)
+					t.Errorf("an object deleted with its definition needs no approval: %+v", facts)
 				}
 			case Create, Update:
 				if facts.Unknown != "" || facts.Source == nil || facts.Source.Refusal != nil || !facts.Source.Terms.Matches(op.Cluster, facts.Clusters[op.Cluster].Labels) || facts.Clusters[op.Cluster].State != ClusterJoined {
-					t.Errorf("writes a Work that nobody asks for: %+v", facts)
+					t.Errorf("writes a Work that is not asked for: %+v", facts)
 				}
 				if op.Kind == Update && (w.Foreign != "" && !(wasOurs(w, facts.ID) && (!w.Bound() || facts.Clusters[op.Cluster].Unbound)) || w.Carries() != facts.ID) {
-					t.Errorf("writes over a Work of somebody else: %+v", w)
+					t.Errorf("overwrites a Work of another owner: %+v", w)
 				}
 			case Release:
 				isClaimed := w.Bound() && facts.Source != nil && facts.Source.Refusal != nil && facts.Source.Refusal.Reason == ClaimedByPolicy
 				if w.Source != facts.ID || !isClaimed && w.Carries() == facts.ID {
-					t.Errorf("releases a Work that nobody has taken: %+v, Work %+v", facts, w)
+					t.Errorf("releases a Work that no one took over: %+v, Work %+v", facts, w)
 				}
 			case Amend:
 				if w.Source != facts.ID || w.Foreign != "" || facts.Source == nil || w.Preserves() == facts.Source.Options.PreserveOnDeletion {
@@ -522,10 +521,10 @@ func FuzzDecide(f *testing.F) {
 				}
 			case Detach, Drop:
 				if w.Source != facts.ID || w.Foreign != "" || !w.IsLong() || !facts.Clusters[op.Cluster].Doubled || facts.Source == nil || facts.Source.Refusal == nil || facts.Source.Refusal.Reason != ClaimedByPolicy {
-					t.Errorf("drops a Work beside which there is none: %+v, Work %+v", facts, w)
+					t.Errorf("drops a Work that has no other beside it: %+v, Work %+v", facts, w)
 				}
 				if op.Kind == Drop && slices.Contains(w.Finalizers, render.ExecutionFinalizer) {
-					t.Errorf("drops a Work that its object goes with: %+v", w)
+					t.Errorf("drops a Work whose object would be deleted with it: %+v", w)
 				}
 			default:
 				t.Errorf("plans %q", op.Kind)
@@ -534,8 +533,8 @@ func FuzzDecide(f *testing.F) {
 	})
 }
 
-// madeUp makes facts of a list of choices; what the list does not say is the
-// first choice. The Works are those of the second source.
+// madeUp makes facts from a list of choices; where the list ends, the first choice
+// is taken. The Works belong to the second source.
 func madeUp(choices []byte, sources []*Source) Facts {
 	pick := func(n int) int {
 		if len(choices) == 0 {

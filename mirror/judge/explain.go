@@ -8,66 +8,66 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
-// Explanation is a Verdict in steps, for a person.
+// Explanation is a Verdict in steps, for people to read.
 type Explanation struct {
-	// Steps are those that hold for every cluster, in the order in which they are
-	// taken. The last may be the one that is not passed.
+	// Steps hold for every cluster, in the order in which they are checked. The last
+	// one may be the one that failed.
 	Steps []Step
-	// Notices are what keeps Karmada from carrying out what is wanted.
+	// Notices are what keeps Karmada from doing what is wanted.
 	Notices []Refusal
-	// Clusters are what follows for each.
+	// Clusters are the results for each cluster.
 	Clusters []ClusterExplanation
 }
 
 // Step is a condition for an object to be mirrored.
 type Step struct {
 	Passed bool
-	// What is the condition, or what is not fulfilled of it; Hint is what to do then.
+	// What is the condition, or why it is not met; Hint is what to do in that case.
 	What, Hint string
 }
 
-// ClusterExplanation is what becomes of an object on one cluster.
+// ClusterExplanation says what happens to an object on one cluster.
 type ClusterExplanation struct {
 	Cluster string
 	Target
-	// Hint is what to do if it is not as one would expect.
+	// Hint is what to do if the result is not as expected.
 	Hint string
-	// Work is what there is; nil if there is none.
+	// Work is the existing Work; nil if there is none.
 	Work *state.Work
 	// Operations are what the daemon would do.
 	Operations []OperationKind
 }
 
-// hints are what to do about a refusal.
+// hints say what to do about a refusal.
 var hints = map[Reason]string{
-	InvalidAnnotation: "correct the annotation; until then everything stays as it is",
-	UnknownCluster:    "correct the name, or let the cluster join: kubectl get clusters",
-	ForbiddenResource: "such an object is never mirrored",
-	ReservedNamespace: "move it to a namespace that is not of the system",
+	InvalidAnnotation: "correct the annotation; until then, the existing Works stay as they are",
+	UnknownCluster:    "correct the name (kubectl get clusters lists the valid ones), or join the cluster",
+	ForbiddenResource: "remove the annotation: objects like this are never mirrored",
+	ReservedNamespace: "move it to another namespace: kube-* and karmada-* belong to the system",
 	ClaimedByPolicy:   "remove either the policy or the annotation",
-	WorkConflict:      "find out whose Work it is, or stop mirroring the object; where a deleted policy has left its ResourceBinding, deleting that deletes the object in the members unless they preserve it",
-	TooLarge:          "make it smaller: a Work holds the whole object, and etcd takes 1.5 MiB",
-	NotAuthorized:     "ask who runs karmada-mirror: it is in its configuration, or in its own rights",
-	RenderFailed:      "the message says which field",
+	WorkConflict:      "find out who owns the Work, or stop mirroring the object; if a deleted policy left its ResourceBinding behind, deleting that binding also deletes the object in the members unless its Works preserve it",
+	TooLarge:          "make the object smaller: a Work contains all of it, and etcd accepts 1.5 MiB",
+	NotAuthorized:     "ask the administrator of karmada-mirror: its configuration does not allow it, or its own RBAC does not",
+	RenderFailed:      "correct the field that the message names",
 	KindNotServed:     "install its CustomResourceDefinition in that cluster",
 
-	NamespaceNotPropagated: "make the Namespace in the members, or take the label off",
-	DependencyNotMirrored:  "annotate it as the workload is, or its Namespace; of a resource that is not watched, add that to the configuration",
-	ReplicasContested:      "apply a ResourceInterpreterCustomization that retains spec.replicas of the kind",
+	NamespaceNotPropagated: "create the Namespace in the members, or remove the label",
+	DependencyNotMirrored:  "annotate it, or its Namespace, like the workload; if its resource is not watched, add the resource to the configuration",
+	ReplicasContested:      "apply a ResourceInterpreterCustomization that retains spec.replicas for this kind",
 
-	MoveIncomplete:       "the log of karmada-mirror says why it fails",
+	MoveIncomplete:       "karmada-mirror keeps retrying; its log says why it fails",
 	NamespaceUnprotected: "kubectl label namespace NAME resourcetemplate.karmada.io/deletion-protected=Always",
 
 	DeletionHeld: "karmada-mirror deletions list, then karmada-mirror deletions approve",
 }
 
-// Reasons are all that there are, sorted.
+// Reasons returns all reasons, sorted.
 func Reasons() []Reason { return slices.Sorted(maps.Keys(hints)) }
 
-// Hint is what to do about a refusal.
+// Hint returns what to do about a refusal.
 func (r Reason) Hint() string { return hints[r] }
 
-// Explain takes the steps of Decide and Plan one by one.
+// Explain explains what Decide and Plan make of the facts, step by step.
 func Explain(f Facts) Explanation {
 	v := Decide(f)
 	e := Explanation{Steps: explainSource(f), Notices: v.Notices}
@@ -101,11 +101,11 @@ func explainSource(f Facts) []Step {
 		add(false, f.Unknown, f.Hint)
 	case !add(true, "its resource is in the configuration", ""):
 	case s == nil:
-		add(false, "the object does not exist", "what is left of it is deleted")
+		add(false, "the object does not exist", "any remaining Works will be deleted")
 	case !s.Asks && s.Refusal != nil:
 		add(false, fmt.Sprintf("%s: %s", s.Refusal.Reason, s.Refusal.Message), s.Refusal.Reason.Hint())
 	case !s.Asks:
-		add(false, "neither the object nor its Namespace says where to mirror it to", "kubectl annotate it: karmada.target/clusters=<cluster>[,<cluster>...]")
+		add(false, "neither the object nor its Namespace says where to mirror it", "annotate it: karmada.target/clusters=<cluster>[,<cluster>...]")
 	case !add(true, "it asks for "+s.Wishes.String(), ""):
 	case s.Refusal != nil:
 		add(false, fmt.Sprintf("%s: %s", s.Refusal.Reason, s.Refusal.Message), s.Refusal.Reason.Hint())

@@ -12,7 +12,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// notices are what keeps Karmada from carrying out what is wanted.
+// notices returns what keeps Karmada from doing what is wanted.
 func notices(f Facts, v Verdict) []Refusal {
 	var all []Refusal
 	wanted := false
@@ -22,10 +22,10 @@ func notices(f Facts, v Verdict) []Refusal {
 		}
 		wanted = true
 		if f.Clusters[cluster].LacksKind {
-			all = AddRefusal(all, Refusal{Reason: KindNotServed, Message: fmt.Sprintf("cluster %q does not serve %s: Karmada tries again and again until it does", cluster, f.ID.GroupKind())})
+			all = AddRefusal(all, Refusal{Reason: KindNotServed, Message: fmt.Sprintf("cluster %q does not serve %s: Karmada retries until it does", cluster, f.ID.GroupKind())})
 		}
 		if f.Works[cluster] != nil && v.Targets[cluster].Size() > etcdLimit-workRoom {
-			all = AddRefusal(all, Refusal{Reason: TooLarge, Message: "its Works take nearly all of the 1.5 MiB that etcd accepts by default: where there is no room for their status, Karmada does not apply them; make the object smaller"})
+			all = AddRefusal(all, Refusal{Reason: TooLarge, Message: "its Works take nearly all of the 1.5 MiB that etcd accepts by default: Karmada does not apply a Work that has no room for its status; make the object smaller"})
 		}
 	}
 	if wanted {
@@ -38,17 +38,17 @@ func notices(f Facts, v Verdict) []Refusal {
 		all = AddRefusal(all, Refusal{Reason: DependencyNotMirrored, Message: d.message(f.Source.Wishes)})
 	}
 	if wanted && f.NamespaceSkipped {
-		all = append(all, Refusal{Reason: NamespaceNotPropagated, Message: fmt.Sprintf("Karmada does not make namespace %q in the members, for it is labelled so: make it there", f.ID.Namespace)})
+		all = append(all, Refusal{Reason: NamespaceNotPropagated, Message: fmt.Sprintf("Karmada does not create namespace %q in the members, because of its label namespace.karmada.io/skip-auto-propagation: create it there, or remove the label", f.ID.Namespace)})
 	}
 	return all
 }
 
 // message says what is missing and where, and gives the command that mirrors it
-// there too. That command takes it away from nowhere: other workloads may need it.
+// there too. The command removes it from no cluster: other workloads may need it.
 func (d Dependency) message(wishes render.Wishes) string {
 	what := d.ID.Kind + " " + strconv.Quote(d.ID.Name)
 	if d.Clusters == nil {
-		return fmt.Sprintf("its Pods need %s, and %ss are not among the resources of the configuration: add them there, or bring it to the members yourself", what, d.ID.Kind)
+		return fmt.Sprintf("its Pods need %s, but %ss are not among the resources of the configuration: add them there, or create it in the members yourself", what, d.ID.Kind)
 	}
 	message := fmt.Sprintf("its Pods need %s, which is not mirrored to %s: they wait there until it is", what, strings.Join(d.Clusters, ", "))
 	command := wishes.Command()
@@ -57,37 +57,37 @@ func (d Dependency) message(wishes render.Wishes) string {
 			return message + ". It has " + d.Wishes.String() + ": remove the exclusion"
 		}
 	}
-	return fmt.Sprintf("%s. kubectl -n %s annotate --overwrite %s %s %s", message, d.ID.Namespace, strings.ToLower(d.ID.Kind), d.ID.Name, command)
+	return fmt.Sprintf("%s. Run: kubectl -n %s annotate --overwrite %s %s %s", message, d.ID.Namespace, strings.ToLower(d.ID.Kind), d.ID.Name, command)
 }
 
 const (
 	// etcdLimit is what etcd accepts by default (--max-request-bytes).
 	etcdLimit = 1536 << 10
-	// workRoom is ample for what a Work has besides its manifest, unless the object's
+	// workRoom is plenty for everything in a Work besides its manifest, unless the object's
 	// status is large.
 	workRoom = 4 << 10
 )
 
-// retainingKind is the only one whose replicas Karmada leaves to the member if the
+// retainingKind is the only kind whose replicas Karmada leaves to the member if the
 // manifest says so (pkg/resourceinterpreter/default/native/retain.go, v1.18.2).
 var retainingKind = schema.GroupKind{Group: "apps", Kind: "Deployment"}
 
-// contestedReplicas tells of a number of replicas that Karmada does not leave to the
-// member, though it should.
+// contestedReplicas reports where Karmada should leave the number of replicas to the member,
+// but does not.
 func contestedReplicas(f Facts, v Verdict) []Refusal {
 	if f.ID.GroupKind() == retainingKind {
 		return nil
 	}
-	const cure = "Karmada leaves their number to a member for Deployments alone, and sets it again and again: let a ResourceInterpreterCustomization retain spec.replicas of its kind"
+	const cure = "Karmada keeps resetting them: it leaves replicas to the member for Deployments only; apply a ResourceInterpreterCustomization that retains spec.replicas for this kind"
 	var all []Refusal
 	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
 		by := f.Clusters[cluster].ScaledBy
 		switch {
 		case v.Targets[cluster].Decision != Wanted:
 		case by != "":
-			all = AddRefusal(all, Refusal{Reason: ReplicasContested, Message: fmt.Sprintf("HorizontalPodAutoscaler %q sets its replicas in cluster %q, and %s", by, cluster, cure)})
+			all = AddRefusal(all, Refusal{Reason: ReplicasContested, Message: fmt.Sprintf("HorizontalPodAutoscaler %q sets its replicas in cluster %q, but %s", by, cluster, cure)})
 		case f.Source.Options.RetainReplicas:
-			all = AddRefusal(all, Refusal{Reason: ReplicasContested, Message: fmt.Sprintf("%s says to retain its replicas, and %s", render.ReplicasAnnotation, cure)})
+			all = AddRefusal(all, Refusal{Reason: ReplicasContested, Message: fmt.Sprintf("%s says to retain its replicas, but %s", render.ReplicasAnnotation, cure)})
 		}
 	}
 	return all

@@ -20,7 +20,7 @@ func workloadObject(kind string, wishes sample.Annotations) *unstructured.Unstru
 	return u
 }
 
-// TestScaled: where an autoscaler is mirrored, the member keeps the number of replicas.
+// TestScaled: where an autoscaler is mirrored, the member keeps its own number of replicas.
 func TestScaled(t *testing.T) {
 	const retain = "resourcetemplate.karmada.io/retain-replicas"
 	asks := sample.Annotations{render.ClustersAnnotation: "m1,m2"}
@@ -35,11 +35,11 @@ func TestScaled(t *testing.T) {
 		retained []string
 		told     bool
 	}{
-		"NotScaled":   {"nobody scales it", "Deployment", asks, joinedClusters("m1", "m2"), nil, false},
+		"NotScaled":   {"nothing scales it", "Deployment", asks, joinedClusters("m1", "m2"), nil, false},
 		"Scaled":      {"an autoscaler does, in one cluster", "Deployment", asks, scaledInM2, []string{"m2"}, false},
-		"ByHand":      {"somebody says so", "Deployment", byHand, joinedClusters("m1", "m2"), []string{"m1", "m2"}, false},
-		"StatefulSet": {"Karmada does not know how for others", "StatefulSet", asks, scaledInM2, []string{"m2"}, true},
-		"NoneOfThese": {"whoever says so", "StatefulSet", byHand, joinedClusters("m1", "m2"), []string{"m1", "m2"}, true},
+		"ByHand":      {"an annotation says so", "Deployment", byHand, joinedClusters("m1", "m2"), []string{"m1", "m2"}, false},
+		"StatefulSet": {"Karmada cannot retain the replicas of other kinds", "StatefulSet", asks, scaledInM2, []string{"m2"}, true},
+		"NoneOfThese": {"not even by an annotation", "StatefulSet", byHand, joinedClusters("m1", "m2"), []string{"m1", "m2"}, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -56,12 +56,12 @@ func TestScaled(t *testing.T) {
 					retained = append(retained, op.Cluster)
 				}
 				if observed := state.NewWork(work); observed.Digest != v.Targets[op.Cluster].Digest() {
-					t.Errorf("the Work for %s is not as it is wanted", op.Cluster)
+					t.Errorf("the Work for %s is not as wanted", op.Cluster)
 				}
 			}
 			told := slices.ContainsFunc(v.Notices, func(r Refusal) bool { return r.Reason == ReplicasContested })
 			if !slices.Equal(retained, tc.retained) || told != tc.told {
-				t.Errorf("%s: retained in %q, told: %v", tc.reason, retained, told)
+				t.Errorf("%s: retained in %q, reported: %v", tc.reason, retained, told)
 			}
 		})
 	}

@@ -16,18 +16,19 @@ const (
 	Create OperationKind = "create"
 	Update OperationKind = "update"
 	Delete OperationKind = "delete"
-	// Hold marks a Work whose deletion the breaker holds back. Plan never says so:
-	// a Delete becomes one.
+	// Hold marks a Work whose deletion the breaker holds. Plan never returns it: the
+	// breaker turns a Delete into it.
 	Hold OperationKind = "hold"
-	// Wake has Karmada look at a Work at once, by a change that means nothing.
+	// Wake makes Karmada reconcile a Work at once, by a change without effect.
 	Wake OperationKind = "wake"
-	// Amend has a Work that is to be deleted say of that what its source says.
+	// Amend copies the source's preserve-on-deletion to a Work that is to be deleted.
 	Amend OperationKind = "amend"
-	// Detach parts a Work from its object in the member, so that Drop, its deletion, does
-	// nothing there.
+	// Detach separates a Work from its object in the member, so that Drop, its deletion,
+	// has no effect there.
 	Detach OperationKind = "detach"
 	Drop   OperationKind = "drop"
-	// Release takes our labels and annotations off a Work that is somebody else's now.
+	// Release removes our labels and annotations from a Work that now belongs to another
+	// owner.
 	Release OperationKind = "release"
 )
 
@@ -37,16 +38,15 @@ type Operation struct {
 	Cluster string
 	// Work is the Work as observed; nil for Create.
 	Work *state.Work
-	// Because is why.
+	// Because is the reason for the write.
 	Because string
 }
 
-// IsHeld reports whether it is a deletion that the breaker has held, as the Work's mark
-// says.
+// IsHeld reports whether this is a deletion that the breaker holds, by the mark on the Work.
 func (op Operation) IsHeld() bool { return op.Kind == Delete && op.Work.Held != nil }
 
-// Body is what is sent: the Work that is created, or a merge patch of one. It is nil for
-// Delete and Drop, and for Hold, whose words are the breaker's.
+// Body returns what to send: the Work to create, or a merge patch. It is nil for Delete and
+// Drop, and for Hold, whose body the breaker writes.
 func (op Operation) Body(v Verdict) []byte {
 	w, target := op.Work, v.Targets[op.Cluster]
 	switch op.Kind {
@@ -69,7 +69,7 @@ func (op Operation) Body(v Verdict) []byte {
 	return nil
 }
 
-// WorkName is the name of the Work that is written.
+// WorkName returns the name of the Work that is written.
 func (op Operation) WorkName(v Verdict) string {
 	if op.Work != nil {
 		return op.Work.Name
@@ -77,20 +77,20 @@ func (op Operation) WorkName(v Verdict) string {
 	return v.Targets[op.Cluster].Name()
 }
 
-// Deletes: the Work is gone afterwards.
+// Deletes reports whether the operation deletes the Work.
 func (k OperationKind) Deletes() bool { return k == Delete || k == Drop }
 
-// WritesContent: what is written comes from the source.
+// WritesContent reports whether the operation writes content of the source.
 func (k OperationKind) WritesContent() bool { return k == Create || k == Update }
 
-// Plan lists the writes that make what is observed into what is wanted, creates
-// and updates before deletes, each in order of cluster:
+// Plan lists the writes that turn the observed Works into the wanted ones: creates
+// and updates before deletes, each sorted by cluster:
 //
 //	decision   observed Work         operation
 //	Wanted     none                  create
 //	Wanted     as wanted             –
 //	Wanted     different             update
-//	Wanted     terminating           – (its removal is an event)
+//	Wanted     terminating           – (its deletion is an event)
 //	Unwanted   there                 delete
 //	Unwanted   preserves otherwise   amend, proved or not
 //	Unwanted   not labelled as ours  –
@@ -118,11 +118,11 @@ func Plan(v Verdict, works map[string]*state.Work) []Operation {
 	return append(writes, deletes...)
 }
 
-// planWork is what makes one Work what it should be; empty if it is.
+// planWork returns the operation that makes one Work what it should be; empty for none.
 func planWork(target Target, w *state.Work) (kind OperationKind, because string) {
 	switch {
 	case target.Amend && w.Labelled && !w.Terminating:
-		return Amend, "what it says of its deletion is not what the source says"
+		return Amend, "its preserve-on-deletion differs from the source's"
 	case target.Decision == Unknown:
 	case w == nil:
 		if target.Decision == Wanted {
@@ -147,25 +147,25 @@ func planWork(target Target, w *state.Work) (kind OperationKind, because string)
 	return "", ""
 }
 
-// differs tells in what a Work is not as wanted; empty if it is.
+// differs returns how a Work differs from what is wanted; empty if it does not.
 func differs(wanted Target, w *state.Work) string {
 	switch {
 	case w.Foreign != "":
-		return "it was handed over to a policy that is gone"
+		return "the policy that took it over no longer exists"
 	case !w.IsMadeFrom(wanted.UID()):
 		return "the source was recreated"
 	case w.Digest != wanted.Digest():
 		return "the content differs"
 	case w.Held != nil:
-		return "its deletion is not due any more"
+		return "its deletion is no longer due"
 	case !w.IsComplete():
-		return "a label, annotation or finalizer of ours is missing"
+		return "one of karmada-mirror's labels, annotations or finalizers is missing"
 	}
 	return ""
 }
 
-// dueDeletions lists the Works that a verdict speaks against, proved or not, and whose
-// deletion has not been asked for yet.
+// dueDeletions lists the Works to delete by a verdict, proved or not, whose deletion has not
+// been requested yet.
 func dueDeletions(v Verdict, works map[string]*state.Work) []*state.Work {
 	var due []*state.Work
 	for cluster, target := range v.Targets {

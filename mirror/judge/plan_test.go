@@ -7,7 +7,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
-// TestDueDeletions: what will not be deleted must not trip the breaker.
+// TestDueDeletions: Works that will not be deleted must not trip the breaker.
 func TestDueDeletions(t *testing.T) {
 	asks := pageSource("1", "m1")
 	works := map[string]*state.Work{

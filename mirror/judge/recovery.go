@@ -6,13 +6,13 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
-// Recovery is when a member cluster came back. The zero value is one that has been
-// there for so long that nothing waits for it.
+// Recovery is when a member cluster came back. The zero value is a cluster that has been up
+// for so long that nothing waits for it.
 type Recovery struct {
-	// At is when it became ready, and Down when it had ceased to be; that is zero if
-	// nobody has seen it.
+	// At is when it became ready, and Down when it had stopped being ready; Down is zero if
+	// no one saw that.
 	At, Down time.Time
-	// In is how long nothing is to be woken yet.
+	// In is how long to wait before waking anything.
 	In time.Duration
 }
 
@@ -21,10 +21,10 @@ func (r Recovery) Awaits(w *state.Work) bool {
 	written := w.Written()
 	switch {
 	case r.At.IsZero() || w.Foreign != "" || written.After(r.At):
-		return false // it has been looked at since
+		return false // Karmada has reconciled it since
 	case w.Terminating || w.State == state.WorkFailed || w.State == state.WorkPending:
 		return true
 	}
-	// It is as it was applied before, whatever was written since.
+	// If it was written during the outage, the condition predates that write.
 	return w.State == state.WorkApplied && !r.Down.IsZero() && !written.Before(r.Down)
 }

@@ -23,16 +23,16 @@ func TestRecoveryAwaits(t *testing.T) {
 		want     bool
 	}{
 		"NoRecovery":       {"nothing has happened", Recovery{}, []func(*unstructured.Unstructured){sample.Applied("False"), meanwhile}, false},
-		"Failed":           {"what has failed is tried again, whenever it was written", Recovery{At: at}, []func(*unstructured.Unstructured){sample.Applied("False"), before}, true},
-		"Pending":          {"so is what was never tried", Recovery{At: at}, []func(*unstructured.Unstructured){meanwhile}, true},
-		"FailedSince":      {"what was written since has been tried since", Recovery{At: at}, []func(*unstructured.Unstructured){sample.Applied("False"), after}, false},
-		"EditedMeanwhile":  {"the condition of an edited Work is that of before the edit", Recovery{At: at, Down: down}, []func(*unstructured.Unstructured){sample.Applied("True"), meanwhile}, true},
-		"EditedBefore":     {"what was applied before is applied", Recovery{At: at, Down: down}, []func(*unstructured.Unstructured){sample.Applied("True"), before}, false},
-		"EditedUnseen":     {"nobody knows since when the cluster was away", Recovery{At: at}, []func(*unstructured.Unstructured){sample.Applied("True"), meanwhile}, false},
-		"Suspended":        {"what is suspended is left alone", Recovery{At: at, Down: down}, []func(*unstructured.Unstructured){suspended, meanwhile}, false},
-		"Deleted":          {"what is going is gone only when the member is there", Recovery{At: at}, []func(*unstructured.Unstructured){sample.Applied("True"), sample.Terminating, before}, true},
+		"Failed":           {"a failed Work is retried, whenever it was written", Recovery{At: at}, []func(*unstructured.Unstructured){sample.Applied("False"), before}, true},
+		"Pending":          {"so is one that was never tried", Recovery{At: at}, []func(*unstructured.Unstructured){meanwhile}, true},
+		"FailedSince":      {"a Work written since then has been tried since then", Recovery{At: at}, []func(*unstructured.Unstructured){sample.Applied("False"), after}, false},
+		"EditedMeanwhile":  {"the condition of an edited Work predates the edit", Recovery{At: at, Down: down}, []func(*unstructured.Unstructured){sample.Applied("True"), meanwhile}, true},
+		"EditedBefore":     {"a Work applied before the outage is applied", Recovery{At: at, Down: down}, []func(*unstructured.Unstructured){sample.Applied("True"), before}, false},
+		"EditedUnseen":     {"no one knows when the outage began", Recovery{At: at}, []func(*unstructured.Unstructured){sample.Applied("True"), meanwhile}, false},
+		"Suspended":        {"a suspended Work is left alone", Recovery{At: at, Down: down}, []func(*unstructured.Unstructured){suspended, meanwhile}, false},
+		"Deleted":          {"a deletion completes only when the member is back", Recovery{At: at}, []func(*unstructured.Unstructured){sample.Applied("True"), sample.Terminating, before}, true},
 		"SomebodyElses":    {"it is not ours", Recovery{At: at}, []func(*unstructured.Unstructured){sample.Applied("False"), sample.BindingLabel, before}, false},
-		"WrittenLastThing": {"a second is as exact as it gets", Recovery{At: at}, []func(*unstructured.Unstructured){sample.Applied("False"), sample.WrittenAt(at)}, true},
+		"WrittenLastThing": {"times have whole seconds", Recovery{At: at}, []func(*unstructured.Unstructured){sample.Applied("False"), sample.WrittenAt(at)}, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -3,54 +3,53 @@ package judge
 import "strings"
 
 // Reason is why a source, or one of its targets, is not mirrored. Metrics,
-// Events and commands use the same words.
+// Events and commands all use these words.
 type Reason string
 
-// The reasons of the contract that this package can give.
+// The reasons that this package can give. Users rely on these names.
 const (
 	// InvalidAnnotation: a karmada.target annotation cannot be parsed.
 	InvalidAnnotation Reason = "InvalidAnnotation"
-	// UnknownCluster: a cluster that is named does not exist. It is a warning:
-	// the Work is created as soon as the cluster joins.
+	// UnknownCluster: a named cluster does not exist. It is a warning: the Work is
+	// created as soon as the cluster joins.
 	UnknownCluster Reason = "UnknownCluster"
-	// ForbiddenResource: the source is of a kind, or one of its kind, that is never
-	// mirrored.
+	// ForbiddenResource: the source, or its whole kind, is never mirrored.
 	ForbiddenResource Reason = "ForbiddenResource"
-	// ReservedNamespace: the source is in a namespace of the system.
+	// ReservedNamespace: the source is in a namespace that belongs to the system.
 	ReservedNamespace Reason = "ReservedNamespace"
 	// ClaimedByPolicy: a PropagationPolicy propagates the source.
 	ClaimedByPolicy Reason = "ClaimedByPolicy"
-	// WorkConflict: the Work exists and is somebody else's.
+	// WorkConflict: the Work exists and belongs to another owner.
 	WorkConflict Reason = "WorkConflict"
 	// TooLarge: the Work exceeds what the API server or etcd accepts.
 	TooLarge Reason = "TooLarge"
-	// RenderFailed: no valid Work can be made of the source.
+	// RenderFailed: no valid Work can be made from the source.
 	RenderFailed Reason = "RenderFailed"
-	// DeletionHeld: the deletion breaker holds back the deletion of a Work.
+	// DeletionHeld: the breaker holds the deletion of a Work.
 	DeletionHeld Reason = "DeletionHeld"
 	// NotAuthorized: the configuration does not allow it, or the daemon may not write
 	// the Work.
 	NotAuthorized Reason = "NotAuthorized"
 )
 
-// The reasons of Events about what is mirrored all the same, and which Karmada cannot
-// carry out as things are.
+// The reasons of Events about what is mirrored, but what Karmada cannot apply, or not fully, as
+// things are.
 const (
 	KindNotServed          Reason = "KindNotServed"
 	NamespaceNotPropagated Reason = "NamespaceNotPropagated"
 	ReplicasContested      Reason = "ReplicasContested"
 	// DependencyNotMirrored: the Pods of a source need an object that is not mirrored to the same
-	// cluster, and would wait for it for ever.
+	// cluster, and would wait for it forever.
 	DependencyNotMirrored Reason = "DependencyNotMirrored"
 )
 
-// The reasons of Events about what is done, and may not be what somebody means.
+// The reasons of Events about what was done but may not be intended.
 const (
 	// MoveIncomplete: an object was taken from a cluster while its Work for another could
 	// not be written.
 	MoveIncomplete Reason = "MoveIncomplete"
-	// NamespaceUnprotected: a Namespace has a default, and whoever deletes it deletes it in
-	// the members too, with all that is in it.
+	// NamespaceUnprotected: a Namespace has a default, and deleting it also deletes it in the
+	// members, with everything in it.
 	NamespaceUnprotected Reason = "NamespaceUnprotected"
 )
 
@@ -58,12 +57,12 @@ const (
 type Refusal struct {
 	Reason  Reason
 	Message string
-	// Elsewhere: it is told on the Namespace, whose mistake it is.
+	// Elsewhere: it is reported on the Namespace, where the mistake is.
 	Elsewhere bool
 }
 
-// AddRefusal adds r to rs: one entry per reason, messages joined, so that a
-// hundred unknown clusters make one Event.
+// AddRefusal adds r to rs: one entry per reason, with the messages joined, so that
+// a hundred unknown clusters become one Event.
 func AddRefusal(rs []Refusal, r Refusal) []Refusal {
 	for i := range rs {
 		if rs[i].Reason != r.Reason {

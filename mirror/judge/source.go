@@ -11,35 +11,35 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// Source is what an object asks for, given the defaults of its Namespace as they are
-// now. It is made for a judgement and not kept.
+// Source is what an object asks for, with the current defaults of its Namespace. It is
+// made for one judgement and not kept.
 type Source struct {
 	ID              render.Identity
 	UID             types.UID
 	ResourceVersion string
 	// Wishes are the object's own, over those of its Namespace.
 	Wishes render.Wishes
-	// Asks: the object says where to mirror it to, or its Namespace does.
+	// Asks: the object, or its Namespace, says where to mirror it.
 	Asks bool
 	// Terms are the parsed targets; the zero value matches no cluster.
 	Terms render.Terms
-	// Options are the rest of what it asks for.
+	// Options are everything else that it asks for.
 	Options render.Options
-	// Template is what its Works are made from; nil for a source that does not ask, is
-	// refused or is Unread.
+	// Template is what its Works are made from; nil if the source does not ask, is refused
+	// or is Unread.
 	Template *render.Template
 	// Refusal is why the source as a whole cannot be mirrored; nil if it can.
 	Refusal *Refusal
-	// Unread: it asks, and its content has not been kept: it must be read.
+	// Unread: it asks, but its content is not cached and must be read.
 	Unread bool
 }
 
-// NewSource reads what an object of which it takes ownership asks for.
+// NewSource returns what an object asks for. It takes ownership of u.
 func NewSource(u *unstructured.Unstructured, defaults render.Wishes) *Source {
 	return SourceOf(state.NewWholeObject(u), defaults)
 }
 
-// SourceOf is what an object asks for if its Namespace has these defaults.
+// SourceOf returns what an object asks for if its Namespace has these defaults.
 func SourceOf(o *state.Object, defaults render.Wishes) *Source {
 	wishes := effectiveWishes(o, defaults)
 	s := &Source{ID: o.ID, UID: o.UID, ResourceVersion: o.ResourceVersion, Wishes: wishes, Asks: wishes.Ask() && !wishes.OptOut()}
@@ -51,10 +51,10 @@ func SourceOf(o *state.Object, defaults render.Wishes) *Source {
 	s.Options, err = wishes.Options()
 	switch {
 	case o.Claim() != "":
-		s.Refusal = &Refusal{Reason: ClaimedByPolicy, Message: o.Claim() + " propagates this object"} // if there are Works of it, they are the policy's
+		s.Refusal = &Refusal{Reason: ClaimedByPolicy, Message: o.Claim() + " propagates this object"} // any Works of it belong to the policy
 	case wishes.OptOut():
 		s.Refusal = noOptOut
-	case err != nil: // what its Works shall do when they are deleted may be a mistake
+	case err != nil: // what it says about the deletion of its Works may be a mistake
 		s.Refusal = invalid(err)
 	}
 	return s
@@ -69,23 +69,23 @@ func Asks(o *state.Object, defaults render.Wishes) bool {
 func effectiveWishes(o *state.Object, defaults render.Wishes) render.Wishes {
 	own := o.Wishes()
 	if !own.Ask() && o.System != render.NotSystem {
-		return own // no Namespace means those
+		return own // a Namespace's default never covers those
 	}
 	return own.Over(defaults)
 }
 
-// noOptOut is the refusal of all that opt out where there is nothing to opt out of: it
-// may be a mistake, so that what is there stays.
-var noOptOut = &Refusal{Reason: InvalidAnnotation, Message: render.ClustersAnnotation + ": it names no cluster, and the Namespace has no default to opt out of; to stop mirroring, remove the annotation"}
+// noOptOut refuses a source that opts out where there is nothing to opt out of: it may be a
+// mistake, so existing Works stay.
+var noOptOut = &Refusal{Reason: InvalidAnnotation, Message: render.ClustersAnnotation + ": an empty value opts out of the Namespace's default, but there is none; to stop mirroring, remove the annotation"}
 
-// read parses what an object asks for that does ask.
+// read parses the wishes of an object that asks.
 func (s *Source) read(o *state.Object) {
 	if render.ReservedNamespace(s.ID.Namespace) {
 		s.refuse(ReservedNamespace, fmt.Sprintf("objects in namespace %q are never mirrored: it belongs to the system", s.ID.Namespace))
 		return
 	}
 	if o.System == render.SystemOwn {
-		s.refuse(ForbiddenResource, "every cluster makes an object like this of its own, which must not be replaced")
+		s.refuse(ForbiddenResource, "every cluster creates objects like this itself, and they must not be replaced")
 		return
 	}
 	if claim := o.Claim(); claim != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// TestNewSource: what belongs to a cluster's own system is not mirrored, whoever asks.
+// TestNewSource: objects of a cluster's own system are not mirrored, no matter who asks.
 func TestNewSource(t *testing.T) {
 	m1 := sample.Annotations{render.ClustersAnnotation: "m1"}
 	object := func(apiVersion, kind, namespace, name string, wishes sample.Annotations) *unstructured.Unstructured {
@@ -36,14 +36,14 @@ func TestNewSource(t *testing.T) {
 	}{
 		"Asks":             {"an ordinary object", object("v1", "ConfigMap", "shop", "page", m1), nil, true, ""},
 		"Inherits":         {"or one in a Namespace that asks", object("v1", "ConfigMap", "shop", "page", nil), m1, true, ""},
-		"DoesNotAsk":       {"none that nobody asks for", object("v1", "ConfigMap", "shop", "page", nil), nil, false, ""},
+		"DoesNotAsk":       {"no one asks for it", object("v1", "ConfigMap", "shop", "page", nil), nil, false, ""},
 		"KubeSystem":       {"every cluster has its own", object("v1", "ConfigMap", "kube-system", "coredns", m1), nil, true, ReservedNamespace},
-		"KarmadaSystem":    {"and this is Karmada's", object("v1", "ConfigMap", "karmada-system", "page", m1), nil, true, ReservedNamespace},
-		"RootCertificate":  {"every Namespace has one of its cluster", object("v1", "ConfigMap", "shop", "kube-root-ca.crt", m1), nil, true, ForbiddenResource},
-		"NotInherited":     {"which no Namespace means", object("v1", "ConfigMap", "shop", "kube-root-ca.crt", nil), m1, false, ""},
-		"Release":          {"Helm's records are of this cluster", release(nil), m1, false, ""},
-		"ReleaseAskedFor":  {"unless one is asked for itself", release(m1), nil, true, ""},
-		"ReleaseAndBeyond": {"with what its Namespace says besides", release(sample.Annotations{render.ClustersAnnotation: "m2"}), m1, true, ""},
+		"KarmadaSystem":    {"and this namespace is Karmada's", object("v1", "ConfigMap", "karmada-system", "page", m1), nil, true, ReservedNamespace},
+		"RootCertificate":  {"every Namespace has its cluster's own", object("v1", "ConfigMap", "shop", "kube-root-ca.crt", m1), nil, true, ForbiddenResource},
+		"NotInherited":     {"a Namespace's default does not cover it", object("v1", "ConfigMap", "shop", "kube-root-ca.crt", nil), m1, false, ""},
+		"Release":          {"Helm's records are about this cluster only", release(nil), m1, false, ""},
+		"ReleaseAskedFor":  {"unless the record itself asks", release(m1), nil, true, ""},
+		"ReleaseAndBeyond": {"then its Namespace's defaults apply too", release(sample.Annotations{render.ClustersAnnotation: "m2"}), m1, true, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -59,12 +59,12 @@ func TestNewSource(t *testing.T) {
 	}
 }
 
-// TestFaultySource: an object of which no Work can be made is refused for that, and asks.
+// TestFaultySource: an object that no Work can be made from asks, and is refused for that.
 func TestFaultySource(t *testing.T) {
 	u := sample.Asking("1", "m1")
 	u.SetName(strings.Repeat("x", 300))
 	s := NewSource(u, render.Wishes{})
 	if !s.Asks || s.Template != nil || s.Unread || s.Refusal == nil || s.Refusal.Reason != RenderFailed {
-		t.Errorf("it became %+v", s)
+		t.Errorf("got %+v", s)
 	}
 }

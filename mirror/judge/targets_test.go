@@ -15,8 +15,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// theClusters are those of TestTargets: three have joined, one is leaving, and a name
-// is not there.
+// theClusters are the clusters of TestTargets: three have joined, one is leaving, and one
+// name does not exist.
 var theClusters = map[string]ClusterFacts{
 	"prod-1":  {State: ClusterJoined, Labels: labels.Set{"tier": "core"}},
 	"prod-2":  {State: ClusterJoined, Labels: labels.Set{"tier": "edge"}},
@@ -24,8 +24,8 @@ var theClusters = map[string]ClusterFacts{
 	"leaving": {State: ClusterTerminating, Labels: labels.Set{"tier": "edge"}},
 }
 
-// targetValue is a value of one of the two annotations that choose clusters, and what
-// it means in words so simple that they need no parser.
+// targetValue is a value of one of the two annotations that choose clusters, and its
+// meaning spelled out so that it needs no parser.
 type targetValue struct {
 	text               string
 	given, bad         bool
@@ -55,9 +55,8 @@ var selectorValues = []targetValue{
 	{text: "", given: true, bad: true}, // everything
 }
 
-// TestTargets tries every combination of the values on an object with those on its
-// Namespace, with a Work on every cluster, against rules that are spelt out here once
-// more.
+// TestTargets tries every combination of values on an object and on its Namespace, with a
+// Work on every cluster, against a second implementation of the rules.
 func TestTargets(t *testing.T) {
 	tried := 0
 	for _, own := range clustersValues {
@@ -88,8 +87,8 @@ func wishesOf(clusters, selector targetValue) sample.Annotations {
 	return wishes
 }
 
-// expected are the decisions on the Works that there are, and on the cluster that is
-// absent if it is named.
+// expected returns the decisions for the existing Works, and for the absent cluster if it
+// is named.
 func expected(own, ownSelector, inherited, inheritedSelector targetValue) map[string]Decision {
 	optsOut := own.given && own.text == ""
 	clusters, selector := own, ownSelector
@@ -112,10 +111,10 @@ func expected(own, ownSelector, inherited, inheritedSelector targetValue) map[st
 		return all(Unwanted)
 	case optsOut && !ownSelector.given:
 		return all(Unknown) // there is nothing to opt out of
-	case clusters.bad || selector.bad || inherited.bad: // what that excludes cannot be told
+	case clusters.bad || selector.bad || inherited.bad: // its exclusions are unknown
 		return all(Unknown)
 	case inheritsOptOut:
-		return all(Unknown) // a Namespace has nothing above it either
+		return all(Unknown) // there is nothing above a Namespace either
 	}
 	decisions := all(Unwanted)
 	for _, cluster := range slices.Concat(clusters.includes, selector.includes) {
@@ -142,12 +141,12 @@ func decisionsFor(object, namespace sample.Annotations) map[string]Decision {
 	return decisions
 }
 
-// TestOptions tries every combination of the other annotations on an object with those
-// on its Namespace.
+// TestOptions tries every combination of the other annotations on an object and on its
+// Namespace.
 func TestOptions(t *testing.T) {
 	type option struct {
 		key, no, yes string
-		// path is of the field in the Work, or in its manifest.
+		// path is the path of the field in the Work; nil for an annotation of the manifest.
 		path []string
 	}
 	options := []option{

@@ -6,25 +6,25 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// Verdict is what should be, as far as it is known.
+// Verdict is the desired state of a source's Works, as far as it is known.
 type Verdict struct {
 	ID render.Identity
-	// Unread: a Work is wanted, and what of cannot be said before the source is read.
+	// Unread: a Work is wanted, but its content is unknown until the source is read.
 	Unread bool
-	// Preserve is what the source says of the deletion of its Works.
+	// Preserve is the source's preserve-on-deletion.
 	Preserve bool
 	// Targets are the decisions by cluster.
 	Targets map[string]Target
-	// Refusals are what a user can mend, in order of Reason.
+	// Refusals are what a user can fix, sorted by Reason.
 	Refusals []Refusal
-	// Notices are what a user should know though everything is done that can be.
+	// Notices are what a user should know although the daemon has done all it can.
 	Notices []Refusal
-	// NeedsApproval: what is deleted goes because its kind's definition does, so
-	// that an administrator must approve it whatever the number.
+	// NeedsApproval: deletions are due because the definition of the kind was deleted,
+	// so an administrator must approve them, however few.
 	NeedsApproval bool
 }
 
-// AsksBinding reports whether somebody has to look what a binding has to do with a Work.
+// AsksBinding reports whether a decision depends on a binding that must be read live.
 func (v Verdict) AsksBinding() bool {
 	for _, target := range v.Targets {
 		if target.AsksBinding {
@@ -35,7 +35,7 @@ func (v Verdict) AsksBinding() bool {
 }
 
 // Decision says whether a Work is wanted. The zero value is Unknown, which
-// keeps what is there.
+// keeps whatever exists.
 type Decision int
 
 // The decisions. Only Unwanted deletes.
@@ -43,15 +43,15 @@ const (
 	Unknown Decision = iota
 	Wanted
 	Unwanted
-	// Released is somebody else's from now on: our name is taken off it, and the
-	// rest stays.
+	// Released belongs to another owner from now on: our marks are removed from it, and
+	// the rest stays.
 	Released
-	// Unneeded is beside a policy's Work, which carries the same object: it goes, and the
-	// object stays.
+	// Unneeded duplicates a policy's Work, which carries the same object: the Work is
+	// deleted, and the object stays.
 	Unneeded
 )
 
-// String is the word that commands print.
+// String returns the word that commands print.
 func (d Decision) String() string {
 	return [...]string{"Unknown", "Wanted", "Unwanted", "Released", "Unneeded"}[d]
 }
@@ -59,27 +59,27 @@ func (d Decision) String() string {
 // Target is the verdict on one cluster.
 type Target struct {
 	Decision Decision
-	// Because is the reason of Wanted, the proof of Unwanted, or what is missing
+	// Because is the reason for Wanted, the proof of Unwanted, or what is missing
 	// for a decision.
 	Because string
-	// Unproven: the decision is Unknown because the cache alone speaks for a deletion.
+	// Unproven: the decision is Unknown because only the cache speaks for a deletion.
 	Unproven bool
-	// AsksBinding: somebody has to look what stands behind the binding that has taken the Work,
-	// or whether one has a Work of its own for the same object.
+	// AsksBinding: the decision depends on a live read: whether a policy is still behind the
+	// binding that took over the Work, or whether a binding has its own Work for the object.
 	AsksBinding bool
-	// Wake is when the cluster came back that the Work waits for, and WakeIn how long it is
-	// not to be woken yet; zero if it does not wait.
+	// Wake is when the cluster that the Work waits for came back, and WakeIn how long to wait
+	// before waking it; zero if it does not wait.
 	Wake   time.Time
 	WakeIn time.Duration
-	// Amend: what the Work says of its deletion is not what the source says, and it may
-	// be deleted.
+	// Amend: the Work's preserve-on-deletion differs from the source's, and it may be
+	// deleted.
 	Amend bool
 	// Rendering is what a wanted Work is made from.
 	*Rendering
 }
 
-// Rendering is what the Works of some clusters are made from. It is encoded when the first
-// of them is created, once, though those of several clusters are at the same time.
+// Rendering is what the Works of some clusters are made from. It is encoded once, when the
+// first of them is created, even if several are created at the same time.
 type Rendering struct {
 	*render.Template
 	works func() render.Works

@@ -7,14 +7,14 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// AutoscalerKind is of what scales others in a member, where Karmada would put the
-// source's number of replicas back again and again.
+// AutoscalerKind is the kind that scales workloads in a member, where Karmada would keep
+// resetting the replicas to the source's number.
 var AutoscalerKind = schema.GroupKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}
 
-// AutoscalersResource is where they are read.
+// AutoscalersResource is the resource to read autoscalers from.
 var AutoscalersResource = schema.GroupVersionResource{Group: AutoscalerKind.Group, Version: "v2", Resource: "horizontalpodautoscalers"}
 
-// scaledBy is the workload that an object scales; nil if it is no autoscaler.
+// scaledBy returns the workload that an object scales; nil if it is not an autoscaler.
 func scaledBy(u *unstructured.Unstructured) *render.Identity {
 	if u.GroupVersionKind().GroupKind() != AutoscalerKind {
 		return nil

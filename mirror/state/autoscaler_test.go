@@ -9,7 +9,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// TestScaledBy: what an autoscaler scales, its Work scales in a member.
+// TestScaledBy: the Work of an autoscaler scales the same workload in a member.
 func TestScaledBy(t *testing.T) {
 	m1 := sample.Annotations{render.ClustersAnnotation: "m1"}
 	odd := func(change sample.Change) *unstructured.Unstructured {
@@ -23,10 +23,10 @@ func TestScaledBy(t *testing.T) {
 		want   string
 	}{
 		"Deployment":   {"whatever the version", sample.Autoscaler(m1, "apps/v1", "Deployment", "web"), "Deployment.apps/shop/web"},
-		"Core":         {"of the core group", sample.Autoscaler(m1, "v1", "ReplicationController", "web"), "ReplicationController/shop/web"},
-		"OddGroup":     {"of no group", sample.Autoscaler(m1, "a/b/c", "Deployment", "web"), ""},
-		"NoName":       {"of nothing", sample.Autoscaler(m1, "apps/v1", "Deployment", ""), ""},
-		"NoReference":  {"the API server would not take it", odd(func(u *unstructured.Unstructured) { u.Object["spec"] = map[string]any{"scaleTargetRef": "web"} }), ""},
+		"Core":         {"a workload in the core group", sample.Autoscaler(m1, "v1", "ReplicationController", "web"), "ReplicationController/shop/web"},
+		"OddGroup":     {"the group is invalid", sample.Autoscaler(m1, "a/b/c", "Deployment", "web"), ""},
+		"NoName":       {"the target has no name", sample.Autoscaler(m1, "apps/v1", "Deployment", ""), ""},
+		"NoReference":  {"the API server would reject it", odd(func(u *unstructured.Unstructured) { u.Object["spec"] = map[string]any{"scaleTargetRef": "web"} }), ""},
 		"NoAutoscaler": {"a ConfigMap scales nothing", odd(func(u *unstructured.Unstructured) { u.SetKind("ConfigMap") }), ""},
 	}
 	for name, tc := range cases {

@@ -14,20 +14,19 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// What the caches keep is small: of the metadata, only what is needed. client-go
-// asks for namespace, name and resource version, and gets an ObjectMeta that is
-// made when it asks.
+// The caches keep little: only the metadata that is needed. client-go asks for
+// namespace, name and resource version, and gets an ObjectMeta made on demand.
 //
-// It is a runtime.Object as well, so that client-go's mutation detector can
-// compare it with a copy. Nothing in it has a method that changes it, so that what
-// is pointed to is shared; Terms and Templates hide their parts.
+// Everything cached is also a runtime.Object, so that client-go's mutation detector
+// can compare it with a copy. No method changes it, so what it points to is shared;
+// Terms and Templates hide their parts.
 
-// Meta is the metadata of an object that was read.
+// Meta is the metadata that is kept of an object.
 type Meta struct {
 	Namespace, Name string
 	UID             types.UID
 	ResourceVersion string
-	// written is when its metadata or spec was written last; kept of Works only.
+	// written is when its metadata or spec was last written; kept for Works only.
 	written seconds
 	// Terminating: it has a deletion timestamp.
 	Terminating bool
@@ -48,15 +47,15 @@ func (m *Meta) GetObjectMeta() metav1.Object {
 // GetObjectKind implements runtime.Object.
 func (*Meta) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
-// shared is a string that many objects have, kept once.
+// shared returns a string that many objects have, stored once.
 func shared(s string) string { return unique.Make(s).Value() }
 
-// sharedIdentity shares all of an identity but the name.
+// sharedIdentity shares every part of an identity but the name.
 func sharedIdentity(id render.Identity) render.Identity {
 	return render.Identity{Group: shared(id.Group), Kind: shared(id.Kind), Namespace: shared(id.Namespace), Name: id.Name}
 }
 
-// usualFinalizers are those of nearly every Work.
+// usualFinalizers are the finalizers of nearly every Work.
 var usualFinalizers = []string{render.ExecutionFinalizer}
 
 func sharedFinalizers(finalizers []string) []string {

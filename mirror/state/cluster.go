@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// ClustersResource is where member clusters are.
+// ClustersResource is the resource of member clusters.
 var ClustersResource = schema.GroupVersionResource{
 	Group: clusterv1alpha1.GroupName, Version: clusterv1alpha1.GroupVersion.Version, Resource: clusterv1alpha1.ResourcePluralCluster,
 }
@@ -24,15 +24,15 @@ var ClustersResource = schema.GroupVersionResource{
 type Cluster struct {
 	Meta
 	Labels labels.Set
-	// IsReady: Karmada reaches it; ReadySince is since when it does, or does not.
+	// IsReady: Karmada can reach it; ReadySince is when IsReady last changed.
 	IsReady    bool
 	ReadySince time.Time
-	// kinds are those that its API server serves, a line each, as far as Karmada knows;
-	// empty if it does not know all. Most clusters share them.
+	// kinds are those that its API server serves, according to Karmada, one per line;
+	// empty if Karmada does not know all of them. Most clusters share them.
 	kinds string
 }
 
-// NewCluster reduces a Cluster to what is kept of it.
+// NewCluster reduces a Cluster to what the cache keeps of it.
 func NewCluster(obj *unstructured.Unstructured) *Cluster {
 	cluster := &Cluster{Meta: keepMeta(obj), Labels: obj.GetLabels()}
 	cluster.IsReady, cluster.ReadySince = readiness(obj)
@@ -40,19 +40,20 @@ func NewCluster(obj *unstructured.Unstructured) *Cluster {
 	return cluster
 }
 
-// SameMeaning reports whether c and d differ in nothing that a judgement looks at: a
-// Cluster reports every few seconds. That it is ready again matters to what waits for it
-// alone.
+// SameMeaning reports whether c and d agree on everything that a judgement looks at: a
+// Cluster reports every few seconds. Readiness matters only to the Works that wait for
+// the cluster.
 func (c *Cluster) SameMeaning(d *Cluster) bool {
 	return c.IsSameButLabels(d) && maps.Equal(c.Labels, d.Labels)
 }
 
-// IsSameButLabels reports whether nothing that a judgement looks at differs but the labels.
+// IsSameButLabels reports whether c and d agree on everything that a judgement looks at,
+// except perhaps the labels.
 func (c *Cluster) IsSameButLabels(d *Cluster) bool {
 	return c.UID == d.UID && c.Terminating == d.Terminating && c.kinds == d.kinds
 }
 
-// servedKinds reads what Karmada has collected. What may be incomplete is left out.
+// servedKinds returns the kinds that Karmada has collected; empty if they may be incomplete.
 func servedKinds(obj *unstructured.Unstructured) string {
 	var status clusterv1alpha1.ClusterStatus
 	fields, _, _ := unstructured.NestedMap(obj.Object, "status")
@@ -74,8 +75,8 @@ func servedKinds(obj *unstructured.Unstructured) string {
 	return "\n" + strings.Join(slices.Compact(kinds), "\n") + "\n"
 }
 
-// readiness is whether a cluster is ready, and since when it is or is not: since it was
-// made if Karmada has not looked at it yet.
+// readiness returns whether a cluster is ready, and when that last changed: its creation if
+// Karmada has not checked it yet.
 func readiness(obj *unstructured.Unstructured) (isReady bool, since time.Time) {
 	list, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	condition := meta.FindStatusCondition(toConditions(list), clusterv1alpha1.ClusterConditionReady)

@@ -11,17 +11,18 @@ import (
 // APIService.
 type Definition struct {
 	Meta
-	// Created is when it was made.
+	// Created is when it was created.
 	Created time.Time
 }
 
-// What tells that a resource is served, or not served any more.
+// The resources whose objects show whether a resource is served.
 var (
 	DefinitionsResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	APIServicesResource = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 )
 
-// NewDefinition reduces a CustomResourceDefinition or an APIService to what is kept of it.
+// NewDefinition reduces a CustomResourceDefinition or an APIService to what the cache keeps
+// of it.
 func NewDefinition(u *unstructured.Unstructured) *Definition {
 	return &Definition{keepMeta(u), u.GetCreationTimestamp().Time}
 }

@@ -5,20 +5,20 @@ import (
 	"runtime"
 )
 
-// guarded reduces an object to what is kept of it. If that panics, poisoned makes
-// the best of it: an object that cannot be read must not stop the others, for the
-// daemon would meet it again at every start.
+// guarded reduces an object to what is kept of it. If that panics, it returns what
+// poisoned makes of the cause: one unreadable object must not stop the daemon, which
+// would meet it again at every start.
 func guarded[T any](reduce func() T, poisoned func(cause string) T) (kept T) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			kept = poisoned("the object cannot be read: please report this: " + describePanic(cause))
+			kept = poisoned("cannot read the object, please report this: " + describePanic(cause))
 		}
 	}()
 	return reduce()
 }
 
-// describePanic repeats only what the runtime says. Other values may hold a part of
-// the object, which may be a Secret.
+// describePanic repeats only panics of the Go runtime. Other values may contain a part
+// of the object, which may be a Secret.
 func describePanic(cause any) string {
 	if err, ok := cause.(runtime.Error); ok {
 		return err.Error()

@@ -12,8 +12,8 @@ import (
 
 const confidential = "a part of a Secret"
 
-// TestGuardedObject: what cannot be read is known by its name and by its wishes, and has
-// no content but a fault.
+// TestGuardedObject: an object that cannot be read keeps its name and its wishes, and has a
+// fault instead of a content.
 func TestGuardedObject(t *testing.T) {
 	for cause, poison := range map[string]func() (*render.Manifest, error){
 		"a panic with a string": func() (*render.Manifest, error) { panic(confidential) },
@@ -30,7 +30,7 @@ func TestGuardedObject(t *testing.T) {
 	}
 }
 
-// TestGuardedWork: what cannot be read is nobody's, whoever it says it is of.
+// TestGuardedWork: a Work that cannot be read is not ours, whatever source it names.
 func TestGuardedWork(t *testing.T) {
 	ours := sample.Work(sample.Asking("1", "m1"), "m1")
 	w := newWork(ours, func(*unstructured.Unstructured, Work) *Work { panic(confidential) })

@@ -12,22 +12,21 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// NamespacesResource is where Namespaces are.
+// NamespacesResource is the resource of Namespaces.
 var NamespacesResource = corev1.SchemeGroupVersion.WithResource("namespaces")
 
-// Namespace is what the cache keeps of a Namespace: the defaults that it has for the
-// objects in it.
+// Namespace is what the cache keeps of a Namespace: its defaults for the objects in it.
 type Namespace struct {
 	Meta
-	// Labels are what the configuration's rules look at.
+	// Labels are what the configuration's rules match.
 	Labels labels.Set
 	// Wishes are the defaults.
 	Wishes render.Wishes
-	// Invalid is what cannot be parsed of Wishes; empty if all can.
+	// Invalid is why Wishes cannot be parsed; empty if they can.
 	Invalid string
 }
 
-// NewNamespace reduces a Namespace to what is kept of it.
+// NewNamespace reduces a Namespace to what the cache keeps of it.
 func NewNamespace(u *unstructured.Unstructured) *Namespace {
 	n := &Namespace{Meta: keepMeta(u), Labels: u.GetLabels(), Wishes: render.ReadWishes(u.GetAnnotations())}
 	if err := n.Wishes.Check(); err != nil {
@@ -36,10 +35,10 @@ func NewNamespace(u *unstructured.Unstructured) *Namespace {
 	return n
 }
 
-// Asks reports whether the Namespace says where to mirror what is in it.
+// Asks reports whether the Namespace says where to mirror the objects in it.
 func (n *Namespace) Asks() bool { return n.Wishes.Ask() && !n.Wishes.OptOut() }
 
-// ClusterNames are those of the clusters that its defaults name; none if they cannot be parsed.
+// ClusterNames returns the clusters that its defaults name; none if they cannot be parsed.
 func (n *Namespace) ClusterNames() []string {
 	if !n.Asks() || n.Invalid != "" {
 		return nil
@@ -54,7 +53,7 @@ func (n *Namespace) IsProtected() bool {
 	return n.Labels[workv1alpha2.DeletionProtectionLabelKey] == workv1alpha2.DeletionProtectionAlways
 }
 
-// SkipsPropagation reports whether Karmada does not make the Namespace in the members
+// SkipsPropagation reports whether Karmada does not create the Namespace in the members
 // (pkg/controllers/namespace, v1.18.2).
 func (n *Namespace) SkipsPropagation() bool {
 	return strings.ToLower(n.Labels[policyv1alpha1.NamespaceSkipAutoPropagationLabel]) == "true"

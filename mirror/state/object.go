@@ -10,32 +10,32 @@ import (
 )
 
 // Object is what the cache keeps of an object of a watched resource: what it says
-// itself, and nothing that follows from anything else. What it asks for is read from it
-// when it is judged; see judge.SourceOf. Very many objects ask for nothing: one takes 144
-// bytes, and with one field more the next size of the allocator is 160.
+// itself, and nothing that depends on anything else. What it asks for is read from it
+// when it is judged; see judge.SourceOf. Very many objects ask for nothing: each takes
+// 144 bytes, and one more field would make it 160, the next size of the allocator.
 type Object struct {
 	ID render.Identity
-	// UID is left out where the object has neither wishes nor a claim.
+	// UID is empty if the object has neither wishes nor a claim.
 	UID             types.UID
 	ResourceVersion string
-	// Many objects have the same of these.
+	// Many objects share these values.
 	wishes unique.Handle[render.Wishes]
 	claim  unique.Handle[string]
-	// Content is what its Works carry; nil if it has not been kept.
+	// Content is what its Works carry; nil if it was not kept.
 	Content *Content
 	// Scales is the workload that it scales, if it is an autoscaler.
 	Scales *render.Identity
-	// System is what of a cluster's own system it is, if it is.
+	// System says whether it belongs to a cluster's own system, and how.
 	System render.System
 }
 
-// Wishes are those of the object itself.
+// Wishes returns what the object itself asks for.
 func (o *Object) Wishes() render.Wishes { return o.wishes.Value() }
 
-// Claim names the policy that claims the object; empty if none does.
+// Claim returns the name of the policy that claims the object; empty if none does.
 func (o *Object) Claim() string { return o.claim.Value() }
 
-// Needs are the objects that its Pods need, if its content has been kept.
+// Needs returns the objects that its Pods need, if its content was kept.
 func (o *Object) Needs() []render.Identity {
 	if o.Content == nil || o.Content.Manifest == nil {
 		return nil
@@ -43,8 +43,8 @@ func (o *Object) Needs() []render.Identity {
 	return o.Content.Manifest.Needs()
 }
 
-// Terms are those by which the object itself chooses clusters; none if they cannot be
-// parsed.
+// Terms returns the terms by which the object itself chooses clusters; none if they cannot
+// be parsed.
 func (o *Object) Terms() render.Terms {
 	if !o.Chooses() {
 		return render.Terms{}
@@ -59,19 +59,19 @@ func (o *Object) Chooses() bool {
 	return alone.Ask() && !alone.OptOut()
 }
 
-// alone is what it asks for if its Namespace says nothing: who opts out of a list of
-// clusters may ask by a selector.
+// alone returns what it asks for if its Namespace says nothing: an object that opts out of a
+// list of clusters may still ask by a selector.
 func (o *Object) alone() render.Wishes { return o.Wishes().Over(render.Wishes{}) }
 
-// Content is what becomes of an object in a member.
+// Content is what an object looks like in a member.
 type Content struct {
-	// Manifest is nil if none can be made of the object, for this reason.
+	// Manifest is nil if none can be made from the object; Fault is the reason.
 	Manifest *render.Manifest
 	Fault    string
 }
 
-// NewObject reduces an object to what is kept of it. The content is kept of those that
-// ask to be mirrored themselves. It takes ownership of u.
+// NewObject reduces an object to what the cache keeps of it. It keeps the content only if the
+// object itself asks to be mirrored. It takes ownership of u.
 func NewObject(u *unstructured.Unstructured) *Object {
 	o := newStub(u)
 	if o.Chooses() {
@@ -80,7 +80,7 @@ func NewObject(u *unstructured.Unstructured) *Object {
 	return o
 }
 
-// NewWholeObject is NewObject that keeps the content in any case.
+// NewWholeObject is like NewObject, but always keeps the content.
 func NewWholeObject(u *unstructured.Unstructured) *Object {
 	o := newStub(u)
 	o.UID = u.GetUID()
@@ -99,7 +99,7 @@ func newStub(u *unstructured.Unstructured) *Object {
 		Scales:          scaledBy(u),
 		System:          render.SystemOf(u),
 	}
-	if claim != "" || o.wishes.Value() != (render.Wishes{}) { // an Event may be about it
+	if claim != "" || o.wishes.Value() != (render.Wishes{}) { // an Event may refer to it
 		o.UID = u.GetUID()
 	}
 	return o
@@ -121,9 +121,9 @@ func guardedContent(of func() (*render.Manifest, error)) *Content {
 		func(cause string) *Content { return &Content{Fault: cause} })
 }
 
-// KeepObject is what the informers of objects reduce them by. It depends on nothing but the
-// object, for an informer may hand one through it at any time, and twice: whole is told of
-// those whose content is worth keeping elsewhere.
+// KeepObject returns the function by which informers reduce objects. Its result depends on
+// nothing but the object, since an informer may call it at any time, and twice. It passes
+// objects whose content is worth keeping elsewhere to whole.
 func KeepObject(isWorth func(*Object) bool, whole func(*Object)) func(*unstructured.Unstructured) *Object {
 	return func(u *unstructured.Unstructured) *Object {
 		o := NewObject(u)

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// TestSizes: of these there are very many, and each takes a size of the allocator that the
-// next field may go beyond.
+// TestSizes: there are very many of these, and one more field may push each to the next size
+// of the allocator.
 func TestSizes(t *testing.T) {
 	if got := unsafe.Sizeof(Object{}); got > 144 {
 		t.Errorf("an Object takes %d bytes, more than 144", got)

@@ -16,59 +16,59 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// Work is what the cache keeps of a Work. There are very many: it takes 256 bytes, and
-// with one field more the next size of the allocator is 288.
+// Work is what the cache keeps of a Work. There are very many: each takes 256 bytes, and
+// one more field would make it 288, the next size of the allocator.
 type Work struct {
 	Meta
 	Generation int64
 	Finalizers []string
 	// Cluster is the member cluster; empty outside an execution namespace.
 	Cluster string
-	// Source is the source that the Work says it was made from, checked against
-	// its name; the zero value if it says nothing or something impossible.
+	// Source is the source that the Work names, checked against the Work's name;
+	// the zero value if it names none, or an impossible one.
 	Source render.Identity
-	// sourceUID is the hash of that source's UID, and sourceCreated its creation; the
-	// Work's own creation where the Work does not say, for it is later.
+	// sourceUID is the hash of that source's UID. sourceCreated is when the source was
+	// created or, if the Work does not say, when the Work was, which is later.
 	sourceUID     uidHash
 	sourceCreated seconds
-	// State is how far Karmada has come with it.
+	// State is how far Karmada has got with it.
 	State WorkState
-	// Labelled: it bears the label by which we claim Works. A Work that is ours by
+	// Labelled: it has the label by which we claim Works. A Work that is ours by
 	// its annotation but not labelled is repaired, never deleted.
 	Labelled bool
-	// Findable: it bears the label by which users look up the Works of a source.
+	// Findable: it has the label by which users look up the Works of a source.
 	Findable bool
 	specMarks
-	// Foreign is why the Work is not ours to touch; empty if it is ours. It may
-	// name a source all the same.
+	// Foreign is why the Work is not ours to touch; empty if it is ours. A foreign
+	// Work may still name a source.
 	Foreign string
-	// rare is what few Works have; nil if it has nothing of it.
+	// rare is what only few Works have; nil for the others.
 	*rare
 	// Held is the mark of the deletion breaker; nil if there is none.
 	Held *render.Hold
-	// Digest is what the Work means; zero if its spec is not of our form.
+	// Digest is the digest of the Work's meaning; zero if its spec is not in our form.
 	Digest render.Digest
 }
 
-// rare is what of a Work is named besides its source.
+// rare is what a Work names besides its source.
 type rare struct {
-	// handed is the source of which this was our Work when a policy claimed it: ours
-	// again once nothing but a binding left behind holds it. It is the zero value if it
-	// was not, or if somebody else holds it.
+	// handed is the source whose Work this was until a policy claimed the source. The Work
+	// is ours again once only a leftover binding holds it. It is the zero value if the Work
+	// was never ours, or if another controller holds it.
 	handed render.Identity
-	// scales is the workload that the autoscaler which it carries scales.
+	// scales is the workload that its autoscaler scales, if it carries one.
 	scales render.Identity
 	// carries is what it carries, if that is not its Source; the zero value if that cannot be
-	// named.
+	// identified.
 	carries *render.Identity
-	// binding is what has taken it.
+	// binding is the binding that took it over.
 	binding types.NamespacedName
-	// owners are those that it is to have if it carries somebody's Namespace; nil for those
-	// that it has.
+	// owners are the owner references that it should have once released, if it carries a
+	// Namespace of another owner; nil to keep those that it has.
 	owners *[]metav1.OwnerReference
 }
 
-// NewWork reduces a Work to what is kept of it.
+// NewWork reduces a Work to what the cache keeps of it.
 func NewWork(obj *unstructured.Unstructured) *Work {
 	return newWork(obj, readWork)
 }
@@ -98,7 +98,7 @@ func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 	}
 	w.Labelled = labels[render.ManagedByLabel] == render.ManagedByValue
 	w.Findable = labels[render.SourceIDLabel] == w.Source.ID()
-	// A spec that is not of our form has the zero digest, which no template has.
+	// A spec that is not in our form has the zero digest, which no template has.
 	w.Digest, _ = render.DigestOf(obj.Object, w.Namespace, w.Name)
 	return w
 }
@@ -109,14 +109,14 @@ func newBareWork(obj *unstructured.Unstructured) *Work {
 		Generation: obj.GetGeneration(),
 		Finalizers: sharedFinalizers(obj.GetFinalizers()),
 	}
-	w.Cluster, _ = render.ClusterOf(w.Namespace) // a part of the same string
+	w.Cluster, _ = render.ClusterOf(w.Namespace) // a substring of Namespace
 	return w
 }
 
-// own finds out whose the Work is, and is the only place that does. Labels alone prove
-// nothing: the source annotation must fit the Work's name, and what the Work carries must be
-// that source. Karmada's own controllers write what is theirs into a Work that has the name
-// for it, and leave our marks on it.
+// own finds out who owns the Work, and is the only place that does. Labels alone prove
+// nothing: the source annotation must match the Work's name, and the Work must carry that
+// source. Karmada's own controllers write their content into a Work that has the name they
+// need, and leave our marks on it.
 func (w *Work) own(obj *unstructured.Unstructured) {
 	mark := render.ForeignMark(obj.GetLabels(), obj.GetOwnerReferences())
 	if mark.Binding {
@@ -129,22 +129,22 @@ func (w *Work) own(obj *unstructured.Unstructured) {
 	case mark.Text != "":
 		w.Foreign = mark.Text
 	case !named:
-		w.Foreign = "it bears no annotation " + render.SourceAnnotation
+		w.Foreign = "it has no annotation " + render.SourceAnnotation
 	case w.Source == render.Identity{}:
-		w.Foreign = fmt.Sprintf("its annotation %s does not fit its name", render.SourceAnnotation)
+		w.Foreign = fmt.Sprintf("its annotation %s does not match its name", render.SourceAnnotation)
 	case render.CarriedBy(obj.Object) != w.Source:
-		w.Foreign = "it carries " + nameOf(render.CarriedBy(obj.Object)) + ", and not its source"
+		w.Foreign = "it carries " + nameOf(render.CarriedBy(obj.Object)) + " instead of its source"
 	}
 }
 
 func nameOf(carried render.Identity) string {
 	if carried == (render.Identity{}) {
-		return "nothing that can be named"
+		return "nothing that can be identified"
 	}
 	return carried.String()
 }
 
-// other is what the Work carries, if that is not its source.
+// other returns what the Work carries, if that is not its source.
 func (w *Work) other(obj *unstructured.Unstructured) *render.Identity {
 	if carried := render.CarriedBy(obj.Object); carried != w.Source || carried == (render.Identity{}) {
 		return &carried
@@ -159,7 +159,7 @@ func (w *Work) ownersOf(obj *unstructured.Unstructured) *[]metav1.OwnerReference
 	return nil
 }
 
-// handedBy is the source of which this was our Work, if that may have it back.
+// handedBy returns the source whose Work this was, if it may be taken back.
 func (w *Work) handedBy(obj *unstructured.Unstructured) render.Identity {
 	if mark := render.ForeignMark(obj.GetLabels(), obj.GetOwnerReferences()); mark.Text != "" && !mark.Binding {
 		return render.Identity{}
@@ -167,7 +167,7 @@ func (w *Work) handedBy(obj *unstructured.Unstructured) render.Identity {
 	return w.identity(obj.GetAnnotations()[render.HandoverAnnotation])
 }
 
-// boundTo names the binding that has taken the Work, as far as the Work says it.
+// boundTo returns the name of the binding that took over the Work, if the Work says it.
 func (w *Work) boundTo(obj *unstructured.Unstructured) types.NamespacedName {
 	if !w.Bound() {
 		return types.NamespacedName{}
@@ -179,7 +179,7 @@ func (w *Work) boundTo(obj *unstructured.Unstructured) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// scaledBy is the workload that what the Work carries scales, if that is an autoscaler.
+// scaledBy returns the workload that the Work's autoscaler scales, if it carries one.
 func (w *Work) scaledBy(obj *unstructured.Unstructured) render.Identity {
 	if w.Source.GroupKind() != AutoscalerKind {
 		return render.Identity{}
@@ -197,8 +197,8 @@ func (w *Work) note(r rare) {
 	}
 }
 
-// identity reads an annotation that names a source, and checks that the Work can
-// be of it.
+// identity parses an annotation that names a source, and checks that the Work can
+// belong to that source.
 func (w *Work) identity(value string) render.Identity {
 	id, err := render.ParseIdentity(value)
 	if err != nil || id.WorkName() != w.Name && id.LongWorkName() != w.Name || w.Cluster == "" {
@@ -207,8 +207,8 @@ func (w *Work) identity(value string) render.Identity {
 	return sharedIdentity(id)
 }
 
-// lastWritten is when the metadata or the spec of an object was written last, by
-// whomever.
+// lastWritten returns when the metadata or the spec of an object was last written, no
+// matter by whom.
 func lastWritten(obj *unstructured.Unstructured) seconds {
 	last := obj.GetCreationTimestamp().Time
 	field, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "metadata", "managedFields")
@@ -223,21 +223,21 @@ func lastWritten(obj *unstructured.Unstructured) seconds {
 	return secondsOf(last)
 }
 
-// IsMadeFrom reports whether the Work says that it was made from a source with this
+// IsMadeFrom reports whether the Work says that it was made from the source with this
 // UID.
 func (w *Work) IsMadeFrom(uid types.UID) bool { return w.sourceUID == hashUID(uid) }
 
-// SourceCreated is when the source was made that the Work is of, or later.
+// SourceCreated returns when the Work's source was created, or a later time.
 func (w *Work) SourceCreated() time.Time { return w.sourceCreated.time() }
 
-// Written is when the metadata or the spec of the Work was written last, by whomever.
+// Written returns when the metadata or the spec of the Work was last written, no matter by whom.
 func (w *Work) Written() time.Time { return w.written.time() }
 
-// NamesSource reports whether the Work says of which source it is.
+// NamesSource reports whether the Work says which source it belongs to.
 func (w *Work) NamesSource() bool { return w.Source != render.Identity{} }
 
-// Carries is the object that the Work carries, whosever the Work is; the zero value if that
-// cannot be named.
+// Carries returns the object that the Work carries, no matter who owns the Work; the zero
+// value if that cannot be identified.
 func (w *Work) Carries() render.Identity {
 	if w.rare != nil && w.carries != nil {
 		return *w.carries
@@ -245,13 +245,14 @@ func (w *Work) Carries() render.Identity {
 	return w.Source
 }
 
-// IsOverwritten reports whether the Work says that it is of a source and carries another
-// object: somebody has put it there who wanted the name, and has not taken our marks off.
+// IsOverwritten reports whether the Work names a source but carries another object: another
+// controller that needed the name wrote it there, and did not remove our marks.
 func (w *Work) IsOverwritten() bool {
 	return w.NamesSource() && w.Carries() != w.Source && w.Carries() != render.Identity{}
 }
 
-// Owners are those that the Work is to have when it is let go; nil for those that it has.
+// Owners returns the owner references that the Work should have once released; nil to keep
+// those that it has.
 func (w *Work) Owners() []metav1.OwnerReference {
 	if w.rare == nil || w.owners == nil {
 		return nil
@@ -259,8 +260,8 @@ func (w *Work) Owners() []metav1.OwnerReference {
 	return *w.owners
 }
 
-// Binding names what has taken the Work; the zero value if that is not known. The namespace
-// is empty for a ClusterResourceBinding.
+// Binding returns the name of the binding that took over the Work; the zero value if it is
+// not known. The namespace is empty for a ClusterResourceBinding.
 func (w *Work) Binding() types.NamespacedName {
 	if w.rare == nil {
 		return types.NamespacedName{}
@@ -268,14 +269,14 @@ func (w *Work) Binding() types.NamespacedName {
 	return w.binding
 }
 
-// IsLong reports whether the Work has the name that is made longer.
+// IsLong reports whether the Work has the longer name.
 func (w *Work) IsLong() bool { return w.NamesSource() && w.Name != w.Source.WorkName() }
 
-// HandedBy reports whether this was the Work of a source when a policy claimed it.
+// HandedBy reports whether this was the Work of a source until a policy claimed that.
 func (w *Work) HandedBy(id render.Identity) bool { return w.rare != nil && w.handed == id }
 
-// Scales is the workload that what the Work carries scales in its cluster; false if it
-// scales none.
+// Scales returns the workload that the Work's autoscaler scales in its cluster; false if it
+// carries none.
 func (w *Work) Scales() (id render.Identity, ok bool) {
 	if w.rare == nil || w.scales == (render.Identity{}) {
 		return render.Identity{}, false
@@ -283,16 +284,16 @@ func (w *Work) Scales() (id render.Identity, ok bool) {
 	return w.scales, true
 }
 
-// IsComplete reports whether the metadata that is ours is as we write it.
+// IsComplete reports whether our labels and the finalizer are as we write them.
 func (w *Work) IsComplete() bool {
 	return w.Labelled && w.Findable && slices.Contains(w.Finalizers, render.ExecutionFinalizer)
 }
 
-// WorkState is how far Karmada has come with a Work.
+// WorkState is how far Karmada has got with a Work.
 type WorkState uint8
 
-// The states of the metric karmada_mirror_works. The zero value is of a Work of which
-// nothing could be read.
+// The states of the metric karmada_mirror_works. The zero value is for a Work that could not
+// be read.
 const (
 	WorkUnknown WorkState = iota
 	WorkApplied
@@ -302,7 +303,7 @@ const (
 	WorkDeleting
 )
 
-// String is the value of the label state of the metric.
+// String returns the value of the metric's label state.
 func (s WorkState) String() string {
 	return [...]string{"", "applied", "pending", "failed", "suspended", "deleting"}[s]
 }
@@ -324,7 +325,8 @@ func stateOf(obj *unstructured.Unstructured) WorkState {
 	}
 }
 
-// AppliedCondition is what Karmada says of whether a Work is applied; nil if nothing.
+// AppliedCondition returns the condition by which Karmada reports whether a Work is applied;
+// nil if there is none.
 func AppliedCondition(work *unstructured.Unstructured) *metav1.Condition {
 	conditions, _, _ := unstructured.NestedSlice(work.Object, "status", "conditions")
 	return meta.FindStatusCondition(toConditions(conditions), render.AppliedCondition)
@@ -343,7 +345,7 @@ func toConditions(list []any) []metav1.Condition {
 	return conditions
 }
 
-// specMarks are what a Work says, mostly in its spec, as bits: there are very many Works.
+// specMarks are facts about a Work, mostly from its spec, as bits: there are very many Works.
 type specMarks uint8
 
 const (
@@ -368,20 +370,20 @@ func marksOf(obj *unstructured.Unstructured) specMarks {
 	return m
 }
 
-// DispatchGiven reports whether spec.suspendDispatching is there, whatever it says.
+// DispatchGiven reports whether spec.suspendDispatching is set, to true or false.
 func (m specMarks) DispatchGiven() bool { return m&dispatchGiven != 0 }
 
 // Preserves reports whether the object stays in the member when the Work is deleted.
 func (m specMarks) Preserves() bool { return m&preserves != 0 }
 
-// Bound reports whether a binding has taken the Work, and nobody else has.
+// Bound reports whether a binding, and no other controller, took over the Work.
 func (m specMarks) Bound() bool { return m&bound != 0 }
 
-// Retains reports whether the number of replicas is left to the member.
+// Retains reports whether the member keeps its own number of replicas.
 func (m specMarks) Retains() bool { return m&retains != 0 }
 
-// uidHash stands for a UID where nothing is asked but whether it is the same: as text
-// it would take three times the room.
+// uidHash stands for a UID that is only ever compared: as text it would take three times
+// the space.
 type uidHash [16]byte
 
 func hashUID(uid types.UID) uidHash {
@@ -389,7 +391,7 @@ func hashUID(uid types.UID) uidHash {
 	return uidHash(sum[:])
 }
 
-// seconds is a Unix time from 1970 to 2106. What is earlier or later is its end.
+// seconds is a Unix time from 1970 to 2106. Earlier and later times are clamped to that range.
 type seconds uint32
 
 func secondsOf(t time.Time) seconds { return seconds(min(max(0, t.Unix()), math.MaxUint32)) }

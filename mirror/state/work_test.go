@@ -10,7 +10,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// TestWhoseWork: labels prove nothing, and an annotation only if it fits the Work.
+// TestWhoseWork: labels prove nothing, and an annotation counts only if it matches the Work.
 func TestWhoseWork(t *testing.T) {
 	named := func(value string) func(*unstructured.Unstructured) {
 		return func(u *unstructured.Unstructured) { sample.Annotate(u, render.SourceAnnotation, value) }
@@ -21,16 +21,16 @@ func TestWhoseWork(t *testing.T) {
 		ours, names, labelled bool
 	}{
 		"AsWritten":      {"as we write it", func(*unstructured.Unstructured) {}, true, true, true},
-		"OtherNamespace": {"it is in no execution namespace", func(u *unstructured.Unstructured) { u.SetNamespace("shop") }, false, false, true},
+		"OtherNamespace": {"it is not in an execution namespace", func(u *unstructured.Unstructured) { u.SetNamespace("shop") }, false, false, true},
 		"OtherName":      {"it has another name", func(u *unstructured.Unstructured) { u.SetName("copy") }, false, false, true},
-		"ForgedSource":   {"it says to be of a source whose Work has another name", named("ConfigMap/shop/other"), false, false, true},
-		"NoSource":       {"it says nothing", func(u *unstructured.Unstructured) { u.SetAnnotations(nil) }, false, false, true},
-		"SourceOfNoForm": {"it says what we do not write", named("ConfigMap./shop/page"), false, false, true},
+		"ForgedSource":   {"it names a source whose Work has another name", named("ConfigMap/shop/other"), false, false, true},
+		"NoSource":       {"it names no source", func(u *unstructured.Unstructured) { u.SetAnnotations(nil) }, false, false, true},
+		"SourceOfNoForm": {"the annotation is not in our form", named("ConfigMap./shop/page"), false, false, true},
 		"OtherManager":   {"another tool manages it", func(u *unstructured.Unstructured) { sample.SetLabel(u, render.ManagedByLabel, "Helm") }, true, true, false},
-		"LongName":       {"it has the name that is made longer", func(u *unstructured.Unstructured) { u.SetName(sample.Page.LongWorkName()) }, true, true, true},
+		"LongName":       {"it has the longer name", func(u *unstructured.Unstructured) { u.SetName(sample.Page.LongWorkName()) }, true, true, true},
 		"Overwritten":    {"it carries another object", sample.Overwritten, false, true, true},
-		"Emptied":        {"it carries nothing that can be named", sample.Emptied, false, true, true},
-		"Bound":          {"a binding has taken it", sample.Bound, false, true, true},
+		"Emptied":        {"it carries nothing that can be identified", sample.Emptied, false, true, true},
+		"Bound":          {"a binding took it over", sample.Bound, false, true, true},
 		"Controlled": {"a controller owns it", func(u *unstructured.Unstructured) {
 			u.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Widget", Name: "w", UID: "1", Controller: new(true)}})
 		}, false, true, true},

@@ -9,8 +9,8 @@ var ofSource = []mutant{
 	},
 	{
 		name: "claims-without-asking-delete", file: "mirror/judge/source.go",
-		old:  `		s.Refusal = &Refusal{Reason: ClaimedByPolicy, Message: o.Claim() + " propagates this object"} // if`,
-		new:  `		_ = &Refusal{Reason: ClaimedByPolicy, Message: o.Claim() + " propagates this object"} // if`,
+		old:  `		s.Refusal = &Refusal{Reason: ClaimedByPolicy, Message: o.Claim() + " propagates this object"} // any`,
+		new:  `		_ = &Refusal{Reason: ClaimedByPolicy, Message: o.Claim() + " propagates this object"} // any`,
 		harm: "an object that moves to a policy is deleted in the members",
 	},
 	{
