@@ -5,9 +5,9 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// Concerned returns the objects, and the Namespaces, for which a change of a cluster matters:
-// they choose it now and did not before, or the other way round. The cluster was new if before
-// is nil, and is gone if after is.
+// Concerned returns the objects, and the Namespaces, that choose a cluster now, or did before it
+// changed, and for which the change matters. The cluster is new if before is nil, and deleted if
+// after is nil.
 func (c *Caches) Concerned(before, after *state.Cluster) (objects []*state.Object, namespaces []*state.Namespace) {
 	change := clusterChange{before, after}
 	for _, w := range c.Sources() {

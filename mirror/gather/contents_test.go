@@ -21,7 +21,7 @@ func TestContents(t *testing.T) {
 		"Same":         {"it is the same", "7", true},
 		"Newer":        {"a live read has seen what the cache will", "6", true},
 		"Older":        {"it has changed since", "8", false},
-		"Incomparable": {"no version can be told to be newer", "abc", false},
+		"Incomparable": {"the versions cannot be compared", "abc", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, whole := &contents{}, at("7")

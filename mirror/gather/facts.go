@@ -110,8 +110,8 @@ type surroundings interface {
 	// worksScaling returns the Works of autoscalers that scale the source, at least those that
 	// may matter.
 	worksScaling(*judge.Facts) iter.Seq[*state.Work]
-	// WorkAt returns the Work of that name for a cluster, no matter who owns it. The name is one that
-	// the source's own Work would have.
+	// WorkAt returns the Work of that name for a cluster, no matter who owns it. The name is
+	// one that the source's own Work would have.
 	WorkAt(id render.Identity, cluster, name string) (*state.Work, bool)
 	clusterNames() []string
 	clusterFacts(name string, kind schema.GroupKind) judge.ClusterFacts

@@ -42,7 +42,8 @@ func (l *lately) get(ctx context.Context, w *watch.Watch, name string) (*unstruc
 	if known, ok := l.read.Get(key); ok && !state.IsOlder(known.(*unstructured.Unstructured).GetResourceVersion(), seen) {
 		return known.(*unstructured.Unstructured), nil
 	}
-	// The key includes the seen version, so that a request never shares a read that may predate it.
+	// The key includes the seen version, so that no request shares a read that may predate
+	// the version it has seen.
 	obj, err, _ := l.underWay.Do(key+"@"+seen, func() (any, error) {
 		obj, err := l.client.Resource(resource).Get(ctx, name, metav1.GetOptions{})
 		if err == nil {

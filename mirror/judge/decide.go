@@ -90,8 +90,8 @@ func (f Facts) isLong(cluster string) bool {
 }
 
 // renderer returns a function that renders a source, at most four times: once each for the
-// clusters where it is and is not scaled, with the longer Work name and without. It returns nil
-// if the content of the source is not known.
+// clusters where it is and is not scaled, with the longer Work name and without. The function
+// returns nil if the content of the source is not known.
 func renderer(s *Source) func(isScaled, isLong bool) *Rendering {
 	var made [4]*Rendering
 	return func(isScaled, isLong bool) *Rendering {

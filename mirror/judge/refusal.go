@@ -32,7 +32,7 @@ const (
 	NotAuthorized Reason = "NotAuthorized"
 )
 
-// The reasons of Events about what is mirrored, but what Karmada cannot apply, or not fully, as
+// The reasons of Events about sources that are mirrored, but that Karmada cannot carry out as
 // things are.
 const (
 	KindNotServed          Reason = "KindNotServed"
