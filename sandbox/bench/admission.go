@@ -14,11 +14,11 @@ import (
 
 var policyBindings = schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicybindings"}
 
-// policyRefresh is for longer than the API server takes to notice a policy: it looks once a
+// policyRefresh is longer than the API server takes to notice a policy: it checks once a
 // second.
 const policyRefresh = 3 * time.Second
 
-// measureAdmission compares writes with the admission policy of the manifests and without.
+// measureAdmission compares writes with and without the admission policy of the manifests.
 func measureAdmission(ctx context.Context, w *world, r *report) error {
 	binding, err := w.admin.Resource(policyBindings).Get(ctx, "karmada-mirror", metav1.GetOptions{})
 	if err != nil {
@@ -31,7 +31,7 @@ func measureAdmission(ctx context.Context, w *world, r *report) error {
 		what        string
 		annotations map[string]string
 	}{
-		{"without annotations of ours", nil},
+		{"without karmada.target/ annotations", nil},
 		{"with karmada.target/clusters", map[string]string{render.ClustersAnnotation: "member1,member2"}},
 	}
 	for _, c := range written {
@@ -54,14 +54,14 @@ func measureAdmission(ctx context.Context, w *world, r *report) error {
 			with, without, differences = append(with, 1000*bound), append(without, 1000*free), append(differences, 1000*(bound-free))
 		}
 		w.say("a write %s: %s ms with the policy, %s ms without", c.what, summarize(with).format(2), summarize(without).format(2))
-		r.text("**The admission policy costs a write %s** %s ms: the median of %d dry-run creations one after the other is %s ms with it and %s ms without.",
-			c.what, summarize(differences).format(2), n, summarize(with).format(2), summarize(without).format(2))
+		r.measured("latency that the admission policy adds to a write "+c.what, "%s ms: the median of %d dry-run creates, one after the other, is %s ms with it and %s ms without",
+			summarize(differences).format(2), n, summarize(with).format(2), summarize(without).format(2))
 	}
 	return nil
 }
 
-// timeWrites is the median time of a write, in seconds, once the API server knows the
-// policies as they are now.
+// timeWrites returns the median time of a write, in seconds, once the API server knows the
+// current policies.
 func (w *world) timeWrites(ctx context.Context, n int, annotations map[string]string) (float64, error) {
 	select {
 	case <-time.After(policyRefresh):

@@ -14,33 +14,33 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
-// arm is a way to make Works of sources.
+// arm is one way to write the Works of sources.
 type arm interface {
 	name() string
-	// mark is what its sources bear.
+	// mark is how its sources are marked.
 	mark() mark
-	// start gets everything ready, so that nothing but go is wanted. The sources are
-	// there.
+	// start prepares everything up to the signal to go. The sources exist.
 	start(context.Context, *world, scenario) (started, error)
 }
 
-// started is an arm that waits for its signal.
+// started is an arm that waits for its signal to go.
 type started struct {
-	// pids are its processes by name, and users the beginnings of the names under
-	// which they make requests.
+	// pids are its processes by name, and users the prefixes of the names under which they
+	// make requests.
 	pids  map[string]int
 	users []string
-	// fire lets it begin; stop ends it.
+	// fire gives the signal; stop ends the arm.
 	fire func(context.Context) error
 	stop func() error
-	// listed is when it knew the sources; nil for an arm that knew them when it was
-	// fired.
+	// listed returns when the arm had listed the sources; nil for an arm that knew them
+	// before its signal.
 	listed func() (time.Time, error)
-	// unfinished says what it still has to do; nil for an arm that cannot tell.
+	// unfinished returns an error while the arm has work left; nil for an arm that cannot
+	// tell.
 	unfinished func(context.Context) error
 }
 
-// mark is what tells an arm that a source is to be propagated.
+// mark tells an arm that a source has to be propagated.
 type mark struct{ annotation, label string }
 
 var (
@@ -60,7 +60,7 @@ func (m mark) put(u *unstructured.Unstructured) {
 	}
 }
 
-// scenario is what is written.
+// scenario says what an arm writes.
 type scenario struct {
 	load              workload
 	sources, clusters int
@@ -72,16 +72,15 @@ func (s scenario) String() string {
 	return fmt.Sprintf("%d × %s on %d clusters", s.sources, s.load.name, s.clusters)
 }
 
-// inFlight bounds the writes of karmada-mirror, by its defaults; the bare loop has as
-// many.
+// inFlight is karmada-mirror's default limit of writes in flight; the bare loop has the same.
 const inFlight = 16
 
-// outcome is what a run has come to.
+// outcome is the result of a run.
 type outcome struct {
 	arm            string
 	works, sources int
 	// span is from the first Work to the last, and whole from when the arm knew the
-	// sources and had been fired.
+	// sources and had its signal.
 	span, whole time.Duration
 	cost
 }
@@ -89,13 +88,13 @@ type outcome struct {
 func (o outcome) rate() float64      { return float64(o.works) / o.span.Seconds() }
 func (o outcome) wholeRate() float64 { return float64(o.works) / o.whole.Seconds() }
 
-// logged is the bytes of etcd's log per Work.
+// logged returns the bytes of etcd's log per Work.
 func (o outcome) logged() float64 { return o.disk.bytes / float64(o.works) }
 
-// cpuPerWork is the seconds of CPU of all processes that took part.
+// cpuPerWork returns the seconds of CPU of all measured processes per Work.
 func (o outcome) cpuPerWork() float64 { return total(o.cpu) / float64(o.works) }
 
-// run has an arm make the Works of a scenario, from a clean slate.
+// run lets an arm write the Works of a scenario, from a clean state.
 func (w *world) run(ctx context.Context, a arm, s scenario) (o outcome, err error) {
 	if err := w.provide(ctx, s.batch(a.mark()), s.load); err != nil {
 		return outcome{}, err
@@ -139,8 +138,8 @@ func (w *world) run(ctx context.Context, a arm, s scenario) (o outcome, err erro
 	return o, nil
 }
 
-// daemonArm is karmada-mirror, which is told of the resource when all sources are
-// there.
+// daemonArm is karmada-mirror. Its signal is the resource in its configuration, once all
+// sources exist.
 type daemonArm struct{}
 
 func (daemonArm) name() string { return "karmada-mirror" }
@@ -163,11 +162,11 @@ func (daemonArm) start(ctx context.Context, w *world, s scenario) (started, erro
 	}, nil
 }
 
-// policy is Karmada's own way: a policy for all sources, which detector, scheduler
-// and binding controller make Works of.
+// policy is Karmada's own way: one policy for all sources, from which the detector, the
+// scheduler and the binding controller make Works.
 type policy struct {
 	title string
-	// flags are of the controller manager and the scheduler.
+	// manager and scheduler are extra flags for the controller manager and the scheduler.
 	manager, scheduler []string
 }
 
@@ -175,7 +174,7 @@ func (p policy) name() string { return p.title }
 
 func (policy) mark() mark { return labelled }
 
-// withoutExecution are the controllers that end with the Work.
+// withoutExecution leaves only the controllers whose job ends with the Work.
 const withoutExecution = "--controllers=binding"
 
 func (p policy) start(ctx context.Context, w *world, s scenario) (started, error) {
@@ -217,7 +216,7 @@ func (w *world) createPolicy(ctx context.Context, s scenario) error {
 	return err
 }
 
-// limits are the flags of the rate at which a component of Karmada may ask.
+// limits returns the flags that set the client-side rate limit of a Karmada component.
 func limits(qps, burst int) []string {
 	return []string{fmt.Sprintf("--kube-api-qps=%d", qps), fmt.Sprintf("--kube-api-burst=%d", burst)}
 }
@@ -230,12 +229,12 @@ func workers(n int, kinds ...string) []string {
 	return flags
 }
 
-// policyArms are Karmada's policies at its defaults, tuned, and without a limit.
+// policyArms returns Karmada's policies at their defaults, tuned, and without a rate limit.
 func policyArms() []arm {
 	busy := workers(30, "resource-template", "resourcebinding", "propagation-policy", "dependent-resource")
 	return []arm{
 		policy{title: "policies, defaults"},
 		policy{title: "policies, QPS 200 and 30 workers", manager: append(limits(200, 400), busy...), scheduler: limits(200, 400)},
-		policy{title: "policies, no limit", manager: append(limits(100_000, 100_000), busy...), scheduler: limits(100_000, 100_000)},
+		policy{title: "policies, no rate limit and 30 workers", manager: append(limits(100_000, 100_000), busy...), scheduler: limits(100_000, 100_000)},
 	}
 }

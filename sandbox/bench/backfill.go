@@ -14,21 +14,20 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// liveSources is how many sources are edited in turns during a backfill.
+// liveSources is how many sources are edited in turn during a backfill.
 const liveSources = 20
 
-// editsDuringBackfill measures from an edit of a source that is mirrored until all
-// its Works have followed, while karmada-mirror makes the Works of many others.
+// editsDuringBackfill measures the time from an edit of a mirrored source until all its Works
+// are updated, while karmada-mirror creates the Works of many other sources.
 func editsDuringBackfill(ctx context.Context, w *world, r *report) error {
 	backfill := scenario{deployment, pick(w.quick, 500, 1_000), 10}
 	l, rate, reads, err := w.editsDuring(ctx, backfill)
 	if err != nil {
 		return err
 	}
-	r.text("**Edits during a backfill** of %s (%.0f Works/s): from the edit of another object to the last of its %d Works, one edit after the other: %s.",
-		backfill, rate, backfill.clusters, l)
-	r.atMost(fmt.Sprintf("p99 of an edit during a backfill of %d × %d, in seconds", backfill.sources, backfill.clusters), 1, exactly(l.quantile(0.99)))
-	r.never("reads per Work that is updated, during a backfill", 0, exactly(reads))
+	r.measured(fmt.Sprintf("edit to the last of the object's %d Works, during a backfill of %s (%.0f Works/s), one edit after the other", backfill.clusters, backfill, rate), "%s", l)
+	r.atMost(fmt.Sprintf("p99 of an edit during a backfill of %d objects on %d clusters, seconds", backfill.sources, backfill.clusters), 1, exactly(l.quantile(0.99)))
+	r.never("read requests per updated Work, during a backfill", 0, exactly(reads))
 	return nil
 }
 
@@ -89,7 +88,7 @@ func (w *world) editsDuring(ctx context.Context, backfill scenario) (l latencies
 	return l, rate, float64(readsOf(spent.requests)) / float64(len(l)*live.clusters), nil
 }
 
-// edit changes one source and waits until its Works have.
+// edit changes one source and waits until its Works have changed.
 func (w *world) edit(ctx context.Context, eyes *observer, s scenario, i int) (time.Duration, error) {
 	name := sourceName(i % s.sources)
 	works := s.worksOf(name)
@@ -104,7 +103,7 @@ func (w *world) edit(ctx context.Context, eyes *observer, s scenario, i int) (ti
 	return time.Since(began), err
 }
 
-// worksOf names the Works of a source.
+// worksOf returns the names of a source's Works.
 func (s scenario) worksOf(source string) []types.NamespacedName {
 	gvk := s.load.make("any").GroupVersionKind()
 	id := render.Identity{Group: gvk.Group, Kind: gvk.Kind, Namespace: namespace, Name: source}

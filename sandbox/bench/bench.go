@@ -15,32 +15,32 @@ import (
 
 // Options say what to measure.
 type Options struct {
-	// Quick measures less of everything, and leaves out what takes long unless Only
-	// names it.
+	// Quick measures less of everything, and skips the long sections unless Only names
+	// them.
 	Quick bool
-	// Repetitions of each arm; its figures are medians. 0 is 3.
+	// Repetitions is how often each arm runs; its figures are medians. 0 means 3.
 	Repetitions int
-	// Only are the sections to run, by their names; none is all.
+	// Only names the sections to run; empty means all.
 	Only []string
-	// Page is the file that gets the report, between its marks, and its plots beside
-	// it. Without one the report goes to Out.
+	// Page is the file that gets the report, between its marks; the plots go next to it. If
+	// it is empty, the report goes to Out.
 	Page string
-	// Profiles is the folder that gets a CPU profile of each run of karmada-mirror,
-	// which is then a part of this program. Empty for none.
+	// Profiles is the folder for a CPU profile of each run of karmada-mirror, which then
+	// runs as part of this program. Empty means none.
 	Profiles string
-	// Out is told in lines what happens and what comes out.
+	// Out gets a line for everything that is measured.
 	Out io.Writer
 }
 
 // section is a part of the report.
 type section struct {
 	name string
-	long bool // left out of a quick run
+	long bool // skipped in a quick run
 	run  func(context.Context, *world, *report) error
 }
 
-// sections are in the order of the report: what restarts etcd comes late, and what takes
-// the webhooks away last.
+// sections are in the order of the report. The section that restarts etcd comes late, and the
+// one that removes the webhooks last.
 var sections = []section{
 	{"throughput", false, throughput},
 	{"policies", false, comparePolicies},
@@ -70,7 +70,7 @@ func SectionNames() []string {
 func (o Options) selected() ([]section, error) {
 	for _, name := range o.Only {
 		if !slices.Contains(SectionNames(), name) {
-			return nil, fmt.Errorf("there is no section %q: want one of %s", name, strings.Join(SectionNames(), ", "))
+			return nil, fmt.Errorf("there is no section %q: use one of %s", name, strings.Join(SectionNames(), ", "))
 		}
 	}
 	var chosen []section
@@ -114,7 +114,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		began := time.Now()
 		fmt.Fprintf(o.Out, "%s:\n", s.name)
 		if err := s.run(ctx, w, r); err != nil {
-			fmt.Fprintf(o.Out, "it ends early; so far:\n\n%s\n", r.body())
+			fmt.Fprintf(o.Out, "ended early; so far:\n\n%s\n", r.body())
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 		fmt.Fprintf(o.Out, "%s took %s\n", s.name, time.Since(began).Round(time.Second))

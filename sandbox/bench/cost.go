@@ -18,21 +18,20 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/process"
 )
 
-// cost is what a run has cost.
+// cost is what a run cost.
 type cost struct {
 	// cpu is seconds of CPU by process.
 	cpu map[string]float64
-	// requests counts the API server's requests by verb and resource, of the users
-	// that are measured.
+	// requests counts the API requests of the measured users, by verb and resource.
 	requests map[string]int
-	// disk is what etcd has done to its log.
+	// disk is what etcd did to its log.
 	disk disk
 }
 
-// disk counts what etcd has done to its log since its start.
+// disk counts what etcd did to its log since its start.
 type disk struct {
 	bytes float64 // written
-	syncs float64 // how often they were forced to the disk
+	syncs float64 // number of fsyncs
 	took  float64 // seconds, for all of them
 }
 
@@ -40,7 +39,7 @@ func (d disk) since(earlier disk) disk {
 	return disk{d.bytes - earlier.bytes, d.syncs - earlier.syncs, d.took - earlier.took}
 }
 
-// meter measures from its making on.
+// meter measures from its creation on.
 type meter struct {
 	w     *world
 	pids  map[string]int
@@ -50,8 +49,8 @@ type meter struct {
 	disk  disk
 }
 
-// newMeter measures the processes that serve requests, and others by name. users
-// are the beginnings of user names whose requests count.
+// newMeter measures the processes that serve requests, and others by name. users are the
+// prefixes of the user names whose requests count.
 func (w *world) newMeter(ctx context.Context, others map[string]int, users ...string) (*meter, error) {
 	m := &meter{w: w, pids: map[string]int{}, users: users}
 	for _, name := range []string{karmada.Etcd, karmada.APIServer, karmada.Webhook} {
@@ -73,7 +72,7 @@ func (w *world) newMeter(ctx context.Context, others map[string]int, users ...st
 	return m, err
 }
 
-// readCPU is the seconds of CPU of each process since its start.
+// readCPU returns the seconds of CPU of each process since its start.
 func (m *meter) readCPU() (map[string]float64, error) {
 	cpu := map[string]float64{}
 	for name, pid := range m.pids {
@@ -91,29 +90,27 @@ func (m *meter) readCPU() (map[string]float64, error) {
 }
 
 const (
-	// lookAfter is how often it is asked whether a run is over.
+	// lookAfter is how often to check whether a run is over.
 	lookAfter = 50 * time.Millisecond
-	// calm is for how long the processes take next to nothing when they are at rest,
-	// and nextToNothing the share of one core that this is: they renew leases and look at
-	// clocks even then.
+	// calm is for how long processes at rest take next to nothing, and nextToNothing is how
+	// much that is, in cores: they renew leases and check timers even then.
 	calm          = 500 * time.Millisecond
 	nextToNothing = 0.1
-	// restPatience is how long they may go on after the last Work: Karmada's
-	// controllers write what has become of it, as fast as their limit allows.
+	// restPatience is how long they may go on after the last Work: Karmada's controllers
+	// write its status and Events, as fast as their rate limit allows.
 	restPatience = 3 * time.Minute
 )
 
-// usage is the CPU of all processes at a time, in seconds since their start.
+// usage is the CPU of all processes at some time, in seconds since their start.
 type usage struct {
 	at  time.Time
 	cpu float64
 }
 
-// awaitRest waits until a run is over: the arm has nothing left to do, if it can tell,
-// and then the processes are at rest. What they do after the last Work is a part of
-// what the Works cost.
+// awaitRest waits until a run is over: the arm has nothing left to do, if it can tell, and
+// then the processes are at rest. CPU spent after the last Work is part of the cost.
 func (m *meter) awaitRest(ctx context.Context, unfinished func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, restPatience, fmt.Errorf("it does not come to rest in %s", restPatience))
+	ctx, cancel := context.WithTimeoutCause(ctx, restPatience, fmt.Errorf("the processes are not at rest after %s", restPatience))
 	defer cancel()
 	ticker := time.NewTicker(lookAfter)
 	defer ticker.Stop()
@@ -143,7 +140,7 @@ func (m *meter) awaitRest(ctx context.Context, unfinished func(context.Context) 
 	}
 }
 
-// atRest judges by the latest sample and the latest that is old enough.
+// atRest compares the latest sample with the latest one that is old enough.
 func atRest(samples []usage) bool {
 	if len(samples) == 0 {
 		return false
@@ -165,7 +162,7 @@ func total(cpu map[string]float64) float64 {
 	return sum
 }
 
-// read is what has been spent since the meter was made.
+// read returns the cost since the meter was created.
 func (m *meter) read(ctx context.Context) (c cost, err error) {
 	if c.cpu, err = m.readCPU(); err != nil {
 		return cost{}, err
@@ -182,7 +179,7 @@ func (m *meter) read(ctx context.Context) (c cost, err error) {
 	return c, err
 }
 
-// requests reads the audit log from where it was.
+// requests reads the audit log from where it ended when the meter was created.
 func (m *meter) requests() (map[string]int, error) {
 	file, err := os.Open(m.w.AuditLog())
 	if err != nil {
@@ -203,7 +200,7 @@ func (m *meter) requests() (map[string]int, error) {
 			ResponseStatus struct{ Code int }
 		}
 		if json.Unmarshal(lines.Bytes(), &r) != nil || r.Stage != "ResponseComplete" || !m.counts(r.User.Username) {
-			continue // the line that is being written, or of somebody else
+			continue // an unfinished line, or another user's request
 		}
 		key := r.Verb + " " + r.ObjectRef.Resource
 		if r.ObjectRef.Subresource != "" {
@@ -217,8 +214,8 @@ func (m *meter) requests() (map[string]int, error) {
 	return counts, lines.Err()
 }
 
-// readsOf counts the requests that ask for one object, but for the Lease: lists and
-// watches are how the caches come about.
+// readsOf counts the requests for single objects, except the Lease. Lists and watches fill
+// the caches and do not count.
 func readsOf(requests map[string]int) int {
 	reads := 0
 	for what, n := range requests {
@@ -231,7 +228,7 @@ func readsOf(requests map[string]int) int {
 	return reads
 }
 
-// writesOf counts the requests that change something.
+// writesOf counts the requests that change objects.
 func writesOf(requests map[string]int) int {
 	writes := 0
 	for what, n := range requests {
@@ -252,13 +249,13 @@ func (m *meter) counts(user string) bool {
 	return false
 }
 
-// readDisk asks etcd.
+// readDisk reads etcd's own metrics.
 func (w *world) readDisk(ctx context.Context) (disk, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	series, err := process.Scrape(ctx, w.EtcdURL()+"/metrics")
 	if err != nil {
-		return disk{}, fmt.Errorf("cannot read what etcd has written: %w", err)
+		return disk{}, fmt.Errorf("cannot read etcd's metrics: %w", err)
 	}
 	return disk{
 		bytes: series["etcd_disk_wal_write_bytes_total"],

@@ -7,7 +7,7 @@ import (
 
 func TestAtRest(t *testing.T) {
 	begun := time.Unix(0, 0)
-	// used makes samples a tenth of a second apart, of the CPU taken in between.
+	// used makes samples a tenth of a second apart from the CPU used in between.
 	used := func(seconds ...float64) []usage {
 		samples := []usage{{begun, 10}}
 		for i, s := range seconds {
@@ -22,12 +22,12 @@ func TestAtRest(t *testing.T) {
 		want    bool
 	}{
 		"None":      {"Nothing is known yet.", nil, false},
-		"TooEarly":  {"It has been calm, and not for long enough.", used(0, 0, 0, 0), false},
+		"TooEarly":  {"It has been calm, but not for long enough.", used(0, 0, 0, 0), false},
 		"Calm":      {"It has been calm for long enough.", used(0.01, 0, 0.01, 0, 0.01), true},
 		"Busy":      {"Two cores are busy.", used(0.2, 0.2, 0.2, 0.2, 0.2, 0.2), false},
-		"Trickle":   {"A controller goes on as slowly as its limit wants it.", used(0.02, 0.02, 0.02, 0.02, 0.02), false},
+		"Trickle":   {"A controller goes on slowly, because of its rate limit.", used(0.02, 0.02, 0.02, 0.02, 0.02), false},
 		"LateBurst": {"A pause has ended.", used(0, 0, 0, 0, 0.2), false},
-		"WasBusy":   {"What was before the calm does not count.", used(0.2, 0.2, 0, 0, 0, 0, 0), true},
+		"WasBusy":   {"Usage before the calm does not count.", used(0.2, 0.2, 0, 0, 0, 0, 0), true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestReadsAndWrites(t *testing.T) {
 		"create works": 1, "create works (409)": 2, "update works/status": 4, "patch works": 8, "delete works": 16,
 	}
 	if got := readsOf(requests); got != 3 {
-		t.Errorf("readsOf() = %d, want 3: the ConfigMaps and the Work that is not there", got)
+		t.Errorf("readsOf() = %d, want 3: the ConfigMaps and the missing Work", got)
 	}
 	if got := writesOf(requests); got != 31 {
 		t.Errorf("writesOf() = %d, want 31", got)

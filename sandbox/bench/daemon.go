@@ -22,12 +22,12 @@ import (
 const (
 	// daemonUser is the name under which karmada-mirror makes requests.
 	daemonUser = "system:serviceaccount:karmada-system:karmada-mirror"
-	// configuration is the ConfigMap of its configuration, in a namespace that no
-	// run wipes.
+	// configurationNamespace and configurationName are those of the ConfigMap with its
+	// configuration, in a namespace that no run wipes.
 	configurationNamespace, configurationName = "karmada-system", "karmada-mirror-bench"
 )
 
-// daemon is a running karmada-mirror, as it is released, with its defaults.
+// daemon is a running karmada-mirror, as released, with its defaults.
 type daemon struct {
 	*process.Daemon
 	w *world
@@ -58,7 +58,7 @@ func (w *world) startDaemon(ctx context.Context, flags ...string) (*daemon, erro
 	alive, ends := context.WithCancelCause(ctx)
 	go func() {
 		<-d.Ended()
-		ends(fmt.Errorf("karmada-mirror has ended: %w: %s", d.Err(), lastLine(d.Log())))
+		ends(fmt.Errorf("karmada-mirror exited: %w: %s", d.Err(), lastLine(d.Log())))
 	}()
 	err = until(alive, "karmada-mirror is ready", func(ctx context.Context) error { return d.Probe(ctx, "/readyz") })
 	if err != nil {
@@ -72,8 +72,7 @@ func lastLine(text string) string {
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
-// startMirroring starts karmada-mirror and waits until it has made the Works of a
-// scenario, unless they are there.
+// startMirroring starts karmada-mirror and waits until the Works of a scenario exist.
 func (w *world) startMirroring(ctx context.Context, s scenario, flags ...string) (*daemon, error) {
 	all := allWorks{s.batch(annotated), s.clusters}
 	if w.made != all {
@@ -98,10 +97,10 @@ func (w *world) startMirroring(ctx context.Context, s scenario, flags ...string)
 	return d, nil
 }
 
-// DaemonCommand is the name of the subcommand that is karmada-mirror with a profile.
+// DaemonCommand is the name of the subcommand that runs karmada-mirror and profiles it.
 const DaemonCommand = "bench-daemon"
 
-// daemonProgram is how karmada-mirror is started.
+// daemonProgram returns the command that starts karmada-mirror.
 func (w *world) daemonProgram() ([]string, error) {
 	if w.profiles == "" {
 		return []string{w.daemon}, nil
@@ -114,13 +113,13 @@ func (w *world) daemonProgram() ([]string, error) {
 	return []string{program, DaemonCommand, filepath.Join(w.profiles, fmt.Sprintf("%03d.cpu", w.profiled))}, nil
 }
 
-// settled waits until there are so many Works and nothing is left to do.
+// settled waits until there are exactly this many Works and nothing is left to do.
 func (d *daemon) settled(ctx context.Context, works int) error {
 	return d.w.Wait(ctx, fmt.Sprintf("%d Works", works), func(ctx context.Context) error { return d.unfinished(ctx, works) })
 }
 
-// unfinished says what there is to do until all is done and the daemon's own watch has
-// shown it so many Works.
+// unfinished returns an error until the daemon has nothing left to do and its own watch has
+// shown it exactly this many Works.
 func (d *daemon) unfinished(ctx context.Context, works int) error {
 	all, err := d.Series(ctx)
 	if err != nil {
@@ -129,9 +128,9 @@ func (d *daemon) unfinished(ctx context.Context, works int) error {
 	return unfinished(all, works)
 }
 
-// unfinished judges by metrics. The queue is empty before the last sync has ended, so
-// that those that were begun are compared with those that have ended. A Work that is
-// deleted stays: Karmada's finalizer is on it, and nobody takes it off.
+// unfinished judges by metrics. The queue is empty before the last sync has ended, so it
+// compares the syncs that were queued with those that have ended. A deleted Work stays,
+// because no controller removes Karmada's finalizer.
 func unfinished(series map[string]float64, works int) error {
 	added, ended := series[`workqueue_adds_total{name="mirror"}`], series[`workqueue_work_duration_seconds_count{name="mirror"}`]
 	seen := 0.0
@@ -146,13 +145,13 @@ func unfinished(series map[string]float64, works int) error {
 	return nil
 }
 
-// listed is when all objects of a resource had come, by the log.
+// listed returns when the daemon had listed all objects of a resource, according to its log.
 func (d *daemon) listed(resource schema.GroupVersionResource) (time.Time, error) {
 	return lastSynced(strings.NewReader(d.Log()), resource.GroupResource().String())
 }
 
-// lastSynced finds the last time that a watch was synced: ConfigMaps have been watched
-// before, for the configuration.
+// lastSynced finds the last time that a watch of a resource was synced. The last one counts
+// because ConfigMaps are watched earlier, too, for the configuration.
 func lastSynced(log io.Reader, resource string) (time.Time, error) {
 	var last time.Time
 	lines := bufio.NewScanner(log)
@@ -169,12 +168,12 @@ func lastSynced(log io.Reader, resource string) (time.Time, error) {
 		return time.Time{}, err
 	}
 	if last.IsZero() {
-		return time.Time{}, fmt.Errorf("the log of karmada-mirror does not say that %s are synced", resource)
+		return time.Time{}, fmt.Errorf("the log of karmada-mirror does not say that %s were synced", resource)
 	}
 	return last, nil
 }
 
-// configure has karmada-mirror mirror resources in the namespace of the sources.
+// configure makes karmada-mirror mirror resources in the namespace of the sources.
 func (w *world) configure(ctx context.Context, resources ...schema.GroupVersionResource) error {
 	text := "apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\ndeletion: {holdAbove: {works: 1000000}}\nresources:\n"
 	for _, resource := range resources {

@@ -29,7 +29,7 @@ func TestUnfinished(t *testing.T) {
 		"Finished": {reason: "All syncs have ended, and all Works have been seen.", works: 5, finished: true},
 		"Syncing":  {reason: "The last sync has left the queue and not ended.", old: `_count{name="mirror"} 7`, new: `_count{name="mirror"} 6`, works: 5},
 		"Unseen":   {reason: "A Work has not come back through the watch.", works: 6},
-		"Left":     {reason: "A Work that is to go is still there.", works: 4},
+		"Left":     {reason: "A Work that has to be deleted still exists.", works: 4},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -59,6 +59,6 @@ func TestLastSynced(t *testing.T) {
 		t.Errorf("lastSynced() = %s, %v, want %s", got, err, want)
 	}
 	if got, err := lastSynced(strings.NewReader(log), "secrets"); err == nil {
-		t.Errorf("lastSynced() = %s of what was never synced", got)
+		t.Errorf("lastSynced() = %s for a resource that was never synced", got)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// measureFailover ends the leader of two while objects come, in two ways.
+// measureFailover ends the leader of two replicas while objects arrive, in two ways.
 func measureFailover(ctx context.Context, w *world, r *report) error {
 	if err := w.joinClusters(ctx, 1); err != nil {
 		return err
@@ -26,13 +26,13 @@ func measureFailover(ctx context.Context, w *world, r *report) error {
 			*way.times = append(*way.times, pause.Seconds())
 		}
 	}
-	r.text("**The leader of two ends** while objects come: from then to the first Work of the other %s s after SIGKILL (the Lease lasts 15 s), %s s after SIGTERM.",
+	r.measured("end of the leader to the standby's first Work", "%s s after SIGKILL (the Lease lasts 15 s), %s s after SIGTERM",
 		summarize(killed).format(1), summarize(ended).format(2))
 	return nil
 }
 
-// failOver is the time from the end of the leader to the Work of an object that
-// came just then.
+// failOver returns the time from the end of the leader to the Work of an object that is
+// created right after it.
 func (w *world) failOver(ctx context.Context, signal syscall.Signal) (pause time.Duration, err error) {
 	if err := w.reset(ctx); err != nil {
 		return 0, err
@@ -59,7 +59,7 @@ func (w *world) failOver(ctx context.Context, signal syscall.Signal) (pause time
 			return 0, err
 		}
 		daemons = append(daemons, d)
-		// The first has led before the second comes.
+		// The first leads before the second starts.
 		if err := w.createSources(ctx, configMap1k, i, 1, annotated); err != nil {
 			return 0, err
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
-// withFsync repeats the comparison with the bare loop where etcd answers when the disk
-// has what it says, as it does wherever data are to last. The sandbox's does not.
+// withFsync repeats the comparison with the bare loop with an etcd that syncs to disk before
+// it answers, as every durable etcd does. The sandbox's does not.
 func withFsync(ctx context.Context, w *world, r *report) (err error) {
 	etcd := w.Component(karmada.Etcd)
 	if err := etcd.RestartWith(ctx, "--unsafe-no-fsync=false"); err != nil {
@@ -28,17 +28,17 @@ func withFsync(ctx context.Context, w *world, r *report) (err error) {
 	if c.of(mirrored, syncs).least == 0 {
 		return errors.New("etcd has not written to the disk")
 	}
-	r.text("**With fsync**, etcd forces its log to the disk (%s) %s times per Work of karmada-mirror's and %s times per Work of the bare loop's, for %s ms each.",
-		w.disk, c.of(mirrored, syncs).format(2), c.of(bare, syncs).format(2), c.of(mirrored, syncTime).format(2))
+	r.measured("etcd's fsyncs on "+w.disk, "%s per Work of karmada-mirror, %s per Work of the bare loop, %s ms each",
+		c.of(mirrored, syncs).format(2), c.of(bare, syncs).format(2), c.of(mirrored, syncTime).format(2))
 	return nil
 }
 
 func syncs(o outcome) float64    { return o.disk.syncs / float64(o.works) }
 func syncTime(o outcome) float64 { return 1000 * o.disk.took / o.disk.syncs }
 
-// awaitServed waits until the API servers have found etcd again.
+// awaitServed waits until the API servers have reconnected to etcd.
 func (w *world) awaitServed(ctx context.Context) error {
-	return until(ctx, "the API servers have found etcd", func(ctx context.Context) error {
+	return until(ctx, "the API servers have reconnected to etcd", func(ctx context.Context) error {
 		for _, resource := range []schema.GroupVersionResource{clustersResource, worksResource, configMaps} {
 			if _, err := w.admin.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
 				return err

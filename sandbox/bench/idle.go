@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 )
 
-// idleTime is how long nothing happens.
+// idleTime returns how long nothing happens.
 func (w *world) idleTime() time.Duration { return pick(w.quick, 10*time.Second, time.Minute) }
 
-// measureIdleness counts what a leader writes when nothing happens, and what it looks at
-// when next to nothing does.
+// measureIdleness counts what a leader writes when nothing happens, and what it syncs when
+// next to nothing does.
 func measureIdleness(ctx context.Context, w *world, r *report) (err error) {
 	s := scenario{configMap1k, w.manyObjects(), 1}
 	d, err := w.startMirroring(ctx, s, "--leader-elect=true")
@@ -32,8 +33,9 @@ func measureIdleness(ctx context.Context, w *world, r *report) (err error) {
 	if err != nil {
 		return err
 	}
-	r.text("**%s of idleness** with %d objects and as many Works: %v requests, %.2f s of CPU.", w.idleTime(), s.sources, spent.requests, spent.cpu["karmada-mirror"])
+	r.measured(fmt.Sprintf("idle for %s with %d objects and as many Works", w.idleTime(), s.sources), "%.2f s of CPU; requests: %s",
+		spent.cpu["karmada-mirror"], listRequests(spent.requests, strconv.Itoa))
 	delete(spent.requests, "update leases")
-	r.never(fmt.Sprintf("writes in %s of idleness, but those of the Lease", w.idleTime()), 0, exactly(float64(writesOf(spent.requests))))
+	r.never(fmt.Sprintf("write requests while idle for %s, except for the Lease", w.idleTime()), 0, exactly(float64(writesOf(spent.requests))))
 	return measureRelabelling(ctx, w, d, s, r)
 }

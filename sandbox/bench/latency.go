@@ -17,11 +17,11 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// steadyRate is how many sources come a second.
+// steadyRate is how many sources are created per second.
 const steadyRate = 50
 
-// turn is how many objects an arm of the latency has before it is the other's turn: a
-// second's.
+// turn is how many objects an arm of the latency benchmark gets before the other's turn: one
+// second's worth.
 const turn = steadyRate
 
 // compareLatency compares the time from a source to its Work with that of a bare
@@ -46,14 +46,15 @@ func compareLatency(ctx context.Context, w *world, r *report) error {
 	slices.Sort(posts)
 	slices.Sort(works)
 	r.latency = works
-	r.text("**Latency** at %d objects a second, 1 kB ConfigMaps for one cluster, by the clock of one observer that watches both: from the object to its Work %s; a bare POST of the Work, to its answer, %s. Both take turns, a second each. p50 over p50 in the same repetition %s, p99 over p99 %s.",
-		steadyRate, works, posts, summarize(over).format(2), summarize(over99).format(2))
-	r.atMost(fmt.Sprintf("p50 from object to Work over that of a bare POST, at %d/s", steadyRate), 3, summarize(over))
-	return r.plot("latency.svg", fmt.Sprintf("Latency at %d objects a second", steadyRate), "milliseconds", "share that is done", true,
+	r.measured(fmt.Sprintf("object to Work, at %d objects/s, 1 kB ConfigMaps, one cluster", steadyRate), "%s", works)
+	r.measured("bare POST of the Work to its response, taking turns with the above every second", "%s", posts)
+	r.measured("object to Work ÷ bare POST, in the same run", "p50 %s, p99 %s", summarize(over).format(2), summarize(over99).format(2))
+	r.atMost(fmt.Sprintf("p50 from object to Work ÷ p50 of a bare POST, at %d objects/s", steadyRate), 3, summarize(over))
+	return r.plot("latency.svg", fmt.Sprintf("Distribution of the latency at %d objects a second", steadyRate), fmt.Sprintf("Latency at %d objects a second", steadyRate), "milliseconds", "share that is done", true,
 		distribution("bare POST", posts), distribution("from the object to its Work", works))
 }
 
-// distribution is the cumulative distribution of latencies.
+// distribution returns the cumulative distribution of latencies.
 func distribution(name string, l latencies) line {
 	drawn := line{name: name}
 	for i := 1; i < 200; i++ {
@@ -63,8 +64,8 @@ func distribution(name string, l latencies) line {
 	return drawn
 }
 
-// paced calls do for each of n numbers, so many a second, each in a goroutine of its
-// own: one that is slow holds up no other.
+// paced calls do for each of n numbers at a given rate, each in a goroutine of its own, so
+// that a slow call does not delay the others.
 func paced(ctx context.Context, n int, perSecond float64, do func(i int) error) error {
 	ticker := time.NewTicker(time.Duration(float64(time.Second) / perSecond))
 	defer ticker.Stop()
@@ -84,8 +85,8 @@ func paced(ctx context.Context, n int, perSecond float64, do func(i int) error) 
 	return errors.Join(errs...)
 }
 
-// latencies has bare POSTs and annotated sources take turns beside one daemon, and
-// measures either.
+// latencies lets bare POSTs and annotated sources take turns beside one daemon, and measures
+// both.
 func (w *world) latencies(ctx context.Context, s scenario) (posts, works latencies, err error) {
 	if err := w.reset(ctx); err != nil {
 		return nil, nil, err
@@ -113,8 +114,8 @@ func (w *world) latencies(ctx context.Context, s scenario) (posts, works latenci
 		posts[i], err = timedPost(ctx, client, s, i)
 		return err
 	}
-	// The first Work after a start comes about a tenth of a second late, and is no part
-	// of a steady rate.
+	// The first Work after a start is about a tenth of a second late, and does not belong to
+	// a steady rate.
 	if err := create(s.sources); err != nil {
 		return nil, nil, err
 	}
@@ -146,10 +147,10 @@ func (w *world) latencies(ctx context.Context, s scenario) (posts, works latenci
 	return posts, works, err
 }
 
-// portion is a part of a series of numbers.
+// portion is a range of numbers.
 type portion struct{ first, n int }
 
-// turns divides so many objects.
+// turns divides n objects into turns.
 func turns(n int) []portion {
 	var portions []portion
 	for first := 0; first < n; first += turn {
@@ -179,8 +180,8 @@ func (s scenario) latencies(eyes *observer) (latencies, error) {
 	return l, nil
 }
 
-// timedPost measures a bare POST of a Work, to its answer. The daemon that runs beside
-// it would delete a Work that is labelled as its own and has no source: this one bears
+// timedPost measures a bare POST of a Work, up to its response. The daemon that runs beside
+// it would delete a Work that has the daemon's label but no source, so this one's label has
 // another value of the same length.
 func timedPost(ctx context.Context, client rest.Interface, s scenario, i int) (time.Duration, error) {
 	u := s.load.make(fmt.Sprintf("posted-%05d", i))
@@ -193,7 +194,7 @@ func timedPost(ctx context.Context, client rest.Interface, s scenario, i int) (t
 	return time.Since(begin), err
 }
 
-// disown labels a Work as nobody's.
+// disown changes the label of a Work so that it is not the daemon's.
 func disown(work []byte) []byte {
 	label := func(value string) []byte { return fmt.Appendf(nil, "%q:%q", render.ManagedByLabel, value) }
 	return bytes.Replace(work, label(render.ManagedByValue), label(strings.Repeat("x", len(render.ManagedByValue))), 1)

@@ -19,7 +19,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// The Work of a bare POST has as many bytes, and the daemon beside it does not see it.
+// TestDisown: the Work of a bare POST has the same size, and the daemon beside it does not see
+// it.
 func TestDisown(t *testing.T) {
 	source := makeDeployment("web")
 	annotated.put(source)

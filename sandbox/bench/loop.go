@@ -23,18 +23,17 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// LoopCommand is the name of the subcommand that calls Loop, and LoopWatches of its
-// flag.
+// LoopCommand is the name of the subcommand that calls Loop, and LoopWatches is its flag.
 const (
 	LoopCommand = "bench-loop"
 	LoopWatches = "watch"
 )
 
-// loop is the limit: a process of its own that does nothing but POST the very
-// bytes that karmada-mirror would, with as many in flight.
+// loop is the limit: a separate process that only POSTs the same bytes that karmada-mirror
+// would, with as many requests in flight.
 type loop struct {
-	// watches: it reads what comes of them as well, as whoever must know what has
-	// become of its Works does, and throws it away.
+	// watches means that it also watches its Works, as every controller that must know
+	// their state does, and discards the events.
 	watches bool
 }
 
@@ -71,7 +70,7 @@ func (l loop) start(ctx context.Context, w *world, s scenario) (started, error) 
 		return started{}, err
 	}
 	if _, err := io.ReadFull(ready, make([]byte, 1)); err != nil {
-		return started{}, errors.Join(fmt.Errorf("the bare loop does not start: %w", err), command.Wait())
+		return started{}, errors.Join(fmt.Errorf("cannot start the bare loop: %w", err), command.Wait())
 	}
 	finished := make(chan struct{})
 	go func() {
@@ -83,21 +82,20 @@ func (l loop) start(ctx context.Context, w *world, s scenario) (started, error) 
 		pids:  map[string]int{l.name(): command.Process.Pid},
 		users: []string{daemonUser},
 		fire:  func(context.Context) error { _, err := signal.Write([]byte("\n")); return err },
-		// It lives until it is told that its CPU has been read.
+		// It lives until its stdin ends, after its CPU has been read.
 		stop: func() error { return errors.Join(signal.Close(), command.Wait(), os.Remove(path)) },
 		unfinished: func(context.Context) error {
 			select {
 			case <-finished:
 				return nil
 			default:
-				return errors.New("the bare loop waits for what it has asked for")
+				return errors.New("the bare loop still waits for responses")
 			}
 		},
 	}, nil
 }
 
-// writeBodies renders every Work of a scenario into a file: a line each, with the
-// namespace before it.
+// writeBodies renders every Work of a scenario into a file: one per line, after its namespace.
 func (w *world) writeBodies(ctx context.Context, s scenario) (path string, err error) {
 	list, err := w.admin.Resource(s.load.resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -123,9 +121,9 @@ func (w *world) writeBodies(ctx context.Context, s scenario) (path string, err e
 	return path, out.Flush()
 }
 
-// Loop posts the bodies of a file when a line comes from stdin, having said on
-// stdout that it has read them. It says so once more when all are answered and, if it
-// watches, have come back. It returns when stdin ends.
+// Loop writes a dot to stdout when it has read the bodies of a file, and POSTs them when it
+// gets a line on stdin. It writes a second dot when all have a response and, if it watches,
+// have come back. It returns when stdin ends.
 func Loop(ctx context.Context, kubeconfig, path string, inFlight int, watches bool, stdin io.Reader, stdout io.Writer) error {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -172,13 +170,13 @@ func Loop(ctx context.Context, kubeconfig, path string, inFlight int, watches bo
 	return err
 }
 
-// skipLines reads so many lines and throws them away.
+// skipLines reads n lines and discards them.
 func skipLines(from io.Reader, n int) error {
 	for buffer := make([]byte, 64<<10); n > 0; {
 		read, err := from.Read(buffer)
 		n -= bytes.Count(buffer[:read], []byte("\n"))
 		if n > 0 && err != nil {
-			return fmt.Errorf("the watch has ended %d Works early: %w", n, err)
+			return fmt.Errorf("the watch ended %d Works early: %w", n, err)
 		}
 	}
 	return nil

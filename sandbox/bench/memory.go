@@ -10,42 +10,41 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// manyObjects is how many objects there are where much is measured.
+// manyObjects returns the number of objects of the large measurements.
 func (w *world) manyObjects() int { return pick(w.quick, 2_000, 20_000) }
 
-// step lets the world grow under a daemon that runs.
+// step adds objects or a cluster while a daemon runs.
 type step struct {
 	what string
 	add  int // objects
 	mark mark
-	join bool // a cluster, for which every annotated object gets a Work
+	join bool // adds a cluster, for which every annotated object gets a Work
 }
 
-// footprint is the memory of a daemon after a step, in bytes, when garbage has been
-// collected.
+// footprint is the memory of a daemon after a step and a garbage collection, in bytes.
 type footprint struct {
 	step
 	objects, works int
 	heap, resident float64
 }
 
-// measureMemory lets objects come that are not annotated, and then, with another
-// daemon, those that are. They have no Works before there is a cluster.
+// measureMemory first creates objects without annotation, and then, with another daemon,
+// annotated ones. They have no Works until there is a cluster.
 func measureMemory(ctx context.Context, w *world, r *report) error {
 	many := w.manyObjects()
 	stubs, err := w.grow(ctx,
-		step{what: "nothing"},
+		step{what: "no objects"},
 		step{what: "not annotated", add: many / 5, mark: unmarked},
 		step{what: "not annotated", add: many * 79 / 100, mark: unmarked},
-		step{what: "1 % of them annotated", add: many / 100, mark: annotated})
+		step{what: "1 % annotated", add: many / 100, mark: annotated})
 	if err != nil {
 		return err
 	}
 	sources, err := w.grow(ctx,
-		step{what: "nothing"},
+		step{what: "no objects"},
 		step{what: "annotated", add: many / 5, mark: annotated},
 		step{what: "annotated", add: many * 4 / 5, mark: annotated},
-		step{what: "annotated, with a Work each", join: true})
+		step{what: "annotated, one Work each", join: true})
 	if err != nil {
 		return err
 	}
@@ -53,12 +52,12 @@ func measureMemory(ctx context.Context, w *world, r *report) error {
 	if err != nil {
 		return err
 	}
-	r.table(fmt.Sprintf("Memory, with 1 kB ConfigMaps (%d bytes of JSON each), after a garbage collection", size),
-		[]string{"objects", "", "Works", "heap, MB", "resident, MB"}, append(rowsOf(stubs), rowsOf(sources[1:])...))
-	r.atMost("heap per object that is not annotated, bytes", 500, perEach(stubs[2], stubs[0], stubs[2].objects))
-	r.atMost("heap per annotated object, over its JSON", 1.5, perEach(sources[2], sources[0], sources[2].objects*size))
+	r.table("Memory", fmt.Sprintf("Of the daemon, with 1 kB ConfigMaps (%d bytes of JSON each), after a garbage collection.", size),
+		[]string{"objects", "state", "Works", "heap, MB", "resident, MB"}, append(rowsOf(stubs), rowsOf(sources[1:])...))
+	r.atMost("heap per object without annotation, bytes", 500, perEach(stubs[2], stubs[0], stubs[2].objects))
+	r.atMost("heap per annotated object ÷ its JSON", 1.5, perEach(sources[2], sources[0], sources[2].objects*size))
 	r.atMost("heap per Work, bytes", 800, perEach(sources[3], sources[2], sources[3].works))
-	return r.plot("memory.svg", "Heap of the daemon", "objects", "MB", false,
+	return r.plot("memory.svg", "Heap of the daemon by the number of objects", "Heap of the daemon", "objects", "MB", false,
 		heapLine("not annotated", stubs[:3]...), heapLine("annotated", sources[:3]...), heapLine("annotated, with a Work each", sources[0], sources[3]))
 }
 
@@ -80,7 +79,7 @@ func heapLine(name string, footprints ...footprint) line {
 	return l
 }
 
-// grow measures one daemon after each step. It begins with nothing.
+// grow measures one daemon after each step, starting with nothing.
 func (w *world) grow(ctx context.Context, steps ...step) (footprints []footprint, err error) {
 	if err := w.reset(ctx); err != nil {
 		return nil, err
@@ -125,8 +124,8 @@ func (w *world) grow(ctx context.Context, steps ...step) (footprints []footprint
 	return footprints, nil
 }
 
-// memory waits for the next garbage collection, of which there is one every two
-// minutes, and reads the heap and the resident memory.
+// memory waits for the next garbage collection, which happens at least every two minutes,
+// and reads the heap and the resident memory.
 func (d *daemon) memory(ctx context.Context) (heap, resident float64, err error) {
 	asked := float64(time.Now().Unix())
 	err = until(ctx, "garbage has been collected", func(ctx context.Context) error {
@@ -150,7 +149,7 @@ func (d *daemon) memory(ctx context.Context) (heap, resident float64, err error)
 	return heap, float64(stat.ResidentMemory()), err
 }
 
-// encodedSize is how many bytes a source has as the API server sends it.
+// encodedSize returns the size of a source as the API server sends it, in bytes.
 func (w *world) encodedSize(ctx context.Context, load workload) (int, error) {
 	u, err := w.admin.Resource(load.resource).Namespace(namespace).Get(ctx, sourceName(0), metav1.GetOptions{})
 	if err != nil {

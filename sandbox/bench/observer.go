@@ -13,23 +13,22 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// observer sees when objects appear, by its own clock: creation timestamps have
-// whole seconds.
+// observer records when objects appear, by its own clock: creation timestamps are in whole
+// seconds.
 type observer struct {
 	mu sync.Mutex
-	// seen is when each object came, by resource and name. A later event does not
-	// change it.
+	// seen is when each object first appeared, by resource and name.
 	seen map[schema.GroupVersionResource]map[types.NamespacedName]time.Time
-	// generation is the last that was seen of each Work.
+	// generation is the last one seen of each Work.
 	generation map[types.NamespacedName]int64
-	// accept leaves out what is not counted; nil counts all.
+	// accept says which objects count; nil means all.
 	accept  func(*metav1.PartialObjectMetadata) bool
 	running sync.WaitGroup
 	cancel  context.CancelFunc
 	err     error
 }
 
-// observe begins to watch resources in all namespaces, from now on.
+// observe starts watching resources in all namespaces, from now on.
 func observe(ctx context.Context, config *rest.Config, accept func(*metav1.PartialObjectMetadata) bool, resources ...schema.GroupVersionResource) (*observer, error) {
 	client, err := metadata.NewForConfig(config)
 	if err != nil {
@@ -65,13 +64,13 @@ func (o *observer) follow(ctx context.Context, client metadata.Interface, resour
 		for event := range w.ResultChan() {
 			object, ok := event.Object.(*metav1.PartialObjectMetadata)
 			if !ok {
-				o.fail(fmt.Errorf("the watch of %s has ended: %v", resource.Resource, event.Object))
+				o.fail(fmt.Errorf("the watch of %s ended: %v", resource.Resource, event.Object))
 				return
 			}
 			o.note(resource, object)
 		}
 		if ctx.Err() == nil {
-			o.fail(fmt.Errorf("the watch of %s has ended", resource.Resource))
+			o.fail(fmt.Errorf("the watch of %s ended", resource.Resource))
 		}
 	})
 	return nil
@@ -96,14 +95,14 @@ func (o *observer) fail(err error) {
 	o.err = err
 }
 
-// patience is how long nothing may come of what is waited for.
+// patience is how long await waits without any progress.
 const patience = time.Minute
 
-// await blocks until so many objects have been seen.
+// await blocks until n objects have been seen.
 func (o *observer) await(ctx context.Context, resource schema.GroupVersionResource, n int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stalled := time.AfterFunc(patience, func() { cancel(fmt.Errorf("nothing has come for %s", patience)) })
+	stalled := time.AfterFunc(patience, func() { cancel(fmt.Errorf("no new object for %s", patience)) })
 	defer stalled.Stop()
 	last := 0
 	err := o.until(ctx, func() bool {
@@ -119,7 +118,7 @@ func (o *observer) await(ctx context.Context, resource schema.GroupVersionResour
 	return nil
 }
 
-// awaitLater blocks until each Work has a later generation than before.
+// awaitLater blocks until every Work has a later generation than before.
 func (o *observer) awaitLater(ctx context.Context, works []types.NamespacedName, before []int64) error {
 	return o.until(ctx, func() bool {
 		for i, name := range works {
@@ -131,7 +130,7 @@ func (o *observer) awaitLater(ctx context.Context, works []types.NamespacedName,
 	})
 }
 
-// until blocks until what holds the lock is satisfied.
+// until blocks until satisfied, which is called with the lock held, returns true.
 func (o *observer) until(ctx context.Context, satisfied func() bool) error {
 	ticker := time.NewTicker(time.Millisecond)
 	defer ticker.Stop()
@@ -166,7 +165,7 @@ func (o *observer) generations(works []types.NamespacedName) []int64 {
 	return generations
 }
 
-// between is when the first and the last object of a resource were seen.
+// between returns when the first and the last object of a resource were seen.
 func (o *observer) between(resource schema.GroupVersionResource) (first, last time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -181,7 +180,7 @@ func (o *observer) between(resource schema.GroupVersionResource) (first, last ti
 	return first, last
 }
 
-// times copies when the objects of a resource were seen.
+// times returns when each object of a resource was seen.
 func (o *observer) times(resource schema.GroupVersionResource) map[types.NamespacedName]time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -10,13 +10,14 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// plotted is a picture of the report.
+// plotted is a chart of the report.
 type plotted struct {
 	file string
+	alt  string // what it shows, in words
 	svg  []byte
 }
 
-// mostMarked is how many points of a line are marked: more would hide it.
+// mostMarked is the largest number of points of a line that are marked: more would hide it.
 const mostMarked = 20
 
 // line is a series of points with a name.
@@ -27,8 +28,9 @@ type line struct {
 
 func (l *line) add(x, y float64) { l.points = append(l.points, plotter.XY{X: x, Y: y}) }
 
-// plot adds a picture of lines. logX has the x axis grow by factors.
-func (r *report) plot(file, title, x, y string, logX bool, lines ...line) error {
+// plot adds a chart of lines; alt says in words what it shows. logX makes the x axis
+// logarithmic.
+func (r *report) plot(file, alt, title, x, y string, logX bool, lines ...line) error {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
 	p.Y.Min = 0
@@ -58,7 +60,6 @@ func (r *report) plot(file, title, x, y string, logX bool, lines ...line) error 
 	if _, err := writer.WriteTo(&svg); err != nil {
 		return err
 	}
-	r.plots = append(r.plots, plotted{file, svg.Bytes()})
-	r.parts = append(r.parts, fmt.Sprintf("![%s](%s)", title, file))
+	r.plots = append(r.plots, plotted{file, alt, svg.Bytes()})
 	return nil
 }

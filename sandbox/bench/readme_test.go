@@ -10,8 +10,8 @@ import (
 
 var update = flag.Bool("update", false, "write the figures of docs/performance.md into README.md")
 
-// TestReadmeFigures compares the README's figures with those that were measured. With
-// -update it writes them.
+// TestReadmeFigures compares the README's figures with the measured ones. With -update it
+// writes them into the README.
 func TestReadmeFigures(t *testing.T) {
 	_, measured, _ := figures(t, filepath.Join("..", "..", "docs", "performance.md"))
 	readme := filepath.Join("..", "..", "README.md")
@@ -23,11 +23,11 @@ func TestReadmeFigures(t *testing.T) {
 		return
 	}
 	if shown != measured {
-		t.Errorf("README.md says %q, docs/performance.md %q (-update writes the first anew)", shown, measured)
+		t.Errorf("README.md says %q, docs/performance.md %q: run this test with -update", shown, measured)
 	}
 }
 
-// figures finds what a file says between the marks.
+// figures returns what a file says between the marks, and what surrounds it.
 func figures(t *testing.T, path string) (before, between, after string) {
 	t.Helper()
 	content, err := os.ReadFile(path)

@@ -13,15 +13,15 @@ import (
 
 const (
 	selecting = 10
-	// quiet is how long no sync is awaited any more.
+	// quiet is how long no sync must happen before the daemon counts as at rest.
 	quiet = 3 * time.Second
 )
 
-// measureRelabelling counts the syncs of a daemon that knows very many objects when a
-// Cluster gets a label by which a few of them select. A Work that the watch shows before
-// its creation is answered has its source looked at once more.
+// measureRelabelling counts the syncs of a daemon with very many objects when a Cluster gets
+// a label that a few of them select by. If the watch shows a Work before the response to its
+// create, its source is synced a second time.
 func measureRelabelling(ctx context.Context, w *world, d *daemon, s scenario, r *report) error {
-	w.present, w.made = batch{}, allWorks{} // there will be others
+	w.present, w.made = batch{}, allWorks{} // they are about to change
 	chosen := configMap1k
 	for i := range selecting {
 		u := chosen.make(fmt.Sprintf("selecting-%d", i))
@@ -39,10 +39,10 @@ func measureRelabelling(ctx context.Context, w *world, d *daemon, s scenario, r 
 	if _, err := w.admin.Resource(clustersResource).Patch(ctx, clusterName(0), types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		return err
 	}
-	err = until(ctx, "the Works of the objects that select the cluster are there", func(ctx context.Context) error {
+	err = until(ctx, "the Works of the objects that select the cluster exist", func(ctx context.Context) error {
 		created, err := d.Metric(ctx, fmt.Sprintf(`karmada_mirror_works{member_cluster=%q,state="pending"}`, clusterName(0)))
 		if err == nil && int(created) < s.works()+selecting {
-			err = fmt.Errorf("there are %.0f", created)
+			err = fmt.Errorf("there are %.0f so far", created)
 		}
 		return err
 	})
@@ -54,15 +54,15 @@ func measureRelabelling(ctx context.Context, w *world, d *daemon, s scenario, r 
 	if err != nil {
 		return err
 	}
-	r.text("**A Cluster gets a label** that %d of %d objects select by: their Works are there after %s.", selecting, s.sources+selecting, took.Round(time.Millisecond))
-	r.atMost(fmt.Sprintf("syncs for a Cluster relabelled that concerns %d of %d objects", selecting, s.sources+selecting), 2*selecting, exactly(after-before))
+	r.measured(fmt.Sprintf("a Cluster gets a label that %d of %d objects select by", selecting, s.sources+selecting), "their Works exist after %s", took.Round(time.Millisecond))
+	r.atMost(fmt.Sprintf("syncs when a Cluster gets a label that %d of %d objects select by", selecting, s.sources+selecting), 2*selecting, exactly(after-before))
 	return nil
 }
 
-// syncsAtRest is how many syncs there were when there have been no more for a while.
+// syncsAtRest returns the number of syncs once there have been no new ones for a while.
 func (w *world) syncsAtRest(ctx context.Context, d *daemon) (float64, error) {
 	last, since := -1.0, time.Now()
-	err := until(ctx, "no source is synced any more", func(ctx context.Context) error {
+	err := until(ctx, "no more sources are synced", func(ctx context.Context) error {
 		n, err := d.Metric(ctx, `karmada_mirror_sync_duration_seconds_count{result="success"}`)
 		if err != nil {
 			return err
@@ -71,7 +71,7 @@ func (w *world) syncsAtRest(ctx context.Context, d *daemon) (float64, error) {
 			last, since = n, time.Now()
 		}
 		if time.Since(since) < quiet {
-			return fmt.Errorf("there have been %.0f", n)
+			return fmt.Errorf("there have been %.0f syncs", n)
 		}
 		return nil
 	})

@@ -3,6 +3,8 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -12,7 +14,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// measureRemoval takes one cluster from the targets of many objects.
+// measureRemoval removes one cluster from the targets of many objects.
 func measureRemoval(ctx context.Context, w *world, r *report) (err error) {
 	s := scenario{configMap1k, pick(w.quick, 500, 2000), 2}
 	d, err := w.startMirroring(ctx, s)
@@ -46,10 +48,10 @@ func measureRemoval(ctx context.Context, w *world, r *report) (err error) {
 	if err != nil {
 		return err
 	}
-	r.text("**One cluster taken from the targets of %d objects**: all Works there are deleted %.1f s after the first edit; the edits themselves took %.1f s. Requests: %v.",
-		s.sources, took.Seconds(), edited.Seconds(), spent.requests)
+	r.measured(fmt.Sprintf("one cluster removed from the targets of %d objects", s.sources), "last Work deleted %.1f s after the first edit, of which the edits took %.1f s; requests: %s",
+		took.Seconds(), edited.Seconds(), listRequests(spent.requests, strconv.Itoa))
 	deletions := float64(s.sources)
-	r.never("reads of its source per Work that is deleted", 1, exactly(float64(spent.requests["get "+s.load.resource.Resource])/deletions))
+	r.never("reads of the source per deleted Work", 1, exactly(float64(spent.requests["get "+s.load.resource.Resource])/deletions))
 	return nil
 }
 

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
@@ -11,7 +12,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// measureRender compares what one more cluster costs with the encoding of a Work.
+// measureRender compares the cost of one more cluster with that of encoding a Work.
 func measureRender(_ context.Context, w *world, r *report) error {
 	u := makeDeployment(sourceName(0))
 	annotated.put(u)
@@ -43,7 +44,7 @@ func measureRender(_ context.Context, w *world, r *report) error {
 		rendered, marshalled = append(rendered, each/1000), append(marshalled, float64(marshalling.NsPerOp())/1000)
 		over = append(over, each/float64(marshalling.NsPerOp()))
 	}
-	r.text("**Rendering** a Deployment for %d clusters: %s µs for each; `json.Marshal` of the Work takes %s µs.", clusters, summarize(rendered).format(1), summarize(marshalled).format(1))
-	r.atMost("render of a Deployment for 100 clusters, per cluster, over json.Marshal of the Work", 0.2, summarize(over))
+	r.measured(fmt.Sprintf("rendering a Deployment for %d clusters", clusters), "%s µs for each; `json.Marshal` of the Work takes %s µs", summarize(rendered).format(1), summarize(marshalled).format(1))
+	r.atMost("rendering a Deployment for 100 clusters, time per cluster ÷ `json.Marshal` of the Work", 0.2, summarize(over))
 	return nil
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// measureRestart starts karmada-mirror where everything is in sync, and compares the
-// time with that of the lists alone.
+// measureRestart starts karmada-mirror with everything in sync, and compares the time with
+// that of the lists alone.
 func measureRestart(ctx context.Context, w *world, r *report) error {
 	s := scenario{configMap1k, w.manyObjects(), 1}
 	d, err := w.startMirroring(ctx, s)
@@ -43,21 +43,22 @@ func measureRestart(ctx context.Context, w *world, r *report) error {
 		if err != nil {
 			return err
 		}
-		w.say("bare lists %s, streaming ones %s; ready after %s, all looked at after %s, %d writes", bare, stream, toReady, toSync, n)
+		w.say("bare lists %s, streaming lists %s; ready after %s, everything synced after %s, %d writes", bare, stream, toReady, toSync, n)
 		over = append(over, toReady.Seconds()/bare.Seconds())
 		lists, streams = append(lists, bare.Seconds()), append(streams, stream.Seconds())
 		ready, inSync = append(ready, toReady.Seconds()), append(inSync, toSync.Seconds())
 		writes = append(writes, float64(n))
 	}
-	r.text("**Restart** with %d objects and as many Works: ready after %s s, everything looked at after %s s, %s writes; the bare lists, at once and their bytes thrown away, take %s s, and as streaming lists, which the daemon uses, %s s.",
-		s.sources, summarize(ready).format(2), summarize(inSync).format(2), summarize(writes).format(0), summarize(lists).format(2), summarize(streams).format(2))
-	r.never(fmt.Sprintf("writes of a restart with %d Works", s.works()), 0, summarize(writes))
-	r.atMost("time to ready, over that of the bare lists", 1.5, summarize(over))
+	r.measured(fmt.Sprintf("restart with %d objects and as many Works", s.sources), "ready after %s s, every object synced after %s s, %s writes",
+		summarize(ready).format(2), summarize(inSync).format(2), summarize(writes).format(0))
+	r.measured("the same lists alone, in parallel, their bytes discarded", "plain lists %s s; streaming lists, which the daemon uses, %s s", summarize(lists).format(2), summarize(streams).format(2))
+	r.never(fmt.Sprintf("write requests of a restart with %d Works", s.works()), 0, summarize(writes))
+	r.atMost("time to ready after a restart ÷ time of the plain lists alone", 1.5, summarize(over))
 	return nil
 }
 
-// bareReads is how long it takes to read all that a daemon reads, at once, without a
-// look at what comes.
+// bareReads returns how long it takes to read everything that a daemon reads, in parallel,
+// without decoding it.
 func (w *world) bareReads(ctx context.Context, sources schema.GroupVersionResource, read func(context.Context, *rest.Request) error) (time.Duration, error) {
 	client, err := loopClient(w.kubeconfig)
 	if err != nil {
@@ -85,8 +86,8 @@ func readList(ctx context.Context, request *rest.Request) error {
 	return err
 }
 
-// readStreamingList reads a watch until its bookmark says that all has come that was
-// there.
+// readStreamingList reads a watch until its bookmark says that all existing objects have been
+// sent.
 func readStreamingList(ctx context.Context, request *rest.Request) error {
 	stream, err := request.Param("watch", "true").Param("sendInitialEvents", "true").Param("allowWatchBookmarks", "true").
 		Param("resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan)).Stream(ctx)
@@ -105,7 +106,7 @@ func readStreamingList(ctx context.Context, request *rest.Request) error {
 	}
 }
 
-// restart starts a daemon where it has nothing to do.
+// restart starts a daemon that has nothing to write.
 func (w *world) restart(ctx context.Context, s scenario) (toReady, toSync time.Duration, writes int, err error) {
 	meter, err := w.newMeter(ctx, nil, daemonUser)
 	if err != nil {
@@ -118,7 +119,7 @@ func (w *world) restart(ctx context.Context, s scenario) (toReady, toSync time.D
 	}
 	defer func() { err = errors.Join(err, d.Stop()) }()
 	toReady = time.Since(began)
-	err = until(ctx, "everything is looked at", func(ctx context.Context) error {
+	err = until(ctx, "every object has been synced", func(ctx context.Context) error {
 		syncs, err := d.Metric(ctx, `karmada_mirror_sync_duration_seconds_count{result="success"}`)
 		if err == nil && int(syncs) < s.sources {
 			err = fmt.Errorf("%.0f syncs so far", syncs)

@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// atLeastSources is how many sources one arm mirrors in all its repetitions: what takes
-// a minute each time is repeated less often than what takes seconds.
+// atLeastSources is how many sources one arm mirrors over all its repetitions: a run that
+// takes a minute is repeated less often than one that takes seconds.
 const atLeastSources = 5_000
 
-// compareSizes shows whether the rate holds when there is very much.
+// compareSizes shows whether the rate holds with very many objects.
 func compareSizes(ctx context.Context, w *world, r *report) error {
 	lines := []line{{name: "bare loop"}, {name: "karmada-mirror"}}
 	var few, many comparison
 	for _, n := range []int{w.manyObjects() / 20, w.manyObjects() / 5, w.manyObjects()} {
-		c, err := w.compareWithLoop(ctx, r, "", max(1, min(w.repetitions, atLeastSources/n)), scenario{configMap1k, n, 1})
+		c, err := w.compareWithLoop(ctx, r, "more objects", max(1, min(w.repetitions, atLeastSources/n)), scenario{configMap1k, n, 1})
 		if err != nil {
 			return err
 		}
@@ -27,6 +27,6 @@ func compareSizes(ctx context.Context, w *world, r *report) error {
 		}
 	}
 	over := many.of(mirrored, outcome.rate).median / few.of(mirrored, outcome.rate).median
-	r.atLeast(fmt.Sprintf("Works/s at %d objects over %d", many.sources, few.sources), 0.9, exactly(over))
-	return r.plot("objects.svg", "Works per second", "objects", "Works/s", true, lines...)
+	r.atLeast(fmt.Sprintf("Works/s with %d objects ÷ Works/s with %d", many.sources, few.sources), 0.9, exactly(over))
+	return r.plot("objects.svg", "Works per second by the number of objects", "Works per second", "objects", "Works/s", true, lines...)
 }

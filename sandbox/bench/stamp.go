@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// stamp is what the figures hold for.
+// stamp says what the figures hold for.
 type stamp struct {
 	revision  written.Revision // of karmada-mirror
 	versions  string           // of Karmada and Kubernetes
@@ -23,11 +23,12 @@ type stamp struct {
 }
 
 func (s stamp) String() string {
-	return fmt.Sprintf("Measured %s, with %s, built with %s, on %d cores (%s) that everything shares, and etcd's data on %s; %d repetitions of each arm, unless it says otherwise.",
+	return fmt.Sprintf("Measured %s, with %s, built with %s, on %d cores (%s) shared by all processes, and etcd's data on %s. "+
+		"A figure is the median of %d runs, with the lowest and the highest in parentheses; without parentheses, it was measured once or was always the same.",
 		s.revision, s.versions, runtime.Version(), s.cores, s.processor, s.disk, s.repetitions)
 }
 
-// takeStamp reads them.
+// takeStamp finds out what the figures will hold for.
 func (w *world) takeStamp(ctx context.Context) (stamp, error) {
 	s := stamp{versions: w.versions, disk: w.disk, repetitions: w.repetitions}
 	var err error
@@ -46,7 +47,7 @@ func (w *world) takeStamp(ctx context.Context) (stamp, error) {
 	return s, nil
 }
 
-// describeDisk names the file system of a folder.
+// describeDisk names the file system that holds a folder.
 func describeDisk(dir string) (string, error) {
 	mounts, err := procfs.GetMounts()
 	if err != nil {
@@ -59,8 +60,8 @@ func describeDisk(dir string) (string, error) {
 	return fmt.Sprintf("%s on %s", mount.FSType, mount.Source), nil
 }
 
-// mountOf is where a folder lies: of what is mounted above it, the nearest, and of
-// several in one place, the last.
+// mountOf returns the mount that holds a folder: the nearest one above it, and the last if
+// several share that mount point.
 func mountOf(dir string, mounts []*procfs.MountInfo) (nearest *procfs.MountInfo, ok bool) {
 	for _, m := range mounts {
 		relative, err := filepath.Rel(m.MountPoint, dir)

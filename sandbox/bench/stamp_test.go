@@ -12,7 +12,7 @@ import (
 func TestStamp(t *testing.T) {
 	s := stamp{revision: written.Revision{Commit: "0123456789ab"}, cores: 2, disk: "ext4 on /dev/sda", repetitions: 3}
 	clean := s.String()
-	for _, want := range []string{"at revision 0123456789ab, with", "2 cores", "ext4 on /dev/sda", "3 repetitions"} {
+	for _, want := range []string{"at revision 0123456789ab, with", "2 cores", "ext4 on /dev/sda", "3 runs"} {
 		if !strings.Contains(clean, want) {
 			t.Errorf("the stamp %q does not say %q", clean, want)
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// summary is the median of some figures, the least and the greatest.
+// summary holds the median, the least and the greatest of some figures.
 type summary struct{ median, least, greatest float64 }
 
 func summarize(figures []float64) summary {
@@ -19,7 +19,7 @@ func summarize(figures []float64) summary {
 	return summary{median, figures[0], figures[len(figures)-1]}
 }
 
-// exactly is a figure that was measured once.
+// exactly returns the summary of a figure that was measured once.
 func exactly(figure float64) summary { return summary{figure, figure, figure} }
 
 func (s summary) format(digits int) string {
@@ -29,16 +29,16 @@ func (s summary) format(digits int) string {
 	return fmt.Sprintf("%.*f (%.*f–%.*f)", digits, s.median, digits, s.least, digits, s.greatest)
 }
 
-// latencies are how long each of some things took, sorted.
+// latencies holds how long each of several operations took, sorted.
 type latencies []time.Duration
 
-// quantile is in seconds.
+// quantile returns a quantile in seconds.
 func (l latencies) quantile(q float64) float64 {
 	return l[min(len(l)-1, int(q*float64(len(l))))].Seconds()
 }
 
 func (l latencies) String() string {
-	return fmt.Sprintf("p50 %s, p90 %s, p99 %s of %d", milliseconds(l.quantile(0.5)), milliseconds(l.quantile(0.9)), milliseconds(l.quantile(0.99)), len(l))
+	return fmt.Sprintf("p50 %s, p90 %s, p99 %s (%d samples)", milliseconds(l.quantile(0.5)), milliseconds(l.quantile(0.9)), milliseconds(l.quantile(0.99)), len(l))
 }
 
 func milliseconds(seconds float64) string { return fmt.Sprintf("%.1f ms", 1000*seconds) }

@@ -11,15 +11,14 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
-// comparison are the outcomes of arms that took turns: of each repetition, in the
-// order of the arms.
+// comparison holds the outcomes of arms that took turns: for each repetition, in the order
+// of the arms.
 type comparison struct {
 	scenario
 	repetitions [][]outcome
 }
 
-// compare runs arms in turns, so that what else happens on the machine hits all
-// alike.
+// compare runs arms in turns, so that other load on the machine affects all of them alike.
 func (w *world) compare(ctx context.Context, s scenario, arms ...arm) (comparison, error) {
 	return w.compareTimes(ctx, w.repetitions, s, arms...)
 }
@@ -38,7 +37,7 @@ func (w *world) compareTimes(ctx context.Context, repetitions int, s scenario, a
 			if outcomes[i], err = w.run(ctx, arms[i], s); err != nil {
 				return c, fmt.Errorf("%s, %s: %w", s, arms[i].name(), err)
 			}
-			w.say("%s, %d of %d, %s: %.0f Works/s, %.0f from the list on, %.2f ms of CPU per Work (%s in all)",
+			w.say("%s, %d of %d, %s: %.0f Works/s first to last, %.0f start to last, %.2f ms of CPU per Work (took %s)",
 				s, repetition+1, repetitions, outcomes[i].arm, outcomes[i].rate(), outcomes[i].wholeRate(), 1000*outcomes[i].cpuPerWork(), time.Since(began).Round(100*time.Millisecond))
 		}
 		c.repetitions = append(c.repetitions, outcomes)
@@ -46,7 +45,7 @@ func (w *world) compareTimes(ctx context.Context, repetitions int, s scenario, a
 	return c, nil
 }
 
-// of sums up a figure of one arm, and over one of two arms in the same repetition.
+// of summarizes a figure of one arm, and over a figure of two arms in the same repetition.
 func (c comparison) of(arm int, figure func(outcome) float64) summary {
 	return c.over(arm, arm, func(o, _ outcome) float64 { return figure(o) })
 }
@@ -63,31 +62,31 @@ func rateOver(o, other outcome) float64      { return o.rate() / other.rate() }
 func wholeRateOver(o, other outcome) float64 { return o.wholeRate() / other.wholeRate() }
 func cpuOver(o, other outcome) float64       { return o.cpuPerWork() / other.cpuPerWork() }
 
-// The two arms that are compared everywhere, and their places.
+// bareAndMirror are the two arms that every comparison with the loop has; the constants
+// below are their indexes.
 var bareAndMirror = []arm{loop{}, daemonArm{}}
 
 const (
 	bare = iota
 	mirrored
-	// watching is compared for Deployments only.
+	// watching is compared only for Deployments.
 	watching
 )
 
-// againstLoop is a comparison with the bare loop. Each is judged: the report makes its
-// table of goals of all that there are.
+// againstLoop is a comparison with the bare loop. The report judges every one of them.
 type againstLoop struct {
 	comparison
-	// condition is what is not as everywhere; empty if nothing is.
-	condition string
+	// variant is what differs from the other comparisons; empty if nothing does.
+	variant string
 }
 
-// compareWithLoop has karmada-mirror, the bare loop and others take turns.
-func (w *world) compareWithLoop(ctx context.Context, r *report, condition string, repetitions int, s scenario, others ...arm) (comparison, error) {
+// compareWithLoop lets karmada-mirror, the bare loop and others take turns.
+func (w *world) compareWithLoop(ctx context.Context, r *report, variant string, repetitions int, s scenario, others ...arm) (comparison, error) {
 	c, err := w.compareTimes(ctx, repetitions, s, slices.Concat(bareAndMirror, others)...)
 	if err != nil {
 		return c, err
 	}
-	r.againstLoop = append(r.againstLoop, againstLoop{c, condition})
+	r.againstLoop = append(r.againstLoop, againstLoop{c, variant})
 	return c, nil
 }
 
@@ -139,13 +138,13 @@ func reportCosts(r *report, all []comparison) {
 			rows = append(rows, append(row, c.of(arm, kilobytes).format(1)))
 		}
 	}
-	r.table("CPU per Work by process, in milliseconds, and what etcd writes to its log, in kB per Work",
-		[]string{"object", "clusters", "", "itself", "kube-apiserver", "etcd", "karmada-webhook", "log, kB"}, rows)
+	r.table("CPU and etcd log per Work", "CPU is in milliseconds per Work; the log is what etcd writes for it.",
+		[]string{"object", "clusters", "writer", "writer, ms", "kube-apiserver, ms", "etcd, ms", "karmada-webhook, ms", "etcd log, kB"}, rows)
 }
 
 func kilobytes(o outcome) float64 { return o.logged() / 1000 }
 
-// reportWatching says what it costs whoever watches what becomes of its Works.
+// reportWatching reports what it costs to also watch the Works.
 func reportWatching(r *report, all []comparison) {
 	var rows [][]string
 	for _, c := range all {
@@ -158,11 +157,11 @@ func reportWatching(r *report, all []comparison) {
 			c.over(mirrored, watching, rateOver).format(2), c.over(mirrored, watching, cpuOver).format(2),
 		})
 	}
-	r.table("A bare loop that also reads the watch of its Works, and throws away what comes",
-		[]string{"object", "clusters", "its Works/s over the bare loop's", "its CPU over the bare loop's", "karmada-mirror's Works/s over its", "karmada-mirror's CPU over its"}, rows)
+	r.table("The cost of watching the Works", "The watching loop is a bare loop that also watches its Works, and discards the events. Works/s are first to last, CPU is per Work.",
+		[]string{"object", "clusters", "watching ÷ bare loop, Works/s", "watching ÷ bare loop, CPU", "karmada-mirror ÷ watching loop, Works/s", "karmada-mirror ÷ watching loop, CPU"}, rows)
 }
 
-// judgeRequests judges the requests of creations: one for each Work, and no read.
+// judgeRequests judges the requests for creates: one per Work, and no reads.
 func judgeRequests(r *report, all []comparison) {
 	var writes, reads []float64
 	for _, c := range all {
@@ -172,15 +171,31 @@ func judgeRequests(r *report, all []comparison) {
 			reads = append(reads, float64(readsOf(o.requests))/float64(o.works))
 		}
 	}
-	r.never("writes per Work that is created", 1, summarize(writes))
-	r.never("reads per Work that is created", 0, summarize(reads))
+	r.never("write requests per created Work", 1, summarize(writes))
+	r.never("read requests per created Work", 0, summarize(reads))
 }
 
+// describeRequests lists the requests per source; rarer ones than one per hundred sources
+// are omitted.
 func (o outcome) describeRequests() string {
+	return listRequests(o.requests, func(n int) string {
+		if each := float64(n) / float64(o.sources); each >= 0.01 {
+			return fmt.Sprintf("%.2f", each)
+		}
+		return ""
+	})
+}
+
+// listRequests lists requests by verb and resource, with a number for each; a request whose
+// number is empty is omitted.
+func listRequests(requests map[string]int, number func(n int) string) string {
 	var parts []string
-	for _, what := range slices.Sorted(maps.Keys(o.requests)) {
-		if n := float64(o.requests[what]) / float64(o.sources); n >= 0.01 {
-			parts = append(parts, fmt.Sprintf("%s %.2f", what, n))
+	for _, what := range slices.Sorted(maps.Keys(requests)) {
+		if n := number(requests[what]); n != "" {
+			if strings.HasSuffix(what, " ") { // a request for a URL, such as discovery
+				what += "(no resource)"
+			}
+			parts = append(parts, what+" "+n)
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -199,5 +214,5 @@ func plotThroughput(r *report, all []comparison) error {
 			lines = append(lines, l)
 		}
 	}
-	return r.plot("throughput.svg", "Works per second", "clusters", "Works/s", true, lines...)
+	return r.plot("throughput.svg", "Works per second by the number of clusters", "Works per second", "clusters", "Works/s", true, lines...)
 }

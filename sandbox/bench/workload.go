@@ -34,14 +34,14 @@ var (
 
 const widgetKind = "Widget"
 
-// batch names sources that belong together.
+// batch identifies sources that belong together.
 type batch struct {
 	load string
 	n    int
 	mark mark
 }
 
-// allWorks are those of a batch.
+// allWorks identifies the Works of a batch.
 type allWorks struct {
 	of       batch
 	clusters int
@@ -125,7 +125,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: bench}
 subjects: [{kind: ServiceAccount, name: karmada-mirror, namespace: karmada-system}]
 `
 
-// defineWidgets makes the custom resource, and lets karmada-mirror read it.
+// defineWidgets creates the custom resource, and lets karmada-mirror read it.
 func (w *world) defineWidgets(ctx context.Context) error {
 	if err := karmada.Apply(ctx, w.Config(), []byte(widgetDefinition)); err != nil {
 		return err
@@ -149,7 +149,7 @@ func makeWidget(name string) *unstructured.Unstructured {
 
 func sourceName(i int) string { return fmt.Sprintf("object-%05d", i) }
 
-// createSources makes sources from number first on.
+// createSources creates n sources, numbered from first on.
 func (w *world) createSources(ctx context.Context, load workload, first, n int, m mark) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(inParallel)

@@ -29,9 +29,9 @@ import (
 const (
 	// namespace holds the sources.
 	namespace = "bench"
-	// inParallel is how many requests of the set-up are in flight.
+	// inParallel is how many requests the set-up has in flight.
 	inParallel = 16
-	// defaultRepetitions let all of it end in 25 minutes on 2 cores.
+	// defaultRepetitions lets the whole benchmark finish in 25 minutes on 2 cores.
 	defaultRepetitions = 3
 )
 
@@ -41,8 +41,8 @@ var (
 	namespaces       = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 )
 
-// world is a Karmada without members. Clusters are objects without a cluster
-// behind them: what is measured ends with the Work.
+// world is a Karmada without members. Its Clusters are objects without a cluster behind
+// them, because the measurements end with the Work.
 type world struct {
 	*karmada.Karmada
 	admin      dynamic.Interface
@@ -51,21 +51,21 @@ type world struct {
 	daemon     string // path of the program
 	kubeconfig string // of the daemon's ServiceAccount
 	out        io.Writer
-	// quick is for a run that says roughly what is what.
+	// quick means a short run with rough figures.
 	quick       bool
 	repetitions int
 	profiles    string
 	versions    string // of Karmada and Kubernetes
 	repository  string // folder
-	disk        string // what etcd's data are on
+	disk        string // file system of etcd's data
 	profiled    int    // daemons so far
-	// present are the sources that there are, if nothing has changed them, and made the
+	// present identifies the existing sources, if nothing has changed them, and made their
 	// Works.
 	present batch
 	made    allWorks
 }
 
-// newWorld starts a Karmada of which only what serves requests runs.
+// newWorld starts a Karmada of which only the components that serve requests run.
 func newWorld(ctx context.Context, builder *build.Builder, dir string, o Options) (w *world, err error) {
 	w = &world{
 		out: o.Out, quick: o.Quick, repetitions: cmp.Or(o.Repetitions, defaultRepetitions), profiles: o.Profiles,
@@ -125,7 +125,7 @@ func (w *world) prepare(ctx context.Context, builder *build.Builder) (err error)
 	return w.ensureNamespace(ctx, namespace)
 }
 
-// say tells what has just been measured.
+// say prints what has just been measured.
 func (w *world) say(format string, arguments ...any) {
 	fmt.Fprintf(w.out, "  "+format+"\n", arguments...)
 }
@@ -137,7 +137,7 @@ func pick[T any](first bool, a, b T) T {
 	return b
 }
 
-// removeWebhooks has Karmada's webhooks asked no more.
+// removeWebhooks makes the API server stop calling Karmada's webhooks.
 func (w *world) removeWebhooks(ctx context.Context) error {
 	for _, resource := range []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"} {
 		gvr := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: resource}
@@ -150,7 +150,7 @@ func (w *world) removeWebhooks(ctx context.Context) error {
 
 func (w *world) close() error {
 	if w.etcd != nil {
-		_ = w.etcd.Close() // the process that it talks to ends next
+		_ = w.etcd.Close() // its server ends next
 	}
 	return w.Stop()
 }
@@ -172,9 +172,8 @@ func ignoreExists(_ *unstructured.Unstructured, err error) error {
 
 func clusterName(i int) string { return fmt.Sprintf("bench-%03d", i) }
 
-// joinClusters makes n clusters, and no others, with the namespaces of their
-// Works. They serve what is mirrored, by their status, as Karmada's scheduler wants
-// it.
+// joinClusters replaces all clusters by n new ones, with the namespaces of their Works. By
+// their status they serve the mirrored kinds, which Karmada's scheduler requires.
 func (w *world) joinClusters(ctx context.Context, n int) error {
 	w.made = allWorks{}
 	if err := w.wipe(ctx, "cluster.karmada.io/clusters/"); err != nil {
@@ -228,8 +227,8 @@ func (w *world) putCluster(ctx context.Context, cluster *clusterv1alpha1.Cluster
 	return put(ctx, &unstructured.Unstructured{Object: fields}, metav1.CreateOptions{})
 }
 
-// wipe deletes objects in etcd itself, by the beginning of their keys: those that
-// have finalizers, and no controller that would take them off, as well.
+// wipe deletes objects in etcd itself, by the prefix of their keys, because no controller
+// would remove their finalizers.
 func (w *world) wipe(ctx context.Context, prefixes ...string) error {
 	for _, prefix := range prefixes {
 		if _, err := w.etcd.Delete(ctx, etcdRoot+prefix, clientv3.WithPrefix()); err != nil {
@@ -239,15 +238,15 @@ func (w *world) wipe(ctx context.Context, prefixes ...string) error {
 	return nil
 }
 
-// reset leaves no trace of an earlier run: no source, no Work, no policy and no
-// binding, and no history in etcd.
+// reset removes every trace of an earlier run: sources, Works, policies, bindings, and the
+// history in etcd.
 func (w *world) reset(ctx context.Context) error {
 	w.present = batch{}
 	return w.forget(ctx, "work.karmada.io/", "policy.karmada.io/", "events/",
 		"configmaps/"+namespace+"/", "deployments/"+namespace+"/", widgets.Group+"/")
 }
 
-// provide has a batch of sources be there and nothing else.
+// provide makes sure that a batch of sources exists, and nothing else.
 func (w *world) provide(ctx context.Context, b batch, load workload) error {
 	if w.present == b {
 		return w.forget(ctx, "work.karmada.io/", "policy.karmada.io/", "events/")
@@ -258,14 +257,14 @@ func (w *world) provide(ctx context.Context, b batch, load workload) error {
 	if err := w.createSources(ctx, load, 0, b.n, b.mark); err != nil {
 		return err
 	}
-	if b.mark != labelled { // Karmada's detector writes on what it propagates
+	if b.mark != labelled { // Karmada's detector writes to what it propagates
 		w.present = b
 	}
 	return nil
 }
 
-// etcdRoot is where the API server keeps its objects, and stored is where it keeps
-// those of which there are many.
+// etcdRoot is the prefix of the API server's keys in etcd, and stored holds those of the
+// resources with many objects.
 const etcdRoot = "/karmada/"
 
 var stored = map[string]schema.GroupVersionResource{
@@ -275,13 +274,13 @@ var stored = map[string]schema.GroupVersionResource{
 	widgets.Group + "/":      widgets,
 }
 
-// forget wipes objects, and what etcd keeps of them.
+// forget wipes objects, and their history in etcd.
 func (w *world) forget(ctx context.Context, prefixes ...string) error {
 	w.made = allWorks{}
 	if err := w.wipe(ctx, prefixes...); err != nil {
 		return err
 	}
-	// The API server follows by a watch, which a compaction might cut off.
+	// The API server follows by a watch, which a compaction might cut.
 	for prefix, resource := range stored {
 		if err := w.awaitForgotten(ctx, resource, prefix); err != nil {
 			return err
@@ -300,25 +299,25 @@ func (w *world) forget(ctx context.Context, prefixes ...string) error {
 	return nil
 }
 
-// awaitForgotten waits until the API server's cache has as many objects as etcd. A list
-// does not tell how many that are: what is wiped at once has one revision, which the
-// cache says to have reached when the first is gone.
+// awaitForgotten waits until the API server's cache has as many objects as etcd. The cache's
+// revision does not tell: all objects that are wiped at once have the same revision, which the
+// cache reports as soon as the first is gone.
 func (w *world) awaitForgotten(ctx context.Context, resource schema.GroupVersionResource, prefix string) error {
 	stored, err := w.etcd.Get(ctx, etcdRoot+prefix, clientv3.WithPrefix(), clientv3.WithCountOnly())
 	if err != nil {
 		return fmt.Errorf("cannot count the %s in etcd: %w", resource.Resource, err)
 	}
-	return until(ctx, "the API server has forgotten", func(ctx context.Context) error {
+	return until(ctx, "the API server has removed the wiped objects from its cache", func(ctx context.Context) error {
 		cached, err := w.metadata.Resource(resource).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 		if err == nil && len(cached.Items) != int(stored.Count) {
-			err = fmt.Errorf("it has %d %s, etcd %d", len(cached.Items), resource.Resource, stored.Count)
+			err = fmt.Errorf("the cache has %d %s, etcd has %d", len(cached.Items), resource.Resource, stored.Count)
 		}
 		return err
 	})
 }
 
-// until asks again and again until condition returns nil: more often than
-// [karmada.Karmada.Wait], for what is timed.
+// until polls until condition returns nil. It polls more often than [karmada.Karmada.Wait],
+// for what is timed.
 func until(ctx context.Context, what string, condition func(context.Context) error) error {
 	var missing error
 	err := wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, 10*time.Minute, true, func(ctx context.Context) (bool, error) {
