@@ -93,9 +93,14 @@ func modified(file string) int64 {
 }
 
 func table(of written.Revision, rows []e2e.Row) string {
+	lost, wrong := 0, 0
+	for _, row := range rows {
+		lost, wrong = lost+row.Lost, wrong+row.WrongDeletes
+	}
 	w := &strings.Builder{}
-	fmt.Fprintf(w, "\nMeasured %s, with %s on %d cores, the daemon under the race detector.\n\n", of, runtime.Version(), runtime.NumCPU())
-	fmt.Fprint(w, "| fault | Works lost | wrong deletions | in sync after | remarks |\n|---|---|---|---|---|\n")
+	fmt.Fprintf(w, "\n%d tests, %d Works lost, %d wrong deletions. Measured %s, with %s on %d cores and the daemon under the race detector.\n\n",
+		len(rows), lost, wrong, of, runtime.Version(), runtime.NumCPU())
+	fmt.Fprint(w, "| fault | Works lost | wrong deletions | in sync after | notes |\n|---|---|---|---|---|\n")
 	for _, row := range rows {
 		fmt.Fprintf(w, "| %s | %d | %d | %s | %s |\n", row.Fault, row.Lost, row.WrongDeletes, row.Converged.Round(10*time.Millisecond), row.Note)
 	}

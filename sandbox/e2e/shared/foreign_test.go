@@ -67,11 +67,11 @@ func TestForgedLabel(t *testing.T) {
 	ns := Isolate(t)
 	StartDaemon(t)
 	cases := map[string]forgery{
-		"LabelOnly":      {labels: true},
-		"IdentityOfMore": {labels: true, identity: true},
-		"Binding":        {taken: true, labels: true, identity: true, owner: workv1alpha2.ResourceBindingPermanentIDLabel},
-		"Quota":          {taken: true, labels: true, identity: true, owner: "federatedresourcequota.karmada.io/name"},
-		"NoIdentity":     {taken: true},
+		"LabelOnly":      {what: "with our labels", labels: true},
+		"IdentityOfMore": {what: "with our labels and source annotation, under a name that does not match", labels: true, identity: true},
+		"Binding":        {what: "with our name, labels and source annotation, and a ResourceBinding's label", taken: true, labels: true, identity: true, owner: workv1alpha2.ResourceBindingPermanentIDLabel},
+		"Quota":          {what: "with our name, labels and source annotation, and a FederatedResourceQuota's label", taken: true, labels: true, identity: true, owner: "federatedresourcequota.karmada.io/name"},
+		"NoIdentity":     {what: "with our name, without our labels", taken: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestForgedLabel(t *testing.T) {
 			if tc.taken {
 				work.Name = id.WorkName()
 			}
-			f := NewFault(t, "Our label forged on a foreign Work: "+name, ns)
+			f := NewFault(t, "Another owner's Work "+tc.what, ns)
 			f.Allow(id, Push)
 			foreign := Create(t, Works, forgedWork(work, id, tc))
 			untouched := func() {
@@ -119,6 +119,7 @@ func TestForgedLabel(t *testing.T) {
 
 // forgery is what is forged on another owner's Work.
 type forgery struct {
+	what  string // completes the name of the row
 	taken bool   // the Work has the name that ours would have
 	owner string // another owner's label; empty for none
 	// labels and identity say that it has those of our Works.
