@@ -8,12 +8,12 @@ import (
 	"go.uber.org/zap"
 )
 
-// certificate is a certificate with its key, in two files that may be replaced at any
+// certificate is a certificate and its key, in two files that may be replaced at any
 // time.
 type certificate struct {
 	certFile, keyFile string
 	logger            *zap.Logger
-	// last is what could be read last.
+	// last is the last pair that was read successfully.
 	last atomic.Pointer[tls.Certificate]
 }
 
@@ -31,13 +31,13 @@ func (c *certificate) config() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
 }
 
-// get reads the files for each handshake: scrapers keep their connections, so that
-// there are few, and reading costs less than the handshake's signature. While the two
-// files do not belong together, they are being replaced.
+// get reads the files for each handshake: scrapers keep their connections, so handshakes
+// are rare, and reading costs less than the handshake's signature. If the two files do not
+// match, they are being replaced.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	if err != nil {
-		c.logger.Warn("cannot read the certificate of the metrics, the last one stays in force", zap.Error(err))
+		c.logger.Warn("cannot read the certificate of /metrics, the last one stays in force", zap.Error(err))
 		return c.last.Load(), nil
 	}
 	c.last.Store(&pair)

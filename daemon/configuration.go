@@ -24,7 +24,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
-// filePeriod is how often a configuration file is looked at.
+// filePeriod is how often a configuration file is read.
 const filePeriod = time.Second
 
 // loadConfiguration follows the configuration until ctx is done.
@@ -36,8 +36,8 @@ func (d *daemon) loadConfiguration(ctx context.Context) error {
 	return nil
 }
 
-// followFile reads the file again and again: a development tool needs no more.
-// The first reading must succeed.
+// followFile polls the file: --config is for development and needs no more.
+// The first read must succeed.
 func (d *daemon) followFile(ctx context.Context, name string) error {
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -66,7 +66,7 @@ func (d *daemon) followFile(ctx context.Context, name string) error {
 	return nil
 }
 
-// configuration is what is kept of the ConfigMap.
+// configuration is the part of the ConfigMap that is cached.
 type configuration struct {
 	metav1.ObjectMeta
 	parts config.Parts
@@ -97,7 +97,7 @@ func newConfiguration(u *unstructured.Unstructured) *configuration {
 		},
 		approvals: u.GetAnnotations()[config.ApprovalsAnnotation],
 	}
-	// A value that is no string cannot be: the API server checks it.
+	// All values are strings: the API server checks that.
 	data, _, _ := unstructured.NestedStringMap(u.Object, "data")
 	c.parts = config.PartsOf(data)
 	return c
@@ -129,7 +129,7 @@ func (d *daemon) newConfigMapWatch() *watch.Watch {
 	return w
 }
 
-// onlyNamed limits a list or watch to one object: rights that name one object
+// onlyNamed limits a list or watch to one object: RBAC rules with a resource name
 // allow no more.
 func onlyNamed(name string) dynamicinformer.TweakListOptionsFunc {
 	return func(o *metav1.ListOptions) {
@@ -137,7 +137,7 @@ func onlyNamed(name string) dynamicinformer.TweakListOptionsFunc {
 	}
 }
 
-// configurationChanged puts a new configuration into force. Whatever is wrong
+// configurationChanged puts a new configuration into force. If anything is wrong
 // with it, the last good one stays.
 func (d *daemon) configurationChanged(old, new any) {
 	before, _ := old.(*configuration)
@@ -164,7 +164,7 @@ func (d *daemon) configurationChanged(old, new any) {
 	}
 }
 
-// approve passes on what the annotation approves. What cannot be read, or lies
+// approve passes on what the annotation approves. A value that is invalid, or lies
 // in the future, approves nothing.
 func (d *daemon) approve(c *configuration) {
 	approvals, err := config.ParseApprovals(c.approvals)

@@ -11,13 +11,13 @@ import (
 	"github.com/karmada-target/karmada-mirror/metrics"
 )
 
-// ErrNoServer says that there is no kubeconfig, or none that can be used.
+// ErrNoServer is returned if there is no kubeconfig, or none that can be used.
 var ErrNoServer = errors.New("cannot find the Karmada API server (give --kubeconfig or $KUBECONFIG)")
 
-// UserAgent is how the API server's logs know us.
+// UserAgent identifies this program in the API server's logs.
 func UserAgent(b metrics.Build) string { return "karmada-mirror/" + b.Version }
 
-// connection finds the Karmada API server.
+// connection returns the client configuration for the Karmada API server.
 func (o *Options) connection(agent string) (*rest.Config, error) {
 	loading := clientcmd.NewDefaultClientConfigLoadingRules()
 	loading.ExplicitPath = o.kubeconfig
@@ -26,7 +26,7 @@ func (o *Options) connection(agent string) (*rest.Config, error) {
 		return nil, fmt.Errorf("%w: %w", ErrNoServer, err)
 	}
 	config.UserAgent = agent
-	// An admission webhook words the warnings, and client-go logs them: they may
+	// Admission webhooks write the warnings, and client-go logs them: they may
 	// repeat a Secret.
 	config.WarningHandler = rest.NoWarnings{}
 	config.QPS, config.Burst = o.qps, o.burst
@@ -34,9 +34,9 @@ func (o *Options) connection(agent string) (*rest.Config, error) {
 	return config, nil
 }
 
-// rereadToken has the file of the token read again as soon as the API server
-// refuses it. client-go does so every minute only, which is more than a lease
-// lasts.
+// rereadToken makes the client read the token file again as soon as the API server
+// rejects the token. client-go does so only every minute, which is longer than a
+// lease lasts.
 func rereadToken(config *rest.Config) {
 	if config.BearerTokenFile == "" {
 		return
@@ -45,8 +45,8 @@ func rereadToken(config *rest.Config) {
 	config.BearerToken, config.BearerTokenFile = "", ""
 }
 
-// withLimits copies a connection; clients with limits of their own do not share
-// a bucket.
+// withLimits copies a client configuration and gives it rate limits of its own:
+// clients made from it do not share a token bucket.
 func withLimits(config *rest.Config, qps float32, burst int) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = qps, burst

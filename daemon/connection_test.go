@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/util/cert"
 )
 
-// TestConnectionTrusts: a server that another authority vouches for is given no request,
-// and so no token.
+// TestConnectionTrusts: a server whose certificate another authority has signed gets no
+// request, and so no token.
 func TestConnectionTrusts(t *testing.T) {
 	asked := 0
 	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
@@ -30,8 +30,8 @@ func TestConnectionTrusts(t *testing.T) {
 		want      int
 	}{
 		"Its":     {"the server is who it says", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 1},
-		"Another": {"somebody between the two", another, 0},
-		"None":    {"the system's authorities do not vouch for it", nil, 0},
+		"Another": {"a man in the middle", another, 0},
+		"None":    {"the system's authorities have not signed its certificate", nil, 0},
 	}
 	for name, c := range authorities {
 		t.Run(name, func(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package daemon is the process that mirrors: its flags, connections and configuration,
-// leader election, servers and log. What is mirrored is decided in package mirror.
+// leader election, servers and log. Package mirror decides what is mirrored.
 package daemon
 
 import (
@@ -33,10 +33,10 @@ type daemon struct {
 	dynamic    dynamic.Interface
 	recorder   record.EventRecorder
 	controller *mirror.Controller
-	// subject is the ConfigMap as it was seen last; nil before.
+	// subject is the ConfigMap as last seen; nil before that.
 	subject  atomic.Pointer[corev1.ObjectReference]
 	registry *prometheus.Registry
-	// protection is that of the metrics; nil if they are open.
+	// protection guards /metrics; nil if the metrics are open.
 	protection *protection
 }
 
@@ -67,11 +67,11 @@ func Run(ctx context.Context, o *Options, b metrics.Build) error {
 	return d.serve(ctx)
 }
 
-// partsTimeout is how long the parts may take to end when they are told to. While
-// the API server does not answer, client-go cannot be interrupted everywhere.
+// partsTimeout is how long the parts may take to stop. While the API server does not
+// answer, client-go cannot be interrupted everywhere.
 const partsTimeout = 15 * time.Second
 
-// wait returns when all parts have ended, or should have.
+// wait returns when all parts have ended, or partsTimeout after they should have.
 func (d *daemon) wait(group *errgroup.Group, parts context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- group.Wait() }()
@@ -84,13 +84,13 @@ func (d *daemon) wait(group *errgroup.Group, parts context.Context) error {
 	case err := <-ended:
 		return err
 	case <-time.After(partsTimeout):
-		d.logger.Warn("not all parts have ended in time: ending without them")
+		d.logger.Warn("timed out waiting for all parts to stop: exiting without them")
 		return context.Cause(parts)
 	}
 }
 
-// connect makes the clients. Events have one of their own, see events.go; the Lease has
-// another, see leader.go.
+// connect creates the clients. Events have a client of their own, see events.go, and so
+// has the Lease, see leader.go.
 func (d *daemon) connect(ctx context.Context) (record.EventBroadcaster, error) {
 	var err error
 	if d.rest, err = d.options.connection(UserAgent(d.build)); err != nil {
@@ -128,8 +128,8 @@ func (d *daemon) newController(m *metrics.Metrics) error {
 	return err
 }
 
-// serve runs all parts. When ctx is done, leading ends first and in good order,
-// and only then the rest.
+// serve runs all parts. When ctx is done, it first stops leading gracefully, and only
+// then stops the rest.
 func (d *daemon) serve(ctx context.Context) error {
 	parts, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

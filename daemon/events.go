@@ -18,8 +18,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror"
 )
 
-// newEvents makes the recorder of Events. It has a client of its own, so that Events and
-// Works do not hold each other up.
+// newEvents creates the recorder of Events. It has a client of its own, so that Events and
+// Works do not delay each other.
 func newEvents(ctx context.Context, config *rest.Config) (record.EventBroadcaster, record.EventRecorder, error) {
 	client, err := kubernetes.NewForConfig(withLimits(config, mirror.EventsPerSecond, 2*mirror.EventsPerSecond))
 	if err != nil {
@@ -31,14 +31,14 @@ func newEvents(ctx context.Context, config *rest.Config) (record.EventBroadcaste
 	return broadcaster, pacedRecorder{broadcaster.NewRecorder(kubescheme.Scheme, corev1.EventSource{Component: "karmada-mirror"}), p}, nil
 }
 
-// eventSink names an Event after what it says. client-go counts what one process repeats,
-// by what it remembers; a new leader finds everything that is wrong anew, and would say
-// it all again with each roll-out.
+// eventSink names an Event after its content. client-go deduplicates Events only within a
+// process, from memory; a new leader finds every problem again, and without this would
+// create new Events for all of them with each rollout.
 type eventSink struct {
 	record.EventSink
 }
 
-// Create implements record.EventSink. What has been said is said to last.
+// Create implements record.EventSink. If the Event exists, it updates lastTimestamp.
 func (s eventSink) Create(event *corev1.Event) (*corev1.Event, error) {
 	event.Name = eventName(event)
 	created, err := s.EventSink.Create(event)

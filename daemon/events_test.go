@@ -31,7 +31,7 @@ func TestEventName(t *testing.T) {
 			tc.change(&changed)
 			got := eventName(&changed)
 			if problems := validation.IsDNS1123Subdomain(got); len(problems) > 0 {
-				t.Errorf("%q is no name: %v", got, problems)
+				t.Errorf("%q is not a valid name: %v", got, problems)
 			}
 			if same := got == eventName(&base); same != tc.same {
 				t.Errorf("%s: the same name: %v, want %v", tc.reason, same, tc.same)

@@ -23,18 +23,18 @@ import (
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
-// leaseSyncTimeout is how long the watch of the Lease is waited for.
+// leaseSyncTimeout is how long to wait for the watch of the Lease.
 const leaseSyncTimeout = 2 * time.Second
 
-// expirySlack is how much later than the elector this replica counts the Lease
-// as run out: the elector's clock starts when its look has been answered.
+// expirySlack is how much later than the elector this replica considers the Lease
+// expired: the elector's clock starts when its read has been answered.
 const expirySlack = 200 * time.Millisecond
 
-// errLostLease ends the process: whoever leads next must not be disturbed.
+// errLostLease ends the process, so that it cannot interfere with the next leader.
 var errLostLease = errors.New("lost the lease: another replica may be leading")
 
-// lead leads whenever the Lease is ours. It returns nil when ctx is done and
-// leading has ended in good order; parts ends everything at once.
+// lead leads while this replica holds the Lease. It returns nil when ctx is done and
+// leading has ended gracefully; when parts is done, everything ends at once.
 func (d *daemon) lead(ctx, parts context.Context) error {
 	if !d.options.leaderElect {
 		d.controller.Lead(parts, ctx.Done())
@@ -47,16 +47,15 @@ func (d *daemon) lead(ctx, parts context.Context) error {
 	return election.run(ctx, parts)
 }
 
-// election is client-go's elector with a sharper ear. On its own it looks at the
-// Lease every one to two and a bit retry periods, and counts the lease duration
-// from when it looked: it would take over many seconds late. So the Lease is
-// watched, and the elector is made to look whenever the Lease changes and when
-// it runs out.
+// election is client-go's elector with faster takeover. On its own the elector reads
+// the Lease every one to two and a bit retry periods, and counts the lease duration
+// from that read: it would take over many seconds late. So election watches the Lease,
+// and makes the elector read it whenever it changes and when it expires.
 type election struct {
 	elector *leaderelection.LeaderElector
 	lease   *watch.Watch
 	changed chan struct{} // the Lease has changed
-	// won is set, and ended is made, before a term of leading begins; ended is
+	// won is set, and ended is created, before a term of leading begins; ended is
 	// closed when the term is over.
 	won      atomic.Bool
 	ended    chan struct{}
@@ -65,8 +64,8 @@ type election struct {
 	synced chan struct{}
 }
 
-// lock tells when the Lease was won: the elector's own callback is called from a
-// goroutine that may come late.
+// lock records that the Lease was won: the elector calls its own callback from a
+// goroutine that may run late.
 type lock struct {
 	*resourcelock.LeaseLock
 	won *atomic.Bool
@@ -114,7 +113,7 @@ func (d *daemon) newElection(ctx context.Context) (*election, error) {
 	return e, nil
 }
 
-// leaseHolder is what is kept of the Lease.
+// leaseHolder is the part of the Lease that is cached.
 type leaseHolder struct {
 	metav1.ObjectMeta
 	identity string
@@ -151,7 +150,7 @@ func (d *daemon) newLeaseWatch(e *election) *watch.Watch {
 		Transform: watch.Keep(newLeaseHolder),
 		Handler: watch.Handler{
 			Changed: func(_, new any) {
-				// What this replica writes itself, the elector knows.
+				// The elector knows this replica's own writes.
 				if holder, ok := new.(*leaseHolder); ok && holder.identity == o.identity {
 					return
 				}
@@ -178,7 +177,7 @@ func (e *election) run(ctx, parts context.Context) error {
 
 	select {
 	case <-e.synced:
-	case <-time.After(leaseSyncTimeout): // take-over is slower without the watch, and works
+	case <-time.After(leaseSyncTimeout): // takeover works without the watch, but slower
 	case <-ctx.Done():
 	case <-parts.Done():
 	}
@@ -191,7 +190,7 @@ func (e *election) run(ctx, parts context.Context) error {
 	return nil
 }
 
-// forgetChange drops the news that the first look at the Lease brings anyway.
+// forgetChange drops a change that the elector's first read of the Lease shows anyway.
 func (e *election) forgetChange() {
 	select {
 	case <-e.changed:
@@ -200,9 +199,10 @@ func (e *election) forgetChange() {
 }
 
 // attempt runs the elector once and waits for the term of leading, if there was
-// one. nudged: the attempt was cut short to make the elector look at once.
+// one. nudged reports that the attempt was cut short to make the elector read the
+// Lease at once.
 func (e *election) attempt(ctx, parts context.Context) (won, nudged bool) {
-	// The elector announces every run; that is news only once.
+	// The elector logs every run; only the first is worth it.
 	quiet := klog.NewContext(parts, klog.Background().V(4))
 	attempt, cancel := context.WithCancel(quiet)
 	defer cancel()
@@ -221,7 +221,7 @@ func (e *election) attempt(ctx, parts context.Context) (won, nudged bool) {
 				<-e.ended
 			}
 			return e.won.Load(), nudged
-		case <-e.ended: // in good order: now the Lease can be released
+		case <-e.ended: // gracefully: now the Lease can be released
 			cancel()
 			<-elected
 			return true, nudged
@@ -231,7 +231,7 @@ func (e *election) attempt(ctx, parts context.Context) (won, nudged bool) {
 		case <-expiry.C:
 		}
 		if !e.elector.IsLeader() {
-			// A leader that is none any more has lost the Lease.
+			// A replica that won but no longer leads has lost the Lease.
 			nudged = !e.won.Load()
 			cancel()
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror"
 )
 
-// newLogger makes the process's logger. client-go logs through klog, whose lines
-// come out through the same logger.
+// newLogger creates the process's logger. client-go logs through klog, which writes
+// through the same logger.
 func newLogger(level, format string) (*zap.Logger, error) {
 	parsed, err := zapcore.ParseLevel(level)
 	if err != nil {
@@ -35,7 +35,7 @@ func newLogger(level, format string) (*zap.Logger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the logger: %w", err)
 	}
-	// Some of it is said every few seconds for as long as the API server is away.
+	// client-go repeats some lines every few seconds while the API server is down.
 	klog.SetLogger(zapr.NewLogger(logger.Named("client-go").WithOptions(namingObjects(), mirror.Sparing())))
 	return logger, nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/config"
 )
 
-// The names of what the daemon uses on the Karmada API server, unless flags say otherwise.
+// The default names of the daemon's objects on the Karmada API server.
 const (
 	Namespace        = "karmada-system"
 	DefaultConfigMap = Namespace + "/karmada-mirror"
@@ -49,15 +49,15 @@ type leaseOptions struct {
 	namespace, name, identity            string
 }
 
-// secureOptions are the flags of --metrics-secure. Their names are those of
-// Kubernetes' own components.
+// secureOptions are the flags of --metrics-secure, named as in Kubernetes' own
+// components.
 type secureOptions struct {
 	enabled                                           bool
 	certFile, keyFile                                 string
 	authenticationKubeconfig, authorizationKubeconfig string
 }
 
-// profilingOptions are named as those of Karmada's components
+// profilingOptions are named as in Karmada's components
 // (pkg/sharedcli/profileflag, v1.18.2).
 type profilingOptions struct {
 	enabled bool
@@ -69,19 +69,19 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the Karmada API server; default: $KUBECONFIG, else the in-cluster configuration")
 	fs.StringVar(&o.configMap, "config-map", DefaultConfigMap, "namespace/name of the ConfigMap with the configuration, on the Karmada API server")
 	fs.StringVar(&o.configFile, "config", "", "a file with the configuration, instead of the ConfigMap; for development")
-	fs.IntVar(&o.concurrentSyncs, "concurrent-syncs", 16, "how many sources are synced at once, and how many writes are in flight; those of sources that were just changed are counted apart")
-	fs.DurationVar(&o.deletionSettle, "deletion-settle-period", time.Second, "how long a deletion waits for others that are due, so that the deletion breaker counts them together")
-	fs.DurationVar(&o.resyncPeriod, "resync-period", 10*time.Minute, "how often everything is looked at in memory though no event has come, to find what was overlooked; 0 turns it off")
-	fs.DurationVar(&o.listDeadline, "list-deadline", 30*time.Second, "how long a list may take before it is begun anew, a streaming list as a plain one, with twice the time")
-	fs.Float32Var(&o.qps, "kube-api-qps", -1, "queries per second to the Karmada API server; negative: no limit but the requests in flight")
+	fs.IntVar(&o.concurrentSyncs, "concurrent-syncs", 16, "how many sources are synced at once, and how many writes are in flight; sources that have just changed have as many writes of their own")
+	fs.DurationVar(&o.deletionSettle, "deletion-settle-period", time.Second, "how long a deletion waits for others, so that the deletion breaker counts them together")
+	fs.DurationVar(&o.resyncPeriod, "resync-period", 10*time.Minute, "how often all sources are checked in memory without an event, to find missed changes; 0 turns it off")
+	fs.DurationVar(&o.listDeadline, "list-deadline", 30*time.Second, "how long a list may take before it is restarted with twice the time, a streaming list as a plain one")
+	fs.Float32Var(&o.qps, "kube-api-qps", -1, "queries per second to the Karmada API server; negative: limited only by the requests in flight")
 	fs.IntVar(&o.burst, "kube-api-burst", 0, "burst of queries to the Karmada API server, with --kube-api-qps")
-	fs.BoolVar(&o.leaderElect, "leader-elect", true, "let one replica of several write, by a Lease")
-	fs.DurationVar(&o.lease.duration, "leader-elect-lease-duration", 15*time.Second, "how long a leader that has vanished is waited for")
-	fs.DurationVar(&o.lease.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long the leader tries to renew before it gives up leading")
-	fs.DurationVar(&o.lease.retryPeriod, "leader-elect-retry-period", 2*time.Second, "the time between tries to acquire or renew")
+	fs.BoolVar(&o.leaderElect, "leader-elect", true, "use a Lease to let only one of several replicas write")
+	fs.DurationVar(&o.lease.duration, "leader-elect-lease-duration", 15*time.Second, "how long standbys wait before replacing a leader that stopped renewing")
+	fs.DurationVar(&o.lease.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long the leader tries to renew before it stops leading")
+	fs.DurationVar(&o.lease.retryPeriod, "leader-elect-retry-period", 2*time.Second, "time between attempts to acquire or renew the Lease")
 	fs.StringVar(&o.lease.namespace, "leader-elect-resource-namespace", Namespace, "namespace of the Lease")
 	fs.StringVar(&o.lease.name, "leader-elect-resource-name", DefaultLease, "name of the Lease")
-	fs.StringVar(&o.lease.identity, "holder-identity", "", "this replica's name in the Lease; default: $POD_NAME, else the host name and a random part")
+	fs.StringVar(&o.lease.identity, "holder-identity", "", "this replica's name in the Lease; default: $POD_NAME, else the host name and a random suffix")
 	fs.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of /metrics; 0 turns it off")
 	fs.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "address of /livez and /readyz; 0 turns it off")
 	o.secure.register(fs)
@@ -90,7 +90,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.logFormat, "log-format", "json", "json or console")
 }
 
-// complete checks the flags and fills in what they leave open.
+// complete checks the flags and sets defaults.
 func (o *Options) complete() error {
 	var errs []error
 	var err error
@@ -98,7 +98,7 @@ func (o *Options) complete() error {
 		errs = append(errs, err)
 	}
 	if o.deletionSettle < 0 || o.listDeadline <= 0 {
-		errs = append(errs, fmt.Errorf("cannot use --deletion-settle-period %s and --list-deadline %s: want at least 0 and more than 0", o.deletionSettle, o.listDeadline))
+		errs = append(errs, fmt.Errorf("cannot use --deletion-settle-period %s and --list-deadline %s: the first must be at least 0, the second more than 0", o.deletionSettle, o.listDeadline))
 	}
 	if o.resyncPeriod < 0 {
 		errs = append(errs, fmt.Errorf("cannot use --resync-period %s: want at least 0", o.resyncPeriod))
@@ -132,8 +132,8 @@ func validateAddress(flag, address string) error {
 	return nil
 }
 
-// validateConfiguration reads the file of --config, if there is one: it must be valid to begin
-// with.
+// validateConfiguration reads the file of --config, if the flag is given: it must be valid at
+// the start.
 func (o *Options) validateConfiguration() error {
 	if o.configFile == "" {
 		return nil
@@ -148,7 +148,7 @@ func (o *Options) validateConfiguration() error {
 	return nil
 }
 
-// ParseConfigMap reads namespace/name, the value of --config-map.
+// ParseConfigMap parses namespace/name, the value of --config-map.
 func ParseConfigMap(value string) (types.NamespacedName, error) {
 	namespace, name, ok := strings.Cut(value, "/")
 	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
@@ -159,11 +159,11 @@ func ParseConfigMap(value string) (types.NamespacedName, error) {
 
 func (l *leaseOptions) validate() error {
 	if l.duration <= l.renewDeadline || l.renewDeadline <= l.retryPeriod || l.retryPeriod <= 0 {
-		return fmt.Errorf("cannot use these times of leader election: want lease duration %s > renew deadline %s > retry period %s > 0",
+		return fmt.Errorf("cannot use these leader election times: want lease duration %s > renew deadline %s > retry period %s > 0",
 			l.duration, l.renewDeadline, l.retryPeriod)
 	}
 	if l.namespace == "" || l.name == "" {
-		return errors.New("cannot do without --leader-elect-resource-namespace and --leader-elect-resource-name")
+		return errors.New("cannot elect a leader without --leader-elect-resource-namespace and --leader-elect-resource-name")
 	}
 	if l.identity == "" {
 		l.identity = os.Getenv("POD_NAME")
@@ -171,7 +171,7 @@ func (l *leaseOptions) validate() error {
 	if l.identity == "" {
 		host, err := os.Hostname()
 		if err != nil {
-			return fmt.Errorf("cannot find out the host name; give --holder-identity: %w", err)
+			return fmt.Errorf("cannot get the host name; give --holder-identity: %w", err)
 		}
 		l.identity = host + "_" + string(uuid.NewUUID())
 	}
@@ -179,15 +179,15 @@ func (l *leaseOptions) validate() error {
 }
 
 func (s *secureOptions) register(fs *pflag.FlagSet) {
-	fs.BoolVar(&s.enabled, "metrics-secure", false, "serve /metrics by TLS only, and only to whom the cluster allows the verb get on the nonResourceURL /metrics; needs --tls-cert-file and --tls-private-key-file")
-	fs.StringVar(&s.certFile, "tls-cert-file", "", "certificate of /metrics, with those of its authorities, in PEM; read again when it changes")
-	fs.StringVar(&s.keyFile, "tls-private-key-file", "", "private key that belongs to --tls-cert-file")
-	fs.StringVar(&s.authenticationKubeconfig, "authentication-kubeconfig", "", "kubeconfig of the cluster that is asked whose a token is (TokenReview); default: the cluster where the Pod runs")
-	fs.StringVar(&s.authorizationKubeconfig, "authorization-kubeconfig", "", "kubeconfig of the cluster that is asked who may read /metrics (SubjectAccessReview); default: the cluster where the Pod runs")
+	fs.BoolVar(&s.enabled, "metrics-secure", false, "serve /metrics over TLS only, and only to users with the verb get on the nonResourceURL /metrics; needs --tls-cert-file and --tls-private-key-file")
+	fs.StringVar(&s.certFile, "tls-cert-file", "", "certificate of /metrics in PEM, with those of its authorities; reloaded when it changes")
+	fs.StringVar(&s.keyFile, "tls-private-key-file", "", "private key of --tls-cert-file; reloaded when it changes")
+	fs.StringVar(&s.authenticationKubeconfig, "authentication-kubeconfig", "", "kubeconfig of the cluster that authenticates readers of /metrics (TokenReview); default: the cluster where the Pod runs")
+	fs.StringVar(&s.authorizationKubeconfig, "authorization-kubeconfig", "", "kubeconfig of the cluster that authorizes readers of /metrics (SubjectAccessReview); default: the cluster where the Pod runs")
 }
 
-// validate does not let a flag stand that would have no effect: whoever gives it
-// believes that the metrics are protected.
+// validate rejects a flag that would have no effect: a user who sets it believes
+// that the metrics are protected.
 func (s *secureOptions) validate() error {
 	given := s.certFile != "" || s.keyFile != "" || s.authenticationKubeconfig != "" || s.authorizationKubeconfig != ""
 	switch {
@@ -204,7 +204,7 @@ func (p *profilingOptions) register(fs *pflag.FlagSet) {
 	fs.StringVar(&p.address, "profiling-bind-address", "127.0.0.1:6060", "loopback address of the profiles, with --enable-pprof")
 }
 
-// validate asks for a literal address: a name might resolve to something else.
+// validate wants a literal address: a name might resolve to something else.
 func (p *profilingOptions) validate() error {
 	address, err := netip.ParseAddrPort(p.address)
 	if p.enabled && (err != nil || !address.Addr().IsLoopback()) {

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// maxAhead is how many Events may be recorded and not have been sent: client-go's recorder
-	// keeps a thousand, and drops the others without a word.
+	// maxAhead is how many Events may be recorded but not yet sent: client-go's recorder
+	// keeps a thousand, and silently drops any more.
 	maxAhead = 500
-	// maxPause is how long nobody waits any more: what is told of one object too often is
-	// never sent.
+	// maxPause is how long to wait at most: client-go never sends Events that are too
+	// frequent for one object.
 	maxPause = time.Second
 )
 
-// pace has whoever records Events wait for an API server that takes them slowly. There is
-// one entry for each that has not been sent.
+// pace makes the recording of Events wait for an API server that is slow to take them. It
+// has one entry for each Event that has not been sent.
 type pace chan struct{}
 
 func (p pace) recorded() {

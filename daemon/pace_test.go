@@ -26,8 +26,8 @@ func (s slowSink) Create(event *corev1.Event) (*corev1.Event, error) {
 
 func (s slowSink) Patch(event *corev1.Event, _ []byte) (*corev1.Event, error) { return s.Create(event) }
 
-// TestPace: of more Events than client-go keeps none is lost, however slow the API server is;
-// and what client-go does not send holds nobody up for long.
+// TestPace: none of more Events than client-go keeps is lost, however slow the API server is;
+// and Events that client-go never sends do not block for long.
 func TestPace(t *testing.T) {
 	const events = 3 * maxAhead
 	synctest.Test(t, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestPace(t *testing.T) {
 		began := time.Now()
 		record("another")
 		if waited := time.Since(began); waited > 2*maxPause || len(p) > 1 {
-			t.Errorf("waits %s for what is never sent; %d are ahead", waited, len(p))
+			t.Errorf("waits %s for Events that are never sent; %d are ahead", waited, len(p))
 		}
 		time.Sleep(time.Hour)
 		broadcaster.Shutdown()

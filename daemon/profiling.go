@@ -3,16 +3,16 @@ package daemon
 import (
 	"context"
 	"net/http"
-	"net/http/pprof" // it also registers with http.DefaultServeMux, which nobody serves
+	"net/http/pprof" // it also registers with http.DefaultServeMux, which no server uses
 )
 
-// serveProfiles serves the profiles of Go's runtime, if that was asked for.
+// serveProfiles serves the profiles of Go's runtime, if --enable-pprof is set.
 func (d *daemon) serveProfiles(ctx context.Context) error {
 	if !d.options.profiling.enabled {
 		return nil
 	}
 	server := newServer(profilesHandler())
-	server.WriteTimeout = 0 // a profile takes as long as was asked for
+	server.WriteTimeout = 0 // a profile takes as long as the request says
 	return d.serveHTTP(ctx, "profiles", d.options.profiling.address, server)
 }
 

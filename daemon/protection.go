@@ -13,19 +13,19 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror"
 )
 
-// protection is what --metrics-secure puts before the metrics.
+// protection is what --metrics-secure puts in front of the metrics.
 type protection struct {
 	certificate *certificate
 	reviewer    *reviewer
 }
 
 // newProtection finds mistakes in the flags before anything is served. It returns nil
-// if the metrics are to be open.
+// if the metrics are open.
 func newProtection(o secureOptions, agent string, logger *zap.Logger) (*protection, error) {
 	if !o.enabled {
 		return nil, nil
 	}
-	logger = logger.WithOptions(mirror.Sparing()) // anybody can make it say something
+	logger = logger.WithOptions(mirror.Sparing()) // anyone can make it log
 	certificate, err := newCertificate(o.certFile, o.keyFile, logger)
 	if err != nil {
 		return nil, err
@@ -52,8 +52,9 @@ func newProtection(o secureOptions, agent string, logger *zap.Logger) (*protecti
 	}}, nil
 }
 
-// reviewConnection finds the cluster that reviews. It is another than that of
-// --kubeconfig: Prometheus runs beside the Pod, and its token is of the cluster there.
+// reviewConnection returns the client configuration for the cluster that reviews. It is
+// not the cluster of --kubeconfig: Prometheus runs beside the Pod, with a token from the
+// cluster there.
 func reviewConnection(kubeconfig, flag, agent string) (config *rest.Config, err error) {
 	if kubeconfig == "" {
 		config, err = rest.InClusterConfig()
@@ -61,7 +62,7 @@ func reviewConnection(kubeconfig, flag, agent string) (config *rest.Config, err 
 		config, err = clientcmd.BuildConfigFromFlags("", kubeconfig)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot find the cluster that protects the metrics (give %s outside of it): %w", flag, err)
+		return nil, fmt.Errorf("cannot find the cluster that protects /metrics (outside that cluster, give %s): %w", flag, err)
 	}
 	config.UserAgent = agent
 	config.WarningHandler = rest.NoWarnings{}

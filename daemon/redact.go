@@ -13,17 +13,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The message of an API error may repeat what was sent: an admission webhook words it,
-// and of an answer that is none client-go quotes the first two kilobytes. The object may
-// be a Secret, and a log is readable to more people than that. So only what Kubernetes
-// itself says in these fixed forms is repeated of it.
+// The message of an API error may repeat what was sent: an admission webhook writes it,
+// and client-go quotes the first two kilobytes of a response that it cannot decode. The
+// object may be a Secret, and more people may read the log than the Secret. So only these
+// fixed forms, which Kubernetes itself writes, are repeated from a message.
 var (
 	denial  = regexp.MustCompile(`admission webhook "[a-z0-9.-]+" denied the request|ValidatingAdmissionPolicy '[a-z0-9.-]+' (with binding '[a-z0-9.-]+' )?denied request`)
 	telling = regexp.MustCompile(`failed calling webhook "[a-z0-9.-]+"|cannot [a-z]+ resource "[a-z0-9/.-]+" in API group "[a-z0-9.-]*"|^(Internal error occurred: )?etcdserver: [a-z ]+$`)
 	network = regexp.MustCompile(`connection refused|context deadline exceeded|no endpoints available|no such host|x509: certificate signed by unknown authority|x509: certificate has expired`)
 )
 
-// reasons are those of Kubernetes. A webhook may answer with one of its own.
+// reasons are Kubernetes' own. A webhook may answer with a different one.
 var reasons = []metav1.StatusReason{
 	metav1.StatusReasonUnauthorized, metav1.StatusReasonForbidden, metav1.StatusReasonNotFound, metav1.StatusReasonAlreadyExists,
 	metav1.StatusReasonConflict, metav1.StatusReasonGone, metav1.StatusReasonInvalid, metav1.StatusReasonServerTimeout,
@@ -32,22 +32,22 @@ var reasons = []metav1.StatusReason{
 	metav1.StatusReasonInternalError, metav1.StatusReasonExpired, metav1.StatusReasonServiceUnavailable,
 }
 
-// redacted is the text of an error without the messages of API errors in it.
+// redacted returns the text of an error without the messages of API errors in it.
 func redacted(err error) string {
 	text := err.Error()
-	// The longest goes first: it may hold another.
+	// The longest first: it may contain another.
 	all := slices.SortedFunc(slices.Values(answers(err)), func(a, b error) int { return len(b.Error()) - len(a.Error()) })
 	for _, answer := range all {
 		if said := answer.Error(); strings.Contains(text, said) && said != "" {
 			text = strings.ReplaceAll(text, said, describe(answer))
 			continue
 		}
-		return describe(answer) // somebody has altered the message, and it cannot be cut out
+		return describe(answer) // a wrapper has altered the message, so it cannot be cut out
 	}
 	return text
 }
 
-// answers are the errors in a tree of errors that hold what the API server sent.
+// answers returns the errors in a tree of errors that hold what the API server sent.
 func answers(err error) []error {
 	switch e := err.(type) {
 	case nil:
@@ -72,8 +72,8 @@ func answersOfAll(errs []error) []error {
 	return all
 }
 
-// describe says of an answer what code and reason say, and what of its message and
-// details can be told. Those of a denial are the webhook's.
+// describe returns an answer's code and reason, and what is safe to repeat of its message
+// and details. It omits the details of a denial: a webhook wrote them.
 func describe(answer error) string {
 	var status apierrors.APIStatus
 	if !errors.As(answer, &status) {
@@ -99,7 +99,7 @@ func describe(answer error) string {
 	return text
 }
 
-// fieldsOf are the paths of the fields that are invalid, without their values.
+// fieldsOf returns the paths of the invalid fields, without their values.
 func fieldsOf(d *metav1.StatusDetails) []string {
 	var fields []string
 	if d != nil {
@@ -111,17 +111,17 @@ func fieldsOf(d *metav1.StatusDetails) []string {
 	return slices.Compact(fields)
 }
 
-// redactor is a core that writes no field as it is that redact can mend.
+// redactor is a core that applies redact to every field before it writes it.
 type redactor struct {
 	zapcore.Core
 	redact func(zapcore.Field) zapcore.Field
 }
 
-// redacting writes errors redacted, whoever logs them.
+// redacting writes errors redacted, no matter which component logs them.
 func redacting() zap.Option { return redactingBy(redactError) }
 
 // namingObjects writes only the types of objects. client-go logs whole objects that it
-// cannot understand: tools/cache/reflector.go, v0.35.4.
+// does not understand: tools/cache/reflector.go, v0.35.4.
 func namingObjects() zap.Option { return redactingBy(nameObject) }
 
 func redactingBy(redact func(zapcore.Field) zapcore.Field) zap.Option {

@@ -20,10 +20,10 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// secret is what no log may show.
+// secret must not appear in any log.
 const secret = "hunter2"
 
-// status is an error of the API server.
+// status returns an error of the API server.
 func status(code int32, reason metav1.StatusReason, message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Code: code, Reason: reason, Message: message}}
 }
@@ -39,19 +39,19 @@ var redactions = map[string]struct {
 	err    error
 	want   string
 }{
-	"Plain":      {"what is not the API server's stays", errors.New("connection refused"), "cannot list: connection refused"},
+	"Plain":      {"other errors stay as they are", errors.New("connection refused"), "cannot list: connection refused"},
 	"Webhook":    {"only who denied", status(400, "", `admission webhook "w.example" denied the request: `+secret), `cannot list: 400: admission webhook "w.example" denied the request`},
-	"OwnReason":  {"a webhook may word the reason", status(409, secret, `admission webhook "w.example" denied the request: no`), `cannot list: 409: admission webhook "w.example" denied the request`},
+	"OwnReason":  {"a webhook may write the reason", status(409, secret, `admission webhook "w.example" denied the request: no`), `cannot list: 409: admission webhook "w.example" denied the request`},
 	"Policy":     {"its message may quote", status(422, "Invalid", `x is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: `+secret), "cannot list: 422 Invalid: ValidatingAdmissionPolicy 'p' with binding 'b' denied request"},
 	"Unreached":  {"why it was not reached helps", status(500, "InternalError", `Internal error occurred: failed calling webhook "w.example": Post: dial tcp: connection refused `+secret), `cannot list: 500 InternalError: failed calling webhook "w.example" connection refused`},
-	"Garbage":    {"client-go quotes an answer that is none", apierrors.NewGenericServerResponse(500, "POST", schema.GroupResource{Group: "work.karmada.io", Resource: "works"}, "x", secret, 0, true), "cannot list: 500 InternalError (works.work.karmada.io)"},
-	"Rights":     {"what right is missing helps", apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errors.New(`User "u" cannot list resource "secrets" in API group "" at the cluster scope`)), `cannot list: 403 Forbidden (secrets): cannot list resource "secrets" in API group ""`},
-	"Invalid":    {"the field and not its value", apierrors.NewInvalid(schema.GroupKind{Kind: "Work"}, "x", field.ErrorList{field.Invalid(field.NewPath("spec", "a"), secret, "no")}), "cannot list: 422 Invalid (Work): spec.a"},
+	"Garbage":    {"client-go quotes an answer that it cannot decode", apierrors.NewGenericServerResponse(500, "POST", schema.GroupResource{Group: "work.karmada.io", Resource: "works"}, "x", secret, 0, true), "cannot list: 500 InternalError (works.work.karmada.io)"},
+	"Rights":     {"the missing permission helps", apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errors.New(`User "u" cannot list resource "secrets" in API group "" at the cluster scope`)), `cannot list: 403 Forbidden (secrets): cannot list resource "secrets" in API group ""`},
+	"Invalid":    {"the field, not its value", apierrors.NewInvalid(schema.GroupKind{Kind: "Work"}, "x", field.ErrorList{field.Invalid(field.NewPath("spec", "a"), secret, "no")}), "cannot list: 422 Invalid (Work): spec.a"},
 	"Etcd":       {"etcd quotes nothing", status(500, "InternalError", "etcdserver: request timed out"), "cannot list: 500 InternalError: etcdserver: request timed out"},
 	"NoStatus":   {"an object in place of an error", &apierrors.UnexpectedObjectError{Object: &unstructured.Unstructured{Object: map[string]any{"data": secret}}}, "cannot list: the API server sent an object where none was expected"},
 	"Joined":     {"each of several", errors.Join(status(409, "Conflict", secret), status(500, "", secret+"2")), "cannot list: 409 Conflict\n500"},
-	"Aggregated": {"by apimachinery's means, too", utilerrors.NewAggregate([]error{status(409, "Conflict", secret), errors.New("other")}), "cannot list: [409 Conflict, other]"},
-	"Reworded":   {"what cannot be cut out is left out whole", reworded{status(http.StatusConflict, "Conflict", secret)}, "409 Conflict"},
+	"Aggregated": {"also by apimachinery", utilerrors.NewAggregate([]error{status(409, "Conflict", secret), errors.New("other")}), "cannot list: [409 Conflict, other]"},
+	"Reworded":   {"a message that cannot be cut out replaces the whole text", reworded{status(http.StatusConflict, "Conflict", secret)}, "409 Conflict"},
 }
 
 func TestRedacted(t *testing.T) {
@@ -64,7 +64,7 @@ func TestRedacted(t *testing.T) {
 	}
 }
 
-// TestLogRedacts: however an error gets into the log.
+// TestLogRedacts: errors are redacted however they get into the log.
 func TestLogRedacts(t *testing.T) {
 	core, logs := observer.New(zapcore.DebugLevel)
 	logger := zap.New(core, redacting())

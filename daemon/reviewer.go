@@ -20,30 +20,30 @@ import (
 const (
 	metricsPath = "/metrics"
 	// verdictTTL is how long a verdict holds, and so how long a revoked token or
-	// right may still be good: as in Kubernetes' own components
+	// permission may still work: as in Kubernetes' own components
 	// (k8s.io/apiserver/pkg/server/options, v0.35.4).
 	verdictTTL = 10 * time.Second
-	// reviewedTokens bounds what is remembered of tokens that strangers make up.
+	// reviewedTokens bounds the memory for tokens that strangers make up.
 	reviewedTokens = 1024
 	reviewTimeout  = 10 * time.Second
 )
 
-// reviewer has a cluster decide who may read the metrics. It fails closed.
+// reviewer lets a cluster decide who may read the metrics. It fails closed.
 type reviewer struct {
 	tokens authenticationclient.TokenReviewInterface
 	access authorizationclient.SubjectAccessReviewInterface
 	// verdicts are HTTP status codes by the hash of the token: a token that is not
-	// kept cannot be found in a dump of the memory.
+	// kept cannot be found in a memory dump.
 	verdicts *cache.LRUExpireCache
 	logger   *zap.Logger
 }
 
-// guard lets pass to next whom the cluster lets pass.
+// guard passes to next the requests that the cluster allows.
 func (r *reviewer) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		verdict, err := r.verdict(request)
 		if err != nil {
-			r.logger.Error("cannot tell who may read the metrics", zap.Error(err))
+			r.logger.Error("cannot review a request for /metrics", zap.Error(err))
 			verdict = http.StatusInternalServerError
 		}
 		if verdict == http.StatusOK {
@@ -57,8 +57,7 @@ func (r *reviewer) guard(next http.Handler) http.Handler {
 	})
 }
 
-// verdict returns 200, 401 or 403, and remembers it. What could not be found out is
-// asked again.
+// verdict returns 200, 401 or 403, and caches it. A review that fails is not cached.
 func (r *reviewer) verdict(request *http.Request) (int, error) {
 	scheme, token, _ := strings.Cut(request.Header.Get("Authorization"), " ")
 	token = strings.TrimSpace(token)
@@ -96,7 +95,7 @@ func (r *reviewer) review(ctx context.Context, token string) (int, error) {
 		NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: metricsPath, Verb: "get"},
 	}}, metav1.CreateOptions{})
 	if err != nil {
-		return 0, fmt.Errorf("cannot review the rights of a user: %w", err)
+		return 0, fmt.Errorf("cannot review a user's permissions: %w", err)
 	}
 	if !may.Status.Allowed || may.Status.Denied {
 		return http.StatusForbidden, nil

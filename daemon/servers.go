@@ -21,8 +21,8 @@ import (
 // disabled is the address that turns a server off.
 const disabled = "0"
 
-// serveMetrics serves our metrics and those that component-base keeps of
-// client-go and of the process.
+// serveMetrics serves our metrics and those of component-base about client-go and
+// the process.
 func (d *daemon) serveMetrics(ctx context.Context) error {
 	server := newServer(d.metricsHandler())
 	if d.protection != nil {
@@ -43,7 +43,7 @@ func (d *daemon) metricsHandler() http.Handler {
 }
 
 // serveProbes serves /livez and /readyz. The process is alive as long as it
-// answers: a daemon that cannot reach the API server is not mended by a restart.
+// answers: a restart does not help a daemon that cannot reach the API server.
 func (d *daemon) serveProbes(ctx context.Context) error {
 	return d.serveHTTP(ctx, "probes", d.options.probeAddress, newServer(probesHandler(d.controller.Ready)))
 }
@@ -56,7 +56,7 @@ func probesHandler(ready func() error) http.Handler {
 }
 
 // probe answers as Kubernetes' own components do: ok, or the failed check. Kubelets
-// have no token, so that anybody may ask: what the API server said is for the log.
+// have no token, so anyone may ask: what the API server said is only for the log.
 func probe(name string, check func() error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		err := check()
@@ -71,8 +71,8 @@ func probe(name string, check func() error) http.HandlerFunc {
 	}
 }
 
-// newServer bounds what a request may take of the process. There is no HTTP/2: it
-// would win nothing here, and has been a way to exhaust servers.
+// newServer bounds the resources that a request may use. There is no HTTP/2: it has no
+// benefit here, and has been a way to exhaust servers.
 func newServer(handler http.Handler) *http.Server {
 	server := &http.Server{
 		Handler:           handler,
@@ -87,7 +87,7 @@ func newServer(handler http.Handler) *http.Server {
 	return server
 }
 
-// serveHTTP serves by TLS if the server is configured for it.
+// serveHTTP serves over TLS if the server is configured for it.
 func (d *daemon) serveHTTP(ctx context.Context, what, address string, server *http.Server) error {
 	if address == disabled {
 		return nil
@@ -97,7 +97,7 @@ func (d *daemon) serveHTTP(ctx context.Context, what, address string, server *ht
 		return fmt.Errorf("cannot serve %s: %w", what, err)
 	}
 	d.logger.Info("serving", zap.String("what", what), zap.Stringer("address", listener.Addr()))
-	server.ErrorLog = zap.NewStdLog(d.logger.WithOptions(mirror.Sparing())) // anybody can fail a handshake
+	server.ErrorLog = zap.NewStdLog(d.logger.WithOptions(mirror.Sparing())) // anyone can fail a handshake
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })           // probes and scrapes can be cut off
 	defer stop()
 	serve := server.Serve

@@ -40,8 +40,8 @@ func get(handler http.Handler, path, authorization string) *httptest.ResponseRec
 	return answer
 }
 
-// TestServersServeNoMore than what each is for: net/http/pprof registers with the
-// default mux.
+// TestServersServeNoMore than each is for: net/http/pprof registers with the default
+// mux.
 func TestServersServeNoMore(t *testing.T) {
 	d := &daemon{options: &Options{}, logger: zap.NewNop(), registry: prometheus.NewRegistry()}
 	servers := map[string]struct {
@@ -73,7 +73,7 @@ func TestServersServeNoMore(t *testing.T) {
 	}
 }
 
-// TestProbesAreDiscreet: anybody may ask.
+// TestProbesAreDiscreet: anyone may ask.
 func TestProbesAreDiscreet(t *testing.T) {
 	answer := get(probesHandler(func() error { return status(500, "", secret) }), "/readyz?verbose", "")
 	if answer.Code != http.StatusServiceUnavailable || strings.Contains(answer.Body.String(), secret) {
@@ -134,8 +134,8 @@ func TestReviewer(t *testing.T) {
 		}
 	}
 	want("no token costs no review", "", 401, 0, 0)
-	want("nor does another scheme", "Basic Z29vZDpnb29k", 401, 0, 0)
-	want("nor an empty token", "Bearer  ", 401, 0, 0)
+	want("neither does another scheme", "Basic Z29vZDpnb29k", 401, 0, 0)
+	want("or an empty token", "Bearer  ", 401, 0, 0)
 	c.broken.Store(true)
 	want("a review that fails opens nothing", "Bearer good", 500, 0, 0)
 	c.broken.Store(false)
@@ -145,7 +145,7 @@ func TestReviewer(t *testing.T) {
 	want("is remembered too", "Bearer bad", 401, 2, 1)
 	c.forbidden.Store(true)
 	clock.Step(verdictTTL - time.Second)
-	want("a right that was taken away lasts a while", "Bearer good", 200, 2, 1)
+	want("a revoked permission lasts a while", "Bearer good", 200, 2, 1)
 	clock.Step(2 * time.Second)
 	want("and no longer", "Bearer good", 403, 3, 2)
 	c.broken.Store(true)

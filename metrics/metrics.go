@@ -1,5 +1,5 @@
-// Package metrics is what the daemon tells Prometheus of itself. It knows the
-// names and shapes of the metrics, and not where the numbers come from.
+// Package metrics holds the metrics that the daemon exports to Prometheus. It
+// knows their names and shapes, but not where the numbers come from.
 package metrics
 
 import (
@@ -21,39 +21,39 @@ type Metrics struct {
 	reloadedLastAt prometheus.Gauge
 }
 
-// Build says which program this is.
+// Build identifies the program's version.
 type Build struct {
 	Version, Revision, GoVersion string
 }
 
-// New makes the metrics and registers them; it panics if they are registered
+// New creates and registers the metrics; it panics if they are registered
 // already.
 func New(r prometheus.Registerer, b Build) *Metrics {
 	m := &Metrics{
 		registerer: r,
 		operations: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: prefix + "_work_operations_total", Help: "Writes of Works. Series of a cluster go when it leaves.",
+			Name: prefix + "_work_operations_total", Help: "Writes of Works. The series of a cluster are deleted when it leaves.",
 		}, []string{"operation", "result", "member_cluster"}),
 		sync: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: prefix + "_sync_duration_seconds", Help: "How long one sync of a source took. An error is tried again; a refusal waits for a change.",
+			Name: prefix + "_sync_duration_seconds", Help: "How long one sync of a source took. An error is retried; a refusal waits for a change.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10),
 		}, []string{"result"}),
 		propagation: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: prefix + "_propagation_duration_seconds", Help: "From the arrival of a source's watch event to the last of its Works written. Series of a resource go when it leaves the configuration.",
+			Name: prefix + "_propagation_duration_seconds", Help: "Time from the arrival of a source's watch event until the last of its Works is written. The series of a resource are deleted when it leaves the configuration.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 12),
 		}, []string{"resource"}),
 		sweepRepairs: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: prefix + "_sweep_repairs_total", Help: "Sources of which a sweep has found what no event had told: 0 unless there is a defect.",
+			Name: prefix + "_sweep_repairs_total", Help: "Sources for which a sweep found a change that no event had announced: 0 unless there is a defect.",
 		}, []string{"resource"}),
 		reloadSuccess: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: prefix + "_config_last_reload_successful", Help: "Whether the last configuration was accepted (1) or rejected (0).",
 		}),
 		reloadedLastAt: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: prefix + "_config_last_reload_success_timestamp_seconds", Help: "When a configuration was accepted last, in Unix time.",
+			Name: prefix + "_config_last_reload_success_timestamp_seconds", Help: "When a configuration was last accepted, in Unix time.",
 		}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: prefix + "_build_info", Help: "Which program this is; always 1.",
+		Name: prefix + "_build_info", Help: "The version of the program; always 1.",
 		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Revision, "go_version": b.GoVersion},
 	})
 	build.Set(1)
@@ -91,14 +91,14 @@ func (m *Metrics) Propagation(resource string, took time.Duration) {
 	m.propagation.WithLabelValues(resource).Observe(took.Seconds())
 }
 
-// KnowResource makes the series of a resource that are to be there before anything has
-// happened, so that the first time shows.
+// KnowResource creates the series of a resource that must exist before anything happens,
+// so that the first increase shows.
 func (m *Metrics) KnowResource(resource string) { m.sweepRepairs.WithLabelValues(resource) }
 
-// SweepRepair counts what a sweep has found.
+// SweepRepair counts a source that a sweep has found.
 func (m *Metrics) SweepRepair(resource string) { m.sweepRepairs.WithLabelValues(resource).Inc() }
 
-// ConfigReload notes whether a configuration was accepted.
+// ConfigReload records whether a configuration was accepted.
 func (m *Metrics) ConfigReload(err error, now time.Time) {
 	if err != nil {
 		m.reloadSuccess.Set(0)
@@ -108,8 +108,8 @@ func (m *Metrics) ConfigReload(err error, now time.Time) {
 	m.reloadedLastAt.Set(float64(now.Unix()))
 }
 
-// Observe registers the gauges that are counted when they are asked for: a
-// series goes when its subject goes.
+// Observe registers the gauges that are computed when they are scraped: a
+// series ends with its subject.
 func (m *Metrics) Observe(snapshot func() Snapshot) {
 	m.registerer.MustRegister(collector{snapshot})
 }

@@ -27,11 +27,11 @@ const (
 	end   = "<!-- end -->\n"
 )
 
-// open are the labels whose values depend on what there is.
+// open are the labels whose values are not bounded.
 var open = []string{"version", "revision", "go_version", "resource", "member_cluster"}
 
-// everything is a registry in which every metric has every bounded value of its
-// labels.
+// everything returns a registry in which every metric has every bounded value of
+// its labels.
 func everything() *prometheus.Registry {
 	registry := prometheus.NewPedanticRegistry()
 	m := metrics.New(registry, metrics.Build{Version: "any", Revision: "any", GoVersion: "any"})
@@ -64,7 +64,7 @@ func everything() *prometheus.Registry {
 	return registry
 }
 
-// table describes all metrics of a registry, a row each.
+// table describes all metrics of a registry, one row each.
 func table(t *testing.T, registry *prometheus.Registry) string {
 	t.Helper()
 	families, err := registry.Gather()

@@ -19,31 +19,31 @@ type Snapshot struct {
 // Watch is one watched resource, in the form deployments.apps.
 type Watch struct {
 	Resource string
-	// State is one of States.
+	// State is one of states.
 	State string
 	// LastEvent is zero if none has arrived.
 	LastEvent time.Time
 	// Sources counts the objects that ask to be mirrored.
 	Sources int
-	// Own: the daemon needs it for itself, and mirrors nothing of it.
+	// Own reports that the daemon needs the resource for itself and mirrors none of it.
 	Own bool
 }
 
-// WorkKey is what Works are counted by.
+// WorkKey is the key by which Works are counted.
 type WorkKey struct {
 	Cluster, State string
 }
 
-// States are the values of the label state of watch_state.
+// states are the values of the label state of watch_state.
 var states = []string{"pending", "syncing", "ready", "degraded"}
 
 var (
-	sources = prometheus.NewDesc(prefix+"_sources", "Objects known that ask to be mirrored, by an annotation of their own or of their Namespace.", []string{"resource"}, nil)
-	works   = prometheus.NewDesc(prefix+"_works", "Works known, by member cluster and how far Karmada has come with them.", []string{"member_cluster", "state"}, nil)
+	sources = prometheus.NewDesc(prefix+"_sources", "Known objects that ask to be mirrored, by their own annotation or their Namespace's.", []string{"resource"}, nil)
+	works   = prometheus.NewDesc(prefix+"_works", "Known Works, by member cluster and by how far Karmada has processed them.", []string{"member_cluster", "state"}, nil)
 	refused = prometheus.NewDesc(prefix+"_refused_sources", "Sources that are not mirrored, or not to every cluster, by reason.", []string{"reason"}, nil)
-	state   = prometheus.NewDesc(prefix+"_watch_state", "The state of each watch, of configured resources and of what the daemon itself needs: 1 for the one that it is in.", []string{"resource", "state"}, nil)
-	held    = prometheus.NewDesc(prefix+"_deletions_held", "Works whose deletion waits for an approval.", []string{"resource"}, nil)
-	last    = prometheus.NewDesc(prefix+"_watch_last_event_timestamp_seconds", "When an event of the resource arrived last, in Unix time.", []string{"resource"}, nil)
+	state   = prometheus.NewDesc(prefix+"_watch_state", "The state of each watch, of configured resources and of those that the daemon itself needs: 1 for the current state.", []string{"resource", "state"}, nil)
+	held    = prometheus.NewDesc(prefix+"_deletions_held", "Works whose deletion waits for approval.", []string{"resource"}, nil)
+	last    = prometheus.NewDesc(prefix+"_watch_last_event_timestamp_seconds", "When the last event of the resource arrived, in Unix time.", []string{"resource"}, nil)
 )
 
 type collector struct {

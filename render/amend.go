@@ -1,7 +1,7 @@
 package render
 
-// Amend is a JSON merge patch of a Work, at exactly this resource version, that has it
-// say what becomes of its object when it is deleted, and nothing else.
+// Amend returns a JSON merge patch of a Work, at exactly this resource version, that sets
+// whether its object stays in the member when it is deleted, and nothing else.
 func Amend(resourceVersion string, preserve bool) []byte {
 	value := any(nil)
 	if preserve {

@@ -24,14 +24,14 @@ const (
 const (
 	ManagedByLabel = "app.kubernetes.io/managed-by"
 	ManagedByValue = "karmada-mirror"
-	// OurWorks is the label selector of the Works that are claimed as ours.
+	// OurWorks is the label selector of the Works that karmada-mirror owns.
 	OurWorks         = ManagedByLabel + "=" + ManagedByValue
 	SourceIDLabel    = "karmada.target/source-id"
 	SourceAnnotation = "karmada.target/source"
-	// SourceUIDAnnotation tells a source from another that had its name before.
+	// SourceUIDAnnotation tells a source from an earlier one of the same name.
 	SourceUIDAnnotation = "karmada.target/source-uid"
 	// SourceCreatedAnnotation is the source's creation timestamp, as RFC 3339. A
-	// source that is older than its definition went with an earlier one.
+	// source that is older than its definition was deleted with an earlier one.
 	SourceCreatedAnnotation = "karmada.target/source-created"
 
 	// ExecutionFinalizer keeps a Work until Karmada has deleted the member

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// benchObject is a workload of some 4 KB, as users have them.
+// benchObject returns a typical workload of some 4 KB.
 func benchObject() map[string]any {
 	containers := make([]any, 4)
 	for i := range containers {
@@ -44,7 +44,7 @@ func BenchmarkNewManifest(b *testing.B) {
 	}
 }
 
-// BenchmarkWork is what one more cluster costs.
+// BenchmarkWork measures what one more cluster costs.
 func BenchmarkWork(b *testing.B) {
 	b.ReportAllocs()
 	works := mustTemplate(b, benchObject(), Options{}).Works()
@@ -53,7 +53,7 @@ func BenchmarkWork(b *testing.B) {
 	}
 }
 
-// BenchmarkWorks is what all clusters have in common.
+// BenchmarkWorks measures what all clusters have in common.
 func BenchmarkWorks(b *testing.B) {
 	b.ReportAllocs()
 	template := mustTemplate(b, benchObject(), Options{})
@@ -62,7 +62,7 @@ func BenchmarkWorks(b *testing.B) {
 	}
 }
 
-// BenchmarkWorkMarshal is what it would cost to encode the Work for each.
+// BenchmarkWorkMarshal measures what it would cost to encode the Work for each cluster.
 func BenchmarkWorkMarshal(b *testing.B) {
 	b.ReportAllocs()
 	var work map[string]any

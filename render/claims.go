@@ -17,7 +17,7 @@ var claimKeys = []string{
 }
 
 // ClaimedBy names the policy that claims a source, or the key by which one does. The key's value
-// may be empty: Karmada claims with an empty ID while its webhook is away.
+// may be empty: Karmada claims with an empty ID while its webhook is down.
 func ClaimedBy(labels, annotations map[string]string) (by string, claimed bool) {
 	for _, key := range claimKeys {
 		_, labelled := labels[key]
@@ -29,7 +29,7 @@ func ClaimedBy(labels, annotations map[string]string) (by string, claimed bool) 
 	return "", false
 }
 
-// claimant names a policy as Karmada notes it on what it propagates.
+// claimant names a policy as Karmada records it on what it propagates.
 func claimant(key string, annotations map[string]string) string {
 	name, clusterWide := annotations[policyv1alpha1.PropagationPolicyNameAnnotation], annotations[policyv1alpha1.ClusterPropagationPolicyAnnotation]
 	switch {
@@ -52,11 +52,11 @@ var foreignDomains = []string{
 	"federatedresourcequota.karmada.io",
 }
 
-// Mark is what shows that a Work belongs to somebody else.
+// Mark shows that a Work belongs to another controller.
 type Mark struct {
-	// Text says what it is; empty if there is none.
+	// Text describes the mark; empty if there is none.
 	Text string
-	// Binding: it is the label of a binding, and nothing else is.
+	// Binding reports that the only mark is the label of a binding.
 	Binding bool
 }
 
@@ -75,7 +75,7 @@ func ForeignMark(labels map[string]string, owners []metav1.OwnerReference) Mark 
 		}
 		binding := slices.Contains(bindingLabels, key)
 		if mark.Text == "" || !binding {
-			mark = Mark{Text: "it bears the label " + key, Binding: binding}
+			mark = Mark{Text: "it has the label " + key, Binding: binding}
 		}
 		if !binding {
 			break

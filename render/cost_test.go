@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestCostOfWork bounds what one more cluster costs, and what is put together once for
-// all of them: exact numbers of allocations, and hardly more bytes than those of the
-// Work and its metadata.
+// TestCostOfWork bounds what one more cluster costs, and what is assembled once for all
+// of them: exact numbers of allocations, and hardly more bytes than the Work and its
+// metadata have.
 func TestCostOfWork(t *testing.T) {
 	template := mustTemplate(t, benchObject(), Options{})
 	works := template.Works()

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Digest says what a Work means: equal digests make equal member objects. The
+// Digest identifies what a Work means: equal digests make equal member objects. The
 // zero value is the digest of nothing.
 type Digest [16]byte
 
@@ -21,11 +21,11 @@ func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 // ErrNotOurForm is returned for a Work that does not carry exactly one object.
 var ErrNotOurForm = errors.New("the Work does not carry exactly one manifest")
 
-// DigestOf digests a whole decoded Work that has this namespace and name. It leaves out
-// the bookkeeping that Karmada's mutating webhook adds, and what that webhook
-// removes on the kind alone, so that a Work has the same digest before and after
-// it. Namespace and name are left out too where the manifest repeats them: the Works of
-// one source have one digest in all clusters. The Work is not changed.
+// DigestOf returns the digest of a whole decoded Work that has this namespace and name. It
+// ignores the bookkeeping that Karmada's mutating webhook adds, and what that webhook
+// removes by the kind alone, so that a Work has the same digest before and after the
+// webhook. It also ignores namespace and name where the manifest repeats them: the Works
+// of one source have the same digest in all clusters. The Work is not changed.
 func DigestOf(work map[string]any, namespace, name string) (Digest, error) {
 	manifest, err := ManifestOf(work)
 	if err != nil {
@@ -38,8 +38,8 @@ func DigestOf(work map[string]any, namespace, name string) (Digest, error) {
 	return OptionsOf(work).digest(meaning), nil
 }
 
-// CarriedBy is the object of which a whole decoded Work carries the manifest; the zero value
-// if it does not carry exactly one that can be named.
+// CarriedBy returns the object whose manifest a whole decoded Work carries; the zero value
+// if the Work does not carry exactly one manifest with a kind and a name.
 func CarriedBy(work map[string]any) Identity {
 	manifest, _ := ManifestOf(work)
 	u := unstructured.Unstructured{Object: manifest}
@@ -50,7 +50,8 @@ func CarriedBy(work map[string]any) Identity {
 	return Identity{Group: gk.Group, Kind: gk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}
 }
 
-// OptionsOf are those by which a whole decoded Work was made, as far as it is of our form.
+// OptionsOf returns the Options that a whole decoded Work was made with, as far as it has
+// our form.
 func OptionsOf(work map[string]any) (o Options) {
 	manifest, _ := ManifestOf(work)
 	o.Suspend, _, _ = unstructured.NestedBool(work, "spec", "suspendDispatching")
@@ -66,13 +67,13 @@ func hasEntry(manifest map[string]any, field, key, value string) bool {
 	return entries[key] == value
 }
 
-// digest is that of a Work with these options whose manifest means something.
+// digest returns the digest of a Work with these options and a manifest of that meaning.
 func (o Options) digest(meaning Digest) Digest {
 	sum := sha256.Sum256(fmt.Appendf(meaning[:], "%v", o))
 	return Digest(sum[:16])
 }
 
-// ManifestOf is the one manifest of a whole decoded Work, or ErrNotOurForm.
+// ManifestOf returns the one manifest of a whole decoded Work, or ErrNotOurForm.
 func ManifestOf(work map[string]any) (map[string]any, error) {
 	manifests, _, err := unstructured.NestedFieldNoCopy(work, "spec", "workload", "manifests")
 	if err != nil {
@@ -89,7 +90,7 @@ func ManifestOf(work map[string]any) (map[string]any, error) {
 	return manifest, nil
 }
 
-// meaningOf digests what a manifest means, whatever the Options of its Work.
+// meaningOf returns the digest of what a manifest means, whatever the Options of its Work.
 func meaningOf(manifest map[string]any, namespace, name string) (Digest, error) {
 	manifest, own := normalize(manifest, namespace, name)
 	encoded, err := json.Marshal([]any{manifest, own})
@@ -100,8 +101,8 @@ func meaningOf(manifest map[string]any, namespace, name string) (Digest, error) 
 	return Digest(sum[:16]), nil
 }
 
-// normalize returns a copy of what the manifest means, and whether it names the
-// Work's own namespace and name, which the copy lacks.
+// normalize returns a copy of the manifest reduced to what it means, and whether it names
+// the Work's own namespace and name, which the copy lacks.
 func normalize(manifest map[string]any, namespace, name string) (meaning map[string]any, own bool) {
 	meaning = cloneMaps(manifest, prunedDepth)
 	pruneKind(meaning)
@@ -117,8 +118,8 @@ func normalize(manifest map[string]any, namespace, name string) (meaning map[str
 	if annotations[conflictResolutionAnnotation] == conflictOverwrite {
 		delete(annotations, conflictResolutionAnnotation)
 	}
-	// That there is a generation means something. Which one it was does not: changes of
-	// what is stripped move it as well, and are not written.
+	// Only the presence of a generation means something, not its value: changes of
+	// stripped fields increment it too, and are not written.
 	if generation, _ := annotations[templateGenerationAnnotation].(string); isGeneration(generation) {
 		annotations[templateGenerationAnnotation] = ""
 	}
@@ -138,7 +139,7 @@ func isGeneration(s string) bool {
 // spec.template.metadata.labels are the fifth map.
 const prunedDepth = 5
 
-// cloneMaps copies the maps of the uppermost levels, and nothing else.
+// cloneMaps copies only the maps of the uppermost levels.
 func cloneMaps(m map[string]any, levels int) map[string]any {
 	c := maps.Clone(m)
 	if levels == 1 {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// richObject has something of everything that a digest may trip over.
+// richObject has some of everything that a digest may trip over.
 func richObject() map[string]any {
 	return map[string]any{
 		"apiVersion": "batch/v1",
@@ -36,36 +36,36 @@ func TestDigestOf(t *testing.T) {
 		"Metadata":       {"The Work's own metadata is checked otherwise.", set("x", "metadata", "labels", "y"), true},
 		"Status":         {"Its status is Karmada's.", set("x", "status"), true},
 		"PermanentID":    {"Karmada's webhook adds its ID.", inside("1", "metadata", "labels", "work.karmada.io/permanent-id"), true},
-		"ManagedLabels":  {"And keeps books.", inside("1", "metadata", "annotations", "resourcetemplate.karmada.io/managed-labels"), true},
-		"ManagedKeys":    {"Two of them.", inside("1", "metadata", "annotations", "resourcetemplate.karmada.io/managed-annotations"), true},
-		"Conflicts":      {"Somebody would have it take over what is there.", inside("overwrite", "metadata", "annotations", "work.karmada.io/conflict-resolution"), false},
+		"ManagedLabels":  {"And records the keys of labels.", inside("1", "metadata", "annotations", "resourcetemplate.karmada.io/managed-labels"), true},
+		"ManagedKeys":    {"And those of annotations.", inside("1", "metadata", "annotations", "resourcetemplate.karmada.io/managed-annotations"), true},
+		"Conflicts":      {"A user made it take over an existing object.", inside("overwrite", "metadata", "annotations", "work.karmada.io/conflict-resolution"), false},
 		"OddConflicts":   {"Or something else.", inside("abort", "metadata", "annotations", "work.karmada.io/conflict-resolution"), false},
-		"Retained":       {"Somebody would leave the replicas to the member.", inside("true", "metadata", "labels", "resourcetemplate.karmada.io/retain-replicas"), false},
-		"NotRetained":    {"A label more is a difference.", inside("false", "metadata", "labels", "resourcetemplate.karmada.io/retain-replicas"), false},
+		"Retained":       {"A user left the replicas to the member.", inside("true", "metadata", "labels", "resourcetemplate.karmada.io/retain-replicas"), false},
+		"NotRetained":    {"An additional label is a difference.", inside("false", "metadata", "labels", "resourcetemplate.karmada.io/retain-replicas"), false},
 		"NotSuspended":   {"False is the default.", set(false, "spec", "suspendDispatching"), true},
 		"NotPreserved":   {"False is the default.", set(false, "spec", "preserveResourcesOnDeletion"), true},
-		"WholeNumber":    {"1.0 and 1 are one number.", inside(int64(1), "spec", "ratio"), true},
+		"WholeNumber":    {"1.0 and 1 are the same number.", inside(int64(1), "spec", "ratio"), true},
 		"TimeToLive":     {"Karmada's webhook would remove it.", inside(int64(9), "spec", "ttlSecondsAfterFinished"), true},
 		"GeneratedLabel": {"And this, five maps deep.", inside("import", "spec", "template", "metadata", "labels", "job-name"), true},
-		"Suspended":      {"Somebody suspended it.", set(true, "spec", "suspendDispatching"), false},
-		"Preserved":      {"Somebody would leave objects behind.", set(true, "spec", "preserveResourcesOnDeletion"), false},
-		"Field":          {"Somebody edited the manifest.", inside(int64(4), "spec", "count"), false},
+		"Suspended":      {"A user suspended it.", set(true, "spec", "suspendDispatching"), false},
+		"Preserved":      {"A user made it preserve its objects.", set(true, "spec", "preserveResourcesOnDeletion"), false},
+		"Field":          {"A user edited the manifest.", inside(int64(4), "spec", "count"), false},
 		"Text":           {"A number is not its text.", inside("3", "spec", "count"), false},
-		"Null":           {"A field more is a difference.", inside(nil, "spec", "more"), false},
+		"Null":           {"An additional field is a difference.", inside(nil, "spec", "more"), false},
 		"ListOrder":      {"A list has an order.", inside([]any{"x", nil, 2.5}, "spec", "list"), false},
 		"Label":          {"Without it Karmada refuses to update.", inside("false", "metadata", "labels", "karmada.io/managed"), false},
 		"WorkName":       {"Without it Karmada reads no status.", inside("x", "metadata", "annotations", "work.karmada.io/name"), false},
-		"Namespace":      {"Nor with another cluster's namespace.", inside("karmada-es-member2", "metadata", "annotations", "work.karmada.io/namespace"), false},
-		"NoNamespace": {"Nor without any.", func(_, m map[string]any) {
+		"Namespace":      {"Or with another cluster's namespace.", inside("karmada-es-member2", "metadata", "annotations", "work.karmada.io/namespace"), false},
+		"NoNamespace": {"Or without any.", func(_, m map[string]any) {
 			unstructured.RemoveNestedField(m, "metadata", "annotations", "work.karmada.io/namespace")
 		}, false},
-		"OddNamespace":  {"Nor with something else in its place.", inside(true, "metadata", "annotations", "work.karmada.io/namespace"), false},
-		"Generation":    {"What is stripped moves it as well.", inside("8", "metadata", "annotations", "resourcetemplate.karmada.io/generation"), true},
+		"OddNamespace":  {"Or with something else in its place.", inside(true, "metadata", "annotations", "work.karmada.io/namespace"), false},
+		"Generation":    {"Changes of stripped fields increment it too.", inside("8", "metadata", "annotations", "resourcetemplate.karmada.io/generation"), true},
 		"OddGeneration": {"Without it Karmada reports no status.", inside("x", "metadata", "annotations", "resourcetemplate.karmada.io/generation"), false},
-		"NoGeneration": {"Nor without any.", func(_, m map[string]any) {
+		"NoGeneration": {"Or without any.", func(_, m map[string]any) {
 			unstructured.RemoveNestedField(m, "metadata", "annotations", "resourcetemplate.karmada.io/generation")
 		}, false},
-		"SourceUID": {"The source was made anew.", inside("uid-2", "metadata", "annotations", "resourcetemplate.karmada.io/uid"), false},
+		"SourceUID": {"The source was recreated.", inside("uid-2", "metadata", "annotations", "resourcetemplate.karmada.io/uid"), false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -100,12 +100,12 @@ func TestDigestOfForeignForm(t *testing.T) {
 		reason string
 		work   string
 	}{
-		"Empty":      {"There is nothing in it.", `{}`},
+		"Empty":      {"It is empty.", `{}`},
 		"NoManifest": {"There is no manifest.", `{"spec":{"workload":{"manifests":[]}}}`},
 		"Two":        {"There is one too many.", `{"spec":{"workload":{"manifests":[{},{}]}}}`},
-		"Text":       {"A text is no manifest.", `{"spec":{"workload":{"manifests":["x"]}}}`},
-		"OddList":    {"A text is no list.", `{"spec":{"workload":{"manifests":"x"}}}`},
-		"OddSpec":    {"A list is no spec.", `{"spec":[]}`},
+		"Text":       {"A string is not a manifest.", `{"spec":{"workload":{"manifests":["x"]}}}`},
+		"OddList":    {"A string is not a list.", `{"spec":{"workload":{"manifests":"x"}}}`},
+		"OddSpec":    {"A list is not a spec.", `{"spec":[]}`},
 		"Null":       {"Null is nothing.", `{"spec":{"workload":{"manifests":[null]}}}`},
 	}
 	for name, tc := range cases {

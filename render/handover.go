@@ -11,28 +11,28 @@ import (
 
 // HandoverAnnotation is on a Work that was ours when a policy claimed its
 // source. Its value is that of SourceAnnotation. It stays, so that the Work is
-// known again when the policy goes: also if a binding that the policy left behind
-// takes it once more.
+// recognized when the policy is deleted, even if a binding that the policy left
+// behind takes it again.
 const HandoverAnnotation = ownPrefix + "handover"
 
-// Release is a JSON merge patch that takes our labels and annotations off a
-// Work, at exactly this resource version, and notes whose it was. The rest stays, and so
+// Release returns a JSON merge patch that removes our labels and annotations from a
+// Work, at exactly this resource version, and records its source. The rest stays, and so
 // does the object in the member.
 func Release(id Identity, resourceVersion string) []byte {
 	return unmark(resourceVersion, new(id.String()), nil)
 }
 
-// Disown is a Release of a Work that carries something else: it is nobody's to take back. owners
-// replace those that it has; nil for the same.
+// Disown is a Release of a Work that carries another object, so that no source takes it
+// back. owners replace the owners that it has; nil keeps them.
 func Disown(resourceVersion string, owners []metav1.OwnerReference) []byte {
 	return unmark(resourceVersion, nil, owners)
 }
 
-// OwnersOf are those that a Work has, and the Namespace that it carries; nil if it carries
-// none. Karmada's namespace controller leaves it to the garbage collector to delete the Works
-// of a Namespace, and makes that their owner when it creates them. On one that it finds it
-// writes the manifest, and no owner (CreateOrUpdateWork in pkg/controllers/ctrlutil/work.go,
-// v1.18.2).
+// OwnersOf returns the owners of a Work plus the Namespace that it carries; nil if it
+// carries none, or has that owner already. Karmada's namespace controller relies on the
+// garbage collector to delete the Works of a Namespace, and makes the Namespace their owner
+// when it creates them. When it updates an existing Work it writes the manifest, but no
+// owner (CreateOrUpdateWork in pkg/controllers/ctrlutil/work.go, v1.18.2).
 func OwnersOf(work *unstructured.Unstructured) []metav1.OwnerReference {
 	manifest, _ := ManifestOf(work.Object)
 	u := unstructured.Unstructured{Object: manifest}
@@ -44,9 +44,9 @@ func OwnersOf(work *unstructured.Unstructured) []metav1.OwnerReference {
 	return append(owners, metav1.OwnerReference{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Name: u.GetName(), UID: uid, Controller: new(true)})
 }
 
-// Detach is a JSON merge patch that takes Karmada's finalizer off a Work, at exactly this
-// resource version: when it is deleted then, the object in the member stays as it is. Others'
-// finalizers are those that the Work has: a merge patch replaces lists.
+// Detach returns a JSON merge patch that removes Karmada's finalizer from a Work, at exactly
+// this resource version: the object in the member then stays as it is when the Work is
+// deleted. finalizers are all that the Work has: a merge patch replaces lists.
 func Detach(resourceVersion string, finalizers []string) []byte {
 	others := slices.DeleteFunc(slices.Clone(finalizers), func(f string) bool { return f == ExecutionFinalizer })
 	return mustEncode(map[string]any{"metadata": map[string]any{"resourceVersion": resourceVersion, "finalizers": others}})

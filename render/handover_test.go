@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestRelease: all that is ours goes, the handover stays, and only at that version.
+// TestRelease: everything of ours is removed, the handover is added, and only at that version.
 func TestRelease(t *testing.T) {
 	got := decode(t, string(Release(Identity{Kind: "ConfigMap", Namespace: "shop", Name: "page"}, "41")))
 	want := map[string]any{"metadata": map[string]any{
@@ -25,8 +25,8 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// TestDisown: a Work into which Karmada has written a Namespace is to have the owner by whose
-// end Karmada would have deleted its own, and nothing else is to.
+// TestDisown: a Work into which Karmada has written a Namespace gets the owner through which
+// Karmada's own would be garbage collected; no other Work does.
 func TestDisown(t *testing.T) {
 	namespace := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "team", "annotations": map[string]any{"resourcetemplate.karmada.io/uid": "u"}}}
 	unnamed := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "team"}}
@@ -61,7 +61,7 @@ func TestDisown(t *testing.T) {
 	}
 }
 
-// TestAdopt: what a binding has put on a Work goes when that is ours again, and only
+// TestAdopt: what a binding has put on a Work is removed when we take the Work back, and only
 // then; the keys are those of Karmada's binding controllers.
 func TestAdopt(t *testing.T) {
 	bound := map[string][]string{

@@ -7,31 +7,31 @@ import (
 
 // HeldKey is a label and an annotation on a Work whose deletion waits for an
 // administrator's approval. The label is for look-up; the annotation says since
-// when, by the name of which resource it is approved, and why the Work is not
+// when it is held, under which resource it is approved, and why the Work is not
 // wanted. It is the deletion breaker's memory, which must survive the process.
 const HeldKey = ownPrefix + "deletion-held"
 
 const (
 	heldLabelValue = "true"
-	// HeldTime is how times are written, in UTC. Milliseconds tell what was held
-	// before an approval from what was held after it.
+	// HeldTime is the format of times, in UTC. Milliseconds distinguish what was
+	// held before an approval from what was held after it.
 	HeldTime = "2006-01-02T15:04:05.000Z07:00"
-	// HeldPrecision is that of HeldTime.
+	// HeldPrecision is the precision of HeldTime.
 	HeldPrecision = time.Millisecond
 )
 
-// Hold is what the mark says.
+// Hold is the parsed mark.
 type Hold struct {
 	Since time.Time
-	// Resource is of the form deployments.apps.
+	// Resource has the form deployments.apps.
 	Resource string
-	// Because is why the Work is not wanted any more.
+	// Because is why the Work is no longer wanted.
 	Because string
-	// Whole: all deletions of the resource were held then, and not those of one namespace.
+	// Whole reports that all deletions of the resource were held, not those of one namespace.
 	Whole bool
 }
 
-// wholeMark is behind the resource if all of it was held; no resource has it in its name.
+// wholeMark follows the resource if all of it was held; no resource's name contains it.
 const wholeMark = "*"
 
 func (h Hold) String() string {
@@ -42,7 +42,7 @@ func (h Hold) String() string {
 	return h.Since.UTC().Format(HeldTime) + " " + resource + " " + h.Because
 }
 
-// ParseHold reads the mark; false if there is none that can be read.
+// ParseHold parses the mark; false if it is missing or invalid.
 func ParseHold(annotations map[string]string) (Hold, bool) {
 	parts := strings.SplitN(annotations[HeldKey], " ", 3)
 	if len(parts) != 3 {
@@ -56,7 +56,7 @@ func ParseHold(annotations map[string]string) (Hold, bool) {
 	return Hold{Since: since, Resource: resource, Because: parts[2], Whole: whole}, true
 }
 
-// Patch is a JSON merge patch that puts the mark on a Work, at exactly this
+// Patch returns a JSON merge patch that puts the mark on a Work, at exactly this
 // resource version.
 func (h Hold) Patch(resourceVersion string) []byte {
 	return metadata{
@@ -66,7 +66,7 @@ func (h Hold) Patch(resourceVersion string) []byte {
 	}.patch()
 }
 
-// patch is a JSON merge patch of nothing but metadata.
+// patch returns a JSON merge patch of metadata alone.
 func (m metadata) patch() []byte {
 	return mustEncode(map[string]metadata{"metadata": m})
 }

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// executionPrefix makes the namespace of a cluster's Works (Karmada
+// executionPrefix begins the name of the namespace of a cluster's Works (Karmada
 // pkg/util/names, v1.18.2).
 const executionPrefix = "karmada-es-"
 
@@ -66,8 +66,8 @@ func (i Identity) GroupKind() schema.GroupKind {
 
 // WorkName is the name that Karmada itself gives to the Work of this source
 // (names.GenerateWorkName in pkg/util/names, v1.18.2), which ignores the group.
-// Karmada finds a Work by this rule when a member object was deleted. Its
-// pretty-printer leaves a string as it is, so the hash is that of the text.
+// Karmada finds a Work by this rule after a member object was deleted. Its
+// pretty-printer leaves a string unchanged, so the hash is that of the text.
 func (i Identity) WorkName() string {
 	name := strings.ToLower(strings.ReplaceAll(i.Name, ":", "."))
 	qualified := name + "-" + i.Kind
@@ -79,9 +79,9 @@ func (i Identity) WorkName() string {
 	return name + "-" + rand.SafeEncodeString(strconv.FormatUint(uint64(hash.Sum32()), 10))
 }
 
-// LongWorkName is the name of the Work of this source where something else holds WorkName:
-// made longer by the ID, it is no other source's. What of the source's name there is no room
-// for is left out.
+// LongWorkName is the name of the Work of this source where another Work has the name
+// WorkName: with the ID appended, it belongs to no other source. The source's name is cut
+// to fit.
 func (i Identity) LongWorkName() string {
 	name := i.WorkName()
 	if room := validation.DNS1123SubdomainMaxLength - len("-") - len(i.ID()); len(name) > room {
@@ -90,7 +90,7 @@ func (i Identity) LongWorkName() string {
 	return name + "-" + i.ID()
 }
 
-// ExecutionNamespace is where the Works of a cluster are.
+// ExecutionNamespace is the namespace of a cluster's Works.
 func ExecutionNamespace(cluster string) string { return executionPrefix + cluster }
 
 // ClusterOf is the inverse of ExecutionNamespace. The cluster is empty for any
@@ -104,7 +104,7 @@ func ClusterOf(namespace string) (cluster string, ok bool) {
 }
 
 // ReservedNamespace reports whether a namespace belongs to Kubernetes or
-// Karmada, which look after its objects in every member themselves.
+// Karmada, which manage its objects in every member themselves.
 func ReservedNamespace(namespace string) bool {
 	return strings.HasPrefix(namespace, "kube-") || strings.HasPrefix(namespace, "karmada-")
 }

@@ -17,7 +17,7 @@ func TestIdentityRoundTrip(t *testing.T) {
 		"Core":          {"The core group has no name.", Identity{Kind: "ConfigMap", Namespace: "shop", Name: "settings"}, "ConfigMap/shop/settings"},
 		"Group":         {"The group follows the kind.", Identity{"apps", "Deployment", "shop", "web"}, "Deployment.apps/shop/web"},
 		"LongGroup":     {"A group has dots, a kind has none.", Identity{"a.b.example.com", "Widget", "shop", "web"}, "Widget.a.b.example.com/shop/web"},
-		"ClusterScoped": {"Without a namespace there is no part for it.", Identity{"storage.k8s.io", "StorageClass", "", "fast"}, "StorageClass.storage.k8s.io/fast"},
+		"ClusterScoped": {"Without a namespace, its part is missing.", Identity{"storage.k8s.io", "StorageClass", "", "fast"}, "StorageClass.storage.k8s.io/fast"},
 		"ClusterCore":   {"Neither group nor namespace.", Identity{Kind: "PersistentVolume", Name: "pv-1"}, "PersistentVolume/pv-1"},
 		"RBACName":      {"Names of RBAC kinds may be almost anything.", Identity{"rbac.authorization.k8s.io", "Role", "shop", "system:Node.Proxier"}, "Role.rbac.authorization.k8s.io/shop/system:Node.Proxier"},
 	}
@@ -42,7 +42,7 @@ func TestParseIdentityRefuses(t *testing.T) {
 		reason string
 		text   string
 	}{
-		"Empty":          {"Nothing is named.", ""},
+		"Empty":          {"It names nothing.", ""},
 		"KindOnly":       {"A name is missing.", "ConfigMap"},
 		"NoName":         {"A name is missing.", "ConfigMap/shop/"},
 		"NoKind":         {"A kind is missing.", "/shop/web"},
@@ -74,7 +74,7 @@ func TestIdentityID(t *testing.T) {
 		{"", "A", "b", "c"}, {"A", "", "b", "c"}, {"", "A", "", "c"}, {"", "A", "c", ""}, {"b", "A", "", "c"}, {"", "A", "b", "C"},
 	} {
 		if other, ok := seen[id.ID()]; ok {
-			t.Errorf("%+v and %+v have one ID", id, other)
+			t.Errorf("%+v and %+v have the same ID", id, other)
 		}
 		seen[id.ID()] = id
 	}
@@ -90,7 +90,7 @@ func TestWorkName(t *testing.T) {
 	}{
 		"Namespaced":    {"Name, kind and namespace go into the hash.", Identity{"apps", "Deployment", "shop", "web"}, "web-56d6c779bb"},
 		"OtherGroup":    {"The group does not.", Identity{"example.com", "Deployment", "shop", "web"}, "web-56d6c779bb"},
-		"ClusterScoped": {"No namespace, no dash for it.", Identity{Kind: "PersistentVolume", Name: "pv-1"}, "pv-1-69d5b558f5"},
+		"ClusterScoped": {"Without a namespace, there is no dash for it.", Identity{Kind: "PersistentVolume", Name: "pv-1"}, "pv-1-69d5b558f5"},
 		"RBAC":          {"Colons and upper case are replaced.", Identity{"rbac.authorization.k8s.io", "Role", "shop", "system:Node"}, "system.node-84df4f4944"},
 	}
 	for name, tc := range cases {
@@ -114,13 +114,13 @@ func TestNamespaces(t *testing.T) {
 		reserved  bool
 	}{
 		"Execution": {"An execution namespace has a cluster.", "karmada-es-member1", "member1", true, true},
-		"Nobody":    {"The prefix alone is nobody's.", "karmada-es-", "", false, true},
+		"Nobody":    {"The prefix alone names no cluster.", "karmada-es-", "", false, true},
 		"User":      {"A user's namespace is open.", "shop", "", false, false},
 		"Default":   {"So is the default one.", "default", "", false, false},
 		"Kube":      {"Kubernetes has its own.", "kube-system", "", false, true},
 		"Karmada":   {"So has Karmada.", "karmada-cluster", "", false, true},
 		"Lookalike": {"Only the beginning counts.", "my-karmada-es-a", "", false, false},
-		"Bare":      {"Without its dash it is a name like others.", "kube", "", false, false},
+		"Bare":      {"Without the dash it is an ordinary name.", "kube", "", false, false},
 		"NoNS":      {"Cluster-scoped objects have none.", "", "", false, false},
 	}
 	for name, tc := range cases {

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// What Karmada calls its things, by its own API module: all that we take from its API of
-// Works is here.
+// Names from Karmada's own API module: this file holds everything that we take from its
+// API of Works.
 const (
 	workGroup   = workv1alpha1.GroupName
 	workVersion = "v1alpha1"
@@ -17,7 +17,7 @@ const (
 	AppliedCondition = workv1alpha1.WorkApplied
 )
 
-// WorksResource is where Works are.
+// WorksResource is the resource of Works.
 var WorksResource = schema.GroupVersionResource{Group: workGroup, Version: workVersion, Resource: workv1alpha1.ResourcePluralWork}
 
 // Labels and annotations of Works and of their manifests.

@@ -16,30 +16,32 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// ErrCannotRender is returned for a source of which no valid Work can be made.
-var ErrCannotRender = errors.New("no Work can be made of it")
+// ErrCannotRender is returned for a source that no valid Work can be made from.
+var ErrCannotRender = errors.New("cannot make a Work from it")
 
-// Manifest is what a source becomes in a member, but for the cluster and for the Options
-// of its Works: it is encoded once, and its beginning is put together for each.
+// Manifest is what a source becomes in a member, except for the cluster and the Options
+// of its Works: it is encoded once, and only its beginning is assembled for each Work.
 type Manifest struct {
 	id      Identity
 	uid     types.UID
 	created time.Time
-	// meaning is the digest of what Options and cluster leave alone.
+	// meaning is the digest of what does not depend on Options and cluster.
 	meaning Digest
 	// Most objects have none of their own, and share them.
 	annotationKeys, labelKeys keyLists
-	// retains: the source itself bears the label that has members keep their replicas.
+	// retains reports that the source itself has the label by which members keep their
+	// replicas.
 	retains bool
-	// needs are the objects without which its Pods do not start; nil for what has none.
+	// needs are the objects without which its Pods do not start; nil if it has no Pods.
 	needs []Identity
 	// annotations is what follows the annotations that begin the encoded manifest, and
 	// rest what follows the labels.
 	annotations, rest []byte
 }
 
-// NewManifest strips obj, of which it takes ownership, and marks it as Karmada
-// wants it. Errors wrap ErrCannotRender: only a change of the object mends them.
+// NewManifest strips obj, of which it takes ownership, and adds the labels and
+// annotations that Karmada expects. Errors wrap ErrCannotRender: only a change of the
+// object fixes them.
 func NewManifest(obj *unstructured.Unstructured, id Identity, uid types.UID) (*Manifest, error) {
 	if err := validate(obj, id); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCannotRender, err)
@@ -62,7 +64,7 @@ func NewManifest(obj *unstructured.Unstructured, id Identity, uid types.UID) (*M
 	return m, nil
 }
 
-// With is what the Works of the source are made from that have these options.
+// With returns the Template of the source's Works with these options.
 func (m *Manifest) With(o Options) *Template {
 	o.RetainReplicas = o.RetainReplicas || m.retains
 	return &Template{m, m.id.WorkName(), o, o.digest(m.meaning)}
@@ -83,7 +85,7 @@ func (m *Manifest) Size() int {
 	return len(m.annotations) + len(m.rest) + len(m.annotationKeys.plain) + len(m.labelKeys.plain)
 }
 
-// Template is what a Work is made from, but for the cluster.
+// Template is what a Work is made from, except for the cluster.
 type Template struct {
 	*Manifest
 	name    string
@@ -91,10 +93,10 @@ type Template struct {
 	digest  Digest
 }
 
-// Name is that of the Works.
+// Name is the name of the Works.
 func (t *Template) Name() string { return t.name }
 
-// Long is a Template of Works whose name is made longer; see LongWorkName.
+// Long returns a Template of Works with the longer name; see LongWorkName.
 func (t *Template) Long() *Template {
 	long := *t
 	long.name = t.id.LongWorkName()
@@ -116,13 +118,13 @@ func validate(obj *unstructured.Unstructured, id Identity) error {
 		return fmt.Errorf("the name of its Work would have %d characters, more than %d", len(name), validation.DNS1123SubdomainMaxLength)
 	}
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-		return fmt.Errorf("%s, the name of its Work, would be invalid: %s", quote(name), strings.Join(problems, "; "))
+		return fmt.Errorf("the name of its Work would be %s, which is invalid: %s", quote(name), strings.Join(problems, "; "))
 	}
 	return nil
 }
 
-// mark sets the labels and annotations that Karmada looks for in a manifest, but for
-// those that come with the Work and with Options.
+// mark sets the labels and annotations that Karmada looks for in a manifest, except for
+// those that depend on the Work and on Options.
 //
 // Without the generation Karmada reports no status of workloads
 // (pkg/resourceinterpreter/default/native/reflectstatus.go, v1.18.2).
@@ -148,9 +150,9 @@ func mark(obj *unstructured.Unstructured, uid types.UID, generation int64) {
 	obj.SetAnnotations(annotations)
 }
 
-// keyLists are the keys of a manifest's annotations or labels, as Karmada's bookkeeping lists
-// them, encoded (SetLabelsAndAnnotationsForWorkload in pkg/util/work.go, v1.18.2): as they
-// are, and with the one that Options add.
+// keyLists are the keys of a manifest's annotations or labels, encoded as Karmada's
+// bookkeeping lists them (SetLabelsAndAnnotationsForWorkload in pkg/util/work.go, v1.18.2):
+// as they are, and with the key that Options add.
 type keyLists struct{ plain, with string }
 
 func keyListsOf(m map[string]string, added string) keyLists {
@@ -163,7 +165,7 @@ func keyListsOf(m map[string]string, added string) keyLists {
 	return unique.Make(lists).Value()
 }
 
-// list is one of them.
+// list returns one of the two.
 func (k keyLists) list(isAdded bool) string {
 	if isAdded {
 		return k.with
@@ -173,16 +175,16 @@ func (k keyLists) list(isAdded bool) string {
 
 func encodeKeys(keys []string) string { return string(mustEncode(strings.Join(keys, ","))) }
 
-// headAnnotations are those with which every encoded manifest begins: they differ
-// by cluster, or are the same for so many sources that none keeps a copy. They come
-// first, so that their place is known and need not be looked for: a user's text may
-// say anything. The one that differs by cluster is the first.
+// headAnnotations are the annotations that begin every encoded manifest: they differ by
+// Work, or are the same for so many sources that none keeps a copy. They come first, so
+// that their place is known and need not be searched for: a user's text may contain
+// anything. The one that differs by cluster is the first.
 var headAnnotations = []string{
 	workNamespaceAnnotation, workNameAnnotation, templateUIDAnnotation,
 	managedAnnotationsAnnotation, managedLabelsAnnotation,
 }
 
-// headLabels are those with which the labels of every encoded manifest begin.
+// headLabels are the labels that come first in every encoded manifest.
 var headLabels = []string{managedLabel, retainReplicasLabel}
 
 // encode returns what follows headAnnotations, and what follows headLabels.
@@ -208,7 +210,7 @@ func encode(obj map[string]any) (afterAnnotations, afterLabels []byte, err error
 	return afterAnnotations, slices.Clip(afterLabels), nil
 }
 
-// without is a copy of a map in metadata that lacks some keys.
+// without returns a copy of a map in metadata without some keys.
 func without(metadata map[string]any, field string, keys []string) map[string]any {
 	entries, _ := metadata[field].(map[string]any)
 	entries = maps.Clone(entries)
@@ -218,8 +220,8 @@ func without(metadata map[string]any, field string, keys []string) map[string]an
 	return entries
 }
 
-// continued encodes an object of which the beginning, with some fields, is written
-// already.
+// continued encodes the rest of an object whose beginning, with some fields, is already
+// written.
 func continued(fields map[string]any) ([]byte, error) {
 	encoded, err := json.Marshal(fields)
 	if err != nil {

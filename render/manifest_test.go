@@ -18,10 +18,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestGolden renders testdata/golden/<case>.in.yaml to <case>.out.yaml, for the
-// cluster member1. Run with -update after a wanted change, and read the diff.
+// cluster member1. Run with -update after an intended change, and read the diff.
 func TestGolden(t *testing.T) {
 	inputs, err := filepath.Glob("testdata/golden/*.in.yaml")
 	if err != nil || len(inputs) == 0 {
@@ -109,11 +109,11 @@ func TestNewManifestRefuses(t *testing.T) {
 		obj    map[string]any
 		id     Identity
 	}{
-		"Nil":             {"There is no object.", nil, settings},
+		"Nil":             {"The object is nil.", nil, settings},
 		"NoAPIVersion":    {"A member would not know it.", with("apiVersion", nil), settings},
-		"OddAPIVersion":   {"Nor this.", with("apiVersion", "a/b/c"), settings},
+		"OddAPIVersion":   {"Or this.", with("apiVersion", "a/b/c"), settings},
 		"NoKind":          {"It has no kind.", with("kind", ""), Identity{Namespace: "shop", Name: "settings"}},
-		"OddKind":         {"A number is no kind.", with("kind", int64(7)), settings},
+		"OddKind":         {"A number is not a kind.", with("kind", int64(7)), settings},
 		"OddMetadata":     {"It has no name.", with("metadata", "x"), settings},
 		"NoName":          {"It has no name.", with("metadata", map[string]any{}), Identity{Kind: "ConfigMap"}},
 		"OtherName":       {"The caller took another object.", configMap("other"), settings},
@@ -123,7 +123,7 @@ func TestNewManifestRefuses(t *testing.T) {
 		"LeadingColon":    {"A Work's name must begin with a letter or digit.", configMap(":a"), Identity{Kind: "ConfigMap", Namespace: "shop", Name: ":a"}},
 		"NotANumber":      {"JSON has no such number.", with("data", math.NaN()), settings},
 		"NotJSON":         {"JSON has no channels.", with("data", make(chan int)), settings},
-		"NotJSONMetadata": {"Nor in metadata.", with("metadata", map[string]any{"name": "settings", "namespace": "shop", "x": make(chan int)}), settings},
+		"NotJSONMetadata": {"Or in metadata.", with("metadata", map[string]any{"name": "settings", "namespace": "shop", "x": make(chan int)}), settings},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestNewManifestRefuses(t *testing.T) {
 				t.Fatalf("%s\nNewManifest: %v, %v", tc.reason, manifest, err)
 			}
 			if strings.ContainsAny(err.Error(), "\n\r") || len(err.Error()) > 600 {
-				t.Errorf("%s\nthe message is no bounded line: %v", tc.reason, err)
+				t.Errorf("%s\nthe message is not one bounded line: %v", tc.reason, err)
 			}
 		})
 	}
@@ -148,8 +148,8 @@ func TestTemplateAccessors(t *testing.T) {
 	}
 }
 
-// TestWith: what options make of a manifest, it would be if the source said so itself, to
-// the last key in Karmada's books.
+// TestWith: options make the same manifest as if the source itself had the label, down to
+// the last key in Karmada's bookkeeping.
 func TestWith(t *testing.T) {
 	edited := configMap("settings")
 	labelsOf(edited)["resourcetemplate.karmada.io/retain-replicas"] = "true"
@@ -199,12 +199,12 @@ func TestPatch(t *testing.T) {
 		spec       map[string]any
 	}{
 		"Off": {
-			reason: "An option that is off takes away what an earlier one had set; the finalizer is put back.",
+			reason: "An option that is off removes what an earlier one had set; the finalizer is restored.",
 			want:   []any{ExecutionFinalizer},
 			spec:   map[string]any{"suspendDispatching": nil, "preserveResourcesOnDeletion": nil},
 		},
 		"On": {
-			reason:     "Somebody else's finalizers stay, in order, and ours is not doubled.",
+			reason:     "Other controllers' finalizers stay, in order, and ours is not duplicated.",
 			options:    Options{Suspend: true, PreserveOnDeletion: true},
 			finalizers: []string{"b", ExecutionFinalizer, "a"},
 			want:       []any{"b", ExecutionFinalizer, "a"},
@@ -225,7 +225,7 @@ func TestPatch(t *testing.T) {
 			wanted := work["metadata"].(map[string]any)
 			wanted["resourceVersion"] = "41"
 			delete(wanted, "finalizers")
-			// Whatever is written is wanted: its deletion is held no longer.
+			// A Work that is written is wanted: its deletion is no longer held.
 			for _, field := range []string{"labels", "annotations"} {
 				wanted[field].(map[string]any)[HeldKey] = nil
 			}
@@ -238,13 +238,13 @@ func TestPatch(t *testing.T) {
 				t.Errorf("%s\nspec: -want +got:\n%s", tc.reason, diff)
 			}
 			if grown := finalizers[:cap(finalizers)][len(finalizers)]; grown != "" {
-				t.Errorf("%s\nthe caller's list was written to: %q", tc.reason, grown)
+				t.Errorf("%s\nthe caller's list was changed: %q", tc.reason, grown)
 			}
 		})
 	}
 }
 
-// TestWorkHostile puts into a manifest whatever might be mistaken for the place
+// TestWorkHostile fills a manifest with text that might be mistaken for the place
 // of the namespace.
 func TestWorkHostile(t *testing.T) {
 	cluster := "member1"
@@ -293,7 +293,7 @@ func manifestOf(t *testing.T, work map[string]any) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: list[0].(map[string]any)}
 }
 
-// FuzzTemplate renders any object, as far as it can be rendered at all.
+// FuzzTemplate renders any object that can be rendered.
 func FuzzTemplate(f *testing.F) {
 	for i, seed := range manifestSeeds {
 		f.Add([]byte(seed), "member1", i%2 == 0, i%3 == 0)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// podSpecs are where workloads have the spec of their Pods.
+// podSpecs are the paths of the Pod specs in workloads.
 var podSpecs = map[schema.GroupKind][]string{
 	{Kind: "Pod"}:                        {"spec"},
 	{Kind: "ReplicationController"}:      {"spec", "template", "spec"},
@@ -21,9 +21,9 @@ var podSpecs = map[schema.GroupKind][]string{
 	{Group: "batch", Kind: "CronJob"}:    {"spec", "jobTemplate", "spec", "template", "spec"},
 }
 
-// needsOf are the ConfigMaps, Secrets, ServiceAccounts and PersistentVolumeClaims without which
-// the Pods of a workload do not start, sorted; nil for what has no Pods. What is optional, and the
-// ServiceAccount that every Namespace has, are not among them.
+// needsOf returns the ConfigMaps, Secrets, ServiceAccounts and PersistentVolumeClaims without
+// which the Pods of a workload do not start, sorted; nil for kinds without Pods. It skips
+// optional references and the ServiceAccount that every Namespace has.
 func needsOf(obj map[string]any, id Identity) []Identity {
 	path, ok := podSpecs[id.GroupKind()]
 	if !ok {
@@ -40,7 +40,7 @@ type needs struct {
 	found     map[Identity]bool
 }
 
-// add notes an object that a reference names, unless that may be missing.
+// add records the object that a reference names, unless the reference is optional.
 func (n needs) add(kind string, reference map[string]any, key string) {
 	name, _ := reference[key].(string)
 	if optional, _ := reference["optional"].(bool); name != "" && !optional {
@@ -65,7 +65,7 @@ func (n needs) pod(spec map[string]any) {
 	}
 }
 
-// secretVolumes are the volumes whose driver reads a Secret, by the field that names it.
+// secretVolumes are the volumes whose driver reads a Secret, with the field that names it.
 var secretVolumes = map[string]string{
 	"azureFile": "secretName", "csi": "nodePublishSecretRef", "cephfs": "secretRef", "cinder": "secretRef", "flexVolume": "secretRef",
 	"iscsi": "secretRef", "rbd": "secretRef", "scaleIO": "secretRef", "storageos": "secretRef",
@@ -103,7 +103,7 @@ func fieldsOf(value any) map[string]any {
 	return fields
 }
 
-// each visits the objects in a list, whatever else is in it.
+// each yields the objects in a list and skips anything else in it.
 func each(value any) func(yield func(map[string]any) bool) {
 	list, _ := value.([]any)
 	return func(yield func(map[string]any) bool) {

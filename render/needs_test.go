@@ -45,12 +45,12 @@ containers:
 		pod         string
 		want        []string
 	}{
-		"Deployment": {"all that a Pod can need", "apps", "Deployment", []string{"template"}, pod, all},
+		"Deployment": {"everything that a Pod can need", "apps", "Deployment", []string{"template"}, pod, all},
 		"CronJob":    {"wherever it is", "batch", "CronJob", []string{"jobTemplate", "spec", "template"}, pod, all},
 		"Default":    {"every Namespace has this one", "apps", "DaemonSet", []string{"template"}, "serviceAccountName: default", nil},
-		"NoPods":     {"what has no Pods needs nothing", "", "Service", []string{"template"}, pod, nil},
-		"OtherGroup": {"nor does a namesake", "example.io", "Deployment", []string{"template"}, pod, nil},
-		"Odd":        {"what is no list has nothing in it", "apps", "StatefulSet", []string{"template"}, "{volumes: x, containers: [one, {env: {}}, null], imagePullSecrets: [{name: []}]}", nil},
+		"NoPods":     {"a kind without Pods needs nothing", "", "Service", []string{"template"}, pod, nil},
+		"OtherGroup": {"neither does a kind of the same name in another group", "example.io", "Deployment", []string{"template"}, pod, nil},
+		"Odd":        {"a field that is not a list is skipped", "apps", "StatefulSet", []string{"template"}, "{volumes: x, containers: [one, {env: {}}, null], imagePullSecrets: [{name: []}]}", nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 
 // pruners remove per kind what Karmada removes
 // (pkg/resourceinterpreter/default/native/prune, v1.18.2). The group is the one
-// that each was meant for; Karmada asks for the kind alone.
+// that each was meant for; Karmada checks only the kind.
 var pruners = map[string]struct {
 	group string
 	prune func(obj map[string]any)
@@ -58,8 +58,8 @@ func pruneDeployment(obj map[string]any) {
 }
 
 // pruneJob removes the selector and labels that the API server generates,
-// unless the user has taken charge of them, and the time to live: a Job that a
-// member deletes would be created again for ever.
+// unless the user manages them, and the TTL: a Job that a member deletes would
+// be created again forever.
 func pruneJob(obj map[string]any) {
 	unstructured.RemoveNestedField(obj, "spec", "ttlSecondsAfterFinished")
 	if manual, _, _ := unstructured.NestedBool(obj, "spec", "manualSelector"); manual {
@@ -87,9 +87,9 @@ func pruneSecret(obj map[string]any) {
 	}
 }
 
-// pruneServiceAccount removes the references to generated token Secrets, of
-// which Karmada overlooks every second one of a row, and those without a name,
-// which refer to nothing and make its webhook panic.
+// pruneServiceAccount removes the references to generated token Secrets (Karmada
+// misses every second one in a row) and those without a name, which refer to
+// nothing and make its webhook panic.
 func pruneServiceAccount(obj map[string]any) {
 	secrets, ok := obj["secrets"].([]any)
 	if !ok || len(secrets) == 0 {

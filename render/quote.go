@@ -2,10 +2,10 @@ package render
 
 import "strconv"
 
-// maxQuoted is how much of a user's text a message repeats.
+// maxQuoted is how many characters of a user's text a message repeats.
 const maxQuoted = 60
 
-// quote shows a user's text in a message: on one line, in ASCII and bounded.
+// quote formats a user's text for a message: on one line, in ASCII and bounded.
 func quote(s string) string {
 	if len(s) <= maxQuoted {
 		if q := strconv.QuoteToASCII(s); len(q) <= maxQuoted {

@@ -8,8 +8,8 @@ import (
 func TestQuote(t *testing.T) {
 	cases := map[string]struct{ reason, text, want string }{
 		"Plain":   {"as it is", "member1", `"member1"`},
-		"Newline": {"a line of its own would be forged", "a\nlevel=error", `"a\nlevel=error"`},
-		"Escape":  {"a terminal would obey", "\x1b[2J", `"\x1b[2J"`},
+		"Newline": {"it would forge a log line", "a\nlevel=error", `"a\nlevel=error"`},
+		"Escape":  {"a terminal would execute it", "\x1b[2J", `"\x1b[2J"`},
 		"Unicode": {"text may run backwards", "\u202eabc", `"\u202eabc"`},
 		"Long":    {"an annotation may be 256 KiB", strings.Repeat("x", 1000), `"` + strings.Repeat("x", 55) + `..."`},
 	}

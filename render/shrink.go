@@ -6,14 +6,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Shrink is a JSON merge patch of a Work that is to be deleted, at exactly this resource
-// version: it leaves of the manifest what names the object, by which Karmada deletes it in
-// the member, and suspends the Work, so that Karmada does not apply what is left. A Work
-// that preserves its object cannot be shrunk: Karmada applies its manifest once more. Nor
-// can one whose manifest is not of id, for the object would stay in the member.
+// Shrink returns a JSON merge patch of a Work that will be deleted, at exactly this resource
+// version: it reduces the manifest to what names the object, by which Karmada deletes it in
+// the member, and suspends the Work, so that Karmada does not apply the reduced manifest. A
+// Work that preserves its object cannot be shrunk: Karmada applies its manifest again. Nor
+// can a Work whose manifest is not id's: the object would stay in the member.
 func Shrink(work map[string]any, id Identity, resourceVersion string) ([]byte, error) {
 	if preserve, _, _ := unstructured.NestedBool(work, "spec", "preserveResourcesOnDeletion"); preserve {
-		return nil, errors.New("it preserves its object in the member, for which Karmada needs all of it: take karmada.target/preserve-on-deletion off, or raise etcd's --max-request-bytes")
+		return nil, errors.New("it preserves its object in the member, so Karmada needs the whole manifest: remove karmada.target/preserve-on-deletion, or raise etcd's --max-request-bytes")
 	}
 	manifest, err := ManifestOf(work)
 	if err != nil {

@@ -14,7 +14,7 @@ func TestShrink(t *testing.T) {
 		id                 Identity
 	}{
 		"Namespaced": {
-			"Karmada finds the object by these four, and does not apply what is left",
+			"Karmada finds the object by these four fields, and does not apply them",
 			`{"spec":{"workload":{"manifests":[{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop","labels":{"a":"b"}},"spec":{"replicas":3}}]}}}`,
 			`{"metadata":{"resourceVersion":"7"},"spec":{"suspendDispatching":true,"workload":{"manifests":[{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop"}}]}}}`,
 			web,
@@ -25,11 +25,11 @@ func TestShrink(t *testing.T) {
 			`{"metadata":{"resourceVersion":"7"},"spec":{"suspendDispatching":true,"workload":{"manifests":[{"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"disk"}}]}}}`,
 			Identity{Kind: "PersistentVolume", Name: "disk"},
 		},
-		"Preserved":   {"Karmada would write what is left into the member", `{"spec":{"preserveResourcesOnDeletion":true,"workload":{"manifests":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"page"}}]}}}`, "", Identity{Kind: "ConfigMap", Name: "page"}},
-		"NotOurForm":  {"what it holds is not known", `{"spec":{"workload":{"manifests":[]}}}`, "", web},
+		"Preserved":   {"Karmada would apply the rest in the member", `{"spec":{"preserveResourcesOnDeletion":true,"workload":{"manifests":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"page"}}]}}}`, "", Identity{Kind: "ConfigMap", Name: "page"}},
+		"NotOurForm":  {"its content is not known", `{"spec":{"workload":{"manifests":[]}}}`, "", web},
 		"Another":     {"the object would stay in the member", `{"spec":{"workload":{"manifests":[{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"other","namespace":"shop"}}]}}}`, "", web},
-		"Nameless":    {"so would it if an answer lacks its name", `{"spec":{"workload":{"manifests":[{"apiVersion":"apps/v1","kind":"Deployment","metadata":{}}]}}}`, "", web},
-		"Versionless": {"or its version", `{"spec":{"workload":{"manifests":[{"kind":"Deployment","metadata":{"name":"web","namespace":"shop"}}]}}}`, "", web},
+		"Nameless":    {"it also would if the name is missing", `{"spec":{"workload":{"manifests":[{"apiVersion":"apps/v1","kind":"Deployment","metadata":{}}]}}}`, "", web},
+		"Versionless": {"or the version", `{"spec":{"workload":{"manifests":[{"kind":"Deployment","metadata":{"name":"web","namespace":"shop"}}]}}}`, "", web},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -13,15 +13,13 @@ var serverSet = []string{
 	"deletionGracePeriodSeconds", "managedFields", "selfLink", "ownerReferences", "finalizers",
 }
 
-// Strip removes from an object, in place, what must not travel to a member:
-// metadata set by the server, status, our own annotations, the keys by which
-// Karmada steers itself, and the fields that Karmada's prune removes. It is
-// total: of metadata it drops what it cannot understand, of the rest it leaves
-// that alone.
+// Strip removes from an object, in place, what must not reach a member:
+// metadata set by the server, status, our own annotations, the keys that
+// control Karmada, and the fields that Karmada's prune removes. It never
+// fails: it drops malformed metadata, and leaves anything else malformed alone.
 //
-// Fields that are null go as well: the API server takes nulls out of a merge
-// patch, at any depth, so that the first update would lose what the create had
-// carried.
+// It also removes null fields: the API server removes nulls from a merge patch,
+// at any depth, so the first update would lose what the create had carried.
 func Strip(obj map[string]any) {
 	delete(obj, "status")
 	if _, ok := obj["metadata"].(map[string]any); !ok {
@@ -53,7 +51,7 @@ func stripMetadata(obj map[string]any) {
 	})
 }
 
-// stripKeys deletes the entries of a string map that are unwanted or no
+// stripKeys deletes the entries of a string map that are unwanted or not
 // strings.
 func stripKeys(metadata map[string]any, field string, unwanted func(key, value string) bool) {
 	entries, ok := metadata[field].(map[string]any)
@@ -68,8 +66,8 @@ func stripKeys(metadata map[string]any, field string, unwanted func(key, value s
 	}
 }
 
-// karmadaKey reports whether Karmada gives a key its meaning. A tenant must not
-// smuggle one through, work.karmada.io/conflict-resolution for one.
+// karmadaKey reports whether a key is Karmada's. A tenant must not smuggle one
+// through, such as work.karmada.io/conflict-resolution.
 func karmadaKey(key string) bool {
 	domain, _, qualified := strings.Cut(key, "/")
 	return qualified && (domain == "karmada.io" || strings.HasSuffix(domain, ".karmada.io"))
@@ -81,9 +79,9 @@ func dropEmpty(metadata map[string]any, field string) {
 	}
 }
 
-// settle replaces, in place, what does not survive the way through the API
-// server and Karmada's webhook by what becomes of it: a field that is null by
-// none, a negative zero by zero. A null in a list has a place to keep and stays.
+// settle replaces, in place, values that the API server and Karmada's webhook
+// would change by what they become: it removes null fields and turns a negative
+// zero into zero. A null in a list stays: it holds a position.
 func settle(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -14,37 +14,37 @@ func TestStrip(t *testing.T) {
 		obj, want string
 	}{
 		"ServerSet": {
-			reason: "What the server sets means nothing in a member; a generated name's prefix does not hurt.",
+			reason: "Fields that the server sets mean nothing in a member; a generateName does no harm.",
 			obj: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"b","generateName":"a-","uid":"u","resourceVersion":"1",
 				"generation":2,"creationTimestamp":"t","deletionTimestamp":"t","deletionGracePeriodSeconds":30,"managedFields":[{}],
 				"selfLink":"/","ownerReferences":[{}],"finalizers":["x"]},"data":{"k":"v"},"status":{"x":1}}`,
 			want: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"b","generateName":"a-"},"data":{"k":"v"}}`,
 		},
 		"Annotations": {
-			reason: "Our annotations, kubectl's and every one of Karmada's go, the user's stay.",
+			reason: "Our annotations, kubectl's and all of Karmada's are removed, the user's stay.",
 			obj: `{"metadata":{"annotations":{"karmada.target/clusters":"a","karmada.target/unknown":"","kubectl.kubernetes.io/last-applied-configuration":"{}",
 				"work.karmada.io/conflict-resolution":"overwrite","karmada.io/x":"","propagationpolicy.karmada.io/name":"p","resourcetemplate.karmada.io/retain-replicas":"true",
 				"karmada.io":"a name without a domain","notkarmada.io/x":"","example.com/karmada.io":"","kubectl.kubernetes.io/restartedAt":"t"}}}`,
 			want: `{"metadata":{"annotations":{"karmada.io":"a name without a domain","notkarmada.io/x":"","example.com/karmada.io":"","kubectl.kubernetes.io/restartedAt":"t"}}}`,
 		},
 		"RetainsNothing": {
-			reason: "Karmada looks for one value of it; any other would be in what is wanted and not in what is written.",
+			reason: "Karmada looks for one value of it; any other would be wanted but never written.",
 			obj:    `{"metadata":{"labels":{"app":"web","resourcetemplate.karmada.io/retain-replicas":"false"}}}`,
 			want:   `{"metadata":{"labels":{"app":"web"}}}`,
 		},
 		"Labels": {
-			reason: "Of Karmada's labels only retain-replicas is the source's to give.",
+			reason: "Of Karmada's labels, a source may set only retain-replicas.",
 			obj: `{"metadata":{"labels":{"app":"web","karmada.target/x":"","karmada.io/managed":"true","work.karmada.io/permanent-id":"1",
 				"resourcetemplate.karmada.io/retain-replicas":"true","resourcetemplate.karmada.io/claimed-by":"x","propagationpolicy.karmada.io/permanent-id":"1","a.b.karmada.io/x":""}}}`,
 			want: `{"metadata":{"labels":{"app":"web","resourcetemplate.karmada.io/retain-replicas":"true"}}}`,
 		},
 		"EmptyMaps": {
-			reason: "A map that loses everything goes too.",
+			reason: "A map that becomes empty is removed too.",
 			obj:    `{"metadata":{"annotations":{"karmada.target/clusters":"a"},"labels":{}}}`,
 			want:   `{"metadata":{}}`,
 		},
 		"PodTemplate": {
-			reason: "What lies deeper is the user's.",
+			reason: "Deeper fields belong to the user.",
 			obj:    `{"spec":{"template":{"metadata":{"annotations":{"karmada.io/x":"y"},"labels":{}},"status":{}}}}`,
 			want:   `{"spec":{"template":{"metadata":{"annotations":{"karmada.io/x":"y"},"labels":{}},"status":{}}}}`,
 		},
@@ -54,12 +54,12 @@ func TestStrip(t *testing.T) {
 			want:   `{"spec":{"b":[null,{"d":0}],"e":{}},"metadata":{}}`,
 		},
 		"OddMetadata": {
-			reason: "Metadata that is none is dropped.",
+			reason: "Metadata that is not a map is dropped.",
 			obj:    `{"metadata":"x","spec":"y"}`,
 			want:   `{"spec":"y"}`,
 		},
 		"OddMaps": {
-			reason: "Labels and annotations that are no maps of strings are dropped, entry by entry where possible.",
+			reason: "Labels and annotations that are not maps of strings are dropped, entry by entry where possible.",
 			obj:    `{"metadata":{"labels":["a"],"annotations":{"a":1,"b":{},"c":"d","e":null}}}`,
 			want:   `{"metadata":{"annotations":{"c":"d"}}}`,
 		},
@@ -69,12 +69,12 @@ func TestStrip(t *testing.T) {
 			want:   `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{}}`,
 		},
 		"ForeignDeployment": {
-			reason: "A custom Deployment is no Deployment.",
+			reason: "A custom Deployment is not a Deployment.",
 			obj:    `{"apiVersion":"example.com/v1","kind":"Deployment","metadata":{"annotations":{"deployment.kubernetes.io/revision":"3"}}}`,
 			want:   `{"apiVersion":"example.com/v1","kind":"Deployment","metadata":{"annotations":{"deployment.kubernetes.io/revision":"3"}}}`,
 		},
 		"PersistentVolumeClaim": {
-			reason: "The node was selected in this control plane.",
+			reason: "The node was selected for this control plane.",
 			obj:    `{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"annotations":{"volume.kubernetes.io/selected-node":"n","a":"b"}}}`,
 			want:   `{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"annotations":{"a":"b"}}}`,
 		},
@@ -93,11 +93,11 @@ func TestStripJob(t *testing.T) {
 		reason    string
 		obj, want string
 	}{
-		"Generated": {"The API server generates the selector anew.", job(`{` + selector + `,` + template + `,"ttlSecondsAfterFinished":5}`), job(`{` + stripped + `}`)},
+		"Generated": {"The API server generates the selector again.", job(`{` + selector + `,` + template + `,"ttlSecondsAfterFinished":5}`), job(`{` + stripped + `}`)},
 		"NotManual": {"False is the default.", job(`{"manualSelector":false,` + selector + `,` + template + `}`), job(`{"manualSelector":false,` + stripped + `}`)},
-		"Manual":    {"Whoever selects by hand keeps what was written, but not the time to live.", job(`{"manualSelector":true,` + selector + `,` + template + `,"ttlSecondsAfterFinished":5}`), job(`{"manualSelector":true,` + selector + `,` + template + `}`)},
-		"OddManual": {"A word is no boolean, and no reason to fail.", job(`{"manualSelector":"yes",` + selector + `,` + template + `}`), job(`{"manualSelector":"yes",` + stripped + `}`)},
-		"OddTypes":  {"What is no map is left alone.", job(`{"selector":"x","template":{"metadata":7}}`), job(`{"selector":"x","template":{"metadata":7}}`)},
+		"Manual":    {"A manual selector stays as written, but the TTL does not.", job(`{"manualSelector":true,` + selector + `,` + template + `,"ttlSecondsAfterFinished":5}`), job(`{"manualSelector":true,` + selector + `,` + template + `}`)},
+		"OddManual": {"A string is not a boolean, and not a reason to fail.", job(`{"manualSelector":"yes",` + selector + `,` + template + `}`), job(`{"manualSelector":"yes",` + stripped + `}`)},
+		"OddTypes":  {"A field that is not a map is left alone.", job(`{"selector":"x","template":{"metadata":7}}`), job(`{"selector":"x","template":{"metadata":7}}`)},
 		"OddLabels": {"So are labels that are a list.", job(`{"selector":{"matchLabels":[1]},"template":[]}`), job(`{"selector":{"matchLabels":[1]},"template":[]}`)},
 		"OddSpec":   {"So is a spec that is a list.", job(`[{"ttlSecondsAfterFinished":5}]`), job(`[{"ttlSecondsAfterFinished":5}]`)},
 	}
@@ -115,20 +115,20 @@ func TestStripCore(t *testing.T) {
 		reason    string
 		obj, want string
 	}{
-		"Service":         {"The address is this control plane's.", core("Service", `"spec":{"clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1"],"ports":[]}`), core("Service", `"spec":{"ports":[]}`)},
-		"Headless":        {"None is a wish.", core("Service", `"spec":{"clusterIP":"None","clusterIPs":["None"]}`), core("Service", `"spec":{"clusterIP":"None","clusterIPs":["None"]}`)},
-		"OddService":      {"A number is no address.", core("Service", `"spec":{"clusterIP":1,"clusterIPs":{}}`), core("Service", `"spec":{"clusterIP":1,"clusterIPs":{}}`)},
-		"OddServiceSpec":  {"A spec that is no map is left alone.", core("Service", `"spec":1`), core("Service", `"spec":1`)},
-		"Token":           {"A token is worth nothing in a member.", core("Secret", `"type":"kubernetes.io/service-account-token","data":{"token":"x"},"metadata":{"annotations":{"kubernetes.io/service-account.uid":"u","kubernetes.io/service-account.name":"bot"}}`), core("Secret", `"type":"kubernetes.io/service-account-token","metadata":{"annotations":{"kubernetes.io/service-account.name":"bot"}}`)},
-		"Secret":          {"Other data travels.", core("Secret", `"type":"Opaque","data":{"k":"dg=="}`), core("Secret", `"type":"Opaque","data":{"k":"dg=="}`)},
-		"OddSecret":       {"A list is no type.", core("Secret", `"type":["kubernetes.io/service-account-token"],"data":7`), core("Secret", `"type":["kubernetes.io/service-account-token"],"data":7`)},
-		"Account":         {"Generated references go, in a row too; the user's stay.", account(`[{"name":"bot-token-a"},{"name":"bot-token-b"},{"name":"mine"},{"name":"bot-token-c"}]`), account(`[{"name":"mine"}]`)},
+		"Service":         {"The address belongs to this control plane.", core("Service", `"spec":{"clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1"],"ports":[]}`), core("Service", `"spec":{"ports":[]}`)},
+		"Headless":        {"None is the user's choice.", core("Service", `"spec":{"clusterIP":"None","clusterIPs":["None"]}`), core("Service", `"spec":{"clusterIP":"None","clusterIPs":["None"]}`)},
+		"OddService":      {"A number is not an address.", core("Service", `"spec":{"clusterIP":1,"clusterIPs":{}}`), core("Service", `"spec":{"clusterIP":1,"clusterIPs":{}}`)},
+		"OddServiceSpec":  {"A spec that is not a map is left alone.", core("Service", `"spec":1`), core("Service", `"spec":1`)},
+		"Token":           {"A token is worthless in a member.", core("Secret", `"type":"kubernetes.io/service-account-token","data":{"token":"x"},"metadata":{"annotations":{"kubernetes.io/service-account.uid":"u","kubernetes.io/service-account.name":"bot"}}`), core("Secret", `"type":"kubernetes.io/service-account-token","metadata":{"annotations":{"kubernetes.io/service-account.name":"bot"}}`)},
+		"Secret":          {"Other data is kept.", core("Secret", `"type":"Opaque","data":{"k":"dg=="}`), core("Secret", `"type":"Opaque","data":{"k":"dg=="}`)},
+		"OddSecret":       {"A list is not a type.", core("Secret", `"type":["kubernetes.io/service-account-token"],"data":7`), core("Secret", `"type":["kubernetes.io/service-account-token"],"data":7`)},
+		"Account":         {"Generated references are removed, in a row too; the user's stay.", account(`[{"name":"bot-token-a"},{"name":"bot-token-b"},{"name":"mine"},{"name":"bot-token-c"}]`), account(`[{"name":"mine"}]`)},
 		"AccountAll":      {"The empty list stays, as with Karmada.", account(`[{"name":"bot-token-a"}]`), account(`[]`)},
-		"OddAccount":      {"What names no Secret would make Karmada's webhook panic.", account(`[1,null,"bot-token-a",{"name":3},{},{"name":"mine"},{"kind":"Secret"}]`), account(`[{"name":"mine"}]`)},
-		"OddSecrets":      {"What is no list is left alone.", account(`{"name":"bot-token-a"}`), account(`{"name":"bot-token-a"}`)},
+		"OddAccount":      {"A reference without a name would make Karmada's webhook panic.", account(`[1,null,"bot-token-a",{"name":3},{},{"name":"mine"},{"kind":"Secret"}]`), account(`[{"name":"mine"}]`)},
+		"OddSecrets":      {"A field that is not a list is left alone.", account(`{"name":"bot-token-a"}`), account(`{"name":"bot-token-a"}`)},
 		"ForeignAccount":  {"A custom kind has its own secrets.", `{"apiVersion":"example.com/v1","kind":"ServiceAccount","metadata":{"name":"bot"},"secrets":[{"name":"bot-token-a"},7]}`, `{"apiVersion":"example.com/v1","kind":"ServiceAccount","metadata":{"name":"bot"},"secrets":[{"name":"bot-token-a"},7]}`},
 		"ForeignService":  {"And its own addresses.", `{"apiVersion":"serving.example.com/v1","kind":"Service","spec":{"clusterIP":"x"}}`, `{"apiVersion":"serving.example.com/v1","kind":"Service","spec":{"clusterIP":"x"}}`},
-		"NoKind":          {"Something that says not what it is.", `{"kind":7,"apiVersion":[],"spec":{}}`, `{"kind":7,"apiVersion":[],"spec":{}}`},
+		"NoKind":          {"An object without a kind.", `{"kind":7,"apiVersion":[],"spec":{}}`, `{"kind":7,"apiVersion":[],"spec":{}}`},
 		"OddAPIVersion":   {"A version of three parts has no group, not the core group.", `{"kind":"Secret","apiVersion":"a/b/c","type":"kubernetes.io/service-account-token","data":{"a":"b"}}`, `{"kind":"Secret","apiVersion":"a/b/c","type":"kubernetes.io/service-account-token","data":{"a":"b"}}`},
 		"NothingWhatever": {"Nothing is nothing.", `{}`, `{}`},
 	}
@@ -164,7 +164,7 @@ func TestStripGoValues(t *testing.T) {
 	Strip(obj)
 	want := map[string]any{"spec": []any{int64(0), 0.5, int64(7)}, "c": []any{}}
 	if diff := cmp.Diff(want, obj); diff != "" {
-		t.Errorf("What Go code may make must encode as what it decodes to: -want +got:\n%s", diff)
+		t.Errorf("Values from Go code must encode to what they decode to: -want +got:\n%s", diff)
 	}
 }
 
@@ -222,7 +222,7 @@ func checkStripped(t *testing.T, obj map[string]any) {
 	}
 }
 
-// manifestSeeds are shapes to begin to fuzz from.
+// manifestSeeds are the fuzzing seeds.
 var manifestSeeds = []string{
 	`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"b","labels":{"x":"y"},"annotations":{"karmada.target/clusters":"m"}},"data":{"k":"v"}}`,
 	`{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"a","namespace":"b"},"spec":{"ttlSecondsAfterFinished":1,"selector":{"matchLabels":{"controller-uid":"1"}},"template":{"metadata":{"labels":{"job-name":"a"}}}}}`,

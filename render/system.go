@@ -6,17 +6,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// System says what a Kubernetes cluster makes by itself.
+// System classifies objects by whether a Kubernetes cluster or a tool made them.
 type System int
 
-// The kinds of such objects.
+// The values of System.
 const (
-	// NotSystem: a user has made it.
+	// NotSystem is an object that a user made.
 	NotSystem System = iota
-	// SystemOwn: every cluster makes its own, and another cluster's would do harm.
+	// SystemOwn is an object that every cluster makes for itself; another cluster's
+	// would do harm.
 	SystemOwn
-	// SystemRecord: a tool's record of this cluster, which means nothing elsewhere
-	// unless somebody wants just that.
+	// SystemRecord is a tool's record of this cluster, which means nothing elsewhere
+	// unless a user wants exactly that.
 	SystemRecord
 )
 
@@ -24,8 +25,8 @@ const (
 // pkg/storage/driver/secrets.go).
 const helmRelease = "helm.sh/release.v1"
 
-// SystemOf tells whether an object is such a one. Those are in every namespace, and
-// nobody who has a namespace mirrored means them.
+// SystemOf classifies an object. Such objects are in every namespace, and a user who
+// mirrors a namespace does not mean them.
 func SystemOf(obj *unstructured.Unstructured) System {
 	kind := obj.GroupVersionKind().GroupKind()
 	switch kind {

@@ -14,8 +14,8 @@ func TestSystemOf(t *testing.T) {
 	}{
 		"RootCertificate": {"each cluster has its own", "v1", "ConfigMap", "kube-root-ca.crt", "", SystemOwn},
 		"ConfigMap":       {"a user's", "v1", "ConfigMap", "settings", "", NotSystem},
-		"OtherGroup":      {"a kind of somebody else", "example.com/v1", "ConfigMap", "kube-root-ca.crt", "", NotSystem},
-		"Token":           {"it is of this cluster's API server", "v1", "Secret", "token", "kubernetes.io/service-account-token", SystemOwn},
+		"OtherGroup":      {"another project's kind", "example.com/v1", "ConfigMap", "kube-root-ca.crt", "", NotSystem},
+		"Token":           {"it belongs to this cluster's API server", "v1", "Secret", "token", "kubernetes.io/service-account-token", SystemOwn},
 		"Helm":            {"what Helm has installed here", "v1", "Secret", "sh.helm.release.v1.web.v1", "helm.sh/release.v1", SystemRecord},
 		"Secret":          {"a user's", "v1", "Secret", "password", "Opaque", NotSystem},
 		"ServiceAccount":  {"every namespace has one", "v1", "ServiceAccount", "default", "", SystemRecord},

@@ -20,19 +20,19 @@ const (
 	// pkg/apis/cluster/validation, v1.18.2).
 	maxClusterName = 48
 
-	// selectorKey begins the index key of a label selector. It is in no name and no
-	// glob.
+	// selectorKey begins the index key of a label selector. No name or glob
+	// contains it.
 	selectorKey = "="
 )
 
 // Terms are the parsed values of ClustersAnnotation and ClusterSelectorAnnotation.
-// The zero value matches no cluster, and is small: most objects of a cache have it.
+// The zero value matches no cluster, and is small: most cached objects have it.
 type Terms struct {
 	lists *termLists
 }
 
-// termLists are sorted. selector is nil if there is none; its text is in a form of its
-// own, so that equal ones are the same.
+// termLists are sorted. selector is nil if there is none; selectorText is its canonical
+// form, so that equal selectors have equal texts.
 type termLists struct {
 	names, globs, notNames, notGlobs []string
 	selector                         labels.Selector
@@ -47,9 +47,9 @@ func (t Terms) get() termLists {
 }
 
 // ParseTerms parses a comma-separated list of terms: a cluster name, a glob
-// (`*`, `?`), or either as an exclusion behind `!`. Spaces and a trailing comma
+// (`*`, `?`), or either as an exclusion after `!`. Spaces and a trailing comma
 // are fine. A value that names nothing is an error, so that an empty variable in
-// somebody's template does not read as "delete everywhere".
+// a user's template does not mean "delete everywhere".
 func ParseTerms(value string) (Terms, error) {
 	t := &termLists{}
 	if err := t.parse(value); err != nil {
@@ -58,7 +58,7 @@ func ParseTerms(value string) (Terms, error) {
 	return Terms{t}, nil
 }
 
-// parse adds a list of terms to what there is.
+// parse adds a list of terms to the existing ones.
 func (t *termLists) parse(value string) error {
 	list, err := readTerms(value)
 	if err != nil {
@@ -66,12 +66,12 @@ func (t *termLists) parse(value string) error {
 	}
 	t.add(list)
 	if len(t.names)+len(t.globs) == 0 && t.selector == nil {
-		return errors.New("it has exclusions only; put * before them to mean every other cluster")
+		return errors.New("it has only exclusions; put * before them to mean every other cluster")
 	}
 	return nil
 }
 
-// exclude adds the exclusions of a list, and nothing else of it.
+// exclude adds only the exclusions of a list.
 func (t *termLists) exclude(value string) error {
 	if strings.TrimSpace(value) == "" {
 		return nil
@@ -82,7 +82,7 @@ func (t *termLists) exclude(value string) error {
 	return err
 }
 
-// readTerms reads a list by itself.
+// readTerms parses a list on its own.
 func readTerms(value string) (list termLists, err error) {
 	if strings.Trim(value, ", \t\n") == "" {
 		return list, errors.New("it names no cluster; to stop mirroring, remove the annotation")
@@ -113,15 +113,15 @@ func (t *termLists) add(list termLists) {
 	t.notNames, t.notGlobs = merge(t.notNames, list.notNames), merge(t.notGlobs, list.notGlobs)
 }
 
-// selectBy adds a label selector. One that selects everything is an error for the
-// same reason as a list that names nothing.
+// selectBy adds a label selector. A selector that selects everything is an error, for
+// the same reason as a list that names nothing.
 func (t *termLists) selectBy(value string) error {
 	if strings.ContainsFunc(value, unicode.IsControl) { // the parser takes some for the end
-		return fmt.Errorf("%s is no label selector: it has a control character", quote(value))
+		return fmt.Errorf("%s is not a valid label selector: it contains a control character", quote(value))
 	}
 	selector, err := labels.Parse(value)
 	if err != nil {
-		return fmt.Errorf("%s is no label selector: %s", quote(value), quote(err.Error()))
+		return fmt.Errorf("%s is not a valid label selector: %s", quote(value), quote(err.Error()))
 	}
 	if selector.Empty() {
 		return fmt.Errorf("it selects every cluster; to mean that, write %s: \"*\"", ClustersAnnotation)
@@ -158,13 +158,13 @@ func validateTerm(term string) error {
 	case len(plain) > maxClusterName:
 		return fmt.Errorf("%s is longer than a cluster name can be (%d characters)", quote(term), maxClusterName)
 	case len(validation.IsDNS1123Label(plain)) > 0:
-		return fmt.Errorf("%s is no cluster name: those have lower-case letters, digits and, inside, '-'", quote(term))
+		return fmt.Errorf("%s is not a valid cluster name: use lower-case letters, digits and, inside, '-'", quote(term))
 	}
 	return nil
 }
 
-// Matches reports whether the terms select a cluster that bears labels. Exclusions win
-// wherever they stand.
+// Matches reports whether the terms select a cluster with these labels. Exclusions win,
+// wherever they are in the list.
 func (t Terms) Matches(cluster string, of labels.Set) bool {
 	l := t.get()
 	if contains(l.notNames, cluster) || matchesAny(l.notGlobs, cluster) {
@@ -173,7 +173,7 @@ func (t Terms) Matches(cluster string, of labels.Set) bool {
 	return contains(l.names, cluster) || matchesAny(l.globs, cluster) || l.selector != nil && l.selector.Matches(of)
 }
 
-// Names are the clusters named literally and not excluded, sorted.
+// Names returns the clusters named literally and not excluded, sorted.
 func (t Terms) Names() []string {
 	var names []string
 	for _, name := range t.get().names {
@@ -187,11 +187,11 @@ func (t Terms) Names() []string {
 // HasSelector reports whether clusters are chosen by their labels.
 func (t Terms) HasSelector() bool { return t.get().selector != nil }
 
-// IsOpen reports whether clusters may match that are not named.
+// IsOpen reports whether clusters that are not named may match.
 func (t Terms) IsOpen() bool { return len(t.get().globs) > 0 || t.HasSelector() }
 
-// Index returns the keys under which to find these terms when a cluster changes. Those
-// that KeyMatches says so of are all whose terms may match the cluster.
+// Index returns the keys under which to find these terms when a cluster changes. Only
+// terms with a key for which KeyMatches returns true can match the cluster.
 func (t Terms) Index() []string {
 	keys := append(t.Names(), t.get().globs...)
 	if t.get().selector != nil {
@@ -200,8 +200,8 @@ func (t Terms) Index() []string {
 	return keys
 }
 
-// KeyMatches reports whether terms with this index key may match a cluster that bears
-// labels: there are few keys where there are many sources.
+// KeyMatches reports whether terms with this index key may match a cluster with these
+// labels: even with many sources, there are few keys.
 func KeyMatches(key, cluster string, of labels.Set) bool {
 	if text, selects := strings.CutPrefix(key, selectorKey); selects {
 		selector, err := labels.Parse(text)

@@ -20,12 +20,12 @@ func TestParseTerms(t *testing.T) {
 		want   want
 	}{
 		"Names": {
-			reason: "Names come sorted and once, whatever the spaces, order and repetition.",
+			reason: "Names are sorted and deduplicated, whatever the spaces, order and repetition.",
 			value:  " b,a , b,\ta,",
 			want:   want{names: []string{"a", "b"}, index: []string{"a", "b"}, matches: []string{"a", "b"}, not: []string{"c", "ab", ""}},
 		},
 		"Digits": {
-			reason: "A name may begin with a digit and be of one character.",
+			reason: "A name may begin with a digit and have one character.",
 			value:  "1,2-b",
 			want:   want{names: []string{"1", "2-b"}, index: []string{"1", "2-b"}, matches: []string{"1", "2-b"}},
 		},
@@ -35,17 +35,17 @@ func TestParseTerms(t *testing.T) {
 			want:   want{names: []string{strings.Repeat("a", 48)}, index: []string{strings.Repeat("a", 48)}},
 		},
 		"Glob": {
-			reason: "A glob names nobody, matches from beginning to end, and is indexed by itself.",
+			reason: "A glob names no cluster, matches the whole name, and is its own index key.",
 			value:  "prod-*,a?",
 			want:   want{index: []string{"a?", "prod-*"}, matches: []string{"prod-1", "prod-", "ab"}, not: []string{"my-prod-1", "a", "abc"}},
 		},
 		"Everything": {
-			reason: "A star is every cluster.",
+			reason: "A star means every cluster.",
 			value:  "*",
 			want:   want{index: []string{"*"}, matches: []string{"a", "any-9"}},
 		},
 		"ExclusionFirst": {
-			reason: "An exclusion wins though it stands first.",
+			reason: "An exclusion wins even if it comes first.",
 			value:  "!b,*",
 			want:   want{index: []string{"*"}, matches: []string{"a"}, not: []string{"b"}},
 		},
@@ -55,7 +55,7 @@ func TestParseTerms(t *testing.T) {
 			want:   want{names: []string{"a"}, index: []string{"a"}, matches: []string{"a"}, not: []string{"b"}},
 		},
 		"ExclusionByGlob": {
-			reason: "A glob may exclude what is named.",
+			reason: "A glob may exclude a name.",
 			value:  "prod-1,test-1,*,!prod-?",
 			want:   want{names: []string{"test-1"}, index: []string{"test-1", "*"}, matches: []string{"a", "prod-10"}, not: []string{"prod-1"}},
 		},
@@ -109,7 +109,7 @@ func TestParseTermsRefuses(t *testing.T) {
 		"LeadingComma":     {"So is one at the beginning.", ",a"},
 		"TwoTrailing":      {"One trailing comma is fine, two are a hole.", "a,,"},
 		"UpperCase":        {"Cluster names are lower case.", "Member1"},
-		"Path":             {"A path is no name.", "../"},
+		"Path":             {"A path is not a name.", "../"},
 		"Underscore":       {"Not in a DNS label.", "a_b"},
 		"Dot":              {"A cluster's name is a label, not a domain.", "a.b"},
 		"Unicode":          {"Letters are ASCII.", "münchen"},
@@ -122,13 +122,13 @@ func TestParseTermsRefuses(t *testing.T) {
 		"GlobTrailingDash": {"No name can match.", "*-"},
 		"OnlyExclamation":  {"Nothing is excluded.", "a,!"},
 		"DoubleExclusion":  {"Not a name.", "a,!!b"},
-		"OnlyExclusions":   {"They take nothing from nothing.", "!a,!b-*"},
+		"OnlyExclusions":   {"They exclude something from nothing.", "!a,!b-*"},
 		"TooLong":          {"Karmada allows 48 characters.", strings.Repeat("a", 49)},
-		"LongGlob":         {"Nor may a glob be longer.", strings.Repeat("a", 48) + "*"},
+		"LongGlob":         {"A glob may not be longer either.", strings.Repeat("a", 48) + "*"},
 		"TooMany":          {"A list of ten thousand is a mistake.", strings.Repeat("a,", 10000)},
 		"Huge":             {"The largest annotation that the API server accepts.", strings.Repeat("A", 250<<10)},
 		"HugeUnicode":      {"Escapes are longer than what they stand for.", strings.Repeat("\u2028", 80<<10)},
-		"InvalidUTF8":      {"Bytes that are no text.", "a\xff\xfe"},
+		"InvalidUTF8":      {"Bytes that are not text.", "a\xff\xfe"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -165,10 +165,10 @@ func TestTermsEqual(t *testing.T) {
 		a, b   string
 		want   bool
 	}{
-		"Spelling": {"Order and repetition say nothing.", "a,b,!c,d*", "d*,!c,!c,b,a,", true},
+		"Spelling": {"Order and repetition do not matter.", "a,b,!c,d*", "d*,!c,!c,b,a,", true},
 		"Name":     {"Another name is another target.", "a,b", "a,c", false},
 		"Glob":     {"So is another glob.", "a*", "b*", false},
-		"Excluded": {"So is an exclusion less.", "*,!a", "*", false},
+		"Excluded": {"So is a missing exclusion.", "*,!a", "*", false},
 		"NotGlob":  {"Or another exclusion.", "*,!a*", "*,!b*", false},
 	}
 	for name, tc := range cases {

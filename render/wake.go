@@ -1,9 +1,8 @@
 package render
 
-// Wake is a JSON merge patch of a Work, at exactly this resource version, that moves its
-// generation and means nothing: it gives spec.suspendDispatching the value that it has
-// where it is absent, or takes it away if it is given. It is for Works that are not
-// suspended.
+// Wake returns a JSON merge patch of a Work, at exactly this resource version, that
+// increments its generation without changing its meaning: it sets spec.suspendDispatching
+// to its default, or removes it if it is given. It is for Works that are not suspended.
 func Wake(resourceVersion string, given bool) []byte {
 	value := any(false)
 	if given {

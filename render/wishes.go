@@ -15,7 +15,7 @@ type Wishes struct {
 	fence wish
 }
 
-// ErrInherited is wrapped by errors about what an object has from its Namespace.
+// ErrInherited is wrapped by errors about what an object inherits from its Namespace.
 var ErrInherited = errors.New("the Namespace's")
 
 // wish is the value of an annotation.
@@ -24,7 +24,7 @@ type wish struct {
 	given, inherited bool
 }
 
-// ReadWishes reads annotations; what they say is not checked.
+// ReadWishes reads annotations without checking their values.
 func ReadWishes(annotations map[string]string) Wishes {
 	read := func(key string) wish {
 		value, given := annotations[key]
@@ -37,18 +37,18 @@ func ReadWishes(annotations map[string]string) Wishes {
 	}
 }
 
-// Ask reports whether they say where to mirror to.
+// Ask reports whether the wishes choose clusters.
 func (w Wishes) Ask() bool { return w.clusters.given || w.selector.given }
 
 // InheritsClusters reports whether the list of clusters is the Namespace's.
 func (w Wishes) InheritsClusters() bool { return w.clusters.given && w.clusters.inherited }
 
-// OptOut reports whether they refuse what the Namespace says.
+// OptOut reports whether the wishes opt out of the Namespace's targets.
 func (w Wishes) OptOut() bool { return w.clusters.given && strings.TrimSpace(w.clusters.value) == "" }
 
-// Over are the wishes of an object whose Namespace has defaults: each annotation
-// replaces the same of the Namespace, but the exclusions of that hold always. Whoever opts
-// out takes no target of it; if there is none to opt out of, they opt out still.
+// Over returns the wishes of an object whose Namespace has defaults: each annotation
+// replaces the Namespace's, but the Namespace's exclusions always hold. An object that opts
+// out inherits no targets; if the Namespace has none, the object still opts out.
 func (w Wishes) Over(defaults Wishes) Wishes {
 	w.fence = defaults.clusters.inherit()
 	if w.OptOut() {
@@ -72,13 +72,13 @@ func (w wish) or(fallback wish) wish {
 	return fallback.inherit()
 }
 
-// inherit is the wish as one that the Namespace has given.
+// inherit returns the wish as one that the Namespace has given.
 func (w wish) inherit() wish {
 	w.inherited = w.given
 	return w
 }
 
-// blame says whose mistake it is.
+// blame adds to an error whose mistake it is, and in which annotation.
 func (w wish) blame(key string, err error) error {
 	if w.inherited {
 		return fmt.Errorf("%w %s: %w", ErrInherited, key, err)
@@ -86,7 +86,7 @@ func (w wish) blame(key string, err error) error {
 	return fmt.Errorf("%s: %w", key, err)
 }
 
-// String lists what is given, and what of it the Namespace has given.
+// String lists the given annotations, and which of them are the Namespace's.
 func (w Wishes) String() string {
 	var given []string
 	for _, annotation := range []struct {
@@ -105,12 +105,12 @@ func (w Wishes) String() string {
 		}
 	}
 	if w.fence.given && !w.clusters.inherited && strings.Contains(w.fence.value, "!") {
-		given = append(given, fmt.Sprintf("%s=%s (the exclusions of the Namespace's)", ClustersAnnotation, quote(w.fence.value)))
+		given = append(given, fmt.Sprintf("%s=%s (the Namespace's exclusions)", ClustersAnnotation, quote(w.fence.value)))
 	}
 	return strings.Join(given, ", ")
 }
 
-// Command is what kubectl annotate takes to say where to mirror to as these wishes do.
+// Command returns the arguments of kubectl annotate that choose the same clusters.
 func (w Wishes) Command() string {
 	var given []string
 	for _, annotation := range []struct {
@@ -124,9 +124,9 @@ func (w Wishes) Command() string {
 	return strings.Join(given, " ")
 }
 
-// CommandToAdd is what kubectl annotate takes to mirror to clusters as well as
-// to those that these wishes ask for, with the list that the Namespace gives
-// them. It is empty if that cannot be done by adding names: an exclusion wins.
+// CommandToAdd returns the argument of kubectl annotate that adds clusters to
+// those that these wishes ask for, including the list that the Namespace gives
+// them. It is empty if adding names does not help: an exclusion wins.
 func (w Wishes) CommandToAdd(clusters []string) string {
 	list := strings.Join(clusters, ",")
 	if own := strings.TrimRight(w.clusters.value, ", \t\n"); own != "" {
@@ -144,7 +144,7 @@ func shellAssignment(key, value string) string {
 	return key + "='" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 }
 
-// Check parses everything.
+// Check parses all annotations and returns the first error.
 func (w Wishes) Check() error {
 	if w.Ask() && !w.OptOut() {
 		if _, err := w.Terms(); err != nil {
@@ -176,8 +176,8 @@ func (w Wishes) Terms() (Terms, error) {
 	return Terms{t}, nil
 }
 
-// IndexKeys are those of the targets, each annotation taken by itself and as far as it can
-// be parsed: an object may replace one of its Namespace's, and the other is left.
+// IndexKeys returns the index keys of the targets, of each annotation by itself, as far as it
+// can be parsed: an object may replace one of its Namespace's and inherit the other.
 func (w Wishes) IndexKeys() (keys []string) {
 	for _, alone := range []Wishes{{clusters: w.clusters}, {selector: w.selector}} {
 		if alone.Ask() && !alone.OptOut() {
@@ -210,7 +210,7 @@ func (w Wishes) Options() (Options, error) {
 // retain is the value of ReplicasAnnotation.
 const retain = "retain"
 
-// choose is true for yes, false for no and for no annotation.
+// choose returns true for yes, and false for no or if there is no annotation.
 func (w wish) choose(key, no, yes string) (bool, error) {
 	switch {
 	case !w.given || w.value == no:

@@ -16,16 +16,16 @@ func TestWishesOptions(t *testing.T) {
 		want        Options
 		fails       bool
 	}{
-		"None":           {"No annotation is no wish.", nil, Options{}, false},
+		"None":           {"Without an annotation there is no wish.", nil, Options{}, false},
 		"Suspend":        {"True suspends.", map[string]string{SuspendAnnotation: "true"}, Options{Suspend: true}, false},
 		"NotSuspend":     {"False does not: it may replace a namespace's default.", map[string]string{SuspendAnnotation: "false"}, Options{}, false},
 		"Preserve":       {"True preserves.", map[string]string{PreserveOnDeletionAnnotation: "true"}, Options{PreserveOnDeletion: true}, false},
 		"Overwrite":      {"Overwrite is a wish.", map[string]string{ConflictResolutionAnnotation: "overwrite"}, Options{Overwrite: true}, false},
 		"Abort":          {"Abort is the default.", map[string]string{ConflictResolutionAnnotation: "abort"}, Options{}, false},
-		"KarmadaOwn":     {"Karmada's own key is a smuggler's.", map[string]string{"work.karmada.io/conflict-resolution": "overwrite"}, Options{}, false},
+		"KarmadaOwn":     {"Karmada's own key is smuggled, and ignored.", map[string]string{"work.karmada.io/conflict-resolution": "overwrite"}, Options{}, false},
 		"UpperCase":      {"Kubernetes has no such booleans.", map[string]string{SuspendAnnotation: "True"}, Options{}, true},
-		"EmptyValue":     {"Nor this one.", map[string]string{PreserveOnDeletionAnnotation: ""}, Options{}, true},
-		"Boolean":        {"A word of the other annotations.", map[string]string{ConflictResolutionAnnotation: "true"}, Options{}, true},
+		"EmptyValue":     {"An empty value is not one either.", map[string]string{PreserveOnDeletionAnnotation: ""}, Options{}, true},
+		"Boolean":        {"A value of the other annotations.", map[string]string{ConflictResolutionAnnotation: "true"}, Options{}, true},
 		"Space":          {"A space is a mistake that someone should see.", map[string]string{SuspendAnnotation: "true "}, Options{}, true},
 		"Huge":           {"The message stays short.", map[string]string{SuspendAnnotation: strings.Repeat("\u2028", 80<<10)}, Options{}, true},
 		"NothingOfABad":  {"One bad value spoils the rest.", map[string]string{SuspendAnnotation: "true", ConflictResolutionAnnotation: "x"}, Options{}, true},
@@ -58,19 +58,19 @@ func TestWishesOver(t *testing.T) {
 		matches, not      []string
 		options           Options
 	}{
-		"Nothing":         {"nobody asks for anything", nil, nil, false, false, nil, []string{"a"}, Options{}},
+		"Nothing":         {"neither asks for anything", nil, nil, false, false, nil, []string{"a"}, Options{}},
 		"Default":         {"the Namespace asks for its objects", nil, annotations{ClustersAnnotation: "a"}, true, false, []string{"a"}, []string{"b"}, Options{}},
-		"Replaced":        {"an object's own list replaces that of the Namespace, and adds nothing to it", annotations{ClustersAnnotation: "b"}, annotations{ClustersAnnotation: "a"}, true, false, []string{"b"}, []string{"a"}, Options{}},
+		"Replaced":        {"an object's own list replaces the Namespace's, and does not add to it", annotations{ClustersAnnotation: "b"}, annotations{ClustersAnnotation: "a"}, true, false, []string{"b"}, []string{"a"}, Options{}},
 		"OnlyThisKey":     {"and leaves the selector of the Namespace", annotations{ClustersAnnotation: "b"}, annotations{ClusterSelectorAnnotation: "tier=edge"}, true, false, []string{"b", "edge"}, []string{"a"}, Options{}},
-		"OptOut":          {"an empty list takes none of its targets", annotations{ClustersAnnotation: ""}, annotations{ClustersAnnotation: "a", ClusterSelectorAnnotation: "tier=edge"}, false, false, nil, []string{"a", "edge"}, Options{}},
-		"OptOutBut":       {"but for a selector of its own", annotations{ClustersAnnotation: "", ClusterSelectorAnnotation: "tier=edge"}, annotations{ClustersAnnotation: "a"}, true, false, []string{"edge"}, []string{"a"}, Options{}},
+		"OptOut":          {"an empty list inherits none of its targets", annotations{ClustersAnnotation: ""}, annotations{ClustersAnnotation: "a", ClusterSelectorAnnotation: "tier=edge"}, false, false, nil, []string{"a", "edge"}, Options{}},
+		"OptOutBut":       {"except for a selector of its own", annotations{ClustersAnnotation: "", ClusterSelectorAnnotation: "tier=edge"}, annotations{ClustersAnnotation: "a"}, true, false, []string{"edge"}, []string{"a"}, Options{}},
 		"OptOutOfNothing": {"where there is nothing to opt out of, an empty list may be a mistake", annotations{ClustersAnnotation: " "}, annotations{SuspendAnnotation: "true"}, true, true, nil, []string{"a"}, Options{Suspend: true}},
 		"Excluded":        {"exclusions are a part of the list", annotations{ClustersAnnotation: "*,!a"}, annotations{ClustersAnnotation: "a"}, true, false, []string{"b"}, []string{"a"}, Options{}},
 		"ExclusionsApply": {"exclusions hold for what a selector chooses, too", annotations{ClustersAnnotation: "!edge", ClusterSelectorAnnotation: "tier=edge"}, nil, true, false, []string{"other-edge"}, []string{"edge", "a"}, Options{}},
 		"Fence":           {"the exclusions of the Namespace hold for a list of the object's own", annotations{ClustersAnnotation: "a,b"}, annotations{ClustersAnnotation: "*,!b"}, true, false, []string{"a"}, []string{"b", "c"}, Options{}},
 		"FenceOfSelector": {"for a selector of its own", annotations{ClusterSelectorAnnotation: "tier=edge"}, annotations{ClustersAnnotation: "a,!edge"}, true, false, []string{"a", "other-edge"}, []string{"edge"}, Options{}},
-		"FenceOfOptOut":   {"and for one that takes none of its targets", annotations{ClustersAnnotation: "", ClusterSelectorAnnotation: "tier=edge"}, annotations{ClustersAnnotation: "a,!edge"}, true, false, []string{"other-edge"}, []string{"a", "edge"}, Options{}},
-		"NoFence":         {"a list of the Namespace that is empty excludes nothing", annotations{ClustersAnnotation: "a"}, annotations{ClustersAnnotation: " "}, true, false, []string{"a"}, nil, Options{}},
+		"FenceOfOptOut":   {"and for one that inherits no targets", annotations{ClustersAnnotation: "", ClusterSelectorAnnotation: "tier=edge"}, annotations{ClustersAnnotation: "a,!edge"}, true, false, []string{"other-edge"}, []string{"a", "edge"}, Options{}},
+		"NoFence":         {"an empty list of the Namespace excludes nothing", annotations{ClustersAnnotation: "a"}, annotations{ClustersAnnotation: " "}, true, false, []string{"a"}, nil, Options{}},
 		"OptionsDefault":  {"options of the Namespace hold for objects that ask by themselves", annotations{ClustersAnnotation: "a"}, annotations{SuspendAnnotation: "true", PreserveOnDeletionAnnotation: "true", ConflictResolutionAnnotation: "overwrite", ReplicasAnnotation: "retain"}, true, false, []string{"a"}, nil, Options{true, true, true, true}},
 		"OptionsReplaced": {"each of them by itself", annotations{ClustersAnnotation: "a", SuspendAnnotation: "false"}, annotations{SuspendAnnotation: "true", PreserveOnDeletionAnnotation: "true"}, true, false, []string{"a"}, nil, Options{PreserveOnDeletion: true}},
 	}
@@ -150,7 +150,7 @@ func TestSelector(t *testing.T) {
 func TestWishesString(t *testing.T) {
 	wishes := ReadWishes(map[string]string{ClustersAnnotation: "a,\x1b[31m", SuspendAnnotation: "false"}).
 		Over(ReadWishes(map[string]string{ClustersAnnotation: "b,!c", ClusterSelectorAnnotation: "tier=edge"}))
-	const want = `karmada.target/clusters="a,\x1b[31m", karmada.target/cluster-selector="tier=edge" (the Namespace's), karmada.target/suspend="false", karmada.target/clusters="b,!c" (the exclusions of the Namespace's)`
+	const want = `karmada.target/clusters="a,\x1b[31m", karmada.target/cluster-selector="tier=edge" (the Namespace's), karmada.target/suspend="false", karmada.target/clusters="b,!c" (the Namespace's exclusions)`
 	if got := wishes.String(); got != want {
 		t.Errorf("it is %s", got)
 	}
@@ -169,9 +169,9 @@ func TestWishesCommandToAdd(t *testing.T) {
 		"Excluded":     {"an exclusion wins over a name", own("*,!m3"), ""},
 		"OtherMissing": {"other exclusions do not matter", own("m1,!m4"), "karmada.target/clusters='m1,!m4,m2,m3'"},
 		"Selector":     {"a selector stays, and names add to it", selecting, "karmada.target/clusters='m2,m3'"},
-		"Default":      {"an own list replaces the Namespace's, so it repeats that", selecting.Over(own("m1")), "karmada.target/clusters='m1,m2,m3'"},
+		"Default":      {"its own list replaces the Namespace's, so it repeats that one", selecting.Over(own("m1")), "karmada.target/clusters='m1,m2,m3'"},
 		"Fence":        {"the Namespace's exclusions win as well", own("m1").Over(own("*,!m2")), ""},
-		"Broken":       {"what cannot be read is not added to", own("m1,!,"), ""},
+		"Broken":       {"an invalid list gets no additions", own("m1,!,"), ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -185,6 +185,6 @@ func TestWishesCommandToAdd(t *testing.T) {
 func TestWishesBrokenFence(t *testing.T) {
 	_, err := ReadWishes(map[string]string{ClustersAnnotation: "a"}).Over(ReadWishes(map[string]string{ClustersAnnotation: "*,!B"})).Terms()
 	if !errors.Is(err, ErrInherited) {
-		t.Errorf("exclusions that cannot be read: %v", err)
+		t.Errorf("exclusions that cannot be parsed: %v", err)
 	}
 }

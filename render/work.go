@@ -8,14 +8,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// metadata is that of a Work; a nil value of a label or annotation removes it.
+// metadata is the metadata of a Work; a nil value removes a label or annotation.
 type metadata struct {
 	Name            string             `json:"name,omitempty"`
 	ResourceVersion string             `json:"resourceVersion,omitempty"`
 	Finalizers      []string           `json:"finalizers,omitempty"`
 	Labels          map[string]*string `json:"labels,omitempty"`
 	Annotations     map[string]*string `json:"annotations,omitempty"`
-	// OwnerReferences replace those that there are.
+	// OwnerReferences replace the existing ones.
 	OwnerReferences []metav1.OwnerReference `json:"ownerReferences,omitempty"`
 }
 
@@ -32,27 +32,26 @@ func (t *Template) metadata() metadata {
 	}
 }
 
-// Works are the JSON of the Works of one source for all clusters. They are alike but
-// for their namespace, which stands in two places: so that all else is encoded once.
+// Works are the JSON of the Works of one source for all clusters. They differ only in their
+// namespace, which occurs in two places, so everything else is encoded once.
 type Works struct{ beforeMetadataNamespace, beforeManifestNamespace, rest []byte }
 
 // Works encodes what the Works of all clusters have in common.
 func (t *Template) Works() Works { return t.assemble(t.metadata(), "") }
 
-// Work is the JSON of the whole Work for a cluster. Whoever wants several takes Works.
+// Work returns the JSON of the whole Work for a cluster. Use Works for several clusters.
 func (t *Template) Work(cluster string) []byte { return t.Works().For(cluster) }
 
-// For is the JSON of the whole Work for a cluster.
+// For returns the JSON of the whole Work for a cluster.
 func (w Works) For(cluster string) []byte {
 	namespace := mustEncode(ExecutionNamespace(cluster))
 	return slices.Concat(w.beforeMetadataNamespace, namespace, w.beforeManifestNamespace, namespace, w.rest)
 }
 
-// Patch is a JSON merge patch that makes a Work what its creation would make it, and
-// leaves alone what is not ours. It applies only to resourceVersion, so that a
-// stale cache is refused instead of overwriting. finalizers are those that the
-// Work has: a merge patch replaces lists. adopt takes the Work from the binding
-// that a policy has left behind.
+// Patch returns a JSON merge patch that makes a Work what its creation would make it, and
+// leaves alone what is not ours. It applies only to resourceVersion, so that a write
+// from a stale cache is rejected. finalizers are those that the Work has: a merge patch
+// replaces lists. adopt takes the Work from the binding that a policy has left behind.
 func (t *Template) Patch(cluster, resourceVersion string, finalizers []string, adopt bool) []byte {
 	m := t.metadata()
 	m.ResourceVersion = resourceVersion
@@ -67,9 +66,9 @@ func (t *Template) Patch(cluster, resourceVersion string, finalizers []string, a
 	return t.assemble(m, "null").For(cluster)
 }
 
-// assemble writes the JSON by hand around the encoded manifest, which
-// json.Marshal would scan again. unset is the value of an option that is off;
-// empty leaves the option out.
+// assemble writes the JSON by hand around the encoded manifest, because
+// json.Marshal would scan it again. unset is the value of an option that is off;
+// if it is empty, the option is omitted.
 func (t *Template) assemble(m metadata, unset string) Works {
 	const beginning = `{"apiVersion":"` + workGroup + `/` + workVersion + `","kind":"` + workKind + `","metadata":{"namespace":`
 	between := append([]byte{','}, mustEncode(m)[len("{"):]...)
@@ -109,7 +108,7 @@ func appendOption(b []byte, name string, on bool, unset string) []byte {
 	return append(b, `"`+name+`":`+unset+`,`...)
 }
 
-// frameSize is room for the annotations that begin a manifest.
+// frameSize is the room for the annotations that begin a manifest.
 const frameSize = 640
 
 // mustEncode is for strings, and for maps and slices of strings: those always

@@ -11,17 +11,17 @@ import (
 	"k8s.io/client-go/util/watchlist"
 )
 
-// attempts is the client of an informer. It tells when an attempt to list or watch
-// has failed: of one that is refused or throttled client-go tells nobody.
+// attempts is the client of an informer. It reports when an attempt to list or watch
+// has failed: client-go does not report one that is refused or throttled.
 type attempts struct {
 	dynamic.Interface
-	// plain: the informer lists at one go, and not by a stream whose end has to be
-	// announced.
+	// plain makes the informer list in one response, not by a stream whose end must
+	// be announced.
 	plain  bool
 	failed func()
 }
 
-// IsWatchListSemanticsUnSupported is what client-go looks for.
+// IsWatchListSemanticsUnSupported is the method that client-go looks for.
 func (a attempts) IsWatchListSemanticsUnSupported() bool {
 	return a.plain || watchlist.DoesClientNotSupportWatchListSemantics(a.Interface)
 }
@@ -36,8 +36,8 @@ type attemptsAnywhere struct {
 	failed func()
 }
 
-// Namespace implements dynamic.NamespaceableResourceInterface. An informer calls it
-// always, with an empty namespace for all.
+// Namespace implements dynamic.NamespaceableResourceInterface. An informer always
+// calls it, with an empty namespace for all.
 func (a attemptsAnywhere) Namespace(namespace string) dynamic.ResourceInterface {
 	return attemptsIn{a.NamespaceableResourceInterface.Namespace(namespace), a.failed}
 }

@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// NewClient makes a dynamic client whose watches read each event once and decode its
-// object once. That of client-go reads every event four times before it decodes the
+// NewClient returns a dynamic client whose watches read each event once and decode its
+// object once. client-go's own reads every event four times before it decodes the
 // object, which took half of all that a Work costs this process
 // (docs/performance.md).
 func NewClient(config *rest.Config) (dynamic.Interface, error) {
@@ -28,7 +28,7 @@ func NewClient(config *rest.Config) (dynamic.Interface, error) {
 	return dynamic.New(client), nil
 }
 
-// serializer is that of client-go's dynamic client, but for the decoding of watches.
+// serializer is that of client-go's dynamic client, except for the decoding of watches.
 type serializer struct{ runtime.NegotiatedSerializer }
 
 // SupportedMediaTypes implements runtime.NegotiatedSerializer.
@@ -48,7 +48,7 @@ func (s serializer) SupportedMediaTypes() []runtime.SerializerInfo {
 // eventDecoder decodes the frames of a watch.
 type eventDecoder struct{ runtime.Serializer }
 
-// Decode implements runtime.Decoder. The event's object is a part of data.
+// Decode implements runtime.Decoder. The event's object aliases data.
 func (d eventDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	if event, ok := into.(*metav1.WatchEvent); ok {
 		if kind, object, ok := splitEvent(data); ok {
@@ -59,8 +59,8 @@ func (d eventDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, int
 	return d.Serializer.Decode(data, defaults, into)
 }
 
-// splitEvent takes a frame apart that has the form in which the API server writes
-// it: the type, the object, and no more (metav1.WatchEvent).
+// splitEvent splits a frame that has the form in which the API server writes it: the
+// type, the object, and no more (metav1.WatchEvent).
 func splitEvent(frame []byte) (kind string, object []byte, ok bool) {
 	rest, begins := bytes.CutPrefix(frame, []byte(frameStart))
 	word, rest, follows := bytes.Cut(rest, []byte(`","object":`))
@@ -84,8 +84,8 @@ func (d objectDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, in
 	return d.Serializer.Decode(data, defaults, into)
 }
 
-// isObject is false for what is not kept in a cache, such as the Status that ends a
-// watch.
+// isObject returns false for what a cache does not keep, such as the Status that ends
+// a watch.
 func isObject(u *unstructured.Unstructured) bool {
 	return u.GetKind() != "" && u.GetAPIVersion() != "" && !(u.GetAPIVersion() == "v1" && u.GetKind() == "Status")
 }

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// anEvent is of a ConfigMap of some size.
+// anEvent returns an event with a ConfigMap of some size.
 func anEvent(size int) string {
 	return fmt.Sprintf(`{"type":"ADDED","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a%d"},"data":{"x":"%s"}}}`, size, strings.Repeat("x", size))
 }
@@ -74,7 +74,7 @@ func TestClientDecodes(t *testing.T) {
 	}
 }
 
-// watched is what a client makes of all events.
+// watched returns the events as a client decodes them.
 func watched(t *testing.T, client dynamic.Interface) []apiwatch.Event {
 	t.Helper()
 	w, err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Watch(t.Context(), metav1.ListOptions{})
@@ -85,7 +85,7 @@ func watched(t *testing.T, client dynamic.Interface) []apiwatch.Event {
 	var events []apiwatch.Event
 	for event := range w.ResultChan() {
 		if status, ok := event.Object.(*metav1.Status); ok && status.Details != nil {
-			// What is wrong with a frame is said in other words.
+			// The two describe a malformed frame in different words.
 			for i := range status.Details.Causes {
 				status.Details.Causes[i].Message = ""
 			}

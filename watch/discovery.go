@@ -20,7 +20,7 @@ type Served struct {
 }
 
 // Resolver finds out how a resource is served. It returns false without an
-// error only when the API server said that it does not serve the resource.
+// error only if the API server said that it does not serve the resource.
 type Resolver interface {
 	Resolve(ctx context.Context, r Resource) (Served, bool, error)
 }
@@ -30,7 +30,7 @@ type Resolver interface {
 var ErrNotWatchable = errors.New("the resource cannot be listed and watched")
 
 // Discovery resolves resources by asking the API server each time: a cached
-// answer could be the one from before a CustomResourceDefinition was deleted.
+// answer could predate the deletion of a CustomResourceDefinition.
 type Discovery struct {
 	Client discovery.DiscoveryInterface
 }

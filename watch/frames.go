@@ -11,9 +11,9 @@ import (
 // frameStart is how the API server begins each event of a watch (metav1.WatchEvent).
 const frameStart = `{"type":"`
 
-// lineFramer finds the frames of a watch by the ends of lines: an encoded event has
-// none within, and one behind it. Its parent, which parses JSON to find the end, takes
-// over where an event begins in another way.
+// lineFramer splits a watch into frames at line ends: an encoded event contains none, and
+// ends with one. The embedded Framer, which parses JSON to find the end, takes over if an
+// event begins in another way.
 type lineFramer struct{ runtime.Framer }
 
 // NewFrameReader implements runtime.Framer.
@@ -26,16 +26,16 @@ type lineReader struct {
 	io.Closer
 	lines *bufio.Reader
 	parse func(io.ReadCloser) io.ReadCloser
-	// parsed reads the frames from the first on that is not as expected; nil before.
+	// parsed reads the frames from the first unexpected one on; nil before that.
 	parsed io.Reader
-	// within: a frame has been returned in part. rest is what has been read of it
-	// besides, and ends: that is its end.
+	// within reports that part of a frame has been returned. rest is what else has
+	// been read of it, and ends reports that rest is its end.
 	within bool
 	rest   []byte
 	ends   bool
 }
 
-// Read returns a frame or, with io.ErrShortBuffer, as much of it as data can take.
+// Read returns a frame or, with io.ErrShortBuffer, as much of it as fits into data.
 func (l *lineReader) Read(data []byte) (n int, err error) {
 	if l.parsed == nil && !l.within && !l.startsAsExpected() {
 		l.parsed = l.parse(unread{l.lines, l.Closer})
@@ -60,7 +60,7 @@ func (l *lineReader) Read(data []byte) (n int, err error) {
 	}
 }
 
-// fill reads the rest of the line, or as much as the buffer can take.
+// fill reads the rest of the line, or as much as fits into the buffer.
 func (l *lineReader) fill() (err error) {
 	l.rest, err = l.lines.ReadSlice('\n')
 	switch {
@@ -74,13 +74,13 @@ func (l *lineReader) fill() (err error) {
 	return err
 }
 
-// startsAsExpected looks at the beginning of a frame. If there is none, fill says why.
+// startsAsExpected checks the beginning of a frame. If there is none, fill returns why.
 func (l *lineReader) startsAsExpected() bool {
 	start, err := l.lines.Peek(len(frameStart))
 	return string(start) == frameStart || err != nil && len(start) == 0
 }
 
-// unread is what has not been read of a stream.
+// unread is the rest of a stream.
 type unread struct {
 	io.Reader
 	io.Closer

@@ -9,7 +9,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// TestTombstone: what was deleted while nobody watched is told of as any other.
+// TestTombstone: an object that was deleted while the watch was down is reported like
+// any other.
 func TestTombstone(t *testing.T) {
 	heard := make(told, 10)
 	handler := New(options(nil, nil, heard.handler())).eventHandler()
@@ -18,7 +19,7 @@ func TestTombstone(t *testing.T) {
 	heard.want(t, "delete seen", "delete missed")
 }
 
-// TestNotSyncedAnswersNothing: an object that is listed already proves nothing of those
+// TestNotSyncedAnswersNothing: an object that is already listed proves nothing about those
 // that are not.
 func TestNotSyncedAnswersNothing(t *testing.T) {
 	w := New(options(newFake(), nil, Handler{}))
@@ -37,7 +38,7 @@ func TestNotSyncedAnswersNothing(t *testing.T) {
 	}
 }
 
-// TestKeepTwice: the objects of a streaming list come through a transform twice.
+// TestKeepTwice: the objects of a streaming list pass through a transform twice.
 func TestKeepTwice(t *testing.T) {
 	keep := Keep(func(u *unstructured.Unstructured) *string { return new(u.GetName()) })
 	once, err := keep(page("one"))

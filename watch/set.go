@@ -10,7 +10,7 @@ import (
 
 // Set is a collection of Watches that changes while it runs.
 type Set struct {
-	// newWatch makes the Watch for a resource.
+	// newWatch creates the Watch for a resource.
 	newWatch func(Resource) *Watch
 
 	mu      sync.RWMutex
@@ -25,7 +25,7 @@ type member struct {
 	cancel context.CancelFunc
 }
 
-// NewSet returns an empty Set that makes its Watches by newWatch.
+// NewSet returns an empty Set that creates its Watches with newWatch.
 func NewSet(newWatch func(Resource) *Watch) *Set {
 	return &Set{newWatch: newWatch, members: map[Resource]*member{}}
 }
@@ -46,8 +46,8 @@ func (s *Set) Run(ctx context.Context) {
 }
 
 // Apply makes the Set hold exactly these resources. Watches that stay are not
-// disturbed. It does not wait for those that go, which are out of every answer
-// of the Set at once.
+// disturbed. It does not wait for removed Watches to end, but the Set no longer
+// returns them.
 func (s *Set) Apply(resources []Resource) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,14 +76,14 @@ func (s *Set) adjustLocked() {
 	}
 }
 
-// Recheck asks every Watch to find out anew whether its resource is served.
+// Recheck asks every Watch to check again whether its resource is served.
 func (s *Set) Recheck() {
 	for _, w := range s.All() {
 		w.Recheck()
 	}
 }
 
-// All returns the Watches in no order.
+// All returns the Watches in no particular order.
 func (s *Set) All() []*Watch {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

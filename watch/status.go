@@ -9,26 +9,26 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
-// Status is what a Watch knows of itself.
+// Status is the state of a Watch.
 type Status struct {
 	State State
 	// Served is the zero value while the API server does not serve the resource.
 	Served Served
-	// LastKind is the kind of the resource when it was served last.
+	// LastKind is the kind of the resource when it was last served.
 	LastKind schema.GroupKind
-	// Unserved: the API server has said that it does not serve the resource.
+	// Unserved reports that the API server has said that it does not serve the resource.
 	Unserved bool
-	// Synced: the cache has been complete once and may be read.
+	// Synced reports that the cache has been complete once and may be read.
 	Synced bool
-	// LastEvent is when an event, or the first list, arrived last; zero if none.
+	// LastEvent is when the last event, or the first list, arrived; zero if none.
 	LastEvent time.Time
-	// ResourceVersion is how far the cache has come.
+	// ResourceVersion is the version that the cache has reached.
 	ResourceVersion string
 	// Err is the failure behind Pending and Degraded, if there is one.
 	Err error
 }
 
-// Status tells where the Watch stands.
+// Status returns the state of the Watch.
 func (w *Watch) Status() Status {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -38,7 +38,7 @@ func (w *Watch) Status() Status {
 	}
 	if w.informer == nil {
 		if !w.unserved && w.err == nil {
-			s.State = Syncing // discovery has not answered yet, or a list that has stalled begins anew
+			s.State = Syncing // discovery has not answered yet, or a stalled list is being restarted
 		}
 		return s
 	}

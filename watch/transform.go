@@ -5,8 +5,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Keep is the transform that keeps what reduce makes of an object. What comes a second
-// time, as it does with streaming lists, has been reduced already.
+// Keep returns the transform that keeps what reduce makes of an object. An object that
+// comes a second time, as with streaming lists, has been reduced already.
 func Keep[T any](reduce func(*unstructured.Unstructured) T) cache.TransformFunc {
 	return func(obj any) (any, error) {
 		if u, ok := obj.(*unstructured.Unstructured); ok {

@@ -18,23 +18,23 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Resource is what to watch. An empty Version is the API server's preferred
+// Resource is what to watch. An empty Version means the API server's preferred
 // one.
 type Resource struct {
 	schema.GroupResource
 	Version string
 }
 
-// In is a resource in exactly that version.
+// In returns a Resource with exactly that version.
 func In(r schema.GroupVersionResource) Resource { return Resource{r.GroupResource(), r.Version} }
 
-// State is where a Watch stands.
+// State is the phase of a Watch.
 type State string
 
 const (
 	// Pending: the API server does not serve the resource, or cannot say.
 	Pending State = "pending"
-	// Syncing: the first list is under way, or about to begin.
+	// Syncing: the first list is in progress, or about to begin.
 	Syncing State = "syncing"
 	// Ready: the cache is complete and the watch is running.
 	Ready State = "ready"
@@ -46,17 +46,17 @@ const (
 // States lists every State.
 func States() []State { return []State{Pending, Syncing, Ready, Degraded} }
 
-// Handler is told of changes. Its functions are called from one goroutine at a
-// time for one Watch and never after Run has returned.
+// Handler receives changes. Its functions are called from one goroutine at a
+// time for one Watch, and never after Run has returned.
 type Handler struct {
 	// Changed is called with old nil for an object that appears and new nil for
-	// one that goes.
+	// one that is deleted.
 	Changed func(old, new any)
-	// Synced is called each time the cache has become complete, after Changed
-	// was called for every object in it.
+	// Synced is called each time the cache becomes complete, after Changed was
+	// called for every object in it.
 	Synced func()
 	// Unserved is called, if it is not nil, when the API server has said that it
-	// does not serve the resource, or does not any more.
+	// does not serve the resource, or no longer does.
 	Unserved func()
 }
 
@@ -66,26 +66,26 @@ type Options struct {
 	Resource Resource
 	Client   dynamic.Interface
 	Resolver Resolver
-	// Namespace limits the watch; empty is every namespace.
+	// Namespace limits the watch; empty means every namespace.
 	Namespace string
-	// Tweak alters the options of list and watch, for selectors.
+	// Tweak changes the options of list and watch, for selectors.
 	Tweak dynamicinformer.TweakListOptionsFunc
 	// Transform reduces each object before it is kept. It must be idempotent:
-	// client-go hands the objects of a streaming list through it twice.
+	// client-go passes the objects of a streaming list through it twice.
 	Transform cache.TransformFunc
 	Indexers  cache.Indexers
 	Handler   Handler
 	Logger    *zap.Logger
 	Clock     clock.WithTicker
-	// ListDeadline is how long a list may take before it is begun anew, each time
+	// ListDeadline is how long a list may take before it is restarted, each time
 	// with twice as much time: client-go waits for the end of a streaming list for up
-	// to ten minutes. 0 is no deadline.
+	// to ten minutes. 0 means no deadline.
 	ListDeadline time.Duration
 }
 
-// discoveryBackoff spaces out the questions whether a resource is served: fast
-// at first, for a CustomResourceDefinition is announced a moment before it is
-// served, and in the end as a mere safety net.
+// discoveryBackoff spaces out the checks whether a resource is served: fast at
+// first, because a CustomResourceDefinition is announced a moment before it is
+// served, and later as a mere safety net.
 var discoveryBackoff = wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 8, Cap: 30 * time.Second}
 
 // maxDoublings bounds the deadline of a list: five of 30 s make 16 minutes.
@@ -101,24 +101,24 @@ type Watch struct {
 
 	mu       sync.RWMutex
 	served   Served
-	lastKind schema.GroupKind // of the resource when it was served last
+	lastKind schema.GroupKind // of the resource when it was last served
 	// informer is nil while the resource is not served.
 	informer cache.SharedIndexInformer
 	synced   bool
-	// unserved: the last certain answer of discovery was no.
+	// unserved reports that the last certain answer of discovery was no.
 	unserved bool
 	err      error
 	// errVersion is the informer's resource version when err happened: once it
-	// moves, the failure is over.
+	// changes, the failure is over.
 	errVersion string
-	// listing: a list is under way since listBegan, and the cache stands at
-	// listVersion.
+	// listing reports that a list is in progress since listBegan; the cache was at
+	// listVersion then.
 	listing     bool
 	listBegan   time.Time
 	listVersion string
 }
 
-// New makes a Watch; Run starts it.
+// New returns a Watch; Run starts it.
 func New(o Options) *Watch {
 	return &Watch{
 		Options: o,
@@ -127,8 +127,8 @@ func New(o Options) *Watch {
 	}
 }
 
-// Run keeps the watch until ctx is done. When it returns, all its goroutines
-// have ended and the Handler is not called any more.
+// Run watches until ctx is done. When it returns, all its goroutines have ended
+// and the Handler is no longer called.
 func (w *Watch) Run(ctx context.Context) {
 	for stalls := 0; ; {
 		served, ok := w.awaitServed(ctx)
@@ -142,8 +142,8 @@ func (w *Watch) Run(ctx context.Context) {
 	}
 }
 
-// Recheck asks the Watch to find out anew whether its resource is served. It
-// never blocks.
+// Recheck asks the Watch to check again whether its resource is served. It never
+// blocks.
 func (w *Watch) Recheck() {
 	select {
 	case w.recheck <- struct{}{}:
@@ -182,14 +182,14 @@ func (w *Watch) awaitServed(ctx context.Context) (Served, bool) {
 }
 
 // follow runs an informer until ctx is done, the resource is no longer served
-// as it was, or a list has stalled. stalls is how often that has happened in a
-// row: every other attempt is made with a plain list, and each has more time.
+// as it was, or a list has stalled. stalls counts stalled lists in a row: every
+// other attempt uses a plain list, and each has more time.
 func (w *Watch) follow(ctx context.Context, served Served, stalls int) (stalled bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	informer, err := w.newInformer(ctx, attempts{Interface: w.Client, plain: stalls%2 == 1, failed: w.noteFailure}, served)
 	if err != nil {
-		// Only an informer that runs already refuses its settings.
+		// Only an informer that is already running rejects settings.
 		w.Logger.Error("cannot set up an informer", zap.Error(err))
 		w.setError(err)
 		return false
@@ -217,7 +217,7 @@ func (w *Watch) follow(ctx context.Context, served Served, stalls int) (stalled 
 	running.Wait()
 	w.detach()
 	if stalled {
-		w.Logger.Warn("a list has stalled: beginning anew", zap.Int("attempt", stalls+1))
+		w.Logger.Warn("a list has stalled: restarting it", zap.Int("attempt", stalls+1))
 	}
 	w.Logger.Info("stopped watching")
 	return stalled
@@ -235,22 +235,22 @@ func (w *Watch) newInformer(ctx context.Context, client dynamic.Interface, serve
 	return informer, err
 }
 
-// watchFailed notes why list or watch ended. Expired watches are a part of
-// every watch's life and are not failures.
+// watchFailed records why list or watch ended. It is normal for a watch to expire,
+// and not a failure.
 func (w *Watch) watchFailed(ctx context.Context, err error) {
 	w.noteFailure()
 	if ctx.Err() != nil || apierrors.IsResourceExpired(err) || isOrdinaryEnd(err) {
 		return
 	}
 	w.setError(err)
-	w.warn.Do(func() { w.Logger.Warn("cannot list or watch, trying again", zap.Error(err)) })
+	w.warn.Do(func() { w.Logger.Warn("cannot list or watch, retrying", zap.Error(err)) })
 	if apierrors.IsNotFound(err) {
 		w.Recheck()
 	}
 }
 
-// awaitSynced waits until the handler has been told of every object. The
-// handler's HasSynced is asked and not the informer's, which is true earlier.
+// awaitSynced waits until the handler has received every object. It uses the
+// handler's HasSynced, because the informer's is true earlier.
 func (w *Watch) awaitSynced(ctx context.Context, hasSynced cache.InformerSynced) {
 	if !cache.WaitForCacheSync(ctx.Done(), hasSynced) {
 		return
@@ -264,9 +264,9 @@ func (w *Watch) awaitSynced(ctx context.Context, hasSynced cache.InformerSynced)
 	w.Handler.Synced()
 }
 
-// noteList tweaks the options of a list or watch, and notes whether it is a
-// list: nothing else tells that an informer lists anew. A reflector gives every
-// watch a timeout, and asks for the initial events when that is to be a list.
+// noteList tweaks the options of a list or watch, and records whether it is a
+// list: nothing else shows that an informer relists. A reflector gives every
+// watch a timeout, and requests the initial events when the watch replaces a list.
 func (w *Watch) noteList(o *metav1.ListOptions) {
 	if w.Tweak != nil {
 		w.Tweak(o)
@@ -280,8 +280,8 @@ func (w *Watch) noteList(o *metav1.ListOptions) {
 	}
 }
 
-// noteFailure notes that no list is under way: one that fails is tried again when
-// client-go sees fit, and has not stalled.
+// noteFailure records that no list is in progress: client-go retries a failed list
+// when it sees fit, so it has not stalled.
 func (w *Watch) noteFailure() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -289,8 +289,8 @@ func (w *Watch) noteFailure() {
 }
 
 // awaitStall blocks until ctx is done, or a list has taken longer than the
-// deadline: then it returns true. What arrives meanwhile is no sign of life: a
-// stream whose end never comes brings the news of a watch all the same.
+// deadline: then it returns true. Events that arrive meanwhile do not count as
+// progress: a stream whose end never comes still delivers the events of a watch.
 func (w *Watch) awaitStall(ctx context.Context, deadline time.Duration) bool {
 	if deadline <= 0 {
 		return false
@@ -309,7 +309,7 @@ func (w *Watch) awaitStall(ctx context.Context, deadline time.Duration) bool {
 	}
 }
 
-// listTakes returns for how long a list has been under way; false if none is.
+// listTakes returns how long a list has been in progress; false if none is.
 func (w *Watch) listTakes() (time.Duration, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -320,8 +320,8 @@ func (w *Watch) listTakes() (time.Duration, bool) {
 }
 
 // awaitGone blocks until ctx is done or discovery says for certain that the
-// resource is gone or is served differently. A discovery that fails proves
-// nothing.
+// resource is no longer served, or is served differently. A discovery that fails
+// proves nothing.
 func (w *Watch) awaitGone(ctx context.Context, served Served) {
 	for {
 		select {
@@ -367,9 +367,9 @@ func (w *Watch) detach() {
 	w.informer, w.served, w.synced, w.err, w.errVersion = nil, Served{}, false, nil, ""
 }
 
-// noteUnserved notes what discovery said: an error, or that the resource is not
-// served. It returns whether the latter is news; an error changes nothing about
-// what was known.
+// noteUnserved records what discovery said: an error, or that the resource is not
+// served. It returns whether the latter is news; an error does not change what is
+// known.
 func (w *Watch) noteUnserved(err error) (news bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var (
 	pages = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	// asServed is how the resolver below serves them.
+	// asServed is how the resolver below says they are served.
 	asServed = Served{Resource: pages, Kind: schema.GroupKind{Kind: "ConfigMap"}, Namespaced: true}
 )
 
@@ -46,7 +46,7 @@ func (s *switchable) Resolve(context.Context, Resource) (Served, bool, error) {
 	return asServed, s.served, s.err
 }
 
-// told is what a Handler was told: a name for an object, "synced" for Synced.
+// told holds the calls of a Handler: a name for an object, "synced" for Synced.
 type told chan string
 
 func (c told) handler() Handler {
@@ -69,7 +69,7 @@ func (c told) want(t *testing.T, want ...string) {
 	t.Helper()
 	for _, w := range want {
 		if got := <-c; got != w {
-			t.Fatalf("the handler was told %q, want %q", got, w)
+			t.Fatalf("the handler received %q, want %q", got, w)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func TestLifeOfAWatch(t *testing.T) {
 
 	resolver.set(false, nil)
 	w.Recheck()
-	resolver.set(true, nil) // gone and back: everything is listed anew, unless it was back before anybody looked
+	resolver.set(true, nil) // gone and back: everything is listed again, unless it was back before the watch noticed
 	w.Recheck()
 	cancel()
 	running.Wait()
@@ -165,10 +165,10 @@ func TestGoneResourceStartsOver(t *testing.T) {
 	heard.want(t, "add one", "synced")
 	resolver.set(false, nil)
 	w.Recheck()
-	for w.Status().State != Pending { // no event tells: what is gone is not deleted
+	for w.Status().State != Pending { // no event: objects of a resource that is not served are not deleted
 		select {
 		case got := <-heard:
-			t.Fatalf("the handler was told %q of a resource that is not served", got)
+			t.Fatalf("the handler received %q for a resource that is not served", got)
 		default:
 		}
 	}
@@ -195,11 +195,11 @@ func TestSetChangesWhileItRuns(t *testing.T) {
 		}
 		set.Apply(nil)
 		if _, ok := set.ByKind(asServed.Kind); ok || len(set.All()) > 0 {
-			t.Fatal("what left the set is still in its answers")
+			t.Fatal("the set still returns a removed watch")
 		}
 		set.Apply(resource)
 	}
-	set.Apply(resource) // the same again disturbs nothing
+	set.Apply(resource) // applying the same again changes nothing
 	heard.want(t, "add one", "synced")
 	cancel()
 	running.Wait()
@@ -268,14 +268,14 @@ func TestUnserved(t *testing.T) {
 	w.Recheck()
 	heard.want(t, "unserved")
 	if s := w.Status(); !s.Unserved || s.State != Pending {
-		t.Errorf("a resource that is not served any more: %+v", s)
+		t.Errorf("a resource that is no longer served: %+v", s)
 	}
 	resolver.set(false, errors.New("no answer"))
 	for w.Status().Err == nil {
 		w.Recheck()
 	}
 	if s := w.Status(); !s.Unserved {
-		t.Error("a discovery that fails has undone what is known")
+		t.Error("a failed discovery has changed what is known")
 	}
 	cancel()
 	running.Wait()

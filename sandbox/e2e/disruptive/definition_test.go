@@ -336,7 +336,7 @@ func TestConversionWebhookDead(t *testing.T) {
 	if during > before+2*time.Second { // tolerates a busy machine; a blocked sync takes longer
 		t.Errorf("other resources are held up: %s", f.Note)
 	}
-	if lines := d.Logged("cannot list or watch, trying again"); lines > 2 {
+	if lines := d.Logged("cannot list or watch, retrying"); lines > 2 {
 		t.Errorf("the log has %d lines about this one resource", lines)
 	}
 	f.WantNoDeletes()

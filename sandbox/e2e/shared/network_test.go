@@ -234,7 +234,7 @@ func TestBookmarkSwallowed(t *testing.T) {
 	f.Heal()
 	d := SpawnDaemon(t, append(behind(t, p), "--list-deadline", "2s")...)
 	f.Converge(Patience)
-	if d.Logged("a list has stalled: beginning anew") == 0 || Hit(swallowed) != nil {
+	if d.Logged("a list has stalled: restarting it") == 0 || Hit(swallowed) != nil {
 		t.Errorf("no list has stalled, or no watch has hit the fault: %d hits", swallowed.Hits())
 	}
 	if err := d.Probe(t.Context(), "/readyz"); err != nil {
@@ -322,7 +322,7 @@ func TestWorksThrottled(t *testing.T) {
 	Workload(t, f, f.Namespace, ids[:8])
 	Pass(t, refused)
 	f.WantNoDeletes()
-	if stalls := d.Logged("a list has stalled: beginning anew"); stalls > 0 {
+	if stalls := d.Logged("a list has stalled: restarting it"); stalls > 0 {
 		t.Errorf("refused lists were taken for stalled %d times", stalls)
 	}
 	for _, r := range f.Audit.Requests(t) {
