@@ -5,7 +5,7 @@
 FROM --platform=$BUILDPLATFORM golang:1.26 AS build
 WORKDIR /src
 
-# A layer of its own: modules are fetched again only when go.mod or go.sum change.
+# A separate layer: modules are downloaded again only when go.mod or go.sum change.
 COPY go.mod go.sum ./
 RUN --mount=type=cache,target=/go/pkg/mod \
     go mod download

@@ -7,76 +7,76 @@ SHELL := /usr/bin/env bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 REVISION ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 PACKAGE := github.com/karmada-target/karmada-mirror/cli
-# The daemon, and the modules of what it does not depend on.
+# The daemon's module, and those that it does not depend on.
 MODULES := . sandbox tools tools/helm tools/prometheus
-# The sandbox's packages that are tested with the race detector. The others would compile
-# the whole of Kubernetes with it; the daemon of the end-to-end tests always has it.
+# The sandbox packages to test with the race detector. The others would compile all of
+# Kubernetes with it; the daemon of the end-to-end tests always has it.
 RACED := ./build ./fault ./process ./written ./dashboard ./bench
-# The packages that start a Karmada, the longest first. Two at once: with three of them the
+# The packages that start a Karmada, the longest first. Two run at once: with three, the
 # components would need more inotify instances than Linux gives a user (128).
 E2E := ./e2e/shared ./e2e/disruptive ./docs ./e2e/machine ./e2e/apart ./command ./karmada
-# The tests that are longer with the build tag long, or are only there with it.
+# The tests that take longer with the build tag long, or exist only with it.
 LONG := TestMachine|TestPolicyLetsNobodyReachMore|TestRandomTenant|TestSquattedCluster|TestSoak|TestCrashAtEveryWrite|TestConfigurationCycles|TestMassRecreation|TestNamespaceDefault|TestEventsOfMany|TestFleet|TestSizeLimit|TestDefinitionDeleted|TestInstall
-# A copy of what concerns the daemon; https://vuln.go.dev is the newest.
+# A copy of the entries that concern the daemon; https://vuln.go.dev is the newest.
 VULNDB ?= file://$(CURDIR)/.cache/vulndb
 # How many days old the copy may be.
 VULNDB_DAYS ?= 120
-# What make vulndb makes the copy of.
+# The source from which make vulndb makes the copy.
 VULNDB_WHOLE ?= https://vuln.go.dev/vulndb.zip
-# Tests of faults mostly wait: this many run at once.
+# Fault tests mostly wait: this many run at once.
 PARALLEL ?= 4
 FUZZTIME ?= 10s
 export SOAK ?= 5m
 export SEED ?= 0
-# The oldest Karmada that is supported; docs/reference/versions.md.
+# The oldest supported Karmada; docs/reference/versions.md.
 OLDEST_KARMADA := 1.16
 
 .PHONY: help demo recording test test-long long-tests checked test-compatibility check vulndb alerts dashboard build sandbox fuzz mutants reliability soak tenant machine bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
 
-help: ## Say what there is
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# The go command compiles without a word.
-compiling = @echo "compiling $(1): minutes the first time, later seconds"
+# The go command compiles silently.
+compiling = @echo "compiling $(1): takes minutes the first time, then seconds"
 
 demo: ## See it work on a real Karmada on this machine, until Ctrl-C
 	$(call compiling,the sandbox command)
 	@cd sandbox && go run . demo
 
-# From where Karmada starts, with the commands in bold; the last picture stays for some seconds.
+# From the start of Karmada, with the commands in bold; the last frame stays for some seconds.
 recording: sandbox ## Record the demo as docs/demo.svg; needs asciinema and npx
 	cd sandbox && go build -o ../.cache/bin/sandbox .
 	cd sandbox && asciinema rec --quiet --overwrite --idle-time-limit 3 --cols 118 --rows 34 ../.cache/demo.cast --command \
 	  '../.cache/bin/sandbox demo --exit --pause 2s | sed -u -n "/^starting/,/^stopping/ { /^stopping/d; s/^\$$ .*/\x1b[1m&\x1b[0m/; p }"; sleep 3'
 	npx --yes svg-term-cli@2.0.4 --in .cache/demo.cast --out docs/demo.svg --window --no-cursor
 
-# The test cache does not see changes of files outside of a module, nor of what a test
-# starts: what reads or starts such things is run each time.
-test: check alerts checked ## All tests but the longest, the end-to-end tests on real Karmadas among them: 20 minutes on 2 cores
-	$(call compiling,the parts of Karmada that Works are compared with)
+# The test cache does not notice changes of files outside a module, or of programs that a
+# test starts: tests that read or start such things run every time.
+test: check alerts checked ## Run all tests but the longest, including end-to-end tests on real Karmadas: 20 minutes on 2 cores
+	$(call compiling,the parts of Karmada that the parity tests compare with)
 	cd sandbox && go test ./parity
 	$(call compiling,Helm)
 	cd tools/helm && go test -count=1 ./...
 	cd sandbox && go test -race -count=1 $(RACED)
-	@echo "the end-to-end tests: each package says something when it has ended, after some minutes"
+	@echo "running the end-to-end tests: each package reports when it ends, after some minutes"
 	cd sandbox && go test -count=1 -p 2 -timeout 25m -parallel $(PARALLEL) $(E2E)
 
-test-long: checked ## What takes long: many crashes, a soak of SOAK, mass changes, Helm, mutations; 55 minutes at most
+test-long: checked ## Run the long tests: many crashes, a soak of SOAK, mass changes, Helm, mutations; 55 minutes at most
 	timeout --kill-after=1m 55m $(MAKE) --no-print-directory long-tests mutants
 
 long-tests:
-	@for name in $(subst |, ,$(LONG)); do grep -rqs "^func $$name(" sandbox/e2e || { echo "there is no $$name, which make test-long is to run"; exit 1; }; done
-	@echo "the long end-to-end tests: each package says something when it has ended, after some minutes"
+	@for name in $(subst |, ,$(LONG)); do grep -rqs "^func $$name(" sandbox/e2e || { echo "cannot find $$name, which make test-long should run"; exit 1; }; done
+	@echo "running the long end-to-end tests: each package reports when it ends, after some minutes"
 	cd sandbox && go vet -tags long ./e2e/...
 	cd sandbox && go test -count=1 -p 2 -timeout 30m -parallel 3 -tags long -run '^($(LONG))$$' ./e2e/machine ./e2e/shared ./e2e/disruptive ./e2e/apart
 	cd sandbox && go test -count=1 -tags long -run '^(TestWorkName|TestNeeds)$$' ./parity
 
 test-compatibility: export SANDBOX_KARMADA = $(OLDEST_KARMADA)
-test-compatibility: checked ## The end-to-end tests on the oldest Karmada that is supported
+test-compatibility: checked ## Run the end-to-end tests on the oldest supported Karmada
 	cd sandbox/hyperkarmada && go mod tidy -diff
 	cd sandbox && go test -count=1 -p 2 -timeout 80m -parallel $(PARALLEL) ./e2e/...
 
-check: .cache/vulndb/index/db.json ## Format, vet, module files, known vulnerabilities, and the daemon's unit tests with the race detector
+check: .cache/vulndb/index/db.json ## Check format, vet, module files and known vulnerabilities, and run the daemon's unit tests with the race detector
 	@unformatted=$$(gofmt -l .); if [[ -n "$$unformatted" ]]; then echo "run gofmt on:"; echo "$$unformatted"; exit 1; fi
 	@set -x; for module in $(MODULES); do (cd "$$module" && go vet ./... && go mod tidy -diff); done
 	cd sandbox && go vet github.com/karmada-target/karmada-mirror/sandbox/hyperkarmada
@@ -89,18 +89,18 @@ check: .cache/vulndb/index/db.json ## Format, vet, module files, known vulnerabi
 .cache/vulndb/index/db.json: tools/vulndb/db.zip tools/vulndb/unpack.go
 	cd tools && go run ./vulndb unpack vulndb/db.zip ../.cache/vulndb
 
-vulndb: ## Renew the copy of the known vulnerabilities that make check uses
+vulndb: ## Update the copy of the known vulnerabilities that make check uses
 	@mkdir -p .cache
 	curl --fail --silent --show-error --location --output .cache/vulndb.zip $(VULNDB_WHOLE)
 	go list -m -f '{{.Path}}' all > .cache/vulndb.modules
 	cd tools && go run ./vulndb reduce ../.cache/vulndb.zip vulndb/db.zip < ../.cache/vulndb.modules
 
-alerts: ## Unit tests of the alerts by promtool, and the names in them and in the dashboard; minutes the first time
+alerts: ## Test the alerts with promtool, and the names in them and in the dashboard; minutes the first time
 	$(call compiling,promtool)
 	cd tools/prometheus && go test -count=1 ./...
 
 dashboard: sandbox ## Run karmada-mirror under a workload for some minutes, and draw the dashboard from it
-	$(call compiling,Prometheus and what draws)
+	$(call compiling,Prometheus and the renderer)
 	cd tools/prometheus && go build -tags remove_all_sd -o ../../.cache/bin/prometheus github.com/prometheus/prometheus/cmd/prometheus
 	cd sandbox && go run ./measure dashboard --prometheus ../.cache/bin/prometheus --picture ../docs/dashboard.png
 
@@ -111,7 +111,7 @@ sandbox: ## Compile Karmada for the sandbox; minutes the first time
 	$(call compiling,the sandbox command)
 	cd sandbox && go run . build
 
-# Packages of tests that run at once would otherwise compile it at once, each to the same file.
+# Otherwise test packages that run at once would compile it at once, all to the same file.
 checked:
 	$(call compiling,the sandbox command)
 	cd sandbox && go run . build --checked
@@ -123,7 +123,7 @@ fuzz: ## Run each fuzz target for FUZZTIME
 	  done; \
 	done
 
-mutants: ## Break the daemon at one place at a time, and see that a unit test notices
+mutants: ## Break the daemon at one place at a time, and check that a unit test notices
 	cd tools && go test -count=1 ./mutants && go run ./mutants
 
 reliability: export KARMADA_MIRROR_RELIABILITY = $(CURDIR)/.cache/reliability
@@ -132,22 +132,22 @@ reliability: ## Run all tests, and write docs/reliability.md's table
 	$(MAKE) --no-print-directory test test-long
 	cd sandbox && go run ./e2e/reliability -rows $(KARMADA_MIRROR_RELIABILITY) -page ../docs/reliability.md
 
-soak: checked ## A random workload with faults for SOAK; SEED repeats one
+soak: checked ## Run a random workload with faults for SOAK; SEED repeats one
 	cd sandbox && go test -v -count=1 -timeout 3h -tags long -run '^TestSoak$$' ./e2e/shared
 
 tenant: export TENANT ?= 1h
-tenant: checked ## A tenant who tries everything for TENANT, judged in the members; SEED repeats one
+tenant: checked ## Run a tenant who tries everything for TENANT, and check the members; SEED repeats one
 	cd sandbox && go test -v -count=1 -timeout 3h -run '^TestRandomTenant$$' ./e2e/shared
 
 machine: export MACHINE ?= 1h
-machine: checked ## Users, networks and daemons at random for MACHINE, judged by a model
+machine: checked ## Run random users, networks and daemons for MACHINE, and check them against a model
 	cd sandbox && go test -v -count=1 -timeout 3h -run '^TestMachine$$' ./e2e/machine
 
 bench: sandbox ## Measure karmada-mirror against a bare loop and Karmada's policies, and write docs/performance.md
 	$(call compiling,the benchmark)
 	cd sandbox && go run ./measure bench --page ../docs/performance.md
 
-bench-quick: sandbox ## The same in less than ten minutes, printed
+bench-quick: sandbox ## Measure the same in less than ten minutes, and print it
 	$(call compiling,the benchmark)
 	cd sandbox && go run ./measure bench --quick
 
@@ -162,15 +162,15 @@ goreleaser: ## Compile goreleaser to .cache/bin/goreleaser; minutes the first ti
 	$(call compiling,goreleaser)
 	cd tools/goreleaser && go build -o $(CURDIR)/.cache/bin/goreleaser github.com/goreleaser/goreleaser/v2
 
-release-ready: ## Say whether the changelog and the manifests are those of VERSION, such as v0.1.0
+release-ready: ## Check that the changelog and the manifests name VERSION, such as v0.1.0
 	@grep -q '^## \[$(VERSION:v%=%)\] - ' CHANGELOG.md || { echo "CHANGELOG.md has no section [$(VERSION:v%=%)] with a date"; exit 1; }
 	@grep -q 'newTag: $(VERSION)$$' manifests/host/kustomization.yaml || { echo "manifests/host/kustomization.yaml does not name the image of $(VERSION)"; exit 1; }
 	@grep -q '^appVersion: $(VERSION)$$' manifests/chart/Chart.yaml || { echo "manifests/chart/Chart.yaml does not name the image of $(VERSION)"; exit 1; }
 
-release-notes: ## The section of the changelog for VERSION
+release-notes: ## Print the section of the changelog for VERSION
 	@awk -v heading='[$(VERSION:v%=%)]' '/^## / { inside = $$2 == heading; next } /^\[[^]]*\]: / { next } inside' CHANGELOG.md
 
-release-snapshot: goreleaser ## The archives of a release in dist/, without SBOMs and signatures
+release-snapshot: goreleaser ## Build the archives of a release in dist/, without SBOMs and signatures
 	.cache/bin/goreleaser check
 	.cache/bin/goreleaser release --snapshot --clean --skip=publish,sign,sbom
 	cd dist && sha256sum --check --quiet *_checksums.txt

@@ -42,10 +42,10 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
 	want := `
-# HELP karmada_mirror_build_info Which program this is; always 1.
+# HELP karmada_mirror_build_info The version of the program; always 1.
 # TYPE karmada_mirror_build_info gauge
 karmada_mirror_build_info{go_version="go1",revision="abc",version="v1"} 1
-# HELP karmada_mirror_config_last_reload_success_timestamp_seconds When a configuration was accepted last, in Unix time.
+# HELP karmada_mirror_config_last_reload_success_timestamp_seconds When a configuration was last accepted, in Unix time.
 # TYPE karmada_mirror_config_last_reload_success_timestamp_seconds gauge
 karmada_mirror_config_last_reload_success_timestamp_seconds 7
 # HELP karmada_mirror_config_last_reload_successful Whether the last configuration was accepted (1) or rejected (0).
@@ -57,13 +57,13 @@ karmada_mirror_deletions_held{resource="deployments.apps"} 4
 # HELP karmada_mirror_refused_sources Sources that are not mirrored, or not to every cluster, by reason.
 # TYPE karmada_mirror_refused_sources gauge
 karmada_mirror_refused_sources{reason="TooLarge"} 1
-# HELP karmada_mirror_sources Objects known that ask to be mirrored, by an annotation of their own or of their Namespace.
+# HELP karmada_mirror_sources Known objects that ask to be mirrored, by their own annotation or their Namespace's.
 # TYPE karmada_mirror_sources gauge
 karmada_mirror_sources{resource="deployments.apps"} 3
-# HELP karmada_mirror_watch_last_event_timestamp_seconds When an event of the resource arrived last, in Unix time.
+# HELP karmada_mirror_watch_last_event_timestamp_seconds When the last event of the resource arrived, in Unix time.
 # TYPE karmada_mirror_watch_last_event_timestamp_seconds gauge
 karmada_mirror_watch_last_event_timestamp_seconds{resource="deployments.apps"} 9
-# HELP karmada_mirror_watch_state The state of each watch, of configured resources and of what the daemon itself needs: 1 for the one that it is in.
+# HELP karmada_mirror_watch_state The state of each watch, of configured resources and of those that the daemon itself needs: 1 for the current state.
 # TYPE karmada_mirror_watch_state gauge
 karmada_mirror_watch_state{resource="deployments.apps",state="degraded"} 0
 karmada_mirror_watch_state{resource="deployments.apps",state="pending"} 0
@@ -73,11 +73,11 @@ karmada_mirror_watch_state{resource="works.work.karmada.io",state="degraded"} 1
 karmada_mirror_watch_state{resource="works.work.karmada.io",state="pending"} 0
 karmada_mirror_watch_state{resource="works.work.karmada.io",state="ready"} 0
 karmada_mirror_watch_state{resource="works.work.karmada.io",state="syncing"} 0
-# HELP karmada_mirror_work_operations_total Writes of Works. Series of a cluster go when it leaves.
+# HELP karmada_mirror_work_operations_total Writes of Works. The series of a cluster are deleted when it leaves.
 # TYPE karmada_mirror_work_operations_total counter
 karmada_mirror_work_operations_total{member_cluster="member1",operation="create",result="error"} 1
 karmada_mirror_work_operations_total{member_cluster="member1",operation="create",result="success"} 1
-# HELP karmada_mirror_works Works known, by member cluster and how far Karmada has come with them.
+# HELP karmada_mirror_works Known Works, by member cluster and by how far Karmada has processed them.
 # TYPE karmada_mirror_works gauge
 karmada_mirror_works{member_cluster="member1",state="applied"} 2
 `

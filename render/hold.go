@@ -25,7 +25,7 @@ type Hold struct {
 	Since time.Time
 	// Resource has the form deployments.apps.
 	Resource string
-	// Because is why the Work is no longer wanted.
+	// Because is the reason why the Work is not wanted.
 	Because string
 	// Whole reports that all deletions of the resource were held, not those of one namespace.
 	Whole bool

@@ -276,7 +276,7 @@ func TestBadValues(t *testing.T) {
 		"a share above the whole":      {[]string{"configuration.deletion.holdAbove.percent=101"}, `at '/configuration/deletion/holdAbove/percent': maximum: got 101, want 100`},
 		"a user without a kind":        {[]string{"users[0].name=alice"}, `at '/users/0': missing property 'kind'`},
 		"the name of a Secret":         {[]string{"kubeconfigSecret=My_Secret"}, `at '/kubeconfigSecret': 'My_Secret' does not match pattern`},
-		"another namespace":            {[]string{"side=karmada", "--namespace=default"}, `side=karmada is installed in the namespace karmada-system`},
+		"another namespace":            {[]string{"side=karmada", "--namespace=default"}, `side=karmada must be installed in the namespace karmada-system`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,4 +1,4 @@
-{{- /* The reference of an image: a digest goes before a tag. */}}
+{{- /* The reference of an image: a digest overrides a tag. */}}
 {{- define "image" -}}
 {{- .repository -}}{{- if .digest -}}@{{ .digest }}{{- else -}}:{{ .tag }}{{- end -}}
 {{- end }}
