@@ -202,7 +202,7 @@ func (e *election) forgetChange() {
 // one. nudged reports that the attempt was cut short to make the elector read the
 // Lease at once.
 func (e *election) attempt(ctx, parts context.Context) (won, nudged bool) {
-	// The elector logs every run; only the first is worth it.
+	// The elector logs every run, which is news only once.
 	quiet := klog.NewContext(parts, klog.Background().V(4))
 	attempt, cancel := context.WithCancel(quiet)
 	defer cancel()
