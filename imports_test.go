@@ -158,7 +158,7 @@ func checkPure(t *testing.T, file string, f *ast.File, of imported) {
 	t.Helper()
 	for _, never := range []string{"k8s.io/client-go", "k8s.io/utils/clock", "context", "flag", "io", "net", "os", "sync/atomic"} {
 		if of.path == never || strings.HasPrefix(of.path, never+"/") {
-			t.Errorf("%s imports %q, and is of a package that %s calls pure", file, of.path, rules)
+			t.Errorf("%s imports %q, and is in a package that %s calls pure", file, of.path, rules)
 		}
 	}
 	allowed := map[string][]string{
@@ -174,7 +174,7 @@ func checkPure(t *testing.T, file string, f *ast.File, of imported) {
 			return true
 		}
 		if x, ok := selector.X.(*ast.Ident); ok && x.Name == of.name && !slices.Contains(allowed, selector.Sel.Name) {
-			t.Errorf("%s uses %s.%s, and is of a package that %s calls pure", file, of.path, selector.Sel.Name, rules)
+			t.Errorf("%s uses %s.%s, and is in a package that %s calls pure", file, of.path, selector.Sel.Name, rules)
 		}
 		return true
 	})

@@ -132,7 +132,7 @@ func TestDecideAndPlan(t *testing.T) {
 		"NamesakeRecovered": {"nor woken for this source",
 			Facts{Source: asks, Clusters: recovered("m1"), Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.OfNamesake, sample.WrittenAt(sample.Created.Add(-time.Minute)))}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
-		"NamesakeOverwritten": {"nor are our marks removed from it, whatever it carries",
+		"NamesakeOverwritten": {"and our marks are not removed from it, whatever it carries",
 			Facts{Source: asks, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.OfNamesake, sample.Overwritten)}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
 		"NamesakeHandedOver": {"and it is not taken back from the source that owns it now",

@@ -22,7 +22,7 @@ func TestDemo(t *testing.T) {
 	}
 	for _, want := range []string{
 		"Deployment.apps/hello/nginx: applied\n", "nginx   0/2 ", "Deployment.apps/hello/nginx   member2 ",
-		"karmada.target/cluster", "kubectl annotate",
+		"karmada.target/cluster", "kubectl -n hello annotate --overwrite configmap page ",
 	} {
 		if !bytes.Contains(out.Bytes(), []byte(want)) {
 			t.Errorf("the commands do not show %q:\n%s", want, out.String())
