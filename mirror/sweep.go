@@ -90,6 +90,9 @@ func (c *Controller) overlooked(ctx context.Context, q *queue.Queue, sources set
 			found.Insert(id)
 		}
 	}
+	if q.ShuttingDown() {
+		return nil // nothing is pending in a queue that drops its sources
+	}
 	return found
 }
 

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
@@ -58,6 +60,8 @@ func TestSweep(t *testing.T) {
 			during: func(_ *Controller, q *queue.Queue) { q.Add(sample.Page); q.Get(); q.Done(sample.Page) }},
 		"BehindTheFence": {reason: "for what a new leader's cache has not seen yet, there will be an event", state: func(s *apiServer) { s.list(configMaps, object) },
 			before: func(c *Controller, _ *queue.Queue) { c.fence.Store(new("200")) }},
+		"Stopping": {reason: "a replica that stops leading leaves what it has not synced to the next leader", state: func(s *apiServer) { s.list(configMaps, object) },
+			before: func(_ *Controller, q *queue.Queue) { q.Add(sample.Page); q.ShutDown(); q.Get(); q.Done(sample.Page) }},
 		"Unwatched": {reason: "a source that cannot be judged is not reported",
 			state: func(s *apiServer) {
 				s.list(render.WorksResource, sample.Work(asks, "m1"))
@@ -71,6 +75,8 @@ func TestSweep(t *testing.T) {
 			tc.state(s)
 			clock := newFakeClock()
 			c := newControllerOf(t, s, configured("", "", ""), clock)
+			core, reports := observer.New(zap.ErrorLevel)
+			c.Logger = zap.New(core)
 			q := leading(t, c)
 			if tc.before != nil {
 				tc.before(c, q)
@@ -94,6 +100,9 @@ func TestSweep(t *testing.T) {
 			}
 			if diff := cmp.Diff(want, waiting(q)); diff != "" {
 				t.Errorf("%s, -want +got:\n%s", tc.reason, diff)
+			}
+			if isReported := reports.Len() > 0; isReported != tc.found {
+				t.Errorf("%s: %v", tc.reason, reports.All())
 			}
 		})
 	}

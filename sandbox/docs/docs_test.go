@@ -146,10 +146,12 @@ func upgradedAfterwards(t *testing.T, all []*Page) *Page {
 	if !add.Steps[last].Hidden {
 		t.Fatal("the last step of add-a-resource.md does not clean up")
 	}
+	// The definition was deleted and is back. Until Karmada's cache of the member notices, it
+	// tries to create the object instead of updating it, with a growing backoff.
 	still := &Step{Block: Block{Text: "kubectl --kubeconfig karmada.config apply -f examples/virtualmachine/virtualmachine.yaml\n" +
 		"kubectl --kubeconfig karmada.config -n karmada-system get configmap karmada-mirror -o yaml | karmada-mirror validate -f -\n" +
 		"kubectl --kubeconfig karmada.config -n machines annotate --overwrite virtualmachine builder note=upgraded\n" +
-		"timeout 60 bash -c 'until kubectl --kubeconfig member1.config -n machines get virtualmachine builder -o yaml | grep -q upgraded; do sleep 0.3; done'\n"},
+		"timeout 240 bash -c 'until kubectl --kubeconfig member1.config -n machines get virtualmachine builder -o yaml | grep -q upgraded; do sleep 0.3; done'\n"},
 		Hidden: true}
 	return &Page{Path: add.Path, Steps: slices.Concat(add.Steps[:last], upgrade.Steps, []*Step{still, add.Steps[last]})}
 }
