@@ -32,6 +32,12 @@ var ofSync = []mutant{
 		harm: "a deletion is based on a proof that became outdated while it was made",
 	},
 	{
+		name: "stopping-leaders-miss-what-they-drop", file: "mirror/sweep.go",
+		old:  `if q.ShuttingDown() {`,
+		new:  `if q.Len() < 0 {`,
+		harm: "each leader that stops under load logs errors and counts bugs that are none",
+	},
+	{
 		name: "obstacles-that-are-gone-are-believed", file: "mirror/sync.go",
 		old:  `if now, _ := c.caches.WorkAt(j.Facts.ID, cluster, w.Name); now != w {`,
 		new:  `if now, _ := c.caches.WorkAt(j.Facts.ID, cluster, w.Name); now == nil && w == nil {`,
