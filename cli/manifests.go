@@ -108,6 +108,9 @@ func (d *differ) readManifests() (all []manifest, err error) {
 			if err != nil {
 				return err
 			}
+			if info.Name == "" {
+				return fmt.Errorf("%s: a %s has no name: give it one, because kubectl apply does not take generateName", info.Source, info.Mapping.GroupVersionKind.Kind)
+			}
 			ref, err := d.refer(info.Mapping, info.Namespace, info.Name)
 			if err != nil {
 				return err

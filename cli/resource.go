@@ -27,6 +27,7 @@ func mappingOf(flags *genericclioptions.ConfigFlags, resource string) (*meta.RES
 		if mapping, err := mapper.RESTMapping(schema.ParseGroupKind(resource)); err == nil {
 			return mapping, nil
 		}
+		return nil, unknownType{resource, err}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot tell what %q is: %w", resource, err)
@@ -37,6 +38,18 @@ func mappingOf(flags *genericclioptions.ConfigFlags, resource string) (*meta.RES
 	}
 	return mapping, nil
 }
+
+// unknownType says that the API server serves no resource of a name, in kubectl's words.
+type unknownType struct {
+	name string
+	error
+}
+
+func (u unknownType) Error() string {
+	return fmt.Sprintf("the server doesn't have a resource type %q", u.name)
+}
+
+func (u unknownType) Unwrap() error { return u.error }
 
 // resourceOf resolves a resource, even one that is no longer served: that must be given by
 // its full name, and its kind is unknown.

@@ -150,7 +150,11 @@ func (r *Reader) facts(ctx context.Context, ref SourceRef, obj *unstructured.Uns
 func (r *Reader) leftOut(ref SourceRef) (why, hint string) {
 	gr := ref.Mapping.Resource.GroupResource()
 	if why, forbidden := config.Forbidden(gr); forbidden {
-		return fmt.Sprintf("%s are never mirrored: %s", gr, why), "remove the annotations: no configuration can allow it"
+		hint := "remove the annotations, if it has any: no configuration can allow it"
+		if gr == state.NamespacesResource.GroupResource() {
+			hint = "its annotations are the default for the objects in it: explain one of these"
+		}
+		return fmt.Sprintf("%s are never mirrored: %s", gr, why), hint
 	}
 	if r.configuration == nil {
 		return "", ""

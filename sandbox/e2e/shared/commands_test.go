@@ -73,7 +73,11 @@ func TestExplainNever(t *testing.T) {
 		}
 		output := MustKarmadaMirror(t, "explain", resource, name, "-n", ns)
 		WantLine(t, output, `✗ \S+ are never mirrored: .+$`)
-		WantLine(t, output, `^ +remove the annotations: no configuration can allow it$`)
+		hint := `remove the annotations, if it has any: no configuration can allow it`
+		if resource == "namespace" {
+			hint = `its annotations are the default for the objects in it: explain one of these`
+		}
+		WantLine(t, output, `^ +`+hint+`$`)
 		if strings.Contains(output, "add it") {
 			t.Errorf("for %s it gives a hint that validate would reject:\n%s", resource, output)
 		}
@@ -111,7 +115,7 @@ func TestNotThere(t *testing.T) {
 		"an unknown resource": {"nothing", "page"}, "an unknown kind": {"Nothing.example.io/" + ns + "/page"},
 		"too many parts": {"cm/nothing/page/more"}, "both forms": {"cm", "cm/nothing"},
 	} {
-		if output, err := KarmadaMirror(t, append([]string{"explain", "-n", ns}, arguments...)...); exitCode(err) != 1 || !strings.Contains(output, "othing") {
+		if output, err := KarmadaMirror(t, append([]string{"explain", "-n", ns}, arguments...)...); exitCode(err) != 1 || !strings.Contains(output, "othing") || strings.Contains(output, "no matches for") {
 			t.Errorf("with %s: %v, %s", name, err, output)
 		}
 	}
@@ -222,6 +226,13 @@ func TestDiffManifests(t *testing.T) {
 	output, code = diff(t, "-f", writeAll(t, filepath.Join(t.TempDir(), "alone.yaml"), scaler))
 	if code != 1 || !strings.Contains(output, "+          resourcetemplate.karmada.io/retain-replicas: \"true\"") {
 		t.Errorf("an autoscaler for an existing target: exit code %d\n%s", code, output)
+	}
+
+	nameless := ConfigMap(ns, "", Push, "one")
+	nameless.SetGenerateName("page-")
+	output, code = diff(t, "-f", writeAll(t, filepath.Join(t.TempDir(), "nameless.yaml"), nameless))
+	if code != 2 || !strings.Contains(output, "nameless.yaml: a ConfigMap has no name") {
+		t.Errorf("generateName: exit code %d\n%s", code, output)
 	}
 
 	if now := resourceVersions(t, ns); now != versions {
