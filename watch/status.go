@@ -26,6 +26,8 @@ type Status struct {
 	ResourceVersion string
 	// Err is the failure behind Pending and Degraded, if there is one.
 	Err error
+	// DegradedSince is when the failure behind Degraded began; zero in other states.
+	DegradedSince time.Time
 }
 
 // Status returns the state of the Watch.
@@ -48,7 +50,7 @@ func (w *Watch) Status() Status {
 	}
 	switch {
 	case s.Err != nil:
-		s.State = Degraded
+		s.State, s.DegradedSince = Degraded, w.errSince
 	case w.synced:
 		s.State = Ready
 	default:

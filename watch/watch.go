@@ -77,9 +77,9 @@ type Options struct {
 	Handler   Handler
 	Logger    *zap.Logger
 	Clock     clock.WithTicker
-	// ListDeadline is how long a list may take before it is restarted, each time
-	// with twice as much time: client-go waits for the end of a streaming list for up
-	// to ten minutes. 0 means no deadline.
+	// ListDeadline is how long a list may bring nothing before it is restarted, each
+	// time with twice as much time: client-go waits for the end of a streaming list for
+	// up to ten minutes. 0 means no deadline.
 	ListDeadline time.Duration
 }
 
@@ -109,13 +109,14 @@ type Watch struct {
 	unserved bool
 	err      error
 	// errVersion is the informer's resource version when err happened: once it
-	// changes, the failure is over.
+	// changes, the failure is over. errSince is when the failure began.
 	errVersion string
+	errSince   time.Time
 	// listing reports that a list is in progress since listBegan; the cache was at
-	// listVersion then.
-	listing     bool
-	listBegan   time.Time
-	listVersion string
+	// listVersion then. listBrought is when the list last brought an object.
+	listing                bool
+	listBegan, listBrought time.Time
+	listVersion            string
 }
 
 // New returns a Watch; Run starts it.
@@ -187,7 +188,7 @@ func (w *Watch) awaitServed(ctx context.Context) (Served, bool) {
 func (w *Watch) follow(ctx context.Context, served Served, stalls int) (stalled bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	informer, err := w.newInformer(ctx, attempts{Interface: w.Client, plain: stalls%2 == 1, failed: w.noteFailure}, served)
+	informer, err := w.newInformer(ctx, w.attempts(stalls%2 == 1), served)
 	if err != nil {
 		// Only an informer that is already running rejects settings.
 		w.Logger.Error("cannot set up an informer", zap.Error(err))
@@ -221,6 +222,10 @@ func (w *Watch) follow(ctx context.Context, served Served, stalls int) (stalled 
 	}
 	w.Logger.Info("stopped watching")
 	return stalled
+}
+
+func (w *Watch) attempts(plain bool) attempts {
+	return attempts{Interface: w.Client, plain: plain, reports: reports{failed: w.noteFailure, added: w.noteAdded}}
 }
 
 func (w *Watch) newInformer(ctx context.Context, client dynamic.Interface, served Served) (cache.SharedIndexInformer, error) {
@@ -274,6 +279,7 @@ func (w *Watch) noteList(o *metav1.ListOptions) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.listBegan = w.Clock.Now()
+	w.listBrought = w.listBegan
 	w.listing = o.TimeoutSeconds == nil || o.SendInitialEvents != nil && *o.SendInitialEvents
 	if w.informer != nil {
 		w.listVersion = w.informer.LastSyncResourceVersion()
@@ -288,9 +294,18 @@ func (w *Watch) noteFailure() {
 	w.listing = false
 }
 
-// awaitStall blocks until ctx is done, or a list has taken longer than the
-// deadline: then it returns true. Events that arrive meanwhile do not count as
-// progress: a stream whose end never comes still delivers the events of a watch.
+// noteAdded records that a list progresses, if the object is older than the list: a
+// stream whose end never comes still delivers the events of a watch.
+func (w *Watch) noteAdded(created time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if created.Before(w.listBegan) {
+		w.listBrought = w.Clock.Now()
+	}
+}
+
+// awaitStall blocks until ctx is done, or a list has brought nothing for longer than the
+// deadline: then it returns true.
 func (w *Watch) awaitStall(ctx context.Context, deadline time.Duration) bool {
 	if deadline <= 0 {
 		return false
@@ -303,20 +318,21 @@ func (w *Watch) awaitStall(ctx context.Context, deadline time.Duration) bool {
 			return false
 		case <-ticker.C():
 		}
-		if took, listing := w.listTakes(); listing && took > deadline {
+		if pause, listing := w.listPauses(); listing && pause > deadline {
 			return true
 		}
 	}
 }
 
-// listTakes returns how long a list has been in progress; false if none is.
-func (w *Watch) listTakes() (time.Duration, bool) {
+// listPauses returns for how long the list in progress has brought nothing; false if none
+// is in progress.
+func (w *Watch) listPauses() (time.Duration, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.synced && w.informer.LastSyncResourceVersion() != w.listVersion {
 		w.listing = false
 	}
-	return w.Clock.Since(w.listBegan), w.listing
+	return w.Clock.Since(w.listBrought), w.listing
 }
 
 // awaitGone blocks until ctx is done or discovery says for certain that the
@@ -381,8 +397,12 @@ func (w *Watch) noteUnserved(err error) (news bool) {
 func (w *Watch) setError(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.err = err
+	version := ""
 	if w.informer != nil {
-		w.errVersion = w.informer.LastSyncResourceVersion()
+		version = w.informer.LastSyncResourceVersion()
 	}
+	if w.err == nil || version != w.errVersion {
+		w.errSince = w.Clock.Now()
+	}
+	w.err, w.errVersion = err, version
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -209,47 +211,110 @@ func TestSetChangesWhileItRuns(t *testing.T) {
 	}
 }
 
-// endless is a client whose streaming lists never end.
-type endless struct {
+// streaming is a client with streaming lists of its own.
+type streaming struct {
 	dynamic.Interface
+	stream func(send func(apiwatch.EventType, runtime.Object) bool)
+	lists  *atomic.Int32
 }
 
-func (e endless) Resource(r schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
-	return endlessResource{e.Interface.Resource(r)}
+func (s streaming) Resource(r schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
+	return streamingResource{s.Interface.Resource(r), s}
 }
 
-type endlessResource struct {
+type streamingResource struct {
 	dynamic.NamespaceableResourceInterface
+	streaming
 }
 
-func (e endlessResource) Namespace(string) dynamic.ResourceInterface { return e }
+func (s streamingResource) Namespace(string) dynamic.ResourceInterface { return s }
 
-func (e endlessResource) Watch(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
-	if o.SendInitialEvents != nil && *o.SendInitialEvents {
-		return apiwatch.NewFake(), nil
+func (s streamingResource) Watch(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
+	if o.SendInitialEvents == nil || !*o.SendInitialEvents {
+		return s.NamespaceableResourceInterface.Watch(ctx, o)
 	}
-	return e.NamespaceableResourceInterface.Watch(ctx, o)
-}
-
-func TestListThatStalls(t *testing.T) {
-	heard := make(told, 10)
-	o := options(endless{Interface: newFake(page("one"))}, &switchable{served: true}, heard.handler())
-	o.ListDeadline = 40 * time.Millisecond
-	w := New(o)
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { w.Run(ctx) })
-	for len(heard) == 0 { // also between two attempts
-		if s := w.Status(); s.State == Pending {
-			t.Fatalf("while a list stalls: %+v", s)
+	s.lists.Add(1)
+	events := make(chan apiwatch.Event)
+	w := apiwatch.NewProxyWatcher(events)
+	go s.stream(func(kind apiwatch.EventType, object runtime.Object) (goesOn bool) {
+		select {
+		case events <- apiwatch.Event{Type: kind, Object: object}:
+			return true
+		case <-w.StopChan():
+			return false
 		}
+	})
+	return w, nil
+}
+
+// createdAt is a page with a creation time.
+func createdAt(name string, at time.Time) *unstructured.Unstructured {
+	u := page(name)
+	u.SetCreationTimestamp(metav1.NewTime(at))
+	u.SetResourceVersion("7")
+	return u
+}
+
+// TestListThatStalls: a streaming list is restarted as a plain one if it brings nothing,
+// but not because it is long.
+func TestListThatStalls(t *testing.T) {
+	old := time.Now().Add(-time.Hour)
+	const deadline, pace = 400 * time.Millisecond, 40 * time.Millisecond
+	cases := map[string]struct {
+		reason  string
+		stream  func(send func(apiwatch.EventType, runtime.Object) bool)
+		stalled bool
+	}{
+		"Silent": {reason: "nothing comes", stream: func(func(apiwatch.EventType, runtime.Object) bool) {}, stalled: true},
+		"Endless": {reason: "the events of a watch are not those of a list", stalled: true,
+			stream: func(send func(apiwatch.EventType, runtime.Object) bool) {
+				goesOn := send(apiwatch.Added, createdAt("one", old))
+				for goesOn {
+					time.Sleep(pace)
+					goesOn = send(apiwatch.Modified, createdAt("one", old)) && send(apiwatch.Added, createdAt("new", time.Now().Add(time.Hour)))
+				}
+			}},
+		"Long": {reason: "it takes longer than the deadline, and goes on",
+			stream: func(send func(apiwatch.EventType, runtime.Object) bool) {
+				for range 30 {
+					time.Sleep(pace)
+					send(apiwatch.Added, createdAt("one", old))
+				}
+				end := createdAt("", old)
+				end.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+				send(apiwatch.Bookmark, end)
+			}},
 	}
-	heard.want(t, "add one", "synced")
-	if s := w.Status(); s.State != Ready {
-		t.Errorf("after a plain list: %+v", s)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			heard := make(told, 10)
+			client := streaming{newFake(page("one")), tc.stream, &atomic.Int32{}}
+			o := options(client, &switchable{served: true}, heard.handler())
+			o.ListDeadline = deadline
+			core, logs := observer.New(zap.WarnLevel)
+			o.Logger = zap.New(core)
+			w := New(o)
+			ctx, cancel := context.WithCancel(t.Context())
+			var running sync.WaitGroup
+			running.Go(func() { w.Run(ctx) })
+			for len(heard) == 0 { // also between two attempts
+				if s := w.Status(); s.State == Pending {
+					t.Fatalf("%s: while a list stalls: %+v", tc.reason, s)
+				}
+				time.Sleep(time.Millisecond)
+			}
+			heard.want(t, "add one", "synced")
+			if s := w.Status(); s.State != Ready {
+				t.Errorf("%s: %+v", tc.reason, s)
+			}
+			if n := logs.FilterMessage("a list has stalled: restarting it").Len(); client.lists.Load() != 1 || n > 0 != tc.stalled {
+				t.Errorf("%s: %d streaming lists, %d have stalled", tc.reason, client.lists.Load(), n)
+			}
+			cancel()
+			running.Wait()
+		})
 	}
-	cancel()
-	running.Wait()
 }
 
 func TestUnserved(t *testing.T) {
