@@ -118,6 +118,7 @@ func (d *daemon) newConfigMapWatch() *watch.Watch {
 			Changed: d.configurationChanged,
 			Synced: func() {
 				if len(w.List()) == 0 {
+					d.controller.ConfigurationMissing()
 					d.logger.Error("there is no configuration: create the ConfigMap", zap.Stringer("configmap", name))
 				}
 			},

@@ -3,6 +3,7 @@ package daemon
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -17,21 +18,46 @@ var ErrNoServer = errors.New("cannot find the Karmada API server (give --kubecon
 // UserAgent identifies this program in the API server's logs.
 func UserAgent(b metrics.Build) string { return "karmada-mirror/" + b.Version }
 
+// connection is the way to an API server.
+type connection struct {
+	*rest.Config
+	// files are those that client-go reads once: kubeconfigs, and the CA.
+	files []string
+	// token reads the current token.
+	token func() []byte
+}
+
 // connection returns the client configuration for the Karmada API server.
-func (o *Options) connection(agent string) (*rest.Config, error) {
+func (o *Options) connection(agent string) (*connection, error) {
 	loading := clientcmd.NewDefaultClientConfigLoadingRules()
 	loading.ExplicitPath = o.kubeconfig
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(loading, nil).ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoServer, err)
 	}
+	c := &connection{Config: config, files: append(loading.GetLoadingPrecedence(), config.CAFile), token: tokenReader(config)}
 	config.UserAgent = agent
 	// Admission webhooks write the warnings, and client-go logs them: they may
 	// repeat a Secret.
 	config.WarningHandler = rest.NoWarnings{}
 	config.QPS, config.Burst = o.qps, o.burst
 	rereadToken(config)
-	return config, nil
+	return c, nil
+}
+
+// tokenReader returns what reads the token of a configuration.
+func tokenReader(config *rest.Config) func() []byte {
+	file, token := config.BearerTokenFile, []byte(config.BearerToken)
+	return func() []byte {
+		if file == "" {
+			return token
+		}
+		token, err := os.ReadFile(file)
+		if err != nil {
+			return nil
+		}
+		return token
+	}
 }
 
 // rereadToken makes the client read the token file again as soon as the API server

@@ -49,7 +49,7 @@ func TestConnectionTrusts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			client, err := rest.HTTPClientFor(config)
+			client, err := rest.HTTPClientFor(config.Config)
 			if err != nil {
 				t.Fatal(err)
 			}

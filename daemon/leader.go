@@ -62,6 +62,9 @@ type election struct {
 	duration time.Duration
 	// synced is closed when the Lease is being watched.
 	synced chan struct{}
+	// renewed is when the Lease was last seen to change while another replica held it,
+	// in Unix nanoseconds; 0 if it is free.
+	renewed atomic.Int64
 }
 
 // lock records that the Lease was won: the elector calls its own callback from a
@@ -110,6 +113,7 @@ func (d *daemon) newElection(ctx context.Context) (*election, error) {
 		return nil, fmt.Errorf("cannot set up leader election: %w", err)
 	}
 	e.lease = d.newLeaseWatch(e)
+	d.metrics.LeaderPresent(e.leaderPresent)
 	return e, nil
 }
 
@@ -150,10 +154,11 @@ func (d *daemon) newLeaseWatch(e *election) *watch.Watch {
 		Transform: watch.Keep(newLeaseHolder),
 		Handler: watch.Handler{
 			Changed: func(_, new any) {
-				// The elector knows this replica's own writes.
-				if holder, ok := new.(*leaseHolder); ok && holder.identity == o.identity {
-					return
+				holder, ok := new.(*leaseHolder)
+				if ok && holder.identity == o.identity {
+					return // the elector knows this replica's own writes
 				}
+				e.noteHolder(holder)
 				select {
 				case e.changed <- struct{}{}:
 				default:
@@ -165,6 +170,21 @@ func (d *daemon) newLeaseWatch(e *election) *watch.Watch {
 		Clock:        clock.RealClock{},
 		ListDeadline: d.options.listDeadline,
 	})
+}
+
+// noteHolder notes that the Lease has changed; nil: it was deleted.
+func (e *election) noteHolder(h *leaseHolder) {
+	if h == nil || h.identity == "" {
+		e.renewed.Store(0)
+		return
+	}
+	e.renewed.Store(time.Now().UnixNano())
+}
+
+// leaderPresent reports whether a replica holds the Lease and renews it.
+func (e *election) leaderPresent() bool {
+	renewed := e.renewed.Load()
+	return e.elector.IsLeader() || renewed != 0 && time.Since(time.Unix(0, renewed)) < e.duration+expirySlack
 }
 
 // run tries to lead until ctx is done. Each attempt is a run of the elector,

@@ -72,7 +72,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.concurrentSyncs, "concurrent-syncs", 16, "how many sources are synced at once, and how many writes are in flight; sources that have just changed have as many writes of their own")
 	fs.DurationVar(&o.deletionSettle, "deletion-settle-period", time.Second, "how long a deletion waits for others, so that the deletion breaker counts them together")
 	fs.DurationVar(&o.resyncPeriod, "resync-period", 10*time.Minute, "how often all sources are checked in memory without an event, to find missed changes; 0 turns it off")
-	fs.DurationVar(&o.listDeadline, "list-deadline", 30*time.Second, "how long a list may take before it is restarted with twice the time, a streaming list as a plain one")
+	fs.DurationVar(&o.listDeadline, "list-deadline", 30*time.Second, "how long a list may bring nothing before it is restarted with twice the time, a streaming list as a plain one")
 	fs.Float32Var(&o.qps, "kube-api-qps", -1, "queries per second to the Karmada API server; negative: limited only by the requests in flight")
 	fs.IntVar(&o.burst, "kube-api-burst", 0, "burst of queries to the Karmada API server, with --kube-api-qps")
 	fs.BoolVar(&o.leaderElect, "leader-elect", true, "use a Lease to let only one of several replicas write")
@@ -81,7 +81,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.lease.retryPeriod, "leader-elect-retry-period", 2*time.Second, "time between attempts to acquire or renew the Lease")
 	fs.StringVar(&o.lease.namespace, "leader-elect-resource-namespace", Namespace, "namespace of the Lease")
 	fs.StringVar(&o.lease.name, "leader-elect-resource-name", DefaultLease, "name of the Lease")
-	fs.StringVar(&o.lease.identity, "holder-identity", "", "this replica's name in the Lease; default: $POD_NAME, else the host name and a random suffix")
+	fs.StringVar(&o.lease.identity, "holder-identity", "", "this replica's name in the Lease, to which a random part is added; default: $POD_NAME, else the host name")
 	fs.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of /metrics; 0 turns it off")
 	fs.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "address of /livez and /readyz; 0 turns it off")
 	o.secure.register(fs)
@@ -173,8 +173,10 @@ func (l *leaseOptions) validate() error {
 		if err != nil {
 			return fmt.Errorf("cannot get the host name; give --holder-identity: %w", err)
 		}
-		l.identity = host + "_" + string(uuid.NewUUID())
+		l.identity = host
 	}
+	// Two processes with one identity would both take the Lease for theirs.
+	l.identity += "_" + string(uuid.NewUUID())
 	return nil
 }
 
@@ -184,6 +186,20 @@ func (s *secureOptions) register(fs *pflag.FlagSet) {
 	fs.StringVar(&s.keyFile, "tls-private-key-file", "", "private key of --tls-cert-file; reloaded when it changes")
 	fs.StringVar(&s.authenticationKubeconfig, "authentication-kubeconfig", "", "kubeconfig of the cluster that authenticates readers of /metrics (TokenReview); default: the cluster where the Pod runs")
 	fs.StringVar(&s.authorizationKubeconfig, "authorization-kubeconfig", "", "kubeconfig of the cluster that authorizes readers of /metrics (SubjectAccessReview); default: the cluster where the Pod runs")
+}
+
+// files are those of the reviewing clusters that client-go reads once.
+func (s *secureOptions) files() []string {
+	if !s.enabled {
+		return nil
+	}
+	files := []string{s.authenticationKubeconfig, s.authorizationKubeconfig}
+	for _, kubeconfig := range files {
+		if config, err := reviewConfig(kubeconfig); err == nil {
+			files = append(files, config.CAFile)
+		}
+	}
+	return files
 }
 
 // validate rejects a flag that would have no effect: a user who sets it believes

@@ -9,6 +9,7 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/lru"
 
 	"github.com/karmada-target/karmada-mirror/mirror"
 )
@@ -48,7 +49,7 @@ func newProtection(o secureOptions, agent string, logger *zap.Logger) (*protecti
 	}
 	return &protection{certificate, &reviewer{
 		tokens: tokens.TokenReviews(), access: access.SubjectAccessReviews(),
-		verdicts: cache.NewLRUExpireCache(reviewedTokens), logger: logger,
+		verdicts: cache.NewLRUExpireCache(reviewedTokens), budgets: lru.New(peers), logger: logger,
 	}}, nil
 }
 
@@ -56,16 +57,20 @@ func newProtection(o secureOptions, agent string, logger *zap.Logger) (*protecti
 // not the cluster of --kubeconfig: Prometheus runs beside the Pod, with a token from the
 // cluster there.
 func reviewConnection(kubeconfig, flag, agent string) (config *rest.Config, err error) {
-	if kubeconfig == "" {
-		config, err = rest.InClusterConfig()
-	} else {
-		config, err = clientcmd.BuildConfigFromFlags("", kubeconfig)
-	}
+	config, err = reviewConfig(kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("cannot find the cluster that protects /metrics (outside that cluster, give %s): %w", flag, err)
 	}
 	config.UserAgent = agent
 	config.WarningHandler = rest.NoWarnings{}
+	config.QPS, config.Burst = reviewQPS, reviewBurst
 	rereadToken(config)
 	return config, nil
+}
+
+func reviewConfig(kubeconfig string) (*rest.Config, error) {
+	if kubeconfig == "" {
+		return rest.InClusterConfig()
+	}
+	return clientcmd.BuildConfigFromFlags("", kubeconfig)
 }

@@ -4,17 +4,20 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/time/rate"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/cache"
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/utils/lru"
 )
 
 const (
@@ -26,6 +29,14 @@ const (
 	// reviewedTokens bounds the memory for tokens that strangers make up.
 	reviewedTokens = 1024
 	reviewTimeout  = 10 * time.Second
+	// reviewQPS and reviewBurst bound the reviews of all peers together, as in
+	// Kubernetes' own components (k8s.io/apiserver/pkg/server/options, v0.35.4).
+	reviewQPS, reviewBurst = 200, 400
+	// peerQPS and peerBurst bound the reviews for one peer: a Prometheus needs two
+	// for each scrape at most, and none may use up what is for all.
+	peerQPS, peerBurst = 2, 20
+	// peers bounds what is remembered of peers.
+	peers = 1024
 )
 
 // reviewer lets a cluster decide who may read the metrics. It fails closed.
@@ -35,7 +46,9 @@ type reviewer struct {
 	// verdicts are HTTP status codes by the hash of the token: a token that is not
 	// kept cannot be found in a memory dump.
 	verdicts *cache.LRUExpireCache
-	logger   *zap.Logger
+	// budgets are *rate.Limiter by the peer's IP address.
+	budgets *lru.Cache
+	logger  *zap.Logger
 }
 
 // guard passes to next the requests that the cluster allows.
@@ -57,7 +70,21 @@ func (r *reviewer) guard(next http.Handler) http.Handler {
 	})
 }
 
-// verdict returns 200, 401 or 403, and caches it. A review that fails is not cached.
+// mayAsk reports whether a peer has reviews left.
+func (r *reviewer) mayAsk(request *http.Request) bool {
+	peer, _, err := net.SplitHostPort(request.RemoteAddr)
+	if err != nil {
+		peer = request.RemoteAddr
+	}
+	budget, ok := r.budgets.Get(peer)
+	if !ok {
+		budget = rate.NewLimiter(peerQPS, peerBurst)
+		r.budgets.Add(peer, budget)
+	}
+	return budget.(*rate.Limiter).Allow()
+}
+
+// verdict returns 200, 401, 403 or 429, and caches the first three. A review that fails is not cached.
 func (r *reviewer) verdict(request *http.Request) (int, error) {
 	scheme, token, _ := strings.Cut(request.Header.Get("Authorization"), " ")
 	token = strings.TrimSpace(token)
@@ -67,6 +94,9 @@ func (r *reviewer) verdict(request *http.Request) (int, error) {
 	key := sha256.Sum256([]byte(token))
 	if known, ok := r.verdicts.Get(key); ok {
 		return known.(int), nil
+	}
+	if !r.mayAsk(request) {
+		return http.StatusTooManyRequests, nil
 	}
 	ctx, cancel := context.WithTimeout(request.Context(), reviewTimeout)
 	defer cancel()

@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -28,6 +29,7 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
 	testclock "k8s.io/utils/clock/testing"
+	"k8s.io/utils/lru"
 )
 
 func get(handler http.Handler, path, authorization string) *httptest.ResponseRecorder {
@@ -120,7 +122,7 @@ func newReviewer(t *testing.T, c *cluster) (*reviewer, *testclock.FakeClock) {
 		t.Fatal(err)
 	}
 	clock := testclock.NewFakeClock(time.Now())
-	return &reviewer{tokens.TokenReviews(), access.SubjectAccessReviews(), cache.NewLRUExpireCacheWithClock(reviewedTokens, clock), zap.NewNop()}, clock
+	return &reviewer{tokens.TokenReviews(), access.SubjectAccessReviews(), cache.NewLRUExpireCacheWithClock(reviewedTokens, clock), lru.New(peers), zap.NewNop()}, clock
 }
 
 func TestReviewer(t *testing.T) {
@@ -156,6 +158,34 @@ func TestReviewer(t *testing.T) {
 	}
 	if n := len(r.verdicts.Keys()); n > reviewedTokens {
 		t.Errorf("%d verdicts are kept", n)
+	}
+}
+
+// TestReviewerBoundsPeers floods it with made-up tokens from one address.
+func TestReviewerBoundsPeers(t *testing.T) {
+	c := &cluster{}
+	r, _ := newReviewer(t, c)
+	guarded := r.guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
+	from := func(address, token string) int {
+		request := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+		request.RemoteAddr = address
+		request.Header.Set("Authorization", "Bearer "+token)
+		recorder := httptest.NewRecorder()
+		guarded.ServeHTTP(recorder, request)
+		return recorder.Code
+	}
+	codes := map[int]int{}
+	for i := range 10 * peerBurst {
+		codes[from("10.0.0.1:"+strconv.Itoa(1024+i), "made-up-"+strconv.Itoa(i))]++
+	}
+	if n := int(c.tokens.Load()); n < peerBurst || n > 2*peerBurst || codes[http.StatusTooManyRequests] < 8*peerBurst {
+		t.Errorf("%d reviews for one peer, answers %v", n, codes)
+	}
+	if code := from("10.0.0.2:1024", "good"); code != http.StatusOK {
+		t.Errorf("another peer gets %d", code)
+	}
+	if code := from("10.0.0.1:999", "good"); code != http.StatusOK {
+		t.Errorf("a known token costs no review, and gets %d", code)
 	}
 }
 

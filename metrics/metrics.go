@@ -3,6 +3,7 @@
 package metrics
 
 import (
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,6 +20,9 @@ type Metrics struct {
 	sweepRepairs   *prometheus.CounterVec
 	reloadSuccess  prometheus.Gauge
 	reloadedLastAt prometheus.Gauge
+	// reloaded registers both: before the first verdict there is nothing to say.
+	reloaded sync.Once
+	leading  prometheus.Gauge
 }
 
 // Build identifies the program's version.
@@ -57,7 +61,10 @@ func New(r prometheus.Registerer, b Build) *Metrics {
 		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Revision, "go_version": b.GoVersion},
 	})
 	build.Set(1)
-	r.MustRegister(build, m.operations, m.sync, m.propagation, m.sweepRepairs, m.reloadSuccess, m.reloadedLastAt)
+	m.leading = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: prefix + "_leading", Help: "Whether this replica writes Works (1), with leader election or without.",
+	})
+	r.MustRegister(build, m.operations, m.sync, m.propagation, m.sweepRepairs, m.leading)
 	return m
 }
 
@@ -68,6 +75,16 @@ func (m *Metrics) Operation(operation, cluster string, err error) {
 		result = "error"
 	}
 	m.operations.WithLabelValues(operation, result, cluster).Inc()
+}
+
+// KnowCluster creates the series of a cluster's writes, so that an increase from
+// zero shows.
+func (m *Metrics) KnowCluster(cluster string) {
+	for _, operation := range []string{"create", "update", "delete"} {
+		for _, result := range []string{"success", "error"} {
+			m.operations.WithLabelValues(operation, result, cluster)
+		}
+	}
 }
 
 // ForgetCluster deletes the series of a cluster that has left.
@@ -102,10 +119,33 @@ func (m *Metrics) SweepRepair(resource string) { m.sweepRepairs.WithLabelValues(
 func (m *Metrics) ConfigReload(err error, now time.Time) {
 	if err != nil {
 		m.reloadSuccess.Set(0)
-		return
+	} else {
+		m.reloadSuccess.Set(1)
+		m.reloadedLastAt.Set(float64(now.Unix()))
 	}
-	m.reloadSuccess.Set(1)
-	m.reloadedLastAt.Set(float64(now.Unix()))
+	m.reloaded.Do(func() { m.registerer.MustRegister(m.reloadSuccess, m.reloadedLastAt) })
+}
+
+// Leading notes whether this replica writes Works.
+func (m *Metrics) Leading(leading bool) {
+	if leading {
+		m.leading.Set(1)
+	} else {
+		m.leading.Set(0)
+	}
+}
+
+// LeaderPresent registers a gauge of whether a replica holds the Lease, as this
+// one sees it.
+func (m *Metrics) LeaderPresent(isPresent func() bool) {
+	m.registerer.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: prefix + "_leader_present", Help: "Whether some replica holds the Lease and renews it (1), as this replica sees it. Absent without leader election.",
+	}, func() float64 {
+		if isPresent() {
+			return 1
+		}
+		return 0
+	}))
 }
 
 // Observe registers the gauges that are computed when they are scraped: a

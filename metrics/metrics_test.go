@@ -17,12 +17,19 @@ func TestMetrics(t *testing.T) {
 	m.Operation("create", "member1", errors.New("no"))
 	m.Operation("create", "member2", nil)
 	m.ForgetCluster("member2")
+	m.KnowCluster("member3")
 	m.Sync("success", time.Millisecond)
 	m.Propagation("configmaps", time.Millisecond)
 	m.Propagation("secrets", time.Millisecond)
 	m.ForgetResource("secrets")
+	if n, err := testutil.GatherAndCount(registry, "karmada_mirror_config_last_reload_successful"); n != 0 || err != nil {
+		t.Errorf("before the first verdict: %d series, %v", n, err)
+	}
 	m.ConfigReload(nil, time.Unix(7, 0))
 	m.ConfigReload(errors.New("bad"), time.Unix(8, 0))
+	m.Leading(true)
+	m.LeaderPresent(func() bool { return false })
+	m.Token(func() (issued, expires time.Time) { return time.Unix(1, 0), time.Unix(2, 0) })
 	m.Observe(func() Snapshot {
 		return Snapshot{
 			Watches: []Watch{
@@ -54,12 +61,24 @@ karmada_mirror_config_last_reload_successful 0
 # HELP karmada_mirror_deletions_held Works whose deletion waits for an approval.
 # TYPE karmada_mirror_deletions_held gauge
 karmada_mirror_deletions_held{resource="deployments.apps"} 4
+# HELP karmada_mirror_leader_present Whether some replica holds the Lease and renews it (1), as this replica sees it. Absent without leader election.
+# TYPE karmada_mirror_leader_present gauge
+karmada_mirror_leader_present 0
+# HELP karmada_mirror_leading Whether this replica writes Works (1), with leader election or without.
+# TYPE karmada_mirror_leading gauge
+karmada_mirror_leading 1
 # HELP karmada_mirror_refused_sources Sources that are not mirrored, or not to every cluster, by reason.
 # TYPE karmada_mirror_refused_sources gauge
 karmada_mirror_refused_sources{reason="TooLarge"} 1
 # HELP karmada_mirror_sources Known objects that ask to be mirrored, by their own annotation or their Namespace's.
 # TYPE karmada_mirror_sources gauge
 karmada_mirror_sources{resource="deployments.apps"} 3
+# HELP karmada_mirror_token_expiration_timestamp_seconds When the token for the Karmada API server expires, in Unix time. Absent if it does not expire.
+# TYPE karmada_mirror_token_expiration_timestamp_seconds gauge
+karmada_mirror_token_expiration_timestamp_seconds 2
+# HELP karmada_mirror_token_issued_timestamp_seconds When the token for the Karmada API server was issued, in Unix time. Absent if it does not expire.
+# TYPE karmada_mirror_token_issued_timestamp_seconds gauge
+karmada_mirror_token_issued_timestamp_seconds 1
 # HELP karmada_mirror_watch_last_event_timestamp_seconds When the last event of the resource arrived, in Unix time.
 # TYPE karmada_mirror_watch_last_event_timestamp_seconds gauge
 karmada_mirror_watch_last_event_timestamp_seconds{resource="deployments.apps"} 9
@@ -77,11 +96,18 @@ karmada_mirror_watch_state{resource="works.work.karmada.io",state="syncing"} 0
 # TYPE karmada_mirror_work_operations_total counter
 karmada_mirror_work_operations_total{member_cluster="member1",operation="create",result="error"} 1
 karmada_mirror_work_operations_total{member_cluster="member1",operation="create",result="success"} 1
+karmada_mirror_work_operations_total{member_cluster="member3",operation="create",result="error"} 0
+karmada_mirror_work_operations_total{member_cluster="member3",operation="create",result="success"} 0
+karmada_mirror_work_operations_total{member_cluster="member3",operation="delete",result="error"} 0
+karmada_mirror_work_operations_total{member_cluster="member3",operation="delete",result="success"} 0
+karmada_mirror_work_operations_total{member_cluster="member3",operation="update",result="error"} 0
+karmada_mirror_work_operations_total{member_cluster="member3",operation="update",result="success"} 0
 # HELP karmada_mirror_works Known Works, by member cluster and by how far Karmada has processed them.
 # TYPE karmada_mirror_works gauge
 karmada_mirror_works{member_cluster="member1",state="applied"} 2
 `
 	names := []string{
+		"karmada_mirror_leading", "karmada_mirror_leader_present", "karmada_mirror_token_expiration_timestamp_seconds", "karmada_mirror_token_issued_timestamp_seconds",
 		"karmada_mirror_build_info", "karmada_mirror_config_last_reload_success_timestamp_seconds",
 		"karmada_mirror_config_last_reload_successful", "karmada_mirror_refused_sources", "karmada_mirror_sources",
 		"karmada_mirror_watch_last_event_timestamp_seconds", "karmada_mirror_watch_state",

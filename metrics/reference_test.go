@@ -45,6 +45,8 @@ func everything() *prometheus.Registry {
 	m.Propagation("any", time.Second)
 	m.SweepRepair("any")
 	m.ConfigReload(nil, time.Unix(1, 0))
+	m.LeaderPresent(func() bool { return true })
+	m.Token(func() (issued, expires time.Time) { return time.Unix(1, 0), time.Unix(2, 0) })
 	s := metrics.Snapshot{
 		Watches: []metrics.Watch{{Resource: "any", State: "ready", LastEvent: time.Unix(1, 0)}},
 		Works:   map[metrics.WorkKey]int{},

@@ -17,7 +17,10 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 		return
 	}
 	name := cmp.Or(after, before).Name
-	if after == nil {
+	switch {
+	case before == nil:
+		c.Metrics.KnowCluster(name)
+	case after == nil:
 		c.Metrics.ForgetCluster(name)
 	}
 	objects, namespaces := c.caches.Concerned(before, after)

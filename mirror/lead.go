@@ -46,6 +46,8 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) {
 	c.recallHeld()
 	c.queue.Store(q)
 	c.enqueueEverything()
+	c.Metrics.Leading(true)
+	defer c.Metrics.Leading(false)
 	c.Logger.Info("leading")
 
 	var workers sync.WaitGroup

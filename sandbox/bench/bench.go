@@ -36,26 +36,29 @@ type Options struct {
 type section struct {
 	name string
 	long bool // skipped in a quick run
-	run  func(context.Context, *world, *report) error
+	// apart: it runs only if it is named, and writes no part of the page.
+	apart bool
+	run   func(context.Context, *world, *report) error
 }
 
 // sections are in the order of the report. The section that restarts etcd comes late, and the
 // one that removes the webhooks last.
 var sections = []section{
-	{"throughput", false, throughput},
-	{"policies", false, comparePolicies},
-	{"latency", false, compareLatency},
-	{"edits", false, editsDuringBackfill},
-	{"objects", true, compareSizes},
-	{"restart", true, measureRestart},
-	{"idle", true, measureIdleness},
-	{"memory", true, measureMemory},
-	{"removal", false, measureRemoval},
-	{"failover", true, measureFailover},
-	{"render", false, measureRender},
-	{"admission", true, measureAdmission},
-	{"fsync", false, withFsync},
-	{"webhook", false, withoutWebhook},
+	{name: "throughput", run: throughput},
+	{name: "policies", run: comparePolicies},
+	{name: "latency", run: compareLatency},
+	{name: "edits", run: editsDuringBackfill},
+	{name: "objects", long: true, run: compareSizes},
+	{name: "restart", long: true, run: measureRestart},
+	{name: "idle", long: true, run: measureIdleness},
+	{name: "memory", long: true, run: measureMemory},
+	{name: "sizing", apart: true, run: measureSizing},
+	{name: "removal", run: measureRemoval},
+	{name: "failover", long: true, run: measureFailover},
+	{name: "render", run: measureRender},
+	{name: "admission", long: true, run: measureAdmission},
+	{name: "fsync", run: withFsync},
+	{name: "webhook", run: withoutWebhook},
 }
 
 // SectionNames lists what Options.Only may name.
@@ -75,7 +78,7 @@ func (o Options) selected() ([]section, error) {
 	}
 	var chosen []section
 	for _, s := range sections {
-		if slices.Contains(o.Only, s.name) || len(o.Only) == 0 && !(o.Quick && s.long) {
+		if slices.Contains(o.Only, s.name) || len(o.Only) == 0 && !s.apart && !(o.Quick && s.long) {
 			chosen = append(chosen, s)
 		}
 	}

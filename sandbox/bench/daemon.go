@@ -49,7 +49,8 @@ func (w *world) startDaemon(ctx context.Context, flags ...string) (*daemon, erro
 	}
 	started, err := process.StartDaemon(process.DaemonOptions{
 		Program: program, Kubeconfig: w.kubeconfig, LogFile: filepath.Join(filepath.Dir(w.AuditLog()), "log", "karmada-mirror.log"),
-		Flags: append([]string{"--config-map", configurationNamespace + "/" + configurationName, "--leader-elect=false"}, flags...),
+		Environment: w.environment,
+		Flags:       append([]string{"--config-map", configurationNamespace + "/" + configurationName, "--leader-elect=false"}, flags...),
 	})
 	if err != nil {
 		return nil, err

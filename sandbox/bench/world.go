@@ -59,6 +59,8 @@ type world struct {
 	repository  string // folder
 	disk        string // file system of etcd's data
 	profiled    int    // daemons so far
+	// environment is that of daemons, besides this process's own.
+	environment []string
 	// present identifies the existing sources, if nothing has changed them, and made their
 	// Works.
 	present batch

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -98,7 +99,7 @@ const program = "PROGRAM="
 // OtherProgram is a flag that starts another program instead of the daemon.
 func OtherProgram(path string) string { return program + path }
 
-// LaunchDaemon starts the daemon and does not wait. A flag that begins with KUBE_ is set
+// LaunchDaemon starts the daemon and does not wait. A flag that begins with KUBE_ or GOMEMLIMIT is set
 // as an environment variable.
 func LaunchDaemon(t *testing.T, flags ...string) *Daemon {
 	t.Helper()
@@ -119,7 +120,7 @@ func LaunchDaemon(t *testing.T, flags ...string) *Daemon {
 		switch {
 		case isProgram:
 			o.Program = []string{path}
-		case strings.HasPrefix(flag, "KUBE_"):
+		case strings.HasPrefix(flag, "KUBE_"), strings.HasPrefix(flag, "GOMEMLIMIT="):
 			o.Environment = append(o.Environment, flag)
 		default:
 			o.Flags = append(o.Flags, flag)
@@ -172,9 +173,10 @@ func (d *Daemon) wantOnlyJSON(t *testing.T) {
 }
 
 // isGoodReason reports whether a line is one that a daemon prints when it has to end: it
-// has lost its Lease, or etcd was restored.
+// has lost its Lease, its CA was replaced, or etcd was restored.
 func isGoodReason(line string) bool {
 	return line == "karmada-mirror: lost the lease: another replica may be leading\n" ||
+		strings.HasPrefix(line, "karmada-mirror: a kubeconfig or the CA of an API server has changed") ||
 		strings.HasPrefix(line, "karmada-mirror: the API server's data are older than what was read from it")
 }
 
@@ -304,8 +306,14 @@ const QueueEmpty = `workqueue_depth{name="mirror"}`
 
 // Scrape reads the metrics as Prometheus does.
 func (d *Daemon) Scrape(ctx context.Context, trust *x509.CertPool, token string) (code int, body string, err error) {
+	return d.ScrapeFrom(ctx, "127.0.0.1", trust, token)
+}
+
+// ScrapeFrom scrapes from a loopback address, as another Pod would.
+func (d *Daemon) ScrapeFrom(ctx context.Context, address string, trust *x509.CertPool, token string) (code int, body string, err error) {
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	client := &http.Client{Transport: &http.Transport{
-		DisableKeepAlives: true, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: trust, MinVersion: tls.VersionTLS12},
+		DialContext: dialer.DialContext, DisableKeepAlives: true, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: trust, MinVersion: tls.VersionTLS12},
 	}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+d.Address("metrics")+"/metrics", nil)
 	if err != nil {

@@ -146,6 +146,19 @@ func BindClusterRole(t *testing.T, role string, subject rbacv1.Subject) {
 	t.Cleanup(func() { _ = bindings.Delete(context.Background(), binding.Name, metav1.DeleteOptions{}) })
 }
 
+// UnbindClusterRole takes a ClusterRole from a subject.
+func UnbindClusterRole(t *testing.T, role string, subject rbacv1.Subject) {
+	t.Helper()
+	bindings := Env.Client.RbacV1().ClusterRoleBindings()
+	all, err := bindings.List(t.Context(), metav1.ListOptions{})
+	Must(t, err)
+	for _, b := range all.Items {
+		if b.RoleRef.Name == role && slices.Contains(b.Subjects, subject) {
+			Must(t, bindings.Delete(t.Context(), b.Name, metav1.DeleteOptions{}))
+		}
+	}
+}
+
 // maxName leaves room for what tests append to the names of their namespaces, which are
 // part of the names of Works too.
 const maxName = 40

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -11,10 +12,10 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -43,6 +44,8 @@ type Proxy struct {
 	forward    *httputil.ReverseProxy
 	paths      request.RequestInfoFactory
 	served     chan error
+	// certificate is what the proxy shows.
+	certificate atomic.Pointer[tls.Certificate]
 
 	mu     sync.Mutex
 	random *rand.Rand
@@ -76,15 +79,9 @@ func Start(o Options) (*Proxy, error) {
 	if err := p.newForward(config); err != nil {
 		return nil, err
 	}
-	certificate, key, err := cert.GenerateSelfSignedCertKey(host, []net.IP{net.ParseIP(host)}, nil)
+	certificate, err := p.Reissue()
 	if err != nil {
-		return nil, fmt.Errorf("cannot create a certificate: %w", err)
-	}
-	files := map[string][]byte{"proxy.crt": certificate, "proxy.key": key}
-	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(o.Dir, name), content, 0o600); err != nil {
-			return nil, err
-		}
+		return nil, err
 	}
 	bare, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
@@ -94,11 +91,26 @@ func Start(o Options) (*Proxy, error) {
 	if err := p.writeKubeconfig(o, certificate); err != nil {
 		return nil, errors.Join(err, bare.Close())
 	}
-	p.server = &http.Server{Handler: p, ErrorLog: log.New(io.Discard, "", 0)}
-	go func() {
-		p.served <- p.server.ServeTLS(p.listener, filepath.Join(o.Dir, "proxy.crt"), filepath.Join(o.Dir, "proxy.key"))
-	}()
+	p.server = &http.Server{Handler: p, ErrorLog: log.New(io.Discard, "", 0), TLSConfig: &tls.Config{
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return p.certificate.Load(), nil },
+	}}
+	go func() { p.served <- p.server.ServeTLS(p.listener, "", "") }()
 	return p, nil
+}
+
+// Reissue gives the proxy another certificate, which is its own authority, and returns it in
+// PEM. Connections that are open stay open.
+func (p *Proxy) Reissue() (authority []byte, err error) {
+	authority, key, err := cert.GenerateSelfSignedCertKey(host, []net.IP{net.ParseIP(host)}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("cannot create a certificate: %w", err)
+	}
+	pair, err := tls.X509KeyPair(authority, key)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use a certificate: %w", err)
+	}
+	p.certificate.Store(&pair)
+	return authority, nil
 }
 
 func (p *Proxy) newForward(config *rest.Config) error {

@@ -262,6 +262,9 @@ func TestBadValues(t *testing.T) {
 		"a flag's value":               {[]string{"flags.log-level=loud"}, `at '/flags/log-level': value must be one of 'debug', 'info', 'warn', 'error'`},
 		"a flag's duration":            {[]string{"flags.leader-elect-lease-duration=15"}, `at '/flags/leader-elect-lease-duration': got number, want string`},
 		"an argument without dashes":   {[]string{"extraArgs[0]=log-level=debug"}, `at '/extraArgs/0': 'log-level=debug' does not match pattern`},
+		"another holder":               {[]string{"extraArgs[0]=--holder-identity=me"}, `at '/extraArgs/0'`},
+		"a Lease turned off aside":     {[]string{"extraArgs[0]=--leader-elect=false"}, `at '/extraArgs/0'`},
+		"two replicas without a Lease": {[]string{"flags.leader-elect=false"}, `flags.leader-elect=false needs replicas=1`},
 		"an amount of memory":          {[]string{"resources.limits.memory=lots"}, `at '/resources/limits/memory'`},
 		"an affinity":                  {[]string{"antiAffinity=hard"}, `at '/antiAffinity': value must be one of 'soft', 'required'`},
 		"a priority of the system":     {[]string{"priorityClass.value=2000000000"}, `at '/priorityClass/value': maximum: got 2×10⁰⁹, want 1×10⁰⁹`},
@@ -313,8 +316,8 @@ func TestValues(t *testing.T) {
 			[]string{"image: registry.example.com/mirror:v1", "imagePullPolicy: Always", "imagePullSecrets:\n      - name: registry\n"},
 		},
 		"flags": {
-			[]string{"side=host", "flags.log-level=debug", "flags.concurrent-syncs=1000000", "flags.leader-elect=false", "--set-json=flags.kube-api-qps=0.5", "extraArgs={--further=yes}"},
-			[]string{`- "--log-level=debug"`, `- "--concurrent-syncs=1000000"`, `- "--leader-elect=false"`, `- "--kube-api-qps=0.5"`, `- "--further=yes"`},
+			[]string{"side=host", "flags.log-level=debug", "flags.concurrent-syncs=1000000", "flags.leader-elect=false", "replicas=1", "--set-json=flags.kube-api-qps=0.5", "extraArgs={--further=yes}"},
+			[]string{`- "--log-level=debug"`, `- "--concurrent-syncs=1000000"`, `- "--leader-elect=false"`, "type: Recreate", `- "--kube-api-qps=0.5"`, `- "--further=yes"`},
 		},
 		"where Pods run": {
 			[]string{"side=host", "nodeSelector.disk=ssd", "tolerations[0].operator=Exists", "affinity.nodeAffinity.x=y", "podLabels.team=a", "podAnnotations.note=b"},

@@ -10,7 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -169,6 +172,8 @@ func TestSecureMetrics(t *testing.T) {
 	trust = files.replace(t)
 	want("the new certificate to be served", scraper, http.StatusOK)
 
+	flood(t, d, trust, func() { want("Prometheus to read during a flood", scraper, http.StatusOK) })
+
 	if err := host.RbacV1().ClusterRoleBindings().Delete(t.Context(), "prometheus-reads-metrics", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -185,6 +190,36 @@ func TestSecureMetrics(t *testing.T) {
 		if strings.Contains(d.Log(), token) {
 			t.Error("a token is in the log")
 		}
+	}
+}
+
+// flood has a Pod send made-up tokens with many threads for some seconds, longer than a
+// verdict is remembered. Prometheus, which is another Pod, must get every scrape.
+func flood(t *testing.T, d *Daemon, trust *x509.CertPool, scrape func()) {
+	t.Helper()
+	const threads, lasts = 80, 15 * time.Second
+	ctx, cancel := context.WithTimeout(t.Context(), lasts)
+	defer cancel()
+	var attackers sync.WaitGroup
+	var turnedAway atomic.Int64
+	for thread := range threads {
+		attackers.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				code, _, err := d.ScrapeFrom(ctx, "127.0.0.2", trust, fmt.Sprintf("made-up-%d-%d", thread, i))
+				if err == nil && code == http.StatusTooManyRequests {
+					turnedAway.Add(1)
+				}
+			}
+		})
+	}
+	scrapes := 0
+	for ; ctx.Err() == nil; scrapes++ {
+		scrape()
+		Pass(t, time.Second)
+	}
+	attackers.Wait()
+	if turnedAway.Load() < threads || scrapes < 5 {
+		t.Errorf("%d requests were turned away, and %d scrapes were tried", turnedAway.Load(), scrapes)
 	}
 }
 

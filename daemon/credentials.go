@@ -1,0 +1,100 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/util/wait"
+	certutil "k8s.io/client-go/util/cert"
+)
+
+// credentialsPeriod is how often the files are compared that client-go reads once.
+const credentialsPeriod = 5 * time.Second
+
+// errCredentialsChanged ends the process, so that it starts again with what the
+// files hold now.
+var errCredentialsChanged = errors.New("a kubeconfig or the CA of an API server has changed: ending, to start again with it")
+
+// fingerprint is the hash of each file, as far as it can be read.
+type fingerprint map[string][sha256.Size]byte
+
+func fingerprintOf(files []string) fingerprint {
+	f := fingerprint{}
+	for _, file := range files {
+		if content, err := os.ReadFile(file); err == nil {
+			f[file] = sha256.Sum256(content)
+		}
+	}
+	return f
+}
+
+// followCredentials returns errCredentialsChanged when a kubeconfig or a CA file
+// has changed since before and can be used. client-go reads both once: a replica
+// with a CA that was replaced would fail every call for good.
+func (d *daemon) followCredentials(ctx context.Context, before fingerprint) error {
+	known := before
+	err := wait.PollUntilContextCancel(ctx, credentialsPeriod, false, func(context.Context) (bool, error) {
+		now := fingerprintOf(d.files)
+		if maps.Equal(now, known) {
+			return false, nil
+		}
+		known = now
+		if err := d.checkCredentials(); err != nil {
+			d.logger.Error("cannot use the kubeconfig or CA that has changed: going on with the old one", zap.Error(err))
+			return false, nil
+		}
+		return !maps.Equal(now, before), nil
+	})
+	if err != nil {
+		return nil // ctx is done
+	}
+	return errCredentialsChanged
+}
+
+// checkCredentials reads the files as the next start of the process would.
+func (d *daemon) checkCredentials() error {
+	c, err := d.options.connection(UserAgent(d.build))
+	if err != nil {
+		return err
+	}
+	if len(c.CAData) > 0 {
+		_, err = certutil.NewPoolFromBytes(c.CAData)
+	} else if c.CAFile != "" {
+		_, err = certutil.NewPool(c.CAFile)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = newProtection(d.options.secure, UserAgent(d.build), d.logger)
+	return err
+}
+
+// lifetimeOf reads a JSON Web Token without verifying it: the API server does
+// that. It returns zero times for a token that does not expire, or is none.
+func lifetimeOf(token []byte) (issued, expires time.Time) {
+	parts := strings.Split(string(bytes.TrimSpace(token)), ".")
+	if len(parts) != 3 {
+		return
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return
+	}
+	var claims struct { // in Unix seconds, RFC 7519
+		IssuedAt int64 `json:"iat"`
+		Expires  int64 `json:"exp"`
+	}
+	if err := json.Unmarshal(payload, &claims); err != nil || claims.Expires == 0 {
+		return
+	}
+	return time.Unix(claims.IssuedAt, 0), time.Unix(claims.Expires, 0)
+}
