@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -82,6 +83,8 @@ type apiServer struct {
 	versions map[schema.GroupVersionResource]string
 	// served are the versions that discovery returns, the preferred one first.
 	served map[schema.GroupResource][]watch.Served
+	// watchesFail makes every watch fail.
+	watchesFail atomic.Bool
 	// writes are the write requests, in words.
 	writes []string
 }
@@ -134,6 +137,8 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch query := r.URL.Query(); {
 	case r.Method == http.MethodGet && query.Get("sendInitialEvents") == "true":
 		reply(w, apierrors.NewInvalid(schema.GroupKind{}, "", nil)) // as API servers do that cannot stream lists
+	case r.Method == http.MethodGet && query.Has("watch") && s.watchesFail.Load():
+		reply(w, apierrors.NewForbidden(collection.GroupResource(), "", nil))
 	case r.Method == http.MethodGet && query.Has("watch"):
 		if gone := s.leaving[collection]; gone != nil {
 			reply(w, map[string]any{"type": "DELETED", "object": gone})

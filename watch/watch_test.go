@@ -255,6 +255,13 @@ func createdAt(name string, at time.Time) *unstructured.Unstructured {
 	return u
 }
 
+// endOfList ends the objects of a streaming list.
+func endOfList() *unstructured.Unstructured {
+	end := createdAt("", time.Now())
+	end.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+	return end
+}
+
 // TestListThatStalls: a streaming list is restarted as a plain one if it brings nothing,
 // but not because it is long.
 func TestListThatStalls(t *testing.T) {
@@ -268,11 +275,14 @@ func TestListThatStalls(t *testing.T) {
 		"Silent": {reason: "nothing comes", stream: func(func(apiwatch.EventType, runtime.Object) bool) {}, stalled: true},
 		"Endless": {reason: "the events of a watch are not those of a list", stalled: true,
 			stream: func(send func(apiwatch.EventType, runtime.Object) bool) {
-				goesOn := send(apiwatch.Added, createdAt("one", old))
-				for goesOn {
+				send(apiwatch.Added, createdAt("one", old))
+				for range 60 {
 					time.Sleep(pace)
-					goesOn = send(apiwatch.Modified, createdAt("one", old)) && send(apiwatch.Added, createdAt("new", time.Now().Add(time.Hour)))
+					if !send(apiwatch.Modified, createdAt("one", old)) || !send(apiwatch.Added, createdAt("new", time.Now().Add(time.Hour))) {
+						return
+					}
 				}
+				send(apiwatch.Bookmark, endOfList()) // too late
 			}},
 		"Long": {reason: "it takes longer than the deadline, and goes on",
 			stream: func(send func(apiwatch.EventType, runtime.Object) bool) {
@@ -280,9 +290,7 @@ func TestListThatStalls(t *testing.T) {
 					time.Sleep(pace)
 					send(apiwatch.Added, createdAt("one", old))
 				}
-				end := createdAt("", old)
-				end.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
-				send(apiwatch.Bookmark, end)
+				send(apiwatch.Bookmark, endOfList())
 			}},
 	}
 	for name, tc := range cases {

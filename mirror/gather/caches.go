@@ -125,17 +125,17 @@ func (c *Caches) Ready() error {
 	}
 	for _, w := range c.Fixed() {
 		status := w.Status()
-		if since := c.options.Clock.Since(status.DegradedSince); status.State == watch.Degraded && since > maxDegraded {
-			return fmt.Errorf("%s cannot be followed since %s: %w", w.Resource.GroupResource, status.DegradedSince.UTC().Format(time.RFC3339), status.Err)
+		if since := c.options.Clock.Since(status.DegradedSince); status.State == watch.Degraded && since > MaxDegraded {
+			return fmt.Errorf("%s has not been watched since %s: %w", w.Resource.GroupResource, status.DegradedSince.UTC().Format(time.RFC3339), status.Err)
 		}
 	}
 	return nil
 }
 
-// maxDegraded is how long a replica that cannot follow what it always needs
+// MaxDegraded is how long a replica that cannot follow what it always needs
 // still counts as one that could take over. client-go waits up to 30 s between
 // attempts and notices a half-open connection after 45 s.
-const maxDegraded = 3 * time.Minute
+const MaxDegraded = 3 * time.Minute
 
 func errorOr(err error, otherwise string) error {
 	if err != nil {

@@ -187,4 +187,10 @@ var ofGather = []mutant{
 `,
 		harm: "a new leader mirrors to a cluster whose labels it does not know",
 	},
+	{
+		name: "blind-replicas-are-ready", file: "mirror/gather/caches.go",
+		old:  `status.State == watch.Degraded && since > MaxDegraded`,
+		new:  `status.State == watch.Degraded && since < 0`,
+		harm: "a replica that can never take over counts as a standby",
+	},
 }
