@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
@@ -163,6 +164,27 @@ func (d *daemon) configurationChanged(old, new any) {
 	if before == nil || before.approvals != now.approvals {
 		d.approve(now)
 	}
+	d.taken.Store(&now.ResourceVersion)
+}
+
+// configurationVersions implements mirror.Options.ConfigurationVersions. A file is read every
+// second anyway, and if the ConfigMap was deleted, the last good configuration stays in force.
+func (d *daemon) configurationVersions(ctx context.Context) (taken, live string, err error) {
+	if d.options.configFile != "" {
+		return "", "", nil
+	}
+	name := d.options.configMapName
+	read, err := d.dynamic.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return "", "", nil
+	case err != nil:
+		return "", "", fmt.Errorf("cannot read the configuration: %w", err)
+	}
+	if last := d.taken.Load(); last != nil {
+		taken = *last
+	}
+	return taken, read.GetResourceVersion(), nil
 }
 
 // approve passes on what the annotation approves. A value that is invalid, or lies

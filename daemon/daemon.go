@@ -37,7 +37,9 @@ type daemon struct {
 	recorder    record.EventRecorder
 	controller  *mirror.Controller
 	// subject is the ConfigMap as last seen; nil before that.
-	subject  atomic.Pointer[corev1.ObjectReference]
+	subject atomic.Pointer[corev1.ObjectReference]
+	// taken is the version of the ConfigMap that was last put into force or rejected; nil before.
+	taken    atomic.Pointer[string]
 	registry *prometheus.Registry
 	metrics  *metrics.Metrics
 	// protection guards /metrics; nil if the metrics are open.
@@ -147,6 +149,8 @@ func (d *daemon) newController() error {
 		ResyncPeriod:    d.options.resyncPeriod,
 		ListDeadline:    d.options.listDeadline,
 		Subject:         d.subject.Load,
+
+		ConfigurationVersions: d.configurationVersions,
 	})
 	return err
 }

@@ -28,7 +28,7 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 		c.enqueueObject(o)
 	}
 	for _, n := range namespaces {
-		c.reportNamespace(n)
+		c.reportNamespace(n.Name)
 		c.enqueueObjectsIn(n.Name)
 	}
 	if before != nil && after != nil && before.IsSameButLabels(after) {

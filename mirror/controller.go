@@ -60,6 +60,10 @@ type Options struct {
 	ResyncPeriod time.Duration
 	// ListDeadline is the deadline for lists of every watch; see watch.Options.
 	ListDeadline time.Duration
+	// ConfigurationVersions returns the resource version of the configuration that was last
+	// taken, empty for none, and the one that the API server has, by a quorum read; both are
+	// empty if no newer one can be on its way.
+	ConfigurationVersions func(context.Context) (taken, live string, err error)
 	// Subject returns the object for Events about the daemon as a whole, nil if there is
 	// none.
 	Subject func() *corev1.ObjectReference

@@ -95,8 +95,7 @@ func TestNamespaceMessage(t *testing.T) {
 	s.list(state.NamespacesResource, sample.Namespace(sample.Annotations{render.ClustersAnnotation: "x1,m1,x2"}))
 	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
 	leading(t, c)
-	n, _ := c.caches.Namespace(sample.Page.Namespace)
-	c.reportNamespace(n)
+	c.reportNamespace(sample.Page.Namespace)
 	const want = `no cluster "x1", "x2" has joined yet: correct the default of this Namespace, or let the cluster join`
 	var told []string
 	for _, a := range c.announcements.take() {

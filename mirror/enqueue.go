@@ -41,7 +41,7 @@ func (c *Controller) enqueueEverything() {
 		c.enqueue(id)
 	}
 	for n := range c.caches.Namespaces() {
-		c.reportNamespace(n)
+		c.reportNamespace(n.Name)
 	}
 }
 

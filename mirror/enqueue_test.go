@@ -153,6 +153,21 @@ func TestNamespaceChanged(t *testing.T) {
 	}
 }
 
+// TestNamespaceGone: what was reported of a Namespace ends with it, even if a watch that has not
+// seen its deletion reports it again.
+func TestNamespaceGone(t *testing.T) {
+	s := newAPIServer(t)
+	s.list(state.NamespacesResource)
+	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+	leading(t, c)
+	id := namespaceIdentity(sample.Page.Namespace)
+	c.noticed.replace(id, []judge.Refusal{{Reason: judge.UnknownCluster}})
+	c.reportNamespace(id.Name)
+	if left := c.noticed.all(); len(left) > 0 {
+		t.Errorf("still reported: %v", left)
+	}
+}
+
 // TestNamespaceReported: problems of a Namespace are reported on it, once.
 func TestNamespaceReported(t *testing.T) {
 	m1 := sample.Annotations{render.ClustersAnnotation: "m1"}
@@ -172,11 +187,10 @@ func TestNamespaceReported(t *testing.T) {
 			s := newAPIServer(t)
 			s.list(state.NamespacesResource, tc.namespace)
 			c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
-			n := state.NewNamespace(tc.namespace)
-			c.reportNamespace(n) // no effect on a standby
+			c.reportNamespace(sample.Page.Namespace) // no effect on a standby
 			leading(t, c)
-			c.reportNamespace(n)
-			c.reportNamespace(n)
+			c.reportNamespace(sample.Page.Namespace)
+			c.reportNamespace(sample.Page.Namespace)
 			var told []judge.Reason
 			for _, a := range c.announcements.take() {
 				told = append(told, a.refusal.Reason)

@@ -88,8 +88,8 @@ func (c *Controller) recallHeld() {
 	}
 }
 
-// awaitCaches waits until the caches of Works, clusters and Namespaces have synced, and the
-// latter two are not stale. It also reads the version that the caches of sources must have
+// awaitCaches waits until the caches of Works, clusters and Namespaces have synced, and neither
+// the latter two nor the configuration are stale. It also reads the version that the caches of sources must have
 // reached before updates rely on them. The cache of Works need not: the API server rejects
 // a write based on a stale Work.
 func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool {
@@ -112,6 +112,9 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 		}
 		version, err := c.client.Version(ctx)
 		if err == nil {
+			err = c.configurationCaughtUp(ctx)
+		}
+		if err == nil {
 			err = c.caches.CaughtUp(ctx)
 		}
 		if err == nil {
@@ -125,6 +128,16 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 		pause = failing.Step()
 		c.Logger.Warn("cannot check whether the caches are stale, retrying", zap.Error(err))
 	}
+}
+
+// configurationCaughtUp returns gather.ErrBehind if the configuration in force is stale: it could
+// allow what no longer is allowed, or include what has left it.
+func (c *Controller) configurationCaughtUp(ctx context.Context) error {
+	taken, live, err := c.ConfigurationVersions(ctx)
+	if err == nil && (taken == "" && live != "" || state.IsOlder(taken, live)) {
+		return gather.ErrBehind
+	}
+	return err
 }
 
 // processNext syncs one source from the queue. Once the queue is shut down, it drops the

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -17,13 +18,9 @@ import (
 // namespaceChanged requests a sync of the objects in a Namespace: its defaults apply to
 // them, and the configuration may select it by its labels.
 func (c *Controller) namespaceChanged(before, after *state.Namespace) {
-	if after == nil {
-		c.noticed.replace(namespaceIdentity(before.Name), nil)
-		c.enqueueObjectsIn(before.Name)
-		return
-	}
-	c.reportNamespace(after)
-	c.enqueueObjectsIn(after.Name)
+	name := cmp.Or(after, before).Name
+	c.reportNamespace(name)
+	c.enqueueObjectsIn(name)
 }
 
 func (c *Controller) enqueueObjectsIn(namespace string) {
@@ -47,14 +44,16 @@ func quoteAll(names []string) string {
 
 // reportNamespace reports a mistake in the defaults of a Namespace once, on the Namespace
 // itself – there may be a thousand objects in it – and warns what its deletion would do.
-func (c *Controller) reportNamespace(n *state.Namespace) {
+func (c *Controller) reportNamespace(name string) {
 	if c.queue.Load() == nil {
 		return
 	}
 	c.namespaceReports.Lock() // two watches report Namespaces, and the last report must be the current one
 	defer c.namespaceReports.Unlock()
-	if now, found := c.caches.Namespace(n.Name); found {
-		n = now
+	n, found := c.caches.Namespace(name)
+	if !found {
+		c.noticed.replace(namespaceIdentity(name), nil)
+		return
 	}
 	var all []judge.Refusal
 	if n.Invalid != "" {

@@ -69,16 +69,17 @@ func (c *Controller) remove(ctx context.Context, j judge.Judgement, isFresh bool
 	if len(p.Due) < len(j.Due) {
 		o.RetryAfter(wait.Jitter(refutedPeriod, 0.2)) // there need not be an event when that changes
 	}
-	amendments := slices.DeleteFunc(slices.Clone(p.Plan), func(op judge.Operation) bool { return op.Kind != judge.Amend })
-	if len(amendments) > 0 { // when the watch has shown them, the source is judged again
-		c.writer.Apply(ctx, p.Verdict, amendments, isFresh, o)
-		return
-	}
-	deletions := slices.DeleteFunc(slices.Clone(p.Plan), func(op judge.Operation) bool { return op.Kind != judge.Delete })
-	c.writer.Each(ctx, deletions, isFresh, o, func(op judge.Operation) { c.delete(ctx, p, op.Cluster, o) })
+	c.writer.Each(ctx, only(p.Plan, judge.Delete), isFresh, o, func(op judge.Operation) { c.delete(ctx, p, op.Cluster, o) })
+	// When the watch has shown an amended Work, the source is judged again.
+	c.writer.Apply(ctx, p.Verdict, only(p.Plan, judge.Amend), isFresh, o)
 	if len(o.Missing) > 0 && len(o.Deleted) > 0 {
 		c.reportIncompleteMove(p.Facts, o.Deleted, o.Missing)
 	}
+}
+
+// only returns the operations of one kind.
+func only(plan []judge.Operation, kind judge.OperationKind) []judge.Operation {
+	return slices.DeleteFunc(slices.Clone(plan), func(op judge.Operation) bool { return op.Kind != kind })
 }
 
 // delete carries out a deletion, with a new proof if the given one no longer holds.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -120,6 +121,24 @@ func TestIncompleteMove(t *testing.T) {
 				t.Errorf("%s: reported, -want +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestAmendmentFails: a Work that cannot be made to preserve its object stays, and holds up no
+// deletion in another cluster.
+func TestAmendmentFails(t *testing.T) {
+	s := newAPIServer(t)
+	asks := sample.Annotations{render.ClustersAnnotation: "m3", render.PreserveOnDeletionAnnotation: "true"}
+	s.list(configMaps, sample.Object(asks))
+	s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"), sample.Work(sample.Object(asks), "m2"))
+	s.answers["PATCH /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works/"+sample.Page.WorkName()] = apierrors.NewInternalError(errors.New("boom"))
+	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+	if _, err := c.reconcile(t.Context(), sample.Page, false); err == nil {
+		t.Error("nothing is reported of the Work that stays")
+	}
+	sent := s.sent()
+	if !slices.Contains(sent, "delete m2 if it is work-uid at 7") || !slices.Contains(sent, "update m1 at 7") || len(slices.DeleteFunc(sent, func(w string) bool { return !strings.HasPrefix(w, "delete") })) != 1 {
+		t.Errorf("sent %q", sent)
 	}
 }
 

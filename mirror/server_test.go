@@ -287,7 +287,8 @@ func newControllerOf(t testing.TB, s *apiServer, configuration string, clock clo
 	c, err := New(Options{
 		REST: connection, Dynamic: client, Resolver: s, Recorder: record.NewFakeRecorder(100),
 		Metrics: metrics.New(prometheus.NewRegistry(), metrics.Build{}), Logger: zap.NewNop(), Clock: clock, ConcurrentSyncs: 2,
-		Subject: func() *corev1.ObjectReference { return nil },
+		Subject:               func() *corev1.ObjectReference { return nil },
+		ConfigurationVersions: func(context.Context) (taken, live string, err error) { return "", "", nil },
 	})
 	if err != nil {
 		t.Fatal(err)

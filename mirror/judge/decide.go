@@ -52,7 +52,6 @@ func On(f Facts) Judgement {
 func Decide(f Facts) Verdict {
 	v := Verdict{ID: f.ID, Targets: map[string]Target{}, NeedsApproval: f.Definition != DefinitionServed || f.Source == nil && f.outlived()}
 	if f.Unknown == "" && f.Source != nil {
-		v.Preserve = f.Source.Options.PreserveOnDeletion
 		if f.Source.Refusal != nil && (f.Source.Asks || f.Source.Refusal == noOptOut) {
 			v.Refusals = append(v.Refusals, *f.Source.Refusal)
 		}
@@ -241,12 +240,21 @@ func unwanted(f Facts, cluster, proof string) Target {
 	if owner := foreignOwner(f, cluster); owner != "" {
 		return Target{Decision: Unknown, Because: owner}
 	}
-	target := Target{Decision: Unwanted, Because: proof, Amend: f.Source != nil && f.Works[cluster] != nil && f.Works[cluster].Preserves() != f.Source.Options.PreserveOnDeletion}
+	target := Target{Decision: Unwanted, Because: proof, Amend: asksToPreserve(f, cluster)}
 	if !f.Live {
 		target.Decision, target.Unproven = Unknown, true
 		target.Because = "the cache says that it is not wanted, but no live read has confirmed that yet"
 	}
 	return target
+}
+
+// asksToPreserve reports whether the source of a Work asks to preserve its object, and the Work
+// does not say so yet. A Work that preserves stays so while its cluster is not asked for: an
+// object that is left behind can be deleted, one that is deleted cannot be brought back. An
+// object that was recreated does not speak for the Works of the earlier one.
+func asksToPreserve(f Facts, cluster string) bool {
+	w := f.Works[cluster]
+	return f.Source != nil && w != nil && f.Source.Options.PreserveOnDeletion && !w.Preserves() && w.IsMadeFrom(f.Source.UID)
 }
 
 // isOf reports whether the Work on a cluster says that it belongs to this source,

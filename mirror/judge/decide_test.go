@@ -41,6 +41,12 @@ func pageSourceIn(clusters string, defaults sample.Annotations) *Source {
 	return NewSource(sample.Object(sample.Annotations{render.ClustersAnnotation: clusters}), render.ReadWishes(defaults))
 }
 
+// later returns a source that was recreated.
+func later(s *Source) *Source {
+	s.UID = "later-uid"
+	return s
+}
+
 // preservingSource returns the page with preserve-on-deletion.
 func preservingSource(clusters string) *Source {
 	return NewSource(sample.Object(sample.Annotations{render.ClustersAnnotation: clusters, render.PreserveOnDeletionAnnotation: "true"}), render.Wishes{})
@@ -195,9 +201,12 @@ func TestDecideAndPlan(t *testing.T) {
 		"PreservedAlready": {"then it is deleted",
 			Facts{Source: preservingSource("m2"), Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(preservingSource("m1"), "m1"), "m2": pageWork(preservingSource("m2"), "m2")}},
 			result{Decisions: map[string]Decision{"m1": Unwanted, "m2": Wanted}, Plan: []OperationKind{Delete}}},
-		"PreservedNoMore": {"also the other way round",
+		"PreservedNoMore": {"but never the other way round, which could delete what must stay",
 			Facts{Source: pageSource("1", "m2"), Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(preservingSource("m1"), "m1"), "m2": pageWork(asks, "m2")}},
-			result{Decisions: map[string]Decision{"m1": Unwanted, "m2": Wanted}, Plan: []OperationKind{Amend}}},
+			result{Decisions: map[string]Decision{"m1": Unwanted, "m2": Wanted}, Plan: []OperationKind{Delete}}},
+		"PreservedByALaterObject": {"and a recreated object does not speak for the Works of the earlier one",
+			Facts{Source: later(preservingSource("m2")), Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1")}},
+			result{Decisions: map[string]Decision{"m1": Unwanted, "m2": Wanted}, Plan: []OperationKind{Create, Delete}}},
 		"PreservedAndDeleted": {"if the source is deleted, the Work has the last word",
 			Facts{Live: true, Works: map[string]*state.Work{"m1": pageWork(preservingSource("m1"), "m1")}},
 			result{Decisions: map[string]Decision{"m1": Unwanted}, Plan: []OperationKind{Delete}}},
@@ -516,7 +525,7 @@ func FuzzDecide(f *testing.F) {
 					t.Errorf("releases a Work that no one took over: %+v, Work %+v", facts, w)
 				}
 			case Amend:
-				if w.Source != facts.ID || w.Foreign != "" || facts.Source == nil || w.Preserves() == facts.Source.Options.PreserveOnDeletion {
+				if w.Source != facts.ID || w.Foreign != "" || facts.Source == nil || w.Preserves() || !facts.Source.Options.PreserveOnDeletion || !w.IsMadeFrom(facts.Source.UID) {
 					t.Errorf("amends for nothing: %+v, Work %+v", facts, w)
 				}
 			case Detach, Drop:

@@ -21,7 +21,7 @@ const (
 	Hold OperationKind = "hold"
 	// Wake makes Karmada reconcile a Work at once, by a change without effect.
 	Wake OperationKind = "wake"
-	// Amend copies the source's preserve-on-deletion to a Work that is to be deleted.
+	// Amend makes a Work that is to be deleted preserve its object, as the source asks.
 	Amend OperationKind = "amend"
 	// Detach separates a Work from its object in the member, so that Drop, its deletion,
 	// has no effect there.
@@ -55,7 +55,7 @@ func (op Operation) Body(v Verdict) []byte {
 	case Update:
 		return target.Patch(op.Cluster, w.ResourceVersion, w.Finalizers, wasOurs(w, v.ID))
 	case Amend:
-		return render.Amend(w.ResourceVersion, v.Preserve)
+		return render.Amend(w.ResourceVersion)
 	case Wake:
 		return render.Wake(w.ResourceVersion, w.DispatchGiven())
 	case Detach:
@@ -92,7 +92,7 @@ func (k OperationKind) WritesContent() bool { return k == Create || k == Update 
 //	Wanted     different             update
 //	Wanted     terminating           – (its deletion is an event)
 //	Unwanted   there                 delete
-//	Unwanted   preserves otherwise   amend, proved or not
+//	Unwanted   must preserve first   amend, proved or not
 //	Unwanted   not labelled as ours  –
 //	Unwanted   terminating           –
 //	Released   there                 release
@@ -122,7 +122,7 @@ func Plan(v Verdict, works map[string]*state.Work) []Operation {
 func planWork(target Target, w *state.Work) (kind OperationKind, because string) {
 	switch {
 	case target.Amend && w.Labelled && !w.Terminating:
-		return Amend, "its preserve-on-deletion differs from the source's"
+		return Amend, "the source asks to preserve its object, and the Work does not say so yet"
 	case target.Decision == Unknown:
 	case w == nil:
 		if target.Decision == Wanted {

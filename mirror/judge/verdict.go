@@ -11,8 +11,6 @@ type Verdict struct {
 	ID render.Identity
 	// Unread: a Work is wanted, but its content is unknown until the source is read.
 	Unread bool
-	// Preserve is the source's preserve-on-deletion.
-	Preserve bool
 	// Targets are the decisions by cluster.
 	Targets map[string]Target
 	// Refusals are what a user can fix, sorted by Reason.
@@ -71,7 +69,7 @@ type Target struct {
 	// before waking it; zero if it does not wait.
 	Wake   time.Time
 	WakeIn time.Duration
-	// Amend: the Work's preserve-on-deletion differs from the source's, and it may be
+	// Amend: the source asks to preserve its object, which the Work must say before it is
 	// deleted.
 	Amend bool
 	// Rendering is what a wanted Work is made from.

@@ -77,6 +77,11 @@ func (b *Breaker) Propose(resource string, source render.Identity, works []*stat
 		next[w.Cluster] = d
 		wait = max(wait, b.settle-now.Sub(d.since))
 	}
+	for cluster, d := range before {
+		if _, isPending := next[cluster]; d.sent && !isPending {
+			c.in(source.Namespace).made = append(c.in(source.Namespace).made, deletion{source, now})
+		}
+	}
 	c.propose(source, next)
 	return wait
 }
@@ -134,7 +139,8 @@ func (b *Breaker) admit(resource string, source render.Identity, w *state.Work, 
 	if w.Held == nil { // it is about to be marked
 		c.count(in, by, 1)
 		c.count(in, d.by, -1)
-		in.pending[source][w.Cluster] = pending{d.since, by}
+		d.by = by
+		in.pending[source][w.Cluster] = d
 	}
 	a.tell = on.raise(a.pending, now)
 	return a
@@ -173,6 +179,18 @@ func (b *Breaker) made(resource string, w *state.Work, approved bool) {
 	next := maps.Clone(in.pending[source])
 	delete(next, w.Cluster)
 	c.propose(source, next)
+}
+
+// sent notes that a deletion may have been carried out: there was no clear answer. It counts as
+// made once it is no longer pending.
+func (b *Breaker) sent(resource string, w *state.Work, approved bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	proposed := b.circuitLocked(resource).in(w.Source.Namespace).pending[w.Source]
+	if d, ok := proposed[w.Cluster]; ok && !approved {
+		d.sent = true
+		proposed[w.Cluster] = d
+	}
 }
 
 func (b *Breaker) circuitLocked(resource string) *circuit {

@@ -169,6 +169,27 @@ func TestBreakerNamespaces(t *testing.T) {
 	}
 }
 
+// TestBreakerCountsUnanswered: deletions that were not answered count once they are gone, so that
+// an API server that answers too late does not get around the threshold.
+func TestBreakerCountsUnanswered(t *testing.T) {
+	b := newBreakerTest(100)
+	for i := range 50 {
+		w := b.proposeOne(i, nil)
+		b.clock.Step(settleTest)
+		if a := b.admitOne(w); a.held {
+			t.Fatalf("deletion %d is held", i)
+		}
+		b.sent("configmaps", w, false)
+		b.sent("configmaps", w, false) // a retry counts once
+		b.Propose("configmaps", w.Source, nil)
+	}
+	last := b.proposeOne(50, nil)
+	b.clock.Step(settleTest)
+	if a := b.admitOne(last); !a.held {
+		t.Error("the deletion after 50 that were not answered is not held")
+	}
+}
+
 // TestBreakerRemembersAll: if all Namespaces were held, a new process holds all of them again,
 // even one without a mark yet.
 func TestBreakerRemembersAll(t *testing.T) {

@@ -37,6 +37,8 @@ type pending struct {
 	since time.Time
 	// by is what holds it.
 	by scope
+	// sent: it may have been carried out.
+	sent bool
 }
 
 // scope is how much of a resource is held.

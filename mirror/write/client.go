@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -58,9 +59,15 @@ func (c Client) patch(ctx context.Context, namespace, name string, body []byte) 
 // timestamp that a deletion adds. It can be deleted as it is now, if it is still unwanted.
 var ErrShrunk = errors.New("the Work was too large to be deleted and was shrunk: try again")
 
+// deletionDeadline is how long a deletion may take. A queue or a webhook may hold the request on
+// the API server while what its proof rests on changes. The API server drops a request whose
+// client no longer waits.
+const deletionDeadline = 5 * time.Second
+
 // Delete deletes exactly the Work that was examined: not a later one of that name, and not
-// one that has changed since. It sends the request at once, and never retries: its proof
-// holds only now, so a caller that the API server throttles must prove the deletion again.
+// one that has changed since. It sends the request at once, waits no longer than
+// deletionDeadline, and never retries: its proof holds only now, so a caller that the API server
+// throttles must prove the deletion again.
 func (c Client) Delete(ctx context.Context, w *state.Work) error {
 	body, err := json.Marshal(metav1.DeleteOptions{
 		TypeMeta:      metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
@@ -69,8 +76,10 @@ func (c Client) Delete(ctx context.Context, w *state.Work) error {
 	if err != nil {
 		return fmt.Errorf("cannot encode the deletion: %w", err)
 	}
+	inTime, cancel := context.WithTimeout(ctx, deletionDeadline)
+	defer cancel()
 	err = c.rest.Delete().Namespace(w.Namespace).Resource(render.WorksResource.Resource).Name(w.Name).Body(body).
-		MaxRetries(0).Throttle(nil).Do(ctx).Error()
+		MaxRetries(0).Throttle(nil).Do(inTime).Error()
 	if err == nil || !isTooLarge(err) {
 		return err
 	}

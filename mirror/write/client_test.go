@@ -1,12 +1,14 @@
 package write
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -81,3 +83,25 @@ func TestRefusedDeletion(t *testing.T) {
 		})
 	}
 }
+
+// TestDeletionDeadline: a deletion does not wait longer than its proof may age, and one that was
+// not answered may have happened.
+func TestDeletionDeadline(t *testing.T) {
+	left := time.Duration(0)
+	c, err := NewClient(&rest.Config{Host: "http://127.0.0.1", QPS: -1, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		until, _ := r.Context().Deadline()
+		left = time.Until(until)
+		return nil, context.DeadlineExceeded
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = c.Delete(t.Context(), state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1")))
+	if !mayHaveHappened(err) || left <= 0 || left > deletionDeadline {
+		t.Errorf("%s were left: %v", left, err)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

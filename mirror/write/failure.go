@@ -30,6 +30,13 @@ func permanentRefusal(err error, cluster string) (judge.Refusal, bool) {
 	return judge.Refusal{}, false
 }
 
+// mayHaveHappened reports whether a failed request may have been carried out: no answer has come,
+// or the API server itself does not know.
+func mayHaveHappened(err error) bool {
+	var status apierrors.APIStatus
+	return !errors.As(err, &status) || status.Status().Code >= http.StatusInternalServerError
+}
+
 func isNamespaceTerminating(err error) bool {
 	return apierrors.HasStatusCause(err, "NamespaceTerminating")
 }

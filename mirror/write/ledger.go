@@ -35,7 +35,6 @@ type write struct {
 	digest   render.Digest       // of the content, as the source has it
 	source   types.UID           // the source of the content
 	work     types.UID           // the Work that is deleted, held, woken, amended, detached or released
-	preserve bool                // what it is amended to
 	recovery int64               // the recovery that it is woken for, in Unix seconds
 }
 
@@ -44,7 +43,7 @@ func writeOf(v judge.Verdict, op judge.Operation) write {
 		t := v.Targets[op.Cluster]
 		return write{kind: judge.Update, digest: t.Digest(), source: t.UID()}
 	}
-	w := write{kind: op.Kind, work: op.Work.UID, preserve: op.Kind == judge.Amend && v.Preserve}
+	w := write{kind: op.Kind, work: op.Work.UID}
 	if op.Kind == judge.Wake {
 		w.recovery = v.Targets[op.Cluster].Wake.Unix()
 	}

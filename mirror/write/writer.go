@@ -205,6 +205,9 @@ func (w *Writer) write(ctx context.Context, v judge.Verdict, op judge.Operation,
 	w.Ledger.send(v.ID, op.Cluster)
 	defer w.Ledger.answered(v.ID, op.Cluster)
 	answer, err := w.send(ctx, v, op)
+	if op.Kind == judge.Delete {
+		w.tellBreaker(v.ID, op.Work, approved, err)
+	}
 	if op.Kind == judge.Create && apierrors.IsAlreadyExists(err) {
 		return w.examine(ctx, v.ID, op.Cluster, name)
 	}
@@ -215,10 +218,17 @@ func (w *Writer) write(ctx context.Context, v judge.Verdict, op judge.Operation,
 	if shown, found := w.Caches.WorkAt(v.ID, op.Cluster, name); found {
 		w.Ledger.Arrived(shown) // the watch may have shown it before the answer
 	}
-	if op.Kind == judge.Delete {
-		w.Breaker.made(w.Caches.ResourceOf(v.ID), op.Work, approved)
-	}
 	return nil, nil
+}
+
+// tellBreaker notes how a deletion has ended.
+func (w *Writer) tellBreaker(id render.Identity, work *state.Work, approved bool, err error) {
+	switch resource := w.Caches.ResourceOf(id); {
+	case err == nil:
+		w.Breaker.made(resource, work, approved)
+	case mayHaveHappened(err):
+		w.Breaker.sent(resource, work, approved)
+	}
 }
 
 // examine reads the Work that is missing in the cache but exists where one was to be

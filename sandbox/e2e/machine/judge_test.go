@@ -247,10 +247,25 @@ func (m *machine) judgeDeletion(of target, work string, at time.Time) string {
 	if !m.hasObject(of.key, at) { // what its source would say is no longer known
 		return ""
 	}
-	if !slices.ContainsFunc(reasons, func(o outcome) bool { return o.like.Preserved == end.preserved }) {
-		return fmt.Sprintf("its Work was deleted with preserve %t", end.preserved)
+	switch mayPreserve := func(o outcome) bool { return o.like.Preserved }; {
+	case end.preserved && !slices.ContainsFunc(reasons, mayPreserve) && !m.mayBeLeft(of, at):
+		return "its Work preserved it, which its source has not asked for"
+	case !end.preserved && !slices.ContainsFunc(reasons, func(o outcome) bool { return !mayPreserve(o) }) && !m.wasRecreated(of.key, at):
+		return "its Work did not preserve it"
 	}
 	return ""
+}
+
+// wasRecreated reports whether an object was another one at some time since the last quiet moment:
+// it does not speak for the Works of the earlier one.
+func (m *machine) wasRecreated(k model.Key, at time.Time) bool {
+	uids := map[string]bool{}
+	for _, moment := range m.history {
+		if o := moment.Objects[k]; o != nil && !moment.from.After(at) && (moment.until.IsZero() || moment.until.After(m.quietAt)) {
+			uids[o.UID] = true
+		}
+	}
+	return len(uids) > 1
 }
 
 // hasObject reports whether an object existed all the time that a proof may cover.
