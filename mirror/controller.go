@@ -84,6 +84,7 @@ type Controller struct {
 	// queue is nil while this replica does not lead: a standby updates its caches and
 	// drops events, because a new leader looks at everything.
 	queue    atomic.Pointer[queue.Queue]
+	currency *currency
 	arrivals queue.Arrivals
 	refused  refused
 	noticed  refused
@@ -105,7 +106,7 @@ func New(o Options) (*Controller, error) {
 	c := &Controller{
 		Options: o, client: client, failures: o.Logger.WithOptions(Sparing()),
 		ledger: write.NewLedger(o.Clock), breaker: write.NewBreaker(o.Clock, o.DeletionSettle),
-		announcements: newAnnouncements(),
+		announcements: newAnnouncements(), currency: &currency{clock: o.Clock, versions: o.ConfigurationVersions},
 	}
 	c.caches = gather.NewCaches(gather.Options{
 		Dynamic: o.Dynamic, Resolver: o.Resolver, Logger: o.Logger, Failures: c.failures, Clock: o.Clock, ListDeadline: o.ListDeadline, Writes: c.ledger,

@@ -112,7 +112,7 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 		}
 		version, err := c.client.Version(ctx)
 		if err == nil {
-			err = c.configurationCaughtUp(ctx)
+			err = c.currency.check(ctx)
 		}
 		if err == nil {
 			err = c.caches.CaughtUp(ctx)
@@ -128,16 +128,6 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 		pause = failing.Step()
 		c.Logger.Warn("cannot check whether the caches are stale, retrying", zap.Error(err))
 	}
-}
-
-// configurationCaughtUp returns gather.ErrBehind if the configuration in force is stale: it could
-// allow what no longer is allowed, or include what has left it.
-func (c *Controller) configurationCaughtUp(ctx context.Context) error {
-	taken, live, err := c.ConfigurationVersions(ctx)
-	if err == nil && (taken == "" && live != "" || state.IsOlder(taken, live)) {
-		return gather.ErrBehind
-	}
-	return err
 }
 
 // processNext syncs one source from the queue. Once the queue is shut down, it drops the

@@ -2,7 +2,6 @@ package mirror
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -82,38 +80,13 @@ func TestLongWorkLosesItsLabel(t *testing.T) {
 	}
 }
 
-// TestConfigurationCaughtUp: a new leader waits for a configuration that is newer than its own.
-func TestConfigurationCaughtUp(t *testing.T) {
-	boom := errors.New("boom")
-	cases := map[string]struct {
-		reason      string
-		taken, live string
-		err, want   error
-	}{
-		"Current": {"it has the last one", "9", "9", nil, nil},
-		"Ahead":   {"it has a later one than a restored etcd", "9", "8", nil, nil},
-		"Behind":  {"there is a newer one", "9", "10", nil, gather.ErrBehind},
-		"None":    {"it is about to take the first one", "", "9", nil, gather.ErrBehind},
-		"File":    {"it comes from a file, or was deleted", "", "", nil, nil},
-		"Failed":  {"it cannot tell", "", "", boom, boom},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			c := &Controller{Options: Options{ConfigurationVersions: func(context.Context) (taken, live string, err error) { return tc.taken, tc.live, tc.err }}}
-			if err := c.configurationCaughtUp(t.Context()); !errors.Is(err, tc.want) {
-				t.Errorf("%s: %v", tc.reason, err)
-			}
-		})
-	}
-}
-
 // TestLeadsWithTheLastConfiguration: it does not lead before.
 func TestLeadsWithTheLastConfiguration(t *testing.T) {
 	s := newAPIServer(t)
 	clock := newFakeClock()
 	c := newControllerOf(t, s, configured("", "", ""), clock)
 	asked := 0
-	c.ConfigurationVersions = func(context.Context) (taken, live string, err error) {
+	c.currency.versions = func(context.Context) (taken, live string, err error) {
 		if asked++; asked < 3 {
 			return "9", "10", nil
 		}

@@ -27,6 +27,9 @@ type proof struct {
 // prove judges a source by live reads.
 func (c *Controller) prove(ctx context.Context, id render.Identity) (*proof, error) {
 	p := &proof{made: c.Clock.Now(), seen: c.caches.Seen(id)}
+	if err := c.currency.confirm(ctx); err != nil {
+		return nil, err
+	}
 	facts, err := c.caches.LiveFacts(ctx, id)
 	if err != nil {
 		return nil, err
