@@ -16,7 +16,7 @@ RACED := ./build ./fault ./process ./written ./dashboard ./bench
 # components would need more inotify instances than Linux gives a user (128).
 E2E := ./e2e/shared ./e2e/disruptive ./docs ./e2e/machine ./e2e/apart ./command ./karmada
 # The tests that take longer with the build tag long, or exist only with it.
-LONG := TestMachine|TestUpgrade|TestPolicyLetsNobodyReachMore|TestRandomTenant|TestSquattedCluster|TestSoak|TestCrashAtEveryWrite|TestConfigurationCycles|TestMassRecreation|TestNamespaceDefault|TestEventsOfMany|TestFleet|TestSizeLimit|TestDefinitionDeleted|TestInstall
+LONG := TestMachine|TestMachineInMembers|TestUpgrade|TestPolicyLetsNobodyReachMore|TestRandomTenant|TestSquattedCluster|TestSoak|TestCrashAtEveryWrite|TestConfigurationCycles|TestMassRecreation|TestNamespaceDefault|TestEventsOfMany|TestFleet|TestSizeLimit|TestDefinitionDeleted|TestInstall
 # A copy of the entries that concern the daemon; https://vuln.go.dev is the newest.
 VULNDB ?= file://$(CURDIR)/.cache/vulndb
 # How many days old the copy may be.

@@ -6,10 +6,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/cache"
 
+	"github.com/karmada-target/karmada-mirror/metrics"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/queue"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
@@ -105,5 +109,44 @@ func TestSweep(t *testing.T) {
 				t.Errorf("%s: %v", tc.reason, reports.All())
 			}
 		})
+	}
+}
+
+// TestSweepPeriod: sweeps come once a period, jittered, or never.
+func TestSweepPeriod(t *testing.T) {
+	for _, period := range []time.Duration{time.Minute, 0} {
+		s := newAPIServer(t)
+		s.list(configMaps, sample.Asking("1", "m1"))
+		clock := newFakeClock()
+		registry := prometheus.NewRegistry()
+		c := newControllerOf(t, s, configured("", "", ""), clock)
+		c.Metrics = metrics.New(registry, metrics.Build{})
+		c.ResyncPeriod = period
+		q := leading(t, c)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan bool)
+		go func() { defer close(ended); c.sweep(ctx, q) }()
+		if period == 0 {
+			<-ended // there is nothing to wait for
+			cancel()
+			continue
+		}
+		waits := func() bool { return clock.HasWaiters() }
+		if !cache.WaitForCacheSync(ctx.Done(), waits) {
+			t.Fatal("it waits for nothing")
+		}
+		clock.Step(period - 1)
+		if q.Len() > 0 || !waits() {
+			t.Error("it sweeps before the period is over")
+		}
+		for q.Len() == 0 && !t.Failed() {
+			clock.Step(period) // the jitter, and the grace of the events
+			time.Sleep(time.Millisecond)
+		}
+		if n, err := testutil.GatherAndCount(registry, "karmada_mirror_sweep_repairs_total"); err != nil || n == 0 {
+			t.Errorf("the repair is not counted: %d, %v", n, err)
+		}
+		cancel()
+		<-ended
 	}
 }

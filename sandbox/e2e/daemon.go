@@ -51,7 +51,6 @@ func SpawnDaemon(t *testing.T, flags ...string) *Daemon {
 			t.Errorf("the daemon ended badly: %v", err)
 		}
 		d.wantOnlyJSON(t)
-		d.wantNoRepairs(t)
 		rereadFaults(t)
 		if t.Failed() {
 			t.Logf("the daemon's log:\n%s", d.Log())
@@ -83,12 +82,15 @@ const NoListDetector = "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR=false"
 const NoMutationDetector = "KUBE_CACHE_MUTATION_DETECTOR=false"
 
 // sweepPeriod is short, so that the daemons of tests sweep.
-const sweepPeriod = 10 * time.Second
+const sweepPeriod = 3 * time.Second
+
+// SweepRepair is what the daemon logs for each change that a sweep has found.
+const SweepRepair = "a sweep has found a change that no event reported: please report this"
 
 // wantNoRepairs fails the test if a sweep has found a change that no event reported.
 func (d *Daemon) wantNoRepairs(t *testing.T) {
 	t.Helper()
-	if n := d.Logged("a sweep has found a change that no event reported: please report this"); n > 0 {
+	if n := d.Logged(SweepRepair); n > 0 {
 		t.Errorf("sweeps found %d changes that no event reported", n)
 	}
 }
@@ -128,7 +130,9 @@ func LaunchDaemon(t *testing.T, flags ...string) *Daemon {
 	}
 	started, err := process.StartDaemon(o)
 	Must(t, err)
-	return &Daemon{Daemon: started}
+	d := &Daemon{Daemon: started}
+	t.Cleanup(func() { d.wantNoRepairs(t) })
+	return d
 }
 
 // LaunchLeader starts a daemon that the test will stop or kill, and waits until it leads.

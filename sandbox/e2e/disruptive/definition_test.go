@@ -240,26 +240,53 @@ func TestDefinitionNotServed(t *testing.T) {
 	const sources = 5
 	d, ns, _ := mirrorMachines(t, Both, sources)
 	f := NewFault(t, "A CRD set `served: false`", ns, machines)
-	serve := func(served bool) {
-		Change(t, Definitions, "", machines.GroupResource().String(), func(u *unstructured.Unstructured) {
-			versions, _, _ := unstructured.NestedSlice(u.Object, "spec", "versions")
-			for _, version := range versions {
-				version.(map[string]any)["served"] = served
-			}
-			SetField(versions, "spec", "versions")(u)
-		})
-	}
-	serve(false)
+	serveMachines(t, false)
 	Eventually(t, "the resource to be pending", d.WantMetric(machinesState("pending"), 1))
 	Create(t, ConfigMaps, ConfigMap(ns, "page", Both, "one"))
 	WantInMembers(t, ns, "page", "one", Push, Pull)
 	f.WantNoDeletes()
-	serve(true)
+	serveMachines(t, true)
 	f.Heal()
 	editMachine(t, ns, "vm-0") // which only a resumed watch sees
 	f.Converge(Patience)
 	f.End()
 	removeMachines(t, ns)
+}
+
+// TestDefinitionDeletedUnserved: the deletion of a definition that was no longer served ends no
+// watch, and yet its objects are gone.
+func TestDefinitionDeletedUnserved(t *testing.T) {
+	const sources = 5
+	resource := machines.GroupResource().String()
+	d, ns, ids := mirrorMachines(t, Push, sources)
+	f := NewFault(t, "A CRD set `served: false`, and later deleted", ns)
+	f.Note = "all held until approved"
+	serveMachines(t, false)
+	Eventually(t, "the resource to be pending", d.WantMetric(machinesState("pending"), 1))
+	uninstallMachines(t)
+	Eventually(t, "all deletions to be held", d.WantMetric(Held(resource), float64(sources)))
+	f.WantNoDeletes()
+	if list := MustKarmadaMirror(t, "deletions", "list"); !strings.Contains(list, resource) {
+		t.Errorf("deletions list does not show them:\n%s", list)
+	}
+	for _, id := range ids {
+		f.Allow(id, Push)
+	}
+	f.Heal()
+	MustKarmadaMirror(t, "deletions", "approve", "--yes", "--resource", resource)
+	f.Converge(Patience)
+}
+
+// serveMachines makes the API server serve the machines, or not.
+func serveMachines(t *testing.T, served bool) {
+	t.Helper()
+	Change(t, Definitions, "", machines.GroupResource().String(), func(u *unstructured.Unstructured) {
+		versions, _, _ := unstructured.NestedSlice(u.Object, "spec", "versions")
+		for _, version := range versions {
+			version.(map[string]any)["served"] = served
+		}
+		SetField(versions, "spec", "versions")(u)
+	})
 }
 
 // editMachine edits a machine as soon as it is served.

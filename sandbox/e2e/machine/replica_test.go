@@ -14,6 +14,10 @@ import (
 // watched are the resources whose watches are held back and cut.
 var watched = []string{"configmaps", "deployments", "horizontalpodautoscalers", "namespaces", "clusters", "works"}
 
+// theConfiguration stands for the ConfigMap with the configuration, among the resources whose
+// watches are held back.
+const theConfiguration = "configuration"
+
 // replica is one of two daemons, with a proxy between it and the API server. When it has
 // ended it is restarted, as a Deployment would.
 type replica struct {
@@ -30,7 +34,7 @@ type replica struct {
 
 func newReplica(t *testing.T, name string) *replica {
 	r := &replica{name: name, proxy: e2e.StartProxy(t), gates: map[string]*fault.Gate{}, rules: map[string]*fault.Rule{}}
-	for _, resource := range watched {
+	for _, resource := range append(slices.Clone(watched), theConfiguration) {
 		r.gates[resource] = fault.NewGate()
 		r.hang(resource)
 	}
@@ -38,8 +42,11 @@ func newReplica(t *testing.T, name string) *replica {
 	return r
 }
 
-// watchOf matches the requests that watch a resource in all namespaces.
+// watchOf matches the requests that watch a resource in all namespaces, or the configuration.
 func watchOf(resource string) fault.Match {
+	if resource == theConfiguration {
+		return fault.Match{Verb: "watch", Resource: e2e.ConfigMaps.Resource, Namespace: e2e.System}
+	}
 	return fault.Match{Verb: "watch", Resource: resource, AllNamespaces: true}
 }
 
@@ -136,7 +143,7 @@ func (r *replica) complaints() []string {
 	if r.daemon.HasEnded() {
 		wrong = append(wrong, fmt.Sprintf("replica %s has ended by itself: %v", r.name, r.daemon.Err()))
 	}
-	if n := r.daemon.Logged("a sweep has found a change that no event reported: please report this"); n > 0 {
+	if n := r.daemon.Logged(e2e.SweepRepair); n > 0 {
 		wrong = append(wrong, fmt.Sprintf("sweeps of replica %s found %d changes that no event reported", r.name, n))
 	}
 	return wrong

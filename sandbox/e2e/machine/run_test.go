@@ -44,8 +44,10 @@ func TestMachineInMembers(t *testing.T) {
 
 // play runs machines for some time.
 func play(t *testing.T, s *scene, executor *executor, lasts time.Duration) {
-	// Time limits how many checks there are.
+	// Time limits how many checks there are. One replay takes up to minutes, of which a long run
+	// spends more on a shorter story.
 	e2e.Must(t, flag.Set("rapid.checks", "1"))
+	e2e.Must(t, flag.Set("rapid.shrinktime", max(time.Minute, lasts/6).String()))
 	replicas := [2]*replica{newReplica(t, "one"), newReplica(t, "other")}
 	looks, steps := 0, 0
 	for begun := time.Now(); time.Since(begun) < lasts && !t.Failed(); {

@@ -187,12 +187,12 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 		return step{fmt.Sprintf("%d %s", i, resource), func(m *machine) error { m.replicas[i].expire(resource); return nil }}
 	},
 	"late": func(t *rapid.T, s *scene) step {
-		i, verb := drawReplica(t), rapid.SampledFrom([]string{"create", "patch"}).Draw(t, "verb")
+		i, verb := drawReplica(t), rapid.SampledFrom([]string{"create", "patch", "delete"}).Draw(t, "verb")
 		late := rapid.SampledFrom([]time.Duration{300 * time.Millisecond, 1500 * time.Millisecond, 6 * time.Second}).Draw(t, "late")
 		asked := rapid.Bool().Draw(t, "asked late")
 		return step{fmt.Sprintf("%d %s %s, asked late %t", i, verb, late, asked), func(m *machine) error {
 			answer := fault.DelayAnswer(late)
-			if asked {
+			if asked && verb != "delete" { // a deletion may be late, which a story tells
 				answer = fault.Delay(late)
 			}
 			m.replicas[i].pass(fault.Match{Verb: verb, Resource: e2e.Works.Resource}, answer)

@@ -21,6 +21,9 @@ var stories = map[string]func(*machine) error{
 	"DefaultReturns": func(m *machine) error {
 		return m.tell(m.page(nil), m.defaults("m1"), m.quiet, m.defaults(none), m.quiet, m.defaults("m1"), m.quiet)
 	},
+	"DefaultWhileObjectsAreListed": func(m *machine) error {
+		return m.tell(m.page(nil), m.quiet, m.listedLate("configmaps"), m.restarted, m.defaults("m1"), pause(time.Second), m.quiet)
+	},
 	"SuspensionReturns": func(m *machine) error {
 		suspended := m.space("a", map[string]string{clustersKey: "m1", "karmada.target/suspend": "true"}, nil)
 		return m.tell(m.page(nil), m.defaults("m1"), m.quiet, suspended, m.quiet, m.defaults("m1"), m.quiet, suspended, m.quiet)
@@ -67,6 +70,9 @@ var stories = map[string]func(*machine) error{
 		busy := fault.Refuse(apierrors.NewTooManyRequests("busy", 6))
 		return m.tell(m.page(to("m1,m2")), m.quiet, m.slowly("delete", "works", busy), m.page(to("m2")), pause(time.Second), m.calm, m.page(to("m1,m2")), pause(7*time.Second), m.quiet)
 	},
+	"WantedAgainWhileItsDeletionHangs": func(m *machine) error {
+		return m.tell(m.page(to("m1,m2")), m.quiet, m.slowly("delete", "works", fault.Delay(9*time.Second)), m.page(to("m2")), pause(2*time.Second), m.page(to("m1,m2")), pause(9*time.Second), m.quiet)
+	},
 	"PreservedInOneEdit": func(m *machine) error {
 		// Its options only count if they were there for as long as a proof may cover.
 		return m.tell(m.page(to("m1,m2")), m.quiet, pause(proofAge), m.page(map[string]string{clustersKey: "m1", "karmada.target/preserve-on-deletion": "true"}), m.quiet)
@@ -112,6 +118,9 @@ var stories = map[string]func(*machine) error{
 	},
 	"LeaderWithAnOldObject": func(m *machine) error {
 		return m.tell(m.page(to("m1")), m.quiet, m.standbyMisses("configmaps"), m.edited(2), m.written(2), m.leaderDies, pause(2*time.Second), m.isWritten(2), m.quiet)
+	},
+	"LeaderWithAnOldConfiguration": func(m *machine) error {
+		return m.tell(m.page(to("m1")), m.quiet, m.standbyMisses(theConfiguration), m.configured("b", none), pause(time.Second), m.gone, m.leaderDies, pause(5*time.Second), m.quiet)
 	},
 	"LeaderWithADeletedObject": func(m *machine) error {
 		return m.tell(m.page(to("m1")), m.quiet, m.standbyMisses("configmaps"), m.gone, m.vanished, m.leaderDies, pause(2*time.Second), m.nothingIsThere, m.quiet)
