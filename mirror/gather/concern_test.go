@@ -122,6 +122,7 @@ func TestClusterChangeConcernsNamespaces(t *testing.T) {
 		"excluded": {render.ClusterSelectorAnnotation: "tier=edge", render.ClustersAnnotation: "m3,!m1"},
 		"empty":    {render.ClusterSelectorAnnotation: "tier=edge", render.ClustersAnnotation: ""},
 		"broken":   {render.ClusterSelectorAnnotation: "tier=edge", render.ClustersAnnotation: "M1"},
+		"mistaken": {render.ClusterSelectorAnnotation: "tier=edge", render.SuspendAnnotation: "perhaps"},
 		"core":     {render.ClusterSelectorAnnotation: "tier=core"},
 		"plain":    nil,
 	} {
@@ -139,7 +140,7 @@ func TestClusterChangeConcernsNamespaces(t *testing.T) {
 	for _, n := range (clusterChange{m1, labelled}).namespaces(namespaces) {
 		concerned[n.Name] = true
 	}
-	want := []string{"broken", "edge", "empty", "everyone", "excluded", "named"}
+	want := []string{"broken", "edge", "empty", "everyone", "excluded", "mistaken", "named"}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(concerned))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -239,7 +239,7 @@ func (r *run) killLeader(ctx context.Context) error {
 		return err
 	}
 	holder, leader := *lease.Spec.HolderIdentity, 0
-	if holder == "karmada-mirror-1" {
+	if strings.HasPrefix(holder, "karmada-mirror-1_") {
 		leader = 1
 	}
 	if err := r.replicas[leader].Kill(); err != nil {

@@ -22,7 +22,7 @@ func TestDefaultComesAndGoes(t *testing.T) {
 	const objects = 5
 	const all = objects + 1 // the daemon's own ConfigMap is in the Namespace too
 	ns := Isolate(t)
-	StartDaemon(t)
+	d := StartDaemon(t)
 	for i := range objects {
 		Create(t, ConfigMaps, Plain(ns, fmt.Sprintf("page-%d", i), "one"))
 	}
@@ -68,6 +68,10 @@ func TestDefaultComesAndGoes(t *testing.T) {
 		Eventually(t, "the Works to be deleted", CountWorks(ns, Push, 0))
 		WantGone(t, ConfigMaps, ns, "page-0", Push)
 	}
+	says(render.ClustersAnnotation, "No Cluster")
+	Eventually(t, "all to be refused", d.WantMetric(`karmada_mirror_refused_sources{reason="InvalidAnnotation"}`, all))
+	says(render.ClustersAnnotation, "")
+	Eventually(t, "none to be refused", d.WantMetric(`karmada_mirror_refused_sources{reason="InvalidAnnotation"}`, 0))
 }
 
 // TestDefaultWhileStandby: if the leader could not act on a default, the next leader does.
