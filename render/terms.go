@@ -158,7 +158,7 @@ func validateTerm(term string) error {
 	case len(plain) > maxClusterName:
 		return fmt.Errorf("%s is longer than a cluster name can be (%d characters)", quote(term), maxClusterName)
 	case len(validation.IsDNS1123Label(plain)) > 0:
-		return fmt.Errorf("%s is not a valid cluster name: use lower-case letters, digits and, inside, '-'", quote(term))
+		return fmt.Errorf("%s is not a valid cluster name: use up to 48 lower-case letters, digits or '-', starting and ending with a letter or digit", quote(term))
 	}
 	return nil
 }
