@@ -122,11 +122,11 @@ func TestHasWorkField(t *testing.T) {
 		versions []any
 		want     bool
 	}{
-		"it is there":           {definition("v1alpha1", "suspendDispatching"), true},
-		"another one is there":  {definition("v1alpha1", "workload"), false},
-		"in another version":    {definition("v1alpha2", "suspendDispatching"), false},
-		"there are no versions": {nil, false},
-		"a version is no map":   {[]any{"v1alpha1"}, false},
+		"it is there":            {definition("v1alpha1", "suspendDispatching"), true},
+		"another one is there":   {definition("v1alpha1", "workload"), false},
+		"in another version":     {definition("v1alpha2", "suspendDispatching"), false},
+		"there are no versions":  {nil, false},
+		"a version is not a map": {[]any{"v1alpha1"}, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -23,8 +23,8 @@ func newExplain() *cobra.Command {
 		Use:   "explain " + oneUsage,
 		Short: "Explain why an object is or isn't mirrored to each cluster, and how to fix it",
 		Long: "explain decides as the daemon does, from its own reads: it needs the right to read the object, its Namespace,\n" +
-			"Clusters, Works and the daemon's ConfigMap, and writes nothing. It leaves open what depends on anything that you may\n" +
-			"not read.\n" + someHelp,
+			"Clusters, Works and the daemon's ConfigMap, and writes nothing. Anything that depends on what you may not read is not\n" +
+			"shown.\n" + someHelp,
 		Example: "  karmada-mirror explain deploy/web -n shop\n  karmada-mirror explain Deployment.apps/shop/web -o json",
 		Args:    cobra.MinimumNArgs(1),
 	}

@@ -134,7 +134,7 @@ func (e *explanation) text() string {
 	switch {
 	case len(e.Clusters) > 0:
 	case e.ClustersHidden:
-		b.WriteString("\nYou may not list clusters: which of them it asks for is left open.\n")
+		b.WriteString("\nYou may not list clusters, so the ones that it asks for are not shown.\n")
 	default:
 		b.WriteString("\nIt has no target clusters and no Works.\n")
 	}

@@ -142,7 +142,7 @@ func serve(t *testing.T, paths map[string]any, answer http.HandlerFunc) (kubecon
 			w.WriteHeader(http.StatusNotFound)
 			body = metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}
 		}
-		_ = json.NewEncoder(w).Encode(body) // a client that has gone has gone
+		_ = json.NewEncoder(w).Encode(body) // fails only if the client has disconnected
 	}))
 	t.Cleanup(s.Close)
 	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")

@@ -34,7 +34,7 @@ func newStatus() *cobra.Command {
 		Long: "status decides as the daemon does, from its own reads, and prints a line for each object and cluster: for some\n" +
 			"objects, a resource, or all resources in the configuration.\n" + someHelp + "\n\n" +
 			"It needs the right to read them, Clusters, Works and the daemon's ConfigMap (the ClusterRole karmada-mirror-viewer\n" +
-			"covers all but the objects), and writes nothing. It leaves open what depends on anything that you may not read.",
+			"covers all but the objects), and writes nothing. Anything that depends on what you may not read is not shown.",
 		Example: "  karmada-mirror status -A\n  karmada-mirror status -A --failed\n  karmada-mirror status deploy -n shop -l team=web\n  karmada-mirror status deploy/cart -n shop -w",
 	}
 	s := &statusCommand{selection: newSelection(cmd), states: workStates{}}

@@ -38,7 +38,7 @@ func TestDiffOfTheHidden(t *testing.T) {
 			w.WriteHeader(int(status.Code))
 			body = status
 		}
-		_ = json.NewEncoder(w).Encode(body) // a client that has gone has gone
+		_ = json.NewEncoder(w).Encode(body) // fails only if the client has disconnected
 	}
 	run := func(arguments ...string) (string, error) {
 		return execute(append(arguments, "-n", "shop", "--kubeconfig", serve(t, nil, answer), "--cache-dir", t.TempDir())...)

@@ -22,7 +22,7 @@ const credentialsPeriod = 5 * time.Second
 
 // errCredentialsChanged ends the process, so that it starts again with what the
 // files hold now.
-var errCredentialsChanged = errors.New("a kubeconfig or the CA of an API server has changed: ending, to start again with it")
+var errCredentialsChanged = errors.New("a kubeconfig or the CA of an API server has changed: exiting, so that the next start uses it")
 
 // fingerprint is the hash of each file, as far as it can be read.
 type fingerprint map[string][sha256.Size]byte
@@ -49,7 +49,7 @@ func (d *daemon) followCredentials(ctx context.Context, before fingerprint) erro
 		}
 		known = now
 		if err := d.checkCredentials(); err != nil {
-			d.logger.Error("cannot use the kubeconfig or CA that has changed: going on with the old one", zap.Error(err))
+			d.logger.Error("cannot use the changed kubeconfig or CA: continuing with the old one", zap.Error(err))
 			return false, nil
 		}
 		return !maps.Equal(now, before), nil

@@ -83,7 +83,7 @@ func TestLifetimeOf(t *testing.T) {
 		"Bound":   {"a token of the TokenRequest API", token(`{"iat":100,"exp":200}`) + "\n", time.Unix(100, 0), time.Unix(200, 0)},
 		"Legacy":  {"a token of a Secret does not expire", token(`{"iss":"kubernetes/serviceaccount"}`), time.Time{}, time.Time{}},
 		"Opaque":  {"a static token has no claims", "abcdef", time.Time{}, time.Time{}},
-		"Invalid": {"three parts that are no token", "a.b!.c", time.Time{}, time.Time{}},
+		"Invalid": {"three parts that are not a token", "a.b!.c", time.Time{}, time.Time{}},
 		"None":    {"a client certificate needs no token", "", time.Time{}, time.Time{}},
 	}
 	for name, tc := range cases {

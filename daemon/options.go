@@ -72,7 +72,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.concurrentSyncs, "concurrent-syncs", 16, "how many sources are synced at once, and how many writes are in flight; sources that have just changed have as many writes of their own")
 	fs.DurationVar(&o.deletionSettle, "deletion-settle-period", time.Second, "how long a deletion waits for others, so that the deletion breaker counts them together")
 	fs.DurationVar(&o.resyncPeriod, "resync-period", 10*time.Minute, "how often all sources are checked in memory without an event, to find missed changes; 0 turns it off")
-	fs.DurationVar(&o.listDeadline, "list-deadline", 30*time.Second, "how long a list may bring nothing before it is restarted with twice the time, a streaming list as a plain one")
+	fs.DurationVar(&o.listDeadline, "list-deadline", 30*time.Second, "how long a list may make no progress before it is restarted with twice the time, and a streaming list as a plain one")
 	fs.Float32Var(&o.qps, "kube-api-qps", -1, "queries per second to the Karmada API server; negative: limited only by the requests in flight")
 	fs.IntVar(&o.burst, "kube-api-burst", 0, "burst of queries to the Karmada API server, with --kube-api-qps")
 	fs.BoolVar(&o.leaderElect, "leader-elect", true, "use a Lease to let only one of several replicas write")

@@ -241,7 +241,7 @@ func TestTenantLooks(t *testing.T) {
 	}
 	bind(ns, "view")
 	wait("a tenant to see their own objects", `^ConfigMap/`+ns+`/page +`+Push+` +- .*you may not read its Work$`,
-		`^You may not read the Clusters; the daemon's configuration; the Works: what depends on it is left open\.$`)
+		`^You may not read the Clusters; the daemon's configuration; the Works: anything that depends on this is not shown\.$`)
 	output, err := as("explain", "cm/page", "-n", ns)
 	Must(t, err)
 	WantLine(t, output, `^`+Push+`: Wanted$`)
