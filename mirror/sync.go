@@ -38,7 +38,7 @@ func (r syncResult) label(err error) string {
 }
 
 // sync reconciles the Works of one source. A source that has changed stays fresh until the
-// change is fully carried out.
+// whole change is applied.
 func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, error) {
 	arrived, isFresh := c.arrivals.Take(id)
 	result, err := c.reconcile(ctx, id, isFresh)

@@ -77,7 +77,7 @@ type Options struct {
 	Handler   Handler
 	Logger    *zap.Logger
 	Clock     clock.WithTicker
-	// ListDeadline is how long a list may bring nothing before it is restarted, each
+	// ListDeadline is how long a list may make no progress before it is restarted, each
 	// time with twice as much time: client-go waits for the end of a streaming list for
 	// up to ten minutes. 0 means no deadline.
 	ListDeadline time.Duration
@@ -304,7 +304,7 @@ func (w *Watch) noteAdded(created time.Time) {
 	}
 }
 
-// awaitStall blocks until ctx is done, or a list has brought nothing for longer than the
+// awaitStall blocks until ctx is done, or a list has made no progress for longer than the
 // deadline: then it returns true.
 func (w *Watch) awaitStall(ctx context.Context, deadline time.Duration) bool {
 	if deadline <= 0 {
@@ -324,8 +324,8 @@ func (w *Watch) awaitStall(ctx context.Context, deadline time.Duration) bool {
 	}
 }
 
-// listPauses returns for how long the list in progress has brought nothing; false if none
-// is in progress.
+// listPauses returns how long ago the current list last made progress; false if there is no
+// current list.
 func (w *Watch) listPauses() (time.Duration, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -262,7 +262,7 @@ func endOfList() *unstructured.Unstructured {
 	return end
 }
 
-// TestListThatStalls: a streaming list is restarted as a plain one if it brings nothing,
+// TestListThatStalls: a streaming list is restarted as a plain one if it makes no progress,
 // but not because it is long.
 func TestListThatStalls(t *testing.T) {
 	old := time.Now().Add(-time.Hour)

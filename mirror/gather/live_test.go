@@ -20,7 +20,7 @@ func TestProvesAbsence(t *testing.T) {
 		"Object":   {"the object is named", apierrors.NewNotFound(gr, "page"), true},
 		"Another":  {"it names another object", apierrors.NewNotFound(gr, "other"), false},
 		"Unserved": {"the path is not served; client-go fills in the name", unserved, false},
-		"Failure":  {"a failure is no answer", apierrors.NewInternalError(errors.New("boom")), false},
+		"Failure":  {"a failure answers nothing", apierrors.NewInternalError(errors.New("boom")), false},
 		"Plain":    {"neither is a broken connection", errors.New("EOF"), false},
 	}
 	for name, c := range cases {

@@ -76,7 +76,7 @@ func TestDown(t *testing.T) {
 
 func TestDownWithoutSandbox(t *testing.T) {
 	if err := Down(t.TempDir()); err != nil {
-		t.Errorf("a folder without a sandbox is no error: %v", err)
+		t.Errorf("Down fails in a folder without a sandbox: %v", err)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestStopPaused(t *testing.T) {
 	default:
 	}
 	if err := c.Stop(); err != nil {
-		t.Errorf("stopping twice is no error: %v", err)
+		t.Errorf("a second Stop fails: %v", err)
 	}
 }
 

@@ -1,4 +1,4 @@
 // Package helm is a separate module for the helm command, which the tests of
-// the chart build: its many dependencies are no concern of the daemon's. Its
+// the chart build: it keeps Helm's many dependencies out of the daemon's go.mod. Its
 // Kubernetes libraries have the version that the sandbox runs.
 package helm

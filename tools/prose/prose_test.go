@@ -66,15 +66,18 @@ func TestFind(t *testing.T) {
 		reason, name, content string
 		want                  []string
 	}{
-		"Comment":    {"a phrase goes on in the next line", "a.go", "package a\n\n// x is told to\n// whoever asks; objects of\n// before stay.\n", []string{"a.go:3: \"whoever\"", "a.go:3: \"of before\"", "a.go:3: \"is told\""}},
-		"Message":    {"a message is prose", "a.go", "package a\n\nvar e = \"nobody asked\"\n", []string{"a.go:3: \"nobody\""}},
-		"Name":       {"a name is not", "a.go", "package a\n\nvar user = \"nobody\"\n", nil},
-		"Code":       {"nor is an identifier", "a.go", "package a\n\nvar shall, mend = 1, 2\n", nil},
-		"Page":       {"a paragraph is one passage", "a.md", "It is\nof others.\n", []string{"a.md:1: \"is of\""}},
-		"Fence":      {"code in a page is not prose", "a.md", "Run `shall`:\n```\nshall\n```\n", nil},
-		"Cell":       {"a row stands alone", "a.md", "| it is |\n| of no use, and shall be |\n", []string{"a.md:2: \"shall\""}},
-		"Examples":   {"what is not to be written is shown somewhere", "a.md", proseOff + "\nshall\n" + proseOn + "\nshall\n", []string{"a.md:4: \"shall\""}},
-		"Manifest":   {"a manifest has comments and messages", "a.yaml", "# the default shall stay\nmessage: mended\n", []string{"a.yaml:1: \"shall\"", "a.yaml:2: \"mended\""}},
+		"Comment":  {"a phrase goes on in the next line", "a.go", "package a\n\n// x is told to\n// whoever asks; objects of\n// before stay.\n", []string{"a.go:3: \"whoever\"", "a.go:3: \"of before\"", "a.go:3: \"is told\""}},
+		"Message":  {"a message is prose", "a.go", "package a\n\nvar e = \"nobody asked\"\n", []string{"a.go:3: \"nobody\""}},
+		"Name":     {"a name is not", "a.go", "package a\n\nvar user = \"nobody\"\n", nil},
+		"Code":     {"nor is an identifier", "a.go", "package a\n\nvar shall, mend = 1, 2\n", nil},
+		"Page":     {"a paragraph is one passage", "a.md", "It is\nof others.\n", []string{"a.md:1: \"is of\""}},
+		"Fence":    {"code in a page is not prose", "a.md", "Run `shall`:\n```\nshall\n```\n", nil},
+		"Commands": {"but its comments are, and what it echoes", "a.md", "```sh\nls # nobody\necho \"made anew\"\n```\n", []string{"a.md:2: \"nobody\"", "a.md:3: \"anew\""}},
+		"Cell":     {"a row stands alone", "a.md", "| it is |\n| of no use, and shall be |\n", []string{"a.md:2: \"shall\""}},
+		"Examples": {"what is not to be written is shown somewhere", "a.md", proseOff + "\nshall\n" + proseOn + "\nshall\n", []string{"a.md:4: \"shall\""}},
+		"Manifest": {"a manifest has comments and messages", "a.yaml", "# the default shall stay\nmessage: mended\n", []string{"a.yaml:1: \"shall\"", "a.yaml:2: \"mended\""}},
+		"Idioms": {"phrases that read like a translation", "a.md", "What depends on it is left open.\n\nIt tells of a list that brings nothing and is tried again.\n",
+			[]string{"a.md:1: \"left open\"", "a.md:3: \"tells of\"", "a.md:3: \"brings nothing\"", "a.md:3: \"tried again\""}},
 		"OtherWords": {"words that contain a phrase are fine", "a.md", "We recommend and amend marshalled unbearable forests.\n", nil},
 	}
 	for name, tc := range cases {

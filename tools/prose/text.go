@@ -62,6 +62,8 @@ func goPassages(source []byte) (all []passage) {
 var (
 	inlineCode  = regexp.MustCompile("`[^`]*`")
 	htmlComment = regexp.MustCompile(`<!--[^>]*-->`)
+	// fencedProse is a comment, or what a command echoes.
+	fencedProse = regexp.MustCompile(`(?:^|\s)# (.*)|\becho "([^"]*)"`)
 )
 
 const (
@@ -70,8 +72,8 @@ const (
 	proseOn  = "<!-- prose: on -->"
 )
 
-// pagePassages are the paragraphs and table rows of a Markdown page, without
-// code.
+// pagePassages are the paragraphs and table rows of a Markdown page, and the
+// comments and echoed text in its code.
 func pagePassages(page []byte) (all []passage) {
 	inFence, isOff, isOpen := false, false, false
 	for i, line := range strings.Split(string(page), "\n") {
@@ -81,7 +83,11 @@ func pagePassages(page []byte) (all []passage) {
 			inFence, isOpen = !inFence, false
 		case line == proseOff, line == proseOn:
 			isOff, isOpen = line == proseOff, false
-		case inFence, isOff:
+		case isOff:
+		case inFence:
+			if match := fencedProse.FindStringSubmatch(line); match != nil {
+				all = append(all, passage{i + 1, match[1] + match[2]})
+			}
 		case strings.TrimSpace(line) == "":
 			isOpen = false
 		default:

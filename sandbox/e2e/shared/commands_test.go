@@ -245,7 +245,7 @@ func TestDiffManifests(t *testing.T) {
 }
 
 // resourceVersions returns the resource versions of the objects in a namespace, and the
-// sources of its Works in the second member. Works of other tests' namespaces are left out
+// sources of its Works in the second member. Works of other tests' namespaces are omitted
 // because they come and go meanwhile.
 func resourceVersions(t *testing.T, ns string) string {
 	t.Helper()
