@@ -52,7 +52,7 @@ recording: sandbox ## Record the demo as docs/demo.svg; needs asciinema and npx
 
 # The test cache does not notice changes of files outside a module, or of programs that a
 # test starts: tests that read or start such things run every time.
-test: check alerts checked ## Run all tests but the longest, including end-to-end tests on real Karmadas: 20 minutes on 2 cores
+test: check alerts checked ## Run all tests but the longest, including end-to-end tests on real Karmadas: 20 minutes on 2 cores, or 25 including compilation
 	$(call compiling,the parts of Karmada that the parity tests compare with)
 	cd sandbox && go test ./parity
 	$(call compiling,Helm)
