@@ -38,7 +38,7 @@ func (c *currency) check(ctx context.Context) error {
 
 // confirm is check, by a live read that is at most configurationAge old.
 func (c *currency) confirm(ctx context.Context) error {
-	c.mu.Lock() // whoever waits for the same read uses its answer
+	c.mu.Lock() // all that wait for the same read use its answer
 	defer c.mu.Unlock()
 	now := c.clock.Now()
 	if now.Sub(c.confirmed) <= configurationAge {
