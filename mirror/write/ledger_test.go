@@ -133,6 +133,24 @@ func TestArrived(t *testing.T) {
 	}
 }
 
+// TestArrivedWithoutContent: writes that do not write content also come back, and are settled.
+func TestArrivedWithoutContent(t *testing.T) {
+	before := observed(asking("1", "m1"), "m1", sample.Version("9"), sample.Generation(2))
+	after := observed(asking("1", "m1"), "m1", sample.Version("10"), sample.Generation(3))
+	for _, kind := range []judge.OperationKind{judge.Hold, judge.Wake, judge.Amend} {
+		l := NewLedger(clocktesting.NewFakeClock(time.Unix(1, 0)))
+		wrote(l, wanting(asking("1", "m1")), judge.Operation{Kind: kind, Cluster: "m1", Work: before}, receipt{"10", 3})
+		l.Arrived(before)
+		if !l.IsUnderWay(sample.Page, "m1", before) {
+			t.Errorf("%s: the Work from before it is judged", kind)
+		}
+		l.Arrived(after)
+		if _, kept := l.echoes.by.get(sample.Page, "m1"); kept {
+			t.Errorf("%s: it is never settled", kind)
+		}
+	}
+}
+
 // TestAltered: what admission alters is never written again, and that is reported
 // once.
 func TestAltered(t *testing.T) {
