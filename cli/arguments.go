@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
@@ -17,8 +20,38 @@ const (
 		"(Deployment.apps/shop/web)."
 )
 
+// someObjects checks the form of arguments that name any number of objects, or a resource.
+func someObjects(_ *cobra.Command, args []string) error {
+	if slices.Contains(args, "") {
+		return errors.New("cannot use an empty argument: give TYPE NAME..., or TYPE/NAME...")
+	}
+	if len(args) > 0 && !strings.Contains(args[0], "/") {
+		for _, name := range args[1:] {
+			if strings.Contains(name, "/") {
+				return fmt.Errorf("cannot use %q after TYPE %q: give TYPE NAME..., or TYPE/NAME...", name, args[0])
+			}
+		}
+		return nil
+	}
+	for _, arg := range args {
+		if parts := strings.Split(arg, "/"); len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") {
+			return fmt.Errorf("cannot use %q: give TYPE/NAME, or a SOURCE as status prints it, TYPE/NAMESPACE/NAME", arg)
+		}
+	}
+	return nil
+}
+
+// objects is someObjects for a command that needs at least one.
+func objects(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 || len(args) == 1 && !strings.Contains(args[0], "/") {
+		return errors.New("give the NAME of an object, after its TYPE or as TYPE/NAME")
+	}
+	return someObjects(cmd, args)
+}
+
 // named resolves arguments as kubectl does: TYPE NAME..., TYPE/NAME..., or the form that we
-// print, KIND.GROUP/NAMESPACE/NAME. For TYPE alone it returns the mapping and no objects.
+// print, KIND.GROUP/NAMESPACE/NAME. For TYPE alone it returns the mapping and no objects. The
+// arguments have passed someObjects.
 func (s *sources) named(args []string) (refs []gather.SourceRef, kind *meta.RESTMapping, err error) {
 	if len(args) == 0 {
 		return nil, nil, nil
@@ -41,9 +74,6 @@ func (s *sources) namedOf(resource string, names []string) (refs []gather.Source
 		return nil, nil, err
 	}
 	for _, name := range names {
-		if strings.Contains(name, "/") {
-			return nil, nil, fmt.Errorf("cannot use %q after TYPE %q: give TYPE NAME..., or TYPE/NAME...", name, resource)
-		}
 		ref, err := s.refer(kind, "", name)
 		if err != nil {
 			return nil, nil, err
@@ -56,19 +86,15 @@ func (s *sources) namedOf(resource string, names []string) (refs []gather.Source
 // slashed resolves TYPE/NAME and KIND.GROUP/NAMESPACE/NAME.
 func (s *sources) slashed(arg string) (gather.SourceRef, error) {
 	parts := strings.Split(arg, "/")
-	namespace := ""
-	if len(parts) == 3 {
-		namespace = parts[1]
-	}
-	if n := len(parts); n < 2 || n > 3 || parts[0] == "" || parts[n-1] == "" || n == 3 && namespace == "" {
-		return gather.SourceRef{}, fmt.Errorf("cannot use %q: give TYPE/NAME, or a SOURCE as status prints it, TYPE/NAMESPACE/NAME", arg)
-	}
 	kind, err := mappingOf(s.flags, parts[0])
 	if err != nil {
 		return gather.SourceRef{}, err
 	}
-	if namespace != "" && kind.Scope.Name() != meta.RESTScopeNameNamespace {
-		return gather.SourceRef{}, fmt.Errorf("cannot use %q: %s are not namespaced", arg, kind.Resource.GroupResource())
+	if len(parts) == 2 {
+		return s.refer(kind, "", parts[1])
 	}
-	return s.refer(kind, namespace, parts[len(parts)-1])
+	if kind.Scope.Name() != meta.RESTScopeNameNamespace {
+		return gather.SourceRef{}, misuse("cannot use %q: %s are not namespaced", arg, kind.Resource.GroupResource())
+	}
+	return s.refer(kind, parts[1], parts[2])
 }

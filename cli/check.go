@@ -82,7 +82,7 @@ func (c *checker) run(ctx context.Context) error {
 		c.group("Rights to install")
 		return c.checkRights(ctx, installRights(), "install with an administrator's kubeconfig for the Karmada API server")
 	}
-	name, err := daemon.ParseConfigMap(c.configMap)
+	name, err := parseConfigMap(c.configMap)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,6 @@ func newDeletions() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "deletions",
 		Short: "List and approve the deletions that the breaker holds",
-		Args:  cobra.NoArgs,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			d.in, d.out = cmd.InOrStdin(), cmd.OutOrStdout()
 			return mustNotBeEmpty(cmd, "resource", "namespace", "member")
@@ -78,7 +77,7 @@ func (d *deletions) newList() *cobra.Command {
 			"namespaces.",
 		Example: "  karmada-mirror deletions list\n  karmada-mirror deletions list -n shop --member member1 --works\n  karmada-mirror deletions list -o json",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return d.list(cmd) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return d.list(cmd.Context()) },
 	}
 	list.Flags().BoolVar(&d.wide, "works", false, "print one line per Work")
 	list.Flags().StringVarP(&d.output, "output", "o", "", "json or yaml: each Work")
@@ -180,7 +179,7 @@ func heldWorks(ctx context.Context, connection *rest.Config, resource, namespace
 	return found, nil
 }
 
-func (d *deletions) list(cmd *cobra.Command) error {
+func (d *deletions) list(ctx context.Context) error {
 	var printer printers.ResourcePrinter
 	switch d.output {
 	case "":
@@ -189,9 +188,9 @@ func (d *deletions) list(cmd *cobra.Command) error {
 	case "yaml":
 		printer = &printers.YAMLPrinter{}
 	default:
-		return &usageError{cmd, fmt.Errorf("cannot print %q: want json or yaml", d.output)}
+		return misuse("cannot print %q: want json or yaml", d.output)
 	}
-	works, err := d.held(cmd.Context())
+	works, err := d.held(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -301,7 +300,7 @@ func (s *summary) String() string {
 // approve approves what is held up to the newest mark that it has seen: no clocks
 // have to agree.
 func (d *deletions) approve(ctx context.Context) error {
-	name, err := daemon.ParseConfigMap(d.configMap)
+	name, err := parseConfigMap(d.configMap)
 	if err != nil {
 		return err
 	}

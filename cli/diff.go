@@ -52,9 +52,9 @@ func newDiff() *cobra.Command {
 	cmd.Flags().StringVarP(&d.labels, "selector", "l", "", "only objects with these labels, as in kubectl get -l")
 	d.manifests.register(cmd)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{cmd, &exitError{exitTrouble, err}} })
-	cmd.Args = func(_ *cobra.Command, args []string) error {
-		if given := d.manifests.given(); given && (len(args) > 0 || d.allNamespaces || d.labels != "") {
-			return &exitError{exitTrouble, errors.New("give either objects or manifests (-f, -k), and with manifests neither -A nor -l")}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if err := d.check(cmd, args); err != nil {
+			return &exitError{exitTrouble, err}
 		}
 		return nil
 	}
@@ -70,6 +70,17 @@ func newDiff() *cobra.Command {
 		return nil
 	}
 	return cmd
+}
+
+// check checks the arguments and flags.
+func (d *differ) check(cmd *cobra.Command, args []string) error {
+	if err := mustNotBeEmpty(cmd, "filename", "kustomize", "selector"); err != nil {
+		return err
+	}
+	if d.manifests.given() && (len(args) > 0 || d.allNamespaces || d.labels != "") {
+		return errors.New("give either objects or manifests (-f, -k), and with manifests neither -A nor -l")
+	}
+	return someObjects(cmd, args)
 }
 
 func (d *differ) run(ctx context.Context, args []string) (differs bool, err error) {

@@ -26,23 +26,20 @@ func newExplain() *cobra.Command {
 			"Clusters, Works and the daemon's ConfigMap, and writes nothing. Anything that depends on what you may not read is not\n" +
 			"shown.\n" + someHelp,
 		Example: "  karmada-mirror explain deploy/web -n shop\n  karmada-mirror explain Deployment.apps/shop/web -o json",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    objects,
 	}
 	e := &explainCommand{sources: newSources(cmd), states: workStates{}}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "json or yaml")
 	completeWords(cmd, "output", "json", "yaml")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if e.print, err = newExplanationPrinter(output, cmd.OutOrStdout()); err != nil {
-			return &usageError{cmd, err}
+			return misuse("%w", err)
 		}
 		if e.reader, err = e.sources.reader(cmd.Context()); err != nil {
 			return err
 		}
 		e.reader.Seen = e.states.note
 		refs, _, err := e.named(args)
-		if err == nil && len(refs) == 0 {
-			return &usageError{cmd, errors.New("give the NAME of an object, after its TYPE or as TYPE/NAME")}
-		}
 		for _, ref := range refs {
 			err = errors.Join(err, e.one(cmd.Context(), ref))
 		}

@@ -104,11 +104,9 @@ const worksPath = "/apis/work.karmada.io/v1alpha1/works"
 // server returns as much of a Karmada API server as explain and diff need.
 func server() map[string]any {
 	return map[string]any{
-		"/api":  metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}},
-		"/apis": metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}},
-		"/api/v1": metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: "v1", APIResources: []metav1.APIResource{
-			{Name: "configmaps", SingularName: "configmap", Namespaced: true, Kind: "ConfigMap", Verbs: metav1.Verbs{"get", "list"}},
-		}},
+		"/api":    metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}},
+		"/apis":   metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}},
+		"/api/v1": serving("v1", namespaced("configmaps", "ConfigMap")),
 		"/api/v1/namespaces/karmada-system/configmaps/karmada-mirror": map[string]any{
 			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "karmada-mirror", "namespace": "karmada-system"},
 			"data": map[string]any{config.Key: configHead + "resources: [{resource: configmaps}]\n"},
@@ -126,6 +124,21 @@ func server() map[string]any {
 			"apiVersion": "work.karmada.io/v1alpha1", "kind": "WorkList", "metadata": map[string]any{"resourceVersion": "1"}, "items": []any{},
 		},
 	}
+}
+
+// serving returns how an API server says what resources it serves in a version.
+func serving(version string, resources ...metav1.APIResource) metav1.APIResourceList {
+	return metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: version, APIResources: resources}
+}
+
+func namespaced(name, kind string) metav1.APIResource {
+	resource := cluster(name, kind)
+	resource.Namespaced = true
+	return resource
+}
+
+func cluster(name, kind string) metav1.APIResource {
+	return metav1.APIResource{Name: name, SingularName: strings.ToLower(kind), Kind: kind, Verbs: metav1.Verbs{"get", "list", "watch"}}
 }
 
 // serve starts a server that answers from a map of paths, or by answer if that is not nil.

@@ -70,9 +70,9 @@ func newKubeconfig() *cobra.Command {
 			k.in, k.out, k.errOut = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 			switch {
 			case k.output != outputKubeconfig && k.output != outputSecret:
-				return &usageError{cmd, fmt.Errorf("cannot print %q: want kubeconfig or secret", k.output)}
+				return misuse("cannot print %q: want kubeconfig or secret", k.output)
 			case k.directory != "" && cmd.Flags().Changed("output"):
-				return &usageError{cmd, errors.New("give either --output or --directory")}
+				return misuse("give either --output or --directory")
 			}
 			return withHint(k.run(cmd.Context()))
 		},

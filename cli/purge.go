@@ -66,7 +66,7 @@ func newPurge() *cobra.Command {
 
 func (p *purgeCommand) run(ctx context.Context) error {
 	if *p.flags.Namespace != "" {
-		return errors.New("cannot purge by --namespace: purge deletes what has left the configuration; to purge a namespace, remove it from the resource's namespaces there")
+		return misuse("cannot purge by --namespace: purge deletes what has left the configuration; to purge a namespace, remove it from the resource's namespaces there")
 	}
 	if err := p.prepare(ctx); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (p *purgeCommand) configure(ctx context.Context) error {
 	if r, ok := own.Resource(p.leftovers.Resource); ok && len(r.Namespaces) == 0 {
 		return fmt.Errorf("%s is in the configuration, for all namespaces: remove it from ConfigMap %q first", p.leftovers.Resource, p.configMap)
 	}
-	name, err := daemon.ParseConfigMap(p.configMap)
+	name, err := parseConfigMap(p.configMap)
 	if err != nil {
 		return err
 	}

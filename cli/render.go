@@ -28,7 +28,7 @@ func newRender() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			printer, err := print.ToPrinter()
 			if err != nil {
-				return err
+				return misuse("%w", err)
 			}
 			return renderFiles(cmd, files, clusters, printer)
 		},
@@ -44,7 +44,7 @@ func newRender() *cobra.Command {
 func renderFiles(cmd *cobra.Command, files, clusters []string, printer printers.ResourcePrinter) error {
 	terms, err := render.ParseTerms(strings.Join(clusters, ","))
 	if err != nil || terms.IsOpen() {
-		return errors.Join(errors.New("--clusters takes names only: render does not look up which clusters there are"), err)
+		return misuse("%w", errors.Join(errors.New("--clusters takes names only: render does not look up which clusters there are"), err))
 	}
 	streams := genericiooptions.IOStreams{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), ErrOut: cmd.ErrOrStderr()}
 	return resource.NewLocalBuilder().Unstructured().

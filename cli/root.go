@@ -30,8 +30,13 @@ func Main() int {
 	if err == nil {
 		return 0
 	}
-	printError(os.Stderr, err)
-	printUsage(os.Stderr, err)
+	return report(os.Stderr, err)
+}
+
+// report prints an error, and the usage if that is the mistake, and returns the exit code.
+func report(out io.Writer, err error) (code int) {
+	printError(out, err)
+	printUsage(out, err)
 	if exit := (*exitError)(nil); errors.As(err, &exit) {
 		return exit.code
 	}

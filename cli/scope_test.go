@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,12 @@ func TestEmptyFlags(t *testing.T) {
 	for _, flag := range []string{"--member=", "--resource=", "--namespace="} {
 		if output, err := approve(flag); err == nil || !strings.Contains(err.Error(), "is empty") {
 			t.Errorf("%s is accepted: %s", flag, output)
+		}
+	}
+	for _, flag := range []string{"--filename=", "--kustomize=", "--selector="} {
+		output, err := execute("diff", flag, "-n", "shop", "--kubeconfig", from, "--cache-dir", t.TempDir())
+		if exit := (*exitError)(nil); !errors.As(err, &exit) || exit.code != exitTrouble || !strings.Contains(err.Error(), "is empty") {
+			t.Errorf("diff %s compares everything: %v\n%s", flag, err, output)
 		}
 	}
 }

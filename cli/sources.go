@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -69,9 +70,18 @@ func (s *sources) blame(ctx context.Context, client kubernetes.Interface, err er
 	return fmt.Errorf("%w\n  is karmada-mirror installed (karmada-mirror check)? If its ConfigMap has another name, give --config-map", err)
 }
 
+// parseConfigMap parses the value of --config-map.
+func parseConfigMap(value string) (types.NamespacedName, error) {
+	name, err := daemon.ParseConfigMap(value)
+	if err != nil {
+		return name, misuse("%w", err)
+	}
+	return name, nil
+}
+
 // readConfiguration reads the ConfigMap with that namespace/name.
 func readConfiguration(ctx context.Context, client kubernetes.Interface, configMap string) (*config.Configuration, error) {
-	name, err := daemon.ParseConfigMap(configMap)
+	name, err := parseConfigMap(configMap)
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,7 @@ func newStatus() *cobra.Command {
 			"objects, a resource, or all resources in the configuration.\n" + someHelp + "\n\n" +
 			"It needs the right to read them, Clusters, Works and the daemon's ConfigMap (the ClusterRole karmada-mirror-viewer\n" +
 			"covers all but the objects), and writes nothing. Anything that depends on what you may not read is not shown.",
+		Args:    someObjects,
 		Example: "  karmada-mirror status -A\n  karmada-mirror status -A --failed\n  karmada-mirror status deploy -n shop -l team=web\n  karmada-mirror status deploy/cart -n shop -w",
 	}
 	s := &statusCommand{selection: newSelection(cmd), states: workStates{}}
@@ -51,8 +52,11 @@ func newStatus() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if s.watch && s.labels != "" {
+			return misuse("cannot use --watch with --selector: Works do not have the labels of their objects")
+		}
 		if s.printer, err = newStatusPrinter(s.output, s.watch, s.allNamespaces, cmd.OutOrStdout()); err != nil {
-			return &usageError{cmd, err}
+			return misuse("%w", err)
 		}
 		return withHint(s.run(cmd.Context(), args))
 	}
@@ -133,12 +137,8 @@ func (s *statusCommand) follow(ctx context.Context, args []string) error {
 	return nil
 }
 
-// follows returns which sources' Works to follow, by the arguments. It takes no label selector:
-// a Work does not have the labels of its object.
+// follows returns which sources' Works to follow, by the arguments.
 func (s *statusCommand) follows(args []string) (func(render.Identity) bool, error) {
-	if s.labels != "" {
-		return nil, errors.New("cannot use --watch with --selector: Works do not have the labels of their objects")
-	}
 	refs, kind, err := s.named(args)
 	if err != nil {
 		return nil, err

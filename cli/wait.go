@@ -51,7 +51,7 @@ func newWait() *cobra.Command {
 			"It exits with 1 on timeout, and says what is missing for each cluster. If a Work was applied before, Karmada keeps\n" +
 			"reporting that until it has applied the new content, usually for a moment; until then \"applied\" may mean the old one.\n" + someHelp,
 		Example: "  karmada-mirror wait deploy/web -n shop --for=applied --timeout=2m\n  karmada-mirror wait deploy/web -n shop --for=gone",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    objects,
 	}
 	w := &waitCommand{sources: newSources(cmd)}
 	cmd.Flags().StringVar(&w.until, "for", untilApplied, "applied, healthy or gone")
@@ -61,13 +61,10 @@ func newWait() *cobra.Command {
 		switch w.until {
 		case untilApplied, untilHealthy, untilGone:
 		default:
-			return &usageError{cmd, fmt.Errorf("cannot wait for %q: want applied, healthy or gone", w.until)}
+			return misuse("cannot wait for %q: want applied, healthy or gone", w.until)
 		}
 		w.out = cmd.OutOrStdout()
 		refs, _, err := w.named(args)
-		if err == nil && len(refs) == 0 {
-			return &usageError{cmd, errors.New("give the NAME of an object, after its TYPE or as TYPE/NAME")}
-		}
 		if err != nil {
 			return withHint(err)
 		}

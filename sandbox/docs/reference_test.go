@@ -141,10 +141,10 @@ The commands that talk to the Karmada API server also accept kubectl's connectio
 	}
 }
 
-// commands returns the runnable commands, in order.
+// commands returns the commands that are more than a group of others, in order.
 func commands(c *cobra.Command) []*cobra.Command {
 	var all []*cobra.Command
-	if c.Runnable() && c.IsAvailableCommand() && c.Name() != "help" {
+	if !c.HasSubCommands() && c.IsAvailableCommand() && c.Name() != "help" {
 		all = append(all, c)
 	}
 	for _, sub := range c.Commands() {

@@ -119,7 +119,7 @@ func TestNotThere(t *testing.T) {
 			t.Errorf("with %s: %v, %s", name, err, output)
 		}
 	}
-	for _, arguments := range [][]string{{"explain"}, {"explain", "cm"}, {"diff", "--nonsense"}, {"wait", "cm/page", "--for", "ever"}, {"status", "-o", "nothing"}} {
+	for _, arguments := range [][]string{{"explain"}, {"explain", "cm"}, {"diff", "--nonsense"}, {"wait", "cm/page", "--for", "ever"}, {"status", "-o", "nothing"}, {"deletions", "aprove"}, {"purge"}} {
 		if output, err := KarmadaMirror(t, arguments...); err == nil || !strings.Contains(output, "Usage:\n  karmada-mirror "+arguments[0]) || !strings.Contains(output, "--help") {
 			t.Errorf("%v does not print its usage: %v\n%s", arguments, err, output)
 		}
