@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/pager"
@@ -140,11 +141,15 @@ func (d *deletions) held(ctx context.Context) ([]heldWork, error) {
 		}
 		resource = gr.String()
 	}
+	client, err := kubernetes.NewForConfig(connection)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a client: %w", err)
+	}
 	works, err := heldWorks(ctx, connection, resource, *d.connection.Namespace)
 	if len(d.members) > 0 {
 		works = slices.DeleteFunc(works, func(w heldWork) bool { return !slices.Contains(d.members, w.cluster) })
 	}
-	return works, withHint(err)
+	return works, withHint(blameServer(ctx, client, err))
 }
 
 // heldWorks reads the marks for one resource and one namespace, or for all where either is empty,

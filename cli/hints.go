@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net/url"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -16,12 +18,30 @@ import (
 // otherCluster is what to do about a kubeconfig for an API server that is not Karmada's.
 const otherCluster = "this kubeconfig is for another cluster: use the Karmada API server's (karmada-apiserver.config)"
 
+// errNotKarmada is returned for an API server that is not Karmada's, with the error that it led to.
+var errNotKarmada = errors.New("it is not a Karmada API server\n  " + otherCluster)
+
+// blameServer adds errNotKarmada to an error if something was missing or forbidden on an API server
+// that does not serve Works. Every authenticated user may ask what is served.
+func blameServer(ctx context.Context, client kubernetes.Interface, err error) error {
+	if !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
+		return err
+	}
+	works := render.WorksResource
+	if _, served, failure := resolve(ctx, client, works.GroupResource(), works.Version); failure != nil || served {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, errNotKarmada)
+}
+
 // withHint adds to an error what to do about it, if that is known.
 func withHint(err error) error {
 	var noAnswer *url.Error
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, errNotKarmada):
+		return err
 	case apierrors.IsForbidden(err) && isViewers(err):
 		return fmt.Errorf("%w: ask for the ClusterRole karmada-mirror-viewer", err)
 	case apierrors.IsUnauthorized(err), errors.As(err, &noAnswer):

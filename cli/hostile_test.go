@@ -99,7 +99,15 @@ func TestHostileFile(t *testing.T) {
 
 const configHead = "apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\n"
 
-const worksPath = "/apis/work.karmada.io/v1alpha1/works"
+const (
+	workAPIPath = "/apis/work.karmada.io/v1alpha1"
+	worksPath   = workAPIPath + "/works"
+)
+
+// workAPI is how Karmada's API server says that it serves Works.
+func workAPI() metav1.APIResourceList {
+	return serving("work.karmada.io/v1alpha1", namespaced("works", "Work"))
+}
 
 // server returns as much of a Karmada API server as explain and diff need.
 func server() map[string]any {
@@ -120,6 +128,7 @@ func server() map[string]any {
 			"apiVersion": "v1", "kind": "ConfigMap",
 			"metadata": map[string]any{"name": "page", "namespace": "shop", "uid": "u", "annotations": map[string]any{render.ClustersAnnotation: "m1"}},
 		},
+		workAPIPath: workAPI(),
 		worksPath: map[string]any{
 			"apiVersion": "work.karmada.io/v1alpha1", "kind": "WorkList", "metadata": map[string]any{"resourceVersion": "1"}, "items": []any{},
 		},
@@ -141,6 +150,11 @@ func cluster(name, kind string) metav1.APIResource {
 	return metav1.APIResource{Name: name, SingularName: strings.ToLower(kind), Kind: kind, Verbs: metav1.Verbs{"get", "list", "watch"}}
 }
 
+// refusal is an answer of an API server that does not do what it was asked for.
+func refusal(code int32, reason metav1.StatusReason) metav1.Status {
+	return metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: code, Reason: reason}
+}
+
 // serve starts a server that answers from a map of paths, or by answer if that is not nil.
 func serve(t *testing.T, paths map[string]any, answer http.HandlerFunc) (kubeconfig string) {
 	t.Helper()
@@ -152,8 +166,10 @@ func serve(t *testing.T, paths map[string]any, answer http.HandlerFunc) (kubecon
 		w.Header().Set("Content-Type", "application/json")
 		body, ok := paths[r.URL.Path]
 		if !ok {
-			w.WriteHeader(http.StatusNotFound)
-			body = metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}
+			body = refusal(http.StatusNotFound, metav1.StatusReasonNotFound)
+		}
+		if status, isRefused := body.(metav1.Status); isRefused {
+			w.WriteHeader(int(status.Code))
 		}
 		_ = json.NewEncoder(w).Encode(body) // fails only if the client has disconnected
 	}))

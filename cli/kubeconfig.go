@@ -191,8 +191,9 @@ func readToken(ctx context.Context, connection *rest.Config, secretName string) 
 		token = secret.Data[corev1.ServiceAccountTokenKey]
 		return len(token) > 0, nil
 	})
+	err = blameServer(ctx, client, err)
 	switch {
-	case apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err) && !errors.Is(err, errNotKarmada):
 		return nil, fmt.Errorf("secret %q with the daemon's token is missing: create it with kubectl apply --server-side -k manifests/karmada", name)
 	case wait.Interrupted(err) && ctx.Err() == nil:
 		return nil, fmt.Errorf("secret %q has no token after %s: is Karmada's kube-controller-manager running?", name, tokenTimeout)

@@ -22,6 +22,7 @@ const (
 // withToken returns a server that has the daemon's token.
 func withToken() map[string]any {
 	return map[string]any{
+		workAPIPath: workAPI(),
 		reviewsPath: authenticationv1.SelfSubjectReview{TypeMeta: metav1.TypeMeta{Kind: "SelfSubjectReview", APIVersion: "authentication.k8s.io/v1"}},
 		tokenPath: corev1.Secret{
 			TypeMeta: metav1.TypeMeta{Kind: "Secret", APIVersion: "v1"}, Type: corev1.SecretTypeServiceAccountToken,
@@ -104,9 +105,11 @@ func TestKubeconfigServerName(t *testing.T) {
 }
 
 func TestKubeconfigRefuses(t *testing.T) {
-	without := func(path string) string {
+	without := func(missing ...string) string {
 		paths := withToken()
-		delete(paths, path)
+		for _, path := range missing {
+			delete(paths, path)
+		}
 		return serve(t, paths, nil)
 	}
 	paths := withToken()
@@ -123,6 +126,7 @@ func TestKubeconfigRefuses(t *testing.T) {
 		arguments []string
 		want      string
 	}{
+		"Host":      {"it is the host cluster's, and applying the manifests there would be wrong", []string{"--kubeconfig", without(tokenPath, workAPIPath)}, "it is not a Karmada API server"},
 		"NoSecret":  {"nothing is installed", []string{"--kubeconfig", without(tokenPath)}, "kubectl apply --server-side -k manifests/karmada"},
 		"Opaque":    {"it is a Secret of another type", []string{"--kubeconfig", opaque}, "not a ServiceAccount token"},
 		"Refused":   {"the API server does not know the token", []string{"--kubeconfig", without(reviewsPath)}, "rejects the token"},

@@ -50,7 +50,7 @@ func newPurge() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p.in, p.out = cmd.InOrStdin(), cmd.OutOrStdout()
-			return p.run(cmd.Context())
+			return withHint(p.run(cmd.Context()))
 		},
 	}
 	p.flags.AddFlags(cmd.Flags())

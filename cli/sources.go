@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,6 @@ import (
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/daemon"
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
-	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // sources is what the commands that look at sources share: they decide as the daemon does,
@@ -51,23 +51,11 @@ func (s *sources) reader(ctx context.Context) (*gather.Reader, error) {
 		return nil, fmt.Errorf("cannot make a client: %w", err)
 	}
 	s.configuration, err = readConfiguration(ctx, client, s.configMap)
-	if err != nil && !apierrors.IsForbidden(err) { // tenants need not see it
-		return nil, withHint(s.blame(ctx, client, err))
+	if err != nil && (errors.Is(err, errNotKarmada) || !apierrors.IsForbidden(err)) { // tenants need not see it
+		return nil, withHint(err)
 	}
 	reader, err := gather.NewReader(ctx, s.client, s.configuration)
-	return reader, withHint(err)
-}
-
-// blame explains a missing configuration: it may be the wrong API server.
-func (s *sources) blame(ctx context.Context, client kubernetes.Interface, err error) error {
-	if !apierrors.IsNotFound(err) {
-		return err
-	}
-	works := render.WorksResource
-	if _, served, failure := resolve(ctx, client, works.GroupResource(), works.Version); failure == nil && !served {
-		return fmt.Errorf("%w: it is not a Karmada API server\n  %s", err, otherCluster)
-	}
-	return fmt.Errorf("%w\n  is karmada-mirror installed (karmada-mirror check)? If its ConfigMap has another name, give --config-map", err)
+	return reader, withHint(blameServer(ctx, client, err))
 }
 
 // parseConfigMap parses the value of --config-map.
@@ -79,7 +67,8 @@ func parseConfigMap(value string) (types.NamespacedName, error) {
 	return name, nil
 }
 
-// readConfiguration reads the ConfigMap with that namespace/name.
+// readConfiguration reads the ConfigMap with that namespace/name. If that fails, the error says
+// whether the API server is the wrong one.
 func readConfiguration(ctx context.Context, client kubernetes.Interface, configMap string) (*config.Configuration, error) {
 	name, err := parseConfigMap(configMap)
 	if err != nil {
@@ -87,7 +76,11 @@ func readConfiguration(ctx context.Context, client kubernetes.Interface, configM
 	}
 	read, err := client.CoreV1().ConfigMaps(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the daemon's configuration: %w", err)
+		err = blameServer(ctx, client, fmt.Errorf("cannot read the daemon's configuration: %w", err))
+		if apierrors.IsNotFound(err) && !errors.Is(err, errNotKarmada) {
+			err = fmt.Errorf("%w\n  is karmada-mirror installed (karmada-mirror check)? If its ConfigMap has another name, give --config-map", err)
+		}
+		return nil, err
 	}
 	configuration, err := config.ParseConfigMap(read.Data)
 	if err != nil {

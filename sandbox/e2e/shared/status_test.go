@@ -272,7 +272,9 @@ func TestTenantLooks(t *testing.T) {
 // TestOtherCluster runs commands with kubeconfigs that are not the Karmada API server's.
 func TestOtherCluster(t *testing.T) {
 	Isolate(t)
-	for _, command := range [][]string{{"status"}, {"explain", "cm/page"}, {"diff", "-A"}, {"wait", "cm/page"}} {
+	for _, command := range [][]string{
+		{"status"}, {"explain", "cm/page"}, {"diff", "-A"}, {"wait", "cm/page"}, {"kubeconfig"}, {"deletions", "list"}, {"purge", "--resource", "configmaps"},
+	} {
 		output, err := KarmadaMirror(t, append(command, "--kubeconfig", Env.MemberKubeconfig(Push))...)
 		if err == nil || !strings.Contains(output, "it is not a Karmada API server") || !strings.Contains(output, "karmada-apiserver.config") {
 			t.Errorf("%v on a member: %v\n%s", command, err, output)
