@@ -32,9 +32,11 @@ type checker struct {
 	pre       bool
 	out       io.Writer
 
-	rest          *rest.Config
-	client        kubernetes.Interface
-	dynamic       dynamic.Interface
+	rest    *rest.Config
+	client  kubernetes.Interface
+	dynamic dynamic.Interface
+	// own is a client without --as: the user's own rights may be greater.
+	own           kubernetes.Interface
 	configuration *config.Configuration
 	crosses       int
 }
@@ -130,6 +132,11 @@ func (c *checker) checkServer(ctx context.Context) (ok bool, err error) {
 		return false, fmt.Errorf("cannot make a client: %w", err)
 	}
 	if c.dynamic, err = dynamic.NewForConfig(c.rest); err != nil {
+		return false, fmt.Errorf("cannot make a client: %w", err)
+	}
+	own := rest.CopyConfig(c.rest)
+	own.Impersonate = rest.ImpersonationConfig{}
+	if c.own, err = kubernetes.NewForConfig(own); err != nil {
 		return false, fmt.Errorf("cannot make a client: %w", err)
 	}
 	// Every authenticated user may ask who they are, and no one else.

@@ -193,20 +193,25 @@ func (c *checker) checkResource(ctx context.Context, gr schema.GroupResource, ve
 const aggregationLabel = "rbac.karmada.target/aggregate-to-karmada-mirror"
 
 // hintOfRight says what to do if the daemon may not read a resource: there may be a ClusterRole
-// for it that has not been aggregated.
+// for it that has not been aggregated. The daemon's own user may not look for one.
 func (c *checker) hintOfRight(ctx context.Context, gr schema.GroupResource) (string, error) {
-	roles, err := c.client.RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{LabelSelector: aggregationLabel + "=true"})
-	if err != nil && !apierrors.IsForbidden(err) {
+	const (
+		add       = "add a ClusterRole with get, list and watch on it and the label " + aggregationLabel + `: "true"`
+		aggregate = "is Karmada's kube-controller-manager running, with the controller clusterrole-aggregation (--controllers)?"
+	)
+	roles, err := c.own.RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{LabelSelector: aggregationLabel + "=true"})
+	switch {
+	case apierrors.IsForbidden(err):
+		return add + ". If there is one (you may not list them), it has not been aggregated yet: " + aggregate, nil
+	case err != nil:
 		return "", fmt.Errorf("cannot list the ClusterRoles: %w", err)
 	}
-	if err == nil {
-		for _, role := range roles.Items {
-			if grantsReading(role.Rules, gr) {
-				return fmt.Sprintf("ClusterRole %s grants it, but has not been aggregated yet: is Karmada's kube-controller-manager running, with the controller clusterrole-aggregation (--controllers)?", role.Name), nil
-			}
+	for _, role := range roles.Items {
+		if grantsReading(role.Rules, gr) {
+			return fmt.Sprintf("ClusterRole %s grants it, but has not been aggregated yet: %s", role.Name, aggregate), nil
 		}
 	}
-	return fmt.Sprintf("add a ClusterRole with get, list and watch on it and the label %s: \"true\"", aggregationLabel), nil
+	return add, nil
 }
 
 // grantsReading reports whether rules grant reading and watching all objects of a resource.

@@ -62,6 +62,21 @@ func withConfiguration(text string, more ...string) func(*testing.T) []string {
 	}
 }
 
+// withUnaggregated impersonates a user who may read a configuration, but not list ClusterRoles:
+// the ClusterRole that would let them read ConfigMaps is not aggregated for them.
+func withUnaggregated(t *testing.T) []string {
+	const user = "check-unaggregated"
+	bindings := Env.Client.RbacV1().RoleBindings(metav1.NamespaceDefault)
+	_, err := bindings.Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: user},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"},
+	}, metav1.CreateOptions{})
+	Must(t, err)
+	t.Cleanup(func() { _ = bindings.Delete(context.Background(), user, metav1.DeleteOptions{}) })
+	return withConfiguration("resources: [{resource: configmaps}]\n", "--as", user)(t)
+}
+
 // withDefault makes a Namespace with a default.
 func withDefault(name string) func(*testing.T) []string {
 	return func(t *testing.T) []string {
@@ -155,6 +170,7 @@ spec: {holderIdentity: mirror-0, leaseDurationSeconds: 15, renewTime: "2024-01-0
 		"no ConfigMap":                                  {arguments: with("--config-map", System+"/nothing"), want: `✗ ConfigMap karmada-system/nothing is missing`, hint: "--config-map"},
 		"a mistake in the ConfigMap":                    {arguments: withConfiguration("resources: [{resource: secrets, namespace: [a]}]\n"), want: `✗ ConfigMap .* unknown field "resources\[0\]\.namespace"`, hint: "karmada-mirror validate"},
 		"a resource that may not be read":               {arguments: withConfiguration("resources: [{resource: secrets}]\n", "--as", User(t)), want: `✗ may not get, list, watch secrets`, hint: "aggregate-to-karmada-mirror"},
+		"a ClusterRole that was not aggregated":         {arguments: withUnaggregated, want: `✗ may not get, list, watch configmaps$`, hint: `ClusterRole karmada-mirror-default-resources grants it, but has not been aggregated`},
 		"a typo in a resource":                          {arguments: withConfiguration("resources: [{group: apps, resource: deployment}]\n"), want: `! deployment\.apps is not served: did you mean \{group: "apps", resource: deployments\}\?`, hint: "kubectl api-resources"},
 		"a resource without its group":                  {arguments: withConfiguration("resources: [{resource: deployments}]\n"), want: `! deployments is not served: did you mean \{group: "apps", resource: deployments\}\?`, hint: "kubectl api-resources"},
 		"a short name":                                  {arguments: withConfiguration("resources: [{resource: cm}]\n"), want: `! cm is not served: did you mean \{group: "", resource: configmaps\}\?`, hint: "kubectl api-resources"},
