@@ -182,14 +182,14 @@ func (r writeReports) Noticed(id render.Identity, cluster, notice string) {
 }
 
 // Held implements write.Reports. It tells administrators what to do.
-func (r writeReports) Held(resource, namespace string, pending int) {
+func (r writeReports) Held(resource, namespace string, pending int, because string) {
 	what, choice := resource, ""
 	if namespace != "" {
 		what, choice = resource+" in namespace "+strconv.Quote(namespace), " --namespace "+namespace
 	}
-	message := fmt.Sprintf("held %d deletions of %s: more than deletion.holdAbove allows (or: their CRD was deleted). "+
-		"See them with `karmada-mirror deletions list`, approve them with `karmada-mirror deletions approve --resource %s%s`", pending, what, resource, choice)
-	r.Logger.Warn("deletions held", zap.String("resource", resource), zap.String("namespace", namespace), zap.Int("works", pending))
+	message := fmt.Sprintf("held %d deletions of %s: %s. "+
+		"See them with `karmada-mirror deletions list`, approve them with `karmada-mirror deletions approve --resource %s%s`", pending, what, because, resource, choice)
+	r.Logger.Warn("deletions held", zap.String("resource", resource), zap.String("namespace", namespace), zap.Int("works", pending), zap.String("reason", because))
 	if subject := r.Subject(); subject != nil {
 		r.Recorder.Event(subject, corev1.EventTypeWarning, string(judge.DeletionHeld), message)
 	}

@@ -110,6 +110,16 @@ type admission struct {
 	// pending is how many deletions are pending in the namespace, or in all if that is empty.
 	pending   int
 	namespace string
+	// definitionGone: the definition of what is held was deleted.
+	definitionGone bool
+}
+
+// because says why deletions are held.
+func (a admission) because() string {
+	if a.definitionGone {
+		return "their CRD was deleted"
+	}
+	return "more than deletion.holdAbove allows"
 }
 
 // admit decides on a deletion that has been proposed. needsApproval: hold it whatever the
@@ -142,7 +152,8 @@ func (b *Breaker) admit(resource string, source render.Identity, w *state.Work, 
 		d.by = by
 		in.pending[source][w.Cluster] = d
 	}
-	a.tell = on.raise(a.pending, now)
+	on.definitionGone = on.definitionGone || needsApproval
+	a.definitionGone, a.tell = on.definitionGone, on.raise(a.pending, now)
 	return a
 }
 

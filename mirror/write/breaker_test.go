@@ -436,7 +436,7 @@ func TestBreakerNeedsApproval(t *testing.T) {
 	admit := func() admission {
 		return b.admit("configmaps", w.Source, w, true, func() map[string]int { return map[string]int{w.Source.Namespace: b.total} })
 	}
-	if a := admit(); !a.held || !a.tell {
+	if a := admit(); !a.held || !a.tell || a.because() != "their CRD was deleted" {
 		t.Errorf("a deletion that needs an approval was admitted: %+v", a)
 	}
 	w.Held = &render.Hold{Since: b.clock.Now()}
@@ -469,6 +469,37 @@ func TestBreakerHoldTime(t *testing.T) {
 				t.Fatalf("an approval of %s does not cover the mark of the same time", approved)
 			}
 		}
+	}
+}
+
+// TestBreakerCause: what is held along with objects that went with their definition is held for
+// that reason, until none of these is left.
+func TestBreakerCause(t *testing.T) {
+	const tooMany, definition = "more than deletion.holdAbove allows", "their CRD was deleted"
+	cases := map[string]struct {
+		reason        string
+		needsApproval []bool // for each deletion, in turn
+		want          string
+	}{
+		"TooMany":    {"the number alone trips it", slices.Repeat([]bool{false}, 60), tooMany},
+		"Definition": {"however many there are", slices.Repeat([]bool{true}, 60), definition},
+		"Both":       {"a new object's deletion is held with the old ones", []bool{true, false}, definition},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBreakerTest(100)
+			var works []*state.Work
+			for i := range c.needsApproval {
+				works = append(works, b.proposeOne(i, nil))
+			}
+			b.clock.Step(settleTest)
+			for i, w := range works {
+				a := b.admit("configmaps", w.Source, w, c.needsApproval[i], func() map[string]int { return map[string]int{w.Source.Namespace: b.total} })
+				if !a.held || a.because() != c.want {
+					t.Errorf("%s: deletion %d: held %v, %s", c.reason, i, a.held, a.because())
+				}
+			}
+		})
 	}
 }
 

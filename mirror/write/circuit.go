@@ -56,6 +56,8 @@ type fuse struct {
 	holds int
 	// blown: when a deletion was last decided, more were due than the threshold allows.
 	blown bool
+	// definitionGone: some of what it holds was deleted with its definition.
+	definitionGone bool
 	alarm
 }
 

@@ -51,8 +51,8 @@ type Reports interface {
 	// Noticed reports that a Work does not stay as written, and why.
 	Noticed(id render.Identity, cluster, notice string)
 	// Held reports how many deletions of a resource are held, in one namespace or, if that
-	// is empty, in all.
-	Held(resource, namespace string, pending int)
+	// is empty, in all, and why.
+	Held(resource, namespace string, pending int, because string)
 }
 
 // Writer carries out operations.
@@ -162,12 +162,12 @@ func (w *Writer) admitDeletion(v judge.Verdict, op judge.Operation, o *Outcome) 
 	resource := w.Caches.ResourceOf(v.ID)
 	a := w.Breaker.admit(resource, v.ID, op.Work, v.NeedsApproval, func() map[string]int { return w.Caches.CountWorks(v.ID.GroupKind()) })
 	if a.tell {
-		w.Reports.Held(resource, a.namespace, a.pending)
+		w.Reports.Held(resource, a.namespace, a.pending, a.because())
 	}
 	o.Settle(a.wait)
 	if a.held {
 		o.hold(0, &judge.Refusal{Reason: judge.DeletionHeld, Message: fmt.Sprintf(
-			"too many deletions of %s are due: the Work for cluster %q stays until an administrator approves them (karmada-mirror deletions list)", resource, op.Cluster)})
+			"deletions of %s are held, %s: the Work for cluster %q stays until an administrator approves them (karmada-mirror deletions list)", resource, a.because(), op.Cluster)})
 	}
 	return a
 }

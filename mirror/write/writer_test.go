@@ -34,7 +34,7 @@ type untold struct{}
 
 func (untold) Tried(render.Identity, judge.Operation, string, error) {}
 func (untold) Noticed(_ render.Identity, _, _ string)                {}
-func (untold) Held(_, _ string, _ int)                               {}
+func (untold) Held(_, _ string, _ int, _ string)                     {}
 
 // newWriterOf creates a Writer, and returns the methods of the requests that it sends.
 func newWriterOf(t *testing.T, now *state.Work) (w *Writer, sent *[]string) {

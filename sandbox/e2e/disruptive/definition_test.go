@@ -184,6 +184,7 @@ func TestDefinitionDeleted(t *testing.T) {
 	f.Note = "all held, across a restart, until approved"
 	uninstallMachines(t)
 	Eventually(t, "all deletions to be held", d.WantMetric(Held(resource), float64(sources)))
+	WantEvent(t, Home(t), Account, "DeletionHeld", resource, "their CRD was deleted")
 	d.MustStop(t)
 	d = StartDaemon(t)
 	Eventually(t, "all deletions to be held again", d.WantMetric(`karmada_mirror_refused_sources{reason="DeletionHeld"}`, float64(sources)))

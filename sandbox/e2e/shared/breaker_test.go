@@ -34,7 +34,7 @@ func TestBreaker(t *testing.T) {
 
 	removeAtOnce(t, d, ns)
 	Eventually(t, "all deletions to be held", d.WantMetric(Held("configmaps"), float64(sources)))
-	WantEvent(t, Home(t), Account, "DeletionHeld")
+	WantEvent(t, Home(t), Account, "DeletionHeld", "more than deletion.holdAbove allows")
 
 	// Recreated objects are no longer due, so the remaining number would not trip the
 	// breaker: only the marks hold them.
