@@ -21,7 +21,8 @@ var neededResources = map[string]string{
 
 // inventory finds the objects that Pods need, and their Works.
 type inventory interface {
-	// needed returns an object; nil if it does not exist, or that is not known.
+	// needed returns an object; nil if it does not exist, or that is not known. The daemon knows
+	// nothing of what it does not watch.
 	needed(id render.Identity) *state.Object
 	worksOf(id render.Identity) []*state.Work
 }
@@ -35,28 +36,32 @@ func addDependencies(f *judge.Facts, namespace *state.Namespace, configuration *
 		return
 	}
 	for _, id := range f.Source.Template.Needs() {
-		resource, ok := configuration.Resource(schema.GroupResource{Resource: neededResources[id.Kind]})
-		if !ok || !resource.SelectsNamespace(id.Namespace) {
-			if namespace.Asks() {
-				f.Dependencies = append(f.Dependencies, judge.Dependency{ID: id})
-			}
-			continue
-		}
+		resource, isConfigured := configuration.Resource(schema.GroupResource{Resource: neededResources[id.Kind]})
+		isWatched := isConfigured && resource.SelectsNamespace(id.Namespace)
 		o := i.needed(id)
-		if o == nil || o.System != render.NotSystem || o.Claim() != "" {
-			continue
+		switch {
+		case o != nil && (o.System != render.NotSystem || o.Claim() != ""): // others bring it to the members
+		case o != nil && isWatched:
+			addUnmirrored(f, judge.SourceOf(o, namespace.Wishes), i)
+		case o != nil && len(missingOf(f, &judge.Source{}, i.worksOf(id))) > 0, // another daemon may mirror it
+			o == nil && !isWatched && namespace.Asks():
+			f.Dependencies = append(f.Dependencies, judge.Dependency{ID: id, OtherNamespaces: isConfigured})
 		}
-		needed := judge.SourceOf(o, namespace.Wishes)
-		if needed.Asks && needed.Refusal != nil { // its own Event reports that
-			continue
-		}
-		if missing := missingOf(f, needed, i.worksOf(id)); len(missing) > 0 {
-			d := judge.Dependency{ID: id, Clusters: missing}
-			if needed.Asks {
-				d.Wishes = needed.Wishes
-			}
-			f.Dependencies = append(f.Dependencies, d)
-		}
+	}
+}
+
+// addUnmirrored adds an object that a source needs, if it is watched but not mirrored to all of the
+// source's clusters.
+func addUnmirrored(f *judge.Facts, needed *judge.Source, i inventory) {
+	if needed.Asks && needed.Refusal != nil { // its own Event reports that
+		return
+	}
+	d := judge.Dependency{ID: needed.ID, Clusters: missingOf(f, needed, i.worksOf(needed.ID))}
+	if needed.Asks {
+		d.Wishes = needed.Wishes
+	}
+	if len(d.Clusters) > 0 {
+		f.Dependencies = append(f.Dependencies, d)
 	}
 }
 

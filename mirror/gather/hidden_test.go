@@ -31,21 +31,29 @@ func named(apiVersion, kind, namespace, name string) *unstructured.Unstructured 
 // asks for clusters and whose Pods need a ServiceAccount.
 func readerOf(t *testing.T, clusters string, forbidden ...string) (*Reader, SourceRef) {
 	t.Helper()
-	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	web := named("apps/v1", "Deployment", "shop", "web")
 	web.SetAnnotations(map[string]string{render.ClustersAnnotation: clusters})
 	web.Object["spec"] = map[string]any{"template": map[string]any{"spec": map[string]any{"serviceAccountName": "web"}}}
+	return readerWith(t, "{resource: serviceaccounts}", forbidden, web, named("v1", "Namespace", "", "shop"))
+}
+
+// readerWith returns a Reader, for a user who may not read some resources, and the Deployment web
+// among these objects. The configuration has one more resource than deployments.
+func readerWith(t *testing.T, resource string, forbidden []string, objects ...runtime.Object) (*Reader, SourceRef) {
+	t.Helper()
+	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
 		state.ClustersResource: "ClusterList", render.WorksResource: "WorkList", deployments: "DeploymentList", state.NamespacesResource: "NamespaceList",
-		{Version: "v1", Resource: "serviceaccounts"}: "ServiceAccountList", bindingsResource: "ResourceBindingList", clusterBindingsResource: "ClusterResourceBindingList",
-	}, web, named("v1", "Namespace", "", "shop"), named("cluster.karmada.io/v1alpha1", "Cluster", "", "member1"))
+		{Version: "v1", Resource: "serviceaccounts"}: "ServiceAccountList", {Version: "v1", Resource: "secrets"}: "SecretList",
+		bindingsResource: "ResourceBindingList", clusterBindingsResource: "ClusterResourceBindingList",
+	}, append(objects, named("cluster.karmada.io/v1alpha1", "Cluster", "", "member1"))...)
 	client.PrependReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if slices.Contains(forbidden, a.GetResource().Resource) {
 			return true, nil, apierrors.NewForbidden(a.GetResource().GroupResource(), "", nil)
 		}
 		return false, nil, nil
 	})
-	c, err := config.Parse([]byte("{apiVersion: mirror.karmada.target/v1alpha1, kind: MirrorConfiguration, resources: [{group: apps, resource: deployments}, {resource: serviceaccounts}]}"))
+	c, err := config.Parse([]byte("{apiVersion: mirror.karmada.target/v1alpha1, kind: MirrorConfiguration, resources: [{group: apps, resource: deployments}, " + resource + "]}"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -403,19 +403,35 @@ func TestNotices(t *testing.T) {
 	u := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1,m2"})
 	u.Object["data"] = map[string]any{"title": strings.Repeat("x", etcdLimit-workRoom)}
 	large := NewSource(u, render.Wishes{})
+	needing := func(d Dependency) Facts {
+		d.ID = render.Identity{Kind: "Secret", Namespace: sample.Page.Namespace, Name: "pull"}
+		return Facts{Source: asks, Clusters: clusters, Dependencies: []Dependency{d}}
+	}
+	elsewhere := render.ReadWishes(map[string]string{render.ClustersAnnotation: "m1"})
+	excluded := render.ReadWishes(map[string]string{render.ClustersAnnotation: "*,!m2"})
 	cases := map[string]struct {
 		reason string
 		facts  Facts
 		want   []Reason
 		writes int
+		says   string // of the first notice
 	}{
-		"None":             {"there is nothing to say", Facts{Source: asks, Clusters: clusters}, nil, 2},
-		"KindNotServed":    {"a cluster that lacks the kind gets its Work all the same", Facts{Source: asks, Clusters: lacks}, []Reason{KindNotServed}, 2},
-		"NamespaceSkipped": {"and so do clusters that lack the Namespace", Facts{Source: asks, Clusters: clusters, NamespaceSkipped: true}, []Reason{NamespaceNotPropagated}, 2},
-		"Both":             {"both can be true", Facts{Source: asks, Clusters: lacks, NamespaceSkipped: true}, []Reason{KindNotServed, NamespaceNotPropagated}, 2},
-		"NearlyFull":       {"an existing Work is nearly full; a new one would be refused", Facts{Source: large, Clusters: clusters, Works: map[string]*state.Work{"m1": pageWork(large, "m1")}}, []Reason{TooLarge}, 2},
-		"NearlyFullNoWork": {"nothing is known about a Work that does not exist", Facts{Source: large, Clusters: clusters}, nil, 2},
-		"NotWanted":        {"what is not asked for is not reported", Facts{Source: pageSource("1", "../"), Clusters: lacks, NamespaceSkipped: true}, nil, 0},
+		"None":             {"there is nothing to say", Facts{Source: asks, Clusters: clusters}, nil, 2, ""},
+		"KindNotServed":    {"a cluster that lacks the kind gets its Work all the same", Facts{Source: asks, Clusters: lacks}, []Reason{KindNotServed}, 2, ""},
+		"NamespaceSkipped": {"and so do clusters that lack the Namespace", Facts{Source: asks, Clusters: clusters, NamespaceSkipped: true}, []Reason{NamespaceNotPropagated}, 2, ""},
+		"Both":             {"both can be true", Facts{Source: asks, Clusters: lacks, NamespaceSkipped: true}, []Reason{KindNotServed, NamespaceNotPropagated}, 2, ""},
+		"NearlyFull":       {"an existing Work is nearly full; a new one would be refused", Facts{Source: large, Clusters: clusters, Works: map[string]*state.Work{"m1": pageWork(large, "m1")}}, []Reason{TooLarge}, 2, ""},
+		"NearlyFullNoWork": {"nothing is known about a Work that does not exist", Facts{Source: large, Clusters: clusters}, nil, 2, ""},
+		"NotWanted":        {"what is not asked for is not reported", Facts{Source: pageSource("1", "../"), Clusters: lacks, NamespaceSkipped: true}, nil, 0, ""},
+		"NotConfigured": {"no daemon watches what the Pods need", needing(Dependency{}), []Reason{DependencyNotMirrored}, 2,
+			`its Pods need Secret "pull", but Secrets are not among the resources of the configuration: add them there, or create it in the members yourself`},
+		"OtherNamespaces": {"it watches it in other Namespaces", needing(Dependency{OtherNamespaces: true}), []Reason{DependencyNotMirrored}, 2,
+			`its Pods need Secret "pull", but the configuration does not include namespace "shop" for Secrets: add it there, or create the Secret in the members yourself`},
+		"NotMirrored": {"it is nowhere, and annotated like the workload it is with it", needing(Dependency{Clusters: []string{"m1", "m2"}}), []Reason{DependencyNotMirrored}, 2,
+			`its Pods need Secret "pull", which is not mirrored to m1, m2: they wait there until it is. Run: kubectl -n shop annotate --overwrite secret pull karmada.target/clusters='m1,m2'`},
+		"MirroredElsewhere": {"it stays where it is", needing(Dependency{Clusters: []string{"m2"}, Wishes: elsewhere}), []Reason{DependencyNotMirrored}, 2,
+			`not mirrored to m2: they wait there until it is. Run: kubectl -n shop annotate --overwrite secret pull karmada.target/clusters='m1,m2'`},
+		"Excluded": {"no command can add a cluster that is excluded", needing(Dependency{Clusters: []string{"m2"}, Wishes: excluded}), []Reason{DependencyNotMirrored}, 2, "remove the exclusion"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -427,6 +443,9 @@ func TestNotices(t *testing.T) {
 			}
 			if writes := len(Plan(v, nil)); !slices.Equal(got, tc.want) || writes != tc.writes {
 				t.Errorf("%s: %v, and %d writes", tc.reason, got, writes)
+			}
+			if tc.says != "" && !strings.Contains(v.Notices[0].Message, tc.says) {
+				t.Errorf("%s: %q does not say %q", tc.reason, v.Notices[0].Message, tc.says)
 			}
 		})
 	}

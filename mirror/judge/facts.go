@@ -43,9 +43,12 @@ type Facts struct {
 // source's clusters.
 type Dependency struct {
 	ID render.Identity
-	// Clusters are those where it is missing, sorted; nil if its Namespace has a default, but its
-	// resource is not watched at all.
+	// Clusters are those where it is missing, sorted; nil if it is not watched at all, but is
+	// known to exist, or its Namespace has a default.
 	Clusters []string
+	// OtherNamespaces: it is not watched because the configuration includes its resource in other
+	// Namespaces only.
+	OtherNamespaces bool
 	// Wishes are what the object asks for; the zero value if it does not ask.
 	Wishes render.Wishes
 }

@@ -47,6 +47,9 @@ func notices(f Facts, v Verdict) []Refusal {
 // there too. The command removes it from no cluster: other workloads may need it.
 func (d Dependency) message(wishes render.Wishes) string {
 	what := d.ID.Kind + " " + strconv.Quote(d.ID.Name)
+	if d.Clusters == nil && d.OtherNamespaces {
+		return fmt.Sprintf("its Pods need %s, but the configuration does not include namespace %q for %ss: add it there, or create the %s in the members yourself", what, d.ID.Namespace, d.ID.Kind, d.ID.Kind)
+	}
 	if d.Clusters == nil {
 		return fmt.Sprintf("its Pods need %s, but %ss are not among the resources of the configuration: add them there, or create it in the members yourself", what, d.ID.Kind)
 	}

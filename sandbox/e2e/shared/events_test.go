@@ -111,12 +111,19 @@ func TestDependencyNotMirrored(t *testing.T) {
 		t.Errorf("it is fixed, but still reported:\n%s", output)
 	}
 
-	// Secrets are not in the configuration.
+	// Secrets are not in the configuration: the daemon may not read them, but the user may.
+	pulling := func(ns, name, clusters string) *unstructured.Unstructured {
+		u := needing(ns, name, clusters)
+		Must(t, unstructured.SetNestedSlice(u.Object, []any{map[string]any{"name": "pull"}}, "spec", "template", "spec", "imagePullSecrets"))
+		return u
+	}
+	Create(t, Secrets, Object("v1", "Secret", ns, "pull", nil))
+	Create(t, Deployments, pulling(ns, "puller", Push))
+	WantLine(t, MustKarmadaMirror(t, "explain", "deploy/puller", "-n", ns), `^  ! DependencyNotMirrored: its Pods need Secret "pull", but Secrets are not among the resources of the configuration`)
 	other := ns + "-default"
 	makeTestNamespace(t, other)
-	u := needing(other, "web", "")
+	u := pulling(other, "web", "")
 	u.SetAnnotations(nil)
-	Must(t, unstructured.SetNestedSlice(u.Object, []any{map[string]any{"name": "pull"}}, "spec", "template", "spec", "imagePullSecrets"))
 	Create(t, Deployments, u)
 	Change(t, Namespaces, "", other, SetAnnotation(render.ClustersAnnotation, Push))
 	WantEvent(t, other, "web", "DependencyNotMirrored", `Secret "pull"`, "not among the resources of the configuration")
