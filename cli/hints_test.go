@@ -12,7 +12,6 @@ import (
 // TestOtherServer runs the commands on API servers that are not Karmada's: they say so, whatever
 // the user's rights there.
 func TestOtherServer(t *testing.T) {
-	const configMapPath, clustersPath = "/api/v1/namespaces/karmada-system/configmaps/karmada-mirror", "/apis/cluster.karmada.io/v1alpha1/clusters"
 	member := server()
 	for _, path := range []string{workAPIPath, worksPath, configMapPath, clustersPath} {
 		delete(member, path)
@@ -56,7 +55,7 @@ func TestOtherServer(t *testing.T) {
 // installation.
 func TestConfigurationMissing(t *testing.T) {
 	paths := server()
-	delete(paths, "/api/v1/namespaces/karmada-system/configmaps/karmada-mirror")
+	delete(paths, configMapPath)
 	t.Setenv("KUBECONFIG", serve(t, paths, nil))
 	t.Setenv("KUBECACHEDIR", t.TempDir())
 	for _, command := range []string{"status", "purge --resource configmaps"} {

@@ -99,9 +99,13 @@ func TestHostileFile(t *testing.T) {
 
 const configHead = "apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\n"
 
+// The paths of what server has.
 const (
-	workAPIPath = "/apis/work.karmada.io/v1alpha1"
-	worksPath   = workAPIPath + "/works"
+	configMapPath = "/api/v1/namespaces/karmada-system/configmaps/karmada-mirror"
+	pagePath      = "/api/v1/namespaces/shop/configmaps/page"
+	clustersPath  = "/apis/cluster.karmada.io/v1alpha1/clusters"
+	workAPIPath   = "/apis/work.karmada.io/v1alpha1"
+	worksPath     = workAPIPath + "/works"
 )
 
 // workAPI is how Karmada's API server says that it serves Works.
@@ -115,16 +119,16 @@ func server() map[string]any {
 		"/api":    metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}},
 		"/apis":   metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}},
 		"/api/v1": serving("v1", namespaced("configmaps", "ConfigMap")),
-		"/api/v1/namespaces/karmada-system/configmaps/karmada-mirror": map[string]any{
+		configMapPath: map[string]any{
 			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "karmada-mirror", "namespace": "karmada-system"},
 			"data": map[string]any{config.Key: configHead + "resources: [{resource: configmaps}]\n"},
 		},
-		"/apis/cluster.karmada.io/v1alpha1/clusters": map[string]any{
+		clustersPath: map[string]any{
 			"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "ClusterList", "metadata": map[string]any{"resourceVersion": "1"},
 			"items": []any{map[string]any{"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": map[string]any{"name": "m1"}}},
 		},
 		"/api/v1/namespaces/shop": map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "shop"}},
-		"/api/v1/namespaces/shop/configmaps/page": map[string]any{
+		pagePath: map[string]any{
 			"apiVersion": "v1", "kind": "ConfigMap",
 			"metadata": map[string]any{"name": "page", "namespace": "shop", "uid": "u", "annotations": map[string]any{render.ClustersAnnotation: "m1"}},
 		},
@@ -268,7 +272,7 @@ func TestHostileDiff(t *testing.T) {
 				t.Fatal(err)
 			}
 			paths := server()
-			paths["/api/v1/namespaces/shop/configmaps/page"] = object // the live object, and the dry run's result
+			paths[pagePath] = object // the live object, and the dry run's result
 			if c.work != "" {
 				paths[worksPath].(map[string]any)["items"] = []any{workIn(t, object, c.work)}
 			}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // TestWaitLooksOnce proves that without a timeout wait looks once, and says what is missing.
@@ -17,6 +19,37 @@ func TestWaitLooksOnce(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), missing) {
 			t.Errorf("for %s: %v does not say %q", until, err, missing)
 		}
+	}
+}
+
+// TestWaitOfTenant: wait is for those who see all Works of their object, and only these.
+func TestWaitOfTenant(t *testing.T) {
+	worksIn := func(cluster string) string {
+		return workAPIPath + "/namespaces/" + render.ExecutionNamespace(cluster) + "/works"
+	}
+	forbidden := refusal(http.StatusForbidden, metav1.StatusReasonForbidden)
+	cases := map[string]struct {
+		reason          string
+		clusters, until string
+		want            string // in the error
+	}{
+		"Own":   {"the Work for m1 may be read", "m1", "applied", "m1: its Work does not exist yet"},
+		"Other": {"the Work for m2 may not", "m1,m2", "applied", "cannot tell: you may not read the Works for m2"},
+		"Glob":  {"the Clusters may not be listed", "m*", "applied", "cannot tell: you may not read the Clusters"},
+		"Gone":  {"Works may be left anywhere", "m1", "gone", "cannot tell: you may not read"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			paths := server()
+			paths[worksIn("m1")] = paths[worksPath]
+			paths[worksPath], paths[worksIn("m2")] = forbidden, forbidden
+			paths[configMapPath], paths[clustersPath] = forbidden, forbidden
+			paths[pagePath].(map[string]any)["metadata"].(map[string]any)["annotations"] = map[string]any{render.ClustersAnnotation: c.clusters}
+			_, err := execute("wait", "configmaps/page", "-n", "shop", "--for", c.until, "--timeout", "0s", "--kubeconfig", serve(t, paths, nil), "--cache-dir", t.TempDir())
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v does not say %q", c.reason, err, c.want)
+			}
+		})
 	}
 }
 

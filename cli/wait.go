@@ -123,16 +123,21 @@ func (w *waitCommand) missing(ctx context.Context, ref gather.SourceRef) ([]stri
 	if err != nil {
 		return nil, err
 	}
-	if hidden := reader.Hidden(); len(hidden) > 0 {
-		return nil, fmt.Errorf("cannot tell: you may not read %s", strings.Join(hidden, "; "))
+	if w.until == untilGone { // a Work may be left for any cluster
+		return left(facts), cannotTell(reader.Hidden())
 	}
-	if w.until == untilGone {
-		return left(facts), nil
-	}
-	if err := mustExist(ref, facts, reader); err != nil {
+	if err := cmp.Or(mustExist(ref, facts, reader), cannotTell(reader.HiddenOf(facts))); err != nil {
 		return nil, err
 	}
 	return w.behind(facts, states)
+}
+
+// cannotTell returns an error that names what the user may not read; nil for nothing.
+func cannotTell(hidden []string) error {
+	if len(hidden) == 0 {
+		return nil
+	}
+	return fmt.Errorf("cannot tell: you may not read %s", strings.Join(hidden, "; "))
 }
 
 // left returns what is left of an object that should be gone.

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 )
 
 // hidden is what the user of a Reader may not read. RBAC cannot grant the Works of one tenant
@@ -17,13 +19,34 @@ type hidden struct {
 
 func newHidden() hidden { return hidden{things: sets.New[string](), works: sets.New[string]()} }
 
-// clustersHidden is what Hidden says if the user may not list the clusters.
-const clustersHidden = "the Clusters"
+// What Hidden says if the user may not read the daemon's configuration, or list the clusters.
+const (
+	configurationHidden = "the daemon's configuration"
+	clustersHidden      = "the Clusters"
+)
 
 // Hidden lists what was skipped because the user may not read it; empty if nothing was.
-func (r *Reader) Hidden() []string {
-	all := sets.List(r.hidden.things)
-	switch clusters := sets.List(r.hidden.works); {
+func (r *Reader) Hidden() []string { return r.list(r.hidden) }
+
+// HiddenOf is Hidden without what makes no difference to the Works of a source that exist or that
+// it asks for: the configuration, the Works for other clusters and, if the source names its
+// clusters, the list of Clusters.
+func (r *Reader) HiddenOf(f judge.Facts) []string {
+	matters := hidden{things: r.hidden.things.Clone().Delete(configurationHidden), works: sets.New[string]()}
+	if f.Source != nil && !f.Source.Terms.IsOpen() {
+		matters.things.Delete(clustersHidden)
+	}
+	for cluster := range judge.Decide(f).Targets {
+		if r.HidesWorks(cluster) {
+			matters.works.Insert(cluster)
+		}
+	}
+	return r.list(matters)
+}
+
+func (r *Reader) list(h hidden) []string {
+	all := sets.List(h.things)
+	switch clusters := sets.List(h.works); {
 	case len(clusters) == 0:
 	case len(clusters) == len(r.clusters):
 		all = append(all, "the Works")

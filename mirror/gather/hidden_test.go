@@ -72,20 +72,24 @@ func TestHidden(t *testing.T) {
 		clusters  string
 		forbidden []string
 		hidden    []string
+		matters   []string // to this source
 	}{
-		"Nothing":      {"an administrator sees everything", "member1", nil, nil},
-		"Works":        {"a tenant does not see the Works", "member1", []string{"works"}, []string{"the Works"}},
-		"Typo":         {"also if a cluster is misspelled", "member1,memebr2", []string{"works"}, []string{"the Works"}},
-		"OnlyTypo":     {"or all are", "memebr2", []string{"works"}, []string{"the Works"}},
-		"Clusters":     {"without the right to list clusters, the names are taken as correct", "member1", []string{"clusters", "works"}, []string{"the Clusters", "the Works"}},
-		"Dependencies": {"what only a notice depends on does not matter", "member1", []string{"serviceaccounts"}, nil},
-		"Namespace":    {"a Namespace may have a default", "member1", []string{"namespaces"}, []string{"namespace shop"}},
+		"Nothing":      {"an administrator sees everything", "member1", nil, nil, nil},
+		"Works":        {"a tenant does not see the Works", "member1", []string{"works"}, []string{"the Works"}, []string{"the Works"}},
+		"Typo":         {"also if a cluster is misspelled", "member1,memebr2", []string{"works"}, []string{"the Works"}, []string{"the Works"}},
+		"OnlyTypo":     {"or all are", "memebr2", []string{"works"}, []string{"the Works"}, nil},
+		"Clusters":     {"without the right to list clusters, the names are taken as correct", "member1", []string{"clusters", "works"}, []string{"the Clusters", "the Works"}, []string{"the Works"}},
+		"NamesAlone":   {"and then the list makes no difference", "member1", []string{"clusters"}, []string{"the Clusters"}, nil},
+		"Glob":         {"it does for a glob", "member*", []string{"clusters"}, []string{"the Clusters"}, []string{"the Clusters"}},
+		"Dependencies": {"what only a notice depends on does not matter", "member1", []string{"serviceaccounts"}, nil, nil},
+		"Namespace":    {"a Namespace may have a default", "member1", []string{"namespaces"}, []string{"namespace shop"}, []string{"namespace shop"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r, ref := readerOf(t, tc.clusters, tc.forbidden...)
-			if _, err := r.Facts(t.Context(), ref, nil); err != nil || !slices.Equal(r.Hidden(), tc.hidden) {
-				t.Errorf("%s: %q is hidden, want %q: %v", tc.reason, r.Hidden(), tc.hidden, err)
+			f, err := r.Facts(t.Context(), ref, nil)
+			if err != nil || !slices.Equal(r.Hidden(), tc.hidden) || !slices.Equal(r.HiddenOf(f), tc.matters) {
+				t.Errorf("%s: %q is hidden and %q matters, want %q and %q: %v", tc.reason, r.Hidden(), r.HiddenOf(f), tc.hidden, tc.matters, err)
 			}
 			r, ref = readerOf(t, tc.clusters, tc.forbidden...)
 			s, err := r.Survey(t.Context(), "shop")

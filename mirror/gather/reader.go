@@ -48,7 +48,7 @@ func NewReader(ctx context.Context, client dynamic.Interface, configuration *con
 		autoscalers: map[string][]*state.Object{}, autoscalerWorks: map[string][]*state.Work{},
 	}
 	if configuration == nil {
-		r.Hide("the daemon's configuration")
+		r.Hide(configurationHidden)
 	}
 	list, err := client.Resource(state.ClustersResource).List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {

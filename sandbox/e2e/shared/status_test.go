@@ -258,6 +258,13 @@ func TestTenantLooks(t *testing.T) {
 	bind(render.ExecutionNamespace(Push), "karmada-mirror-viewer")
 	wait("the Works of a cluster", `^ConfigMap/`+ns+`/page +`+Push+` +page-\S+ +True `, `^ConfigMap/`+ns+`/page +`+Push2+` +- .*you may not read its Work$`,
 		`^You may not read the Works for [^:]*`+Push2+`[^:]*: `)
+	Create(t, ConfigMaps, ConfigMap(ns, "own", Push, "one"))
+	if output, err := as("wait", "cm/own", "-n", ns); err != nil {
+		t.Errorf("wait, with permission to read all Works of the object: %v\n%s", err, output)
+	}
+	if output, err := as("wait", "cm/page", "-n", ns); err == nil || !strings.Contains(output, "may not read the Works for "+Push2) {
+		t.Errorf("wait needs permission to read all Works of the object: %v\n%s", err, output)
+	}
 	// The permissions of all tenants do not allow reading another tenant's objects.
 	other := ns + "-other"
 	makeTestNamespace(t, other)
