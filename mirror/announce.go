@@ -77,7 +77,7 @@ func (c *Controller) announce(ctx context.Context) {
 			if limit.Wait(ctx) != nil {
 				return
 			}
-			c.Recorder.Event(next.about, eventType(next.refusal.Reason), string(next.refusal.Reason), fmt.Sprintf("%.*s", maxEventMessage, next.refusal.Message))
+			c.Recorder.Event(next.about, eventType(next.refusal.Reason), string(next.refusal.Reason), fmt.Sprintf("%.*s", maxEventMessage, next.refusal.Event()))
 		}
 	}
 }

@@ -466,6 +466,26 @@ func TestClaimedWithoutAsking(t *testing.T) {
 	}
 }
 
+// TestClaimAdvice: explain says once what to do about a claim, and so does the Event, which has no
+// hint beside it.
+func TestClaimAdvice(t *testing.T) {
+	u := sample.Asking("1", "m1")
+	u.SetLabels(map[string]string{policyv1alpha1.PropagationPolicyPermanentIDLabel: "x"})
+	u.SetAnnotations(map[string]string{
+		render.ClustersAnnotation: "m1", policyv1alpha1.PropagationPolicyNamespaceAnnotation: "shop", policyv1alpha1.PropagationPolicyNameAnnotation: "pages",
+	})
+	f := Facts{ID: sample.Page, Live: true, Source: NewSource(u, render.Wishes{}), Clusters: joinedClusters("m1")}
+	const message, advice = `PropagationPolicy "shop/pages" propagates this object`, "remove either the policy or the annotation"
+	if got := f.Source.Refusal.Event(); got != message+": "+advice {
+		t.Errorf("the Event says %q", got)
+	}
+	steps := Explain(f).Steps
+	want := Step{What: "ClaimedByPolicy: " + message, Hint: advice}
+	if diff := cmp.Diff(want, steps[len(steps)-1]); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // TestPoisonWork: a Work that cannot be read is not touched, whatever happens to its source.
 func TestPoisonWork(t *testing.T) {
 	w := &state.Work{Cluster: "m1", Foreign: "the object cannot be read"}

@@ -57,8 +57,18 @@ const (
 type Refusal struct {
 	Reason  Reason
 	Message string
+	// Advice is what to do, if the message does not say it: an Event has no hint beside it.
+	Advice string
 	// Elsewhere: it is reported on the Namespace, where the mistake is.
 	Elsewhere bool
+}
+
+// Event returns the message of an Event.
+func (r Refusal) Event() string {
+	if r.Advice == "" {
+		return r.Message
+	}
+	return r.Message + ": " + r.Advice
 }
 
 // AddRefusal adds r to rs: one entry per reason, with the messages joined, so that

@@ -89,7 +89,7 @@ func (s *Source) read(o *state.Object) {
 		return
 	}
 	if claim := o.Claim(); claim != "" {
-		s.refuse(ClaimedByPolicy, claim+" propagates this object: remove either the policy or the annotation")
+		s.Refusal = &Refusal{Reason: ClaimedByPolicy, Message: claim + " propagates this object", Advice: ClaimedByPolicy.Hint()}
 		return
 	}
 	if err := s.Wishes.Check(); err != nil {

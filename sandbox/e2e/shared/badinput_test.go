@@ -68,7 +68,7 @@ func TestRefusedSources(t *testing.T) {
 	claimed := ConfigMap(ns, "claimed", Both, "one")
 	claimed.SetLabels(map[string]string{"propagationpolicy.karmada.io/permanent-id": "0"})
 	Create(t, ConfigMaps, claimed)
-	WantEvent(t, ns, "claimed", "ClaimedByPolicy")
+	WantEvent(t, ns, "claimed", "ClaimedByPolicy", "propagates this object: remove either the policy or the annotation")
 
 	Create(t, ConfigMaps, ConfigMap(System, "reserved", Both, "one"))
 	t.Cleanup(func() {

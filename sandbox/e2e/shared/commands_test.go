@@ -93,7 +93,7 @@ func TestExplainClaim(t *testing.T) {
 	propagate(t, render.Identity{Kind: "ConfigMap", Namespace: ns, Name: "page"}, Push)
 	WantInMembers(t, ns, "page", "one", Push)
 	Change(t, ConfigMaps, ns, "page", SetAnnotation(render.ClustersAnnotation, Push))
-	WantLine(t, MustKarmadaMirror(t, "explain", "cm/page", "-n", ns), `✗ ClaimedByPolicy: PropagationPolicy "`+ns+`/pages" propagates this object: remove either the policy or the annotation$`)
+	WantLine(t, MustKarmadaMirror(t, "explain", "cm/page", "-n", ns), `✗ ClaimedByPolicy: PropagationPolicy "`+ns+`/pages" propagates this object\n +remove either the policy or the annotation$`)
 }
 
 // TestNotThere runs commands on objects that do not exist, in every form.
