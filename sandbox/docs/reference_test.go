@@ -153,14 +153,15 @@ func commands(c *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// writeCommand writes cobra's page of a command, without kubectl's flags and links
-// between pages, and with a language for its blocks.
+// writeCommand writes cobra's page of a command, without the flags of kubectl's by which it
+// connects and links between pages, and with a language for its blocks.
 func writeCommand(page *bytes.Buffer, command *cobra.Command) error {
 	connection := pflag.NewFlagSet("", pflag.ContinueOnError)
 	genericclioptions.NewConfigFlags(true).AddFlags(connection)
+	connects := command.Flag("context") != nil
 	connection.VisitAll(func(f *pflag.Flag) {
 		for _, flags := range []*pflag.FlagSet{command.NonInheritedFlags(), command.InheritedFlags()} {
-			if known := flags.Lookup(f.Name); known != nil && command.Name() != "run" {
+			if known := flags.Lookup(f.Name); known != nil && connects {
 				known.Hidden = true
 			}
 		}

@@ -366,6 +366,10 @@ func TestRender(t *testing.T) {
 	if output := MustKarmadaMirror(t, "render", "-f", write(t, u), "--clusters", "member1", "-o", "json"); !strings.HasPrefix(output, "{") {
 		t.Errorf("as JSON:\n%s", output)
 	}
+	nowhere := Plain("", "page", "one")
+	if output := MustKarmadaMirror(t, "render", "-f", write(t, nowhere), "--clusters", "member1,member2", "-n", "shop"); output != strings.Join(works, "---\n") {
+		t.Errorf("with the namespace as a flag:\n%s", output)
+	}
 	for name, clusters := range map[string]string{"a glob": "member*", "a typo": "Member1"} {
 		if output, err := KarmadaMirror(t, "render", "-f", write(t, u), "--clusters", clusters); err == nil {
 			t.Errorf("%s is accepted:\n%s", name, output)
