@@ -275,6 +275,7 @@ func TestBadValues(t *testing.T) {
 		"a token for five minutes":     {[]string{"tokenRotation.duration=5m"}, `at '/tokenRotation/duration': '5m' does not match pattern`},
 		"a resource with its group":    {[]string{"configuration.resources[0].resource=deployments.apps"}, `at '/configuration/resources/0/resource'`},
 		"a resource without its name":  {[]string{"configuration.resources[0].group=apps"}, `at '/configuration/resources/0': missing property 'resource'`},
+		"an extra without its name":    {[]string{"extraResources[0].group=apps"}, `at '/extraResources/0': missing property 'resource'`},
 		"a field of the configuration": {[]string{"configuration.deletions.works=5"}, `at '/configuration': additional properties 'deletions' not allowed`},
 		"a share above the whole":      {[]string{"configuration.deletion.holdAbove.percent=101"}, `at '/configuration/deletion/holdAbove/percent': maximum: got 101, want 100`},
 		"a user without a kind":        {[]string{"users[0].name=alice"}, `at '/users/0': missing property 'kind'`},
@@ -370,6 +371,59 @@ func TestValues(t *testing.T) {
 			parse(t, out)
 		})
 	}
+}
+
+// TestExtraResources adds a resource to the defaults: in a part of the configuration of its own,
+// with the right to read it.
+func TestExtraResources(t *testing.T) {
+	const configMap, role = "ConfigMap karmada-mirror", "ClusterRole karmada-mirror-default-resources"
+	out := render(t, "--set=side=karmada", "--set=extraResources[0].group=example.com,extraResources[0].resource=widgets")
+	before, after := parse(t, render(t, "--set=side=karmada")), parse(t, out)
+	parts := after[configMap]["data"].(object)
+	extra, _ := parts["extra-resources.yaml"].(object)
+	want := []any{object{"group": "example.com", "resource": "widgets"}}
+	if diff := cmp.Diff(want, extra["resources"]); diff != "" {
+		t.Errorf("its part of the configuration, -want +got:\n%s", diff)
+	}
+	delete(parts, "extra-resources.yaml")
+	wantRights := before[role]["rules"].([]string)
+	for _, verb := range []string{"get", "list", "watch"} {
+		wantRights = append(wantRights, verb+" widgets.example.com <nil>")
+	}
+	slices.Sort(wantRights)
+	before[role]["rules"] = wantRights
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("everything else, -want +got:\n%s", diff)
+	}
+
+	// The daemon reads both parts.
+	defaults := len(parts["config.yaml"].(object)["resources"].([]any))
+	if said, want := validate(t, out), fmt.Sprintf("valid: %d resources\n", defaults+1); said != want {
+		t.Errorf("karmada-mirror validate says %q, not %q", said, want)
+	}
+}
+
+// validate returns what karmada-mirror validate says of the configuration in the manifests.
+func validate(t *testing.T, manifests string) string {
+	t.Helper()
+	documents := strings.Split(manifests, "\n---\n")
+	i := slices.IndexFunc(documents, func(document string) bool { return strings.Contains(document, "\nkind: ConfigMap\n") })
+	if i < 0 {
+		t.Fatalf("there is no ConfigMap in:\n%s", manifests)
+	}
+	file := filepath.Join(t.TempDir(), "configmap.yaml")
+	if err := os.WriteFile(file, []byte(documents[i]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command("go", "run", ".", "validate", "-f", file)
+	command.Dir = "../.."
+	var warnings bytes.Buffer
+	command.Stderr = &warnings
+	said, err := command.Output()
+	if err != nil {
+		t.Errorf("%v: %s", err, warnings.String())
+	}
+	return string(said)
 }
 
 // TestFlags checks that the daemon has the flags that the schema offers.
