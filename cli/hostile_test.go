@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -145,12 +146,12 @@ func serving(version string, resources ...metav1.APIResource) metav1.APIResource
 }
 
 func namespaced(name, kind string) metav1.APIResource {
-	resource := cluster(name, kind)
+	resource := clusterWide(name, kind)
 	resource.Namespaced = true
 	return resource
 }
 
-func cluster(name, kind string) metav1.APIResource {
+func clusterWide(name, kind string) metav1.APIResource {
 	return metav1.APIResource{Name: name, SingularName: strings.ToLower(kind), Kind: kind, Verbs: metav1.Verbs{"get", "list", "watch"}}
 }
 
@@ -170,7 +171,9 @@ func serve(t *testing.T, paths map[string]any, answer http.HandlerFunc) (kubecon
 		w.Header().Set("Content-Type", "application/json")
 		body, ok := paths[r.URL.Path]
 		if !ok {
-			body = refusal(http.StatusNotFound, metav1.StatusReasonNotFound)
+			status := refusal(http.StatusNotFound, metav1.StatusReasonNotFound)
+			status.Details = &metav1.StatusDetails{Name: path.Base(r.URL.Path)}
+			body = status
 		}
 		if status, isRefused := body.(metav1.Status); isRefused {
 			w.WriteHeader(int(status.Code))

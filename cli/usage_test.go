@@ -66,7 +66,7 @@ func TestMisuse(t *testing.T) {
 		"kubeconfig in forms": {"there are two", "kubeconfig -o secret --directory mirror", "give either"},
 	}
 	paths := server()
-	paths["/api/v1"] = serving("v1", namespaced("configmaps", "ConfigMap"), cluster("nodes", "Node"))
+	paths["/api/v1"] = serving("v1", namespaced("configmaps", "ConfigMap"), clusterWide("nodes", "Node"))
 	kubeconfig := serve(t, paths, nil)
 	t.Setenv("KUBECONFIG", kubeconfig)
 	t.Setenv("KUBECACHEDIR", t.TempDir())
