@@ -3,6 +3,7 @@ package daemon
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -173,16 +174,17 @@ func (d *daemon) configurationVersions(ctx context.Context) (taken, live string,
 	if d.options.configFile != "" {
 		return "", "", nil
 	}
+	// Before the read: what the watch brings meanwhile may be newer than its answer.
+	if last := d.taken.Load(); last != nil {
+		taken = *last
+	}
 	name := d.options.configMapName
 	read, err := d.dynamic.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
 		return "", "", nil
 	case err != nil:
 		return "", "", fmt.Errorf("cannot read the configuration: %w", err)
-	}
-	if last := d.taken.Load(); last != nil {
-		taken = *last
 	}
 	return taken, read.GetResourceVersion(), nil
 }
@@ -190,10 +192,8 @@ func (d *daemon) configurationVersions(ctx context.Context) (taken, live string,
 // approve passes on what the annotation approves. A value that is invalid, or lies
 // in the future, approves nothing.
 func (d *daemon) approve(c *configuration) {
-	approvals, err := config.ParseApprovals(c.approvals)
-	if err == nil {
-		err = d.controller.Approve(approvals)
-	}
+	approvals, err := config.ParseApprovals(c.approvals) // none if they cannot be parsed
+	err = errors.Join(err, d.controller.Approve(approvals))
 	if err != nil {
 		d.logger.Error("approval rejected", zap.Error(err))
 		d.recorder.Eventf(c.reference(), corev1.EventTypeWarning, "InvalidApproval", "%.900s", err.Error())

@@ -9,11 +9,14 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
-	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
-// configurationAge is how old the answer may be that the configuration in force is the newest.
-const configurationAge = time.Second
+const (
+	// configurationAge is how old the answer may be that the configuration in force is the newest.
+	configurationAge = time.Second
+	// configurationDeadline is how long the answer may take.
+	configurationDeadline = 5 * time.Second
+)
 
 // currency tells whether the configuration in force is the newest: a stale one could allow what
 // no longer is allowed, or include what has left it.
@@ -23,30 +26,31 @@ type currency struct {
 	versions func(context.Context) (taken, live string, err error)
 
 	mu sync.Mutex
-	// confirmed is when it was last known to be the newest.
-	confirmed time.Time
+	// last is the answer to the last check, which began at that time.
+	last  error
+	began time.Time
 }
 
-// check returns gather.ErrBehind if the configuration in force is stale, by a live read.
+// check returns gather.ErrBehind if the configuration in force is not what a live read returns.
 func (c *currency) check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, configurationDeadline)
+	defer cancel()
 	taken, live, err := c.versions(ctx)
-	if err == nil && (taken == "" && live != "" || state.IsOlder(taken, live)) {
+	if err == nil && taken != live {
 		return fmt.Errorf("the configuration has changed: %w", gather.ErrBehind)
 	}
 	return err
 }
 
-// confirm is check, by a live read that is at most configurationAge old.
+// confirm is check, by a live read that began at most configurationAge before. Those that wait
+// for the same read share its answer.
 func (c *currency) confirm(ctx context.Context) error {
-	c.mu.Lock() // all that wait for the same read use its answer
+	asked := c.clock.Now()
+	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := c.clock.Now()
-	if now.Sub(c.confirmed) <= configurationAge {
-		return nil
+	if asked.Sub(c.began) > configurationAge {
+		c.began = c.clock.Now()
+		c.last = c.check(ctx)
 	}
-	err := c.check(ctx)
-	if err == nil {
-		c.confirmed = now
-	}
-	return err
+	return c.last
 }

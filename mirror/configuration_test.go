@@ -3,6 +3,7 @@ package mirror
 import (
 	"context"
 	"errors"
+	"runtime"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,7 +22,7 @@ func TestCurrency(t *testing.T) {
 		err, want   error
 	}{
 		"Current": {"it is the last one", "9", "9", nil, nil},
-		"Ahead":   {"it is later than what a restored etcd has", "9", "8", nil, nil},
+		"Ahead":   {"etcd was restored, and has an earlier one", "9", "8", nil, gather.ErrBehind},
 		"Behind":  {"there is a newer one", "9", "10", nil, gather.ErrBehind},
 		"None":    {"the first one is about to be taken", "", "9", nil, gather.ErrBehind},
 		"File":    {"it comes from a file, or was deleted", "", "", nil, nil},
@@ -53,10 +54,13 @@ func TestStaleConfigurationDeletesNothing(t *testing.T) {
 		_, err := c.reconcile(t.Context(), sample.Page, false)
 		return err
 	}
-	if err := try(); !errors.Is(err, gather.ErrBehind) || len(s.sent()) > 0 {
-		t.Errorf("with a stale configuration: %v, sent %q", err, s.sent())
+	for range 2 {
+		if err := try(); !errors.Is(err, gather.ErrBehind) || len(s.sent()) > 0 {
+			t.Errorf("with a stale configuration: %v, sent %q", err, s.sent())
+		}
 	}
 	live = "9"
+	clock.Step(configurationAge + 1)
 	for range 2 {
 		if _, err := c.prove(t.Context(), sample.Page); err != nil {
 			t.Error(err)
@@ -71,10 +75,41 @@ func TestStaleConfigurationDeletesNothing(t *testing.T) {
 		t.Errorf("a second later: %v", err)
 	}
 	live = "9"
+	clock.Step(configurationAge + 1)
 	if err := try(); err != nil {
 		t.Error(err)
 	}
 	if diff := cmp.Diff([]string{"delete m1 if it is work-uid at 7"}, s.sent()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestCurrencyIsShared: deletions that wait for the same slow read share its answer.
+func TestCurrencyIsShared(t *testing.T) {
+	clock, reads := newFakeClock(), 0
+	asking, answer := make(chan bool, 10), make(chan bool)
+	c := &currency{clock: clock, versions: func(context.Context) (string, string, error) {
+		reads++
+		asking <- true
+		<-answer
+		return "9", "10", nil
+	}}
+	const deletions = 10
+	ended := make(chan error, deletions)
+	for range deletions {
+		go func() { ended <- c.confirm(t.Context()) }()
+	}
+	<-asking
+	for range deletions - 1 { // the others have asked by the time that one of them gets the lock
+		runtime.Gosched()
+	}
+	close(answer)
+	for range deletions {
+		if err := <-ended; !errors.Is(err, gather.ErrBehind) {
+			t.Error(err)
+		}
+	}
+	if reads != 1 {
+		t.Errorf("%d reads", reads)
 	}
 }

@@ -29,6 +29,7 @@ func (c *Controller) enqueueEverything() {
 	if c.queue.Load() == nil {
 		return
 	}
+	c.recallHeld()
 	for _, w := range c.caches.Sources() {
 		c.enqueueSourcesOf(w)
 	}
@@ -67,6 +68,9 @@ func (c *Controller) enqueueObject(o *state.Object) {
 // resourceListed requests a sync of the objects of a resource, and of those that no longer
 // exist: an object deleted while there was no watch has left its Works behind.
 func (c *Controller) resourceListed(w *watch.Watch) {
+	if c.queue.Load() != nil {
+		c.recallHeld()
+	}
 	c.enqueueSourcesOf(w)
 	for work := range c.caches.WorksOfKind(w.Status().Served.Kind) {
 		c.enqueue(work.Source)

@@ -43,7 +43,6 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) {
 			}
 		}, overduePeriod)
 	})
-	c.recallHeld()
 	c.queue.Store(q)
 	c.enqueueEverything()
 	c.Metrics.Leading(true)
@@ -70,7 +69,9 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) {
 }
 
 // recallHeld tells the breaker of all held deletions, by the marks on the Works, before
-// anything is decided: the syncs that find the marks may come too late.
+// anything is decided: the syncs that find the marks may come too late. The breaker of a new
+// leader does not know them yet, and one whose caches were incomplete for a while has forgotten
+// them, because nothing was certainly due.
 func (c *Controller) recallHeld() {
 	type due struct {
 		resource string

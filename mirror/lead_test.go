@@ -15,9 +15,26 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// TestRecallHeld: a new leader holds what the last one held, even before it syncs the first
-// Work with the mark.
+// TestRecallHeld: what was held stays held before the first Work with the mark is synced: by a new
+// leader, and by one whose caches were incomplete for a while.
 func TestRecallHeld(t *testing.T) {
+	for name, recall := range map[string]func(*Controller){
+		"NewLeader": (*Controller).enqueueEverything,
+		"ListedAgain": func(c *Controller) {
+			c.enqueueEverything()
+			for i := range 3 {
+				id := sample.Page
+				id.Name = fmt.Sprint("held-", i)
+				c.breaker.Propose("configmaps", id, nil)
+			}
+			c.resourceListed(c.caches.Sources()[0])
+		},
+	} {
+		t.Run(name, func(t *testing.T) { testRecallHeld(t, recall) })
+	}
+}
+
+func testRecallHeld(t *testing.T, recall func(*Controller)) {
 	for _, whole := range []bool{true, false} {
 		s := newAPIServer(t)
 		mark := func(u *unstructured.Unstructured) {
@@ -36,7 +53,8 @@ func TestRecallHeld(t *testing.T) {
 		}
 		s.list(render.WorksResource, works...)
 		c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
-		c.recallHeld()
+		leading(t, c)
+		recall(c)
 		late := sample.Page
 		late.Name = "late"
 		if _, err := c.reconcile(t.Context(), late, false); err != nil {

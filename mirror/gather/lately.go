@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/singleflight"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
@@ -22,13 +23,20 @@ const latelyPeriod = time.Second
 // lately reads cluster-scoped objects live, and reuses the answers for a short while.
 type lately struct {
 	client dynamic.Interface
+	clock  clock.Clock
 	read   *cache.Expiring
 	// underWay lets concurrent requests for the same object share one read.
 	underWay singleflight.Group
 }
 
 func newLately(client dynamic.Interface, c clock.Clock) *lately {
-	return &lately{client: client, read: cache.NewExpiringWithClock(c)}
+	return &lately{client: client, clock: c, read: cache.NewExpiringWithClock(c)}
+}
+
+// answer is an object that was read, and when the read began.
+type answer struct {
+	*unstructured.Unstructured
+	began time.Time
 }
 
 // get returns a cluster-scoped object of a watch; do not modify it. It is never older than
@@ -42,17 +50,26 @@ func (l *lately) get(ctx context.Context, w *watch.Watch, name string) (*unstruc
 	if known, ok := l.read.Get(key); ok && !state.IsOlder(known.(*unstructured.Unstructured).GetResourceVersion(), seen) {
 		return known.(*unstructured.Unstructured), nil
 	}
-	// The key includes the seen version, so that no request shares a read that may predate
-	// the version it has seen.
-	obj, err, _ := l.underWay.Do(key+"@"+seen, func() (any, error) {
-		obj, err := l.client.Resource(resource).Get(ctx, name, metav1.GetOptions{})
-		if err == nil {
-			l.read.Set(key, obj, latelyPeriod)
+	asked := l.clock.Now()
+	for {
+		// The key includes the seen version, so that no request shares a read that may predate
+		// the version it has seen.
+		shared, err, _ := l.underWay.Do(key+"@"+seen, func() (any, error) { return l.request(ctx, resource, name, key) })
+		if err != nil {
+			return nil, err
 		}
-		return obj, err
-	})
-	if err != nil {
-		return nil, err
+		if read := shared.(answer); asked.Sub(read.began) <= latelyPeriod {
+			return read.Unstructured, nil
+		}
 	}
-	return obj.(*unstructured.Unstructured), nil
+}
+
+// request reads an object, and keeps it for as long as it counts as recent.
+func (l *lately) request(ctx context.Context, resource schema.GroupVersionResource, name, key string) (answer, error) {
+	began := l.clock.Now()
+	obj, err := l.client.Resource(resource).Get(ctx, name, metav1.GetOptions{})
+	if left := latelyPeriod - l.clock.Since(began); err == nil && left > 0 {
+		l.read.Set(key, obj, left)
+	}
+	return answer{obj, began}, err
 }

@@ -36,8 +36,12 @@ func TestLately(t *testing.T) {
 		t.Fatal("the cache is not complete")
 	}
 	reads := 0
-	client.PrependReactor("get", "clusters", func(clienttesting.Action) (bool, runtime.Object, error) { reads++; return false, nil, nil })
-	time := clocktesting.NewFakeClock(sample.Created)
+	time, late := clocktesting.NewFakeClock(sample.Created), 0*latelyPeriod
+	client.PrependReactor("get", "clusters", func(clienttesting.Action) (bool, runtime.Object, error) {
+		reads++
+		time.Step(late)
+		return false, nil, nil
+	})
 	l := newLately(client, time)
 	look := func(want int, when string) {
 		t.Helper()
@@ -57,4 +61,8 @@ func TestLately(t *testing.T) {
 	older.SetResourceVersion("4") // the cache has seen 5
 	l.read.Set(state.ClustersResource.String()+"/m1", older, latelyPeriod)
 	look(1, "of what is known to have changed")
+	time.Step(latelyPeriod + 1)
+	late = 2 * latelyPeriod
+	look(1, "of an API server that answers slowly")
+	look(1, "whose answer is as old as its question")
 }

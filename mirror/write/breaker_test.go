@@ -551,3 +551,19 @@ func BenchmarkAdmit(b *testing.B) {
 		})
 	}
 }
+
+// TestAlarm: administrators hear of more deletions than before, at most once a minute, and also if
+// there were fewer in between.
+func TestAlarm(t *testing.T) {
+	a, now := alarm{}, time.Unix(0, 0)
+	for i, step := range []struct {
+		pending int
+		after   time.Duration
+		want    bool
+	}{{60, 0, true}, {60, time.Hour, false}, {61, time.Hour, true}, {62, time.Second, false}, {2, time.Hour, false}, {42, time.Hour, true}} {
+		now = now.Add(step.after)
+		if got := a.raise(step.pending, now); got != step.want {
+			t.Errorf("step %d, %d held: %v", i+1, step.pending, got)
+		}
+	}
+}

@@ -84,6 +84,7 @@ type alarm struct {
 
 // raise reports whether to notify administrators of that many, and notes it.
 func (a *alarm) raise(pending int, now time.Time) bool {
+	a.told = min(a.told, pending) // fewer are held now, and more may be later
 	if pending <= a.told || a.told > 0 && now.Sub(a.toldAt) < tellPeriod {
 		return false
 	}
