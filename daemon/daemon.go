@@ -4,14 +4,12 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -75,41 +73,6 @@ func Run(ctx context.Context, o *Options, b metrics.Build) error {
 	return d.serve(ctx)
 }
 
-const (
-	// shutdownTimeout is how long everything may take to end from the signal on:
-	// finishing the writes in flight, releasing the Lease, and the rest. The grace
-	// period of a Pod is 30 s.
-	shutdownTimeout = 24 * time.Second
-	// partsTimeout is how long the parts may take to stop once leading has ended.
-	// While the API server does not answer, client-go cannot be interrupted
-	// everywhere.
-	partsTimeout = 10 * time.Second
-)
-
-// wait returns when all parts have ended, or partsTimeout after they should have.
-func (d *daemon) wait(ctx context.Context, group *errgroup.Group, parts context.Context) error {
-	ended := make(chan error, 1)
-	go func() { ended <- group.Wait() }()
-	signalled, stopping := ctx.Done(), parts.Done()
-	var shutdown, last <-chan time.Time
-	for {
-		select {
-		case err := <-ended:
-			return err
-		case <-signalled:
-			signalled, shutdown = nil, time.After(shutdownTimeout)
-			continue
-		case <-stopping:
-			stopping, last = nil, time.After(partsTimeout)
-			continue
-		case <-shutdown:
-		case <-last:
-		}
-		d.logger.Warn("timed out waiting for all parts to stop: exiting without them")
-		return errors.Join(context.Cause(parts), ctx.Err())
-	}
-}
-
 // connect creates the clients. Events have a client of their own, see events.go, and so
 // has the Lease, see leader.go.
 func (d *daemon) connect(ctx context.Context) (record.EventBroadcaster, error) {
@@ -155,34 +118,13 @@ func (d *daemon) newController() error {
 	return err
 }
 
-// serve runs all parts. When ctx is done, it first stops leading gracefully, and only
-// then stops the rest.
+// serve runs all parts of the process.
 func (d *daemon) serve(ctx context.Context) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	parts, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	group, parts := errgroup.WithContext(parts)
-	group.Go(func() error { return d.serveMetrics(parts) })
-	group.Go(func() error { return d.serveProbes(parts) })
-	group.Go(func() error { return d.serveProfiles(parts) })
-	group.Go(func() error { return d.controller.Run(parts) })
-	group.Go(func() error { return d.loadConfiguration(parts) })
-	group.Go(func() error {
-		stop(d.followCredentials(parts, d.credentials))
-		return nil
-	})
-	group.Go(func() error {
-		defer cancel()
-		return d.lead(ctx, parts)
-	})
-	err := d.wait(ctx, group, parts)
-	if cause := context.Cause(ctx); errors.Is(cause, errCredentialsChanged) {
-		return cause
+	p := parts{
+		others: []func(context.Context) error{d.serveMetrics, d.serveProbes, d.serveProfiles, d.controller.Run, d.loadConfiguration},
+		follow: func(ctx context.Context) error { return d.followCredentials(ctx, d.credentials) },
+		lead:   d.lead,
+		logger: d.logger,
 	}
-	if err == nil || ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		d.logger.Info("stopped")
-		return nil
-	}
-	return err
+	return p.run(ctx)
 }
