@@ -21,21 +21,17 @@ func UserAgent(b metrics.Build) string { return "karmada-mirror/" + b.Version }
 // connection is the way to an API server.
 type connection struct {
 	*rest.Config
-	// files are those that client-go reads once: kubeconfigs, and the CA.
-	files []string
 	// token reads the current token.
 	token func() []byte
 }
 
 // connection returns the client configuration for the Karmada API server.
 func (o *Options) connection(agent string) (*connection, error) {
-	loading := clientcmd.NewDefaultClientConfigLoadingRules()
-	loading.ExplicitPath = o.kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(loading, nil).ClientConfig()
+	config, _, err := o.load()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoServer, err)
 	}
-	c := &connection{Config: config, files: append(loading.GetLoadingPrecedence(), config.CAFile), token: tokenReader(config)}
+	c := &connection{config, tokenReader(config)}
 	config.UserAgent = agent
 	// Admission webhooks write the warnings, and client-go logs them: they may
 	// repeat a Secret.
@@ -43,6 +39,23 @@ func (o *Options) connection(agent string) (*connection, error) {
 	config.QPS, config.Burst = o.qps, o.burst
 	rereadToken(config)
 	return c, nil
+}
+
+// load reads the kubeconfigs, and returns the paths of those that there can be.
+func (o *Options) load() (config *rest.Config, kubeconfigs []string, err error) {
+	loading := clientcmd.NewDefaultClientConfigLoadingRules()
+	loading.ExplicitPath = o.kubeconfig
+	config, err = clientcmd.NewNonInteractiveDeferredLoadingClientConfig(loading, nil).ClientConfig()
+	return config, loading.GetLoadingPrecedence(), err
+}
+
+// files are those that client-go reads once: the kubeconfigs, and the CA that they name now.
+func (o *Options) files() []string {
+	config, files, err := o.load()
+	if err == nil {
+		files = append(files, config.CAFile)
+	}
+	return append(files, o.secure.files()...)
 }
 
 // tokenReader returns what reads the token of a configuration.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/util/wait"
 	certutil "k8s.io/client-go/util/cert"
 )
@@ -23,6 +24,11 @@ const credentialsPeriod = 5 * time.Second
 // errCredentialsChanged ends the process, so that it starts again with what the
 // files hold now.
 var errCredentialsChanged = errors.New("a kubeconfig or the CA of an API server has changed: exiting, so that the next start uses it")
+
+// leaderPatience is how long at least, and half of how long at most, the leader goes on with
+// credentials that have changed: standbys end at once, and one whose caches are full again
+// can then take over.
+const leaderPatience = time.Minute
 
 // fingerprint is the hash of each file, as far as it can be read.
 type fingerprint map[string][sha256.Size]byte
@@ -37,27 +43,47 @@ func fingerprintOf(files []string) fingerprint {
 	return f
 }
 
-// followCredentials returns errCredentialsChanged when a kubeconfig or a CA file
-// has changed since before and can be used. client-go reads both once: a replica
-// with a CA that was replaced would fail every call for good.
-func (d *daemon) followCredentials(ctx context.Context, before fingerprint) error {
-	known := before
+// followCredentials returns errCredentialsChanged when a kubeconfig or a CA file has changed
+// and can be used. client-go reads both once: a replica with a CA that was replaced would
+// fail every call for good. The leader ends last.
+func (d *daemon) followCredentials(ctx context.Context) error {
+	var since time.Time // when they could first be used
+	patience := wait.Jitter(leaderPatience, 1)
+	failing := rate.Sometimes{First: 1, Interval: time.Minute}
 	err := wait.PollUntilContextCancel(ctx, credentialsPeriod, false, func(context.Context) (bool, error) {
-		now := fingerprintOf(d.files)
-		if maps.Equal(now, known) {
-			return false, nil
+		changed, err := d.credentialsChanged()
+		if err != nil {
+			failing.Do(func() {
+				d.logger.Error("cannot use the changed kubeconfig or CA: continuing with the old one", zap.Error(err))
+			})
 		}
-		known = now
-		if err := d.checkCredentials(); err != nil {
-			d.logger.Error("cannot use the changed kubeconfig or CA: continuing with the old one", zap.Error(err))
+		switch {
+		case !changed:
+			since = time.Time{}
 			return false, nil
+		case !d.leads.Load():
+			return true, nil
+		case since.IsZero():
+			since = time.Now()
+			d.logger.Info("a kubeconfig or CA has changed: leading on, so that the standbys restart first", zap.Duration("for", patience))
 		}
-		return !maps.Equal(now, before), nil
+		return time.Since(since) >= patience, nil
 	})
 	if err != nil {
 		return nil // ctx is done
 	}
 	return errCredentialsChanged
+}
+
+// credentialsChanged reports whether the files differ from what is in use, and can be used.
+// Files that cannot be used yet are tried again each time: the reason may be in a file that
+// is not compared.
+func (d *daemon) credentialsChanged() (bool, error) {
+	if maps.Equal(fingerprintOf(d.options.files()), d.credentials) {
+		return false, nil
+	}
+	err := d.checkCredentials()
+	return err == nil, err
 }
 
 // checkCredentials reads the files as the next start of the process would.

@@ -11,63 +11,189 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/karmada-target/karmada-mirror/metrics"
 )
 
-// TestFollowCredentials replaces the CA of a kubeconfig.
+// credentialFiles are the files of a replica whose metrics are protected.
+type credentialFiles struct {
+	t *testing.T
+	// dir holds kubeconfig, which names a.crt, and tls.crt and tls.key.
+	dir string
+	// cert and key are two pairs.
+	cert, key [2][]byte
+}
+
+func newCredentialFiles(t *testing.T) *credentialFiles {
+	t.Helper()
+	f := &credentialFiles{t: t, dir: t.TempDir()}
+	for i := range f.cert {
+		f.cert[i], f.key[i] = newPair(t, int64(i))
+	}
+	f.name("a.crt")
+	f.write("a.crt", f.cert[0])
+	f.write("tls.crt", f.cert[0])
+	f.write("tls.key", f.key[0])
+	return f
+}
+
+func (f *credentialFiles) path(file string) string { return filepath.Join(f.dir, file) }
+
+func (f *credentialFiles) write(file string, data []byte) {
+	f.t.Helper()
+	if err := os.WriteFile(f.path(file), data, 0o600); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// name makes the kubeconfig name a CA.
+func (f *credentialFiles) name(ca string) {
+	f.t.Helper()
+	f.write("kubeconfig", []byte("apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n"+
+		"clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1', certificate-authority: "+ca+"}}]\nusers: [{name: u, user: {token: t}}]\n"))
+}
+
+// daemon starts a daemon, which has read nothing yet.
+func (f *credentialFiles) daemon(logger *zap.Logger) *daemon {
+	kubeconfig := f.path("kubeconfig")
+	o := &Options{kubeconfig: kubeconfig, secure: secureOptions{
+		enabled: true, certFile: f.path("tls.crt"), keyFile: f.path("tls.key"),
+		authenticationKubeconfig: kubeconfig, authorizationKubeconfig: kubeconfig,
+	}}
+	return newDaemon(o, metrics.Build{}, logger)
+}
+
+// TestFollowCredentials changes the files of a replica. It must end with the last step of each
+// case, and not before.
 func TestFollowCredentials(t *testing.T) {
-	certA, _ := newPair(t, 1)
-	certB, _ := newPair(t, 2)
-	dir := t.TempDir()
-	kubeconfig, ca := filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "ca.crt")
-	content := "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n" +
-		"clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1', certificate-authority: ca.crt}}]\nusers: [{name: u, user: {token: t}}]\n"
-	write := func(file string, data []byte) {
+	type step struct {
+		what string
+		do   func(*credentialFiles)
+	}
+	removeCA := step{"there is no CA", func(f *credentialFiles) { _ = os.Remove(f.path("a.crt")) }}
+	otherCA := step{"another CA", func(f *credentialFiles) { f.write("a.crt", f.cert[1]) }}
+	cases := map[string]struct {
+		reason string
+		steps  []step
+	}{
+		"CA": {"client-go reads it once", []step{
+			{"half a CA", func(f *credentialFiles) { f.write("a.crt", []byte("half a certifi")) }},
+			{"the CA as it was", func(f *credentialFiles) { f.write("a.crt", f.cert[0]) }},
+			removeCA, otherCA,
+		}},
+		"LateCA": {"the new kubeconfig names a file that comes later", []step{
+			{"another CA is named", func(f *credentialFiles) { f.name("b.crt") }},
+			{"it appears", func(f *credentialFiles) { f.write("b.crt", f.cert[1]) }},
+		}},
+		"MidRotation": {"what must be waited for is in files that are not compared", []step{
+			{"the certificate of the metrics has no key yet", func(f *credentialFiles) {
+				f.write("tls.crt", f.cert[1])
+				otherCA.do(f)
+			}},
+			{"its key", func(f *credentialFiles) { f.write("tls.key", f.key[1]) }},
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := newCredentialFiles(t)
+			synctest.Test(t, func(t *testing.T) {
+				d := f.daemon(zap.NewNop())
+				ended := follow(t, d)
+				for i, step := range tc.steps {
+					step.do(f)
+					if got, last := ended(2*credentialsPeriod), i == len(tc.steps)-1; got != last {
+						t.Fatalf("%s: %s: it ended: %v", tc.reason, step.what, got)
+					}
+				}
+			})
+		})
+	}
+}
+
+// follow has a daemon follow its credentials until the test ends. The function that it returns
+// waits, and reports whether the process is to end.
+func follow(t *testing.T, d *daemon) (ended func(within time.Duration) bool) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	result := make(chan error, 1)
+	go func() { result <- d.followCredentials(ctx) }()
+	t.Cleanup(cancel)
+	return func(within time.Duration) bool {
 		t.Helper()
-		if err := os.WriteFile(file, data, 0o600); err != nil {
-			t.Fatal(err)
+		time.Sleep(within)
+		select {
+		case err := <-result:
+			if !errors.Is(err, errCredentialsChanged) {
+				t.Errorf("it ended because of %v", err)
+			}
+			return true
+		default:
+			return false
 		}
 	}
-	write(kubeconfig, []byte(content))
-	write(ca, certA)
+}
+
+// TestCredentialsChangeAtTheStart changes the CA just before the clients are made.
+func TestCredentialsChangeAtTheStart(t *testing.T) {
+	f := newCredentialFiles(t)
 	synctest.Test(t, func(t *testing.T) {
-		o := &Options{kubeconfig: kubeconfig}
-		c, err := o.connection("test")
+		d := f.daemon(zap.NewNop())
+		f.write("a.crt", f.cert[1])
+		broadcaster, err := d.connect(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := &daemon{options: o, logger: zap.NewNop(), files: c.files, build: metrics.Build{}}
-		ended := make(chan error, 1)
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() { ended <- d.followCredentials(ctx, fingerprintOf(d.files)) }()
-		still := func(reason string) {
-			t.Helper()
-			time.Sleep(3*credentialsPeriod + time.Second) // between two looks
-			select {
-			case err := <-ended:
-				t.Fatalf("%s: %v", reason, err)
-			default:
-			}
+		defer broadcaster.Shutdown()
+		if !follow(t, d)(2 * credentialsPeriod) {
+			t.Error("a change between the fingerprint and the first read is missed")
 		}
-		still("nothing has changed")
-		write(ca, []byte("half a certifi"))
-		still("the CA cannot be used")
-		write(ca, certA)
-		still("the CA is as it was")
-		if err := os.Remove(ca); err != nil {
-			t.Fatal(err)
+	})
+}
+
+// TestLeaderEndsLast: standbys with full caches take over.
+func TestLeaderEndsLast(t *testing.T) {
+	f := newCredentialFiles(t)
+	synctest.Test(t, func(t *testing.T) {
+		d := f.daemon(zap.NewNop())
+		d.leads.Store(true)
+		ended := follow(t, d)
+		f.write("a.crt", f.cert[1])
+		if ended(leaderPatience) {
+			t.Fatal("the leader ended at once")
 		}
-		still("there is no CA")
-		write(ca, certB)
-		if err := <-ended; !errors.Is(err, errCredentialsChanged) {
-			t.Errorf("with another CA: %v", err)
+		f.write("a.crt", f.cert[0])
+		if ended(3 * leaderPatience) {
+			t.Fatal("the leader ended though the CA is as it was")
 		}
-		go func() { ended <- d.followCredentials(ctx, fingerprintOf(d.files)) }()
-		still("the new CA is known")
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("at the end: %v", err)
+		f.write("a.crt", f.cert[1])
+		if !ended(2*leaderPatience + 2*credentialsPeriod) {
+			t.Error("the leader goes on for too long")
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		f.write("a.crt", f.cert[0])
+		d := f.daemon(zap.NewNop())
+		d.leads.Store(true)
+		ended := follow(t, d)
+		f.write("a.crt", f.cert[1])
+		ended(2 * credentialsPeriod)
+		d.leads.Store(false)
+		if !ended(2 * credentialsPeriod) {
+			t.Error("it no longer leads, and goes on")
+		}
+	})
+}
+
+// TestCredentialsThatCannotBeUsed logs sparingly.
+func TestCredentialsThatCannotBeUsed(t *testing.T) {
+	f := newCredentialFiles(t)
+	synctest.Test(t, func(t *testing.T) {
+		core, logged := observer.New(zap.ErrorLevel)
+		ended := follow(t, f.daemon(zap.New(core)))
+		f.write("a.crt", []byte("half a certifi"))
+		if ended(5*time.Minute) || logged.Len() < 4 || logged.Len() > 6 {
+			t.Errorf("%d lines in five minutes", logged.Len())
 		}
 	})
 }

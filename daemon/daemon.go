@@ -28,12 +28,13 @@ type daemon struct {
 	build   metrics.Build
 	logger  *zap.Logger
 	rest    *rest.Config
-	// files are those that are read once; see credentials.go.
-	files       []string
+	// credentials are the files that client-go reads once, from before it read them.
 	credentials fingerprint
 	dynamic     dynamic.Interface
 	recorder    record.EventRecorder
 	controller  *mirror.Controller
+	// leads: this replica holds the Lease, and others may take over.
+	leads atomic.Bool
 	// subject is the ConfigMap as last seen; nil before that.
 	subject atomic.Pointer[corev1.ObjectReference]
 	// taken is the version of the ConfigMap that was last put into force or rejected; nil before.
@@ -56,8 +57,7 @@ func Run(ctx context.Context, o *Options, b metrics.Build) error {
 	defer func() { _ = logger.Sync() }() // standard error cannot always be synced
 	logger.Info("starting", zap.String("version", b.Version), zap.String("revision", b.Revision), zap.String("identity", o.lease.identity))
 
-	d := &daemon{options: o, build: b, logger: logger, registry: prometheus.NewRegistry()}
-	d.metrics = metrics.New(d.registry, b)
+	d := newDaemon(o, b, logger)
 	if d.protection, err = newProtection(o.secure, UserAgent(b), logger); err != nil {
 		return err
 	}
@@ -73,6 +73,14 @@ func Run(ctx context.Context, o *Options, b metrics.Build) error {
 	return d.serve(ctx)
 }
 
+// newDaemon creates a daemon without connections. It takes the fingerprint of the files before
+// they are read, so that a change in between is noticed.
+func newDaemon(o *Options, b metrics.Build, logger *zap.Logger) *daemon {
+	d := &daemon{options: o, build: b, logger: logger, credentials: fingerprintOf(o.files()), registry: prometheus.NewRegistry()}
+	d.metrics = metrics.New(d.registry, b)
+	return d
+}
+
 // connect creates the clients. Events have a client of their own, see events.go, and so
 // has the Lease, see leader.go.
 func (d *daemon) connect(ctx context.Context) (record.EventBroadcaster, error) {
@@ -81,8 +89,6 @@ func (d *daemon) connect(ctx context.Context) (record.EventBroadcaster, error) {
 		return nil, err
 	}
 	d.rest = c.Config
-	d.files = append(c.files, d.options.secure.files()...)
-	d.credentials = fingerprintOf(d.files)
 	d.metrics.Token(func() (issued, expires time.Time) { return lifetimeOf(c.token()) })
 	if d.dynamic, err = watch.NewClient(d.rest); err != nil {
 		return nil, fmt.Errorf("cannot make a dynamic client: %w", err)
@@ -122,7 +128,7 @@ func (d *daemon) newController() error {
 func (d *daemon) serve(ctx context.Context) error {
 	p := parts{
 		others: []func(context.Context) error{d.serveMetrics, d.serveProbes, d.serveProfiles, d.controller.Run, d.loadConfiguration},
-		follow: func(ctx context.Context) error { return d.followCredentials(ctx, d.credentials) },
+		follow: d.followCredentials,
 		lead:   d.lead,
 		logger: d.logger,
 	}

@@ -103,6 +103,8 @@ func (d *daemon) newElection(ctx context.Context) (*election, error) {
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(term context.Context) {
 				defer close(e.ended)
+				d.leads.Store(true)
+				defer d.leads.Store(false)
 				d.controller.Lead(term, ctx.Done())
 			},
 			OnStoppedLeading: func() {},
