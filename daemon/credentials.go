@@ -105,7 +105,8 @@ func (d *daemon) checkCredentials() error {
 }
 
 // lifetimeOf reads a JSON Web Token without verifying it: the API server does
-// that. It returns zero times for a token that does not expire, or is none.
+// that. It returns zero times for a token that does not expire, or is none, or does not
+// say since when it is valid.
 func lifetimeOf(token []byte) (issued, expires time.Time) {
 	parts := strings.Split(string(bytes.TrimSpace(token)), ".")
 	if len(parts) != 3 {
@@ -119,7 +120,7 @@ func lifetimeOf(token []byte) (issued, expires time.Time) {
 		IssuedAt int64 `json:"iat"`
 		Expires  int64 `json:"exp"`
 	}
-	if err := json.Unmarshal(payload, &claims); err != nil || claims.Expires == 0 {
+	if err := json.Unmarshal(payload, &claims); err != nil || claims.IssuedAt == 0 || claims.Expires == 0 {
 		return
 	}
 	return time.Unix(claims.IssuedAt, 0), time.Unix(claims.Expires, 0)

@@ -207,6 +207,7 @@ func TestLifetimeOf(t *testing.T) {
 		issued, expires time.Time
 	}{
 		"Bound":   {"a token of the TokenRequest API", token(`{"iat":100,"exp":200}`) + "\n", time.Unix(100, 0), time.Unix(200, 0)},
+		"Undated": {"its remaining share cannot be known, and is not that since 1970", token(`{"exp":200}`), time.Time{}, time.Time{}},
 		"Legacy":  {"a token of a Secret does not expire", token(`{"iss":"kubernetes/serviceaccount"}`), time.Time{}, time.Time{}},
 		"Opaque":  {"a static token has no claims", "abcdef", time.Time{}, time.Time{}},
 		"Invalid": {"three parts that are not a token", "a.b!.c", time.Time{}, time.Time{}},
