@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
@@ -61,7 +62,7 @@ func Run(ctx context.Context, o *Options, b metrics.Build) error {
 	if d.protection, err = newProtection(o.secure, UserAgent(b), logger); err != nil {
 		return err
 	}
-	limitMemory(logger)
+	limitMemory(memlimit.FromCgroup, logger)
 	broadcaster, err := d.connect(ctx)
 	if err != nil {
 		return err

@@ -13,10 +13,10 @@ import (
 const memoryRatio = 0.9
 
 // limitMemory makes the garbage collector keep to the memory limit of the
-// container, unless $GOMEMLIMIT says otherwise. GOMAXPROCS follows the CPU limit
-// by Go itself.
-func limitMemory(logger *zap.Logger) {
-	limit, err := memlimit.Set(memlimit.WithProvider(memlimit.FromCgroup), memlimit.WithRatio(memoryRatio))
+// container, which container reads, unless $GOMEMLIMIT says otherwise. GOMAXPROCS
+// follows the CPU limit by Go itself.
+func limitMemory(container memlimit.Provider, logger *zap.Logger) {
+	limit, err := memlimit.Set(memlimit.WithProvider(container), memlimit.WithRatio(memoryRatio))
 	switch {
 	case err != nil: // outside of a container there may be no cgroup
 		logger.Info("no memory limit", zap.Error(err))
