@@ -85,6 +85,42 @@ func TestDelete(t *testing.T) {
 	}
 }
 
+// TestDeniedDeletion: a deletion that the API server denies is a refusal. It is proved again each
+// time that it is tried.
+func TestDeniedDeletion(t *testing.T) {
+	const deleted = "delete m1 if it is work-uid at 7"
+	s := newAPIServer(t)
+	w := sample.Work(sample.Asking("1", "m1"), "m1")
+	s.list(render.WorksResource, w)
+	s.answers["DELETE "+pathOf(render.WorksResource, w)] = apierrors.NewForbidden(render.WorksResource.GroupResource(), "x", errors.New("no"))
+	proofs := 0
+	s.asked[pageAt] = func() { proofs++ }
+	clock := newFakeClock()
+	c := newControllerOf(t, s, configured("", "", ""), clock)
+	sync := func() syncResult {
+		t.Helper()
+		result, err := c.reconcile(t.Context(), sample.Page, false)
+		if err != nil || result.retry == 0 {
+			t.Fatalf("retried after %s: %v", result.retry, err)
+		}
+		return result
+	}
+	result := sync()
+	for range 3 { // the API server may not know our rights yet
+		sync()
+		clock.Step(result.retry)
+		result = sync()
+	}
+	if want := slices.Repeat([]string{deleted}, 4); !slices.Equal(s.sent(), want) || proofs < 4 || !result.refused {
+		t.Errorf("it is refused: %v; sent %q after %d proofs", result.refused, s.sent(), proofs)
+	}
+	clock.Step(result.retry)
+	s.answers[pageAt] = sample.Asking("1", "m1")
+	if sync(); len(s.sent()) > 4 {
+		t.Errorf("a Work that is wanted again is deleted: %q", s.sent())
+	}
+}
+
 // TestIncompleteMove: an object that is deleted in one cluster but cannot be created in the
 // other may be nowhere, which is reported to its owner.
 func TestIncompleteMove(t *testing.T) {

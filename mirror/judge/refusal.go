@@ -28,7 +28,7 @@ const (
 	// DeletionHeld: the breaker holds the deletion of a Work.
 	DeletionHeld Reason = "DeletionHeld"
 	// NotAuthorized: the configuration does not allow it, or the daemon may not write
-	// the Work.
+	// or delete the Work.
 	NotAuthorized Reason = "NotAuthorized"
 )
 

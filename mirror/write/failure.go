@@ -13,10 +13,30 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 )
 
-// permanentRefusal recognizes a failed write that only a change of the object, or of the
+// permanentRefusal recognizes a failed operation that only a change of the object, or of the
 // daemon's rights, can fix. Its message says what to do and repeats no value of the
 // manifest, because more people may read an Event than a Secret.
-func permanentRefusal(err error, cluster string) (judge.Refusal, bool) {
+func permanentRefusal(err error, op judge.Operation) (judge.Refusal, bool) {
+	if op.Kind.WritesContent() {
+		if r, ok := contentRefusal(err, op.Cluster); ok {
+			return r, true
+		}
+	}
+	verb := "write"
+	if op.Kind.Deletes() {
+		verb = "delete"
+	}
+	switch {
+	case isDenied(err):
+		return judge.Refusal{Reason: judge.NotAuthorized, Message: fmt.Sprintf("%s does not let karmada-mirror %s the Work for cluster %q: check its rules", denier(err), verb, op.Cluster)}, true
+	case apierrors.IsForbidden(err) && !isNamespaceTerminating(err):
+		return judge.Refusal{Reason: judge.NotAuthorized, Message: fmt.Sprintf("karmada-mirror may not %s Works for cluster %q: check its ClusterRole", verb, op.Cluster)}, true
+	}
+	return judge.Refusal{}, false
+}
+
+// contentRefusal recognizes a failed write whose content is to blame.
+func contentRefusal(err error, cluster string) (judge.Refusal, bool) {
 	switch {
 	case isTooLarge(err):
 		return judge.Refusal{Reason: judge.TooLarge, Message: fmt.Sprintf("the Work for cluster %q exceeds the size that the API server or etcd accepts (1.5 MiB by default): make the object smaller", cluster)}, true
@@ -24,8 +44,6 @@ func permanentRefusal(err error, cluster string) (judge.Refusal, bool) {
 		return judge.Refusal{Reason: judge.RenderFailed, Message: fmt.Sprintf("%s rejects the Work for cluster %q; its message is omitted because it may quote the object: to see it, pipe the output of `karmada-mirror render` to `kubectl apply --dry-run=server -f -`", denier(err), cluster)}, true
 	case apierrors.IsInvalid(err):
 		return judge.Refusal{Reason: judge.RenderFailed, Message: fmt.Sprintf("the API server rejects the Work for cluster %q as invalid in %s", cluster, invalidFields(err))}, true
-	case apierrors.IsForbidden(err) && !isNamespaceTerminating(err):
-		return judge.Refusal{Reason: judge.NotAuthorized, Message: fmt.Sprintf("karmada-mirror may not write Works for cluster %q: check its ClusterRole", cluster)}, true
 	}
 	return judge.Refusal{}, false
 }

@@ -32,30 +32,33 @@ func TestPermanentRefusal(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		err    error
-		want   judge.Reason
+		// want is the reason for refusing content, and deletes that for refusing a deletion.
+		want, deletes judge.Reason
 	}{
-		"BodyTooLarge":  {"the API server's limit", apierrors.NewRequestEntityTooLargeError("limit is 3145728"), judge.TooLarge},
-		"EtcdTooLarge":  {"etcd's limit", apierrors.NewInternalError(errors.New("etcdserver: request is too large")), judge.TooLarge},
-		"Invalid":       {"a value is rejected", apierrors.NewInvalid(schema.GroupKind{Kind: "Work"}, "x", field.ErrorList{field.Invalid(field.NewPath("spec"), secret, "no")}), judge.RenderFailed},
-		"Denied":        {"the webhook cannot parse it", denied, judge.RenderFailed},
-		"Policy":        {"a policy's own message", policy, judge.RenderFailed},
-		"Forbidden":     {"a right is missing", apierrors.NewForbidden(worksGR, "x", errors.New("no")), judge.NotAuthorized},
-		"Terminating":   {"the namespace is deleted with its cluster", terminating, ""},
-		"Conflict":      {"a stale cache catches up", apierrors.NewConflict(worksGR, "x", errors.New("modified")), ""},
-		"NoNamespace":   {"the cluster has just joined", apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "karmada-es-m1"), ""},
-		"Unavailable":   {"the API server restarts", apierrors.NewServiceUnavailable("restarting"), ""},
-		"Throttled":     {"the API server throttles", apierrors.NewTooManyRequests("slow down", 1), ""},
-		"NoConnection":  {"no answer at all", errors.New("connection refused"), ""},
-		"WebhookIsAway": {"the webhook restarts", apierrors.NewInternalError(errors.New(`failed calling webhook "work.karmada.io": connection refused`)), ""},
+		"BodyTooLarge":  {"the API server's limit", apierrors.NewRequestEntityTooLargeError("limit is 3145728"), judge.TooLarge, ""},
+		"EtcdTooLarge":  {"etcd's limit", apierrors.NewInternalError(errors.New("etcdserver: request is too large")), judge.TooLarge, ""},
+		"Invalid":       {"a value is rejected", apierrors.NewInvalid(schema.GroupKind{Kind: "Work"}, "x", field.ErrorList{field.Invalid(field.NewPath("spec"), secret, "no")}), judge.RenderFailed, ""},
+		"Denied":        {"the webhook cannot parse it", denied, judge.RenderFailed, judge.NotAuthorized},
+		"Policy":        {"a policy's own message", policy, judge.RenderFailed, judge.NotAuthorized},
+		"Forbidden":     {"a right is missing", apierrors.NewForbidden(worksGR, "x", errors.New("no")), judge.NotAuthorized, judge.NotAuthorized},
+		"Terminating":   {"the namespace is deleted with its cluster", terminating, "", ""},
+		"Conflict":      {"a stale cache catches up", apierrors.NewConflict(worksGR, "x", errors.New("modified")), "", ""},
+		"NoNamespace":   {"the cluster has just joined", apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "karmada-es-m1"), "", ""},
+		"Unavailable":   {"the API server restarts", apierrors.NewServiceUnavailable("restarting"), "", ""},
+		"Throttled":     {"the API server throttles", apierrors.NewTooManyRequests("slow down", 1), "", ""},
+		"NoConnection":  {"no answer at all", errors.New("connection refused"), "", ""},
+		"WebhookIsAway": {"the webhook restarts", apierrors.NewInternalError(errors.New(`failed calling webhook "work.karmada.io": connection refused`)), "", ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, permanent := permanentRefusal(fmt.Errorf("cannot create: %w", c.err), "m1")
-			if got.Reason != c.want || permanent != (c.want != "") {
-				t.Errorf("%s: got %q, %v", c.reason, got.Reason, permanent)
-			}
-			if strings.Contains(got.Message, secret) || strings.Contains(got.Message, "\n") {
-				t.Errorf("the message leaks the manifest: %s", got.Message)
+			for kind, want := range map[judge.OperationKind]judge.Reason{judge.Create: c.want, judge.Update: c.want, judge.Delete: c.deletes, judge.Release: c.deletes} {
+				got, permanent := permanentRefusal(fmt.Errorf("cannot do it: %w", c.err), judge.Operation{Kind: kind, Cluster: "m1"})
+				if got.Reason != want || permanent != (want != "") {
+					t.Errorf("%s: to %s: got %q, %v", c.reason, kind, got.Reason, permanent)
+				}
+				if strings.Contains(got.Message, secret) || strings.Contains(got.Message, "\n") {
+					t.Errorf("the message leaks the manifest: %s", got.Message)
+				}
 			}
 		})
 	}

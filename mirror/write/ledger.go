@@ -35,6 +35,7 @@ type write struct {
 	digest   render.Digest       // of the content, as the source has it
 	source   types.UID           // the source of the content
 	work     types.UID           // the Work that is deleted, held, woken, amended, detached or released
+	version  string              // the version of it that is deleted
 	recovery int64               // the recovery that it is woken for, in Unix seconds
 }
 
@@ -44,6 +45,9 @@ func writeOf(v judge.Verdict, op judge.Operation) write {
 		return write{kind: judge.Update, digest: t.Digest(), source: t.UID()}
 	}
 	w := write{kind: op.Kind, work: op.Work.UID}
+	if op.Kind.Deletes() {
+		w.version = op.Work.ResourceVersion
+	}
 	if op.Kind == judge.Wake {
 		w.recovery = v.Targets[op.Cluster].Wake.Unix()
 	}

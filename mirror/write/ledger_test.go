@@ -277,6 +277,38 @@ func TestParkedRights(t *testing.T) {
 	}
 }
 
+// TestParkedDeletion: a denied deletion is not repeated in vain.
+func TestParkedDeletion(t *testing.T) {
+	source := asking("1", "m1")
+	deleting := func(changes ...sample.Change) judge.Operation {
+		return judge.Operation{Kind: judge.Delete, Cluster: "m1", Work: observed(source, "m1", changes...)}
+	}
+	cases := map[string]struct {
+		reason  string
+		elapsed time.Duration
+		now     judge.Operation
+		held    bool
+	}{
+		"Denied":    {"it would be denied again", 0, deleting(), true},
+		"LongAgo":   {"and is retried after a while", minParked, deleting(), false},
+		"Changed":   {"what protected the Work may have been removed from it", 0, deleting(sample.Version("8")), false},
+		"Recreated": {"another Work", 0, deleting(func(u *unstructured.Unstructured) { u.SetUID("another") }), false},
+		"Released":  {"another operation", 0, judge.Operation{Kind: judge.Release, Cluster: "m1", Work: observed(source, "m1")}, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			clock := clocktesting.NewFakeClock(time.Unix(1, 0))
+			l, unwanted := NewLedger(clock), judge.Verdict{ID: sample.Page, Targets: map[string]judge.Target{"m1": {Decision: judge.Unwanted}}}
+			l.parked.park(unwanted, deleting(), judge.Refusal{Reason: judge.NotAuthorized, Message: "no"})
+			clock.Step(tc.elapsed)
+			l.Retain(sample.Page, unwanted.Targets)
+			if _, held := l.check(unwanted, tc.now); held != tc.held {
+				t.Errorf("%s: held back: %v", tc.reason, held)
+			}
+		})
+	}
+}
+
 // TestStrangers: a Work that is missing in the cache is read again now and then.
 func TestStrangers(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(1, 0))

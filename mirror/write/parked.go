@@ -19,7 +19,7 @@ const (
 	knownRefused = 4
 )
 
-// parked are the writes that were refused, and would be refused again.
+// parked are the operations that were refused, and would be refused again.
 type parked struct {
 	clock clock.Clock
 	by    byWork[parking]
@@ -28,7 +28,7 @@ type parked struct {
 type parking struct {
 	write
 	refusal judge.Refusal
-	size    int // of what was refused
+	size    int // of the content that was refused
 	until   time.Time
 	times   int
 }
@@ -37,7 +37,10 @@ func newParked(c clock.Clock) *parked { return &parked{clock: c} }
 
 // park notes a refusal. It returns when to retry, and whether the refusal is certain.
 func (p *parked) park(v judge.Verdict, op judge.Operation, refusal judge.Refusal) (retry time.Duration, isKnown bool) {
-	next := parking{write: writeOf(v, op), refusal: refusal, size: v.Targets[op.Cluster].Size(), times: 1}
+	next := parking{write: writeOf(v, op), refusal: refusal, times: 1}
+	if op.Kind.WritesContent() {
+		next.size = v.Targets[op.Cluster].Size()
+	}
 	if last, ok := p.by.get(v.ID, op.Cluster); ok && last.refusal.Reason == refusal.Reason {
 		next.times = last.times + 1
 	}

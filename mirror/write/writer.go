@@ -172,11 +172,12 @@ func (w *Writer) admitDeletion(v judge.Verdict, op judge.Operation, o *Outcome) 
 	return a
 }
 
-// noteFailure notes when to retry a failed operation.
+// noteFailure notes when to retry a failed operation. One that was denied is parked: a deletion
+// is proved again when it is retried.
 func (w *Writer) noteFailure(v judge.Verdict, op judge.Operation, err error, o *Outcome) {
 	o.miss(op)
-	refusal, permanent := permanentRefusal(err, op.Cluster)
-	if !permanent || !op.Kind.WritesContent() {
+	refusal, permanent := permanentRefusal(err, op)
+	if !permanent {
 		o.Fail(fmt.Errorf("cannot %s the Work for cluster %q: %w", op.Kind, op.Cluster, err))
 		return
 	}
