@@ -25,9 +25,8 @@ const credentialsPeriod = 5 * time.Second
 // files hold now.
 var errCredentialsChanged = errors.New("a kubeconfig or the CA of an API server has changed: exiting, so that the next start uses it")
 
-// leaderPatience is how long at least, and half of how long at most, the leader goes on with
-// credentials that have changed: standbys end at once, and one whose caches are full again
-// can then take over.
+// leaderPatience is the least time that the leader continues with credentials that have changed,
+// and half of the most: standbys end at once, and one whose caches are full again can take over.
 const leaderPatience = time.Minute
 
 // fingerprint is the hash of each file, as far as it can be read.
@@ -79,11 +78,13 @@ func (d *daemon) followCredentials(ctx context.Context) error {
 // Files that cannot be used yet are tried again each time: the reason may be in a file that
 // is not compared.
 func (d *daemon) credentialsChanged() (bool, error) {
-	if maps.Equal(fingerprintOf(d.options.files()), d.credentials) {
+	now := fingerprintOf(d.options.files())
+	if maps.Equal(now, d.credentials) {
 		return false, nil
 	}
 	err := d.checkCredentials()
-	return err == nil, err
+	isChecked := maps.Equal(now, fingerprintOf(d.options.files())) // they may be changing right now
+	return err == nil && isChecked, err
 }
 
 // checkCredentials reads the files as the next start of the process would.

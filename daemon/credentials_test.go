@@ -121,7 +121,7 @@ func follow(t *testing.T, d *daemon) (ended func(within time.Duration) bool) {
 	t.Cleanup(cancel)
 	return func(within time.Duration) bool {
 		t.Helper()
-		time.Sleep(within)
+		time.Sleep(within + credentialsPeriod/2) // not while the files are read
 		select {
 		case err := <-result:
 			if !errors.Is(err, errCredentialsChanged) {
