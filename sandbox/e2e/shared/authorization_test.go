@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -25,22 +26,7 @@ func enforce(t *testing.T, ns string) {
 	t.Helper()
 	Change(t, Namespaces, "", ns, func(u *unstructured.Unstructured) { u.SetLabels(enforced(t)) })
 	for _, policy := range AdmissionPolicies {
-		name := "enforce-" + policy + "-" + Home(t)
-		binding := fmt.Sprintf(`
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: %s}
-spec:
-  policyName: %s
-  validationActions: [Deny]
-  matchResources: {namespaceSelector: {matchLabels: {enforce: %s}}}
-`, name, policy, enforced(t)["enforce"])
-		if err := karmada.Apply(t.Context(), Env.Config(), []byte(binding)); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			_ = Env.Client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Delete(context.Background(), name, metav1.DeleteOptions{})
-		})
+		bindPolicy(t, policy, enforced(t)["enforce"])
 	}
 	for _, mistake := range []annotations{{render.SuspendAnnotation: "perhaps"}, {"karmada.target/nothing": ""}} {
 		Eventually(t, "the policies to be in force", func(ctx context.Context) error {
@@ -52,8 +38,46 @@ spec:
 	}
 }
 
+// bindPolicy binds an admission policy to the Namespaces with a value of the label enforce.
+func bindPolicy(t *testing.T, policy, label string) {
+	t.Helper()
+	name := "enforce-" + policy + "-" + Home(t)
+	binding := fmt.Sprintf(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: %s}
+spec:
+  policyName: %s
+  validationActions: [Deny]
+  matchResources: {namespaceSelector: {matchLabels: {enforce: %s}}}
+`, name, policy, label)
+	Must(t, karmada.Apply(t.Context(), Env.Config(), []byte(binding)))
+	t.Cleanup(func() {
+		_ = Env.Client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Delete(context.Background(), name, metav1.DeleteOptions{})
+	})
+}
+
 // enforced are the labels of the Namespaces that the policies are bound to.
 func enforced(t *testing.T) map[string]string { return map[string]string{"enforce": Home(t)} }
+
+// newGuarded makes a Namespace that the policies are bound to.
+func newGuarded(t *testing.T, a annotations) (name string) {
+	t.Helper()
+	name = Home(t) + "-" + utilrand.String(5)
+	makeGuarded(t, name, enforced(t), a)
+	return name
+}
+
+// makeGuarded makes a Namespace with a given name and labels. It has its annotations from
+// the start, so that the API server cannot have cached it without.
+func makeGuarded(t *testing.T, name string, labels map[string]string, a annotations) {
+	t.Helper()
+	u := Object("v1", "Namespace", "", name, nil)
+	u.SetLabels(labels)
+	u.SetAnnotations(a)
+	Create(t, Namespaces, u)
+	t.Cleanup(func() { _ = Env.Admin.Resource(Namespaces).Delete(context.Background(), name, metav1.DeleteOptions{}) })
+}
 
 type annotations = map[string]string
 
@@ -248,157 +272,6 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[1]s}]
 		return err
 	})
 	return client
-}
-
-// TestPolicyAuthorizes has users write annotations that they may and may not write.
-func TestPolicyAuthorizes(t *testing.T) {
-	ns := Isolate(t)
-	enforce(t, ns)
-	clusters, selector := render.ClustersAnnotation, render.ClusterSelectorAnnotation
-	some, all := tenant(t, "tenant-of-some", "c1", "c2"), tenant(t, "tenant-of-all")
-	var many []string
-	for i := range 30 {
-		many = append(many, fmt.Sprintf("m%d", i))
-	}
-	lots := tenant(t, "tenant-of-many", many...)
-	cases := map[string]struct {
-		reason      string
-		as          dynamic.Interface
-		before, now annotations // if before is nil, the object is created
-		forbidden   bool
-	}{
-		"Named":              {"the tenant may mirror to all of them", some, nil, annotations{clusters: "c1,c2"}, false},
-		"OneOfThem":          {"one cluster without permission is enough to refuse", some, nil, annotations{clusters: "c1,c3"}, true},
-		"Star":               {"a glob needs permission for all clusters", some, nil, annotations{clusters: "*"}, true},
-		"Glob":               {"even if it matches only permitted clusters", some, nil, annotations{clusters: "c?"}, true},
-		"Selector":           {"so does a selector", some, nil, annotations{selector: "a=b"}, true},
-		"Excluded":           {"an exclusion needs no permission", some, nil, annotations{clusters: "c1,!c3"}, false},
-		"StarOfAll":          {"permission for all clusters covers globs", all, nil, annotations{clusters: "*"}, false},
-		"SelectorOfAll":      {"permission for all clusters covers selectors", all, nil, annotations{selector: "a=b"}, false},
-		"ManyOfAll":          {"permission for all clusters covers any number", all, nil, annotations{clusters: strings.Join(many, ",")}, false},
-		"TwentyFour":         {"as many as the policy can check", lots, nil, annotations{clusters: strings.Join(many[:24], ",")}, false},
-		"TwentyFive":         {"one more than it can check", lots, nil, annotations{clusters: strings.Join(many[:25], ",")}, true},
-		"InSteps":            {"they can be added in steps", lots, annotations{clusters: strings.Join(many[:24], ",")}, annotations{clusters: strings.Join(many, ",")}, false},
-		"LastOfTwentyFour":   {"each position is checked", lots, nil, annotations{clusters: strings.Join(many[:23], ",") + ",c1"}, true},
-		"Unchanged":          {"another user's annotation may stay", some, annotations{clusters: "c3,*"}, annotations{clusters: "c3,*", "other": "x"}, false},
-		"Shrunk":             {"removing a cluster needs no permission", some, annotations{clusters: "c3,c4"}, annotations{clusters: "c4"}, false},
-		"Removed":            {"nor does removing all", some, annotations{clusters: "c3", selector: "a=b"}, annotations{}, false},
-		"Widened":            {"adding one does", some, annotations{clusters: "c1"}, annotations{clusters: "c1,c3"}, true},
-		"WidenedByMine":      {"existing clusters are not checked again", some, annotations{clusters: "c3"}, annotations{clusters: "c3,c1"}, false},
-		"ExclusionGone":      {"removing an exclusion adds clusters", some, annotations{clusters: "*,!c3"}, annotations{clusters: "*"}, true},
-		"NameUnexcluded":     {"also for a named cluster", some, annotations{clusters: "c1,c3,!c3"}, annotations{clusters: "c1,c3"}, true},
-		"SelectorUnexcluded": {"and with a selector", some, annotations{clusters: "c1,!c3", selector: "a=b"}, annotations{clusters: "c1", selector: "a=b"}, true},
-		"SelectorChanged":    {"another selector selects other clusters", some, annotations{selector: "a=b"}, annotations{selector: "a=c"}, true},
-		"ListGone":           {"removing the list also removes its exclusions", some, annotations{clusters: "c1,!c3", selector: "a=b"}, annotations{selector: "a=b"}, true},
-		"NameExcluded":       {"the cluster was excluded, and is not added", some, annotations{clusters: "c1,!c3"}, annotations{clusters: "c1"}, false},
-		"Overwrites":         {"overwriting objects in a cluster needs permission for it", some, annotations{clusters: "c3"}, annotations{clusters: "c3", render.ConflictResolutionAnnotation: "overwrite"}, true},
-		"OverwritesMine":     {"and the tenant has it for its own clusters", some, annotations{clusters: "c1"}, annotations{clusters: "c1", render.ConflictResolutionAnnotation: "overwrite"}, false},
-		"OverwritesNoMore":   {"removing overwrite needs no permission", some, annotations{clusters: "c3", render.ConflictResolutionAnnotation: "overwrite"}, annotations{clusters: "c3"}, false},
-		"Resumes":            {"resuming needs permission for the cluster", some, annotations{clusters: "c3", render.SuspendAnnotation: "true"}, annotations{clusters: "c3", render.SuspendAnnotation: "false"}, true},
-		"Preserves":          {"so does preserving", some, annotations{clusters: "c3"}, annotations{clusters: "c3", render.PreserveOnDeletionAnnotation: "true"}, true},
-		"PreservesAndLeaves": {"also if the cluster is removed in the same step", some, annotations{clusters: "c3"}, annotations{render.PreserveOnDeletionAnnotation: "true"}, true},
-		"PreservesNoMore":    {"so does preserving no longer", some, annotations{clusters: "c3", render.PreserveOnDeletionAnnotation: "true"}, annotations{clusters: "c3"}, true},
-		"Planted":            {"the option must not wait for another user to name clusters", some, nil, annotations{render.ConflictResolutionAnnotation: "overwrite"}, true},
-		"LeftAndPreserves":   {"nor apply to clusters that were just removed", some, annotations{}, annotations{render.PreserveOnDeletionAnnotation: "true"}, true},
-		"NotPlanted":         {"options without such effects may wait", some, nil, annotations{render.ConflictResolutionAnnotation: "abort", render.SuspendAnnotation: "true"}, false},
-		"Retains":            {"retaining replicas needs permission for the cluster", some, annotations{clusters: "c3"}, annotations{clusters: "c3", render.ReplicasAnnotation: "retain"}, true},
-		"OptionsOnly":        {"suspending adds no cluster", some, annotations{clusters: "c3"}, annotations{clusters: "c3", render.SuspendAnnotation: "true"}, false},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			err := func() error {
-				if tc.before == nil {
-					return dryRun(t.Context(), tc.as, ns, tc.now)
-				}
-				u := Plain(ns, strings.ToLower(name), "one")
-				u.SetAnnotations(tc.before)
-				u = Create(t, ConfigMaps, u)
-				defer Remove(t, ConfigMaps, ns, u.GetName())
-				u.SetAnnotations(tc.now)
-				_, err := tc.as.Resource(ConfigMaps).Namespace(ns).Update(t.Context(), u, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
-				return err
-			}()
-			if apierrors.IsForbidden(err) != tc.forbidden || err != nil && !tc.forbidden {
-				t.Errorf("%s: %v", tc.reason, err)
-			}
-			if err != nil && !strings.Contains(err.Error(), "verb mirror") {
-				t.Errorf("it does not say what is missing: %v", err)
-			}
-		})
-	}
-	t.Run("Namespace", func(t *testing.T) {
-		u, err := some.Resource(Namespaces).Get(t.Context(), ns, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for list, forbidden := range map[string]bool{"c1": false, "c3": true} {
-			u.SetAnnotations(annotations{clusters: list})
-			_, err = some.Resource(Namespaces).Update(t.Context(), u, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
-			if apierrors.IsForbidden(err) != forbidden || err != nil && !forbidden {
-				t.Errorf("a default of %q: %v", list, err)
-			}
-		}
-		u.SetAnnotations(annotations{clusters: ""})
-		if _, err := Env.Admin.Resource(Namespaces).Update(t.Context(), u, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}); !apierrors.IsInvalid(err) {
-			t.Errorf("an empty list on a Namespace is not refused: %v", err)
-		}
-	})
-	t.Run("NamespaceExclusions", func(t *testing.T) {
-		selecting := NewNamespace(t)
-		Change(t, Namespaces, "", selecting, func(u *unstructured.Unstructured) {
-			u.SetLabels(enforced(t))
-			u.SetAnnotations(annotations{selector: "a=b", clusters: "c2,!c3"})
-		})
-		dropped := Plain(selecting, "dropped", "one")
-		dropped.SetAnnotations(annotations{clusters: "c1,c2"}) // by an administrator
-		dropped = Create(t, ConfigMaps, dropped)
-		for list, forbidden := range map[string]bool{"c1": false, "c1,c3": true, "!c3": false, "!c2": false, "": false} {
-			if err := dryRun(t.Context(), some, selecting, annotations{clusters: list}); apierrors.IsForbidden(err) != forbidden || err != nil && !forbidden {
-				t.Errorf("%q with the exclusions of the Namespace: %v", list, err)
-			}
-		}
-		if err := dryRun(t.Context(), Env.Admin, selecting, annotations{clusters: "c1"}); err != nil {
-			t.Errorf("a user who may mirror everywhere is refused: %v", err)
-		}
-		dropped.SetAnnotations(annotations{clusters: "c1", render.SuspendAnnotation: "true"})
-		if _, err := some.Resource(ConfigMaps).Namespace(selecting).Update(t.Context(), dropped, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
-			t.Errorf("a list cannot shrink: %v", err)
-		}
-	})
-	t.Run("RetainedByLabel", func(t *testing.T) {
-		u := Plain(ns, "labelled", "one")
-		u.SetAnnotations(annotations{clusters: "c3"})
-		u = Create(t, ConfigMaps, u)
-		u.SetLabels(map[string]string{"resourcetemplate.karmada.io/retain-replicas": "true"})
-		if _, err := some.Resource(ConfigMaps).Namespace(ns).Update(t.Context(), u, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}); !apierrors.IsForbidden(err) {
-			t.Errorf("replicas retained by Karmada's own label: %v", err)
-		}
-	})
-	t.Run("SelectorGone", func(t *testing.T) {
-		selecting := NewNamespace(t)
-		Change(t, Namespaces, "", selecting, func(u *unstructured.Unstructured) {
-			u.SetLabels(enforced(t))
-			u.SetAnnotations(annotations{selector: "a=b"})
-		})
-		u := Plain(selecting, "own", "one")
-		u.SetAnnotations(annotations{selector: "c=d"})
-		u = Create(t, ConfigMaps, u)
-		u.SetAnnotations(nil)
-		if _, err := some.Resource(ConfigMaps).Namespace(selecting).Update(t.Context(), u, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}); !apierrors.IsForbidden(err) {
-			t.Errorf("an object that falls back to its Namespace's selector: %v", err)
-		}
-		if err := dryRun(t.Context(), some, selecting, nil); err != nil {
-			t.Errorf("an object that takes its Namespace's defaults: %v", err)
-		}
-	})
-	t.Run("Subresource", func(t *testing.T) {
-		u := Create(t, Deployments, deployment(ns, 1))
-		u.SetAnnotations(annotations{clusters: "c3"})
-		_, err := some.Resource(Deployments).Namespace(ns).UpdateStatus(t.Context(), u, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
-		if !apierrors.IsForbidden(err) {
-			t.Errorf("an annotation written through /status: %v", err)
-		}
-	})
 }
 
 // TestTenant has the same tenant refused by the API server, and where no policy is bound,

@@ -31,11 +31,32 @@ var policyClusters = map[string]*model.Object{
 
 const granted = "c1"
 
-// alphabet is what an object and its Namespace may say in one part of the test.
+// These labels of Karmada's say that a policy propagates an object, and that the members
+// keep their replicas.
+const (
+	claimLabel  = "propagationpolicy.karmada.io/permanent-id"
+	retainLabel = "resourcetemplate.karmada.io/retain-replicas"
+)
+
+// say lets an object say something: annotations, with Karmada's labels among them.
+func say(u *unstructured.Unstructured, said annotations) {
+	labels, rest := map[string]string{}, maps.Clone(said)
+	for _, key := range []string{claimLabel, retainLabel} {
+		if value, ok := said[key]; ok {
+			labels[key] = value
+			delete(rest, key)
+		}
+	}
+	u.SetLabels(labels)
+	u.SetAnnotations(rest)
+}
+
+// alphabet is what an object and its Namespace may say in one part of the test. The first
+// Namespace says nothing.
 type alphabet struct{ objects, namespaces []annotations }
 
 // targetsAlphabet has lists of clusters and selectors; optionsAlphabet has one of the
-// other annotations, with a few lists.
+// other annotations, with a few lists, a selector and a claim.
 func targetsAlphabet() alphabet {
 	clusters, selector := render.ClustersAnnotation, render.ClusterSelectorAnnotation
 	return alphabet{
@@ -46,11 +67,21 @@ func targetsAlphabet() alphabet {
 }
 
 func optionsAlphabet(key string, values ...string) alphabet {
-	values = append(values, none)
+	clusters := render.ClustersAnnotation
+	values = append([]string{none}, values...)
+	objects := everyPair(clusters, []string{none, "", "c1", "c2", "c1,c2", "*", "*,!c2"}, key, values)
+	objects = append(objects, with(render.ClusterSelectorAnnotation, "zone=a", everyPair(clusters, []string{none, "", "c1,!c2"}, key, values))...)
 	return alphabet{
-		objects:    everyPair(render.ClustersAnnotation, []string{none, "c1", "c2", "c1,c2"}, key, values),
-		namespaces: everyPair(render.ClustersAnnotation, []string{none, "c1", "c2"}, key, values),
+		objects:    append(objects, with(claimLabel, "x", everyPair(clusters, []string{none, "c1"}, key, values))...),
+		namespaces: everyPair(clusters, []string{none, "c2", "c1,!c2"}, key, values),
 	}
+}
+
+// replicasAlphabet also has Karmada's own label.
+func replicasAlphabet() alphabet {
+	a := optionsAlphabet(render.ReplicasAnnotation, "retain")
+	a.objects = append(a.objects, with(retainLabel, "true", everyPair(render.ClustersAnnotation, []string{none, "", "c1", "c2"}, "", []string{none}))...)
+	return a
 }
 
 // none stands for no annotation.
@@ -67,10 +98,18 @@ func everyPair(key string, values []string, other string, otherValues []string) 
 	return all
 }
 
+func with(key, value string, all []annotations) []annotations {
+	for _, a := range all {
+		a[key] = value
+	}
+	return all
+}
+
 // TestPolicyLetsNobodyReachMore tries every step (in make test every few) from one object
 // to another in every Namespace, and from one Namespace to another, through the API
 // server. If a step is allowed, then the user may mirror to every cluster where the step
-// adds the object, or changes how it is there or how it is deleted. The model says what
+// adds the object, or changes how it is there or how it is deleted. The same holds for a
+// walk through states in which the daemon keeps the Works as they are. The model says what
 // the annotations of an object mean.
 func TestPolicyLetsNobodyReachMore(t *testing.T) {
 	parts := map[string]alphabet{
@@ -78,7 +117,7 @@ func TestPolicyLetsNobodyReachMore(t *testing.T) {
 		"Suspend":  optionsAlphabet(render.SuspendAnnotation, "true", "false"),
 		"Preserve": optionsAlphabet(render.PreserveOnDeletionAnnotation, "true", "false"),
 		"Conflict": optionsAlphabet(render.ConflictResolutionAnnotation, "abort", "overwrite"),
-		"Replicas": optionsAlphabet(render.ReplicasAnnotation, "retain"),
+		"Replicas": replicasAlphabet(),
 	}
 	enforce(t, Isolate(t))
 	users := map[string]dynamic.Interface{
@@ -87,83 +126,190 @@ func TestPolicyLetsNobodyReachMore(t *testing.T) {
 	var tally policyTally
 	for name, a := range parts {
 		t.Run(name, func(t *testing.T) {
+			stride := min(policyStride, len(a.namespaces))
 			for i, above := range a.namespaces {
-				if i%policyStride != len(name)%policyStride {
+				if i > 0 && i%stride != len(name)%stride {
 					continue
 				}
-				tryObjects(t, &tally, users, a, above)
+				s := newPolicySteps(t, users, a, above)
+				s.trySteps(t, &tally)
+				if i == 0 || policyStride == 1 {
+					s.tryWalks(t, &tally, "one")
+				}
 				tryNamespaces(t, &tally, users, a, above)
 			}
 		})
 	}
-	t.Logf("%d steps, of which %d were allowed; %d of the refused ones would have reached nothing more", tally.tried.Load(), tally.passed.Load(), tally.overcautious.Load())
-	if tally.tried.Load() < 30_000/policyStride/policyStride || tally.passed.Load() < 15_000/policyStride/policyStride {
+	t.Logf("%d steps and walks, of which %d were allowed; %d of the refused ones would have reached nothing more", tally.tried.Load(), tally.passed.Load(), tally.overcautious.Load())
+	if tally.tried.Load() < 100_000/policyStride/policyStride || tally.passed.Load() < 40_000/policyStride/policyStride {
 		t.Error("these are too few to prove anything")
 	}
 }
 
 type policyTally struct{ tried, passed, overcautious atomic.Int64 }
 
-// tryObjects tries every step of an object in one Namespace.
-func tryObjects(t *testing.T, tally *policyTally, users map[string]dynamic.Interface, a alphabet, above annotations) {
+// policySteps are the steps of an object from one state to another in one Namespace.
+type policySteps struct {
+	users  map[string]dynamic.Interface
+	ns     string
+	above  annotations
+	states []policyState
+}
+
+// policyState is what an object may say.
+type policyState struct {
+	said annotations
+	// stored says it; nil if the API server refuses that.
+	stored *unstructured.Unstructured
+	// places is how it then is; asked is how it would be without the claim of a policy.
+	places, asked places
+}
+
+func newPolicyState(said, above annotations) policyState {
+	unclaimed := maps.Clone(said)
+	delete(unclaimed, claimLabel)
+	return policyState{said: said, places: placesOf(said, above), asked: placesOf(unclaimed, above)}
+}
+
+func newPolicySteps(t *testing.T, users map[string]dynamic.Interface, a alphabet, above annotations) *policySteps {
 	t.Helper()
-	ns := NewNamespace(t)
-	Change(t, Namespaces, "", ns, func(u *unstructured.Unstructured) {
-		u.SetLabels(enforced(t))
-		u.SetAnnotations(above)
-	})
-	Eventually(t, "the policy to see the Namespace", func(ctx context.Context) error {
-		if err := dryRun(ctx, users["none"], ns, annotations{render.ClustersAnnotation: "d1"}); !apierrors.IsForbidden(err) {
-			return fmt.Errorf("the request is not refused: %v", err)
+	s := &policySteps{users: users, ns: newGuarded(t, above), above: above, states: []policyState{newPolicyState(annotations{}, above)}}
+	for i, said := range a.objects {
+		u := Plain(s.ns, fmt.Sprintf("page-%d", i), "one")
+		say(u, said)
+		state := newPolicyState(said, above)
+		if stored, err := Env.Admin.Resource(ConfigMaps).Namespace(s.ns).Create(t.Context(), u, metav1.CreateOptions{}); err == nil {
+			state.stored = stored
 		}
-		return nil
-	})
-	stored := []*unstructured.Unstructured{nil} // for creations
-	for i, own := range a.objects {
-		u := Plain(ns, fmt.Sprintf("page-%d", i), "one")
-		u.SetAnnotations(own)
-		created, err := Env.Admin.Resource(ConfigMaps).Namespace(ns).Create(t.Context(), u, metav1.CreateOptions{})
-		if err == nil { // an invalid object is refused for every user
-			stored = append(stored, created)
-		}
+		s.states = append(s.states, state)
 	}
-	steps := len(stored) * len(a.objects)
-	InParallel(t, steps/policyStride, func(ctx context.Context, i int) error {
-		i = i*policyStride + len(ns)%policyStride
-		before, now := stored[i/len(a.objects)], a.objects[i%len(a.objects)]
-		for user, client := range users {
-			var err error
-			was := annotations{} // defaults of every object in the Namespace
-			if before == nil {
-				err = dryRun(ctx, client, ns, now)
-			} else {
-				u := before.DeepCopy()
-				was = u.GetAnnotations()
-				u.SetAnnotations(now)
-				_, err = client.Resource(ConfigMaps).Namespace(ns).Update(ctx, u, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
-			}
-			tally.judge(t, user, err, affected(was, above, now, above), fmt.Sprintf("%s: %q to %q in %q", user, was, now, above))
+	return s
+}
+
+// creation is the state before an object is created: it counts as having its Namespace's
+// defaults.
+const creation = 0
+
+// isPossible reports whether there is such a step.
+func (s *policySteps) isPossible(from, to int) bool {
+	return (from == creation || s.states[from].stored != nil) && to != creation && from != to
+}
+
+// try has a user take a step, as a dry run.
+func (s *policySteps) try(ctx context.Context, user string, from, to int) error {
+	objects := s.users[user].Resource(ConfigMaps).Namespace(s.ns)
+	if from == creation {
+		u := Plain(s.ns, "", "one")
+		u.SetGenerateName("page-")
+		say(u, s.states[to].said)
+		_, err := objects.Create(ctx, u, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err
+	}
+	u := s.states[from].stored.DeepCopy()
+	say(u, s.states[to].said)
+	_, err := objects.Update(ctx, u, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
+	return err
+}
+
+// trySteps tries single steps.
+func (s *policySteps) trySteps(t *testing.T, tally *policyTally) {
+	t.Helper()
+	n := len(s.states)
+	InParallel(t, n*n/policyStride, func(ctx context.Context, i int) error {
+		i = i*policyStride + len(s.ns)%policyStride
+		from, to := i/n, i%n
+		if !s.isPossible(from, to) {
+			return nil
+		}
+		before, now := s.states[from], s.states[to]
+		for user := range s.users {
+			err := s.try(ctx, user, from, to)
+			tally.judge(t, user, err, affected(before.asked, now.places), fmt.Sprintf("%s: %q to %q in %q", user, before.said, now.said, s.above))
 		}
 		return nil
 	})
 }
 
+// tryWalks tries walks of two and more steps, through states in which the daemon keeps the
+// Works as they are.
+func (s *policySteps) tryWalks(t *testing.T, tally *policyTally, user string) {
+	t.Helper()
+	answers := s.answers(t, user)
+	for via, origins := range s.origins(answers) {
+		for to, state := range s.states {
+			err, tried := answers[[2]int{via, to}]
+			if !tried || err != nil || state.places.isKept() {
+				continue
+			}
+			for _, from := range origins {
+				before := s.states[from]
+				tally.judge(t, user, nil, affected(before.places, state.places), fmt.Sprintf("%s: %q to %q, and then to %q, in %q", user, before.said, s.states[via].said, state.said, s.above))
+			}
+		}
+	}
+}
+
+// answers has a user try every step to and from states in which the Works are kept.
+func (s *policySteps) answers(t *testing.T, user string) map[[2]int]error {
+	t.Helper()
+	var steps [][2]int
+	for from := range s.states {
+		for to := range s.states {
+			isKept := s.states[from].places.isKept() || s.states[to].places.isKept()
+			if isKept && s.isPossible(from, to) {
+				steps = append(steps, [2]int{from, to})
+			}
+		}
+	}
+	errs := make([]error, len(steps))
+	InParallel(t, len(steps), func(ctx context.Context, i int) error {
+		errs[i] = s.try(ctx, user, steps[i][0], steps[i][1])
+		return nil
+	})
+	answers := map[[2]int]error{}
+	for i, step := range steps {
+		answers[step] = errs[i]
+	}
+	return answers
+}
+
+// origins returns, for each state in which the Works are kept, the other states from which
+// a walk may lead there.
+func (s *policySteps) origins(answers map[[2]int]error) map[int][]int {
+	origins := map[int][]int{}
+	for again := true; again; {
+		again = false
+		for step, err := range answers {
+			from, via := step[0], step[1]
+			if err != nil || !s.states[via].places.isKept() {
+				continue
+			}
+			reached := []int{from}
+			if s.states[from].places.isKept() {
+				reached = origins[from]
+			}
+			for _, origin := range reached {
+				if !slices.Contains(origins[via], origin) {
+					origins[via], again = append(origins[via], origin), true
+				}
+			}
+		}
+	}
+	return origins
+}
+
 // tryNamespaces tries every step of a Namespace from one state.
 func tryNamespaces(t *testing.T, tally *policyTally, users map[string]dynamic.Interface, a alphabet, before annotations) {
 	t.Helper()
-	u := Object("v1", "Namespace", "", NewNamespace(t), nil)
-	Change(t, Namespaces, "", u.GetName(), func(u *unstructured.Unstructured) {
-		u.SetLabels(enforced(t))
-		u.SetAnnotations(before)
-	})
+	name := newGuarded(t, before)
 	InParallel(t, len(a.namespaces), func(ctx context.Context, i int) error {
 		now := a.namespaces[i]
 		clusters := map[string]bool{}
 		for _, own := range a.objects { // any object that may be in it
-			maps.Copy(clusters, affected(own, before, own, now))
+			maps.Copy(clusters, affected(placesOf(own, before), placesOf(own, now)))
 		}
 		for user, client := range users {
-			u, err := Env.Admin.Resource(Namespaces).Get(ctx, u.GetName(), metav1.GetOptions{})
+			u, err := Env.Admin.Resource(Namespaces).Get(ctx, name, metav1.GetOptions{})
 			if err != nil {
 				return err
 			}
@@ -194,31 +340,57 @@ func (p *policyTally) judge(t *testing.T, user string, err error, clusters map[s
 	}
 }
 
+// place is how an object is in a cluster.
+type place struct {
+	model.State
+	model.Copy
+}
+
+// places are how it is in every cluster.
+type places map[string]place
+
+// isKept reports whether the daemon keeps Works as they are.
+func (p places) isKept() bool {
+	for _, there := range p {
+		if there.State == model.Stays {
+			return true
+		}
+	}
+	return false
+}
+
+// placesOf is how an object is in every cluster by the model.
+func placesOf(said, above annotations) places {
+	page := model.Key{Kind: "ConfigMap", Namespace: "shop", Name: "page"}
+	w := &model.World{
+		Objects:    map[model.Key]*model.Object{page: {Annotations: said, Labels: said}},
+		Namespaces: map[string]*model.Object{"shop": {Annotations: above}},
+		Clusters:   policyClusters, Configuration: &model.Configuration{Namespaces: []string{"*"}},
+	}
+	all := places{}
+	for cluster := range policyClusters {
+		state, copy := w.Of(page, cluster)
+		if state == model.Present && said[retainLabel] == "true" {
+			copy.Retains = true
+		}
+		all[cluster] = place{state, copy}
+	}
+	return all
+}
+
 // affected are the clusters where an object is added, or where how it is there or how it
 // is deleted changes.
-func affected(was, above, now, aboveNow annotations) map[string]bool {
+func affected(before, now places) map[string]bool {
 	clusters := map[string]bool{}
-	for cluster := range policyClusters {
-		before, old := meaning(was, above, cluster)
-		after, like := meaning(now, aboveNow, cluster)
-		isThere := before == model.Present || after == model.Present
+	for cluster, was := range before {
+		is := now[cluster]
+		isThere := was.State == model.Present || is.State == model.Present
 		switch {
-		case before != model.Present && after == model.Present,
-			isThere && old.Preserved != like.Preserved && after != model.Stays,
-			after == model.Present && (old.Suspended && !like.Suspended || !old.Overwrites && like.Overwrites || old.Retains != like.Retains):
+		case was.State != model.Present && is.State == model.Present,
+			isThere && was.Preserved != is.Preserved && is.State != model.Stays,
+			is.State == model.Present && (was.Suspended && !is.Suspended || !was.Overwrites && is.Overwrites || was.Retains != is.Retains):
 			clusters[cluster] = true
 		}
 	}
 	return clusters
-}
-
-// meaning is the state of an object in a cluster by the model.
-func meaning(own, above annotations, cluster string) (model.State, model.Copy) {
-	page := model.Key{Kind: "ConfigMap", Namespace: "shop", Name: "page"}
-	w := &model.World{
-		Objects:    map[model.Key]*model.Object{page: {Annotations: own}},
-		Namespaces: map[string]*model.Object{"shop": {Annotations: above}},
-		Clusters:   policyClusters, Configuration: &model.Configuration{Namespaces: []string{"*"}},
-	}
-	return w.Of(page, cluster)
 }

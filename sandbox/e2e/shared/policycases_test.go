@@ -1,0 +1,260 @@
+package shared
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/karmada-target/karmada-mirror/render"
+
+	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
+)
+
+// policyCase is a write that a user tries.
+type policyCase struct {
+	reason string
+	user   string
+	// above is what the Namespace says; before and now are what the object says. If before
+	// is nil, the object is created.
+	above, before, now annotations
+	forbidden          bool
+}
+
+func policyCases() map[string]policyCase {
+	clusters, selector, suspend, preserve := render.ClustersAnnotation, render.ClusterSelectorAnnotation, render.SuspendAnnotation, render.PreserveOnDeletionAnnotation
+	conflict, replicas := render.ConflictResolutionAnnotation, render.ReplicasAnnotation
+	many := manyClusters()
+	fenced := annotations{selector: "a=b", clusters: "c2,!c3"}
+	return map[string]policyCase{
+		"Named":              {reason: "the tenant may mirror to all of them", user: "some", now: annotations{clusters: "c1,c2"}},
+		"OneOfThem":          {reason: "one cluster without permission is enough to refuse", user: "some", now: annotations{clusters: "c1,c3"}, forbidden: true},
+		"Star":               {reason: "a glob needs permission for all clusters", user: "some", now: annotations{clusters: "*"}, forbidden: true},
+		"Glob":               {reason: "even if it matches only permitted clusters", user: "some", now: annotations{clusters: "c?"}, forbidden: true},
+		"Selector":           {reason: "so does a selector", user: "some", now: annotations{selector: "a=b"}, forbidden: true},
+		"Excluded":           {reason: "an exclusion needs no permission", user: "some", now: annotations{clusters: "c1,!c3"}},
+		"StarOfAll":          {reason: "permission for all clusters covers globs", user: "all", now: annotations{clusters: "*"}},
+		"SelectorOfAll":      {reason: "permission for all clusters covers selectors", user: "all", now: annotations{selector: "a=b"}},
+		"ManyOfAll":          {reason: "permission for all clusters covers any number", user: "all", now: annotations{clusters: strings.Join(many, ",")}},
+		"TwentyFour":         {reason: "as many as the policy can check", user: "many", now: annotations{clusters: strings.Join(many[:24], ",")}},
+		"TwentyFive":         {reason: "one more than it can check", user: "many", now: annotations{clusters: strings.Join(many[:25], ",")}, forbidden: true},
+		"InSteps":            {reason: "they can be added in steps", user: "many", before: annotations{clusters: strings.Join(many[:24], ",")}, now: annotations{clusters: strings.Join(many, ",")}},
+		"LastOfTwentyFour":   {reason: "each position is checked", user: "many", now: annotations{clusters: strings.Join(many[:23], ",") + ",c1"}, forbidden: true},
+		"Unchanged":          {reason: "another user's annotation may stay", user: "some", before: annotations{clusters: "c3,*"}, now: annotations{clusters: "c3,*", "other": "x"}},
+		"Shrunk":             {reason: "removing a cluster needs no permission", user: "some", before: annotations{clusters: "c3,c4"}, now: annotations{clusters: "c4"}},
+		"Removed":            {reason: "nor does removing all", user: "some", before: annotations{clusters: "c3", selector: "a=b"}, now: annotations{}},
+		"Widened":            {reason: "adding one does", user: "some", before: annotations{clusters: "c1"}, now: annotations{clusters: "c1,c3"}, forbidden: true},
+		"WidenedByMine":      {reason: "existing clusters are not checked again", user: "some", before: annotations{clusters: "c3"}, now: annotations{clusters: "c3,c1"}},
+		"ExclusionGone":      {reason: "removing an exclusion adds clusters", user: "some", before: annotations{clusters: "*,!c3"}, now: annotations{clusters: "*"}, forbidden: true},
+		"NameUnexcluded":     {reason: "also for a named cluster", user: "some", before: annotations{clusters: "c1,c3,!c3"}, now: annotations{clusters: "c1,c3"}, forbidden: true},
+		"SelectorUnexcluded": {reason: "and with a selector", user: "some", before: annotations{clusters: "c1,!c3", selector: "a=b"}, now: annotations{clusters: "c1", selector: "a=b"}, forbidden: true},
+		"SelectorChanged":    {reason: "another selector selects other clusters", user: "some", before: annotations{selector: "a=b"}, now: annotations{selector: "a=c"}, forbidden: true},
+		"ListGone":           {reason: "removing the list also removes its exclusions", user: "some", before: annotations{clusters: "c1,!c3", selector: "a=b"}, now: annotations{selector: "a=b"}, forbidden: true},
+		"NameExcluded":       {reason: "the cluster was excluded, and is not added", user: "some", before: annotations{clusters: "c1,!c3"}, now: annotations{clusters: "c1"}},
+		"Overwrites":         {reason: "overwriting objects in a cluster needs permission for it", user: "some", before: annotations{clusters: "c3"}, now: annotations{clusters: "c3", conflict: "overwrite"}, forbidden: true},
+		"OverwritesMine":     {reason: "and the tenant has it for its own clusters", user: "some", before: annotations{clusters: "c1"}, now: annotations{clusters: "c1", conflict: "overwrite"}},
+		"OverwritesNoMore":   {reason: "removing overwrite needs no permission", user: "some", before: annotations{clusters: "c3", conflict: "overwrite"}, now: annotations{clusters: "c3"}},
+		"Resumes":            {reason: "resuming needs permission for the cluster", user: "some", before: annotations{clusters: "c3", suspend: "true"}, now: annotations{clusters: "c3", suspend: "false"}, forbidden: true},
+		"Preserves":          {reason: "so does preserving", user: "some", before: annotations{clusters: "c3"}, now: annotations{clusters: "c3", preserve: "true"}, forbidden: true},
+		"PreservesAndLeaves": {reason: "also if the cluster is removed in the same step", user: "some", before: annotations{clusters: "c3"}, now: annotations{preserve: "true"}, forbidden: true},
+		"PreservesNoMore":    {reason: "so does preserving no longer", user: "some", before: annotations{clusters: "c3", preserve: "true"}, now: annotations{clusters: "c3"}, forbidden: true},
+		"Planted":            {reason: "the option must not wait for another user to name clusters", user: "some", now: annotations{conflict: "overwrite"}, forbidden: true},
+		"LeftAndPreserves":   {reason: "nor apply to clusters that were just removed", user: "some", before: annotations{}, now: annotations{preserve: "true"}, forbidden: true},
+		"NotPlanted":         {reason: "options without such effects may wait", user: "some", now: annotations{conflict: "abort", suspend: "true"}},
+		"Retains":            {reason: "retaining replicas needs permission for the cluster", user: "some", before: annotations{clusters: "c3"}, now: annotations{clusters: "c3", replicas: "retain"}, forbidden: true},
+		"OptionsOnly":        {reason: "suspending adds no cluster", user: "some", before: annotations{clusters: "c3"}, now: annotations{clusters: "c3", suspend: "true"}},
+
+		"OneWrite":         {reason: "an object that asked for nothing may get clusters and options at once", user: "some", before: annotations{}, now: annotations{clusters: "c1", preserve: "true"}},
+		"KeptThenTakes":    {reason: "an empty list keeps the Works that there are, in any cluster", user: "some", before: annotations{clusters: "", preserve: "true"}, now: annotations{clusters: "c1"}, forbidden: true},
+		"KeptThenGives":    {reason: "whichever way the option changes", user: "some", before: annotations{clusters: ""}, now: annotations{clusters: "c1", preserve: "true"}, forbidden: true},
+		"KeptThenMoves":    {reason: "without a change of options, they only go", user: "some", before: annotations{clusters: "", preserve: "true"}, now: annotations{clusters: "c1", preserve: "true"}},
+		"ClaimedThenTakes": {reason: "so does the claim of a policy", user: "some", before: annotations{claimLabel: "x", preserve: "true"}, now: annotations{clusters: "c1"}, forbidden: true},
+		"ClaimedAndListed": {reason: "also if the object lists clusters", user: "some", before: annotations{claimLabel: "x", clusters: "c1"}, now: annotations{claimLabel: "x", clusters: "c1", preserve: "true"}, forbidden: true},
+		"ClaimedByEmptyID": {reason: "and if its value is empty", user: "some", before: annotations{claimLabel: "", clusters: "c1"}, now: annotations{clusters: "c1", conflict: "overwrite"}, forbidden: true},
+		"ClaimAnnotated":   {reason: "and if it is an annotation", user: "some", before: annotations{"resourcetemplate.karmada.io/claimed-by": "x", clusters: "c1"}, now: annotations{clusters: "c1", replicas: "retain"}, forbidden: true},
+
+		"RetainedByLabel": {reason: "Karmada's own label counts as well", user: "some", before: annotations{clusters: "c3"}, now: annotations{clusters: "c3", retainLabel: "true"}, forbidden: true},
+		"LabelOfMine":     {reason: "on the tenant's own clusters it may", user: "some", before: annotations{clusters: "c1"}, now: annotations{clusters: "c1", retainLabel: "true"}},
+		"LabelInherited":  {reason: "and if the Namespace has the list", user: "some", above: annotations{clusters: "c3"}, before: annotations{}, now: annotations{retainLabel: "true"}, forbidden: true},
+		"LabelLeaves":     {reason: "and if the cluster is removed in the same step", user: "some", before: annotations{clusters: "c3"}, now: annotations{retainLabel: "true"}, forbidden: true},
+		"LabelAlone":      {reason: "on an object that is not mirrored, it is not ours to judge", user: "some", now: annotations{retainLabel: "true"}},
+		"LabelLater":      {reason: "nor later", user: "some", before: annotations{}, now: annotations{retainLabel: "true"}},
+
+		"FencedList":      {reason: "the Namespace's exclusions hold anyway", user: "some", above: fenced, now: annotations{clusters: "c1"}},
+		"FencedWidened":   {reason: "a list that names what they exclude asks for it", user: "some", above: fenced, now: annotations{clusters: "c1,c3"}, forbidden: true},
+		"FencedSame":      {reason: "repeating an exclusion adds nothing", user: "some", above: fenced, now: annotations{clusters: "!c3"}},
+		"FencedMore":      {reason: "nor does another one", user: "some", above: fenced, now: annotations{clusters: "!c2"}},
+		"FencedOut":       {reason: "nor does opting out", user: "some", above: fenced, now: annotations{clusters: ""}},
+		"FencedOfAll":     {reason: "permission for all clusters covers it", user: "all", above: fenced, now: annotations{clusters: "c1"}},
+		"FencedShrinks":   {reason: "a list may shrink", user: "some", above: fenced, before: annotations{clusters: "c1,c2"}, now: annotations{clusters: "c1", suspend: "true"}},
+		"SelectorGone":    {reason: "the Namespace's selector then holds", user: "some", above: annotations{selector: "a=b"}, before: annotations{selector: "c=d"}, now: annotations{}, forbidden: true},
+		"SelectorDefault": {reason: "a new object gets what every object gets there", user: "some", above: annotations{selector: "a=b"}, now: annotations{}},
+	}
+}
+
+// manyClusters are more clusters than the policy can check at once.
+func manyClusters() (names []string) {
+	for i := range 30 {
+		names = append(names, fmt.Sprintf("m%d", i))
+	}
+	return names
+}
+
+// policyDesk is where the cases are tried: its users, and its Namespaces by what they say.
+type policyDesk struct {
+	users      map[string]dynamic.Interface
+	labels     map[string]string
+	namespaces map[string]string
+}
+
+// newPolicyDesk makes one whose Namespaces have labels that a policy is bound to.
+func newPolicyDesk(t *testing.T, labels map[string]string) *policyDesk {
+	t.Helper()
+	users := map[string]dynamic.Interface{
+		"some": tenant(t, Home(t)+"-some", "c1", "c2"), "all": tenant(t, Home(t)+"-all"), "many": tenant(t, Home(t)+"-many", manyClusters()...),
+	}
+	return &policyDesk{users, labels, map[string]string{}}
+}
+
+func (d *policyDesk) namespace(t *testing.T, above annotations) string {
+	t.Helper()
+	key := fmt.Sprint(above)
+	if d.namespaces[key] == "" {
+		d.namespaces[key] = Home(t) + "-" + utilrand.String(5)
+		makeGuarded(t, d.namespaces[key], d.labels, above)
+	}
+	return d.namespaces[key]
+}
+
+// try returns an error unless a case ends as it should.
+func (d *policyDesk) try(t *testing.T, name string, c policyCase) error {
+	t.Helper()
+	err := d.answer(t, name, c)
+	switch {
+	case apierrors.IsForbidden(err) != c.forbidden, err != nil && !c.forbidden:
+		return fmt.Errorf("%s: %v", c.reason, err)
+	case err != nil && !strings.Contains(err.Error(), "verb mirror"):
+		return fmt.Errorf("it does not say what is missing: %w", err)
+	}
+	return nil
+}
+
+// answer is what the API server says to the write of a case, as a dry run.
+func (d *policyDesk) answer(t *testing.T, name string, c policyCase) error {
+	t.Helper()
+	ns := d.namespace(t, c.above)
+	objects := d.users[c.user].Resource(ConfigMaps).Namespace(ns)
+	u := Plain(ns, strings.ToLower(name), "one")
+	if c.before == nil {
+		say(u, c.now)
+		_, err := objects.Create(t.Context(), u, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err
+	}
+	say(u, c.before)
+	u = Create(t, ConfigMaps, u)
+	defer Remove(t, ConfigMaps, ns, u.GetName())
+	say(u, c.now)
+	_, err := objects.Update(t.Context(), u, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
+	return err
+}
+
+// TestPolicyAuthorizes has users write annotations that they may and may not write.
+func TestPolicyAuthorizes(t *testing.T) {
+	ns := Isolate(t)
+	enforce(t, ns)
+	desk := newPolicyDesk(t, enforced(t))
+	for name, c := range policyCases() {
+		desk.namespace(t, c.above)
+		t.Run(name, func(t *testing.T) { Must(t, desk.try(t, name, c)) })
+	}
+	some, clusters := desk.users["some"], render.ClustersAnnotation
+	t.Run("Namespace", func(t *testing.T) {
+		u, err := some.Resource(Namespaces).Get(t.Context(), ns, metav1.GetOptions{})
+		Must(t, err)
+		for list, forbidden := range map[string]bool{"c1": false, "c3": true} {
+			u.SetAnnotations(annotations{clusters: list})
+			_, err = some.Resource(Namespaces).Update(t.Context(), u, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
+			if apierrors.IsForbidden(err) != forbidden || err != nil && !forbidden {
+				t.Errorf("a default of %q: %v", list, err)
+			}
+		}
+		u.SetAnnotations(annotations{clusters: ""})
+		if _, err := Env.Admin.Resource(Namespaces).Update(t.Context(), u, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}); !apierrors.IsInvalid(err) {
+			t.Errorf("an empty list on a Namespace is not refused: %v", err)
+		}
+	})
+	t.Run("Subresource", func(t *testing.T) {
+		u := Create(t, Deployments, deployment(ns, 1))
+		u.SetAnnotations(annotations{clusters: "c3"})
+		_, err := some.Resource(Deployments).Namespace(ns).UpdateStatus(t.Context(), u, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
+		if !apierrors.IsForbidden(err) {
+			t.Errorf("an annotation written through /status: %v", err)
+		}
+	})
+}
+
+// policyMutants replace a variable of the policy, so that one of its safeguards is missing.
+var policyMutants = map[string]string{
+	"lifted": "variables.terms[0].filter(t, false)", "fence": "variables.terms[0].filter(t, false)",
+	"isChanged": "false", "isPlanted": "false", "isKept": "false", "isNarrow": "true", "asks": "[true, true]", "isOpen": "false",
+}
+
+// TestPolicyMutants breaks the policy in one place after another: the cases of
+// TestPolicyAuthorizes notice each.
+func TestPolicyMutants(t *testing.T) {
+	Isolate(t)
+	whole, err := Env.Client.AdmissionregistrationV1().ValidatingAdmissionPolicies().Get(t.Context(), Account, metav1.GetOptions{})
+	Must(t, err)
+	desk := newPolicyDesk(t, nil)
+	for variable, expression := range policyMutants {
+		t.Run(variable, func(t *testing.T) {
+			desk := &policyDesk{users: desk.users, labels: map[string]string{"enforce": breakPolicy(t, whole, variable, expression)}, namespaces: map[string]string{}}
+			desk.waitFor(t)
+			for name, c := range policyCases() {
+				if err := desk.try(t, name, c); err != nil {
+					t.Logf("%s notices: %v", name, err)
+					return
+				}
+			}
+			t.Errorf("no case notices the policy with %s = %s", variable, expression)
+		})
+	}
+}
+
+// breakPolicy makes a copy of the policy with another expression for one of its variables,
+// and binds it to the Namespaces with the label that it returns.
+func breakPolicy(t *testing.T, whole *admissionregistrationv1.ValidatingAdmissionPolicy, variable, expression string) (label string) {
+	t.Helper()
+	label = Home(t) + "-" + strings.ToLower(variable)
+	broken := &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: label}, Spec: *whole.Spec.DeepCopy()}
+	i := slices.IndexFunc(broken.Spec.Variables, func(v admissionregistrationv1.Variable) bool { return v.Name == variable })
+	if i < 0 {
+		t.Fatalf("the policy has no variable %s", variable)
+	}
+	broken.Spec.Variables[i].Expression = expression
+	policies := Env.Client.AdmissionregistrationV1().ValidatingAdmissionPolicies()
+	_, err := policies.Create(t.Context(), broken, metav1.CreateOptions{})
+	Must(t, err)
+	t.Cleanup(func() { _ = policies.Delete(context.Background(), label, metav1.DeleteOptions{}) })
+	bindPolicy(t, label, label)
+	return label
+}
+
+// waitFor waits until the policy is in force, and not only because it does not compile.
+func (d *policyDesk) waitFor(t *testing.T) {
+	t.Helper()
+	ns := d.namespace(t, nil)
+	Eventually(t, "the policy to be in force", func(ctx context.Context) error {
+		if err := dryRun(ctx, Env.Admin, ns, annotations{render.SuspendAnnotation: "perhaps"}); !apierrors.IsInvalid(err) {
+			return fmt.Errorf("a mistake: %v", err)
+		}
+		return dryRun(ctx, Env.Admin, ns, annotations{render.ClustersAnnotation: Push})
+	})
+}
