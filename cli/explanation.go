@@ -48,6 +48,8 @@ type explainedCluster struct {
 	// Operations are what the daemon would do now.
 	Operations []string    `json:"operations,omitempty"`
 	Work       *workStatus `json:"work,omitempty"`
+	// Note is how the Work differs from others; empty for not at all.
+	Note string `json:"note,omitempty"`
 	// Hidden is true if the user may not read the Work.
 	Hidden bool `json:"workHidden,omitempty"`
 	// Hint is what to do; empty for nothing.
@@ -73,7 +75,7 @@ func explanationOf(f judge.Facts, states workStates, hidden func(cluster string)
 }
 
 func explainCluster(c judge.ClusterExplanation, states workStates, hidden bool) explainedCluster {
-	explained := explainedCluster{Cluster: c.Cluster, Decision: c.Decision.String(), Because: oneLine(c.Because), Hint: c.Hint}
+	explained := explainedCluster{Cluster: c.Cluster, Decision: c.Decision.String(), Because: oneLine(c.Because), Note: c.Note, Hint: c.Hint}
 	if c.Work != nil {
 		explained.Work = states.of(c.Work)
 	}
@@ -162,6 +164,7 @@ func (c explainedCluster) text() string {
 		line("Health", w.Health)
 		line("Message", w.Reason)
 	}
+	line("Note", c.Note)
 	line("Next", strings.Join(c.Operations, ", "))
 	line("To do", c.Hint)
 	return b.String()

@@ -32,11 +32,16 @@ type ClusterExplanation struct {
 	Target
 	// Hint is what to do if the result is not as expected.
 	Hint string
-	// Work is the existing Work; nil if there is none.
+	// Work is the existing Work; nil if there is none. Note is how it differs from others;
+	// empty for not at all.
 	Work *state.Work
+	Note string
 	// Operations are what the daemon would do.
 	Operations []OperationKind
 }
+
+// noteLong is the note on a Work with the longer name, which Karmada does not find.
+const noteLong = "the Work has the longer name: if the object is deleted in the member, Karmada does not recreate it until the source changes"
 
 // hints say what to do about a refusal.
 var hints = map[Reason]string{
@@ -75,6 +80,9 @@ func Explain(f Facts) Explanation {
 		c := ClusterExplanation{Cluster: cluster, Target: v.Targets[cluster], Work: f.Works[cluster]}
 		if _, refusal := decideTarget(f, cluster); refusal != nil {
 			c.Hint = refusal.Reason.Hint()
+		}
+		if c.Work != nil && c.Work.IsLong() {
+			c.Note = noteLong
 		}
 		for _, op := range Plan(v, f.Works) {
 			switch {
