@@ -8,11 +8,11 @@ import (
 )
 
 // Colliding finds a namespace of the test in which an object of the given kind, with the
-// name of another object, gets the same Work name as that object. This takes no time:
-// Karmada's names end in a 32-bit FNV hash.
-func Colliding(t *testing.T, kind string, with render.Identity) (id render.Identity) {
+// name of another object, gets the same Work name as that object; another salt finds
+// another namespace. This takes no time: Karmada's names end in a 32-bit FNV hash.
+func Colliding(t *testing.T, kind string, with render.Identity, salt string) (id render.Identity) {
 	t.Helper()
-	head := scopeOf(t).home + "-"
+	head := scopeOf(t).home + "-" + salt
 	target := invert(sum(fnvBasis, qualified(with)), "-"+strings.ToLower(with.Name+"-"+kind))
 	halves := map[uint32]string{}
 	begin := sum(fnvBasis, head)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -11,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/karmada-target/karmada-mirror/render"
 
@@ -24,7 +27,7 @@ func TestSquattedNamespace(t *testing.T) {
 	ns := Isolate(t)
 	StartDaemon(t)
 	victim := render.Identity{Kind: "Namespace", Name: ns + "-victim"}
-	squatter := Colliding(t, "ConfigMap", victim)
+	squatter := Colliding(t, "ConfigMap", victim, "")
 	makeTestNamespace(t, squatter.Namespace)
 	Create(t, ConfigMaps, ConfigMap(squatter.Namespace, squatter.Name, Push, "one"))
 	WantInMembers(t, squatter.Namespace, squatter.Name, "one", Push)
@@ -44,28 +47,33 @@ func TestSquattedNamespace(t *testing.T) {
 }
 
 // TestSquattedCluster targets a cluster before it joins, with objects whose Works have the
-// same names as those of Namespaces.
+// same names as those of Namespaces, and of what Karmada gives its impersonator there.
 func TestSquattedCluster(t *testing.T) {
 	const late = "newcomer"
 	ns := Isolate(t)
 	StartDaemon(t)
-	var victims, objects []render.Identity
+	var spaces, objects []render.Identity
 	for i := range squatters {
-		victims = append(victims, render.Identity{Kind: "Namespace", Name: fmt.Sprintf("%s-victim-%d", ns, i)})
-		objects = append(objects, Colliding(t, "ConfigMap", victims[i]))
-		makeTestNamespace(t, victims[i].Name)
+		spaces = append(spaces, render.Identity{Kind: "Namespace", Name: fmt.Sprintf("%s-victim-%d", ns, i)})
+		makeTestNamespace(t, spaces[i].Name)
+	}
+	victims := append(slices.Clone(spaces), render.Identity{Kind: "ClusterRole", Name: impersonator}, render.Identity{Kind: "ClusterRoleBinding", Name: impersonator})
+	for i, id := range victims {
+		objects = append(objects, Colliding(t, "ConfigMap", id, ""))
 		makeTestNamespace(t, objects[i].Namespace)
 		Create(t, ConfigMaps, ConfigMap(objects[i].Namespace, objects[i].Name, late, "one"))
 	}
 	Must(t, join(t.Context(), late))
 	t.Cleanup(func() { _ = unjoin(context.Background(), late) })
-	for i := range squatters {
-		hasten(t, late, victims[i].Name)
+	for i, id := range victims {
+		if id.Kind == "Namespace" {
+			hasten(t, late, id.Name)
+		}
 		hasten(t, late, objects[i].Namespace)
 		WantInMembers(t, objects[i].Namespace, objects[i].Name, "one", late)
 	}
-	for i := range squatters {
-		wantWorkOf(t, victims[i], late)
+	for i, id := range victims {
+		wantWorkOf(t, id, late)
 		wantLongWork(t, objects[i], late)
 	}
 	for _, id := range objects { // later changes arrive, and a deletion deletes nothing else
@@ -76,15 +84,20 @@ func TestSquattedCluster(t *testing.T) {
 	}
 	for _, id := range victims {
 		wantWorkOf(t, id, late)
+	}
+	for _, id := range spaces {
 		namespaceIn(t, late, id.Name)
 	}
-	for _, id := range victims { // and deleted Namespaces are deleted, whichever was first
+	for _, id := range spaces { // and deleted Namespaces are deleted, whichever was first
 		Remove(t, Namespaces, "", id.Name)
 	}
-	for _, id := range victims {
+	for _, id := range spaces {
 		WantGone(t, Namespaces, "", id.Name, late)
 	}
 }
+
+// impersonator is the name of the objects that let Karmada act as its users in a member.
+const impersonator = "karmada-impersonator"
 
 // TestSquattedSource has two sources with the same Work name: each gets an object of its
 // own in the member.
@@ -93,7 +106,9 @@ func TestSquattedSource(t *testing.T) {
 	StartDaemon(t)
 	victim, squatter, long := squatted(t, ns)
 	wantWorkOf(t, squatter, Push)
-	WantLine(t, MustKarmadaMirror(t, "explain", "cm", victim.Name, "-n", ns), long.Name)
+	explanation := MustKarmadaMirror(t, "explain", "cm", victim.Name, "-n", ns)
+	WantLine(t, explanation, long.Name)
+	WantLine(t, explanation, "^  Note: .*Karmada does not recreate it until the source changes$")
 	WantLine(t, MustKarmadaMirror(t, "status", "cm", victim.Name, "-n", ns), long.Name)
 	Change(t, ConfigMaps, ns, victim.Name, SetField("two", "data", "key"))
 	WantInMembers(t, ns, victim.Name, "two", Push)
@@ -110,7 +125,7 @@ func TestSquattedSource(t *testing.T) {
 func squat(t *testing.T, ns string) (victim, squatter render.Identity) {
 	t.Helper()
 	victim = render.Identity{Kind: "ConfigMap", Namespace: ns, Name: "page"}
-	squatter = Colliding(t, "ConfigMap", victim)
+	squatter = Colliding(t, "ConfigMap", victim, "")
 	makeTestNamespace(t, squatter.Namespace)
 	Create(t, ConfigMaps, ConfigMap(squatter.Namespace, squatter.Name, Push, "theirs"))
 	WantInMembers(t, squatter.Namespace, squatter.Name, "theirs", Push)
@@ -222,6 +237,138 @@ func falseClaim(t *testing.T, id render.Identity) {
 		u.SetAnnotations(nil)
 		u.SetLabels(map[string]string{"propagationpolicy.karmada.io/permanent-id": "x"})
 	})
+}
+
+// TestKeptWorks has a tenant who may mirror to member1 write what makes the daemon keep an
+// administrator's object in member2 as it is, and then change how it is deleted there.
+func TestKeptWorks(t *testing.T) {
+	ns := Isolate(t)
+	StartDaemon(t)
+	enforce(t, ns)
+	clusters, preserve := render.ClustersAnnotation, render.PreserveOnDeletionAnnotation
+	client := tenant(t, Home(t)+"-tenant", Push)
+	keep := map[string]annotations{"empty": {clusters: ""}, "claimed": {claimLabel: "x"}}
+	options := map[string][2]annotations{"taken": {{preserve: "true"}, nil}, "given": {nil, {preserve: "true"}}}
+	for name, kept := range keep {
+		for option, step := range options {
+			t.Run(name+"/"+option, func(t *testing.T) {
+				page := name + "-" + option
+				theirs := func(said ...annotations) func(*unstructured.Unstructured) {
+					return func(u *unstructured.Unstructured) { say(u, merged(said...)) }
+				}
+				u := Plain(ns, page, "one")
+				theirs(annotations{clusters: Push2}, step[0])(u)
+				Create(t, ConfigMaps, u)
+				WantInMembers(t, ns, page, "one", Push2)
+				uids := MemberUIDs(t, ns, page, Push2)
+				Must(t, changeAs(t, client, ns, page, theirs(kept, step[0])))
+				Settle(t)
+				if err := changeAs(t, client, ns, page, theirs(annotations{clusters: Push}, step[1])); !apierrors.IsForbidden(err) {
+					t.Errorf("a change of %s is not refused: %v", preserve, err)
+				}
+				Must(t, changeAs(t, client, ns, page, theirs(annotations{clusters: Push}, step[0])))
+				WantInMembers(t, ns, page, "one", Push)
+				if option == "given" {
+					WantGone(t, ConfigMaps, ns, page, Push2)
+					return
+				}
+				Settle(t)
+				WantNoWork(t, ConfigMapWork(ns, page, Push2))
+				if now := MemberUIDs(t, ns, page, Push2); now[Push2] != uids[Push2] {
+					t.Errorf("the object in %s was deleted and recreated", Push2)
+				}
+			})
+		}
+	}
+}
+
+// wantValue waits until a member has a ConfigMap with a value, or none if that is empty.
+func wantValue(t *testing.T, member, namespace, name, want string) {
+	t.Helper()
+	if want == "" {
+		WantGone(t, ConfigMaps, namespace, name, member)
+	} else {
+		WantInMembers(t, namespace, name, want, member)
+	}
+}
+
+func merged(all ...annotations) annotations {
+	sum := annotations{}
+	for _, a := range all {
+		maps.Copy(sum, a)
+	}
+	return sum
+}
+
+// changeAs is like [Change], for another user, and returns the error.
+func changeAs(t *testing.T, as dynamic.Interface, namespace, name string, mutate func(*unstructured.Unstructured)) error {
+	t.Helper()
+	objects := as.Resource(ConfigMaps).Namespace(namespace)
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		u, err := objects.Get(t.Context(), name, metav1.GetOptions{})
+		Must(t, err)
+		mutate(u)
+		_, err = objects.Update(t.Context(), u, metav1.UpdateOptions{})
+		return err
+	})
+}
+
+// TestOptionsAreFenced has an editor, who may mirror nowhere, change the options of an
+// administrator's objects in member2. Nothing changes there until the administrator does
+// the same.
+func TestOptionsAreFenced(t *testing.T) {
+	ns := Isolate(t)
+	StartDaemon(t)
+	enforce(t, ns)
+	suspend, preserve, conflict := render.SuspendAnnotation, render.PreserveOnDeletionAnnotation, render.ConflictResolutionAnnotation
+	editor := tenant(t, Home(t)+"-editor", "nowhere")
+	namespaceIn(t, Push2, ns)
+	const absent, theirs, ours = "", "two", "one" // in member2
+	cases := map[string]struct {
+		isTaken bool // member2 already has an object of that name
+		before  annotations
+		tries   []annotations
+		still   string
+		// then is what the administrator writes; nil deletes the object.
+		then annotations
+		end  string
+	}{
+		"overwritten": {isTaken: true, tries: []annotations{{conflict: "overwrite"}}, still: theirs, then: annotations{conflict: "overwrite"}, end: ours},
+		"resumed":     {before: annotations{suspend: "true"}, tries: []annotations{{suspend: "false"}, {}}, still: absent, then: annotations{suspend: "false"}, end: ours},
+		"left":        {tries: []annotations{{preserve: "true"}}, still: ours, end: absent},
+		"kept":        {before: annotations{preserve: "true"}, tries: []annotations{{preserve: "false"}, {}}, still: ours, end: ours},
+	}
+	asking := func(a annotations) func(*unstructured.Unstructured) {
+		return func(u *unstructured.Unstructured) { say(u, merged(annotations{render.ClustersAnnotation: Push2}, a)) }
+	}
+	for name, c := range cases {
+		if c.isTaken {
+			_, err := Env.Member(Push2).Resource(ConfigMaps).Namespace(ns).Create(t.Context(), Plain(ns, name, theirs), metav1.CreateOptions{})
+			Must(t, err)
+		}
+		u := Plain(ns, name, ours)
+		asking(c.before)(u)
+		Create(t, ConfigMaps, u)
+		wantValue(t, Push2, ns, name, c.still)
+		for _, said := range c.tries {
+			if err := changeAs(t, editor, ns, name, asking(said)); !apierrors.IsForbidden(err) {
+				t.Errorf("%s: %q is not refused: %v", name, said, err)
+			}
+		}
+	}
+	Settle(t)
+	for name, c := range cases {
+		wantValue(t, Push2, ns, name, c.still)
+		if c.then == nil {
+			Remove(t, ConfigMaps, ns, name)
+		} else {
+			Change(t, ConfigMaps, ns, name, asking(c.then))
+		}
+	}
+	Settle(t)
+	for name, c := range cases {
+		wantValue(t, Push2, ns, name, c.end)
+	}
 }
 
 // TestNamespaceExclusionsHold: no object is mirrored to a cluster that its Namespace
