@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -17,6 +18,23 @@ func summarize(figures []float64) summary {
 		median = (figures[middle-1] + figures[middle]) / 2
 	}
 	return summary{median, figures[0], figures[len(figures)-1]}
+}
+
+// confidence returns between which figures the median lies with a confidence of at least
+// 95 %, whatever the distribution (by the sign test); for fewer than six, the least and the
+// greatest.
+func confidence(figures []float64) (least, greatest float64) {
+	figures = slices.Sorted(slices.Values(figures))
+	n := len(figures)
+	// chance is that of exactly so many figures below the median.
+	within, sum, chance := 0, 0.0, math.Pow(0.5, float64(n))
+	for sum+chance <= 0.025 {
+		sum += chance
+		chance *= float64(n-within) / float64(within+1)
+		within++
+	}
+	first := max(0, within-1)
+	return figures[first], figures[n-1-first]
 }
 
 // exactly returns the summary of a figure that was measured once.

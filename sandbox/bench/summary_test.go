@@ -31,6 +31,19 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
+// TestConfidence compares with a table of the sign test.
+func TestConfidence(t *testing.T) {
+	for n, skipped := range map[int]int{1: 0, 5: 0, 6: 0, 8: 0, 9: 1, 20: 5, 30: 9, 60: 21} {
+		var figures []float64
+		for i := range n {
+			figures = append(figures, float64(n-1-i))
+		}
+		if least, greatest := confidence(figures); least != float64(skipped) || greatest != float64(n-1-skipped) {
+			t.Errorf("of %d figures: from %v to %v, which skips not %d", n, least, greatest, skipped)
+		}
+	}
+}
+
 func TestQuantile(t *testing.T) {
 	var l latencies
 	for i := range 200 {
