@@ -75,7 +75,7 @@ func (d *daemon) followCredentials(ctx context.Context) error {
 }
 
 // credentialsChanged reports whether the files differ from what is in use, and can be used.
-// Files that cannot be used yet are tried again each time: the reason may be in a file that
+// Files that cannot be used yet are checked each time: the reason may be in a file that
 // is not compared.
 func (d *daemon) credentialsChanged() (bool, error) {
 	now := fingerprintOf(d.options.files())
