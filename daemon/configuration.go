@@ -29,6 +29,14 @@ import (
 // filePeriod is how often a configuration file is read.
 const filePeriod = time.Second
 
+// configurationName is the ConfigMap as namespace/name, or the path of the file.
+func (o *Options) configurationName() string {
+	if o.configFile != "" {
+		return o.configFile
+	}
+	return o.configMapName.String()
+}
+
 // loadConfiguration follows the configuration until ctx is done.
 func (d *daemon) loadConfiguration(ctx context.Context) error {
 	if d.options.configFile != "" {

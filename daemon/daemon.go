@@ -106,6 +106,7 @@ func (d *daemon) newController() error {
 	if err != nil {
 		return fmt.Errorf("cannot make a client for discovery: %w", err)
 	}
+	d.metrics.Configuration(d.options.configurationName())
 	d.controller, err = mirror.New(mirror.Options{
 		REST:            d.rest,
 		Dynamic:         d.dynamic,

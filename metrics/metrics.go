@@ -22,7 +22,9 @@ type Metrics struct {
 	reloadedLastAt prometheus.Gauge
 	// reloaded registers both: before the first verdict there is nothing to say.
 	reloaded sync.Once
-	leading  prometheus.Gauge
+	leading  *prometheus.GaugeVec
+	// configuration is the label of that name; see Configuration.
+	configuration string
 }
 
 // Build identifies the program's version.
@@ -61,9 +63,9 @@ func New(r prometheus.Registerer, b Build) *Metrics {
 		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Revision, "go_version": b.GoVersion},
 	})
 	build.Set(1)
-	m.leading = prometheus.NewGauge(prometheus.GaugeOpts{
+	m.leading = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: prefix + "_leading", Help: "Whether this replica writes Works (1), with leader election or without.",
-	})
+	}, []string{"configuration"})
 	r.MustRegister(build, m.operations, m.sync, m.propagation, m.sweepRepairs, m.leading)
 	return m
 }
@@ -126,13 +128,21 @@ func (m *Metrics) ConfigReload(err error, now time.Time) {
 	m.reloaded.Do(func() { m.registerer.MustRegister(m.reloadSuccess, m.reloadedLastAt) })
 }
 
+// Configuration names the ConfigMap or file of this daemon, and must be called before all
+// below. By the label configuration, alerts tell daemons apart that Prometheus scrapes as
+// one job.
+func (m *Metrics) Configuration(name string) {
+	m.configuration = name
+	m.Leading(false)
+}
+
 // Leading notes whether this replica writes Works.
 func (m *Metrics) Leading(leading bool) {
+	value := 0.0
 	if leading {
-		m.leading.Set(1)
-	} else {
-		m.leading.Set(0)
+		value = 1
 	}
+	m.leading.WithLabelValues(m.configuration).Set(value)
 }
 
 // LeaderPresent registers a gauge of whether a replica holds the Lease, as this
@@ -140,6 +150,7 @@ func (m *Metrics) Leading(leading bool) {
 func (m *Metrics) LeaderPresent(isPresent func() bool) {
 	m.registerer.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: prefix + "_leader_present", Help: "Whether some replica holds the Lease and renews it (1), as this replica sees it. Absent without leader election.",
+		ConstLabels: prometheus.Labels{"configuration": m.configuration},
 	}, func() float64 {
 		if isPresent() {
 			return 1

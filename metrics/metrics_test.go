@@ -27,6 +27,7 @@ func TestMetrics(t *testing.T) {
 	}
 	m.ConfigReload(nil, time.Unix(7, 0))
 	m.ConfigReload(errors.New("bad"), time.Unix(8, 0))
+	m.Configuration("karmada-system/shop")
 	m.Leading(true)
 	m.LeaderPresent(func() bool { return false })
 	m.Token(func() (issued, expires time.Time) { return time.Unix(1, 0), time.Unix(2, 0) })
@@ -37,7 +38,8 @@ func TestMetrics(t *testing.T) {
 				{Resource: "works.work.karmada.io", State: "degraded", Own: true},
 			},
 			Works:   map[WorkKey]int{{Cluster: "member1", State: "applied"}: 2},
-			Refused: map[string]int{"TooLarge": 1},
+			Refused: map[string]int{"TooLarge": 1, "UnknownCluster": 2},
+			Denied:  map[string]int{"TooLarge": 1},
 			Held:    map[string]int{"deployments.apps": 4},
 		}
 	})
@@ -61,15 +63,19 @@ karmada_mirror_config_last_reload_successful 0
 # HELP karmada_mirror_deletions_held Works whose deletion waits for an approval.
 # TYPE karmada_mirror_deletions_held gauge
 karmada_mirror_deletions_held{resource="deployments.apps"} 4
+# HELP karmada_mirror_denied_sources Sources with a Work that the API server refuses to write, by reason; part of karmada_mirror_refused_sources.
+# TYPE karmada_mirror_denied_sources gauge
+karmada_mirror_denied_sources{reason="TooLarge"} 1
 # HELP karmada_mirror_leader_present Whether some replica holds the Lease and renews it (1), as this replica sees it. Absent without leader election.
 # TYPE karmada_mirror_leader_present gauge
-karmada_mirror_leader_present 0
+karmada_mirror_leader_present{configuration="karmada-system/shop"} 0
 # HELP karmada_mirror_leading Whether this replica writes Works (1), with leader election or without.
 # TYPE karmada_mirror_leading gauge
-karmada_mirror_leading 1
+karmada_mirror_leading{configuration="karmada-system/shop"} 1
 # HELP karmada_mirror_refused_sources Sources that are not mirrored, or not to every cluster, by reason.
 # TYPE karmada_mirror_refused_sources gauge
 karmada_mirror_refused_sources{reason="TooLarge"} 1
+karmada_mirror_refused_sources{reason="UnknownCluster"} 2
 # HELP karmada_mirror_sources Known objects that ask to be mirrored, by their own annotation or their Namespace's.
 # TYPE karmada_mirror_sources gauge
 karmada_mirror_sources{resource="deployments.apps"} 3
@@ -109,7 +115,7 @@ karmada_mirror_works{member_cluster="member1",state="applied"} 2
 	names := []string{
 		"karmada_mirror_leading", "karmada_mirror_leader_present", "karmada_mirror_token_expiration_timestamp_seconds", "karmada_mirror_token_issued_timestamp_seconds",
 		"karmada_mirror_build_info", "karmada_mirror_config_last_reload_success_timestamp_seconds",
-		"karmada_mirror_config_last_reload_successful", "karmada_mirror_refused_sources", "karmada_mirror_sources",
+		"karmada_mirror_config_last_reload_successful", "karmada_mirror_denied_sources", "karmada_mirror_refused_sources", "karmada_mirror_sources",
 		"karmada_mirror_watch_last_event_timestamp_seconds", "karmada_mirror_watch_state",
 		"karmada_mirror_work_operations_total", "karmada_mirror_works",
 	}

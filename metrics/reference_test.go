@@ -28,7 +28,7 @@ const (
 )
 
 // open are the labels whose values are not bounded.
-var open = []string{"version", "revision", "go_version", "resource", "member_cluster"}
+var open = []string{"version", "revision", "go_version", "resource", "member_cluster", "configuration"}
 
 // everything returns a registry in which every metric has every bounded value of
 // its labels.
@@ -45,12 +45,14 @@ func everything() *prometheus.Registry {
 	m.Propagation("any", time.Second)
 	m.SweepRepair("any")
 	m.ConfigReload(nil, time.Unix(1, 0))
+	m.Configuration("any")
 	m.LeaderPresent(func() bool { return true })
 	m.Token(func() (issued, expires time.Time) { return time.Unix(1, 0), time.Unix(2, 0) })
 	s := metrics.Snapshot{
 		Watches: []metrics.Watch{{Resource: "any", State: "ready", LastEvent: time.Unix(1, 0)}},
 		Works:   map[metrics.WorkKey]int{},
 		Refused: map[string]int{},
+		Denied:  map[string]int{},
 		Held:    map[string]int{"any": 1},
 	}
 	for of := state.WorkApplied; of <= state.WorkDeleting; of++ {
@@ -61,6 +63,9 @@ func everything() *prometheus.Registry {
 		judge.WorkConflict, judge.TooLarge, judge.RenderFailed, judge.DeletionHeld, judge.NotAuthorized,
 	} {
 		s.Refused[string(reason)] = 1
+	}
+	for _, reason := range []judge.Reason{judge.NotAuthorized, judge.TooLarge, judge.RenderFailed} {
+		s.Denied[string(reason)] = 1
 	}
 	m.Observe(func() metrics.Snapshot { return s })
 	return registry

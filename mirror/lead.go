@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
@@ -96,6 +97,7 @@ func (c *Controller) recallHeld() {
 func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool {
 	failing := wait.Backoff{Duration: cachePeriod, Factor: 2, Jitter: 0.1, Steps: 10, Cap: maxCachePause}
 	behind := wait.Backoff{Duration: cachePeriod, Factor: 2, Jitter: 0.1, Steps: 10, Cap: maxCatchUpPause}
+	waiting := rate.Sometimes{First: 1, Interval: time.Minute}
 	for pause := time.Duration(0); ; {
 		timer := c.Clock.NewTimer(pause)
 		select {
@@ -109,6 +111,7 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 		}
 		pause = cachePeriod
 		if !c.caches.HasSynced() || !c.caches.IsConfigured() {
+			waiting.Do(func() { c.Logger.Info("cannot lead yet", zap.Error(c.caches.Ready())) })
 			continue
 		}
 		version, err := c.client.Version(ctx)

@@ -94,16 +94,20 @@ func (r *refused) all() []render.Identity {
 	return slices.Collect(maps.Keys(r.of))
 }
 
-func (r *refused) counts() map[string]int {
+// counts counts the refused sources by reason, and those that the API server refuses.
+func (r *refused) counts() (all, denied map[string]int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	counts := map[string]int{}
+	all, denied = map[string]int{}, map[string]int{}
 	for _, refusals := range r.of {
 		for _, refusal := range refusals {
-			counts[string(refusal.Reason)]++
+			all[string(refusal.Reason)]++
+			if refusal.Denied {
+				denied[string(refusal.Reason)]++
+			}
 		}
 	}
-	return counts
+	return all, denied
 }
 
 // report reports new refusals and notices to the source's owner by Events, and in the log.

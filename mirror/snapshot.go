@@ -9,7 +9,8 @@ import (
 
 // snapshot counts what is in the caches, for the metrics.
 func (c *Controller) snapshot() metrics.Snapshot {
-	s := metrics.Snapshot{Works: map[metrics.WorkKey]int{}, Refused: c.refused.counts(), Held: map[string]int{}}
+	s := metrics.Snapshot{Works: map[metrics.WorkKey]int{}, Held: map[string]int{}}
+	s.Refused, s.Denied = c.refused.counts()
 	for _, w := range c.caches.Sources() {
 		asking := 0
 		for o := range gather.Objects(w) {

@@ -61,6 +61,8 @@ type Refusal struct {
 	Advice string
 	// Elsewhere: it is reported on the Namespace, where the mistake is.
 	Elsewhere bool
+	// Denied: the API server refuses to write the Work.
+	Denied bool
 }
 
 // Event returns the message of an Event.
@@ -81,6 +83,7 @@ func AddRefusal(rs []Refusal, r Refusal) []Refusal {
 		if !strings.Contains(rs[i].Message, r.Message) {
 			rs[i].Message += "; " + r.Message
 		}
+		rs[i].Denied = rs[i].Denied || r.Denied
 		return rs
 	}
 	return append(rs, r)

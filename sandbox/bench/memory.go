@@ -25,8 +25,12 @@ type step struct {
 type footprint struct {
 	step
 	objects, works int
-	heap, resident float64
+	memory
 }
+
+// memory is what a daemon uses after a garbage collection, in bytes. besides is what Go needs
+// besides the heap.
+type memory struct{ heap, besides, resident float64 }
 
 // measureMemory first creates objects without annotation, and then, with another daemon,
 // annotated ones. They have no Works until there is a cluster.
@@ -115,7 +119,7 @@ func (w *world) grow(ctx context.Context, steps ...step) (footprints []footprint
 		if err := d.settled(ctx, f.works); err != nil {
 			return nil, err
 		}
-		if f.heap, f.resident, err = d.memory(ctx); err != nil {
+		if f.memory, err = d.memory(ctx); err != nil {
 			return nil, err
 		}
 		w.say("memory: %v", rowsOf([]footprint{f})[0])
@@ -124,9 +128,8 @@ func (w *world) grow(ctx context.Context, steps ...step) (footprints []footprint
 	return footprints, nil
 }
 
-// memory waits for the next garbage collection, which happens at least every two minutes,
-// and reads the heap and the resident memory.
-func (d *daemon) memory(ctx context.Context) (heap, resident float64, err error) {
+// memory waits for the next garbage collection, which happens at least every two minutes.
+func (d *daemon) memory(ctx context.Context) (m memory, err error) {
 	asked := float64(time.Now().Unix())
 	err = until(ctx, "garbage has been collected", func(ctx context.Context) error {
 		last, err := d.Metric(ctx, "go_memstats_last_gc_time_seconds")
@@ -136,17 +139,21 @@ func (d *daemon) memory(ctx context.Context) (heap, resident float64, err error)
 		return err
 	})
 	if err != nil {
-		return 0, 0, err
+		return memory{}, err
 	}
-	if heap, err = d.Metric(ctx, "go_memstats_heap_alloc_bytes"); err != nil {
-		return 0, 0, err
+	series, err := d.Series(ctx)
+	if err != nil {
+		return memory{}, err
 	}
 	process, err := procfs.NewProc(d.PID())
 	if err != nil {
-		return 0, 0, err
+		return memory{}, err
 	}
 	stat, err := process.Stat()
-	return heap, float64(stat.ResidentMemory()), err
+	return memory{
+		heap: series["go_memstats_heap_alloc_bytes"], besides: series["go_memstats_sys_bytes"] - series["go_memstats_heap_sys_bytes"],
+		resident: float64(stat.ResidentMemory()),
+	}, err
 }
 
 // encodedSize returns the size of a source as the API server sends it, in bytes.

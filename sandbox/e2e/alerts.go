@@ -37,19 +37,16 @@ func NewRecording() *Recording {
 	return &Recording{began: time.Now(), values: map[string][]string{}}
 }
 
-// Minutes scrapes daemons, by the job that each belongs to. A daemon that has ended, or is
-// not among them any more, has no series.
+// Minutes scrapes daemons, by the job that each belongs to. A daemon that has ended, or nil in
+// the place of one, is a target that does not answer: it has only the series up. One that is
+// not among them any more has none.
 func (r *Recording) Minutes(t *testing.T, n int, jobs map[string][]*Daemon) {
 	t.Helper()
 	for range n {
 		seen := map[string]bool{}
 		for job, daemons := range jobs {
 			for i, d := range daemons {
-				code, text, err := d.Get(t.Context(), "metrics", "/metrics")
-				if err != nil || code != http.StatusOK {
-					continue
-				}
-				r.add(fmt.Sprintf(`job=%q,namespace="karmada-system",instance="10.0.0.%d:8080"`, job, i+1), text, seen)
+				r.add(fmt.Sprintf(`job=%q,namespace="karmada-system",instance="10.0.0.%d:8080"`, job, i+1), scrape(t, d), seen)
 			}
 		}
 		r.minutes++
@@ -62,8 +59,21 @@ func (r *Recording) Minutes(t *testing.T, n int, jobs map[string][]*Daemon) {
 	}
 }
 
+// scrape returns what a daemon exposes, and the series up that Prometheus adds.
+func scrape(t *testing.T, d *Daemon) string {
+	t.Helper()
+	if d == nil {
+		return "up 0\n"
+	}
+	code, text, err := d.Get(t.Context(), "metrics", "/metrics")
+	if err != nil || code != http.StatusOK {
+		return "up 0\n"
+	}
+	return text + "up 1\n"
+}
+
 // evaluated are the metrics that alerts may use, with their labels and values.
-var evaluated = regexp.MustCompile(`(?m)^((?:karmada_mirror|process|go_gc_gomemlimit|workqueue)_[a-z_]*)(?:\{(.*)\})? (\S+)$`)
+var evaluated = regexp.MustCompile(`(?m)^((?:karmada_mirror|process|workqueue)_[a-z_]*|up|leader_election_master_status|go_gc_gomemlimit_bytes|go_gc_heap_live_bytes|go_memstats_(?:heap_)?sys_bytes)(?:\{(.*)\})? (\S+)$`)
 
 func (r *Recording) add(target, text string, seen map[string]bool) {
 	for _, match := range evaluated.FindAllStringSubmatch(text, -1) {

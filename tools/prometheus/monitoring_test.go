@@ -247,7 +247,7 @@ func TestAlertTable(t *testing.T) {
 // sandbox/e2e compares the reference with what a daemon exposes.
 func series(t *testing.T) map[string][]string {
 	t.Helper()
-	all := map[string][]string{"ALERTS": {"alertname", "alertstate"}} // of Prometheus itself
+	all := map[string][]string{"ALERTS": {"alertname", "alertstate"}, "up": {"job", "instance", "namespace", "pod"}} // of Prometheus itself
 	row := regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| (gauge|counter|histogram) \\| (.*?) \\|")
 	label := regexp.MustCompile("`([a-z_]+)`")
 	for _, match := range row.FindAllStringSubmatch(string(read(t, reference)), -1) {

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/sandbox/fault"
 
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
@@ -170,9 +171,9 @@ func TestAlertLeaderNotScraped(t *testing.T) {
 	leader, standby := pair(t)
 	r := NewRecording()
 	r.Minutes(t, 5, of(leader, standby))
-	r.Minutes(t, 10, of(standby))
+	r.Minutes(t, 10, of(nil, standby))
 	r.WantFiring(t, 13)
-	r.Minutes(t, 10, of(standby))
+	r.Minutes(t, 10, of(nil, standby))
 	r.WantFiring(t, 23, "KarmadaMirrorStandbyMissing")
 	leader.MustStop(t)
 	Eventually(t, "the standby to lead", Leads(standby))
@@ -203,11 +204,203 @@ func TestAlertTokenExpiring(t *testing.T) {
 	r.WantFiring(t, 9, "KarmadaMirrorTokenExpiring")
 }
 
-// TestAlertMemoryHigh gives the daemon less memory than it uses.
+// TestAlertMemoryHigh gives two installations less memory than they have resident. What the
+// first holds does not fit; the second only has to collect its garbage.
 func TestAlertMemoryHigh(t *testing.T) {
 	Isolate(t)
 	leader, standby := pair(t, "GOMEMLIMIT=20MiB")
 	r := NewRecording()
 	r.Minutes(t, 15, of(leader, standby))
 	r.WantFiring(t, 14, "KarmadaMirrorMemoryHigh")
+	leader.MustStop(t)
+	standby.MustStop(t)
+
+	const enough = 64 << 20
+	leader, standby = pair(t, fmt.Sprint("GOMEMLIMIT=", enough))
+	if resident := leader.Number(t, "process_resident_memory_bytes"); resident < enough {
+		t.Fatalf("only %.0f bytes are resident", resident)
+	}
+	r = NewRecording()
+	r.Minutes(t, 15, of(leader, standby))
+	r.WantFiring(t, 14)
+}
+
+// TestAlertNotConfigured starts two replicas that may not read their ConfigMap: the leader
+// has the Lease, and waits.
+func TestAlertNotConfigured(t *testing.T) {
+	Isolate(t)
+	whole := changeRole(t, func(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+		return slices.DeleteFunc(rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, ConfigMaps.Resource) })
+	})
+	leader, standby := SpawnDaemon(t), SpawnDaemon(t)
+	Eventually(t, "a leader that waits", func(context.Context) error {
+		if leader.Logged("cannot lead yet")+standby.Logged("cannot lead yet") == 0 {
+			return errors.New("none says that it waits")
+		}
+		return nil
+	})
+	r := NewRecording()
+	r.Minutes(t, 15, of(leader, standby))
+	r.WantFiring(t, 8)
+	r.WantFiring(t, 14, "KarmadaMirrorNotWriting")
+
+	changeRole(t, func([]rbacv1.PolicyRule) []rbacv1.PolicyRule { return whole })
+	Within(t, 2*Patience, "the configuration, for which client-go waits up to 30 s", func(ctx context.Context) error {
+		return errors.Join(leader.WantMetric(ReloadSuccessful, 1)(ctx), standby.WantMetric(ReloadSuccessful, 1)(ctx))
+	})
+	Eventually(t, "one of them to lead", func(ctx context.Context) error {
+		if Leads(leader)(ctx) != nil {
+			return Leads(standby)(ctx)
+		}
+		return nil
+	})
+	r.Minutes(t, 2, of(leader, standby))
+	r.WantFiring(t, 16)
+}
+
+// changeRole changes the rules of the Role of a test's daemons, and returns those before.
+func changeRole(t *testing.T, change func([]rbacv1.PolicyRule) []rbacv1.PolicyRule) (before []rbacv1.PolicyRule) {
+	t.Helper()
+	roles := Env.Client.RbacV1().Roles(Home(t))
+	role, err := roles.Get(t.Context(), Account, metav1.GetOptions{})
+	Must(t, err)
+	before = slices.Clone(role.Rules)
+	role.Rules = change(role.Rules)
+	_, err = roles.Update(t.Context(), role, metav1.UpdateOptions{})
+	Must(t, err)
+	return before
+}
+
+// TestAlertAnotherHolder runs a second daemon with a ConfigMap of its own, which at first
+// uses the Lease of the first daemon. A copy of the Deployment is scraped in its job, too.
+func TestAlertAnotherHolder(t *testing.T) {
+	ns := Isolate(t)
+	leader, standby := pair(t)
+	const second = "shop"
+	Create(t, ConfigMaps, Object("v1", "ConfigMap", ns, second, map[string]any{"data": map[string]any{config.Key: Resources(t, "configmaps")}}))
+	changeRole(t, func(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+		for i := range rules {
+			if len(rules[i].ResourceNames) > 0 {
+				rules[i].ResourceNames = append(rules[i].ResourceNames, second)
+			}
+		}
+		return rules
+	})
+	forgot := StartDaemon(t, "--config-map", ns+"/"+second)
+	r := NewRecording()
+	separate := map[string][]*Daemon{"karmada-mirror": {leader, standby}, second: {forgot}}
+	r.Minutes(t, 13, separate)
+	r.WantFiring(t, 8)
+	r.WantFiring(t, 12, "KarmadaMirrorNotWriting")
+	r.Minutes(t, 13, of(leader, standby, forgot))
+	r.WantFiring(t, 18)
+	r.WantFiring(t, 25, "KarmadaMirrorNotWriting")
+	forgot.MustStop(t)
+
+	own := StartDaemon(t, "--config-map", ns+"/"+second, "--leader-elect-resource-name", second)
+	Eventually(t, "the second daemon to lead", Leads(own))
+	r.Minutes(t, 6, of(leader, standby, own))
+	r.WantFiring(t, 31)
+}
+
+// TestAlertTenantRefused has tenants whom the configuration allows nothing, and a write that
+// conflicts: the daemon has all its rights.
+func TestAlertTenantRefused(t *testing.T) {
+	ns := Isolate(t)
+	Configure(t, Resources(t, "configmaps")+"authorization:\n- {clusters: ["+Push+"]}\n")
+	p := StartProxy(t)
+	leader, standby := pair(t, "--kubeconfig", p.Kubeconfig())
+	CreatePages(t, ns, Push, 1)
+	WantInMembers(t, ns, "page-0", "one", Push)
+	for i := range 5 {
+		Create(t, ConfigMaps, ConfigMap(ns, fmt.Sprint("tenant-", i), Push2, "one"))
+	}
+	Eventually(t, "the refusals", leader.WantMetric(`karmada_mirror_refused_sources{reason="NotAuthorized"}`, 5))
+	r := NewRecording()
+	r.Minutes(t, 2, of(leader, standby))
+	conflict := p.Inject(fault.Match{Verb: "patch", Resource: Works.Resource}, fault.Refuse(apierrors.NewConflict(Works.GroupResource(), "page-0", nil)))
+	Change(t, ConfigMaps, ns, "page-0", SetField("two", "data", "key"))
+	Eventually(t, "the conflict", func(context.Context) error { return Hit(conflict) })
+	conflict.Remove()
+	WantInMembers(t, ns, "page-0", "two", Push)
+	r.Minutes(t, 15, of(leader, standby))
+	r.WantFiring(t, 9)
+	r.WantFiring(t, 16)
+}
+
+// TestAlertConfigurationRejected makes a mistake in the configuration.
+func TestAlertConfigurationRejected(t *testing.T) {
+	Isolate(t)
+	leader, standby := pair(t)
+	r := NewRecording()
+	r.Minutes(t, 3, of(leader, standby))
+	good := SetConfiguration(t, "resources: 7\n")
+	seen := func(want float64) {
+		t.Helper()
+		Eventually(t, "both to have seen it", func(ctx context.Context) error {
+			return errors.Join(leader.WantMetric(ReloadSuccessful, want)(ctx), standby.WantMetric(ReloadSuccessful, want)(ctx))
+		})
+	}
+	seen(0)
+	r.Minutes(t, 8, of(leader, standby))
+	r.WantFiring(t, 6)
+	r.WantFiring(t, 10, "KarmadaMirrorConfigurationRejected")
+	SetConfiguration(t, good)
+	seen(1)
+	r.Minutes(t, 2, of(leader, standby))
+	r.WantFiring(t, 12)
+}
+
+// TestAlertSyncsFailing lets the API server fail at every write of a Work: no write is
+// denied, and all are retried.
+func TestAlertSyncsFailing(t *testing.T) {
+	ns := Isolate(t)
+	p := StartProxy(t)
+	leader, standby := pair(t, "--kubeconfig", p.Kubeconfig())
+	CreatePages(t, ns, Push, 3)
+	WantSources(t, ns)
+	r := NewRecording()
+	r.Minutes(t, 2, of(leader, standby))
+	failing := p.Inject(fault.Match{Verb: "create", Resource: Works.Resource}, fault.Refuse(apierrors.NewServiceUnavailable("etcd is away")))
+	for i := range 20 {
+		Create(t, ConfigMaps, ConfigMap(ns, fmt.Sprint("late-", i), Push, "one"))
+		r.Minutes(t, 1, of(leader, standby))
+	}
+	r.WantFiring(t, 10)
+	r.WantFiring(t, 21, "KarmadaMirrorSyncsFailing")
+	failing.Remove()
+	WantSources(t, ns)
+	r.Minutes(t, 12, of(leader, standby))
+	r.WantFiring(t, 33)
+}
+
+// TestAlertRestarting restarts two replicas, as two rotations of the CA would, and then one
+// of them again and again.
+func TestAlertRestarting(t *testing.T) {
+	Isolate(t)
+	leader, standby := pair(t)
+	replicas, r := []*Daemon{leader, standby}, NewRecording()
+	r.Minutes(t, 2, of(replicas...))
+	stop := func(i int) {
+		t.Helper()
+		replicas[i].MustStop(t)
+		Eventually(t, "the other to lead", Leads(replicas[1-i]))
+		r.Minutes(t, 2, of(replicas...))
+	}
+	start := func(i int) {
+		t.Helper()
+		replicas[i] = StartDaemon(t)
+		r.Minutes(t, 2, of(replicas...))
+	}
+	for _, i := range []int{0, 1, 0, 1} {
+		stop(i)
+		start(i)
+	}
+	r.WantFiring(t, 17)
+	stop(1)
+	r.WantFiring(t, 19)
+	start(1)
+	r.WantFiring(t, 21, "KarmadaMirrorRestarting")
+	stop(1)
+	r.WantFiring(t, 23, "KarmadaMirrorRestarting")
 }
