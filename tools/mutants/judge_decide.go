@@ -2,6 +2,14 @@ package main
 
 var ofDecide = []mutant{
 	{
+		name: "recreated-objects-speak-for-earlier-ones", file: "mirror/judge/decide.go",
+		old: ` && w.IsMadeFrom(f.Source.UID)
+}`,
+		new: `
+}`,
+		harm: "a user without the verb mirror leaves an administrator's object behind",
+	},
+	{
 		name: "orphans-go-without-a-live-read", file: "mirror/judge/decide.go",
 		old:  `if !f.Live {`,
 		new:  `if !f.Live && f.Source != nil {`,

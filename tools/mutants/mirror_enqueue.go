@@ -44,9 +44,8 @@ var ofEnqueue = []mutant{
 	},
 	{
 		name: "defaults-go-unseen", file: "mirror/namespace.go",
-		old: `	c.enqueueObjectsIn(after.Name)
-`,
-		new:  ``,
+		old:  `	c.enqueueObjectsIn(name)`,
+		new:  `	_ = name`,
 		harm: "objects do not follow their Namespace's default",
 	},
 	{

@@ -8,6 +8,36 @@ var ofSync = []mutant{
 		harm: "Works that nothing wants stay forever",
 	},
 	{
+		name: "amendments-first", file: "mirror/remove.go",
+		old: `	c.writer.Each(ctx, only(p.Plan, judge.Delete), isFresh, o,`,
+		new: `	if len(only(p.Plan, judge.Amend)) > 0 {
+		return
+	}
+	c.writer.Each(ctx, only(p.Plan, judge.Delete), isFresh, o,`,
+		harm: "a Work that cannot be amended keeps the object in all other clusters",
+	},
+	{
+		name: "stale-configurations-delete", file: "mirror/remove.go",
+		old:  `if err := c.currency.confirm(ctx); err != nil {`,
+		new:  `if err := c.currency.confirm(ctx); err != nil && ctx.Err() != nil {`,
+		harm: "what has just left the configuration is deleted",
+	},
+	{
+		name: "new-leaders-believe-an-old-configuration", file: "mirror/lead.go",
+		old:  `			err = c.currency.check(ctx)`,
+		new:  `			_ = c.currency.check(ctx)`,
+		harm: "a new leader mirrors what is no longer allowed",
+	},
+	{
+		name: "holds-are-forgotten-when-a-cache-is-listed-again", file: "mirror/enqueue.go",
+		old: `	if c.queue.Load() != nil {
+		c.recallHeld()
+	}
+`,
+		new:  ``,
+		harm: "deletions that were held pass the breaker",
+	},
+	{
 		name: "proofs-hold-for-ever", file: "mirror/remove.go",
 		old:  `c.Clock.Since(p.made) <= proofAge && slices.Equal(p.seen, c.caches.Seen(p.Facts.ID))`,
 		new:  `p != nil`,

@@ -2,6 +2,12 @@ package main
 
 var ofState = []mutant{
 	{
+		name: "skip-labels-are-compared-as-they-are", file: "mirror/state/namespace.go",
+		old:  `strings.ToLower(n.Labels[policyv1alpha1.NamespaceSkipAutoPropagationLabel]) == "true"`,
+		new:  `strings.TrimSpace(n.Labels[policyv1alpha1.NamespaceSkipAutoPropagationLabel]) == "true"`,
+		harm: "no one hears that the Namespace of an object is missing in the members",
+	},
+	{
 		name: "any-manager-is-us", file: "mirror/state/work.go",
 		old:  `w.Labelled = labels[render.ManagedByLabel] == render.ManagedByValue`,
 		new:  `_, w.Labelled = labels[render.ManagedByLabel]`,

@@ -42,8 +42,20 @@ var ofWriter = []mutant{
 		harm: "no deletion is held",
 	},
 	{
+		name: "deletions-without-an-answer-are-not-booked", file: "mirror/write/breaker.go",
+		old:  `if _, isPending := next[cluster]; d.sent && !isPending {`,
+		new:  `if _, isPending := next[cluster]; d.sent && isPending {`,
+		harm: "an API server that answers too late lets a mass deletion pass the breaker",
+	},
+	{
+		name: "deletions-wait-for-ever", file: "mirror/write/client.go",
+		old:  `inTime, cancel := context.WithTimeout(ctx, deletionDeadline)`,
+		new:  `inTime, cancel := context.WithCancel(ctx)`,
+		harm: "a deletion that hangs on the API server is carried out after its object is wanted again",
+	},
+	{
 		name: "deletions-are-not-booked", file: "mirror/write/writer.go",
-		old:  `w.Breaker.made(w.Caches.ResourceOf(v.ID), op.Work, approved)`,
+		old:  `w.Breaker.made(resource, work, approved)`,
 		new:  `_ = approved`,
 		harm: "a fast stream of single deletions empties every member",
 	},
