@@ -116,6 +116,9 @@ func (c *Controller) workChanged(before, after *state.Work) {
 		c.ledger.Forget(before.Source, before.Cluster)
 		c.ledger.Left(before)
 	}
+	if before != nil && after != nil && after.UID == before.UID && after.Terminating && !before.Terminating {
+		c.breaker.Saw(after)
+	}
 	if before != nil && (after == nil || after.UID != before.UID || after.Source != before.Source || after.Foreign != before.Foreign) {
 		c.enqueueWaiting(before) // any source that maps to this name may have waited for it
 	}

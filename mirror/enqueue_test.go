@@ -96,7 +96,7 @@ func TestWorkChanged(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := &Controller{Options: Options{Clock: newFakeClock()}, ledger: write.NewLedger(newFakeClock())}
+			c := &Controller{Options: Options{Clock: newFakeClock()}, ledger: write.NewLedger(newFakeClock()), breaker: write.NewBreaker(newFakeClock(), 0)}
 			q := leading(t, c)
 			c.workChanged(tc.old, tc.new)
 			var want []string

@@ -121,6 +121,40 @@ func TestDeniedDeletion(t *testing.T) {
 	}
 }
 
+// TestAnothersDeletionsCount: another process that leads by mistake has made a deletion that was
+// due here too.
+func TestAnothersDeletionsCount(t *testing.T) {
+	other := sample.Numbered(1)
+	due := &state.Work{Source: other, Cluster: "m1", Meta: state.Meta{UID: "other"}}
+	going := *due
+	going.Terminating = true
+	cases := map[string]struct {
+		reason        string
+		before, after *state.Work
+		want          string
+	}{
+		"Deleted":  {"its deletion has begun", due, &going, "hold m1 at 7"},
+		"Deleting": {"that was counted when it began", &going, &going, "delete m1 if it is work-uid at 7"},
+		"Left":     {"it has lost our label", due, nil, "delete m1 if it is work-uid at 7"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t)
+			s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"))
+			c := newControllerOf(t, s, configured("", "", `"holdAbove": {"works": 1, "percent": 10}`), newFakeClock())
+			c.breaker.Propose("configmaps", other, []*state.Work{due})
+			c.workChanged(tc.before, tc.after)
+			c.breaker.Propose("configmaps", other, nil)
+			if _, err := c.reconcile(t.Context(), sample.Page, false); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]string{tc.want}, s.sent()); diff != "" {
+				t.Errorf("%s, -want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // TestIncompleteMove: an object that is deleted in one cluster but cannot be created in the
 // other may be nowhere, which is reported to its owner.
 func TestIncompleteMove(t *testing.T) {

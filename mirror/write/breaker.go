@@ -1,7 +1,6 @@
 package write
 
 import (
-	"maps"
 	"sync"
 	"time"
 
@@ -182,14 +181,20 @@ func (b *Breaker) holdTime(resource, namespace, member string) time.Time {
 func (b *Breaker) made(resource string, w *state.Work, approved bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c, source := b.circuitLocked(resource), w.Source
-	in := c.in(source.Namespace)
-	if !approved {
-		in.made = append(in.made, deletion{source, b.clock.Now()})
+	b.circuitLocked(resource).made(w, approved, b.clock.Now())
+}
+
+// Saw notes that a Work is being deleted, no matter by whom. If that was due here too, and not
+// held, it counts as made: if two processes write by mistake, each counts what the other
+// deletes. The deletion of a Work that is wanted does not count, because the Work is restored.
+func (b *Breaker) Saw(w *state.Work) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for resource, c := range b.circuits {
+		if d, ok := c.pending(w); ok && d.by == heldNone {
+			c.made(w, b.isApprovedLocked(resource, w), b.clock.Now())
+		}
 	}
-	next := maps.Clone(in.pending[source])
-	delete(next, w.Cluster)
-	c.propose(source, next)
 }
 
 // sent notes that a deletion may have been carried out: there was no clear answer. It counts as

@@ -344,6 +344,73 @@ func TestBreakerSettlesAnew(t *testing.T) {
 	}
 }
 
+// TestBreakerTwoLeaders: two processes that lead by mistake delete no more than one does, whichever
+// comes first each time.
+func TestBreakerTwoLeaders(t *testing.T) {
+	const sources, allowed = 60, 5
+	leaders := []*breakerTest{newBreakerTest(100), newBreakerTest(100)}
+	deleted := 0
+	for i := range sources {
+		var w *state.Work
+		for _, b := range leaders {
+			b.Configure(config.HoldAbove{Works: allowed, Percent: 5})
+			w = b.proposeOne(i, nil)
+			b.clock.Step(settleTest)
+		}
+		for turn := range leaders {
+			first, other := leaders[(i+turn)%2], leaders[(i+turn+1)%2]
+			if first.delete([]*state.Work{w}) == 1 {
+				deleted++
+				other.Saw(w)
+				other.Propose("configmaps", w.Source, nil) // no Work is left
+				break
+			}
+		}
+	}
+	if deleted != allowed {
+		t.Errorf("admitted %d deletions, want %d", deleted, allowed)
+	}
+}
+
+// TestBreakerSaw counts the deletions that a watch shows.
+func TestBreakerSaw(t *testing.T) {
+	held := &render.Hold{Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	cases := map[string]struct {
+		reason string
+		// deleted is what happens to a Work that was proposed.
+		deleted func(*breakerTest, *state.Work)
+		hold    *render.Hold
+		approve bool
+		want    int // deletions that count
+	}{
+		"Another's":  {reason: "another process has deleted what is due here too", deleted: func(b *breakerTest, w *state.Work) { b.Saw(w) }, want: 1},
+		"Twice":      {reason: "it counts once", deleted: func(b *breakerTest, w *state.Work) { b.Saw(w); b.Saw(w) }, want: 1},
+		"Ours":       {reason: "ours has been counted", deleted: func(b *breakerTest, w *state.Work) { b.made("configmaps", w, false); b.Saw(w) }, want: 1},
+		"OursFirst":  {reason: "the watch was faster than the answer", deleted: func(b *breakerTest, w *state.Work) { b.Saw(w); b.made("configmaps", w, false) }, want: 1},
+		"Wanted":     {reason: "a user deletes what is not due: it is restored", deleted: func(b *breakerTest, w *state.Work) { b.Propose("configmaps", w.Source, nil); b.Saw(w) }},
+		"Held":       {reason: "an administrator deletes what is held", deleted: func(b *breakerTest, w *state.Work) { b.Saw(w) }, hold: held},
+		"Approved":   {reason: "what was approved does not count, no matter who deletes it", deleted: func(b *breakerTest, w *state.Work) { b.Saw(w) }, hold: held, approve: true},
+		"OtherPlace": {reason: "the same source in a cluster where nothing is due", deleted: func(b *breakerTest, w *state.Work) { b.Saw(&state.Work{Source: w.Source, Cluster: "m2"}) }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBreakerTest(100)
+			if tc.approve {
+				b.Approve(config.Approvals{"configmaps": b.clock.Now()})
+			}
+			w := b.proposeOne(0, tc.hold)
+			tc.deleted(b, w)
+			made := 0
+			for _, p := range b.circuits["configmaps"].parts {
+				made += len(p.made)
+			}
+			if made != tc.want {
+				t.Errorf("%s: %d deletions count, want %d", tc.reason, made, tc.want)
+			}
+		})
+	}
+}
+
 // TestBreakerApprovedDoNotCount: approved deletions do not hold back later ones.
 func TestBreakerApprovedDoNotCount(t *testing.T) {
 	b := newBreakerTest(100)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -126,6 +127,31 @@ func (c *circuit) propose(source render.Identity, next proposal) {
 	}
 	delete(p.pending, source)
 	c.drop(source.Namespace)
+}
+
+// pending returns the due deletion of a Work, if there is one.
+func (c *circuit) pending(w *state.Work) (pending, bool) {
+	p, ok := c.parts[w.Source.Namespace]
+	if !ok {
+		return pending{}, false
+	}
+	d, ok := p.pending[w.Source][w.Cluster]
+	return d, ok
+}
+
+// made notes that a due deletion was made. Of our own, the watch may have shown it before the
+// API server has answered: then it is not due any more, and has been counted.
+func (c *circuit) made(w *state.Work, approved bool, now time.Time) {
+	if _, isDue := c.pending(w); !isDue {
+		return
+	}
+	p, source := c.in(w.Source.Namespace), w.Source
+	if !approved {
+		p.made = append(p.made, deletion{source, now})
+	}
+	next := maps.Clone(p.pending[source])
+	delete(next, w.Cluster)
+	c.propose(source, next)
 }
 
 // count adds n deletions of a part to what holds them.

@@ -94,10 +94,28 @@ var ofBreaker = []mutant{
 		harm: "an approval for one namespace, or one member, releases what is held for others",
 	},
 	{
-		name: "approved-deletions-count", file: "mirror/write/breaker.go",
+		name: "approved-deletions-count", file: "mirror/write/circuit.go",
 		old:  `	if !approved {`,
 		new:  `	if source.Name != "" {`,
 		harm: "after an approval the next deletion by hand is held",
+	},
+	{
+		name: "others-deletions-do-not-count", file: "mirror/enqueue.go",
+		old:  `		c.breaker.Saw(after)`,
+		new:  `		_ = after`,
+		harm: "two processes that lead by mistake delete twice what the threshold allows",
+	},
+	{
+		name: "every-deletion-seen-counts", file: "mirror/write/breaker.go",
+		old:  `ok && d.by == heldNone {`,
+		new:  `ok || d.by == heldNone {`,
+		harm: "an administrator who deletes what is held trips the breaker again",
+	},
+	{
+		name: "our-deletions-count-twice", file: "mirror/write/circuit.go",
+		old:  `; !isDue {`,
+		new:  `; !isDue && w == nil {`,
+		harm: "a fast watch halves what the threshold allows",
 	},
 	{
 		name: "nothing-settles", file: "mirror/write/breaker.go",

@@ -106,6 +106,12 @@ var ofLedger = []mutant{
 		harm: "an API server that has just started holds up writes for five minutes",
 	},
 	{
+		name: "unprotected-works-wait", file: "mirror/write/ledger.go",
+		old:  `w.version = op.Work.ResourceVersion`,
+		new:  `w.version = ""`,
+		harm: "an unwanted Work whose protection was removed stays for minutes",
+	},
+	{
 		name: "contests-have-no-pause", file: "mirror/write/contests.go",
 		old:  `if c.writes < uncontested {`,
 		new:  `if c.writes >= uncontested {`,

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -105,6 +106,37 @@ func TestBreaker(t *testing.T) {
 		MustKarmadaMirror(t, "deletions", "approve", "--yes")
 		f.Converge(Patience)
 	})
+}
+
+// TestBreakerOfTwoLeaders lets two daemons write by mistake, and deletes one object after the
+// other: together they delete no more than one may.
+func TestBreakerOfTwoLeaders(t *testing.T) {
+	ns := Isolate(t)
+	const sources, allowed = 150, 50 // of BreakerOn
+	first, second := StartDaemon(t, "--leader-elect=false"), StartDaemon(t, "--leader-elect=false")
+	Eventually(t, "the first to write", Leads(first))
+	Eventually(t, "the second to write", Leads(second))
+	first.Reconfigure(t, func() { Configure(t, withBreaker(t)) })
+	Eventually(t, "the second to have the configuration", second.WantLogged(InForce, 2))
+	CreatePages(t, ns, Push, sources)
+	WantSources(t, ns)
+
+	audit := AuditFromNow(t)
+	for i := range sources {
+		Remove(t, ConfigMaps, ns, fmt.Sprintf("page-%d", i))
+		Pass(t, 100*time.Millisecond) // so that few are pending at any time
+	}
+	deleted := 0
+	Eventually(t, "the rest to be held", func(ctx context.Context) error {
+		names := audit.Deleted(t)
+		slices.Sort(names)
+		deleted = len(slices.Compact(names))
+		return first.WantMetric(Held("configmaps"), float64(sources-deleted))(ctx)
+	})
+	t.Logf("together they have deleted %d of %d", deleted, sources)
+	if deleted == 0 || deleted > allowed {
+		t.Errorf("%d Works were deleted, and %d deletions are allowed", deleted, allowed)
+	}
 }
 
 // wantHeldList parses the list as a program would.

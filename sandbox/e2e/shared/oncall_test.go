@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,14 +22,10 @@ import (
 func TestCredentialsRotated(t *testing.T) {
 	ns := Isolate(t)
 	p := StartProxy(t)
-	dir := t.TempDir()
-	authority, token, kubeconfig := filepath.Join(dir, "ca.crt"), filepath.Join(dir, "token"), filepath.Join(dir, "kubeconfig")
-	config, err := clientcmd.LoadFromFile(p.Kubeconfig())
+	kubeconfig, authority := withAuthorityFile(t, p)
+	token := filepath.Join(t.TempDir(), "token")
+	config, err := clientcmd.LoadFromFile(kubeconfig)
 	Must(t, err)
-	for _, cluster := range config.Clusters {
-		WriteFile(t, authority, cluster.CertificateAuthorityData)
-		cluster.CertificateAuthorityData, cluster.CertificateAuthority = nil, authority
-	}
 	for _, identity := range config.AuthInfos {
 		identity.Token, identity.TokenFile = "", token
 	}
@@ -77,43 +72,91 @@ func TestCredentialsRotated(t *testing.T) {
 const maxStop = 25 * time.Second
 
 // TestStopsInTime sends SIGTERM in each state in which a replica can be, while the API
-// server stalls.
+// server stalls. It must end in time, and well.
 func TestStopsInTime(t *testing.T) {
-	ns := Isolate(t)
-	leading, standing, starting := StartProxy(t), StartProxy(t), StartProxy(t)
+	t.Parallel()
 	// The program of a release: the checked one looks for leaks when it has ended.
-	built, err := Env.Builder.Daemon(t.Context())
+	program, err := Env.Builder.Daemon(t.Context())
 	Must(t, err)
-	leader := LaunchLeader(t, OtherProgram(built), "--kubeconfig", leading.Kubeconfig())
-	standby := LaunchDaemon(t, OtherProgram(built), "--kubeconfig", standing.Kubeconfig())
-	Eventually(t, "the standby to be ready", func(ctx context.Context) error { return standby.Probe(ctx, "/readyz") })
-	starting.Inject(fault.Match{}, fault.Drop())
-	starter := LaunchDaemon(t, OtherProgram(built), "--kubeconfig", starting.Kubeconfig())
-	Eventually(t, "the third to start", starter.WantLogged("starting", 1))
-
-	writes := leading.Inject(fault.Match{Verb: "create", Resource: "works"}, fault.Drop())
-	CreatePages(t, ns, Both, 20)
-	Eventually(t, "writes in flight", func(context.Context) error { return Hit(writes) })
-	leading.Freeze()
-	standing.Freeze()
-	states := map[string]*Daemon{"leading, with writes in flight": leader, "standby": standby, "starting": starter}
-	began := time.Now()
-	for _, d := range states {
-		d.Terminate(t)
+	states := map[string]func(t *testing.T, namespace string, p *fault.Proxy, flags ...string) *Daemon{
+		"Starting": func(t *testing.T, _ string, p *fault.Proxy, flags ...string) *Daemon {
+			p.Inject(fault.Match{}, fault.Drop())
+			d := LaunchDaemon(t, flags...)
+			Eventually(t, "it to start", d.WantLogged("starting", 1))
+			return d
+		},
+		"Standby": func(t *testing.T, _ string, _ *fault.Proxy, flags ...string) *Daemon {
+			LaunchLeader(t, OtherProgram(program))
+			d := LaunchDaemon(t, flags...)
+			Eventually(t, "the standby to be ready", func(ctx context.Context) error { return d.Probe(ctx, "/readyz") })
+			return d
+		},
+		"AwaitingCaches": func(t *testing.T, _ string, p *fault.Proxy, flags ...string) *Daemon {
+			p.Inject(fault.Match{Resource: Clusters.Resource}, fault.Drop())
+			d := LaunchDaemon(t, flags...)
+			Eventually(t, "it to be elected", d.WantLogged("leader elected", 1))
+			if d.Logged("leading") > 0 {
+				t.Error("it leads without a cache")
+			}
+			return d
+		},
+		"Leading": startWriting,
+		"ChangedCredentials": func(t *testing.T, namespace string, p *fault.Proxy, flags ...string) *Daemon {
+			kubeconfig, authority := withAuthorityFile(t, p)
+			d := startWriting(t, namespace, p, append(flags, "--kubeconfig", kubeconfig, "--leader-elect=false")...)
+			renewed, err := p.Reissue()
+			Must(t, err)
+			WriteFile(t, authority, renewed)
+			Eventually(t, "it to end by itself", d.WantLogged("stopping", 1))
+			return d
+		},
 	}
-	var ending sync.WaitGroup
-	for state, d := range states {
-		ending.Go(func() {
+	for state, reach := range states {
+		t.Run(state, func(t *testing.T) {
+			ns := Isolate(t)
+			p := StartProxy(t)
+			d := reach(t, ns, p, OtherProgram(program), "--kubeconfig", p.Kubeconfig())
+			p.Freeze()
+			defer p.Thaw()
+			if d.HasEnded() {
+				t.Fatalf("it has already ended: %v", d.Err())
+			}
+			began := time.Now()
+			d.Terminate(t)
 			select {
 			case <-d.Ended():
-				t.Logf("%s: ended within %s", state, time.Since(began).Round(100*time.Millisecond))
+				t.Logf("it ended within %s", time.Since(began).Round(100*time.Millisecond))
+				if d.Err() != nil {
+					t.Errorf("it ended badly: %v\n%s", d.Err(), d.Log())
+				}
 			case <-time.After(maxStop):
-				t.Errorf("%s: it has not ended within %s:\n%s", state, maxStop, d.Log())
-				_ = d.Kill()
+				t.Errorf("it has not ended within %s: %v\n%s", maxStop, d.Kill(), d.Log())
 			}
 		})
 	}
-	ending.Wait()
-	leading.Thaw()
-	standing.Thaw()
+}
+
+// startWriting starts a leader that has writes in flight.
+func startWriting(t *testing.T, namespace string, p *fault.Proxy, flags ...string) *Daemon {
+	t.Helper()
+	d := LaunchLeader(t, flags...)
+	writes := p.Inject(fault.Match{Verb: "create", Resource: Works.Resource}, fault.Drop())
+	CreatePages(t, namespace, Both, 20)
+	Eventually(t, "writes in flight", func(context.Context) error { return Hit(writes) })
+	return d
+}
+
+// withAuthorityFile copies the kubeconfig of a proxy, and moves the CA to a file of its own.
+func withAuthorityFile(t *testing.T, p *fault.Proxy) (kubeconfig, authority string) {
+	t.Helper()
+	dir := t.TempDir()
+	kubeconfig, authority = filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "ca.crt")
+	config, err := clientcmd.LoadFromFile(p.Kubeconfig())
+	Must(t, err)
+	for _, cluster := range config.Clusters {
+		WriteFile(t, authority, cluster.CertificateAuthorityData)
+		cluster.CertificateAuthorityData, cluster.CertificateAuthority = nil, authority
+	}
+	Must(t, clientcmd.WriteToFile(*config, kubeconfig))
+	return kubeconfig, authority
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -19,169 +18,275 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// formerly is an annotation that the next version of the daemon no longer mirrors.
-const formerly = "example.com/formerly"
+const (
+	// formerly is an annotation that a next version of the daemon no longer mirrors.
+	formerly = "example.com/formerly"
+	// nextMark is one that a next version adds to its Works.
+	nextMark = "karmada.target/next"
+	// edited is the object that a user changes in mid-upgrade.
+	edited = "edited"
+	// appliedPages are in the member too. The Works of the others are suspended, so that the
+	// test takes no hour.
+	appliedPages = 20
+)
 
-// TestUpgrade upgrades from the revision before to this one, and then to a next version
-// that strips one annotation more, and so changes what most Works mean. The audit log and
-// the member say what that wrote.
+// rewritesAll is what the changelog says of a version that rewrites Works.
+const rewritesAll = "rewrites all Works"
+
+// TestUpgrade upgrades from the version before to this one, then to one that marks all Works, and
+// then to one that strips one annotation more, and so changes what most Works mean. The audit
+// log and the member say what that wrote.
 func TestUpgrade(t *testing.T) {
-	const objects, applied, inFlight = upgradedWorks, 20, 20
-	ns := Isolate(t)
-	InParallel(t, objects, func(ctx context.Context, i int) error {
-		page := ConfigMap(ns, fmt.Sprintf("page-%d", i), Push, "one")
+	u := upgrade{t: t, namespace: Isolate(t), works: upgradedWorks + 1}
+	u.createSources()
+	before := u.to(compileBefore(t), anyWork)
+	t.Logf("the version before: %v in %s", before.writes, before.took)
+	for name := range u.pages() {
+		WantInMembers(t, u.namespace, name, "one", Push)
+	}
+
+	this := u.to("", anyWork)
+	t.Logf("this version: %v in %s", this.writes, this.took)
+	if len(this.writes) > 0 && !strings.Contains(newestChanges(t), rewritesAll) {
+		t.Errorf("this version rewrites Works, and the changelog does not say %q: %v", rewritesAll, this.writes)
+	}
+	u.toMarking()
+	u.toStripping()
+}
+
+// upgrade is a series of versions that run on the same objects, one after the other.
+type upgrade struct {
+	t         *testing.T
+	namespace string
+	works     int
+}
+
+// hasFormerly says which of the pages have the annotation.
+func hasFormerly(i int) bool { return i%5 != 0 }
+
+func (u upgrade) createSources() {
+	u.t.Helper()
+	InParallel(u.t, upgradedWorks, func(ctx context.Context, i int) error {
+		page := ConfigMap(u.namespace, fmt.Sprintf("page-%d", i), Push, "one")
 		annotations := page.GetAnnotations()
 		if hasFormerly(i) {
 			annotations[formerly] = "yes"
 		}
-		if i >= applied { // the member holds only some, so that the test takes no hour
+		if i >= appliedPages {
 			annotations[render.SuspendAnnotation] = "true"
 		}
 		page.SetAnnotations(annotations)
-		_, err := Env.Admin.Resource(ConfigMaps).Namespace(ns).Create(ctx, page, metav1.CreateOptions{})
+		_, err := Env.Admin.Resource(ConfigMaps).Namespace(u.namespace).Create(ctx, page, metav1.CreateOptions{})
 		return err
 	})
-	former, next := t.TempDir(), filepath.Join(t.TempDir(), "next")
-	checkOutBefore(t, former)
-	before := compileDaemon(t, former)
-	d := LaunchLeader(t, OtherProgram(before))
-	wantWorks(t, d, ns, objects)
-	for i := range applied {
-		WantInMembers(t, ns, fmt.Sprintf("page-%d", i), "one", Push)
-	}
-	d.MustStop(t)
+	Create(u.t, ConfigMaps, ConfigMap(u.namespace, edited, Push, "one"))
+}
 
-	audit := AuditFromNow(t)
-	d = LaunchLeader(t)
-	wantWorks(t, d, ns, objects)
-	d.MustStop(t)
-	writes := audit.Writes(t)
-	t.Logf("from the revision before: %v", writes)
-	if len(writes) > 0 && !strings.Contains(readRepository(t, "CHANGELOG.md"), "rewrites all Works") {
-		t.Errorf("this revision rewrites Works, and the changelog does not say so: %v", writes)
-	}
+// effect is what a version has written, and how long that took from its start on.
+type effect struct {
+	writes map[string]int
+	took   time.Duration
+}
 
-	inMember := pagesIn(t, ns)
-	audit = AuditFromNow(t)
-	overlay := stripping(t, next)
-	rate := fmt.Sprint(objects / 10) // slow enough to interrupt it
-	flags := []string{OtherProgram(overlay), "--concurrent-syncs", fmt.Sprint(inFlight), "--kube-api-qps", rate, "--kube-api-burst", fmt.Sprint(inFlight)}
-	d = LaunchLeader(t, flags...)
-	Eventually(t, "a part of the rewrites", func(context.Context) error {
-		if n := audit.Writes(t)["patch works"]; n < objects/4 {
+// to runs a version until all Works are as wanted and it has nothing left to write. An empty
+// program is this version.
+func (u upgrade) to(program string, wanted func(work *unstructured.Unstructured) bool) effect {
+	u.t.Helper()
+	var flags []string
+	if program != "" {
+		flags = append(flags, OtherProgram(program))
+	}
+	audit, began := AuditFromNow(u.t), time.Now()
+	d := LaunchLeader(u.t, flags...)
+	u.await(wanted)
+	Eventually(u.t, "the queue to be empty", d.WantMetric(QueueEmpty, 0))
+	took := time.Since(began).Round(time.Second)
+	d.MustStop(u.t)
+	return effect{audit.Writes(u.t), took}
+}
+
+func anyWork(*unstructured.Unstructured) bool { return true }
+
+// await waits until all Works are there, and as wanted.
+func (u upgrade) await(wanted func(work *unstructured.Unstructured) bool) {
+	u.t.Helper()
+	Within(u.t, 3*time.Minute, "the Works", func(context.Context) error {
+		done := 0
+		for _, work := range WorksOf(u.t, u.namespace) {
+			if wanted(work) {
+				done++
+			}
+		}
+		if done != u.works {
+			return fmt.Errorf("%d of %d are as wanted", done, u.works)
+		}
+		return nil
+	})
+}
+
+// toMarking upgrades to a version that changes only the metadata of its Works: each is written
+// once, and no object in the member is touched.
+func (u upgrade) toMarking() {
+	u.t.Helper()
+	next := compileOverlaid(u.t, map[string]replacement{
+		"render/work.go":       {"SourceUIDAnnotation: ", fmt.Sprintf("%q: new(\"yes\"), SourceUIDAnnotation: ", nextMark)},
+		"mirror/state/work.go": {"w.Findable = ", fmt.Sprintf("w.Findable = annotations[%q] == \"yes\" && ", nextMark)},
+	})
+	inMember := u.pages()
+	made := u.to(next, func(work *unstructured.Unstructured) bool { return work.GetAnnotations()[nextMark] != "" })
+	u.t.Logf("a version that marks all Works: %v in %s", made.writes, made.took)
+	if len(made.writes) != 1 || made.writes["patch works"] != u.works {
+		u.t.Errorf("%d Works lack a mark: %v", u.works, made.writes)
+	}
+	Settle(u.t)
+	for name, now := range u.pages() {
+		if was := inMember[name]; now.GetUID() != was.GetUID() || now.GetResourceVersion() != was.GetResourceVersion() {
+			u.t.Errorf("%s was touched in the member, though only its Work has changed: %v", name, now)
+		}
+	}
+}
+
+// toStripping upgrades to a version that strips one annotation more. It is killed, and a user
+// changes an object, when it has written a part.
+func (u upgrade) toStripping() {
+	u.t.Helper()
+	const inFlight = 5
+	const rule = "key == corev1.LastAppliedConfigAnnotation"
+	next := compileOverlaid(u.t, map[string]replacement{"render/strip.go": {rule, fmt.Sprintf("%s || key == %q", rule, formerly)}})
+	inMember, audit, began := u.pages(), AuditFromNow(u.t), time.Now()
+	flags := []string{OtherProgram(next), "--concurrent-syncs", fmt.Sprint(inFlight),
+		"--kube-api-qps", fmt.Sprint(upgradedWorks / 10), "--kube-api-burst", fmt.Sprint(inFlight)} // slow enough to interrupt it
+	d := LaunchLeader(u.t, flags...)
+	Eventually(u.t, "a part of the rewrites", func(context.Context) error {
+		if n := audit.Writes(u.t)["patch works"]; n < upgradedWorks/4 {
 			return fmt.Errorf("%d Works are rewritten", n)
 		}
 		return nil
 	})
-	d.KillNow(t)
-	written := audit.Writes(t)["patch works"]
+	d.KillNow(u.t)
+	written := audit.Writes(u.t)["patch works"]
 
-	d = LaunchLeader(t, flags...)
-	Change(t, ConfigMaps, ns, "page-0", SetField("two", "data", "key")) // nothing else about it changes
-	wantStripped(t, ns)
-	WantInMembers(t, ns, "page-0", "two", Push)
-	d.MustStop(t)
+	d = LaunchLeader(u.t, flags...)
+	asked := time.Now()
+	Change(u.t, ConfigMaps, u.namespace, edited, SetField("two", "data", "key")) // nothing else about it changes
+	WantInMembers(u.t, u.namespace, edited, "two", Push)
+	u.await(func(work *unstructured.Unstructured) bool {
+		manifest, err := render.ManifestOf(work.Object)
+		Must(u.t, err)
+		_, has, _ := unstructured.NestedString(manifest, "metadata", "annotations", formerly)
+		return !has
+	})
+	took := time.Since(began).Round(time.Second)
+	d.MustStop(u.t)
 
-	rewritten := 0
-	for i := range objects {
+	writes := audit.Writes(u.t)
+	u.t.Logf("a version that strips an annotation: %v in %s, of which %d before it was killed", writes, took, written)
+	u.wantOncePerWork(writes, inFlight)
+	patched := worksPatched(u.t, audit, asked)
+	overtook := slices.Index(patched, ConfigMapWork(u.namespace, edited, Push).Name)
+	u.t.Logf("of the %d writes after the edit, it was number %d", len(patched), overtook)
+	if most := upgradedWorks / 10; overtook < 0 || overtook > most || len(patched) < 2*most {
+		u.t.Errorf("an edit had to wait for %d of %d writes of the upgrade", overtook, len(patched))
+	}
+	Eventually(u.t, "the members", func(context.Context) error { return u.wantOnlyStripped(inMember) })
+}
+
+// wantOncePerWork checks that each Work whose meaning has changed was written once, and the
+// edited one. The writes in flight at a kill may have been carried out.
+func (u upgrade) wantOncePerWork(writes map[string]int, inFlight int) {
+	u.t.Helper()
+	want := 1
+	for i := range upgradedWorks {
 		if hasFormerly(i) {
-			rewritten++
+			want++
 		}
 	}
-	writes = audit.Writes(t)
-	t.Logf("to the next version: %v, of which %d before it was killed", writes, written)
-	const timeout = "patch works failed with 504" // its client was killed: it may have been carried out
+	const timeout = "patch works failed with 504" // its client was killed
 	timeouts := writes[timeout]
 	delete(writes, timeout)
-	if n := writes["patch works"]; n+timeouts < rewritten+1 || n > rewritten+1+inFlight || len(writes) != 1 {
-		t.Errorf("%d Works mean something else, one object was edited, and %d writes were in flight at the kill: %v", rewritten, inFlight, writes)
+	if n := writes["patch works"]; n+timeouts < want || n > want+inFlight || len(writes) != 1 {
+		u.t.Errorf("%d Works mean something else, and %d writes were in flight at the kill: %v", want, inFlight, writes)
 	}
-	edited := slices.IndexFunc(worksPatched(t, audit), func(work string) bool { return work == ConfigMapWork(ns, "page-0", Push).Name })
-	t.Logf("the edit was write %d of %d", edited, writes["patch works"])
-	if edited < written || edited > written+(rewritten-written)*3/4 {
-		t.Errorf("an edit had to wait for the upgrade: it was write %d, after %d before the kill", edited, written)
-	}
-	for name, now := range pagesIn(t, ns) {
-		was := inMember[name]
+}
+
+// wantOnlyStripped compares the pages in the member with what was there: those that had the
+// annotation have lost it, and the others were not touched.
+func (u upgrade) wantOnlyStripped(before map[string]unstructured.Unstructured) error {
+	for name, now := range u.pages() {
+		was := before[name]
 		_, had := was.GetAnnotations()[formerly]
 		_, has := now.GetAnnotations()[formerly]
-		if has || now.GetUID() != was.GetUID() {
-			t.Errorf("%s in the member: %v", name, now)
-		}
-		if !had && name != "page-0" && now.GetResourceVersion() != was.GetResourceVersion() {
-			t.Errorf("%s was touched in the member, though it has not changed: %v", name, now)
+		touched := now.GetResourceVersion() != was.GetResourceVersion()
+		if has || now.GetUID() != was.GetUID() || touched != (had || name == edited) {
+			return fmt.Errorf("%s in the member, touched %v: %v", name, touched, now)
 		}
 	}
+	return nil
 }
 
-// hasFormerly says which of the objects have the annotation.
-func hasFormerly(i int) bool { return i%10 != 0 }
-
-// wantWorks waits until a daemon has nothing left to write.
-func wantWorks(t *testing.T, d *Daemon, namespace string, objects int) {
-	t.Helper()
-	Within(t, 3*time.Minute, "the Works", func(ctx context.Context) error {
-		if n := len(WorksOf(t, namespace)); n != objects {
-			return fmt.Errorf("there are %d", n)
+// pages are the objects in the member, by name. It fails the test unless all are there.
+func (u upgrade) pages() map[string]unstructured.Unstructured {
+	u.t.Helper()
+	pages := map[string]unstructured.Unstructured{}
+	Eventually(u.t, "the objects in the member", func(ctx context.Context) error {
+		list, err := Env.Member(Push).Resource(ConfigMaps).Namespace(u.namespace).List(ctx, metav1.ListOptions{FieldSelector: AllPages})
+		if err != nil {
+			return err
 		}
-		return d.WantMetric(QueueEmpty, 0)(ctx)
-	})
-}
-
-// wantStripped waits until no Work has the annotation.
-func wantStripped(t *testing.T, namespace string) {
-	t.Helper()
-	Within(t, 3*time.Minute, "the rewrites", func(context.Context) error {
-		left := 0
-		for _, work := range WorksOf(t, namespace) {
-			manifest, err := render.ManifestOf(work.Object)
-			Must(t, err)
-			if _, has, _ := unstructured.NestedString(manifest, "metadata", "annotations", formerly); has {
-				left++
-			}
+		for _, page := range list.Items {
+			pages[page.GetName()] = page
 		}
-		if left > 0 {
-			return fmt.Errorf("%d Works still have the annotation", left)
+		if len(pages) != appliedPages+1 {
+			return fmt.Errorf("there are %d", len(pages))
 		}
 		return nil
 	})
+	return pages
 }
 
-// worksPatched lists the names of the patched Works in the order of the requests.
-func worksPatched(t *testing.T, audit AuditLog) (names []string) {
+// worksPatched lists the names of the Works patched since a time, in the order of the requests.
+func worksPatched(t *testing.T, audit AuditLog, since time.Time) (names []string) {
 	t.Helper()
 	requests := audit.Requests(t)
 	slices.SortFunc(requests, func(a, b Request) int { return a.RequestReceivedTimestamp.Compare(b.RequestReceivedTimestamp) })
 	for _, r := range requests {
-		if r.Verb == "patch" && r.ObjectRef.Resource == "works" && r.Succeeded() {
+		if r.Verb == "patch" && r.ObjectRef.Resource == "works" && r.Succeeded() && r.RequestReceivedTimestamp.After(since) {
 			names = append(names, r.ObjectRef.Name)
 		}
 	}
 	return names
 }
 
-// pagesIn are the pages in the member, by name.
-func pagesIn(t *testing.T, namespace string) map[string]unstructured.Unstructured {
+// compileBefore compiles the version before this one.
+func compileBefore(t *testing.T) (program string) {
 	t.Helper()
-	list, err := Env.Member(Push).Resource(ConfigMaps).Namespace(namespace).List(t.Context(), metav1.ListOptions{FieldSelector: AllPages})
-	Must(t, err)
-	pages := map[string]unstructured.Unstructured{}
-	for _, page := range list.Items {
-		pages[page.GetName()] = page
-	}
-	return pages
+	revision, sources := revisionBefore(t), t.TempDir()
+	t.Logf("the version before is %s", revision)
+	run(t, sources, "sh", "-c", fmt.Sprintf("git -C '%s' archive %s | tar -x", Env.Builder.Repository(), revision))
+	return compileDaemon(t, sources)
 }
 
-// checkOutBefore writes the files of the revision before this one to a folder; those of
-// this one if the clone has no other.
-func checkOutBefore(t *testing.T, dir string) {
+// revisionBefore is the newest tag before this revision, or else the one before the newest commit
+// that changes the daemon.
+func revisionBefore(t *testing.T) string {
 	t.Helper()
-	revision := "HEAD~1"
-	if exec.CommandContext(t.Context(), "git", "-C", Env.Builder.Repository(), "rev-parse", "--verify", "--quiet", revision).Run() != nil {
-		revision = "HEAD"
+	if tag, err := git(t, "describe", "--tags", "--abbrev=0", "--match", "v*", "HEAD^"); err == nil {
+		return tag
 	}
-	run(t, dir, "sh", "-c", fmt.Sprintf("git -C '%s' archive %s | tar -x", Env.Builder.Repository(), revision))
-	t.Logf("the revision before is %s", revision)
+	newest, err := git(t, "log", "-1", "--format=%H", "--", "*.go", ":!*_test.go", ":!sandbox", ":!tools")
+	if err == nil {
+		newest, err = git(t, "rev-parse", "--verify", newest+"^")
+	}
+	if err != nil {
+		t.Fatalf("cannot find the version before this one: this needs the history (git fetch --unshallow --tags): %v", err)
+	}
+	return newest
+}
+
+func git(t *testing.T, arguments ...string) (string, error) {
+	t.Helper()
+	output, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", Env.Builder.Repository()}, arguments...)...).Output()
+	return strings.TrimSpace(string(output)), err
 }
 
 // compileDaemon compiles the daemon in a folder of sources.
@@ -201,24 +306,34 @@ func run(t *testing.T, dir, program string, arguments ...string) {
 	}
 }
 
-// stripping compiles this revision with one more annotation that is stripped.
-func stripping(t *testing.T, overlaid string) (program string) {
+// replacement is a change of a file: the first occurrence of a text is replaced.
+type replacement struct{ old, new string }
+
+// compileOverlaid compiles this version with changes, by file.
+func compileOverlaid(t *testing.T, changes map[string]replacement) (program string) {
 	t.Helper()
-	const rule = "key == corev1.LastAppliedConfigAnnotation"
-	changed := strings.Replace(readRepository(t, "render/strip.go"), rule, fmt.Sprintf("%s || key == %q", rule, formerly), 1)
-	if !strings.Contains(changed, formerly) {
-		t.Fatalf("render/strip.go does not contain %q", rule)
+	dir, overlay := t.TempDir(), map[string]string{}
+	for path, change := range changes {
+		before := string(RepositoryFile(t, path))
+		if !strings.Contains(before, change.old) {
+			t.Fatalf("%s does not contain %q", path, change.old)
+		}
+		overlaid := filepath.Join(dir, strings.ReplaceAll(path, "/", "-"))
+		WriteFile(t, overlaid, []byte(strings.Replace(before, change.old, change.new, 1)))
+		overlay[filepath.Join(Env.Builder.Repository(), path)] = overlaid
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(Env.Builder.Repository(), "render", "strip.go"): overlaid}})
+	file, err := json.Marshal(map[string]any{"Replace": overlay})
 	Must(t, err)
-	file := filepath.Join(t.TempDir(), "overlay.json")
-	Must(t, os.WriteFile(overlaid, []byte(changed), 0o600), os.WriteFile(file, overlay, 0o600))
-	return compileDaemon(t, Env.Builder.Repository(), "-overlay", file)
+	WriteFile(t, filepath.Join(dir, "overlay.json"), file)
+	return compileDaemon(t, Env.Builder.Repository(), "-overlay", filepath.Join(dir, "overlay.json"))
 }
 
-func readRepository(t *testing.T, path string) string {
+// newestChanges is the top section of the changelog.
+func newestChanges(t *testing.T) string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(Env.Builder.Repository(), path))
-	Must(t, err)
-	return string(content)
+	sections := strings.Split(string(RepositoryFile(t, "CHANGELOG.md")), "\n## ")
+	if len(sections) < 2 {
+		t.Fatal("the changelog has no section")
+	}
+	return sections[1]
 }
