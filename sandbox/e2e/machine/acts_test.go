@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/utils/ptr"
 
 	"github.com/karmada-target/karmada-mirror/sandbox/e2e"
 	"github.com/karmada-target/karmada-mirror/sandbox/fault"
@@ -183,7 +182,9 @@ func (m *machine) leader() (leads, standsBy *replica, err error) {
 		if err != nil {
 			return err
 		}
-		i := slices.IndexFunc(m.replicas[:], func(r *replica) bool { return strings.HasPrefix(ptr.Deref(lease.Spec.HolderIdentity, ""), r.name+"_") })
+		i := slices.IndexFunc(m.replicas[:], func(r *replica) bool {
+			return lease.Spec.HolderIdentity != nil && strings.HasPrefix(*lease.Spec.HolderIdentity, r.name+"_")
+		})
 		if i < 0 {
 			return fmt.Errorf("no replica holds the Lease")
 		}
