@@ -39,7 +39,7 @@ func TestMetrics(t *testing.T) {
 			},
 			Works:   map[WorkKey]int{{Cluster: "member1", State: "applied"}: 2},
 			Refused: map[string]int{"TooLarge": 1, "UnknownCluster": 2},
-			Denied:  map[string]int{"TooLarge": 1},
+			Denied:  map[string]int{"size": 1},
 			Held:    map[string]int{"deployments.apps": 4},
 		}
 	})
@@ -63,9 +63,9 @@ karmada_mirror_config_last_reload_successful 0
 # HELP karmada_mirror_deletions_held Works whose deletion waits for an approval.
 # TYPE karmada_mirror_deletions_held gauge
 karmada_mirror_deletions_held{resource="deployments.apps"} 4
-# HELP karmada_mirror_denied_sources Sources with a Work that the API server refuses to write, by reason; part of karmada_mirror_refused_sources.
+# HELP karmada_mirror_denied_sources Sources with a Work that the API server refuses to write or delete, by what refuses it.
 # TYPE karmada_mirror_denied_sources gauge
-karmada_mirror_denied_sources{reason="TooLarge"} 1
+karmada_mirror_denied_sources{by="size"} 1
 # HELP karmada_mirror_leader_present Whether some replica holds the Lease and renews it (1), as this replica sees it. Absent without leader election.
 # TYPE karmada_mirror_leader_present gauge
 karmada_mirror_leader_present{configuration="karmada-system/shop"} 0

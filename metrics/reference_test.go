@@ -64,8 +64,8 @@ func everything() *prometheus.Registry {
 	} {
 		s.Refused[string(reason)] = 1
 	}
-	for _, reason := range []judge.Reason{judge.NotAuthorized, judge.TooLarge, judge.RenderFailed} {
-		s.Denied[string(reason)] = 1
+	for _, by := range []judge.Denial{judge.ByAuthorization, judge.ByAdmission, judge.ByValidation, judge.BySize} {
+		s.Denied[string(by)] = 1
 	}
 	m.Observe(func() metrics.Snapshot { return s })
 	return registry

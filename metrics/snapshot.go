@@ -10,8 +10,8 @@ import (
 type Snapshot struct {
 	Watches []Watch
 	Works   map[WorkKey]int
-	// Refused counts the refused sources by reason, and Denied those of them that the API
-	// server refuses.
+	// Refused counts the refused sources by reason, and Denied those that the API server
+	// refuses by what refuses them.
 	Refused, Denied map[string]int
 	// Held counts the Works whose deletion is held, by resource.
 	Held map[string]int
@@ -42,7 +42,7 @@ var (
 	sources = prometheus.NewDesc(prefix+"_sources", "Known objects that ask to be mirrored, by their own annotation or their Namespace's.", []string{"resource"}, nil)
 	works   = prometheus.NewDesc(prefix+"_works", "Known Works, by member cluster and by how far Karmada has processed them.", []string{"member_cluster", "state"}, nil)
 	refused = prometheus.NewDesc(prefix+"_refused_sources", "Sources that are not mirrored, or not to every cluster, by reason.", []string{"reason"}, nil)
-	denied  = prometheus.NewDesc(prefix+"_denied_sources", "Sources with a Work that the API server refuses to write, by reason; part of karmada_mirror_refused_sources.", []string{"reason"}, nil)
+	denied  = prometheus.NewDesc(prefix+"_denied_sources", "Sources with a Work that the API server refuses to write or delete, by what refuses it.", []string{"by"}, nil)
 	state   = prometheus.NewDesc(prefix+"_watch_state", "The state of each watch, of configured resources and of those that the daemon itself needs: 1 for the current state.", []string{"resource", "state"}, nil)
 	held    = prometheus.NewDesc(prefix+"_deletions_held", "Works whose deletion waits for approval.", []string{"resource"}, nil)
 	last    = prometheus.NewDesc(prefix+"_watch_last_event_timestamp_seconds", "When the last event of the resource arrived, in Unix time.", []string{"resource"}, nil)
@@ -89,7 +89,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	for reason, count := range s.Refused {
 		gauge(refused, float64(count), reason)
 	}
-	for reason, count := range s.Denied {
-		gauge(denied, float64(count), reason)
+	for by, count := range s.Denied {
+		gauge(denied, float64(count), by)
 	}
 }

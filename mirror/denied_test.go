@@ -12,26 +12,30 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// TestDenied: the same reason may mean that the configuration does not allow something, or
-// that the API server does not. Alerts tell these apart.
+// TestDenied: the same reason may mean that the configuration does not allow something, that
+// the daemon lacks a right, or that a webhook protects a Work. Alerts tell these apart.
 func TestDenied(t *testing.T) {
 	const creation = "POST /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works"
 	forbidden := apierrors.NewForbidden(render.WorksResource.GroupResource(), "page", nil)
 	allowing := func(rules string) string {
 		return strings.Replace(configured("", "", ""), "{", `{"authorization": [`+rules+`], `, 1)
 	}
-	notAuthorized := map[string]int{"NotAuthorized": 1}
+	protected := apierrors.NewForbidden(render.WorksResource.GroupResource(), "page", nil)
+	protected.ErrStatus.Message = `admission webhook "protection.example.io" denied the request: no`
+	notAuthorized, none := map[string]int{"NotAuthorized": 1}, map[string]int{}
+	byAuthorization := map[string]int{"authorization": 1}
 	cases := map[string]struct {
 		reason          string
 		configuration   string
 		answer          any
 		refused, denied map[string]int
 	}{
-		"NoRule":   {"nothing is sent", allowing(""), nil, notAuthorized, map[string]int{}},
-		"NoRights": {"the daemon's rights are gone", configured("", "", ""), forbidden, notAuthorized, notAuthorized},
-		"Both":     {"of two clusters, one is not allowed", allowing(`{"clusters": ["m1"]}`), forbidden, notAuthorized, notAuthorized},
-		"Conflict": {"it is retried at once", configured("", "", ""), apierrors.NewConflict(render.WorksResource.GroupResource(), "page", nil), map[string]int{}, map[string]int{}},
-		"TooLarge": {"the object is at fault", configured("", "", ""), apierrors.NewRequestEntityTooLargeError("no"), map[string]int{"TooLarge": 1}, map[string]int{"TooLarge": 1}},
+		"NoRule":   {"nothing is sent", allowing(""), nil, notAuthorized, none},
+		"NoRights": {"the daemon's rights are gone", configured("", "", ""), forbidden, notAuthorized, byAuthorization},
+		"Both":     {"of two clusters, one is not allowed", allowing(`{"clusters": ["m1"]}`), forbidden, notAuthorized, byAuthorization},
+		"Conflict": {"it is retried at once", configured("", "", ""), apierrors.NewConflict(render.WorksResource.GroupResource(), "page", nil), none, none},
+		"Denied":   {"a webhook does not like the object", configured("", "", ""), protected, map[string]int{"RenderFailed": 1}, map[string]int{"admission": 1}},
+		"TooLarge": {"the object is at fault", configured("", "", ""), apierrors.NewRequestEntityTooLargeError("no"), map[string]int{"TooLarge": 1}, map[string]int{"size": 1}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -94,17 +94,20 @@ func (r *refused) all() []render.Identity {
 	return slices.Collect(maps.Keys(r.of))
 }
 
-// counts counts the refused sources by reason, and those that the API server refuses.
+// counts counts the refused sources by reason, and those that the API server refuses by what
+// refuses them.
 func (r *refused) counts() (all, denied map[string]int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all, denied = map[string]int{}, map[string]int{}
 	for _, refusals := range r.of {
+		by := sets.Set[judge.Denial]{}
 		for _, refusal := range refusals {
 			all[string(refusal.Reason)]++
-			if refusal.Denied {
-				denied[string(refusal.Reason)]++
-			}
+			by.Insert(refusal.Denied)
+		}
+		for denial := range by.Delete("") {
+			denied[string(denial)]++
 		}
 	}
 	return all, denied

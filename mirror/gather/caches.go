@@ -117,7 +117,7 @@ func (c *Caches) Ready() error {
 	if !c.IsConfigured() {
 		return fmt.Errorf("no configuration has been loaded")
 	}
-	for _, w := range append(c.Sources(), c.Fixed()...) {
+	for _, w := range append(c.Fixed(), c.Sources()...) {
 		status := w.Status()
 		if !status.Synced && (slices.Contains(c.Fixed(), w) || status.State != watch.Pending) {
 			return fmt.Errorf("%s has not synced: %w", w.Resource.GroupResource, errorOr(status.Err, "the first list is still running"))

@@ -61,9 +61,21 @@ type Refusal struct {
 	Advice string
 	// Elsewhere: it is reported on the Namespace, where the mistake is.
 	Elsewhere bool
-	// Denied: the API server refuses to write the Work.
-	Denied bool
+	// Denied is what in the API server refuses a request; empty if none was refused.
+	Denied Denial
 }
+
+// Denial is what in the API server refuses to write or delete a Work. It tells apart what has
+// the same Reason: a missing right of the daemon concerns all Works.
+type Denial string
+
+// The values of the label by of the metric denied_sources.
+const (
+	ByAuthorization Denial = "authorization"
+	ByAdmission     Denial = "admission"
+	ByValidation    Denial = "validation"
+	BySize          Denial = "size"
+)
 
 // Event returns the message of an Event.
 func (r Refusal) Event() string {
@@ -83,7 +95,9 @@ func AddRefusal(rs []Refusal, r Refusal) []Refusal {
 		if !strings.Contains(rs[i].Message, r.Message) {
 			rs[i].Message += "; " + r.Message
 		}
-		rs[i].Denied = rs[i].Denied || r.Denied
+		if rs[i].Denied == "" || r.Denied == ByAuthorization {
+			rs[i].Denied = r.Denied
+		}
 		return rs
 	}
 	return append(rs, r)

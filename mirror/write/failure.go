@@ -28,9 +28,9 @@ func permanentRefusal(err error, op judge.Operation) (judge.Refusal, bool) {
 	}
 	switch {
 	case isDenied(err):
-		return judge.Refusal{Reason: judge.NotAuthorized, Message: fmt.Sprintf("%s does not let karmada-mirror %s the Work for cluster %q: check its rules", denier(err), verb, op.Cluster)}, true
+		return judge.Refusal{Reason: judge.NotAuthorized, Denied: judge.ByAdmission, Message: fmt.Sprintf("%s does not let karmada-mirror %s the Work for cluster %q: check its rules", denier(err), verb, op.Cluster)}, true
 	case apierrors.IsForbidden(err) && !isNamespaceTerminating(err):
-		return judge.Refusal{Reason: judge.NotAuthorized, Message: fmt.Sprintf("karmada-mirror may not %s Works for cluster %q: check its ClusterRole", verb, op.Cluster)}, true
+		return judge.Refusal{Reason: judge.NotAuthorized, Denied: judge.ByAuthorization, Message: fmt.Sprintf("karmada-mirror may not %s Works for cluster %q: check its ClusterRole", verb, op.Cluster)}, true
 	}
 	return judge.Refusal{}, false
 }
@@ -39,11 +39,11 @@ func permanentRefusal(err error, op judge.Operation) (judge.Refusal, bool) {
 func contentRefusal(err error, cluster string) (judge.Refusal, bool) {
 	switch {
 	case isTooLarge(err):
-		return judge.Refusal{Reason: judge.TooLarge, Message: fmt.Sprintf("the Work for cluster %q exceeds the size that the API server or etcd accepts (1.5 MiB by default): make the object smaller", cluster)}, true
+		return judge.Refusal{Reason: judge.TooLarge, Denied: judge.BySize, Message: fmt.Sprintf("the Work for cluster %q exceeds the size that the API server or etcd accepts (1.5 MiB by default): make the object smaller", cluster)}, true
 	case isDenied(err):
-		return judge.Refusal{Reason: judge.RenderFailed, Message: fmt.Sprintf("%s rejects the Work for cluster %q; its message is omitted because it may quote the object: to see it, pipe the output of `karmada-mirror render` to `kubectl apply --dry-run=server -f -`", denier(err), cluster)}, true
+		return judge.Refusal{Reason: judge.RenderFailed, Denied: judge.ByAdmission, Message: fmt.Sprintf("%s rejects the Work for cluster %q; its message is omitted because it may quote the object: to see it, pipe the output of `karmada-mirror render` to `kubectl apply --dry-run=server -f -`", denier(err), cluster)}, true
 	case apierrors.IsInvalid(err):
-		return judge.Refusal{Reason: judge.RenderFailed, Message: fmt.Sprintf("the API server rejects the Work for cluster %q as invalid in %s", cluster, invalidFields(err))}, true
+		return judge.Refusal{Reason: judge.RenderFailed, Denied: judge.ByValidation, Message: fmt.Sprintf("the API server rejects the Work for cluster %q as invalid in %s", cluster, invalidFields(err))}, true
 	}
 	return judge.Refusal{}, false
 }

@@ -56,6 +56,9 @@ func TestPermanentRefusal(t *testing.T) {
 				if got.Reason != want || permanent != (want != "") {
 					t.Errorf("%s: to %s: got %q, %v", c.reason, kind, got.Reason, permanent)
 				}
+				if permanent != (got.Denied != "") || (got.Denied == judge.ByAuthorization) != (name == "Forbidden") {
+					t.Errorf("%s: to %s: denied by %q", c.reason, kind, got.Denied)
+				}
 				if strings.Contains(got.Message, secret) || strings.Contains(got.Message, "\n") {
 					t.Errorf("the message leaks the manifest: %s", got.Message)
 				}

@@ -181,7 +181,6 @@ func (w *Writer) noteFailure(v judge.Verdict, op judge.Operation, err error, o *
 		o.Fail(fmt.Errorf("cannot %s the Work for cluster %q: %w", op.Kind, op.Cluster, err))
 		return
 	}
-	refusal.Denied = true
 	retry, isKnown := w.Ledger.parked.park(v, op, refusal)
 	if !isKnown {
 		o.RetryAfter(retry)

@@ -19,8 +19,8 @@ import (
 // others are the users beside the tenant of TestRandomTenant: administrators, whose policy
 // propagates objects too, and the users of the members.
 type others struct {
-	// home is their Namespace. In shared, the tenant may edit, too.
-	home, shared string
+	// home is their Namespace. They make more later, in which the tenant may edit too.
+	home string
 	// stay are objects in the members that must stay as they are; absent must not come.
 	stay   map[thing]state
 	absent []thing
@@ -47,8 +47,7 @@ const propagating = "propagate"
 
 func newOthers(t *testing.T, home string) *others {
 	t.Helper()
-	o := &others{home: home, shared: home + "-shared", stay: map[thing]state{}}
-	makeGuarded(t, o.shared, enforced(t), nil)
+	o := &others{home: home, stay: map[thing]state{}}
 	Create(t, Policies, Object("policy.karmada.io/v1alpha1", "PropagationPolicy", home, "pages", map[string]any{"spec": map[string]any{
 		"resourceSelectors": []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "labelSelector": map[string]any{"matchLabels": map[string]any{propagating: "yes"}}}},
 		"placement":         map[string]any{"clusterAffinity": map[string]any{"clusterNames": []any{Push, Push2}}},
@@ -61,41 +60,38 @@ func newOthers(t *testing.T, home string) *others {
 // generate makes another object of each sort.
 func (o *others) generate(t *testing.T) {
 	t.Helper()
-	g := o.generations
+	ids := o.ids(o.generations)
 	o.generations++
-	for _, id := range o.ids(g) {
-		switch {
-		case id.Kind == "Namespace":
-			makeTestNamespace(t, id.Name)
-			o.keepNamespace(t, id.Name)
-			continue
-		case id.Name == numbered("mirrored", g):
-			Create(t, ConfigMaps, ConfigMap(o.home, id.Name, Push+","+Push2, "one"))
-		default:
-			u := Plain(o.home, id.Name, "one")
-			u.SetLabels(map[string]string{propagating: "yes"})
-			Create(t, ConfigMaps, u)
-		}
+	propagated := Plain(o.home, ids[2].Name, "one")
+	propagated.SetLabels(map[string]string{propagating: "yes"})
+	Create(t, ConfigMaps, propagated)
+	Create(t, ConfigMaps, ConfigMap(o.home, ids[1].Name, Push+","+Push2, "one"))
+	makeGuarded(t, ids[0].Name, enforced(t), nil)
+	o.keepNamespace(t, ids[0].Name)
+	for _, id := range ids[1:] {
 		o.keep(t, Push, o.home, id.Name, "one")
 		o.keep(t, Push2, o.home, id.Name, "one")
 	}
-	o.share(t, g)
+	o.share(t, o.generations-1)
 }
 
 // ids are the objects of a generation whose Work names a tenant may want to take; those of
 // the next one do not exist yet.
 func (o *others) ids(generation int) []render.Identity {
 	return []render.Identity{
-		{Kind: "Namespace", Name: o.home + "-" + numbered("later", generation)},
+		{Kind: "Namespace", Name: o.home + "-" + numbered("shared", generation)},
 		{Kind: "ConfigMap", Namespace: o.home, Name: numbered("mirrored", generation)},
 		{Kind: "ConfigMap", Namespace: o.home, Name: numbered("propagated", generation)},
 	}
 }
 
+// shared is the Namespace of a generation, in which the tenant may edit too.
+func (o *others) shared(generation int) string { return o.ids(generation)[0].Name }
+
 func numbered(sort string, generation int) string { return fmt.Sprintf("%s-%d", sort, generation) }
 
-// sharedSorts are the objects of a generation that the tenant may edit, with their options.
-var sharedSorts = map[string]annotations{
+// sharedNames are the objects in each shared Namespace, with their options.
+var sharedNames = map[string]annotations{
 	"taken": nil, "plain": nil, "web": nil,
 	"suspended": {render.SuspendAnnotation: "true"},
 	"kept":      {render.PreserveOnDeletionAnnotation: "true"},
@@ -104,21 +100,19 @@ var sharedSorts = map[string]annotations{
 // share makes objects that the tenant may edit, and that ask for member2.
 func (o *others) share(t *testing.T, g int) {
 	t.Helper()
-	Change(t, Namespaces, "", o.shared, func(u *unstructured.Unstructured) { u.SetAnnotations(nil) }) // the tenant's default
-	namespaceIn(t, Push2, o.shared)
-	o.occupy(t, Push2, o.shared, numbered("taken", g))
-	o.absent = append(o.absent, thing{Push2, "ConfigMap", o.shared, numbered("suspended", g)})
-	for sort, options := range sharedSorts {
-		u, resource := Plain(o.shared, "", "one"), ConfigMaps
-		if sort == "web" {
-			u, resource = deployment(o.shared, 1), Deployments
+	namespace := o.shared(g)
+	o.occupy(t, Push2, namespace, "taken")
+	o.absent = append(o.absent, thing{Push2, "ConfigMap", namespace, "suspended"})
+	for name, options := range sharedNames {
+		u, resource := Plain(namespace, name, "one"), ConfigMaps
+		if name == "web" {
+			u, resource = deployment(namespace, 1), Deployments
 		}
-		u.SetName(numbered(sort, g))
 		u.SetAnnotations(merged(annotations{render.ClustersAnnotation: Push2}, options))
 		Create(t, resource, u)
 	}
-	WantInMembers(t, o.shared, numbered("plain", g), "one", Push2)
-	o.keep(t, Push2, o.shared, numbered("kept", g), "")
+	WantInMembers(t, namespace, "plain", "one", Push2)
+	o.keep(t, Push2, namespace, "kept", "")
 }
 
 // occupy creates an object in a member that no one mirrors.
@@ -163,21 +157,19 @@ func (o *others) look(t *testing.T) {
 		}
 	}
 	for g := range o.generations {
-		u, err := thing{Push2, "Deployment", o.shared, numbered("web", g)}.get(t.Context())
+		u, err := thing{Push2, "Deployment", o.shared(g), "web"}.get(t.Context())
 		if err == nil && u.GetLabels()[retainLabel] != "" {
-			t.Errorf("%s keeps its replicas in %s", u.GetName(), Push2)
+			t.Errorf("%s/%s keeps its replicas in %s", u.GetNamespace(), u.GetName(), Push2)
 		}
 	}
 }
 
-// isTheirs reports whether a managed object in the shared Namespace of member2 was put there
-// by them.
-func (o *others) isTheirs(object string) bool {
-	for sort := range sharedSorts {
-		for g := range o.generations {
-			if object == numbered(sort, g) && sort != "taken" && sort != "suspended" {
-				return true
-			}
+// isTheirs reports whether an object that is mirrored to a member was mirrored there by
+// them.
+func (o *others) isTheirs(member, namespace, name string) bool {
+	for g := range o.generations {
+		if namespace == o.shared(g) && member == Push2 {
+			return name == "plain" || name == "kept" || name == "web"
 		}
 	}
 	return false
@@ -196,7 +188,7 @@ func (o *others) finish(t *testing.T) {
 		for _, id := range ids[1:] {
 			WantInMembers(t, id.Namespace, id.Name, "two", Push, Push2)
 		}
-		o.withdraw(t, numbered("plain", g))
+		o.withdraw(t, ids[0].Name, "plain")
 		Remove(t, Namespaces, "", ids[0].Name)
 	}
 	for g := range o.generations {
@@ -206,16 +198,16 @@ func (o *others) finish(t *testing.T) {
 
 // withdraw deletes an object that the tenant may have changed. If it still asked for member2
 // and not to be preserved, it is deleted there.
-func (o *others) withdraw(t *testing.T, name string) {
+func (o *others) withdraw(t *testing.T, namespace, name string) {
 	t.Helper()
-	u, err := Env.Admin.Resource(ConfigMaps).Namespace(o.shared).Get(t.Context(), name, metav1.GetOptions{})
+	u, err := Env.Admin.Resource(ConfigMaps).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return
 	}
 	Must(t, err)
-	Remove(t, ConfigMaps, o.shared, name)
+	Remove(t, ConfigMaps, namespace, name)
 	a := u.GetAnnotations()
 	if a[render.ClustersAnnotation] == Push2 && a[render.PreserveOnDeletionAnnotation] != "true" && len(u.GetLabels()) == 0 {
-		WantGone(t, ConfigMaps, o.shared, name, Push2)
+		WantGone(t, ConfigMaps, namespace, name, Push2)
 	}
 }

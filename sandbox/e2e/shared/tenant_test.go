@@ -72,8 +72,10 @@ type randomTenant struct {
 	// have deleted.
 	own, left []string
 	fenced    string
-	others    *others
-	done      map[string]int
+	// squats are objects whose Works have the same names as other users'.
+	squats []render.Identity
+	others *others
+	done   map[string]int
 }
 
 // lasting is how many of the tenant's Namespaces stay.
@@ -159,15 +161,16 @@ func (r *randomTenant) labels() map[string]string {
 
 // place draws where to act, and on what.
 func (r *randomTenant) place() (namespace, object string) {
-	g := r.others.generations
-	namespace = r.pick(append(slices.Clone(r.own), r.fenced, r.others.shared, r.others.shared)...)
-	switch {
-	case namespace == r.others.shared:
-		return namespace, numbered(r.pick("taken", "plain", "suspended", "kept"), max(0, g-1-r.random.IntN(2)))
-	case r.random.IntN(2) == 0:
-		return namespace, r.pick("a", "b", "c")
+	switch r.random.IntN(4) {
+	case 0:
+		return r.others.shared(max(0, r.others.generations-1-r.random.IntN(2))), r.pick("a", "taken", "plain", "suspended", "kept")
+	case 1:
+		if n := len(r.squats); n > 0 { // rather one of the last
+			id := r.squats[max(0, n-1-r.random.IntN(4))]
+			return id.Namespace, id.Name
+		}
 	}
-	return namespace, r.target().Name
+	return r.pick(append(slices.Clone(r.own), r.fenced)...), r.pick("a", "b", "c")
 }
 
 // target draws another user's object to collide with; some do not exist yet.
@@ -241,7 +244,7 @@ func (r *randomTenant) onConfigMap(t *testing.T, what string, u *unstructured.Un
 	case "delete":
 		err = objects.Delete(ctx, name, metav1.DeleteOptions{})
 	case "delete all":
-		if u.GetNamespace() != r.others.shared { // they may, but it would end the test
+		if slices.Contains(r.own, u.GetNamespace()) { // elsewhere they may, but little would be left to try
 			err = objects.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
 		}
 	}
@@ -251,9 +254,6 @@ func (r *randomTenant) onConfigMap(t *testing.T, what string, u *unstructured.Un
 func (r *randomTenant) onDeployment(t *testing.T, what string, like *unstructured.Unstructured) (err error) {
 	t.Helper()
 	u := deployment(like.GetNamespace(), 1)
-	if like.GetNamespace() == r.others.shared {
-		u.SetName(numbered("web", r.others.generations-1))
-	}
 	u.SetAnnotations(like.GetAnnotations())
 	u.SetLabels(like.GetLabels())
 	objects, patch := r.client.Resource(Deployments).Namespace(u.GetNamespace()), metadataOf(t, u.GetAnnotations(), nil)
@@ -317,7 +317,13 @@ func (r *randomTenant) collide(t *testing.T, like *unstructured.Unstructured) er
 	}
 	u.SetName(id.Name)
 	u.SetAnnotations(like.GetAnnotations())
+	if r.random.IntN(2) == 0 {
+		u.SetAnnotations(annotations{render.ClustersAnnotation: Push})
+	}
 	_, err := r.client.Resource(resource).Namespace(id.Namespace).Create(t.Context(), u, metav1.CreateOptions{})
+	if err == nil && id.Kind == "ConfigMap" {
+		r.squats = append(r.squats, id)
+	}
 	return err
 }
 
@@ -339,7 +345,11 @@ func metadataOf(t *testing.T, a annotations, labels map[string]string) []byte {
 // other users' objects are as they were.
 func (r *randomTenant) look(t *testing.T) {
 	t.Helper()
-	for _, namespace := range append(slices.Clone(r.own), r.fenced, r.others.shared) {
+	namespaces := append(slices.Clone(r.own), r.fenced)
+	for g := range r.others.generations {
+		namespaces = append(namespaces, r.others.shared(g))
+	}
+	for _, namespace := range namespaces {
 		for _, member := range []string{Push2, Pull} {
 			if namespace == r.fenced && member == Pull { // which its selector matches
 				continue
@@ -348,7 +358,7 @@ func (r *randomTenant) look(t *testing.T) {
 				list, err := Env.Member(member).Resource(resource).Namespace(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "karmada.io/managed=true"})
 				Must(t, err)
 				for _, u := range list.Items {
-					if namespace != r.others.shared || member != Push2 || !r.others.isTheirs(u.GetName()) {
+					if !r.others.isTheirs(member, namespace, u.GetName()) {
 						t.Errorf("%s %s/%s is in %s: %v", u.GetKind(), namespace, u.GetName(), member, u.GetAnnotations())
 					}
 				}
