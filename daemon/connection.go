@@ -41,7 +41,7 @@ func (o *Options) connection(agent string) (*connection, error) {
 	return c, nil
 }
 
-// load reads the kubeconfigs, and returns the paths of those that there can be.
+// load reads the kubeconfigs, and returns their paths, whether they exist or not.
 func (o *Options) load() (config *rest.Config, kubeconfigs []string, err error) {
 	loading := clientcmd.NewDefaultClientConfigLoadingRules()
 	loading.ExplicitPath = o.kubeconfig

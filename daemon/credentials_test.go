@@ -78,6 +78,7 @@ func TestFollowCredentials(t *testing.T) {
 		steps  []step
 	}{
 		"CA": {"client-go reads it once", []step{
+			{"nothing has changed", func(*credentialFiles) {}},
 			{"half a CA", func(f *credentialFiles) { f.write("a.crt", []byte("half a certifi")) }},
 			{"the CA as it was", func(f *credentialFiles) { f.write("a.crt", f.cert[0]) }},
 			removeCA, otherCA,
@@ -117,8 +118,16 @@ func follow(t *testing.T, d *daemon) (ended func(within time.Duration) bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	result := make(chan error, 1)
-	go func() { result <- d.followCredentials(ctx) }()
-	t.Cleanup(cancel)
+	go func() {
+		defer close(result)
+		result <- d.followCredentials(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-result; err != nil {
+			t.Errorf("at the end of the test: %v", err)
+		}
+	})
 	return func(within time.Duration) bool {
 		t.Helper()
 		time.Sleep(within + credentialsPeriod/2) // not while the files are read

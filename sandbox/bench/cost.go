@@ -196,13 +196,16 @@ func (m *meter) requests() (map[string]int, error) {
 		var r struct {
 			Stage, Verb    string
 			User           struct{ Username string }
-			ObjectRef      struct{ Resource, Subresource string }
+			ObjectRef      struct{ Resource, Subresource, Namespace, Name string }
 			ResponseStatus struct{ Code int }
 		}
 		if json.Unmarshal(lines.Bytes(), &r) != nil || r.Stage != "ResponseComplete" || !m.counts(r.User.Username) {
 			continue // an unfinished line, or another user's request
 		}
 		key := r.Verb + " " + r.ObjectRef.Resource
+		if r.ObjectRef.Namespace == "karmada-system" && r.ObjectRef.Resource == "configmaps" {
+			key = r.Verb + " configuration"
+		}
 		if r.ObjectRef.Subresource != "" {
 			key += "/" + r.ObjectRef.Subresource
 		}
@@ -214,14 +217,15 @@ func (m *meter) requests() (map[string]int, error) {
 	return counts, lines.Err()
 }
 
-// readsOf counts the requests for single objects, except the Lease. Lists and watches fill
-// the caches and do not count.
+// readsOf counts the requests for single objects, except the Lease and the configuration, which
+// a new leader reads once and deletions once a second. Lists and watches fill the caches and do
+// not count.
 func readsOf(requests map[string]int) int {
 	reads := 0
 	for what, n := range requests {
 		verb, resource, _ := strings.Cut(what, " ")
 		resource, _, _ = strings.Cut(resource, " ")
-		if verb == "get" && resource != "" && resource != "leases" {
+		if verb == "get" && resource != "" && resource != "leases" && resource != "configuration" {
 			reads += n
 		}
 	}

@@ -66,6 +66,12 @@ func (d documented) check(family *dto.MetricFamily) error {
 	return nil
 }
 
+// onOccasion are metrics that need a token that expires, or a write that is denied. The tests of
+// the alerts on them look at their values.
+var onOccasion = []string{
+	"karmada_mirror_token_issued_timestamp_seconds", "karmada_mirror_token_expiration_timestamp_seconds", "karmada_mirror_denied_sources",
+}
+
 // TestMetricsReference compares the reference, which the alerts and the dashboard are
 // checked against, with what a leader exposes, and checks which of two daemons says that
 // it leads.
@@ -93,6 +99,9 @@ func TestMetricsReference(t *testing.T) {
 	reference := documentedMetrics(t)
 	for name, d := range reference {
 		family, ok := families[name]
+		if !ok && slices.Contains(onOccasion, name) {
+			continue
+		}
 		if !ok {
 			t.Errorf("the daemon does not expose %s", name)
 			continue
