@@ -229,12 +229,16 @@ func TestAlertMemoryHigh(t *testing.T) {
 // has the Lease, and waits.
 func TestAlertNotConfigured(t *testing.T) {
 	ns := Isolate(t)
+	// By default, all ConfigMaps may be read because they are mirrored.
+	const mirrored = Account + "-resources"
+	subject := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: ns, Name: Account}
+	UnbindClusterRole(t, mirrored, subject)
 	whole := changeRole(t, func(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 		return slices.DeleteFunc(rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, ConfigMaps.Resource) })
 	})
 	Eventually(t, "the Role to be in force", func(ctx context.Context) error {
 		if _, err := AsDaemon(t).Resource(ConfigMaps).Namespace(ns).Get(ctx, Account, metav1.GetOptions{}); !apierrors.IsForbidden(err) {
-			return fmt.Errorf("the ConfigMap can be read: %w", err)
+			return fmt.Errorf("the ConfigMap can be read: %v", err)
 		}
 		return nil
 	})
@@ -249,6 +253,7 @@ func TestAlertNotConfigured(t *testing.T) {
 	r.WantFiring(t, 14, "KarmadaMirrorNotWriting")
 
 	changeRole(t, func([]rbacv1.PolicyRule) []rbacv1.PolicyRule { return whole })
+	BindClusterRole(t, mirrored, subject)
 	Within(t, 2*Patience, "the configuration, for which client-go waits up to 30 s", func(ctx context.Context) error {
 		return errors.Join(leader.WantMetric(ReloadSuccessful, 1)(ctx), standby.WantMetric(ReloadSuccessful, 1)(ctx))
 	})

@@ -7,7 +7,6 @@ import "time"
 // These say how much `make test` tries.
 const (
 	massRecreated       = 100
-	upgradedWorks       = 200
 	configurationCycles = 20
 	refusedAtOnce       = 100              // objects with the same mistake
 	crashEvery          = 4                // one in so many writes at which a daemon is killed
