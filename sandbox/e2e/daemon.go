@@ -176,10 +176,14 @@ func (d *Daemon) wantOnlyJSON(t *testing.T) {
 	}
 }
 
+// LostLease is the last line of a daemon that could not renew its Lease in time, as on a
+// busy machine.
+const LostLease = "karmada-mirror: lost the lease: another replica may be leading\n"
+
 // isGoodReason reports whether a line is one that a daemon prints when it has to end: it
 // has lost its Lease, its CA was replaced, or etcd was restored.
 func isGoodReason(line string) bool {
-	return line == "karmada-mirror: lost the lease: another replica may be leading\n" ||
+	return line == LostLease ||
 		strings.HasPrefix(line, "karmada-mirror: a kubeconfig or the CA of an API server has changed") ||
 		strings.HasPrefix(line, "karmada-mirror: the API server's data are older than what was read from it")
 }

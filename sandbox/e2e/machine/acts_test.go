@@ -241,7 +241,7 @@ func (m *machine) leaderDies() error {
 // renewed stops both replicas and starts them without their earlier complaints.
 func (m *machine) renewed() error {
 	for _, r := range m.replicas {
-		if err := r.daemon.Stop(); err != nil {
+		if err := r.stop(); err != nil {
 			return err
 		}
 		if err := r.begin(); err != nil {

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,6 +37,9 @@ func (m *machine) look() (wrong []string) {
 	}
 	works, limit := map[string]*unstructured.Unstructured{}, time.Now().Add(quietLimit)
 	for {
+		if err := m.revive(); err != nil {
+			return []string{err.Error()}
+		}
 		wrong = m.underWay() // must come before reading the Works
 		var err error
 		if works, err = m.works(); err != nil {
@@ -57,6 +61,15 @@ func (m *machine) look() (wrong []string) {
 	}
 	m.remember(works)
 	return wrong
+}
+
+// revive starts the daemons again that have lost their Leases.
+func (m *machine) revive() error {
+	var errs []error
+	for _, r := range m.replicas {
+		errs = append(errs, r.revive())
+	}
+	return errors.Join(errs...)
 }
 
 // works are the Works that are ours, by namespace/name.

@@ -348,7 +348,7 @@ func (m *machine) keys() (all []model.Key) {
 func (m *machine) end(ctx context.Context) {
 	for _, r := range m.replicas {
 		r.settle()
-		if err := r.daemon.Stop(); err != nil {
+		if err := r.stop(); err != nil {
 			m.t.Errorf("replica %s: %v", r.name, err)
 		}
 	}

@@ -3,6 +3,7 @@ package machine
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,6 +31,8 @@ type replica struct {
 	passing []*fault.Rule
 	// past are the complaints about earlier daemons.
 	past []string
+	// lost counts the daemons that ended because they had lost their Lease.
+	lost int
 }
 
 func newReplica(t *testing.T, name string) *replica {
@@ -130,17 +133,39 @@ func (r *replica) die() error {
 }
 
 func (r *replica) restart() error {
-	r.past = r.complaints()
-	if err := r.daemon.Stop(); err != nil {
+	if err := r.stop(); err != nil {
 		return err
 	}
 	return r.start()
 }
 
+// stop asks the daemon to end, if it has not lost its Lease already.
+func (r *replica) stop() error {
+	r.past = r.complaints()
+	if err := r.daemon.Stop(); err != nil && !r.hasLostLease() {
+		return err
+	}
+	return nil
+}
+
+// hasLostLease reports whether the daemon has ended because it had lost its Lease.
+func (r *replica) hasLostLease() bool {
+	return r.daemon.HasEnded() && strings.HasSuffix(r.daemon.Log(), e2e.LostLease)
+}
+
+// revive starts the daemon again if it has lost its Lease.
+func (r *replica) revive() error {
+	if !r.hasLostLease() {
+		return nil
+	}
+	r.lost++
+	return r.restart()
+}
+
 // complaints are problems of the daemons themselves.
 func (r *replica) complaints() []string {
 	wrong := slices.Clone(r.past)
-	if r.daemon.HasEnded() {
+	if r.daemon.HasEnded() && !r.hasLostLease() {
 		wrong = append(wrong, fmt.Sprintf("replica %s has ended by itself: %v", r.name, r.daemon.Err()))
 	}
 	if n := r.daemon.Logged(e2e.SweepRepair); n > 0 {

@@ -70,7 +70,7 @@ func play(t *testing.T, s *scene, executor *executor, lasts time.Duration) {
 			}
 		})
 	}
-	t.Logf("%d steps, %d looks", steps, looks)
+	t.Logf("%d steps, %d looks; %d daemons lost their Lease to a busy machine", steps, looks, replicas[0].lost+replicas[1].lost)
 }
 
 // lasts is how long the test runs: MACHINE in the environment, or usual.

@@ -31,8 +31,7 @@ func TestCredentialsRotated(t *testing.T) {
 	}
 	WriteFile(t, token, []byte(newToken(t, "old-token")))
 	Must(t, clientcmd.WriteToFile(*config, kubeconfig))
-	flags := append(shortLease(), "--kubeconfig", kubeconfig)
-	replicas := []*Supervised{Supervise(t, flags...), Supervise(t, flags...)}
+	replicas := []*Supervised{Supervise(t, "--kubeconfig", kubeconfig), Supervise(t, "--kubeconfig", kubeconfig)}
 	areReady := func(starts int) func(context.Context) error {
 		return func(ctx context.Context) error {
 			for i, r := range replicas {
