@@ -29,12 +29,16 @@ VULNDB_WHOLE ?= https://vuln.go.dev/vulndb.zip
 # daemons lose their Leases.
 PARALLEL ?= 3
 FUZZTIME ?= 10s
+# The part of the mutants to try. make test-long tries a third, another one after each
+# commit: all take 20 minutes.
+PART ?= 0/1
+NEXT_PART = $(shell echo $$(($$(git rev-list --count HEAD) % 3)))/3
 export SOAK ?= 5m
 export SEED ?= 0
 # The oldest supported Karmada; docs/reference/versions.md.
 OLDEST_KARMADA := 1.16
 
-.PHONY: help demo recording test test-long long-tests checked test-compatibility check vulndb alerts dashboard build sandbox fuzz mutants reliability soak tenant machine bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
+.PHONY: help demo recording test test-long long-tests checked test-compatibility check vulndb alerts dashboard build sandbox fuzz mutants reliability soak tenant upgrade machine bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,7 +59,7 @@ recording: sandbox ## Record the demo as docs/demo.svg; needs asciinema and npx
 
 # The test cache does not notice changes of files outside a module, or of programs that a
 # test starts: tests that read or start such things run every time.
-test: check alerts checked ## Run all tests but the longest, including end-to-end tests on real Karmadas: 20 minutes on 2 cores, or 25 including compilation
+test: check alerts checked ## Run all tests but the longest, including end-to-end tests on real Karmadas: 40 minutes on 2 cores, or 55 including compilation
 	$(call compiling,the parts of Karmada that the parity tests compare with)
 	cd sandbox && go test ./parity
 	$(call compiling,Helm)
@@ -64,14 +68,14 @@ test: check alerts checked ## Run all tests but the longest, including end-to-en
 	@echo "running the end-to-end tests: each package reports when it ends, after some minutes"
 	cd sandbox && go test -count=1 -p 2 -timeout 40m -parallel $(PARALLEL) -skip '^($(ONLY_LONG))$$' $(E2E)
 
-test-long: checked ## Run the long tests: many crashes, a soak of SOAK, mass changes, Helm, mutations; 55 minutes at most
-	timeout --kill-after=1m 55m $(MAKE) --no-print-directory long-tests mutants
+test-long: checked ## Run the long tests: many crashes, a soak of SOAK, mass changes, Helm, a third of the mutants; 55 minutes at most
+	timeout --kill-after=1m 55m $(MAKE) --no-print-directory long-tests mutants PART=$(NEXT_PART)
 
 long-tests:
 	@for name in $(subst |, ,$(LONG)); do grep -rqs "^func $$name(" sandbox/e2e || { echo "cannot find $$name, which make test-long should run"; exit 1; }; done
 	@echo "running the long end-to-end tests: each package reports when it ends, after some minutes"
 	cd sandbox && go vet -tags long ./e2e/...
-	cd sandbox && go test -count=1 -p 2 -timeout 30m -parallel 3 -tags long -run '^($(LONG))$$' ./e2e/machine ./e2e/shared ./e2e/disruptive ./e2e/apart
+	cd sandbox && go test -count=1 -p 2 -timeout 40m -parallel 2 -tags long -run '^($(LONG))$$' ./e2e/machine ./e2e/shared ./e2e/disruptive ./e2e/apart
 	cd sandbox && go test -count=1 -tags long -run '^(TestWorkName|TestNeeds)$$' ./parity
 
 test-compatibility: export SANDBOX_KARMADA = $(OLDEST_KARMADA)
@@ -126,8 +130,8 @@ fuzz: ## Run each fuzz target for FUZZTIME
 	  done; \
 	done
 
-mutants: ## Break the daemon at one place at a time, and check that a unit test notices
-	cd tools && go test -count=1 ./mutants && go run ./mutants
+mutants: ## Break the daemon at one place at a time, and check that a unit test notices; PART=0/3 tries a third
+	cd tools && go test -count=1 ./mutants && go run ./mutants -part $(PART)
 
 reliability: export KARMADA_MIRROR_RELIABILITY = $(CURDIR)/.cache/reliability
 reliability: ## Run all tests, and write docs/reliability.md's table
@@ -137,6 +141,10 @@ reliability: ## Run all tests, and write docs/reliability.md's table
 
 soak: checked ## Run a random workload with faults for SOAK; SEED repeats one
 	cd sandbox && go test -v -count=1 -timeout 3h -tags long -run '^TestSoak$$' ./e2e/shared
+
+upgrade: export UPGRADE ?= 10000
+upgrade: checked ## Upgrade a daemon that has UPGRADE Works from the version before, and count what that writes
+	cd sandbox && go test -v -count=1 -timeout 3h -tags long -run '^TestUpgrade$$' ./e2e/shared
 
 tenant: export TENANT ?= 1h
 tenant: checked ## Run a tenant who tries everything for TENANT, and check the members; SEED repeats one

@@ -17,7 +17,9 @@ import (
 // reuses from recent reads: a deletion may wait for a slot.
 const proofAge = time.Second
 
-// proof is a judgement by live reads, and what the caches held when the reads were made.
+// proof is a judgement by live reads, and what the caches held when the reads began. The
+// configuration was confirmed just before: otherwise a slow API server would have to answer
+// one read more within [proofAge].
 type proof struct {
 	judge.Judgement
 	made time.Time
@@ -26,10 +28,10 @@ type proof struct {
 
 // prove judges a source by live reads.
 func (c *Controller) prove(ctx context.Context, id render.Identity) (*proof, error) {
-	p := &proof{made: c.Clock.Now(), seen: c.caches.Seen(id)}
 	if err := c.currency.confirm(ctx); err != nil {
 		return nil, err
 	}
+	p := &proof{made: c.Clock.Now(), seen: c.caches.Seen(id)}
 	facts, err := c.caches.LiveFacts(ctx, id)
 	if err != nil {
 		return nil, err

@@ -67,3 +67,35 @@ func TestLab(t *testing.T) {
 		})
 	}
 }
+
+func TestChoose(t *testing.T) {
+	mutants := []mutant{{name: "a"}, {name: "b"}, {name: "c"}, {name: "aa"}}
+	cases := map[string]struct {
+		reason    string
+		run, part string
+		want      string
+		wantErr   string
+	}{
+		"All":         {"one part is everything", "", "0/1", "a b c aa", ""},
+		"First":       {"each third one", "", "0/3", "a aa", ""},
+		"Last":        {"the parts add up", "", "2/3", "c", ""},
+		"Named":       {"both hold", "^a", "0/1", "a aa", ""},
+		"NoName":      {"nothing was tried", "^b", "0/3", "", "no mutant of part 0/3"},
+		"NoPart":      {"parts are counted from zero", "", "3/3", "", "there is no part"},
+		"NoNumber":    {"it is no part", "", "all", "", "there is no part"},
+		"NoParts":     {"there are none of nothing", "", "0/0", "", "there is no part"},
+		"NoSuchThing": {"it is no regular expression", "(", "0/1", "", "missing closing"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			chosen, err := choose(mutants, tc.run, tc.part)
+			var names []string
+			for _, m := range chosen {
+				names = append(names, m.name)
+			}
+			if got := strings.Join(names, " "); got != tc.want || (err == nil) != (tc.wantErr == "") || err != nil && !strings.Contains(err.Error(), tc.wantErr) {
+				t.Errorf("%s: %q, %v", tc.reason, got, err)
+			}
+		})
+	}
+}

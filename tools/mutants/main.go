@@ -34,11 +34,12 @@ import (
 func main() {
 	root := flag.String("root", "..", "folder of the daemon's module")
 	run := flag.String("run", "", "regular expression for the names of the mutants to try (default all)")
-	atOnce := flag.Int("p", 2, "how many mutants to try at once")
+	part := flag.String("part", "0/1", "try only one of several equal parts of the list: 2/3 is the last of three")
+	atOnce := flag.Int("p", 4, "how many mutants to try at once: the tests of some packages mostly wait")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := check(ctx, os.Stdout, *root, *run, *atOnce); err != nil {
+	if err := check(ctx, os.Stdout, *root, *run, *part, *atOnce); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
@@ -49,8 +50,8 @@ var packages = []string{
 	"render", "config", "watch", "mirror/state", "mirror/judge", "mirror/queue", "mirror/gather", "mirror/write", "mirror/purge", "mirror",
 }
 
-func check(ctx context.Context, out io.Writer, root, run string, atOnce int) error {
-	pattern, err := regexp.Compile(run)
+func check(ctx context.Context, out io.Writer, root, run, part string, atOnce int) error {
+	mutants, err := choose(all(), run, part)
 	if err != nil {
 		return err
 	}
@@ -63,11 +64,28 @@ func check(ctx context.Context, out io.Writer, root, run string, atOnce int) err
 		return err
 	}
 	defer os.RemoveAll(folder)
-	mutants := slices.DeleteFunc(all(), func(m mutant) bool { return !pattern.MatchString(m.name) })
-	if len(mutants) == 0 {
-		return fmt.Errorf("no mutant's name matches %q", run)
-	}
 	return lab{root: root, folder: folder, packages: packages, atOnce: atOnce, out: out, now: time.Now}.try(ctx, mutants)
+}
+
+// choose returns the mutants of one part, such as 2/3, whose names match run.
+func choose(mutants []mutant, run, part string) (chosen []mutant, err error) {
+	pattern, err := regexp.Compile(run)
+	if err != nil {
+		return nil, err
+	}
+	var which, parts int
+	if n, err := fmt.Sscanf(part, "%d/%d", &which, &parts); n != 2 || err != nil || which < 0 || which >= parts {
+		return nil, fmt.Errorf("there is no part %q: of three parts, the first is 0/3 and the last is 2/3", part)
+	}
+	for i, m := range mutants {
+		if i%parts == which && pattern.MatchString(m.name) {
+			chosen = append(chosen, m)
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("no mutant of part %s has a name that matches %q", part, run)
+	}
+	return chosen, nil
 }
 
 // all returns the list.

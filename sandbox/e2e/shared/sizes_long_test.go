@@ -7,7 +7,7 @@ import "time"
 // These say how much `make test-long` tries.
 const (
 	massRecreated       = 1000
-	upgradedWorks       = 10000
+	upgradedObjects     = 500 // unless UPGRADE is set
 	configurationCycles = 200
 	refusedAtOnce       = 1200             // objects with the same mistake; client-go's recorder keeps 1,000 Events
 	crashEvery          = 1                // one in so many writes at which a daemon is killed

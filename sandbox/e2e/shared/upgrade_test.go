@@ -6,9 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +41,13 @@ const rewritesAll = "rewrites all Works"
 // then to one that strips one annotation more, and so changes what most Works mean. The audit
 // log and the member say what that wrote.
 func TestUpgrade(t *testing.T) {
-	u := upgrade{t: t, namespace: Isolate(t), works: upgradedWorks + 1}
+	objects := upgradedObjects
+	if text := os.Getenv("UPGRADE"); text != "" {
+		var err error
+		objects, err = strconv.Atoi(text)
+		Must(t, err)
+	}
+	u := upgrade{t: t, namespace: Isolate(t), objects: objects, works: objects + 1}
 	u.createSources()
 	before := u.to(compileBefore(t), anyWork)
 	t.Logf("the version before: %v in %s", before.writes, before.took)
@@ -60,7 +68,8 @@ func TestUpgrade(t *testing.T) {
 type upgrade struct {
 	t         *testing.T
 	namespace string
-	works     int
+	// objects are all but the one that is edited; works are those of all.
+	objects, works int
 }
 
 // hasFormerly says which of the pages have the annotation.
@@ -68,7 +77,7 @@ func hasFormerly(i int) bool { return i%5 != 0 }
 
 func (u upgrade) createSources() {
 	u.t.Helper()
-	InParallel(u.t, upgradedWorks, func(ctx context.Context, i int) error {
+	InParallel(u.t, u.objects, func(ctx context.Context, i int) error {
 		page := ConfigMap(u.namespace, fmt.Sprintf("page-%d", i), Push, "one")
 		annotations := page.GetAnnotations()
 		if hasFormerly(i) {
@@ -112,7 +121,7 @@ func anyWork(*unstructured.Unstructured) bool { return true }
 // await waits until all Works are there, and as wanted.
 func (u upgrade) await(wanted func(work *unstructured.Unstructured) bool) {
 	u.t.Helper()
-	Within(u.t, 3*time.Minute, "the Works", func(context.Context) error {
+	Within(u.t, Patience+time.Duration(u.works)*50*time.Millisecond, "the Works", func(context.Context) error {
 		done := 0
 		for _, work := range WorksOf(u.t, u.namespace) {
 			if wanted(work) {
@@ -157,10 +166,10 @@ func (u upgrade) toStripping() {
 	next := compileOverlaid(u.t, map[string]replacement{"render/strip.go": {rule, fmt.Sprintf("%s || key == %q", rule, formerly)}})
 	inMember, audit, began := u.pages(), AuditFromNow(u.t), time.Now()
 	flags := []string{OtherProgram(next), "--concurrent-syncs", fmt.Sprint(inFlight),
-		"--kube-api-qps", fmt.Sprint(upgradedWorks / 10), "--kube-api-burst", fmt.Sprint(inFlight)} // slow enough to interrupt it
+		"--kube-api-qps", fmt.Sprint(u.objects / 10), "--kube-api-burst", fmt.Sprint(inFlight)} // slow enough to interrupt it
 	d := LaunchLeader(u.t, flags...)
 	Eventually(u.t, "a part of the rewrites", func(context.Context) error {
-		if n := audit.Writes(u.t)["patch works"]; n < upgradedWorks/4 {
+		if n := audit.Writes(u.t)["patch works"]; n < u.objects/4 {
 			return fmt.Errorf("%d Works are rewritten", n)
 		}
 		return nil
@@ -187,7 +196,7 @@ func (u upgrade) toStripping() {
 	patched := worksPatched(u.t, audit, asked)
 	overtook := slices.Index(patched, ConfigMapWork(u.namespace, edited, Push).Name)
 	u.t.Logf("of the %d writes after the edit, it was number %d", len(patched), overtook)
-	if most := upgradedWorks / 10; overtook < 0 || overtook > most || len(patched) < 2*most {
+	if most := u.objects / 10; overtook < 0 || overtook > most || len(patched) < 2*most {
 		u.t.Errorf("an edit had to wait for %d of %d writes of the upgrade", overtook, len(patched))
 	}
 	Eventually(u.t, "the members", func(context.Context) error { return u.wantOnlyStripped(inMember) })
@@ -198,7 +207,7 @@ func (u upgrade) toStripping() {
 func (u upgrade) wantOncePerWork(writes map[string]int, inFlight int) {
 	u.t.Helper()
 	want := 1
-	for i := range upgradedWorks {
+	for i := range u.objects {
 		if hasFormerly(i) {
 			want++
 		}
