@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -50,6 +51,15 @@ func TestDelete(t *testing.T) {
 			since: func(_ *Controller, s *apiServer, _ *proof, c *clocktesting.FakeClock) {
 				c.Step(proofAge + 1)
 				s.asked[pageAt] = func() { c.Step(proofAge + 1) }
+			}},
+		"SlowConfiguration": {reason: "the configuration is confirmed before the proof begins", want: []string{deleted},
+			since: func(c *Controller, _ *apiServer, _ *proof, clock *clocktesting.FakeClock) {
+				clock.Step(proofAge + 1)
+				versions := c.currency.versions
+				c.currency.versions = func(ctx context.Context) (string, string, error) {
+					clock.Step(proofAge + 1)
+					return versions(ctx)
+				}
 			}},
 		"Overtaken": {reason: "and so is one that is outdated by the time it is made", looks: true,
 			since: func(c *Controller, s *apiServer, _ *proof, clock *clocktesting.FakeClock) {
