@@ -29,10 +29,10 @@ VULNDB_WHOLE ?= https://vuln.go.dev/vulndb.zip
 # daemons lose their Leases.
 PARALLEL ?= 3
 FUZZTIME ?= 10s
-# The part of the mutants to try. make test-long tries a third, another one after each
+# The part of the mutants to try. make test-long tries a tenth, another one after each
 # commit: all take 20 minutes.
 PART ?= 0/1
-NEXT_PART = $(shell echo $$(($$(git rev-list --count HEAD) % 3)))/3
+NEXT_PART = $(shell echo $$(($$(git rev-list --count HEAD) % 10)))/10
 export SOAK ?= 5m
 export SEED ?= 0
 # The oldest supported Karmada; docs/reference/versions.md.
@@ -68,7 +68,7 @@ test: check alerts checked ## Run all tests but the longest, including end-to-en
 	@echo "running the end-to-end tests: each package reports when it ends, after some minutes"
 	cd sandbox && go test -count=1 -p 2 -timeout 40m -parallel $(PARALLEL) -skip '^($(ONLY_LONG))$$' $(E2E)
 
-test-long: checked ## Run the long tests: many crashes, a soak of SOAK, mass changes, Helm, a third of the mutants; 55 minutes at most
+test-long: checked ## Run the long tests: many crashes, a soak of SOAK, mass changes, Helm, a tenth of the mutants; 55 minutes at most
 	timeout --kill-after=1m 55m $(MAKE) --no-print-directory long-tests mutants PART=$(NEXT_PART)
 
 long-tests:
@@ -130,7 +130,7 @@ fuzz: ## Run each fuzz target for FUZZTIME
 	  done; \
 	done
 
-mutants: ## Break the daemon at one place at a time, and check that a unit test notices; PART=0/3 tries a third
+mutants: ## Break the daemon at one place at a time, and check that a unit test notices; PART=0/10 tries a tenth
 	cd tools && go test -count=1 ./mutants && go run ./mutants -part $(PART)
 
 reliability: export KARMADA_MIRROR_RELIABILITY = $(CURDIR)/.cache/reliability

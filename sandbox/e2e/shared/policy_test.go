@@ -105,7 +105,7 @@ func with(key, value string, all []annotations) []annotations {
 	return all
 }
 
-// TestPolicyLetsNobodyReachMore tries every step (in make test every few) from one object
+// TestPolicyLetsNobodyReachMore tries steps, all of them if policyStride is 1, from one object
 // to another in every Namespace, and from one Namespace to another, through the API
 // server. If a step is allowed, then the user may mirror to every cluster where the step
 // adds the object, or changes how it is there or how it is deleted. The same holds for a
@@ -141,7 +141,7 @@ func TestPolicyLetsNobodyReachMore(t *testing.T) {
 		})
 	}
 	t.Logf("%d steps and walks, of which %d were allowed; %d of the refused ones would have reached nothing more", tally.tried.Load(), tally.passed.Load(), tally.overcautious.Load())
-	if tally.tried.Load() < 100_000/policyStride/policyStride || tally.passed.Load() < 40_000/policyStride/policyStride {
+	if tally.tried.Load() < 50_000/policyStride/policyStride || tally.passed.Load() < 20_000/policyStride/policyStride {
 		t.Error("these are too few to prove anything")
 	}
 }
