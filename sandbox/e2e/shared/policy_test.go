@@ -141,7 +141,7 @@ func TestPolicyLetsNobodyReachMore(t *testing.T) {
 		})
 	}
 	t.Logf("%d steps and walks, of which %d were allowed; %d of the refused ones would have reached nothing more", tally.tried.Load(), tally.passed.Load(), tally.overcautious.Load())
-	if tally.tried.Load() < 50_000/policyStride/policyStride || tally.passed.Load() < 20_000/policyStride/policyStride {
+	if tally.tried.Load() < 100_000/policyStride/policyStride || tally.passed.Load() < 40_000/policyStride/policyStride {
 		t.Error("these are too few to prove anything")
 	}
 }
