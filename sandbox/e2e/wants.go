@@ -50,8 +50,8 @@ func WantGone(t *testing.T, gvr schema.GroupVersionResource, namespace, name str
 }
 
 // WantEvent waits for a Warning from the daemon about an object, with these words in its
-// message.
-func WantEvent(t *testing.T, namespace, name, reason string, words ...string) {
+// message, which it returns.
+func WantEvent(t *testing.T, namespace, name, reason string, words ...string) (message string) {
 	t.Helper()
 	Eventually(t, fmt.Sprintf("Event %s on %s/%s", reason, namespace, name), func(ctx context.Context) error {
 		list, err := Env.Admin.Resource(Events).Namespace(namespace).List(ctx, metav1.ListOptions{})
@@ -66,7 +66,7 @@ func WantEvent(t *testing.T, namespace, name, reason string, words ...string) {
 			if about != name || component != "karmada-mirror" {
 				continue
 			}
-			message, _, _ := unstructured.NestedString(e.Object, "message")
+			message, _, _ = unstructured.NestedString(e.Object, "message")
 			lacks := func(word string) bool { return !strings.Contains(message, word) }
 			if got == reason && !slices.ContainsFunc(words, lacks) {
 				return nil
@@ -75,6 +75,7 @@ func WantEvent(t *testing.T, namespace, name, reason string, words ...string) {
 		}
 		return fmt.Errorf("there are only %q", seen)
 	})
+	return message
 }
 
 // Held is the series that counts the held deletions of a resource.
