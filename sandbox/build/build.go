@@ -65,7 +65,7 @@ func (b *Builder) Hyperkarmada(ctx context.Context) (string, error) {
 	path := filepath.Join(b.Cache(), "bin", b.release.binary)
 	return path, b.compile(ctx, step{
 		what: b.Versions() + ", from source",
-		hint: "about 8 minutes on 2 cores the first time, then seconds",
+		hint: "about 10 minutes on 2 cores the first time, then seconds",
 		// Without them, clusters report the version v0.0.0-master+$Format:%H$.
 		ldflags: []string{
 			"-s", "-w",
