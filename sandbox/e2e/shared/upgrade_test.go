@@ -195,7 +195,7 @@ func (u upgrade) toStripping() {
 	u.wantOncePerWork(writes, inFlight)
 	patched := worksPatched(u.t, audit, asked)
 	overtook := slices.Index(patched, ConfigMapWork(u.namespace, edited, Push).Name)
-	u.t.Logf("of the %d writes after the edit, it was number %d", len(patched), overtook)
+	u.t.Logf("of the %d writes after the edit, it was number %d", len(patched), overtook+1)
 	if most := u.objects / 10; overtook < 0 || overtook > most || len(patched) < 2*most {
 		u.t.Errorf("an edit had to wait for %d of %d writes of the upgrade", overtook, len(patched))
 	}
