@@ -181,7 +181,7 @@ func (w *workStatus) message() string {
 	case w == nil:
 		return ""
 	case w.State == state.WorkDeleting.String():
-		return "it is being deleted in the member"
+		return "its Work is being deleted"
 	case w.State == state.WorkSuspended.String():
 		return "it is suspended"
 	case w.Applied == "":

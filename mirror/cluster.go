@@ -50,7 +50,9 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 // wakePause is the pause between two Works, so that they are not all executed at once.
 const wakePause = 10 * time.Millisecond
 
-// wakeWorksOn enqueues the sources of the Works that wait for a cluster that has come back.
+// wakeWorksOn enqueues the sources of the Works that wait for a cluster that has come back. Those
+// of Works that are being deleted are among them, however short the outage was: whether such a
+// deletion has stalled is only known while the cluster is ready.
 func (c *Controller) wakeWorksOn(cluster *state.Cluster) {
 	q := c.queue.Load()
 	if q == nil {
@@ -59,7 +61,7 @@ func (c *Controller) wakeWorksOn(cluster *state.Cluster) {
 	recovery := c.caches.RecoveryOf(cluster)
 	delay := recovery.In
 	for w := range c.caches.WorksOn(cluster.Name) {
-		if w.NamesSource() && recovery.Awaits(w) {
+		if w.NamesSource() && (recovery.Awaits(w) || w.Terminating) {
 			delay += wakePause
 			q.AddAfter(w.Source, delay)
 		}

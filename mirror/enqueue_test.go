@@ -3,6 +3,7 @@ package mirror
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
@@ -234,6 +235,23 @@ func TestClusterChanged(t *testing.T) {
 				t.Errorf("%s, -want +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestClusterBackWithDeletions: a Work that is being deleted is looked at when its cluster is back,
+// however short the outage was.
+func TestClusterBackWithDeletions(t *testing.T) {
+	s := newAPIServer(t)
+	going, staying := sample.Work(sample.Asking("1", "m1"), "m1", sample.Terminating), sample.Work(gadgetObject("m1"), "m1", sample.Applied("True"))
+	s.list(render.WorksResource, going, staying)
+	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+	q := leading(t, c)
+	before, after := state.NewCluster(sample.Cluster("m1", "")), state.NewCluster(sample.Cluster("m1", ""))
+	before.ReadySince, after.ReadySince = sample.Created.Add(-time.Hour), sample.Created.Add(-time.Hour).Add(time.Second)
+	after.IsReady = true
+	c.clusterChanged(before, after)
+	if !q.IsPending(sample.Page) || q.IsPending(gadget) {
+		t.Errorf("pending: %v of the Work that is being deleted, %v of the other", q.IsPending(sample.Page), q.IsPending(gadget))
 	}
 }
 

@@ -76,6 +76,7 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	c.report(j.Facts, refusals, j.Verdict.Notices)
 	for _, target := range j.Verdict.Targets {
 		o.RetryAfter(target.WakeIn)
+		o.RetryAfter(target.StallsIn)
 	}
 	if j.Verdict.AsksBinding() { // it waits for something that has no event
 		o.RetryAfter(wait.Jitter(bindingPeriod, 0.2))

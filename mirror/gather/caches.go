@@ -67,8 +67,9 @@ type Caches struct {
 	definitions names
 	contents    contents
 	// outages has the last Recovery of each cluster, by name.
-	outages sync.Map
-	lately  *lately
+	outages  sync.Map
+	partings partings
+	lately   *lately
 }
 
 // NewCaches returns Caches that Run fills.

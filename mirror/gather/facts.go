@@ -93,6 +93,7 @@ func (c *Caches) surround(f *judge.Facts, namespace *state.Namespace) {
 		facts.WriteUnderWay = c.options.Writes.IsUnderWay(f.ID, cluster, f.Works[cluster])
 		f.Clusters[cluster] = facts
 	}
+	f.Stalls = c.stallsOf(f.Works)
 }
 
 // Fixed are the watches that every decision needs.

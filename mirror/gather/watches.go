@@ -77,7 +77,15 @@ func (c *Caches) newWorkWatch() *watch.Watch {
 		Tweak:     func(o *metav1.ListOptions) { o.LabelSelector = render.OurWorks },
 		Transform: watch.Keep(state.NewWork),
 		Indexers:  workIndexers(),
-		Handler:   watch.Handler{Changed: typed(c.options.Handlers.Work), Synced: c.options.Handlers.Synced},
+		Handler: watch.Handler{
+			Changed: typed(func(before, after *state.Work) {
+				if before != nil && (after == nil || after.UID != before.UID) {
+					c.partings.forget(before.UID)
+				}
+				c.options.Handlers.Work(before, after)
+			}),
+			Synced: c.options.Handlers.Synced,
+		},
 	})
 }
 

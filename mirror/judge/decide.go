@@ -69,6 +69,9 @@ func Decide(f Facts) Verdict {
 			if r := f.Clusters[cluster].Recovery; r.Awaits(w) {
 				target.Wake, target.WakeIn = r.At, r.In
 			}
+			if in, isKnown := f.Stalls[cluster]; isKnown && w.Foreign == "" && w.IsParting() && !f.Clusters[cluster].WriteUnderWay {
+				target.Stalled, target.StallsIn = in == 0, in
+			}
 		}
 		v.Targets[cluster] = target
 		if refusal != nil {

@@ -240,6 +240,27 @@ func TestDecideAndPlan(t *testing.T) {
 		"OverwrittenAndGoing": {"nor touched while it is being deleted",
 			Facts{Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Overwritten, sample.Terminating)}},
 			result{Decisions: map[string]Decision{"m1": Released}}},
+		"Stalled": {"a deletion that Karmada does not complete is completed, whatever the source says",
+			Facts{Source: asks, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Terminating, sample.Preserving)}, Stalls: map[string]time.Duration{"m1": 0}},
+			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Detach}}},
+		"StalledWithoutSource": {"also if it is gone",
+			Facts{Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Terminating, sample.Preserving)}, Stalls: map[string]time.Duration{"m1": 0}},
+			result{Decisions: map[string]Decision{"m1": Unknown}, Unproven: true, Plan: []OperationKind{Detach}}},
+		"NotStalledYet": {"but not before its time is over",
+			Facts{Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Terminating, sample.Preserving)}, Stalls: map[string]time.Duration{"m1": time.Second}},
+			result{Decisions: map[string]Decision{"m1": Unknown}, Unproven: true}},
+		"StalledElsewhere": {"nor if it is another owner's",
+			Facts{Source: asks, Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Overwritten, sample.Terminating, sample.Preserving)}, Stalls: map[string]time.Duration{"m1": 0}},
+			result{Decisions: map[string]Decision{"m1": Released}}},
+		"StalledDeleting": {"nor if its object is deleted with it",
+			Facts{Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Terminating)}, Stalls: map[string]time.Duration{"m1": 0}},
+			result{Decisions: map[string]Decision{"m1": Unknown}, Unproven: true}},
+		"StalledAndWritten": {"nor a second time",
+			Facts{Clusters: map[string]ClusterFacts{"m1": {State: ClusterJoined, WriteUnderWay: true}}, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Terminating, sample.Preserving)}, Stalls: map[string]time.Duration{"m1": 0}},
+			result{Decisions: map[string]Decision{"m1": Unknown}}},
+		"StalledUnknown": {"nor if the kind is not watched: another daemon may look after it",
+			Facts{Unknown: "it is not watched", Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Terminating, sample.Preserving)}, Stalls: map[string]time.Duration{"m1": 0}},
+			result{Decisions: map[string]Decision{"m1": Unknown}}},
 		"Emptied": {"nor if it carries nothing that can be identified",
 			Facts{Source: asks, Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Emptied)}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
@@ -568,6 +589,9 @@ func FuzzDecide(f *testing.F) {
 					t.Errorf("amends for nothing: %+v, Work %+v", facts, w)
 				}
 			case Detach, Drop:
+				if in, isParting := facts.Stalls[op.Cluster]; op.Kind == Detach && isParting && in == 0 && w.Source == facts.ID && w.Foreign == "" && w.IsParting() {
+					continue
+				}
 				if w.Source != facts.ID || w.Foreign != "" || !w.IsLong() || !facts.Clusters[op.Cluster].Doubled || facts.Source == nil || facts.Source.Refusal == nil || facts.Source.Refusal.Reason != ClaimedByPolicy {
 					t.Errorf("drops a Work that has no other beside it: %+v, Work %+v", facts, w)
 				}
@@ -601,8 +625,9 @@ func madeUp(choices []byte, sources []*Source) Facts {
 		DefinitionCreated: sample.Created.Add(time.Duration(pick(3)-1) * time.Hour),
 		Clusters:          map[string]ClusterFacts{},
 		Works:             map[string]*state.Work{},
+		Stalls:            map[string]time.Duration{},
 	}
-	changes := []func(*unstructured.Unstructured){sample.Edited, sample.Terminating, sample.Relabelled, sample.Misfiled, sample.BindingLabel, sample.Bound, sample.Quota, sample.Released, sample.Marked, sample.Overwritten, sample.Emptied, sample.Long, sample.Unfinalized}
+	changes := []func(*unstructured.Unstructured){sample.Edited, sample.Terminating, sample.Relabelled, sample.Misfiled, sample.BindingLabel, sample.Bound, sample.Quota, sample.Released, sample.Marked, sample.Overwritten, sample.Emptied, sample.Long, sample.Unfinalized, sample.Preserving}
 	for _, cluster := range []string{"m1", "m2"} {
 		facts.Clusters[cluster] = ClusterFacts{State: ClusterState(pick(3)), Unbound: pick(2) == 1, Doubled: pick(2) == 1}
 		if pick(2) == 0 {
@@ -613,6 +638,9 @@ func madeUp(choices []byte, sources []*Source) Facts {
 			applied = append(applied, changes[pick(len(changes))])
 		}
 		facts.Works[cluster] = pageWork(sources[1], cluster, applied...)
+		if in := pick(4); in > 1 {
+			facts.Stalls[cluster] = time.Duration(in - 2)
+		}
 	}
 	return facts
 }

@@ -30,6 +30,9 @@ type Facts struct {
 	Clusters map[string]ClusterFacts
 	// Works are those that name the source or carry it, by cluster.
 	Works map[string]*state.Work
+	// Stalls says, for clusters where Karmada has to part a Work that is being deleted from an
+	// object that stays, how long it may still take; after that, the deletion has stalled.
+	Stalls map[string]time.Duration
 	// Taken are the clusters where another object's Work has the name that Karmada would
 	// give to this Work.
 	Taken map[string]bool

@@ -24,7 +24,7 @@ const (
 	// Amend makes a Work that is to be deleted preserve its object, as the source asks.
 	Amend OperationKind = "amend"
 	// Detach separates a Work from its object in the member, so that Drop, its deletion,
-	// has no effect there.
+	// has no effect there. It completes a deletion that has been requested already.
 	Detach OperationKind = "detach"
 	Drop   OperationKind = "drop"
 	// Release removes our labels and annotations from a Work that now belongs to another
@@ -98,6 +98,7 @@ func (k OperationKind) WritesContent() bool { return k == Create || k == Update 
 //	Released   there                 release
 //	Unneeded   there                 detach, and then drop
 //	Unknown    any                   –
+//	any        stalled               detach
 //	any        waits for its cluster wake, if there is nothing else to write
 func Plan(v Verdict, works map[string]*state.Work) []Operation {
 	var writes, deletes []Operation
@@ -121,6 +122,8 @@ func Plan(v Verdict, works map[string]*state.Work) []Operation {
 // planWork returns the operation that makes one Work what it should be; empty for none.
 func planWork(target Target, w *state.Work) (kind OperationKind, because string) {
 	switch {
+	case target.Stalled:
+		return Detach, "Karmada does not complete its deletion: the member may not have the object to preserve"
 	case target.Amend && w.Labelled && !w.Terminating:
 		return Amend, "the source asks to preserve its object, and the Work does not say so yet"
 	case target.Decision == Unknown:

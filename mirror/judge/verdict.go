@@ -69,6 +69,10 @@ type Target struct {
 	// before waking it; zero if it does not wait.
 	Wake   time.Time
 	WakeIn time.Duration
+	// Stalled: Karmada does not complete the deletion of the Work, which preserves its object.
+	// StallsIn is how long to wait before that is certain; zero if it is, or if nothing waits.
+	Stalled  bool
+	StallsIn time.Duration
 	// Amend: the source asks to preserve its object, which the Work must say before it is
 	// deleted.
 	Amend bool

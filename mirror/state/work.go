@@ -7,10 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karmada-target/karmada-mirror/render"
@@ -275,6 +273,12 @@ func (w *Work) IsLong() bool { return w.NamesSource() && w.Name != w.Source.Work
 // HandedBy reports whether this was the Work of a source until a policy claimed that.
 func (w *Work) HandedBy(id render.Identity) bool { return w.rare != nil && w.handed == id }
 
+// IsParting reports whether Karmada has yet to part the Work from its object, because the Work is
+// being deleted and preserves it.
+func (w *Work) IsParting() bool {
+	return w.Terminating && w.Preserves() && slices.Contains(w.Finalizers, render.ExecutionFinalizer)
+}
+
 // Scales returns the workload that the Work's autoscaler scales in its cluster; false if it
 // carries none.
 func (w *Work) Scales() (id render.Identity, ok bool) {
@@ -289,62 +293,6 @@ func (w *Work) IsComplete() bool {
 	return w.Labelled && w.Findable && slices.Contains(w.Finalizers, render.ExecutionFinalizer)
 }
 
-// WorkState is how far Karmada has got with a Work.
-type WorkState uint8
-
-// The states of the metric karmada_mirror_works. The zero value is for a Work that could not
-// be read.
-const (
-	WorkUnknown WorkState = iota
-	WorkApplied
-	WorkPending
-	WorkFailed
-	WorkSuspended
-	WorkDeleting
-)
-
-// String returns the value of the metric's label state.
-func (s WorkState) String() string {
-	return [...]string{"", "applied", "pending", "failed", "suspended", "deleting"}[s]
-}
-
-func stateOf(obj *unstructured.Unstructured) WorkState {
-	if obj.GetDeletionTimestamp() != nil {
-		return WorkDeleting
-	}
-	if suspended, _, _ := unstructured.NestedBool(obj.Object, "spec", "suspendDispatching"); suspended {
-		return WorkSuspended
-	}
-	switch applied := AppliedCondition(obj); {
-	case applied == nil:
-		return WorkPending
-	case applied.Status == metav1.ConditionTrue:
-		return WorkApplied
-	default:
-		return WorkFailed
-	}
-}
-
-// AppliedCondition returns the condition by which Karmada reports whether a Work is applied;
-// nil if there is none.
-func AppliedCondition(work *unstructured.Unstructured) *metav1.Condition {
-	conditions, _, _ := unstructured.NestedSlice(work.Object, "status", "conditions")
-	return meta.FindStatusCondition(toConditions(conditions), render.AppliedCondition)
-}
-
-func toConditions(list []any) []metav1.Condition {
-	var conditions []metav1.Condition
-	for _, item := range list {
-		var c metav1.Condition
-		fields, ok := item.(map[string]any)
-		if !ok || runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &c) != nil {
-			continue // not a condition: the schema of Work forbids it
-		}
-		conditions = append(conditions, c)
-	}
-	return conditions
-}
-
 // specMarks are facts about a Work, mostly from its spec, as bits: there are very many Works.
 type specMarks uint8
 
@@ -353,6 +301,7 @@ const (
 	preserves
 	retains
 	bound
+	inPlace
 )
 
 func marksOf(obj *unstructured.Unstructured) specMarks {
@@ -367,6 +316,9 @@ func marksOf(obj *unstructured.Unstructured) specMarks {
 	if o.RetainReplicas {
 		m |= retains
 	}
+	if dispatchStateOf(obj) == WorkApplied {
+		m |= inPlace
+	}
 	return m
 }
 
@@ -378,6 +330,10 @@ func (m specMarks) Preserves() bool { return m&preserves != 0 }
 
 // Bound reports whether a binding, and no other controller, took over the Work.
 func (m specMarks) Bound() bool { return m&bound != 0 }
+
+// IsInPlace reports whether Karmada has applied the Work and does not leave it alone: it
+// recreates an object that is deleted in the member.
+func (m specMarks) IsInPlace() bool { return m&inPlace != 0 }
 
 // Retains reports whether the member keeps its own number of replicas.
 func (m specMarks) Retains() bool { return m&retains != 0 }

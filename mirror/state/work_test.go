@@ -44,3 +44,26 @@ func TestWhoseWork(t *testing.T) {
 		})
 	}
 }
+
+// TestIsParting: only a deletion that preserves its object, and that Karmada has not
+// completed, has to part a Work from it.
+func TestIsParting(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		changes []sample.Change
+		want    bool
+	}{
+		"Preserving": {"it is being deleted, and preserves", []sample.Change{sample.Preserving, sample.Terminating}, true},
+		"There":      {"it is not being deleted", []sample.Change{sample.Preserving}, false},
+		"Deleting":   {"its object is deleted with it", []sample.Change{sample.Terminating}, false},
+		"Detached":   {"it is parted already", []sample.Change{sample.Preserving, sample.Terminating, sample.Unfinalized}, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := NewWork(sample.Work(sample.Asking("1", "m1"), "m1", tc.changes...))
+			if got := w.IsParting(); got != tc.want {
+				t.Errorf("%s: %v", tc.reason, got)
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package write
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -59,6 +60,9 @@ func (e *echoes) IsUnderWay(id render.Identity, cluster string, cached *state.Wo
 func (e echo) hasCome(w *state.Work) bool {
 	if e.kind.Deletes() {
 		return w == nil || w.UID != e.work || w.Terminating
+	}
+	if e.kind == judge.Detach { // if that deletes the Work, the answer has the version before
+		return w == nil || w.UID != e.work || !slices.Contains(w.Finalizers, render.ExecutionFinalizer)
 	}
 	return w != nil && !state.IsOlder(w.ResourceVersion, e.answer.version)
 }

@@ -258,7 +258,11 @@ func (w *Writer) send(ctx context.Context, v judge.Verdict, op judge.Operation) 
 	case op.Kind == judge.Create:
 		return w.Client.create(ctx, render.ExecutionNamespace(op.Cluster), op.Body(v))
 	default:
-		return w.Client.patch(ctx, op.Work.Namespace, op.Work.Name, op.Body(v))
+		answer, err := w.Client.patch(ctx, op.Work.Namespace, op.Work.Name, op.Body(v))
+		if op.Kind == judge.Detach && apierrors.IsNotFound(err) {
+			err = nil
+		}
+		return answer, err
 	}
 }
 

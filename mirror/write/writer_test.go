@@ -3,6 +3,7 @@ package write
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -36,13 +37,19 @@ func (untold) Tried(render.Identity, judge.Operation, string, error) {}
 func (untold) Noticed(_ render.Identity, _, _ string)                {}
 func (untold) Held(_, _ string, _ int, _ string)                     {}
 
-// newWriterOf creates a Writer, and returns the methods of the requests that it sends.
-func newWriterOf(t *testing.T, now *state.Work) (w *Writer, sent *[]string) {
+// newWriterOf creates a Writer, and returns the methods of the requests that it sends. They are
+// answered with these resource versions, and after those with 404.
+func newWriterOf(t *testing.T, now *state.Work, versions ...string) (w *Writer, sent *[]string) {
 	t.Helper()
 	sent = new([]string)
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		*sent = append(*sent, r.Method)
-		_, _ = io.WriteString(rw, `{"metadata": {"resourceVersion": "9"}}`)
+		if len(*sent) <= len(versions) {
+			_, _ = fmt.Fprintf(rw, `{"metadata": {"resourceVersion": %q}}`, versions[len(*sent)-1])
+			return
+		}
+		rw.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(rw, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}`)
 	}))
 	t.Cleanup(server.Close)
 	client, err := NewClient(&rest.Config{Host: server.URL, QPS: -1})
@@ -60,7 +67,7 @@ func newWriterOf(t *testing.T, now *state.Work) (w *Writer, sent *[]string) {
 func TestOutdatedOperation(t *testing.T) {
 	source := asking("1", "m1")
 	now := observed(source, "m1", sample.Edited, sample.Version("8"))
-	w, sent := newWriterOf(t, now)
+	w, sent := newWriterOf(t, now, "9")
 	before := observed(source, "m1", sample.Edited)
 	for _, planned := range []judge.Operation{
 		{Kind: judge.Update, Cluster: "m1", Work: before},
@@ -77,6 +84,31 @@ func TestOutdatedOperation(t *testing.T) {
 	w.CarryOut(t.Context(), wanting(source), judge.Operation{Kind: judge.Update, Cluster: "m1", Work: now}, o)
 	if diff := cmp.Diff([]string{http.MethodPatch}, *sent); diff != "" || !o.Wrote || o.Err() != nil {
 		t.Errorf("unchanged: wrote %v, %v, -want +got:\n%s", o.Wrote, o.Err(), diff)
+	}
+}
+
+// TestDetach: the API server answers the write that removes the last finalizer of a Work that is
+// being deleted with the version before (deleteWithoutFinalizers in
+// k8s.io/apiserver/pkg/registry/generic/registry/store.go, v0.35.4). Until the watch has shown that
+// the Work is gone, it is under way. If the Work was gone before, that is as good.
+func TestDetach(t *testing.T) {
+	work := observed(asking("1", "m1"), "m1", sample.Terminating, sample.Preserving, sample.Version("7"))
+	detach := judge.Operation{Kind: judge.Detach, Cluster: "m1", Work: work}
+	for name, versions := range map[string][]string{"Detached": {"7"}, "Gone": nil} {
+		t.Run(name, func(t *testing.T) {
+			w, sent := newWriterOf(t, work, versions...)
+			o := &Outcome{}
+			w.CarryOut(t.Context(), wanting(asking("1", "m1")), detach, o)
+			if len(*sent) != 1 || o.Err() != nil {
+				t.Errorf("sent %q: %v", *sent, o.Err())
+			}
+			if !w.Ledger.IsUnderWay(sample.Page, "m1", work) {
+				t.Error("it is not under way")
+			}
+			if w.Ledger.IsUnderWay(sample.Page, "m1", nil) {
+				t.Error("it is under way although the Work is gone")
+			}
+		})
 	}
 }
 

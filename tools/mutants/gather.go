@@ -193,4 +193,16 @@ var ofGather = []mutant{
 		new:  `status.State == watch.Degraded && since < 0`,
 		harm: "a replica that can never take over counts as a standby",
 	},
+	{
+		name: "karmada-gets-no-time-to-part", file: "mirror/gather/stalls.go",
+		old:  `return max(0, limit-c.options.Clock.Since(since))`,
+		new:  `return min(0, limit-c.options.Clock.Since(since))`,
+		harm: "Karmada's labels stay on every object that is preserved",
+	},
+	{
+		name: "outages-count-as-time-to-part", file: "mirror/gather/stalls.go",
+		old:  `.at.After(since) {`,
+		new:  `.at.Before(since) {`,
+		harm: "Karmada's labels stay on objects that are preserved during an outage",
+	},
 }

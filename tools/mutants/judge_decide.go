@@ -153,4 +153,16 @@ var ofDecide = []mutant{
 		new:  ` && f.Unknown == "" {`,
 		harm: "two sources wake one Work in turn",
 	},
+	{
+		name: "parted-twice", file: "mirror/judge/decide.go",
+		old:  ` && w.IsParting() && !f.Clusters[cluster].WriteUnderWay {`,
+		new:  ` && w.IsParting() {`,
+		harm: "a Work that is gone already counts as a failure",
+	},
+	{
+		name: "others-are-parted", file: "mirror/judge/decide.go",
+		old:  `isKnown && w.Foreign == "" && w.IsParting()`,
+		new:  `isKnown && w.IsParting()`,
+		harm: "another controller's Work loses its finalizer",
+	},
 }

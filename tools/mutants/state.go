@@ -81,4 +81,16 @@ var ofState = []mutant{
 		new:  `return err != nil || order < 0`,
 		harm: "where versions cannot be compared, no cache is ever believed",
 	},
+	{
+		name: "parted-although-not-preserved", file: "mirror/state/work.go",
+		old:  `return w.Terminating && w.Preserves() && slices`,
+		new:  `return w.Terminating && slices`,
+		harm: "an object that should be deleted with its Work stays in the member",
+	},
+	{
+		name: "parted-before-its-deletion", file: "mirror/state/work.go",
+		old:  `return w.Terminating && w.Preserves() && slices`,
+		new:  `return w.Preserves() && slices`,
+		harm: "a Work that is wanted loses its finalizer",
+	},
 }

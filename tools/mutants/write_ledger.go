@@ -136,4 +136,10 @@ var ofLedger = []mutant{
 		new:  ``,
 		harm: "a Work that a user deletes at once is recreated half a minute later",
 	},
+	{
+		name: "parted-works-are-not-waited-for", file: "mirror/write/echoes.go",
+		old:  `	if e.kind == judge.Detach {`,
+		new:  `	if e.kind == judge.Drop {`,
+		harm: "a Work is parted from its object again and again until the watch shows it",
+	},
 }

@@ -85,6 +85,13 @@ func Terminating(u *unstructured.Unstructured) {
 	u.SetDeletionTimestamp(&now)
 }
 
+// Preserving makes a Work one whose object stays in the member when it is deleted.
+func Preserving(u *unstructured.Unstructured) {
+	if err := unstructured.SetNestedField(u.Object, true, "spec", "preserveResourcesOnDeletion"); err != nil {
+		panic(err)
+	}
+}
+
 // BindingLabel leaves a Work with the label of a binding and no other.
 func BindingLabel(u *unstructured.Unstructured) {
 	u.SetLabels(map[string]string{"resourcebinding.karmada.io/permanent-id": "x"})

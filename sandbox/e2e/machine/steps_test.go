@@ -96,6 +96,14 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 				func() error { return m.put(key, 0, to(there), nil) }, pause(between), func() error { return m.putBack(key) })
 		}}
 	},
+	"edit and back": func(t *rapid.T, s *scene) step { // before the daemon sees what it has written
+		key, cluster, between := s.drawObject(t), s.drawCluster(t), drawBetween(t)
+		return step{fmt.Sprintf("%v on %s, for %s", key, cluster, between), func(m *machine) error {
+			written := pause(200 * time.Millisecond)
+			return m.tell(func() error { return m.put(key, 0, to(cluster), nil) }, pause(time.Second), m.shut(e2e.Works.Resource),
+				func() error { return m.edit(key, 1) }, written, pause(between), func() error { return m.putBack(key) }, written)
+		}}
+	},
 	"namespace there and back": func(t *rapid.T, s *scene) step {
 		name, annotations, between := drawNamespace(t), drawAnnotations(t, s.defaults), drawBetween(t)
 		return step{fmt.Sprintf("%s %s, for %s", name, said(annotations), between), func(m *machine) error {
@@ -107,7 +115,7 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 		}}
 	},
 	"default of a dying leader": func(t *rapid.T, s *scene) step {
-		key, annotations := s.drawObject(t), drawAnnotations(t, s.defaults)
+		key, annotations := s.drawObject(t), s.drawDefault(t)
 		return step{fmt.Sprintf("%v %s", key, said(annotations)), func(m *machine) error {
 			return m.tell(func() error { return m.put(key, 0, nil, nil) }, pause(200*time.Millisecond), m.leaderHangs("create"),
 				m.space(key.Namespace, annotations, nil), pause(200*time.Millisecond), m.leaderDies)
@@ -138,7 +146,7 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 		return step{name, func(m *machine) error { return m.deleteNamespace(name) }}
 	},
 	"default goes first": func(t *rapid.T, s *scene) step { // and the deletion of the object that it was for is seen later
-		key, annotations, between := s.drawObject(t), drawAnnotations(t, s.defaults), drawBetween(t)
+		key, annotations, between := s.drawObject(t), s.drawDefault(t), drawBetween(t)
 		name, resource := key.Namespace, resources[key.Kind].Resource
 		return step{fmt.Sprintf("%v %s, seen %s later", key, said(annotations), between), func(m *machine) error {
 			return m.tell(m.space(name, annotations, nil), func() error { return m.put(key, 0, nil, nil) }, pause(time.Second),
@@ -229,6 +237,13 @@ func (s *scene) drawObject(t *rapid.T) model.Key {
 	key := rapid.SampledFrom(s.objects).Draw(t, "object")
 	key.Namespace = drawNamespace(t)
 	return key
+}
+
+// drawDefault draws annotations of a Namespace that ask for a cluster.
+func (s *scene) drawDefault(t *rapid.T) map[string]string {
+	annotations := drawAnnotations(t, s.defaults)
+	annotations[clustersKey] = s.drawCluster(t)
+	return annotations
 }
 
 func (s *scene) drawCluster(t *rapid.T) string {

@@ -212,6 +212,33 @@ func TestSquattedBinding(t *testing.T) {
 	}
 }
 
+// TestSquattedForNothing deletes an object whose Work has the name that a policy's Work needs,
+// and is to preserve an object that the member does not have: Karmada never completes that
+// deletion by itself.
+func TestSquattedForNothing(t *testing.T) {
+	ns := Isolate(t)
+	StartDaemon(t)
+	victim := render.Identity{Kind: "ConfigMap", Namespace: ns, Name: "page"}
+	squatter := Colliding(t, "ConfigMap", victim, "")
+	makeTestNamespace(t, squatter.Namespace)
+	u := Plain(squatter.Namespace, squatter.Name, "theirs")
+	u.SetAnnotations(annotations{render.ClustersAnnotation: Push, render.SuspendAnnotation: "true", render.PreserveOnDeletionAnnotation: "true"})
+	Create(t, ConfigMaps, u)
+	work := ConfigMapWork(squatter.Namespace, squatter.Name, Push)
+	MustWork(t, work)
+	Remove(t, ConfigMaps, squatter.Namespace, squatter.Name)
+	Eventually(t, "the Work to be on its way", func(ctx context.Context) error { // before that, the binding would take it over
+		w, err := GetWork(ctx, work)
+		if err == nil && w.GetDeletionTimestamp() == nil {
+			return errors.New("its deletion has not been requested")
+		}
+		return err
+	})
+	Create(t, ConfigMaps, Plain(ns, victim.Name, "one"))
+	propagate(t, victim, Push)
+	WantInMembers(t, ns, victim.Name, "one", Push)
+}
+
 // TestFalseClaim claims an object for a policy that does not exist, as its annotation is
 // removed: the Work is still ours, and is deleted with its source.
 func TestFalseClaim(t *testing.T) {

@@ -1,0 +1,88 @@
+package gather
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+)
+
+// Karmada completes the deletion of a Work that preserves its object only if the member has
+// that object: it removes its labels from it first, and retries forever if it is not found
+// (cleanupPolicyClaimMetadata in pkg/controllers/execution/execution_controller.go, v1.18.2).
+// Meanwhile the name of the Work is taken, even for a binding that needs it. So such a deletion
+// counts as stalled after a while.
+const (
+	// partingLimit is for a Work that Karmada has not applied, or leaves alone: the member may
+	// well lack its object. It is longer than Karmada takes to notice that a cluster is not ready
+	// (--cluster-failure-threshold, 30 s, and --cluster-monitor-grace-period, 40 s).
+	partingLimit = time.Minute
+	// partingLimitInPlace is for all others, whose labels Karmada may just not have had the time
+	// to remove: it writes to its own API server 40 times a second (--kube-api-qps), for all
+	// clusters together.
+	partingLimitInPlace = 5 * time.Minute
+)
+
+// partings remembers since when Works have been parting from their objects, by the local clock:
+// those of the API server and of Karmada may differ from it.
+type partings struct {
+	mu    sync.Mutex
+	since map[types.UID]time.Time
+}
+
+// note returns since when a Work has been parting. That is now if it was not known.
+func (p *partings) note(work types.UID, now time.Time) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if since, isKnown := p.since[work]; isKnown {
+		return since
+	}
+	if p.since == nil {
+		p.since = map[types.UID]time.Time{}
+	}
+	p.since[work] = now
+	return now
+}
+
+// forget forgets a Work that no longer exists, or cannot be parted from its object now.
+func (p *partings) forget(work types.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.since, work)
+}
+
+// stallsOf returns how long Karmada may still take on each cluster to part a Work from its
+// object; 0 if it has had enough time. Clusters where nothing can be parted are missing.
+func (c *Caches) stallsOf(works map[string]*state.Work) map[string]time.Duration {
+	var stalls map[string]time.Duration // rarely needed
+	for name, w := range works {
+		if !w.IsParting() {
+			continue
+		}
+		obj, found, _ := c.clusters.Get("", name)
+		if !found || !obj.(*state.Cluster).IsReady {
+			c.partings.forget(w.UID)
+			continue
+		}
+		if stalls == nil {
+			stalls = map[string]time.Duration{}
+		}
+		stalls[name] = c.partingTime(w)
+	}
+	return stalls
+}
+
+// partingTime returns how long Karmada may still take to part a Work from its object on a cluster
+// that is ready. It may start over when the cluster comes back.
+func (c *Caches) partingTime(w *state.Work) time.Duration {
+	since, limit := c.partings.note(w.UID, c.options.Clock.Now()), partingLimit
+	if outage, ok := c.outages.Load(w.Cluster); ok && outage.(seenRecovery).at.After(since) {
+		since = outage.(seenRecovery).at
+	}
+	if w.IsInPlace() {
+		limit = partingLimitInPlace
+	}
+	return max(0, limit-c.options.Clock.Since(since))
+}

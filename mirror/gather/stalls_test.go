@@ -1,0 +1,70 @@
+package gather
+
+import (
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+)
+
+// TestPartingTime: Karmada gets more time where it has probably only to catch up, and starts over
+// when the cluster comes back. Only the local clock counts.
+func TestPartingTime(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		work   []sample.Change
+		// passes is how much time passes, cameBack when the cluster does.
+		passes, cameBack time.Duration
+		want             time.Duration
+	}{
+		"NeverApplied": {"the member may not have the object", nil, 10 * time.Second, 0, partingLimit - 10*time.Second},
+		"Failed":       {"nor after a failure", []sample.Change{sample.Applied("False")}, 0, 0, partingLimit},
+		"Suspended":    {"nor if Karmada does not recreate it", []sample.Change{sample.Applied("True"), sample.Edited}, 0, 0, partingLimit},
+		"InPlace":      {"otherwise Karmada may be busy", []sample.Change{sample.Applied("True")}, partingLimit, 0, partingLimitInPlace - partingLimit},
+		"Over":         {"the time is over", nil, partingLimit, 0, 0},
+		"LongOver":     {"and stays over", nil, time.Hour, 0, 0},
+		"CameBack":     {"it could not while the cluster was away", nil, time.Hour, time.Hour, partingLimit},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			clock := clocktesting.NewFakeClock(sample.Created.Add(-time.Hour)) // behind the API server's
+			c := NewCaches(Options{Clock: clock, Logger: zap.NewNop()})
+			w := state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1", append(tc.work, sample.Terminating, sample.Preserving)...))
+			if first := c.partingTime(w); first != partingLimit && first != partingLimitInPlace {
+				t.Errorf("at first, Karmada has %s", first)
+			}
+			clock.Step(tc.cameBack)
+			if tc.cameBack > 0 {
+				c.outages.Store("m1", seenRecovery{judge.Recovery{}, clock.Now()})
+			}
+			clock.Step(tc.passes - tc.cameBack)
+			if got := c.partingTime(w); got != tc.want {
+				t.Errorf("%s: %s, want %s", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestPartingIsForgotten: a Work that is parted, or cannot be, starts over.
+func TestPartingIsForgotten(t *testing.T) {
+	clock := clocktesting.NewFakeClock(sample.Created)
+	c := NewCaches(Options{Clock: clock, Logger: zap.NewNop()})
+	w := state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1", sample.Terminating, sample.Preserving, func(u *unstructured.Unstructured) { u.SetUID("parting") }))
+	c.partingTime(w)
+	clock.Step(partingLimit)
+	if got := c.partingTime(w); got != 0 {
+		t.Errorf("Karmada has %s", got)
+	}
+	if stalls := c.stallsOf(map[string]*state.Work{"m1": w}); len(stalls) > 0 { // there is no such cluster
+		t.Errorf("stalls %v", stalls)
+	}
+	if got := c.partingTime(w); got != partingLimit {
+		t.Errorf("Karmada has %s", got)
+	}
+}
