@@ -45,13 +45,14 @@ func configFile(t *testing.T) []string {
 const sourcesBehindProxy = 60
 
 var (
-	listSources   = fault.Match{Verb: "list", Resource: "configmaps"}
-	watchSources  = fault.Match{Verb: "watch", Resource: "configmaps"}
-	listClusters  = fault.Match{Verb: "list", Resource: "clusters"}
-	watchClusters = fault.Match{Verb: "watch", Resource: "clusters"}
-	watchWorks    = fault.Match{Verb: "watch", Resource: "works"}
-	throttled     = fault.Refuse(apierrors.NewTooManyRequests("injected", 1))
-	broken        = fault.Refuse(apierrors.NewInternalError(errors.New("injected")))
+	listSources     = fault.Match{Verb: "list", Resource: "configmaps"}
+	watchSources    = fault.Match{Verb: "watch", Resource: "configmaps"}
+	listClusters    = fault.Match{Verb: "list", Resource: "clusters"}
+	watchClusters   = fault.Match{Verb: "watch", Resource: "clusters"}
+	watchNamespaces = fault.Match{Verb: "watch", Resource: "namespaces"}
+	watchWorks      = fault.Match{Verb: "watch", Resource: "works"}
+	throttled       = fault.Refuse(apierrors.NewTooManyRequests("injected", 1))
+	broken          = fault.Refuse(apierrors.NewInternalError(errors.New("injected")))
 )
 
 // TestSourceListsFail makes the cache believe that there are no sources.

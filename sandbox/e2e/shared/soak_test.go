@@ -306,13 +306,13 @@ func (s *soak) removeFaults() {
 	s.rules = nil
 }
 
-// listAnew expires the watches: no watch brings an object that was missing from a
-// truncated list.
+// listAnew expires the watches that every decision needs: no watch brings an object that was
+// missing from a truncated list. Without its Namespace, nothing is known about a source.
 func (s *soak) listAnew() {
 	s.t.Helper()
 	// The first rule is for the daemon's own ConfigMap, so that its watch does not count
 	// as the sources'.
-	matches := []fault.Match{{Verb: "watch", Resource: "configmaps", Namespace: s.ns}, watchSources, watchClusters, {Verb: "watch", Resource: "works"}}
+	matches := []fault.Match{{Verb: "watch", Resource: "configmaps", Namespace: s.ns}, watchSources, watchClusters, watchNamespaces, watchWorks}
 	for _, m := range matches {
 		s.rules = append(s.rules, s.proxy.Inject(m, fault.Expire()))
 		s.proxy.End(m)
