@@ -152,7 +152,7 @@ func importsOf(f *ast.File) []imported {
 }
 
 // checkPure complains of what a pure package must not have: a client, a context, a clock or
-// a memory that is guarded. Laziness is allowed: sync.OnceValue, by which the Works of a
+// a memory that is guarded. Laziness is allowed: sync.OnceValues, by which the Works of a
 // source are encoded once, and only if one is created, though clusters are written at once.
 func checkPure(t *testing.T, file string, f *ast.File, of imported) {
 	t.Helper()
@@ -162,7 +162,7 @@ func checkPure(t *testing.T, file string, f *ast.File, of imported) {
 		}
 	}
 	allowed := map[string][]string{
-		"sync": {"OnceValue"},
+		"sync": {"OnceValues"},
 		"time": {"Time", "Duration", "Parse", "RFC3339", "RFC3339Nano", "Unix", "Millisecond", "Second", "Minute", "Hour"},
 	}[of.path]
 	if allowed == nil {

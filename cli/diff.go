@@ -162,13 +162,11 @@ func (d *differ) writeWork(ctx context.Context, v judge.Verdict, op judge.Operat
 
 // planFor returns what an operation would make of a Work; nil if it deletes it.
 func planFor(op judge.Operation, v judge.Verdict, before []byte) ([]byte, error) {
-	switch {
-	case op.Kind == judge.Create:
-		return op.Body(v), nil
-	case op.Kind.Deletes():
-		return nil, nil
+	body, err := op.Body(v)
+	if err != nil || op.Kind == judge.Create || op.Kind.Deletes() {
+		return body, err
 	}
-	return jsonpatch.MergePatch(before, op.Body(v))
+	return jsonpatch.MergePatch(before, body)
 }
 
 // writeWorks writes what is worth comparing of a Work, before and after, and nothing for a Work

@@ -4,6 +4,8 @@
 package config
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -27,6 +29,8 @@ type Configuration struct {
 	Kind       string     `json:"kind"`
 	Resources  []Resource `json:"resources,omitempty"`
 	Deletion   Deletion   `json:"deletion,omitempty"`
+	// Strip are the labels and annotations of objects that never leave the control plane.
+	Strip Strip `json:"strip,omitempty"`
 	// Authorization says which sources may be mirrored where: only what a rule allows.
 	// Without the field everything is allowed; with an empty list, nothing is.
 	Authorization []Rule `json:"authorization,omitempty"`
@@ -40,9 +44,16 @@ type Resource struct {
 	Version string `json:"version,omitempty"`
 	// Resource is the lower-case plural, as `kubectl api-resources` prints it.
 	Resource string `json:"resource"`
-	// Namespaces are globs (`*`, `?`) of the namespaces whose objects are
-	// mirrored; empty means every namespace.
+	// Namespaces are globs (`*`, `?`) of the namespaces whose objects are mirrored, or,
+	// after `!`, are not, wherever it stands; empty means every namespace.
 	Namespaces []string `json:"namespaces,omitempty"`
+}
+
+// Strip are globs (`*`, `?`) of the keys of labels and annotations. Neither wildcard matches the
+// slash in a key.
+type Strip struct {
+	Labels      []string `json:"labels,omitempty"`
+	Annotations []string `json:"annotations,omitempty"`
 }
 
 // Deletion configures the deletion breaker.
@@ -66,8 +77,27 @@ func (r Resource) GroupResource() schema.GroupResource {
 // SelectsNamespace reports whether objects in namespace are mirrored. Objects
 // of a cluster-scoped resource have no namespace and are always selected.
 func (r Resource) SelectsNamespace(namespace string) bool {
-	return len(r.Namespaces) == 0 || namespace == "" || matches(r.Namespaces, namespace)
+	if len(r.Namespaces) == 0 || namespace == "" {
+		return true
+	}
+	included, excluded := r.namespaceGlobs()
+	return matches(included, namespace) && !matches(excluded, namespace)
 }
+
+// namespaceGlobs returns the globs of namespaces that are mirrored, and of those that are not.
+func (r Resource) namespaceGlobs() (included, excluded []string) {
+	for _, glob := range r.Namespaces {
+		if name, isExcluded := strings.CutPrefix(glob, exclusion); isExcluded {
+			excluded = append(excluded, name)
+			continue
+		}
+		included = append(included, glob)
+	}
+	return included, excluded
+}
+
+// exclusion begins a glob of what is left out.
+const exclusion = "!"
 
 // Resource returns the entry for a resource, if the configuration has one.
 func (c *Configuration) Resource(gr schema.GroupResource) (Resource, bool) {

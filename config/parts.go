@@ -60,7 +60,7 @@ func Parse(data []byte) (*Configuration, error) { return Parts{Key: string(data)
 
 // Parse does so with each part, and merges them in order of their names: of two entries for the
 // same resource the later wins, and so does the later deletion field; all authorization rules
-// hold. It reports a mistake with the part's name.
+// and strip lists hold. It reports a mistake with the part's name.
 func (p Parts) Parse() (*Configuration, error) {
 	var parts []*part
 	var errs []error
@@ -152,6 +152,8 @@ func (c *Configuration) merge(p *part) {
 	if deletion, given := p.gives["deletion"]; given {
 		_ = json.Unmarshal(deletion, &c.Deletion) // cannot fail: it was decoded before; fields that it omits stay
 	}
+	c.Strip.Labels = append(c.Strip.Labels, p.Strip.Labels...)
+	c.Strip.Annotations = append(c.Strip.Annotations, p.Strip.Annotations...)
 	if _, given := p.gives["authorization"]; given {
 		c.Authorization = append(c.Authorization, p.Authorization...)
 		if c.Authorization == nil {

@@ -31,6 +31,7 @@ func validate(c *Configuration, resources sets.Set[schema.GroupResource]) field.
 	for i := range c.Authorization {
 		errs = append(errs, validateRule(&c.Authorization[i], resources, field.NewPath("authorization").Index(i))...)
 	}
+	errs = append(errs, validateStrip(c.Strip, field.NewPath("strip"))...)
 	return append(errs, validateHoldAbove(c.Deletion.HoldAbove, field.NewPath("deletion", "holdAbove"))...)
 }
 
@@ -59,8 +60,24 @@ func validateResource(r Resource, at *field.Path) field.ErrorList {
 		errs = append(errs, field.Forbidden(at, r.GroupResource().String()+" cannot be mirrored: "+why))
 	}
 	for i, glob := range r.Namespaces {
-		if !validGlob(glob) {
-			errs = append(errs, field.Invalid(at.Child("namespaces").Index(i), glob, "must be a namespace name, with * and ? as wildcards"))
+		if !validGlob(strings.TrimPrefix(glob, exclusion)) {
+			errs = append(errs, field.Invalid(at.Child("namespaces").Index(i), glob, "must be a namespace name, with * and ? as wildcards, and ! before it to leave it out"))
+		}
+	}
+	if included, excluded := r.namespaceGlobs(); len(included) == 0 && len(excluded) > 0 {
+		errs = append(errs, field.Invalid(at.Child("namespaces"), r.Namespaces, `has only exclusions; put "*" before them to mean every other namespace`))
+	}
+	return errs
+}
+
+func validateStrip(s Strip, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for name, globs := range map[string][]string{"labels": s.Labels, "annotations": s.Annotations} {
+		for i, glob := range globs {
+			key := strings.NewReplacer("*", "x", "?", "x").Replace(glob)
+			if _, err := path.Match(glob, ""); err != nil || len(validation.IsQualifiedName(key)) > 0 {
+				errs = append(errs, field.Invalid(at.Child(name).Index(i), glob, "must be a key such as example.com/owner, with * and ? as wildcards"))
+			}
 		}
 	}
 	return errs

@@ -31,7 +31,7 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 		c.reportNamespace(n.Name)
 		c.enqueueObjectsIn(n.Name)
 	}
-	if before != nil && after != nil && before.IsSameButLabels(after) {
+	if before != nil && after != nil && before.IsSameButMember(after) {
 		return // the sources that choose by labels are enqueued above
 	}
 	for w := range c.caches.WorksOn(name) {

@@ -6,7 +6,8 @@ const (
 	ClustersAnnotation = "karmada.target/clusters"
 	// ClusterSelectorAnnotation is a label selector over Cluster objects.
 	ClusterSelectorAnnotation = "karmada.target/cluster-selector"
-	// SuspendAnnotation, "true", makes Karmada stop applying the Works.
+	// SuspendAnnotation, "true", makes Karmada stop applying the Works; terms as in
+	// ClustersAnnotation name those of some clusters.
 	SuspendAnnotation = "karmada.target/suspend"
 	// PreserveOnDeletionAnnotation, "true", keeps the member objects when the
 	// Works are deleted.
@@ -14,6 +15,9 @@ const (
 	// ConflictResolutionAnnotation is what Karmada does when a member has an
 	// unmanaged object of that name already: "abort" or "overwrite".
 	ConflictResolutionAnnotation = "karmada.target/conflict-resolution"
+	// ExpandAnnotation, "true", replaces variables in string values by what each cluster says
+	// about itself; see Edit.
+	ExpandAnnotation = "karmada.target/expand"
 	// ReplicasAnnotation, "retain", leaves a workload's number of replicas to each
 	// member, as for a HorizontalPodAutoscaler there.
 	ReplicasAnnotation = "karmada.target/replicas"

@@ -34,6 +34,9 @@ type Manifest struct {
 	retains bool
 	// needs are the objects without which its Pods do not start; nil if it has no Pods.
 	needs []Identity
+	// variables are the names of those in its string values; nil if it has none, and none is
+	// escaped.
+	variables *[]string
 	// annotations is what follows the annotations that begin the encoded manifest, and
 	// rest what follows the labels.
 	annotations, rest []byte
@@ -47,27 +50,40 @@ func NewManifest(obj *unstructured.Unstructured, id Identity, uid types.UID) (*M
 		return nil, fmt.Errorf("%w: %w", ErrCannotRender, err)
 	}
 	m := &Manifest{id: id, uid: uid, created: obj.GetCreationTimestamp().Time}
-	generation := obj.GetGeneration()
+	generation := ""
+	if n := obj.GetGeneration(); n > 0 {
+		generation = strconv.FormatInt(n, 10)
+	}
 	Strip(obj.Object)
 	mark(obj, uid, generation)
-	var err error
-	if m.meaning, err = meaningOf(obj.Object, "", ""); err != nil {
+	if err := m.read(obj); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCannotRender, err)
 	}
-	m.annotationKeys = keyListsOf(obj.GetAnnotations(), conflictResolutionAnnotation)
-	m.labelKeys = keyListsOf(obj.GetLabels(), retainReplicasLabel)
 	m.needs = needsOf(obj.Object, id)
-	m.retains = obj.GetLabels()[retainReplicasLabel] == retainReplicas
-	if m.annotations, m.rest, err = encode(obj.Object); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCannotRender, err)
+	if hasVariables(m.rest) || hasVariables(m.annotations) {
+		m.variables = new(variablesIn(obj.Object))
 	}
 	return m, nil
 }
 
-// With returns the Template of the source's Works with these options.
-func (m *Manifest) With(o Options) *Template {
-	o.RetainReplicas = o.RetainReplicas || m.retains
-	return &Template{m, m.id.WorkName(), o, o.digest(m.meaning)}
+// read takes over a stripped and marked object.
+func (m *Manifest) read(obj *unstructured.Unstructured) (err error) {
+	if m.meaning, err = meaningOf(obj.Object, "", ""); err != nil {
+		return err
+	}
+	m.annotationKeys = keyListsOf(obj.GetAnnotations(), conflictResolutionAnnotation)
+	m.labelKeys = keyListsOf(obj.GetLabels(), retainReplicasLabel)
+	m.retains = obj.GetLabels()[retainReplicasLabel] == retainReplicas
+	m.annotations, m.rest, err = encode(obj.Object)
+	return err
+}
+
+// Template returns the Template of the source's Works with these options.
+func (m *Manifest) Template(o Options) *Template { return m.template(m.id.WorkName(), o) }
+
+func (m *Manifest) template(name string, o Options) *Template {
+	o = o.retaining(m.retains)
+	return &Template{m, name, o, o.digest(m.meaning)}
 }
 
 // Source names the source that the manifest was made from.
@@ -79,6 +95,14 @@ func (m *Manifest) UID() types.UID { return m.uid }
 // Needs are the ConfigMaps, Secrets, ServiceAccounts and PersistentVolumeClaims without which the
 // Pods of the source do not start.
 func (m *Manifest) Needs() []Identity { return m.needs }
+
+// Variables are the names of the variables in its string values, sorted.
+func (m *Manifest) Variables() []string {
+	if m.variables == nil {
+		return nil
+	}
+	return *m.variables
+}
 
 // Size is about how many bytes each Work with the manifest takes.
 func (m *Manifest) Size() int {
@@ -128,7 +152,7 @@ func validate(obj *unstructured.Unstructured, id Identity) error {
 //
 // Without the generation Karmada reports no status of workloads
 // (pkg/resourceinterpreter/default/native/reflectstatus.go, v1.18.2).
-func mark(obj *unstructured.Unstructured, uid types.UID, generation int64) {
+func mark(obj *unstructured.Unstructured, uid types.UID, generation string) {
 	labels := obj.GetLabels()
 	if labels == nil {
 		labels = map[string]string{}
@@ -141,8 +165,8 @@ func mark(obj *unstructured.Unstructured, uid types.UID, generation int64) {
 	annotations[workNameAnnotation] = ""
 	annotations[workNamespaceAnnotation] = ""
 	annotations[templateUIDAnnotation] = string(uid)
-	if generation > 0 {
-		annotations[templateGenerationAnnotation] = strconv.FormatInt(generation, 10)
+	if generation != "" {
+		annotations[templateGenerationAnnotation] = generation
 	}
 	annotations[managedAnnotationsAnnotation] = ""
 	annotations[managedLabelsAnnotation] = ""

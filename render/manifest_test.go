@@ -69,7 +69,7 @@ func goldenTemplate(t *testing.T, text []byte) *Template {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return manifest.With(options)
+	return manifest.Template(options)
 }
 
 func identityOf(obj *unstructured.Unstructured) Identity {
@@ -84,7 +84,7 @@ func mustTemplate(t testing.TB, obj map[string]any, o Options) *Template {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return manifest.With(o)
+	return manifest.Template(o)
 }
 
 func configMap(name string) map[string]any {
@@ -310,7 +310,7 @@ func FuzzTemplate(f *testing.F) {
 			}
 			return
 		}
-		template := m.With(Options{Suspend: suspend, Overwrite: overwrite, RetainReplicas: suspend != overwrite})
+		template := m.Template(Options{Suspend: suspend, Overwrite: overwrite, RetainReplicas: suspend != overwrite})
 		work := &unstructured.Unstructured{Object: decode(t, string(template.Work(cluster)))}
 		if got, err := DigestOf(work.Object, work.GetNamespace(), work.GetName()); err != nil || got != template.Digest() {
 			t.Errorf("the Work's digest is %s, %v, the template's %s", got, err, template.Digest())

@@ -10,7 +10,7 @@ import (
 // Wishes are what an object asks for by its annotations, or a Namespace for the
 // objects in it. The zero value asks for nothing. Equal wishes mean the same.
 type Wishes struct {
-	clusters, selector, suspend, preserve, conflict, replicas wish
+	clusters, selector, suspend, preserve, conflict, replicas, expand wish
 	// fence is the Namespace's list, whose exclusions hold whatever an object says.
 	fence wish
 }
@@ -33,7 +33,7 @@ func ReadWishes(annotations map[string]string) Wishes {
 	return Wishes{
 		clusters: read(ClustersAnnotation), selector: read(ClusterSelectorAnnotation),
 		suspend: read(SuspendAnnotation), preserve: read(PreserveOnDeletionAnnotation), conflict: read(ConflictResolutionAnnotation),
-		replicas: read(ReplicasAnnotation),
+		replicas: read(ReplicasAnnotation), expand: read(ExpandAnnotation),
 	}
 }
 
@@ -60,8 +60,8 @@ func (w Wishes) Over(defaults Wishes) Wishes {
 	return Wishes{
 		clusters: w.clusters.or(defaults.clusters), selector: w.selector.or(defaults.selector),
 		suspend: w.suspend.or(defaults.suspend), preserve: w.preserve.or(defaults.preserve), conflict: w.conflict.or(defaults.conflict),
-		replicas: w.replicas.or(defaults.replicas),
-		fence:    w.fence,
+		replicas: w.replicas.or(defaults.replicas), expand: w.expand.or(defaults.expand),
+		fence: w.fence,
 	}
 }
 
@@ -95,7 +95,7 @@ func (w Wishes) String() string {
 	}{
 		{ClustersAnnotation, w.clusters}, {ClusterSelectorAnnotation, w.selector},
 		{SuspendAnnotation, w.suspend}, {PreserveOnDeletionAnnotation, w.preserve}, {ConflictResolutionAnnotation, w.conflict},
-		{ReplicasAnnotation, w.replicas},
+		{ReplicasAnnotation, w.replicas}, {ExpandAnnotation, w.expand},
 	} {
 		switch {
 		case annotation.inherited:
@@ -151,7 +151,10 @@ func (w Wishes) Check() error {
 			return err
 		}
 	}
-	_, err := w.Options()
+	if _, err := w.Options(); err != nil {
+		return err
+	}
+	_, err := w.Differences()
 	return err
 }
 
@@ -185,16 +188,23 @@ func (w Wishes) IndexKeys() (keys []string) {
 			keys = append(keys, terms.Index()...)
 		}
 	}
-	return keys
+	return append(keys, w.SuspendedNames()...)
+}
+
+// SuspendedNames returns the clusters that SuspendAnnotation names; none if it cannot be parsed.
+func (w Wishes) SuspendedNames() []string {
+	if !w.suspend.given {
+		return nil
+	}
+	terms, _ := w.suspended()
+	return terms.Names()
 }
 
 // Options parses the rest. The error names the annotation.
 func (w Wishes) Options() (Options, error) {
 	var o Options
 	var err error
-	if o.Suspend, err = w.suspend.choose(SuspendAnnotation, "false", "true"); err != nil {
-		return Options{}, err
-	}
+	o.Suspend = w.suspend.given && w.suspend.value == "true"
 	if o.PreserveOnDeletion, err = w.preserve.choose(PreserveOnDeletionAnnotation, "false", "true"); err != nil {
 		return Options{}, err
 	}
@@ -225,4 +235,45 @@ func (w wish) choose(key, no, yes string) (bool, error) {
 // Options are what a source asks of its Works besides their targets.
 type Options struct {
 	Suspend, PreserveOnDeletion, Overwrite, RetainReplicas bool
+}
+
+// retaining returns Options that retain replicas also if the manifest says so.
+func (o Options) retaining(retains bool) Options {
+	o.RetainReplicas = o.RetainReplicas || retains
+	return o
+}
+
+// Differences are what a source asks for that makes its Works differ by cluster.
+type Differences struct {
+	// Suspended are the clusters whose Works are suspended even if Options.Suspend is off.
+	Suspended Terms
+	// Expand: the variables in the manifest stand for what each cluster says about itself.
+	Expand bool
+}
+
+// Differences parses the annotations by which Works differ. The error names the annotation.
+func (w Wishes) Differences() (d Differences, err error) {
+	if d.Suspended, err = w.suspended(); err != nil {
+		return Differences{}, err
+	}
+	d.Expand, err = w.expand.choose(ExpandAnnotation, "false", "true")
+	return d, err
+}
+
+// mistakenForBooleans could be names of clusters, but are more likely meant as "true" or "false".
+var mistakenForBooleans = []string{"true", "false", "yes", "no", "on", "off", "y", "n", "t", "f", "1", "0", "enabled", "disabled"}
+
+// suspended returns the clusters that SuspendAnnotation lists.
+func (w Wishes) suspended() (Terms, error) {
+	if value := w.suspend.value; !w.suspend.given || value == "true" || value == "false" {
+		return Terms{}, nil
+	}
+	terms, err := ParseTerms(w.suspend.value)
+	if slices.Contains(mistakenForBooleans, strings.Trim(w.suspend.value, ", \t\n")) {
+		err = errors.New("write the name of such a cluster as a glob")
+	}
+	if err != nil {
+		return Terms{}, w.suspend.blame(SuspendAnnotation, fmt.Errorf("%s is neither \"true\", \"false\" nor a list of clusters: %w", quote(w.suspend.value), err))
+	}
+	return terms, nil
 }

@@ -31,11 +31,18 @@ func TestWishesOptions(t *testing.T) {
 		"NothingOfABad":  {"One bad value spoils the rest.", map[string]string{SuspendAnnotation: "true", ConflictResolutionAnnotation: "x"}, Options{}, true},
 		"EverythingAtOn": {"All wishes together.", map[string]string{SuspendAnnotation: "true", PreserveOnDeletionAnnotation: "true", ConflictResolutionAnnotation: "overwrite", ReplicasAnnotation: "retain"}, Options{true, true, true, true}, false},
 		"Retain":         {"The members keep their replicas.", map[string]string{ReplicasAnnotation: "retain"}, Options{RetainReplicas: true}, false},
+		"SuspendSome":    {"Some clusters are not all.", map[string]string{SuspendAnnotation: "prod-*,!prod-1"}, Options{}, false},
+		"SuspendYes":     {"It would suspend a cluster of that name.", map[string]string{SuspendAnnotation: "yes"}, Options{}, true},
+		"SuspendNone":    {"A list names something.", map[string]string{SuspendAnnotation: "!prod-1"}, Options{}, true},
+		"ExpandMaybe":    {"It is a boolean.", map[string]string{ExpandAnnotation: "some"}, Options{}, true},
 		"RetainNothing":  {"An empty value may be a variable that was not set.", map[string]string{ReplicasAnnotation: ""}, Options{}, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got, err := ReadWishes(tc.annotations).Options()
+			if _, wrong := ReadWishes(tc.annotations).Differences(); err == nil && wrong != nil {
+				got, err = Options{}, wrong
+			}
 			if (err != nil) != tc.fails {
 				t.Fatalf("%s\nOptions: %v", tc.reason, err)
 			}

@@ -66,6 +66,7 @@ type Caches struct {
 	// definitions are all that this process has ever seen.
 	definitions names
 	contents    contents
+	variants    variants
 	// outages has the last Recovery of each cluster, by name.
 	outages  sync.Map
 	partings partings
@@ -91,7 +92,10 @@ func (c *Caches) Run(ctx context.Context) {
 		running.Go(func() { w.Run(ctx) })
 	}
 	running.Go(func() {
-		wait.UntilWithContext(ctx, func(context.Context) { c.contents.prune(c.needsContent) }, prunePeriod)
+		wait.UntilWithContext(ctx, func(context.Context) {
+			c.contents.prune(c.needsContent)
+			c.variants.prune(c.isCurrent)
+		}, prunePeriod)
 	})
 	// What is kept of an object depends on its Namespace.
 	_ = wait.PollUntilContextCancel(ctx, namespacesPeriod, true, func(context.Context) (bool, error) { return c.namespaces.Status().Synced, nil })

@@ -1,6 +1,9 @@
 package gather
 
 import (
+	"slices"
+
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -13,6 +16,7 @@ func (c *Caches) Concerned(before, after *state.Cluster) (objects []*state.Objec
 	for _, w := range c.Sources() {
 		objects = append(objects, change.objects(w)...)
 	}
+	objects = append(objects, c.expanding(change)...)
 	return objects, change.namespaces(c.namespaces)
 }
 
@@ -40,8 +44,10 @@ type termed interface {
 func (c clusterChange) objects(among termed) (concerned []*state.Object) {
 	for _, obj := range c.chosen(among) {
 		o := obj.(*state.Object)
-		terms := o.Terms()
-		if c.matters(func(cluster *state.Cluster) bool { return terms.Matches(cluster.Name, cluster.Labels) }) {
+		terms, suspended := o.Terms(), o.Wishes().SuspendedNames()
+		if c.matters(func(cluster *state.Cluster) bool {
+			return terms.Matches(cluster.Name, cluster.Labels) || slices.Contains(suspended, cluster.Name)
+		}) {
 			concerned = append(concerned, o)
 		}
 	}
@@ -55,6 +61,44 @@ func (c clusterChange) namespaces(among termed) (concerned []*state.Namespace) {
 		concerned = append(concerned, obj.(*state.Namespace))
 	}
 	return concerned
+}
+
+// expanding returns the objects whose Works there show what the cluster says about itself, if that
+// has changed.
+func (c *Caches) expanding(change clusterChange) (concerned []*state.Object) {
+	if change.before == nil || change.after == nil || change.before.Member.Equal(change.after.Member) {
+		return nil
+	}
+	for _, w := range c.Sources() {
+		concerned = append(concerned, change.using(w)...)
+	}
+	for _, o := range c.contents.all() { // no index has them
+		if slices.ContainsFunc(o.Variables(), change.alters) {
+			concerned = append(concerned, o)
+		}
+	}
+	return slices.DeleteFunc(concerned, func(o *state.Object) bool {
+		n, _ := c.namespaceOf(o.ID)
+		s := judge.SourceOf(o, n.Wishes)
+		return !s.Differences.Expand || !s.Terms.Matches(change.after.Name, change.after.Labels)
+	})
+}
+
+// using returns the objects with a variable that now stands for something else.
+func (c clusterChange) using(among termed) (objects []*state.Object) {
+	for _, variable := range among.IndexKeys(variableIndex) {
+		if c.alters(variable) {
+			objects = slices.AppendSeq(objects, each[state.Object](among.ByIndex(variableIndex, variable)))
+		}
+	}
+	return objects
+}
+
+// alters reports whether what a variable stands for has changed.
+func (c clusterChange) alters(variable string) bool {
+	before, had := c.before.Member.Says(variable)
+	after, has := c.after.Member.Says(variable)
+	return before != after || had != has
 }
 
 // chosen returns everything with a term for which the change matters. There are few terms.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
 
@@ -29,7 +30,7 @@ func (i indexed) ByIndex(index, value string) []any {
 }
 
 func newIndexed() indexed {
-	return indexed{cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{termIndex: indexByTerm})}
+	return indexed{cache.NewIndexer(cache.MetaNamespaceKeyFunc, objectIndexers())}
 }
 
 func (i indexed) add(tb testing.TB, name string, wishes sample.Annotations) {
@@ -186,6 +187,49 @@ func BenchmarkRelabelling(b *testing.B) {
 				if n := len(change.objects(sources)); n != 10 {
 					b.Fatal(n)
 				}
+			}
+		})
+	}
+}
+
+// TestUsing: a change of what a cluster says concerns exactly the sources that use it, and finds
+// them among very many.
+func TestUsing(t *testing.T) {
+	const n, users = 50_000, 10
+	sources := newIndexed()
+	for i := range n {
+		text := "plain"
+		switch {
+		case i < users:
+			text = "$(cluster.label:tier)"
+		case i < 2*users:
+			text = "$(cluster.label:other) $(cluster.name)"
+		}
+		u := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1", render.ExpandAnnotation: "true"})
+		u.SetName(fmt.Sprint("page-", i))
+		u.Object["data"] = map[string]any{"key": text}
+		if err := sources.Add(state.NewObject(u)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cluster := func(tier, color string) *state.Cluster {
+		u := &unstructured.Unstructured{Object: map[string]any{}}
+		u.SetName("m1")
+		u.SetLabels(map[string]string{"tier": tier, "color": color})
+		return state.NewCluster(u)
+	}
+	for name, tc := range map[string]struct {
+		reason        string
+		before, after *state.Cluster
+		want          int
+	}{
+		"Changed":   {"a label that some use", cluster("a", "red"), cluster("b", "red"), users},
+		"Unused":    {"a label that none uses", cluster("a", "red"), cluster("a", "blue"), 0},
+		"Unchanged": {"nothing", cluster("a", "red"), cluster("a", "red"), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := len(clusterChange{tc.before, tc.after}.using(sources)); got != tc.want {
+				t.Errorf("%s: %d sources, want %d", tc.reason, got, tc.want)
 			}
 		})
 	}

@@ -1,6 +1,8 @@
 package gather
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
@@ -44,6 +46,13 @@ func (c *contents) complete(o *state.Object) *state.Object {
 		return whole
 	}
 	return o
+}
+
+// all returns the objects whose content is known here.
+func (c *contents) all() []*state.Object {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Collect(maps.Values(c.of))
 }
 
 // prune drops what is no longer needed.

@@ -17,7 +17,7 @@ import (
 
 // Facts gathers the facts about a source from the caches.
 func (c *Caches) Facts(id render.Identity) judge.Facts {
-	f := judge.Facts{ID: id}
+	f := judge.Facts{ID: id, Variants: c.variants.get}
 	w, unknown := c.watchOf(id)
 	namespace, found := c.namespaceOf(id)
 	switch {
@@ -83,6 +83,7 @@ func (c *Caches) surround(f *judge.Facts, namespace *state.Namespace) {
 	addSurroundings(f, c)
 	f.NamespaceSkipped = namespace.SkipsPropagation()
 	if configuration := c.configuration.Load(); configuration != nil {
+		configure(f, configuration)
 		authorize(f, configuration, c.place(f.ID, namespace))
 		for o := range c.autoscalersOf(f.ID) {
 			scaleBy(f, judge.SourceOf(o, namespace.Wishes), configuration, c.place(o.ID, namespace))
@@ -132,7 +133,7 @@ func addSurroundings(f *judge.Facts, s surroundings) {
 	if f.Source == nil {
 		return
 	}
-	for _, cluster := range f.Source.Terms.Names() {
+	for _, cluster := range append(f.Source.Terms.Names(), f.Source.Wishes.SuspendedNames()...) {
 		f.Clusters[cluster] = s.clusterFacts(cluster, kind)
 	}
 	if f.Source.Terms.IsOpen() {
@@ -169,6 +170,11 @@ func carriesOther(w *state.Work, id render.Identity) bool {
 	return carried != id && carried != render.Identity{}
 }
 
+// configure adds what the configuration says about all sources.
+func configure(f *judge.Facts, configuration *config.Configuration) {
+	f.Strip = render.StripList{Labels: configuration.Strip.Labels, Annotations: configuration.Strip.Annotations}
+}
+
 // authorize marks the clusters that the configuration forbids.
 func authorize(f *judge.Facts, configuration *config.Configuration, source config.Source) {
 	for name, facts := range f.Clusters {
@@ -195,7 +201,7 @@ func (c *Caches) factsOf(cluster *state.Cluster, kind schema.GroupKind) judge.Cl
 
 // clusterFactsOf returns what a Cluster itself says that matters to sources of a kind.
 func clusterFactsOf(cluster *state.Cluster, kind schema.GroupKind) judge.ClusterFacts {
-	f := judge.ClusterFacts{State: judge.ClusterJoined, Labels: cluster.Labels, LacksKind: cluster.Lacks(kind)}
+	f := judge.ClusterFacts{State: judge.ClusterJoined, Labels: cluster.Labels, Member: cluster.Member, LacksKind: cluster.Lacks(kind)}
 	if cluster.Terminating {
 		f.State = judge.ClusterTerminating
 	}

@@ -177,6 +177,8 @@ const (
 	termIndex = "term"
 	// scaleIndex finds autoscalers, and Works of autoscalers, by what they scale.
 	scaleIndex = "scale"
+	// variableIndex finds objects by the variables in their content.
+	variableIndex = "variable"
 	// needsIndex finds workloads by what their Pods need.
 	needsIndex = "needs"
 	// sourceIndex finds Works by the beginning of their source's hash, and kindIndex by
@@ -186,7 +188,7 @@ const (
 )
 
 func objectIndexers() cache.Indexers {
-	return cache.Indexers{termIndex: indexByTerm, scaleIndex: indexByScaled, needsIndex: indexByNeeds, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
+	return cache.Indexers{termIndex: indexByTerm, scaleIndex: indexByScaled, needsIndex: indexByNeeds, variableIndex: indexByVariable, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 }
 
 func workIndexers() cache.Indexers {
@@ -196,7 +198,7 @@ func workIndexers() cache.Indexers {
 func indexByTerm(obj any) ([]string, error) {
 	switch o := obj.(type) {
 	case *state.Object:
-		return o.Terms().Index(), nil
+		return append(o.Terms().Index(), o.Wishes().SuspendedNames()...), nil
 	case *state.Namespace:
 		return o.Wishes.IndexKeys(), nil
 	}
@@ -213,6 +215,13 @@ func indexByScaled(obj any) ([]string, error) {
 		if scaled, ok := o.Scales(); ok {
 			return []string{scaled.String()}, nil
 		}
+	}
+	return nil, nil
+}
+
+func indexByVariable(obj any) ([]string, error) {
+	if o, ok := obj.(*state.Object); ok {
+		return o.Variables(), nil
 	}
 	return nil, nil
 }

@@ -135,6 +135,7 @@ func (r *Reader) facts(ctx context.Context, ref SourceRef, obj *unstructured.Uns
 	addSurroundings(&f, s)
 	f.NamespaceSkipped = namespace.SkipsPropagation()
 	if r.configuration != nil {
+		configure(&f, r.configuration)
 		authorize(&f, r.configuration, config.Source{Resource: ref.Mapping.Resource.GroupResource().String(), Namespace: ref.Namespace, NamespaceLabels: namespace.Labels})
 		if err := r.addAutoscalers(ctx, &f, namespace); err != nil {
 			return judge.Facts{}, err

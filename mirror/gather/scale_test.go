@@ -19,7 +19,7 @@ func TestScaled(t *testing.T) {
 		return sample.Autoscaler(wishes, "v1", "ConfigMap", "page")
 	}
 	m1 := sample.Annotations{render.ClustersAnnotation: "m1"}
-	mistaken := sample.Annotations{render.ClustersAnnotation: "m1", render.SuspendAnnotation: "perhaps"}
+	mistaken := sample.Annotations{render.ClustersAnnotation: "m1", render.SuspendAnnotation: "Perhaps"}
 	work := func(changes ...sample.Change) *state.Work {
 		return state.NewWork(sample.Work(autoscaler(m1), "m1", changes...))
 	}

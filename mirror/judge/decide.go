@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
+	"strconv"
+	"strings"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -56,14 +57,12 @@ func Decide(f Facts) Verdict {
 			v.Refusals = append(v.Refusals, *f.Source.Refusal)
 		}
 	}
-	render := renderer(f.Source)
+	r := renderings{f: f}
 	for _, cluster := range clustersOf(f) {
 		target, refusal := decideTarget(f, cluster)
 		if target.Decision == Wanted {
-			target.Rendering = render(f.Clusters[cluster].ScaledBy != "", f.isLong(cluster))
-		}
-		if target.Decision == Wanted && target.Rendering == nil {
-			v.Unread, target = true, Target{Decision: Unknown, Because: "its content has not been read yet"}
+			target, refusal = r.render(cluster, target)
+			v.Unread = v.Unread || target.Decision == Unknown && refusal == nil
 		}
 		if w, ok := f.Works[cluster]; ok && f.Unknown == "" && w.Source == f.ID { // another daemon may look after the others
 			if r := f.Clusters[cluster].Recovery; r.Awaits(w) {
@@ -78,9 +77,30 @@ func Decide(f Facts) Verdict {
 			v.Refusals = AddRefusal(v.Refusals, *refusal)
 		}
 	}
+	if unknown := unknownSuspended(f); unknown != nil {
+		v.Refusals = AddRefusal(v.Refusals, *unknown)
+	}
 	v.Notices = notices(f, v)
 	slices.SortFunc(v.Refusals, func(a, b Refusal) int { return cmp.Compare(a.Reason, b.Reason) })
 	return v
+}
+
+// unknownSuspended refuses names in the annotation that suspends, if no cluster has them: they may
+// be misspelt, and then nothing is suspended.
+func unknownSuspended(f Facts) *Refusal {
+	if f.Unknown != "" || f.Source == nil || !f.Source.Asks || f.Source.Refusal != nil {
+		return nil
+	}
+	var unknown []string
+	for _, name := range f.Source.Differences.Suspended.Names() {
+		if f.Clusters[name].State == ClusterMissing {
+			unknown = append(unknown, strconv.Quote(name))
+		}
+	}
+	if unknown == nil {
+		return nil
+	}
+	return &Refusal{Reason: UnknownCluster, Message: fmt.Sprintf("%s: no cluster %s has joined yet", render.SuspendAnnotation, strings.Join(unknown, " or "))}
 }
 
 // isLong reports whether the Work on a cluster has, or is to have, the longer name.
@@ -89,31 +109,6 @@ func (f Facts) isLong(cluster string) bool {
 		return w.IsLong()
 	}
 	return f.Taken[cluster]
-}
-
-// renderer returns a function that renders a source, at most four times: once each for the
-// clusters where it is and is not scaled, with the longer Work name and without. The function
-// returns nil if the content of the source is not known.
-func renderer(s *Source) func(isScaled, isLong bool) *Rendering {
-	var made [4]*Rendering
-	return func(isScaled, isLong bool) *Rendering {
-		if s == nil || s.Template == nil {
-			return nil
-		}
-		template, i := s.Template, 0
-		if isScaled { // the autoscaler sets the number of replicas
-			options := s.Options
-			options.RetainReplicas = true
-			template, i = s.Template.With(options), 1
-		}
-		if isLong {
-			template, i = template.Long(), i+2
-		}
-		if made[i] == nil {
-			made[i] = &Rendering{template, sync.OnceValue(template.Works)}
-		}
-		return made[i]
-	}
 }
 
 // outlived reports whether the source that a Work was made from is older than the

@@ -38,6 +38,10 @@ type Facts struct {
 	Taken map[string]bool
 	// Dependencies are the objects that its Pods need and that are not mirrored with it.
 	Dependencies []Dependency
+	// Variants returns the Variant of a manifest, and may remember it; nil to make it each time.
+	Variants func(*render.Manifest, render.Edit) (render.Variant, error)
+	// Strip are the labels and annotations that the configuration removes.
+	Strip render.StripList
 	// NamespaceSkipped: Karmada does not create the source's Namespace in the members.
 	NamespaceSkipped bool
 }
@@ -84,6 +88,8 @@ type ClusterFacts struct {
 	State ClusterState
 	// Labels are what selectors match.
 	Labels labels.Set
+	// Member is what the cluster says about itself; nil for a cluster that does not exist.
+	Member *render.Member
 	// Forbidden: the configuration does not allow mirroring the source there.
 	Forbidden bool
 	// Recovery is when the cluster came back.

@@ -48,7 +48,11 @@ func TestScaled(t *testing.T) {
 			var retained []string
 			for _, op := range Plan(v, nil) {
 				work := &unstructured.Unstructured{}
-				if err := work.UnmarshalJSON(op.Body(v)); err != nil {
+				body, err := op.Body(v)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := work.UnmarshalJSON(body); err != nil {
 					t.Fatal(err)
 				}
 				manifests, _, _ := unstructured.NestedSlice(work.Object, "spec", "workload", "manifests")

@@ -47,26 +47,26 @@ func (op Operation) IsHeld() bool { return op.Kind == Delete && op.Work.Held != 
 
 // Body returns what to send: the Work to create, or a merge patch. It is nil for Delete and
 // Drop, and for Hold, whose body the breaker writes.
-func (op Operation) Body(v Verdict) []byte {
+func (op Operation) Body(v Verdict) ([]byte, error) {
 	w, target := op.Work, v.Targets[op.Cluster]
 	switch op.Kind {
 	case Create:
-		return target.works().For(op.Cluster)
+		return target.create(op.Cluster)
 	case Update:
-		return target.Patch(op.Cluster, w.ResourceVersion, w.Finalizers, wasOurs(w, v.ID))
+		return target.update(op, wasOurs(w, v.ID))
 	case Amend:
-		return render.Amend(w.ResourceVersion)
+		return render.Amend(w.ResourceVersion), nil
 	case Wake:
-		return render.Wake(w.ResourceVersion, w.DispatchGiven())
+		return render.Wake(w.ResourceVersion, w.DispatchGiven()), nil
 	case Detach:
-		return render.Detach(w.ResourceVersion, w.Finalizers)
+		return render.Detach(w.ResourceVersion, w.Finalizers), nil
 	case Release:
 		if w.IsOverwritten() {
-			return render.Disown(w.ResourceVersion, w.Owners())
+			return render.Disown(w.ResourceVersion, w.Owners()), nil
 		}
-		return render.Release(v.ID, w.ResourceVersion)
+		return render.Release(v.ID, w.ResourceVersion), nil
 	}
-	return nil
+	return nil, nil
 }
 
 // WorkName returns the name of the Work that is written.

@@ -27,6 +27,8 @@ const (
 	RenderFailed Reason = "RenderFailed"
 	// DeletionHeld: the breaker holds the deletion of a Work.
 	DeletionHeld Reason = "DeletionHeld"
+	// OverrideFailed: what a cluster changes in the source cannot be applied.
+	OverrideFailed Reason = "OverrideFailed"
 	// NotAuthorized: the configuration does not allow it, or the daemon may not write
 	// or delete the Work.
 	NotAuthorized Reason = "NotAuthorized"

@@ -25,6 +25,8 @@ type Source struct {
 	Terms render.Terms
 	// Options are everything else that it asks for.
 	Options render.Options
+	// Differences are what it asks for that makes its Works differ by cluster.
+	Differences render.Differences
 	// Template is what its Works are made from; nil if the source does not ask, is refused
 	// or is Unread.
 	Template *render.Template
@@ -49,6 +51,9 @@ func SourceOf(o *state.Object, defaults render.Wishes) *Source {
 	}
 	var err error
 	s.Options, err = wishes.Options()
+	if _, wrong := wishes.Differences(); err == nil {
+		err = wrong
+	}
 	switch {
 	case o.Claim() != "":
 		s.Refusal = &Refusal{Reason: ClaimedByPolicy, Message: o.Claim() + " propagates this object"} // any Works of it belong to the policy
@@ -102,10 +107,11 @@ func (s *Source) read(o *state.Object) {
 	}
 	s.Terms, _ = s.Wishes.Terms()
 	s.Options, _ = s.Wishes.Options()
+	s.Differences, _ = s.Wishes.Differences()
 	if s.Unread = o.Content == nil; s.Unread {
 		return
 	}
-	s.Template = o.Content.Manifest.With(s.Options)
+	s.Template = o.Content.Manifest.Template(s.Options)
 }
 
 func invalid(err error) *Refusal {

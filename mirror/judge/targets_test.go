@@ -167,8 +167,8 @@ func TestOptions(t *testing.T) {
 		return value == "overwrite"
 	}
 	for _, o := range options {
-		for _, own := range []string{"-", o.no, o.yes, "nonsense"} {
-			for _, inherited := range []string{"-", o.no, o.yes, "nonsense"} {
+		for _, own := range []string{"-", o.no, o.yes, "Nonsense"} {
+			for _, inherited := range []string{"-", o.no, o.yes, "Nonsense"} {
 				t.Run(fmt.Sprintf("%s/%s/%s", o.key, own, inherited), func(t *testing.T) {
 					object, namespace := sample.Annotations{render.ClustersAnnotation: "prod-1"}, sample.Annotations{}
 					effective := inherited
@@ -181,7 +181,7 @@ func TestOptions(t *testing.T) {
 					f := Facts{ID: sample.Page, Source: NewSource(sample.Object(object), render.ReadWishes(namespace)), Clusters: theClusters}
 					v := Decide(f)
 					plan := Plan(v, nil)
-					if effective == "nonsense" {
+					if effective == "Nonsense" {
 						if len(plan) > 0 || len(v.Refusals) != 1 || v.Refusals[0].Reason != InvalidAnnotation {
 							t.Fatalf("%v and %v", plan, v.Refusals)
 						}
@@ -191,7 +191,11 @@ func TestOptions(t *testing.T) {
 						t.Fatalf("%v and %v", plan, v.Refusals)
 					}
 					work := &unstructured.Unstructured{}
-					if err := work.UnmarshalJSON(plan[0].Body(v)); err != nil {
+					body, err := plan[0].Body(v)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := work.UnmarshalJSON(body); err != nil {
 						t.Fatal(err)
 					}
 					if got := isSet(t, o, work); got != (effective == o.yes) {

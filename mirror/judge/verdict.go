@@ -79,10 +79,3 @@ type Target struct {
 	// Rendering is what a wanted Work is made from.
 	*Rendering
 }
-
-// Rendering is what the Works of some clusters are made from. It is encoded once, when the
-// first of them is created, even if several are created at the same time.
-type Rendering struct {
-	*render.Template
-	works func() render.Works
-}

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // ClustersResource is the resource of member clusters.
@@ -23,6 +24,8 @@ var ClustersResource = schema.GroupVersionResource{
 // Cluster is what the cache keeps of a member cluster.
 type Cluster struct {
 	Meta
+	// Member is what the Works may depend on, and Labels are what selectors see of it.
+	Member *render.Member
 	Labels labels.Set
 	// IsReady: Karmada can reach it; ReadySince is when IsReady last changed.
 	IsReady    bool
@@ -34,22 +37,38 @@ type Cluster struct {
 
 // NewCluster reduces a Cluster to what the cache keeps of it.
 func NewCluster(obj *unstructured.Unstructured) *Cluster {
-	cluster := &Cluster{Meta: keepMeta(obj), Labels: obj.GetLabels()}
+	member := newMember(obj)
+	cluster := &Cluster{Meta: keepMeta(obj), Member: member, Labels: member.SelectorLabels()}
 	cluster.IsReady, cluster.ReadySince = readiness(obj)
 	cluster.kinds = shared(servedKinds(obj))
 	return cluster
+}
+
+func newMember(obj *unstructured.Unstructured) *render.Member {
+	text := func(field string) string {
+		value, _, _ := unstructured.NestedString(obj.Object, "spec", field)
+		return value
+	}
+	zones, _, _ := unstructured.NestedStringSlice(obj.Object, "spec", "zones")
+	if zone := text("zone"); len(zones) == 0 && zone != "" { // deprecated
+		zones = []string{zone}
+	}
+	return &render.Member{
+		Name: obj.GetName(), Region: text("region"), Provider: text("provider"), Zones: zones,
+		Labels: obj.GetLabels(), Annotations: obj.GetAnnotations(),
+	}
 }
 
 // SameMeaning reports whether c and d agree on everything that a judgement looks at: a
 // Cluster reports every few seconds. Readiness matters only to the Works that wait for
 // the cluster.
 func (c *Cluster) SameMeaning(d *Cluster) bool {
-	return c.IsSameButLabels(d) && maps.Equal(c.Labels, d.Labels)
+	return c.IsSameButMember(d) && c.Member.Equal(d.Member)
 }
 
-// IsSameButLabels reports whether c and d agree on everything that a judgement looks at,
-// except perhaps the labels.
-func (c *Cluster) IsSameButLabels(d *Cluster) bool {
+// IsSameButMember reports whether c and d agree on everything that a judgement looks at,
+// except perhaps on what the cluster says about itself.
+func (c *Cluster) IsSameButMember(d *Cluster) bool {
 	return c.UID == d.UID && c.Terminating == d.Terminating && c.kinds == d.kinds
 }
 

@@ -43,6 +43,14 @@ func (o *Object) Needs() []render.Identity {
 	return o.Content.Manifest.Needs()
 }
 
+// Variables returns the names of the variables in its content, if that was kept.
+func (o *Object) Variables() []string {
+	if o.Content == nil || o.Content.Manifest == nil {
+		return nil
+	}
+	return o.Content.Manifest.Variables()
+}
+
 // Terms returns the terms by which the object itself chooses clusters; none if they cannot
 // be parsed.
 func (o *Object) Terms() render.Terms {

@@ -244,6 +244,10 @@ func (w *Writer) examine(ctx context.Context, id render.Identity, cluster, name 
 
 // send makes the request.
 func (w *Writer) send(ctx context.Context, v judge.Verdict, op judge.Operation) (receipt, error) {
+	body, err := op.Body(v)
+	if err != nil {
+		return receipt{}, err
+	}
 	switch {
 	case op.Kind.Deletes():
 		err := w.Client.Delete(ctx, op.Work)
@@ -256,9 +260,9 @@ func (w *Writer) send(ctx context.Context, v judge.Verdict, op judge.Operation) 
 		hold := render.Hold{Since: w.Breaker.holdTime(resource, v.ID.Namespace, op.Cluster), Resource: resource, Because: op.Because, Whole: w.Breaker.holdsAll(resource)}
 		return w.Client.patch(ctx, op.Work.Namespace, op.Work.Name, hold.Patch(op.Work.ResourceVersion))
 	case op.Kind == judge.Create:
-		return w.Client.create(ctx, render.ExecutionNamespace(op.Cluster), op.Body(v))
+		return w.Client.create(ctx, render.ExecutionNamespace(op.Cluster), body)
 	default:
-		answer, err := w.Client.patch(ctx, op.Work.Namespace, op.Work.Name, op.Body(v))
+		answer, err := w.Client.patch(ctx, op.Work.Namespace, op.Work.Name, body)
 		if op.Kind == judge.Detach && apierrors.IsNotFound(err) {
 			err = nil
 		}

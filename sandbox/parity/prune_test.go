@@ -205,7 +205,7 @@ func newTemplate(t *testing.T, source *unstructured.Unstructured) *render.Templa
 	if err != nil {
 		t.Fatalf("NewManifest of a %s: %v", source.GroupVersionKind(), err)
 	}
-	return manifest.With(render.Options{})
+	return manifest.Template(render.Options{})
 }
 
 func identityOf(obj *unstructured.Unstructured) render.Identity {

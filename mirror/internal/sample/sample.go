@@ -62,7 +62,7 @@ func Work(source *unstructured.Unstructured, cluster string, changes ...Change) 
 	if err != nil {
 		panic(err) // a mistake in the test
 	}
-	return WorkOf(manifest.With(options).Work(cluster), changes...)
+	return WorkOf(manifest.Template(options).Work(cluster), changes...)
 }
 
 // WorkOf returns a created Work as the API server has it.

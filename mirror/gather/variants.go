@@ -1,0 +1,77 @@
+package gather
+
+import (
+	"sync"
+
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// variants remembers what Edits make of the manifests of sources, so that a source that is looked
+// at again is not encoded again for each of its clusters. An entry may be missing, and then the
+// manifest is edited. It is never wrong: it belongs to exactly one manifest, and its key says
+// everything that the result depends on.
+type variants struct {
+	mu sync.Mutex
+	of map[render.Identity]*variantsOf
+}
+
+// variantsOf are the variants of one manifest.
+type variantsOf struct {
+	manifest *render.Manifest
+	known    map[render.EditKey]render.Variant
+}
+
+// maxVariants is how many variants of one manifest are kept: those of the past are among them.
+const maxVariants = 1024
+
+// get returns the Variant of a manifest.
+func (v *variants) get(m *render.Manifest, e render.Edit) (render.Variant, error) {
+	key := e.Key(m)
+	if key == (render.EditKey{}) { // nothing is edited
+		return m.Variant(e)
+	}
+	if known, ok := v.recall(m, key); ok {
+		return known, nil
+	}
+	made, err := m.Variant(e)
+	if err == nil {
+		v.note(m, key, made)
+	}
+	return made, err
+}
+
+func (v *variants) recall(m *render.Manifest, key render.EditKey) (known render.Variant, ok bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if of := v.of[m.Source()]; of != nil && of.manifest == m {
+		known, ok = of.known[key]
+	}
+	return known, ok
+}
+
+func (v *variants) note(m *render.Manifest, key render.EditKey, made render.Variant) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.of == nil {
+		v.of = map[render.Identity]*variantsOf{}
+	}
+	of := v.of[m.Source()]
+	if of == nil || of.manifest != m || len(of.known) >= maxVariants {
+		of = &variantsOf{m, map[render.EditKey]render.Variant{}}
+		v.of[m.Source()] = of
+	}
+	of.known[key] = made
+}
+
+// prune drops the variants of manifests that are no longer current.
+func (v *variants) prune(isCurrent func(*render.Manifest) bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	kept := map[render.Identity]*variantsOf{}
+	for id, of := range v.of {
+		if isCurrent(of.manifest) {
+			kept[id] = of
+		}
+	}
+	v.of = kept
+}

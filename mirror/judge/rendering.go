@@ -1,0 +1,129 @@
+package judge
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// Rendering is what the Works of some clusters are made from. What is edited is made only when
+// the first of them is written, and encoded once, even if several are written at the same time.
+type Rendering struct {
+	*render.Template // before it is edited
+	digest           render.Digest
+	size             int
+	edited           func() (*render.Template, error)
+	works            func() (render.Works, error)
+}
+
+// Digest is the digest of the Works.
+func (r *Rendering) Digest() render.Digest { return r.digest }
+
+// Size is about how many bytes each Work takes.
+func (r *Rendering) Size() int { return r.size }
+
+// create returns the Work for a cluster.
+func (r *Rendering) create(cluster string) ([]byte, error) {
+	works, err := r.works()
+	if err != nil {
+		return nil, err
+	}
+	return works.For(cluster), nil
+}
+
+// update returns the patch of a Work for a cluster.
+func (r *Rendering) update(op Operation, adopt bool) ([]byte, error) {
+	t, err := r.edited()
+	if err != nil {
+		return nil, err
+	}
+	return t.Patch(op.Cluster, op.Work.ResourceVersion, op.Work.Finalizers, adopt), nil
+}
+
+func newRendering(t *render.Template, o render.Options, e render.Edit, v render.Variant) *Rendering {
+	edited := sync.OnceValues(func() (*render.Template, error) { return t.With(e) })
+	works := sync.OnceValues(func() (render.Works, error) {
+		t, err := edited()
+		if err != nil {
+			return render.Works{}, err
+		}
+		return t.Works(), nil
+	})
+	return &Rendering{t, v.Digest(o), v.Size(), edited, works}
+}
+
+// renderings are those of one source: one for all clusters where its Works are the same.
+type renderings struct {
+	f    Facts
+	made map[likeness]*Rendering
+}
+
+// likeness is what Works that are the same have in common.
+type likeness struct {
+	options render.Options
+	isLong  bool
+	edit    render.EditKey
+}
+
+// render completes the decision that a Work is wanted on a cluster.
+func (r *renderings) render(cluster string, wanted Target) (Target, *Refusal) {
+	rendering, err := r.of(cluster)
+	switch {
+	case err != nil:
+		return Target{Decision: Unknown, Because: err.Error()}, &Refusal{Reason: OverrideFailed, Message: err.Error()}
+	case rendering == nil:
+		return Target{Decision: Unknown, Because: "its content has not been read yet"}, nil
+	}
+	wanted.Rendering = rendering
+	return wanted, nil
+}
+
+// of returns the rendering for a cluster; nil if the content of the source is not known. It fails
+// if the content cannot be edited as the cluster needs it.
+func (r *renderings) of(cluster string) (*Rendering, error) {
+	s, facts := r.f.Source, r.f.Clusters[cluster]
+	if s == nil || s.Template == nil {
+		return nil, nil
+	}
+	edit := r.f.editOf(cluster)
+	like := likeness{s.Options, r.f.isLong(cluster), edit.Key(s.Template.Manifest)}
+	like.options.Suspend = like.options.Suspend || s.Differences.Suspended.Matches(cluster, facts.Labels)
+	like.options.RetainReplicas = like.options.RetainReplicas || facts.ScaledBy != "" // the autoscaler sets the number of replicas
+	if known := r.made[like]; known != nil {
+		return known, nil
+	}
+	variant, err := r.f.variantOf(s.Template.Manifest, edit)
+	if err != nil {
+		return nil, fmt.Errorf("cluster %q: %w", cluster, err)
+	}
+	template := s.Template
+	if like.options != s.Options {
+		template = template.Manifest.Template(like.options)
+	}
+	if like.isLong {
+		template = template.Long()
+	}
+	made := newRendering(template, like.options, edit, variant)
+	if r.made == nil {
+		r.made = map[likeness]*Rendering{}
+	}
+	r.made[like] = made
+	return made, nil
+}
+
+func (f Facts) variantOf(m *render.Manifest, e render.Edit) (render.Variant, error) {
+	if f.Variants == nil {
+		return m.Variant(e)
+	}
+	return f.Variants(m, e)
+}
+
+// editOf returns what the Work of a cluster changes in the manifest.
+func (f Facts) editOf(cluster string) render.Edit {
+	e := render.Edit{Strip: f.Strip}
+	if f.Source.Differences.Expand {
+		e.Member = f.Clusters[cluster].Member
+	}
+	return e
+}

@@ -1,0 +1,142 @@
+package render
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// editable is a source with variables, and with keys that are never mirrored.
+func editable(value string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{
+			"namespace": "shop", "name": "page", "uid": "1", "generation": int64(3),
+			"labels":      map[string]any{"app": "shop", "argocd.argoproj.io/instance": "x", retainReplicasLabel: retainReplicas},
+			"annotations": map[string]any{"host": value, "internal.example.com/owner": "me", ClustersAnnotation: "member1"},
+		},
+		"data": map[string]any{"key": value, "number": "7"}, "count": int64(9007199254740993),
+	}}
+	return u
+}
+
+func mustManifest(t *testing.T, u *unstructured.Unstructured) *Manifest {
+	t.Helper()
+	m, err := NewManifest(u, identityOf(u), u.GetUID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestEdit: an edited template is that of a source that was written with the values at once.
+func TestEdit(t *testing.T) {
+	const text = "https://$(cluster.label:tier).$(cluster.name)/"
+	strip := StripList{Labels: []string{"argocd.argoproj.io/*"}, Annotations: []string{"internal.example.com/*"}}
+	stripped := func(value string) *unstructured.Unstructured {
+		u := editable(value)
+		unstructured.RemoveNestedField(u.Object, "metadata", "labels", "argocd.argoproj.io/instance")
+		unstructured.RemoveNestedField(u.Object, "metadata", "annotations", "internal.example.com/owner")
+		return u
+	}
+	cases := map[string]struct {
+		reason string
+		edit   Edit
+		want   *unstructured.Unstructured
+	}{
+		"Nothing": {"no edit", Edit{}, editable(text)},
+		"Expand":  {"variables have values", Edit{Member: member()}, editable("https://edge.member1/")},
+		"Strip":   {"keys are removed", Edit{Strip: strip}, stripped(text)},
+		"Both":    {"both", Edit{Member: member(), Strip: strip}, stripped("https://edge.member1/")},
+		"Missing": {"nothing matches", Edit{Strip: StripList{Labels: []string{"other/*"}}}, editable(text)},
+		"Own":     {"what Karmada needs stays", Edit{Strip: StripList{Labels: []string{"karmada.io/*"}, Annotations: []string{"work.karmada.io/*"}}}, editable(text)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for _, options := range []Options{{}, {Suspend: true, Overwrite: true}} {
+				base := mustManifest(t, editable(text)).Template(options)
+				got, err := base.With(tc.edit)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := mustManifest(t, tc.want.DeepCopy()).Template(options)
+				if diff := cmp.Diff(decode(t, string(want.Work("member1"))), decode(t, string(got.Work("member1")))); diff != "" {
+					t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+				}
+				variant, err := base.Variant(tc.edit)
+				if err != nil || variant.Digest(options) != want.Digest() || got.Digest() != want.Digest() {
+					t.Errorf("%s: the digests are %s, %s and %s, %v", tc.reason, variant.Digest(options), got.Digest(), want.Digest(), err)
+				}
+			}
+		})
+	}
+}
+
+// TestEditFails: an edit that fails changes nothing, and says where.
+func TestEditFails(t *testing.T) {
+	m := mustManifest(t, editable("$(cluster.label:none)"))
+	before := m.Template(Options{}).Work("member1")
+	_, err := m.Template(Options{}).With(Edit{Member: member()})
+	if err == nil || !strings.Contains(err.Error(), `"data.key"`) && !strings.Contains(err.Error(), `"metadata.annotations.host"`) || !strings.Contains(err.Error(), "cluster.label:none") {
+		t.Errorf("the error is %v", err)
+	}
+	if _, again := m.Variant(Edit{Member: member()}); again == nil || again.Error() != err.Error() {
+		t.Errorf("the variant's error is %v", again)
+	}
+	if diff := cmp.Diff(before, m.Template(Options{}).Work("member1")); diff != "" {
+		t.Errorf("the manifest has changed: %s", diff)
+	}
+}
+
+// TestEditKey: the key differs exactly if the result does.
+func TestEditKey(t *testing.T) {
+	m := mustManifest(t, editable("$(cluster.label:tier)"))
+	other, same := member(), member()
+	other.Labels = map[string]string{"tier": "core"}
+	same.Name, same.Region = "member2", "us"
+	lacking := member()
+	lacking.Labels = nil
+	key := Edit{Member: member()}.Key(m)
+	if key == (EditKey{}) || key == (Edit{Member: other}).Key(m) || key == (Edit{Member: lacking}).Key(m) {
+		t.Error("different values have the same key")
+	}
+	if key != (Edit{Member: same}).Key(m) {
+		t.Error("what the manifest does not use makes another key")
+	}
+	if (Edit{Member: member(), Strip: StripList{Labels: []string{"none"}}}).Key(mustManifest(t, editable("plain"))) != (EditKey{}) {
+		t.Error("an edit that changes nothing has a key")
+	}
+}
+
+func BenchmarkVariant(b *testing.B) {
+	b.ReportAllocs()
+	source := benchObject()
+	source["spec"].(map[string]any)["host"] = "$(cluster.name)"
+	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(source)}
+	m, err := NewManifest(u, identityOf(u), "1")
+	if err != nil {
+		b.Fatal(err)
+	}
+	e := Edit{Member: member()}
+	for b.Loop() {
+		if _, err := m.Variant(e); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkEditKey(b *testing.B) {
+	b.ReportAllocs()
+	u := editable("$(cluster.name)")
+	m, err := NewManifest(u, identityOf(u), "1")
+	if err != nil {
+		b.Fatal(err)
+	}
+	e := Edit{Member: member()}
+	for b.Loop() {
+		e.Key(m)
+	}
+}

@@ -1,0 +1,187 @@
+package render
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Variables in string values stand for what a member cluster says about itself:
+//
+//	$(cluster.name) $(cluster.region) $(cluster.zone) $(cluster.provider)
+//	$(cluster.label:KEY) $(cluster.annotation:KEY)
+//
+// With :-TEXT before the parenthesis, TEXT stands for a value that the cluster lacks. Only
+// variableStart begins a variable: Kubernetes' own $(VAR) stays as it is.
+const (
+	variableStart   = "$(cluster."
+	escapedVariable = "$" + variableStart
+	defaultMark     = ":-"
+	labelVariable   = "label:"
+	annotVariable   = "annotation:"
+)
+
+// maxExpanded is how many bytes expansion may add to a manifest: etcd accepts no larger object,
+// and an annotation of 256 KiB may be used many times.
+const maxExpanded = 1536 << 10
+
+var errTooLong = errors.New("the expanded values take more than the 1.5 MiB that etcd accepts")
+
+// hasVariables reports whether an encoded manifest contains a variable, or one that is escaped.
+func hasVariables(encoded []byte) bool { return bytes.Contains(encoded, []byte(variableStart)) }
+
+// variablesIn returns the names of the variables in the string values of a manifest, sorted,
+// without their defaults.
+func variablesIn(manifest map[string]any) []string {
+	var names []string
+	_ = eachString(manifest, func(text string) (string, error) {
+		_, _ = expandText(text, func(name string) (string, bool) {
+			names = append(names, name)
+			return "", true
+		})
+		return text, nil
+	})
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// expand replaces the variables in the string values of a manifest, in place. It leaves alone
+// what identifies the object, and the data of a Secret, which is encoded.
+func expand(manifest map[string]any, m *Member) error {
+	added := 0
+	return eachString(manifest, func(text string) (string, error) {
+		expanded, err := expandText(text, m.Says)
+		if err != nil {
+			return "", err
+		}
+		if added += max(0, len(expanded)-len(text)); added > maxExpanded {
+			return "", errTooLong
+		}
+		return expanded, nil
+	})
+}
+
+// Says returns what a variable stands for; false if the cluster says nothing.
+func (m *Member) Says(name string) (value string, ok bool) {
+	switch name {
+	case "name":
+		value = m.Name
+	case "region":
+		value = m.Region
+	case "zone":
+		value = m.Zone()
+	case "provider":
+		value = m.Provider
+	default:
+		if key, isLabel := strings.CutPrefix(name, labelVariable); isLabel {
+			value, ok = m.SelectorLabels()[key]
+			return value, ok
+		}
+		value, ok = m.Annotations[strings.TrimPrefix(name, annotVariable)]
+		return value, ok
+	}
+	return value, value != ""
+}
+
+// isVariable reports whether there is such a variable.
+func isVariable(name string) bool {
+	for _, prefix := range []string{labelVariable, annotVariable} {
+		if key, ok := strings.CutPrefix(name, prefix); ok {
+			return key != ""
+		}
+	}
+	return slices.Contains([]string{"name", "region", "zone", "provider"}, name)
+}
+
+// expandText replaces the variables in a text. What it inserts is not expanded again.
+func expandText(text string, value func(name string) (string, bool)) (string, error) {
+	if !strings.Contains(text, variableStart) {
+		return text, nil
+	}
+	var expanded strings.Builder
+	for {
+		at := strings.Index(text, variableStart)
+		if at < 0 {
+			expanded.WriteString(text)
+			return expanded.String(), nil
+		}
+		if before, isEscaped := strings.CutSuffix(text[:at], "$"); isEscaped {
+			expanded.WriteString(before + variableStart)
+			text = text[at+len(variableStart):]
+			continue
+		}
+		expanded.WriteString(text[:at])
+		name, rest, isClosed := strings.Cut(text[at+len(variableStart):], ")")
+		name, otherwise, hasDefault := strings.Cut(name, defaultMark)
+		if !isClosed || !isVariable(name) {
+			return "", fmt.Errorf("there is no variable %s", quote(variableStart+name+")"))
+		}
+		text = rest
+		inserted, ok := value(name)
+		if !ok && !hasDefault {
+			return "", fmt.Errorf("the cluster has nothing for %s, which has no default", quote(variableStart+name+")"))
+		}
+		if !ok {
+			inserted = otherwise
+		}
+		if expanded.WriteString(inserted); expanded.Len() > len(text)+maxExpanded {
+			return "", errTooLong
+		}
+	}
+}
+
+// eachString replaces, in place, the string values of a manifest that may contain variables. Its
+// errors name the path.
+func eachString(manifest map[string]any, replace func(string) (string, error)) error {
+	u := unstructured.Unstructured{Object: manifest}
+	skipped := map[string]bool{"apiVersion": true, "kind": true, "metadata.name": true, "metadata.namespace": true}
+	if u.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Secret"}) {
+		skipped["data"] = true
+	}
+	return replaceIn(manifest, nil, func(path []string) bool { return len(path) <= 2 && skipped[strings.Join(path, ".")] }, replace)
+}
+
+// replaceIn walks over fields in a fixed order, so that of several errors it is always the same.
+func replaceIn(fields map[string]any, path []string, isSkipped func(path []string) bool, replace func(string) (string, error)) error {
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		at := append(path, key)
+		if isSkipped(at) {
+			continue
+		}
+		replaced, err := replaceValue(fields[key], at, isSkipped, replace)
+		if err != nil {
+			return err
+		}
+		fields[key] = replaced
+	}
+	return nil
+}
+
+func replaceValue(value any, path []string, isSkipped func(path []string) bool, replace func(string) (string, error)) (any, error) {
+	switch v := value.(type) {
+	case string:
+		replaced, err := replace(v)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", quote(strings.Join(path, ".")), err)
+		}
+		return replaced, nil
+	case map[string]any:
+		return v, replaceIn(v, path, isSkipped, replace)
+	case []any:
+		for i, item := range v {
+			replaced, err := replaceValue(item, append(path, strconv.Itoa(i)), isSkipped, replace)
+			if err != nil {
+				return nil, err
+			}
+			v[i] = replaced
+		}
+	}
+	return value, nil
+}

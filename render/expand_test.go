@@ -1,0 +1,131 @@
+package render
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func member() *Member {
+	return &Member{
+		Name: "member1", Region: "eu", Provider: "acme", Zones: []string{"eu-1"},
+		Labels: map[string]string{"tier": "edge", "empty": ""}, Annotations: map[string]string{"example.com/host": "shop.example.com"},
+	}
+}
+
+func TestExpandText(t *testing.T) {
+	cases := map[string]struct {
+		reason, text, want string
+		fails              bool
+	}{
+		"Plain":           {"nothing to expand", "plain", "plain", false},
+		"Name":            {"the cluster's name", "a-$(cluster.name)-b", "a-member1-b", false},
+		"All":             {"each variable", "$(cluster.region)/$(cluster.zone)/$(cluster.provider)/$(cluster.label:tier)/$(cluster.annotation:example.com/host)", "eu/eu-1/acme/edge/shop.example.com", false},
+		"Topology":        {"labels as selectors see them", "$(cluster.label:topology.kubernetes.io/region)", "eu", false},
+		"EmptyLabel":      {"a label may be empty", "[$(cluster.label:empty)]", "[]", false},
+		"NoLabel":         {"a missing label is an error", "$(cluster.label:none)", "", true},
+		"Default":         {"unless there is a default", "$(cluster.label:none:-gold)", "gold", false},
+		"EmptyDefault":    {"which may be empty", "[$(cluster.annotation:none:-)]", "[]", false},
+		"DefaultUnused":   {"and is not used otherwise", "$(cluster.label:tier:-gold)", "edge", false},
+		"Kubernetes":      {"Kubernetes' own variables stay", "$(HOST) $$(HOST) $(cluster)", "$(HOST) $$(HOST) $(cluster)", false},
+		"Escaped":         {"so does an escaped one", "$$(cluster.name) $(cluster.name)", "$(cluster.name) member1", false},
+		"Dollars":         {"a dollar before it", "$$$(cluster.name)", "$$(cluster.name)", false},
+		"Unknown":         {"there is no such variable", "$(cluster.color)", "", true},
+		"NoKey":           {"a label without a key", "$(cluster.label:)", "", true},
+		"Open":            {"a variable without an end", "$(cluster.name", "", true},
+		"UnknownDefault":  {"a default does not make it one", "$(cluster.color:-red)", "", true},
+		"NotRecursive":    {"what is inserted stays as it is", "$(cluster.label:none:-$(cluster.name))", "$(cluster.name)", false},
+		"DefaultWithMark": {"only the first mark separates", "$(cluster.label:none:-a:-b)", "a:-b", false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := expandText(tc.text, member().Says)
+			if (err != nil) != tc.fails || got != tc.want && !tc.fails {
+				t.Errorf("%s: %q, %v, want %q", tc.reason, got, err, tc.want)
+			}
+			if err != nil {
+				checkMessage(t, err)
+			}
+		})
+	}
+}
+
+// TestZones: a zone stands for the cluster only if it is the only one.
+func TestZones(t *testing.T) {
+	m := member()
+	m.Zones = []string{"eu-1", "eu-2"}
+	if value, ok := m.Says("zone"); ok {
+		t.Errorf("the zone is %q", value)
+	}
+	if got := m.SelectorLabels()["topology.kubernetes.io/zone"]; got != "" {
+		t.Errorf("selectors see zone %q", got)
+	}
+	m.Labels = map[string]string{"topology.kubernetes.io/region": "own"}
+	want := map[string]string{"topology.kubernetes.io/region": "own", "cluster.karmada.io/provider": "acme"}
+	if diff := cmp.Diff(want, map[string]string(m.SelectorLabels())); diff != "" {
+		t.Errorf("the Cluster's own label wins, -want +got:\n%s", diff)
+	}
+}
+
+// TestExpand: what is expanded, and what stays.
+func TestExpand(t *testing.T) {
+	const variable = "$(cluster.name)"
+	obj := map[string]any{
+		"apiVersion": "v1", "kind": "Secret",
+		"metadata":     map[string]any{"name": variable, "namespace": variable, "annotations": map[string]any{"a": variable}},
+		"data":         map[string]any{"key": variable},
+		variable:       variable,
+		"list":         []any{variable, map[string]any{"name": variable}, int64(1)},
+		"metadata.foo": true,
+	}
+	if diff := cmp.Diff([]string{"name"}, variablesIn(obj)); diff != "" {
+		t.Errorf("variables, -want +got:\n%s", diff)
+	}
+	if err := expand(obj, member()); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"apiVersion": "v1", "kind": "Secret",
+		"metadata":     map[string]any{"name": variable, "namespace": variable, "annotations": map[string]any{"a": "member1"}},
+		"data":         map[string]any{"key": variable},
+		variable:       "member1",
+		"list":         []any{"member1", map[string]any{"name": "member1"}, int64(1)},
+		"metadata.foo": true,
+	}
+	if diff := cmp.Diff(want, obj); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestExpandTooLong: a short text cannot make the daemon run out of memory.
+func TestExpandTooLong(t *testing.T) {
+	m := member()
+	m.Annotations["long"] = strings.Repeat("x", 200<<10)
+	list := make([]any, 100)
+	for i := range list {
+		list[i] = "$(cluster.annotation:long)"
+	}
+	if err := expand(map[string]any{"list": list}, m); err == nil {
+		t.Error("20 MB were accepted")
+	}
+	if _, err := expandText(strings.Repeat("$(cluster.annotation:long)", 100_000), m.Says); err == nil {
+		t.Error("20 GB were accepted")
+	}
+}
+
+func FuzzExpandText(f *testing.F) {
+	for _, seed := range []string{"$(cluster.name)", "$$(cluster.name)", "$(cluster.label:a:-b)", "$(cluster.", "$(A)"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := expandText(text, member().Says)
+		if err != nil {
+			checkMessage(t, err)
+			return
+		}
+		if !strings.Contains(text, variableStart) && got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	})
+}

@@ -1,0 +1,51 @@
+package render
+
+import (
+	"maps"
+	"slices"
+
+	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// ProviderLabel is the label under which selectors see the provider of a cluster. Karmada's
+// API has no label for it.
+const ProviderLabel = clusterv1alpha1.GroupName + "/provider"
+
+// Member is what a member cluster says about itself that its Works may depend on: nothing that
+// changes while the cluster only reports.
+type Member struct {
+	Name, Region, Provider string
+	// Zones are those that the cluster spans.
+	Zones []string
+	// Labels and Annotations are the Cluster's own.
+	Labels, Annotations map[string]string
+}
+
+// Equal reports whether both say the same.
+func (m *Member) Equal(n *Member) bool {
+	return m.Name == n.Name && m.Region == n.Region && m.Provider == n.Provider && slices.Equal(m.Zones, n.Zones) &&
+		maps.Equal(m.Labels, n.Labels) && maps.Equal(m.Annotations, n.Annotations)
+}
+
+// Zone returns the zone of the cluster; empty if it does not span exactly one.
+func (m *Member) Zone() string {
+	if len(m.Zones) != 1 {
+		return ""
+	}
+	return m.Zones[0]
+}
+
+// SelectorLabels returns what selectors see: the Cluster's labels, and its region, zone and
+// provider as labels where it has no such label.
+func (m *Member) SelectorLabels() labels.Set {
+	all := labels.Set{}
+	for key, value := range map[string]string{corev1.LabelTopologyRegion: m.Region, corev1.LabelTopologyZone: m.Zone(), ProviderLabel: m.Provider} {
+		if value != "" {
+			all[key] = value
+		}
+	}
+	maps.Copy(all, m.Labels)
+	return all
+}
