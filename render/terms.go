@@ -87,12 +87,9 @@ func readTerms(value string) (list termLists, err error) {
 	if strings.Trim(value, ", \t\n") == "" {
 		return list, errors.New("it names no cluster; to stop mirroring, remove the annotation")
 	}
-	fields := strings.Split(value, ",")
-	if last := len(fields) - 1; strings.TrimSpace(fields[last]) == "" {
-		fields = fields[:last]
-	}
-	if len(fields) > MaxTerms {
-		return list, fmt.Errorf("it has %d terms, more than %d; use a glob such as prod-*", len(fields), MaxTerms)
+	fields, err := splitTerms(value)
+	if err != nil {
+		return list, err
 	}
 	for i, field := range fields {
 		if err := list.read(strings.TrimSpace(field)); err != nil {
@@ -100,6 +97,18 @@ func readTerms(value string) (list termLists, err error) {
 		}
 	}
 	return list, nil
+}
+
+// splitTerms splits a list at its commas, of which one may trail.
+func splitTerms(value string) ([]string, error) {
+	fields := strings.Split(value, ",")
+	if last := len(fields) - 1; strings.TrimSpace(fields[last]) == "" {
+		fields = fields[:last]
+	}
+	if len(fields) > MaxTerms {
+		return nil, fmt.Errorf("it has %d terms, more than %d; use a glob such as prod-*", len(fields), MaxTerms)
+	}
+	return fields, nil
 }
 
 // add adds the terms of a list.
