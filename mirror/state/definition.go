@@ -13,6 +13,8 @@ type Definition struct {
 	Meta
 	// Created is when it was created.
 	Created time.Time
+	// replicasPaths are the paths of the scale subresource by version; nil for most.
+	replicasPaths map[string]string
 }
 
 // The resources whose objects show whether a resource is served.
@@ -24,5 +26,30 @@ var (
 // NewDefinition reduces a CustomResourceDefinition or an APIService to what the cache keeps
 // of it.
 func NewDefinition(u *unstructured.Unstructured) *Definition {
-	return &Definition{keepMeta(u), u.GetCreationTimestamp().Time}
+	return &Definition{keepMeta(u), u.GetCreationTimestamp().Time, replicasPathsOf(u)}
+}
+
+// ReplicasPath returns the specReplicasPath of the scale subresource that a
+// CustomResourceDefinition has in a version; empty if it has none, or does not serve that
+// version.
+func (d *Definition) ReplicasPath(version string) string { return d.replicasPaths[version] }
+
+// replicasPathsOf reads in place: the schemas beside the paths are too large to copy.
+func replicasPathsOf(u *unstructured.Unstructured) (paths map[string]string) {
+	versions, _, _ := unstructured.NestedFieldNoCopy(u.Object, "spec", "versions")
+	list, _ := versions.([]any)
+	for _, item := range list {
+		version, _ := item.(map[string]any)
+		name, _ := version["name"].(string)
+		served, _ := version["served"].(bool)
+		path, _, _ := unstructured.NestedString(version, "subresources", "scale", "specReplicasPath")
+		if !served || path == "" {
+			continue
+		}
+		if paths == nil {
+			paths = map[string]string{}
+		}
+		paths[name] = shared(path)
+	}
+	return paths
 }
