@@ -18,8 +18,9 @@ const (
 	// ExpandAnnotation, "true", replaces variables in string values by what each cluster says
 	// about itself; see Edit.
 	ExpandAnnotation = "karmada.target/expand"
-	// ReplicasAnnotation, "retain", leaves a workload's number of replicas to each
-	// member, as for a HorizontalPodAutoscaler there.
+	// ReplicasAnnotation divides a workload's number of replicas over its clusters, or, with
+	// "retain", leaves it to each member, as for a HorizontalPodAutoscaler there; see
+	// ParseDivision.
 	ReplicasAnnotation = "karmada.target/replicas"
 )
 
@@ -37,6 +38,9 @@ const (
 	// SourceCreatedAnnotation is the source's creation timestamp, as RFC 3339. A
 	// source that is older than its definition was deleted with an earlier one.
 	SourceCreatedAnnotation = "karmada.target/source-created"
+
+	// ShareAnnotation is how many replicas of a divided source the Work has.
+	ShareAnnotation = "karmada.target/share"
 
 	// ExecutionFinalizer keeps a Work until Karmada has deleted the member
 	// object. Karmada removes it but never adds it (pkg/util/constants.go and

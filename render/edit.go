@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,8 +18,16 @@ import (
 type Edit struct {
 	// Member expands the variables in the manifest by what it says; nil leaves them alone.
 	Member *Member
+	// Share is what the cluster gets of the replicas; nil leaves their number as it is.
+	Share *Share
 	// Strip removes labels and annotations at the end.
 	Strip StripList
+}
+
+// Share is one cluster's part of a Scale.
+type Share struct {
+	Paths ScalePaths
+	Scale Scale
 }
 
 // With returns the Template of the Works that an Edit changes. It fails if the Edit cannot be
@@ -31,7 +40,43 @@ func (t *Template) With(e Edit) (*Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.template(t.name, t.options), nil
+	edited := m.template(t.name, t.options)
+	edited.notes = e.Notes()
+	return edited, nil
+}
+
+// Notes are what a Work says of the Edit that made it. The zero value is that of none.
+type Notes struct {
+	// Share is the value of ShareAnnotation.
+	Share string
+}
+
+// Notes returns what the Works say of the Edit.
+func (e Edit) Notes() (n Notes) {
+	if e.Share != nil {
+		n.Share = strconv.FormatInt(e.Share.Scale.Replicas, 10)
+	}
+	return n
+}
+
+// NotesOf reads the annotations of a Work.
+func NotesOf(annotations map[string]string) Notes {
+	return Notes{Share: annotations[ShareAnnotation]}
+}
+
+// Replicas returns the noted share; false if there is none.
+func (n Notes) Replicas() (share int64, ok bool) {
+	share, err := strconv.ParseInt(n.Share, 10, 64)
+	return share, err == nil
+}
+
+// annotations returns the annotations of a Work; those without a value are removed.
+func (n Notes) annotations() map[string]*string {
+	all := map[string]*string{ShareAnnotation: nil}
+	if n.Share != "" {
+		all[ShareAnnotation] = &n.Share
+	}
+	return all
 }
 
 // Variant is what an Edit makes of a manifest, as far as it must be known to tell whether a Work
@@ -60,7 +105,7 @@ func (v Variant) Size() int { return v.size }
 
 // changes reports whether an Edit may change a manifest.
 func (e Edit) changes(m *Manifest) bool {
-	return e.Member != nil && m.variables != nil || e.Strip.matches(m)
+	return e.Member != nil && m.variables != nil || e.Share != nil || e.Strip.matches(m)
 }
 
 // Key identifies what an Edit makes of a manifest: equal keys mean the same.
@@ -74,6 +119,9 @@ func (e Edit) Key(m *Manifest) EditKey {
 			value, ok := e.Member.Says(name)
 			parts = append(parts, fmt.Sprint(ok), value)
 		}
+	}
+	if e.Share != nil {
+		parts = append(parts, fmt.Sprintf("%+v", *e.Share))
 	}
 	sum := sha256.Sum256(mustEncode([][]string{parts, e.Strip.Labels, e.Strip.Annotations}))
 	return EditKey(sum[:16])
@@ -95,6 +143,11 @@ func (m *Manifest) edited(e Edit) (*Manifest, error) {
 			return nil, err
 		}
 	}
+	if e.Share != nil {
+		if err := e.Share.Paths.Set(obj.Object, e.Share.Scale); err != nil {
+			return nil, err
+		}
+	}
 	if err := validate(obj, m.id); err != nil {
 		return nil, err
 	}
@@ -103,6 +156,15 @@ func (m *Manifest) edited(e Edit) (*Manifest, error) {
 	mark(obj, m.uid, generation)
 	edited := &Manifest{id: m.id, uid: m.uid, created: m.created}
 	return edited, edited.read(obj)
+}
+
+// Scale reads how large the source is.
+func (m *Manifest) Scale(p ScalePaths) (Scale, error) {
+	obj, err := m.decode()
+	if err != nil {
+		return Scale{}, err
+	}
+	return p.Read(obj.Object)
 }
 
 // decode returns the manifest as an object.

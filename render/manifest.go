@@ -83,7 +83,7 @@ func (m *Manifest) Template(o Options) *Template { return m.template(m.id.WorkNa
 
 func (m *Manifest) template(name string, o Options) *Template {
 	o = o.retaining(m.retains)
-	return &Template{m, name, o, o.digest(m.meaning)}
+	return &Template{m, name, o, o.digest(m.meaning), Notes{}}
 }
 
 // Source names the source that the manifest was made from.
@@ -115,6 +115,7 @@ type Template struct {
 	name    string
 	options Options
 	digest  Digest
+	notes   Notes
 }
 
 // Name is the name of the Works.

@@ -229,6 +229,8 @@ func TestPatch(t *testing.T) {
 			for _, field := range []string{"labels", "annotations"} {
 				wanted[field].(map[string]any)[HeldKey] = nil
 			}
+			// Nor does it keep notes on what no longer differs.
+			wanted["annotations"].(map[string]any)[ShareAnnotation] = nil
 			delete(metadata, "finalizers")
 			if diff := cmp.Diff(wanted, metadata); diff != "" {
 				t.Errorf("%s\nmetadata: -want +got:\n%s", tc.reason, diff)

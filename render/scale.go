@@ -65,6 +65,9 @@ type ScalePaths struct {
 	isDefaulted bool
 }
 
+// String returns the path of the replicas: another path makes another Scale.
+func (p ScalePaths) String() string { return strings.Join(p.replicas, ".") }
+
 // builtinScales are the kinds of Kubernetes that have replicas, with the field in their spec.
 // Karmada divides all but ReplicationControllers
 // (pkg/resourceinterpreter/default/native/revisereplica.go, v1.18.2).

@@ -211,8 +211,10 @@ func (w Wishes) Options() (Options, error) {
 	if o.Overwrite, err = w.conflict.choose(ConflictResolutionAnnotation, conflictAbort, conflictOverwrite); err != nil {
 		return Options{}, err
 	}
-	if o.RetainReplicas = w.replicas.given; o.RetainReplicas && w.replicas.value != retain {
-		return Options{}, w.replicas.blame(ReplicasAnnotation, fmt.Errorf("%s is not %q", quote(w.replicas.value), retain))
+	if w.replicas.given {
+		if _, o.RetainReplicas, err = ParseDivision(w.replicas.value); err != nil {
+			return Options{}, w.replicas.blame(ReplicasAnnotation, err)
+		}
 	}
 	return o, nil
 }
@@ -249,6 +251,8 @@ type Differences struct {
 	Suspended Terms
 	// Expand: the variables in the manifest stand for what each cluster says about itself.
 	Expand bool
+	// Division divides the replicas over the clusters.
+	Division Division
 }
 
 // Differences parses the annotations by which Works differ. The error names the annotation.
@@ -256,9 +260,19 @@ func (w Wishes) Differences() (d Differences, err error) {
 	if d.Suspended, err = w.suspended(); err != nil {
 		return Differences{}, err
 	}
-	d.Expand, err = w.expand.choose(ExpandAnnotation, "false", "true")
-	return d, err
+	if d.Expand, err = w.expand.choose(ExpandAnnotation, "false", "true"); err != nil {
+		return Differences{}, err
+	}
+	if w.replicas.given {
+		if d.Division, _, err = ParseDivision(w.replicas.value); err != nil {
+			return Differences{}, w.replicas.blame(ReplicasAnnotation, err)
+		}
+	}
+	return d, nil
 }
+
+// InheritsReplicas reports whether what is said about replicas is the Namespace's.
+func (w Wishes) InheritsReplicas() bool { return w.replicas.inherited }
 
 // mistakenForBooleans could be names of clusters, but are more likely meant as "true" or "false".
 var mistakenForBooleans = []string{"true", "false", "yes", "no", "on", "off", "y", "n", "t", "f", "1", "0", "enabled", "disabled"}

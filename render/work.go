@@ -2,6 +2,7 @@ package render
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
@@ -37,7 +38,15 @@ func (t *Template) metadata() metadata {
 type Works struct{ beforeMetadataNamespace, beforeManifestNamespace, rest []byte }
 
 // Works encodes what the Works of all clusters have in common.
-func (t *Template) Works() Works { return t.assemble(t.metadata(), "") }
+func (t *Template) Works() Works {
+	m := t.metadata()
+	for key, value := range t.notes.annotations() {
+		if value != nil {
+			m.Annotations[key] = value
+		}
+	}
+	return t.assemble(m, "")
+}
 
 // Work returns the JSON of the whole Work for a cluster. Use Works for several clusters.
 func (t *Template) Work(cluster string) []byte { return t.Works().For(cluster) }
@@ -54,6 +63,7 @@ func (w Works) For(cluster string) []byte {
 // replaces lists. adopt takes the Work from the binding that a policy has left behind.
 func (t *Template) Patch(cluster, resourceVersion string, finalizers []string, adopt bool) []byte {
 	m := t.metadata()
+	maps.Copy(m.Annotations, t.notes.annotations())
 	m.ResourceVersion = resourceVersion
 	if !slices.Contains(finalizers, ExecutionFinalizer) {
 		finalizers = append(slices.Clone(finalizers), ExecutionFinalizer)

@@ -81,6 +81,7 @@ func (c *Caches) surround(f *judge.Facts, namespace *state.Namespace) {
 		}
 	}()
 	addSurroundings(f, c)
+	c.scale(f)
 	f.NamespaceSkipped = namespace.SkipsPropagation()
 	if configuration := c.configuration.Load(); configuration != nil {
 		configure(f, configuration)

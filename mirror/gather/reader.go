@@ -133,6 +133,9 @@ func (r *Reader) facts(ctx context.Context, ref SourceRef, obj *unstructured.Uns
 	}
 	r.assumeClusters(f.Source)
 	addSurroundings(&f, s)
+	if err := r.scale(ctx, &f, ref); err != nil {
+		return judge.Facts{}, err
+	}
 	f.NamespaceSkipped = namespace.SkipsPropagation()
 	if r.configuration != nil {
 		configure(&f, r.configuration)

@@ -19,6 +19,9 @@ type variants struct {
 type variantsOf struct {
 	manifest *render.Manifest
 	known    map[render.EditKey]render.Variant
+	// scale is how large the source is, read at paths; nil if no one has asked.
+	scale *render.Scale
+	paths string
 }
 
 // maxVariants is how many variants of one manifest are kept: those of the past are among them.
@@ -55,12 +58,39 @@ func (v *variants) note(m *render.Manifest, key render.EditKey, made render.Vari
 	if v.of == nil {
 		v.of = map[render.Identity]*variantsOf{}
 	}
-	of := v.of[m.Source()]
-	if of == nil || of.manifest != m || len(of.known) >= maxVariants {
-		of = &variantsOf{m, map[render.EditKey]render.Variant{}}
-		v.of[m.Source()] = of
+	of := v.entryLocked(m)
+	if len(of.known) >= maxVariants {
+		clear(of.known)
 	}
 	of.known[key] = made
+}
+
+// entryLocked returns the entry of a manifest, and makes it if there is none.
+func (v *variants) entryLocked(m *render.Manifest) *variantsOf {
+	of := v.of[m.Source()]
+	if of == nil || of.manifest != m {
+		of = &variantsOf{manifest: m, known: map[render.EditKey]render.Variant{}}
+		v.of[m.Source()] = of
+	}
+	return of
+}
+
+// scale returns how large a source is.
+func (v *variants) scale(m *render.Manifest, p render.ScalePaths) (render.Scale, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.of == nil {
+		v.of = map[render.Identity]*variantsOf{}
+	}
+	of := v.entryLocked(m)
+	if of.scale != nil && of.paths == p.String() {
+		return *of.scale, nil
+	}
+	scale, err := m.Scale(p)
+	if err == nil {
+		of.scale, of.paths = &scale, p.String()
+	}
+	return scale, err
 }
 
 // prune drops the variants of manifests that are no longer current.

@@ -23,7 +23,8 @@ type Handlers struct {
 	// Listed: the cache of a configured resource is complete. What was deleted while there
 	// was no watch is not in it.
 	Listed func(*watch.Watch)
-	// Unserved: a resource of a group may no longer be served, and its objects may be gone.
+	// Unserved: a resource of a group may no longer be served, and its objects may be gone, or
+	// they have their replicas elsewhere.
 	Unserved func(group string)
 	// Synced: a cache other than those of the sources has been listed again.
 	Synced func()
@@ -114,6 +115,12 @@ func (c *Caches) newNamespaceWatch() *watch.Watch {
 	})
 }
 
+// groupOf returns the group of the resource that a definition defines.
+func groupOf(d *state.Definition) string {
+	_, group, _ := strings.Cut(d.Name, ".")
+	return group
+}
+
 // newDefinitionWatch returns a watch of the objects that show whether a resource is
 // served.
 func (c *Caches) newDefinitionWatch(resource schema.GroupVersionResource) *watch.Watch {
@@ -123,11 +130,14 @@ func (c *Caches) newDefinitionWatch(resource schema.GroupVersionResource) *watch
 		Transform: watch.Keep(state.NewDefinition),
 		Handler: watch.Handler{
 			Changed: typed(func(before, after *state.Definition) {
-				if after != nil {
+				switch {
+				case after == nil: // its resource may not have been served before
+					c.options.Handlers.Unserved(groupOf(before))
+				case before != nil && !after.ScalesLike(before):
+					c.options.Handlers.Unserved(groupOf(after))
+					fallthrough
+				default:
 					c.definitions.add(after.Name)
-				} else { // its resource may not have been served before
-					_, group, _ := strings.Cut(before.Name, ".")
-					c.options.Handlers.Unserved(group)
 				}
 				c.sources.Recheck()
 				c.works.Recheck()

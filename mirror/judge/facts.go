@@ -40,6 +40,8 @@ type Facts struct {
 	Dependencies []Dependency
 	// Variants returns the Variant of a manifest, and may remember it; nil to make it each time.
 	Variants func(*render.Manifest, render.Edit) (render.Variant, error)
+	// Scale is what is divided over the clusters; nil if nothing is.
+	Scale *Scale
 	// Strip are the labels and annotations that the configuration removes.
 	Strip render.StripList
 	// NamespaceSkipped: Karmada does not create the source's Namespace in the members.

@@ -40,6 +40,9 @@ type Operation struct {
 	Work *state.Work
 	// Because is the reason for the write.
 	Because string
+	// Lowers: the cluster gets fewer replicas of a divided source than it has. Others that get
+	// more come first.
+	Lowers bool
 }
 
 // IsHeld reports whether this is a deletion that the breaker holds, by the mark on the Work.
@@ -106,6 +109,7 @@ func Plan(v Verdict, works map[string]*state.Work) []Operation {
 		target, w := v.Targets[cluster], works[cluster]
 		op := Operation{Cluster: cluster, Work: w}
 		op.Kind, op.Because = planWork(target, w)
+		op.Lowers = op.Kind == Update && lowers(target.notes, w)
 		switch {
 		case op.Kind == Delete:
 			deletes = append(deletes, op)
@@ -150,6 +154,14 @@ func planWork(target Target, w *state.Work) (kind OperationKind, because string)
 	return "", ""
 }
 
+// lowers reports whether a Work has more replicas than it is to have. One that has all of them, as
+// before they were divided, notes none.
+func lowers(wanted render.Notes, w *state.Work) bool {
+	share, isDivided := wanted.Replicas()
+	before, wasDivided := w.Notes().Replicas()
+	return isDivided && (!wasDivided || before > share)
+}
+
 // differs returns how a Work differs from what is wanted; empty if it does not.
 func differs(wanted Target, w *state.Work) string {
 	switch {
@@ -159,6 +171,8 @@ func differs(wanted Target, w *state.Work) string {
 		return "the source was recreated"
 	case w.Digest != wanted.Digest():
 		return "the content differs"
+	case w.Notes() != wanted.notes:
+		return "its notes on what differs by cluster are not as written"
 	case w.Held != nil:
 		return "its deletion is no longer due"
 	case !w.IsComplete():

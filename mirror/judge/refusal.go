@@ -40,6 +40,8 @@ const (
 	KindNotServed          Reason = "KindNotServed"
 	NamespaceNotPropagated Reason = "NamespaceNotPropagated"
 	ReplicasContested      Reason = "ReplicasContested"
+	// ReplicasUnplaced: the replicas of a source are divided, and no member gets some of them.
+	ReplicasUnplaced Reason = "ReplicasUnplaced"
 	// DependencyNotMirrored: the Pods of a source need an object that is not mirrored to the same
 	// cluster, and would wait for it forever.
 	DependencyNotMirrored Reason = "DependencyNotMirrored"

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -13,6 +14,7 @@ type Rendering struct {
 	*render.Template // before it is edited
 	digest           render.Digest
 	size             int
+	notes            render.Notes
 	edited           func() (*render.Template, error)
 	works            func() (render.Works, error)
 }
@@ -50,13 +52,15 @@ func newRendering(t *render.Template, o render.Options, e render.Edit, v render.
 		}
 		return t.Works(), nil
 	})
-	return &Rendering{t, v.Digest(o), v.Size(), edited, works}
+	return &Rendering{t, v.Digest(o), v.Size(), e.Notes(), edited, works}
 }
 
 // renderings are those of one source: one for all clusters where its Works are the same.
 type renderings struct {
 	f    Facts
 	made map[likeness]*Rendering
+	// shares are what each cluster gets of the replicas; nil if they are not divided.
+	shares map[string]render.Scale
 }
 
 // likeness is what Works that are the same have in common.
@@ -86,7 +90,10 @@ func (r *renderings) of(cluster string) (*Rendering, error) {
 	if s == nil || s.Template == nil {
 		return nil, nil
 	}
-	edit := r.f.editOf(cluster)
+	edit, err := r.edit(cluster)
+	if err != nil {
+		return nil, fmt.Errorf("cluster %q: %w", cluster, err)
+	}
 	like := likeness{s.Options, r.f.isLong(cluster), edit.Key(s.Template.Manifest)}
 	like.options.Suspend = like.options.Suspend || s.Differences.Suspended.Matches(cluster, facts.Labels)
 	like.options.RetainReplicas = like.options.RetainReplicas || facts.ScaledBy != "" // the autoscaler sets the number of replicas
@@ -119,11 +126,21 @@ func (f Facts) variantOf(m *render.Manifest, e render.Edit) (render.Variant, err
 	return f.Variants(m, e)
 }
 
-// editOf returns what the Work of a cluster changes in the manifest.
-func (f Facts) editOf(cluster string) render.Edit {
-	e := render.Edit{Strip: f.Strip}
-	if f.Source.Differences.Expand {
-		e.Member = f.Clusters[cluster].Member
+// edit returns what the Work of a cluster changes in the manifest.
+func (r *renderings) edit(cluster string) (render.Edit, error) {
+	e := render.Edit{Strip: r.f.Strip}
+	if r.f.Source.Differences.Expand {
+		e.Member = r.f.Clusters[cluster].Member
 	}
-	return e
+	if r.f.Scale == nil {
+		return e, nil
+	}
+	if r.f.Scale.Fault != "" {
+		return e, errors.New(r.f.Scale.Fault)
+	}
+	if r.shares == nil {
+		r.shares = sharesOf(r.f)
+	}
+	e.Share = &render.Share{Paths: r.f.Scale.Paths, Scale: r.shares[cluster]}
+	return e, nil
 }

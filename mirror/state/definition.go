@@ -1,6 +1,7 @@
 package state
 
 import (
+	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -33,6 +34,11 @@ func NewDefinition(u *unstructured.Unstructured) *Definition {
 // CustomResourceDefinition has in a version; empty if it has none, or does not serve that
 // version.
 func (d *Definition) ReplicasPath(version string) string { return d.replicasPaths[version] }
+
+// ScalesLike reports whether objects of both have their replicas in the same place.
+func (d *Definition) ScalesLike(other *Definition) bool {
+	return maps.Equal(d.replicasPaths, other.replicasPaths)
+}
 
 // replicasPathsOf reads in place: the schemas beside the paths are too large to copy.
 func replicasPathsOf(u *unstructured.Unstructured) (paths map[string]string) {

@@ -64,6 +64,8 @@ type rare struct {
 	// owners are the owner references that it should have once released, if it carries a
 	// Namespace of another owner; nil to keep those that it has.
 	owners *[]metav1.OwnerReference
+	// notes are what it says of what was edited for its cluster.
+	notes render.Notes
 }
 
 // NewWork reduces a Work to what the cache keeps of it.
@@ -90,7 +92,7 @@ func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 	w.written = lastWritten(obj)
 	w.specMarks = marksOf(obj)
 	w.own(obj)
-	w.note(rare{handed: w.handedBy(obj), scales: w.scaledBy(obj), carries: w.other(obj), binding: w.boundTo(obj), owners: w.ownersOf(obj)})
+	w.note(rare{handed: w.handedBy(obj), scales: w.scaledBy(obj), carries: w.other(obj), binding: w.boundTo(obj), owners: w.ownersOf(obj), notes: render.NotesOf(annotations)})
 	if held, ok := render.ParseHold(annotations); ok {
 		w.Held = &held
 	}
@@ -265,6 +267,14 @@ func (w *Work) Binding() types.NamespacedName {
 		return types.NamespacedName{}
 	}
 	return w.binding
+}
+
+// Notes returns what the Work says of what was edited for its cluster.
+func (w *Work) Notes() render.Notes {
+	if w.rare == nil {
+		return render.Notes{}
+	}
+	return w.notes
 }
 
 // IsLong reports whether the Work has the longer name.

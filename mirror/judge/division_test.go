@@ -1,0 +1,228 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// dividedFacts are the facts about a Deployment of three replicas with an annotation.
+func dividedFacts(t *testing.T, replicas int64, wishes sample.Annotations, clusters map[string]ClusterFacts) Facts {
+	t.Helper()
+	u := workloadObject("Deployment", wishes)
+	u.Object["spec"] = map[string]any{"replicas": replicas}
+	f := Facts{ID: render.Identity{Group: "apps", Kind: "Deployment", Namespace: sample.Page.Namespace, Name: sample.Page.Name}, Source: NewSource(u, render.Wishes{}), Clusters: clusters, Works: map[string]*state.Work{}}
+	if f.Source.Refusal != nil {
+		t.Fatal(f.Source.Refusal)
+	}
+	if f.Source.Differences.Division.Divides() {
+		paths, _ := render.ScalePathsOf(f.ID.GroupKind(), "")
+		scale, err := f.Source.Template.Scale(paths)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Scale = &Scale{Paths: paths, Scale: scale}
+	}
+	return f
+}
+
+// carryOut writes a plan into the Works of the facts, and returns the operations as words.
+func carryOut(t *testing.T, f Facts) (did []string) {
+	t.Helper()
+	v := Decide(f)
+	for _, op := range Plan(v, f.Works) {
+		word := fmt.Sprintf("%s %s", op.Kind, op.Cluster)
+		if op.Lowers {
+			word += " down"
+		}
+		if op.Kind.WritesContent() {
+			template, err := v.Targets[op.Cluster].edited()
+			if err != nil {
+				t.Fatal(err)
+			}
+			u := sample.WorkOf(template.Work(op.Cluster))
+			replicas, _, _ := unstructured.NestedInt64(manifestIn(t, u), "spec", "replicas")
+			word += fmt.Sprint(" ", replicas)
+			f.Works[op.Cluster] = state.NewWork(u)
+		}
+		did = append(did, word)
+	}
+	return did
+}
+
+func manifestIn(t *testing.T, work *unstructured.Unstructured) map[string]any {
+	t.Helper()
+	manifest, err := render.ManifestOf(work.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return manifest
+}
+
+// TestDivided: what each cluster gets, and what becomes of it when something changes.
+func TestDivided(t *testing.T) {
+	asks := func(clusters, replicas string) sample.Annotations {
+		return sample.Annotations{render.ClustersAnnotation: clusters, render.ReplicasAnnotation: replicas}
+	}
+	clusters := joinedClusters("m1", "m2", "m3")
+	clusters["leaving"] = ClusterFacts{State: ClusterTerminating}
+	clusters["closed"] = ClusterFacts{State: ClusterJoined, Forbidden: true}
+	whole := sample.Annotations{render.ClustersAnnotation: "m1,m2"}
+	cases := map[string]struct {
+		reason              string
+		replicas            int64
+		before, after       sample.Annotations
+		did, then           []string
+		unplaced, unplaced2 string
+	}{
+		"Even": {
+			reason: "equal shares", replicas: 6,
+			before: asks("m1,m2,m3", "divide"), did: []string{"create m1 2", "create m2 2", "create m3 2"},
+		},
+		"Weights": {
+			reason: "the highest matching weight; 0 is no replicas, and deletes nothing", replicas: 6,
+			before: asks("m1,m2,m3", "m1=2,m3=0,m*=0,m2=1"), did: []string{"create m1 4", "create m2 2", "create m3 0"},
+		},
+		"Moved": {
+			reason: "who gets more is told apart from who gets less", replicas: 6,
+			before: asks("m1,m2", "m1=5"), did: []string{"create m1 5", "create m2 1"},
+			after: asks("m1,m2", "m2=5"), then: []string{"update m1 down 1", "update m2 5"},
+		},
+		"Divided": {
+			reason: "from all to a share is less", replicas: 6,
+			before: whole, did: []string{"create m1 6", "create m2 6"},
+			after: asks("m1,m2", "m1=5"), then: []string{"update m1 down 5", "update m2 down 1"},
+		},
+		"NoLonger": {
+			reason: "from a share to all is more", replicas: 6,
+			before: asks("m1,m2", "m1=5"), did: []string{"create m1 5", "create m2 1"},
+			after: whole, then: []string{"update m1 6", "update m2 6"},
+		},
+		"Missing": {
+			reason: "a cluster that does not exist has no share", replicas: 6,
+			before: asks("m1,m2,absent", "divide"), did: []string{"create m1 3", "create m2 3"},
+		},
+		"Leaving": {
+			reason: "one that is leaving still has one, which no one takes over", replicas: 6,
+			before: asks("m1,m2,leaving", "divide"), did: []string{"create m1 2", "create m2 2"},
+			unplaced: `2 of 6 replicas are not placed: 2 for cluster "leaving"`,
+		},
+		"Forbidden": {
+			reason: "so has one that is not allowed", replicas: 6,
+			before: asks("m1,closed", "closed=2"), did: []string{"create m1 2"},
+			unplaced: `4 of 6 replicas are not placed: 4 for cluster "closed"`,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := dividedFacts(t, tc.replicas, tc.before, clusters)
+			if got := unplacedIn(Decide(f)); !strings.HasPrefix(got, tc.unplaced) || (got == "") != (tc.unplaced == "") {
+				t.Errorf("%s: unplaced %q, want %q", tc.reason, got, tc.unplaced)
+			}
+			if diff := cmp.Diff(tc.did, carryOut(t, f)); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+			if again := carryOut(t, f); len(again) > 0 {
+				t.Errorf("%s: it is written again: %q", tc.reason, again)
+			}
+			if tc.after == nil {
+				return
+			}
+			next := dividedFacts(t, tc.replicas, tc.after, clusters)
+			next.Works = f.Works
+			if diff := cmp.Diff(tc.then, carryOut(t, next)); diff != "" {
+				t.Errorf("%s: then -want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func unplacedIn(v Verdict) string {
+	for _, notice := range v.Notices {
+		if notice.Reason == ReplicasUnplaced {
+			return notice.Message
+		}
+	}
+	return ""
+}
+
+// TestUndividable: what has no replicas, or none that can be read.
+func TestUndividable(t *testing.T) {
+	f := dividedFacts(t, 6, sample.Annotations{render.ClustersAnnotation: "m1,m2", render.ReplicasAnnotation: "divide"}, joinedClusters("m1", "m2"))
+	f.Scale = nil
+	v := Decide(f)
+	if got := unplacedIn(v); !strings.Contains(got, "no replicas to divide") || v.Targets["m1"].Decision != Wanted {
+		t.Errorf("%q, %v", got, v.Targets["m1"])
+	}
+	f.Scale = &Scale{Fault: "an Indexed Job cannot be divided"}
+	f.Works["m1"] = state.NewWork(sample.Work(workloadObject("Deployment", sample.Annotations{render.ClustersAnnotation: "m1"}), "m1"))
+	v = Decide(f)
+	if len(Plan(v, f.Works)) > 0 || len(v.Refusals) != 1 || v.Refusals[0].Reason != OverrideFailed {
+		t.Errorf("%v, %v", Plan(v, f.Works), v.Refusals)
+	}
+}
+
+// TestSuspendedSome: the Works of some clusters are suspended; a name that no cluster has may be
+// misspelt.
+func TestSuspendedSome(t *testing.T) {
+	f := dividedFacts(t, 1, sample.Annotations{render.ClustersAnnotation: "m1,m2,m3", render.SuspendAnnotation: "m*,!m2,tru"}, joinedClusters("m1", "m2", "m3"))
+	v := Decide(f)
+	for _, op := range Plan(v, nil) {
+		body, err := op.Body(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		suspended, _, _ := unstructured.NestedBool(sample.WorkOf(body).Object, "spec", "suspendDispatching")
+		if suspended != (op.Cluster != "m2") {
+			t.Errorf("%s: suspended %v", op.Cluster, suspended)
+		}
+	}
+	if len(v.Refusals) != 1 || v.Refusals[0].Reason != UnknownCluster || !strings.Contains(v.Refusals[0].Message, `"tru"`) {
+		t.Errorf("refusals %v", v.Refusals)
+	}
+}
+
+// TestExpandedPerCluster: clusters with the same values share what is made, and one that lacks a
+// value keeps what it has.
+func TestExpandedPerCluster(t *testing.T) {
+	u := sample.Object(sample.Annotations{render.ClustersAnnotation: "*", render.ExpandAnnotation: "true"})
+	u.Object["data"] = map[string]any{"tier": "$(cluster.label:tier)"}
+	clusters := map[string]ClusterFacts{}
+	for name, tier := range map[string]string{"m1": "a", "m2": "a", "m3": "b", "m4": ""} {
+		m := &render.Member{Name: name, Labels: map[string]string{"tier": tier}}
+		if tier == "" {
+			m.Labels = nil
+		}
+		clusters[name] = ClusterFacts{State: ClusterJoined, Labels: m.SelectorLabels(), Member: m}
+	}
+	made := 0
+	f := Facts{ID: sample.Page, Source: NewSource(u, render.Wishes{}), Clusters: clusters, Works: map[string]*state.Work{}}
+	f.Variants = func(m *render.Manifest, e render.Edit) (render.Variant, error) {
+		made++
+		return m.Variant(e)
+	}
+	v := Decide(f)
+	if v.Targets["m1"].Rendering != v.Targets["m2"].Rendering || v.Targets["m1"].Rendering == v.Targets["m3"].Rendering || made != 3 {
+		t.Errorf("%d variants are made", made)
+	}
+	if v.Targets["m4"].Decision != Unknown || len(v.Refusals) != 1 || v.Refusals[0].Reason != OverrideFailed || !strings.Contains(v.Refusals[0].Message, "m4") {
+		t.Errorf("%v, %v", v.Targets["m4"], v.Refusals)
+	}
+	for _, op := range Plan(v, nil) {
+		body, err := op.Body(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tier, _, _ := unstructured.NestedString(manifestIn(t, sample.WorkOf(body)), "data", "tier")
+		if tier != clusters[op.Cluster].Labels["tier"] {
+			t.Errorf("%s: %q", op.Cluster, tier)
+		}
+	}
+}
