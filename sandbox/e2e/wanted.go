@@ -148,15 +148,9 @@ func ManifestOf(work *unstructured.Unstructured) (*unstructured.Unstructured, er
 	return &unstructured.Unstructured{Object: manifest}, nil
 }
 
-// content is an object without what only concerns the control plane.
-type content struct {
-	Identity            string
-	Payload             map[string]any
-	Labels, Annotations map[string]string
-}
-
-func contentOf(u *unstructured.Unstructured) content {
-	return content{
+// contentOf is what is in an object, without what only concerns the control plane.
+func contentOf(u *unstructured.Unstructured) *model.Content {
+	return &model.Content{
 		Identity: u.GetAPIVersion() + " " + u.GetKind() + " " + u.GetNamespace() + "/" + u.GetName(),
 		Payload:  payload(u), Labels: own(u.GetLabels()), Annotations: own(u.GetAnnotations()),
 	}
@@ -186,8 +180,13 @@ func own(all map[string]string) map[string]string {
 
 // Applied converts an object for [model], and returns its key there.
 func Applied(u *unstructured.Unstructured) (model.Key, *model.Object) {
-	return model.Key{Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName()},
-		&model.Object{UID: string(u.GetUID()), Annotations: u.GetAnnotations(), Labels: u.GetLabels(), Content: contentOf(u)}
+	o := &model.Object{UID: string(u.GetUID()), Annotations: u.GetAnnotations(), Labels: u.GetLabels(), Content: contentOf(u)}
+	if u.GetKind() == "Cluster" {
+		o.Region, _, _ = unstructured.NestedString(u.Object, "spec", "region")
+		o.Provider, _, _ = unstructured.NestedString(u.Object, "spec", "provider")
+		o.Zones, _, _ = unstructured.NestedStringSlice(u.Object, "spec", "zones")
+	}
+	return model.Key{Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName()}, o
 }
 
 // Scaled is the object that an autoscaler scales.

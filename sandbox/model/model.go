@@ -41,8 +41,18 @@ type Object struct {
 	UID         string
 	Annotations map[string]string
 	Labels      map[string]string
-	// Content is everything else in it.
-	Content any
+	Content     *Content
+	// Region, Provider and Zones are in the spec of a Cluster.
+	Region, Provider string
+	Zones            []string
+}
+
+// Content is what is in an object, without what only concerns the control plane.
+type Content struct {
+	// Identity is what never differs by cluster: the API version, the kind and the name.
+	Identity            string
+	Payload             map[string]any
+	Labels, Annotations map[string]string
 }
 
 // Configuration is the part of karmada-mirror's ConfigMap that decides what is mirrored.
@@ -74,7 +84,7 @@ const (
 // Copy is an object in a cluster.
 type Copy struct {
 	UID     string
-	Content any
+	Content *Content
 	// Suspended, Preserved, Overwrites and Retains mean that Karmada does not apply it,
 	// leaves it in the cluster when it is deleted, replaces what is there, and leaves its
 	// replicas to the cluster.
@@ -94,8 +104,8 @@ func (w *World) Of(k Key, cluster string) (State, Copy) {
 	if o.Labels[policyLabel] != "" {
 		return Stays, Copy{} // until a policy's binding takes it over, and there are none here
 	}
-	asked, isMistake := ask(o, w.Namespaces[k.Namespace])
-	if isMistake {
+	asked, isWrong := ask(o, w.Namespaces[k.Namespace])
+	if isWrong {
 		return Stays, Copy{}
 	}
 	joined := w.Clusters[cluster]
@@ -108,9 +118,19 @@ func (w *World) Of(k Key, cluster string) (State, Copy) {
 	case !w.allows(k, cluster), joined == nil:
 		return Stays, Copy{}
 	}
+	content := o.Content
+	if asked[expandKey] == "true" {
+		var isKnown bool
+		if content, isKnown = content.expanded(k.Kind, cluster, joined); !isKnown {
+			return Stays, Copy{} // a variable stands for nothing here
+		}
+	}
+	if share, isDivided := w.share(k, o, asked, cluster); isDivided {
+		content = content.withReplicas(share)
+	}
 	return Present, Copy{
-		UID: o.UID, Content: o.Content,
-		Suspended: asked[suspendKey] == "true", Preserved: asked[preserveKey] == "true", Overwrites: asked[conflictKey] == "overwrite",
+		UID: o.UID, Content: content,
+		Suspended: asked.suspends(cluster), Preserved: asked[preserveKey] == "true", Overwrites: asked[conflictKey] == "overwrite",
 		Retains: asked[replicasKey] == "retain" || w.isScaled(k, cluster),
 	}
 }
@@ -122,16 +142,34 @@ const (
 	preserveKey = "karmada.target/preserve-on-deletion"
 	conflictKey = "karmada.target/conflict-resolution"
 	replicasKey = "karmada.target/replicas"
+	expandKey   = "karmada.target/expand"
 	// fenceKey is not an annotation: it holds what the Namespace's list excludes.
 	fenceKey = "fence"
 	// policyLabel is how Karmada's policies claim an object.
 	policyLabel = "propagationpolicy.karmada.io/permanent-id"
 )
 
-// values are the values that an annotation may have if it is present.
+// values are the words that an annotation may have as its value if it is present. Those of
+// suspendKey and replicasKey may also be lists.
 var values = map[string][]string{
-	suspendKey: {"true", "false"}, preserveKey: {"true", "false"}, conflictKey: {"abort", "overwrite"}, replicasKey: {"retain"},
+	suspendKey: {"true", "false"}, preserveKey: {"true", "false"}, conflictKey: {"abort", "overwrite"}, replicasKey: {"retain", "divide"}, expandKey: {"true", "false"},
 }
+
+// isMistake reports whether an annotation may not have a value.
+func isMistake(key, value string) bool {
+	allowed := values[key]
+	if allowed == nil || slices.Contains(allowed, value) {
+		return false
+	}
+	_, areWeights := weights(value)
+	in, _ := split(value)
+	areClusters := len(in) > 0 && !slices.Contains(noClusters, strings.Trim(value, ", \t\n"))
+	return !(key == suspendKey && areClusters || key == replicasKey && areWeights)
+}
+
+// noClusters are words that suspendKey does not take for the only cluster in a list: they are
+// rather meant as "true" or "false".
+var noClusters = []string{"true", "false", "yes", "no", "on", "off", "y", "n", "t", "f", "1", "0", "enabled", "disabled"}
 
 // request is what an object asks for: its own annotations, those of its Namespace that it
 // does not have itself, and the Namespace's exclusions, which always hold.
@@ -139,35 +177,33 @@ type request map[string]string
 
 // ask reads what an object and its Namespace ask for. An empty list of clusters on the
 // object opts out of its Namespace's targets, and is a mistake if there are none.
-func ask(o, namespace *Object) (r request, isMistake bool) {
+func ask(o, namespace *Object) (r request, isWrong bool) {
 	r = request{}
 	list, hasList := o.Annotations[clustersKey]
 	_, hasSelector := o.Annotations[selectorKey]
 	isOut := hasList && strings.TrimSpace(list) == ""
-	for _, key := range []string{clustersKey, selectorKey, suspendKey, preserveKey, conflictKey, replicasKey} {
+	for _, key := range []string{clustersKey, selectorKey, suspendKey, preserveKey, conflictKey, replicasKey, expandKey} {
 		value, given := o.Annotations[key]
 		if namespace != nil && !given && (!isOut || key != selectorKey) {
 			value, given = namespace.Annotations[key]
 		}
-		if allowed := values[key]; given && allowed != nil && !slices.Contains(allowed, value) {
-			isMistake = true
-		}
 		if given {
 			r[key] = value
+			isWrong = isWrong || isMistake(key, value)
 		}
 	}
 	if isOut && (hasSelector || namespace.asks()) {
 		delete(r, clustersKey)
 	}
-	isMistake = isMistake || !r.isSound()
-	if namespace != nil && !isMistake && r.asks() {
+	isWrong = isWrong || !r.isSound()
+	if namespace != nil && !isWrong && r.asks() {
 		for _, term := range terms(namespace.Annotations[clustersKey]) {
 			if strings.HasPrefix(term, "!") {
 				r[fenceKey] += term + ","
 			}
 		}
 	}
-	return r, isMistake
+	return r, isWrong
 }
 
 // asks reports whether anything says where to mirror to.
@@ -194,28 +230,30 @@ func (r request) isSound() bool {
 	if !given {
 		return true
 	}
-	includes := selects
-	for _, term := range terms(list) {
-		includes = includes || !strings.HasPrefix(term, "!")
-	}
-	return includes && strings.TrimSpace(list) != ""
+	in, _ := split(list)
+	return (selects || len(in) > 0) && strings.TrimSpace(list) != ""
 }
 
 // fits reports whether a request includes a cluster. Exclusions win.
 func (r request) fits(name string, joined *Object) bool {
 	selected := false
 	if selector, err := labels.Parse(r[selectorKey]); err == nil && r[selectorKey] != "" && joined != nil {
-		selected = selector.Matches(labels.Set(joined.Labels))
+		selected = selector.Matches(joined.seenLabels())
 	}
-	var in, out []string
-	for _, term := range terms(r[clustersKey] + "," + r[fenceKey]) {
-		if pattern, isOut := strings.CutPrefix(term, "!"); isOut {
-			out = append(out, pattern)
+	in, out := split(r[clustersKey] + "," + r[fenceKey])
+	return (selected || fits(in, name)) && !fits(out, name)
+}
+
+// split returns the globs of a list, and those of its exclusions.
+func split(list string) (in, out []string) {
+	for _, term := range terms(list) {
+		if glob, isOut := strings.CutPrefix(term, "!"); isOut {
+			out = append(out, glob)
 		} else {
 			in = append(in, term)
 		}
 	}
-	return (selected || fits(in, name)) && !fits(out, name)
+	return in, out
 }
 
 // terms returns the terms of a list.

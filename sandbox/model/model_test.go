@@ -29,12 +29,32 @@ func TestOf(t *testing.T) {
 		{reason: "there is nothing to opt out of", object: annotations{clustersKey: ""}, want: Stays},
 		{reason: "its Namespace excludes what it names", object: annotations{clustersKey: "west"}, namespace: annotations{clustersKey: "*,!w*"}, want: Absent},
 		{reason: "its Namespace excludes what its label fits", object: annotations{clustersKey: "", selectorKey: "tier=edge"}, namespace: annotations{clustersKey: "east,!west"}, want: Absent},
-		{reason: "an option that cannot be read", object: annotations{clustersKey: "west", suspendKey: "perhaps"}, want: Stays},
-		{reason: "an option that cannot be read, and nothing asks", object: annotations{suspendKey: "perhaps"}, want: Stays},
+		{reason: "an option that cannot be read", object: annotations{clustersKey: "west", suspendKey: "!west"}, want: Stays},
+		{reason: "an option that cannot be read, and nothing asks", object: annotations{suspendKey: "!west"}, want: Stays},
 		{reason: "an option of the Namespace that cannot be read", object: annotations{clustersKey: "west"}, namespace: annotations{preserveKey: "yes"}, want: Stays},
 		{
 			reason: "options", object: annotations{clustersKey: "west", suspendKey: "true", conflictKey: "overwrite"}, namespace: annotations{preserveKey: "true", suspendKey: "false"},
 			want: Present, like: Copy{Suspended: true, Preserved: true, Overwrites: true},
+		},
+		{reason: "it is suspended here, and not elsewhere", object: annotations{clustersKey: "*", suspendKey: "w*, !east"}, want: Present, like: Copy{Suspended: true}},
+		{reason: "it is suspended elsewhere", object: annotations{clustersKey: "*", suspendKey: "*,!west,"}, want: Present},
+		{reason: "its own list replaces its Namespace's", object: annotations{clustersKey: "*", suspendKey: "east"}, namespace: annotations{suspendKey: "*"}, want: Present},
+		{reason: "its Namespace's exclusions from suspension are replaced too", object: annotations{clustersKey: "*", suspendKey: "*"}, namespace: annotations{suspendKey: "*,!west"}, want: Present, like: Copy{Suspended: true}},
+		{reason: "its Namespace suspends it here", object: annotations{clustersKey: "*"}, namespace: annotations{suspendKey: "west"}, want: Present, like: Copy{Suspended: true}},
+		{reason: "a word that is not meant as a cluster", object: annotations{clustersKey: "west", suspendKey: "yes"}, want: Stays},
+		{reason: "a list of no suspended cluster", object: annotations{clustersKey: "west", suspendKey: " , "}, want: Stays},
+		{reason: "weights that cannot be read", object: annotations{clustersKey: "west", replicasKey: "west=2,west=3"}, want: Stays},
+		{reason: "a choice that cannot be read", object: annotations{clustersKey: "west", expandKey: "yes"}, want: Stays},
+		{reason: "its region", object: annotations{selectorKey: "topology.kubernetes.io/region=eu"}, want: Present},
+		{reason: "its only zone", object: annotations{selectorKey: "topology.kubernetes.io/zone=eu-1"}, want: Present},
+		{
+			reason: "one of its zones", object: annotations{selectorKey: "topology.kubernetes.io/zone"}, want: Absent,
+			change: func(w *World) { w.Clusters["west"].Zones = []string{"eu-1", "eu-2"} },
+		},
+		{reason: "its provider", object: annotations{selectorKey: "cluster.karmada.io/provider in (acme)"}, want: Present},
+		{
+			reason: "its label, which goes before its region", object: annotations{selectorKey: "topology.kubernetes.io/region=eu"}, want: Absent,
+			change: func(w *World) { w.Clusters["west"].Labels["topology.kubernetes.io/region"] = "us" },
 		},
 		{reason: "replicas by hand", object: annotations{clustersKey: "west", replicasKey: "retain"}, want: Present, like: Copy{Retains: true}},
 		{
@@ -49,7 +69,7 @@ func TestOf(t *testing.T) {
 			reason: "an autoscaler that stays, because its annotations cannot be read", object: annotations{clustersKey: "*"}, want: Present, like: Copy{Retains: true},
 			change: func(w *World) {
 				scaler := scaleBy(w, page, "west")
-				w.Objects[scaler].Annotations[suspendKey] = "perhaps"
+				w.Objects[scaler].Annotations[suspendKey] = "!west"
 				w.Lingering = map[Place]Key{{scaler, "west"}: page}
 			},
 		},
@@ -96,7 +116,7 @@ func TestOf(t *testing.T) {
 			w := &World{
 				Objects: map[Key]*Object{}, Autoscalers: map[Key]Key{},
 				Namespaces:    map[string]*Object{"shop": {Annotations: c.namespace}},
-				Clusters:      map[string]*Object{"west": {Labels: map[string]string{"tier": "edge"}}},
+				Clusters:      map[string]*Object{"west": {Labels: map[string]string{"tier": "edge"}, Region: "eu", Zones: []string{"eu-1"}, Provider: "acme"}},
 				Configuration: &Configuration{Namespaces: []string{"sh*"}},
 			}
 			if c.object != nil {

@@ -40,7 +40,7 @@ var onAPIServer = &scene{
 	annotations: map[string]choices{
 		clustersKey:                           {none: 14, "": 2, "m1": 2, "m1,m2": 1, "m*": 1, "*,!m2": 1, "m3": 1, "m1,!m2": 1, "!m2": 1},
 		selectorKey:                           {none: 14, "tier=edge": 2, "!tier": 1, "tier in (edge,core)": 1},
-		"karmada.target/suspend":              {none: 20, "true": 2, "false": 1, "perhaps": 1},
+		"karmada.target/suspend":              {none: 20, "true": 2, "false": 1, "!m1": 1},
 		"karmada.target/preserve-on-deletion": {none: 8, "true": 2, "false": 1},
 		"karmada.target/conflict-resolution":  {none: 12, "overwrite": 1},
 		"karmada.target/replicas":             {none: 12, "retain": 1},
@@ -48,7 +48,7 @@ var onAPIServer = &scene{
 	defaults: map[string]choices{
 		clustersKey:                           {none: 8, "": 1, "m1": 3, "m1,m2": 2, "m*": 2, "*,!m2": 1, "m3": 1},
 		selectorKey:                           {none: 10, "tier=edge": 2, "!tier": 1},
-		"karmada.target/suspend":              {none: 12, "true": 3, "false": 1, "perhaps": 1},
+		"karmada.target/suspend":              {none: 12, "true": 3, "false": 1, "!m1": 1},
 		"karmada.target/preserve-on-deletion": {none: 8, "true": 1},
 	},
 	claims: choices{none: 20, "x": 1},

@@ -105,7 +105,7 @@ var stories = map[string]func(*machine) error{
 		return m.tell(m.web(to("m1,m2")), m.quiet, m.scaler(to("m1")), m.quiet, m.scaler(to("m2")), m.quiet)
 	},
 	"AutoscalerCannotBeRead": func(m *machine) error {
-		mistake := map[string]string{clustersKey: "m1", "karmada.target/suspend": "perhaps"}
+		mistake := map[string]string{clustersKey: "m1", "karmada.target/suspend": "!m1"}
 		return m.tell(m.web(to("m1")), m.scaler(to("m1")), m.quiet, m.scaler(mistake), pause(time.Second), m.isRetained, m.quiet)
 	},
 	"AutoscalerIsListedLate": func(m *machine) error {
