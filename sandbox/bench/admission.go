@@ -20,7 +20,7 @@ var policyBindings = schema.GroupVersionResource{Group: "admissionregistration.k
 
 // policyMistakes are refused by the policies of the manifests, each by the one whose binding
 // has this name.
-var policyMistakes = map[string]string{"karmada-mirror": render.SuspendAnnotation, "karmada-mirror-spelling": "karmada.target/nothing"}
+var policyMistakes = map[string]string{"karmada-mirror": render.PreserveOnDeletionAnnotation, "karmada-mirror-spelling": "karmada.target/nothing"}
 
 // limitedUser may write ConfigMaps, and mirror to two clusters only.
 const limitedUser = "limited"

@@ -3,6 +3,9 @@ package shared
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -28,7 +31,7 @@ func enforce(t *testing.T, ns string) {
 	for _, policy := range AdmissionPolicies {
 		bindPolicy(t, policy, enforced(t)["enforce"])
 	}
-	for _, mistake := range []annotations{{render.SuspendAnnotation: "perhaps"}, {"karmada.target/nothing": ""}} {
+	for _, mistake := range []annotations{{render.PreserveOnDeletionAnnotation: "perhaps"}, {"karmada.target/nothing": ""}} {
 		Eventually(t, "the policies to be in force", func(ctx context.Context) error {
 			if err := dryRun(ctx, Env.Admin, ns, mistake); err == nil {
 				return fmt.Errorf("nothing is refused yet")
@@ -149,6 +152,127 @@ func TestPolicyParses(t *testing.T) {
 	if err := dryRun(t.Context(), Env.Admin, ns, annotations{clusters: ""}); err != nil {
 		t.Errorf("an object cannot opt out: %v", err)
 	}
+	parsesPerCluster(t, ns)
+}
+
+// parsesPerCluster checks the values of options that differ by cluster: some against what they
+// should be, and random ones against another parser.
+func parsesPerCluster(t *testing.T, ns string) {
+	t.Helper()
+	suspend, replicas := render.SuspendAnnotation, render.ReplicasAnnotation
+	check := func(key, value string, isGood bool, hint string) {
+		err := dryRun(t.Context(), Env.Admin, ns, annotations{key: value})
+		if (err == nil) != isGood {
+			t.Errorf("%s %q: the API server says %v", key, value, err)
+		}
+		if err != nil && (!apierrors.IsInvalid(err) || !strings.Contains(err.Error(), key+" must be") && !strings.Contains(err.Error(), " and "+key+" must be") || !strings.Contains(err.Error(), hint)) {
+			t.Errorf("%s %q is refused without saying what is allowed: %v", key, value, err)
+		}
+	}
+	for _, c := range []struct {
+		key, hint string
+		good, bad []string
+	}{
+		{
+			key: suspend, hint: "prod-*,!prod-1",
+			good: []string{"true", "false", "a", "*", "true,a", "!on,*", "ye?", "prod-*", "prod-*,!prod-1", "!prod-1,prod-*", " a ,\tb ,", "a\n", strings.Repeat("a", 48), strings.Repeat("a,", 1000)},
+			bad: []string{"", " ", ",", "!a", "!a,!b", "True", "a,,b", ",a", "a,,", "a b", "a_b", "-a", "a-", "!", "!!a", "a=1", "a;b", "münchen", "yes", "no ", "on", "1", " true", "false,", "true\n", `["a"]`,
+				strings.Repeat("a", 49), "a," + strings.Repeat("b", 49), strings.Repeat("a,", 9000)},
+		},
+		{
+			key: replicas, hint: "member1=2,prod-*=1",
+			good: []string{"retain", "divide", "a=1", "a=0", "*=1000000", "member1=2,prod-*=1", " a = 1 ,\tb=2 ,", "a=1\n", "2=2", "a=2,b=2", "a=007", "divide=1", strings.Repeat("a", 48) + "=1", manyWeights(256)},
+			bad: []string{"", "true", "Retain", "divide,retain", "a", "a=", "=1", "a=-1", "a=+1", "a=1.5", "a=1000001", "a=9999999", "a=99999999999999999999", "a=one", "a=1,,b=1", ",a=1", "a=1,,",
+				"!a=1", "a=1,!b=1", "a=1;b=2", "a=1=2", "a:1", "A=1", "a=1,a=2", "a=1, a = 1 ,", "p-*=1,b=2,p-*=3", strings.Repeat("a", 49) + "=1", manyWeights(255) + "c0=1", manyWeights(3000)},
+		},
+		{key: expandKey, hint: `"true" or "false"`, good: []string{"true", "false"}, bad: []string{"", "True", "yes", "a", "true,"}},
+	} {
+		for _, value := range c.good {
+			check(c.key, value, true, c.hint)
+		}
+		for _, value := range c.bad {
+			check(c.key, value, false, c.hint)
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	draw := func(tokens ...string) (value string) {
+		for range 1 + random.IntN(8) {
+			value += tokens[random.IntN(len(tokens))]
+		}
+		return value
+	}
+	good := 0
+	for range 300 {
+		terms := draw("a", "b", "a-b", "p-*", "?", "!", ",", ",", " ", "-", "true", "on", "A", "=")
+		check(suspend, terms, areTerms(terms), "")
+		weights := draw("a=1", "b=2", "*", "p-", "=", "=", "0", "7", "1000000", ",", ",", " ", "-", "!", "divide")
+		check(replicas, weights, areWeights(weights), "")
+		if areTerms(terms) {
+			good++
+		}
+		if areWeights(weights) {
+			good++
+		}
+	}
+	if good < 60 {
+		t.Errorf("only %d of the random values can be parsed", good)
+	}
+}
+
+// manyWeights are n different weights.
+func manyWeights(n int) string {
+	var all strings.Builder
+	for i := range n {
+		fmt.Fprintf(&all, "c%d=1,", i)
+	}
+	return all.String()
+}
+
+// items are the parts of a list, of which the last may be empty; false if another is.
+func items(list string) (all []string, ok bool) {
+	all = strings.Split(list, ",")
+	for i, item := range all {
+		all[i] = strings.TrimSpace(item)
+		if all[i] == "" && (i == 0 || i < len(all)-1) {
+			return nil, false
+		}
+	}
+	return slices.DeleteFunc(all, func(item string) bool { return item == "" }), true
+}
+
+// isTerm reports whether a text is the name of a cluster or a glob.
+func isTerm(text string) bool {
+	return len(text) <= 48 && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-*?") == "" && text == strings.Trim(text, "-") && text != ""
+}
+
+func areTerms(list string) bool {
+	switch strings.Trim(list, ", \t\n") {
+	case "yes", "no", "on", "off", "y", "n", "t", "f", "1", "0", "enabled", "disabled":
+		return false
+	case "true", "false":
+		return list == "true" || list == "false"
+	}
+	all, ok := items(list)
+	isGood := func(term string) bool { return isTerm(strings.TrimPrefix(term, "!")) }
+	return ok && !slices.ContainsFunc(all, func(term string) bool { return !isGood(term) }) && slices.ContainsFunc(all, isTerm)
+}
+
+func areWeights(list string) bool {
+	if list == "divide" || list == "retain" {
+		return true
+	}
+	all, ok := items(list)
+	seen := map[string]bool{}
+	for _, item := range all {
+		term, weight, _ := strings.Cut(item, "=")
+		term, weight = strings.TrimSpace(term), strings.TrimSpace(weight)
+		n, err := strconv.ParseUint(weight, 10, 32)
+		if !isTerm(term) || err != nil || n > 1_000_000 || seen[term] {
+			return false
+		}
+		seen[term] = true
+	}
+	return ok
 }
 
 // TestSpelling has users write annotations that would have no effect: they are refused,
@@ -161,7 +285,7 @@ func TestSpelling(t *testing.T) {
 		"cluster": "did you mean karmada.target/clusters or karmada.target/cluster-selector?", "clusterSelector": "did you mean karmada.target/cluster-selector?",
 		"Clusters": "did you mean karmada.target/clusters?", "suspended": "karmada.target/suspend?", "preserve": "karmada.target/preserve-on-deletion?",
 		"replica": "karmada.target/replicas?", "conflict": "karmada.target/conflict-resolution?", "x": "it knows karmada.target/clusters, ", "approve-deletion": "it knows",
-		"source": "it knows", "selector": "karmada.target/cluster-selector?",
+		"source": "it knows", "selector": "karmada.target/cluster-selector?", "expanded": "did you mean karmada.target/expand?",
 	} {
 		err := dryRun(t.Context(), Env.Admin, ns, annotations{"karmada.target/" + key: Push})
 		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "karmada.target/"+key+" is not an annotation of karmada-mirror") || !strings.Contains(err.Error(), meant) {

@@ -93,8 +93,9 @@ func numbered(sort string, generation int) string { return fmt.Sprintf("%s-%d", 
 // sharedNames are the objects in each shared Namespace, with their options.
 var sharedNames = map[string]annotations{
 	"taken": nil, "plain": nil, "web": nil,
-	"suspended": {render.SuspendAnnotation: "true"},
-	"kept":      {render.PreserveOnDeletionAnnotation: "true"},
+	"suspended":       {render.SuspendAnnotation: "true"},
+	"suspended-there": {render.SuspendAnnotation: "member?,!" + Push},
+	"kept":            {render.PreserveOnDeletionAnnotation: "true"},
 }
 
 // share makes objects that the tenant may edit, and that ask for member2.
@@ -102,7 +103,7 @@ func (o *others) share(t *testing.T, g int) {
 	t.Helper()
 	namespace := o.shared(g)
 	o.occupy(t, Push2, namespace, "taken")
-	o.absent = append(o.absent, thing{Push2, "ConfigMap", namespace, "suspended"})
+	o.absent = append(o.absent, thing{Push2, "ConfigMap", namespace, "suspended"}, thing{Push2, "ConfigMap", namespace, "suspended-there"})
 	for name, options := range sharedNames {
 		u, resource := Plain(namespace, name, "one"), ConfigMaps
 		if name == "web" {
@@ -158,8 +159,14 @@ func (o *others) look(t *testing.T) {
 	}
 	for g := range o.generations {
 		u, err := thing{Push2, "Deployment", o.shared(g), "web"}.get(t.Context())
-		if err == nil && u.GetLabels()[retainLabel] != "" {
+		if err != nil {
+			continue
+		}
+		if u.GetLabels()[retainLabel] != "" {
 			t.Errorf("%s/%s keeps its replicas in %s", u.GetNamespace(), u.GetName(), Push2)
+		}
+		if replicas, _, _ := unstructured.NestedInt64(u.Object, "spec", "replicas"); replicas == 0 {
+			t.Errorf("%s/%s has its replicas elsewhere than in %s", u.GetNamespace(), u.GetName(), Push2)
 		}
 	}
 }

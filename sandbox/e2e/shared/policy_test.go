@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -51,12 +52,16 @@ func say(u *unstructured.Unstructured, said annotations) {
 	u.SetAnnotations(rest)
 }
 
+// expandKey is the annotation that has variables in an object expanded.
+const expandKey = "karmada.target/expand"
+
 // alphabet is what an object and its Namespace may say in one part of the test. The first
 // Namespace says nothing.
 type alphabet struct{ objects, namespaces []annotations }
 
 // targetsAlphabet has lists of clusters and selectors; optionsAlphabet has one of the
-// other annotations, with a few lists, a selector and a claim.
+// other annotations, with a few lists, a selector and a claim; suspendAlphabet and
+// manifestAlphabet have more values, with fewer lists.
 func targetsAlphabet() alphabet {
 	clusters, selector := render.ClustersAnnotation, render.ClusterSelectorAnnotation
 	return alphabet{
@@ -77,11 +82,31 @@ func optionsAlphabet(key string, values ...string) alphabet {
 	}
 }
 
-// replicasAlphabet also has Karmada's own label.
-func replicasAlphabet() alphabet {
-	a := optionsAlphabet(render.ReplicasAnnotation, "retain")
-	a.objects = append(a.objects, with(retainLabel, "true", everyPair(render.ClustersAnnotation, []string{none, "", "c1", "c2"}, "", []string{none}))...)
-	return a
+// suspendAlphabet has suspended clusters, among them those of a glob.
+func suspendAlphabet() alphabet {
+	clusters, suspend, values := render.ClustersAnnotation, render.SuspendAnnotation, []string{none, "true", "c1", "*,!c1"}
+	objects := everyPair(clusters, []string{none, "", "c1", "c1,c2", "*"}, suspend, values)
+	objects = append(objects, with(render.ClusterSelectorAnnotation, "zone=a", everyPair(clusters, []string{"", "c1,!c2"}, suspend, values))...)
+	return alphabet{
+		objects:    append(objects, with(claimLabel, "x", everyPair(clusters, []string{"c1"}, suspend, append(values, "false")))...),
+		namespaces: append(everyPair(clusters, []string{none, "c2"}, suspend, values), annotations{clusters: "c1,!c2", suspend: "*,!c1"}),
+	}
+}
+
+// manifestAlphabet has the annotations that change the manifest, and Karmada's own label.
+func manifestAlphabet() alphabet {
+	clusters := render.ClustersAnnotation
+	var all alphabet
+	for _, option := range []annotations{{}, {expandKey: "true"}, {render.ReplicasAnnotation: "retain"}, {render.ReplicasAnnotation: "c1=2,*=1"}} {
+		for _, list := range []string{none, "", "c1", "c2", "c1,c2", "*"} {
+			all.objects = append(all.objects, spoken(option, clusters, list))
+		}
+		all.objects = append(all.objects, with(render.ClusterSelectorAnnotation, "zone=a", []annotations{spoken(option, clusters, "c1,!c2")})...)
+		all.objects = append(all.objects, with(claimLabel, "x", []annotations{spoken(option, clusters, "c1")})...)
+		all.namespaces = append(all.namespaces, spoken(option, clusters, none), spoken(option, clusters, "c2"))
+	}
+	all.objects = append(all.objects, with(retainLabel, "true", everyPair(clusters, []string{none, "", "c1", "c2"}, "", []string{none}))...)
+	return all
 }
 
 // none stands for no annotation.
@@ -90,12 +115,17 @@ const none = "-"
 func everyPair(key string, values []string, other string, otherValues []string) (all []annotations) {
 	for _, v := range values {
 		for _, w := range otherValues {
-			a := annotations{key: v, other: w}
-			maps.DeleteFunc(a, func(_, value string) bool { return value == none })
-			all = append(all, a)
+			all = append(all, spoken(annotations{key: v}, other, w))
 		}
 	}
 	return all
+}
+
+// spoken adds an annotation to others, and leaves out those that are none.
+func spoken(a annotations, key, value string) annotations {
+	a = merged(a, annotations{key: value})
+	maps.DeleteFunc(a, func(_, value string) bool { return value == none })
+	return a
 }
 
 func with(key, value string, all []annotations) []annotations {
@@ -114,10 +144,10 @@ func with(key, value string, all []annotations) []annotations {
 func TestPolicyLetsNobodyReachMore(t *testing.T) {
 	parts := map[string]alphabet{
 		"Targets":  targetsAlphabet(),
-		"Suspend":  optionsAlphabet(render.SuspendAnnotation, "true", "false"),
+		"Suspend":  suspendAlphabet(),
 		"Preserve": optionsAlphabet(render.PreserveOnDeletionAnnotation, "true", "false"),
 		"Conflict": optionsAlphabet(render.ConflictResolutionAnnotation, "abort", "overwrite"),
-		"Replicas": replicasAlphabet(),
+		"Manifest": manifestAlphabet(),
 	}
 	enforce(t, Isolate(t))
 	users := map[string]dynamic.Interface{
@@ -340,10 +370,12 @@ func (p *policyTally) judge(t *testing.T, user string, err error, clusters map[s
 	}
 }
 
-// place is how an object is in a cluster.
+// place is how an object is in a cluster. Its replicas are how they are divided: their number
+// also changes with the clusters and with the object, which users may edit anyway.
 type place struct {
 	model.State
 	model.Copy
+	replicas string
 }
 
 // places are how it is in every cluster.
@@ -359,11 +391,12 @@ func (p places) isKept() bool {
 	return false
 }
 
-// placesOf is how an object is in every cluster by the model.
+// placesOf is how an object with a variable is in every cluster by the model.
 func placesOf(said, above annotations) places {
 	page := model.Key{Kind: "ConfigMap", Namespace: "shop", Name: "page"}
+	content := &model.Content{Payload: map[string]any{"data": map[string]any{"key": "$(cluster.name)"}}}
 	w := &model.World{
-		Objects:    map[model.Key]*model.Object{page: {Annotations: said, Labels: said}},
+		Objects:    map[model.Key]*model.Object{page: {Annotations: said, Labels: said, Content: content}},
 		Namespaces: map[string]*model.Object{"shop": {Annotations: above}},
 		Clusters:   policyClusters, Configuration: &model.Configuration{Namespaces: []string{"*"}},
 	}
@@ -373,7 +406,7 @@ func placesOf(said, above annotations) places {
 		if state == model.Present && said[retainLabel] == "true" {
 			copy.Retains = true
 		}
-		all[cluster] = place{state, copy}
+		all[cluster] = place{state, copy, merged(above, said)[render.ReplicasAnnotation]}
 	}
 	return all
 }
@@ -388,7 +421,8 @@ func affected(before, now places) map[string]bool {
 		switch {
 		case was.State != model.Present && is.State == model.Present,
 			isThere && was.Preserved != is.Preserved && is.State != model.Stays,
-			is.State == model.Present && (was.Suspended && !is.Suspended || !was.Overwrites && is.Overwrites || was.Retains != is.Retains):
+			is.State == model.Present && (was.Suspended && !is.Suspended || !was.Overwrites && is.Overwrites || was.Retains != is.Retains),
+			is.State == model.Present && (was.replicas != is.replicas || !reflect.DeepEqual(was.Content, is.Content)):
 			clusters[cluster] = true
 		}
 	}

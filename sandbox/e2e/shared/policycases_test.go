@@ -69,6 +69,25 @@ func policyCases() map[string]policyCase {
 		"LeftAndPreserves":   {reason: "nor apply to clusters that were just removed", user: "some", before: annotations{}, now: annotations{preserve: "true"}, forbidden: true},
 		"NotPlanted":         {reason: "options without such effects may wait", user: "some", now: annotations{conflict: "abort", suspend: "true"}},
 		"Retains":            {reason: "retaining replicas needs permission for the cluster", user: "some", before: annotations{clusters: "c3"}, now: annotations{clusters: "c3", replicas: "retain"}, forbidden: true},
+		"RetainsNoMore":      {reason: "so does retaining them no longer", user: "some", before: annotations{clusters: "c3", replicas: "retain"}, now: annotations{clusters: "c3"}, forbidden: true},
+		"Divides":            {reason: "so does dividing them", user: "some", before: annotations{clusters: "c3"}, now: annotations{clusters: "c3", replicas: "divide"}, forbidden: true},
+		"DividesMine":        {reason: "and the tenant may divide over its own clusters", user: "some", before: annotations{clusters: "c1,c2"}, now: annotations{clusters: "c1,c2", replicas: "c1=2"}},
+		"Reweighs":           {reason: "other weights change the numbers", user: "some", before: annotations{clusters: "c1,c3", replicas: "c3=1"}, now: annotations{clusters: "c1,c3", replicas: "c3=0"}, forbidden: true},
+		"Expands":            {reason: "expanding changes the manifest there", user: "some", before: annotations{clusters: "c3"}, now: annotations{clusters: "c3", expandKey: "true"}, forbidden: true},
+		"ExpandsMine":        {reason: "and the tenant may in its own clusters", user: "some", before: annotations{clusters: "c1"}, now: annotations{clusters: "c1", expandKey: "true"}},
+		"ExpandsNoMore":      {reason: "no longer expanding changes it as well", user: "some", before: annotations{clusters: "c3", expandKey: "true"}, now: annotations{clusters: "c3"}, forbidden: true},
+		"ExpandsNothing":     {reason: "saying what holds anyway changes nothing", user: "some", before: annotations{clusters: "c3"}, now: annotations{clusters: "c3", expandKey: "false"}},
+		"ExpandPlanted":      {reason: "the option must not wait for another user to name clusters", user: "some", now: annotations{expandKey: "true"}, forbidden: true},
+		"ExpandsInherited":   {reason: "a new object counts as having its Namespace's clusters", user: "some", above: annotations{clusters: "c3"}, now: annotations{expandKey: "true"}, forbidden: true},
+		"SuspendsSome":       {reason: "suspending some adds no cluster either", user: "some", before: annotations{clusters: "c3"}, now: annotations{clusters: "c3", suspend: "c3"}},
+		"SuspendsAll":        {reason: "nor does suspending all of them", user: "some", before: annotations{clusters: "c1,c3", suspend: "c3"}, now: annotations{clusters: "c1,c3", suspend: "true"}},
+		"SuspendsSomeLater":  {reason: "nor does suspending what other users will name", user: "some", now: annotations{suspend: "c3"}},
+		"SuspendsFewer":      {reason: "from all to some resumes the others", user: "some", before: annotations{clusters: "c3", suspend: "true"}, now: annotations{clusters: "c3", suspend: "c1"}, forbidden: true},
+		"SuspendsFewerMine":  {reason: "on the tenant's own clusters it may", user: "some", before: annotations{clusters: "c1", suspend: "true"}, now: annotations{clusters: "c1", suspend: "c2"}},
+		"SuspendsOthers":     {reason: "other terms may resume a cluster", user: "some", before: annotations{clusters: "c3", suspend: "*"}, now: annotations{clusters: "c3", suspend: "*,!c3"}, forbidden: true},
+		"ResumesSome":        {reason: "so does removing the terms", user: "some", before: annotations{clusters: "c3", suspend: "c3"}, now: annotations{clusters: "c3"}, forbidden: true},
+		"ResumesInherited":   {reason: "the object's own value replaces the Namespace's terms", user: "some", above: annotations{clusters: "c3", suspend: "c?"}, now: annotations{suspend: "c1"}, forbidden: true},
+		"ResumesKept":        {reason: "Works that are kept may be suspended anywhere", user: "some", before: annotations{clusters: "", suspend: "c3"}, now: annotations{clusters: "c1"}, forbidden: true},
 		"OptionsOnly":        {reason: "suspending adds no cluster", user: "some", before: annotations{clusters: "c3"}, now: annotations{clusters: "c3", suspend: "true"}},
 
 		"OneWrite":         {reason: "an object that asked for nothing may get clusters and options at once", user: "some", before: annotations{}, now: annotations{clusters: "c1", preserve: "true"}},
@@ -200,11 +219,31 @@ func TestPolicyAuthorizes(t *testing.T) {
 	})
 }
 
-// policyMutants replace a variable of the policy, so that one of its safeguards is missing.
-var policyMutants = map[string]string{
-	"lifted": "variables.terms[0].filter(t, false)", "fence": "variables.terms[0].filter(t, false)",
-	"isChanged": "false", "isPlanted": "false", "isKept": "false", "isNarrow": "true", "asks": "[true, true]", "isOpen": "false",
+// policyMutants replace a part of one of the policy's variables, or all of it, so that one of
+// its safeguards is missing.
+var policyMutants = []struct{ variable, part, by string }{
+	{"lifted", "", "variables.terms[0].filter(t, false)"},
+	{"fence", "", "variables.terms[0].filter(t, false)"},
+	{"option", `variables.above[?key].orValue("-")`, `"-"`},
+	{"isChanged", "", "false"},
+	{"isChanged", replicasChanged, "false"},
+	{"isChanged", replicasChanged, `(variables.option[0][3] == "retain") != (variables.option[1][3] == "retain")`},
+	{"isChanged", replicasChanged, replicasChanged + ` && variables.option.exists(o, o[3] in ["-", "divide", "retain"])`},
+	{"isResumed", "", "false"},
+	{"isResumed", `!(variables.option[0][0] in ["-", "false", variables.option[1][0]])`, `variables.option[0][0] == "true"`},
+	{"isResumed", `variables.option[1][0] != "true"`, `variables.option[1][0] in ["-", "false"]`},
+	{"isResumed", `"false", variables.option[1][0]`, `"false", "true", variables.option[1][0]`},
+	{"isExpanded", "", "false"},
+	{"isExpanded", "!=", "&& !"},
+	{"isExpanded", "(variables.option[0][4] == \"true\") !=", "variables.option[0][4] != \"true\" &&"},
+	{"isPlanted", "", "false"},
+	{"isKept", "", "false"},
+	{"isNarrow", "", "true"},
+	{"asks", "", "[true, true]"},
+	{"isOpen", "", "false"},
 }
+
+const replicasChanged = "variables.option[0][3] != variables.option[1][3]"
 
 // TestPolicyMutants breaks the policy in one place after another: the cases of
 // TestPolicyAuthorizes notice each.
@@ -213,9 +252,9 @@ func TestPolicyMutants(t *testing.T) {
 	whole, err := Env.Client.AdmissionregistrationV1().ValidatingAdmissionPolicies().Get(t.Context(), Account, metav1.GetOptions{})
 	Must(t, err)
 	desk := newPolicyDesk(t, nil)
-	for variable, expression := range policyMutants {
-		t.Run(variable, func(t *testing.T) {
-			desk := &policyDesk{users: desk.users, labels: map[string]string{"enforce": breakPolicy(t, whole, variable, expression)}, namespaces: map[string]string{}}
+	for i, m := range policyMutants {
+		t.Run(fmt.Sprintf("%s-%d", m.variable, i), func(t *testing.T) {
+			desk := &policyDesk{users: desk.users, labels: map[string]string{"enforce": breakPolicy(t, whole, i)}, namespaces: map[string]string{}}
 			desk.waitFor(t)
 			for name, c := range policyCases() {
 				if err := desk.try(t, name, c); err != nil {
@@ -223,22 +262,26 @@ func TestPolicyMutants(t *testing.T) {
 					return
 				}
 			}
-			t.Errorf("no case notices the policy with %s = %s", variable, expression)
+			t.Errorf("no case notices the policy with %q in %s", m.by, m.variable)
 		})
 	}
 }
 
-// breakPolicy makes a copy of the policy with another expression for one of its variables,
-// and binds it to the Namespaces with the label that it returns.
-func breakPolicy(t *testing.T, whole *admissionregistrationv1.ValidatingAdmissionPolicy, variable, expression string) (label string) {
+// breakPolicy makes a copy of the policy with one of the mutants, and binds it to the Namespaces
+// with the label that it returns.
+func breakPolicy(t *testing.T, whole *admissionregistrationv1.ValidatingAdmissionPolicy, mutant int) (label string) {
 	t.Helper()
-	label = Home(t) + "-" + strings.ToLower(variable)
+	m := policyMutants[mutant]
+	label = fmt.Sprintf("%s-%s-%d", Home(t), strings.ToLower(m.variable), mutant)
 	broken := &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: label}, Spec: *whole.Spec.DeepCopy()}
-	i := slices.IndexFunc(broken.Spec.Variables, func(v admissionregistrationv1.Variable) bool { return v.Name == variable })
-	if i < 0 {
-		t.Fatalf("the policy has no variable %s", variable)
+	i := slices.IndexFunc(broken.Spec.Variables, func(v admissionregistrationv1.Variable) bool { return v.Name == m.variable })
+	if i < 0 || !strings.Contains(broken.Spec.Variables[i].Expression, m.part) {
+		t.Fatalf("the policy has no variable %s with %q", m.variable, m.part)
 	}
-	broken.Spec.Variables[i].Expression = expression
+	expression := &broken.Spec.Variables[i].Expression
+	if *expression = strings.Replace(*expression, m.part, m.by, 1); m.part == "" {
+		*expression = m.by
+	}
 	policies := Env.Client.AdmissionregistrationV1().ValidatingAdmissionPolicies()
 	_, err := policies.Create(t.Context(), broken, metav1.CreateOptions{})
 	Must(t, err)
@@ -252,7 +295,7 @@ func (d *policyDesk) waitFor(t *testing.T) {
 	t.Helper()
 	ns := d.namespace(t, nil)
 	Eventually(t, "the policy to be in force", func(ctx context.Context) error {
-		if err := dryRun(ctx, Env.Admin, ns, annotations{render.SuspendAnnotation: "perhaps"}); !apierrors.IsInvalid(err) {
+		if err := dryRun(ctx, Env.Admin, ns, annotations{render.PreserveOnDeletionAnnotation: "perhaps"}); !apierrors.IsInvalid(err) {
 			return fmt.Errorf("a mistake: %v", err)
 		}
 		return dryRun(ctx, Env.Admin, ns, annotations{render.ClustersAnnotation: Push})

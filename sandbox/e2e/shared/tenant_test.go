@@ -141,14 +141,21 @@ func (r *randomTenant) wishes() annotations {
 	a := annotations{
 		render.ClustersAnnotation:           r.pick(none, none, "", Push, Push, Push2, Push+","+Push2, "*", "member?,!"+Push2, Push+",!"+Push2, "!"+Push2),
 		render.ClusterSelectorAnnotation:    r.pick(none, none, none, everywhere),
-		render.SuspendAnnotation:            r.pick(none, none, none, "true", "false"),
+		render.SuspendAnnotation:            r.pick(none, none, none, none, "true", "false", Push, Push2, "*,!"+Push2),
 		render.PreserveOnDeletionAnnotation: r.pick(none, none, none, "true", "false"),
 		render.ConflictResolutionAnnotation: r.pick(none, none, "overwrite", "abort"),
-		render.ReplicasAnnotation:           r.pick(none, none, none, "retain"),
+		render.ReplicasAnnotation:           r.pick(none, none, none, none, "retain", "divide", noReplicas),
+		expandKey:                           r.pick(none, none, none, "true", "false"),
 	}
 	maps.DeleteFunc(a, func(_, value string) bool { return value == none })
 	return a
 }
+
+// noReplicas are weights that leave member2 without replicas, which no one asks for otherwise.
+const noReplicas = Push2 + "=0"
+
+// variable is a content of the tenant's that becomes the name of a member where it is expanded.
+const variable = "$(cluster.name)"
 
 // labels may claim an object for a policy that does not exist, or keep its replicas.
 func (r *randomTenant) labels() map[string]string {
@@ -163,7 +170,7 @@ func (r *randomTenant) labels() map[string]string {
 func (r *randomTenant) place() (namespace, object string) {
 	switch r.random.IntN(4) {
 	case 0:
-		return r.others.shared(max(0, r.others.generations-1-r.random.IntN(2))), r.pick("a", "taken", "plain", "suspended", "kept")
+		return r.others.shared(max(0, r.others.generations-1-r.random.IntN(2))), r.pick("a", "taken", "plain", "suspended", "suspended-there", "kept")
 	case 1:
 		if n := len(r.squats); n > 0 { // rather one of the last
 			id := r.squats[max(0, n-1-r.random.IntN(4))]
@@ -195,7 +202,7 @@ func (r *randomTenant) actFor(t *testing.T, lasts time.Duration) {
 func (r *randomTenant) act(t *testing.T) {
 	t.Helper()
 	namespace, object := r.place()
-	u := Plain(namespace, object, r.pick("one", "two", "three"))
+	u := Plain(namespace, object, r.pick("one", "two", "three", variable))
 	u.SetAnnotations(r.wishes())
 	u.SetLabels(r.labels())
 	what := r.pick("create", "create", "update", "update", "merge", "strategic merge", "apply", "apply", "remove annotations", "generate", "dry run", "delete", "recreate", "delete all",
@@ -261,7 +268,7 @@ func (r *randomTenant) onDeployment(t *testing.T, what string, like *unstructure
 	case "deploy":
 		_, err = objects.Apply(t.Context(), u.GetName(), u, metav1.ApplyOptions{FieldManager: "one", Force: true})
 	case "scale":
-		patch = fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"*"}},"spec":{"replicas":%d}}`, render.ClustersAnnotation, r.random.IntN(3))
+		patch = fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"*"}},"spec":{"replicas":%d}}`, render.ClustersAnnotation, 1+r.random.IntN(3))
 		fallthrough
 	case "status":
 		_, err = objects.Patch(t.Context(), u.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}, what)
@@ -360,6 +367,9 @@ func (r *randomTenant) look(t *testing.T) {
 				for _, u := range list.Items {
 					if !r.others.isTheirs(member, namespace, u.GetName()) {
 						t.Errorf("%s %s/%s is in %s: %v", u.GetKind(), namespace, u.GetName(), member, u.GetAnnotations())
+					}
+					if value(&u) == member {
+						t.Errorf("%s/%s is expanded in %s: %v", namespace, u.GetName(), member, u.GetAnnotations())
 					}
 				}
 			}
