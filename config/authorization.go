@@ -61,15 +61,15 @@ func matches(globs []string, s string) bool {
 	})
 }
 
-// validateGiven rejects null values in the authorization and in the breaker's settings: they
-// read as omitted, which allows everything, or as the default.
+// validateGiven rejects null values where they matter, such as in the authorization and in the
+// breaker's settings: they read as omitted, which allows everything, or as the default.
 func validateGiven(asJSON []byte) field.ErrorList {
 	var given map[string]any
 	if err := json.Unmarshal(asJSON, &given); err != nil {
 		return nil // cannot happen: it was decoded before
 	}
 	var errs field.ErrorList
-	for _, key := range []string{"authorization", "deletion"} {
+	for _, key := range []string{"authorization", "deletion", "overridePolicies", "strip"} {
 		if value, ok := given[key]; ok {
 			errs = append(errs, nullsIn(value, field.NewPath(key))...)
 		}

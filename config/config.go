@@ -29,6 +29,9 @@ type Configuration struct {
 	Kind       string     `json:"kind"`
 	Resources  []Resource `json:"resources,omitempty"`
 	Deletion   Deletion   `json:"deletion,omitempty"`
+	// OverridePolicies says whether Karmada's OverridePolicies and ClusterOverridePolicies apply
+	// to mirrored objects: Honor or, the default, Ignore.
+	OverridePolicies OverridePolicies `json:"overridePolicies,omitempty"`
 	// Strip are the labels and annotations of objects that never leave the control plane.
 	Strip Strip `json:"strip,omitempty"`
 	// Authorization says which sources may be mirrored where: only what a rule allows.
@@ -48,6 +51,19 @@ type Resource struct {
 	// after `!`, are not, wherever it stands; empty means every namespace.
 	Namespaces []string `json:"namespaces,omitempty"`
 }
+
+// OverridePolicies is what becomes of Karmada's override policies.
+type OverridePolicies string
+
+// The values of OverridePolicies. A ClusterOverridePolicy without selectors concerns every object,
+// so nobody gets them unasked.
+const (
+	HonorPolicies  OverridePolicies = "Honor"
+	IgnorePolicies OverridePolicies = "Ignore"
+)
+
+// HonorsPolicies reports whether override policies apply.
+func (c *Configuration) HonorsPolicies() bool { return c.OverridePolicies == HonorPolicies }
 
 // Strip are globs (`*`, `?`) of the keys of labels and annotations. Neither wildcard matches the
 // slash in a key.

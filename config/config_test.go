@@ -27,14 +27,18 @@ func TestParse(t *testing.T) {
 			in: head + `
 resources:
 - {group: apps, version: v1, resource: deployments}
-- {resource: configmaps, namespaces: [team-a, "shop-*"]}
+- {resource: configmaps, namespaces: [team-a, "shop-*", "!shop-old"]}
+overridePolicies: Honor
+strip: {labels: ["argocd.argoproj.io/*"], annotations: [owner]}
 deletion: {holdAbove: {works: 0}}
 `,
 			want: &Configuration{APIVersion: APIVersion, Kind: Kind,
 				Resources: []Resource{
 					{Group: "apps", Version: "v1", Resource: "deployments"},
-					{Resource: "configmaps", Namespaces: []string{"team-a", "shop-*"}},
+					{Resource: "configmaps", Namespaces: []string{"team-a", "shop-*", "!shop-old"}},
 				},
+				OverridePolicies: HonorPolicies,
+				Strip:            Strip{Labels: []string{"argocd.argoproj.io/*"}, Annotations: []string{"owner"}},
 				Deletion: Deletion{HoldAbove: HoldAbove{Works: 0, Percent: 25}}},
 		},
 		"JSON": {
@@ -85,6 +89,11 @@ func TestParseRejects(t *testing.T) {
 		"RulesOfNothing":  {"a key without a value would allow everything", head + "authorization:\n", []string{"authorization: Required"}},
 		"RuleNull":        {"inside a rule too", head + "authorization:\n- namespaces: [a]\n  clusters:\n", []string{"authorization[0].clusters"}},
 		"RuleEmptyList":   {"and so would an empty list in it", head + "authorization:\n- {clusters: [], resources: []}\n", []string{"authorization[0].clusters", "authorization[0].resources"}},
+		"OnlyExclusions":  {"they would select nothing", head + "resources:\n- {resource: pods, namespaces: [\"!a\"]}\n", []string{"resources[0].namespaces", "only exclusions"}},
+		"MalformedKey":    {"globs of keys are checked", head + "strip: {labels: [\"a b\"], annotations: [\"x[\"]}\n", []string{"strip.labels[0]", "strip.annotations[0]"}},
+		"OtherPolicies":   {"there are two values", head + "overridePolicies: honor\n", []string{"overridePolicies", "Honor", "Ignore"}},
+		"NoPolicies":      {"a key without a value would lose the overrides", head + "overridePolicies:\n", []string{"overridePolicies"}},
+		"NoStrip":         {"or let out what is to stay", head + "strip:\n", []string{"strip"}},
 		"Everything":      {"all mistakes at once", head + "resources:\n- {}\n- {resource: nodes}\n", []string{"resources[0].resource", "resources[1]"}},
 	}
 	for name, c := range cases {
@@ -140,6 +149,8 @@ func TestSelectsNamespace(t *testing.T) {
 		"Literal":       {"a literal matches itself", []string{"a"}, "a", true},
 		"Other":         {"and nothing else", []string{"a"}, "ab", false},
 		"Glob":          {"a glob", []string{"x", "shop-*"}, "shop-eu", true},
+		"LeftOut":       {"an exclusion wins wherever it stands", []string{"!shop-old", "shop-*"}, "shop-old", false},
+		"NotLeftOut":    {"and leaves the others", []string{"shop-*", "!shop-old"}, "shop-eu", true},
 		"ClusterScoped": {"a cluster-scoped object has no namespace to be outside of", []string{"a"}, "", true},
 	}
 	for name, c := range cases {

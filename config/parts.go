@@ -59,7 +59,7 @@ type part struct {
 func Parse(data []byte) (*Configuration, error) { return Parts{Key: string(data)}.Parse() }
 
 // Parse does so with each part, and merges them in order of their names: of two entries for the
-// same resource the later wins, and so does the later deletion field; all authorization rules
+// same resource the later wins, and so do the later deletion and overridePolicies fields; all authorization rules
 // and strip lists hold. It reports a mistake with the part's name.
 func (p Parts) Parse() (*Configuration, error) {
 	var parts []*part
@@ -151,6 +151,9 @@ func (c *Configuration) merge(p *part) {
 	}
 	if deletion, given := p.gives["deletion"]; given {
 		_ = json.Unmarshal(deletion, &c.Deletion) // cannot fail: it was decoded before; fields that it omits stay
+	}
+	if _, given := p.gives["overridePolicies"]; given {
+		c.OverridePolicies = p.OverridePolicies
 	}
 	c.Strip.Labels = append(c.Strip.Labels, p.Strip.Labels...)
 	c.Strip.Annotations = append(c.Strip.Annotations, p.Strip.Annotations...)

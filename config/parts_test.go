@@ -30,6 +30,7 @@ func TestParts(t *testing.T) {
 		"Rules":         {"what one part allows is allowed", Parts{"a.yaml": head + "authorization: [{namespaces: [other]}]", "b.yaml": head + "authorization: [{resources: [configmaps], clusters: [m1]}]"}, []string{"configmaps []", "services []"}, 50, true, ""},
 		"NoRules":       {"a part that allows nothing, alone, allows nothing", Parts{"own.yaml": head + "authorization: []"}, []string{"configmaps []", "services []"}, 50, false, ""},
 		"RulesOfOthers": {"a rule may name a resource in another part", Parts{"own.yaml": head + "authorization: [{resources: [services]}]"}, []string{"configmaps []", "services []"}, 50, false, ""},
+		"Stripped":      {"what is stripped and the policies do not concern what is mirrored", Parts{"own.yaml": head + "strip: {labels: [a]}\noverridePolicies: Honor"}, []string{"configmaps []", "services []"}, 50, true, ""},
 		"Mistake":       {"a mistake names its part, and its field", Parts{"own.yaml": head + "resources: [{resource: nodes}]"}, nil, 0, false, "own.yaml: invalid configuration: resources[0]"},
 		"Unknown":       {"so does an unknown field", Parts{"own.yaml": head + "resource: []"}, nil, 0, false, `own.yaml: cannot decode the configuration: unknown field "resource"`},
 		"Both":          {"all mistakes are reported", Parts{"a.yaml": head + "resources: [{resource: nodes}]", "b.yaml": "x"}, nil, 0, false, "b.yaml: "},
@@ -64,5 +65,20 @@ func TestParts(t *testing.T) {
 	}
 	if _, err := ParseConfigMap(map[string]string{"own.yaml": shipped}); err == nil || !strings.Contains(err.Error(), Key) {
 		t.Errorf("without the part in the manifests: %v", err)
+	}
+}
+
+// TestPartsDiffer: what is stripped adds up, and the later word on policies counts.
+func TestPartsDiffer(t *testing.T) {
+	c, err := Parts{
+		Key:      head + "overridePolicies: Honor\nstrip: {labels: [a], annotations: [b]}",
+		"a.yaml": head + "strip: {labels: [c]}",
+		"b.yaml": head + "overridePolicies: Ignore",
+	}.Parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Strip{Labels: []string{"a", "c"}, Annotations: []string{"b"}}, c.Strip); diff != "" || c.HonorsPolicies() {
+		t.Errorf("honors %v, -want +got:\n%s", c.HonorsPolicies(), diff)
 	}
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,6 +31,9 @@ func validate(c *Configuration, resources sets.Set[schema.GroupResource]) field.
 	}
 	for i := range c.Authorization {
 		errs = append(errs, validateRule(&c.Authorization[i], resources, field.NewPath("authorization").Index(i))...)
+	}
+	if policies := []OverridePolicies{HonorPolicies, IgnorePolicies}; c.OverridePolicies != "" && !slices.Contains(policies, c.OverridePolicies) {
+		errs = append(errs, field.NotSupported(field.NewPath("overridePolicies"), c.OverridePolicies, policies))
 	}
 	errs = append(errs, validateStrip(c.Strip, field.NewPath("strip"))...)
 	return append(errs, validateHoldAbove(c.Deletion.HoldAbove, field.NewPath("deletion", "holdAbove"))...)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
@@ -68,8 +69,9 @@ type Caches struct {
 	contents    contents
 	variants    variants
 	// outages has the last Recovery of each cluster, by name.
-	outages  sync.Map
-	partings partings
+	outages sync.Map
+	// partings are when Works began to part from their objects.
+	partings since[types.UID]
 	lately   *lately
 }
 

@@ -1,10 +1,7 @@
 package gather
 
 import (
-	"sync"
 	"time"
-
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
@@ -24,34 +21,6 @@ const (
 	// clusters together.
 	partingLimitInPlace = 5 * time.Minute
 )
-
-// partings remembers since when Works have been parting from their objects, by the local clock:
-// those of the API server and of Karmada may differ from it.
-type partings struct {
-	mu    sync.Mutex
-	since map[types.UID]time.Time
-}
-
-// note returns since when a Work has been parting. That is now if it was not known.
-func (p *partings) note(work types.UID, now time.Time) time.Time {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if since, isKnown := p.since[work]; isKnown {
-		return since
-	}
-	if p.since == nil {
-		p.since = map[types.UID]time.Time{}
-	}
-	p.since[work] = now
-	return now
-}
-
-// forget forgets a Work that no longer exists, or cannot be parted from its object now.
-func (p *partings) forget(work types.UID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.since, work)
-}
 
 // stallsOf returns how long Karmada may still take on each cluster to part a Work from its
 // object; 0 if it has had enough time. Clusters where nothing can be parted are missing.
