@@ -144,19 +144,20 @@ func weights(value string) (all map[string]int64, ok bool) {
 	return all, len(all) > 0
 }
 
-// share is how many of an object's replicas a cluster gets. As in Karmada
+// share is how many of an object's replicas a cluster gets, of those that exist and that it asks
+// for, even where no rule allows it. As in Karmada
 // (pkg/util/helper/webstermethod.go, v1.18.2), one replica after another goes to where weight
 // over twice the replicas plus one is highest; of equals, to the fewest replicas, and then to
 // the first or last name, by the object's UID.
-func (w *World) share(k Key, o *Object, asked request, cluster string) (share int64, isDivided bool) {
+func (w *World) share(o *Object, asked request, cluster string) (share int64, isDivided bool) {
 	replicas, hasReplicas := o.Content.replicas()
 	by, hasWeights := weights(asked[replicasKey])
-	if !hasReplicas || !hasWeights && asked[replicasKey] != "divide" {
+	if !hasReplicas || !hasWeights && strings.TrimSpace(asked[replicasKey]) != "divide" {
 		return 0, false
 	}
 	weight, shares := map[string]int64{}, map[string]int64{}
 	for name, joined := range w.Clusters {
-		if !asked.fits(name, joined) || !w.allows(k, name) {
+		if !asked.fits(name, joined) {
 			continue
 		}
 		highest, isMatched := int64(0), false

@@ -123,7 +123,7 @@ func TestOfDivides(t *testing.T) {
 		{reason: "none", clusters: "*", by: "divide", replicas: 0, want: "0 0 0"},
 		{reason: "over those that it asks for", clusters: "*,!b", by: "divide", replicas: 4, want: "2 - 2"},
 		{reason: "over those that exist", clusters: "a,b,nowhere", by: "divide", replicas: 4, want: "2 2 -"},
-		{reason: "over those that a rule allows", clusters: "*", by: "divide", rules: []Rule{{Clusters: []string{"a", "c"}}}, replicas: 4, want: "2 - 2"},
+		{reason: "over those that no rule allows as well", clusters: "*", by: "divide ", rules: []Rule{{Clusters: []string{"a", "c"}}}, replicas: 4, want: "2 - 1"},
 		{reason: "by weight", clusters: "*", by: "a=2,b=1,c=1", replicas: 8, want: "4 2 2"},
 		{reason: "1 where there is no weight", clusters: "*", by: "a=2", replicas: 8, want: "4 2 2"},
 		{reason: "no weight, no replicas", clusters: "*", by: "a=0", replicas: 5, want: "0 3 2"},

@@ -125,13 +125,13 @@ func (w *World) Of(k Key, cluster string) (State, Copy) {
 			return Stays, Copy{} // a variable stands for nothing here
 		}
 	}
-	if share, isDivided := w.share(k, o, asked, cluster); isDivided {
+	if share, isDivided := w.share(o, asked, cluster); isDivided {
 		content = content.withReplicas(share)
 	}
 	return Present, Copy{
 		UID: o.UID, Content: content,
 		Suspended: asked.suspends(cluster), Preserved: asked[preserveKey] == "true", Overwrites: asked[conflictKey] == "overwrite",
-		Retains: asked[replicasKey] == "retain" || w.isScaled(k, cluster),
+		Retains: strings.TrimSpace(asked[replicasKey]) == "retain" || w.isScaled(k, cluster),
 	}
 }
 
@@ -158,7 +158,7 @@ var values = map[string][]string{
 // isMistake reports whether an annotation may not have a value.
 func isMistake(key, value string) bool {
 	allowed := values[key]
-	if allowed == nil || slices.Contains(allowed, value) {
+	if allowed == nil || slices.Contains(allowed, value) || key == replicasKey && slices.Contains(allowed, strings.TrimSpace(value)) {
 		return false
 	}
 	_, areWeights := weights(value)

@@ -32,7 +32,7 @@ func (m *machine) tell(acts ...act) error {
 // reset removes what a story left behind, once a replica leads.
 func (m *machine) reset() error {
 	for name, labels := range map[string]map[string]string{"m1": {"tier": "edge"}, "m2": {"tier": "core"}, "m3": nil} {
-		if err := m.putCluster(name, labels); err != nil {
+		if err := m.putCluster(name, labels, ""); err != nil {
 			return err
 		}
 	}
@@ -128,7 +128,7 @@ func (m *machine) spaceIsGone(name string) act {
 }
 
 func (m *machine) cluster(name string, labels map[string]string) act {
-	return func() error { return m.putCluster(name, labels) }
+	return func() error { return m.putCluster(name, labels, "") }
 }
 
 func (m *machine) configured(namespaces, rules string) act {

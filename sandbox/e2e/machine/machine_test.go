@@ -73,7 +73,7 @@ func newMachine(t *testing.T, s *scene, replicas [2]*replica, executor *executor
 		return nil, err
 	}
 	for i, tier := range []string{"edge", "core"} {
-		if err := m.putCluster(m.clusters[i], map[string]string{"tier": tier}); err != nil {
+		if err := m.putCluster(m.clusters[i], map[string]string{"tier": tier}, ""); err != nil {
 			return nil, err
 		}
 	}
@@ -109,6 +109,12 @@ func (m *machine) real(k model.Key) model.Key {
 	return k
 }
 
+// variables are in the ConfigMaps with a number as their content: none, with a default, without
+// one, and some that are no variables.
+var variables = []string{
+	"$(HOME) $$(cluster.name)", "on $(cluster.name), $(cluster.label:tier:-any) in $(cluster.region:-no region)", "$(cluster.label:tier)/$(cluster.zone)", "$(cluster.nothing)",
+}
+
 // object makes an object with a number as its content.
 func object(k model.Key, value int) *unstructured.Unstructured {
 	labels := map[string]any{"app": k.Name}
@@ -124,7 +130,7 @@ func object(k model.Key, value int) *unstructured.Unstructured {
 			"maxReplicas": int64(1 + value), "scaleTargetRef": map[string]any{"apiVersion": "apps/v1", "kind": deployment.Kind, "name": deployment.Name},
 		}})
 	}
-	return e2e.Object("v1", k.Kind, k.Namespace, k.Name, map[string]any{"data": map[string]any{"key": fmt.Sprint(value)}})
+	return e2e.Object("v1", k.Kind, k.Namespace, k.Name, map[string]any{"data": map[string]any{"key": fmt.Sprint(value), "text": variables[value]}})
 }
 
 // put creates an object, or replaces it.
@@ -242,18 +248,28 @@ func (m *machine) deleteNamespace(name string) error {
 	})
 }
 
-// putCluster makes a cluster join, or replaces its labels.
-func (m *machine) putCluster(name string, labels map[string]string) error {
+// putCluster makes a cluster join, or replaces its labels and its region, of which it has one
+// zone.
+func (m *machine) putCluster(name string, labels map[string]string, region string) error {
 	client, applied := e2e.Env.Admin.Resource(e2e.Clusters), (*unstructured.Unstructured)(nil)
+	say := func(u *unstructured.Unstructured) {
+		u.SetLabels(labels)
+		unstructured.RemoveNestedField(u.Object, "spec", "region")
+		unstructured.RemoveNestedField(u.Object, "spec", "zones")
+		if region != "" {
+			e2e.SetField(region, "spec", "region")(u)
+			e2e.SetField([]any{region + "-1"}, "spec", "zones")(u)
+		}
+	}
 	return m.history.change(func() error {
 		now, err := client.Get(m.t.Context(), name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
 			u := e2e.Object("cluster.karmada.io/v1alpha1", "Cluster", "", name, map[string]any{"spec": map[string]any{"syncMode": "Push", "apiEndpoint": "https://127.0.0.1:1"}})
-			u.SetLabels(labels)
+			say(u)
 			applied, err = client.Create(m.t.Context(), u, metav1.CreateOptions{})
 		case err == nil:
-			now.SetLabels(labels)
+			say(now)
 			applied, err = client.Update(m.t.Context(), now, metav1.UpdateOptions{})
 		}
 		return err

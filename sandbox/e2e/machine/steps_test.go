@@ -155,7 +155,8 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 	},
 	"cluster": func(t *rapid.T, s *scene) step {
 		name, labels := s.drawCluster(t), drawLabels(t, "tier", choices{none: 1, "edge": 2, "core": 1})
-		return step{fmt.Sprintf("%s %s", name, said(labels)), func(m *machine) error { return m.putCluster(name, labels) }}
+		region := choices{"": 2, "eu": 1, "us": 1}.draw(t, "region")
+		return step{fmt.Sprintf("%s %s in %q", name, said(labels), region), func(m *machine) error { return m.putCluster(name, labels, region) }}
 	},
 	"cluster leaves": func(t *rapid.T, s *scene) step {
 		name := s.drawCluster(t)

@@ -120,14 +120,8 @@ func TestPolicyParses(t *testing.T) {
 		{clusters: "a", render.ConflictResolutionAnnotation: "Overwrite"},
 	}
 	check := func(a annotations, isGood bool) {
-		wishes := render.ReadWishes(a)
-		_, termsErr := wishes.Terms()
-		if !wishes.Ask() {
-			termsErr = nil
-		}
-		_, optionsErr := wishes.Options()
-		if parses := termsErr == nil && optionsErr == nil; parses != isGood {
-			t.Errorf("%q: the daemon says %v, %v", a, termsErr, optionsErr)
+		if err := render.ReadWishes(a).Check(); (err == nil) != isGood {
+			t.Errorf("%q: the daemon says %v", a, err)
 		}
 		err := dryRun(t.Context(), Env.Admin, ns, a)
 		if (err == nil) != isGood {
@@ -155,12 +149,15 @@ func TestPolicyParses(t *testing.T) {
 	parsesPerCluster(t, ns)
 }
 
-// parsesPerCluster checks the values of options that differ by cluster: some against what they
-// should be, and random ones against another parser.
+// parsesPerCluster checks that the API server and the daemon parse the values of options that
+// differ by cluster: some against what they should be, and random ones against another parser.
 func parsesPerCluster(t *testing.T, ns string) {
 	t.Helper()
 	suspend, replicas := render.SuspendAnnotation, render.ReplicasAnnotation
 	check := func(key, value string, isGood bool, hint string) {
+		if err := render.ReadWishes(annotations{key: value}).Check(); (err == nil) != isGood {
+			t.Errorf("%s %q: the daemon says %v", key, value, err)
+		}
 		err := dryRun(t.Context(), Env.Admin, ns, annotations{key: value})
 		if (err == nil) != isGood {
 			t.Errorf("%s %q: the API server says %v", key, value, err)
@@ -181,11 +178,11 @@ func parsesPerCluster(t *testing.T, ns string) {
 		},
 		{
 			key: replicas, hint: "member1=2,prod-*=1",
-			good: []string{"retain", "divide", "a=1", "a=0", "*=1000000", "member1=2,prod-*=1", " a = 1 ,\tb=2 ,", "a=1\n", "2=2", "a=2,b=2", "a=007", "divide=1", strings.Repeat("a", 48) + "=1", manyWeights(256)},
+			good: []string{"retain", "divide", "a=1", "a=0", "*=1000000", "member1=2,prod-*=1", " a = 1 ,\tb=2 ,", "a=1\n", "2=2", "a=2,b=2", "a=007", "divide=1", " divide", "retain\n", strings.Repeat("a", 48) + "=1", manyWeights(256)},
 			bad: []string{"", "true", "Retain", "divide,retain", "a", "a=", "=1", "a=-1", "a=+1", "a=1.5", "a=1000001", "a=9999999", "a=99999999999999999999", "a=one", "a=1,,b=1", ",a=1", "a=1,,",
 				"!a=1", "a=1,!b=1", "a=1;b=2", "a=1=2", "a:1", "A=1", "a=1,a=2", "a=1, a = 1 ,", "p-*=1,b=2,p-*=3", strings.Repeat("a", 49) + "=1", manyWeights(255) + "c0=1", manyWeights(3000)},
 		},
-		{key: expandKey, hint: `"true" or "false"`, good: []string{"true", "false"}, bad: []string{"", "True", "yes", "a", "true,"}},
+		{key: render.ExpandAnnotation, hint: `"true" or "false"`, good: []string{"true", "false"}, bad: []string{"", "True", "yes", "a", "true,"}},
 	} {
 		for _, value := range c.good {
 			check(c.key, value, true, c.hint)
@@ -258,7 +255,7 @@ func areTerms(list string) bool {
 }
 
 func areWeights(list string) bool {
-	if list == "divide" || list == "retain" {
+	if word := strings.TrimSpace(list); word == "divide" || word == "retain" {
 		return true
 	}
 	all, ok := items(list)

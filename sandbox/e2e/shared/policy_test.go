@@ -52,9 +52,6 @@ func say(u *unstructured.Unstructured, said annotations) {
 	u.SetAnnotations(rest)
 }
 
-// expandKey is the annotation that has variables in an object expanded.
-const expandKey = "karmada.target/expand"
-
 // alphabet is what an object and its Namespace may say in one part of the test. The first
 // Namespace says nothing.
 type alphabet struct{ objects, namespaces []annotations }
@@ -97,7 +94,7 @@ func suspendAlphabet() alphabet {
 func manifestAlphabet() alphabet {
 	clusters := render.ClustersAnnotation
 	var all alphabet
-	for _, option := range []annotations{{}, {expandKey: "true"}, {render.ReplicasAnnotation: "retain"}, {render.ReplicasAnnotation: "c1=2,*=1"}} {
+	for _, option := range []annotations{{}, {render.ExpandAnnotation: "true"}, {render.ReplicasAnnotation: "retain"}, {render.ReplicasAnnotation: "c1=2,*=1"}} {
 		for _, list := range []string{none, "", "c1", "c2", "c1,c2", "*"} {
 			all.objects = append(all.objects, spoken(option, clusters, list))
 		}

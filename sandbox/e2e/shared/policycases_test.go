@@ -30,7 +30,7 @@ type policyCase struct {
 
 func policyCases() map[string]policyCase {
 	clusters, selector, suspend, preserve := render.ClustersAnnotation, render.ClusterSelectorAnnotation, render.SuspendAnnotation, render.PreserveOnDeletionAnnotation
-	conflict, replicas := render.ConflictResolutionAnnotation, render.ReplicasAnnotation
+	conflict, replicas, expand := render.ConflictResolutionAnnotation, render.ReplicasAnnotation, render.ExpandAnnotation
 	many := manyClusters()
 	fenced := annotations{selector: "a=b", clusters: "c2,!c3"}
 	return map[string]policyCase{
@@ -73,12 +73,12 @@ func policyCases() map[string]policyCase {
 		"Divides":            {reason: "so does dividing them", user: "some", before: annotations{clusters: "c3"}, now: annotations{clusters: "c3", replicas: "divide"}, forbidden: true},
 		"DividesMine":        {reason: "and the tenant may divide over its own clusters", user: "some", before: annotations{clusters: "c1,c2"}, now: annotations{clusters: "c1,c2", replicas: "c1=2"}},
 		"Reweighs":           {reason: "other weights change the numbers", user: "some", before: annotations{clusters: "c1,c3", replicas: "c3=1"}, now: annotations{clusters: "c1,c3", replicas: "c3=0"}, forbidden: true},
-		"Expands":            {reason: "expanding changes the manifest there", user: "some", before: annotations{clusters: "c3"}, now: annotations{clusters: "c3", expandKey: "true"}, forbidden: true},
-		"ExpandsMine":        {reason: "and the tenant may in its own clusters", user: "some", before: annotations{clusters: "c1"}, now: annotations{clusters: "c1", expandKey: "true"}},
-		"ExpandsNoMore":      {reason: "no longer expanding changes it as well", user: "some", before: annotations{clusters: "c3", expandKey: "true"}, now: annotations{clusters: "c3"}, forbidden: true},
-		"ExpandsNothing":     {reason: "saying what holds anyway changes nothing", user: "some", before: annotations{clusters: "c3"}, now: annotations{clusters: "c3", expandKey: "false"}},
-		"ExpandPlanted":      {reason: "the option must not wait for another user to name clusters", user: "some", now: annotations{expandKey: "true"}, forbidden: true},
-		"ExpandsInherited":   {reason: "a new object counts as having its Namespace's clusters", user: "some", above: annotations{clusters: "c3"}, now: annotations{expandKey: "true"}, forbidden: true},
+		"Expands":            {reason: "expanding changes the manifest there", user: "some", before: annotations{clusters: "c3"}, now: annotations{clusters: "c3", expand: "true"}, forbidden: true},
+		"ExpandsMine":        {reason: "and the tenant may in its own clusters", user: "some", before: annotations{clusters: "c1"}, now: annotations{clusters: "c1", expand: "true"}},
+		"ExpandsNoMore":      {reason: "no longer expanding changes it as well", user: "some", before: annotations{clusters: "c3", expand: "true"}, now: annotations{clusters: "c3"}, forbidden: true},
+		"ExpandsNothing":     {reason: "saying what holds anyway changes nothing", user: "some", before: annotations{clusters: "c3"}, now: annotations{clusters: "c3", expand: "false"}},
+		"ExpandPlanted":      {reason: "the option must not wait for another user to name clusters", user: "some", now: annotations{expand: "true"}, forbidden: true},
+		"ExpandsInherited":   {reason: "a new object counts as having its Namespace's clusters", user: "some", above: annotations{clusters: "c3"}, now: annotations{expand: "true"}, forbidden: true},
 		"SuspendsSome":       {reason: "suspending some adds no cluster either", user: "some", before: annotations{clusters: "c3"}, now: annotations{clusters: "c3", suspend: "c3"}},
 		"SuspendsAll":        {reason: "nor does suspending all of them", user: "some", before: annotations{clusters: "c1,c3", suspend: "c3"}, now: annotations{clusters: "c1,c3", suspend: "true"}},
 		"SuspendsSomeLater":  {reason: "nor does suspending what other users will name", user: "some", now: annotations{suspend: "c3"}},
