@@ -1,5 +1,4 @@
 // Package parity holds the tests that compare the daemon's package render with
-// Karmada's own code: names, pruning and the mutating webhook of Works; and the
-// reference model: how replicas are divided. The daemon itself does not depend on
-// that code.
+// Karmada's own code: names, pruning, the mutating webhook of Works, overrides
+// and the division of replicas. The daemon itself does not depend on that code.
 package parity
