@@ -1,0 +1,105 @@
+package override
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	policyv1alpha1 "github.com/karmada-io/api/policy/v1alpha1"
+	"sigs.k8s.io/yaml"
+)
+
+// overrideField changes the document in a field that holds a string.
+func overrideField(obj map[string]any, f policyv1alpha1.FieldOverrider) error {
+	path, ok := strings.CutPrefix(f.FieldPath, "/")
+	if !ok {
+		return fmt.Errorf(": the fieldPath %+.100q does not begin with /", f.FieldPath)
+	}
+	change := func(text string) (string, error) { return patchJSON(text, f.JSON) }
+	switch {
+	case len(f.YAML) > 0:
+		change = func(text string) (string, error) { return patchYAML(text, f.YAML) }
+	case len(f.JSON) == 0:
+		return errors.New(": it has neither json nor yaml")
+	}
+	_, err := changeText(obj, strings.Split(path, "/"), change)
+	if errors.Is(err, errNoText) {
+		return fmt.Errorf(": %w at %+.100q", errNoText, f.FieldPath)
+	}
+	return err
+}
+
+var errNoText = errors.New("there is no string")
+
+// changeText changes, in place, the string that is below value. It resolves the path as
+// github.com/go-openapi/jsonpointer does, which Karmada uses.
+func changeText(value any, path []string, change func(string) (string, error)) (any, error) {
+	if len(path) == 0 {
+		text, ok := value.(string)
+		if !ok {
+			return nil, errNoText
+		}
+		return change(text)
+	}
+	token := unescape(path[0])
+	switch v := value.(type) {
+	case map[string]any:
+		field, ok := v[token]
+		if !ok {
+			return nil, errNoText
+		}
+		changed, err := changeText(field, path[1:], change)
+		if err == nil {
+			v[token] = changed
+		}
+		return v, err
+	case []any:
+		i, err := strconv.Atoi(token)
+		if err != nil || i < 0 || i >= len(v) {
+			return nil, errNoText
+		}
+		changed, err := changeText(v[i], path[1:], change)
+		if err == nil {
+			v[i] = changed
+		}
+		return v, err
+	}
+	return nil, errNoText
+}
+
+// unescape decodes a token of a JSON pointer, in one pass: RFC 6901 would decode ~01 to ~1,
+// as does this.
+func unescape(token string) string { return strings.NewReplacer("~1", "/", "~0", "~").Replace(token) }
+
+func patchJSON(text string, list []policyv1alpha1.JSONPatchOperation) (string, error) {
+	operations := make([]operation, 0, len(list))
+	for _, o := range list {
+		operations = append(operations, operation{o.Operator, o.SubPath, o.Value.Raw})
+	}
+	patched, err := patch([]byte(text), operations)
+	if err != nil {
+		return "", fmt.Errorf(".json%w", err)
+	}
+	return string(patched), nil
+}
+
+func patchYAML(text string, list []policyv1alpha1.YAMLPatchOperation) (string, error) {
+	operations := make([]operation, 0, len(list))
+	for _, o := range list {
+		operations = append(operations, operation{o.Operator, o.SubPath, o.Value.Raw})
+	}
+	document, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		return "", errors.New(".yaml: the field is not YAML")
+	}
+	patched, err := patch(document, operations)
+	if err != nil {
+		return "", fmt.Errorf(".yaml%w", err)
+	}
+	encoded, err := yaml.JSONToYAML(patched)
+	if err != nil {
+		return "", errors.New(".yaml: the result cannot be encoded")
+	}
+	return string(encoded), nil
+}
