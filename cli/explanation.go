@@ -50,10 +50,18 @@ type explainedCluster struct {
 	Work       *workStatus `json:"work,omitempty"`
 	// Note is how the Work differs from others; empty for not at all.
 	Note string `json:"note,omitempty"`
+	// Differs are what differs from other clusters in the object.
+	Differs []explainedEffect `json:"differs,omitempty"`
 	// Hidden is true if the user may not read the Work.
 	Hidden bool `json:"workHidden,omitempty"`
 	// Hint is what to do; empty for nothing.
 	Hint string `json:"hint,omitempty"`
+}
+
+// explainedEffect is what a policy, an annotation or the configuration changes for a cluster.
+type explainedEffect struct {
+	By    string   `json:"by"`
+	Paths []string `json:"paths"`
 }
 
 func explanationOf(f judge.Facts, states workStates, hidden func(cluster string) bool) *explanation {
@@ -78,6 +86,9 @@ func explainCluster(c judge.ClusterExplanation, states workStates, hidden bool) 
 	explained := explainedCluster{Cluster: c.Cluster, Decision: c.Decision.String(), Because: oneLine(c.Because), Note: c.Note, Hint: c.Hint}
 	if c.Work != nil {
 		explained.Work = states.of(c.Work)
+	}
+	for _, effect := range c.Differs {
+		explained.Differs = append(explained.Differs, explainedEffect(effect))
 	}
 	if explained.Hidden = hidden && c.Work == nil; !explained.Hidden {
 		for _, op := range c.Operations {
@@ -164,10 +175,24 @@ func (c explainedCluster) text() string {
 		line("Health", w.Health)
 		line("Message", w.Reason)
 	}
+	for _, effect := range c.Differs {
+		line("Differs", effect.text())
+	}
 	line("Note", c.Note)
 	line("Next", strings.Join(c.Operations, ", "))
 	line("To do", c.Hint)
 	return b.String()
+}
+
+// shownPaths is how many fields a line names.
+const shownPaths = 4
+
+func (e explainedEffect) text() string {
+	shown, more := e.Paths[:min(len(e.Paths), shownPaths)], ""
+	if n := len(e.Paths) - len(shown); n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return e.By + " changes " + oneLine(strings.Join(shown, ", ")) + more
 }
 
 func tick(passed bool) string {

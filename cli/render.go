@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,13 +15,17 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // renderCommand prints the Works of manifests.
 type renderCommand struct {
 	files, clusters []string
+	// policyFiles have override policies, and clusterFiles the Clusters.
+	policyFiles, clusterFiles []string
 	// namespace is that of manifests without one; empty if none is given.
 	namespace   string
 	printer     printers.ResourcePrinter
@@ -36,7 +41,9 @@ func newRender() *cobra.Command {
 		Long: "render prints the Works that the daemon would write for manifests on these clusters, whatever clusters\n" +
 			"the manifests' own annotations choose. It needs no API server: it takes the UIDs from the file.\n\n" +
 			"If manifests name no namespace, give --namespace, as for kubectl apply. Kubernetes' own cluster-scoped kinds do not\n" +
-			"get it. render cannot look up the scope of kinds that it does not know: with --namespace, they count as namespaced.",
+			"get it. render cannot look up the scope of kinds that it does not know: with --namespace, they count as namespaced.\n\n" +
+			"What differs by cluster – variables, weights, override policies – it takes from --cluster-file and --policies; the\n" +
+			"replicas are divided over the clusters that you name.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if r.printer, err = print.ToPrinter(); err != nil {
@@ -48,30 +55,96 @@ func newRender() *cobra.Command {
 	}
 	cmd.Flags().StringSliceVarP(&r.files, "filename", "f", nil, "files, folders or URLs with manifests; - for standard input")
 	cmd.Flags().StringSliceVar(&r.clusters, "clusters", nil, "the names of the clusters")
+	cmd.Flags().StringSliceVar(&r.policyFiles, "policies", nil, "files or folders with OverridePolicies and ClusterOverridePolicies to apply")
+	cmd.Flags().StringSliceVar(&r.clusterFiles, "cluster-file", nil, "files or folders with the Clusters, as in kubectl get clusters -o yaml")
 	cmd.Flags().StringVarP(&r.namespace, "namespace", "n", "", "the namespace of manifests that name none")
 	print.AddFlags(cmd)
 	// The flags exist: they were defined in the lines above.
-	_, _ = cmd.MarkFlagRequired("filename"), cmd.MarkFlagRequired("clusters")
+	_ = cmd.MarkFlagRequired("filename")
+	cmd.MarkFlagsOneRequired("clusters", "cluster-file")
 	return cmd
 }
 
 func (r *renderCommand) run() error {
-	terms, err := render.ParseTerms(strings.Join(r.clusters, ","))
-	if err != nil || terms.IsOpen() {
-		return misuse("%w", errors.Join(errors.New("--clusters takes names only: render does not look up which clusters there are"), err))
+	clusters, err := r.readClusters()
+	if err != nil {
+		return err
 	}
+	policies, err := r.readPolicies()
+	if err != nil {
+		return err
+	}
+	return visitFiles(r.files, func(u *unstructured.Unstructured) error {
+		if err := r.place(u); err != nil {
+			return err
+		}
+		return r.render(u, clusters, policies)
+	})
+}
+
+// visitFiles calls visit for each object in files, folders and URLs.
+func visitFiles(files []string, visit func(*unstructured.Unstructured) error) error {
 	return resource.NewLocalBuilder().Unstructured().
-		FilenameParam(false, &resource.FilenameOptions{Filenames: r.files}).Flatten().Do().
+		FilenameParam(false, &resource.FilenameOptions{Filenames: files}).Flatten().Do().
 		Visit(func(info *resource.Info, err error) error {
 			if err != nil {
 				return err
 			}
-			u := info.Object.(*unstructured.Unstructured)
-			if err := r.place(u); err != nil {
-				return err
-			}
-			return r.render(u, terms.Names())
+			return visit(info.Object.(*unstructured.Unstructured))
 		})
+}
+
+// readClusters returns the named clusters, or all those in the files. A named one that is in no
+// file says nothing about itself.
+func (r *renderCommand) readClusters() ([]*state.Cluster, error) {
+	known := map[string]*state.Cluster{}
+	if len(r.clusterFiles) > 0 {
+		err := visitFiles(r.clusterFiles, func(u *unstructured.Unstructured) error {
+			if u.GetKind() != "Cluster" {
+				return misuse("%s %q is not a Cluster", u.GetKind(), u.GetName())
+			}
+			known[u.GetName()] = state.NewCluster(u)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(r.clusters) == 0 {
+		return slices.SortedFunc(maps.Values(known), func(a, b *state.Cluster) int { return strings.Compare(a.Name, b.Name) }), nil
+	}
+	terms, err := render.ParseTerms(strings.Join(r.clusters, ","))
+	if err != nil || terms.IsOpen() {
+		return nil, misuse("%w", errors.Join(errors.New("--clusters takes names only: render does not look up which clusters there are"), err))
+	}
+	var clusters []*state.Cluster
+	for _, name := range terms.Names() {
+		if known[name] == nil {
+			u := &unstructured.Unstructured{}
+			u.SetName(name)
+			known[name] = state.NewCluster(u)
+		}
+		clusters = append(clusters, known[name])
+	}
+	return clusters, nil
+}
+
+func (r *renderCommand) readPolicies() (policies []*state.Policy, err error) {
+	if len(r.policyFiles) == 0 {
+		return nil, nil
+	}
+	err = visitFiles(r.policyFiles, func(u *unstructured.Unstructured) error {
+		if u.GetKind() == "OverridePolicy" && u.GetNamespace() == "" && r.namespace != "" {
+			u.SetNamespace(r.namespace)
+		}
+		p := state.NewPolicy(u)
+		if p.Fault != "" {
+			return errors.New(p.Fault)
+		}
+		policies = append(policies, p)
+		return nil
+	})
+	return policies, err
 }
 
 // clusterScoped are Kubernetes' own kinds without namespaces, by group.
@@ -109,22 +182,32 @@ func (r *renderCommand) place(u *unstructured.Unstructured) error {
 }
 
 // render prints the Works of an object.
-func (r *renderCommand) render(u *unstructured.Unstructured, clusters []string) error {
+func (r *renderCommand) render(u *unstructured.Unstructured, clusters []*state.Cluster, policies []*state.Policy) error {
 	annotations := u.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[render.ClustersAnnotation] = strings.Join(clusters, ",")
-	u.SetAnnotations(annotations)
-	source := judge.NewSource(u, render.Wishes{})
-	if source.Refusal != nil {
-		return fmt.Errorf("cannot render %s: %s: %s", source.ID, source.Refusal.Reason, source.Refusal.Message)
+	names := make([]string, 0, len(clusters))
+	for _, c := range clusters {
+		names = append(names, c.Name)
 	}
-	works := source.Template.Works()
-	for _, cluster := range clusters {
+	annotations[render.ClustersAnnotation] = strings.Join(names, ",")
+	delete(annotations, render.ClusterSelectorAnnotation)
+	u.SetAnnotations(annotations)
+	v := judge.Decide(gather.Offline(judge.NewSource(u, render.Wishes{}), clusters, policies))
+	for _, refusal := range v.Refusals {
+		if refusal.Reason != judge.UnknownCluster { // of those that the object suspends
+			return fmt.Errorf("cannot render %s: %s: %s", v.ID, refusal.Reason, refusal.Message)
+		}
+	}
+	for _, op := range judge.Plan(v, nil) {
+		body, err := op.Body(v)
 		work := &unstructured.Unstructured{}
-		if err := work.UnmarshalJSON(works.For(cluster)); err != nil {
-			return fmt.Errorf("cannot decode the Work of %s: %w", source.ID, err)
+		if err == nil {
+			err = work.UnmarshalJSON(body)
+		}
+		if err != nil {
+			return fmt.Errorf("cannot render the Work of %s: %w", v.ID, err)
 		}
 		if err := r.printer.PrintObj(work, r.out); err != nil {
 			return err

@@ -44,6 +44,8 @@ func daemonRights(configMap, lease metav1.ObjectMeta) []right {
 		{verbs: []string{"get"}, GroupResource: gr("work.karmada.io", "resourcebindings")},
 		{verbs: []string{"get"}, GroupResource: gr("work.karmada.io", "clusterresourcebindings")},
 		{verbs: reading, GroupResource: gr("cluster.karmada.io", "clusters")},
+		{verbs: reading, GroupResource: gr("policy.karmada.io", "overridepolicies")},
+		{verbs: reading, GroupResource: gr("policy.karmada.io", "clusteroverridepolicies")},
 		{verbs: reading, GroupResource: gr("", "namespaces")},
 		{verbs: reading, GroupResource: gr("apiextensions.k8s.io", "customresourcedefinitions")},
 		{verbs: reading, GroupResource: gr("apiregistration.k8s.io", "apiservices")},

@@ -111,7 +111,7 @@ func New(o Options) (*Controller, error) {
 	c.caches = gather.NewCaches(gather.Options{
 		Dynamic: o.Dynamic, Resolver: o.Resolver, Logger: o.Logger, Failures: c.failures, Clock: o.Clock, ListDeadline: o.ListDeadline, Writes: c.ledger,
 		Handlers: gather.Handlers{
-			Object: c.objectChanged, Work: c.workChanged, Cluster: c.clusterChanged, Namespace: c.namespaceChanged,
+			Object: c.objectChanged, Work: c.workChanged, Cluster: c.clusterChanged, Namespace: c.namespaceChanged, Policy: c.policyChanged,
 			Listed: c.resourceListed, Unserved: c.enqueueGroup, Synced: c.enqueueEverything,
 		},
 	})

@@ -63,7 +63,12 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	if err != nil {
 		return syncResult{}, err
 	}
+	j, settles, err := c.confirmLoss(ctx, j)
+	if err != nil {
+		return syncResult{}, err
+	}
 	o := &write.Outcome{}
+	o.RetryAfter(settles)
 	// Deletions need a proof of their own.
 	writes := slices.DeleteFunc(slices.Clone(j.Plan), func(op judge.Operation) bool { return op.Kind == judge.Delete })
 	lowering := slices.DeleteFunc(slices.Clone(writes), func(op judge.Operation) bool { return !op.Lowers })

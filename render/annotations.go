@@ -39,6 +39,9 @@ const (
 	// source that is older than its definition was deleted with an earlier one.
 	SourceCreatedAnnotation = "karmada.target/source-created"
 
+	// OverriddenByAnnotation are the override policies that have changed the manifest, by kind and
+	// name, separated by commas.
+	OverriddenByAnnotation = "karmada.target/overridden-by"
 	// ShareAnnotation is how many replicas of a divided source the Work has.
 	ShareAnnotation = "karmada.target/share"
 

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kjson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/karmada-target/karmada-mirror/render/override"
 )
 
 // Edit is what the Works of some clusters change in the manifest of their source. The zero value
@@ -20,6 +23,8 @@ type Edit struct {
 	Member *Member
 	// Share is what the cluster gets of the replicas; nil leaves their number as it is.
 	Share *Share
+	// Overrides are what Karmada's override policies change, after the above.
+	Overrides override.Overrides
 	// Strip removes labels and annotations at the end.
 	Strip StripList
 }
@@ -47,8 +52,8 @@ func (t *Template) With(e Edit) (*Template, error) {
 
 // Notes are what a Work says of the Edit that made it. The zero value is that of none.
 type Notes struct {
-	// Share is the value of ShareAnnotation.
-	Share string
+	// OverriddenBy is the value of OverriddenByAnnotation, and Share that of ShareAnnotation.
+	OverriddenBy, Share string
 }
 
 // Notes returns what the Works say of the Edit.
@@ -56,12 +61,17 @@ func (e Edit) Notes() (n Notes) {
 	if e.Share != nil {
 		n.Share = strconv.FormatInt(e.Share.Scale.Replicas, 10)
 	}
+	var names []string
+	for _, p := range e.Overrides.Policies() {
+		names = append(names, p.String())
+	}
+	n.OverriddenBy = strings.Join(names, ",")
 	return n
 }
 
 // NotesOf reads the annotations of a Work.
 func NotesOf(annotations map[string]string) Notes {
-	return Notes{Share: annotations[ShareAnnotation]}
+	return Notes{OverriddenBy: annotations[OverriddenByAnnotation], Share: annotations[ShareAnnotation]}
 }
 
 // Replicas returns the noted share; false if there is none.
@@ -70,9 +80,23 @@ func (n Notes) Replicas() (share int64, ok bool) {
 	return share, err == nil
 }
 
+// Lack returns the policies that have changed the manifest by these notes, and not by others.
+func (n Notes) Lack(now Notes) (lost []string) {
+	current := strings.Split(now.OverriddenBy, ",")
+	for _, name := range strings.Split(n.OverriddenBy, ",") {
+		if name != "" && !slices.Contains(current, name) {
+			lost = append(lost, name)
+		}
+	}
+	return lost
+}
+
 // annotations returns the annotations of a Work; those without a value are removed.
 func (n Notes) annotations() map[string]*string {
-	all := map[string]*string{ShareAnnotation: nil}
+	all := map[string]*string{OverriddenByAnnotation: nil, ShareAnnotation: nil}
+	if n.OverriddenBy != "" {
+		all[OverriddenByAnnotation] = &n.OverriddenBy
+	}
 	if n.Share != "" {
 		all[ShareAnnotation] = &n.Share
 	}
@@ -105,7 +129,7 @@ func (v Variant) Size() int { return v.size }
 
 // changes reports whether an Edit may change a manifest.
 func (e Edit) changes(m *Manifest) bool {
-	return e.Member != nil && m.variables != nil || e.Share != nil || e.Strip.matches(m)
+	return e.Member != nil && m.variables != nil || e.Share != nil || !e.Overrides.IsEmpty() || e.Strip.matches(m)
 }
 
 // Key identifies what an Edit makes of a manifest: equal keys mean the same.
@@ -123,6 +147,7 @@ func (e Edit) Key(m *Manifest) EditKey {
 	if e.Share != nil {
 		parts = append(parts, fmt.Sprintf("%+v", *e.Share))
 	}
+	parts = append(parts, e.Overrides.Key())
 	sum := sha256.Sum256(mustEncode([][]string{parts, e.Strip.Labels, e.Strip.Annotations}))
 	return EditKey(sum[:16])
 }
@@ -138,13 +163,8 @@ func (m *Manifest) edited(e Edit) (*Manifest, error) {
 		return nil, err
 	}
 	generation := obj.GetAnnotations()[templateGenerationAnnotation]
-	if e.Member != nil && m.variables != nil {
-		if err := expand(obj.Object, e.Member); err != nil {
-			return nil, err
-		}
-	}
-	if e.Share != nil {
-		if err := e.Share.Paths.Set(obj.Object, e.Share.Scale); err != nil {
+	for _, step := range m.stepsOf(e) {
+		if err := step.apply(obj.Object); err != nil {
 			return nil, err
 		}
 	}
@@ -152,9 +172,8 @@ func (m *Manifest) edited(e Edit) (*Manifest, error) {
 		return nil, err
 	}
 	Strip(obj.Object)
-	e.Strip.apply(obj)
 	mark(obj, m.uid, generation)
-	edited := &Manifest{id: m.id, uid: m.uid, created: m.created}
+	edited := &Manifest{id: m.id, apiVersion: m.apiVersion, uid: m.uid, created: m.created}
 	return edited, edited.read(obj)
 }
 
@@ -165,6 +184,21 @@ func (m *Manifest) Scale(p ScalePaths) (Scale, error) {
 		return Scale{}, err
 	}
 	return p.Read(obj.Object)
+}
+
+// maxLabels is more than the labels of an object take: the API server accepts keys of 317
+// characters, values of 63, and no more than etcd has room for.
+const maxLabels = 2 << 20
+
+// Selected returns what override policies select the source by.
+func (m *Manifest) Selected() override.Object {
+	var labels map[string]string
+	// The labels come first in the rest, as an object whose beginning is written elsewhere.
+	beginning := slices.Concat([]byte("{"), bytes.TrimPrefix(m.rest[:min(len(m.rest), maxLabels)], []byte(",")))
+	if err := json.NewDecoder(bytes.NewReader(beginning)).Decode(&labels); err != nil {
+		labels = nil // cannot happen: they were encoded here
+	}
+	return override.Object{APIVersion: m.apiVersion, Kind: m.id.Kind, Namespace: m.id.Namespace, Name: m.id.Name, Labels: labels}
 }
 
 // decode returns the manifest as an object.
@@ -192,13 +226,11 @@ func (s StripList) matches(m *Manifest) bool {
 }
 
 // apply removes the labels and annotations of an object whose keys match.
-func (s StripList) apply(obj *unstructured.Unstructured) {
-	without := func(all map[string]string, globs []string) map[string]string {
-		maps.DeleteFunc(all, func(key, _ string) bool { return matchesAny(globs, key) })
-		return all
+func (s StripList) apply(obj map[string]any) {
+	metadata := fieldsOf(obj["metadata"])
+	for field, globs := range map[string][]string{"labels": s.Labels, "annotations": s.Annotations} {
+		maps.DeleteFunc(fieldsOf(metadata[field]), func(key string, _ any) bool { return matchesAny(globs, key) })
 	}
-	obj.SetLabels(without(obj.GetLabels(), s.Labels))
-	obj.SetAnnotations(without(obj.GetAnnotations(), s.Annotations))
 }
 
 // keys returns the keys as they are.

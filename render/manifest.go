@@ -22,9 +22,11 @@ var ErrCannotRender = errors.New("cannot make a Work from it")
 // Manifest is what a source becomes in a member, except for the cluster and the Options
 // of its Works: it is encoded once, and only its beginning is assembled for each Work.
 type Manifest struct {
-	id      Identity
-	uid     types.UID
-	created time.Time
+	id Identity
+	// apiVersion is the version in which the source was read.
+	apiVersion string
+	uid        types.UID
+	created    time.Time
 	// meaning is the digest of what does not depend on Options and cluster.
 	meaning Digest
 	// Most objects have none of their own, and share them.
@@ -49,7 +51,7 @@ func NewManifest(obj *unstructured.Unstructured, id Identity, uid types.UID) (*M
 	if err := validate(obj, id); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCannotRender, err)
 	}
-	m := &Manifest{id: id, uid: uid, created: obj.GetCreationTimestamp().Time}
+	m := &Manifest{id: id, apiVersion: unique.Make(obj.GetAPIVersion()).Value(), uid: uid, created: obj.GetCreationTimestamp().Time}
 	generation := ""
 	if n := obj.GetGeneration(); n > 0 {
 		generation = strconv.FormatInt(n, 10)

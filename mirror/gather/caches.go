@@ -61,6 +61,8 @@ type Caches struct {
 	works      *watch.Watch
 	clusters   *watch.Watch
 	namespaces *watch.Watch
+	// policies are watched only if the configuration honors them.
+	policies *watch.Set
 	// customResources and apiServices show what is served, and by which definition.
 	customResources *watch.Watch
 	apiServices     *watch.Watch
@@ -72,13 +74,16 @@ type Caches struct {
 	outages sync.Map
 	// partings are when Works began to part from their objects.
 	partings since[types.UID]
-	lately   *lately
+	// losses are when sources lost overrides, by the cache.
+	losses since[render.Identity]
+	lately *lately
 }
 
 // NewCaches returns Caches that Run fills.
 func NewCaches(o Options) *Caches {
 	c := &Caches{options: o, lately: newLately(o.Dynamic, o.Clock)}
 	c.sources = watch.NewSet(c.newSourceWatch)
+	c.policies = watch.NewSet(c.newPolicyWatch)
 	c.works = c.newWorkWatch()
 	c.clusters = c.newClusterWatch()
 	c.namespaces = c.newNamespaceWatch()
@@ -90,9 +95,10 @@ func NewCaches(o Options) *Caches {
 // Run keeps the caches up to date until ctx is done, and waits for everything it started.
 func (c *Caches) Run(ctx context.Context) {
 	var running sync.WaitGroup
-	for _, w := range append(c.Fixed(), c.Definitions()...) {
+	for _, w := range append([]*watch.Watch{c.works, c.clusters, c.namespaces}, c.Definitions()...) {
 		running.Go(func() { w.Run(ctx) })
 	}
+	running.Go(func() { c.policies.Run(ctx) })
 	running.Go(func() {
 		wait.UntilWithContext(ctx, func(context.Context) {
 			c.contents.prune(c.needsContent)
@@ -107,6 +113,7 @@ func (c *Caches) Run(ctx context.Context) {
 
 // Configure puts a configuration into force.
 func (c *Caches) Configure(configuration *config.Configuration) {
+	c.watchPolicies(configuration.HonorsPolicies())
 	c.configuration.Store(configuration)
 	resources := make([]watch.Resource, 0, len(configuration.Resources))
 	for _, r := range configuration.Resources {
@@ -156,6 +163,9 @@ func (c *Caches) Sources() []*watch.Watch { return c.sources.All() }
 
 // HasSynced reports whether everything has synced that every decision needs.
 func (c *Caches) HasSynced() bool {
+	if configuration := c.configuration.Load(); configuration != nil && configuration.HonorsPolicies() && len(c.policies.All()) < len(state.PolicyResources()) {
+		return false
+	}
 	return !slices.ContainsFunc(c.Fixed(), func(w *watch.Watch) bool { return !w.Status().Synced })
 }
 

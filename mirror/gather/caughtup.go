@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/pager"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
@@ -18,10 +19,10 @@ import (
 // ErrBehind says that a cache is older than what the API server has.
 var ErrBehind = errors.New("the cache is stale")
 
-// CaughtUp returns nil if the caches of Namespaces and clusters are up to date, and ErrBehind
+// CaughtUp returns nil if the caches of Namespaces, clusters and override policies are up to date, and ErrBehind
 // if one of them is stale. Any other error means that it cannot tell.
 func (c *Caches) CaughtUp(ctx context.Context) (err error) {
-	for _, w := range []*watch.Watch{c.namespaces, c.clusters} {
+	for _, w := range append([]*watch.Watch{c.namespaces, c.clusters}, c.policies.All()...) {
 		behind := c.hasCaughtUp(ctx, w)
 		if behind != nil && !errors.Is(behind, ErrBehind) {
 			return behind
@@ -34,13 +35,13 @@ func (c *Caches) CaughtUp(ctx context.Context) (err error) {
 // hasCaughtUp returns ErrBehind if a live list has something newer than the cache, or lacks
 // something that the cache has.
 func (c *Caches) hasCaughtUp(ctx context.Context, w *watch.Watch) error {
-	live := map[string]string{} // resource versions, by name
+	live := map[types.NamespacedName]string{} // resource versions
 	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return c.options.Dynamic.Resource(w.Resource.WithVersion(w.Resource.Version)).List(ctx, o)
 	})
 	err := pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
 		u := obj.(*unstructured.Unstructured)
-		live[u.GetName()] = u.GetResourceVersion()
+		live[types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}] = u.GetResourceVersion()
 		return nil
 	})
 	if err != nil {
@@ -48,11 +49,12 @@ func (c *Caches) hasCaughtUp(ctx context.Context, w *watch.Watch) error {
 	}
 	for _, obj := range w.List() {
 		cached := obj.(metav1.ObjectMetaAccessor).GetObjectMeta()
-		version, isThere := live[cached.GetName()]
+		name := types.NamespacedName{Namespace: cached.GetNamespace(), Name: cached.GetName()}
+		version, isThere := live[name]
 		if !isThere || state.IsOlder(cached.GetResourceVersion(), version) {
 			return ErrBehind
 		}
-		delete(live, cached.GetName())
+		delete(live, name)
 	}
 	if len(live) > 0 {
 		return ErrBehind

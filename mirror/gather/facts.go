@@ -82,6 +82,7 @@ func (c *Caches) surround(f *judge.Facts, namespace *state.Namespace) {
 	}()
 	addSurroundings(f, c)
 	c.scale(f)
+	c.overriding(f)
 	f.NamespaceSkipped = namespace.SkipsPropagation()
 	if configuration := c.configuration.Load(); configuration != nil {
 		configure(f, configuration)
@@ -99,7 +100,9 @@ func (c *Caches) surround(f *judge.Facts, namespace *state.Namespace) {
 }
 
 // Fixed are the watches that every decision needs.
-func (c *Caches) Fixed() []*watch.Watch { return []*watch.Watch{c.works, c.clusters, c.namespaces} }
+func (c *Caches) Fixed() []*watch.Watch {
+	return append([]*watch.Watch{c.works, c.clusters, c.namespaces}, c.policies.All()...)
+}
 
 // place describes a source to the rules of the configuration.
 func (c *Caches) place(id render.Identity, namespace *state.Namespace) config.Source {

@@ -64,6 +64,35 @@ func (l *lately) get(ctx context.Context, w *watch.Watch, name string) (*unstruc
 	}
 }
 
+// list returns the objects of a resource in a namespace; do not modify them.
+func (l *lately) list(ctx context.Context, resource schema.GroupVersionResource, namespace string) (*unstructured.UnstructuredList, error) {
+	key := "list " + resource.String() + "/" + namespace
+	if known, ok := l.read.Get(key); ok {
+		return known.(*unstructured.UnstructuredList), nil
+	}
+	asked := l.clock.Now()
+	for {
+		type answer struct {
+			*unstructured.UnstructuredList
+			began time.Time
+		}
+		shared, err, _ := l.underWay.Do(key, func() (any, error) {
+			began := l.clock.Now()
+			list, err := l.client.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
+			if left := latelyPeriod - l.clock.Since(began); err == nil && left > 0 {
+				l.read.Set(key, list, left)
+			}
+			return answer{list, began}, err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if read := shared.(answer); asked.Sub(read.began) <= latelyPeriod {
+			return read.UnstructuredList, nil
+		}
+	}
+}
+
 // request reads an object, and keeps it for as long as it counts as recent.
 func (l *lately) request(ctx context.Context, resource schema.GroupVersionResource, name, key string) (answer, error) {
 	began := l.clock.Now()

@@ -30,6 +30,7 @@ type Reader struct {
 	clusters      knownClusters
 	namespaces    map[string]*state.Namespace
 	autoscalers   map[string][]*state.Object // by namespace
+	policies      map[string][]*state.Policy // by namespace
 	// autoscalerWorks has the Works of autoscalers, by cluster.
 	autoscalerWorks map[string][]*state.Work
 	// assumed are objects that replace those on the API server.
@@ -45,7 +46,7 @@ func NewReader(ctx context.Context, client dynamic.Interface, configuration *con
 	r := &Reader{
 		client: client, configuration: configuration, clusters: knownClusters{}, hidden: newHidden(),
 		namespaces: map[string]*state.Namespace{}, assumed: map[render.Identity]*unstructured.Unstructured{},
-		autoscalers: map[string][]*state.Object{}, autoscalerWorks: map[string][]*state.Work{},
+		policies: map[string][]*state.Policy{}, autoscalers: map[string][]*state.Object{}, autoscalerWorks: map[string][]*state.Work{},
 	}
 	if configuration == nil {
 		r.Hide(configurationHidden)
@@ -134,6 +135,9 @@ func (r *Reader) facts(ctx context.Context, ref SourceRef, obj *unstructured.Uns
 	r.assumeClusters(f.Source)
 	addSurroundings(&f, s)
 	if err := r.scale(ctx, &f, ref); err != nil {
+		return judge.Facts{}, err
+	}
+	if err := r.overriding(ctx, &f); err != nil {
 		return judge.Facts{}, err
 	}
 	f.NamespaceSkipped = namespace.SkipsPropagation()

@@ -20,6 +20,7 @@ type Handlers struct {
 	Work      func(before, after *state.Work)
 	Cluster   func(before, after *state.Cluster)
 	Namespace func(before, after *state.Namespace)
+	Policy    func(before, after *state.Policy)
 	// Listed: the cache of a configured resource is complete. What was deleted while there
 	// was no watch is not in it.
 	Listed func(*watch.Watch)

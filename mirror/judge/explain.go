@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // Explanation is a Verdict in steps, for people to read.
@@ -36,6 +37,8 @@ type ClusterExplanation struct {
 	// empty for not at all.
 	Work *state.Work
 	Note string
+	// Differs are what differs from other clusters in the object, and because of what.
+	Differs []render.Effect
 	// Operations are what the daemon would do.
 	Operations []OperationKind
 }
@@ -85,6 +88,9 @@ func Explain(f Facts) Explanation {
 		}
 		if c.Work != nil && c.Work.IsLong() {
 			c.Note = noteLong
+		}
+		if c.Rendering != nil {
+			c.Differs, _ = c.Manifest.Effects(c.edit) // one that fails has no Rendering
 		}
 		for _, op := range Plan(v, f.Works) {
 			switch {

@@ -40,6 +40,12 @@ type Facts struct {
 	Dependencies []Dependency
 	// Variants returns the Variant of a manifest, and may remember it; nil to make it each time.
 	Variants func(*render.Manifest, render.Edit) (render.Variant, error)
+	// Policies are the override policies that may select the source. They are none if the
+	// configuration ignores them.
+	Policies []*state.Policy
+	// PoliciesLive: they have just been read, so that one that is missing no longer exists; or
+	// the configuration ignores them.
+	PoliciesLive bool
 	// Scale is what is divided over the clusters; nil if nothing is.
 	Scale *Scale
 	// Strip are the labels and annotations that the configuration removes.

@@ -3,9 +3,11 @@ package judge
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/render/override"
 )
 
 // Rendering is what the Works of some clusters are made from. What is edited is made only when
@@ -15,6 +17,7 @@ type Rendering struct {
 	digest           render.Digest
 	size             int
 	notes            render.Notes
+	edit             render.Edit
 	edited           func() (*render.Template, error)
 	works            func() (render.Works, error)
 }
@@ -52,7 +55,7 @@ func newRendering(t *render.Template, o render.Options, e render.Edit, v render.
 		}
 		return t.Works(), nil
 	})
-	return &Rendering{t, v.Digest(o), v.Size(), e.Notes(), edited, works}
+	return &Rendering{t, v.Digest(o), v.Size(), e.Notes(), e, edited, works}
 }
 
 // renderings are those of one source: one for all clusters where its Works are the same.
@@ -61,6 +64,9 @@ type renderings struct {
 	made map[likeness]*Rendering
 	// shares are what each cluster gets of the replicas; nil if they are not divided.
 	shares map[string]render.Scale
+	// policies are those that can be read, and selected is what they select the source by.
+	policies []*override.Policy
+	selected override.Object
 }
 
 // likeness is what Works that are the same have in common.
@@ -79,8 +85,22 @@ func (r *renderings) render(cluster string, wanted Target) (Target, *Refusal) {
 	case rendering == nil:
 		return Target{Decision: Unknown, Because: "its content has not been read yet"}, nil
 	}
+	if lost := r.lost(cluster, rendering); lost != nil {
+		return Target{Decision: Unknown, AsksPolicies: true, Because: "by the cache, it is no longer overridden by " + strings.Join(lost, " and ") + ", but no live read has confirmed that yet"}, nil
+	}
 	wanted.Rendering = rendering
 	return wanted, nil
+}
+
+// lost returns the policies that have changed the Work on a cluster and would no longer, by the
+// cache alone. To lose an override is as bad as a deletion: the replicas that a policy has reduced
+// come back, for example.
+func (r *renderings) lost(cluster string, rendering *Rendering) []string {
+	w := r.f.Works[cluster]
+	if r.f.PoliciesLive || w == nil || w.Source != r.f.ID {
+		return nil
+	}
+	return w.Notes().Lack(rendering.notes)
 }
 
 // of returns the rendering for a cluster; nil if the content of the source is not known. It fails
@@ -132,15 +152,37 @@ func (r *renderings) edit(cluster string) (render.Edit, error) {
 	if r.f.Source.Differences.Expand {
 		e.Member = r.f.Clusters[cluster].Member
 	}
-	if r.f.Scale == nil {
-		return e, nil
+	if r.f.Scale != nil {
+		if r.f.Scale.Fault != "" {
+			return e, errors.New(r.f.Scale.Fault)
+		}
+		if r.shares == nil {
+			r.shares = sharesOf(r.f)
+		}
+		e.Share = &render.Share{Paths: r.f.Scale.Paths, Scale: r.shares[cluster]}
 	}
-	if r.f.Scale.Fault != "" {
-		return e, errors.New(r.f.Scale.Fault)
+	var err error
+	e.Overrides, err = r.overrides(cluster)
+	return e, err
+}
+
+// overrides returns what override policies change on a cluster.
+func (r *renderings) overrides(cluster string) (o override.Overrides, err error) {
+	member := r.f.Clusters[cluster].Member
+	if len(r.f.Policies) == 0 || member == nil {
+		return o, nil
 	}
-	if r.shares == nil {
-		r.shares = sharesOf(r.f)
+	if r.policies == nil {
+		r.selected = r.f.Source.Template.Selected()
+		for _, p := range r.f.Policies {
+			if p.Fault != "" && p.Selects(r.selected) {
+				return o, errors.New(p.Fault)
+			}
+			if p.Fault == "" {
+				r.policies = append(r.policies, p.Override)
+			}
+		}
 	}
-	e.Share = &render.Share{Paths: r.f.Scale.Paths, Scale: r.shares[cluster]}
-	return e, nil
+	on := override.Cluster{Name: member.Name, Labels: member.Labels, Provider: member.Provider, Region: member.Region, Zones: member.Zones}
+	return override.For(r.policies, r.selected, on), nil
 }

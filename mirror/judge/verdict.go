@@ -32,6 +32,16 @@ func (v Verdict) AsksBinding() bool {
 	return false
 }
 
+// AsksPolicies reports whether a decision depends on override policies that must be read live.
+func (v Verdict) AsksPolicies() bool {
+	for _, target := range v.Targets {
+		if target.AsksPolicies {
+			return true
+		}
+	}
+	return false
+}
+
 // Decision says whether a Work is wanted. The zero value is Unknown, which
 // keeps whatever exists.
 type Decision int
@@ -65,6 +75,9 @@ type Target struct {
 	// AsksBinding: the decision depends on a live read: whether a policy is still behind the
 	// binding that took over the Work, or whether a binding has its own Work for the object.
 	AsksBinding bool
+	// AsksPolicies: the decision is Unknown because only the cache says that override policies no
+	// longer apply that have changed the Work.
+	AsksPolicies bool
 	// Wake is when the cluster that the Work waits for came back, and WakeIn how long to wait
 	// before waking it; zero if it does not wait.
 	Wake   time.Time

@@ -1,0 +1,161 @@
+package gather
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/watch"
+)
+
+// newPolicyWatch returns the watch of one kind of override policies.
+func (c *Caches) newPolicyWatch(r watch.Resource) *watch.Watch {
+	return c.newWatch(watch.Options{
+		Resource:  r,
+		Resolver:  c.options.Resolver,
+		Transform: watch.Keep(state.NewPolicy),
+		Indexers:  cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
+		Handler:   watch.Handler{Changed: typed(c.options.Handlers.Policy), Synced: c.options.Handlers.Synced},
+	})
+}
+
+// watchPolicies begins or ends to watch override policies.
+func (c *Caches) watchPolicies(honored bool) {
+	var resources []watch.Resource
+	if honored {
+		for _, r := range state.PolicyResources() {
+			resources = append(resources, watch.In(r))
+		}
+	}
+	c.policies.Apply(resources)
+}
+
+// overriding adds the override policies that may select a source. If they are honored and not all
+// of them are known, nothing is certain: what is missing counts as unknown, never as none.
+func (c *Caches) overriding(f *judge.Facts) {
+	f.Policies, f.PoliciesLive = nil, true
+	if configuration := c.configuration.Load(); configuration == nil || !configuration.HonorsPolicies() {
+		return
+	}
+	f.PoliciesLive = false
+	watches := c.policies.All()
+	if len(watches) < len(state.PolicyResources()) && f.Unknown == "" {
+		f.Unknown = "the override policies are not watched yet"
+	}
+	for _, w := range watches {
+		for p := range each[state.Policy](w.ByIndex(cache.NamespaceIndex, "")) {
+			f.Policies = append(f.Policies, p)
+		}
+		if f.ID.Namespace != "" {
+			for p := range each[state.Policy](w.ByIndex(cache.NamespaceIndex, f.ID.Namespace)) {
+				f.Policies = append(f.Policies, p)
+			}
+		}
+	}
+}
+
+// SelectedBy returns the objects that a policy may select and that may ask to be mirrored.
+func (c *Caches) SelectedBy(p *state.Policy) iter.Seq[*state.Object] {
+	return func(yield func(*state.Object) bool) {
+		for _, w := range c.Sources() {
+			objects := w.List
+			if p.Namespace != "" {
+				objects = func() []any { return w.ByIndex(cache.NamespaceIndex, p.Namespace) }
+			}
+			for o := range each[state.Object](objects()) {
+				if p.MaySelect(o.ID.Kind, o.ID.Namespace, o.ID.Name) && c.MayAsk(o) && !yield(o) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// ConfirmLoss reads the override policies live for a source that has lost some, by the cache: a
+// policy may be missing because it is about to be replaced, or deleted together with the source.
+// So it waits first, and returns how long is left. Each source is to be passed to Unlost once it
+// has lost none.
+func (c *Caches) ConfirmLoss(ctx context.Context, f judge.Facts, settle time.Duration) (judge.Facts, time.Duration, error) {
+	began := c.losses.note(f.ID, c.options.Clock.Now())
+	if left := settle - c.options.Clock.Since(began); left > 0 {
+		return f, left, nil
+	}
+	var policies []*state.Policy
+	for _, r := range state.PolicyResources() {
+		namespace := f.ID.Namespace
+		if r == state.ClusterPoliciesResource {
+			namespace = ""
+		} else if namespace == "" {
+			continue
+		}
+		list, err := c.lately.list(ctx, r, namespace)
+		if err != nil {
+			return f, 0, fmt.Errorf("cannot tell whether %q has lost an override: %w", f.ID, err)
+		}
+		policies = append(policies, policiesIn(list)...)
+	}
+	f.Policies, f.PoliciesLive = policies, true
+	return f, 0, nil
+}
+
+// Unlost notes that a source has lost no override.
+func (c *Caches) Unlost(id render.Identity) { c.losses.forget(id) }
+
+func policiesIn(list *unstructured.UnstructuredList) []*state.Policy {
+	policies := make([]*state.Policy, 0, len(list.Items))
+	for i := range list.Items {
+		policies = append(policies, state.NewPolicy(&list.Items[i]))
+	}
+	return policies
+}
+
+// overriding adds the override policies that may select a source.
+func (r *Reader) overriding(ctx context.Context, f *judge.Facts) error {
+	f.PoliciesLive = true
+	if r.configuration == nil || !r.configuration.HonorsPolicies() || f.Source == nil || f.Source.Template == nil {
+		return nil
+	}
+	wide, err := r.policiesOf(ctx, "")
+	if err != nil {
+		return err
+	}
+	f.Policies = wide
+	if f.ID.Namespace == "" {
+		return nil
+	}
+	own, err := r.policiesOf(ctx, f.ID.Namespace)
+	f.Policies = append(f.Policies[:len(f.Policies):len(f.Policies)], own...)
+	return err
+}
+
+// policiesOf lists the override policies of a namespace, or, if it is empty, the cluster-wide
+// ones, once. To a user who may not read them, they are one policy that cannot be read.
+func (r *Reader) policiesOf(ctx context.Context, namespace string) ([]*state.Policy, error) {
+	if known, ok := r.policies[namespace]; ok {
+		return known, nil
+	}
+	resource, what := state.PoliciesResource, "the OverridePolicies in namespace "+namespace
+	if namespace == "" {
+		resource, what = state.ClusterPoliciesResource, "the ClusterOverridePolicies"
+	}
+	list, err := r.client.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	switch {
+	case apierrors.IsForbidden(err):
+		r.Hide(what)
+		r.policies[namespace] = []*state.Policy{{Meta: state.Meta{Namespace: namespace}, Fault: "you may not read " + what}}
+	case err != nil:
+		return nil, fmt.Errorf("cannot list %s: %w", what, err)
+	default:
+		r.policies[namespace] = policiesIn(list)
+	}
+	return r.policies[namespace], nil
+}
