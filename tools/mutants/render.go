@@ -113,7 +113,7 @@ var ofRender = []mutant{
 	{
 		name: "weight-zero-counts-as-unmatched", file: "render/replicas.go",
 		old:  `if !isMatched {`,
-		new:  `if weight == 0 {`,
+		new:  `if !isMatched || weight == 0 {`,
 		harm: "a cluster that is to have no replicas gets some",
 	},
 	{
@@ -175,7 +175,7 @@ var ofRender = []mutant{
 	{
 		name: "indexed-jobs-are-divided", file: "render/scale.go",
 		old:  `mode == string(batchv1.IndexedCompletion) {`,
-		new:  `mode == "" && obj == nil {`,
+		new:  `mode == string(batchv1.IndexedCompletion) && obj == nil {`,
 		harm: "the first indexes of a Job are worked on in every member, and the last in none",
 	},
 	{
