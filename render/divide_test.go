@@ -34,7 +34,7 @@ func TestDivide(t *testing.T) {
 		"NoClusters":      {"No target is left.", 5, shares{}, ascendingUID, shares{}},
 		"NilWeights":      {"No target is left.", 5, nil, ascendingUID, shares{}},
 		"WeightZero":      {"A cluster with the weight 0 is in the result, with nothing.", 5, shares{"a": 1, "b": 0}, ascendingUID, shares{"a": 5, "b": 0}},
-		"AllZero":         {"Nobody may have the replicas.", 5, shares{"a": 0, "b": 0}, ascendingUID, shares{"a": 0, "b": 0}},
+		"AllZero":         {"No cluster may have replicas.", 5, shares{"a": 0, "b": 0}, ascendingUID, shares{"a": 0, "b": 0}},
 		"NegativeWeight":  {"No annotation has it: it counts as 0.", 5, shares{"a": 1, "b": -9}, ascendingUID, shares{"a": 5, "b": 0}},
 		"OneForTwo":       {"The first by name wins the tie.", 1, shares{"a": 1, "b": 1}, ascendingUID, shares{"a": 1, "b": 0}},
 		"OneForTwoOddUID": {"The last by name wins the tie of another source.", 1, shares{"a": 1, "b": 1}, descendingUID, shares{"a": 0, "b": 1}},

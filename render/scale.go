@@ -37,7 +37,7 @@ type Scale struct {
 // weights or parallelism that gives it other completions, and the condition Applied of its
 // Work says so. The same is true of Karmada's division. Keeping what each member has is no way
 // out: as soon as a member joins or leaves, the shares would no longer add up to the
-// completions. To divide such a Job anew, delete it and create it again.
+// completions. To divide such a Job again, delete it and recreate it.
 func (s Scale) Divide(weights map[string]int64, uid types.UID) map[string]Scale {
 	replicas := Divide(s.Replicas, weights, uid)
 	by := replicas

@@ -193,7 +193,7 @@ func TestDivideScale(t *testing.T) {
 		"NoIdleShare":  {"a member without Pods gets nothing to complete", Scale{2, 100, true}, weights{"a": 1, "b": 1, "c": 1}, map[string]Scale{"a": {1, 50, true}, "b": {1, 50, true}, "c": {0, 0, true}}},
 		"Paused":       {"without parallelism, by weight", Scale{0, 9, true}, weights{"a": 2, "b": 1}, map[string]Scale{"a": {0, 6, true}, "b": {0, 3, true}}},
 		"WeightZero":   {"it is complete at once there", Scale{3, 9, true}, weights{"a": 1, "b": 0}, map[string]Scale{"a": {3, 9, true}, "b": {0, 0, true}}},
-		"AllZero":      {"nobody may run it", Scale{3, 9, true}, weights{"a": 0}, map[string]Scale{"a": {0, 0, true}}},
+		"AllZero":      {"no cluster may run it", Scale{3, 9, true}, weights{"a": 0}, map[string]Scale{"a": {0, 0, true}}},
 		"NoCompletion": {"nothing to do", Scale{0, 0, true}, weights{"a": 1}, map[string]Scale{"a": {0, 0, true}}},
 		"NoTargets":    {"no cluster", Scale{Replicas: 3}, nil, map[string]Scale{}},
 	}

@@ -153,7 +153,7 @@ func newDivision(random *rand.Rand) division {
 	return c
 }
 
-// assign returns what Karmada's scheduler assigns, which leaves out clusters with no replicas.
+// assign returns what Karmada's scheduler assigns, which omits clusters with no replicas.
 func (c division) assign(t *testing.T) map[string]int64 {
 	t.Helper()
 	preference := &policyv1alpha1.ClusterPreferences{}
