@@ -68,9 +68,10 @@ func changeText(value any, path []string, change func(string) (string, error)) (
 	return nil, errNoText
 }
 
-// unescape decodes a token of a JSON pointer, in one pass: RFC 6901 would decode ~01 to ~1,
-// as does this.
-func unescape(token string) string { return strings.NewReplacer("~1", "/", "~0", "~").Replace(token) }
+// escapes are those of a JSON pointer. One pass decodes ~01 to ~1, as it should.
+var escapes = strings.NewReplacer("~1", "/", "~0", "~")
+
+func unescape(token string) string { return escapes.Replace(token) }
 
 func patchJSON(text string, list []policyv1alpha1.JSONPatchOperation) (string, error) {
 	operations := make([]operation, 0, len(list))

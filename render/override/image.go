@@ -90,7 +90,7 @@ func overrideImageAt(obj map[string]any, path string, o policyv1alpha1.ImageOver
 }
 
 // textAt returns false also where Karmada panics: for an index that is out of range, and for
-// an item that is no object.
+// an item that is not an object.
 func textAt(obj map[string]any, path []string) (text string, ok bool) {
 	last := len(path) - 1
 	for i := 0; i < last; i++ {

@@ -11,7 +11,7 @@ import (
 )
 
 // overrideKeys changes labels or annotations. To remove or replace a key that is not there
-// does nothing. Labels that are no map of strings have no keys, and the first one that is
+// does nothing. Labels that are not a map of strings have no keys, and the first one that is
 // added replaces them (buildLabelAnnotationOverriderPatches in
 // pkg/util/overridemanager/labelannotationoverrider.go, v1.18.2).
 func overrideKeys(obj map[string]any, field string, o policyv1alpha1.LabelAnnotationOverrider) error {

@@ -28,7 +28,9 @@ func For(policies []*Policy, o Object, c Cluster) Overrides {
 		return Overrides{steps}
 	}
 	// Karmada selects them when those for all namespaces have been applied.
-	o.Labels = labelsAfter(steps, o)
+	if slices.ContainsFunc(policies, func(p *Policy) bool { return p.namespace == o.Namespace && p.selectsByLabels() }) {
+		o.Labels = labelsAfter(steps, o)
+	}
 	return Overrides{choose(steps, policies, o.Namespace, o, c)}
 }
 

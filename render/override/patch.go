@@ -75,8 +75,8 @@ func patch(document []byte, operations []operation) ([]byte, error) {
 	return nil, fmt.Errorf("[%d]: cannot %.20q at %+.100q: %s", failing, o.Op, o.Path, why)
 }
 
-// tryPatch returns an error where the library panics: it does so on an operation after one
-// that has replaced the whole document by null.
+// tryPatch returns an error where the library panics: it does so on an operation at an index
+// after one that has replaced the whole document by null.
 func tryPatch(document []byte, operations []operation) (patched []byte, err error) {
 	defer func() {
 		if recover() != nil {

@@ -65,6 +65,10 @@ func (s selector) priority(o Object) priority {
 	return unselected
 }
 
+func (p *Policy) selectsByLabels() bool {
+	return slices.ContainsFunc(p.selectors, func(s selector) bool { return s.byLabels && s.name == "" })
+}
+
 // Selects reports whether the policy selects an object.
 func (p *Policy) Selects(o Object) bool {
 	return (p.namespace == "" || p.namespace == o.Namespace) && p.priority(o) != unselected

@@ -78,8 +78,8 @@ var operators = map[corev1.NodeSelectorOperator]selection.Operator{
 	corev1.NodeSelectorOpGt: selection.GreaterThan, corev1.NodeSelectorOpLt: selection.LessThan,
 }
 
-// newRequirement reports whether the operator is known. It refuses values that are no label
-// values, on which Karmada panics (NodeSelectorRequirementsAsSelector in
+// newRequirement reports whether the operator is known. It refuses values that a label
+// cannot have, on which Karmada panics (NodeSelectorRequirementsAsSelector in
 // pkg/util/lifted/nodeaffinity.go, v1.18.2, adds a nil requirement).
 func newRequirement(e corev1.NodeSelectorRequirement) (requirement labels.Requirement, known bool, err error) {
 	operator, known := operators[e.Operator]

@@ -28,7 +28,7 @@ func newOverrideCase(random *rand.Rand) overrideCase {
 }
 
 // isWild reports true where something is to be made that likely does not fit.
-func (g *overrideGenerator) isWild() bool { return g.chance(25) }
+func (g *overrideGenerator) isWild() bool { return g.chance(40) }
 
 // chance reports true once in n times.
 func (g *overrideGenerator) chance(n int) bool { return g.random.IntN(n) == 0 }
@@ -233,6 +233,9 @@ func (g *overrideGenerator) labelSelector() map[string]any {
 	if g.chance(8) {
 		return map[string]any{}
 	}
+	if g.chance(3) {
+		return map[string]any{"matchLabels": map[string]any{"app": "web"}}
+	}
 	if g.chance(2) {
 		return map[string]any{"matchLabels": map[string]any{g.labelKey(): g.labelValue()}}
 	}
@@ -324,6 +327,9 @@ func (g *overrideGenerator) keysOverrider() any {
 	for range g.random.IntN(3) {
 		values[g.labelKey()] = g.labelValue()
 	}
+	if g.chance(2) {
+		values["app"] = pick(g.random, "web", "db")
+	}
 	return map[string]any{"operator": pick(g.random, "add", "add", "remove", "replace"), "value": values}
 }
 
@@ -357,11 +363,14 @@ func (g *overrideGenerator) plaintext() any {
 	if g.isWild() {
 		return map[string]any{"operator": "replace", "path": pick(g.random, "/kind", "/apiVersion", "/metadata/name", "/metadata/namespace"), "value": pick(g.random, "web", "db", "shop", "v1")}
 	}
-	if g.chance(2) {
+	if !g.chance(3) {
 		path := pick(g.random, "/metadata/labels/new", "/metadata/labels/app", "/metadata/annotations/example.com~1app", "/metadata/labels/tier", "/new")
 		return map[string]any{"operator": "add", "path": path, "value": g.labelValue()}
 	}
-	return g.operation("path", g.fitting(""))
+	if path := g.fitting(""); g.chance(4) || strings.HasPrefix(path, "/metadata/labels/") {
+		return g.operation("path", path)
+	}
+	return map[string]any{"operator": pick(g.random, "replace", "add"), "path": g.fitting("image"), "value": g.image()}
 }
 
 // fitting returns the path of some field of the object, or of one with this name.

@@ -2,6 +2,50 @@ package main
 
 var ofDecide = []mutant{
 	{
+		name: "overrides-go-without-a-live-read", file: "mirror/judge/rendering.go",
+		old:  `if r.f.PoliciesLive || w == nil || w.Source != r.f.ID {`,
+		new:  `if w != nil || w == nil {`,
+		harm: "a cache that has lost a policy brings back the replicas that it had reduced",
+	},
+	{
+		name: "unreadable-policies-do-not-count", file: "mirror/judge/rendering.go",
+		old:  `if p.Fault != "" && p.Selects(r.selected) {`,
+		new:  `if p.Fault == "" && p.Selects(r.selected) && p.Override == nil {`,
+		harm: "an object reaches a member without an override that this version cannot read",
+	},
+	{
+		name: "clusters-that-are-away-have-no-share", file: "mirror/judge/division.go",
+		old:  `if facts.State != ClusterMissing && f.Source`,
+		new:  `if facts.State == ClusterJoined && f.Source`,
+		harm: "the others take over the share of a cluster whose Pods still run",
+	},
+	{
+		name: "missing-clusters-have-a-share", file: "mirror/judge/division.go",
+		old:  `if facts.State != ClusterMissing && f.Source`,
+		new:  `if f.Source`,
+		harm: "replicas go to a cluster that does not exist",
+	},
+	{
+		name: "undivided-works-do-not-shrink", file: "mirror/judge/plan.go",
+		old:  `return isDivided && (!wasDivided || before > share)`,
+		new:  `return isDivided && wasDivided && before > share`,
+		harm: "replicas are taken away before others have been added",
+	},
+	{
+		name: "all-clusters-get-the-same", file: "mirror/judge/rendering.go",
+		old:  `like := likeness{s.Options, r.f.isLong(cluster), edit.Key(s.Template.Manifest)}`,
+		new:  `like := likeness{s.Options, r.f.isLong(cluster), render.EditKey{}}`,
+		harm: "each cluster gets the registry, host name and replicas of the first",
+	},
+	{
+		name: "misspelt-clusters-are-not-suspended", file: "mirror/judge/decide.go",
+		old: `if f.Clusters[name].State == ClusterMissing {
+			unknown`,
+		new: `if f.Clusters[name].State == ClusterTerminating {
+			unknown`,
+		harm: "a user believes that a cluster is suspended whose name is misspelt",
+	},
+	{
 		name: "recreated-objects-speak-for-earlier-ones", file: "mirror/judge/decide.go",
 		old: ` && w.IsMadeFrom(f.Source.UID)
 }`,

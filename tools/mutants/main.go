@@ -10,7 +10,7 @@
 //   - a test takes so long that it proves nothing.
 //
 // The tree is never touched: go test gets the changed file through -overlay. Only the
-// unit tests of render, config, watch, mirror and the packages beneath it run, without
+// unit tests of render, config, watch, mirror and the packages beneath them run, without
 // the race detector: code that decides about deletions must be tested where a test takes
 // a second.
 //
@@ -47,7 +47,7 @@ func main() {
 
 // packages are those whose tests must notice.
 var packages = []string{
-	"render", "config", "watch", "mirror/state", "mirror/judge", "mirror/queue", "mirror/gather", "mirror/write", "mirror/purge", "mirror",
+	"render", "render/override", "config", "watch", "mirror/state", "mirror/judge", "mirror/queue", "mirror/gather", "mirror/write", "mirror/purge", "mirror",
 }
 
 func check(ctx context.Context, out io.Writer, root, run, part string, atOnce int) error {
@@ -89,4 +89,4 @@ func choose(mutants []mutant, run, part string) (chosen []mutant, err error) {
 }
 
 // all returns the list.
-func all() []mutant { return slices.Concat(ofRender, ofConfig, ofWatch, ofMirror) }
+func all() []mutant { return slices.Concat(ofRender, ofOverride, ofConfig, ofWatch, ofMirror) }

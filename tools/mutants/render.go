@@ -4,6 +4,43 @@ package main
 // Work.
 var ofRender = []mutant{
 	{
+		name: "edits-smuggle-karmadas-keys", file: "render/edit.go",
+		old: `	Strip(obj.Object)
+`,
+		new:  ``,
+		harm: "an override policy makes Karmada overwrite objects that are not ours",
+	},
+	{
+		name: "variables-are-expanded-again", file: "render/expand.go",
+		old:  `expanded.WriteString(inserted)`,
+		new:  `text = inserted + text; expanded.WriteString("")`,
+		harm: "whoever writes a Cluster's annotation reads its other annotations in a member",
+	},
+	{
+		name: "names-are-expanded", file: "render/expand.go",
+		old:  `"metadata.name": true, "metadata.namespace": true`,
+		new:  `"metadata.name": true`,
+		harm: "an object reaches another tenant's Namespace",
+	},
+	{
+		name: "missing-values-are-empty", file: "render/expand.go",
+		old:  `if !ok && !hasDefault {`,
+		new:  `if !ok && hasDefault && name == "" {`,
+		harm: "an Ingress serves an empty host name in a cluster whose label is missing",
+	},
+	{
+		name: "expansion-has-no-bound", file: "render/expand.go",
+		old:  `if added += max(0, len(expanded)-len(text)); added > maxExpanded {`,
+		new:  `if added += max(0, len(expanded)-len(text)); added < 0 {`,
+		harm: "a short object makes the daemon run out of memory",
+	},
+	{
+		name: "stripped-keys-reach-members", file: "render/edit.go",
+		old:  `return s.Labels != nil && slices.ContainsFunc`,
+		new:  `return s.Labels == nil && slices.ContainsFunc`,
+		harm: "what is never to leave the control plane is in every member",
+	},
+	{
 		name: "source-id-without-namespace", file: "render/identity.go",
 		old:  `i.Kind + "/" + i.Namespace + "/" + i.Name`,
 		new:  `i.Kind + "/" + i.Name`,

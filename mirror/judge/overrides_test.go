@@ -1,0 +1,104 @@
+package judge
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// overridePolicy sets the data of ConfigMaps on some clusters; all if there are none.
+func overridePolicy(t *testing.T, name, value string, clusters ...any) *state.Policy {
+	t.Helper()
+	rule := map[string]any{"overriders": map[string]any{"plaintext": []any{map[string]any{"path": "/data/key", "operator": "replace", "value": value}}}}
+	if len(clusters) > 0 {
+		rule["targetCluster"] = map[string]any{"clusterNames": clusters}
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"resourceSelectors": []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}, "overrideRules": []any{rule},
+	}}}
+	u.SetAPIVersion("policy.karmada.io/v1alpha1")
+	u.SetKind("OverridePolicy")
+	u.SetNamespace(sample.Page.Namespace)
+	u.SetName(name)
+	p := state.NewPolicy(u)
+	if p.Fault != "" {
+		t.Fatal(p.Fault)
+	}
+	return p
+}
+
+// TestOverridden: what the Works of two clusters carry, as policies come and go.
+func TestOverridden(t *testing.T) {
+	base, second := overridePolicy(t, "base", "base"), overridePolicy(t, "second", "second", "m2")
+	unreadable := &state.Policy{Meta: state.Meta{Namespace: sample.Page.Namespace, Name: "odd"}, Fault: "cannot decode OverridePolicy/odd"}
+	elsewhere := &state.Policy{Meta: state.Meta{Namespace: "other", Name: "odd"}, Fault: "cannot decode OverridePolicy/odd"}
+	type policies = []*state.Policy
+	cases := map[string]struct {
+		reason        string
+		before, after policies
+		live          bool
+		// writes are the clusters to write to, and values what they get.
+		writes, values string
+		asks           bool
+		refused        Reason
+	}{
+		"Same":        {"nothing changes", policies{base, second}, policies{second, base}, false, "", "", false, ""},
+		"Gained":      {"one more needs no proof", policies{base}, policies{base, second}, false, "m2", "second", false, ""},
+		"Lost":        {"the cache alone proves no loss", policies{base, second}, policies{base}, false, "", "", true, ""},
+		"LostLive":    {"a live read does", policies{base, second}, policies{base}, true, "m2", "base", false, ""},
+		"AllLost":     {"all of them", policies{base}, nil, false, "", "", true, ""},
+		"AllLostLive": {"by a live read", policies{base}, nil, true, "m1 m2", "value value", false, ""},
+		"Unreadable":  {"a policy that cannot be read may select it", policies{base}, policies{base, unreadable}, true, "", "", false, OverrideFailed},
+		"Elsewhere":   {"one of another namespace cannot", policies{base}, policies{base, elsewhere}, true, "", "", false, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := Facts{ID: sample.Page, Source: NewSource(sample.Object(sample.Annotations{render.ClustersAnnotation: "m1,m2"}), render.Wishes{}), Works: map[string]*state.Work{}, Clusters: map[string]ClusterFacts{}, PoliciesLive: true, Policies: tc.before}
+			for _, cluster := range []string{"m1", "m2"} {
+				f.Clusters[cluster] = ClusterFacts{State: ClusterJoined, Member: &render.Member{Name: cluster}}
+			}
+			carryOut(t, f)
+			if again := carryOut(t, f); len(again) > 0 {
+				t.Fatalf("it is written again: %q", again)
+			}
+			f.Policies, f.PoliciesLive = tc.after, tc.live
+			v := Decide(f)
+			var writes, values []string
+			for _, op := range Plan(v, f.Works) {
+				body, err := op.Body(v)
+				if err != nil {
+					t.Fatal(err)
+				}
+				value, _, _ := unstructured.NestedString(manifestIn(t, sample.WorkOf(body)), "data", "key")
+				writes, values = append(writes, op.Cluster), append(values, value)
+			}
+			if got := strings.Join(writes, " "); got != tc.writes || strings.Join(values, " ") != tc.values {
+				t.Errorf("%s: %q get %q", tc.reason, got, values)
+			}
+			if v.AsksPolicies() != tc.asks || (len(v.Refusals) > 0) != (tc.refused != "") || len(v.Refusals) > 0 && v.Refusals[0].Reason != tc.refused {
+				t.Errorf("%s: asks %v, refusals %v", tc.reason, v.AsksPolicies(), v.Refusals)
+			}
+		})
+	}
+}
+
+// TestUnreadablePolicySelects: a policy with a field of a newer Karmada concerns only what it selects.
+func TestUnreadablePolicySelects(t *testing.T) {
+	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"resourceSelectors": []any{map[string]any{"apiVersion": "v1", "kind": "Secret"}},
+		"overrideRules":     []any{map[string]any{"overriders": map[string]any{"newOverrider": "x"}}},
+	}}}
+	u.SetAPIVersion("policy.karmada.io/v1alpha1")
+	u.SetKind("OverridePolicy")
+	u.SetNamespace(sample.Page.Namespace)
+	u.SetName("newer")
+	p := state.NewPolicy(u)
+	if p.Fault == "" || p.MaySelect("ConfigMap", sample.Page.Namespace, "page") || !p.MaySelect("Secret", sample.Page.Namespace, "page") {
+		t.Errorf("%+v", p)
+	}
+}
