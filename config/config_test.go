@@ -39,7 +39,7 @@ deletion: {holdAbove: {works: 0}}
 				},
 				OverridePolicies: HonorPolicies,
 				Strip:            Strip{Labels: []string{"argocd.argoproj.io/*"}, Annotations: []string{"owner"}},
-				Deletion: Deletion{HoldAbove: HoldAbove{Works: 0, Percent: 25}}},
+				Deletion:         Deletion{HoldAbove: HoldAbove{Works: 0, Percent: 25}}},
 		},
 		"JSON": {
 			reason: "JSON is YAML",

@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/karmada-target/karmada-mirror/render/override"
 )
 
 // editable is a source with variables, and with keys that are never mirrored.
@@ -50,6 +52,11 @@ func TestEdit(t *testing.T) {
 		"Nothing": {"no edit", Edit{}, editable(text)},
 		"Expand":  {"variables have values", Edit{Member: member()}, editable("https://edge.member1/")},
 		"Strip":   {"keys are removed", Edit{Strip: strip}, stripped(text)},
+		"Labels": {"labels alone", Edit{Strip: StripList{Labels: strip.Labels}}, func() *unstructured.Unstructured {
+			u := editable(text)
+			unstructured.RemoveNestedField(u.Object, "metadata", "labels", "argocd.argoproj.io/instance")
+			return u
+		}()},
 		"Both":    {"both", Edit{Member: member(), Strip: strip}, stripped("https://edge.member1/")},
 		"Missing": {"nothing matches", Edit{Strip: StripList{Labels: []string{"other/*"}}}, editable(text)},
 		"Own":     {"what Karmada needs stays", Edit{Strip: StripList{Labels: []string{"karmada.io/*"}, Annotations: []string{"work.karmada.io/*"}}}, editable(text)},
@@ -88,6 +95,61 @@ func TestEditFails(t *testing.T) {
 	}
 	if diff := cmp.Diff(before, m.Template(Options{}).Work("member1")); diff != "" {
 		t.Errorf("the manifest has changed: %s", diff)
+	}
+}
+
+// TestEditSmugglesNothing: what an override policy adds is stripped and marked like what a source
+// says.
+func TestEditSmugglesNothing(t *testing.T) {
+	policy := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"overrideRules": []any{map[string]any{"overriders": map[string]any{
+		"annotationsOverrider": []any{map[string]any{"operator": "add", "value": map[string]any{
+			"work.karmada.io/conflict-resolution": "overwrite", "karmada.target/clusters": "member2", "resourcetemplate.karmada.io/uid": "2", "mine": "yes",
+		}}},
+		"labelsOverrider": []any{map[string]any{"operator": "add", "value": map[string]any{"karmada.io/managed": "false", "resourcebinding.karmada.io/permanent-id": "x"}}},
+		"plaintext":       []any{map[string]any{"path": "/metadata/finalizers", "operator": "add", "value": []any{"x"}}, map[string]any{"path": "/data/number", "operator": "replace", "value": nil}},
+	}}}}}}
+	policy.SetAPIVersion("policy.karmada.io/v1alpha1")
+	policy.SetKind("ClusterOverridePolicy")
+	policy.SetName("all")
+	parsed, err := override.NewPolicy(policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := mustManifest(t, editable("x"))
+	edit := Edit{Overrides: override.For([]*override.Policy{parsed}, m.Selected(), override.Cluster{Name: "member1"})}
+	got, err := m.Template(Options{}).With(edit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := editable("x")
+	unstructured.RemoveNestedField(want.Object, "data", "number")
+	if err := unstructured.SetNestedField(want.Object, "yes", "metadata", "annotations", "mine"); err != nil {
+		t.Fatal(err)
+	}
+	wanted := decode(t, string(mustManifest(t, want).Template(Options{}).Work("member1")))
+	if err := unstructured.SetNestedField(wanted, "ClusterOverridePolicy/all", "metadata", "annotations", OverriddenByAnnotation); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(wanted, decode(t, string(got.Work("member1")))); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	effects, err := m.Effects(edit)
+	if err != nil || len(effects) != 1 || effects[0].By != "ClusterOverridePolicy/all" {
+		t.Errorf("%v, %v", effects, err)
+	}
+}
+
+// TestEffects: what each part of an edit changes, without the values.
+func TestEffects(t *testing.T) {
+	m := mustManifest(t, editable("$(cluster.name)"))
+	got, err := m.Effects(Edit{Member: member(), Strip: StripList{Labels: []string{"argocd.argoproj.io/*"}}})
+	want := []Effect{{ExpandAnnotation, []string{"data.key", "metadata.annotations.host"}}, {"strip", []string{"metadata.labels.argocd.argoproj.io/instance"}}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v, -want +got:\n%s", err, diff)
+	}
+	labels := map[string]string{"app": "shop", "argocd.argoproj.io/instance": "x"}
+	if diff := cmp.Diff(labels, m.Selected().Labels); diff != "" || m.Selected().APIVersion != "v1" {
+		t.Errorf("%v, labels -want +got:\n%s", m.Selected(), diff)
 	}
 }
 

@@ -72,6 +72,7 @@ func TestDivided(t *testing.T) {
 		return sample.Annotations{render.ClustersAnnotation: clusters, render.ReplicasAnnotation: replicas}
 	}
 	clusters := joinedClusters("m1", "m2", "m3")
+	clusters["absent"] = ClusterFacts{}
 	clusters["leaving"] = ClusterFacts{State: ClusterTerminating}
 	clusters["closed"] = ClusterFacts{State: ClusterJoined, Forbidden: true}
 	whole := sample.Annotations{render.ClustersAnnotation: "m1,m2"}

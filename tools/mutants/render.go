@@ -12,8 +12,9 @@ var ofRender = []mutant{
 	},
 	{
 		name: "variables-are-expanded-again", file: "render/expand.go",
-		old:  `expanded.WriteString(inserted)`,
-		new:  `text = inserted + text; expanded.WriteString("")`,
+		old: `		if expanded.WriteString(inserted); expanded`,
+		new: `		text = inserted + text
+		if expanded`,
 		harm: "whoever writes a Cluster's annotation reads its other annotations in a member",
 	},
 	{
