@@ -11,6 +11,9 @@ type scene struct {
 	objects  []model.Key
 	// annotations are the choices for objects, by key, and defaults those for Namespaces.
 	annotations, defaults map[string]choices
+	// differing are the choices for objects that differ by cluster, which the others rarely draw
+	// together with more than one cluster.
+	differing map[string]choices
 	// claims are the choices for the label that policies put on objects.
 	claims choices
 	steps  choices
@@ -54,10 +57,16 @@ var onAPIServer = &scene{
 		"karmada.target/replicas":             {none: 12, "divide": 2},
 		"karmada.target/preserve-on-deletion": {none: 8, "true": 1},
 	},
+	differing: map[string]choices{
+		clustersKey:               {"*": 3, "m1,m2": 2, "*,!m2": 1},
+		"karmada.target/suspend":  {none: 4, "m1": 1, "m?,!m2": 1},
+		"karmada.target/expand":   {none: 1, "true": 3},
+		"karmada.target/replicas": {none: 1, "divide": 2, "m1=2": 2, "m2=0, m3 = 5": 1},
+	},
 	claims: choices{none: 20, "x": 1},
 	steps: choices{
-		"put": 30, "put back": 10, "edit": 8, "delete": 6, "recreate": 3, "namespace": 16, "namespace back": 10, "delete namespace": 1,
-		"cluster": 5, "cluster leaves": 1, "configure": 2, "Work deleted": 2, "Work edited": 3, "shut": 8, "open": 6, "expire": 1, "late": 6, "throttle": 3, "slow reads": 3, "kill": 1, "restart": 1,
+		"put": 30, "put back": 10, "differ": 20, "edit": 8, "delete": 6, "recreate": 3, "namespace": 16, "namespace back": 10, "delete namespace": 1,
+		"cluster": 8, "cluster leaves": 1, "configure": 2, "Work deleted": 2, "Work edited": 3, "shut": 8, "open": 6, "expire": 1, "late": 6, "throttle": 3, "slow reads": 3, "kill": 1, "restart": 1,
 		"there and back": 10, "namespace there and back": 10, "edit and back": 6, "move and back": 6, "default of a dying leader": 6, "default goes first": 6,
 	},
 }

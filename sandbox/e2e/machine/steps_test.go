@@ -71,6 +71,12 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 		key, value, annotations, labels := s.drawObject(t), rapid.IntRange(0, 3).Draw(t, "value"), drawAnnotations(t, s.annotations), drawLabels(t, "propagationpolicy.karmada.io/permanent-id", s.claims)
 		return step{fmt.Sprintf("%v %d %s %s", key, value, said(annotations), said(labels)), func(m *machine) error { return m.put(key, value, annotations, labels) }}
 	},
+	"differ": func(t *rapid.T, s *scene) step {
+		key := rapid.SampledFrom([]model.Key{deployment, deployment, pages[0], pages[1]}).Draw(t, "object")
+		key.Namespace = drawNamespace(t)
+		value, annotations := rapid.IntRange(0, 3).Draw(t, "value"), drawAnnotations(t, s.differing)
+		return step{fmt.Sprintf("%v %d %s", key, value, said(annotations)), func(m *machine) error { return m.put(key, value, annotations, nil) }}
+	},
 	"put back": func(t *rapid.T, s *scene) step {
 		key := s.drawObject(t)
 		return step{fmt.Sprint(key), func(m *machine) error { return m.putBack(key) }}
