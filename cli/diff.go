@@ -34,6 +34,8 @@ type differ struct {
 	live, planned string
 	// unseen is true if the user may not read some of the Works.
 	unseen bool
+	// changes counts the Works that would change.
+	changes int
 }
 
 func newDiff() *cobra.Command {
@@ -44,12 +46,14 @@ func newDiff() *cobra.Command {
 			"resource, or all resources in the configuration.\n" + someHelp + "\n\n" +
 			"With -f or -k it shows what would happen if you applied these manifests, like kubectl diff: it asks the API server for\n" +
 			"a dry run, so you need the right to apply them. A Namespace among them affects all objects in it.\n\n" +
+			"With --config it shows what another configuration would change, and says how many Works that are.\n\n" +
 			"It runs `diff -u -N`, or $KUBECTL_EXTERNAL_DIFF. It exits with 0 if there is no difference, 1 if there is one, and 2 if\n" +
 			"it fails. It masks the values of Secrets.",
-		Example: "  karmada-mirror diff deploy/web -n shop\n  karmada-mirror diff -A\n  karmada-mirror diff -f manifests/",
+		Example: "  karmada-mirror diff deploy/web -n shop\n  karmada-mirror diff -A\n  karmada-mirror diff -f manifests/\n  karmada-mirror diff -A --config config.yaml",
 	}
 	d := &differ{selection: newSelection(cmd)}
 	cmd.Flags().StringVarP(&d.labels, "selector", "l", "", "only objects with these labels, as in kubectl get -l")
+	cmd.Flags().StringSliceVar(&d.configFiles, "config", nil, "files with a configuration to use instead of the daemon's, as for validate")
 	d.manifests.register(cmd)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{cmd, &exitError{exitTrouble, err}} })
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -74,7 +78,7 @@ func newDiff() *cobra.Command {
 
 // check checks the arguments and flags.
 func (d *differ) check(cmd *cobra.Command, args []string) error {
-	if err := mustNotBeEmpty(cmd, "filename", "kustomize", "selector"); err != nil {
+	if err := mustNotBeEmpty(cmd, "filename", "kustomize", "selector", "config"); err != nil {
 		return err
 	}
 	if d.manifests.given() && (len(args) > 0 || d.allNamespaces || d.labels != "") {
@@ -105,6 +109,9 @@ func (d *differ) run(ctx context.Context, args []string) (differs bool, err erro
 	tellHidden(d.errOut, d.survey.Reader)
 	if err != nil {
 		return false, err
+	}
+	if len(d.configFiles) > 0 {
+		d.tell("with this configuration, the daemon would write or delete %d Works", d.changes)
 	}
 	if differs, err = d.compare(); err == nil && !differs && d.unseen {
 		return false, errors.New("cannot tell whether anything differs: you may not read some of the Works")
@@ -142,6 +149,7 @@ func (d *differ) writeWork(ctx context.Context, v judge.Verdict, op judge.Operat
 		d.tell("the deletion of Work %s/%s is held: %s", namespace, name, judge.DeletionHeld.Hint())
 		return nil
 	}
+	d.changes++
 	file := namespace + "." + name
 	var before []byte
 	if op.Work != nil {

@@ -26,6 +26,8 @@ type sources struct {
 	configMap     string
 	client        dynamic.Interface
 	configuration *config.Configuration
+	// configFiles are parts of a configuration to use instead of the daemon's.
+	configFiles []string
 }
 
 func newSources(cmd *cobra.Command) *sources {
@@ -50,12 +52,24 @@ func (s *sources) reader(ctx context.Context) (*gather.Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a client: %w", err)
 	}
-	s.configuration, err = readConfiguration(ctx, client, s.configMap)
+	s.configuration, err = s.readConfiguration(ctx, client)
 	if err != nil && (errors.Is(err, errNotKarmada) || !apierrors.IsForbidden(err)) { // tenants need not see it
 		return nil, withHint(err)
 	}
 	reader, err := gather.NewReader(ctx, s.client, s.configuration)
 	return reader, withHint(blameServer(ctx, client, err))
+}
+
+// readConfiguration reads the configuration to use.
+func (s *sources) readConfiguration(ctx context.Context, client kubernetes.Interface) (*config.Configuration, error) {
+	if len(s.configFiles) == 0 {
+		return readConfiguration(ctx, client, s.configMap)
+	}
+	parts, err := readParts(s.configFiles, nil)
+	if err != nil {
+		return nil, err
+	}
+	return parts.Parse()
 }
 
 // parseConfigMap parses the value of --config-map.

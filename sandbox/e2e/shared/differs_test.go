@@ -3,6 +3,7 @@ package shared
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -162,8 +163,17 @@ func TestStrip(t *testing.T) {
 	WantInMembers(t, ns, "other", "one", Push)
 	Must(t, inMember(Push, ConfigMaps, ns, "page", "shop", "metadata", "labels", "argocd.argoproj.io/instance")(t.Context()))
 
+	stripping := Resources(t, "configmaps") + "strip: {labels: [\"argocd.argoproj.io/*\"], annotations: [\"argocd.argoproj.io/*\"]}\n"
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	WriteFile(t, file, []byte(stripping))
+	output, err := KarmadaMirror(t, "diff", "configmaps", "-n", ns, "--config", file)
+	if err == nil {
+		t.Errorf("diff finds no difference: %s", output)
+	}
+	WantLine(t, output, `would write or delete 1 Works`)
+	WantLine(t, output, `^-\s+argocd.argoproj.io/instance: shop`)
 	audit := AuditFromNow(t)
-	SetConfiguration(t, Resources(t, "configmaps")+"strip: {labels: [\"argocd.argoproj.io/*\"], annotations: [\"argocd.argoproj.io/*\"]}\n")
+	SetConfiguration(t, stripping)
 	Eventually(t, "the label to be stripped", inMember(Push, ConfigMaps, ns, "page", nil, "metadata", "labels", "argocd.argoproj.io/instance"))
 	Eventually(t, "the annotation to be stripped", inMember(Push, ConfigMaps, ns, "page", nil, "metadata", "annotations", "argocd.argoproj.io/tracking-id"))
 	Must(t, inMember(Push, ConfigMaps, ns, "page", "web", "metadata", "labels", "app")(t.Context()))
