@@ -42,6 +42,8 @@ const (
 	// OverriddenByAnnotation are the override policies that have changed the manifest, by kind and
 	// name, separated by commas.
 	OverriddenByAnnotation = "karmada.target/overridden-by"
+	// RenderedAnnotation identifies what an edited Work was made from, and its content.
+	RenderedAnnotation = "karmada.target/rendered"
 	// ShareAnnotation is how many replicas of a divided source the Work has.
 	ShareAnnotation = "karmada.target/share"
 

@@ -3,6 +3,7 @@ package render
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -38,7 +39,7 @@ type Share struct {
 // With returns the Template of the Works that an Edit changes. It fails if the Edit cannot be
 // applied, and names the path.
 func (t *Template) With(e Edit) (*Template, error) {
-	if !e.changes(t.Manifest) {
+	if !e.Changes(t.Manifest) {
 		return t, nil
 	}
 	m, err := t.Manifest.edited(e)
@@ -47,16 +48,36 @@ func (t *Template) With(e Edit) (*Template, error) {
 	}
 	edited := m.template(t.name, t.options)
 	edited.notes = e.Notes()
+	edited.notes.Rendered = t.fingerprint(e) + edited.digest.String()
 	return edited, nil
+}
+
+// editVersion changes whenever an Edit makes something else of the same manifest than before:
+// Works that an earlier version has written are then rendered anew.
+const editVersion = "1"
+
+// fingerprint identifies what the Works that an Edit changes are made from.
+func (t *Template) fingerprint(e Edit) string {
+	key := e.Key(t.Manifest)
+	sum := sha256.Sum256(slices.Concat([]byte(editVersion), t.digest[:], key[:]))
+	return hex.EncodeToString(sum[:16]) + "-"
+}
+
+// IsRendered reports whether a Work with these notes and this digest is what With would make:
+// it says what it was made from, and has not been changed since. To believe it saves a restart
+// from rendering everything. A forger must be able to write Works, and so anything in a member.
+func (t *Template) IsRendered(e Edit, n Notes, d Digest) bool {
+	return n.Rendered == t.fingerprint(e)+d.String()
 }
 
 // Notes are what a Work says of the Edit that made it. The zero value is that of none.
 type Notes struct {
-	// OverriddenBy is the value of OverriddenByAnnotation, and Share that of ShareAnnotation.
-	OverriddenBy, Share string
+	// OverriddenBy is the value of OverriddenByAnnotation, Share that of ShareAnnotation and
+	// Rendered that of RenderedAnnotation.
+	OverriddenBy, Share, Rendered string
 }
 
-// Notes returns what the Works say of the Edit.
+// Notes returns what the Works say of the Edit, except Rendered.
 func (e Edit) Notes() (n Notes) {
 	if e.Share != nil {
 		n.Share = strconv.FormatInt(e.Share.Scale.Replicas, 10)
@@ -71,7 +92,7 @@ func (e Edit) Notes() (n Notes) {
 
 // NotesOf reads the annotations of a Work.
 func NotesOf(annotations map[string]string) Notes {
-	return Notes{OverriddenBy: annotations[OverriddenByAnnotation], Share: annotations[ShareAnnotation]}
+	return Notes{OverriddenBy: annotations[OverriddenByAnnotation], Share: annotations[ShareAnnotation], Rendered: annotations[RenderedAnnotation]}
 }
 
 // Replicas returns the noted share; false if there is none.
@@ -93,48 +114,24 @@ func (n Notes) Lack(now Notes) (lost []string) {
 
 // annotations returns the annotations of a Work; those without a value are removed.
 func (n Notes) annotations() map[string]*string {
-	all := map[string]*string{OverriddenByAnnotation: nil, ShareAnnotation: nil}
-	if n.OverriddenBy != "" {
-		all[OverriddenByAnnotation] = &n.OverriddenBy
-	}
-	if n.Share != "" {
-		all[ShareAnnotation] = &n.Share
+	all := map[string]*string{}
+	for key, value := range map[string]string{OverriddenByAnnotation: n.OverriddenBy, ShareAnnotation: n.Share, RenderedAnnotation: n.Rendered} {
+		all[key] = nil
+		if value != "" {
+			all[key] = &value
+		}
 	}
 	return all
 }
 
-// Variant is what an Edit makes of a manifest, as far as it must be known to tell whether a Work
-// is as it should be: to remember it takes less room than the edited manifest.
-type Variant struct {
-	meaning Digest
-	retains bool
-	size    int
-}
-
-// Variant returns what an Edit makes of the manifest. It fails like Template.With.
-func (m *Manifest) Variant(e Edit) (v Variant, err error) {
-	if e.changes(m) {
-		if m, err = m.edited(e); err != nil {
-			return Variant{}, err
-		}
-	}
-	return Variant{m.meaning, m.retains, m.Size()}, nil
-}
-
-// Digest is the digest of the Works with these options.
-func (v Variant) Digest(o Options) Digest { return o.retaining(v.retains).digest(v.meaning) }
-
-// Size is about how many bytes each Work takes.
-func (v Variant) Size() int { return v.size }
-
-// changes reports whether an Edit may change a manifest.
-func (e Edit) changes(m *Manifest) bool {
+// Changes reports whether an Edit may change a manifest.
+func (e Edit) Changes(m *Manifest) bool {
 	return e.Member != nil && m.variables != nil || e.Share != nil || !e.Overrides.IsEmpty() || e.Strip.matches(m)
 }
 
 // Key identifies what an Edit makes of a manifest: equal keys mean the same.
 func (e Edit) Key(m *Manifest) EditKey {
-	if !e.changes(m) {
+	if !e.Changes(m) {
 		return EditKey{}
 	}
 	var parts []string

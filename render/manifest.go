@@ -130,6 +130,9 @@ func (t *Template) Long() *Template {
 	return &long
 }
 
+// Notes are what the Works say of how they were edited.
+func (t *Template) Notes() Notes { return t.notes }
+
 // Digest is the digest of every Work made from the template.
 func (t *Template) Digest() Digest { return t.digest }
 

@@ -230,7 +230,9 @@ func TestPatch(t *testing.T) {
 				wanted[field].(map[string]any)[HeldKey] = nil
 			}
 			// Nor does it keep notes on what no longer differs.
-			wanted["annotations"].(map[string]any)[ShareAnnotation], wanted["annotations"].(map[string]any)[OverriddenByAnnotation] = nil, nil
+			for _, note := range []string{ShareAnnotation, OverriddenByAnnotation, RenderedAnnotation} {
+				wanted["annotations"].(map[string]any)[note] = nil
+			}
 			delete(metadata, "finalizers")
 			if diff := cmp.Diff(wanted, metadata); diff != "" {
 				t.Errorf("%s\nmetadata: -want +got:\n%s", tc.reason, diff)

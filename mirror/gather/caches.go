@@ -69,7 +69,7 @@ type Caches struct {
 	// definitions are all that this process has ever seen.
 	definitions names
 	contents    contents
-	variants    variants
+	scales      scales
 	// outages has the last Recovery of each cluster, by name.
 	outages sync.Map
 	// partings are when Works began to part from their objects.
@@ -102,7 +102,7 @@ func (c *Caches) Run(ctx context.Context) {
 	running.Go(func() {
 		wait.UntilWithContext(ctx, func(context.Context) {
 			c.contents.prune(c.needsContent)
-			c.variants.prune(c.isCurrent)
+			c.scales.prune(c.isCurrent)
 		}, prunePeriod)
 	})
 	// What is kept of an object depends on its Namespace.

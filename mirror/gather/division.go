@@ -34,7 +34,7 @@ func (c *Caches) scale(f *judge.Facts) {
 			path = definition.(*state.Definition).ReplicasPath(w.Status().Served.Resource.Version)
 		}
 	}
-	f.Scale = scaleOf(f.Source, path, c.variants.scale)
+	f.Scale = scaleOf(f.Source, path, c.scales.read)
 }
 
 // scaleOf returns what is divided over the clusters of a source; nil if its kind has no replicas.

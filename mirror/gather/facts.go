@@ -17,7 +17,7 @@ import (
 
 // Facts gathers the facts about a source from the caches.
 func (c *Caches) Facts(id render.Identity) judge.Facts {
-	f := judge.Facts{ID: id, Variants: c.variants.get}
+	f := judge.Facts{ID: id}
 	w, unknown := c.watchOf(id)
 	namespace, found := c.namespaceOf(id)
 	switch {

@@ -38,8 +38,6 @@ type Facts struct {
 	Taken map[string]bool
 	// Dependencies are the objects that its Pods need and that are not mirrored with it.
 	Dependencies []Dependency
-	// Variants returns the Variant of a manifest, and may remember it; nil to make it each time.
-	Variants func(*render.Manifest, render.Edit) (render.Variant, error)
 	// Policies are the override policies that may select the source. They are none if the
 	// configuration ignores them.
 	Policies []*state.Policy

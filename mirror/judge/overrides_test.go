@@ -102,3 +102,45 @@ func TestUnreadablePolicySelects(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// TestRendered: a Work that says what it was made from is not rendered again, and one whose content
+// was edited by hand is.
+func TestRendered(t *testing.T) {
+	f := Facts{ID: sample.Page, Source: NewSource(sample.Object(sample.Annotations{render.ClustersAnnotation: "m1,m2"}), render.Wishes{}), Works: map[string]*state.Work{}, Clusters: map[string]ClusterFacts{}, PoliciesLive: true, Policies: []*state.Policy{overridePolicy(t, "base", "base")}}
+	for _, cluster := range []string{"m1", "m2"} {
+		f.Clusters[cluster] = ClusterFacts{State: ClusterJoined, Member: &render.Member{Name: cluster}}
+	}
+	carryOut(t, f)
+	v := Decide(f)
+	if v.Targets["m1"].Rendering == v.Targets["m2"].Rendering { // one that is made is made for both
+		t.Error("Works that are as wanted are rendered again")
+	}
+	if plan := Plan(v, f.Works); len(plan) > 0 {
+		t.Errorf("they are written again: %v", plan)
+	}
+	edited, err := v.Targets["m1"].edited()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := sample.WorkOf(edited.Work("m1"))
+	manifest := manifestIn(t, u)
+	if err := unstructured.SetNestedField(manifest, "by hand", "data", "key"); err != nil {
+		t.Fatal(err)
+	}
+	if err := unstructured.SetNestedSlice(u.Object, []any{manifest}, "spec", "workload", "manifests"); err != nil {
+		t.Fatal(err)
+	}
+	f.Works["m1"] = state.NewWork(u)
+	v = Decide(f)
+	plan := Plan(v, f.Works)
+	if len(plan) != 1 || plan[0].Cluster != "m1" || plan[0].Kind != Update {
+		t.Fatalf("%v", plan)
+	}
+	body, err := plan[0].Body(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if value, _, _ := unstructured.NestedString(manifestIn(t, sample.WorkOf(body)), "data", "key"); value != "base" {
+		t.Errorf("it is repaired to %q", value)
+	}
+}

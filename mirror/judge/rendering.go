@@ -6,27 +6,25 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/render/override"
 )
 
-// Rendering is what the Works of some clusters are made from. What is edited is made only when
-// the first of them is written, and encoded once, even if several are written at the same time.
+// Rendering is what the Works of some clusters are made from. It is encoded once, when the first of
+// them is created, even if several are created at the same time. If an existing Work is known to
+// be as wanted, it is rendered only when that must be written.
 type Rendering struct {
 	*render.Template // before it is edited
-	digest           render.Digest
-	size             int
-	notes            render.Notes
 	edit             render.Edit
+	notes            render.Notes
+	digest           render.Digest
 	edited           func() (*render.Template, error)
 	works            func() (render.Works, error)
 }
 
 // Digest is the digest of the Works.
 func (r *Rendering) Digest() render.Digest { return r.digest }
-
-// Size is about how many bytes each Work takes.
-func (r *Rendering) Size() int { return r.size }
 
 // create returns the Work for a cluster.
 func (r *Rendering) create(cluster string) ([]byte, error) {
@@ -46,16 +44,32 @@ func (r *Rendering) update(op Operation, adopt bool) ([]byte, error) {
 	return t.Patch(op.Cluster, op.Work.ResourceVersion, op.Work.Finalizers, adopt), nil
 }
 
-func newRendering(t *render.Template, o render.Options, e render.Edit, v render.Variant) *Rendering {
-	edited := sync.OnceValues(func() (*render.Template, error) { return t.With(e) })
-	works := sync.OnceValues(func() (render.Works, error) {
-		t, err := edited()
-		if err != nil {
-			return render.Works{}, err
-		}
-		return t.Works(), nil
-	})
-	return &Rendering{t, v.Digest(o), v.Size(), e.Notes(), e, edited, works}
+// newRendering renders at once.
+func newRendering(t *render.Template, e render.Edit) (*Rendering, error) {
+	edited, err := t.With(e)
+	if err != nil {
+		return nil, err
+	}
+	r := &Rendering{Template: t, edit: e, notes: edited.Notes(), digest: edited.Digest(), edited: func() (*render.Template, error) { return edited, nil }}
+	r.works = sync.OnceValues(r.encode)
+	return r, nil
+}
+
+// newRendered is the rendering of a Work that is as wanted.
+func newRendered(t *render.Template, e render.Edit, w *state.Work) *Rendering {
+	r := &Rendering{Template: t, edit: e, notes: e.Notes(), digest: w.Digest}
+	r.notes.Rendered = w.Notes().Rendered
+	r.edited = sync.OnceValues(func() (*render.Template, error) { return t.With(e) })
+	r.works = sync.OnceValues(r.encode)
+	return r
+}
+
+func (r *Rendering) encode() (render.Works, error) {
+	t, err := r.edited()
+	if err != nil {
+		return render.Works{}, err
+	}
+	return t.Works(), nil
 }
 
 // renderings are those of one source: one for all clusters where its Works are the same.
@@ -120,10 +134,6 @@ func (r *renderings) of(cluster string) (*Rendering, error) {
 	if known := r.made[like]; known != nil {
 		return known, nil
 	}
-	variant, err := r.f.variantOf(s.Template.Manifest, edit)
-	if err != nil {
-		return nil, fmt.Errorf("cluster %q: %w", cluster, err)
-	}
 	template := s.Template
 	if like.options != s.Options {
 		template = template.Manifest.Template(like.options)
@@ -131,19 +141,18 @@ func (r *renderings) of(cluster string) (*Rendering, error) {
 	if like.isLong {
 		template = template.Long()
 	}
-	made := newRendering(template, like.options, edit, variant)
+	if w := r.f.Works[cluster]; w != nil && edit.Changes(template.Manifest) && template.IsRendered(edit, w.Notes(), w.Digest) {
+		return newRendered(template, edit, w), nil // only this Work says so
+	}
+	made, err := newRendering(template, edit)
+	if err != nil {
+		return nil, fmt.Errorf("cluster %q: %w", cluster, err)
+	}
 	if r.made == nil {
 		r.made = map[likeness]*Rendering{}
 	}
 	r.made[like] = made
 	return made, nil
-}
-
-func (f Facts) variantOf(m *render.Manifest, e render.Edit) (render.Variant, error) {
-	if f.Variants == nil {
-		return m.Variant(e)
-	}
-	return f.Variants(m, e)
 }
 
 // edit returns what the Work of a cluster changes in the manifest.

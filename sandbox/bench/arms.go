@@ -53,7 +53,12 @@ const markLabel = "bench"
 
 func (m mark) put(u *unstructured.Unstructured) {
 	if m.annotation != "" {
-		u.SetAnnotations(map[string]string{render.ClustersAnnotation: m.annotation})
+		annotations := u.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[render.ClustersAnnotation] = m.annotation
+		u.SetAnnotations(annotations)
 	}
 	if m.label != "" {
 		u.SetLabels(map[string]string{markLabel: m.label})

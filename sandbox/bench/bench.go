@@ -45,6 +45,7 @@ type section struct {
 // one that removes the webhooks last.
 var sections = []section{
 	{name: "throughput", run: throughput},
+	{name: "differences", run: compareDifferences},
 	{name: "policies", run: comparePolicies},
 	{name: "latency", run: compareLatency},
 	{name: "edits", run: editsDuringBackfill},

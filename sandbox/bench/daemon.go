@@ -176,7 +176,7 @@ func lastSynced(log io.Reader, resource string) (time.Time, error) {
 
 // configure makes karmada-mirror mirror resources in the namespace of the sources.
 func (w *world) configure(ctx context.Context, resources ...schema.GroupVersionResource) error {
-	text := "apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\ndeletion: {holdAbove: {works: 1000000}}\nresources:\n"
+	text := "apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\ndeletion: {holdAbove: {works: 1000000}}\noverridePolicies: Honor\nresources:\n"
 	for _, resource := range resources {
 		text += fmt.Sprintf("- {group: %q, resource: %s, namespaces: [%s]}\n", resource.Group, resource.Resource, namespace)
 	}

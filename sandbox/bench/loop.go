@@ -19,7 +19,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -108,14 +107,17 @@ func (w *world) writeBodies(ctx context.Context, s scenario) (path string, err e
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	out := bufio.NewWriter(file)
+	clusters, policies, err := w.surroundings(ctx, s)
+	if err != nil {
+		return "", err
+	}
 	for i := range list.Items {
-		source := judge.NewSource(&list.Items[i], render.Wishes{})
-		if source.Template == nil {
-			return "", fmt.Errorf("cannot render %s: %v", source.ID.Name, source.Refusal)
-		}
-		for c := range s.clusters {
-			cluster := clusterName(c)
-			fmt.Fprintf(out, "%s\t%s\n", render.ExecutionNamespace(cluster), source.Template.Work(cluster))
+		err := bodiesOf(&list.Items[i], clusters, policies, func(cluster string, body []byte) error {
+			_, err := fmt.Fprintf(out, "%s\t%s\n", render.ExecutionNamespace(cluster), body)
+			return err
+		})
+		if err != nil {
+			return "", err
 		}
 	}
 	return path, out.Flush()
