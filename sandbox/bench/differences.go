@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,7 +22,7 @@ var differing = workload{"Deployment that differs", deployments, func(name strin
 	u := makeDeployment(name)
 	u.SetAnnotations(map[string]string{render.ExpandAnnotation: "true", "host": "$(cluster.name).shop.example.com"})
 	return u
-}}
+}, overrideImages}
 
 var overridePolicies = schema.GroupVersionResource{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "overridepolicies"}
 
@@ -40,14 +39,8 @@ spec:
 
 // compareDifferences compares with a bare loop that POSTs the same bytes, and restarts with those
 // of Works that do not differ.
-func compareDifferences(ctx context.Context, w *world, r *report) (err error) {
+func compareDifferences(ctx context.Context, w *world, r *report) error {
 	s := scenario{differing, pick(w.quick, 100, 1_000), 10}
-	if err := w.overrideImages(ctx); err != nil {
-		return err
-	}
-	defer func() {
-		err = errors.Join(err, w.admin.Resource(overridePolicies).Namespace(namespace).Delete(ctx, "images", metav1.DeleteOptions{}))
-	}()
 	c, err := w.compare(ctx, s, bareAndMirror...)
 	if err != nil {
 		return err
@@ -86,7 +79,7 @@ func (w *world) compareRestarts(ctx context.Context, r *report) error {
 }
 
 // overrideImages replaces the registry on every other cluster.
-func (w *world) overrideImages(ctx context.Context) error {
+func overrideImages(ctx context.Context, w *world) error {
 	clusters := ""
 	for c := 0; c < 10; c += 2 {
 		clusters += clusterName(c) + ","

@@ -19,13 +19,22 @@ type workload struct {
 	name     string
 	resource schema.GroupVersionResource
 	make     func(name string) *unstructured.Unstructured
+	// add creates what else belongs to it; nil for nothing.
+	add func(context.Context, *world) error
+}
+
+func (l workload) addTo(ctx context.Context, w *world) error {
+	if l.add == nil {
+		return nil
+	}
+	return l.add(ctx, w)
 }
 
 var (
-	configMap1k   = workload{"ConfigMap 1 kB", configMaps, configMapOf(1_000)}
-	configMap100k = workload{"ConfigMap 100 kB", configMaps, configMapOf(100_000)}
-	deployment    = workload{"Deployment", deployments, makeDeployment}
-	widget        = workload{"custom resource", widgets, makeWidget}
+	configMap1k   = workload{"ConfigMap 1 kB", configMaps, configMapOf(1_000), nil}
+	configMap100k = workload{"ConfigMap 100 kB", configMaps, configMapOf(100_000), nil}
+	deployment    = workload{"Deployment", deployments, makeDeployment, nil}
+	widget        = workload{"custom resource", widgets, makeWidget, nil}
 
 	configMaps  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}

@@ -248,12 +248,19 @@ func (w *world) reset(ctx context.Context) error {
 		"configmaps/"+namespace+"/", "deployments/"+namespace+"/", widgets.Group+"/")
 }
 
-// provide makes sure that a batch of sources exists, and nothing else.
+// provide makes sure that a batch of sources exists, with what belongs to the workload, and
+// nothing else.
 func (w *world) provide(ctx context.Context, b batch, load workload) error {
 	if w.present == b {
-		return w.forget(ctx, "work.karmada.io/", "policy.karmada.io/", "events/")
+		if err := w.forget(ctx, "work.karmada.io/", "policy.karmada.io/", "events/"); err != nil {
+			return err
+		}
+		return load.addTo(ctx, w)
 	}
 	if err := w.reset(ctx); err != nil {
+		return err
+	}
+	if err := load.addTo(ctx, w); err != nil {
 		return err
 	}
 	if err := w.createSources(ctx, load, 0, b.n, b.mark); err != nil {
