@@ -31,6 +31,11 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 		c.reportNamespace(n.Name)
 		c.enqueueObjectsIn(n.Name)
 	}
+	if before != nil && after != nil {
+		for p := range c.caches.Distinguishing(before, after) {
+			c.enqueueSelected(p)
+		}
+	}
 	if before != nil && after != nil && before.IsSameButMember(after) {
 		return // the sources that choose by labels are enqueued above
 	}

@@ -14,12 +14,16 @@ func (c *Controller) policyChanged(before, after *state.Policy) {
 		return
 	}
 	for _, p := range []*state.Policy{before, after} {
-		if p == nil {
-			continue
+		if p != nil {
+			c.enqueueSelected(p)
 		}
-		for o := range c.caches.SelectedBy(p) {
-			c.enqueueObject(o)
-		}
+	}
+}
+
+// enqueueSelected enqueues the sources that an override policy may select.
+func (c *Controller) enqueueSelected(p *state.Policy) {
+	for o := range c.caches.SelectedBy(p) {
+		c.enqueueObject(o)
 	}
 }
 

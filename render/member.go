@@ -7,6 +7,8 @@ import (
 	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/karmada-target/karmada-mirror/render/override"
 )
 
 // ProviderLabel is the label under which selectors see the provider of a cluster. Karmada's
@@ -21,6 +23,11 @@ type Member struct {
 	Zones []string
 	// Labels and Annotations are the Cluster's own.
 	Labels, Annotations map[string]string
+}
+
+// Overridden returns what override policies select the cluster by.
+func (m *Member) Overridden() override.Cluster {
+	return override.Cluster{Name: m.Name, Labels: m.Labels, Provider: m.Provider, Region: m.Region, Zones: m.Zones}
 }
 
 // Equal reports whether both say the same.

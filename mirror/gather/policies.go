@@ -80,6 +80,19 @@ func (c *Caches) SelectedBy(p *state.Policy) iter.Seq[*state.Object] {
 	}
 }
 
+// Distinguishing returns the policies that change other objects on a cluster after it has changed.
+func (c *Caches) Distinguishing(before, after *state.Cluster) iter.Seq[*state.Policy] {
+	return func(yield func(*state.Policy) bool) {
+		for _, w := range c.policies.All() {
+			for p := range each[state.Policy](w.List()) {
+				if p.Distinguishes(before, after) && !yield(p) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // ConfirmLoss reads the override policies live for a source that has lost some, by the cache: a
 // policy may be missing because it is about to be replaced, or deleted together with the source.
 // So it waits first, and returns how long is left. Each source is to be passed to Unlost once it

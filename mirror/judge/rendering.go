@@ -192,6 +192,5 @@ func (r *renderings) overrides(cluster string) (o override.Overrides, err error)
 			}
 		}
 	}
-	on := override.Cluster{Name: member.Name, Labels: member.Labels, Provider: member.Provider, Region: member.Region, Zones: member.Zones}
-	return override.For(r.policies, r.selected, on), nil
+	return override.For(r.policies, r.selected, member.Overridden()), nil
 }

@@ -78,5 +78,11 @@ func (p *Policy) Selects(o override.Object) bool {
 	return p.Override.Selects(o)
 }
 
+// Distinguishes reports whether the policy changes other objects on a cluster after a change of
+// what that says about itself.
+func (p *Policy) Distinguishes(before, after *Cluster) bool {
+	return p.Fault == "" && p.Override.Distinguishes(before.Member.Overridden(), after.Member.Overridden())
+}
+
 // DeepCopyObject implements runtime.Object.
 func (p *Policy) DeepCopyObject() runtime.Object { return new(*p) }

@@ -74,6 +74,12 @@ func (p *Policy) Selects(o Object) bool {
 	return (p.namespace == "" || p.namespace == o.Namespace) && p.priority(o) != unselected
 }
 
+// Distinguishes reports whether the policy has rules for one of two clusters, or of two states of
+// one, that it does not have for the other.
+func (p *Policy) Distinguishes(a, b Cluster) bool {
+	return slices.ContainsFunc(p.rules, func(r rule) bool { return r.target.matches(a) != r.target.matches(b) })
+}
+
 // MaySelect reports whether the policy selects an object that has suitable labels and is read in
 // a suitable version.
 func (p *Policy) MaySelect(kind, namespace, name string) bool {

@@ -27,6 +27,15 @@ func TestSelects(t *testing.T) {
 		})
 	}
 	overrides := For([]*Policy{p}, web, member1)
+	relabelled := member1
+	relabelled.Labels = map[string]string{"tier": "test"}
+	if p.Distinguishes(member1, relabelled) {
+		t.Error("a policy for all clusters distinguishes some")
+	}
+	prod := mustPolicy(t, "shop", "prod", "overrideRules: [{targetCluster: {labelSelector: {matchLabels: {tier: prod}}}, "+labelling("prod")+"}]")
+	if !prod.Distinguishes(member1, relabelled) || prod.Distinguishes(member1, member1) {
+		t.Error("a policy by labels does not distinguish them")
+	}
 	parts := overrides.ByPolicy()
 	if len(parts) != 1 || parts[0].Key() != overrides.Key() || len(Overrides{}.ByPolicy()) != 0 {
 		t.Errorf("%d parts", len(parts))

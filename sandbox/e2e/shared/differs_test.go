@@ -126,7 +126,7 @@ func TestDividedReplicas(t *testing.T) {
 	want(2, 5)
 	var order []string
 	for _, r := range audit.Requests(t) {
-		if r.Verb == "patch" && r.ObjectRef.Resource == "works" {
+		if r.Verb == "patch" && r.ObjectRef.Resource == "works" && r.Succeeded() {
 			order = append(order, r.ObjectRef.Namespace)
 		}
 	}

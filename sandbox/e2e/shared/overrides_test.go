@@ -126,6 +126,17 @@ func TestOverridePolicies(t *testing.T) {
 		t.Errorf("diff says %s", output)
 	}
 
+	// A cluster that gains or loses the label by which a policy selects it.
+	edge := rule(map[string]any{"labelsOverrider": one("operator", "add", "value", map[string]any{"edge": "yes"})})
+	key := ns + ".example.com/edge"
+	edge["targetCluster"] = map[string]any{"labelSelector": map[string]any{"matchLabels": map[string]any{key: "yes"}}}
+	Create(t, overridePolicies, overriding("OverridePolicy", ns, "edge", edge))
+	t.Cleanup(func() { label(t, Push, key, "") })
+	label(t, Push, key, "yes")
+	Eventually(t, "the override of the labelled cluster", inMember(Push, Deployments, ns, "mirrored", "yes", "metadata", "labels", "edge"))
+	label(t, Push, key, "")
+	Eventually(t, "the override to go with the label", inMember(Push, Deployments, ns, "mirrored", nil, "metadata", "labels", "edge"))
+
 	// A rule that fails concerns its cluster alone, and what is there stays.
 	Change(t, overridePolicies, ns, "images", SetField([]any{rule(map[string]any{"plaintext": one("path", "/spec/none", "operator", "remove")}, Push2)}, "spec", "overrideRules"))
 	WantEvent(t, ns, "mirrored", "OverrideFailed", Push2, "OverridePolicy/images", "/spec/none")
