@@ -56,7 +56,7 @@ type Resource struct {
 type OverridePolicies string
 
 // The values of OverridePolicies. A ClusterOverridePolicy without selectors concerns every object,
-// so nobody gets them unasked.
+// so no one gets them unasked.
 const (
 	HonorPolicies  OverridePolicies = "Honor"
 	IgnorePolicies OverridePolicies = "Ignore"
@@ -112,7 +112,7 @@ func (r Resource) namespaceGlobs() (included, excluded []string) {
 	return included, excluded
 }
 
-// exclusion begins a glob of what is left out.
+// exclusion begins a glob of what is excluded.
 const exclusion = "!"
 
 // Resource returns the entry for a resource, if the configuration has one.

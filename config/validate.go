@@ -65,7 +65,7 @@ func validateResource(r Resource, at *field.Path) field.ErrorList {
 	}
 	for i, glob := range r.Namespaces {
 		if !validGlob(strings.TrimPrefix(glob, exclusion)) {
-			errs = append(errs, field.Invalid(at.Child("namespaces").Index(i), glob, "must be a namespace name, with * and ? as wildcards, and ! before it to leave it out"))
+			errs = append(errs, field.Invalid(at.Child("namespaces").Index(i), glob, "must be a namespace name, with * and ? as wildcards, and ! before it to exclude it"))
 		}
 	}
 	if included, excluded := r.namespaceGlobs(); len(included) == 0 && len(excluded) > 0 {

@@ -53,7 +53,7 @@ func (t *Template) With(e Edit) (*Template, error) {
 }
 
 // editVersion changes whenever an Edit makes something else of the same manifest than before:
-// Works that an earlier version has written are then rendered anew.
+// Works that an earlier version has written are then rendered again.
 const editVersion = "1"
 
 // fingerprint identifies what the Works that an Edit changes are made from.

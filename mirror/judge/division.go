@@ -29,7 +29,7 @@ func sharesOf(f Facts) map[string]render.Scale {
 	return f.Scale.Divide(weights, f.Source.UID)
 }
 
-// unplaced tells of replicas that are to be divided and are not, or that no member gets.
+// unplaced reports replicas that are to be divided and are not, or that no member gets.
 func unplaced(f Facts, v Verdict) *Refusal {
 	s := f.Source
 	switch {

@@ -92,7 +92,7 @@ func TestDivided(t *testing.T) {
 			before: asks("m1,m2,m3", "m1=2,m3=0,m*=0,m2=1"), did: []string{"create m1 4", "create m2 2", "create m3 0"},
 		},
 		"Moved": {
-			reason: "who gets more is told apart from who gets less", replicas: 6,
+			reason: "clusters that get more come first", replicas: 6,
 			before: asks("m1,m2", "m1=5"), did: []string{"create m1 5", "create m2 1"},
 			after: asks("m1,m2", "m2=5"), then: []string{"update m1 down 1", "update m2 5"},
 		},

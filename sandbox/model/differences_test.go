@@ -32,7 +32,7 @@ func TestExpand(t *testing.T) {
 		"$(cluster.annotation:none)":                     unknown,
 		"$(cluster.annotation:none:-x)":                  "x",
 		"$(cluster.annotation:tricky)":                   "$(cluster.name)", // not expanded again
-		"$(cluster.label:none:-$(cluster.name))":         "$(cluster.name)", // nor is a default, which ends at the first parenthesis
+		"$(cluster.label:none:-$(cluster.name))":         "$(cluster.name)", // a default is not either, and ends at the first parenthesis
 		"$(HOME) $(cluster) $cluster.name ${cluster.x}":  "$(HOME) $(cluster) $cluster.name ${cluster.x}",
 		"$$(HOME)":              "$$(HOME)",
 		"$$(cluster.name)":      "$(cluster.name)",

@@ -15,7 +15,7 @@ var ofRender = []mutant{
 		old: `		if expanded.WriteString(inserted); expanded`,
 		new: `		text = inserted + text
 		if expanded`,
-		harm: "whoever writes a Cluster's annotation reads its other annotations in a member",
+		harm: "a user who writes a Cluster's annotation reads its other annotations in a member",
 	},
 	{
 		name: "names-are-expanded", file: "render/expand.go",

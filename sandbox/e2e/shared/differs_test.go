@@ -101,7 +101,7 @@ func TestSuspendedClusters(t *testing.T) {
 	WantEvent(t, ns, "page", "UnknownCluster", "nowhere", render.SuspendAnnotation)
 }
 
-// TestDividedReplicas: each member gets its share, and whoever gets more gets it first.
+// TestDividedReplicas: each member gets its share, and members that get more get it first.
 func TestDividedReplicas(t *testing.T) {
 	ns := Isolate(t)
 	Configure(t, Resources(t, "deployments.apps", "jobs.batch"))

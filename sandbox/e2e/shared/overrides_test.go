@@ -149,7 +149,7 @@ func TestOverridePolicies(t *testing.T) {
 	Eventually(t, "the source's replicas", inMember(Push2, Deployments, ns, "mirrored", int64(5), "spec", "replicas"))
 }
 
-// usersOwn leaves out what Karmada adds.
+// usersOwn omits what Karmada adds.
 func usersOwn(all map[string]string) map[string]string {
 	own := map[string]string{}
 	for key, value := range all {

@@ -118,7 +118,7 @@ func everyPair(key string, values []string, other string, otherValues []string) 
 	return all
 }
 
-// spoken adds an annotation to others, and leaves out those that are none.
+// spoken adds an annotation to others, and skips those that are none.
 func spoken(a annotations, key, value string) annotations {
 	a = merged(a, annotations{key: value})
 	maps.DeleteFunc(a, func(_, value string) bool { return value == none })
