@@ -111,7 +111,7 @@ func (d *differ) run(ctx context.Context, args []string) (differs bool, err erro
 		return false, err
 	}
 	if len(d.configFiles) > 0 {
-		d.tell("with this configuration, the daemon would write or delete %d Works", d.changes)
+		d.tell("Works that the daemon would write or delete with this configuration: %d", d.changes)
 	}
 	if differs, err = d.compare(); err == nil && !differs && d.unseen {
 		return false, errors.New("cannot tell whether anything differs: you may not read some of the Works")

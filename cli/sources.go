@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -65,7 +66,7 @@ func (s *sources) readConfiguration(ctx context.Context, client kubernetes.Inter
 	if len(s.configFiles) == 0 {
 		return readConfiguration(ctx, client, s.configMap)
 	}
-	parts, err := readParts(s.configFiles, nil)
+	parts, err := readParts(s.configFiles, os.Stdin)
 	if err != nil {
 		return nil, err
 	}

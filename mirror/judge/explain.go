@@ -83,9 +83,7 @@ func Explain(f Facts) Explanation {
 	e := Explanation{Steps: explainSource(f), Notices: v.Notices}
 	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
 		c := ClusterExplanation{Cluster: cluster, Target: v.Targets[cluster], Work: f.Works[cluster]}
-		if _, refusal := decideTarget(f, cluster); refusal != nil {
-			c.Hint = refusal.Reason.Hint()
-		}
+		c.Hint = hintFor(f, cluster, c.Target)
 		if c.Work != nil && c.Work.IsLong() {
 			c.Note = noteLong
 		}
@@ -104,6 +102,18 @@ func Explain(f Facts) Explanation {
 		e.Clusters = append(e.Clusters, c)
 	}
 	return e
+}
+
+// hintFor returns what to do if a cluster does not get the object.
+func hintFor(f Facts, cluster string, target Target) string {
+	wanted, refusal := decideTarget(f, cluster)
+	if refusal == nil && wanted.Decision == Wanted && target.Decision == Unknown {
+		_, refusal = (&renderings{f: f}).render(cluster, wanted)
+	}
+	if refusal == nil {
+		return ""
+	}
+	return refusal.Reason.Hint()
 }
 
 func explainSource(f Facts) []Step {

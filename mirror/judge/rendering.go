@@ -95,7 +95,7 @@ func (r *renderings) render(cluster string, wanted Target) (Target, *Refusal) {
 	rendering, err := r.of(cluster)
 	switch {
 	case err != nil:
-		return Target{Decision: Unknown, Because: err.Error()}, &Refusal{Reason: OverrideFailed, Message: err.Error()}
+		return Target{Decision: Unknown, Because: string(OverrideFailed) + ": " + err.Error()}, &Refusal{Reason: OverrideFailed, Message: err.Error()}
 	case rendering == nil:
 		return Target{Decision: Unknown, Because: "its content has not been read yet"}, nil
 	}

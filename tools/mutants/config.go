@@ -30,9 +30,21 @@ var ofConfig = []mutant{
 	},
 	{
 		name: "left-out-namespaces-are-in", file: "config/config.go",
-		old:  `return len(r.Namespaces) == 0 || namespace == "" || matches(r.Namespaces, namespace)`,
-		new:  `return true`,
+		old:  `return matches(included, namespace) && !matches(excluded, namespace)`,
+		new:  `return len(included) >= 0 && !matches(excluded, namespace)`,
 		harm: "a daemon garbage-collects the Works of another daemon's namespaces",
+	},
+	{
+		name: "excluded-namespaces-are-in", file: "config/config.go",
+		old:  `return matches(included, namespace) && !matches(excluded, namespace)`,
+		new:  `return matches(included, namespace) || matches(excluded, namespace)`,
+		harm: "what an administrator has excluded is mirrored",
+	},
+	{
+		name: "policies-are-ignored-without-a-value", file: "config/authorization.go",
+		old:  `"overridePolicies", "strip"}`,
+		new:  `"strip"}`,
+		harm: "a key without a value loses all overrides",
 	},
 	{
 		name: "breaker-is-off-unasked", file: "config/parts.go",

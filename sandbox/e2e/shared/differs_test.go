@@ -170,7 +170,7 @@ func TestStrip(t *testing.T) {
 	if err == nil {
 		t.Errorf("diff finds no difference: %s", output)
 	}
-	WantLine(t, output, `would write or delete 1 Works`)
+	WantLine(t, output, `with this configuration: 1$`)
 	WantLine(t, output, `^-\s+argocd.argoproj.io/instance: shop`)
 	audit := AuditFromNow(t)
 	SetConfiguration(t, stripping)
