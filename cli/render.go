@@ -200,6 +200,9 @@ func (r *renderCommand) render(u *unstructured.Unstructured, clusters []*state.C
 			return fmt.Errorf("cannot render %s: %s: %s", v.ID, refusal.Reason, refusal.Message)
 		}
 	}
+	for _, notice := range v.Notices {
+		fmt.Fprintln(r.errOut, "warning: "+harmless(oneLine(fmt.Sprintf("%s: %s: %s", v.ID, notice.Reason, notice.Message))))
+	}
 	for _, op := range judge.Plan(v, nil) {
 		body, err := op.Body(v)
 		work := &unstructured.Unstructured{}

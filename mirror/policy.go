@@ -30,11 +30,12 @@ func (c *Controller) enqueueSelected(p *state.Policy) {
 // confirmLoss judges a source again by live reads if it has lost an override, by the cache. It
 // returns how long to wait before that.
 func (c *Controller) confirmLoss(ctx context.Context, j judge.Judgement) (judge.Judgement, time.Duration, error) {
-	if !j.Verdict.AsksPolicies() {
+	lost := j.Verdict.Lost()
+	if lost == nil {
 		c.caches.Unlost(j.Facts.ID)
 		return j, 0, nil
 	}
-	facts, left, err := c.caches.ConfirmLoss(ctx, j.Facts, c.DeletionSettle)
+	facts, left, err := c.caches.ConfirmLoss(ctx, j.Facts, lost, c.DeletionSettle)
 	if err != nil || left > 0 {
 		return j, left, err
 	}

@@ -71,12 +71,7 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	o.RetryAfter(settles)
 	// Deletions need a proof of their own.
 	writes := slices.DeleteFunc(slices.Clone(j.Plan), func(op judge.Operation) bool { return op.Kind == judge.Delete })
-	lowering := slices.DeleteFunc(slices.Clone(writes), func(op judge.Operation) bool { return !op.Lowers })
-	writes = slices.DeleteFunc(writes, func(op judge.Operation) bool { return op.Lowers })
 	c.writer.Apply(ctx, j.Verdict, writes, isFresh, o)
-	if !o.Failed() { // what fails is retried, and until then the others keep what they have
-		c.writer.Apply(ctx, j.Verdict, lowering, isFresh, o)
-	}
 	c.remove(ctx, j, isFresh, o)
 	refusals := j.Verdict.Refusals
 	slices.SortFunc(o.Refusals, func(a, b judge.Refusal) int { return cmp.Compare(a.Message, b.Message) })

@@ -136,6 +136,7 @@ func (e Edit) Key(m *Manifest) EditKey {
 	}
 	var parts []string
 	if e.Member != nil && m.variables != nil {
+		parts = append(parts, "expand") // an escaped variable has no value
 		for _, name := range *m.variables {
 			value, ok := e.Member.Says(name)
 			parts = append(parts, fmt.Sprint(ok), value)

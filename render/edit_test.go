@@ -171,6 +171,11 @@ func TestEditKey(t *testing.T) {
 	if key != (Edit{Member: same}).Key(m) {
 		t.Error("what the manifest does not use makes another key")
 	}
+	escaped := mustManifest(t, editable("$$(cluster.name)"))
+	strip := StripList{Labels: []string{"app"}}
+	if (Edit{Member: member(), Strip: strip}).Key(escaped) == (Edit{Strip: strip}).Key(escaped) {
+		t.Error("an escaped variable makes no difference")
+	}
 	if (Edit{Member: member(), Strip: StripList{Labels: []string{"none"}}}).Key(mustManifest(t, editable("plain"))) != (EditKey{}) {
 		t.Error("an edit that changes nothing has a key")
 	}

@@ -32,6 +32,12 @@ const (
 // and an annotation of 256 KiB may be used many times.
 const maxExpanded = 1536 << 10
 
+// maxVariables is how many different variables an object may have: each is looked up for each
+// cluster at each look.
+const maxVariables = 256
+
+var errTooMany = fmt.Errorf("it has more than %d different variables", maxVariables)
+
 var errTooLong = errors.New("the expanded values take more than the 1.5 MiB that etcd accepts")
 
 // hasVariables reports whether an encoded manifest contains a variable, or one that is escaped.
@@ -55,6 +61,9 @@ func variablesIn(manifest map[string]any) []string {
 // expand replaces the variables in the string values of a manifest, in place. It leaves alone
 // what identifies the object, and the data of a Secret, which is encoded.
 func expand(manifest map[string]any, m *Member) error {
+	if len(variablesIn(manifest)) > maxVariables {
+		return errTooMany
+	}
 	added := 0
 	return eachString(manifest, func(text string) (string, error) {
 		expanded, err := expandText(text, m.Says)
@@ -81,8 +90,7 @@ func (m *Member) Says(name string) (value string, ok bool) {
 		value = m.Provider
 	default:
 		if key, isLabel := strings.CutPrefix(name, labelVariable); isLabel {
-			value, ok = m.SelectorLabels()[key]
-			return value, ok
+			return m.selectorLabel(key)
 		}
 		value, ok = m.Annotations[strings.TrimPrefix(name, annotVariable)]
 		return value, ok

@@ -63,7 +63,8 @@ func NewManifest(obj *unstructured.Unstructured, id Identity, uid types.UID) (*M
 	}
 	m.needs = needsOf(obj.Object, id)
 	if hasVariables(m.rest) || hasVariables(m.annotations) {
-		m.variables = new(variablesIn(obj.Object))
+		names := variablesIn(obj.Object)
+		m.variables = new(slices.Clone(names[:min(len(names), maxVariables)])) // more are an error
 	}
 	return m, nil
 }

@@ -44,6 +44,22 @@ func (m *Member) Zone() string {
 	return m.Zones[0]
 }
 
+// selectorLabel returns one of SelectorLabels.
+func (m *Member) selectorLabel(key string) (value string, ok bool) {
+	if value, ok = m.Labels[key]; ok {
+		return value, true
+	}
+	switch key {
+	case corev1.LabelTopologyRegion:
+		value = m.Region
+	case corev1.LabelTopologyZone:
+		value = m.Zone()
+	case ProviderLabel:
+		value = m.Provider
+	}
+	return value, value != ""
+}
+
 // SelectorLabels returns what selectors see: the Cluster's labels, and its region, zone and
 // provider as labels where it has no such label.
 func (m *Member) SelectorLabels() labels.Set {

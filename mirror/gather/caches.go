@@ -75,7 +75,7 @@ type Caches struct {
 	// partings are when Works began to part from their objects.
 	partings since[types.UID]
 	// losses are when sources lost overrides, by the cache.
-	losses since[render.Identity]
+	losses losses
 	lately *lately
 }
 

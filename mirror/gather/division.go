@@ -35,6 +35,21 @@ func (c *Caches) scale(f *judge.Facts) {
 		}
 	}
 	f.Scale = scaleOf(f.Source, path, c.scales.read)
+	keepShares(f)
+}
+
+// keepShares makes nothing certain about the replicas of a source whose Works have shares, if its
+// kind has no replicas by now: its definition may be missing for a moment.
+func keepShares(f *judge.Facts) {
+	if f.Scale != nil {
+		return
+	}
+	for _, w := range f.Works {
+		if _, isDivided := w.Notes().Replicas(); isDivided && w.Source == f.ID {
+			f.Scale = &judge.Scale{Fault: "its replicas are divided, but the definition of its kind does not say where they are"}
+			return
+		}
+	}
 }
 
 // scaleOf returns what is divided over the clusters of a source; nil if its kind has no replicas.
@@ -69,5 +84,6 @@ func (r *Reader) scale(ctx context.Context, f *judge.Facts, ref SourceRef) error
 		}
 	}
 	f.Scale = scaleOf(f.Source, path, (*render.Manifest).Scale)
+	keepShares(f)
 	return nil
 }

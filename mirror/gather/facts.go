@@ -73,13 +73,8 @@ func (c *Caches) namespaceOf(id render.Identity) (n *state.Namespace, found bool
 // surround adds the Works and clusters that matter to a source in a Namespace. If a cache has
 // not synced, the facts are Unknown: what it lacks may exist all the same.
 func (c *Caches) surround(f *judge.Facts, namespace *state.Namespace) {
-	defer func() {
-		for _, w := range c.Fixed() {
-			if f.Unknown == "" && !w.Status().Synced {
-				f.Unknown = w.Resource.GroupResource.String() + " have not synced"
-			}
-		}
-	}()
+	c.mustHaveSynced(f)
+	defer c.mustHaveSynced(f) // a cache may be emptied and filled again meanwhile
 	addSurroundings(f, c)
 	c.scale(f)
 	c.overriding(f)
@@ -97,6 +92,15 @@ func (c *Caches) surround(f *judge.Facts, namespace *state.Namespace) {
 		f.Clusters[cluster] = facts
 	}
 	f.Stalls = c.stallsOf(f.Works)
+}
+
+// mustHaveSynced makes facts Unknown if a cache that every decision needs has not synced.
+func (c *Caches) mustHaveSynced(f *judge.Facts) {
+	for _, w := range c.Fixed() {
+		if f.Unknown == "" && !w.Status().Synced {
+			f.Unknown = w.Resource.GroupResource.String() + " have not synced"
+		}
+	}
 }
 
 // Fixed are the watches that every decision needs.

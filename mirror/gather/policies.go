@@ -95,11 +95,9 @@ func (c *Caches) Distinguishing(before, after *state.Cluster) iter.Seq[*state.Po
 
 // ConfirmLoss reads the override policies live for a source that has lost some, by the cache: a
 // policy may be missing because it is about to be replaced, or deleted together with the source.
-// So it waits first, and returns how long is left. Each source is to be passed to Unlost once it
-// has lost none.
-func (c *Caches) ConfirmLoss(ctx context.Context, f judge.Facts, settle time.Duration) (judge.Facts, time.Duration, error) {
-	began := c.losses.note(f.ID, c.options.Clock.Now())
-	if left := settle - c.options.Clock.Since(began); left > 0 {
+// So it waits first, and returns how long is left.
+func (c *Caches) ConfirmLoss(ctx context.Context, f judge.Facts, lost map[string][]string, settle time.Duration) (judge.Facts, time.Duration, error) {
+	if left := settle - c.losses.settled(f.ID, lost, c.options.Clock.Now()); left > 0 {
 		return f, left, nil
 	}
 	var policies []*state.Policy

@@ -134,7 +134,7 @@ func (c *Caches) newDefinitionWatch(resource schema.GroupVersionResource) *watch
 				switch {
 				case after == nil: // its resource may not have been served before
 					c.options.Handlers.Unserved(groupOf(before))
-				case before != nil && !after.ScalesLike(before):
+				case before == nil && after.Scales() || before != nil && !after.ScalesLike(before):
 					c.options.Handlers.Unserved(groupOf(after))
 					fallthrough
 				default:

@@ -29,6 +29,21 @@ func sharesOf(f Facts) map[string]render.Scale {
 	return f.Scale.Divide(weights, f.Source.UID)
 }
 
+// rises reports whether a cluster is to get more replicas than its Work says, or gets its first Work.
+// A cluster that cannot have any, such as one that is not allowed, holds up no other.
+func (r *renderings) rises(cluster string, target Target) bool {
+	if r.f.Unknown != "" || r.f.Source == nil || r.f.Scale == nil || r.f.Scale.Fault != "" {
+		return false
+	}
+	share := r.share(cluster).Replicas
+	w := r.f.Works[cluster]
+	if w == nil {
+		return share > 0 && (target.Decision == Wanted || r.f.Clusters[cluster].WriteUnderWay)
+	}
+	has, isDivided := w.Notes().Replicas()
+	return isDivided && share > has && w.Source == r.f.ID && w.Foreign == ""
+}
+
 // unplaced reports replicas that are to be divided and are not, or that no member gets.
 func unplaced(f Facts, v Verdict) *Refusal {
 	s := f.Source
@@ -44,7 +59,7 @@ func unplaced(f Facts, v Verdict) *Refusal {
 	var where []string
 	shares := sharesOf(f)
 	for _, cluster := range slices.Sorted(maps.Keys(shares)) {
-		if n := shares[cluster].Replicas; n > 0 && v.Targets[cluster].Decision != Wanted && !keepsShare(f, cluster, shares[cluster]) {
+		if n := shares[cluster].Replicas - placedOn(f, cluster); n > 0 && v.Targets[cluster].Decision != Wanted {
 			lost += n
 			where = append(where, fmt.Sprintf("%d for cluster %q (%s)", n, cluster, v.Targets[cluster].Because))
 		}
@@ -55,13 +70,12 @@ func unplaced(f Facts, v Verdict) *Refusal {
 	return &Refusal{Reason: ReplicasUnplaced, Message: fmt.Sprintf("%d of %d replicas are not placed: %s", lost, f.Scale.Replicas, strings.Join(where, ", "))}
 }
 
-// keepsShare reports whether a cluster already has its share, by a Work that nothing may change
-// now.
-func keepsShare(f Facts, cluster string, share render.Scale) bool {
+// placedOn returns how many replicas a cluster has by its Work, even if nothing may change that now.
+func placedOn(f Facts, cluster string) int64 {
 	w := f.Works[cluster]
 	if w == nil || w.Foreign != "" || w.Source != f.ID {
-		return false
+		return 0
 	}
-	n, ok := w.Notes().Replicas()
-	return ok && n == share.Replicas
+	n, _ := w.Notes().Replicas()
+	return n
 }

@@ -39,9 +39,6 @@ func carryOut(t *testing.T, f Facts) (did []string) {
 	v := Decide(f)
 	for _, op := range Plan(v, f.Works) {
 		word := fmt.Sprintf("%s %s", op.Kind, op.Cluster)
-		if op.Lowers {
-			word += " down"
-		}
 		if op.Kind.WritesContent() {
 			template, err := v.Targets[op.Cluster].edited()
 			if err != nil {
@@ -94,12 +91,12 @@ func TestDivided(t *testing.T) {
 		"Moved": {
 			reason: "clusters that get more come first", replicas: 6,
 			before: asks("m1,m2", "m1=5"), did: []string{"create m1 5", "create m2 1"},
-			after: asks("m1,m2", "m2=5"), then: []string{"update m1 down 1", "update m2 5"},
+			after: asks("m1,m2", "m2=5"), then: []string{"update m2 5", "then", "update m1 1"},
 		},
 		"Divided": {
 			reason: "from all to a share is less", replicas: 6,
 			before: whole, did: []string{"create m1 6", "create m2 6"},
-			after: asks("m1,m2", "m1=5"), then: []string{"update m1 down 5", "update m2 down 1"},
+			after: asks("m1,m2", "m1=5"), then: []string{"update m1 5", "update m2 1"},
 		},
 		"NoLonger": {
 			reason: "from a share to all is more", replicas: 6,
@@ -138,7 +135,11 @@ func TestDivided(t *testing.T) {
 			}
 			next := dividedFacts(t, tc.replicas, tc.after, clusters)
 			next.Works = f.Works
-			if diff := cmp.Diff(tc.then, carryOut(t, next)); diff != "" {
+			then := carryOut(t, next)
+			if later := carryOut(t, next); len(later) > 0 {
+				then = append(append(then, "then"), later...)
+			}
+			if diff := cmp.Diff(tc.then, then); diff != "" {
 				t.Errorf("%s: then -want +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -152,6 +153,41 @@ func unplacedIn(v Verdict) string {
 		}
 	}
 	return ""
+}
+
+// TestLowersLast: no cluster gets fewer replicas while another has yet to get more, whatever keeps
+// that from them; one that cannot have any holds up no other.
+func TestLowersLast(t *testing.T) {
+	before := sample.Annotations{render.ClustersAnnotation: "m1,m2", render.ReplicasAnnotation: "m1=5"}
+	after := sample.Annotations{render.ClustersAnnotation: "m1,m2,m3", render.ReplicasAnnotation: "m3=9,m2=5"}
+	cases := map[string]struct {
+		reason string
+		m3     ClusterFacts
+		change func(*Facts)
+		want   []string
+	}{
+		"Writable": {"the others first", ClusterFacts{State: ClusterJoined}, func(*Facts) {}, []string{"update m2 4", "create m3 7"}},
+		"UnderWay": {"a write may still fail", ClusterFacts{State: ClusterJoined, WriteUnderWay: true}, func(*Facts) {}, []string{"update m2 4"}},
+		"Forbidden": {"what cannot be placed is not waited for", ClusterFacts{State: ClusterJoined, Forbidden: true}, func(f *Facts) {
+			f.Works["m2"] = nil
+			delete(f.Works, "m2")
+			f.Clusters["m2"] = ClusterFacts{State: ClusterJoined, Forbidden: true}
+		}, []string{"update m1 1"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := dividedFacts(t, 6, before, joinedClusters("m1", "m2"))
+			carryOut(t, f)
+			clusters := joinedClusters("m1", "m2")
+			clusters["m3"] = tc.m3
+			next := dividedFacts(t, 12, after, clusters)
+			next.Works = f.Works
+			tc.change(&next)
+			if diff := cmp.Diff(tc.want, carryOut(t, next)); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
 }
 
 // TestUndividable: what has no replicas, or none that can be read.

@@ -47,14 +47,15 @@ func TestOverridden(t *testing.T) {
 		asks           bool
 		refused        Reason
 	}{
-		"Same":        {"nothing changes", policies{base, second}, policies{second, base}, false, "", "", false, ""},
-		"Gained":      {"one more needs no proof", policies{base}, policies{base, second}, false, "m2", "second", false, ""},
-		"Lost":        {"the cache alone proves no loss", policies{base, second}, policies{base}, false, "", "", true, ""},
-		"LostLive":    {"a live read does", policies{base, second}, policies{base}, true, "m2", "base", false, ""},
-		"AllLost":     {"all of them", policies{base}, nil, false, "", "", true, ""},
-		"AllLostLive": {"by a live read", policies{base}, nil, true, "m1 m2", "value value", false, ""},
-		"Unreadable":  {"a policy that cannot be read may select it", policies{base}, policies{base, unreadable}, true, "", "", false, OverrideFailed},
-		"Elsewhere":   {"one of another namespace cannot", policies{base}, policies{base, elsewhere}, true, "", "", false, ""},
+		"Same":           {"nothing changes", policies{base, second}, policies{second, base}, false, "", "", false, ""},
+		"Gained":         {"one more needs no proof", policies{base}, policies{base, second}, false, "m2", "second", false, ""},
+		"Lost":           {"the cache alone proves no loss", policies{base, second}, policies{base}, false, "", "", true, ""},
+		"LostLive":       {"a live read does", policies{base, second}, policies{base}, true, "m2", "base", false, ""},
+		"AllLost":        {"all of them", policies{base}, nil, false, "", "", true, ""},
+		"AllLostLive":    {"by a live read", policies{base}, nil, true, "m1 m2", "value value", false, ""},
+		"Unreadable":     {"a policy that cannot be read may select it", policies{base}, policies{base, unreadable}, true, "", "", false, OverrideFailed},
+		"UnreadableFor2": {"on every cluster", policies{base, second}, policies{base, {Meta: second.Meta, Fault: "cannot decode OverridePolicy/second"}}, true, "", "", false, OverrideFailed},
+		"Elsewhere":      {"one of another namespace cannot", policies{base}, policies{base, elsewhere}, true, "", "", false, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -80,8 +81,8 @@ func TestOverridden(t *testing.T) {
 			if got := strings.Join(writes, " "); got != tc.writes || strings.Join(values, " ") != tc.values {
 				t.Errorf("%s: %q get %q", tc.reason, got, values)
 			}
-			if v.AsksPolicies() != tc.asks || (len(v.Refusals) > 0) != (tc.refused != "") || len(v.Refusals) > 0 && v.Refusals[0].Reason != tc.refused {
-				t.Errorf("%s: asks %v, refusals %v", tc.reason, v.AsksPolicies(), v.Refusals)
+			if (v.Lost() != nil) != tc.asks || (len(v.Refusals) > 0) != (tc.refused != "") || len(v.Refusals) > 0 && v.Refusals[0].Reason != tc.refused {
+				t.Errorf("%s: asks %v, refusals %v", tc.reason, v.Lost(), v.Refusals)
 			}
 		})
 	}
@@ -100,6 +101,43 @@ func TestUnreadablePolicySelects(t *testing.T) {
 	p := state.NewPolicy(u)
 	if p.Fault == "" || p.MaySelect("ConfigMap", sample.Page.Namespace, "page") || !p.MaySelect("Secret", sample.Page.Namespace, "page") {
 		t.Errorf("%+v", p)
+	}
+}
+
+// TestSameOverriders: two policies that change the same on different clusters are two policies.
+func TestSameOverriders(t *testing.T) {
+	f := Facts{ID: sample.Page, Source: NewSource(sample.Object(sample.Annotations{render.ClustersAnnotation: "m1,m2"}), render.Wishes{}), Works: map[string]*state.Work{}, Clusters: map[string]ClusterFacts{}, Policies: []*state.Policy{overridePolicy(t, "a", "same", "m1"), overridePolicy(t, "b", "same", "m2")}}
+	for _, cluster := range []string{"m1", "m2"} {
+		f.Clusters[cluster] = ClusterFacts{State: ClusterJoined, Member: &render.Member{Name: cluster}}
+	}
+	carryOut(t, f)
+	for cluster, want := range map[string]string{"m1": "OverridePolicy/a", "m2": "OverridePolicy/b"} {
+		if got := f.Works[cluster].Notes().OverriddenBy; got != want {
+			t.Errorf("the Work on %s notes %q", cluster, got)
+		}
+	}
+	if v := Decide(f); v.Lost() != nil || len(Plan(v, f.Works)) > 0 {
+		t.Errorf("lost %v, plan %v", v.Lost(), Plan(v, f.Works))
+	}
+}
+
+// TestFailingEditOnce: an edit that fails is not repeated for each cluster.
+func TestFailingEditOnce(t *testing.T) {
+	p := overridePolicy(t, "odd", "x")
+	u := sample.Object(sample.Annotations{render.ClustersAnnotation: "*"})
+	delete(u.Object, "data")
+	r := renderings{f: Facts{ID: sample.Page, Source: NewSource(u, render.Wishes{}), Clusters: map[string]ClusterFacts{}, PoliciesLive: true, Policies: []*state.Policy{p}}}
+	for _, cluster := range []string{"m1", "m2"} {
+		r.f.Clusters[cluster] = ClusterFacts{State: ClusterJoined, Member: &render.Member{Name: cluster}}
+		if _, err := r.of(cluster); err == nil {
+			t.Errorf("%s: the edit does not fail", cluster)
+		}
+	}
+	if len(r.made) != 1 {
+		t.Errorf("%d results are kept", len(r.made))
+	}
+	if v := Decide(r.f); len(v.Refusals) != 1 || !strings.Contains(v.Refusals[0].Message, "m1") || !strings.Contains(v.Refusals[0].Message, "m2") {
+		t.Errorf("%v", v.Refusals)
 	}
 }
 

@@ -40,9 +40,6 @@ type Operation struct {
 	Work *state.Work
 	// Because is the reason for the write.
 	Because string
-	// Lowers: the cluster gets fewer replicas of a divided source than it has. Others that get
-	// more come first.
-	Lowers bool
 }
 
 // IsHeld reports whether this is a deletion that the breaker holds, by the mark on the Work.
@@ -109,7 +106,9 @@ func Plan(v Verdict, works map[string]*state.Work) []Operation {
 		target, w := v.Targets[cluster], works[cluster]
 		op := Operation{Cluster: cluster, Work: w}
 		op.Kind, op.Because = planWork(target, w)
-		op.Lowers = op.Kind == Update && lowers(target.notes, w)
+		if op.Kind == Update && v.rises() && lowers(target.notes, w) {
+			continue // when the others have more, their Works are events
+		}
 		switch {
 		case op.Kind == Delete:
 			deletes = append(deletes, op)
@@ -152,6 +151,16 @@ func planWork(target Target, w *state.Work) (kind OperationKind, because string)
 		}
 	}
 	return "", ""
+}
+
+// rises reports whether some cluster is still to get more replicas.
+func (v Verdict) rises() bool {
+	for _, target := range v.Targets {
+		if target.Rises {
+			return true
+		}
+	}
+	return false
 }
 
 // lowers reports whether a Work has more replicas than it is to have. One that has all of them, as

@@ -32,14 +32,20 @@ func (v Verdict) AsksBinding() bool {
 	return false
 }
 
-// AsksPolicies reports whether a decision depends on override policies that must be read live.
-func (v Verdict) AsksPolicies() bool {
-	for _, target := range v.Targets {
-		if target.AsksPolicies {
-			return true
+// Lost returns, by cluster, the override policies that no longer apply, but only by the cache; nil
+// if there are none.
+func (v Verdict) Lost() map[string][]string {
+	var lost map[string][]string
+	for cluster, target := range v.Targets {
+		if target.Lost == nil {
+			continue
 		}
+		if lost == nil {
+			lost = map[string][]string{}
+		}
+		lost[cluster] = target.Lost
 	}
-	return false
+	return lost
 }
 
 // Decision says whether a Work is wanted. The zero value is Unknown, which
@@ -75,9 +81,12 @@ type Target struct {
 	// AsksBinding: the decision depends on a live read: whether a policy is still behind the
 	// binding that took over the Work, or whether a binding has its own Work for the object.
 	AsksBinding bool
-	// AsksPolicies: the decision is Unknown because only the cache says that override policies no
-	// longer apply that have changed the Work.
-	AsksPolicies bool
+	// Lost are the override policies that have changed the Work and no longer apply, but only by
+	// the cache: the decision is Unknown.
+	Lost []string
+	// Rises: the cluster is to get more replicas of a divided source than it has. No other gets
+	// fewer until it has them.
+	Rises bool
 	// Wake is when the cluster that the Work waits for came back, and WakeIn how long to wait
 	// before waking it; zero if it does not wait.
 	Wake   time.Time

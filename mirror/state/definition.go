@@ -35,6 +35,9 @@ func NewDefinition(u *unstructured.Unstructured) *Definition {
 // version.
 func (d *Definition) ReplicasPath(version string) string { return d.replicasPaths[version] }
 
+// Scales reports whether objects have replicas in some version.
+func (d *Definition) Scales() bool { return len(d.replicasPaths) > 0 }
+
 // ScalesLike reports whether objects of both have their replicas in the same place.
 func (d *Definition) ScalesLike(other *Definition) bool {
 	return maps.Equal(d.replicasPaths, other.replicasPaths)

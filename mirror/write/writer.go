@@ -297,13 +297,6 @@ func (o *Outcome) Fail(err error) {
 	o.errs = append(o.errs, err)
 }
 
-// Failed reports whether anything has failed that will be retried.
-func (o *Outcome) Failed() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return len(o.errs) > 0
-}
-
 // Err joins the failures in a fixed order.
 func (o *Outcome) Err() error {
 	slices.SortFunc(o.errs, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })

@@ -15,6 +15,7 @@
 //     field selector with a value that no label can have;
 //   - a fieldOverrider with neither json nor yaml, by which Karmada empties the field: its
 //     webhook rejects that only in overrideRules;
+//   - a fieldOverrider for YAML whose aliases stand for more than etcd accepts;
 //   - a command or args with an item that is not a string: Karmada writes Go's
 //     error text (%!s(int64=5)) instead.
 package override

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	policyv1alpha1 "github.com/karmada-io/api/policy/v1alpha1"
+	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 )
 
@@ -85,10 +86,39 @@ func patchJSON(text string, list []policyv1alpha1.JSONPatchOperation) (string, e
 	return string(patched), nil
 }
 
+// maxDocument is how many bytes a YAML document may have once its aliases are replaced: a few
+// kilobytes of them can stand for gigabytes.
+const maxDocument = 1536 << 10
+
+// sizeOf returns about how many bytes a node has once its aliases are replaced, or more than
+// maxDocument if it has more, or contains itself.
+func sizeOf(n *yamlv3.Node, known map[*yamlv3.Node]int) int {
+	if size, ok := known[n]; ok {
+		return size
+	}
+	known[n] = maxDocument + 1 // while it is counted: what contains itself has no size
+	size := len(n.Value) + 1
+	if n.Kind == yamlv3.AliasNode {
+		size = sizeOf(n.Alias, known)
+	}
+	for _, child := range n.Content {
+		size = min(size+sizeOf(child, known), maxDocument+1)
+	}
+	known[n] = size
+	return size
+}
+
 func patchYAML(text string, list []policyv1alpha1.YAMLPatchOperation) (string, error) {
 	operations := make([]operation, 0, len(list))
 	for _, o := range list {
 		operations = append(operations, operation{o.Operator, o.SubPath, o.Value.Raw})
+	}
+	var parsed yamlv3.Node
+	if yamlv3.Unmarshal([]byte(text), &parsed) != nil {
+		return "", errors.New(".yaml: the field is not YAML")
+	}
+	if sizeOf(&parsed, map[*yamlv3.Node]int{}) > maxDocument {
+		return "", errors.New(".yaml: the field has aliases that stand for more than the 1.5 MiB that etcd accepts")
 	}
 	document, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {

@@ -343,7 +343,7 @@ func FuzzApply(f *testing.F) {
 
 // TestErrors: an error says where the mistake is, and nothing of a Secret.
 func TestErrors(t *testing.T) {
-	const secret = `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a","namespace":"shop","annotations":{"a":"hunter2"}},"data":{"a":"hunter2","list":["hunter2"],"number":5,"yaml":"a: [hunter2","json":"{\"a\": hunter2"}}`
+	const secret = `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a","namespace":"shop","annotations":{"a":"hunter2"}},"data":{"a":"hunter2","list":["hunter2"],"number":5,"yaml":"a: [hunter2","aliases":"a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]","json":"{\"a\": hunter2"}}`
 	cases := map[string]struct {
 		reason     string
 		overriders string
@@ -355,6 +355,7 @@ func TestErrors(t *testing.T) {
 		"Panics":     {"The library panics: a tenant must not end the daemon.", "plaintext: [{path: '', operator: replace}, {path: /-, operator: add, value: 1}]", `overrideRules[0].overriders.plaintext[1]: cannot "add" at "/-": it does not fit what is there`},
 		"NoObject":   {"An object must be left.", "plaintext: [{path: '', operator: replace, value: []}]", "overrideRules[0].overriders.plaintext: the result is not an object"},
 		"NotYAML":    {"The parser's text would quote the Secret.", "fieldOverrider: [{fieldPath: /data/yaml, yaml: [{subPath: /a, operator: remove}]}]", "overrideRules[0].overriders.fieldOverrider[0].yaml: the field is not YAML"},
+		"Aliases":    {"A short text could become a very long one.", "fieldOverrider: [{fieldPath: /data/aliases, yaml: [{subPath: /a, operator: remove}]}]", "overrideRules[0].overriders.fieldOverrider[0].yaml: the field has aliases that stand for more than the 1.5 MiB that etcd accepts"},
 		"NotJSON":    {"So would that of JSON.", "fieldOverrider: [{fieldPath: /data/json, json: [{subPath: /a, operator: remove}]}]", `overrideRules[0].overriders.fieldOverrider[0].json[0]: cannot "remove" at "/a": it does not fit what is there`},
 		"NotString":  {"A document is a string.", "fieldOverrider: [{fieldPath: /data/number, json: [{subPath: /a, operator: remove}]}]", `overrideRules[0].overriders.fieldOverrider[0]: there is no string at "/data/number"`},
 		"NoField":    {"The field is missing.", "fieldOverrider: [{fieldPath: /data/list/9, json: [{subPath: /a, operator: remove}]}]", `overrideRules[0].overriders.fieldOverrider[0]: there is no string at "/data/list/9"`},

@@ -2,15 +2,15 @@ package main
 
 var ofDecide = []mutant{
 	{
-		name: "overrides-go-without-a-live-read", file: "mirror/judge/rendering.go",
-		old:  `if r.f.PoliciesLive || w == nil || w.Source != r.f.ID {`,
+		name: "overrides-go-without-a-live-read", file: "mirror/judge/renderings.go",
+		old:  `if r.f.PoliciesLive || w == nil || w.Source != r.f.ID || w.Terminating {`,
 		new:  `if w != nil || w == nil {`,
 		harm: "a cache that has lost a policy brings back the replicas that it had reduced",
 	},
 	{
-		name: "unreadable-policies-do-not-count", file: "mirror/judge/rendering.go",
-		old:  `if p.Fault != "" && p.Selects(r.selected) {`,
-		new:  `if p.Fault == "" && p.Selects(r.selected) && p.Override == nil {`,
+		name: "unreadable-policies-do-not-count", file: "mirror/judge/renderings.go",
+		old:  `p.err = errors.New(policy.Fault)`,
+		new:  `p.selected.Name += policy.Fault[:0]`,
 		harm: "an object reaches a member without an override that this version cannot read",
 	},
 	{
@@ -26,15 +26,15 @@ var ofDecide = []mutant{
 		harm: "replicas go to a cluster that does not exist",
 	},
 	{
-		name: "undivided-works-do-not-shrink", file: "mirror/judge/plan.go",
-		old:  `return isDivided && (!wasDivided || before > share)`,
-		new:  `return isDivided && wasDivided && before > share`,
+		name: "shares-shrink-at-once", file: "mirror/judge/plan.go",
+		old:  `if op.Kind == Update && v.rises() && lowers(target.notes, w) {`,
+		new:  `if op.Kind == Drop && v.rises() && lowers(target.notes, w) {`,
 		harm: "replicas are taken away before others have been added",
 	},
 	{
-		name: "all-clusters-get-the-same", file: "mirror/judge/rendering.go",
-		old:  `like := likeness{s.Options, r.f.isLong(cluster), edit.Key(s.Template.Manifest)}`,
-		new:  `like := likeness{s.Options, r.f.isLong(cluster), render.EditKey{}}`,
+		name: "all-clusters-get-the-same", file: "mirror/judge/renderings.go",
+		old:  `r.f.isLong(cluster), edit.Key(s.Template.Manifest), edit`,
+		new:  `r.f.isLong(cluster), render.EditKey{}, edit`,
 		harm: "each cluster gets the registry, host name and replicas of the first",
 	},
 	{

@@ -1,0 +1,173 @@
+package judge
+
+import (
+	"errors"
+	"fmt"
+
+	"strings"
+
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/render/override"
+)
+
+// renderings are those of one source: one for all clusters where its Works are the same.
+type renderings struct {
+	f    Facts
+	made map[likeness]made
+	// shares are what each cluster gets of the replicas; nil if they are not divided.
+	shares map[string]render.Scale
+	// policies are those that change the source on some cluster, or why that is not known; nil
+	// until someone asks.
+	policies *policies
+}
+
+// likeness is what Works that are the same have in common.
+type likeness struct {
+	options render.Options
+	isLong  bool
+	edit    render.EditKey
+	// overriddenBy are the policies: different ones may change the same.
+	overriddenBy string
+}
+
+// made is a Rendering, or why there is none.
+type made struct {
+	rendering *Rendering
+	err       error
+}
+
+// policies are those that can be read, and what they select the source by.
+type policies struct {
+	readable []*override.Policy
+	selected override.Object
+	err      error
+}
+
+// render completes the decision that a Work is wanted on a cluster.
+func (r *renderings) render(cluster string, wanted Target) (Target, *Refusal) {
+	rendering, err := r.of(cluster)
+	switch {
+	case err != nil:
+		message := fmt.Sprintf("cluster %q: %s", cluster, err)
+		return Target{Decision: Unknown, Because: string(OverrideFailed) + ": " + message}, &Refusal{Reason: OverrideFailed, Message: message}
+	case rendering == nil:
+		return Target{Decision: Unknown, Because: "its content has not been read yet"}, nil
+	}
+	if lost := r.lost(cluster, rendering); lost != nil {
+		return Target{Decision: Unknown, Lost: lost, Because: "by the cache, it is no longer overridden by " + strings.Join(lost, " and ") + ", but no live read has confirmed that yet"}, nil
+	}
+	wanted.Rendering = rendering
+	return wanted, nil
+}
+
+// lost returns the policies that have changed the Work on a cluster and would no longer, by the
+// cache alone. To lose an override is as bad as a deletion: the replicas that a policy has reduced
+// come back, for example.
+func (r *renderings) lost(cluster string, rendering *Rendering) []string {
+	w := r.f.Works[cluster]
+	if r.f.PoliciesLive || w == nil || w.Source != r.f.ID || w.Terminating {
+		return nil
+	}
+	return w.Notes().Lack(rendering.notes)
+}
+
+// of returns the rendering for a cluster; nil if the content of the source is not known. It fails
+// if the content cannot be edited as the cluster needs it.
+func (r *renderings) of(cluster string) (*Rendering, error) {
+	s := r.f.Source
+	if s == nil || s.Template == nil {
+		return nil, nil
+	}
+	edit, err := r.edit(cluster)
+	if err != nil {
+		return nil, err
+	}
+	like := likeness{r.optionsOn(cluster), r.f.isLong(cluster), edit.Key(s.Template.Manifest), edit.Notes().OverriddenBy}
+	if known, ok := r.made[like]; ok {
+		return known.rendering, known.err
+	}
+	template := s.Template
+	if like.options != s.Options {
+		template = template.Manifest.Template(like.options)
+	}
+	if like.isLong {
+		template = template.Long()
+	}
+	if w := r.f.Works[cluster]; w != nil && edit.Changes(template.Manifest) && template.IsRendered(edit, w.Notes(), w.Digest) {
+		return newRendered(template, edit, w), nil // only this Work says so
+	}
+	var m made
+	m.rendering, m.err = newRendering(template, edit)
+	if r.made == nil {
+		r.made = map[likeness]made{}
+	}
+	r.made[like] = m
+	return m.rendering, m.err
+}
+
+// optionsOn returns the options of the Work on a cluster.
+func (r *renderings) optionsOn(cluster string) render.Options {
+	o, facts := r.f.Source.Options, r.f.Clusters[cluster]
+	o.Suspend = o.Suspend || r.f.Source.Differences.Suspended.Matches(cluster, facts.Labels)
+	o.RetainReplicas = o.RetainReplicas || facts.ScaledBy != "" // the autoscaler sets the number of replicas
+	return o
+}
+
+// errNoMember is for a user who may not read the Cluster.
+var errNoMember = errors.New("nothing is known about the cluster, but what the object becomes depends on it")
+
+// edit returns what the Work of a cluster changes in the manifest.
+func (r *renderings) edit(cluster string) (render.Edit, error) {
+	e, member := render.Edit{Strip: r.f.Strip}, r.f.Clusters[cluster].Member
+	if r.f.Source.Differences.Expand {
+		e.Member = member
+	}
+	usesMember := r.f.Source.Differences.Expand && len(r.f.Source.Template.Variables()) > 0 || len(r.f.Policies) > 0
+	if usesMember && member == nil {
+		return e, errNoMember
+	}
+	if r.f.Scale != nil {
+		if r.f.Scale.Fault != "" {
+			return e, errors.New(r.f.Scale.Fault)
+		}
+		e.Share = &render.Share{Paths: r.f.Scale.Paths, Scale: r.share(cluster)}
+	}
+	var err error
+	e.Overrides, err = r.overrides(member)
+	return e, err
+}
+
+// share returns what a cluster gets of the replicas.
+func (r *renderings) share(cluster string) render.Scale {
+	if r.shares == nil {
+		r.shares = sharesOf(r.f)
+	}
+	return r.shares[cluster]
+}
+
+// overrides returns what override policies change on a cluster.
+func (r *renderings) overrides(member *render.Member) (o override.Overrides, err error) {
+	if len(r.f.Policies) == 0 {
+		return o, nil
+	}
+	if r.policies == nil {
+		r.policies = policiesOf(r.f)
+	}
+	if r.policies.err != nil {
+		return o, r.policies.err
+	}
+	return override.For(r.policies.readable, r.policies.selected, member.Overridden()), nil
+}
+
+func policiesOf(f Facts) *policies {
+	p := &policies{selected: f.Source.Template.Selected()}
+	for _, policy := range f.Policies {
+		switch {
+		case policy.Fault == "":
+			p.readable = append(p.readable, policy.Override)
+		case policy.Selects(p.selected):
+			p.err = errors.New(policy.Fault)
+		}
+	}
+	return p
+}
