@@ -23,6 +23,7 @@ import (
 const (
 	uidAnnotation  = "karmada.target/source-uid"
 	heldAnnotation = "karmada.target/deletion-held"
+	overriddenBy   = "karmada.target/overridden-by"
 	conflictMark   = "work.karmada.io/conflict-resolution"
 	retainMark     = "resourcetemplate.karmada.io/retain-replicas"
 )
@@ -46,7 +47,7 @@ func (l *LostWorks) Error() string {
 // cluster that has joined must have a Work there that carries the source as it is, and
 // there must be no other Works. Once the tests' own watch agrees, it checks with live
 // reads. It assumes that the configuration covers the whole namespace and allows
-// everything.
+// everything, and that it honors override policies if they are among the resources.
 func Disagreement(ctx context.Context, namespace string, resources ...schema.GroupVersionResource) error {
 	world, err := readWorld(ctx, namespace, resources)
 	if err != nil {
@@ -132,6 +133,7 @@ func CopyOf(work *unstructured.Unstructured) (model.Copy, error) {
 		UID: work.GetAnnotations()[uidAnnotation], Content: contentOf(manifest),
 		Suspended: says("suspendDispatching"), Preserved: says("preserveResourcesOnDeletion"),
 		Overwrites: manifest.GetAnnotations()[conflictMark] == "overwrite", Retains: manifest.GetLabels()[retainMark] == "true",
+		OverriddenBy: work.GetAnnotations()[overriddenBy],
 	}, nil
 }
 
@@ -200,7 +202,8 @@ func Scaled(autoscaler *unstructured.Unstructured) model.Key {
 func readWorld(ctx context.Context, namespace string, resources []schema.GroupVersionResource) (*model.World, error) {
 	w := &model.World{
 		Objects: map[model.Key]*model.Object{}, Namespaces: map[string]*model.Object{}, Clusters: map[string]*model.Object{},
-		Autoscalers: map[model.Key]model.Key{}, Configuration: &model.Configuration{Namespaces: []string{"*"}},
+		Autoscalers: map[model.Key]model.Key{}, Policies: map[model.Key]*model.Policy{},
+		Configuration: &model.Configuration{Namespaces: []string{"*"}, Overrides: slices.Contains(resources, OverridePolicies)},
 	}
 	for _, resource := range resources {
 		list, err := Env.Admin.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
@@ -208,6 +211,14 @@ func readWorld(ctx context.Context, namespace string, resources []schema.GroupVe
 			return nil, err
 		}
 		for i := range list.Items {
+			if resource == OverridePolicies {
+				key, p, err := overridingOf(&list.Items[i])
+				if err != nil {
+					return nil, err
+				}
+				w.Policies[key] = p
+				continue
+			}
 			key, o := Applied(&list.Items[i])
 			w.Objects[key] = o
 			if resource == Autoscalers {

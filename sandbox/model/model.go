@@ -23,7 +23,9 @@ type World struct {
 	Autoscalers map[Key]Key
 	// Lingering maps autoscalers in a cluster, whether or not they are still wanted, to
 	// what they scale there: one that Stays was wanted before.
-	Lingering     map[Place]Key
+	Lingering map[Place]Key
+	// Policies are Karmada's override policies.
+	Policies      map[Key]*Policy
 	Configuration *Configuration
 }
 
@@ -61,6 +63,8 @@ type Configuration struct {
 	Namespaces []string
 	// Authorization is nil if everything is allowed.
 	Authorization []Rule
+	// Overrides says that override policies are honored.
+	Overrides bool
 }
 
 // Rule allows sources in Namespaces with these labels to be mirrored to clusters whose
@@ -89,6 +93,8 @@ type Copy struct {
 	// leaves it in the cluster when it is deleted, replaces what is there, and leaves its
 	// replicas to the cluster.
 	Suspended, Preserved, Overwrites, Retains bool
+	// OverriddenBy are the policies that have changed it, by kind and name, in order.
+	OverriddenBy string
 }
 
 // Of says what must be true of an object in a cluster, and what its copy looks like; for an
@@ -128,8 +134,12 @@ func (w *World) Of(k Key, cluster string) (State, Copy) {
 	if share, isDivided := w.share(o, asked, cluster); isDivided {
 		content = content.withReplicas(share)
 	}
+	content, by, isPossible := w.overridden(k, content, cluster)
+	if !isPossible {
+		return Stays, Copy{}
+	}
 	return Present, Copy{
-		UID: o.UID, Content: content,
+		UID: o.UID, Content: content, OverriddenBy: by,
 		Suspended: asked.suspends(cluster), Preserved: asked[preserveKey] == "true", Overwrites: asked[conflictKey] == "overwrite",
 		Retains: strings.TrimSpace(asked[replicasKey]) == "retain" || w.isScaled(k, cluster),
 	}

@@ -10,17 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/sandbox/fault"
 
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
-)
-
-var (
-	overridePolicies        = schema.GroupVersionResource{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "overridepolicies"}
-	clusterOverridePolicies = schema.GroupVersionResource{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "clusteroverridepolicies"}
 )
 
 // overridable makes a Deployment that asks for nothing.
@@ -69,18 +63,18 @@ func one(fields ...any) []any {
 // they are the same, overridden by the same policies.
 func TestOverridePolicies(t *testing.T) {
 	ns := Isolate(t)
-	Configure(t, Resources(t, "deployments.apps")+"overridePolicies: Honor\n")
+	Configure(t, Resources(t, "deployments.apps")+HonorPolicies)
 	StartDaemon(t)
-	Create(t, clusterOverridePolicies, overriding("ClusterOverridePolicy", ns, ns, rule(map[string]any{
+	Create(t, ClusterOverridePolicies, overriding("ClusterOverridePolicy", ns, ns, rule(map[string]any{
 		"imageOverrider":  one("component", "Registry", "operator", "replace", "value", "wide.example.com"),
 		"labelsOverrider": one("operator", "add", "value", map[string]any{"stage": "wide"}),
 	})))
 	t.Cleanup(func() {
-		if err := Env.Admin.Resource(clusterOverridePolicies).Delete(context.Background(), ns, metav1.DeleteOptions{}); err != nil {
+		if err := Env.Admin.Resource(ClusterOverridePolicies).Delete(context.Background(), ns, metav1.DeleteOptions{}); err != nil {
 			t.Errorf("cannot delete the ClusterOverridePolicy: %v", err)
 		}
 	})
-	Create(t, overridePolicies, overriding("OverridePolicy", ns, "images", rule(map[string]any{
+	Create(t, OverridePolicies, overriding("OverridePolicy", ns, "images", rule(map[string]any{
 		"imageOverrider":       one("component", "Registry", "operator", "replace", "value", "second.example.com"),
 		"argsOverrider":        one("containerName", "web", "operator", "add", "value", []any{"-member2"}),
 		"commandOverrider":     one("containerName", "web", "operator", "add", "value", []any{"now"}),
@@ -138,14 +132,14 @@ func TestOverridePolicies(t *testing.T) {
 	Eventually(t, "the override to go with the label", inMember(Push, Deployments, ns, "mirrored", nil, "metadata", "labels", "edge"))
 
 	// A rule that fails concerns its cluster alone, and what is there stays.
-	Change(t, overridePolicies, ns, "images", SetField([]any{rule(map[string]any{"plaintext": one("path", "/spec/none", "operator", "remove")}, Push2)}, "spec", "overrideRules"))
+	Change(t, OverridePolicies, ns, "images", SetField([]any{rule(map[string]any{"plaintext": one("path", "/spec/none", "operator", "remove")}, Push2)}, "spec", "overrideRules"))
 	WantEvent(t, ns, "mirrored", "OverrideFailed", Push2, "OverridePolicy/images", "/spec/none")
 	Change(t, Deployments, ns, "mirrored", SetField(int64(5), "spec", "replicas"))
 	Eventually(t, "the other cluster to follow", inMember(Push, Deployments, ns, "mirrored", int64(5), "spec", "replicas"))
 	Must(t, inMember(Push2, Deployments, ns, "mirrored", int64(1), "spec", "replicas")(t.Context()))
 
 	// Once the policy is certainly gone, so is its override.
-	Remove(t, overridePolicies, ns, "images")
+	Remove(t, OverridePolicies, ns, "images")
 	Eventually(t, "the source's replicas", inMember(Push2, Deployments, ns, "mirrored", int64(5), "spec", "replicas"))
 }
 
@@ -163,10 +157,10 @@ func usersOwn(all map[string]string) map[string]string {
 // TestOverridesStay: a cache that has lost the policies, or cannot get them, changes no Work.
 func TestOverridesStay(t *testing.T) {
 	ns := Isolate(t)
-	Configure(t, Resources(t, "deployments.apps")+"overridePolicies: Honor\n")
+	Configure(t, Resources(t, "deployments.apps")+HonorPolicies)
 	p := StartProxy(t)
 	first := StartDaemon(t, "--kubeconfig", p.Kubeconfig(), "--leader-elect=false", NoListDetector)
-	Create(t, overridePolicies, overriding("OverridePolicy", ns, "few", rule(map[string]any{"plaintext": one("path", "/spec/replicas", "operator", "replace", "value", int64(1))})))
+	Create(t, OverridePolicies, overriding("OverridePolicy", ns, "few", rule(map[string]any{"plaintext": one("path", "/spec/replicas", "operator", "replace", "value", int64(1))})))
 	web := overridable(ns, "web")
 	web.SetAnnotations(map[string]string{render.ClustersAnnotation: Push})
 	Create(t, Deployments, web)
