@@ -44,6 +44,11 @@ func (m *machine) reset() error {
 	if err := m.tell(m.configured("*", none), m.page(to("m3")), m.quiet); err != nil {
 		return err
 	}
+	for _, k := range policies {
+		if err := m.deletePolicy(k); err != nil {
+			return err
+		}
+	}
 	for _, name := range namespaceNames {
 		for _, k := range m.objects {
 			k.Namespace = name
@@ -75,14 +80,17 @@ func (m *machine) await(what string, condition func() error) error {
 // to are annotations that ask for clusters.
 func to(clusters string) map[string]string { return map[string]string{clustersKey: clusters} }
 
-// inA is an object in the namespace that most stories use, and thePage the object of most
-// stories.
+// inA is an object in the namespace that most stories use. thePage is the object of most
+// stories, and thePolicy their override policy.
 func inA(k model.Key) model.Key {
 	k.Namespace = "a"
 	return k
 }
 
-var thePage = inA(pages[0])
+var (
+	thePage   = inA(pages[0])
+	thePolicy = policies[0]
+)
 
 func (m *machine) puts(k model.Key, annotations map[string]string) act {
 	return func() error { return m.put(k, 1, annotations, nil) }
@@ -95,6 +103,13 @@ func (m *machine) web(annotations map[string]string) act { return m.puts(inA(dep
 func (m *machine) scaler(annotations map[string]string) act {
 	return m.puts(inA(autoscaler), annotations)
 }
+
+// override makes thePolicy, which changes the page everywhere, and overrideGoes deletes it.
+func (m *machine) override() error {
+	return m.putPolicy(thePolicy, &model.Policy{Kind: "ConfigMap", Value: "overridden"})
+}
+
+func (m *machine) overrideGoes() error { return m.deletePolicy(thePolicy) }
 
 func (m *machine) edited(value int) act { return func() error { return m.edit(thePage, value) } }
 
@@ -132,7 +147,7 @@ func (m *machine) cluster(name string, labels map[string]string) act {
 }
 
 func (m *machine) configured(namespaces, rules string) act {
-	return func() error { return m.configure(namespaces, rules) }
+	return func() error { return m.configure(namespaces, rules, true) }
 }
 
 // shut holds back the events of a resource, and open lets them through.
@@ -167,7 +182,45 @@ func (m *machine) listedLate(resource string) act {
 }
 
 // calm ends all faults.
-func (m *machine) calm() error { m.each((*replica).settle); return nil }
+func (m *machine) calm() error {
+	m.each((*replica).settle)
+	return m.served()
+}
+
+const overrideDefinition = "overridepolicies.policy.karmada.io"
+
+// unserved deletes the definition of the OverridePolicies, and served restores it.
+func (m *machine) unserved() (err error) {
+	definitions := e2e.Env.Admin.Resource(e2e.Definitions)
+	if m.definition, err = definitions.Get(m.t.Context(), overrideDefinition, metav1.GetOptions{}); err != nil {
+		return err
+	}
+	if err := definitions.Delete(m.t.Context(), overrideDefinition, metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	return m.await("the definition to be gone", func() error {
+		_, err := definitions.Get(m.t.Context(), overrideDefinition, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("it still exists: %w", err)
+	})
+}
+
+func (m *machine) served() error {
+	if m.definition == nil {
+		return nil
+	}
+	again := e2e.Object(m.definition.GetAPIVersion(), m.definition.GetKind(), "", overrideDefinition, map[string]any{"spec": m.definition.Object["spec"]})
+	if _, err := e2e.Env.Admin.Resource(e2e.Definitions).Create(m.t.Context(), again, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	m.definition = nil
+	return m.await("the OverridePolicies to be served", func() error {
+		_, err := e2e.Env.Admin.Resource(e2e.OverridePolicies).List(m.t.Context(), metav1.ListOptions{})
+		return err
+	})
+}
 
 func (m *machine) each(do func(*replica)) {
 	for _, r := range m.replicas {
@@ -305,6 +358,34 @@ func (m *machine) carried(k model.Key) (*unstructured.Unstructured, error) {
 		return nil, fmt.Errorf("cannot find the Work of %v on m1", k)
 	}
 	return e2e.ManifestOf(work)
+}
+
+// now notes the time.
+func now(at *time.Time) act { return func() error { *at = time.Now(); return nil } }
+
+// losesNothing checks that since a time no write has taken an override from a Work, unless its
+// policy had been gone for the settle period. The policy goes at that time and is back at the
+// other one, if that is not nil.
+func (m *machine) losesNothing(gone, back *time.Time) act {
+	return func() error {
+		for _, l := range m.executor.lostAfter(*gone) {
+			if after := l.at.Sub(*gone); after < settlePeriod || back != nil && back.Sub(*gone) < settlePeriod {
+				return fmt.Errorf("%s has lost %s after %s", l.work, l.policy, after)
+			}
+		}
+		return nil
+	}
+}
+
+// isOverridden checks that no Work lacks the override, or that there are none.
+func (m *machine) isOverridden() error {
+	works, err := m.works()
+	for key, work := range works {
+		if got := work.GetAnnotations()["karmada.target/overridden-by"]; got != thePolicy.Kind+"/"+thePolicy.Name {
+			return fmt.Errorf("%s is overridden by %q", key, got)
+		}
+	}
+	return err
 }
 
 // vanished waits until there are no Works.

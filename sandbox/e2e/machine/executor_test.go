@@ -3,6 +3,8 @@ package machine
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -24,6 +26,14 @@ type executor struct {
 
 	mu    sync.Mutex
 	ended map[string][]ending // by namespace/name
+	// lost are the overrides that writes have taken from Works.
+	lost []loss
+}
+
+// loss is a write that has taken an override from a Work.
+type loss struct {
+	work, policy string
+	at           time.Time
 }
 
 // ending is a deleted Work.
@@ -39,8 +49,11 @@ func startExecutor(t *testing.T) *executor {
 	e := &executor{client: e2e.Env.Admin, ended: map[string][]ending{}}
 	informer := dynamicinformer.NewFilteredDynamicInformer(e.client, e2e.Works, metav1.NamespaceAll, 0, nil, nil).Informer()
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { e.execute(o.(*unstructured.Unstructured)) },
-		UpdateFunc: func(_, o any) { e.execute(o.(*unstructured.Unstructured)) },
+		AddFunc: func(o any) { e.execute(o.(*unstructured.Unstructured)) },
+		UpdateFunc: func(before, o any) {
+			e.compare(before.(*unstructured.Unstructured), o.(*unstructured.Unstructured))
+			e.execute(o.(*unstructured.Unstructured))
+		},
 	})
 	e2e.Must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -51,6 +64,29 @@ func startExecutor(t *testing.T) *executor {
 	}()
 	t.Cleanup(func() { cancel(); <-done })
 	return e
+}
+
+// compare records the policies that have changed a Work and no longer do.
+func (e *executor) compare(before, now *unstructured.Unstructured) {
+	const note = "karmada.target/overridden-by"
+	current := strings.Split(now.GetAnnotations()[note], ",")
+	if before.GetUID() != now.GetUID() || slices.Contains(current, strangePolicy) {
+		return // it is another Work, or a user has edited the note
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, policy := range strings.Split(before.GetAnnotations()[note], ",") {
+		if policy != "" && !slices.Contains(current, policy) {
+			e.lost = append(e.lost, loss{now.GetNamespace() + "/" + now.GetName(), policy, time.Now()})
+		}
+	}
+}
+
+// lostAfter are the overrides that were lost after a time.
+func (e *executor) lostAfter(at time.Time) []loss {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(e.lost), func(l loss) bool { return !l.at.After(at) })
 }
 
 func (e *executor) execute(work *unstructured.Unstructured) {

@@ -31,7 +31,7 @@ func (h *history) change(send func() error, apply func(*model.World)) error {
 	before := (*h)[len(*h)-1]
 	next := &model.World{
 		Objects: maps.Clone(before.Objects), Namespaces: maps.Clone(before.Namespaces), Clusters: maps.Clone(before.Clusters),
-		Autoscalers: maps.Clone(before.Autoscalers), Configuration: before.Configuration,
+		Autoscalers: maps.Clone(before.Autoscalers), Policies: maps.Clone(before.Policies), Configuration: before.Configuration,
 	}
 	apply(next)
 	before.until = time.Now()
@@ -57,11 +57,12 @@ type outcome struct {
 }
 
 // possible are the outcomes for an observer who may have seen each input of an object –
-// the object itself, its Namespace, its cluster, the configuration – as of a different
-// time in the interval.
+// the object itself, its Namespace, its cluster, the override policies, the configuration – as
+// of a different time in the interval.
 func (h history) possible(of target, from, to time.Time) []outcome {
 	var objects, namespaces, clusters []*model.Object
 	var configurations []*model.Configuration
+	var policies []map[model.Key]*model.Policy
 	for _, m := range h {
 		if m.from.After(to) || !m.until.IsZero() && m.until.Before(from) {
 			continue
@@ -70,18 +71,23 @@ func (h history) possible(of target, from, to time.Time) []outcome {
 		namespaces = appendNew(namespaces, m.Namespaces[of.key.Namespace])
 		clusters = appendNew(clusters, m.Clusters[of.cluster])
 		configurations = appendNew(configurations, m.Configuration)
+		if !slices.ContainsFunc(policies, func(known map[model.Key]*model.Policy) bool { return maps.Equal(known, m.Policies) }) {
+			policies = append(policies, m.Policies)
+		}
 	}
 	var all []outcome
 	for _, object := range objects {
 		for _, namespace := range namespaces {
 			for _, cluster := range clusters {
 				for _, configuration := range configurations {
-					w := &model.World{
-						Objects: one(of.key, object), Namespaces: one(of.key.Namespace, namespace), Clusters: one(of.cluster, cluster),
-						Configuration: configuration,
+					for _, policies := range policies {
+						w := &model.World{
+							Objects: one(of.key, object), Namespaces: one(of.key.Namespace, namespace), Clusters: one(of.cluster, cluster),
+							Policies: policies, Configuration: configuration,
+						}
+						state, like := w.Of(of.key, of.cluster)
+						all = append(all, outcome{state, like})
 					}
-					state, like := w.Of(of.key, of.cluster)
-					all = append(all, outcome{state, like})
 				}
 			}
 		}

@@ -22,6 +22,8 @@ const (
 	// proofAge bounds how old the evidence for a deletion may be: one second for the
 	// source, one more for its Namespace and its cluster, and the way to the API server.
 	proofAge = 3 * time.Second
+	// settlePeriod is how long the daemons wait before they delete a Work or give up an override.
+	settlePeriod = 100 * time.Millisecond
 	// cacheAge is for how long after a quiet moment the daemon may still act on the state
 	// before it: where the model lets anything stay, no check notices that a cache is
 	// behind.
@@ -29,8 +31,8 @@ const (
 )
 
 // look ends all faults, waits until the Works match the model, and returns what is still
-// wrong: Works that do not match, deletions that the model would not have made, changes
-// that a sweep has found.
+// wrong: Works that do not match, deletions that the model would not have made, overrides that
+// were lost meanwhile, changes that a sweep has found.
 func (m *machine) look() (wrong []string) {
 	for _, r := range m.replicas {
 		r.settle()
@@ -56,6 +58,7 @@ func (m *machine) look() (wrong []string) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	wrong = append(wrong, m.wrongDeletions()...)
+	wrong = append(wrong, m.wrongLosses()...)
 	for _, r := range m.replicas {
 		wrong = append(wrong, r.complaints()...)
 	}
@@ -206,7 +209,7 @@ func (m *machine) remember(works map[string]*unstructured.Unstructured) {
 			}
 		}
 	}
-	m.before, m.touched, m.quietAt = map[target]*model.Copy{}, map[target]bool{}, now
+	m.before, m.touched, m.quietAt, m.heldBack = map[target]*model.Copy{}, map[target]bool{}, now, 0
 	for _, k := range m.keys() {
 		for _, cluster := range m.clusters {
 			if work := works[e2e.WorkKey(cluster, k)]; work != nil {
@@ -221,12 +224,7 @@ func (m *machine) remember(works map[string]*unstructured.Unstructured) {
 // wrongDeletions lists the deletions that the model would not have requested at the time, and
 // those of Works that did not have the preserve option that their source asked for.
 func (m *machine) wrongDeletions() (wrong []string) {
-	targets := map[string]target{}
-	for _, k := range m.keys() {
-		for _, cluster := range m.clusters {
-			targets[e2e.WorkKey(cluster, k)] = target{k, cluster}
-		}
-	}
+	targets := m.targets()
 	for _, r := range m.audit.Requests(m.t) {
 		if r.Verb != "delete" || r.ObjectRef.Resource != e2e.Works.Resource {
 			continue
@@ -243,6 +241,40 @@ func (m *machine) wrongDeletions() (wrong []string) {
 	}
 	m.audit = e2e.AuditFromNow(m.t)
 	return wrong
+}
+
+// wrongLosses lists the writes that have taken an override from a Work although, by the model, it
+// was overridden all the time that the daemon may have acted on.
+func (m *machine) wrongLosses() (wrong []string) {
+	if m.hasMembers {
+		return nil
+	}
+	targets := m.targets()
+	for _, l := range m.executor.lostAfter(m.judgedAt) {
+		m.judgedAt = l.at
+		of, known := targets[l.work]
+		if known && !m.mayLose(of, l) {
+			wrong = append(wrong, fmt.Sprintf("%v has lost %s at %s, which was there", of, l.policy, l.at.Format("15:04:05.000")))
+		}
+	}
+	return wrong
+}
+
+func (m *machine) mayLose(of target, l loss) bool {
+	return slices.ContainsFunc(m.history.possible(of, l.at.Add(-proofAge-m.heldBack), l.at), func(o outcome) bool {
+		return o.state == model.Present && !slices.Contains(strings.Split(o.like.OverriddenBy, ","), l.policy)
+	})
+}
+
+// targets are all objects that may be in clusters, by the namespace/name of their Works.
+func (m *machine) targets() map[string]target {
+	targets := map[string]target{}
+	for _, k := range m.keys() {
+		for _, cluster := range m.clusters {
+			targets[e2e.WorkKey(cluster, k)] = target{k, cluster}
+		}
+	}
+	return targets
 }
 
 func (m *machine) judgeDeletion(of target, work string, at time.Time, hasHappened bool) string {

@@ -43,7 +43,13 @@ type machine struct {
 	// left are the objects that may have been left in members when their Works were
 	// deleted.
 	left map[target]bool
-	log  []string
+	// judgedAt is when the last override was lost that has been judged, and heldBack how long
+	// reads and writes may have been held back since the last quiet moment.
+	judgedAt time.Time
+	heldBack time.Duration
+	// definition is that of the OverridePolicies while they are not served.
+	definition *unstructured.Unstructured
+	log        []string
 }
 
 // target is an object in a cluster.
@@ -59,17 +65,22 @@ var resources = map[string]schema.GroupVersionResource{
 	"ConfigMap": e2e.ConfigMaps, deployment.Kind: e2e.Deployments, autoscaler.Kind: e2e.Autoscalers,
 }
 
+// policyResources maps the kinds of the override policies to their resources.
+var policyResources = map[string]schema.GroupVersionResource{
+	"OverridePolicy": e2e.OverridePolicies, "ClusterOverridePolicy": e2e.ClusterOverridePolicies,
+}
+
 // newMachine starts both daemons in a world with two clusters and two namespaces.
 func newMachine(t *testing.T, s *scene, replicas [2]*replica, executor *executor) (*machine, error) {
 	m := &machine{
 		scene: s, t: t, left: map[target]bool{}, replicas: replicas, executor: executor, audit: e2e.AuditFromNow(t), prefix: "machine-" + utilrand.String(5),
-		values: map[*model.Object]int{}, going: map[string]bool{}, before: map[target]*model.Copy{}, touched: map[target]bool{}, quietAt: time.Now(),
+		values: map[*model.Object]int{}, going: map[string]bool{}, before: map[target]*model.Copy{}, touched: map[target]bool{}, quietAt: time.Now(), judgedAt: time.Now(),
 	}
 	m.history = history{{from: m.quietAt, World: &model.World{
 		Objects: map[model.Key]*model.Object{}, Namespaces: map[string]*model.Object{}, Clusters: map[string]*model.Object{}, Autoscalers: map[model.Key]model.Key{},
-		Configuration: &model.Configuration{},
+		Policies: map[model.Key]*model.Policy{}, Configuration: &model.Configuration{},
 	}}}
-	if err := m.configure("*", none); err != nil {
+	if err := m.configure("*", none, true); err != nil {
 		return nil, err
 	}
 	for i, tier := range []string{"edge", "core"} {
@@ -245,6 +256,7 @@ func (m *machine) deleteNamespace(name string) error {
 		delete(w.Namespaces, real)
 		maps.DeleteFunc(w.Objects, func(k model.Key, _ *model.Object) bool { return k.Namespace == real })
 		maps.DeleteFunc(w.Autoscalers, func(k, _ model.Key) bool { return k.Namespace == real })
+		maps.DeleteFunc(w.Policies, func(k model.Key, _ *model.Policy) bool { return k.Namespace == real })
 	})
 }
 
@@ -298,20 +310,23 @@ func (m *machine) removeCluster(name string) error {
 }
 
 // configure replaces the configuration.
-func (m *machine) configure(namespaces, rules string) error {
+func (m *machine) configure(namespaces, rules string, honors bool) error {
 	globs := m.namespace(namespaces)
-	next := &model.Configuration{Namespaces: []string{globs}}
-	authorization := ""
+	next := &model.Configuration{Namespaces: []string{globs}, Overrides: honors}
+	options := ""
+	if honors {
+		options = e2e.HonorPolicies
+	}
 	switch rules {
 	case "m1":
-		next.Authorization, authorization = []model.Rule{{Clusters: []string{"m1"}}}, "authorization: [{clusters: [m1]}]\n"
+		next.Authorization, options = []model.Rule{{Clusters: []string{"m1"}}}, options+"authorization: [{clusters: [m1]}]\n"
 	case "gold":
 		gold := map[string]string{"tier": "gold"}
-		next.Authorization, authorization = []model.Rule{{NamespaceLabels: gold}}, "authorization: [{namespaceSelector: {matchLabels: {tier: gold}}}]\n"
+		next.Authorization, options = []model.Rule{{NamespaceLabels: gold}}, options+"authorization: [{namespaceSelector: {matchLabels: {tier: gold}}}]\n"
 	case "nothing":
-		next.Authorization, authorization = []model.Rule{}, "authorization: []\n"
+		next.Authorization, options = []model.Rule{}, options+"authorization: []\n"
 	}
-	text := e2e.ConfigurationHead + e2e.BreakerOff + authorization + "resources:\n"
+	text := e2e.ConfigurationHead + e2e.BreakerOff + options + "resources:\n"
 	for _, resource := range resources {
 		text += fmt.Sprintf("- {group: %q, resource: %s, namespaces: [%q]}\n", resource.Group, resource.Resource, globs)
 	}
@@ -320,6 +335,47 @@ func (m *machine) configure(namespaces, rules string) error {
 		_, err := e2e.Env.Admin.Resource(e2e.ConfigMaps).Namespace(e2e.System).Update(m.t.Context(), patch, metav1.UpdateOptions{})
 		return err
 	}, func(w *model.World) { w.Configuration = next })
+}
+
+// realPolicy is the key of an override policy: its namespace or, if it is cluster-wide, its name
+// begins with the prefix.
+func (m *machine) realPolicy(k model.Key) model.Key {
+	if k.Namespace == "" {
+		k.Name = m.prefix + "-" + k.Name
+		return k
+	}
+	return m.real(k)
+}
+
+// putPolicy creates an override policy, or replaces it.
+func (m *machine) putPolicy(k model.Key, p *model.Policy) error {
+	if m.going[k.Namespace] {
+		return nil
+	}
+	k = m.realPolicy(k)
+	u, client := e2e.Overriding(k, p), e2e.Env.Admin.Resource(policyResources[k.Kind]).Namespace(k.Namespace)
+	return m.history.change(func() error {
+		if m.history.now().Policies[k] == nil {
+			_, err := client.Create(m.t.Context(), u, metav1.CreateOptions{})
+			return err
+		}
+		there, err := client.Get(m.t.Context(), k.Name, metav1.GetOptions{})
+		if err == nil {
+			u.SetResourceVersion(there.GetResourceVersion())
+			_, err = client.Update(m.t.Context(), u, metav1.UpdateOptions{})
+		}
+		return err
+	}, func(w *model.World) { w.Policies[k] = p })
+}
+
+func (m *machine) deletePolicy(k model.Key) error {
+	k = m.realPolicy(k)
+	if m.history.now().Policies[k] == nil {
+		return nil
+	}
+	return m.history.change(func() error {
+		return ignoreNotFound(e2e.Env.Admin.Resource(policyResources[k.Kind]).Namespace(k.Namespace).Delete(m.t.Context(), k.Name, metav1.DeleteOptions{}))
+	}, func(w *model.World) { delete(w.Policies, k) })
 }
 
 // touch records that a user changes a Work by hand, and returns its namespace and name.
@@ -370,6 +426,10 @@ func (m *machine) end(ctx context.Context) {
 	}
 	for _, name := range namespaceNames {
 		_ = e2e.Env.Admin.Resource(e2e.Namespaces).Delete(ctx, m.namespace(name), metav1.DeleteOptions{})
+	}
+	for _, k := range policies {
+		k = m.realPolicy(k)
+		_ = e2e.Env.Admin.Resource(policyResources[k.Kind]).Namespace(k.Namespace).Delete(ctx, k.Name, metav1.DeleteOptions{})
 	}
 	for _, name := range m.clusters {
 		if !m.hasMembers {

@@ -13,7 +13,7 @@ import (
 )
 
 // watched are the resources whose watches are held back and cut.
-var watched = []string{"configmaps", "deployments", "horizontalpodautoscalers", "namespaces", "clusters", "works"}
+var watched = []string{"configmaps", "deployments", "horizontalpodautoscalers", "namespaces", "clusters", "works", "overridepolicies", "clusteroverridepolicies"}
 
 // theConfiguration stands for the ConfigMap with the configuration, among the resources whose
 // watches are held back.
@@ -88,7 +88,7 @@ func (r *replica) settle() {
 // underWay counts the unanswered requests that may lead to a write.
 func (r *replica) underWay() (n int) {
 	for _, resource := range watched {
-		for _, verb := range []string{"get", "create", "patch", "delete"} {
+		for _, verb := range []string{"get", "list", "create", "patch", "delete"} {
 			n += r.proxy.Open(fault.Match{Verb: verb, Resource: resource})
 		}
 	}
@@ -105,7 +105,7 @@ func (r *replica) start() (err error) {
 	r.daemon, err = process.StartDaemon(process.DaemonOptions{
 		Program: []string{e2e.Env.Daemon}, Kubeconfig: r.proxy.Kubeconfig(),
 		Flags: []string{
-			"--holder-identity", r.name, "--log-level", "debug", "--resync-period", "2s", "--deletion-settle-period", "100ms", "--list-deadline", "5s",
+			"--holder-identity", r.name, "--log-level", "debug", "--resync-period", "2s", "--deletion-settle-period", settlePeriod.String(), "--list-deadline", "5s",
 			"--leader-elect-lease-duration", "4s", "--leader-elect-renew-deadline", "3s", "--leader-elect-retry-period", "500ms",
 		},
 		Environment: []string{"GORACE=halt_on_error=1", "KUBE_CACHE_MUTATION_DETECTOR=true"},

@@ -33,7 +33,14 @@ var (
 	pages          = []model.Key{{Kind: "ConfigMap", Name: "page-0"}, {Kind: "ConfigMap", Name: "page-1"}, {Kind: "ConfigMap", Name: "page-2"}}
 	deployment     = model.Key{Kind: "Deployment", Name: "web"}
 	autoscaler     = model.Key{Kind: "HorizontalPodAutoscaler", Name: "web"}
+	policies       = []model.Key{
+		{Kind: "OverridePolicy", Namespace: "a", Name: "first"}, {Kind: "OverridePolicy", Namespace: "a", Name: "second"},
+		{Kind: "OverridePolicy", Namespace: "b", Name: "first"}, {Kind: "ClusterOverridePolicy", Name: "wide"},
+	}
 )
+
+// strangePolicy is in the notes of Works that users have edited, and does not exist.
+const strangePolicy = "OverridePolicy/strange"
 
 // onAPIServer plays on a Karmada of which only the parts that serve requests run, so that
 // it makes many steps per second.
@@ -67,6 +74,7 @@ var onAPIServer = &scene{
 	steps: choices{
 		"put": 30, "put back": 10, "differ": 20, "edit": 8, "delete": 6, "recreate": 3, "namespace": 16, "namespace back": 10, "delete namespace": 1,
 		"cluster": 8, "cluster leaves": 1, "configure": 2, "Work deleted": 2, "Work edited": 3, "shut": 8, "open": 6, "expire": 1, "late": 6, "throttle": 3, "slow reads": 3, "kill": 1, "restart": 1,
+		"override": 14, "override goes": 3, "override and object": 8, "override there and back": 6, "override of a dying leader": 2,
 		"there and back": 10, "namespace there and back": 10, "edit and back": 6, "move and back": 6, "default of a dying leader": 6, "default goes first": 6,
 	},
 }
@@ -88,6 +96,7 @@ var inMembers = &scene{
 	claims: choices{none: 1},
 	steps: choices{
 		"put": 30, "put back": 10, "edit": 10, "delete": 6, "recreate": 3, "namespace": 12, "namespace back": 6, "configure": 2, "Work deleted": 2, "Work edited": 3, "shut": 6, "open": 6, "late": 3, "kill": 1, "restart": 1,
+		"override": 8, "override goes": 3, "override and object": 4,
 	},
 	hasMembers: true,
 }

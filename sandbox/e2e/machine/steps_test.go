@@ -159,6 +159,45 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 				m.shut(resource), m.spaceGoes(name), m.spaceIsGone(name), pause(between), m.open(resource))
 		}}
 	},
+	"override": func(t *rapid.T, s *scene) step {
+		key, p := rapid.SampledFrom(policies).Draw(t, "policy"), s.drawPolicy(t)
+		return step{fmt.Sprintf("%v %v", key, *p), func(m *machine) error { return m.putPolicy(key, p) }}
+	},
+	"override goes": func(t *rapid.T, s *scene) step {
+		key := rapid.SampledFrom(policies).Draw(t, "policy")
+		return step{fmt.Sprint(key), func(m *machine) error { return m.deletePolicy(key) }}
+	},
+	"override and object": func(t *rapid.T, s *scene) step { // at once, and either event may come first
+		key, object, p, value := rapid.SampledFrom(policies).Draw(t, "policy"), s.drawObject(t), s.drawPolicy(t), rapid.IntRange(0, 3).Draw(t, "value")
+		goes, isLast := rapid.Bool().Draw(t, "goes"), rapid.Bool().Draw(t, "is last")
+		return step{fmt.Sprintf("%v %v, %v %d, goes %t, is last %t", key, *p, object, value, goes, isLast), func(m *machine) error {
+			override, change := func() error { return m.putPolicy(key, p) }, func() error { return m.edit(object, value) }
+			if goes {
+				override, change = func() error { return m.deletePolicy(key) }, func() error { return m.delete(object) }
+			}
+			if isLast {
+				return m.tell(change, override)
+			}
+			return m.tell(override, change)
+		}}
+	},
+	"override there and back": func(t *rapid.T, s *scene) step {
+		key, between := rapid.SampledFrom(policies).Draw(t, "policy"), drawBetween(t)
+		return step{fmt.Sprintf("%v, for %s", key, between), func(m *machine) error {
+			now := m.history.now().Policies[m.realPolicy(key)]
+			if now == nil {
+				return nil
+			}
+			return m.tell(func() error { return m.deletePolicy(key) }, pause(between), func() error { return m.putPolicy(key, now) })
+		}}
+	},
+	"override of a dying leader": func(t *rapid.T, s *scene) step { // which the standby has not seen
+		key, p, object := rapid.SampledFrom(policies).Draw(t, "policy"), s.drawPolicy(t), s.drawObject(t)
+		return step{fmt.Sprintf("%v %v, %v", key, *p, object), func(m *machine) error {
+			return m.tell(m.standbyMisses(policyResources[key.Kind].Resource), func() error { return m.putPolicy(key, p) },
+				m.leaderDies, func() error { return m.edit(object, 1) })
+		}}
+	},
 	"cluster": func(t *rapid.T, s *scene) step {
 		name, labels := s.drawCluster(t), drawLabels(t, "tier", choices{none: 1, "edge": 2, "core": 1})
 		region := choices{"": 2, "eu": 1, "us": 1}.draw(t, "region")
@@ -171,7 +210,8 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 	"configure": func(t *rapid.T, s *scene) step {
 		namespaces := choices{"*": 4, "a": 1, "b": 1}.draw(t, "namespaces")
 		rules := choices{none: 4, "m1": 1, "gold": 1, "nothing": 1}.draw(t, "authorization")
-		return step{fmt.Sprintf("namespaces %s, authorization %s", namespaces, rules), func(m *machine) error { return m.configure(namespaces, rules) }}
+		honors := rapid.IntRange(0, 3).Draw(t, "honors") > 0
+		return step{fmt.Sprintf("namespaces %s, authorization %s, honors policies %t", namespaces, rules, honors), func(m *machine) error { return m.configure(namespaces, rules, honors) }}
 	},
 	"Work deleted": func(t *rapid.T, s *scene) step {
 		of := target{s.drawObject(t), s.drawCluster(t)}
@@ -180,12 +220,13 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 	"Work edited": func(t *rapid.T, s *scene) step {
 		of := target{s.drawObject(t), s.drawCluster(t)}
 		patch := choices{
-			`{"spec":{"suspendDispatching":true}}`:                                 2,
-			`{"spec":{"preserveResourcesOnDeletion":true}}`:                        2,
-			`{"metadata":{"labels":{"karmada.target/source-id":null}}}`:            1,
-			`{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`:        1,
-			`{"metadata":{"annotations":{"karmada.target/source-uid":"another"}}}`: 1,
-			`{"metadata":{"annotations":{"other.example/note":"irrelevant"}}}`:     1,
+			`{"spec":{"suspendDispatching":true}}`:                                                         2,
+			`{"spec":{"preserveResourcesOnDeletion":true}}`:                                                2,
+			`{"metadata":{"labels":{"karmada.target/source-id":null}}}`:                                    1,
+			`{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`:                                1,
+			`{"metadata":{"annotations":{"karmada.target/source-uid":"another"}}}`:                         1,
+			`{"metadata":{"annotations":{"other.example/note":"irrelevant"}}}`:                             1,
+			fmt.Sprintf(`{"metadata":{"annotations":{"karmada.target/overridden-by":%q}}}`, strangePolicy): 1,
 		}.draw(t, "patch")
 		return step{fmt.Sprintf("%v %s", of, patch), func(m *machine) error { return m.editWork(of, patch) }}
 	},
@@ -209,6 +250,7 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 			answer := fault.DelayAnswer(late)
 			if asked && verb != "delete" { // a deletion may be late, which a story tells
 				answer = fault.Delay(late)
+				m.heldBack += late
 			}
 			m.replicas[i].pass(fault.Match{Verb: verb, Resource: e2e.Works.Resource}, answer)
 			return nil
@@ -226,6 +268,7 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 		i, resource := drawReplica(t), rapid.SampledFrom(watched).Draw(t, "resource")
 		late := rapid.SampledFrom([]time.Duration{300 * time.Millisecond, 1500 * time.Millisecond, 4 * time.Second}).Draw(t, "late")
 		return step{fmt.Sprintf("%d %s %s", i, resource, late), func(m *machine) error {
+			m.heldBack += late
 			m.replicas[i].pass(fault.Match{Verb: "get", Resource: resource}, fault.DelayAnswer(late))
 			return nil
 		}}
@@ -251,6 +294,26 @@ func (s *scene) drawDefault(t *rapid.T) map[string]string {
 	annotations := drawAnnotations(t, s.defaults)
 	annotations[clustersKey] = s.drawCluster(t)
 	return annotations
+}
+
+// drawPolicy draws what an override policy changes: a value, or a label that others may set too.
+// A Deployment has no value that it could replace.
+func (s *scene) drawPolicy(t *rapid.T) *model.Policy {
+	p := &model.Policy{Kind: choices{"ConfigMap": 3, deployment.Kind: 1}.draw(t, "kind")}
+	if n := rapid.IntRange(0, 3).Draw(t, "clusters"); n == 1 || n == 2 {
+		p.Clusters = s.clusters[:n]
+	}
+	what := choices{"value": 9, "label": 9}
+	if p.Kind == deployment.Kind {
+		what = choices{"value": 1, "label": 9}
+	}
+	switch what.draw(t, "what") {
+	case "value":
+		p.Value = choices{"overridden": 2, "overridden again": 1, "$(cluster.name)": 1}.draw(t, "value")
+	case "label":
+		p.Labels = map[string]string{choices{"stage": 2, "tier": 1}.draw(t, "key"): choices{"blue": 1, "green": 1}.draw(t, "label")}
+	}
+	return p
 }
 
 func (s *scene) drawCluster(t *rapid.T) string {

@@ -125,6 +125,24 @@ var stories = map[string]func(*machine) error{
 	"LeaderWithADeletedObject": func(m *machine) error {
 		return m.tell(m.page(to("m1")), m.quiet, m.standbyMisses("configmaps"), m.gone, m.vanished, m.leaderDies, pause(2*time.Second), m.nothingIsThere, m.quiet)
 	},
+	"LeaderLacksAPolicy": func(m *machine) error {
+		return m.tell(m.page(nil), m.quiet, m.standbyMisses("overridepolicies"), m.override, m.leaderDies, m.page(to("m1")), pause(2*time.Second), m.isOverridden, m.quiet)
+	},
+	// Override policies go.
+	"PolicyGoesWithItsObject": func(m *machine) error {
+		var gone time.Time
+		arrived := pause(200 * time.Millisecond) // at the gates
+		return m.tell(m.page(to("m1")), m.override, m.quiet, m.shut("overridepolicies"), m.shut("configmaps"), m.overrideGoes, m.gone, arrived,
+			now(&gone), m.open("overridepolicies"), pause(50*time.Millisecond), m.open("configmaps"), pause(500*time.Millisecond), m.losesNothing(&gone, nil), m.quiet)
+	},
+	"PolicyReturns": func(m *machine) error {
+		var gone, back time.Time
+		return m.tell(m.page(to("m1")), m.override, m.quiet,
+			now(&gone), m.overrideGoes, pause(10*time.Millisecond), m.override, now(&back), pause(time.Second), m.losesNothing(&gone, &back), m.quiet)
+	},
+	"PoliciesAreServedLate": func(m *machine) error {
+		return m.tell(m.unserved, m.restarted, m.page(to("m1")), pause(3*time.Second), m.nothingIsThere, m.served, m.override, m.quiet)
+	},
 }
 
 // TestStories tells each story on the same API server and with the same daemons.
