@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Supervised is a daemon that is restarted when it has ended, as a Deployment would.
@@ -69,11 +71,12 @@ func (s *Supervised) WantStarts(t *testing.T, ended int) {
 	}
 }
 
-// WantSources waits until the Works of a namespace are as wanted.
-func (s *Supervised) WantSources(t *testing.T, namespace string) {
+// WantSources waits until the Works of a namespace are as wanted: those of ConfigMaps, and of the
+// other given resources.
+func (s *Supervised) WantSources(t *testing.T, namespace string, others ...schema.GroupVersionResource) {
 	t.Helper()
 	Eventually(t, "the Works", func(ctx context.Context) error {
 		s.Ensure(t)
-		return Disagreement(ctx, namespace, ConfigMaps)
+		return Disagreement(ctx, namespace, append(others, ConfigMaps)...)
 	})
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/sandbox/model"
 
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
@@ -26,12 +27,15 @@ func TestBreaker(t *testing.T) {
 	// All must be counted before the first may be deleted, even on a busy machine.
 	settle := []string{"--deletion-settle-period", "5s"}
 	d := StartDaemon(t, settle...)
-	d.Reconfigure(t, func() { Configure(t, withBreaker(t)) })
-	f := NewFault(t, "60 of 60 objects deleted at once; the daemon restarted", ns)
+	// Overridden objects count like others.
+	policy := model.Key{Kind: "OverridePolicy", Namespace: ns, Name: "pages"}
+	Create(t, OverridePolicies, Overriding(policy, &model.Policy{Kind: "ConfigMap", Labels: map[string]string{"stage": "edge"}}))
+	d.Reconfigure(t, func() { Configure(t, withBreaker(t)+HonorPolicies) })
+	f := NewFault(t, "60 of 60 objects deleted at once; the daemon restarted", ns, OverridePolicies)
 	f.Note = "60 held, 58 of them recreated, two held across a restart until approved"
 	ids := CreatePages(t, ns, Push, sources)
 	WantInMembers(t, ns, fmt.Sprintf("page-%d", sources-1), "one", Push)
-	Eventually(t, "the Works", func(ctx context.Context) error { return Disagreement(ctx, ns, ConfigMaps) })
+	Eventually(t, "the Works", func(ctx context.Context) error { return Disagreement(ctx, ns, ConfigMaps, OverridePolicies) })
 
 	removeAtOnce(t, d, ns)
 	Eventually(t, "all deletions to be held", d.WantMetric(Held("configmaps"), float64(sources)))
@@ -88,8 +92,8 @@ func TestBreaker(t *testing.T) {
 	})
 	t.Run("AnOldApprovalIsNotReplayed", func(t *testing.T) {
 		f.End()
-		f := NewFault(t, "An old approval, replayed during another mass deletion", ns)
-		removeAtOnce(t, d, ns)
+		f := NewFault(t, "An old approval, replayed during another mass deletion", ns, OverridePolicies)
+		removeAtOnce(t, d, ns, func() { Remove(t, OverridePolicies, ns, policy.Name) })
 		Eventually(t, "all deletions to be held", d.WantMetric(Held("configmaps"), float64(sources-2)))
 		old := annotationOf(t, config.ApprovalsAnnotation)
 		Change(t, ConfigMaps, Home(t), Account, SetAnnotation(config.ApprovalsAnnotation, ""))
@@ -99,6 +103,11 @@ func TestBreaker(t *testing.T) {
 		Settle(t)
 		Eventually(t, "all to be still held", d.WantMetric(Held("configmaps"), float64(sources-2)))
 		f.WantNoDeletes()
+		for _, work := range WorksOf(t, ns) {
+			if by := work.GetAnnotations()["karmada.target/overridden-by"]; by != "OverridePolicy/pages" {
+				t.Errorf("Work %s is held, and now overridden by %q", work.GetName(), by)
+			}
+		}
 		for _, id := range ids {
 			f.Allow(id, Push)
 		}
@@ -163,11 +172,14 @@ func wantHeldList(t *testing.T, ids []render.Identity) {
 
 // removeAtOnce deletes all pages before the daemon sees the first deletion. Otherwise, on
 // a busy machine, the API server would need longer than a deletion takes to settle, and
-// the daemon would make as many deletions as the breaker allows.
-func removeAtOnce(t *testing.T, d *Daemon, ns string) {
+// the daemon would make as many deletions as the breaker allows. It does more at the same time.
+func removeAtOnce(t *testing.T, d *Daemon, ns string, more ...func()) {
 	t.Helper()
 	Must(t, d.Signal(syscall.SIGSTOP))
 	RemoveAll(t, ConfigMaps, ns, AllPages)
+	for _, do := range more {
+		do()
+	}
 	Must(t, d.Signal(syscall.SIGCONT))
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,39 +15,62 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/sandbox/fault"
+	"github.com/karmada-target/karmada-mirror/sandbox/model"
 
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// needed is how many writes life takes: 10 creations or updates and 5 deletions. There are
+// needed is how many writes life takes: 11 creations or updates and 5 deletions. There are
 // more if Karmada writes the status of a Work between our read and our write, which then
 // conflicts and is retried; their number varies between runs.
-const needed = 15
+const needed = 16
 
 // life is a scenario of everything that happens to sources: they are created, updated,
-// retargeted, deleted and recreated. settled is called after each step.
+// retargeted, deleted and recreated. The pages are overridden on one cluster, until their policy
+// goes, and the replicas of the Deployment are divided. settled is called after each step.
 func life(t *testing.T, f *FaultRow, ns string, settled func()) {
 	t.Helper()
 	page := func(i int) render.Identity {
 		return render.Identity{Kind: "ConfigMap", Namespace: ns, Name: fmt.Sprintf("page-%d", i)}
 	}
-	for i := range 3 {
+	web := render.Identity{Group: "apps", Kind: "Deployment", Namespace: ns, Name: "web"}
+	divided := func(clusters string) *unstructured.Unstructured {
+		u := overridable(ns, web.Name)
+		u.SetAnnotations(map[string]string{render.ClustersAnnotation: clusters, render.ReplicasAnnotation: "divide"})
+		return u
+	}
+	for i := range 2 {
 		Create(t, ConfigMaps, ConfigMap(ns, fmt.Sprintf("page-%d", i), Push+","+Push2, "one"))
 	}
+	Create(t, Deployments, divided(Push+","+Push2))
 	settled()
 	f.Allow(page(1), Push)
 	Change(t, ConfigMaps, ns, "page-0", SetField("two", "data", "key"))
-	f.Allow(page(2), Push, Push2)
+	f.Allow(web, Push, Push2)
 	Change(t, ConfigMaps, ns, "page-1", SetAnnotation(render.ClustersAnnotation, Push2+","+Pull))
-	Remove(t, ConfigMaps, ns, "page-2")
+	Remove(t, Deployments, ns, web.Name)
 	settled()
-	Create(t, ConfigMaps, ConfigMap(ns, "page-2", Pull, "three"))
+	Create(t, Deployments, divided(Pull))
 	f.Allow(page(1), Push2, Pull)
 	Change(t, ConfigMaps, ns, "page-1", func(u *unstructured.Unstructured) { u.SetAnnotations(nil) })
+	Remove(t, OverridePolicies, ns, "pages")
 	settled()
 }
 
-// outcomeOf is the content of each Work of a namespace's sources, by cluster and source.
+// overrideLife makes the policies that life needs, before a daemon runs: how many writes it takes
+// does not depend on what the daemon sees first then.
+func overrideLife(t *testing.T, ns string) {
+	t.Helper()
+	for name, p := range map[string]*model.Policy{
+		"pages": {Kind: "ConfigMap", Labels: map[string]string{"stage": "edge"}, Clusters: []string{Push2}},
+		"web":   {Kind: "Deployment", Labels: map[string]string{"stage": "edge"}},
+	} {
+		Create(t, OverridePolicies, Overriding(model.Key{Kind: "OverridePolicy", Namespace: ns, Name: name}, p))
+	}
+}
+
+// outcomeOf is the content of each Work of a namespace's sources, by cluster and source: its
+// value or its replicas, and its stage.
 func outcomeOf(t *testing.T, ns string) map[string]string {
 	t.Helper()
 	contents := map[string]string{}
@@ -54,7 +78,11 @@ func outcomeOf(t *testing.T, ns string) map[string]string {
 		manifest, err := ManifestOf(work)
 		Must(t, err)
 		cluster := strings.TrimPrefix(work.GetNamespace(), "karmada-es-")
-		contents[cluster+"/"+manifest.GetName()], _, _ = unstructured.NestedString(manifest.Object, "data", "key")
+		value, _, _ := unstructured.NestedString(manifest.Object, "data", "key")
+		if replicas, isDivided, _ := unstructured.NestedInt64(manifest.Object, "spec", "replicas"); isDivided {
+			value = fmt.Sprint(replicas)
+		}
+		contents[cluster+"/"+manifest.GetName()] = strings.TrimSpace(value + " " + manifest.GetLabels()["stage"])
 	}
 	return contents
 }
@@ -81,9 +109,12 @@ func crash(t *testing.T, at fault.Write) (writes int64, contents map[string]stri
 		daemon.Kill()
 		return false
 	})
-	daemon = Supervise(t, append(behind(t, p), "--deletion-settle-period", "100ms")...)
+	overrideLife(t, ns)
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	WriteFile(t, file, []byte(withBreaker(t, "deployments.apps")+HonorPolicies))
+	daemon = Supervise(t, "--config", file, "--kubeconfig", p.Kubeconfig(), "--leader-elect=false", "--deletion-settle-period", "100ms")
 	settle := func() {
-		daemon.WantSources(t, ns)
+		daemon.WantSources(t, ns, Deployments, OverridePolicies)
 		if when := crashed.Load(); when != nil && took == 0 {
 			took = time.Since(*when)
 		}
@@ -121,7 +152,7 @@ func TestCrashAtEveryWrite(t *testing.T) {
 	t.Run("First", func(t *testing.T) { // ends when its parallel subtests have ended
 		t.Run("Undisturbed", func(t *testing.T) { total, want, _ = crash(t, fault.Write{}) })
 	})
-	if diff := cmp.Diff(map[string]string{Push + "/page-0": "two", Push2 + "/page-0": "two", Pull + "/page-2": "three"}, want); diff != "" {
+	if diff := cmp.Diff(map[string]string{Push + "/page-0": "two", Push2 + "/page-0": "two", Pull + "/web": "3 edge"}, want); diff != "" {
 		t.Fatalf("the undisturbed run, -want +got:\n%s", diff)
 	}
 	if total < needed {

@@ -98,8 +98,8 @@ func TestNeverSynced(t *testing.T) {
 
 // withBreaker is the configuration of a test with the breaker on, which no mistake of a
 // cache may trip.
-func withBreaker(t *testing.T) string {
-	return strings.Replace(Resources(t, "configmaps"), BreakerOff, BreakerOn, 1)
+func withBreaker(t *testing.T, others ...string) string {
+	return strings.Replace(Resources(t, append(others, "configmaps")...), BreakerOff, BreakerOn, 1)
 }
 
 // newProxyFault starts a row for a fault between a daemon and its API server, with
