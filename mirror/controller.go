@@ -25,7 +25,7 @@ import (
 const (
 	// cachePeriod is how often a new leader checks whether its caches are complete.
 	// maxCatchUpPause is the longest time between two checks whether they have caught up
-	// with the API server, each of which costs two lists; maxCachePause applies while
+	// with the API server, each of which costs some lists; maxCachePause applies while
 	// these checks fail.
 	cachePeriod     = 50 * time.Millisecond
 	maxCatchUpPause = time.Second

@@ -143,6 +143,7 @@ func (c *Caches) newDefinitionWatch(resource schema.GroupVersionResource) *watch
 				c.sources.Recheck()
 				c.works.Recheck()
 				c.clusters.Recheck()
+				c.policies.Recheck()
 			}),
 			Synced: c.options.Handlers.Synced,
 		},
