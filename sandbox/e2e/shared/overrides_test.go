@@ -124,7 +124,7 @@ func TestOverridePolicies(t *testing.T) {
 	edge := rule(map[string]any{"labelsOverrider": one("operator", "add", "value", map[string]any{"edge": "yes"})})
 	key := ns + ".example.com/edge"
 	edge["targetCluster"] = map[string]any{"labelSelector": map[string]any{"matchLabels": map[string]any{key: "yes"}}}
-	Create(t, overridePolicies, overriding("OverridePolicy", ns, "edge", edge))
+	Create(t, OverridePolicies, overriding("OverridePolicy", ns, "edge", edge))
 	t.Cleanup(func() { label(t, Push, key, "") })
 	label(t, Push, key, "yes")
 	Eventually(t, "the override of the labelled cluster", inMember(Push, Deployments, ns, "mirrored", "yes", "metadata", "labels", "edge"))
