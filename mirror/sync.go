@@ -70,7 +70,7 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	o := &write.Outcome{}
 	o.RetryAfter(settles)
 	// Deletions need a proof of their own.
-	writes := slices.DeleteFunc(slices.Clone(j.Plan), func(op judge.Operation) bool { return op.Kind == judge.Delete })
+	writes := slices.DeleteFunc(slices.Clone(j.Plan), func(op judge.Operation) bool { return op.Kind == judge.Delete || op.Later })
 	c.writer.Apply(ctx, j.Verdict, writes, isFresh, o)
 	c.remove(ctx, j, isFresh, o)
 	refusals := j.Verdict.Refusals

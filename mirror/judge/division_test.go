@@ -38,6 +38,9 @@ func carryOut(t *testing.T, f Facts) (did []string) {
 	t.Helper()
 	v := Decide(f)
 	for _, op := range Plan(v, f.Works) {
+		if op.Later {
+			continue
+		}
 		word := fmt.Sprintf("%s %s", op.Kind, op.Cluster)
 		if op.Kind.WritesContent() {
 			template, err := v.Targets[op.Cluster].edited()

@@ -40,6 +40,9 @@ type Operation struct {
 	Work *state.Work
 	// Because is the reason for the write.
 	Because string
+	// Later: it is to be carried out only once other clusters have more replicas of a divided
+	// source. Their Works are then events.
+	Later bool
 }
 
 // IsHeld reports whether this is a deletion that the breaker holds, by the mark on the Work.
@@ -106,9 +109,7 @@ func Plan(v Verdict, works map[string]*state.Work) []Operation {
 		target, w := v.Targets[cluster], works[cluster]
 		op := Operation{Cluster: cluster, Work: w}
 		op.Kind, op.Because = planWork(target, w)
-		if op.Kind == Update && v.rises() && lowers(target.notes, w) {
-			continue // when the others have more, their Works are events
-		}
+		op.Later = op.Kind == Update && v.rises() && lowers(target.notes, w)
 		switch {
 		case op.Kind == Delete:
 			deletes = append(deletes, op)

@@ -27,8 +27,8 @@ var ofDecide = []mutant{
 	},
 	{
 		name: "shares-shrink-at-once", file: "mirror/judge/plan.go",
-		old:  `if op.Kind == Update && v.rises() && lowers(target.notes, w) {`,
-		new:  `if op.Kind == Drop && v.rises() && lowers(target.notes, w) {`,
+		old:  `op.Later = op.Kind == Update && v.rises() && lowers(target.notes, w)`,
+		new:  `op.Later = op.Kind == Drop && v.rises() && lowers(target.notes, w)`,
 		harm: "replicas are taken away before others have been added",
 	},
 	{
