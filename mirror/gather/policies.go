@@ -93,12 +93,17 @@ func (c *Caches) Distinguishing(before, after *state.Cluster) iter.Seq[*state.Po
 	}
 }
 
-// ConfirmLoss reads the override policies live for a source that has lost some, by the cache: a
-// policy may be missing because it is about to be replaced, or deleted together with the source.
-// So it waits first, and returns how long is left.
+// ConfirmLoss reads a source and the override policies live if the source has lost some, by the
+// cache: a policy may be missing because it is about to be replaced, or was deleted together with
+// the source, whose deletion the cache does not show yet. So it waits first, and returns how long
+// is left.
 func (c *Caches) ConfirmLoss(ctx context.Context, f judge.Facts, lost map[string][]string, settle time.Duration) (judge.Facts, time.Duration, error) {
 	if left := settle - c.losses.settled(f.ID, lost, c.options.Clock.Now()); left > 0 {
 		return f, left, nil
+	}
+	f, err := c.LiveFacts(ctx, f.ID)
+	if err != nil {
+		return f, 0, err
 	}
 	var policies []*state.Policy
 	for _, r := range state.PolicyResources() {
