@@ -78,7 +78,7 @@ func (c *Caches) surround(f *judge.Facts, namespace *state.Namespace) {
 	addSurroundings(f, c)
 	c.scale(f)
 	c.overriding(f)
-	f.NamespaceSkipped = namespace.SkipsPropagation()
+	f.NamespaceSkipped, f.NamespaceGoing = namespace.SkipsPropagation(), namespace.Terminating
 	if configuration := c.configuration.Load(); configuration != nil {
 		configure(f, configuration)
 		authorize(f, configuration, c.place(f.ID, namespace))

@@ -140,7 +140,7 @@ func (r *Reader) facts(ctx context.Context, ref SourceRef, obj *unstructured.Uns
 	if err := r.overriding(ctx, &f); err != nil {
 		return judge.Facts{}, err
 	}
-	f.NamespaceSkipped = namespace.SkipsPropagation()
+	f.NamespaceSkipped, f.NamespaceGoing = namespace.SkipsPropagation(), namespace.Terminating
 	if r.configuration != nil {
 		configure(&f, r.configuration)
 		authorize(&f, r.configuration, config.Source{Resource: ref.Mapping.Resource.GroupResource().String(), Namespace: ref.Namespace, NamespaceLabels: namespace.Labels})

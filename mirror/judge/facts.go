@@ -44,6 +44,8 @@ type Facts struct {
 	// PoliciesLive: they have just been read, so that one that is missing no longer exists; or
 	// the configuration ignores them.
 	PoliciesLive bool
+	// NamespaceGoing: the source's Namespace is being deleted, with its override policies.
+	NamespaceGoing bool
 	// Scale is what is divided over the clusters; nil if nothing is.
 	Scale *Scale
 	// Strip are the labels and annotations that the configuration removes.

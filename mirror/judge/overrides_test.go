@@ -78,6 +78,9 @@ func TestOverridden(t *testing.T) {
 				value, _, _ := unstructured.NestedString(manifestIn(t, sample.WorkOf(body)), "data", "key")
 				writes, values = append(writes, op.Cluster), append(values, value)
 			}
+			if f.NamespaceGoing = true; tc.live && tc.writes != "" && len(Plan(Decide(f), f.Works)) > 0 {
+				t.Errorf("%s: an override is undone in a Namespace that is being deleted", tc.reason)
+			}
 			if got := strings.Join(writes, " "); got != tc.writes || strings.Join(values, " ") != tc.values {
 				t.Errorf("%s: %q get %q", tc.reason, got, values)
 			}

@@ -65,7 +65,7 @@ func (r *renderings) render(cluster string, wanted Target) (Target, *Refusal) {
 // come back, for example.
 func (r *renderings) lost(cluster string, rendering *Rendering) []string {
 	w := r.f.Works[cluster]
-	if r.f.PoliciesLive || w == nil || w.Source != r.f.ID || w.Terminating {
+	if r.f.PoliciesLive && !r.f.NamespaceGoing || w == nil || w.Source != r.f.ID || w.Terminating {
 		return nil
 	}
 	return w.Notes().Lack(rendering.notes)

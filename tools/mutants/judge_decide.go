@@ -3,7 +3,7 @@ package main
 var ofDecide = []mutant{
 	{
 		name: "overrides-go-without-a-live-read", file: "mirror/judge/renderings.go",
-		old:  `if r.f.PoliciesLive || w == nil || w.Source != r.f.ID || w.Terminating {`,
+		old:  `if r.f.PoliciesLive && !r.f.NamespaceGoing || w == nil || w.Source != r.f.ID || w.Terminating {`,
 		new:  `if w != nil || w == nil {`,
 		harm: "a cache that has lost a policy brings back the replicas that it had reduced",
 	},
