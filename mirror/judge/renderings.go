@@ -3,7 +3,6 @@ package judge
 import (
 	"errors"
 	"fmt"
-
 	"strings"
 
 	"github.com/karmada-target/karmada-mirror/render"

@@ -89,4 +89,4 @@ func choose(mutants []mutant, run, part string) (chosen []mutant, err error) {
 }
 
 // all returns the list.
-func all() []mutant { return slices.Concat(ofRender, ofOverride, ofConfig, ofWatch, ofMirror) }
+func all() []mutant { return slices.Concat(ofRender, ofEdits, ofOverride, ofConfig, ofWatch, ofMirror) }
