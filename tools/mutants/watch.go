@@ -47,13 +47,13 @@ var ofWatch = []mutant{
 		harm: "the error that ends a watch is kept as an object",
 	},
 	{
-		name: "long-lists-have-stalled", file: "watch/watch.go",
+		name: "long-lists-have-stalled", file: "watch/stall.go",
 		old:  `w.listBrought = w.Clock.Now()`,
 		new:  `w.listBrought = w.listBegan`,
 		harm: "a list of very many objects starts over as a plain one, which takes gigabytes",
 	},
 	{
-		name: "endless-lists-go-on", file: "watch/watch.go",
+		name: "endless-lists-go-on", file: "watch/stall.go",
 		old:  `if created.Before(w.listBegan) {`,
 		new:  `if !created.IsZero() {`,
 		harm: "a stream whose end never comes is never restarted while objects are created",

@@ -1,0 +1,77 @@
+package watch
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// maxDoublings bounds the deadline of a list: five of 30 s make 16 minutes.
+const maxDoublings = 5
+
+// noteList tweaks the options of a list or watch, and records whether it is a
+// list: nothing else shows that an informer relists. A reflector gives every
+// watch a timeout, and requests the initial events when the watch replaces a list.
+func (w *Watch) noteList(o *metav1.ListOptions) {
+	if w.Tweak != nil {
+		w.Tweak(o)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.listBegan = w.Clock.Now()
+	w.listBrought = w.listBegan
+	w.listing = o.TimeoutSeconds == nil || o.SendInitialEvents != nil && *o.SendInitialEvents
+	if w.informer != nil {
+		w.listVersion = w.informer.LastSyncResourceVersion()
+	}
+}
+
+// noteFailure records that no list is in progress: client-go retries a failed list
+// when it sees fit, so it has not stalled.
+func (w *Watch) noteFailure() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.listing = false
+}
+
+// noteAdded records that a list progresses, if the object is older than the list: a
+// stream whose end never comes still delivers the events of a watch.
+func (w *Watch) noteAdded(created time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if created.Before(w.listBegan) {
+		w.listBrought = w.Clock.Now()
+	}
+}
+
+// awaitStall blocks until ctx is done, or a list has made no progress for longer than the
+// deadline: then it returns true.
+func (w *Watch) awaitStall(ctx context.Context, deadline time.Duration) bool {
+	if deadline <= 0 {
+		return false
+	}
+	ticker := w.Clock.NewTicker(deadline / 4)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-ticker.C():
+		}
+		if pause, listing := w.listPauses(); listing && pause > deadline {
+			return true
+		}
+	}
+}
+
+// listPauses returns how long ago the current list last made progress; false if there is no
+// current list.
+func (w *Watch) listPauses() (time.Duration, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.synced && w.informer.LastSyncResourceVersion() != w.listVersion {
+		w.listing = false
+	}
+	return w.Clock.Since(w.listBrought), w.listing
+}
