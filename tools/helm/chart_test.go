@@ -278,6 +278,7 @@ func TestBadValues(t *testing.T) {
 		"an extra without its name":    {[]string{"extraResources[0].group=apps"}, `at '/extraResources/0': missing property 'resource'`},
 		"a field of the configuration": {[]string{"configuration.deletions.works=5"}, `at '/configuration': additional properties 'deletions' not allowed`},
 		"a share above the whole":      {[]string{"configuration.deletion.holdAbove.percent=101"}, `at '/configuration/deletion/holdAbove/percent': maximum: got 101, want 100`},
+		"an unknown policy":            {[]string{"configuration.overridePolicies=Obey"}, `at '/configuration/overridePolicies': value must be one of 'Honor', 'Ignore'`},
 		"a user without a kind":        {[]string{"users[0].name=alice"}, `at '/users/0': missing property 'kind'`},
 		"the name of a Secret":         {[]string{"kubeconfigSecret=My_Secret"}, `at '/kubeconfigSecret': 'My_Secret' does not match pattern`},
 		"another namespace":            {[]string{"side=karmada", "--namespace=default"}, `side=karmada must be installed in the namespace karmada-system`},
@@ -424,6 +425,50 @@ func validate(t *testing.T, manifests string) string {
 		t.Errorf("%v: %s", err, warnings.String())
 	}
 	return string(said)
+}
+
+// field matches the rows for the fields of the configuration in its reference page.
+var field = regexp.MustCompile("(?m)^\\| `([a-zA-Z.\\[\\]]+)` \\|")
+
+// TestConfigurationFields checks that the schema offers every field of the configuration.
+func TestConfigurationFields(t *testing.T) {
+	page, err := os.ReadFile("../../docs/reference/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema object
+	if err := yaml.Unmarshal(read(t, "values.schema.json"), &schema); err != nil {
+		t.Fatal(err)
+	}
+	offered := fieldsOf(schema["definitions"].(object), schema["properties"].(object)["configuration"].(object), "")
+	for _, row := range field.FindAllStringSubmatch(string(page), -1) {
+		if row[1] != "apiVersion" && row[1] != "kind" && !slices.Contains(offered, row[1]) {
+			t.Errorf("values.schema.json has no configuration.%s", row[1])
+		}
+	}
+	if len(offered) < 10 {
+		t.Errorf("the schema offers only %q", offered)
+	}
+}
+
+// fieldsOf returns the paths of the fields that a JSON schema offers: a.b for objects, a[].b for
+// lists of objects.
+func fieldsOf(definitions, schema object, path string) []string {
+	if ref, ok := schema["$ref"].(string); ok {
+		schema = definitions[strings.TrimPrefix(ref, "#/definitions/")].(object)
+	}
+	var paths []string
+	if path != "" {
+		paths = append(paths, strings.TrimPrefix(path, "."))
+	}
+	if items, ok := schema["items"].(object); ok {
+		paths = append(paths, fieldsOf(definitions, items, path+"[]")...)
+	}
+	properties, _ := schema["properties"].(object)
+	for name, property := range properties {
+		paths = append(paths, fieldsOf(definitions, property.(object), path+"."+name)...)
+	}
+	return paths
 }
 
 // TestFlags checks that the daemon has the flags that the schema offers.
