@@ -60,7 +60,7 @@ func everything() *prometheus.Registry {
 	}
 	for _, reason := range []judge.Reason{
 		judge.InvalidAnnotation, judge.UnknownCluster, judge.ForbiddenResource, judge.ReservedNamespace, judge.ClaimedByPolicy,
-		judge.WorkConflict, judge.TooLarge, judge.RenderFailed, judge.DeletionHeld, judge.NotAuthorized,
+		judge.WorkConflict, judge.TooLarge, judge.RenderFailed, judge.DeletionHeld, judge.NotAuthorized, judge.OverrideFailed,
 	} {
 		s.Refused[string(reason)] = 1
 	}
