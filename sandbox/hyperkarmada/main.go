@@ -1,6 +1,6 @@
-// Command hyperkarmada is every server-side component of a Karmada control plane, and
-// kubectl, in one binary: one link instead of nine. The first argument, or the name of
-// the binary, selects the component.
+// Command hyperkarmada is every server-side component of a Karmada control plane and of
+// its members, and kubectl, in one binary: one link instead of ten. The first argument,
+// or the name of the binary, selects the component.
 //
 // It is a module of its own, so that one source is compiled with two sets of versions:
 // here with the oldest supported Karmada, and in the sandbox module, whose tool it is,
@@ -32,6 +32,7 @@ import (
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	kubeapiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	kubecontrollers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	kubescheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
@@ -41,6 +42,7 @@ import (
 var components = map[string]func(context.Context) *cobra.Command{
 	"kube-apiserver":               func(context.Context) *cobra.Command { return kubeapiserver.NewAPIServerCommand() },
 	"kube-controller-manager":      func(context.Context) *cobra.Command { return kubecontrollers.NewControllerManagerCommand() },
+	"kube-scheduler":               func(context.Context) *cobra.Command { return kubescheduler.NewSchedulerCommand() },
 	"karmada-controller-manager":   karmadacontrollers.NewControllerManagerCommand,
 	"karmada-scheduler":            func(ctx context.Context) *cobra.Command { return karmadascheduler.NewSchedulerCommand(ctx) },
 	"karmada-webhook":              webhook.NewWebhookCommand,
