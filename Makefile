@@ -8,7 +8,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 REVISION ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 PACKAGE := github.com/karmada-target/karmada-mirror/cli
 # The daemon's module, and those that it does not depend on.
-MODULES := . sandbox tools tools/helm tools/prometheus
+MODULES := . sandbox sandbox/kwok tools tools/helm tools/prometheus
 # The sandbox packages to test with the race detector. The others would compile all of
 # Kubernetes with it; the daemon of the end-to-end tests always has it.
 RACED := ./build ./fault ./process ./written ./dashboard ./bench

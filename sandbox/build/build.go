@@ -77,6 +77,31 @@ func (b *Builder) Hyperkarmada(ctx context.Context) (string, error) {
 	})
 }
 
+// Kwok compiles the program that plays the kubelets of a member, and returns its path and
+// those of its Stages, which say what it does to nodes and Pods.
+func (b *Builder) Kwok(ctx context.Context) (path string, stages []string, err error) {
+	dir := filepath.Join(b.module, kwokFolder)
+	// See choose for why they are downloaded.
+	modules, err := goModules(ctx, dir, "mod", "download", "-json", kwok)
+	if err != nil {
+		return "", nil, err
+	}
+	own := filepath.Join(modules[kwok].Dir, "kustomize", "stage")
+	stages = []string{
+		filepath.Join(own, "node", "fast", "node-initialize.yaml"),
+		filepath.Join(own, "pod", "fast", "pod-ready.yaml"),
+		filepath.Join(own, "pod", "fast", "pod-complete.yaml"),
+		filepath.Join(own, "pod", "fast", "pod-delete.yaml"),
+		filepath.Join(dir, "stages.yaml"),
+	}
+	path = filepath.Join(b.Cache(), "bin", "kwok")
+	return path, stages, b.compile(ctx, step{
+		what: "kwok " + modules[kwok].Version, hint: "about three minutes the first time, then seconds",
+		ldflags: []string{"-s", "-w"},
+		dir:     dir, output: path, target: kwok + "/cmd/kwok",
+	})
+}
+
 // Daemon compiles karmada-mirror and returns its path.
 func (b *Builder) Daemon(ctx context.Context) (string, error) {
 	path := filepath.Join(b.Cache(), "bin", "karmada-mirror")

@@ -24,6 +24,10 @@ const (
 	// The modules whose versions the components report.
 	kubernetes = "k8s.io/kubernetes"
 	karmada    = "github.com/karmada-io/karmada"
+	// kwok is compiled in kwokFolder of the sandbox module, whichever Karmada is chosen:
+	// it needs newer Kubernetes libraries than any of them.
+	kwok       = "sigs.k8s.io/kwok"
+	kwokFolder = "kwok"
 )
 
 // folders are the modules that hyperkarmada can be compiled in, relative to the
@@ -81,7 +85,7 @@ func goModules(ctx context.Context, dir string, arguments ...string) (map[string
 	command.Dir = dir
 	out, err := command.Output()
 	if err != nil {
-		return nil, fmt.Errorf("cannot find the sources of Karmada (is %q in the sandbox module?): %w", dir, withStderr(err))
+		return nil, fmt.Errorf("cannot find the sources of the components (is %q in the sandbox module?): %w", dir, withStderr(err))
 	}
 	modules := map[string]moduleInfo{}
 	decoder := json.NewDecoder(bytes.NewReader(out))
