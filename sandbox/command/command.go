@@ -28,12 +28,12 @@ func New() *cobra.Command {
 	return root
 }
 
-// members are two member clusters in push mode and one in pull mode.
+// members are two member clusters in push mode and one in pull mode, on which Pods run.
 func members() []karmada.Member {
 	return []karmada.Member{
-		{Name: "member1", Mode: clusterv1alpha1.Push},
-		{Name: "member2", Mode: clusterv1alpha1.Push},
-		{Name: "member3", Mode: clusterv1alpha1.Pull},
+		{Name: "member1", Mode: clusterv1alpha1.Push, Nodes: 1},
+		{Name: "member2", Mode: clusterv1alpha1.Push, Nodes: 1},
+		{Name: "member3", Mode: clusterv1alpha1.Pull, Nodes: 1},
 	}
 }
 
@@ -58,7 +58,7 @@ func newBuild() *cobra.Command {
 	var checked bool
 	cmd := &cobra.Command{
 		Use:   "build",
-		Short: "Compile Karmada and, if its source exists, karmada-mirror",
+		Short: "Compile Karmada, kwok and, if its source exists, karmada-mirror",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			builder, err := build.New(cmd.Context(), cmd.OutOrStdout())
@@ -66,6 +66,9 @@ func newBuild() *cobra.Command {
 				return err
 			}
 			if _, err := builder.Hyperkarmada(cmd.Context()); err != nil {
+				return err
+			}
+			if _, _, err := builder.Kwok(cmd.Context()); err != nil {
 				return err
 			}
 			if !builder.HasDaemon() {
@@ -89,5 +92,9 @@ func programs(ctx context.Context, out io.Writer) (*build.Builder, karmada.Progr
 		return nil, karmada.Programs{}, err
 	}
 	binary, err := builder.Hyperkarmada(ctx)
-	return builder, karmada.Programs{Hyperkarmada: binary, Karmada: builder.KarmadaSources()}, err
+	if err != nil {
+		return nil, karmada.Programs{}, err
+	}
+	kwok, stages, err := builder.Kwok(ctx)
+	return builder, karmada.Programs{Hyperkarmada: binary, Karmada: builder.KarmadaSources(), Kwok: kwok, Stages: stages}, err
 }

@@ -32,10 +32,12 @@ const (
 type spec struct {
 	// name is unique in the sandbox and names the log.
 	name string
-	// program is the component of hyperkarmada.
+	// program is the component of hyperkarmada, unless binary is set.
 	program string
-	flags   []string
-	tier    tier
+	// binary is the path of a program that is not in hyperkarmada.
+	binary string
+	flags  []string
+	tier   tier
 	// probe answers 200 once the component is ready; ca verifies it.
 	probe string
 	ca    []byte
@@ -172,7 +174,11 @@ func (c *Component) launch() error {
 	}
 	defer log.Close()
 
-	command := exec.Command(c.k.options.Programs.Hyperkarmada, slices.Concat([]string{c.program}, override(c.flags, c.more))...)
+	command := exec.Command(c.k.options.Programs.Hyperkarmada, c.program)
+	if c.binary != "" {
+		command = exec.Command(c.binary)
+	}
+	command.Args = append(command.Args, override(c.flags, c.more)...)
 	command.Dir = c.k.options.Dir
 	// Pass nothing of the caller's environment: a KUBECONFIG or a proxy in it would
 	// change what a component talks to.

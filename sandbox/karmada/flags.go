@@ -23,6 +23,12 @@ func MemberAPIServer(member string) string { return member + "-apiserver" }
 // MemberControllerManager is the name of a member's kube-controller-manager.
 func MemberControllerManager(member string) string { return member + "-kube-controller-manager" }
 
+// MemberScheduler is the name of the kube-scheduler of a member with nodes.
+func MemberScheduler(member string) string { return member + "-kube-scheduler" }
+
+// MemberKwok is the name of the program that plays the kubelets of a member with nodes.
+func MemberKwok(member string) string { return member + "-kwok" }
+
 // Agent is the name of the karmada-agent of a member in pull mode.
 func Agent(member string) string { return member + "-karmada-agent" }
 
@@ -35,8 +41,8 @@ const karmadaPrefix = "/karmada"
 const karmadaControllers = "namespace,garbagecollector,serviceaccount-token,ttl-after-finished," +
 	"bootstrapsigner,tokencleaner,csrcleaner,csrsigning,clusterrole-aggregation"
 
-// memberControllers are a cluster's controllers that make sense without nodes: a
-// Deployment gets its ReplicaSet and Pods, which stay pending, a namespace its
+// memberControllers are a cluster's controllers that make sense without nodes or with
+// nodes that never fail: a Deployment gets its ReplicaSet and Pods, a namespace its
 // ServiceAccount.
 const memberControllers = "namespace,garbagecollector,serviceaccount,serviceaccount-token,root-ca-cert-publisher," +
 	"clusterrole-aggregation,deployment,replicaset,statefulset,daemonset,job,cronjob,ttl-after-finished,endpointslice"

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 )
 
 // The namespaces that Karmada expects: one for its components, one for the
@@ -44,7 +45,7 @@ func (k *Karmada) installDefinitions(ctx context.Context) error {
 	for _, definition := range definitions {
 		names = append(names, definition.GetName())
 	}
-	return k.waitCondition(ctx, schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}, "Established", names...)
+	return k.waitCondition(ctx, k.server.config, schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}, "Established", names...)
 }
 
 // installClusterAPI makes the Karmada API server forward requests for Clusters
@@ -65,7 +66,7 @@ func (k *Karmada) installClusterAPI(ctx context.Context, port int) error {
 	if err := apply(ctx, k.server.config, service, registration); err != nil {
 		return err
 	}
-	return k.waitCondition(ctx, schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}, "Available", name)
+	return k.waitCondition(ctx, k.server.config, schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}, "Available", name)
 }
 
 // installWebhooks makes the Karmada API server call karmada-webhook.
@@ -107,8 +108,8 @@ func (k *Karmada) sources(pattern string, oldnew ...string) ([]*unstructured.Uns
 }
 
 // waitCondition waits until all objects have a condition with status True.
-func (k *Karmada) waitCondition(ctx context.Context, resource schema.GroupVersionResource, condition string, names ...string) error {
-	client, err := dynamic.NewForConfig(k.server.config)
+func (k *Karmada) waitCondition(ctx context.Context, config *rest.Config, resource schema.GroupVersionResource, condition string, names ...string) error {
+	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("cannot create a client: %w", err)
 	}

@@ -52,6 +52,10 @@ type Programs struct {
 	// github.com/karmada-io/karmada, which contain the CRDs and webhook
 	// configurations.
 	Karmada string
+	// Kwok is the path of kwok, and Stages are the files with what it does to nodes and
+	// Pods. Only members with nodes need them.
+	Kwok   string
+	Stages []string
 }
 
 // Member is a member cluster.
@@ -61,6 +65,11 @@ type Member struct {
 	// Mode is how Karmada reaches it: clusterv1alpha1.Push or Pull. In pull
 	// mode a karmada-agent runs for it.
 	Mode clusterv1alpha1.ClusterSyncMode
+	// Nodes is how many nodes it has. On a node, Pods become ready within a second,
+	// except those with an image that contains "never-ready", which run but do not
+	// become ready, or "broken", which crash again and again. Without nodes, Pods stay
+	// pending.
+	Nodes int
 }
 
 // Karmada is a running sandbox.

@@ -36,7 +36,11 @@ func programs(t *testing.T) Programs {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Programs{Hyperkarmada: binary, Karmada: builder.KarmadaSources()}
+	kwok, stages, err := builder.Kwok(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Programs{Hyperkarmada: binary, Karmada: builder.KarmadaSources(), Kwok: kwok, Stages: stages}
 }
 
 // TestSandbox goes through the life of one sandbox: steps depend on those
@@ -47,7 +51,7 @@ func TestSandbox(t *testing.T) {
 		Dir:      dir,
 		Programs: programs(t),
 		Members: []Member{
-			{Name: "member1", Mode: clusterv1alpha1.Push},
+			{Name: "member1", Mode: clusterv1alpha1.Push, Nodes: 2},
 			{Name: "member2", Mode: clusterv1alpha1.Push},
 			{Name: "member3", Mode: clusterv1alpha1.Pull},
 		},
@@ -67,6 +71,8 @@ func TestSandbox(t *testing.T) {
 		test func(*testing.T, *Karmada)
 	}{
 		{"WorksReachMembers", worksReachMembers},
+		{"PodsRun", podsRun},
+		{"NoNodesUnlessAsked", noNodesUnlessAsked},
 		{"ServiceAccount", serviceAccount},
 		{"AuditLog", auditLog},
 		{"PausedWebhook", pausedWebhook},
@@ -162,7 +168,7 @@ func pausedWebhook(t *testing.T, k *Karmada) {
 }
 
 func restart(t *testing.T, k *Karmada) {
-	for _, name := range []string{Etcd, APIServer, Webhook, ControllerManager, Agent("member3"), MemberAPIServer("member1")} {
+	for _, name := range []string{Etcd, APIServer, Webhook, ControllerManager, Agent("member3"), MemberAPIServer("member1"), MemberScheduler("member1"), MemberKwok("member1")} {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		component := k.Component(name)
 		before := component.PID()
@@ -205,14 +211,14 @@ func joinAndUnjoin(t *testing.T, k *Karmada) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
-			if err := k.Join(ctx, Member{Name: name, Mode: mode}); err != nil {
+			if err := k.Join(ctx, Member{Name: name, Mode: mode, Nodes: 1}); err != nil {
 				t.Fatal(err)
 			}
 			workReaches(t, k, name)
 			if err := k.Unjoin(ctx, name); err != nil {
 				t.Fatal(err)
 			}
-			if k.MemberConfig(name) != nil || k.Component(MemberAPIServer(name)) != nil {
+			if k.MemberConfig(name) != nil || k.Component(MemberAPIServer(name)) != nil || k.Component(MemberKwok(name)) != nil {
 				t.Error("the member is still known")
 			}
 		})

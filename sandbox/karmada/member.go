@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -94,6 +95,9 @@ func (k *Karmada) startMember(ctx context.Context, wanted Member) (*member, erro
 	if wanted.Name == "" || wanted.Name == k.server.name || k.member(wanted.Name) != nil {
 		return nil, fmt.Errorf("cannot start member %q: the name is taken", wanted.Name)
 	}
+	if wanted.Nodes > 0 && k.options.Programs.Kwok == "" {
+		return nil, fmt.Errorf("cannot start member %q with nodes: Programs.Kwok is not set", wanted.Name)
+	}
 	s, err := k.newServer(wanted.Name)
 	if err != nil {
 		return nil, err
@@ -110,14 +114,26 @@ func (k *Karmada) startMember(ctx context.Context, wanted Member) (*member, erro
 		return nil, fmt.Errorf("cannot write the tokens of member %q: %w", m.Name, err)
 	}
 	err = k.run(ctx, func() (spec, error) {
-		return k.kubeAPIServerSpec(s, MemberAPIServer(m.Name), prefix, "--token-auth-file="+tokens)
+		return k.kubeAPIServerSpec(s, MemberAPIServer(m.Name), prefix,
+			"--token-auth-file="+tokens,
+			// It taints a new node until the node lifecycle controller, which does not
+			// run here, finds it ready.
+			"--disable-admission-plugins=TaintNodesByCondition",
+		)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return m, k.run(ctx, func() (spec, error) {
-		return k.kubeControllerManagerSpec(s, MemberControllerManager(m.Name), memberControllers)
+	starting, startCtx := errgroup.WithContext(ctx)
+	starting.Go(func() error {
+		return k.run(startCtx, func() (spec, error) {
+			return k.kubeControllerManagerSpec(s, MemberControllerManager(m.Name), memberControllers)
+		})
 	})
+	if m.Nodes > 0 {
+		starting.Go(func() error { return k.startNodes(startCtx, m) })
+	}
+	return m, starting.Wait()
 }
 
 // join registers a started member with Karmada and waits until it is ready.
@@ -209,7 +225,7 @@ func (k *Karmada) writeCredentials(ctx context.Context, m *member) (*clusterv1al
 
 // remove stops a member's components and forgets it.
 func (k *Karmada) remove(name string) error {
-	for _, component := range []string{Agent(name), MemberControllerManager(name), MemberAPIServer(name)} {
+	for _, component := range []string{Agent(name), MemberKwok(name), MemberScheduler(name), MemberControllerManager(name), MemberAPIServer(name)} {
 		if c := k.Component(component); c != nil {
 			if err := c.Stop(); err != nil {
 				return err
