@@ -21,7 +21,7 @@ type step struct {
 // the Deployment is where it is.
 var walk = []step{
 	{line: "kubectl -n hello annotate deployment nginx karmada.target/clusters=member2 --overwrite"},
-	{line: "karmada-mirror wait deployment/nginx -n hello --for=applied"},
+	{line: "karmada-mirror wait deployment/nginx -n hello --for=healthy"},
 	{line: "kubectl --kubeconfig member2.kubeconfig -n hello get deployment nginx"},
 	{line: "karmada-mirror status -n hello"},
 	{line: "kubectl -n hello annotate deployment nginx karmada.target/cluster=member1", isRefused: true},

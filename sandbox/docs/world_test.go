@@ -39,9 +39,9 @@ const (
 )
 
 var members = []karmada.Member{
-	{Name: "member1", Mode: clusterv1alpha1.Push},
-	{Name: host, Mode: clusterv1alpha1.Push},
-	{Name: "member3", Mode: clusterv1alpha1.Pull},
+	{Name: "member1", Mode: clusterv1alpha1.Push, Nodes: 1},
+	{Name: host, Mode: clusterv1alpha1.Push, Nodes: 1},
+	{Name: "member3", Mode: clusterv1alpha1.Pull, Nodes: 1},
 }
 
 // world is the environment that commands run in.
@@ -65,6 +65,10 @@ func newWorld(t *testing.T, repository string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	kwok, stages, err := builder.Kwok(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
 	program, err := builder.Daemon(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +78,7 @@ func newWorld(t *testing.T, repository string) *world {
 		w.dir = t.TempDir()
 		k, err := karmada.Start(ctx, karmada.Options{
 			Dir:       w.dir,
-			Programs:  karmada.Programs{Hyperkarmada: hyperkarmada, Karmada: builder.KarmadaSources()},
+			Programs:  karmada.Programs{Hyperkarmada: hyperkarmada, Karmada: builder.KarmadaSources(), Kwok: kwok, Stages: stages},
 			Progress:  os.Stderr,
 			Scheduler: true, // for readers who come from policies
 			Members:   members,

@@ -7,7 +7,7 @@
 //		Programs: programs, // from package build
 //		Members: []karmada.Member{
 //			{Name: "member1", Mode: clusterv1alpha1.Push},
-//			{Name: "member3", Mode: clusterv1alpha1.Pull},
+//			{Name: "member3", Mode: clusterv1alpha1.Pull, Nodes: 1}, // Pods become ready
 //		},
 //	})
 //	if err != nil { … }
@@ -35,9 +35,9 @@
 //	etc/, pki/, etcd/                           the components' own
 //
 // Components differ from an installation that Karmada documents only for these
-// reasons: there is no node to run Pods on; everything is on 127.0.0.1; each
-// component has one instance; an outage is noticed within seconds. The flags are
-// in flags.go.
+// reasons: a member has no nodes, or nodes that run no container; everything is on
+// 127.0.0.1; each component has one instance; an outage is noticed within seconds. The
+// flags are in flags.go and nodes.go.
 //
 // The package knows nothing about karmada-mirror.
 package karmada

@@ -40,28 +40,17 @@ func node(name string) *unstructured.Unstructured {
 	return n
 }
 
+// kubeSchedulerSpec has no probe: to serve one, kube-scheduler would watch its
+// certificate, and Karmadas side by side are short of inotify instances, of which Linux
+// gives a user 128. Until it is ready, Pods are pending.
 func (k *Karmada) kubeSchedulerSpec(m *member) (spec, error) {
 	kubeconfig, err := m.server.component("kube-scheduler")
 	if err != nil {
 		return spec{}, err
 	}
-	serving, err := m.server.authority.serving("scheduler")
-	if err != nil {
-		return spec{}, err
-	}
-	ports, err := k.ports.take(1)
-	if err != nil {
-		return spec{}, err
-	}
 	return spec{
 		name: MemberScheduler(m.Name), program: "kube-scheduler", tier: callers,
-		probe: httpsURL(ports[0]) + "/readyz", ca: m.server.authority.pem,
-		flags: []string{
-			"--kubeconfig=" + kubeconfig,
-			"--bind-address=" + host, fmt.Sprintf("--secure-port=%d", ports[0]),
-			"--tls-cert-file=" + serving.cert, "--tls-private-key-file=" + serving.key,
-			"--leader-elect=false",
-		},
+		flags: []string{"--kubeconfig=" + kubeconfig, "--leader-elect=false", "--secure-port=0"},
 	}, nil
 }
 
