@@ -1,0 +1,112 @@
+package aggregate
+
+import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+)
+
+func statefulSet(s *summary) error {
+	_, err := setSum(s, func(status *appsv1.StatefulSetStatus) []count {
+		return []count{
+			{"replicas", &status.Replicas},
+			{"readyReplicas", &status.ReadyReplicas},
+			{"currentReplicas", &status.CurrentReplicas},
+			{"updatedReplicas", &status.UpdatedReplicas},
+			{"availableReplicas", &status.AvailableReplicas},
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return s.setObserved(Member.hasObservedUnlessOmitted)
+}
+
+func daemonSet(s *summary) error {
+	_, err := setSum(s, func(status *appsv1.DaemonSetStatus) []count {
+		return []count{
+			{"currentNumberScheduled", &status.CurrentNumberScheduled},
+			{"desiredNumberScheduled", &status.DesiredNumberScheduled},
+			{"numberAvailable", &status.NumberAvailable},
+			{"numberMisscheduled", &status.NumberMisscheduled},
+			{"numberReady", &status.NumberReady},
+			{"updatedNumberScheduled", &status.UpdatedNumberScheduled},
+			{"numberUnavailable", &status.NumberUnavailable},
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return s.setObserved(Member.hasObserved)
+}
+
+func replicaSet(s *summary) error {
+	_, err := setSum(s, func(status *appsv1.ReplicaSetStatus) []count {
+		return []count{
+			{"replicas", &status.Replicas},
+			{"readyReplicas", &status.ReadyReplicas},
+			{"availableReplicas", &status.AvailableReplicas},
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return s.setObserved(Member.hasObserved)
+}
+
+// generations is what Karmada adds to the status of a workload (FederatedGeneration in
+// pkg/resourceinterpreter/default/native/status_type.go, v1.18.2), with that of the status.
+type generations struct {
+	// Generation is that of the member's object.
+	Generation int64 `json:"generation"`
+	// ResourceTemplateGeneration is that of the source of which the member's object was made.
+	ResourceTemplateGeneration int64 `json:"resourceTemplateGeneration"`
+	// ObservedGeneration is the last Generation that the member's controller has seen.
+	ObservedGeneration int64 `json:"observedGeneration"`
+}
+
+// setObserved sets observedGeneration once every member has observed the content that it should
+// have.
+func (s *summary) setObserved(rule func(Member, *generations) bool) error {
+	reports, err := read[generations](s.members)
+	if err != nil {
+		return err
+	}
+	hasObserved := make([]bool, len(s.members))
+	for i, m := range s.members {
+		hasObserved[i] = rule(m, reports[i])
+	}
+	s.claimObserved(hasObserved)
+	return nil
+}
+
+// claimObserved sets observedGeneration if all members have observed. Otherwise it stays, and so
+// it does if there is no member, which is enough for Karmada.
+func (s *summary) claimObserved(hasObserved []bool) {
+	generation := s.source.GetGeneration()
+	if len(hasObserved) > 0 && generation > 0 && !slices.Contains(hasObserved, false) {
+		s.status["observedGeneration"] = generation
+	}
+}
+
+// hasContent reports whether a member's object was made of what it should be made of. The
+// condition Applied of a Work may be older than its content, so Settled alone does not tell.
+// Karmada compares with the generation of the source; but a Work is not rewritten for a
+// generation that changes nothing in it.
+func (m Member) hasContent(report *generations) bool {
+	return report != nil && m.Settled && report.ResourceTemplateGeneration >= m.Generation
+}
+
+// hasObserved reports whether a member's controller has seen its object.
+func (m Member) hasObserved(report *generations) bool {
+	return m.hasContent(report) && report.ObservedGeneration >= report.Generation
+}
+
+// hasObservedUnlessOmitted is for StatefulSets. Karmada leaves observedGeneration out of what
+// members report (reflectStatefulSetStatus in reflectstatus.go, v1.18.2), and so never sets it in
+// the sum. (Nor does it compare resourceTemplateGeneration with the source, but with the
+// generation in the member, which has nothing to do with it.) Without it, a status that the
+// member's controller is still to update counts.
+func (m Member) hasObservedUnlessOmitted(report *generations) bool {
+	return m.hasContent(report) && (report.ObservedGeneration == 0 || report.ObservedGeneration >= report.Generation)
+}
