@@ -124,7 +124,7 @@ checked:
 	cd sandbox && go run . build --checked
 
 fuzz: ## Run each fuzz target for FUZZTIME
-	@for package in ./render ./render/override ./config ./mirror/judge; do \
+	@for package in ./render ./render/override ./render/aggregate ./config ./mirror/judge; do \
 	  for target in $$(go test -list '^Fuzz' $$package | grep ^Fuzz); do \
 	    go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
 	  done; \
