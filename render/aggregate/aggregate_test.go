@@ -210,7 +210,8 @@ func TestStatusOfBalancers(t *testing.T) {
 		settled("m3", ""),
 	}
 	testStatus(t, "v1", "Service", map[string]statusCase{
-		"Merged":  {"Equal addresses become one with all ports; host names come first, addresses without a mode last.", `{"spec":{"type":"LoadBalancer"}}`, members, `{"loadBalancer":{"ingress":[{"hostname":"a.example"},{"hostname":"b.example"},{"ip":"10.0.0.1","ipMode":"VIP","ports":[{"port":53,"protocol":"UDP"},{"port":80,"protocol":"TCP"},{"port":80,"protocol":"TCP","error":"x"}]},{"ip":"10.0.0.1"},{"ip":"10.0.0.2"}]}}`, ""},
+		"Merged":  {"Equal addresses become one with all ports; host names come first, and addresses have the mode that the API server would set.", `{"spec":{"type":"LoadBalancer"}}`, members, `{"loadBalancer":{"ingress":[{"hostname":"a.example"},{"hostname":"b.example"},{"ip":"10.0.0.1","ipMode":"VIP","ports":[{"port":53,"protocol":"UDP"},{"port":80,"protocol":"TCP"},{"port":80,"protocol":"TCP","error":"x"}]},{"ip":"10.0.0.2","ipMode":"VIP"}]}}`, ""},
+		"Modes":   {"Another mode is another address.", `{"spec":{"type":"LoadBalancer"}}`, []Member{settled("m1", `{"loadBalancer":{"ingress":[{"ip":"10.0.0.1"},{"ip":"10.0.0.1","ipMode":"Proxy"},{"hostname":"a.example","ipMode":"Proxy"},{"hostname":"a.example"}]}}`)}, `{"loadBalancer":{"ingress":[{"hostname":"a.example","ipMode":"Proxy"},{"hostname":"a.example"},{"ip":"10.0.0.1","ipMode":"Proxy"},{"ip":"10.0.0.1","ipMode":"VIP"}]}}`, ""},
 		"None":    {"Without an address, an API server shows an empty object.", `{"spec":{"type":"LoadBalancer"},"status":{"conditions":[{"type":"X"}]}}`, nil, `{"loadBalancer":{},"conditions":[{"type":"X"}]}`, ""},
 		"Other":   {"Members report nothing of another type.", `{"spec":{"type":"ClusterIP"},"status":{"loadBalancer":{}}}`, members, `{"loadBalancer":{}}`, ""},
 		"BadSpec": {"No API server has such a Service.", `{"spec":3}`, members, `{}`, ""},

@@ -21,7 +21,9 @@ func service(s *summary) error {
 func ingress(s *summary) error { return s.setLoadBalancer(false) }
 
 // setLoadBalancer lists the addresses of all members. The status of an Ingress is that of a
-// Service without ipMode.
+// Service without ipMode. A Service gets the mode that the API server would set
+// (SetDefaults_Service in pkg/apis/core/v1 of Kubernetes, v1.35.4): members before Kubernetes v1.30
+// report none, and each look would find a difference.
 func (s *summary) setLoadBalancer(hasIPMode bool) error {
 	reports, err := read[corev1.ServiceStatus](s.members)
 	if err != nil {
@@ -33,8 +35,11 @@ func (s *summary) setLoadBalancer(hasIPMode bool) error {
 			continue
 		}
 		for _, address := range r.LoadBalancer.Ingress {
-			if !hasIPMode {
+			switch {
+			case !hasIPMode:
 				address.IPMode = nil
+			case address.IP != "" && address.IPMode == nil:
+				address.IPMode = ptr.To(corev1.LoadBalancerIPModeVIP)
 			}
 			total.LoadBalancer.Ingress = append(total.LoadBalancer.Ingress, address)
 		}

@@ -34,11 +34,12 @@ func deployment(s *summary) error {
 	return s.setRollout(newRollout(s.members, reports, hasObserved, wanted))
 }
 
-// observers reports which members' controllers have begun to act on what they should have.
+// observers reports which members' controllers act on what they should have.
 //
-// The first status of a new Deployment has an observedGeneration but no replicas, all of which
-// are unavailable, and this is how it stays if a quota forbids the Pods. With it, the sum would
-// be what the other members have, and healthy by all that Argo CD compares.
+// A member that has fewer Pods than it wants has not: their number is available and unavailable
+// replicas together. So is the first status of a new Deployment, which has an observedGeneration
+// and no Pods, and so it stays if a quota forbids Pods. With such a member, the sum would be
+// healthy by all that Argo CD compares as soon as the others have enough replicas.
 func observers(members []Member, reports []*appsv1.DeploymentStatus) ([]bool, error) {
 	observed, err := read[generations](members)
 	if err != nil {
@@ -47,7 +48,7 @@ func observers(members []Member, reports []*appsv1.DeploymentStatus) ([]bool, er
 	hasObserved := make([]bool, len(members))
 	for i, m := range members {
 		r := reports[i]
-		hasObserved[i] = m.hasObserved(observed[i]) && (r.Replicas > 0 || r.UnavailableReplicas == 0)
+		hasObserved[i] = m.hasObserved(observed[i]) && int64(r.Replicas) >= int64(r.AvailableReplicas)+int64(r.UnavailableReplicas)
 	}
 	return hasObserved, nil
 }

@@ -26,11 +26,7 @@ func job(s *summary) error {
 	if err != nil {
 		return err
 	}
-	for i, m := range s.members {
-		if !m.Settled {
-			reports[i] = nil
-		}
-	}
+	reports, runsUnsettled := onlySettled(s.members, reports)
 	total, err := sum(s.members, reports, func(status *batchv1.JobStatus) []count {
 		return []count{{"active", &status.Active}, {"succeeded", &status.Succeeded}, {"failed", &status.Failed}}
 	})
@@ -40,7 +36,22 @@ func job(s *summary) error {
 	if err := s.keepCounters(total); err != nil {
 		return err
 	}
-	return s.setProgress(total, newProgress(s.members, reports))
+	p := newProgress(s.members, reports)
+	p.runsUnsettled = runsUnsettled
+	return s.setProgress(total, p)
+}
+
+// onlySettled returns the reports of members whose Work is settled, and whether Pods are active in
+// any other member.
+func onlySettled(members []Member, reports []*batchv1.JobStatus) (settled []*batchv1.JobStatus, runsUnsettled bool) {
+	settled = slices.Clone(reports)
+	for i, m := range members {
+		if !m.Settled {
+			runsUnsettled = runsUnsettled || reports[i] != nil && reports[i].Active > 0
+			settled[i] = nil
+		}
+	}
+	return settled, runsUnsettled
 }
 
 func (s *summary) isFinished() (bool, error) {
@@ -72,6 +83,9 @@ type progress struct {
 	failedIn []string
 	// allStarted and allComplete mean at least one member.
 	allStarted, allComplete bool
+	// runsUnsettled means that Pods are active in a member whose Work is not settled. They count
+	// for nothing else, but the source must not end before they do: it may be deleted then.
+	runsUnsettled bool
 	// start is the earliest start; end is the latest completion. Both may be nil.
 	start, end *metav1.Time
 }
@@ -125,7 +139,7 @@ func (s *summary) setProgress(total *batchv1.JobStatus, p progress) error {
 		}
 	}
 	hasStarted := s.status["startTime"] != nil || total.StartTime != nil
-	mayFinish := total.Active == 0 && hasStarted
+	mayFinish := total.Active == 0 && !p.runsUnsettled && hasStarted
 	var ends []condition
 	switch {
 	case isFailing:

@@ -41,6 +41,8 @@ func TestStatusOfJob(t *testing.T) {
 		"OneComplete":   {"It is not complete in the other.", `{}`, []Member{settled("m1", done), settled("m2", running)}, `{"active":2,"succeeded":1,` + start + `}`, ""},
 		"Unreported":    {"Nor in a member that has reported nothing.", `{}`, []Member{settled("m1", done), settled("m2", "")}, `{"succeeded":1}`, ""},
 		"Unsettled":     {"What it reports may be about an earlier Job of that name: nothing of it could be taken back.", `{}`, []Member{unsettled(settled("m1", done))}, `{}`, ""},
+		"StillRuns":     {"Pods of a member that does not count may still run: they are not added up, but the Job has not failed before they end.", `{}`, []Member{unsettled(settled("m1", running)), settled("m2", failed)}, `{"failed":3,` + later + `,` + jobConditions(nowText, target) + `}`, ""},
+		"HasRun":        {"They have ended.", `{}`, []Member{unsettled(settled("m1", done)), settled("m2", failed)}, `{"failed":3,` + later + `,` + jobConditions(nowText, target, failure) + `}`, ""},
 		"NoEnd":         {"An API server refuses Complete without a time.", `{}`, []Member{settled("m1", `{`+start+`,"conditions":[{"type":"Complete","status":"True"}]}`)}, `{` + start + `}`, ""},
 		"StillActive":   {"And with active Pods.", `{}`, []Member{settled("m1", strings.Replace(done, `{`, `{"active":1,`, 1))}, `{"active":1,"succeeded":1,` + start + `}`, ""},
 		"Failed":        {"It has failed in one member, and ended in the other. Karmada would omit FailureTarget, without which an API server refuses Failed.", `{}`, []Member{settled("m1", done), settled("m2", failed)}, `{"succeeded":1,"failed":3,` + start + `,` + jobConditions(nowText, target, failure) + `}`, ""},

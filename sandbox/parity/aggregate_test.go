@@ -13,6 +13,8 @@ import (
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	"github.com/karmada-io/karmada/pkg/resourceinterpreter/default/native"
+	"github.com/karmada-io/karmada/pkg/util/helper"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
@@ -27,7 +29,7 @@ const manyAggregates = 30_000
 const (
 	noMembers        = "no members have not observed"
 	statefulSets     = "StatefulSets report no observedGeneration"
-	notBegun         = "a member without its first replica has not observed"
+	notBegun         = "a member with fewer Pods than it wants has not observed"
 	rolloutCondition = "a Deployment has conditions"
 	kept             = "what the sum does not set stays"
 	saturated        = "a sum stops at the largest number"
@@ -42,11 +44,12 @@ const (
 	notComplete      = "Complete needs a start, an end and no active Pod"
 	noEnd            = "without Complete, there is no end"
 	counters         = "counters do not fall"
+	addressMode      = "an address has a mode"
 )
 
 var deliberate = []string{
 	noMembers, statefulSets, notBegun, rolloutCondition, kept, saturated, negative, unread, unbound,
-	failureTarget, failingOnly, failureStays, failureStart, criteriaMet, notComplete, noEnd, counters,
+	failureTarget, failingOnly, failureStays, failureStart, criteriaMet, notComplete, noEnd, counters, addressMode,
 }
 
 // TestAggregate compares with what Karmada's interpreter sums up. Most members report what
@@ -174,6 +177,10 @@ func (c aggregateCase) explain(field string, theirs, ours any) string {
 		if len(c.members) == 0 && ours == before || c.hasUnreported() && ours == "Pending" && theirs != "Lost" {
 			return unbound
 		}
+	case field == "loadBalancer" && c.source.GetKind() == "Service":
+		if reflect.DeepEqual(c.addressesWithMode(), ours) {
+			return addressMode
+		}
 	case c.sum(field) > math.MaxInt32 && ours == int64(math.MaxInt32):
 		return saturated
 	case !slices.Contains(c.kind.sums, field) && theirs == nil && reflect.DeepEqual(before, ours):
@@ -198,7 +205,7 @@ func (c aggregateCase) explainObserved(ours any) string {
 		}
 	case kind == "Deployment":
 		for _, m := range c.members {
-			if r := decodeReport(m); r["replicas"] == 0 && r["unavailableReplicas"] > 0 {
+			if r := decodeReport(m); r["replicas"] < r["availableReplicas"]+r["unavailableReplicas"] {
 				want, reason = c.before()["observedGeneration"], notBegun
 			}
 		}
@@ -207,6 +214,29 @@ func (c aggregateCase) explainObserved(ours any) string {
 		return ""
 	}
 	return reason
+}
+
+// addressesWithMode returns what Karmada would make of reports of members that set the mode.
+func (c aggregateCase) addressesWithMode() any {
+	var all corev1.ServiceStatus
+	for _, m := range c.members {
+		var r corev1.ServiceStatus
+		if m.Status == nil || json.Unmarshal(m.Status, &r) != nil {
+			continue
+		}
+		for _, address := range r.LoadBalancer.Ingress {
+			if mode := corev1.LoadBalancerIPModeVIP; address.IP != "" && address.IPMode == nil {
+				address.IPMode = &mode
+			}
+			all.LoadBalancer.Ingress = append(all.LoadBalancer.Ingress, address)
+		}
+	}
+	all.LoadBalancer.Ingress = helper.DedupeAndSortServiceLoadBalancerIngress(all.LoadBalancer.Ingress)
+	encoded, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&all)
+	if err != nil {
+		return err
+	}
+	return encoded["loadBalancer"]
 }
 
 // compareJobs compares the unfinished: all that is final differs.

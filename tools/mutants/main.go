@@ -47,7 +47,7 @@ func main() {
 
 // packages are those whose tests must notice.
 var packages = []string{
-	"render", "render/override", "config", "watch", "mirror/state", "mirror/judge", "mirror/queue", "mirror/gather", "mirror/write", "mirror/purge", "mirror",
+	"render", "render/override", "render/aggregate", "config", "watch", "mirror/state", "mirror/judge", "mirror/queue", "mirror/gather", "mirror/write", "mirror/purge", "mirror",
 }
 
 func check(ctx context.Context, out io.Writer, root, run, part string, atOnce int) error {
@@ -89,4 +89,6 @@ func choose(mutants []mutant, run, part string) (chosen []mutant, err error) {
 }
 
 // all returns the list.
-func all() []mutant { return slices.Concat(ofRender, ofEdits, ofOverride, ofConfig, ofWatch, ofMirror) }
+func all() []mutant {
+	return slices.Concat(ofRender, ofEdits, ofOverride, ofAggregate, ofConfig, ofWatch, ofMirror)
+}
