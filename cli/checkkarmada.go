@@ -156,6 +156,12 @@ func (c *checker) checkConfiguration(ctx context.Context) (err error) {
 		if err := c.checkResource(ctx, r.GroupResource(), r.Version); err != nil {
 			return err
 		}
+		if !r.AggregateStatus {
+			continue
+		}
+		if err := c.checkStatusRight(ctx, r.GroupResource()); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -189,7 +195,14 @@ func (c *checker) checkResource(ctx context.Context, gr schema.GroupResource, ve
 	return nil
 }
 
-// aggregationLabel marks the ClusterRoles that grant the daemon the right to read a resource.
+// checkStatusRight reports whether the statuses of a resource may be written.
+func (c *checker) checkStatusRight(ctx context.Context, gr schema.GroupResource) error {
+	gr.Resource += "/status"
+	return c.checkRights(ctx, []right{{verbs: []string{"patch"}, GroupResource: gr}},
+		"add a ClusterRole with patch on it and the label "+aggregationLabel+`: "true", as manifests/components/aggregate-status does`)
+}
+
+// aggregationLabel marks the ClusterRoles that grant the daemon rights on a resource.
 const aggregationLabel = "rbac.karmada.target/aggregate-to-karmada-mirror"
 
 // hintOfRight says what to do if the daemon may not read a resource: there may be a ClusterRole

@@ -13,7 +13,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/daemon"
 )
 
-// right is what a user needs to be allowed to do on the Karmada API server.
+// right is what a user needs to be allowed to do on the Karmada API server. The resource may have a
+// subresource after a slash.
 type right struct {
 	verbs []string
 	schema.GroupResource
@@ -83,10 +84,11 @@ func installRights() []right {
 // missing asks the API server which of a right's verbs it would deny.
 func (r right) missing(ctx context.Context, client kubernetes.Interface) ([]string, error) {
 	var missing []string
+	resource, subresource, _ := strings.Cut(r.Resource, "/")
 	for _, verb := range r.verbs {
 		review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Verb: verb, Group: r.Group, Resource: r.Resource, Namespace: r.namespace, Name: r.name,
+				Verb: verb, Group: r.Group, Resource: resource, Subresource: subresource, Namespace: r.namespace, Name: r.name,
 			}},
 		}, metav1.CreateOptions{})
 		if err != nil {

@@ -4,6 +4,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -50,6 +51,9 @@ type Resource struct {
 	// Namespaces are globs (`*`, `?`) of the namespaces whose objects are mirrored, or,
 	// after `!`, are not, wherever it stands; empty means every namespace.
 	Namespaces []string `json:"namespaces,omitempty"`
+	// AggregateStatus: the statuses that the members report are summed up in the status of
+	// their source.
+	AggregateStatus bool `json:"aggregateStatus,omitempty"`
 }
 
 // OverridePolicies is what becomes of Karmada's override policies.
@@ -64,6 +68,11 @@ const (
 
 // HonorsPolicies reports whether override policies apply.
 func (c *Configuration) HonorsPolicies() bool { return c.OverridePolicies == HonorPolicies }
+
+// AggregatesStatus reports whether the statuses of any resource are aggregated.
+func (c *Configuration) AggregatesStatus() bool {
+	return slices.ContainsFunc(c.Resources, func(r Resource) bool { return r.AggregateStatus })
+}
 
 // Strip are globs (`*`, `?`) of the keys of labels and annotations. Neither wildcard matches the
 // slash in a key.

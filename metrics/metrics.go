@@ -18,6 +18,7 @@ type Metrics struct {
 	sync           *prometheus.HistogramVec
 	propagation    *prometheus.HistogramVec
 	sweepRepairs   *prometheus.CounterVec
+	statusUpdates  *prometheus.CounterVec
 	reloadSuccess  prometheus.Gauge
 	reloadedLastAt prometheus.Gauge
 	// reloaded registers both: before the first verdict there is nothing to say.
@@ -51,6 +52,9 @@ func New(r prometheus.Registerer, b Build) *Metrics {
 		sweepRepairs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: prefix + "_sweep_repairs_total", Help: "Sources for which a sweep found a change that no event had announced: 0 unless there is a defect.",
 		}, []string{"resource"}),
+		statusUpdates: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: prefix + "_status_updates_total", Help: "Writes of the aggregated statuses of sources. The series of a resource are deleted when it leaves the configuration.",
+		}, []string{"resource", "result"}),
 		reloadSuccess: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: prefix + "_config_last_reload_successful", Help: "Whether the last configuration was accepted (1) or rejected (0).",
 		}),
@@ -66,17 +70,25 @@ func New(r prometheus.Registerer, b Build) *Metrics {
 	m.leading = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: prefix + "_leading", Help: "Whether this replica writes Works (1), with leader election or without.",
 	}, []string{"configuration"})
-	r.MustRegister(build, m.operations, m.sync, m.propagation, m.sweepRepairs, m.leading)
+	r.MustRegister(build, m.operations, m.sync, m.propagation, m.sweepRepairs, m.statusUpdates, m.leading)
 	return m
 }
 
 // Operation counts a write of a Work.
 func (m *Metrics) Operation(operation, cluster string, err error) {
-	result := "success"
+	m.operations.WithLabelValues(operation, resultOf(err), cluster).Inc()
+}
+
+// StatusUpdate counts a write of the status of a source.
+func (m *Metrics) StatusUpdate(resource string, err error) {
+	m.statusUpdates.WithLabelValues(resource, resultOf(err)).Inc()
+}
+
+func resultOf(err error) string {
 	if err != nil {
-		result = "error"
+		return "error"
 	}
-	m.operations.WithLabelValues(operation, result, cluster).Inc()
+	return "success"
 }
 
 // KnowCluster creates the series of a cluster's writes, so that an increase from
@@ -98,6 +110,7 @@ func (m *Metrics) ForgetCluster(cluster string) {
 func (m *Metrics) ForgetResource(resource string) {
 	m.propagation.DeleteLabelValues(resource)
 	m.sweepRepairs.DeleteLabelValues(resource)
+	m.statusUpdates.DeletePartialMatch(prometheus.Labels{"resource": resource})
 }
 
 // Sync observes one sync of a source; result is success, error or refused.

@@ -21,6 +21,9 @@ func TestMetrics(t *testing.T) {
 	m.Sync("success", time.Millisecond)
 	m.Propagation("configmaps", time.Millisecond)
 	m.Propagation("secrets", time.Millisecond)
+	m.StatusUpdate("deployments.apps", nil)
+	m.StatusUpdate("deployments.apps", errors.New("no"))
+	m.StatusUpdate("secrets", nil)
 	m.ForgetResource("secrets")
 	if n, err := testutil.GatherAndCount(registry, "karmada_mirror_config_last_reload_successful"); n != 0 || err != nil {
 		t.Errorf("before the first verdict: %d series, %v", n, err)
@@ -79,6 +82,10 @@ karmada_mirror_refused_sources{reason="UnknownCluster"} 2
 # HELP karmada_mirror_sources Known objects that ask to be mirrored, by their own annotation or their Namespace's.
 # TYPE karmada_mirror_sources gauge
 karmada_mirror_sources{resource="deployments.apps"} 3
+# HELP karmada_mirror_status_updates_total Writes of the aggregated statuses of sources. The series of a resource are deleted when it leaves the configuration.
+# TYPE karmada_mirror_status_updates_total counter
+karmada_mirror_status_updates_total{resource="deployments.apps",result="error"} 1
+karmada_mirror_status_updates_total{resource="deployments.apps",result="success"} 1
 # HELP karmada_mirror_token_expiration_timestamp_seconds When the token for the Karmada API server expires, in Unix time. Absent if it does not expire.
 # TYPE karmada_mirror_token_expiration_timestamp_seconds gauge
 karmada_mirror_token_expiration_timestamp_seconds 2
@@ -116,7 +123,7 @@ karmada_mirror_works{member_cluster="member1",state="applied"} 2
 		"karmada_mirror_leading", "karmada_mirror_leader_present", "karmada_mirror_token_expiration_timestamp_seconds", "karmada_mirror_token_issued_timestamp_seconds",
 		"karmada_mirror_build_info", "karmada_mirror_config_last_reload_success_timestamp_seconds",
 		"karmada_mirror_config_last_reload_successful", "karmada_mirror_denied_sources", "karmada_mirror_refused_sources", "karmada_mirror_sources",
-		"karmada_mirror_watch_last_event_timestamp_seconds", "karmada_mirror_watch_state",
+		"karmada_mirror_status_updates_total", "karmada_mirror_watch_last_event_timestamp_seconds", "karmada_mirror_watch_state",
 		"karmada_mirror_work_operations_total", "karmada_mirror_works",
 	}
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), names...); err != nil {

@@ -44,6 +44,8 @@ func everything() *prometheus.Registry {
 	}
 	m.Propagation("any", time.Second)
 	m.SweepRepair("any")
+	m.StatusUpdate("any", nil)
+	m.StatusUpdate("any", errors.New("any"))
 	m.ConfigReload(nil, time.Unix(1, 0))
 	m.Configuration("any")
 	m.LeaderPresent(func() bool { return true })

@@ -83,7 +83,9 @@ type Controller struct {
 
 	// queue is nil while this replica does not lead: a standby updates its caches and
 	// drops events, because a new leader looks at everything.
-	queue    atomic.Pointer[queue.Queue]
+	queue atomic.Pointer[queue.Queue]
+	// statuses is nil while this replica does not lead, too.
+	statuses atomic.Pointer[statuses]
 	currency *currency
 	arrivals queue.Arrivals
 	refused  refused
@@ -154,6 +156,10 @@ func (c *Controller) Configure(parts config.Parts) error {
 		if _, stays := configuration.Resource(w.Resource.GroupResource); !stays {
 			c.Metrics.ForgetResource(w.Resource.GroupResource.String())
 		}
+	}
+	if s := c.statuses.Load(); s != nil {
+		s.memory.Reset()
+		s.contested.clear()
 	}
 	c.Logger.Info("configuration in force", zap.Int("resources", len(configuration.Resources)))
 	c.enqueueEverything()

@@ -11,6 +11,15 @@ import (
 func (c *Controller) enqueue(id render.Identity) {
 	if q := c.queue.Load(); q != nil {
 		q.Add(id)
+		c.enqueueStatus(id)
+	}
+}
+
+// enqueueStatus requests a look at the status of a source: it depends on all that the Works of
+// the source depend on, and on what they report.
+func (c *Controller) enqueueStatus(id render.Identity) {
+	if s := c.statuses.Load(); s != nil && c.caches.Aggregates(id.GroupKind()) {
+		s.queue.Add(id)
 	}
 }
 

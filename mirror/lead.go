@@ -27,12 +27,13 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) {
 	defer upkeep.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	q := queue.New(c.arrivals.Has)
+	q, statuses := queue.New(c.arrivals.Has), newStatuses(c)
 	upkeep.Go(func() {
 		wait.UntilWithContext(ctx, func(context.Context) {
 			c.ledger.Prune()
 			c.arrivals.Prune()
 			q.Prune()
+			statuses.memory.Prune()
 		}, prunePeriod)
 	})
 	upkeep.Go(func() { c.announce(ctx) })
@@ -44,6 +45,7 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) {
 			}
 		}, overduePeriod)
 	})
+	c.statuses.Store(statuses)
 	c.queue.Store(q)
 	c.enqueueEverything()
 	c.Metrics.Leading(true)
@@ -51,6 +53,7 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) {
 	c.Logger.Info("leading")
 
 	var workers sync.WaitGroup
+	workers.Go(func() { statuses.run(ctx) })
 	for range c.ConcurrentSyncs {
 		workers.Go(func() {
 			for c.processNext(ctx, q) {
@@ -62,7 +65,9 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) {
 	case <-stop:
 	}
 	c.queue.Store(nil)
+	c.statuses.Store(nil)
 	q.ShutDown()
+	statuses.queue.ShutDown()
 	drain := time.AfterFunc(drainTimeout, cancel)
 	defer drain.Stop()
 	workers.Wait()

@@ -82,6 +82,13 @@ func (r *refused) waitingFor(name string) []render.Identity {
 	return r.inConflict[name].UnsortedList()
 }
 
+// clear forgets everything.
+func (r *refused) clear() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.of, r.inConflict = nil, nil
+}
+
 func (r *refused) isInForce(id render.Identity, refusal judge.Refusal) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

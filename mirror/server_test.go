@@ -242,9 +242,10 @@ func inWords(method, at string, body []byte) string {
 	var sent struct {
 		Preconditions struct{ UID, ResourceVersion string }
 		Metadata      struct {
-			ResourceVersion string
-			Labels          map[string]*string
+			UID, ResourceVersion string
+			Labels               map[string]*string
 		}
+		Status json.RawMessage
 	}
 	if err := json.Unmarshal(body, &sent); err != nil {
 		panic(err) // ours
@@ -252,6 +253,8 @@ func inWords(method, at string, body []byte) string {
 	ours, isLabelled := sent.Metadata.Labels["app.kubernetes.io/managed-by"]
 	held := sent.Metadata.Labels["karmada.target/deletion-held"]
 	switch {
+	case path.Base(at) == "status":
+		return fmt.Sprintf("status %s if it is %s", sent.Status, sent.Metadata.UID)
 	case method == http.MethodPost:
 		return "create " + cluster
 	case method == http.MethodDelete:

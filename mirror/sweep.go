@@ -19,7 +19,7 @@ import (
 const sweepGrace = 5 * time.Second
 
 // sweep checks everything in memory each resync period, and finds changes that no event
-// reported. Each is a bug, which it counts and repairs.
+// reported. Each is a bug, which it counts and repairs. It also has all statuses looked at.
 func (c *Controller) sweep(ctx context.Context, q *queue.Queue) {
 	if c.ResyncPeriod <= 0 {
 		return
@@ -37,7 +37,11 @@ func (c *Controller) sweep(ctx context.Context, q *queue.Queue) {
 }
 
 func (c *Controller) sweepOnce(ctx context.Context, q *queue.Queue) {
-	suspects := c.overlooked(ctx, q, c.everything())
+	all := c.everything()
+	for id := range all {
+		c.enqueueStatus(id)
+	}
+	suspects := c.overlooked(ctx, q, all)
 	if len(suspects) == 0 {
 		return
 	}

@@ -130,9 +130,22 @@ func normalize(manifest map[string]any, namespace, name string) (meaning map[str
 	return meaning, own
 }
 
-func isGeneration(s string) bool {
+func isGeneration(s string) bool { return parseGeneration(s) > 0 }
+
+// parseGeneration returns a generation in an annotation; 0 if it is not one.
+func parseGeneration(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
-	return err == nil && n > 0
+	if err != nil {
+		return 0
+	}
+	return max(0, n)
+}
+
+// GenerationOf returns the generation of the source from which a manifest was made; 0 if the
+// manifest does not say.
+func GenerationOf(manifest map[string]any) int64 {
+	u := unstructured.Unstructured{Object: manifest}
+	return parseGeneration(u.GetAnnotations()[templateGenerationAnnotation])
 }
 
 // prunedDepth is how deep normalize deletes: a Job's

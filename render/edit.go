@@ -156,7 +156,7 @@ type EditKey [16]byte
 // edited returns the manifest that an Edit makes of this one. It is stripped and marked like the
 // manifest of a source, so that an Edit cannot add what a source may not say.
 func (m *Manifest) edited(e Edit) (*Manifest, error) {
-	obj, err := m.decode()
+	obj, err := m.Object()
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (m *Manifest) edited(e Edit) (*Manifest, error) {
 
 // Scale reads how large the source is.
 func (m *Manifest) Scale(p ScalePaths) (Scale, error) {
-	obj, err := m.decode()
+	obj, err := m.Object()
 	if err != nil {
 		return Scale{}, err
 	}
@@ -199,8 +199,8 @@ func (m *Manifest) Selected() override.Object {
 	return override.Object{APIVersion: m.apiVersion, Kind: m.id.Kind, Namespace: m.id.Namespace, Name: m.id.Name, Labels: labels}
 }
 
-// decode returns the manifest as an object.
-func (m *Manifest) decode() (*unstructured.Unstructured, error) {
+// Object decodes the manifest.
+func (m *Manifest) Object() (*unstructured.Unstructured, error) {
 	encoded := slices.Concat([]byte(`{"metadata":{"annotations":{"`+headAnnotations[0]+`":""`), m.annotations, []byte(`,"labels":{"`+managedLabel+`":"`+managedLabelValue+`"`), m.rest)
 	u := &unstructured.Unstructured{}
 	if err := kjson.Unmarshal(encoded, &u.Object); err != nil {

@@ -24,7 +24,7 @@ type Effect struct {
 // Effects returns what each part of an Edit changes, in order. Parts that change nothing are
 // missing.
 func (m *Manifest) Effects(e Edit) (effects []Effect, err error) {
-	obj, err := m.decode()
+	obj, err := m.Object()
 	if err != nil {
 		return nil, err
 	}

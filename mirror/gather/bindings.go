@@ -66,7 +66,7 @@ func isLeftBehind(ctx context.Context, client dynamic.Interface, id render.Ident
 	}
 	u, err := client.Resource(resource).Namespace(binding.Namespace).Get(ctx, binding.Name, metav1.GetOptions{})
 	switch {
-	case provesAbsence(err, binding.Name):
+	case ProvesAbsence(err, binding.Name):
 		return true, nil
 	case err != nil:
 		return false, fmt.Errorf("cannot tell whether binding %q still needs the Works of %q: %w", binding, id, err)
@@ -79,7 +79,7 @@ func isLeftBehind(ctx context.Context, client dynamic.Interface, id render.Ident
 func isDoubled(ctx context.Context, client dynamic.Interface, id render.Identity, namespace string) (bool, error) {
 	u, err := client.Resource(render.WorksResource).Namespace(namespace).Get(ctx, id.WorkName(), metav1.GetOptions{})
 	switch {
-	case provesAbsence(err, id.WorkName()):
+	case ProvesAbsence(err, id.WorkName()):
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("cannot tell whether a policy's Work carries %q: %w", id, err)

@@ -69,6 +69,7 @@ type Caches struct {
 	// definitions are all that this process has ever seen.
 	definitions names
 	contents    contents
+	statuses    statuses
 	scales      scales
 	// outages has the last Recovery of each cluster, by name.
 	outages sync.Map
@@ -103,6 +104,7 @@ func (c *Caches) Run(ctx context.Context) {
 		wait.UntilWithContext(ctx, func(context.Context) {
 			c.contents.prune(c.needsContent)
 			c.scales.prune(c.isCurrent)
+			c.pruneStatuses()
 		}, prunePeriod)
 	})
 	// What is kept of an object depends on its Namespace.

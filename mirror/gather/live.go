@@ -69,7 +69,7 @@ func (c *Caches) confirmDefinitionIsGone(ctx context.Context, id render.Identity
 	if err == nil {
 		return fmt.Errorf("cannot tell whether source %q exists: its definition %q exists, but is not served", id, r)
 	}
-	if !provesAbsence(err, r.String()) {
+	if !ProvesAbsence(err, r.String()) {
 		return fmt.Errorf("cannot read the definition %q of source %q: %w", r, id, err)
 	}
 	served, ok, err := c.options.Resolver.Resolve(ctx, watch.Resource{GroupResource: r})
@@ -87,7 +87,7 @@ func (c *Caches) confirmDefinitionIsGone(ctx context.Context, id render.Identity
 func (c *Caches) readObject(ctx context.Context, w *watch.Watch, id render.Identity) (*state.Object, error) {
 	u, err := c.options.Dynamic.Resource(w.Status().Served.Resource).Namespace(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
 	switch {
-	case provesAbsence(err, id.Name):
+	case ProvesAbsence(err, id.Name):
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("cannot read source %q: %w", id, err)
@@ -114,7 +114,7 @@ func (c *Caches) readDefinition(ctx context.Context, f *judge.Facts, r schema.Gr
 	switch {
 	case err == nil:
 		describe(f, state.NewDefinition(obj))
-	case !provesAbsence(err, r.String()):
+	case !ProvesAbsence(err, r.String()):
 		return fmt.Errorf("cannot tell how source %q was deleted: cannot read the definition of its kind: %w", f.ID, err)
 	case c.definitions.has(r.String()):
 		f.Definition = judge.DefinitionDeleted
@@ -136,7 +136,7 @@ func (c *Caches) readClusters(ctx context.Context, f judge.Facts) error {
 		switch {
 		case err == nil:
 			live = c.factsOf(state.NewCluster(obj), f.ID.GroupKind())
-		case !provesAbsence(err, cluster):
+		case !ProvesAbsence(err, cluster):
 			return fmt.Errorf("cannot read the labels of cluster %q: %w", cluster, err)
 		}
 		live.Forbidden, live.ScaledBy, live.WriteUnderWay = cached.Forbidden, cached.ScaledBy, cached.WriteUnderWay
@@ -157,10 +157,10 @@ func (c *Caches) liveNamespaceOf(ctx context.Context, id render.Identity) (*stat
 	return state.NewNamespace(obj), nil
 }
 
-// provesAbsence reports whether an error says that the object itself does not
+// ProvesAbsence reports whether an error says that the object itself does not
 // exist. A path that is not served also returns a 404; client-go fills in the
 // object's name, but marks it as an unexpected response.
-func provesAbsence(err error, name string) bool {
+func ProvesAbsence(err error, name string) bool {
 	status, ok := err.(apierrors.APIStatus)
 	return ok && apierrors.IsNotFound(err) &&
 		!apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) &&

@@ -25,7 +25,7 @@ func TestProvesAbsence(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := provesAbsence(c.err, "page"); got != c.want {
+			if got := ProvesAbsence(c.err, "page"); got != c.want {
 				t.Errorf("%s: got %v", c.reason, got)
 			}
 		})

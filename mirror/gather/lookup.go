@@ -69,13 +69,13 @@ func (c *Caches) WorkAt(id render.Identity, cluster, name string) (*state.Work, 
 	return c.options.Writes.Stranger(id, cluster, name)
 }
 
-// CountWorks counts the Works of a kind that are not being deleted and whose sources are in
-// this configuration, by namespace. Other daemons look after the rest.
+// CountWorks counts the Works of a kind that are not being deleted, carry no Job that has ended, and
+// whose sources are in this configuration, by namespace. Other daemons look after the rest.
 func (c *Caches) CountWorks(kind schema.GroupKind) map[string]int {
 	resource, _ := c.configuration.Load().Resource(c.resourceOfKind(kind))
 	n := map[string]int{}
 	for w := range c.WorksOfKind(kind) {
-		if w.Foreign == "" && !w.Terminating && resource.SelectsNamespace(w.Source.Namespace) {
+		if w.Foreign == "" && !w.Terminating && !w.IsFinished() && resource.SelectsNamespace(w.Source.Namespace) {
 			n[w.Source.Namespace]++
 		}
 	}

@@ -179,7 +179,7 @@ func (r *Reader) leftOut(ref SourceRef) (why, hint string) {
 // object reads a source; nil if it certainly does not exist.
 func (r *Reader) object(ctx context.Context, ref SourceRef) (*unstructured.Unstructured, error) {
 	obj, err := r.client.Resource(ref.Mapping.Resource).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
-	if provesAbsence(err, ref.Name) {
+	if ProvesAbsence(err, ref.Name) {
 		return nil, nil
 	}
 	if err != nil {

@@ -53,7 +53,7 @@ func (c *Caches) newSourceWatch(r watch.Resource) *watch.Watch {
 	w = c.newWatch(watch.Options{
 		Resource:  r,
 		Resolver:  c.options.Resolver,
-		Transform: watch.Keep(state.KeepObject(c.Asks, c.contents.note)),
+		Transform: watch.Keep(c.keepObject(state.KeepObject(c.Asks, c.contents.note))),
 		Indexers:  objectIndexers(),
 		Handler: watch.Handler{
 			Changed: typed(func(before, after *state.Object) {
@@ -77,7 +77,7 @@ func (c *Caches) newWorkWatch() *watch.Watch {
 		Resource:  watch.In(render.WorksResource),
 		Resolver:  c.options.Resolver,
 		Tweak:     func(o *metav1.ListOptions) { o.LabelSelector = render.OurWorks },
-		Transform: watch.Keep(state.NewWork),
+		Transform: watch.Keep(c.keepWork),
 		Indexers:  workIndexers(),
 		Handler: watch.Handler{
 			Changed: typed(func(before, after *state.Work) {

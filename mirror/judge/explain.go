@@ -79,6 +79,7 @@ var hints = map[Reason]string{
 	NamespaceNotPropagated: "create the Namespace in the members, or remove the label",
 	DependencyNotMirrored:  "annotate it, or its Namespace, like the workload; if its resource is not watched, add the resource to the configuration",
 	ReplicasUnplaced:       "see what keeps these clusters from their share, or give them the weight 0",
+	StatusContested:        "stop the other writer, which may be a controller of the control plane, or remove aggregateStatus from the configuration",
 	ReplicasContested:      "apply a ResourceInterpreterCustomization that retains spec.replicas for this kind",
 
 	MoveIncomplete:       "karmada-mirror keeps retrying; its log says why it fails",

@@ -42,6 +42,8 @@ const (
 	ReplicasContested      Reason = "ReplicasContested"
 	// ReplicasUnplaced: the replicas of a source are divided, and no member gets some of them.
 	ReplicasUnplaced Reason = "ReplicasUnplaced"
+	// StatusContested: another writer keeps changing the aggregated status of a source.
+	StatusContested Reason = "StatusContested"
 	// DependencyNotMirrored: the Pods of a source need an object that is not mirrored to the same
 	// cluster, and would wait for it forever.
 	DependencyNotMirrored Reason = "DependencyNotMirrored"

@@ -29,7 +29,7 @@ func New(isFresh func(render.Identity) bool) *Queue {
 	l := newLanes(isFresh)
 	return &Queue{
 		TypedRateLimitingInterface: workqueue.NewTypedRateLimitingQueueWithConfig(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[render.Identity](minBackoff, maxBackoff),
+			NewRateLimiter(),
 			workqueue.TypedRateLimitingQueueConfig[render.Identity]{
 				DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[render.Identity]{
 					Name:  "mirror",
@@ -38,6 +38,12 @@ func New(isFresh func(render.Identity) bool) *Queue {
 			}),
 		lanes: l, diary: newDiary(),
 	}
+}
+
+// NewRateLimiter returns the backoff of a source whose sync fails. Sources do not wait for each
+// other.
+func NewRateLimiter() workqueue.TypedRateLimiter[render.Identity] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[render.Identity](minBackoff, maxBackoff)
 }
 
 // Get waits for the next source and takes it: its sync begins.

@@ -210,17 +210,26 @@ func (w *Work) identity(value string) render.Identity {
 // lastWritten returns when the metadata or the spec of an object was last written, no
 // matter by whom.
 func lastWritten(obj *unstructured.Unstructured) seconds {
-	last := obj.GetCreationTimestamp().Time
+	last := lastOf(obj, nil)
+	if created := obj.GetCreationTimestamp().Time; created.After(last) {
+		last = created
+	}
+	return secondsOf(last)
+}
+
+// lastOf returns when a subresource of an object was last written, by its managed fields; nil is
+// the object itself. It is zero if that is not known.
+func lastOf(obj *unstructured.Unstructured, subresource any) (last time.Time) {
 	field, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "metadata", "managedFields")
 	entries, _ := field.([]any)
 	for _, entry := range entries {
 		fields, _ := entry.(map[string]any)
 		text, _ := fields["time"].(string)
-		if at, err := time.Parse(time.RFC3339, text); err == nil && fields["subresource"] == nil && at.After(last) {
+		if at, err := time.Parse(time.RFC3339, text); err == nil && fields["subresource"] == subresource && at.After(last) {
 			last = at
 		}
 	}
-	return secondsOf(last)
+	return last
 }
 
 // IsMadeFrom reports whether the Work says that it was made from the source with this
@@ -312,6 +321,7 @@ const (
 	retains
 	bound
 	inPlace
+	finished
 )
 
 func marksOf(obj *unstructured.Unstructured) specMarks {
@@ -329,6 +339,9 @@ func marksOf(obj *unstructured.Unstructured) specMarks {
 	if dispatchStateOf(obj) == WorkApplied {
 		m |= inPlace
 	}
+	if reportsFinishedJob(obj) {
+		m |= finished
+	}
 	return m
 }
 
@@ -344,6 +357,10 @@ func (m specMarks) Bound() bool { return m&bound != 0 }
 // IsInPlace reports whether Karmada has applied the Work and does not leave it alone: it
 // recreates an object that is deleted in the member.
 func (m specMarks) IsInPlace() bool { return m&inPlace != 0 }
+
+// IsFinished reports whether the Work carries a Job that has ended in the member, with success or
+// without.
+func (m specMarks) IsFinished() bool { return m&finished != 0 }
 
 // Retains reports whether the member keeps its own number of replicas.
 func (m specMarks) Retains() bool { return m&retains != 0 }

@@ -1,6 +1,7 @@
 package write
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -64,12 +65,14 @@ func (b *Breaker) Propose(resource string, source render.Identity, works []*stat
 	defer b.mu.Unlock()
 	c := b.circuitLocked(resource)
 	now, before, next := b.clock.Now(), c.in(source.Namespace).pending[source], proposal{}
+	finished := !slices.ContainsFunc(works, func(w *state.Work) bool { return !w.IsFinished() })
 	var wait time.Duration
 	for _, w := range works {
 		d, ok := before[w.Cluster]
 		if !ok {
 			d.since = now
 		}
+		d.finished = finished
 		if w.Held != nil {
 			d.by = b.heldByLocked(resource, w)
 		}
@@ -77,7 +80,7 @@ func (b *Breaker) Propose(resource string, source render.Identity, works []*stat
 		wait = max(wait, b.settle-now.Sub(d.since))
 	}
 	for cluster, d := range before {
-		if _, isPending := next[cluster]; d.sent && !isPending {
+		if _, isPending := next[cluster]; d.sent && !isPending && !d.finished {
 			c.in(source.Namespace).made = append(c.in(source.Namespace).made, deletion{source, now})
 		}
 	}
@@ -134,6 +137,9 @@ func (b *Breaker) admit(resource string, source render.Identity, w *state.Work, 
 	d, ok := in.pending[source][w.Cluster]
 	if !ok || now.Sub(d.since) < b.settle {
 		return admission{wait: b.settle}
+	}
+	if d.finished && d.by == heldNone && !needsApproval {
+		return admission{}
 	}
 	c.forget(now.Add(-breakerWindow))
 	c.blown = c.exceeds(b.threshold, func() map[string]int { return c.countWorks(now, count) }) || needsApproval

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/karmada-target/karmada-mirror/config"
@@ -104,6 +105,70 @@ func ones(n int) []int {
 		rounds[i] = 1
 	}
 	return rounds
+}
+
+// finishedJob returns a Work of a Job that has ended in its member, or not.
+func finishedJob(i int, cluster string, hasEnded bool) *state.Work {
+	status := map[string]any{"active": int64(1)}
+	if hasEnded {
+		status = map[string]any{"conditions": []any{map[string]any{"type": "Complete", "status": "True"}}}
+	}
+	source := sample.Asking("1", cluster)
+	source.SetAPIVersion("batch/v1")
+	source.SetKind("Job")
+	source.SetName(fmt.Sprint(i))
+	return state.NewWork(sample.Work(source, cluster, func(u *unstructured.Unstructured) {
+		u.Object["status"] = map[string]any{"manifestStatuses": []any{map[string]any{"status": status}}}
+	}))
+}
+
+// TestBreakerFinishedJobs deletes many Jobs that have ended, some that have not, and both.
+func TestBreakerFinishedJobs(t *testing.T) {
+	cases := map[string]struct {
+		reason          string
+		ended, running  int
+		wantEnded, want int // deletions admitted
+	}{
+		"Ended":   {"they count for nothing", 100, 0, 100, 0},
+		"Running": {"others do", 0, 100, 0, 0},
+		"Both":    {"only those that run are held", 100, 100, 100, 0},
+		"Few":     {"those that have ended do not trip it for the others", 100, 50, 100, 50},
+		"Diluted": {"those that have ended make the percentage no smaller", 400, 100, 400, 0},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBreakerTest(tc.running) // CountWorks counts no Job that has ended
+			var ended, running []*state.Work
+			for i := range tc.ended {
+				ended = append(ended, finishedJob(i, "m1", true))
+			}
+			for i := range tc.running {
+				running = append(running, finishedJob(1000+i, "m1", false))
+			}
+			for _, w := range slices.Concat(ended, running) {
+				b.Propose("configmaps", w.Source, []*state.Work{w})
+			}
+			b.clock.Step(settleTest)
+			if got, gotEnded := b.delete(running), b.delete(ended); got != tc.want || gotEnded != tc.wantEnded {
+				t.Errorf("%s: admitted %d that have ended, want %d, and %d others, want %d", tc.reason, gotEnded, tc.wantEnded, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestBreakerHalfFinished: a Job that still runs in one member counts in all of them.
+func TestBreakerHalfFinished(t *testing.T) {
+	b := newBreakerTest(200)
+	var works []*state.Work
+	for i := range 51 {
+		both := []*state.Work{finishedJob(i, "m1", true), finishedJob(i, "m2", false)}
+		b.Propose("configmaps", both[0].Source, both)
+		works = append(works, both...)
+	}
+	b.clock.Step(settleTest)
+	if deleted := b.delete(works); deleted != 0 {
+		t.Errorf("admitted %d deletions", deleted)
+	}
 }
 
 func TestBreakerOneSource(t *testing.T) {

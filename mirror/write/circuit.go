@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -24,7 +26,7 @@ type circuit struct {
 // part is the circuit of one resource in one Namespace.
 type part struct {
 	pending map[render.Identity]proposal
-	// due is how many Works are in all proposals.
+	// due is how many Works are in all proposals, except those of finished Jobs.
 	due  int
 	made []deletion // the oldest first
 	fuse
@@ -40,6 +42,19 @@ type pending struct {
 	by scope
 	// sent: it may have been carried out.
 	sent bool
+	// finished: it carries a Job that has ended everywhere. Karmada's control plane deletes such
+	// sources by itself (ttlSecondsAfterFinished), and nothing that runs goes with them.
+	finished bool
+}
+
+// counted returns how many deletions count.
+func (p proposal) counted() (n int) {
+	for _, d := range p {
+		if !d.finished {
+			n++
+		}
+	}
+	return n
 }
 
 // scope is how much of a resource is held.
@@ -120,7 +135,7 @@ func (c *circuit) propose(source render.Identity, next proposal) {
 	for _, d := range p.pending[source] {
 		c.count(p, d.by, -1)
 	}
-	p.due += len(next) - len(p.pending[source])
+	p.due += next.counted() - p.pending[source].counted()
 	if len(next) > 0 {
 		p.pending[source] = next
 		return
@@ -142,11 +157,12 @@ func (c *circuit) pending(w *state.Work) (pending, bool) {
 // made notes that a due deletion was made. Of our own, the watch may have shown it before the
 // API server has answered: then it is not due any more, and has been counted.
 func (c *circuit) made(w *state.Work, approved bool, now time.Time) {
-	if _, isDue := c.pending(w); !isDue {
+	due, isDue := c.pending(w)
+	if !isDue {
 		return
 	}
 	p, source := c.in(w.Source.Namespace), w.Source
-	if !approved {
+	if !approved && !due.finished {
 		p.made = append(p.made, deletion{source, now})
 	}
 	next := maps.Clone(p.pending[source])
@@ -234,12 +250,16 @@ func isMore(n, percent, of int) bool { return n*100 > percent*of }
 
 // isOfSeveral reports whether the pending and the recent deletions belong to several sources.
 func (p *part) isOfSeveral() bool {
-	if len(p.pending) > 1 {
-		return true
+	one := sets.New[render.Identity]()
+	for source, proposed := range p.pending {
+		if proposed.counted() > 0 {
+			if one.Insert(source); one.Len() > 1 {
+				return true
+			}
+		}
 	}
-	one := maps.Clone(p.pending)
 	for _, d := range p.made {
-		if one[d.source] = nil; len(one) > 1 {
+		if one.Insert(d.source); one.Len() > 1 {
 			return true
 		}
 	}

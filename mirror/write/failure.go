@@ -27,7 +27,7 @@ func permanentRefusal(err error, op judge.Operation) (judge.Refusal, bool) {
 		verb = "delete"
 	}
 	switch {
-	case isDenied(err):
+	case IsDenied(err):
 		return judge.Refusal{Reason: judge.NotAuthorized, Denied: judge.ByAdmission, Message: fmt.Sprintf("%s does not let karmada-mirror %s the Work for cluster %q: check its rules", denier(err), verb, op.Cluster)}, true
 	case apierrors.IsForbidden(err) && !isNamespaceTerminating(err):
 		return judge.Refusal{Reason: judge.NotAuthorized, Denied: judge.ByAuthorization, Message: fmt.Sprintf("karmada-mirror may not %s Works for cluster %q: check its ClusterRole", verb, op.Cluster)}, true
@@ -40,7 +40,7 @@ func contentRefusal(err error, cluster string) (judge.Refusal, bool) {
 	switch {
 	case isTooLarge(err):
 		return judge.Refusal{Reason: judge.TooLarge, Denied: judge.BySize, Message: fmt.Sprintf("the Work for cluster %q exceeds the size that the API server or etcd accepts (1.5 MiB by default): make the object smaller", cluster)}, true
-	case isDenied(err):
+	case IsDenied(err):
 		return judge.Refusal{Reason: judge.RenderFailed, Denied: judge.ByAdmission, Message: fmt.Sprintf("%s rejects the Work for cluster %q; its message is omitted because it may quote the object: to see it, pipe the output of `karmada-mirror render` to `kubectl apply --dry-run=server -f -`", denier(err), cluster)}, true
 	case apierrors.IsInvalid(err):
 		return judge.Refusal{Reason: judge.RenderFailed, Denied: judge.ByValidation, Message: fmt.Sprintf("the API server rejects the Work for cluster %q as invalid in %s", cluster, invalidFields(err))}, true
@@ -72,9 +72,9 @@ func isTooLarge(err error) bool {
 // v0.35.4).
 var denial = regexp.MustCompile(`(admission webhook "[a-z0-9.-]+") denied the request|(ValidatingAdmissionPolicy '[a-z0-9.-]+')( with binding '[a-z0-9.-]+')? denied request`)
 
-// isDenied reports whether an admission plugin denied the request, as opposed to being
+// IsDenied reports whether an admission plugin denied the request, as opposed to being
 // unreachable. Karmada's webhook answers 500 to what it cannot parse.
-func isDenied(err error) bool { return denier(err) != "" }
+func IsDenied(err error) bool { return denier(err) != "" }
 
 // denier returns the webhook or policy that denied the request; empty if none did.
 func denier(err error) string {

@@ -1,0 +1,93 @@
+package judge
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	kjson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render/aggregate"
+)
+
+// Reports are what the status of a source is made from.
+type Reports struct {
+	// Source is what the source says of itself; nil if it no longer exists.
+	Source *state.Standing
+	// Works are what its Works report, by cluster; nil for a Work that no longer exists.
+	Works map[string]*state.Report
+}
+
+// Reporting lists the clusters whose members count for the status of the source, sorted: all
+// where it is to be mirrored. A cluster that does not exist, or where the configuration forbids
+// the source, would hold up the status for ever. There are none if the source has no targets, is
+// refused, or if nothing is known about it: its status then stays as it is.
+func (j Judgement) Reporting() []string {
+	f := j.Facts
+	if f.Unknown != "" || f.Source == nil || !f.Source.Asks || f.Source.Refusal != nil {
+		return nil
+	}
+	var counted []string
+	for _, cluster := range slices.Sorted(maps.Keys(j.Verdict.Targets)) {
+		target, facts := j.Verdict.Targets[cluster], f.Clusters[cluster]
+		isPending := target.Decision == Unknown && !target.Unproven && facts.State == ClusterJoined && !facts.Forbidden
+		if target.Decision == Wanted || isPending {
+			counted = append(counted, cluster)
+		}
+	}
+	return counted
+}
+
+// Status returns the status that the source should have by what its Works report; nil if it should
+// stay as it is.
+func (j Judgement) Status(r Reports, now time.Time) (map[string]any, error) {
+	clusters := j.Reporting()
+	if len(clusters) == 0 || r.Source == nil || j.Facts.Source.Template == nil {
+		return nil, nil
+	}
+	if r.Source.UID != j.Facts.Source.UID || r.Source.Version != j.Facts.Source.ResourceVersion {
+		return nil, nil // the judgement is about another version; that of this one is an event
+	}
+	source, err := j.Facts.Source.Template.Object()
+	if err != nil {
+		return nil, err
+	}
+	source.SetGeneration(r.Source.Generation)
+	delete(source.Object, "status")
+	if r.Source.Status != nil {
+		var status map[string]any
+		if err := kjson.Unmarshal(r.Source.Status, &status); err != nil {
+			return nil, fmt.Errorf("cannot decode the status of source %q: %w", j.Facts.ID, err)
+		}
+		source.Object["status"] = status
+	}
+	var members []aggregate.Member
+	for _, cluster := range clusters {
+		members = append(members, j.member(cluster, r.Works[cluster], r.Source))
+	}
+	return aggregate.Status(source, members, now)
+}
+
+// member returns what a cluster contributes to the status: nothing if its Work belongs to another
+// owner, or reports about an earlier object of that name. A Work that was created for such an
+// object is updated in place when the source is recreated, and what it reports stays until Karmada
+// has looked at it.
+func (j Judgement) member(cluster string, report *state.Report, source *state.Standing) aggregate.Member {
+	m := aggregate.Member{Cluster: cluster}
+	target, w := j.Verdict.Targets[cluster], j.Facts.Works[cluster]
+	if report == nil || w == nil || w.Foreign != "" || !w.IsMadeFrom(source.UID) {
+		return m
+	}
+	if report.Created.Before(source.Created) && !report.Current {
+		return m
+	}
+	m.Status, m.Generation = report.Status, report.Generation
+	operation, _ := planWork(target, w)
+	// A suspended Work may have content that has not been applied: the generation that its member
+	// reports tells.
+	isApplied := w.State == state.WorkApplied || w.State == state.WorkSuspended
+	m.Settled = target.Decision == Wanted && operation == "" && isApplied
+	return m
+}

@@ -1,0 +1,182 @@
+package judge
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// webDeployment is a Deployment of one replica in the third generation, of which the second was
+// observed.
+func webDeployment(clusters string) *unstructured.Unstructured {
+	u := sample.Object(sample.Annotations{render.ClustersAnnotation: clusters})
+	u.SetAPIVersion("apps/v1")
+	u.SetKind("Deployment")
+	u.SetName("web")
+	u.SetGeneration(3)
+	delete(u.Object, "data")
+	u.Object["spec"] = map[string]any{"replicas": int64(1)}
+	u.Object["status"] = map[string]any{"observedGeneration": int64(2)}
+	return u
+}
+
+// reports makes a Work one that is applied, and whose member has completely rolled out what was
+// made of a generation of the source.
+func reports(generation int64) sample.Change {
+	return func(u *unstructured.Unstructured) {
+		u.SetCreationTimestamp(metav1.NewTime(sample.Created)) // with the source
+		u.Object["status"] = map[string]any{
+			"conditions": []any{map[string]any{"type": render.AppliedCondition, "status": "True"}},
+			"manifestStatuses": []any{map[string]any{"status": map[string]any{
+				"replicas": int64(1), "updatedReplicas": int64(1), "readyReplicas": int64(1), "availableReplicas": int64(1),
+				"generation": int64(7), "observedGeneration": int64(7), "resourceTemplateGeneration": generation,
+			}}},
+		}
+	}
+}
+
+// TestObserved: a source has been observed when the last of its targets has what it should have.
+func TestObserved(t *testing.T) {
+	joined := ClusterFacts{State: ClusterJoined}
+	older := webDeployment("m1,m2")
+	older.SetGeneration(2)
+	other := webDeployment("m1,m2")
+	other.Object["spec"] = map[string]any{"replicas": int64(1), "paused": true}
+	suspended := func(u *unstructured.Unstructured) {
+		if err := unstructured.SetNestedField(u.Object, true, "spec", "suspendDispatching"); err != nil {
+			panic(err)
+		}
+	}
+	failed := func(u *unstructured.Unstructured) {
+		u.Object["status"].(map[string]any)["conditions"] = []any{map[string]any{"type": render.AppliedCondition, "status": "False"}}
+	}
+	cases := map[string]struct {
+		reason string
+		source *unstructured.Unstructured
+		// second is the Work for m2; that for m1 is complete.
+		second *unstructured.Unstructured
+		// facts change what is known; nil for nothing.
+		facts func(*Facts)
+		want  int64 // observedGeneration; 0: nothing is said
+	}{
+		"Complete": {reason: "both members have it", second: sample.Work(webDeployment("m1,m2"), "m2", reports(3)), want: 3},
+		"Stale":    {reason: "a member has what was made of an earlier generation", second: sample.Work(webDeployment("m1,m2"), "m2", reports(2)), want: 2},
+		"Stripped": {reason: "the Work is older than an edit that changes nothing in it", second: sample.Work(older, "m2", reports(2)), want: 3},
+		"NotWritten": {reason: "the Work has not the wanted content, though the member has all of it",
+			second: sample.Work(other, "m2", reports(3)), want: 2},
+		"NoWork": {reason: "the Work has not been created", want: 2},
+		"Failed": {reason: "Karmada cannot apply the Work", second: sample.Work(webDeployment("m1,m2"), "m2", reports(3), failed), want: 2},
+		"Silent": {reason: "Karmada has reported nothing", second: sample.Work(webDeployment("m1,m2"), "m2"), want: 2},
+		"Terminating": {reason: "the Work is being deleted, and must be created again",
+			second: sample.Work(webDeployment("m1,m2"), "m2", reports(3), sample.Terminating), want: 2},
+		"SuspendedBefore": {reason: "a suspended member lacks what was edited since",
+			source: suspending("m1,m2", "m2"), second: sample.Work(webDeployment("m1,m2"), "m2", reports(2), suspended), want: 2},
+		"SuspendedAfter": {reason: "a member that was suspended when it had everything does not hold up the source",
+			source: suspending("m1,m2", "m2"), second: sample.Work(webDeployment("m1,m2"), "m2", reports(3), suspended), want: 3},
+		"Missing": {reason: "a cluster that does not exist does not count",
+			facts: func(f *Facts) { delete(f.Clusters, "m2") }, want: 3},
+		"Forbidden": {reason: "one that the configuration forbids does not either",
+			facts: func(f *Facts) { f.Clusters["m2"] = ClusterFacts{State: ClusterJoined, Forbidden: true} }, want: 3},
+		"Failing": {reason: "one where the source cannot be edited does",
+			facts: func(f *Facts) { f.Scale = &Scale{Fault: "no number"} }, want: 2},
+		"UnderWay": {reason: "our last write is not in the cache yet",
+			second: sample.Work(webDeployment("m1,m2"), "m2", reports(3)),
+			facts:  func(f *Facts) { f.Clusters["m2"] = ClusterFacts{State: ClusterJoined, WriteUnderWay: true} }, want: 2},
+		"Removed": {reason: "a member that is no longer asked for does not count",
+			source: webDeployment("m1"), second: sample.Work(webDeployment("m1,m2"), "m2", reports(2)), want: 3},
+		"Foreign": {reason: "the report of another owner's Work does not count, and ours is missing",
+			second: sample.Work(webDeployment("m1,m2"), "m2", reports(3), sample.Bound), want: 2},
+		"Unlabelled": {reason: "a Work without our marks belongs to another owner",
+			second: sample.Work(webDeployment("m1,m2"), "m2", reports(3), sample.Relabelled, unmarked), want: 2},
+		"Newer": {reason: "the status is that of a newer version than the judged one",
+			second: sample.Work(webDeployment("m1,m2"), "m2", reports(3)),
+			facts:  func(f *Facts) { f.Source.ResourceVersion = "older" }},
+		"Recreated": {reason: "the report is about an earlier object of that name",
+			second: sample.Work(webDeployment("m1,m2"), "m2", reports(9), madeBefore("03:04:06", "03:04:07")), want: 2},
+		"RecreatedLongAgo": {reason: "it was reported after the Work was last written",
+			second: sample.Work(webDeployment("m1,m2"), "m2", reports(9), madeBefore("03:04:07", "03:04:06")), want: 3},
+		"OfAnother": {reason: "the Work was made from an earlier object of that name",
+			second: sample.Work(withUID(webDeployment("m1,m2"), "0"), "m2", reports(3)), want: 2},
+		"Unknown": {reason: "nothing is known about the source",
+			facts: func(f *Facts) { f.Unknown = "not synced" }},
+		"Refused": {reason: "the annotation cannot be read", source: webDeployment("m1,m_2")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			source := tc.source
+			if source == nil {
+				source = webDeployment("m1,m2")
+			}
+			works := map[string]*unstructured.Unstructured{"m1": sample.Work(source, "m1", reports(3))}
+			if tc.second != nil {
+				works["m2"] = tc.second
+			}
+			f := Facts{Works: map[string]*state.Work{}, Clusters: map[string]ClusterFacts{"m1": joined, "m2": joined}, PoliciesLive: true}
+			r := Reports{Source: state.NewStanding(source), Works: map[string]*state.Report{}}
+			for cluster, work := range works {
+				f.Works[cluster], r.Works[cluster] = state.NewWork(work), state.NewReport(work)
+			}
+			f.Source = NewSource(source.DeepCopy(), render.Wishes{})
+			f.ID = f.Source.ID
+			if tc.facts != nil {
+				tc.facts(&f)
+			}
+			status, err := On(f).Status(r, sample.Created)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _ := status["observedGeneration"].(int64)
+			if got != tc.want {
+				t.Errorf("%s: got %d, want %d: %v", tc.reason, got, tc.want, status)
+			}
+		})
+	}
+}
+
+// unmarked takes our annotations from a Work.
+func unmarked(u *unstructured.Unstructured) { u.SetAnnotations(nil) }
+
+// madeBefore makes a Work one that is older than its source: it was last written at one time of
+// that day, and has reported at another.
+func madeBefore(reported, written string) sample.Change {
+	return func(u *unstructured.Unstructured) {
+		u.SetCreationTimestamp(metav1.NewTime(sample.Created.Add(-time.Hour)))
+		u.Object["metadata"].(map[string]any)["managedFields"] = []any{
+			map[string]any{"time": "2026-01-02T" + written + "Z"},
+			map[string]any{"time": "2026-01-02T" + reported + "Z", "subresource": "status"},
+		}
+	}
+}
+
+func withUID(u *unstructured.Unstructured, uid types.UID) *unstructured.Unstructured {
+	u.SetUID(uid)
+	return u
+}
+
+// suspending is a Deployment that is suspended on some clusters.
+func suspending(clusters, on string) *unstructured.Unstructured {
+	u := webDeployment(clusters)
+	sample.Annotate(u, render.SuspendAnnotation, on)
+	return u
+}
+
+// TestReporting: whose reports count, whatever they say.
+func TestReporting(t *testing.T) {
+	f := Facts{Source: NewSource(webDeployment("m1,m2,m3,m4"), render.Wishes{}), PoliciesLive: true, Works: map[string]*state.Work{
+		"m5": state.NewWork(sample.Work(webDeployment("m5"), "m5", reports(3))), // about to be deleted
+	}, Clusters: map[string]ClusterFacts{
+		"m1": {State: ClusterJoined}, "m2": {State: ClusterTerminating}, "m4": {State: ClusterJoined, Forbidden: true}, "m5": {State: ClusterJoined},
+	}}
+	f.ID = f.Source.ID
+	if got := strings.Join(On(f).Reporting(), ","); got != "m1" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,105 @@
+package state
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// Report is what a Work says of the status of its object in the member. It is kept apart from
+// the Work, and only for kinds whose statuses are aggregated.
+type Report struct {
+	// Work and Version are the UID and the resource version of the Work, and Created is when it was
+	// created.
+	Work    types.UID
+	Version string
+	Created time.Time
+	// Current: it was reported no earlier, by the second, than the Work was last written.
+	Current bool
+	// Generation is that of the source from which the Work was made; 0 if it does not say.
+	Generation int64
+	// Status is the status of the object as JSON; nil if Karmada has not reported one.
+	Status []byte
+}
+
+// NewReport returns what a Work says of its object.
+func NewReport(work *unstructured.Unstructured) *Report {
+	r := &Report{Work: work.GetUID(), Version: work.GetResourceVersion(), Created: work.GetCreationTimestamp().Time, Status: encodeStatus(reportedBy(work))}
+	reported, written := lastOf(work, "status"), lastOf(work, nil)
+	r.Current = !reported.IsZero() && !reported.Before(written)
+	if manifest, err := render.ManifestOf(work.Object); err == nil {
+		r.Generation = render.GenerationOf(manifest)
+	}
+	return r
+}
+
+// reportedBy returns the status that Karmada reports on a Work; nil if there is none. A Work of
+// ours has one manifest, and so at most one status.
+func reportedBy(work *unstructured.Unstructured) map[string]any {
+	reported, _, _ := unstructured.NestedFieldNoCopy(work.Object, "status", "manifestStatuses")
+	list, _ := reported.([]any)
+	if len(list) != 1 {
+		return nil
+	}
+	of, _ := list[0].(map[string]any)
+	status, _ := of["status"].(map[string]any)
+	return status
+}
+
+// jobKind is the kind whose objects end.
+var jobKind = schema.GroupKind{Group: batchv1.GroupName, Kind: "Job"}
+
+// reportsFinishedJob reports whether a Work carries a Job that has ended in the member. Karmada
+// reports a Job's conditions (pkg/resourceinterpreter/default/native/reflectstatus.go, v1.18.2).
+func reportsFinishedJob(work *unstructured.Unstructured) bool {
+	if render.CarriedBy(work.Object).GroupKind() != jobKind {
+		return false
+	}
+	conditions, _ := reportedBy(work)["conditions"].([]any)
+	return slices.ContainsFunc(conditions, func(item any) bool {
+		c, _ := item.(map[string]any)
+		return c["status"] == string(corev1.ConditionTrue) && (c["type"] == string(batchv1.JobComplete) || c["type"] == string(batchv1.JobFailed))
+	})
+}
+
+// encodeStatus encodes a status; nil if there is none.
+func encodeStatus(status any) []byte {
+	fields, _ := status.(map[string]any)
+	if fields == nil {
+		return nil
+	}
+	encoded, err := json.Marshal(fields)
+	if err != nil {
+		return nil // cannot happen: it was decoded from JSON
+	}
+	return encoded
+}
+
+// Standing is what a source says of its own status. Like a Report, it is kept only for kinds
+// whose statuses are aggregated.
+type Standing struct {
+	ID         render.Identity
+	UID        types.UID
+	Version    string
+	Generation int64
+	Created    time.Time
+	// Status is its status as JSON; nil if it has none.
+	Status []byte
+}
+
+// NewStanding returns what a source says of its own status.
+func NewStanding(u *unstructured.Unstructured) *Standing {
+	gvk := u.GroupVersionKind()
+	return &Standing{
+		ID:  render.Identity{Group: gvk.Group, Kind: gvk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()},
+		UID: u.GetUID(), Version: u.GetResourceVersion(), Generation: u.GetGeneration(), Created: u.GetCreationTimestamp().Time, Status: encodeStatus(u.Object["status"]),
+	}
+}

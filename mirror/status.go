@@ -1,0 +1,250 @@
+package mirror
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"go.uber.org/zap"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+
+	"github.com/karmada-target/karmada-mirror/mirror/gather"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/queue"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/mirror/write"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+const (
+	// statusWorkers is how many statuses are written at once. They have slots of their own, so
+	// that no Work waits for them.
+	statusWorkers = 4
+	// statusDenied is how long to wait before statuses of a resource that may not be written are
+	// tried again.
+	statusDenied = 30 * time.Second
+	// statusUnread is when to look again at a source whose content is being read.
+	statusUnread = time.Second
+)
+
+// statuses aggregates the statuses that the members report in those of their sources, while this
+// replica leads. Like the Works, they are looked at whenever anything changes that they depend on.
+type statuses struct {
+	*Controller
+	queue  workqueue.TypedRateLimitingInterface[render.Identity]
+	memory *write.Statuses
+	denied *denials
+	// contested are the sources whose status another writer keeps changing.
+	contested refused
+}
+
+func newStatuses(c *Controller) *statuses {
+	return &statuses{
+		Controller: c, memory: write.NewStatuses(c.Clock), denied: &denials{clock: c.Clock},
+		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
+			queue.NewRateLimiter(),
+			workqueue.TypedRateLimitingQueueConfig[render.Identity]{Name: "status"}),
+	}
+}
+
+// run writes statuses until the queue is shut down, and returns when the last write has ended.
+func (s *statuses) run(ctx context.Context) {
+	var workers sync.WaitGroup
+	for range statusWorkers {
+		workers.Go(func() {
+			for s.processNext(ctx) {
+			}
+		})
+	}
+	workers.Wait()
+}
+
+func (s *statuses) processNext(ctx context.Context) bool {
+	id, shutdown := s.queue.Get()
+	if shutdown {
+		return false
+	}
+	defer s.queue.Done(id)
+	if s.queue.ShuttingDown() || ctx.Err() != nil {
+		return true
+	}
+	retry, err := s.sync(ctx, id)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.failures.With(identify(id)...).Warn("cannot aggregate the status, retrying", zap.Error(err))
+		}
+		s.queue.AddRateLimited(id)
+		return true
+	}
+	s.queue.Forget(id)
+	if retry > 0 {
+		s.queue.AddAfter(id, retry)
+	}
+	return true
+}
+
+// sync makes the status of a source what its members report. It returns when to look again
+// without an event; 0 for never.
+func (s *statuses) sync(ctx context.Context, id render.Identity) (retry time.Duration, err error) {
+	j := judge.On(s.caches.Facts(id))
+	turn, err := s.look(ctx, j)
+	if err == nil {
+		s.tellContested(j.Facts, turn.Contested)
+	}
+	return turn.After, err
+}
+
+// look writes the status of a judged source, if it is its turn.
+func (s *statuses) look(ctx context.Context, j judge.Judgement) (write.Turn, error) {
+	if !s.caches.Aggregates(j.Facts.ID.GroupKind()) || len(j.Reporting()) == 0 {
+		return write.Turn{}, nil
+	}
+	if j.Facts.Source.Unread {
+		return write.Turn{After: statusUnread}, nil
+	}
+	reports, err := s.caches.Reports(ctx, j)
+	if err != nil {
+		return write.Turn{}, err
+	}
+	status, err := j.Status(reports, s.Clock.Now())
+	if err != nil || status == nil {
+		return write.Turn{}, err
+	}
+	content, patch, err := patchOf(reports.Source, status)
+	if err != nil || patch == nil {
+		return write.Turn{}, err
+	}
+	turn := s.memory.Turn(reports.Source, content)
+	if turn == (write.Turn{}) {
+		turn.After, err = s.write(ctx, reports.Source, content, patch)
+	}
+	return turn, err
+}
+
+// patchOf returns the JSON of a status and the merge patch that gives it to exactly this version of
+// the source; the patch is nil if the source has it.
+func patchOf(source *state.Standing, status map[string]any) (content string, patch []byte, err error) {
+	encoded, err := json.Marshal(status)
+	if err != nil {
+		return "", nil, fmt.Errorf("cannot encode the status: %w", err)
+	}
+	before := source.Status
+	if before == nil {
+		before = []byte("{}")
+	}
+	change, err := jsonpatch.CreateMergePatch(before, encoded)
+	if err != nil {
+		return "", nil, fmt.Errorf("cannot compare the status with the last one: %w", err)
+	}
+	if string(change) == "{}" {
+		return "", nil, nil
+	}
+	patch, err = json.Marshal(map[string]any{"metadata": map[string]any{"uid": source.UID, "resourceVersion": source.Version}, "status": json.RawMessage(change)})
+	return string(encoded), patch, err
+}
+
+// write writes a status. A source that no longer exists, or has changed, is left to its event.
+func (s *statuses) write(ctx context.Context, source *state.Standing, content string, patch []byte) (retry time.Duration, err error) {
+	served, ok := s.caches.ServedAs(source.ID.GroupKind())
+	if !ok {
+		return 0, nil
+	}
+	resource := served.GroupResource()
+	if wait := s.denied.wait(resource); wait > 0 {
+		return wait, nil
+	}
+	client := s.Dynamic.Resource(served).Namespace(source.ID.Namespace)
+	u, err := client.Patch(ctx, source.ID.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	s.Metrics.StatusUpdate(resource.String(), err)
+	switch {
+	case err == nil:
+		s.memory.Wrote(source, content, u.GetResourceVersion())
+		s.denied.end(resource)
+		return 0, nil
+	case apierrors.IsConflict(err):
+		return 0, nil
+	case apierrors.IsForbidden(err) && !write.IsDenied(err):
+		return s.deny(resource, fmt.Sprintf("karmada-mirror lacks the right: to a ClusterRole with the label %s, add the rule "+
+			"{apiGroups: [%q], resources: [%s/status], verbs: [patch]}", aggregationLabel, served.Group, served.Resource)), nil
+	case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
+		// The answer is the same whether the object is gone or its kind has no status.
+		if _, err := client.Get(ctx, source.ID.Name, metav1.GetOptions{}); gather.ProvesAbsence(err, source.ID.Name) {
+			return 0, nil
+		} else if err != nil {
+			return 0, fmt.Errorf("cannot tell whether the source exists: %w", err)
+		}
+		return s.deny(resource, "objects of this kind have no status to write: remove aggregateStatus from its entry in the configuration"), nil
+	}
+	return 0, fmt.Errorf("cannot write the status: %w", err)
+}
+
+// aggregationLabel is the label by which the daemon's ClusterRole collects the rules of others.
+const aggregationLabel = `rbac.karmada.target/aggregate-to-karmada-mirror: "true"`
+
+// tellContested reports that another writer keeps changing the status of a source, or that it no
+// longer does.
+func (s *statuses) tellContested(f judge.Facts, isContested bool) {
+	var notices []judge.Refusal
+	if isContested {
+		notices = []judge.Refusal{{Reason: judge.StatusContested, Message: "another writer keeps changing its status: the members' statuses are not summed up in it for an hour", Advice: judge.StatusContested.Hint()}}
+	}
+	s.tell("needs attention", f, &s.contested, notices)
+}
+
+// deny notes that the statuses of a resource cannot be written, and reports it once. It returns when
+// to try again.
+func (s *statuses) deny(r schema.GroupResource, because string) (retry time.Duration) {
+	if !s.denied.begin(r) {
+		return statusDenied
+	}
+	s.Logger.Warn("cannot write statuses", zap.Stringer("resource", r), zap.String("reason", because))
+	if subject := s.Subject(); subject != nil {
+		s.Recorder.Event(subject, corev1.EventTypeWarning, string(judge.NotAuthorized), fmt.Sprintf("cannot write the status of %s: %s", r, because))
+	}
+	return statusDenied
+}
+
+// denials are the resources whose statuses cannot be written, and when that was last found.
+type denials struct {
+	clock clock.PassiveClock
+	mu    sync.Mutex
+	of    map[schema.GroupResource]time.Time
+}
+
+// begin notes a denial, and reports whether it is new.
+func (d *denials) begin(r schema.GroupResource) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, isKnown := d.of[r]
+	if d.of == nil {
+		d.of = map[schema.GroupResource]time.Time{}
+	}
+	d.of[r] = d.clock.Now()
+	return !isKnown
+}
+
+// wait returns how long not to try.
+func (d *denials) wait(r schema.GroupResource) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	at, isKnown := d.of[r]
+	if !isKnown {
+		return 0
+	}
+	return max(0, statusDenied-d.clock.Since(at))
+}
+
+func (d *denials) end(r schema.GroupResource) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.of, r)
+}

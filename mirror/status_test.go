@@ -1,0 +1,317 @@
+package mirror
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/mirror/write"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// aggregating is a configuration that aggregates the statuses of widgets.
+const aggregating = `{"apiVersion": "mirror.karmada.target/v1alpha1", "kind": "MirrorConfiguration",
+	"resources": [{"resource": "configmaps"}, {"group": "example.io", "version": "v1", "resource": "widgets", "aggregateStatus": true}]}`
+
+const (
+	gadgetAt       = "/apis/example.io/v1/namespaces/shop/widgets/gadget"
+	gadgetStatusAt = gadgetAt + "/status"
+)
+
+// reporting makes a Work one that Karmada has applied, and that reports a phase.
+func reporting(phase string) sample.Change {
+	return func(u *unstructured.Unstructured) {
+		u.SetCreationTimestamp(metav1.NewTime(sample.Created)) // with the source
+		u.Object["status"] = map[string]any{
+			"conditions":       []any{map[string]any{"type": render.AppliedCondition, "status": "True"}},
+			"manifestStatuses": []any{map[string]any{"status": map[string]any{"phase": phase}}},
+		}
+	}
+}
+
+func withPhase(u *unstructured.Unstructured, phase string) *unstructured.Unstructured {
+	u.Object["status"] = map[string]any{"phase": phase}
+	return u
+}
+
+// TestStatus looks at the status of one source, with Works that report something, and compares the
+// writes that the server receives.
+func TestStatus(t *testing.T) {
+	work := sample.Work(gadgetObject("m1"), "m1", reporting("Ready"))
+	isReady := []string{`status {"phase":"Ready"} if it is 1`}
+	cases := map[string]struct {
+		reason        string
+		configuration string // empty: aggregating
+		state         func(*apiServer)
+		want          []string
+		retry         time.Duration
+		fails         bool
+	}{
+		"Reported": {reason: "a source gets what its member reports",
+			state: func(s *apiServer) { s.list(widgets, gadgetObject("m1")); s.list(render.WorksResource, work) },
+			want:  isReady},
+		"AsItIs": {reason: "a status that is as it should be is not written",
+			state: func(s *apiServer) {
+				s.list(widgets, withPhase(gadgetObject("m1"), "Ready"))
+				s.list(render.WorksResource, work)
+			}},
+		"Changed": {reason: "only what differs is written",
+			state: func(s *apiServer) {
+				s.list(widgets, withPhase(gadgetObject("m1"), "Pending"))
+				s.list(render.WorksResource, work)
+			},
+			want: isReady},
+		"NothingReported": {reason: "a Work that reports nothing leaves the status alone",
+			state: func(s *apiServer) {
+				s.list(widgets, withPhase(gadgetObject("m1"), "Pending"))
+				s.list(render.WorksResource, sample.Work(gadgetObject("m1"), "m1"))
+			}},
+		"NoWork": {reason: "so does a source without Works",
+			state: func(s *apiServer) { s.list(widgets, withPhase(gadgetObject("m1"), "Pending")) }},
+		"NotConfigured": {reason: "the resource does not ask for it", configuration: configured("", "v1", ""),
+			state: func(s *apiServer) { s.list(widgets, gadgetObject("m1")); s.list(render.WorksResource, work) }},
+		"Claimed": {reason: "Karmada writes the status of what a policy propagates",
+			state: func(s *apiServer) {
+				u := gadgetObject("m1")
+				u.SetLabels(map[string]string{"propagationpolicy.karmada.io/permanent-id": "x"})
+				s.list(widgets, u)
+				s.list(render.WorksResource, work)
+			}},
+		"NoLongerAsks": {reason: "what is being removed says nothing about the source",
+			state: func(s *apiServer) {
+				u := gadgetObject("m1")
+				u.SetAnnotations(nil)
+				s.list(widgets, u)
+				s.list(render.WorksResource, work)
+			}},
+		"MissingCluster": {reason: "a cluster that has not joined does not count",
+			state: func(s *apiServer) { s.list(widgets, gadgetObject("m1,m9")); s.list(render.WorksResource, work) },
+			want:  isReady},
+		"TwoTargets": {reason: "no rule sums up two members of an unknown kind",
+			state: func(s *apiServer) {
+				s.list(widgets, gadgetObject("m1,m2"))
+				s.list(render.WorksResource, work, sample.Work(gadgetObject("m1,m2"), "m2", reporting("Ready")))
+			}},
+		"Recreated": {reason: "the object of another UID is left to its event",
+			state: func(s *apiServer) {
+				s.list(widgets, gadgetObject("m1"))
+				s.list(render.WorksResource, work)
+				s.answers["PATCH "+gadgetStatusAt] = apierrors.NewConflict(widgets.GroupResource(), "gadget", errors.New("another UID"))
+			},
+			want: isReady},
+		"Gone": {reason: "so is one that no longer exists",
+			state: func(s *apiServer) {
+				s.list(widgets, gadgetObject("m1"))
+				s.list(render.WorksResource, work)
+				s.answers["PATCH "+gadgetStatusAt] = apierrors.NewNotFound(widgets.GroupResource(), "gadget")
+				s.answers[gadgetAt] = apierrors.NewNotFound(widgets.GroupResource(), "gadget")
+			},
+			want: isReady},
+		"MayNot": {reason: "a missing right is tried again later",
+			state: func(s *apiServer) {
+				s.list(widgets, gadgetObject("m1"))
+				s.list(render.WorksResource, work)
+				s.answers["PATCH "+gadgetStatusAt] = apierrors.NewForbidden(widgets.GroupResource(), "gadget", errors.New("no"))
+			},
+			want: isReady, retry: statusDenied},
+		"NoSubresource": {reason: "and so is a kind without a status",
+			state: func(s *apiServer) {
+				s.list(widgets, gadgetObject("m1"))
+				s.list(render.WorksResource, work)
+				s.answers["PATCH "+gadgetStatusAt] = apierrors.NewGenericServerResponse(404, "PATCH", schema.GroupResource{}, "", "", 0, true)
+			},
+			want: isReady, retry: statusDenied},
+		"NoSubresourceOfCustom": {reason: "the API server answers for a custom resource as if the object were gone",
+			state: func(s *apiServer) {
+				s.list(widgets, gadgetObject("m1"))
+				s.list(render.WorksResource, work)
+				s.answers["PATCH "+gadgetStatusAt] = apierrors.NewNotFound(widgets.GroupResource(), "gadget")
+			},
+			want: isReady, retry: statusDenied},
+		"DeniedByWebhook": {reason: "a webhook that denies one object is no missing right",
+			state: func(s *apiServer) {
+				s.list(widgets, gadgetObject("m1"))
+				s.list(render.WorksResource, work)
+				denied := apierrors.NewForbidden(widgets.GroupResource(), "gadget", nil)
+				denied.ErrStatus.Message = `admission webhook "x.example.io" denied the request: no`
+				s.answers["PATCH "+gadgetStatusAt] = denied
+			},
+			want: isReady, fails: true},
+		"RecreatedBefore": {reason: "the Work is still that of an earlier object of that name",
+			state: func(s *apiServer) {
+				u := gadgetObject("m1")
+				u.SetUID("2")
+				s.list(widgets, u)
+				s.list(render.WorksResource, work)
+			}},
+		"Fails": {reason: "other errors are retried",
+			state: func(s *apiServer) {
+				s.list(widgets, gadgetObject("m1"))
+				s.list(render.WorksResource, work)
+				s.answers["PATCH "+gadgetStatusAt] = apierrors.NewInternalError(errors.New("boom"))
+			},
+			want: isReady, fails: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			server := newAPIServer(t)
+			tc.state(server)
+			configuration := tc.configuration
+			if configuration == "" {
+				configuration = aggregating
+			}
+			s := newStatuses(newControllerOf(t, server, configuration, newFakeClock()))
+			retry, err := s.sync(t.Context(), gadget)
+			if (err != nil) != tc.fails || retry != tc.retry {
+				t.Errorf("%s: got retry %s and error %v", tc.reason, retry, err)
+			}
+			if diff := cmp.Diff(tc.want, server.writes); diff != "" {
+				t.Errorf("%s, -want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestStatusIsReadWhereItWasNotKept opts in a resource whose objects and Works are cached already:
+// what they say of statuses is read once.
+func TestStatusIsReadWhereItWasNotKept(t *testing.T) {
+	server := newAPIServer(t)
+	server.list(widgets, gadgetObject("m1"))
+	server.list(render.WorksResource, sample.Work(gadgetObject("m1"), "m1", reporting("Ready")))
+	c := newControllerOf(t, server, configured("", "v1", ""), newFakeClock())
+	if err := c.Configure(config.Parts{config.Key: aggregating}); err != nil {
+		t.Fatal(err)
+	}
+	reads := 0
+	server.asked[gadgetAt] = func() { reads++ }
+	s := newStatuses(c)
+	for range 2 {
+		if _, err := s.sync(t.Context(), gadget); err != nil {
+			t.Fatal(err)
+		}
+		s.memory.Reset()
+	}
+	want := []string{`status {"phase":"Ready"} if it is 1`, `status {"phase":"Ready"} if it is 1`}
+	if diff := cmp.Diff(want, server.writes); diff != "" || reads != 1 {
+		t.Errorf("the source was read %d times; writes, -want +got:\n%s", reads, diff)
+	}
+}
+
+// TestDeniedStatuses: a resource whose statuses may not be written is not tried with each event.
+func TestDeniedStatuses(t *testing.T) {
+	server, clock := newAPIServer(t), newFakeClock()
+	server.list(widgets, gadgetObject("m1"))
+	server.list(render.WorksResource, sample.Work(gadgetObject("m1"), "m1", reporting("Ready")))
+	server.answers["PATCH "+gadgetStatusAt] = apierrors.NewForbidden(widgets.GroupResource(), "gadget", errors.New("no"))
+	s := newStatuses(newControllerOf(t, server, aggregating, clock))
+	for range 10 { // events
+		if retry, err := s.sync(t.Context(), gadget); err != nil || retry <= 0 {
+			t.Fatal(retry, err)
+		}
+	}
+	clock.Step(statusDenied)
+	if _, err := s.sync(t.Context(), gadget); err != nil || len(server.writes) != 2 {
+		t.Errorf("%v, %v", server.writes, err)
+	}
+}
+
+// TestStatusThatIsNotStored: the API server does not keep all of what the member reports. It is tried
+// once for each version, never counts as contested, and the next change is written.
+func TestStatusThatIsNotStored(t *testing.T) {
+	server, clock := newAPIServer(t), newFakeClock()
+	server.list(widgets, withPhase(gadgetObject("m1"), "Ready"))
+	server.list(render.WorksResource, sample.Work(gadgetObject("m1"), "m1", reporting("Ready"), func(u *unstructured.Unstructured) {
+		u.Object["status"].(map[string]any)["manifestStatuses"] = []any{map[string]any{"status": map[string]any{"phase": "Ready", "unknown": "x"}}}
+	}))
+	server.answers["PATCH "+gadgetStatusAt] = written("6") // as before
+	s := newStatuses(newControllerOf(t, server, aggregating, clock))
+	for range 10 {
+		if _, err := s.sync(t.Context(), gadget); err != nil {
+			t.Fatal(err)
+		}
+		clock.Step(2 * time.Second)
+	}
+	if len(server.writes) != 1 || len(s.contested.all()) != 0 {
+		t.Errorf("%d writes, contested: %v", len(server.writes), s.contested.all())
+	}
+	if turn := s.memory.Turn(&state.Standing{ID: gadget, UID: "1", Version: "6"}, `{"phase":"Failed"}`); turn != (write.Turn{}) {
+		t.Errorf("the next change waits: %+v", turn)
+	}
+}
+
+// TestContestedStatus lets another writer undo each write: after five there is peace, and the owner
+// is told.
+func TestContestedStatus(t *testing.T) {
+	server := newAPIServer(t)
+	server.list(widgets, gadgetObject("m1"))
+	server.list(render.WorksResource, sample.Work(gadgetObject("m1"), "m1", reporting("Ready")))
+	clock := newFakeClock()
+	c := newControllerOf(t, server, aggregating, clock)
+	s := newStatuses(c)
+	server.answers["PATCH "+gadgetStatusAt] = written("1") // the cache is newer: another writer has undone it
+	for range 10 {
+		if _, err := s.sync(t.Context(), gadget); err != nil {
+			t.Fatal(err)
+		}
+		clock.Step(2 * time.Second)
+	}
+	if len(server.writes) != 5 {
+		t.Errorf("%d writes: %v", len(server.writes), server.writes)
+	}
+	if n := len(s.contested.all()); n != 1 {
+		t.Errorf("%d sources are reported as contested", n)
+	}
+	clock.Step(2 * time.Hour)
+	if _, err := s.sync(t.Context(), gadget); err != nil || len(server.writes) != 6 {
+		t.Errorf("after the truce: %v, %v", server.writes, err)
+	}
+	if n := len(s.contested.all()); n != 0 {
+		t.Errorf("%d sources are still reported as contested", n)
+	}
+}
+
+// TestContestIsForgotten: what was contested may be settled by a new configuration.
+func TestContestIsForgotten(t *testing.T) {
+	c := newControllerOf(t, newAPIServer(t), aggregating, newFakeClock())
+	s := newStatuses(c)
+	c.statuses.Store(s)
+	s.contested.replace(gadget, []judge.Refusal{{Reason: judge.StatusContested}})
+	if err := c.Configure(config.Parts{config.Key: configured("", "v1", "")}); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(s.contested.all()); n != 0 {
+		t.Errorf("%d sources are still reported as contested", n)
+	}
+}
+
+// TestEndedJobsAreNotCounted: a namespace full of Jobs that have ended must not make a mass
+// deletion of those that run a small part of all.
+func TestEndedJobsAreNotCounted(t *testing.T) {
+	job := func(name, status string) *unstructured.Unstructured {
+		u := gadgetObject("m1")
+		u.SetAPIVersion("batch/v1")
+		u.SetKind("Job")
+		u.SetName(name)
+		return sample.Work(u, "m1", func(w *unstructured.Unstructured) {
+			w.Object["status"] = map[string]any{"manifestStatuses": []any{map[string]any{"status": map[string]any{
+				"conditions": []any{map[string]any{"type": "Complete", "status": status}},
+			}}}}
+		})
+	}
+	server := newAPIServer(t)
+	server.list(render.WorksResource, job("ended", "True"), job("running", "False"))
+	c := newControllerOf(t, server, aggregating, newFakeClock())
+	if n := c.caches.CountWorks(schema.GroupKind{Group: "batch", Kind: "Job"})["shop"]; n != 1 {
+		t.Errorf("%d Works count", n)
+	}
+}

@@ -1,0 +1,117 @@
+package write
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+const (
+	// statusPause is the shortest time between two writes of the status of a source.
+	statusPause = time.Second
+	// maxUndone is how often another writer may undo the same status. After that, we leave the
+	// status alone for a truce.
+	maxUndone   = 5
+	statusTruce = time.Hour
+)
+
+// Statuses remember the statuses of sources that this process has written. They decide only when
+// to write, never what.
+type Statuses struct {
+	clock clock.Clock
+	mu    sync.Mutex
+	of    map[render.Identity]statusWrite
+}
+
+// statusWrite is the last write of the status of a source.
+type statusWrite struct {
+	source types.UID
+	// version is that of the source after the write; content is what was written.
+	version, content string
+	at               time.Time
+	// writes is how often in a row it was written: all but the last have been undone.
+	writes int
+	// asStored: the API server keeps no more of content than the source has, such as a null or a
+	// field that it does not know.
+	asStored bool
+	// contested: it is not written during the truce, whatever it would be.
+	contested bool
+}
+
+// NewStatuses creates an empty memory.
+func NewStatuses(c clock.Clock) *Statuses {
+	return &Statuses{clock: c, of: map[render.Identity]statusWrite{}}
+}
+
+// Turn says when a status may be written.
+type Turn struct {
+	// After is how long to wait; 0 is now.
+	After time.Duration
+	// Contested: another writer keeps changing the status, so it is not written for now.
+	Contested bool
+	// Vain: writing it would change nothing, as it did before.
+	Vain bool
+}
+
+// Turn returns when to write a status to a source that does not have it.
+func (s *Statuses) Turn(now *state.Standing, content string) Turn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, ok := s.of[now.ID]
+	since := s.clock.Since(last.at)
+	switch {
+	case !ok || last.source != now.UID || since >= statusTruce:
+		return Turn{}
+	case state.IsOlder(now.Version, last.version) && since < AwaitCache:
+		return Turn{After: AwaitCache - since} // our last write is not in the cache yet; it is an event
+	case last.asStored && last.version == now.Version && last.content == content:
+		return Turn{Vain: true}
+	case last.contested || last.writes >= maxUndone && last.content == content:
+		last.contested = true
+		s.of[now.ID] = last
+		return Turn{After: statusTruce - since, Contested: true}
+	case since < statusPause:
+		return Turn{After: statusPause - since}
+	}
+	return Turn{}
+}
+
+// Wrote notes that a status was written, and the version of the source after that.
+func (s *Statuses) Wrote(now *state.Standing, content, version string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := statusWrite{source: now.UID, version: version, content: content, at: s.clock.Now(), writes: 1}
+	last, ok := s.of[now.ID]
+	if ok && last.source == now.UID && last.content == content && s.clock.Since(last.at) < statusTruce {
+		next.writes += last.writes
+	}
+	if version == now.Version { // nothing has changed, so no one has undone it
+		next.asStored, next.writes = true, 0
+	}
+	s.of[now.ID] = next
+}
+
+// Reset forgets everything: the next statuses are written at once.
+func (s *Statuses) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.of = map[render.Identity]statusWrite{}
+}
+
+// Prune drops what is over.
+func (s *Statuses) Prune() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept := map[render.Identity]statusWrite{}
+	for id, last := range s.of {
+		if s.clock.Since(last.at) < statusTruce {
+			kept[id] = last
+		}
+	}
+	s.of = kept
+}

@@ -1,0 +1,86 @@
+package write
+
+import (
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+)
+
+// TestStatusTurn plays what the caches show and what was written, and asks when the next status
+// may be written.
+func TestStatusTurn(t *testing.T) {
+	at := func(version string) *state.Standing {
+		return &state.Standing{ID: sample.Page, UID: "1", Version: version}
+	}
+	undone := func(s *Statuses, _ *clocktesting.FakeClock) {
+		for i := range maxUndone {
+			s.Wrote(at("0"), "a", string(rune('1'+i)))
+		}
+	}
+	cases := map[string]struct {
+		reason  string
+		before  func(*Statuses, *clocktesting.FakeClock)
+		now     *state.Standing
+		content string
+		want    Turn
+	}{
+		"First": {reason: "nothing was written yet", now: at("1"), content: "a"},
+		"Echo": {reason: "the cache is older than our write",
+			before: func(s *Statuses, _ *clocktesting.FakeClock) { s.Wrote(at("1"), "a", "5") },
+			now:    at("4"), content: "b", want: Turn{After: AwaitCache}},
+		"LostEcho": {reason: "the watch has not shown our write for long",
+			before: func(s *Statuses, c *clocktesting.FakeClock) { s.Wrote(at("1"), "a", "5"); c.Step(AwaitCache) },
+			now:    at("4"), content: "b"},
+		"Soon": {reason: "one write a second",
+			before: func(s *Statuses, c *clocktesting.FakeClock) { s.Wrote(at("1"), "a", "5"); c.Step(statusPause / 4) },
+			now:    at("5"), content: "b", want: Turn{After: statusPause * 3 / 4}},
+		"Later": {reason: "a second has passed",
+			before: func(s *Statuses, c *clocktesting.FakeClock) { s.Wrote(at("1"), "a", "5"); c.Step(statusPause) },
+			now:    at("5"), content: "b"},
+		"Recreated": {reason: "another object of that name owes nothing to the last",
+			before: func(s *Statuses, _ *clocktesting.FakeClock) { s.Wrote(at("1"), "a", "5") },
+			now:    &state.Standing{ID: sample.Page, UID: "2", Version: "6"}, content: "b"},
+		"Contested": {reason: "the same was undone five times",
+			before: undone, now: at("9"), content: "a", want: Turn{After: statusTruce, Contested: true}},
+		"AlmostContested": {reason: "something else is to be written, after a second",
+			before: undone, now: at("9"), content: "b", want: Turn{After: statusPause}},
+		"StillContested": {reason: "whatever is to be written, the truce holds",
+			before: func(s *Statuses, c *clocktesting.FakeClock) {
+				undone(s, c)
+				s.Turn(at("9"), "a")
+				c.Step(statusTruce / 2)
+			},
+			now: at("10"), content: "b", want: Turn{After: statusTruce / 2, Contested: true}},
+		"Peace": {reason: "the truce is over",
+			before: func(s *Statuses, c *clocktesting.FakeClock) { undone(s, c); s.Turn(at("9"), "a"); c.Step(statusTruce) },
+			now:    at("10"), content: "a"},
+		"AsStored": {reason: "the same changed nothing in this version, and would not now",
+			before: func(s *Statuses, _ *clocktesting.FakeClock) { s.Wrote(at("5"), "a", "5") },
+			now:    at("5"), content: "a", want: Turn{Vain: true}},
+		"AsStoredBefore": {reason: "it may in another version",
+			before: func(s *Statuses, c *clocktesting.FakeClock) { s.Wrote(at("5"), "a", "5"); c.Step(statusPause) },
+			now:    at("6"), content: "a"},
+		"Reset": {reason: "a new configuration may have ended the contest",
+			before: func(s *Statuses, c *clocktesting.FakeClock) { undone(s, c); s.Turn(at("9"), "a"); s.Reset() },
+			now:    at("10"), content: "a"},
+		"Pruned": {reason: "what matters survives",
+			before: func(s *Statuses, c *clocktesting.FakeClock) { undone(s, c); s.Prune() },
+			now:    at("9"), content: "a", want: Turn{After: statusTruce, Contested: true}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			clock := clocktesting.NewFakeClock(time.Unix(1_000_000, 0))
+			s := NewStatuses(clock)
+			if tc.before != nil {
+				tc.before(s, clock)
+			}
+			if got := s.Turn(tc.now, tc.content); got != tc.want {
+				t.Errorf("%s: got %+v, want %+v", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
