@@ -345,6 +345,10 @@ func TestValues(t *testing.T) {
 			[]string{"side=karmada", "configuration.resources[0].group=example.com", "configuration.resources[0].resource=widgets"},
 			[]string{"group: example.com", `resources: ["widgets"]`},
 		},
+		"an aggregated status, and the right to write it": {
+			[]string{"side=karmada", "extraResources[0].group=example.com", "extraResources[0].resource=widgets", "extraResources[0].aggregateStatus=true"},
+			[]string{"aggregateStatus: true", "resources: [\"widgets/status\"]\n  verbs: [patch]"},
+		},
 		"nothing is allowed": {
 			[]string{"side=karmada", "--set-json=configuration.authorization=[]"},
 			[]string{"authorization: []"},
