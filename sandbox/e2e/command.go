@@ -25,13 +25,20 @@ func Command(t *testing.T, arguments ...string) *exec.Cmd {
 // Kubectl runs kubectl as an administrator.
 func Kubectl(t *testing.T, arguments ...string) string {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), filepath.Join(Env.Builder.Cache(), "bin", "hyperkarmada"), append([]string{"kubectl"}, arguments...)...)
-	command.Env = append(os.Environ(), "KUBECONFIG="+Env.Kubeconfig())
-	output, err := command.CombinedOutput()
+	output, err := TryKubectl(t, arguments...)
 	if err != nil {
 		t.Fatalf("kubectl %s: %v: %s", strings.Join(arguments, " "), err, output)
 	}
-	return string(output)
+	return output
+}
+
+// TryKubectl is Kubectl for a command that may fail.
+func TryKubectl(t *testing.T, arguments ...string) (string, error) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), filepath.Join(Env.Builder.Cache(), "bin", "hyperkarmada"), append([]string{"kubectl"}, arguments...)...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+Env.Kubeconfig())
+	output, err := command.CombinedOutput()
+	return string(output), err
 }
 
 // KarmadaMirror runs the command to its end.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -144,6 +145,14 @@ func Named(names ...string) []karmada.Member {
 	return members
 }
 
+// WithNodes gives members a node each, on which Pods become ready.
+func WithNodes(members []karmada.Member) []karmada.Member {
+	for i := range members {
+		members[i].Nodes = 1
+	}
+	return members
+}
+
 // flags make Karmada fit for tests. By default the executor makes 40 calls a second to
 // each server, which would take most of the time. And if a member were considered lost
 // because the machine is busy, the test would wait for minutes.
@@ -162,6 +171,11 @@ func (e *Environment) Start(ctx context.Context, o karmada.Options) (err error) 
 		return err
 	}
 	o.Programs = karmada.Programs{Hyperkarmada: hyperkarmada, Karmada: e.Builder.KarmadaSources()}
+	if slices.ContainsFunc(o.Members, func(m karmada.Member) bool { return m.Nodes > 0 }) {
+		if o.Programs.Kwok, o.Programs.Stages, err = e.Builder.Kwok(ctx); err != nil {
+			return err
+		}
+	}
 	o.Progress = os.Stderr
 	// Otherwise a seventh of an API server's CPU time would go into garbage collection.
 	o.Environment = []string{"GOGC=400"}
