@@ -8,7 +8,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 REVISION ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 PACKAGE := github.com/karmada-target/karmada-mirror/cli
 # The daemon's module, and those that it does not depend on.
-MODULES := . sandbox sandbox/kwok tools tools/helm tools/prometheus
+MODULES := . sandbox sandbox/kwok tools tools/health tools/helm tools/prometheus
 # The sandbox packages to test with the race detector. The others would compile all of
 # Kubernetes with it; the daemon of the end-to-end tests always has it.
 RACED := ./build ./fault ./process ./written ./dashboard ./bench
@@ -64,6 +64,8 @@ test: check alerts checked ## Run all tests but the longest, including end-to-en
 	cd sandbox && go test ./parity
 	$(call compiling,Helm)
 	cd tools/helm && go test -count=1 ./...
+	$(call compiling,the health libraries of Argo CD and Flux)
+	cd tools/health && go test ./...
 	cd sandbox && go test -race -count=1 $(RACED)
 	@echo "running the end-to-end tests: each package reports when it ends, after some minutes"
 	cd sandbox && go test -count=1 -p 2 -timeout 40m -parallel $(PARALLEL) -skip '^($(ONLY_LONG))$$' $(E2E)
