@@ -29,8 +29,7 @@ const (
 	// statusWorkers is how many statuses are written at once. They have slots of their own, so
 	// that no Work waits for them.
 	statusWorkers = 4
-	// statusDenied is how long to wait before statuses of a resource that may not be written are
-	// tried again.
+	// statusDenied is how long statuses of a resource that may not be written wait for a retry.
 	statusDenied = 30 * time.Second
 	// statusUnread is when to look again at a source whose content is being read.
 	statusUnread = time.Second

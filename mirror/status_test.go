@@ -117,7 +117,7 @@ func TestStatus(t *testing.T) {
 				s.answers[gadgetAt] = apierrors.NewNotFound(widgets.GroupResource(), "gadget")
 			},
 			want: isReady},
-		"MayNot": {reason: "a missing right is tried again later",
+		"MayNot": {reason: "a missing right is retried later",
 			state: func(s *apiServer) {
 				s.list(widgets, gadgetObject("m1"))
 				s.list(render.WorksResource, work)
@@ -249,8 +249,7 @@ func TestStatusThatIsNotStored(t *testing.T) {
 	}
 }
 
-// TestContestedStatus lets another writer undo each write: after five there is peace, and the owner
-// is told.
+// TestContestedStatus lets another writer undo each write: after five there is peace, and an Event.
 func TestContestedStatus(t *testing.T) {
 	server := newAPIServer(t)
 	server.list(widgets, gadgetObject("m1"))

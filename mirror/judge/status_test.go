@@ -66,6 +66,8 @@ func TestObserved(t *testing.T) {
 		// facts change what is known; nil for nothing.
 		facts func(*Facts)
 		want  int64 // observedGeneration; 0: nothing is said
+		// replicas is the sum, if that matters.
+		replicas int64
 	}{
 		"Complete": {reason: "both members have it", second: sample.Work(webDeployment("m1,m2"), "m2", reports(3)), want: 3},
 		"Stale":    {reason: "a member has what was made of an earlier generation", second: sample.Work(webDeployment("m1,m2"), "m2", reports(2)), want: 2},
@@ -93,7 +95,7 @@ func TestObserved(t *testing.T) {
 		"Removed": {reason: "a member that is no longer asked for does not count",
 			source: webDeployment("m1"), second: sample.Work(webDeployment("m1,m2"), "m2", reports(2)), want: 3},
 		"Foreign": {reason: "the report of another owner's Work does not count, and ours is missing",
-			second: sample.Work(webDeployment("m1,m2"), "m2", reports(3), sample.Bound), want: 2},
+			second: sample.Work(webDeployment("m1,m2"), "m2", reports(3), sample.Bound), want: 2, replicas: 1},
 		"Unlabelled": {reason: "a Work without our marks belongs to another owner",
 			second: sample.Work(webDeployment("m1,m2"), "m2", reports(3), sample.Relabelled, unmarked), want: 2},
 		"Newer": {reason: "the status is that of a newer version than the judged one",
@@ -134,7 +136,8 @@ func TestObserved(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, _ := status["observedGeneration"].(int64)
-			if got != tc.want {
+			replicas, _ := status["replicas"].(int64)
+			if got != tc.want || tc.replicas > 0 && replicas != tc.replicas {
 				t.Errorf("%s: got %d, want %d: %v", tc.reason, got, tc.want, status)
 			}
 		})

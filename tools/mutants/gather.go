@@ -16,10 +16,10 @@ var ofGather = []mutant{
 	},
 	{
 		name: "failed-reads-prove", file: "mirror/gather/live.go",
-		old: `	case provesAbsence(err, id.Name):
+		old: `	case ProvesAbsence(err, id.Name):
 		return nil, nil
 `,
-		new: `	case provesAbsence(err, id.Name) || apierrors.IsInternalError(err):
+		new: `	case ProvesAbsence(err, id.Name) || apierrors.IsInternalError(err):
 		return nil, nil
 `,
 		harm: "an API server that answers with an error deletes the object everywhere",
@@ -52,7 +52,7 @@ var ofGather = []mutant{
 	},
 	{
 		name: "clusters-that-cannot-be-read-prove", file: "mirror/gather/live.go",
-		old: `		case !provesAbsence(err, cluster):
+		old: `		case !ProvesAbsence(err, cluster):
 `,
 		new: `		case apierrors.IsUnauthorized(err):
 `,
@@ -139,13 +139,13 @@ var ofGather = []mutant{
 	},
 	{
 		name: "definitions-that-cannot-be-read-are-gone", file: "mirror/gather/live.go",
-		old:  `if !provesAbsence(err, r.String()) {`,
+		old:  `if !ProvesAbsence(err, r.String()) {`,
 		new:  `if err == nil {`,
 		harm: "an API server that answers with an error deletes every object of the kind",
 	},
 	{
 		name: "definitions-that-cannot-be-read-are-as-ever", file: "mirror/gather/live.go",
-		old:  `case !provesAbsence(err, r.String()):`,
+		old:  `case !ProvesAbsence(err, r.String()):`,
 		new:  `case f == nil:`,
 		harm: "an object that was deleted with its definition is deleted in the members without an approval",
 	},
@@ -163,8 +163,8 @@ var ofGather = []mutant{
 	},
 	{
 		name: "other-daemons-works-count", file: "mirror/gather/lookup.go",
-		old:  `!w.Terminating && resource.SelectsNamespace(w.Source.Namespace)`,
-		new:  `!w.Terminating && len(resource.Namespaces) >= 0`,
+		old:  `!w.IsFinished() && resource.SelectsNamespace(w.Source.Namespace)`,
+		new:  `!w.IsFinished() && len(resource.Namespaces) >= 0`,
 		harm: "a daemon with a hundredth of the Works can lose all of them",
 	},
 	{

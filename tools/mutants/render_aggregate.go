@@ -76,7 +76,7 @@ var ofAggregate = []mutant{
 		name: "finished-jobs-change", file: "render/aggregate/job.go",
 		old:  `if err != nil || isFinished {`,
 		new:  `if err != nil {`,
-		harm: "a finished Job runs again in the eyes of whoever waits for it, and each write is refused",
+		harm: "a finished Job seems to run again, and each write is refused",
 	},
 	{
 		name: "earlier-jobs-count", file: "render/aggregate/job.go",

@@ -57,8 +57,8 @@ var ofBreaker = []mutant{
 	},
 	{
 		name: "no-object-trips-the-breaker", file: "mirror/write/circuit.go",
-		old:  `if len(p.pending) > 1 {`,
-		new:  `if len(p.pending) > 2 {`,
+		old:  `if one.Insert(source); one.Len() > 1 {`,
+		new:  `if one.Insert(source); one.Len() > 2 {`,
 		harm: "two objects on very many clusters are deleted at once",
 	},
 	{
@@ -95,8 +95,8 @@ var ofBreaker = []mutant{
 	},
 	{
 		name: "approved-deletions-count", file: "mirror/write/circuit.go",
-		old:  `	if !approved {`,
-		new:  `	if source.Name != "" {`,
+		old:  `if !approved && !due.finished {`,
+		new:  `if source.Name != "" && !due.finished {`,
 		harm: "after an approval the next deletion by hand is held",
 	},
 	{
@@ -113,8 +113,8 @@ var ofBreaker = []mutant{
 	},
 	{
 		name: "our-deletions-count-twice", file: "mirror/write/circuit.go",
-		old:  `; !isDue {`,
-		new:  `; !isDue && w == nil {`,
+		old:  `	if !isDue {`,
+		new:  `	if !isDue && w == nil {`,
 		harm: "a fast watch halves what the threshold allows",
 	},
 	{

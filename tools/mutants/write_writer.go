@@ -43,8 +43,8 @@ var ofWriter = []mutant{
 	},
 	{
 		name: "deletions-without-an-answer-are-not-booked", file: "mirror/write/breaker.go",
-		old:  `if _, isPending := next[cluster]; d.sent && !isPending {`,
-		new:  `if _, isPending := next[cluster]; d.sent && isPending {`,
+		old:  `if _, isPending := next[cluster]; d.sent && !isPending && !d.finished {`,
+		new:  `if _, isPending := next[cluster]; d.sent && isPending && !d.finished {`,
 		harm: "an API server that answers too late lets a mass deletion pass the breaker",
 	},
 	{

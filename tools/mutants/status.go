@@ -1,0 +1,95 @@
+package main
+
+// ofStatus are mutants of what decides when a status is written, and from whose reports.
+var ofStatus = []mutant{
+	{
+		name: "failed-works-count-as-applied", file: "mirror/judge/status.go",
+		old:  `isApplied := w.State`,
+		new:  `isApplied := w.State == state.WorkFailed || w.State`,
+		harm: "a rollout ends although a member refuses it",
+	},
+	{
+		name: "outdated-works-have-the-content", file: "mirror/judge/status.go",
+		old:  `target.Decision == Wanted && operation == "" && isApplied`,
+		new:  `target.Decision == Wanted && (operation == "" || operation == Update) && isApplied`,
+		harm: "a rollout ends before its Works are written",
+	},
+	{
+		name: "suspended-members-hold-for-ever", file: "mirror/judge/status.go",
+		old:  ` || w.State == state.WorkSuspended`,
+		new:  ``,
+		harm: "a rollout never ends because a member that has everything is suspended",
+	},
+	{
+		name: "the-dead-report", file: "mirror/judge/status.go",
+		old:  `report.Created.Before(source.Created) && !report.Current`,
+		new:  `report.Created.Before(source.Created) && report == nil`,
+		harm: "a Job that was recreated is complete before it starts, for good",
+	},
+	{
+		name: "works-of-the-dead-report", file: "mirror/judge/status.go",
+		old:  ` || !w.IsMadeFrom(source.UID)`,
+		new:  ``,
+		harm: "a recreated source gets the status of the one before",
+	},
+	{
+		name: "strangers-report", file: "mirror/judge/status.go",
+		old:  `w.Foreign != "" || `,
+		new:  ``,
+		harm: "the status of another owner's object is that of the source",
+	},
+	{
+		name: "newer-versions-are-observed", file: "mirror/judge/status.go",
+		old:  `r.Source.UID != j.Facts.Source.UID || r.Source.Version != j.Facts.Source.ResourceVersion`,
+		new:  `r.Source.UID != j.Facts.Source.UID`,
+		harm: "a generation counts as observed before it is in any Work",
+	},
+	{
+		name: "what-goes-counts", file: "mirror/judge/status.go",
+		old:  `target.Decision == Unknown && !target.Unproven && facts`,
+		new:  `target.Decision == Unknown && facts`,
+		harm: "a rollout waits for a member that is no longer a target",
+	},
+	{
+		name: "absent-clusters-hold-for-ever", file: "mirror/judge/status.go",
+		old:  ` && facts.State == ClusterJoined`,
+		new:  ``,
+		harm: "a rollout waits for a cluster that does not exist",
+	},
+	{
+		name: "status-contests-never-end", file: "mirror/write/statuses.go",
+		old:  `last.writes >= maxUndone && last.content == content`,
+		new:  `last.writes >= 1000*maxUndone && last.content == content`,
+		harm: "two writers change a status in turn, once a second, for ever",
+	},
+	{
+		name: "statuses-do-not-wait", file: "mirror/write/statuses.go",
+		old:  `case since < statusPause:`,
+		new:  `case since < 0:`,
+		harm: "each change of a Pod in any member is a write to the control plane",
+	},
+	{
+		name: "echoes-are-overwritten", file: "mirror/write/statuses.go",
+		old:  `state.IsOlder(now.Version, last.version) && since < AwaitCache`,
+		new:  `state.IsOlder(now.Version, last.version) && since < 0`,
+		harm: "the same status is written twice",
+	},
+	{
+		name: "what-is-not-stored-is-contested", file: "mirror/write/statuses.go",
+		old:  `next.asStored, next.writes = true, 0`,
+		new:  `next.asStored = false`,
+		harm: "a status with a field that the API server drops is frozen for an hour, every hour",
+	},
+	{
+		name: "running-jobs-are-finished", file: "mirror/write/breaker.go",
+		old:  `finished := !slices.ContainsFunc(works, func(w *state.Work) bool { return !w.IsFinished() })`,
+		new:  `finished := slices.ContainsFunc(works, func(w *state.Work) bool { return w.IsFinished() })`,
+		harm: "a mass deletion of Jobs that run in some members passes the breaker",
+	},
+	{
+		name: "finished-jobs-dilute", file: "mirror/gather/lookup.go",
+		old:  `!w.Terminating && !w.IsFinished() && `,
+		new:  `!w.Terminating && `,
+		harm: "a namespace full of finished Jobs lets a mass deletion of running ones pass the breaker",
+	},
+}
