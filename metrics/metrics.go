@@ -127,6 +127,13 @@ func (m *Metrics) Propagation(resource string, took time.Duration) {
 // so that the first increase shows.
 func (m *Metrics) KnowResource(resource string) { m.sweepRepairs.WithLabelValues(resource) }
 
+// KnowStatuses does so for a resource whose statuses are aggregated.
+func (m *Metrics) KnowStatuses(resource string) {
+	for _, result := range []string{"success", "error"} {
+		m.statusUpdates.WithLabelValues(resource, result)
+	}
+}
+
 // SweepRepair counts a source that a sweep has found.
 func (m *Metrics) SweepRepair(resource string) { m.sweepRepairs.WithLabelValues(resource).Inc() }
 

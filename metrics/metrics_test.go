@@ -23,7 +23,8 @@ func TestMetrics(t *testing.T) {
 	m.Propagation("secrets", time.Millisecond)
 	m.StatusUpdate("deployments.apps", nil)
 	m.StatusUpdate("deployments.apps", errors.New("no"))
-	m.StatusUpdate("secrets", nil)
+	m.KnowStatuses("secrets")
+	m.KnowStatuses("jobs.batch")
 	m.ForgetResource("secrets")
 	if n, err := testutil.GatherAndCount(registry, "karmada_mirror_config_last_reload_successful"); n != 0 || err != nil {
 		t.Errorf("before the first verdict: %d series, %v", n, err)
@@ -86,6 +87,8 @@ karmada_mirror_sources{resource="deployments.apps"} 3
 # TYPE karmada_mirror_status_updates_total counter
 karmada_mirror_status_updates_total{resource="deployments.apps",result="error"} 1
 karmada_mirror_status_updates_total{resource="deployments.apps",result="success"} 1
+karmada_mirror_status_updates_total{resource="jobs.batch",result="error"} 0
+karmada_mirror_status_updates_total{resource="jobs.batch",result="success"} 0
 # HELP karmada_mirror_token_expiration_timestamp_seconds When the token for the Karmada API server expires, in Unix time. Absent if it does not expire.
 # TYPE karmada_mirror_token_expiration_timestamp_seconds gauge
 karmada_mirror_token_expiration_timestamp_seconds 2

@@ -150,6 +150,9 @@ func (c *Controller) Configure(parts config.Parts) error {
 	c.breaker.Configure(configuration.Deletion.HoldAbove)
 	for _, r := range configuration.Resources {
 		c.Metrics.KnowResource(r.GroupResource().String())
+		if r.AggregateStatus {
+			c.Metrics.KnowStatuses(r.GroupResource().String())
+		}
 	}
 	c.caches.Configure(configuration)
 	for _, w := range before {

@@ -66,10 +66,11 @@ func (d documented) check(family *dto.MetricFamily) error {
 	return nil
 }
 
-// onOccasion are metrics that need a token that expires, or a write that is denied. The tests of
-// the alerts on them look at their values.
+// onOccasion are metrics that need a token that expires, a write that is denied, or a resource whose
+// statuses are aggregated. The tests of the alerts and of rollouts look at their values.
 var onOccasion = []string{
 	"karmada_mirror_token_issued_timestamp_seconds", "karmada_mirror_token_expiration_timestamp_seconds", "karmada_mirror_denied_sources",
+	"karmada_mirror_status_updates_total",
 }
 
 // TestMetricsReference compares the reference, which the alerts and the dashboard are
