@@ -21,7 +21,7 @@ func TestDemo(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"Deployment.apps/hello/nginx: applied\n", "nginx   2/2 ", "Deployment.apps/hello/nginx   member2 ",
+		"Deployment.apps/hello/nginx: healthy\n", "nginx   2/2 ", "Deployment.apps/hello/nginx   member2 ",
 		"karmada.target/cluster", "kubectl -n hello annotate --overwrite configmap page ",
 	} {
 		if !bytes.Contains(out.Bytes(), []byte(want)) {
