@@ -108,7 +108,10 @@ func TestWorkEditedByHand(t *testing.T) {
 	Create(t, ConfigMaps, ConfigMap(ns, "page", Both, "one"))
 	WantInMembers(t, ns, "page", "one", Push, Pull)
 	edits := map[string]func(*unstructured.Unstructured){
+		// Suspended, so that Karmada carries out only the repair: it compares with a cache of
+		// the member, and takes a member whose edit has not got there yet for repaired.
 		"Content": func(u *unstructured.Unstructured) {
+			SetField(true, "spec", "suspendDispatching")(u)
 			manifests, _, _ := unstructured.NestedSlice(u.Object, "spec", "workload", "manifests")
 			manifest := manifests[0].(map[string]any)
 			SetField("edited", "data", "key")(&unstructured.Unstructured{Object: manifest})
