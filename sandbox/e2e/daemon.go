@@ -194,8 +194,9 @@ func (d *Daemon) WantGoodEnd(t *testing.T) {
 	t.Helper()
 	d.wantOnlyJSON(t)
 	lines := slices.Collect(strings.Lines(d.Log()))
-	if !d.dismissed.Load() && (len(lines) == 0 || !isGoodReason(lines[len(lines)-1])) {
-		t.Errorf("the daemon ended by itself: %v", d.Err())
+	// On a busy machine, a goroutine that is still ending may log something after the reason.
+	if !d.dismissed.Load() && !slices.ContainsFunc(lines, isGoodReason) {
+		t.Errorf("the daemon ended by itself: %v; the end of its log:\n%s", d.Err(), strings.Join(lines[max(0, len(lines)-20):], ""))
 	}
 }
 
