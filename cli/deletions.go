@@ -135,11 +135,11 @@ func (d *deletions) held(ctx context.Context) ([]heldWork, error) {
 	}
 	resource := d.resource
 	if resource != "" {
-		gr, _, err := resourceOf(d.connection, resource)
+		mapping, err := resourceOf(d.connection, resource)
 		if err != nil {
 			return nil, err
 		}
-		resource = gr.String()
+		resource = mapping.Resource.GroupResource().String()
 	}
 	client, err := kubernetes.NewForConfig(connection)
 	if err != nil {

@@ -8,7 +8,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/dynamic"
@@ -16,6 +19,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/daemon"
+	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/purge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
@@ -28,6 +32,7 @@ type purgeCommand struct {
 	flags       *genericclioptions.ConfigFlags
 	configMap   string
 	resource    string
+	finalizers  bool
 	dryRun, yes bool
 	in          io.Reader
 	out         io.Writer
@@ -35,6 +40,10 @@ type purgeCommand struct {
 	client    kubernetes.Interface
 	dynamic   dynamic.Interface
 	leftovers purge.Leftovers
+	// served is the resource as the API server serves it; without a version if it does not.
+	served schema.GroupVersionResource
+	// uninstalled: there is no configuration any more. Then only finalizers are removed.
+	uninstalled bool
 }
 
 func newPurge() *cobra.Command {
@@ -45,8 +54,10 @@ func newPurge() *cobra.Command {
 		Long: "purge deletes the Works of a resource that is no longer in the configuration, or of those of its namespaces that no\n" +
 			"longer are. Karmada then deletes the objects in the member clusters, unless their Works preserve them. The daemon never\n" +
 			"does this: it leaves alone what it does not watch. purge keeps what other daemons mirror, as configured by ConfigMaps\n" +
-			"in the same namespace. On a terminal it asks first; elsewhere it needs --yes.",
-		Example: "  karmada-mirror purge --resource deployments.apps --dry-run\n  karmada-mirror purge --resource deployments.apps",
+			"in the same namespace. On a terminal it asks first; elsewhere it needs --yes.\n\n" +
+			"With --finalizers, it also removes the daemon's finalizer from such objects, which otherwise can no longer be deleted.\n" +
+			"If the daemon's ConfigMap no longer exists, it does nothing but that.",
+		Example: "  karmada-mirror purge --resource deployments.apps --dry-run\n  karmada-mirror purge --resource deployments.apps --finalizers",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p.in, p.out = cmd.InOrStdin(), cmd.OutOrStdout()
@@ -56,6 +67,7 @@ func newPurge() *cobra.Command {
 	p.flags.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&p.configMap, "config-map", daemon.DefaultConfigMap, "namespace/name of the daemon's ConfigMap")
 	cmd.Flags().StringVar(&p.resource, "resource", "", "the resource, as in deployments.apps")
+	cmd.Flags().BoolVar(&p.finalizers, "finalizers", false, "also remove the daemon's finalizer from the objects")
 	cmd.Flags().BoolVar(&p.dryRun, "dry-run", false, "only print what would be deleted")
 	cmd.Flags().BoolVarP(&p.yes, "yes", "y", false, "do not ask for confirmation")
 	completeFlag(cmd, "resource", func(*cobra.Command) []string { return completeResource(p.flags) })
@@ -71,28 +83,63 @@ func (p *purgeCommand) run(ctx context.Context) error {
 	if err := p.prepare(ctx); err != nil {
 		return err
 	}
-	works, err := p.leftovers.Find(ctx, p.dynamic)
+	works, err := p.works(ctx)
 	if err != nil {
 		return err
 	}
-	if len(works) == 0 && p.leftovers.Kind.Empty() {
+	objects, err := p.finalized(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(works) == 0 && p.leftovers.Kind.Empty():
 		return fmt.Errorf("cannot tell what %q is: the API server does not serve it, and no Work outside the configuration belongs to it; give its full name, as in deployments.apps", p.resource)
+	case len(works) == 0 && len(objects) == 0:
+		_, err := fmt.Fprintf(p.out, "No %s of %s are outside the configuration.\n", p.sought(), p.leftovers.Resource)
+		return err
+	case p.dryRun:
+		return p.tell(works, objects)
 	}
-	if len(works) == 0 {
-		_, err := fmt.Fprintf(p.out, "No Works of %s are outside the configuration.\n", p.leftovers.Resource)
+	if err := p.confirm(works, objects); err != nil {
 		return err
 	}
-	if p.dryRun {
-		for _, w := range works {
-			fmt.Fprintf(p.out, "%s: Work %s/%s would be deleted\n", w.Source, w.Namespace, w.Name)
-		}
-		_, err := fmt.Fprintf(p.out, "%d Works would be deleted in %s.\n", len(works), clustersOf(works))
-		return err
+	return errors.Join(p.delete(ctx, works), p.release(ctx, objects))
+}
+
+// works lists the Works to delete: none if there is no configuration, since it may only be elsewhere.
+func (p *purgeCommand) works(ctx context.Context) ([]*state.Work, error) {
+	if p.uninstalled {
+		return nil, nil
 	}
-	if err := p.confirm(works); err != nil {
-		return err
+	return p.leftovers.Find(ctx, p.dynamic)
+}
+
+// sought names what is looked for.
+func (p *purgeCommand) sought() string {
+	switch {
+	case p.uninstalled:
+		return "finalizers"
+	case p.finalizers:
+		return "Works and no finalizers"
 	}
-	return p.delete(ctx, works)
+	return "Works"
+}
+
+// tell prints what would be done.
+func (p *purgeCommand) tell(works []*state.Work, objects []*unstructured.Unstructured) error {
+	for _, w := range works {
+		fmt.Fprintf(p.out, "%s: Work %s/%s would be deleted\n", w.Source, w.Namespace, w.Name)
+	}
+	for _, u := range objects {
+		fmt.Fprintf(p.out, "%s: its finalizer would be removed\n", gather.IdentityOf(u))
+	}
+	if len(works) > 0 {
+		fmt.Fprintf(p.out, "%d Works would be deleted in %s.\n", len(works), clustersOf(works))
+	}
+	if len(objects) > 0 {
+		fmt.Fprintf(p.out, "The finalizers of %d objects would be removed.\n", len(objects))
+	}
+	return nil
 }
 
 // prepare connects, resolves the resource and reads the configurations.
@@ -110,21 +157,34 @@ func (p *purgeCommand) prepare(ctx context.Context) error {
 	if err := p.leftovers.Connect(connection); err != nil {
 		return err
 	}
-	if p.leftovers.Resource, p.leftovers.Kind, err = resourceOf(p.flags, p.resource); err != nil {
+	mapping, err := resourceOf(p.flags, p.resource)
+	if err != nil {
 		return err
 	}
+	p.served, p.leftovers.Resource, p.leftovers.Kind = mapping.Resource, mapping.Resource.GroupResource(), mapping.GroupVersionKind.GroupKind()
 	return p.configure(ctx)
 }
 
 // configure reads the configurations of all daemons. It fails if it cannot read one of them.
 func (p *purgeCommand) configure(ctx context.Context) error {
+	p.leftovers.Configurations = nil
 	own, err := readConfiguration(ctx, p.client, p.configMap)
-	if err != nil {
+	p.uninstalled = p.finalizers && apierrors.IsNotFound(err) && !errors.Is(err, errNotKarmada)
+	switch {
+	case p.uninstalled:
+	case err != nil:
 		return err
+	default:
+		if r, ok := own.Resource(p.leftovers.Resource); ok && len(r.Namespaces) == 0 {
+			return fmt.Errorf("%s is in the configuration, for all namespaces: remove it from ConfigMap %q first", p.leftovers.Resource, p.configMap)
+		}
+		p.leftovers.Configurations = append(p.leftovers.Configurations, own)
 	}
-	if r, ok := own.Resource(p.leftovers.Resource); ok && len(r.Namespaces) == 0 {
-		return fmt.Errorf("%s is in the configuration, for all namespaces: remove it from ConfigMap %q first", p.leftovers.Resource, p.configMap)
-	}
+	return p.configureOthers(ctx)
+}
+
+// configureOthers reads the configurations of the other daemons.
+func (p *purgeCommand) configureOthers(ctx context.Context) error {
 	name, err := parseConfigMap(p.configMap)
 	if err != nil {
 		return err
@@ -133,7 +193,6 @@ func (p *purgeCommand) configure(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot look for the configurations of other daemons: %w", err)
 	}
-	p.leftovers.Configurations = []*config.Configuration{own}
 	for _, other := range list.Items {
 		if other.Name == name.Name || !isConfiguration(other.Data) {
 			continue
@@ -158,12 +217,18 @@ func isConfiguration(data map[string]string) bool {
 }
 
 // confirm asks on a terminal; elsewhere it needs --yes.
-func (p *purgeCommand) confirm(works []*state.Work) error {
+func (p *purgeCommand) confirm(works []*state.Work, objects []*unstructured.Unstructured) error {
 	if p.yes {
 		return nil
 	}
-	what := fmt.Sprintf("This deletes %d Works of %s, and so the objects in %s.", len(works), p.leftovers.Resource, clustersOf(works))
-	return confirm(p.in, p.out, what, "nothing was deleted")
+	var what []string
+	if len(works) > 0 {
+		what = append(what, fmt.Sprintf("This deletes %d Works of %s, and so the objects in %s.", len(works), p.leftovers.Resource, clustersOf(works)))
+	}
+	if len(objects) > 0 {
+		what = append(what, fmt.Sprintf("This removes the finalizer of %d %s: those that are being deleted are gone then, even if clusters still have them.", len(objects), p.leftovers.Resource))
+	}
+	return confirm(p.in, p.out, strings.Join(what, " "), "nothing was deleted")
 }
 
 // delete continues after a failed deletion, and stops if the resource is back in a
@@ -190,7 +255,9 @@ func (p *purgeCommand) delete(ctx context.Context, works []*state.Work) error {
 			fmt.Fprintf(p.out, "%s: Work %s/%s deleted\n", w.Source, w.Namespace, w.Name)
 		}
 	}
-	fmt.Fprintf(p.out, "%d Works deleted in %s.\n", count, clustersOf(works))
+	if len(works) > 0 {
+		fmt.Fprintf(p.out, "%d Works deleted in %s.\n", count, clustersOf(works))
+	}
 	return errors.Join(errs...)
 }
 

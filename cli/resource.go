@@ -52,14 +52,11 @@ func (u unknownType) Error() string {
 func (u unknownType) Unwrap() error { return u.error }
 
 // resourceOf resolves a resource, even one that is no longer served: that must be given by
-// its full name, and its kind is unknown.
-func resourceOf(flags *genericclioptions.ConfigFlags, resource string) (schema.GroupResource, schema.GroupKind, error) {
+// its full name, and its kind and version are unknown.
+func resourceOf(flags *genericclioptions.ConfigFlags, resource string) (*meta.RESTMapping, error) {
 	mapping, err := mappingOf(flags, resource)
 	if meta.IsNoMatchError(err) {
-		return schema.ParseGroupResource(resource), schema.GroupKind{}, nil
+		return &meta.RESTMapping{Resource: schema.ParseGroupResource(resource).WithVersion("")}, nil
 	}
-	if err != nil {
-		return schema.GroupResource{}, schema.GroupKind{}, err
-	}
-	return mapping.Resource.GroupResource(), mapping.GroupVersionKind.GroupKind(), nil
+	return mapping, err
 }

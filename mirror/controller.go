@@ -87,9 +87,12 @@ type Controller struct {
 	// statuses is nil while this replica does not lead, too.
 	statuses atomic.Pointer[statuses]
 	currency *currency
-	arrivals queue.Arrivals
-	refused  refused
-	noticed  refused
+	// finalizers write those of sources; departures are sources that must lose them.
+	finalizers *finalizers
+	departures departures
+	arrivals   queue.Arrivals
+	refused    refused
+	noticed    refused
 	// namespaceReports is held while the problems of a Namespace are determined and noted.
 	namespaceReports sync.Mutex
 	// announcements are the Events about refused and noticed.
@@ -110,6 +113,7 @@ func New(o Options) (*Controller, error) {
 		ledger: write.NewLedger(o.Clock), breaker: write.NewBreaker(o.Clock, o.DeletionSettle),
 		announcements: newAnnouncements(), currency: &currency{clock: o.Clock, versions: o.ConfigurationVersions},
 	}
+	c.finalizers = newFinalizers(c)
 	c.caches = gather.NewCaches(gather.Options{
 		Dynamic: o.Dynamic, Resolver: o.Resolver, Logger: o.Logger, Failures: c.failures, Clock: o.Clock, ListDeadline: o.ListDeadline, Writes: c.ledger,
 		Handlers: gather.Handlers{
@@ -154,6 +158,7 @@ func (c *Controller) Configure(parts config.Parts) error {
 			c.Metrics.KnowStatuses(r.GroupResource().String())
 		}
 	}
+	c.departures.add(departing(before, configuration))
 	c.caches.Configure(configuration)
 	for _, w := range before {
 		if _, stays := configuration.Resource(w.Resource.GroupResource); !stays {

@@ -50,6 +50,9 @@ func (c *Controller) enqueueEverything() {
 	for _, id := range c.refused.all() {
 		c.enqueue(id)
 	}
+	for _, id := range c.departures.all() {
+		c.enqueue(id)
+	}
 	for n := range c.caches.Namespaces() {
 		c.reportNamespace(n.Name)
 	}

@@ -34,6 +34,7 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) {
 			c.arrivals.Prune()
 			q.Prune()
 			statuses.memory.Prune()
+			c.finalizers.undone.GC()
 		}, prunePeriod)
 	})
 	upkeep.Go(func() { c.announce(ctx) })

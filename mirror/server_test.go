@@ -244,6 +244,7 @@ func inWords(method, at string, body []byte) string {
 		Metadata      struct {
 			UID, ResourceVersion string
 			Labels               map[string]*string
+			Finalizers           json.RawMessage
 		}
 		Status json.RawMessage
 	}
@@ -255,6 +256,8 @@ func inWords(method, at string, body []byte) string {
 	switch {
 	case path.Base(at) == "status":
 		return fmt.Sprintf("status %s if it is %s", sent.Status, sent.Metadata.UID)
+	case sent.Metadata.Finalizers != nil && cluster == "":
+		return fmt.Sprintf("finalizers %s if it is %s at %s", sent.Metadata.Finalizers, sent.Metadata.UID, sent.Metadata.ResourceVersion)
 	case method == http.MethodPost:
 		return "create " + cluster
 	case method == http.MethodDelete:

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/clock"
 
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
@@ -29,8 +28,6 @@ const (
 	// statusWorkers is how many statuses are written at once. They have slots of their own, so
 	// that no Work waits for them.
 	statusWorkers = 4
-	// statusDenied is how long statuses of a resource that may not be written wait for a retry.
-	statusDenied = 30 * time.Second
 	// statusUnread is when to look again at a source whose content is being read.
 	statusUnread = time.Second
 )
@@ -48,7 +45,7 @@ type statuses struct {
 
 func newStatuses(c *Controller) *statuses {
 	return &statuses{
-		Controller: c, memory: write.NewStatuses(c.Clock), denied: &denials{clock: c.Clock},
+		Controller: c, memory: write.NewStatuses(c.Clock), denied: newDenials(c.Clock),
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			queue.NewRateLimiter(),
 			workqueue.TypedRateLimitingQueueConfig[render.Identity]{Name: "status"}),
@@ -203,47 +200,11 @@ func (s *statuses) tellContested(f judge.Facts, isContested bool) {
 // to try again.
 func (s *statuses) deny(r schema.GroupResource, because string) (retry time.Duration) {
 	if !s.denied.begin(r) {
-		return statusDenied
+		return denialPeriod
 	}
 	s.Logger.Warn("cannot write statuses", zap.Stringer("resource", r), zap.String("reason", because))
 	if subject := s.Subject(); subject != nil {
 		s.Recorder.Event(subject, corev1.EventTypeWarning, string(judge.NotAuthorized), fmt.Sprintf("cannot write the status of %s: %s", r, because))
 	}
-	return statusDenied
-}
-
-// denials are the resources whose statuses cannot be written, and when that was last found.
-type denials struct {
-	clock clock.PassiveClock
-	mu    sync.Mutex
-	of    map[schema.GroupResource]time.Time
-}
-
-// begin notes a denial, and reports whether it is new.
-func (d *denials) begin(r schema.GroupResource) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	_, isKnown := d.of[r]
-	if d.of == nil {
-		d.of = map[schema.GroupResource]time.Time{}
-	}
-	d.of[r] = d.clock.Now()
-	return !isKnown
-}
-
-// wait returns how long not to try.
-func (d *denials) wait(r schema.GroupResource) time.Duration {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	at, isKnown := d.of[r]
-	if !isKnown {
-		return 0
-	}
-	return max(0, statusDenied-d.clock.Since(at))
-}
-
-func (d *denials) end(r schema.GroupResource) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.of, r)
+	return denialPeriod
 }

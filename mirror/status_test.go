@@ -123,21 +123,21 @@ func TestStatus(t *testing.T) {
 				s.list(render.WorksResource, work)
 				s.answers["PATCH "+gadgetStatusAt] = apierrors.NewForbidden(widgets.GroupResource(), "gadget", errors.New("no"))
 			},
-			want: isReady, retry: statusDenied},
+			want: isReady, retry: denialPeriod},
 		"NoSubresource": {reason: "and so is a kind without a status",
 			state: func(s *apiServer) {
 				s.list(widgets, gadgetObject("m1"))
 				s.list(render.WorksResource, work)
 				s.answers["PATCH "+gadgetStatusAt] = apierrors.NewGenericServerResponse(404, "PATCH", schema.GroupResource{}, "", "", 0, true)
 			},
-			want: isReady, retry: statusDenied},
+			want: isReady, retry: denialPeriod},
 		"NoSubresourceOfCustom": {reason: "the API server answers for a custom resource as if the object were gone",
 			state: func(s *apiServer) {
 				s.list(widgets, gadgetObject("m1"))
 				s.list(render.WorksResource, work)
 				s.answers["PATCH "+gadgetStatusAt] = apierrors.NewNotFound(widgets.GroupResource(), "gadget")
 			},
-			want: isReady, retry: statusDenied},
+			want: isReady, retry: denialPeriod},
 		"DeniedByWebhook": {reason: "a webhook that denies one object is no missing right",
 			state: func(s *apiServer) {
 				s.list(widgets, gadgetObject("m1"))
@@ -219,7 +219,7 @@ func TestDeniedStatuses(t *testing.T) {
 			t.Fatal(retry, err)
 		}
 	}
-	clock.Step(statusDenied)
+	clock.Step(denialPeriod)
 	if _, err := s.sync(t.Context(), gadget); err != nil || len(server.writes) != 2 {
 		t.Errorf("%v, %v", server.writes, err)
 	}

@@ -102,7 +102,7 @@ func (c *Controller) overlooked(ctx context.Context, q *queue.Queue, sources set
 
 // isDue reports whether acting on a judgement now would write something.
 func (c *Controller) isDue(j judge.Judgement) bool {
-	if j.Verdict.Unread {
+	if j.Verdict.Unread || j.Finalizer() != judge.LeaveFinalizer {
 		return true
 	}
 	for _, op := range j.Plan {

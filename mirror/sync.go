@@ -59,6 +59,9 @@ func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, 
 
 // reconcile is the only path to a write.
 func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh bool) (syncResult, error) {
+	if err := c.letGo(ctx, id); err != nil {
+		return syncResult{}, err
+	}
 	j, err := c.look(ctx, id)
 	if err != nil {
 		return syncResult{}, err
@@ -69,6 +72,13 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	}
 	o := &write.Outcome{}
 	o.RetryAfter(settles)
+	denied, err := c.finalizers.apply(ctx, j, o)
+	switch {
+	case err != nil && j.Finalizer() == judge.AddFinalizer: // no Work without it
+		return syncResult{}, err
+	case err != nil:
+		o.Fail(err)
+	}
 	// Deletions need a proof of their own.
 	writes := slices.DeleteFunc(slices.Clone(j.Plan), func(op judge.Operation) bool { return op.Kind == judge.Delete || op.Later })
 	c.writer.Apply(ctx, j.Verdict, writes, isFresh, o)
@@ -78,7 +88,11 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	for _, r := range o.Refusals {
 		refusals = judge.AddRefusal(refusals, r)
 	}
-	c.report(j.Facts, refusals, j.Verdict.Notices)
+	notices := c.finalizers.notices(j, o)
+	if denied != nil {
+		notices = judge.AddRefusal(slices.Clone(notices), *denied)
+	}
+	c.report(j.Facts, refusals, notices)
 	for _, target := range j.Verdict.Targets {
 		o.RetryAfter(target.WakeIn)
 		o.RetryAfter(target.StallsIn)

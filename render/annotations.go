@@ -22,7 +22,13 @@ const (
 	// "retain", leaves it to each member, as for a HorizontalPodAutoscaler there; see
 	// ParseDivision.
 	ReplicasAnnotation = "karmada.target/replicas"
+	// DeletionAnnotation, "foreground", keeps a deleted object until all its Works are gone; the
+	// default is "background".
+	DeletionAnnotation = "karmada.target/deletion"
 )
+
+// WorksFinalizer keeps a deleted source, if it asks for that, until its last Work is gone.
+const WorksFinalizer = "karmada.target/works"
 
 // Labels and annotations on a Work. Labels are for look-up, annotations for
 // identity: a label value is too short for a name.

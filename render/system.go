@@ -7,7 +7,7 @@ import (
 )
 
 // System classifies objects by whether a Kubernetes cluster or a tool made them.
-type System int
+type System uint8
 
 // The values of System.
 const (

@@ -10,7 +10,7 @@ import (
 // Wishes are what an object asks for by its annotations, or a Namespace for the
 // objects in it. The zero value asks for nothing. Equal wishes mean the same.
 type Wishes struct {
-	clusters, selector, suspend, preserve, conflict, replicas, expand wish
+	clusters, selector, suspend, preserve, conflict, replicas, expand, deletion wish
 	// fence is the Namespace's list, whose exclusions hold whatever an object says.
 	fence wish
 }
@@ -33,7 +33,7 @@ func ReadWishes(annotations map[string]string) Wishes {
 	return Wishes{
 		clusters: read(ClustersAnnotation), selector: read(ClusterSelectorAnnotation),
 		suspend: read(SuspendAnnotation), preserve: read(PreserveOnDeletionAnnotation), conflict: read(ConflictResolutionAnnotation),
-		replicas: read(ReplicasAnnotation), expand: read(ExpandAnnotation),
+		replicas: read(ReplicasAnnotation), expand: read(ExpandAnnotation), deletion: read(DeletionAnnotation),
 	}
 }
 
@@ -60,7 +60,7 @@ func (w Wishes) Over(defaults Wishes) Wishes {
 	return Wishes{
 		clusters: w.clusters.or(defaults.clusters), selector: w.selector.or(defaults.selector),
 		suspend: w.suspend.or(defaults.suspend), preserve: w.preserve.or(defaults.preserve), conflict: w.conflict.or(defaults.conflict),
-		replicas: w.replicas.or(defaults.replicas), expand: w.expand.or(defaults.expand),
+		replicas: w.replicas.or(defaults.replicas), expand: w.expand.or(defaults.expand), deletion: w.deletion.or(defaults.deletion),
 		fence: w.fence,
 	}
 }
@@ -95,7 +95,7 @@ func (w Wishes) String() string {
 	}{
 		{ClustersAnnotation, w.clusters}, {ClusterSelectorAnnotation, w.selector},
 		{SuspendAnnotation, w.suspend}, {PreserveOnDeletionAnnotation, w.preserve}, {ConflictResolutionAnnotation, w.conflict},
-		{ReplicasAnnotation, w.replicas}, {ExpandAnnotation, w.expand},
+		{ReplicasAnnotation, w.replicas}, {ExpandAnnotation, w.expand}, {DeletionAnnotation, w.deletion},
 	} {
 		switch {
 		case annotation.inherited:
@@ -154,7 +154,10 @@ func (w Wishes) Check() error {
 	if _, err := w.Options(); err != nil {
 		return err
 	}
-	_, err := w.Differences()
+	if _, err := w.Differences(); err != nil {
+		return err
+	}
+	_, err := w.Foreground()
 	return err
 }
 
@@ -217,6 +220,12 @@ func (w Wishes) Options() (Options, error) {
 		}
 	}
 	return o, nil
+}
+
+// Foreground reports whether the object is to stay until all its Works are gone when it is deleted.
+// The error names the annotation.
+func (w Wishes) Foreground() (bool, error) {
+	return w.deletion.choose(DeletionAnnotation, "background", "foreground")
 }
 
 // retain is the value of ReplicasAnnotation.

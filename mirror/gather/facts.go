@@ -57,6 +57,12 @@ func (c *Caches) watchOf(id render.Identity) (*watch.Watch, string) {
 	return w, ""
 }
 
+// Includes reports whether the configuration in force includes a source.
+func (c *Caches) Includes(id render.Identity) bool {
+	w, _ := c.watchOf(id)
+	return w != nil
+}
+
 // namespaceOf returns the Namespace of a source from the cache; found is true for a
 // cluster-scoped source.
 func (c *Caches) namespaceOf(id render.Identity) (n *state.Namespace, found bool) {
@@ -209,7 +215,7 @@ func (c *Caches) factsOf(cluster *state.Cluster, kind schema.GroupKind) judge.Cl
 
 // clusterFactsOf returns what a Cluster itself says that matters to sources of a kind.
 func clusterFactsOf(cluster *state.Cluster, kind schema.GroupKind) judge.ClusterFacts {
-	f := judge.ClusterFacts{State: judge.ClusterJoined, Labels: cluster.Labels, Member: cluster.Member, LacksKind: cluster.Lacks(kind)}
+	f := judge.ClusterFacts{State: judge.ClusterJoined, Labels: cluster.Labels, Member: cluster.Member, Away: !cluster.IsReady, LacksKind: cluster.Lacks(kind)}
 	if cluster.Terminating {
 		f.State = judge.ClusterTerminating
 	}

@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
@@ -100,6 +101,16 @@ func (c *Caches) readObject(ctx context.Context, w *watch.Watch, id render.Ident
 		c.contents.note(o)
 	}
 	return o, nil
+}
+
+// LiveWorks lists our Works of a source by a live read.
+func (c *Caches) LiveWorks(ctx context.Context, source render.Identity) (works []*state.Work, err error) {
+	_, err = eachWorkIn(ctx, c.options.Dynamic, metav1.NamespaceAll, render.SourceIDLabel+"="+source.ID(), func(obj *unstructured.Unstructured) {
+		if w := state.NewWork(obj); w.IsOursFor(source) {
+			works = append(works, w)
+		}
+	})
+	return works, err
 }
 
 // readDefinition finds out how a source was deleted that a live read did not find: by

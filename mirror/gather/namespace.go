@@ -13,7 +13,7 @@ func (c *Caches) Namespace(name string) (n *state.Namespace, found bool) {
 
 // MayAsk reports whether an object may ask to be mirrored: true if its Namespace is not cached yet.
 func (c *Caches) MayAsk(o *state.Object) bool {
-	if o.Wishes() != (render.Wishes{}) {
+	if o.Wishes() != (render.Wishes{}) || o.Finalized {
 		return true
 	}
 	n, found := c.namespaceOf(o.ID)

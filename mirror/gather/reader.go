@@ -67,13 +67,14 @@ func NewReader(ctx context.Context, client dynamic.Interface, configuration *con
 
 // Assume makes an object replace the one on the API server, as if it had been applied.
 func (r *Reader) Assume(obj *unstructured.Unstructured) {
-	id := identityOf(obj)
+	id := IdentityOf(obj)
 	r.assumed[id] = obj
 	delete(r.namespaces, id.Name)
 	delete(r.autoscalers, id.Namespace)
 }
 
-func identityOf(obj *unstructured.Unstructured) render.Identity {
+// IdentityOf returns the identity of an object.
+func IdentityOf(obj *unstructured.Unstructured) render.Identity {
 	gk := obj.GroupVersionKind().GroupKind()
 	return render.Identity{Group: gk.Group, Kind: gk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
@@ -237,7 +238,7 @@ func (r *Reader) autoscalersIn(ctx context.Context, namespace string) ([]*state.
 	}
 	found := make([]*state.Object, 0, len(list.Items))
 	for i := range list.Items {
-		if r.assumed[identityOf(&list.Items[i])] == nil {
+		if r.assumed[IdentityOf(&list.Items[i])] == nil {
 			found = append(found, state.NewObject(&list.Items[i]))
 		}
 	}

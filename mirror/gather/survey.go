@@ -124,7 +124,7 @@ func (s *Survey) Facts(ctx context.Context, ref SourceRef, obj *unstructured.Uns
 }
 
 func (r *Reader) know(namespace *unstructured.Unstructured) {
-	if assumed := r.assumed[identityOf(namespace)]; assumed != nil {
+	if assumed := r.assumed[IdentityOf(namespace)]; assumed != nil {
 		namespace = assumed
 	}
 	r.namespaces[namespace.GetName()] = state.NewNamespace(namespace)

@@ -36,6 +36,8 @@ func On(f Facts) Judgement {
 //	absent, by a live read      –              –            ours     Unwanted
 //	definition deleted, live    –              –            ours     Unwanted, NeedsApproval
 //	absent, definition newer    –              –            ours     Unwanted, NeedsApproval
+//	leaving, by the cache       –              –            ours     Unknown, unproven
+//	leaving, by a live read     –              –            ours     Unwanted
 //	anything known              –              –            another object  Released
 //	claimed by a policy         –              –            ours, bound     Released
 //	claimed by a policy         –              –            ours     Unknown
@@ -149,6 +151,9 @@ const (
 	BecauseDefinitionTerminating = "the source does not exist, and the CustomResourceDefinition of it is being deleted"
 )
 
+// BecauseLeaving is the proof that a source is to be deleted in the foreground.
+const BecauseLeaving = "the source is being deleted"
+
 func decideTarget(f Facts, cluster string) (Target, *Refusal) {
 	switch {
 	case f.Unknown != "":
@@ -163,6 +168,8 @@ func decideTarget(f Facts, cluster string) (Target, *Refusal) {
 		return unwanted(f, cluster, BecauseDefinitionTerminating), nil
 	case f.Source == nil:
 		return unwanted(f, cluster, "the source does not exist"), nil
+	case f.Source.Leaving:
+		return unwanted(f, cluster, BecauseLeaving), nil
 	case f.Source.Refusal != nil && f.Source.Refusal.Reason == ClaimedByPolicy && isOf(f, cluster) && f.Works[cluster].Bound():
 		return Target{Decision: Released, Because: f.Source.Refusal.Message}, nil
 	case f.Source.Refusal != nil:

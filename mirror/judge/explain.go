@@ -80,6 +80,7 @@ var hints = map[Reason]string{
 	DependencyNotMirrored:  "annotate it, or its Namespace, like the workload; if its resource is not watched, add the resource to the configuration",
 	ReplicasUnplaced:       "see what keeps these clusters from their share, or give them the weight 0",
 	StatusContested:        "stop the other writer, which may be a controller of the control plane, or remove aggregateStatus from the configuration",
+	DeletionPending:        "see what keeps these clusters; to let the object go at once, annotate it with karmada.target/deletion=background: its Works are deleted all the same",
 	ReplicasContested:      "apply a ResourceInterpreterCustomization that retains spec.replicas for this kind",
 
 	MoveIncomplete:       "karmada-mirror keeps retrying; its log says why it fails",
@@ -143,6 +144,8 @@ func explainSource(f Facts) []Step {
 	case !add(true, "its resource is in the configuration", ""):
 	case s == nil:
 		add(false, "the object does not exist", "any remaining Works will be deleted")
+	case s.Leaving:
+		add(false, "it is being deleted in the foreground: it stays until its Works are gone", "")
 	case !s.Asks && s.Refusal != nil:
 		add(false, fmt.Sprintf("%s: %s", s.Refusal.Reason, s.Refusal.Message), s.Refusal.Reason.Hint())
 	case !s.Asks:

@@ -102,6 +102,8 @@ type ClusterFacts struct {
 	Forbidden bool
 	// Recovery is when the cluster came back.
 	Recovery Recovery
+	// Away: the cluster is not ready.
+	Away bool
 	// LacksKind: its API server certainly does not serve the source's kind.
 	LacksKind bool
 	// ScaledBy is the autoscaler mirrored there that scales the source; empty if there is

@@ -31,6 +31,9 @@ func notices(f Facts, v Verdict) []Refusal {
 	if wanted {
 		all = append(all, contestedReplicas(f, v)...)
 	}
+	if waits := lingering(f); waits != nil {
+		all = append(all, *waits)
+	}
 	if lost := unplaced(f, v); lost != nil {
 		all = append(all, *lost)
 	}

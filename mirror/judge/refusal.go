@@ -44,6 +44,8 @@ const (
 	ReplicasUnplaced Reason = "ReplicasUnplaced"
 	// StatusContested: another writer keeps changing the aggregated status of a source.
 	StatusContested Reason = "StatusContested"
+	// DeletionPending: the source is being deleted in the foreground, and still has Works.
+	DeletionPending Reason = "DeletionPending"
 	// DependencyNotMirrored: the Pods of a source need an object that is not mirrored to the same
 	// cluster, and would wait for it forever.
 	DependencyNotMirrored Reason = "DependencyNotMirrored"

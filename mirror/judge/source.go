@@ -3,6 +3,7 @@ package judge
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,8 +20,15 @@ type Source struct {
 	ResourceVersion string
 	// Wishes are the object's own, over those of its Namespace.
 	Wishes render.Wishes
-	// Asks: the object, or its Namespace, says where to mirror it.
+	// Asks: the object, or its Namespace, says where to mirror it, and it is not Leaving.
 	Asks bool
+	// Foreground: once it is deleted, it is to stay until all its Works are gone.
+	Foreground bool
+	// Finalized: it has our finalizer. Deleted is when its deletion was requested; zero if it was
+	// not. Leaving: both, so it wants no Works, whatever it says.
+	Finalized bool
+	Deleted   time.Time
+	Leaving   bool
 	// Terms are the parsed targets; the zero value matches no cluster.
 	Terms render.Terms
 	// Options are everything else that it asks for.
@@ -44,17 +52,19 @@ func NewSource(u *unstructured.Unstructured, defaults render.Wishes) *Source {
 // SourceOf returns what an object asks for if its Namespace has these defaults.
 func SourceOf(o *state.Object, defaults render.Wishes) *Source {
 	wishes := effectiveWishes(o, defaults)
-	s := &Source{ID: o.ID, UID: o.UID, ResourceVersion: o.ResourceVersion, Wishes: wishes, Asks: wishes.Ask() && !wishes.OptOut()}
+	s := &Source{
+		ID: o.ID, UID: o.UID, ResourceVersion: o.ResourceVersion, Wishes: wishes, Asks: Asks(o, defaults),
+		Finalized: o.Finalized, Deleted: o.Deleted(), Leaving: o.IsLeaving(),
+	}
+	s.Foreground, _ = wishes.Foreground()
 	if s.Asks {
 		s.read(o)
 		return s
 	}
-	var err error
-	s.Options, err = wishes.Options()
-	if _, wrong := wishes.Differences(); err == nil {
-		err = wrong
-	}
+	s.Options, _ = wishes.Options()
+	err := wishes.Check()
 	switch {
+	case s.Leaving: // as if it did not exist
 	case o.Claim() != "":
 		s.Refusal = &Refusal{Reason: ClaimedByPolicy, Message: o.Claim() + " propagates this object"} // any Works of it belong to the policy
 	case wishes.OptOut():
@@ -68,7 +78,7 @@ func SourceOf(o *state.Object, defaults render.Wishes) *Source {
 // Asks reports whether an object asks to be mirrored if its Namespace has these defaults.
 func Asks(o *state.Object, defaults render.Wishes) bool {
 	wishes := effectiveWishes(o, defaults)
-	return wishes.Ask() && !wishes.OptOut()
+	return wishes.Ask() && !wishes.OptOut() && !o.IsLeaving()
 }
 
 func effectiveWishes(o *state.Object, defaults render.Wishes) render.Wishes {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -55,12 +56,15 @@ func (l *Leftovers) takes(w *state.Work) bool {
 	if w.Foreign != "" || !w.Labelled || w.Terminating || !l.isOf(w.Source.GroupKind()) {
 		return false
 	}
-	for _, c := range l.Configurations {
-		if r, ok := c.Resource(l.Resource); ok && r.SelectsNamespace(w.Source.Namespace) {
-			return false
-		}
-	}
-	return true
+	return !l.isConfigured(w.Source.Namespace)
+}
+
+// isConfigured reports whether a configuration includes the resource in a namespace.
+func (l *Leftovers) isConfigured(namespace string) bool {
+	return slices.ContainsFunc(l.Configurations, func(c *config.Configuration) bool {
+		r, ok := c.Resource(l.Resource)
+		return ok && r.SelectsNamespace(namespace)
+	})
 }
 
 func (l *Leftovers) isOf(kind schema.GroupKind) bool {

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"slices"
+	"time"
 	"unique"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,6 +29,10 @@ type Object struct {
 	Scales *render.Identity
 	// System says whether it belongs to a cluster's own system, and how.
 	System render.System
+	// Finalized: it has our finalizer.
+	Finalized bool
+	// deleted is when its deletion was requested; 0 if it was not.
+	deleted seconds
 }
 
 // Wishes returns what the object itself asks for.
@@ -60,6 +66,18 @@ func (o *Object) Terms() render.Terms {
 	terms, _ := o.alone().Terms()
 	return terms
 }
+
+// Deleted returns when the deletion of the object was requested; the zero value if it was not.
+func (o *Object) Deleted() time.Time {
+	if o.deleted == 0 {
+		return time.Time{}
+	}
+	return o.deleted.time()
+}
+
+// IsLeaving reports whether the object is being deleted and only stays, as far as we are concerned,
+// until its Works are gone.
+func (o *Object) IsLeaving() bool { return o.Finalized && o.deleted != 0 }
 
 // Chooses reports whether the object itself says where to mirror it.
 func (o *Object) Chooses() bool {
@@ -106,8 +124,12 @@ func newStub(u *unstructured.Unstructured) *Object {
 		claim:           unique.Make(claim),
 		Scales:          scaledBy(u),
 		System:          render.SystemOf(u),
+		Finalized:       slices.Contains(u.GetFinalizers(), render.WorksFinalizer),
 	}
-	if claim != "" || o.wishes.Value() != (render.Wishes{}) { // an Event may refer to it
+	if deleted := u.GetDeletionTimestamp(); deleted != nil {
+		o.deleted = secondsOf(deleted.Time)
+	}
+	if claim != "" || o.wishes.Value() != (render.Wishes{}) || o.Finalized { // an Event may refer to it, or a write
 		o.UID = u.GetUID()
 	}
 	return o

@@ -286,6 +286,11 @@ func (w *Work) Notes() render.Notes {
 	return w.notes
 }
 
+// IsOursFor reports whether the Work is ours, and of that source.
+func (w *Work) IsOursFor(source render.Identity) bool {
+	return w.Source == source && w.Labelled && w.Foreign == ""
+}
+
 // IsLong reports whether the Work has the longer name.
 func (w *Work) IsLong() bool { return w.NamesSource() && w.Name != w.Source.WorkName() }
 

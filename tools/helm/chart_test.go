@@ -349,6 +349,10 @@ func TestValues(t *testing.T) {
 			[]string{"side=karmada", "extraResources[0].group=example.com", "extraResources[0].resource=widgets", "extraResources[0].aggregateStatus=true"},
 			[]string{"aggregateStatus: true", "resources: [\"widgets/status\"]\n  verbs: [patch]"},
 		},
+		"the finalizer, and the right to set it": {
+			[]string{"side=karmada", "foregroundDeletion.enabled=true"},
+			[]string{"resources: [\"deployments\"]\n  verbs: [get, list, watch, patch]"},
+		},
 		"nothing is allowed": {
 			[]string{"side=karmada", "--set-json=configuration.authorization=[]"},
 			[]string{"authorization: []"},

@@ -1,0 +1,105 @@
+package judge
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// FinalizerChange is what to do about our finalizer on a source.
+type FinalizerChange int
+
+// The changes.
+const (
+	LeaveFinalizer FinalizerChange = iota
+	AddFinalizer
+	RemoveFinalizer
+	// ReleaseSource removes it too, provided that a live read finds no Works of the source.
+	ReleaseSource
+)
+
+// Finalizer returns what to do about our finalizer: a source has it while it asks to be deleted in
+// the foreground, and until its last Work is gone. A source that is refused keeps what it has, since
+// that may be a mistake.
+func (j Judgement) Finalizer() FinalizerChange {
+	s := j.Facts.Source
+	switch {
+	case j.Facts.Unknown != "" || s == nil:
+		return LeaveFinalizer
+	case !s.Finalized:
+		if s.Foreground && s.Asks && s.Refusal == nil && s.Deleted.IsZero() { // it is too late once it is being deleted
+			return AddFinalizer
+		}
+		return LeaveFinalizer
+	case s.Refusal != nil:
+		return LeaveFinalizer
+	case !s.Foreground:
+		return RemoveFinalizer
+	case s.Asks || j.Facts.remaining() != nil:
+		return LeaveFinalizer
+	}
+	return ReleaseSource
+}
+
+// remaining lists the Works of the source that still exist, sorted by cluster.
+func (f Facts) remaining() (works []*state.Work) {
+	for _, cluster := range slices.Sorted(maps.Keys(f.Works)) {
+		if w := f.Works[cluster]; w.IsOursFor(f.ID) {
+			works = append(works, w)
+		}
+	}
+	return works
+}
+
+// lingering reports what a source that is being deleted in the foreground waits for; nil if it is not,
+// or waits for nothing.
+func lingering(f Facts) *Refusal {
+	if f.Unknown != "" || f.Source == nil || !f.Source.Leaving {
+		return nil
+	}
+	clusters := map[string][]string{}
+	for _, w := range f.remaining() {
+		why := f.delays(w)
+		clusters[why] = append(clusters[why], w.Cluster)
+	}
+	if len(clusters) == 0 {
+		return nil
+	}
+	var waits []string
+	for _, why := range slices.Sorted(maps.Keys(clusters)) {
+		waits = append(waits, fmt.Sprintf("%s (%s)", someOf(clusters[why]), why))
+	}
+	return &Refusal{Reason: DeletionPending, Message: fmt.Sprintf("being deleted since %s; its Works remain for %s",
+		f.Source.Deleted.UTC().Format(time.RFC3339), strings.Join(waits, "; "))}
+}
+
+// delays returns why a Work of a source that is being deleted still exists.
+func (f Facts) delays(w *state.Work) string {
+	switch {
+	case w.Held != nil && !w.Terminating:
+		return "the deletion breaker holds their deletion: karmada-mirror deletions list"
+	case !w.Terminating:
+		return "not deleted yet"
+	case f.Clusters[w.Cluster].Away:
+		return "the cluster is not ready"
+	case w.Preserves() && slices.Contains(w.Finalizers, render.ExecutionFinalizer):
+		return "Karmada has not parted them from the objects that they preserve"
+	}
+	return "Karmada has not reported yet that the member has accepted the deletion"
+}
+
+// maxNamed is how many clusters a message names.
+const maxNamed = 5
+
+// someOf names some clusters, and counts the others.
+func someOf(clusters []string) string {
+	if more := len(clusters) - maxNamed; more > 0 {
+		return fmt.Sprintf("%s and %d more clusters", strings.Join(clusters[:maxNamed], ", "), more)
+	}
+	return strings.Join(clusters, ", ")
+}
