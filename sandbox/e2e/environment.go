@@ -226,6 +226,13 @@ func (e *Environment) Install(ctx context.Context) (err error) {
 	if e.AccountKubeconfig, err = e.ServiceAccountKubeconfig(ctx, System, Account); err != nil {
 		return err
 	}
+	role, err := os.ReadFile(filepath.Join(e.Builder.Repository(), "manifests", "components", "foreground-deletion", "clusterrole.yaml"))
+	if err != nil {
+		return err
+	}
+	if err := karmada.Apply(ctx, e.Config(), role); err != nil {
+		return err
+	}
 	return e.loosen(ctx)
 }
 

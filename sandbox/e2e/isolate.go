@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 
@@ -184,6 +186,25 @@ func makeNamespace(t *testing.T, name string) {
 	t.Helper()
 	Create(t, Namespaces, Object("v1", "Namespace", "", name, nil))
 	t.Cleanup(func() {
+		letGo(name)
 		_ = Env.Admin.Resource(Namespaces).Delete(context.Background(), name, metav1.DeleteOptions{})
 	})
+}
+
+// letGo removes the finalizers of objects in a namespace that is to be deleted: no daemon may run any
+// more.
+func letGo(namespace string) {
+	ctx := context.Background()
+	for _, resource := range []schema.GroupVersionResource{ConfigMaps, Deployments} {
+		client := Env.Admin.Resource(resource).Namespace(namespace)
+		list, err := client.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			continue // leftovers disturb no one
+		}
+		for _, u := range list.Items {
+			if slices.Contains(u.GetFinalizers(), finalizer) {
+				_, _ = client.Patch(ctx, u.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+			}
+		}
+	}
 }

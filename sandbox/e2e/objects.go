@@ -145,9 +145,24 @@ func WantNoWork(t *testing.T, name types.NamespacedName) {
 // CreatePages creates ConfigMaps page-0, page-1 and so on.
 func CreatePages(t *testing.T, namespace, clusters string, n int) (ids []render.Identity) {
 	t.Helper()
+	return createPages(t, namespace, clusters, n, "")
+}
+
+// CreateHeldPages is like CreatePages, but the pages are to be deleted in the foreground.
+func CreateHeldPages(t *testing.T, namespace, clusters string, n int) (ids []render.Identity) {
+	t.Helper()
+	return createPages(t, namespace, clusters, n, "foreground")
+}
+
+func createPages(t *testing.T, namespace, clusters string, n int, deletion string) (ids []render.Identity) {
+	t.Helper()
 	for i := range n {
 		name := fmt.Sprintf("page-%d", i)
-		Create(t, ConfigMaps, ConfigMap(namespace, name, clusters, "one"))
+		page := ConfigMap(namespace, name, clusters, "one")
+		if deletion != "" {
+			SetAnnotation(render.DeletionAnnotation, deletion)(page)
+		}
+		Create(t, ConfigMaps, page)
 		ids = append(ids, render.Identity{Kind: "ConfigMap", Namespace: namespace, Name: name})
 	}
 	return ids

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -24,6 +25,7 @@ const (
 	uidAnnotation  = "karmada.target/source-uid"
 	heldAnnotation = "karmada.target/deletion-held"
 	overriddenBy   = "karmada.target/overridden-by"
+	finalizer      = "karmada.target/works"
 	conflictMark   = "work.karmada.io/conflict-resolution"
 	retainMark     = "resourcetemplate.karmada.io/retain-replicas"
 )
@@ -65,7 +67,23 @@ func Disagreement(ctx context.Context, namespace string, resources ...schema.Gro
 	if err != nil {
 		return err
 	}
-	return compare(wanted, there)
+	return cmp.Or(compare(wanted, there), compareFinalizers(world))
+}
+
+// compareFinalizers returns an error unless each source has the finalizer if it must, and those that
+// have been deleted are gone.
+func compareFinalizers(w *model.World) error {
+	for key, o := range w.Objects {
+		switch must := w.Finalizer(key); {
+		case o.Leaving:
+			return fmt.Errorf("%v still exists", key)
+		case must == model.Present && !o.Finalized:
+			return fmt.Errorf("%v has no finalizer", key)
+		case must == model.Absent && o.Finalized:
+			return fmt.Errorf("%v has a finalizer", key)
+		}
+	}
+	return nil
 }
 
 func compare(wanted map[string]model.Copy, there []*unstructured.Unstructured) error {
@@ -182,7 +200,11 @@ func own(all map[string]string) map[string]string {
 
 // Applied converts an object for [model], and returns its key there.
 func Applied(u *unstructured.Unstructured) (model.Key, *model.Object) {
-	o := &model.Object{UID: string(u.GetUID()), Annotations: u.GetAnnotations(), Labels: u.GetLabels(), Content: contentOf(u)}
+	o := &model.Object{
+		UID: string(u.GetUID()), Annotations: u.GetAnnotations(), Labels: u.GetLabels(), Content: contentOf(u),
+		Finalized: slices.Contains(u.GetFinalizers(), finalizer),
+	}
+	o.Leaving = o.Finalized && u.GetDeletionTimestamp() != nil
 	if u.GetKind() == "Cluster" {
 		o.Region, _, _ = unstructured.NestedString(u.Object, "spec", "region")
 		o.Provider, _, _ = unstructured.NestedString(u.Object, "spec", "provider")

@@ -44,6 +44,8 @@ type Object struct {
 	Annotations map[string]string
 	Labels      map[string]string
 	Content     *Content
+	// Finalized: it has karmada-mirror's finalizer. Leaving: it also has been deleted.
+	Finalized, Leaving bool
 	// Region, Provider and Zones are in the spec of a Cluster.
 	Region, Provider string
 	Zones            []string
@@ -107,11 +109,14 @@ func (w *World) Of(k Key, cluster string) (State, Copy) {
 	if o == nil {
 		return Absent, Copy{}
 	}
-	if o.Labels[policyLabel] != "" {
+	if o.Labels[policyLabel] != "" && !o.Leaving {
 		return Stays, Copy{} // until a policy's binding takes it over, and there are none here
 	}
 	asked, isWrong := ask(o, w.Namespaces[k.Namespace])
-	if isWrong {
+	switch {
+	case o.Leaving:
+		return Absent, Copy{Preserved: !isWrong && asked[preserveKey] == "true"}
+	case isWrong:
 		return Stays, Copy{}
 	}
 	joined := w.Clusters[cluster]
@@ -145,6 +150,23 @@ func (w *World) Of(k Key, cluster string) (State, Copy) {
 	}
 }
 
+// Finalizer says whether an object must have karmada-mirror's finalizer once its copies are as they
+// must be. A Leaving object must not even exist.
+func (w *World) Finalizer(k Key) State {
+	o := w.Objects[k]
+	if !fits(w.Configuration.Namespaces, k.Namespace) || o.Labels[policyLabel] != "" {
+		return Stays
+	}
+	asked, isWrong := ask(o, w.Namespaces[k.Namespace])
+	switch {
+	case isWrong:
+		return Stays
+	case asked.asks() && asked[deletionKey] == "foreground":
+		return Present
+	}
+	return Absent
+}
+
 const (
 	clustersKey = "karmada.target/clusters"
 	selectorKey = "karmada.target/cluster-selector"
@@ -153,6 +175,7 @@ const (
 	conflictKey = "karmada.target/conflict-resolution"
 	replicasKey = "karmada.target/replicas"
 	expandKey   = "karmada.target/expand"
+	deletionKey = "karmada.target/deletion"
 	// fenceKey is not an annotation: it holds what the Namespace's list excludes.
 	fenceKey = "fence"
 	// policyLabel is how Karmada's policies claim an object.
@@ -162,7 +185,7 @@ const (
 // values are the words that an annotation may have as its value if it is present. Those of
 // suspendKey and replicasKey may also be lists.
 var values = map[string][]string{
-	suspendKey: {"true", "false"}, preserveKey: {"true", "false"}, conflictKey: {"abort", "overwrite"}, replicasKey: {"retain", "divide"}, expandKey: {"true", "false"},
+	suspendKey: {"true", "false"}, preserveKey: {"true", "false"}, conflictKey: {"abort", "overwrite"}, replicasKey: {"retain", "divide"}, expandKey: {"true", "false"}, deletionKey: {"background", "foreground"},
 }
 
 // isMistake reports whether an annotation may not have a value.
@@ -192,7 +215,7 @@ func ask(o, namespace *Object) (r request, isWrong bool) {
 	list, hasList := o.Annotations[clustersKey]
 	_, hasSelector := o.Annotations[selectorKey]
 	isOut := hasList && strings.TrimSpace(list) == ""
-	for _, key := range []string{clustersKey, selectorKey, suspendKey, preserveKey, conflictKey, replicasKey, expandKey} {
+	for _, key := range []string{clustersKey, selectorKey, suspendKey, preserveKey, conflictKey, replicasKey, expandKey, deletionKey} {
 		value, given := o.Annotations[key]
 		if namespace != nil && !given && (!isOut || key != selectorKey) {
 			value, given = namespace.Annotations[key]

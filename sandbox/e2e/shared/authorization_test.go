@@ -182,6 +182,7 @@ func parsesPerCluster(t *testing.T, ns string) {
 			bad: []string{"", "true", "Retain", "divide,retain", "a", "a=", "=1", "a=-1", "a=+1", "a=1.5", "a=1000001", "a=9999999", "a=99999999999999999999", "a=one", "a=1,,b=1", ",a=1", "a=1,,",
 				"!a=1", "a=1,!b=1", "a=1;b=2", "a=1=2", "a:1", "A=1", "a=1,a=2", "a=1, a = 1 ,", "p-*=1,b=2,p-*=3", strings.Repeat("a", 49) + "=1", manyWeights(255) + "c0=1", manyWeights(3000)},
 		},
+		{key: render.DeletionAnnotation, hint: `"background" or "foreground"`, good: []string{"background", "foreground"}, bad: []string{"", "Foreground", "true", "orphan", "foreground,"}},
 		{key: render.ExpandAnnotation, hint: `"true" or "false"`, good: []string{"true", "false"}, bad: []string{"", "True", "yes", "a", "true,"}},
 	} {
 		for _, value := range c.good {

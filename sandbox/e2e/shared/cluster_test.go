@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +23,9 @@ import (
 // leaver and returner are members besides those that most tests mirror to: leaver leaves
 // and joins again, returner goes away and comes back.
 const leaver, returner = "leaver", "returner"
+
+// goesAway is held by the test that has returner away.
+var goesAway sync.Mutex
 
 func TestClusterThatJoinsAndLeaves(t *testing.T) {
 	const late = "latecomer"

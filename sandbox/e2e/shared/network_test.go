@@ -109,7 +109,7 @@ func newProxyFault(t *testing.T, name string, sources int, flags ...string) (*Fa
 	ns := Isolate(t)
 	p := StartProxy(t)
 	d := StartDaemon(t, append(behind(t, p), flags...)...)
-	ids := CreatePages(t, ns, Both, sources)
+	ids := CreateHeldPages(t, ns, Both, sources)
 	WantSources(t, ns)
 	f := NewFault(t, name, ns)
 	return f, p, d, ids

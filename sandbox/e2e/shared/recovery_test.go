@@ -32,6 +32,8 @@ func TestClusterReturns(t *testing.T) {
 		soon = 15 * time.Second
 	)
 	ns := Isolate(t)
+	goesAway.Lock()
+	defer goesAway.Unlock()
 	StartDaemon(t)
 	ctx := t.Context()
 	member := Env.Member(guest).Resource(ConfigMaps).Namespace(ns)

@@ -145,6 +145,7 @@ func (r *randomTenant) wishes() annotations {
 		render.PreserveOnDeletionAnnotation: r.pick(none, none, none, "true", "false"),
 		render.ConflictResolutionAnnotation: r.pick(none, none, "overwrite", "abort"),
 		render.ReplicasAnnotation:           r.pick(none, none, none, none, "retain", "divide", noReplicas),
+		render.DeletionAnnotation:           r.pick(none, none, none, none, "foreground", "background", "x"),
 		render.ExpandAnnotation:             r.pick(none, none, none, "true", "false"),
 	}
 	maps.DeleteFunc(a, func(_, value string) bool { return value == none })
