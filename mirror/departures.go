@@ -76,7 +76,7 @@ func (c *Controller) letGo(ctx context.Context, id render.Identity) error {
 	if !ok {
 		return nil
 	}
-	if !c.caches.Includes(id) {
+	if !c.caches.Includes(left.resource.GroupResource(), id.Namespace) {
 		if err := c.finalizers.set(ctx, left.resource, id, left.uid, false); err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ const (
 	// finalizerPause is the shortest time after which a finalizer that another user has removed is set
 	// again. It doubles each time, up to maxFinalizerPause.
 	finalizerPause    = time.Second
-	maxFinalizerPause = 5 * time.Minute
+	maxFinalizerPause = 30 * time.Second
 )
 
 // finalizers sets our finalizer on sources that ask to be deleted in the foreground, and removes it.

@@ -57,10 +57,10 @@ func (c *Caches) watchOf(id render.Identity) (*watch.Watch, string) {
 	return w, ""
 }
 
-// Includes reports whether the configuration in force includes a source.
-func (c *Caches) Includes(id render.Identity) bool {
-	w, _ := c.watchOf(id)
-	return w != nil
+// Includes reports whether the configuration in force includes a resource in a namespace.
+func (c *Caches) Includes(r schema.GroupResource, namespace string) bool {
+	resource, ok := c.configuration.Load().Resource(r)
+	return ok && resource.SelectsNamespace(namespace)
 }
 
 // namespaceOf returns the Namespace of a source from the cache; found is true for a

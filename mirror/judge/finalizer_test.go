@@ -54,6 +54,7 @@ func TestFinalizer(t *testing.T) {
 		"TooLate":         {"a finalizer cannot be added any more", deleted(sample.Object(foreground(m1))), work(), "", LeaveFinalizer},
 		"Refused":         {"it is not mirrored, by a mistake", sample.Object(foreground(misspelt)), nil, "", LeaveFinalizer},
 		"RefusedHas":      {"a mistake changes nothing", finalized(sample.Object(foreground(misspelt))), work(), "", LeaveFinalizer},
+		"MisspeltHas":     {"a misspelt deletion is one", finalized(sample.Object(sample.Annotations{render.ClustersAnnotation: "m1", render.DeletionAnnotation: "orphan"})), work(), "", LeaveFinalizer},
 		"NoLonger":        {"the annotation is gone", finalized(sample.Object(m1)), work(), "", RemoveFinalizer},
 		"NeverAsked":      {"another user has copied the finalizer", finalized(sample.Object(none)), nil, "", RemoveFinalizer},
 		"StopsAsking":     {"its Works are being deleted", finalized(sample.Object(foreground(none))), work(), "", LeaveFinalizer},

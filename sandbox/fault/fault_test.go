@@ -225,7 +225,7 @@ func TestGate(t *testing.T) {
 func TestDelayAnswer(t *testing.T) {
 	p, client, host := startProxy(t)
 	done := make(chan bool, 2)
-	p.Witness("configmaps", func(w Write) bool { done <- w.Done; return true })
+	p.Witness(func(w Write) bool { done <- w.Done; return true }, "configmaps")
 	p.Inject(Match{Verb: "create"}, DelayAnswer(time.Minute))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -370,10 +370,10 @@ func TestShare(t *testing.T) {
 func TestWitness(t *testing.T) {
 	p, client, host := startProxy(t)
 	var seen []Write
-	p.Witness("configmaps", func(w Write) bool {
+	p.Witness(func(w Write) bool {
 		seen = append(seen, w)
 		return w.Number != 2 || !w.Done
-	})
+	}, "configmaps")
 	var answers []bool
 	for _, path := range []string{listPath, listPath + "/a", "/api/v1/namespaces/shop/secrets"} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, host+path, nil)

@@ -51,10 +51,10 @@ type Proxy struct {
 	random *rand.Rand
 	rules  []*Rule
 	open   map[*stream]bool
-	// witness sees the writes to the resource witnessed; writes is the number of
+	// witness sees the writes to the resources witnessed; writes is the number of
 	// the last one.
 	witness   Witness
-	witnessed string
+	witnessed []string
 	writes    int
 }
 

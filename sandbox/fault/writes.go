@@ -10,7 +10,7 @@ import (
 
 // Write is a request that changes something.
 type Write struct {
-	// Number counts the writes to the resource, from 1.
+	// Number counts the writes to the resources, from 1.
 	Number                          int
 	Verb, Resource, Namespace, Name string
 	// Done means that the API server has carried it out, and the client does not
@@ -22,12 +22,12 @@ type Write struct {
 // client gets the answer. If it returns false, that does not happen.
 type Witness func(Write) bool
 
-// Witness sends every write to a resource past a witness; nil stops that. Numbers
+// Witness sends every write to some resources past a witness; nil stops that. Numbers
 // start again at 1.
-func (p *Proxy) Witness(resource string, witness Witness) {
+func (p *Proxy) Witness(witness Witness, resources ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.writes, p.witness, p.witnessed = 0, witness, resource
+	p.writes, p.witness, p.witnessed = 0, witness, resources
 }
 
 // observed forwards a request, past the witness if it writes.
@@ -35,7 +35,7 @@ func (p *Proxy) observed(info *request.RequestInfo) http.Handler {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	witness := p.witness
-	if witness == nil || !slices.Contains([]string{"create", "update", "patch", "delete"}, info.Verb) || info.Resource != p.witnessed {
+	if witness == nil || !slices.Contains([]string{"create", "update", "patch", "delete"}, info.Verb) || !slices.Contains(p.witnessed, info.Resource) {
 		return p.forward
 	}
 	p.writes++

@@ -102,7 +102,7 @@ type Copy struct {
 // Of says what must be true of an object in a cluster, and what its copy looks like; for an
 // Absent one, only whether it is Preserved.
 func (w *World) Of(k Key, cluster string) (State, Copy) {
-	if !fits(w.Configuration.Namespaces, k.Namespace) {
+	if !w.Includes(k) {
 		return Stays, Copy{}
 	}
 	o := w.Objects[k]
@@ -150,11 +150,14 @@ func (w *World) Of(k Key, cluster string) (State, Copy) {
 	}
 }
 
+// Includes reports whether the configuration includes an object.
+func (w *World) Includes(k Key) bool { return fits(w.Configuration.Namespaces, k.Namespace) }
+
 // Finalizer says whether an object must have karmada-mirror's finalizer once its copies are as they
 // must be. A Leaving object must not even exist.
 func (w *World) Finalizer(k Key) State {
 	o := w.Objects[k]
-	if !fits(w.Configuration.Namespaces, k.Namespace) || o.Labels[policyLabel] != "" {
+	if !w.Includes(k) || o.Labels[policyLabel] != "" {
 		return Stays
 	}
 	asked, isWrong := ask(o, w.Namespaces[k.Namespace])

@@ -9,8 +9,8 @@ var ofPurge = []mutant{
 	},
 	{
 		name: "purge-takes-what-is-configured", file: "mirror/purge/purge.go",
-		old:  `if r, ok := c.Resource(l.Resource); ok && r.SelectsNamespace(w.Source.Namespace) {`,
-		new:  `if _, ok := c.Resource(l.Resource); !ok {`,
+		old:  `return ok && r.SelectsNamespace(namespace)`,
+		new:  `return ok && r.SelectsNamespace("")`,
 		harm: "purge deletes what a daemon mirrors",
 	},
 	{

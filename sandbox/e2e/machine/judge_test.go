@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karmada-target/karmada-mirror/sandbox/e2e"
 	"github.com/karmada-target/karmada-mirror/sandbox/model"
@@ -49,6 +50,7 @@ func (m *machine) look() (wrong []string) {
 		}
 		wrong = append(wrong, m.unfinished(works)...)
 		wrong = append(wrong, m.compare(works)...)
+		wrong = append(wrong, m.compareFinalizers()...)
 		if len(wrong) == 0 && m.hasMembers {
 			wrong = m.compareMembers()
 		}
@@ -134,6 +136,38 @@ func (m *machine) compare(works map[string]*unstructured.Unstructured) (wrong []
 		wrong = append(wrong, fmt.Sprintf("there are %d Works without a known source", left))
 	}
 	return wrong
+}
+
+// compareFinalizers lists the objects that should have the finalizer and do not, or the other way
+// round, and those that have been deleted and still exist. Outside the configuration, it removes the
+// finalizers as an administrator must: there may have been no daemon when the configuration changed.
+func (m *machine) compareFinalizers() (wrong []string) {
+	world := m.history.now()
+	for kind, resource := range resources {
+		list, err := e2e.Env.Admin.Resource(resource).List(m.t.Context(), metav1.ListOptions{})
+		if err != nil {
+			return []string{err.Error()}
+		}
+		for i := range list.Items {
+			key, o := e2e.Applied(&list.Items[i])
+			switch {
+			case !strings.HasPrefix(key.Namespace, m.prefix):
+			case !world.Includes(key) && o.Leaving:
+				client := e2e.Env.Admin.Resource(resource).Namespace(key.Namespace)
+				_, err := client.Patch(m.t.Context(), key.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+				wrong = append(wrong, fmt.Sprintf("%s %v was left with a finalizer: %v", kind, key, err)) // not in the next round
+			case o.Leaving:
+				wrong = append(wrong, fmt.Sprintf("%s %v still exists", kind, key))
+			case world.Objects[key] != nil && !finalizerFits(world.Finalizer(key), o.Finalized):
+				wrong = append(wrong, fmt.Sprintf("%s %v has a finalizer: %t", kind, key, o.Finalized))
+			}
+		}
+	}
+	return wrong
+}
+
+func finalizerFits(must model.State, has bool) bool {
+	return must == model.Stays || has == (must == model.Present)
 }
 
 // worldWith is the current world, with the autoscalers that are in the clusters.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/client-go/dynamic"
 	"pgregory.net/rapid"
 
 	"github.com/karmada-target/karmada-mirror/config"
@@ -154,8 +155,12 @@ func (m *machine) put(k model.Key, value int, annotations, labels map[string]str
 	u.SetAnnotations(annotations)
 	u.SetLabels(labels)
 	client, applied := e2e.Env.Admin.Resource(resources[k.Kind]).Namespace(k.Namespace), (*unstructured.Unstructured)(nil)
-	return m.history.change(func() (err error) {
-		if m.history.now().Objects[k] != nil {
+	now := m.history.now().Objects[k]
+	if err := m.keepFinalizers(client, now, u); err != nil {
+		return err
+	}
+	err := m.history.change(func() (err error) {
+		if now != nil {
 			applied, err = client.Update(m.t.Context(), u, metav1.UpdateOptions{})
 		} else {
 			applied, err = client.Create(m.t.Context(), u, metav1.CreateOptions{})
@@ -168,6 +173,24 @@ func (m *machine) put(k model.Key, value int, annotations, labels map[string]str
 			w.Autoscalers[k] = e2e.Scaled(applied)
 		}
 	})
+	if now == nil && apierrors.IsAlreadyExists(err) {
+		return nil // it is still being deleted
+	}
+	return err
+}
+
+// keepFinalizers gives an object the finalizers that it has, as kubectl apply does: an update would
+// remove those of the daemon.
+func (m *machine) keepFinalizers(client dynamic.ResourceInterface, now *model.Object, u *unstructured.Unstructured) error {
+	if now == nil {
+		return nil
+	}
+	there, err := client.Get(m.t.Context(), u.GetName(), metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	u.SetFinalizers(there.GetFinalizers())
+	return nil
 }
 
 // edit changes only the content of an object.
@@ -258,6 +281,32 @@ func (m *machine) deleteNamespace(name string) error {
 		maps.DeleteFunc(w.Autoscalers, func(k, _ model.Key) bool { return k.Namespace == real })
 		maps.DeleteFunc(w.Policies, func(k model.Key, _ *model.Policy) bool { return k.Namespace == real })
 	})
+}
+
+// holdsAny reports whether a namespace has objects with the finalizer, or that may get it.
+func (m *machine) holdsAny(name string) (bool, error) {
+	real := m.namespace(name)
+	asks := func(o *model.Object) bool { return o != nil && o.Annotations[deletionKey] != "" }
+	if asks(m.history.now().Namespaces[real]) {
+		return true, nil
+	}
+	for key, o := range m.history.now().Objects {
+		if key.Namespace == real && asks(o) {
+			return true, nil
+		}
+	}
+	for _, resource := range resources {
+		list, err := e2e.Env.Admin.Resource(resource).Namespace(real).List(m.t.Context(), metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		for i := range list.Items {
+			if _, o := e2e.Applied(&list.Items[i]); o.Finalized {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }
 
 // putCluster makes a cluster join, or replaces its labels and its region, of which it has one

@@ -24,6 +24,7 @@ type scene struct {
 // These annotations say to which clusters an object is mirrored.
 const (
 	clustersKey = "karmada.target/clusters"
+	deletionKey = "karmada.target/deletion"
 	selectorKey = "karmada.target/cluster-selector"
 )
 
@@ -54,6 +55,7 @@ var onAPIServer = &scene{
 		"karmada.target/expand":               {none: 8, "true": 4, "false": 1, "yes": 1},
 		"karmada.target/preserve-on-deletion": {none: 8, "true": 2, "false": 1},
 		"karmada.target/conflict-resolution":  {none: 12, "overwrite": 1},
+		deletionKey:                           {none: 8, "foreground": 4, "background": 1, "orphan": 1},
 		"karmada.target/replicas":             {none: 12, "retain": 1, "divide": 3, "m1=2,m*=1": 1, "m2=0, m3 = 5": 1, "m1=1,m1=2": 1},
 	},
 	defaults: map[string]choices{
@@ -63,6 +65,7 @@ var onAPIServer = &scene{
 		"karmada.target/expand":               {none: 10, "true": 3},
 		"karmada.target/replicas":             {none: 12, "divide": 2},
 		"karmada.target/preserve-on-deletion": {none: 8, "true": 1},
+		deletionKey:                           {none: 10, "foreground": 2},
 	},
 	differing: map[string]choices{
 		clustersKey:               {"*": 3, "m1,m2": 2, "*,!m2": 1},
@@ -88,6 +91,7 @@ var inMembers = &scene{
 		clustersKey:                           {none: 4, "": 1, e2e.Push: 3, e2e.Both: 3, "member*": 2, "*,!" + e2e.Push: 2, "!" + e2e.Pull: 1},
 		"karmada.target/preserve-on-deletion": {none: 4, "true": 1, "false": 1},
 		"karmada.target/conflict-resolution":  {"overwrite": 1},
+		deletionKey:                           {none: 2, "foreground": 1},
 		"karmada.target/expand":               {none: 3, "true": 2},
 	},
 	defaults: map[string]choices{

@@ -153,8 +153,12 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 	},
 	"default goes first": func(t *rapid.T, s *scene) step { // and the deletion of the object that it was for is seen later
 		key, annotations, between := s.drawObject(t), s.drawDefault(t), drawBetween(t)
+		delete(annotations, deletionKey)
 		name, resource := key.Namespace, resources[key.Kind].Resource
 		return step{fmt.Sprintf("%v %s, seen %s later", key, said(annotations), between), func(m *machine) error {
+			if holds, err := m.holdsAny(name); holds || err != nil { // the daemon would not see what it has to release
+				return err
+			}
 			return m.tell(m.space(name, annotations, nil), func() error { return m.put(key, 0, nil, nil) }, pause(time.Second),
 				m.shut(resource), m.spaceGoes(name), m.spaceIsGone(name), pause(between), m.open(resource))
 		}}

@@ -20,13 +20,13 @@ import (
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
-// needed is how many writes life takes: 11 creations or updates and 5 deletions. There are
-// more if Karmada writes the status of a Work between our read and our write, which then
+// needed is how many writes life takes: 12 creations or updates and 6 deletions of Works, and two
+// of a finalizer. There are more if Karmada writes the status of a Work between our read and our write, which then
 // conflicts and is retried; their number varies between runs.
-const needed = 16
+const needed = 20
 
 // life is a scenario of everything that happens to sources: they are created, updated,
-// retargeted, deleted and recreated. The pages are overridden on one cluster, until their policy
+// retargeted, deleted and recreated, one of them in the foreground. The pages are overridden on one cluster, until their policy
 // goes, and the replicas of the Deployment are divided. settled is called after each step.
 func life(t *testing.T, f *FaultRow, ns string, settled func()) {
 	t.Helper()
@@ -42,8 +42,13 @@ func life(t *testing.T, f *FaultRow, ns string, settled func()) {
 	for i := range 2 {
 		Create(t, ConfigMaps, ConfigMap(ns, fmt.Sprintf("page-%d", i), Push+","+Push2, "one"))
 	}
+	held := ConfigMap(ns, "held", Push, "one")
+	SetAnnotation(render.DeletionAnnotation, "foreground")(held)
+	Create(t, ConfigMaps, held)
 	Create(t, Deployments, divided(Push+","+Push2))
 	settled()
+	f.Allow(render.Identity{Kind: "ConfigMap", Namespace: ns, Name: "held"}, Push)
+	Remove(t, ConfigMaps, ns, "held")
 	f.Allow(page(1), Push)
 	Change(t, ConfigMaps, ns, "page-0", SetField("two", "data", "key"))
 	f.Allow(web, Push, Push2)
@@ -99,7 +104,7 @@ func crash(t *testing.T, at fault.Write) (writes int64, contents map[string]stri
 	defer f.WantNoDeletes()
 	var count atomic.Int64 // the writes come from several connections
 	var crashed atomic.Pointer[time.Time]
-	p.Witness("works", func(w fault.Write) bool {
+	p.Witness(func(w fault.Write) bool {
 		raise(&count, int64(w.Number))
 		if w.Number != at.Number || w.Done != at.Done || crashed.Load() != nil {
 			return true
@@ -108,7 +113,7 @@ func crash(t *testing.T, at fault.Write) (writes int64, contents map[string]stri
 		crashed.Store(&now)
 		daemon.Kill()
 		return false
-	})
+	}, "works", "configmaps")
 	overrideLife(t, ns)
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	WriteFile(t, file, []byte(withBreaker(t, "deployments.apps")+HonorPolicies))
