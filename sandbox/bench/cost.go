@@ -1,9 +1,7 @@
 package bench
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -179,42 +177,15 @@ func (m *meter) read(ctx context.Context) (c cost, err error) {
 	return c, err
 }
 
-// requests reads the audit log from where it ended when the meter was created.
+// requests counts what the measured users have requested since the meter was created.
 func (m *meter) requests() (map[string]int, error) {
-	file, err := os.Open(m.w.AuditLog())
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	if _, err := file.Seek(m.audit, 0); err != nil {
-		return nil, err
-	}
 	counts := map[string]int{}
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 16<<20)
-	for lines.Scan() {
-		var r struct {
-			Stage, Verb    string
-			User           struct{ Username string }
-			ObjectRef      struct{ Resource, Subresource, Namespace, Name string }
-			ResponseStatus struct{ Code int }
+	err := m.eachRequest(func(r request) {
+		if m.counts(r.User.Username) {
+			counts[r.key()]++
 		}
-		if json.Unmarshal(lines.Bytes(), &r) != nil || r.Stage != "ResponseComplete" || !m.counts(r.User.Username) {
-			continue // an unfinished line, or another user's request
-		}
-		key := r.Verb + " " + r.ObjectRef.Resource
-		if r.ObjectRef.Namespace == "karmada-system" && r.ObjectRef.Resource == "configmaps" {
-			key = r.Verb + " configuration"
-		}
-		if r.ObjectRef.Subresource != "" {
-			key += "/" + r.ObjectRef.Subresource
-		}
-		if r.ResponseStatus.Code >= 300 {
-			key += fmt.Sprintf(" (%d)", r.ResponseStatus.Code)
-		}
-		counts[key]++
-	}
-	return counts, lines.Err()
+	})
+	return counts, err
 }
 
 // readsOf counts the requests for single objects, except the Lease and the configuration, which
