@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -171,6 +172,8 @@ func (daemonArm) start(ctx context.Context, w *world, s scenario) (started, erro
 // scheduler and the binding controller make Works.
 type policy struct {
 	title string
+	// controllers are those of the controller manager; empty means [withoutExecution].
+	controllers string
 	// manager and scheduler are extra flags for the controller manager and the scheduler.
 	manager, scheduler []string
 }
@@ -180,11 +183,14 @@ func (p policy) name() string { return p.title }
 func (policy) mark() mark { return labelled }
 
 // withoutExecution leaves only the controllers whose job ends with the Work.
-const withoutExecution = "--controllers=binding"
+const withoutExecution = "binding"
+
+// withExecution are Karmada's defaults, which apply Works and aggregate statuses.
+const withExecution = "*"
 
 func (p policy) start(ctx context.Context, w *world, s scenario) (started, error) {
 	manager, scheduler := w.Component(karmada.ControllerManager), w.Component(karmada.Scheduler)
-	if err := manager.RestartWith(ctx, append([]string{withoutExecution}, p.manager...)...); err != nil {
+	if err := manager.RestartWith(ctx, append([]string{"--controllers=" + cmp.Or(p.controllers, withoutExecution)}, p.manager...)...); err != nil {
 		return started{}, err
 	}
 	if err := scheduler.RestartWith(ctx, p.scheduler...); err != nil {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // request is what the API server's audit log says of an answered request.
@@ -34,6 +36,13 @@ func (r request) key() string {
 
 func (r request) succeeded() bool { return r.ResponseStatus.Code < 300 }
 
+// writesStatusOf reports whether the request wrote the status of a source.
+func (r request) writesStatusOf(resource schema.GroupVersionResource) bool {
+	o := r.ObjectRef
+	return o.Namespace == namespace && o.APIGroup == resource.Group && o.Resource == resource.Resource && o.Subresource == "status" &&
+		(r.Verb == "update" || r.Verb == "patch") && r.succeeded()
+}
+
 // eachRequest reads the audit log from where it ended when the meter was created.
 func (m *meter) eachRequest(visit func(request)) error {
 	file, err := os.Open(m.w.AuditLog())
@@ -53,4 +62,15 @@ func (m *meter) eachRequest(visit func(request)) error {
 		}
 	}
 	return lines.Err()
+}
+
+// statusWrites counts how often the status of each source was written, by any user.
+func (m *meter) statusWrites(resource schema.GroupVersionResource) (map[string]int, error) {
+	counts := map[string]int{}
+	err := m.eachRequest(func(r request) {
+		if r.writesStatusOf(resource) {
+			counts[r.ObjectRef.Name]++
+		}
+	})
+	return counts, err
 }

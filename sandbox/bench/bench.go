@@ -38,6 +38,8 @@ type section struct {
 	long bool // skipped in a quick run
 	// apart: it runs only if it is named, and writes no part of the page.
 	apart bool
+	// nodes: it starts members with nodes.
+	nodes bool
 	run   func(context.Context, *world, *report) error
 }
 
@@ -54,6 +56,7 @@ var sections = []section{
 	{name: "idle", long: true, run: measureIdleness},
 	{name: "memory", long: true, run: measureMemory},
 	{name: "sizing", apart: true, run: measureSizing},
+	{name: "rollouts", apart: true, nodes: true, run: compareRollouts},
 	{name: "removal", run: measureRemoval},
 	{name: "failover", long: true, run: measureFailover},
 	{name: "render", run: measureRender},
@@ -101,7 +104,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	w, err := newWorld(ctx, builder, dir, o)
+	w, err := newWorld(ctx, builder, dir, o, slices.ContainsFunc(chosen, func(s section) bool { return s.nodes }))
 	if w != nil && w.Karmada != nil {
 		defer func() { err = errors.Join(err, w.close()) }()
 	}

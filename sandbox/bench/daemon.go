@@ -176,9 +176,22 @@ func lastSynced(log io.Reader, resource string) (time.Time, error) {
 
 // configure makes karmada-mirror mirror resources in the namespace of the sources.
 func (w *world) configure(ctx context.Context, resources ...schema.GroupVersionResource) error {
-	text := "apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\ndeletion: {holdAbove: {works: 1000000}}\noverridePolicies: Honor\nresources:\n"
+	var entries []string
 	for _, resource := range resources {
-		text += fmt.Sprintf("- {group: %q, resource: %s, namespaces: [%s]}\n", resource.Group, resource.Resource, namespace)
+		entries = append(entries, fmt.Sprintf("{group: %q, resource: %s, namespaces: [%s]}", resource.Group, resource.Resource, namespace))
+	}
+	return w.configureEntries(ctx, entries...)
+}
+
+// configureAggregation is configure for a resource whose statuses are aggregated.
+func (w *world) configureAggregation(ctx context.Context, resource schema.GroupVersionResource) error {
+	return w.configureEntries(ctx, fmt.Sprintf("{group: %q, resource: %s, namespaces: [%s], aggregateStatus: true}", resource.Group, resource.Resource, namespace))
+}
+
+func (w *world) configureEntries(ctx context.Context, entries ...string) error {
+	text := "apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\ndeletion: {holdAbove: {works: 1000000}}\noverridePolicies: Honor\nresources:\n"
+	for _, entry := range entries {
+		text += "- " + entry + "\n"
 	}
 	u := &unstructured.Unstructured{Object: map[string]any{"data": map[string]any{"config.yaml": text}}}
 	u.SetAPIVersion("v1")

@@ -70,6 +70,9 @@ func configMapOf(size int) func(string) *unstructured.Unstructured {
 	}
 }
 
+// deploymentImage is the image of a new Deployment.
+const deploymentImage = "registry.example/shop/web:1.27.3"
+
 const deploymentManifest = `
 apiVersion: apps/v1
 kind: Deployment
@@ -81,7 +84,7 @@ spec:
     spec:
       containers:
       - name: web
-        image: registry.example/shop/web:1.27.3
+        image: %[2]s
         args: [--listen=:8080, --log-level=info]
         ports: [{containerPort: 8080, name: http}]
         env:
@@ -99,7 +102,7 @@ spec:
 
 func makeDeployment(name string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal(fmt.Appendf(nil, deploymentManifest, name), &u.Object); err != nil {
+	if err := yaml.Unmarshal(fmt.Appendf(nil, deploymentManifest, name, deploymentImage), &u.Object); err != nil {
 		panic(err) // a constant
 	}
 	u.SetNamespace(namespace)

@@ -42,7 +42,7 @@ var (
 )
 
 // world is a Karmada without members. Its Clusters are objects without a cluster behind
-// them, because the measurements end with the Work.
+// them, because the measurements end with the Work; only rollouts need members.
 type world struct {
 	*karmada.Karmada
 	admin      dynamic.Interface
@@ -67,8 +67,9 @@ type world struct {
 	made    allWorks
 }
 
-// newWorld starts a Karmada of which only the components that serve requests run.
-func newWorld(ctx context.Context, builder *build.Builder, dir string, o Options) (w *world, err error) {
+// newWorld starts a Karmada of which only the components that serve requests run. With nodes,
+// members that join may have some.
+func newWorld(ctx context.Context, builder *build.Builder, dir string, o Options, nodes bool) (w *world, err error) {
 	w = &world{
 		out: o.Out, quick: o.Quick, repetitions: cmp.Or(o.Repetitions, defaultRepetitions), profiles: o.Profiles,
 		versions: builder.Versions(), repository: builder.Repository(),
@@ -76,9 +77,14 @@ func newWorld(ctx context.Context, builder *build.Builder, dir string, o Options
 	if w.disk, err = describeDisk(dir); err != nil {
 		return nil, err
 	}
-	hyperkarmada, err := builder.Hyperkarmada(ctx)
-	if err != nil {
+	programs := karmada.Programs{Karmada: builder.KarmadaSources()}
+	if programs.Hyperkarmada, err = builder.Hyperkarmada(ctx); err != nil {
 		return nil, err
+	}
+	if nodes {
+		if programs.Kwok, programs.Stages, err = builder.Kwok(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if w.daemon, err = builder.Daemon(ctx); err != nil {
 		return nil, err
@@ -90,7 +96,7 @@ func newWorld(ctx context.Context, builder *build.Builder, dir string, o Options
 	}
 	w.Karmada, err = karmada.Start(ctx, karmada.Options{
 		Dir:       dir,
-		Programs:  karmada.Programs{Hyperkarmada: hyperkarmada, Karmada: builder.KarmadaSources()},
+		Programs:  programs,
 		Scheduler: true,
 		Progress:  o.Out,
 	})
