@@ -22,6 +22,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/render/aggregate"
 )
 
 const (
@@ -119,9 +120,10 @@ func (s *statuses) look(ctx context.Context, j judge.Judgement) (write.Turn, err
 	if err != nil || patch == nil {
 		return write.Turn{}, err
 	}
-	turn := s.memory.Turn(reports.Source, content)
+	progress := aggregate.ProgressOf(j.Facts.ID.GroupKind(), reports.Source.Generation, status)
+	turn := s.memory.Turn(reports.Source, content, progress)
 	if turn == (write.Turn{}) {
-		turn.After, err = s.write(ctx, reports.Source, content, patch)
+		turn.After, err = s.write(ctx, reports.Source, content, patch, progress)
 	}
 	return turn, err
 }
@@ -149,7 +151,7 @@ func patchOf(source *state.Standing, status map[string]any) (content string, pat
 }
 
 // write writes a status. A source that no longer exists, or has changed, is left to its event.
-func (s *statuses) write(ctx context.Context, source *state.Standing, content string, patch []byte) (retry time.Duration, err error) {
+func (s *statuses) write(ctx context.Context, source *state.Standing, content string, patch []byte, progress aggregate.Progress) (retry time.Duration, err error) {
 	served, ok := s.caches.ServedAs(source.ID.GroupKind())
 	if !ok {
 		return 0, nil
@@ -163,7 +165,7 @@ func (s *statuses) write(ctx context.Context, source *state.Standing, content st
 	s.Metrics.StatusUpdate(resource.String(), err)
 	switch {
 	case err == nil:
-		s.memory.Wrote(source, content, u.GetResourceVersion())
+		s.memory.Wrote(source, content, u.GetResourceVersion(), progress)
 		s.denied.end(resource)
 		return 0, nil
 	case apierrors.IsConflict(err):

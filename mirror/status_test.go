@@ -17,6 +17,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/render/aggregate"
 )
 
 // aggregating is a configuration that aggregates the statuses of widgets.
@@ -244,7 +245,7 @@ func TestStatusThatIsNotStored(t *testing.T) {
 	if len(server.writes) != 1 || len(s.contested.all()) != 0 {
 		t.Errorf("%d writes, contested: %v", len(server.writes), s.contested.all())
 	}
-	if turn := s.memory.Turn(&state.Standing{ID: gadget, UID: "1", Version: "6"}, `{"phase":"Failed"}`); turn != (write.Turn{}) {
+	if turn := s.memory.Turn(&state.Standing{ID: gadget, UID: "1", Version: "6"}, `{"phase":"Failed"}`, aggregate.Complete); turn != (write.Turn{}) {
 		t.Errorf("the next change waits: %+v", turn)
 	}
 }

@@ -9,11 +9,16 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/render/aggregate"
 )
 
 const (
-	// statusPause is the shortest time between two writes of the status of a source.
-	statusPause = time.Second
+	// statusPause is the shortest time between two writes of the status of a source. While replicas
+	// come and go, each of them changes the status: then the next write is after settlingPause, and
+	// in a rollout the one after that after rollingPause. What ends it never waits for these.
+	statusPause   = time.Second
+	settlingPause = 10 * time.Second
+	rollingPause  = 3 * time.Minute
 	// maxUndone is how often another writer may undo the same status. After that, we leave the
 	// status alone for a truce.
 	maxUndone   = 5
@@ -34,6 +39,10 @@ type statusWrite struct {
 	// version is that of the source after the write; content is what was written.
 	version, content string
 	at               time.Time
+	// unfinished is how often in a row a status was written that was not complete, that of
+	// generation.
+	unfinished int
+	generation int64
 	// writes is how often in a row it was written: all but the last have been undone.
 	writes int
 	// asStored: the API server keeps no more of content than the source has, such as a null or a
@@ -58,8 +67,19 @@ type Turn struct {
 	Vain bool
 }
 
-// Turn returns when to write a status to a source that does not have it.
-func (s *Statuses) Turn(now *state.Standing, content string) Turn {
+// pause is how long to wait after a write before the next, of a status with this progress.
+func (w statusWrite) pause(generation int64, next aggregate.Progress) time.Duration {
+	switch {
+	case next == aggregate.Complete || w.unfinished == 0 || w.generation != generation:
+		return statusPause
+	case next == aggregate.Settling || w.unfinished == 1:
+		return settlingPause
+	}
+	return rollingPause
+}
+
+// Turn returns when to write a status with this progress to a source that does not have it.
+func (s *Statuses) Turn(now *state.Standing, content string, progress aggregate.Progress) Turn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last, ok := s.of[now.ID]
@@ -75,18 +95,24 @@ func (s *Statuses) Turn(now *state.Standing, content string) Turn {
 		last.contested = true
 		s.of[now.ID] = last
 		return Turn{After: statusTruce - since, Contested: true}
-	case since < statusPause:
-		return Turn{After: statusPause - since}
+	case since < last.pause(now.Generation, progress):
+		return Turn{After: last.pause(now.Generation, progress) - since}
 	}
 	return Turn{}
 }
 
 // Wrote notes that a status was written, and the version of the source after that.
-func (s *Statuses) Wrote(now *state.Standing, content, version string) {
+func (s *Statuses) Wrote(now *state.Standing, content, version string, progress aggregate.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := statusWrite{source: now.UID, version: version, content: content, at: s.clock.Now(), writes: 1}
+	next := statusWrite{source: now.UID, version: version, content: content, generation: now.Generation, at: s.clock.Now(), writes: 1}
 	last, ok := s.of[now.ID]
+	if progress != aggregate.Complete {
+		next.unfinished = 1
+		if ok && last.source == now.UID && last.generation == now.Generation && s.clock.Since(last.at) < 2*rollingPause {
+			next.unfinished += last.unfinished
+		}
+	}
 	if ok && last.source == now.UID && last.content == content && s.clock.Since(last.at) < statusTruce {
 		next.writes += last.writes
 	}

@@ -64,9 +64,15 @@ var ofStatus = []mutant{
 	},
 	{
 		name: "statuses-do-not-wait", file: "mirror/write/statuses.go",
-		old:  `case since < statusPause:`,
+		old:  `case since < last.pause(now.Generation, progress):`,
 		new:  `case since < 0:`,
 		harm: "each change of a Pod in any member is a write to the control plane",
+	},
+	{
+		name: "ends-of-rollouts-wait", file: "mirror/write/statuses.go",
+		old:  `case next == aggregate.Complete || w.unfinished == 0`,
+		new:  `case w.unfinished == 0`,
+		harm: "`kubectl rollout status` waits although the rollout is complete",
 	},
 	{
 		name: "echoes-are-overwritten", file: "mirror/write/statuses.go",
