@@ -90,7 +90,7 @@ func (s *statusCommand) nothing() string {
 }
 
 func (s *statusCommand) print(f judge.Facts) error {
-	for _, line := range statusesOf(f, s.states, s.survey.HidesWorks) {
+	for _, line := range statusesOf(judge.On(f), s.states, s.survey.HidesWorks) {
 		if !s.chooses(line) {
 			continue
 		}

@@ -85,7 +85,11 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 type workStates map[types.NamespacedName]*workStatus
 
 func (s workStates) note(obj *unstructured.Unstructured) {
-	s[types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}] = readWorkStatus(obj)
+	s[nameOfWork(obj)] = readWorkStatus(obj)
+}
+
+func nameOfWork(obj *unstructured.Unstructured) types.NamespacedName {
+	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
 func (s workStates) of(w *state.Work) *workStatus {
@@ -116,10 +120,10 @@ func (s mirrorStatus) needsSomebody() bool {
 
 // statusesOf returns the lines of a source, sorted by cluster. The user may not be allowed to
 // read the Works for some clusters.
-func statusesOf(f judge.Facts, states workStates, hidden func(cluster string) bool) []mirrorStatus {
-	v := judge.Decide(f)
+func statusesOf(j judge.Judgement, states workStates, hidden func(cluster string) bool) []mirrorStatus {
+	f, v := j.Facts, j.Verdict
 	operations := map[string]judge.Operation{}
-	for _, op := range judge.Plan(v, f.Works) {
+	for _, op := range j.Plan {
 		operations[op.Cluster] = op
 	}
 	var lines []mirrorStatus

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/wait"
 
@@ -45,11 +47,14 @@ func newWait() *cobra.Command {
 		Short: "Wait until an object is applied, healthy or gone in all its clusters",
 		Long: "wait is for pipelines. It exits with 0 as soon as the state is reached:\n\n" +
 			"  applied  every cluster that the object asks for has an up-to-date Work, and Karmada reports that it has applied it\n" +
-			"  healthy  and Karmada reports the object as healthy there\n" +
+			"  healthy  and Karmada reports the object as healthy there, after the last change\n" +
 			"  gone     the object no longer asks to be mirrored, and has no Works left: the clusters have accepted its deletion,\n" +
 			"           or keep the object, if its Works said so\n\n" +
 			"It exits with 1 on timeout, and says what is missing for each cluster. If a Work was applied before, Karmada keeps\n" +
-			"reporting that until it has applied the new content, usually for a moment; until then \"applied\" may mean the old one.\n" + someHelp,
+			"reporting that until it has applied the new content, usually for a moment; until then \"applied\" may mean the old one.\n" +
+			"So may \"healthy\" for objects whose reported status does not say which generation of them it is about, such as Jobs.\n" +
+			"Deployments, StatefulSets, DaemonSets and ReplicaSets say it. It makes no difference whether the configuration has\n" +
+			"aggregateStatus for the resource.\n\n" + someHelp,
 		Example: "  karmada-mirror wait deploy/web -n shop --for=applied --timeout=2m\n  karmada-mirror wait deploy/web -n shop --for=gone",
 		Args:    objects,
 	}
@@ -117,8 +122,8 @@ func (w *waitCommand) missing(ctx context.Context, ref gather.SourceRef) ([]stri
 	if err != nil {
 		return nil, err
 	}
-	states := workStates{}
-	reader.Seen = states.note
+	seen := seenWorks{workStates{}, map[types.NamespacedName]*state.Report{}}
+	reader.Seen = seen.note
 	facts, err := reader.Facts(ctx, ref, nil)
 	if err != nil {
 		return nil, err
@@ -129,7 +134,26 @@ func (w *waitCommand) missing(ctx context.Context, ref gather.SourceRef) ([]stri
 	if err := cmp.Or(mustExist(ref, facts, reader), cannotTell(reader.HiddenOf(facts))); err != nil {
 		return nil, err
 	}
-	return w.behind(facts, states)
+	return w.behind(judge.On(facts), seen)
+}
+
+// seenWorks is what the Works that were read report.
+type seenWorks struct {
+	states  workStates
+	reports map[types.NamespacedName]*state.Report
+}
+
+func (s seenWorks) note(obj *unstructured.Unstructured) {
+	s.states.note(obj)
+	s.reports[nameOfWork(obj)] = state.NewReport(obj)
+}
+
+// by returns what a Work reports; nil for none.
+func (s seenWorks) by(w *state.Work) *state.Report {
+	if w == nil {
+		return nil
+	}
+	return s.reports[types.NamespacedName{Namespace: w.Namespace, Name: w.Name}]
 }
 
 // cannotTell returns an error that names what the user may not read; nil for nothing.
@@ -155,28 +179,41 @@ func left(f judge.Facts) (works []string) {
 
 // behind returns the clusters that have not reached the state. An object that does not ask to be
 // mirrored is an error.
-func (w *waitCommand) behind(f judge.Facts, states workStates) (missing []string, err error) {
+func (w *waitCommand) behind(j judge.Judgement, seen seenWorks) (missing []string, err error) {
+	f := j.Facts
 	if f.Source == nil || !f.Source.Asks {
 		return nil, fmt.Errorf("%s does not ask to be mirrored: karmada-mirror explain %s", f.ID, f.ID)
 	}
-	lines := statusesOf(f, states, func(string) bool { return false })
+	lines := statusesOf(j, seen.states, func(string) bool { return false })
 	if len(lines) == 0 {
 		missing = append(missing, "no cluster matches yet")
 	}
 	for _, line := range lines {
 		applied := line.Work != nil && line.Work.State == state.WorkApplied.String() && line.Work.Applied == string(metav1.ConditionTrue)
 		upToDate := line.Decision == judge.Wanted.String() && line.Operation == ""
-		healthy := line.Work != nil && line.Work.Health == string(workv1alpha1.ResourceHealthy)
-		if upToDate && applied && (healthy || w.until == untilApplied) {
-			continue
-		}
 		message := line.Message
 		if upToDate && applied {
-			message = "health is " + cmp.Or(line.Work.Health, string(workv1alpha1.ResourceUnknown))
+			message = w.unhealthy(j, line, seen.by(f.Works[line.Cluster]))
 		}
-		missing = append(missing, strings.TrimPrefix(line.Cluster+": "+message, ": "))
+		if message != "" || !upToDate || !applied {
+			missing = append(missing, strings.TrimPrefix(line.Cluster+": "+message, ": "))
+		}
 	}
 	return missing, nil
+}
+
+// unhealthy returns what is missing for an applied Work to be healthy; empty for nothing, or if that
+// is not waited for.
+func (w *waitCommand) unhealthy(j judge.Judgement, line mirrorStatus, report *state.Report) string {
+	switch {
+	case w.until == untilApplied:
+		return ""
+	case line.Work.Health != string(workv1alpha1.ResourceHealthy):
+		return "health is " + cmp.Or(line.Work.Health, string(workv1alpha1.ResourceUnknown))
+	case !j.IsUpToDate(line.Cluster, report):
+		return "what Karmada reports is from before the last change"
+	}
+	return ""
 }
 
 // passes reports whether an error is transient.

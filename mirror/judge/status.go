@@ -76,18 +76,33 @@ func (j Judgement) Status(r Reports, now time.Time) (map[string]any, error) {
 // has looked at it.
 func (j Judgement) member(cluster string, report *state.Report, source *state.Standing) aggregate.Member {
 	m := aggregate.Member{Cluster: cluster}
-	target, w := j.Verdict.Targets[cluster], j.Facts.Works[cluster]
+	w := j.Facts.Works[cluster]
 	if report == nil || w == nil || w.Foreign != "" || !w.IsMadeFrom(source.UID) {
 		return m
 	}
 	if report.Created.Before(source.Created) && !report.Current {
 		return m
 	}
-	m.Status, m.Generation = report.Status, report.Generation
+	m.Status, m.Generation, m.Settled = report.Status, report.Generation, j.isSettled(cluster)
+	return m
+}
+
+// isSettled reports whether the Work on a cluster is as it should be, and applied.
+func (j Judgement) isSettled(cluster string) bool {
+	target, w := j.Verdict.Targets[cluster], j.Facts.Works[cluster]
 	operation, _ := planWork(target, w)
 	// A suspended Work may have content that has not been applied: the generation that its member
 	// reports tells.
-	isApplied := w.State == state.WorkApplied || w.State == state.WorkSuspended
-	m.Settled = target.Decision == Wanted && operation == "" && isApplied
-	return m
+	isApplied := w != nil && (w.State == state.WorkApplied || w.State == state.WorkSuspended)
+	return target.Decision == Wanted && operation == "" && isApplied
+}
+
+// IsUpToDate reports whether what the Work on a cluster reports is about the content that it should
+// have. Where the report does not tell, as for a ConfigMap, it is enough that Karmada says that the
+// Work is applied, which may be true of earlier content.
+func (j Judgement) IsUpToDate(cluster string, report *state.Report) bool {
+	if report == nil {
+		return false
+	}
+	return aggregate.Member{Cluster: cluster, Status: report.Status, Generation: report.Generation, Settled: j.isSettled(cluster)}.IsUpToDate()
 }

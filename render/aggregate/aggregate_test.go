@@ -129,6 +129,31 @@ func TestAggregates(t *testing.T) {
 	}
 }
 
+func TestIsUpToDate(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		member Member
+		want   bool
+	}{
+		"New":         {"The member's object is made of the Work's generation, and its controller has seen it.", settled("m1", `{"generation":7,"observedGeneration":7,"resourceTemplateGeneration":2}`), true},
+		"Old":         {"Karmada has not collected again since it applied the Work.", settled("m1", `{"generation":6,"observedGeneration":6,"resourceTemplateGeneration":1}`), false},
+		"NotObserved": {"The member's controller has not seen the object.", settled("m1", `{"generation":7,"observedGeneration":6,"resourceTemplateGeneration":2}`), false},
+		"Omitted":     {"A StatefulSet does not say what its controller has seen.", settled("m1", `{"generation":7,"resourceTemplateGeneration":2}`), true},
+		"Unsettled":   {"The Work is not as it should be.", unsettled(settled("m1", `{"generation":7,"observedGeneration":7,"resourceTemplateGeneration":2}`)), false},
+		"Silent":      {"A ConfigMap has no status.", settled("m1", ``), true},
+		"SilentOld":   {"Its Work tells nevertheless.", unsettled(settled("m1", ``)), false},
+		"Job":         {"A Job does not say of what generation it is.", settled("m1", `{"succeeded":1}`), true},
+		"Foreign":     {"Another kind may have a text of that name.", settled("m1", `{"observedGeneration":"7","resourceTemplateGeneration":1}`), true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.member.IsUpToDate(); got != tc.want {
+				t.Errorf("%s IsUpToDate is %v", tc.reason, got)
+			}
+		})
+	}
+}
+
 func TestStatusWithoutRule(t *testing.T) {
 	testStatus(t, "example.com/v1", "Gadget", map[string]statusCase{
 		"One":        {"The only member's status is that of the source.", `{"status":{"a":1}}`, []Member{settled("m1", `{"b":[1,2.5,null,{"c":"d"}]}`)}, `{"b":[1,2.5,null,{"c":"d"}]}`, ""},

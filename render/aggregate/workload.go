@@ -110,3 +110,15 @@ func (m Member) hasObserved(report *generations) bool {
 func (m Member) hasObservedUnlessOmitted(report *generations) bool {
 	return m.hasContent(report) && (report.ObservedGeneration == 0 || report.ObservedGeneration >= report.Generation)
 }
+
+// IsUpToDate reports whether what a member reports, and so its health, is about the content that it
+// should have, as far as the report tells. Karmada adds the generations to the statuses of
+// workloads, and of the kinds of others that it knows. What tells nothing is believed of a settled
+// Work.
+func (m Member) IsUpToDate() bool {
+	reports, err := read[generations]([]Member{m})
+	if err != nil || reports[0] == nil || reports[0].ResourceTemplateGeneration == 0 {
+		return m.Settled
+	}
+	return m.hasObservedUnlessOmitted(reports[0])
+}

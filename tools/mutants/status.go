@@ -4,8 +4,8 @@ package main
 var ofStatus = []mutant{
 	{
 		name: "failed-works-count-as-applied", file: "mirror/judge/status.go",
-		old:  `isApplied := w.State`,
-		new:  `isApplied := w.State == state.WorkFailed || w.State`,
+		old:  `(w.State == state.WorkApplied`,
+		new:  `(w.State == state.WorkFailed || w.State == state.WorkApplied`,
 		harm: "a rollout ends although a member refuses it",
 	},
 	{

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"path"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// webDeployment returns a Deployment of three replicas in the second generation.
+func webDeployment(clusters string) *unstructured.Unstructured {
+	u := configMapOf("shop", "web", map[string]string{render.ClustersAnnotation: clusters}, nil)
+	u.SetAPIVersion("apps/v1")
+	u.SetKind("Deployment")
+	u.SetGeneration(2)
+	delete(u.Object, "data")
+	u.Object["spec"] = map[string]any{"replicas": int64(3)}
+	return u
+}
+
+// withStatus adds to a Work what Karmada reports of the status of its object.
+func withStatus(work *unstructured.Unstructured, status map[string]any) *unstructured.Unstructured {
+	manifests := work.Object["status"].(map[string]any)["manifestStatuses"].([]any)
+	manifests[0].(map[string]any)["status"] = status
+	return work
+}
+
+// deploymentServer is a server with that Deployment and its Works.
+func deploymentServer(source *unstructured.Unstructured, aggregate bool, works ...*unstructured.Unstructured) map[string]any {
+	paths := server()
+	options := ""
+	if aggregate {
+		options = ", aggregateStatus: true"
+	}
+	configMap := paths[configMapPath].(map[string]any)
+	configMap["data"] = map[string]any{config.Key: configHead + "resources: [{group: apps, resource: deployments" + options + "}]\n"}
+	version := metav1.GroupVersionForDiscovery{GroupVersion: "apps/v1", Version: "v1"}
+	paths["/apis"] = metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{
+		{Name: "apps", Versions: []metav1.GroupVersionForDiscovery{version}, PreferredVersion: version},
+	}}
+	paths["/apis/apps/v1"] = serving("apps/v1", namespaced("deployments", "Deployment"))
+	paths["/apis/apps/v1/namespaces/shop/deployments/web"] = source.Object
+	var items []any
+	for _, work := range works {
+		items = append(items, work.Object)
+		paths[path.Join(workAPIPath, "namespaces", work.GetNamespace(), "works", work.GetName())] = work.Object
+	}
+	paths[worksPath].(map[string]any)["items"] = items
+	return paths
+}
+
+// TestWaitForHealthy: wait is not satisfied by the health of the content before the last change, and
+// does not ask whether statuses are aggregated.
+func TestWaitForHealthy(t *testing.T) {
+	of := func(generation, observed int64) map[string]any {
+		return map[string]any{"replicas": int64(3), "readyReplicas": int64(3), "generation": int64(5), "observedGeneration": observed, "resourceTemplateGeneration": generation}
+	}
+	cases := map[string]struct {
+		reason        string
+		until, health string
+		status        map[string]any
+		want          string // in the error; empty if the state is reached
+	}{
+		"New":         {"the report is about this generation", "healthy", "Healthy", of(2, 5), ""},
+		"Old":         {"Karmada reports on the generation before", "healthy", "Healthy", of(1, 5), "m1: what Karmada reports is from before the last change"},
+		"NotObserved": {"the member's controller has not seen the change", "healthy", "Healthy", of(2, 4), "m1: what Karmada reports is from before the last change"},
+		"Unhealthy":   {"the health is not that", "healthy", "Unhealthy", of(2, 5), "m1: health is Unhealthy"},
+		"NoHealth":    {"no health is reported", "healthy", "", of(2, 5), "m1: health is Unknown"},
+		"Applied":     {"health does not matter", "applied", "Unhealthy", of(1, 4), ""},
+	}
+	for name, c := range cases {
+		for _, aggregate := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				source := webDeployment("m1")
+				work := withStatus(reported(t, source, metav1.ConditionTrue, "", c.health), c.status)
+				from := serve(t, deploymentServer(source, aggregate, work), nil)
+				output, err := execute("wait", "deployments/web", "-n", "shop", "--for", c.until, "--timeout", "0s", "--kubeconfig", from, "--cache-dir", t.TempDir())
+				if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+					t.Errorf("%s, aggregateStatus %v: %v does not say %q\n%s", c.reason, aggregate, err, c.want, output)
+				}
+			})
+		}
+	}
+}
