@@ -57,7 +57,10 @@ type workStatus struct {
 	// Reason is why it is not applied, in Karmada's words.
 	Reason string `json:"reason,omitempty"`
 	// Health is the health of the object in the member, as Karmada reports it.
-	Health            string      `json:"health,omitempty"`
+	Health string `json:"health,omitempty"`
+	// Ready and Wanted are the numbers of the column READY; nil if they are not known.
+	Ready             *int64      `json:"ready,omitempty"`
+	Wanted            *int64      `json:"wanted,omitempty"`
 	CreationTimestamp metav1.Time `json:"creationTimestamp"`
 	// DeletionHeld is true if the breaker holds the Work's deletion.
 	DeletionHeld bool `json:"deletionHeld,omitempty"`
@@ -74,6 +77,9 @@ func readWorkStatus(obj *unstructured.Unstructured) *workStatus {
 	if manifests, _, _ := unstructured.NestedSlice(obj.Object, "status", "manifestStatuses"); len(manifests) > 0 {
 		manifest, _ := manifests[0].(map[string]any)
 		s.Health, _, _ = unstructured.NestedString(manifest, "health")
+	}
+	if ready, wanted, isKnown := readiness(obj); isKnown {
+		s.Ready, s.Wanted = &ready, &wanted
 	}
 	return s
 }

@@ -60,7 +60,7 @@ type statusTable struct {
 
 // statusColumns are the columns of the table; those with a priority are in the wide one only.
 var statusColumns = []metav1.TableColumnDefinition{
-	{Name: "Source"}, {Name: "Cluster"}, {Name: "Work"}, {Name: "Applied"}, {Name: "Health"}, {Name: "Age"},
+	{Name: "Source"}, {Name: "Cluster"}, {Name: "Work"}, {Name: "Ready"}, {Name: "Applied"}, {Name: "Health"}, {Name: "Age"},
 	{Name: "Decision", Priority: 1}, {Name: "Next", Priority: 1}, {Name: "Message"},
 }
 
@@ -81,7 +81,7 @@ func (t *statusTable) print(s mirrorStatus) error {
 	if t.namespaces {
 		row.Cells = append(row.Cells, cmp.Or(s.Source.Namespace, "-"))
 	}
-	for _, cell := range []string{s.Source.String(), s.Cluster, name, work.Applied, work.Health, age(since), s.Decision, s.Operation, message} {
+	for _, cell := range []string{s.Source.String(), s.Cluster, name, readyCell(work.Ready, work.Wanted), work.Applied, work.Health, age(since), s.Decision, s.Operation, message} {
 		row.Cells = append(row.Cells, cmp.Or(cell, "-"))
 	}
 	t.page = append(t.page, row)

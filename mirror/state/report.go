@@ -32,7 +32,7 @@ type Report struct {
 
 // NewReport returns what a Work says of its object.
 func NewReport(work *unstructured.Unstructured) *Report {
-	r := &Report{Work: work.GetUID(), Version: work.GetResourceVersion(), Created: work.GetCreationTimestamp().Time, Status: encodeStatus(reportedBy(work))}
+	r := &Report{Work: work.GetUID(), Version: work.GetResourceVersion(), Created: work.GetCreationTimestamp().Time, Status: encodeStatus(ReportedBy(work))}
 	reported, written := lastOf(work, "status"), lastOf(work, nil)
 	r.Current = !reported.IsZero() && !reported.Before(written)
 	if manifest, err := render.ManifestOf(work.Object); err == nil {
@@ -41,9 +41,9 @@ func NewReport(work *unstructured.Unstructured) *Report {
 	return r
 }
 
-// reportedBy returns the status that Karmada reports on a Work; nil if there is none. A Work of
+// ReportedBy returns the status that Karmada reports on a Work; nil if there is none. A Work of
 // ours has one manifest, and so at most one status.
-func reportedBy(work *unstructured.Unstructured) map[string]any {
+func ReportedBy(work *unstructured.Unstructured) map[string]any {
 	reported, _, _ := unstructured.NestedFieldNoCopy(work.Object, "status", "manifestStatuses")
 	list, _ := reported.([]any)
 	if len(list) != 1 {
@@ -63,7 +63,7 @@ func reportsFinishedJob(work *unstructured.Unstructured) bool {
 	if render.CarriedBy(work.Object).GroupKind() != jobKind {
 		return false
 	}
-	conditions, _ := reportedBy(work)["conditions"].([]any)
+	conditions, _ := ReportedBy(work)["conditions"].([]any)
 	return slices.ContainsFunc(conditions, func(item any) bool {
 		c, _ := item.(map[string]any)
 		return c["status"] == string(corev1.ConditionTrue) && (c["type"] == string(batchv1.JobComplete) || c["type"] == string(batchv1.JobFailed))

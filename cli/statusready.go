@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// readiness returns how much of what a Work's object wants is ready in the member, as `kubectl get`
+// prints it there. It is not known before Karmada has reported a status, nor for kinds that do not
+// run Pods.
+func readiness(work *unstructured.Unstructured) (ready, wanted int64, isKnown bool) {
+	status := state.ReportedBy(work)
+	manifest, err := render.ManifestOf(work.Object)
+	if status == nil || err != nil {
+		return 0, 0, false
+	}
+	object := unstructured.Unstructured{Object: manifest}
+	switch object.GroupVersionKind().GroupKind() {
+	case schema.GroupKind{Group: appsv1.GroupName, Kind: "Deployment"},
+		schema.GroupKind{Group: appsv1.GroupName, Kind: "StatefulSet"},
+		schema.GroupKind{Group: appsv1.GroupName, Kind: "ReplicaSet"}:
+		if render.OptionsOf(work.Object).RetainReplicas { // the member sets spec.replicas
+			return countIn(status, "readyReplicas"), countIn(status, "replicas"), true
+		}
+		return countIn(status, "readyReplicas"), countOr1(manifest, "spec", "replicas"), true
+	case schema.GroupKind{Group: appsv1.GroupName, Kind: "DaemonSet"}:
+		return countIn(status, "numberReady"), countIn(status, "desiredNumberScheduled"), true
+	case schema.GroupKind{Group: batchv1.GroupName, Kind: "Job"}:
+		return countIn(status, "succeeded"), countOr1(manifest, "spec", "completions"), true
+	case schema.GroupKind{Kind: "Pod"}:
+		return readyContainers(manifest, status)
+	}
+	return 0, 0, false
+}
+
+// countIn returns a count of a status, where zero is omitted.
+func countIn(status map[string]any, field string) int64 {
+	n, _, _ := unstructured.NestedInt64(status, field)
+	return n
+}
+
+// countOr1 returns a number of a manifest. The API servers' default for all that are read here is 1.
+func countOr1(manifest map[string]any, fields ...string) int64 {
+	n, found, err := unstructured.NestedInt64(manifest, fields...)
+	if !found || err != nil {
+		return 1
+	}
+	return n
+}
+
+// readyContainers counts the containers of a Pod and its sidecars (printPod in
+// pkg/printers/internalversion/printers.go of Kubernetes, v1.35.4).
+func readyContainers(manifest, status map[string]any) (ready, wanted int64, isKnown bool) {
+	var pod corev1.Pod
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"spec": manifest["spec"], "status": status}, &pod); err != nil {
+		return 0, 0, false
+	}
+	counts := map[string]bool{}
+	for _, c := range pod.Spec.Containers {
+		counts[c.Name] = true
+	}
+	for _, c := range pod.Spec.InitContainers {
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			counts[c.Name] = true
+		}
+	}
+	for _, c := range append(pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses...) {
+		if c.Ready && counts[c.Name] {
+			ready++
+		}
+	}
+	return ready, int64(len(counts)), true
+}
+
+// readyCell formats the column READY; empty if nothing is known.
+func readyCell(ready, wanted *int64) string {
+	if ready == nil || wanted == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", *ready, *wanted)
+}
