@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -35,10 +36,18 @@ func configMapOf(namespace, name string, annotations, labels map[string]string) 
 	return u
 }
 
-// reported returns the Work of a ConfigMap for m1, with what Karmada reports of it.
+// reported returns the Work of a source for m1, with what Karmada reports of it.
 func reported(t *testing.T, source *unstructured.Unstructured, applied metav1.ConditionStatus, message, health string) *unstructured.Unstructured {
 	t.Helper()
-	work := &unstructured.Unstructured{Object: workIn(t, source.Object, render.ExecutionNamespace("m1"))}
+	return reportedOn(t, "m1", source, applied, message, health)
+}
+
+func reportedOn(t *testing.T, cluster string, source *unstructured.Unstructured, applied metav1.ConditionStatus, message, health string) *unstructured.Unstructured {
+	t.Helper()
+	work := &unstructured.Unstructured{}
+	if err := work.UnmarshalJSON(judge.NewSource(source.DeepCopy(), render.Wishes{}).Template.Work(cluster)); err != nil {
+		t.Fatal(err)
+	}
 	work.Object["status"] = map[string]any{
 		"conditions":       []any{map[string]any{"type": "Applied", "status": string(applied), "message": message}},
 		"manifestStatuses": []any{map[string]any{"health": health}},
@@ -101,6 +110,18 @@ func held() map[string]any {
 	return paths
 }
 
+// rollout is a server with a Deployment in two clusters, one of which lags behind.
+func rollout(t *testing.T) map[string]any {
+	t.Helper()
+	source := webDeployment("m1,m2")
+	done := withStatus(reported(t, source, metav1.ConditionTrue, "", "Healthy"), map[string]any{"replicas": int64(3), "readyReplicas": int64(3)})
+	lags := withStatus(reportedOn(t, "m2", source, metav1.ConditionTrue, "", "Unhealthy"), map[string]any{"replicas": int64(3), "readyReplicas": int64(1)})
+	paths := deploymentServer(source, false, done, lags)
+	clusters := paths[clustersPath].(map[string]any)
+	clusters["items"] = append(clusters["items"].([]any), map[string]any{"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": map[string]any{"name": "m2"}})
+	return paths
+}
+
 // TestGolden compares what commands print with files. Run it with -update after an intended
 // change, and read the diff.
 func TestGolden(t *testing.T) {
@@ -111,6 +132,9 @@ func TestGolden(t *testing.T) {
 	}{
 		"status-all":           {fleet(t), "status -A", 0},
 		"status-all-wide":      {fleet(t), "status -A -o wide", 0},
+		"status-rollout":       {rollout(t), "status deployments/web -n shop", 0},
+		"status-rollout-json":  {rollout(t), "status deployments/web -n shop -o json", 0},
+		"status-rollout-m2":    {rollout(t), "status deployments/web -n shop --member m2", 0},
 		"diff":                 {fleet(t), "diff -A", exitDiffers},
 		"explain-never":        {fleet(t), "explain nodes/one namespaces/shop", 0},
 		"explain-claimed":      {fleet(t), "explain configmaps/claimed -n shop", 0},

@@ -90,7 +90,7 @@ func (s *statusCommand) nothing() string {
 }
 
 func (s *statusCommand) print(f judge.Facts) error {
-	for _, line := range statusesOf(judge.On(f), s.states, s.survey.HidesWorks) {
+	for _, line := range s.linesOf(f) {
 		if !s.chooses(line) {
 			continue
 		}
@@ -99,6 +99,18 @@ func (s *statusCommand) print(f judge.Facts) error {
 		}
 	}
 	return nil
+}
+
+// linesOf returns the lines of a source. The first sums up the others if there are several: unless
+// only some of them are selected, or the user may not read all of its Works.
+func (s *statusCommand) linesOf(f judge.Facts) []mirrorStatus {
+	j := judge.On(f)
+	lines := statusesOf(j, s.states, s.survey.HidesWorks)
+	isHidden := slices.ContainsFunc(lines, func(line mirrorStatus) bool { return s.survey.HidesWorks(line.Cluster) })
+	if len(lines) < 2 || isHidden || s.failed || len(s.members) > 0 {
+		return lines
+	}
+	return slices.Insert(lines, 0, sumOf(f.ID, lines, j.Verdict.Refusals))
 }
 
 // chooses reports whether the flags select a line.

@@ -24,12 +24,15 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// mirrorStatus is the status of a source on a cluster.
+// mirrorStatus is the status of a source on a cluster, or on all of its clusters.
 type mirrorStatus struct {
 	metav1.TypeMeta `json:",inline"`
 	Source          sourceName `json:"source"`
-	// Cluster is empty if the source is refused before any cluster is chosen.
+	// Cluster is empty if the source is refused before any cluster is chosen, and in a line that
+	// sums up others.
 	Cluster string `json:"cluster,omitempty"`
+	// Clusters is set in a line that sums up others, and then Decision, Operation and Work are not.
+	Clusters *clustersStatus `json:"clusters,omitempty"`
 	// Decision is Wanted, Unwanted, Unknown or Released.
 	Decision string `json:"decision,omitempty"`
 	// Operation is what the daemon would do now; empty for nothing.
@@ -149,7 +152,7 @@ func statusesOf(j judge.Judgement, states workStates, hidden func(cluster string
 	}
 	if len(lines) == 0 && len(v.Refusals) > 0 {
 		line := newStatusLine(f.ID)
-		line.Decision, line.Message = judge.Unknown.String(), oneLine(string(v.Refusals[0].Reason)+": "+v.Refusals[0].Message)
+		line.Decision, line.Message = judge.Unknown.String(), refusalText(v.Refusals[0])
 		lines = append(lines, line)
 	}
 	return lines
@@ -230,7 +233,7 @@ func watchWorks(ctx context.Context, client dynamic.Interface, version string) (
 func errorOf(obj runtime.Object) error { return apierrors.FromObject(obj) }
 
 // age formats an age as kubectl does.
-func age(since metav1.Time) string {
+func age(since *metav1.Time) string {
 	if since.IsZero() {
 		return "-"
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/liggitt/tabwriter"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -66,14 +67,7 @@ var statusColumns = []metav1.TableColumnDefinition{
 
 func (t *statusTable) print(s mirrorStatus) error {
 	t.count++
-	work, since := &workStatus{}, metav1.Time{}
-	if s.Work != nil {
-		work, since = s.Work, s.Work.CreationTimestamp
-	}
-	name, message := work.Name, s.Message
-	if t.wide && s.Work != nil {
-		name = work.Namespace + "/" + work.Name
-	}
+	message := s.Message
 	if letters := []rune(message); !t.wide && len(letters) > messageWidth {
 		message = string(letters[:messageWidth-1]) + "…"
 	}
@@ -81,7 +75,7 @@ func (t *statusTable) print(s mirrorStatus) error {
 	if t.namespaces {
 		row.Cells = append(row.Cells, cmp.Or(s.Source.Namespace, "-"))
 	}
-	for _, cell := range []string{s.Source.String(), s.Cluster, name, readyCell(work.Ready, work.Wanted), work.Applied, work.Health, age(since), s.Decision, s.Operation, message} {
+	for _, cell := range slices.Concat([]string{s.Source.String()}, t.cellsOf(s), []string{s.Decision, s.Operation, message}) {
 		row.Cells = append(row.Cells, cmp.Or(cell, "-"))
 	}
 	t.page = append(t.page, row)
@@ -89,6 +83,19 @@ func (t *statusTable) print(s mirrorStatus) error {
 		return nil
 	}
 	return t.flush()
+}
+
+// cellsOf returns the cells from Cluster to Age.
+func (t *statusTable) cellsOf(s mirrorStatus) []string {
+	switch all, w := s.Clusters, s.Work; {
+	case all != nil:
+		return []string{fmt.Sprintf("%d/%d", all.Applied, all.Total), "", readyCell(all.Ready, all.Wanted), all.applied, all.health, age(all.CreationTimestamp)}
+	case w != nil && t.wide:
+		return []string{s.Cluster, w.Namespace + "/" + w.Name, readyCell(w.Ready, w.Wanted), w.Applied, w.Health, age(&w.CreationTimestamp)}
+	case w != nil:
+		return []string{s.Cluster, w.Name, readyCell(w.Ready, w.Wanted), w.Applied, w.Health, age(&w.CreationTimestamp)}
+	}
+	return []string{s.Cluster, "", "", "", "", ""}
 }
 
 func (t *statusTable) flush() error {

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// TestSum compares the cells of the line that sums up others: cluster, Work, ready, applied, health
+// and age, and the message.
+func TestSum(t *testing.T) {
+	line := func(applied, health string, ready, wanted int64, age time.Duration, message string) mirrorStatus {
+		w := &workStatus{Applied: applied, Health: health, CreationTimestamp: metav1.NewTime(time.Now().Add(-age))}
+		if wanted >= 0 {
+			w.Ready, w.Wanted = &ready, &wanted
+		}
+		return mirrorStatus{Work: w, Message: message}
+	}
+	const hour, unknown = time.Hour, -1
+	fine := line("True", "Healthy", 2, 2, hour, "")
+	cases := map[string]struct {
+		reason   string
+		lines    []mirrorStatus
+		refusals []judge.Refusal
+		want     []string
+	}{
+		"Fine":       {"all is well", []mirrorStatus{fine, line("True", "Healthy", 3, 3, 5*hour, "")}, nil, []string{"2/2", "", "5/5", "True", "Healthy", "5h", ""}},
+		"Failed":     {"one failure is the worst", []mirrorStatus{fine, line("False", "Unknown", 0, 2, hour, "no"), fine}, nil, []string{"2/3", "", "4/6", "False", "Unknown", "60m", "1 of 3 clusters: no"}},
+		"Unhealthy":  {"an unhealthy one is", []mirrorStatus{fine, line("True", "Unknown", 1, 2, hour, ""), line("True", "Unhealthy", 0, 2, hour, "")}, nil, []string{"3/3", "", "3/6", "True", "Unhealthy", "60m", ""}},
+		"Unreported": {"unknown is not zero", []mirrorStatus{fine, line("", "", 0, unknown, 2*hour, "not yet")}, nil, []string{"1/2", "", "", "Unknown", "Unknown", "120m", "1 of 2 clusters: not yet"}},
+		"Missing":    {"a cluster without a Work has no Pods to wait for", []mirrorStatus{fine, {Message: "no cluster"}}, nil, []string{"1/2", "", "2/2", "Unknown", "Unknown", "60m", "1 of 2 clusters: no cluster"}},
+		"NoWork":     {"no Work has been created", []mirrorStatus{{Message: "no Work"}, {Message: "no Work"}}, nil, []string{"0/2", "", "", "", "", "-", "2 of 2 clusters: no Work"}},
+		"NoHealth":   {"Karmada does not know the health of the kind", []mirrorStatus{line("True", "Unknown", 0, unknown, hour, ""), line("True", "Unknown", 0, unknown, hour, "")}, nil, []string{"2/2", "", "", "True", "Unknown", "60m", ""}},
+		"Several":    {"several messages do not fit", []mirrorStatus{line("False", "", 0, unknown, hour, "one"), line("False", "", 0, unknown, hour, "two"), fine}, nil, []string{"1/3", "", "", "False", "Unknown", "60m", "2 of 3 clusters, for example: one"}},
+		"Refused":    {"a refusal is the source's own", []mirrorStatus{line("True", "Healthy", 2, 2, hour, "InvalidAnnotation: x"), fine}, []judge.Refusal{{Reason: judge.InvalidAnnotation, Message: "x\ny"}}, []string{"2/2", "", "4/4", "True", "Healthy", "60m", "InvalidAnnotation: x y"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			sum := sumOf(render.Identity{Kind: "ConfigMap", Namespace: "shop", Name: "page"}, c.lines, c.refusals)
+			if diff := cmp.Diff(c.want, append((&statusTable{}).cellsOf(sum), sum.Message)); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
