@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
@@ -41,8 +42,17 @@ type selection struct {
 	hidden map[schema.GroupKind]bool
 }
 
-// kindsMet are the listed kinds, each with the sources found.
-type kindsMet map[schema.GroupKind]map[render.Identity]bool
+// kindsMet are the listed kinds.
+type kindsMet map[schema.GroupKind]*kindMet
+
+// kindMet is a listed kind.
+type kindMet struct {
+	mapping *meta.RESTMapping
+	// version is the resource version of the list, from which a watch can start; empty if the user
+	// may not list the kind.
+	version string
+	sources map[render.Identity]bool
+}
 
 func newSelection(cmd *cobra.Command) *selection {
 	s := &selection{sources: newSources(cmd), kinds: kindsMet{}, hidden: map[schema.GroupKind]bool{}}
@@ -122,8 +132,9 @@ func (s *selection) list(ctx context.Context, kind *meta.RESTMapping, visit func
 		if s.namespaced && m.Scope.Name() != meta.RESTScopeNameNamespace {
 			continue
 		}
-		s.kinds[m.GroupVersionKind.GroupKind()] = map[render.Identity]bool{}
-		err := s.objects(ctx, m, visit)
+		met := &kindMet{mapping: m, sources: map[render.Identity]bool{}}
+		s.kinds[m.GroupVersionKind.GroupKind()] = met
+		err := s.objects(ctx, met, visit)
 		if kind == nil && apierrors.IsForbidden(err) {
 			s.survey.Hide(m.Resource.GroupResource().String())
 			s.hidden[m.GroupVersionKind.GroupKind()], err = true, nil
@@ -163,51 +174,64 @@ func (s *selection) configured() ([]*meta.RESTMapping, error) {
 	return all, nil
 }
 
-// objects visits the objects of a resource, in pages.
-func (s *selection) objects(ctx context.Context, m *meta.RESTMapping, visit func(judge.Facts) error) error {
-	name := strings.Join([]string{m.Resource.Resource, m.Resource.Version, m.Resource.Group}, ".")
+// objects visits the objects of a kind, in pages.
+func (s *selection) objects(ctx context.Context, met *kindMet, visit func(judge.Facts) error) error {
+	r := met.mapping.Resource
 	return resource.NewBuilder(genericclioptions.RESTClientGetter(s.flags)).Unstructured().ContinueOnError().
 		NamespaceParam(s.namespace).DefaultNamespace().AllNamespaces(s.allNamespaces).LabelSelectorParam(s.labels).
-		ResourceTypeOrNameArgs(true, name).RequestChunksOf(pageSize).Flatten().Do().
-		Visit(func(info *resource.Info, err error) error {
+		ResourceTypeOrNameArgs(true, strings.Join([]string{r.Resource, r.Version, r.Group}, ".")).RequestChunksOf(pageSize).Do().
+		Visit(func(page *resource.Info, err error) error {
 			if err != nil {
 				return err
 			}
-			ref, err := s.refer(info.Mapping, info.Namespace, info.Name)
-			if err != nil {
-				return err
-			}
-			s.kinds[info.Mapping.GroupVersionKind.GroupKind()][ref.Identity()] = true
-			return s.one(ctx, ref, info.Object.(*unstructured.Unstructured), visit)
+			met.version = page.ResourceVersion
+			var errs []error
+			err = meta.EachListItem(page.Object, func(item runtime.Object) error {
+				obj := item.(*unstructured.Unstructured)
+				ref := gather.SourceRef{Mapping: met.mapping, Namespace: obj.GetNamespace(), Name: obj.GetName()}
+				met.sources[ref.Identity()] = true
+				errs = append(errs, s.one(ctx, ref, obj, visit))
+				return nil
+			})
+			return errors.Join(append(errs, err)...)
 		})
 }
 
 // leftovers visits the sources of Works that were not listed: they are deleted or, if all
 // kinds are selected, their resource is not in the configuration.
 func (s *selection) leftovers(ctx context.Context, allKinds bool, visit func(judge.Facts) error) error {
-	mapper, err := s.flags.ToRESTMapper()
-	if err != nil {
-		return fmt.Errorf("cannot discover resources: %w", err)
-	}
 	for id := range s.survey.Sources() {
 		met, listed := s.kinds[id.GroupKind()]
-		if met[id] || !listed && !allKinds || s.namespace != "" && id.Namespace != s.namespace {
+		if listed && met.sources[id] || !listed && !allKinds || s.namespace != "" && id.Namespace != s.namespace {
 			continue
 		}
-		mapping, err := mapper.RESTMapping(id.GroupKind())
-		switch {
-		case meta.IsNoMatchError(err):
-			err = visit(s.survey.Unread(id, fmt.Sprintf("the API server does not serve kind %q", id.GroupKind())))
-		case s.hidden[id.GroupKind()]:
-			err = visit(s.survey.Unread(id, "you may not read its object"))
-		case err == nil:
-			err = s.one(ctx, gather.SourceRef{Mapping: mapping, Namespace: id.Namespace, Name: id.Name}, nil, visit)
-		}
-		if err != nil {
+		if err := s.again(ctx, id, nil, visit); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// again visits a source that a Work or an event names. It reads the object if obj is nil.
+func (s *selection) again(ctx context.Context, id render.Identity, obj *unstructured.Unstructured, visit func(judge.Facts) error) error {
+	if s.hidden[id.GroupKind()] {
+		return visit(s.survey.Unread(id, "you may not read its object"))
+	}
+	if met, ok := s.kinds[id.GroupKind()]; ok {
+		return s.one(ctx, gather.SourceRef{Mapping: met.mapping, Namespace: id.Namespace, Name: id.Name}, obj, visit)
+	}
+	mapper, err := s.flags.ToRESTMapper()
+	if err != nil {
+		return fmt.Errorf("cannot discover resources: %w", err)
+	}
+	mapping, err := mapper.RESTMapping(id.GroupKind())
+	if meta.IsNoMatchError(err) {
+		return visit(s.survey.Unread(id, fmt.Sprintf("the API server does not serve kind %q", id.GroupKind())))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot discover resources: %w", err)
+	}
+	return s.one(ctx, gather.SourceRef{Mapping: mapping, Namespace: id.Namespace, Name: id.Name}, obj, visit)
 }
 
 // one visits one source. It reads the object if obj is nil.

@@ -8,11 +8,8 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
-	"github.com/karmada-target/karmada-mirror/mirror/state"
-	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // statusCommand lists what is mirrored where.
@@ -24,6 +21,7 @@ type statusCommand struct {
 	errOut        io.Writer
 
 	states  workStates
+	told    toldLines // with watch only
 	printer statusPrinter
 }
 
@@ -38,8 +36,8 @@ func newStatus() *cobra.Command {
 		Args:    someObjects,
 		Example: "  karmada-mirror status -A\n  karmada-mirror status -A --failed\n  karmada-mirror status deploy -n shop -l team=web\n  karmada-mirror status deploy/cart -n shop -w",
 	}
-	s := &statusCommand{selection: newSelection(cmd), states: workStates{}}
-	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "after the list, print the line of each Work that changes, until interrupted")
+	s := &statusCommand{selection: newSelection(cmd), states: workStates{}, told: toldLines{}}
+	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "after the list, print each line that changes, until interrupted")
 	cmd.Flags().StringVarP(&s.labels, "selector", "l", "", "only objects with these labels, as in kubectl get -l")
 	cmd.Flags().StringSliceVar(&s.members, "member", nil, "only these member clusters")
 	cmd.Flags().BoolVar(&s.failed, "failed", false, "only what needs your attention: refused, held, or failed to apply")
@@ -90,7 +88,11 @@ func (s *statusCommand) nothing() string {
 }
 
 func (s *statusCommand) print(f judge.Facts) error {
-	for _, line := range s.linesOf(f) {
+	lines := s.linesOf(f)
+	if s.watch {
+		lines = s.told.news(f.ID, lines)
+	}
+	for _, line := range lines {
 		if !s.chooses(line) {
 			continue
 		}
@@ -116,58 +118,4 @@ func (s *statusCommand) linesOf(f judge.Facts) []mirrorStatus {
 // chooses reports whether the flags select a line.
 func (s *statusCommand) chooses(line mirrorStatus) bool {
 	return (len(s.members) == 0 || slices.Contains(s.members, line.Cluster)) && (!s.failed || line.needsSomebody())
-}
-
-// follow prints the line of each Work that changes, until ctx is done.
-func (s *statusCommand) follow(ctx context.Context, args []string) error {
-	if s.survey.Version == "" {
-		return errors.New("cannot watch Works: you may not read all of them")
-	}
-	selects, err := s.follows(args)
-	if err != nil {
-		return err
-	}
-	works, err := watchWorks(ctx, s.client, s.survey.Version)
-	if err != nil {
-		return err
-	}
-	defer works.Stop()
-	for event := range works.ResultChan() {
-		obj, ok := event.Object.(*unstructured.Unstructured)
-		if !ok {
-			return fmt.Errorf("cannot watch Works any longer: %w", errorOf(event.Object))
-		}
-		w := state.NewWork(obj)
-		line := changedStatus(w, obj, event.Type)
-		if !selects(w.Source) || !s.chooses(line) {
-			continue
-		}
-		if err := errors.Join(s.printer.print(line), s.printer.flush()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// follows returns which sources' Works to follow, by the arguments.
-func (s *statusCommand) follows(args []string) (func(render.Identity) bool, error) {
-	refs, kind, err := s.named(args)
-	if err != nil {
-		return nil, err
-	}
-	var named []render.Identity
-	for _, ref := range refs {
-		named = append(named, ref.Identity())
-	}
-	return func(id render.Identity) bool {
-		switch {
-		case id.Kind == "": // the Work does not name its source
-			return false
-		case len(named) > 0:
-			return slices.Contains(named, id)
-		case kind != nil && id.GroupKind() != kind.GroupVersionKind.GroupKind():
-			return false
-		}
-		return s.namespace == "" || id.Namespace == "" || id.Namespace == s.namespace
-	}, nil
 }

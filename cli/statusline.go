@@ -1,23 +1,15 @@
 package cli
 
 import (
-	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/tools/cache"
-	toolswatch "k8s.io/client-go/tools/watch"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
@@ -202,35 +194,6 @@ func (w *workStatus) message() string {
 	}
 	return w.Reason
 }
-
-// changedStatus returns the line of a Work that has changed, from the Work alone.
-func changedStatus(w *state.Work, obj *unstructured.Unstructured, event watch.EventType) mirrorStatus {
-	line := newStatusLine(w.Source)
-	line.Cluster, line.Work = w.Cluster, readWorkStatus(obj)
-	line.Work.State, line.Work.DeletionHeld = w.State.String(), w.Held != nil
-	line.Message = line.Work.message()
-	if event == watch.Deleted {
-		line.Work, line.Message = nil, "its Work was deleted"
-	}
-	return line
-}
-
-// watchWorks watches our Works from a resource version on.
-func watchWorks(ctx context.Context, client dynamic.Interface, version string) (watch.Interface, error) {
-	works := client.Resource(render.WorksResource)
-	lw := &cache.ListWatch{WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-		o.LabelSelector = render.OurWorks
-		return works.Watch(ctx, o)
-	}}
-	w, err := toolswatch.NewRetryWatcherWithContext(ctx, version, lw)
-	if err != nil {
-		return nil, fmt.Errorf("cannot watch Works: %w", err)
-	}
-	return w, nil
-}
-
-// errorOf returns the error with which a watch ends.
-func errorOf(obj runtime.Object) error { return apierrors.FromObject(obj) }
 
 // age formats an age as kubectl does.
 func age(since *metav1.Time) string {

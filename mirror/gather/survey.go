@@ -52,17 +52,49 @@ func (r *Reader) Survey(ctx context.Context, namespace string) (*Survey, error) 
 }
 
 func (s *Survey) readWorks(ctx context.Context) (err error) {
-	s.Version, err = s.eachWork(ctx, render.OurWorks, func(obj *unstructured.Unstructured) {
-		w := s.see(obj)
-		s.at[types.NamespacedName{Namespace: w.Namespace, Name: w.Name}] = w
-		if w.NamesSource() {
-			s.of[w.Source] = append(s.of[w.Source], w)
-		}
-		if scaled, ok := w.Scales(); ok {
-			s.scaling[scaled] = append(s.scaling[scaled], w)
-		}
-	})
+	s.Version, err = s.eachWork(ctx, render.OurWorks, func(obj *unstructured.Unstructured) { s.add(s.see(obj)) })
 	return err
+}
+
+func (s *Survey) add(w *state.Work) {
+	s.at[types.NamespacedName{Namespace: w.Namespace, Name: w.Name}] = w
+	if w.NamesSource() {
+		s.of[w.Source] = append(s.of[w.Source], w)
+	}
+	if scaled, ok := w.Scales(); ok {
+		s.scaling[scaled] = append(s.scaling[scaled], w)
+	}
+}
+
+// Update notes that a Work has changed or, if isDeleted, that it no longer exists or no longer has
+// our label. It returns the sources whose Work it is, and was.
+func (s *Survey) Update(obj *unstructured.Unstructured, isDeleted bool) (sources []render.Identity) {
+	at := types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	if before := s.at[at]; before != nil {
+		s.remove(before)
+		sources = append(sources, before.Source)
+	}
+	if !isDeleted {
+		w := s.see(obj)
+		s.add(w)
+		sources = append(sources, w.Source)
+	}
+	return sources
+}
+
+func (s *Survey) remove(w *state.Work) {
+	delete(s.at, types.NamespacedName{Namespace: w.Namespace, Name: w.Name})
+	drop(s.of, w.Source, w)
+	if scaled, ok := w.Scales(); ok {
+		drop(s.scaling, scaled, w)
+	}
+}
+
+func drop(works map[render.Identity][]*state.Work, id render.Identity, w *state.Work) {
+	works[id] = slices.DeleteFunc(works[id], func(known *state.Work) bool { return known == w })
+	if len(works[id]) == 0 {
+		delete(works, id)
+	}
 }
 
 // EachWork lists the Works that have our label, in pages, and returns their resource version.
