@@ -31,6 +31,16 @@ func newStatus() *cobra.Command {
 		Short: "List what is mirrored where, and whether Karmada has applied it",
 		Long: "status decides as the daemon does, from its own reads, and prints a line for each object and cluster: for some\n" +
 			"objects, a resource, or all resources in the configuration.\n" + someHelp + "\n\n" +
+			"READY is what kubectl prints in the member: how many of the wanted Pods are ready, for a Job how many have completed,\n" +
+			"and for a Pod how many of its containers are ready. It is - for other kinds, and until Karmada has reported.\n\n" +
+			"If an object has several lines, the first sums up the others. Its CLUSTER is 2/3 if Karmada has applied two of three.\n" +
+			"READY is the sum, if it is known for each Work. APPLIED and HEALTH are the worst, and Unknown if only some Works report\n" +
+			"them. AGE is that of the oldest Work. With --member or --failed, or if you may not read a Work, there is no such line.\n" +
+			"In JSON and YAML, it has clusters (total, applied, healthy, ready, wanted, creationTimestamp) instead of cluster,\n" +
+			"decision, operation and work. The numbers of READY are ready and wanted, in work and in clusters.\n\n" +
+			"With --watch, it then prints each line that changes, even if only the object has changed, and says when a Work is\n" +
+			"deleted. A change of a Namespace, a cluster or a policy shows when it changes Works. It needs the right to watch Works,\n" +
+			"and the objects.\n\n" +
 			"It needs the right to read them, Clusters, Works and the daemon's ConfigMap (the ClusterRole karmada-mirror-viewer\n" +
 			"covers all but the objects), and writes nothing. Anything that depends on what you may not read is not shown.",
 		Args:    someObjects,

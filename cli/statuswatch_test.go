@@ -244,3 +244,13 @@ func TestWatchExpires(t *testing.T) {
 		}
 	}
 }
+
+// TestWatchNothing: the columns come with the first line.
+func TestWatchNothing(t *testing.T) {
+	s := versioned(t)
+	f := follow(t, s, "configmaps/plain", "-n", "team")
+	plain := configMapOf("team", "plain", map[string]string{render.ClustersAnnotation: "m1"}, nil)
+	s.send(watch.Modified, configMapsPath, plain)
+	f.next(`^SOURCE +CLUSTER +WORK +READY `, `/plain +m1 .*its Work does not exist yet$`)
+	f.interrupt()
+}

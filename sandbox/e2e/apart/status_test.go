@@ -52,7 +52,9 @@ func TestRollout(t *testing.T) {
 	r.wantEnd("the first rollout", "nginx:1", everywhere)
 
 	r.setImage("nginx:2")
+	r.wantHealthy("a rollout", "nginx:2", everywhere)
 	r.wantEnd("a rollout", "nginx:2", everywhere)
+	WantLine(t, MustKarmadaMirror(t, "status", "deploy", "web", "-n", r.ns), `^Deployment\.apps/`+r.ns+`/web +3/3 +- +6/6 +True +Healthy`)
 	r.setImage("never-ready:1")
 	r.wantNoEnd("a rollout that cannot end")
 	r.setImage("nginx:3")
@@ -139,6 +141,20 @@ func (r rollout) wantEnd(what, image, clusters string) {
 	}
 }
 
+// wantHealthy waits for what the command calls healthy, and then looks into the members. (Karmada
+// calls a Deployment healthy before its Pods are available.)
+func (r rollout) wantHealthy(what, image, clusters string) {
+	r.t.Helper()
+	MustKarmadaMirror(r.t, "wait", "deployment/web", "-n", r.ns, "--for=healthy", patient)
+	for _, cluster := range strings.Split(clusters, ",") {
+		u, err := Env.Member(cluster).Resource(Deployments).Namespace(r.ns).Get(r.t.Context(), "web", metav1.GetOptions{})
+		Must(r.t, err)
+		if err := hasContent(u, image); err != nil {
+			r.t.Errorf("%s is called healthy too early: %s %v", what, cluster, err)
+		}
+	}
+}
+
 func (r rollout) wantNoEnd(what string) {
 	r.t.Helper()
 	if output, err := TryKubectl(r.t, "-n", r.ns, "rollout", "status", "deployment/web", quick); err == nil {
@@ -154,12 +170,11 @@ func (r rollout) membersHave(image, clusters string) func(context.Context) error
 			if err != nil {
 				return fmt.Errorf("%s: %w", cluster, err)
 			}
-			containers, _, _ := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "containers")
-			if got := containers[0].(map[string]any)["image"]; got != image {
-				return fmt.Errorf("%s has image %q, not %q", cluster, got, image)
+			if err := hasContent(u, image); err != nil {
+				return fmt.Errorf("%s %w", cluster, err)
 			}
 			wanted, _, _ := unstructured.NestedInt64(u.Object, "spec", "replicas")
-			for field, want := range map[string]int64{"observedGeneration": u.GetGeneration(), "replicas": wanted, "updatedReplicas": wanted, "availableReplicas": wanted} {
+			for field, want := range map[string]int64{"replicas": wanted, "updatedReplicas": wanted, "availableReplicas": wanted} {
 				if got, _, _ := unstructured.NestedInt64(u.Object, "status", field); got != want {
 					return fmt.Errorf("%s has %s %d, not %d", cluster, field, got, want)
 				}
@@ -167,6 +182,18 @@ func (r rollout) membersHave(image, clusters string) func(context.Context) error
 		}
 		return nil
 	}
+}
+
+// hasContent checks that a Deployment in a member has an image, and that its controller has seen it.
+func hasContent(u *unstructured.Unstructured, image string) error {
+	containers, _, _ := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "containers")
+	if got := containers[0].(map[string]any)["image"]; got != image {
+		return fmt.Errorf("has image %q, not %q", got, image)
+	}
+	if got, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration"); got != u.GetGeneration() {
+		return fmt.Errorf("has observedGeneration %d, not %d", got, u.GetGeneration())
+	}
+	return nil
 }
 
 // shows checks a field in the status of the source.

@@ -29,7 +29,7 @@ func TestStatus(t *testing.T) {
 	const ns = "status" // a fixed name, so that the names of Works are the same each time
 	Isolate(t, ns)
 	Create(t, ConfigMaps, ConfigMap(ns, "early", Push, "one"))
-	WantLine(t, MustKarmadaMirror(t, "status", "cm", "early", "-n", ns), `^ConfigMap/status/early +`+Push+` +- +- +- +- +its Work does not exist yet$`)
+	WantLine(t, MustKarmadaMirror(t, "status", "cm", "early", "-n", ns), `^ConfigMap/status/early +`+Push+` +- +- +- +- +- +its Work does not exist yet$`)
 
 	d := StartDaemon(t)
 	Create(t, ConfigMaps, ConfigMap(ns, "both", Push+","+Pull, "one"))
@@ -55,7 +55,7 @@ func TestStatus(t *testing.T) {
 	}
 	Eventually(t, "Karmada to report on all", func(context.Context) error {
 		output := status("cm", "-n", ns)
-		if strings.Count(output, "True") != 4 || !strings.Contains(output, "False") || strings.Contains(output, "not applied it yet") || strings.Count(output, "Healthy") != 4 {
+		if strings.Count(output, "True") != 5 || !strings.Contains(output, "False") || strings.Contains(output, "not applied it yet") || strings.Count(output, "Healthy") != 5 {
 			return errors.New(output)
 		}
 		return nil
@@ -64,13 +64,18 @@ func TestStatus(t *testing.T) {
 	WantGolden(t, "status-wide", status("configmaps", "-n", ns, "-o", "wide"))
 	WantGolden(t, "status-yaml", status("cm", "both", "-n", ns, "-o", "yaml"))
 	var list struct {
-		Items []struct{ Cluster, Decision string }
+		Items []struct {
+			Cluster, Decision string
+			Clusters          *struct{ Total, Applied, Healthy int }
+		}
 	}
-	if err := json.Unmarshal([]byte(status("cm", "both", "-n", ns, "-o", "json")), &list); err != nil || len(list.Items) != 2 || list.Items[1].Cluster != Pull || list.Items[1].Decision != "Wanted" {
+	if err := json.Unmarshal([]byte(status("cm", "both", "-n", ns, "-o", "json")), &list); err != nil || len(list.Items) != 3 || list.Items[2].Cluster != Pull || list.Items[2].Decision != "Wanted" {
 		t.Errorf("as JSON: %+v, %v", list, err)
+	} else if sum := list.Items[0]; sum.Cluster != "" || sum.Clusters == nil || *sum.Clusters != (struct{ Total, Applied, Healthy int }{2, 2, 2}) || list.Items[1].Clusters != nil {
+		t.Errorf("the sum as JSON: %+v, then %+v", sum, list.Items[1])
 	}
 	WantLine(t, status("-A"), `^NAMESPACE +SOURCE `)
-	WantLine(t, status("-A"), `^status +ConfigMap/status/both +`+Push)
+	WantLine(t, status("-A"), `^status +ConfigMap/status/both +2/2 `)
 	WantGolden(t, "status-failed", status("-n", ns, "--failed"))
 	if names := status("-n", ns, "--failed", "-o", "name"); names != "ConfigMap/status/broken\nConfigMap/status/nowhere\nConfigMap/status/taken\n" {
 		t.Errorf("the names of failed objects:\n%s", names)
@@ -112,49 +117,86 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestStatusWatch follows one object.
+// statusWatch is a command that follows.
+type statusWatch struct {
+	t       *testing.T
+	command *exec.Cmd
+	lines   *bufio.Scanner
+	// silent is what no line may name.
+	silent string
+}
+
+func watchStatus(t *testing.T, silent string, arguments ...string) *statusWatch {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), Env.Daemon, append([]string{"status", "-w"}, arguments...)...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+Env.Kubeconfig())
+	command.Stderr = os.Stderr
+	stdout, err := command.StdoutPipe()
+	Must(t, err)
+	Must(t, command.Start())
+	return &statusWatch{t: t, command: command, lines: bufio.NewScanner(stdout), silent: silent}
+}
+
+// next waits for a line.
+func (w *statusWatch) next(pattern string) {
+	w.t.Helper()
+	for w.lines.Scan() {
+		if strings.Contains(w.lines.Text(), w.silent) {
+			w.t.Errorf("a line about another object: %s", w.lines.Text())
+		}
+		if regexp.MustCompile(pattern).MatchString(w.lines.Text()) {
+			return
+		}
+	}
+	w.t.Fatalf("no line matches %q", pattern)
+}
+
+func (w *statusWatch) interrupt() {
+	w.t.Helper()
+	Must(w.t, w.command.Process.Signal(syscall.SIGINT))
+	if err := w.command.Wait(); err != nil {
+		w.t.Errorf("interrupted, it ended with %v", err)
+	}
+}
+
+// TestStatusWatch follows one object, and its source as well as its Works.
 func TestStatusWatch(t *testing.T) {
 	ns := Isolate(t)
 	StartDaemon(t)
 	Create(t, ConfigMaps, ConfigMap(ns, "page", Push, "one"))
 	Create(t, ConfigMaps, ConfigMap(ns, "other", Push, "one"))
 	WantInMembers(t, ns, "page", "one", Push)
-	command := exec.CommandContext(t.Context(), Env.Daemon, "status", "cm", "page", "-n", ns, "-w")
-	command.Env = append(os.Environ(), "KUBECONFIG="+Env.Kubeconfig())
-	command.Stderr = os.Stderr
-	stdout, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(stdout)
-	next := func(pattern string) {
-		t.Helper()
-		for lines.Scan() {
-			if strings.Contains(lines.Text(), "other") {
-				t.Errorf("a line about another object: %s", lines.Text())
-			}
-			if regexp.MustCompile(pattern).MatchString(lines.Text()) {
-				return
-			}
-		}
-		t.Fatalf("no line matches %q", pattern)
-	}
-	next(`^SOURCE +CLUSTER +WORK +APPLIED +HEALTH +AGE +MESSAGE$`)
-	next(`^ConfigMap/` + ns + `/page +` + Push)
+	w := watchStatus(t, "other", "cm", "page", "-n", ns)
+	w.next(`^SOURCE +CLUSTER +WORK +READY +APPLIED +HEALTH +AGE +MESSAGE$`)
+	w.next(`^ConfigMap/` + ns + `/page +` + Push)
+	Change(t, ConfigMaps, ns, "page", SetAnnotation(render.ClustersAnnotation, "Not A Name")) // no Work changes
+	w.next(`^ConfigMap/` + ns + `/page +` + Push + ` .*True .*InvalidAnnotation: `)
+	Change(t, ConfigMaps, ns, "page", SetAnnotation(render.ClustersAnnotation, Push+","+Pull))
+	w.next(`^ConfigMap/` + ns + `/page +2/2 +- +- +True +Healthy`)
 	Change(t, ConfigMaps, ns, "page", SetAnnotation(render.SuspendAnnotation, "true"))
-	next(`it is suspended$`)
+	w.next(`it is suspended$`)
 	Change(t, ConfigMaps, ns, "other", SetField("two", "data", "key"))
 	Remove(t, ConfigMaps, ns, "page")
-	next(`its Work was deleted$`)
-	if err := command.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Wait(); err != nil {
-		t.Errorf("interrupted, it ended with %v", err)
-	}
+	w.next(`its Work was deleted$`)
+	w.interrupt()
+}
+
+// TestStatusWatchResource follows a resource, in which objects come and go.
+func TestStatusWatchResource(t *testing.T) {
+	ns := Isolate(t)
+	StartDaemon(t)
+	w := watchStatus(t, "plain", "cm", "-n", ns)
+	Create(t, ConfigMaps, Plain(ns, "plain", "one"))
+	Create(t, ConfigMaps, ConfigMap(ns, "broken", "Not A Name", "one"))
+	w.next(`^ConfigMap/` + ns + `/broken +- .*InvalidAnnotation: `)
+	Create(t, ConfigMaps, ConfigMap(ns, "page", Push, "one"))
+	w.next(`^ConfigMap/` + ns + `/page +` + Push + ` .*True +Healthy`)
+	Change(t, ConfigMaps, ns, "plain", SetField("two", "data", "key"))
+	Change(t, ConfigMaps, ns, "broken", SetAnnotation(render.ClustersAnnotation, Push))
+	w.next(`^ConfigMap/` + ns + `/broken +` + Push + ` .*True +Healthy`)
+	Remove(t, ConfigMaps, ns, "page")
+	w.next(`^ConfigMap/` + ns + `/page +` + Push + ` .*its Work was deleted$`)
+	w.interrupt()
 }
 
 // TestViewer has a user run the commands who may read the objects of one namespace, and is
@@ -349,11 +391,14 @@ func TestWorkloadStatus(t *testing.T) {
 	SetAnnotation(render.ClustersAnnotation, Push+","+Pull)(u)
 	Create(t, Deployments, u)
 	Eventually(t, "Karmada to report on the Deployment", func(context.Context) error {
-		if output := MustKarmadaMirror(t, "status", "deploy", "web", "-n", ns); strings.Count(output, "Healthy") != 2 {
+		if output := MustKarmadaMirror(t, "status", "deploy", "web", "-n", ns); strings.Count(output, "Healthy") != 3 {
 			return errors.New(output)
 		}
 		return nil
 	})
+	output := MustKarmadaMirror(t, "status", "deploy", "web", "-n", ns)
+	WantLine(t, output, `^Deployment\.apps/`+ns+`/web +2/2 +- +0/0 +True +Healthy`)
+	WantLine(t, output, `^Deployment\.apps/`+ns+`/web +`+Pull+` +web-\S+ +0/0 +True +Healthy`)
 	audit := AuditFromNow(t)
 	Change(t, Deployments, ns, "web", SetAnnotation("kubectl.kubernetes.io/last-applied-configuration", "{}"))
 	Change(t, Deployments, ns, "web", SetField(int64(1), "spec", "replicas"))
