@@ -16,7 +16,7 @@ import (
 // TestSurveyUpdate: after each change of a Work, the Survey knows what one that starts then does.
 func TestSurveyUpdate(t *testing.T) {
 	source := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1,m2"})
-	id := identityOf(source)
+	id := IdentityOf(source)
 	unnamed := func(u *unstructured.Unstructured) {
 		annotations := u.GetAnnotations()
 		delete(annotations, render.SourceAnnotation)

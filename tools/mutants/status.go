@@ -57,6 +57,12 @@ var ofStatus = []mutant{
 		harm: "a rollout waits for a cluster that does not exist",
 	},
 	{
+		name: "old-health-is-believed", file: "render/aggregate/workload.go",
+		old:  `return m.hasObservedUnlessOmitted(reports[0])`,
+		new:  `return m.Settled`,
+		harm: "wait ends by the health of the content before the last change",
+	},
+	{
 		name: "status-contests-never-end", file: "mirror/write/statuses.go",
 		old:  `last.writes >= maxUndone && last.content == content`,
 		new:  `last.writes >= 1000*maxUndone && last.content == content`,
