@@ -33,6 +33,7 @@ type purgeCommand struct {
 	configMap   string
 	resource    string
 	finalizers  bool
+	uninstalled bool // there is no configuration any more: only finalizers are removed
 	dryRun, yes bool
 	in          io.Reader
 	out         io.Writer
@@ -42,8 +43,6 @@ type purgeCommand struct {
 	leftovers purge.Leftovers
 	// served is the resource as the API server serves it; without a version if it does not.
 	served schema.GroupVersionResource
-	// uninstalled: there is no configuration any more. Then only finalizers are removed.
-	uninstalled bool
 }
 
 func newPurge() *cobra.Command {
@@ -56,7 +55,7 @@ func newPurge() *cobra.Command {
 			"does this: it leaves alone what it does not watch. purge keeps what other daemons mirror, as configured by ConfigMaps\n" +
 			"in the same namespace. On a terminal it asks first; elsewhere it needs --yes.\n\n" +
 			"With --finalizers, it also removes the daemon's finalizer from such objects, which otherwise can no longer be deleted.\n" +
-			"If the daemon's ConfigMap no longer exists, it does nothing but that.",
+			"With --uninstalled as well, it does nothing but that, and needs no configuration.",
 		Example: "  karmada-mirror purge --resource deployments.apps --dry-run\n  karmada-mirror purge --resource deployments.apps --finalizers",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -68,6 +67,7 @@ func newPurge() *cobra.Command {
 	cmd.Flags().StringVar(&p.configMap, "config-map", daemon.DefaultConfigMap, "namespace/name of the daemon's ConfigMap")
 	cmd.Flags().StringVar(&p.resource, "resource", "", "the resource, as in deployments.apps")
 	cmd.Flags().BoolVar(&p.finalizers, "finalizers", false, "also remove the daemon's finalizer from the objects")
+	cmd.Flags().BoolVar(&p.uninstalled, "uninstalled", false, "with --finalizers: the daemon and its ConfigMap are gone")
 	cmd.Flags().BoolVar(&p.dryRun, "dry-run", false, "only print what would be deleted")
 	cmd.Flags().BoolVarP(&p.yes, "yes", "y", false, "do not ask for confirmation")
 	completeFlag(cmd, "resource", func(*cobra.Command) []string { return completeResource(p.flags) })
@@ -79,6 +79,9 @@ func newPurge() *cobra.Command {
 func (p *purgeCommand) run(ctx context.Context) error {
 	if *p.flags.Namespace != "" {
 		return misuse("cannot purge by --namespace: purge deletes what has left the configuration; to purge a namespace, remove it from the resource's namespaces there")
+	}
+	if p.uninstalled && !p.finalizers {
+		return misuse("cannot use --uninstalled without --finalizers: without a configuration, purge deletes no Works")
 	}
 	if err := p.prepare(ctx); err != nil {
 		return err
@@ -169,11 +172,15 @@ func (p *purgeCommand) prepare(ctx context.Context) error {
 func (p *purgeCommand) configure(ctx context.Context) error {
 	p.leftovers.Configurations = nil
 	own, err := readConfiguration(ctx, p.client, p.configMap)
-	p.uninstalled = p.finalizers && apierrors.IsNotFound(err) && !errors.Is(err, errNotKarmada)
+	isGone := apierrors.IsNotFound(err) && !errors.Is(err, errNotKarmada)
 	switch {
-	case p.uninstalled:
+	case p.uninstalled && isGone:
+	case isGone && p.finalizers:
+		return fmt.Errorf("%w\n  if it is uninstalled, and only finalizers are left, add --uninstalled", err)
 	case err != nil:
 		return err
+	case p.uninstalled:
+		return fmt.Errorf("karmada-mirror is not uninstalled: ConfigMap %q exists", p.configMap)
 	default:
 		if r, ok := own.Resource(p.leftovers.Resource); ok && len(r.Namespaces) == 0 {
 			return fmt.Errorf("%s is in the configuration, for all namespaces: remove it from ConfigMap %q first", p.leftovers.Resource, p.configMap)

@@ -158,8 +158,9 @@ func (c *Controller) Configure(parts config.Parts) error {
 			c.Metrics.KnowStatuses(r.GroupResource().String())
 		}
 	}
-	c.departures.add(departing(before, configuration))
+	left := c.departing(configuration)
 	c.caches.Configure(configuration)
+	c.departures.add(left) // until now, a sync would have found them in the configuration
 	for _, w := range before {
 		if _, stays := configuration.Resource(w.Resource.GroupResource); !stays {
 			c.Metrics.ForgetResource(w.Resource.GroupResource.String())

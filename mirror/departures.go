@@ -2,17 +2,21 @@ package mirror
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
-	"github.com/karmada-target/karmada-mirror/watch"
 )
 
 // departures are objects that had our finalizer when they left the configuration: it must be removed,
@@ -26,16 +30,23 @@ type departures struct {
 type departure struct {
 	resource schema.GroupVersionResource
 	uid      types.UID
+	at       time.Time
 }
 
-// departing returns the objects with our finalizer in caches that a configuration does not include.
-func departing(caches []*watch.Watch, configuration *config.Configuration) (left map[render.Identity]departure) {
-	left = map[render.Identity]departure{}
-	for _, w := range caches {
-		resource, stays := configuration.Resource(w.Resource.GroupResource)
+// departurePeriod is how long the finalizer of an object that has left the configuration is tried to be
+// removed. Later, another daemon may have the object.
+const departurePeriod = 10 * time.Minute
+
+// departing returns the objects with our finalizer that the configuration in force includes, and the
+// next one does not.
+func (c *Controller) departing(next *config.Configuration) map[render.Identity]departure {
+	left := map[render.Identity]departure{}
+	for _, w := range c.caches.Sources() {
+		gr := w.Resource.GroupResource
+		resource, stays := next.Resource(gr)
 		for o := range gather.Objects(w) {
-			if o.Finalized && !(stays && resource.SelectsNamespace(o.ID.Namespace)) {
-				left[o.ID] = departure{w.Status().Served.Resource, o.UID}
+			if o.Finalized && c.caches.Includes(gr, o.ID.Namespace) && !(stays && resource.SelectsNamespace(o.ID.Namespace)) {
+				left[o.ID] = departure{w.Status().Served.Resource, o.UID, c.Clock.Now()}
 			}
 		}
 	}
@@ -70,17 +81,37 @@ func (d *departures) all() []render.Identity {
 	return slices.Collect(maps.Keys(d.of))
 }
 
-// letGo removes our finalizer from an object that has left the configuration, and is not back.
-func (c *Controller) letGo(ctx context.Context, id render.Identity) error {
+// letGo removes our finalizer from an object that has left the configuration, and is not back. It
+// returns what keeps it from that; nil for nothing.
+func (c *Controller) letGo(ctx context.Context, id render.Identity, o *write.Outcome) *judge.Refusal {
 	left, ok := c.departures.get(id)
 	if !ok {
 		return nil
 	}
-	if !c.caches.Includes(left.resource.GroupResource(), id.Namespace) {
-		if err := c.finalizers.set(ctx, left.resource, id, left.uid, false); err != nil {
-			return err
-		}
+	if c.Clock.Since(left.at) > departurePeriod {
+		c.departures.drop(id)
+		c.logger(id).Warn("left the configuration with a finalizer that was not removed in time: karmada-mirror purge --finalizers removes it")
+		return nil
 	}
-	c.departures.drop(id)
+	gr := left.resource.GroupResource()
+	at := place{gr, id.Namespace}
+	if wait := c.finalizers.denied.wait(at); wait > 0 {
+		o.RetryAfter(wait)
+		return mayNotRemove(left.resource)
+	}
+	err := c.currency.confirm(ctx)
+	if err == nil && !c.caches.Includes(gr, id.Namespace) {
+		err = c.finalizers.set(ctx, left.resource, id, left.uid, "", false)
+	}
+	switch {
+	case err == nil || errors.Is(err, write.ErrOtherVersion) || gather.ProvesAbsence(err, id.Name):
+		c.departures.drop(id)
+	case write.IsRefused(err):
+		c.finalizers.denied.begin(at)
+		o.RetryAfter(denialPeriod)
+		return mayNotRemove(left.resource)
+	default:
+		o.Fail(fmt.Errorf("cannot remove the finalizer of %q, which has left the configuration: %w", id, err))
+	}
 	return nil
 }

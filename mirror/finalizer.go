@@ -2,8 +2,10 @@ package mirror
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -13,7 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/flowcontrol"
 
+	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -23,7 +27,7 @@ const (
 	// an Event says what it waits for, and lingerPeriod how often that is looked at again.
 	lingerGrace  = 10 * time.Second
 	lingerPeriod = time.Minute
-	// releasePeriod is when to look again for Works that a live read has found and the cache has not.
+	// releasePeriod is when to look again at a source that a live read shows differently than the cache.
 	releasePeriod = time.Second
 	// finalizerPause is the shortest time after which a finalizer that another user has removed is set
 	// again. It doubles each time, up to maxFinalizerPause.
@@ -34,111 +38,201 @@ const (
 // finalizers sets our finalizer on sources that ask to be deleted in the foreground, and removes it.
 type finalizers struct {
 	*Controller
-	denied *denials
+	denied *denials[place]
 	// undone remembers, by UID, on which sources the finalizer was set, to set it less and less
 	// often if another user keeps removing it.
 	undone *flowcontrol.Backoff
+	// told are the last notices about sources that wait for their Works.
+	mu   sync.Mutex
+	told map[render.Identity]toldNotice
+}
+
+// place is where the daemon may have a right, or not.
+type place struct {
+	schema.GroupResource
+	namespace string
+}
+
+type toldNotice struct {
+	judge.Refusal
+	at time.Time
 }
 
 func newFinalizers(c *Controller) *finalizers {
 	undone := flowcontrol.NewBackOff(finalizerPause, maxFinalizerPause)
 	undone.Clock = c.Clock
-	return &finalizers{Controller: c, denied: newDenials(c.Clock), undone: undone}
+	return &finalizers{Controller: c, denied: newDenials[place](c.Clock), undone: undone, told: map[render.Identity]toldNotice{}}
 }
 
-// apply makes the finalizer of a judged source what it should be. It returns what keeps it from that
-// until a right is granted or the object changes; nil for nothing. Call it before the Works are written, so
-// that none exists while its source could go.
-func (f *finalizers) apply(ctx context.Context, j judge.Judgement, o *write.Outcome) (*judge.Refusal, error) {
+// finalizing is what has come of the finalizer of a source.
+type finalizing struct {
+	// denied is why it is not as it should be, until a right is granted or the object changes; nil if
+	// it is, or will soon be.
+	denied *judge.Refusal
+	// early: it is not set yet, so that no Work may be created.
+	early bool
+}
+
+// apply makes the finalizer of a judged source what it should be, before the Works are written.
+func (f *finalizers) apply(ctx context.Context, j judge.Judgement, o *write.Outcome) finalizing {
 	change := j.Finalizer()
-	source, resource := j.Facts.Source, schema.GroupVersionResource{}
-	if change != judge.LeaveFinalizer {
-		resource, _ = f.caches.ServedAs(source.ID.GroupKind())
+	if change == judge.LeaveFinalizer {
+		return finalizing{}
 	}
-	if resource.Empty() {
-		return nil, nil
-	}
-	if wait := f.denied.wait(resource.GroupResource()); wait > 0 {
-		o.RetryAfter(wait)
-		return finalizerDenied(change, resource), nil
-	}
-	if later, err := f.postpones(ctx, source, change); later > 0 || err != nil {
-		o.RetryAfter(later)
-		return nil, err
-	}
-	err := f.set(ctx, resource, source.ID, source.UID, change == judge.AddFinalizer)
+	resource, ok := f.caches.ServedAs(j.Facts.ID.GroupKind())
 	switch {
+	case !ok:
+		return finalizing{}
+	case change == judge.AddFinalizer:
+		return f.add(ctx, j, resource, o)
+	}
+	return f.remove(ctx, j.Facts.ID, resource, o)
+}
+
+func (f *finalizers) add(ctx context.Context, j judge.Judgement, resource schema.GroupVersionResource, o *write.Outcome) finalizing {
+	source, at := j.Facts.Source, place{resource.GroupResource(), j.Facts.ID.Namespace}
+	if wait := f.denied.wait(at); wait > 0 {
+		o.RetryAfter(wait)
+		return finalizing{denied: mayNotSet(resource)}
+	}
+	if uid := string(source.UID); f.undone.IsInBackOffSinceUpdate(uid, f.Clock.Now()) {
+		o.RetryAfter(f.undone.Get(uid))
+		return finalizing{}
+	}
+	switch err := f.set(ctx, resource, source.ID, source.UID, "", true); {
 	case err == nil:
-		f.denied.end(resource.GroupResource())
+		f.denied.end(at)
+		return finalizing{}
+	case errors.Is(err, write.ErrOtherVersion) || gather.ProvesAbsence(err, source.ID.Name): // there will be an event
+		o.RetryAfter(releasePeriod)
+		return finalizing{early: true}
 	case apierrors.IsForbidden(err) && !write.IsDenied(err):
-		f.denied.begin(resource.GroupResource())
+		f.denied.begin(at)
 		o.RetryAfter(denialPeriod)
-		return finalizerDenied(change, resource), nil
-	case write.IsDenied(err), apierrors.IsInvalid(err):
+		return finalizing{denied: mayNotSet(resource)}
+	case write.IsRefused(err):
 		o.RetryAfter(denialPeriod)
-		return &judge.Refusal{Reason: judge.NotAuthorized, Message: fmt.Sprintf("the API server does not let karmada-mirror %s the finalizer %s: %v", verbFor(change), render.WorksFinalizer, err)}, nil
+		return finalizing{denied: refusedFinalizer("set", err)}
+	default:
+		o.Fail(fmt.Errorf("cannot set the finalizer of source %q: %w", source.ID, err))
+		return finalizing{early: true}
 	}
-	return nil, err
 }
 
-// postpones returns how long to wait before a change; 0 for not at all.
-func (f *finalizers) postpones(ctx context.Context, source *judge.Source, change judge.FinalizerChange) (time.Duration, error) {
-	switch uid := string(source.UID); change {
-	case judge.AddFinalizer:
-		if f.undone.IsInBackOffSinceUpdate(uid, f.Clock.Now()) {
-			return f.undone.Get(uid), nil
-		}
-	case judge.ReleaseSource:
-		works, err := f.caches.LiveWorks(ctx, source.ID)
-		if err == nil && len(works) > 0 {
-			return releasePeriod, nil
-		}
-		return 0, err
+// remove removes the finalizer of a source that need not have it by a live read, if no Work of it may
+// be left.
+func (f *finalizers) remove(ctx context.Context, id render.Identity, resource schema.GroupVersionResource, o *write.Outcome) finalizing {
+	facts, err := f.caches.LiveFacts(ctx, id)
+	if err != nil {
+		o.Fail(err)
+		return finalizing{}
 	}
-	return 0, nil
+	j := judge.On(facts)
+	if mayBeLeft, err := f.mayHaveWorks(ctx, j); err != nil || mayBeLeft || j.Finalizer() != judge.RemoveFinalizer {
+		o.RetryAfter(releasePeriod)
+		if err != nil {
+			o.Fail(err)
+		}
+		return finalizing{}
+	}
+	switch err := f.set(ctx, resource, id, facts.Source.UID, facts.Source.ResourceVersion, false); {
+	case err == nil || gather.ProvesAbsence(err, id.Name):
+		return finalizing{}
+	case errors.Is(err, write.ErrOtherVersion):
+		o.RetryAfter(releasePeriod)
+		return finalizing{}
+	case apierrors.IsForbidden(err) && !write.IsDenied(err):
+		o.RetryAfter(denialPeriod)
+		return finalizing{denied: mayNotRemove(resource)}
+	case write.IsRefused(err):
+		o.RetryAfter(denialPeriod)
+		return finalizing{denied: refusedFinalizer("remove", err)}
+	default:
+		o.Fail(fmt.Errorf("cannot remove the finalizer of source %q: %w", id, err))
+		return finalizing{}
+	}
 }
 
-// set makes our finalizer be on an object with that UID, or not.
-func (f *finalizers) set(ctx context.Context, resource schema.GroupVersionResource, id render.Identity, uid types.UID, wanted bool) error {
-	changed, err := write.SetFinalizer(ctx, f.Dynamic.Resource(resource).Namespace(id.Namespace), id.Name, uid, wanted)
+// mayHaveWorks reports whether a source that keeps its finalizer for its Works may have one that the
+// cache does not show: one of ours, or one that the last leader has written.
+func (f *finalizers) mayHaveWorks(ctx context.Context, j judge.Judgement) (bool, error) {
+	switch id := j.Facts.ID; {
+	case !j.AwaitsWorks():
+		return false, nil
+	case f.ledger.AwaitsAny(id):
+		return true, nil
+	case state.IsOlder(f.caches.WorksVersion(), *f.fence.Load()):
+		works, err := f.caches.LiveWorks(ctx, id)
+		return len(works) > 0, err
+	}
+	return false, nil
+}
+
+// set makes our finalizer be on an object, or not. If the object has left the configuration
+// meanwhile, it is not set for good.
+func (f *finalizers) set(ctx context.Context, resource schema.GroupVersionResource, id render.Identity, uid types.UID, version string, wanted bool) error {
+	changed, err := write.SetFinalizer(ctx, f.Dynamic.Resource(resource).Namespace(id.Namespace), id.Name, uid, version, wanted)
 	if changed {
 		f.logger(id).Info("wrote a finalizer", zap.String("finalizer", render.WorksFinalizer), zap.Bool("set", wanted))
 	}
 	if changed && wanted {
 		f.undone.Next(string(uid), f.Clock.Now())
+		if !f.caches.Includes(resource.GroupResource(), id.Namespace) {
+			f.departures.add(map[render.Identity]departure{id: {resource: resource, uid: uid, at: f.Clock.Now()}})
+			f.enqueue(id)
+		}
 	}
 	return err
 }
 
-func verbFor(change judge.FinalizerChange) string {
-	if change == judge.AddFinalizer {
-		return "set"
-	}
-	return "remove"
+// mayNotSet says that a right is missing, what follows, and how to grant it; mayNotRemove the same.
+func mayNotSet(resource schema.GroupVersionResource) *judge.Refusal {
+	return missingRight(resource, "set", "so the object is deleted in the background")
 }
 
-// finalizerDenied says that a right is missing, what follows, and how to grant it.
-func finalizerDenied(change judge.FinalizerChange, resource schema.GroupVersionResource) *judge.Refusal {
-	follows := "so the object is deleted in the background"
-	if change != judge.AddFinalizer {
-		follows = "which keeps the object from being deleted"
-	}
+func mayNotRemove(resource schema.GroupVersionResource) *judge.Refusal {
+	return missingRight(resource, "remove", "which keeps the object from being deleted")
+}
+
+func missingRight(resource schema.GroupVersionResource, verb, follows string) *judge.Refusal {
 	return &judge.Refusal{Reason: judge.NotAuthorized, Message: fmt.Sprintf("karmada-mirror may not %s the finalizer %s, %s: to a ClusterRole with the label %s, add the rule "+
-		"{apiGroups: [%q], resources: [%s], verbs: [patch]}", verbFor(change), render.WorksFinalizer, follows, aggregationLabel, resource.Group, resource.Resource)}
+		"{apiGroups: [%q], resources: [%s], verbs: [patch]}", verb, render.WorksFinalizer, follows, aggregationLabel, resource.Group, resource.Resource)}
 }
 
-// notices returns the notices of a judgement that are to be reported now: that a source waits for its
-// Works is normal at first.
-func (f *finalizers) notices(j judge.Judgement, o *write.Outcome) []judge.Refusal {
-	source := j.Facts.Source
-	if source == nil || !source.Leaving {
-		return j.Verdict.Notices
+func refusedFinalizer(verb string, err error) *judge.Refusal {
+	return &judge.Refusal{Reason: judge.NotAuthorized, Message: fmt.Sprintf("the API server does not let karmada-mirror %s the finalizer %s: %v", verb, render.WorksFinalizer, err)}
+}
+
+// notices returns the notices of a judgement that are to be reported now, and others if they are not
+// nil. That a source waits for its
+// Works is normal at first, and then reported at most once in each lingerPeriod: what it waits for
+// changes with each member.
+func (f *finalizers) notices(j judge.Judgement, o *write.Outcome, others ...*judge.Refusal) []judge.Refusal {
+	id, notices := j.Facts.ID, slices.Clone(j.Verdict.Notices)
+	for _, other := range others {
+		if other != nil {
+			notices = judge.AddRefusal(notices, *other)
+		}
 	}
-	early := lingerGrace - f.Clock.Since(source.Deleted)
-	if early <= 0 {
+	isPending := func(n judge.Refusal) bool { return n.Reason == judge.DeletionPending }
+	i := slices.IndexFunc(notices, isPending)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if i < 0 {
+		delete(f.told, id)
+		return notices
+	}
+	if early := lingerGrace - f.Clock.Since(j.Facts.Source.Deleted); early > 0 {
+		o.RetryAfter(early)
+		return slices.DeleteFunc(notices, isPending)
+	}
+	if j.Lingers() {
 		o.RetryAfter(wait.Jitter(lingerPeriod, 0.2))
-		return j.Verdict.Notices
 	}
-	o.RetryAfter(early)
-	return slices.DeleteFunc(slices.Clone(j.Verdict.Notices), func(n judge.Refusal) bool { return n.Reason == judge.DeletionPending })
+	if last, ok := f.told[id]; ok && f.Clock.Since(last.at) < lingerPeriod {
+		notices[i] = last.Refusal
+		return notices
+	}
+	f.told[id] = toldNotice{notices[i], f.Clock.Now()}
+	return notices
 }

@@ -39,14 +39,14 @@ type statuses struct {
 	*Controller
 	queue  workqueue.TypedRateLimitingInterface[render.Identity]
 	memory *write.Statuses
-	denied *denials
+	denied *denials[schema.GroupResource]
 	// contested are the sources whose status another writer keeps changing.
 	contested refused
 }
 
 func newStatuses(c *Controller) *statuses {
 	return &statuses{
-		Controller: c, memory: write.NewStatuses(c.Clock), denied: newDenials(c.Clock),
+		Controller: c, memory: write.NewStatuses(c.Clock), denied: newDenials[schema.GroupResource](c.Clock),
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			queue.NewRateLimiter(),
 			workqueue.TypedRateLimitingQueueConfig[render.Identity]{Name: "status"}),

@@ -19,7 +19,8 @@ import (
 const sweepGrace = 5 * time.Second
 
 // sweep checks everything in memory each resync period, and finds changes that no event
-// reported. Each is a bug, which it counts and repairs. It also has all statuses looked at.
+// reported. Each is a bug, which it counts and repairs. It also has all statuses
+// and finalizers looked at.
 func (c *Controller) sweep(ctx context.Context, q *queue.Queue) {
 	if c.ResyncPeriod <= 0 {
 		return
@@ -90,6 +91,10 @@ func (c *Controller) overlooked(ctx context.Context, q *queue.Queue, sources set
 			continue
 		}
 		j := judge.On(c.caches.Facts(id))
+		if j.Finalizer() != judge.LeaveFinalizer { // the watch may not have shown it yet
+			q.Add(id)
+			continue
+		}
 		if c.isDue(j) && !c.behindFence(id, j.Plan) { // for what a cache does not know yet, there will be an event
 			found.Insert(id)
 		}
@@ -102,7 +107,7 @@ func (c *Controller) overlooked(ctx context.Context, q *queue.Queue, sources set
 
 // isDue reports whether acting on a judgement now would write something.
 func (c *Controller) isDue(j judge.Judgement) bool {
-	if j.Verdict.Unread || j.Finalizer() != judge.LeaveFinalizer {
+	if j.Verdict.Unread {
 		return true
 	}
 	for _, op := range j.Plan {

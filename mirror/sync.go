@@ -59,9 +59,8 @@ func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, 
 
 // reconcile is the only path to a write.
 func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh bool) (syncResult, error) {
-	if err := c.letGo(ctx, id); err != nil {
-		return syncResult{}, err
-	}
+	o := &write.Outcome{}
+	notRemoved := c.letGo(ctx, id, o)
 	j, err := c.look(ctx, id)
 	if err != nil {
 		return syncResult{}, err
@@ -70,29 +69,16 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	if err != nil {
 		return syncResult{}, err
 	}
-	o := &write.Outcome{}
 	o.RetryAfter(settles)
-	denied, err := c.finalizers.apply(ctx, j, o)
-	switch {
-	case err != nil && j.Finalizer() == judge.AddFinalizer: // no Work without it
-		return syncResult{}, err
-	case err != nil:
-		o.Fail(err)
-	}
-	// Deletions need a proof of their own.
-	writes := slices.DeleteFunc(slices.Clone(j.Plan), func(op judge.Operation) bool { return op.Kind == judge.Delete || op.Later })
-	c.writer.Apply(ctx, j.Verdict, writes, isFresh, o)
+	finalizer := c.finalizers.apply(ctx, j, o)
+	c.writer.Apply(ctx, j.Verdict, writable(j.Plan, finalizer.early), isFresh, o)
 	c.remove(ctx, j, isFresh, o)
 	refusals := j.Verdict.Refusals
 	slices.SortFunc(o.Refusals, func(a, b judge.Refusal) int { return cmp.Compare(a.Message, b.Message) })
 	for _, r := range o.Refusals {
 		refusals = judge.AddRefusal(refusals, r)
 	}
-	notices := c.finalizers.notices(j, o)
-	if denied != nil {
-		notices = judge.AddRefusal(slices.Clone(notices), *denied)
-	}
-	c.report(j.Facts, refusals, notices)
+	c.report(j.Facts, refusals, c.finalizers.notices(j, o, notRemoved, finalizer.denied))
 	for _, target := range j.Verdict.Targets {
 		o.RetryAfter(target.WakeIn)
 		o.RetryAfter(target.StallsIn)
@@ -100,11 +86,21 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	if j.Verdict.AsksBinding() { // it waits for something that has no event
 		o.RetryAfter(wait.Jitter(bindingPeriod, 0.2))
 	}
-	c.ledger.Retain(id, j.Verdict.Targets)
+	if !j.AwaitsWorks() || j.Facts.Source.Asks { // otherwise each Work that is under way matters
+		c.ledger.Retain(id, j.Verdict.Targets)
+	}
 	if c.hasMoved(j) {
 		o.LookAgain()
 	}
 	return syncResult{refused: len(refusals) > 0, wrote: o.Wrote, settling: o.Settling, retry: o.Retry}, o.Err()
+}
+
+// writable returns the operations to carry out before the deletions, which need a proof of their own.
+// Nothing is created before the finalizer of the source is set.
+func writable(plan []judge.Operation, noFinalizer bool) []judge.Operation {
+	return slices.DeleteFunc(slices.Clone(plan), func(op judge.Operation) bool {
+		return op.Kind == judge.Delete || op.Later || op.Kind == judge.Create && noFinalizer
+	})
 }
 
 // look judges by the caches, and by live reads where the caches do not suffice for the

@@ -59,7 +59,11 @@ func (c *Caches) watchOf(id render.Identity) (*watch.Watch, string) {
 
 // Includes reports whether the configuration in force includes a resource in a namespace.
 func (c *Caches) Includes(r schema.GroupResource, namespace string) bool {
-	resource, ok := c.configuration.Load().Resource(r)
+	configuration := c.configuration.Load()
+	if configuration == nil {
+		return false
+	}
+	resource, ok := configuration.Resource(r)
 	return ok && resource.SelectsNamespace(namespace)
 }
 

@@ -51,6 +51,11 @@ func (c *Caches) LiveFacts(ctx context.Context, id render.Identity) (judge.Facts
 		return judge.Facts{}, err
 	}
 	f.Source = judge.SourceOf(o, namespace.Wishes)
+	if f.Source.Leaving { // with its definition, maybe
+		if err := c.readDefinition(ctx, &f, w.Resource.GroupResource); err != nil {
+			return judge.Facts{}, err
+		}
+	}
 	c.surround(&f, namespace)
 	if err := c.readClusters(ctx, f); err != nil {
 		return judge.Facts{}, err

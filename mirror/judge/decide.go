@@ -47,6 +47,7 @@ func On(f Facts) Judgement {
 //	present                     yes            missing      –        Unknown
 //	present                     by labels      missing      ours     Unknown
 //	present                     yes            terminating  –        Unknown
+//	present, being deleted      yes            joined       –        Unknown
 //	present                     yes            joined       foreign  Unknown
 //	present                     yes            joined       bound, unbound by a live read  Wanted
 //	present                     yes            joined       ours/–   Wanted
@@ -79,6 +80,9 @@ func Decide(f Facts) Verdict {
 		if refusal != nil {
 			v.Refusals = AddRefusal(v.Refusals, *refusal)
 		}
+	}
+	if f.Unknown == "" && f.Source != nil && f.Source.Asks && f.Source.Foreground && f.Source.UID == "" {
+		v.Unread = true // its finalizer is for one UID
 	}
 	if unknown := unknownSuspended(f); unknown != nil {
 		v.Refusals = AddRefusal(v.Refusals, *unknown)
@@ -168,6 +172,8 @@ func decideTarget(f Facts, cluster string) (Target, *Refusal) {
 		return unwanted(f, cluster, BecauseDefinitionTerminating), nil
 	case f.Source == nil:
 		return unwanted(f, cluster, "the source does not exist"), nil
+	case f.Source.Leaving && f.Definition != DefinitionServed:
+		return unwanted(f, cluster, BecauseDefinitionTerminating), nil
 	case f.Source.Leaving:
 		return unwanted(f, cluster, BecauseLeaving), nil
 	case f.Source.Refusal != nil && f.Source.Refusal.Reason == ClaimedByPolicy && isOf(f, cluster) && f.Works[cluster].Bound():
@@ -188,6 +194,9 @@ func decideTarget(f Facts, cluster string) (Target, *Refusal) {
 		return Target{Decision: Unknown, Because: "there is no such cluster"}, &Refusal{Reason: UnknownCluster, Message: fmt.Sprintf("no cluster %q has joined yet", cluster), Elsewhere: f.Source.Wishes.InheritsClusters()}
 	case ClusterTerminating:
 		return Target{Decision: Unknown, Because: "the cluster is being removed"}, nil
+	}
+	if !f.Source.Deleted.IsZero() && f.Works[cluster] == nil {
+		return Target{Decision: Unknown, Because: "the source is being deleted, so nothing new is written"}, nil
 	}
 	if w, ok := f.Works[cluster]; ok && wasOurs(w, f.ID) && w.Foreign != "" && w.Carries() == f.ID && (w.Source == f.ID || !w.NamesSource()) {
 		return takeBack(f, w)

@@ -19,31 +19,35 @@ const (
 	LeaveFinalizer FinalizerChange = iota
 	AddFinalizer
 	RemoveFinalizer
-	// ReleaseSource removes it too, provided that a live read finds no Works of the source.
-	ReleaseSource
 )
 
 // Finalizer returns what to do about our finalizer: a source has it while it asks to be deleted in
-// the foreground, and until its last Work is gone. A source that is refused keeps what it has, since
-// that may be a mistake.
+// the foreground, and until its last Work is gone. What may be a mistake changes nothing.
 func (j Judgement) Finalizer() FinalizerChange {
 	s := j.Facts.Source
 	switch {
 	case j.Facts.Unknown != "" || s == nil:
-		return LeaveFinalizer
 	case !s.Finalized:
 		if s.Foreground && s.Asks && s.Refusal == nil && s.Deleted.IsZero() { // it is too late once it is being deleted
 			return AddFinalizer
 		}
-		return LeaveFinalizer
-	case s.Refusal != nil:
-		return LeaveFinalizer
+	case s.Refusal != nil && s.Refusal.Reason == InvalidAnnotation:
 	case !s.Foreground:
 		return RemoveFinalizer
-	case s.Asks || j.Facts.remaining() != nil:
-		return LeaveFinalizer
+	case s.Refusal == nil && !s.Asks && j.Facts.remaining() == nil:
+		return RemoveFinalizer
 	}
-	return ReleaseSource
+	return LeaveFinalizer
+}
+
+// AwaitsWorks reports whether the source keeps our finalizer for its Works, so that a Work that the cache
+// does not show would be missed if the finalizer were removed.
+func (j Judgement) AwaitsWorks() bool { return j.Facts.Source != nil && j.Facts.Source.Foreground }
+
+// Lingers reports whether a source that is being deleted waits for Works whose deletion the breaker does not hold.
+func (j Judgement) Lingers() bool {
+	return j.Facts.Source != nil && j.Facts.Source.Leaving &&
+		slices.ContainsFunc(j.Facts.remaining(), func(w *state.Work) bool { return w.Held == nil || w.Terminating })
 }
 
 // remaining lists the Works of the source that still exist, sorted by cluster.
@@ -85,6 +89,8 @@ func (f Facts) delays(w *state.Work) string {
 		return "the deletion breaker holds their deletion: karmada-mirror deletions list"
 	case !w.Terminating:
 		return "not deleted yet"
+	case f.Clusters[w.Cluster].State == ClusterMissing:
+		return "there is no such cluster any more"
 	case f.Clusters[w.Cluster].Away:
 		return "the cluster is not ready"
 	case w.Preserves() && slices.Contains(w.Finalizers, render.ExecutionFinalizer):

@@ -25,7 +25,8 @@ type Source struct {
 	// Foreground: once it is deleted, it is to stay until all its Works are gone.
 	Foreground bool
 	// Finalized: it has our finalizer. Deleted is when its deletion was requested; zero if it was
-	// not. Leaving: both, so it wants no Works, whatever it says.
+	// not. Leaving: it is being deleted in the foreground, so it wants no Works, whatever it says;
+	// also while other finalizers keep it after ours is gone.
 	Finalized bool
 	Deleted   time.Time
 	Leaving   bool
@@ -54,9 +55,8 @@ func SourceOf(o *state.Object, defaults render.Wishes) *Source {
 	wishes := effectiveWishes(o, defaults)
 	s := &Source{
 		ID: o.ID, UID: o.UID, ResourceVersion: o.ResourceVersion, Wishes: wishes, Asks: Asks(o, defaults),
-		Finalized: o.Finalized, Deleted: o.Deleted(), Leaving: o.IsLeaving(),
+		Finalized: o.Finalized, Deleted: o.Deleted(), Foreground: isForeground(o, wishes), Leaving: isLeaving(o, wishes),
 	}
-	s.Foreground, _ = wishes.Foreground()
 	if s.Asks {
 		s.read(o)
 		return s
@@ -78,7 +78,18 @@ func SourceOf(o *state.Object, defaults render.Wishes) *Source {
 // Asks reports whether an object asks to be mirrored if its Namespace has these defaults.
 func Asks(o *state.Object, defaults render.Wishes) bool {
 	wishes := effectiveWishes(o, defaults)
-	return wishes.Ask() && !wishes.OptOut() && !o.IsLeaving()
+	return wishes.Ask() && !wishes.OptOut() && !isLeaving(o, wishes)
+}
+
+// isForeground reports whether an object is to be deleted in the foreground. A value that cannot be
+// read changes nothing: an object that has our finalizer keeps it.
+func isForeground(o *state.Object, wishes render.Wishes) bool {
+	asks, err := wishes.Foreground()
+	return asks || err != nil && o.Finalized
+}
+
+func isLeaving(o *state.Object, wishes render.Wishes) bool {
+	return !o.Deleted().IsZero() && (o.Finalized || isForeground(o, wishes))
 }
 
 func effectiveWishes(o *state.Object, defaults render.Wishes) render.Wishes {

@@ -2,6 +2,7 @@ package purge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/pager"
 
+	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
 )
 
@@ -37,5 +39,12 @@ func (l *Leftovers) Release(ctx context.Context, client dynamic.Interface, serve
 	if l.isConfigured(u.GetNamespace()) {
 		return false, nil
 	}
-	return write.SetFinalizer(ctx, client.Resource(served).Namespace(u.GetNamespace()), u.GetName(), u.GetUID(), false)
+	released, err = write.SetFinalizer(ctx, client.Resource(served).Namespace(u.GetNamespace()), u.GetName(), u.GetUID(), "", false)
+	switch {
+	case gather.ProvesAbsence(err, u.GetName()), errors.Is(err, write.ErrOtherVersion):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("cannot remove the finalizer of %s: %w", gather.IdentityOf(u), err)
+	}
+	return released, nil
 }

@@ -75,10 +75,6 @@ func (o *Object) Deleted() time.Time {
 	return o.deleted.time()
 }
 
-// IsLeaving reports whether the object is being deleted and only stays, as far as we are concerned,
-// until its Works are gone.
-func (o *Object) IsLeaving() bool { return o.Finalized && o.deleted != 0 }
-
 // Chooses reports whether the object itself says where to mirror it.
 func (o *Object) Chooses() bool {
 	alone := o.alone()

@@ -56,6 +56,12 @@ func (e *echoes) IsUnderWay(id render.Identity, cluster string, cached *state.Wo
 	return ok && !last.altered && e.clock.Now().Before(last.until) && !last.hasCome(cached)
 }
 
+// AwaitsAny reports whether the watch has yet to show a Work of a source as we have written it.
+func (e *echoes) AwaitsAny(id render.Identity) bool {
+	now := e.clock.Now()
+	return e.by.has(id, func(last echo) bool { return last.kind == judge.Update && !last.altered && now.Before(last.until) })
+}
+
 // hasCome reports whether a Work is as the write has left it, or has changed since.
 func (e echo) hasCome(w *state.Work) bool {
 	if e.kind.Deletes() {

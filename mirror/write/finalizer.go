@@ -3,7 +3,8 @@ package write
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
+	"net/http"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,30 +17,46 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
+// ErrOtherVersion is returned by SetFinalizer for an object that is not what was judged.
+var ErrOtherVersion = errors.New("the object has changed")
+
 // SetFinalizer makes our finalizer be on an object, or not, and reports whether that took a write. It
-// leaves alone an object of another UID; an object that is being deleted can get no finalizer.
-func SetFinalizer(ctx context.Context, client dynamic.ResourceInterface, name string, uid types.UID, wanted bool) (changed bool, err error) {
+// returns ErrOtherVersion if the object has another UID, another resource version than the given
+// one, if any, or is being deleted, so that it can get no finalizer. Errors of the API server are
+// returned as they are: whether a 404 proves anything is up to the caller.
+func SetFinalizer(ctx context.Context, client dynamic.ResourceInterface, name string, uid types.UID, version string, wanted bool) (changed bool, err error) {
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		u, err := client.Get(ctx, name, metav1.GetOptions{})
 		switch {
-		case apierrors.IsNotFound(err):
-			return nil
 		case err != nil:
-			return fmt.Errorf("cannot read %q: %w", name, err)
-		case u.GetUID() != uid || HasFinalizer(u) == wanted || wanted && u.GetDeletionTimestamp() != nil:
+			return err
+		case u.GetUID() != uid || version != "" && u.GetResourceVersion() != version:
+			return ErrOtherVersion
+		case HasFinalizer(u) == wanted:
 			return nil
+		case wanted && u.GetDeletionTimestamp() != nil:
+			return ErrOtherVersion
 		}
 		_, err = client.Patch(ctx, name, types.MergePatchType, finalizerPatch(u, wanted), metav1.PatchOptions{})
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("cannot write the finalizers of %q: %w", name, err)
-		}
-		changed = true
-		return nil
+		changed = err == nil
+		return err
 	})
 	return changed, err
+}
+
+// IsRefused reports whether the API server will refuse a request each time: the object or a right has
+// to change first.
+func IsRefused(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	switch code := status.Status().Code; code {
+	case http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+		return false
+	default:
+		return code >= http.StatusBadRequest && code < http.StatusInternalServerError || isTooLarge(err)
+	}
 }
 
 // HasFinalizer reports whether an object has our finalizer.

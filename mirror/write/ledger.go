@@ -166,6 +166,13 @@ func (b *byWork[T]) get(id render.Identity, cluster string) (T, bool) {
 	return t, ok
 }
 
+// has reports whether an entry of a source meets a condition.
+func (b *byWork[T]) has(id render.Identity, is func(T) bool) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.ContainsFunc(slices.Collect(maps.Values(b.of[id])), is)
+}
+
 func (b *byWork[T]) set(id render.Identity, cluster string, t T) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -54,6 +54,30 @@ func TestGoneBeforeItIsAnswered(t *testing.T) {
 	}
 }
 
+// TestAwaitsAny: a Work that we have created and that the watch has not shown may exist.
+func TestAwaitsAny(t *testing.T) {
+	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
+	l := NewLedger(clock)
+	source := asking("1", "m1")
+	v := wanting(source)
+	if l.AwaitsAny(v.ID) {
+		t.Error("nothing was written")
+	}
+	wrote(l, v, judge.Operation{Kind: judge.Create, Cluster: "m1"}, receipt{"10", 1})
+	if !l.AwaitsAny(v.ID) {
+		t.Error("the Work has not been shown yet")
+	}
+	l.Arrived(observed(source, "m1", sample.Version("10")))
+	if l.AwaitsAny(v.ID) {
+		t.Error("the Work has been shown")
+	}
+	wrote(l, v, judge.Operation{Kind: judge.Create, Cluster: "m1"}, receipt{"20", 1})
+	clock.Step(AwaitCache)
+	if l.AwaitsAny(v.ID) {
+		t.Error("the write counts as lost")
+	}
+}
+
 // TestUnderWay: until the watch has shown a write of ours, the cache is stale.
 func TestUnderWay(t *testing.T) {
 	source := asking("1", "m1")

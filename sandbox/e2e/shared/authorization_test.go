@@ -282,7 +282,7 @@ func TestSpelling(t *testing.T) {
 	for key, meant := range map[string]string{
 		"cluster": "did you mean karmada.target/clusters or karmada.target/cluster-selector?", "clusterSelector": "did you mean karmada.target/cluster-selector?",
 		"Clusters": "did you mean karmada.target/clusters?", "suspended": "karmada.target/suspend?", "preserve": "karmada.target/preserve-on-deletion?",
-		"replica": "karmada.target/replicas?", "conflict": "karmada.target/conflict-resolution?", "x": "it knows karmada.target/clusters, ", "approve-deletion": "it knows",
+		"replica": "karmada.target/replicas?", "conflict": "karmada.target/conflict-resolution?", "x": "it knows karmada.target/clusters, ", "approve-deletion": "did you mean karmada.target/deletion?",
 		"source": "it knows", "selector": "karmada.target/cluster-selector?", "expanded": "did you mean karmada.target/expand?",
 	} {
 		err := dryRun(t.Context(), Env.Admin, ns, annotations{"karmada.target/" + key: Push})

@@ -103,7 +103,7 @@ func TestStatus(t *testing.T) {
 	// The source of these Works is deleted while no daemon runs.
 	d.MustStop(t)
 	Remove(t, ConfigMaps, ns, "both")
-	WantLine(t, status("cm", "-n", ns), `^ConfigMap/status/both +`+Push+` +both-\S+ +True .*its Work is about to be removed: the source does not exist$`)
+	WantLine(t, status("cm", "-n", ns), `^ConfigMap/status/both +`+Push+` +both-\S+ +- +True .*its Work is about to be removed: the source does not exist$`)
 	WantLine(t, status("cm", "both", "-n", ns), `its Work is about to be removed`)
 	Change(t, ConfigMaps, ns, "early", SetField("two", "data", "key"))
 	WantLine(t, status("cm", "early", "-n", ns), `its Work is out of date: the content differs$`)
@@ -298,7 +298,7 @@ func TestTenantLooks(t *testing.T) {
 	BindClusterRole(t, "karmada-mirror-tenant", user)
 	wait("a tenant to see the clusters", `^You may not read the Works: `)
 	bind(render.ExecutionNamespace(Push), "karmada-mirror-viewer")
-	wait("the Works of a cluster", `^ConfigMap/`+ns+`/page +`+Push+` +page-\S+ +True `, `^ConfigMap/`+ns+`/page +`+Push2+` +- .*you may not read its Work$`,
+	wait("the Works of a cluster", `^ConfigMap/`+ns+`/page +`+Push+` +page-\S+ +- +True `, `^ConfigMap/`+ns+`/page +`+Push2+` +- .*you may not read its Work$`,
 		`^You may not read the Works for [^:]*`+Push2+`[^:]*: `)
 	Create(t, ConfigMaps, ConfigMap(ns, "own", Push, "one"))
 	if output, err := as("wait", "cm/own", "-n", ns); err != nil {

@@ -1,0 +1,464 @@
+package mirror
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/mirror/write"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+const (
+	onlyWidgets = `{"apiVersion": "mirror.karmada.target/v1alpha1", "kind": "MirrorConfiguration", "resources": [{"group": "example.io", "version": "v1", "resource": "widgets"}]}`
+	released    = `finalizers ["example.io/other"] if it is 1 at 6`
+)
+
+func configure(t *testing.T, c *Controller, configuration string) {
+	t.Helper()
+	if err := c.Configure(config.Parts{config.Key: configuration}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func syncPage(t *testing.T, c *Controller) {
+	t.Helper()
+	if _, err := c.reconcile(t.Context(), sample.Page, false); err != nil {
+		t.Log("sync:", err)
+	}
+}
+
+// TestForegroundReload: this daemon mirrors namespace "other"; the page in "shop" belongs to another daemon,
+// which waits for its Work (say, of a member that is away). A reload of THIS configuration, without any
+// change of its namespaces, must not touch the page. But departing() asks only whether the new
+// configuration includes an object, not whether the old one did, and the watch covers all namespaces.
+func TestForegroundReload(t *testing.T) {
+	for name, change := range map[string]sample.Change{"Leaving": deleted, "Present": func(*unstructured.Unstructured) {}} {
+		t.Run(name, func(t *testing.T) {
+			server := newAPIServer(t)
+			server.list(configMaps, inForeground("m1", finalized, change))
+			server.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1", sample.Terminating))
+			c := newControllerOf(t, server, configured(`"other"`, "", ""), newFakeClock())
+			configure(t, c, configured(`"other"`, "", `"holdAbove": {"works": 60}`)) // any other edit of the ConfigMap
+			syncPage(t, c)
+			if len(server.writes) > 0 {
+				t.Errorf("another daemon's source was written: %v", server.writes)
+			}
+		})
+	}
+}
+
+// TestForegroundResurrection: a source was deleted in the foreground, its Works are gone and so is our
+// finalizer; another finalizer (cascade=foreground, Argo CD, a Service's load balancer...) keeps the
+// object a little longer. Its workload must not come back to the members. But IsLeaving needs our
+// finalizer, so it asks again.
+func TestForegroundResurrection(t *testing.T) {
+	server := newAPIServer(t)
+	server.list(configMaps, inForeground("m1", deleted, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.io/other"}) }))
+	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
+	syncPage(t, c)
+	if len(server.writes) > 0 {
+		t.Errorf("the Works of a deleted source have been recreated: %v", server.writes)
+	}
+}
+
+// TestForegroundDefinition: a CustomResourceDefinition is being deleted, and so all its objects. The watch of
+// definitions lags, as in GoneWithItsDefinition of TestReconcile: there, the Work is held, because an
+// absent source makes LiveFacts read the definition. A leaving one does not: its Work is deleted without
+// approval.
+func TestForegroundDefinition(t *testing.T) {
+	server := newAPIServer(t)
+	source := gadgetObject("m1")
+	sample.Annotate(source, render.DeletionAnnotation, "foreground")
+	finalized(source)
+	deleted(source)
+	server.list(widgets, source)
+	server.list(render.WorksResource, sample.Work(gadgetObject("m1"), "m1"))
+	server.list(state.DefinitionsResource, definitionObject())
+	going := definitionObject()
+	going.SetFinalizers([]string{"customresourcecleanup.apiextensions.k8s.io"})
+	deleted(going)
+	server.answers[widgetsDefinitionAt] = going
+	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
+	if _, err := c.reconcile(t.Context(), gadget, false); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"hold m1 at 7"}; !slices.Equal(server.writes, want) {
+		t.Errorf("got %v, want %v", server.writes, want)
+	}
+}
+
+// TestForegroundConfigureRace: Configure notes departures (controller.go:166) before the configuration is in
+// force (controller.go:167). A worker that syncs the source in between finds it included still, and drops
+// the departure (departures.go:84). The finalizer stays for ever. The steps are those of Configure, with
+// one sync between them.
+func TestForegroundConfigureRace(t *testing.T) {
+	server := newAPIServer(t)
+	server.list(configMaps, inForeground("m1", finalized, deleted))
+	server.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1", sample.Terminating))
+	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
+	next, err := config.Parts{config.Key: onlyWidgets}.Parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := c.departing(next)
+	syncPage(t, c) // a worker of the leader
+	c.caches.Configure(next)
+	syncPage(t, c)
+	c.departures.add(left)
+	syncPage(t, c) // enqueueEverything
+	if !slices.Contains(server.writes, released) {
+		t.Errorf("the finalizer stays: %v", server.writes)
+	}
+}
+
+// TestForegroundWrittenMeanwhile: the resource leaves the configuration while a sync is about to set the
+// finalizer (or has set it, and the watch has not shown it yet). Nothing remembers that it must go.
+func TestForegroundWrittenMeanwhile(t *testing.T) {
+	server := newAPIServer(t)
+	server.list(configMaps, inForeground("m1"))
+	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
+	var once sync.Once
+	server.asked[pageAt] = func() {
+		once.Do(func() {
+			if err := c.Configure(config.Parts{config.Key: onlyWidgets}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	syncPage(t, c)
+	server.answers[pageAt] = inForeground("m1", finalized) // what has been written
+	delete(server.answers, "PATCH "+pageAt)
+	for range 3 {
+		syncPage(t, c)
+	}
+	if !slices.Contains(server.writes, released) {
+		t.Errorf("the finalizer stays: %v", server.writes)
+	}
+}
+
+// TestForegroundNoPath: a 404 that does not name the object proves nothing (see NoPath of TestReconcile): the
+// group is not served for a moment. SetFinalizer takes it for the object's absence, and letGo drops the
+// departure.
+func TestForegroundNoPath(t *testing.T) {
+	server := newAPIServer(t)
+	server.list(configMaps, inForeground("m1", finalized))
+	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
+	configure(t, c, onlyWidgets)
+	server.answers[pageAt] = &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}}
+	syncPage(t, c)
+	delete(server.answers, pageAt) // it is served again
+	syncPage(t, c)
+	if !slices.Contains(server.writes, released) {
+		t.Errorf("the finalizer stays: %v", server.writes)
+	}
+}
+
+// TestForegroundRightsLeaveToo: with the chart, a resource that leaves the values loses its rights in the same
+// helm upgrade (manifests/chart/templates/karmada/configuration.yaml). The finalizer cannot be removed any
+// more, and no Event says so; each object is requested again for ever, every 30 s at the latest.
+func TestForegroundRightsLeaveToo(t *testing.T) {
+	server := newAPIServer(t)
+	server.list(configMaps, inForeground("m1", finalized))
+	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
+	configure(t, c, onlyWidgets)
+	server.answers["PATCH "+pageAt] = apierrors.NewForbidden(configMaps.GroupResource(), "page", errors.New("no"))
+	for range 5 {
+		syncPage(t, c)
+	}
+	if got := reasons(c.noticed.of[sample.Page]); got != string(judge.NotAuthorized) {
+		t.Errorf("it is noticed for %q", got)
+	}
+	if n := len(server.writes); n > 1 { // others wait denialPeriod
+		t.Errorf("%d attempts without a pause: %v", n, server.writes)
+	}
+}
+
+// TestForegroundDeniedElsewhere: the finalizer of one object cannot be written: in its namespace, the daemon has
+// no right, or an admission plugin of the API server forbids updates of just this object (LimitRanger, for
+// a PersistentVolumeClaim, which its owner can bring about by a LimitRange). The denial is noted for the
+// whole resource, so that an object of another tenant, whose Works are gone, stays Terminating.
+func TestForegroundDeniedElsewhere(t *testing.T) {
+	server, clock := newAPIServer(t), newFakeClock()
+	blog := sample.Namespace(nil)
+	blog.SetName("blog")
+	server.list(state.NamespacesResource, sample.Namespace(nil), blog)
+	other := inForeground("m1", finalized, deleted)
+	other.SetNamespace("blog")
+	server.list(configMaps, inForeground("m1"), other)
+	server.answers["PATCH "+pageAt] = apierrors.NewForbidden(configMaps.GroupResource(), "page", errors.New("maximum storage usage per PersistentVolumeClaim is 1Gi, but request is 2Gi"))
+	c := newControllerOf(t, server, configured("", "", ""), clock)
+	for range 20 { // ten minutes
+		for _, namespace := range []string{"shop", "blog"} { // both are due when the pause ends
+			id := sample.Page
+			id.Namespace = namespace
+			if _, err := c.reconcile(t.Context(), id, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		clock.Step(denialPeriod)
+	}
+	if !slices.Contains(server.writes, released) {
+		t.Errorf("another tenant's object is still there: %v", server.writes)
+	}
+}
+
+// TestForegroundTooLarge: the source is as large as etcd accepts, mostly managedFields, which no Work carries.
+// The API server refuses the finalizer by its size, for ever; so the source should be mirrored without,
+// as in MayNot, and an Event should say so. It is not mirrored at all, and nothing but the log says so.
+func TestForegroundTooLarge(t *testing.T) {
+	for name, refusal := range map[string]error{
+		"API server": apierrors.NewRequestEntityTooLargeError("limit is 3145728"),
+		"etcd":       apierrors.NewInternalError(errors.New("etcdserver: request is too large")),
+		"no patch":   apierrors.NewMethodNotSupported(configMaps.GroupResource(), "patch"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			server, clock := newAPIServer(t), newFakeClock()
+			server.list(configMaps, inForeground("m1"))
+			server.answers["PATCH "+pageAt] = refusal
+			c := newControllerOf(t, server, configured("", "", ""), clock)
+			for range 5 {
+				syncPage(t, c)
+				clock.Step(time.Minute)
+			}
+			if !slices.Contains(server.writes, "create m1") || len(c.noticed.of[sample.Page]) == 0 {
+				t.Errorf("never mirrored, and noticed for %q: %v", reasons(c.noticed.of[sample.Page]), server.writes)
+			}
+		})
+	}
+}
+
+// TestForegroundBack: a resource leaves the configuration and comes back before its objects were synced (there
+// are very many, or this is a standby), and discovery has not yet said (or does not say for a moment) which
+// kind it is. Includes is false then. The page is Terminating, and its Work exists: without the finalizer
+// it is gone before its Work.
+func TestForegroundBack(t *testing.T) {
+	server := newAPIServer(t)
+	server.list(configMaps, inForeground("m1", finalized, deleted))
+	server.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1", sample.Terminating))
+	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
+	configure(t, c, onlyWidgets)
+	server.served[configMaps.GroupResource()] = nil
+	configure(t, c, configured("", "", ""))
+	syncPage(t, c)
+	if len(server.writes) > 0 {
+		t.Errorf("it is in the configuration, and its Work exists: %v", server.writes)
+	}
+}
+
+// TestForegroundStaleRemoval: by the cache, the page asks for the background. By now, it asks for the foreground
+// again, and has been deleted. RemoveFinalizer is decided by the cache and carried out on whatever the
+// live read returns: nothing looks at that, although it has been read.
+func TestForegroundStaleRemoval(t *testing.T) {
+	server := newAPIServer(t)
+	server.list(configMaps, inForeground("m1", finalized, func(u *unstructured.Unstructured) { sample.Annotate(u, render.DeletionAnnotation, "background") }))
+	server.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"))
+	server.answers["GET "+pageAt] = inForeground("m1", finalized, deleted, sample.Version("9"))
+	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
+	syncPage(t, c)
+	for _, write := range server.writes {
+		if strings.HasPrefix(write, "finalizers") {
+			t.Errorf("it asks for the foreground, and its Work exists: %v", server.writes)
+		}
+	}
+}
+
+// TestForegroundFinalizerHoldsUpWorks: a user adds the annotation to a source that has been mirrored for long,
+// while updates of its resource fail (a webhook is down). Its Works exist already: waiting for the
+// finalizer protects nothing. But no Work is repaired, updated or deleted until it is set, and what was
+// refused before stays reported.
+func TestForegroundFinalizerHoldsUpWorks(t *testing.T) {
+	server := newAPIServer(t)
+	server.list(configMaps, inForeground("m1"))
+	server.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1", sample.Edited))
+	server.answers["PATCH "+pageAt] = apierrors.NewInternalError(errors.New("failed calling webhook"))
+	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
+	syncPage(t, c)
+	if !slices.Contains(server.writes, "update m1 at 7") {
+		t.Errorf("an edited Work is not repaired: %v", server.writes)
+	}
+}
+
+// TestForegroundSweep: like Written of TestSweep: a write that the watch has not shown yet is no defect, here
+// that of a finalizer.
+func TestForegroundSweep(t *testing.T) {
+	server, clock := newAPIServer(t), newFakeClock()
+	server.list(configMaps, inForeground("m1"))
+	server.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"))
+	c := newControllerOf(t, server, configured("", "", ""), clock)
+	core, reports := observer.New(zap.ErrorLevel)
+	c.Logger = zap.New(core)
+	q := leading(t, c)
+	result, err := c.reconcile(t.Context(), sample.Page, false)
+	if err != nil || result.retry != 0 {
+		t.Fatal(result, err) // otherwise it would be pending
+	}
+	ended := make(chan bool)
+	go func() { defer close(ended); c.sweepOnce(t.Context(), q) }()
+	for under := true; under; {
+		select {
+		case <-ended:
+			under = false
+		case <-time.After(10 * time.Millisecond):
+			clock.Step(sweepGrace)
+		}
+	}
+	if reports.Len() > 0 {
+		t.Errorf("a sweep reports a defect: %v", reports.All())
+	}
+}
+
+// TestForegroundEvents: 40 members confirm a deletion one after the other: each changes the message, and each
+// message is a new line in the log and a new Event. A thousand sources would make 40,000.
+func TestForegroundEvents(t *testing.T) {
+	server := newAPIServer(t)
+	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
+	f := judge.Facts{ID: sample.Page, Clusters: map[string]judge.ClusterFacts{}, Works: map[string]*state.Work{}, Source: judge.NewSource(inForeground("*", finalized, deleted), render.Wishes{})}
+	for i := range 40 {
+		cluster := fmt.Sprintf("c%02d", i)
+		f.Clusters[cluster] = judge.ClusterFacts{State: judge.ClusterJoined}
+		f.Works[cluster] = state.NewWork(sample.Work(sample.Asking("1", "*"), cluster, sample.Terminating))
+	}
+	for i := range 40 {
+		c.report(f, nil, c.finalizers.notices(judge.On(f), &write.Outcome{}))
+		delete(f.Works, fmt.Sprintf("c%02d", i))
+	}
+	if n := len(c.announcements.take()); n > 5 {
+		t.Errorf("%d announcements about one source", n)
+	}
+}
+
+// TestForegroundStandby: a standby remembers a departure without end, since only a leader drops it. The other
+// replica, which led, has removed the finalizer; the resource was given to another daemon, which set it
+// again. A day later this replica takes over, while the page waits for a Work of that daemon: it releases
+// the page.
+func TestForegroundStandby(t *testing.T) {
+	server, clock := newAPIServer(t), newFakeClock()
+	server.list(configMaps, inForeground("m1", finalized))
+	server.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1", sample.Terminating))
+	c := newControllerOf(t, server, configured("", "", ""), clock)
+	configure(t, c, onlyWidgets)
+	clock.Step(24 * time.Hour)
+	server.answers[pageAt] = inForeground("m1", finalized, deleted, sample.Version("9"))
+	leading(t, c)
+	c.enqueueEverything()
+	syncPage(t, c)
+	if len(server.writes) > 0 {
+		t.Errorf("another daemon's source was released before its Work: %v", server.writes)
+	}
+}
+
+// TestForegroundLists: each deletion in the foreground lists the Works of all clusters by a label. An API server
+// has no index for labels: each list goes through all Works of the control plane, those of policies
+// included, and with a limit (the pager's 500) most versions read them all from etcd. Deleting one
+// Namespace of 1,000 sources beside 50,000 Works reads 50 million. A version that was read live once
+// (client.Version) and that the cache of Works has reached would prove the same for all of them.
+func TestForegroundLists(t *testing.T) {
+	server := newAPIServer(t)
+	var lists atomic.Int64
+	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/apis/work.karmada.io/v1alpha1/works" && strings.Contains(r.URL.Query().Get("labelSelector"), render.SourceIDLabel+"=") {
+			lists.Add(1)
+		}
+		server.ServeHTTP(w, r)
+	})
+	const sources = 20
+	var pages []*unstructured.Unstructured
+	for i := range sources {
+		page := inForeground("m1", finalized, deleted)
+		page.SetName(sample.Numbered(i).Name)
+		pages = append(pages, page)
+	}
+	server.list(configMaps, pages...)
+	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
+	for i := range sources {
+		if _, err := c.reconcile(t.Context(), sample.Numbered(i), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := lists.Load(); n > 2 {
+		t.Errorf("%d lists of all Works for %d sources that were deleted at once", n, sources)
+	}
+}
+
+// TestForegroundBeforeItsFinalizer: the page was recreated, and the cache has the old one. SetFinalizer has read
+// the new one, which asks for the foreground, and sets nothing; then a Work is created from the old one all
+// the same. If the new page is deleted now, kubectl returns while this Work exists. (Another and GoingNow
+// of TestFinalizerWrites want it so. An object that was just found missing gets a Work, too.)
+func TestForegroundBeforeItsFinalizer(t *testing.T) {
+	for name, answer := range map[string]any{
+		"Recreated": inForeground("m1", func(u *unstructured.Unstructured) { u.SetUID("2") }),
+		"Gone":      apierrors.NewNotFound(configMaps.GroupResource(), "page"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := newAPIServer(t)
+			server.list(configMaps, inForeground("m1"))
+			server.answers[pageAt] = answer
+			c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
+			syncPage(t, c)
+			if len(server.writes) > 0 {
+				t.Errorf("a Work is written before the finalizer: %v", server.writes)
+			}
+		})
+	}
+}
+
+// TestForegroundHeldPolls: the breaker holds the deletion of a Work until an administrator approves. A held
+// deletion of an absent source waits for an event, and costs nothing. That of a leaving source is looked at
+// each lingerPeriod, and each look proves the deletion again by live reads (remove.go:69): 50,000 held
+// sources are 833 GETs a second until an administrator approves.
+func TestForegroundHeldPolls(t *testing.T) {
+	server, clock := newAPIServer(t), newFakeClock()
+	server.list(configMaps, inForeground("m1", finalized, deleted))
+	server.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1", sample.Marked))
+	reads := 0
+	server.asked[pageAt] = func() { reads++ }
+	c := newControllerOf(t, server, configured("", "", ""), clock)
+	clock.Step(time.Hour)
+	looks := 0
+	for ; looks < 10; looks++ {
+		result, err := c.reconcile(t.Context(), sample.Page, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result.retry == 0 {
+			break
+		}
+		clock.Step(result.retry)
+	}
+	if reads > 2 {
+		t.Errorf("%d looks without an event, %d live reads; writes: %v", looks, reads, server.writes)
+	}
+}
+
+// TestForegroundOwnWrite: a Work that the daemon has just created, and that the watch has not shown, keeps
+// the finalizer.
+func TestForegroundOwnWrite(t *testing.T) {
+	server := newAPIServer(t)
+	server.list(configMaps, inForeground("m1", finalized))
+	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
+	syncPage(t, c)
+	if !slices.Equal(server.writes, []string{"create m1"}) {
+		t.Fatal(server.writes)
+	}
+	now := judge.On(judge.Facts{ID: sample.Page, Source: judge.NewSource(inForeground("m1", finalized, deleted), render.Wishes{})})
+	if mayBeLeft, err := c.finalizers.mayHaveWorks(t.Context(), now); err != nil || !mayBeLeft {
+		t.Errorf("got %t, %v", mayBeLeft, err)
+	}
+}
