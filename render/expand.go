@@ -47,13 +47,11 @@ func hasVariables(encoded []byte) bool { return bytes.Contains(encoded, []byte(v
 // without their defaults.
 func variablesIn(manifest map[string]any) []string {
 	var names []string
-	_ = eachString(manifest, func(text string) (string, error) {
-		_, _ = expandText(text, func(name string) (string, bool) {
-			names = append(names, name)
-			return "", true
-		})
-		return text, nil
-	})
+	note := func(name string) (string, bool) {
+		names = append(names, name)
+		return "", true
+	}
+	eachText(manifest, make([]string, 0, usualDepth), spared(manifest), func(text string) { _, _ = expandText(text, note) })
 	slices.Sort(names)
 	return slices.Compact(names)
 }
@@ -65,7 +63,7 @@ func expand(manifest map[string]any, m *Member) error {
 		return errTooMany
 	}
 	added := 0
-	return eachString(manifest, func(text string) (string, error) {
+	return replaceIn(manifest, make([]string, 0, usualDepth), spared(manifest), func(text string) (string, error) {
 		expanded, err := expandText(text, m.Says)
 		if err != nil {
 			return "", err
@@ -145,25 +143,47 @@ func expandText(text string, value func(name string) (string, bool)) (string, er
 	}
 }
 
-// eachString replaces, in place, the string values of a manifest that may contain variables. Its
-// errors name the path.
-func eachString(manifest map[string]any, replace func(string) (string, error)) error {
+// usualDepth is how deep manifests usually are: a path of that length is not copied on the way.
+const usualDepth = 16
+
+// spared reports which fields are left alone.
+func spared(manifest map[string]any) func(path []string) bool {
 	u := unstructured.Unstructured{Object: manifest}
-	skipped := map[string]bool{"apiVersion": true, "kind": true, "metadata.name": true, "metadata.namespace": true}
+	fields := map[string]bool{"apiVersion": true, "kind": true, "metadata.name": true, "metadata.namespace": true}
 	if u.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Secret"}) {
-		skipped["data"] = true
+		fields["data"] = true
 	}
-	return replaceIn(manifest, nil, func(path []string) bool { return len(path) <= 2 && skipped[strings.Join(path, ".")] }, replace)
+	return func(path []string) bool { return len(path) <= 2 && fields[strings.Join(path, ".")] }
 }
 
-// replaceIn walks over fields in a fixed order, so that of several errors it is always the same.
-func replaceIn(fields map[string]any, path []string, isSkipped func(path []string) bool, replace func(string) (string, error)) error {
+// eachText reads the strings in a value, in any order: every object of a restart is read, so that
+// nothing is sorted or copied for it.
+func eachText(value any, path []string, isSpared func(path []string) bool, read func(string)) {
+	switch v := value.(type) {
+	case string:
+		read(v)
+	case map[string]any:
+		for key, field := range v {
+			if at := append(path, key); !isSpared(at) {
+				eachText(field, at, isSpared, read)
+			}
+		}
+	case []any:
+		for _, item := range v {
+			eachText(item, append(path, ""), isSpared, read) // no item is spared by itself
+		}
+	}
+}
+
+// replaceIn replaces, in place, the strings in fields that are not spared. Its errors name the path;
+// it walks in a fixed order, so that of several errors it is always the same.
+func replaceIn(fields map[string]any, path []string, isSpared func(path []string) bool, replace func(string) (string, error)) error {
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		at := append(path, key)
-		if isSkipped(at) {
+		if isSpared(at) {
 			continue
 		}
-		replaced, err := replaceValue(fields[key], at, isSkipped, replace)
+		replaced, err := replaceValue(fields[key], at, isSpared, replace)
 		if err != nil {
 			return err
 		}
@@ -172,7 +192,7 @@ func replaceIn(fields map[string]any, path []string, isSkipped func(path []strin
 	return nil
 }
 
-func replaceValue(value any, path []string, isSkipped func(path []string) bool, replace func(string) (string, error)) (any, error) {
+func replaceValue(value any, path []string, isSpared func(path []string) bool, replace func(string) (string, error)) (any, error) {
 	switch v := value.(type) {
 	case string:
 		replaced, err := replace(v)
@@ -181,10 +201,10 @@ func replaceValue(value any, path []string, isSkipped func(path []string) bool, 
 		}
 		return replaced, nil
 	case map[string]any:
-		return v, replaceIn(v, path, isSkipped, replace)
+		return v, replaceIn(v, path, isSpared, replace)
 	case []any:
 		for i, item := range v {
-			replaced, err := replaceValue(item, append(path, strconv.Itoa(i)), isSkipped, replace)
+			replaced, err := replaceValue(item, append(path, strconv.Itoa(i)), isSpared, replace)
 			if err != nil {
 				return nil, err
 			}

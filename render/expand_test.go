@@ -70,11 +70,11 @@ func TestZones(t *testing.T) {
 
 // TestExpand: what is expanded, and what stays.
 func TestExpand(t *testing.T) {
-	const variable = "$(cluster.name)"
+	const variable, spared = "$(cluster.name)", "$(cluster.zone)"
 	obj := map[string]any{
 		"apiVersion": "v1", "kind": "Secret",
-		"metadata":     map[string]any{"name": variable, "namespace": variable, "annotations": map[string]any{"a": variable}},
-		"data":         map[string]any{"key": variable},
+		"metadata":     map[string]any{"name": spared, "namespace": spared, "annotations": map[string]any{"a": variable}},
+		"data":         map[string]any{"key": spared},
 		variable:       variable,
 		"list":         []any{variable, map[string]any{"name": variable}, int64(1)},
 		"metadata.foo": true,
@@ -87,8 +87,8 @@ func TestExpand(t *testing.T) {
 	}
 	want := map[string]any{
 		"apiVersion": "v1", "kind": "Secret",
-		"metadata":     map[string]any{"name": variable, "namespace": variable, "annotations": map[string]any{"a": "member1"}},
-		"data":         map[string]any{"key": variable},
+		"metadata":     map[string]any{"name": spared, "namespace": spared, "annotations": map[string]any{"a": "member1"}},
+		"data":         map[string]any{"key": spared},
 		variable:       "member1",
 		"list":         []any{"member1", map[string]any{"name": "member1"}, int64(1)},
 		"metadata.foo": true,
