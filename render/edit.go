@@ -48,7 +48,7 @@ func (t *Template) With(e Edit) (*Template, error) {
 	}
 	edited := m.template(t.name, t.options)
 	edited.notes = e.Notes()
-	edited.notes.Rendered = t.fingerprint(e) + edited.digest.String()
+	edited.notes.Rendered = t.rendered(e.Key(t.Manifest), edited.digest)
 	return edited, nil
 }
 
@@ -56,18 +56,21 @@ func (t *Template) With(e Edit) (*Template, error) {
 // Works that an earlier version has written are then rendered again.
 const editVersion = "1"
 
-// fingerprint identifies what the Works that an Edit changes are made from.
-func (t *Template) fingerprint(e Edit) string {
-	key := e.Key(t.Manifest)
-	sum := sha256.Sum256(slices.Concat([]byte(editVersion), t.digest[:], key[:]))
-	return hex.EncodeToString(sum[:16]) + "-"
+// rendered is the note of a Work that an Edit with this key has changed: what the Work was made
+// from, and its digest.
+func (t *Template) rendered(k EditKey, d Digest) string {
+	sum := sha256.Sum256(slices.Concat([]byte(editVersion), t.digest[:], k[:]))
+	note := make([]byte, 0, hex.EncodedLen(16)+1+hex.EncodedLen(len(d)))
+	note = append(hex.AppendEncode(note, sum[:16]), '-')
+	return string(hex.AppendEncode(note, d[:]))
 }
 
-// IsRendered reports whether a Work with these notes and this digest is what With would make:
-// it says what it was made from, and has not been changed since. To believe it saves a restart
-// from rendering everything. A forger must be able to write Works, and so anything in a member.
-func (t *Template) IsRendered(e Edit, n Notes, d Digest) bool {
-	return n.Rendered == t.fingerprint(e)+d.String()
+// IsRendered reports whether a Work with these notes and this digest is what With would make of an
+// Edit with this key: it says what it was made from, and has not been changed since. To believe it
+// saves a restart from rendering everything. A forger must be able to write Works, and so anything
+// in a member.
+func (t *Template) IsRendered(k EditKey, n Notes, d Digest) bool {
+	return k != (EditKey{}) && n.Rendered == t.rendered(k, d)
 }
 
 // Notes are what a Work says of the Edit that made it. The zero value is that of none.
@@ -139,7 +142,7 @@ func (e Edit) Key(m *Manifest) EditKey {
 		parts = append(parts, "expand") // an escaped variable has no value
 		for _, name := range *m.variables {
 			value, ok := e.Member.Says(name)
-			parts = append(parts, fmt.Sprint(ok), value)
+			parts = append(parts, strconv.FormatBool(ok), value)
 		}
 	}
 	if e.Share != nil {

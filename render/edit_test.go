@@ -80,12 +80,29 @@ func TestEdit(t *testing.T) {
 				if got.Digest() != want.Digest() {
 					t.Errorf("%s: the digests are %s and %s", tc.reason, got.Digest(), want.Digest())
 				}
-				isEdited := tc.edit.Changes(base.Manifest)
-				if base.IsRendered(tc.edit, got.Notes(), got.Digest()) != isEdited || base.IsRendered(tc.edit, got.Notes(), Digest{}) || base.IsRendered(tc.edit, Notes{}, got.Digest()) {
+				isEdited, key := tc.edit.Changes(base.Manifest), tc.edit.Key(base.Manifest)
+				if base.IsRendered(key, got.Notes(), got.Digest()) != isEdited || base.IsRendered(key, got.Notes(), Digest{}) || base.IsRendered(key, Notes{}, got.Digest()) {
 					t.Errorf("%s: the notes are %v", tc.reason, got.Notes())
 				}
 			}
 		})
+	}
+}
+
+// TestRenderedNote: an upgrade writes no Work again, unless editVersion says that edits have changed.
+func TestRenderedNote(t *testing.T) {
+	m := mustManifest(t, editable("$(cluster.label:tier) $(cluster.name) $(cluster.label:none:-x)"))
+	for want, edit := range map[string]Edit{
+		"4963d9f1d3c2c1d6653ed2daa857da32-3740d6d78e7f6aa98299868e7bbdf956": {Member: member()},
+		"0423be3659fd07c66db7becf24d40a39-07b125cca03f1c43e563ff91340b0ca3": {Member: member(), Strip: StripList{Labels: []string{"app"}, Annotations: []string{"<&>"}}},
+	} {
+		got, err := m.Template(Options{Suspend: true}).With(edit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Notes().Rendered != want {
+			t.Errorf("%+v is noted as %s, not %s", edit, got.Notes().Rendered, want)
+		}
 	}
 }
 

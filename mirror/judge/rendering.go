@@ -3,7 +3,6 @@ package judge
 import (
 	"sync"
 
-	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -65,10 +64,9 @@ func newRendering(t *render.Template, e render.Edit) (*Rendering, error) {
 	return r, nil
 }
 
-// newRendered is the rendering of a Work that is as wanted.
-func newRendered(t *render.Template, e render.Edit, w *state.Work) *Rendering {
-	r := &Rendering{Template: t, edit: e, notes: e.Notes(), digest: w.Digest, size: t.Size()}
-	r.notes.Rendered = w.Notes().Rendered
+// newRendered is the rendering of a Work that has these notes and this digest, as wanted.
+func newRendered(t *render.Template, e render.Edit, n render.Notes, d render.Digest) *Rendering {
+	r := &Rendering{Template: t, edit: e, notes: n, digest: d, size: t.Size()}
 	r.again()
 	return r
 }

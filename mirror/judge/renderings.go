@@ -81,7 +81,8 @@ func (r *renderings) of(cluster string) (*Rendering, error) {
 	if err != nil {
 		return nil, err
 	}
-	like := likeness{r.optionsOn(cluster), r.f.isLong(cluster), edit.Key(s.Template.Manifest), edit.Notes().OverriddenBy}
+	notes := edit.Notes()
+	like := likeness{r.optionsOn(cluster), r.f.isLong(cluster), edit.Key(s.Template.Manifest), notes.OverriddenBy}
 	if known, ok := r.made[like]; ok {
 		return known.rendering, known.err
 	}
@@ -92,8 +93,9 @@ func (r *renderings) of(cluster string) (*Rendering, error) {
 	if like.isLong {
 		template = template.Long()
 	}
-	if w := r.f.Works[cluster]; w != nil && edit.Changes(template.Manifest) && template.IsRendered(edit, w.Notes(), w.Digest) {
-		return newRendered(template, edit, w), nil // only this Work says so
+	if w := r.f.Works[cluster]; w != nil && template.IsRendered(like.edit, w.Notes(), w.Digest) {
+		notes.Rendered = w.Notes().Rendered
+		return newRendered(template, edit, notes, w.Digest), nil // only this Work says so
 	}
 	var m made
 	m.rendering, m.err = newRendering(template, edit)

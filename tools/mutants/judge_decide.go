@@ -33,8 +33,8 @@ var ofDecide = []mutant{
 	},
 	{
 		name: "all-clusters-get-the-same", file: "mirror/judge/renderings.go",
-		old:  `r.f.isLong(cluster), edit.Key(s.Template.Manifest), edit`,
-		new:  `r.f.isLong(cluster), render.EditKey{}, edit`,
+		old:  `r.f.isLong(cluster), edit.Key(s.Template.Manifest), notes`,
+		new:  `r.f.isLong(cluster), render.EditKey{}, notes`,
 		harm: "each cluster gets the registry, host name and replicas of the first",
 	},
 	{
