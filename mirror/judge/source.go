@@ -54,7 +54,7 @@ func NewSource(u *unstructured.Unstructured, defaults render.Wishes) *Source {
 func SourceOf(o *state.Object, defaults render.Wishes) *Source {
 	wishes := effectiveWishes(o, defaults)
 	s := &Source{
-		ID: o.ID, UID: o.UID, ResourceVersion: o.ResourceVersion, Wishes: wishes, Asks: Asks(o, defaults),
+		ID: o.ID, UID: o.UID, ResourceVersion: o.ResourceVersion, Wishes: wishes, Asks: asks(o, wishes),
 		Finalized: o.Finalized, Deleted: o.Deleted(), Foreground: isForeground(o, wishes), Leaving: isLeaving(o, wishes),
 	}
 	if s.Asks {
@@ -77,7 +77,10 @@ func SourceOf(o *state.Object, defaults render.Wishes) *Source {
 
 // Asks reports whether an object asks to be mirrored if its Namespace has these defaults.
 func Asks(o *state.Object, defaults render.Wishes) bool {
-	wishes := effectiveWishes(o, defaults)
+	return asks(o, effectiveWishes(o, defaults))
+}
+
+func asks(o *state.Object, wishes render.Wishes) bool {
 	return wishes.Ask() && !wishes.OptOut() && !isLeaving(o, wishes)
 }
 
