@@ -61,9 +61,10 @@ func TestForegroundIsSurvived(t *testing.T) {
 	Eventually(t, "the object to be gone", gone(ns, "forgotten"))
 
 	SetConfiguration(t, configuration)
-	StartDaemon(t).MustStop(t)
+	daemon = StartDaemon(t)
+	Eventually(t, "the finalizer once more", finalizer(ns, "uninstalled", true))
+	daemon.MustStop(t)
 	Kubectl(t, "-n", System, "delete", "configmap", Account) // uninstalled
-	Eventually(t, "the finalizer to be left behind", finalizer(ns, "uninstalled", true))
 	if output, err := KarmadaMirror(t, "purge", "--resource", "configmaps", "--finalizers", "--yes"); err == nil || !strings.Contains(output, "add --uninstalled") {
 		t.Errorf("without a ConfigMap: %v, %s", err, output)
 	}
