@@ -106,7 +106,7 @@ func (c *Controller) letGo(ctx context.Context, id render.Identity, o *write.Out
 	switch {
 	case err == nil || errors.Is(err, write.ErrOtherVersion) || gather.ProvesAbsence(err, id.Name):
 		c.departures.drop(id)
-	case write.IsRefused(err):
+	case write.RefusedBy(err) != "":
 		c.finalizers.denied.begin(at)
 		o.RetryAfter(denialPeriod)
 		return mayNotRemove(left.resource)

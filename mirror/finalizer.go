@@ -27,7 +27,8 @@ const (
 	// an Event says what it waits for, and lingerPeriod how often that is looked at again.
 	lingerGrace  = 10 * time.Second
 	lingerPeriod = time.Minute
-	// releasePeriod is when to look again at a source that a live read shows differently than the cache.
+	// releasePeriod is when to look again at a source that has changed meanwhile, or for Works that the
+	// cache does not show yet.
 	releasePeriod = time.Second
 	// finalizerPause is the shortest time after which a finalizer that another user has removed is set
 	// again. It doubles each time, up to maxFinalizerPause.
@@ -110,7 +111,7 @@ func (f *finalizers) add(ctx context.Context, j judge.Judgement, resource schema
 		f.denied.begin(at)
 		o.RetryAfter(denialPeriod)
 		return finalizing{denied: mayNotSet(resource)}
-	case write.IsRefused(err):
+	case write.RefusedBy(err) != "":
 		o.RetryAfter(denialPeriod)
 		return finalizing{denied: refusedFinalizer("set", err)}
 	default:
@@ -128,11 +129,17 @@ func (f *finalizers) remove(ctx context.Context, id render.Identity, resource sc
 		return finalizing{}
 	}
 	j := judge.On(facts)
-	if mayBeLeft, err := f.mayHaveWorks(ctx, j); err != nil || mayBeLeft || j.Finalizer() != judge.RemoveFinalizer {
+	if j.Finalizer() != judge.RemoveFinalizer {
+		o.RetryAfter(wait.Jitter(refutedPeriod, 0.2)) // there need not be an event when that changes
+		return finalizing{}
+	}
+	mayBeLeft, err := f.mayHaveWorks(ctx, j)
+	if err != nil {
+		o.Fail(err)
+		return finalizing{}
+	}
+	if mayBeLeft {
 		o.RetryAfter(releasePeriod)
-		if err != nil {
-			o.Fail(err)
-		}
 		return finalizing{}
 	}
 	switch err := f.set(ctx, resource, id, facts.Source.UID, facts.Source.ResourceVersion, false); {
@@ -144,7 +151,7 @@ func (f *finalizers) remove(ctx context.Context, id render.Identity, resource sc
 	case apierrors.IsForbidden(err) && !write.IsDenied(err):
 		o.RetryAfter(denialPeriod)
 		return finalizing{denied: mayNotRemove(resource)}
-	case write.IsRefused(err):
+	case write.RefusedBy(err) != "":
 		o.RetryAfter(denialPeriod)
 		return finalizing{denied: refusedFinalizer("remove", err)}
 	default:
@@ -200,13 +207,12 @@ func missingRight(resource schema.GroupVersionResource, verb, follows string) *j
 }
 
 func refusedFinalizer(verb string, err error) *judge.Refusal {
-	return &judge.Refusal{Reason: judge.NotAuthorized, Message: fmt.Sprintf("the API server does not let karmada-mirror %s the finalizer %s: %v", verb, render.WorksFinalizer, err)}
+	return &judge.Refusal{Reason: judge.NotAuthorized, Message: fmt.Sprintf("%s does not let karmada-mirror %s the finalizer %s", write.RefusedBy(err), verb, render.WorksFinalizer)}
 }
 
 // notices returns the notices of a judgement that are to be reported now, and others if they are not
-// nil. That a source waits for its
-// Works is normal at first, and then reported at most once in each lingerPeriod: what it waits for
-// changes with each member.
+// nil. That a source waits for its Works is normal at first, and then reported at most once in each
+// lingerPeriod: what it waits for changes with each member.
 func (f *finalizers) notices(j judge.Judgement, o *write.Outcome, others ...*judge.Refusal) []judge.Refusal {
 	id, notices := j.Facts.ID, slices.Clone(j.Verdict.Notices)
 	for _, other := range others {

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
@@ -460,5 +461,51 @@ func TestForegroundOwnWrite(t *testing.T) {
 	now := judge.On(judge.Facts{ID: sample.Page, Source: judge.NewSource(inForeground("m1", finalized, deleted), render.Wishes{})})
 	if mayBeLeft, err := c.finalizers.mayHaveWorks(t.Context(), now); err != nil || !mayBeLeft {
 		t.Errorf("got %t, %v", mayBeLeft, err)
+	}
+}
+
+// TestForegroundQuotesNothing: what refuses the finalizer may quote the object, and more users may read
+// Events and logs than Secrets.
+func TestForegroundQuotesNothing(t *testing.T) {
+	denied := apierrors.NewForbidden(configMaps.GroupResource(), "page", nil)
+	denied.ErrStatus.Message = `admission webhook "x.example.io" denied the request: the password hunter2 is too short`
+	invalid := apierrors.NewInvalid(sample.Page.GroupKind(), "page", field.ErrorList{field.Invalid(field.NewPath("data", "password"), "hunter2", "too short: hunter2")})
+	for name, refusal := range map[string]*apierrors.StatusError{"Denied": denied, "Invalid": invalid} {
+		t.Run(name, func(t *testing.T) {
+			server := newAPIServer(t)
+			server.list(configMaps, inForeground("m1"))
+			server.answers["PATCH "+pageAt] = refusal
+			c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
+			syncPage(t, c)
+			noticed := c.noticed.of[sample.Page]
+			if len(noticed) != 1 || strings.Contains(noticed[0].Event(), "hunter2") {
+				t.Errorf("got %+v", noticed)
+			}
+		})
+	}
+}
+
+// TestForegroundWithoutCredentials: a token that has expired is no answer about the object.
+func TestForegroundWithoutCredentials(t *testing.T) {
+	server := newAPIServer(t)
+	server.list(configMaps, inForeground("m1"))
+	server.answers["PATCH "+pageAt] = apierrors.NewUnauthorized("expired")
+	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
+	if _, err := c.reconcile(t.Context(), sample.Page, false); err == nil || slices.Contains(server.writes, "create m1") {
+		t.Errorf("%v, %v", err, server.writes)
+	}
+}
+
+// TestForegroundRefuted: while the cache says that the finalizer is to be removed, and a live read says
+// that it is not, nothing is read every second.
+func TestForegroundRefuted(t *testing.T) {
+	server := newAPIServer(t)
+	server.list(configMaps, inForeground("m1", finalized, func(u *unstructured.Unstructured) { sample.Annotate(u, render.DeletionAnnotation, "background") }))
+	server.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"))
+	server.answers["GET "+pageAt] = inForeground("m1", finalized, sample.Version("9"))
+	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
+	result, err := c.reconcile(t.Context(), sample.Page, false)
+	if err != nil || result.retry < refutedPeriod {
+		t.Errorf("%+v, %v", result, err)
 	}
 }

@@ -44,19 +44,27 @@ func SetFinalizer(ctx context.Context, client dynamic.ResourceInterface, name st
 	return changed, err
 }
 
-// IsRefused reports whether the API server will refuse a request each time: the object or a right has
-// to change first.
-func IsRefused(err error) bool {
+// RefusedBy says what refuses a write of a source each time, so that the object or a right has to change
+// first; empty if nothing does. It quotes nothing of the object, which may be a Secret.
+func RefusedBy(err error) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
-		return false
+		return ""
 	}
-	switch code := status.Status().Code; code {
-	case http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
-		return false
-	default:
-		return code >= http.StatusBadRequest && code < http.StatusInternalServerError || isTooLarge(err)
+	code := status.Status().Code
+	switch {
+	case IsDenied(err):
+		return denier(err)
+	case isTooLarge(err):
+		return "the limit on the size of objects"
+	case apierrors.IsInvalid(err):
+		return "the validation of " + invalidFields(err)
+	case slices.Contains([]int32{http.StatusUnauthorized, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests}, code):
+		return ""
+	case code >= http.StatusBadRequest && code < http.StatusInternalServerError:
+		return "the API server (" + http.StatusText(int(code)) + ")"
 	}
+	return ""
 }
 
 // HasFinalizer reports whether an object has our finalizer.

@@ -106,8 +106,8 @@ var ofFinalizers = []mutant{
 	},
 	{
 		name: "released-by-the-cached-wish", file: "mirror/finalizer.go",
-		old:  ` || j.Finalizer() != judge.RemoveFinalizer {`,
-		new:  ` {`,
+		old:  `if j.Finalizer() != judge.RemoveFinalizer {`,
+		new:  `if j.Finalizer() == judge.AddFinalizer {`,
 		harm: "an object is gone while its Work exists, because the cache was behind",
 	},
 	{

@@ -62,7 +62,7 @@ func TestForegroundIsSurvived(t *testing.T) {
 
 	SetConfiguration(t, configuration)
 	daemon = StartDaemon(t)
-	Eventually(t, "the finalizer once more", finalizer(ns, "uninstalled", true))
+	Eventually(t, "the finalizer again", finalizer(ns, "uninstalled", true))
 	daemon.MustStop(t)
 	Kubectl(t, "-n", System, "delete", "configmap", Account) // uninstalled
 	if output, err := KarmadaMirror(t, "purge", "--resource", "configmaps", "--finalizers", "--yes"); err == nil || !strings.Contains(output, "add --uninstalled") {
