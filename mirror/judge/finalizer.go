@@ -28,10 +28,9 @@ func (j Judgement) Finalizer() FinalizerChange {
 	switch {
 	case j.Facts.Unknown != "" || s == nil:
 	case !s.Finalized:
-		if s.Foreground && s.Asks && s.Refusal == nil && s.Deleted.IsZero() { // it is too late once it is being deleted
+		if s.Foreground && s.Asks && s.Refusal == nil {
 			return AddFinalizer
 		}
-	case s.Refusal != nil && s.Refusal.Reason == InvalidAnnotation:
 	case !s.Foreground:
 		return RemoveFinalizer
 	case s.Refusal == nil && !s.Asks && j.Facts.remaining() == nil:

@@ -9,18 +9,6 @@ var ofFinalizers = []mutant{
 		harm: "an object that is mirrored nowhere gets a finalizer",
 	},
 	{
-		name: "finalizer-too-late", file: "mirror/judge/finalizer.go",
-		old:  ` && s.Deleted.IsZero()`,
-		new:  ``,
-		harm: "each sync of an object that is being deleted tries what the API server forbids",
-	},
-	{
-		name: "finalizer-of-the-refused-goes", file: "mirror/judge/finalizer.go",
-		old:  "\tcase s.Refusal != nil && s.Refusal.Reason == InvalidAnnotation:\n",
-		new:  ``,
-		harm: "a misspelt annotation takes the finalizer off",
-	},
-	{
 		name: "released-with-works", file: "mirror/judge/finalizer.go",
 		old:  ` && j.Facts.remaining() == nil`,
 		new:  ``,
