@@ -95,7 +95,7 @@ func TestForegroundDefinition(t *testing.T) {
 	going := definitionObject()
 	going.SetFinalizers([]string{"customresourcecleanup.apiextensions.k8s.io"})
 	deleted(going)
-	server.answers[widgetsDefinitionAt] = going
+	server.reply(widgetsDefinitionAt, going)
 	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
 	if _, err := c.reconcile(t.Context(), gadget, false); err != nil {
 		t.Fatal(err)
@@ -136,16 +136,16 @@ func TestForegroundWrittenMeanwhile(t *testing.T) {
 	server.list(configMaps, inForeground("m1"))
 	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
 	var once sync.Once
-	server.asked[pageAt] = func() {
+	server.onRead(pageAt, func() {
 		once.Do(func() {
 			if err := c.Configure(config.Parts{config.Key: onlyWidgets}); err != nil {
 				t.Error(err)
 			}
 		})
-	}
+	})
 	syncPage(t, c)
-	server.answers[pageAt] = inForeground("m1", finalized) // what has been written
-	delete(server.answers, "PATCH "+pageAt)
+	server.reply(pageAt, inForeground("m1", finalized)) // what has been written
+	server.reply("PATCH "+pageAt, nil)
 	for range 3 {
 		syncPage(t, c)
 	}
@@ -162,7 +162,7 @@ func TestForegroundNoPath(t *testing.T) {
 	server.list(configMaps, inForeground("m1", finalized))
 	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
 	configure(t, c, onlyWidgets)
-	server.answers[pageAt] = &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}}
+	server.reply(pageAt, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}})
 	syncPage(t, c)
 	delete(server.answers, pageAt) // it is served again
 	syncPage(t, c)
@@ -179,7 +179,7 @@ func TestForegroundRightsLeaveToo(t *testing.T) {
 	server.list(configMaps, inForeground("m1", finalized))
 	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
 	configure(t, c, onlyWidgets)
-	server.answers["PATCH "+pageAt] = apierrors.NewForbidden(configMaps.GroupResource(), "page", errors.New("no"))
+	server.reply("PATCH "+pageAt, apierrors.NewForbidden(configMaps.GroupResource(), "page", errors.New("no")))
 	for range 5 {
 		syncPage(t, c)
 	}
@@ -203,7 +203,7 @@ func TestForegroundDeniedElsewhere(t *testing.T) {
 	other := inForeground("m1", finalized, deleted)
 	other.SetNamespace("blog")
 	server.list(configMaps, inForeground("m1"), other)
-	server.answers["PATCH "+pageAt] = apierrors.NewForbidden(configMaps.GroupResource(), "page", errors.New("maximum storage usage per PersistentVolumeClaim is 1Gi, but request is 2Gi"))
+	server.reply("PATCH "+pageAt, apierrors.NewForbidden(configMaps.GroupResource(), "page", errors.New("maximum storage usage per PersistentVolumeClaim is 1Gi, but request is 2Gi")))
 	c := newControllerOf(t, server, configured("", "", ""), clock)
 	for range 20 { // ten minutes
 		for _, namespace := range []string{"shop", "blog"} { // both are due when the pause ends
@@ -232,7 +232,7 @@ func TestForegroundTooLarge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server, clock := newAPIServer(t), newFakeClock()
 			server.list(configMaps, inForeground("m1"))
-			server.answers["PATCH "+pageAt] = refusal
+			server.reply("PATCH "+pageAt, refusal)
 			c := newControllerOf(t, server, configured("", "", ""), clock)
 			for range 5 {
 				syncPage(t, c)
@@ -255,7 +255,7 @@ func TestForegroundBack(t *testing.T) {
 	server.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1", sample.Terminating))
 	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
 	configure(t, c, onlyWidgets)
-	server.served[configMaps.GroupResource()] = nil
+	server.serveNo(configMaps.GroupResource())
 	configure(t, c, configured("", "", ""))
 	syncPage(t, c)
 	if len(server.writes) > 0 {
@@ -270,7 +270,7 @@ func TestForegroundStaleRemoval(t *testing.T) {
 	server := newAPIServer(t)
 	server.list(configMaps, inForeground("m1", finalized, func(u *unstructured.Unstructured) { sample.Annotate(u, render.DeletionAnnotation, "background") }))
 	server.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"))
-	server.answers["GET "+pageAt] = inForeground("m1", finalized, deleted, sample.Version("9"))
+	server.reply("GET "+pageAt, inForeground("m1", finalized, deleted, sample.Version("9")))
 	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
 	syncPage(t, c)
 	for _, write := range server.writes {
@@ -288,7 +288,7 @@ func TestForegroundFinalizerHoldsUpWorks(t *testing.T) {
 	server := newAPIServer(t)
 	server.list(configMaps, inForeground("m1"))
 	server.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1", sample.Edited))
-	server.answers["PATCH "+pageAt] = apierrors.NewInternalError(errors.New("failed calling webhook"))
+	server.reply("PATCH "+pageAt, apierrors.NewInternalError(errors.New("failed calling webhook")))
 	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
 	syncPage(t, c)
 	if !slices.Contains(server.writes, "update m1 at 7") {
@@ -356,7 +356,7 @@ func TestForegroundStandby(t *testing.T) {
 	c := newControllerOf(t, server, configured("", "", ""), clock)
 	configure(t, c, onlyWidgets)
 	clock.Step(24 * time.Hour)
-	server.answers[pageAt] = inForeground("m1", finalized, deleted, sample.Version("9"))
+	server.reply(pageAt, inForeground("m1", finalized, deleted, sample.Version("9")))
 	leading(t, c)
 	c.enqueueEverything()
 	syncPage(t, c)
@@ -410,7 +410,7 @@ func TestForegroundBeforeItsFinalizer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := newAPIServer(t)
 			server.list(configMaps, inForeground("m1"))
-			server.answers[pageAt] = answer
+			server.reply(pageAt, answer)
 			c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
 			syncPage(t, c)
 			if len(server.writes) > 0 {
@@ -429,7 +429,7 @@ func TestForegroundHeldPolls(t *testing.T) {
 	server.list(configMaps, inForeground("m1", finalized, deleted))
 	server.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1", sample.Marked))
 	reads := 0
-	server.asked[pageAt] = func() { reads++ }
+	server.onRead(pageAt, func() { reads++ })
 	c := newControllerOf(t, server, configured("", "", ""), clock)
 	clock.Step(time.Hour)
 	looks := 0
@@ -474,7 +474,7 @@ func TestForegroundQuotesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := newAPIServer(t)
 			server.list(configMaps, inForeground("m1"))
-			server.answers["PATCH "+pageAt] = refusal
+			server.reply("PATCH "+pageAt, refusal)
 			c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
 			syncPage(t, c)
 			noticed := c.noticed.of[sample.Page]
@@ -489,7 +489,7 @@ func TestForegroundQuotesNothing(t *testing.T) {
 func TestForegroundWithoutCredentials(t *testing.T) {
 	server := newAPIServer(t)
 	server.list(configMaps, inForeground("m1"))
-	server.answers["PATCH "+pageAt] = apierrors.NewUnauthorized("expired")
+	server.reply("PATCH "+pageAt, apierrors.NewUnauthorized("expired"))
 	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
 	if _, err := c.reconcile(t.Context(), sample.Page, false); err == nil || slices.Contains(server.writes, "create m1") {
 		t.Errorf("%v, %v", err, server.writes)
@@ -502,7 +502,7 @@ func TestForegroundRefuted(t *testing.T) {
 	server := newAPIServer(t)
 	server.list(configMaps, inForeground("m1", finalized, func(u *unstructured.Unstructured) { sample.Annotate(u, render.DeletionAnnotation, "background") }))
 	server.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"))
-	server.answers["GET "+pageAt] = inForeground("m1", finalized, sample.Version("9"))
+	server.reply("GET "+pageAt, inForeground("m1", finalized, sample.Version("9")))
 	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
 	result, err := c.reconcile(t.Context(), sample.Page, false)
 	if err != nil || result.retry < refutedPeriod {

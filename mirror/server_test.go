@@ -121,8 +121,34 @@ func (s *apiServer) leave(r schema.GroupVersionResource, u *unstructured.Unstruc
 	s.leaving[r].SetResourceVersion("101")
 }
 
+// reply makes the API server answer from now on with this, for a path or for a method and a path; nil
+// is its own answer.
+func (s *apiServer) reply(at string, answer any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.answers[at] = answer; answer == nil {
+		delete(s.answers, at)
+	}
+}
+
+// onRead makes the API server call a function when a path is read.
+func (s *apiServer) onRead(at string, do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked[at] = do
+}
+
+// serveNo makes discovery no longer return a resource.
+func (s *apiServer) serveNo(r schema.GroupResource) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.served, r)
+}
+
 // Resolve implements watch.Resolver.
 func (s *apiServer) Resolve(_ context.Context, r watch.Resource) (watch.Served, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, served := range s.served[r.GroupResource] {
 		if r.Version == "" || r.Version == served.Resource.Version {
 			return served, true, nil
@@ -157,7 +183,10 @@ func (s *apiServer) listOf(r schema.GroupVersionResource, at, selector string) a
 	if selector == render.OurWorks {
 		at += "?ours"
 	}
-	if refused, ok := s.answers[at]; ok {
+	s.mu.Lock()
+	refused, isRefused := s.answers[at]
+	s.mu.Unlock()
+	if isRefused {
 		return refused
 	}
 	chosen, err := labels.Parse(selector)
