@@ -46,7 +46,8 @@ func TestTables(t *testing.T) {
 	cases := map[string][]string{
 		"annotations.md": {
 			render.ClustersAnnotation, render.ClusterSelectorAnnotation, render.SuspendAnnotation,
-			render.PreserveOnDeletionAnnotation, render.ExpandAnnotation, render.DeletionAnnotation, render.ReplicasAnnotation, render.ConflictResolutionAnnotation,
+			render.PreserveOnDeletionAnnotation, render.ExpandAnnotation, render.ReplicasAnnotation, render.DeletionAnnotation,
+			render.ConflictResolutionAnnotation,
 		},
 		"works.md": {
 			render.ManagedByLabel, render.SourceIDLabel, render.SourceAnnotation, render.SourceUIDAnnotation,
