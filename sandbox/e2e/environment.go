@@ -226,14 +226,30 @@ func (e *Environment) Install(ctx context.Context) (err error) {
 	if e.AccountKubeconfig, err = e.ServiceAccountKubeconfig(ctx, System, Account); err != nil {
 		return err
 	}
-	role, err := os.ReadFile(filepath.Join(e.Builder.Repository(), "manifests", "components", "foreground-deletion", "clusterrole.yaml"))
-	if err != nil {
-		return err
-	}
-	if err := karmada.Apply(ctx, e.Config(), role); err != nil {
+	if err := e.grant(ctx, "foreground-deletion"); err != nil {
 		return err
 	}
 	return e.loosen(ctx)
+}
+
+// grant gives the daemon the rights of a component of the manifests.
+func (e *Environment) grant(ctx context.Context, component string) error {
+	role, err := os.ReadFile(e.ClusterRole(component))
+	if err != nil {
+		return err
+	}
+	return karmada.Apply(ctx, e.Config(), role)
+}
+
+// ClusterRole is the file of the ClusterRole of a component of the manifests.
+func (e *Environment) ClusterRole(component string) string {
+	return filepath.Join(e.Builder.Repository(), "manifests", "components", component, "clusterrole.yaml")
+}
+
+// GrantStatus allows the daemon to write the statuses of sources.
+func GrantStatus(t *testing.T) {
+	t.Helper()
+	Must(t, Env.grant(t.Context(), "aggregate-status"))
 }
 
 // AdmissionPolicies are the policies in the manifests.

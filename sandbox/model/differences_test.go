@@ -159,3 +159,32 @@ func TestOfDivides(t *testing.T) {
 		}
 	}
 }
+
+func TestReplicas(t *testing.T) {
+	web := Key{Kind: "Deployment", Namespace: "shop", Name: "web"}
+	for _, c := range []struct {
+		asks    map[string]string
+		joined  []string
+		want    int64
+		isKnown bool
+	}{
+		{map[string]string{clustersKey: "east,west"}, []string{"east", "west"}, 6, true},
+		{map[string]string{clustersKey: "east"}, []string{"east", "west"}, 3, true},
+		{map[string]string{clustersKey: "*", replicasKey: "divide"}, []string{"east", "west"}, 3, true},
+		{map[string]string{clustersKey: "east,west"}, []string{"east"}, 0, false},
+		{map[string]string{clustersKey: "*", suspendKey: "west"}, []string{"east", "west"}, 0, false},
+		{map[string]string{clustersKey: "*", suspendKey: "yes"}, []string{"east", "west"}, 0, false},
+		{nil, []string{"east", "west"}, 0, false},
+	} {
+		w := &World{
+			Objects:  map[Key]*Object{web: {Annotations: c.asks, Content: &Content{Payload: map[string]any{"spec": map[string]any{"replicas": int64(3)}}}}},
+			Clusters: map[string]*Object{}, Configuration: &Configuration{Namespaces: []string{"*"}},
+		}
+		for _, name := range c.joined {
+			w.Clusters[name] = &Object{}
+		}
+		if got, isKnown := w.Replicas(web, []string{"east", "west"}); got != c.want || isKnown != c.isKnown {
+			t.Errorf("%v with %v: %d, %t", c.asks, c.joined, got, isKnown)
+		}
+	}
+}

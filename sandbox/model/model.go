@@ -170,6 +170,25 @@ func (w *World) Finalizer(k Key) State {
 	return Absent
 }
 
+// Replicas are those in the status of an object whose members have started all that they were asked
+// for: their sum. It is not known if something must stay as it is in one of the clusters, since that
+// may be anything, or is suspended there; nor if it is in none of them.
+func (w *World) Replicas(k Key, clusters []string) (sum int64, isKnown bool) {
+	for _, cluster := range clusters {
+		switch state, like := w.Of(k, cluster); {
+		case state == Stays, like.Suspended:
+			return 0, false
+		case state == Present:
+			replicas, counts := like.Content.replicas()
+			if !counts {
+				return 0, false
+			}
+			sum, isKnown = sum+replicas, true
+		}
+	}
+	return sum, isKnown
+}
+
 const (
 	clustersKey = "karmada.target/clusters"
 	selectorKey = "karmada.target/cluster-selector"

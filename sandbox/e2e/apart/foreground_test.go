@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -23,7 +22,7 @@ import (
 func TestForegroundIsSurvived(t *testing.T) {
 	StartOwn(t, karmada.Options{Dir: t.TempDir(), Members: Named(Push)})
 	Must(t, Env.Install(t.Context()))
-	role := filepath.Join(Env.Builder.Repository(), "manifests", "components", "foreground-deletion", "clusterrole.yaml")
+	role := Env.ClusterRole("foreground-deletion")
 	Kubectl(t, "delete", "-f", role)
 	daemon := StartDaemon(t)
 	ns := NewNamespace(t)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -44,7 +43,7 @@ func TestRollout(t *testing.T) {
 
 	Create(t, Deployments, r.deployment("nginx:1", everywhere))
 	Eventually(t, "an Event that names the missing right", r.deniedEvent)
-	Kubectl(t, "apply", "-f", filepath.Join(Env.Builder.Repository(), "manifests", "components", "aggregate-status", "clusterrole.yaml"))
+	GrantStatus(t)
 	Eventually(t, "the right to count", func(ctx context.Context) error {
 		Change(t, Deployments, r.ns, "web", SetAnnotation("look", time.Now().String())) // an event
 		return r.shows(ctx, "readyReplicas", 6)
@@ -86,7 +85,7 @@ func TestRollout(t *testing.T) {
 func TestContestedStatus(t *testing.T) {
 	StartOwn(t, karmada.Options{Dir: t.TempDir(), Members: WithNodes(Named(Push))})
 	Must(t, Env.Install(t.Context()))
-	Kubectl(t, "apply", "-f", filepath.Join(Env.Builder.Repository(), "manifests", "components", "aggregate-status", "clusterrole.yaml"))
+	GrantStatus(t)
 	SetConfiguration(t, aggregatingConfiguration)
 	daemon := StartDaemon(t)
 	r := rollout{t: t, ns: NewNamespace(t)}

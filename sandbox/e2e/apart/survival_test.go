@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -30,7 +29,7 @@ const sourceWrites = 4
 func TestSourceWritesSurvive(t *testing.T) {
 	StartOwn(t, karmada.Options{Dir: t.TempDir(), Members: WithNodes(Named(Push, Pull))})
 	Must(t, Env.Install(t.Context()))
-	Kubectl(t, "apply", "-f", filepath.Join(Env.Builder.Repository(), "manifests", "components", "aggregate-status", "clusterrole.yaml"))
+	GrantStatus(t)
 	SetConfiguration(t, aggregatingConfiguration)
 	p := StartProxy(t)
 	daemon := Supervise(t, "--kubeconfig", p.Kubeconfig(), "--leader-elect=false", "--deletion-settle-period", "100ms")

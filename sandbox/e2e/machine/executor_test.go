@@ -2,13 +2,16 @@ package machine
 
 import (
 	"context"
-	"fmt"
+	"encoding/json"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,7 +23,7 @@ import (
 )
 
 // executor stands in for Karmada's execution controller, without members: it reports Works
-// as applied, and removes their finalizers when they are deleted.
+// as applied and Deployments as rolled out, and removes the finalizers of Works that are deleted.
 type executor struct {
 	client dynamic.Interface
 
@@ -97,11 +100,46 @@ func (e *executor) execute(work *unstructured.Unstructured) {
 		_, _ = works.Patch(ctx, work.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		return
 	}
-	conditions, _, _ := unstructured.NestedSlice(work.Object, "status", "conditions")
-	if len(conditions) == 0 {
-		status := fmt.Sprintf(`{"status":{"conditions":[{"type":"Applied","status":"True","reason":"Machine","message":"","lastTransitionTime":%q}]}}`, time.Now().UTC().Format(time.RFC3339))
-		_, _ = works.Patch(ctx, work.GetName(), types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status")
+	if isSuspended, _, _ := unstructured.NestedBool(work.Object, "spec", "suspendDispatching"); isSuspended {
+		return
 	}
+	status := map[string]any{}
+	if conditions, _, _ := unstructured.NestedSlice(work.Object, "status", "conditions"); len(conditions) == 0 {
+		status["conditions"] = []any{map[string]any{"type": "Applied", "status": "True", "reason": "Machine", "message": "", "lastTransitionTime": time.Now().UTC().Format(time.RFC3339)}}
+	}
+	if reports := rolledOut(work); !equality.Semantic.DeepEqual(reports, nestedSlice(work, "status", "manifestStatuses")) {
+		status["manifestStatuses"] = reports
+	}
+	if len(status) > 0 {
+		patch, _ := json.Marshal(map[string]any{"status": status}) // of values that can be encoded
+		_, _ = works.Patch(ctx, work.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	}
+}
+
+// rolledOut is what Karmada reports of a Deployment in a Work once its Pods are available; nil if
+// there is none in it.
+func rolledOut(work *unstructured.Unstructured) []any {
+	manifest, err := e2e.ManifestOf(work)
+	if err != nil || manifest.GetKind() != deployment.Kind {
+		return nil
+	}
+	replicas, _, _ := unstructured.NestedInt64(manifest.Object, "spec", "replicas")
+	of, _ := strconv.ParseInt(manifest.GetAnnotations()["resourcetemplate.karmada.io/generation"], 10, 64)
+	status := map[string]any{
+		"replicas": replicas, "readyReplicas": replicas, "updatedReplicas": replicas, "availableReplicas": replicas,
+		"generation": work.GetGeneration(), "observedGeneration": work.GetGeneration(), "resourceTemplateGeneration": of,
+	}
+	maps.DeleteFunc(status, func(_ string, value any) bool { return value == int64(0) }) // as Kubernetes leaves them out
+	identifier := map[string]any{
+		"ordinal": int64(0), "group": "apps", "version": "v1", "kind": deployment.Kind, "resource": e2e.Deployments.Resource,
+		"namespace": manifest.GetNamespace(), "name": manifest.GetName(),
+	}
+	return []any{map[string]any{"identifier": identifier, "status": status, "health": "Healthy"}}
+}
+
+func nestedSlice(u *unstructured.Unstructured, fields ...string) []any {
+	found, _, _ := unstructured.NestedSlice(u.Object, fields...)
+	return found
 }
 
 // end records a deletion, once.

@@ -51,6 +51,7 @@ func (m *machine) look() (wrong []string) {
 		wrong = append(wrong, m.unfinished(works)...)
 		wrong = append(wrong, m.compare(works)...)
 		wrong = append(wrong, m.compareFinalizers()...)
+		wrong = append(wrong, m.compareStatuses()...)
 		if len(wrong) == 0 && m.hasMembers {
 			wrong = m.compareMembers()
 		}
@@ -161,6 +162,30 @@ func (m *machine) compareFinalizers() (wrong []string) {
 			case world.Objects[key] != nil && !finalizerFits(world.Finalizer(key), o.Finalized):
 				wrong = append(wrong, fmt.Sprintf("%s %v has a finalizer: %t", kind, key, o.Finalized))
 			}
+		}
+	}
+	return wrong
+}
+
+// compareStatuses lists the Deployments whose status is not the sum of what the members report.
+func (m *machine) compareStatuses() (wrong []string) {
+	world := m.history.now()
+	list, err := e2e.Env.Admin.Resource(e2e.Deployments).List(m.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for i := range list.Items {
+		u := &list.Items[i]
+		key, _ := e2e.Applied(u)
+		if world.Objects[key] == nil || m.hasMembers {
+			continue
+		}
+		want, isKnown := world.Replicas(key, m.clusters)
+		if got, _, _ := unstructured.NestedInt64(u.Object, "status", "replicas"); isKnown && got != want {
+			wrong = append(wrong, fmt.Sprintf("%v has %d replicas in its status, not %d", key, got, want))
+		}
+		if got, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration"); isKnown && got != u.GetGeneration() {
+			wrong = append(wrong, fmt.Sprintf("%v has generation %d, and %d in its status", key, u.GetGeneration(), got))
 		}
 	}
 	return wrong

@@ -377,7 +377,7 @@ func (m *machine) configure(namespaces, rules string, honors bool) error {
 	}
 	text := e2e.ConfigurationHead + e2e.BreakerOff + options + "resources:\n"
 	for _, resource := range resources {
-		text += fmt.Sprintf("- {group: %q, resource: %s, namespaces: [%q]}\n", resource.Group, resource.Resource, globs)
+		text += fmt.Sprintf("- {group: %q, resource: %s, namespaces: [%q], aggregateStatus: %t}\n", resource.Group, resource.Resource, globs, resource == e2e.Deployments)
 	}
 	return m.history.change(func() error {
 		patch := e2e.Object("v1", "ConfigMap", e2e.System, e2e.Account, map[string]any{"data": map[string]any{config.Key: text}})

@@ -26,6 +26,7 @@ func TestMachine(t *testing.T) {
 func startAPIServer(t *testing.T) *executor {
 	e2e.StartOwn(t, karmada.Options{Dir: t.TempDir()})
 	e2e.Must(t, e2e.Env.Install(t.Context()))
+	e2e.GrantStatus(t)
 	for _, name := range []string{karmada.ControllerManager, karmada.Scheduler} {
 		e2e.Must(t, e2e.Env.Component(name).Stop())
 	}
