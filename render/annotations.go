@@ -25,6 +25,12 @@ const (
 	// DeletionAnnotation, "foreground", keeps a deleted object until all its Works are gone; the
 	// default is "background".
 	DeletionAnnotation = "karmada.target/deletion"
+	// WavesAnnotation is the order in which a change reaches the clusters; see Waves.
+	WavesAnnotation = "karmada.target/waves"
+	// WaveBakeAnnotation is for how long a wave must have been healthy before the next begins, and
+	// WaveDeadlineAnnotation after how long one that has not come through is told of.
+	WaveBakeAnnotation     = "karmada.target/wave-bake"
+	WaveDeadlineAnnotation = "karmada.target/wave-deadline"
 )
 
 // WorksFinalizer keeps a deleted source, if it asks for that, until its last Work is gone.
@@ -52,6 +58,9 @@ const (
 	RenderedAnnotation = "karmada.target/rendered"
 	// ShareAnnotation is how many replicas of a divided source the Work has.
 	ShareAnnotation = "karmada.target/share"
+
+	// WrittenAnnotation identifies the content that was written to a Work of a source in waves.
+	WrittenAnnotation = "karmada.target/written"
 
 	// ExecutionFinalizer keeps a Work until Karmada has deleted the member
 	// object. Karmada removes it but never adds it (pkg/util/constants.go and

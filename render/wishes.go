@@ -10,7 +10,7 @@ import (
 // Wishes are what an object asks for by its annotations, or a Namespace for the
 // objects in it. The zero value asks for nothing. Equal wishes mean the same.
 type Wishes struct {
-	clusters, selector, suspend, preserve, conflict, replicas, expand, deletion wish
+	clusters, selector, suspend, preserve, conflict, replicas, expand, deletion, waves, bake, deadline wish
 	// fence is the Namespace's list, whose exclusions hold whatever an object says.
 	fence wish
 }
@@ -34,6 +34,7 @@ func ReadWishes(annotations map[string]string) Wishes {
 		clusters: read(ClustersAnnotation), selector: read(ClusterSelectorAnnotation),
 		suspend: read(SuspendAnnotation), preserve: read(PreserveOnDeletionAnnotation), conflict: read(ConflictResolutionAnnotation),
 		replicas: read(ReplicasAnnotation), expand: read(ExpandAnnotation), deletion: read(DeletionAnnotation),
+		waves: read(WavesAnnotation), bake: read(WaveBakeAnnotation), deadline: read(WaveDeadlineAnnotation),
 	}
 }
 
@@ -61,6 +62,7 @@ func (w Wishes) Over(defaults Wishes) Wishes {
 		clusters: w.clusters.or(defaults.clusters), selector: w.selector.or(defaults.selector),
 		suspend: w.suspend.or(defaults.suspend), preserve: w.preserve.or(defaults.preserve), conflict: w.conflict.or(defaults.conflict),
 		replicas: w.replicas.or(defaults.replicas), expand: w.expand.or(defaults.expand), deletion: w.deletion.or(defaults.deletion),
+		waves: w.waves.or(defaults.waves), bake: w.bake.or(defaults.bake), deadline: w.deadline.or(defaults.deadline),
 		fence: w.fence,
 	}
 }
@@ -96,6 +98,7 @@ func (w Wishes) String() string {
 		{ClustersAnnotation, w.clusters}, {ClusterSelectorAnnotation, w.selector},
 		{SuspendAnnotation, w.suspend}, {PreserveOnDeletionAnnotation, w.preserve}, {ConflictResolutionAnnotation, w.conflict},
 		{ReplicasAnnotation, w.replicas}, {ExpandAnnotation, w.expand}, {DeletionAnnotation, w.deletion},
+		{WavesAnnotation, w.waves}, {WaveBakeAnnotation, w.bake}, {WaveDeadlineAnnotation, w.deadline},
 	} {
 		switch {
 		case annotation.inherited:
@@ -155,6 +158,9 @@ func (w Wishes) Check() error {
 		return err
 	}
 	if _, err := w.Differences(); err != nil {
+		return err
+	}
+	if _, err := w.Waves(); err != nil {
 		return err
 	}
 	_, err := w.Foreground()
