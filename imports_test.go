@@ -163,7 +163,7 @@ func checkPure(t *testing.T, file string, f *ast.File, of imported) {
 	}
 	allowed := map[string][]string{
 		"sync": {"OnceValues"},
-		"time": {"Time", "Duration", "Parse", "RFC3339", "RFC3339Nano", "Unix", "Millisecond", "Second", "Minute", "Hour"},
+		"time": {"Time", "Duration", "Parse", "ParseDuration", "RFC3339", "RFC3339Nano", "Unix", "Millisecond", "Second", "Minute", "Hour"},
 	}[of.path]
 	if allowed == nil {
 		return

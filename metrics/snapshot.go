@@ -13,8 +13,9 @@ type Snapshot struct {
 	// Refused counts the refused sources by reason, and Denied those that the API server
 	// refuses by what refuses them.
 	Refused, Denied map[string]int
-	// Held counts the Works whose deletion is held, by resource.
-	Held map[string]int
+	// Held counts the Works whose deletion is held, by resource, and WaveHeld the sources with a
+	// wave that has not come through in time.
+	Held, WaveHeld map[string]int
 }
 
 // Watch is one watched resource, in the form deployments.apps.
@@ -45,6 +46,7 @@ var (
 	denied  = prometheus.NewDesc(prefix+"_denied_sources", "Sources with a Work that the API server refuses to write or delete, by what refuses it.", []string{"by"}, nil)
 	state   = prometheus.NewDesc(prefix+"_watch_state", "The state of each watch, of configured resources and of those that the daemon itself needs: 1 for the current state.", []string{"resource", "state"}, nil)
 	held    = prometheus.NewDesc(prefix+"_deletions_held", "Works whose deletion waits for approval.", []string{"resource"}, nil)
+	waves   = prometheus.NewDesc(prefix+"_wave_held_sources", "Sources with a wave of clusters that has not come through by its deadline.", []string{"resource"}, nil)
 	last    = prometheus.NewDesc(prefix+"_watch_last_event_timestamp_seconds", "When the last event of the resource arrived, in Unix time.", []string{"resource"}, nil)
 )
 
@@ -54,7 +56,7 @@ type collector struct {
 
 // Describe implements prometheus.Collector.
 func (collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{sources, works, refused, denied, held, state, last} {
+	for _, desc := range []*prometheus.Desc{sources, works, refused, denied, held, waves, state, last} {
 		ch <- desc
 	}
 }
@@ -85,6 +87,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	for resource, count := range s.Held {
 		gauge(held, float64(count), resource)
+	}
+	for resource, count := range s.WaveHeld {
+		gauge(waves, float64(count), resource)
 	}
 	for reason, count := range s.Refused {
 		gauge(refused, float64(count), reason)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // clusterChanged enqueues the sources that the change affects: those that choose the
@@ -12,6 +13,9 @@ import (
 func (c *Controller) clusterChanged(before, after *state.Cluster) {
 	if before != nil && after != nil && !before.IsReady && after.IsReady {
 		c.wakeWorksOn(after)
+	}
+	if before != nil && after != nil && before.IsReady != after.IsReady {
+		c.enqueueInWavesOn(after)
 	}
 	if before != nil && after != nil && before.SameMeaning(after) {
 		return
@@ -42,6 +46,25 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 	for w := range c.caches.WorksOn(name) {
 		if w.NamesSource() {
 			c.enqueue(w.Source)
+		}
+	}
+}
+
+// enqueueInWavesOn enqueues the sources in waves that choose a cluster: a wave passes over clusters that
+// are not ready.
+func (c *Controller) enqueueInWavesOn(cluster *state.Cluster) {
+	enqueue := func(id render.Identity) {
+		if c.caches.InWaves(id) {
+			c.enqueue(id)
+		}
+	}
+	objects, namespaces := c.caches.Concerned(nil, cluster)
+	for _, o := range objects {
+		enqueue(o.ID)
+	}
+	for _, n := range namespaces {
+		for o := range c.caches.ObjectsIn(n.Name) {
+			enqueue(o.ID)
 		}
 	}
 }

@@ -125,6 +125,9 @@ func (c *Controller) enqueueGroup(group string) {
 // change is our own write: the source may have changed in between.
 func (c *Controller) workChanged(before, after *state.Work) {
 	if before != nil && (after == nil || after.UID != before.UID) { // deleted; we may have missed the event
+		if before.IsOursFor(before.Source) && c.caches.InWaves(before.Source) {
+			c.ledger.Vanish(before)
+		}
 		c.ledger.Forget(before.Source, before.Cluster)
 		c.ledger.Left(before)
 	}
@@ -136,6 +139,9 @@ func (c *Controller) workChanged(before, after *state.Work) {
 	}
 	if after != nil {
 		c.ledger.Arrived(after)
+		if after.NamesSource() && !after.IsWell() {
+			c.caches.Unwell(after)
+		}
 	}
 	for _, w := range []*state.Work{before, after} {
 		if w == nil {

@@ -7,8 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
+	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/queue"
@@ -24,6 +26,11 @@ func leading(t *testing.T, c *Controller) *queue.Queue {
 	c.queue.Store(q)
 	t.Cleanup(q.ShutDown)
 	return q
+}
+
+// idleCaches are caches that know nothing.
+func idleCaches(c *Controller) *gather.Caches {
+	return gather.NewCaches(gather.Options{Clock: c.Clock, Writes: c.ledger, Logger: zap.NewNop(), Failures: zap.NewNop()})
 }
 
 // waiting drains a queue and returns the names.
@@ -98,6 +105,7 @@ func TestWorkChanged(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := &Controller{Options: Options{Clock: newFakeClock()}, ledger: write.NewLedger(newFakeClock()), breaker: write.NewBreaker(newFakeClock(), 0)}
+			c.caches = idleCaches(c)
 			q := leading(t, c)
 			c.workChanged(tc.old, tc.new)
 			var want []string
@@ -283,6 +291,7 @@ func TestUnserved(t *testing.T) {
 // TestWorkGone: a source that was refused because of a Work is synced when that is deleted.
 func TestWorkGone(t *testing.T) {
 	c := &Controller{Options: Options{Clock: newFakeClock()}, ledger: write.NewLedger(newFakeClock())}
+	c.caches = idleCaches(c)
 	q := leading(t, c)
 	conflict := []judge.Refusal{{Reason: judge.WorkConflict, Message: "it has another owner"}}
 	c.refused.replace(render.Identity{Group: "example.io", Kind: "ConfigMap", Namespace: "shop", Name: "page"}, conflict)

@@ -101,6 +101,18 @@ func (r *refused) all() []render.Identity {
 	return slices.Collect(maps.Keys(r.of))
 }
 
+// with returns the sources with a reason.
+func (r *refused) with(reason judge.Reason) (sources []render.Identity) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, refusals := range r.of {
+		if slices.ContainsFunc(refusals, func(x judge.Refusal) bool { return x.Reason == reason }) {
+			sources = append(sources, id)
+		}
+	}
+	return sources
+}
+
 // counts counts the refused sources by reason, and those that the API server refuses by what
 // refuses them.
 func (r *refused) counts() (all, denied map[string]int) {

@@ -3,13 +3,14 @@ package mirror
 import (
 	"github.com/karmada-target/karmada-mirror/metrics"
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
 // snapshot counts what is in the caches, for the metrics.
 func (c *Controller) snapshot() metrics.Snapshot {
-	s := metrics.Snapshot{Works: map[metrics.WorkKey]int{}, Held: map[string]int{}}
+	s := metrics.Snapshot{Works: map[metrics.WorkKey]int{}, Held: map[string]int{}, WaveHeld: map[string]int{}}
 	s.Refused, s.Denied = c.refused.counts()
 	for _, w := range c.caches.Sources() {
 		asking := 0
@@ -19,7 +20,10 @@ func (c *Controller) snapshot() metrics.Snapshot {
 			}
 		}
 		s.Watches = append(s.Watches, watchSnapshot(w, asking))
-		s.Held[w.Resource.GroupResource.String()] = 0
+		s.Held[w.Resource.GroupResource.String()], s.WaveHeld[w.Resource.GroupResource.String()] = 0, 0
+	}
+	for _, id := range c.noticed.with(judge.WaveHeld) {
+		s.WaveHeld[c.caches.ResourceOf(id)]++
 	}
 	for _, w := range c.caches.Fixed() {
 		own := watchSnapshot(w, 0)

@@ -28,7 +28,7 @@ const (
 	// WavesAnnotation is the order in which a change reaches the clusters; see Waves.
 	WavesAnnotation = "karmada.target/waves"
 	// WaveBakeAnnotation is for how long a wave must have been healthy before the next begins, and
-	// WaveDeadlineAnnotation after how long one that has not come through is told of.
+	// WaveDeadlineAnnotation after how long one that has not come through is reported.
 	WaveBakeAnnotation     = "karmada.target/wave-bake"
 	WaveDeadlineAnnotation = "karmada.target/wave-deadline"
 )

@@ -67,6 +67,42 @@ func hasEntry(manifest map[string]any, field, key, value string) bool {
 	return entries[key] == value
 }
 
+// Content is what a Work carries, whatever it says of suspension and preservation: those take effect
+// at once, in whatever order its clusters get the content.
+type Content struct {
+	meaning Digest
+	options Options
+}
+
+// ContentOf returns the content of a Work that DigestOf accepts.
+func ContentOf(work map[string]any, namespace, name string) (Content, error) {
+	manifest, err := ManifestOf(work)
+	if err != nil {
+		return Content{}, err
+	}
+	meaning, err := meaningOf(manifest, namespace, name)
+	return Content{meaning, OptionsOf(work).ofContent()}, err
+}
+
+// Content returns the content of the Works.
+func (t *Template) Content() Content { return Content{t.meaning, t.options.ofContent()} }
+
+// Digest returns the digest of a Work with the content.
+func (c Content) Digest(suspend, preserve bool) Digest {
+	o := c.options
+	o.Suspend, o.PreserveOnDeletion = suspend, preserve
+	return o.digest(c.meaning)
+}
+
+// String returns the value of WrittenAnnotation.
+func (c Content) String() string { return c.Digest(false, false).String() }
+
+// ofContent returns the options that are part of the content.
+func (o Options) ofContent() Options {
+	o.Suspend, o.PreserveOnDeletion = false, false
+	return o
+}
+
 // digest returns the digest of a Work with these options and a manifest of that meaning.
 func (o Options) digest(meaning Digest) Digest {
 	sum := sha256.Sum256(fmt.Appendf(meaning[:], "%v", o))

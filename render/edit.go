@@ -28,6 +28,8 @@ type Edit struct {
 	Overrides override.Overrides
 	// Strip removes labels and annotations at the end.
 	Strip StripList
+	// Noted: the Works note what was written. It changes nothing in the manifest.
+	Noted bool
 }
 
 // Share is one cluster's part of a Scale.
@@ -39,6 +41,16 @@ type Share struct {
 // With returns the Template of the Works that an Edit changes. It fails if the Edit cannot be
 // applied, and names the path.
 func (t *Template) With(e Edit) (*Template, error) {
+	edited, err := t.with(e)
+	if err != nil || !e.Noted {
+		return edited, err
+	}
+	noted := *edited
+	noted.notes.Written = edited.Content().String()
+	return &noted, nil
+}
+
+func (t *Template) with(e Edit) (*Template, error) {
 	if !e.Changes(t.Manifest) {
 		return t, nil
 	}
@@ -75,12 +87,18 @@ func (t *Template) IsRendered(k EditKey, n Notes, d Digest) bool {
 
 // Notes are what a Work says of the Edit that made it. The zero value is that of none.
 type Notes struct {
-	// OverriddenBy is the value of OverriddenByAnnotation, Share that of ShareAnnotation and
-	// Rendered that of RenderedAnnotation.
-	OverriddenBy, Share, Rendered string
+	// OverriddenBy is the value of OverriddenByAnnotation, Share that of ShareAnnotation, Rendered
+	// that of RenderedAnnotation and Written that of WrittenAnnotation.
+	OverriddenBy, Share, Rendered, Written string
 }
 
-// Notes returns what the Works say of the Edit, except Rendered.
+// OfEdit returns the notes without the one that only Works of sources in waves have.
+func (n Notes) OfEdit() Notes {
+	n.Written = ""
+	return n
+}
+
+// Notes returns what the Works say of the Edit, except Rendered and Written.
 func (e Edit) Notes() (n Notes) {
 	if e.Share != nil {
 		n.Share = strconv.FormatInt(e.Share.Scale.Replicas, 10)
@@ -95,7 +113,10 @@ func (e Edit) Notes() (n Notes) {
 
 // NotesOf reads the annotations of a Work.
 func NotesOf(annotations map[string]string) Notes {
-	return Notes{OverriddenBy: annotations[OverriddenByAnnotation], Share: annotations[ShareAnnotation], Rendered: annotations[RenderedAnnotation]}
+	return Notes{
+		OverriddenBy: annotations[OverriddenByAnnotation], Share: annotations[ShareAnnotation],
+		Rendered: annotations[RenderedAnnotation], Written: annotations[WrittenAnnotation],
+	}
 }
 
 // Replicas returns the noted share; false if there is none.
@@ -118,7 +139,7 @@ func (n Notes) Lack(now Notes) (lost []string) {
 // annotations returns the annotations of a Work; those without a value are removed.
 func (n Notes) annotations() map[string]*string {
 	all := map[string]*string{}
-	for key, value := range map[string]string{OverriddenByAnnotation: n.OverriddenBy, ShareAnnotation: n.Share, RenderedAnnotation: n.Rendered} {
+	for key, value := range map[string]string{OverriddenByAnnotation: n.OverriddenBy, ShareAnnotation: n.Share, RenderedAnnotation: n.Rendered, WrittenAnnotation: n.Written} {
 		all[key] = nil
 		if value != "" {
 			all[key] = &value

@@ -58,7 +58,7 @@ func unmark(resourceVersion string, handover *string, owners []metav1.OwnerRefer
 		Labels:          map[string]*string{ManagedByLabel: nil, SourceIDLabel: nil, HeldKey: nil},
 		Annotations: map[string]*string{
 			SourceAnnotation: nil, SourceUIDAnnotation: nil, SourceCreatedAnnotation: nil, HeldKey: nil,
-			HandoverAnnotation: handover, OverriddenByAnnotation: nil, ShareAnnotation: nil, RenderedAnnotation: nil,
+			HandoverAnnotation: handover, OverriddenByAnnotation: nil, ShareAnnotation: nil, RenderedAnnotation: nil, WrittenAnnotation: nil,
 		},
 		OwnerReferences: owners,
 	}.patch()

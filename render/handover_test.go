@@ -17,7 +17,7 @@ func TestRelease(t *testing.T) {
 		},
 		"annotations": map[string]any{
 			"karmada.target/source": nil, "karmada.target/source-uid": nil, "karmada.target/source-created": nil, "karmada.target/deletion-held": nil,
-			"karmada.target/handover": "ConfigMap/shop/page", "karmada.target/overridden-by": nil, "karmada.target/share": nil, "karmada.target/rendered": nil,
+			"karmada.target/handover": "ConfigMap/shop/page", "karmada.target/overridden-by": nil, "karmada.target/share": nil, "karmada.target/rendered": nil, "karmada.target/written": nil,
 		},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -230,7 +230,7 @@ func TestPatch(t *testing.T) {
 				wanted[field].(map[string]any)[HeldKey] = nil
 			}
 			// Nor does it keep notes on what no longer differs.
-			for _, note := range []string{ShareAnnotation, OverriddenByAnnotation, RenderedAnnotation} {
+			for _, note := range []string{ShareAnnotation, OverriddenByAnnotation, RenderedAnnotation, WrittenAnnotation} {
 				wanted["annotations"].(map[string]any)[note] = nil
 			}
 			delete(metadata, "finalizers")

@@ -14,7 +14,7 @@ import (
 const (
 	// MaxWaves is how many waves one annotation may have.
 	MaxWaves = 64
-	// DefaultWaveDeadline is after how long a wave that has not come through is told of.
+	// DefaultWaveDeadline is after how long a wave that has not come through is reported.
 	DefaultWaveDeadline = 10 * time.Minute
 	// maxWaveTime is the longest bake and deadline.
 	maxWaveTime = 30 * 24 * time.Hour
@@ -25,7 +25,7 @@ const (
 type Waves struct {
 	list []Wave
 	// Bake is for how long a wave must have been healthy before the next begins, and Deadline after
-	// how long one that has not come through is told of.
+	// how long one that has not come through is reported.
 	Bake, Deadline time.Duration
 }
 

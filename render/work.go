@@ -62,18 +62,28 @@ func (w Works) For(cluster string) []byte {
 // from a stale cache is rejected. finalizers are those that the Work has: a merge patch
 // replaces lists. adopt takes the Work from the binding that a policy has left behind.
 func (t *Template) Patch(cluster, resourceVersion string, finalizers []string, adopt bool) []byte {
-	m := t.metadata()
-	maps.Copy(m.Annotations, t.notes.annotations())
-	m.ResourceVersion = resourceVersion
-	if !slices.Contains(finalizers, ExecutionFinalizer) {
-		finalizers = append(slices.Clone(finalizers), ExecutionFinalizer)
-	}
-	m.Finalizers = finalizers
-	m.Labels[HeldKey], m.Annotations[HeldKey] = nil, nil
+	m := t.patched(resourceVersion, finalizers)
 	if adopt {
 		m.unbind()
 	}
 	return t.assemble(m, "null").For(cluster)
+}
+
+// patched is the metadata of a Patch.
+func (t *Template) patched(resourceVersion string, finalizers []string) metadata {
+	m := t.metadata()
+	maps.Copy(m.Annotations, t.notes.annotations())
+	m.ResourceVersion, m.Finalizers = resourceVersion, withExecution(finalizers)
+	m.Labels[HeldKey], m.Annotations[HeldKey] = nil, nil
+	return m
+}
+
+// withExecution returns finalizers with Karmada's.
+func withExecution(finalizers []string) []string {
+	if slices.Contains(finalizers, ExecutionFinalizer) {
+		return finalizers
+	}
+	return append(slices.Clone(finalizers), ExecutionFinalizer)
 }
 
 // assemble writes the JSON by hand around the encoded manifest, because

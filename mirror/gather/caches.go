@@ -48,6 +48,8 @@ type Writes interface {
 	IsUnderWay(id render.Identity, cluster string, cached *state.Work) bool
 	// Stranger returns the Work of that name that a refused create ran into.
 	Stranger(id render.Identity, cluster, name string) (*state.Work, bool)
+	// Vanished returns the Works of a source that somebody else has deleted, by cluster.
+	Vanished(id render.Identity) map[string]*state.Work
 }
 
 // Caches are what the daemon knows about the API server: a watch for each configured resource,
@@ -75,6 +77,8 @@ type Caches struct {
 	outages sync.Map
 	// partings are when Works began to part from their objects.
 	partings since[types.UID]
+	// steadiness is since when the Works of sources in waves have been well.
+	steadiness steadiness
 	// losses are when sources lost overrides, by the cache.
 	losses losses
 	lately *lately
@@ -105,6 +109,7 @@ func (c *Caches) Run(ctx context.Context) {
 			c.contents.prune(c.needsContent)
 			c.scales.prune(c.isCurrent)
 			c.pruneStatuses()
+			c.steadiness.prune()
 		}, prunePeriod)
 	})
 	// What is kept of an object depends on its Namespace.

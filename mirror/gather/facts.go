@@ -102,6 +102,7 @@ func (c *Caches) surround(f *judge.Facts, namespace *state.Namespace) {
 		f.Clusters[cluster] = facts
 	}
 	f.Stalls = c.stallsOf(f.Works)
+	c.advance(f)
 }
 
 // mustHaveSynced makes facts Unknown if a cache that every decision needs has not synced.

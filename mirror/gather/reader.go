@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -142,6 +143,7 @@ func (r *Reader) facts(ctx context.Context, ref SourceRef, obj *unstructured.Uns
 		return judge.Facts{}, err
 	}
 	f.NamespaceSkipped, f.NamespaceGoing = namespace.SkipsPropagation(), namespace.Terminating
+	advanceSince(&f, time.Now())
 	if r.configuration != nil {
 		configure(&f, r.configuration)
 		authorize(&f, r.configuration, config.Source{Resource: ref.Mapping.Resource.GroupResource().String(), Namespace: ref.Namespace, NamespaceLabels: namespace.Labels})

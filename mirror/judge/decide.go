@@ -87,7 +87,8 @@ func Decide(f Facts) Verdict {
 	if unknown := unknownSuspended(f); unknown != nil {
 		v.Refusals = AddRefusal(v.Refusals, *unknown)
 	}
-	v.Notices = notices(f, v)
+	rollOut(f, &v)
+	v.Notices = append(v.Notices, notices(f, v)...)
 	slices.SortFunc(v.Refusals, func(a, b Refusal) int { return cmp.Compare(a.Reason, b.Reason) })
 	return v
 }

@@ -59,7 +59,7 @@ func unplaced(f Facts, v Verdict) *Refusal {
 	var where []string
 	shares := sharesOf(f)
 	for _, cluster := range slices.Sorted(maps.Keys(shares)) {
-		if n := shares[cluster].Replicas - placedOn(f, cluster); n > 0 && v.Targets[cluster].Decision != Wanted {
+		if n := shares[cluster].Replicas - placedOn(f, cluster); n > 0 && v.Targets[cluster].Decision != Wanted && !v.Targets[cluster].Waits {
 			lost += n
 			where = append(where, fmt.Sprintf("%d for cluster %q (%s)", n, cluster, v.Targets[cluster].Because))
 		}

@@ -83,6 +83,8 @@ var hints = map[Reason]string{
 	DeletionPending:        "see what keeps these clusters; to let the object go at once, annotate it with karmada.target/deletion=background: its Works are deleted all the same",
 	ReplicasContested:      "apply a ResourceInterpreterCustomization that retains spec.replicas for this kind",
 
+	WaveHeld:             "see what keeps these clusters (karmada-mirror status); revert the object, which only changes what has been written, or remove karmada.target/waves, which lets all clusters go",
+	WaveSkipped:          "nothing: the Work of that cluster is as its source says",
 	MoveIncomplete:       "karmada-mirror keeps retrying; its log says why it fails",
 	NamespaceUnprotected: "kubectl label namespace NAME resourcetemplate.karmada.io/deletion-protected=Always",
 

@@ -50,6 +50,13 @@ type Facts struct {
 	Scale *Scale
 	// Strip are the labels and annotations that the configuration removes.
 	Strip render.StripList
+	// Now is the current time; Steady says for how long the Work on each cluster has had its content
+	// and been applied and healthy. Steady has no entry for one that is not, and none at all if the
+	// source has no waves.
+	Now    time.Time
+	Steady map[string]time.Duration
+	// Vanished are the last states of Works that somebody else has deleted, by cluster.
+	Vanished map[string]*state.Work
 	// NamespaceSkipped: Karmada does not create the source's Namespace in the members.
 	NamespaceSkipped bool
 }

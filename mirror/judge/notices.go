@@ -34,6 +34,9 @@ func notices(f Facts, v Verdict) []Refusal {
 	if waits := lingering(f); waits != nil {
 		all = append(all, *waits)
 	}
+	if held := waveHeld(f, v); held != nil {
+		all = append(all, *held)
+	}
 	if lost := unplaced(f, v); lost != nil {
 		all = append(all, *lost)
 	}

@@ -27,6 +27,9 @@ const (
 	// has no effect there. It completes a deletion that has been requested already.
 	Detach OperationKind = "detach"
 	Drop   OperationKind = "drop"
+	// Adjust gives a Work whose turn it is not yet what takes effect at once: its options, and our
+	// labels.
+	Adjust OperationKind = "adjust"
 	// Release removes our labels and annotations from a Work that now belongs to another
 	// owner.
 	Release OperationKind = "release"
@@ -43,14 +46,20 @@ type Operation struct {
 	// Later: it is to be carried out only once other clusters have more replicas of a divided
 	// source. Their Works are then events.
 	Later bool
+	// From is the Work whose content is written, instead of the source's; nil for the source's.
+	From *state.Work
 }
 
 // IsHeld reports whether this is a deletion that the breaker holds, by the mark on the Work.
 func (op Operation) IsHeld() bool { return op.Kind == Delete && op.Work.Held != nil }
 
 // Body returns what to send: the Work to create, or a merge patch. It is nil for Delete and
-// Drop, and for Hold, whose body the breaker writes.
+// Drop, for Hold, whose body the breaker writes, and for content From another Work, which must be
+// read.
 func (op Operation) Body(v Verdict) ([]byte, error) {
+	if op.From != nil {
+		return nil, nil
+	}
 	w, target := op.Work, v.Targets[op.Cluster]
 	switch op.Kind {
 	case Create:
@@ -59,6 +68,8 @@ func (op Operation) Body(v Verdict) ([]byte, error) {
 		return target.update(op, wasOurs(w, v.ID))
 	case Amend:
 		return render.Amend(w.ResourceVersion), nil
+	case Adjust:
+		return target.adjust(w)
 	case Wake:
 		return render.Wake(w.ResourceVersion, w.DispatchGiven()), nil
 	case Detach:
@@ -100,6 +111,7 @@ func (k OperationKind) WritesContent() bool { return k == Create || k == Update 
 //	Unwanted   terminating           –
 //	Released   there                 release
 //	Unneeded   there                 detach, and then drop
+//	Unknown    waits for its wave    adjust, or create and update from another Work
 //	Unknown    any                   –
 //	any        stalled               detach
 //	any        waits for its cluster wake, if there is nothing else to write
@@ -107,7 +119,7 @@ func Plan(v Verdict, works map[string]*state.Work) []Operation {
 	var writes, deletes []Operation
 	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
 		target, w := v.Targets[cluster], works[cluster]
-		op := Operation{Cluster: cluster, Work: w}
+		op := Operation{Cluster: cluster, Work: w, From: target.From}
 		op.Kind, op.Because = planWork(target, w)
 		op.Later = op.Kind == Update && v.rises() && lowers(target.notes, w)
 		switch {
@@ -130,6 +142,12 @@ func planWork(target Target, w *state.Work) (kind OperationKind, because string)
 		return Detach, "Karmada does not complete its deletion: the member may not have the object to preserve"
 	case target.Amend && w.Labelled && !w.Terminating:
 		return Amend, "the source asks to preserve its object, and the Work does not say so yet"
+	case target.From != nil && w == nil:
+		return Create, target.Because
+	case target.From != nil && !w.Terminating:
+		return Update, target.Because
+	case target.Adjust && !w.Terminating:
+		return Adjust, "its options or labels are not as wanted, and its wave has not begun"
 	case target.Decision == Unknown:
 	case w == nil:
 		if target.Decision == Wanted {
@@ -181,8 +199,10 @@ func differs(wanted Target, w *state.Work) string {
 		return "the source was recreated"
 	case w.Digest != wanted.Digest():
 		return "the content differs"
-	case w.Notes() != wanted.notes:
+	case w.Notes().OfEdit() != wanted.notes.OfEdit():
 		return "its notes on what differs by cluster are not as written"
+	case wanted.notes.Written != "" && w.Notes().Written != "" && !w.IsAsWritten():
+		return "its note on what was written is not true"
 	case w.Held != nil:
 		return "its deletion is no longer due"
 	case !w.IsComplete():

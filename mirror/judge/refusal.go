@@ -46,6 +46,8 @@ const (
 	StatusContested Reason = "StatusContested"
 	// DeletionPending: the source is being deleted in the foreground, and still has Works.
 	DeletionPending Reason = "DeletionPending"
+	// WaveHeld: a wave of the source has not come through in time.
+	WaveHeld Reason = "WaveHeld"
 	// DependencyNotMirrored: the Pods of a source need an object that is not mirrored to the same
 	// cluster, and would wait for it forever.
 	DependencyNotMirrored Reason = "DependencyNotMirrored"
@@ -56,6 +58,8 @@ const (
 	// MoveIncomplete: an object was taken from a cluster while its Work for another could
 	// not be written.
 	MoveIncomplete Reason = "MoveIncomplete"
+	// WaveSkipped: a Work that somebody has edited or deleted got new content before its wave.
+	WaveSkipped Reason = "WaveSkipped"
 	// NamespaceUnprotected: a Namespace has a default, and deleting it also deletes it in the
 	// members, with everything in it.
 	NamespaceUnprotected Reason = "NamespaceUnprotected"

@@ -3,6 +3,7 @@ package judge
 import (
 	"sync"
 
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -11,11 +12,14 @@ import (
 type Rendering struct {
 	*render.Template // before it is edited
 	edit             render.Edit
+	options          render.Options
 	notes            render.Notes
 	digest           render.Digest
-	size             int
-	edited           func() (*render.Template, error)
-	works            func() (render.Works, error)
+	// isIn reports whether a Work has the content, whatever it says of suspension and preservation.
+	isIn   func(*state.Work) bool
+	size   int
+	edited func() (*render.Template, error)
+	works  func() (render.Works, error)
 }
 
 // Digest is the digest of the Works.
@@ -43,18 +47,31 @@ func (r *Rendering) update(op Operation, adopt bool) ([]byte, error) {
 	return t.Patch(op.Cluster, op.Work.ResourceVersion, op.Work.Finalizers, adopt), nil
 }
 
+// adjust returns the patch of a Work that waits.
+func (r *Rendering) adjust(w *state.Work) ([]byte, error) {
+	t, err := r.edited()
+	if err != nil {
+		return nil, err
+	}
+	return t.Adjust(w.ResourceVersion, w.Finalizers), nil
+}
+
 // keptSize is the size up to which an edited manifest is kept until it is written. A source may have
 // as many as clusters: larger ones are made again for each write.
 const keptSize = 16 << 10
 
 // newRendering renders at once. What is not edited is encoded once, when the first Work is created,
 // even if several are created at the same time.
-func newRendering(t *render.Template, e render.Edit) (*Rendering, error) {
+func newRendering(t *render.Template, e render.Edit, o render.Options) (*Rendering, error) {
 	edited, err := t.With(e)
 	if err != nil {
 		return nil, err
 	}
-	r := &Rendering{Template: t, edit: e, notes: edited.Notes(), digest: edited.Digest(), size: edited.Size()}
+	content := edited.Content()
+	r := &Rendering{Template: t, edit: e, options: o, notes: edited.Notes(), digest: edited.Digest(), size: edited.Size()}
+	r.isIn = func(w *state.Work) bool {
+		return w.Digest == content.Digest(w.State == state.WorkSuspended, w.Preserves())
+	}
 	if e.Changes(t.Manifest) && r.size > keptSize {
 		r.again()
 		return r, nil
@@ -65,8 +82,9 @@ func newRendering(t *render.Template, e render.Edit) (*Rendering, error) {
 }
 
 // newRendered is the rendering of a Work that has these notes and this digest, as wanted.
-func newRendered(t *render.Template, e render.Edit, n render.Notes, d render.Digest) *Rendering {
-	r := &Rendering{Template: t, edit: e, notes: n, digest: d, size: t.Size()}
+func newRendered(t *render.Template, e render.Edit, o render.Options, n render.Notes, d render.Digest) *Rendering {
+	r := &Rendering{Template: t, edit: e, options: o, notes: n, digest: d, size: t.Size()}
+	r.isIn = func(w *state.Work) bool { return w.Digest == d }
 	r.again()
 	return r
 }

@@ -93,12 +93,12 @@ func (r *renderings) of(cluster string) (*Rendering, error) {
 	if like.isLong {
 		template = template.Long()
 	}
-	if w := r.f.Works[cluster]; w != nil && template.IsRendered(like.edit, w.Notes(), w.Digest) {
-		notes.Rendered = w.Notes().Rendered
-		return newRendered(template, edit, notes, w.Digest), nil // only this Work says so
+	if w := r.f.Works[cluster]; w != nil && template.IsRendered(like.edit, w.Notes(), w.Digest) && (!edit.Noted || w.IsAsWritten()) {
+		notes.Rendered, notes.Written = w.Notes().Rendered, w.Notes().Written
+		return newRendered(template, edit, like.options, notes, w.Digest), nil // only this Work says so
 	}
 	var m made
-	m.rendering, m.err = newRendering(template, edit)
+	m.rendering, m.err = newRendering(template, edit, like.options)
 	if r.made == nil {
 		r.made = map[likeness]made{}
 	}
@@ -119,7 +119,7 @@ var errNoMember = errors.New("nothing is known about the cluster, but what the o
 
 // edit returns what the Work of a cluster changes in the manifest.
 func (r *renderings) edit(cluster string) (render.Edit, error) {
-	e, member := render.Edit{Strip: r.f.Strip}, r.f.Clusters[cluster].Member
+	e, member := render.Edit{Strip: r.f.Strip, Noted: !r.f.Source.Waves.IsEmpty()}, r.f.Clusters[cluster].Member
 	if r.f.Source.Differences.Expand {
 		e.Member = member
 	}

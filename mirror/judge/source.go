@@ -36,6 +36,10 @@ type Source struct {
 	Options render.Options
 	// Differences are what it asks for that makes its Works differ by cluster.
 	Differences render.Differences
+	// Waves are the order in which a change reaches its clusters.
+	Waves render.Waves
+	// Written is when its metadata or its spec was last written; zero if that is not known.
+	Written time.Time
 	// Template is what its Works are made from; nil if the source does not ask, is refused
 	// or is Unread.
 	Template *render.Template
@@ -55,7 +59,7 @@ func SourceOf(o *state.Object, defaults render.Wishes) *Source {
 	wishes := effectiveWishes(o, defaults)
 	s := &Source{
 		ID: o.ID, UID: o.UID, ResourceVersion: o.ResourceVersion, Wishes: wishes, Asks: asks(o, wishes),
-		Finalized: o.Finalized, Deleted: o.Deleted(), Foreground: isForeground(o, wishes), Leaving: isLeaving(o, wishes),
+		Finalized: o.Finalized, Deleted: o.Deleted(), Written: o.Written(), Foreground: isForeground(o, wishes), Leaving: isLeaving(o, wishes),
 	}
 	if s.Asks {
 		s.read(o)
@@ -132,6 +136,7 @@ func (s *Source) read(o *state.Object) {
 	s.Terms, _ = s.Wishes.Terms()
 	s.Options, _ = s.Wishes.Options()
 	s.Differences, _ = s.Wishes.Differences()
+	s.Waves, _ = s.Wishes.Waves()
 	if s.Unread = o.Content == nil; s.Unread {
 		return
 	}

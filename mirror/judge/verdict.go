@@ -3,6 +3,7 @@ package judge
 import (
 	"time"
 
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -17,6 +18,8 @@ type Verdict struct {
 	Refusals []Refusal
 	// Notices are what a user should know although the daemon has done all it can.
 	Notices []Refusal
+	// Rollout is how far the content has come, for a source in waves; nil for others.
+	Rollout *Rollout
 	// NeedsApproval: deletions are due because the definition of the kind was deleted,
 	// so an administrator must approve them, however few.
 	NeedsApproval bool
@@ -98,6 +101,13 @@ type Target struct {
 	// Amend: the source asks to preserve its object, which the Work must say before it is
 	// deleted.
 	Amend bool
-	// Rendering is what a wanted Work is made from.
+	// Waits: the decision is Unknown because it is not the turn of the cluster.
+	Waits bool
+	// Adjust: the Work of a cluster that waits lacks what takes effect at once.
+	Adjust bool
+	// From is the Work of another cluster whose content the Work of a cluster that waits gets back;
+	// nil for none.
+	From *state.Work
+	// Rendering is what a wanted Work, or one that waits, is made from.
 	*Rendering
 }

@@ -31,8 +31,9 @@ type Object struct {
 	System render.System
 	// Finalized: it has our finalizer.
 	Finalized bool
-	// deleted is when its deletion was requested; 0 if it was not.
-	deleted seconds
+	// deleted is when its deletion was requested; 0 if it was not. written is when its metadata or
+	// spec was last written; 0 if that was not kept, as for an object that does not choose clusters.
+	deleted, written seconds
 }
 
 // Wishes returns what the object itself asks for.
@@ -75,6 +76,15 @@ func (o *Object) Deleted() time.Time {
 	return o.deleted.time()
 }
 
+// Written returns when the metadata or the spec of the object was last written; the zero value if
+// that is not known.
+func (o *Object) Written() time.Time {
+	if o.written == 0 {
+		return time.Time{}
+	}
+	return o.written.time()
+}
+
 // Chooses reports whether the object itself says where to mirror it.
 func (o *Object) Chooses() bool {
 	alone := o.alone()
@@ -97,6 +107,7 @@ type Content struct {
 func NewObject(u *unstructured.Unstructured) *Object {
 	o := newStub(u)
 	if o.Chooses() {
+		o.written = lastWritten(u)
 		o.Content = newContent(u, o.ID)
 	}
 	return o
@@ -105,7 +116,7 @@ func NewObject(u *unstructured.Unstructured) *Object {
 // NewWholeObject is like NewObject, but always keeps the content.
 func NewWholeObject(u *unstructured.Unstructured) *Object {
 	o := newStub(u)
-	o.UID = u.GetUID()
+	o.UID, o.written = u.GetUID(), lastWritten(u)
 	o.Content = newContent(u, o.ID)
 	return o
 }
@@ -155,7 +166,8 @@ func KeepObject(isWorth func(*Object) bool, whole func(*Object)) func(*unstructu
 		o := NewObject(u)
 		if o.Content == nil && isWorth(o) {
 			full := *o
-			full.UID, full.Content = u.GetUID(), newContent(u, o.ID)
+			full.UID, full.written = u.GetUID(), lastWritten(u)
+			full.Content = newContent(u, o.ID)
 			whole(&full)
 		}
 		return o

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/render/aggregate"
 )
 
 // Report is what a Work says of the status of its object in the member. It is kept apart from
@@ -44,14 +45,45 @@ func NewReport(work *unstructured.Unstructured) *Report {
 // ReportedBy returns the status that Karmada reports on a Work; nil if there is none. A Work of
 // ours has one manifest, and so at most one status.
 func ReportedBy(work *unstructured.Unstructured) map[string]any {
+	status, _ := reportOn(work)["status"].(map[string]any)
+	return status
+}
+
+// reportOn returns what Karmada reports on the only manifest of a Work; nil if there is none.
+func reportOn(work *unstructured.Unstructured) map[string]any {
 	reported, _, _ := unstructured.NestedFieldNoCopy(work.Object, "status", "manifestStatuses")
 	list, _ := reported.([]any)
 	if len(list) != 1 {
 		return nil
 	}
 	of, _ := list[0].(map[string]any)
-	status, _ := of["status"].(map[string]any)
-	return status
+	return of
+}
+
+// advanceOf returns how far the member has got with what a Work carries.
+func advanceOf(work *unstructured.Unstructured) (m specMarks) {
+	manifest, err := render.ManifestOf(work.Object)
+	if err != nil {
+		return 0
+	}
+	advance := aggregate.AdvanceOf(render.CarriedBy(work.Object).GroupKind(), ReportedBy(work), render.GenerationOf(manifest))
+	switch {
+	case HealthOf(work) == unhealthy, advance == aggregate.Behind:
+		return behind
+	case advance == aggregate.RolledOut && lastOf(work, "status").After(lastOf(work, nil)):
+		return complete
+	}
+	return 0
+}
+
+// unhealthy is what Karmada calls an object that it finds ill (ResourceHealth in
+// pkg/apis/work/v1alpha2, v1.18.2).
+const unhealthy = "Unhealthy"
+
+// HealthOf returns the health that Karmada reports on a Work; empty if there is none.
+func HealthOf(work *unstructured.Unstructured) string {
+	health, _ := reportOn(work)["health"].(string)
+	return health
 }
 
 // jobKind is the kind whose objects end.

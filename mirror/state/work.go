@@ -64,8 +64,10 @@ type rare struct {
 	// owners are the owner references that it should have once released, if it carries a
 	// Namespace of another owner; nil to keep those that it has.
 	owners *[]metav1.OwnerReference
-	// notes are what it says of what was edited for its cluster.
-	notes render.Notes
+	// notes are what it says of what was edited for its cluster, and asWritten that its content is
+	// the one that it notes.
+	notes     render.Notes
+	asWritten bool
 }
 
 // NewWork reduces a Work to what the cache keeps of it.
@@ -92,7 +94,10 @@ func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 	w.written = lastWritten(obj)
 	w.specMarks = marksOf(obj)
 	w.own(obj)
-	w.note(rare{handed: w.handedBy(obj), scales: w.scaledBy(obj), carries: w.other(obj), binding: w.boundTo(obj), owners: w.ownersOf(obj), notes: render.NotesOf(annotations)})
+	w.note(rare{
+		handed: w.handedBy(obj), scales: w.scaledBy(obj), carries: w.other(obj), binding: w.boundTo(obj), owners: w.ownersOf(obj),
+		notes: render.NotesOf(annotations), asWritten: isAsWritten(obj),
+	})
 	if held, ok := render.ParseHold(annotations); ok {
 		w.Held = &held
 	}
@@ -286,6 +291,23 @@ func (w *Work) Notes() render.Notes {
 	return w.notes
 }
 
+// isAsWritten reports whether a Work has the content that it says was written.
+func isAsWritten(obj *unstructured.Unstructured) bool {
+	written := obj.GetAnnotations()[render.WrittenAnnotation]
+	if written == "" {
+		return false
+	}
+	content, err := render.ContentOf(obj.Object, obj.GetNamespace(), obj.GetName())
+	return err == nil && content.String() == written
+}
+
+// IsAsWritten reports whether the Work notes what was written to it, and still has that content.
+func (w *Work) IsAsWritten() bool { return w.rare != nil && w.asWritten }
+
+// IsWell reports whether Karmada has applied the Work and, as far as it reports that, the member has
+// rolled out what it carries and is healthy.
+func (w *Work) IsWell() bool { return w.State == WorkApplied && !w.IsBehind() }
+
 // IsOursFor reports whether the Work is ours, and of that source.
 func (w *Work) IsOursFor(source render.Identity) bool {
 	return w.Source == source && w.Labelled && w.Foreign == ""
@@ -327,6 +349,8 @@ const (
 	bound
 	inPlace
 	finished
+	behind
+	complete
 )
 
 func marksOf(obj *unstructured.Unstructured) specMarks {
@@ -347,7 +371,7 @@ func marksOf(obj *unstructured.Unstructured) specMarks {
 	if reportsFinishedJob(obj) {
 		m |= finished
 	}
-	return m
+	return m | advanceOf(obj)
 }
 
 // DispatchGiven reports whether spec.suspendDispatching is set, to true or false.
@@ -366,6 +390,14 @@ func (m specMarks) IsInPlace() bool { return m&inPlace != 0 }
 // IsFinished reports whether the Work carries a Job that has ended in the member, with success or
 // without.
 func (m specMarks) IsFinished() bool { return m&finished != 0 }
+
+// IsBehind reports whether the member, by what Karmada reports, is not healthy, or has not rolled out
+// what the Work carries. What the reports do not tell is not behind.
+func (m specMarks) IsBehind() bool { return m&behind != 0 }
+
+// HasRolledOut reports whether the member, by a report that is later than the Work's content, has
+// observed and rolled out what the Work carries.
+func (m specMarks) HasRolledOut() bool { return m&complete != 0 }
 
 // Retains reports whether the member keeps its own number of replicas.
 func (m specMarks) Retains() bool { return m&retains != 0 }

@@ -73,8 +73,8 @@ func (e echo) hasCome(w *state.Work) bool {
 	return w != nil && !state.IsOlder(w.ResourceVersion, e.answer.version)
 }
 
-// Arrived notes that the watch has shown a Work.
-func (e *echoes) Arrived(w *state.Work) {
+// arrived notes that the watch has shown a Work.
+func (e *echoes) arrived(w *state.Work) {
 	last, ok := e.by.get(w.Source, w.Cluster)
 	switch {
 	case !ok || last.altered || !last.hasCome(w):

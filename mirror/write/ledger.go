@@ -14,7 +14,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// Ledger is what this process remembers of its writes: five independent memories, all about
+// Ledger is what this process remembers of its writes: six independent memories, all about
 // Works. They decide only when to write, never what.
 type Ledger struct {
 	*echoes
@@ -22,11 +22,12 @@ type Ledger struct {
 	*strangers
 	*contests
 	*wakes
+	*vanished
 }
 
 // NewLedger creates an empty Ledger.
 func NewLedger(c clock.Clock) *Ledger {
-	return &Ledger{newEchoes(c), newParked(c), newStrangers(c), newContests(c), newWakes(c)}
+	return &Ledger{newEchoes(c), newParked(c), newStrangers(c), newContests(c), newWakes(c), &vanished{}}
 }
 
 // write identifies what is written: two equal ones repeat each other.
@@ -40,11 +41,17 @@ type write struct {
 }
 
 func writeOf(v judge.Verdict, op judge.Operation) write {
+	if op.From != nil {
+		return write{kind: judge.Update, digest: op.From.Digest}
+	}
 	if op.Kind.WritesContent() {
 		t := v.Targets[op.Cluster]
 		return write{kind: judge.Update, digest: t.Digest(), source: t.UID()}
 	}
 	w := write{kind: op.Kind, work: op.Work.UID}
+	if op.Kind == judge.Adjust {
+		w.digest = v.Targets[op.Cluster].Digest()
+	}
 	if op.Kind.Deletes() {
 		w.version = op.Work.ResourceVersion
 	}
@@ -125,6 +132,12 @@ func (l *Ledger) Forget(id render.Identity, cluster string) {
 	l.wakes.by.drop(id, cluster)
 }
 
+// Arrived notes that the watch has shown a Work.
+func (l *Ledger) Arrived(w *state.Work) {
+	l.echoes.arrived(w)
+	l.vanished.by.drop(w.Source, w.Cluster)
+}
+
 // Left notes that a Work has left the cache: it was deleted, or has lost our label. If it has
 // Karmada's name, it is in the way when we create the Work again; one with the longer name
 // would not be.
@@ -141,6 +154,7 @@ func (l *Ledger) Retain(id render.Identity, targets map[string]judge.Target) {
 	l.parked.by.retain(id, isTarget)
 	l.strangers.by.retain(id, isTarget)
 	l.wakes.by.retain(id, isTarget)
+	l.vanished.by.retain(id, isTarget)
 }
 
 // Prune drops what is over, and frees the memory that maps keep for deleted entries.
@@ -149,6 +163,7 @@ func (l *Ledger) Prune() {
 	l.echoes.sent.prune()
 	l.parked.by.prune()
 	l.strangers.by.prune()
+	l.vanished.by.prune()
 	l.contests.prune()
 	l.wakes.prune()
 }

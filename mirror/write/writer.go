@@ -137,7 +137,7 @@ func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operati
 		return
 	}
 	inTheWay, err := w.write(ctx, v, op, approved)
-	if inTheWay != nil || errors.Is(err, ErrShrunk) {
+	if inTheWay != nil || errors.Is(err, ErrShrunk) || errors.Is(err, errMoved) {
 		o.LookAgain()
 		return
 	}
@@ -244,7 +244,7 @@ func (w *Writer) examine(ctx context.Context, id render.Identity, cluster, name 
 
 // send makes the request.
 func (w *Writer) send(ctx context.Context, v judge.Verdict, op judge.Operation) (receipt, error) {
-	body, err := op.Body(v)
+	body, err := w.body(ctx, v, op)
 	if err != nil {
 		return receipt{}, err
 	}
@@ -269,6 +269,28 @@ func (w *Writer) send(ctx context.Context, v judge.Verdict, op judge.Operation) 
 		return answer, err
 	}
 }
+
+// body returns what to send for an operation.
+func (w *Writer) body(ctx context.Context, v judge.Verdict, op judge.Operation) ([]byte, error) {
+	if op.From == nil {
+		return op.Body(v)
+	}
+	obj, err := w.Client.getObject(ctx, op.From.Namespace, op.From.Name)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the Work for cluster %q, which has the content that it had: %w", op.From.Cluster, err)
+	}
+	if now := state.NewWork(obj); now.UID != op.From.UID || now.Digest != op.From.Digest || !now.IsOursFor(v.ID) {
+		return nil, errMoved
+	}
+	version, finalizers := "", []string(nil)
+	if op.Work != nil {
+		version, finalizers = op.Work.ResourceVersion, op.Work.Finalizers
+	}
+	return render.Resemble(obj.Object, op.Cluster, version, finalizers)
+}
+
+// errMoved reports that a Work whose content another one was to get has other content now.
+var errMoved = errors.New("the Work whose content was to be written has changed")
 
 // lookAgain is when to sync a source again with what has just been found.
 const lookAgain = time.Millisecond

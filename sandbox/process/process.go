@@ -91,12 +91,25 @@ func (p *Process) Stop() error {
 	select {
 	case <-p.ended:
 	case <-time.After(stopPatience):
-		return errors.Join(fmt.Errorf("%s did not end within %s of SIGTERM", filepath.Base(p.command.Path), stopPatience), p.Kill())
+		return errors.Join(fmt.Errorf("%s did not end within %s of SIGTERM", filepath.Base(p.command.Path), stopPatience), p.abort())
 	}
 	if p.err != nil {
 		return fmt.Errorf("%s failed: %w", filepath.Base(p.command.Path), p.err)
 	}
 	return nil
+}
+
+// abort ends a process that hangs; one written in Go says in its log what it hangs in.
+func (p *Process) abort() error {
+	if err := p.Signal(syscall.SIGQUIT); err != nil {
+		return err
+	}
+	select {
+	case <-p.ended:
+		return nil
+	case <-time.After(time.Second):
+		return p.Kill()
+	}
 }
 
 // Kill ends the process as a power cut would.

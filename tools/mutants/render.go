@@ -309,16 +309,14 @@ var ofRender = []mutant{
 	},
 	{
 		name: "patches-lag", file: "render/work.go",
-		old:  `m.ResourceVersion = resourceVersion`,
-		new:  `m.ResourceVersion = ""`,
+		old:  `m.ResourceVersion, m.Finalizers = resourceVersion, withExecution(finalizers)`,
+		new:  `m.ResourceVersion, m.Finalizers = "", withExecution(finalizers)`,
 		harm: "a stale cache overwrites what was written since",
 	},
 	{
 		name: "finalizers-of-others-go", file: "render/work.go",
-		old: `m.Finalizers = finalizers
-`,
-		new: `
-`,
+		old:  `m.ResourceVersion, m.Finalizers = resourceVersion, withExecution(finalizers)`,
+		new:  `m.ResourceVersion = resourceVersion`,
 		harm: "another controller's finalizer is removed from a Work, which then goes too early",
 	},
 	{

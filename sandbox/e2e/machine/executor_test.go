@@ -129,7 +129,7 @@ func rolledOut(work *unstructured.Unstructured) []any {
 		"replicas": replicas, "readyReplicas": replicas, "updatedReplicas": replicas, "availableReplicas": replicas,
 		"generation": work.GetGeneration(), "observedGeneration": work.GetGeneration(), "resourceTemplateGeneration": of,
 	}
-	maps.DeleteFunc(status, func(_ string, value any) bool { return value == int64(0) }) // as Kubernetes leaves them out
+	maps.DeleteFunc(status, func(_ string, value any) bool { return value == int64(0) }) // as in Kubernetes
 	identifier := map[string]any{
 		"ordinal": int64(0), "group": "apps", "version": "v1", "kind": deployment.Kind, "resource": e2e.Deployments.Resource,
 		"namespace": manifest.GetNamespace(), "name": manifest.GetName(),

@@ -470,7 +470,7 @@ func (m *machine) end(ctx context.Context) {
 	for _, r := range m.replicas {
 		r.settle()
 		if err := r.stop(); err != nil {
-			m.t.Errorf("replica %s: %v", r.name, err)
+			m.t.Errorf("replica %s: %v\n%s", r.name, err, m.save())
 		}
 	}
 	for _, name := range namespaceNames {

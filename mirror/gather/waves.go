@@ -1,0 +1,111 @@
+package gather
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// steadiness remembers since when the Works of sources in waves have had their content and been well,
+// by the local clock. It is the only thing about waves that a new process does not know: a bake then
+// begins anew.
+type steadiness struct {
+	mu sync.Mutex
+	of map[render.Identity]map[string]steady
+}
+
+// steady is a Work with some content, and since when it has been well.
+type steady struct {
+	work   types.UID
+	digest render.Digest
+	since  time.Time
+}
+
+// note returns for how long each Work of a source has been well; those that are not are missing.
+func (s *steadiness) note(id render.Identity, works map[string]*state.Work, now time.Time) map[string]time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known, current, lasts := s.of[id], map[string]steady{}, map[string]time.Duration{}
+	for cluster, w := range works {
+		if !w.IsWell() {
+			continue
+		}
+		as, isKnown := known[cluster]
+		if !isKnown || as.work != w.UID || as.digest != w.Digest {
+			as = steady{w.UID, w.Digest, now}
+		}
+		current[cluster], lasts[cluster] = as, now.Sub(as.since)
+	}
+	if s.of == nil {
+		s.of = map[render.Identity]map[string]steady{}
+	}
+	s.of[id] = current
+	return lasts
+}
+
+// end notes that a Work is not well, even if nobody has looked at its source meanwhile.
+func (s *steadiness) end(w *state.Work) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.of[w.Source], w.Cluster)
+}
+
+// forget forgets a source that is not in waves.
+func (s *steadiness) forget(id render.Identity) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.of, id)
+}
+
+// prune frees the memory that the map keeps for deleted entries.
+func (s *steadiness) prune() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.of = maps.Clone(s.of)
+}
+
+// Unwell notes that a Work is no longer well.
+func (c *Caches) Unwell(w *state.Work) { c.steadiness.end(w) }
+
+// advance adds how far the Works of a source in waves have come.
+func (c *Caches) advance(f *judge.Facts) {
+	f.Now = c.options.Clock.Now()
+	if f.Source == nil || f.Source.Waves.IsEmpty() {
+		c.steadiness.forget(f.ID)
+		return
+	}
+	f.Steady = c.steadiness.note(f.ID, f.Works, f.Now)
+	f.Vanished = c.options.Writes.Vanished(f.ID)
+}
+
+// InWaves reports whether a change reaches the clusters of a source in waves, by the caches.
+func (c *Caches) InWaves(id render.Identity) bool {
+	w, _ := c.watchOf(id)
+	if w == nil {
+		return false
+	}
+	obj, exists, _ := w.Get(id.Namespace, id.Name)
+	if !exists {
+		return false
+	}
+	namespace, _ := c.namespaceOf(id)
+	waves, err := obj.(*state.Object).Wishes().Over(namespace.Wishes).Waves()
+	return err == nil && !waves.IsEmpty()
+}
+
+// advanceSince adds the same for a reader who has not followed the Works: they count as well since
+// they were last written.
+func advanceSince(f *judge.Facts, now time.Time) {
+	f.Now, f.Steady = now, map[string]time.Duration{}
+	for cluster, w := range f.Works {
+		if w.IsWell() {
+			f.Steady[cluster] = max(0, now.Sub(w.Written()))
+		}
+	}
+}

@@ -1,0 +1,367 @@
+package judge
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// LeastBake is for how long a Work must have been applied, and not unhealthy, where no report says
+// which content it is about: that Karmada says "applied" may be true of the content before.
+const LeastBake = 10 * time.Second
+
+// Rollout is how far the content of a source in waves has come. It follows from what the Works are
+// now: nothing is remembered.
+type Rollout struct {
+	// Waves are those with clusters that count, in order.
+	Waves []Wave
+	// BakesIn is when some cluster will have been healthy for long enough; 0 if none is.
+	BakesIn time.Duration
+	// Since is the last progress: when the source, or a Work with its content, was written.
+	Since time.Time
+}
+
+// Wave is how far one wave has come.
+type Wave struct {
+	// Number counts the waves of the annotation from 1; Text is what the user has written there.
+	Number int
+	Text   string
+	// Clusters are those that count, sorted, and Done is how many of them have come through.
+	Clusters []string
+	Done     int
+	// Waits are for what the wave waits, by cluster; empty if it has come through.
+	Waits []Wait
+}
+
+// Wait is a cluster that has not come through, and why.
+type Wait struct{ Cluster, Because string }
+
+// IsDone reports whether the next wave may begin.
+func (w Wave) IsDone() bool { return len(w.Waits) == 0 }
+
+// String names a wave and for what it waits.
+func (w Wave) String() string {
+	name := fmt.Sprintf("wave %d (%s)", w.Number, w.Text)
+	if w.IsDone() {
+		return name
+	}
+	var waits []string
+	for _, wait := range w.Waits[:min(len(w.Waits), maxListed)] {
+		waits = append(waits, wait.Cluster+" "+wait.Because)
+	}
+	if more := len(w.Waits) - maxListed; more > 0 {
+		waits = append(waits, fmt.Sprintf("and %d others", more))
+	}
+	return name + " waits: " + strings.Join(waits, ", ")
+}
+
+// maxListed is how many clusters a message names.
+const maxListed = 5
+
+// Current returns the first wave that has not come through; nil if all have.
+func (r *Rollout) Current() *Wave {
+	if r == nil {
+		return nil
+	}
+	for i := range r.Waves {
+		if !r.Waves[i].IsDone() {
+			return &r.Waves[i]
+		}
+	}
+	return nil
+}
+
+// stage is how far a cluster has come.
+type stage int
+
+const (
+	// apart counts for nothing: what it has neither opens nor closes a wave.
+	apart stage = iota
+	// stuck counts, and nothing can be written there now.
+	stuck
+	// pending lacks the content, and can be given it.
+	pending
+	// underWay has the content, and has not come through with it.
+	underWay
+	// through has come through.
+	through
+)
+
+// place is where a cluster stands.
+type place struct {
+	cluster string
+	stage   stage
+	// counts: the wave waits for it, which is not so if it is suspended. What is written to a
+	// suspended Work would take effect later, whatever the waves have found out by then, so it is
+	// passed over, like one that isAway, which is not ready.
+	counts, isAway bool
+	because        string
+	bakesIn        time.Duration
+}
+
+// rollOut holds back what it is not the turn of: for each source in waves, a cluster gets new content
+// once the waves before its own have come through, and its wave has room for it. A held cluster is
+// Unknown, so that whatever it has stays.
+func rollOut(f Facts, v *Verdict) {
+	if f.Unknown != "" || f.Source == nil || f.Source.Waves.IsEmpty() {
+		return
+	}
+	r := &Rollout{Since: f.Source.Written}
+	blockedBy := ""
+	for i, places := range placesOf(f, *v) {
+		wave := newWave(f.Source.Waves.At(i), i, places)
+		room := f.Source.Waves.At(i).AtOnce(len(wave.Clusters)) - countOf(places, underWay)
+		for _, p := range places {
+			switch {
+			case p.stage != pending || v.repair(f, p.cluster):
+			case blockedBy == "" && room > 0 && !p.isAway && p.counts:
+				room--
+			default:
+				v.hold(f, p.cluster, whyHeld(wave, blockedBy, p))
+			}
+		}
+		r.add(wave, places)
+		if blockedBy == "" && !wave.IsDone() {
+			blockedBy = wave.String()
+		}
+	}
+	r.noteProgress(f, *v)
+	v.Rollout = r
+}
+
+// placesOf returns where the clusters stand, by wave, sorted.
+func placesOf(f Facts, v Verdict) [][]place {
+	waves := make([][]place, f.Source.Waves.Len())
+	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
+		p := placeOf(f, cluster, v.Targets[cluster])
+		i := f.Source.Waves.Of(cluster, f.Clusters[cluster].Labels)
+		waves[i] = append(waves[i], p)
+	}
+	return waves
+}
+
+func placeOf(f Facts, cluster string, target Target) place {
+	facts, w := f.Clusters[cluster], f.Works[cluster]
+	p := place{cluster: cluster, isAway: facts.Away, counts: true}
+	switch {
+	case target.Decision != Wanted && !isPending(f, cluster, target):
+		return place{cluster: cluster}
+	case facts.WriteUnderWay:
+		p.stage, p.because = underWay, "has just been written"
+	case target.Decision != Wanted:
+		p.stage, p.because = stuck, "cannot be written: "+target.Because
+	case w != nil && w.Terminating:
+		p.stage, p.because = stuck, "is still being deleted"
+	case target.lacksContent(w):
+		p.stage, p.because, p.counts = pending, "has not been written", !target.isSuspended()
+	case target.isSuspended():
+		return place{cluster: cluster}
+	default:
+		p.stage, p.because, p.bakesIn = f.judgeWork(w)
+	}
+	return p
+}
+
+// isPending reports whether the Work on a cluster is to become wanted: the cluster counts, though
+// nothing is written there now.
+func isPending(f Facts, cluster string, target Target) bool {
+	facts := f.Clusters[cluster]
+	return target.Decision == Unknown && !target.Unproven && facts.State == ClusterJoined && !facts.Forbidden
+}
+
+// judgeWork returns how far a Work has come that has the content.
+func (f Facts) judgeWork(w *state.Work) (s stage, because string, bakesIn time.Duration) {
+	bake := f.Source.Waves.Bake
+	if !w.HasRolledOut() {
+		bake = max(bake, LeastBake)
+	}
+	steady, isSteady := f.Steady[w.Cluster]
+	switch {
+	case w.State != state.WorkApplied:
+		return underWay, "has not been applied", 0
+	case !w.IsWell():
+		return underWay, "is not healthy, or has not rolled it out", 0
+	case !isSteady || steady < bake:
+		return underWay, "has not been healthy for " + bake.String() + " yet", bake - steady
+	}
+	return through, "", 0
+}
+
+// isSuspended reports whether Karmada does not apply the Work.
+func (t Target) isSuspended() bool { return t.Rendering != nil && t.options.Suspend }
+
+// lacksContent reports whether a Work is still to get the content of its source, apart from what takes
+// effect at once.
+func (t Target) lacksContent(w *state.Work) bool {
+	return w == nil || w.Foreign != "" || !w.IsMadeFrom(t.UID()) || !t.isIn(w)
+}
+
+func newWave(of render.Wave, i int, places []place) Wave {
+	w := Wave{Number: i + 1, Text: of.Text}
+	for _, p := range places {
+		if p.counts {
+			w.Clusters = append(w.Clusters, p.cluster)
+		}
+	}
+	return w.waitFor(places)
+}
+
+// waitFor notes for which clusters a wave waits. Those that are away hold up nothing, unless all are.
+func (w Wave) waitFor(places []place) Wave {
+	isAway := func(p place) bool { return p.isAway || !p.counts }
+	areAway := !slices.ContainsFunc(places, func(p place) bool { return !isAway(p) })
+	for _, p := range places {
+		switch {
+		case !p.counts:
+		case p.isAway && areAway:
+			w.Waits = append(w.Waits, Wait{p.cluster, "is away, like all of the wave"})
+		case p.stage == through:
+			w.Done++
+		case !p.isAway:
+			w.Waits = append(w.Waits, Wait{p.cluster, p.because})
+		}
+	}
+	return w
+}
+
+func countOf(places []place, s stage) (n int) {
+	for _, p := range places {
+		if p.stage == s && p.counts {
+			n++
+		}
+	}
+	return n
+}
+
+func whyHeld(w Wave, blockedBy string, p place) string {
+	switch {
+	case blockedBy != "":
+		return fmt.Sprintf("it is in wave %d, and %s", w.Number, blockedBy)
+	case p.isAway:
+		return fmt.Sprintf("wave %d passes over it until it is ready", w.Number)
+	case !p.counts:
+		return fmt.Sprintf("wave %d passes over it until it is no longer suspended", w.Number)
+	}
+	return fmt.Sprintf("wave %d (%s) goes on once fewer of its clusters are under way", w.Number, w.Text)
+}
+
+// hold makes the decision on a cluster wait. What does not depend on the content is written all the
+// same.
+func (v *Verdict) hold(f Facts, cluster, because string) {
+	t, w := v.Targets[cluster], f.Works[cluster]
+	t.Decision, t.Because, t.Waits, t.Rises = Unknown, because, true, false
+	if w != nil && w.IsOursFor(f.ID) && w.IsMadeFrom(t.UID()) {
+		t.Adjust = w.Held != nil || !w.IsComplete() || t.options.Suspend != (w.State == state.WorkSuspended) || t.options.PreserveOnDeletion != w.Preserves()
+	}
+	v.Targets[cluster] = t
+}
+
+// repair decides on a Work that somebody else has edited or deleted while its source has other content
+// for it: it gets back what it had. That is what its source says, or what the Work of another cluster
+// still has; if none has it, the Work gets the new content before its turn. It reports whether the
+// cluster needs no turn.
+func (v *Verdict) repair(f Facts, cluster string) bool {
+	t, had := v.Targets[cluster], f.had(cluster)
+	if had == nil {
+		return false
+	}
+	if t.isIn(had) || had.Notes().Written != "" && had.Notes().Written == t.notes.Written {
+		return true
+	}
+	for _, other := range slices.Sorted(maps.Keys(f.Works)) {
+		if w := f.Works[other]; other != cluster && w.IsOursFor(f.ID) && !w.Terminating && !f.Clusters[other].WriteUnderWay && t.mayResemble(w, had) {
+			t.Decision, t.Waits, t.From, t.Rises = Unknown, true, w, false
+			t.Because = "it gets back the content that it had, which cluster " + strconv.Quote(other) + " still has: its wave has not begun"
+			v.Targets[cluster] = t
+			return true
+		}
+	}
+	v.Notices = AddRefusal(v.Notices, Refusal{Reason: WaveSkipped, Message: fmt.Sprintf(
+		"somebody has edited or deleted the Work for cluster %q, and no other cluster has the content that it had: it gets the new content before its wave", cluster)})
+	return true
+}
+
+// had returns the state of a Work that somebody else has edited or deleted: the Work itself, if it
+// notes what was written, or the last that was seen of it; nil if nobody has.
+func (f Facts) had(cluster string) *state.Work {
+	w := f.Works[cluster]
+	switch {
+	case w == nil:
+		return f.Vanished[cluster]
+	case w.IsOursFor(f.ID) && w.Notes().Written != "" && !w.IsAsWritten():
+		return w
+	}
+	return nil
+}
+
+// mayResemble reports whether a Work has the content that another one had, and the options that the
+// target wants.
+func (t Target) mayResemble(w, had *state.Work) bool {
+	noted := had.Notes().Written
+	isSame := noted != "" && w.Notes().Written == noted && w.IsAsWritten() || noted == "" && w.Digest == had.Digest
+	return isSame && w.IsLong() == had.IsLong() && t.options.Suspend == (w.State == state.WorkSuspended) && t.options.PreserveOnDeletion == w.Preserves()
+}
+
+// add appends a wave for which some cluster counts.
+func (r *Rollout) add(w Wave, places []place) {
+	if len(w.Clusters) > 0 {
+		r.Waves = append(r.Waves, w)
+	}
+	for _, p := range places {
+		if p.bakesIn > 0 && (r.BakesIn == 0 || p.bakesIn < r.BakesIn) {
+			r.BakesIn = p.bakesIn
+		}
+	}
+}
+
+// noteProgress finds out when a Work last got the content of the source.
+func (r *Rollout) noteProgress(f Facts, v Verdict) {
+	for cluster, w := range f.Works {
+		if t := v.Targets[cluster]; t.Rendering != nil && !t.lacksContent(w) && w.Written().After(r.Since) {
+			r.Since = w.Written()
+		}
+	}
+}
+
+// overdueIn returns for how long the current wave may still take; 0 or less if it should have come
+// through.
+func (r *Rollout) overdueIn(f Facts) time.Duration {
+	if r.Since.IsZero() {
+		return f.Source.Waves.Deadline
+	}
+	return r.Since.Add(f.Source.Waves.Deadline).Sub(f.Now)
+}
+
+// LookIn returns when to look again without an event: a bake ends, or a deadline; 0 for never.
+func (j Judgement) LookIn() time.Duration {
+	r := j.Verdict.Rollout
+	if r.Current() == nil {
+		return 0
+	}
+	next := r.BakesIn
+	if left := r.overdueIn(j.Facts); left > 0 && (next == 0 || left < next) {
+		next = left
+	}
+	return next
+}
+
+// waveHeld reports a wave that has not come through in time.
+func waveHeld(f Facts, v Verdict) *Refusal {
+	current := v.Rollout.Current()
+	if current == nil || v.Rollout.overdueIn(f) > 0 {
+		return nil
+	}
+	held := 0
+	for _, target := range v.Targets {
+		if target.Waits {
+			held++
+		}
+	}
+	return &Refusal{Reason: WaveHeld, Message: fmt.Sprintf("no progress for %s: %s; %d clusters keep what they have", f.Source.Waves.Deadline, current, held), Advice: WaveHeld.Hint()}
+}

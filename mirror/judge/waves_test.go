@@ -1,0 +1,512 @@
+package judge
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// fleet is a source in waves, and the Works of its clusters as the API server has them.
+type fleet struct {
+	t      *testing.T
+	source *unstructured.Unstructured
+	facts  Facts
+	works  map[string]*unstructured.Unstructured
+	// sick are the clusters where nothing becomes healthy, and at is the time.
+	sick map[string]bool
+	at   time.Time
+	// writes are what was written since someone asked: operation and cluster, and the value for content.
+	writes []string
+}
+
+// newFleet makes a fleet whose source asks for all clusters, with a value.
+func newFleet(t *testing.T, waves string, clusters ...string) *fleet {
+	f := &fleet{
+		t: t, source: sample.Object(sample.Annotations{render.ClustersAnnotation: "*", render.WavesAnnotation: waves}), sick: map[string]bool{},
+		works: map[string]*unstructured.Unstructured{}, at: sample.Created.Add(time.Hour),
+		facts: Facts{ID: sample.Page, Clusters: joinedClusters(clusters...), Vanished: map[string]*state.Work{}, PoliciesLive: true},
+	}
+	f.set("a")
+	return f
+}
+
+func (f *fleet) set(value string) {
+	f.source.Object["data"] = map[string]any{"key": value}
+}
+
+func (f *fleet) annotate(key, value string) {
+	f.t.Helper()
+	annotations := f.source.GetAnnotations()
+	if annotations[key] = value; value == "" {
+		delete(annotations, key)
+	}
+	f.source.SetAnnotations(annotations)
+}
+
+// judge returns what the daemon would make of the Works.
+func (f *fleet) judge() Judgement {
+	facts := f.facts
+	facts.Source = NewSource(f.source.DeepCopy(), render.Wishes{})
+	facts.Source.Written = f.at
+	facts.Works, facts.Steady, facts.Now, facts.Live = map[string]*state.Work{}, map[string]time.Duration{}, f.at, true
+	for cluster, work := range f.works {
+		facts.Works[cluster] = state.NewWork(work.DeepCopy())
+		if facts.Works[cluster].IsWell() {
+			facts.Steady[cluster] = time.Hour
+		}
+	}
+	return On(facts)
+}
+
+// step carries out what the daemon would do now, once.
+func (f *fleet) step() (wrote bool) {
+	f.t.Helper()
+	j := f.judge()
+	for _, op := range j.Plan {
+		if !op.Later {
+			f.write(j.Verdict, op)
+			wrote = true
+		}
+	}
+	return wrote
+}
+
+// run does so until nothing is left to do, and members report meanwhile. It returns the writes.
+func (f *fleet) run() string {
+	f.t.Helper()
+	for range 100 {
+		wrote := f.step()
+		if f.report() || wrote {
+			continue
+		}
+		did := strings.Join(f.writes, " ")
+		f.writes = nil
+		return did
+	}
+	f.t.Fatalf("it does not end: %q", f.writes)
+	return ""
+}
+
+func (f *fleet) write(v Verdict, op Operation) {
+	f.t.Helper()
+	body, err := op.Body(v)
+	if err == nil && op.From != nil {
+		like := f.works[op.From.Cluster]
+		version, finalizers := "", []string(nil)
+		if op.Work != nil {
+			version, finalizers = op.Work.ResourceVersion, op.Work.Finalizers
+		}
+		body, err = render.Resemble(like.Object, op.Cluster, version, finalizers)
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	word := string(op.Kind) + "-" + op.Cluster
+	switch op.Kind {
+	case Create:
+		f.works[op.Cluster] = sample.WorkOf(body)
+	case Delete:
+		delete(f.works, op.Cluster)
+	default:
+		f.patch(op.Cluster, body)
+	}
+	if op.Kind.WritesContent() {
+		delete(f.works[op.Cluster].Object, "status") // what it reports is about the content before
+		delete(f.facts.Vanished, op.Cluster)
+		word += "-" + f.value(op.Cluster)
+	}
+	f.writes = append(f.writes, word)
+}
+
+func (f *fleet) patch(cluster string, body []byte) {
+	f.t.Helper()
+	before, err := f.works[cluster].MarshalJSON()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	after, err := jsonpatch.MergePatch(before, body)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if err := f.works[cluster].UnmarshalJSON(after); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// report makes the members apply what they were given, unless they are sick, suspended or away.
+func (f *fleet) report() (changed bool) {
+	for cluster, work := range f.works {
+		suspended, _, _ := unstructured.NestedBool(work.Object, "spec", "suspendDispatching")
+		if work.Object["status"] == nil && !f.sick[cluster] && !suspended && !f.facts.Clusters[cluster].Away {
+			sample.Applied("True")(work)
+			changed = true
+		}
+	}
+	return changed
+}
+
+func (f *fleet) value(cluster string) string {
+	manifest, err := render.ManifestOf(f.works[cluster].Object)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	value, _, _ := unstructured.NestedString(manifest, "data", "key")
+	return value
+}
+
+// edit changes the value in a Work by hand.
+func (f *fleet) edit(cluster, value string) {
+	manifest, err := render.ManifestOf(f.works[cluster].Object)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	manifest["data"] = map[string]any{"key": value}
+}
+
+// remove deletes a Work by hand.
+func (f *fleet) remove(cluster string) {
+	f.facts.Vanished[cluster] = state.NewWork(f.works[cluster].DeepCopy())
+	delete(f.works, cluster)
+}
+
+func (f *fleet) want(what, got, want string) {
+	f.t.Helper()
+	if got != want {
+		f.t.Errorf("%s: %q, not %q", what, got, want)
+	}
+}
+
+// away makes a cluster ready, or not.
+func (f *fleet) away(cluster string, isAway bool) {
+	facts := f.facts.Clusters[cluster]
+	facts.Away = isAway
+	f.facts.Clusters[cluster] = facts
+}
+
+func (f *fleet) why(cluster string) string { return f.judge().Verdict.Targets[cluster].Because }
+
+func (f *fleet) reasons() string {
+	var all []string
+	for _, r := range f.judge().Verdict.Notices {
+		all = append(all, string(r.Reason))
+	}
+	return strings.Join(all, " ")
+}
+
+func TestWavesInOrder(t *testing.T) {
+	f := newFleet(t, "c*; p*(2)", "c1", "c2", "p1", "p2", "p3", "x")
+	f.want("the first creation", f.run(), "create-c1-a create-c2-a create-p1-a create-p2-a create-p3-a create-x-a")
+	f.set("b")
+	f.step()
+	f.want("a change", strings.Join(f.writes, " "), "update-c1-b update-c2-b")
+	f.want("why p1 waits", f.why("p1"), "it is in wave 2, and wave 1 (c*) waits: c1 has not been applied, c2 has not been applied")
+	if f.step() {
+		t.Errorf("it goes on: %q", f.writes)
+	}
+	f.report()
+	f.step()
+	f.want("two at once", strings.Join(f.writes[2:], " "), "update-p1-b update-p2-b")
+	f.want("why p3 waits", f.why("p3"), "wave 2 (p*(2)) goes on once fewer of its clusters are under way")
+	f.want("the rest", f.run(), "update-c1-b update-c2-b update-p1-b update-p2-b update-p3-b update-x-b")
+	f.want("nothing more", f.run(), "")
+	if r := f.judge().Verdict.Rollout; r.Current() != nil || len(r.Waves) != 3 || r.Waves[1].Done != 3 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestWavesHold(t *testing.T) {
+	f := newFleet(t, "c1;*", "c1", "p1", "p2")
+	f.run()
+	f.sick["c1"] = true
+	f.set("b")
+	f.want("a bad change", f.run(), "update-c1-b")
+	f.want("what is noticed", f.reasons(), "")
+	f.at = f.at.Add(time.Minute)
+	f.facts.Clusters["p3"] = ClusterFacts{State: ClusterJoined}
+	f.want("a cluster that joins", f.run(), "")
+	f.sick["c1"] = false
+	f.set("a")
+	f.want("the revert", f.run(), "update-c1-a create-p3-a")
+	f.sick["c1"] = true
+	f.set("c")
+	f.run()
+	f.annotate(render.WavesAnnotation, "")
+	f.want("without waves", f.run(), "update-p1-c update-p2-c update-p3-c")
+}
+
+func TestWavesAreOverdue(t *testing.T) {
+	f := newFleet(t, "c1;*", "c1", "p1")
+	f.run()
+	f.sick["c1"] = true
+	f.set("b")
+	f.run()
+	j := f.judge()
+	if in := j.LookIn(); in != 10*time.Minute {
+		t.Errorf("it is looked at again in %s", in)
+	}
+	j.Facts.Now = j.Facts.Now.Add(10*time.Minute + time.Second)
+	j = On(j.Facts)
+	if len(j.Verdict.Notices) != 1 || j.Verdict.Notices[0].Reason != WaveHeld || j.LookIn() != 0 ||
+		j.Verdict.Notices[0].Message != "no progress for 10m0s: wave 1 (c1) waits: c1 has not been applied; 1 clusters keep what they have" {
+		t.Errorf("%+v, %s", j.Verdict.Notices, j.LookIn())
+	}
+}
+
+func TestWavesBake(t *testing.T) {
+	f := newFleet(t, "c1;*", "c1", "p1")
+	f.step()
+	f.report()
+	for _, c := range []struct {
+		bake         string
+		steady, left time.Duration
+	}{
+		{"", 9 * time.Second, time.Second}, // a ConfigMap has no health
+		{"30s", 29 * time.Second, time.Second},
+		{"30s", 10 * time.Second, 20 * time.Second},
+	} {
+		f.annotate(render.WaveBakeAnnotation, c.bake)
+		j := f.judge()
+		j.Facts.Steady["c1"] = c.steady
+		if j = On(j.Facts); len(j.Plan) > 0 || j.LookIn() != c.left {
+			t.Errorf("bake %q after %s: %v, next look in %s", c.bake, c.steady, j.Plan, j.LookIn())
+		}
+		j.Facts.Steady["c1"] = c.steady + c.left
+		if j = On(j.Facts); len(j.Plan) != 1 {
+			t.Errorf("bake %q after all of it: %v", c.bake, j.Plan)
+		}
+		delete(j.Facts.Steady, "c1")
+		if j = On(j.Facts); len(j.Plan) > 0 {
+			t.Errorf("bake %q of a Work that is not well: %v", c.bake, j.Plan)
+		}
+	}
+}
+
+func TestWavesPassOver(t *testing.T) {
+	f := newFleet(t, "c*;*", "c1", "c2", "p1")
+	f.run()
+	f.away("c1", true)
+	f.set("b")
+	f.want("one of the wave is away", f.run(), "update-c2-b update-p1-b")
+	f.away("c1", false)
+	f.want("it comes back", f.run(), "update-c1-b")
+	f.away("c1", true)
+	f.away("c2", true)
+	f.set("c")
+	f.want("all of the wave are away", f.run(), "")
+	f.away("c2", false)
+	f.want("one of them comes back", f.run(), "update-c2-c update-p1-c")
+	f.annotate(render.SuspendAnnotation, "c*")
+	f.away("c1", false)
+	f.want("the suspension comes at once, without the content", f.run(), "adjust-c1 update-c2-c")
+	f.set("d")
+	f.want("a suspended wave holds up nothing, and gets nothing", f.run(), "update-p1-d")
+	f.want("why", f.why("c1"), "wave 1 passes over it until it is no longer suspended")
+	f.annotate(render.SuspendAnnotation, "")
+	f.want("the end of the suspension", f.run(), "update-c1-d update-c2-d")
+	f.annotate(render.ClustersAnnotation, "*,gone,!c2")
+	f.set("e")
+	f.want("one is missing, and one leaves", f.run(), "update-c1-e delete-c2 update-p1-e")
+	f.facts.Clusters["c1"] = ClusterFacts{State: ClusterJoined, Forbidden: true}
+	f.set("f")
+	f.want("one is not allowed", f.run(), "update-p1-f")
+}
+
+// TestWavesAdjust: what takes effect at once does not wait, and brings no content.
+func TestWavesAdjust(t *testing.T) {
+	f := newFleet(t, "c1;*", "c1", "p1")
+	f.run()
+	f.sick["c1"] = true
+	f.set("b")
+	f.run()
+	f.annotate(render.SuspendAnnotation, "true")
+	f.annotate(render.PreserveOnDeletionAnnotation, "true")
+	f.want("options", f.run(), "update-c1-b adjust-p1")
+	f.want("the content that waits", f.value("p1"), "a")
+	f.annotate(render.SuspendAnnotation, "")
+	f.want("and back", f.run(), "update-c1-b adjust-p1")
+}
+
+func TestWavesAdjustOnly(t *testing.T) {
+	f := newFleet(t, "c1;*", "c1", "p1")
+	f.run()
+	f.sick["c1"] = true
+	f.set("b")
+	f.run()
+	f.annotate(render.PreserveOnDeletionAnnotation, "true")
+	f.want("an option", f.run(), "update-c1-b adjust-p1")
+	f.want("the content that waits", f.value("p1"), "a")
+	if w := state.NewWork(f.works["p1"]); !w.Preserves() || !w.IsAsWritten() {
+		t.Errorf("%+v", w)
+	}
+	sample.Misfiled(f.works["p1"])
+	f.want("a label", f.run(), "adjust-p1")
+	sample.Marked(f.works["p1"])
+	f.want("a mark of the breaker", f.run(), "adjust-p1")
+	f.want("nothing more", f.run(), "")
+}
+
+// TestWavesRepair: what somebody edits or deletes gets back what it had.
+func TestWavesRepair(t *testing.T) {
+	f := newFleet(t, "c1;*", "c1", "p1", "p2", "p3")
+	f.run()
+	f.edit("p1", "by hand")
+	f.want("an edit while nothing changes", f.run(), "update-p1-a")
+	f.sick["c1"] = true
+	f.set("b")
+	f.run()
+	f.edit("p1", "by hand")
+	f.want("an edit", f.run(), "update-p1-a")
+	f.remove("p2")
+	f.want("a deletion", f.run(), "create-p2-a")
+	f.edit("c1", "by hand")
+	f.want("an edit of what has come", f.run(), "update-c1-b")
+	f.remove("c1")
+	f.want("its deletion", f.run(), "create-c1-b")
+	f.remove("p1")
+	f.remove("p2")
+	f.want("two deletions", f.run(), "create-p1-a create-p2-a")
+	f.edit("p3", "b")
+	f.want("an edit to what will come", f.run(), "update-p3-b") // it notes what it has
+}
+
+func TestWavesSkip(t *testing.T) {
+	f := newFleet(t, "c1;*", "c1", "p1")
+	f.run()
+	f.sick["c1"] = true
+	f.set("b")
+	f.run()
+	f.remove("p1")
+	f.want("what is noticed", f.reasons(), string(WaveSkipped))
+	f.want("a deletion, and no other has the content", f.run(), "create-p1-b")
+	f.want("what is noticed then", f.reasons(), "")
+}
+
+// TestWavesAreNoted: the note costs no write of its own.
+func TestWavesAreNoted(t *testing.T) {
+	f := newFleet(t, "c1;*", "c1", "p1", "p2", "p3")
+	f.annotate(render.WavesAnnotation, "")
+	f.run()
+	f.annotate(render.WavesAnnotation, "c1;*")
+	f.want("waves are added", f.run(), "")
+	f.sick["c1"] = true
+	f.set("b")
+	f.want("a change", f.run(), "update-c1-b")
+	f.remove("p2")
+	f.want("a deletion of a Work that notes nothing", f.run(), "create-p2-a")
+	f.edit("p1", "by hand")
+	f.want("an edit of a Work that notes nothing", f.run(), "")
+	f.remove("p1")
+	f.want("a deletion of it", f.run(), "create-p1-b")
+}
+
+// TestWavesOfReplicas: a cluster gets fewer replicas although those that get more wait for it.
+func TestWavesOfReplicas(t *testing.T) {
+	asks := sample.Annotations{render.ClustersAnnotation: "c1,p1", render.ReplicasAnnotation: "c1=5"}
+	f := dividedFacts(t, 6, asks, joinedClusters("c1", "p1"))
+	if did := carryOut(t, f); !slices.Equal(did, []string{"create c1 5", "create p1 1"}) {
+		t.Errorf("%q", did)
+	}
+	asks[render.ReplicasAnnotation], asks[render.WavesAnnotation] = "p1=5", "c1;*"
+	after := dividedFacts(t, 6, asks, f.Clusters)
+	after.Works = f.Works
+	if did := carryOut(t, after); !slices.Equal(did, []string{"update c1 1"}) {
+		t.Errorf("%q", did)
+	}
+	if got := unplacedIn(Decide(after)); got != "" {
+		t.Errorf("unplaced: %s", got)
+	}
+}
+
+// TestWavesAtRandom plays users and members, and looks at each write.
+func TestWavesAtRandom(t *testing.T) {
+	clusters := []string{"a1", "a2", "b1", "b2", "b3", "c1"}
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 22))
+		f := newFleet(t, "a*;b*(2);*", clusters...)
+		f.run()
+		for range 60 {
+			cluster := clusters[r.IntN(len(clusters))]
+			switch r.IntN(8) {
+			case 0, 1:
+				f.set(string(rune('a' + r.IntN(4))))
+			case 2:
+				f.sick[cluster] = !f.sick[cluster]
+			case 3:
+				f.away(cluster, r.IntN(2) == 0)
+			case 4:
+				f.report()
+			case 5:
+				if f.works[cluster] != nil && r.IntN(3) == 0 {
+					f.remove(cluster)
+				}
+			case 6:
+				facts := f.facts.Clusters[cluster]
+				if facts.State = ClusterJoined; r.IntN(4) == 0 {
+					facts.State = ClusterMissing
+				}
+				f.facts.Clusters[cluster] = facts
+			default:
+				before := maps.Clone(f.works)
+				written := len(f.writes)
+				f.step()
+				f.checkOrder(seed, before, f.writes[written:])
+			}
+		}
+		f.sick = map[string]bool{}
+		for _, cluster := range clusters {
+			f.facts.Clusters[cluster] = ClusterFacts{State: ClusterJoined}
+		}
+		f.run()
+		for _, cluster := range clusters {
+			f.want(fmt.Sprintf("the end of game %d on %s", seed, cluster), f.value(cluster), f.source.Object["data"].(map[string]any)["key"].(string))
+		}
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// checkOrder checks that no write of new content has gone ahead of its wave, by what the Works were
+// before: content that none of the writes repaired.
+func (f *fleet) checkOrder(seed uint64, before map[string]*unstructured.Unstructured, writes []string) {
+	f.t.Helper()
+	value := f.source.Object["data"].(map[string]any)["key"].(string)
+	isDone := func(cluster string) bool {
+		g := &fleet{t: f.t, works: before}
+		return before[cluster] != nil && before[cluster].Object["status"] != nil && g.value(cluster) == value
+	}
+	for _, write := range writes {
+		parts := strings.Split(write, "-")
+		cluster := parts[1]
+		if (parts[0] != "create" && parts[0] != "update") || parts[2] != value || before[cluster] == nil || f.facts.Vanished[cluster] != nil {
+			continue
+		}
+		var ahead, ready []string
+		for _, other := range slices.Sorted(maps.Keys(f.facts.Clusters)) {
+			facts := f.facts.Clusters[other]
+			if other[0] >= cluster[0] || facts.State != ClusterJoined {
+				continue
+			}
+			if !facts.Away {
+				ready = append(ready, other)
+			}
+			if !isDone(other) && !facts.Away {
+				ahead = append(ahead, other)
+			}
+		}
+		if len(ahead) > 0 {
+			f.t.Errorf("game %d: %s before %v of %v", seed, write, ahead, ready)
+		}
+	}
+}
