@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -34,8 +36,8 @@ type differ struct {
 	live, planned string
 	// unseen is true if the user may not read some of the Works.
 	unseen bool
-	// changes counts the Works that would change.
-	changes int
+	// changes counts the Works that would change, and later those whose turn it is not yet.
+	changes, later int
 }
 
 func newDiff() *cobra.Command {
@@ -46,6 +48,7 @@ func newDiff() *cobra.Command {
 			"resource, or all resources in the configuration.\n" + someHelp + "\n\n" +
 			"With -f or -k it shows what would happen if you applied these manifests, like kubectl diff: it asks the API server for\n" +
 			"a dry run, so you need the right to apply them. A Namespace among them affects all objects in it.\n\n" +
+			"If the object has waves, it shows what would be written now, and names the Works whose turn comes later.\n\n" +
 			"With --config it shows what another configuration would change, and says how many Works that are.\n\n" +
 			"It runs `diff -u -N`, or $KUBECTL_EXTERNAL_DIFF. It exits with 0 if there is no difference, 1 if there is one, and 2 if\n" +
 			"it fails. It masks the values of Secrets.",
@@ -111,9 +114,11 @@ func (d *differ) run(ctx context.Context, args []string) (differs bool, err erro
 		return false, err
 	}
 	if len(d.configFiles) > 0 {
-		d.tell("Works that the daemon would write or delete with this configuration: %d", d.changes)
+		d.tell("Works that the daemon would write or delete with this configuration: %d", d.changes+d.later)
 	}
-	if differs, err = d.compare(); err == nil && !differs && d.unseen {
+	differs, err = d.compare()
+	differs = differs || d.later > 0
+	if err == nil && !differs && d.unseen {
 		return false, errors.New("cannot tell whether anything differs: you may not read some of the Works")
 	}
 	return differs, err
@@ -130,6 +135,12 @@ func (d *differ) write(ctx context.Context, f judge.Facts) error {
 	v := judge.Decide(f)
 	for _, refusal := range v.Refusals {
 		d.tell("%s: %s: %s", f.ID, refusal.Reason, refusal.Message)
+	}
+	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
+		if target := v.Targets[cluster]; target.Waits {
+			d.later++
+			d.tell("later: the Work of %s for cluster %q: %s", f.ID, cluster, target.Because)
+		}
 	}
 	for _, op := range judge.Plan(v, f.Works) {
 		if op.Work == nil && d.survey.HidesWorks(op.Cluster) {
@@ -161,7 +172,7 @@ func (d *differ) writeWork(ctx context.Context, v judge.Verdict, op judge.Operat
 			return err
 		}
 	}
-	after, err := planFor(op, v, before)
+	after, err := d.planFor(ctx, op, v, before)
 	if err != nil {
 		return fmt.Errorf("cannot plan Work %s/%s: %w", namespace, name, err)
 	}
@@ -169,8 +180,16 @@ func (d *differ) writeWork(ctx context.Context, v judge.Verdict, op judge.Operat
 }
 
 // planFor returns what an operation would make of a Work; nil if it deletes it.
-func planFor(op judge.Operation, v judge.Verdict, before []byte) ([]byte, error) {
-	body, err := op.Body(v)
+func (d *differ) planFor(ctx context.Context, op judge.Operation, v judge.Verdict, before []byte) ([]byte, error) {
+	var like map[string]any
+	if op.From != nil {
+		u, err := d.client.Resource(render.WorksResource).Namespace(op.From.Namespace).Get(ctx, op.From.Name, metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		like = u.Object
+	}
+	body, err := op.BodyLike(v, like)
 	if err != nil || op.Kind == judge.Create || op.Kind.Deletes() {
 		return body, err
 	}

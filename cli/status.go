@@ -36,7 +36,8 @@ func newStatus() *cobra.Command {
 			"If an object has several lines, the first sums up the others. Its CLUSTER is 2/3 if Karmada has applied two of three.\n" +
 			"READY is the sum, if it is known for each Work. APPLIED and HEALTH are the worst, and Unknown if only some Works report\n" +
 			"them. AGE is that of the oldest Work. With --member or --failed, or if you may not read a Work, there is no such line.\n" +
-			"In JSON and YAML, it has clusters (total, applied, healthy, ready, wanted, creationTimestamp) instead of cluster,\n" +
+			"While a change reaches the clusters in waves, its MESSAGE is about the first wave that has not come through.\n" +
+			"In JSON and YAML, it has clusters (total, applied, healthy, ready, wanted, wave, creationTimestamp) instead of cluster,\n" +
 			"decision, operation and work. The numbers of READY are ready and wanted, in work and in clusters.\n\n" +
 			"With --watch, it then prints each line that changes, even if only the object has changed, and says when a Work is\n" +
 			"deleted. A change of a Namespace, a cluster or a policy shows when it changes Works. It needs the right to watch Works,\n" +
@@ -122,7 +123,7 @@ func (s *statusCommand) linesOf(f judge.Facts) []mirrorStatus {
 	if len(lines) < 2 || isHidden || s.failed || len(s.members) > 0 {
 		return lines
 	}
-	return slices.Insert(lines, 0, sumOf(f.ID, lines, j.Verdict.Refusals))
+	return slices.Insert(lines, 0, sumOf(f.ID, lines, j.Verdict))
 }
 
 // chooses reports whether the flags select a line.

@@ -30,6 +30,8 @@ type mirrorStatus struct {
 	// Operation is what the daemon would do now; empty for nothing.
 	Operation string      `json:"operation,omitempty"`
 	Work      *workStatus `json:"work,omitempty"`
+	// Waits is true if it is not the turn of the cluster: the object reaches its clusters in waves.
+	Waits bool `json:"waits,omitempty"`
 	// Message says what is not as expected.
 	Message string `json:"message,omitempty"`
 }
@@ -116,7 +118,7 @@ func (s sourceName) String() string {
 
 // needsSomebody reports whether a line is about something that does not resolve itself.
 func (s mirrorStatus) needsSomebody() bool {
-	return s.Decision == judge.Unknown.String() || s.Work != nil && (s.Work.DeletionHeld || s.Work.State == state.WorkFailed.String())
+	return s.Decision == judge.Unknown.String() && !s.Waits || s.Work != nil && (s.Work.DeletionHeld || s.Work.State == state.WorkFailed.String())
 }
 
 // statusesOf returns the lines of a source, sorted by cluster. The user may not be allowed to
@@ -130,7 +132,7 @@ func statusesOf(j judge.Judgement, states workStates, hidden func(cluster string
 	var lines []mirrorStatus
 	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
 		line := newStatusLine(f.ID)
-		line.Cluster, line.Decision = cluster, v.Targets[cluster].Decision.String()
+		line.Cluster, line.Decision, line.Waits = cluster, v.Targets[cluster].Decision.String(), v.Targets[cluster].Waits
 		op := operations[cluster]
 		if w := f.Works[cluster]; w != nil {
 			line.Work = states.of(w)

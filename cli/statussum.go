@@ -23,12 +23,24 @@ type clustersStatus struct {
 	Wanted *int64 `json:"wanted,omitempty"`
 	// CreationTimestamp is that of the oldest Work; nil if there is none.
 	CreationTimestamp *metav1.Time `json:"creationTimestamp,omitempty"`
+	// Wave is the first wave that has not come through; nil if all have, or if there are none.
+	Wave *waveStatus `json:"wave,omitempty"`
 	// applied and health are the worst, for the table.
 	applied, health string `json:"-"`
 }
 
+// waveStatus is how far one wave of clusters has come.
+type waveStatus struct {
+	// Number counts the waves from 1; Of is how many there are.
+	Number int `json:"number"`
+	Of     int `json:"of"`
+	// Clusters is how many clusters of it count, and Done how many have come through.
+	Clusters int `json:"clusters"`
+	Done     int `json:"done"`
+}
+
 // sumOf returns a line that sums up those of a source in several clusters.
-func sumOf(id render.Identity, lines []mirrorStatus, refusals []judge.Refusal) mirrorStatus {
+func sumOf(id render.Identity, lines []mirrorStatus, v judge.Verdict) mirrorStatus {
 	sum := newStatusLine(id)
 	sum.Clusters = &clustersStatus{Total: len(lines)}
 	var applied, healths []string
@@ -47,7 +59,13 @@ func sumOf(id render.Identity, lines []mirrorStatus, refusals []judge.Refusal) m
 	sum.Clusters.Ready, sum.Clusters.Wanted = totals(lines)
 	sum.Clusters.applied = worst(applied, string(metav1.ConditionFalse))
 	sum.Clusters.health = worst(healths, string(workv1alpha1.ResourceUnhealthy))
-	sum.Message = messageOfAll(lines, refusals)
+	sum.Message = messageOfAll(lines, v.Refusals)
+	if wave := v.Rollout.Current(); wave != nil {
+		sum.Clusters.Wave = &waveStatus{wave.Number, v.Rollout.Of, len(wave.Clusters), wave.Done}
+		if len(v.Refusals) == 0 {
+			sum.Message = oneLine(fmt.Sprintf("%d of %d done: %s", wave.Done, len(wave.Clusters), wave))
+		}
+	}
 	return sum
 }
 

@@ -41,7 +41,7 @@ func TestSum(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			sum := sumOf(render.Identity{Kind: "ConfigMap", Namespace: "shop", Name: "page"}, c.lines, c.refusals)
+			sum := sumOf(render.Identity{Kind: "ConfigMap", Namespace: "shop", Name: "page"}, c.lines, judge.Verdict{Refusals: c.refusals})
 			if diff := cmp.Diff(c.want, append((&statusTable{}).cellsOf(sum), sum.Message)); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -27,7 +28,7 @@ func TestNews(t *testing.T) {
 	older := in("m1", "True", "")
 	older.Work.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Hour))
 	withSum := func(lines ...mirrorStatus) []mirrorStatus {
-		return append([]mirrorStatus{sumOf(id, lines, nil)}, lines...)
+		return append([]mirrorStatus{sumOf(id, lines, judge.Verdict{})}, lines...)
 	}
 	refused := missing("")
 	cases := map[string]struct {

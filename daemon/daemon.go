@@ -117,6 +117,7 @@ func (d *daemon) newController() error {
 		Clock:           clock.RealClock{},
 		ConcurrentSyncs: d.options.concurrentSyncs,
 		DeletionSettle:  d.options.deletionSettle,
+		LeastBake:       d.options.leastBake,
 		ResyncPeriod:    d.options.resyncPeriod,
 		ListDeadline:    d.options.listDeadline,
 		Subject:         d.subject.Load,

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/mirror"
 )
 
 // The default names of the daemon's objects on the Karmada API server.
@@ -30,6 +31,7 @@ type Options struct {
 	configFile          string
 	concurrentSyncs     int
 	deletionSettle      time.Duration
+	leastBake           time.Duration
 	listDeadline        time.Duration
 	resyncPeriod        time.Duration
 	qps                 float32
@@ -70,6 +72,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.configMap, "config-map", DefaultConfigMap, "namespace/name of the ConfigMap with the configuration, on the Karmada API server")
 	fs.StringVar(&o.configFile, "config", "", "a file with the configuration, instead of the ConfigMap; for development")
 	fs.IntVar(&o.concurrentSyncs, "concurrent-syncs", 16, "how many sources are synced at once, and how many writes are in flight; sources that have just changed have as many writes of their own")
+	fs.DurationVar(&o.leastBake, "least-wave-bake", mirror.DefaultLeastBake, "how long a wave must have been applied where Karmada's reports do not say which content they are about")
 	fs.DurationVar(&o.deletionSettle, "deletion-settle-period", time.Second, "how long a deletion waits for others, so that the deletion breaker counts them together")
 	fs.DurationVar(&o.resyncPeriod, "resync-period", 10*time.Minute, "how often all sources are checked in memory without an event, to find missed changes; 0 turns it off")
 	fs.DurationVar(&o.listDeadline, "list-deadline", 30*time.Second, "how long a list may make no progress before it is restarted with twice the time, and a streaming list as a plain one")
@@ -99,6 +102,9 @@ func (o *Options) complete() error {
 	}
 	if o.deletionSettle < 0 || o.listDeadline <= 0 {
 		errs = append(errs, fmt.Errorf("cannot use --deletion-settle-period %s and --list-deadline %s: the first must be at least 0, the second more than 0", o.deletionSettle, o.listDeadline))
+	}
+	if o.leastBake < 0 {
+		errs = append(errs, fmt.Errorf("cannot use --least-wave-bake %s: want at least 0", o.leastBake))
 	}
 	if o.resyncPeriod < 0 {
 		errs = append(errs, fmt.Errorf("cannot use --resync-period %s: want at least 0", o.resyncPeriod))

@@ -17,6 +17,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/metrics"
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/queue"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/watch"
@@ -42,6 +43,9 @@ const (
 	drainTimeout = 10 * time.Second
 )
 
+// DefaultLeastBake is the usual LeastBake of the Options.
+const DefaultLeastBake = judge.DefaultLeastBake
+
 // Options configure a Controller; all are required.
 type Options struct {
 	// REST is the connection to the Karmada API server, for Works.
@@ -56,6 +60,8 @@ type Options struct {
 	// DeletionSettle is how long a deletion waits for other due ones, so that the breaker
 	// counts them together.
 	DeletionSettle time.Duration
+	// LeastBake is that of [judge.Facts].
+	LeastBake time.Duration
 	// ResyncPeriod is how often everything is checked without an event; 0 is never.
 	ResyncPeriod time.Duration
 	// ListDeadline is the deadline for lists of every watch; see watch.Options.
@@ -115,7 +121,7 @@ func New(o Options) (*Controller, error) {
 	}
 	c.finalizers = newFinalizers(c)
 	c.caches = gather.NewCaches(gather.Options{
-		Dynamic: o.Dynamic, Resolver: o.Resolver, Logger: o.Logger, Failures: c.failures, Clock: o.Clock, ListDeadline: o.ListDeadline, Writes: c.ledger,
+		Dynamic: o.Dynamic, Resolver: o.Resolver, Logger: o.Logger, Failures: c.failures, Clock: o.Clock, ListDeadline: o.ListDeadline, LeastBake: o.LeastBake, Writes: c.ledger,
 		Handlers: gather.Handlers{
 			Object: c.objectChanged, Work: c.workChanged, Cluster: c.clusterChanged, Namespace: c.namespaceChanged, Policy: c.policyChanged,
 			Listed: c.resourceListed, Unserved: c.enqueueGroup, Synced: c.enqueueEverything,

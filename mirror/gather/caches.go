@@ -38,8 +38,10 @@ type Options struct {
 	Clock    clock.WithTicker
 	// ListDeadline applies to every watch; see watch.Options.
 	ListDeadline time.Duration
-	Writes       Writes
-	Handlers     Handlers
+	// LeastBake is that of [judge.Facts].
+	LeastBake time.Duration
+	Writes    Writes
+	Handlers  Handlers
 }
 
 // Writes is what this process remembers about its own writes that no cache shows.

@@ -80,6 +80,7 @@ func (c *Caches) advance(f *judge.Facts) {
 		c.steadiness.forget(f.ID)
 		return
 	}
+	f.LeastBake = c.options.LeastBake
 	f.Steady = c.steadiness.note(f.ID, f.Works, f.Now)
 	f.Vanished = c.options.Writes.Vanished(f.ID)
 }
@@ -102,7 +103,7 @@ func (c *Caches) InWaves(id render.Identity) bool {
 // advanceSince adds the same for a reader who has not followed the Works: they count as well since
 // they were last written.
 func advanceSince(f *judge.Facts, now time.Time) {
-	f.Now, f.Steady = now, map[string]time.Duration{}
+	f.Now, f.Steady, f.LeastBake = now, map[string]time.Duration{}, judge.DefaultLeastBake
 	for cluster, w := range f.Works {
 		if w.IsWell() {
 			f.Steady[cluster] = max(0, now.Sub(w.Written()))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -104,7 +105,7 @@ func Explain(f Facts) Explanation {
 	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
 		c := ClusterExplanation{Cluster: cluster, Target: v.Targets[cluster], Work: f.Works[cluster]}
 		c.Hint = hintFor(f, cluster, c.Target)
-		c.Note = noteOn(v, c)
+		c.Note = strings.Join(slices.DeleteFunc([]string{noteOn(v, c), v.Rollout.noteOn(cluster)}, func(note string) bool { return note == "" }), "; ")
 		if c.Rendering != nil {
 			c.Differs, _ = c.Manifest.Effects(c.edit) // one that fails has no Rendering
 		}

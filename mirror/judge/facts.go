@@ -55,6 +55,9 @@ type Facts struct {
 	// source has no waves.
 	Now    time.Time
 	Steady map[string]time.Duration
+	// LeastBake is for how long that must be so where no report says which content it is about: that
+	// Karmada says "applied" may be true of the content before.
+	LeastBake time.Duration
 	// Vanished are the last states of Works that somebody else has deleted, by cluster.
 	Vanished map[string]*state.Work
 	// NamespaceSkipped: Karmada does not create the source's Namespace in the members.

@@ -83,6 +83,17 @@ func (op Operation) Body(v Verdict) ([]byte, error) {
 	return nil, nil
 }
 
+// BodyLike is Body, also for content From another Work, which is given whole.
+func (op Operation) BodyLike(v Verdict, like map[string]any) ([]byte, error) {
+	switch {
+	case op.From == nil:
+		return op.Body(v)
+	case op.Work == nil:
+		return render.Resemble(like, op.Cluster, "", nil)
+	}
+	return render.Resemble(like, op.Cluster, op.Work.ResourceVersion, op.Work.Finalizers)
+}
+
 // WorkName returns the name of the Work that is written.
 func (op Operation) WorkName(v Verdict) string {
 	if op.Work != nil {

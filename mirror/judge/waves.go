@@ -12,15 +12,15 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// LeastBake is for how long a Work must have been applied, and not unhealthy, where no report says
-// which content it is about: that Karmada says "applied" may be true of the content before.
-const LeastBake = 10 * time.Second
+// DefaultLeastBake is the usual LeastBake.
+const DefaultLeastBake = 10 * time.Second
 
 // Rollout is how far the content of a source in waves has come. It follows from what the Works are
 // now: nothing is remembered.
 type Rollout struct {
-	// Waves are those with clusters that count, in order.
+	// Waves are those with clusters that count, in order. Of is the number of the last.
 	Waves []Wave
+	Of    int
 	// BakesIn is when some cluster will have been healthy for long enough; 0 if none is.
 	BakesIn time.Duration
 	// Since is the last progress: when the source, or a Work with its content, was written.
@@ -63,6 +63,19 @@ func (w Wave) String() string {
 
 // maxListed is how many clusters a message names.
 const maxListed = 5
+
+// noteOn says in which wave a cluster is; empty for none.
+func (r *Rollout) noteOn(cluster string) string {
+	if r == nil {
+		return ""
+	}
+	for _, w := range r.Waves {
+		if slices.Contains(w.Clusters, cluster) {
+			return fmt.Sprintf("it is in wave %d of %d: %d of %d clusters are done", w.Number, r.Of, w.Done, len(w.Clusters))
+		}
+	}
+	return ""
+}
 
 // Current returns the first wave that has not come through; nil if all have.
 func (r *Rollout) Current() *Wave {
@@ -179,7 +192,7 @@ func isPending(f Facts, cluster string, target Target) bool {
 func (f Facts) judgeWork(w *state.Work) (s stage, because string, bakesIn time.Duration) {
 	bake := f.Source.Waves.Bake
 	if !w.HasRolledOut() {
-		bake = max(bake, LeastBake)
+		bake = max(bake, f.LeastBake)
 	}
 	steady, isSteady := f.Steady[w.Cluster]
 	switch {
@@ -311,7 +324,7 @@ func (t Target) mayResemble(w, had *state.Work) bool {
 // add appends a wave for which some cluster counts.
 func (r *Rollout) add(w Wave, places []place) {
 	if len(w.Clusters) > 0 {
-		r.Waves = append(r.Waves, w)
+		r.Waves, r.Of = append(r.Waves, w), w.Number
 	}
 	for _, p := range places {
 		if p.bakesIn > 0 && (r.BakesIn == 0 || p.bakesIn < r.BakesIn) {

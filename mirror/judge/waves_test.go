@@ -60,6 +60,7 @@ func (f *fleet) judge() Judgement {
 	facts.Source = NewSource(f.source.DeepCopy(), render.Wishes{})
 	facts.Source.Written = f.at
 	facts.Works, facts.Steady, facts.Now, facts.Live = map[string]*state.Work{}, map[string]time.Duration{}, f.at, true
+	facts.LeastBake = DefaultLeastBake
 	for cluster, work := range f.works {
 		facts.Works[cluster] = state.NewWork(work.DeepCopy())
 		if facts.Works[cluster].IsWell() {
@@ -100,15 +101,11 @@ func (f *fleet) run() string {
 
 func (f *fleet) write(v Verdict, op Operation) {
 	f.t.Helper()
-	body, err := op.Body(v)
-	if err == nil && op.From != nil {
-		like := f.works[op.From.Cluster]
-		version, finalizers := "", []string(nil)
-		if op.Work != nil {
-			version, finalizers = op.Work.ResourceVersion, op.Work.Finalizers
-		}
-		body, err = render.Resemble(like.Object, op.Cluster, version, finalizers)
+	var like map[string]any
+	if op.From != nil {
+		like = f.works[op.From.Cluster].Object
 	}
+	body, err := op.BodyLike(v, like)
 	if err != nil {
 		f.t.Fatal(err)
 	}

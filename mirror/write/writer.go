@@ -282,11 +282,7 @@ func (w *Writer) body(ctx context.Context, v judge.Verdict, op judge.Operation) 
 	if now := state.NewWork(obj); now.UID != op.From.UID || now.Digest != op.From.Digest || !now.IsOursFor(v.ID) {
 		return nil, errMoved
 	}
-	version, finalizers := "", []string(nil)
-	if op.Work != nil {
-		version, finalizers = op.Work.ResourceVersion, op.Work.Finalizers
-	}
-	return render.Resemble(obj.Object, op.Cluster, version, finalizers)
+	return op.BodyLike(v, obj.Object)
 }
 
 // errMoved reports that a Work whose content another one was to get has other content now.

@@ -51,7 +51,7 @@ func TestTables(t *testing.T) {
 		},
 		"works.md": {
 			render.ManagedByLabel, render.SourceIDLabel, render.SourceAnnotation, render.SourceUIDAnnotation,
-			render.SourceCreatedAnnotation, render.OverriddenByAnnotation, render.ShareAnnotation, render.RenderedAnnotation, render.HeldKey, render.HandoverAnnotation,
+			render.SourceCreatedAnnotation, render.OverriddenByAnnotation, render.ShareAnnotation, render.RenderedAnnotation, render.WrittenAnnotation, render.HeldKey, render.HandoverAnnotation,
 		},
 		"configuration.md": fields(reflect.TypeFor[config.Configuration](), ""),
 	}
