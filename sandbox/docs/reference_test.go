@@ -47,7 +47,7 @@ func TestTables(t *testing.T) {
 		"annotations.md": {
 			render.ClustersAnnotation, render.ClusterSelectorAnnotation, render.SuspendAnnotation,
 			render.PreserveOnDeletionAnnotation, render.ExpandAnnotation, render.ReplicasAnnotation, render.DeletionAnnotation,
-			render.ConflictResolutionAnnotation,
+			render.WavesAnnotation, render.WaveBakeAnnotation, render.WaveDeadlineAnnotation, render.ConflictResolutionAnnotation,
 		},
 		"works.md": {
 			render.ManagedByLabel, render.SourceIDLabel, render.SourceAnnotation, render.SourceUIDAnnotation,

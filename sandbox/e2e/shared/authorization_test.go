@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -154,6 +155,7 @@ func TestPolicyParses(t *testing.T) {
 func parsesPerCluster(t *testing.T, ns string) {
 	t.Helper()
 	suspend, replicas := render.SuspendAnnotation, render.ReplicasAnnotation
+	waves, bake, deadline := render.WavesAnnotation, render.WaveBakeAnnotation, render.WaveDeadlineAnnotation
 	check := func(key, value string, isGood bool, hint string) {
 		if err := render.ReadWishes(annotations{key: value}).Check(); (err == nil) != isGood {
 			t.Errorf("%s %q: the daemon says %v", key, value, err)
@@ -183,6 +185,21 @@ func parsesPerCluster(t *testing.T, ns string) {
 				"!a=1", "a=1,!b=1", "a=1;b=2", "a=1=2", "a:1", "A=1", "a=1,a=2", "a=1, a = 1 ,", "p-*=1,b=2,p-*=3", strings.Repeat("a", 49) + "=1", manyWeights(255) + "c0=1", manyWeights(3000)},
 		},
 		{key: render.DeletionAnnotation, hint: `"background" or "foreground"`, good: []string{"background", "foreground"}, bad: []string{"", "Foreground", "true", "orphan", "foreground,"}},
+		{
+			key: waves, hint: "canary-*; prod-*(20%); *",
+			good: []string{"a", "*", "a;b;*", "a;b; ", " canary-* ;\tprod-eu-*,!prod-eu-1 ( 5 ); prod-*(20%)\n;", "!b,*", "a,;b,", "a, (1)", "a;a", "a(1);a(1)", "a(100%)", "a(007)", "a(000000001)", "a(999999999)",
+				"a\v;\u00a0b\u2003(1)\u0085", strings.Repeat("a", 48) + "(1)", strings.Repeat("a;", 64), strings.Repeat("a;", 63) + "a", strings.Repeat("a,", 1024) + "(5);b", "a(\f5\r%\n)"},
+			bad: []string{"", " ", ";", ",", "a;;b", ";a", "a;;", "a; ;", "!a", "a;!b", "!a,!b;*", "!a(1);*", "a,,b", ",a", "a;,b", "a,,(1)", "A", "a b", "a_b", "-a", "a-", "!", "!!a,b", "münchen", "a=1",
+				"a()", "(3)", "a;(3)", "a(1),b", "a(1)b", "a(1)(2)", "a(1", "a1)", "a(0)", "a(000%)", "a(101%)", "a(1000%)", "a(-1)", "a(1.5)", "a(%)", "a(1%%)", "a(1 0)", "a(1234567890)", "a(0000000001)", "a(\u00a01)", "a(\v1)",
+				strings.Repeat("a", 49), strings.Repeat("a;", 65), strings.Repeat("a;", 64) + "a", strings.Repeat("a,", 1025), "b;" + strings.Repeat("a,", 1024) + "a(5)", strings.Repeat(";", 9000), strings.Repeat("a;", 9000)},
+		},
+		{
+			key: bake, hint: "90s, 10m or 1h, up to 720h",
+			good: []string{"0", "0s", "-0s", "60s", " 10m\n", "1h30m", "+5s", "1.5h", ".5m", "1.s", "1ns", "250ms", "1us", "1µs", "1μs", "720h", "719h60m", "43200m", "2592000000000000ns", "007s", "720.0h", "0h0m0s"},
+			bad: []string{"", " ", "5", "-1s", "1d", "721h", "720h1ns", "719h61m", "43201m", "99999999999999999999h", "9223372036854775807ns", "s", ".s", "1", "1s1", "1 s", "1s,2s", "1S", "never", "h1", "--1s", "1..5s", "1h-1m", "2592001s",
+				strings.Repeat("719h", 200), strings.Repeat("9999999s", 120)},
+		},
+		{key: deadline, hint: "at least 1s", good: []string{"1s", "1000ms", "10m", "720h", "0.5s0.5s"}, bad: []string{"", "0", "0s", "999ms", "999999999ns", "-10m", "721h", "10"}},
 		{key: render.ExpandAnnotation, hint: `"true" or "false"`, good: []string{"true", "false"}, bad: []string{"", "True", "yes", "a", "true,"}},
 	} {
 		for _, value := range c.good {
@@ -205,14 +222,17 @@ func parsesPerCluster(t *testing.T, ns string) {
 		check(suspend, terms, areTerms(terms), "")
 		weights := draw("a=1", "b=2", "*", "p-", "=", "=", "0", "7", "1000000", ",", ",", " ", "-", "!", "divide")
 		check(replicas, weights, areWeights(weights), "")
-		if areTerms(terms) {
-			good++
-		}
-		if areWeights(weights) {
-			good++
+		order := draw("a", "b-1", "p-*", "!", "!b", ",", ",", ";", ";", " ", "\u00a0", "(1)", "(20%)", "(", "0", "5", "%", ")")
+		check(waves, order, areWaves(order), "")
+		bakes := draw("0h", "1m", "90s", "719h", "30m", "1.5s", "250ms", "7ns", "1", ".5", "h", "s", "-", "+", " ", "d")
+		check(bake, bakes, isTime(bakes), "")
+		for _, isGood := range []bool{areTerms(terms), areWeights(weights), areWaves(order), isTime(bakes)} {
+			if isGood {
+				good++
+			}
 		}
 	}
-	if good < 60 {
+	if good < 120 {
 		t.Errorf("only %d of the random values can be parsed", good)
 	}
 }
@@ -273,6 +293,35 @@ func areWeights(list string) bool {
 	return ok
 }
 
+// areWaves takes at most nine digits, and reads them as a number between 1 and, of percent, 100.
+func areWaves(value string) bool {
+	waves := strings.Split(strings.TrimSpace(value), ";")
+	if last := len(waves) - 1; last > 0 && waves[last] == "" {
+		waves = waves[:last]
+	}
+	return !slices.ContainsFunc(waves, func(wave string) bool {
+		terms, limit, isLimited := strings.Cut(strings.TrimSpace(wave), "(")
+		if isLimited {
+			inside, isClosed := strings.CutSuffix(limit, ")")
+			digits, isPercent := strings.CutSuffix(strings.Trim(inside, " "), "%")
+			digits = strings.Trim(digits, " ")
+			n, err := strconv.ParseUint(digits, 10, 32)
+			if !isClosed || err != nil || len(digits) > 9 || n == 0 || isPercent && n > 100 {
+				return true
+			}
+		}
+		all, ok := items(terms)
+		isGood := func(term string) bool { return isTerm(strings.TrimPrefix(term, "!")) }
+		return !ok || slices.ContainsFunc(all, func(term string) bool { return !isGood(term) }) || !slices.ContainsFunc(all, isTerm)
+	})
+}
+
+// isTime reports whether a text is a time from 0 to 720h.
+func isTime(text string) bool {
+	d, err := time.ParseDuration(strings.TrimSpace(text))
+	return err == nil && d >= 0 && d <= 720*time.Hour
+}
+
 // TestSpelling has users write annotations that would have no effect: they are refused,
 // with what was probably meant. The configuration's own rule says which kinds are never
 // mirrored.
@@ -284,6 +333,7 @@ func TestSpelling(t *testing.T) {
 		"Clusters": "did you mean karmada.target/clusters?", "suspended": "karmada.target/suspend?", "preserve": "karmada.target/preserve-on-deletion?",
 		"replica": "karmada.target/replicas?", "conflict": "karmada.target/conflict-resolution?", "x": "it knows karmada.target/clusters, ", "approve-deletion": "did you mean karmada.target/deletion?",
 		"source": "it knows", "selector": "karmada.target/cluster-selector?", "expanded": "did you mean karmada.target/expand?",
+		"wave": "did you mean karmada.target/waves or karmada.target/wave-bake or karmada.target/wave-deadline?", "waveBake": "did you mean karmada.target/wave-bake?", "deadline": "did you mean karmada.target/wave-deadline?",
 	} {
 		err := dryRun(t.Context(), Env.Admin, ns, annotations{"karmada.target/" + key: Push})
 		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "karmada.target/"+key+" is not an annotation of karmada-mirror") || !strings.Contains(err.Error(), meant) {

@@ -58,7 +58,8 @@ type alphabet struct{ objects, namespaces []annotations }
 
 // targetsAlphabet has lists of clusters and selectors; optionsAlphabet has one of the
 // other annotations, with a few lists, a selector and a claim; suspendAlphabet and
-// manifestAlphabet have more values, with fewer lists.
+// manifestAlphabet have more values, with fewer lists. By the model, waves add no cluster and change
+// no object.
 func targetsAlphabet() alphabet {
 	clusters, selector := render.ClustersAnnotation, render.ClusterSelectorAnnotation
 	return alphabet{
@@ -145,6 +146,7 @@ func TestPolicyLetsNobodyReachMore(t *testing.T) {
 		"Preserve": optionsAlphabet(render.PreserveOnDeletionAnnotation, "true", "false"),
 		"Conflict": optionsAlphabet(render.ConflictResolutionAnnotation, "abort", "overwrite"),
 		"Manifest": manifestAlphabet(),
+		"Waves":    optionsAlphabet(render.WavesAnnotation, "c1;*", "c2(1);x"),
 	}
 	enforce(t, Isolate(t))
 	users := map[string]dynamic.Interface{

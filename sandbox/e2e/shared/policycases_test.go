@@ -10,6 +10,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/dynamic"
 
@@ -25,12 +26,14 @@ type policyCase struct {
 	// above is what the Namespace says; before and now are what the object says. If before
 	// is nil, the object is created.
 	above, before, now annotations
-	forbidden          bool
+	// wasWrong: before was written before there was a policy.
+	wasWrong, forbidden bool
 }
 
 func policyCases() map[string]policyCase {
 	clusters, selector, suspend, preserve := render.ClustersAnnotation, render.ClusterSelectorAnnotation, render.SuspendAnnotation, render.PreserveOnDeletionAnnotation
 	conflict, replicas, expand := render.ConflictResolutionAnnotation, render.ReplicasAnnotation, render.ExpandAnnotation
+	waves, bake, deadline := render.WavesAnnotation, render.WaveBakeAnnotation, render.WaveDeadlineAnnotation
 	many := manyClusters()
 	fenced := annotations{selector: "a=b", clusters: "c2,!c3"}
 	return map[string]policyCase{
@@ -89,6 +92,20 @@ func policyCases() map[string]policyCase {
 		"ResumesInherited":   {reason: "the object's own value replaces the Namespace's terms", user: "some", above: annotations{clusters: "c3", suspend: "c?"}, now: annotations{suspend: "c1"}, forbidden: true},
 		"ResumesKept":        {reason: "Works that are kept may be suspended anywhere", user: "some", before: annotations{clusters: "", suspend: "c3"}, now: annotations{clusters: "c1"}, forbidden: true},
 		"OptionsOnly":        {reason: "suspending adds no cluster", user: "some", before: annotations{clusters: "c3"}, now: annotations{clusters: "c3", suspend: "true"}},
+
+		"Waves":           {reason: "waves only order the clusters of the list", user: "some", before: annotations{clusters: "c3"}, now: annotations{clusters: "c3", waves: "c3;*", bake: "1m", deadline: "1h"}},
+		"OtherWaves":      {reason: "so do other waves", user: "some", before: annotations{clusters: "c3,c4", waves: "c3;*"}, now: annotations{clusters: "c3,c4", waves: "c4(1)"}},
+		"WavesGone":       {reason: "so does removing them", user: "some", before: annotations{clusters: "c3", waves: "c3;*", bake: "1h"}, now: annotations{clusters: "c3"}},
+		"WavesLater":      {reason: "and waves of clusters that other users will name", user: "some", now: annotations{waves: "c3;*"}},
+		"WavesOfNamed":    {reason: "waves choose no cluster that the list does not", user: "some", now: annotations{clusters: "c1", waves: "c1;c3;*"}},
+		"WavesInherited":  {reason: "nor do those of the Namespace", user: "some", above: annotations{waves: "c1;*"}, now: annotations{clusters: "c1"}},
+		"WavesAndMore":    {reason: "a cluster in a later wave still needs permission", user: "some", now: annotations{clusters: "c1,c3", waves: "c1;c3"}, forbidden: true},
+		"WavesWithoutIt":  {reason: "so does one that no wave names", user: "some", before: annotations{clusters: "c1", waves: "c1"}, now: annotations{clusters: "c1,c3", waves: "c1"}, forbidden: true},
+		"WavesAndOptions": {reason: "so does an option for a cluster in a later wave", user: "some", before: annotations{clusters: "c1,c3", waves: "c1;c3"}, now: annotations{clusters: "c1,c3", waves: "c1;c3", preserve: "true"}, forbidden: true},
+		"WavesOfMany":     {reason: "long waves leave enough of the budget to check as many clusters as there can be", user: "many", before: annotations{waves: strings.Repeat("a,", 1000)}, now: annotations{clusters: strings.Join(many[:24], ","), waves: strings.Repeat(strings.Repeat("a,", 1000)+";", 8)}},
+		"WrongWaves":      {reason: "Works are kept, in any cluster, while the waves cannot be parsed", user: "some", before: annotations{clusters: "c1", waves: "c1;;c3"}, wasWrong: true, now: annotations{clusters: "c1", preserve: "true"}, forbidden: true},
+		"WrongTime":       {reason: "so they are while one of their times cannot be", user: "some", before: annotations{clusters: "c1", bake: "soon"}, wasWrong: true, now: annotations{clusters: "c1", preserve: "true"}, forbidden: true},
+		"WavesCorrected":  {reason: "without a change of options, a mistake may be corrected", user: "some", before: annotations{clusters: "c1", waves: "C1", deadline: "99999999999999999999h"}, wasWrong: true, now: annotations{clusters: "c1", waves: "c1"}},
 
 		"OneWrite":         {reason: "an object that asked for nothing may get clusters and options at once", user: "some", before: annotations{}, now: annotations{clusters: "c1", preserve: "true"}},
 		"KeptThenTakes":    {reason: "an empty list keeps the Works that there are, in any cluster", user: "some", before: annotations{clusters: "", preserve: "true"}, now: annotations{clusters: "c1"}, forbidden: true},
@@ -169,6 +186,10 @@ func (d *policyDesk) try(t *testing.T, name string, c policyCase) error {
 func (d *policyDesk) answer(t *testing.T, name string, c policyCase) error {
 	t.Helper()
 	ns := d.namespace(t, c.above)
+	if c.wasWrong {
+		ns = Home(t) + "-" + utilrand.String(5)
+		makeGuarded(t, ns, nil, c.above)
+	}
 	objects := d.users[c.user].Resource(ConfigMaps).Namespace(ns)
 	u := Plain(ns, strings.ToLower(name), "one")
 	if c.before == nil {
@@ -179,6 +200,10 @@ func (d *policyDesk) answer(t *testing.T, name string, c policyCase) error {
 	say(u, c.before)
 	u = Create(t, ConfigMaps, u)
 	defer Remove(t, ConfigMaps, ns, u.GetName())
+	if c.wasWrong {
+		Change(t, Namespaces, "", ns, func(u *unstructured.Unstructured) { u.SetLabels(d.labels) })
+		d.waitFor(t, ns)
+	}
 	say(u, c.now)
 	_, err := objects.Update(t.Context(), u, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
 	return err
@@ -241,6 +266,11 @@ var policyMutants = []struct{ variable, part, by string }{
 	{"isNarrow", "", "true"},
 	{"asks", "", "[true, true]"},
 	{"isOpen", "", "false"},
+	{"included", "", `[0, 1].map(i, variables.terms[i].filter(t, !t.startsWith("!") && (!("karmada.target/waves" in variables.own[i]) || variables.own[i]["karmada.target/waves"].startsWith(t))))`},
+	{"included", "", `[0, 1].map(i, variables.terms[i].filter(t, !t.startsWith("!")) + (variables.bad[i] ? [] : variables.own[i][?"karmada.target/waves"].orValue("").split(";").filter(t, t != "")))`},
+	{"isChanged", replicasChanged, replicasChanged + ` || variables.own[0][?"karmada.target/waves"] != variables.own[1][?"karmada.target/waves"]`},
+	{"bad", " || variables.badWaves[i]", ""},
+	{"bad", " || variables.badTimes[i]", ""},
 }
 
 const replicasChanged = "variables.option[0][3] != variables.option[1][3]"
@@ -255,7 +285,7 @@ func TestPolicyMutants(t *testing.T) {
 	for i, m := range policyMutants {
 		t.Run(fmt.Sprintf("%s-%d", m.variable, i), func(t *testing.T) {
 			desk := &policyDesk{users: desk.users, labels: map[string]string{"enforce": breakPolicy(t, whole, i)}, namespaces: map[string]string{}}
-			desk.waitFor(t)
+			desk.waitFor(t, desk.namespace(t, nil))
 			for name, c := range policyCases() {
 				if err := desk.try(t, name, c); err != nil {
 					t.Logf("%s notices: %v", name, err)
@@ -290,10 +320,9 @@ func breakPolicy(t *testing.T, whole *admissionregistrationv1.ValidatingAdmissio
 	return label
 }
 
-// waitFor waits until the policy is in force, and not only because it does not compile.
-func (d *policyDesk) waitFor(t *testing.T) {
+// waitFor waits until the policy is in force in a Namespace, and not only because it does not compile.
+func (d *policyDesk) waitFor(t *testing.T, ns string) {
 	t.Helper()
-	ns := d.namespace(t, nil)
 	Eventually(t, "the policy to be in force", func(ctx context.Context) error {
 		if err := dryRun(ctx, Env.Admin, ns, annotations{render.PreserveOnDeletionAnnotation: "perhaps"}); !apierrors.IsInvalid(err) {
 			return fmt.Errorf("a mistake: %v", err)

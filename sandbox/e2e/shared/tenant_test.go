@@ -147,6 +147,8 @@ func (r *randomTenant) wishes() annotations {
 		render.ReplicasAnnotation:           r.pick(none, none, none, none, "retain", "divide", noReplicas),
 		render.DeletionAnnotation:           r.pick(none, none, none, none, "foreground", "background", "x"),
 		render.ExpandAnnotation:             r.pick(none, none, none, "true", "false"),
+		render.WavesAnnotation:              r.pick(none, none, none, none, Push, Push2+"(1);*", "*(50%)", "!"+Push2),
+		render.WaveBakeAnnotation:           r.pick(none, none, none, "0s", "1s"),
 	}
 	maps.DeleteFunc(a, func(_, value string) bool { return value == none })
 	return a
