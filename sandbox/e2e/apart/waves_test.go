@@ -197,7 +197,9 @@ func TestWaves(t *testing.T) {
 	// Without waves, all get it.
 	w.setImage("broken:3")
 	w.wantImage(Push, "broken:3")
-	Change(t, Deployments, w.ns, "web", func(u *unstructured.Unstructured) { unstructured.RemoveNestedField(u.Object, "metadata", "annotations", render.WavesAnnotation) })
+	Change(t, Deployments, w.ns, "web", func(u *unstructured.Unstructured) {
+		unstructured.RemoveNestedField(u.Object, "metadata", "annotations", render.WavesAnnotation)
+	})
 	w.wantImage(Push2, "broken:3")
 	w.wantImage(Pull, "broken:3")
 }

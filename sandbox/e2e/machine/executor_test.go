@@ -25,12 +25,16 @@ import (
 // executor stands in for Karmada's execution controller, without members: it reports Works
 // as applied and Deployments as rolled out, and removes the finalizers of Works that are deleted.
 type executor struct {
-	client dynamic.Interface
+	client  dynamic.Interface
+	works   cache.Store
+	witness witness
 
 	mu    sync.Mutex
 	ended map[string][]ending // by namespace/name
 	// lost are the overrides that writes have taken from Works.
 	lost []loss
+	// sick are the execution namespaces of clusters where nothing is applied.
+	sick map[string]bool
 }
 
 // loss is a write that has taken an override from a Work.
@@ -49,16 +53,26 @@ type ending struct {
 
 // startExecutor runs an executor until the test ends.
 func startExecutor(t *testing.T) *executor {
-	e := &executor{client: e2e.Env.Admin, ended: map[string][]ending{}}
+	e := &executor{client: e2e.Env.Admin, ended: map[string][]ending{}, sick: map[string]bool{}}
 	informer := dynamicinformer.NewFilteredDynamicInformer(e.client, e2e.Works, metav1.NamespaceAll, 0, nil, nil).Informer()
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(o any) { e.execute(o.(*unstructured.Unstructured)) },
+		AddFunc: func(o any) {
+			e.witness.see(o.(*unstructured.Unstructured))
+			e.execute(o.(*unstructured.Unstructured))
+		},
+		DeleteFunc: func(o any) {
+			if work, ok := o.(*unstructured.Unstructured); ok {
+				e.witness.forget(work)
+			}
+		},
 		UpdateFunc: func(before, o any) {
+			e.witness.see(o.(*unstructured.Unstructured))
 			e.compare(before.(*unstructured.Unstructured), o.(*unstructured.Unstructured))
 			e.execute(o.(*unstructured.Unstructured))
 		},
 	})
 	e2e.Must(t, err)
+	e.works = informer.GetStore()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -103,16 +117,49 @@ func (e *executor) execute(work *unstructured.Unstructured) {
 	if isSuspended, _, _ := unstructured.NestedBool(work.Object, "spec", "suspendDispatching"); isSuspended {
 		return
 	}
-	status := map[string]any{}
-	if conditions, _, _ := unstructured.NestedSlice(work.Object, "status", "conditions"); len(conditions) == 0 {
-		status["conditions"] = []any{map[string]any{"type": "Applied", "status": "True", "reason": "Machine", "message": "", "lastTransitionTime": time.Now().UTC().Format(time.RFC3339)}}
+	status, applied := map[string]any{}, metav1.ConditionTrue
+	if e.isSick(work.GetNamespace()) {
+		applied = metav1.ConditionFalse
 	}
-	if reports := rolledOut(work); !equality.Semantic.DeepEqual(reports, nestedSlice(work, "status", "manifestStatuses")) {
+	if !isApplied(work, applied) {
+		status["conditions"] = []any{map[string]any{"type": "Applied", "status": string(applied), "reason": "Machine", "message": "", "lastTransitionTime": time.Now().UTC().Format(time.RFC3339)}}
+	}
+	if reports := rolledOut(work); applied == metav1.ConditionTrue && !equality.Semantic.DeepEqual(reports, nestedSlice(work, "status", "manifestStatuses")) {
 		status["manifestStatuses"] = reports
 	}
 	if len(status) > 0 {
 		patch, _ := json.Marshal(map[string]any{"status": status}) // of values that can be encoded
 		_, _ = works.Patch(ctx, work.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	}
+}
+
+// isApplied reports whether a Work has the condition Applied with a status.
+func isApplied(work *unstructured.Unstructured, status metav1.ConditionStatus) bool {
+	return slices.ContainsFunc(nestedSlice(work, "status", "conditions"), func(item any) bool {
+		c, _ := item.(map[string]any)
+		return c["type"] == "Applied" && c["status"] == string(status)
+	})
+}
+
+func (e *executor) isSick(namespace string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.sick[namespace]
+}
+
+// ail makes a cluster apply nothing any more, and heal makes all apply everything again.
+func (e *executor) ail(cluster string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sick["karmada-es-"+cluster] = true
+}
+
+func (e *executor) heal() {
+	e.mu.Lock()
+	e.sick = map[string]bool{}
+	e.mu.Unlock()
+	for _, work := range e.works.List() {
+		e.execute(work.(*unstructured.Unstructured))
 	}
 }
 

@@ -38,6 +38,9 @@ func (m *machine) look() (wrong []string) {
 	for _, r := range m.replicas {
 		r.settle()
 	}
+	if err := m.heal(); err != nil {
+		return []string{err.Error()}
+	}
 	works, limit := map[string]*unstructured.Unstructured{}, time.Now().Add(quietLimit)
 	for {
 		if err := m.revive(); err != nil {
@@ -62,6 +65,7 @@ func (m *machine) look() (wrong []string) {
 	}
 	wrong = append(wrong, m.wrongDeletions()...)
 	wrong = append(wrong, m.wrongLosses()...)
+	wrong = append(wrong, m.wrongOrder()...)
 	for _, r := range m.replicas {
 		wrong = append(wrong, r.complaints()...)
 	}
@@ -269,6 +273,7 @@ func (m *machine) remember(works map[string]*unstructured.Unstructured) {
 		}
 	}
 	m.before, m.touched, m.quietAt, m.heldBack = map[target]*model.Copy{}, map[target]bool{}, now, 0
+	m.blinded = false
 	for _, k := range m.keys() {
 		for _, cluster := range m.clusters {
 			if work := works[e2e.WorkKey(cluster, k)]; work != nil {

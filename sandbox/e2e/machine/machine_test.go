@@ -48,6 +48,10 @@ type machine struct {
 	// reads and writes may have been held back since the last quiet moment.
 	judgedAt time.Time
 	heldBack time.Duration
+	// outages are when clusters were not ready. blinded: since the last quiet moment, a daemon may
+	// have been kept from seeing changes for any time.
+	outages []outage
+	blinded bool
 	// definition is that of the OverridePolicies while they are not served.
 	definition *unstructured.Unstructured
 	log        []string
@@ -83,6 +87,14 @@ func newMachine(t *testing.T, s *scene, replicas [2]*replica, executor *executor
 	}}}
 	if err := m.configure("*", none, true); err != nil {
 		return nil, err
+	}
+	for _, name := range m.clusters {
+		if !m.inWaves {
+			break
+		}
+		if err := m.joinReady(name); err != nil {
+			return nil, err
+		}
 	}
 	for i, tier := range []string{"edge", "core"} {
 		if err := m.putCluster(m.clusters[i], map[string]string{"tier": tier}, ""); err != nil {
@@ -335,6 +347,14 @@ func (m *machine) putCluster(name string, labels map[string]string, region strin
 		}
 		return err
 	}, func(w *model.World) { _, w.Clusters[name] = e2e.Applied(applied) })
+}
+
+// joinReady makes a cluster join that Karmada can reach.
+func (m *machine) joinReady(name string) error {
+	if err := m.putCluster(name, nil, ""); err != nil {
+		return err
+	}
+	return m.setReady(name, true)
 }
 
 // loseCluster makes a cluster leave without its Works being deleted.

@@ -105,7 +105,7 @@ func (r *replica) start() (err error) {
 	r.daemon, err = process.StartDaemon(process.DaemonOptions{
 		Program: []string{e2e.Env.Daemon}, Kubeconfig: r.proxy.Kubeconfig(),
 		Flags: []string{
-			"--holder-identity", r.name, "--log-level", "debug", "--resync-period", "2s", "--deletion-settle-period", settlePeriod.String(), "--list-deadline", "5s",
+			"--holder-identity", r.name, "--log-level", "debug", "--resync-period", "2s", "--deletion-settle-period", settlePeriod.String(), "--least-wave-bake", "100ms", "--list-deadline", "5s",
 			"--leader-elect-lease-duration", "4s", "--leader-elect-renew-deadline", "3s", "--leader-elect-retry-period", "500ms",
 		},
 		Environment: []string{"GORACE=halt_on_error=1", "KUBE_CACHE_MUTATION_DETECTOR=true"},

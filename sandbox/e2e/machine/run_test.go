@@ -18,19 +18,25 @@ import (
 // TestMachine makes random steps of users, operators and networks. From time to time all
 // faults end, and everything must be as the model says; see [machine.look].
 func TestMachine(t *testing.T) {
-	play(t, onAPIServer, startAPIServer(t), lasts(t, usual))
+	play(t, onAPIServer, startAPIServer(t, onAPIServer), lasts(t, usual))
+}
+
+// TestMachineInWaves takes steps of users, members and networks while objects reach their clusters in
+// waves, and judges the order of all writes.
+func TestMachineInWaves(t *testing.T) {
+	play(t, inWaves, startAPIServer(t, inWaves), lasts(t, usualInWaves))
 }
 
 // startAPIServer starts the parts of a Karmada that serve requests, and an executor that
 // stands in for the rest.
-func startAPIServer(t *testing.T) *executor {
+func startAPIServer(t *testing.T, s *scene) *executor {
 	e2e.StartOwn(t, karmada.Options{Dir: t.TempDir()})
 	e2e.Must(t, e2e.Env.Install(t.Context()))
 	e2e.GrantStatus(t)
 	for _, name := range []string{karmada.ControllerManager, karmada.Scheduler} {
 		e2e.Must(t, e2e.Env.Component(name).Stop())
 	}
-	for _, name := range onAPIServer.clusters { // as Karmada would
+	for _, name := range s.clusters { // as Karmada would
 		e2e.Create(t, e2e.Namespaces, e2e.Object("v1", "Namespace", "", "karmada-es-"+name, nil))
 	}
 	return startExecutor(t)

@@ -19,6 +19,8 @@ type scene struct {
 	steps  choices
 	// hasMembers says that the clusters have members, where Karmada applies the Works.
 	hasMembers bool
+	// inWaves says that its objects reach clusters in waves, of which some fail.
+	inWaves bool
 }
 
 // These annotations say to which clusters an object is mirrored.
@@ -80,6 +82,22 @@ var onAPIServer = &scene{
 		"override": 14, "override goes": 3, "override and object": 8, "override there and back": 6, "override of a dying leader": 2,
 		"there and back": 10, "namespace there and back": 10, "edit and back": 6, "move and back": 6, "default of a dying leader": 6, "default goes first": 6,
 	},
+}
+
+// inWaves plays with objects that reach their clusters in waves, and with members that fail.
+var inWaves = &scene{
+	clusters: []string{"m1", "m2", "m3", "m4"},
+	objects:  append([]model.Key{deployment}, pages[:2]...),
+	annotations: map[string]choices{
+		clustersKey:            {"*": 12, "m1,m2": 1, "*,!m3": 2, "m2,m3,m4": 1, none: 1},
+		"karmada.target/waves": {"m1;*": 4, "m1;m2,m3(1);*": 6, "m?(1)": 2, "m4; m1(50%)": 1, none: 1},
+	},
+	claims: choices{none: 1},
+	steps: choices{
+		"put": 12, "put back": 8, "edit": 30, "delete": 2, "recreate": 3, "ail": 16, "heal": 8, "away": 8, "ready": 8, "rejoin": 6, "cluster leaves": 2,
+		"Work deleted": 3, "Work edited": 3, "there and back": 10, "shut": 3, "open": 3, "late": 3, "throttle": 2, "slow reads": 2, "kill": 2, "restart": 1,
+	},
+	inWaves: true,
 }
 
 // inMembers plays on a whole Karmada. Existing objects are overwritten, because to Karmada

@@ -7,4 +7,5 @@ import "time"
 const (
 	usual          = 10 * time.Minute
 	usualInMembers = 2 * time.Minute
+	usualInWaves   = 4 * time.Minute
 )

@@ -8,4 +8,5 @@ import "time"
 const (
 	usual          = 2 * time.Minute
 	usualInMembers = 30 * time.Second
+	usualInWaves   = time.Minute
 )

@@ -207,6 +207,25 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 		region := choices{"": 2, "eu": 1, "us": 1}.draw(t, "region")
 		return step{fmt.Sprintf("%s %s in %q", name, said(labels), region), func(m *machine) error { return m.putCluster(name, labels, region) }}
 	},
+	"rejoin": func(t *rapid.T, s *scene) step {
+		name := s.drawCluster(t)
+		return step{name, func(m *machine) error { return m.joinReady(name) }}
+	},
+	"ail": func(t *rapid.T, s *scene) step {
+		name := s.drawCluster(t)
+		return step{name, func(m *machine) error { m.executor.ail(name); return nil }}
+	},
+	"heal": func(*rapid.T, *scene) step {
+		return step{"all", func(m *machine) error { m.executor.heal(); return nil }}
+	},
+	"away": func(t *rapid.T, s *scene) step {
+		name := s.drawCluster(t)
+		return step{name, func(m *machine) error { return m.setReady(name, false) }}
+	},
+	"ready": func(t *rapid.T, s *scene) step {
+		name := s.drawCluster(t)
+		return step{name, func(m *machine) error { return m.setReady(name, true) }}
+	},
 	"cluster leaves": func(t *rapid.T, s *scene) step {
 		name := s.drawCluster(t)
 		return step{name, func(m *machine) error { return m.removeCluster(name) }}
@@ -236,7 +255,7 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 	},
 	"shut": func(t *rapid.T, s *scene) step {
 		i, resource := drawReplica(t), rapid.SampledFrom(append(watched, "works", "works", "configmaps")).Draw(t, "resource")
-		return step{fmt.Sprintf("%d %s", i, resource), func(m *machine) error { m.replicas[i].gates[resource].Shut(); return nil }}
+		return step{fmt.Sprintf("%d %s", i, resource), func(m *machine) error { m.blinded = true; m.replicas[i].gates[resource].Shut(); return nil }}
 	},
 	"open": func(t *rapid.T, s *scene) step {
 		i, resource := drawReplica(t), rapid.SampledFrom(watched).Draw(t, "resource")
@@ -244,7 +263,7 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 	},
 	"expire": func(t *rapid.T, s *scene) step {
 		i, resource := drawReplica(t), rapid.SampledFrom(watched).Draw(t, "resource")
-		return step{fmt.Sprintf("%d %s", i, resource), func(m *machine) error { m.replicas[i].expire(resource); return nil }}
+		return step{fmt.Sprintf("%d %s", i, resource), func(m *machine) error { m.blinded = true; m.replicas[i].expire(resource); return nil }}
 	},
 	"late": func(t *rapid.T, s *scene) step {
 		i, verb := drawReplica(t), rapid.SampledFrom([]string{"create", "patch", "delete"}).Draw(t, "verb")

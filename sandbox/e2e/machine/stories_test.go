@@ -147,7 +147,7 @@ var stories = map[string]func(*machine) error{
 
 // TestStories tells each story on the same API server and with the same daemons.
 func TestStories(t *testing.T) {
-	executor := startAPIServer(t)
+	executor := startAPIServer(t, onAPIServer)
 	m, err := newMachine(t, onAPIServer, [2]*replica{newReplica(t, "one"), newReplica(t, "other")}, executor)
 	e2e.Must(t, err)
 	defer m.end(context.WithoutCancel(t.Context()))
