@@ -56,6 +56,19 @@ func TestRenderNamespace(t *testing.T) {
 	}
 }
 
+// TestRenderWaves: what is rendered is what the clusters will have, whatever the order.
+func TestRenderWaves(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "manifest.yaml")
+	manifest := `{apiVersion: v1, kind: ConfigMap, metadata: {name: page, namespace: shop, annotations: {karmada.target/waves: "m1;*"}}}`
+	if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	output, err := execute("render", "-f", file, "--clusters", "m1,m2,m3")
+	if n := strings.Count(output, "kind: Work\n"); err != nil || n != 3 {
+		t.Errorf("%d Works, %v:\n%s", n, err, output)
+	}
+}
+
 // TestClusterScoped compares the list with what client-go knows.
 func TestClusterScoped(t *testing.T) {
 	mapper := testrestmapper.TestOnlyStaticRESTMapper(scheme.Scheme)

@@ -50,7 +50,7 @@ type Writes interface {
 	IsUnderWay(id render.Identity, cluster string, cached *state.Work) bool
 	// Stranger returns the Work of that name that a refused create ran into.
 	Stranger(id render.Identity, cluster, name string) (*state.Work, bool)
-	// Vanished returns the Works of a source that somebody else has deleted, by cluster.
+	// Vanished returns the Works of a source that another user has deleted, by cluster.
 	Vanished(id render.Identity) map[string]*state.Work
 }
 

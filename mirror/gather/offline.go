@@ -9,7 +9,7 @@ import (
 // Offline returns the facts about a source that is to be mirrored to clusters which have joined
 // and have no Works of it yet, with the override policies that there are, without an API server.
 func Offline(s *judge.Source, clusters []*state.Cluster, policies []*state.Policy) judge.Facts {
-	f := judge.Facts{ID: s.ID, Source: s, Live: true, Policies: policies, PoliciesLive: true, Clusters: map[string]judge.ClusterFacts{}}
+	f := judge.Facts{ID: s.ID, Source: s, Live: true, Policies: policies, PoliciesLive: true, AllAtOnce: true, Clusters: map[string]judge.ClusterFacts{}}
 	for _, c := range clusters {
 		f.Clusters[c.Name] = clusterFactsOf(c, s.ID.GroupKind())
 	}

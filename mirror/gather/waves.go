@@ -14,7 +14,7 @@ import (
 
 // steadiness remembers since when the Works of sources in waves have had their content and been well,
 // by the local clock. It is the only thing about waves that a new process does not know: a bake then
-// begins anew.
+// begins again.
 type steadiness struct {
 	mu sync.Mutex
 	of map[render.Identity]map[string]steady
@@ -49,7 +49,7 @@ func (s *steadiness) note(id render.Identity, works map[string]*state.Work, now 
 	return lasts
 }
 
-// end notes that a Work is not well, even if nobody has looked at its source meanwhile.
+// end notes that a Work is not well, even if its source is not looked at meanwhile.
 func (s *steadiness) end(w *state.Work) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

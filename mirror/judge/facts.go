@@ -50,6 +50,8 @@ type Facts struct {
 	Scale *Scale
 	// Strip are the labels and annotations that the configuration removes.
 	Strip render.StripList
+	// AllAtOnce: what the Works of all clusters will be is of interest, not the order of the waves.
+	AllAtOnce bool
 	// Now is the current time; Steady says for how long the Work on each cluster has had its content
 	// and been applied and healthy. Steady has no entry for one that is not, and none at all if the
 	// source has no waves.
@@ -58,7 +60,7 @@ type Facts struct {
 	// LeastBake is for how long that must be so where no report says which content it is about: that
 	// Karmada says "applied" may be true of the content before.
 	LeastBake time.Duration
-	// Vanished are the last states of Works that somebody else has deleted, by cluster.
+	// Vanished are the last states of Works that another user has deleted, by cluster.
 	Vanished map[string]*state.Work
 	// NamespaceSkipped: Karmada does not create the source's Namespace in the members.
 	NamespaceSkipped bool

@@ -122,7 +122,7 @@ type place struct {
 // once the waves before its own have come through, and its wave has room for it. A held cluster is
 // Unknown, so that whatever it has stays.
 func rollOut(f Facts, v *Verdict) {
-	if f.Unknown != "" || f.Source == nil || f.Source.Waves.IsEmpty() {
+	if f.Unknown != "" || f.Source == nil || f.Source.Waves.IsEmpty() || f.AllAtOnce {
 		return
 	}
 	r := &Rollout{Since: f.Source.Written}
@@ -275,7 +275,7 @@ func (v *Verdict) hold(f Facts, cluster, because string) {
 	v.Targets[cluster] = t
 }
 
-// repair decides on a Work that somebody else has edited or deleted while its source has other content
+// repair decides on a Work that another user has edited or deleted while its source has other content
 // for it: it gets back what it had. That is what its source says, or what the Work of another cluster
 // still has; if none has it, the Work gets the new content before its turn. It reports whether the
 // cluster needs no turn.
@@ -296,12 +296,12 @@ func (v *Verdict) repair(f Facts, cluster string) bool {
 		}
 	}
 	v.Notices = AddRefusal(v.Notices, Refusal{Reason: WaveSkipped, Message: fmt.Sprintf(
-		"somebody has edited or deleted the Work for cluster %q, and no other cluster has the content that it had: it gets the new content before its wave", cluster)})
+		"another user has edited or deleted the Work for cluster %q, and no other cluster has the content that it had: it gets the new content before its wave", cluster)})
 	return true
 }
 
-// had returns the state of a Work that somebody else has edited or deleted: the Work itself, if it
-// notes what was written, or the last that was seen of it; nil if nobody has.
+// had returns the state of a Work that another user has edited or deleted: the Work itself, if it
+// notes what was written, or the last that was seen of it; nil if no one has.
 func (f Facts) had(cluster string) *state.Work {
 	w := f.Works[cluster]
 	switch {

@@ -353,7 +353,7 @@ func TestWavesAdjustOnly(t *testing.T) {
 	f.want("nothing more", f.run(), "")
 }
 
-// TestWavesRepair: what somebody edits or deletes gets back what it had.
+// TestWavesRepair: what a user edits or deletes gets back what it had.
 func TestWavesRepair(t *testing.T) {
 	f := newFleet(t, "c1;*", "c1", "p1", "p2", "p3")
 	f.run()

@@ -7,13 +7,13 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// vanished are Works that somebody else has deleted, as they were seen last. A source in waves gives
+// vanished are Works that another user has deleted, as they were seen last. A source in waves gives
 // them back what they had, whether or not it is their turn; after a restart, they wait for it.
 type vanished struct {
 	by byWork[*state.Work]
 }
 
-// Vanished returns the Works of a source that somebody else has deleted, by cluster.
+// Vanished returns the Works of a source that another user has deleted, by cluster.
 func (v *vanished) Vanished(id render.Identity) map[string]*state.Work {
 	v.by.mu.Lock()
 	defer v.by.mu.Unlock()

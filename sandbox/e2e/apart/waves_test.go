@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/sandbox/fault"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
@@ -202,4 +204,44 @@ func TestWaves(t *testing.T) {
 	})
 	w.wantImage(Push2, "broken:3")
 	w.wantImage(Pull, "broken:3")
+}
+
+// TestWavesSurvive kills the daemon just before and just after each write of a rollout in waves. Each
+// time, the rollout goes on where it was: in order, and with no write more.
+func TestWavesSurvive(t *testing.T) {
+	StartOwn(t, karmada.Options{Dir: t.TempDir(), Members: WithNodes(Named(Push, Push2, Pull))})
+	Must(t, Env.Install(t.Context()))
+	p := StartProxy(t)
+	daemon := Supervise(t, "--kubeconfig", p.Kubeconfig(), "--leader-elect=false")
+	w := startWaves(t)
+	w.wantWrites("the first creation", Push, Push2, Pull)
+	for number := 1; number <= 3; number++ {
+		for _, done := range []bool{false, true} {
+			t.Run(fmt.Sprintf("Killed-%d-%t", number, done), func(t *testing.T) {
+				w := w
+				w.t = t
+				w.audit = AuditFromNow(t)
+				var crashed atomic.Bool
+				p.Witness(func(write fault.Write) bool {
+					if write.Number != number || write.Done != done || crashed.Swap(true) {
+						return true
+					}
+					daemon.Kill()
+					return false
+				}, Works.Resource)
+				defer p.Witness(nil)
+				image := fmt.Sprintf("nginx:%d.%t", number, done)
+				w.setImage(image)
+				Within(t, 2*time.Minute, "the rollout", func(ctx context.Context) error {
+					daemon.Ensure(t)
+					return w.membersHave(image, everywhere)(ctx)
+				})
+				if !crashed.Load() {
+					t.Error("there was no such write")
+				}
+				w.wantWrites("a rollout with a crash", Push, Push2, Pull)
+			})
+		}
+	}
+	daemon.WantStarts(t, 0)
 }
