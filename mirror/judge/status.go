@@ -31,13 +31,18 @@ func (j Judgement) Reporting() []string {
 	}
 	var counted []string
 	for _, cluster := range slices.Sorted(maps.Keys(j.Verdict.Targets)) {
-		target, facts := j.Verdict.Targets[cluster], f.Clusters[cluster]
-		isPending := target.Decision == Unknown && !target.Unproven && facts.State == ClusterJoined && !facts.Forbidden
-		if target.Decision == Wanted || isPending {
+		if target := j.Verdict.Targets[cluster]; target.Decision == Wanted || isPending(f, cluster, target) {
 			counted = append(counted, cluster)
 		}
 	}
 	return counted
+}
+
+// isPending reports whether a Work is to become wanted: the cluster counts, though nothing is written
+// there now.
+func isPending(f Facts, cluster string, target Target) bool {
+	facts := f.Clusters[cluster]
+	return target.Decision == Unknown && !target.Unproven && facts.State == ClusterJoined && !facts.Forbidden
 }
 
 // Status returns the status that the source should have by what its Works report; nil if it should

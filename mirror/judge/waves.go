@@ -181,13 +181,6 @@ func placeOf(f Facts, cluster string, target Target) place {
 	return p
 }
 
-// isPending reports whether the Work on a cluster is to become wanted: the cluster counts, though
-// nothing is written there now.
-func isPending(f Facts, cluster string, target Target) bool {
-	facts := f.Clusters[cluster]
-	return target.Decision == Unknown && !target.Unproven && facts.State == ClusterJoined && !facts.Forbidden
-}
-
 // judgeWork returns how far a Work has come that has the content.
 func (f Facts) judgeWork(w *state.Work) (s stage, because string, bakesIn time.Duration) {
 	bake := f.Source.Waves.Bake

@@ -389,6 +389,51 @@ func TestWavesSkip(t *testing.T) {
 	f.want("what is noticed then", f.reasons(), "")
 }
 
+// TestWavesOfOthers: a wave waits for a cluster that cannot be written, and for what the cache does not
+// show yet.
+func TestWavesOfOthers(t *testing.T) {
+	f := newFleet(t, "c1;*", "c1", "p1")
+	f.run()
+	f.set("b")
+	sample.Quota(f.works["c1"])
+	f.want("another owner has the Work", f.run(), "")
+	if why := f.why("p1"); !strings.HasPrefix(why, "it is in wave 2, and wave 1 (c1) waits: c1 cannot be written: Work karmada-es-c1/") {
+		t.Errorf("p1 waits because %s", why)
+	}
+}
+
+// TestWavesAwaitTheirWrites: the Work of the first wave is as it was before the last write, by the cache.
+func TestWavesAwaitTheirWrites(t *testing.T) {
+	f := newFleet(t, "c1;*", "c1", "p1")
+	f.run()
+	f.set("b")
+	f.step()
+	f.report()
+	facts := f.facts.Clusters["c1"]
+	facts.WriteUnderWay = true
+	f.facts.Clusters["c1"] = facts
+	if f.step() {
+		t.Errorf("%q", f.writes)
+	}
+}
+
+// TestWavesOfSuspended: a suspended cluster gets no content beside others that do, and lends none.
+func TestWavesOfSuspended(t *testing.T) {
+	f := newFleet(t, "c1;*", "c1", "p1", "p2", "p3")
+	f.run()
+	f.annotate(render.SuspendAnnotation, "p2")
+	f.set("b")
+	f.want("a change", f.run(), "update-c1-b adjust-p2 update-p1-b update-p3-b")
+	f.sick["c1"] = true
+	f.annotate(render.SuspendAnnotation, "p1,p2,p3")
+	f.set("c")
+	f.run()
+	f.annotate(render.SuspendAnnotation, "p1,p2")
+	f.run()
+	f.edit("p3", "by hand")
+	f.want("only suspended ones have the content", f.run(), "update-p3-c")
+}
+
 // TestWavesAreNoted: the note costs no write of its own.
 func TestWavesAreNoted(t *testing.T) {
 	f := newFleet(t, "c1;*", "c1", "p1", "p2", "p3")

@@ -2,6 +2,7 @@ package state
 
 import (
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -63,6 +64,43 @@ func TestIsParting(t *testing.T) {
 			w := NewWork(sample.Work(sample.Asking("1", "m1"), "m1", tc.changes...))
 			if got := w.IsParting(); got != tc.want {
 				t.Errorf("%s: %v", tc.reason, got)
+			}
+		})
+	}
+}
+
+// TestWell: what the reports on a Deployment say of the content of its Work.
+func TestWell(t *testing.T) {
+	status := map[string]any{
+		"generation": int64(2), "observedGeneration": int64(2), "resourceTemplateGeneration": int64(5),
+		"replicas": int64(1), "updatedReplicas": int64(1), "readyReplicas": int64(1), "availableReplicas": int64(1),
+	}
+	at := sample.Created
+	for name, c := range map[string]struct {
+		applied, health   string
+		generation        int64
+		reported          time.Time
+		isWell, isCertain bool
+	}{
+		"Done":      {"True", "Healthy", 5, at.Add(time.Second), true, true},
+		"Same":      {"True", "Healthy", 5, at, true, false}, // the report may be of the same second, and earlier
+		"Failed":    {"False", "Healthy", 5, at.Add(time.Second), false, true},
+		"Unhealthy": {"True", "Unhealthy", 5, at.Add(time.Second), false, false},
+		"Unknown":   {"True", "Unknown", 5, at.Add(time.Second), true, true},
+		"Older":     {"True", "Healthy", 6, at.Add(time.Second), false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := sample.Asking("1", "m1")
+			u.SetAPIVersion("apps/v1")
+			u.SetKind("Deployment")
+			u.SetGeneration(c.generation)
+			work := sample.Work(u, "m1", sample.Applied(c.applied))
+			work.Object["status"].(map[string]any)["manifestStatuses"] = []any{map[string]any{"health": c.health, "status": status}}
+			work.SetManagedFields([]metav1.ManagedFieldsEntry{
+				{Manager: "karmada-mirror", Time: new(metav1.NewTime(at))}, {Manager: "karmada", Subresource: "status", Time: new(metav1.NewTime(c.reported))},
+			})
+			if w := NewWork(work); w.IsWell() != c.isWell || w.HasRolledOut() != c.isCertain {
+				t.Errorf("well %t, rolled out %t", w.IsWell(), w.HasRolledOut())
 			}
 		})
 	}

@@ -90,5 +90,5 @@ func choose(mutants []mutant, run, part string) (chosen []mutant, err error) {
 
 // all returns the list.
 func all() []mutant {
-	return slices.Concat(ofRender, ofEdits, ofOverride, ofAggregate, ofStatus, ofFinalizers, ofConfig, ofWatch, ofMirror)
+	return slices.Concat(ofRender, ofEdits, ofOverride, ofAggregate, ofStatus, ofFinalizers, ofWaves, ofConfig, ofWatch, ofMirror)
 }

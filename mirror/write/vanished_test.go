@@ -1,0 +1,39 @@
+package write
+
+import (
+	"testing"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+)
+
+// TestVanished: only what another user has deleted is remembered, until it is back.
+func TestVanished(t *testing.T) {
+	l := NewLedger(clocktesting.NewFakeClock(sample.Created))
+	w := state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1"))
+	l.Vanish(w)
+	if got := l.Vanished(sample.Page); len(got) != 1 || got["m1"] != w {
+		t.Errorf("%v", got)
+	}
+	l.Arrived(w)
+	if got := l.Vanished(sample.Page); len(got) != 0 {
+		t.Errorf("once it is back: %v", got)
+	}
+	v := judge.Verdict{ID: sample.Page}
+	op := judge.Operation{Kind: judge.Delete, Cluster: "m1", Work: w}
+	l.send(v.ID, "m1")
+	l.wrote(v, op, receipt{})
+	l.Vanish(w)
+	if got := l.Vanished(sample.Page); len(got) != 0 {
+		t.Errorf("after our own deletion: %v", got)
+	}
+	l.Forget(sample.Page, "m1")
+	l.Vanish(w)
+	l.Retain(sample.Page, nil)
+	if got := l.Vanished(sample.Page); len(got) != 0 {
+		t.Errorf("of a cluster that is no target: %v", got)
+	}
+}

@@ -1,0 +1,55 @@
+package aggregate
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+func TestAdvanceOf(t *testing.T) {
+	deployment, daemonSet := schema.GroupKind{Group: "apps", Kind: "Deployment"}, schema.GroupKind{Group: "apps", Kind: "DaemonSet"}
+	rollout := schema.GroupKind{Group: "argoproj.io", Kind: "Rollout"}
+	type status = map[string]any
+	done := func(changes status) status {
+		s := status{
+			"generation": int64(7), "observedGeneration": int64(7), "resourceTemplateGeneration": int64(3),
+			"replicas": int64(2), "updatedReplicas": int64(2), "readyReplicas": int64(2), "availableReplicas": int64(2),
+		}
+		for key, value := range changes {
+			s[key] = value
+		}
+		return s
+	}
+	for name, c := range map[string]struct {
+		kind       schema.GroupKind
+		status     status
+		generation int64
+		want       Advance
+	}{
+		"Done":         {deployment, done(nil), 3, RolledOut},
+		"Newer":        {deployment, done(nil), 2, RolledOut},
+		"Older":        {deployment, done(nil), 4, Behind},
+		"Unobserved":   {deployment, done(status{"observedGeneration": int64(6)}), 3, Behind},
+		"Updating":     {deployment, done(status{"updatedReplicas": int64(1)}), 3, Behind},
+		"OldPodsLeft":  {deployment, done(status{"replicas": int64(3), "readyReplicas": int64(3), "availableReplicas": int64(3)}), 3, Behind},
+		"Unavailable":  {deployment, done(status{"unavailableReplicas": int64(1)}), 3, Behind},
+		"NotReady":     {deployment, done(status{"readyReplicas": int64(1)}), 3, Behind},
+		"None":         {deployment, status{"generation": int64(1), "observedGeneration": int64(1), "resourceTemplateGeneration": int64(1)}, 1, RolledOut},
+		"Nothing":      {deployment, nil, 0, Behind},
+		"NoGeneration": {deployment, status{"replicas": int64(2)}, 1, Behind},
+		"DaemonSet": {daemonSet, status{
+			"resourceTemplateGeneration": int64(1), "desiredNumberScheduled": int64(2), "updatedNumberScheduled": int64(2), "numberReady": int64(2), "numberAvailable": int64(2),
+		}, 1, RolledOut},
+		"DaemonSetUpdates": {daemonSet, status{
+			"resourceTemplateGeneration": int64(1), "desiredNumberScheduled": int64(2), "updatedNumberScheduled": int64(1), "numberReady": int64(2), "numberAvailable": int64(2),
+		}, 1, Behind},
+		"Custom":       {rollout, status{"resourceTemplateGeneration": int64(2), "observedGeneration": int64(1), "generation": int64(1)}, 2, RolledOut},
+		"CustomOlder":  {rollout, status{"resourceTemplateGeneration": int64(2)}, 3, Behind},
+		"CustomUntold": {rollout, status{"phase": "Ready"}, 3, Untold},
+		"ConfigMap":    {schema.GroupKind{Kind: "ConfigMap"}, nil, 3, Untold},
+	} {
+		if got := AdvanceOf(c.kind, c.status, c.generation); got != c.want {
+			t.Errorf("%s: %d, not %d", name, got, c.want)
+		}
+	}
+}
