@@ -50,7 +50,7 @@ type Facts struct {
 	Scale *Scale
 	// Strip are the labels and annotations that the configuration removes.
 	Strip render.StripList
-	// AllAtOnce: what the Works of all clusters will be is of interest, not the order of the waves.
+	// AllAtOnce: the Works of all clusters are wanted at once, whatever the waves say.
 	AllAtOnce bool
 	// Now is the current time; Steady says for how long the Work on each cluster has had its content
 	// and been applied and healthy. Steady has no entry for one that is not, and none at all if the
