@@ -79,6 +79,7 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 		refusals = judge.AddRefusal(refusals, r)
 	}
 	c.report(j.Facts, refusals, c.finalizers.notices(j, o, notRemoved, finalizer.denied))
+	c.caches.NoteRollout(j)
 	o.RetryAfter(j.LookIn())
 	for _, target := range j.Verdict.Targets {
 		o.RetryAfter(target.WakeIn)

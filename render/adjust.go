@@ -24,37 +24,49 @@ func isOn(option bool) *bool {
 	return nil
 }
 
-// Resemble returns the JSON of a Work for a cluster that is like one that the same source has on
-// another, whole and decoded. With a resource version it is a merge patch of the Work that is there,
-// which has these finalizers; without, it is to be created.
-func Resemble(like map[string]any, cluster, resourceVersion string, finalizers []string) ([]byte, error) {
+// Likeness is a Work to be written with the content of another one.
+type Likeness struct {
+	Cluster, Name string
+	// ResourceVersion and Finalizers are those of the Work that is there; empty to create it.
+	ResourceVersion string
+	Finalizers      []string
+	// Options are its own: of these, suspension and preservation count.
+	Options Options
+}
+
+// Resemble returns the JSON of a Work with the content of one that the same source has on another
+// cluster, whole and decoded. It is a merge patch if the Work is there.
+func Resemble(like map[string]any, as Likeness) ([]byte, error) {
 	manifest, err := ManifestOf(like)
 	if err != nil {
 		return nil, err
 	}
-	work := fieldsOf(like["metadata"])
+	work, exists := fieldsOf(like["metadata"]), as.ResourceVersion != ""
 	annotations := maps.Clone(fieldsOf(work["annotations"]))
 	maps.DeleteFunc(annotations, func(key string, _ any) bool { return !slices.Contains(ownAnnotations, key) })
 	metadata := map[string]any{
-		"namespace": ExecutionNamespace(cluster), "name": work["name"], "annotations": annotations,
+		"namespace": ExecutionNamespace(as.Cluster), "name": as.Name, "annotations": annotations,
 		"labels":     map[string]any{ManagedByLabel: ManagedByValue, SourceIDLabel: fieldsOf(work["labels"])[SourceIDLabel]},
-		"finalizers": withExecution(finalizers),
+		"finalizers": withExecution(as.Finalizers),
 	}
-	if resourceVersion != "" {
-		metadata["resourceVersion"] = resourceVersion
+	manifest = cloneMaps(manifest, manifestMetadata)
+	marks := fieldsOf(fieldsOf(manifest["metadata"])["annotations"])
+	marks[workNamespaceAnnotation], marks[workNameAnnotation] = ExecutionNamespace(as.Cluster), as.Name
+	spec := map[string]any{"workload": map[string]any{"manifests": []any{manifest}}}
+	for option, isOn := range map[string]bool{"suspendDispatching": as.Options.Suspend, "preserveResourcesOnDeletion": as.Options.PreserveOnDeletion} {
+		switch {
+		case isOn:
+			spec[option] = true
+		case exists:
+			spec[option] = nil
+		}
+	}
+	if exists {
+		metadata["resourceVersion"] = as.ResourceVersion
 		for _, key := range ownAnnotations {
 			if _, has := annotations[key]; !has {
 				annotations[key] = nil
 			}
-		}
-	}
-	manifest = cloneMaps(manifest, manifestMetadata)
-	fieldsOf(fieldsOf(manifest["metadata"])["annotations"])[workNamespaceAnnotation] = ExecutionNamespace(cluster)
-	spec := maps.Clone(fieldsOf(like["spec"]))
-	spec["workload"] = map[string]any{"manifests": []any{manifest}}
-	for _, option := range []string{"suspendDispatching", "preserveResourcesOnDeletion"} {
-		if _, has := spec[option]; !has && resourceVersion != "" {
-			spec[option] = nil
 		}
 	}
 	return mustEncode(map[string]any{"apiVersion": workGroup + "/" + workVersion, "kind": workKind, "metadata": metadata, "spec": spec}), nil

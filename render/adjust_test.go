@@ -84,12 +84,13 @@ func mustContent(t *testing.T, u *unstructured.Unstructured) Content {
 func TestResemble(t *testing.T) {
 	for name, o := range map[string]Options{"Plain": {}, "Optional": {Suspend: true, PreserveOnDeletion: true, Overwrite: true}} {
 		t.Run(name, func(t *testing.T) {
-			template, other := notedWork(t, "m2", "a", o)
+			template, _ := notedWork(t, "m1", "a", o)
+			_, other := notedWork(t, "m2", "a", Options{PreserveOnDeletion: !o.PreserveOnDeletion, Overwrite: o.Overwrite}) // its own options do not matter
 			like := decodeWork(t, other)
 			like.SetAnnotations(with(like.GetAnnotations(), "other.example/note", "x"))
 			like.SetLabels(with(like.GetLabels(), "other.example/label", "x"))
 			like.Object["status"] = map[string]any{"conditions": []any{}}
-			made, err := Resemble(like.Object, "m1", "", nil)
+			made, err := Resemble(like.Object, Likeness{Cluster: "m1", Name: like.GetName(), Options: o})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,7 +102,7 @@ func TestResemble(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			patch, err := Resemble(like.Object, "m1", "7", there.GetFinalizers())
+			patch, err := Resemble(like.Object, Likeness{"m1", like.GetName(), "7", there.GetFinalizers(), o})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,7 +114,7 @@ func TestResemble(t *testing.T) {
 			wantSameWork(t, after, decodeWork(t, template.Work("m1")))
 		})
 	}
-	if _, err := Resemble(map[string]any{"spec": map[string]any{}}, "m1", "", nil); err == nil {
+	if _, err := Resemble(map[string]any{"spec": map[string]any{}}, Likeness{Cluster: "m1"}); err == nil {
 		t.Error("a Work without a manifest is copied")
 	}
 }

@@ -50,8 +50,12 @@ type Writes interface {
 	IsUnderWay(id render.Identity, cluster string, cached *state.Work) bool
 	// Stranger returns the Work of that name that a refused create ran into.
 	Stranger(id render.Identity, cluster, name string) (*state.Work, bool)
-	// Vanished returns the Works of a source that another user has deleted, by cluster.
+	// Vanished returns the Works of a source that another user has deleted, by cluster, and Return
+	// forgets one.
 	Vanished(id render.Identity) map[string]*state.Work
+	Return(id render.Identity, cluster string)
+	// Altered returns what we have written to Works that admission has altered on that, by cluster.
+	Altered(id render.Identity, works map[string]*state.Work) map[string]render.Digest
 }
 
 // Caches are what the daemon knows about the API server: a watch for each configured resource,
@@ -81,6 +85,8 @@ type Caches struct {
 	partings since[types.UID]
 	// steadiness is since when the Works of sources in waves have been well.
 	steadiness steadiness
+	// stopped is since when a source has had a wave that is not through.
+	stopped since[render.Identity]
 	// losses are when sources lost overrides, by the cache.
 	losses losses
 	lately *lately

@@ -26,6 +26,16 @@ func (s *since[K]) note(key K, now time.Time) time.Time {
 	return now
 }
 
+// get returns when something was first seen; otherwise if it was not.
+func (s *since[K]) get(key K, otherwise time.Time) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at, isKnown := s.at[key]; isKnown {
+		return at
+	}
+	return otherwise
+}
+
 // forget forgets what is no longer seen.
 func (s *since[K]) forget(key K) {
 	s.mu.Lock()

@@ -78,11 +78,28 @@ func (c *Caches) advance(f *judge.Facts) {
 	f.Now = c.options.Clock.Now()
 	if f.Source == nil || f.Source.Waves.IsEmpty() {
 		c.steadiness.forget(f.ID)
+		c.stopped.forget(f.ID)
 		return
 	}
 	f.LeastBake = c.options.LeastBake
-	f.Steady = c.steadiness.note(f.ID, f.Works, f.Now)
+	f.Steady, f.StoppedSince = c.steadiness.note(f.ID, f.Works, f.Now), c.stopped.get(f.ID, f.Now)
+	f.Altered = c.options.Writes.Altered(f.ID, f.Works)
 	f.Vanished = c.options.Writes.Vanished(f.ID)
+	for cluster := range f.Vanished {
+		if f.Clusters[cluster].State != judge.ClusterJoined { // its Works have left with it
+			c.options.Writes.Return(f.ID, cluster)
+			delete(f.Vanished, cluster)
+		}
+	}
+}
+
+// NoteRollout notes whether all waves of a source are through.
+func (c *Caches) NoteRollout(j judge.Judgement) {
+	if j.Verdict.Rollout.Current() == nil {
+		c.stopped.forget(j.Facts.ID)
+		return
+	}
+	c.stopped.note(j.Facts.ID, c.options.Clock.Now())
 }
 
 // InWaves reports whether a change reaches the clusters of a source in waves, by the caches.

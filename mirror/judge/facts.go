@@ -60,6 +60,11 @@ type Facts struct {
 	// LeastBake is for how long that must be so where no report says which content it is about: that
 	// Karmada says "applied" may be true of the content before.
 	LeastBake time.Duration
+	// StoppedSince is since when some wave of the source has not been through; zero if that was not
+	// followed.
+	StoppedSince time.Time
+	// Altered are the digests that we have written to Works which admission then altered, by cluster.
+	Altered map[string]render.Digest
 	// Vanished are the last states of Works that another user has deleted, by cluster.
 	Vanished map[string]*state.Work
 	// NamespaceSkipped: Karmada does not create the source's Namespace in the members.

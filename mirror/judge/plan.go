@@ -85,13 +85,14 @@ func (op Operation) Body(v Verdict) ([]byte, error) {
 
 // BodyLike is Body, also for content From another Work, which is given whole.
 func (op Operation) BodyLike(v Verdict, like map[string]any) ([]byte, error) {
-	switch {
-	case op.From == nil:
+	if op.From == nil {
 		return op.Body(v)
-	case op.Work == nil:
-		return render.Resemble(like, op.Cluster, "", nil)
 	}
-	return render.Resemble(like, op.Cluster, op.Work.ResourceVersion, op.Work.Finalizers)
+	as := render.Likeness{Cluster: op.Cluster, Name: op.WorkName(v), Options: v.Targets[op.Cluster].options}
+	if op.Work != nil {
+		as.ResourceVersion, as.Finalizers = op.Work.ResourceVersion, op.Work.Finalizers
+	}
+	return render.Resemble(like, as)
 }
 
 // WorkName returns the name of the Work that is written.

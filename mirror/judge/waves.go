@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -126,23 +125,27 @@ func rollOut(f Facts, v *Verdict) {
 		return
 	}
 	r := &Rollout{Since: f.Source.Written}
-	blockedBy := ""
+	blockedBy, out := "", []place(nil)
 	for i, places := range placesOf(f, *v) {
 		wave := newWave(f.Source.Waves.At(i), i, places)
 		room := f.Source.Waves.At(i).AtOnce(len(wave.Clusters)) - countOf(places, underWay)
 		for _, p := range places {
 			switch {
-			case p.stage != pending || v.repair(f, p.cluster):
+			case p.stage != pending:
 			case blockedBy == "" && room > 0 && !p.isAway && p.counts:
 				room--
 			default:
 				v.hold(f, p.cluster, whyHeld(wave, blockedBy, p))
+				out = append(out, p)
 			}
 		}
 		r.add(wave, places)
 		if blockedBy == "" && !wave.IsDone() {
 			blockedBy = wave.String()
 		}
+	}
+	for _, p := range out {
+		v.repair(f, p.cluster)
 	}
 	r.noteProgress(f, *v)
 	v.Rollout = r
@@ -171,7 +174,7 @@ func placeOf(f Facts, cluster string, target Target) place {
 		p.stage, p.because = stuck, "cannot be written: "+target.Because
 	case w != nil && w.Terminating:
 		p.stage, p.because = stuck, "is still being deleted"
-	case target.lacksContent(w):
+	case target.lacksContent(w) && f.Altered[cluster] != target.Digest():
 		p.stage, p.because, p.counts = pending, "has not been written", !target.isSuspended()
 	case target.isSuspended():
 		return place{cluster: cluster}
@@ -208,6 +211,9 @@ func (t Target) lacksContent(w *state.Work) bool {
 	return w == nil || w.Foreign != "" || !w.IsMadeFrom(t.UID()) || !t.isIn(w)
 }
 
+// isAltered reports whether the Work on a cluster is what admission has made of our last write.
+func (f Facts) isAltered(cluster string) bool { return f.Altered[cluster] != render.Digest{} }
+
 func newWave(of render.Wave, i int, places []place) Wave {
 	w := Wave{Number: i + 1, Text: of.Text}
 	for _, p := range places {
@@ -238,7 +244,7 @@ func (w Wave) waitFor(places []place) Wave {
 
 func countOf(places []place, s stage) (n int) {
 	for _, p := range places {
-		if p.stage == s && p.counts {
+		if p.stage == s && p.counts && !p.isAway {
 			n++
 		}
 	}
@@ -262,56 +268,10 @@ func whyHeld(w Wave, blockedBy string, p place) string {
 func (v *Verdict) hold(f Facts, cluster, because string) {
 	t, w := v.Targets[cluster], f.Works[cluster]
 	t.Decision, t.Because, t.Waits, t.Rises = Unknown, because, true, false
-	if w != nil && w.IsOursFor(f.ID) && w.IsMadeFrom(t.UID()) {
+	if w != nil && w.Source == f.ID && w.Foreign == "" {
 		t.Adjust = w.Held != nil || !w.IsComplete() || t.options.Suspend != (w.State == state.WorkSuspended) || t.options.PreserveOnDeletion != w.Preserves()
 	}
 	v.Targets[cluster] = t
-}
-
-// repair decides on a Work that another user has edited or deleted while its source has other content
-// for it: it gets back what it had. That is what its source says, or what the Work of another cluster
-// still has; if none has it, the Work gets the new content before its turn. It reports whether the
-// cluster needs no turn.
-func (v *Verdict) repair(f Facts, cluster string) bool {
-	t, had := v.Targets[cluster], f.had(cluster)
-	if had == nil {
-		return false
-	}
-	if t.isIn(had) || had.Notes().Written != "" && had.Notes().Written == t.notes.Written {
-		return true
-	}
-	for _, other := range slices.Sorted(maps.Keys(f.Works)) {
-		if w := f.Works[other]; other != cluster && w.IsOursFor(f.ID) && !w.Terminating && !f.Clusters[other].WriteUnderWay && t.mayResemble(w, had) {
-			t.Decision, t.Waits, t.From, t.Rises = Unknown, true, w, false
-			t.Because = "it gets back the content that it had, which cluster " + strconv.Quote(other) + " still has: its wave has not begun"
-			v.Targets[cluster] = t
-			return true
-		}
-	}
-	v.Notices = AddRefusal(v.Notices, Refusal{Reason: WaveSkipped, Message: fmt.Sprintf(
-		"another user has edited or deleted the Work for cluster %q, and no other cluster has the content that it had: it gets the new content before its wave", cluster)})
-	return true
-}
-
-// had returns the state of a Work that another user has edited or deleted: the Work itself, if it
-// notes what was written, or the last that was seen of it; nil if no one has.
-func (f Facts) had(cluster string) *state.Work {
-	w := f.Works[cluster]
-	switch {
-	case w == nil:
-		return f.Vanished[cluster]
-	case w.IsOursFor(f.ID) && w.Notes().Written != "" && !w.IsAsWritten():
-		return w
-	}
-	return nil
-}
-
-// mayResemble reports whether a Work has the content that another one had, and the options that the
-// target wants.
-func (t Target) mayResemble(w, had *state.Work) bool {
-	noted := had.Notes().Written
-	isSame := noted != "" && w.Notes().Written == noted && w.IsAsWritten() || noted == "" && w.Digest == had.Digest
-	return isSame && w.IsLong() == had.IsLong() && t.options.Suspend == (w.State == state.WorkSuspended) && t.options.PreserveOnDeletion == w.Preserves()
 }
 
 // add appends a wave for which some cluster counts.
@@ -326,12 +286,16 @@ func (r *Rollout) add(w Wave, places []place) {
 	}
 }
 
-// noteProgress finds out when a Work last got the content of the source.
+// noteProgress finds out when a Work last got the content of the source, or when the current wave was
+// last seen to be through.
 func (r *Rollout) noteProgress(f Facts, v Verdict) {
 	for cluster, w := range f.Works {
 		if t := v.Targets[cluster]; t.Rendering != nil && !t.lacksContent(w) && w.Written().After(r.Since) {
 			r.Since = w.Written()
 		}
+	}
+	if f.StoppedSince.After(r.Since) {
+		r.Since = f.StoppedSince
 	}
 }
 
@@ -368,6 +332,9 @@ func waveHeld(f Facts, v Verdict) *Refusal {
 		if target.Waits {
 			held++
 		}
+	}
+	if held == 0 && f.StoppedSince.IsZero() { // it is not known since when
+		return nil
 	}
 	return &Refusal{Reason: WaveHeld, Message: fmt.Sprintf("no progress for %s: %s; %d clusters keep what they have", f.Source.Waves.Deadline, current, held), Advice: WaveHeld.Hint()}
 }

@@ -417,7 +417,7 @@ func TestWavesAwaitTheirWrites(t *testing.T) {
 	}
 }
 
-// TestWavesOfSuspended: a suspended cluster gets no content beside others that do, and lends none.
+// TestWavesOfSuspended: a suspended cluster gets no content beside others that do.
 func TestWavesOfSuspended(t *testing.T) {
 	f := newFleet(t, "c1;*", "c1", "p1", "p2", "p3")
 	f.run()
@@ -431,7 +431,7 @@ func TestWavesOfSuspended(t *testing.T) {
 	f.annotate(render.SuspendAnnotation, "p1,p2")
 	f.run()
 	f.edit("p3", "by hand")
-	f.want("only suspended ones have the content", f.run(), "update-p3-c")
+	f.want("a suspended one lends its content, and not its options", f.run(), "update-p3-b")
 }
 
 // TestWavesAreNoted: the note costs no write of its own.

@@ -119,6 +119,21 @@ func (e echo) wasAltered(w *state.Work) bool {
 	return e.kind.WritesContent() && onlySpec && w.Generation == e.answer.generation
 }
 
+// Altered returns what we have written to Works that admission has altered on that, by cluster, as long
+// as they are as it has left them.
+func (e *echoes) Altered(id render.Identity, works map[string]*state.Work) map[string]render.Digest {
+	var all map[string]render.Digest // rarely needed
+	for cluster, w := range works {
+		if last, ok := e.by.get(id, cluster); ok && last.altered && last.hasCome(w) && last.wasAltered(w) {
+			if all == nil {
+				all = map[string]render.Digest{}
+			}
+			all[cluster] = last.digest
+		}
+	}
+	return all
+}
+
 // lost removes the writes that have not come back in time, and returns their sources.
 func (e *echoes) lost() []render.Identity {
 	now := e.clock.Now()

@@ -115,6 +115,9 @@ func (l *Ledger) wrote(v judge.Verdict, op judge.Operation, answer receipt) {
 	w := writeOf(v, op)
 	l.echoes.await(v.ID, op.Cluster, w, answer)
 	l.contests.count(workKey{v.ID, op.Cluster}, w)
+	if op.Kind.Deletes() {
+		l.vanished.ours.set(v.ID, op.Cluster, op.Work.UID)
+	}
 	l.parked.by.drop(v.ID, op.Cluster)
 	l.strangers.by.drop(v.ID, op.Cluster)
 	if op.Kind == judge.Wake {
@@ -155,6 +158,7 @@ func (l *Ledger) Retain(id render.Identity, targets map[string]judge.Target) {
 	l.strangers.by.retain(id, isTarget)
 	l.wakes.by.retain(id, isTarget)
 	l.vanished.by.retain(id, isTarget)
+	l.vanished.ours.retain(id, isTarget)
 }
 
 // Prune drops what is over, and frees the memory that maps keep for deleted entries.
@@ -164,6 +168,7 @@ func (l *Ledger) Prune() {
 	l.parked.by.prune()
 	l.strangers.by.prune()
 	l.vanished.by.prune()
+	l.vanished.ours.prune()
 	l.contests.prune()
 	l.wakes.prune()
 }

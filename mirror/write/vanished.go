@@ -3,6 +3,8 @@ package write
 import (
 	"maps"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -11,6 +13,8 @@ import (
 // them back what they had, whether or not it is their turn; after a restart, they wait for it.
 type vanished struct {
 	by byWork[*state.Work]
+	// ours are those that we have deleted ourselves, and that may not be gone yet.
+	ours byWork[types.UID]
 }
 
 // Vanished returns the Works of a source that another user has deleted, by cluster.
@@ -22,8 +26,11 @@ func (v *vanished) Vanished(id render.Identity) map[string]*state.Work {
 
 // Vanish notes that a Work has left the cache, unless we have deleted it.
 func (l *Ledger) Vanish(w *state.Work) {
-	if last, ok := l.echoes.by.get(w.Source, w.Cluster); ok && last.kind.Deletes() && last.work == w.UID {
+	if uid, ok := l.vanished.ours.get(w.Source, w.Cluster); ok && uid == w.UID {
 		return
 	}
 	l.vanished.by.set(w.Source, w.Cluster, w)
 }
+
+// Return forgets that the Work on a cluster was deleted, as when the cluster itself has left.
+func (v *vanished) Return(id render.Identity, cluster string) { v.by.drop(id, cluster) }

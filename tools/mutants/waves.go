@@ -69,24 +69,40 @@ var ofWaves = []mutant{
 		harm: "a Work keeps the mark of a deletion that is no longer due, or its label is not repaired, until its wave",
 	},
 	{
-		name: "edits-are-kept", file: "mirror/judge/waves.go",
-		old:  `w.Notes().Written != "" && !w.IsAsWritten():`,
-		new:  `w.Notes().Written == "" && !w.IsAsWritten():`,
+		name: "edits-are-kept", file: "mirror/judge/repair.go",
+		old:  `w.Notes().Written != "" && !w.IsAsWritten() && !f.isAltered(cluster):`,
+		new:  `w.Notes().Written == "" && !w.IsAsWritten() && !f.isAltered(cluster):`,
 		harm: "what another user has written into a Work stays in the member until its wave",
 	},
 	{
-		name: "any-sibling-will-do", file: "mirror/judge/waves.go",
-		old:  `isSame := noted != "" && w.Notes().Written == noted && w.IsAsWritten() || noted == "" && w.Digest == had.Digest`,
-		new:  `isSame := noted != "" || noted == ""`,
+		name: "any-sibling-will-do", file: "mirror/judge/repair.go",
+		old:  `return w.Notes().Written == noted && w.IsAsWritten()`,
+		new:  `return w.IsAsWritten()`,
 		harm: "a cluster gets the content of another one",
 	},
 	{
-		name: "siblings-are-suspended", file: "mirror/judge/waves.go",
-		old: `t.options.Suspend == (w.State == state.WorkSuspended) && t.options.PreserveOnDeletion == w.Preserves()
-}`,
-		new: `true
-}`,
+		name: "siblings-lend-their-options", file: "mirror/judge/plan.go",
+		old:  `Options: v.Targets[op.Cluster].options}`,
+		new:  `Options: render.OptionsOf(like)}`,
 		harm: "a repaired Work is suspended, or no longer",
+	},
+	{
+		name: "the-dead-speak", file: "mirror/judge/repair.go",
+		old:  `last != nil && last.IsMadeFrom(t.UID()):`,
+		new:  `last != nil:`,
+		harm: "a recreated source is everywhere at once",
+	},
+	{
+		name: "admission-edits", file: "mirror/judge/repair.go",
+		old:  `case isComing, t.isSuspended(), !f.keepsNotes():`,
+		new:  `case isComing, t.isSuspended():`,
+		harm: "where admission alters Works, each change is everywhere at once",
+	},
+	{
+		name: "lenders-are-overwritten", file: "mirror/judge/repair.go",
+		old:  `case t.Decision == Wanted && t.lacksContent(w):`,
+		new:  `case t.Decision == Wanted && t.lacksContent(w) && w.Name == "":`,
+		harm: "a Work is read for the content that another write is removing from it",
 	},
 	{
 		name: "a-share-waits-for-those-that-wait", file: "mirror/judge/waves.go",
@@ -138,8 +154,8 @@ var ofWaves = []mutant{
 	},
 	{
 		name: "our-deletions-are-vandalism", file: "mirror/write/vanished.go",
-		old:  `ok && last.kind.Deletes() && last.work == w.UID`,
-		new:  `ok && !last.kind.Deletes()`,
+		old:  `ok && uid == w.UID {`,
+		new:  `ok && uid == "" {`,
 		harm: "a cluster that comes back gets old content, out of turn",
 	},
 }

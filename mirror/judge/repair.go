@@ -1,0 +1,99 @@
+package judge
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+)
+
+// repair decides on the Work of a cluster that waits, and that another user has edited or deleted: it
+// gets back what it had. That is what its source says, or what the Work of another cluster still has. If
+// none has it, the Work gets the new content before its turn.
+func (v *Verdict) repair(f Facts, cluster string) {
+	t, had := v.Targets[cluster], f.had(cluster, v.Targets[cluster])
+	switch {
+	case had == nil:
+	case t.isIn(had), had.Notes().Written != "" && had.Notes().Written == t.notes.Written:
+		v.letThrough(cluster, "another user has edited or deleted the Work")
+	default:
+		v.restore(f, cluster, had)
+	}
+}
+
+// letThrough takes back that a cluster waits.
+func (v *Verdict) letThrough(cluster, because string) {
+	t := v.Targets[cluster]
+	t.Decision, t.Because, t.Waits, t.Adjust = Wanted, because, false, false
+	v.Targets[cluster] = t
+}
+
+// restore gives a Work the content that it had.
+func (v *Verdict) restore(f Facts, cluster string, had *state.Work) {
+	t := v.Targets[cluster]
+	from, isComing := v.sibling(f, cluster, had)
+	switch {
+	case from != nil:
+		t.From, t.Because = from, "it gets back the content that it had, which cluster "+strconv.Quote(from.Cluster)+" still has: its wave has not begun"
+		v.Targets[cluster] = t
+	case isComing, t.isSuspended(), !f.keepsNotes(): // what is suspended is not applied
+	default:
+		v.letThrough(cluster, "no other cluster has the content that it had")
+		v.Notices = AddRefusal(v.Notices, Refusal{Reason: WaveSkipped, Message: fmt.Sprintf(
+			"another user has edited or deleted the Work for cluster %q, and no other cluster has the content that it had: it gets the new content before its wave", cluster)})
+	}
+}
+
+// sibling returns a Work that has the content that another one had, and is not about to be overwritten;
+// nil for none. isComing: the cache does not show yet whether one of them still has it.
+func (v *Verdict) sibling(f Facts, cluster string, had *state.Work) (from *state.Work, isComing bool) {
+	for _, other := range slices.Sorted(maps.Keys(f.Works)) {
+		w, t := f.Works[other], v.Targets[other]
+		switch {
+		case other == cluster || !w.IsOursFor(f.ID) || w.Terminating || !hasContentOf(w, had):
+		case f.Clusters[other].WriteUnderWay:
+			isComing = true
+		case t.Decision == Wanted && t.lacksContent(w):
+		default:
+			return w, false
+		}
+	}
+	return nil, isComing
+}
+
+// hasContentOf reports whether a Work has the content that another one had.
+func hasContentOf(w, had *state.Work) bool {
+	if noted := had.Notes().Written; noted != "" {
+		return w.Notes().Written == noted && w.IsAsWritten()
+	}
+	return w.Digest == had.Digest
+}
+
+// had returns the state of a Work that another user has edited or deleted: the Work itself, if it
+// notes what was written, or the last that was seen of it; nil if no one has, if it was that of an
+// earlier source, or if admission alters what is written.
+func (f Facts) had(cluster string, t Target) *state.Work {
+	w, last := f.Works[cluster], f.Vanished[cluster]
+	switch {
+	case w == nil && last != nil && last.IsMadeFrom(t.UID()):
+		return last
+	case w != nil && w.IsOursFor(f.ID) && w.Notes().Written != "" && !w.IsAsWritten() && !f.isAltered(cluster):
+		return w
+	}
+	return nil
+}
+
+// keepsNotes reports whether any Work has what it notes. If none has, admission alters them all, and no
+// user has edited them.
+func (f Facts) keepsNotes() bool {
+	var areNoted bool
+	for _, w := range f.Works {
+		if w.IsOursFor(f.ID) && w.IsAsWritten() {
+			return true
+		}
+		areNoted = areNoted || w.Notes().Written != ""
+	}
+	return !areNoted
+}
