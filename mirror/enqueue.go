@@ -125,7 +125,7 @@ func (c *Controller) enqueueGroup(group string) {
 // change is our own write: the source may have changed in between.
 func (c *Controller) workChanged(before, after *state.Work) {
 	if before != nil && (after == nil || after.UID != before.UID) { // deleted; we may have missed the event
-		if before.IsOursFor(before.Source) && c.caches.InWaves(before.Source) {
+		if c.givesBack(before) {
 			c.ledger.Vanish(before)
 		}
 		c.ledger.Forget(before.Source, before.Cluster)
@@ -133,6 +133,9 @@ func (c *Controller) workChanged(before, after *state.Work) {
 	}
 	if before != nil && after != nil && after.UID == before.UID && after.Terminating && !before.Terminating {
 		c.breaker.Saw(after)
+		if c.givesBack(after) {
+			c.ledger.Go(after)
+		}
 	}
 	if before != nil && (after == nil || after.UID != before.UID || after.Source != before.Source || after.Foreign != before.Foreign) {
 		c.enqueueWaiting(before) // any source that maps to this name may have waited for it
@@ -154,6 +157,12 @@ func (c *Controller) workChanged(before, after *state.Work) {
 			c.enqueue(scaled)
 		}
 	}
+}
+
+// givesBack reports whether a Work gets back what it had if another user deletes it. A standby does not
+// know what the leader has deleted.
+func (c *Controller) givesBack(w *state.Work) bool {
+	return c.queue.Load() != nil && w.IsOursFor(w.Source) && c.caches.InWaves(w.Source)
 }
 
 // enqueueWaiting requests a sync of the sources that were refused because of a Work that

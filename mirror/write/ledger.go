@@ -42,7 +42,11 @@ type write struct {
 
 func writeOf(v judge.Verdict, op judge.Operation) write {
 	if op.From != nil {
-		return write{kind: judge.Update, digest: op.From.Digest}
+		w := write{kind: judge.Update, digest: op.From.Digest}
+		if t := v.Targets[op.Cluster]; op.From.IsMadeFrom(t.UID()) {
+			w.source = t.UID()
+		}
+		return w
 	}
 	if op.Kind.WritesContent() {
 		t := v.Targets[op.Cluster]
@@ -159,6 +163,7 @@ func (l *Ledger) Retain(id render.Identity, targets map[string]judge.Target) {
 	l.wakes.by.retain(id, isTarget)
 	l.vanished.by.retain(id, isTarget)
 	l.vanished.ours.retain(id, isTarget)
+	l.vanished.theirs.retain(id, isTarget)
 }
 
 // Prune drops what is over, and frees the memory that maps keep for deleted entries.
@@ -169,6 +174,7 @@ func (l *Ledger) Prune() {
 	l.strangers.by.prune()
 	l.vanished.by.prune()
 	l.vanished.ours.prune()
+	l.vanished.theirs.prune()
 	l.contests.prune()
 	l.wakes.prune()
 }

@@ -13,8 +13,9 @@ import (
 // them back what they had, whether or not it is their turn; after a restart, they wait for it.
 type vanished struct {
 	by byWork[*state.Work]
-	// ours are those that we have deleted ourselves, and that may not be gone yet.
-	ours byWork[types.UID]
+	// ours are those that we have deleted ourselves, and theirs those that another user has, while we
+	// were looking. They may not be gone yet.
+	ours, theirs byWork[types.UID]
 }
 
 // Vanished returns the Works of a source that another user has deleted, by cluster.
@@ -24,12 +25,21 @@ func (v *vanished) Vanished(id render.Identity) map[string]*state.Work {
 	return maps.Clone(v.by.of[id])
 }
 
-// Vanish notes that a Work has left the cache, unless we have deleted it.
-func (l *Ledger) Vanish(w *state.Work) {
-	if uid, ok := l.vanished.ours.get(w.Source, w.Cluster); ok && uid == w.UID {
-		return
+// Go notes that the deletion of a Work has begun.
+func (v *vanished) Go(w *state.Work) {
+	if uid, ok := v.ours.get(w.Source, w.Cluster); !ok || uid != w.UID {
+		v.theirs.set(w.Source, w.Cluster, w.UID)
 	}
-	l.vanished.by.set(w.Source, w.Cluster, w)
+}
+
+// Vanish notes that a Work has left the cache. It does not count if we have deleted it, or if someone
+// had before we looked: that may have been the last leader.
+func (v *vanished) Vanish(w *state.Work) {
+	ours, _ := v.ours.get(w.Source, w.Cluster)
+	theirs, _ := v.theirs.get(w.Source, w.Cluster)
+	if ours != w.UID && (!w.Terminating || theirs == w.UID) {
+		v.by.set(w.Source, w.Cluster, w)
+	}
 }
 
 // Return forgets that the Work on a cluster was deleted, as when the cluster itself has left.

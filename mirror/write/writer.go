@@ -137,7 +137,7 @@ func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operati
 		return
 	}
 	inTheWay, err := w.write(ctx, v, op, approved)
-	if inTheWay != nil || errors.Is(err, ErrShrunk) || errors.Is(err, errMoved) {
+	if inTheWay != nil || errors.Is(err, ErrShrunk) {
 		o.LookAgain()
 		return
 	}

@@ -154,8 +154,8 @@ var ofWaves = []mutant{
 	},
 	{
 		name: "our-deletions-are-vandalism", file: "mirror/write/vanished.go",
-		old:  `ok && uid == w.UID {`,
-		new:  `ok && uid == "" {`,
+		old:  `if ours != w.UID && (`,
+		new:  `if ours != "x" && (`,
 		harm: "a cluster that comes back gets old content, out of turn",
 	},
 }

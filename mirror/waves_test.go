@@ -1,0 +1,80 @@
+package mirror
+
+import (
+	"fmt"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// inWaves is the page, in two waves.
+func inWaves(clusters string) *unstructured.Unstructured {
+	return sample.Object(sample.Annotations{render.ClustersAnnotation: clusters, render.WavesAnnotation: "m1;*"})
+}
+
+// TestWavesOnStandby: a standby does not know what the leader has deleted, and notes nothing.
+func TestWavesOnStandby(t *testing.T) {
+	s := newAPIServer(t)
+	s.list(configMaps, inWaves("m1"))
+	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+	if c.queue.Load() != nil {
+		t.Fatal("it leads")
+	}
+	for i := range 100 { // clusters that leave the annotation
+		w := state.NewWork(sample.Work(inWaves("m1"), fmt.Sprint("ephemeral-", i)))
+		c.workChanged(nil, w)
+		c.workChanged(w, nil)
+	}
+	c.ledger.Prune()
+	if n := len(c.ledger.Vanished(sample.Page)); n > 0 {
+		t.Errorf("a standby keeps %d Works that the leader has deleted", n)
+	}
+}
+
+// TestWavesRelabel: a Work of a later wave gets back our label at once, as without waves.
+func TestWavesRelabel(t *testing.T) {
+	for _, waves := range []string{"", "m1;*"} {
+		s := newAPIServer(t)
+		old := sample.Object(sample.Annotations{render.ClustersAnnotation: "*", render.WavesAnnotation: waves})
+		if waves == "" {
+			old = sample.Object(sample.Annotations{render.ClustersAnnotation: "*"})
+		}
+		now := old.DeepCopy()
+		now.Object["data"] = map[string]any{"key": "new"}
+		s.list(configMaps, now)
+		failed := sample.Work(now, "m1", sample.Applied("False"))
+		bare := sample.Work(old, "m2", sample.Applied("True"))
+		labels := bare.GetLabels()
+		delete(labels, render.ManagedByLabel)
+		bare.SetLabels(labels)
+		s.list(render.WorksResource, failed, bare)
+		c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+		leading(t, c)
+		w := state.NewWork(bare)
+		labelled := *w
+		labelled.Labelled = true
+		c.workChanged(&labelled, nil) // as the watch shows it
+		s.reply("POST /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m2/works", alreadyExists())
+		for range 4 {
+			if _, err := c.reconcile(t.Context(), sample.Page, false); err != nil {
+				t.Error(err)
+			}
+		}
+		found := false
+		for _, write := range s.writes {
+			found = found || write == "update m2 at "+bare.GetResourceVersion()
+		}
+		if !found {
+			t.Errorf("waves %q: the label is not repaired: %q", waves, s.writes)
+		}
+	}
+}
+
+func alreadyExists() error {
+	return apierrors.NewAlreadyExists(render.WorksResource.GroupResource(), "page")
+}
