@@ -57,7 +57,7 @@ var sections = []section{
 	{name: "memory", long: true, run: measureMemory},
 	{name: "sizing", apart: true, run: measureSizing},
 	{name: "rollouts", apart: true, nodes: true, run: compareRollouts},
-	{name: "waves", apart: true, nodes: true, run: compareWaves},
+	{name: "waves", apart: true, run: compareWaves},
 	{name: "removal", run: measureRemoval},
 	{name: "failover", long: true, run: measureFailover},
 	{name: "render", run: measureRender},
