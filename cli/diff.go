@@ -137,7 +137,10 @@ func (d *differ) write(ctx context.Context, f judge.Facts) error {
 		d.tell("%s: %s: %s", f.ID, refusal.Reason, refusal.Message)
 	}
 	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
-		if target := v.Targets[cluster]; target.Waits {
+		switch target := v.Targets[cluster]; {
+		case target.Waits && f.Works[cluster] == nil && d.survey.HidesWorks(cluster):
+			d.unseen = true
+		case target.Waits:
 			d.later++
 			d.tell("later: the Work of %s for cluster %q: %s", f.ID, cluster, target.Because)
 		}

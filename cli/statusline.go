@@ -137,7 +137,7 @@ func statusesOf(j judge.Judgement, states workStates, hidden func(cluster string
 		if w := f.Works[cluster]; w != nil {
 			line.Work = states.of(w)
 		}
-		if hidden(cluster) && v.Targets[cluster].Decision == judge.Wanted {
+		if hidden(cluster) && (v.Targets[cluster].Decision == judge.Wanted || line.Waits) {
 			line.Message = "you may not read its Work"
 		} else {
 			line.Operation, line.Message = string(op.Kind), oneLine(messageOf(v, cluster, op, line.Work))

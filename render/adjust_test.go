@@ -45,7 +45,7 @@ func notedWork(t *testing.T, cluster, value string, o Options) (*Template, []byt
 // noteOf returns the note of a Work, and the note that fits its content.
 func noteOf(t *testing.T, u *unstructured.Unstructured) (note, fits string) {
 	t.Helper()
-	content, err := ContentOf(u.Object, u.GetNamespace(), u.GetName())
+	_, content, err := DigestOf(u.Object, u.GetNamespace(), u.GetName())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestAdjust(t *testing.T) {
 	if o := OptionsOf(after.Object); o != (Options{Suspend: true}) {
 		t.Errorf("its options are %+v", o)
 	}
-	if was, _ := ContentOf(decodeWork(t, before).Object, "karmada-es-m1", after.GetName()); mustContent(t, after) != was {
+	if _, was, _ := DigestOf(decodeWork(t, before).Object, "karmada-es-m1", after.GetName()); mustContent(t, after) != was {
 		t.Error("its content has changed")
 	}
 	if f := after.GetFinalizers(); len(f) != 2 || f[0] != "other.example/keep" || after.GetResourceVersion() != "7" {
@@ -72,7 +72,7 @@ func TestAdjust(t *testing.T) {
 
 func mustContent(t *testing.T, u *unstructured.Unstructured) Content {
 	t.Helper()
-	content, err := ContentOf(u.Object, u.GetNamespace(), u.GetName())
+	_, content, err := DigestOf(u.Object, u.GetNamespace(), u.GetName())
 	if err != nil {
 		t.Fatal(err)
 	}

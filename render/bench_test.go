@@ -83,7 +83,7 @@ func BenchmarkDigestOf(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := DigestOf(work, "karmada-es-member1", "page-1"); err != nil {
+		if _, _, err := DigestOf(work, "karmada-es-member1", "page-1"); err != nil {
 			b.Fatal(err)
 		}
 	}

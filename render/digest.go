@@ -21,21 +21,23 @@ func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 // ErrNotOurForm is returned for a Work that does not carry exactly one object.
 var ErrNotOurForm = errors.New("the Work does not carry exactly one manifest")
 
-// DigestOf returns the digest of a whole decoded Work that has this namespace and name. It
+// DigestOf returns the digest of a whole decoded Work that has this namespace and name, and its
+// content. It
 // ignores the bookkeeping that Karmada's mutating webhook adds, and what that webhook
 // removes by the kind alone, so that a Work has the same digest before and after the
 // webhook. It also ignores namespace and name where the manifest repeats them: the Works
 // of one source have the same digest in all clusters. The Work is not changed.
-func DigestOf(work map[string]any, namespace, name string) (Digest, error) {
+func DigestOf(work map[string]any, namespace, name string) (Digest, Content, error) {
 	manifest, err := ManifestOf(work)
 	if err != nil {
-		return Digest{}, err
+		return Digest{}, Content{}, err
 	}
 	meaning, err := meaningOf(manifest, namespace, name)
 	if err != nil {
-		return Digest{}, err
+		return Digest{}, Content{}, err
 	}
-	return OptionsOf(work).digest(meaning), nil
+	o := OptionsOf(work)
+	return o.digest(meaning), Content{meaning, o.ofContent()}, nil
 }
 
 // CarriedBy returns the object whose manifest a whole decoded Work carries; the zero value
@@ -72,16 +74,6 @@ func hasEntry(manifest map[string]any, field, key, value string) bool {
 type Content struct {
 	meaning Digest
 	options Options
-}
-
-// ContentOf returns the content of a Work that DigestOf accepts.
-func ContentOf(work map[string]any, namespace, name string) (Content, error) {
-	manifest, err := ManifestOf(work)
-	if err != nil {
-		return Content{}, err
-	}
-	meaning, err := meaningOf(manifest, namespace, name)
-	return Content{meaning, OptionsOf(work).ofContent()}, err
 }
 
 // Content returns the content of the Works.

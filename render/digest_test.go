@@ -74,7 +74,7 @@ func TestDigestOf(t *testing.T) {
 			manifest := work["spec"].(map[string]any)["workload"].(map[string]any)["manifests"].([]any)[0].(map[string]any)
 			tc.edit(work, manifest)
 			before := runtime.DeepCopyJSON(work)
-			got, err := DigestOf(work, "karmada-es-member1", template.Name())
+			got, _, err := DigestOf(work, "karmada-es-member1", template.Name())
 			if err != nil {
 				t.Fatalf("%s\nDigestOf: %v", tc.reason, err)
 			}
@@ -110,13 +110,13 @@ func TestDigestOfForeignForm(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := DigestOf(decode(t, tc.work), "karmada-es-member1", "page-1")
+			got, _, err := DigestOf(decode(t, tc.work), "karmada-es-member1", "page-1")
 			if !errors.Is(err, ErrNotOurForm) || got != (Digest{}) {
 				t.Errorf("%s\nDigestOf is %s, %v", tc.reason, got, err)
 			}
 		})
 	}
-	if got, err := DigestOf(nil, "", ""); !errors.Is(err, ErrNotOurForm) || got != (Digest{}) {
+	if got, _, err := DigestOf(nil, "", ""); !errors.Is(err, ErrNotOurForm) || got != (Digest{}) {
 		t.Errorf("DigestOf(nil) is %s, %v", got, err)
 	}
 }
@@ -124,7 +124,7 @@ func TestDigestOfForeignForm(t *testing.T) {
 func TestDigestAcrossClusters(t *testing.T) {
 	template := mustTemplate(t, richObject(), Options{Suspend: true, PreserveOnDeletion: true, Overwrite: true})
 	for _, cluster := range []string{"a", "member1", ""} {
-		got, err := DigestOf(decode(t, string(template.Work(cluster))), ExecutionNamespace(cluster), template.Name())
+		got, _, err := DigestOf(decode(t, string(template.Work(cluster))), ExecutionNamespace(cluster), template.Name())
 		if err != nil || got != template.Digest() {
 			t.Errorf("in cluster %q the digest is %s, %v, the template's %s", cluster, got, err, template.Digest())
 		}

@@ -282,7 +282,7 @@ func TestWorkHostile(t *testing.T) {
 		if diff := cmp.Diff(map[string]any{"work.karmada.io/namespace": text, text: text}, manifest.Object["data"]); diff != "" {
 			t.Errorf("%q: data: -want +got:\n%s", text, diff)
 		}
-		if got, err := DigestOf(work.Object, namespace, work.GetName()); err != nil || got != template.Digest() {
+		if got, _, err := DigestOf(work.Object, namespace, work.GetName()); err != nil || got != template.Digest() {
 			t.Errorf("%q: the Work's digest is %s, %v, the template's %s", text, got, err, template.Digest())
 		}
 	}
@@ -316,10 +316,10 @@ func FuzzTemplate(f *testing.F) {
 		}
 		template := m.Template(Options{Suspend: suspend, Overwrite: overwrite, RetainReplicas: suspend != overwrite})
 		work := &unstructured.Unstructured{Object: decode(t, string(template.Work(cluster)))}
-		if got, err := DigestOf(work.Object, work.GetNamespace(), work.GetName()); err != nil || got != template.Digest() {
+		if got, _, err := DigestOf(work.Object, work.GetNamespace(), work.GetName()); err != nil || got != template.Digest() {
 			t.Errorf("the Work's digest is %s, %v, the template's %s", got, err, template.Digest())
 		}
-		if _, err := DigestOf(decode(t, string(template.Patch(cluster, "1", nil, false))), work.GetNamespace(), work.GetName()); err != nil {
+		if _, _, err := DigestOf(decode(t, string(template.Patch(cluster, "1", nil, false))), work.GetNamespace(), work.GetName()); err != nil {
 			t.Errorf("the patch has no digest: %v", err)
 		}
 		manifest := manifestOf(t, work.Object)

@@ -93,7 +93,7 @@ func (r *renderings) of(cluster string) (*Rendering, error) {
 	if like.isLong {
 		template = template.Long()
 	}
-	if w := r.f.Works[cluster]; w != nil && template.IsRendered(like.edit, w.Notes(), w.Digest) && (!edit.Noted || w.IsAsWritten()) {
+	if w := r.f.Works[cluster]; w != nil && template.IsRendered(like.edit, w.Notes(), w.Digest) && (!edit.Noted || w.Notes().Written == "" || w.IsAsWritten()) {
 		notes.Rendered, notes.Written = w.Notes().Rendered, w.Notes().Written
 		return newRendered(template, edit, like.options, notes, w.Digest), nil // only this Work says so
 	}

@@ -60,8 +60,11 @@ func (w Wave) String() string {
 	return name + " waits: " + strings.Join(waits, ", ")
 }
 
-// maxListed is how many clusters a message names.
-const maxListed = 5
+// maxListed is how many clusters a message names, and maxText how much it shows of a wave.
+const (
+	maxListed = 5
+	maxText   = 60
+)
 
 // noteOn says in which wave a cluster is; empty for none.
 func (r *Rollout) noteOn(cluster string) string {
@@ -216,6 +219,9 @@ func (f Facts) isAltered(cluster string) bool { return f.Altered[cluster] != ren
 
 func newWave(of render.Wave, i int, places []place) Wave {
 	w := Wave{Number: i + 1, Text: of.Text}
+	if len(w.Text) > maxText { // it has no letters of several bytes
+		w.Text = w.Text[:maxText] + "…"
+	}
 	for _, p := range places {
 		if p.counts {
 			w.Clusters = append(w.Clusters, p.cluster)
@@ -300,12 +306,12 @@ func (r *Rollout) noteProgress(f Facts, v Verdict) {
 }
 
 // overdueIn returns for how long the current wave may still take; 0 or less if it should have come
-// through.
+// through. The bake does not count.
 func (r *Rollout) overdueIn(f Facts) time.Duration {
 	if r.Since.IsZero() {
 		return f.Source.Waves.Deadline
 	}
-	return r.Since.Add(f.Source.Waves.Deadline).Sub(f.Now)
+	return r.Since.Add(f.Source.Waves.Deadline + f.Source.Waves.Bake).Sub(f.Now)
 }
 
 // LookIn returns when to look again without an event: a bake ends, or a deadline; 0 for never.

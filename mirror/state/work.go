@@ -94,17 +94,20 @@ func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 	w.written = lastWritten(obj)
 	w.specMarks = marksOf(obj)
 	w.own(obj)
+	digest, content, err := render.DigestOf(obj.Object, w.Namespace, w.Name)
+	if err == nil { // a spec that is not in our form has the zero digest, which no template has
+		w.Digest = digest
+	}
+	notes := render.NotesOf(annotations)
 	w.note(rare{
 		handed: w.handedBy(obj), scales: w.scaledBy(obj), carries: w.other(obj), binding: w.boundTo(obj), owners: w.ownersOf(obj),
-		notes: render.NotesOf(annotations), asWritten: isAsWritten(obj),
+		notes: notes, asWritten: err == nil && notes.Written != "" && notes.Written == content.String(),
 	})
 	if held, ok := render.ParseHold(annotations); ok {
 		w.Held = &held
 	}
 	w.Labelled = labels[render.ManagedByLabel] == render.ManagedByValue
 	w.Findable = labels[render.SourceIDLabel] == w.Source.ID()
-	// A spec that is not in our form has the zero digest, which no template has.
-	w.Digest, _ = render.DigestOf(obj.Object, w.Namespace, w.Name)
 	return w
 }
 
@@ -289,16 +292,6 @@ func (w *Work) Notes() render.Notes {
 		return render.Notes{}
 	}
 	return w.notes
-}
-
-// isAsWritten reports whether a Work has the content that it says was written.
-func isAsWritten(obj *unstructured.Unstructured) bool {
-	written := obj.GetAnnotations()[render.WrittenAnnotation]
-	if written == "" {
-		return false
-	}
-	content, err := render.ContentOf(obj.Object, obj.GetNamespace(), obj.GetName())
-	return err == nil && content.String() == written
 }
 
 // IsAsWritten reports whether the Work notes what was written to it, and still has that content.

@@ -101,7 +101,7 @@ func (s *server) checkUpdates(t *testing.T, template *render.Template, created [
 
 func checkDigest(t *testing.T, after string, template *render.Template, work []byte) {
 	t.Helper()
-	got, err := render.DigestOf(decode(t, work), render.ExecutionNamespace(cluster), template.Name())
+	got, _, err := render.DigestOf(decode(t, work), render.ExecutionNamespace(cluster), template.Name())
 	if err != nil || got != template.Digest() {
 		t.Fatalf("%s: after the %s the digest is %s, %v, the template's %s\n%.2000s", template.Source(), after, got, err, template.Digest(), work)
 	}
