@@ -11,7 +11,7 @@ PACKAGE := github.com/karmada-target/karmada-mirror/cli
 MODULES := . sandbox sandbox/kwok tools tools/health tools/helm tools/prometheus
 # The sandbox packages to test with the race detector. The others would compile all of
 # Kubernetes with it; the daemon of the end-to-end tests always has it.
-RACED := ./build ./fault ./process ./written ./dashboard ./bench
+RACED := ./build ./fault ./process ./written ./dashboard ./waves ./bench
 # The packages that start a Karmada, the longest first. Two run at once: with three, the
 # components would need more inotify instances than Linux gives a user (128).
 E2E := ./e2e/shared ./e2e/disruptive ./docs ./e2e/machine ./e2e/apart ./command ./karmada
@@ -38,7 +38,7 @@ export SEED ?= 0
 # The oldest supported Karmada; docs/reference/versions.md.
 OLDEST_KARMADA := 1.16
 
-.PHONY: help demo recording test test-long long-tests checked test-compatibility check vulndb alerts dashboard build sandbox fuzz mutants reliability soak tenant upgrade machine bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
+.PHONY: help demo recording test test-long long-tests checked test-compatibility check vulndb alerts dashboard waves build sandbox fuzz mutants reliability soak tenant upgrade machine bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -112,6 +112,10 @@ dashboard: sandbox ## Run karmada-mirror under a workload for some minutes, and 
 	$(call compiling,Prometheus and the renderer)
 	cd tools/prometheus && go build -tags remove_all_sd -o ../../.cache/bin/prometheus github.com/prometheus/prometheus/cmd/prometheus
 	cd sandbox && go run ./measure dashboard --prometheus ../.cache/bin/prometheus --picture ../docs/dashboard.png
+
+waves: sandbox ## Roll out in waves to twelve members, and draw docs/waves.svg from it; minutes
+	$(call compiling,the drawing code)
+	cd sandbox && go run ./measure waves --picture ../docs/waves.svg
 
 build: ## Compile the daemon to .cache/bin/karmada-mirror
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X $(PACKAGE).version=$(VERSION) -X $(PACKAGE).revision=$(REVISION)" -o .cache/bin/karmada-mirror .

@@ -41,10 +41,11 @@ func TestMetrics(t *testing.T) {
 				{Resource: "deployments.apps", State: "ready", LastEvent: time.Unix(9, 0), Sources: 3},
 				{Resource: "works.work.karmada.io", State: "degraded", Own: true},
 			},
-			Works:   map[WorkKey]int{{Cluster: "member1", State: "applied"}: 2},
-			Refused: map[string]int{"TooLarge": 1, "UnknownCluster": 2},
-			Denied:  map[string]int{"size": 1},
-			Held:    map[string]int{"deployments.apps": 4},
+			Works:    map[WorkKey]int{{Cluster: "member1", State: "applied"}: 2},
+			Refused:  map[string]int{"TooLarge": 1, "UnknownCluster": 2},
+			Denied:   map[string]int{"size": 1},
+			Held:     map[string]int{"deployments.apps": 4},
+			WaveHeld: map[string]int{"deployments.apps": 5},
 		}
 	})
 	problems, err := testutil.GatherAndLint(registry)
@@ -108,6 +109,9 @@ karmada_mirror_watch_state{resource="works.work.karmada.io",state="degraded"} 1
 karmada_mirror_watch_state{resource="works.work.karmada.io",state="pending"} 0
 karmada_mirror_watch_state{resource="works.work.karmada.io",state="ready"} 0
 karmada_mirror_watch_state{resource="works.work.karmada.io",state="syncing"} 0
+# HELP karmada_mirror_wave_held_sources Sources with a wave of clusters that has not come through by its deadline.
+# TYPE karmada_mirror_wave_held_sources gauge
+karmada_mirror_wave_held_sources{resource="deployments.apps"} 5
 # HELP karmada_mirror_work_operations_total Writes of Works. The series of a cluster are deleted when it leaves.
 # TYPE karmada_mirror_work_operations_total counter
 karmada_mirror_work_operations_total{member_cluster="member1",operation="create",result="error"} 1
@@ -127,6 +131,7 @@ karmada_mirror_works{member_cluster="member1",state="applied"} 2
 		"karmada_mirror_build_info", "karmada_mirror_config_last_reload_success_timestamp_seconds",
 		"karmada_mirror_config_last_reload_successful", "karmada_mirror_denied_sources", "karmada_mirror_refused_sources", "karmada_mirror_sources",
 		"karmada_mirror_status_updates_total", "karmada_mirror_watch_last_event_timestamp_seconds", "karmada_mirror_watch_state",
+		"karmada_mirror_wave_held_sources",
 		"karmada_mirror_work_operations_total", "karmada_mirror_works",
 	}
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), names...); err != nil {

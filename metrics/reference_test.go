@@ -51,11 +51,12 @@ func everything() *prometheus.Registry {
 	m.LeaderPresent(func() bool { return true })
 	m.Token(func() (issued, expires time.Time) { return time.Unix(1, 0), time.Unix(2, 0) })
 	s := metrics.Snapshot{
-		Watches: []metrics.Watch{{Resource: "any", State: "ready", LastEvent: time.Unix(1, 0)}},
-		Works:   map[metrics.WorkKey]int{},
-		Refused: map[string]int{},
-		Denied:  map[string]int{},
-		Held:    map[string]int{"any": 1},
+		Watches:  []metrics.Watch{{Resource: "any", State: "ready", LastEvent: time.Unix(1, 0)}},
+		Works:    map[metrics.WorkKey]int{},
+		Refused:  map[string]int{},
+		Denied:   map[string]int{},
+		Held:     map[string]int{"any": 1},
+		WaveHeld: map[string]int{"any": 1},
 	}
 	for of := state.WorkApplied; of <= state.WorkDeleting; of++ {
 		s.Works[metrics.WorkKey{Cluster: "any", State: of.String()}] = 1

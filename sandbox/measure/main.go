@@ -3,6 +3,7 @@
 //
 //	go run ./measure bench       measures, for docs/performance.md
 //	go run ./measure dashboard   draws docs/dashboard.png
+//	go run ./measure waves       draws docs/waves.svg
 //
 // It is not part of the sandbox command, so that a sandbox does not need to compile the
 // drawing code, and karmada-mirror with it.
@@ -35,6 +36,6 @@ func newRoot() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newBench(), newBenchLoop(), newBenchDaemon(), newDashboard())
+	root.AddCommand(newBench(), newBenchLoop(), newBenchDaemon(), newDashboard(), newWaves())
 	return root
 }
