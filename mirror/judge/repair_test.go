@@ -82,11 +82,7 @@ func TestWavesOverdueAtOnce(t *testing.T) {
 
 // TestWavesUnlabelled: a Work that waits gets back the label by which it is found.
 func TestWavesUnlabelled(t *testing.T) {
-	f := newFleet(t, "c1;*", "c1", "p1")
-	f.run()
-	f.sick["c1"] = true
-	f.set("b")
-	f.run()
+	f := stoppedFleet(t, "c1", "p1")
 	labels := f.works["p1"].GetLabels()
 	delete(labels, render.ManagedByLabel)
 	f.works["p1"].SetLabels(labels)
@@ -108,11 +104,7 @@ func TestWavesRecreated(t *testing.T) {
 
 // TestWavesSiblingUnderWay: a Work with the content is waited for while it is being written.
 func TestWavesSiblingUnderWay(t *testing.T) {
-	f := newFleet(t, "c1;*", "c1", "p1", "p2")
-	f.run()
-	f.sick["c1"] = true
-	f.set("b")
-	f.run()
+	f := stoppedFleet(t, "c1", "p1", "p2")
 	f.remove("p1")
 	facts := f.facts.Clusters["p2"]
 	facts.WriteUnderWay = true
@@ -126,11 +118,7 @@ func TestWavesSiblingUnderWay(t *testing.T) {
 
 // TestWavesSiblingToBeAdjusted: content is lent whatever the options of the lender.
 func TestWavesSiblingToBeAdjusted(t *testing.T) {
-	f := newFleet(t, "c1;*", "c1", "p1", "p2")
-	f.run()
-	f.sick["c1"] = true
-	f.set("b")
-	f.run()
+	f := stoppedFleet(t, "c1", "p1", "p2")
 	f.remove("p1")
 	f.annotate(render.PreserveOnDeletionAnnotation, "true")
 	f.run()
@@ -238,11 +226,7 @@ func TestWavesRecreatedOptions(t *testing.T) {
 
 // TestWavesTaken: a repaired Work has the name that is free.
 func TestWavesTaken(t *testing.T) {
-	f := newFleet(t, "c1;*", "c1", "p1", "p2")
-	f.run()
-	f.sick["c1"] = true
-	f.set("b")
-	f.run()
+	f := stoppedFleet(t, "c1", "p1", "p2")
 	f.remove("p1")
 	f.facts.Taken = map[string]bool{"p1": true}
 	j := f.judge()

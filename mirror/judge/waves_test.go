@@ -41,6 +41,17 @@ func newFleet(t *testing.T, waves string, clusters ...string) *fleet {
 	return f
 }
 
+// stoppedFleet makes a fleet with the value a, whose first wave, c1, does not come through with b.
+func stoppedFleet(t *testing.T, clusters ...string) *fleet {
+	t.Helper()
+	f := newFleet(t, "c1;*", clusters...)
+	f.run()
+	f.sick["c1"] = true
+	f.set("b")
+	f.run()
+	return f
+}
+
 func (f *fleet) set(value string) {
 	f.source.Object["data"] = map[string]any{"key": value}
 }
@@ -243,11 +254,7 @@ func TestWavesHold(t *testing.T) {
 }
 
 func TestWavesAreOverdue(t *testing.T) {
-	f := newFleet(t, "c1;*", "c1", "p1")
-	f.run()
-	f.sick["c1"] = true
-	f.set("b")
-	f.run()
+	f := stoppedFleet(t, "c1", "p1")
 	j := f.judge()
 	if in := j.LookIn(); in != 10*time.Minute {
 		t.Errorf("it is looked at again in %s", in)
@@ -321,11 +328,7 @@ func TestWavesPassOver(t *testing.T) {
 
 // TestWavesAdjust: what takes effect at once does not wait, and brings no content.
 func TestWavesAdjust(t *testing.T) {
-	f := newFleet(t, "c1;*", "c1", "p1")
-	f.run()
-	f.sick["c1"] = true
-	f.set("b")
-	f.run()
+	f := stoppedFleet(t, "c1", "p1")
 	f.annotate(render.SuspendAnnotation, "true")
 	f.annotate(render.PreserveOnDeletionAnnotation, "true")
 	f.want("options", f.run(), "update-c1-b adjust-p1")
@@ -335,11 +338,7 @@ func TestWavesAdjust(t *testing.T) {
 }
 
 func TestWavesAdjustOnly(t *testing.T) {
-	f := newFleet(t, "c1;*", "c1", "p1")
-	f.run()
-	f.sick["c1"] = true
-	f.set("b")
-	f.run()
+	f := stoppedFleet(t, "c1", "p1")
 	f.annotate(render.PreserveOnDeletionAnnotation, "true")
 	f.want("an option", f.run(), "update-c1-b adjust-p1")
 	f.want("the content that waits", f.value("p1"), "a")
@@ -378,11 +377,7 @@ func TestWavesRepair(t *testing.T) {
 }
 
 func TestWavesSkip(t *testing.T) {
-	f := newFleet(t, "c1;*", "c1", "p1")
-	f.run()
-	f.sick["c1"] = true
-	f.set("b")
-	f.run()
+	f := stoppedFleet(t, "c1", "p1")
 	f.remove("p1")
 	f.want("what is noticed", f.reasons(), string(WaveSkipped))
 	f.want("a deletion, and no other has the content", f.run(), "create-p1-b")
