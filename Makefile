@@ -16,7 +16,7 @@ RACED := ./build ./fault ./process ./written ./dashboard ./waves ./bench
 # components would need more inotify instances than Linux gives a user (128).
 E2E := ./e2e/shared ./e2e/disruptive ./docs ./e2e/machine ./e2e/apart ./command ./karmada
 # The tests that make test leaves to make test-long.
-ONLY_LONG := TestUpgrade|TestSourceWritesSurvive|TestForegroundNamespace|TestPolicyLetsNobodyReachMore|TestRandomTenant|TestSquattedCluster|TestSoak|TestCrashAtEveryWrite|TestConfigurationCycles|TestMassRecreation|TestFleet|TestMachineInMembers|TestNamespaceDefault|TestSizeLimit|TestDefinitionDeleted|TestInstall
+ONLY_LONG := TestUpgrade|TestSourceWritesSurvive|TestWavesSurvive|TestForegroundNamespace|TestPolicyLetsNobodyReachMore|TestRandomTenant|TestSquattedCluster|TestSoak|TestCrashAtEveryWrite|TestConfigurationCycles|TestMassRecreation|TestFleet|TestMachineInMembers|TestNamespaceDefault|TestSizeLimit|TestDefinitionDeleted|TestInstall
 # With those, the tests that take longer with the build tag long.
 LONG := $(ONLY_LONG)|TestMachine|TestEventsOfMany
 # A copy of the entries that concern the daemon; https://vuln.go.dev is the newest.
@@ -33,7 +33,7 @@ FUZZTIME ?= 10s
 # commit: all take 20 minutes.
 PART ?= 0/1
 NEXT_PART = $(shell echo $$(($$(git rev-list --count HEAD) % 10)))/10
-export SOAK ?= 5m
+export SOAK ?= 3m
 export SEED ?= 0
 # The oldest supported Karmada; docs/reference/versions.md.
 OLDEST_KARMADA := 1.16

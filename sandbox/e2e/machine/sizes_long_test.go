@@ -5,7 +5,7 @@ package machine
 import "time"
 
 const (
-	usual          = 10 * time.Minute
+	usual          = 7 * time.Minute
 	usualInMembers = 2 * time.Minute
 	usualInWaves   = 4 * time.Minute
 )
