@@ -14,9 +14,11 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/sandbox/fault"
 
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
@@ -356,6 +358,35 @@ func TestAlertTenantRefused(t *testing.T) {
 	r.Minutes(t, 15, of(leader, standby))
 	r.WantFiring(t, 9)
 	r.WantFiring(t, 16)
+}
+
+// TestAlertWaveHeld has a member whose own object is in the way, and which is the canary.
+func TestAlertWaveHeld(t *testing.T) {
+	ns := Isolate(t)
+	leader, standby := pair(t)
+	r := NewRecording()
+	r.Minutes(t, 2, of(leader, standby))
+	Eventually(t, "the Namespace in the member", func(ctx context.Context) error {
+		_, err := Env.Member(Push).Resource(ConfigMaps).Namespace(ns).Create(ctx, Object("v1", "ConfigMap", ns, "page", nil), metav1.CreateOptions{})
+		return err
+	})
+	page := ConfigMap(ns, "page", Push+","+Push2, "one")
+	SetAnnotation(render.WavesAnnotation, Push+";*")(page)
+	SetAnnotation(render.WaveDeadlineAnnotation, "1s")(page)
+	Create(t, ConfigMaps, page)
+	const held = `karmada_mirror_wave_held_sources{resource="configmaps"}`
+	Eventually(t, "the wave to be held", leader.WantMetric(held, 1))
+	r.Minutes(t, 10, of(leader, standby))
+	r.WantFiring(t, 6)
+	r.WantFiring(t, 11, "KarmadaMirrorWaveHeld")
+
+	Change(t, ConfigMaps, ns, "page", func(u *unstructured.Unstructured) {
+		unstructured.RemoveNestedField(u.Object, "metadata", "annotations", render.WavesAnnotation)
+	})
+	WantInMembers(t, ns, "page", "one", Push2)
+	Eventually(t, "nothing to be held", leader.WantMetric(held, 0))
+	r.Minutes(t, 4, of(leader, standby))
+	r.WantFiring(t, 15)
 }
 
 // TestAlertConfigurationRejected makes a mistake in the configuration.
