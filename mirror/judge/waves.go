@@ -72,9 +72,16 @@ func (r *Rollout) noteOn(cluster string) string {
 		return ""
 	}
 	for _, w := range r.Waves {
-		if slices.Contains(w.Clusters, cluster) {
-			return fmt.Sprintf("it is in wave %d of %d: %d of %d clusters are done", w.Number, r.Of, w.Done, len(w.Clusters))
+		if !slices.Contains(w.Clusters, cluster) {
+			continue
 		}
+		note := fmt.Sprintf("it is in wave %d of %d: %d of %d clusters are done", w.Number, r.Of, w.Done, len(w.Clusters))
+		for _, wait := range w.Waits {
+			if wait.Cluster == cluster {
+				note += ", and it " + wait.Because
+			}
+		}
+		return note
 	}
 	return ""
 }
@@ -342,5 +349,5 @@ func waveHeld(f Facts, v Verdict) *Refusal {
 	if held == 0 && f.StoppedSince.IsZero() { // it is not known since when
 		return nil
 	}
-	return &Refusal{Reason: WaveHeld, Message: fmt.Sprintf("no progress for %s: %s; %d clusters keep what they have", f.Source.Waves.Deadline, current, held), Advice: WaveHeld.Hint()}
+	return &Refusal{Reason: WaveHeld, Message: fmt.Sprintf("no progress for %s: %s; clusters that keep what they have: %d", f.Source.Waves.Deadline, current, held), Advice: WaveHeld.Hint()}
 }

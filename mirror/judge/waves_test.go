@@ -262,7 +262,7 @@ func TestWavesAreOverdue(t *testing.T) {
 	j.Facts.Now = j.Facts.Now.Add(10*time.Minute + time.Second)
 	j = On(j.Facts)
 	if len(j.Verdict.Notices) != 1 || j.Verdict.Notices[0].Reason != WaveHeld || j.LookIn() != 0 ||
-		j.Verdict.Notices[0].Message != "no progress for 10m0s: wave 1 (c1) waits: c1 has not been applied; 1 clusters keep what they have" {
+		j.Verdict.Notices[0].Message != "no progress for 10m0s: wave 1 (c1) waits: c1 has not been applied; clusters that keep what they have: 1" {
 		t.Errorf("%+v, %s", j.Verdict.Notices, j.LookIn())
 	}
 }

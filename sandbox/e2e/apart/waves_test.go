@@ -134,7 +134,7 @@ func TestWaves(t *testing.T) {
 	others := map[string]string{Push2: w.uids(Push2), Pull: w.uids(Pull)}
 	w.setImage("broken:1")
 	w.wantImage(Push, "broken:1")
-	WantEvent(t, w.ns, "web", "WaveHeld", "wave 1 ("+Push+")", "not healthy", "2 clusters keep what they have")
+	WantEvent(t, w.ns, "web", "WaveHeld", "wave 1 ("+Push+")", "not healthy", "clusters that keep what they have: 2")
 	w.wantWrites("a bad image", Push)
 	if n := daemon.Number(t, `karmada_mirror_wave_held_sources{resource="deployments.apps"}`); n != 1 {
 		t.Errorf("%g sources are held", n)
