@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Wishes are what an object asks for by its annotations, or a Namespace for the
@@ -298,7 +299,8 @@ func (w Wishes) suspended() (Terms, error) {
 		return Terms{}, nil
 	}
 	terms, err := ParseTerms(w.suspend.value)
-	if slices.Contains(mistakenForBooleans, strings.Trim(w.suspend.value, ", \t\n")) {
+	word := strings.TrimFunc(w.suspend.value, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	if slices.Contains(mistakenForBooleans, word) {
 		err = errors.New("write the name of such a cluster as a glob")
 	}
 	if err != nil {

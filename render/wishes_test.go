@@ -32,6 +32,8 @@ func TestWishesOptions(t *testing.T) {
 		"EverythingAtOn": {"All wishes together.", map[string]string{SuspendAnnotation: "true", PreserveOnDeletionAnnotation: "true", ConflictResolutionAnnotation: "overwrite", ReplicasAnnotation: "retain"}, Options{true, true, true, true}, false},
 		"Retain":         {"The members keep their replicas.", map[string]string{ReplicasAnnotation: "retain"}, Options{RetainReplicas: true}, false},
 		"SuspendSome":    {"Some clusters are not all.", map[string]string{SuspendAnnotation: "prod-*,!prod-1"}, Options{}, false},
+		"SuspendYesCR":   {"White space around it does not make it a cluster.", map[string]string{SuspendAnnotation: "yes\r\n"}, Options{}, true},
+		"SuspendYesNBSP": {"Whichever white space.", map[string]string{SuspendAnnotation: "\u00a0true ,"}, Options{}, true},
 		"SuspendYes":     {"It would suspend a cluster of that name.", map[string]string{SuspendAnnotation: "yes"}, Options{}, true},
 		"SuspendNone":    {"A list names something.", map[string]string{SuspendAnnotation: "!prod-1"}, Options{}, true},
 		"ExpandMaybe":    {"It is a boolean.", map[string]string{ExpandAnnotation: "some"}, Options{}, true},

@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/labels"
 )
@@ -218,8 +219,8 @@ func isMistake(key, value string) bool {
 	}
 	_, areWeights := weights(value)
 	in, _ := split(value)
-	areClusters := len(in) > 0 && !slices.Contains(noClusters, strings.Trim(value, ", \t\n"))
-	return !(key == suspendKey && areClusters || key == replicasKey && areWeights)
+	areClusters := len(in) > 0 && !slices.Contains(noClusters, strings.TrimFunc(value, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }))
+	return !isList(value) || !(key == suspendKey && areClusters || key == replicasKey && areWeights)
 }
 
 // noClusters are words that suspendKey does not take for the only cluster in a list: they are
@@ -286,7 +287,13 @@ func (r request) isSound() bool {
 		return true
 	}
 	in, _ := split(list)
-	return (selects || len(in) > 0) && strings.TrimSpace(list) != ""
+	return (selects || len(in) > 0) && isList(list)
+}
+
+// isList reports whether a list has terms, not too many, and no empty one but the last.
+func isList(list string) bool {
+	list = strings.TrimSuffix(strings.TrimSpace(list), ",")
+	return len(terms(list)) == strings.Count(list, ",")+1 && len(terms(list)) <= 1024
 }
 
 // fits reports whether a request includes a cluster. Exclusions win.

@@ -1,6 +1,9 @@
 package model
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestOf(t *testing.T) {
 	page := Key{Kind: "ConfigMap", Namespace: "shop", Name: "page"}
@@ -44,6 +47,11 @@ func TestOf(t *testing.T) {
 		{reason: "a word that is not meant as a cluster", object: annotations{clustersKey: "west", suspendKey: "yes"}, want: Stays},
 		{reason: "a list of no suspended cluster", object: annotations{clustersKey: "west", suspendKey: " , "}, want: Stays},
 		{reason: "weights that cannot be read", object: annotations{clustersKey: "west", replicasKey: "west=2,west=3"}, want: Stays},
+		{reason: "weights with an empty term", object: annotations{clustersKey: "west", replicasKey: "west=2,,east=1"}, want: Stays},
+		{reason: "an empty term", object: annotations{clustersKey: "west,\u00a0,west"}, want: Stays},
+		{reason: "an empty term at the end", object: annotations{clustersKey: "west,\u00a0"}, want: Present},
+		{reason: "too many terms", object: annotations{clustersKey: "west", suspendKey: strings.Repeat("west,", 1025)}, want: Stays},
+		{reason: "as many terms as there may be", object: annotations{clustersKey: strings.Repeat("west,", 1024)}, want: Present},
 		{reason: "a choice that cannot be read", object: annotations{clustersKey: "west", expandKey: "yes"}, want: Stays},
 		{reason: "its region", object: annotations{selectorKey: "topology.kubernetes.io/region=eu"}, want: Present},
 		{reason: "its only zone", object: annotations{selectorKey: "topology.kubernetes.io/zone=eu-1"}, want: Present},

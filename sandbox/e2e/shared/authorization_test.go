@@ -9,10 +9,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -102,10 +104,12 @@ func TestPolicyParses(t *testing.T) {
 	good := []annotations{
 		{clusters: "member1"}, {clusters: "member1,member2"}, {clusters: " member1 ,\tmember2 ,"}, {clusters: "1"}, {clusters: "a-b-c"},
 		{clusters: "*"}, {clusters: "prod-*"}, {clusters: "prod-?"}, {clusters: "*-eu,!prod-eu"}, {clusters: "!b,*"}, {clusters: "a,!a"}, {clusters: "*,!b*"},
-		{clusters: strings.Repeat("a", 48)}, {clusters: strings.Repeat("a,", 200)},
+		{clusters: strings.Repeat("a", 48)}, {clusters: strings.Repeat("a,", 1024)}, {clusters: strings.Repeat("a,", 1023) + "a\u00a0"},
+		{clusters: "a,\u00a0b\u2003,\v"}, {clusters: "\u0085a\u3000,\u00a0!b\u2029,"},
 		{selector: "tier=edge"}, {selector: "tier==edge"}, {selector: "tier!=edge"}, {selector: "tier"}, {selector: "!tier"}, {selector: "tier in (edge)"},
 		{selector: "tier in (edge, core),region notin (eu),!drained"}, {selector: "example.com/tier=edge"}, {selector: "generation>3"}, {selector: "generation < 3"},
 		{selector: "a=b,c=d"}, {selector: " a = b , c "}, {selector: "tier="}, {selector: "tier in (,a)"},
+		{selector: "a.b-c.d/tier=edge"}, {selector: strings.Repeat("a.", 126) + "a/tier"}, {selector: "generation>123456789012345678"}, {selector: "in in (in),notin"},
 		{clusters: "!a", selector: "tier=edge"}, {clusters: "b,!a", selector: "tier=edge"},
 		{clusters: "a", render.SuspendAnnotation: "true"}, {clusters: "a", render.SuspendAnnotation: "false"}, {render.PreserveOnDeletionAnnotation: "true"},
 		{clusters: "a", render.ConflictResolutionAnnotation: "abort"}, {clusters: "a", render.ConflictResolutionAnnotation: "overwrite"},
@@ -114,11 +118,13 @@ func TestPolicyParses(t *testing.T) {
 		{clusters: ","}, {clusters: " , "}, {clusters: "a,,b"}, {clusters: ",a"}, {clusters: "a,,"}, {clusters: "a, ,b"}, {clusters: "Member1"}, {clusters: "a_b"},
 		{clusters: "a.b"}, {clusters: "a b"}, {clusters: "a\nb"}, {clusters: "münchen"}, {clusters: "🚀"}, {clusters: "../"}, {clusters: "a[bc]"}, {clusters: `a\*`},
 		{clusters: "-a"}, {clusters: "a-"}, {clusters: "!"}, {clusters: "!!a"}, {clusters: "a!"}, {clusters: "!a"}, {clusters: "!a,!b"}, {clusters: "a;b"}, {clusters: "a,!"},
-		{clusters: strings.Repeat("a", 49)}, {clusters: `["a"]`}, {clusters: "a/b"},
+		{clusters: strings.Repeat("a", 49)}, {clusters: `["a"]`}, {clusters: "a/b"}, {clusters: strings.Repeat("a,", 1025)}, {clusters: strings.Repeat("a,", 1024) + "a"},
+		{clusters: "a,\u00a0,b"}, {clusters: "a,\u2003,"}, {clusters: "\v,a"}, {clusters: "a,\u0085\u3000,b"}, {clusters: "a\u00a0b"}, {clusters: "a\u200b"}, {clusters: "a,\ufeff,b"},
 		{selector: ""}, {selector: "  "}, {selector: "tier in edge"}, {selector: "tier in (edge"}, {selector: "tier=a b"}, {selector: "=edge"}, {selector: "tier=,="},
 		{selector: "a=b,"}, {selector: ",a=b"}, {selector: "tier in ()x"}, {selector: "tier=-a"}, {selector: "-tier"}, {selector: `{"matchLabels":{"a":"b"}}`}, {selector: "a > b"}, {selector: "!a=b"},
-		{clusters: "a", render.SuspendAnnotation: "True"}, {clusters: "a", render.SuspendAnnotation: ""}, {render.PreserveOnDeletionAnnotation: "yes"},
-		{clusters: "a", render.ConflictResolutionAnnotation: "Overwrite"},
+		{selector: "a\u00a0=b"}, {selector: "a..b/tier"}, {selector: "a-.b/tier=edge"}, {selector: "a.-b/tier"}, {selector: strings.Repeat("a.", 126) + "aa/tier"}, {selector: "generation>99999999999999999999"},
+		{clusters: "a", render.SuspendAnnotation: "True"}, {clusters: "a", render.SuspendAnnotation: ""}, {render.PreserveOnDeletionAnnotation: "yes"}, {render.PreserveOnDeletionAnnotation: "true\u00a0"},
+		{clusters: "a", render.ConflictResolutionAnnotation: "Overwrite"}, {clusters: "a", render.ConflictResolutionAnnotation: "\u2003abort"},
 	}
 	check := func(a annotations, isGood bool) {
 		if err := render.ReadWishes(a).Check(); (err == nil) != isGood {
@@ -154,7 +160,7 @@ func TestPolicyParses(t *testing.T) {
 // differ by cluster: some against what they should be, and random ones against another parser.
 func parsesPerCluster(t *testing.T, ns string) {
 	t.Helper()
-	suspend, replicas := render.SuspendAnnotation, render.ReplicasAnnotation
+	clusters, selector, suspend, replicas := render.ClustersAnnotation, render.ClusterSelectorAnnotation, render.SuspendAnnotation, render.ReplicasAnnotation
 	waves, bake, deadline := render.WavesAnnotation, render.WaveBakeAnnotation, render.WaveDeadlineAnnotation
 	check := func(key, value string, isGood bool, hint string) {
 		if err := render.ReadWishes(annotations{key: value}).Check(); (err == nil) != isGood {
@@ -164,7 +170,11 @@ func parsesPerCluster(t *testing.T, ns string) {
 		if (err == nil) != isGood {
 			t.Errorf("%s %q: the API server says %v", key, value, err)
 		}
-		if err != nil && (!apierrors.IsInvalid(err) || !strings.Contains(err.Error(), key+" must be") && !strings.Contains(err.Error(), " and "+key+" must be") || !strings.Contains(err.Error(), hint)) {
+		saysWhy := key + " must be"
+		if key == clusters || key == selector {
+			saysWhy = key + ": "
+		}
+		if err != nil && (!apierrors.IsInvalid(err) || !strings.Contains(err.Error(), saysWhy) || !strings.Contains(err.Error(), hint)) {
 			t.Errorf("%s %q is refused without saying what is allowed: %v", key, value, err)
 		}
 	}
@@ -174,39 +184,50 @@ func parsesPerCluster(t *testing.T, ns string) {
 	}{
 		{
 			key: suspend, hint: "prod-*,!prod-1",
-			good: []string{"true", "false", "a", "*", "true,a", "!on,*", "ye?", "prod-*", "prod-*,!prod-1", "!prod-1,prod-*", " a ,\tb ,", "a\n", strings.Repeat("a", 48), strings.Repeat("a,", 1000)},
+			good: []string{"true", "false", "a", "*", "true,a", "!on,*", "ye?", "prod-*", "prod-*,!prod-1", "!prod-1,prod-*", " a ,\tb ,", "a\n", strings.Repeat("a", 48), strings.Repeat("a,", 1024), strings.Repeat("a,", 1023) + "a",
+				"a,\u00a0b\u2003,", "\va\u0085", "\u3000!a ,\u2029*"},
 			bad: []string{"", " ", ",", "!a", "!a,!b", "True", "a,,b", ",a", "a,,", "a b", "a_b", "-a", "a-", "!", "!!a", "a=1", "a;b", "münchen", "yes", "no ", "on", "1", " true", "false,", "true\n", `["a"]`,
-				strings.Repeat("a", 49), "a," + strings.Repeat("b", 49), strings.Repeat("a,", 9000)},
+				strings.Repeat("a", 49), "a," + strings.Repeat("b", 49), strings.Repeat("a,", 1025), strings.Repeat("a,", 1024) + "a", strings.Repeat("a,", 9000),
+				"a,\u00a0,b", "\u2003", "\v,a", "a,\u0085,", "a\u00a0b", "true\u00a0", "\u2003no,", "\u00a0!a", "a\u200b"},
 		},
 		{
 			key: replicas, hint: "member1=2,prod-*=1",
-			good: []string{"retain", "divide", "a=1", "a=0", "*=1000000", "member1=2,prod-*=1", " a = 1 ,\tb=2 ,", "a=1\n", "2=2", "a=2,b=2", "a=007", "divide=1", " divide", "retain\n", strings.Repeat("a", 48) + "=1", manyWeights(256)},
+			good: []string{"retain", "divide", "a=1", "a=0", "*=1000000", "member1=2,prod-*=1", " a = 1 ,\tb=2 ,", "a=1\n", "2=2", "a=2,b=2", "a=007", "divide=1", " divide", "retain\n", strings.Repeat("a", 48) + "=1", manyWeights(256), manyWeights(255) + "a=1",
+				"a\u00a0=\u20031\u3000,\vb=2\u0085,", "\u00a0divide\u2003"},
 			bad: []string{"", "true", "Retain", "divide,retain", "a", "a=", "=1", "a=-1", "a=+1", "a=1.5", "a=1000001", "a=9999999", "a=99999999999999999999", "a=one", "a=1,,b=1", ",a=1", "a=1,,",
-				"!a=1", "a=1,!b=1", "a=1;b=2", "a=1=2", "a:1", "A=1", "a=1,a=2", "a=1, a = 1 ,", "p-*=1,b=2,p-*=3", strings.Repeat("a", 49) + "=1", manyWeights(255) + "c0=1", manyWeights(3000)},
+				"!a=1", "a=1,!b=1", "a=1;b=2", "a=1=2", "a:1", "A=1", "a=1,a=2", "a=1, a = 1 ,", "p-*=1,b=2,p-*=3", strings.Repeat("a", 49) + "=1", manyWeights(255) + "c0=1", manyWeights(300) + "c0=1", manyWeights(257) + "c256 = 2", manyWeights(1025), manyWeights(3000),
+				"a=1,\u00a0,b=1", "\u2003", "\v,a=1", "a=1,\u0085,", "a=1\u00a02", "a\u00a0b=1", "a=1,a\u00a0=2", "a=\u200b1"},
 		},
-		{key: render.DeletionAnnotation, hint: `"background" or "foreground"`, good: []string{"background", "foreground"}, bad: []string{"", "Foreground", "true", "orphan", "foreground,"}},
+		{key: render.DeletionAnnotation, hint: `"background" or "foreground"`, good: []string{"background", "foreground"}, bad: []string{"", "Foreground", "true", "orphan", "foreground,", "foreground\u00a0"}},
 		{
 			key: waves, hint: "canary-*; prod-*(20%); *",
 			good: []string{"a", "*", "a;b;*", "a;b; ", " canary-* ;\tprod-eu-*,!prod-eu-1 ( 5 ); prod-*(20%)\n;", "!b,*", "a,;b,", "a, (1)", "a;a", "a(1);a(1)", "a(100%)", "a(007)", "a(000000001)", "a(999999999)",
 				"a\v;\u00a0b\u2003(1)\u0085", strings.Repeat("a", 48) + "(1)", strings.Repeat("a;", 64), strings.Repeat("a;", 63) + "a", strings.Repeat("a,", 1024) + "(5);b", "a(\f5\r%\n)"},
 			bad: []string{"", " ", ";", ",", "a;;b", ";a", "a;;", "a; ;", "!a", "a;!b", "!a,!b;*", "!a(1);*", "a,,b", ",a", "a;,b", "a,,(1)", "A", "a b", "a_b", "-a", "a-", "!", "!!a,b", "münchen", "a=1",
-				"a()", "(3)", "a;(3)", "a(1),b", "a(1)b", "a(1)(2)", "a(1", "a1)", "a(0)", "a(000%)", "a(101%)", "a(1000%)", "a(-1)", "a(1.5)", "a(%)", "a(1%%)", "a(1 0)", "a(1234567890)", "a(0000000001)", "a(\u00a01)", "a(\v1)",
+				"a()", "(3)", "a;(3)", "a(1),b", "a(1)b", "a(1)(2)", "a(1", "a1)", "a(0)", "a(000%)", "a(101%)", "a(1000%)", "a(-1)", "a(1.5)", "a(%)", "a(1%%)", "a(1 0)", "a(1234567890)", "a(0000000001)", "a(\u00a01)", "a(\v1)", "a;\u00a0;b", "a,\u2003,b", "\u0085,a", "a\u00a0b", "a(1\u3000)",
 				strings.Repeat("a", 49), strings.Repeat("a;", 65), strings.Repeat("a;", 64) + "a", strings.Repeat("a,", 1025), "b;" + strings.Repeat("a,", 1024) + "a(5)", strings.Repeat(";", 9000), strings.Repeat("a;", 9000)},
 		},
 		{
 			key: bake, hint: "90s, 10m or 1h, up to 720h",
-			good: []string{"0", "0s", "-0s", "60s", " 10m\n", "1h30m", "+5s", "1.5h", ".5m", "1.s", "1ns", "250ms", "1us", "1µs", "1μs", "720h", "719h60m", "43200m", "2592000000000000ns", "007s", "720.0h", "0h0m0s"},
+			good: []string{"0", "0s", "-0s", "60s", " 10m\n", "1h30m", "+5s", "1.5h", ".5m", "1.s", "1ns", "250ms", "1us", "1µs", "1μs", "720h", "719h60m", "43200m", "2592000000000000ns", "007s", "720.0h", "0h0m0s", "\u00a010m\u2003"},
 			bad: []string{"", " ", "5", "-1s", "1d", "721h", "720h1ns", "719h61m", "43201m", "99999999999999999999h", "9223372036854775807ns", "s", ".s", "1", "1s1", "1 s", "1s,2s", "1S", "never", "h1", "--1s", "1..5s", "1h-1m", "2592001s",
-				strings.Repeat("719h", 200), strings.Repeat("9999999s", 120)},
+				strings.Repeat("719h", 200), strings.Repeat("9999999s", 120), "1h\u00a05m", "\u200b10m"},
 		},
-		{key: deadline, hint: "at least 1s", good: []string{"1s", "1000ms", "10m", "720h", "0.5s0.5s"}, bad: []string{"", "0", "0s", "999ms", "999999999ns", "-10m", "721h", "10"}},
-		{key: render.ExpandAnnotation, hint: `"true" or "false"`, good: []string{"true", "false"}, bad: []string{"", "True", "yes", "a", "true,"}},
+		{key: deadline, hint: "at least 1s", good: []string{"1s", "1000ms", "10m", "720h", "0.5s0.5s"}, bad: []string{"", "0", "0s", "\u00a0", "999ms", "999999999ns", "-10m", "721h", "10"}},
+		{key: render.ExpandAnnotation, hint: `"true" or "false"`, good: []string{"true", "false"}, bad: []string{"", "True", "yes", "a", "true,", "true\u00a0"}},
 	} {
 		for _, value := range c.good {
 			check(c.key, value, true, c.hint)
 		}
 		for _, value := range c.bad {
 			check(c.key, value, false, c.hint)
+		}
+	}
+	// The policy takes less than the daemon here, and says so.
+	for key, value := range map[string]string{replicas: manyWeights(257), selector: "generation>1234567890123456789", clusters: "a" + strings.Repeat(" ", 16384)} {
+		Must(t, render.ReadWishes(annotations{key: value}).Check())
+		if err := dryRun(t.Context(), Env.Admin, ns, annotations{key: value}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), key) || strings.Contains(err.Error(), "expression") {
+			t.Errorf("%s %.40q: the API server says %v", key, value, err)
 		}
 	}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -218,15 +239,18 @@ func parsesPerCluster(t *testing.T, ns string) {
 	}
 	good := 0
 	for range 300 {
-		terms := draw("a", "b", "a-b", "p-*", "?", "!", ",", ",", " ", "-", "true", "on", "A", "=")
-		check(suspend, terms, areTerms(terms), "")
-		weights := draw("a=1", "b=2", "*", "p-", "=", "=", "0", "7", "1000000", ",", ",", " ", "-", "!", "divide")
+		terms := draw("a", "b", "a-b", "p-*", "?", "!", ",", ",", ",", " ", "\u00a0", "\u2003", "\v", "-", "true", "on", "A", "=")
+		check(suspend, terms, areTerms(terms) && !isMistaken(terms), "")
+		check(clusters, terms, areTerms(terms) || strings.TrimSpace(terms) == "", "")
+		selection := draw("a", "b", "in", " in (", " notin (", "c)", ",", ",", "=", "!=", "!", ">", "<", "3", "99999999999999999999", ".", "x.io/", "-", " ", "\u00a0")
+		check(selector, selection, isSelector(selection), "")
+		weights := draw("a=1", "b=2", "*", "p-", "=", "=", "0", "7", "1000000", ",", ",", " ", "\u00a0", "\u0085", "-", "!", "divide")
 		check(replicas, weights, areWeights(weights), "")
-		order := draw("a", "b-1", "p-*", "!", "!b", ",", ",", ";", ";", " ", "\u00a0", "(1)", "(20%)", "(", "0", "5", "%", ")")
+		order := draw("a", "b-1", "p-*", "!", "!b", ",", ",", ";", ";", " ", "\u00a0", "\u3000", "(1)", "(20%)", "(", "0", "5", "%", ")")
 		check(waves, order, areWaves(order), "")
-		bakes := draw("0h", "1m", "90s", "719h", "30m", "1.5s", "250ms", "7ns", "1", ".5", "h", "s", "-", "+", " ", "d")
+		bakes := draw("0h", "1m", "90s", "719h", "30m", "1.5s", "250ms", "7ns", "1", ".5", "h", "s", "-", "+", " ", "\u00a0", "d")
 		check(bake, bakes, isTime(bakes), "")
-		for _, isGood := range []bool{areTerms(terms), areWeights(weights), areWaves(order), isTime(bakes)} {
+		for _, isGood := range []bool{areTerms(terms), isSelector(selection), areWeights(weights), areWaves(order), isTime(bakes)} {
 			if isGood {
 				good++
 			}
@@ -263,13 +287,25 @@ func isTerm(text string) bool {
 	return len(text) <= 48 && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-*?") == "" && text == strings.Trim(text, "-") && text != ""
 }
 
-func areTerms(list string) bool {
-	switch strings.Trim(list, ", \t\n") {
+// isMistaken reports whether a list of clusters to suspend is a single word that is rather meant as
+// a boolean.
+func isMistaken(list string) bool {
+	switch strings.TrimFunc(list, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
 	case "yes", "no", "on", "off", "y", "n", "t", "f", "1", "0", "enabled", "disabled":
-		return false
+		return true
 	case "true", "false":
-		return list == "true" || list == "false"
+		return list != "true" && list != "false"
 	}
+	return false
+}
+
+// isSelector takes what Kubernetes takes, except control characters and a selector of everything.
+func isSelector(text string) bool {
+	selector, err := labels.Parse(text)
+	return err == nil && !selector.Empty() && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
+func areTerms(list string) bool {
 	all, ok := items(list)
 	isGood := func(term string) bool { return isTerm(strings.TrimPrefix(term, "!")) }
 	return ok && !slices.ContainsFunc(all, func(term string) bool { return !isGood(term) }) && slices.ContainsFunc(all, isTerm)

@@ -72,7 +72,7 @@ func targetsAlphabet() alphabet {
 func optionsAlphabet(key string, values ...string) alphabet {
 	clusters := render.ClustersAnnotation
 	values = append([]string{none}, values...)
-	objects := everyPair(clusters, []string{none, "", "c1", "c2", "c1,c2", "*", "*,!c2"}, key, values)
+	objects := everyPair(clusters, []string{none, "", "c1", "c2", "c1,c2", "*", "*,!c2", unreadable}, key, values)
 	objects = append(objects, with(render.ClusterSelectorAnnotation, "zone=a", everyPair(clusters, []string{none, "", "c1,!c2"}, key, values))...)
 	return alphabet{
 		objects:    append(objects, with(claimLabel, "x", everyPair(clusters, []string{none, "c1"}, key, values))...),
@@ -84,6 +84,7 @@ func optionsAlphabet(key string, values ...string) alphabet {
 func suspendAlphabet() alphabet {
 	clusters, suspend, values := render.ClustersAnnotation, render.SuspendAnnotation, []string{none, "true", "c1", "*,!c1"}
 	objects := everyPair(clusters, []string{none, "", "c1", "c1,c2", "*"}, suspend, values)
+	objects = append(objects, annotations{clusters: unreadable, suspend: "true"}, annotations{clusters: "c1", suspend: strings.Repeat("c1,", render.MaxTerms+1)})
 	objects = append(objects, with(render.ClusterSelectorAnnotation, "zone=a", everyPair(clusters, []string{"", "c1,!c2"}, suspend, values))...)
 	return alphabet{
 		objects:    append(objects, with(claimLabel, "x", everyPair(clusters, []string{"c1"}, suspend, append(values, "false")))...),
@@ -103,9 +104,13 @@ func manifestAlphabet() alphabet {
 		all.objects = append(all.objects, with(claimLabel, "x", []annotations{spoken(option, clusters, "c1")})...)
 		all.namespaces = append(all.namespaces, spoken(option, clusters, none), spoken(option, clusters, "c2"))
 	}
+	all.objects = append(all.objects, annotations{clusters: "c1", render.ReplicasAnnotation: manyWeights(300) + "c0=1"})
 	all.objects = append(all.objects, with(retainLabel, "true", everyPair(clusters, []string{none, "", "c1", "c2"}, "", []string{none}))...)
 	return all
 }
+
+// unreadable is a list with an empty term, which does not look like one: it is a no-break space.
+const unreadable = "c1,\u00a0,c1"
 
 // none stands for no annotation.
 const none = "-"

@@ -105,6 +105,12 @@ func policyCases() map[string]policyCase {
 		"WavesOfMany":     {reason: "long waves leave enough of the budget to check as many clusters as there can be", user: "many", before: annotations{waves: strings.Repeat("a,", 1000)}, now: annotations{clusters: strings.Join(many[:24], ","), waves: strings.Repeat(strings.Repeat("a,", 1000)+";", 8)}},
 		"WrongWaves":      {reason: "Works are kept, in any cluster, while the waves cannot be parsed", user: "some", before: annotations{clusters: "c1", waves: "c1;;c3"}, wasWrong: true, now: annotations{clusters: "c1", preserve: "true"}, forbidden: true},
 		"WrongTime":       {reason: "so they are while one of their times cannot be", user: "some", before: annotations{clusters: "c1", bake: "soon"}, wasWrong: true, now: annotations{clusters: "c1", preserve: "true"}, forbidden: true},
+		"WrongSpace":      {reason: "so they are while the list has an empty term, also one of a no-break space", user: "some", before: annotations{clusters: "c1,\u00a0,c1"}, wasWrong: true, now: annotations{clusters: "c1", preserve: "true"}, forbidden: true},
+		"WrongSuspend":    {reason: "and while there are too many terms", user: "some", before: annotations{clusters: "c1", suspend: strings.Repeat("c1,", render.MaxTerms+1)}, wasWrong: true, now: annotations{clusters: "c1", suspend: "true", preserve: "true"}, forbidden: true},
+		"WrongWeights":    {reason: "and while there are two equal ones among many", user: "some", before: annotations{clusters: "c1", replicas: manyWeights(300) + "c0=1"}, wasWrong: true, now: annotations{clusters: "c1", preserve: "true"}, forbidden: true},
+		"WrongDefault":    {reason: "and while the Namespace's default cannot be parsed", user: "some", above: annotations{suspend: "!c3"}, before: annotations{clusters: "c1"}, wasWrong: true, now: annotations{clusters: "c1", preserve: "true"}, forbidden: true},
+		"WrongAndShrunk":  {reason: "without a change of options, a cluster may be removed", user: "some", above: annotations{waves: ";"}, before: annotations{clusters: "c1,c3"}, wasWrong: true, now: annotations{clusters: "c1"}},
+		"WrongAndWidened": {reason: "but not added", user: "some", above: annotations{waves: ";"}, before: annotations{clusters: "c1"}, wasWrong: true, now: annotations{clusters: "c1,c3"}, forbidden: true},
 		"WavesCorrected":  {reason: "without a change of options, a mistake may be corrected", user: "some", before: annotations{clusters: "c1", waves: "C1", deadline: "99999999999999999999h"}, wasWrong: true, now: annotations{clusters: "c1", waves: "c1"}},
 
 		"OneWrite":         {reason: "an object that asked for nothing may get clusters and options at once", user: "some", before: annotations{}, now: annotations{clusters: "c1", preserve: "true"}},
@@ -185,10 +191,11 @@ func (d *policyDesk) try(t *testing.T, name string, c policyCase) error {
 // answer is what the API server says to the write of a case, as a dry run.
 func (d *policyDesk) answer(t *testing.T, name string, c policyCase) error {
 	t.Helper()
-	ns := d.namespace(t, c.above)
+	ns := Home(t) + "-" + utilrand.String(5)
 	if c.wasWrong {
-		ns = Home(t) + "-" + utilrand.String(5)
 		makeGuarded(t, ns, nil, c.above)
+	} else {
+		ns = d.namespace(t, c.above)
 	}
 	objects := d.users[c.user].Resource(ConfigMaps).Namespace(ns)
 	u := Plain(ns, strings.ToLower(name), "one")
@@ -215,7 +222,9 @@ func TestPolicyAuthorizes(t *testing.T) {
 	enforce(t, ns)
 	desk := newPolicyDesk(t, enforced(t))
 	for name, c := range policyCases() {
-		desk.namespace(t, c.above)
+		if !c.wasWrong {
+			desk.namespace(t, c.above)
+		}
 		t.Run(name, func(t *testing.T) { Must(t, desk.try(t, name, c)) })
 	}
 	some, clusters := desk.users["some"], render.ClustersAnnotation
@@ -271,6 +280,11 @@ var policyMutants = []struct{ variable, part, by string }{
 	{"isChanged", replicasChanged, replicasChanged + ` || variables.own[0][?"karmada.target/waves"] != variables.own[1][?"karmada.target/waves"]`},
 	{"bad", " || variables.badWaves[i]", ""},
 	{"bad", " || variables.badTimes[i]", ""},
+	{"bad", " || variables.badCommas[i]", ""},
+	{"badCommas", `[\\s\\v\\x{85}\\pZ]*`, `\\s*`},
+	{"badSuspend", ` || s.split(",").size() > 1025`, ""},
+	{"badReplicas", ".size() > 257 ||", ".size() <= 257 &&"},
+	{"isKept", " || variables.bad[2]", ""},
 }
 
 const replicasChanged = "variables.option[0][3] != variables.option[1][3]"
