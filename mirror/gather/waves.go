@@ -13,8 +13,7 @@ import (
 )
 
 // steadiness remembers since when the Works of sources in waves have had their content and been well,
-// by the local clock. It is the only thing about waves that a new process does not know: a bake then
-// begins again.
+// by the local clock. A new process does not know it: each bake then begins again.
 type steadiness struct {
 	mu sync.Mutex
 	of map[render.Identity]map[string]steady

@@ -15,7 +15,7 @@ import (
 const DefaultLeastBake = 10 * time.Second
 
 // Rollout is how far the content of a source in waves has come. It follows from what the Works are
-// now: nothing is remembered.
+// now: only times are remembered.
 type Rollout struct {
 	// Waves are those with clusters that count, in order. Of is the number of the last.
 	Waves []Wave
