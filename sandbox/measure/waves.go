@@ -2,15 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/karmada-target/karmada-mirror/sandbox/build"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 	"github.com/karmada-target/karmada-mirror/sandbox/waves"
 )
@@ -29,41 +24,8 @@ func newWaves() *cobra.Command {
 	return cmd
 }
 
-func runWaves(ctx context.Context, out io.Writer, picture string) (err error) {
-	builder, err := build.New(ctx, out)
-	if err != nil {
-		return err
-	}
-	hyperkarmada, err := builder.Hyperkarmada(ctx)
-	if err != nil {
-		return err
-	}
-	kwok, stages, err := builder.Kwok(ctx)
-	if err != nil {
-		return err
-	}
-	program, err := builder.Daemon(ctx)
-	if err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp("", "karmada-mirror-waves-")
-	if err != nil {
-		return fmt.Errorf("cannot create a folder: %w", err)
-	}
-	defer func() {
-		if err == nil { // the logs explain a failure
-			err = os.RemoveAll(dir)
-		}
-	}()
-	k, err := karmada.Start(ctx, karmada.Options{
-		Dir:      filepath.Join(dir, "karmada"),
-		Programs: karmada.Programs{Hyperkarmada: hyperkarmada, Karmada: builder.KarmadaSources(), Kwok: kwok, Stages: stages},
-		Members:  waves.Members(), Flags: waves.Watchfulness,
-		Progress: out,
+func runWaves(ctx context.Context, out io.Writer, picture string) error {
+	return onKarmada(ctx, out, "waves", karmada.Options{Members: waves.Members(), Flags: waves.Watchfulness}, func(s stage) error {
+		return waves.Run(ctx, waves.Options{Karmada: s.Karmada, Repository: s.repository, Dir: s.dir, Daemon: s.daemon, Picture: picture, Out: out})
 	})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, k.Stop()) }()
-	return waves.Run(ctx, waves.Options{Karmada: k, Repository: builder.Repository(), Dir: dir, Daemon: program, Picture: picture, Out: out})
 }
