@@ -123,8 +123,21 @@ func (r *Recording) WantFiring(t *testing.T, minute int, alerts ...string) {
 	command := exec.CommandContext(t.Context(), promtool(t), "test", "rules", "test.yaml")
 	command.Dir = dir
 	if output, err := command.CombinedOutput(); err != nil {
-		t.Errorf("in minute %d: %v\n%s", minute, err, output)
+		t.Errorf("in minute %d: %v\n%s\nThe daemons reported, besides zeros:\n%s", minute, err, output, r)
 	}
+}
+
+// String returns the daemon's own series that were not always 0, one per line, without
+// buckets.
+func (r *Recording) String() string {
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(r.values)) {
+		values := r.values[name]
+		if strings.HasPrefix(name, "karmada_mirror_") && !strings.Contains(name, "_bucket{") && slices.ContainsFunc(values, func(v string) bool { return v != "0" }) {
+			fmt.Fprintln(&text, name, strings.Join(values, " "))
+		}
+	}
+	return text.String()
 }
 
 // alertRules are the rules of the manifests' PrometheusRule.

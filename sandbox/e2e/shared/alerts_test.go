@@ -348,6 +348,8 @@ func TestAlertTenantRefused(t *testing.T) {
 		Create(t, ConfigMaps, ConfigMap(ns, fmt.Sprint("tenant-", i), Push2, "one"))
 	}
 	Eventually(t, "the refusals", leader.WantMetric(`karmada_mirror_refused_sources{reason="NotAuthorized"}`, 5))
+	// A new Namespace reaches the member some seconds after its objects, which is much of a Recording.
+	Eventually(t, "the Work to be applied", leader.WantMetric(fmt.Sprintf(`karmada_mirror_works{member_cluster=%q,state="applied"}`, Push), 1))
 	r := NewRecording()
 	r.Minutes(t, 2, of(leader, standby))
 	conflict := p.Inject(fault.Match{Verb: "patch", Resource: Works.Resource}, fault.Refuse(apierrors.NewConflict(Works.GroupResource(), "page-0", nil)))
