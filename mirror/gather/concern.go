@@ -40,14 +40,15 @@ type termed interface {
 	ByIndex(index, value string) []any
 }
 
-// objects returns those that the change concerns by their own terms.
+// objects returns those that the change concerns by their own terms, or because they suspend the
+// cluster by its name. Either matters by itself: a suspended cluster is chosen, or not.
 func (c clusterChange) objects(among termed) (concerned []*state.Object) {
 	for _, obj := range c.chosen(among) {
 		o := obj.(*state.Object)
 		terms, suspended := o.Terms(), o.Wishes().SuspendedNames()
-		if c.matters(func(cluster *state.Cluster) bool {
-			return terms.Matches(cluster.Name, cluster.Labels) || slices.Contains(suspended, cluster.Name)
-		}) {
+		chooses := func(cluster *state.Cluster) bool { return terms.Matches(cluster.Name, cluster.Labels) }
+		names := func(cluster *state.Cluster) bool { return slices.Contains(suspended, cluster.Name) }
+		if c.matters(chooses) || c.matters(names) {
 			concerned = append(concerned, o)
 		}
 	}

@@ -67,6 +67,7 @@ func TestClusterChangeConcerns(t *testing.T) {
 		"both":     {render.ClusterSelectorAnnotation: "tier=edge", render.ClustersAnnotation: "m1"},
 		"optsOut":  {render.ClusterSelectorAnnotation: "tier=edge", render.ClustersAnnotation: ""},
 		"butNot":   {render.ClusterSelectorAnnotation: "tier=edge", render.ClustersAnnotation: "!m1"},
+		"held":     {render.ClusterSelectorAnnotation: "tier=edge", render.SuspendAnnotation: "m1"},
 		"broken":   {render.ClustersAnnotation: "M1"},
 		"plain":    nil,
 	}
@@ -87,19 +88,19 @@ func TestClusterChangeConcerns(t *testing.T) {
 	going := func(c *state.Cluster) { c.Terminating = true }
 	another := func(c *state.Cluster) { c.UID = "2" }
 	ready := func(c *state.Cluster) { c.IsReady = true }
-	unlabelled := []string{"everyone", "globbed", "named", "both", "tierless"}
+	unlabelled := []string{"everyone", "globbed", "named", "both", "tierless", "held"} // the last names it in suspend
 	cases := map[string]struct {
 		reason string
 		change clusterChange
 		want   []string
 	}{
 		"Joins":         {"a cluster that joins concerns those that choose it", clusterChange{nil, cluster("")}, unlabelled},
-		"JoinsLabelled": {"also by its labels", clusterChange{nil, cluster("edge")}, []string{"everyone", "globbed", "named", "both", "edge", "optsOut"}},
-		"Leaves":        {"one that is deleted concerns those that chose it", clusterChange{cluster("core"), nil}, []string{"everyone", "globbed", "named", "both", "core"}},
+		"JoinsLabelled": {"also by its labels", clusterChange{nil, cluster("edge")}, []string{"everyone", "globbed", "named", "both", "edge", "optsOut", "held"}},
+		"Leaves":        {"one that is deleted concerns those that chose it", clusterChange{cluster("core"), nil}, []string{"everyone", "globbed", "named", "both", "core", "held"}},
 		"Terminates":    {"and so does one that is being deleted", clusterChange{cluster(""), cluster("", going)}, unlabelled},
 		"MadeAgain":     {"or that was replaced unnoticed", clusterChange{cluster(""), cluster("", another)}, unlabelled},
-		"Labelled":      {"a label concerns those for which it matters", clusterChange{cluster(""), cluster("edge")}, []string{"edge", "optsOut", "tierless"}},
-		"Relabelled":    {"before or after", clusterChange{cluster("edge"), cluster("core")}, []string{"edge", "optsOut", "core"}},
+		"Labelled":      {"a label concerns those for which it matters", clusterChange{cluster(""), cluster("edge")}, []string{"edge", "optsOut", "tierless", "held"}},
+		"Relabelled":    {"before or after", clusterChange{cluster("edge"), cluster("core")}, []string{"edge", "optsOut", "core", "held"}},
 		"Unlabelled":    {"or when the label is removed", clusterChange{cluster("core"), cluster("")}, []string{"core", "tierless"}},
 		"Ready":         {"its status concerns only those that have Works there", clusterChange{cluster("edge"), cluster("edge", ready)}, nil},
 	}

@@ -82,6 +82,9 @@ var stories = map[string]func(*machine) error{
 		return m.tell(m.page(map[string]string{selectorKey: "tier=edge"}), m.quiet, func() error { return m.loseCluster("m1") }, m.quiet,
 			m.cluster("m1", nil), m.quiet)
 	},
+	"SuspendedClusterLosesItsLabel": func(m *machine) error {
+		return m.tell(m.page(map[string]string{selectorKey: "tier=edge", "karmada.target/suspend": "m1"}), m.quiet, m.cluster("m1", nil), m.quiet)
+	},
 	"OptsOutAndSelects": func(m *machine) error {
 		return m.tell(m.page(map[string]string{clustersKey: "", selectorKey: "tier=edge"}), m.quiet,
 			m.cluster("m2", map[string]string{"tier": "edge"}), m.quiet)
