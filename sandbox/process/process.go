@@ -14,8 +14,9 @@ import (
 	"time"
 )
 
-// stopPatience is how long a program may take to shut down cleanly.
-const stopPatience = 20 * time.Second
+// stopPatience is how long a program may take to shut down cleanly: the grace period of a Pod. The
+// daemon gives the writes in flight up to 24 s.
+const stopPatience = 30 * time.Second
 
 // Process is a program that is running or has ended.
 type Process struct {
