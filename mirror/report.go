@@ -35,7 +35,7 @@ func (r *refused) replace(id render.Identity, now []judge.Refusal) []judge.Refus
 	defer r.mu.Unlock()
 	var fresh []judge.Refusal
 	for _, refusal := range now {
-		if !slices.Contains(r.of[id], refusal) {
+		if !slices.ContainsFunc(r.of[id], refusal.Is) {
 			fresh = append(fresh, refusal)
 		}
 	}
@@ -92,7 +92,7 @@ func (r *refused) clear() {
 func (r *refused) isInForce(id render.Identity, refusal judge.Refusal) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Contains(r.of[id], refusal)
+	return slices.ContainsFunc(r.of[id], refusal.Is)
 }
 
 func (r *refused) all() []render.Identity {

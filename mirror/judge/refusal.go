@@ -69,6 +69,9 @@ const (
 type Refusal struct {
 	Reason  Reason
 	Message string
+	// Key: refusals with the same are one, however their messages change; empty if a message that
+	// changes is news.
+	Key string
 	// Advice is what to do, if the message does not say it: an Event has no hint beside it.
 	Advice string
 	// Elsewhere: it is reported on the Namespace, where the mistake is.
@@ -88,6 +91,14 @@ const (
 	ByValidation    Denial = "validation"
 	BySize          Denial = "size"
 )
+
+// Is reports whether a refusal is another one, which is not to be reported again.
+func (r Refusal) Is(other Refusal) bool {
+	if r.Key != "" {
+		r.Message = other.Message
+	}
+	return r == other
+}
 
 // Event returns the message of an Event.
 func (r Refusal) Event() string {

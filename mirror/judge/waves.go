@@ -38,21 +38,31 @@ type Wave struct {
 	Waits []Wait
 }
 
-// Wait is a cluster that has not come through, and why.
-type Wait struct{ Cluster, Because string }
+// Wait is a cluster that has not come through, why, and what Karmada reports of it, if that says more.
+type Wait struct{ Cluster, Because, Reported string }
+
+// because returns why the cluster has not come through, as it is reported.
+func (w Wait) because() string {
+	if w.Reported == "" {
+		return w.Because
+	}
+	return fmt.Sprintf("%s (Karmada reports: %s)", w.Because, w.Reported)
+}
 
 // IsDone reports whether the next wave may begin.
 func (w Wave) IsDone() bool { return len(w.Waits) == 0 }
 
 // String names a wave and for what it waits.
-func (w Wave) String() string {
+func (w Wave) String() string { return w.tell(func(wait Wait) string { return wait.Because }) }
+
+func (w Wave) tell(why func(Wait) string) string {
 	name := fmt.Sprintf("wave %d (%s)", w.Number, w.Text)
 	if w.IsDone() {
 		return name
 	}
 	var waits []string
 	for _, wait := range w.Waits[:min(len(w.Waits), maxListed)] {
-		waits = append(waits, wait.Cluster+" "+wait.Because)
+		waits = append(waits, wait.Cluster+" "+why(wait))
 	}
 	if more := len(w.Waits) - maxListed; more > 0 {
 		waits = append(waits, fmt.Sprintf("and %d others", more))
@@ -78,7 +88,7 @@ func (r *Rollout) noteOn(cluster string) string {
 		note := fmt.Sprintf("it is in wave %d of %d: %d of %d clusters are done", w.Number, r.Of, w.Done, len(w.Clusters))
 		for _, wait := range w.Waits {
 			if wait.Cluster == cluster {
-				note += ", and it " + wait.Because
+				note += ", and it " + wait.because()
 			}
 		}
 		return note
@@ -124,6 +134,7 @@ type place struct {
 	// passed over, like one that isAway, which is not ready.
 	counts, isAway bool
 	because        string
+	reported       string
 	bakesIn        time.Duration
 }
 
@@ -190,6 +201,7 @@ func placeOf(f Facts, cluster string, target Target) place {
 		return place{cluster: cluster}
 	default:
 		p.stage, p.because, p.bakesIn = f.judgeWork(w)
+		p.reported = w.Trouble()
 	}
 	return p
 }
@@ -245,11 +257,11 @@ func (w Wave) waitFor(places []place) Wave {
 		switch {
 		case !p.counts:
 		case p.isAway && areAway:
-			w.Waits = append(w.Waits, Wait{p.cluster, "is away, like all of the wave"})
+			w.Waits = append(w.Waits, Wait{Cluster: p.cluster, Because: "is away, like all of the wave"})
 		case p.stage == through:
 			w.Done++
 		case !p.isAway:
-			w.Waits = append(w.Waits, Wait{p.cluster, p.because})
+			w.Waits = append(w.Waits, Wait{p.cluster, p.because, p.reported})
 		}
 	}
 	return w
@@ -349,5 +361,8 @@ func waveHeld(f Facts, v Verdict) *Refusal {
 	if held == 0 && f.StoppedSince.IsZero() { // it is not known since when
 		return nil
 	}
-	return &Refusal{Reason: WaveHeld, Message: fmt.Sprintf("no progress for %s: %s; clusters that keep what they have: %d", f.Source.Waves.Deadline, current, held), Advice: WaveHeld.Hint()}
+	return &Refusal{
+		Reason: WaveHeld, Key: fmt.Sprint("wave ", current.Number), Advice: WaveHeld.Hint(),
+		Message: fmt.Sprintf("no progress for %s: %s; clusters that keep what they have: %d", f.Source.Waves.Deadline, current.tell(Wait.because), held),
+	}
 }

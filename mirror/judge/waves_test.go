@@ -267,6 +267,32 @@ func TestWavesAreOverdue(t *testing.T) {
 	}
 }
 
+// TestWaveHeldReports: the notice says what Karmada reports, and stays the same one when that changes.
+func TestWaveHeldReports(t *testing.T) {
+	f := stoppedFleet(t, "c1", "p1")
+	notice := func() Refusal {
+		j := f.judge()
+		j.Facts.Now = j.Facts.Now.Add(time.Hour)
+		if j = On(j.Facts); len(j.Verdict.Notices) != 1 {
+			t.Fatalf("%+v", j.Verdict.Notices)
+		}
+		return j.Verdict.Notices[0]
+	}
+	silent := notice()
+	sample.Applied("False")(f.works["c1"])
+	told := notice()
+	f.want("the notice", told.Message, "no progress for 10m0s: wave 1 (c1) waits: c1 has not been applied (Karmada reports: x); clusters that keep what they have: 1")
+	f.want("why c1 waits", f.judge().Verdict.Rollout.noteOn("c1"), "it is in wave 1 of 2: 0 of 1 clusters are done, and it has not been applied (Karmada reports: x)")
+	f.want("why p1 waits", f.why("p1"), "it is in wave 2, and wave 1 (c1) waits: c1 has not been applied")
+	if !told.Is(silent) || !silent.Is(told) {
+		t.Error("what Karmada reports makes another notice")
+	}
+	other := told
+	if other.Key = "wave 2"; told.Is(other) || told.Is(Refusal{Reason: WaveHeld, Message: told.Message}) {
+		t.Error("another wave makes no other notice")
+	}
+}
+
 func TestWavesBake(t *testing.T) {
 	f := newFleet(t, "c1;*", "c1", "p1")
 	f.step()

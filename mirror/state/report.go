@@ -7,6 +7,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -62,11 +63,7 @@ func reportOn(work *unstructured.Unstructured) map[string]any {
 
 // advanceOf returns how far the member has got with what a Work carries.
 func advanceOf(work *unstructured.Unstructured) (m specMarks) {
-	manifest, err := render.ManifestOf(work.Object)
-	if err != nil {
-		return 0
-	}
-	advance := aggregate.AdvanceOf(render.CarriedBy(work.Object).GroupKind(), ReportedBy(work), render.GenerationOf(manifest))
+	advance, _ := memberAdvance(work)
 	switch {
 	case HealthOf(work) == unhealthy, advance == aggregate.Behind:
 		return behind
@@ -74,6 +71,28 @@ func advanceOf(work *unstructured.Unstructured) (m specMarks) {
 		return complete
 	}
 	return 0
+}
+
+func memberAdvance(work *unstructured.Unstructured) (a aggregate.Advance, lacks string) {
+	manifest, err := render.ManifestOf(work.Object)
+	if err != nil {
+		return aggregate.Untold, ""
+	}
+	return aggregate.AdvanceOf(render.CarriedBy(work.Object).GroupKind(), ReportedBy(work), render.GenerationOf(manifest))
+}
+
+// troubleOf returns what Karmada reports of an object that is not applied, healthy and rolled out;
+// empty if it reports nothing of that kind. Of a condition that is the reason: its message quotes API
+// servers and webhooks, which may repeat a Secret, and more people read Events than Secrets.
+func troubleOf(work *unstructured.Unstructured) string {
+	if applied := AppliedCondition(work); applied != nil && applied.Status != metav1.ConditionTrue {
+		return applied.Reason
+	}
+	if HealthOf(work) == unhealthy {
+		return unhealthy
+	}
+	_, lacks := memberAdvance(work)
+	return lacks
 }
 
 // unhealthy is what Karmada calls an object that it finds ill (ResourceHealth in

@@ -68,6 +68,9 @@ type rare struct {
 	// the one that it notes.
 	notes     render.Notes
 	asWritten bool
+	// trouble is what Karmada reports that keeps it from being well, if it notes what was written:
+	// only waves ask.
+	trouble string
 }
 
 // NewWork reduces a Work to what the cache keeps of it.
@@ -99,10 +102,14 @@ func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 		w.Digest = digest
 	}
 	notes := render.NotesOf(annotations)
-	w.note(rare{
+	of := rare{
 		handed: w.handedBy(obj), scales: w.scaledBy(obj), carries: w.other(obj), binding: w.boundTo(obj), owners: w.ownersOf(obj),
 		notes: notes, asWritten: err == nil && notes.Written != "" && notes.Written == content.String(),
-	})
+	}
+	if notes.Written != "" {
+		of.trouble = troubleOf(obj)
+	}
+	w.note(of)
 	if held, ok := render.ParseHold(annotations); ok {
 		w.Held = &held
 	}
@@ -300,6 +307,15 @@ func (w *Work) IsAsWritten() bool { return w.rare != nil && w.asWritten }
 // IsWell reports whether Karmada has applied the Work and, as far as it reports that, the member has
 // rolled out what it carries and is healthy.
 func (w *Work) IsWell() bool { return w.State == WorkApplied && !w.IsBehind() }
+
+// Trouble returns what Karmada reports that keeps the Work from being well, if it notes what was
+// written to it; else nothing.
+func (w *Work) Trouble() string {
+	if w.rare == nil {
+		return ""
+	}
+	return w.trouble
+}
 
 // IsOursFor reports whether the Work is ours, and of that source.
 func (w *Work) IsOursFor(source render.Identity) bool {

@@ -81,13 +81,14 @@ func TestWell(t *testing.T) {
 		generation        int64
 		reported          time.Time
 		isWell, isCertain bool
+		trouble           string
 	}{
-		"Done":      {"True", "Healthy", 5, at.Add(time.Second), true, true},
-		"Same":      {"True", "Healthy", 5, at, true, false}, // the report may be of the same second, and earlier
-		"Failed":    {"False", "Healthy", 5, at.Add(time.Second), false, true},
-		"Unhealthy": {"True", "Unhealthy", 5, at.Add(time.Second), false, false},
-		"Unknown":   {"True", "Unknown", 5, at.Add(time.Second), true, true},
-		"Older":     {"True", "Healthy", 6, at.Add(time.Second), false, false},
+		"Done":      {"True", "Healthy", 5, at.Add(time.Second), true, true, ""},
+		"Same":      {"True", "Healthy", 5, at, true, false, ""}, // the report may be of the same second, and earlier
+		"Failed":    {"False", "Healthy", 5, at.Add(time.Second), false, true, "x"},
+		"Unhealthy": {"True", "Unhealthy", 5, at.Add(time.Second), false, false, "Unhealthy"},
+		"Unknown":   {"True", "Unknown", 5, at.Add(time.Second), true, true, ""},
+		"Older":     {"True", "Healthy", 6, at.Add(time.Second), false, false, "this generation has not been observed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := sample.Asking("1", "m1")
@@ -101,6 +102,15 @@ func TestWell(t *testing.T) {
 			})
 			if w := NewWork(work); w.IsWell() != c.isWell || w.HasRolledOut() != c.isCertain {
 				t.Errorf("well %t, rolled out %t", w.IsWell(), w.HasRolledOut())
+			}
+			if got := NewWork(work).Trouble(); got != "" {
+				t.Errorf("without waves, the report takes memory: %q", got)
+			}
+			annotations := work.GetAnnotations()
+			annotations[render.WrittenAnnotation] = "content"
+			work.SetAnnotations(annotations)
+			if got := NewWork(work).Trouble(); got != c.trouble {
+				t.Errorf("trouble: %q, not %q", got, c.trouble)
 			}
 		})
 	}

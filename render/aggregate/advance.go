@@ -1,6 +1,8 @@
 package aggregate
 
 import (
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -36,27 +38,28 @@ const (
 )
 
 // AdvanceOf returns how far a member has got with an object of a kind by its status, which is nil if
-// none is reported. generation is that of the source in the manifest; 0 if that does not say.
-func AdvanceOf(kind schema.GroupKind, status map[string]any, generation int64) Advance {
+// none is reported. generation is that of the source in the manifest; 0 if that does not say. lacks
+// says what is missing from a member that is behind.
+func AdvanceOf(kind schema.GroupKind, status map[string]any, generation int64) (a Advance, lacks string) {
 	rule, isWorkload := completions[kind]
 	of, isTold := status["resourceTemplateGeneration"].(int64)
 	switch {
 	case !isWorkload && !isTold:
-		return Untold
+		return Untold, ""
 	case of < generation || number(status, "observedGeneration") < number(status, "generation") && status["observedGeneration"] != nil:
-		return Behind
+		return Behind, "this generation has not been observed"
 	case isWorkload && status == nil:
-		return Behind
+		return Behind, "no status"
 	}
 	for _, field := range rule.equal {
-		if number(status, field) != number(status, rule.equal[0]) {
-			return Behind
+		if n, of := number(status, field), number(status, rule.equal[0]); n != of {
+			return Behind, fmt.Sprintf("%s %d of %d", field, n, of)
 		}
 	}
 	if rule.none != "" && number(status, rule.none) != 0 {
-		return Behind
+		return Behind, fmt.Sprintf("%s %d", rule.none, number(status, rule.none))
 	}
-	return RolledOut
+	return RolledOut, ""
 }
 
 func number(status map[string]any, field string) int64 {

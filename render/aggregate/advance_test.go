@@ -25,31 +25,32 @@ func TestAdvanceOf(t *testing.T) {
 		status     status
 		generation int64
 		want       Advance
+		lacks      string
 	}{
-		"Done":         {deployment, done(nil), 3, RolledOut},
-		"Newer":        {deployment, done(nil), 2, RolledOut},
-		"Older":        {deployment, done(nil), 4, Behind},
-		"Unobserved":   {deployment, done(status{"observedGeneration": int64(6)}), 3, Behind},
-		"Updating":     {deployment, done(status{"updatedReplicas": int64(1)}), 3, Behind},
-		"OldPodsLeft":  {deployment, done(status{"replicas": int64(3), "readyReplicas": int64(3), "availableReplicas": int64(3)}), 3, Behind},
-		"Unavailable":  {deployment, done(status{"unavailableReplicas": int64(1)}), 3, Behind},
-		"NotReady":     {deployment, done(status{"readyReplicas": int64(1)}), 3, Behind},
-		"None":         {deployment, status{"generation": int64(1), "observedGeneration": int64(1), "resourceTemplateGeneration": int64(1)}, 1, RolledOut},
-		"Nothing":      {deployment, nil, 0, Behind},
-		"NoGeneration": {deployment, status{"replicas": int64(2)}, 1, Behind},
+		"Done":         {deployment, done(nil), 3, RolledOut, ""},
+		"Newer":        {deployment, done(nil), 2, RolledOut, ""},
+		"Older":        {deployment, done(nil), 4, Behind, "this generation has not been observed"},
+		"Unobserved":   {deployment, done(status{"observedGeneration": int64(6)}), 3, Behind, "this generation has not been observed"},
+		"Updating":     {deployment, done(status{"updatedReplicas": int64(1)}), 3, Behind, "updatedReplicas 1 of 2"},
+		"OldPodsLeft":  {deployment, done(status{"replicas": int64(3), "readyReplicas": int64(3), "availableReplicas": int64(3)}), 3, Behind, "updatedReplicas 2 of 3"},
+		"Unavailable":  {deployment, done(status{"unavailableReplicas": int64(1)}), 3, Behind, "unavailableReplicas 1"},
+		"NotReady":     {deployment, done(status{"readyReplicas": int64(1)}), 3, Behind, "readyReplicas 1 of 2"},
+		"None":         {deployment, status{"generation": int64(1), "observedGeneration": int64(1), "resourceTemplateGeneration": int64(1)}, 1, RolledOut, ""},
+		"Nothing":      {deployment, nil, 0, Behind, "no status"},
+		"NoGeneration": {deployment, status{"replicas": int64(2)}, 1, Behind, "this generation has not been observed"},
 		"DaemonSet": {daemonSet, status{
 			"resourceTemplateGeneration": int64(1), "desiredNumberScheduled": int64(2), "updatedNumberScheduled": int64(2), "numberReady": int64(2), "numberAvailable": int64(2),
-		}, 1, RolledOut},
+		}, 1, RolledOut, ""},
 		"DaemonSetUpdates": {daemonSet, status{
 			"resourceTemplateGeneration": int64(1), "desiredNumberScheduled": int64(2), "updatedNumberScheduled": int64(1), "numberReady": int64(2), "numberAvailable": int64(2),
-		}, 1, Behind},
-		"Custom":       {rollout, status{"resourceTemplateGeneration": int64(2), "observedGeneration": int64(1), "generation": int64(1)}, 2, RolledOut},
-		"CustomOlder":  {rollout, status{"resourceTemplateGeneration": int64(2)}, 3, Behind},
-		"CustomUntold": {rollout, status{"phase": "Ready"}, 3, Untold},
-		"ConfigMap":    {schema.GroupKind{Kind: "ConfigMap"}, nil, 3, Untold},
+		}, 1, Behind, "updatedNumberScheduled 1 of 2"},
+		"Custom":       {rollout, status{"resourceTemplateGeneration": int64(2), "observedGeneration": int64(1), "generation": int64(1)}, 2, RolledOut, ""},
+		"CustomOlder":  {rollout, status{"resourceTemplateGeneration": int64(2)}, 3, Behind, "this generation has not been observed"},
+		"CustomUntold": {rollout, status{"phase": "Ready"}, 3, Untold, ""},
+		"ConfigMap":    {schema.GroupKind{Kind: "ConfigMap"}, nil, 3, Untold, ""},
 	} {
-		if got := AdvanceOf(c.kind, c.status, c.generation); got != c.want {
-			t.Errorf("%s: %d, not %d", name, got, c.want)
+		if got, lacks := AdvanceOf(c.kind, c.status, c.generation); got != c.want || lacks != c.lacks {
+			t.Errorf("%s: %d %q, not %d %q", name, got, lacks, c.want, c.lacks)
 		}
 	}
 }
