@@ -13,46 +13,72 @@ import (
 )
 
 // steadiness remembers since when the Works of sources in waves have had their content and been well,
-// by the local clock. A new process does not know it: each bake then begins again.
+// by the local clock, and what content was there before. A new process does not know it: each bake then begins again.
 type steadiness struct {
 	mu sync.Mutex
 	of map[render.Identity]map[string]steady
 }
 
-// steady is a Work with some content, and since when it has been well.
+// steady is a Work with some content, and since when it has been well; zero if it is not.
 type steady struct {
-	work   types.UID
-	digest render.Digest
-	since  time.Time
+	work       types.UID
+	digest     render.Digest
+	generation int64
+	since      time.Time
+	// isDated: what is reported of this generation is about this content.
+	isDated bool
 }
 
-// note returns for how long each Work of a source has been well; those that are not are missing.
-func (s *steadiness) note(id render.Identity, works map[string]*state.Work, now time.Time) map[string]time.Duration {
+// then returns what follows when a Work is seen after s. A report names the generation of the source
+// from which the content was made, and so tells contents apart that were made from different ones. The
+// first content of a Work has none before it.
+func (s steady) then(w *state.Work, now time.Time) steady {
+	next := s
+	if s.work != w.UID || s.digest != w.Digest {
+		next = steady{work: w.UID, digest: w.Digest, generation: w.SourceGeneration()}
+		next.isDated = w.Generation == 1 || s.work == w.UID && s.generation > 0 && next.generation > s.generation
+	}
+	switch {
+	case !w.IsWell():
+		next.since = time.Time{}
+	case next.since.IsZero():
+		next.since = now
+	}
+	return next
+}
+
+// note returns for how long each Work of a source has been well, without those that are not, and which
+// have content that reports do not tell from the content before.
+func (s *steadiness) note(id render.Identity, works map[string]*state.Work, now time.Time) (lasts map[string]time.Duration, undated map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known, current, lasts := s.of[id], map[string]steady{}, map[string]time.Duration{}
+	current := map[string]steady{}
+	lasts, undated = map[string]time.Duration{}, map[string]bool{}
 	for cluster, w := range works {
-		if !w.IsWell() {
-			continue
+		as := s.of[id][cluster].then(w, now)
+		current[cluster] = as
+		if !as.since.IsZero() {
+			lasts[cluster] = now.Sub(as.since)
 		}
-		as, isKnown := known[cluster]
-		if !isKnown || as.work != w.UID || as.digest != w.Digest {
-			as = steady{w.UID, w.Digest, now}
+		if !as.isDated {
+			undated[cluster] = true
 		}
-		current[cluster], lasts[cluster] = as, now.Sub(as.since)
 	}
 	if s.of == nil {
 		s.of = map[render.Identity]map[string]steady{}
 	}
 	s.of[id] = current
-	return lasts
+	return lasts, undated
 }
 
 // end notes that a Work is not well, even if its source is not looked at meanwhile.
 func (s *steadiness) end(w *state.Work) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.of[w.Source], w.Cluster)
+	if as, isKnown := s.of[w.Source][w.Cluster]; isKnown {
+		as.since = time.Time{}
+		s.of[w.Source][w.Cluster] = as
+	}
 }
 
 // forget forgets a source that is not in waves.
@@ -81,7 +107,8 @@ func (c *Caches) advance(f *judge.Facts) {
 		return
 	}
 	f.LeastBake = c.options.LeastBake
-	f.Steady, f.StoppedSince = c.steadiness.note(f.ID, f.Works, f.Now), c.stopped.get(f.ID, f.Now)
+	f.Steady, f.Undated = c.steadiness.note(f.ID, f.Works, f.Now)
+	f.StoppedSince = c.stopped.get(f.ID, f.Now)
 	f.Altered = c.options.Writes.Altered(f.ID, f.Works)
 	f.Vanished = c.options.Writes.Vanished(f.ID)
 	for cluster := range f.Vanished {

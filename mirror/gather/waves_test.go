@@ -25,7 +25,8 @@ func TestSteadiness(t *testing.T) {
 	s := &steadiness{}
 	lasts := func(w *state.Work) time.Duration {
 		now = now.Add(time.Minute)
-		return s.note(sample.Page, map[string]*state.Work{"m1": w}, now)["m1"]
+		lasts, _ := s.note(sample.Page, map[string]*state.Work{"m1": w}, now)
+		return lasts["m1"]
 	}
 	for _, step := range []struct {
 		what string
@@ -46,7 +47,7 @@ func TestSteadiness(t *testing.T) {
 			t.Errorf("%s: %s, not %s", step.what, got, step.want)
 		}
 	}
-	if _, isThere := s.note(sample.Page, map[string]*state.Work{"m1": work("b", "x", "False")}, now)["m1"]; isThere {
+	if wells, _ := s.note(sample.Page, map[string]*state.Work{"m1": work("b", "x", "False")}, now); len(wells) > 0 {
 		t.Error("a Work that is not well has an entry")
 	}
 	lasts(good)
@@ -59,4 +60,53 @@ func TestSteadiness(t *testing.T) {
 	}
 	s.end(&state.Work{Source: render.Identity{Kind: "ConfigMap"}, Cluster: "m1"})
 	s.prune()
+}
+
+// TestUndated: a report names the generation of the source, and tells contents apart that were made
+// from different ones.
+func TestUndated(t *testing.T) {
+	const unnoted = "unnoted"
+	type content struct {
+		value      string
+		generation int64
+		uid        types.UID
+		spec       int64
+	}
+	work := func(c content) *state.Work {
+		u := sample.Asking("1", "m1")
+		u.SetAPIVersion("apps/v1")
+		u.SetKind("Deployment")
+		u.Object["spec"] = map[string]any{"key": c.value}
+		u.SetGeneration(c.generation)
+		w := sample.Work(u, "m1", sample.Applied("True"), sample.Generation(c.spec))
+		w.SetUID(c.uid)
+		annotations := w.GetAnnotations()
+		if annotations[render.WrittenAnnotation] = c.value; c.value == unnoted {
+			delete(annotations, render.WrittenAnnotation)
+		}
+		w.SetAnnotations(annotations)
+		return state.NewWork(w)
+	}
+	s := &steadiness{}
+	for _, step := range []struct {
+		what      string
+		work      content
+		isUndated bool
+	}{
+		{"seen for the first time, as after a restart", content{"a", 3, "w", 2}, true},
+		{"the source is edited", content{"b", 4, "w", 3}, false},
+		{"the same", content{"b", 4, "w", 3}, false},
+		{"an override policy is edited", content{"c", 4, "w", 4}, true},
+		{"the same", content{"c", 4, "w", 4}, true},
+		{"it is taken back", content{"b", 4, "w", 5}, true},
+		{"the source is edited", content{"d", 5, "w", 6}, false},
+		{"a Work that notes nothing", content{unnoted, 6, "w", 7}, true},
+		{"it notes what was written", content{"e", 7, "w", 8}, true},
+		{"a new Work", content{"d", 5, "x", 1}, false},
+		{"one whose spec was written twice", content{"d", 5, "y", 2}, true},
+	} {
+		if _, undated := s.note(sample.Page, map[string]*state.Work{"m1": work(step.work)}, sample.Created); undated["m1"] != step.isUndated {
+			t.Errorf("%s: undated %t", step.what, undated["m1"])
+		}
+	}
 }

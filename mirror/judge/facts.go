@@ -57,6 +57,9 @@ type Facts struct {
 	// source has no waves.
 	Now    time.Time
 	Steady map[string]time.Duration
+	// Undated are the clusters whose Works have content that no report tells from the content before:
+	// it was made from the same generation of the source, or that is not known.
+	Undated map[string]bool
 	// LeastBake is for how long that must be so where no report says which content it is about: that
 	// Karmada says "applied" may be true of the content before.
 	LeastBake time.Duration

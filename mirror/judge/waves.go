@@ -209,7 +209,7 @@ func placeOf(f Facts, cluster string, target Target) place {
 // judgeWork returns how far a Work has come that has the content.
 func (f Facts) judgeWork(w *state.Work) (s stage, because string, bakesIn time.Duration) {
 	bake := f.Source.Waves.Bake
-	if !w.HasRolledOut() {
+	if !w.HasRolledOut() || f.Undated[w.Cluster] {
 		bake = max(bake, f.LeastBake)
 	}
 	steady, isSteady := f.Steady[w.Cluster]

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
@@ -318,6 +319,32 @@ func TestWavesBake(t *testing.T) {
 		delete(j.Facts.Steady, "c1")
 		if j = On(j.Facts); len(j.Plan) > 0 {
 			t.Errorf("bake %q of a Work that is not well: %v", c.bake, j.Plan)
+		}
+	}
+}
+
+// TestWavesUndated: a report that may be about the content before counts as none.
+func TestWavesUndated(t *testing.T) {
+	source := sample.Asking("1", "m1")
+	source.SetAPIVersion("apps/v1")
+	source.SetKind("Deployment")
+	source.SetGeneration(5)
+	work := sample.Work(source, "m1", sample.Applied("True"))
+	work.Object["status"].(map[string]any)["manifestStatuses"] = []any{map[string]any{"health": "Healthy", "status": map[string]any{"resourceTemplateGeneration": int64(5)}}}
+	work.SetManagedFields([]metav1.ManagedFieldsEntry{
+		{Manager: "karmada-mirror", Time: new(metav1.NewTime(sample.Created))}, {Manager: "karmada", Subresource: "status", Time: new(metav1.NewTime(sample.Created.Add(time.Second)))},
+	})
+	w := state.NewWork(work)
+	for _, c := range []struct {
+		isUndated bool
+		steady    time.Duration
+		want      stage
+	}{
+		{false, 0, through}, {true, 0, underWay}, {true, DefaultLeastBake - 1, underWay}, {true, DefaultLeastBake, through},
+	} {
+		f := Facts{Source: &Source{}, LeastBake: DefaultLeastBake, Steady: map[string]time.Duration{"m1": c.steady}, Undated: map[string]bool{"m1": c.isUndated}}
+		if got, because, _ := f.judgeWork(w); got != c.want {
+			t.Errorf("undated %t, after %s: %d %s, not %d", c.isUndated, c.steady, got, because, c.want)
 		}
 	}
 }

@@ -37,10 +37,17 @@ func NewReport(work *unstructured.Unstructured) *Report {
 	r := &Report{Work: work.GetUID(), Version: work.GetResourceVersion(), Created: work.GetCreationTimestamp().Time, Status: encodeStatus(ReportedBy(work))}
 	reported, written := lastOf(work, "status"), lastOf(work, nil)
 	r.Current = !reported.IsZero() && !reported.Before(written)
-	if manifest, err := render.ManifestOf(work.Object); err == nil {
-		r.Generation = render.GenerationOf(manifest)
-	}
+	r.Generation = generationOf(work)
 	return r
+}
+
+// generationOf returns the generation of the source from which a Work was made; 0 if it does not say.
+func generationOf(work *unstructured.Unstructured) int64 {
+	manifest, err := render.ManifestOf(work.Object)
+	if err != nil {
+		return 0
+	}
+	return render.GenerationOf(manifest)
 }
 
 // ReportedBy returns the status that Karmada reports on a Work; nil if there is none. A Work of

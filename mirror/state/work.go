@@ -68,9 +68,10 @@ type rare struct {
 	// the one that it notes.
 	notes     render.Notes
 	asWritten bool
-	// trouble is what Karmada reports that keeps it from being well, if it notes what was written:
-	// only waves ask.
-	trouble string
+	// trouble is what Karmada reports that keeps it from being well, and generation that of the source
+	// from which its content was made: if it notes what was written, because only waves ask.
+	trouble    string
+	generation int64
 }
 
 // NewWork reduces a Work to what the cache keeps of it.
@@ -107,7 +108,7 @@ func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 		notes: notes, asWritten: err == nil && notes.Written != "" && notes.Written == content.String(),
 	}
 	if notes.Written != "" {
-		of.trouble = troubleOf(obj)
+		of.trouble, of.generation = troubleOf(obj), generationOf(obj)
 	}
 	w.note(of)
 	if held, ok := render.ParseHold(annotations); ok {
@@ -250,6 +251,15 @@ func lastOf(obj *unstructured.Unstructured, subresource any) (last time.Time) {
 // IsMadeFrom reports whether the Work says that it was made from the source with this
 // UID.
 func (w *Work) IsMadeFrom(uid types.UID) bool { return w.sourceUID == hashUID(uid) }
+
+// SourceGeneration returns the generation of the source from which the content was made, if the Work
+// notes what was written to it; 0 if it does not say.
+func (w *Work) SourceGeneration() int64 {
+	if w.rare == nil {
+		return 0
+	}
+	return w.generation
+}
 
 // SourceCreated returns when the Work's source was created, or a later time.
 func (w *Work) SourceCreated() time.Time { return w.sourceCreated.time() }
