@@ -13,7 +13,8 @@ import (
 )
 
 // steadiness remembers since when the Works of sources in waves have had their content and been well,
-// by the local clock, and what content was there before. A new process does not know it: each bake then begins again.
+// by the local clock, and whether reports tell it from the content before. A new process does not know
+// it: each bake then begins again.
 type steadiness struct {
 	mu sync.Mutex
 	of map[render.Identity]map[string]steady
@@ -33,9 +34,9 @@ type steady struct {
 // from which the content was made, and so tells contents apart that were made from different ones. The
 // first content of a Work has none before it.
 func (s steady) then(w *state.Work, now time.Time) steady {
-	next := s
+	next := steady{work: w.UID, digest: w.Digest, generation: w.SourceGeneration(), since: s.since, isDated: s.isDated}
 	if s.work != w.UID || s.digest != w.Digest {
-		next = steady{work: w.UID, digest: w.Digest, generation: w.SourceGeneration()}
+		next.since = time.Time{}
 		next.isDated = w.Generation == 1 || s.work == w.UID && s.generation > 0 && next.generation > s.generation
 	}
 	switch {

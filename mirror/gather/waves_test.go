@@ -100,8 +100,10 @@ func TestUndated(t *testing.T) {
 		{"the same", content{"c", 4, "w", 4}, true},
 		{"it is taken back", content{"b", 4, "w", 5}, true},
 		{"the source is edited", content{"d", 5, "w", 6}, false},
-		{"a Work that notes nothing", content{unnoted, 6, "w", 7}, true},
-		{"it notes what was written", content{"e", 7, "w", 8}, true},
+		{"the source is edited and taken back", content{"d", 7, "w", 7}, false},
+		{"an override policy is edited", content{"e", 7, "w", 8}, true},
+		{"a Work that notes nothing", content{unnoted, 8, "w", 9}, true},
+		{"it notes what was written", content{"f", 9, "w", 10}, true},
 		{"a new Work", content{"d", 5, "x", 1}, false},
 		{"one whose spec was written twice", content{"d", 5, "y", 2}, true},
 	} {
