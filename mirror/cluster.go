@@ -11,7 +11,7 @@ import (
 // clusterChanged enqueues the sources that the change affects: those that choose the
 // cluster or did, and, unless only its labels have changed, those that have a Work there.
 func (c *Controller) clusterChanged(before, after *state.Cluster) {
-	if before != nil && after != nil && !before.IsReady && after.IsReady {
+	if before != nil && after != nil && after.HasReturned(before) {
 		c.wakeWorksOn(after)
 	}
 	if before != nil && after != nil && before.IsReady != after.IsReady {
@@ -30,6 +30,7 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 	objects, namespaces := c.caches.Concerned(before, after)
 	for _, o := range objects {
 		c.enqueueObject(o)
+		c.enqueueNeeding(o.ID)
 	}
 	for _, n := range namespaces {
 		c.reportNamespace(n.Name)

@@ -1,13 +1,18 @@
 package mirror
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/watch"
@@ -107,4 +112,93 @@ func TestNamespaceMessage(t *testing.T) {
 		}
 	}
 	t.Errorf("reported: %q", told)
+}
+
+// lacking is why a Pod is noticed, by the caches.
+func lacking(c *Controller) (reasons []judge.Reason) {
+	for _, n := range judge.On(c.caches.Facts(web)).Verdict.Notices {
+		reasons = append(reasons, n.Reason)
+	}
+	return reasons
+}
+
+// TestDependencyWork: the Work of an object that a Pod needs, and that does not ask, goes or comes.
+func TestDependencyWork(t *testing.T) {
+	work := sample.Work(sample.Asking("1", "m1"), "m1")
+	there := podServer(t, sample.Object(nil))
+	there.list(render.WorksResource, work)
+	with, without := newControllerOf(t, there, podConfiguration, newFakeClock()), newControllerOf(t, podServer(t, sample.Object(nil)), podConfiguration, newFakeClock())
+	if before, after := lacking(with), lacking(without); len(before) != 0 || len(after) != 1 {
+		t.Fatalf("noticed: %v with the Work, %v without", before, after)
+	}
+	q := leading(t, without)
+	without.workChanged(state.NewWork(work), nil)
+	if !q.IsPending(web) {
+		t.Error("the Pod is not synced when the Work is gone")
+	}
+	q = leading(t, with)
+	with.workChanged(nil, state.NewWork(work))
+	if !q.IsPending(web) {
+		t.Error("the Pod is not synced when the Work is there")
+	}
+}
+
+// TestDependencyRelabelled: an object that a Pod needs no longer selects the Pod's cluster, or does now.
+func TestDependencyRelabelled(t *testing.T) {
+	of := func(tier string) *Controller {
+		s := podServer(t, sample.Object(sample.Annotations{render.ClusterSelectorAnnotation: "tier=edge"}))
+		s.list(state.ClustersResource, sample.Cluster("m1", tier), sample.Cluster("m2", ""))
+		return newControllerOf(t, s, podConfiguration, newFakeClock())
+	}
+	edge, core := of("edge"), of("core")
+	if a, b := lacking(edge), lacking(core); len(a) != 0 || len(b) != 1 {
+		t.Fatalf("noticed: %v if it is selected, else %v", a, b)
+	}
+	for now, c := range map[string]*Controller{"core": core, "edge": edge} {
+		before := map[string]string{"core": "edge", "edge": "core"}[now]
+		q := leading(t, c)
+		c.clusterChanged(state.NewCluster(sample.Cluster("m1", before)), state.NewCluster(sample.Cluster("m1", now)))
+		if !q.IsPending(web) {
+			t.Errorf("the Pod is not synced when the cluster becomes %s", now)
+		}
+	}
+}
+
+// TestDependencyListed: ConfigMaps are added to the configuration, and listed after the Pod was looked at.
+func TestDependencyListed(t *testing.T) {
+	s := podServer(t, sample.Object(nil))
+	c := newControllerOf(t, s, `{"apiVersion": "mirror.karmada.target/v1alpha1", "kind": "MirrorConfiguration", "resources": [{"group": "example.io", "version": "v1", "resource": "widgets"}, {"resource": "pods"}]}`, newFakeClock())
+	q := leading(t, c)
+	s.reply("/api/v1/configmaps", apierrors.NewServiceUnavailable("later"))
+	if err := c.Configure(config.Parts{config.Key: podConfiguration}); err != nil {
+		t.Fatal(err)
+	}
+	if n := lacking(c); !q.IsPending(web) || len(n) != 0 {
+		t.Fatalf("before the list: pending %t, noticed %v", q.IsPending(web), n)
+	}
+	waiting(q)
+	s.reply("/api/v1/configmaps", nil)
+	isSeen := func(context.Context) (bool, error) { return len(lacking(c)) == 1 && q.IsPending(web), nil }
+	if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 10*time.Second, true, isSeen); err != nil {
+		t.Errorf("the Pod is not synced when the ConfigMaps have been listed: %v, pending %t", lacking(c), q.IsPending(web))
+	}
+}
+
+// TestDependencyOfInheriting: a Pod is mirrored because its Namespace asks, and what it needs opts out.
+func TestDependencyOfInheriting(t *testing.T) {
+	inherits, optsOut := sample.Object(nil), sample.Object(sample.Annotations{render.ClustersAnnotation: ""})
+	pod := podNeeding("m1", "page")
+	pod.SetAnnotations(nil)
+	s := podServer(t, optsOut.DeepCopy())
+	s.list(pods, pod)
+	s.list(state.NamespacesResource, sample.Namespace(sample.Annotations{render.ClustersAnnotation: "m1"}))
+	c := newControllerOf(t, s, podConfiguration, newFakeClock())
+	if n := lacking(c); len(n) != 1 {
+		t.Fatal(n)
+	}
+	q := leading(t, c)
+	c.objectChanged(state.NewObject(inherits), state.NewObject(optsOut))
+	if !q.IsPending(web) {
+		t.Error("the Pod is not synced")
+	}
 }

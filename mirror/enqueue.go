@@ -1,6 +1,8 @@
 package mirror
 
 import (
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -33,7 +35,7 @@ func (c *Controller) enqueueFresh(id render.Identity) {
 
 // enqueueEverything requests a sync of every source that asks to be mirrored or has a
 // Work. The latter is the garbage collection: the sync finds that nothing wants the Work.
-// Refused sources are synced too, so that no refusal outlives its resource.
+// Those with a refusal or a notice are synced too, so that none outlives its resource.
 func (c *Controller) enqueueEverything() {
 	if c.queue.Load() == nil {
 		return
@@ -47,7 +49,7 @@ func (c *Controller) enqueueEverything() {
 			c.enqueue(w.Source)
 		}
 	}
-	for _, id := range c.refused.all() {
+	for id := range c.reported() {
 		c.enqueue(id)
 	}
 	for _, id := range c.departures.all() {
@@ -77,15 +79,44 @@ func (c *Controller) enqueueObject(o *state.Object) {
 	}
 }
 
-// resourceListed requests a sync of the objects of a resource, and of those that no longer
-// exist: an object deleted while there was no watch has left its Works behind.
-func (c *Controller) resourceListed(w *watch.Watch) {
-	if c.queue.Load() != nil {
-		c.recallHeld()
+// enqueueNeeding requests a sync of the workloads whose Pods need an object.
+func (c *Controller) enqueueNeeding(id render.Identity) {
+	for workload := range c.caches.Needing(id) {
+		c.enqueue(workload.ID)
 	}
+}
+
+// reported returns the sources with a refusal or a notice.
+func (c *Controller) reported() sets.Set[render.Identity] {
+	all := sets.New(c.refused.all()...)
+	for _, id := range c.noticed.all() {
+		if id != namespaceIdentity(id.Name) { // what is reported on a Namespace is no notice of a source
+			all.Insert(id)
+		}
+	}
+	return all
+}
+
+// resourceListed requests a sync of the objects of a resource, of those that no longer exist –
+// an object deleted while there was no watch has left its Works behind – and of what may have
+// depended on either.
+func (c *Controller) resourceListed(w *watch.Watch) {
+	if c.queue.Load() == nil {
+		return
+	}
+	c.recallHeld()
 	c.enqueueSourcesOf(w)
-	for work := range c.caches.WorksOfKind(w.Status().Served.Kind) {
+	kind := w.Status().Served.Kind
+	for work := range c.caches.WorksOfKind(kind) {
 		c.enqueue(work.Source)
+	}
+	for id := range c.reported() {
+		if id.GroupKind() == kind {
+			c.enqueue(id)
+		}
+	}
+	for id := range c.caches.DependingOn(kind) {
+		c.enqueue(id)
 	}
 }
 
@@ -100,21 +131,19 @@ func (c *Controller) objectChanged(before, after *state.Object) {
 			c.enqueueFresh(o.ID)
 		}
 		c.enqueueObject(o)
-		for workload := range c.caches.Needing(o.ID) {
-			c.enqueue(workload.ID)
-		}
+		c.enqueueNeeding(o.ID)
 	}
 }
 
-// enqueueGroup requests a sync of the sources of an API group that have Works or are
-// refused: their definition may have been deleted, and the objects with it.
+// enqueueGroup requests a sync of the sources of an API group that have Works, a refusal or a
+// notice: their definition may have been deleted, and the objects with it.
 func (c *Controller) enqueueGroup(group string) {
 	for w := range c.caches.Works() {
 		if w.Source.Group == group && w.NamesSource() {
 			c.enqueue(w.Source)
 		}
 	}
-	for _, id := range c.refused.all() {
+	for id := range c.reported() {
 		if id.Group == group {
 			c.enqueue(id)
 		}
@@ -137,8 +166,8 @@ func (c *Controller) workChanged(before, after *state.Work) {
 			c.ledger.Go(after)
 		}
 	}
-	if before != nil && (after == nil || after.UID != before.UID || after.Source != before.Source || after.Foreign != before.Foreign) {
-		c.enqueueWaiting(before) // any source that maps to this name may have waited for it
+	if before == nil || after == nil || !after.IsAsOwned(before) {
+		c.ownerChanged(before, after)
 	}
 	if after != nil {
 		c.ledger.Arrived(after)
@@ -156,6 +185,18 @@ func (c *Controller) workChanged(before, after *state.Work) {
 		if scaled, ok := w.Scales(); ok {
 			c.enqueue(scaled)
 		}
+	}
+}
+
+// ownerChanged requests a sync of the sources that depend on whose a Work is, besides its own: those that
+// may have waited for its name, and the workloads that need what it carries.
+func (c *Controller) ownerChanged(before, after *state.Work) {
+	if before != nil {
+		c.enqueueWaiting(before)
+		c.enqueueNeeding(before.Source)
+	}
+	if after != nil {
+		c.enqueueNeeding(after.Source)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
 	"go.uber.org/zap"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
@@ -327,5 +328,131 @@ func TestEnqueueEverything(t *testing.T) {
 	c.enqueueEverything()
 	if diff := cmp.Diff([]string{"ConfigMap/shop/gone", "ConfigMap/shop/page"}, waiting(q)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestConflictEnds: a Work without a source stood in the way of one, and no longer does.
+func TestConflictEnds(t *testing.T) {
+	page := sample.Asking("1", "m1")
+	stray := func(changes ...sample.Change) *unstructured.Unstructured {
+		return sample.Work(page, "m1", append(changes, func(u *unstructured.Unstructured) {
+			annotations := u.GetAnnotations()
+			delete(annotations, render.SourceAnnotation)
+			u.SetAnnotations(annotations)
+			u.SetUID("stray")
+		})...)
+	}
+	namesake := sample.Work(page, "m1", sample.OfNamesake)
+	for name, tc := range map[string]struct {
+		reason        string
+		before, after *unstructured.Unstructured
+		beside        []*unstructured.Unstructured
+	}{
+		"Deleted": {"it had the longer name, because a namesake has the other", stray(sample.Long), nil, []*unstructured.Unstructured{namesake}},
+		"Carries": {"it carries another object now, so that the longer name is free", stray(), stray(sample.Overwritten, sample.Version("9")), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			with := func(work *unstructured.Unstructured) *Controller {
+				s := newAPIServer(t)
+				s.list(configMaps, page.DeepCopy())
+				works := slices.Clone(tc.beside)
+				if work != nil {
+					works = append(works, work)
+				}
+				s.list(render.WorksResource, works...)
+				return newControllerOf(t, s, configured("", "", ""), newFakeClock())
+			}
+			before, after := judge.On(with(tc.before).caches.Facts(sample.Page)), with(tc.after)
+			if len(before.Plan) != 0 || len(judge.On(after.caches.Facts(sample.Page)).Plan) != 1 {
+				t.Fatalf("%s: planned before: %v", tc.reason, before.Plan)
+			}
+			q := leading(t, after)
+			after.report(before.Facts, before.Verdict.Refusals, nil)
+			var now *state.Work
+			if tc.after != nil {
+				now = state.NewWork(tc.after)
+			}
+			after.workChanged(state.NewWork(tc.before), now)
+			if !q.IsPending(sample.Page) {
+				t.Errorf("%s: the source is not synced", tc.reason)
+			}
+		})
+	}
+}
+
+// TestListedWithout: a source with a refusal or a notice, and without a Work, has gone while its
+// resource was not watched.
+func TestListedWithout(t *testing.T) {
+	for name, told := range map[string]func(*Controller) *refused{
+		"Refusal": func(c *Controller) *refused { return &c.refused },
+		"Notice":  func(c *Controller) *refused { return &c.noticed },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newControllerOf(t, newAPIServer(t), configured("", "", ""), newFakeClock())
+			q := leading(t, c)
+			told(c).replace(sample.Page, []judge.Refusal{{Reason: judge.WaveHeld}})
+			c.noticed.replace(namespaceIdentity("shop"), []judge.Refusal{{Reason: judge.NamespaceUnprotected}})
+			for _, w := range c.caches.Sources() {
+				c.resourceListed(w)
+			}
+			c.enqueueGroup("example.io") // another one
+			if diff := cmp.Diff([]string{"ConfigMap/shop/page"}, waiting(q)); diff != "" {
+				t.Errorf("listed, -want +got:\n%s", diff)
+			}
+			c.enqueueGroup("")
+			if diff := cmp.Diff([]string{"ConfigMap/shop/page"}, waiting(q)); diff != "" {
+				t.Errorf("its definition is gone, -want +got:\n%s", diff)
+			}
+			c.enqueueEverything()
+			if diff := cmp.Diff([]string{"ConfigMap/shop/page"}, waiting(q)); diff != "" {
+				t.Errorf("another configuration, -want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestOutageBetweenLists: the watch has only seen the cluster before and after it was away.
+func TestOutageBetweenLists(t *testing.T) {
+	s := newAPIServer(t)
+	before, after := readyCluster("m1", sample.Created.Add(-time.Hour)), readyCluster("m1", sample.Created.Add(-time.Minute))
+	failed := sample.Work(sample.Asking("1", "m1"), "m1", sample.Applied("False"), sample.WrittenAt(sample.Created.Add(-10*time.Minute)))
+	failed.SetCreationTimestamp(metav1.NewTime(sample.Created.Add(-10 * time.Minute)))
+	s.list(configMaps, sample.Asking("1", "m1"))
+	s.list(render.WorksResource, failed)
+	s.list(state.ClustersResource, after)
+	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+	if plan := judge.On(c.caches.Facts(sample.Page)).Plan; len(plan) != 1 || plan[0].Kind != judge.Wake {
+		t.Fatalf("planned: %v", plan)
+	}
+	q := leading(t, c)
+	c.clusterChanged(state.NewCluster(before), state.NewCluster(after))
+	if !q.IsPending(sample.Page) {
+		t.Error("the source whose Work is to be woken is not synced")
+	}
+	q = leading(t, c)
+	if c.clusterChanged(state.NewCluster(after), state.NewCluster(after)); q.IsPending(sample.Page) {
+		t.Error("a cluster that stays ready has come back")
+	}
+}
+
+// TestAutoscalersListed: whose replicas an autoscaler has had may have lost it while nobody watched.
+func TestAutoscalersListed(t *testing.T) {
+	retained, plain := sample.Asking("1", "m1"), sample.Asking("1", "m1")
+	retained.SetName("retained")
+	work := sample.Work(retained, "m1")
+	manifest, err := render.ManifestOf(work.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sample.SetLabel(&unstructured.Unstructured{Object: manifest}, "resourcetemplate.karmada.io/retain-replicas", "true")
+	s := newAPIServer(t)
+	s.list(render.WorksResource, work, sample.Work(plain, "m1"))
+	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+	var depending []string
+	for id := range c.caches.DependingOn(state.AutoscalerKind) {
+		depending = append(depending, id.Name)
+	}
+	if !slices.Equal(depending, []string{"retained"}) {
+		t.Errorf("%q depend on autoscalers", depending)
 	}
 }

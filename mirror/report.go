@@ -25,7 +25,7 @@ const maxEventMessage = 1024
 type refused struct {
 	mu sync.Mutex
 	of map[render.Identity][]judge.Refusal
-	// inConflict are the sources that are refused because of a Work, by its name.
+	// inConflict are the sources that are refused because of a Work, by the names that it may have.
 	inConflict map[string]sets.Set[render.Identity]
 }
 
@@ -58,20 +58,21 @@ func (r *refused) index(id render.Identity, now []judge.Refusal) {
 	if waited == waits {
 		return
 	}
-	name := id.WorkName()
-	waiting := r.inConflict[name]
-	switch {
-	case waited:
-		if waiting.Delete(id); waiting.Len() == 0 {
-			delete(r.inConflict, name)
+	if r.inConflict == nil {
+		r.inConflict = map[string]sets.Set[render.Identity]{}
+	}
+	for _, name := range []string{id.WorkName(), id.LongWorkName()} {
+		waiting := r.inConflict[name]
+		switch {
+		case waits && waiting == nil:
+			r.inConflict[name] = sets.New(id)
+		case waits:
+			waiting.Insert(id)
+		default:
+			if waiting.Delete(id); waiting.Len() == 0 {
+				delete(r.inConflict, name)
+			}
 		}
-	case waiting != nil:
-		waiting.Insert(id)
-	default:
-		if r.inConflict == nil {
-			r.inConflict = map[string]sets.Set[render.Identity]{}
-		}
-		r.inConflict[name] = sets.New(id)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
@@ -372,5 +373,12 @@ func definitionObject() *unstructured.Unstructured {
 	u.SetGroupVersionKind(state.DefinitionsResource.GroupVersion().WithKind("CustomResourceDefinition"))
 	u.SetName("widgets.example.io")
 	u.SetCreationTimestamp(metav1.NewTime(sample.Created.Add(-1)))
+	return u
+}
+
+// readyCluster is a cluster that has been ready for some time.
+func readyCluster(name string, since time.Time) *unstructured.Unstructured {
+	u := sample.Cluster(name, "")
+	u.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True", "reason": "x", "message": "", "lastTransitionTime": since.Format(time.RFC3339)}}}
 	return u
 }

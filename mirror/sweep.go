@@ -64,7 +64,7 @@ func (c *Controller) sweepOnce(ctx context.Context, q *queue.Queue) {
 
 // everything returns all sources that may need a write.
 func (c *Controller) everything() sets.Set[render.Identity] {
-	all := sets.New(c.refused.all()...)
+	all := c.reported()
 	for _, w := range c.caches.Sources() {
 		for o := range gather.Objects(w) {
 			if c.caches.MayAsk(o) {

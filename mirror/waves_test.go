@@ -2,12 +2,14 @@ package mirror
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -77,4 +79,33 @@ func TestWavesRelabel(t *testing.T) {
 
 func alreadyExists() error {
 	return apierrors.NewAlreadyExists(render.WorksResource.GroupResource(), "page")
+}
+
+// TestWavesUnasked: a Work that another owner has, on a cluster that the source does not ask for, is no
+// part of the waves, nor of the status.
+func TestWavesUnasked(t *testing.T) {
+	for name, owned := range map[string]sample.Change{
+		"Bound": sample.Bound,
+		"Stray": func(u *unstructured.Unstructured) {
+			annotations := u.GetAnnotations()
+			delete(annotations, render.SourceAnnotation)
+			u.SetAnnotations(annotations)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t)
+			page := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1", render.WavesAnnotation: "m2;*"})
+			s.list(configMaps, page)
+			s.list(render.WorksResource, sample.Work(page, "m2", owned))
+			s.list(state.ClustersResource, readyCluster("m1", sample.Created), readyCluster("m2", sample.Created))
+			c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+			j := judge.On(c.caches.Facts(sample.Page))
+			if len(j.Plan) != 1 || j.Plan[0].Cluster != "m1" {
+				t.Errorf("planned: %v; m1: %s", j.Plan, j.Verdict.Targets["m1"].Because)
+			}
+			if counted := j.Reporting(); !slices.Equal(counted, []string{"m1"}) {
+				t.Errorf("the status counts %v", counted)
+			}
+		})
+	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -16,6 +18,8 @@ import (
 type contents struct {
 	mu sync.Mutex
 	of map[render.Identity]*state.Object
+	// needing are those whose Pods need an object, or did.
+	needing map[render.Identity]sets.Set[render.Identity]
 }
 
 func (c *contents) note(whole *state.Object) {
@@ -26,6 +30,19 @@ func (c *contents) note(whole *state.Object) {
 	}
 	if known, ok := c.of[whole.ID]; !ok || !state.IsOlder(whole.ResourceVersion, known.ResourceVersion) {
 		c.of[whole.ID] = whole // a watch may lag behind a live read
+		c.index(whole)
+	}
+}
+
+func (c *contents) index(o *state.Object) {
+	if c.needing == nil {
+		c.needing = map[render.Identity]sets.Set[render.Identity]{}
+	}
+	for _, id := range o.Needs() {
+		if c.needing[id] == nil {
+			c.needing[id] = sets.Set[render.Identity]{}
+		}
+		c.needing[id].Insert(o.ID)
 	}
 }
 
@@ -55,6 +72,18 @@ func (c *contents) all() []*state.Object {
 	return slices.Collect(maps.Values(c.of))
 }
 
+// withNeed returns those whose Pods need an object.
+func (c *contents) withNeed(id render.Identity) (workloads []*state.Object) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for workload := range c.needing[id] {
+		if o := c.of[workload]; o != nil && slices.Contains(o.Needs(), id) {
+			workloads = append(workloads, o)
+		}
+	}
+	return workloads
+}
+
 // prune drops what is no longer needed.
 func (c *contents) prune(isNeeded func(*state.Object) bool) {
 	c.mu.Lock()
@@ -65,5 +94,8 @@ func (c *contents) prune(isNeeded func(*state.Object) bool) {
 			kept[id] = o
 		}
 	}
-	c.of = kept
+	c.of, c.needing = kept, nil
+	for _, o := range kept {
+		c.index(o)
+	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // TestContents: a known content is used if it is not older than what the cache has.
@@ -37,5 +38,36 @@ func TestContents(t *testing.T) {
 				t.Error("a pruned content is still known")
 			}
 		})
+	}
+}
+
+// TestContentsNeeding: the index follows what workloads need, and what is dropped.
+func TestContentsNeeding(t *testing.T) {
+	at := func(version, configMap string) *state.Object {
+		u := named("v1", "Pod", "shop", "web")
+		u.SetResourceVersion(version)
+		u.Object["spec"] = map[string]any{"volumes": []any{map[string]any{"configMap": map[string]any{"name": configMap}}}}
+		return state.NewWholeObject(u)
+	}
+	need := func(name string) render.Identity {
+		return render.Identity{Kind: "ConfigMap", Namespace: "shop", Name: name}
+	}
+	c := &contents{}
+	for _, step := range []struct {
+		what     string
+		do       func()
+		old, now int
+	}{
+		{"it is known", func() { c.note(at("1", "old")) }, 1, 0},
+		{"it has changed", func() { c.note(at("2", "new")) }, 0, 1},
+		{"it is kept", func() { c.prune(func(*state.Object) bool { return true }) }, 0, 1},
+		{"it is dropped", func() { c.prune(func(*state.Object) bool { return false }) }, 0, 0},
+	} {
+		if step.do(); len(c.withNeed(need("old"))) != step.old || len(c.withNeed(need("new"))) != step.now {
+			t.Errorf("%s: %d need the old one, %d the new one", step.what, len(c.withNeed(need("old"))), len(c.withNeed(need("new"))))
+		}
+	}
+	if len(c.needing) > 0 {
+		t.Error("the index keeps what is dropped")
 	}
 }

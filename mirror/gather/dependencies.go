@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
@@ -81,10 +82,10 @@ func missingOf(f *judge.Facts, needed *judge.Source, works []*state.Work) (clust
 	return clusters
 }
 
-// Needing returns the workloads whose Pods need an object, as far as their content is cached.
+// Needing returns the workloads whose Pods need an object, as far as their content is known.
 func (c *Caches) Needing(id render.Identity) iter.Seq[*state.Object] {
 	return func(yield func(*state.Object) bool) {
-		if neededResources[id.Kind] == "" || id.Group != "" {
+		if !isNeeded(id.GroupKind()) {
 			return
 		}
 		for _, w := range c.Sources() {
@@ -94,7 +95,40 @@ func (c *Caches) Needing(id render.Identity) iter.Seq[*state.Object] {
 				}
 			}
 		}
+		for _, o := range c.contents.withNeed(id) {
+			if !yield(o) {
+				return
+			}
+		}
 	}
+}
+
+// isNeeded reports whether Pods need objects of a kind.
+func isNeeded(kind schema.GroupKind) bool {
+	return kind.Group == "" && neededResources[kind.Kind] != ""
+}
+
+// DependingOn returns the sources that may depend on objects of a kind without being of it: workloads
+// whose Pods need such objects, and those whose Works leave the replicas to an autoscaler.
+func (c *Caches) DependingOn(kind schema.GroupKind) sets.Set[render.Identity] {
+	sources := sets.Set[render.Identity]{}
+	if isNeeded(kind) {
+		for _, w := range c.Sources() {
+			for o := range Objects(w) {
+				if len(c.contents.complete(o).Needs()) > 0 {
+					sources.Insert(o.ID)
+				}
+			}
+		}
+	}
+	if kind == state.AutoscalerKind {
+		for w := range c.Works() {
+			if w.NamesSource() && w.Retains() {
+				sources.Insert(w.Source)
+			}
+		}
+	}
+	return sources
 }
 
 // needed implements inventory.

@@ -26,9 +26,12 @@ func (c *Caches) noteOutage(before, after *state.Cluster) {
 	switch {
 	case after == nil:
 		c.outages.Delete(before.Name)
-	case before != nil && !before.IsReady && after.IsReady:
-		outage := judge.Recovery{At: after.ReadySince, Down: before.ReadySince}
-		if last, ok := c.outages.Load(after.Name); ok {
+	case before != nil && after.HasReturned(before):
+		outage := judge.Recovery{At: after.ReadySince}
+		if !before.IsReady { // else no one has seen when it went
+			outage.Down = before.ReadySince
+		}
+		if last, ok := c.outages.Load(after.Name); ok && !before.IsReady {
 			outage = following(outage, last.(seenRecovery).Recovery)
 		}
 		c.outages.Store(after.Name, seenRecovery{outage, c.options.Clock.Now()})

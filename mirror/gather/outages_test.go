@@ -27,6 +27,29 @@ func TestWakeDelay(t *testing.T) {
 	}
 }
 
+// TestOutageUnseen: if no one has seen when a cluster went, what was known of an earlier outage does not
+// tell.
+func TestOutageUnseen(t *testing.T) {
+	c := NewCaches(Options{Clock: clocktesting.NewFakeClock(sample.Created), Logger: zap.NewNop()})
+	ready := func(ago time.Duration) *state.Cluster {
+		return &state.Cluster{Meta: state.Meta{Name: "m1"}, IsReady: true, ReadySince: sample.Created.Add(-ago)}
+	}
+	c.noteOutage(&state.Cluster{Meta: ready(0).Meta, ReadySince: sample.Created.Add(-time.Hour)}, ready(time.Minute))
+	c.noteOutage(ready(time.Minute), ready(time.Second))
+	if r := c.RecoveryOf(ready(time.Second)); !r.Down.IsZero() || r.At != ready(time.Second).ReadySince || r.In != wakeDelay {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestLossAgainstOldList: the list that shows whether an override is lost may have been made for another
+// source, so it takes at least as long as such a list is used.
+func TestLossAgainstOldList(t *testing.T) {
+	c := NewCaches(Options{Clock: clocktesting.NewFakeClock(sample.Created), Logger: zap.NewNop()})
+	if _, left, err := c.ConfirmLoss(t.Context(), judge.Facts{ID: sample.Page}, map[string][]string{"m1": {"OverridePolicy/x"}}, 0); err != nil || left != latelyPeriod {
+		t.Errorf("%s left, %v", left, err)
+	}
+}
+
 func TestRecoveryFollowing(t *testing.T) {
 	at := func(seconds int) time.Time { return sample.Created.Add(time.Duration(seconds) * time.Second) }
 	long := judge.Recovery{Down: at(0), At: at(100)}

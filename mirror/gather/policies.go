@@ -96,9 +96,9 @@ func (c *Caches) Distinguishing(before, after *state.Cluster) iter.Seq[*state.Po
 // ConfirmLoss reads a source and the override policies live if the source has lost some, by the
 // cache: a policy may be missing because it is about to be replaced, or was deleted together with
 // the source, whose deletion the cache does not show yet. So it waits first, and returns how long
-// is left.
+// is left. It waits for no less than a list may be old that was made for another source.
 func (c *Caches) ConfirmLoss(ctx context.Context, f judge.Facts, lost map[string][]string, settle time.Duration) (judge.Facts, time.Duration, error) {
-	if left := settle - c.losses.settled(f.ID, lost, c.options.Clock.Now()); left > 0 {
+	if left := max(settle, latelyPeriod) - c.losses.settled(f.ID, lost, c.options.Clock.Now()); left > 0 {
 		return f, left, nil
 	}
 	f, err := c.LiveFacts(ctx, f.ID)

@@ -39,10 +39,12 @@ func (j Judgement) Reporting() []string {
 }
 
 // isPending reports whether a Work is to become wanted: the cluster counts, though nothing is written
-// there now.
+// there now. A cluster that the source does not ask for may still have a Work that another owner took
+// over.
 func isPending(f Facts, cluster string, target Target) bool {
 	facts := f.Clusters[cluster]
-	return target.Decision == Unknown && !target.Unproven && facts.State == ClusterJoined && !facts.Forbidden
+	return target.Decision == Unknown && !target.Unproven && facts.State == ClusterJoined && !facts.Forbidden &&
+		f.Source.Terms.Matches(cluster, facts.Labels)
 }
 
 // Status returns the status that the source should have by what its Works report; nil if it should

@@ -94,6 +94,12 @@ func servedKinds(obj *unstructured.Unstructured) string {
 	return "\n" + strings.Join(slices.Compact(kinds), "\n") + "\n"
 }
 
+// HasReturned reports whether the cluster has become ready since it was as before, though it may have
+// been so then: an outage may fall between two lists.
+func (c *Cluster) HasReturned(before *Cluster) bool {
+	return c.IsReady && (!before.IsReady || !c.ReadySince.Equal(before.ReadySince))
+}
+
 // readiness returns whether a cluster is ready, and when that last changed: its creation if
 // Karmada has not checked it yet.
 func readiness(obj *unstructured.Unstructured) (isReady bool, since time.Time) {

@@ -327,6 +327,12 @@ func (w *Work) Trouble() string {
 	return w.trouble
 }
 
+// IsAsOwned reports whether the Work is the one that it was before, still has the same source and owner,
+// and carries the same object.
+func (w *Work) IsAsOwned(before *Work) bool {
+	return w.UID == before.UID && w.Source == before.Source && w.Foreign == before.Foreign && w.Carries() == before.Carries()
+}
+
 // IsOursFor reports whether the Work is ours, and of that source.
 func (w *Work) IsOursFor(source render.Identity) bool {
 	return w.Source == source && w.Labelled && w.Foreign == ""

@@ -3,9 +3,11 @@ package main
 var ofEnqueue = []mutant{
 	{
 		name: "changes-go-unseen", file: "mirror/enqueue.go",
-		old: `		c.enqueueObject(o)
-		for workload`,
-		new:  `		for workload`,
+		old: `			c.enqueueFresh(o.ID)
+		}
+		c.enqueueObject(o)`,
+		new: `			c.enqueueFresh(o.ID)
+		}`,
 		harm: "an object that is edited does not reach the members",
 	},
 	{
@@ -20,12 +22,14 @@ var ofEnqueue = []mutant{
 			c.enqueue(w.Source)
 		}
 	}
-	for _, id := range`,
+	for id := range c.reported() {
+		c.enqueue(id)`,
 		new: `if !w.NamesSource() {
 			c.enqueue(w.Source)
 		}
 	}
-	for _, id := range`,
+	for id := range c.reported() {
+		c.enqueue(id)`,
 		harm: "what was deleted while the daemon was down stays in the members",
 	},
 	{
@@ -35,11 +39,33 @@ var ofEnqueue = []mutant{
 		harm: "a Work that a user deletes is not recreated",
 	},
 	{
+		name: "who-has-a-work-goes-unseen", file: "mirror/enqueue.go",
+		old:  `		c.ownerChanged(before, after)`,
+		new:  ``,
+		harm: "a source that waits for a Work's name is not mirrored, and no one hears of Pods that lack a ConfigMap",
+	},
+	{
+		name: "notices-outlive-their-resource", file: "mirror/enqueue.go",
+		old:  `range c.noticed.all() {`,
+		new:  `range c.refused.all() {`,
+		harm: "the alert on held waves fires until a restart",
+	},
+	{
+		name: "what-depends-on-a-list-goes-unseen", file: "mirror/enqueue.go",
+		old:  `range c.caches.DependingOn(kind) {`,
+		new:  `range sets.New[render.Identity]() {`,
+		harm: "no one hears of Pods that lack a ConfigMap",
+	},
+	{
+		name: "an-outage-between-lists-goes-unseen", file: "mirror/state/cluster.go",
+		old:  `(!before.IsReady || !c.ReadySince.Equal(before.ReadySince))`,
+		new:  `!before.IsReady`,
+		harm: "after an outage, changes wait for a quarter of an hour",
+	},
+	{
 		name: "waiting-sources-go-unseen", file: "mirror/report.go",
-		old: `	name := id.WorkName()
-	waiting`,
-		new: `	name := id.Name
-	waiting`,
+		old:  `range []string{id.WorkName(), id.LongWorkName()} {`,
+		new:  `range []string{id.WorkName()} {`,
 		harm: "a source whose Work name was taken is not mirrored when the name becomes free",
 	},
 	{

@@ -30,11 +30,9 @@ var ofSync = []mutant{
 	},
 	{
 		name: "holds-are-forgotten-when-a-cache-is-listed-again", file: "mirror/enqueue.go",
-		old: `	if c.queue.Load() != nil {
-		c.recallHeld()
-	}
-`,
-		new:  ``,
+		old: `	c.recallHeld()
+	c.enqueueSourcesOf(w)`,
+		new:  `	c.enqueueSourcesOf(w)`,
 		harm: "deletions that were held pass the breaker",
 	},
 	{

@@ -165,6 +165,13 @@ var ofWaves = []mutant{
 		harm: "a cluster that has lost its label keeps the Works of sources that suspend it by name",
 	},
 	{
+		name: "unasked-clusters-count", file: "mirror/judge/status.go",
+		old: ` && !facts.Forbidden &&
+		f.Source.Terms.Matches(cluster, facts.Labels)`,
+		new:  ` && !facts.Forbidden`,
+		harm: "waves wait for a cluster that the source does not ask for",
+	},
+	{
 		name: "old-pods-are-new", file: "render/aggregate/advance.go",
 		old:  `of := number(status, field), number(status, rule.equal[0]); n != of {`,
 		new:  `of := number(status, field), number(status, rule.equal[0]); n < 0 {`,
