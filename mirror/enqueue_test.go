@@ -435,7 +435,7 @@ func TestOutageBetweenLists(t *testing.T) {
 	}
 }
 
-// TestAutoscalersListed: whose replicas an autoscaler has had may have lost it while nobody watched.
+// TestAutoscalersListed: whose replicas an autoscaler has had may have lost it while no one watched.
 func TestAutoscalersListed(t *testing.T) {
 	retained, plain := sample.Asking("1", "m1"), sample.Asking("1", "m1")
 	retained.SetName("retained")
