@@ -189,14 +189,19 @@ func (c *Controller) workChanged(before, after *state.Work) {
 }
 
 // ownerChanged requests a sync of the sources that depend on whose a Work is, besides its own: those that
-// may have waited for its name, and the workloads that need what it carries.
+// may have waited for its name, or whose object it carries, and the workloads that need that object.
 func (c *Controller) ownerChanged(before, after *state.Work) {
 	if before != nil {
 		c.enqueueWaiting(before)
-		c.enqueueNeeding(before.Source)
 	}
-	if after != nil {
-		c.enqueueNeeding(after.Source)
+	for _, w := range []*state.Work{before, after} {
+		if w == nil {
+			continue
+		}
+		c.enqueueNeeding(w.Source)
+		if carried := w.Carries(); !w.NamesSource() && carried != (render.Identity{}) {
+			c.enqueue(carried)
+		}
 	}
 }
 

@@ -380,6 +380,23 @@ func TestConflictEnds(t *testing.T) {
 	}
 }
 
+// TestConflictBegins: a Work that carries an object without naming it as its source gets in the way of it.
+func TestConflictBegins(t *testing.T) {
+	s := newAPIServer(t)
+	page := sample.Asking("1", "m1")
+	s.list(configMaps, page)
+	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+	q := leading(t, c)
+	stray := sample.Work(page, "m1")
+	annotations := stray.GetAnnotations()
+	delete(annotations, render.SourceAnnotation)
+	stray.SetAnnotations(annotations)
+	c.workChanged(nil, state.NewWork(stray))
+	if diff := cmp.Diff([]string{sample.Page.String()}, waiting(q)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // TestListedWithout: a source with a refusal or a notice, and without a Work, has gone while its
 // resource was not watched.
 func TestListedWithout(t *testing.T) {

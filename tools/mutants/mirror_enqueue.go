@@ -34,8 +34,14 @@ var ofEnqueue = []mutant{
 	},
 	{
 		name: "deleted-works-go-unseen", file: "mirror/enqueue.go",
-		old:  `for _, w := range []*state.Work{before, after} {`,
-		new:  `for _, w := range []*state.Work{after} {`,
+		old: `		if w.NamesSource() {
+			c.enqueue(w.Source)
+		}
+		if scaled`,
+		new: `		if w.NamesSource() && w == after {
+			c.enqueue(w.Source)
+		}
+		if scaled`,
 		harm: "a Work that a user deletes is not recreated",
 	},
 	{
