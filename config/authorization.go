@@ -81,7 +81,7 @@ func nullsIn(value any, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	switch v := value.(type) {
 	case nil:
-		errs = append(errs, field.Required(at, "omit the key to restrict nothing"))
+		errs = append(errs, field.Required(at, "give it a value, or omit the key"))
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			errs = append(errs, nullsIn(v[key], at.Child(key))...)

@@ -36,7 +36,7 @@ const maxExpanded = 1536 << 10
 // cluster at each look.
 const maxVariables = 256
 
-var errTooMany = fmt.Errorf("it has more than %d different variables", maxVariables)
+var errTooMany = fmt.Errorf("it has more than %d different variables; use fewer, or an override policy", maxVariables)
 
 var errTooLong = errors.New("the expanded values take more than the 1.5 MiB that etcd accepts")
 

@@ -50,6 +50,9 @@ var waveLimit = regexp.MustCompile(`^([^()]*)\(\s*([0-9]{1,9})\s*(%?)\s*\)$`)
 // of terms as in ClustersAnnotation, and behind it, in parentheses, may be how many clusters at once,
 // as a number or in percent.
 func parseWaves(value string) ([]Wave, error) {
+	if strings.TrimSpace(value) == "" {
+		return nil, errors.New(`it names no wave; write "*" for all clusters at once, or remove the annotation`)
+	}
 	texts := strings.Split(value, ";")
 	if last := len(texts) - 1; last > 0 && strings.TrimSpace(texts[last]) == "" {
 		texts = texts[:last]

@@ -42,7 +42,7 @@ func TestWaves(t *testing.T) {
 
 func TestWavesThatCannotBeRead(t *testing.T) {
 	for value, want := range map[string]string{
-		"":                               "wave 1: it is empty",
+		"":                               "it names no wave",
 		"a;;b":                           "wave 2: it is empty",
 		";a":                             "wave 1: it is empty",
 		"!a":                             "only exclusions",

@@ -26,8 +26,10 @@ type Options struct {
 	// it is empty, the report goes to Out.
 	Page string
 	// Profiles is the folder for a CPU profile of each run of karmada-mirror, which then
-	// runs as part of this program. Empty means none.
+	// runs as part of this program. Empty means none; not for the section "revisions".
 	Profiles string
+	// Against is an earlier revision of karmada-mirror, for the section "revisions".
+	Against string
 	// Out gets a line for everything that is measured.
 	Out io.Writer
 }
@@ -58,6 +60,7 @@ var sections = []section{
 	{name: "sizing", apart: true, run: measureSizing},
 	{name: "rollouts", apart: true, nodes: true, run: compareRollouts},
 	{name: "waves", apart: true, run: compareWaves},
+	{name: revisionsSection, apart: true, run: compareRevisions},
 	{name: "removal", run: measureRemoval},
 	{name: "failover", long: true, run: measureFailover},
 	{name: "render", run: measureRender},
@@ -82,6 +85,12 @@ func (o Options) selected() ([]section, error) {
 		}
 	}
 	var chosen []section
+	if slices.Contains(o.Only, revisionsSection) != (o.Against != "") {
+		return nil, fmt.Errorf("the section %[1]s needs a revision to compare with, and no other section does: use --only %[1]s --against REVISION", revisionsSection)
+	}
+	if o.Against != "" && o.Profiles != "" {
+		return nil, errors.New("cannot profile an earlier revision: use either --profiles or --against")
+	}
 	for _, s := range sections {
 		if slices.Contains(o.Only, s.name) || len(o.Only) == 0 && !s.apart && !(o.Quick && s.long) {
 			chosen = append(chosen, s)

@@ -189,7 +189,11 @@ func (w *world) configureAggregation(ctx context.Context, resource schema.GroupV
 }
 
 func (w *world) configureEntries(ctx context.Context, entries ...string) error {
-	text := "apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\ndeletion: {holdAbove: {works: 1000000}}\noverridePolicies: Honor\nresources:\n"
+	text := "apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\ndeletion: {holdAbove: {works: 1000000}}\n"
+	if w.earlier == "" { // an earlier revision may not know it
+		text += "overridePolicies: Honor\n"
+	}
+	text += "resources:\n"
 	for _, entry := range entries {
 		text += "- " + entry + "\n"
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
+	"net/http"
 
 	"github.com/prometheus/procfs"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +21,9 @@ type step struct {
 	join bool // adds a cluster, for which every annotated object gets a Work
 }
 
+// serveProfiles are the flags of a daemon that can be asked to collect its garbage.
+var serveProfiles = []string{"--enable-pprof", "--profiling-bind-address=127.0.0.1:0"}
+
 // footprint is the memory of a daemon after a step and a garbage collection, in bytes.
 type footprint struct {
 	step
@@ -32,23 +35,9 @@ type footprint struct {
 // besides the heap.
 type memory struct{ heap, besides, resident float64 }
 
-// measureMemory first creates objects without annotation, and then, with another daemon,
-// annotated ones. They have no Works until there is a cluster.
+// measureMemory measures the daemon as it grows.
 func measureMemory(ctx context.Context, w *world, r *report) error {
-	many := w.manyObjects()
-	stubs, err := w.grow(ctx,
-		step{what: "no objects"},
-		step{what: "not annotated", add: many / 5, mark: unmarked},
-		step{what: "not annotated", add: many * 79 / 100, mark: unmarked},
-		step{what: "1 % annotated", add: many / 100, mark: annotated})
-	if err != nil {
-		return err
-	}
-	sources, err := w.grow(ctx,
-		step{what: "no objects"},
-		step{what: "annotated", add: many / 5, mark: annotated},
-		step{what: "annotated", add: many * 4 / 5, mark: annotated},
-		step{what: "annotated, one Work each", join: true})
+	stubs, sources, err := w.growBoth(ctx)
 	if err != nil {
 		return err
 	}
@@ -58,11 +47,32 @@ func measureMemory(ctx context.Context, w *world, r *report) error {
 	}
 	r.table("Memory", fmt.Sprintf("Of the daemon, with 1 kB ConfigMaps (%d bytes of JSON each), after a garbage collection.", size),
 		[]string{"objects", "state", "Works", "heap, MB", "resident, MB"}, append(rowsOf(stubs), rowsOf(sources[1:])...))
-	r.atMost("heap per object without annotation, bytes", 500, perEach(stubs[2], stubs[0], stubs[2].objects))
-	r.atMost("heap per annotated object ÷ its JSON", 1.5, perEach(sources[2], sources[0], sources[2].objects*size))
-	r.atMost("heap per Work, bytes", 800, perEach(sources[3], sources[2], sources[3].works))
+	each := keptOf(stubs, sources)
+	r.atMost("heap per object without annotation, bytes", 500, exactly(each.stub))
+	r.atMost("heap per annotated object ÷ its JSON", 1.5, exactly(each.source/float64(size)))
+	r.atMost("heap per Work, bytes", 800, exactly(each.work))
 	return r.plot("memory.svg", "Heap of the daemon by the number of objects", "Heap of the daemon", "objects", "MB", false,
 		heapLine("not annotated", stubs[:3]...), heapLine("annotated", sources[:3]...), heapLine("annotated, with a Work each", sources[0], sources[3]))
+}
+
+// growBoth first creates objects without annotation, and then, with another daemon, annotated
+// ones. They have no Works until there is a cluster.
+func (w *world) growBoth(ctx context.Context) (stubs, sources []footprint, err error) {
+	many := w.manyObjects()
+	stubs, err = w.grow(ctx,
+		step{what: "no objects"},
+		step{what: "not annotated", add: many / 5, mark: unmarked},
+		step{what: "not annotated", add: many * 79 / 100, mark: unmarked},
+		step{what: "1 % annotated", add: many / 100, mark: annotated})
+	if err != nil {
+		return nil, nil, err
+	}
+	sources, err = w.grow(ctx,
+		step{what: "no objects"},
+		step{what: "annotated", add: many / 5, mark: annotated},
+		step{what: "annotated", add: many * 4 / 5, mark: annotated},
+		step{what: "annotated, one Work each", join: true})
+	return stubs, sources, err
 }
 
 func rowsOf(footprints []footprint) [][]string {
@@ -73,7 +83,18 @@ func rowsOf(footprints []footprint) [][]string {
 	return rows
 }
 
-func perEach(f, before footprint, n int) summary { return exactly((f.heap - before.heap) / float64(n)) }
+// kept is the heap that a daemon keeps, in bytes each.
+type kept struct{ stub, source, work float64 }
+
+// keptOf takes what [world.growBoth] returns.
+func keptOf(stubs, sources []footprint) kept {
+	each := func(f, before footprint, n int) float64 { return (f.heap - before.heap) / float64(n) }
+	return kept{
+		stub:   each(stubs[2], stubs[0], stubs[2].objects),
+		source: each(sources[2], sources[0], sources[2].objects),
+		work:   each(sources[3], sources[2], sources[3].works),
+	}
+}
 
 func heapLine(name string, footprints ...footprint) line {
 	l := line{name: name}
@@ -94,7 +115,7 @@ func (w *world) grow(ctx context.Context, steps ...step) (footprints []footprint
 	if err := w.configure(ctx, configMap1k.resource); err != nil {
 		return nil, err
 	}
-	d, err := w.startDaemon(ctx)
+	d, err := w.startDaemon(ctx, serveProfiles...)
 	if err != nil {
 		return nil, err
 	}
@@ -128,18 +149,17 @@ func (w *world) grow(ctx context.Context, steps ...step) (footprints []footprint
 	return footprints, nil
 }
 
-// memory waits for the next garbage collection, which happens at least every two minutes.
+// memory has the daemon collect its garbage, which it does by itself in the middle of its work and
+// then only every two minutes. The daemon serves profiles.
 func (d *daemon) memory(ctx context.Context) (m memory, err error) {
-	asked := float64(time.Now().Unix())
-	err = until(ctx, "garbage has been collected", func(ctx context.Context) error {
-		last, err := d.Metric(ctx, "go_memstats_last_gc_time_seconds")
-		if err == nil && last <= asked {
-			err = errors.New("not yet")
+	for range 2 { // the first only clears sync.Pools, and runs finalizers
+		code, _, err := d.Get(ctx, "profiles", "/debug/pprof/heap?gc=1")
+		if err == nil && code != http.StatusOK {
+			err = fmt.Errorf("status %d", code)
 		}
-		return err
-	})
-	if err != nil {
-		return memory{}, err
+		if err != nil {
+			return memory{}, fmt.Errorf("cannot collect garbage: %w", err)
+		}
 	}
 	series, err := d.Series(ctx)
 	if err != nil {

@@ -75,7 +75,7 @@ func (w *world) measureUnderLimit(ctx context.Context, s *sizing) (err error) {
 	w.environment = []string{fmt.Sprintf("GOMEMLIMIT=%.0f", goShare*s.limit)}
 	defer func() { w.environment = nil }()
 	began := time.Now()
-	d, err := w.startDaemon(ctx)
+	d, err := w.startDaemon(ctx, serveProfiles...)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (w *world) measureUnderLimit(ctx context.Context, s *sizing) (err error) {
 		return err
 	}
 	s.took = time.Since(began)
-	if _, err := d.memory(ctx); err != nil { // for one garbage collection more
+	if _, err := d.memory(ctx); err != nil { // for the peak of a garbage collection more
 		return err
 	}
 	if strings.Contains(d.Log(), "a list has stalled") {

@@ -49,6 +49,7 @@ type world struct {
 	metadata   metadata.Interface
 	etcd       *clientv3.Client
 	daemon     string // path of the program
+	earlier    string // path of the program of [Options.Against]
 	kubeconfig string // of the daemon's ServiceAccount
 	out        io.Writer
 	// quick means a short run with rough figures.
@@ -88,6 +89,11 @@ func newWorld(ctx context.Context, builder *build.Builder, dir string, o Options
 	}
 	if w.daemon, err = builder.Daemon(ctx); err != nil {
 		return nil, err
+	}
+	if o.Against != "" {
+		if w.earlier, err = builder.DaemonAt(ctx, o.Against); err != nil {
+			return nil, err
+		}
 	}
 	if w.profiles != "" {
 		if err := os.MkdirAll(w.profiles, 0o755); err != nil {

@@ -29,6 +29,7 @@ func newBench() *cobra.Command {
 	cmd.Flags().IntVar(&o.Repetitions, "repetitions", 0, "how often to run each arm (default 3)")
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "the sections to measure: "+strings.Join(bench.SectionNames(), ", "))
 	cmd.Flags().StringVar(&o.Profiles, "profiles", "", "write CPU profiles of karmada-mirror to this folder; karmada-mirror then runs as part of this program")
+	cmd.Flags().StringVar(&o.Against, "against", "", "an earlier revision of karmada-mirror that the section revisions compares with")
 	cmd.Flags().StringVar(&o.Page, "page", "", "write the report between the marks of this page, and its plots next to it")
 	return cmd
 }

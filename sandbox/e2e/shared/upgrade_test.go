@@ -271,10 +271,11 @@ func worksPatched(t *testing.T, audit AuditLog, since time.Time) (names []string
 // compileBefore compiles the version before this one.
 func compileBefore(t *testing.T) (program string) {
 	t.Helper()
-	revision, sources := revisionBefore(t), t.TempDir()
+	revision := revisionBefore(t)
 	t.Logf("the version before is %s", revision)
-	run(t, sources, "sh", "-c", fmt.Sprintf("git -C '%s' archive %s | tar -x", Env.Builder.Repository(), revision))
-	return compileDaemon(t, sources)
+	program, err := Env.Builder.DaemonAt(t.Context(), revision)
+	Must(t, err)
+	return program
 }
 
 // revisionBefore is the newest tag before this revision, or else the one before the newest commit
@@ -285,36 +286,14 @@ func revisionBefore(t *testing.T) string {
 		return tag
 	}
 	newest, err := git(t, "log", "-1", "--format=%H", "--", "*.go", ":!*_test.go", ":!sandbox", ":!tools")
-	if err == nil {
-		newest, err = git(t, "rev-parse", "--verify", newest+"^")
-	}
-	if err != nil {
-		t.Fatalf("cannot find the version before this one: this needs the history (git fetch --unshallow --tags): %v", err)
-	}
-	return newest
+	Must(t, err)
+	return newest + "^"
 }
 
 func git(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
 	output, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", Env.Builder.Repository()}, arguments...)...).Output()
 	return strings.TrimSpace(string(output)), err
-}
-
-// compileDaemon compiles the daemon in a folder of sources.
-func compileDaemon(t *testing.T, dir string, flags ...string) (program string) {
-	t.Helper()
-	program = filepath.Join(t.TempDir(), "karmada-mirror")
-	run(t, dir, "go", slices.Concat([]string{"build"}, flags, []string{"-o", program, "."})...)
-	return program
-}
-
-func run(t *testing.T, dir, program string, arguments ...string) {
-	t.Helper()
-	command := exec.CommandContext(t.Context(), program, arguments...)
-	command.Dir = dir
-	if output, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", command, err, output)
-	}
 }
 
 // replacement is a change of a file: the first occurrence of a text is replaced.
@@ -336,7 +315,13 @@ func compileOverlaid(t *testing.T, changes map[string]replacement) (program stri
 	file, err := json.Marshal(map[string]any{"Replace": overlay})
 	Must(t, err)
 	WriteFile(t, filepath.Join(dir, "overlay.json"), file)
-	return compileDaemon(t, Env.Builder.Repository(), "-overlay", filepath.Join(dir, "overlay.json"))
+	program = filepath.Join(dir, "karmada-mirror")
+	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", program, ".")
+	build.Dir = Env.Builder.Repository()
+	if output, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", build, err, output)
+	}
+	return program
 }
 
 // newestChanges is the top section of the changelog.
