@@ -98,6 +98,15 @@ func (w *world) startMirroring(ctx context.Context, s scenario, flags ...string)
 	return d, nil
 }
 
+// mirrorOnce lets a daemon create the Works of a scenario, and stops it.
+func (w *world) mirrorOnce(ctx context.Context, s scenario) error {
+	d, err := w.startMirroring(ctx, s)
+	if err != nil {
+		return err
+	}
+	return d.Stop()
+}
+
 // DaemonCommand is the name of the subcommand that runs karmada-mirror and profiles it.
 const DaemonCommand = "bench-daemon"
 

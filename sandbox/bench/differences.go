@@ -57,11 +57,7 @@ func (w *world) compareRestarts(ctx context.Context, r *report) error {
 	took := map[string][]float64{}
 	for _, load := range []workload{deployment, differing, deployment} {
 		s := scenario{load, n, 2}
-		d, err := w.startMirroring(ctx, s)
-		if err != nil {
-			return err
-		}
-		if err := d.Stop(); err != nil {
+		if err := w.mirrorOnce(ctx, s); err != nil {
 			return err
 		}
 		for range w.repetitions {

@@ -22,11 +22,7 @@ import (
 // that of the lists alone.
 func measureRestart(ctx context.Context, w *world, r *report) error {
 	s := scenario{configMap1k, w.manyObjects(), 1}
-	d, err := w.startMirroring(ctx, s)
-	if err != nil {
-		return err
-	}
-	if err := d.Stop(); err != nil {
+	if err := w.mirrorOnce(ctx, s); err != nil {
 		return err
 	}
 	var over, lists, streams, ready, inSync, writes []float64

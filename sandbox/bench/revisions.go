@@ -78,11 +78,7 @@ func (o outcome) cpuOf(process string) float64 { return o.cpu[process] / float64
 // compareRestartsOf compares how long it takes after a restart until every object is synced.
 func (w *world) compareRestartsOf(ctx context.Context, r *report, revisions []revision) error {
 	s := scenario{configMap1k, w.manyObjects(), 1}
-	d, err := w.startMirroring(ctx, s)
-	if err != nil {
-		return err
-	}
-	if err := d.Stop(); err != nil {
+	if err := w.mirrorOnce(ctx, s); err != nil {
 		return err
 	}
 	var ratios []float64

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/sandbox/docs"
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
@@ -56,6 +58,7 @@ func TestInstall(t *testing.T) {
 	daemon, mount := startDeployment(t)
 	Create(t, ConfigMaps, ConfigMap(ns, "kustomize", Push, "one"))
 	WantInMembers(t, ns, "kustomize", "one", Push)
+	createInForeground(t, s, ns)
 
 	rotate(t, s, ns, daemon, mount)
 	upgrade := s.blocks(t, "Upgrade")
@@ -71,17 +74,36 @@ func TestInstall(t *testing.T) {
 	uninstall := s.blocks(t, "Uninstall")
 	s.run(t, applied.Replace(uninstall[0]))
 	s.run(t, applied.Replace(uninstall[2]))
+	s.run(t, strings.Replace(uninstall[3], "--uninstalled", "--uninstalled --yes", 1)) // it would ask on a terminal
+	s.run(t, uninstall[4])
 	wantNothingLeft(t)
+	s.run(t, fmt.Sprintf("kubectl --kubeconfig $KARMADA -n %s delete configmap foreground --timeout=30s", ns))
 	WantInMembers(t, ns, "kustomize", "one", Push)
 
 	if byHelm {
 		wantChartStrictness(t, s)
-		installChart(t, s, ns, upgrade[1], uninstall[3])
+		installChart(t, s, ns, upgrade[1], uninstall[5])
 	}
 	s.run(t, uninstall[1])
 	WantGone(t, ConfigMaps, ns, "kustomize", Push)
 	WantGone(t, ConfigMaps, ns, "helm", Push)
 	wantNothingLeft(t)
+}
+
+// createInForeground creates an object that gets the daemon's finalizer.
+func createInForeground(t *testing.T, s *shell, namespace string) {
+	t.Helper()
+	s.run(t, "kubectl --kubeconfig $KARMADA apply -f manifests/components/foreground-deletion/clusterrole.yaml -f manifests/components/aggregate-status/clusterrole.yaml")
+	page := ConfigMap(namespace, "foreground", Push, "one")
+	page.SetAnnotations(map[string]string{render.ClustersAnnotation: Push, render.DeletionAnnotation: "foreground"})
+	Create(t, ConfigMaps, page)
+	Eventually(t, "the finalizer", func(ctx context.Context) error {
+		u, err := Env.Admin.Resource(ConfigMaps).Namespace(namespace).Get(ctx, "foreground", metav1.GetOptions{})
+		if err == nil && !slices.Contains(u.GetFinalizers(), render.WorksFinalizer) {
+			err = fmt.Errorf("it has %v", u.GetFinalizers())
+		}
+		return err
+	})
 }
 
 // installChart does the same with Helm. The daemon must then also take care of the Works
