@@ -30,15 +30,19 @@ func sharesOf(f Facts) map[string]render.Scale {
 }
 
 // rises reports whether a cluster is to get more replicas than its Work says, or gets its first Work.
-// A cluster that cannot have any, such as one that is not allowed, holds up no other.
+// A cluster that cannot have any, because it is not allowed or is being removed, or because its Work is
+// still being deleted, holds up no other: that may last for as long as its member is away.
 func (r *renderings) rises(cluster string, target Target) bool {
 	if r.f.Unknown != "" || r.f.Source == nil || r.f.Scale == nil || r.f.Scale.Fault != "" {
 		return false
 	}
+	facts, w := r.f.Clusters[cluster], r.f.Works[cluster]
+	if facts.Forbidden || facts.State != ClusterJoined || w != nil && w.Terminating {
+		return false
+	}
 	share := r.share(cluster).Replicas
-	w := r.f.Works[cluster]
 	if w == nil {
-		return share > 0 && (target.Decision == Wanted || r.f.Clusters[cluster].WriteUnderWay)
+		return share > 0 && (target.Decision == Wanted || facts.WriteUnderWay)
 	}
 	has, isDivided := w.Notes().Replicas()
 	return isDivided && share > has && w.Source == r.f.ID && w.Foreign == ""

@@ -2,8 +2,10 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -190,6 +192,44 @@ func TestLowersLast(t *testing.T) {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestRisesNowhere: m1 has five of six replicas, m2 is to have five, and cannot get them for as long as its
+// member is away. m1 gets its content all the same, in waves, too.
+func TestRisesNowhere(t *testing.T) {
+	for name, change := range map[string]func(*Facts){
+		"Forbidden": func(f *Facts) { f.Clusters["m2"] = ClusterFacts{State: ClusterJoined, Forbidden: true} },
+		"Leaving":   func(f *Facts) { f.Clusters["m2"] = ClusterFacts{State: ClusterTerminating} },
+		"BeingDeleted": func(f *Facts) { // it was removed from the annotation, and is back
+			f.Clusters["m2"] = ClusterFacts{State: ClusterJoined, Away: true}
+			w := *f.Works["m2"]
+			w.Terminating, w.State = true, state.WorkDeleting
+			f.Works["m2"] = &w
+		},
+	} {
+		for _, waves := range []string{"", "m1;m2"} {
+			t.Run(name+waves, func(t *testing.T) {
+				asks := func(replicas string) sample.Annotations {
+					a := sample.Annotations{render.ClustersAnnotation: "m1,m2", render.ReplicasAnnotation: replicas}
+					if waves != "" {
+						a[render.WavesAnnotation] = waves
+					}
+					return a
+				}
+				before := dividedFacts(t, 6, asks("m1=5"), joinedClusters("m1", "m2"))
+				before.PoliciesLive, before.AllAtOnce = true, true
+				carryOut(t, before)
+				f := dividedFacts(t, 6, asks("m2=5"), joinedClusters("m1", "m2"))
+				f.PoliciesLive, f.Works, f.Now = true, before.Works, sample.Created.Add(time.Hour)
+				change(&f)
+				plan := Plan(Decide(f), f.Works)
+				i := slices.IndexFunc(plan, func(op Operation) bool { return op.Cluster == "m1" && op.Kind == Update })
+				if i < 0 || plan[i].Later {
+					t.Errorf("m1 is not to get its content: %+v", plan)
+				}
+			})
+		}
 	}
 }
 

@@ -209,4 +209,10 @@ var ofDecide = []mutant{
 		new:  `isKnown && w.IsParting()`,
 		harm: "another controller's Work loses its finalizer",
 	},
+	{
+		name: "what-cannot-be-written-rises", file: "mirror/judge/division.go",
+		old:  `if facts.Forbidden || facts.State != ClusterJoined || w != nil && w.Terminating {`,
+		new:  `if false {`,
+		harm: "an image fix waits for as long as a member is away from which a Work is being deleted",
+	},
 }
