@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"strings"
 	"sync"
 	"time"
 
@@ -128,8 +130,8 @@ func (s *statuses) look(ctx context.Context, j judge.Judgement) (write.Turn, err
 	return turn, err
 }
 
-// patchOf returns the JSON of a status and the merge patch that gives it to exactly this version of
-// the source; the patch is nil if the source has it.
+// patchOf returns what a status says, by which it is recognized, and the merge patch that gives it to
+// exactly this version of the source; the patch is nil if the source has it.
 func patchOf(source *state.Standing, status map[string]any) (content string, patch []byte, err error) {
 	encoded, err := json.Marshal(status)
 	if err != nil {
@@ -147,7 +149,49 @@ func patchOf(source *state.Standing, status map[string]any) (content string, pat
 		return "", nil, nil
 	}
 	patch, err = json.Marshal(map[string]any{"metadata": map[string]any{"uid": source.UID, "resourceVersion": source.Version}, "status": json.RawMessage(change)})
-	return string(encoded), patch, err
+	if err != nil {
+		return "", nil, err
+	}
+	content, err = contentOf(before, status, encoded)
+	return content, patch, err
+}
+
+// contentOf returns by what a status is recognized if another writer keeps undoing it: not by the times
+// of its conditions, which may be those of the writes. But if only these differ from what the source has,
+// by all of it: they are the member's, whose conditions may have a time that goes on.
+func contentOf(before []byte, status map[string]any, encoded []byte) (string, error) {
+	var has map[string]any
+	if err := json.Unmarshal(before, &has); err != nil {
+		return "", fmt.Errorf("cannot decode the last status: %w", err)
+	}
+	had, err := withoutTimes(has)
+	if err != nil {
+		return "", err
+	}
+	content, err := withoutTimes(status)
+	if content == had {
+		content = string(encoded)
+	}
+	return content, err
+}
+
+// withoutTimes returns the JSON of a status without the times of its conditions.
+func withoutTimes(status map[string]any) (string, error) {
+	if conditions, isList := status["conditions"].([]any); isList {
+		timeless := make([]any, len(conditions))
+		for i, item := range conditions {
+			timeless[i] = item
+			if condition, ok := item.(map[string]any); ok {
+				condition = maps.Clone(condition)
+				maps.DeleteFunc(condition, func(field string, _ any) bool { return strings.HasSuffix(field, "Time") })
+				timeless[i] = condition
+			}
+		}
+		status = maps.Clone(status)
+		status["conditions"] = timeless
+	}
+	encoded, err := json.Marshal(status)
+	return string(encoded), err
 }
 
 // write writes a status. A source that no longer exists, or has changed, is left to its event.

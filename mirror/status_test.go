@@ -2,6 +2,8 @@ package mirror
 
 import (
 	"errors"
+	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -277,6 +279,73 @@ func TestContestedStatus(t *testing.T) {
 	}
 	if n := len(s.contested.all()); n != 0 {
 		t.Errorf("%d sources are still reported as contested", n)
+	}
+}
+
+// aMinute writes the status of a source for a minute, whenever it is its turn, and calls after once it is
+// written.
+func aMinute(t *testing.T, source *unstructured.Unstructured, member func(second int) aggregate.Member, after func(status map[string]any)) (writes int, contested bool) {
+	t.Helper()
+	clock := newFakeClock()
+	memory := write.NewStatuses(clock)
+	for second := range 60 {
+		standing := state.NewStanding(source)
+		status, err := aggregate.Status(source, []aggregate.Member{member(second)}, clock.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, patch, err := patchOf(standing, status)
+		if err != nil || patch == nil {
+			t.Fatal(err, patch)
+		}
+		progress := aggregate.ProgressOf(standing.ID.GroupKind(), standing.Generation, status)
+		switch turn := memory.Turn(standing, content, progress); {
+		case turn.Contested:
+			contested = true
+		case turn == (write.Turn{}):
+			writes++
+			source.SetResourceVersion(fmt.Sprint(2 * writes))
+			memory.Wrote(standing, content, source.GetResourceVersion(), progress)
+			after(status)
+		}
+		clock.Step(time.Second)
+	}
+	return writes, contested
+}
+
+// TestContestedConditions: what is written to a Deployment has the times of its conditions, so it is never
+// the same twice. It counts as contested all the same.
+func TestContestedConditions(t *testing.T) {
+	source := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment",
+		"metadata": map[string]any{"namespace": "shop", "name": "web", "uid": "1", "generation": int64(3), "resourceVersion": "1"},
+		"spec":     map[string]any{"replicas": int64(1)},
+		"status": map[string]any{"observedGeneration": int64(3), "replicas": int64(1), "unavailableReplicas": int64(1),
+			"conditions": []any{map[string]any{"type": "Available", "status": "False", "reason": "MinimumReplicasUnavailable"}}},
+	}}
+	member := aggregate.Member{Cluster: "m1", Generation: 3, Settled: true,
+		Status: []byte(`{"replicas":1,"updatedReplicas":1,"readyReplicas":1,"availableReplicas":1,"generation":7,"observedGeneration":7,"resourceTemplateGeneration":3}`)}
+	writes, contested := aMinute(t, source, func(int) aggregate.Member { return member }, func(map[string]any) {
+		ours, err := strconv.Atoi(source.GetResourceVersion())
+		if err != nil {
+			t.Fatal(err)
+		}
+		source.SetResourceVersion(strconv.Itoa(ours + 1)) // another writer undoes it at once
+	})
+	if !contested || writes != 5 {
+		t.Errorf("%d writes in a minute, contested: %v", writes, contested)
+	}
+}
+
+// TestTimeGoesOn: the controller of a custom resource renews the time of a condition, and no one contests it.
+func TestTimeGoesOn(t *testing.T) {
+	source := gadgetObject("m1")
+	writes, contested := aMinute(t, source, func(second int) aggregate.Member {
+		return aggregate.Member{Cluster: "m1", Settled: true, Status: fmt.Appendf(nil,
+			`{"conditions":[{"type":"Ready","status":"True","lastHeartbeatTime":"2026-01-02T03:04:%02dZ"}]}`, second)}
+	}, func(status map[string]any) { source.Object["status"] = status })
+	if contested || writes < 30 {
+		t.Errorf("%d writes in a minute, contested: %v", writes, contested)
 	}
 }
 
