@@ -38,14 +38,22 @@ type departure struct {
 const departurePeriod = 10 * time.Minute
 
 // departing returns the objects with our finalizer that the configuration in force includes, and the
-// next one does not.
+// next one does not. The watch may not show yet that they have it.
 func (c *Controller) departing(next *config.Configuration) map[render.Identity]departure {
+	leaves := func(gr schema.GroupResource, namespace string) bool {
+		resource, stays := next.Resource(gr)
+		return c.caches.Includes(gr, namespace) && !(stays && resource.SelectsNamespace(namespace))
+	}
 	left := map[render.Identity]departure{}
+	for id, set := range c.finalizers.notShown() {
+		if leaves(set.resource.GroupResource(), id.Namespace) {
+			left[id] = departure{set.resource, set.uid, c.Clock.Now()}
+		}
+	}
 	for _, w := range c.caches.Sources() {
 		gr := w.Resource.GroupResource
-		resource, stays := next.Resource(gr)
 		for o := range gather.Objects(w) {
-			if o.Finalized && c.caches.Includes(gr, o.ID.Namespace) && !(stays && resource.SelectsNamespace(o.ID.Namespace)) {
+			if o.Finalized && leaves(gr, o.ID.Namespace) {
 				left[o.ID] = departure{w.Status().Served.Resource, o.UID, c.Clock.Now()}
 			}
 		}

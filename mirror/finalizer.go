@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -43,9 +44,11 @@ type finalizers struct {
 	// undone remembers, by UID, on which sources the finalizer was set, to set it less and less
 	// often if another user keeps removing it.
 	undone *flowcontrol.Backoff
+	mu     sync.Mutex
 	// told are the last notices about sources that wait for their Works.
-	mu   sync.Mutex
 	told map[render.Identity]toldNotice
+	// unshown are the objects on which the finalizer was set, until the watch shows it.
+	unshown map[render.Identity]departure
 }
 
 // place is where the daemon may have a right, or not.
@@ -62,7 +65,8 @@ type toldNotice struct {
 func newFinalizers(c *Controller) *finalizers {
 	undone := flowcontrol.NewBackOff(finalizerPause, maxFinalizerPause)
 	undone.Clock = c.Clock
-	return &finalizers{Controller: c, denied: newDenials[place](c.Clock), undone: undone, told: map[render.Identity]toldNotice{}}
+	return &finalizers{Controller: c, denied: newDenials[place](c.Clock), undone: undone,
+		told: map[render.Identity]toldNotice{}, unshown: map[render.Identity]departure{}}
 }
 
 // finalizing is what has come of the finalizer of a source.
@@ -77,6 +81,9 @@ type finalizing struct {
 // apply makes the finalizer of a judged source what it should be, before the Works are written.
 func (f *finalizers) apply(ctx context.Context, j judge.Judgement, o *write.Outcome) finalizing {
 	change := j.Finalizer()
+	if j.ShowsFinalizer() {
+		f.shown(j.Facts.ID)
+	}
 	if change == judge.LeaveFinalizer {
 		return finalizing{}
 	}
@@ -161,14 +168,15 @@ func (f *finalizers) remove(ctx context.Context, id render.Identity, resource sc
 }
 
 // mayHaveWorks reports whether a source that keeps its finalizer for its Works may have one that the
-// cache does not show: one of ours, or one that the last leader has written.
+// cache does not show: one of ours, though its creation may have had no answer, or one that the last
+// leader has written.
 func (f *finalizers) mayHaveWorks(ctx context.Context, j judge.Judgement) (bool, error) {
 	switch id := j.Facts.ID; {
 	case !j.AwaitsWorks():
 		return false, nil
 	case f.ledger.AwaitsAny(id):
 		return true, nil
-	case state.IsOlder(f.caches.WorksVersion(), *f.fence.Load()):
+	case f.ledger.MayHaveCreated(id), state.IsOlder(f.caches.WorksVersion(), *f.fence.Load()):
 		works, err := f.caches.LiveWorks(ctx, id)
 		return len(works) > 0, err
 	}
@@ -182,14 +190,35 @@ func (f *finalizers) set(ctx context.Context, resource schema.GroupVersionResour
 	if changed {
 		f.logger(id).Info("wrote a finalizer", zap.String("finalizer", render.WorksFinalizer), zap.Bool("set", wanted))
 	}
+	if !wanted && err == nil {
+		f.shown(id)
+	}
 	if changed && wanted {
 		f.undone.Next(string(uid), f.Clock.Now())
+		left := departure{resource: resource, uid: uid, at: f.Clock.Now()}
+		f.mu.Lock()
+		f.unshown[id] = left
+		f.mu.Unlock()
 		if !f.caches.Includes(resource.GroupResource(), id.Namespace) {
-			f.departures.add(map[render.Identity]departure{id: {resource: resource, uid: uid, at: f.Clock.Now()}})
+			f.departures.add(map[render.Identity]departure{id: left})
 			f.enqueue(id)
 		}
 	}
 	return err
+}
+
+// shown notes that the watch shows the finalizer of an object, or that it has none any more.
+func (f *finalizers) shown(id render.Identity) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.unshown, id)
+}
+
+// notShown returns the objects on which the finalizer was set, and which the watch does not show with it.
+func (f *finalizers) notShown() map[render.Identity]departure {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.Clone(f.unshown)
 }
 
 // mayNotSet says that a right is missing, what follows, and how to grant it; mayNotRemove the same.

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,7 +17,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
@@ -507,5 +510,74 @@ func TestForegroundRefuted(t *testing.T) {
 	result, err := c.reconcile(t.Context(), sample.Page, false)
 	if err != nil || result.retry < refutedPeriod {
 		t.Errorf("%+v, %v", result, err)
+	}
+}
+
+// deleteThePage makes the API server, and the watch, show that the page is being deleted.
+func deleteThePage(t *testing.T, s *apiServer, c *Controller) {
+	t.Helper()
+	gone := inForeground("m1", finalized, deleted, sample.Version("9"))
+	s.reply(pageAt, gone)
+	s.events[configMaps] <- map[string]any{"type": "MODIFIED", "object": gone}
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+		f := c.caches.Facts(sample.Page)
+		return f.Source != nil && f.Source.Leaving, nil
+	})
+	if err != nil {
+		t.Fatalf("the cache does not show the deletion: %v", err)
+	}
+}
+
+// TestForegroundUnshownWork: a Work exists that the watch has not shown. Its source must stay until it is
+// gone.
+func TestForegroundUnshownWork(t *testing.T) {
+	for name, answer := range map[string]any{
+		"LostAnswer": apierrors.NewInternalError(errors.New("etcdserver: request timed out")),
+		"SlowWatch":  written("8"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, clock := newAPIServer(t), newFakeClock()
+			s.events = map[schema.GroupVersionResource]chan any{configMaps: make(chan any)}
+			s.list(configMaps, inForeground("m1", finalized))
+			c := newControllerOf(t, s, configured("", "", ""), clock)
+			s.reply("POST /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works", answer)
+			syncPage(t, c)
+			s.mu.Lock()
+			s.listed[render.WorksResource] = []*unstructured.Unstructured{sample.Work(sample.Asking("1", "m1"), "m1", sample.Version("8"))}
+			s.mu.Unlock()
+			deleteThePage(t, s, c)
+			clock.Step(write.AwaitCache)
+			c.ledger.Overdue()
+			syncPage(t, c)
+			const releasedAt9 = `finalizers ["example.io/other"] if it is 1 at 9`
+			if slices.Contains(s.writes, releasedAt9) {
+				t.Fatalf("the source is released while its Work exists: %q", s.writes)
+			}
+			s.mu.Lock()
+			s.listed[render.WorksResource] = nil
+			s.mu.Unlock()
+			syncPage(t, c)
+			if !slices.Contains(s.writes, releasedAt9) {
+				t.Errorf("the source is not released although no Work exists: %q", s.writes)
+			}
+		})
+	}
+}
+
+// TestForegroundLeavesUnshown: the resource leaves the configuration before the watch has shown the
+// finalizer.
+func TestForegroundLeavesUnshown(t *testing.T) {
+	s := newAPIServer(t)
+	s.list(configMaps, inForeground("m1"))
+	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+	syncPage(t, c)
+	s.reply(pageAt, inForeground("m1", finalized)) // what has been written
+	configure(t, c, onlyWidgets)
+	syncPage(t, c)
+	if want := []string{`finalizers ["karmada.target/works"] if it is 1 at 6`, released}; !slices.Contains(s.writes, want[0]) || !slices.Contains(s.writes, want[1]) {
+		t.Errorf("got %q, want among them %q", s.writes, want)
+	}
+	if left := c.finalizers.notShown(); len(left) > 0 {
+		t.Errorf("remembered for ever: %v", left)
 	}
 }

@@ -88,6 +88,8 @@ type apiServer struct {
 	watchesFail atomic.Bool
 	// writes are the write requests, in words.
 	writes []string
+	// events are what the watches report later, by resource.
+	events map[schema.GroupVersionResource]chan any
 }
 
 func newAPIServer(t testing.TB) *apiServer {
@@ -171,7 +173,15 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			reply(w, map[string]any{"type": "DELETED", "object": gone})
 		}
 		w.(http.Flusher).Flush()
-		<-r.Context().Done() // nothing else happens here
+		for {
+			select {
+			case event := <-s.events[collection]:
+				reply(w, event)
+				w.(http.Flusher).Flush()
+			case <-r.Context().Done():
+				return
+			}
+		}
 	case isCollection && r.Method == http.MethodGet:
 		reply(w, s.listOf(collection, r.URL.Path, query.Get("labelSelector")))
 	default:

@@ -39,6 +39,11 @@ func (j Judgement) Finalizer() FinalizerChange {
 	return LeaveFinalizer
 }
 
+// ShowsFinalizer reports whether the cache shows our finalizer, or that there is no source to have it.
+func (j Judgement) ShowsFinalizer() bool {
+	return j.Facts.Unknown == "" && (j.Facts.Source == nil || j.Facts.Source.Finalized)
+}
+
 // AwaitsWorks reports whether the source keeps our finalizer for its Works, so that a Work that the cache
 // does not show would be missed if the finalizer were removed.
 func (j Judgement) AwaitsWorks() bool { return j.Facts.Source != nil && j.Facts.Source.Foreground }

@@ -14,7 +14,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// Ledger is what this process remembers of its writes: six independent memories, all about
+// Ledger is what this process remembers of its writes: seven independent memories, all about
 // Works. They decide only when to write, never what.
 type Ledger struct {
 	*echoes
@@ -23,11 +23,12 @@ type Ledger struct {
 	*contests
 	*wakes
 	*vanished
+	*unshown
 }
 
 // NewLedger creates an empty Ledger.
 func NewLedger(c clock.Clock) *Ledger {
-	return &Ledger{newEchoes(c), newParked(c), newStrangers(c), newContests(c), newWakes(c), &vanished{}}
+	return &Ledger{newEchoes(c), newParked(c), newStrangers(c), newContests(c), newWakes(c), &vanished{}, newUnshown(c)}
 }
 
 // write identifies what is written: two equal ones repeat each other.
@@ -142,6 +143,7 @@ func (l *Ledger) Forget(id render.Identity, cluster string) {
 // Arrived notes that the watch has shown a Work.
 func (l *Ledger) Arrived(w *state.Work) {
 	l.echoes.arrived(w)
+	l.unshown.by.drop(w.Source, w.Cluster)
 	l.vanished.by.drop(w.Source, w.Cluster)
 }
 
@@ -177,6 +179,7 @@ func (l *Ledger) Prune() {
 	l.vanished.theirs.prune()
 	l.contests.prune()
 	l.wakes.prune()
+	l.unshown.prune()
 }
 
 // byWork remembers one thing about each Work, by its source and its cluster.

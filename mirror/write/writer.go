@@ -212,14 +212,16 @@ func (w *Writer) write(ctx context.Context, v judge.Verdict, op judge.Operation,
 	if op.Kind == judge.Create && apierrors.IsAlreadyExists(err) {
 		return w.examine(ctx, v.ID, op.Cluster, name)
 	}
-	if err != nil {
-		return nil, err
+	if op.Kind == judge.Create && (err == nil || mayHaveHappened(err)) {
+		w.Ledger.unshown.note(v.ID, op.Cluster)
 	}
-	w.Ledger.wrote(v, op, answer)
+	if err == nil {
+		w.Ledger.wrote(v, op, answer)
+	}
 	if shown, found := w.Caches.WorkAt(v.ID, op.Cluster, name); found {
 		w.Ledger.Arrived(shown) // the watch may have shown it before the answer
 	}
-	return nil, nil
+	return nil, err
 }
 
 // tellBreaker notes how a deletion has ended.

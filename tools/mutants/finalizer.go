@@ -82,8 +82,8 @@ var ofFinalizers = []mutant{
 	},
 	{
 		name: "others-departures", file: "mirror/departures.go",
-		old:  `o.Finalized && c.caches.Includes(gr, o.ID.Namespace) && `,
-		new:  `o.Finalized && `,
+		old:  `return c.caches.Includes(gr, namespace) && `,
+		new:  `return `,
 		harm: "a reload of one daemon releases the objects of another",
 	},
 	{
@@ -115,5 +115,17 @@ var ofFinalizers = []mutant{
 		old:  `if f.Source.Leaving {`,
 		new:  `if false {`,
 		harm: "objects that go with their definition are deleted without an approval",
+	},
+	{
+		name: "unshown-creations-do-not-count", file: "mirror/finalizer.go",
+		old:  `case f.ledger.MayHaveCreated(id), state`,
+		new:  `case state`,
+		harm: "an object is gone while a Work exists whose creation had no answer",
+	},
+	{
+		name: "unshown-finalizers-stay", file: "mirror/departures.go",
+		old:  `range c.finalizers.notShown()`,
+		new:  `range map[render.Identity]departure(nil)`,
+		harm: "an object that leaves the configuration can never be deleted",
 	},
 }
