@@ -40,10 +40,11 @@ func (j Judgement) Reporting() []string {
 
 // isPending reports whether a Work is to become wanted: the cluster counts, though nothing is written
 // there now. A cluster that the source does not ask for may still have a Work that another owner took
-// over.
+// over. A Work whose name Karmada has taken is given up, and the next has the longer name.
 func isPending(f Facts, cluster string, target Target) bool {
 	facts := f.Clusters[cluster]
-	return target.Decision == Unknown && !target.Unproven && facts.State == ClusterJoined && !facts.Forbidden &&
+	isReplaced := target.Decision == Released && f.Source != nil && f.Source.Asks && f.Source.Refusal == nil
+	return (target.Decision == Unknown && !target.Unproven || isReplaced) && facts.State == ClusterJoined && !facts.Forbidden &&
 		f.Source.Terms.Matches(cluster, facts.Labels)
 }
 

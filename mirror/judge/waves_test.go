@@ -53,6 +53,19 @@ func stoppedFleet(t *testing.T, clusters ...string) *fleet {
 	return f
 }
 
+// TestCanaryLosesItsName: Karmada takes the name of the canary's Work, which does not come through. It gets
+// another Work, and the others wait for that.
+func TestCanaryLosesItsName(t *testing.T) {
+	f := stoppedFleet(t, "c1", "p1", "p2")
+	f.want("before", f.value("p1")+f.value("p2"), "aa")
+	sample.Overwritten(f.works["c1"])
+	for _, op := range f.judge().Plan {
+		if op.Kind.WritesContent() {
+			t.Errorf("%s on %s, though the canary has not come through", op.Kind, op.Cluster)
+		}
+	}
+}
+
 func (f *fleet) set(value string) {
 	f.source.Object["data"] = map[string]any{"key": value}
 }

@@ -46,8 +46,8 @@ var ofStatus = []mutant{
 	},
 	{
 		name: "what-goes-counts", file: "mirror/judge/status.go",
-		old:  `target.Decision == Unknown && !target.Unproven && facts`,
-		new:  `target.Decision == Unknown && facts`,
+		old:  `(target.Decision == Unknown && !target.Unproven || isReplaced)`,
+		new:  `(target.Decision == Unknown || isReplaced)`,
 		harm: "a rollout waits for a member that is no longer a target",
 	},
 	{

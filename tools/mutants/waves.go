@@ -189,4 +189,10 @@ var ofWaves = []mutant{
 		new:  `if ours != "x" && (`,
 		harm: "a cluster that comes back gets old content, out of turn",
 	},
+	{
+		name: "a-lost-name-counts-for-nothing", file: "mirror/judge/status.go",
+		old:  `!target.Unproven || isReplaced)`,
+		new:  `!target.Unproven)`,
+		harm: "a change goes on although its canary has lost its Work",
+	},
 }
