@@ -73,26 +73,40 @@ func (j Judgement) Status(r Reports, now time.Time) (map[string]any, error) {
 	}
 	var members []aggregate.Member
 	for _, cluster := range clusters {
-		members = append(members, j.member(cluster, r.Works[cluster], r.Source))
+		members = append(members, j.member(cluster, r.Works[cluster], r.Source, now))
 	}
 	return aggregate.Status(source, members, now)
 }
 
 // member returns what a cluster contributes to the status: nothing if its Work belongs to another
-// owner, or reports about an earlier object of that name. A Work that was created for such an
-// object is updated in place when the source is recreated, and what it reports stays until Karmada
-// has looked at it.
-func (j Judgement) member(cluster string, report *state.Report, source *state.Standing) aggregate.Member {
+// owner, or reports about an earlier object of that name.
+func (j Judgement) member(cluster string, report *state.Report, source *state.Standing, now time.Time) aggregate.Member {
 	m := aggregate.Member{Cluster: cluster}
 	w := j.Facts.Works[cluster]
 	if report == nil || w == nil || w.Foreign != "" || !w.IsMadeFrom(source.UID) {
 		return m
 	}
-	if report.Created.Before(source.Created) && !report.Current {
+	if report.Created.Before(source.Created) && !j.isReportedAnew(w, report, now) {
 		return m
 	}
 	m.Status, m.Generation, m.Settled = report.Status, report.Generation, j.isSettled(cluster)
 	return m
+}
+
+// trustAfter is how long after a Work was adopted what it reports is believed although Karmada has not
+// reported again. Nothing else would ever show an object that was recreated as it was.
+const trustAfter = 5 * time.Minute
+
+// isReportedAnew reports whether a Work that was created for an earlier object, and was updated in place
+// when the source was recreated, reports about the new one. What it reports stays until Karmada has looked
+// at it, and Karmada writes no report that is the same as the last. A suspended Work is not applied, so
+// whatever it reports is about the earlier one. A Job does not run again, and its end is for good.
+func (j Judgement) isReportedAnew(w *state.Work, report *state.Report, now time.Time) bool {
+	if w.State == state.WorkSuspended {
+		return false
+	}
+	isLong := w.State == state.WorkApplied && !j.Facts.Clusters[w.Cluster].Away && now.Sub(w.Written()) >= trustAfter
+	return report.Current || isLong && j.Facts.ID.GroupKind() != state.JobKind
 }
 
 // isSettled reports whether the Work on a cluster is as it should be, and applied.

@@ -104,7 +104,9 @@ func TestObserved(t *testing.T) {
 		"Recreated": {reason: "the report is about an earlier object of that name",
 			second: sample.Work(webDeployment("m1,m2"), "m2", reports(9), madeBefore("03:04:06", "03:04:07")), want: 2},
 		"RecreatedLongAgo": {reason: "it was reported after the Work was last written",
-			second: sample.Work(webDeployment("m1,m2"), "m2", reports(9), madeBefore("03:04:07", "03:04:06")), want: 3},
+			second: sample.Work(webDeployment("m1,m2"), "m2", reports(3), madeBefore("03:04:07", "03:04:06")), want: 3},
+		"RecreatedNow": {reason: "it was reported after the Work was last written, and before Karmada applied that: its generation is the earlier object's",
+			second: sample.Work(webDeployment("m1,m2"), "m2", reports(9), madeBefore("03:04:08", "03:04:06")), want: 2},
 		"OfAnother": {reason: "the Work was made from an earlier object of that name",
 			second: sample.Work(withUID(webDeployment("m1,m2"), "0"), "m2", reports(3)), want: 2},
 		"Unknown": {reason: "nothing is known about the source",
@@ -155,6 +157,85 @@ func madeBefore(reported, written string) sample.Change {
 		u.Object["metadata"].(map[string]any)["managedFields"] = []any{
 			map[string]any{"time": "2026-01-02T" + written + "Z"},
 			map[string]any{"time": "2026-01-02T" + reported + "Z", "subresource": "status"},
+		}
+	}
+}
+
+// adopted are the facts and reports of a source that was recreated, and whose Work on m1 was updated in
+// place.
+func adopted(source *unstructured.Unstructured, changes ...sample.Change) (Facts, Reports) {
+	work := sample.Work(source, "m1", changes...)
+	f := Facts{Works: map[string]*state.Work{"m1": state.NewWork(work)}, Clusters: map[string]ClusterFacts{"m1": {State: ClusterJoined}}, PoliciesLive: true}
+	f.Source = NewSource(source.DeepCopy(), render.Wishes{})
+	f.ID = f.Source.ID
+	return f, Reports{Source: state.NewStanding(source), Works: map[string]*state.Report{"m1": state.NewReport(work)}}
+}
+
+// TestRecreatedAsItWas: Karmada writes no report that is the same as the last, so the status of the
+// recreated object comes from that, but not at once, and not if nothing may have been applied.
+func TestRecreatedAsItWas(t *testing.T) {
+	source := webDeployment("m1")
+	source.SetCreationTimestamp(metav1.NewTime(sample.Created))
+	written := sample.Created.Add(time.Second)
+	for name, tc := range map[string]struct {
+		after   time.Duration
+		cluster ClusterFacts
+		want    int64
+	}{
+		"Soon": {4 * time.Minute, ClusterFacts{State: ClusterJoined}, 2},
+		"Late": {6 * time.Minute, ClusterFacts{State: ClusterJoined}, 3},
+		"Away": {time.Hour, ClusterFacts{State: ClusterJoined, Away: true}, 2},
+	} {
+		f, r := adopted(source, reports(3), madeBefore("03:00:00", written.Format(time.TimeOnly)))
+		f.Clusters["m1"] = tc.cluster
+		status, err := On(f).Status(r, written.Add(tc.after))
+		if err != nil || status["observedGeneration"] != tc.want {
+			t.Errorf("%s: want generation %d observed: %v, %v", name, tc.want, status, err)
+		}
+	}
+}
+
+// TestRecreatedJob: a Job has completed, and is recreated. What is reported of the earlier one would end
+// the new one for good.
+func TestRecreatedJob(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, reported string
+		annotation       sample.Annotations
+		after            time.Duration
+	}{
+		"SameSecond": {reason: "its end was reported in the second of the update", reported: "03:04:06"},
+		"Suspended":  {reason: "Karmada notes that a suspended Work is not dispatched", reported: "03:04:07", annotation: sample.Annotations{render.SuspendAnnotation: "m1"}},
+		"Late":       {reason: "Karmada has not reported since", reported: "03:04:05", after: time.Hour},
+	} {
+		source := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1"})
+		for key, value := range tc.annotation {
+			sample.Annotate(source, key, value)
+		}
+		source.SetAPIVersion("batch/v1")
+		source.SetKind("Job")
+		source.SetGeneration(1)
+		source.SetUID("2")
+		delete(source.Object, "data")
+		source.Object["spec"], source.Object["status"] = map[string]any{"parallelism": int64(1)}, map[string]any{}
+		f, r := adopted(source, madeBefore(tc.reported, "03:04:06"), func(u *unstructured.Unstructured) {
+			u.Object["status"] = map[string]any{
+				"conditions": []any{map[string]any{"type": render.AppliedCondition, "status": "True"}},
+				"manifestStatuses": []any{map[string]any{"health": "Healthy", "status": map[string]any{
+					"succeeded": int64(1), "startTime": "2026-01-02T03:00:00Z", "completionTime": "2026-01-02T03:01:00Z",
+					"conditions": []any{map[string]any{"type": "Complete", "status": "True"}},
+				}}},
+			}
+			if tc.annotation != nil {
+				_ = unstructured.SetNestedField(u.Object, true, "spec", "suspendDispatching")
+			}
+		})
+		j := On(f)
+		status, err := j.Status(r, sample.Created.Add(tc.after))
+		if err != nil || len(j.Plan) > 0 {
+			t.Fatal(err, j.Plan)
+		}
+		if conditions, _ := status["conditions"].([]any); len(conditions) > 0 {
+			t.Errorf("%s: %s, and it is complete before it has run: %v", name, tc.reason, status)
 		}
 	}
 }

@@ -24,7 +24,8 @@ type Report struct {
 	Work    types.UID
 	Version string
 	Created time.Time
-	// Current: it was reported no earlier, by the second, than the Work was last written.
+	// Current: it was reported no earlier, by the second, than the Work was last written; for a Job,
+	// whose end is for good, later than that.
 	Current bool
 	// Generation is that of the source from which the Work was made; 0 if it does not say.
 	Generation int64
@@ -36,7 +37,7 @@ type Report struct {
 func NewReport(work *unstructured.Unstructured) *Report {
 	r := &Report{Work: work.GetUID(), Version: work.GetResourceVersion(), Created: work.GetCreationTimestamp().Time, Status: encodeStatus(ReportedBy(work))}
 	reported, written := lastOf(work, "status"), lastOf(work, nil)
-	r.Current = !reported.IsZero() && !reported.Before(written)
+	r.Current = reported.After(written) || reported.Equal(written) && !reported.IsZero() && render.CarriedBy(work.Object).GroupKind() != JobKind
 	r.Generation = generationOf(work)
 	return r
 }
@@ -112,13 +113,13 @@ func HealthOf(work *unstructured.Unstructured) string {
 	return health
 }
 
-// jobKind is the kind whose objects end.
-var jobKind = schema.GroupKind{Group: batchv1.GroupName, Kind: "Job"}
+// JobKind is the kind whose objects end.
+var JobKind = schema.GroupKind{Group: batchv1.GroupName, Kind: "Job"}
 
 // reportsFinishedJob reports whether a Work carries a Job that has ended in the member. Karmada
 // reports a Job's conditions (pkg/resourceinterpreter/default/native/reflectstatus.go, v1.18.2).
 func reportsFinishedJob(work *unstructured.Unstructured) bool {
-	if render.CarriedBy(work.Object).GroupKind() != jobKind {
+	if render.CarriedBy(work.Object).GroupKind() != JobKind {
 		return false
 	}
 	conditions, _ := ReportedBy(work)["conditions"].([]any)

@@ -46,7 +46,7 @@ func AdvanceOf(kind schema.GroupKind, status map[string]any, generation int64) (
 	switch {
 	case !isWorkload && !isTold:
 		return Untold, ""
-	case of < generation || number(status, "observedGeneration") < number(status, "generation") && status["observedGeneration"] != nil:
+	case generation > 0 && of != generation || number(status, "observedGeneration") < number(status, "generation") && status["observedGeneration"] != nil:
 		return Behind, "this generation has not been observed"
 	case isWorkload && status == nil:
 		return Behind, "no status"

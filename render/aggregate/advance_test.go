@@ -28,7 +28,8 @@ func TestAdvanceOf(t *testing.T) {
 		lacks      string
 	}{
 		"Done":         {deployment, done(nil), 3, RolledOut, ""},
-		"Newer":        {deployment, done(nil), 2, RolledOut, ""},
+		"Newer":        {deployment, done(nil), 2, Behind, "this generation has not been observed"}, // that of an earlier object
+		"Unsaid":       {deployment, done(nil), 0, RolledOut, ""},
 		"Older":        {deployment, done(nil), 4, Behind, "this generation has not been observed"},
 		"Unobserved":   {deployment, done(status{"observedGeneration": int64(6)}), 3, Behind, "this generation has not been observed"},
 		"Updating":     {deployment, done(status{"updatedReplicas": int64(1)}), 3, Behind, "updatedReplicas 1 of 2"},

@@ -92,10 +92,13 @@ func (s *summary) claimObserved(hasObserved []bool) {
 // hasContent reports whether a member's object was made of what it should be made of. The
 // condition Applied of a Work may be older than its content, so Settled alone does not tell.
 // Karmada compares with the generation of the source; but a Work is not rewritten for a
-// generation that changes nothing in it.
+// generation that changes nothing in it. A greater one is that of an earlier object of the name.
 func (m Member) hasContent(report *generations) bool {
-	return report != nil && m.Settled && report.ResourceTemplateGeneration >= m.Generation
+	return report != nil && m.Settled && m.isOf(report.ResourceTemplateGeneration)
 }
+
+// isOf reports whether a generation that is reported is the one that the Work has, if it says which.
+func (m Member) isOf(reported int64) bool { return m.Generation == 0 || reported == m.Generation }
 
 // hasObserved reports whether a member's controller has seen its object.
 func (m Member) hasObserved(report *generations) bool {

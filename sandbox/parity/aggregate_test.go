@@ -29,6 +29,7 @@ const manyAggregates = 30_000
 const (
 	noMembers        = "no members have not observed"
 	statefulSets     = "StatefulSets report no observedGeneration"
+	earlierObject    = "a generation that the Work does not have yet is an earlier object's"
 	notBegun         = "a member with fewer Pods than it wants has not observed"
 	rolloutCondition = "a Deployment has conditions"
 	kept             = "what the sum does not set stays"
@@ -48,7 +49,7 @@ const (
 )
 
 var deliberate = []string{
-	noMembers, statefulSets, notBegun, rolloutCondition, kept, saturated, negative, unread, unbound,
+	noMembers, statefulSets, earlierObject, notBegun, rolloutCondition, kept, saturated, negative, unread, unbound,
 	failureTarget, failingOnly, failureStays, failureStart, criteriaMet, notComplete, noEnd, counters, addressMode,
 }
 
@@ -195,6 +196,10 @@ func (c aggregateCase) explainObserved(ours any) string {
 	switch kind := c.source.GetKind(); {
 	case len(c.members) == 0:
 		want, reason = c.before()["observedGeneration"], noMembers
+	case slices.ContainsFunc(c.members, func(m aggregate.Member) bool {
+		return m.Generation > 0 && decodeReport(m)["resourceTemplateGeneration"] > m.Generation
+	}):
+		want, reason = c.before()["observedGeneration"], earlierObject
 	case kind == "StatefulSet":
 		reason = statefulSets
 		for _, m := range c.members {

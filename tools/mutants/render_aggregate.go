@@ -4,14 +4,14 @@ package main
 var ofAggregate = []mutant{
 	{
 		name: "unsettled-works-have-observed", file: "render/aggregate/workload.go",
-		old:  `report != nil && m.Settled && report`,
-		new:  `report != nil && report`,
+		old:  `report != nil && m.Settled && m`,
+		new:  `report != nil && m`,
 		harm: "a GitOps tool calls a rollout finished before it has reached any member",
 	},
 	{
 		name: "old-content-has-observed", file: "render/aggregate/workload.go",
-		old:  `report.ResourceTemplateGeneration >= m.Generation`,
-		new:  `report.ResourceTemplateGeneration >= 0`,
+		old:  `m.Generation == 0 || reported == m.Generation`,
+		new:  `m.Generation == 0 || reported >= 0`,
 		harm: "a GitOps tool calls a rollout finished while a member runs the version before",
 	},
 	{

@@ -22,8 +22,8 @@ var ofStatus = []mutant{
 	},
 	{
 		name: "the-dead-report", file: "mirror/judge/status.go",
-		old:  `report.Created.Before(source.Created) && !report.Current`,
-		new:  `report.Created.Before(source.Created) && report == nil`,
+		old:  `report.Created.Before(source.Created) && !j`,
+		new:  `report == nil && !j`,
 		harm: "a Job that was recreated is complete before it starts, for good",
 	},
 	{
@@ -103,5 +103,55 @@ var ofStatus = []mutant{
 		old:  `!w.Terminating && !w.IsFinished() && `,
 		new:  `!w.Terminating && `,
 		harm: "a namespace full of finished Jobs lets a mass deletion of running ones pass the breaker",
+	},
+	{
+		name: "earlier-jobs-are-believed-later", file: "mirror/judge/status.go",
+		old:  ` && j.Facts.ID.GroupKind() != state.JobKind`,
+		new:  ``,
+		harm: "a Job that was recreated is complete before it has run, for good",
+	},
+	{
+		name: "earlier-jobs-are-believed-at-once", file: "mirror/state/report.go",
+		old:  ` && render.CarriedBy(work.Object).GroupKind() != JobKind`,
+		new:  ``,
+		harm: "a Job that was recreated while its predecessor ends is complete, for good",
+	},
+	{
+		name: "suspended-works-report-anew", file: "mirror/judge/status.go",
+		old: `if w.State == state.WorkSuspended {
+		return false`,
+		new: `if false {
+		return false`,
+		harm: "a Job that was recreated and suspended is complete before it has run",
+	},
+	{
+		name: "members-that-are-away-have-reported", file: "mirror/judge/status.go",
+		old:  `w.State == state.WorkApplied && !j.Facts.Clusters[w.Cluster].Away && now`,
+		new:  `w.State == state.WorkApplied && now`,
+		harm: "a rollout ends although its member has not been reached",
+	},
+	{
+		name: "the-same-is-never-reported-anew", file: "mirror/judge/status.go",
+		old:  `now.Sub(w.Written()) >= trustAfter`,
+		new:  `false`,
+		harm: "a source that is recreated as it was never has a status",
+	},
+	{
+		name: "greater-generations-are-newer", file: "render/aggregate/workload.go",
+		old:  `reported == m.Generation }`,
+		new:  `reported >= m.Generation }`,
+		harm: "a rollout of a recreated Deployment ends before it begins",
+	},
+	{
+		name: "every-time-is-new-content", file: "mirror/status.go",
+		old:  `strings.HasSuffix(field, "Time")`,
+		new:  `field == ""`,
+		harm: "the status of a Deployment is contested for ever, sixty times a minute",
+	},
+	{
+		name: "times-of-members-are-contested", file: "mirror/status.go",
+		old:  `if content == had {`,
+		new:  `if content == "" {`,
+		harm: "the status of a custom resource stops because its controller renews a time",
 	},
 }

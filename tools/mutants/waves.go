@@ -179,7 +179,7 @@ var ofWaves = []mutant{
 	},
 	{
 		name: "old-reports-are-believed", file: "render/aggregate/advance.go",
-		old:  `case of < generation || `,
+		old:  `case generation > 0 && of != generation || `,
 		new:  `case of < 0 || `,
 		harm: "a wave begins by what the member reported of the content before",
 	},
