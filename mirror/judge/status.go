@@ -44,7 +44,7 @@ func (j Judgement) Reporting() []string {
 func isPending(f Facts, cluster string, target Target) bool {
 	facts := f.Clusters[cluster]
 	isReplaced := target.Decision == Released && f.Source != nil && f.Source.Asks && f.Source.Refusal == nil
-	return (target.Decision == Unknown && !target.Unproven || isReplaced) && facts.State == ClusterJoined && !facts.Forbidden &&
+	return (target.Decision == Unknown || isReplaced) && facts.State == ClusterJoined && !facts.Forbidden &&
 		f.Source.Terms.Matches(cluster, facts.Labels)
 }
 

@@ -45,12 +45,6 @@ var ofStatus = []mutant{
 		harm: "a generation counts as observed before it is in any Work",
 	},
 	{
-		name: "what-goes-counts", file: "mirror/judge/status.go",
-		old:  `(target.Decision == Unknown && !target.Unproven || isReplaced)`,
-		new:  `(target.Decision == Unknown || isReplaced)`,
-		harm: "a rollout waits for a member that is no longer a target",
-	},
-	{
 		name: "absent-clusters-hold-for-ever", file: "mirror/judge/status.go",
 		old:  ` && facts.State == ClusterJoined`,
 		new:  ``,
@@ -145,13 +139,13 @@ var ofStatus = []mutant{
 	{
 		name: "every-time-is-new-content", file: "mirror/status.go",
 		old:  `strings.HasSuffix(field, "Time")`,
-		new:  `field == ""`,
+		new:  `strings.HasSuffix(field, "Hour")`,
 		harm: "the status of a Deployment is contested for ever, sixty times a minute",
 	},
 	{
 		name: "times-of-members-are-contested", file: "mirror/status.go",
 		old:  `if content == had {`,
-		new:  `if content == "" {`,
+		new:  `if content == had+"x" {`,
 		harm: "the status of a custom resource stops because its controller renews a time",
 	},
 }

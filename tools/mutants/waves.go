@@ -191,8 +191,8 @@ var ofWaves = []mutant{
 	},
 	{
 		name: "a-lost-name-counts-for-nothing", file: "mirror/judge/status.go",
-		old:  `!target.Unproven || isReplaced)`,
-		new:  `!target.Unproven)`,
+		old:  `target.Decision == Unknown || isReplaced)`,
+		new:  `target.Decision == Unknown || isReplaced && cluster == "")`,
 		harm: "a change goes on although its canary has lost its Work",
 	},
 }
