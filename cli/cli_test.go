@@ -29,6 +29,7 @@ func TestRunRejectsFlags(t *testing.T) {
 		"ConcurrentSyncs": {"without workers no work is done", []string{"--concurrent-syncs", "0"}, "at least 1"},
 		"LeaseTimes":      {"a Lease that expires before it is renewed", []string{"--leader-elect-renew-deadline", "20s"}, "lease duration 15s > renew deadline 20s"},
 		"Burst":           {"a limit of queries needs a burst", []string{"--kube-api-qps", "10"}, "--kube-api-burst"},
+		"Queries":         {"client-go takes 0 for its own limit", []string{"--kube-api-qps", "0"}, "--kube-api-qps 0"},
 		"LogFormat":       {"an unknown format", []string{"--log-format", "xml"}, "json or console"},
 		"LogLevel":        {"an unknown level", []string{"--log-level", "loud"}, "--log-level"},
 		"Secure":          {"a token would be sent in the clear", []string{"--metrics-secure"}, "--tls-cert-file"},

@@ -112,6 +112,9 @@ func (o *Options) complete() error {
 	if o.concurrentSyncs < 1 {
 		errs = append(errs, fmt.Errorf("cannot use --concurrent-syncs %d: want at least 1", o.concurrentSyncs))
 	}
+	if o.qps == 0 {
+		errs = append(errs, errors.New("cannot use --kube-api-qps 0: want a negative number for no limit, or queries per second"))
+	}
 	if o.qps > 0 && o.burst < 1 {
 		errs = append(errs, fmt.Errorf("cannot use --kube-api-qps %g without --kube-api-burst", o.qps))
 	}
