@@ -229,6 +229,11 @@ func (w *shifting) judge(source spot) (all []string) {
 			all = append(all, string(r.Reason)+" "+r.Message)
 		}
 	}
+	for cluster, target := range j.Verdict.Targets {
+		if target.Lost != nil {
+			all = append(all, fmt.Sprint("lost ", cluster, target.Lost))
+		}
+	}
 	slices.Sort(all)
 	return append(all, fmt.Sprint("finalizer ", j.Finalizer(), ", waves ", j.Verdict.Rollout.Current()))
 }
@@ -281,7 +286,7 @@ func (w *shifting) wishes(percent int) map[string]string {
 	wishes := map[string]string{}
 	for key, values := range map[string][]string{
 		render.ClustersAnnotation:           {"", "m1", "m1,m2", "*", "m*,!m2", "!m3", "m4", "M1", "m9,m1"},
-		render.ClusterSelectorAnnotation:    {"tier=edge", "tier!=core", "tier in (", "topology.kubernetes.io/region=eu", "!tier"},
+		render.ClusterSelectorAnnotation:    {"tier=edge", "tier!=core", "tier in (", "topology.kubernetes.io/zone notin (z1)", "cluster.karmada.io/provider", "topology.kubernetes.io/region=eu", "!tier"},
 		render.SuspendAnnotation:            {"true", "m1", "m1,m2", "m4,m9", "m*", "perhaps"},
 		render.ExpandAnnotation:             {"true", "false"},
 		render.ReplicasAnnotation:           {"divide", "m1=2,m2=1", "retain"},
@@ -313,7 +318,7 @@ func (w *shifting) source(at spot) *unstructured.Unstructured {
 	if w.chance(4) {
 		sample.SetLabel(u, "propagationpolicy.karmada.io/permanent-id", "x")
 	}
-	text := w.pick("plain", "$(cluster.region:-none)", "$(cluster.label:tier:-x)", "$(cluster.name)")
+	text := w.pick("plain", "$(cluster.region:-none)", "$(cluster.label:tier:-x)", "$(cluster.name)", "$(cluster.zone)", "$(cluster.provider:-x) $(cluster.annotation:a:-y)", "$(cluster.label:topology.kubernetes.io/zone)", "$(cluster.label:cluster.karmada.io/provider:-)")
 	switch at.resource {
 	case configMaps:
 		u.Object["data"] = map[string]any{"key": text}
@@ -332,7 +337,20 @@ func (w *shifting) cluster(name string) *unstructured.Unstructured {
 	if err != nil {
 		u = readyCluster(name, sample.Created.Add(-3*time.Hour))
 	}
-	switch n := w.IntN(10); {
+	switch n := w.IntN(16); {
+	case n >= 15:
+		now := metav1.Now()
+		u.SetDeletionTimestamp(&now)
+		if w.chance(50) {
+			u.SetDeletionTimestamp(nil)
+		}
+	case n >= 13:
+		u.SetAnnotations(map[string]string{"a": w.pick("1", "2")})
+		if w.chance(30) {
+			u.SetAnnotations(nil)
+		}
+	case n >= 10:
+		u.Object["spec"] = map[string]any{w.pick("provider", "zone", "region"): w.pick("p", "z1", "eu"), "zones": [][]any{{"z1"}, {"z1", "z2"}, {}}[w.IntN(3)]}
 	case n < 5:
 		sample.SetLabel(u, "tier", w.pick("edge", "core"))
 	case n < 6:
@@ -360,7 +378,22 @@ func (w *shifting) policy(at spot) *unstructured.Unstructured {
 	if w.chance(60) {
 		rule["targetCluster"] = map[string]any{"labelSelector": map[string]any{"matchLabels": map[string]any{"tier": "edge"}}}
 	}
+	if w.chance(40) {
+		rule["targetCluster"] = map[string]any{"fieldSelector": map[string]any{"matchExpressions": []any{map[string]any{"key": w.pick("zone", "region", "provider"), "operator": w.pick("In", "NotIn"), "values": []any{w.pick("z1", "eu", "p")}}}}}
+	}
+	if w.chance(15) {
+		rule["overriders"] = map[string]any{"plaintext": []any{map[string]any{"path": "/nowhere/x", "operator": "add", "value": "x"}}}
+	}
+	if w.chance(15) {
+		rule["unknown"] = "x"
+	}
 	u.Object["spec"] = map[string]any{"resourceSelectors": []any{selector}, "overrideRules": []any{rule}}
+	if w.chance(10) {
+		delete(u.Object["spec"].(map[string]any), "resourceSelectors")
+	}
+	if w.chance(5) {
+		u.Object["spec"].(map[string]any)["resourceSelectors"] = "odd"
+	}
 	return u
 }
 
@@ -380,6 +413,12 @@ func (w *shifting) work(source, at spot, cluster string) *unstructured.Unstructu
 	}
 	if w.chance(30) {
 		sample.Annotate(u, render.WrittenAnnotation, "x")
+	}
+	if w.chance(30) {
+		sample.Annotate(u, render.ShareAnnotation, w.pick("0", "2", "9", "x"))
+	}
+	if w.chance(20) {
+		sample.Annotate(u, render.OverriddenByAnnotation, w.pick("OverridePolicy/op", "ClusterOverridePolicy/cop", "OverridePolicy/gone"))
 	}
 	if w.chance(35) {
 		[]sample.Change{sample.Bound, sample.Terminating, sample.Unfinalized, sample.Overwritten, sample.Emptied, sample.Marked, sample.Quota}[w.IntN(7)](u)

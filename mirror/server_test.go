@@ -43,6 +43,8 @@ var (
 	widgets    = schema.GroupVersionResource{Group: "example.io", Version: "v1", Resource: "widgets"}
 	// collections are all collections of the API server, by path.
 	collections = map[string]schema.GroupVersionResource{
+		"/apis/policy.karmada.io/v1alpha1/overridepolicies":        state.PoliciesResource,
+		"/apis/policy.karmada.io/v1alpha1/clusteroverridepolicies": state.ClusterPoliciesResource,
 		"/api/v1/configmaps":                                      configMaps,
 		"/api/v1/namespaces":                                      state.NamespacesResource,
 		"/api/v1/pods":                                            pods,

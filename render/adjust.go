@@ -51,6 +51,9 @@ func Resemble(like map[string]any, as Likeness) ([]byte, error) {
 	}
 	manifest = cloneMaps(manifest, manifestMetadata)
 	marks := fieldsOf(fieldsOf(manifest["metadata"])["annotations"])
+	if marks == nil || annotations == nil {
+		return nil, ErrNotOurForm
+	}
 	marks[workNamespaceAnnotation], marks[workNameAnnotation] = ExecutionNamespace(as.Cluster), as.Name
 	spec := map[string]any{"workload": map[string]any{"manifests": []any{manifest}}}
 	for option, isOn := range map[string]bool{"suspendDispatching": as.Options.Suspend, "preserveResourcesOnDeletion": as.Options.PreserveOnDeletion} {

@@ -2,6 +2,7 @@ package render
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -130,5 +131,22 @@ func wantSameWork(t *testing.T, got, want *unstructured.Unstructured) {
 	w, errW := want.MarshalJSON()
 	if errG != nil || errW != nil || !jsonpatch.Equal(g, w) {
 		t.Errorf("it is\n%s\nnot\n%s", g, w)
+	}
+}
+
+// TestResembleBare: a Work that another user has written may have no annotations, and neither may its manifest.
+func TestResembleBare(t *testing.T) {
+	for name, annotations := range map[string]map[string]any{"Manifest": {SourceAnnotation: "ConfigMap/shop/page"}, "Work": nil} {
+		metadata := map[string]any{"namespace": "shop", "name": "page"}
+		if name == "Work" {
+			metadata["annotations"] = map[string]any{}
+		}
+		work := map[string]any{
+			"metadata": map[string]any{"namespace": "karmada-es-m1", "name": "x", "annotations": annotations},
+			"spec":     map[string]any{"workload": map[string]any{"manifests": []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}}}},
+		}
+		if _, err := Resemble(work, Likeness{Cluster: "m2", Name: "x"}); !errors.Is(err, ErrNotOurForm) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -89,6 +89,8 @@ type Caches struct {
 	stopped since[render.Identity]
 	// losses are when sources lost overrides, by the cache.
 	losses losses
+	// shown are when live lists showed that they had lost more.
+	shown  losses
 	lately *lately
 }
 

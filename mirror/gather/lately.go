@@ -64,10 +64,11 @@ func (l *lately) get(ctx context.Context, w *watch.Watch, name string) (*unstruc
 	}
 }
 
-// list returns the objects of a resource in a namespace; do not modify them.
-func (l *lately) list(ctx context.Context, resource schema.GroupVersionResource, namespace string) (*unstructured.UnstructuredList, error) {
+// list returns the objects of a resource in a namespace; do not modify them. It is no older than seen, the
+// version that the cache has reached.
+func (l *lately) list(ctx context.Context, resource schema.GroupVersionResource, namespace, seen string) (*unstructured.UnstructuredList, error) {
 	key := "list " + resource.String() + "/" + namespace
-	if known, ok := l.read.Get(key); ok {
+	if known, ok := l.read.Get(key); ok && !state.IsOlder(known.(*unstructured.UnstructuredList).GetResourceVersion(), seen) {
 		return known.(*unstructured.UnstructuredList), nil
 	}
 	asked := l.clock.Now()
@@ -76,7 +77,7 @@ func (l *lately) list(ctx context.Context, resource schema.GroupVersionResource,
 			*unstructured.UnstructuredList
 			began time.Time
 		}
-		shared, err, _ := l.underWay.Do(key, func() (any, error) {
+		shared, err, _ := l.underWay.Do(key+"@"+seen, func() (any, error) {
 			began := l.clock.Now()
 			list, err := l.client.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
 			if left := latelyPeriod - l.clock.Since(began); err == nil && left > 0 {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
@@ -96,9 +98,11 @@ func (c *Caches) Distinguishing(before, after *state.Cluster) iter.Seq[*state.Po
 // ConfirmLoss reads a source and the override policies live if the source has lost some, by the
 // cache: a policy may be missing because it is about to be replaced, or was deleted together with
 // the source, whose deletion the cache does not show yet. So it waits first, and returns how long
-// is left. It waits for no less than a list may be old that was made for another source.
+// is left. It waits for no less than a list may be old that was made for another source. The live list may
+// show that more is lost; that has a time of its own.
 func (c *Caches) ConfirmLoss(ctx context.Context, f judge.Facts, lost map[string][]string, settle time.Duration) (judge.Facts, time.Duration, error) {
-	if left := max(settle, latelyPeriod) - c.losses.settled(f.ID, lost, c.options.Clock.Now()); left > 0 {
+	settle = max(settle, latelyPeriod)
+	if left := settle - c.losses.settled(f.ID, lost, c.options.Clock.Now()); left > 0 {
 		return f, left, nil
 	}
 	f, err := c.LiveFacts(ctx, f.ID)
@@ -113,18 +117,46 @@ func (c *Caches) ConfirmLoss(ctx context.Context, f judge.Facts, lost map[string
 		} else if namespace == "" {
 			continue
 		}
-		list, err := c.lately.list(ctx, r, namespace)
+		list, err := c.lately.list(ctx, r, namespace, c.policiesVersion(r))
 		if err != nil {
 			return f, 0, fmt.Errorf("cannot tell whether %q has lost an override: %w", f.ID, err)
 		}
 		policies = append(policies, policiesIn(list)...)
 	}
-	f.Policies, f.PoliciesLive = policies, true
+	f.Policies, f.PoliciesLive = policies, false
+	more := without(judge.Decide(f).Lost(), lost)
+	if left := settle - c.shown.settled(f.ID, more, c.options.Clock.Now()); left > 0 {
+		return f, left, nil
+	}
+	f.PoliciesLive = true
 	return f, 0, nil
 }
 
+// without returns what is lost besides what is known.
+func without(lost, known map[string][]string) map[string][]string {
+	more := map[string][]string{}
+	for cluster, policies := range lost {
+		more[cluster] = slices.DeleteFunc(slices.Clone(policies), func(policy string) bool { return slices.Contains(known[cluster], policy) })
+	}
+	return more
+}
+
+// policiesVersion is the resource version that the cache of a kind of override policies has reached; empty
+// if it is not watched.
+func (c *Caches) policiesVersion(r schema.GroupVersionResource) string {
+	for _, w := range c.policies.All() {
+		if w.Resource.GroupResource == r.GroupResource() {
+			return w.Status().ResourceVersion
+		}
+	}
+	return ""
+}
+
 // Unlost notes that a source has lost no override.
-func (c *Caches) Unlost(id render.Identity) { c.losses.forget(id) }
+func (c *Caches) Unlost(id render.Identity) {
+	c.losses.forget(id)
+	c.shown.forget(id)
+}
 
 func policiesIn(list *unstructured.UnstructuredList) []*state.Policy {
 	policies := make([]*state.Policy, 0, len(list.Items))

@@ -30,9 +30,9 @@ func sharesOf(f Facts) map[string]render.Scale {
 }
 
 // rises reports whether a cluster is to get more replicas than its Work says, or gets its first Work.
-// A cluster that cannot have any, because it is not allowed or is being removed, or because its Work is
-// still being deleted, holds up no other: that may last for as long as its member is away.
-func (r *renderings) rises(cluster string, target Target) bool {
+// A cluster that cannot have any, because it is not allowed or is being removed, because its Work is still
+// being deleted, or because another owner has its Work, holds up no other: that may last very long.
+func (r *renderings) rises(cluster string) bool {
 	if r.f.Unknown != "" || r.f.Source == nil || r.f.Scale == nil || r.f.Scale.Fault != "" {
 		return false
 	}
@@ -41,8 +41,8 @@ func (r *renderings) rises(cluster string, target Target) bool {
 		return false
 	}
 	share := r.share(cluster).Replicas
-	if w == nil {
-		return share > 0 && (target.Decision == Wanted || facts.WriteUnderWay)
+	if w == nil { // the first Work of a cluster whose content fails is still to come
+		return share > 0 && r.f.Source.Deleted.IsZero()
 	}
 	has, isDivided := w.Notes().Replicas()
 	return isDivided && share > has && w.Source == r.f.ID && w.Foreign == ""

@@ -301,3 +301,49 @@ func TestExpandedPerCluster(t *testing.T) {
 		}
 	}
 }
+
+// TestJoinsUnrenderable: m3 joins, and what it is to get cannot be rendered yet. m1 and m2 keep what they run: no
+// cluster has the replicas of m3 so far. If another owner has its Work, they are unplaced.
+func TestJoinsUnrenderable(t *testing.T) {
+	wishes := sample.Annotations{render.ClustersAnnotation: "*", render.ReplicasAnnotation: "divide", render.ExpandAnnotation: "true"}
+	for name, tc := range map[string]struct {
+		region string
+		taken  bool
+		want   []string
+	}{
+		"OverrideFailed": {"$(cluster.region)", false, nil},
+		"WorkConflict":   {"none", true, []string{"update m1 2", "update m2 2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			facts := func(names ...string) Facts {
+				clusters := map[string]ClusterFacts{}
+				for _, name := range names {
+					m := &render.Member{Name: name}
+					if name != "m3" {
+						m.Region = "europe"
+					}
+					clusters[name] = ClusterFacts{State: ClusterJoined, Labels: m.SelectorLabels(), Member: m}
+				}
+				f := dividedFacts(t, 6, wishes, clusters)
+				u := workloadObject("Deployment", wishes)
+				u.Object["spec"] = map[string]any{"replicas": int64(6), "region": tc.region}
+				f.Source, f.PoliciesLive = NewSource(u, render.Wishes{}), true
+				return f
+			}
+			before := facts("m1", "m2")
+			if diff := cmp.Diff([]string{"create m1 3", "create m2 3"}, carryOut(t, before)); diff != "" {
+				t.Fatal(diff)
+			}
+			f := facts("m1", "m2", "m3")
+			f.Works = before.Works
+			if tc.taken {
+				w := *f.Works["m1"]
+				w.Cluster, w.Foreign = "m3", "it has the label x"
+				f.Works["m3"] = &w
+			}
+			if diff := cmp.Diff(tc.want, carryOut(t, f)); diff != "" {
+				t.Errorf("m3 is %s: -want +got:\n%s", Decide(f).Targets["m3"].Because, diff)
+			}
+		})
+	}
+}

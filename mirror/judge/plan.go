@@ -27,8 +27,8 @@ const (
 	// has no effect there. It completes a deletion that has been requested already.
 	Detach OperationKind = "detach"
 	Drop   OperationKind = "drop"
-	// Adjust gives a Work whose turn it is not yet what takes effect at once: its options, and our
-	// labels.
+	// Adjust gives a Work whose content stays as it is for now what takes effect at once: its options,
+	// and our labels.
 	Adjust OperationKind = "adjust"
 	// Release removes our labels and annotations from a Work that now belongs to another
 	// owner.
@@ -124,6 +124,7 @@ func (k OperationKind) WritesContent() bool { return k == Create || k == Update 
 //	Released   there                 release
 //	Unneeded   there                 detach, and then drop
 //	Unknown    waits for its wave    adjust, or create and update from another Work
+//	Unknown    content fails or lost adjust
 //	Unknown    any                   –
 //	any        stalled               detach
 //	any        waits for its cluster wake, if there is nothing else to write
@@ -134,6 +135,9 @@ func Plan(v Verdict, works map[string]*state.Work) []Operation {
 		op := Operation{Cluster: cluster, Work: w, From: target.From}
 		op.Kind, op.Because = planWork(target, w)
 		op.Later = op.Kind == Update && v.rises() && lowers(target.notes, w)
+		if op.Later && w.Source == v.ID && w.Foreign == "" && !hasOptions(w, target.options) {
+			op.Kind, op.Later = Adjust, false
+		}
 		switch {
 		case op.Kind == Delete:
 			deletes = append(deletes, op)
@@ -159,7 +163,7 @@ func planWork(target Target, w *state.Work) (kind OperationKind, because string)
 	case target.From != nil && !w.Terminating:
 		return Update, target.Because
 	case target.Adjust && !w.Terminating:
-		return Adjust, "its options or labels are not as wanted, and its wave has not begun"
+		return Adjust, "its options or labels are not as wanted, and its content has to wait"
 	case target.Decision == Unknown:
 	case w == nil:
 		if target.Decision == Wanted {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/render/override"
 )
@@ -48,15 +49,32 @@ func (r *renderings) render(cluster string, wanted Target) (Target, *Refusal) {
 	switch {
 	case err != nil:
 		message := fmt.Sprintf("cluster %q: %s", cluster, err)
-		return Target{Decision: Unknown, Because: string(OverrideFailed) + ": " + message}, &Refusal{Reason: OverrideFailed, Message: message}
+		return r.staying(cluster, Target{Decision: Unknown, Because: string(OverrideFailed) + ": " + message}), &Refusal{Reason: OverrideFailed, Message: message}
 	case rendering == nil:
 		return Target{Decision: Unknown, Because: "its content has not been read yet"}, nil
 	}
 	if lost := r.lost(cluster, rendering); lost != nil {
-		return Target{Decision: Unknown, Lost: lost, Because: "by the cache, it is no longer overridden by " + strings.Join(lost, " and ") + ", but no live read has confirmed that yet"}, nil
+		return r.staying(cluster, Target{Decision: Unknown, Lost: lost, Because: "by the cache, it is no longer overridden by " + strings.Join(lost, " and ") + ", but no live read has confirmed that yet"}), nil
 	}
 	wanted.Rendering = rendering
 	return wanted, nil
+}
+
+// staying lets a Work whose content stays as it is get what takes effect at once: its options.
+func (r *renderings) staying(cluster string, t Target) Target {
+	w, options := r.f.Works[cluster], r.optionsOn(cluster)
+	if w == nil || w.Source != r.f.ID || w.Foreign != "" || hasOptions(w, options) {
+		return t
+	}
+	template := r.f.Source.Template.Manifest.Template(options)
+	t.Adjust = true
+	t.Rendering = &Rendering{Template: template, options: options, isIn: func(*state.Work) bool { return false }, edited: func() (*render.Template, error) { return template, nil }}
+	return t
+}
+
+// hasOptions reports whether a Work is suspended and preserves its object as it should.
+func hasOptions(w *state.Work, o render.Options) bool {
+	return o.Suspend == (w.State == state.WorkSuspended) && o.PreserveOnDeletion == w.Preserves()
 }
 
 // lost returns the policies that have changed the Work on a cluster and would no longer, by the
@@ -166,7 +184,7 @@ func policiesOf(f Facts) *policies {
 		switch {
 		case policy.Fault == "":
 			p.readable = append(p.readable, policy.Override)
-		case policy.Selects(p.selected):
+		case policy.Selects(p.selected) && (p.err == nil || policy.Fault < p.err.Error()):
 			p.err = errors.New(policy.Fault)
 		}
 	}

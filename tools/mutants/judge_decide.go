@@ -215,4 +215,10 @@ var ofDecide = []mutant{
 		new:  `if false {`,
 		harm: "an image fix waits for as long as a member is away from which a Work is being deleted",
 	},
+	{
+		name: "failing-content-has-replicas", file: "mirror/judge/division.go",
+		old:  `return share > 0 && r`,
+		new:  `return false && r`,
+		harm: "replicas are taken from clusters, and the one that is to have them cannot get them",
+	},
 }

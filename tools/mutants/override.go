@@ -73,4 +73,28 @@ var ofOverride = []mutant{
 		new:  `hash.Write([]byte(s.policy.name))`,
 		harm: "a change of a policy is not noticed where two apply, and never reaches the members",
 	},
+	{
+		name: "a-shown-loss-is-settled", file: "mirror/gather/policies.go",
+		old:  `if left := settle - c.shown`,
+		new:  `if left := 0 - c.shown`,
+		harm: "a policy that was deleted together with its object is undone first",
+	},
+	{
+		name: "old-lists-count", file: "mirror/gather/lately.go",
+		old:  `known.(*unstructured.UnstructuredList).GetResourceVersion(), seen)`,
+		new:  `known.(*unstructured.UnstructuredList).GetResourceVersion(), "")`,
+		harm: "a policy that replaces another does not count at first",
+	},
+	{
+		name: "failing-content-keeps-its-options", file: "mirror/judge/renderings.go",
+		old:  `if w == nil || w.Source != r.f.ID || w.Foreign != "" || hasOptions(w, options) {`,
+		new:  `if hasNothing := w == nil || w.Foreign != "" || hasOptions(w, options); hasNothing || w.Source == r.f.ID {`,
+		harm: "a workload that was to be preserved is deleted, because a policy cannot be applied",
+	},
+	{
+		name: "lower-works-keep-their-options", file: "mirror/judge/plan.go",
+		old:  `if op.Later && w.Source`,
+		new:  `if op.Later && op.Kind == "" && w.Source`,
+		harm: "a workload that was to be preserved is deleted, because it waits for another cluster",
+	},
 }
