@@ -15,6 +15,7 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 		c.wakeWorksOn(after)
 	}
 	if before != nil && after != nil && before.IsReady != after.IsReady {
+		c.caches.Unreached(after.Name)
 		c.enqueueInWavesOn(after)
 	}
 	if before != nil && after != nil && before.SameMeaning(after) {

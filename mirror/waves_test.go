@@ -1,12 +1,16 @@
 package mirror
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
@@ -107,5 +111,53 @@ func TestWavesUnasked(t *testing.T) {
 				t.Errorf("the status counts %v", counted)
 			}
 		})
+	}
+}
+
+// TestBakeWhileAway: the canary m1 has the new content, and is to bake for ten minutes. After a minute, its
+// cluster is no longer reachable, maybe because of the content. Nothing is reported any more, so it keeps the
+// last report: healthy. After a quarter of an hour it comes back, and at that very moment its bake counts as
+// over: m2 gets the content, before Karmada can have reported anything.
+func TestBakeWhileAway(t *testing.T) {
+	s, clock := newAPIServer(t), newFakeClock()
+	s.events = map[schema.GroupVersionResource]chan any{state.ClustersResource: make(chan any)}
+	page := func(value string) *unstructured.Unstructured {
+		u := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1,m2", render.WavesAnnotation: "m1;*", render.WaveBakeAnnotation: "10m"})
+		u.Object["data"] = map[string]any{"key": value}
+		u.SetResourceVersion("6")
+		return u
+	}
+	s.list(configMaps, page("new"))
+	s.list(render.WorksResource, sample.Work(page("new"), "m1", sample.Applied("True")), sample.Work(page("old"), "m2", sample.Applied("True")))
+	s.list(state.ClustersResource, readyCluster("m1", sample.Created), readyCluster("m2", sample.Created))
+	c := newControllerOf(t, s, configured("", "", ""), clock)
+	leading(t, c)
+	ready := func(is, version string) {
+		t.Helper()
+		u := readyCluster("m1", clock.Now())
+		u.SetResourceVersion(version)
+		u.Object["status"].(map[string]any)["conditions"].([]any)[0].(map[string]any)["status"] = is
+		s.events[state.ClustersResource] <- map[string]any{"type": "MODIFIED", "object": u}
+		err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+			return c.caches.Facts(sample.Page).Clusters["m1"].Away == (is != "True"), nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	syncPage(t, c)
+	clock.Step(time.Minute)
+	syncPage(t, c)
+	ready("Unknown", "101")
+	syncPage(t, c)
+	clock.Step(15 * time.Minute)
+	syncPage(t, c)
+	if len(s.writes) > 0 {
+		t.Fatalf("while it is away: %q", s.writes)
+	}
+	ready("True", "102")
+	j := judge.On(c.caches.Facts(sample.Page))
+	if slices.ContainsFunc(j.Plan, func(op judge.Operation) bool { return op.Cluster == "m2" && op.Kind.WritesContent() }) {
+		t.Errorf("m2 is to get the content as soon as m1 is back: m1 counts as healthy for %s", j.Facts.Steady["m1"])
 	}
 }

@@ -25,7 +25,9 @@ type steady struct {
 	work       types.UID
 	digest     render.Digest
 	generation int64
-	since      time.Time
+	// highest is the highest generation seen of this Work, and spec the Work's own.
+	highest, spec int64
+	since         time.Time
 	// isDated: what is reported of this generation is about this content.
 	isDated bool
 }
@@ -34,10 +36,17 @@ type steady struct {
 // from which the content was made, and so tells contents apart that were made from different ones. The
 // first content of a Work has none before it.
 func (s steady) then(w *state.Work, now time.Time) steady {
-	next := steady{work: w.UID, digest: w.Digest, generation: w.SourceGeneration(), since: s.since, isDated: s.isDated}
+	if s.work == w.UID && w.Generation < s.spec {
+		return s // who has gathered this was overtaken
+	}
+	next := steady{work: w.UID, digest: w.Digest, generation: w.SourceGeneration(), spec: w.Generation, since: s.since, isDated: s.isDated}
+	next.highest = next.generation
+	if s.work == w.UID {
+		next.highest = max(s.highest, next.generation)
+	}
 	if s.work != w.UID || s.digest != w.Digest {
 		next.since = time.Time{}
-		next.isDated = w.Generation == 1 || s.work == w.UID && s.generation > 0 && next.generation > s.generation
+		next.isDated = w.Generation == 1 || s.work == w.UID && s.generation > 0 && next.generation > s.highest
 	}
 	switch {
 	case !w.IsWell():
@@ -82,6 +91,21 @@ func (s *steadiness) end(w *state.Work) {
 	}
 }
 
+// unreached notes that a cluster has been away: what its Works report is from before.
+func (s *steadiness) unreached(cluster string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, works := range s.of {
+		if as, isKnown := works[cluster]; isKnown {
+			as.since = time.Time{}
+			works[cluster] = as
+		}
+	}
+}
+
+// Unreached notes that a cluster is, or has been, away, even if no source is looked at meanwhile.
+func (c *Caches) Unreached(cluster string) { c.steadiness.unreached(cluster) }
+
 // forget forgets a source that is not in waves.
 func (s *steadiness) forget(id render.Identity) {
 	s.mu.Lock()
@@ -102,6 +126,9 @@ func (c *Caches) Unwell(w *state.Work) { c.steadiness.end(w) }
 // advance adds how far the Works of a source in waves have come.
 func (c *Caches) advance(f *judge.Facts) {
 	f.Now = c.options.Clock.Now()
+	if f.Source != nil && (!f.Source.Waves.IsEmpty() || c.Aggregates(f.ID.GroupKind())) {
+		f.Altered = c.options.Writes.Altered(f.ID, f.Works)
+	}
 	if f.Source == nil || f.Source.Waves.IsEmpty() {
 		c.steadiness.forget(f.ID)
 		c.stopped.forget(f.ID)
@@ -109,8 +136,13 @@ func (c *Caches) advance(f *judge.Facts) {
 	}
 	f.LeastBake = c.options.LeastBake
 	f.Steady, f.Undated = c.steadiness.note(f.ID, f.Works, f.Now)
+	for cluster, w := range f.Works {
+		if f.Clusters[cluster].Away { // what is reported is from before
+			c.steadiness.end(w)
+			delete(f.Steady, cluster)
+		}
+	}
 	f.StoppedSince = c.stopped.get(f.ID, f.Now)
-	f.Altered = c.options.Writes.Altered(f.ID, f.Works)
 	f.Vanished = c.options.Writes.Vanished(f.ID)
 	for cluster := range f.Vanished {
 		if f.Clusters[cluster].State != judge.ClusterJoined { // its Works have left with it

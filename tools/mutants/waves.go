@@ -142,7 +142,7 @@ var ofWaves = []mutant{
 	},
 	{
 		name: "each-report-is-dated", file: "mirror/gather/waves.go",
-		old:  `s.generation > 0 && next.generation > s.generation`,
+		old:  `s.generation > 0 && next.generation > s.highest`,
 		new:  `next.generation >= s.generation`,
 		harm: "after an override is edited, a wave begins by a report of the content before",
 	},
@@ -194,5 +194,29 @@ var ofWaves = []mutant{
 		old:  `target.Decision == Unknown || isReplaced)`,
 		new:  `target.Decision == Unknown || isReplaced && cluster == "")`,
 		harm: "a change goes on although its canary has lost its Work",
+	},
+	{
+		name: "the-unreachable-bake", file: "mirror/gather/waves.go",
+		old:  `if f.Clusters[cluster].Away {`,
+		new:  `if f.Clusters[cluster].Away && w == nil {`,
+		harm: "a wave begins as soon as a canary is back that was away for its whole bake",
+	},
+	{
+		name: "memory-goes-back", file: "mirror/gather/waves.go",
+		old:  `s.work == w.UID && w.Generation < s.spec`,
+		new:  `s.work == w.UID && w.Generation < 0`,
+		harm: "a wave begins by a report of earlier content, if two workers look at once",
+	},
+	{
+		name: "generations-fall", file: "mirror/gather/waves.go",
+		old:  `next.highest = max(s.highest, next.generation)`,
+		new:  `next.highest = next.generation`,
+		harm: "a wave begins by the report of an earlier object",
+	},
+	{
+		name: "bare-works-panic", file: "render/adjust.go",
+		old:  `if marks == nil || annotations == nil {`,
+		new:  `if annotations == nil {`,
+		harm: "a Work that a user has written ends the daemon",
 	},
 }
