@@ -133,3 +133,12 @@ func (c *Configuration) Resource(gr schema.GroupResource) (Resource, bool) {
 	}
 	return Resource{}, false
 }
+
+// Includes reports whether objects of a resource in a namespace are mirrored; nil includes none.
+func (c *Configuration) Includes(gr schema.GroupResource, namespace string) bool {
+	if c == nil {
+		return false
+	}
+	resource, ok := c.Resource(gr)
+	return ok && resource.SelectsNamespace(namespace)
+}

@@ -164,9 +164,9 @@ func (c *Controller) Configure(parts config.Parts) error {
 			c.Metrics.KnowStatuses(r.GroupResource().String())
 		}
 	}
-	left := c.departing(configuration)
-	c.caches.Configure(configuration)
-	c.departures.add(left) // until now, a sync would have found them in the configuration
+	last := c.caches.Configure(configuration)
+	c.departures.add(c.departing(last))
+	c.caches.Follow()
 	for _, w := range before {
 		if _, stays := configuration.Resource(w.Resource.GroupResource); !stays {
 			c.Metrics.ForgetResource(w.Resource.GroupResource.String())

@@ -37,12 +37,11 @@ type departure struct {
 // removed. Later, another daemon may have the object.
 const departurePeriod = 10 * time.Minute
 
-// departing returns the objects with our finalizer that the configuration in force includes, and the
-// next one does not. The watch may not show yet that they have it.
-func (c *Controller) departing(next *config.Configuration) map[render.Identity]departure {
+// departing returns the objects with our finalizer that the last configuration included, and the one in force
+// does not. The watch may not show yet that they have it. A sync that sets it from now on notes that itself.
+func (c *Controller) departing(last *config.Configuration) map[render.Identity]departure {
 	leaves := func(gr schema.GroupResource, namespace string) bool {
-		resource, stays := next.Resource(gr)
-		return c.caches.Includes(gr, namespace) && !(stays && resource.SelectsNamespace(namespace))
+		return last.Includes(gr, namespace) && !c.caches.Includes(gr, namespace)
 	}
 	left := map[render.Identity]departure{}
 	for id, set := range c.finalizers.notShown() {
@@ -108,12 +107,19 @@ func (c *Controller) letGo(ctx context.Context, id render.Identity, o *write.Out
 		return mayNotRemove(left.resource)
 	}
 	err := c.currency.confirm(ctx)
-	if err == nil && !c.caches.Includes(gr, id.Namespace) {
+	isBack := c.caches.Includes(gr, id.Namespace)
+	if isBack && c.caches.Facts(id).Unknown != "" {
+		return nil // it may leave again before the watch shows it
+	}
+	if err == nil && !isBack {
 		err = c.finalizers.set(ctx, left.resource, id, left.uid, "", false)
 	}
 	switch {
 	case err == nil || errors.Is(err, write.ErrOtherVersion) || gather.ProvesAbsence(err, id.Name):
 		c.departures.drop(id)
+		if !isBack {
+			c.finalizers.shown(id)
+		}
 	case write.RefusedBy(err) != "":
 		c.finalizers.denied.begin(at)
 		o.RetryAfter(denialPeriod)

@@ -190,9 +190,6 @@ func (f *finalizers) set(ctx context.Context, resource schema.GroupVersionResour
 	if changed {
 		f.logger(id).Info("wrote a finalizer", zap.String("finalizer", render.WorksFinalizer), zap.Bool("set", wanted))
 	}
-	if !wanted && err == nil {
-		f.shown(id)
-	}
 	if changed && wanted {
 		f.undone.Next(string(uid), f.Clock.Now())
 		left := departure{resource: resource, uid: uid, at: f.Clock.Now()}
@@ -207,7 +204,7 @@ func (f *finalizers) set(ctx context.Context, resource schema.GroupVersionResour
 	return err
 }
 
-// shown notes that the watch shows the finalizer of an object, or that it has none any more.
+// shown notes that the watch shows the finalizer of an object, or that the object has left without it.
 func (f *finalizers) shown(id render.Identity) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -108,10 +108,9 @@ func TestForegroundDefinition(t *testing.T) {
 	}
 }
 
-// TestForegroundConfigureRace: Configure notes departures (controller.go:166) before the configuration is in
-// force (controller.go:167). A worker that syncs the source in between finds it included still, and drops
-// the departure (departures.go:84). The finalizer stays for ever. The steps are those of Configure, with
-// one sync between them.
+// TestForegroundConfigureRace: a worker syncs the source at each step of Configure: it must not drop the
+// departure while it finds the source included still. The steps are those of Configure, with one sync between
+// them.
 func TestForegroundConfigureRace(t *testing.T) {
 	server := newAPIServer(t)
 	server.list(configMaps, inForeground("m1", finalized, deleted))
@@ -121,11 +120,12 @@ func TestForegroundConfigureRace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left := c.departing(next)
 	syncPage(t, c) // a worker of the leader
-	c.caches.Configure(next)
+	last := c.caches.Configure(next)
 	syncPage(t, c)
-	c.departures.add(left)
+	c.departures.add(c.departing(last))
+	syncPage(t, c)
+	c.caches.Follow()
 	syncPage(t, c) // enqueueEverything
 	if !slices.Contains(server.writes, released) {
 		t.Errorf("the finalizer stays: %v", server.writes)
@@ -576,6 +576,95 @@ func TestForegroundLeavesUnshown(t *testing.T) {
 	syncPage(t, c)
 	if want := []string{`finalizers ["karmada.target/works"] if it is 1 at 6`, released}; !slices.Contains(s.writes, want[0]) || !slices.Contains(s.writes, want[1]) {
 		t.Errorf("got %q, want among them %q", s.writes, want)
+	}
+	if left := c.finalizers.notShown(); len(left) > 0 {
+		t.Errorf("remembered for ever: %v", left)
+	}
+}
+
+// TestForegroundLeavesTwice: a resource leaves the configuration, comes back, and leaves again, while the API
+// server does not answer its list (slow, or a conversion webhook is down). When it is back, the departure is
+// dropped, since the object is included; but the new watch has not shown the object. So when it leaves for
+// good, no one knows of its finalizer, and the object can never be deleted.
+func TestForegroundLeavesTwice(t *testing.T) {
+	for name, synced := range map[string]bool{"ListFails": false, "ListAnswers": true} {
+		t.Run(name, func(t *testing.T) {
+			server := newAPIServer(t)
+			server.list(configMaps, inForeground("m1", finalized))
+			c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
+			leading(t, c)
+			if !synced {
+				server.reply("/api/v1/configmaps", apierrors.NewInternalError(errors.New("conversion webhook failed")))
+			}
+			configure(t, c, onlyWidgets) // by mistake: GitOps, or an edit
+			configure(t, c, configured("", "", ""))
+			if synced {
+				err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+					f := c.caches.Facts(sample.Page)
+					return f.Unknown == "" && f.Source != nil, nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			syncPage(t, c) // enqueueEverything has all departures synced
+			configure(t, c, onlyWidgets)
+			for range 3 {
+				syncPage(t, c)
+			}
+			if !slices.Contains(server.writes, released) {
+				t.Errorf("the finalizer stays for ever: %q", server.writes)
+			}
+		})
+	}
+}
+
+// TestForegroundLateEvent: a Work was deleted. The cache shows that, and a create follows whose answer is lost. The
+// handlers of the cache lag behind it, as under load: only now they learn the last change of the earlier
+// Work. That counts as the Work that was created: its source is released while it exists.
+func TestForegroundLateEvent(t *testing.T) {
+	for name, isLate := range map[string]bool{"InTime": false, "Late": true} {
+		t.Run(name, func(t *testing.T) {
+			s, clock := newAPIServer(t), newFakeClock()
+			s.events = map[schema.GroupVersionResource]chan any{configMaps: make(chan any)}
+			s.list(configMaps, inForeground("m1", finalized))
+			c := newControllerOf(t, s, configured("", "", ""), clock)
+			s.reply("POST /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works", apierrors.NewInternalError(errors.New("etcdserver: request timed out")))
+			before := state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1", sample.Version("6")))
+			last := state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1", sample.Version("7"), sample.Terminating))
+			tell := func() { c.workChanged(before, last); c.workChanged(last, nil) }
+			if !isLate {
+				tell()
+			}
+			syncPage(t, c)
+			if isLate {
+				tell()
+			}
+			s.mu.Lock()
+			s.listed[render.WorksResource] = []*unstructured.Unstructured{sample.Work(sample.Asking("1", "m1"), "m1", sample.Version("108"), func(u *unstructured.Unstructured) { u.SetUID("another") })}
+			s.mu.Unlock()
+			deleteThePage(t, s, c)
+			clock.Step(write.AwaitCache)
+			c.ledger.Overdue()
+			syncPage(t, c)
+			if slices.Contains(s.writes, `finalizers ["example.io/other"] if it is 1 at 9`) {
+				t.Fatalf("the source is released while its Work exists: %q", s.writes)
+			}
+		})
+	}
+}
+
+// TestForegroundLeavesRecreated: an object leaves the configuration before the watch has shown its finalizer, and is
+// recreated meanwhile. It is remembered for ever.
+func TestForegroundLeavesRecreated(t *testing.T) {
+	s := newAPIServer(t)
+	s.list(configMaps, inForeground("m1"))
+	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+	syncPage(t, c)
+	s.reply(pageAt, inForeground("m1", func(u *unstructured.Unstructured) { u.SetUID("2") }))
+	configure(t, c, onlyWidgets)
+	for range 3 {
+		syncPage(t, c)
 	}
 	if left := c.finalizers.notShown(); len(left) > 0 {
 		t.Errorf("remembered for ever: %v", left)

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	kjson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
@@ -118,14 +119,18 @@ func (s *statuses) look(ctx context.Context, j judge.Judgement) (write.Turn, err
 	if err != nil || status == nil {
 		return write.Turn{}, err
 	}
+	trust := j.TrustIn(reports, s.Clock.Now())
 	content, patch, err := patchOf(reports.Source, status)
 	if err != nil || patch == nil {
-		return write.Turn{}, err
+		return write.Turn{After: trust}, err
 	}
 	progress := aggregate.ProgressOf(j.Facts.ID.GroupKind(), reports.Source.Generation, status)
 	turn := s.memory.Turn(reports.Source, content, progress)
 	if turn == (write.Turn{}) {
 		turn.After, err = s.write(ctx, reports.Source, content, patch, progress)
+	}
+	if trust > 0 && (turn.After == 0 || trust < turn.After) {
+		turn.After = trust
 	}
 	return turn, err
 }
@@ -161,7 +166,7 @@ func patchOf(source *state.Standing, status map[string]any) (content string, pat
 // by all of it: they are the member's, whose conditions may have a time that goes on.
 func contentOf(before []byte, status map[string]any, encoded []byte) (string, error) {
 	var has map[string]any
-	if err := json.Unmarshal(before, &has); err != nil {
+	if err := kjson.Unmarshal(before, &has); err != nil {
 		return "", fmt.Errorf("cannot decode the last status: %w", err)
 	}
 	had, err := withoutTimes(has)
@@ -219,7 +224,7 @@ func (s *statuses) write(ctx context.Context, source *state.Standing, content st
 			"{apiGroups: [%q], resources: [%s/status], verbs: [patch]}", aggregationLabel, served.Group, served.Resource)), nil
 	case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
 		// The answer is the same whether the object is gone or its kind has no status.
-		if _, err := client.Get(ctx, source.ID.Name, metav1.GetOptions{}); gather.ProvesAbsence(err, source.ID.Name) {
+		if now, err := client.Get(ctx, source.ID.Name, metav1.GetOptions{}); gather.ProvesAbsence(err, source.ID.Name) || err == nil && now.GetUID() != source.UID {
 			return 0, nil
 		} else if err != nil {
 			return 0, fmt.Errorf("cannot tell whether the source exists: %w", err)

@@ -3,6 +3,7 @@ package mirror
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -382,5 +383,52 @@ func TestEndedJobsAreNotCounted(t *testing.T) {
 	c := newControllerOf(t, server, aggregating, newFakeClock())
 	if n := c.caches.CountWorks(schema.GroupKind{Group: "batch", Kind: "Job"})["shop"]; n != 1 {
 		t.Errorf("%d Works count", n)
+	}
+}
+
+// TestAdoptedIsLookedAtAgain: what a Work reports that was adopted from an earlier object is believed five minutes
+// after it was written. There is no event then: Karmada does not report again, which is the very reason. So
+// the look that would believe it must be scheduled, but it waits for a sweep, of which there is none at all
+// with --resync-period=0.
+func TestAdoptedIsLookedAtAgain(t *testing.T) {
+	server, clock := newAPIServer(t), newFakeClock()
+	server.list(widgets, gadgetObject("m1"))
+	server.list(state.ClustersResource, readyCluster("m1", sample.Created.Add(-time.Hour)))
+	work := sample.Work(gadgetObject("m1"), "m1", reporting("Ready"), func(u *unstructured.Unstructured) {
+		u.SetCreationTimestamp(metav1.NewTime(sample.Created.Add(-time.Hour)))
+		u.SetManagedFields([]metav1.ManagedFieldsEntry{
+			{Manager: "karmada-mirror", Time: new(metav1.NewTime(sample.Created))},
+			{Manager: "karmada", Subresource: "status", Time: new(metav1.NewTime(sample.Created.Add(-time.Minute)))},
+		})
+	})
+	server.list(render.WorksResource, work)
+	s := newStatuses(newControllerOf(t, server, aggregating, clock))
+	retry, err := s.sync(t.Context(), gadget)
+	if err != nil || len(server.writes) > 0 {
+		t.Fatal(err, server.writes)
+	}
+	if retry <= 0 {
+		t.Errorf("no look is scheduled: retry %s", retry)
+	}
+	clock.Step(6 * time.Minute)
+	if _, err := s.sync(t.Context(), gadget); err != nil || !slices.Equal(server.writes, []string{`status {"phase":"Ready"} if it is 1`}) {
+		t.Errorf("a look would have: %v, %q", err, server.writes)
+	}
+}
+
+// TestStatusOfRecreated: an object is deleted and recreated while its status is written. The answer to the
+// write is a 404, the object that is then found is another one, and all statuses of the resource wait, while
+// an Event says that the kind has no status.
+func TestStatusOfRecreated(t *testing.T) {
+	server := newAPIServer(t)
+	server.list(widgets, gadgetObject("m1"))
+	server.list(render.WorksResource, sample.Work(gadgetObject("m1"), "m1", reporting("Ready")))
+	server.answers["PATCH "+gadgetStatusAt] = apierrors.NewNotFound(widgets.GroupResource(), "gadget")
+	next := gadgetObject("m1")
+	next.SetUID("2")
+	server.answers[gadgetAt] = next
+	s := newStatuses(newControllerOf(t, server, aggregating, newFakeClock()))
+	if retry, err := s.sync(t.Context(), gadget); err != nil || retry != 0 || s.denied.wait(widgets.GroupResource()) > 0 {
+		t.Errorf("retry in %s, %v: all statuses of the resource wait", retry, err)
 	}
 }

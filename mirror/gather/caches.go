@@ -128,10 +128,16 @@ func (c *Caches) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// Configure puts a configuration into force.
-func (c *Caches) Configure(configuration *config.Configuration) {
+// Configure puts a configuration into force, and returns the one before; nil if there was none. The sources
+// that it no longer includes are in the caches until Follow.
+func (c *Caches) Configure(configuration *config.Configuration) (before *config.Configuration) {
 	c.watchPolicies(configuration.HonorsPolicies())
-	c.configuration.Store(configuration)
+	return c.configuration.Swap(configuration)
+}
+
+// Follow watches what the configuration in force includes, and nothing else.
+func (c *Caches) Follow() {
+	configuration := c.configuration.Load()
 	resources := make([]watch.Resource, 0, len(configuration.Resources))
 	for _, r := range configuration.Resources {
 		resources = append(resources, watch.Resource{GroupResource: r.GroupResource(), Version: r.Version})

@@ -59,12 +59,7 @@ func (c *Caches) watchOf(id render.Identity) (*watch.Watch, string) {
 
 // Includes reports whether the configuration in force includes a resource in a namespace.
 func (c *Caches) Includes(r schema.GroupResource, namespace string) bool {
-	configuration := c.configuration.Load()
-	if configuration == nil {
-		return false
-	}
-	resource, ok := configuration.Resource(r)
-	return ok && resource.SelectsNamespace(namespace)
+	return c.configuration.Load().Includes(r, namespace)
 }
 
 // namespaceOf returns the Namespace of a source from the cache; found is true for a

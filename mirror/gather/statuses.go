@@ -1,6 +1,7 @@
 package gather
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"sync"
@@ -24,6 +25,9 @@ type statuses struct {
 	mu        sync.Mutex
 	standings map[render.Identity]*state.Standing
 	reports   map[types.UID]*state.Report
+	// first is what was first seen to be reported on each Work since it is made from its source, until that
+	// is renewed.
+	first map[types.UID][]byte
 }
 
 func (s *statuses) noteStanding(now *state.Standing) {
@@ -41,11 +45,21 @@ func (s *statuses) noteReport(now *state.Report) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.reports == nil {
-		s.reports = map[types.UID]*state.Report{}
+		s.reports, s.first = map[types.UID]*state.Report{}, map[types.UID][]byte{}
 	}
-	if known, ok := s.reports[now.Work]; !ok || !state.IsOlder(now.Version, known.Version) {
-		s.reports[now.Work] = now
+	known, ok := s.reports[now.Work]
+	switch {
+	case ok && state.IsOlder(now.Version, known.Version):
+		return
+	case !ok || known.Source != now.Source:
+		s.first[now.Work] = now.Status
+	case known.Renewed || !bytes.Equal(s.first[now.Work], now.Status):
+		now.Renewed = true
+		delete(s.first, now.Work)
+	default:
+		now.Status = s.first[now.Work] // one copy is enough
 	}
+	s.reports[now.Work] = now
 }
 
 // standing returns what a source says, in the given version or a later one; nil if that is not
@@ -73,7 +87,7 @@ func (s *statuses) report(w *state.Work) *state.Report {
 func (s *statuses) prune(isSource func(render.Identity) bool, isWork func(types.UID) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	standings, reports := map[render.Identity]*state.Standing{}, map[types.UID]*state.Report{}
+	standings, reports, first := map[render.Identity]*state.Standing{}, map[types.UID]*state.Report{}, map[types.UID][]byte{}
 	for id, of := range s.standings {
 		if isSource(id) {
 			standings[id] = of
@@ -82,9 +96,12 @@ func (s *statuses) prune(isSource func(render.Identity) bool, isWork func(types.
 	for uid, of := range s.reports {
 		if isWork(uid) {
 			reports[uid] = of
+			if status, ok := s.first[uid]; ok {
+				first[uid] = status
+			}
 		}
 	}
-	s.standings, s.reports = standings, reports
+	s.standings, s.reports, s.first = standings, reports, first
 }
 
 // keepObject reduces an object to what the cache keeps, and notes what it says of its status if

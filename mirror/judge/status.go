@@ -86,7 +86,7 @@ func (j Judgement) member(cluster string, report *state.Report, source *state.St
 	if report == nil || w == nil || w.Foreign != "" || !w.IsMadeFrom(source.UID) {
 		return m
 	}
-	if report.Created.Before(source.Created) && !j.isReportedAnew(w, report, now) {
+	if !j.isAbout(source, w, report, now) {
 		return m
 	}
 	m.Status, m.Generation, m.Settled = report.Status, report.Generation, j.isSettled(cluster)
@@ -94,19 +94,42 @@ func (j Judgement) member(cluster string, report *state.Report, source *state.St
 }
 
 // trustAfter is how long after a Work was adopted what it reports is believed although Karmada has not
-// reported again. Nothing else would ever show an object that was recreated as it was.
+// reported anything else. Nothing else would ever show an object that was recreated as it was.
 const trustAfter = 5 * time.Minute
 
-// isReportedAnew reports whether a Work that was created for an earlier object, and was updated in place
-// when the source was recreated, reports about the new one. What it reports stays until Karmada has looked
-// at it, and Karmada writes no report that is the same as the last. A suspended Work is not applied, so
-// whatever it reports is about the earlier one. A Job does not run again, and its end is for good.
-func (j Judgement) isReportedAnew(w *state.Work, report *state.Report, now time.Time) bool {
-	if w.State == state.WorkSuspended {
+// isAbout reports whether a Work reports about this source. One that was created for an earlier object of
+// that name was updated in place when the source was recreated, and what it reports stays until Karmada has
+// looked at it. The time of the status does not tell: it is also that of the conditions. A Job that had ended
+// before does not run again, and its end would be the source's for good.
+func (j Judgement) isAbout(source *state.Standing, w *state.Work, report *state.Report, now time.Time) bool {
+	if !report.Created.Before(source.Created) {
+		return true
+	}
+	if j.Facts.ID.GroupKind() == state.JobKind && aggregate.EndedBefore(report.Status, source.Created) {
 		return false
 	}
-	isLong := w.State == state.WorkApplied && !j.Facts.Clusters[w.Cluster].Away && now.Sub(w.Written()) >= trustAfter
-	return report.Current || isLong && j.Facts.ID.GroupKind() != state.JobKind
+	return report.Renewed || j.canBeTrusted(w) && now.Sub(w.Written()) >= trustAfter
+}
+
+// canBeTrusted reports whether what a Work reports is about its content some time after it was written: it is
+// applied, and its member is there.
+func (j Judgement) canBeTrusted(w *state.Work) bool {
+	return w.State == state.WorkApplied && !j.Facts.Clusters[w.Cluster].Away
+}
+
+// TrustIn returns after what time the next Work will be believed that is not yet; 0 if there is none. Nothing
+// happens then that would be an event.
+func (j Judgement) TrustIn(r Reports, now time.Time) (in time.Duration) {
+	for cluster, report := range r.Works {
+		w := j.Facts.Works[cluster]
+		if report == nil || w == nil || j.isAbout(r.Source, w, report, now) || !j.canBeTrusted(w) {
+			continue
+		}
+		if left := trustAfter - now.Sub(w.Written()); left > 0 && (in == 0 || left < in) {
+			in = left
+		}
+	}
+	return in
 }
 
 // isSettled reports whether the Work on a cluster is as it should be, and applied.
@@ -116,7 +139,8 @@ func (j Judgement) isSettled(cluster string) bool {
 	// A suspended Work may have content that has not been applied: the generation that its member
 	// reports tells.
 	isApplied := w != nil && (w.State == state.WorkApplied || w.State == state.WorkSuspended)
-	return target.Decision == Wanted && operation == "" && isApplied
+	isWritten := operation == "" || operation == Update && j.Facts.Altered[cluster] == target.Digest()
+	return target.Decision == Wanted && isWritten && isApplied
 }
 
 // IsUpToDate reports whether what the Work on a cluster reports is about the content that it should

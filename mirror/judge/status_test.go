@@ -63,6 +63,8 @@ func TestObserved(t *testing.T) {
 		source *unstructured.Unstructured
 		// second is the Work for m2; that for m1 is complete.
 		second *unstructured.Unstructured
+		// renewed: Karmada has reported something else on m2 since the Work is made from this source.
+		renewed bool
 		// facts change what is known; nil for nothing.
 		facts func(*Facts)
 		want  int64 // observedGeneration; 0: nothing is said
@@ -102,11 +104,13 @@ func TestObserved(t *testing.T) {
 			second: sample.Work(webDeployment("m1,m2"), "m2", reports(3)),
 			facts:  func(f *Facts) { f.Source.ResourceVersion = "older" }},
 		"Recreated": {reason: "the report is about an earlier object of that name",
-			second: sample.Work(webDeployment("m1,m2"), "m2", reports(9), madeBefore("03:04:06", "03:04:07")), want: 2},
-		"RecreatedLongAgo": {reason: "it was reported after the Work was last written",
-			second: sample.Work(webDeployment("m1,m2"), "m2", reports(3), madeBefore("03:04:07", "03:04:06")), want: 3},
-		"RecreatedNow": {reason: "it was reported after the Work was last written, and before Karmada applied that: its generation is the earlier object's",
-			second: sample.Work(webDeployment("m1,m2"), "m2", reports(9), madeBefore("03:04:08", "03:04:06")), want: 2},
+			second: sample.Work(webDeployment("m1,m2"), "m2", reports(9), earlier), want: 2},
+		"RecreatedEqual": {reason: "so it is if the earlier one was edited as often",
+			second: sample.Work(webDeployment("m1,m2"), "m2", reports(3), earlier), want: 2},
+		"RecreatedLongAgo": {reason: "Karmada has reported something else, no matter when the Work was last written",
+			second: sample.Work(webDeployment("m1,m2"), "m2", reports(3), earlier), renewed: true, want: 3},
+		"RecreatedNow": {reason: "it has reported something else before it applied the new content: the generation is the earlier object's",
+			second: sample.Work(webDeployment("m1,m2"), "m2", reports(9), earlier), renewed: true, want: 2},
 		"OfAnother": {reason: "the Work was made from an earlier object of that name",
 			second: sample.Work(withUID(webDeployment("m1,m2"), "0"), "m2", reports(3)), want: 2},
 		"Unknown": {reason: "nothing is known about the source",
@@ -127,6 +131,9 @@ func TestObserved(t *testing.T) {
 			r := Reports{Source: state.NewStanding(source), Works: map[string]*state.Report{}}
 			for cluster, work := range works {
 				f.Works[cluster], r.Works[cluster] = state.NewWork(work), state.NewReport(work)
+			}
+			if tc.renewed {
+				r.Works["m2"].Renewed = true
 			}
 			f.Source = NewSource(source.DeepCopy(), render.Wishes{})
 			f.ID = f.Source.ID
@@ -149,16 +156,10 @@ func TestObserved(t *testing.T) {
 // unmarked takes our annotations from a Work.
 func unmarked(u *unstructured.Unstructured) { u.SetAnnotations(nil) }
 
-// madeBefore makes a Work one that is older than its source: it was last written at one time of
-// that day, and has reported at another.
-func madeBefore(reported, written string) sample.Change {
-	return func(u *unstructured.Unstructured) {
-		u.SetCreationTimestamp(metav1.NewTime(sample.Created.Add(-time.Hour)))
-		u.Object["metadata"].(map[string]any)["managedFields"] = []any{
-			map[string]any{"time": "2026-01-02T" + written + "Z"},
-			map[string]any{"time": "2026-01-02T" + reported + "Z", "subresource": "status"},
-		}
-	}
+// earlier makes a Work one that was created for an earlier object, and adopted when the source was created.
+func earlier(u *unstructured.Unstructured) {
+	u.SetCreationTimestamp(metav1.NewTime(sample.Created.Add(-time.Hour)))
+	u.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "karmada-mirror", Time: new(metav1.NewTime(sample.Created))}})
 }
 
 // adopted are the facts and reports of a source that was recreated, and whose Work on m1 was updated in
@@ -174,68 +175,75 @@ func adopted(source *unstructured.Unstructured, changes ...sample.Change) (Facts
 // TestRecreatedAsItWas: Karmada writes no report that is the same as the last, so the status of the
 // recreated object comes from that, but not at once, and not if nothing may have been applied.
 func TestRecreatedAsItWas(t *testing.T) {
-	source := webDeployment("m1")
-	source.SetCreationTimestamp(metav1.NewTime(sample.Created))
-	written := sample.Created.Add(time.Second)
+	ready := ClusterFacts{State: ClusterJoined}
 	for name, tc := range map[string]struct {
 		after   time.Duration
 		cluster ClusterFacts
+		suspend string
 		want    int64
+		trustIn time.Duration
 	}{
-		"Soon": {4 * time.Minute, ClusterFacts{State: ClusterJoined}, 2},
-		"Late": {6 * time.Minute, ClusterFacts{State: ClusterJoined}, 3},
-		"Away": {time.Hour, ClusterFacts{State: ClusterJoined, Away: true}, 2},
+		"Soon":      {4 * time.Minute, ready, "false", 2, time.Minute},
+		"Late":      {6 * time.Minute, ready, "false", 3, 0},
+		"Away":      {time.Hour, ClusterFacts{State: ClusterJoined, Away: true}, "false", 2, 0},
+		"Suspended": {time.Hour, ready, "true", 2, 0},
 	} {
-		f, r := adopted(source, reports(3), madeBefore("03:00:00", written.Format(time.TimeOnly)))
+		source := webDeployment("m1")
+		sample.Annotate(source, render.SuspendAnnotation, tc.suspend)
+		f, r := adopted(source, reports(3), earlier)
 		f.Clusters["m1"] = tc.cluster
-		status, err := On(f).Status(r, written.Add(tc.after))
+		now := sample.Created.Add(tc.after)
+		status, err := On(f).Status(r, now)
 		if err != nil || status["observedGeneration"] != tc.want {
 			t.Errorf("%s: want generation %d observed: %v, %v", name, tc.want, status, err)
+		}
+		if in := On(f).TrustIn(r, now); in != tc.trustIn {
+			t.Errorf("%s: looks again in %s, want %s", name, in, tc.trustIn)
 		}
 	}
 }
 
-// TestRecreatedJob: a Job has completed, and is recreated. What is reported of the earlier one would end
-// the new one for good.
+// TestRecreatedJob: a Job is recreated while its Work exists. What is reported of the earlier one would end
+// it for good.
 func TestRecreatedJob(t *testing.T) {
 	for name, tc := range map[string]struct {
-		reason, reported string
-		annotation       sample.Annotations
-		after            time.Duration
+		reason  string
+		ended   time.Duration // after the source was created
+		renewed bool
+		after   time.Duration
+		want    bool
 	}{
-		"SameSecond": {reason: "its end was reported in the second of the update", reported: "03:04:06"},
-		"Suspended":  {reason: "Karmada notes that a suspended Work is not dispatched", reported: "03:04:07", annotation: sample.Annotations{render.SuspendAnnotation: "m1"}},
-		"Late":       {reason: "Karmada has not reported since", reported: "03:04:05", after: time.Hour},
+		"Earlier": {"it had ended before", -time.Minute, false, time.Hour, false},
+		"Late":    {"the report of that came late", -time.Second, true, time.Second, false},
+		"Runs":    {"the object in the member is the source's since it was created", time.Minute, true, 2 * time.Minute, true},
+		"Unseen":  {"who reported was not seen, but the time tells", time.Minute, false, time.Hour, true},
+		"Unsure":  {"but not at once", time.Minute, false, 2 * time.Minute, false},
 	} {
 		source := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1"})
-		for key, value := range tc.annotation {
-			sample.Annotate(source, key, value)
-		}
 		source.SetAPIVersion("batch/v1")
 		source.SetKind("Job")
 		source.SetGeneration(1)
 		source.SetUID("2")
 		delete(source.Object, "data")
 		source.Object["spec"], source.Object["status"] = map[string]any{"parallelism": int64(1)}, map[string]any{}
-		f, r := adopted(source, madeBefore(tc.reported, "03:04:06"), func(u *unstructured.Unstructured) {
+		ended := sample.Created.Add(tc.ended).UTC().Format(time.RFC3339)
+		f, r := adopted(source, earlier, func(u *unstructured.Unstructured) {
 			u.Object["status"] = map[string]any{
 				"conditions": []any{map[string]any{"type": render.AppliedCondition, "status": "True"}},
 				"manifestStatuses": []any{map[string]any{"health": "Healthy", "status": map[string]any{
-					"succeeded": int64(1), "startTime": "2026-01-02T03:00:00Z", "completionTime": "2026-01-02T03:01:00Z",
-					"conditions": []any{map[string]any{"type": "Complete", "status": "True"}},
+					"succeeded": int64(1), "startTime": "2026-01-02T03:00:00Z", "completionTime": ended,
+					"conditions": []any{map[string]any{"type": "Complete", "status": "True", "lastTransitionTime": ended}},
 				}}},
 			}
-			if tc.annotation != nil {
-				_ = unstructured.SetNestedField(u.Object, true, "spec", "suspendDispatching")
-			}
 		})
+		r.Works["m1"].Renewed = tc.renewed
 		j := On(f)
 		status, err := j.Status(r, sample.Created.Add(tc.after))
 		if err != nil || len(j.Plan) > 0 {
 			t.Fatal(err, j.Plan)
 		}
-		if conditions, _ := status["conditions"].([]any); len(conditions) > 0 {
-			t.Errorf("%s: %s, and it is complete before it has run: %v", name, tc.reason, status)
+		if conditions, _ := status["conditions"].([]any); len(conditions) > 0 != tc.want {
+			t.Errorf("%s: %s: %v", name, tc.reason, status)
 		}
 	}
 }
@@ -262,5 +270,27 @@ func TestReporting(t *testing.T) {
 	f.ID = f.Source.ID
 	if got := strings.Join(On(f).Reporting(), ","); got != "m1" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestAlteredIsObserved: admission alters each Work that is written. The waves take such a Work for
+// one that has the content, and come through; but the generation of the source is never observed, so that
+// Argo CD and `kubectl rollout status` wait for ever.
+func TestAlteredIsObserved(t *testing.T) {
+	source := webDeployment("m1")
+	sample.Annotate(source, render.WavesAnnotation, "m1")
+	f, r := adopted(source, reports(3), func(u *unstructured.Unstructured) {
+		manifest, _ := render.ManifestOf(u.Object)
+		manifest["spec"].(map[string]any)["priorityClassName"] = "by-a-webhook"
+	})
+	f.Now, f.Steady = sample.Created.Add(time.Hour), map[string]time.Duration{"m1": time.Hour}
+	f.Altered = map[string]render.Digest{"m1": On(f).Verdict.Targets["m1"].Digest()}
+	j := On(f)
+	if j.Verdict.Rollout.Current() != nil {
+		t.Fatal(j.Verdict.Rollout.Current())
+	}
+	status, err := j.Status(r, f.Now)
+	if err != nil || status["observedGeneration"] != int64(3) {
+		t.Errorf("all waves are through, and it is not observed: %v, %v", status, err)
 	}
 }

@@ -24,9 +24,11 @@ type Report struct {
 	Work    types.UID
 	Version string
 	Created time.Time
-	// Current: it was reported no earlier, by the second, than the Work was last written; for a Job,
-	// whose end is for good, later than that.
-	Current bool
+	// Source is the UID of the source from which the Work says that it was made.
+	Source string
+	// Renewed: Karmada has reported something else since the Work was first seen to be made from this
+	// source. Only who saw that knows.
+	Renewed bool
 	// Generation is that of the source from which the Work was made; 0 if it does not say.
 	Generation int64
 	// Status is the status of the object as JSON; nil if Karmada has not reported one.
@@ -36,8 +38,7 @@ type Report struct {
 // NewReport returns what a Work says of its object.
 func NewReport(work *unstructured.Unstructured) *Report {
 	r := &Report{Work: work.GetUID(), Version: work.GetResourceVersion(), Created: work.GetCreationTimestamp().Time, Status: encodeStatus(ReportedBy(work))}
-	reported, written := lastOf(work, "status"), lastOf(work, nil)
-	r.Current = reported.After(written) || reported.Equal(written) && !reported.IsZero() && render.CarriedBy(work.Object).GroupKind() != JobKind
+	r.Source = work.GetAnnotations()[render.SourceUIDAnnotation]
 	r.Generation = generationOf(work)
 	return r
 }

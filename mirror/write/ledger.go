@@ -143,7 +143,7 @@ func (l *Ledger) Forget(id render.Identity, cluster string) {
 // Arrived notes that the watch has shown a Work.
 func (l *Ledger) Arrived(w *state.Work) {
 	l.echoes.arrived(w)
-	l.unshown.by.drop(w.Source, w.Cluster)
+	l.unshown.shown(w)
 	l.vanished.by.drop(w.Source, w.Cluster)
 }
 

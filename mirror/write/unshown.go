@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -17,21 +18,36 @@ const forgetUnshown = time.Hour
 type unshown struct {
 	clock clock.Clock
 	// by is since when.
-	by byWork[time.Time]
+	by byWork[creation]
+}
+
+// creation is when a Work was created, and the version that the cache of Works had before.
+type creation struct {
+	at      time.Time
+	version string
+}
+
+// shown notes that the watch has shown a Work. Its handlers may lag: an earlier Work is none that was created.
+func (u *unshown) shown(w *state.Work) {
+	if made, ok := u.by.get(w.Source, w.Cluster); ok && state.IsOlder(made.version, w.ResourceVersion) {
+		u.by.drop(w.Source, w.Cluster)
+	}
 }
 
 func newUnshown(c clock.Clock) *unshown { return &unshown{clock: c} }
 
 // note notes that a Work was created, or may have been.
-func (u *unshown) note(id render.Identity, cluster string) { u.by.set(id, cluster, u.clock.Now()) }
+func (u *unshown) note(id render.Identity, cluster, version string) {
+	u.by.set(id, cluster, creation{u.clock.Now(), version})
+}
 
 // MayHaveCreated reports whether a source may have a Work that the watch has not shown.
 func (u *unshown) MayHaveCreated(id render.Identity) bool {
-	return u.by.has(id, func(time.Time) bool { return true })
+	return u.by.has(id, func(creation) bool { return true })
 }
 
 func (u *unshown) prune() {
 	now := u.clock.Now()
-	u.by.take(func(since time.Time) bool { return now.Sub(since) >= forgetUnshown })
+	u.by.take(func(made creation) bool { return now.Sub(made.at) >= forgetUnshown })
 	u.by.prune()
 }

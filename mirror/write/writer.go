@@ -39,6 +39,8 @@ type Caches interface {
 	// CountWorks counts the Works of a kind that the breaker's percentage refers to, by the
 	// namespace of their sources.
 	CountWorks(kind schema.GroupKind) map[string]int
+	// WorksVersion is the resource version that the cache of Works has reached.
+	WorksVersion() string
 	// ResourceOf returns the resource of a source.
 	ResourceOf(id render.Identity) string
 }
@@ -203,6 +205,7 @@ func (w *Writer) write(ctx context.Context, v judge.Verdict, op judge.Operation,
 			return inTheWay, err
 		}
 	}
+	version := w.Caches.WorksVersion()
 	w.Ledger.send(v.ID, op.Cluster)
 	defer w.Ledger.answered(v.ID, op.Cluster)
 	answer, err := w.send(ctx, v, op)
@@ -213,7 +216,7 @@ func (w *Writer) write(ctx context.Context, v judge.Verdict, op judge.Operation,
 		return w.examine(ctx, v.ID, op.Cluster, name)
 	}
 	if op.Kind == judge.Create && (err == nil || mayHaveHappened(err)) {
-		w.Ledger.unshown.note(v.ID, op.Cluster)
+		w.Ledger.unshown.note(v.ID, op.Cluster, version)
 	}
 	if err == nil {
 		w.Ledger.wrote(v, op, answer)

@@ -28,6 +28,7 @@ func (c cached) WorkAt(_ render.Identity, _, _ string) (*state.Work, bool) {
 	return c.Work, c.Work != nil
 }
 func (cached) CountWorks(schema.GroupKind) map[string]int { return nil }
+func (cached) WorksVersion() string                       { return "" }
 func (cached) ResourceOf(render.Identity) string          { return "configmaps" }
 
 // untold implements Reports and discards them.

@@ -1,9 +1,11 @@
 package aggregate
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -212,4 +214,16 @@ func later(a, b *metav1.Time) *metav1.Time {
 		return a
 	}
 	return b
+}
+
+// EndedBefore reports whether a member reports, as JSON, that its Job had ended at that time, to the second.
+func EndedBefore(status []byte, at time.Time) bool {
+	var job batchv1.JobStatus
+	if json.Unmarshal(status, &job) != nil {
+		return false
+	}
+	return slices.ContainsFunc(job.Conditions, func(c batchv1.JobCondition) bool {
+		isEnd := c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed
+		return isEnd && c.Status == corev1.ConditionTrue && !c.LastTransitionTime.After(at)
+	})
 }

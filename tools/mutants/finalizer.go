@@ -64,14 +64,14 @@ var ofFinalizers = []mutant{
 	},
 	{
 		name: "departed-are-forgotten", file: "mirror/controller.go",
-		old:  "c.departures.add(left)",
-		new:  `_ = left`,
+		old:  `c.departures.add(c.departing(last))`,
+		new:  `_ = c.departing(last)`,
 		harm: "an object that has left the configuration can never be deleted",
 	},
 	{
 		name: "departed-although-back", file: "mirror/departures.go",
-		old:  `err == nil && !c.caches.Includes(gr, id.Namespace)`,
-		new:  `err == nil`,
+		old:  `if err == nil && !isBack {`,
+		new:  `if err == nil {`,
 		harm: "an object that is back in the configuration loses its finalizer",
 	},
 	{
@@ -82,7 +82,7 @@ var ofFinalizers = []mutant{
 	},
 	{
 		name: "others-departures", file: "mirror/departures.go",
-		old:  `return c.caches.Includes(gr, namespace) && `,
+		old:  `return last.Includes(gr, namespace) && `,
 		new:  `return `,
 		harm: "a reload of one daemon releases the objects of another",
 	},
@@ -127,5 +127,17 @@ var ofFinalizers = []mutant{
 		old:  `range c.finalizers.notShown()`,
 		new:  `range map[render.Identity]departure(nil)`,
 		harm: "an object that leaves the configuration can never be deleted",
+	},
+	{
+		name: "late-events-show-creations", file: "mirror/write/unshown.go",
+		old:  `ok && state.IsOlder(made.version, w.ResourceVersion)`,
+		new:  `ok && made.version != w.ResourceVersion+"x"`,
+		harm: "an object is gone while a Work exists whose creation had no answer, if handlers lag",
+	},
+	{
+		name: "back-for-a-moment", file: "mirror/departures.go",
+		old:  `if isBack && c`,
+		new:  `if !isBack && c`,
+		harm: "an object whose resource leaves the configuration twice can never be deleted",
 	},
 }

@@ -10,8 +10,8 @@ var ofStatus = []mutant{
 	},
 	{
 		name: "outdated-works-have-the-content", file: "mirror/judge/status.go",
-		old:  `target.Decision == Wanted && operation == "" && isApplied`,
-		new:  `target.Decision == Wanted && (operation == "" || operation == Update) && isApplied`,
+		old:  `operation == Update && j.Facts.Altered[cluster] == target.Digest()`,
+		new:  `operation == Update`,
 		harm: "a rollout ends before its Works are written",
 	},
 	{
@@ -22,8 +22,8 @@ var ofStatus = []mutant{
 	},
 	{
 		name: "the-dead-report", file: "mirror/judge/status.go",
-		old:  `report.Created.Before(source.Created) && !j`,
-		new:  `report == nil && !j`,
+		old:  `if !report.Created.Before(source.Created) {`,
+		new:  `if report.Created.Before(source.Created) {`,
 		harm: "a Job that was recreated is complete before it starts, for good",
 	},
 	{
@@ -100,29 +100,15 @@ var ofStatus = []mutant{
 	},
 	{
 		name: "earlier-jobs-are-believed-later", file: "mirror/judge/status.go",
-		old:  ` && j.Facts.ID.GroupKind() != state.JobKind`,
-		new:  ``,
+		old:  ` && aggregate.EndedBefore(report.Status, source.Created)`,
+		new:  ` && aggregate.EndedBefore(nil, source.Created)`,
 		harm: "a Job that was recreated is complete before it has run, for good",
 	},
 	{
-		name: "earlier-jobs-are-believed-at-once", file: "mirror/state/report.go",
-		old:  ` && render.CarriedBy(work.Object).GroupKind() != JobKind`,
-		new:  ``,
-		harm: "a Job that was recreated while its predecessor ends is complete, for good",
-	},
-	{
-		name: "suspended-works-report-anew", file: "mirror/judge/status.go",
-		old: `if w.State == state.WorkSuspended {
-		return false`,
-		new: `if false {
-		return false`,
-		harm: "a Job that was recreated and suspended is complete before it has run",
-	},
-	{
 		name: "members-that-are-away-have-reported", file: "mirror/judge/status.go",
-		old:  `w.State == state.WorkApplied && !j.Facts.Clusters[w.Cluster].Away && now`,
-		new:  `w.State == state.WorkApplied && now`,
-		harm: "a rollout ends although its member has not been reached",
+		old:  `return w.State == state.WorkApplied && !j`,
+		new:  `return w.State != state.WorkFailed || !j`,
+		harm: "a rollout ends although its member has not been reached, or is suspended",
 	},
 	{
 		name: "the-same-is-never-reported-anew", file: "mirror/judge/status.go",
@@ -147,5 +133,35 @@ var ofStatus = []mutant{
 		old:  `if content == had {`,
 		new:  `if content == had+"x" {`,
 		harm: "the status of a custom resource stops because its controller renews a time",
+	},
+	{
+		name: "what-was-there-is-reported-again", file: "mirror/gather/statuses.go",
+		old:  `case !ok || known.Source != now.Source:`,
+		new:  `case !ok:`,
+		harm: "a rollout of a recreated object ends by the report of the one before",
+	},
+	{
+		name: "earlier-reports-are-never-renewed", file: "mirror/gather/statuses.go",
+		old:  `case known.Renewed || !bytes`,
+		new:  `case !bytes`,
+		harm: "a source that was recreated once loses its status for minutes after each edit",
+	},
+	{
+		name: "no-look-after-five-minutes", file: "mirror/status.go",
+		old:  `return write.Turn{After: trust}, err`,
+		new:  `return write.Turn{}, err`,
+		harm: "a source that is recreated as it was never has a status without a sweep",
+	},
+	{
+		name: "recreated-sources-have-no-status", file: "mirror/status.go",
+		old:  ` || err == nil && now.GetUID() != source.UID`,
+		new:  ` && now == nil`,
+		harm: "all statuses of a resource wait because one object was recreated",
+	},
+	{
+		name: "what-is-altered-is-never-observed", file: "mirror/judge/status.go",
+		old:  `operation == Update && j.Facts.Altered[cluster] == target.Digest()`,
+		new:  `operation == Create`,
+		harm: "Argo CD waits for ever where admission alters Works",
 	},
 }

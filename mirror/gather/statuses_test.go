@@ -1,0 +1,35 @@
+package gather
+
+import (
+	"testing"
+
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+)
+
+// TestRenewed tells what is reported since a Work is made from its source from what was there before.
+func TestRenewed(t *testing.T) {
+	var s statuses
+	for i, step := range []struct {
+		reason                   string
+		version, source, reports string
+		want                     bool
+	}{
+		{"who reported this, and when, is not known", "1", "a", "1 of 1", false},
+		{"the spec was written, or a condition", "2", "a", "1 of 1", false},
+		{"it reports something else", "3", "a", "0 of 1", true},
+		{"as it did before", "4", "a", "1 of 1", true},
+		{"an older version comes late", "2", "a", "1 of 1", true},
+		{"or no longer anything", "4", "a", "", true},
+		{"the source was recreated", "5", "b", "1 of 1", false},
+		{"and Karmada notes that it has applied it", "6", "b", "1 of 1", false},
+		{"and how it fares", "7", "b", "2 of 2", true},
+	} {
+		s.noteReport(&state.Report{Work: "w", Version: step.version, Source: step.source, Status: []byte(step.reports)})
+		if got := s.reports["w"]; got.Renewed != step.want {
+			t.Errorf("%d, %s: renewed %v", i, step.reason, got.Renewed)
+		}
+	}
+	if len(s.first) != 0 {
+		t.Errorf("kept although it was renewed: %q", s.first)
+	}
+}
