@@ -608,6 +608,9 @@ func TestForegroundLeavesTwice(t *testing.T) {
 				}
 			}
 			syncPage(t, c) // enqueueEverything has all departures synced
+			if slices.Contains(server.writes, released) {
+				t.Errorf("it is back, and %q", server.writes)
+			}
 			configure(t, c, onlyWidgets)
 			for range 3 {
 				syncPage(t, c)

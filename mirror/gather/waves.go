@@ -25,9 +25,9 @@ type steady struct {
 	work       types.UID
 	digest     render.Digest
 	generation int64
-	// highest is the highest generation seen of this Work, and spec the Work's own.
-	highest, spec int64
-	since         time.Time
+	// highest is the highest generation that was seen in this Work.
+	highest int64
+	since   time.Time
 	// isDated: what is reported of this generation is about this content.
 	isDated bool
 }
@@ -36,10 +36,7 @@ type steady struct {
 // from which the content was made, and so tells contents apart that were made from different ones. The
 // first content of a Work has none before it.
 func (s steady) then(w *state.Work, now time.Time) steady {
-	if s.work == w.UID && w.Generation < s.spec {
-		return s // who has gathered this was overtaken
-	}
-	next := steady{work: w.UID, digest: w.Digest, generation: w.SourceGeneration(), spec: w.Generation, since: s.since, isDated: s.isDated}
+	next := steady{work: w.UID, digest: w.Digest, generation: w.SourceGeneration(), since: s.since, isDated: s.isDated}
 	next.highest = next.generation
 	if s.work == w.UID {
 		next.highest = max(s.highest, next.generation)

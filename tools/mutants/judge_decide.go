@@ -212,7 +212,7 @@ var ofDecide = []mutant{
 	{
 		name: "what-cannot-be-written-rises", file: "mirror/judge/division.go",
 		old:  `if facts.Forbidden || facts.State != ClusterJoined || w != nil && w.Terminating {`,
-		new:  `if false {`,
+		new:  `if facts.Forbidden && false {`,
 		harm: "an image fix waits for as long as a member is away from which a Work is being deleted",
 	},
 	{

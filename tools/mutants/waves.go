@@ -202,12 +202,6 @@ var ofWaves = []mutant{
 		harm: "a wave begins as soon as a canary is back that was away for its whole bake",
 	},
 	{
-		name: "memory-goes-back", file: "mirror/gather/waves.go",
-		old:  `s.work == w.UID && w.Generation < s.spec`,
-		new:  `s.work == w.UID && w.Generation < 0`,
-		harm: "a wave begins by a report of earlier content, if two workers look at once",
-	},
-	{
 		name: "generations-fall", file: "mirror/gather/waves.go",
 		old:  `next.highest = max(s.highest, next.generation)`,
 		new:  `next.highest = next.generation`,
