@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,6 +40,13 @@ type manifest struct {
 
 func (m manifest) isNamespace() bool {
 	return m.ref.Mapping.Resource.GroupResource() == state.NamespacesResource.GroupResource()
+}
+
+// overrides reports whether a manifest is an override policy that counts, as far as we may read the daemon's
+// configuration.
+func (d *differ) overrides(m *manifest) bool {
+	isPolicy := slices.Contains(state.PolicyResources(), m.ref.Mapping.Resource)
+	return isPolicy && (d.configuration == nil || d.configuration.HonorsPolicies())
 }
 
 // assumed visits the sources that applying the manifests would affect.
@@ -134,8 +142,12 @@ func (d *differ) mayBeSource(ref gather.SourceRef) bool {
 // assume asks the API server what applying an object would make of it, and continues as if it
 // were applied. For an object in a Namespace that does not exist yet, it assumes the manifest.
 func (d *differ) assume(ctx context.Context, m *manifest) error {
-	if !m.isNamespace() && !d.mayBeSource(m.ref) {
+	overrides := d.overrides(m)
+	if !m.isNamespace() && !overrides && !d.mayBeSource(m.ref) {
 		return nil
+	}
+	if overrides {
+		d.tell("%s: counts for the objects in these manifests; others that it selects are not compared", m.ref.Identity())
 	}
 	var err error
 	m.obj, err = dryRun{client: d.client.Resource(m.ref.Mapping.Resource).Namespace(m.ref.Namespace)}.apply(ctx, m.written)

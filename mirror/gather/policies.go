@@ -121,7 +121,9 @@ func (c *Caches) ConfirmLoss(ctx context.Context, f judge.Facts, lost map[string
 		if err != nil {
 			return f, 0, fmt.Errorf("cannot tell whether %q has lost an override: %w", f.ID, err)
 		}
-		policies = append(policies, policiesIn(list)...)
+		for i := range list.Items {
+			policies = append(policies, state.NewPolicy(&list.Items[i]))
+		}
 	}
 	f.Policies, f.PoliciesLive = policies, false
 	more := without(judge.Decide(f).Lost(), lost)
@@ -158,10 +160,10 @@ func (c *Caches) Unlost(id render.Identity) {
 	c.shown.forget(id)
 }
 
-func policiesIn(list *unstructured.UnstructuredList) []*state.Policy {
-	policies := make([]*state.Policy, 0, len(list.Items))
-	for i := range list.Items {
-		policies = append(policies, state.NewPolicy(&list.Items[i]))
+func policiesOf(objects []*unstructured.Unstructured) []*state.Policy {
+	policies := make([]*state.Policy, 0, len(objects))
+	for _, obj := range objects {
+		policies = append(policies, state.NewPolicy(obj))
 	}
 	return policies
 }
@@ -191,9 +193,9 @@ func (r *Reader) policiesOf(ctx context.Context, namespace string) ([]*state.Pol
 	if known, ok := r.policies[namespace]; ok {
 		return known, nil
 	}
-	resource, what := state.PoliciesResource, "the OverridePolicies in namespace "+namespace
+	resource, kind, what := state.PoliciesResource, state.PolicyKind, "the OverridePolicies in namespace "+namespace
 	if namespace == "" {
-		resource, what = state.ClusterPoliciesResource, "the ClusterOverridePolicies"
+		resource, kind, what = state.ClusterPoliciesResource, state.ClusterPolicyKind, "the ClusterOverridePolicies"
 	}
 	list, err := r.client.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
 	switch {
@@ -203,7 +205,7 @@ func (r *Reader) policiesOf(ctx context.Context, namespace string) ([]*state.Pol
 	case err != nil:
 		return nil, fmt.Errorf("cannot list %s: %w", what, err)
 	default:
-		r.policies[namespace] = policiesIn(list)
+		r.policies[namespace] = policiesOf(r.withAssumed(list, kind, namespace))
 	}
 	return r.policies[namespace], nil
 }

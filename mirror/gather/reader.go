@@ -72,6 +72,23 @@ func (r *Reader) Assume(obj *unstructured.Unstructured) {
 	r.assumed[id] = obj
 	delete(r.namespaces, id.Name)
 	delete(r.autoscalers, id.Namespace)
+	delete(r.policies, id.Namespace)
+}
+
+// withAssumed returns the objects of a list, and those of its kind and namespace that are assumed, which replace
+// them.
+func (r *Reader) withAssumed(list *unstructured.UnstructuredList, kind schema.GroupKind, namespace string) (all []*unstructured.Unstructured) {
+	for i := range list.Items {
+		if r.assumed[IdentityOf(&list.Items[i])] == nil {
+			all = append(all, &list.Items[i])
+		}
+	}
+	for id, obj := range r.assumed {
+		if id.GroupKind() == kind && id.Namespace == namespace {
+			all = append(all, obj.DeepCopy())
+		}
+	}
+	return all
 }
 
 // IdentityOf returns the identity of an object.
@@ -239,15 +256,8 @@ func (r *Reader) autoscalersIn(ctx context.Context, namespace string) ([]*state.
 		return nil, fmt.Errorf("cannot list the autoscalers in namespace %q: %w", namespace, err)
 	}
 	found := make([]*state.Object, 0, len(list.Items))
-	for i := range list.Items {
-		if r.assumed[IdentityOf(&list.Items[i])] == nil {
-			found = append(found, state.NewObject(&list.Items[i]))
-		}
-	}
-	for id, obj := range r.assumed {
-		if id.GroupKind() == state.AutoscalerKind && id.Namespace == namespace {
-			found = append(found, state.NewObject(obj.DeepCopy()))
-		}
+	for _, obj := range r.withAssumed(list, state.AutoscalerKind, namespace) {
+		found = append(found, state.NewObject(obj))
 	}
 	r.autoscalers[namespace] = found
 	return found, nil

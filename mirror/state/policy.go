@@ -15,6 +15,12 @@ var (
 	ClusterPoliciesResource = policyv1alpha1.SchemeGroupVersion.WithResource(policyv1alpha1.ResourcePluralClusterOverridePolicy)
 )
 
+// The kinds of Karmada's override policies.
+var (
+	PolicyKind        = policyv1alpha1.SchemeGroupVersion.WithKind(policyv1alpha1.ResourceKindOverridePolicy).GroupKind()
+	ClusterPolicyKind = policyv1alpha1.SchemeGroupVersion.WithKind(policyv1alpha1.ResourceKindClusterOverridePolicy).GroupKind()
+)
+
 // PolicyResources are the resources of override policies.
 func PolicyResources() []schema.GroupVersionResource {
 	return []schema.GroupVersionResource{PoliciesResource, ClusterPoliciesResource}

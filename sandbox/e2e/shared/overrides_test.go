@@ -3,6 +3,7 @@ package shared
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -118,6 +119,11 @@ func TestOverridePolicies(t *testing.T) {
 	WantLine(t, output, `Differs: +ClusterOverridePolicy/`+ns+` changes metadata.labels.stage`)
 	if output := MustKarmadaMirror(t, "diff", "deploy/mirrored", "-n", ns); output != "" {
 		t.Errorf("diff says %s", output)
+	}
+	planned := overriding("OverridePolicy", ns, "planned", rule(map[string]any{"labelsOverrider": one("operator", "add", "value", map[string]any{"planned": "yes"})}, Push))
+	planOutput, code := diff(t, "-f", writeAll(t, filepath.Join(t.TempDir(), "planned.yaml"), planned, mirrored))
+	if code != 1 || strings.Count(planOutput, "planned: \"yes\"") != 1 || strings.Contains(planOutput, "karmada-es-"+Push2) {
+		t.Errorf("with a policy that is not applied yet, diff says %s", planOutput)
 	}
 
 	// A cluster that gains or loses the label by which a policy selects it.
