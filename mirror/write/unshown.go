@@ -27,18 +27,18 @@ type creation struct {
 	version string
 }
 
-// shown notes that the watch has shown a Work. Its handlers may lag: an earlier Work is none that was created.
-func (u *unshown) shown(w *state.Work) {
-	if made, ok := u.by.get(w.Source, w.Cluster); ok && state.IsOlder(made.version, w.ResourceVersion) {
-		u.by.drop(w.Source, w.Cluster)
-	}
-}
-
 func newUnshown(c clock.Clock) *unshown { return &unshown{clock: c} }
 
 // note notes that a Work was created, or may have been.
 func (u *unshown) note(id render.Identity, cluster, version string) {
 	u.by.set(id, cluster, creation{u.clock.Now(), version})
+}
+
+// shown notes that the watch has shown a Work. Its handlers may lag: an earlier Work is none that was created.
+func (u *unshown) shown(w *state.Work) {
+	if made, ok := u.by.get(w.Source, w.Cluster); ok && state.IsOlder(made.version, w.ResourceVersion) {
+		u.by.drop(w.Source, w.Cluster)
+	}
 }
 
 // MayHaveCreated reports whether a source may have a Work that the watch has not shown.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -66,22 +67,35 @@ func TestRollout(t *testing.T) {
 	Change(t, Deployments, r.ns, "web", SetAnnotation(render.SuspendAnnotation, "false"))
 	r.wantEnd("the rollout after the suspension", "nginx:4", everywhere)
 
+	// A recreated object takes over the Works, which report about the one before. Its generation is 1 each time.
+	works := r.works()
+	r.recreate("nginx:5")
+	r.wantEnd("the rollout of a recreated object", "nginx:5", everywhere)
+	r.recreate("never-ready:2")
+	r.wantNoEnd("the rollout of a recreated object that cannot end")
+	r.setImage("nginx:6")
+	r.wantEnd("its successor", "nginx:6", everywhere)
+	if after := r.works(); !maps.Equal(works, after) {
+		t.Errorf("the Works were recreated, too: %v, before %v", after, works)
+	}
+
 	// An edit that an override undoes changes nothing in the members, and must end all the same.
 	Create(t, overridePolicies, Object("policy.karmada.io/v1alpha1", "OverridePolicy", r.ns, "pin", map[string]any{"spec": map[string]any{
 		"overrideRules": []any{map[string]any{"overriders": map[string]any{"plaintext": []any{
-			map[string]any{"path": "/spec/template/spec/containers/0/image", "operator": "replace", "value": "nginx:5"},
+			map[string]any{"path": "/spec/template/spec/containers/0/image", "operator": "replace", "value": "nginx:7"},
 		}}}},
 	}}))
-	Eventually(t, "the override to reach the members", r.membersHave("nginx:5", everywhere))
-	r.setImage("nginx:6")
-	r.wantEnd("an edit that reaches no member", "nginx:5", everywhere)
+	Eventually(t, "the override to reach the members", r.membersHave("nginx:7", everywhere))
+	r.setImage("nginx:8")
+	r.wantEnd("an edit that reaches no member", "nginx:7", everywhere)
 
 	r.wantIdle(daemon)
 	daemon.MustStop(t)
 	r.wantIdle(StartDaemon(t))
 }
 
-// TestContestedStatus lets another writer change the status of a source again and again.
+// TestContestedStatus lets another writer change the status of a source again and again: a condition, which the
+// daemon writes back with a new time.
 func TestContestedStatus(t *testing.T) {
 	StartOwn(t, karmada.Options{Dir: t.TempDir(), Members: WithNodes(Named(Push))})
 	Must(t, Env.Install(t.Context()))
@@ -94,7 +108,7 @@ func TestContestedStatus(t *testing.T) {
 	writes := daemon.Number(t, statusWrites)
 
 	Within(t, time.Minute, "the contest to be reported", func(ctx context.Context) error {
-		_, err := Env.Admin.Resource(Deployments).Namespace(r.ns).Patch(ctx, "web", types.MergePatchType, []byte(`{"status":{"unavailableReplicas":9}}`), metav1.PatchOptions{}, "status")
+		_, err := Env.Admin.Resource(Deployments).Namespace(r.ns).Patch(ctx, "web", types.MergePatchType, []byte(`{"status":{"conditions":[{"type":"Available","status":"False","reason":"Other"}]}}`), metav1.PatchOptions{}, "status")
 		if err != nil {
 			return err
 		}
@@ -129,6 +143,25 @@ func (r rollout) deployment(image, clusters string) *unstructured.Unstructured {
 func (r rollout) setImage(image string) {
 	r.t.Helper()
 	Kubectl(r.t, "-n", r.ns, "set", "image", "deployment/web", "web="+image)
+}
+
+// recreate deletes the object, and creates another one before its Works are deleted.
+func (r rollout) recreate(image string) {
+	r.t.Helper()
+	Must(r.t, Env.Admin.Resource(Deployments).Namespace(r.ns).Delete(r.t.Context(), "web", metav1.DeleteOptions{}))
+	Create(r.t, Deployments, r.deployment(image, everywhere))
+}
+
+// works returns the UIDs of all Works of ours, by namespace and name.
+func (r rollout) works() map[types.NamespacedName]types.UID {
+	r.t.Helper()
+	list, err := Env.Admin.Resource(render.WorksResource).List(r.t.Context(), metav1.ListOptions{LabelSelector: render.ManagedByLabel + "=" + render.ManagedByValue})
+	Must(r.t, err)
+	uids := map[types.NamespacedName]types.UID{}
+	for _, w := range list.Items {
+		uids[types.NamespacedName{Namespace: w.GetNamespace(), Name: w.GetName()}] = w.GetUID()
+	}
+	return uids
 }
 
 // wantEnd waits until kubectl says that the rollout is complete, and then looks into the members.
