@@ -75,7 +75,7 @@ func TestTwoReplicas(t *testing.T) {
 // when another replica leads.
 func TestLeaderPaused(t *testing.T) {
 	ns := Isolate(t)
-	const late, stops = 15 * time.Second, 20 * time.Second
+	const late, stops = 30 * time.Second, 20 * time.Second
 	p := StartProxy(t)
 	first := LaunchLeader(t, append(shortLease(), throughProxy(t, p)...)...)
 	second := StartDaemon(t, shortLease()...)
