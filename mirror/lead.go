@@ -156,7 +156,7 @@ func (c *Controller) processNext(ctx context.Context, q *queue.Queue) bool {
 	c.Metrics.Sync(result.label(err), c.Clock.Since(began))
 	if err != nil {
 		if ctx.Err() == nil {
-			c.failures.With(identify(id)...).Warn("sync failed, retrying", zap.Int("attempt", q.NumRequeues(id)+1), zap.Error(err))
+			c.failures.With(identify(id)...).With(zap.Int("attempt", q.NumRequeues(id)+1)).Warn("sync failed, retrying", failure(err)...)
 		}
 		q.AddRateLimited(id)
 		return true
@@ -166,4 +166,13 @@ func (c *Controller) processNext(ctx context.Context, q *queue.Queue) bool {
 		q.AddAfter(id, result.retry)
 	}
 	return true
+}
+
+// failure says why a sync has failed, and where if that is a defect of ours.
+func failure(err error) []zap.Field {
+	fields := []zap.Field{zap.Error(err)}
+	if p, isPanic := errors.AsType[*state.Panic](err); isPanic {
+		fields = append(fields, zap.String("stack", p.Stack))
+	}
+	return fields
 }

@@ -80,7 +80,7 @@ func (s *statuses) processNext(ctx context.Context) bool {
 	retry, err := s.sync(ctx, id)
 	if err != nil {
 		if ctx.Err() == nil {
-			s.failures.With(identify(id)...).Warn("cannot aggregate the status, retrying", zap.Error(err))
+			s.failures.With(identify(id)...).Warn("cannot aggregate the status, retrying", failure(err)...)
 		}
 		s.queue.AddRateLimited(id)
 		return true
@@ -95,6 +95,7 @@ func (s *statuses) processNext(ctx context.Context) bool {
 // sync makes the status of a source what its members report. It returns when to look again
 // without an event; 0 for never.
 func (s *statuses) sync(ctx context.Context, id render.Identity) (retry time.Duration, err error) {
+	defer state.Catch(&err)
 	j := judge.On(s.caches.Facts(id))
 	turn, err := s.look(ctx, j)
 	if err == nil {

@@ -58,7 +58,8 @@ func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, 
 }
 
 // reconcile is the only path to a write.
-func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh bool) (syncResult, error) {
+func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh bool) (_ syncResult, err error) {
+	defer state.Catch(&err)
 	o := &write.Outcome{}
 	notRemoved := c.letGo(ctx, id, o)
 	j, err := c.look(ctx, id)

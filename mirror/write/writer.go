@@ -77,11 +77,12 @@ func (w *Writer) Each(ctx context.Context, operations []judge.Operation, isFresh
 	var inFlight errgroup.Group
 	inFlight.SetLimit(w.InFlight)
 	for _, op := range operations {
-		inFlight.Go(func() error {
+		inFlight.Go(func() (err error) {
+			defer state.Catch(&err)
 			return w.slots.run(ctx, isFresh, func() { do(op) })
 		})
 	}
-	if err := inFlight.Wait(); err != nil { // interrupted; other failures are in the outcome
+	if err := inFlight.Wait(); err != nil { // interrupted, or a panic; other failures are in the outcome
 		o.Fail(err)
 	}
 }

@@ -113,6 +113,23 @@ func TestDetach(t *testing.T) {
 	}
 }
 
+// TestPanic: an operation that panics fails, frees its slot, and holds up no other.
+func TestPanic(t *testing.T) {
+	w, _ := newWriterOf(t, nil)
+	o, done := &Outcome{}, 0
+	for range 2 {
+		w.Each(t.Context(), []judge.Operation{{Cluster: "m1"}, {Cluster: "m2"}}, true, o, func(op judge.Operation) {
+			if op.Cluster == "m1" {
+				panic(op)
+			}
+			done++
+		})
+	}
+	if _, isPanic := errors.AsType[*state.Panic](o.Err()); !isPanic || done != 2 {
+		t.Errorf("%d were done: %v", done, o.Err())
+	}
+}
+
 // TestSlots: fresh writes do not wait for others.
 func TestSlots(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())

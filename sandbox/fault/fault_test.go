@@ -135,7 +135,8 @@ func TestFaults(t *testing.T) {
 		"Bookmarks":       {"the end of the list never comes", SwallowBookmarks(), streamPath, eventOf("ADDED", "a") + " " + eventOf("ADDED", "b") + " " + eventOf("ADDED", "c"), 200},
 		"ExpiredStream":   {"a list starts from scratch", Expire(), streamPath, eventOf("ADDED", "a") + " " + eventOf("ADDED", "b") + " " + endOfEvents + " " + eventOf("ADDED", "c"), 200},
 		"DelayAnswer":     {"done at once, answered late", DelayAnswer(time.Millisecond), listPath, `{"items":[{"n":1},{"n":2}],"metadata":{"continue":"x","resourceVersion":"7"}}`, 200},
-		"Gate":            {"an open gate lets all pass", NewGate().Fault(), watchPath, eventOf("MODIFIED", "a") + " " + eventOf("BOOKMARK", ""), 200},
+		"Gate":            {"an open gate lets all events pass", NewGate().Events(), watchPath, eventOf("MODIFIED", "a") + " " + eventOf("BOOKMARK", ""), 200},
+		"GateOfRequests":  {"an open gate lets all requests pass", NewGate().Requests(), listPath, `{"items":[{"n":1},{"n":2}],"metadata":{"continue":"x","resourceVersion":"7"}}`, 200},
 		"Chain":           {"one fault after the other", Chain(Delay(time.Millisecond), Expire(), EmptyList()), streamPath, endOfEvents + " " + eventOf("ADDED", "c"), 200},
 		"Record":          {"recording changes nothing", stale.Record(), streamPath, eventOf("ADDED", "a") + " " + eventOf("ADDED", "b") + " " + endOfEvents + " " + eventOf("ADDED", "c"), 200},
 	}
@@ -180,7 +181,7 @@ func TestFaults(t *testing.T) {
 func TestGate(t *testing.T) {
 	p, client, host := startProxy(t)
 	gate := NewGate()
-	p.Inject(Match{Verb: "watch"}, gate.Fault())
+	p.Inject(Match{Verb: "watch"}, gate.Events())
 	gate.Shut()
 	gate.Shut() // already shut
 	arrived := make(chan string, 1)
@@ -218,6 +219,35 @@ func TestGate(t *testing.T) {
 			}
 		case <-time.After(10 * time.Millisecond):
 		}
+	}
+}
+
+// TestGateOfRequests checks that a held-back request reaches the API server when the gate opens.
+func TestGateOfRequests(t *testing.T) {
+	p, client, host := startProxy(t)
+	gate := NewGate()
+	gate.Shut()
+	rule := p.Inject(Match{Verb: "list"}, gate.Requests())
+	answered := make(chan int, 1)
+	go func() {
+		response, _, err := get(t.Context(), client, host+listPath)
+		if err != nil {
+			answered <- 0
+			return
+		}
+		answered <- response.StatusCode
+	}()
+	for rule.Hits() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	select {
+	case code := <-answered:
+		t.Errorf("a request passed a shut gate: %d", code)
+	case <-time.After(100 * time.Millisecond):
+	}
+	gate.Open()
+	if code := <-answered; code != http.StatusOK {
+		t.Errorf("the answer is %d", code)
 	}
 }
 

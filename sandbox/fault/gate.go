@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Gate holds back the events of watches while it is shut, and passes them on in order
-// when it opens.
+// Gate holds back requests, or the events of watches, while it is shut. It passes events on in
+// order when it opens.
 type Gate struct {
 	mu     sync.Mutex
 	opened chan struct{} // closed while the gate is open
@@ -20,7 +20,7 @@ func NewGate() *Gate {
 	return g
 }
 
-// Shut stops all events.
+// Shut stops all.
 func (g *Gate) Shut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -29,7 +29,7 @@ func (g *Gate) Shut() {
 	}
 }
 
-// Open lets all events pass.
+// Open lets all pass.
 func (g *Gate) Open() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -47,8 +47,18 @@ func (g *Gate) isOpen() bool {
 	}
 }
 
-// Fault sends the events of watches through the gate.
-func (g *Gate) Fault() Fault {
+// Requests forwards requests once the gate is open.
+func (g *Gate) Requests() Fault {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler, _ <-chan struct{}) {
+		if !g.pass(r.Context()) {
+			abort()
+		}
+		next.ServeHTTP(w, r)
+	}
+}
+
+// Events sends the events of watches through the gate.
+func (g *Gate) Events() Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler, _ <-chan struct{}) {
 		next.ServeHTTP(w, withEditor(r, editor{event: func() func(event) bool {
 			return func(event) bool { return g.pass(r.Context()) }
@@ -56,7 +66,7 @@ func (g *Gate) Fault() Fault {
 	}
 }
 
-// pass returns true when the gate is open, or false when the watch has ended.
+// pass returns true when the gate is open, or false when the request has ended.
 func (g *Gate) pass(ctx context.Context) bool {
 	g.mu.Lock()
 	opened := g.opened

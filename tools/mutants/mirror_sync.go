@@ -2,6 +2,19 @@ package main
 
 var ofSync = []mutant{
 	{
+		name: "syncs-that-panic", file: "mirror/sync.go",
+		old:  `	defer state.Catch(&err)
+`,
+		new:  ``,
+		harm: "one object that cannot be judged ends every leader, and nothing is mirrored any more",
+	},
+	{
+		name: "panics-without-their-place", file: "mirror/lead.go",
+		old:  `fields = append(fields, zap.String("stack", p.Stack))`,
+		new:  `fields = append(fields, zap.String("stack", ""), zap.Int("length", len(p.Stack)))`,
+		harm: "no one can find the defect",
+	},
+	{
 		name: "nothing-is-deleted", file: "mirror/remove.go",
 		old:  `if len(j.Due) == 0 || settle > 0 {`,
 		new:  `if len(j.Due) >= 0 || settle > 0 {`,

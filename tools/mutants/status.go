@@ -3,6 +3,13 @@ package main
 // ofStatus are mutants of what decides when a status is written, and from whose reports.
 var ofStatus = []mutant{
 	{
+		name: "statuses-that-panic", file: "mirror/status.go",
+		old:  `	defer state.Catch(&err)
+`,
+		new:  ``,
+		harm: "one status that cannot be summed up ends every leader, and nothing is mirrored any more",
+	},
+	{
 		name: "failed-works-count-as-applied", file: "mirror/judge/status.go",
 		old:  `(w.State == state.WorkApplied`,
 		new:  `(w.State == state.WorkFailed || w.State == state.WorkApplied`,

@@ -2,6 +2,13 @@ package main
 
 var ofWriter = []mutant{
 	{
+		name: "operations-that-panic", file: "mirror/write/writer.go",
+		old:  `			defer state.Catch(&err)
+`,
+		new:  ``,
+		harm: "one Work that cannot be written ends every leader, and nothing is mirrored any more",
+	},
+	{
 		name: "deletions-of-namesake-works", file: "mirror/write/client.go",
 		old:  `Preconditions{UID: &w.UID, ResourceVersion: &w.ResourceVersion}`,
 		new:  `Preconditions{ResourceVersion: &w.ResourceVersion}`,

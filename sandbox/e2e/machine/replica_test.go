@@ -55,7 +55,7 @@ func watchOf(resource string) fault.Match {
 
 // hang puts a gate into the watch of its resource.
 func (r *replica) hang(resource string) {
-	r.rules[resource] = r.proxy.Inject(watchOf(resource), r.gates[resource].Fault())
+	r.rules[resource] = r.proxy.Inject(watchOf(resource), r.gates[resource].Events())
 }
 
 // expire ends a watch, and answers the next ones that they are too old.

@@ -72,17 +72,19 @@ func TestTwoReplicas(t *testing.T) {
 }
 
 // TestLeaderPaused stops a leader in the middle of its writes, which reach the API server
-// when another replica leads.
+// when another replica has made its own.
 func TestLeaderPaused(t *testing.T) {
 	ns := Isolate(t)
-	const late, stops = 30 * time.Second, 20 * time.Second
+	const stops = 20 * time.Second
 	p := StartProxy(t)
 	first := LaunchLeader(t, append(shortLease(), throughProxy(t, p)...)...)
 	second := StartDaemon(t, shortLease()...)
 	ids := CreatePages(t, ns, Both, 20)
 	WantSources(t, ns)
 	f := NewFault(t, fmt.Sprintf("Two leaders: the first stopped for %s, then continued", stops), ns)
-	writes := p.Inject(fault.Match{Verb: "patch", Resource: "works"}, fault.Delay(late))
+	late := fault.NewGate()
+	late.Shut()
+	writes := p.Inject(fault.Match{Verb: "patch", Resource: "works"}, late.Requests())
 	for _, id := range ids {
 		Change(t, ConfigMaps, ns, id.Name, SetField("two", "data", "key"))
 	}
@@ -98,6 +100,7 @@ func TestLeaderPaused(t *testing.T) {
 	Workload(t, f, ns, ids[:8])
 	WantSources(t, ns)
 	versions := generationsOf(t, ns)
+	late.Open()
 	Eventually(t, "the stale writes to be refused", func(context.Context) error { return f.Audit.Conflicted(t) })
 	Pass(t, time.Until(stopped.Add(stops)))
 	if err := first.Signal(syscall.SIGCONT); err != nil {
