@@ -144,6 +144,9 @@ func (d *differ) write(ctx context.Context, f judge.Facts) error {
 		case target.Waits:
 			d.later++
 			d.tell("later: the Work of %s for cluster %q: %s", f.ID, cluster, target.Because)
+		case target.Keeps:
+			d.later++
+			d.tell("later: the Work of %s for cluster %q: %s", f.ID, cluster, judge.NoteKeeps)
 		}
 	}
 	for _, op := range judge.Plan(v, f.Works) {

@@ -213,7 +213,7 @@ func (w *shifting) judge(source spot) (all []string) {
 	for _, op := range j.Plan {
 		creates = creates || op.Kind == judge.Create
 		if op.Kind != judge.Wake { // that it ends, no one needs to know
-			all = append(all, fmt.Sprint(op.Kind, " ", op.Cluster, " later ", op.Later))
+			all = append(all, fmt.Sprint(op.Kind, " ", op.Cluster))
 		}
 	}
 	for cluster, target := range j.Verdict.Targets {

@@ -111,7 +111,7 @@ func (c *Controller) isDue(j judge.Judgement) bool {
 		return true
 	}
 	for _, op := range j.Plan {
-		if !op.Later && !c.ledger.Holds(j.Verdict, op) && op.Kind != judge.Delete && op.Kind != judge.Wake {
+		if !c.ledger.Holds(j.Verdict, op) && op.Kind != judge.Delete && op.Kind != judge.Wake {
 			return true
 		}
 	}

@@ -102,7 +102,7 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 // Nothing is created before the finalizer of the source is set.
 func writable(plan []judge.Operation, noFinalizer bool) []judge.Operation {
 	return slices.DeleteFunc(slices.Clone(plan), func(op judge.Operation) bool {
-		return op.Kind == judge.Delete || op.Later || op.Kind == judge.Create && noFinalizer
+		return op.Kind == judge.Delete || op.Kind == judge.Create && noFinalizer
 	})
 }
 

@@ -67,7 +67,6 @@ func Decide(f Facts) Verdict {
 			target, refusal = r.render(cluster, target)
 			v.Unread = v.Unread || target.Decision == Unknown && refusal == nil && target.Lost == nil
 		}
-		target.Rises = r.rises(cluster)
 		if w, ok := f.Works[cluster]; ok && f.Unknown == "" && w.Source == f.ID { // another daemon may look after the others
 			if r := f.Clusters[cluster].Recovery; r.Awaits(w) {
 				target.Wake, target.WakeIn = r.At, r.In

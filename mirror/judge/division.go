@@ -29,13 +29,56 @@ func sharesOf(f Facts) map[string]render.Scale {
 	return f.Scale.Divide(weights, f.Source.UID)
 }
 
+// share returns what a cluster gets of the replicas.
+func (r *renderings) share(cluster string) render.Scale {
+	if r.shares == nil {
+		r.shares = sharesOf(r.f)
+	}
+	return r.shares[cluster]
+}
+
+// shareNow returns what its Work is to say of that for now: as many as it has, if it keeps them.
+func (r *renderings) shareNow(cluster string) render.Scale {
+	share := r.share(cluster)
+	if r.keeps(cluster) && r.knowsShare(cluster) {
+		share.Replicas, _ = r.f.Works[cluster].Notes().Replicas()
+	}
+	return share
+}
+
+// keeps reports whether a cluster keeps the replicas it has, although its share is smaller: those that
+// get more come first. In waves it does not, because these may be in a later wave.
+func (r *renderings) keeps(cluster string) bool {
+	w := r.f.Works[cluster]
+	if w == nil || !r.f.divides() || r.f.inWaves() || r.haveRisen() {
+		return false
+	}
+	has, isDivided := w.Notes().Replicas()
+	if !isDivided { // it has all of them, unless a policy made it
+		return w.Source == r.f.ID && w.Foreign == ""
+	}
+	return has > r.share(cluster).Replicas
+}
+
+// knowsShare reports whether the Work of a cluster says all that its cluster has. A Work that was made before
+// the replicas were divided does not, nor does that of a Job with completions.
+func (r *renderings) knowsShare(cluster string) bool {
+	_, isDivided := r.f.Works[cluster].Notes().Replicas()
+	return isDivided && !r.share(cluster).HasCompletions
+}
+
+// haveRisen reports whether no cluster is to get more replicas.
+func (r *renderings) haveRisen() bool {
+	if r.risen == nil {
+		r.risen = new(!slices.ContainsFunc(clustersOf(r.f), r.rises))
+	}
+	return *r.risen
+}
+
 // rises reports whether a cluster is to get more replicas than its Work says, or gets its first Work.
 // A cluster that cannot have any, because it is not allowed or is being removed, because its Work is still
 // being deleted, or because another owner has its Work, holds up no other: that may last very long.
 func (r *renderings) rises(cluster string) bool {
-	if r.f.Unknown != "" || r.f.Source == nil || r.f.Scale == nil || r.f.Scale.Fault != "" {
-		return false
-	}
 	facts, w := r.f.Clusters[cluster], r.f.Works[cluster]
 	if facts.Forbidden || facts.State != ClusterJoined || w != nil && w.Terminating {
 		return false
@@ -46,6 +89,11 @@ func (r *renderings) rises(cluster string) bool {
 	}
 	has, isDivided := w.Notes().Replicas()
 	return isDivided && share > has && w.Source == r.f.ID && w.Foreign == ""
+}
+
+// divides reports whether there are replicas to divide.
+func (f Facts) divides() bool {
+	return f.Unknown == "" && f.Source != nil && f.Scale != nil && f.Scale.Fault == ""
 }
 
 // unplaced reports replicas that are to be divided and are not, or that no member gets.

@@ -40,9 +40,6 @@ func carryOut(t *testing.T, f Facts) (did []string) {
 	t.Helper()
 	v := Decide(f)
 	for _, op := range Plan(v, f.Works) {
-		if op.Later {
-			continue
-		}
 		word := fmt.Sprintf("%s %s", op.Kind, op.Cluster)
 		if op.Kind.WritesContent() {
 			template, err := v.Targets[op.Cluster].edited()
@@ -171,8 +168,8 @@ func TestLowersLast(t *testing.T) {
 		change func(*Facts)
 		want   []string
 	}{
-		"Writable": {"the others first", ClusterFacts{State: ClusterJoined}, func(*Facts) {}, []string{"update m2 4", "create m3 7"}},
-		"UnderWay": {"a write may still fail", ClusterFacts{State: ClusterJoined, WriteUnderWay: true}, func(*Facts) {}, []string{"update m2 4"}},
+		"Writable": {"the others first", ClusterFacts{State: ClusterJoined}, func(*Facts) {}, []string{"update m1 5", "update m2 4", "create m3 7"}},
+		"UnderWay": {"a write may still fail", ClusterFacts{State: ClusterJoined, WriteUnderWay: true}, func(*Facts) {}, []string{"update m1 5", "update m2 4"}},
 		"Forbidden": {"what cannot be placed is not waited for", ClusterFacts{State: ClusterJoined, Forbidden: true}, func(f *Facts) {
 			f.Works["m2"] = nil
 			delete(f.Works, "m2")
@@ -190,6 +187,68 @@ func TestLowersLast(t *testing.T) {
 			tc.change(&next)
 			if diff := cmp.Diff(tc.want, carryOut(t, next)); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestKeepsReplicas: m3 joins, and what it is to get cannot be rendered. The other clusters keep their replicas
+// until it can, and get the rest of a change at once. If their Works do not say how many they have, they wait
+// with all of it.
+func TestKeepsReplicas(t *testing.T) {
+	whole := sample.Annotations{render.ClustersAnnotation: "*", render.ExpandAnnotation: "true"}
+	divided := sample.Annotations{render.ClustersAnnotation: "*", render.ExpandAnnotation: "true", render.ReplicasAnnotation: "divide"}
+	job := render.Identity{Group: "batch", Kind: "Job", Namespace: sample.Page.Namespace, Name: sample.Page.Name}
+	cases := map[string]struct {
+		kind            string
+		before          sample.Annotations
+		did, want, then []string
+	}{
+		"Divided": {"Deployment", divided, []string{"create m1 3", "create m2 3"}, []string{"update m1 3", "update m2 3"}, []string{"update m1 3", "update m2 3", "create m3 2", "then", "update m1 2", "update m2 2"}},
+		"Whole":   {"Deployment", whole, []string{"create m1 6", "create m2 6"}, nil, []string{"create m3 2", "then", "update m1 2", "update m2 2"}},
+		"Job":     {"Job", divided, []string{"create m1 3", "create m2 3"}, nil, []string{"create m3 2", "then", "update m1 2", "update m2 2"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			facts := func(wishes sample.Annotations, image string, regions map[string]string) Facts {
+				u := workloadObject(tc.kind, wishes)
+				u.Object["spec"] = map[string]any{"replicas": int64(6), "region": "$(cluster.region)", "image": image}
+				f := dividedFacts(t, 6, wishes, map[string]ClusterFacts{})
+				if tc.kind == job.Kind {
+					u.SetAPIVersion("batch/v1")
+					f.ID, f.Scale.HasCompletions, f.Scale.Completions = job, true, 6
+				}
+				for name, region := range regions {
+					m := &render.Member{Name: name, Region: region}
+					f.Clusters[name] = ClusterFacts{State: ClusterJoined, Labels: m.SelectorLabels(), Member: m}
+				}
+				f.Source, f.PoliciesLive = NewSource(u, render.Wishes{}), true
+				return f
+			}
+			before := facts(tc.before, "a", map[string]string{"m1": "eu", "m2": "eu"})
+			if diff := cmp.Diff(tc.did, carryOut(t, before)); diff != "" {
+				t.Fatal(diff)
+			}
+			f := facts(divided, "b", map[string]string{"m1": "eu", "m2": "eu", "m3": ""})
+			f.Works = before.Works
+			e := Explain(f)
+			if keeps := e.Clusters[0].Keeps || e.Clusters[0].Waits; !keeps || e.Clusters[0].Note != NoteKeeps && e.Clusters[0].Because != NoteKeeps {
+				t.Errorf("m1: %+v", e.Clusters[0])
+			}
+			if got := unplacedIn(Decide(f)); !strings.HasPrefix(got, `2 of 6 replicas are not placed: 2 for cluster "m3"`) || strings.Contains(got, "m1") {
+				t.Errorf("unplaced: %s", got)
+			}
+			if diff := cmp.Diff(tc.want, carryOut(t, f)); diff != "" {
+				t.Errorf("m3 cannot be rendered: -want +got:\n%s", diff)
+			}
+			if again := carryOut(t, f); len(again) > 0 {
+				t.Errorf("it is written again: %q", again)
+			}
+			f = facts(divided, "c", map[string]string{"m1": "eu", "m2": "eu", "m3": "us"})
+			f.Works = before.Works
+			did := append(carryOut(t, f), "then")
+			if diff := cmp.Diff(tc.then, append(did, carryOut(t, f)...)); diff != "" {
+				t.Errorf("m3 can be rendered: -want +got:\n%s", diff)
 			}
 		})
 	}
@@ -225,7 +284,7 @@ func TestRisesNowhere(t *testing.T) {
 				change(&f)
 				plan := Plan(Decide(f), f.Works)
 				i := slices.IndexFunc(plan, func(op Operation) bool { return op.Cluster == "m1" && op.Kind == Update })
-				if i < 0 || plan[i].Later {
+				if i < 0 {
 					t.Errorf("m1 is not to get its content: %+v", plan)
 				}
 			})

@@ -47,18 +47,18 @@ type ClusterExplanation struct {
 // noteLong is the note on a Work with the longer name, which Karmada does not find.
 const noteLong = "the Work has the longer name: if the object is deleted in the member, Karmada does not recreate it until the source changes"
 
-// noteLower is the note on a cluster whose share becomes smaller.
-const noteLower = "it gets fewer replicas once the other clusters have more"
+// NoteKeeps is the note on a cluster whose share becomes smaller.
+const NoteKeeps = "it gets fewer replicas once the other clusters have more"
 
 // noteOn returns what is special about a cluster.
-func noteOn(v Verdict, c ClusterExplanation) string {
+func noteOn(c ClusterExplanation) string {
 	switch {
 	case c.Work == nil:
 		return ""
 	case c.Work.IsLong():
 		return noteLong
-	case c.Rendering != nil && v.rises() && lowers(c.notes, c.Work):
-		return noteLower
+	case c.Keeps:
+		return NoteKeeps
 	}
 	return ""
 }
@@ -105,7 +105,7 @@ func Explain(f Facts) Explanation {
 	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
 		c := ClusterExplanation{Cluster: cluster, Target: v.Targets[cluster], Work: f.Works[cluster]}
 		c.Hint = hintFor(f, cluster, c.Target)
-		c.Note = strings.Join(slices.DeleteFunc([]string{noteOn(v, c), v.Rollout.noteOn(cluster)}, func(note string) bool { return note == "" }), "; ")
+		c.Note = strings.Join(slices.DeleteFunc([]string{noteOn(c), v.Rollout.noteOn(cluster)}, func(note string) bool { return note == "" }), "; ")
 		if c.Rendering != nil {
 			c.Differs, _ = c.Manifest.Effects(c.edit) // one that fails has no Rendering
 		}

@@ -45,23 +45,28 @@ func TestPreserveBesideOverride(t *testing.T) {
 	}
 }
 
-// TestPreserveLater: m1 gets fewer replicas once m2 has more, which it cannot get. It is preserved all the same.
+// TestPreserveLater: m1 gets fewer replicas once m2 has more, which it cannot get. It is preserved all the same,
+// even if its Work does not say how many replicas it has.
 func TestPreserveLater(t *testing.T) {
-	asks := func(replicas, preserve string) sample.Annotations {
-		return sample.Annotations{render.ClustersAnnotation: "m1,m2", render.ReplicasAnnotation: replicas, render.PreserveOnDeletionAnnotation: preserve}
+	for name, earlier := range map[string]sample.Annotations{
+		"Divided": {render.ClustersAnnotation: "m1,m2", render.ReplicasAnnotation: "m1=5"},
+		"Whole":   {render.ClustersAnnotation: "m1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := dividedFacts(t, 6, earlier, joinedClusters("m1", "m2"))
+			carryOut(t, before)
+			f := dividedFacts(t, 6, sample.Annotations{render.ClustersAnnotation: "m1,m2", render.ReplicasAnnotation: "m2=5", render.PreserveOnDeletionAnnotation: "true"}, joinedClusters("m1", "m2"))
+			f.Works = before.Works
+			v := Decide(f)
+			for _, op := range Plan(v, f.Works) {
+				if op.Cluster != "m1" {
+					continue
+				}
+				if body, err := op.Body(v); err == nil && strings.Contains(string(body), `"preserveResourcesOnDeletion":true`) {
+					return
+				}
+			}
+			t.Error("m1 is not told to preserve its object until m2 has been written, however long that takes")
+		})
 	}
-	before := dividedFacts(t, 6, asks("m1=5", "false"), joinedClusters("m1", "m2"))
-	carryOut(t, before)
-	f := dividedFacts(t, 6, asks("m2=5", "true"), joinedClusters("m1", "m2"))
-	f.Works = before.Works
-	v := Decide(f)
-	for _, op := range Plan(v, f.Works) {
-		if op.Cluster != "m1" || op.Later {
-			continue
-		}
-		if body, err := op.Body(v); err == nil && strings.Contains(string(body), `"preserveResourcesOnDeletion":true`) {
-			return
-		}
-	}
-	t.Error("m1 is not told to preserve its object until m2 has been written, however long that takes")
 }

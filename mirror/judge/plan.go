@@ -43,9 +43,6 @@ type Operation struct {
 	Work *state.Work
 	// Because is the reason for the write.
 	Because string
-	// Later: it is to be carried out only once other clusters have more replicas of a divided
-	// source. Their Works are then events.
-	Later bool
 	// From is the Work whose content is written, instead of the source's; nil for the source's.
 	From *state.Work
 }
@@ -123,7 +120,7 @@ func (k OperationKind) WritesContent() bool { return k == Create || k == Update 
 //	Unwanted   terminating           –
 //	Released   there                 release
 //	Unneeded   there                 detach, and then drop
-//	Unknown    waits for its wave    adjust, or create and update from another Work
+//	Unknown    waits for its turn    adjust, or create and update from another Work
 //	Unknown    content fails or lost adjust
 //	Unknown    any                   –
 //	any        stalled               detach
@@ -134,10 +131,6 @@ func Plan(v Verdict, works map[string]*state.Work) []Operation {
 		target, w := v.Targets[cluster], works[cluster]
 		op := Operation{Cluster: cluster, Work: w, From: target.From}
 		op.Kind, op.Because = planWork(target, w)
-		op.Later = op.Kind == Update && v.rises() && lowers(target.notes, w)
-		if op.Later && w.Source == v.ID && w.Foreign == "" && !hasOptions(w, target.options) {
-			op.Kind, op.Later = Adjust, false
-		}
 		switch {
 		case op.Kind == Delete:
 			deletes = append(deletes, op)
@@ -186,24 +179,6 @@ func planWork(target Target, w *state.Work) (kind OperationKind, because string)
 		}
 	}
 	return "", ""
-}
-
-// rises reports whether some cluster is still to get more replicas.
-func (v Verdict) rises() bool {
-	for _, target := range v.Targets {
-		if target.Rises {
-			return true
-		}
-	}
-	return false
-}
-
-// lowers reports whether a Work has more replicas than it is to have. One that has all of them, as
-// before they were divided, notes none.
-func lowers(wanted render.Notes, w *state.Work) bool {
-	share, isDivided := wanted.Replicas()
-	before, wasDivided := w.Notes().Replicas()
-	return isDivided && (!wasDivided || before > share)
 }
 
 // differs returns how a Work differs from what is wanted; empty if it does not.

@@ -14,8 +14,10 @@ import (
 type renderings struct {
 	f    Facts
 	made map[likeness]made
-	// shares are what each cluster gets of the replicas; nil if they are not divided.
+	// shares are what each cluster gets of the replicas; nil until someone asks. risen reports whether all
+	// clusters have as many as that; nil until someone asks.
 	shares map[string]render.Scale
+	risen  *bool
 	// policies are those that change the source on some cluster, or why that is not known; nil
 	// until someone asks.
 	policies *policies
@@ -57,6 +59,9 @@ func (r *renderings) render(cluster string, wanted Target) (Target, *Refusal) {
 		return r.staying(cluster, Target{Decision: Unknown, Lost: lost, Because: "by the cache, it is no longer overridden by " + strings.Join(lost, " and ") + ", but no live read has confirmed that yet"}), nil
 	}
 	wanted.Rendering = rendering
+	if wanted.Keeps = r.keeps(cluster); wanted.Keeps && !r.knowsShare(cluster) {
+		return r.staying(cluster, Target{Decision: Unknown, Because: NoteKeeps, Waits: true}), nil
+	}
 	return wanted, nil
 }
 
@@ -149,19 +154,11 @@ func (r *renderings) edit(cluster string) (render.Edit, error) {
 		if r.f.Scale.Fault != "" {
 			return e, errors.New(r.f.Scale.Fault)
 		}
-		e.Share = &render.Share{Paths: r.f.Scale.Paths, Scale: r.share(cluster)}
+		e.Share = &render.Share{Paths: r.f.Scale.Paths, Scale: r.shareNow(cluster)}
 	}
 	var err error
 	e.Overrides, err = r.overrides(member)
 	return e, err
-}
-
-// share returns what a cluster gets of the replicas.
-func (r *renderings) share(cluster string) render.Scale {
-	if r.shares == nil {
-		r.shares = sharesOf(r.f)
-	}
-	return r.shares[cluster]
 }
 
 // overrides returns what override policies change on a cluster.

@@ -87,9 +87,9 @@ type Target struct {
 	// Lost are the override policies that have changed the Work and no longer apply, but only by
 	// the cache: the decision is Unknown.
 	Lost []string
-	// Rises: the cluster is to get more replicas of a divided source than it has. No other gets
-	// fewer until it has them.
-	Rises bool
+	// Keeps: the cluster gets fewer replicas of a divided source once others have more. Their Works are then
+	// events.
+	Keeps bool
 	// Wake is when the cluster that the Work waits for came back, and WakeIn how long to wait
 	// before waking it; zero if it does not wait.
 	Wake   time.Time

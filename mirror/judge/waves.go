@@ -138,11 +138,14 @@ type place struct {
 	bakesIn        time.Duration
 }
 
+// inWaves reports whether the source reaches its clusters in waves.
+func (f Facts) inWaves() bool { return !f.Source.Waves.IsEmpty() && !f.AllAtOnce }
+
 // rollOut holds back what it is not the turn of: for each source in waves, a cluster gets new content
 // once the waves before its own have come through, and its wave has room for it. A held cluster is
 // Unknown, so that whatever it has stays.
 func rollOut(f Facts, v *Verdict) {
-	if f.Unknown != "" || f.Source == nil || f.Source.Waves.IsEmpty() || f.AllAtOnce {
+	if f.Unknown != "" || f.Source == nil || !f.inWaves() {
 		return
 	}
 	r := &Rollout{Since: f.Source.Written}
@@ -292,7 +295,7 @@ func whyHeld(w Wave, blockedBy string, p place) string {
 // same.
 func (v *Verdict) hold(f Facts, cluster, because string) {
 	t, w := v.Targets[cluster], f.Works[cluster]
-	t.Decision, t.Because, t.Waits, t.Rises = Unknown, because, true, false
+	t.Decision, t.Because, t.Waits = Unknown, because, true
 	if w != nil && w.Source == f.ID && w.Foreign == "" {
 		t.Adjust = w.Held != nil || !w.IsComplete() || t.options.Suspend != (w.State == state.WorkSuspended) || t.options.PreserveOnDeletion != w.Preserves()
 	}

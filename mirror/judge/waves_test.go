@@ -100,10 +100,8 @@ func (f *fleet) step() (wrote bool) {
 	f.t.Helper()
 	j := f.judge()
 	for _, op := range j.Plan {
-		if !op.Later {
-			f.write(j.Verdict, op)
-			wrote = true
-		}
+		f.write(j.Verdict, op)
+		wrote = true
 	}
 	return wrote
 }

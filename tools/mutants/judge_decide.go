@@ -26,10 +26,22 @@ var ofDecide = []mutant{
 		harm: "replicas go to a cluster that does not exist",
 	},
 	{
-		name: "shares-shrink-at-once", file: "mirror/judge/plan.go",
-		old:  `op.Later = op.Kind == Update && v.rises() && lowers(target.notes, w)`,
-		new:  `op.Later = op.Kind == Drop && v.rises() && lowers(target.notes, w)`,
+		name: "shares-shrink-at-once", file: "mirror/judge/division.go",
+		old:  `return has > r.share(cluster).Replicas`,
+		new:  `return has < 0`,
 		harm: "replicas are taken away before others have been added",
+	},
+	{
+		name: "changes-wait-for-shares", file: "mirror/judge/renderings.go",
+		old:  `wanted.Keeps && !r.knowsShare(cluster) {`,
+		new:  `wanted.Keeps {`,
+		harm: "an image fix waits for a cluster whose override fails",
+	},
+	{
+		name: "unknown-shares-are-none", file: "mirror/judge/division.go",
+		old:  `return isDivided && !r.share(cluster).HasCompletions`,
+		new:  `return true || isDivided`,
+		harm: "a cluster whose Work does not say how many replicas it has gets none",
 	},
 	{
 		name: "all-clusters-get-the-same", file: "mirror/judge/renderings.go",

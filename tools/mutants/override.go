@@ -92,9 +92,9 @@ var ofOverride = []mutant{
 		harm: "a workload that was to be preserved is deleted, because a policy cannot be applied",
 	},
 	{
-		name: "lower-works-keep-their-options", file: "mirror/judge/plan.go",
-		old:  `if op.Later && w.Source`,
-		new:  `if op.Later && op.Kind == "" && w.Source`,
+		name: "lower-works-keep-their-options", file: "mirror/judge/renderings.go",
+		old:  `return r.staying(cluster, Target{Decision: Unknown, Because: NoteKeeps, Waits: true}), nil`,
+		new:  `return Target{Decision: Unknown, Because: NoteKeeps, Waits: true}, nil`,
 		harm: "a workload that was to be preserved is deleted, because it waits for another cluster",
 	},
 }

@@ -105,9 +105,9 @@ var ofWaves = []mutant{
 		harm: "a Work is read for the content that another write is removing from it",
 	},
 	{
-		name: "a-share-waits-for-those-that-wait", file: "mirror/judge/waves.go",
-		old:  `t.Decision, t.Because, t.Waits, t.Rises = Unknown, because, true, false`,
-		new:  `t.Decision, t.Because, t.Waits = Unknown, because, true`,
+		name: "a-share-waits-for-those-that-wait", file: "mirror/judge/division.go",
+		old:  `!r.f.divides() || r.f.inWaves() || r`,
+		new:  `!r.f.divides() || r`,
 		harm: "a rollout of divided replicas never ends: a cluster that gets fewer waits for later waves",
 	},
 	{
