@@ -148,6 +148,42 @@ func TestDividedReplicas(t *testing.T) {
 	})
 }
 
+// TestDividedBesideAFailure: an override that fails on a cluster that joins keeps neither an edit nor the
+// replicas from the other clusters.
+func TestDividedBesideAFailure(t *testing.T) {
+	ns := Isolate(t)
+	Configure(t, Resources(t, "deployments.apps")+HonorPolicies)
+	StartDaemon(t)
+	web := overridable(ns, "web")
+	SetField(int64(6), "spec", "replicas")(web)
+	web.SetAnnotations(map[string]string{render.ClustersAnnotation: Push + "," + Push2, render.ReplicasAnnotation: "divide"})
+	Create(t, Deployments, web)
+	want := func(edited any, replicas int64, members ...string) {
+		t.Helper()
+		for _, member := range members {
+			Eventually(t, "the edit in "+member, inMember(member, Deployments, ns, "web", edited, "metadata", "labels", "edited"))
+			Eventually(t, "the replicas in "+member, inMember(member, Deployments, ns, "web", replicas, "spec", "replicas"))
+		}
+	}
+	want(nil, 3, Push, Push2)
+	Create(t, OverridePolicies, overriding("OverridePolicy", ns, "failing", rule(map[string]any{"plaintext": one("path", "/spec/none", "operator", "remove")}, Pull)))
+	Change(t, Deployments, ns, "web", func(u *unstructured.Unstructured) {
+		SetAnnotation(render.ClustersAnnotation, Push+","+Push2+","+Pull)(u)
+		SetField("yes", "metadata", "labels", "edited")(u)
+	})
+	want("yes", 3, Push, Push2)
+	WantEvent(t, ns, "web", "OverrideFailed", Pull, "OverridePolicy/failing")
+	WantEvent(t, ns, "web", "ReplicasUnplaced", "2 of 6", Pull)
+	WantLine(t, MustKarmadaMirror(t, "explain", "deploy/web", "-n", ns), `it gets fewer replicas once the other clusters have more`)
+	later, code := diff(t, "deploy/web", "-n", ns)
+	WantLine(t, later, `^later: .*cluster "`+Push+`": it gets fewer replicas`)
+	if code != 1 {
+		t.Errorf("diff exits with %d: %s", code, later)
+	}
+	Remove(t, OverridePolicies, ns, "failing")
+	want("yes", 2, Push, Push2, Pull)
+}
+
 // TestStrip: labels and annotations that the configuration strips do not reach a member, and a
 // changed list concerns only the objects that have them.
 func TestStrip(t *testing.T) {
