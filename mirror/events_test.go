@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/rest"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/record"
 
 	"github.com/karmada-target/karmada-mirror/config"
@@ -115,10 +116,20 @@ func newShifting(t *testing.T, seed uint64) *shifting {
 	t.Cleanup(func() { cancel(); running.Wait() })
 	eventually(t, "the caches to be complete", func() bool {
 		watches := slices.Concat(c.caches.Sources(), c.caches.Fixed(), c.caches.Definitions())
-		return len(c.caches.Sources()) == 3 && c.caches.HasSynced() && !slices.ContainsFunc(watches, func(w *watch.Watch) bool { return !w.Status().Synced })
+		return len(c.caches.Sources()) == 3 && c.caches.HasSynced() && !slices.ContainsFunc(watches, func(watched *watch.Watch) bool {
+			return !watched.Status().Synced || !w.isWatched(watched.Resource.GroupResource)
+		})
 	})
 	c.fence.Store(new("1"))
 	return w
+}
+
+// isWatched reports whether the watch that follows the first list has begun: unlike an API server, the fake keeps
+// no events for it.
+func (w *shifting) isWatched(gr schema.GroupResource) bool {
+	return slices.ContainsFunc(w.client.Actions(), func(a clienttesting.Action) bool {
+		return a.GetVerb() == "watch" && a.GetResource().GroupResource() == gr
+	})
 }
 
 func eventually(t *testing.T, what string, is func() bool) {

@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/clock"
 )
 
@@ -85,9 +87,17 @@ func page(name string) *unstructured.Unstructured {
 	return u
 }
 
-func newFake(objects ...runtime.Object) dynamic.Interface {
+func newFake(objects ...runtime.Object) *fake.FakeDynamicClient {
 	return fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 		map[schema.GroupVersionResource]string{pages: "ConfigMapList"}, objects...)
+}
+
+// awaitWatch waits for the watch that follows the first list: unlike an API server, the fake keeps no events
+// for it.
+func awaitWatch(client *fake.FakeDynamicClient) {
+	for !slices.ContainsFunc(client.Actions(), func(a clienttesting.Action) bool { return a.GetVerb() == "watch" }) {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 func options(client dynamic.Interface, resolver Resolver, handler Handler) Options {
@@ -123,6 +133,7 @@ func TestLifeOfAWatch(t *testing.T) {
 	if _, found, synced := w.Get("shop", "one"); !found || !synced {
 		t.Errorf("Get: found %v, synced %v", found, synced)
 	}
+	awaitWatch(client)
 	if _, err := client.Resource(pages).Namespace("shop").Create(ctx, page("two"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
