@@ -3,7 +3,7 @@ package main
 var ofSync = []mutant{
 	{
 		name: "syncs-that-panic", file: "mirror/sync.go",
-		old:  `	defer state.Catch(&err)
+		old: `	defer state.Catch(&err)
 `,
 		new:  ``,
 		harm: "one object that cannot be judged ends every leader, and nothing is mirrored any more",

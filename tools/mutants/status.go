@@ -4,7 +4,7 @@ package main
 var ofStatus = []mutant{
 	{
 		name: "statuses-that-panic", file: "mirror/status.go",
-		old:  `	defer state.Catch(&err)
+		old: `	defer state.Catch(&err)
 `,
 		new:  ``,
 		harm: "one status that cannot be summed up ends every leader, and nothing is mirrored any more",

@@ -3,7 +3,7 @@ package main
 var ofWriter = []mutant{
 	{
 		name: "operations-that-panic", file: "mirror/write/writer.go",
-		old:  `			defer state.Catch(&err)
+		old: `			defer state.Catch(&err)
 `,
 		new:  ``,
 		harm: "one Work that cannot be written ends every leader, and nothing is mirrored any more",
