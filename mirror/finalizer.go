@@ -187,11 +187,13 @@ func (f *finalizers) mayHaveWorks(ctx context.Context, j judge.Judgement) (bool,
 // meanwhile, it is not set for good.
 func (f *finalizers) set(ctx context.Context, resource schema.GroupVersionResource, id render.Identity, uid types.UID, version string, wanted bool) error {
 	changed, err := write.SetFinalizer(ctx, f.Dynamic.Resource(resource).Namespace(id.Namespace), id.Name, uid, version, wanted)
-	if changed {
+	if changed && err == nil {
 		f.logger(id).Info("wrote a finalizer", zap.String("finalizer", render.WorksFinalizer), zap.Bool("set", wanted))
+		if wanted {
+			f.undone.Next(string(uid), f.Clock.Now())
+		}
 	}
 	if changed && wanted {
-		f.undone.Next(string(uid), f.Clock.Now())
 		left := departure{resource: resource, uid: uid, at: f.Clock.Now()}
 		f.mu.Lock()
 		f.unshown[id] = left

@@ -299,6 +299,25 @@ func TestForegroundFinalizerHoldsUpWorks(t *testing.T) {
 	}
 }
 
+// TestForegroundUnansweredFinalizer: nothing is created as long as no one knows whether the finalizer is set.
+func TestForegroundUnansweredFinalizer(t *testing.T) {
+	server := newAPIServer(t)
+	server.list(configMaps, inForeground("m1"))
+	server.reply("PATCH "+pageAt, apierrors.NewTimeoutError("slow", 1))
+	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
+	for range 3 {
+		syncPage(t, c)
+	}
+	if slices.Contains(server.writes, "create m1") {
+		t.Errorf("%q", server.writes)
+	}
+	server.reply("PATCH "+pageAt, written("8"))
+	syncPage(t, c)
+	if !slices.Contains(server.writes, "create m1") {
+		t.Errorf("once it is set: %q", server.writes)
+	}
+}
+
 // TestForegroundSweep: like Written of TestSweep: a write that the watch has not shown yet is no defect, here
 // that of a finalizer.
 func TestForegroundSweep(t *testing.T) {
@@ -565,20 +584,26 @@ func TestForegroundUnshownWork(t *testing.T) {
 }
 
 // TestForegroundLeavesUnshown: the resource leaves the configuration before the watch has shown the
-// finalizer.
+// finalizer, which was set, though there may have been no answer.
 func TestForegroundLeavesUnshown(t *testing.T) {
-	s := newAPIServer(t)
-	s.list(configMaps, inForeground("m1"))
-	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
-	syncPage(t, c)
-	s.reply(pageAt, inForeground("m1", finalized)) // what has been written
-	configure(t, c, onlyWidgets)
-	syncPage(t, c)
-	if want := []string{`finalizers ["karmada.target/works"] if it is 1 at 6`, released}; !slices.Contains(s.writes, want[0]) || !slices.Contains(s.writes, want[1]) {
-		t.Errorf("got %q, want among them %q", s.writes, want)
-	}
-	if left := c.finalizers.notShown(); len(left) > 0 {
-		t.Errorf("remembered for ever: %v", left)
+	for name, answer := range map[string]any{"Answered": written("8"), "NotAnswered": apierrors.NewTimeoutError("slow", 1)} {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t)
+			s.list(configMaps, inForeground("m1"))
+			c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+			s.reply("PATCH "+pageAt, answer)
+			syncPage(t, c)
+			s.reply("PATCH "+pageAt, written("9"))
+			s.reply(pageAt, inForeground("m1", finalized)) // what has been written
+			configure(t, c, onlyWidgets)
+			syncPage(t, c)
+			if want := []string{`finalizers ["karmada.target/works"] if it is 1 at 6`, released}; !slices.Contains(s.writes, want[0]) || !slices.Contains(s.writes, want[1]) {
+				t.Errorf("got %q, want among them %q", s.writes, want)
+			}
+			if left := c.finalizers.notShown(); len(left) > 0 {
+				t.Errorf("remembered for ever: %v", left)
+			}
+		})
 	}
 }
 

@@ -20,10 +20,11 @@ import (
 // ErrOtherVersion is returned by SetFinalizer for an object that is not what was judged.
 var ErrOtherVersion = errors.New("the object has changed")
 
-// SetFinalizer makes our finalizer be on an object, or not, and reports whether that took a write. It
-// returns ErrOtherVersion if the object has another UID, another resource version than the given
-// one, if any, or is being deleted, so that it can get no finalizer. Errors of the API server are
-// returned as they are: whether a 404 proves anything is up to the caller.
+// SetFinalizer makes our finalizer be on an object, or not, and reports whether that took a write. Beside an
+// error, it reports whether there may have been one that has had no answer. It returns ErrOtherVersion if the
+// object has another UID, another resource version than the given one, if any, or is being deleted, so that it
+// can get no finalizer. Errors of the API server are returned as they are: whether a 404 proves anything is up
+// to the caller.
 func SetFinalizer(ctx context.Context, client dynamic.ResourceInterface, name string, uid types.UID, version string, wanted bool) (changed bool, err error) {
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		u, err := client.Get(ctx, name, metav1.GetOptions{})
@@ -38,7 +39,7 @@ func SetFinalizer(ctx context.Context, client dynamic.ResourceInterface, name st
 			return ErrOtherVersion
 		}
 		_, err = client.Patch(ctx, name, types.MergePatchType, finalizerPatch(u, wanted), metav1.PatchOptions{})
-		changed = err == nil
+		changed = err == nil || mayHaveHappened(err)
 		return err
 	})
 	return changed, err

@@ -52,8 +52,8 @@ var ofFinalizers = []mutant{
 	},
 	{
 		name: "finalizer-is-contested-forever", file: "mirror/finalizer.go",
-		old:  "\tif changed && wanted {\n\t\tf.undone",
-		new:  "\tif changed && !wanted {\n\t\tf.undone",
+		old:  "\t\tif wanted {\n\t\t\tf.undone",
+		new:  "\t\tif !wanted {\n\t\t\tf.undone",
 		harm: "two controllers write the same object in a loop",
 	},
 	{
@@ -121,6 +121,18 @@ var ofFinalizers = []mutant{
 		old:  `case f.ledger.MayHaveCreated(id), state`,
 		new:  `case state`,
 		harm: "an object is gone while a Work exists whose creation had no answer",
+	},
+	{
+		name: "unanswered-finalizers-stay", file: "mirror/write/finalizer.go",
+		old:  `changed = err == nil || mayHaveHappened(err)`,
+		new:  `changed = err == nil`,
+		harm: "an object whose resource leaves the configuration can never be deleted",
+	},
+	{
+		name: "unanswered-finalizers-count", file: "mirror/finalizer.go",
+		old:  `	if changed && err == nil {`,
+		new:  `	if changed {`,
+		harm: "Works are created although the finalizer may not be set",
 	},
 	{
 		name: "unshown-finalizers-stay", file: "mirror/departures.go",
