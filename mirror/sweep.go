@@ -46,9 +46,9 @@ func (c *Controller) sweepOnce(ctx context.Context, q *queue.Queue) {
 	if len(suspects) == 0 {
 		return
 	}
+	synced := q.Follow()
 	timer := c.Clock.NewTimer(sweepGrace)
 	defer timer.Stop()
-	synced := q.Follow()
 	select {
 	case <-ctx.Done():
 	case <-timer.C():
