@@ -137,6 +137,7 @@ func (d *differ) write(ctx context.Context, f judge.Facts) error {
 	for _, refusal := range v.Refusals {
 		d.tell("%s: %s: %s", f.ID, refusal.Reason, refusal.Message)
 	}
+	plan := judge.Plan(v, f.Works)
 	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
 		switch target := v.Targets[cluster]; {
 		case target.Waits && f.Works[cluster] == nil && d.survey.HidesWorks(cluster):
@@ -145,11 +146,13 @@ func (d *differ) write(ctx context.Context, f judge.Facts) error {
 			d.later++
 			d.tell("later: the Work of %s for cluster %q: %s", f.ID, cluster, target.Because)
 		case target.Keeps:
-			d.later++
+			if !slices.ContainsFunc(plan, func(op judge.Operation) bool { return op.Cluster == cluster }) {
+				d.later++ // otherwise it is counted already
+			}
 			d.tell("later: the Work of %s for cluster %q: %s", f.ID, cluster, judge.NoteKeeps)
 		}
 	}
-	for _, op := range judge.Plan(v, f.Works) {
+	for _, op := range plan {
 		if op.Work == nil && d.survey.HidesWorks(op.Cluster) {
 			d.unseen = true
 			continue
