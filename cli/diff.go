@@ -133,11 +133,11 @@ func (d *differ) tell(format string, args ...any) {
 // write puts the Works of a source that would change into the two folders, as they are and
 // as they would become.
 func (d *differ) write(ctx context.Context, f judge.Facts) error {
+	f.SharesAtOnce = true // which of them is written first does not matter here
 	v := judge.Decide(f)
 	for _, refusal := range v.Refusals {
 		d.tell("%s: %s: %s", f.ID, refusal.Reason, refusal.Message)
 	}
-	plan := judge.Plan(v, f.Works)
 	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
 		switch target := v.Targets[cluster]; {
 		case target.Waits && f.Works[cluster] == nil && d.survey.HidesWorks(cluster):
@@ -145,14 +145,9 @@ func (d *differ) write(ctx context.Context, f judge.Facts) error {
 		case target.Waits:
 			d.later++
 			d.tell("later: the Work of %s for cluster %q: %s", f.ID, cluster, target.Because)
-		case target.Keeps:
-			if !slices.ContainsFunc(plan, func(op judge.Operation) bool { return op.Cluster == cluster }) {
-				d.later++ // otherwise it is counted already
-			}
-			d.tell("later: the Work of %s for cluster %q: %s", f.ID, cluster, judge.NoteKeeps)
 		}
 	}
-	for _, op := range plan {
+	for _, op := range judge.Plan(v, f.Works) {
 		if op.Work == nil && d.survey.HidesWorks(op.Cluster) {
 			d.unseen = true
 			continue

@@ -50,7 +50,7 @@ func (r *renderings) shareNow(cluster string) render.Scale {
 // get more come first. In waves it does not, because these may be in a later wave.
 func (r *renderings) keeps(cluster string) bool {
 	w := r.f.Works[cluster]
-	if w == nil || !r.f.divides() || r.f.inWaves() || r.haveRisen() {
+	if w == nil || !r.f.divides() || r.f.inWaves() || r.f.SharesAtOnce || r.haveRisen() {
 		return false
 	}
 	has, isDivided := w.Notes().Replicas()

@@ -232,11 +232,16 @@ func TestKeepsReplicas(t *testing.T) {
 			f := facts(divided, "b", map[string]string{"m1": "eu", "m2": "eu", "m3": ""})
 			f.Works = before.Works
 			e := Explain(f)
-			if keeps := e.Clusters[0].Keeps || e.Clusters[0].Waits; !keeps || e.Clusters[0].Note != NoteKeeps && e.Clusters[0].Because != NoteKeeps {
+			if keeps := e.Clusters[0].Keeps || e.Clusters[0].Waits; !keeps || e.Clusters[0].Note != noteKeeps && e.Clusters[0].Because != noteKeeps {
 				t.Errorf("m1: %+v", e.Clusters[0])
 			}
 			if got := unplacedIn(Decide(f)); !strings.HasPrefix(got, `2 of 6 replicas are not placed: 2 for cluster "m3"`) || strings.Contains(got, "m1") {
 				t.Errorf("unplaced: %s", got)
+			}
+			atOnce := f
+			atOnce.SharesAtOnce = true
+			if v := Decide(atOnce); v.Targets["m1"].notes.Share != "2" || v.Targets["m1"].Keeps {
+				t.Errorf("at once: %+v", v.Targets["m1"])
 			}
 			if diff := cmp.Diff(tc.want, carryOut(t, f)); diff != "" {
 				t.Errorf("m3 cannot be rendered: -want +got:\n%s", diff)

@@ -47,8 +47,8 @@ type ClusterExplanation struct {
 // noteLong is the note on a Work with the longer name, which Karmada does not find.
 const noteLong = "the Work has the longer name: if the object is deleted in the member, Karmada does not recreate it until the source changes"
 
-// NoteKeeps is the note on a cluster whose share becomes smaller.
-const NoteKeeps = "it gets fewer replicas once the other clusters have more"
+// noteKeeps is the note on a cluster whose share becomes smaller.
+const noteKeeps = "it gets fewer replicas once the other clusters have more"
 
 // noteOn returns what is special about a cluster.
 func noteOn(c ClusterExplanation) string {
@@ -58,7 +58,7 @@ func noteOn(c ClusterExplanation) string {
 	case c.Work.IsLong():
 		return noteLong
 	case c.Keeps:
-		return NoteKeeps
+		return noteKeeps
 	}
 	return ""
 }

@@ -52,6 +52,8 @@ type Facts struct {
 	Strip render.StripList
 	// AllAtOnce: the Works of all clusters are wanted at once, whatever the waves say.
 	AllAtOnce bool
+	// SharesAtOnce: a cluster gets fewer replicas at once, even if others are still to get more.
+	SharesAtOnce bool
 	// Now is the current time; Steady says for how long the Work on each cluster has had its content
 	// and been applied and healthy. Steady has no entry for one that is not, and none at all if the
 	// source has no waves.

@@ -60,7 +60,7 @@ func (r *renderings) render(cluster string, wanted Target) (Target, *Refusal) {
 	}
 	wanted.Rendering = rendering
 	if wanted.Keeps = r.keeps(cluster); wanted.Keeps && !r.knowsShare(cluster) {
-		return r.staying(cluster, Target{Decision: Unknown, Because: NoteKeeps, Waits: true}), nil
+		return r.staying(cluster, Target{Decision: Unknown, Because: noteKeeps, Waits: true}), nil
 	}
 	return wanted, nil
 }

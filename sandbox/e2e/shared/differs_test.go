@@ -175,10 +175,11 @@ func TestDividedBesideAFailure(t *testing.T) {
 	WantEvent(t, ns, "web", "OverrideFailed", Pull, "OverridePolicy/failing")
 	WantEvent(t, ns, "web", "ReplicasUnplaced", "2 of 6", Pull)
 	WantLine(t, MustKarmadaMirror(t, "explain", "deploy/web", "-n", ns), `it gets fewer replicas once the other clusters have more`)
-	later, code := diff(t, "deploy/web", "-n", ns)
-	WantLine(t, later, `^later: .*cluster "`+Push+`": it gets fewer replicas`)
+	end, code := diff(t, "deploy/web", "-n", ns)
+	WantLine(t, end, `^- +replicas: 3`)
+	WantLine(t, end, `^\+ +replicas: 2`)
 	if code != 1 {
-		t.Errorf("diff exits with %d: %s", code, later)
+		t.Errorf("diff exits with %d: %s", code, end)
 	}
 	Remove(t, OverridePolicies, ns, "failing")
 	want("yes", 2, Push, Push2, Pull)
