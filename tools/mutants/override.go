@@ -93,8 +93,8 @@ var ofOverride = []mutant{
 	},
 	{
 		name: "lower-works-keep-their-options", file: "mirror/judge/renderings.go",
-		old:  `return r.staying(cluster, Target{Decision: Unknown, Because: NoteKeeps, Waits: true}), nil`,
-		new:  `return Target{Decision: Unknown, Because: NoteKeeps, Waits: true}, nil`,
+		old:  `return r.staying(cluster, Target{Decision: Unknown, Because: noteKeeps, Waits: true}), nil`,
+		new:  `return Target{Decision: Unknown, Because: noteKeeps, Waits: true}, nil`,
 		harm: "a workload that was to be preserved is deleted, because it waits for another cluster",
 	},
 }
