@@ -65,7 +65,7 @@ func Decide(f Facts) Verdict {
 		target, refusal := decideTarget(f, cluster)
 		if target.Decision == Wanted {
 			target, refusal = r.render(cluster, target)
-			v.Unread = v.Unread || target.Decision == Unknown && refusal == nil && target.Lost == nil
+			v.Unread = v.Unread || target.Decision == Unknown && refusal == nil && target.Lost == nil && !target.Waits
 		}
 		if w, ok := f.Works[cluster]; ok && f.Unknown == "" && w.Source == f.ID { // another daemon may look after the others
 			if r := f.Clusters[cluster].Recovery; r.Awaits(w) {

@@ -37,58 +37,72 @@ func (r *renderings) share(cluster string) render.Scale {
 	return r.shares[cluster]
 }
 
-// shareNow returns what its Work is to say of that for now: as many as it has, if it keeps them.
+// shareNow returns what its Work is to say of that for now: more, if it keeps some.
 func (r *renderings) shareNow(cluster string) render.Scale {
 	share := r.share(cluster)
-	if r.keeps(cluster) && r.knowsShare(cluster) {
-		share.Replicas, _ = r.f.Works[cluster].Notes().Replicas()
-	}
+	share.Replicas += r.kept(cluster)
 	return share
 }
 
-// keeps reports whether a cluster keeps the replicas it has, although its share is smaller: those that
-// get more come first. In waves it does not, because these may be in a later wave.
-func (r *renderings) keeps(cluster string) bool {
-	w := r.f.Works[cluster]
-	if w == nil || !r.f.divides() || r.f.inWaves() || r.f.SharesAtOnce || r.haveRisen() {
-		return false
+// kept returns how many replicas a cluster keeps although its share is smaller: together, clusters keep as many
+// as others are still to get. In waves they keep none, because the others may be in a later wave.
+func (r *renderings) kept(cluster string) int64 {
+	if r.extra == nil {
+		r.extra = r.keep()
 	}
-	has, isDivided := w.Notes().Replicas()
-	if !isDivided { // it has all of them, unless a policy made it
-		return w.Source == r.f.ID && w.Foreign == ""
-	}
-	return has > r.share(cluster).Replicas
+	return r.extra[cluster]
 }
 
-// knowsShare reports whether the Work of a cluster says all that its cluster has. A Work that was made before
-// the replicas were divided does not, nor does that of a Job with completions.
-func (r *renderings) knowsShare(cluster string) bool {
-	_, isDivided := r.f.Works[cluster].Notes().Replicas()
-	return isDivided && !r.share(cluster).HasCompletions
-}
-
-// haveRisen reports whether no cluster is to get more replicas.
-func (r *renderings) haveRisen() bool {
-	if r.risen == nil {
-		r.risen = new(!slices.ContainsFunc(clustersOf(r.f), r.rises))
+func (r *renderings) keep() map[string]int64 {
+	kept, missing := map[string]int64{}, int64(0)
+	if !r.f.divides() || r.f.inWaves() || r.f.SharesAtOnce {
+		return kept
 	}
-	return *r.risen
+	clusters := clustersOf(r.f)
+	for _, cluster := range clusters {
+		missing += r.missing(cluster)
+	}
+	for _, cluster := range clusters {
+		if n := min(missing, r.surplus(cluster)); n > 0 {
+			kept[cluster] = n
+			missing -= n
+		}
+	}
+	return kept
 }
 
-// rises reports whether a cluster is to get more replicas than its Work says, or gets its first Work.
-// A cluster that cannot have any, because it is not allowed or is being removed, because its Work is still
-// being deleted, or because another owner has its Work, holds up no other: that may last very long.
-func (r *renderings) rises(cluster string) bool {
+// missing returns how many replicas a cluster is to get beside those that its Work says, or its first Work. A
+// cluster that cannot have any, because it is not allowed or is being removed, because its Work is still
+// being deleted, or because another owner has its Work, is not waited for: that may last very long.
+func (r *renderings) missing(cluster string) int64 {
 	facts, w := r.f.Clusters[cluster], r.f.Works[cluster]
-	if facts.Forbidden || facts.State != ClusterJoined || w != nil && w.Terminating {
-		return false
-	}
-	share := r.share(cluster).Replicas
-	if w == nil { // the first Work of a cluster whose content fails is still to come
-		return share > 0 && r.f.Source.Deleted.IsZero()
+	switch {
+	case facts.Forbidden || facts.State != ClusterJoined:
+		return 0
+	case w == nil && r.f.Source.Deleted.IsZero(): // also of a cluster whose content fails
+		return r.share(cluster).Replicas
+	case w == nil || w.Terminating || w.Source != r.f.ID || w.Foreign != "":
+		return 0
 	}
 	has, isDivided := w.Notes().Replicas()
-	return isDivided && share > has && w.Source == r.f.ID && w.Foreign == ""
+	if !isDivided {
+		return 0
+	}
+	return max(0, r.share(cluster).Replicas-has)
+}
+
+// surplus returns how many replicas a cluster has by its Work beside its share. A Work that was made before they
+// were divided has all of them.
+func (r *renderings) surplus(cluster string) int64 {
+	w := r.f.Works[cluster]
+	if w == nil || w.Terminating || w.Source != r.f.ID || w.Foreign != "" {
+		return 0
+	}
+	has, isDivided := w.Notes().Replicas()
+	if !isDivided {
+		has = r.f.Scale.Replicas
+	}
+	return max(0, has-r.share(cluster).Replicas)
 }
 
 // divides reports whether there are replicas to divide.

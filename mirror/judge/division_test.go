@@ -123,6 +123,9 @@ func TestDivided(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			f := dividedFacts(t, tc.replicas, tc.before, clusters)
+			if Decide(f).Unread {
+				t.Error("it counts as unread, so that it is read at each look")
+			}
 			if got := unplacedIn(Decide(f)); !strings.HasPrefix(got, tc.unplaced) || (got == "") != (tc.unplaced == "") {
 				t.Errorf("%s: unplaced %q, want %q", tc.reason, got, tc.unplaced)
 			}
@@ -193,8 +196,8 @@ func TestLowersLast(t *testing.T) {
 }
 
 // TestKeepsReplicas: m3 joins, and what it is to get cannot be rendered. The other clusters keep their replicas
-// until it can, and get the rest of a change at once. If their Works do not say how many they have, they wait
-// with all of it.
+// until it can, and get the rest of a change at once. A Work that was made before has all of them. A Job with
+// completions waits with all of a change.
 func TestKeepsReplicas(t *testing.T) {
 	whole := sample.Annotations{render.ClustersAnnotation: "*", render.ExpandAnnotation: "true"}
 	divided := sample.Annotations{render.ClustersAnnotation: "*", render.ExpandAnnotation: "true", render.ReplicasAnnotation: "divide"}
@@ -205,7 +208,7 @@ func TestKeepsReplicas(t *testing.T) {
 		did, want, then []string
 	}{
 		"Divided": {"Deployment", divided, []string{"create m1 3", "create m2 3"}, []string{"update m1 3", "update m2 3"}, []string{"update m1 3", "update m2 3", "create m3 2", "then", "update m1 2", "update m2 2"}},
-		"Whole":   {"Deployment", whole, []string{"create m1 6", "create m2 6"}, nil, []string{"create m3 2", "then", "update m1 2", "update m2 2"}},
+		"Whole":   {"Deployment", whole, []string{"create m1 6", "create m2 6"}, []string{"update m1 4", "update m2 2"}, []string{"update m1 4", "update m2 2", "create m3 2", "then", "update m1 2"}},
 		"Job":     {"Job", divided, []string{"create m1 3", "create m2 3"}, nil, []string{"create m3 2", "then", "update m1 2", "update m2 2"}},
 	}
 	for name, tc := range cases {
@@ -254,6 +257,42 @@ func TestKeepsReplicas(t *testing.T) {
 			did := append(carryOut(t, f), "then")
 			if diff := cmp.Diff(tc.then, append(did, carryOut(t, f)...)); diff != "" {
 				t.Errorf("m3 can be rendered: -want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestKeepsNoMore: m3 cannot be rendered. The others keep as many replicas as it lacks, and no more.
+func TestKeepsNoMore(t *testing.T) {
+	facts := func(replicas int64, weights string, regions map[string]string) Facts {
+		wishes := sample.Annotations{render.ClustersAnnotation: "*", render.ExpandAnnotation: "true", render.ReplicasAnnotation: weights}
+		u := workloadObject("Deployment", wishes)
+		u.Object["spec"] = map[string]any{"replicas": replicas, "region": "$(cluster.region)"}
+		f := dividedFacts(t, replicas, wishes, map[string]ClusterFacts{})
+		for name, region := range regions {
+			m := &render.Member{Name: name, Region: region}
+			f.Clusters[name] = ClusterFacts{State: ClusterJoined, Labels: m.SelectorLabels(), Member: m}
+		}
+		f.Source, f.PoliciesLive = NewSource(u, render.Wishes{}), true
+		return f
+	}
+	two, three := map[string]string{"m1": "eu", "m2": "eu"}, map[string]string{"m1": "eu", "m2": "eu", "m3": ""}
+	for name, tc := range map[string]struct {
+		before, after Facts
+		want          []string
+	}{
+		"ScaledDown": {facts(60, "divide", two), facts(6, "divide", three), []string{"update m1 4", "update m2 2"}},
+		"Moved":      {facts(100, "m1=99,m2=1", two), facts(100, "m1=0,m2=99,m3=1", three), []string{"update m2 99", "update m1 1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			carryOut(t, tc.before)
+			tc.after.Works = tc.before.Works
+			var did []string
+			for range 4 {
+				did = append(did, carryOut(t, tc.after)...)
+			}
+			if diff := cmp.Diff(tc.want, did); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
 	}

@@ -107,6 +107,43 @@ func TestUnreadablePolicySelects(t *testing.T) {
 	}
 }
 
+// TestUnreadablePolicyByLabels: a ClusterOverridePolicy gives the object the label by which an OverridePolicy selects
+// it. That one cannot be read any more, but is there: its override is not undone.
+func TestUnreadablePolicyByLabels(t *testing.T) {
+	policy := func(kind, namespace, name string, selector map[string]any, overriders ...any) *state.Policy {
+		selector["apiVersion"], selector["kind"] = "v1", "ConfigMap"
+		var rules []any
+		for _, o := range overriders {
+			rules = append(rules, map[string]any{"overriders": o})
+		}
+		u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"resourceSelectors": []any{selector}, "overrideRules": rules}}}
+		u.SetAPIVersion("policy.karmada.io/v1alpha1")
+		u.SetKind(kind)
+		u.SetNamespace(namespace)
+		u.SetName(name)
+		return state.NewPolicy(u)
+	}
+	labels := map[string]any{"labelsOverrider": []any{map[string]any{"operator": "add", "value": map[string]any{"tier": "prod"}}}}
+	value := map[string]any{"plaintext": []any{map[string]any{"path": "/data/key", "operator": "replace", "value": "of-prod"}}}
+	byLabel := map[string]any{"labelSelector": map[string]any{"matchLabels": map[string]any{"tier": "prod"}}}
+	wide, prod := policy("ClusterOverridePolicy", "", "labels", map[string]any{}, labels), policy("OverridePolicy", sample.Page.Namespace, "prod", byLabel, value)
+	f := overriddenFacts(sample.Annotations{render.ClustersAnnotation: "m1"}, wide, prod)
+	carryOut(t, f)
+	if got := f.Works["m1"].Notes().OverriddenBy; !strings.Contains(got, prod.Note()) || !strings.Contains(got, wide.Note()) {
+		t.Fatalf("overridden by %q", got)
+	}
+	f.Policies[1] = policy("OverridePolicy", sample.Page.Namespace, "prod", byLabel, value, map[string]any{"xmlOverrider": []any{}})
+	v := Decide(f)
+	if len(Plan(v, f.Works)) > 0 || len(v.Refusals) != 1 || v.Refusals[0].Reason != OverrideFailed {
+		t.Errorf("planned %+v, refused %+v", Plan(v, f.Works), v.Refusals)
+	}
+	other := map[string]any{"labelSelector": map[string]any{"matchLabels": map[string]any{"tier": "prod"}}, "name": "other"}
+	f.Policies[1] = policy("OverridePolicy", sample.Page.Namespace, "prod", other, value, map[string]any{"xmlOverrider": []any{}})
+	if v := Decide(f); len(Plan(v, f.Works)) != 1 {
+		t.Errorf("it cannot select the object any more, but: %+v", v.Refusals)
+	}
+}
+
 // TestSameOverriders: two policies that change the same on different clusters are two policies.
 func TestSameOverriders(t *testing.T) {
 	f := Facts{ID: sample.Page, Source: NewSource(sample.Object(sample.Annotations{render.ClustersAnnotation: "m1,m2"}), render.Wishes{}), Works: map[string]*state.Work{}, Clusters: map[string]ClusterFacts{}, Policies: []*state.Policy{overridePolicy(t, "a", "same", "m1"), overridePolicy(t, "b", "same", "m2")}}

@@ -3,6 +3,7 @@ package judge
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
@@ -14,10 +15,10 @@ import (
 type renderings struct {
 	f    Facts
 	made map[likeness]made
-	// shares are what each cluster gets of the replicas; nil until someone asks. risen reports whether all
-	// clusters have as many as that; nil until someone asks.
+	// shares are what each cluster gets of the replicas, and extra what some keep beside that for now; nil until
+	// someone asks.
 	shares map[string]render.Scale
-	risen  *bool
+	extra  map[string]int64
 	// policies are those that change the source on some cluster, or why that is not known; nil
 	// until someone asks.
 	policies *policies
@@ -48,6 +49,9 @@ type policies struct {
 // render completes the decision that a Work is wanted on a cluster.
 func (r *renderings) render(cluster string, wanted Target) (Target, *Refusal) {
 	rendering, err := r.of(cluster)
+	if err == nil && rendering != nil {
+		err = r.unreadable(cluster, rendering)
+	}
 	switch {
 	case err != nil:
 		message := fmt.Sprintf("cluster %q: %s", cluster, err)
@@ -59,7 +63,7 @@ func (r *renderings) render(cluster string, wanted Target) (Target, *Refusal) {
 		return r.staying(cluster, Target{Decision: Unknown, Lost: lost, Because: "by the cache, it is no longer overridden by " + strings.Join(lost, " and ") + ", but no live read has confirmed that yet"}), nil
 	}
 	wanted.Rendering = rendering
-	if wanted.Keeps = r.keeps(cluster); wanted.Keeps && !r.knowsShare(cluster) {
+	if wanted.Keeps = r.kept(cluster) > 0; wanted.Keeps && r.share(cluster).HasCompletions {
 		return r.staying(cluster, Target{Decision: Unknown, Because: noteKeeps, Waits: true}), nil
 	}
 	return wanted, nil
@@ -68,10 +72,16 @@ func (r *renderings) render(cluster string, wanted Target) (Target, *Refusal) {
 // staying lets a Work whose content stays as it is get what takes effect at once: its options.
 func (r *renderings) staying(cluster string, t Target) Target {
 	w, options := r.f.Works[cluster], r.optionsOn(cluster)
+	if w != nil && w.State == state.WorkSuspended { // the member may never have got the content that stays
+		options.Suspend = true
+	}
 	if w == nil || w.Source != r.f.ID || w.Foreign != "" || hasOptions(w, options) {
 		return t
 	}
 	template := r.f.Source.Template.Manifest.Template(options)
+	if w.IsLong() {
+		template = template.Long()
+	}
 	t.Adjust = true
 	t.Rendering = &Rendering{Template: template, options: options, isIn: func(*state.Work) bool { return false }, edited: func() (*render.Template, error) { return template, nil }}
 	return t
@@ -91,6 +101,22 @@ func (r *renderings) lost(cluster string, rendering *Rendering) []string {
 		return nil
 	}
 	return w.Notes().Lack(rendering.notes)
+}
+
+// unreadable returns an error if a policy that has changed the Work on a cluster would no longer, but may only
+// seem so because it cannot be read: what it selects may depend on labels that other policies add.
+func (r *renderings) unreadable(cluster string, rendering *Rendering) error {
+	w := r.f.Works[cluster]
+	if w == nil || w.Source != r.f.ID {
+		return nil
+	}
+	lacking := w.Notes().Lack(rendering.notes)
+	for _, p := range r.f.Policies {
+		if p.Fault != "" && slices.Contains(lacking, p.Note()) && p.MaySelect(r.f.ID.Kind, r.f.ID.Namespace, r.f.ID.Name) {
+			return errors.New(p.Fault)
+		}
+	}
+	return nil
 }
 
 // of returns the rendering for a cluster; nil if the content of the source is not known. It fails

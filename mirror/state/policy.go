@@ -67,6 +67,15 @@ func readPolicy(u *unstructured.Unstructured, bare Policy) *Policy {
 	return p
 }
 
+// Note is the name by which Works note the policy.
+func (p *Policy) Note() string {
+	kind := PolicyKind.Kind
+	if p.Namespace == "" {
+		kind = ClusterPolicyKind.Kind
+	}
+	return kind + "/" + p.Name
+}
+
 // MaySelect reports whether the policy selects an object that has suitable labels and is read in
 // a suitable version.
 func (p *Policy) MaySelect(kind, namespace, name string) bool {

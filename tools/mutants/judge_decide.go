@@ -27,21 +27,53 @@ var ofDecide = []mutant{
 	},
 	{
 		name: "shares-shrink-at-once", file: "mirror/judge/division.go",
-		old:  `return has > r.share(cluster).Replicas`,
-		new:  `return has < 0`,
+		old:  `share.Replicas += r.kept(cluster)`,
+		new:  `share.Replicas += min(0, r.kept(cluster))`,
 		harm: "replicas are taken away before others have been added",
 	},
 	{
 		name: "changes-wait-for-shares", file: "mirror/judge/renderings.go",
-		old:  `wanted.Keeps && !r.knowsShare(cluster) {`,
+		old:  `wanted.Keeps && r.share(cluster).HasCompletions {`,
 		new:  `wanted.Keeps {`,
 		harm: "an image fix waits for a cluster whose override fails",
 	},
 	{
 		name: "unknown-shares-are-none", file: "mirror/judge/division.go",
-		old:  `return isDivided && !r.share(cluster).HasCompletions`,
-		new:  `return true || isDivided`,
-		harm: "a cluster whose Work does not say how many replicas it has gets none",
+		old:  `has = r.f.Scale.Replicas`,
+		new:  `has = 0`,
+		harm: "the first division takes replicas away before others have been added",
+	},
+	{
+		name: "kept-for-ever", file: "mirror/judge/division.go",
+		old:  `if n := min(missing, r.surplus(cluster)); n > 0 {`,
+		new:  `if n := r.surplus(cluster); n > 0 && missing != 0 {`,
+		harm: "nothing can be scaled down while an override fails on one cluster",
+	},
+	{
+		name: "bad-content-is-resumed", file: "mirror/judge/renderings.go",
+		old:  `if w != nil && w.State == state.WorkSuspended {`,
+		new:  `if w != nil && w.Name == "" {`,
+		harm: "Karmada applies what a suspension has kept from a member",
+	},
+	{
+		name: "long-works-cannot-be-adjusted", file: "mirror/judge/renderings.go",
+		old: `	if w.IsLong() {
+		template`,
+		new: `	if w.IsLong() && w.Name == "" {
+		template`,
+		harm: "a workload that was to be preserved is deleted, because the API server refuses the patch",
+	},
+	{
+		name: "unreadable-policies-are-lost", file: "mirror/judge/renderings.go",
+		old:  `err = r.unreadable(cluster, rendering)`,
+		new:  `_ = r.unreadable(cluster, rendering)`,
+		harm: "an override is undone because its policy uses a field of a newer Karmada",
+	},
+	{
+		name: "what-waits-is-read", file: "mirror/judge/decide.go",
+		old:  `target.Lost == nil && !target.Waits`,
+		new:  `target.Lost == nil`,
+		harm: "a sweep reports a defect, and each look reads the source",
 	},
 	{
 		name: "all-clusters-get-the-same", file: "mirror/judge/renderings.go",
@@ -223,14 +255,14 @@ var ofDecide = []mutant{
 	},
 	{
 		name: "what-cannot-be-written-rises", file: "mirror/judge/division.go",
-		old:  `if facts.Forbidden || facts.State != ClusterJoined || w != nil && w.Terminating {`,
-		new:  `if facts.Forbidden && false {`,
+		old:  `case facts.Forbidden || facts.State != ClusterJoined:`,
+		new:  `case facts.Forbidden && false:`,
 		harm: "an image fix waits for as long as a member is away from which a Work is being deleted",
 	},
 	{
 		name: "failing-content-has-replicas", file: "mirror/judge/division.go",
-		old:  `return share > 0 && r`,
-		new:  `return false && r`,
+		old:  `case w == nil && r.f.Source.Deleted.IsZero(): // also`,
+		new:  `case w == nil && !r.f.Source.Deleted.IsZero(): // also`,
 		harm: "replicas are taken from clusters, and the one that is to have them cannot get them",
 	},
 }

@@ -106,8 +106,8 @@ var ofWaves = []mutant{
 	},
 	{
 		name: "a-share-waits-for-those-that-wait", file: "mirror/judge/division.go",
-		old:  `!r.f.divides() || r.f.inWaves() || r`,
-		new:  `!r.f.divides() || r`,
+		old:  `!r.f.divides() || r.f.inWaves() || r.f.SharesAtOnce`,
+		new:  `!r.f.divides() || r.f.SharesAtOnce`,
 		harm: "a rollout of divided replicas never ends: a cluster that gets fewer waits for later waves",
 	},
 	{
