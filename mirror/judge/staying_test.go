@@ -24,8 +24,8 @@ var stayings = map[string]func(*Facts){
 	"Lost": func(f *Facts) { f.Policies, f.PoliciesLive = nil, false },
 }
 
-// TestStaysSuspended: what a suspended Work carries may never have reached the member. A user mends that and resumes in
-// one edit, and what is mended cannot be written yet: Karmada must not apply what was there before.
+// TestStaysSuspended: what a suspended Work carries may never have reached the member. A user corrects that and resumes in
+// one edit, and the correction cannot be written yet: Karmada must not apply what was there before.
 func TestStaysSuspended(t *testing.T) {
 	for name, stay := range stayings {
 		t.Run(name, func(t *testing.T) {
