@@ -47,6 +47,9 @@ func (r *renderings) shareNow(cluster string) render.Scale {
 // kept returns how many replicas a cluster keeps although its share is smaller: together, clusters keep as many
 // as others are still to get. In waves they keep none, because the others may be in a later wave.
 func (r *renderings) kept(cluster string) int64 {
+	if !r.f.divides() || r.f.inWaves() || r.f.SharesAtOnce {
+		return 0
+	}
 	if r.extra == nil {
 		r.extra = r.keep()
 	}
@@ -55,9 +58,6 @@ func (r *renderings) kept(cluster string) int64 {
 
 func (r *renderings) keep() map[string]int64 {
 	kept, missing := map[string]int64{}, int64(0)
-	if !r.f.divides() || r.f.inWaves() || r.f.SharesAtOnce {
-		return kept
-	}
 	clusters := clustersOf(r.f)
 	for _, cluster := range clusters {
 		missing += r.missing(cluster)
