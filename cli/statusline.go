@@ -30,8 +30,8 @@ type mirrorStatus struct {
 	// Operation is what the daemon would do now; empty for nothing.
 	Operation string      `json:"operation,omitempty"`
 	Work      *workStatus `json:"work,omitempty"`
-	// Waits is true if it is not the turn of the cluster: the object reaches its clusters in waves, or others are
-	// to get their replicas first.
+	// Waits is true if it is not the turn of the cluster: the object reaches its clusters in waves, or it
+	// has a Job of which others are to get their part first.
 	Waits bool `json:"waits,omitempty"`
 	// Message says what is not as expected.
 	Message string `json:"message,omitempty"`

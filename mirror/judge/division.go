@@ -92,9 +92,12 @@ func (r *renderings) missing(cluster string) int64 {
 }
 
 // surplus returns how many replicas a cluster has by its Work beside its share. A Work that was made before they
-// were divided has all of them.
+// were divided has all of them. What is to go, with its Work or its cluster, does not count.
 func (r *renderings) surplus(cluster string) int64 {
-	w := r.f.Works[cluster]
+	facts, w := r.f.Clusters[cluster], r.f.Works[cluster]
+	if facts.State != ClusterJoined || !r.f.Source.Terms.Matches(cluster, facts.Labels) {
+		return 0
+	}
 	if w == nil || w.Terminating || w.Source != r.f.ID || w.Foreign != "" {
 		return 0
 	}

@@ -264,8 +264,8 @@ func TestKeepsReplicas(t *testing.T) {
 
 // TestKeepsNoMore: m3 cannot be rendered. The others keep as many replicas as it lacks, and no more.
 func TestKeepsNoMore(t *testing.T) {
-	facts := func(replicas int64, weights string, regions map[string]string) Facts {
-		wishes := sample.Annotations{render.ClustersAnnotation: "*", render.ExpandAnnotation: "true", render.ReplicasAnnotation: weights}
+	facts := func(replicas int64, clusters, weights string, regions map[string]string) Facts {
+		wishes := sample.Annotations{render.ClustersAnnotation: clusters, render.ExpandAnnotation: "true", render.ReplicasAnnotation: weights}
 		u := workloadObject("Deployment", wishes)
 		u.Object["spec"] = map[string]any{"replicas": replicas, "region": "$(cluster.region)"}
 		f := dividedFacts(t, replicas, wishes, map[string]ClusterFacts{})
@@ -281,8 +281,9 @@ func TestKeepsNoMore(t *testing.T) {
 		before, after Facts
 		want          []string
 	}{
-		"ScaledDown": {facts(60, "divide", two), facts(6, "divide", three), []string{"update m1 4", "update m2 2"}},
-		"Moved":      {facts(100, "m1=99,m2=1", two), facts(100, "m1=0,m2=99,m3=1", three), []string{"update m2 99", "update m1 1"}},
+		"ScaledDown": {facts(60, "*", "divide", two), facts(6, "*", "divide", three), []string{"update m1 4", "update m2 2"}},
+		"Moved":      {facts(100, "*", "m1=99,m2=1", two), facts(100, "*", "m1=0,m2=99,m3=1", three), []string{"update m2 99", "update m1 1"}},
+		"Removed":    {facts(6, "m1,m2", "m1=2", two), facts(2, "m2,m3", "divide", three), []string{"update m2 2"}}, // m1 is deleted soon
 	} {
 		t.Run(name, func(t *testing.T) {
 			carryOut(t, tc.before)

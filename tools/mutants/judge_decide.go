@@ -44,6 +44,12 @@ var ofDecide = []mutant{
 		harm: "the first division takes replicas away before others have been added",
 	},
 	{
+		name: "kept-by-what-goes", file: "mirror/judge/division.go",
+		old:  `if facts.State != ClusterJoined || !r.f.Source.Terms`,
+		new:  `if facts.State != ClusterJoined && !r.f.Source.Terms`,
+		harm: "a cluster that is to be left out keeps replicas in the place of one that stays, and then they are gone",
+	},
+	{
 		name: "kept-for-ever", file: "mirror/judge/division.go",
 		old:  `if n := min(missing, r.surplus(cluster)); n > 0 {`,
 		new:  `if n := r.surplus(cluster); n > 0 && missing != 0 {`,
