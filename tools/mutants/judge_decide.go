@@ -47,7 +47,7 @@ var ofDecide = []mutant{
 		name: "kept-by-what-goes", file: "mirror/judge/division.go",
 		old:  `if facts.State != ClusterJoined || !r.f.Source.Terms`,
 		new:  `if facts.State != ClusterJoined && !r.f.Source.Terms`,
-		harm: "a cluster that is to be left out keeps replicas in the place of one that stays, and then they are gone",
+		harm: "a cluster that is no longer asked for keeps replicas in the place of one that stays, and then they are gone",
 	},
 	{
 		name: "kept-for-ever", file: "mirror/judge/division.go",
