@@ -42,11 +42,16 @@ func (m manifest) isNamespace() bool {
 	return m.ref.Mapping.Resource.GroupResource() == state.NamespacesResource.GroupResource()
 }
 
-// overrides reports whether a manifest is an override policy that counts, as far as we may read the daemon's
-// configuration.
+// overrides reports whether a manifest is an override policy that counts.
 func (d *differ) overrides(m *manifest) bool {
-	isPolicy := slices.Contains(state.PolicyResources(), m.ref.Mapping.Resource)
-	return isPolicy && (d.configuration == nil || d.configuration.HonorsPolicies())
+	if !slices.Contains(state.PolicyResources(), m.ref.Mapping.Resource) {
+		return false
+	}
+	if d.configuration == nil {
+		d.tell("%s: does not count here, since you may not read whether the daemon's configuration honors override policies", m.ref.Identity())
+		return false
+	}
+	return d.configuration.HonorsPolicies()
 }
 
 // assumed visits the sources that applying the manifests would affect.

@@ -46,6 +46,23 @@ func TestPanic(t *testing.T) {
 	}
 }
 
+// TestPanicOfSweep: as much for the sweep, which looks at all objects.
+func TestPanicOfSweep(t *testing.T) {
+	s := newAPIServer(t)
+	s.list(configMaps, sample.Asking("1", "m1"))
+	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+	core, logged := observer.New(zapcore.WarnLevel)
+	c.failures = zap.New(core)
+	q := leading(t, c)
+	ledger := c.ledger
+	c.ledger = nil
+	c.sweepOnce(t.Context(), q)
+	c.ledger = ledger
+	if n := logged.FilterMessage("the sweep cannot check an object").Len(); n != 1 {
+		t.Errorf("%d objects are reported", n)
+	}
+}
+
 // TestPanicOfStatus: as much for the sync of a status.
 func TestPanicOfStatus(t *testing.T) {
 	server, clock := newAPIServer(t), newFakeClock()

@@ -11,6 +11,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/queue"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -90,12 +91,11 @@ func (c *Controller) overlooked(ctx context.Context, q *queue.Queue, sources set
 		if q.IsPending(id) {
 			continue
 		}
-		j := judge.On(c.caches.Facts(id))
-		if j.Finalizer() != judge.LeaveFinalizer { // the watch may not have shown it yet
-			q.Add(id)
-			continue
+		isOverlooked, err := c.isOverlooked(id, q)
+		if err != nil {
+			c.failures.With(identify(id)...).Warn("the sweep cannot check an object", failure(err)...)
 		}
-		if c.isDue(j) && !c.behindFence(id, j.Plan) { // for what a cache does not know yet, there will be an event
+		if isOverlooked {
 			found.Insert(id)
 		}
 	}
@@ -103,6 +103,17 @@ func (c *Controller) overlooked(ctx context.Context, q *queue.Queue, sources set
 		return nil // nothing is pending in a queue that drops its sources
 	}
 	return found
+}
+
+// isOverlooked reports whether a source needs a write that no event has asked for. It fails if that panics.
+func (c *Controller) isOverlooked(id render.Identity, q *queue.Queue) (is bool, err error) {
+	defer state.Catch(&err)
+	j := judge.On(c.caches.Facts(id))
+	if j.Finalizer() != judge.LeaveFinalizer { // the watch may not have shown it yet
+		q.Add(id)
+		return false, nil
+	}
+	return c.isDue(j) && !c.behindFence(id, j.Plan), nil // for what a cache does not know yet, there will be an event
 }
 
 // isDue reports whether acting on a judgement now would write something.

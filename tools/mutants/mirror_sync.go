@@ -9,6 +9,13 @@ var ofSync = []mutant{
 		harm: "one object that cannot be judged ends every leader, and nothing is mirrored any more",
 	},
 	{
+		name: "sweeps-that-panic", file: "mirror/sweep.go",
+		old: `	defer state.Catch(&err)
+`,
+		new:  ``,
+		harm: "one object that cannot be judged ends every leader after some minutes",
+	},
+	{
 		name: "panics-without-their-place", file: "mirror/lead.go",
 		old:  `fields = append(fields, zap.String("stack", p.Stack))`,
 		new:  `fields = append(fields, zap.String("stack", ""), zap.Int("length", len(p.Stack)))`,
