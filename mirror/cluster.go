@@ -17,6 +17,9 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 	if before != nil && after != nil && before.IsReady != after.IsReady {
 		c.caches.Unreached(after.Name)
 		c.enqueueInWavesOn(after)
+		for w := range c.caches.WorksOn(after.Name) {
+			c.enqueueStatus(w.Source) // what a member that was away reports may not have been believed
+		}
 	}
 	if before != nil && after != nil && before.SameMeaning(after) {
 		return

@@ -193,7 +193,7 @@ func (f *finalizers) set(ctx context.Context, resource schema.GroupVersionResour
 			f.undone.Next(string(uid), f.Clock.Now())
 		}
 	}
-	if changed && wanted {
+	if wanted && (changed || err == nil) { // the last leader may have set it
 		left := departure{resource: resource, uid: uid, at: f.Clock.Now()}
 		f.mu.Lock()
 		f.unshown[id] = left

@@ -607,6 +607,21 @@ func TestForegroundLeavesUnshown(t *testing.T) {
 	}
 }
 
+// TestForegroundLeavesSetBefore: the last leader has set the finalizer, and the watch of the new one does not show it yet
+// when the resource leaves the configuration.
+func TestForegroundLeavesSetBefore(t *testing.T) {
+	s := newAPIServer(t)
+	s.list(configMaps, inForeground("m1"))
+	s.reply(pageAt, inForeground("m1", finalized, sample.Version("9")))
+	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+	syncPage(t, c)
+	configure(t, c, onlyWidgets)
+	syncPage(t, c)
+	if want := `finalizers ["example.io/other"] if it is 1 at 9`; !slices.Contains(s.writes, want) {
+		t.Errorf("got %q, want among them %q", s.writes, want)
+	}
+}
+
 // TestForegroundLeavesTwice: a resource leaves the configuration, comes back, and leaves again, while the API
 // server does not answer its list (slow, or a conversion webhook is down). When it is back, the departure is
 // dropped, since the object is included; but the new watch has not shown the object. So when it leaves for

@@ -16,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	kjson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
@@ -120,6 +119,7 @@ func (s *statuses) look(ctx context.Context, j judge.Judgement) (write.Turn, err
 	if err != nil || status == nil {
 		return write.Turn{}, err
 	}
+	s.caches.Believe(j.Believed(reports, s.Clock.Now()))
 	trust := j.TrustIn(reports, s.Clock.Now())
 	content, patch, err := patchOf(reports.Source, status)
 	if err != nil || patch == nil {
@@ -158,30 +158,12 @@ func patchOf(source *state.Standing, status map[string]any) (content string, pat
 	if err != nil {
 		return "", nil, err
 	}
-	content, err = contentOf(before, status, encoded)
+	content, err = withoutTimes(status)
 	return content, patch, err
 }
 
-// contentOf returns by what a status is recognized if another writer keeps undoing it: not by the times
-// of its conditions, which may be those of the writes. But if only these differ from what the source has,
-// by all of it: they are the member's, whose conditions may have a time that goes on.
-func contentOf(before []byte, status map[string]any, encoded []byte) (string, error) {
-	var has map[string]any
-	if err := kjson.Unmarshal(before, &has); err != nil {
-		return "", fmt.Errorf("cannot decode the last status: %w", err)
-	}
-	had, err := withoutTimes(has)
-	if err != nil {
-		return "", err
-	}
-	content, err := withoutTimes(status)
-	if content == had {
-		content = string(encoded)
-	}
-	return content, err
-}
-
-// withoutTimes returns the JSON of a status without the times of its conditions.
+// withoutTimes returns the JSON of a status without the times of its conditions, which may be those of the writes:
+// by that, a status is recognized if another writer keeps undoing it.
 func withoutTimes(status map[string]any) (string, error) {
 	if conditions, isList := status["conditions"].([]any); isList {
 		timeless := make([]any, len(conditions))
@@ -215,7 +197,7 @@ func (s *statuses) write(ctx context.Context, source *state.Standing, content st
 	s.Metrics.StatusUpdate(resource.String(), err)
 	switch {
 	case err == nil:
-		s.memory.Wrote(source, content, u.GetResourceVersion(), progress)
+		s.memory.Wrote(source, content, u.GetResourceVersion(), state.NewStanding(u).Status, progress)
 		s.denied.end(resource)
 		return 0, nil
 	case apierrors.IsConflict(err):

@@ -261,7 +261,9 @@ func TestContestedStatus(t *testing.T) {
 	clock := newFakeClock()
 	c := newControllerOf(t, server, aggregating, clock)
 	s := newStatuses(c)
-	server.answers["PATCH "+gadgetStatusAt] = written("1") // the cache is newer: another writer has undone it
+	answer := withPhase(gadgetObject("m1"), "Ready")
+	answer.SetResourceVersion("1") // the cache is newer: another writer has undone it
+	server.answers["PATCH "+gadgetStatusAt] = answer
 	for range 10 {
 		if _, err := s.sync(t.Context(), gadget); err != nil {
 			t.Fatal(err)
@@ -283,9 +285,9 @@ func TestContestedStatus(t *testing.T) {
 	}
 }
 
-// aMinute writes the status of a source for a minute, whenever it is its turn, and calls after once it is
-// written.
-func aMinute(t *testing.T, source *unstructured.Unstructured, member func(second int) aggregate.Member, after func(status map[string]any)) (writes int, contested bool) {
+// aMinute writes the status of a source for a minute, whenever it is its turn. Then store gets what is written, stores it,
+// and returns what the API server keeps of it.
+func aMinute(t *testing.T, source *unstructured.Unstructured, member func(second int) aggregate.Member, store func(status map[string]any) map[string]any) (writes int, contested bool) {
 	t.Helper()
 	clock := newFakeClock()
 	memory := write.NewStatuses(clock)
@@ -306,8 +308,9 @@ func aMinute(t *testing.T, source *unstructured.Unstructured, member func(second
 		case turn == (write.Turn{}):
 			writes++
 			source.SetResourceVersion(fmt.Sprint(2 * writes))
-			memory.Wrote(standing, content, source.GetResourceVersion(), progress)
-			after(status)
+			version := source.GetResourceVersion()
+			answer := &unstructured.Unstructured{Object: map[string]any{"status": store(status)}}
+			memory.Wrote(standing, content, version, state.NewStanding(answer).Status, progress)
 		}
 		clock.Step(time.Second)
 	}
@@ -326,27 +329,36 @@ func TestContestedConditions(t *testing.T) {
 	}}
 	member := aggregate.Member{Cluster: "m1", Generation: 3, Settled: true,
 		Status: []byte(`{"replicas":1,"updatedReplicas":1,"readyReplicas":1,"availableReplicas":1,"generation":7,"observedGeneration":7,"resourceTemplateGeneration":3}`)}
-	writes, contested := aMinute(t, source, func(int) aggregate.Member { return member }, func(map[string]any) {
+	writes, contested := aMinute(t, source, func(int) aggregate.Member { return member }, func(status map[string]any) map[string]any {
 		ours, err := strconv.Atoi(source.GetResourceVersion())
 		if err != nil {
 			t.Fatal(err)
 		}
 		source.SetResourceVersion(strconv.Itoa(ours + 1)) // another writer undoes it at once
+		return status
 	})
 	if !contested || writes != 5 {
 		t.Errorf("%d writes in a minute, contested: %v", writes, contested)
 	}
 }
 
-// TestTimeGoesOn: the controller of a custom resource renews the time of a condition, and no one contests it.
+// TestTimeGoesOn: the controller of a custom resource renews the time of a condition, and no one contests it, even if
+// the control plane does not keep all of the status: no null, and no field that its definition does not have.
 func TestTimeGoesOn(t *testing.T) {
-	source := gadgetObject("m1")
-	writes, contested := aMinute(t, source, func(second int) aggregate.Member {
-		return aggregate.Member{Cluster: "m1", Settled: true, Status: fmt.Appendf(nil,
-			`{"conditions":[{"type":"Ready","status":"True","lastHeartbeatTime":"2026-01-02T03:04:%02dZ"}]}`, second)}
-	}, func(status map[string]any) { source.Object["status"] = status })
-	if contested || writes < 30 {
-		t.Errorf("%d writes in a minute, contested: %v", writes, contested)
+	for _, dropped := range []string{"", `"failures":null,`, `"newerField":"x",`} {
+		source := gadgetObject("m1")
+		writes, contested := aMinute(t, source, func(second int) aggregate.Member {
+			return aggregate.Member{Cluster: "m1", Settled: true, Status: fmt.Appendf(nil,
+				`{%s"conditions":[{"type":"Ready","status":"True","lastHeartbeatTime":"2026-01-02T03:04:%02dZ"}]}`, dropped, second)}
+		}, func(status map[string]any) map[string]any {
+			delete(status, "failures")
+			delete(status, "newerField")
+			source.Object["status"] = status
+			return status
+		})
+		if contested || writes < 30 {
+			t.Errorf("%s %d writes in a minute, contested: %v", dropped, writes, contested)
+		}
 	}
 }
 
@@ -390,8 +402,10 @@ func TestEndedJobsAreNotCounted(t *testing.T) {
 // after it was written. There is no event then: Karmada does not report again, which is the very reason. So
 // the look that would believe it must be scheduled, but it waits for a sweep, of which there is none at all
 // with --resync-period=0.
+// Once it is believed, a later write of the Work or a suspension does not change that.
 func TestAdoptedIsLookedAtAgain(t *testing.T) {
 	server, clock := newAPIServer(t), newFakeClock()
+	server.events = map[schema.GroupVersionResource]chan any{render.WorksResource: make(chan any)}
 	server.list(widgets, gadgetObject("m1"))
 	server.list(state.ClustersResource, readyCluster("m1", sample.Created.Add(-time.Hour)))
 	work := sample.Work(gadgetObject("m1"), "m1", reporting("Ready"), func(u *unstructured.Unstructured) {
@@ -413,6 +427,44 @@ func TestAdoptedIsLookedAtAgain(t *testing.T) {
 	clock.Step(6 * time.Minute)
 	if _, err := s.sync(t.Context(), gadget); err != nil || !slices.Equal(server.writes, []string{`status {"phase":"Ready"} if it is 1`}) {
 		t.Errorf("a look would have: %v, %q", err, server.writes)
+	}
+	touched := work.DeepCopy()
+	touched.SetResourceVersion("8")
+	touched.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "karmada-mirror", Time: new(metav1.NewTime(clock.Now()))}})
+	touched.Object["spec"].(map[string]any)["suspendDispatching"] = true
+	server.events[render.WorksResource] <- map[string]any{"type": "MODIFIED", "object": touched}
+	eventually(t, "the suspension", func() bool { return s.caches.Facts(gadget).Works["m1"].State == state.WorkSuspended })
+	clock.Step(write.AwaitCache)
+	if _, err := s.sync(t.Context(), gadget); err != nil || len(server.writes) != 2 {
+		t.Errorf("after another write of the Work: %v, %q", err, server.writes)
+	}
+}
+
+// TestAdoptedAway: a source is recreated while its member is away. There is a look at its status when that returns.
+func TestAdoptedAway(t *testing.T) {
+	server, clock := newAPIServer(t), newFakeClock()
+	server.events = map[schema.GroupVersionResource]chan any{state.ClustersResource: make(chan any)}
+	server.list(widgets, gadgetObject("m1"))
+	away := readyCluster("m1", sample.Created.Add(-time.Hour))
+	away.Object["status"].(map[string]any)["conditions"].([]any)[0].(map[string]any)["status"] = "False"
+	server.list(state.ClustersResource, away)
+	server.list(render.WorksResource, sample.Work(gadgetObject("m1"), "m1", reporting("Ready"), func(u *unstructured.Unstructured) {
+		u.SetCreationTimestamp(metav1.NewTime(sample.Created.Add(-time.Hour)))
+		u.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "karmada-mirror", Time: new(metav1.NewTime(sample.Created))}})
+	}))
+	c := newControllerOf(t, server, aggregating, clock)
+	s := newStatuses(c)
+	c.statuses.Store(s)
+	clock.Step(6 * time.Minute)
+	if _, err := s.sync(t.Context(), gadget); err != nil || len(server.writes) > 0 {
+		t.Fatal(err, server.writes)
+	}
+	back := readyCluster("m1", sample.Created.Add(-time.Hour))
+	back.SetResourceVersion("101")
+	server.events[state.ClustersResource] <- map[string]any{"type": "MODIFIED", "object": back}
+	eventually(t, "a look at the status", func() bool { return s.queue.Len() > 0 })
+	if !s.processNext(t.Context()) || len(server.writes) != 1 {
+		t.Errorf("the look writes %q", server.writes)
 	}
 }
 

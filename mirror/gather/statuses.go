@@ -62,6 +62,27 @@ func (s *statuses) noteReport(now *state.Report) {
 	s.reports[now.Work] = now
 }
 
+// believe notes that what a Work reports has been found to be about its source.
+func (s *statuses) believe(report *state.Report) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known, ok := s.reports[report.Work]
+	if !ok || known.Source != report.Source || known.Renewed {
+		return
+	}
+	believed := *known
+	believed.Renewed = true
+	s.reports[report.Work] = &believed
+	delete(s.first, report.Work)
+}
+
+// Believe notes that what some Works report is about their sources, however long it stays as it is.
+func (c *Caches) Believe(reports []*state.Report) {
+	for _, report := range reports {
+		c.statuses.believe(report)
+	}
+}
+
 // standing returns what a source says, in the given version or a later one; nil if that is not
 // known.
 func (s *statuses) standing(id render.Identity, version string) *state.Standing {

@@ -117,6 +117,18 @@ func (j Judgement) canBeTrusted(w *state.Work) bool {
 	return w.State == state.WorkApplied && !j.Facts.Clusters[w.Cluster].Away
 }
 
+// Believed returns what is believed only because it has been reported for long: once that is so, no write of the
+// Work, no suspension and no outage makes it doubtful again.
+func (j Judgement) Believed(r Reports, now time.Time) (believed []*state.Report) {
+	for cluster, report := range r.Works {
+		w := j.Facts.Works[cluster]
+		if report != nil && w != nil && report.Created.Before(r.Source.Created) && !report.Renewed && w.IsMadeFrom(r.Source.UID) && j.isAbout(r.Source, w, report, now) {
+			believed = append(believed, report)
+		}
+	}
+	return believed
+}
+
 // TrustIn returns after what time the next Work will be believed that is not yet; 0 if there is none. Nothing
 // happens then that would be an event.
 func (j Judgement) TrustIn(r Reports, now time.Time) (in time.Duration) {

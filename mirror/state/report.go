@@ -27,7 +27,7 @@ type Report struct {
 	// Source is the UID of the source from which the Work says that it was made.
 	Source string
 	// Renewed: Karmada has reported something else since the Work was first seen to be made from this
-	// source. Only who saw that knows.
+	// source, or what it reports was believed since. Only who saw that knows.
 	Renewed bool
 	// Generation is that of the source from which the Work was made; 0 if it does not say.
 	Generation int64

@@ -36,9 +36,10 @@ type Statuses struct {
 // statusWrite is the last write of the status of a source.
 type statusWrite struct {
 	source types.UID
-	// version is that of the source after the write; content is what was written.
-	version, content string
-	at               time.Time
+	// version is that of the source after the write; content is what was written, without the times of
+	// conditions, and left is the status that the source had then.
+	version, content, left string
+	at                     time.Time
 	// unfinished is how often in a row a status was written that was not complete, that of
 	// generation.
 	unfinished int
@@ -91,7 +92,7 @@ func (s *Statuses) Turn(now *state.Standing, content string, progress aggregate.
 		return Turn{After: AwaitCache - since} // our last write is not in the cache yet; it is an event
 	case last.asStored && last.version == now.Version && last.content == content:
 		return Turn{Vain: true}
-	case last.contested || last.writes >= maxUndone && last.content == content:
+	case last.contested || last.writes >= maxUndone && last.isUndone(now, content):
 		last.contested = true
 		s.of[now.ID] = last
 		return Turn{After: statusTruce - since, Contested: true}
@@ -101,11 +102,17 @@ func (s *Statuses) Turn(now *state.Standing, content string, progress aggregate.
 	return Turn{}
 }
 
-// Wrote notes that a status was written, and the version of the source after that.
-func (s *Statuses) Wrote(now *state.Standing, content, version string, progress aggregate.Progress) {
+// isUndone reports whether another writer has changed the status since that write, so that it is to be written
+// again. A time that goes on is no one's doing, even beside fields that the API server does not keep.
+func (w statusWrite) isUndone(now *state.Standing, content string) bool {
+	return w.content == content && w.left != string(now.Status)
+}
+
+// Wrote notes that a status was written, and the version and the status of the source after that.
+func (s *Statuses) Wrote(now *state.Standing, content, version string, left []byte, progress aggregate.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := statusWrite{source: now.UID, version: version, content: content, generation: now.Generation, at: s.clock.Now(), writes: 1}
+	next := statusWrite{source: now.UID, version: version, content: content, left: string(left), generation: now.Generation, at: s.clock.Now(), writes: 1}
 	last, ok := s.of[now.ID]
 	if progress != aggregate.Complete {
 		next.unfinished = 1
@@ -113,7 +120,7 @@ func (s *Statuses) Wrote(now *state.Standing, content, version string, progress 
 			next.unfinished += last.unfinished
 		}
 	}
-	if ok && last.source == now.UID && last.content == content && s.clock.Since(last.at) < statusTruce {
+	if ok && last.source == now.UID && last.isUndone(now, content) && s.clock.Since(last.at) < statusTruce {
 		next.writes += last.writes
 	}
 	if version == now.Version { // nothing has changed, so no one has undone it

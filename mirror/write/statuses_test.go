@@ -11,6 +11,9 @@ import (
 	"github.com/karmada-target/karmada-mirror/render/aggregate"
 )
 
+// ours is a status as a write of ours has left it; the sources below have another one.
+var ours = []byte("ours")
+
 // TestStatusTurn plays what the caches show and what was written, and asks when the next status
 // may be written.
 func TestStatusTurn(t *testing.T) {
@@ -19,7 +22,7 @@ func TestStatusTurn(t *testing.T) {
 	}
 	undone := func(s *Statuses, _ *clocktesting.FakeClock) {
 		for i := range maxUndone {
-			s.Wrote(at("0"), "a", string(rune('1'+i)), aggregate.Complete)
+			s.Wrote(at("0"), "a", string(rune('1'+i)), ours, aggregate.Complete)
 		}
 	}
 	cases := map[string]struct {
@@ -32,28 +35,28 @@ func TestStatusTurn(t *testing.T) {
 	}{
 		"First": {reason: "nothing was written yet", now: at("1"), content: "a"},
 		"Echo": {reason: "the cache is older than our write",
-			before: func(s *Statuses, _ *clocktesting.FakeClock) { s.Wrote(at("1"), "a", "5", aggregate.Complete) },
+			before: func(s *Statuses, _ *clocktesting.FakeClock) { s.Wrote(at("1"), "a", "5", ours, aggregate.Complete) },
 			now:    at("4"), content: "b", want: Turn{After: AwaitCache}},
 		"LostEcho": {reason: "the watch has not shown our write for long",
 			before: func(s *Statuses, c *clocktesting.FakeClock) {
-				s.Wrote(at("1"), "a", "5", aggregate.Complete)
+				s.Wrote(at("1"), "a", "5", ours, aggregate.Complete)
 				c.Step(AwaitCache)
 			},
 			now: at("4"), content: "b"},
 		"Soon": {reason: "one write a second",
 			before: func(s *Statuses, c *clocktesting.FakeClock) {
-				s.Wrote(at("1"), "a", "5", aggregate.Complete)
+				s.Wrote(at("1"), "a", "5", ours, aggregate.Complete)
 				c.Step(statusPause / 4)
 			},
 			now: at("5"), content: "b", want: Turn{After: statusPause * 3 / 4}},
 		"Later": {reason: "a second has passed",
 			before: func(s *Statuses, c *clocktesting.FakeClock) {
-				s.Wrote(at("1"), "a", "5", aggregate.Complete)
+				s.Wrote(at("1"), "a", "5", ours, aggregate.Complete)
 				c.Step(statusPause)
 			},
 			now: at("5"), content: "b"},
 		"Recreated": {reason: "another object of that name owes nothing to the last",
-			before: func(s *Statuses, _ *clocktesting.FakeClock) { s.Wrote(at("1"), "a", "5", aggregate.Complete) },
+			before: func(s *Statuses, _ *clocktesting.FakeClock) { s.Wrote(at("1"), "a", "5", ours, aggregate.Complete) },
 			now:    &state.Standing{ID: sample.Page, UID: "2", Version: "6"}, content: "b"},
 		"Contested": {reason: "the same was undone five times",
 			before: undone, now: at("9"), content: "a", want: Turn{After: statusTruce, Contested: true}},
@@ -74,52 +77,52 @@ func TestStatusTurn(t *testing.T) {
 			},
 			now: at("10"), content: "a"},
 		"AsStored": {reason: "the same changed nothing in this version, and would not now",
-			before: func(s *Statuses, _ *clocktesting.FakeClock) { s.Wrote(at("5"), "a", "5", aggregate.Complete) },
+			before: func(s *Statuses, _ *clocktesting.FakeClock) { s.Wrote(at("5"), "a", "5", ours, aggregate.Complete) },
 			now:    at("5"), content: "a", want: Turn{Vain: true}},
 		"AsStoredBefore": {reason: "it may in another version",
 			before: func(s *Statuses, c *clocktesting.FakeClock) {
-				s.Wrote(at("5"), "a", "5", aggregate.Complete)
+				s.Wrote(at("5"), "a", "5", ours, aggregate.Complete)
 				c.Step(statusPause)
 			},
 			now: at("6"), content: "a"},
 		"RolloutBegins": {reason: "that of a Deployment that was complete is shown soon",
-			before: func(s *Statuses, c *clocktesting.FakeClock) { s.Wrote(at("1"), "a", "5", aggregate.Complete) },
+			before: func(s *Statuses, c *clocktesting.FakeClock) { s.Wrote(at("1"), "a", "5", ours, aggregate.Complete) },
 			now:    at("5"), content: "b", progress: aggregate.Rolling, want: Turn{After: statusPause}},
 		"RolloutGoesOn": {reason: "the second status of a rollout",
-			before: func(s *Statuses, c *clocktesting.FakeClock) { s.Wrote(at("1"), "a", "5", aggregate.Rolling) },
+			before: func(s *Statuses, c *clocktesting.FakeClock) { s.Wrote(at("1"), "a", "5", ours, aggregate.Rolling) },
 			now:    at("5"), content: "b", progress: aggregate.Rolling, want: Turn{After: settlingPause}},
 		"LongRollout": {reason: "the third",
 			before: func(s *Statuses, c *clocktesting.FakeClock) {
-				s.Wrote(at("1"), "a", "5", aggregate.Rolling)
+				s.Wrote(at("1"), "a", "5", ours, aggregate.Rolling)
 				c.Step(settlingPause)
-				s.Wrote(at("5"), "b", "6", aggregate.Rolling)
+				s.Wrote(at("5"), "b", "6", ours, aggregate.Rolling)
 			},
 			now: at("6"), content: "c", progress: aggregate.Rolling, want: Turn{After: rollingPause}},
 		"RolloutEnds": {reason: "users wait for that",
 			before: func(s *Statuses, c *clocktesting.FakeClock) {
-				s.Wrote(at("1"), "a", "5", aggregate.Rolling)
+				s.Wrote(at("1"), "a", "5", ours, aggregate.Rolling)
 				c.Step(statusPause)
 			},
 			now: at("5"), content: "b"},
 		"RolloutEndsAtOnce": {reason: "but never two writes in a second",
-			before: func(s *Statuses, c *clocktesting.FakeClock) { s.Wrote(at("1"), "a", "5", aggregate.Rolling) },
+			before: func(s *Statuses, c *clocktesting.FakeClock) { s.Wrote(at("1"), "a", "5", ours, aggregate.Rolling) },
 			now:    at("5"), content: "b", want: Turn{After: statusPause}},
 		"Degraded": {reason: "the third status of a Deployment whose Pods fail",
 			before: func(s *Statuses, c *clocktesting.FakeClock) {
-				s.Wrote(at("1"), "a", "5", aggregate.Settling)
+				s.Wrote(at("1"), "a", "5", ours, aggregate.Settling)
 				c.Step(settlingPause)
-				s.Wrote(at("5"), "b", "6", aggregate.Settling)
+				s.Wrote(at("5"), "b", "6", ours, aggregate.Settling)
 			},
 			now: at("6"), content: "c", progress: aggregate.Settling, want: Turn{After: settlingPause}},
 		"NextRollout": {reason: "an edit owes nothing to the rollout before it",
-			before: func(s *Statuses, c *clocktesting.FakeClock) { s.Wrote(at("1"), "a", "5", aggregate.Rolling) },
+			before: func(s *Statuses, c *clocktesting.FakeClock) { s.Wrote(at("1"), "a", "5", ours, aggregate.Rolling) },
 			now:    &state.Standing{ID: sample.Page, UID: "1", Version: "6", Generation: 2}, content: "b", progress: aggregate.Rolling, want: Turn{After: statusPause}},
 		"StuckRollout": {reason: "a rollout that has rested begins again",
 			before: func(s *Statuses, c *clocktesting.FakeClock) {
-				s.Wrote(at("1"), "a", "5", aggregate.Rolling)
-				s.Wrote(at("5"), "b", "6", aggregate.Rolling)
+				s.Wrote(at("1"), "a", "5", ours, aggregate.Rolling)
+				s.Wrote(at("5"), "b", "6", ours, aggregate.Rolling)
 				c.Step(2 * rollingPause)
-				s.Wrote(at("6"), "c", "7", aggregate.Rolling)
+				s.Wrote(at("6"), "c", "7", ours, aggregate.Rolling)
 			},
 			now: at("7"), content: "d", progress: aggregate.Rolling, want: Turn{After: settlingPause}},
 		"Reset": {reason: "a new configuration may have ended the contest",

@@ -123,6 +123,12 @@ var ofFinalizers = []mutant{
 		harm: "an object is gone while a Work exists whose creation had no answer",
 	},
 	{
+		name: "finalizers-of-the-last-leader-stay", file: "mirror/finalizer.go",
+		old:  `if wanted && (changed || err == nil) {`,
+		new:  `if wanted && changed {`,
+		harm: "an object whose resource leaves the configuration can never be deleted",
+	},
+	{
 		name: "unanswered-finalizers-stay", file: "mirror/write/finalizer.go",
 		old:  `changed = err == nil || mayHaveHappened(err)`,
 		new:  `changed = err == nil`,

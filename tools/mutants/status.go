@@ -3,6 +3,24 @@ package main
 // ofStatus are mutants of what decides when a status is written, and from whose reports.
 var ofStatus = []mutant{
 	{
+		name: "times-that-go-on-are-contested", file: "mirror/write/statuses.go",
+		old:  `return w.content == content && w.left != string(now.Status)`,
+		new:  `return w.content == content`,
+		harm: "a status with a heartbeat stands still for an hour",
+	},
+	{
+		name: "belief-does-not-last", file: "mirror/gather/statuses.go",
+		old:  `believed.Renewed = true`,
+		new:  `believed.Renewed = false`,
+		harm: "the replicas of a recreated source vanish from its status when its Work is written",
+	},
+	{
+		name: "no-look-when-a-member-returns", file: "mirror/cluster.go",
+		old:  `c.enqueueStatus(w.Source) // what`,
+		new:  `c.enqueueStatus(render.Identity{}) // what`,
+		harm: "the status of a source that was recreated while its member was away stays empty",
+	},
+	{
 		name: "statuses-that-panic", file: "mirror/status.go",
 		old: `	defer state.Catch(&err)
 `,
@@ -65,8 +83,8 @@ var ofStatus = []mutant{
 	},
 	{
 		name: "status-contests-never-end", file: "mirror/write/statuses.go",
-		old:  `last.writes >= maxUndone && last.content == content`,
-		new:  `last.writes >= 1000*maxUndone && last.content == content`,
+		old:  `last.writes >= maxUndone && last.isUndone`,
+		new:  `last.writes >= 1000*maxUndone && last.isUndone`,
 		harm: "two writers change a status in turn, once a second, for ever",
 	},
 	{
@@ -134,12 +152,6 @@ var ofStatus = []mutant{
 		old:  `strings.HasSuffix(field, "Time")`,
 		new:  `strings.HasSuffix(field, "Hour")`,
 		harm: "the status of a Deployment is contested for ever, sixty times a minute",
-	},
-	{
-		name: "times-of-members-are-contested", file: "mirror/status.go",
-		old:  `if content == had {`,
-		new:  `if content == had+"x" {`,
-		harm: "the status of a custom resource stops because its controller renews a time",
 	},
 	{
 		name: "what-was-there-is-reported-again", file: "mirror/gather/statuses.go",
