@@ -10,9 +10,8 @@ var ofSync = []mutant{
 	},
 	{
 		name: "sweeps-that-panic", file: "mirror/sweep.go",
-		old: `	defer state.Catch(&err)
-`,
-		new:  ``,
+		old:  `	defer state.Catch(&err)`,
+		new:  `	_ = state.Catch`,
 		harm: "one object that cannot be judged ends every leader after some minutes",
 	},
 	{

@@ -75,7 +75,7 @@ var ofAggregate = []mutant{
 	{
 		name: "finished-jobs-change", file: "render/aggregate/job.go",
 		old:  `if err != nil || isFinished {`,
-		new:  `if err != nil {`,
+		new:  `if err != nil || isFinished && s == nil {`,
 		harm: "a finished Job seems to run again, and each write is refused",
 	},
 	{

@@ -9,15 +9,16 @@ var ofStatus = []mutant{
 		harm: "a status with a heartbeat stands still for an hour",
 	},
 	{
-		name: "belief-does-not-last", file: "mirror/gather/statuses.go",
-		old:  `believed.Renewed = true`,
-		new:  `believed.Renewed = false`,
+		name: "belief-does-not-last", file: "mirror/status.go",
+		old: `	s.caches.Believe(j.Believed(reports, s.Clock.Now()))
+`,
+		new:  ``,
 		harm: "the replicas of a recreated source vanish from its status when its Work is written",
 	},
 	{
 		name: "no-look-when-a-member-returns", file: "mirror/cluster.go",
 		old:  `c.enqueueStatus(w.Source) // what`,
-		new:  `c.enqueueStatus(render.Identity{}) // what`,
+		new:  `c.enqueueStatus(render.Identity{Name: w.Name}) // what`,
 		harm: "the status of a source that was recreated while its member was away stays empty",
 	},
 	{
