@@ -1,0 +1,2 @@
+// Package apiserver is a Kubernetes API server in memory.
+package apiserver
