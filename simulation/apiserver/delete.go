@@ -84,6 +84,9 @@ func (c *collection) marked(old *revision, options metav1.DeleteOptions) (*revis
 		return nil, err
 	}
 	finalizers := finalizersFor(m.Finalizers, options)
+	if c.GroupResource() == definitionsResource() && !terminating(o) {
+		finalizers = append(finalizers, cleanupFinalizer)
+	}
 	if isNamespaces(c) {
 		if err := markNamespace(o, m); err != nil {
 			return nil, err

@@ -39,6 +39,8 @@ type Resource struct {
 	Default func(Object)
 	// Validate returns an error of the API for a new state; old is nil at creation.
 	Validate func(new, old Object) error
+
+	definition any // the spec of the CustomResourceDefinition
 }
 
 // GroupResource names the resource.
