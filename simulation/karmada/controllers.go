@@ -87,32 +87,30 @@ func (m *Member) control(ref apiserver.Ref) error {
 		return nil
 	}
 	m.mu.Lock()
-	f, isFought := m.fights[ref]
-	statusOf := controllers[ref.Resource]
-	p := m.progress[ref]
-	if generation := in(o).GetGeneration(); p.generation != generation || p.since.IsZero() {
+	p, generation := m.progress[ref], in(o).GetGeneration()
+	if p.generation != generation || p.since.IsZero() {
 		p = progress{generation, time.Now()}
 		m.progress[ref] = p
 	}
-	left := m.rollout - time.Since(p.since)
-	fails := m.fails != nil && m.fails(o)
+	left, hasFailed := m.rollout-time.Since(p.since), m.fails != nil && m.fails(o)
+	f, isFought := m.fights[ref]
 	m.mu.Unlock()
 	if isFought {
 		if _, err := m.Store.Modify(ref, "", f.change); err != nil {
 			return err
 		}
 	}
+	statusOf := controllers[ref.Resource]
 	if statusOf == nil {
 		return nil
 	}
 	if left > 0 {
 		m.local.after(ref, left)
 	}
-	status := statusOf(o, left <= 0 && !fails, left <= 0 && fails, p.since)
-	return setStatus(m.Store, ref, func(o Object) {
-		if status != nil {
-			clear(o)
-			maps.Copy(o, status)
+	return setStatus(m.Store, ref, func(old Object) {
+		if status := statusOf(o, left <= 0 && !hasFailed, left <= 0 && hasFailed, p.since); status != nil {
+			clear(old)
+			maps.Copy(old, status)
 		}
 	})
 }
