@@ -249,7 +249,7 @@ func (srv *Server) answer(r *request) (response, error) {
 	case r.verb == "deletecollection":
 		return srv.removeAll(r)
 	}
-	return response{}, apierrors.NewGenericServerResponse(http.StatusMethodNotAllowed, r.verb, schema.GroupResource{}, "", "", 0, true)
+	return response{}, apierrors.NewGenericServerResponse(http.StatusMethodNotAllowed, "", schema.GroupResource{}, "", "", 0, false)
 }
 
 // forbidden is forbiddenMessage of apiserver's responsewriters.

@@ -35,8 +35,9 @@ const (
 type write struct {
 	subresource string
 	dryRun      bool
-	// creates says that an object which does not exist is created, if the resource allows it.
-	creates bool
+	// replaces is a PUT: an object that does not exist is created, if the resource allows it,
+	// and a UID is a precondition.
+	replaces bool
 }
 
 // Create stores a new object, with a generated name if it has metadata.generateName.
@@ -49,7 +50,7 @@ func (s *Store) Create(gr schema.GroupResource, o Object) (Object, error) {
 func (s *Store) Update(gr schema.GroupResource, o Object, subresource string) (Object, error) {
 	m := metadata(o)
 	r := Ref{gr, text(m, "namespace"), text(m, "name")}
-	return object(s.update(r, write{subresource: subresource, creates: true}, func(_ *collection, old *revision) (Object, error) {
+	return object(s.update(r, write{subresource: subresource, replaces: true}, func(_ *collection, old *revision) (Object, error) {
 		return withVersion(runtime.DeepCopyJSON(o), old), nil
 	}))
 }
@@ -117,9 +118,6 @@ func (s *Store) newborn(c *collection, o Object, w write) (v *revision, generate
 	if generated = m.Name == "" && m.GenerateName != ""; generated {
 		m.Name = generateName(m.GenerateName, string(m.UID))
 	}
-	if m.Name == "" {
-		return nil, false, apierrors.NewInvalid(c.groupKind(), "", field.ErrorList{field.Required(field.NewPath("metadata", "name"), "name or generateName is required")})
-	}
 	if err := s.checkNamespace(c, m, opCreate); err != nil {
 		return nil, false, err
 	}
@@ -127,11 +125,7 @@ func (s *Store) newborn(c *collection, o Object, w write) (v *revision, generate
 	if o, m, err = s.mutate(c, opCreate, w, o, nil); err != nil {
 		return nil, false, err
 	}
-	if m.ResourceVersion != "" && m.ResourceVersion != "0" {
-		return nil, false, errors.New("resourceVersion should not be set on objects to be created")
-	}
-	m.ResourceVersion = ""
-	if m.Generation = 0; c.Generation {
+	if c.Generation {
 		m.Generation = 1
 	}
 	if c.Status {
@@ -144,6 +138,9 @@ func (s *Store) newborn(c *collection, o Object, w write) (v *revision, generate
 	errs := validation.ValidateObjectMetaAccessor(m, c.Namespaced, c.validateName, field.NewPath("metadata"))
 	if len(errs) > 0 {
 		return nil, false, apierrors.NewInvalid(c.groupKind(), m.Name, errs)
+	}
+	if m.ResourceVersion != "" && m.ResourceVersion != "0" && !w.dryRun {
+		return nil, false, errors.New("resourceVersion should not be set on objects to be created")
 	}
 	v, err = c.fits(o)
 	return v, generated, err
@@ -181,7 +178,7 @@ func (s *Store) update(r Ref, w write, change func(*collection, *revision) (Obje
 			return nil, errNotServed(r.Resource)
 		}
 		old := s.get(r)
-		if old == nil && !(w.creates && c.CreateOnUpdate && w.subresource == "") {
+		if old == nil && !(w.replaces && c.CreateOnUpdate && w.subresource == "") {
 			return nil, apierrors.NewNotFound(r.Resource, r.Name)
 		}
 		o, err := change(c, old)
@@ -189,6 +186,7 @@ func (s *Store) update(r Ref, w write, change func(*collection, *revision) (Obje
 			return nil, err
 		}
 		if old == nil {
+			delete(metadata(o), "resourceVersion")
 			return s.create(r.Resource, o, w)
 		}
 		o, m, err := s.successor(c, o, old, w)
@@ -226,8 +224,8 @@ func (s *Store) successor(c *collection, o Object, old *revision, w write) (Obje
 	if err != nil {
 		return nil, nil, err
 	}
-	if m.UID != "" && m.UID != before.UID {
-		return nil, nil, apierrors.NewConflict(gr, old.name, fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", m.UID, before.UID))
+	if w.replaces && m.UID != "" && m.UID != before.UID {
+		return nil, nil, apierrors.NewConflict(gr, old.name, fmt.Errorf("StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %v, UID in object meta: %v", c.key(old), m.UID, before.UID))
 	}
 	if err := s.checkNamespace(c, m, opUpdate); err != nil {
 		return nil, nil, err
@@ -356,6 +354,9 @@ func (c *collection) decode(o Object) (Object, *metav1.ObjectMeta, error) {
 			return nil, nil, apierrors.NewInternalError(err)
 		}
 	}
+	if c.Default != nil {
+		c.Default(o)
+	}
 	return c.decodeMeta(o)
 }
 
@@ -380,9 +381,6 @@ func (c *collection) encodeMeta(o Object, m *metav1.ObjectMeta) {
 func (c *collection) complete(o, old Object, w write) error {
 	if isNamespaces(c) {
 		completeNamespace(o, old, w)
-	}
-	if c.Default != nil {
-		c.Default(o)
 	}
 	if c.Validate != nil {
 		return c.Validate(o, old)
@@ -418,6 +416,18 @@ func (c *collection) fits(o Object) (*revision, error) {
 		v = newRevision(o) // its version is not known yet
 	}
 	return v, nil
+}
+
+// key is where etcd keeps an object.
+func (c *collection) key(v *revision) string {
+	key := "/registry/"
+	if c.Custom {
+		key += c.Group + "/"
+	}
+	if key += c.Resource.Resource + "/"; v.namespace != "" {
+		key += v.namespace + "/"
+	}
+	return key + v.name
 }
 
 // size is less than that of the JSON, and quick.
