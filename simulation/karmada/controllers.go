@@ -59,7 +59,7 @@ func (m *Member) Fight(ref apiserver.Ref, delay time.Duration, change func(Objec
 	delete(m.fights, ref)
 	if change != nil {
 		m.fights[ref] = fight{delay, change}
-		m.local.after(ref, delay)
+		m.rewrites.after(ref, delay)
 	}
 }
 
@@ -76,11 +76,23 @@ func (m *Member) seeLocal(e apiserver.Event) {
 		m.local.now(ref)
 	}
 	if f, is := m.fights[ref]; is {
-		m.local.after(ref, f.delay)
+		m.rewrites.after(ref, f.delay)
 	}
 }
 
-// control is the member's controllers.
+// rewrite is the controllers that fight.
+func (m *Member) rewrite(ref apiserver.Ref) error {
+	m.mu.Lock()
+	f, is := m.fights[ref]
+	m.mu.Unlock()
+	if !is {
+		return nil
+	}
+	_, err := m.Store.Modify(ref, "", f.change)
+	return ignoreNotFound(err)
+}
+
+// control is the member's other controllers.
 func (m *Member) control(ref apiserver.Ref) error {
 	o := m.Store.Get(ref)
 	if o == nil {
@@ -93,30 +105,19 @@ func (m *Member) control(ref apiserver.Ref) error {
 		m.progress[ref] = p
 	}
 	left, hasFailed := m.rollout-time.Since(p.since), m.fails != nil && m.fails(o)
-	f, isFought := m.fights[ref]
 	m.mu.Unlock()
-	if isFought {
-		if _, err := m.Store.Modify(ref, "", f.change); err != nil {
-			return err
-		}
-	}
 	statusOf := controllers[ref.Resource]
-	if statusOf == nil {
-		return nil
-	}
 	if left > 0 {
 		m.local.after(ref, left)
 	}
 	return setStatus(m.Store, ref, func(old Object) {
-		if status := statusOf(o, left <= 0 && !hasFailed, left <= 0 && hasFailed, p.since); status != nil {
-			clear(old)
-			maps.Copy(old, status)
-		}
+		clear(old)
+		maps.Copy(old, statusOf(o, left <= 0 && !hasFailed, left <= 0 && hasFailed, p.since))
 	})
 }
 
 // controllers are what the members' controllers make of an object: its status while it rolls out, and when that is
-// done or has failed. Nil is no change.
+// done or has failed.
 var controllers = map[schema.GroupResource]func(o Object, isDone, hasFailed bool, since time.Time) Object{
 	{Group: "apps", Resource: "deployments"}:  runReplicas,
 	{Group: "apps", Resource: "statefulsets"}: runReplicas,
@@ -161,8 +162,8 @@ func runReplicas(o Object, isDone, _ bool, _ time.Time) Object {
 }
 
 func giveAddress(o Object, isDone, _ bool, _ time.Time) Object {
-	if !isDone || in(o).GetKind() == "Service" && stringAt(o, "spec", "type") != "LoadBalancer" {
-		return nil
+	if !isDone || in(o).GetKind() == service.Kind && !isLoadBalancer(o) {
+		return Object{"loadBalancer": Object{}}
 	}
 	return Object{"loadBalancer": Object{"ingress": []any{Object{"ip": "192.0.2.1"}}}}
 }

@@ -16,11 +16,11 @@ type Member struct {
 	// Store is what the member's API server has.
 	Store *apiserver.Store
 
-	k       *Karmada
-	kinds   map[schema.GroupKind]schema.GroupResource
-	works   *queue[apiserver.Ref] // of the execution controller
-	objects *queue[objectKey]     // of the status controller
-	local   *queue[apiserver.Ref] // of the member's controllers
+	k               *Karmada
+	kinds           map[schema.GroupKind]schema.GroupResource
+	works           *queue[apiserver.Ref] // of the execution controller
+	objects         *queue[objectKey]     // of the status controller
+	local, rewrites *queue[apiserver.Ref] // of the member's controllers, and of those that fight
 
 	mu             sync.Mutex
 	isSick, isAway bool
@@ -39,6 +39,7 @@ func (k *Karmada) newMember(c Cluster) *Member {
 		m.kinds[schema.GroupKind{Group: r.Group, Kind: r.Kind}] = r.GroupResource()
 	}
 	m.works, m.objects, m.local = startQueue(k, m.reconcile), startQueue(k, m.syncStatus), startQueue(k, m.control)
+	m.rewrites = startQueue(k, m.rewrite)
 	k.stops = append(k.stops, m.Store.Subscribe(m.seeObject))
 	_, _ = m.Store.Create(namespaces, Object{"metadata": Object{"name": "default"}}) // the store is new
 	return m

@@ -26,6 +26,9 @@ func AdmitWork(op string, gr schema.GroupResource, subresource string, new, _ Ob
 		id = string(uuid.NewUUID())
 		merge(new, "labels", map[string]string{workv1alpha2.WorkPermanentIDLabel: id})
 	}
+	if objectAt(new, "spec", "workload") == nil { // a field that Karmada's type always has
+		_ = unstructured.SetNestedMap(new, Object{}, "spec", "workload") // the spec is an object, or missing
+	}
 	for _, manifest := range manifests(new) {
 		if stringAt(manifest, "kind") == "" {
 			return nil, denied("Object 'Kind' is missing")
