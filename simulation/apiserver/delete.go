@@ -2,7 +2,6 @@ package apiserver
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 
@@ -38,7 +37,7 @@ func (s *Store) delete(r Ref, options metav1.DeleteOptions) (*revision, bool, er
 		if err := c.checkPreconditions(old, options.Preconditions); err != nil {
 			return nil, false, err
 		}
-		if _, err := s.admit(opDelete, r.Resource, "", nil, old.object); err != nil {
+		if err := s.admitDeletion(r.Resource, old.object); err != nil {
 			return nil, false, err
 		}
 		if err := immortal(c, old); err != nil {
@@ -48,7 +47,7 @@ func (s *Store) delete(r Ref, options metav1.DeleteOptions) (*revision, bool, er
 		if err != nil {
 			return nil, false, err
 		}
-		if next != nil && (dryRun || reflect.DeepEqual(next.object, old.object)) {
+		if next != nil && (dryRun || equal(next.object, old.object)) {
 			return next, false, nil
 		}
 		if dryRun {
@@ -58,6 +57,18 @@ func (s *Store) delete(r Ref, options metav1.DeleteOptions) (*revision, bool, er
 			return stored, next == nil, nil
 		}
 	}
+}
+
+func (s *Store) admitDeletion(gr schema.GroupResource, old Object) error {
+	s.mu.Lock()
+	admissions := s.admissions
+	s.mu.Unlock()
+	for _, a := range admissions {
+		if _, err := (*a)(opDelete, gr, "", nil, old); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkPreconditions is rest.BeforeDelete's; it names the kind where others name the resource.
@@ -78,11 +89,7 @@ func (c *collection) checkPreconditions(old *revision, p *metav1.Preconditions) 
 
 // marked is the object while it waits for its finalizers, or nil if it has none.
 func (c *collection) marked(old *revision, options metav1.DeleteOptions) (*revision, error) {
-	next := old.at(old.revision)
-	o, m, err := c.decodeMeta(next.object)
-	if err != nil {
-		return nil, err
-	}
+	o, m := old.at(old.revision).object, old.decodedMeta().DeepCopy()
 	finalizers := finalizersFor(m.Finalizers, options)
 	if c.GroupResource() == definitionsResource() && !terminating(o) {
 		finalizers = append(finalizers, cleanupFinalizer)

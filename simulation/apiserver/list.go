@@ -313,7 +313,15 @@ func (r *request) listed(items []*revision, at int64, from page, o *internalvers
 	case c.Custom:
 		item = r.shape()
 	}
-	var body []byte
+	length := 0
+	for _, v := range items {
+		if r.partial {
+			length += 1000
+		} else {
+			length += v.size()
+		}
+	}
+	body := make([]byte, 0, length)
 	count, left := int64(0), int64(0)
 	next := page{Revision: at}
 	for _, v := range items {

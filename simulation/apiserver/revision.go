@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // revision is one state of an object. It is encoded at most once, without its kind and
@@ -19,6 +21,26 @@ type revision struct {
 
 	once           sync.Once
 	meta, contents []byte // `"metadata":{…}` and `,"spec":…}`
+
+	decoded sync.Once
+	known   *metav1.ObjectMeta // never changed
+}
+
+// decodedMeta is the object's metadata as a type.
+func (v *revision) decodedMeta() *metav1.ObjectMeta {
+	v.decoded.Do(func() {
+		v.known = &metav1.ObjectMeta{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(metadata(v.object), v.known); err != nil {
+			panic(err) // it was made from the type
+		}
+	})
+	return v.known
+}
+
+// size is about that of the JSON.
+func (v *revision) size() int {
+	v.encode()
+	return len(v.meta) + len(v.contents) + 100
 }
 
 func newRevision(o Object) *revision {
@@ -66,7 +88,9 @@ func (v *revision) encode() {
 
 // write appends the object's JSON. Without a kind it is an item of a list that has one.
 func (v *revision) write(to []byte, s shape) []byte {
-	v.encode()
+	if v.encode(); to == nil {
+		to = make([]byte, 0, v.size())
+	}
 	to = append(to, '{')
 	if s.kind != "" {
 		to = append(to, `"kind":"`+s.kind+`","apiVersion":"`+s.apiVersion+`",`...)

@@ -59,7 +59,7 @@ type Store struct {
 }
 
 // history is how many events of a resource are kept.
-const history = 5000
+const history = 1000
 
 // collection is the objects of a resource that is served.
 type collection struct {
@@ -308,19 +308,6 @@ func (s *Store) Admit(a Admission) (remove func()) {
 		defer s.mu.Unlock()
 		s.admissions = slices.DeleteFunc(slices.Clone(s.admissions), func(b *Admission) bool { return b == &a })
 	}
-}
-
-func (s *Store) admit(op string, gr schema.GroupResource, subresource string, new, old Object) (Object, error) {
-	s.mu.Lock()
-	admissions := s.admissions
-	s.mu.Unlock()
-	var err error
-	for _, a := range admissions {
-		if new, err = (*a)(op, gr, subresource, new, old); err != nil {
-			return nil, err
-		}
-	}
-	return new, nil
 }
 
 // Snapshot is a backup of a store.

@@ -4,7 +4,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"reflect"
+	"maps"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -122,7 +123,7 @@ func (s *Store) newborn(c *collection, o Object, w write) (v *revision, generate
 		return nil, false, err
 	}
 	c.encodeMeta(o, m)
-	if o, m, err = s.mutate(c, opCreate, w, o, nil); err != nil {
+	if o, m, err = s.mutate(c, opCreate, w, o, m, nil); err != nil {
 		return nil, false, err
 	}
 	if c.Generation {
@@ -197,7 +198,7 @@ func (s *Store) update(r Ref, w write, change func(*collection, *revision) (Obje
 		if err != nil {
 			return nil, err
 		}
-		if w.dryRun || reflect.DeepEqual(o, old.object) && !ends(c, o, m, old) {
+		if w.dryRun || equal(o, old.object) && !ends(c, o, m, old) {
 			return v, nil
 		}
 		next := v
@@ -220,17 +221,14 @@ func (s *Store) successor(c *collection, o Object, old *revision, w write) (Obje
 	if err != nil {
 		return nil, nil, err
 	}
-	_, before, err := c.decodeMeta(old.object)
-	if err != nil {
-		return nil, nil, err
-	}
+	before := old.decodedMeta()
 	if w.replaces && m.UID != "" && m.UID != before.UID {
 		return nil, nil, apierrors.NewConflict(gr, old.name, fmt.Errorf("StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %v, UID in object meta: %v", c.key(old), m.UID, before.UID))
 	}
 	if err := s.checkNamespace(c, m, opUpdate); err != nil {
 		return nil, nil, err
 	}
-	if o, m, err = s.mutate(c, opUpdate, w, o, old.object); err != nil {
+	if o, m, err = s.mutate(c, opUpdate, w, o, m, old.object); err != nil {
 		return nil, nil, err
 	}
 	switch m.ResourceVersion {
@@ -292,7 +290,7 @@ func (c *collection) restrict(o Object, m *metav1.ObjectMeta, old Object, before
 			o["status"] = old["status"]
 		}
 	}
-	if c.Generation && (!c.sameSpec(o, old) || c.AnnotationsCount && !reflect.DeepEqual(m.Annotations, before.Annotations)) {
+	if c.Generation && (!c.sameSpec(o, old) || c.AnnotationsCount && !maps.Equal(m.Annotations, before.Annotations)) {
 		m.Generation++
 	}
 	return o, m
@@ -309,11 +307,32 @@ func (c *collection) sameSpec(a, b Object) bool {
 		}
 	}
 	for key, value := range a {
-		if other, ok := b[key]; counts(key) && !(ok && reflect.DeepEqual(value, other)) {
+		if other, ok := b[key]; counts(key) && !(ok && equal(value, other)) {
 			return false
 		}
 	}
 	return true
+}
+
+// equal compares JSON values; reflection would cost more than all the rest of an update.
+func equal(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for key, value := range a {
+			if other, ok := b[key]; !ok || !equal(value, other) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, equal)
+	}
+	return a == b
 }
 
 // ends says that an update deletes the object: its last finalizer has gone.
@@ -326,10 +345,18 @@ func ends(c *collection, o Object, m *metav1.ObjectMeta, old *revision) bool {
 }
 
 // mutate calls the webhooks.
-func (s *Store) mutate(c *collection, op string, w write, new, old Object) (Object, *metav1.ObjectMeta, error) {
-	new, err := s.admit(op, c.GroupResource(), w.subresource, new, old)
-	if err != nil {
-		return nil, nil, err
+func (s *Store) mutate(c *collection, op string, w write, new Object, m *metav1.ObjectMeta, old Object) (Object, *metav1.ObjectMeta, error) {
+	s.mu.Lock()
+	admissions := s.admissions
+	s.mu.Unlock()
+	var err error
+	for _, a := range admissions {
+		if new, err = (*a)(op, c.GroupResource(), w.subresource, new, old); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(admissions) == 0 {
+		return new, m, nil
 	}
 	return c.decode(new)
 }
