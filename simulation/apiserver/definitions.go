@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -55,16 +56,14 @@ func (s *Store) define(r Ref) {
 		s.undefine(r, defined)
 		return
 	}
-	d := definition{}
-	if err := json.Unmarshal(encode(o), &d); err != nil {
+	resource, err := Defined(o)
+	if err != nil {
 		return // the API server would have refused it
 	}
-	if before, ok := s.Served(defined); !ok || !reflect.DeepEqual(before.definition, o["spec"]) {
-		resource := d.resource()
-		resource.definition = o["spec"]
+	if before, ok := s.Served(defined); !ok || !reflect.DeepEqual(before.definition, resource.definition) {
 		s.Serve(resource)
 	}
-	_, _ = s.Modify(r, "status", d.establish) // gone is as good
+	_, _ = s.Modify(r, "status", resource.establish) // gone is as good
 }
 
 // undefine deletes the objects, then the definition.
@@ -84,11 +83,17 @@ func (s *Store) undefine(r Ref, defined schema.GroupResource) {
 	})
 }
 
-func (d definition) resource() Resource {
+// Defined returns the resource that a CustomResourceDefinition defines.
+func Defined(o Object) (Resource, error) {
+	d := definition{}
+	if err := json.Unmarshal(encode(o), &d); err != nil {
+		return Resource{}, fmt.Errorf("cannot read a definition: %w", err)
+	}
 	names := d.Spec.Names
 	r := Resource{
 		Group: d.Spec.Group, Resource: names.Plural, Kind: names.Kind, ListKind: names.ListKind, Singular: names.Singular,
 		ShortNames: names.ShortNames, Categories: names.Categories, Namespaced: d.Spec.Scope == "Namespaced", Generation: true, Custom: true,
+		definition: o["spec"],
 	}
 	if r.ListKind == "" {
 		r.ListKind = r.Kind + "List"
@@ -112,11 +117,11 @@ func (d definition) resource() Resource {
 		r.Prune = func(o Object) { prune(o, v.Schema.OpenAPIV3Schema, true) }
 	}
 	slices.SortFunc(r.Versions, newestFirst)
-	return r
+	return r, nil
 }
 
 // establish writes the status of a definition that is served.
-func (d definition) establish(o Object) {
+func (r Resource) establish(o Object) {
 	status, _ := o["status"].(map[string]any)
 	if status == nil {
 		status = map[string]any{}
@@ -125,10 +130,8 @@ func (d definition) establish(o Object) {
 	spec, _ := o["spec"].(map[string]any)
 	status["acceptedNames"] = spec["names"]
 	stored, _ := status["storedVersions"].([]any)
-	for _, v := range d.Spec.Versions {
-		if v.Storage && !slices.Contains(stored, any(v.Name)) {
-			stored = append(stored, v.Name)
-		}
+	if !slices.Contains(stored, any(r.Storage)) {
+		stored = append(stored, r.Storage)
 	}
 	status["storedVersions"] = stored
 	if status["conditions"] != nil {

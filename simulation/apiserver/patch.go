@@ -10,7 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/json"
 )
 
 func (srv *Server) patch(r *request) (response, error) {
@@ -32,8 +34,11 @@ func (srv *Server) patch(r *request) (response, error) {
 			return nil, err
 		}
 		o, err := decodeBody(after)
+		if err == nil && r.subresource == "" && (text(o, "kind") != c.Kind || text(o, "apiVersion") != c.apiVersion(r.version)) {
+			err = fmt.Errorf("no kind %q is registered for version %q", text(o, "kind"), text(o, "apiVersion"))
+		}
 		if err != nil {
-			return nil, err
+			return nil, apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), string(after), err.Error())})
 		}
 		if r.subresource == "scale" {
 			return c.scaled(o, old)
@@ -66,18 +71,28 @@ func (r *request) accepts(kind types.PatchType) bool {
 }
 
 func (r *request) unsupported() error {
-	kinds := "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml, application/apply-patch+cbor"
+	kinds := "application/json-patch+json, application/merge-patch+json, "
 	if !r.collection.Custom {
-		kinds = "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml, application/apply-patch+cbor"
+		kinds += "application/strategic-merge-patch+json, "
 	}
-	return apierrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, "patch", schema.GroupResource{}, "",
-		fmt.Sprintf("the body of the request was in an unknown format - accepted media types include: %s", kinds), 0, false)
+	return errUnknownFormat(kinds + "application/apply-patch+yaml")
+}
+
+// operation is what a JSON patch consists of.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	From  string `json:"from"`
+	Value any    `json:"value"`
 }
 
 // apply is the patch itself, by the libraries that kube-apiserver uses.
 func (r *request) apply(kind types.PatchType, before []byte) ([]byte, error) {
 	switch kind {
 	case types.JSONPatchType:
+		if _, err := json.UnmarshalStrict(r.body, &[]operation{}); err != nil {
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+		}
 		patch, err := jsonpatch.DecodePatch(r.body)
 		if err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
@@ -88,6 +103,9 @@ func (r *request) apply(kind types.PatchType, before []byte) ([]byte, error) {
 		}
 		return after, nil
 	case types.MergePatchType:
+		if _, err := json.UnmarshalStrict(r.body, &map[string]any{}); err != nil {
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+		}
 		after, err := jsonpatch.MergePatch(before, r.body)
 		if err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())

@@ -8,6 +8,7 @@ import (
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	internalscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -45,7 +46,7 @@ func (srv *Server) put(r *request) (response, error) {
 		return response{}, err
 	}
 	code := http.StatusOK
-	w.creates = true
+	w.replaces = true
 	v, err := srv.store.update(r.Ref, w, func(c *collection, old *revision) (Object, error) {
 		o := runtime.DeepCopyJSON(sent)
 		switch {
@@ -71,8 +72,11 @@ func (r *request) sent() (write, Object, error) {
 		return w, nil, err
 	}
 	if kind := r.Header.Get("Content-Type"); kind != "" && !strings.HasPrefix(kind, jsonType) && (r.collection.Custom || kind != runtime.ContentTypeProtobuf) {
-		return w, nil, apierrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, "", schema.GroupResource{}, "",
-			"the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf", 0, false)
+		kinds := "application/json, application/yaml"
+		if !r.collection.Custom {
+			kinds += ", application/vnd.kubernetes.protobuf"
+		}
+		return w, nil, errUnknownFormat(kinds)
 	}
 	o, err := decodeBody(r.body)
 	if err != nil {
@@ -82,6 +86,13 @@ func (r *request) sent() (write, Object, error) {
 		o["metadata"] = map[string]any{}
 	}
 	return w, o, r.check(o)
+}
+
+func errUnknownFormat(accepted string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusUnsupportedMediaType, Reason: metav1.StatusReasonUnsupportedMediaType,
+		Message: "the body of the request was in an unknown format - accepted media types include: " + accepted,
+	}}
 }
 
 // check compares the body with the path.
@@ -128,7 +139,7 @@ func (r *request) deleteOptions() (metav1.DeleteOptions, error) {
 		}
 		return o, nil
 	}
-	if err := metav1.ParameterCodec.DecodeParameters(r.URL.Query(), metav1.SchemeGroupVersion, &o); err != nil {
+	if err := internalscheme.ParameterCodec.DecodeParameters(r.URL.Query(), metav1.SchemeGroupVersion, &o); err != nil {
 		return o, apierrors.NewBadRequest(err.Error())
 	}
 	return o, nil
@@ -170,7 +181,7 @@ func (srv *Server) removeAll(r *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	items, at, err := srv.state(r, o, 0)
+	items, at, err := srv.state(r, o, page{})
 	if err != nil {
 		return response{}, err
 	}

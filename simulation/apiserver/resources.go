@@ -1,9 +1,11 @@
 package apiserver
 
 import (
+	"encoding/base64"
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -90,7 +92,7 @@ func resources(rows []row) []Resource {
 
 // Builtin are the resources of Kubernetes that are simulated.
 func Builtin() []Resource {
-	return resources([]row{
+	all := resources([]row{
 		{"", "v1", "namespaces", "Namespace", "su"},
 		{"", "v1", "configmaps", "ConfigMap", "nu"},
 		{"", "v1", "secrets", "Secret", "nu"},
@@ -130,6 +132,29 @@ func Builtin() []Resource {
 		{"apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", "sg"},
 		{"apiregistration.k8s.io", "v1", "apiservices", "APIService", "s"},
 	})
+	for i, r := range all {
+		if r.Kind == "Secret" {
+			all[i].Default = defaultSecret
+		}
+	}
+	return all
+}
+
+// defaultSecret moves stringData to data.
+func defaultSecret(o Object) {
+	written, _ := o["stringData"].(map[string]any)
+	delete(o, "stringData")
+	data, _ := o["data"].(map[string]any)
+	if data == nil && len(written) > 0 {
+		data = map[string]any{}
+		o["data"] = data
+	}
+	for key := range written {
+		data[key] = base64.StdEncoding.EncodeToString([]byte(text(written, key)))
+	}
+	if text(o, "type") == "" {
+		o["type"] = string(corev1.SecretTypeOpaque)
+	}
 }
 
 // KarmadaResources are the resources of Karmada that are simulated. Clusters are served by

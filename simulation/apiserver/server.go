@@ -142,7 +142,7 @@ func (srv *Server) serve(r *request) response {
 }
 
 func notFound() response {
-	return response{code: http.StatusNotFound, body: []byte("404 page not found\n"), kind: "text/plain; charset=utf-8"}
+	return response{code: http.StatusNotFound, body: []byte("404 page not found\n"), kind: plainType}
 }
 
 // resolve finds out what a path names.
@@ -249,7 +249,7 @@ func (srv *Server) answer(r *request) (response, error) {
 	case r.verb == "deletecollection":
 		return srv.removeAll(r)
 	}
-	return response{}, apierrors.NewGenericServerResponse(http.StatusMethodNotAllowed, r.verb, schema.GroupResource{}, "", "", 0, true)
+	return response{}, apierrors.NewGenericServerResponse(http.StatusMethodNotAllowed, "", schema.GroupResource{}, "", "", 0, false)
 }
 
 // forbidden is forbiddenMessage of apiserver's responsewriters.

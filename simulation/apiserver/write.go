@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"reflect"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,8 +37,9 @@ const (
 type write struct {
 	subresource string
 	dryRun      bool
-	// creates says that an object which does not exist is created, if the resource allows it.
-	creates bool
+	// replaces is a PUT: an object that does not exist is created, if the resource allows it,
+	// and a UID is a precondition.
+	replaces bool
 }
 
 // Create stores a new object, with a generated name if it has metadata.generateName.
@@ -49,7 +52,7 @@ func (s *Store) Create(gr schema.GroupResource, o Object) (Object, error) {
 func (s *Store) Update(gr schema.GroupResource, o Object, subresource string) (Object, error) {
 	m := metadata(o)
 	r := Ref{gr, text(m, "namespace"), text(m, "name")}
-	return object(s.update(r, write{subresource: subresource, creates: true}, func(_ *collection, old *revision) (Object, error) {
+	return object(s.update(r, write{subresource: subresource, replaces: true}, func(_ *collection, old *revision) (Object, error) {
 		return withVersion(runtime.DeepCopyJSON(o), old), nil
 	}))
 }
@@ -117,21 +120,14 @@ func (s *Store) newborn(c *collection, o Object, w write) (v *revision, generate
 	if generated = m.Name == "" && m.GenerateName != ""; generated {
 		m.Name = generateName(m.GenerateName, string(m.UID))
 	}
-	if m.Name == "" {
-		return nil, false, apierrors.NewInvalid(c.groupKind(), "", field.ErrorList{field.Required(field.NewPath("metadata", "name"), "name or generateName is required")})
-	}
 	if err := s.checkNamespace(c, m, opCreate); err != nil {
 		return nil, false, err
 	}
 	c.encodeMeta(o, m)
-	if o, m, err = s.mutate(c, opCreate, w, o, nil); err != nil {
+	if o, m, err = s.mutate(c, opCreate, w, o, m, nil); err != nil {
 		return nil, false, err
 	}
-	if m.ResourceVersion != "" && m.ResourceVersion != "0" {
-		return nil, false, errors.New("resourceVersion should not be set on objects to be created")
-	}
-	m.ResourceVersion = ""
-	if m.Generation = 0; c.Generation {
+	if c.Generation {
 		m.Generation = 1
 	}
 	if c.Status {
@@ -144,6 +140,9 @@ func (s *Store) newborn(c *collection, o Object, w write) (v *revision, generate
 	errs := validation.ValidateObjectMetaAccessor(m, c.Namespaced, c.validateName, field.NewPath("metadata"))
 	if len(errs) > 0 {
 		return nil, false, apierrors.NewInvalid(c.groupKind(), m.Name, errs)
+	}
+	if m.ResourceVersion != "" && m.ResourceVersion != "0" && !w.dryRun {
+		return nil, false, errors.New("resourceVersion should not be set on objects to be created")
 	}
 	v, err = c.fits(o)
 	return v, generated, err
@@ -181,7 +180,7 @@ func (s *Store) update(r Ref, w write, change func(*collection, *revision) (Obje
 			return nil, errNotServed(r.Resource)
 		}
 		old := s.get(r)
-		if old == nil && !(w.creates && c.CreateOnUpdate && w.subresource == "") {
+		if old == nil && !(w.replaces && c.CreateOnUpdate && w.subresource == "") {
 			return nil, apierrors.NewNotFound(r.Resource, r.Name)
 		}
 		o, err := change(c, old)
@@ -189,6 +188,7 @@ func (s *Store) update(r Ref, w write, change func(*collection, *revision) (Obje
 			return nil, err
 		}
 		if old == nil {
+			delete(metadata(o), "resourceVersion")
 			return s.create(r.Resource, o, w)
 		}
 		o, m, err := s.successor(c, o, old, w)
@@ -199,7 +199,7 @@ func (s *Store) update(r Ref, w write, change func(*collection, *revision) (Obje
 		if err != nil {
 			return nil, err
 		}
-		if w.dryRun || reflect.DeepEqual(o, old.object) && !ends(c, o, m, old) {
+		if w.dryRun || equal(o, old.object) && !ends(c, o, m, old) {
 			return v, nil
 		}
 		next := v
@@ -222,17 +222,14 @@ func (s *Store) successor(c *collection, o Object, old *revision, w write) (Obje
 	if err != nil {
 		return nil, nil, err
 	}
-	_, before, err := c.decodeMeta(old.object)
-	if err != nil {
-		return nil, nil, err
-	}
-	if m.UID != "" && m.UID != before.UID {
-		return nil, nil, apierrors.NewConflict(gr, old.name, fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", m.UID, before.UID))
+	before := old.decodedMeta()
+	if w.replaces && m.UID != "" && m.UID != before.UID {
+		return nil, nil, apierrors.NewConflict(gr, old.name, fmt.Errorf("StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %v, UID in object meta: %v", c.storageKey(old), m.UID, before.UID))
 	}
 	if err := s.checkNamespace(c, m, opUpdate); err != nil {
 		return nil, nil, err
 	}
-	if o, m, err = s.mutate(c, opUpdate, w, o, old.object); err != nil {
+	if o, m, err = s.mutate(c, opUpdate, w, o, m, old.object); err != nil {
 		return nil, nil, err
 	}
 	switch m.ResourceVersion {
@@ -294,7 +291,7 @@ func (c *collection) restrict(o Object, m *metav1.ObjectMeta, old Object, before
 			o["status"] = old["status"]
 		}
 	}
-	if c.Generation && (!c.sameSpec(o, old) || c.AnnotationsCount && !reflect.DeepEqual(m.Annotations, before.Annotations)) {
+	if c.Generation && (!c.sameSpec(o, old) || c.AnnotationsCount && !maps.Equal(m.Annotations, before.Annotations)) {
 		m.Generation++
 	}
 	return o, m
@@ -311,11 +308,32 @@ func (c *collection) sameSpec(a, b Object) bool {
 		}
 	}
 	for key, value := range a {
-		if other, ok := b[key]; counts(key) && !(ok && reflect.DeepEqual(value, other)) {
+		if other, ok := b[key]; counts(key) && !(ok && equal(value, other)) {
 			return false
 		}
 	}
 	return true
+}
+
+// equal compares JSON values; reflection would cost more than all the rest of an update.
+func equal(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for key, value := range a {
+			if other, ok := b[key]; !ok || !equal(value, other) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, equal)
+	}
+	return a == b
 }
 
 // ends says that an update deletes the object: its last finalizer has gone.
@@ -328,10 +346,18 @@ func ends(c *collection, o Object, m *metav1.ObjectMeta, old *revision) bool {
 }
 
 // mutate calls the webhooks.
-func (s *Store) mutate(c *collection, op string, w write, new, old Object) (Object, *metav1.ObjectMeta, error) {
-	new, err := s.admit(op, c.GroupResource(), w.subresource, new, old)
-	if err != nil {
-		return nil, nil, err
+func (s *Store) mutate(c *collection, op string, w write, new Object, m *metav1.ObjectMeta, old Object) (Object, *metav1.ObjectMeta, error) {
+	s.mu.Lock()
+	admissions := s.admissions
+	s.mu.Unlock()
+	var err error
+	for _, a := range admissions {
+		if new, err = (*a)(op, c.GroupResource(), w.subresource, new, old); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(admissions) == 0 {
+		return new, m, nil
 	}
 	return c.decode(new)
 }
@@ -355,6 +381,9 @@ func (c *collection) decode(o Object) (Object, *metav1.ObjectMeta, error) {
 		if o, err = runtime.DefaultUnstructuredConverter.ToUnstructured(typed); err != nil {
 			return nil, nil, apierrors.NewInternalError(err)
 		}
+	}
+	if c.Default != nil {
+		c.Default(o)
 	}
 	return c.decodeMeta(o)
 }
@@ -380,9 +409,6 @@ func (c *collection) encodeMeta(o Object, m *metav1.ObjectMeta) {
 func (c *collection) complete(o, old Object, w write) error {
 	if isNamespaces(c) {
 		completeNamespace(o, old, w)
-	}
-	if c.Default != nil {
-		c.Default(o)
 	}
 	if c.Validate != nil {
 		return c.Validate(o, old)
@@ -418,6 +444,15 @@ func (c *collection) fits(o Object) (*revision, error) {
 		v = newRevision(o) // its version is not known yet
 	}
 	return v, nil
+}
+
+// storageKey is where etcd keeps an object.
+func (c *collection) storageKey(v *revision) string {
+	group := ""
+	if c.Custom {
+		group = c.Group + "/"
+	}
+	return "/registry/" + group + c.Resource.Resource + "/" + strings.TrimPrefix(v.key, "/")
 }
 
 // size is less than that of the JSON, and quick.

@@ -9,7 +9,6 @@ import (
 
 	policyv1alpha1 "github.com/karmada-io/api/policy/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/api/work/v1alpha2"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -17,89 +16,67 @@ import (
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
 )
 
-// claim is a policy's hold on a source.
+// claim is a policy's hold on a source: what it sets on the source, and what its binding sets on Works and manifests.
 type claim struct {
-	binding  apiserver.Ref
-	clusters []string
+	binding                               apiserver.Ref
+	clusters                              []string
+	policyLabel, bindingLabel             string
+	policyAnnotations, bindingAnnotations map[string]string
 }
 
-// scope is what differs between sources in namespaces and others.
-type scope struct {
-	bindings           schema.GroupResource
-	kind               string
-	policyLabel        string
-	policyAnnotations  map[string]string
-	bindingLabel       string
-	bindingAnnotations map[string]string
-}
-
-func scopeOf(source apiserver.Ref, binding string) scope {
+func newClaim(source apiserver.Ref, kind string, clusters []string) claim {
+	name := strings.ToLower(strings.ReplaceAll(source.Name, ":", ".") + "-" + kind)
+	binding := apiserver.Ref{Resource: schema.GroupResource{Group: workv1alpha2.GroupName}, Namespace: source.Namespace, Name: name}
 	if source.Namespace == "" {
-		return scope{
-			schema.GroupResource{Group: workv1alpha2.GroupName, Resource: workv1alpha2.ResourcePluralClusterResourceBinding}, workv1alpha2.ResourceKindClusterResourceBinding,
-			policyv1alpha1.ClusterPropagationPolicyPermanentIDLabel, map[string]string{policyv1alpha1.ClusterPropagationPolicyAnnotation: "policy"},
-			workv1alpha2.ClusterResourceBindingPermanentIDLabel, map[string]string{workv1alpha2.ClusterResourceBindingAnnotationKey: binding},
+		binding.Resource.Resource = workv1alpha2.ResourcePluralClusterResourceBinding
+		return claim{
+			binding, clusters, policyv1alpha1.ClusterPropagationPolicyPermanentIDLabel, workv1alpha2.ClusterResourceBindingPermanentIDLabel,
+			map[string]string{policyv1alpha1.ClusterPropagationPolicyAnnotation: "policy"}, map[string]string{workv1alpha2.ClusterResourceBindingAnnotationKey: name},
 		}
 	}
-	return scope{
-		schema.GroupResource{Group: workv1alpha2.GroupName, Resource: workv1alpha2.ResourcePluralResourceBinding}, workv1alpha2.ResourceKindResourceBinding,
-		policyv1alpha1.PropagationPolicyPermanentIDLabel,
+	binding.Resource.Resource = workv1alpha2.ResourcePluralResourceBinding
+	return claim{
+		binding, clusters, policyv1alpha1.PropagationPolicyPermanentIDLabel, workv1alpha2.ResourceBindingPermanentIDLabel,
 		map[string]string{policyv1alpha1.PropagationPolicyNamespaceAnnotation: source.Namespace, policyv1alpha1.PropagationPolicyNameAnnotation: "policy"},
-		workv1alpha2.ResourceBindingPermanentIDLabel,
-		map[string]string{workv1alpha2.ResourceBindingNamespaceAnnotationKey: source.Namespace, workv1alpha2.ResourceBindingNameAnnotationKey: binding},
+		map[string]string{workv1alpha2.ResourceBindingNamespaceAnnotationKey: source.Namespace, workv1alpha2.ResourceBindingNameAnnotationKey: name},
 	}
 }
 
 // Claim lets a policy select a source for clusters, all that have joined if none are named: the source gets the policy's
 // label, and a binding takes over the Works that have the names of its own.
-func (k *Karmada) Claim(source apiserver.Ref, clusterNames ...string) error {
+func (k *Karmada) Claim(source apiserver.Ref, names ...string) error {
+	if len(names) == 0 {
+		for _, cluster := range k.control.List(clusters, "") {
+			names = append(names, in(cluster).GetName())
+		}
+	}
 	o := k.control.Get(source)
-	if o == nil {
-		return apierrors.NewNotFound(source.Resource, source.Name)
-	}
-	u := in(o)
-	if len(clusterNames) == 0 {
-		for _, cluster := range k.control.List(clusters(), "") {
-			clusterNames = append(clusterNames, in(cluster).GetName())
-		}
-	}
-	name := strings.ToLower(strings.ReplaceAll(u.GetName(), ":", ".") + "-" + u.GetKind())
-	s := scopeOf(source, name)
-	ref := apiserver.Ref{Resource: s.bindings, Namespace: source.Namespace, Name: name}
+	c := newClaim(source, in(o).GetKind(), names)
 	if _, err := k.control.Modify(source, "", func(o Object) {
-		if in(o).GetLabels()[s.policyLabel] == "" {
-			merge(in(o), "labels", map[string]string{s.policyLabel: string(uuid.NewUUID())})
+		if in(o).GetLabels()[c.policyLabel] == "" {
+			merge(o, "labels", map[string]string{c.policyLabel: string(uuid.NewUUID())})
 		}
-		merge(in(o), "annotations", s.policyAnnotations)
+		merge(o, "annotations", c.policyAnnotations)
 	}); err != nil {
 		return err
 	}
 	k.mu.Lock()
-	k.claims[source] = claim{ref, clusterNames}
+	k.claims[source] = c
 	k.mu.Unlock()
-	targets := make([]any, len(clusterNames))
-	for i, cluster := range clusterNames {
-		targets[i] = Object{"name": cluster}
+	targets := make([]any, len(names))
+	for i, name := range names {
+		targets[i] = Object{"name": name}
 	}
-	spec := Object{
-		"resource": Object{"apiVersion": u.GetAPIVersion(), "kind": u.GetKind(), "namespace": u.GetNamespace(), "name": u.GetName(), "uid": string(u.GetUID())},
-		"clusters": targets,
-	}
-	if k.control.Get(ref) != nil {
-		_, err := k.control.Modify(ref, "", func(o Object) { o["spec"] = spec })
+	u := in(o)
+	spec := Object{"clusters": targets, "resource": Object{"apiVersion": u.GetAPIVersion(), "kind": u.GetKind(), "namespace": u.GetNamespace(), "name": u.GetName(), "uid": string(u.GetUID())}}
+	if k.control.Get(c.binding) != nil {
+		_, err := k.control.Modify(c.binding, "", func(o Object) { o["spec"] = spec })
 		return err
 	}
-	binding := Object{
-		"apiVersion": workv1alpha2.GroupVersion.String(), "kind": s.kind, "spec": spec,
-		"metadata": Object{
-			"namespace": source.Namespace, "name": name, "labels": Object{s.bindingLabel: string(uuid.NewUUID())}, "finalizers": []any{bindingFinalizer},
-		},
-	}
+	binding := Object{"spec": spec, "metadata": Object{"name": c.binding.Name, "labels": Object{c.bindingLabel: string(uuid.NewUUID())}, "finalizers": []any{bindingFinalizer}}}
+	in(binding).SetNamespace(source.Namespace)
 	in(binding).SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(u, u.GroupVersionKind())})
-	if source.Namespace == "" {
-		delete(objectAt(binding, "metadata"), "namespace")
-	}
-	_, err := k.control.Create(s.bindings, binding)
+	_, err := k.control.Create(c.binding.Resource, binding)
 	return err
 }
 
@@ -111,38 +88,16 @@ func (k *Karmada) Release(source apiserver.Ref) error {
 	if !is {
 		return nil
 	}
-	s := scopeOf(source, c.binding.Name)
-	_, err := k.control.Modify(source, "", func(o Object) {
-		u := in(o)
-		labels, annotations := u.GetLabels(), u.GetAnnotations()
-		delete(labels, s.policyLabel)
-		for key := range s.policyAnnotations {
-			delete(annotations, key)
-		}
-		u.SetLabels(labels)
-		u.SetAnnotations(annotations)
-	})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return err
-	}
-	if err := k.control.Delete(c.binding, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-		return err
-	}
-	return nil
+	_, err := k.control.Modify(source, "", func(o Object) { without(o, []string{c.policyLabel}, slices.Collect(maps.Keys(c.policyAnnotations))) })
+	return errors.Join(ignoreNotFound(err), ignoreNotFound(k.control.Delete(c.binding, metav1.DeleteOptions{})))
 }
 
 // seeSource wakes the binding controller for a source that is claimed, or for its binding.
 func (k *Karmada) seeSource(ref apiserver.Ref) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if _, is := k.claims[ref]; is {
-		k.bindings.add(ref)
-	}
-	if ref.Resource.Group != workv1alpha2.GroupName {
-		return
-	}
 	for source, c := range k.claims {
-		if c.binding == ref {
+		if source == ref || c.binding == ref {
 			k.bindings.add(source)
 		}
 	}
@@ -152,60 +107,55 @@ func (k *Karmada) seeSource(ref apiserver.Ref) {
 func (k *Karmada) syncBinding(source apiserver.Ref) error {
 	k.mu.Lock()
 	c := k.claims[source]
-	k.mu.Unlock()
-	s := scopeOf(source, c.binding.Name)
 	binding := k.control.Get(c.binding)
 	if binding == nil {
-		k.mu.Lock()
-		if k.claims[source].binding == c.binding && k.control.Get(c.binding) == nil {
-			delete(k.claims, source)
-		}
-		k.mu.Unlock()
+		delete(k.claims, source)
+	}
+	k.mu.Unlock()
+	if binding == nil {
 		return nil
 	}
-	id := in(binding).GetLabels()[s.bindingLabel]
-	isEnding := in(binding).GetDeletionTimestamp() != nil
-	var failures []error
-	for _, work := range k.control.List(works(), "") {
-		u := in(work)
-		cluster := strings.TrimPrefix(u.GetNamespace(), executionPrefix)
-		if u.GetLabels()[s.bindingLabel] != id || !isEnding && slices.Contains(c.clusters, cluster) {
+	id := in(binding).GetLabels()[c.bindingLabel]
+	for _, work := range k.control.List(works, "") {
+		isWanted := !isEnding(binding) && slices.Contains(c.clusters, strings.TrimPrefix(in(work).GetNamespace(), executionPrefix))
+		if in(work).GetLabels()[c.bindingLabel] != id || isWanted {
 			continue
 		}
-		if err := k.control.Delete(refOf(works(), work), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-			failures = append(failures, err)
+		if err := k.control.Delete(refOf(works, work), metav1.DeleteOptions{}); ignoreNotFound(err) != nil {
+			return err
 		}
 	}
-	if err := errors.Join(failures...); err != nil || isEnding {
-		if err == nil {
-			err = removeFinalizer(k.control, c.binding, bindingFinalizer)
-		}
-		return err
+	if isEnding(binding) {
+		return removeFinalizer(k.control, c.binding, bindingFinalizer)
 	}
 	o := k.control.Get(source)
 	if owner := metav1.GetControllerOf(in(binding)); o == nil || owner == nil || owner.UID != in(o).GetUID() { // the garbage collector
-		return k.control.Delete(c.binding, metav1.DeleteOptions{})
+		return ignoreNotFound(k.control.Delete(c.binding, metav1.DeleteOptions{}))
 	}
+	var failures []error
 	for _, cluster := range c.clusters {
-		resource := copyOf(o)
-		u := in(resource)
-		annotations := maps.Clone(s.bindingAnnotations)
-		if u.GetGeneration() > 0 {
-			annotations[workv1alpha2.ResourceTemplateGenerationAnnotationKey] = strconv.FormatInt(u.GetGeneration(), 10)
-		}
-		merge(u, "annotations", annotations)
-		merge(u, "labels", map[string]string{s.bindingLabel: id})
-		work := newWork(cluster, workName(u.GetKind(), u.GetName(), u.GetNamespace()))
-		work["spec"] = Object{"suspendDispatching": false, "preserveResourcesOnDeletion": false}
-		w := in(work)
-		w.SetLabels(map[string]string{s.bindingLabel: id})
-		merge(w, "annotations", s.bindingAnnotations)
-		resolution := u.GetAnnotations()[workv1alpha2.ResourceConflictResolutionAnnotation]
-		if resolution != workv1alpha2.ResourceConflictResolutionOverwrite {
-			resolution = workv1alpha2.ResourceConflictResolutionAbort
-		}
-		merge(w, "annotations", map[string]string{workv1alpha2.ResourceConflictResolutionAnnotation: resolution})
-		failures = append(failures, k.createOrUpdateWork(work, resource))
+		failures = append(failures, k.createOrUpdateWork(c.work(cluster, id, in(o).GetKind(), source), c.manifest(o, id)))
 	}
 	return errors.Join(failures...)
+}
+
+// manifest is what a binding makes of its source.
+func (c claim) manifest(o Object, id string) Object {
+	manifest := copyOf(o)
+	merge(manifest, "labels", map[string]string{c.bindingLabel: id})
+	merge(manifest, "annotations", c.bindingAnnotations)
+	if generation := in(o).GetGeneration(); generation > 0 {
+		merge(manifest, "annotations", map[string]string{workv1alpha2.ResourceTemplateGenerationAnnotationKey: strconv.FormatInt(generation, 10)})
+	}
+	return manifest
+}
+
+// work is the Work of a binding, without the manifest.
+func (c claim) work(cluster, id, kind string, source apiserver.Ref) Object {
+	work := newWork(cluster, workName(kind, source.Name, source.Namespace))
+	work["spec"] = Object{"suspendDispatching": false, "preserveResourcesOnDeletion": false}
+	merge(work, "labels", map[string]string{c.bindingLabel: id})
+	merge(work, "annotations", c.bindingAnnotations)
+	merge(work, "annotations", map[string]string{workv1alpha2.ResourceConflictResolutionAnnotation: workv1alpha2.ResourceConflictResolutionAbort})
+	return work
 }

@@ -1,13 +1,17 @@
 package karmada
 
 import (
+	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
 	policyv1alpha1 "github.com/karmada-io/api/policy/v1alpha1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
 )
@@ -41,25 +45,14 @@ func (k *Karmada) Join(c Cluster) (*Member, error) {
 		k.members[c.Name] = m
 	}
 	k.mu.Unlock()
-	spec := Object{"syncMode": string(c.Mode), "apiEndpoint": "https://" + c.Name, "id": c.Name}
-	for field, value := range map[string]string{"provider": c.Provider, "region": c.Region} {
-		if value != "" {
-			spec[field] = value
-		}
+	cluster, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&clusterv1alpha1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Name: c.Name, Labels: c.Labels, Finalizers: []string{clusterFinalizer}},
+		Spec:       clusterv1alpha1.ClusterSpec{ID: c.Name, SyncMode: c.Mode, APIEndpoint: "https://" + c.Name, Provider: c.Provider, Region: c.Region, Zones: c.Zones},
+	})
+	if err != nil {
+		return m, err
 	}
-	if len(c.Zones) > 0 {
-		zones := make([]any, len(c.Zones))
-		for i, zone := range c.Zones {
-			zones[i] = zone
-		}
-		spec["zones"], spec["zone"] = zones, c.Zones[0]
-	}
-	cluster := Object{
-		"apiVersion": clusterv1alpha1.GroupVersion.String(), "kind": clusterv1alpha1.ResourceKindCluster,
-		"metadata": Object{"name": c.Name, "finalizers": []any{clusterFinalizer}}, "spec": spec,
-	}
-	in(cluster).SetLabels(c.Labels)
-	if _, err := k.control.Create(clusters(), cluster); err != nil {
+	if _, err := k.control.Create(clusters, cluster); err != nil {
 		return m, err
 	}
 	m.restart()
@@ -68,72 +61,94 @@ func (k *Karmada) Join(c Cluster) (*Member, error) {
 
 // Unjoin deletes a Cluster; its execution namespace goes first, and all Works in it.
 func (k *Karmada) Unjoin(name string) error {
-	return k.control.Delete(apiserver.Ref{Resource: clusters(), Name: name}, metav1.DeleteOptions{})
+	return k.control.Delete(apiserver.Ref{Resource: clusters, Name: name}, metav1.DeleteOptions{})
 }
 
 // SetReady sets the condition Ready of a cluster. A member that is not ready cannot be reached.
 func (k *Karmada) SetReady(name string, isReady bool) error {
-	status, reason, message := metav1.ConditionTrue, "ClusterReady", "cluster is healthy and ready to accept workloads"
-	if !isReady {
-		status, reason, message = metav1.ConditionFalse, "ClusterNotReachable", "cluster is not reachable"
+	m := k.Member(name)
+	if m == nil {
+		return fmt.Errorf("cannot find cluster %q", name)
 	}
-	if m := k.Member(name); m != nil {
-		m.mu.Lock()
-		m.isAway = !isReady
-		m.mu.Unlock()
+	m.mu.Lock()
+	m.isAway = !isReady
+	m.mu.Unlock()
+	return m.publish()
+}
+
+// publish is the cluster-status controller (pkg/controllers/status/cluster_status_controller.go): it says whether the
+// member is ready, and what it serves.
+func (m *Member) publish() error {
+	m.mu.Lock()
+	isAway, enabled := m.isAway, map[string][]any{}
+	for kind, gr := range m.kinds {
+		served, _ := m.Store.Served(gr)
+		for _, version := range served.Versions {
+			of := schema.GroupVersion{Group: kind.Group, Version: version}.String()
+			enabled[of] = append(enabled[of], Object{"kind": kind.Kind, "name": gr.Resource})
+		}
 	}
-	return setStatus(k.control, apiserver.Ref{Resource: clusters(), Name: name}, func(o Object) {
-		setCondition(o, clusterv1alpha1.ClusterConditionReady, string(status), reason, message)
+	m.mu.Unlock()
+	var enablements []any
+	for _, of := range slices.Sorted(maps.Keys(enabled)) {
+		slices.SortFunc(enabled[of], func(a, b any) int { return strings.Compare(stringAt(a.(Object), "name"), stringAt(b.(Object), "name")) })
+		enablements = append(enablements, Object{"groupVersion": of, "resources": enabled[of]})
+	}
+	return setStatus(m.k.control, apiserver.Ref{Resource: clusters, Name: m.Name}, func(o Object) {
+		if isAway {
+			setCondition(o, clusterv1alpha1.ClusterConditionReady, string(metav1.ConditionFalse), "ClusterNotReachable", "cluster is not reachable")
+			return
+		}
+		o["apiEnablements"] = enablements
+		setCondition(o, clusterv1alpha1.ClusterConditionReady, string(metav1.ConditionTrue), "ClusterReady", "cluster is healthy and ready to accept workloads")
+		setCondition(o, clusterv1alpha1.ClusterConditionCompleteAPIEnablements, string(metav1.ConditionTrue), "Complete", "collected complete APIEnablements from the cluster")
 	})
 }
 
-// Restart restarts the controllers of the control plane: they list everything, and forget what failed.
+// Restart restarts the controllers: they list everything, and forget what failed. It is needed after a store was restored.
 func (k *Karmada) Restart() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, m := range k.members {
 		m.restart()
 	}
-	for _, cluster := range k.control.List(clusters(), "") {
+	k.list()
+}
+
+// list has the controllers look at all Clusters and Namespaces.
+func (k *Karmada) list() {
+	for _, cluster := range k.control.List(clusters, "") {
 		k.clusters.add(in(cluster).GetName())
 	}
-	for _, namespace := range k.control.List(namespaces(), "") {
+	for _, namespace := range k.control.List(namespaces, "") {
 		k.namespaces.add(in(namespace).GetName())
 	}
 }
 
 // syncCluster is the cluster controller (pkg/controllers/cluster/cluster_controller.go).
 func (k *Karmada) syncCluster(name string) error {
-	ref := apiserver.Ref{Resource: clusters(), Name: name}
-	cluster := k.control.Get(ref)
-	if cluster == nil {
+	ref, space := apiserver.Ref{Resource: clusters, Name: name}, apiserver.Ref{Resource: namespaces, Name: executionPrefix + name}
+	cluster, is := k.control.Get(ref), k.control.Get(space)
+	switch {
+	case cluster == nil || !isEnding(cluster) && is != nil:
 		return nil
-	}
-	space := apiserver.Ref{Resource: namespaces(), Name: executionPrefix + name}
-	is := k.control.Get(space)
-	if in(cluster).GetDeletionTimestamp() == nil {
-		if is != nil {
-			return nil
-		}
-		_, err := k.control.Create(namespaces(), Object{
-			"apiVersion": "v1", "kind": "Namespace", "metadata": Object{"name": space.Name, "labels": Object{systemLabel: "true"}},
-		})
+	case !isEnding(cluster):
+		_, err := k.control.Create(namespaces, Object{"metadata": Object{"name": space.Name, "labels": Object{systemLabel: "true"}}})
 		return err
+	case is == nil:
+		return removeFinalizer(k.control, ref, clusterFinalizer)
 	}
 	if stringAt(cluster, "spec", "syncMode") == string(Pull) && !isTrue(cluster, clusterv1alpha1.ClusterConditionReady) {
-		for _, work := range k.control.List(works(), space.Name) { // nobody else does it
-			if err := removeFinalizer(k.control, refOf(works(), work), executionFinalizer); err != nil {
+		for _, work := range k.control.List(works, space.Name) { // there is nobody else to do it
+			if err := removeFinalizer(k.control, refOf(works, work), executionFinalizer); err != nil {
 				return err
 			}
 		}
 	}
-	if is == nil {
-		return removeFinalizer(k.control, ref, clusterFinalizer)
+	if isEnding(is) {
+		return nil // its end wakes this controller
 	}
-	if err := k.control.Delete(space, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return err
-	}
-	return nil // the end of the namespace wakes this controller
+	return ignoreNotFound(k.control.Delete(space, metav1.DeleteOptions{}))
 }
 
 // isSkipped reports whether Karmada leaves a Namespace alone (IsReservedNamespace, and --skipped-propagating-namespaces).
@@ -142,47 +157,26 @@ func isSkipped(namespace string) bool {
 		strings.HasPrefix(namespace, executionPrefix) || strings.Contains(namespace, "kube-")
 }
 
-// syncNamespace is the namespace-sync controller (pkg/controllers/namespace): it writes a Work for each cluster.
+// syncNamespace is the namespace-sync controller (pkg/controllers/namespace), and the garbage collector for its Works.
 func (k *Karmada) syncNamespace(name string) error {
-	namespace := k.control.Get(apiserver.Ref{Resource: namespaces(), Name: name})
-	if isSkipped(name) || in(namespace).GetDeletionTimestamp() != nil {
+	namespace := k.control.Get(apiserver.Ref{Resource: namespaces, Name: name})
+	if isSkipped(name) || namespace != nil && (isEnding(namespace) || strings.ToLower(in(namespace).GetLabels()[policyv1alpha1.NamespaceSkipAutoPropagationLabel]) == "true") {
 		return nil
 	}
-	if namespace == nil {
-		return k.collect(name)
-	}
-	if strings.ToLower(in(namespace).GetLabels()[policyv1alpha1.NamespaceSkipAutoPropagationLabel]) == "true" {
-		return nil
-	}
-	var failure error
-	for _, cluster := range k.control.List(clusters(), "") {
+	var failures []error
+	for _, cluster := range k.control.List(clusters, "") {
 		work := newWork(in(cluster).GetName(), workName("Namespace", name, ""))
-		in(work).SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(in(namespace), in(namespace).GroupVersionKind())})
-		if err := k.createOrUpdateWork(work, copyOf(namespace)); err != nil {
-			failure = err
+		if namespace != nil {
+			in(work).SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(in(namespace), in(namespace).GroupVersionKind())})
+			failures = append(failures, k.createOrUpdateWork(work, copyOf(namespace)))
+		} else if ref := refOf(works, work); len(in(k.control.Get(ref)).GetOwnerReferences()) > 0 {
+			failures = append(failures, ignoreNotFound(k.control.Delete(ref, metav1.DeleteOptions{})))
 		}
 	}
-	return failure
-}
-
-// collect is the garbage collector, for the Works of a Namespace that is gone.
-func (k *Karmada) collect(name string) error {
-	for _, cluster := range k.control.List(clusters(), "") {
-		ref := apiserver.Ref{Resource: works(), Namespace: executionPrefix + in(cluster).GetName(), Name: workName("Namespace", name, "")}
-		if work := k.control.Get(ref); work == nil || metav1.GetControllerOf(in(work)) == nil {
-			continue
-		}
-		if err := k.control.Delete(ref, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(failures...)
 }
 
 // newWork is a Work without a manifest.
 func newWork(cluster, name string) Object {
-	return Object{
-		"apiVersion": "work.karmada.io/v1alpha1", "kind": "Work", "spec": Object{},
-		"metadata": Object{"namespace": executionPrefix + cluster, "name": name, "finalizers": []any{executionFinalizer}},
-	}
+	return Object{"spec": Object{}, "metadata": Object{"namespace": executionPrefix + cluster, "name": name, "finalizers": []any{executionFinalizer}}}
 }

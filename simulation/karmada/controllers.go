@@ -59,7 +59,7 @@ func (m *Member) Fight(ref apiserver.Ref, delay time.Duration, change func(Objec
 	delete(m.fights, ref)
 	if change != nil {
 		m.fights[ref] = fight{delay, change}
-		m.local.after(ref, delay)
+		m.rewrites.after(ref, delay)
 	}
 }
 
@@ -76,49 +76,48 @@ func (m *Member) seeLocal(e apiserver.Event) {
 		m.local.now(ref)
 	}
 	if f, is := m.fights[ref]; is {
-		m.local.after(ref, f.delay)
+		m.rewrites.after(ref, f.delay)
 	}
 }
 
-// control is the member's controllers.
+// rewrite is the controllers that fight.
+func (m *Member) rewrite(ref apiserver.Ref) error {
+	m.mu.Lock()
+	f, is := m.fights[ref]
+	m.mu.Unlock()
+	if !is {
+		return nil
+	}
+	_, err := m.Store.Modify(ref, "", f.change)
+	return ignoreNotFound(err)
+}
+
+// control is the member's other controllers.
 func (m *Member) control(ref apiserver.Ref) error {
 	o := m.Store.Get(ref)
 	if o == nil {
 		return nil
 	}
 	m.mu.Lock()
-	f, isFought := m.fights[ref]
-	statusOf := controllers[ref.Resource]
-	p := m.progress[ref]
-	if generation := in(o).GetGeneration(); p.generation != generation || p.since.IsZero() {
+	p, generation := m.progress[ref], in(o).GetGeneration()
+	if p.generation != generation || p.since.IsZero() {
 		p = progress{generation, time.Now()}
 		m.progress[ref] = p
 	}
-	left := m.rollout - time.Since(p.since)
-	fails := m.fails != nil && m.fails(o)
+	left, hasFailed := m.rollout-time.Since(p.since), m.fails != nil && m.fails(o)
 	m.mu.Unlock()
-	if isFought {
-		if _, err := m.Store.Modify(ref, "", f.change); err != nil {
-			return err
-		}
-	}
-	if statusOf == nil {
-		return nil
-	}
+	statusOf := controllers[ref.Resource]
 	if left > 0 {
 		m.local.after(ref, left)
 	}
-	status := statusOf(o, left <= 0 && !fails, left <= 0 && fails, p.since)
-	return setStatus(m.Store, ref, func(o Object) {
-		if status != nil {
-			clear(o)
-			maps.Copy(o, status)
-		}
+	return setStatus(m.Store, ref, func(old Object) {
+		clear(old)
+		maps.Copy(old, statusOf(o, left <= 0 && !hasFailed, left <= 0 && hasFailed, p.since))
 	})
 }
 
 // controllers are what the members' controllers make of an object: its status while it rolls out, and when that is
-// done or has failed. Nil is no change.
+// done or has failed.
 var controllers = map[schema.GroupResource]func(o Object, isDone, hasFailed bool, since time.Time) Object{
 	{Group: "apps", Resource: "deployments"}:  runReplicas,
 	{Group: "apps", Resource: "statefulsets"}: runReplicas,
@@ -163,8 +162,8 @@ func runReplicas(o Object, isDone, _ bool, _ time.Time) Object {
 }
 
 func giveAddress(o Object, isDone, _ bool, _ time.Time) Object {
-	if !isDone || in(o).GetKind() == "Service" && stringAt(o, "spec", "type") != "LoadBalancer" {
-		return nil
+	if !isDone || in(o).GetKind() == service.Kind && !isLoadBalancer(o) {
+		return Object{"loadBalancer": Object{}}
 	}
 	return Object{"loadBalancer": Object{"ingress": []any{Object{"ip": "192.0.2.1"}}}}
 }

@@ -4,7 +4,7 @@
 package karmada
 
 import (
-	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -13,7 +13,6 @@ import (
 	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
 	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/api/work/v1alpha2"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
@@ -43,15 +42,11 @@ const (
 	executionPrefix    = "karmada-es-"
 )
 
-func works() schema.GroupResource {
-	return schema.GroupResource{Group: workv1alpha1.GroupName, Resource: workv1alpha1.ResourcePluralWork}
-}
-
-func clusters() schema.GroupResource {
-	return schema.GroupResource{Group: clusterv1alpha1.GroupName, Resource: clusterv1alpha1.ResourcePluralCluster}
-}
-
-func namespaces() schema.GroupResource { return schema.GroupResource{Resource: "namespaces"} }
+var (
+	works      = schema.GroupResource{Group: workv1alpha1.GroupName, Resource: workv1alpha1.ResourcePluralWork}
+	clusters   = schema.GroupResource{Group: clusterv1alpha1.GroupName, Resource: clusterv1alpha1.ResourcePluralCluster}
+	namespaces = schema.GroupResource{Resource: "namespaces"}
+)
 
 // Options are the choices of New.
 type Options struct {
@@ -71,6 +66,7 @@ type Karmada struct {
 	clusters   *queue[string]
 	namespaces *queue[string]
 	bindings   *queue[apiserver.Ref] // by source
+	events     *queue[apiserver.Ref] // to expire
 
 	mu      sync.Mutex
 	members map[string]*Member // by the name of the cluster
@@ -79,17 +75,12 @@ type Karmada struct {
 
 // New starts the controllers on a control plane, and its Work webhook.
 func New(control *apiserver.Store, options Options) *Karmada {
-	k := &Karmada{control: control, options: options, recorder: newRecorder(control), members: map[string]*Member{}, claims: map[apiserver.Ref]claim{}}
+	k := &Karmada{control: control, options: options, recorder: &recorder{store: control, buckets: map[subject]*bucket{}, known: map[occurrence]*seen{}}, members: map[string]*Member{}, claims: map[apiserver.Ref]claim{}}
 	k.clusters = startQueue(k, k.syncCluster)
 	k.namespaces = startQueue(k, k.syncNamespace)
-	k.bindings = startQueue(k, k.syncBinding)
+	k.bindings, k.events = startQueue(k, k.syncBinding), startQueue(k, k.expire)
 	k.stops = append(k.stops, control.Admit(AdmitWork), control.Subscribe(k.see))
-	for _, cluster := range control.List(clusters(), "") {
-		k.clusters.add(in(cluster).GetName())
-	}
-	for _, namespace := range control.List(namespaces(), "") {
-		k.namespaces.add(in(namespace).GetName())
-	}
+	k.list()
 	return k
 }
 
@@ -113,22 +104,22 @@ func startQueue[K comparable](k *Karmada, handle func(K) error) *queue[K] {
 func (k *Karmada) see(e apiserver.Event) {
 	o := in(e.Object)
 	switch e.Resource {
-	case works():
+	case works:
 		if m := k.Member(strings.TrimPrefix(o.GetNamespace(), executionPrefix)); m != nil {
 			m.seeWork(e)
 		}
-	case clusters():
+	case clusters:
 		k.clusters.add(o.GetName())
 		if e.Old == nil {
-			for _, namespace := range k.control.List(namespaces(), "") {
-				k.namespaces.add(in(namespace).GetName())
-			}
+			k.list()
 		}
-	case namespaces():
+	case namespaces:
 		if cluster, is := strings.CutPrefix(o.GetName(), executionPrefix); is {
 			k.clusters.add(cluster)
 		}
 		k.namespaces.add(o.GetName())
+	case events:
+		k.events.after(e.Ref(), eventTTL)
 	}
 	k.seeSource(e.Ref())
 }
@@ -140,45 +131,39 @@ func (k *Karmada) Member(cluster string) *Member {
 	return k.members[cluster]
 }
 
-// createOrUpdateWork writes the Work of a controller other than the daemon's: it replaces the spec, merges labels, annotations and finalizers, and
-// leaves the rest (CreateOrUpdateWork, pkg/controllers/ctrlutil/work.go).
+// createOrUpdateWork writes the Work of one of Karmada's other controllers: it replaces the spec, merges labels,
+// annotations and finalizers, and leaves the rest (pkg/controllers/ctrlutil/work.go).
 func (k *Karmada) createOrUpdateWork(work, resource Object) error {
-	w, r := in(work), in(resource)
-	ref := refOf(works(), work)
-	merge(r, "labels", map[string]string{managedLabel: "true"})
-	merge(r, "annotations", map[string]string{
-		workv1alpha2.ResourceTemplateUIDAnnotation: string(r.GetUID()),
+	ref, annotations := refOf(works, work), in(work).GetAnnotations()
+	of := map[string]string{
+		workv1alpha2.ResourceTemplateUIDAnnotation: string(in(resource).GetUID()),
 		workv1alpha2.WorkNameAnnotation:            ref.Name, workv1alpha2.WorkNamespaceAnnotation: ref.Namespace,
-	})
-	if policy, has := w.GetAnnotations()[workv1alpha2.ResourceConflictResolutionAnnotation]; has {
-		merge(r, "annotations", map[string]string{workv1alpha2.ResourceConflictResolutionAnnotation: policy})
 	}
+	if resolution, has := annotations[workv1alpha2.ResourceConflictResolutionAnnotation]; has {
+		of[workv1alpha2.ResourceConflictResolutionAnnotation] = resolution
+	}
+	merge(resource, "labels", map[string]string{managedLabel: "true"})
+	merge(resource, "annotations", of)
 	if err := prune(resource); err != nil {
 		return err
 	}
-	set := func(to *unstructured.Unstructured) {
-		record(resource, to.GetLabels()[workv1alpha2.WorkPermanentIDLabel])
-		spec, _ := work["spec"].(Object)
-		spec["workload"] = Object{"manifests": []any{resource}}
-		to.Object["spec"] = spec
-	}
 	old := k.control.Get(ref)
+	record(resource, in(old).GetLabels()[workv1alpha2.WorkPermanentIDLabel])
+	objectAt(work, "spec")["workload"] = Object{"manifests": []any{resource}}
 	if old == nil {
-		set(w)
-		_, err := k.control.Create(works(), work)
+		_, err := k.control.Create(works, work)
 		return err
 	}
-	if in(old).GetDeletionTimestamp() != nil {
-		return errors.New("work " + ref.Namespace + "/" + ref.Name + " is being deleted")
+	if isEnding(old) {
+		return fmt.Errorf("work %s/%s is being deleted", ref.Namespace, ref.Name)
 	}
 	_, err := k.control.Modify(ref, "", func(o Object) {
-		to := in(o)
-		merge(to, "labels", w.GetLabels())
-		merge(to, "annotations", w.GetAnnotations())
-		if !slices.Contains(to.GetFinalizers(), executionFinalizer) {
-			to.SetFinalizers(append(to.GetFinalizers(), executionFinalizer))
+		merge(o, "labels", in(work).GetLabels())
+		merge(o, "annotations", annotations)
+		if finalizers := in(o).GetFinalizers(); !slices.Contains(finalizers, executionFinalizer) {
+			in(o).SetFinalizers(append(finalizers, executionFinalizer))
 		}
-		set(to)
+		o["spec"] = work["spec"]
 	})
 	return err
 }

@@ -90,91 +90,255 @@ func deployment(replicas int64) object {
 	}
 }
 
-// These are the names that GenerateWorkName gives.
-const (
-	configMapWork  = "c-6d4f5c9f"
-	deploymentWork = "d-x"
-)
-
 func ref(gr schema.GroupResource, namespace, name string) apiserver.Ref {
 	return apiserver.Ref{Resource: gr, Namespace: namespace, Name: name}
 }
 
 func workRef(name string) apiserver.Ref { return ref(works, "karmada-es-m1", name) }
 
-func conditions(o object) map[string]string {
-	found := map[string]string{}
-	list, _, _ := unstructured.NestedSlice(o, "status", "conditions")
+// condition is the status and the reason of a condition of a Work.
+func (w *world) condition(work, of string) string {
+	list, _, _ := unstructured.NestedSlice(w.control.Get(workRef(work)), "status", "conditions")
 	for _, item := range list {
-		c := item.(object)
-		found[fmt.Sprint(c["type"])] = fmt.Sprint(c["status"], " ", c["reason"])
+		if c := item.(object); c["type"] == of {
+			return fmt.Sprint(c["status"], " ", c["reason"])
+		}
 	}
-	return found
+	return ""
 }
 
-func TestApply(t *testing.T) {
-	for _, version := range []karmada.Version{karmada.V118, karmada.V119} {
-		inWorld(t, version, func(w *world) {
-			if w.m1.Store.Get(ref(namespaces, "", "n")) == nil {
-				t.Fatal("the Namespace has not been synced")
-			}
-			w.create(w.control, works, workOf("d-a", deployment(2)))
-			w.wait(0)
-			want := map[string]string{"Applied": "True AppliedSuccessful", "Dispatching": "True Dispatching"}
-			if d := cmp.Diff(want, conditions(w.control.Get(workRef("d-a")))); d != "" {
-				t.Error(d)
-			}
-			w.wait(2 * time.Second)
-			reports, _, _ := unstructured.NestedSlice(w.control.Get(workRef("d-a")), "status", "manifestStatuses")
-			if d := cmp.Diff([]any{object{
-				"identifier": object{"ordinal": int64(0), "group": "apps", "version": "v1", "kind": "Deployment", "resource": "", "namespace": "n", "name": "d"},
-				"health":     "Healthy",
-				"status": object{
-					"replicas": int64(2), "updatedReplicas": int64(2), "readyReplicas": int64(2), "availableReplicas": int64(2),
-					"observedGeneration": int64(1), "generation": int64(1), "resourceTemplateGeneration": int64(7),
-				},
-			}}, reports); d != "" {
-				t.Error(d)
-			}
-			_, err := w.m1.Store.Modify(ref(deployments, "n", "d"), "", func(o object) {
-				_ = unstructured.SetNestedField(o, int64(5), "spec", "replicas")
+func (w *world) want(what string, got, want any) {
+	w.t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		w.t.Errorf("%s: %s", what, d)
+	}
+}
+
+func (w *world) edit(s *apiserver.Store, r apiserver.Ref, change func(object)) {
+	w.t.Helper()
+	_, err := s.Modify(r, "", change)
+	w.must(err)
+	w.wait(0)
+}
+
+func set(value any, path ...string) func(object) {
+	return func(o object) { _ = unstructured.SetNestedField(o, value, path...) }
+}
+
+// editManifest sets a field of the manifest of a Work.
+func (w *world) editManifest(work string, value any, path ...string) {
+	w.edit(w.control, workRef(work), func(o object) {
+		list, _, _ := unstructured.NestedSlice(o, "spec", "workload", "manifests")
+		set(value, path...)(list[0].(object))
+		set(list, "spec", "workload", "manifests")(o)
+	})
+}
+
+func (w *world) inMember(gr schema.GroupResource, name string, path ...string) any {
+	value, _, _ := unstructured.NestedFieldNoCopy(w.m1.Store.Get(ref(gr, "n", name)), path...)
+	return value
+}
+
+// TestStatus: what the member's controllers do is reported, as far as Karmada reports it.
+func TestStatus(t *testing.T) {
+	template := object{"metadata": object{"labels": object{"a": "b"}}, "spec": object{"containers": []any{object{"name": "c", "image": "i"}}}}
+	selector := object{"matchLabels": object{"a": "b"}}
+	addresses := object{"loadBalancer": object{"ingress": []any{object{"ip": "192.0.2.1"}}}}
+	for kind, test := range map[string]struct {
+		apiVersion string
+		spec       object
+		isFailing  bool
+		status     object // nil for none
+		health     string
+	}{
+		"Deployment": {"apps/v1", object{"replicas": int64(2), "selector": selector, "template": template}, true, object{
+			"replicas": int64(2), "updatedReplicas": int64(2), "unavailableReplicas": int64(2), "observedGeneration": int64(1), "generation": int64(1), "resourceTemplateGeneration": int64(7),
+		}, "Unhealthy"},
+		"StatefulSet": {"apps/v1", object{"replicas": int64(1), "selector": selector, "template": template}, false, object{
+			"replicas": int64(1), "updatedReplicas": int64(1), "readyReplicas": int64(1), "availableReplicas": int64(1), "generation": int64(1), "resourceTemplateGeneration": int64(7),
+		}, "Healthy"},
+		"DaemonSet": {"apps/v1", object{"selector": selector, "template": template}, false, object{
+			"currentNumberScheduled": int64(1), "desiredNumberScheduled": int64(1), "numberMisscheduled": int64(0), "numberReady": int64(1), "numberAvailable": int64(1),
+			"updatedNumberScheduled": int64(1), "observedGeneration": int64(1), "generation": int64(1), "resourceTemplateGeneration": int64(7),
+		}, "Healthy"},
+		"Job": {"batch/v1", object{"completions": int64(3), "template": template}, false, object{
+			"succeeded": int64(3), "startTime": "2000-01-01T00:00:01Z", "completionTime": "2000-01-01T00:00:01Z",
+			"conditions": []any{object{"type": "Complete", "status": "True", "lastProbeTime": nil, "lastTransitionTime": nil}},
+		}, "Healthy"},
+		"Service":   {"v1", object{"type": "LoadBalancer"}, false, addresses, "Healthy"},
+		"Ingress":   {"networking.k8s.io/v1", object{}, true, object{"loadBalancer": object{}}, "Unhealthy"},
+		"ConfigMap": {"v1", nil, false, nil, "Healthy"},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			inWorld(t, karmada.V118, func(w *world) {
+				w.m1.SetFailing(func(object) bool { return test.isFailing })
+				manifest := object{"apiVersion": test.apiVersion, "kind": kind, "metadata": object{"name": "x"}}
+				if test.spec != nil {
+					manifest["spec"] = test.spec
+				}
+				w.create(w.control, works, workOf("x", manifest))
+				w.wait(2 * time.Second)
+				reports, _, _ := unstructured.NestedSlice(w.control.Get(workRef("x")), "status", "manifestStatuses")
+				if len(reports) != 1 {
+					t.Fatal("reports:", w.control.Get(workRef("x"))["status"])
+				}
+				status, _ := reports[0].(object)["status"].(object)
+				w.want("status", status, test.status)
+				w.want("health", reports[0].(object)["health"], any(test.health))
 			})
-			w.must(err)
-			w.wait(0)
-			if n, _, _ := unstructured.NestedInt64(w.m1.Store.Get(ref(deployments, "n", "d")), "spec", "replicas"); n != 2 {
-				t.Error("drift has not been repaired:", n)
-			}
-			w.must(w.control.Delete(workRef("d-a"), metav1.DeleteOptions{}))
-			w.wait(0)
-			if w.control.Get(workRef("d-a")) != nil || w.m1.Store.Get(ref(deployments, "n", "d")) != nil {
-				t.Error("the Work or its object are left")
-			}
 		})
 	}
 }
 
-func TestRefused(t *testing.T) {
-	inWorld(t, karmada.V118, func(w *world) {
-		stop := w.m1.Refuse(func(o object) error {
-			if o["kind"] == "ConfigMap" {
-				return errors.New("no")
-			}
-			return nil
+// TestVersions are the differences of 1.19.
+func TestVersions(t *testing.T) {
+	for version, want := range map[karmada.Version]struct{ repair, recreated, unknown string }{
+		karmada.V118: {"True AppliedSuccessful", "", "False AppliedFailed"},
+		karmada.V119: {"False AppliedFailed", "again", ""},
+	} {
+		inWorld(t, version, func(w *world) {
+			w.create(w.control, works, workOf("misnamed", configMap("again")))
+			w.wait(time.Second)
+			w.must(w.m1.Store.Delete(ref(configMaps, "n", "c"), metav1.DeleteOptions{}))
+			w.wait(time.Second)
+			recreated, _ := w.inMember(configMaps, "c", "data", "k").(string)
+			w.want("a deleted object, whose Work has another name", recreated, want.recreated)
+
+			w.create(w.control, works, workOf("d", deployment(1)))
+			w.wait(time.Second)
+			w.edit(w.m1.Store, ref(deployments, "n", "d"), set(int64(5), "spec", "replicas"))
+			w.want("a repair", w.inMember(deployments, "d", "spec", "replicas"), any(int64(1)))
+			w.m1.Sick(true)
+			w.edit(w.m1.Store, ref(deployments, "n", "d"), set(int64(5), "spec", "replicas"))
+			w.want("a repair that fails", w.condition("d", "Applied"), want.repair)
+			w.m1.Sick(false)
+			w.wait(time.Minute)
+			w.want("a repair that failed at first", w.inMember(deployments, "d", "spec", "replicas"), any(int64(1)))
+
+			stop := w.m1.Refuse(func(o object) error { return errors.New(fmt.Sprint("no ", o["kind"])) })
+			w.create(w.control, works, workOf("r", configMap("refused")))
+			w.wait(time.Minute)
+			w.want("an object that is refused", w.condition("r", "Applied"), "False AppliedFailed")
+			stop()
+			w.wait(2 * time.Minute)
+			w.want("an object that was refused", w.condition("r", "Applied"), "True AppliedSuccessful")
+
+			w.create(w.control, works, workOf("u", object{"apiVersion": "example.com/v1", "kind": "Unknown", "metadata": object{"name": "u"}}))
+			w.wait(time.Second)
+			w.want("a kind that the member has not", w.condition("u", "Applied"), want.unknown)
+			w.must(w.m1.Serve(apiserver.Resource{Group: "example.com", Versions: []string{"v1"}, Resource: "unknowns", Kind: "Unknown", ListKind: "UnknownList", Namespaced: true, Custom: true}))
+			w.wait(10 * time.Second)
+			w.want("a kind that the member has got", w.condition("u", "Applied"), "True AppliedSuccessful")
 		})
-		w.create(w.control, works, workOf("c-a", configMap("1")))
+	}
+}
+
+// TestAway: nothing wakes the execution controller when a cluster is ready again, but an edit does.
+func TestAway(t *testing.T) {
+	inWorld(t, karmada.V118, func(w *world) {
+		w.create(w.control, works, workOf("c", configMap("1")))
+		w.wait(time.Second)
+		w.must(w.k.SetReady("m1", false))
+		w.editManifest("c", "2", "data", "k")
+		w.wait(time.Hour)
+		w.must(w.k.SetReady("m1", true))
+		w.want("just after", w.inMember(configMaps, "c", "data", "k"), any("1"))
+		w.editManifest("c", "3", "data", "k")
+		w.want("after an edit", w.inMember(configMaps, "c", "data", "k"), any("3"))
+		w.must(w.k.SetReady("m1", false))
+		w.editManifest("c", "4", "data", "k")
+		w.wait(time.Hour)
+		w.must(w.k.SetReady("m1", true))
+		w.wait(1000 * time.Second)
+		w.want("after 1,000 s", w.inMember(configMaps, "c", "data", "k"), any("4"))
+		w.must(w.k.SetReady("m1", false))
+		w.editManifest("c", "5", "data", "k")
+		w.wait(time.Hour)
+		w.must(w.k.SetReady("m1", true))
+		w.k.Restart()
+		w.wait(0)
+		w.want("after a restart", w.inMember(configMaps, "c", "data", "k"), any("5"))
+	})
+}
+
+// TestEvents: 25 about a Work at once, then one in five minutes, and none is older than an hour.
+func TestEvents(t *testing.T) {
+	inWorld(t, karmada.V118, func(w *world) {
+		succeeded := func() (count int64) {
+			for _, e := range w.control.List(schema.GroupResource{Resource: "events"}, "karmada-es-m1") {
+				if about, _, _ := unstructured.NestedString(e, "involvedObject", "name"); about == "c" && e["reason"] == "SyncSucceed" {
+					count = e["count"].(int64)
+				}
+			}
+			return count
+		}
+		w.create(w.control, works, workOf("c", configMap("0")))
+		w.wait(0)
+		for i := range 40 {
+			w.editManifest("c", fmt.Sprint(i+1), "data", "k")
+		}
+		w.want("at once", succeeded(), int64(24)) // and one about the condition Dispatching
+		w.wait(5 * time.Minute)
+		w.editManifest("c", "later", "data", "k")
+		w.want("later", succeeded(), int64(42))
+		w.wait(2 * time.Hour)
+		w.want("in the end", succeeded(), int64(0))
+	})
+}
+
+// TestNamespaces: a Namespace has a Work for each cluster, which goes with it.
+func TestNamespaces(t *testing.T) {
+	inWorld(t, karmada.V119, func(w *world) {
+		w.create(w.control, namespaces, object{"metadata": object{"name": "skipped", "labels": object{"namespace.karmada.io/skip-auto-propagation": "True"}}})
+		w.create(w.control, namespaces, object{"metadata": object{"name": "kube-x"}})
+		_, err := w.k.Join(karmada.Cluster{Name: "m2", Mode: karmada.Pull})
+		w.must(err)
 		w.wait(time.Minute)
-		if got := conditions(w.control.Get(workRef("c-a")))["Applied"]; got != "False AppliedFailed" {
-			t.Error(got)
-		}
-		stop()
-		w.wait(2 * time.Minute)
-		if got := conditions(w.control.Get(workRef("c-a")))["Applied"]; got != "True AppliedSuccessful" {
-			t.Error(got)
-		}
+		w.want("Works of Namespaces", len(w.control.List(works, "")), 2)
+		w.must(w.control.Delete(ref(namespaces, "", "n"), metav1.DeleteOptions{}))
+		w.wait(time.Minute)
+		w.want("Works of Namespaces that are gone", len(w.control.List(works, "")), 0)
+		w.want("the Namespace in the member", w.m1.Store.Get(ref(namespaces, "", "n")), object(nil))
+	})
+}
+
+// TestUnjoin: a cluster that is away can leave; the objects stay in it, and are there when it joins again.
+func TestUnjoin(t *testing.T) {
+	inWorld(t, karmada.V118, func(w *world) {
+		w.create(w.control, works, workOf("c", configMap("1")))
+		w.wait(time.Second)
+		w.must(w.k.SetReady("m1", false))
 		w.must(w.k.Unjoin("m1"))
-		w.wait(time.Minute)
-		if left := w.control.List(works, ""); len(left) > 0 || w.m1.Store.Get(ref(configMaps, "n", "c")) != nil {
-			t.Error("left:", left)
+		w.wait(time.Hour)
+		w.want("Works", len(w.control.List(works, "")), 0)
+		w.want("execution namespace", w.control.Get(ref(namespaces, "", "karmada-es-m1")), object(nil))
+		_, err := w.k.Join(karmada.Cluster{Name: "m1"})
+		w.must(err)
+		w.wait(time.Second)
+		w.create(w.control, works, workOf("c", configMap("2")))
+		w.wait(time.Second)
+		w.want("ConfigMap", w.inMember(configMaps, "c", "data", "k"), any("2"))
+	})
+}
+
+// TestFight: a controller that sets a field again and again, and one whose replicas are retained.
+func TestFight(t *testing.T) {
+	inWorld(t, karmada.V118, func(w *world) {
+		w.create(w.control, works, workOf("d", deployment(1)))
+		w.wait(time.Second)
+		writes := 0
+		defer w.m1.Store.Subscribe(func(apiserver.Event) { writes++ })()
+		w.m1.Fight(ref(deployments, "n", "d"), time.Second, set(int64(5), "spec", "replicas"))
+		w.wait(time.Minute + time.Second/2)
+		if writes < 2*59 {
+			t.Error("writes in a minute:", writes)
 		}
+		w.want("replicas", w.inMember(deployments, "d", "spec", "replicas"), any(int64(1)))
+		w.editManifest("d", "true", "metadata", "labels", "resourcetemplate.karmada.io/retain-replicas")
+		w.wait(time.Minute)
+		w.want("retained replicas", w.inMember(deployments, "d", "spec", "replicas"), any(int64(5)))
+		writes = 0
+		w.wait(time.Minute)
+		w.want("writes", writes, 0)
 	})
 }

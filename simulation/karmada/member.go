@@ -1,11 +1,9 @@
 package karmada
 
 import (
-	"errors"
 	"sync"
 
 	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
-	workv1alpha2 "github.com/karmada-io/api/work/v1alpha2"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -18,33 +16,62 @@ type Member struct {
 	// Store is what the member's API server has.
 	Store *apiserver.Store
 
-	k       *Karmada
-	kinds   map[schema.GroupKind]schema.GroupResource
-	works   *queue[apiserver.Ref] // of the execution controller
-	objects *queue[objectKey]     // of the status controller
-	local   *queue[apiserver.Ref] // of the member's controllers
+	k               *Karmada
+	kinds           map[schema.GroupKind]schema.GroupResource
+	works           *queue[apiserver.Ref] // of the execution controller
+	objects         *queue[objectKey]     // of the status controller
+	local, rewrites *queue[apiserver.Ref] // of the member's controllers, and of those that fight
 
-	mu       sync.Mutex
-	isSick   bool
-	isAway   bool
-	versions map[objectKey]string          // as Karmada has seen them last
-	watched  map[schema.GroupResource]bool // resources that Karmada has informers of
+	mu             sync.Mutex
+	isSick, isAway bool
+	versions       map[apiserver.Ref]string      // as Karmada has seen them last
+	watched        map[schema.GroupResource]bool // resources that Karmada has informers of
 	behaviour
 }
 
 func (k *Karmada) newMember(c Cluster) *Member {
-	resources := append(apiserver.Builtin(), c.Resources...)
 	m := &Member{
-		Cluster: c, Store: apiserver.NewStore(resources...), k: k, kinds: map[schema.GroupKind]schema.GroupResource{},
-		versions: map[objectKey]string{}, watched: map[schema.GroupResource]bool{}, behaviour: newBehaviour(),
+		Cluster: c, Store: apiserver.NewStore(), k: k, kinds: map[schema.GroupKind]schema.GroupResource{},
+		versions: map[apiserver.Ref]string{}, watched: map[schema.GroupResource]bool{}, behaviour: newBehaviour(),
 	}
+	m.serve(append(apiserver.Builtin(), c.Resources...)...)
+	m.works, m.objects, m.local = startQueue(k, m.reconcile), startQueue(k, m.syncStatus), startQueue(k, m.control)
+	m.rewrites = startQueue(k, m.rewrite)
+	k.stops = append(k.stops, m.Store.Subscribe(m.seeObject))
+	_, _ = m.Store.Create(namespaces, Object{"metadata": Object{"name": "default"}}) // the store is new
+	return m
+}
+
+func (m *Member) serve(resources ...apiserver.Resource) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.Store.Serve(resources...)
 	for _, r := range resources {
 		m.kinds[schema.GroupKind{Group: r.Group, Kind: r.Kind}] = r.GroupResource()
 	}
-	m.works, m.objects, m.local = startQueue(k, m.reconcile), startQueue(k, m.syncStatus), startQueue(k, m.control)
-	k.stops = append(k.stops, m.Store.Subscribe(m.seeObject))
-	_, _ = m.Store.Create(namespaces(), Object{"apiVersion": "v1", "kind": "Namespace", "metadata": Object{"name": "default"}}) // it is new
-	return m
+}
+
+// Serve adds resources to the member; its Cluster says so.
+func (m *Member) Serve(resources ...apiserver.Resource) error {
+	m.serve(resources...)
+	return m.publish()
+}
+
+// Withdraw is the reverse of Serve. The objects are gone.
+func (m *Member) Withdraw(kind schema.GroupKind) error {
+	m.mu.Lock()
+	m.Store.Withdraw(m.kinds[kind])
+	delete(m.kinds, kind)
+	m.mu.Unlock()
+	return m.publish()
+}
+
+// resourceOf is how the member serves a kind.
+func (m *Member) resourceOf(kind schema.GroupKind) (gr schema.GroupResource, has bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	gr, has = m.kinds[kind]
+	return gr, has
 }
 
 // Sick makes the member refuse all writes of Karmada, though its cluster is ready.
@@ -64,22 +91,6 @@ func (m *Member) Refuse(f func(Object) error) (stop func()) {
 	})
 }
 
-// reach runs a write of Karmada if the member answers.
-func (m *Member) reach(write func() error) error {
-	m.mu.Lock()
-	isGone := m.isSick || m.isAway
-	m.mu.Unlock()
-	if isGone {
-		return errors.New("Post \"https://" + m.Name + "\": dial tcp: connect: connection refused")
-	}
-	return write()
-}
-
-// cluster is the Cluster of the member, nil if it has left.
-func (m *Member) cluster() Object {
-	return m.k.control.Get(apiserver.Ref{Resource: clusters(), Name: m.Name})
-}
-
 // restart makes Karmada's controllers of this member begin anew: they list everything, and have forgotten what failed.
 func (m *Member) restart() {
 	m.works.reset()
@@ -88,8 +99,8 @@ func (m *Member) restart() {
 	clear(m.versions)
 	clear(m.watched)
 	m.mu.Unlock()
-	for _, work := range m.k.control.List(works(), executionPrefix+m.Name) {
-		m.works.add(refOf(works(), work))
+	for _, work := range m.k.control.List(works, executionPrefix+m.Name) {
+		m.works.add(refOf(works, work))
 		m.watch(work)
 	}
 }
@@ -106,11 +117,11 @@ func (m *Member) seeWork(e apiserver.Event) {
 
 // watch starts informers for the kinds in a Work that is applied.
 func (m *Member) watch(work Object) {
-	if !isTrue(work, workv1alpha1.WorkApplied) || in(work).GetDeletionTimestamp() != nil {
+	if !isTrue(work, workv1alpha1.WorkApplied) || isEnding(work) {
 		return
 	}
 	for _, manifest := range manifests(work) {
-		gr, has := m.kinds[in(manifest).GroupVersionKind().GroupKind()]
+		gr, has := m.resourceOf(in(manifest).GroupVersionKind().GroupKind())
 		m.mu.Lock()
 		isNew := has && !m.watched[gr]
 		if isNew {
@@ -138,9 +149,7 @@ func (m *Member) seeObject(e apiserver.Event) {
 
 // report has the status controller look at an object of this member's Works.
 func (m *Member) report(o Object) {
-	if in(o).GetAnnotations()[workv1alpha2.WorkNamespaceAnnotation] == executionPrefix+m.Name {
-		if key, err := m.keyOf(o); err == nil {
-			m.objects.add(key)
-		}
+	if key, err := m.keyOf(o); err == nil && key.work.Namespace == executionPrefix+m.Name {
+		m.objects.add(key)
 	}
 }

@@ -12,7 +12,7 @@ const (
 )
 
 // queue gives keys to one worker, each once however often it is added meanwhile. It does what client-go's workqueue does,
-// without the ticks of that one, which would never let simulated time rest.
+// without that one's ticks, which would never let simulated time rest.
 type queue[K comparable] struct {
 	latency func() time.Duration
 
@@ -21,41 +21,51 @@ type queue[K comparable] struct {
 	keys     []K
 	queued   map[K]bool
 	failures map[K]int
-	later    map[K]*time.Timer
-	due      map[K]time.Time
-	closed   bool
+	timers   map[K]*timer
+	isClosed bool
+}
+
+// timer adds a key later.
+type timer struct {
+	*time.Timer
+	at time.Time
 }
 
 func newQueue[K comparable](latency func() time.Duration) *queue[K] {
-	q := &queue[K]{latency: latency, queued: map[K]bool{}, failures: map[K]int{}, later: map[K]*time.Timer{}, due: map[K]time.Time{}}
+	q := &queue[K]{latency: latency, queued: map[K]bool{}, failures: map[K]int{}, timers: map[K]*timer{}}
 	q.wake.L = &q.mu
 	return q
 }
 
 func (q *queue[K]) run(handle func(K) error) {
 	for {
-		q.mu.Lock()
-		for len(q.keys) == 0 && !q.closed {
-			q.wake.Wait()
-		}
-		if q.closed {
-			q.mu.Unlock()
+		key, ok := q.next()
+		if !ok {
 			return
 		}
-		key := q.keys[0]
-		q.keys = q.keys[1:]
-		delete(q.queued, key)
-		q.mu.Unlock()
 		q.finish(key, handle(key))
 	}
+}
+
+func (q *queue[K]) next() (key K, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.keys) == 0 && !q.isClosed {
+		q.wake.Wait()
+	}
+	if q.isClosed {
+		return key, false
+	}
+	key, q.keys = q.keys[0], q.keys[1:]
+	delete(q.queued, key)
+	return key, true
 }
 
 // finish forgets the failures of a key, or has it retried.
 func (q *queue[K]) finish(key K, err error) {
 	q.mu.Lock()
 	n := q.failures[key]
-	delete(q.failures, key)
-	if err != nil {
+	if delete(q.failures, key); err != nil {
 		q.failures[key] = n + 1
 	}
 	q.mu.Unlock()
@@ -64,13 +74,11 @@ func (q *queue[K]) finish(key K, err error) {
 	}
 }
 
-// add has a key handled once the controller has seen the write.
+// add has a key handled once the controller has seen a write.
 func (q *queue[K]) add(key K) {
 	if q.latency != nil {
-		if d := q.latency(); d > 0 {
-			q.after(key, d)
-			return
-		}
+		q.after(key, q.latency())
+		return
 	}
 	q.now(key)
 }
@@ -78,31 +86,28 @@ func (q *queue[K]) add(key K) {
 func (q *queue[K]) now(key K) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.queued[key] || q.closed {
-		return
+	if !q.queued[key] && !q.isClosed {
+		q.queued[key] = true
+		q.keys = append(q.keys, key)
+		q.wake.Signal()
 	}
-	q.queued[key] = true
-	q.keys = append(q.keys, key)
-	q.wake.Signal()
 }
 
 // after adds a key after a while, unless it will be added earlier anyway.
 func (q *queue[K]) after(key K, d time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	at := time.Now().Add(d)
-	if q.closed || q.later[key] != nil && !at.Before(q.due[key]) {
+	t := &timer{at: time.Now().Add(d)}
+	if old := q.timers[key]; q.isClosed || old != nil && !t.at.Before(old.at) {
 		return
+	} else if old != nil {
+		old.Stop()
 	}
-	if q.later[key] != nil {
-		q.later[key].Stop()
-	}
-	q.due[key] = at
-	q.later[key] = time.AfterFunc(d, func() {
+	q.timers[key] = t
+	t.Timer = time.AfterFunc(d, func() {
 		q.mu.Lock()
-		if q.due[key].Equal(at) {
-			delete(q.later, key)
-			delete(q.due, key)
+		if q.timers[key] == t {
+			delete(q.timers, key)
 		}
 		q.mu.Unlock()
 		q.now(key)
@@ -113,20 +118,19 @@ func (q *queue[K]) after(key K, d time.Duration) {
 func (q *queue[K]) reset() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, timer := range q.later {
-		timer.Stop()
+	for _, t := range q.timers {
+		t.Stop()
 	}
 	q.keys = nil
 	clear(q.queued)
 	clear(q.failures)
-	clear(q.later)
-	clear(q.due)
+	clear(q.timers)
 }
 
 func (q *queue[K]) close() {
 	q.reset()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.closed = true
+	q.isClosed = true
 	q.wake.Broadcast()
 }

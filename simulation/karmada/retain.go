@@ -19,8 +19,8 @@ func retainMetadata(desired, observed Object) {
 	d.SetOwnerReferences(o.GetOwnerReferences())
 	// Keys that Karmada has set and no longer wants go; they are recorded in the annotations.
 	of := o.GetAnnotations()
-	merge(d, "annotations", keysOfOthers(d.GetAnnotations(), of, of[workv1alpha2.ManagedAnnotation]))
-	merge(d, "labels", keysOfOthers(d.GetLabels(), o.GetLabels(), of[workv1alpha2.ManagedLabels]))
+	merge(desired, "annotations", keysOfOthers(d.GetAnnotations(), of, of[workv1alpha2.ManagedAnnotation]))
+	merge(desired, "labels", keysOfOthers(d.GetLabels(), o.GetLabels(), of[workv1alpha2.ManagedLabels]))
 }
 
 func keysOfOthers(desired, observed map[string]string, managed string) map[string]string {
@@ -36,7 +36,7 @@ func keysOfOthers(desired, observed map[string]string, managed string) map[strin
 // retained are the fields that a member decides, by kind (pkg/resourceinterpreter/default/native/retain.go). They are
 // retained if the member has a value.
 var retained = map[schema.GroupVersionKind][][]string{
-	{Version: "v1", Kind: "Service"}:               {{"spec", "clusterIP"}, {"spec", "healthCheckNodePort"}},
+	service: {{"spec", "clusterIP"}, {"spec", "healthCheckNodePort"}},
 	{Version: "v1", Kind: "PersistentVolumeClaim"}: {{"spec", "volumeName"}},
 	{Version: "v1", Kind: "PersistentVolume"}:      {{"spec", "claimRef"}},
 	{Version: "v1", Kind: "Pod"}:                   {{"spec", "nodeName"}, {"spec", "serviceAccountName"}, {"spec", "volumes"}},

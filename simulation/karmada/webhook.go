@@ -14,31 +14,29 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/uuid"
-
-	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
 )
 
-var _ apiserver.Admission = AdmitWork
-
-// AdmitWork is Karmada's mutating webhook for Works (pkg/webhook/work/mutating.go).
+// AdmitWork is Karmada's mutating webhook for Works (pkg/webhook/work/mutating.go), an apiserver.Admission.
 func AdmitWork(op string, gr schema.GroupResource, subresource string, new, _ Object) (Object, error) {
-	if gr != works() || subresource != "" || op == "DELETE" {
+	if gr != works || subresource != "" || op == "DELETE" {
 		return new, nil
 	}
-	work := in(new)
-	id := work.GetLabels()[workv1alpha2.WorkPermanentIDLabel]
+	id := in(new).GetLabels()[workv1alpha2.WorkPermanentIDLabel]
 	if id == "" {
 		id = string(uuid.NewUUID())
-		merge(work, "labels", map[string]string{workv1alpha2.WorkPermanentIDLabel: id})
+		merge(new, "labels", map[string]string{workv1alpha2.WorkPermanentIDLabel: id})
 	}
-	for _, item := range manifests(new) {
-		if stringAt(item, "kind") == "" {
+	if objectAt(new, "spec", "workload") == nil { // a field that Karmada's type always has
+		_ = unstructured.SetNestedMap(new, Object{}, "spec", "workload") // the spec is an object, or missing
+	}
+	for _, manifest := range manifests(new) {
+		if stringAt(manifest, "kind") == "" {
 			return nil, denied("Object 'Kind' is missing")
 		}
-		if err := prune(item); err != nil {
+		if err := prune(manifest); err != nil {
 			return nil, denied(err.Error())
 		}
-		record(item, id)
+		record(manifest, id)
 	}
 	return new, nil
 }
@@ -51,51 +49,38 @@ func denied(why string) error {
 	}}
 }
 
-// manifests are the objects in a Work, as they are stored.
-func manifests(work Object) (all []Object) {
-	for _, item := range listAt(work, "spec", "workload", "manifests") {
-		if o, is := item.(Object); is {
-			all = append(all, o)
-		}
-	}
-	return all
-}
-
 // prune removes what must not reach a member; it looks at kinds without their groups, as Karmada does
 // (pkg/resourceinterpreter/default/native/prune).
 func prune(o Object) error {
+	metadata := objectAt(o, "metadata")
 	for _, field := range []string{
 		"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "managedFields", "resourceVersion", "selfLink", "uid",
 		"ownerReferences", "finalizers",
 	} {
-		unstructured.RemoveNestedField(o, "metadata", field)
+		delete(metadata, field)
 	}
 	delete(o, "status")
-	u := in(o)
-	annotations := func(keys ...string) {
-		for _, key := range keys {
-			unstructured.RemoveNestedField(o, "metadata", "annotations", key)
-		}
-	}
-	switch u.GetKind() {
+	annotations := objectAt(metadata, "annotations")
+	switch stringAt(o, "kind") {
 	case "Deployment":
-		annotations("deployment.kubernetes.io/revision", "deployment.kubernetes.io/revision-history")
+		delete(annotations, "deployment.kubernetes.io/revision")
+		delete(annotations, "deployment.kubernetes.io/revision-history")
 	case "Job":
 		return pruneJob(o)
 	case "Secret":
 		if stringAt(o, "type") == string(corev1.SecretTypeServiceAccountToken) {
-			annotations(corev1.ServiceAccountUIDKey)
+			delete(annotations, corev1.ServiceAccountUIDKey)
 			o["data"] = nil
 		}
 	case "ServiceAccount":
-		return pruneServiceAccount(o, u.GetName())
+		return pruneServiceAccount(o)
 	case "Service":
-		if ip := at(o, "spec", "clusterIP"); ip != nil && ip != corev1.ClusterIPNone {
-			unstructured.RemoveNestedField(o, "spec", "clusterIP")
-			unstructured.RemoveNestedField(o, "spec", "clusterIPs")
+		if ip, is := at(o, "spec", "clusterIP").(string); is && ip != corev1.ClusterIPNone {
+			delete(objectAt(o, "spec"), "clusterIP")
+			delete(objectAt(o, "spec"), "clusterIPs")
 		}
 	case "PersistentVolumeClaim":
-		annotations("volume.kubernetes.io/selected-node")
+		delete(annotations, "volume.kubernetes.io/selected-node")
 	}
 	return nil
 }
@@ -105,34 +90,34 @@ func pruneJob(o Object) error {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o, job); err != nil {
 		return err
 	}
-	defer unstructured.RemoveNestedField(o, "spec", "ttlSecondsAfterFinished")
+	unstructured.RemoveNestedField(o, "spec", "ttlSecondsAfterFinished")
 	if job.Spec.ManualSelector != nil && *job.Spec.ManualSelector {
 		return nil
 	}
 	for _, label := range []string{"controller-uid", batchv1.ControllerUidLabel} {
 		unstructured.RemoveNestedField(o, "spec", "selector", "matchLabels", label)
-		unstructured.RemoveNestedField(o, "spec", "template", "metadata", "labels", label)
 	}
-	for _, label := range []string{"job-name", batchv1.JobNameLabel} {
+	for _, label := range []string{"controller-uid", batchv1.ControllerUidLabel, "job-name", batchv1.JobNameLabel} {
 		unstructured.RemoveNestedField(o, "spec", "template", "metadata", "labels", label)
 	}
 	return nil
 }
 
-// pruneServiceAccount removes generated tokens; of two that follow each other it leaves the second, and it panics without
-// a name, as Karmada does.
-func pruneServiceAccount(o Object, name string) error {
+// pruneServiceAccount removes generated tokens. Of two that follow each other it leaves the second, and it fails where
+// Karmada panics.
+func pruneServiceAccount(o Object) error {
 	secrets := slices.Clone(listAt(o, "secrets"))
 	for i := 0; i < len(secrets); i++ {
 		secret, _ := secrets[i].(Object)
-		if secret["name"] == nil {
-			return denied("panic: interface conversion: interface {} is nil, not string [recovered]")
+		name, is := secret["name"].(string)
+		if !is {
+			return apierrors.NewInternalError(apierrors.NewBadRequest("panic: a secret has no name"))
 		}
-		if strings.HasPrefix(stringAt(secret, "name"), name+"-token-") {
+		if strings.HasPrefix(name, in(o).GetName()+"-token-") {
 			secrets = slices.Delete(secrets, i, i+1)
 		}
 	}
-	if len(listAt(o, "secrets")) > 0 {
+	if secrets != nil {
 		o["secrets"] = secrets
 	}
 	return nil

@@ -73,6 +73,22 @@ var Scripts = []Script{
 		{"edit in the member", change(`{"data": {"k": "theirs"}}`), nil},
 		{"delete", remove, nil},
 	}},
+	{"misnamed", "ConfigMap", []Step{
+		{"apply by another name", func(p *Player) error {
+			p.workName = "other-name"
+			return apply(`{"data": {"k": "1"}}`, `{}`)(p)
+		}, isApplied},
+		{"edit in the member", change(`{"data": {"k": "theirs"}}`), nil},
+		{"delete in the member", removeInMember, nil},
+		{"edit", manifest(`{"data": {"k": "2"}}`), nil},
+		{"delete", remove, nil},
+	}},
+	{"takeover", "ConfigMap", []Step{
+		{"apply", apply(`{"data": {"k": "1"}}`, `{}`), isApplied},
+		{"claim", func(p *Player) error { return p.Claim(p.gvr, p.object(parse(`{"data": {"k": "theirs"}}`))) }, func(s State) bool { return fmt.Sprint(s.Member["data"]) == "map[k:theirs]" }},
+		{"release", func(p *Player) error { return p.Release(p.gvr, p.object(parse(`{"data": {"k": "theirs"}}`))) }, func(s State) bool { return s.Work == nil }},
+	}},
+	// The last one, for informers in the member take a while to recover.
 	{"away", "ConfigMap", []Step{
 		{"apply", apply(`{"data": {"k": "1"}}`, `{}`), isApplied},
 		{"go away", away(true), nil},
@@ -81,11 +97,6 @@ var Scripts = []Script{
 		{"go away again", away(true), nil},
 		{"delete", remove, nil},
 		{"come back again", away(false), func(s State) bool { return s.Work == nil }},
-	}},
-	{"takeover", "ConfigMap", []Step{
-		{"apply", apply(`{"data": {"k": "1"}}`, `{}`), isApplied},
-		{"claim", func(p *Player) error { return p.Claim(p.gvr, p.object(parse(`{"data": {"k": "theirs"}}`))) }, func(s State) bool { return fmt.Sprint(s.Member["data"]) == "map[k:theirs]" }},
-		{"release", func(p *Player) error { return p.Release(p.gvr, p.object(parse(`{"data": {"k": "theirs"}}`))) }, func(s State) bool { return s.Work == nil }},
 	}},
 }
 
@@ -201,5 +212,8 @@ func change(patch string) func(*Player) error {
 }
 
 func away(isAway bool) func(*Player) error {
-	return func(p *Player) error { return p.Away(isAway) }
+	return func(p *Player) error {
+		p.isAway = isAway
+		return p.Away(isAway)
+	}
 }

@@ -70,6 +70,7 @@ type Player struct {
 	// The object that a script is about, its Work, and the UID of its source.
 	gvr                            schema.GroupVersionResource
 	kind, name, workName, sourceID string
+	isAway                         bool
 }
 
 // Works is the resource of Works.
@@ -112,11 +113,13 @@ func (p *Player) look() (State, error) {
 		return State{}, err
 	}
 	s := State{Work: p.normalWork(work)}
-	o, err := p.inMember().Get(p.Ctx, p.name, metav1.GetOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		o = nil // a member that is away shows nothing
+	if !p.isAway { // nobody can look into the member then
+		o, err := p.inMember().Get(p.Ctx, p.name, metav1.GetOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return State{}, err
+		}
+		s.Member = p.normalObject(o)
 	}
-	s.Member = p.normalObject(o)
 	for _, namespace := range []string{"karmada-es-" + p.Cluster, Namespace} {
 		events, err := p.Control.Resource(schema.GroupVersionResource{Version: "v1", Resource: "events"}).Namespace(namespace).List(p.Ctx, metav1.ListOptions{})
 		if err != nil {
