@@ -6,9 +6,9 @@ SHELL := /usr/bin/env bash
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 REVISION ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
-PACKAGE := github.com/karmada-target/karmada-mirror/cli
+CLI := github.com/karmada-target/karmada-mirror/cli
 # The daemon's module, and those that it does not depend on.
-MODULES := . sandbox sandbox/kwok tools tools/health tools/helm tools/prometheus
+MODULES := . sandbox sandbox/kwok tools tools/health tools/helm tools/mutants tools/prometheus
 # The sandbox packages to test with the race detector. The others would compile all of
 # Kubernetes with it; the daemon of the end-to-end tests always has it.
 RACED := ./build ./fault ./process ./written ./dashboard ./waves ./bench
@@ -29,10 +29,10 @@ VULNDB_WHOLE ?= https://vuln.go.dev/vulndb.zip
 # daemons lose their Leases.
 PARALLEL ?= 3
 FUZZTIME ?= 10s
-# The part of the mutants to try. make test-long tries a tenth, another one after each
-# commit: all take 20 minutes.
-PART ?= 0/1
-NEXT_PART = $(shell echo $$(($$(git rev-list --count HEAD) % 10)))/10
+# The package in which make mutants changes operators; without one it tries the faults whose names begin
+# with FAULT.
+PACKAGE ?=
+FAULT ?=
 export SOAK ?= 3m
 export SEED ?= 0
 # The oldest supported Karmada; docs/reference/versions.md.
@@ -70,8 +70,8 @@ test: check alerts checked ## Run all tests but the longest, including end-to-en
 	@echo "running the end-to-end tests: each package reports when it ends, after some minutes"
 	cd sandbox && go test -count=1 -p 2 -timeout 40m -parallel $(PARALLEL) -skip '^($(ONLY_LONG))$$' $(E2E)
 
-test-long: checked ## Run the long tests: many crashes, a soak of SOAK, mass changes, Helm, a tenth of the mutants; 55 minutes at most
-	timeout --kill-after=1m 55m $(MAKE) --no-print-directory long-tests mutants PART=$(NEXT_PART)
+test-long: checked ## Run the long tests: many crashes, a soak of SOAK, mass changes, Helm, the mutants; 55 minutes at most
+	timeout --kill-after=1m 55m $(MAKE) --no-print-directory long-tests mutants
 
 long-tests:
 	@for name in $(subst |, ,$(LONG)); do grep -rqs "^func $$name(" sandbox/e2e || { echo "cannot find $$name, which make test-long should run"; exit 1; }; done
@@ -118,7 +118,7 @@ waves: sandbox ## Roll out in waves to twelve members, and draw docs/waves.svg f
 	cd sandbox && go run ./measure waves --picture ../docs/waves.svg
 
 build: ## Compile the daemon to .cache/bin/karmada-mirror
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X $(PACKAGE).version=$(VERSION) -X $(PACKAGE).revision=$(REVISION)" -o .cache/bin/karmada-mirror .
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X $(CLI).version=$(VERSION) -X $(CLI).revision=$(REVISION)" -o .cache/bin/karmada-mirror .
 
 sandbox: ## Compile Karmada for the sandbox; minutes the first time
 	$(call compiling,the sandbox command)
@@ -136,8 +136,8 @@ fuzz: ## Run each fuzz target for FUZZTIME
 	  done; \
 	done
 
-mutants: ## Break the daemon at one place at a time, and check that a unit test notices; PART=0/10 tries a tenth
-	cd tools && go test -count=1 ./mutants && go run ./mutants -part $(PART)
+mutants: ## Break the daemon on purpose, and check that a test notices: by the patches in tools/mutants/faults, or with PACKAGE=./render by gremlins
+	@$(if $(PACKAGE),tools/mutants/gremlins.sh $(PACKAGE),tools/mutants/faults.sh $(FAULT))
 
 reliability: export KARMADA_MIRROR_RELIABILITY = $(CURDIR)/.cache/reliability
 reliability: ## Run all tests, and write docs/reliability.md's table
