@@ -4,7 +4,7 @@ go 1.26.0
 
 tool golang.org/x/vuln/cmd/govulncheck
 
-require golang.org/x/tools v0.29.0
+require golang.org/x/tools v0.29.0 // indirect
 
 require (
 	golang.org/x/mod v0.22.0 // indirect
