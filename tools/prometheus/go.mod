@@ -8,6 +8,7 @@ tool (
 )
 
 require (
+	github.com/prometheus/common v0.69.0
 	github.com/prometheus/prometheus v0.313.5
 	sigs.k8s.io/yaml v1.6.0
 )
@@ -179,7 +180,6 @@ require (
 	github.com/prometheus/client_golang v1.23.2 // indirect
 	github.com/prometheus/client_golang/exp v0.0.0-20260602051030-3537b20ac86b // indirect
 	github.com/prometheus/client_model v0.6.2 // indirect
-	github.com/prometheus/common v0.69.0 // indirect
 	github.com/prometheus/common/assets v0.2.0 // indirect
 	github.com/prometheus/exporter-toolkit v0.16.0 // indirect
 	github.com/prometheus/otlptranslator v1.0.0 // indirect

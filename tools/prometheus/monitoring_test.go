@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
 	"sigs.k8s.io/yaml"
 )
@@ -287,7 +287,7 @@ func wantKnown(t *testing.T, where, text string) {
 		}
 		inScope = append(inScope, names...)
 		for _, m := range selector.LabelMatchers {
-			if m.Name != labels.MetricName && !slices.Contains(names, m.Name) {
+			if m.Name != model.MetricNameLabel && !slices.Contains(names, m.Name) {
 				t.Errorf("%s: %s has no label %s", where, selector.Name, m.Name)
 			}
 		}
