@@ -269,7 +269,7 @@ func series(t *testing.T) map[string][]string {
 // wantKnown checks that an expression uses only metrics and labels in the reference.
 func wantKnown(t *testing.T, where, text string) {
 	t.Helper()
-	expr, err := parser.NewParser(parser.Options{}).ParseExpr(text)
+	expr, err := parser.ParseExpr(text)
 	if err != nil {
 		t.Errorf("%s: %v", where, err)
 		return
