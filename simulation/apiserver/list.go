@@ -1,0 +1,357 @@
+package apiserver
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	internalscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
+)
+
+// SetLag makes the server's watch cache of a resource late: its watches, and lists of any
+// version.
+func (srv *Server) SetLag(gr schema.GroupResource, lag time.Duration) {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	srv.lags[gr] = lag
+	close(srv.lagged)
+	srv.lagged = make(chan struct{})
+}
+
+// cached returns the revision that the watch cache has reached, and when it gets further, if
+// it lags. The store is locked.
+func (srv *Server) cachedLocked(c *collection) (revision int64, next time.Duration) {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	gr := c.GroupResource()
+	revision = srv.store.revision
+	if lag := srv.lags[gr]; lag > 0 {
+		known := time.Now().Add(-lag)
+		i, _ := slices.BinarySearchFunc(c.events, known, func(e *change, at time.Time) int {
+			if e.at.After(at) {
+				return 1
+			}
+			return -1
+		})
+		if i < len(c.events) {
+			revision, next = c.events[i].revision-1, c.events[i].at.Sub(known)
+		}
+	}
+	if srv.seen[gr] > revision && srv.seen[gr] <= srv.store.revision {
+		revision = srv.seen[gr]
+	}
+	srv.seen[gr] = revision
+	return revision, next
+}
+
+// options decodes and validates what a list or watch asks for.
+func (r *request) options() (*internalversion.ListOptions, error) {
+	o := &internalversion.ListOptions{}
+	if err := internalscheme.ParameterCodec.DecodeParameters(r.URL.Query(), metav1.SchemeGroupVersion, o); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	internalversion.SetListOptionsDefaults(o, true)
+	if errs := validation.ValidateListOptions(o, true); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
+	}
+	if o.LabelSelector == nil {
+		o.LabelSelector = labels.Everything()
+	}
+	if o.FieldSelector == nil {
+		o.FieldSelector = fields.Everything()
+	}
+	for _, requirement := range o.FieldSelector.Requirements() {
+		if !r.collection.selectable(requirement.Field) {
+			return nil, apierrors.NewBadRequest(r.collection.unselectable(requirement.Field, r.version))
+		}
+	}
+	return o, nil
+}
+
+// eventFields are the fields by which Events are selected.
+func eventFields() []string {
+	return []string{
+		"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid", "involvedObject.apiVersion",
+		"involvedObject.resourceVersion", "involvedObject.fieldPath", "reason", "reportingComponent", "source", "type",
+	}
+}
+
+func (c *collection) selectable(field string) bool {
+	switch {
+	case field == "metadata.name" || field == "metadata.namespace":
+		return true
+	case c.Group != "":
+		return false
+	}
+	switch c.Resource.Resource {
+	case "events":
+		return slices.Contains(eventFields(), field)
+	case "secrets":
+		return field == "type"
+	case namespacesResource:
+		return field == "status.phase" || field == "name"
+	case "pods":
+		return field == "spec.nodeName" || field == "status.phase"
+	}
+	return false
+}
+
+func (c *collection) unselectable(field, version string) string {
+	if c.Custom || c.Group != "" {
+		return fmt.Sprintf("field label not supported: %s", field)
+	}
+	return fmt.Sprintf("%q is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", field)
+}
+
+// selection decides whether an object is listed or watched.
+type selection struct {
+	namespace string
+	labels    labels.Selector
+	fields    fields.Selector
+}
+
+func (r *request) selection(o *internalversion.ListOptions) selection {
+	return selection{r.Namespace, o.LabelSelector, o.FieldSelector}
+}
+
+func (s selection) matches(v *revision) bool {
+	if v == nil || s.namespace != "" && v.namespace != s.namespace || !s.labels.Matches(v.labels) {
+		return false
+	}
+	return s.fields.Empty() || s.fields.Matches(selectableFields{v})
+}
+
+type selectableFields struct{ *revision }
+
+// Has implements fields.Fields.
+func (f selectableFields) Has(string) bool { return true }
+
+// Get implements fields.Fields.
+func (f selectableFields) Get(field string) string {
+	if field == "source" {
+		field = "source.component"
+	}
+	value, _, _ := unstructured.NestedString(f.object, strings.Split(field, ".")...)
+	return value
+}
+
+// page is the token of the next page: what follows a key, at a revision.
+type page struct {
+	Revision        int64
+	Namespace, Name string
+}
+
+// maxWait is how long a list waits for a watch cache that lags.
+const maxWait = 3 * time.Second
+
+func (srv *Server) list(r *request) (response, error) {
+	o, err := r.options()
+	if err != nil {
+		return response{}, err
+	}
+	from := page{}
+	if o.Continue != "" {
+		data, err := base64.RawURLEncoding.DecodeString(o.Continue)
+		if err != nil || json.Unmarshal(data, &from) != nil {
+			return response{}, apierrors.NewBadRequest("continue key is not valid: illegal base64 data")
+		}
+	}
+	items, at, err := srv.state(r, o, from.Revision)
+	if err != nil {
+		return response{}, err
+	}
+	return r.listed(items, at, from, o), nil
+}
+
+// state is what a list reads, and its revision.
+func (srv *Server) state(r *request, o *internalversion.ListOptions, exactly int64) ([]*revision, int64, error) {
+	s := srv.store
+	wanted, err := parseVersion(o.ResourceVersion)
+	if err != nil {
+		return nil, 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.collections[r.Ref.Resource]
+	if c == nil {
+		return nil, 0, errNotServed(r.Ref.Resource)
+	}
+	at := s.revision
+	switch {
+	case exactly != 0:
+		at = exactly
+	case o.ResourceVersionMatch == metav1.ResourceVersionMatchExact:
+		at = wanted
+	case o.ResourceVersion != "":
+		if at, _ = srv.cachedLocked(c); wanted > at {
+			s.mu.Unlock()
+			err := srv.await(r, wanted)
+			s.mu.Lock()
+			if err != nil {
+				return nil, 0, err
+			}
+			at, _ = srv.cachedLocked(c)
+		}
+	}
+	if at > s.revision {
+		return nil, 0, tooLarge(at, s.revision)
+	}
+	items, ok := c.at(r.Namespace, at)
+	if !ok && exactly != 0 {
+		return nil, 0, expiredPage()
+	}
+	if !ok {
+		return nil, 0, apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
+	}
+	return items, at, nil
+}
+
+// await waits until the watch cache has reached a revision.
+func (srv *Server) await(r *request, wanted int64) error {
+	deadline := time.After(maxWait)
+	for {
+		srv.store.mu.Lock()
+		c := srv.store.collections[r.Ref.Resource]
+		if c == nil {
+			srv.store.mu.Unlock()
+			return errNotServed(r.Ref.Resource)
+		}
+		at, next := srv.cachedLocked(c)
+		changed := c.changed
+		srv.store.mu.Unlock()
+		if at >= wanted {
+			return nil
+		}
+		if next == 0 {
+			next = maxWait
+		}
+		select {
+		case <-r.Context().Done():
+			return r.Context().Err()
+		case <-deadline:
+			return tooLarge(wanted, at)
+		case <-changed:
+		case <-time.After(next):
+		}
+	}
+}
+
+func tooLarge(wanted, at int64) error {
+	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", wanted, at), 1)
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
+	return err
+}
+
+func expiredPage() error {
+	return apierrors.NewResourceExpired("The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.")
+}
+
+func parseVersion(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	version, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		return 0, apierrors.NewBadRequest(fmt.Sprintf("Invalid value: %q: %v", text, err))
+	}
+	return int64(version), nil
+}
+
+// at returns the objects of a namespace as they were at a revision, unless that is forgotten.
+func (c *collection) at(namespace string, n int64) ([]*revision, bool) {
+	if last := len(c.events); last == 0 || c.events[last-1].revision <= n {
+		return c.in(namespace), n >= c.dropped || last > 0
+	}
+	if n < c.dropped {
+		return nil, false
+	}
+	past := &collection{items: slices.Clone(c.items)}
+	for i := len(c.events) - 1; i >= 0 && c.events[i].revision > n; i-- {
+		past.undo(c.events[i])
+	}
+	return past.in(namespace), true
+}
+
+func (c *collection) undo(e *change) {
+	about := e.new
+	if about == nil {
+		about = e.old
+	}
+	i, found := c.find(about.namespace, about.name)
+	switch {
+	case e.old == nil:
+		c.items = slices.Delete(c.items, i, i+1)
+	case found:
+		c.items[i] = e.old
+	default:
+		c.items = slices.Insert(c.items, i, e.old)
+	}
+}
+
+// listed encodes one page.
+func (r *request) listed(items []*revision, at int64, from page, o *internalversion.ListOptions) response {
+	c := r.collection
+	selected := r.selection(o)
+	item := shape{partial: r.partial}
+	kind, apiVersion := c.ListKind, c.apiVersion(r.version)
+	switch {
+	case r.partial:
+		item, kind, apiVersion = r.shape(), "PartialObjectMetadataList", "meta.k8s.io/v1"
+	case c.Custom:
+		item = r.shape()
+	}
+	length := 0
+	for _, v := range items {
+		if r.partial {
+			length += 1000
+		} else {
+			length += v.size()
+		}
+	}
+	body := make([]byte, 0, length)
+	count, left := int64(0), int64(0)
+	next := page{Revision: at}
+	for _, v := range items {
+		if !after(v, from) || !selected.matches(v) {
+			continue
+		}
+		if o.Limit > 0 && count == o.Limit {
+			left++
+			continue
+		}
+		if count++; count > 1 {
+			body = append(body, ',')
+		}
+		body = v.write(body, item)
+		next.Namespace, next.Name = v.namespace, v.name
+	}
+	m := metav1.ListMeta{ResourceVersion: strconv.FormatInt(at, 10)}
+	if left > 0 {
+		m.Continue = base64.RawURLEncoding.EncodeToString(encode(next))
+		if selected.labels.Empty() && selected.fields.Empty() {
+			m.RemainingItemCount = &left
+		}
+	}
+	head := fmt.Appendf(nil, `{"kind":%q,"apiVersion":%q,"metadata":%s,"items":[`, kind, apiVersion, encode(m))
+	return response{code: http.StatusOK, kind: jsonType, body: slices.Concat(head, body, []byte("]}\n"))}
+}
+
+func after(v *revision, p page) bool {
+	if o := strings.Compare(v.namespace, p.Namespace); o != 0 {
+		return o > 0
+	}
+	return p.Name == "" || v.name > p.Name
+}
