@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -43,10 +44,7 @@ func (s *Store) delete(r Ref, options metav1.DeleteOptions) (*revision, bool, er
 		if err := immortal(c, old); err != nil {
 			return nil, false, err
 		}
-		next, err := c.marked(old, options)
-		if err != nil {
-			return nil, false, err
-		}
+		next := c.marked(old, options)
 		if next != nil && (dryRun || equal(next.object, old.object)) {
 			return next, false, nil
 		}
@@ -88,21 +86,21 @@ func (c *collection) checkPreconditions(old *revision, p *metav1.Preconditions) 
 }
 
 // marked is the object while it waits for its finalizers, or nil if it has none.
-func (c *collection) marked(old *revision, options metav1.DeleteOptions) (*revision, error) {
+func (c *collection) marked(old *revision, options metav1.DeleteOptions) *revision {
 	o, m := old.at(old.revision).object, old.decodedMeta().DeepCopy()
 	finalizers := finalizersFor(m.Finalizers, options)
-	if c.GroupResource() == definitionsResource() && !terminating(o) {
+	if c.GroupResource() == definitionsResource() && m.DeletionTimestamp == nil {
 		finalizers = append(finalizers, cleanupFinalizer)
 	}
-	if isNamespaces(c) {
-		if err := markNamespace(o, m); err != nil {
-			return nil, err
-		}
-	} else if len(finalizers) == 0 {
-		return nil, nil
-	}
-	if len(finalizers) == 0 && len(namespaceFinalizers(o)) == 0 {
-		return nil, nil
+	switch {
+	case isNamespaces(c) && m.DeletionTimestamp == nil:
+		setPhase(o, corev1.NamespaceTerminating)
+	case isNamespaces(c) && len(namespaceFinalizers(o)) > 0:
+		return old
+	case len(finalizers) == 0:
+		return nil
+	default:
+		m.DeletionGracePeriodSeconds = ptr.To[int64](0)
 	}
 	m.Finalizers = finalizers
 	if now := metav1.NewTime(time.Now().UTC().Truncate(time.Second)); m.DeletionTimestamp == nil {
@@ -111,11 +109,8 @@ func (c *collection) marked(old *revision, options metav1.DeleteOptions) (*revis
 		}
 		m.DeletionTimestamp = &now
 	}
-	if !isNamespaces(c) {
-		m.DeletionGracePeriodSeconds = ptr.To[int64](0)
-	}
 	c.encodeMeta(o, m)
-	return newRevision(o), nil
+	return newRevision(o)
 }
 
 // finalizersFor sets those of the garbage collector (deletionFinalizersForGarbageCollection of

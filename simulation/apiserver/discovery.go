@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,177 +12,89 @@ import (
 	apiversion "k8s.io/apimachinery/pkg/version"
 )
 
-const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+const (
+	plainType      = "text/plain; charset=utf-8"
+	aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+)
 
 // discover answers what is not about a resource.
 func (srv *Server) discover(r *request) (response, bool) {
-	path := strings.Trim(r.URL.Path, "/")
-	aggregated := strings.Contains(r.Header.Get("Accept"), "g=apidiscovery.k8s.io;v=v2;")
-	switch path {
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	switch parts[0] {
 	case "version":
 		return jsonResponse(apiversion.Info{Major: "1", Minor: "35", GitVersion: "v1.35.4", Platform: "linux/amd64"}), true
 	case "healthz", "livez", "readyz":
-		return response{code: http.StatusOK, body: []byte("ok"), kind: "text/plain; charset=utf-8"}, true
+		return response{code: http.StatusOK, body: []byte("ok"), kind: plainType}, true
 	case "api", "apis":
-		if aggregated {
-			a := jsonResponse(srv.store.aggregated(path == "api"))
-			a.kind = aggregatedType
-			return a, true
-		}
-		if path == "api" {
-			return jsonResponse(metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"},
-				ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{}}), true
-		}
-		return jsonResponse(srv.store.groups()), true
+	default:
+		return notFound(), true
 	}
-	parts := strings.Split(path, "/")
+	core := parts[0] == "api"
+	if len(parts) > 3 || core && len(parts) > 2 {
+		return response{}, false
+	}
+	groups := slices.DeleteFunc(srv.store.groups(), func(g discoveryv2.APIGroupDiscovery) bool { return (g.Name == "") != core })
+	if core {
+		parts = slices.Insert(parts, 1, "") // the name of the group
+	}
 	switch {
-	case parts[0] == "api" && len(parts) == 2:
-		return srv.store.version("", parts[1]), true
-	case parts[0] == "apis" && len(parts) == 3:
-		return srv.store.version(parts[1], parts[2]), true
-	case parts[0] == "apis" && len(parts) == 2:
-		return srv.store.group(parts[1]), true
+	case len(parts) == 3:
+		return versionResponse(groups, parts[1], parts[2]), true
+	case len(parts) == 2 && !core:
+		return groupResponse(groups, parts[1]), true
+	case strings.Contains(r.Header.Get("Accept"), "g=apidiscovery.k8s.io;v=v2;"):
+		a := jsonResponse(discoveryv2.APIGroupDiscoveryList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: "apidiscovery.k8s.io/v2"}, Items: groups})
+		a.kind = aggregatedType
+		return a, true
+	case core:
+		return jsonResponse(metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}, ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{}}), true
 	}
-	return response{}, false
+	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{}}
+	for _, g := range groups {
+		list.Groups = append(list.Groups, apiGroup(g))
+	}
+	return jsonResponse(list), true
 }
 
 func jsonResponse(v any) response {
 	return response{code: http.StatusOK, kind: jsonType, body: encode(v)}
 }
 
-// served returns what is served of a group and version, in alphabetical order; empty means all.
-func (s *Store) served(group, version string) []Resource {
+// groups is what is served, in alphabetical order; the core group has no name.
+func (s *Store) groups() []discoveryv2.APIGroupDiscovery {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var found []Resource
+	served := map[string]map[string][]discoveryv2.APIResourceDiscovery{}
 	for _, c := range s.collections {
-		if c.Group == group && c.serves(version) {
-			found = append(found, c.Resource)
-		}
-	}
-	slices.SortFunc(found, func(a, b Resource) int { return strings.Compare(a.Resource, b.Resource) })
-	return found
-}
-
-// groups lists the named groups; the versions of a group are those of its resources, in the
-// order of the first resource that has several.
-func (s *Store) groups() metav1.APIGroupList {
-	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{}}
-	for _, name := range s.groupNames() {
-		if name != "" {
-			list.Groups = append(list.Groups, s.apiGroup(name))
-		}
-	}
-	return list
-}
-
-func (s *Store) groupNames() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var names []string
-	for gr := range s.collections {
-		if !slices.Contains(names, gr.Group) {
-			names = append(names, gr.Group)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-func (s *Store) versions(group string) []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var versions []string
-	for gr, c := range s.collections {
-		if gr.Group != group {
-			continue
-		}
 		for _, v := range c.Versions {
-			if !slices.Contains(versions, v) {
-				versions = append(versions, v)
+			if served[c.Group] == nil {
+				served[c.Group] = map[string][]discoveryv2.APIResourceDiscovery{}
 			}
+			served[c.Group][v] = append(served[c.Group][v], c.discovery(v))
 		}
 	}
-	slices.SortFunc(versions, newestFirst)
-	return versions
-}
-
-func (s *Store) apiGroup(name string) metav1.APIGroup {
-	g := metav1.APIGroup{Name: name}
-	for _, v := range s.versions(name) {
-		g.Versions = append(g.Versions, metav1.GroupVersionForDiscovery{GroupVersion: name + "/" + v, Version: v})
-	}
-	if len(g.Versions) > 0 {
-		g.PreferredVersion = g.Versions[0]
-	}
-	return g
-}
-
-func (s *Store) group(name string) response {
-	g := s.apiGroup(name)
-	if len(g.Versions) == 0 {
-		return notFound()
-	}
-	g.Kind, g.APIVersion = "APIGroup", "v1"
-	return jsonResponse(g)
-}
-
-func (r Resource) verbs() []string {
-	return []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
-}
-
-func (s *Store) version(group, version string) response {
-	found := s.served(group, version)
-	if len(found) == 0 {
-		return notFound()
-	}
-	gv := schema.GroupVersion{Group: group, Version: version}
-	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: gv.String()}
-	for _, r := range found {
-		list.APIResources = append(list.APIResources, metav1.APIResource{
-			Name: r.Resource, SingularName: r.Singular, Namespaced: r.Namespaced, Kind: r.Kind,
-			Verbs: r.verbs(), ShortNames: r.ShortNames, Categories: r.Categories,
-		})
-		if r.Status {
-			list.APIResources = append(list.APIResources, metav1.APIResource{
-				Name: r.Resource + "/status", Namespaced: r.Namespaced, Kind: r.Kind, Verbs: []string{"get", "patch", "update"},
-			})
-		}
-		if r.Scale {
-			list.APIResources = append(list.APIResources, metav1.APIResource{
-				Name: r.Resource + "/scale", Namespaced: r.Namespaced, Group: "autoscaling", Version: "v1", Kind: "Scale", Verbs: []string{"get", "patch", "update"},
-			})
-		}
-	}
-	return jsonResponse(list)
-}
-
-// aggregated is the discovery of all groups in one answer; the core group has its own.
-func (s *Store) aggregated(core bool) discoveryv2.APIGroupDiscoveryList {
-	list := discoveryv2.APIGroupDiscoveryList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: "apidiscovery.k8s.io/v2"}}
-	for _, name := range s.groupNames() {
-		if (name == "") != core {
-			continue
-		}
+	var groups []discoveryv2.APIGroupDiscovery
+	for name, versions := range served {
 		g := discoveryv2.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		for _, version := range s.versions(name) {
-			v := discoveryv2.APIVersionDiscovery{Version: version, Freshness: discoveryv2.DiscoveryFreshnessCurrent}
-			for _, r := range s.served(name, version) {
-				v.Resources = append(v.Resources, r.discovery(version))
-			}
-			g.Versions = append(g.Versions, v)
+		for version, resources := range versions {
+			slices.SortFunc(resources, func(a, b discoveryv2.APIResourceDiscovery) int { return cmp.Compare(a.Resource, b.Resource) })
+			g.Versions = append(g.Versions, discoveryv2.APIVersionDiscovery{Version: version, Resources: resources, Freshness: discoveryv2.DiscoveryFreshnessCurrent})
 		}
-		list.Items = append(list.Items, g)
+		slices.SortFunc(g.Versions, func(a, b discoveryv2.APIVersionDiscovery) int { return newestFirst(a.Version, b.Version) })
+		groups = append(groups, g)
 	}
-	return list
+	slices.SortFunc(groups, func(a, b discoveryv2.APIGroupDiscovery) int { return cmp.Compare(a.Name, b.Name) })
+	return groups
 }
+
+// newestFirst orders versions as discovery does.
+func newestFirst(a, b string) int { return -apiversion.CompareKubeAwareVersionStrings(a, b) }
 
 func (r Resource) discovery(version string) discoveryv2.APIResourceDiscovery {
 	d := discoveryv2.APIResourceDiscovery{
-		Resource: r.Resource, SingularResource: r.Singular, Scope: discoveryv2.ScopeCluster, Verbs: r.verbs(),
+		Resource: r.Resource, SingularResource: r.Singular, Scope: discoveryv2.ScopeCluster, ShortNames: r.ShortNames, Categories: r.Categories,
 		ResponseKind: &metav1.GroupVersionKind{Group: r.Group, Version: version, Kind: r.Kind},
-		ShortNames:   r.ShortNames, Categories: r.Categories,
+		Verbs:        []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"},
 	}
 	if r.Namespaced {
 		d.Scope = discoveryv2.ScopeNamespace
@@ -197,5 +110,51 @@ func (r Resource) discovery(version string) discoveryv2.APIResourceDiscovery {
 	return d
 }
 
-// newestFirst orders versions as discovery does.
-func newestFirst(a, b string) int { return -apiversion.CompareKubeAwareVersionStrings(a, b) }
+func apiGroup(d discoveryv2.APIGroupDiscovery) metav1.APIGroup {
+	g := metav1.APIGroup{Name: d.Name}
+	for _, v := range d.Versions {
+		g.Versions = append(g.Versions, metav1.GroupVersionForDiscovery{GroupVersion: d.Name + "/" + v.Version, Version: v.Version})
+	}
+	g.PreferredVersion = g.Versions[0]
+	return g
+}
+
+func groupResponse(groups []discoveryv2.APIGroupDiscovery, name string) response {
+	for _, d := range groups {
+		if d.Name == name {
+			g := apiGroup(d)
+			g.Kind, g.APIVersion = "APIGroup", "v1"
+			return jsonResponse(g)
+		}
+	}
+	return notFound()
+}
+
+// versionResponse is the list of resources as it was before aggregated discovery.
+func versionResponse(groups []discoveryv2.APIGroupDiscovery, group, version string) response {
+	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: schema.GroupVersion{Group: group, Version: version}.String()}
+	for _, g := range groups {
+		for _, v := range g.Versions {
+			if g.Name != group || v.Version != version {
+				continue
+			}
+			for _, d := range v.Resources {
+				namespaced := d.Scope == discoveryv2.ScopeNamespace
+				list.APIResources = append(list.APIResources, metav1.APIResource{
+					Name: d.Resource, SingularName: d.SingularResource, Namespaced: namespaced, Kind: d.ResponseKind.Kind, Verbs: d.Verbs, ShortNames: d.ShortNames, Categories: d.Categories,
+				})
+				for _, sub := range d.Subresources {
+					r := metav1.APIResource{Name: d.Resource + "/" + sub.Subresource, Namespaced: namespaced, Kind: sub.ResponseKind.Kind, Verbs: sub.Verbs}
+					if r.Kind != d.ResponseKind.Kind {
+						r.Group, r.Version = sub.ResponseKind.Group, sub.ResponseKind.Version
+					}
+					list.APIResources = append(list.APIResources, r)
+				}
+			}
+		}
+	}
+	if list.APIResources == nil {
+		return notFound()
+	}
+	return jsonResponse(list)
+}

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // SetLag makes the server's watch cache of a resource late: its watches, and lists of any
@@ -148,10 +150,36 @@ func (f selectableFields) Get(field string) string {
 	return value
 }
 
-// page is the token of the next page: what follows a key, at a revision.
+// page is the continue token of kube-apiserver: where to go on, at a revision, or at the
+// newest one if that is negative.
 type page struct {
-	Revision        int64
-	Namespace, Name string
+	Version  string `json:"v"`
+	Revision int64  `json:"rv"`
+	Start    string `json:"start"`
+}
+
+const pageVersion = "meta.k8s.io/v1"
+
+func parsePage(token string) (page, error) {
+	p := page{}
+	data, err := base64.RawURLEncoding.DecodeString(token)
+	if err == nil {
+		err = json.Unmarshal(data, &p)
+	}
+	switch {
+	case err != nil:
+		err = fmt.Errorf("continue key is not valid: %w", err)
+	case p.Version != pageVersion:
+		err = fmt.Errorf("continue key is not valid: server does not recognize this encoded version %s", p.Version)
+	default:
+		return p, nil
+	}
+	return p, apierrors.NewBadRequest(fmt.Sprintf("invalid continue token: %v", err))
+}
+
+func (p page) token() string {
+	p.Version = pageVersion
+	return base64.RawURLEncoding.EncodeToString(encode(p))
 }
 
 // maxWait is how long a list waits for a watch cache that lags.
@@ -163,13 +191,18 @@ func (srv *Server) list(r *request) (response, error) {
 		return response{}, err
 	}
 	from := page{}
+	if _, single := o.FieldSelector.RequiresExactMatch("metadata.name"); single {
+		o.Continue, o.Limit = "", 0
+	}
 	if o.Continue != "" {
-		data, err := base64.RawURLEncoding.DecodeString(o.Continue)
-		if err != nil || json.Unmarshal(data, &from) != nil {
-			return response{}, apierrors.NewBadRequest("continue key is not valid: illegal base64 data")
+		if from, err = parsePage(o.Continue); err != nil {
+			return response{}, err
+		}
+		if o.ResourceVersion != "" && o.ResourceVersion != "0" {
+			return response{}, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
 		}
 	}
-	items, at, err := srv.state(r, o, from.Revision)
+	items, at, err := srv.state(r, o, from)
 	if err != nil {
 		return response{}, err
 	}
@@ -177,11 +210,20 @@ func (srv *Server) list(r *request) (response, error) {
 }
 
 // state is what a list reads, and its revision.
-func (srv *Server) state(r *request, o *internalversion.ListOptions, exactly int64) ([]*revision, int64, error) {
+func (srv *Server) state(r *request, o *internalversion.ListOptions, from page) ([]*revision, int64, error) {
 	s := srv.store
-	wanted, err := parseVersion(o.ResourceVersion)
+	wanted, err := strconv.ParseUint(cmp.Or(o.ResourceVersion, "0"), 10, 64)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, apierrors.NewBadRequest(fmt.Sprintf("invalid resource version: %v", invalidVersion(o.ResourceVersion, err)))
+	}
+	exactly := from.Revision
+	if o.ResourceVersionMatch == metav1.ResourceVersionMatchExact || o.ResourceVersionMatch == "" && o.Limit > 0 && wanted > 0 {
+		exactly = int64(wanted)
+	}
+	if exactly == 0 && wanted > 0 {
+		if err := srv.await(r, int64(wanted)); err != nil {
+			return nil, 0, err
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,32 +233,40 @@ func (srv *Server) state(r *request, o *internalversion.ListOptions, exactly int
 	}
 	at := s.revision
 	switch {
-	case exactly != 0:
+	case exactly > 0:
 		at = exactly
-	case o.ResourceVersionMatch == metav1.ResourceVersionMatchExact:
-		at = wanted
-	case o.ResourceVersion != "":
-		if at, _ = srv.cachedLocked(c); wanted > at {
-			s.mu.Unlock()
-			err := srv.await(r, wanted)
-			s.mu.Lock()
-			if err != nil {
-				return nil, 0, err
-			}
-			at, _ = srv.cachedLocked(c)
-		}
+	case exactly == 0 && o.ResourceVersion != "":
+		at, _ = srv.cachedLocked(c)
 	}
 	if at > s.revision {
 		return nil, 0, tooLarge(at, s.revision)
 	}
 	items, ok := c.at(r.Namespace, at)
-	if !ok && exactly != 0 {
-		return nil, 0, expiredPage()
-	}
 	if !ok {
-		return nil, 0, apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
+		return nil, 0, expired(from)
 	}
 	return items, at, nil
+}
+
+// expired is the error for a state that is forgotten. For a page, it has the token of the
+// rest of the newest state.
+func expired(from page) error {
+	if from.Revision == 0 {
+		return apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
+	}
+	err := apierrors.NewResourceExpired("The provided continue parameter is too old " +
+		"to display a consistent list result. You can start a new list without " +
+		"the continue parameter, or use the continue token in this response to " +
+		"retrieve the remainder of the results. Continuing with the provided " +
+		"token results in an inconsistent list - objects that were created, " +
+		"modified, or deleted between the time the first chunk was returned " +
+		"and now may show up in the list.")
+	err.ErrStatus.ListMeta.Continue = page{Revision: -1, Start: from.Start}.token()
+	return err
+}
+
+func invalidVersion(version string, err error) *field.Error {
+	return field.Invalid(field.NewPath("resourceVersion"), version, err.Error())
 }
 
 // await waits until the watch cache has reached a revision.
@@ -255,21 +305,6 @@ func tooLarge(wanted, at int64) error {
 	return err
 }
 
-func expiredPage() error {
-	return apierrors.NewResourceExpired("The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.")
-}
-
-func parseVersion(text string) (int64, error) {
-	if text == "" {
-		return 0, nil
-	}
-	version, err := strconv.ParseUint(text, 10, 63)
-	if err != nil {
-		return 0, apierrors.NewBadRequest(fmt.Sprintf("Invalid value: %q: %v", text, err))
-	}
-	return int64(version), nil
-}
-
 // at returns the objects of a namespace as they were at a revision, unless that is forgotten.
 func (c *collection) at(namespace string, n int64) ([]*revision, bool) {
 	if last := len(c.events); last == 0 || c.events[last-1].revision <= n {
@@ -290,7 +325,7 @@ func (c *collection) undo(e *change) {
 	if about == nil {
 		about = e.old
 	}
-	i, found := c.find(about.namespace, about.name)
+	i, found := c.find(about.key)
 	switch {
 	case e.old == nil:
 		c.items = slices.Delete(c.items, i, i+1)
@@ -313,45 +348,36 @@ func (r *request) listed(items []*revision, at int64, from page, o *internalvers
 	case c.Custom:
 		item = r.shape()
 	}
+	if from.Start != "" {
+		i, _ := (&collection{items: items}).find(from.Start)
+		items = items[i:]
+	}
 	length := 0
 	for _, v := range items {
-		if r.partial {
-			length += 1000
-		} else {
-			length += v.size()
-		}
+		length += item.sizeOf(v)
 	}
 	body := make([]byte, 0, length)
-	count, left := int64(0), int64(0)
-	next := page{Revision: at}
-	for _, v := range items {
-		if !after(v, from) || !selected.matches(v) {
-			continue
-		}
-		if o.Limit > 0 && count == o.Limit {
-			left++
+	m := metav1.ListMeta{ResourceVersion: strconv.FormatInt(at, 10)}
+	count := int64(0)
+	for i, v := range items {
+		if !selected.matches(v) {
 			continue
 		}
 		if count++; count > 1 {
 			body = append(body, ',')
 		}
 		body = v.write(body, item)
-		next.Namespace, next.Name = v.namespace, v.name
-	}
-	m := metav1.ListMeta{ResourceVersion: strconv.FormatInt(at, 10)}
-	if left > 0 {
-		m.Continue = base64.RawURLEncoding.EncodeToString(encode(next))
-		if selected.labels.Empty() && selected.fields.Empty() {
-			m.RemainingItemCount = &left
+		if o.Limit == 0 || count < o.Limit {
+			continue
 		}
+		if left := int64(len(items) - i - 1); left > 0 {
+			m.Continue = page{Revision: at, Start: v.key + "\x00"}.token()
+			if selected.labels.Empty() && selected.fields.Empty() {
+				m.RemainingItemCount = &left
+			}
+		}
+		break
 	}
 	head := fmt.Appendf(nil, `{"kind":%q,"apiVersion":%q,"metadata":%s,"items":[`, kind, apiVersion, encode(m))
 	return response{code: http.StatusOK, kind: jsonType, body: slices.Concat(head, body, []byte("]}\n"))}
-}
-
-func after(v *revision, p page) bool {
-	if o := strings.Compare(v.namespace, p.Namespace); o != 0 {
-		return o > 0
-	}
-	return p.Name == "" || v.name > p.Name
 }

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -84,20 +85,12 @@ func immortal(c *collection, old *revision) error {
 	return nil
 }
 
-// markNamespace sets the phase; a second deletion is refused while there is content.
-func markNamespace(o Object, m *metav1.ObjectMeta) error {
-	if m.DeletionTimestamp != nil && len(namespaceFinalizers(o)) > 0 {
-		return apierrors.NewConflict(namespaceRef("").Resource, m.Name, errors.New("The system is ensuring all content is removed from this namespace.  Upon completion, this namespace will automatically be purged by the system."))
-	}
+func setPhase(o Object, phase corev1.NamespacePhase) {
+	before, _ := o["status"].(map[string]any)
 	status := map[string]any{}
-	if before, ok := o["status"].(map[string]any); ok {
-		for key, value := range before {
-			status[key] = value
-		}
-	}
-	status["phase"] = string(corev1.NamespaceTerminating)
+	maps.Copy(status, before)
+	status["phase"] = string(phase)
 	o["status"] = status
-	return nil
 }
 
 // control starts the controllers of the store after what concerns them.

@@ -181,7 +181,7 @@ func (srv *Server) removeAll(r *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	items, at, err := srv.state(r, o, 0)
+	items, at, err := srv.state(r, o, page{})
 	if err != nil {
 		return response{}, err
 	}

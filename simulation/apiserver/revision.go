@@ -16,6 +16,7 @@ import (
 type revision struct {
 	object          Object
 	namespace, name string
+	key             string // in its collection
 	labels          labels.Set
 	revision        int64
 
@@ -37,15 +38,10 @@ func (v *revision) decodedMeta() *metav1.ObjectMeta {
 	return v.known
 }
 
-// size is about that of the JSON.
-func (v *revision) size() int {
-	v.encode()
-	return len(v.meta) + len(v.contents) + 100
-}
-
 func newRevision(o Object) *revision {
 	m := metadata(o)
 	v := &revision{object: o, namespace: text(m, "namespace"), name: text(m, "name")}
+	v.key = v.namespace + "/" + v.name
 	v.revision, _ = strconv.ParseInt(text(m, "resourceVersion"), 10, 64)
 	if set, ok := m["labels"].(map[string]any); ok {
 		v.labels = make(labels.Set, len(set))
@@ -66,7 +62,7 @@ func (v *revision) number(n int64) {
 func (v *revision) at(n int64) *revision {
 	o := maps.Clone(v.object)
 	o["metadata"] = maps.Clone(metadata(o))
-	other := &revision{object: o, namespace: v.namespace, name: v.name, labels: v.labels}
+	other := &revision{object: o, namespace: v.namespace, name: v.name, key: v.key, labels: v.labels}
 	other.number(n)
 	return other
 }
@@ -89,7 +85,7 @@ func (v *revision) encode() {
 // write appends the object's JSON. Without a kind it is an item of a list that has one.
 func (v *revision) write(to []byte, s shape) []byte {
 	if v.encode(); to == nil {
-		to = make([]byte, 0, v.size())
+		to = make([]byte, 0, s.sizeOf(v))
 	}
 	to = append(to, '{')
 	if s.kind != "" {
@@ -106,6 +102,16 @@ func (v *revision) write(to []byte, s shape) []byte {
 type shape struct {
 	kind, apiVersion string
 	partial          bool
+}
+
+// sizeOf is at least the length of an object's JSON.
+func (s shape) sizeOf(v *revision) int {
+	v.encode()
+	n := len(v.meta) + len(s.kind) + len(s.apiVersion) + 64
+	if !s.partial {
+		n += len(v.contents)
+	}
+	return n
 }
 
 // encode is for what was decoded from JSON, or can be.

@@ -142,7 +142,7 @@ func (srv *Server) serve(r *request) response {
 }
 
 func notFound() response {
-	return response{code: http.StatusNotFound, body: []byte("404 page not found\n"), kind: "text/plain; charset=utf-8"}
+	return response{code: http.StatusNotFound, body: []byte("404 page not found\n"), kind: plainType}
 }
 
 // resolve finds out what a path names.

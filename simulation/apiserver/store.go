@@ -155,7 +155,7 @@ func (s *Store) get(r Ref) *revision {
 	if c == nil {
 		return nil
 	}
-	if i, ok := c.find(r.Namespace, r.Name); ok {
+	if i, ok := c.find(r.Namespace + "/" + r.Name); ok {
 		return c.items[i]
 	}
 	return nil
@@ -177,24 +177,16 @@ func (s *Store) List(gr schema.GroupResource, namespace string) []Object {
 }
 
 // find returns where an object is, or belongs, in etcd's order.
-func (c *collection) find(namespace, name string) (int, bool) {
-	return slices.BinarySearchFunc(c.items, name, func(v *revision, name string) int {
-		if o := strings.Compare(v.namespace, namespace); o != 0 {
-			return o
-		}
-		return strings.Compare(v.name, name)
-	})
+func (c *collection) find(key string) (int, bool) {
+	return slices.BinarySearchFunc(c.items, key, func(v *revision, key string) int { return strings.Compare(v.key, key) })
 }
 
 func (c *collection) in(namespace string) []*revision {
 	if namespace == "" {
 		return c.items
 	}
-	from, _ := c.find(namespace, "")
-	to := from
-	for to < len(c.items) && c.items[to].namespace == namespace {
-		to++
-	}
+	from, _ := c.find(namespace + "/")
+	to, _ := c.find(namespace + "0") // what follows the slash
 	return c.items[from:to]
 }
 
@@ -207,7 +199,7 @@ func (s *Store) commit(c *collection, old, new *revision) (ok bool, stored *revi
 	if new == nil {
 		about = old
 	}
-	i, found := c.find(about.namespace, about.name)
+	i, found := c.find(about.key)
 	if s.collections[c.GroupResource()] != c || found != (old != nil) || found && c.items[i] != old {
 		return false, nil
 	}

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -11,6 +12,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/ptr"
 )
@@ -48,9 +51,9 @@ func (srv *Server) watch(r *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	since, err := parseVersion(o.ResourceVersion)
+	since, err := strconv.ParseInt(cmp.Or(o.ResourceVersion, "0"), 10, 64)
 	if err != nil {
-		return response{}, err
+		return response{}, apierrors.NewInvalid(schema.GroupKind{Group: r.collection.Group, Kind: r.Ref.Resource.Resource}, "", field.ErrorList{invalidVersion(o.ResourceVersion, err)})
 	}
 	timeout := defaultTimeout
 	if o.TimeoutSeconds != nil && *o.TimeoutSeconds > 0 {

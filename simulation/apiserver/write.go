@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -223,7 +224,7 @@ func (s *Store) successor(c *collection, o Object, old *revision, w write) (Obje
 	}
 	before := old.decodedMeta()
 	if w.replaces && m.UID != "" && m.UID != before.UID {
-		return nil, nil, apierrors.NewConflict(gr, old.name, fmt.Errorf("StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %v, UID in object meta: %v", c.key(old), m.UID, before.UID))
+		return nil, nil, apierrors.NewConflict(gr, old.name, fmt.Errorf("StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %v, UID in object meta: %v", c.storageKey(old), m.UID, before.UID))
 	}
 	if err := s.checkNamespace(c, m, opUpdate); err != nil {
 		return nil, nil, err
@@ -445,16 +446,13 @@ func (c *collection) fits(o Object) (*revision, error) {
 	return v, nil
 }
 
-// key is where etcd keeps an object.
-func (c *collection) key(v *revision) string {
-	key := "/registry/"
+// storageKey is where etcd keeps an object.
+func (c *collection) storageKey(v *revision) string {
+	group := ""
 	if c.Custom {
-		key += c.Group + "/"
+		group = c.Group + "/"
 	}
-	if key += c.Resource.Resource + "/"; v.namespace != "" {
-		key += v.namespace + "/"
-	}
-	return key + v.name
+	return "/registry/" + group + c.Resource.Resource + "/" + strings.TrimPrefix(v.key, "/")
 }
 
 // size is less than that of the JSON, and quick.

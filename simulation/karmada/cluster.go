@@ -2,6 +2,8 @@ package karmada
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -9,6 +11,7 @@ import (
 	policyv1alpha1 "github.com/karmada-io/api/policy/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
 )
@@ -63,17 +66,42 @@ func (k *Karmada) Unjoin(name string) error {
 
 // SetReady sets the condition Ready of a cluster. A member that is not ready cannot be reached.
 func (k *Karmada) SetReady(name string, isReady bool) error {
-	status, reason, message := metav1.ConditionTrue, "ClusterReady", "cluster is healthy and ready to accept workloads"
-	if !isReady {
-		status, reason, message = metav1.ConditionFalse, "ClusterNotReachable", "cluster is not reachable"
+	m := k.Member(name)
+	if m == nil {
+		return fmt.Errorf("cannot find cluster %q", name)
 	}
-	if m := k.Member(name); m != nil {
-		m.mu.Lock()
-		m.isAway = !isReady
-		m.mu.Unlock()
+	m.mu.Lock()
+	m.isAway = !isReady
+	m.mu.Unlock()
+	return m.publish()
+}
+
+// publish is the cluster-status controller (pkg/controllers/status/cluster_status_controller.go): it says whether the
+// member is ready, and what it serves.
+func (m *Member) publish() error {
+	m.mu.Lock()
+	isAway, enabled := m.isAway, map[string][]any{}
+	for kind, gr := range m.kinds {
+		served, _ := m.Store.Served(gr)
+		for _, version := range served.Versions {
+			of := schema.GroupVersion{Group: kind.Group, Version: version}.String()
+			enabled[of] = append(enabled[of], Object{"kind": kind.Kind, "name": gr.Resource})
+		}
 	}
-	return setStatus(k.control, apiserver.Ref{Resource: clusters, Name: name}, func(o Object) {
-		setCondition(o, clusterv1alpha1.ClusterConditionReady, string(status), reason, message)
+	m.mu.Unlock()
+	var enablements []any
+	for _, of := range slices.Sorted(maps.Keys(enabled)) {
+		slices.SortFunc(enabled[of], func(a, b any) int { return strings.Compare(stringAt(a.(Object), "name"), stringAt(b.(Object), "name")) })
+		enablements = append(enablements, Object{"groupVersion": of, "resources": enabled[of]})
+	}
+	return setStatus(m.k.control, apiserver.Ref{Resource: clusters, Name: m.Name}, func(o Object) {
+		if isAway {
+			setCondition(o, clusterv1alpha1.ClusterConditionReady, string(metav1.ConditionFalse), "ClusterNotReachable", "cluster is not reachable")
+			return
+		}
+		o["apiEnablements"] = enablements
+		setCondition(o, clusterv1alpha1.ClusterConditionReady, string(metav1.ConditionTrue), "ClusterReady", "cluster is healthy and ready to accept workloads")
+		setCondition(o, clusterv1alpha1.ClusterConditionCompleteAPIEnablements, string(metav1.ConditionTrue), "Complete", "collected complete APIEnablements from the cluster")
 	})
 }
 

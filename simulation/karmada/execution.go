@@ -174,7 +174,7 @@ type objectKey struct {
 // keyOf finds how the member serves an object.
 func (m *Member) keyOf(o Object) (objectKey, error) {
 	gvk, annotations := in(o).GroupVersionKind(), in(o).GetAnnotations()
-	gr, has := m.kinds[gvk.GroupKind()]
+	gr, has := m.resourceOf(gvk.GroupKind())
 	if !has {
 		return objectKey{}, &meta.NoKindMatchError{GroupKind: gvk.GroupKind(), SearchedVersions: []string{gvk.Version}}
 	}

@@ -226,6 +226,9 @@ func TestVersions(t *testing.T) {
 			w.create(w.control, works, workOf("u", object{"apiVersion": "example.com/v1", "kind": "Unknown", "metadata": object{"name": "u"}}))
 			w.wait(time.Second)
 			w.want("a kind that the member has not", w.condition("u", "Applied"), want.unknown)
+			w.must(w.m1.Serve(apiserver.Resource{Group: "example.com", Versions: []string{"v1"}, Resource: "unknowns", Kind: "Unknown", ListKind: "UnknownList", Namespaced: true, Custom: true}))
+			w.wait(10 * time.Second)
+			w.want("a kind that the member has got", w.condition("u", "Applied"), "True AppliedSuccessful")
 		})
 	}
 }
@@ -270,13 +273,14 @@ func TestEvents(t *testing.T) {
 			return count
 		}
 		w.create(w.control, works, workOf("c", configMap("0")))
+		w.wait(0)
 		for i := range 40 {
 			w.editManifest("c", fmt.Sprint(i+1), "data", "k")
 		}
 		w.want("at once", succeeded(), int64(24)) // and one about the condition Dispatching
 		w.wait(5 * time.Minute)
 		w.editManifest("c", "later", "data", "k")
-		w.want("later", succeeded(), int64(41))
+		w.want("later", succeeded(), int64(42))
 		w.wait(2 * time.Hour)
 		w.want("in the end", succeeded(), int64(0))
 	})

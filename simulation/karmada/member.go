@@ -30,19 +30,48 @@ type Member struct {
 }
 
 func (k *Karmada) newMember(c Cluster) *Member {
-	resources := append(apiserver.Builtin(), c.Resources...)
 	m := &Member{
-		Cluster: c, Store: apiserver.NewStore(resources...), k: k, kinds: map[schema.GroupKind]schema.GroupResource{},
+		Cluster: c, Store: apiserver.NewStore(), k: k, kinds: map[schema.GroupKind]schema.GroupResource{},
 		versions: map[apiserver.Ref]string{}, watched: map[schema.GroupResource]bool{}, behaviour: newBehaviour(),
 	}
-	for _, r := range resources {
-		m.kinds[schema.GroupKind{Group: r.Group, Kind: r.Kind}] = r.GroupResource()
-	}
+	m.serve(append(apiserver.Builtin(), c.Resources...)...)
 	m.works, m.objects, m.local = startQueue(k, m.reconcile), startQueue(k, m.syncStatus), startQueue(k, m.control)
 	m.rewrites = startQueue(k, m.rewrite)
 	k.stops = append(k.stops, m.Store.Subscribe(m.seeObject))
 	_, _ = m.Store.Create(namespaces, Object{"metadata": Object{"name": "default"}}) // the store is new
 	return m
+}
+
+func (m *Member) serve(resources ...apiserver.Resource) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.Store.Serve(resources...)
+	for _, r := range resources {
+		m.kinds[schema.GroupKind{Group: r.Group, Kind: r.Kind}] = r.GroupResource()
+	}
+}
+
+// Serve adds resources to the member; its Cluster says so.
+func (m *Member) Serve(resources ...apiserver.Resource) error {
+	m.serve(resources...)
+	return m.publish()
+}
+
+// Withdraw is the reverse of Serve. The objects are gone.
+func (m *Member) Withdraw(kind schema.GroupKind) error {
+	m.mu.Lock()
+	m.Store.Withdraw(m.kinds[kind])
+	delete(m.kinds, kind)
+	m.mu.Unlock()
+	return m.publish()
+}
+
+// resourceOf is how the member serves a kind.
+func (m *Member) resourceOf(kind schema.GroupKind) (gr schema.GroupResource, has bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	gr, has = m.kinds[kind]
+	return gr, has
 }
 
 // Sick makes the member refuse all writes of Karmada, though its cluster is ready.
@@ -92,7 +121,7 @@ func (m *Member) watch(work Object) {
 		return
 	}
 	for _, manifest := range manifests(work) {
-		gr, has := m.kinds[in(manifest).GroupVersionKind().GroupKind()]
+		gr, has := m.resourceOf(in(manifest).GroupVersionKind().GroupKind())
 		m.mu.Lock()
 		isNew := has && !m.watched[gr]
 		if isNew {

@@ -46,6 +46,7 @@ func (m *machine) look() (wrong []string) {
 	var there map[string]*unstructured.Unstructured
 	for limit := time.Now().Add(quietLimit); ; time.Sleep(lookPeriod) {
 		m.each((*replica).revive)
+		m.unstick()
 		there = m.works()
 		if wrong = m.differences(there); len(wrong) == 0 || time.Now().After(limit) {
 			break
@@ -66,11 +67,26 @@ func (m *machine) differences(there map[string]*unstructured.Unstructured) (wron
 	wrong = append(m.underWay(), m.unfinished(there)...)
 	wrong = append(wrong, m.compare(there)...)
 	wrong = append(wrong, m.compareFinalizers()...)
-	wrong = append(wrong, m.compareStatuses()...)
+	wrong = append(wrong, m.compareStatuses(there)...)
 	if len(wrong) == 0 {
 		wrong = m.compareMembers()
 	}
 	return wrong
+}
+
+// unstick removes the finalizers of Works that Karmada never lets go, as an administrator must: those that
+// preserve an object that is no longer in the member.
+func (m *machine) unstick() {
+	for name, of := range m.targets() {
+		work := m.store.Get(workRef(name))
+		u := &unstructured.Unstructured{Object: work}
+		preserved, _, _ := unstructured.NestedBool(work, "spec", "preserveResourcesOnDeletion")
+		if work == nil || u.GetDeletionTimestamp() == nil || !preserved || m.karmada.Member(of.cluster).Store.Get(refOf(of.key)) != nil {
+			continue
+		}
+		m.touched[of] = true
+		_, _ = m.store.Modify(workRef(name), "", func(o apiserver.Object) { unstructured.RemoveNestedField(o, "metadata", "finalizers") }) // or it is gone meanwhile
+	}
 }
 
 // works are the Works that are ours, by namespace/name.
@@ -159,7 +175,7 @@ func (m *machine) compareFinalizers() (wrong []string) {
 }
 
 // compareStatuses lists the Deployments whose status is not the sum of what the members report.
-func (m *machine) compareStatuses() (wrong []string) {
+func (m *machine) compareStatuses(there map[string]*unstructured.Unstructured) (wrong []string) {
 	world := m.history.now()
 	for _, found := range m.store.List(deployments, "") {
 		u := &unstructured.Unstructured{Object: found}
@@ -168,6 +184,7 @@ func (m *machine) compareStatuses() (wrong []string) {
 			continue
 		}
 		want, isKnown := world.Replicas(key, m.clusters)
+		isKnown = isKnown && !m.isContested(key, there)
 		if got, _, _ := unstructured.NestedInt64(u.Object, "status", "replicas"); isKnown && got != want {
 			wrong = append(wrong, fmt.Sprintf("%v has %d replicas in its status, not %d", key, got, want))
 		}
@@ -176,6 +193,16 @@ func (m *machine) compareStatuses() (wrong []string) {
 		}
 	}
 	return wrong
+}
+
+// isContested reports whether Karmada refuses to apply an object to one of the clusters, which has one
+// that was left there.
+func (m *machine) isContested(k model.Key, there map[string]*unstructured.Unstructured) bool {
+	return slices.ContainsFunc(m.clusters, func(cluster string) bool {
+		work := there[model.WorkKey(cluster, k)]
+		of := target{k, cluster}
+		return work != nil && (m.left[of] || m.mayBeLeft(of, time.Now())) && !isWell(work)
+	})
 }
 
 func finalizerFits(must model.State, has bool) bool {

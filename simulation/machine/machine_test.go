@@ -423,7 +423,12 @@ func (m *machine) deletePolicy(k model.Key) error {
 // touch records that a user changes a Work by hand, and returns where it is.
 func (m *machine) touch(of target) apiserver.Ref {
 	m.touched[of] = true
-	namespace, name, _ := strings.Cut(model.WorkKey(of.cluster, of.key), "/")
+	return workRef(model.WorkKey(of.cluster, of.key))
+}
+
+// workRef is where a Work is, by its namespace/name.
+func workRef(key string) apiserver.Ref {
+	namespace, name, _ := strings.Cut(key, "/")
 	return apiserver.Ref{Resource: works, Namespace: namespace, Name: name}
 }
 

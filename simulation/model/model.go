@@ -177,7 +177,7 @@ func (w *World) Finalizer(k Key) State {
 func (w *World) Replicas(k Key, clusters []string) (sum int64, isKnown bool) {
 	for _, cluster := range clusters {
 		switch state, like := w.Of(k, cluster); {
-		case state == Stays, like.Suspended:
+		case state == Stays, like.Suspended, like.Retains:
 			return 0, false
 		case state == Present:
 			replicas, counts := like.Content.replicas()
