@@ -52,7 +52,7 @@ recording: sandbox ## Record the demo as docs/demo.svg; needs asciinema and npx
 # What follows are the levels of make test. The test cache does not notice changes of files outside
 # a module, or of programs that a test starts: tests that read or start such things run every time.
 
-# staticcheck reads all that a package imports: hyperkarmada, which starts what Karmada has, is left out.
+# staticcheck reads all that a package imports, so it skips hyperkarmada, which imports all of Karmada.
 check: ## Check format, module files, vet, staticcheck and the budget, and run the unit tests with the race detector
 	@unformatted=$$(gofmt -l .); if [[ -n "$$unformatted" ]]; then echo "run gofmt on:"; echo "$$unformatted"; exit 1; fi
 	@for module in $(MODULES) sandbox/hyperkarmada; do echo "go mod tidy -diff in $$module"; (cd "$$module" && go mod tidy -diff); done
