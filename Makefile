@@ -14,11 +14,11 @@ MODULES := . sandbox sandbox/kwok tools tools/health tools/helm tools/prometheus
 RACED := ./build ./fault ./process ./written ./dashboard ./waves ./bench
 # The packages that start a Karmada, the longest first. Two run at once: with three, the
 # components would need more inotify instances than Linux gives a user (128).
-E2E := ./e2e/shared ./e2e/disruptive ./docs ./e2e/machine ./e2e/apart ./command ./karmada
+E2E := ./e2e/shared ./docs ./e2e/apart ./e2e/machine ./command ./karmada
 # The tests that make test leaves to make test-long.
-ONLY_LONG := TestUpgrade|TestSourceWritesSurvive|TestWavesSurvive|TestForegroundNamespace|TestPolicyLetsNobodyReachMore|TestRandomTenant|TestSquattedCluster|TestSoak|TestCrashAtEveryWrite|TestConfigurationCycles|TestMassRecreation|TestFleet|TestMachineInMembers|TestNamespaceDefault|TestSizeLimit|TestDefinitionDeleted|TestInstall
+ONLY_LONG := TestFleet|TestMachineInMembers
 # With those, the tests that take longer with the build tag long.
-LONG := $(ONLY_LONG)|TestMachine|TestEventsOfMany
+LONG := $(ONLY_LONG)|TestMachine|TestAdmission|TestInstall|TestUpgrade|TestCrash|TestSoak
 # A copy of the entries that concern the daemon; https://vuln.go.dev is the newest.
 VULNDB ?= file://$(CURDIR)/.cache/vulndb
 # How many days old the copy may be.
@@ -38,7 +38,7 @@ export SEED ?= 0
 # The oldest supported Karmada; docs/reference/versions.md.
 OLDEST_KARMADA := 1.16
 
-.PHONY: help demo recording test test-long long-tests checked test-compatibility check vulndb alerts dashboard waves build sandbox fuzz mutants reliability soak tenant upgrade machine bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
+.PHONY: help demo recording test test-long long-tests checked test-compatibility check vulndb alerts dashboard waves build sandbox fuzz mutants soak machine bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -77,7 +77,7 @@ long-tests:
 	@for name in $(subst |, ,$(LONG)); do grep -rqs "^func $$name(" sandbox/e2e || { echo "cannot find $$name, which make test-long should run"; exit 1; }; done
 	@echo "running the long end-to-end tests: each package reports when it ends, after some minutes"
 	cd sandbox && go vet -tags long ./e2e/...
-	cd sandbox && go test -count=1 -p 2 -timeout 40m -parallel 2 -tags long -run '^($(LONG))$$' ./e2e/machine ./e2e/shared ./e2e/disruptive ./e2e/apart
+	cd sandbox && go test -count=1 -p 2 -timeout 40m -parallel 2 -tags long -run '^($(LONG))$$' ./e2e/machine ./e2e/shared ./e2e/apart
 	cd sandbox && go test -count=1 -tags long -run '^(TestWorkName|TestNeeds)$$' ./parity
 
 test-compatibility: export SANDBOX_KARMADA = $(OLDEST_KARMADA)
@@ -139,22 +139,8 @@ fuzz: ## Run each fuzz target for FUZZTIME
 mutants: ## Break the daemon at one place at a time, and check that a unit test notices; PART=0/10 tries a tenth
 	cd tools && go test -count=1 ./mutants && go run ./mutants -part $(PART)
 
-reliability: export KARMADA_MIRROR_RELIABILITY = $(CURDIR)/.cache/reliability
-reliability: ## Run all tests, and write docs/reliability.md's table
-	rm -rf $(KARMADA_MIRROR_RELIABILITY) && mkdir -p $(KARMADA_MIRROR_RELIABILITY)
-	$(MAKE) --no-print-directory test test-long
-	cd sandbox && go run ./e2e/reliability -rows $(KARMADA_MIRROR_RELIABILITY) -page ../docs/reliability.md
-
 soak: checked ## Run a random workload with faults for SOAK; SEED repeats one
-	cd sandbox && go test -v -count=1 -timeout 3h -tags long -run '^TestSoak$$' ./e2e/shared
-
-upgrade: export UPGRADE ?= 10000
-upgrade: checked ## Upgrade a daemon that has UPGRADE Works from the version before, and count what that writes
-	cd sandbox && go test -v -count=1 -timeout 3h -tags long -run '^TestUpgrade$$' ./e2e/shared
-
-tenant: export TENANT ?= 1h
-tenant: checked ## Run a tenant who tries everything for TENANT, and check the members; SEED repeats one
-	cd sandbox && go test -v -count=1 -timeout 3h -run '^TestRandomTenant$$' ./e2e/shared
+	cd sandbox && go test -v -count=1 -timeout 3h -tags long -run '^TestSoak$$' ./e2e/apart
 
 machine: export MACHINE ?= 1h
 machine: checked ## Run random users, networks and daemons for MACHINE, and check them against a model
