@@ -28,7 +28,7 @@ func TryKubectl(t *testing.T, arguments ...string) (string, error) {
 // KarmadaMirror runs the command to its end, as an administrator.
 func KarmadaMirror(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
-	return run(t, append([]string{Env.Daemon}, arguments...)...)
+	return run(t, append([]string{Env.Program}, arguments...)...)
 }
 
 // MustKarmadaMirror runs the command and fails the test on an error.

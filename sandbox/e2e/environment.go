@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -16,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/yaml"
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/sandbox/build"
@@ -49,8 +49,8 @@ type Environment struct {
 	Builder *build.Builder
 	// Dir holds the files of the Karmada.
 	Dir string
-	// Daemon is the path of karmada-mirror with the race detector.
-	Daemon string
+	// Daemon is the path of karmada-mirror with the race detector, and Program that of a release.
+	Daemon, Program string
 	// AccountKubeconfig is the kubeconfig of the daemon's ServiceAccount.
 	AccountKubeconfig string
 	// Admin and Client have an administrator's permissions.
@@ -122,7 +122,10 @@ func compile(ctx context.Context) (e *Environment, err error) {
 	if _, err := e.Builder.Hyperkarmada(ctx); err != nil {
 		return nil, err
 	}
-	e.Daemon, err = e.Builder.CheckedDaemon(ctx)
+	if e.Daemon, err = e.Builder.CheckedDaemon(ctx); err != nil {
+		return nil, err
+	}
+	e.Program, err = e.Builder.Daemon(ctx)
 	return e, err
 }
 
@@ -222,12 +225,11 @@ func (e *Environment) Install(ctx context.Context) (err error) {
 
 // Configure replaces the configuration of the installation.
 func (e *Environment) Configure(ctx context.Context, text string) error {
-	u := Object("v1", "ConfigMap", System, Account, map[string]any{"data": map[string]any{config.Key: text}})
-	data, err := yaml.Marshal(u.Object)
-	if err != nil {
-		return err
+	patch, err := json.Marshal(map[string]any{"data": map[string]any{config.Key: text}})
+	if err == nil {
+		_, err = e.Client.CoreV1().ConfigMaps(System).Patch(ctx, Account, types.MergePatchType, patch, metav1.PatchOptions{})
 	}
-	return karmada.Apply(ctx, e.Config(), data)
+	return err
 }
 
 // share installs karmada-mirror, and starts the daemon that all tests share: where it cannot

@@ -22,11 +22,9 @@ import (
 // undisturbed daemon, and nothing is written twice.
 func TestCrash(t *testing.T) {
 	install(t, "- {resource: configmaps}\n- {group: apps, resource: deployments, aggregateStatus: true}\n")
-	program, err := Env.Builder.Daemon(t.Context()) // the race detector takes seconds to start
-	Must(t, err)
 	p, ns := StartProxy(t), NewNamespace(t)
 	daemon := &supervised{options: DaemonOptions{
-		Program: []string{program}, Kubeconfig: p.Kubeconfig(), Flags: []string{"--leader-elect=false", "--deletion-settle-period", "100ms"},
+		Program: []string{Env.Program}, Kubeconfig: p.Kubeconfig(), Flags: []string{"--leader-elect=false", "--deletion-settle-period", "100ms"},
 	}}
 	c := &crasher{daemon: daemon}
 	p.Witness(c.witness, Works.Resource, ConfigMaps.Resource, Deployments.Resource)

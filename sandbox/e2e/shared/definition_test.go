@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -65,7 +66,7 @@ func wantWatch(t *testing.T, state string) {
 // seconds: a definition that comes next has another one.
 func undefine(t *testing.T) {
 	t.Helper()
-	Pass(t, 1100e6)
+	Pass(t, 1100*time.Millisecond)
 	Remove(t, Definitions, "", blobs.GroupResource().String())
 	WantNone(t, Definitions, "", blobs.GroupResource().String())
 }

@@ -53,8 +53,6 @@ func (i installation) mirrors(t *testing.T, value string) {
 func TestReplicas(t *testing.T) {
 	t.Parallel()
 	own, p := newInstallation(t, ""), StartProxy(t)
-	program, err := Env.Builder.Daemon(t.Context()) // of a release: the checked one looks for leaks when it has ended
-	Must(t, err)
 	first := StartDaemon(t, DaemonOptions{Flags: own.flags})
 	Eventually(t, "the first to lead", Leads(first))
 	second := StartDaemon(t, DaemonOptions{Flags: own.flags})
@@ -65,7 +63,8 @@ func TestReplicas(t *testing.T) {
 	Must(t, first.KillNow())
 	own.mirrors(t, "after a kill")
 
-	third := StartDaemon(t, DaemonOptions{Program: []string{program}, Kubeconfig: p.Kubeconfig(), Flags: own.flags})
+	// The program of a release: the other looks for leaks when it has ended.
+	third := StartDaemon(t, DaemonOptions{Program: []string{Env.Program}, Kubeconfig: p.Kubeconfig(), Flags: own.flags})
 	begun := time.Now()
 	second.Terminate(t)
 	Eventually(t, "the standby to lead", Leads(third))
