@@ -19,7 +19,7 @@ const rewritesAll = "rewrites all Works"
 // TestUpgrade upgrades from the version before to this one: unless the changelog says so, it
 // writes nothing, and the members are not touched.
 func TestUpgrade(t *testing.T) {
-	install(t, "- {resource: configmaps}\n- {group: apps, resource: deployments}\n")
+	install(t, "- {resource: configmaps}\n")
 	ns := NewNamespace(t)
 	before, err := Env.Builder.DaemonAt(t.Context(), revisionBefore(t))
 	Must(t, err)
@@ -27,7 +27,6 @@ func TestUpgrade(t *testing.T) {
 	for i := range objects {
 		Create(t, ConfigMaps, ConfigMap(ns, fmt.Sprint("page-", i), Both, "one"))
 	}
-	Create(t, Deployments, Asking(Deployment(ns, "web", "nginx:1", 2), Both))
 	old := StartDaemon(t, DaemonOptions{Program: []string{before}})
 	for _, member := range []string{Push, Pull} {
 		Eventually(t, "the objects in "+member, func(ctx context.Context) error {
@@ -37,14 +36,13 @@ func TestUpgrade(t *testing.T) {
 			}
 			return err
 		})
-		Eventually(t, "the Deployment in "+member, InMember(member, Deployments, ns, "web", int64(2), "spec", "replicas"))
 	}
 	Must(t, old.Stop())
 	audit := AuditFromNow(t)
 	d := StartDaemon(t, DaemonOptions{})
 	Eventually(t, "all sources to be synced", func(ctx context.Context) error {
 		all, err := d.Series(ctx)
-		if n := all[`karmada_mirror_sync_duration_seconds_count{result="success"}`]; err == nil && n < objects+1 {
+		if n := all[`karmada_mirror_sync_duration_seconds_count{result="success"}`]; err == nil && n < objects {
 			err = fmt.Errorf("there were %g syncs", n)
 		}
 		return err
