@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 	"github.com/karmada-target/karmada-mirror/sandbox/model"
@@ -33,6 +34,12 @@ const (
 	// BreakerOff and HonorPolicies are sections of a configuration.
 	BreakerOff    = "deletion: {holdAbove: {works: 0, percent: 25}}\n"
 	HonorPolicies = "overridePolicies: Honor\n"
+)
+
+// These are Karmada's override policies.
+var (
+	OverridePolicies        = schema.GroupVersionResource{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "overridepolicies"}
+	ClusterOverridePolicies = schema.GroupVersionResource{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "clusteroverridepolicies"}
 )
 
 // StartOwn starts a Karmada until the test ends, with karmada-mirror installed, but without

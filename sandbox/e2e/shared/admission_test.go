@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -308,20 +309,19 @@ func admissionSpells(t *testing.T, ns string) {
 		t.Errorf("a label: %v", err)
 	}
 	rule := map[string]any{"apiGroups": []any{""}, "resources": []any{"pods"}, "verbs": []any{"get"}}
-	for _, u := range []*unstructured.Unstructured{
-		Object("rbac.authorization.k8s.io/v1", "Role", ns, "page", map[string]any{"rules": []any{rule}}),
-		Object("discovery.k8s.io/v1", "EndpointSlice", ns, "page", map[string]any{"addressType": "IPv4", "endpoints": []any{}}),
-		Object("v1", "Endpoints", ns, "page", nil),
-		Object("policy.karmada.io/v1alpha1", "OverridePolicy", ns, "page", map[string]any{"spec": map[string]any{"overrideRules": []any{}}}),
-		Object("v1", "Service", ns, "page", map[string]any{"spec": map[string]any{"ports": []any{map[string]any{"port": int64(80)}}}}),
-		Object("v1", "Secret", ns, "page", nil), Object("v1", "ServiceAccount", ns, "page", nil),
+	for gvr, u := range map[schema.GroupVersionResource]*unstructured.Unstructured{
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "roles"}:             Object("rbac.authorization.k8s.io/v1", "Role", ns, "page", map[string]any{"rules": []any{rule}}),
+		{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"}:             Object("discovery.k8s.io/v1", "EndpointSlice", ns, "page", map[string]any{"addressType": "IPv4", "endpoints": []any{}}),
+		{Version: "v1", Resource: "endpoints"}:                                             Object("v1", "Endpoints", ns, "page", nil),
+		{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "propagationpolicies"}: policyOf(render.Identity{Kind: "ConfigMap", Namespace: ns, Name: "page"}, Push),
+		{Version: "v1", Resource: "services"}:                                              Object("v1", "Service", ns, "page", map[string]any{"spec": map[string]any{"ports": []any{map[string]any{"port": int64(80)}}}}),
+		Secrets:                                                                            Object("v1", "Secret", ns, "page", nil),
+		{Version: "v1", Resource: "serviceaccounts"}:                                       Object("v1", "ServiceAccount", ns, "page", nil),
 	} {
-		mapping, err := Mapper(t).RESTMapping(u.GroupVersionKind().GroupKind(), u.GroupVersionKind().Version)
-		Must(t, err)
-		_, never := config.Forbidden(mapping.Resource.GroupResource())
-		_, err = Env.Admin.Resource(mapping.Resource).Namespace(ns).Create(t.Context(), Asking(u, Push), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		_, never := config.Forbidden(gvr.GroupResource())
+		_, err := Env.Admin.Resource(gvr).Namespace(ns).Create(t.Context(), Asking(u, Push), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		if refused := err != nil && strings.Contains(err.Error(), "are never mirrored: remove the annotation "+render.ClustersAnnotation); refused != never {
-			t.Errorf("%s: never mirrored %v, and the API server says %v", mapping.Resource.GroupResource(), never, err)
+			t.Errorf("%s: never mirrored %v, and the API server says %v", gvr.GroupResource(), never, err)
 		}
 	}
 	// A mistake from before the policy was bound may stay, and not change.

@@ -51,14 +51,17 @@ func TestHandover(t *testing.T) {
 	}
 }
 
-// propagate has a policy of its name propagate an object.
-func propagate(t *testing.T, id render.Identity, clusters ...any) {
+// propagate has a policy of its name propagate a ConfigMap.
+func propagate(t *testing.T, id render.Identity, cluster string) {
 	t.Helper()
-	version := map[string]string{"": "v1", "apps": "apps/v1"}[id.Group]
-	Create(t, Policies, Object("policy.karmada.io/v1alpha1", "PropagationPolicy", id.Namespace, id.Name, map[string]any{"spec": map[string]any{
-		"resourceSelectors": []any{map[string]any{"apiVersion": version, "kind": id.Kind, "name": id.Name}},
-		"placement":         map[string]any{"clusterAffinity": map[string]any{"clusterNames": clusters}},
-	}}))
+	Create(t, Policies, policyOf(id, cluster))
+}
+
+func policyOf(id render.Identity, cluster string) *unstructured.Unstructured {
+	return Object("policy.karmada.io/v1alpha1", "PropagationPolicy", id.Namespace, id.Name, map[string]any{"spec": map[string]any{
+		"resourceSelectors": []any{map[string]any{"apiVersion": "v1", "kind": id.Kind, "name": id.Name}},
+		"placement":         map[string]any{"clusterAffinity": map[string]any{"clusterNames": []any{cluster}}},
+	}})
 }
 
 // wantHolder waits until a Work is held by "mirror" or a "binding".

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -92,17 +93,14 @@ const hostCluster = Pull
 // secured is manifests/host with the component secure-metrics.
 const secured = "testdata/secure-metrics"
 
-// installHost applies a kustomization there, except kinds that another test applies.
-func installHost(t *testing.T, kustomization string, except ...string) kubernetes.Interface {
+// hostMu is held while a test needs a kustomization of its own there.
+var hostMu sync.Mutex
+
+// installHost applies a kustomization there.
+func installHost(t *testing.T, kustomization string) kubernetes.Interface {
 	t.Helper()
 	Must(t, karmada.Apply(t.Context(), Env.MemberConfig(hostCluster), []byte("{apiVersion: v1, kind: Namespace, metadata: {name: "+System+"}}")))
-	for _, u := range Kustomize(t, kustomization) {
-		if !slices.Contains(except, u.GetKind()) {
-			text, err := u.MarshalJSON()
-			Must(t, err)
-			Must(t, karmada.Apply(t.Context(), Env.MemberConfig(hostCluster), text))
-		}
-	}
+	Must(t, karmada.ApplyKustomization(t.Context(), Env.MemberConfig(hostCluster), kustomization))
 	return kubernetes.NewForConfigOrDie(Env.MemberConfig(hostCluster))
 }
 
@@ -149,7 +147,9 @@ func scrape(ctx context.Context, d *Daemon, trust *x509.CertPool, token string) 
 // TestSecureMetrics has a real API server, not Karmada's, authenticate and authorize scrapers.
 func TestSecureMetrics(t *testing.T) {
 	t.Parallel()
-	host, dir := installHost(t, secured, "Deployment"), t.TempDir()
+	hostMu.Lock()
+	host, dir := installHost(t, secured), t.TempDir()
+	hostMu.Unlock()
 	trust := newCertificate(t, dir)
 	kubeconfig := kubeconfigAs(t, Env.MemberKubeconfig(hostCluster), hostToken(t, host, Account)) // as a Pod of the daemon has
 	d := StartDaemon(t, DaemonOptions{Flags: []string{                                            // a standby of the shared daemon

@@ -19,6 +19,8 @@ import (
 // level restricted, and checks what this level does not require.
 func TestPodSecurity(t *testing.T) {
 	t.Parallel()
+	hostMu.Lock()
+	defer hostMu.Unlock()
 	// The daemon has nothing to ask the host cluster, except who scrapes.
 	for kustomization, tokens := range map[string]int{filepath.Join(Env.Builder.Repository(), "manifests", "host"): 0, secured: 1} {
 		t.Run(filepath.Base(kustomization), func(t *testing.T) { isRestricted(t, installHost(t, kustomization), tokens) })
