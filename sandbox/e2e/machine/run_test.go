@@ -31,8 +31,6 @@ func TestMachineInWaves(t *testing.T) {
 // stands in for the rest.
 func startAPIServer(t *testing.T, s *scene) *executor {
 	e2e.StartOwn(t, karmada.Options{Dir: t.TempDir()})
-	e2e.Must(t, e2e.Env.Install(t.Context()))
-	e2e.GrantStatus(t)
 	for _, name := range []string{karmada.ControllerManager, karmada.Scheduler} {
 		e2e.Must(t, e2e.Env.Component(name).Stop())
 	}
@@ -45,7 +43,6 @@ func startAPIServer(t *testing.T, s *scene) *executor {
 // TestMachineInMembers takes fewer steps on a whole Karmada, and checks the members.
 func TestMachineInMembers(t *testing.T) {
 	e2e.StartOwn(t, karmada.Options{Dir: t.TempDir(), Members: e2e.Named(inMembers.clusters...)})
-	e2e.Must(t, e2e.Env.Install(t.Context()))
 	play(t, inMembers, nil, lasts(t, usualInMembers))
 }
 
