@@ -3,7 +3,6 @@ package machine
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -114,7 +113,7 @@ func (r *replica) underWay() (n int) {
 }
 
 // usualFlags are the daemon's own defaults, except that it resyncs more often: what only a sweep finds is a defect.
-var usualFlags = []string{"--resync-period=5s", "--metrics-bind-address=0", "--health-probe-bind-address=0"}
+var usualFlags = []string{"--resync-period=5s"}
 
 func (r *replica) start() {
 	r.layer = fault.New(r.server, uint64(len(r.processes)))
@@ -123,7 +122,7 @@ func (r *replica) start() {
 	for resource := range r.gates {
 		r.hang(resource)
 	}
-	r.current = startProcess(r.layer, append(slices.Concat(usualFlags, r.flags), "--kubeconfig="+r.kubeconfig, "--holder-identity="+r.name)...)
+	r.current = startProcess(r.layer, append(append(slices.Clone(usualFlags), "--kubeconfig="+r.kubeconfig, "--holder-identity="+r.name), r.flags...)...)
 	r.processes = append(r.processes, r.current)
 }
 
@@ -184,6 +183,8 @@ type process struct {
 	done   chan struct{}
 	err    error // once done is closed
 	log    journal
+	// listeners are those of its servers, by address.
+	listeners map[string]*listener
 
 	mu         sync.Mutex
 	isExpected bool // that it ends
@@ -195,9 +196,8 @@ func startProcess(layer *fault.Layer, flags ...string) *process {
 	p := &process{cancel: cancel, done: make(chan struct{})}
 	o, set := &daemon.Options{}, pflag.NewFlagSet("run", pflag.ContinueOnError)
 	o.AddFlags(set)
-	o.Network = daemon.Network{Transport: layer, Listen: func(context.Context, string, string) (net.Listener, error) {
-		return nil, errors.New("no network here")
-	}}
+	p.listeners = map[string]*listener{":8080": newListener(), ":8081": newListener()}
+	o.Network = daemon.Network{Transport: layer, Listen: func(_ context.Context, _, address string) (net.Listener, error) { return p.listeners[address], nil }}
 	p.err = set.Parse(flags)
 	encoder := zapcore.EncoderConfig{MessageKey: "msg", LevelKey: "level", TimeKey: "at", EncodeTime: zapcore.RFC3339NanoTimeEncoder, EncodeLevel: zapcore.LowercaseLevelEncoder}
 	logger := zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(encoder), &p.log, zap.InfoLevel))
@@ -238,21 +238,20 @@ func (p *process) complaints(name string) (wrong []string) {
 	return wrong
 }
 
-// journalLength is how many lines a failure prints of each replica's log.
-const journalLength = 60
+// journalLength is how many lines are kept of each replica's log, and printed how many a failure prints.
+const journalLength, printed = 20_000, 60
 
 // journal is the end of a log, and what was counted in the whole.
 type journal struct {
-	mu             sync.Mutex
-	last           [][]byte
-	lines, repairs int
+	mu      sync.Mutex
+	last    [][]byte
+	repairs int
 }
 
 // Write implements io.Writer; a write is a line.
 func (j *journal) Write(line []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.lines++
 	if bytes.Contains(line, []byte(sweepRepair)) {
 		j.repairs++
 	}
@@ -278,9 +277,21 @@ func (j *journal) takeRepairs() int {
 func (j *journal) print(w io.Writer) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for _, line := range j.last {
+	for _, line := range j.last[max(0, len(j.last)-printed):] {
 		_, _ = w.Write(line)
 	}
+}
+
+// said are the lines with a text.
+func (j *journal) said(text string) (lines []string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, line := range j.last {
+		if bytes.Contains(line, []byte(text)) {
+			lines = append(lines, string(line))
+		}
+	}
+	return lines
 }
 
 // newKubeconfig writes a kubeconfig of an API server that only a transport knows.
