@@ -1,7 +1,10 @@
 package machine
 
 import (
+	"fmt"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -54,6 +57,33 @@ func (a *audit) those(since time.Time, fits func(call) bool) (all []call) {
 		}
 	}
 	return all
+}
+
+// requests checks how many answered requests since a time fit.
+func (m *machine) requests(since *time.Time, least, most int, fits func(call) bool) act {
+	return func() error {
+		all := m.audit.those(*since, fits)
+		if len(all) >= least && len(all) <= most {
+			return nil
+		}
+		var b strings.Builder
+		for _, c := range all[:min(len(all), 20)] {
+			fmt.Fprintf(&b, "\n%s %s %s %v %d", c.Time.Format(clockFormat), c.by, c.Verb, c.Ref, c.Code)
+		}
+		return fmt.Errorf("%d requests, not %d to %d:%s", len(all), least, most, b.String())
+	}
+}
+
+// of are the requests with one of some verbs for a resource, or that write if there are none; done are those
+// that succeeded.
+func of(gr schema.GroupResource, verbs ...string) func(call) bool {
+	return func(c call) bool {
+		return c.Ref.Resource == gr && (slices.Contains(verbs, c.Verb) || len(verbs) == 0 && c.isWrite())
+	}
+}
+
+func done(gr schema.GroupResource, verbs ...string) func(call) bool {
+	return func(c call) bool { return c.Code < 300 && of(gr, verbs...)(c) }
 }
 
 func (a *audit) note(by string, e apiserver.AuditEvent) {

@@ -154,12 +154,20 @@ func definitionOf(r apiserver.Resource) apiserver.Object {
 
 // replica adds a replica, which does not run yet.
 func (m *machine) replica(name string, flags ...string) *replica {
-	server := m.store.NewServer()
-	server.Audit(func(e apiserver.AuditEvent) { m.audit.note(name, e) })
-	r := newReplica(name, server, m.kubeconfig)
+	r := newReplica(name, nil, m.kubeconfig)
 	r.flags = flags
+	m.connect(r)
 	m.replicas = append(m.replicas, r)
 	return r
+}
+
+// connect leads a replica to a new API server.
+func (m *machine) connect(r *replica) {
+	r.server = m.store.NewServer()
+	r.server.Audit(func(e apiserver.AuditEvent) { m.audit.note(r.name, e) })
+	if r.layer != nil {
+		r.layer.Connect(r.server)
+	}
 }
 
 // end ends everything that runs.

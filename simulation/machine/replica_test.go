@@ -45,13 +45,20 @@ type replica struct {
 	gates      map[string]*fault.Gate
 	layer      *fault.Layer // of the current process
 	rules      map[string]*fault.Rule
-	// passing are rules that are removed at the next quiet moment.
-	passing []*fault.Rule
+	// passing are faults that end at the next quiet moment.
+	passing []*passing
 	current *process
 	// processes are all that have been started.
 	processes []*process
 	// flags are added to the usual ones.
 	flags []string
+}
+
+// passing is a fault that stays when the process ends.
+type passing struct {
+	match fault.Match
+	fault fault.Fault
+	rule  *fault.Rule
 }
 
 func newReplica(name string, server *apiserver.Server, kubeconfig string) *replica {
@@ -77,21 +84,30 @@ func (r *replica) hang(resource string) {
 
 // expire ends a watch, and answers the next ones that they are too old.
 func (r *replica) expire(resource string) {
-	r.rules[resource].Remove()
-	delete(r.rules, resource)
 	r.pass(watchOf(resource), fault.Expire())
+	r.layer.End(watchOf(resource))
+}
+
+// mislead makes a resource be listed anew, with a fault in the lists and in the watches after them.
+func (r *replica) mislead(resource string, f fault.Fault) {
+	r.pass(fault.Match{Verb: "list", Resource: resource, AllNamespaces: true}, f)
+	r.pass(watchOf(resource), fault.Chain(fault.Expire(), f))
 	r.layer.End(watchOf(resource))
 }
 
 // pass injects a fault that ends at the next quiet moment.
 func (r *replica) pass(m fault.Match, f fault.Fault) {
-	r.passing = append(r.passing, r.layer.Inject(m, f))
+	p := &passing{match: m, fault: f}
+	if r.layer != nil {
+		p.rule = r.layer.Inject(m, f)
+	}
+	r.passing = append(r.passing, p)
 }
 
 // settle ends all faults.
 func (r *replica) settle() {
-	for _, rule := range r.passing {
-		rule.Remove()
+	for _, p := range r.passing {
+		p.rule.Remove()
 	}
 	r.passing = nil
 	for resource, gate := range r.gates {
@@ -118,9 +134,14 @@ var usualFlags = []string{"--resync-period=5s"}
 func (r *replica) start() {
 	r.layer = fault.New(r.server, uint64(len(r.processes)))
 	r.rules = map[string]*fault.Rule{}
-	r.passing = nil
 	for resource := range r.gates {
 		r.hang(resource)
+	}
+	for _, p := range r.passing {
+		if p.rule != nil {
+			p.rule.Remove()
+		}
+		p.rule = r.layer.Inject(p.match, p.fault)
 	}
 	r.current = startProcess(r.layer, append(append(slices.Clone(usualFlags), "--kubeconfig="+r.kubeconfig, "--holder-identity="+r.name), r.flags...)...)
 	r.processes = append(r.processes, r.current)
@@ -152,17 +173,24 @@ func (r *replica) stop() {
 
 // revive starts the daemon again if it has ended by itself for a good reason.
 func (r *replica) revive() {
+	if r.hasEnded() && r.current.mustRestart() {
+		r.start()
+	}
+}
+
+// hasEnded reports whether the current process has.
+func (r *replica) hasEnded() bool {
 	select {
 	case <-r.current.done:
-		if r.current.hasLostLease() {
-			r.start()
-		}
+		return true
 	default:
+		return false
 	}
 }
 
 // end waits until all processes have ended.
 func (r *replica) end() {
+	r.settle()
 	r.stop()
 	for _, p := range r.processes {
 		<-p.done
@@ -216,9 +244,9 @@ func (p *process) expectEnd() {
 	p.isExpected = true
 }
 
-// hasLostLease reports whether a process that has ended had lost its Lease.
-func (p *process) hasLostLease() bool {
-	return p.err != nil && strings.Contains(p.err.Error(), lostLease)
+// mustRestart reports whether a process that has ended had lost its Lease, or found etcd restored.
+func (p *process) mustRestart() bool {
+	return p.err != nil && (strings.Contains(p.err.Error(), lostLease) || strings.Contains(p.err.Error(), "restart to read everything again"))
 }
 
 func (p *process) complaints(name string) (wrong []string) {
@@ -229,7 +257,7 @@ func (p *process) complaints(name string) (wrong []string) {
 	defer p.mu.Unlock()
 	select {
 	case <-p.done:
-		if !p.reported && !p.isExpected && !p.hasLostLease() {
+		if !p.reported && !p.isExpected && !p.mustRestart() {
 			p.reported = true
 			wrong = append(wrong, fmt.Sprintf("replica %s has ended by itself: %v", name, p.err))
 		}
