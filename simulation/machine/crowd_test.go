@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/daemon"
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
 	"github.com/karmada-target/karmada-mirror/simulation/fault"
 	"github.com/karmada-target/karmada-mirror/simulation/model"
@@ -225,5 +228,59 @@ func (m *machine) admits(a apiserver.Admission, acts ...act) act {
 	return func() error {
 		defer m.store.Admit(a)()
 		return m.tell(acts...)
+	}
+}
+
+// inB is an object in the other namespace.
+func inB(k model.Key) model.Key {
+	k.Namespace = "b"
+	return k
+}
+
+// configMap writes a ConfigMap with a configuration into the daemon's namespace.
+func (m *machine) configMap(name, text string) act {
+	return func() error {
+		_, err := m.apply(configMaps, object("v1", "ConfigMap", daemon.Namespace, name, map[string]any{"data": map[string]any{config.Key: text}}))
+		return err
+	}
+}
+
+func (m *machine) configMapGoes(name string) act {
+	return func() error {
+		return m.store.Delete(apiserver.Ref{Resource: configMaps, Namespace: daemon.Namespace, Name: name}, metav1.DeleteOptions{})
+	}
+}
+
+// countOf checks how many Works there are.
+func (m *machine) countOf(want int) act {
+	return func() error {
+		if n := len(m.works()); n != want {
+			return fmt.Errorf("there are %d Works, not %d", n, want)
+		}
+		return nil
+	}
+}
+
+// isFinalized checks whether the page has the finalizer.
+func (m *machine) isFinalized(want bool) act {
+	return func() error {
+		if _, o := model.Applied(&unstructured.Unstructured{Object: m.store.Get(refOf(thePage))}); o.Finalized != want {
+			return fmt.Errorf("it has a finalizer: %t", o.Finalized)
+		}
+		return nil
+	}
+}
+
+// inOrder checks the writes of sources and Works since a time.
+func (m *machine) inOrder(since *time.Time, want ...string) act {
+	return func() error {
+		var got []string
+		for _, c := range m.audit.those(*since, func(c call) bool { return c.isWrite() && (c.Ref.Resource == works || c.Ref.Resource == configMaps) }) {
+			got = append(got, c.Verb+" "+c.Ref.Resource.Resource)
+		}
+		if !slices.Equal(got, want) {
+			return fmt.Errorf("the writes are %q, not %q", got, want)
+		}
+		return nil
 	}
 }
