@@ -124,16 +124,11 @@ func (p *Proxy) newForward(config *rest.Config) error {
 		return fmt.Errorf("cannot create a transport: %w", err)
 	}
 	p.forward = &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(upstream)
-			// Events are filtered as text.
-			r.Out.Header.Del("Accept-Encoding")
-		},
-		Transport:      transport,
-		FlushInterval:  -1,
-		ModifyResponse: filterResponse,
-		ErrorLog:       log.New(io.Discard, "", 0),
-		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(upstream) },
+		Transport:     transport,
+		FlushInterval: -1,
+		ErrorLog:      log.New(io.Discard, "", 0),
+		ErrorHandler:  func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -51,6 +52,9 @@ type machine struct {
 	// definition is that of the OverridePolicies while they are not served.
 	definition apiserver.Object
 	log        []string
+	kubeconfig string
+	// settings are in the configuration beside the resources, and more are further resources.
+	settings, more string
 }
 
 // target is an object in a cluster.
@@ -96,6 +100,7 @@ func newMachine(s *scene, kubeconfig string) (*machine, error) {
 	m := &machine{
 		scene: s, store: apiserver.NewStore(append(apiserver.Builtin(), apiserver.KarmadaResources()...)...), left: map[target]bool{},
 		values: map[*model.Object]int{}, going: map[string]bool{}, before: map[target]*model.Copy{}, touched: map[target]bool{}, quietAt: time.Now(), judgedAt: time.Now(),
+		kubeconfig: kubeconfig, settings: breakerOff,
 	}
 	m.karmada = karmada.New(m.store, karmada.Options{})
 	m.witness, m.audit = newWitness(m.store), &audit{}
@@ -106,7 +111,7 @@ func newMachine(s *scene, kubeconfig string) (*machine, error) {
 	if _, err := m.store.Create(namespaces, object("v1", "Namespace", "", daemon.Namespace, nil)); err != nil && !apierrors.IsAlreadyExists(err) {
 		return nil, err
 	}
-	if err := m.configure("*", none, true); err != nil {
+	if err := errors.Join(m.define(resources["OverridePolicy"]), m.configure("*", none, true)); err != nil {
 		return nil, err
 	}
 	for i, name := range m.clusters {
@@ -119,14 +124,50 @@ func newMachine(s *scene, kubeconfig string) (*machine, error) {
 			return nil, err
 		}
 	}
-	for _, name := range []string{"one", "other"} {
-		server := m.store.NewServer()
-		server.Audit(m.audit.note)
-		r := newReplica(name, server, kubeconfig)
-		m.replicas = append(m.replicas, r)
-		r.start()
-	}
+	m.replica("one").start()
+	m.replica("other").start()
 	return m, nil
+}
+
+// define adds the definition of a custom resource.
+func (m *machine) define(gr schema.GroupResource) error {
+	served, _ := m.store.Served(gr)
+	_, err := m.store.Create(definitions, definitionOf(served))
+	return err
+}
+
+// definitionOf is a definition that serves a resource.
+func definitionOf(r apiserver.Resource) apiserver.Object {
+	scope := map[bool]string{true: "Namespaced", false: "Cluster"}[r.Namespaced]
+	var versions []any
+	for i, name := range r.Versions {
+		versions = append(versions, map[string]any{
+			"name": name, "served": true, "storage": i == 0, "subresources": map[string]any{"status": map[string]any{}},
+			"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+		})
+	}
+	names := map[string]any{"plural": r.Resource, "singular": r.Singular, "kind": r.Kind, "listKind": r.ListKind}
+	return object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", r.GroupResource().String(), map[string]any{
+		"spec": map[string]any{"group": r.Group, "scope": scope, "names": names, "versions": versions},
+	})
+}
+
+// replica adds a replica, which does not run yet.
+func (m *machine) replica(name string, flags ...string) *replica {
+	r := newReplica(name, nil, m.kubeconfig)
+	r.flags = flags
+	m.connect(r)
+	m.replicas = append(m.replicas, r)
+	return r
+}
+
+// connect leads a replica to a new API server.
+func (m *machine) connect(r *replica) {
+	r.server = m.store.NewServer()
+	r.server.Audit(func(e apiserver.AuditEvent) { m.audit.note(r.name, e) })
+	if r.layer != nil {
+		r.layer.Connect(r.server)
+	}
 }
 
 // end ends everything that runs.
@@ -390,7 +431,7 @@ func (m *machine) configure(globs, rules string, honors bool) error {
 	case "nothing":
 		next.Authorization, options = []model.Rule{}, options+"authorization: []\n"
 	}
-	text := configurationHead + breakerOff + options + "resources:\n"
+	text := configurationHead + m.settings + options + "resources:\n" + m.more
 	for _, gr := range mirrored {
 		text += fmt.Sprintf("- {group: %q, resource: %s, namespaces: [%q], aggregateStatus: %t}\n", gr.Group, gr.Resource, globs, gr == deployments)
 	}

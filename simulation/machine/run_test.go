@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -155,9 +156,18 @@ func TestRandom(t *testing.T) {
 // scenes are what random worlds play with.
 var scenes = map[string]*scene{"objects": onAPIServer, "waves": inWaves, "members": inMembers}
 
+// allStories are those of all files.
+func allStories() map[string]func(*machine) error {
+	all := map[string]func(*machine) error{}
+	for _, some := range []map[string]func(*machine) error{stories, faults, leaderships, breakers, commands} {
+		maps.Copy(all, some)
+	}
+	return all
+}
+
 // TestStories tells each story in a world of its own.
 func TestStories(t *testing.T) {
-	for name, told := range stories {
+	for name, told := range allStories() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if err := inWorld(t, onAPIServer, told); err != nil {
