@@ -88,7 +88,7 @@ func (r *replica) expire(resource string) {
 	r.layer.End(watchOf(resource))
 }
 
-// mislead makes a resource be listed anew, with a fault in the lists and in the watches after them.
+// mislead makes a resource be listed again, with a fault in the lists and in the watches after them.
 func (r *replica) mislead(resource string, f fault.Fault) {
 	r.pass(fault.Match{Verb: "list", Resource: resource, AllNamespaces: true}, f)
 	r.pass(watchOf(resource), fault.Chain(fault.Expire(), f))
