@@ -119,6 +119,7 @@ require (
 	github.com/json-iterator/go v1.1.12 // indirect
 	github.com/karmada-target/karmada-mirror v0.0.0
 	github.com/karmada-target/karmada-mirror/sandbox/hyperkarmada v0.0.0 // indirect
+	github.com/karmada-target/karmada-mirror/simulation v0.0.0-00010101000000-000000000000
 	github.com/karrick/godirwalk v1.17.0 // indirect
 	github.com/kr/pretty v0.3.1 // indirect
 	github.com/kr/text v0.2.0 // indirect
@@ -281,3 +282,5 @@ replace github.com/karmada-target/karmada-mirror => ../
 replace github.com/karmada-target/karmada-mirror/sandbox/hyperkarmada => ./hyperkarmada
 
 tool github.com/karmada-target/karmada-mirror/sandbox/hyperkarmada
+
+replace github.com/karmada-target/karmada-mirror/simulation => ../simulation

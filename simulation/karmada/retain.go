@@ -33,13 +33,11 @@ func keysOfOthers(desired, observed map[string]string, managed string) map[strin
 	return others
 }
 
-// retained are the fields that a member decides, by kind (pkg/resourceinterpreter/default/native/retain.go). They are
-// retained if the member has a value.
+// retained are the fields that a member decides, by kind (pkg/resourceinterpreter/default/native/retain.go, without Pods
+// and PersistentVolumes). They are retained if the member has a value.
 var retained = map[schema.GroupVersionKind][][]string{
 	service: {{"spec", "clusterIP"}, {"spec", "healthCheckNodePort"}},
 	{Version: "v1", Kind: "PersistentVolumeClaim"}: {{"spec", "volumeName"}},
-	{Version: "v1", Kind: "PersistentVolume"}:      {{"spec", "claimRef"}},
-	{Version: "v1", Kind: "Pod"}:                   {{"spec", "nodeName"}, {"spec", "serviceAccountName"}, {"spec", "volumes"}},
 	{Group: "batch", Version: "v1", Kind: "Job"}:   {{"spec", "selector", "matchLabels"}, {"spec", "template", "metadata", "labels"}},
 }
 

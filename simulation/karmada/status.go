@@ -115,11 +115,10 @@ type reflection struct {
 	generations   bool     // those of the object and of its source
 }
 
-// reflections are those of pkg/resourceinterpreter/default/native/reflectstatus.go; of other kinds the whole status is
-// reported.
+// reflections are those of pkg/resourceinterpreter/default/native/reflectstatus.go, without those of ReplicaSets and
+// PodDisruptionBudgets; of other kinds the whole status is reported.
 var reflections = map[schema.GroupVersionKind]reflection{
 	appsKind("Deployment"):  {nil, []string{"replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas", "observedGeneration"}, true},
-	appsKind("ReplicaSet"):  {[]string{"replicas"}, []string{"fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"}, true},
 	appsKind("StatefulSet"): {[]string{"replicas", "availableReplicas"}, []string{"currentReplicas", "readyReplicas", "updatedReplicas"}, true},
 	appsKind("DaemonSet"): {
 		[]string{"currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady"},
@@ -127,9 +126,6 @@ var reflections = map[schema.GroupVersionKind]reflection{
 	},
 	{Group: "batch", Version: "v1", Kind: "Job"}: {nil, []string{"active", "succeeded", "failed", "conditions", "startTime", "completionTime"}, false},
 	service: {[]string{"loadBalancer"}, nil, false},
-	{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}: {
-		[]string{"disruptionsAllowed", "expectedPods", "desiredHealthy", "currentHealthy"}, []string{"disruptedPods"}, false,
-	},
 	{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}: {[]string{"desiredReplicas"}, []string{"currentReplicas"}, false},
 }
 
@@ -178,13 +174,11 @@ func appsKind(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}
 }
 
-// interpreters say whether an object is healthy (pkg/resourceinterpreter/default/native/healthy.go); other kinds are.
+// interpreters say whether an object is healthy (pkg/resourceinterpreter/default/native/healthy.go, without
+// those of ReplicaSets, Pods and PodDisruptionBudgets); other kinds are.
 var interpreters = map[schema.GroupVersionKind]func(Object) bool{
 	appsKind("Deployment"):  isRolledOut,
 	appsKind("StatefulSet"): isRolledOut,
-	appsKind("ReplicaSet"): func(o Object) bool {
-		return isObserved(o) && intAt(o, "status", "availableReplicas") >= intAt(o, "spec", "replicas")
-	},
 	appsKind("DaemonSet"): func(o Object) bool {
 		updated := intAt(o, "status", "updatedNumberScheduled")
 		return isObserved(o) && updated >= intAt(o, "status", "desiredNumberScheduled") && intAt(o, "status", "numberAvailable") >= updated
@@ -192,13 +186,6 @@ var interpreters = map[schema.GroupVersionKind]func(Object) bool{
 	service: func(o Object) bool { return !isLoadBalancer(o) || hasAddress(o) },
 	{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"}: hasAddress,
 	{Version: "v1", Kind: "PersistentVolumeClaim"}:               func(o Object) bool { return stringAt(o, "status", "phase") == string(corev1.ClaimBound) },
-	{Version: "v1", Kind: "Pod"}: func(o Object) bool {
-		phase := stringAt(o, "status", "phase")
-		return phase == string(corev1.PodSucceeded) || phase == string(corev1.PodRunning) && isTrue(o, string(corev1.PodReady))
-	},
-	{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}: func(o Object) bool {
-		return intAt(o, "status", "currentHealthy") >= intAt(o, "status", "desiredHealthy")
-	},
 }
 
 func isObserved(o Object) bool {
