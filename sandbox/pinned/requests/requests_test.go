@@ -28,7 +28,13 @@ import (
 // workers is how many sequences are played at a time.
 const workers = 8
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", fmt.Sprint(workers)); err != nil { // they wait more than they compute
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // pair is a real API server, and what a simulated one starts with.
 type pair struct {
