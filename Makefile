@@ -66,7 +66,7 @@ check: ## Check format, module files, vet, staticcheck and the budget, and run t
 	cd sandbox && go test -race -count=1 $(RACED)
 
 simulation: ## Play users, faults and daemons against a control plane in memory, for a minute or SIMULATION
-	cd simulation && go test -race -count=1 -timeout 3h ./...
+	cd simulation && go test -race -count=1 -timeout $(if $(SIMULATION),3h,10m) ./...
 
 pinned: programs ## Compare the control plane in memory with a real etcd and kube-apiserver, by random requests
 	cd sandbox && go test -count=1 ./pinned/...
@@ -105,7 +105,7 @@ test-long: programs ## Run what is too long for make test: 25 minutes of random 
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target simulation long-tests
 	cd sandbox && go test -race -count=1 ./bench
 	cd tools/goreleaser && go mod tidy -diff
-	@$(MAKE) --no-print-directory mutants
+	@$(MAKE) --no-print-directory mutants SIMULATION=
 
 .PHONY: long-tests
 long-tests:

@@ -79,7 +79,7 @@ func (m *machine) differences(there map[string]*unstructured.Unstructured) (wron
 	return wrong
 }
 
-// unstick removes the finalizers of Works that Karmada never completes, as an administrator must: those that
+// unstick removes the finalizers of Works that Karmada never removes, as an administrator must: those that
 // preserve an object that is no longer in the member.
 func (m *machine) unstick() {
 	for name, of := range m.targets() {
