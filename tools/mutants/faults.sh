@@ -35,6 +35,11 @@ search() {
 export -f search
 export by COMMAND
 
+# complaint is the test that has failed, or what rapid says of it.
+complaint() {
+  { grep -m1 -oP '\[rapid\] \K.*' "$tree.log" || grep -m1 -oP -- '--- FAIL: \K\S+' "$tree.log" || tail -1 "$tree.log"; } | cut -c1-120
+}
+
 wrong=0
 report() { # WORD FAULT BY
   printf '%-16s %-40s %4ds  %s\n' "$1" "$2" "$SECONDS" "${3:-}"
@@ -56,7 +61,7 @@ for patch in "$faults"/${1:-}*.patch; do
     elif [[ $? == 124 ]] || grep -q 'panic: test timed out' "$tree.log"; then
       report 'timed out' "$fault"
     else
-      report found "$fault" "$(grep -m1 -oP '^\s*--- FAIL: \K\S+' "$tree.log" || tail -1 "$tree.log")"
+      report found "$fault" "$(complaint)"
     fi
   fi
   git reset --quiet --hard
