@@ -40,6 +40,11 @@ func (m *machine) look() (wrong []string) {
 	for _, r := range m.replicas {
 		r.settle()
 	}
+	for _, server := range m.servers {
+		for _, gr := range append(m.mirrored(), works) {
+			server.SetLag(gr, 0)
+		}
+	}
 	if err := m.heal(); err != nil {
 		return []string{err.Error()}
 	}
@@ -47,6 +52,7 @@ func (m *machine) look() (wrong []string) {
 	for limit := time.Now().Add(quietLimit); ; time.Sleep(lookPeriod) {
 		m.each((*replica).revive)
 		m.unstick()
+		m.report()
 		there = m.works()
 		if wrong = m.differences(there); len(wrong) == 0 || time.Now().After(limit) {
 			break
@@ -55,6 +61,9 @@ func (m *machine) look() (wrong []string) {
 	wrong = append(wrong, m.wrongDeletions()...)
 	wrong = append(wrong, m.wrongLosses()...)
 	wrong = append(wrong, m.wrongOrder()...)
+	wrong = append(wrong, m.wrongAges()...)
+	wrong = append(wrong, m.wrongReleases()...)
+	wrong = append(wrong, m.witness.counts.drops()...)
 	for _, r := range m.replicas {
 		wrong = append(wrong, r.complaints()...)
 	}
@@ -156,11 +165,13 @@ func (m *machine) compare(works map[string]*unstructured.Unstructured) (wrong []
 // finalizers as an administrator must: there may have been no daemon when the configuration changed.
 func (m *machine) compareFinalizers() (wrong []string) {
 	world := m.history.now()
-	for _, gr := range mirrored {
+	for _, gr := range m.mirrored() {
 		for _, found := range m.store.List(gr, "") {
 			key, o := model.Applied(&unstructured.Unstructured{Object: found})
 			switch {
 			case key.Namespace == daemon.Namespace:
+			case !world.Includes(key) && o.Finalized && m.departed[refOf(key)] != nil && m.departed[refOf(key)] == m.ruler():
+				wrong = append(wrong, fmt.Sprintf("%v is outside the configuration and keeps its finalizer, although a replica led when it left", key))
 			case !world.Includes(key) && o.Leaving:
 				_, err := m.store.Modify(refOf(key), "", func(o apiserver.Object) { unstructured.RemoveNestedField(o, "metadata", "finalizers") })
 				wrong = append(wrong, fmt.Sprintf("%v was left with a finalizer: %v", key, err)) // not in the next round
@@ -236,7 +247,7 @@ func (m *machine) judge(world *model.World, of target, work *unstructured.Unstru
 			return err.Error()
 		}
 	case model.Absent:
-		if work != nil {
+		if work != nil && !(m.breaker != "" && model.IsHeld(work)) {
 			return fmt.Sprintf("it exists, but must not: %s", described(work))
 		}
 	case model.Stays:
@@ -298,8 +309,9 @@ func (m *machine) remember(works map[string]*unstructured.Unstructured) {
 // wrongDeletions lists the deletions that the model would not have requested at the time, and
 // those of Works that did not have the preserve option that their source asked for.
 func (m *machine) wrongDeletions() (wrong []string) {
-	targets := m.targets()
-	for _, d := range m.audit.takeDeletions() {
+	targets, deletions := m.targets(), m.audit.takeDeletions()
+	wrong = m.emptied(deletions)
+	for _, d := range deletions {
 		of, known := targets[model.ShortKey(d.work)]
 		if !known {
 			wrong = append(wrong, "a Work without a known source was deleted: "+d.work)

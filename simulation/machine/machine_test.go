@@ -1,9 +1,12 @@
 package machine
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +18,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/daemon"
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
+	"github.com/karmada-target/karmada-mirror/simulation/fault"
 	"github.com/karmada-target/karmada-mirror/simulation/karmada"
 	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
@@ -51,6 +55,18 @@ type machine struct {
 	// definition is that of the OverridePolicies while they are not served.
 	definition apiserver.Object
 	log        []string
+	// servers are the API servers, and settings what the configuration says.
+	servers  []*apiserver.Server
+	settings settings
+	// departed are the objects that have left the configuration with a finalizer, and the process that led then.
+	departed map[apiserver.Ref]*process
+	// altering are the clusters whose Works a webhook alters: a map[string]bool.
+	altering atomic.Value
+	// reporting: all Clusters report, as many at a time as one after the other within ten seconds.
+	reporting bool
+	reported  int
+	// preferred: a newer version of a resource has been served.
+	preferred bool
 }
 
 // target is an object in a cluster.
@@ -70,18 +86,21 @@ var (
 	works       = schema.GroupResource{Group: "work.karmada.io", Resource: "works"}
 	clusters    = schema.GroupResource{Group: "cluster.karmada.io", Resource: "clusters"}
 	definitions = schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
+	widgets     = schema.GroupResource{Group: "example.io", Resource: "widgets"}
 	leases      = schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
 )
 
 // resources maps the kinds of the objects to their resources, and those of the override policies.
 var resources = map[string]schema.GroupResource{
-	"ConfigMap": configMaps, deployment.Kind: deployments, autoscaler.Kind: autoscalers,
+	"ConfigMap": configMaps, deployment.Kind: deployments, autoscaler.Kind: autoscalers, widget.Kind: widgets,
 	"OverridePolicy":        {Group: "policy.karmada.io", Resource: "overridepolicies"},
 	"ClusterOverridePolicy": {Group: "policy.karmada.io", Resource: "clusteroverridepolicies"},
 }
 
 // mirrored are the resources in the configuration.
-var mirrored = []schema.GroupResource{configMaps, deployments, autoscalers}
+func (s *scene) mirrored() []schema.GroupResource {
+	return append([]schema.GroupResource{configMaps, deployments, autoscalers}, s.extra...)
+}
 
 // refOf says where an object is.
 func refOf(k model.Key) apiserver.Ref {
@@ -96,9 +115,13 @@ func newMachine(s *scene, kubeconfig string) (*machine, error) {
 	m := &machine{
 		scene: s, store: apiserver.NewStore(append(apiserver.Builtin(), apiserver.KarmadaResources()...)...), left: map[target]bool{},
 		values: map[*model.Object]int{}, going: map[string]bool{}, before: map[target]*model.Copy{}, touched: map[target]bool{}, quietAt: time.Now(), judgedAt: time.Now(),
+		departed: map[apiserver.Ref]*process{},
 	}
 	m.karmada = karmada.New(m.store, karmada.Options{})
-	m.witness, m.audit = newWitness(m.store), &audit{}
+	m.witness, m.audit = newWitness(m), &audit{}
+	if s.alters {
+		m.store.Admit(m.alter)
+	}
 	m.history = history{{from: m.quietAt, World: &model.World{
 		Objects: map[model.Key]*model.Object{}, Namespaces: map[string]*model.Object{}, Clusters: map[string]*model.Object{}, Autoscalers: map[model.Key]model.Key{},
 		Policies: map[model.Key]*model.Policy{}, Configuration: &model.Configuration{},
@@ -108,6 +131,12 @@ func newMachine(s *scene, kubeconfig string) (*machine, error) {
 	}
 	if err := m.configure("*", none, true); err != nil {
 		return nil, err
+	}
+	if len(s.extra) > 0 {
+		if _, err := m.store.Create(definitions, widgetDefinition("v1")); err != nil {
+			return nil, err
+		}
+		time.Sleep(time.Second) // until it is served
 	}
 	for i, name := range m.clusters {
 		if err := m.putCluster(name, map[string]string{"tier": []string{"edge", "core"}[i%2]}, ""); err != nil {
@@ -119,14 +148,26 @@ func newMachine(s *scene, kubeconfig string) (*machine, error) {
 			return nil, err
 		}
 	}
-	for _, name := range []string{"one", "other"} {
+	for range 3 {
 		server := m.store.NewServer()
 		server.Audit(m.audit.note)
-		r := newReplica(name, server, kubeconfig)
+		m.servers = append(m.servers, server)
+	}
+	for i, name := range []string{"one", "other", "third"}[:max(2, s.replicas)] {
+		r := newReplica(name, m.door(i), kubeconfig)
+		r.flags = s.flags
 		m.replicas = append(m.replicas, r)
 		r.start()
 	}
 	return m, nil
+}
+
+// door leads to an API server.
+func (m *machine) door(i int) http.RoundTripper {
+	if m.isOld {
+		return fault.NoStreamingLists(m.servers[i])
+	}
+	return m.servers[i]
 }
 
 // end ends everything that runs.
@@ -175,7 +216,11 @@ func numbered(k model.Key, value int) apiserver.Object {
 			"maxReplicas": int64(1 + value), "scaleTargetRef": map[string]any{"apiVersion": "apps/v1", "kind": deployment.Kind, "name": deployment.Name},
 		}})
 	}
-	return object("v1", k.Kind, k.Namespace, k.Name, map[string]any{"data": map[string]any{"key": fmt.Sprint(value), "text": variables[value]}})
+	version := "v1"
+	if k.Kind == widget.Kind {
+		version = "example.io/v1"
+	}
+	return object(version, k.Kind, k.Namespace, k.Name, map[string]any{"data": map[string]any{"key": fmt.Sprint(value), "text": variables[value]}})
 }
 
 // apply creates an object, or replaces it and leaves the finalizers that it has, as kubectl apply does.
@@ -308,7 +353,7 @@ func (m *machine) holdsAny(name string) bool {
 			return true
 		}
 	}
-	for _, gr := range mirrored {
+	for _, gr := range m.mirrored() {
 		for _, found := range m.store.List(gr, name) {
 			if _, o := model.Applied(&unstructured.Unstructured{Object: found}); o.Finalized {
 				return true
@@ -327,7 +372,7 @@ func (m *machine) putCluster(name string, labels map[string]string, region strin
 	}
 	return m.history.change(func() error {
 		if m.store.Get(ref) == nil {
-			if _, err := m.karmada.Join(karmada.Cluster{Name: name}); err != nil {
+			if _, err := m.karmada.Join(karmada.Cluster{Name: name, Resources: []apiserver.Resource{widgetResource}}); err != nil {
 				return err
 			}
 		}
@@ -374,14 +419,25 @@ const (
 	breakerOff        = "deletion: {holdAbove: {works: 0, percent: 25}}\n"
 )
 
-// configure replaces the configuration.
+// settings are what a configuration says.
+type settings struct {
+	namespaces, rules string
+	honors            bool
+	without           string // a kind
+}
+
+// configure replaces the configuration by one that mirrors all kinds.
 func (m *machine) configure(globs, rules string, honors bool) error {
-	next := &model.Configuration{Namespaces: []string{globs}, Overrides: honors}
+	return m.reconfigure(settings{globs, rules, honors, ""})
+}
+
+func (m *machine) reconfigure(s settings) error {
+	next := &model.Configuration{Namespaces: []string{s.namespaces}, Overrides: s.honors, Without: []string{s.without}}
 	options := ""
-	if honors {
+	if s.honors {
 		options = "overridePolicies: Honor\n"
 	}
-	switch rules {
+	switch s.rules {
 	case "m1":
 		next.Authorization, options = []model.Rule{{Clusters: []string{"m1"}}}, options+"authorization: [{clusters: [m1]}]\n"
 	case "gold":
@@ -390,14 +446,17 @@ func (m *machine) configure(globs, rules string, honors bool) error {
 	case "nothing":
 		next.Authorization, options = []model.Rule{}, options+"authorization: []\n"
 	}
-	text := configurationHead + breakerOff + options + "resources:\n"
-	for _, gr := range mirrored {
-		text += fmt.Sprintf("- {group: %q, resource: %s, namespaces: [%q], aggregateStatus: %t}\n", gr.Group, gr.Resource, globs, gr == deployments)
+	text := configurationHead + cmp.Or(m.breaker, breakerOff) + options + "resources:\n"
+	for _, gr := range m.mirrored() {
+		if gr != resources[s.without] {
+			text += fmt.Sprintf("- {group: %q, resource: %s, namespaces: [%q], aggregateStatus: %t}\n", gr.Group, gr.Resource, s.namespaces, gr == deployments)
+		}
 	}
 	return m.history.change(func() error {
+		m.depart(next)
 		_, err := m.apply(configMaps, object("v1", "ConfigMap", daemon.Namespace, "karmada-mirror", map[string]any{"data": map[string]any{config.Key: text}}))
 		return err
-	}, func(w *model.World) { w.Configuration = next })
+	}, func(w *model.World) { w.Configuration, m.settings = next, s })
 }
 
 // putPolicy creates an override policy, or replaces it.

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
@@ -20,7 +22,6 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/daemon"
 	"github.com/karmada-target/karmada-mirror/metrics"
-	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
 	"github.com/karmada-target/karmada-mirror/simulation/fault"
 )
 
@@ -42,7 +43,8 @@ const (
 type replica struct {
 	name       string
 	kubeconfig string
-	server     *apiserver.Server
+	server     http.RoundTripper
+	latency    time.Duration
 	gates      map[string]*fault.Gate
 	layer      *fault.Layer // of the current process
 	rules      map[string]*fault.Rule
@@ -55,7 +57,7 @@ type replica struct {
 	flags []string
 }
 
-func newReplica(name string, server *apiserver.Server, kubeconfig string) *replica {
+func newReplica(name string, server http.RoundTripper, kubeconfig string) *replica {
 	r := &replica{name: name, kubeconfig: kubeconfig, server: server, gates: map[string]*fault.Gate{}}
 	for _, resource := range append(slices.Clone(watched), theConfiguration) {
 		r.gates[resource] = fault.NewGate()
@@ -78,6 +80,9 @@ func (r *replica) hang(resource string) {
 
 // expire ends a watch, and answers the next ones that they are too old.
 func (r *replica) expire(resource string) {
+	if r.rules[resource] == nil {
+		return // it has expired
+	}
 	r.rules[resource].Remove()
 	delete(r.rules, resource)
 	r.pass(watchOf(resource), fault.Expire())
@@ -118,6 +123,7 @@ var usualFlags = []string{"--resync-period=5s", "--metrics-bind-address=0", "--h
 
 func (r *replica) start() {
 	r.layer = fault.New(r.server, uint64(len(r.processes)))
+	r.layer.SetLatency(r.latency)
 	r.rules = map[string]*fault.Rule{}
 	r.passing = nil
 	for resource := range r.gates {
@@ -151,6 +157,18 @@ func (r *replica) stop() {
 	<-r.current.done
 }
 
+// isOver reports whether it has ended or been told to.
+func (p *process) isOver() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.done:
+		return true
+	default:
+		return p.isExpected
+	}
+}
+
 // revive starts the daemon again if it has ended by itself for a good reason.
 func (r *replica) revive() {
 	select {
@@ -180,6 +198,7 @@ func (r *replica) complaints() (wrong []string) {
 
 // process is one run of the daemon.
 type process struct {
+	began  time.Time
 	cancel context.CancelFunc
 	done   chan struct{}
 	err    error // once done is closed
@@ -192,7 +211,7 @@ type process struct {
 
 func startProcess(layer *fault.Layer, flags ...string) *process {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &process{cancel: cancel, done: make(chan struct{})}
+	p := &process{began: time.Now(), cancel: cancel, done: make(chan struct{})}
 	o, set := &daemon.Options{}, pflag.NewFlagSet("run", pflag.ContinueOnError)
 	o.AddFlags(set)
 	o.Network = daemon.Network{Transport: layer, Listen: func(context.Context, string, string) (net.Listener, error) {

@@ -60,7 +60,11 @@ func said(all map[string]string) string {
 // drawStep draws the next step.
 func (s *scene) drawStep(t *rapid.T) step {
 	kind := s.steps.draw(t, "step")
-	drawn := drawers[kind](t, s)
+	draw := drawers[kind]
+	if draw == nil {
+		draw = moreDrawers[kind]
+	}
+	drawn := draw(t, s)
 	drawn.what = kind + " " + drawn.what
 	return drawn
 }
