@@ -37,6 +37,7 @@ const (
 // wrong: Works that do not match, deletions that the model would not have made, overrides that
 // were lost meanwhile, changes that a sweep has found.
 func (m *machine) look() (wrong []string) {
+	m.denying.Store("")
 	for _, r := range m.replicas {
 		r.settle()
 	}
@@ -63,6 +64,7 @@ func (m *machine) look() (wrong []string) {
 	wrong = append(wrong, m.wrongOrder()...)
 	wrong = append(wrong, m.wrongAges()...)
 	wrong = append(wrong, m.wrongReleases()...)
+	wrong, m.costs = append(wrong, m.costs...), nil
 	wrong = append(wrong, m.witness.counts.drops()...)
 	for _, r := range m.replicas {
 		wrong = append(wrong, r.complaints()...)
@@ -84,13 +86,17 @@ func (m *machine) differences(there map[string]*unstructured.Unstructured) (wron
 }
 
 // unstick removes the finalizers of Works that Karmada never lets go, as an administrator must: those that
-// preserve an object that is no longer in the member.
+// preserve an object that is no longer in the member, or is not Karmada's there.
 func (m *machine) unstick() {
 	for name, of := range m.targets() {
 		work := m.store.Get(workRef(name))
 		u := &unstructured.Unstructured{Object: work}
 		preserved, _, _ := unstructured.NestedBool(work, "spec", "preserveResourcesOnDeletion")
-		if work == nil || u.GetDeletionTimestamp() == nil || !preserved || m.karmada.Member(of.cluster).Store.Get(refOf(of.key)) != nil {
+		if work == nil || u.GetDeletionTimestamp() == nil || !preserved {
+			continue
+		}
+		there := &unstructured.Unstructured{Object: m.karmada.Member(of.cluster).Store.Get(refOf(of.key))}
+		if there.GetLabels()["karmada.io/managed"] == "true" {
 			continue
 		}
 		m.touched[of] = true

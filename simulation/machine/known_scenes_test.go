@@ -106,7 +106,7 @@ var onLaggingServers = &scene{
 	claims:      choices{none: 1},
 	steps: choices{
 		"put": 20, "edit": 20, "delete": 8, "recreate": 2, "lag": 8, "connect": 8, "resource goes": 3, "resource returns": 6, "stall": 4, "return on another server": 8,
-		"foreground of a dying leader": 4, "restart": 1, "kill": 1,
+		"foreground of a dying leader": 1, "restart": 1, "kill": 1,
 	},
 }
 
@@ -153,7 +153,7 @@ var moreDrawers = map[string]func(*rapid.T, *scene) step{
 		return step{fmt.Sprintf("of server %d, %s, %s", i, resource, d), func(m *machine) error { m.lag(i, resource, d); return nil }}
 	},
 	"connect": func(t *rapid.T, s *scene) step {
-		i, to, cut := drawReplica(t), drawServer(t), rapid.Bool().Draw(t, "cuts watches")
+		i, to, cut := s.drawReplica(t), drawServer(t), rapid.Bool().Draw(t, "cuts watches")
 		return step{fmt.Sprintf("%d to server %d, cuts watches %t", i, to, cut), func(m *machine) error { m.connect(m.replicas[i], to, cut); return nil }}
 	},
 	"resource goes": func(t *rapid.T, s *scene) step {
@@ -164,7 +164,7 @@ var moreDrawers = map[string]func(*rapid.T, *scene) step{
 		return step{"if one is gone", func(m *machine) error { return m.withoutKind("")() }}
 	},
 	"stall": func(t *rapid.T, s *scene) step { // a list, so that the next attempt is another one
-		i, resource := drawReplica(t), s.drawResource(t)
+		i, resource := s.drawReplica(t), s.drawResource(t)
 		return step{fmt.Sprintf("%d %s", i, resource), func(m *machine) error {
 			m.blinded = true
 			m.replicas[i].expire(resource.Resource)

@@ -36,6 +36,9 @@ var knownDefects = map[string]defect{
 	"emptied": {"one mistyped label empties a member, and the breaker lets it", func(m *machine, complaint string) bool {
 		return strings.Contains(complaint, "because of its labels")
 	}},
+	"cost": {"a tenant's annotations make each judgement expensive", func(m *machine, complaint string) bool {
+		return strings.Contains(complaint, "of CPU, and")
+	}},
 	"counts": {"the status of a recreated source drops after a restart", func(m *machine, complaint string) bool {
 		return strings.Contains(complaint, "though nothing had changed since")
 	}},

@@ -65,6 +65,10 @@ type machine struct {
 	// reporting: all Clusters report, as many at a time as one after the other within ten seconds.
 	reporting bool
 	reported  int
+	// denying is the namespace of the Works that a webhook does not let be written: a string.
+	denying atomic.Value
+	// costs are complaints about them.
+	costs []string
 	// preferred: a newer version of a resource has been served.
 	preferred bool
 }
@@ -121,6 +125,9 @@ func newMachine(s *scene, kubeconfig string) (*machine, error) {
 	m.witness, m.audit = newWitness(m), &audit{}
 	if s.alters {
 		m.store.Admit(m.alter)
+	}
+	if s.steps["deny"] > 0 {
+		m.store.Admit(m.deny)
 	}
 	m.history = history{{from: m.quietAt, World: &model.World{
 		Objects: map[model.Key]*model.Object{}, Namespaces: map[string]*model.Object{}, Clusters: map[string]*model.Object{}, Autoscalers: map[model.Key]model.Key{},

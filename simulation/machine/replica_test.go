@@ -53,6 +53,8 @@ type replica struct {
 	current *process
 	// processes are all that have been started.
 	processes []*process
+	// isMisled: it cannot know what it has missed.
+	isMisled bool
 	// flags are added to the usual ones.
 	flags []string
 }
@@ -100,6 +102,10 @@ func (r *replica) settle() {
 		rule.Remove()
 	}
 	r.passing = nil
+	r.layer.Connect(r.server)
+	if r.isMisled {
+		r.restart()
+	}
 	for resource, gate := range r.gates {
 		gate.Open()
 		if r.rules[resource] == nil {
@@ -124,7 +130,7 @@ var usualFlags = []string{"--resync-period=5s", "--metrics-bind-address=0", "--h
 func (r *replica) start() {
 	r.layer = fault.New(r.server, uint64(len(r.processes)))
 	r.layer.SetLatency(r.latency)
-	r.rules = map[string]*fault.Rule{}
+	r.rules, r.isMisled = map[string]*fault.Rule{}, false
 	r.passing = nil
 	for resource := range r.gates {
 		r.hang(resource)

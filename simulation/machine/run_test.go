@@ -135,7 +135,9 @@ func duration(t *testing.T) time.Duration {
 func TestRandom(t *testing.T) {
 	for name, s := range scenes {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+			if !s.isMeasured {
+				t.Parallel()
+			}
 			var first error
 			steps, worlds, began, met, generator := 0, 0, time.Now(), newTally(), s.days()
 			end := began.Add(duration(t))
@@ -182,7 +184,7 @@ func TestRandom(t *testing.T) {
 // scenes are what random worlds play with.
 var scenes = map[string]*scene{
 	"objects": onAPIServer, "waves": inWaves, "members": inMembers, "altered": altered(), "versions": inVersions, "fleet": inFleet, "breaker": withBreaker,
-	"lag": onLaggingServers, "statuses": withStatuses,
+	"lag": onLaggingServers, "statuses": withStatuses, "faults": withFaults(), "tenants": ofTenants,
 }
 
 // TestStories tells each story in a world of its own.

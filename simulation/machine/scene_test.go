@@ -32,6 +32,8 @@ type scene struct {
 	// isOld: the API servers do not stream lists. alters: a webhook may alter Works. judgesAge: content must not
 	// go back. judgesCounts: statuses must not.
 	isOld, alters, judgesAge, judgesCounts bool
+	// isMeasured: nothing may run beside it.
+	isMeasured bool
 }
 
 // These annotations say to which clusters an object is mirrored.
@@ -39,6 +41,7 @@ const (
 	clustersKey = "karmada.target/clusters"
 	deletionKey = "karmada.target/deletion"
 	selectorKey = "karmada.target/cluster-selector"
+	wavesKey    = "karmada.target/waves"
 )
 
 // A few names are enough: the same things then happen to them again and again.

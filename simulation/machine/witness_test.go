@@ -172,6 +172,9 @@ func isWell(work *unstructured.Unstructured) bool {
 func (m *machine) wrongOrder() (wrong []string) {
 	from := m.quietAt.Add(-cacheAge)
 	for _, k := range m.keys() {
+		if !m.history.hasWaves(k) {
+			continue
+		}
 		for _, cluster := range m.clusters {
 			of := target{k, cluster}
 			for _, s := range m.witness.of(model.WorkKey(cluster, k), m.quietAt, time.Now()) {
@@ -185,6 +188,11 @@ func (m *machine) wrongOrder() (wrong []string) {
 		}
 	}
 	return wrong
+}
+
+// hasWaves reports whether an object has ever asked for waves.
+func (h history) hasWaves(k model.Key) bool {
+	return slices.ContainsFunc(h, func(m *moment) bool { return m.Objects[k] != nil && m.Objects[k].Annotations[wavesKey] != "" })
 }
 
 // since is from when on a daemon may have acted on what it saw at a time.
