@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,6 +19,9 @@ import (
 func TestMain(m *testing.M) {
 	if os.Getenv("KLOG") == "" {
 		klog.SetLogger(logr.Discard())
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // worlds are small and short-lived
 	}
 	os.Exit(m.Run())
 }
