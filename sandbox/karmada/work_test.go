@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 )
@@ -81,7 +82,7 @@ func worksOf(k *Karmada, member string) (dynamic.ResourceInterface, error) {
 		return nil, err
 	}
 	namespace := names.GenerateExecutionSpaceName(member)
-	return client.Resource(workv1alpha1.SchemeGroupVersion.WithResource("works")).Namespace(namespace), nil
+	return client.Resource(schema.GroupVersion(workv1alpha1.GroupVersion).WithResource("works")).Namespace(namespace), nil
 }
 
 // create creates a Work with everything that Karmada requires.
@@ -109,7 +110,7 @@ func create(ctx context.Context, k *Karmada, member, name string) error {
 		return err
 	}
 	work := &workv1alpha1.Work{
-		TypeMeta: metav1.TypeMeta{APIVersion: workv1alpha1.SchemeGroupVersion.String(), Kind: "Work"},
+		TypeMeta: metav1.TypeMeta{APIVersion: workv1alpha1.GroupVersion.String(), Kind: "Work"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: workName(name),
 			// Without it, the Work is gone before its object is.

@@ -88,7 +88,10 @@ func (c *collection) checkPreconditions(old *revision, p *metav1.Preconditions) 
 // marked is the object while it waits for its finalizers, or nil if it has none.
 func (c *collection) marked(old *revision, options metav1.DeleteOptions) *revision {
 	o, m := old.at(old.revision).object, old.decodedMeta().DeepCopy()
-	finalizers := finalizersFor(m.Finalizers, options)
+	finalizers := m.Finalizers
+	if c.Kind != "Event" { // nothing collects them
+		finalizers = finalizersFor(finalizers, options)
+	}
 	if c.GroupResource() == definitionsResource() && m.DeletionTimestamp == nil {
 		finalizers = append(finalizers, cleanupFinalizer)
 	}

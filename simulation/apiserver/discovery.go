@@ -96,6 +96,9 @@ func (r Resource) discovery(version string) discoveryv2.APIResourceDiscovery {
 		ResponseKind: &metav1.GroupVersionKind{Group: r.Group, Version: version, Kind: r.Kind},
 		Verbs:        []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"},
 	}
+	if r.Custom {
+		d.Verbs = []string{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"}
+	}
 	if r.Namespaced {
 		d.Scope = discoveryv2.ScopeNamespace
 	}

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -39,7 +40,7 @@ func (s *Store) checkNamespace(c *collection, m *metav1.ObjectMeta, op string) e
 	if phase, _, _ := unstructured.NestedString(namespace, "status", "phase"); op != opCreate || phase != string(corev1.NamespaceTerminating) {
 		return nil
 	}
-	err := apierrors.NewForbidden(c.GroupResource(), m.Name, fmt.Errorf("unable to create new content in namespace %s because it is being terminated", m.Namespace))
+	err := apierrors.NewForbidden(c.GroupResource(), cmp.Or(m.Name, m.GenerateName, "Unknown"), fmt.Errorf("unable to create new content in namespace %s because it is being terminated", m.Namespace))
 	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
 		Type: corev1.NamespaceTerminatingCause, Message: fmt.Sprintf("namespace %s is being terminated", m.Namespace), Field: "metadata.namespace",
 	})

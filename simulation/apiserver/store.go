@@ -83,7 +83,7 @@ type change struct {
 
 // NewStore makes a store that serves resources.
 func NewStore(resources ...Resource) *Store {
-	s := &Store{ControllerDelay: 100 * time.Millisecond, revision: 1, collections: map[schema.GroupResource]*collection{}}
+	s := &Store{ControllerDelay: 100 * time.Millisecond, revision: 1000, collections: map[schema.GroupResource]*collection{}}
 	for _, r := range resources {
 		s.collections[r.GroupResource()] = s.newCollection(r)
 	}

@@ -165,7 +165,7 @@ func (k *Karmada) syncNamespace(name string) error {
 	}
 	var failures []error
 	for _, cluster := range k.control.List(clusters, "") {
-		work := newWork(in(cluster).GetName(), workName("Namespace", name, ""))
+		work := newWork(in(cluster).GetName(), WorkName("Namespace", name, ""))
 		if namespace != nil {
 			in(work).SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(in(namespace), in(namespace).GroupVersionKind())})
 			failures = append(failures, k.createOrUpdateWork(work, copyOf(namespace)))

@@ -12,6 +12,7 @@ type audit struct {
 	mu        sync.Mutex
 	deletions []deletion
 	writes    int
+	lastWrite time.Time
 }
 
 // deletion is a request to delete a Work.
@@ -36,10 +37,20 @@ func (a *audit) note(e apiserver.AuditEvent) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if e.Verb != "get" && e.Verb != "list" && e.Verb != "watch" {
+		a.lastWrite = e.Time
+	}
 	switch e.Verb {
 	case "delete":
 		a.deletions = append(a.deletions, deletion{e.Namespace + "/" + e.Name, e.Time, e.Code < 300})
 	case "create", "patch", "update":
 		a.writes++
 	}
+}
+
+// busyUntil is when the daemons wrote a Work last, or tried to.
+func (a *audit) busyUntil() time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.lastWrite
 }

@@ -18,7 +18,10 @@ const clockFormat = "15:04:05.000"
 
 const (
 	// lookPeriod is how often a condition is checked.
-	lookPeriod = 500 * time.Millisecond
+	lookPeriod = time.Second
+	// idlePeriod is how long the daemons must not have written a Work until it is quiet: longer than
+	// a new leader needs.
+	idlePeriod = 20 * time.Second
 	// quietLimit is how long everything may take once all faults have ended: a Lease, a start,
 	// and the longest backoffs.
 	quietLimit = 5 * time.Minute
@@ -50,12 +53,14 @@ func (m *machine) look() (wrong []string) {
 		return []string{err.Error()}
 	}
 	var there map[string]*unstructured.Unstructured
-	for limit := time.Now().Add(quietLimit); ; time.Sleep(lookPeriod) {
+	begun := time.Now()
+	for limit := begun.Add(quietLimit); ; time.Sleep(lookPeriod) {
 		m.each((*replica).revive)
 		m.unstick()
 		m.report()
 		there = m.works()
-		if wrong = m.differences(there); len(wrong) == 0 || time.Now().After(limit) {
+		wrong = m.differences(there)
+		if len(wrong) == 0 && time.Since(m.audit.busyUntil()) > idlePeriod && time.Since(begun) > idlePeriod || time.Now().After(limit) {
 			break
 		}
 	}
@@ -266,8 +271,12 @@ func (m *machine) judge(world *model.World, of target, work *unstructured.Unstru
 // that it had to be at some time since the last quiet moment or shortly before it.
 func (m *machine) judgeStaying(of target, work *unstructured.Unstructured) string {
 	may := map[model.State]bool{}
+	var options []model.Copy // that may have been given to it meanwhile
 	for _, o := range m.history.possible(of, m.quietAt.Add(-cacheAge), time.Now()) {
 		may[o.state] = true
+		if o.state == model.Stays && o.like.UID != "" {
+			options = append(options, o.like)
+		}
 	}
 	before := m.before[of]
 	switch {
@@ -277,7 +286,11 @@ func (m *machine) judgeStaying(of target, work *unstructured.Unstructured) strin
 	case before == nil && work != nil && !may[model.Present]:
 		return fmt.Sprintf("it did not exist and nothing has asked for it: %s", described(work))
 	case before != nil && work != nil && !may[model.Present] && !may[model.Absent]:
-		if err := model.Carries(work, *before); err != nil {
+		if err := model.Carries(work, *before); err != nil && !slices.ContainsFunc(options, func(o model.Copy) bool {
+			like := *before
+			like.Suspended, like.Preserved = o.Suspended || like.Suspended, o.Preserved
+			return model.Carries(work, like) == nil
+		}) {
 			return "it had to stay as it was: " + err.Error()
 		}
 	}

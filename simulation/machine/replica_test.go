@@ -125,7 +125,7 @@ func (r *replica) underWay() (n int) {
 }
 
 // usualFlags are the daemon's own defaults, except that it resyncs more often: what only a sweep finds is a defect.
-var usualFlags = []string{"--resync-period=5s", "--metrics-bind-address=0", "--health-probe-bind-address=0"}
+var usualFlags = []string{"--resync-period=15s", "--metrics-bind-address=0", "--health-probe-bind-address=0"}
 
 func (r *replica) start() {
 	r.layer = fault.New(r.server, uint64(len(r.processes)))

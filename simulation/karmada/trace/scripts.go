@@ -81,6 +81,7 @@ var Scripts = []Script{
 		{"edit in the member", change(`{"data": {"k": "theirs"}}`), nil},
 		{"delete in the member", removeInMember, nil},
 		{"edit", manifest(`{"data": {"k": "2"}}`), nil},
+		{"delete in the member again", removeInMember, nil},
 		{"delete", remove, nil},
 	}},
 	{"takeover", "ConfigMap", []Step{
