@@ -237,16 +237,16 @@ func (m *machine) standbyMisses(resource string) act {
 	}
 }
 
-// leaderDies kills the leader, waits until the other replica has the Lease, and restarts
+// leaderDies kills the leader, waits until another replica has the Lease, and restarts
 // it.
 func (m *machine) leaderDies() error {
-	leader, standby, err := m.leader()
+	leader, _, err := m.leader()
 	if err != nil {
 		return err
 	}
 	leader.die()
-	err = await("the standby to get the Lease", func() error {
-		if now, _, err := m.leader(); now != standby || err != nil {
+	err = await("a standby to get the Lease", func() error {
+		if now, _, err := m.leader(); now == leader || err != nil {
 			return fmt.Errorf("it does not have it yet: %w", err)
 		}
 		return nil

@@ -172,8 +172,8 @@ func (m *machine) hasLostLease() (err error) {
 func (m *machine) lagging(gr schema.GroupResource, lag time.Duration) act {
 	return func() error {
 		m.each(func(r *replica) {
-			m.connect(r)
-			r.server.SetLag(gr, lag)
+			m.join(r)
+			r.api.SetLag(gr, lag)
 		})
 		return nil
 	}
@@ -183,7 +183,7 @@ func (m *machine) lagging(gr schema.GroupResource, lag time.Duration) act {
 func (m *machine) restored(backup apiserver.Snapshot, then *moment) error {
 	m.store.Restore(backup)
 	m.karmada.Restart()
-	m.each(m.connect)
+	m.each(m.join)
 	now := time.Now()
 	m.history[len(m.history)-1].until = now
 	m.history = append(m.history, &moment{World: then.World, from: now})
