@@ -16,6 +16,7 @@ import (
 // seconds is how long packages take on two cores that do nothing else.
 var seconds = map[string]float64{
 	"cli":                     10,
+	"daemon":                  10,
 	"mirror":                  20,
 	"mirror/judge":            10,
 	"sandbox/docs":            150,
