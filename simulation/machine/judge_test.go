@@ -301,6 +301,9 @@ func (m *machine) wrongDeletions() (wrong []string) {
 	targets := m.targets()
 	for _, d := range m.audit.takeDeletions() {
 		of, known := targets[model.ShortKey(d.work)]
+		if !known && m.isStranger(d.work) {
+			continue
+		}
 		if !known {
 			wrong = append(wrong, "a Work without a known source was deleted: "+d.work)
 			continue
