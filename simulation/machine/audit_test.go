@@ -1,7 +1,9 @@
 package machine
 
 import (
+	"encoding/json"
 	"fmt"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"slices"
 	"strings"
@@ -44,6 +46,13 @@ type call struct {
 
 // isWrite reports whether it may have changed anything.
 func (c call) isWrite() bool { return !slices.Contains([]string{"get", "list", "watch"}, c.Verb) }
+
+// created is the name of what it was to create.
+func (c call) created() string {
+	var o metav1.PartialObjectMetadata
+	_ = json.Unmarshal(c.Body, &o) // it was accepted
+	return o.Name
+}
 
 // mostCalls bounds what is kept of the calls.
 const mostCalls = 100_000

@@ -332,6 +332,9 @@ func (m *machine) wrongDeletions() (wrong []string) {
 	wrong = m.emptied(deletions)
 	for _, d := range deletions {
 		of, known := targets[model.ShortKey(d.work)]
+		if !known && m.isStranger(d.work) {
+			continue
+		}
 		if !known {
 			wrong = append(wrong, "a Work without a known source was deleted: "+d.work)
 			continue

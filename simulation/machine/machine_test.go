@@ -56,6 +56,8 @@ type machine struct {
 	// definition is that of the OverridePolicies while they are not served.
 	definition apiserver.Object
 	log        []string
+	// strangers are sources that the model knows nothing of.
+	strangers  []model.Key
 	kubeconfig string
 	// sections are in the configuration beside the resources, and more are further resources.
 	sections, more string
