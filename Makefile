@@ -25,6 +25,8 @@ FUZZTIME ?= 10s
 # with FAULT.
 PACKAGE ?=
 FAULT ?=
+# An earlier revision that make bench compares with.
+AGAINST ?=
 export SOAK ?= 3m
 export SEED ?= 0
 # The oldest supported Karmada; docs/reference/versions.md.
@@ -147,11 +149,11 @@ mutants: ## Break the daemon on purpose, and check that a test notices: by the p
 soak: programs ## Run a random workload with faults on a real Karmada for SOAK; SEED repeats one
 	cd sandbox && go test -v -count=1 -timeout 3h -tags long -run '^TestSoak$$' ./e2e/apart
 
-bench: sandbox ## Measure karmada-mirror against a bare loop and Karmada's policies, and write docs/performance.md
+bench: sandbox ## Measure karmada-mirror against a bare loop and Karmada's policies in 25 minutes, and print a table; AGAINST names an earlier revision
 	$(call compiling,the benchmark)
-	cd sandbox && go run ./measure bench --page ../docs/performance.md
+	cd sandbox && go run ./measure bench --json ../.cache/bench.json --against "$(AGAINST)"
 
-bench-quick: sandbox ## Measure the same in less than ten minutes, and print it
+bench-quick: sandbox ## Measure a part of that in some minutes
 	$(call compiling,the benchmark)
 	cd sandbox && go run ./measure bench --quick
 
