@@ -33,6 +33,7 @@ func (o *Options) connection(agent string) (*connection, error) {
 	}
 	c := &connection{config, tokenReader(config)}
 	config.UserAgent = agent
+	config.Transport = o.Network.Transport
 	// Admission webhooks write the warnings, and client-go logs them: they may
 	// repeat a Secret.
 	config.WarningHandler = rest.NoWarnings{}

@@ -46,19 +46,27 @@ type daemon struct {
 	protection *protection
 }
 
-// Run runs the daemon until ctx is done or a part of it fails.
+// Run runs the daemon until ctx is done or a part of it fails. Everything in the process logs
+// through its logger.
 func Run(ctx context.Context, o *Options, b metrics.Build) error {
-	if err := o.complete(); err != nil {
-		return err
-	}
 	logger, err := newLogger(o.logLevel, o.logFormat)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = logger.Sync() }() // standard error cannot always be synced
+	logForClients(logger)
+	return Serve(ctx, o, b, logger)
+}
+
+// Serve is Run with the caller's logger: several daemons can run in one process.
+func Serve(ctx context.Context, o *Options, b metrics.Build, logger *zap.Logger) error {
+	if err := o.complete(); err != nil {
+		return err
+	}
 	logger.Info("starting", zap.String("version", b.Version), zap.String("revision", b.Revision), zap.String("identity", o.lease.identity))
 
 	d := newDaemon(o, b, logger)
+	var err error
 	if d.protection, err = newProtection(o.secure, UserAgent(b), logger); err != nil {
 		return err
 	}

@@ -11,8 +11,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror"
 )
 
-// newLogger creates the process's logger. client-go logs through klog, which writes
-// through the same logger.
+// newLogger creates the process's logger.
 func newLogger(level, format string) (*zap.Logger, error) {
 	parsed, err := zapcore.ParseLevel(level)
 	if err != nil {
@@ -35,7 +34,11 @@ func newLogger(level, format string) (*zap.Logger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the logger: %w", err)
 	}
-	// client-go repeats some lines every few seconds while the API server is down.
-	klog.SetLogger(zapr.NewLogger(logger.Named("client-go").WithOptions(namingObjects(), mirror.Sparing())))
 	return logger, nil
+}
+
+// logForClients makes client-go, which logs through klog, log through a logger. It repeats some
+// lines every few seconds while the API server is down.
+func logForClients(logger *zap.Logger) {
+	klog.SetLogger(zapr.NewLogger(logger.Named("client-go").WithOptions(namingObjects(), mirror.Sparing())))
 }

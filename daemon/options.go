@@ -1,9 +1,11 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"strings"
@@ -44,6 +46,16 @@ type Options struct {
 	profiling           profilingOptions
 	logLevel, logFormat string
 	configMapName       types.NamespacedName // parsed from configMap
+	// Network is not a flag; the zero value is the machine's network.
+	Network Network
+}
+
+// Network is how a daemon reaches the Karmada API server, and is reached.
+type Network struct {
+	// Transport carries the requests to the Karmada API server; nil makes one from the kubeconfig.
+	Transport http.RoundTripper
+	// Listen opens an address for metrics, probes or profiles; nil is that of net.
+	Listen func(ctx context.Context, network, address string) (net.Listener, error)
 }
 
 type leaseOptions struct {
@@ -97,6 +109,9 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 func (o *Options) complete() error {
 	var errs []error
 	var err error
+	if o.Network.Listen == nil {
+		o.Network.Listen = (&net.ListenConfig{}).Listen
+	}
 	if o.configMapName, err = ParseConfigMap(o.configMap); err != nil {
 		errs = append(errs, err)
 	}

@@ -92,7 +92,7 @@ func (d *daemon) serveHTTP(ctx context.Context, what, address string, server *ht
 	if address == disabled {
 		return nil
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	listener, err := d.options.Network.Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("cannot serve %s: %w", what, err)
 	}

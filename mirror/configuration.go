@@ -3,7 +3,6 @@ package mirror
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -25,10 +24,15 @@ type currency struct {
 	// versions is Options.ConfigurationVersions.
 	versions func(context.Context) (taken, live string, err error)
 
-	mu sync.Mutex
+	// turn is full while a check is under way: those that wait for it give up with their contexts.
+	turn chan struct{}
 	// last is the answer to the last check, which began at that time.
 	last  error
 	began time.Time
+}
+
+func newCurrency(c clock.Clock, versions func(context.Context) (taken, live string, err error)) *currency {
+	return &currency{clock: c, versions: versions, turn: make(chan struct{}, 1)}
 }
 
 // check returns gather.ErrBehind if the configuration in force is not what a live read returns.
@@ -46,8 +50,12 @@ func (c *currency) check(ctx context.Context) error {
 // for the same read share its answer.
 func (c *currency) confirm(ctx context.Context) error {
 	asked := c.clock.Now()
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	select {
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	if asked.Sub(c.began) > configurationAge {
 		c.began = c.clock.Now()
 		c.last = c.check(ctx)

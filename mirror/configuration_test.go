@@ -30,7 +30,7 @@ func TestCurrency(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := &currency{clock: newFakeClock(), versions: func(context.Context) (taken, live string, err error) { return tc.taken, tc.live, tc.err }}
+			c := newCurrency(newFakeClock(), func(context.Context) (taken, live string, err error) { return tc.taken, tc.live, tc.err })
 			if err := c.check(t.Context()); !errors.Is(err, tc.want) {
 				t.Errorf("%s: %v", tc.reason, err)
 			}
@@ -88,12 +88,12 @@ func TestStaleConfigurationDeletesNothing(t *testing.T) {
 func TestCurrencyIsShared(t *testing.T) {
 	clock, reads := newFakeClock(), 0
 	asking, answer := make(chan bool, 10), make(chan bool)
-	c := &currency{clock: clock, versions: func(context.Context) (string, string, error) {
+	c := newCurrency(clock, func(context.Context) (string, string, error) {
 		reads++
 		asking <- true
 		<-answer
 		return "9", "10", nil
-	}}
+	})
 	const deletions = 10
 	ended := make(chan error, deletions)
 	for range deletions {

@@ -117,7 +117,7 @@ func New(o Options) (*Controller, error) {
 	c := &Controller{
 		Options: o, client: client, failures: o.Logger.WithOptions(Sparing()),
 		ledger: write.NewLedger(o.Clock), breaker: write.NewBreaker(o.Clock, o.DeletionSettle),
-		announcements: newAnnouncements(), currency: &currency{clock: o.Clock, versions: o.ConfigurationVersions},
+		announcements: newAnnouncements(), currency: newCurrency(o.Clock, o.ConfigurationVersions),
 	}
 	c.finalizers = newFinalizers(c)
 	c.caches = gather.NewCaches(gather.Options{

@@ -1,12 +1,10 @@
-// Command measure runs karmada-mirror under load in a sandbox, to measure it and to
-// draw pictures. Run it in the folder of the sandbox module:
+// Command measure runs karmada-mirror under load in a sandbox, and measures it for
+// docs/performance.md. Run it in the folder of the sandbox module:
 //
-//	go run ./measure bench       measures, for docs/performance.md
-//	go run ./measure dashboard   draws docs/dashboard.png
-//	go run ./measure waves       draws docs/waves.svg
+//	go run ./measure bench
 //
 // It is not part of the sandbox command, so that a sandbox does not need to compile the
-// drawing code, and karmada-mirror with it.
+// code that draws plots, and karmada-mirror with it.
 package main
 
 import (
@@ -32,10 +30,10 @@ func main() {
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "measure",
-		Short:         "Measure and draw karmada-mirror under load",
+		Short:         "Measure karmada-mirror under load",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newBench(), newBenchLoop(), newBenchDaemon(), newDashboard(), newWaves())
+	root.AddCommand(newBench(), newBenchLoop(), newBenchDaemon())
 	return root
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
 	"sigs.k8s.io/yaml"
 )
@@ -269,7 +269,7 @@ func series(t *testing.T) map[string][]string {
 // wantKnown checks that an expression uses only metrics and labels in the reference.
 func wantKnown(t *testing.T, where, text string) {
 	t.Helper()
-	expr, err := parser.NewParser(parser.Options{}).ParseExpr(text)
+	expr, err := parser.ParseExpr(text)
 	if err != nil {
 		t.Errorf("%s: %v", where, err)
 		return
@@ -287,7 +287,7 @@ func wantKnown(t *testing.T, where, text string) {
 		}
 		inScope = append(inScope, names...)
 		for _, m := range selector.LabelMatchers {
-			if m.Name != labels.MetricName && !slices.Contains(names, m.Name) {
+			if m.Name != model.MetricNameLabel && !slices.Contains(names, m.Name) {
 				t.Errorf("%s: %s has no label %s", where, selector.Name, m.Name)
 			}
 		}

@@ -23,7 +23,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
-	"github.com/karmada-target/karmada-mirror/sandbox/model"
+	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
 
 // TestAdmission has users write annotations through a real API server with the admission

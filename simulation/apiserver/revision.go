@@ -1,0 +1,134 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"maps"
+	"strconv"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// revision is one state of an object. It is encoded at most once, without its kind and
+// version: those depend on how it is asked for.
+type revision struct {
+	object          Object
+	namespace, name string
+	key             string // in its collection
+	labels          labels.Set
+	revision        int64
+
+	once           sync.Once
+	meta, contents []byte // `"metadata":{…}` and `,"spec":…}`
+
+	decoded sync.Once
+	known   *metav1.ObjectMeta // never changed
+}
+
+// decodedMeta is the object's metadata as a type.
+func (v *revision) decodedMeta() *metav1.ObjectMeta {
+	v.decoded.Do(func() {
+		v.known = &metav1.ObjectMeta{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(metadata(v.object), v.known); err != nil {
+			panic(err) // it was made from the type
+		}
+	})
+	return v.known
+}
+
+func newRevision(o Object) *revision {
+	m := metadata(o)
+	v := &revision{object: o, namespace: text(m, "namespace"), name: text(m, "name")}
+	v.key = v.namespace + "/" + v.name
+	v.revision, _ = strconv.ParseInt(text(m, "resourceVersion"), 10, 64)
+	if set, ok := m["labels"].(map[string]any); ok {
+		v.labels = make(labels.Set, len(set))
+		for key := range set {
+			v.labels[key] = text(set, key)
+		}
+	}
+	return v
+}
+
+// number gives an object that nobody has seen yet its version.
+func (v *revision) number(n int64) {
+	v.revision = n
+	metadata(v.object)["resourceVersion"] = strconv.FormatInt(n, 10)
+}
+
+// at returns the same object with another version.
+func (v *revision) at(n int64) *revision {
+	o := maps.Clone(v.object)
+	o["metadata"] = maps.Clone(metadata(o))
+	other := &revision{object: o, namespace: v.namespace, name: v.name, key: v.key, labels: v.labels}
+	other.number(n)
+	return other
+}
+
+func (v *revision) encode() {
+	v.once.Do(func() {
+		v.meta = append([]byte(`"metadata":`), encode(metadata(v.object))...)
+		rest := maps.Clone(v.object)
+		delete(rest, "apiVersion")
+		delete(rest, "kind")
+		delete(rest, "metadata")
+		if v.contents = encode(rest); len(rest) > 0 {
+			v.contents[0] = ','
+		} else {
+			v.contents = []byte("}")
+		}
+	})
+}
+
+// write appends the object's JSON. Without a kind it is an item of a list that has one.
+func (v *revision) write(to []byte, s shape) []byte {
+	if v.encode(); to == nil {
+		to = make([]byte, 0, s.sizeOf(v))
+	}
+	to = append(to, '{')
+	if s.kind != "" {
+		to = append(to, `"kind":"`+s.kind+`","apiVersion":"`+s.apiVersion+`",`...)
+	}
+	to = append(to, v.meta...)
+	if s.partial {
+		return append(to, '}')
+	}
+	return append(to, v.contents...)
+}
+
+// shape is how an object is asked for.
+type shape struct {
+	kind, apiVersion string
+	partial          bool
+}
+
+// sizeOf is at least the length of an object's JSON.
+func (s shape) sizeOf(v *revision) int {
+	v.encode()
+	n := len(v.meta) + len(s.kind) + len(s.apiVersion) + 64
+	if !s.partial {
+		n += len(v.contents)
+	}
+	return n
+}
+
+// encode is for what was decoded from JSON, or can be.
+func encode(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // an object with a value that JSON does not have
+	}
+	return data
+}
+
+func metadata(o Object) map[string]any {
+	m, _ := o["metadata"].(map[string]any)
+	return m
+}
+
+func text(o map[string]any, key string) string {
+	s, _ := o[key].(string)
+	return s
+}

@@ -1,0 +1,344 @@
+package karmada_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
+	"github.com/karmada-target/karmada-mirror/simulation/karmada"
+)
+
+type object = apiserver.Object
+
+var (
+	works       = schema.GroupResource{Group: "work.karmada.io", Resource: "works"}
+	configMaps  = schema.GroupResource{Resource: "configmaps"}
+	deployments = schema.GroupResource{Group: "apps", Resource: "deployments"}
+	namespaces  = schema.GroupResource{Resource: "namespaces"}
+)
+
+// world is a control plane with one member, m1.
+type world struct {
+	t       *testing.T
+	control *apiserver.Store
+	k       *karmada.Karmada
+	m1      *karmada.Member
+}
+
+func inWorld(t *testing.T, version karmada.Version, f func(*world)) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{t: t, control: apiserver.NewStore(append(apiserver.Builtin(), apiserver.KarmadaResources()...)...)}
+		w.k = karmada.New(w.control, karmada.Options{Version: version})
+		defer w.k.Close()
+		var err error
+		w.m1, err = w.k.Join(karmada.Cluster{Name: "m1", Labels: map[string]string{"tier": "a"}})
+		w.must(err)
+		w.create(w.control, namespaces, object{"kind": "Namespace", "metadata": object{"name": "n"}})
+		w.wait(time.Second)
+		f(w)
+	})
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) create(s *apiserver.Store, gr schema.GroupResource, o object) {
+	w.t.Helper()
+	_, err := s.Create(gr, o)
+	w.must(err)
+}
+
+func (w *world) wait(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// workOf is a Work as the daemon writes it.
+func workOf(name string, manifest object) object {
+	u := unstructured.Unstructured{Object: manifest}
+	u.SetNamespace("n")
+	u.SetLabels(map[string]string{"karmada.io/managed": "true"})
+	u.SetAnnotations(map[string]string{
+		"work.karmada.io/namespace": "karmada-es-m1", "work.karmada.io/name": name, "resourcetemplate.karmada.io/uid": "u1", "resourcetemplate.karmada.io/generation": "7",
+	})
+	return object{
+		"kind": "Work", "metadata": object{"namespace": "karmada-es-m1", "name": name, "finalizers": []any{"karmada.io/execution-controller"}},
+		"spec": object{"workload": object{"manifests": []any{manifest}}},
+	}
+}
+
+func configMap(value string) object {
+	return object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{"name": "c"}, "data": object{"k": value}}
+}
+
+func deployment(replicas int64) object {
+	return object{
+		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": object{"name": "d"},
+		"spec": object{"replicas": replicas, "selector": object{}, "template": object{"spec": object{"containers": []any{object{"name": "c", "image": "i"}}}}},
+	}
+}
+
+func ref(gr schema.GroupResource, namespace, name string) apiserver.Ref {
+	return apiserver.Ref{Resource: gr, Namespace: namespace, Name: name}
+}
+
+func workRef(name string) apiserver.Ref { return ref(works, "karmada-es-m1", name) }
+
+// condition is the status and the reason of a condition of a Work.
+func (w *world) condition(work, of string) string {
+	list, _, _ := unstructured.NestedSlice(w.control.Get(workRef(work)), "status", "conditions")
+	for _, item := range list {
+		if c := item.(object); c["type"] == of {
+			return fmt.Sprint(c["status"], " ", c["reason"])
+		}
+	}
+	return ""
+}
+
+func (w *world) want(what string, got, want any) {
+	w.t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		w.t.Errorf("%s: %s", what, d)
+	}
+}
+
+func (w *world) edit(s *apiserver.Store, r apiserver.Ref, change func(object)) {
+	w.t.Helper()
+	_, err := s.Modify(r, "", change)
+	w.must(err)
+	w.wait(0)
+}
+
+func set(value any, path ...string) func(object) {
+	return func(o object) { _ = unstructured.SetNestedField(o, value, path...) }
+}
+
+// editManifest sets a field of the manifest of a Work.
+func (w *world) editManifest(work string, value any, path ...string) {
+	w.edit(w.control, workRef(work), func(o object) {
+		list, _, _ := unstructured.NestedSlice(o, "spec", "workload", "manifests")
+		set(value, path...)(list[0].(object))
+		set(list, "spec", "workload", "manifests")(o)
+	})
+}
+
+func (w *world) inMember(gr schema.GroupResource, name string, path ...string) any {
+	value, _, _ := unstructured.NestedFieldNoCopy(w.m1.Store.Get(ref(gr, "n", name)), path...)
+	return value
+}
+
+// TestStatus: what the member's controllers do is reported, as far as Karmada reports it.
+func TestStatus(t *testing.T) {
+	template := object{"metadata": object{"labels": object{"a": "b"}}, "spec": object{"containers": []any{object{"name": "c", "image": "i"}}}}
+	selector := object{"matchLabels": object{"a": "b"}}
+	addresses := object{"loadBalancer": object{"ingress": []any{object{"ip": "192.0.2.1"}}}}
+	for kind, test := range map[string]struct {
+		apiVersion string
+		spec       object
+		isFailing  bool
+		status     object // nil for none
+		health     string
+	}{
+		"Deployment": {"apps/v1", object{"replicas": int64(2), "selector": selector, "template": template}, true, object{
+			"replicas": int64(2), "updatedReplicas": int64(2), "unavailableReplicas": int64(2), "observedGeneration": int64(1), "generation": int64(1), "resourceTemplateGeneration": int64(7),
+		}, "Unhealthy"},
+		"StatefulSet": {"apps/v1", object{"replicas": int64(1), "selector": selector, "template": template}, false, object{
+			"replicas": int64(1), "updatedReplicas": int64(1), "readyReplicas": int64(1), "availableReplicas": int64(1), "generation": int64(1), "resourceTemplateGeneration": int64(7),
+		}, "Healthy"},
+		"DaemonSet": {"apps/v1", object{"selector": selector, "template": template}, false, object{
+			"currentNumberScheduled": int64(1), "desiredNumberScheduled": int64(1), "numberMisscheduled": int64(0), "numberReady": int64(1), "numberAvailable": int64(1),
+			"updatedNumberScheduled": int64(1), "observedGeneration": int64(1), "generation": int64(1), "resourceTemplateGeneration": int64(7),
+		}, "Healthy"},
+		"Job": {"batch/v1", object{"completions": int64(3), "template": template}, false, object{
+			"succeeded": int64(3), "startTime": "2000-01-01T00:00:01Z", "completionTime": "2000-01-01T00:00:01Z",
+			"conditions": []any{object{"type": "Complete", "status": "True", "lastProbeTime": nil, "lastTransitionTime": nil}},
+		}, "Healthy"},
+		"Service":   {"v1", object{"type": "LoadBalancer"}, false, addresses, "Healthy"},
+		"Ingress":   {"networking.k8s.io/v1", object{}, true, object{"loadBalancer": object{}}, "Unhealthy"},
+		"ConfigMap": {"v1", nil, false, nil, "Healthy"},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			inWorld(t, karmada.V118, func(w *world) {
+				w.m1.SetFailing(func(object) bool { return test.isFailing })
+				manifest := object{"apiVersion": test.apiVersion, "kind": kind, "metadata": object{"name": "x"}}
+				if test.spec != nil {
+					manifest["spec"] = test.spec
+				}
+				w.create(w.control, works, workOf("x", manifest))
+				w.wait(2 * time.Second)
+				reports, _, _ := unstructured.NestedSlice(w.control.Get(workRef("x")), "status", "manifestStatuses")
+				if len(reports) != 1 {
+					t.Fatal("reports:", w.control.Get(workRef("x"))["status"])
+				}
+				status, _ := reports[0].(object)["status"].(object)
+				w.want("status", status, test.status)
+				w.want("health", reports[0].(object)["health"], any(test.health))
+			})
+		})
+	}
+}
+
+// TestVersions are the differences of 1.19.
+func TestVersions(t *testing.T) {
+	for version, want := range map[karmada.Version]struct{ repair, recreated, unknown string }{
+		karmada.V118: {"True AppliedSuccessful", "", "False AppliedFailed"},
+		karmada.V119: {"False AppliedFailed", "again", ""},
+	} {
+		inWorld(t, version, func(w *world) {
+			w.create(w.control, works, workOf("misnamed", configMap("again")))
+			w.wait(time.Second)
+			w.must(w.m1.Store.Delete(ref(configMaps, "n", "c"), metav1.DeleteOptions{}))
+			w.wait(time.Second)
+			recreated, _ := w.inMember(configMaps, "c", "data", "k").(string)
+			w.want("a deleted object, whose Work has another name", recreated, want.recreated)
+
+			w.create(w.control, works, workOf("d", deployment(1)))
+			w.wait(time.Second)
+			w.edit(w.m1.Store, ref(deployments, "n", "d"), set(int64(5), "spec", "replicas"))
+			w.want("a repair", w.inMember(deployments, "d", "spec", "replicas"), any(int64(1)))
+			w.m1.Sick(true)
+			w.edit(w.m1.Store, ref(deployments, "n", "d"), set(int64(5), "spec", "replicas"))
+			w.want("a repair that fails", w.condition("d", "Applied"), want.repair)
+			w.m1.Sick(false)
+			w.wait(time.Minute)
+			w.want("a repair that failed at first", w.inMember(deployments, "d", "spec", "replicas"), any(int64(1)))
+
+			stop := w.m1.Refuse(func(o object) error { return errors.New(fmt.Sprint("no ", o["kind"])) })
+			w.create(w.control, works, workOf("r", configMap("refused")))
+			w.wait(time.Minute)
+			w.want("an object that is refused", w.condition("r", "Applied"), "False AppliedFailed")
+			stop()
+			w.wait(2 * time.Minute)
+			w.want("an object that was refused", w.condition("r", "Applied"), "True AppliedSuccessful")
+
+			w.create(w.control, works, workOf("u", object{"apiVersion": "example.com/v1", "kind": "Unknown", "metadata": object{"name": "u"}}))
+			w.wait(time.Second)
+			w.want("a kind that the member has not", w.condition("u", "Applied"), want.unknown)
+			w.must(w.m1.Serve(apiserver.Resource{Group: "example.com", Versions: []string{"v1"}, Resource: "unknowns", Kind: "Unknown", ListKind: "UnknownList", Namespaced: true, Custom: true}))
+			w.wait(10 * time.Second)
+			w.want("a kind that the member has got", w.condition("u", "Applied"), "True AppliedSuccessful")
+		})
+	}
+}
+
+// TestAway: nothing wakes the execution controller when a cluster is ready again, but an edit does.
+func TestAway(t *testing.T) {
+	inWorld(t, karmada.V118, func(w *world) {
+		w.create(w.control, works, workOf("c", configMap("1")))
+		w.wait(time.Second)
+		w.must(w.k.SetReady("m1", false))
+		w.editManifest("c", "2", "data", "k")
+		w.wait(time.Hour)
+		w.must(w.k.SetReady("m1", true))
+		w.want("just after", w.inMember(configMaps, "c", "data", "k"), any("1"))
+		w.editManifest("c", "3", "data", "k")
+		w.want("after an edit", w.inMember(configMaps, "c", "data", "k"), any("3"))
+		w.must(w.k.SetReady("m1", false))
+		w.editManifest("c", "4", "data", "k")
+		w.wait(time.Hour)
+		w.must(w.k.SetReady("m1", true))
+		w.wait(1000 * time.Second)
+		w.want("after 1,000 s", w.inMember(configMaps, "c", "data", "k"), any("4"))
+		w.must(w.k.SetReady("m1", false))
+		w.editManifest("c", "5", "data", "k")
+		w.wait(time.Hour)
+		w.must(w.k.SetReady("m1", true))
+		w.k.Restart()
+		w.wait(0)
+		w.want("after a restart", w.inMember(configMaps, "c", "data", "k"), any("5"))
+	})
+}
+
+// TestEvents: 25 about a Work at once, then one in five minutes, and none is older than an hour.
+func TestEvents(t *testing.T) {
+	inWorld(t, karmada.V118, func(w *world) {
+		succeeded := func() (count int64) {
+			for _, e := range w.control.List(schema.GroupResource{Resource: "events"}, "karmada-es-m1") {
+				if about, _, _ := unstructured.NestedString(e, "involvedObject", "name"); about == "c" && e["reason"] == "SyncSucceed" {
+					count = e["count"].(int64)
+				}
+			}
+			return count
+		}
+		w.create(w.control, works, workOf("c", configMap("0")))
+		w.wait(0)
+		for i := range 40 {
+			w.editManifest("c", fmt.Sprint(i+1), "data", "k")
+		}
+		w.want("at once", succeeded(), int64(24)) // and one about the condition Dispatching
+		w.wait(5 * time.Minute)
+		w.editManifest("c", "later", "data", "k")
+		w.want("later", succeeded(), int64(42))
+		w.wait(2 * time.Hour)
+		w.want("in the end", succeeded(), int64(0))
+	})
+}
+
+// TestNamespaces: a Namespace has a Work for each cluster, which goes with it.
+func TestNamespaces(t *testing.T) {
+	inWorld(t, karmada.V119, func(w *world) {
+		w.create(w.control, namespaces, object{"metadata": object{"name": "skipped", "labels": object{"namespace.karmada.io/skip-auto-propagation": "True"}}})
+		w.create(w.control, namespaces, object{"metadata": object{"name": "kube-x"}})
+		_, err := w.k.Join(karmada.Cluster{Name: "m2", Mode: karmada.Pull})
+		w.must(err)
+		w.wait(time.Minute)
+		w.want("Works of Namespaces", len(w.control.List(works, "")), 2)
+		w.must(w.control.Delete(ref(namespaces, "", "n"), metav1.DeleteOptions{}))
+		w.wait(time.Minute)
+		w.want("Works of Namespaces that are gone", len(w.control.List(works, "")), 0)
+		w.want("the Namespace in the member", w.m1.Store.Get(ref(namespaces, "", "n")), object(nil))
+	})
+}
+
+// TestUnjoin: a cluster that is away can leave; the objects stay in it, and are there when it joins again.
+func TestUnjoin(t *testing.T) {
+	inWorld(t, karmada.V118, func(w *world) {
+		w.create(w.control, works, workOf("c", configMap("1")))
+		w.wait(time.Second)
+		w.must(w.k.SetReady("m1", false))
+		w.must(w.k.Unjoin("m1"))
+		w.wait(time.Hour)
+		w.want("Works", len(w.control.List(works, "")), 0)
+		w.want("execution namespace", w.control.Get(ref(namespaces, "", "karmada-es-m1")), object(nil))
+		_, err := w.k.Join(karmada.Cluster{Name: "m1"})
+		w.must(err)
+		w.wait(time.Second)
+		w.create(w.control, works, workOf("c", configMap("2")))
+		w.wait(time.Second)
+		w.want("ConfigMap", w.inMember(configMaps, "c", "data", "k"), any("2"))
+	})
+}
+
+// TestFight: a controller that sets a field again and again, and one whose replicas are retained.
+func TestFight(t *testing.T) {
+	inWorld(t, karmada.V118, func(w *world) {
+		w.create(w.control, works, workOf("d", deployment(1)))
+		w.wait(time.Second)
+		writes := 0
+		defer w.m1.Store.Subscribe(func(apiserver.Event) { writes++ })()
+		w.m1.Fight(ref(deployments, "n", "d"), time.Second, set(int64(5), "spec", "replicas"))
+		w.wait(time.Minute + time.Second/2)
+		if writes < 2*59 {
+			t.Error("writes in a minute:", writes)
+		}
+		w.want("replicas", w.inMember(deployments, "d", "spec", "replicas"), any(int64(1)))
+		w.editManifest("d", "true", "metadata", "labels", "resourcetemplate.karmada.io/retain-replicas")
+		w.wait(time.Minute)
+		w.want("retained replicas", w.inMember(deployments, "d", "spec", "replicas"), any(int64(5)))
+		writes = 0
+		w.wait(time.Minute)
+		w.want("writes", writes, 0)
+	})
+}

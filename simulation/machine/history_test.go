@@ -1,0 +1,155 @@
+package machine
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/karmada-target/karmada-mirror/simulation/model"
+)
+
+// moment is a world and how long it lasted, as far as one can know: from when the change
+// that made it was sent until the next change was answered.
+type moment struct {
+	*model.World
+	from  time.Time
+	until time.Time // zero: it still lasts
+}
+
+// history is every world since the start.
+type history []*moment
+
+func (h history) now() *model.World { return h[len(h)-1].World }
+
+// change sends a change and, unless the API server refuses it, applies it to a copy of the
+// current world, which becomes the next one.
+func (h *history) change(send func() error, apply func(*model.World)) error {
+	sent := time.Now()
+	time.Sleep(user)
+	if err := send(); err != nil {
+		return err
+	}
+	before := (*h)[len(*h)-1]
+	next := &model.World{
+		Objects: maps.Clone(before.Objects), Namespaces: maps.Clone(before.Namespaces), Clusters: maps.Clone(before.Clusters),
+		Autoscalers: maps.Clone(before.Autoscalers), Policies: maps.Clone(before.Policies), Configuration: before.Configuration,
+	}
+	apply(next)
+	before.until = time.Now()
+	*h = append(*h, &moment{World: next, from: sent})
+	return nil
+}
+
+// before is the state of an object before its current one; nil if there was none.
+func (h history) before(of func(*model.World) *model.Object) *model.Object {
+	now := of(h.now())
+	for _, m := range slices.Backward(h) {
+		if was := of(m.World); was != nil && was != now {
+			return was
+		}
+	}
+	return nil
+}
+
+// outcome is what the model says about an object in a cluster.
+type outcome struct {
+	state model.State
+	like  model.Copy
+}
+
+// possible are the outcomes for an observer who may have seen each input of an object –
+// the object itself, its Namespace, its cluster, the override policies, the configuration – as
+// of a different time in the interval.
+func (h history) possible(of target, from, to time.Time) []outcome {
+	var objects, namespaces, clusters []*model.Object
+	var configurations []*model.Configuration
+	var policies []map[model.Key]*model.Policy
+	for _, m := range h {
+		if m.from.After(to) || !m.until.IsZero() && m.until.Before(from) {
+			continue
+		}
+		objects = appendNew(objects, m.Objects[of.key])
+		namespaces = appendNew(namespaces, m.Namespaces[of.key.Namespace])
+		clusters = appendNew(clusters, m.Clusters[of.cluster])
+		configurations = appendNew(configurations, m.Configuration)
+		if !slices.ContainsFunc(policies, func(known map[model.Key]*model.Policy) bool { return maps.Equal(known, m.Policies) }) {
+			policies = append(policies, m.Policies)
+		}
+	}
+	objects = append(objects, leaving(objects)...)
+	var all []outcome
+	for _, object := range objects {
+		for _, namespace := range namespaces {
+			for _, cluster := range clusters {
+				for _, configuration := range configurations {
+					for _, policies := range policies {
+						w := &model.World{
+							Objects: one(of.key, object), Namespaces: one(of.key.Namespace, namespace), Clusters: one(of.cluster, cluster),
+							Policies: policies, Configuration: configuration,
+						}
+						state, like := w.Of(of.key, of.cluster)
+						all = append(all, outcome{state, like})
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// leaving are objects that have been deleted as they are until their finalizers are gone: what they
+// ask for may still change with their Namespace.
+func leaving(objects []*model.Object) (all []*model.Object) {
+	if !slices.Contains(objects, nil) {
+		return nil
+	}
+	for _, o := range objects {
+		if o != nil {
+			gone := *o
+			gone.Leaving = true
+			all = append(all, &gone)
+		}
+	}
+	return all
+}
+
+// appendNew appends a value unless it is already there.
+func appendNew[T comparable](all []T, next T) []T {
+	for _, known := range all {
+		if known == next {
+			return all
+		}
+	}
+	return append(all, next)
+}
+
+// one is a map with one object, or an empty one.
+func one[K comparable](key K, o *model.Object) map[K]*model.Object {
+	if o == nil {
+		return nil
+	}
+	return map[K]*model.Object{key: o}
+}
+
+// TestPossibleWhileLeaving: an object that cannot be written to a cluster, and that was deleted before
+// its Namespace asked to preserve it, may be preserved as long as a finalizer keeps it.
+func TestPossibleWhileLeaving(t *testing.T) {
+	page := target{thePage, "m1"}
+	deleted := time.Now()
+	world := func(o, namespace *model.Object) *model.World {
+		return &model.World{Objects: one(page.key, o), Namespaces: one("a", namespace), Configuration: &model.Configuration{Namespaces: []string{"*"}}}
+	}
+	asks := &model.Object{Annotations: map[string]string{clustersKey: "m1", deletionKey: "foreground"}}
+	h := history{
+		{World: world(asks, &model.Object{}), from: deleted.Add(-time.Minute), until: deleted},
+		{World: world(nil, &model.Object{}), from: deleted, until: deleted.Add(time.Second)},
+		{World: world(nil, &model.Object{Annotations: map[string]string{"karmada.target/preserve-on-deletion": "true"}}), from: deleted.Add(time.Second)},
+	}
+	preserved := outcome{model.Absent, model.Copy{Preserved: true}}
+	if now := deleted.Add(time.Minute); !slices.Contains(h.possible(page, deleted.Add(-time.Second), now), preserved) {
+		t.Error("it cannot be preserved")
+	} else if slices.Contains(h.possible(page, deleted.Add(time.Second/2), now), preserved) {
+		t.Error("it can be preserved although nothing says that it was there")
+	}
+}

@@ -1,0 +1,403 @@
+package machine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/karmada-target/karmada-mirror/daemon"
+	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
+	"github.com/karmada-target/karmada-mirror/simulation/model"
+)
+
+// clockFormat is how times are printed: without the day, which is the same for all worlds.
+const clockFormat = "15:04:05.000"
+
+const (
+	// lookPeriod is how often a condition is checked.
+	lookPeriod = time.Second
+	// idlePeriod is how long the daemons must not have written a Work until it is quiet: longer than
+	// a new leader needs.
+	idlePeriod = 20 * time.Second
+	// quietLimit is how long everything may take once all faults have ended: a Lease, a start,
+	// and the longest backoffs.
+	quietLimit = 5 * time.Minute
+	// proofAge bounds how old the evidence for a deletion may be: one second for the
+	// source, one more for its Namespace and its cluster, and the way to the API server.
+	proofAge = 3 * time.Second
+	// settlePeriod is how long the daemons wait before they delete a Work or give up an override.
+	settlePeriod = time.Second
+	// cacheAge is for how long after a quiet moment the daemon may still act on the state
+	// before it: where the model lets anything stay, no check notices that a cache is
+	// behind.
+	cacheAge = 2 * time.Second
+)
+
+// look ends all faults, waits until the Works match the model, and returns what is still
+// wrong: Works that do not match, deletions that the model would not have made, overrides that
+// were lost meanwhile, changes that a sweep has found.
+func (m *machine) look() (wrong []string) {
+	for _, r := range m.replicas {
+		r.settle()
+	}
+	if err := m.heal(); err != nil {
+		return []string{err.Error()}
+	}
+	var there map[string]*unstructured.Unstructured
+	begun := time.Now()
+	for limit := begun.Add(quietLimit); ; time.Sleep(lookPeriod) {
+		m.each((*replica).revive)
+		m.unstick()
+		there = m.works()
+		wrong = m.differences(there)
+		if len(wrong) == 0 && time.Since(m.audit.busyUntil()) > idlePeriod && time.Since(begun) > idlePeriod || time.Now().After(limit) {
+			break
+		}
+	}
+	wrong = append(wrong, m.wrongDeletions()...)
+	wrong = append(wrong, m.wrongLosses()...)
+	wrong = append(wrong, m.wrongOrder()...)
+	for _, r := range m.replicas {
+		wrong = append(wrong, r.complaints()...)
+	}
+	m.remember(there)
+	return wrong
+}
+
+// differences lists what is not yet as it must be, and what is still under way.
+func (m *machine) differences(there map[string]*unstructured.Unstructured) (wrong []string) {
+	wrong = append(m.underWay(), m.unfinished(there)...)
+	wrong = append(wrong, m.compare(there)...)
+	wrong = append(wrong, m.compareFinalizers()...)
+	wrong = append(wrong, m.compareStatuses(there)...)
+	if len(wrong) == 0 {
+		wrong = m.compareMembers()
+	}
+	return wrong
+}
+
+// unstick removes the finalizers of Works that Karmada never lets go, as an administrator must: those that
+// preserve an object that is no longer in the member.
+func (m *machine) unstick() {
+	for name, of := range m.targets() {
+		work := m.store.Get(workRef(name))
+		u := &unstructured.Unstructured{Object: work}
+		preserved, _, _ := unstructured.NestedBool(work, "spec", "preserveResourcesOnDeletion")
+		if work == nil || u.GetDeletionTimestamp() == nil || !preserved || m.karmada.Member(of.cluster).Store.Get(refOf(of.key)) != nil {
+			continue
+		}
+		m.touched[of] = true
+		_, _ = m.store.Modify(workRef(name), "", func(o apiserver.Object) { unstructured.RemoveNestedField(o, "metadata", "finalizers") }) // or it is gone meanwhile
+	}
+}
+
+// works are the Works that are ours, by namespace/name.
+func (m *machine) works() map[string]*unstructured.Unstructured {
+	ours := map[string]*unstructured.Unstructured{}
+	for _, o := range m.store.List(works, "") {
+		if u := (&unstructured.Unstructured{Object: o}); u.GetLabels()["app.kubernetes.io/managed-by"] == "karmada-mirror" {
+			ours[u.GetNamespace()+"/"+u.GetName()] = u
+		}
+	}
+	return ours
+}
+
+// underWay lists the replicas that wait for responses.
+func (m *machine) underWay() (open []string) {
+	for _, r := range m.replicas {
+		if n := r.underWay(); n > 0 {
+			open = append(open, fmt.Sprintf("replica %s waits for %d responses", r.name, n))
+		}
+	}
+	return open
+}
+
+// unfinished lists the Works, namespaces and clusters that are still being deleted.
+func (m *machine) unfinished(there map[string]*unstructured.Unstructured) (going []string) {
+	for _, o := range m.store.List(clusters, "") {
+		if u := (&unstructured.Unstructured{Object: o}); u.GetDeletionTimestamp() != nil {
+			going = append(going, fmt.Sprintf("cluster %s is still leaving", u.GetName()))
+		}
+	}
+	for key, work := range there {
+		if work.GetDeletionTimestamp() != nil {
+			going = append(going, fmt.Sprintf("Work %s still exists", key))
+		}
+	}
+	for name := range m.going {
+		if m.store.Get(apiserver.Ref{Resource: namespaces, Name: name}) != nil {
+			going = append(going, fmt.Sprintf("namespace %s still exists", name))
+		}
+	}
+	return going
+}
+
+// compare lists the Works that do not match the model.
+func (m *machine) compare(works map[string]*unstructured.Unstructured) (wrong []string) {
+	left, world := len(works), m.worldWith(works)
+	for _, k := range m.keys() {
+		for _, cluster := range m.clusters {
+			of := target{k, cluster}
+			work := works[model.WorkKey(cluster, k)]
+			if work != nil {
+				left--
+			}
+			if why := m.judge(world, of, work); why != "" {
+				wrong = append(wrong, fmt.Sprintf("%v: %s", of, why))
+			}
+		}
+	}
+	if left > 0 {
+		wrong = append(wrong, fmt.Sprintf("there are %d Works without a known source", left))
+	}
+	return wrong
+}
+
+// compareFinalizers lists the objects that should have the finalizer and do not, or the other way
+// round, and those that have been deleted and still exist. Outside the configuration, it removes the
+// finalizers as an administrator must: there may have been no daemon when the configuration changed.
+func (m *machine) compareFinalizers() (wrong []string) {
+	world := m.history.now()
+	for _, gr := range mirrored {
+		for _, found := range m.store.List(gr, "") {
+			key, o := model.Applied(&unstructured.Unstructured{Object: found})
+			switch {
+			case key.Namespace == daemon.Namespace:
+			case !world.Includes(key) && o.Leaving:
+				_, err := m.store.Modify(refOf(key), "", func(o apiserver.Object) { unstructured.RemoveNestedField(o, "metadata", "finalizers") })
+				wrong = append(wrong, fmt.Sprintf("%v was left with a finalizer: %v", key, err)) // not in the next round
+			case o.Leaving:
+				wrong = append(wrong, fmt.Sprintf("%v still exists", key))
+			case world.Objects[key] != nil && !finalizerFits(world.Finalizer(key), o.Finalized):
+				wrong = append(wrong, fmt.Sprintf("%v has a finalizer: %t", key, o.Finalized))
+			}
+		}
+	}
+	return wrong
+}
+
+// compareStatuses lists the Deployments whose status is not the sum of what the members report.
+func (m *machine) compareStatuses(there map[string]*unstructured.Unstructured) (wrong []string) {
+	world := m.history.now()
+	for _, found := range m.store.List(deployments, "") {
+		u := &unstructured.Unstructured{Object: found}
+		key, _ := model.Applied(u)
+		if world.Objects[key] == nil {
+			continue
+		}
+		want, isKnown := world.Replicas(key, m.clusters)
+		isKnown = isKnown && !m.isContested(key, there)
+		if got, _, _ := unstructured.NestedInt64(u.Object, "status", "replicas"); isKnown && got != want {
+			wrong = append(wrong, fmt.Sprintf("%v has %d replicas in its status, not %d", key, got, want))
+		}
+		if got, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration"); isKnown && got != u.GetGeneration() {
+			wrong = append(wrong, fmt.Sprintf("%v has generation %d, and %d in its status", key, u.GetGeneration(), got))
+		}
+	}
+	return wrong
+}
+
+// isContested reports whether Karmada refuses to apply an object to one of the clusters, which has one
+// that was left there.
+func (m *machine) isContested(k model.Key, there map[string]*unstructured.Unstructured) bool {
+	return slices.ContainsFunc(m.clusters, func(cluster string) bool {
+		work := there[model.WorkKey(cluster, k)]
+		of := target{k, cluster}
+		return work != nil && (m.left[of] || m.mayBeLeft(of, time.Now())) && !isWell(work)
+	})
+}
+
+func finalizerFits(must model.State, has bool) bool {
+	return must == model.Stays || has == (must == model.Present)
+}
+
+// worldWith is the current world, with the autoscalers that are in the clusters.
+func (m *machine) worldWith(works map[string]*unstructured.Unstructured) *model.World {
+	world := *m.history.now()
+	world.Lingering = map[model.Place]model.Key{}
+	for _, k := range m.keys() {
+		for _, cluster := range m.clusters {
+			if work := works[model.WorkKey(cluster, k)]; work != nil && k.Kind == autoscaler.Kind {
+				if carried, err := model.ManifestOf(work); err == nil {
+					world.Lingering[model.Place{Key: k, Cluster: cluster}] = model.Scaled(carried)
+				}
+			}
+		}
+	}
+	return &world
+}
+
+// judge says what is wrong with the Work of an object in a cluster, or with its absence.
+func (m *machine) judge(world *model.World, of target, work *unstructured.Unstructured) string {
+	switch state, want := world.Of(of.key, of.cluster); state {
+	case model.Present:
+		if work == nil {
+			return "it is missing"
+		}
+		if err := model.Carries(work, want); err != nil {
+			return err.Error()
+		}
+	case model.Absent:
+		if work != nil {
+			return fmt.Sprintf("it exists, but must not: %s", described(work))
+		}
+	case model.Stays:
+		return m.judgeStaying(of, work)
+	}
+	return ""
+}
+
+// judgeStaying checks that a Work that has to stay has stayed, or has become something
+// that it had to be at some time since the last quiet moment or shortly before it.
+func (m *machine) judgeStaying(of target, work *unstructured.Unstructured) string {
+	may := map[model.State]bool{}
+	var options []model.Copy // that may have been given to it meanwhile
+	for _, o := range m.history.possible(of, m.quietAt.Add(-cacheAge), time.Now()) {
+		may[o.state] = true
+		if o.state == model.Stays && o.like.UID != "" {
+			options = append(options, o.like)
+		}
+	}
+	before := m.before[of]
+	switch {
+	case m.touched[of]:
+	case before != nil && work == nil && !may[model.Absent]:
+		return "it existed and had to stay"
+	case before == nil && work != nil && !may[model.Present]:
+		return fmt.Sprintf("it did not exist and nothing has asked for it: %s", described(work))
+	case before != nil && work != nil && !may[model.Present] && !may[model.Absent]:
+		if err := model.Carries(work, *before); err != nil && !slices.ContainsFunc(options, func(o model.Copy) bool {
+			like := *before
+			like.Suspended, like.Preserved = o.Suspended || like.Suspended, o.Preserved
+			return model.Carries(work, like) == nil
+		}) {
+			return "it had to stay as it was: " + err.Error()
+		}
+	}
+	return ""
+}
+
+func described(work *unstructured.Unstructured) string {
+	return fmt.Sprintf("version %s, generation %d, labels %v, annotations %v, deleted %v",
+		work.GetResourceVersion(), work.GetGeneration(), work.GetLabels(), work.GetAnnotations(), work.GetDeletionTimestamp())
+}
+
+// remember records the current Works as those that have to stay.
+func (m *machine) remember(works map[string]*unstructured.Unstructured) {
+	now := time.Now()
+	for _, k := range m.keys() {
+		for _, cluster := range m.clusters {
+			if of := (target{k, cluster}); m.mayBeLeft(of, now) {
+				m.left[of] = true
+			}
+		}
+	}
+	m.before, m.touched, m.quietAt, m.heldBack = map[target]*model.Copy{}, map[target]bool{}, now, 0
+	m.blinded = false
+	for _, k := range m.keys() {
+		for _, cluster := range m.clusters {
+			if work := works[model.WorkKey(cluster, k)]; work != nil {
+				if like, err := model.CopyOf(work); err == nil {
+					m.before[target{k, cluster}] = &like
+				}
+			}
+		}
+	}
+}
+
+// wrongDeletions lists the deletions that the model would not have requested at the time, and
+// those of Works that did not have the preserve option that their source asked for.
+func (m *machine) wrongDeletions() (wrong []string) {
+	targets := m.targets()
+	for _, d := range m.audit.takeDeletions() {
+		of, known := targets[model.ShortKey(d.work)]
+		if !known {
+			wrong = append(wrong, "a Work without a known source was deleted: "+d.work)
+			continue
+		}
+		if why := m.judgeDeletion(of, d.work, d.at, d.hasHappened); why != "" {
+			wrong = append(wrong, fmt.Sprintf("%v was deleted at %s: %s", of, d.at.Format(clockFormat), why))
+		}
+	}
+	return wrong
+}
+
+// wrongLosses lists the writes that have taken an override from a Work although, by the model, it
+// was overridden all the time that the daemon may have acted on.
+func (m *machine) wrongLosses() (wrong []string) {
+	targets := m.targets()
+	for _, l := range m.witness.lostAfter(m.judgedAt) {
+		m.judgedAt = l.at
+		of, known := targets[l.work]
+		if known && !m.mayLose(of, l) {
+			wrong = append(wrong, fmt.Sprintf("%v has lost %s at %s, which was there", of, l.policy, l.at.Format(clockFormat)))
+		}
+	}
+	return wrong
+}
+
+func (m *machine) mayLose(of target, l loss) bool {
+	return slices.ContainsFunc(m.history.possible(of, l.at.Add(-proofAge-m.heldBack), l.at), func(o outcome) bool {
+		return o.state == model.Present && !slices.Contains(strings.Split(o.like.OverriddenBy, ","), l.policy)
+	})
+}
+
+// targets are all objects that may be in clusters, by the namespace/name of their Works.
+func (m *machine) targets() map[string]target {
+	targets := map[string]target{}
+	for _, k := range m.keys() {
+		for _, cluster := range m.clusters {
+			targets[model.WorkKey(cluster, k)] = target{k, cluster}
+		}
+	}
+	return targets
+}
+
+func (m *machine) judgeDeletion(of target, work string, at time.Time, hasHappened bool) string {
+	reasons := slices.DeleteFunc(m.history.possible(of, at.Add(-proofAge), at), func(o outcome) bool { return o.state != model.Absent })
+	if len(reasons) == 0 {
+		return "there was no reason for it"
+	}
+	if !hasHappened {
+		return ""
+	}
+	end, found := m.witness.endingAfter(work, at)
+	if !found {
+		return "" // another user had deleted it before
+	}
+	if !m.hasObject(of.key, at) { // what its source would say is no longer known
+		return ""
+	}
+	switch mayPreserve := func(o outcome) bool { return o.like.Preserved }; {
+	case end.preserved && !slices.ContainsFunc(reasons, mayPreserve) && !m.mayBeLeft(of, at):
+		return "its Work preserved it, which its source has not asked for"
+	case !end.preserved && !slices.ContainsFunc(reasons, func(o outcome) bool { return !mayPreserve(o) }) && !m.wasRecreated(of.key, at):
+		return "its Work did not preserve it"
+	}
+	return ""
+}
+
+// wasRecreated reports whether an object was another one at some time since the last quiet moment:
+// it does not speak for the Works of the earlier one.
+func (m *machine) wasRecreated(k model.Key, at time.Time) bool {
+	uids := map[string]bool{}
+	for _, moment := range m.history {
+		if o := moment.Objects[k]; o != nil && !moment.from.After(at) && (moment.until.IsZero() || moment.until.After(m.quietAt)) {
+			uids[o.UID] = true
+		}
+	}
+	return len(uids) > 1
+}
+
+// hasObject reports whether an object existed all the time that a proof may cover.
+func (m *machine) hasObject(k model.Key, at time.Time) bool {
+	for _, moment := range m.history {
+		if !moment.from.After(at) && (moment.until.IsZero() || moment.until.After(at.Add(-proofAge))) && moment.Objects[k] == nil {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,464 @@
+package machine
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/daemon"
+	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
+	"github.com/karmada-target/karmada-mirror/simulation/karmada"
+	"github.com/karmada-target/karmada-mirror/simulation/model"
+)
+
+// machine plays users on a Karmada, with daemons of which one leads.
+type machine struct {
+	*scene
+	store    *apiserver.Store
+	karmada  *karmada.Karmada
+	replicas []*replica
+	witness  *witness
+	audit    *audit
+	history  history
+	// values are the contents of objects, as numbers.
+	values map[*model.Object]int
+	// going are the namespaces that are being deleted.
+	going map[string]bool
+	// before are the copies at the last quiet moment, which was at quietAt.
+	before  map[target]*model.Copy
+	quietAt time.Time
+	// touched are the Works that a user has edited or deleted by hand since then.
+	touched map[target]bool
+	// left are the objects that may have been left in members when their Works were
+	// deleted.
+	left map[target]bool
+	// judgedAt is when the last override was lost that has been judged, and heldBack how long
+	// reads and writes may have been held back since the last quiet moment.
+	judgedAt time.Time
+	heldBack time.Duration
+	// outages are when clusters were not ready. blinded: since the last quiet moment, a daemon may
+	// have been kept from seeing changes for any time.
+	outages []outage
+	blinded bool
+	// definition is that of the OverridePolicies while they are not served.
+	definition apiserver.Object
+	log        []string
+}
+
+// target is an object in a cluster.
+type target struct {
+	key     model.Key
+	cluster string
+}
+
+func (t target) String() string { return fmt.Sprintf("%v on %s", t.key, t.cluster) }
+
+// These are the resources of the world that the machine touches.
+var (
+	configMaps  = schema.GroupResource{Resource: "configmaps"}
+	namespaces  = schema.GroupResource{Resource: "namespaces"}
+	deployments = schema.GroupResource{Group: "apps", Resource: "deployments"}
+	autoscalers = schema.GroupResource{Group: "autoscaling", Resource: "horizontalpodautoscalers"}
+	works       = schema.GroupResource{Group: "work.karmada.io", Resource: "works"}
+	clusters    = schema.GroupResource{Group: "cluster.karmada.io", Resource: "clusters"}
+	definitions = schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
+	leases      = schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
+)
+
+// resources maps the kinds of the objects to their resources, and those of the override policies.
+var resources = map[string]schema.GroupResource{
+	"ConfigMap": configMaps, deployment.Kind: deployments, autoscaler.Kind: autoscalers,
+	"OverridePolicy":        {Group: "policy.karmada.io", Resource: "overridepolicies"},
+	"ClusterOverridePolicy": {Group: "policy.karmada.io", Resource: "clusteroverridepolicies"},
+}
+
+// mirrored are the resources in the configuration.
+var mirrored = []schema.GroupResource{configMaps, deployments, autoscalers}
+
+// refOf says where an object is.
+func refOf(k model.Key) apiserver.Ref {
+	return apiserver.Ref{Resource: resources[k.Kind], Namespace: k.Namespace, Name: k.Name}
+}
+
+// user is how long a user's request takes.
+const user = 2 * time.Millisecond
+
+// newMachine starts the daemons in a world with some clusters and two namespaces.
+func newMachine(s *scene, kubeconfig string) (*machine, error) {
+	m := &machine{
+		scene: s, store: apiserver.NewStore(append(apiserver.Builtin(), apiserver.KarmadaResources()...)...), left: map[target]bool{},
+		values: map[*model.Object]int{}, going: map[string]bool{}, before: map[target]*model.Copy{}, touched: map[target]bool{}, quietAt: time.Now(), judgedAt: time.Now(),
+	}
+	m.karmada = karmada.New(m.store, karmada.Options{})
+	m.witness, m.audit = newWitness(m.store), &audit{}
+	m.history = history{{from: m.quietAt, World: &model.World{
+		Objects: map[model.Key]*model.Object{}, Namespaces: map[string]*model.Object{}, Clusters: map[string]*model.Object{}, Autoscalers: map[model.Key]model.Key{},
+		Policies: map[model.Key]*model.Policy{}, Configuration: &model.Configuration{},
+	}}}
+	if _, err := m.store.Create(namespaces, object("v1", "Namespace", "", daemon.Namespace, nil)); err != nil && !apierrors.IsAlreadyExists(err) {
+		return nil, err
+	}
+	if err := m.configure("*", none, true); err != nil {
+		return nil, err
+	}
+	for i, name := range m.clusters {
+		if err := m.putCluster(name, map[string]string{"tier": []string{"edge", "core"}[i%2]}, ""); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range namespaceNames {
+		if err := m.putNamespace(name, nil, nil); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range []string{"one", "other"} {
+		server := m.store.NewServer()
+		server.Audit(m.audit.note)
+		r := newReplica(name, server, kubeconfig)
+		m.replicas = append(m.replicas, r)
+		r.start()
+	}
+	return m, nil
+}
+
+// end ends everything that runs.
+func (m *machine) end() {
+	for _, r := range m.replicas {
+		r.end()
+	}
+	m.karmada.Close()
+}
+
+// story is what happened.
+func (m *machine) story() string { return strings.Join(m.log, "\n") }
+
+// variables are in the ConfigMaps with a number as their content: none, with a default, without
+// one, and some that are no variables.
+var variables = []string{
+	"$(HOME) $$(cluster.name)", "on $(cluster.name), $(cluster.label:tier:-any) in $(cluster.region:-no region)", "$(cluster.label:tier)/$(cluster.zone)", "$(cluster.nothing)",
+}
+
+// object makes an object.
+func object(apiVersion, kind, namespace, name string, fields map[string]any) apiserver.Object {
+	o := maps.Clone(fields)
+	if o == nil {
+		o = map[string]any{}
+	}
+	u := &unstructured.Unstructured{Object: o}
+	u.SetAPIVersion(apiVersion)
+	u.SetKind(kind)
+	u.SetNamespace(namespace)
+	u.SetName(name)
+	return o
+}
+
+// numbered makes an object with a number as its content.
+func numbered(k model.Key, value int) apiserver.Object {
+	labels := map[string]any{"app": k.Name}
+	switch k.Kind {
+	case deployment.Kind:
+		container := map[string]any{"name": "web", "image": fmt.Sprintf("web:%d", value)}
+		return object("apps/v1", k.Kind, k.Namespace, k.Name, map[string]any{"spec": map[string]any{
+			"replicas": int64(1 + value), "selector": map[string]any{"matchLabels": labels},
+			"template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": map[string]any{"containers": []any{container}}},
+		}})
+	case autoscaler.Kind:
+		return object("autoscaling/v2", k.Kind, k.Namespace, k.Name, map[string]any{"spec": map[string]any{
+			"maxReplicas": int64(1 + value), "scaleTargetRef": map[string]any{"apiVersion": "apps/v1", "kind": deployment.Kind, "name": deployment.Name},
+		}})
+	}
+	return object("v1", k.Kind, k.Namespace, k.Name, map[string]any{"data": map[string]any{"key": fmt.Sprint(value), "text": variables[value]}})
+}
+
+// apply creates an object, or replaces it and leaves the finalizers that it has, as kubectl apply does.
+func (m *machine) apply(gr schema.GroupResource, o apiserver.Object) (apiserver.Object, error) {
+	u := &unstructured.Unstructured{Object: o}
+	there := m.store.Get(apiserver.Ref{Resource: gr, Namespace: u.GetNamespace(), Name: u.GetName()})
+	if there == nil {
+		return m.store.Create(gr, o)
+	}
+	u.SetFinalizers((&unstructured.Unstructured{Object: there}).GetFinalizers())
+	return m.store.Update(gr, o, "")
+}
+
+// put creates an object, or replaces it.
+func (m *machine) put(k model.Key, value int, annotations, labels map[string]string) error {
+	if m.going[k.Namespace] {
+		return nil
+	}
+	o := numbered(k, value)
+	u := &unstructured.Unstructured{Object: o}
+	u.SetAnnotations(annotations)
+	u.SetLabels(labels)
+	now, there := m.history.now().Objects[k], m.store.Get(refOf(k))
+	if now == nil && there != nil {
+		return nil // it is still being deleted
+	}
+	return m.history.change(func() (err error) {
+		o, err = m.apply(resources[k.Kind], o)
+		return err
+	}, func(w *model.World) {
+		applied := &unstructured.Unstructured{Object: o}
+		_, w.Objects[k] = model.Applied(applied)
+		m.values[w.Objects[k]] = value
+		if k.Kind == autoscaler.Kind {
+			w.Autoscalers[k] = model.Scaled(applied)
+		}
+	})
+}
+
+// edit changes only the content of an object.
+func (m *machine) edit(k model.Key, value int) error {
+	if now := m.history.now().Objects[k]; now != nil {
+		return m.put(k, value, now.Annotations, now.Labels)
+	}
+	return nil
+}
+
+// putBack restores an object to what it was before its last change.
+func (m *machine) putBack(k model.Key) error {
+	before := m.history.before(func(w *model.World) *model.Object { return w.Objects[k] })
+	if before == nil || m.history.now().Objects[k] == nil {
+		return nil
+	}
+	return m.put(k, m.values[before], before.Annotations, before.Labels)
+}
+
+func (m *machine) delete(k model.Key) error {
+	if m.history.now().Objects[k] == nil {
+		return nil
+	}
+	return m.history.change(func() error {
+		return ignoreNotFound(m.store.Delete(refOf(k), metav1.DeleteOptions{}))
+	}, func(w *model.World) {
+		delete(w.Objects, k)
+		delete(w.Autoscalers, k)
+	})
+}
+
+// recreate deletes an object and creates it again as it was.
+func (m *machine) recreate(k model.Key) error {
+	now := m.history.now().Objects[k]
+	if now == nil || m.going[k.Namespace] {
+		return nil
+	}
+	if err := m.delete(k); err != nil {
+		return err
+	}
+	return m.put(k, 0, now.Annotations, now.Labels)
+}
+
+func (m *machine) putNamespace(name string, annotations, labels map[string]string) error {
+	o := object("v1", "Namespace", "", name, nil)
+	u := &unstructured.Unstructured{Object: o}
+	u.SetAnnotations(annotations)
+	u.SetLabels(labels)
+	if m.going[name] && m.store.Get(apiserver.Ref{Resource: namespaces, Name: name}) != nil {
+		return nil // it is still being deleted
+	}
+	delete(m.going, name)
+	return m.history.change(func() (err error) {
+		o, err = m.apply(namespaces, o)
+		return err
+	}, func(w *model.World) { _, w.Namespaces[name] = model.Applied(&unstructured.Unstructured{Object: o}) })
+}
+
+// putNamespaceBack restores a Namespace's annotations and labels from before its last
+// change.
+func (m *machine) putNamespaceBack(name string) error {
+	before := m.history.before(func(w *model.World) *model.Object { return w.Namespaces[name] })
+	if before == nil || m.history.now().Namespaces[name] == nil {
+		return nil
+	}
+	return m.putNamespace(name, before.Annotations, before.Labels)
+}
+
+// deleteNamespace deletes a namespace and everything in it, which takes a while.
+func (m *machine) deleteNamespace(name string) error {
+	if m.history.now().Namespaces[name] == nil {
+		return nil
+	}
+	m.going[name] = true
+	return m.history.change(func() error {
+		return m.store.Delete(apiserver.Ref{Resource: namespaces, Name: name}, metav1.DeleteOptions{})
+	}, func(w *model.World) {
+		delete(w.Namespaces, name)
+		maps.DeleteFunc(w.Objects, func(k model.Key, _ *model.Object) bool { return k.Namespace == name })
+		maps.DeleteFunc(w.Autoscalers, func(k, _ model.Key) bool { return k.Namespace == name })
+		maps.DeleteFunc(w.Policies, func(k model.Key, _ *model.Policy) bool { return k.Namespace == name })
+	})
+}
+
+// holdsAny reports whether a namespace has objects with the finalizer, or that may get it.
+func (m *machine) holdsAny(name string) bool {
+	asks := func(o *model.Object) bool { return o != nil && o.Annotations[deletionKey] != "" }
+	if asks(m.history.now().Namespaces[name]) {
+		return true
+	}
+	for key, o := range m.history.now().Objects {
+		if key.Namespace == name && asks(o) {
+			return true
+		}
+	}
+	for _, gr := range mirrored {
+		for _, found := range m.store.List(gr, name) {
+			if _, o := model.Applied(&unstructured.Unstructured{Object: found}); o.Finalized {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// putCluster makes a cluster join, or replaces its labels and its region, of which it has one
+// zone.
+func (m *machine) putCluster(name string, labels map[string]string, region string) error {
+	ref := apiserver.Ref{Resource: clusters, Name: name}
+	if m.history.now().Clusters[name] == nil && m.store.Get(ref) != nil {
+		return nil // it is still leaving
+	}
+	return m.history.change(func() error {
+		if m.store.Get(ref) == nil {
+			if _, err := m.karmada.Join(karmada.Cluster{Name: name}); err != nil {
+				return err
+			}
+		}
+		_, err := m.store.Modify(ref, "", func(o apiserver.Object) { describe(&unstructured.Unstructured{Object: o}, labels, region) })
+		return err
+	}, func(w *model.World) {
+		_, w.Clusters[name] = model.Applied(&unstructured.Unstructured{Object: m.store.Get(ref)})
+	})
+}
+
+// describe sets the labels and the region of a Cluster.
+func describe(u *unstructured.Unstructured, labels map[string]string, region string) {
+	u.SetLabels(labels)
+	unstructured.RemoveNestedField(u.Object, "spec", "region")
+	unstructured.RemoveNestedField(u.Object, "spec", "zones")
+	if region != "" {
+		setField(region, "spec", "region")(u)
+		setField([]any{region + "-1"}, "spec", "zones")(u)
+	}
+}
+
+// joinReady makes a cluster join that Karmada can reach.
+func (m *machine) joinReady(name string) error {
+	if err := m.putCluster(name, nil, ""); err != nil {
+		return err
+	}
+	return m.setReady(name, true)
+}
+
+// removeCluster makes a cluster leave: Karmada deletes its Works.
+func (m *machine) removeCluster(name string) error {
+	if m.history.now().Clusters[name] == nil {
+		return nil
+	}
+	for _, k := range m.keys() {
+		m.touched[target{k, name}] = true
+	}
+	return m.history.change(func() error { return m.karmada.Unjoin(name) }, func(w *model.World) { delete(w.Clusters, name) })
+}
+
+// These begin a configuration, and turn the breaker off in one.
+const (
+	configurationHead = "apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\n"
+	breakerOff        = "deletion: {holdAbove: {works: 0, percent: 25}}\n"
+)
+
+// configure replaces the configuration.
+func (m *machine) configure(globs, rules string, honors bool) error {
+	next := &model.Configuration{Namespaces: []string{globs}, Overrides: honors}
+	options := ""
+	if honors {
+		options = "overridePolicies: Honor\n"
+	}
+	switch rules {
+	case "m1":
+		next.Authorization, options = []model.Rule{{Clusters: []string{"m1"}}}, options+"authorization: [{clusters: [m1]}]\n"
+	case "gold":
+		gold := map[string]string{"tier": "gold"}
+		next.Authorization, options = []model.Rule{{NamespaceLabels: gold}}, options+"authorization: [{namespaceSelector: {matchLabels: {tier: gold}}}]\n"
+	case "nothing":
+		next.Authorization, options = []model.Rule{}, options+"authorization: []\n"
+	}
+	text := configurationHead + breakerOff + options + "resources:\n"
+	for _, gr := range mirrored {
+		text += fmt.Sprintf("- {group: %q, resource: %s, namespaces: [%q], aggregateStatus: %t}\n", gr.Group, gr.Resource, globs, gr == deployments)
+	}
+	return m.history.change(func() error {
+		_, err := m.apply(configMaps, object("v1", "ConfigMap", daemon.Namespace, "karmada-mirror", map[string]any{"data": map[string]any{config.Key: text}}))
+		return err
+	}, func(w *model.World) { w.Configuration = next })
+}
+
+// putPolicy creates an override policy, or replaces it.
+func (m *machine) putPolicy(k model.Key, p *model.Policy) error {
+	if m.going[k.Namespace] {
+		return nil
+	}
+	return m.history.change(func() error {
+		_, err := m.apply(resources[k.Kind], p.Resource(k).Object)
+		return err
+	}, func(w *model.World) { w.Policies[k] = p })
+}
+
+func (m *machine) deletePolicy(k model.Key) error {
+	if m.history.now().Policies[k] == nil {
+		return nil
+	}
+	return m.history.change(func() error {
+		return ignoreNotFound(m.store.Delete(refOf(k), metav1.DeleteOptions{}))
+	}, func(w *model.World) { delete(w.Policies, k) })
+}
+
+// touch records that a user changes a Work by hand, and returns where it is.
+func (m *machine) touch(of target) apiserver.Ref {
+	m.touched[of] = true
+	return workRef(model.WorkKey(of.cluster, of.key))
+}
+
+// workRef is where a Work is, by its namespace/name.
+func workRef(key string) apiserver.Ref {
+	namespace, name, _ := strings.Cut(key, "/")
+	return apiserver.Ref{Resource: works, Namespace: namespace, Name: name}
+}
+
+// deleteWork and editWork are a user's mistakes.
+func (m *machine) deleteWork(of target) error {
+	return ignoreNotFound(m.store.Delete(m.touch(of), metav1.DeleteOptions{}))
+}
+
+func (m *machine) editWork(of target, change func(*unstructured.Unstructured)) error {
+	_, err := m.store.Modify(m.touch(of), "", func(o apiserver.Object) { change(&unstructured.Unstructured{Object: o}) })
+	return ignoreNotFound(err)
+}
+
+func ignoreNotFound(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// keys are all objects that may exist.
+func (m *machine) keys() (all []model.Key) {
+	for _, namespace := range namespaceNames {
+		for _, k := range m.objects {
+			k.Namespace = namespace
+			all = append(all, k)
+		}
+	}
+	return all
+}
+
+// kubeconfigOf is a kubeconfig for the replicas of a test.
+func kubeconfigOf(t *testing.T) string { return newKubeconfig(t) }

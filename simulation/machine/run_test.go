@@ -1,0 +1,168 @@
+package machine
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+	"pgregory.net/rapid"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv("KLOG") == "" {
+		klog.SetLogger(logr.Discard())
+	}
+	os.Exit(m.Run())
+}
+
+// day is what happens between two quiet moments.
+type day []timed
+
+// timed is a step, and how long to pause after it.
+type timed struct {
+	step
+	pause time.Duration
+}
+
+// GoString is how a failure prints it.
+func (d day) GoString() string {
+	var all []string
+	for _, next := range d {
+		all = append(all, next.what)
+	}
+	return strings.Join(all, "; ")
+}
+
+// days draws what happens in a world.
+func (s *scene) days() *rapid.Generator[[]day] {
+	return rapid.Custom(func(t *rapid.T) []day {
+		days := make([]day, rapid.IntRange(1, 15).Draw(t, "days"))
+		for i := range days {
+			for range rapid.IntRange(1, 15).Draw(t, "steps") {
+				days[i] = append(days[i], timed{s.drawStep(t), drawPause(t)})
+			}
+		}
+		return days
+	})
+}
+
+// inWorld runs something in a new world, in simulated time, and returns the error with what
+// happened and the ends of the daemons' logs.
+func inWorld(t *testing.T, s *scene, do func(*machine) error) (err error) {
+	kubeconfig := kubeconfigOf(t)
+	synctest.Test(t, func(*testing.T) {
+		m, broken := newMachine(s, kubeconfig)
+		if err = broken; err == nil {
+			err = do(m)
+		}
+		if err != nil {
+			err = fmt.Errorf("%w\n%s\n%s\n%s", err, m.story(), m.reports(err.Error()), m.logs())
+		}
+		m.end()
+	})
+	return err
+}
+
+// reports are the statuses of the Works of the objects that a complaint names.
+func (m *machine) reports(complaint string) string {
+	var b strings.Builder
+	for key, work := range m.works() {
+		source := strings.Join(strings.Split(work.GetAnnotations()["karmada.target/source"], "/")[1:], " ")
+		if strings.Contains(complaint, source) || strings.Contains(complaint, key) {
+			status, _ := json.Marshal(work.Object["status"]) // as decoded from JSON
+			fmt.Fprintf(&b, "Work %s of %s: generation %d, deleted %v, finalizers %v, status %s\n", key, source, work.GetGeneration(), work.GetDeletionTimestamp(), work.GetFinalizers(), status)
+		}
+	}
+	return b.String()
+}
+
+// logs are the ends of the replicas' logs.
+func (m *machine) logs() string {
+	var b strings.Builder
+	for _, r := range m.replicas {
+		for i, p := range r.processes {
+			if i >= len(r.processes)-2 {
+				fmt.Fprintf(&b, "replica %s, process %d:\n", r.name, i+1)
+				p.log.print(&b)
+			}
+		}
+	}
+	return b.String()
+}
+
+// live takes the steps of some days, and looks at the end of each.
+func (m *machine) live(days []day) error {
+	for _, d := range days {
+		for _, next := range d {
+			m.log = append(m.log, fmt.Sprintf("%s %s", time.Now().Format(clockFormat), next.what))
+			if err := next.do(m); err != nil {
+				return fmt.Errorf("%s: %w", next.what, err)
+			}
+			time.Sleep(next.pause)
+		}
+		m.log = append(m.log, time.Now().Format(clockFormat)+" quiet")
+		if err := m.quiet(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tries is how often a sequence of steps that may fail is tried: goroutines are scheduled freely, so it
+// may also pass.
+const tries = 4
+
+// TestRandom lives in random worlds. After the first failure, it looks for a shorter sequence that fails.
+func TestRandom(t *testing.T) {
+	for name, s := range scenes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var first error
+			steps, generator := 0, s.days()
+			defer func() {
+				if first != nil {
+					t.Logf("the first failure: %v", first)
+				}
+				t.Logf("%d steps", steps)
+			}()
+			rapid.Check(t, func(rt *rapid.T) {
+				days := generator.Draw(rt, "days")
+				for range tries {
+					err := inWorld(t, s, func(m *machine) error { return m.live(days) })
+					if err != nil {
+						first = cmp.Or(first, err)
+						rt.Fatal(err)
+					}
+					if first == nil {
+						break
+					}
+				}
+				for _, d := range days {
+					steps += len(d)
+				}
+			})
+		})
+	}
+}
+
+// scenes are what random worlds play with.
+var scenes = map[string]*scene{"objects": onAPIServer, "waves": inWaves, "members": inMembers}
+
+// TestStories tells each story in a world of its own.
+func TestStories(t *testing.T) {
+	for name, told := range stories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if err := inWorld(t, onAPIServer, told); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,146 @@
+package machine
+
+import (
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/karmada-target/karmada-mirror/simulation/fault"
+)
+
+// stories are sequences of events that went wrong once. Each runs step by step, and is
+// judged in the same way as randomly drawn sequences.
+var stories = map[string]func(*machine) error{
+	// A Namespace's annotations come and go.
+	"DefaultTakenAway": func(m *machine) error {
+		return m.tell(m.page(nil), m.defaults("m1"), m.quiet, m.defaults(none), m.quiet)
+	},
+	"DefaultReturns": func(m *machine) error {
+		return m.tell(m.page(nil), m.defaults("m1"), m.quiet, m.defaults(none), m.quiet, m.defaults("m1"), m.quiet)
+	},
+	"DefaultWhileObjectsAreListed": func(m *machine) error {
+		return m.tell(m.page(nil), m.quiet, m.listedLate("configmaps"), m.restarted, m.defaults("m1"), pause(time.Second), m.quiet)
+	},
+	"SuspensionReturns": func(m *machine) error {
+		suspended := m.space("a", map[string]string{clustersKey: "m1", "karmada.target/suspend": "true"}, nil)
+		return m.tell(m.page(nil), m.defaults("m1"), m.quiet, suspended, m.quiet, m.defaults("m1"), m.quiet, suspended, m.quiet)
+	},
+	"DefaultWhileItsLeaderDies": func(m *machine) error {
+		return m.tell(m.page(nil), m.quiet, m.leaderHangs("create"), m.defaults("m1"), pause(time.Second), m.leaderDies, m.quiet)
+	},
+	"DefaultThenConfigured": func(m *machine) error {
+		return m.tell(m.page(nil), m.configured("b", none), m.quiet, m.defaults("m1"), m.quiet, m.configured("*", none), m.quiet)
+	},
+	"DefaultThenAllowed": func(m *machine) error {
+		allowed := m.space("a", map[string]string{clustersKey: "m1"}, map[string]string{"tier": "gold"})
+		return m.tell(m.page(nil), m.configured("*", "gold"), m.quiet, m.defaults("m1"), m.quiet, allowed, m.quiet)
+	},
+	"OptsOutOfNothingThenAsksNoMore": func(m *machine) error {
+		return m.tell(m.page(to("m1")), m.quiet, m.page(to("")), m.quiet, m.page(nil), m.quiet)
+	},
+	"OptsOutOfNothingThenIsDeleted": func(m *machine) error {
+		return m.tell(m.page(to("m1")), m.quiet, m.page(to("")), m.quiet, m.gone, m.quiet)
+	},
+	"SourceGoesAfterItsNamespace": func(m *machine) error {
+		return m.tell(m.page(nil), m.defaults("m1"), m.quiet, m.shut("configmaps"), m.gone,
+			m.spaceGoes("a"), m.spaceIsGone("a"), m.open("configmaps"), m.quiet)
+	},
+	"SourceGoesWhileNobodyWatches": func(m *machine) error {
+		return m.tell(m.page(nil), m.defaults("m1"), m.quiet, m.shut("configmaps"), m.gone, m.expired("configmaps"), m.quiet)
+	},
+	"NamespaceSeenAfterItsObjects": func(m *machine) error {
+		suspended := m.space("a", map[string]string{"karmada.target/suspend": "true"}, nil)
+		return m.tell(m.spaceGoes("a"), m.spaceIsGone("a"), m.quiet, m.shut("namespaces"), suspended, m.page(to("m1")), pause(time.Second), m.nothingIsThere, m.quiet)
+	},
+	// An object's annotations or content are reverted.
+	"RevertedBeforeItIsSeen": func(m *machine) error {
+		seen := pause(500 * time.Millisecond) // the Work must be seen, or nothing is written until it is
+		return m.tell(m.page(to("m1")), m.quiet, seen, m.shut("works"), m.edited(2), m.written(2), m.edited(1), pause(500*time.Millisecond), m.quiet)
+	},
+	"RevertedWhileItIsWritten": func(m *machine) error {
+		return m.tell(m.page(to("m1")), m.quiet, m.slowly("patch", "works", fault.DelayAnswer(500*time.Millisecond)), m.edited(2), m.written(2), m.edited(1), m.quiet)
+	},
+	"WantedAgainWhileAnotherWriteHangs": func(m *machine) error {
+		return m.tell(m.page(to("m1")), m.quiet, m.slowly("create", "works", fault.Delay(7*time.Second)), m.page(to("m2")), pause(time.Second), m.page(to("m1")), pause(8*time.Second), m.quiet)
+	},
+	"WantedAgainWhileItsDeletionIsThrottled": func(m *machine) error {
+		busy := fault.Refuse(apierrors.NewTooManyRequests("busy", 6))
+		return m.tell(m.page(to("m1,m2")), m.quiet, m.slowly("delete", "works", busy), m.page(to("m2")), pause(time.Second), m.calm, m.page(to("m1,m2")), pause(7*time.Second), m.quiet)
+	},
+	"WantedAgainWhileItsDeletionHangs": func(m *machine) error {
+		return m.tell(m.page(to("m1,m2")), m.quiet, m.slowly("delete", "works", fault.Delay(9*time.Second)), m.page(to("m2")), pause(2*time.Second), m.page(to("m1,m2")), pause(9*time.Second), m.quiet)
+	},
+	"PreservedInOneEdit": func(m *machine) error {
+		// Its options only count if they were there for as long as a proof may cover.
+		return m.tell(m.page(to("m1,m2")), m.quiet, pause(proofAge), m.page(map[string]string{clustersKey: "m1", "karmada.target/preserve-on-deletion": "true"}), m.quiet)
+	},
+	// Clusters change.
+	"ClusterReturnsWithoutItsLabel": func(m *machine) error {
+		return m.tell(m.page(map[string]string{selectorKey: "tier=edge"}), m.quiet, func() error { return m.removeCluster("m1") }, m.quiet,
+			m.cluster("m1", nil), m.quiet)
+	},
+	"SuspendedClusterLosesItsLabel": func(m *machine) error {
+		return m.tell(m.page(map[string]string{selectorKey: "tier=edge", "karmada.target/suspend": "m1"}), m.quiet, m.cluster("m1", nil), m.quiet)
+	},
+	"OptsOutAndSelects": func(m *machine) error {
+		return m.tell(m.page(map[string]string{clustersKey: "", selectorKey: "tier=edge"}), m.quiet,
+			m.cluster("m2", map[string]string{"tier": "edge"}), m.quiet)
+	},
+	"InheritedExclusionGoes": func(m *machine) error {
+		return m.tell(m.page(map[string]string{selectorKey: "tier=edge"}), m.defaults("!m2"), m.quiet, m.defaults(none), m.quiet,
+			m.cluster("m2", map[string]string{"tier": "edge"}), m.quiet)
+	},
+	"OwnListAndInheritedSelector": func(m *machine) error {
+		return m.tell(m.space("a", map[string]string{clustersKey: "m2", selectorKey: "tier=edge"}, nil), m.page(to("m3,!m1")), m.quiet,
+			m.cluster("m2", map[string]string{"tier": "edge"}), m.quiet)
+	},
+	// Another owner's Work is in the way.
+	"ObstacleGoesWhileAnotherWriteHangs": func(m *machine) error {
+		seen := pause(500 * time.Millisecond)
+		return m.tell(m.obstacle("m1"), m.slowly("create", "works", fault.Delay(2*time.Second)), seen, m.page(to("m1,m2")), pause(time.Second),
+			m.cleared("m1"), seen, m.shut("works"), pause(2*time.Second), m.open("works"), seen, m.quiet)
+	},
+	// An autoscaler comes, cannot be read, or is listed late.
+	"AutoscalerComesLater": func(m *machine) error {
+		return m.tell(m.web(to("m1,m2")), m.quiet, m.scaler(to("m1")), m.quiet, m.scaler(to("m2")), m.quiet)
+	},
+	"AutoscalerCannotBeRead": func(m *machine) error {
+		mistake := map[string]string{clustersKey: "m1", "karmada.target/suspend": "!m1"}
+		return m.tell(m.web(to("m1")), m.scaler(to("m1")), m.quiet, m.scaler(mistake), pause(time.Second), m.isRetained, m.quiet)
+	},
+	"AutoscalerIsListedLate": func(m *machine) error {
+		return m.tell(m.web(to("m1")), m.scaler(to("m1")), m.quiet, m.listedLate("horizontalpodautoscalers"), m.restarted, pause(4*time.Second), m.isRetained, m.quiet)
+	},
+	// A new leader has not seen everything.
+	"LeaderWithAnOldDefault": func(m *machine) error {
+		return m.tell(m.defaults("m1"), m.page(nil), m.quiet, m.standbyMisses("namespaces"), m.defaults(none), m.vanished,
+			m.leaderDies, m.edited(2), pause(2*time.Second), m.nothingIsThere, m.quiet)
+	},
+	"LeaderWithAnOldObject": func(m *machine) error {
+		return m.tell(m.page(to("m1")), m.quiet, m.standbyMisses("configmaps"), m.edited(2), m.written(2), m.leaderDies, pause(2*time.Second), m.isWritten(2), m.quiet)
+	},
+	"LeaderWithAnOldConfiguration": func(m *machine) error {
+		return m.tell(m.page(to("m1")), m.quiet, m.standbyMisses(theConfiguration), m.configured("b", none), pause(time.Second), m.gone, m.leaderDies, pause(5*time.Second), m.quiet)
+	},
+	"LeaderWithADeletedObject": func(m *machine) error {
+		return m.tell(m.page(to("m1")), m.quiet, m.standbyMisses("configmaps"), m.gone, m.vanished, m.leaderDies, pause(2*time.Second), m.nothingIsThere, m.quiet)
+	},
+	"LeaderLacksAPolicy": func(m *machine) error {
+		return m.tell(m.page(nil), m.quiet, m.standbyMisses("overridepolicies"), m.override, m.leaderDies, m.page(to("m1")), pause(2*time.Second), m.isOverridden, m.quiet)
+	},
+	// Override policies go.
+	"PolicyGoesWithItsObject": func(m *machine) error {
+		var gone time.Time
+		arrived := pause(200 * time.Millisecond) // at the gates
+		return m.tell(m.page(to("m1")), m.override, m.quiet, m.shut("overridepolicies"), m.shut("configmaps"), m.overrideGoes, m.gone, arrived,
+			now(&gone), m.open("overridepolicies"), pause(50*time.Millisecond), m.open("configmaps"), pause(500*time.Millisecond), m.losesNothing(&gone, nil), m.quiet)
+	},
+	"PolicyReturns": func(m *machine) error {
+		var gone, back time.Time
+		return m.tell(m.page(to("m1")), m.override, m.quiet,
+			now(&gone), m.overrideGoes, pause(10*time.Millisecond), m.override, now(&back), pause(time.Second), m.losesNothing(&gone, &back), m.quiet)
+	},
+	"PoliciesAreServedLate": func(m *machine) error {
+		return m.tell(m.unserved, m.restarted, m.page(to("m1")), pause(3*time.Second), m.nothingIsThere, m.served, m.override, m.quiet)
+	},
+}

@@ -1,0 +1,305 @@
+package machine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
+	"github.com/karmada-target/karmada-mirror/simulation/model"
+)
+
+// witness sees every state of every Work, in the order of etcd. It knows nothing of waves.
+type witness struct {
+	mu   sync.Mutex
+	seen map[string][]sight // by the namespace/name of the Work
+	// lost are the overrides that writes have taken from Works.
+	lost  []loss
+	ended map[string][]ending
+}
+
+// sight is a Work at some time.
+type sight struct {
+	at time.Time
+	model.Copy
+	// isWell: it is reported as applied and, for a Deployment, as rolled out. isGiven: its content is
+	// not what it was before.
+	isWell, isGiven bool
+}
+
+// loss is a write that has taken an override from a Work.
+type loss struct {
+	work, policy string
+	at           time.Time
+}
+
+// ending is a Work when its deletion was requested. preserved says that its object stays in the member.
+type ending struct {
+	at        time.Time
+	preserved bool
+}
+
+func newWitness(s *apiserver.Store) *witness {
+	w := &witness{seen: map[string][]sight{}, ended: map[string][]ending{}}
+	s.Subscribe(w.note)
+	return w
+}
+
+func (w *witness) note(e apiserver.Event) {
+	if e.Resource != works {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	old, now := &unstructured.Unstructured{Object: e.Old}, &unstructured.Unstructured{Object: e.Object}
+	key := now.GetNamespace() + "/" + now.GetName()
+	if isEnding(now, e.Type) && (e.Old == nil || !isEnding(old, watch.Modified)) {
+		preserved, _, _ := unstructured.NestedBool(now.Object, "spec", "preserveResourcesOnDeletion")
+		w.ended[key] = append(w.ended[key], ending{time.Now(), preserved})
+	}
+	if e.Type == watch.Deleted { // the next one has new content
+		w.seen[key] = append(w.seen[key], sight{at: time.Now()})
+		return
+	}
+	w.see(key, now)
+	if e.Old != nil {
+		w.compare(key, old, now)
+	}
+}
+
+func isEnding(work *unstructured.Unstructured, by watch.EventType) bool {
+	return by == watch.Deleted || work.GetDeletionTimestamp() != nil
+}
+
+func (w *witness) see(key string, work *unstructured.Unstructured) {
+	like, err := model.CopyOf(work)
+	if err != nil {
+		return
+	}
+	s := sight{at: time.Now(), Copy: like, isWell: isWell(work)}
+	before := w.seen[key]
+	s.isGiven = len(before) == 0 || before[len(before)-1].UID != like.UID || !equality.Semantic.DeepEqual(before[len(before)-1].Content, like.Content)
+	w.seen[key] = append(before, s)
+}
+
+// compare records the policies that have changed a Work and no longer do.
+func (w *witness) compare(key string, before, now *unstructured.Unstructured) {
+	const note = "karmada.target/overridden-by"
+	current := strings.Split(now.GetAnnotations()[note], ",")
+	if before.GetUID() != now.GetUID() || slices.Contains(current, strangePolicy) {
+		return // it is another Work, or a user has edited the note
+	}
+	for _, policy := range strings.Split(before.GetAnnotations()[note], ",") {
+		if policy != "" && !slices.Contains(current, policy) {
+			w.lost = append(w.lost, loss{key, policy, time.Now()})
+		}
+	}
+}
+
+// lostAfter are the overrides that were lost after a time.
+func (w *witness) lostAfter(at time.Time) []loss {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(w.lost), func(l loss) bool { return !l.at.After(at) })
+}
+
+// endingAfter is the first deletion of a Work from a time on.
+func (w *witness) endingAfter(key string, at time.Time) (ending, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, known := range w.ended[key] {
+		if !known.at.Before(at) {
+			return known, true
+		}
+	}
+	return ending{}, false
+}
+
+// of returns what was seen of a Work until a time, from the last sight before another time on.
+func (w *witness) of(work string, from, to time.Time) []sight {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all []sight
+	for _, s := range w.seen[work] {
+		if s.at.After(to) {
+			break
+		}
+		if !s.at.After(from) {
+			all = nil
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// isWell reports whether a Work is reported as applied and, for a Deployment, as rolled out.
+func isWell(work *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedFieldNoCopy(work.Object, "status", "conditions")
+	all, _ := conditions.([]any)
+	isApplied := slices.ContainsFunc(all, func(item any) bool {
+		c, _ := item.(map[string]any)
+		return c["type"] == "Applied" && c["status"] == "True"
+	})
+	manifest, err := model.ManifestOf(work)
+	if err != nil || !isApplied || manifest.GetKind() != deployment.Kind {
+		return isApplied && err == nil
+	}
+	found, _, _ := unstructured.NestedFieldNoCopy(work.Object, "status", "manifestStatuses")
+	reports, _ := found.([]any)
+	if len(reports) != 1 {
+		return false
+	}
+	report, _ := reports[0].(map[string]any)
+	number := func(field string) int64 { n, _, _ := unstructured.NestedInt64(report, "status", field); return n }
+	replicas, _, _ := unstructured.NestedInt64(manifest.Object, "spec", "replicas")
+	return fmt.Sprint(number("resourceTemplateGeneration")) == manifest.GetAnnotations()["resourcetemplate.karmada.io/generation"] &&
+		number("observedGeneration") == number("generation") && number("updatedReplicas") == replicas && number("availableReplicas") == replicas
+}
+
+// wrongOrder lists the Works that were given content before their waves, or more of them at once than
+// their wave allows.
+func (m *machine) wrongOrder() (wrong []string) {
+	from := m.quietAt.Add(-cacheAge)
+	for _, k := range m.keys() {
+		for _, cluster := range m.clusters {
+			of := target{k, cluster}
+			for _, s := range m.witness.of(model.WorkKey(cluster, k), m.quietAt, time.Now()) {
+				if !s.isGiven || !s.at.After(m.quietAt) || m.touched[of] {
+					continue
+				}
+				if why := m.judgeOrder(of, s, m.since(from, s.at)); why != "" {
+					wrong = append(wrong, fmt.Sprintf("%v was given content at %s: %s", of, s.at.Format(clockFormat), why))
+				}
+			}
+		}
+	}
+	return wrong
+}
+
+// since is from when on a daemon may have acted on what it saw at a time.
+func (m *machine) since(quiet, at time.Time) time.Time {
+	if recent := at.Add(-proofAge - m.heldBack); !m.blinded && recent.After(quiet) {
+		return recent
+	}
+	return quiet
+}
+
+// judgeOrder says what is wrong with the order in which a Work was given content; empty if some world
+// of the interval explains it, or if none of them wants this content.
+func (m *machine) judgeOrder(of target, s sight, from time.Time) (why string) {
+	for _, moment := range m.history {
+		if moment.from.After(s.at) || !moment.until.IsZero() && moment.until.Before(from) {
+			continue
+		}
+		state, like := moment.Of(of.key, of.cluster)
+		if state != model.Present || !equality.Semantic.DeepEqual(like.Content, s.Content) {
+			continue
+		}
+		if why = m.tooEarly(moment.World, of, s, from); why == "" {
+			return ""
+		}
+	}
+	return why
+}
+
+// tooEarly says which clusters of earlier waves had not come through in a world, or which of the same
+// were under way.
+func (m *machine) tooEarly(w *model.World, of target, s sight, from time.Time) string {
+	number, atOnce := w.WaveOf(of.key, of.cluster)
+	var underWay []string
+	for _, other := range m.clusters {
+		state, like := w.Of(of.key, other)
+		wave, _ := w.WaveOf(of.key, other)
+		if state != model.Present || wave > number || m.wasAway(other, from, s.at) || m.touched[target{of.key, other}] {
+			continue
+		}
+		has := func(x sight) bool { return x.UID == like.UID && equality.Semantic.DeepEqual(x.Content, like.Content) }
+		seen := m.witness.of(model.WorkKey(other, of.key), from, s.at)
+		isThrough := func(x sight) bool { return has(x) && x.isWell }
+		given := lastGiven(seen)
+		switch {
+		case wave < number && !slices.ContainsFunc(seen, isThrough):
+			return fmt.Sprintf("it is in wave %d, and %s of wave %d has not come through", number+1, other, wave+1)
+		case wave == number && slices.ContainsFunc(given, has) && !slices.ContainsFunc(given, isThrough):
+			underWay = append(underWay, other)
+		}
+	}
+	if len(underWay) > atOnce {
+		return fmt.Sprintf("%v are under way, more than %d", underWay, atOnce)
+	}
+	return ""
+}
+
+// lastGiven is what was seen since content was given last, or all if that was longer ago.
+func lastGiven(seen []sight) []sight {
+	for i, s := range slices.Backward(seen) {
+		if s.isGiven {
+			return seen[i:]
+		}
+	}
+	return seen
+}
+
+// outage is when a cluster was not ready.
+type outage struct {
+	cluster  string
+	from, to time.Time
+}
+
+func (m *machine) wasAway(cluster string, from, to time.Time) bool {
+	return slices.ContainsFunc(m.outages, func(o outage) bool {
+		return o.cluster == cluster && !o.from.After(to) && (o.to.IsZero() || !o.to.Before(from))
+	})
+}
+
+// setReady says whether Karmada can reach a cluster.
+func (m *machine) setReady(name string, isReady bool) error {
+	if m.history.now().Clusters[name] == nil {
+		return nil
+	}
+	if err := m.karmada.SetReady(name, isReady); err != nil {
+		return err
+	}
+	if !isReady {
+		m.outages = append(m.outages, outage{cluster: name, from: time.Now()})
+		return nil
+	}
+	for i := range m.outages {
+		if o := &m.outages[i]; o.cluster == name && o.to.IsZero() {
+			o.to = time.Now()
+		}
+	}
+	return nil
+}
+
+// ail makes a cluster apply nothing any more, and healMembers makes all apply everything again.
+func (m *machine) ail(cluster string) {
+	if member := m.karmada.Member(cluster); member != nil {
+		member.Sick(true)
+	}
+}
+
+func (m *machine) healMembers() {
+	for _, name := range m.clusters {
+		if member := m.karmada.Member(name); member != nil {
+			member.Sick(false)
+		}
+	}
+}
+
+// heal makes all members well, and all clusters ready.
+func (m *machine) heal() error {
+	m.healMembers()
+	for _, name := range m.clusters {
+		if err := m.setReady(name, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
