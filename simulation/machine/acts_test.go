@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/karmada-target/karmada-mirror/daemon"
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
@@ -130,6 +131,29 @@ func (m *machine) shut(resource string) act {
 
 func (m *machine) open(resource string) act {
 	return func() error { m.each(func(r *replica) { r.gates[resource].Open() }); return nil }
+}
+
+// far makes all replicas' API servers answer late.
+func (m *machine) far(d time.Duration) act {
+	return func() error { m.each(func(r *replica) { r.latency = d; r.layer.SetLatency(d) }); return nil }
+}
+
+// altered has a webhook alter the Works of some clusters, and ails makes a cluster apply nothing.
+func (m *machine) altered(clusters string) act {
+	return func() error { m.alterWorks(clusters); return nil }
+}
+
+func (m *machine) ails(cluster string) act { return func() error { m.ail(cluster); return nil } }
+
+const lagTime = 5 * time.Second
+
+// behind makes an API server's watch cache lag, and moved leads all replicas' requests there.
+func (m *machine) behind(server int, resource schema.GroupResource) act {
+	return func() error { m.lag(server, resource, lagTime); return nil }
+}
+
+func (m *machine) moved(server int) act {
+	return func() error { m.each(func(r *replica) { m.connect(r, server, false) }); return nil }
 }
 
 // expired makes the watches of a resource expire and start over.

@@ -139,10 +139,7 @@ var moreDrawers = map[string]func(*rapid.T, *scene) step{
 	},
 	"latency": func(t *rapid.T, s *scene) step {
 		d := rapid.SampledFrom([]time.Duration{0, 5 * time.Millisecond, 15 * time.Millisecond, 30 * time.Millisecond}).Draw(t, "latency")
-		return step{d.String(), func(m *machine) error {
-			m.each(func(r *replica) { r.latency = d; r.layer.SetLatency(d) })
-			return nil
-		}}
+		return step{d.String(), func(m *machine) error { return m.far(d)() }}
 	},
 	"reports": func(t *rapid.T, _ *scene) step {
 		on := rapid.Bool().Draw(t, "on")
@@ -174,13 +171,12 @@ var moreDrawers = map[string]func(*rapid.T, *scene) step{
 	"return on another server": func(t *rapid.T, s *scene) step { // that is behind
 		key, value, goes, to, d, between := s.drawObject(t), rapid.IntRange(0, 3).Draw(t, "value"), rapid.Bool().Draw(t, "goes"), drawServer(t), drawLag(t), drawBetween(t)
 		return step{fmt.Sprintf("%v %d, goes %t, on server %d, which lags by %s, after %s", key, value, goes, to, d, between), func(m *machine) error {
-			m.lag(to, resources[key.Kind], d)
 			change := func() error { return m.edit(key, value) }
 			if goes {
 				change = func() error { return m.delete(key) }
 			}
-			return m.tell(change, pause(2*time.Second), m.withoutKind(key.Kind), pause(between),
-				func() error { m.each(func(r *replica) { m.connect(r, to, false) }); return nil }, m.withoutKind(""))
+			behind := func() error { m.lag(to, resources[key.Kind], d); return nil }
+			return m.tell(pause(d), behind, change, pause(1500*time.Millisecond), m.withoutKind(key.Kind), pause(between), m.moved(to), m.withoutKind(""))
 		}}
 	},
 	"foreground of a dying leader": func(t *rapid.T, s *scene) step { // which the standby has not seen when the resource leaves
