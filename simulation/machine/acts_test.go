@@ -215,6 +215,9 @@ func (m *machine) each(do func(*replica)) {
 	}
 }
 
+// errLeaderless is not a failure where requests for the Lease may fail.
+var errLeaderless = errors.New("no replica has the Lease")
+
 // leader returns the replica that holds the Lease, and another one.
 func (m *machine) leader() (leads, standsBy *replica, err error) {
 	err = await("a leader", func() error {
@@ -226,7 +229,7 @@ func (m *machine) leader() (leads, standsBy *replica, err error) {
 				return nil
 			}
 		}
-		return errors.New("no replica holds the Lease")
+		return errLeaderless
 	})
 	return leads, standsBy, err
 }
@@ -262,10 +265,10 @@ func (m *machine) leaderDies() error {
 	}
 	leader.die()
 	err = await("a standby to get the Lease", func() error {
-		if now, _, err := m.leader(); now == leader || err != nil {
-			return fmt.Errorf("it does not have it yet: %w", err)
+		if now, _, err := m.leader(); now != leader || err != nil {
+			return err
 		}
-		return nil
+		return errLeaderless
 	})
 	leader.start()
 	return err

@@ -134,14 +134,18 @@ func (m *machine) explained(complaints []string) (names map[string]bool) {
 type tally struct {
 	mu    sync.Mutex
 	began time.Time
-	first map[string]time.Duration
+	cpu   time.Duration
+	first map[string]string
 	times map[string]int
-	// failed is when the first failure came.
-	failed time.Duration
+}
+
+// taken is the time since the beginning, and what of a CPU this process has used: for all scenes that run.
+func (c *tally) taken() string {
+	return fmt.Sprintf("%.1f s (%.1f s of CPU)", time.Since(c.began).Seconds(), (cpuTime() - c.cpu).Seconds())
 }
 
 func newTally() *tally {
-	return &tally{began: time.Now(), first: map[string]time.Duration{}, times: map[string]int{}}
+	return &tally{began: time.Now(), cpu: cpuTime(), first: map[string]string{}, times: map[string]int{}}
 }
 
 func (c *tally) add(names map[string]bool) {
@@ -149,7 +153,7 @@ func (c *tally) add(names map[string]bool) {
 	defer c.mu.Unlock()
 	for name := range names {
 		if c.times[name]++; c.times[name] == 1 {
-			c.first[name] = time.Since(c.began)
+			c.first[name] = c.taken()
 		}
 	}
 }
@@ -158,6 +162,6 @@ func (c *tally) log(t *testing.T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for name, times := range c.times {
-		t.Logf("known defect %q, %d times, first after %.1f s: %s", name, times, c.first[name].Seconds(), knownDefects[name].finding)
+		t.Logf("known defect %q, %d times, first after %s: %s", name, times, c.first[name], knownDefects[name].finding)
 	}
 }
