@@ -159,7 +159,7 @@ var scenes = map[string]*scene{"objects": onAPIServer, "waves": inWaves, "member
 // allStories are those of all files.
 func allStories() map[string]func(*machine) error {
 	all := map[string]func(*machine) error{}
-	for _, some := range []map[string]func(*machine) error{stories, faults, leaderships, breakers, commands, ownership, statuses, configurations} {
+	for _, some := range []map[string]func(*machine) error{stories, faults, leaderships, breakers, commands, ownership, statuses, configurations, bounds} {
 		maps.Copy(all, some)
 	}
 	return all
