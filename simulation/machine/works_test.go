@@ -133,7 +133,7 @@ var ownership = map[string]func(*machine) error{
 		var from time.Time
 		mistakes := []map[string]string{to("!m1"), to("m1,,m2"), {clustersKey: "m1", "karmada.target/suspend": "yes"}, {clustersKey: "m1", "karmada.target/preserve-on-deletion": "True"}, {selectorKey: "tier in"}, {selectorKey: ""}, to(""),
 			{clustersKey: "m1", "karmada.target/replicas": "m1=1,m1=2"}, {clustersKey: "m1", deletionKey: "orphan"}, {clustersKey: "m1", "karmada.target/conflict-resolution": "force"}}
-		acts := []act{m.crowd(len(mistakes), 0, to("m1")), m.quiet, now(&from)}
+		acts := []act{m.flags("--resync-period=10m"), m.crowd(len(mistakes), 0, to("m1")), m.quiet, now(&from)}
 		for i, mistake := range mistakes {
 			acts = append(acts, m.puts(pageOf(i), mistake))
 		}
