@@ -35,6 +35,7 @@ const theConfiguration = "configuration"
 // These are lines of the daemon's log.
 const (
 	lostLease   = "lost the lease"
+	wasRestored = "as after etcd is restored from a backup"
 	sweepRepair = "a sweep has found a change that no event reported"
 )
 
@@ -179,7 +180,7 @@ func (p *process) isOver() bool {
 func (r *replica) revive() {
 	select {
 	case <-r.current.done:
-		if r.current.hasLostLease() {
+		if r.current.endsWell() {
 			r.start()
 		}
 	default:
@@ -241,9 +242,9 @@ func (p *process) expectEnd() {
 	p.isExpected = true
 }
 
-// hasLostLease reports whether a process that has ended had lost its Lease.
-func (p *process) hasLostLease() bool {
-	return p.err != nil && strings.Contains(p.err.Error(), lostLease)
+// endsWell reports whether a process that has ended had lost its Lease, or has noticed that etcd was restored.
+func (p *process) endsWell() bool {
+	return p.err != nil && (strings.Contains(p.err.Error(), lostLease) || strings.Contains(p.err.Error(), wasRestored))
 }
 
 func (p *process) complaints(name string) (wrong []string) {
@@ -254,7 +255,7 @@ func (p *process) complaints(name string) (wrong []string) {
 	defer p.mu.Unlock()
 	select {
 	case <-p.done:
-		if !p.reported && !p.isExpected && !p.hasLostLease() {
+		if !p.reported && !p.isExpected && !p.endsWell() {
 			p.reported = true
 			wrong = append(wrong, fmt.Sprintf("replica %s has ended by itself: %v", name, p.err))
 		}
