@@ -75,6 +75,9 @@ func (m *machine) look() (wrong []string) {
 		wrong = append(wrong, r.complaints()...)
 	}
 	m.remember(there)
+	if m.steps["restore"] > 0 {
+		m.keep()
+	}
 	return wrong
 }
 
@@ -254,7 +257,7 @@ func (m *machine) judge(world *model.World, of target, work *unstructured.Unstru
 		if work == nil {
 			return "it is missing"
 		}
-		if err := model.Carries(work, want); err != nil {
+		if err := model.Carries(work, want); err != nil && !(model.CarriesMore(work, want) && m.lacks(world, of.key)) {
 			return err.Error()
 		}
 	case model.Absent:
@@ -265,6 +268,14 @@ func (m *machine) judge(world *model.World, of target, work *unstructured.Unstru
 		return m.judgeStaying(of, work)
 	}
 	return ""
+}
+
+// lacks reports whether an object cannot be written to one of its clusters: the others keep what that one lacks.
+func (m *machine) lacks(world *model.World, k model.Key) bool {
+	return slices.ContainsFunc(m.clusters, func(cluster string) bool {
+		state, _ := world.Of(k, cluster)
+		return state == model.Stays && world.Clusters[cluster] != nil
+	})
 }
 
 // judgeStaying checks that a Work that has to stay has stayed, or has become something
