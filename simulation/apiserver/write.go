@@ -413,7 +413,7 @@ func (c *collection) decodeMeta(o Object) (Object, *metav1.ObjectMeta, error) {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(metadata(o), m); err != nil {
 		return nil, nil, err
 	}
-	m.ManagedFields, m.SelfLink = nil, ""
+	m.ManagedFields, m.SelfLink = nil, "" //lint:ignore SA1019 clients may send it
 	return o, m, nil
 }
 

@@ -182,7 +182,15 @@ func (m *machine) served() error {
 	}
 	_, err := m.store.Create(definitions, object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", overrideDefinition.Name, map[string]any{"spec": m.definition["spec"]}))
 	m.definition = nil
-	return err
+	if err != nil {
+		return err
+	}
+	return await("the resource to be served", func() error {
+		if _, isServed := m.store.Served(resources["OverridePolicy"]); !isServed {
+			return errors.New("it is not")
+		}
+		return nil
+	})
 }
 
 func (m *machine) each(do func(*replica)) {
@@ -229,16 +237,16 @@ func (m *machine) standbyMisses(resource string) act {
 	}
 }
 
-// leaderDies kills the leader, waits until the other replica has the Lease, and restarts
+// leaderDies kills the leader, waits until another replica has the Lease, and restarts
 // it.
 func (m *machine) leaderDies() error {
-	leader, standby, err := m.leader()
+	leader, _, err := m.leader()
 	if err != nil {
 		return err
 	}
 	leader.die()
-	err = await("the standby to get the Lease", func() error {
-		if now, _, err := m.leader(); now != standby || err != nil {
+	err = await("a standby to get the Lease", func() error {
+		if now, _, err := m.leader(); now == leader || err != nil {
 			return fmt.Errorf("it does not have it yet: %w", err)
 		}
 		return nil

@@ -22,6 +22,10 @@ type witness struct {
 	// lost are the overrides that writes have taken from Works.
 	lost  []loss
 	ended map[string][]ending
+	// released are the sources that have lost their finalizer while they were being deleted and had Works.
+	released []release
+	counts   *counts
+	machine  *machine
 }
 
 // sight is a Work at some time.
@@ -45,14 +49,15 @@ type ending struct {
 	preserved bool
 }
 
-func newWitness(s *apiserver.Store) *witness {
-	w := &witness{seen: map[string][]sight{}, ended: map[string][]ending{}}
-	s.Subscribe(w.note)
+func newWitness(m *machine) *witness {
+	w := &witness{seen: map[string][]sight{}, ended: map[string][]ending{}, machine: m, counts: newCounts(m)}
+	m.store.Subscribe(w.note)
 	return w
 }
 
 func (w *witness) note(e apiserver.Event) {
 	if e.Resource != works {
+		w.noteRelease(e)
 		return
 	}
 	w.mu.Lock()
@@ -167,6 +172,9 @@ func isWell(work *unstructured.Unstructured) bool {
 func (m *machine) wrongOrder() (wrong []string) {
 	from := m.quietAt.Add(-cacheAge)
 	for _, k := range m.keys() {
+		if !m.history.hasWaves(k) {
+			continue
+		}
 		for _, cluster := range m.clusters {
 			of := target{k, cluster}
 			for _, s := range m.witness.of(model.WorkKey(cluster, k), m.quietAt, time.Now()) {
@@ -180,6 +188,11 @@ func (m *machine) wrongOrder() (wrong []string) {
 		}
 	}
 	return wrong
+}
+
+// hasWaves reports whether an object has ever asked for waves.
+func (h history) hasWaves(k model.Key) bool {
+	return slices.ContainsFunc(h, func(m *moment) bool { return m.Objects[k] != nil && m.Objects[k].Annotations[wavesKey] != "" })
 }
 
 // since is from when on a daemon may have acted on what it saw at a time.
@@ -296,6 +309,9 @@ func (m *machine) healMembers() {
 // heal makes all members well, and all clusters ready.
 func (m *machine) heal() error {
 	m.healMembers()
+	if m.judgesCounts {
+		m.karmada.Restart() // or it would wait for longer than the quiet limit to try what has failed for long
+	}
 	for _, name := range m.clusters {
 		if err := m.setReady(name, true); err != nil {
 			return err
