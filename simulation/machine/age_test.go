@@ -25,7 +25,7 @@ func (m *machine) wrongAges() (wrong []string) {
 		if m.touched[of] {
 			continue
 		}
-		newest := m.quietAt // when the newest content that it has had was asked for first
+		newest := m.quietAt.Add(-cacheAge) // when the newest content that it has had was asked for first
 		for _, s := range m.witness.of(name, m.quietAt, time.Now()) {
 			if !s.isGiven || !s.at.After(m.quietAt) {
 				continue
@@ -34,7 +34,7 @@ func (m *machine) wrongAges() (wrong []string) {
 				wrong = append(wrong, fmt.Sprintf("%v was created again at %s, which nothing asked for", of, s.at.Format(clockFormat)))
 			}
 			first, last := m.asked(of, s)
-			if !last.IsZero() && last.Before(newest) {
+			if !last.IsZero() && last.Before(newest.Add(user+1)) { // as long as it took to ask
 				wrong = append(wrong, fmt.Sprintf("%v was given content at %s that is older than what it had: not asked for since %s", of, s.at.Format(clockFormat), last.Format(clockFormat)))
 			}
 			if first.After(newest) {

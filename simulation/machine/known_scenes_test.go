@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -26,11 +27,14 @@ func altered() *scene {
 		clustersKey: {"*": 12, "*,!m3": 1}, "karmada.target/waves": {"m1;*": 4, "m1;m2,m3(1);*": 6, "m1;m2;*": 6}, preserveKey: {none: 3, "true": 1},
 	}
 	s.steps = choices{"put": 8, "edit": 24, "toggle": 8, "alter": 10, "ail": 10, "heal": 4, "away": 4, "ready": 6, "restart": 8, "kill": 2, "there and back": 4}
-	s.alters, s.flags = true, withoutSweeps
+	s.alters, s.flags, s.options = true, withoutSweeps, []string{preserveKey}
 	return &s
 }
 
-const preserveKey = "karmada.target/preserve-on-deletion"
+const (
+	preserveKey = "karmada.target/preserve-on-deletion"
+	suspendKey  = "karmada.target/suspend"
+)
 
 // widget is an object of a custom resource whose version the configuration does not name.
 var (
@@ -99,29 +103,25 @@ var onLaggingServers = &scene{
 	annotations: map[string]choices{clustersKey: {none: 1, "m1": 4, "m1,m2": 4}, deletionKey: {none: 1, "foreground": 1}},
 	claims:      choices{none: 1},
 	steps: choices{
-		"put": 20, "edit": 20, "delete": 8, "recreate": 2, "lag": 8, "connect": 8, "resource goes": 3, "resource returns": 6, "stall": 4, "return on another server": 8,
+		"put": 20, "edit": 20, "delete": 8, "recreate": 2, "lag": 8, "connect": 8, "resource goes": 3, "resource returns": 6, "expire": 4, "return on another server": 8,
 		"foreground of a dying leader": 1, "restart": 1, "kill": 1,
 	},
 }
 
 // withStatuses plays with Deployments that are recreated in place, and members that go away.
 var withStatuses = &scene{
-	clusters: []string{"m1", "m2"}, objects: []model.Key{deployment}, judgesCounts: true,
-	annotations: map[string]choices{clustersKey: {"m1": 2, "*": 4}, "karmada.target/suspend": {none: 4, "true": 1, "m1": 1}},
+	clusters: []string{"m1", "m2"}, objects: []model.Key{deployment}, judgesCounts: true, options: []string{suspendKey},
+	annotations: map[string]choices{clustersKey: {"m1": 2, "*": 4}, suspendKey: {none: 4, "true": 1, "m1": 1}},
 	claims:      choices{none: 1},
-	steps:       choices{"put": 6, "edit": 4, "recreate": 12, "suspend": 6, "away": 6, "ready": 4, "ail": 2, "heal": 2, "wait": 12, "all restart": 10, "kill": 1},
+	steps:       choices{"put": 6, "edit": 4, "recreate": 12, "toggle": 6, "away": 6, "ready": 4, "ail": 2, "heal": 2, "wait": 12, "all restart": 10, "kill": 1},
 	flags:       withoutSweeps,
 }
 
 // moreDrawers draw the steps of these scenes.
 var moreDrawers = map[string]func(*rapid.T, *scene) step{
 	"toggle": func(t *rapid.T, s *scene) step { // an option that is no content
-		key := s.drawObject(t)
-		return step{fmt.Sprintf("%v, whether it is preserved", key), func(m *machine) error { return m.toggle(key, preserveKey, "true") }}
-	},
-	"suspend": func(t *rapid.T, s *scene) step {
-		key := s.drawObject(t)
-		return step{fmt.Sprintf("%v, or no longer", key), func(m *machine) error { return m.toggle(key, "karmada.target/suspend", "true") }}
+		key, option := s.drawObject(t), rapid.SampledFrom(s.options).Draw(t, "option")
+		return step{fmt.Sprintf("%s of %v", option, key), func(m *machine) error { return m.toggle(key, option) }}
 	},
 	"alter": func(t *rapid.T, _ *scene) step {
 		in := choices{"": 1, "m2": 1, "m2,m3": 2, "m2,m3,m4": 3, "m1,m2,m3,m4": 5}.draw(t, "clusters")
@@ -133,10 +133,7 @@ var moreDrawers = map[string]func(*rapid.T, *scene) step{
 	},
 	"latency": func(t *rapid.T, s *scene) step {
 		d := rapid.SampledFrom([]time.Duration{0, 5 * time.Millisecond, 15 * time.Millisecond, 30 * time.Millisecond}).Draw(t, "latency")
-		return step{d.String(), func(m *machine) error {
-			m.each(func(r *replica) { r.latency = d; r.layer.SetLatency(d) })
-			return nil
-		}}
+		return step{d.String(), func(m *machine) error { return m.far(d)() }}
 	},
 	"reports": func(t *rapid.T, _ *scene) step {
 		on := rapid.Bool().Draw(t, "on")
@@ -157,24 +154,15 @@ var moreDrawers = map[string]func(*rapid.T, *scene) step{
 	"resource returns": func(*rapid.T, *scene) step {
 		return step{"if one is gone", func(m *machine) error { return m.withoutKind("")() }}
 	},
-	"stall": func(t *rapid.T, s *scene) step { // a list, so that the next attempt is another one
-		i, resource := s.drawReplica(t), s.drawResource(t)
-		return step{fmt.Sprintf("%d %s", i, resource), func(m *machine) error {
-			m.blinded = true
-			m.replicas[i].expire(resource.Resource)
-			return nil
-		}}
-	},
 	"return on another server": func(t *rapid.T, s *scene) step { // that is behind
 		key, value, goes, to, d, between := s.drawObject(t), rapid.IntRange(0, 3).Draw(t, "value"), rapid.Bool().Draw(t, "goes"), drawServer(t), drawLag(t), drawBetween(t)
 		return step{fmt.Sprintf("%v %d, goes %t, on server %d, which lags by %s, after %s", key, value, goes, to, d, between), func(m *machine) error {
-			m.lag(to, resources[key.Kind], d)
 			change := func() error { return m.edit(key, value) }
 			if goes {
 				change = func() error { return m.delete(key) }
 			}
-			return m.tell(change, pause(2*time.Second), m.withoutKind(key.Kind), pause(between),
-				func() error { m.each(func(r *replica) { m.connect(r, to, false) }); return nil }, m.withoutKind(""))
+			behind := func() error { m.lag(to, resources[key.Kind], d); return nil }
+			return m.tell(pause(d), behind, change, pause(1500*time.Millisecond), m.withoutKind(key.Kind), pause(between), m.moved(to), m.withoutKind(""))
 		}}
 	},
 	"foreground of a dying leader": func(t *rapid.T, s *scene) step { // which the standby has not seen when the resource leaves
@@ -204,19 +192,16 @@ func (s *scene) drawResource(t *rapid.T) schema.GroupResource {
 }
 
 // toggle gives an object an annotation, or takes it away.
-func (m *machine) toggle(k model.Key, key, value string) error {
+func (m *machine) toggle(k model.Key, option string) error {
 	now := m.history.now().Objects[k]
 	if now == nil {
 		return nil
 	}
-	annotations := map[string]string{}
-	for other, text := range now.Annotations {
-		annotations[other] = text
-	}
-	if annotations[key] == "" {
-		annotations[key] = value
+	annotations := maps.Clone(now.Annotations)
+	if annotations[option] == "" {
+		annotations[option] = "true"
 	} else {
-		delete(annotations, key)
+		delete(annotations, option)
 	}
 	return m.put(k, m.values[now], annotations, now.Labels)
 }

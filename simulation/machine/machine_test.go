@@ -428,8 +428,13 @@ func (m *machine) putCluster(name string, labels map[string]string, region strin
 	}
 	return m.history.change(func() error {
 		if m.store.Get(ref) == nil {
-			if _, err := m.karmada.Join(karmada.Cluster{Name: name, Resources: []apiserver.Resource{widgetResource}}); err != nil {
+			isNew := m.karmada.Member(name) == nil
+			member, err := m.karmada.Join(karmada.Cluster{Name: name, Resources: []apiserver.Resource{widgetResource}})
+			if err != nil {
 				return err
+			}
+			if isNew {
+				m.witness.follow(name, member.Store)
 			}
 		}
 		_, err := m.store.Modify(ref, "", func(o apiserver.Object) { describe(&unstructured.Unstructured{Object: o}, labels, region) })

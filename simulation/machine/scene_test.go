@@ -23,7 +23,8 @@ type scene struct {
 	// inWaves says that its objects reach clusters in waves, of which some fail.
 	inWaves bool
 	// flags are the daemons', after the usual ones, and breaker replaces breakerOff.
-	flags []string
+	flags   []string
+	options []string // annotations that are turned on and off
 	// replicas is how many daemons there are, if not two.
 	replicas int
 	breaker  string

@@ -19,6 +19,8 @@ import (
 type witness struct {
 	mu   sync.Mutex
 	seen map[string][]sight // by the namespace/name of the Work
+	// held is what the members have had, by the namespace/name of its Work.
+	held map[string][]sight
 	// lost are the overrides that writes have taken from Works.
 	lost  []loss
 	ended map[string][]ending
@@ -50,7 +52,7 @@ type ending struct {
 }
 
 func newWitness(m *machine) *witness {
-	w := &witness{seen: map[string][]sight{}, ended: map[string][]ending{}, machine: m, counts: newCounts(m)}
+	w := &witness{seen: map[string][]sight{}, held: map[string][]sight{}, ended: map[string][]ending{}, machine: m, counts: newCounts(m)}
 	m.store.Subscribe(w.note)
 	return w
 }
@@ -76,6 +78,32 @@ func (w *witness) note(e apiserver.Event) {
 	if e.Old != nil {
 		w.compare(key, old, now)
 	}
+}
+
+// follow sees every state of the objects in a member.
+func (w *witness) follow(cluster string, member *apiserver.Store) {
+	if !w.machine.inWaves {
+		return
+	}
+	member.Subscribe(func(e apiserver.Event) {
+		key, o := model.Applied(&unstructured.Unstructured{Object: e.Object})
+		if e.Type == watch.Deleted {
+			o.Content = nil
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		name := model.WorkKey(cluster, key)
+		w.held[name] = append(w.held[name], sight{at: time.Now(), Copy: model.Copy{Content: o.Content}})
+	})
+}
+
+// hasHeld reports whether a member had a content at some time in an interval.
+func (w *witness) hasHeld(work string, content *model.Content, from, to time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(between(w.held[work], from, to), func(s sight) bool {
+		return s.Content != nil && equality.Semantic.DeepEqual(s.Content.Payload, content.Payload)
+	})
 }
 
 func isEnding(work *unstructured.Unstructured, by watch.EventType) bool {
@@ -130,8 +158,11 @@ func (w *witness) endingAfter(key string, at time.Time) (ending, bool) {
 func (w *witness) of(work string, from, to time.Time) []sight {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var all []sight
-	for _, s := range w.seen[work] {
+	return between(w.seen[work], from, to)
+}
+
+func between(sights []sight, from, to time.Time) (all []sight) {
+	for _, s := range sights {
 		if s.at.After(to) {
 			break
 		}
@@ -237,7 +268,7 @@ func (m *machine) tooEarly(w *model.World, of target, s sight, from time.Time) s
 		isThrough := func(x sight) bool { return has(x) && x.isWell }
 		given := lastGiven(seen)
 		switch {
-		case wave < number && !slices.ContainsFunc(seen, isThrough):
+		case wave < number && !(slices.ContainsFunc(seen, isThrough) && m.witness.hasHeld(model.WorkKey(other, of.key), like.Content, from, s.at)):
 			return fmt.Sprintf("it is in wave %d, and %s of wave %d has not come through", number+1, other, wave+1)
 		case wave == number && slices.ContainsFunc(given, has) && !slices.ContainsFunc(given, isThrough):
 			underWay = append(underWay, other)
