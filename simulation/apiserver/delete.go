@@ -124,8 +124,9 @@ func finalizersFor(finalizers []string, options metav1.DeleteOptions) []string {
 	if options.PropagationPolicy != nil {
 		orphan, foreground = *options.PropagationPolicy == metav1.DeletePropagationOrphan, *options.PropagationPolicy == metav1.DeletePropagationForeground
 	}
-	if options.OrphanDependents != nil {
-		orphan, foreground = *options.OrphanDependents, false
+	//lint:ignore SA1019 clients may send it
+	if old := options.OrphanDependents; old != nil {
+		orphan, foreground = *old, false
 	}
 	var kept []string
 	for _, f := range finalizers {

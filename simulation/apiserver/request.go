@@ -163,7 +163,8 @@ func (srv *Server) remove(r *request) (response, error) {
 		return response{}, err
 	}
 	code := http.StatusOK
-	if !gone && o.OrphanDependents != nil && !*o.OrphanDependents {
+	//lint:ignore SA1019 clients may send it
+	if old := o.OrphanDependents; !gone && old != nil && !*old {
 		code = http.StatusAccepted
 	}
 	if !gone || r.collection.ReturnsDeleted {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes/scheme"
 )
@@ -172,14 +173,7 @@ func (s *Store) begin(m *metav1.ObjectMeta, w write) {
 
 // generateName is apiserver's names.SimpleNameGenerator, without chance.
 func generateName(base, uid string) string {
-	const letters = "bcdfghjklmnpqrstvwxz2456789"
-	suffix := make([]byte, 5)
-	for i, b := range sha256.Sum256([]byte(uid)) {
-		if i < len(suffix) {
-			suffix[i] = letters[int(b)%len(letters)]
-		}
-	}
-	return base[:min(len(base), 58)] + string(suffix)
+	return base[:min(len(base), 58)] + rand.SafeEncodeString(uid[:5])
 }
 
 func (s *Store) update(r Ref, w write, change func(*collection, *revision) (Object, error)) (*revision, error) {
@@ -275,7 +269,7 @@ func (s *Store) successor(c *collection, o Object, old *revision, w write) (Obje
 // errOtherUID is the failed precondition of a PUT.
 func (c *collection) errOtherUID(v *revision, wanted, uid string) error {
 	return apierrors.NewConflict(c.GroupResource(), v.name, fmt.Errorf(
-		"StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in object meta: %s", c.storageKey(v), wanted, uid))
+		"StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in object meta: %s", c.Resource.Resource, v.key, wanted, uid))
 }
 
 // inherit keeps what no update changes (rest.BeforeUpdate).
@@ -419,7 +413,7 @@ func (c *collection) decodeMeta(o Object) (Object, *metav1.ObjectMeta, error) {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(metadata(o), m); err != nil {
 		return nil, nil, err
 	}
-	m.ManagedFields, m.SelfLink = nil, ""
+	m.ManagedFields, m.SelfLink = nil, "" //lint:ignore SA1019 clients may send it
 	return o, m, nil
 }
 
@@ -489,15 +483,6 @@ func (c *collection) fits(o Object) (*revision, error) {
 		v = newRevision(o) // its version is not known yet
 	}
 	return v, nil
-}
-
-// storageKey is where etcd keeps an object.
-func (c *collection) storageKey(v *revision) string {
-	group := ""
-	if c.Custom {
-		group = c.Group + "/"
-	}
-	return "/registry/" + group + c.Resource.Resource + "/" + strings.TrimPrefix(v.key, "/")
 }
 
 // size is less than that of the JSON, and quick.

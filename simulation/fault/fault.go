@@ -158,12 +158,12 @@ func (l *Layer) InFlight(m Match) (n int) {
 	return n
 }
 
-// Inject adds a rule after the existing ones, of which the first that matches counts.
+// Inject adds a rule. Of those that match, the newest counts.
 func (l *Layer) Inject(m Match, f Fault) *Rule {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := &Rule{layer: l, match: m, fault: f, removed: make(chan struct{})}
-	l.rules = append(slices.Clone(l.rules), r)
+	l.rules = append([]*Rule{r}, l.rules...)
 	return r
 }
 

@@ -45,6 +45,21 @@ func DelayAnswer(d time.Duration) Fault {
 	}
 }
 
+// Chain applies faults one inside the other, the first outermost.
+func Chain(faults ...Fault) Fault {
+	if len(faults) == 1 {
+		return faults[0]
+	}
+	return func(r *http.Request, next http.RoundTripper, removed <-chan struct{}) (*http.Response, error) {
+		return faults[0](r, inner(func(r *http.Request) (*http.Response, error) { return Chain(faults[1:]...)(r, next, removed) }), removed)
+	}
+}
+
+type inner func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f inner) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 // Drop does not answer until the rule is removed, and then resets the connection.
 func Drop() Fault {
 	return func(r *http.Request, _ http.RoundTripper, removed <-chan struct{}) (*http.Response, error) {

@@ -206,7 +206,15 @@ func (m *machine) served() error {
 	}
 	_, err := m.store.Create(definitions, object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", overrideDefinition.Name, map[string]any{"spec": m.definition["spec"]}))
 	m.definition = nil
-	return err
+	if err != nil {
+		return err
+	}
+	return await("the resource to be served", func() error {
+		if _, isServed := m.store.Served(resources["OverridePolicy"]); !isServed {
+			return errors.New("it is not")
+		}
+		return nil
+	})
 }
 
 func (m *machine) each(do func(*replica)) {

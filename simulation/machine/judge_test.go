@@ -93,7 +93,7 @@ func (m *machine) differences(there map[string]*unstructured.Unstructured) (wron
 	return wrong
 }
 
-// unstick removes the finalizers of Works that Karmada never lets go, as an administrator must: those that
+// unstick removes the finalizers of Works that Karmada never completes, as an administrator must: those that
 // preserve an object that is no longer in the member, or is not Karmada's there.
 func (m *machine) unstick() {
 	for name, of := range m.targets() {
@@ -343,6 +343,9 @@ func (m *machine) wrongDeletions() (wrong []string) {
 	wrong = m.emptied(deletions)
 	for _, d := range deletions {
 		of, known := targets[model.ShortKey(d.work)]
+		if !known && m.isStranger(d.work) {
+			continue
+		}
 		if !known {
 			wrong = append(wrong, "a Work without a known source was deleted: "+d.work)
 			continue
@@ -403,18 +406,21 @@ func (m *machine) judgeDeletion(of target, work string, at time.Time, hasHappene
 	switch mayPreserve := func(o outcome) bool { return o.like.Preserved }; {
 	case end.preserved && !slices.ContainsFunc(reasons, mayPreserve) && !m.mayBeLeft(of, at):
 		return "its Work preserved it, which its source has not asked for"
-	case !end.preserved && !slices.ContainsFunc(reasons, func(o outcome) bool { return !mayPreserve(o) }) && !m.wasRecreated(of.key, at):
+	case !end.preserved && !slices.ContainsFunc(reasons, func(o outcome) bool { return !mayPreserve(o) }) && !m.wasRecreated(of, at):
 		return "its Work did not preserve it"
 	}
 	return ""
 }
 
-// wasRecreated reports whether an object was another one at some time since the last quiet moment:
-// it does not speak for the Works of the earlier one.
-func (m *machine) wasRecreated(k model.Key, at time.Time) bool {
+// wasRecreated reports whether an object was another one at some time since the last quiet moment, or its Work is of
+// another one: it does not speak for the Works of the earlier one.
+func (m *machine) wasRecreated(of target, at time.Time) bool {
 	uids := map[string]bool{}
+	if before := m.before[of]; before != nil {
+		uids[before.UID] = true
+	}
 	for _, moment := range m.history {
-		if o := moment.Objects[k]; o != nil && !moment.from.After(at) && (moment.until.IsZero() || moment.until.After(m.quietAt)) {
+		if o := moment.Objects[of.key]; o != nil && !moment.from.After(at) && (moment.until.IsZero() || moment.until.After(m.quietAt)) {
 			uids[o.UID] = true
 		}
 	}

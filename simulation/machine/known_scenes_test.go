@@ -39,20 +39,14 @@ const (
 // widget is an object of a custom resource whose version the configuration does not name.
 var (
 	widget         = model.Key{Kind: "Widget", Name: "wheel"}
-	widgetResource = apiserver.Resource{Group: widgets.Group, Resource: widgets.Resource, Kind: widget.Kind, ListKind: "WidgetList", Versions: []string{"v1"}, Namespaced: true, Custom: true}
+	widgetResource = apiserver.Resource{Group: widgets.Group, Resource: widgets.Resource, Kind: widget.Kind, ListKind: "WidgetList", Singular: "widget", Versions: []string{"v1"}, Namespaced: true, Custom: true}
 )
 
 // widgetDefinition defines widgets in some versions, and keeps them in the first.
 func widgetDefinition(versions ...string) apiserver.Object {
-	var all []any
-	for i, name := range versions {
-		anything := map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}}
-		all = append(all, map[string]any{"name": name, "served": true, "storage": i == 0, "schema": anything})
-	}
-	return object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", widgets.String(), map[string]any{"spec": map[string]any{
-		"group": widgets.Group, "scope": "Namespaced", "versions": all,
-		"names": map[string]any{"plural": widgets.Resource, "singular": "widget", "kind": widget.Kind, "listKind": "WidgetList"},
-	}})
+	r := widgetResource
+	r.Versions = versions
+	return definitionOf(r)
 }
 
 // inVersions plays with a resource of which a newer version comes and goes: the one that was watched first stays.

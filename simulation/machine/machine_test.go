@@ -2,6 +2,7 @@ package machine
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -55,6 +56,11 @@ type machine struct {
 	// definition is that of the OverridePolicies while they are not served.
 	definition apiserver.Object
 	log        []string
+	// strangers are sources that the model knows nothing of.
+	strangers  []model.Key
+	kubeconfig string
+	// sections are in the configuration beside the resources, and more are further resources.
+	sections, more string
 	// servers are the API servers, and settings what the configuration says.
 	servers  []*apiserver.Server
 	settings settings
@@ -120,7 +126,7 @@ func newMachine(s *scene, kubeconfig string) (*machine, error) {
 	m := &machine{
 		scene: s, store: apiserver.NewStore(append(apiserver.Builtin(), apiserver.KarmadaResources()...)...), left: map[target]bool{},
 		values: map[*model.Object]int{}, going: map[string]bool{}, before: map[target]*model.Copy{}, touched: map[target]bool{}, quietAt: time.Now(), judgedAt: time.Now(),
-		departed: map[apiserver.Ref]*process{},
+		kubeconfig: kubeconfig, sections: cmp.Or(s.breaker, breakerOff), departed: map[apiserver.Ref]*process{},
 	}
 	m.karmada = karmada.New(m.store, karmada.Options{})
 	m.witness, m.audit = newWitness(m), &audit{}
@@ -137,7 +143,7 @@ func newMachine(s *scene, kubeconfig string) (*machine, error) {
 	if _, err := m.store.Create(namespaces, object("v1", "Namespace", "", daemon.Namespace, nil)); err != nil && !apierrors.IsAlreadyExists(err) {
 		return nil, err
 	}
-	if err := m.configure("*", none, true); err != nil {
+	if err := errors.Join(m.define(resources["OverridePolicy"]), m.configure("*", none, true)); err != nil {
 		return nil, err
 	}
 	if len(s.extra) > 0 {
@@ -156,18 +162,61 @@ func newMachine(s *scene, kubeconfig string) (*machine, error) {
 			return nil, err
 		}
 	}
-	for range 3 {
-		server := m.store.NewServer()
-		server.Audit(m.audit.note)
-		m.servers = append(m.servers, server)
+	for _, name := range []string{"one", "other", "third"}[:max(2, s.replicas)] {
+		m.replica(name, s.flags...).start()
 	}
-	for i, name := range []string{"one", "other", "third"}[:max(2, s.replicas)] {
-		r := newReplica(name, m.door(i), kubeconfig)
-		r.flags = s.flags
-		m.replicas = append(m.replicas, r)
-		r.start()
+	for len(m.servers) < 3 {
+		m.serve("")
 	}
 	return m, nil
+}
+
+// define adds the definition of a custom resource.
+func (m *machine) define(gr schema.GroupResource) error {
+	served, _ := m.store.Served(gr)
+	_, err := m.store.Create(definitions, definitionOf(served))
+	return err
+}
+
+// definitionOf is a definition that serves a resource.
+func definitionOf(r apiserver.Resource) apiserver.Object {
+	scope := map[bool]string{true: "Namespaced", false: "Cluster"}[r.Namespaced]
+	var versions []any
+	for i, name := range r.Versions {
+		versions = append(versions, map[string]any{
+			"name": name, "served": true, "storage": i == 0, "subresources": map[string]any{"status": map[string]any{}},
+			"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+		})
+	}
+	names := map[string]any{"plural": r.Resource, "singular": r.Singular, "kind": r.Kind, "listKind": r.ListKind}
+	return object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", r.GroupResource().String(), map[string]any{
+		"spec": map[string]any{"group": r.Group, "scope": scope, "names": names, "versions": versions},
+	})
+}
+
+// replica adds a replica with an API server of its own, which does not run yet.
+func (m *machine) replica(name string, flags ...string) *replica {
+	r := newReplica(name, nil, m.kubeconfig)
+	r.flags = flags
+	m.join(r)
+	m.replicas = append(m.replicas, r)
+	return r
+}
+
+// join leads a replica to a new API server.
+func (m *machine) join(r *replica) {
+	m.serve(r.name)
+	r.api, r.server = m.servers[len(m.servers)-1], m.door(len(m.servers)-1)
+	if r.layer != nil {
+		r.layer.Connect(r.server)
+	}
+}
+
+// serve adds an API server, which a replica will use.
+func (m *machine) serve(by string) {
+	server := m.store.NewServer()
+	server.Audit(func(e apiserver.AuditEvent) { m.audit.note(by, e) })
+	m.servers = append(m.servers, server)
 }
 
 // door leads to an API server.
@@ -459,7 +508,7 @@ func (m *machine) reconfigure(s settings) error {
 	case "nothing":
 		next.Authorization, options = []model.Rule{}, options+"authorization: []\n"
 	}
-	text := configurationHead + cmp.Or(m.breaker, breakerOff) + options + "resources:\n"
+	text := configurationHead + m.sections + options + "resources:\n" + m.more
 	for _, gr := range m.mirrored() {
 		if gr != resources[s.without] {
 			text += fmt.Sprintf("- {group: %q, resource: %s, namespaces: [%q], aggregateStatus: %t}\n", gr.Group, gr.Resource, s.namespaces, gr == deployments)

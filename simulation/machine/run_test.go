@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -193,9 +194,18 @@ var scenes = map[string]*scene{
 	"lag": onLaggingServers, "statuses": withStatuses, "faults": withFaults(), "tenants": ofTenants,
 }
 
+// allStories are those of all files.
+func allStories() map[string]func(*machine) error {
+	all := map[string]func(*machine) error{}
+	for _, some := range []map[string]func(*machine) error{stories, faults, leaderships, breakers, commands, ownership, statuses, configurations} {
+		maps.Copy(all, some)
+	}
+	return all
+}
+
 // TestStories tells each story in a world of its own.
 func TestStories(t *testing.T) {
-	for name, told := range stories {
+	for name, told := range allStories() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if err := inWorld(t, onAPIServer, told); err != nil {

@@ -12,10 +12,9 @@ import (
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
 )
 
-// TestDefinitions changes a definition step by step. What both servers answer after each step
+// changeDefinition changes a definition step by step. What both servers answer after each step
 // becomes equal.
-func TestDefinitions(t *testing.T) {
-	p := start(t)
+func (p *pair) changeDefinition(t *testing.T) {
 	store := apiserver.NewStore(p.resource...)
 	store.ControllerDelay = 0
 	real, simulated := newSide(p.client, p.base, "default"), newSide(&http.Client{Transport: store.NewServer()}, "http://simulated", "default")
