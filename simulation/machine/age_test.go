@@ -128,16 +128,16 @@ func (m *machine) wrongReleases() (wrong []string) {
 	m.witness.released = nil
 	m.witness.mu.Unlock()
 	for _, r := range released {
-		if !m.touched[r.of] && m.mustBeHeld(r.of.key, r.at) {
+		if !m.touched[r.of] && m.mustHold(r.of.key, r.at) {
 			wrong = append(wrong, fmt.Sprintf("%v was released at %s while its Work existed", r.of, r.at.Format(clockFormat)))
 		}
 	}
 	return wrong
 }
 
-// mustBeHeld reports whether an object that was being deleted had to have the finalizer all the time that a daemon may
+// mustHold reports whether an object that was being deleted had to have the finalizer all the time that a daemon may
 // have acted on.
-func (m *machine) mustBeHeld(k model.Key, at time.Time) bool {
+func (m *machine) mustHold(k model.Key, at time.Time) bool {
 	var last *model.Object
 	for _, moment := range m.history {
 		if o := moment.Objects[k]; o != nil && !moment.from.After(at) {

@@ -95,16 +95,16 @@ func (r *replica) restartTruncated(resource string, most int) {
 	r.isMisled = true
 }
 
-// backup is etcd, and what users have applied, at a quiet moment.
+// backup is etcd, and what users had applied, at a quiet moment.
 type backup struct {
 	etcd     apiserver.Snapshot
 	revision int64
-	world    *model.World
+	then     *moment
 	settings settings
 }
 
 func (m *machine) keep() {
-	m.backup = backup{m.store.Snapshot(), m.store.Revision(), m.history.now(), m.settings}
+	m.backup = backup{m.store.Snapshot(), m.store.Revision(), m.history[len(m.history)-1], m.settings}
 }
 
 // restoreTime is how long the daemons may take to notice that etcd was restored, and restoreWrites more than is written
@@ -117,18 +117,14 @@ const (
 // restore restores etcd to the last quiet moment, if that will be noticed, and waits until it is.
 func (m *machine) restore() error {
 	b := m.backup
-	if b.world == nil || m.store.Revision() < b.revision+restoreWrites {
+	if b.then == nil || m.store.Revision() < b.revision+restoreWrites {
 		return nil
 	}
-	if err := m.history.change(func() error { m.store.Restore(b.etcd); return nil }, func(w *model.World) { *w = *b.world }); err != nil {
-		return err
-	}
 	m.settings, m.going, m.blinded = b.settings, map[string]bool{}, true
-	m.karmada.Restart()
-	m.witness.seeAgain(m.store)
+	err := m.restored(b.etcd, b.then)
 	time.Sleep(restoreTime)
 	m.each(func(r *replica) { r.revive(); r.complaints() }) // what sweeps have found was no event
-	return nil
+	return err
 }
 
 // deny is a webhook that denies to write Works of a cluster.

@@ -121,19 +121,6 @@ func (w *witness) see(key string, work *unstructured.Unstructured) {
 	w.seen[key] = append(before, s)
 }
 
-// seeAgain sees the Works of a store that was restored.
-func (w *witness) seeAgain(s *apiserver.Store) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for key := range w.seen {
-		w.seen[key] = append(w.seen[key], sight{at: time.Now()})
-	}
-	for _, o := range s.List(works, "") {
-		u := &unstructured.Unstructured{Object: o}
-		w.see(u.GetNamespace()+"/"+u.GetName(), u)
-	}
-}
-
 // compare records the policies that have changed a Work and no longer do.
 func (w *witness) compare(key string, before, now *unstructured.Unstructured) {
 	const note = "karmada.target/overridden-by"
