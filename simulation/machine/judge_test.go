@@ -412,7 +412,7 @@ func (m *machine) judgeDeletion(of target, work string, at time.Time, hasHappene
 	return ""
 }
 
-// wasRecreated reports whether an object was another one at some time since the last quiet moment, or its Work is of
+// wasRecreated reports whether an object was another one at some time since the last quiet moment, or its Work belongs to
 // another one: it does not speak for the Works of the earlier one.
 func (m *machine) wasRecreated(of target, at time.Time) bool {
 	uids := map[string]bool{}
