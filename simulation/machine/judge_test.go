@@ -18,7 +18,7 @@ const clockFormat = "15:04:05.000"
 
 const (
 	// lookPeriod is how often a condition is checked.
-	lookPeriod = time.Second
+	lookPeriod = 2 * time.Second
 	// idlePeriod is how long the daemons must not have written a Work until it is quiet: longer than
 	// a new leader needs.
 	idlePeriod = 20 * time.Second

@@ -51,7 +51,7 @@ func (s *scene) days() *rapid.Generator[[]day] {
 	return rapid.Custom(func(t *rapid.T) []day {
 		days := make([]day, rapid.IntRange(1, 15).Draw(t, "days"))
 		for i := range days {
-			for range rapid.IntRange(1, 15).Draw(t, "steps") {
+			for range rapid.IntRange(1, 40).Draw(t, "steps") {
 				days[i] = append(days[i], timed{s.drawStep(t), drawPause(t)})
 			}
 		}
