@@ -6,42 +6,36 @@ SHELL := /usr/bin/env bash
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 REVISION ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
-PACKAGE := github.com/karmada-target/karmada-mirror/cli
-# The daemon's module, and those that it does not depend on.
-MODULES := . sandbox sandbox/kwok tools tools/health tools/helm tools/prometheus
+CLI := github.com/karmada-target/karmada-mirror/cli
+# The modules to check: not goreleaser's, which make test does not compile, nor hyperkarmada's, whose
+# program is checked with the newest Karmada's module.
+MODULES := $(filter-out tools/goreleaser sandbox/hyperkarmada,$(patsubst %/,%,$(dir $(wildcard go.mod */go.mod */*/go.mod))))
 # The sandbox packages to test with the race detector. The others would compile all of
 # Kubernetes with it; the daemon of the end-to-end tests always has it.
-RACED := ./build ./fault ./process ./written ./dashboard ./waves ./bench
+RACED := ./build ./fault ./process ./written
 # The packages that start a Karmada, the longest first. Two run at once: with three, the
 # components would need more inotify instances than Linux gives a user (128).
-E2E := ./e2e/shared ./e2e/disruptive ./docs ./e2e/machine ./e2e/apart ./command ./karmada
-# The tests that make test leaves to make test-long.
-ONLY_LONG := TestUpgrade|TestSourceWritesSurvive|TestWavesSurvive|TestForegroundNamespace|TestPolicyLetsNobodyReachMore|TestRandomTenant|TestSquattedCluster|TestSoak|TestCrashAtEveryWrite|TestConfigurationCycles|TestMassRecreation|TestFleet|TestMachineInMembers|TestNamespaceDefault|TestSizeLimit|TestDefinitionDeleted|TestInstall
-# With those, the tests that take longer with the build tag long.
-LONG := $(ONLY_LONG)|TestMachine|TestEventsOfMany
-# A copy of the entries that concern the daemon; https://vuln.go.dev is the newest.
-VULNDB ?= file://$(CURDIR)/.cache/vulndb
-# How many days old the copy may be.
-VULNDB_DAYS ?= 120
-# The source from which make vulndb makes the copy.
-VULNDB_WHOLE ?= https://vuln.go.dev/vulndb.zip
-# Fault tests mostly wait: this many run at once. With more, two cores are so busy that
-# daemons lose their Leases.
+E2E := ./e2e/shared ./docs ./e2e/apart ./command ./karmada
+# How long random worlds are tried; empty is about a minute.
+export SIMULATION ?=
+# Tests on real parts mostly wait: this many of a package run at once.
 PARALLEL ?= 3
 FUZZTIME ?= 10s
-# The part of the mutants to try. make test-long tries a tenth, another one after each
-# commit: all take 20 minutes.
-PART ?= 0/1
-NEXT_PART = $(shell echo $$(($$(git rev-list --count HEAD) % 10)))/10
+# The package in which make mutants changes operators; without one it tries the faults whose names begin
+# with FAULT.
+PACKAGE ?=
+FAULT ?=
+# An earlier revision that make bench compares with.
+AGAINST ?=
 export SOAK ?= 3m
 export SEED ?= 0
 # The oldest supported Karmada; docs/reference/versions.md.
 OLDEST_KARMADA := 1.16
 
-.PHONY: help demo recording test test-long long-tests checked test-compatibility check vulndb alerts dashboard waves build sandbox fuzz mutants reliability soak tenant upgrade machine bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
+.PHONY: help demo recording check simulation pinned e2e alerts parity helm health test levels test-long test-compatibility bench-test programs build sandbox fuzz mutants vulnerabilities soak bench bench-quick sandbox-up sandbox-down goreleaser release-ready release-notes release-snapshot
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # The go command compiles silently.
 compiling = @echo "compiling $(1): takes minutes the first time, then seconds"
@@ -57,75 +51,88 @@ recording: sandbox ## Record the demo as docs/demo.svg; needs asciinema and npx
 	  '../.cache/bin/sandbox demo --exit --pause 2s | sed -u -n "/^starting/,/^stopping/ { /^stopping/d; s/^\$$ .*/\x1b[1m&\x1b[0m/; p }"; sleep 3'
 	npx --yes svg-term-cli@2.0.4 --in .cache/demo.cast --out docs/demo.svg --window --no-cursor
 
-# The test cache does not notice changes of files outside a module, or of programs that a
-# test starts: tests that read or start such things run every time.
-test: check alerts checked ## Run all tests but the longest, including end-to-end tests on real Karmadas: 40 minutes on 2 cores, or 55 including compilation
-	$(call compiling,the parts of Karmada that the parity tests compare with)
-	cd sandbox && go test ./parity
-	$(call compiling,Helm)
-	cd tools/helm && go test -count=1 ./...
-	$(call compiling,the health libraries of Argo CD and Flux)
-	cd tools/health && go test ./...
-	cd sandbox && go test -race -count=1 $(RACED)
-	@echo "running the end-to-end tests: each package reports when it ends, after some minutes"
-	cd sandbox && go test -count=1 -p 2 -timeout 40m -parallel $(PARALLEL) -skip '^($(ONLY_LONG))$$' $(E2E)
+# What follows are the levels of make test. The test cache does not notice changes of files outside
+# a module, or of programs that a test starts: tests that read or start such things run every time.
 
-test-long: checked ## Run the long tests: many crashes, a soak of SOAK, mass changes, Helm, a tenth of the mutants; 55 minutes at most
-	timeout --kill-after=1m 55m $(MAKE) --no-print-directory long-tests mutants PART=$(NEXT_PART)
-
-long-tests:
-	@for name in $(subst |, ,$(LONG)); do grep -rqs "^func $$name(" sandbox/e2e || { echo "cannot find $$name, which make test-long should run"; exit 1; }; done
-	@echo "running the long end-to-end tests: each package reports when it ends, after some minutes"
-	cd sandbox && go vet -tags long ./e2e/...
-	cd sandbox && go test -count=1 -p 2 -timeout 40m -parallel 2 -tags long -run '^($(LONG))$$' ./e2e/machine ./e2e/shared ./e2e/disruptive ./e2e/apart
-	cd sandbox && go test -count=1 -tags long -run '^(TestWorkName|TestNeeds)$$' ./parity
-
-test-compatibility: export SANDBOX_KARMADA = $(OLDEST_KARMADA)
-test-compatibility: checked ## Run the end-to-end tests on the oldest supported Karmada
-	cd sandbox/hyperkarmada && go mod tidy -diff
-	cd sandbox && go test -count=1 -p 2 -timeout 80m -parallel $(PARALLEL) ./e2e/...
-
-check: .cache/vulndb/index/db.json ## Check format, vet, module files and known vulnerabilities, and run the daemon's unit tests with the race detector
+# staticcheck reads all that a package imports, so it skips hyperkarmada, which imports all of Karmada.
+check: ## Check format, module files, vet, staticcheck and the budget, and run the unit tests with the race detector
 	@unformatted=$$(gofmt -l .); if [[ -n "$$unformatted" ]]; then echo "run gofmt on:"; echo "$$unformatted"; exit 1; fi
-	@set -x; for module in $(MODULES); do (cd "$$module" && go vet ./... && go mod tidy -diff); done
+	@for module in $(MODULES) sandbox/hyperkarmada; do echo "go mod tidy -diff in $$module"; (cd "$$module" && go mod tidy -diff); done
+	@for module in $(MODULES); do echo "go vet in $$module"; (cd "$$module" && go vet -tags long ./...); done
 	cd sandbox && go vet github.com/karmada-target/karmada-mirror/sandbox/hyperkarmada
+	cd tools && go build -o ../.cache/bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+	@for module in $(MODULES); do echo "staticcheck in $$module"; (cd "$$module" && "$(CURDIR)/.cache/bin/staticcheck" -tags long ./...); done
 	cd tools && go test -count=1 ./...
-	cd tools && go run ./vulndb age $(VULNDB) $(VULNDB_DAYS)
-	cd tools && go tool govulncheck -C .. -db $(VULNDB) ./...
 	go test -race ./...
 	go test -run '^TestCost' ./render ./mirror/gather ./mirror/write # the race detector allocates as well
+	cd sandbox && go test -race -count=1 $(RACED)
 
-.cache/vulndb/index/db.json: tools/vulndb/db.zip tools/vulndb/unpack.go
-	cd tools && go run ./vulndb unpack vulndb/db.zip ../.cache/vulndb
+simulation: ## Play users, faults and daemons against a control plane in memory, for a minute or SIMULATION
+	cd simulation && go test -race -count=1 -timeout $(if $(SIMULATION),3h,10m) ./...
 
-vulndb: ## Update the copy of the known vulnerabilities that make check uses
-	@mkdir -p .cache
-	curl --fail --silent --show-error --location --output .cache/vulndb.zip $(VULNDB_WHOLE)
-	go list -m -f '{{.Path}}' all > .cache/vulndb.modules
-	cd tools && go run ./vulndb reduce ../.cache/vulndb.zip vulndb/db.zip < ../.cache/vulndb.modules
+pinned: programs ## Compare the control plane in memory with a real etcd and kube-apiserver, by random requests
+	cd sandbox && go test -count=1 ./pinned/...
 
-alerts: ## Test the alerts with promtool, and the names in them and in the dashboard; minutes the first time
+parity: ## Compare what is rendered with Karmada's own functions
+	$(call compiling,the parts of Karmada that the parity tests compare with)
+	cd sandbox && go test ./parity
+
+e2e: programs ## Run the end-to-end tests, and the commands of the docs, on real Karmadas
+	@echo "running the end-to-end tests: each package reports when it ends, after some minutes"
+	cd sandbox && go test -count=1 -p 2 -timeout 30m -parallel $(PARALLEL) $(E2E)
+
+alerts: ## Test the alerts with promtool, and the names in them and in the dashboard
 	$(call compiling,promtool)
 	cd tools/prometheus && go test -count=1 ./...
 
-dashboard: sandbox ## Run karmada-mirror under a workload for some minutes, and draw the dashboard from it
-	$(call compiling,Prometheus and the renderer)
-	cd tools/prometheus && go build -tags remove_all_sd -o ../../.cache/bin/prometheus github.com/prometheus/prometheus/cmd/prometheus
-	cd sandbox && go run ./measure dashboard --prometheus ../.cache/bin/prometheus --picture ../docs/dashboard.png
+helm: ## Test the chart with Helm
+	$(call compiling,Helm)
+	cd tools/helm && go test -count=1 ./...
 
-waves: sandbox ## Roll out in waves to twelve members, and draw docs/waves.svg from it; minutes
-	$(call compiling,the drawing code)
-	cd sandbox && go run ./measure waves --picture ../docs/waves.svg
+health: ## Test aggregated statuses with the health libraries of Argo CD and Flux
+	$(call compiling,the health libraries of Argo CD and Flux)
+	cd tools/health && go test ./...
+
+# One after the other what uses the CPU, and then two at once what mostly waits.
+levels: check simulation programs alerts helm health parity pinned e2e
+
+test: ## Run all of these: 10 minutes on 2 cores, or 30 including compilation
+	@mkdir -p .cache
+	@$(MAKE) --no-print-directory levels 2>&1 | tee .cache/test.log
+	cd tools && go run ./budget < ../.cache/test.log
+
+# The random worlds use one core, and real Karmadas the other.
+test-long: export SIMULATION := 25m
+test-long: programs ## Run what is too long for make test: 25 minutes of random worlds, a soak, many crashes, the oldest Karmada, all mutants; an hour
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target simulation long-tests
+	cd sandbox && go test -race -count=1 ./bench
+	cd tools/goreleaser && go mod tidy -diff
+	@$(MAKE) --no-print-directory mutants SIMULATION=
+
+.PHONY: long-tests
+long-tests:
+	cd sandbox && go test -count=1 -p 1 -timeout 40m -tags long ./e2e/... ./parity
+	@$(MAKE) --no-print-directory test-compatibility
+
+test-compatibility: export SANDBOX_KARMADA = $(OLDEST_KARMADA)
+test-compatibility: programs ## Run the end-to-end tests on the oldest supported Karmada
+	cd sandbox && go test -count=1 -p 1 -timeout 40m ./e2e/...
+
+bench-test: ## Test the benchmark's own code
+	cd sandbox && go test -race -count=1 ./bench
+
+vulnerabilities: ## Check the daemon against the known vulnerabilities of https://vuln.go.dev
+	cd tools && go tool govulncheck -C .. ./...
 
 build: ## Compile the daemon to .cache/bin/karmada-mirror
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X $(PACKAGE).version=$(VERSION) -X $(PACKAGE).revision=$(REVISION)" -o .cache/bin/karmada-mirror .
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X $(CLI).version=$(VERSION) -X $(CLI).revision=$(REVISION)" -o .cache/bin/karmada-mirror .
 
 sandbox: ## Compile Karmada for the sandbox; minutes the first time
 	$(call compiling,the sandbox command)
 	cd sandbox && go run . build
 
 # Otherwise test packages that run at once would compile it at once, all to the same file.
-checked:
+programs:
 	$(call compiling,the sandbox command)
 	cd sandbox && go run . build --checked
 
@@ -136,35 +143,17 @@ fuzz: ## Run each fuzz target for FUZZTIME
 	  done; \
 	done
 
-mutants: ## Break the daemon at one place at a time, and check that a unit test notices; PART=0/10 tries a tenth
-	cd tools && go test -count=1 ./mutants && go run ./mutants -part $(PART)
+mutants: ## Break the daemon on purpose, and check that a test notices: by the patches in tools/mutants/faults, or with PACKAGE=./render by gremlins
+	@$(if $(PACKAGE),tools/mutants/gremlins.sh $(PACKAGE),tools/mutants/faults.sh $(FAULT))
 
-reliability: export KARMADA_MIRROR_RELIABILITY = $(CURDIR)/.cache/reliability
-reliability: ## Run all tests, and write docs/reliability.md's table
-	rm -rf $(KARMADA_MIRROR_RELIABILITY) && mkdir -p $(KARMADA_MIRROR_RELIABILITY)
-	$(MAKE) --no-print-directory test test-long
-	cd sandbox && go run ./e2e/reliability -rows $(KARMADA_MIRROR_RELIABILITY) -page ../docs/reliability.md
+soak: programs ## Run a random workload with faults on a real Karmada for SOAK; SEED repeats one
+	cd sandbox && go test -v -count=1 -timeout 3h -tags long -run '^TestSoak$$' ./e2e/apart
 
-soak: checked ## Run a random workload with faults for SOAK; SEED repeats one
-	cd sandbox && go test -v -count=1 -timeout 3h -tags long -run '^TestSoak$$' ./e2e/shared
-
-upgrade: export UPGRADE ?= 10000
-upgrade: checked ## Upgrade a daemon that has UPGRADE Works from the version before, and count what that writes
-	cd sandbox && go test -v -count=1 -timeout 3h -tags long -run '^TestUpgrade$$' ./e2e/shared
-
-tenant: export TENANT ?= 1h
-tenant: checked ## Run a tenant who tries everything for TENANT, and check the members; SEED repeats one
-	cd sandbox && go test -v -count=1 -timeout 3h -run '^TestRandomTenant$$' ./e2e/shared
-
-machine: export MACHINE ?= 1h
-machine: checked ## Run random users, networks and daemons for MACHINE, and check them against a model
-	cd sandbox && go test -v -count=1 -timeout 3h -run '^TestMachine$$' ./e2e/machine
-
-bench: sandbox ## Measure karmada-mirror against a bare loop and Karmada's policies, and write docs/performance.md
+bench: sandbox ## Measure karmada-mirror against a bare loop and Karmada's policies in 25 minutes, and print a table; AGAINST names an earlier revision
 	$(call compiling,the benchmark)
-	cd sandbox && go run ./measure bench --page ../docs/performance.md
+	cd sandbox && go run ./measure bench --json ../.cache/bench.json --against "$(AGAINST)"
 
-bench-quick: sandbox ## Measure the same in less than ten minutes, and print it
+bench-quick: sandbox ## Measure a part of that in some minutes
 	$(call compiling,the benchmark)
 	cd sandbox && go run ./measure bench --quick
 

@@ -23,12 +23,12 @@ const (
 // someObjects checks the form of arguments that name any number of objects, or a resource.
 func someObjects(_ *cobra.Command, args []string) error {
 	if slices.Contains(args, "") {
-		return errors.New("cannot use an empty argument: give TYPE NAME..., or TYPE/NAME...")
+		return errors.New("cannot use an empty argument: give TYPE NAME..., or one or more TYPE/NAME")
 	}
 	if len(args) > 0 && !strings.Contains(args[0], "/") {
 		for _, name := range args[1:] {
 			if strings.Contains(name, "/") {
-				return fmt.Errorf("cannot use %q after TYPE %q: give TYPE NAME..., or TYPE/NAME...", name, args[0])
+				return fmt.Errorf("cannot use %q after TYPE %q: give TYPE NAME..., or one or more TYPE/NAME", name, args[0])
 			}
 		}
 		return nil

@@ -76,3 +76,13 @@ func TestPurgeReadsAllParts(t *testing.T) {
 		})
 	}
 }
+
+// TestPurgeGuardsEachName proves that purge recognizes what is configured by each of its names.
+func TestPurgeGuardsEachName(t *testing.T) {
+	for _, name := range []string{"configmaps", "configmap", "ConfigMap"} {
+		_, err := execute("purge", "--resource", name, "--yes", "--kubeconfig", serve(t, server(), nil), "--cache-dir", t.TempDir())
+		if err == nil || !strings.Contains(err.Error(), "configmaps is in the configuration, for all namespaces") {
+			t.Errorf("purge --resource %s: %v", name, err)
+		}
+	}
+}

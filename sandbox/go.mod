@@ -9,7 +9,6 @@ require (
 	github.com/spf13/cobra v1.10.2
 	github.com/yuin/goldmark v1.7.13
 	go.uber.org/goleak v1.3.0
-	golang.org/x/image v0.30.0
 	golang.org/x/sync v0.24.0
 	gonum.org/v1/plot v0.17.0
 	k8s.io/api v0.35.4
@@ -35,6 +34,7 @@ require (
 	github.com/lithammer/dedent v1.1.0 // indirect
 	github.com/pbnjay/memory v0.0.0-20210728143218-7b4eea64cf58 // indirect
 	go.etcd.io/etcd/server/v3 v3.6.16 // indirect
+	golang.org/x/image v0.30.0 // indirect
 	k8s.io/component-base v0.35.4 // indirect
 	sigs.k8s.io/kustomize/kustomize/v5 v5.7.1 // indirect
 )
@@ -119,6 +119,7 @@ require (
 	github.com/json-iterator/go v1.1.12 // indirect
 	github.com/karmada-target/karmada-mirror v0.0.0
 	github.com/karmada-target/karmada-mirror/sandbox/hyperkarmada v0.0.0 // indirect
+	github.com/karmada-target/karmada-mirror/simulation v0.0.0-00010101000000-000000000000
 	github.com/karrick/godirwalk v1.17.0 // indirect
 	github.com/kr/pretty v0.3.1 // indirect
 	github.com/kr/text v0.2.0 // indirect
@@ -146,7 +147,7 @@ require (
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2 // indirect
 	github.com/pquerna/cachecontrol v0.1.0 // indirect
-	github.com/prometheus/client_golang v1.25.0
+	github.com/prometheus/client_golang v1.25.0 // indirect
 	github.com/prometheus/client_model v0.6.3
 	github.com/prometheus/common v0.72.0
 	github.com/prometheus/procfs v0.22.0
@@ -207,7 +208,7 @@ require (
 	gopkg.in/go-jose/go-jose.v2 v2.6.3 // indirect
 	gopkg.in/inf.v0 v0.9.1 // indirect
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect
-	k8s.io/apiextensions-apiserver v0.35.3 // indirect
+	k8s.io/apiextensions-apiserver v0.35.4 // indirect
 	k8s.io/cli-runtime v0.35.4
 	k8s.io/cloud-provider v0.35.4 // indirect
 	k8s.io/cluster-bootstrap v0.35.3 // indirect
@@ -281,3 +282,5 @@ replace github.com/karmada-target/karmada-mirror => ../
 replace github.com/karmada-target/karmada-mirror/sandbox/hyperkarmada => ./hyperkarmada
 
 tool github.com/karmada-target/karmada-mirror/sandbox/hyperkarmada
+
+replace github.com/karmada-target/karmada-mirror/simulation => ../simulation

@@ -20,8 +20,8 @@ import (
 
 // The bindings that Karmada creates for the objects that a policy propagates.
 var (
-	bindingsResource        = workv1alpha2.SchemeGroupVersion.WithResource(workv1alpha2.ResourcePluralResourceBinding)
-	clusterBindingsResource = workv1alpha2.SchemeGroupVersion.WithResource(workv1alpha2.ResourcePluralClusterResourceBinding)
+	bindingsResource        = schema.GroupVersion(workv1alpha2.GroupVersion).WithResource(workv1alpha2.ResourcePluralResourceBinding)
+	clusterBindingsResource = schema.GroupVersion(workv1alpha2.GroupVersion).WithResource(workv1alpha2.ResourcePluralClusterResourceBinding)
 )
 
 // addBindings reads the bindings that took over Works of a source. It marks the clusters where

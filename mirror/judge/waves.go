@@ -113,8 +113,8 @@ func (r *Rollout) Current() *Wave {
 type stage int
 
 const (
-	// apart counts for nothing: what it has neither opens nor closes a wave.
-	apart stage = iota
+	// Without a stage, a cluster counts for nothing: what it has neither opens nor closes a wave.
+	_ stage = iota
 	// stuck counts, and nothing can be written there now.
 	stuck
 	// pending lacks the content, and can be given it.

@@ -11,14 +11,14 @@ import (
 
 // The resources of Karmada's override policies.
 var (
-	PoliciesResource        = policyv1alpha1.SchemeGroupVersion.WithResource(policyv1alpha1.ResourcePluralOverridePolicy)
-	ClusterPoliciesResource = policyv1alpha1.SchemeGroupVersion.WithResource(policyv1alpha1.ResourcePluralClusterOverridePolicy)
+	PoliciesResource        = schema.GroupVersion(policyv1alpha1.GroupVersion).WithResource(policyv1alpha1.ResourcePluralOverridePolicy)
+	ClusterPoliciesResource = schema.GroupVersion(policyv1alpha1.GroupVersion).WithResource(policyv1alpha1.ResourcePluralClusterOverridePolicy)
 )
 
 // The kinds of Karmada's override policies.
 var (
-	PolicyKind        = policyv1alpha1.SchemeGroupVersion.WithKind(policyv1alpha1.ResourceKindOverridePolicy).GroupKind()
-	ClusterPolicyKind = policyv1alpha1.SchemeGroupVersion.WithKind(policyv1alpha1.ResourceKindClusterOverridePolicy).GroupKind()
+	PolicyKind        = schema.GroupVersion(policyv1alpha1.GroupVersion).WithKind(policyv1alpha1.ResourceKindOverridePolicy).GroupKind()
+	ClusterPolicyKind = schema.GroupVersion(policyv1alpha1.GroupVersion).WithKind(policyv1alpha1.ResourceKindClusterOverridePolicy).GroupKind()
 )
 
 // PolicyResources are the resources of override policies.

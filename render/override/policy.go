@@ -79,7 +79,8 @@ func decodeSpec(value any) (spec policyv1alpha1.OverrideSpec, err error) {
 // (getOverridersFromOverridePolicies in pkg/util/overridemanager/overridemanager.go, v1.18.2).
 func (p *Policy) parseRules(spec policyv1alpha1.OverrideSpec) error {
 	if len(spec.OverrideRules) == 0 {
-		return p.addRule("overriders", spec.TargetCluster, spec.Overriders) //nolint:staticcheck // users have them
+		//lint:ignore SA1019 users have them
+		return p.addRule("overriders", spec.TargetCluster, spec.Overriders)
 	}
 	for i, r := range spec.OverrideRules {
 		if err := p.addRule(fmt.Sprintf("overrideRules[%d].overriders", i), r.TargetCluster, r.Overriders); err != nil {

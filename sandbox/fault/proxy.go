@@ -124,16 +124,11 @@ func (p *Proxy) newForward(config *rest.Config) error {
 		return fmt.Errorf("cannot create a transport: %w", err)
 	}
 	p.forward = &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(upstream)
-			// Responses are edited as text.
-			r.Out.Header.Del("Accept-Encoding")
-		},
-		Transport:      transport,
-		FlushInterval:  -1,
-		ModifyResponse: editResponse,
-		ErrorLog:       log.New(io.Discard, "", 0),
-		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(upstream) },
+		Transport:     transport,
+		FlushInterval: -1,
+		ErrorLog:      log.New(io.Discard, "", 0),
+		ErrorHandler:  func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
 	return nil
 }
@@ -191,30 +186,6 @@ func (p *Proxy) Strand() { p.listener.strand() }
 // Cut resets all of the client's connections.
 func (p *Proxy) Cut() { p.listener.cut() }
 
-// End ends the matching requests that are being answered, so that the client
-// sends them again.
-func (p *Proxy) End(m Match) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for s := range p.open {
-		if m.matches(s.info) {
-			s.cancel()
-		}
-	}
-}
-
-// Open counts the matching requests that have no answer yet.
-func (p *Proxy) Open(m Match) (n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for s := range p.open {
-		if m.matches(s.info) {
-			n++
-		}
-	}
-	return n
-}
-
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info, err := p.paths.NewRequestInfo(r)
@@ -235,7 +206,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}()
 	r = r.WithContext(ctx)
 	if rule := p.choose(info); rule != nil {
-		rule.fault(w, r.WithContext(withEffects(ctx, &rule.effects)), p.observed(info), rule.removed)
+		rule.fault(w, r, p.observed(info), rule.removed)
 		return
 	}
 	p.observed(info).ServeHTTP(w, r)

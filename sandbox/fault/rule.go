@@ -1,7 +1,6 @@
 package fault
 
 import (
-	"context"
 	"sync/atomic"
 
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -36,29 +35,11 @@ type Rule struct {
 	match   Match
 	fault   Fault
 	hits    atomic.Int64
-	effects atomic.Int64
 	removed chan struct{}
 }
 
 // Hits counts the requests that the rule has hit.
 func (r *Rule) Hits() int { return int(r.hits.Load()) }
-
-// Effects counts the items and events that the rule dropped, and the recordings that it
-// replayed: a fault may do nothing to a request of another form that it hits.
-func (r *Rule) Effects() int { return int(r.effects.Load()) }
-
-type effectsKey struct{}
-
-func withEffects(ctx context.Context, effects *atomic.Int64) context.Context {
-	return context.WithValue(ctx, effectsKey{}, effects)
-}
-
-// noteEffect counts an effect of the rule that sent the request to a fault.
-func noteEffect(ctx context.Context) {
-	if effects, ok := ctx.Value(effectsKey{}).(*atomic.Int64); ok {
-		effects.Add(1)
-	}
-}
 
 // Remove removes the rule, and ends the requests that it keeps hanging.
 func (r *Rule) Remove() { r.proxy.remove(r) }

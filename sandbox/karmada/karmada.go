@@ -30,6 +30,9 @@ type Options struct {
 	// Scheduler also starts karmada-scheduler. Only Karmada's own policies need
 	// it.
 	Scheduler bool
+	// Bare starts only what answers requests: etcd, the API server with Karmada's
+	// definitions, and karmada-webhook.
+	Bare bool
 	// Flags are added to those of a component, by its name, and replace flags of
 	// the same name.
 	Flags map[string][]string
@@ -169,6 +172,9 @@ func (k *Karmada) startControlPlane(ctx context.Context) error {
 	}
 	if err := k.installDefinitions(ctx); err != nil {
 		return err
+	}
+	if k.options.Bare {
+		return k.startWebhook(ctx)
 	}
 	serving, servingCtx := errgroup.WithContext(ctx)
 	serving.Go(func() error {

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -248,5 +249,5 @@ func (k *Karmada) clusters() (dynamic.ResourceInterface, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot create a client: %w", err)
 	}
-	return client.Resource(clusterv1alpha1.SchemeGroupVersion.WithResource(clusterv1alpha1.ResourcePluralCluster)), nil
+	return client.Resource(schema.GroupVersion(clusterv1alpha1.GroupVersion).WithResource(clusterv1alpha1.ResourcePluralCluster)), nil
 }

@@ -37,7 +37,7 @@ func birth(pid int) (string, error) {
 	// The command name, the second field, may contain blanks and parentheses; field
 	// 3, the state, follows its last parenthesis. See proc_pid_stat(5).
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	const state, startTime = 3 - 3, 22 - 3
+	const state, startTime = 0, 22 - 3
 	if len(fields) <= startTime {
 		return "", fmt.Errorf("cannot read the start time of process %d: %d fields", pid, len(fields))
 	}

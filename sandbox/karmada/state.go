@@ -128,7 +128,7 @@ func (r record) stop() error {
 	if err != nil {
 		return fmt.Errorf("cannot find process %d (%s): %w", r.PID, r.Name, err)
 	}
-	defer handle.Release() //nolint:errcheck // the handle is not used any more
+	defer handle.Release() // the handle is not used any more
 	ours, err := r.runs()
 	if err != nil || !ours {
 		return err

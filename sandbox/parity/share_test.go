@@ -10,7 +10,7 @@ import (
 	"github.com/karmada-io/karmada/pkg/util/helper"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/karmada-target/karmada-mirror/sandbox/model"
+	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
 
 // TestModelDivides compares the naive division of the reference model, by which the end-to-end

@@ -77,7 +77,7 @@ func (r *request) options() (*internalversion.ListOptions, error) {
 	}
 	for _, requirement := range o.FieldSelector.Requirements() {
 		if !r.collection.selectable(requirement.Field) {
-			return nil, apierrors.NewBadRequest(r.collection.unselectable(requirement.Field, r.version))
+			return nil, apierrors.NewBadRequest(r.collection.unselectable(requirement.Field))
 		}
 	}
 	return o, nil
@@ -111,8 +111,8 @@ func (c *collection) selectable(field string) bool {
 	return false
 }
 
-func (c *collection) unselectable(field, version string) string {
-	if c.Custom || c.Group != "" {
+func (c *collection) unselectable(field string) string {
+	if c.Custom || c.Group == "" && slices.Contains([]string{"namespaces", "nodes", "pods", "events", "secrets", "services"}, c.Resource.Resource) {
 		return fmt.Sprintf("field label not supported: %s", field)
 	}
 	return fmt.Sprintf("%q is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", field)
@@ -191,9 +191,6 @@ func (srv *Server) list(r *request) (response, error) {
 		return response{}, err
 	}
 	from := page{}
-	if _, single := o.FieldSelector.RequiresExactMatch("metadata.name"); single {
-		o.Continue, o.Limit = "", 0
-	}
 	if o.Continue != "" {
 		if from, err = parsePage(o.Continue); err != nil {
 			return response{}, err
@@ -201,6 +198,9 @@ func (srv *Server) list(r *request) (response, error) {
 		if o.ResourceVersion != "" && o.ResourceVersion != "0" {
 			return response{}, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
 		}
+	}
+	if _, single := o.FieldSelector.RequiresExactMatch("metadata.name"); single {
+		from, o.Limit = page{}, 0
 	}
 	items, at, err := srv.state(r, o, from)
 	if err != nil {
@@ -378,6 +378,13 @@ func (r *request) listed(items []*revision, at int64, from page, o *internalvers
 		}
 		break
 	}
-	head := fmt.Appendf(nil, `{"kind":%q,"apiVersion":%q,"metadata":%s,"items":[`, kind, apiVersion, encode(m))
-	return response{code: http.StatusOK, kind: jsonType, body: slices.Concat(head, body, []byte("]}\n"))}
+	meta := encode(m)
+	if c.Custom && !r.partial && m.Continue == "" { // unstructured does not omit it
+		meta = slices.Concat([]byte(`{"continue":"",`), meta[1:])
+	}
+	if body = slices.Concat([]byte("["), body, []byte("]")); r.partial && count == 0 {
+		body = []byte("null")
+	}
+	head := fmt.Appendf(nil, `{"kind":%q,"apiVersion":%q,"metadata":%s,"items":`, kind, apiVersion, meta)
+	return response{code: http.StatusOK, kind: jsonType, body: slices.Concat(head, body, []byte("}\n"))}
 }

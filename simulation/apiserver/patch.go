@@ -7,6 +7,7 @@ import (
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
@@ -24,6 +25,10 @@ func (srv *Server) patch(r *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
+	var patched string
+	w.undecodable = func(err error) error {
+		return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), patched, err.Error())})
+	}
 	v, err := srv.store.update(r.Ref, w, func(c *collection, old *revision) (Object, error) {
 		before, err := r.current(old)
 		if err != nil {
@@ -33,12 +38,13 @@ func (srv *Server) patch(r *request) (response, error) {
 		if err != nil {
 			return nil, err
 		}
+		patched = string(after)
 		o, err := decodeBody(after)
-		if err == nil && r.subresource == "" && (text(o, "kind") != c.Kind || text(o, "apiVersion") != c.apiVersion(r.version)) {
+		if err == nil && r.subresource != "scale" && (text(o, "kind") != c.Kind || text(o, "apiVersion") != c.apiVersion(r.version)) {
 			err = fmt.Errorf("no kind %q is registered for version %q", text(o, "kind"), text(o, "apiVersion"))
 		}
 		if err != nil {
-			return nil, apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), string(after), err.Error())})
+			return nil, w.undecodable(err)
 		}
 		if r.subresource == "scale" {
 			return c.scaled(o, old)
@@ -54,8 +60,10 @@ func (srv *Server) patch(r *request) (response, error) {
 // current is the object that is patched.
 func (r *request) current(old *revision) ([]byte, error) {
 	if r.subresource == "scale" {
-		scale, err := r.scaleOf(old)
-		return scale.body, err
+		whole := *r
+		whole.partial = false
+		scale, err := whole.scaleOf(old)
+		return encode(scale), err
 	}
 	return old.write(nil, shape{kind: r.collection.Kind, apiVersion: r.collection.apiVersion(r.version)}), nil
 }
@@ -71,11 +79,12 @@ func (r *request) accepts(kind types.PatchType) bool {
 }
 
 func (r *request) unsupported() error {
-	kinds := "application/json-patch+json, application/merge-patch+json, "
 	if !r.collection.Custom {
-		kinds += "application/strategic-merge-patch+json, "
+		err := errUnknownFormat("")
+		err.ErrStatus.Message, err.ErrStatus.Details = "415: Unsupported Media Type", &metav1.StatusDetails{}
+		return err
 	}
-	return errUnknownFormat(kinds + "application/apply-patch+yaml")
+	return errUnknownFormat("application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml")
 }
 
 // operation is what a JSON patch consists of.

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // write reads the options of a request that writes.
@@ -72,15 +73,11 @@ func (r *request) sent() (write, Object, error) {
 		return w, nil, err
 	}
 	if kind := r.Header.Get("Content-Type"); kind != "" && !strings.HasPrefix(kind, jsonType) && (r.collection.Custom || kind != runtime.ContentTypeProtobuf) {
-		kinds := "application/json, application/yaml"
-		if !r.collection.Custom {
-			kinds += ", application/vnd.kubernetes.protobuf"
-		}
-		return w, nil, errUnknownFormat(kinds)
+		return w, nil, errUnknownFormat("application/json, application/yaml, application/vnd.kubernetes.protobuf")
 	}
 	o, err := decodeBody(r.body)
 	if err != nil {
-		return w, nil, err
+		return w, nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v (%x)", r.collection.Kind, err, r.body[:min(len(r.body), 15)]))
 	}
 	if metadata(o) == nil {
 		o["metadata"] = map[string]any{}
@@ -88,7 +85,7 @@ func (r *request) sent() (write, Object, error) {
 	return w, o, r.check(o)
 }
 
-func errUnknownFormat(accepted string) error {
+func errUnknownFormat(accepted string) *apierrors.StatusError {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusUnsupportedMediaType, Reason: metav1.StatusReasonUnsupportedMediaType,
 		Message: "the body of the request was in an unknown format - accepted media types include: " + accepted,
@@ -102,11 +99,12 @@ func (r *request) check(o Object) error {
 	}
 	c := r.collection
 	if kind := text(o, "kind"); kind != c.Kind || text(o, "apiVersion") != c.apiVersion(r.version) {
-		given, err := schema.ParseGroupVersion(text(o, "apiVersion"))
-		if err == nil && given.Group == c.Group && c.serves(given.Version) && kind == c.Kind || kind == c.Kind {
-			return apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", text(o, "apiVersion"), c.apiVersion(r.version)))
+		gv := text(o, "apiVersion")
+		if c.Custom || kind == c.Kind && scheme.Scheme.IsVersionRegistered(schema.FromAPIVersionAndKind(gv, "").GroupVersion()) {
+			return apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", gv, c.apiVersion(r.version)))
 		}
-		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: no kind %q is registered", kind, given.Version, c.Kind, kind))
+		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: no kind %q is registered for version %q in scheme \"pkg/runtime/scheme.go:111\"",
+			kind, schema.FromAPIVersionAndKind(gv, "").Version, c.Kind, kind, gv))
 	}
 	m := metadata(o)
 	if text(m, "namespace") == "" && r.Namespace != "" {
@@ -126,7 +124,8 @@ func (r *request) check(o Object) error {
 
 func (r *request) written(code int, v *revision) (response, error) {
 	if r.subresource == "scale" {
-		return r.scaleOf(v)
+		scale, err := r.scaleOf(v)
+		return jsonResponse(scale), err
 	}
 	return r.object(code, v), nil
 }
@@ -154,16 +153,12 @@ func (srv *Server) remove(r *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	code := http.StatusOK
-	if !gone && o.OrphanDependents != nil && !*o.OrphanDependents {
-		code = http.StatusAccepted
-	}
 	if !gone || r.collection.ReturnsDeleted {
-		return r.object(code, v), nil
+		return r.object(http.StatusOK, v), nil
 	}
-	return statusResponse(metav1.Status{Status: metav1.StatusSuccess, Code: 0, Details: &metav1.StatusDetails{
+	return statusResponse(metav1.Status{Status: metav1.StatusSuccess, Details: &metav1.StatusDetails{
 		Name: r.Name, Group: r.Ref.Resource.Group, Kind: r.Ref.Resource.Resource, UID: types.UID(text(metadata(v.object), "uid")),
-	}}).with(code), nil
+	}}).with(http.StatusOK), nil
 }
 
 func (a response) with(code int) response {
@@ -185,28 +180,25 @@ func (srv *Server) removeAll(r *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	var deleted []*revision
+	selected := r.selection(o)
 	for _, v := range items {
-		if !r.selection(o).matches(v) {
+		if !selected.matches(v) {
 			continue
 		}
-		last, _, err := srv.store.delete(Ref{r.Ref.Resource, v.namespace, v.name}, deletion)
+		_, _, err := srv.store.delete(Ref{r.Ref.Resource, v.namespace, v.name}, deletion)
 		if err != nil && !apierrors.IsNotFound(err) {
 			return response{}, err
 		}
-		if err == nil {
-			deleted = append(deleted, last)
-		}
 	}
 	o.Limit = 0
-	return r.listed(deleted, at, page{}, o), nil
+	return r.listed(items, at, page{}, o), nil
 }
 
 // scaleOf is the subresource of an object (autoscaling/v1).
-func (r *request) scaleOf(v *revision) (response, error) {
+func (r *request) scaleOf(v *revision) (any, error) {
 	m := &metav1.ObjectMeta{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(metadata(v.object), m); err != nil {
-		return response{}, apierrors.NewInternalError(err)
+		return nil, apierrors.NewInternalError(err)
 	}
 	c := r.collection
 	scale := autoscalingv1.Scale{
@@ -215,7 +207,10 @@ func (r *request) scaleOf(v *revision) (response, error) {
 		Spec:       autoscalingv1.ScaleSpec{Replicas: replicas(v.object, c.SpecReplicas)},
 		Status:     autoscalingv1.ScaleStatus{Replicas: replicas(v.object, c.StatusReplicas), Selector: c.selectorOf(v.object)},
 	}
-	return response{code: http.StatusOK, kind: jsonType, body: encode(scale)}, nil
+	if r.partial {
+		return metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: "meta.k8s.io/v1"}, ObjectMeta: scale.ObjectMeta}, nil
+	}
+	return scale, nil
 }
 
 func replicas(o Object, path string) int32 {

@@ -129,7 +129,7 @@ func (srv *Server) serve(r *request) response {
 		return a
 	}
 	if !srv.resolve(r) {
-		return notFound()
+		return srv.unresolved(r)
 	}
 	r.verb = verbOf(r)
 	done := srv.record(r)
@@ -139,6 +139,22 @@ func (srv *Server) serve(r *request) response {
 	}
 	done(a.code)
 	return a
+}
+
+// unresolved answers a path that names nothing: groups that are built in do it in their way.
+func (srv *Server) unresolved(r *request) response {
+	s := srv.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.collections[r.Ref.Resource]; c != nil && c.Custom && r.subresource != "" {
+		return failure(apierrors.NewNotFound(r.Ref.Resource, r.Name))
+	}
+	for gr, c := range s.collections {
+		if gr.Group == r.Ref.Resource.Group && !c.Custom && c.serves(r.version) {
+			return failure(apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "", 0, false))
+		}
+	}
+	return notFound()
 }
 
 func notFound() response {
@@ -238,7 +254,7 @@ func (srv *Server) answer(r *request) (response, error) {
 		return srv.list(r)
 	case r.verb == "watch":
 		return srv.watch(r)
-	case r.verb == "create" && !named:
+	case r.verb == "create" && (!named || r.collection.Custom):
 		return srv.post(r)
 	case r.verb == "update" && named:
 		return srv.put(r)
@@ -248,6 +264,8 @@ func (srv *Server) answer(r *request) (response, error) {
 		return srv.remove(r)
 	case r.verb == "deletecollection":
 		return srv.removeAll(r)
+	case !named && r.collection.Custom:
+		return response{}, apierrors.NewBadRequest("name must be provided")
 	}
 	return response{}, apierrors.NewGenericServerResponse(http.StatusMethodNotAllowed, "", schema.GroupResource{}, "", "", 0, false)
 }
@@ -266,10 +284,7 @@ func (srv *Server) get(r *request) (response, error) {
 	if v == nil {
 		return response{}, apierrors.NewNotFound(r.Ref.Resource, r.Name)
 	}
-	if r.subresource == "scale" {
-		return r.scaleOf(v)
-	}
-	return r.object(http.StatusOK, v), nil
+	return r.written(http.StatusOK, v)
 }
 
 // object answers with a state of an object.
@@ -316,7 +331,7 @@ func statusResponse(status metav1.Status) response {
 func decodeBody(data []byte) (Object, error) {
 	var o Object
 	if err := json.Unmarshal(data, &o); err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
+		return nil, err
 	}
 	return o, nil
 }

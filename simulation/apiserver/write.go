@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes/scheme"
 )
@@ -40,6 +40,8 @@ type write struct {
 	// replaces is a PUT: an object that does not exist is created, if the resource allows it,
 	// and a UID is a precondition.
 	replaces bool
+	// undecodable makes the error of a patch whose result is no object of the kind.
+	undecodable func(error) error
 }
 
 // Create stores a new object, with a generated name if it has metadata.generateName.
@@ -92,7 +94,8 @@ func (s *Store) create(gr schema.GroupResource, o Object, w write) (*revision, e
 		if err != nil {
 			return nil, err
 		}
-		if s.get(Ref{gr, v.namespace, v.name}) == nil {
+		old := s.get(Ref{gr, v.namespace, v.name})
+		if old == nil {
 			if w.dryRun {
 				return v, nil
 			}
@@ -102,7 +105,11 @@ func (s *Store) create(gr schema.GroupResource, o Object, w write) (*revision, e
 			continue
 		}
 		if !generated {
-			return nil, apierrors.NewAlreadyExists(gr, v.name)
+			err := apierrors.NewAlreadyExists(gr, v.name)
+			if terminating(old.object) {
+				err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
+			}
+			return nil, err
 		}
 		if attempt == 7 {
 			return nil, apierrors.NewGenerateNameConflict(gr, v.name, 1)
@@ -114,18 +121,18 @@ func (s *Store) create(gr schema.GroupResource, o Object, w write) (*revision, e
 func (s *Store) newborn(c *collection, o Object, w write) (v *revision, generated bool, err error) {
 	o, m, err := c.decode(o)
 	if err != nil {
-		return nil, false, err
+		return nil, false, c.errUndecodable(err)
 	}
-	s.begin(m)
-	if generated = m.Name == "" && m.GenerateName != ""; generated {
-		m.Name = generateName(m.GenerateName, string(m.UID))
-	}
+	s.begin(m, w)
 	if err := s.checkNamespace(c, m, opCreate); err != nil {
 		return nil, false, err
 	}
 	c.encodeMeta(o, m)
 	if o, m, err = s.mutate(c, opCreate, w, o, m, nil); err != nil {
 		return nil, false, err
+	}
+	if generated = m.Name == "" && m.GenerateName != ""; generated {
+		m.Name = generateName(m.GenerateName, string(m.UID))
 	}
 	if c.Generation {
 		m.Generation = 1
@@ -149,7 +156,7 @@ func (s *Store) newborn(c *collection, o Object, w write) (v *revision, generate
 }
 
 // begin fills in what the server decides (rest.FillObjectMetaSystemFields).
-func (s *Store) begin(m *metav1.ObjectMeta) {
+func (s *Store) begin(m *metav1.ObjectMeta, w write) {
 	s.mu.Lock()
 	s.created++
 	n := s.created
@@ -157,19 +164,14 @@ func (s *Store) begin(m *metav1.ObjectMeta) {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d/%s/%s", n, m.Namespace, m.Name))
 	m.UID = types.UID(fmt.Sprintf("%x-%x-4%03x-8%03x-%x", sum[:4], sum[4:6], sum[6], sum[7], sum[8:14]))
 	m.CreationTimestamp = metav1.NewTime(time.Now().UTC().Truncate(time.Second))
-	m.DeletionTimestamp, m.DeletionGracePeriodSeconds = nil, nil
+	if !w.replaces { // a PUT forgets it
+		m.DeletionTimestamp, m.DeletionGracePeriodSeconds = nil, nil
+	}
 }
 
 // generateName is apiserver's names.SimpleNameGenerator, without chance.
 func generateName(base, uid string) string {
-	const letters = "bcdfghjklmnpqrstvwxz2456789"
-	suffix := make([]byte, 5)
-	for i, b := range sha256.Sum256([]byte(uid)) {
-		if i < len(suffix) {
-			suffix[i] = letters[int(b)%len(letters)]
-		}
-	}
-	return base[:min(len(base), 58)] + string(suffix)
+	return base[:min(len(base), 58)] + rand.SafeEncodeString(uid[:5])
 }
 
 func (s *Store) update(r Ref, w write, change func(*collection, *revision) (Object, error)) (*revision, error) {
@@ -188,7 +190,12 @@ func (s *Store) update(r Ref, w write, change func(*collection, *revision) (Obje
 			return nil, err
 		}
 		if old == nil {
-			delete(metadata(o), "resourceVersion")
+			if uid := text(metadata(o), "uid"); uid != "" {
+				return nil, c.errOtherUID(newRevision(o), uid, "")
+			}
+			if !w.dryRun {
+				delete(metadata(o), "resourceVersion")
+			}
 			return s.create(r.Resource, o, w)
 		}
 		o, m, err := s.successor(c, o, old, w)
@@ -219,12 +226,17 @@ func (s *Store) update(r Ref, w write, change func(*collection, *revision) (Obje
 func (s *Store) successor(c *collection, o Object, old *revision, w write) (Object, *metav1.ObjectMeta, error) {
 	gr := c.GroupResource()
 	o, m, err := c.decode(o)
+	if err != nil && w.undecodable != nil {
+		err = w.undecodable(err)
+	} else if err != nil {
+		err = c.errUndecodable(err)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
 	before := old.decodedMeta()
 	if w.replaces && m.UID != "" && m.UID != before.UID {
-		return nil, nil, apierrors.NewConflict(gr, old.name, fmt.Errorf("StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %v, UID in object meta: %v", c.storageKey(old), m.UID, before.UID))
+		return nil, nil, c.errOtherUID(old, string(m.UID), string(before.UID))
 	}
 	if err := s.checkNamespace(c, m, opUpdate); err != nil {
 		return nil, nil, err
@@ -250,6 +262,12 @@ func (s *Store) successor(c *collection, o Object, old *revision, w write) (Obje
 	}
 	c.encodeMeta(o, m)
 	return o, m, c.complete(o, old.object, w)
+}
+
+// errOtherUID is the failed precondition of a PUT.
+func (c *collection) errOtherUID(v *revision, wanted, uid string) error {
+	return apierrors.NewConflict(c.GroupResource(), v.name, fmt.Errorf(
+		"StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in object meta: %s", c.Resource.Resource, v.key, wanted, uid))
 }
 
 // inherit keeps what no update changes (rest.BeforeUpdate).
@@ -373,13 +391,13 @@ func (c *collection) decode(o Object) (Object, *metav1.ObjectMeta, error) {
 	if scheme.Scheme.Recognizes(gvk) && !c.Custom {
 		typed, err := scheme.Scheme.New(gvk)
 		if err != nil {
-			return nil, nil, apierrors.NewInternalError(err)
+			return nil, nil, err
 		}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o, typed); err != nil {
-			return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", c.Kind, gvk.Version, c.Kind, err))
+			return nil, nil, err
 		}
 		if o, err = runtime.DefaultUnstructuredConverter.ToUnstructured(typed); err != nil {
-			return nil, nil, apierrors.NewInternalError(err)
+			return nil, nil, err
 		}
 	}
 	if c.Default != nil {
@@ -391,10 +409,14 @@ func (c *collection) decode(o Object) (Object, *metav1.ObjectMeta, error) {
 func (c *collection) decodeMeta(o Object) (Object, *metav1.ObjectMeta, error) {
 	m := &metav1.ObjectMeta{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(metadata(o), m); err != nil {
-		return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", c.Kind, c.storage(), c.Kind, err))
+		return nil, nil, err
 	}
-	m.ManagedFields, m.SelfLink = nil, ""
+	m.ManagedFields = nil
 	return o, m, nil
+}
+
+func (c *collection) errUndecodable(err error) error {
+	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", c.Kind, c.storage(), c.Kind, err))
 }
 
 func (c *collection) encodeMeta(o Object, m *metav1.ObjectMeta) {
@@ -425,10 +447,10 @@ func (c *collection) dropStatus(o Object) {
 }
 
 func (c *collection) validateName(name string, prefix bool) []string {
-	if isNamespaces(c) {
+	switch {
+	case isNamespaces(c):
 		return validation.ValidateNamespaceName(name, prefix)
-	}
-	if c.Group == "rbac.authorization.k8s.io" {
+	case c.Group == "rbac.authorization.k8s.io" || c.Kind == "Event":
 		return path.ValidatePathSegmentName(name, prefix)
 	}
 	return validation.NameIsDNSSubdomain(name, prefix)
@@ -444,15 +466,6 @@ func (c *collection) fits(o Object) (*revision, error) {
 		v = newRevision(o) // its version is not known yet
 	}
 	return v, nil
-}
-
-// storageKey is where etcd keeps an object.
-func (c *collection) storageKey(v *revision) string {
-	group := ""
-	if c.Custom {
-		group = c.Group + "/"
-	}
-	return "/registry/" + group + c.Resource.Resource + "/" + strings.TrimPrefix(v.key, "/")
 }
 
 // size is less than that of the JSON, and quick.

@@ -18,6 +18,7 @@ type audit struct {
 	mu        sync.Mutex
 	deletions []deletion
 	writes    int
+	lastWrite time.Time
 	calls     []call
 }
 
@@ -107,10 +108,20 @@ func (a *audit) note(by string, e apiserver.AuditEvent) {
 	if e.Resource != works {
 		return
 	}
+	if e.Verb != "get" && e.Verb != "list" && e.Verb != "watch" {
+		a.lastWrite = e.Time
+	}
 	switch e.Verb {
 	case "delete":
 		a.deletions = append(a.deletions, deletion{e.Namespace + "/" + e.Name, e.Time, e.Code < 300})
 	case "create", "patch", "update":
 		a.writes++
 	}
+}
+
+// busyUntil is when the daemons wrote a Work last, or tried to.
+func (a *audit) busyUntil() time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.lastWrite
 }

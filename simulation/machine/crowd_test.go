@@ -82,7 +82,7 @@ func (m *machine) workload() error {
 
 // careful turns the breaker on, as it is by default.
 func (m *machine) careful() error {
-	m.settings = ""
+	m.sections = ""
 	return m.configure("*", none, true)
 }
 
@@ -95,7 +95,7 @@ func (m *machine) changed(k model.Key, value int) act {
 // set replaces what is in the configuration beside the resources.
 func (m *machine) set(settings string) act {
 	return func() error {
-		m.settings = settings
+		m.sections = settings
 		return m.configure("*", none, true)
 	}
 }
@@ -217,14 +217,14 @@ func (m *machine) isNotReady() error {
 func (m *machine) forbids(fits func(verb string, r apiserver.Ref) bool) act {
 	return func() error {
 		m.each(func(r *replica) {
-			r.server.Authorize(func(verb string, of apiserver.Ref, _ string) bool { return !fits(verb, of) })
+			r.api.Authorize(func(verb string, of apiserver.Ref, _ string) bool { return !fits(verb, of) })
 		})
 		return nil
 	}
 }
 
 func (m *machine) allows() error {
-	m.each(func(r *replica) { r.server.Authorize(nil) })
+	m.each(func(r *replica) { r.api.Authorize(nil) })
 	return nil
 }
 

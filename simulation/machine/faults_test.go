@@ -176,7 +176,7 @@ func (m *machine) hasLostLease() (err error) {
 func (m *machine) restored(backup apiserver.Snapshot, then *moment) error {
 	m.store.Restore(backup)
 	m.karmada.Restart()
-	m.each(m.connect)
+	m.each(m.join)
 	now := time.Now()
 	m.history[len(m.history)-1].until = now
 	m.history = append(m.history, &moment{World: then.World, from: now})

@@ -18,7 +18,10 @@ const clockFormat = "15:04:05.000"
 
 const (
 	// lookPeriod is how often a condition is checked.
-	lookPeriod = 500 * time.Millisecond
+	lookPeriod = time.Second
+	// idlePeriod is how long the daemons must not have written a Work until it is quiet: longer than
+	// a new leader needs.
+	idlePeriod = 20 * time.Second
 	// quietLimit is how long everything may take once all faults have ended: a Lease, a start,
 	// and the longest backoffs.
 	quietLimit = 5 * time.Minute
@@ -37,24 +40,37 @@ const (
 // wrong: Works that do not match, deletions that the model would not have made, overrides that
 // were lost meanwhile, changes that a sweep has found.
 func (m *machine) look() (wrong []string) {
+	m.denying.Store("")
 	for _, r := range m.replicas {
 		r.settle()
+	}
+	for _, server := range m.servers {
+		for _, gr := range append(m.mirrored(), works) {
+			server.SetLag(gr, 0)
+		}
 	}
 	if err := m.heal(); err != nil {
 		return []string{err.Error()}
 	}
 	var there map[string]*unstructured.Unstructured
-	for limit := time.Now().Add(quietLimit); ; time.Sleep(lookPeriod) {
+	begun := time.Now()
+	for limit := begun.Add(quietLimit); ; time.Sleep(lookPeriod) {
 		m.each((*replica).revive)
 		m.unstick()
+		m.report()
 		there = m.works()
-		if wrong = m.differences(there); len(wrong) == 0 || time.Now().After(limit) {
+		wrong = m.differences(there)
+		if len(wrong) == 0 && time.Since(m.audit.busyUntil()) > idlePeriod && time.Since(begun) > idlePeriod || time.Now().After(limit) {
 			break
 		}
 	}
 	wrong = append(wrong, m.wrongDeletions()...)
 	wrong = append(wrong, m.wrongLosses()...)
 	wrong = append(wrong, m.wrongOrder()...)
+	wrong = append(wrong, m.wrongAges()...)
+	wrong = append(wrong, m.wrongReleases()...)
+	wrong, m.costs = append(wrong, m.costs...), nil
+	wrong = append(wrong, m.witness.counts.drops()...)
 	for _, r := range m.replicas {
 		wrong = append(wrong, r.complaints()...)
 	}
@@ -74,14 +90,18 @@ func (m *machine) differences(there map[string]*unstructured.Unstructured) (wron
 	return wrong
 }
 
-// unstick removes the finalizers of Works that Karmada never lets go, as an administrator must: those that
-// preserve an object that is no longer in the member.
+// unstick removes the finalizers of Works that Karmada never completes, as an administrator must: those that
+// preserve an object that is no longer in the member, or is not Karmada's there.
 func (m *machine) unstick() {
 	for name, of := range m.targets() {
 		work := m.store.Get(workRef(name))
 		u := &unstructured.Unstructured{Object: work}
 		preserved, _, _ := unstructured.NestedBool(work, "spec", "preserveResourcesOnDeletion")
-		if work == nil || u.GetDeletionTimestamp() == nil || !preserved || m.karmada.Member(of.cluster).Store.Get(refOf(of.key)) != nil {
+		if work == nil || u.GetDeletionTimestamp() == nil || !preserved {
+			continue
+		}
+		there := &unstructured.Unstructured{Object: m.karmada.Member(of.cluster).Store.Get(refOf(of.key))}
+		if there.GetLabels()["karmada.io/managed"] == "true" {
 			continue
 		}
 		m.touched[of] = true
@@ -156,11 +176,13 @@ func (m *machine) compare(works map[string]*unstructured.Unstructured) (wrong []
 // finalizers as an administrator must: there may have been no daemon when the configuration changed.
 func (m *machine) compareFinalizers() (wrong []string) {
 	world := m.history.now()
-	for _, gr := range mirrored {
+	for _, gr := range m.mirrored() {
 		for _, found := range m.store.List(gr, "") {
 			key, o := model.Applied(&unstructured.Unstructured{Object: found})
 			switch {
 			case key.Namespace == daemon.Namespace:
+			case !world.Includes(key) && o.Finalized && m.departed[refOf(key)] != nil && m.departed[refOf(key)] == m.ruler():
+				wrong = append(wrong, fmt.Sprintf("%v is outside the configuration and keeps its finalizer, although a replica led when it left", key))
 			case !world.Includes(key) && o.Leaving:
 				_, err := m.store.Modify(refOf(key), "", func(o apiserver.Object) { unstructured.RemoveNestedField(o, "metadata", "finalizers") })
 				wrong = append(wrong, fmt.Sprintf("%v was left with a finalizer: %v", key, err)) // not in the next round
@@ -236,7 +258,7 @@ func (m *machine) judge(world *model.World, of target, work *unstructured.Unstru
 			return err.Error()
 		}
 	case model.Absent:
-		if work != nil {
+		if work != nil && !(m.breaker != "" && model.IsHeld(work)) {
 			return fmt.Sprintf("it exists, but must not: %s", described(work))
 		}
 	case model.Stays:
@@ -249,8 +271,12 @@ func (m *machine) judge(world *model.World, of target, work *unstructured.Unstru
 // that it had to be at some time since the last quiet moment or shortly before it.
 func (m *machine) judgeStaying(of target, work *unstructured.Unstructured) string {
 	may := map[model.State]bool{}
+	var options []model.Copy // that may have been given to it meanwhile
 	for _, o := range m.history.possible(of, m.quietAt.Add(-cacheAge), time.Now()) {
 		may[o.state] = true
+		if o.state == model.Stays && o.like.UID != "" {
+			options = append(options, o.like)
+		}
 	}
 	before := m.before[of]
 	switch {
@@ -260,7 +286,11 @@ func (m *machine) judgeStaying(of target, work *unstructured.Unstructured) strin
 	case before == nil && work != nil && !may[model.Present]:
 		return fmt.Sprintf("it did not exist and nothing has asked for it: %s", described(work))
 	case before != nil && work != nil && !may[model.Present] && !may[model.Absent]:
-		if err := model.Carries(work, *before); err != nil {
+		if err := model.Carries(work, *before); err != nil && !slices.ContainsFunc(options, func(o model.Copy) bool {
+			like := *before
+			like.Suspended, like.Preserved = o.Suspended || like.Suspended, o.Preserved
+			return model.Carries(work, like) == nil
+		}) {
 			return "it had to stay as it was: " + err.Error()
 		}
 	}
@@ -298,8 +328,9 @@ func (m *machine) remember(works map[string]*unstructured.Unstructured) {
 // wrongDeletions lists the deletions that the model would not have requested at the time, and
 // those of Works that did not have the preserve option that their source asked for.
 func (m *machine) wrongDeletions() (wrong []string) {
-	targets := m.targets()
-	for _, d := range m.audit.takeDeletions() {
+	targets, deletions := m.targets(), m.audit.takeDeletions()
+	wrong = m.emptied(deletions)
+	for _, d := range deletions {
 		of, known := targets[model.ShortKey(d.work)]
 		if !known && m.isStranger(d.work) {
 			continue

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
@@ -41,15 +43,20 @@ const (
 type replica struct {
 	name       string
 	kubeconfig string
-	server     *apiserver.Server
-	gates      map[string]*fault.Gate
-	layer      *fault.Layer // of the current process
-	rules      map[string]*fault.Rule
+	// server is where its requests go, and api its own API server.
+	server  http.RoundTripper
+	api     *apiserver.Server
+	latency time.Duration
+	gates   map[string]*fault.Gate
+	layer   *fault.Layer // of the current process
+	rules   map[string]*fault.Rule
 	// passing are faults that end at the next quiet moment.
 	passing []*passing
 	current *process
 	// processes are all that have been started.
 	processes []*process
+	// isMisled: it cannot know what it has missed.
+	isMisled bool
 	// flags are added to the usual ones.
 	flags []string
 }
@@ -61,7 +68,7 @@ type passing struct {
 	rule  *fault.Rule
 }
 
-func newReplica(name string, server *apiserver.Server, kubeconfig string) *replica {
+func newReplica(name string, server http.RoundTripper, kubeconfig string) *replica {
 	r := &replica{name: name, kubeconfig: kubeconfig, server: server, gates: map[string]*fault.Gate{}}
 	for _, resource := range append(slices.Clone(watched), theConfiguration) {
 		r.gates[resource] = fault.NewGate()
@@ -88,7 +95,7 @@ func (r *replica) expire(resource string) {
 	r.layer.End(watchOf(resource))
 }
 
-// mislead makes a resource be listed anew, with a fault in the lists and in the watches after them.
+// mislead makes a resource be listed again, with a fault in the lists and in the watches after them.
 func (r *replica) mislead(resource string, f fault.Fault) {
 	r.pass(fault.Match{Verb: "list", Resource: resource, AllNamespaces: true}, f)
 	r.pass(watchOf(resource), fault.Chain(fault.Expire(), f))
@@ -110,6 +117,10 @@ func (r *replica) settle() {
 		p.rule.Remove()
 	}
 	r.passing = nil
+	r.layer.Connect(r.server)
+	if r.isMisled {
+		r.restart()
+	}
 	for resource, gate := range r.gates {
 		gate.Open()
 		if r.rules[resource] == nil {
@@ -129,11 +140,12 @@ func (r *replica) underWay() (n int) {
 }
 
 // usualFlags are the daemon's own defaults, except that it resyncs more often: what only a sweep finds is a defect.
-var usualFlags = []string{"--resync-period=5s"}
+var usualFlags = []string{"--resync-period=15s"}
 
 func (r *replica) start() {
 	r.layer = fault.New(r.server, uint64(len(r.processes)))
-	r.rules = map[string]*fault.Rule{}
+	r.layer.SetLatency(r.latency)
+	r.rules, r.isMisled = map[string]*fault.Rule{}, false
 	for resource := range r.gates {
 		r.hang(resource)
 	}
@@ -169,6 +181,18 @@ func (r *replica) stop() {
 	r.current.expectEnd()
 	r.current.cancel()
 	<-r.current.done
+}
+
+// isOver reports whether it has ended or been told to.
+func (p *process) isOver() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.done:
+		return true
+	default:
+		return p.isExpected
+	}
 }
 
 // revive starts the daemon again if it has ended by itself for a good reason.
@@ -207,6 +231,7 @@ func (r *replica) complaints() (wrong []string) {
 
 // process is one run of the daemon.
 type process struct {
+	began  time.Time
 	cancel context.CancelFunc
 	done   chan struct{}
 	err    error // once done is closed
@@ -221,7 +246,7 @@ type process struct {
 
 func startProcess(layer *fault.Layer, flags ...string) *process {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &process{cancel: cancel, done: make(chan struct{})}
+	p := &process{began: time.Now(), cancel: cancel, done: make(chan struct{})}
 	o, set := &daemon.Options{}, pflag.NewFlagSet("run", pflag.ContinueOnError)
 	o.AddFlags(set)
 	p.listeners = map[string]*listener{":8080": newListener(), ":8081": newListener()}

@@ -19,17 +19,17 @@ import (
 	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
 
-// widget is a custom resource.
-var widget = apiserver.Resource{Group: "example.org", Resource: "widgets", Kind: "Widget", ListKind: "WidgetList", Singular: "widget", Versions: []string{"v1"}, Namespaced: true, Generation: true, Custom: true}
+// gadgets are a custom resource.
+var gadgets = apiserver.Resource{Group: "example.org", Resource: "widgets", Kind: "Widget", ListKind: "WidgetList", Singular: "widget", Versions: []string{"v1"}, Namespaced: true, Generation: true, Custom: true}
 
 func widgetRef(i int) apiserver.Ref {
-	return apiserver.Ref{Resource: widget.GroupResource(), Namespace: "a", Name: fmt.Sprintf("widget-%d", i)}
+	return apiserver.Ref{Resource: gadgets.GroupResource(), Namespace: "a", Name: fmt.Sprintf("widget-%d", i)}
 }
 
 // widgets defines a custom resource, and mirrors some of its objects.
 func (m *machine) widgets(n int) act {
 	m.more = "- {group: example.org, resource: widgets}\n"
-	serve := func() error { return m.karmada.Member("m1").Serve(widget) }
+	serve := func() error { return m.karmada.Member("m1").Serve(gadgets) }
 	return m.tellAll(serve, m.defined, func() error { return m.configure("*", none, true) }, m.someWidgets(n), pause(time.Minute), m.countOf(n))
 }
 
@@ -39,7 +39,7 @@ func (m *machine) someWidgets(n int) act {
 			m.strangers = append(m.strangers, model.Key{Kind: "Widget", Namespace: "a", Name: widgetRef(i).Name})
 			o := object("example.org/v1", "Widget", "a", widgetRef(i).Name, map[string]any{"spec": map[string]any{"size": int64(i)}})
 			(&unstructured.Unstructured{Object: o}).SetAnnotations(to("m1"))
-			_, failure := m.store.Create(widget.GroupResource(), o)
+			_, failure := m.store.Create(gadgets.GroupResource(), o)
 			err = errors.Join(err, failure)
 		}
 		return err
@@ -55,11 +55,11 @@ func (m *machine) widgetsGo(n int) act {
 	}
 }
 
-var widgetDefinition = apiserver.Ref{Resource: definitions, Name: "widgets.example.org"}
+var gadgetDefinition = apiserver.Ref{Resource: definitions, Name: "widgets.example.org"}
 
 // defined creates the definition, and undefined deletes it and all widgets.
 func (m *machine) defined() error {
-	if _, err := m.store.Create(definitions, definitionOf(widget)); err != nil {
+	if _, err := m.store.Create(definitions, definitionOf(gadgets)); err != nil {
 		return err
 	}
 	time.Sleep(time.Second)
@@ -68,7 +68,7 @@ func (m *machine) defined() error {
 
 // unserves makes the API server no longer serve the widgets, which stay.
 func (m *machine) unserves() error {
-	_, err := m.store.Modify(widgetDefinition, "", func(o apiserver.Object) {
+	_, err := m.store.Modify(gadgetDefinition, "", func(o apiserver.Object) {
 		versions, _, _ := unstructured.NestedSlice(o, "spec", "versions")
 		versions[0].(map[string]any)["served"] = false
 		setField(versions, "spec", "versions")(&unstructured.Unstructured{Object: o})
@@ -77,11 +77,11 @@ func (m *machine) unserves() error {
 }
 
 func (m *machine) undefined() error {
-	if err := m.store.Delete(widgetDefinition, metav1.DeleteOptions{}); err != nil {
+	if err := m.store.Delete(gadgetDefinition, metav1.DeleteOptions{}); err != nil {
 		return err
 	}
 	return await("the definition to be gone", func() error {
-		if m.store.Get(widgetDefinition) != nil {
+		if m.store.Get(gadgetDefinition) != nil {
 			return errors.New("it still exists")
 		}
 		return nil

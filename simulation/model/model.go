@@ -64,6 +64,8 @@ type Content struct {
 type Configuration struct {
 	// Namespaces are globs of the namespaces whose objects are mirrored.
 	Namespaces []string
+	// Without are kinds that are not mirrored at all.
+	Without []string
 	// Authorization is nil if everything is allowed.
 	Authorization []Rule
 	// Overrides says that override policies are honored.
@@ -101,7 +103,8 @@ type Copy struct {
 }
 
 // Of says what must be true of an object in a cluster, and what its copy looks like; for an
-// Absent one, only whether it is Preserved.
+// Absent one, only whether it is Preserved. One that Stays because its content cannot be made has a
+// UID, and the options that it gets all the same.
 func (w *World) Of(k Key, cluster string) (State, Copy) {
 	if !w.Includes(k) {
 		return Stays, Copy{}
@@ -130,11 +133,12 @@ func (w *World) Of(k Key, cluster string) (State, Copy) {
 	case !w.allows(k, cluster), joined == nil:
 		return Stays, Copy{}
 	}
+	options := Copy{UID: o.UID, Suspended: asked.suspends(cluster), Preserved: asked[preserveKey] == "true"}
 	content := o.Content
 	if asked[expandKey] == "true" {
 		var isKnown bool
 		if content, isKnown = content.expanded(k.Kind, cluster, joined); !isKnown {
-			return Stays, Copy{} // a variable stands for nothing here
+			return Stays, options // a variable stands for nothing here
 		}
 	}
 	if share, isDivided := w.share(o, asked, cluster); isDivided {
@@ -142,17 +146,18 @@ func (w *World) Of(k Key, cluster string) (State, Copy) {
 	}
 	content, by, isPossible := w.overridden(k, content, cluster)
 	if !isPossible {
-		return Stays, Copy{}
+		return Stays, options
 	}
-	return Present, Copy{
-		UID: o.UID, Content: content, OverriddenBy: by,
-		Suspended: asked.suspends(cluster), Preserved: asked[preserveKey] == "true", Overwrites: asked[conflictKey] == "overwrite",
-		Retains: strings.TrimSpace(asked[replicasKey]) == "retain" || w.isScaled(k, cluster),
-	}
+	like := options
+	like.Content, like.OverriddenBy, like.Overwrites = content, by, asked[conflictKey] == "overwrite"
+	like.Retains = strings.TrimSpace(asked[replicasKey]) == "retain" || w.isScaled(k, cluster)
+	return Present, like
 }
 
 // Includes reports whether the configuration includes an object.
-func (w *World) Includes(k Key) bool { return fits(w.Configuration.Namespaces, k.Namespace) }
+func (w *World) Includes(k Key) bool {
+	return fits(w.Configuration.Namespaces, k.Namespace) && !slices.Contains(w.Configuration.Without, k.Kind)
+}
 
 // Finalizer says whether an object must have karmada-mirror's finalizer once its copies are as they
 // must be. A Leaving object must not even exist.
