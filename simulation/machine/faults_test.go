@@ -40,8 +40,12 @@ var faults = map[string]func(*machine) error{
 	},
 	"StaleList": func(m *machine) error {
 		var from time.Time
-		return m.tell(m.crowd(5, 0, to("m1,m2")), m.deleted(pageOf(4)), m.quiet, pause(time.Hour), m.edited(2), m.deleted(pageOf(1)), m.puts(pageOf(4), to("m1")), m.quiet,
-			m.stopped, m.lagging(configMaps, 30*time.Minute), now(&from), m.started, pause(time.Minute), m.isReady, m.inSync, m.requests(&from, 0, 0, done(works)), m.lagging(configMaps, 0), m.edited(3), m.quiet)
+		stale := apiserver.NewStore()
+		old := func(r *http.Request, _ http.RoundTripper, _ <-chan struct{}) (*http.Response, error) {
+			return stale.NewServer().RoundTrip(r)
+		}
+		return m.tell(m.crowd(5, 0, to("m1,m2")), m.deleted(pageOf(4)), m.quiet, func() error { stale.Restore(m.store.Snapshot()); return nil }, m.edited(2), m.deleted(pageOf(1)), m.puts(pageOf(4), to("m1")), m.quiet,
+			m.stopped, m.misledFromStart("configmaps", old), now(&from), m.started, pause(time.Minute), m.isReady, m.inSync, m.requests(&from, 0, 0, done(works)), m.calm, m.expired("configmaps"), m.edited(3), m.quiet)
 	},
 	"Throttled": func(m *machine) error { return m.unreliable(fault.Match{Share: 0.3}, throttled) },
 	"Flaky": func(m *machine) error {
@@ -166,17 +170,6 @@ func (m *machine) hasLostLease() (err error) {
 		}
 	})
 	return err
-}
-
-// lagging leads the replicas to API servers whose watch caches are behind.
-func (m *machine) lagging(gr schema.GroupResource, lag time.Duration) act {
-	return func() error {
-		m.each(func(r *replica) {
-			m.join(r)
-			r.api.SetLag(gr, lag)
-		})
-		return nil
-	}
 }
 
 // restored restores etcd from a backup of some time.

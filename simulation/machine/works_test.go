@@ -24,7 +24,7 @@ var ownership = map[string]func(*machine) error{
 		return m.tell(m.page(to("m1,m2")), m.quiet, m.stopped, m.gone, m.page(to("m2,m3")), pause(time.Minute), m.started, m.quiet)
 	},
 	"WorksAreEditedByHand": func(m *machine) error {
-		others := map[string]func(*unstructured.Unstructured){"without Karmada's finalizer": setField(nil, "metadata", "finalizers"), "without manifests": setField([]any{}, "spec", "workload", "manifests")}
+		others := map[string]func(*unstructured.Unstructured){"without Karmada's finalizer": setField(nil, "metadata", "finalizers")}
 		for name, edit := range edits {
 			others[name] = edit
 		}
