@@ -64,7 +64,7 @@ var faultDrawers = map[string]func(*rapid.T, *scene) step{
 		return step{fmt.Sprintf("%d %s", i, resource), func(m *machine) error { m.blinded = true; m.replicas[i].silence(resource); return nil }}
 	},
 	"restore": func(*rapid.T, *scene) step {
-		return step{"etcd as it was at the last quiet moment", (*machine).restore}
+		return step{"etcd as it was at some quiet moment", (*machine).restore}
 	},
 	"truncate": func(t *rapid.T, s *scene) step {
 		i, resource, most := s.drawReplica(t), rapid.SampledFrom(watched).Draw(t, "resource"), rapid.IntRange(0, 3).Draw(t, "most")
@@ -100,10 +100,15 @@ type backup struct {
 	revision int64
 	then     *moment
 	settings settings
+	going    map[string]bool
 }
 
+// keep makes a backup, unless there is one that can still be used.
 func (m *machine) keep() {
-	m.backup = backup{m.store.Snapshot(), m.store.Revision(), m.history[len(m.history)-1], m.settings}
+	if m.backup.then != nil && m.store.Revision() < m.backup.revision+4*restoreWrites {
+		return
+	}
+	m.backup = backup{m.store.Snapshot(), m.store.Revision(), m.history[len(m.history)-1], m.settings, maps.Clone(m.going)}
 }
 
 // restoreTime is how long the daemons may take to notice that etcd was restored, and restoreWrites more than is written
@@ -113,13 +118,13 @@ const (
 	restoreWrites = 100
 )
 
-// restore restores etcd to the last quiet moment, if that will be noticed, and waits until it is.
+// restore restores etcd from the backup, if that will be noticed, and waits until it is.
 func (m *machine) restore() error {
 	b := m.backup
 	if b.then == nil || m.store.Revision() < b.revision+restoreWrites {
 		return nil
 	}
-	m.settings, m.going, m.blinded = b.settings, map[string]bool{}, true
+	m.settings, m.going, m.blinded = b.settings, maps.Clone(b.going), true
 	err := m.restored(b.etcd, b.then)
 	time.Sleep(restoreTime)
 	m.each(func(r *replica) { r.revive(); r.complaints() }) // what sweeps have found was no event
