@@ -3,4 +3,4 @@
 package requests
 
 // sequences is how many are drawn.
-const sequences = 50_000
+const sequences = 30_000
