@@ -68,7 +68,8 @@ check: ## Check format, module files, vet, staticcheck and the budget, and run t
 	cd sandbox && go test -race -count=1 $(RACED)
 
 simulation: ## Play users, faults and daemons against a control plane in memory, for a minute or SIMULATION
-	cd simulation && go test -race -count=1 -timeout $(if $(SIMULATION),3h,10m) ./...
+	cd simulation && go test -count=1 -timeout $(if $(SIMULATION),3h,10m) ./...
+	cd simulation && SIMULATION=2s go test -race -count=1 -run '^TestRandom$$' ./machine
 
 pinned: programs ## Compare the control plane in memory with a real etcd and kube-apiserver, by random requests
 	cd sandbox && go test -count=1 ./pinned/...

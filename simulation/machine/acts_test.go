@@ -41,7 +41,7 @@ func pause(d time.Duration) act { return func() error { time.Sleep(d); return ni
 
 // await waits until a condition holds; what completes "cannot wait for".
 func await(what string, condition func() error) error {
-	for limit := time.Now().Add(quietLimit); ; time.Sleep(lookPeriod) {
+	for limit := time.Now().Add(quietLimit); ; time.Sleep(awaitPeriod) {
 		err := condition()
 		if err == nil {
 			return nil

@@ -17,8 +17,9 @@ import (
 const clockFormat = "15:04:05.000"
 
 const (
-	// lookPeriod is how often a condition is checked.
-	lookPeriod = 2 * time.Second
+	// lookPeriod is how often it is checked whether all is quiet, and awaitPeriod any other condition.
+	lookPeriod  = 2 * time.Second
+	awaitPeriod = time.Second / 2
 	// idlePeriod is how long the daemons must not have written a Work until it is quiet: longer than
 	// a new leader needs.
 	idlePeriod = 20 * time.Second
