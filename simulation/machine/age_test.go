@@ -121,21 +121,33 @@ func (w *witness) noteRelease(e apiserver.Event) {
 	}
 }
 
-// wrongReleases lists the sources that were released too early, of those that were in the configuration all the time.
+// wrongReleases lists the sources that were released too early.
 func (m *machine) wrongReleases() (wrong []string) {
 	m.witness.mu.Lock()
 	released := m.witness.released
 	m.witness.released = nil
 	m.witness.mu.Unlock()
 	for _, r := range released {
-		isOutside := slices.ContainsFunc(m.history, func(moment *moment) bool {
-			return !moment.from.After(r.at) && (moment.until.IsZero() || moment.until.After(r.at.Add(-2*proofAge))) && !moment.Includes(r.of.key)
-		})
-		if !isOutside && !m.touched[r.of] {
+		if !m.touched[r.of] && m.mustHold(r.of.key, r.at) {
 			wrong = append(wrong, fmt.Sprintf("%v was released at %s while its Work existed", r.of, r.at.Format(clockFormat)))
 		}
 	}
 	return wrong
+}
+
+// mustHold reports whether an object that was being deleted had to have the finalizer all the time that a daemon may
+// have acted on.
+func (m *machine) mustHold(k model.Key, at time.Time) bool {
+	var last *model.Object
+	for _, moment := range m.history {
+		if o := moment.Objects[k]; o != nil && !moment.from.After(at) {
+			last = o
+		}
+	}
+	return last != nil && !slices.ContainsFunc(m.history, func(moment *moment) bool {
+		w := &model.World{Objects: one(k, last), Namespaces: moment.Namespaces, Configuration: moment.Configuration}
+		return !moment.from.After(at) && (moment.until.IsZero() || moment.until.After(at.Add(-2*proofAge))) && w.Finalizer(k) != model.Present
+	})
 }
 
 // ruler is the process that has led for a while, nil if there is none.

@@ -75,6 +75,9 @@ func (m *machine) look() (wrong []string) {
 		wrong = append(wrong, r.complaints()...)
 	}
 	m.remember(there)
+	if m.steps["restore"] > 0 {
+		m.keep()
+	}
 	return wrong
 }
 
@@ -254,7 +257,7 @@ func (m *machine) judge(world *model.World, of target, work *unstructured.Unstru
 		if work == nil {
 			return "it is missing"
 		}
-		if err := model.Carries(work, want); err != nil {
+		if err := model.Carries(work, want); err != nil && !(model.CarriesMore(work, want) && m.lacks(world, of.key)) {
 			return err.Error()
 		}
 	case model.Absent:
@@ -265,6 +268,14 @@ func (m *machine) judge(world *model.World, of target, work *unstructured.Unstru
 		return m.judgeStaying(of, work)
 	}
 	return ""
+}
+
+// lacks reports whether an object cannot be written to one of its clusters: the others keep what that one lacks.
+func (m *machine) lacks(world *model.World, k model.Key) bool {
+	return slices.ContainsFunc(m.clusters, func(cluster string) bool {
+		state, _ := world.Of(k, cluster)
+		return state == model.Stays && world.Clusters[cluster] != nil
+	})
 }
 
 // judgeStaying checks that a Work that has to stay has stayed, or has become something
@@ -395,18 +406,21 @@ func (m *machine) judgeDeletion(of target, work string, at time.Time, hasHappene
 	switch mayPreserve := func(o outcome) bool { return o.like.Preserved }; {
 	case end.preserved && !slices.ContainsFunc(reasons, mayPreserve) && !m.mayBeLeft(of, at):
 		return "its Work preserved it, which its source has not asked for"
-	case !end.preserved && !slices.ContainsFunc(reasons, func(o outcome) bool { return !mayPreserve(o) }) && !m.wasRecreated(of.key, at):
+	case !end.preserved && !slices.ContainsFunc(reasons, func(o outcome) bool { return !mayPreserve(o) }) && !m.wasRecreated(of, at):
 		return "its Work did not preserve it"
 	}
 	return ""
 }
 
-// wasRecreated reports whether an object was another one at some time since the last quiet moment:
-// it does not speak for the Works of the earlier one.
-func (m *machine) wasRecreated(k model.Key, at time.Time) bool {
+// wasRecreated reports whether an object was another one at some time since the last quiet moment, or its Work is of
+// another one: it does not speak for the Works of the earlier one.
+func (m *machine) wasRecreated(of target, at time.Time) bool {
 	uids := map[string]bool{}
+	if before := m.before[of]; before != nil {
+		uids[before.UID] = true
+	}
 	for _, moment := range m.history {
-		if o := moment.Objects[k]; o != nil && !moment.from.After(at) && (moment.until.IsZero() || moment.until.After(m.quietAt)) {
+		if o := moment.Objects[of.key]; o != nil && !moment.from.After(at) && (moment.until.IsZero() || moment.until.After(m.quietAt)) {
 			uids[o.UID] = true
 		}
 	}

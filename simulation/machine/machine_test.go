@@ -75,6 +75,7 @@ type machine struct {
 	reported  int
 	// denying is the namespace of the Works that a webhook does not let be written: a string.
 	denying atomic.Value
+	backup  backup
 	// costs are complaints about them.
 	costs []string
 	// preferred: a newer version of a resource has been served.
@@ -563,6 +564,9 @@ func (m *machine) deleteWork(of target) error {
 
 func (m *machine) editWork(of target, change func(*unstructured.Unstructured)) error {
 	_, err := m.store.Modify(m.touch(of), "", func(o apiserver.Object) { change(&unstructured.Unstructured{Object: o}) })
+	if apierrors.IsForbidden(err) {
+		return nil // by a webhook, which users meet too
+	}
 	return ignoreNotFound(err)
 }
 

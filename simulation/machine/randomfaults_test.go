@@ -14,13 +14,14 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
 	"github.com/karmada-target/karmada-mirror/simulation/fault"
+	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
 
 // withFaults plays with three daemons on three API servers, between which everything fails.
 func withFaults() *scene {
 	s := *onAPIServer
 	s.replicas, s.steps = 3, maps.Clone(onAPIServer.steps)
-	maps.Copy(s.steps, choices{"fail": 20, "cut": 8, "unreachable": 3, "deny": 4, "truncate": 3, "lag": 8, "connect": 6, "silence": 3})
+	maps.Copy(s.steps, choices{"fail": 20, "cut": 8, "unreachable": 3, "deny": 4, "truncate": 3, "lag": 8, "connect": 6, "silence": 3, "restore": 3})
 	return &s
 }
 
@@ -63,6 +64,9 @@ var faultDrawers = map[string]func(*rapid.T, *scene) step{
 		i, resource := s.drawReplica(t), rapid.SampledFrom(watched).Draw(t, "resource")
 		return step{fmt.Sprintf("%d %s", i, resource), func(m *machine) error { m.blinded = true; m.replicas[i].silence(resource); return nil }}
 	},
+	"restore": func(*rapid.T, *scene) step {
+		return step{"etcd as it was at the last quiet moment", (*machine).restore}
+	},
 	"truncate": func(t *rapid.T, s *scene) step {
 		i, resource, most := s.drawReplica(t), rapid.SampledFrom(watched).Draw(t, "resource"), rapid.IntRange(0, 3).Draw(t, "most")
 		return step{fmt.Sprintf("%d restarts, and lists only %d %s", i, most, resource), func(m *machine) error { m.blinded = true; m.replicas[i].restartTruncated(resource, most); return nil }}
@@ -89,6 +93,38 @@ func (r *replica) restartTruncated(resource string, most int) {
 	r.pass(list, fault.Truncate(most))
 	r.pass(watchOf(resource), fault.Truncate(most))
 	r.isMisled = true
+}
+
+// backup is etcd, and what users had applied, at a quiet moment.
+type backup struct {
+	etcd     apiserver.Snapshot
+	revision int64
+	then     *moment
+	settings settings
+}
+
+func (m *machine) keep() {
+	m.backup = backup{m.store.Snapshot(), m.store.Revision(), m.history[len(m.history)-1], m.settings}
+}
+
+// restoreTime is how long the daemons may take to notice that etcd was restored, and restoreWrites more than is written
+// meanwhile by those that elect a leader: if versions have caught up, no one notices (docs/reliability.md).
+const (
+	restoreTime   = 65 * time.Second
+	restoreWrites = 100
+)
+
+// restore restores etcd to the last quiet moment, if that will be noticed, and waits until it is.
+func (m *machine) restore() error {
+	b := m.backup
+	if b.then == nil || m.store.Revision() < b.revision+restoreWrites {
+		return nil
+	}
+	m.settings, m.going, m.blinded = b.settings, map[string]bool{}, true
+	err := m.restored(b.etcd, b.then)
+	time.Sleep(restoreTime)
+	m.each(func(r *replica) { r.revive(); r.complaints() }) // what sweeps have found was no event
+	return err
 }
 
 // deny is a webhook that denies to write Works of a cluster.

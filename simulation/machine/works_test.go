@@ -95,7 +95,7 @@ var ownership = map[string]func(*machine) error{
 		}
 		return nil
 	},
-	"FalseClaim": func(m *machine) error { // it is still ours, and goes with its source
+	"FalseClaim": func(m *machine) error { // it is still ours, and is deleted with it
 		return m.tell(m.page(to("m1")), m.quiet, func() error { return m.put(thePage, 0, nil, map[string]string{policyLabel: "x"}) }, pause(10*time.Second), m.told("ClaimedByPolicy", 1, 1), m.countOf(1), m.gone, m.quiet, m.countOf(0))
 	},
 	"ForgedWorks": func(m *machine) error {
@@ -324,7 +324,7 @@ func (f forgery) make(m *machine) act {
 	}
 }
 
-// isUntouched checks that nobody has written or deleted it.
+// isUntouched checks that no one has written or deleted it.
 func (f forgery) isUntouched(m *machine) error {
 	u := &unstructured.Unstructured{Object: m.store.Get(f.ref())}
 	if u.Object == nil || u.GetGeneration() != 1 || u.GetDeletionTimestamp() != nil {

@@ -75,6 +75,18 @@ func Carries(work *unstructured.Unstructured, want Copy) error {
 // IsHeld reports whether the deletion of a Work is held.
 func IsHeld(work *unstructured.Unstructured) bool { return work.GetAnnotations()[heldAnnotation] != "" }
 
+// CarriesMore reports whether a Work would put this copy into its cluster, but for more replicas.
+func CarriesMore(work *unstructured.Unstructured, want Copy) bool {
+	got, err := CopyOf(work)
+	has, divided := got.Content.replicas()
+	share, _ := want.Content.replicas()
+	if err != nil || !divided || has <= share {
+		return false
+	}
+	want.Content = want.Content.withReplicas(has)
+	return Carries(work, want) == nil
+}
+
 // CopyOf returns the copy that a Work puts into its cluster.
 func CopyOf(work *unstructured.Unstructured) (Copy, error) {
 	manifest, err := ManifestOf(work)

@@ -1,8 +1,5 @@
 package requests
 
-// sequences is how many are drawn.
-const sequences = 5000
-
 const (
 	maps   = "/api/v1/namespaces/{ns}/configmaps"
 	leases = "/apis/coordination.k8s.io/v1/namespaces/{ns}/leases"
