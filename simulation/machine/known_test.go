@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/karmada-target/karmada-mirror/simulation/fault"
 )
 
 // defect is a known one of the product. What fixes it moves the story to stories, and deletes the rest.
@@ -72,6 +74,12 @@ var knownDefects = map[string]defect{
 		"a new leader forgets a finalizer that it has seen live only",
 		[]string{"keeps its finalizer, although a replica led"}, nil, onLaggingServers, func(m *machine) []act {
 			return []act{m.page(to("m1")), m.quiet, m.standbyMisses("configmaps"), m.page(map[string]string{clustersKey: "m1", deletionKey: "foreground"}), pause(time.Second), m.leaderDies, pause(20 * time.Second), m.withoutKind("ConfigMap")}
+		},
+	},
+	"emptied list": {
+		"a wrong list of Works releases sources whose deletion is in the foreground: only what the cache shows is waited for",
+		[]string{"was released at"}, func(m *machine) bool { return m.losesWorks }, onAPIServer, func(m *machine) []act {
+			return []act{m.crowd(3, 0, foreground), m.quiet, m.misled("works", fault.Truncate(0)), pause(12 * time.Second), m.deleted(pageOf(1)), pause(5 * time.Second)}
 		},
 	},
 	"cost": {
