@@ -55,8 +55,7 @@ var breakers = map[string]func(*machine) error{
 	},
 	"BreakerOfTwoLeaders": func(m *machine) error {
 		var from time.Time
-		m.each(func(r *replica) { r.flags = []string{"--leader-elect=false"} })
-		acts := []act{m.careful, m.stopped, m.started, m.crowd(70, 0, to("m1")), m.quiet, now(&from)}
+		acts := []act{m.careful, m.flags("--leader-elect=false"), m.crowd(70, 0, to("m1")), m.quiet, now(&from)}
 		for i := range 70 {
 			acts = append(acts, m.deleted(pageOf(i)), pause(100*time.Millisecond))
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
 
-// costBound is how many times as much CPU it may take to judge an object anew if it has the longest annotations that
+// costBound is how many times as much CPU it may take to judge an object again if it has the longest annotations that
 // admission lets through: reading and comparing 40 KB takes more than reading 100 bytes, but one judgement must not
 // take as long as a proof may be old, and hundreds of such objects must not starve the others.
 const costBound = 8

@@ -134,6 +134,11 @@ func (m *machine) fails(match fault.Match, f fault.Fault) act {
 func (m *machine) stopped() error { m.each((*replica).stop); return nil }
 func (m *machine) started() error { m.each((*replica).start); return nil }
 
+// flags restarts the replicas with other flags.
+func (m *machine) flags(flags ...string) act {
+	return m.tellAll(m.stopped, func() error { m.each(func(r *replica) { r.flags = flags }); return nil }, m.started)
+}
+
 // inSync waits until everything is as the model says although the faults go on.
 func (m *machine) inSync() error {
 	return await("everything to be as the model says", func() error {

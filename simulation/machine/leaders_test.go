@@ -50,8 +50,7 @@ var leaderships = map[string]func(*machine) error{
 	"LeaderIsAhead":  func(m *machine) error { return m.clocksDiffer(time.Hour) },
 	"LeaderIsBehind": func(m *machine) error { return m.clocksDiffer(-time.Hour) },
 	"OneIdentityTwice": func(m *machine) error {
-		m.each(func(r *replica) { r.flags = []string{"--holder-identity=twin"} })
-		return m.tell(m.stopped, m.started, m.page(to("m1")), m.leadsAlone(2*time.Minute), m.written(1), func() error { m.replicas[0].kill(); return nil },
+		return m.tell(m.flags("--holder-identity=twin"), m.page(to("m1")), m.leadsAlone(2*time.Minute), m.written(1), func() error { m.replicas[0].kill(); return nil },
 			m.leadsAlone(2*time.Minute), func() error { m.replicas[1].kill(); return nil }, m.leadsAlone(time.Minute), m.areAlive, m.page(to("m2")), m.quiet)
 	},
 	"AnotherUsesTheLease": func(m *machine) error {

@@ -140,8 +140,10 @@ func newMachine(s *scene, kubeconfig string) (*machine, error) {
 		Objects: map[model.Key]*model.Object{}, Namespaces: map[string]*model.Object{}, Clusters: map[string]*model.Object{}, Autoscalers: map[model.Key]model.Key{},
 		Policies: map[model.Key]*model.Policy{}, Configuration: &model.Configuration{},
 	}}}
-	if _, err := m.store.Create(namespaces, object("v1", "Namespace", "", daemon.Namespace, nil)); err != nil && !apierrors.IsAlreadyExists(err) {
-		return nil, err
+	for _, name := range []string{daemon.Namespace, "default"} { // Events of what is cluster-wide are in the latter
+		if _, err := m.store.Create(namespaces, object("v1", "Namespace", "", name, nil)); err != nil && !apierrors.IsAlreadyExists(err) {
+			return nil, err
+		}
 	}
 	if err := errors.Join(m.define(resources["OverridePolicy"]), m.configure("*", none, true)); err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
 	"github.com/karmada-target/karmada-mirror/simulation/fault"
+	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
 
 // withFaults plays with three daemons on three API servers, between which everything fails.
@@ -112,7 +113,7 @@ func (m *machine) keep() {
 }
 
 // restoreTime is how long the daemons may take to notice that etcd was restored, and restoreWrites more than is written
-// meanwhile by those that elect a leader: if versions have caught up, nobody notices (docs/reliability.md).
+// meanwhile by those that elect a leader: if versions have caught up, no one notices (docs/reliability.md).
 const (
 	restoreTime   = 65 * time.Second
 	restoreWrites = 100

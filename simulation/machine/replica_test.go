@@ -183,7 +183,7 @@ func (r *replica) stop() {
 	<-r.current.done
 }
 
-// isOver reports whether it has ended or been told to.
+// isOver reports whether it has ended, or must.
 func (p *process) isOver() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

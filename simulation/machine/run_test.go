@@ -197,7 +197,7 @@ var scenes = map[string]*scene{
 // allStories are those of all files.
 func allStories() map[string]func(*machine) error {
 	all := map[string]func(*machine) error{}
-	for _, some := range []map[string]func(*machine) error{stories, faults, leaderships, breakers, commands, ownership, statuses, configurations} {
+	for _, some := range []map[string]func(*machine) error{stories, faults, leaderships, breakers, commands, ownership, statuses, configurations, bounds} {
 		maps.Copy(all, some)
 	}
 	return all

@@ -34,7 +34,7 @@ var statuses = map[string]func(*machine) error{
 			return nil
 		}
 		patches := func(c call) bool { return done(deployments, "patch")(c) && c.Subresource == "status" }
-		return m.tell(m.web(to("m1,m2")), m.quiet, pause(time.Minute), now(&from), contests, m.requests(&from, 4, 6, patches), m.told("StatusContested", 1, 1), now(&from), pause(30*time.Minute), m.requests(&from, 0, 0, patches),
+		return m.tell(m.flags("--resync-period=10m"), m.web(to("m1,m2")), m.quiet, pause(time.Minute), now(&from), contests, m.requests(&from, 4, 6, patches), m.told("StatusContested", 1, 1), now(&from), pause(30*time.Minute), m.requests(&from, 0, 0, patches),
 			pause(time.Hour), m.quiet)
 	},
 	"MembersLie": func(m *machine) error {
@@ -55,7 +55,7 @@ var statuses = map[string]func(*machine) error{
 			}
 			return nil
 		}
-		return m.tell(m.crowd(5, 0, to("m1,m2")), m.quiet, pause(40*time.Minute), now(&from), tells, m.requests(&from, 0, 0, of(works)), m.told("", 0, 0), m.edited(2), m.quiet)
+		return m.tell(m.flags("--resync-period=1m"), m.crowd(5, 0, to("m1,m2")), m.quiet, pause(40*time.Minute), now(&from), tells, m.requests(&from, 0, 0, of(works)), m.told("", 0, 0), m.edited(2), m.quiet)
 	},
 	"HostileValues": func(m *machine) error {
 		evil := "a\n{\"level\":\"error\"}\x1b[31m\u2028\x00,<b>"

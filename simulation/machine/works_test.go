@@ -95,7 +95,7 @@ var ownership = map[string]func(*machine) error{
 		}
 		return nil
 	},
-	"FalseClaim": func(m *machine) error { // it is still ours, and goes with its source
+	"FalseClaim": func(m *machine) error { // it is still ours, and is deleted with it
 		return m.tell(m.page(to("m1")), m.quiet, func() error { return m.put(thePage, 0, nil, map[string]string{policyLabel: "x"}) }, pause(10*time.Second), m.told("ClaimedByPolicy", 1, 1), m.countOf(1), m.gone, m.quiet, m.countOf(0))
 	},
 	"ForgedWorks": func(m *machine) error {
@@ -133,7 +133,7 @@ var ownership = map[string]func(*machine) error{
 		var from time.Time
 		mistakes := []map[string]string{to("!m1"), to("m1,,m2"), {clustersKey: "m1", "karmada.target/suspend": "yes"}, {clustersKey: "m1", "karmada.target/preserve-on-deletion": "True"}, {selectorKey: "tier in"}, {selectorKey: ""}, to(""),
 			{clustersKey: "m1", "karmada.target/replicas": "m1=1,m1=2"}, {clustersKey: "m1", deletionKey: "orphan"}, {clustersKey: "m1", "karmada.target/conflict-resolution": "force"}}
-		acts := []act{m.crowd(len(mistakes), 0, to("m1")), m.quiet, now(&from)}
+		acts := []act{m.flags("--resync-period=10m"), m.crowd(len(mistakes), 0, to("m1")), m.quiet, now(&from)}
 		for i, mistake := range mistakes {
 			acts = append(acts, m.puts(pageOf(i), mistake))
 		}
@@ -324,7 +324,7 @@ func (f forgery) make(m *machine) act {
 	}
 }
 
-// isUntouched checks that nobody has written or deleted it.
+// isUntouched checks that no one has written or deleted it.
 func (f forgery) isUntouched(m *machine) error {
 	u := &unstructured.Unstructured{Object: m.store.Get(f.ref())}
 	if u.Object == nil || u.GetGeneration() != 1 || u.GetDeletionTimestamp() != nil {
