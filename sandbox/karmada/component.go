@@ -143,7 +143,7 @@ func (c *Component) launch() error {
 	command.Dir = c.k.options.Dir
 	// Pass nothing of the caller's environment: a KUBECONFIG or a proxy in it would
 	// change what a component talks to.
-	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.k.options.Dir, "TMPDIR=" + os.TempDir()}
+	command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.k.options.Dir, "TMPDIR=" + os.TempDir()}, c.k.options.Environment...)
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = attributes(c.k.options.Detach)
 	c.k.forgive(c.name)

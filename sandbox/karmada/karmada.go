@@ -36,6 +36,9 @@ type Options struct {
 	// Flags are added to those of a component, by its name, and replace flags of
 	// the same name.
 	Flags map[string][]string
+	// Environment is added to that of all components, such as GOGC=400. They do
+	// not inherit the caller's own.
+	Environment []string
 	// Detach lets the components outlive this process; Down stops them. Without
 	// it, Linux ends them with this process, however it ends.
 	Detach bool
