@@ -52,6 +52,8 @@ type Step struct {
 	Eventually bool
 	// Hidden means that readers do not see it.
 	Hidden bool
+	// Heading is the heading above it; empty if there is none.
+	Heading string
 }
 
 // illustrations are languages whose blocks are not checked.
@@ -81,12 +83,14 @@ type reader struct {
 	next *Step
 	// elsewhere is why no later block of the page is run; empty if they are.
 	elsewhere string
+	heading   string // the last one
 	errs      []error
 }
 
 func (r *reader) read(node ast.Node) error {
 	switch n := node.(type) {
 	case *ast.Heading:
+		r.heading = r.words(n)
 		r.addAnchor(n)
 	case *ast.Link:
 		r.addLink(n, n.Destination)
@@ -128,7 +132,7 @@ func (r *reader) readBlock(b Block, language string) error {
 		if said != nil {
 			step = said
 		}
-		step.Block = b
+		step.Block, step.Heading = b, r.heading
 		if step.Skip == "" {
 			step.Skip = r.elsewhere
 		}
@@ -171,7 +175,7 @@ func (r *reader) readComment(n *ast.HTMLBlock) error {
 	said, _, found = strings.Cut(said, "-->")
 	verb, rest, _ := strings.Cut(strings.TrimSpace(said), " ")
 	if script, ok := strings.CutPrefix(said, "run\n"); ok && found {
-		r.page.Steps = append(r.page.Steps, &Step{Block: Block{Line: b.Line + 1, Text: script}, Hidden: true})
+		r.page.Steps = append(r.page.Steps, &Step{Block: Block{Line: b.Line + 1, Text: script}, Hidden: true, Heading: r.heading})
 		return nil
 	}
 	if verb == "elsewhere" && rest != "" {
