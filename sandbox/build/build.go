@@ -123,12 +123,6 @@ func (b *Builder) CheckedDaemon(ctx context.Context) (string, error) {
 	})
 }
 
-// HasDaemon reports whether there is a main package of karmada-mirror to compile.
-func (b *Builder) HasDaemon() bool {
-	_, err := os.Stat(filepath.Join(b.Repository(), "main.go"))
-	return err == nil
-}
-
 type step struct {
 	what, hint          string
 	flags, ldflags      []string
