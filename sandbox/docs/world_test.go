@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -117,8 +116,12 @@ func (w *world) install(ctx context.Context, t *testing.T, program string) {
 	if output, err := apply.CombinedOutput(); err != nil {
 		t.Fatalf("cannot install: %v\n%s", err, output)
 	}
+	kubeconfig := filepath.Join(t.TempDir(), "karmada-mirror.config")
+	if err := karmada.ServiceAccountKubeconfig(ctx, w.kubeconfig("karmada"), system, account, kubeconfig); err != nil {
+		t.Fatal(err)
+	}
 	daemon, err := process.StartDaemon(process.DaemonOptions{
-		Program: []string{program}, Kubeconfig: w.accountKubeconfig(ctx, t),
+		Program: []string{program}, Kubeconfig: kubeconfig,
 		// On a busy machine, kubectl takes more than a second to delete what a page wants
 		// held, and the breaker would let the first deletions through.
 		Flags: []string{"--deletion-settle-period", "4s"},
@@ -140,38 +143,6 @@ func (w *world) install(ctx context.Context, t *testing.T, program string) {
 	if err != nil {
 		t.Fatalf("karmada-mirror does not become the leader: %v", err)
 	}
-}
-
-// accountKubeconfig writes a kubeconfig with the rights of the daemon's ServiceAccount.
-func (w *world) accountKubeconfig(ctx context.Context, t *testing.T) (path string) {
-	t.Helper()
-	client, err := kubernetes.NewForConfig(w.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kubeconfig, err := clientcmd.LoadFromFile(w.kubeconfig("karmada"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = wait.PollUntilContextCancel(ctx, retryInterval, true, func(ctx context.Context) (bool, error) {
-		secret, err := client.CoreV1().Secrets(system).Get(ctx, account, metav1.GetOptions{})
-		if err != nil {
-			return false, err
-		}
-		token := string(secret.Data[corev1.ServiceAccountTokenKey])
-		for _, user := range kubeconfig.AuthInfos {
-			user.Token, user.ClientCertificateData, user.ClientKeyData = token, nil, nil
-		}
-		return token != "", nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	path = filepath.Join(t.TempDir(), "karmada-mirror.config")
-	if err := clientcmd.WriteToFile(*kubeconfig, path); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // prepare fills a folder with the files that commands refer to. The sandbox module is a

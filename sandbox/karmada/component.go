@@ -1,12 +1,10 @@
 package karmada
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -55,26 +53,6 @@ type Component struct {
 	// current is nil if the component was never started.
 	current *process
 }
-
-// ComponentError says that a component ended unexpectedly.
-type ComponentError struct {
-	// Name is the name of the component.
-	Name string
-	// Log is the path of its log.
-	Log string
-	// LastLines are the last lines of the log, newest last.
-	LastLines []string
-	// Err is how it ended.
-	Err error
-}
-
-// Error returns a single line.
-func (e *ComponentError) Error() string {
-	return fmt.Sprintf("%s ended: %v: %s ends with %q", e.Name, e.Err, e.Log, strings.Join(e.LastLines, " | "))
-}
-
-// Unwrap returns how the component ended.
-func (e *ComponentError) Unwrap() error { return e.Err }
 
 // Log is the path of the log file with the output of all runs.
 func (c *Component) Log() string { return filepath.Join(c.k.options.Dir, "log", c.name+".log") }
@@ -170,7 +148,7 @@ func (c *Component) launch() error {
 	command.SysProcAttr = attributes(c.k.options.Detach)
 	c.k.forgive(c.name)
 	c.current, err = launch(command, func(err error) {
-		c.k.died(&ComponentError{Name: c.name, Log: c.Log(), LastLines: lastLines(c.Log()), Err: err})
+		c.k.died(c.name, fmt.Errorf("%s ended: %w: %s ends with %q", c.name, err, c.Log(), lastLines(c.Log())))
 	})
 	if err != nil {
 		c.current = nil
@@ -224,27 +202,8 @@ func probe(ctx context.Context, client *http.Client, url string) error {
 
 // lastLines returns the end of a log, enough to see why its writer ended, or nothing if
 // the log cannot be read.
-func lastLines(path string) []string {
-	const count, most = 8, 16 << 10
-	file, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err == nil && info.Size() > most {
-		if _, err := file.Seek(-most, io.SeekEnd); err != nil {
-			return nil
-		}
-	}
-	content, err := io.ReadAll(file)
-	if err != nil {
-		return nil
-	}
-	var lines []string
-	for line := range bytes.Lines(content) {
-		if trimmed := strings.TrimSpace(string(line)); trimmed != "" {
-			lines = append(lines, trimmed)
-		}
-	}
-	return slices.Clone(lines[max(0, len(lines)-count):])
+func lastLines(path string) string {
+	content, _ := os.ReadFile(path) // nothing
+	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
+	return strings.Join(lines[max(0, len(lines)-8):], " | ")
 }

@@ -93,11 +93,8 @@ func (k *Karmada) kubeAPIServerSpec(s *server, name, etcdPrefix string, more ...
 	if err != nil {
 		return spec{}, err
 	}
-	tokens, err := s.authority.signingKey(serviceAccountKey)
-	if err != nil {
-		return spec{}, err
-	}
 	ca := s.authority.self().cert
+	tokens := s.authority.self().key // the controller manager has it, too
 	return spec{
 		name: name, program: "kube-apiserver", tier: servers,
 		probe: httpsURL(s.port) + "/readyz", ca: s.authority.pem,
@@ -122,9 +119,6 @@ func (k *Karmada) kubeAPIServerSpec(s *server, name, etcdPrefix string, more ...
 		}, more...),
 	}, nil
 }
-
-// serviceAccountKey names the key that a server and its controller manager share.
-const serviceAccountKey = "service-account"
 
 func (k *Karmada) karmadaAPIServerSpec() (spec, error) {
 	policy := filepath.Join(k.options.Dir, "etc", "audit-policy.yaml")
@@ -177,7 +171,7 @@ func (k *Karmada) kubeControllerManagerSpec(s *server, name, controllers string)
 			"--controllers=" + controllers,
 			"--leader-elect=false",
 			"--root-ca-file=" + ca.cert,
-			"--service-account-private-key-file=" + s.authority.paths(serviceAccountKey).key,
+			"--service-account-private-key-file=" + ca.key,
 		},
 	}, nil
 }
