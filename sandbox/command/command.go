@@ -29,8 +29,8 @@ func New() *cobra.Command {
 	return root
 }
 
-// members are two member clusters in push mode and one in pull mode, on which Pods run.
-func members() []karmada.Member {
+// Members are two member clusters in push mode and one in pull mode, on which Pods run.
+func Members() []karmada.Member {
 	return []karmada.Member{
 		{Name: "member1", Mode: clusterv1alpha1.Push, Nodes: 1},
 		{Name: "member2", Mode: clusterv1alpha1.Push, Nodes: 1},
@@ -45,7 +45,7 @@ func newBuild() *cobra.Command {
 		Short: "Compile Karmada, kwok and karmada-mirror",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			builder, _, err := programs(cmd.Context(), cmd.OutOrStdout())
+			builder, _, err := Programs(cmd.Context(), cmd.OutOrStdout())
 			if err != nil {
 				return err
 			}
@@ -60,8 +60,8 @@ func newBuild() *cobra.Command {
 	return cmd
 }
 
-// programs builds the programs that karmada.Start needs.
-func programs(ctx context.Context, out io.Writer) (*build.Builder, karmada.Programs, error) {
+// Programs builds the programs that karmada.Start needs.
+func Programs(ctx context.Context, out io.Writer) (*build.Builder, karmada.Programs, error) {
 	builder, err := build.New(ctx, out)
 	if err != nil {
 		return nil, karmada.Programs{}, err

@@ -75,7 +75,7 @@ var (
 )
 
 func (d *demo) run(ctx context.Context, exit bool) (err error) {
-	builder, built, err := programs(ctx, d.out)
+	builder, built, err := Programs(ctx, d.out)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (d *demo) run(ctx context.Context, exit bool) (err error) {
 	}
 
 	fmt.Fprintln(d.out, "\nstarting Karmada: member1 and member2 (push), member3 (pull)")
-	d.Karmada, err = karmada.Start(ctx, karmada.Options{Dir: d.dir, Programs: built, Members: members(), Progress: d.out})
+	d.Karmada, err = karmada.Start(ctx, karmada.Options{Dir: d.dir, Programs: built, Members: Members(), Progress: d.out})
 	if err != nil {
 		return err
 	}

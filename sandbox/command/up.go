@@ -52,7 +52,7 @@ func down(cmd *cobra.Command, dir string) error {
 
 func up(cmd *cobra.Command, dir string) error {
 	out := cmd.OutOrStdout()
-	_, built, err := programs(cmd.Context(), out)
+	_, built, err := Programs(cmd.Context(), out)
 	if err != nil {
 		return err
 	}
@@ -69,12 +69,12 @@ func up(cmd *cobra.Command, dir string) error {
 	if err := clean(dir); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "starting Karmada with %d members in %s\n", len(members()), dir)
+	fmt.Fprintf(out, "starting Karmada with %d members in %s\n", len(Members()), dir)
 	begun := time.Now()
 	_, err = karmada.Start(cmd.Context(), karmada.Options{
 		Dir:      dir,
 		Programs: built,
-		Members:  members(),
+		Members:  Members(),
 		// For comparisons with Karmada's own policies.
 		Scheduler: true,
 		Detach:    true,

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,7 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/karmada-target/karmada-mirror/sandbox/build"
+	"github.com/karmada-target/karmada-mirror/sandbox/command"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 	"github.com/karmada-target/karmada-mirror/sandbox/process"
 )
@@ -36,12 +35,6 @@ const (
 	// host is the member that stands in for the host cluster.
 	host = "member2"
 )
-
-var members = []karmada.Member{
-	{Name: "member1", Mode: clusterv1alpha1.Push, Nodes: 1},
-	{Name: host, Mode: clusterv1alpha1.Push, Nodes: 1},
-	{Name: "member3", Mode: clusterv1alpha1.Pull, Nodes: 1},
-}
 
 // world is the environment that commands run in.
 type world struct {
@@ -56,15 +49,7 @@ func newWorld(t *testing.T, repository string) *world {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	builder, err := build.New(ctx, os.Stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	hyperkarmada, err := builder.Hyperkarmada(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kwok, stages, err := builder.Kwok(ctx)
+	builder, programs, err := command.Programs(ctx, os.Stderr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,10 +62,10 @@ func newWorld(t *testing.T, repository string) *world {
 		w.dir = t.TempDir()
 		k, err := karmada.Start(ctx, karmada.Options{
 			Dir:       w.dir,
-			Programs:  karmada.Programs{Hyperkarmada: hyperkarmada, Karmada: builder.KarmadaSources(), Kwok: kwok, Stages: stages},
+			Programs:  programs,
 			Progress:  os.Stderr,
 			Scheduler: true, // for readers who come from policies
-			Members:   members,
+			Members:   command.Members(),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -168,7 +153,7 @@ func (w *world) prepare(t *testing.T, dir string) {
 		"karmada.config":             w.kubeconfig("karmada"),
 		"host.config":                w.kubeconfig(host),
 	}
-	for _, member := range members {
+	for _, member := range command.Members() {
 		links[member.Name+".config"] = w.kubeconfig(member.Name)
 	}
 	for name, target := range links {
