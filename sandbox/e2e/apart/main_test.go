@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/karmada-target/karmada-mirror/sandbox/e2e"
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
@@ -23,7 +22,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	encrypt := []string{"--encryption-provider-config=" + file}
-	e2e.Main(m, e2e.Setup{
+	Main(m, Setup{
 		Members: Members(Push, Pull),
 		// The members store their objects in the same etcd.
 		Flags: map[string][]string{karmada.APIServer: encrypt, karmada.MemberAPIServer(Push): encrypt, karmada.MemberAPIServer(Pull): encrypt},
