@@ -17,7 +17,7 @@ func TestLean(t *testing.T) {
 	}
 	packages := strings.Fields(string(out))
 	for _, heavy := range []string{
-		"gonum.org/v1/plot", "google.golang.org/grpc", "github.com/prometheus/client_golang/prometheus",
+		"google.golang.org/grpc", "github.com/prometheus/client_golang/prometheus",
 		"k8s.io/client-go/kubernetes", "k8s.io/client-go/informers", "github.com/karmada-target/karmada-mirror/mirror/state", // which everything that mirrors imports
 	} {
 		if slices.Contains(packages, heavy) {
