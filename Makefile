@@ -12,7 +12,7 @@ CLI := github.com/karmada-target/karmada-mirror/cli
 MODULES := $(filter-out tools/goreleaser sandbox/hyperkarmada,$(patsubst %/,%,$(dir $(wildcard go.mod */go.mod */*/go.mod))))
 # The sandbox packages to test with the race detector. The others would compile all of
 # Kubernetes with it; the daemon of the end-to-end tests always has it.
-RACED := ./build ./fault ./process ./written
+RACED := ./build ./fault ./process
 # The packages that start a Karmada, the longest first. Two run at once: with three, the
 # components would need more inotify instances than Linux gives a user (128).
 E2E := ./e2e/shared ./docs ./e2e/apart ./command ./karmada
@@ -68,7 +68,8 @@ check: ## Check format, module files, vet, staticcheck and the budget, and run t
 	cd sandbox && go test -race -count=1 $(RACED)
 
 simulation: ## Play users, faults and daemons against a control plane in memory, for a minute or SIMULATION
-	cd simulation && go test -race -count=1 -timeout 3h ./...
+	cd simulation && go test -count=1 -timeout $(if $(SIMULATION),3h,10m) ./...
+	cd simulation && SIMULATION=2s go test -race -count=1 -run '^TestRandom$$' ./machine
 
 pinned: programs ## Compare the control plane in memory with a real etcd and kube-apiserver, by random requests
 	cd sandbox && go test -count=1 ./pinned/...
@@ -107,7 +108,7 @@ test-long: programs ## Run what is too long for make test: 25 minutes of random 
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target simulation long-tests
 	cd sandbox && go test -race -count=1 ./bench
 	cd tools/goreleaser && go mod tidy -diff
-	@$(MAKE) --no-print-directory mutants
+	@$(MAKE) --no-print-directory mutants SIMULATION=
 
 .PHONY: long-tests
 long-tests:

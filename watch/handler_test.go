@@ -3,9 +3,12 @@ package watch
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -49,6 +52,37 @@ func TestKeepTwice(t *testing.T) {
 	if name, ok := twice.(*string); err != nil || !ok || *name != "one" {
 		t.Errorf("%v became %v: %v", once, twice, err)
 	}
+}
+
+// TestTransformAsksForKind: a Transform may ask for the kind of a Watch while others ask for its
+// status, and wait for the informer that transforms.
+func TestTransformAsksForKind(t *testing.T) {
+	var w *Watch
+	var others sync.WaitGroup
+	kinds := make(chan schema.GroupKind, 1)
+	o := options(newFake(page("one")), &switchable{served: true}, make(told, 10).handler())
+	o.Transform = func(obj any) (any, error) {
+		time.Sleep(300 * time.Millisecond) // meanwhile the informer is asked whether it has synced
+		others.Go(func() { w.Status() })
+		time.Sleep(50 * time.Millisecond)
+		others.Go(w.noteFailure)
+		time.Sleep(50 * time.Millisecond)
+		kinds <- w.LastKind()
+		return obj, nil
+	}
+	w = New(o)
+	ctx, cancel := context.WithCancel(t.Context())
+	others.Go(func() { w.Run(ctx) })
+	select {
+	case kind := <-kinds:
+		if kind != asServed.Kind {
+			t.Errorf("the kind is %v", kind)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the Watch blocks its Transform")
+	}
+	cancel()
+	others.Wait()
 }
 
 func TestNoteUnserved(t *testing.T) {

@@ -17,13 +17,14 @@ func (w *Watch) noteList(o *metav1.ListOptions) {
 	if w.Tweak != nil {
 		w.Tweak(o)
 	}
+	version := w.version()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.listBegan = w.Clock.Now()
 	w.listBrought = w.listBegan
 	w.listing = o.TimeoutSeconds == nil || o.SendInitialEvents != nil && *o.SendInitialEvents
 	if w.informer != nil {
-		w.listVersion = w.informer.LastSyncResourceVersion()
+		w.listVersion = version
 	}
 }
 
@@ -68,9 +69,10 @@ func (w *Watch) awaitStall(ctx context.Context, deadline time.Duration) bool {
 // listPauses returns how long ago the current list last made progress; false if there is no
 // current list.
 func (w *Watch) listPauses() (time.Duration, bool) {
+	version := w.version()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.synced && w.informer.LastSyncResourceVersion() != w.listVersion {
+	if w.synced && version != w.listVersion {
 		w.listing = false
 	}
 	return w.Clock.Since(w.listBrought), w.listing

@@ -14,8 +14,6 @@ type Status struct {
 	State State
 	// Served is the zero value while the API server does not serve the resource.
 	Served Served
-	// LastKind is the kind of the resource when it was last served.
-	LastKind schema.GroupKind
 	// Unserved reports that the API server has said that it does not serve the resource.
 	Unserved bool
 	// Synced reports that the cache has been complete once and may be read.
@@ -33,30 +31,51 @@ type Status struct {
 // Status returns the state of the Watch.
 func (w *Watch) Status() Status {
 	w.mu.RLock()
-	defer w.mu.RUnlock()
-	s := Status{State: Pending, Served: w.served, LastKind: w.lastKind, Unserved: w.unserved, Synced: w.synced, Err: w.err}
+	s := Status{State: Pending, Served: w.served, Unserved: w.unserved, Synced: w.synced, Err: w.err}
+	informer, errVersion, errSince := w.informer, w.errVersion, w.errSince
+	w.mu.RUnlock()
 	if at := w.lastEvent.Load(); at != 0 {
 		s.LastEvent = time.Unix(0, at)
 	}
-	if w.informer == nil {
-		if !w.unserved && w.err == nil {
+	if informer == nil {
+		if !s.Unserved && s.Err == nil {
 			s.State = Syncing // discovery has not answered yet, or a stalled list is being restarted
 		}
 		return s
 	}
-	s.ResourceVersion = w.informer.LastSyncResourceVersion()
-	if w.synced && s.ResourceVersion != w.errVersion {
+	s.ResourceVersion = informer.LastSyncResourceVersion()
+	if s.Synced && s.ResourceVersion != errVersion {
 		s.Err = nil
 	}
 	switch {
 	case s.Err != nil:
-		s.State, s.DegradedSince = Degraded, w.errSince
-	case w.synced:
+		s.State, s.DegradedSince = Degraded, errSince
+	case s.Synced:
 		s.State = Ready
 	default:
 		s.State = Syncing
 	}
 	return s
+}
+
+// LastKind returns the kind of the resource when it was last served. A Transform may call it, but
+// not Status: an informer transforms under a lock that Status may wait for.
+func (w *Watch) LastKind() schema.GroupKind {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.lastKind
+}
+
+// version returns the resource version that the cache has reached; "" if there is none. Never call
+// it with w.mu held, which a Transform waits for.
+func (w *Watch) version() string {
+	w.mu.RLock()
+	informer := w.informer
+	w.mu.RUnlock()
+	if informer == nil {
+		return ""
+	}
+	return informer.LastSyncResourceVersion()
 }
 
 // Get returns the cached object. synced is false, and the answer means nothing,

@@ -325,12 +325,9 @@ func (w *Watch) noteUnserved(err error) (news bool) {
 }
 
 func (w *Watch) setError(err error) {
+	version := w.version()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	version := ""
-	if w.informer != nil {
-		version = w.informer.LastSyncResourceVersion()
-	}
 	if w.err == nil || version != w.errVersion {
 		w.errSince = w.Clock.Now()
 	}

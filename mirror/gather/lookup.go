@@ -144,7 +144,7 @@ func (c *Caches) ResourceOf(id render.Identity) string {
 // is found, and nothing is deleted.
 func (c *Caches) resourceOfKind(kind schema.GroupKind) schema.GroupResource {
 	for _, w := range c.sources.All() {
-		if w.Status().LastKind == kind {
+		if w.LastKind() == kind {
 			return w.Resource.GroupResource
 		}
 	}

@@ -3,10 +3,7 @@ package command
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
 	"github.com/spf13/cobra"
@@ -24,12 +21,16 @@ func New() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newUp(), newDown(), newDemo(), newBuild())
+	root.AddCommand(
+		newWithDir("up", "Start the sandbox, building it first, and leave it running", up),
+		newWithDir("down", "Stop the sandbox and remove its files", down),
+		newDemo(), newBuild(),
+	)
 	return root
 }
 
-// members are two member clusters in push mode and one in pull mode, on which Pods run.
-func members() []karmada.Member {
+// Members are two member clusters in push mode and one in pull mode, on which Pods run.
+func Members() []karmada.Member {
 	return []karmada.Member{
 		{Name: "member1", Mode: clusterv1alpha1.Push, Nodes: 1},
 		{Name: "member2", Mode: clusterv1alpha1.Push, Nodes: 1},
@@ -37,42 +38,16 @@ func members() []karmada.Member {
 	}
 }
 
-// dirFlag adds the flag that tells up and down which sandbox to use.
-func dirFlag(cmd *cobra.Command, dir *string) {
-	cmd.Flags().StringVar(dir, "dir", os.Getenv("KARMADA_MIRROR_SANDBOX"), "folder of the sandbox (default: $KARMADA_MIRROR_SANDBOX, else .cache/sandbox in the repository)")
-}
-
-// dirOrDefault returns an absolute path, because people copy the paths in it.
-func dirOrDefault(dir string, builder *build.Builder) (string, error) {
-	if dir == "" {
-		return filepath.Join(builder.Cache(), "sandbox"), nil
-	}
-	absolute, err := filepath.Abs(dir)
-	if err != nil {
-		return "", fmt.Errorf("cannot resolve folder %q: %w", dir, err)
-	}
-	return absolute, nil
-}
-
 func newBuild() *cobra.Command {
 	var checked bool
 	cmd := &cobra.Command{
 		Use:   "build",
-		Short: "Compile Karmada, kwok and, if its source exists, karmada-mirror",
+		Short: "Compile Karmada, kwok and karmada-mirror",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			builder, err := build.New(cmd.Context(), cmd.OutOrStdout())
+			builder, _, err := Programs(cmd.Context(), cmd.OutOrStdout())
 			if err != nil {
 				return err
-			}
-			if _, err := builder.Hyperkarmada(cmd.Context()); err != nil {
-				return err
-			}
-			if _, _, err := builder.Kwok(cmd.Context()); err != nil {
-				return err
-			}
-			if !builder.HasDaemon() {
-				return nil
 			}
 			if _, err = builder.Daemon(cmd.Context()); err != nil || !checked {
 				return err
@@ -85,8 +60,8 @@ func newBuild() *cobra.Command {
 	return cmd
 }
 
-// programs builds the programs that karmada.Start needs.
-func programs(ctx context.Context, out io.Writer) (*build.Builder, karmada.Programs, error) {
+// Programs builds the programs that karmada.Start needs.
+func Programs(ctx context.Context, out io.Writer) (*build.Builder, karmada.Programs, error) {
 	builder, err := build.New(ctx, out)
 	if err != nil {
 		return nil, karmada.Programs{}, err

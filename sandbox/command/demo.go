@@ -6,52 +6,76 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/client-go/rest"
 
-	"github.com/karmada-target/karmada-mirror/sandbox/build"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 	"github.com/karmada-target/karmada-mirror/sandbox/process"
 )
 
-const (
-	demoNamespace = "karmada-system"
-	demoName      = "karmada-mirror"
-	// demoPatience is how long the demo waits for its objects.
-	demoPatience = 2 * time.Minute
-)
-
 func newDemo() *cobra.Command {
+	d := &demo{}
 	var exit bool
-	var pause time.Duration
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show karmada-mirror at work on a real Karmada, until Ctrl-C",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runDemo(cmd.Context(), cmd.OutOrStdout(), exit, pause)
+			d.out = cmd.OutOrStdout()
+			return d.run(cmd.Context(), exit)
 		},
 	}
 	cmd.Flags().BoolVar(&exit, "exit", false, "exit once everything has been shown")
-	cmd.Flags().DurationVar(&pause, "pause", time.Second, "how long to wait before each command, so that you can follow")
+	cmd.Flags().DurationVar(&d.pause, "pause", time.Second, "how long to wait before each command, so that you can follow")
 	return cmd
 }
 
 // demo is a sandbox with karmada-mirror in it.
 type demo struct {
 	*karmada.Karmada
-	builder *build.Builder
-	dir     string
-	out     io.Writer
+	dir   string
+	out   io.Writer
+	pause time.Duration // before each command
 }
 
-func runDemo(ctx context.Context, out io.Writer, exit bool, pause time.Duration) (err error) {
-	builder, built, err := programs(ctx, out)
+// step is a command line that a user would type.
+type step struct {
+	line string
+	// isRefused means that the API server rejects it, and the demo shows how.
+	isRefused bool
+}
+
+var (
+	// addMachines adds a custom resource to the mirrored ones: its definition on the control
+	// plane and in a member, the right to read it, and a part of the configuration.
+	addMachines = []step{
+		{line: "kubectl apply -f examples/virtualmachine/crd.yaml"},
+		{line: "kubectl --kubeconfig member1.kubeconfig apply -f examples/virtualmachine/crd.yaml"},
+		{line: "kubectl apply -f examples/virtualmachine/clusterrole.yaml"},
+		{line: "kubectl -n karmada-system patch configmap karmada-mirror --type=merge --patch-file examples/virtualmachine/configuration.yaml"},
+	}
+	// walk mirrors the examples, moves a Deployment to another cluster, makes a mistake, and asks
+	// why the Deployment is where it is.
+	walk = []step{
+		{line: "kubectl apply -k examples/deployment"},
+		{line: "kubectl apply -f examples/virtualmachine/virtualmachine.yaml"},
+		{line: "karmada-mirror wait deployment/nginx -n hello --for=healthy"},
+		{line: "kubectl --kubeconfig member1.kubeconfig -n machines wait virtualmachine builder --for=create --timeout=60s"},
+		{line: "kubectl get works -A -l app.kubernetes.io/managed-by=karmada-mirror"},
+		{line: "kubectl -n hello annotate deployment nginx karmada.target/clusters=member2 --overwrite"},
+		{line: "karmada-mirror wait deployment/nginx -n hello --for=healthy"},
+		{line: "kubectl --kubeconfig member2.kubeconfig -n hello get deployment nginx"},
+		{line: "karmada-mirror status -n hello"},
+		{line: "kubectl -n hello annotate deployment nginx karmada.target/cluster=member1", isRefused: true},
+		{line: "karmada-mirror explain deployment nginx -n hello"},
+	}
+)
+
+func (d *demo) run(ctx context.Context, exit bool) (err error) {
+	builder, built, err := Programs(ctx, d.out)
 	if err != nil {
 		return err
 	}
@@ -59,54 +83,56 @@ func runDemo(ctx context.Context, out io.Writer, exit bool, pause time.Duration)
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "karmada-mirror-demo-")
-	if err != nil {
+	if d.dir, err = os.MkdirTemp("", "karmada-mirror-demo-"); err != nil {
 		return fmt.Errorf("cannot create a folder: %w", err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, os.RemoveAll(d.dir)) }()
+	for name, target := range map[string]string{
+		"kubectl": built.Hyperkarmada, "karmada-mirror": program,
+		"manifests": filepath.Join(builder.Repository(), "manifests"), "examples": filepath.Join(builder.Repository(), "examples"),
+	} {
+		if err := os.Symlink(target, filepath.Join(d.dir, name)); err != nil {
+			return fmt.Errorf("cannot create a link: %w", err)
+		}
+	}
 
-	fmt.Fprintln(out, "\nstarting Karmada: member1 and member2 (push), member3 (pull)")
-	k, err := karmada.Start(ctx, karmada.Options{Dir: dir, Programs: built, Members: members(), Progress: out})
+	fmt.Fprintln(d.out, "\nstarting Karmada: member1 and member2 (push), member3 (pull)")
+	d.Karmada, err = karmada.Start(ctx, karmada.Options{Dir: d.dir, Programs: built, Members: Members(), Progress: d.out})
 	if err != nil {
 		return err
 	}
 	defer func() {
-		fmt.Fprintln(out, "\nstopping")
-		err = errors.Join(err, k.Stop())
+		fmt.Fprintln(d.out, "\nstopping")
+		err = errors.Join(err, d.Stop())
 	}()
-	d := &demo{Karmada: k, builder: builder, dir: dir, out: out}
 	mirror, err := d.install(ctx, program)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, mirror.Stop()) }()
-	if err := d.show(ctx); err != nil {
+	if err := d.take(ctx, walk); err != nil || exit {
 		return err
 	}
-	if err := d.takeWalk(ctx, built.Hyperkarmada, program, pause); err != nil {
-		return err
+	d.invite()
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-mirror.Ended():
+		return fmt.Errorf("karmada-mirror ended: see %s", d.log())
 	}
-	if !exit {
-		d.invite()
-		select {
-		case <-ctx.Done():
-		case <-mirror.Ended():
-			return fmt.Errorf("karmada-mirror ended: see %s", d.log())
-		}
-	}
-	return nil
 }
 
 // install follows the README's instructions for administrators.
 func (d *demo) install(ctx context.Context, program string) (*process.Daemon, error) {
+	const namespace, account = "karmada-system", "karmada-mirror"
 	fmt.Fprintln(d.out, "\ninstalling karmada-mirror: manifests/karmada")
-	if err := karmada.ApplyKustomization(ctx, d.Config(), d.path("manifests", "karmada")); err != nil {
+	if err := karmada.ApplyKustomization(ctx, d.Config(), filepath.Join(d.dir, "manifests", "karmada")); err != nil {
 		return nil, err
 	}
-	if err := d.watchMachines(ctx); err != nil {
+	if err := d.take(ctx, addMachines); err != nil {
 		return nil, err
 	}
-	kubeconfig, err := d.ServiceAccountKubeconfig(ctx, demoNamespace, demoName)
+	kubeconfig, err := d.ServiceAccountKubeconfig(ctx, namespace, account)
 	if err != nil {
 		return nil, err
 	}
@@ -116,74 +142,30 @@ func (d *demo) install(ctx context.Context, program string) (*process.Daemon, er
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(d.out, "running karmada-mirror as the ServiceAccount %s/%s\n", demoNamespace, demoName)
+	fmt.Fprintf(d.out, "\nrunning karmada-mirror as the ServiceAccount %s/%s\n", namespace, account)
 	return mirror, nil
 }
 
 // log is the path of karmada-mirror's log.
 func (d *demo) log() string { return filepath.Join(d.dir, "karmada-mirror.log") }
 
-func (d *demo) path(elements ...string) string {
-	return filepath.Join(append([]string{d.builder.Repository()}, elements...)...)
-}
-
-// watchMachines adds a custom resource to the mirrored ones: its definition on
-// the control plane and in a member, the right to read it, and a line in the
-// configuration.
-func (d *demo) watchMachines(ctx context.Context) error {
-	for _, config := range []*rest.Config{d.Config(), d.MemberConfig("member1")} {
-		if err := d.applyFile(ctx, config, "examples", "virtualmachine", "crd.yaml"); err != nil {
-			return err
+// take runs steps in the folder of the demo, with a pause before each, and prints each with its output.
+func (d *demo) take(ctx context.Context, steps []step) error {
+	for _, s := range steps {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(d.pause):
+		}
+		fmt.Fprintln(d.out, "\n$ "+s.line)
+		shell := exec.CommandContext(ctx, "sh", "-c", s.line)
+		shell.Dir, shell.Stdout, shell.Stderr = d.dir, d.out, d.out
+		shell.Env = append(os.Environ(), "KUBECONFIG="+d.Kubeconfig(), "PATH="+d.dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+		if err := shell.Run(); (err != nil) != s.isRefused {
+			return fmt.Errorf("%q should have been refused: %t, and it ended with %v", s.line, s.isRefused, err)
 		}
 	}
-	if err := d.applyFile(ctx, d.Config(), "examples", "virtualmachine", "clusterrole.yaml"); err != nil {
-		return err
-	}
-	client, err := typedcorev1.NewForConfig(d.Config())
-	if err != nil {
-		return fmt.Errorf("cannot create a client: %w", err)
-	}
-	configMaps := client.ConfigMaps(demoNamespace)
-	configMap, err := configMaps.Get(ctx, demoName, metav1.GetOptions{})
-	if err != nil {
-		return fmt.Errorf("cannot read the configuration: %w", err)
-	}
-	configMap.Data["config.yaml"] += "- {group: cloudnative.czs, resource: virtualmachines}\n"
-	if _, err := configMaps.Update(ctx, configMap, metav1.UpdateOptions{}); err != nil {
-		return fmt.Errorf("cannot change the configuration: %w", err)
-	}
 	return nil
-}
-
-func (d *demo) applyFile(ctx context.Context, config *rest.Config, elements ...string) error {
-	manifests, err := os.ReadFile(d.path(elements...))
-	if err != nil {
-		return fmt.Errorf("cannot read an example: %w", err)
-	}
-	return karmada.Apply(ctx, config, manifests)
-}
-
-// show applies the examples and prints how they reach the members.
-func (d *demo) show(ctx context.Context) error {
-	fmt.Fprintln(d.out, "\napplying examples/deployment and examples/virtualmachine")
-	begun := time.Now()
-	if err := karmada.ApplyKustomization(ctx, d.Config(), d.path("examples", "deployment")); err != nil {
-		return err
-	}
-	if err := d.applyFile(ctx, d.Config(), "examples", "virtualmachine", "virtualmachine.yaml"); err != nil {
-		return err
-	}
-	journey, err := newJourney(d.Karmada)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, demoPatience)
-	defer cancel()
-	return d.Wait(ctx, "the examples in the members", func(ctx context.Context) error {
-		return journey.follow(ctx, func(line string) {
-			fmt.Fprintf(d.out, "  %6s  %s\n", time.Since(begun).Round(10*time.Millisecond), line)
-		})
-	})
 }
 
 func (d *demo) invite() {

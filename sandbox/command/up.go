@@ -9,38 +9,59 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/karmada-target/karmada-mirror/sandbox/build"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
-func newUp() *cobra.Command {
+// newWithDir returns up or down, with the flag that tells them which sandbox to use.
+func newWithDir(use, short string, run func(cmd *cobra.Command, dir string) error) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
-		Use:   "up",
-		Short: "Start the sandbox, building it first, and leave it running",
+		Use:   use,
+		Short: short,
 		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return up(cmd, dir)
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if dir == "" {
+				builder, err := build.New(cmd.Context(), cmd.OutOrStdout())
+				if err != nil {
+					return err
+				}
+				dir = filepath.Join(builder.Cache(), "sandbox")
+			}
+			if dir, err = filepath.Abs(dir); err != nil { // people copy the paths in it
+				return fmt.Errorf("cannot resolve folder %q: %w", dir, err)
+			}
+			return run(cmd, dir)
 		},
 	}
-	dirFlag(cmd, &dir)
+	cmd.Flags().StringVar(&dir, "dir", os.Getenv("KARMADA_MIRROR_SANDBOX"), "folder of the sandbox (default: $KARMADA_MIRROR_SANDBOX, else .cache/sandbox in the repository)")
 	return cmd
+}
+
+func down(cmd *cobra.Command, dir string) error {
+	running, err := karmada.Running(dir)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "stopping %d components\n", running)
+	if err := karmada.Down(dir); err != nil {
+		return err
+	}
+	return clean(dir)
 }
 
 func up(cmd *cobra.Command, dir string) error {
 	out := cmd.OutOrStdout()
-	builder, built, err := programs(cmd.Context(), out)
+	_, built, err := Programs(cmd.Context(), out)
 	if err != nil {
-		return err
-	}
-	if dir, err = dirOrDefault(dir, builder); err != nil {
 		return err
 	}
 	running, err := karmada.Running(dir)
 	if err != nil {
 		return err
 	}
-	if len(running) > 0 {
-		fmt.Fprintf(out, "the sandbox is already running: %d components\n", len(running))
+	if running > 0 {
+		fmt.Fprintf(out, "the sandbox is already running: %d components\n", running)
 		return describe(out, dir)
 	}
 	// Leftovers of an earlier sandbox, such as one that a reboot ended, would
@@ -48,12 +69,12 @@ func up(cmd *cobra.Command, dir string) error {
 	if err := clean(dir); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "starting Karmada with %d members in %s\n", len(members()), dir)
+	fmt.Fprintf(out, "starting Karmada with %d members in %s\n", len(Members()), dir)
 	begun := time.Now()
 	_, err = karmada.Start(cmd.Context(), karmada.Options{
 		Dir:      dir,
 		Programs: built,
-		Members:  members(),
+		Members:  Members(),
 		// For comparisons with Karmada's own policies.
 		Scheduler: true,
 		Detach:    true,

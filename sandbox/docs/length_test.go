@@ -51,22 +51,3 @@ func countWords(page string) int {
 	}
 	return words
 }
-
-func TestCountWords(t *testing.T) {
-	cases := map[string]struct {
-		reason, page string
-		want         int
-	}{
-		"Prose":   {"Headings and prose count.", "# One\n\ntwo three\n", 4},
-		"Table":   {"Table rows do not count.", "one\n\n| a | b |\n|---|---|\n| c | d |\n\ntwo\n", 2},
-		"Fence":   {"Fenced blocks do not count, indented or not.", "one\n```sh\na b\n```\n- two\n  ```sh\n  c\n  ```\n", 3},
-		"Comment": {"HTML comments do not count, but what is between them does.", "<!-- a b -->one<!-- c\nd -->\ntwo\n", 2},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := countWords(tc.page); got != tc.want {
-				t.Errorf("%s countWords() = %d, want %d", tc.reason, got, tc.want)
-			}
-		})
-	}
-}

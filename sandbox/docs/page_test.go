@@ -5,76 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-func readText(t *testing.T, text string) (*Page, error) {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "page.md")
-	if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "'''", "```")), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return Read(path)
-}
-
-func TestRead(t *testing.T) {
-	page, err := readText(t, `# Try the `+"`page`"+`: now!
-
-Text, see [there](other.md#a-b) and [out](https://example.com).
-
-<!-- test: run
-kubectl create namespace shop
--->
-1. A list:
-
-   <!-- test: exits 1 -->
-   <!-- test: eventually -->
-   '''sh
-   echo one
-     echo two
-   '''
-
-   '''console
-   one
-   '''
-
-<!-- test: skip no node -->
-'''sh
-make it
-'''
-
-'''yaml
-a: b
-'''
-
-## Try the page now
-`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []Step{
-		{Block: Block{6, "kubectl create namespace shop\n"}, Hidden: true, Heading: "Try the page: now!"},
-		{Block: Block{13, "echo one\n  echo two\n"}, Status: 1, Eventually: true, Expected: &Output{shown: "one\n"}, Heading: "Try the page: now!"},
-		{Block: Block{23, "make it\n"}, Skip: "no node", Heading: "Try the page: now!"},
-	}
-	var got []Step
-	for _, step := range page.Steps {
-		got = append(got, *step)
-	}
-	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b Output) bool { return a.shown == b.shown })); diff != "" {
-		t.Errorf("steps, -want +got:\n%s", diff)
-	}
-	if diff := cmp.Diff([]Block{{27, "a: b\n"}}, page.Data); diff != "" {
-		t.Errorf("data, -want +got:\n%s", diff)
-	}
-	if diff := cmp.Diff([]Block{{3, "other.md#a-b"}}, page.Links); diff != "" {
-		t.Errorf("links, -want +got:\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"try-the-page-now", "try-the-page-now-1"}, page.Anchors); diff != "" {
-		t.Errorf("anchors, -want +got:\n%s", diff)
-	}
-}
 
 func TestReadRefuses(t *testing.T) {
 	cases := map[string]string{
@@ -93,7 +24,11 @@ func TestReadRefuses(t *testing.T) {
 		"a hidden block without a new line":   "<!-- test: run ls -->\n",
 	}
 	for name, text := range cases {
-		if page, err := readText(t, text); err == nil {
+		path := filepath.Join(t.TempDir(), "page.md")
+		if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "'''", "```")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if page, err := Read(path); err == nil {
 			t.Errorf("%s is accepted: %+v", name, page)
 		}
 	}
@@ -130,38 +65,32 @@ func TestOutput(t *testing.T) {
 	}
 }
 
+// TestShell: what a page says wrongly is an error.
 func TestShell(t *testing.T) {
-	dir := t.TempDir()
-	shell, err := NewShell(t.Context(), dir, t.TempDir(), os.Environ())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer shell.Close()
-	run := func(step *Step) error { return shell.Run(t.Context(), step) }
-	step := func(text, shown string) *Step {
-		output, err := parseOutput(shown)
+	for _, tc := range []struct {
+		text, shown string
+		status      int
+		fails       bool
+	}{
+		{text: "echo one; echo two >&2\n", shown: "one\ntwo\n"},
+		{text: "false; echo not reached", status: 1},
+		{text: "echo one\n", shown: "two\n", fails: true},
+		{text: "echo one\n", status: 1, fails: true},
+		{text: "true | false; echo not reached", fails: true},
+	} {
+		shell, err := NewShell(t.Context(), t.TempDir(), t.TempDir(), os.Environ())
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &Step{Block: Block{Text: text}, Expected: output}
-	}
-	steps := []*Step{
-		step("A=one; export B=two; mkdir folder; cd folder; sleep 600 &\n", ""),
-		step("echo $A; basename $PWD\nsh -c 'echo $B >&2'", "one\nfolder\ntwo\n"),
-		step("echo x >> count; test $(wc -l < count) = 3; wc -l < count", "3\n"),
-		step("false; echo not reached", ""),
-		step("echo $A", "one\n"),
-	}
-	steps[2].Eventually, steps[3].Status = true, 1
-	for _, s := range steps {
-		if err := run(s); err != nil {
-			t.Errorf("%q: %v", s.Text, err)
+		step := &Step{Block: Block{Text: tc.text}, Status: tc.status}
+		if tc.shown != "" {
+			step.Expected, _ = parseOutput(tc.shown)
 		}
-	}
-	if err := run(step("echo $A", "two\n")); err == nil {
-		t.Error("the wrong output is accepted")
-	}
-	if err := run(step("true | false; echo not reached", "")); err == nil {
-		t.Error("a failure is accepted")
+		if err := shell.Run(t.Context(), step); (err != nil) != tc.fails {
+			t.Errorf("%q: %v", tc.text, err)
+		}
+		if err := shell.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

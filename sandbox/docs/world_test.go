@@ -14,17 +14,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/karmada-target/karmada-mirror/sandbox/build"
+	"github.com/karmada-target/karmada-mirror/sandbox/command"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 	"github.com/karmada-target/karmada-mirror/sandbox/process"
 )
@@ -37,12 +35,6 @@ const (
 	// host is the member that stands in for the host cluster.
 	host = "member2"
 )
-
-var members = []karmada.Member{
-	{Name: "member1", Mode: clusterv1alpha1.Push, Nodes: 1},
-	{Name: host, Mode: clusterv1alpha1.Push, Nodes: 1},
-	{Name: "member3", Mode: clusterv1alpha1.Pull, Nodes: 1},
-}
 
 // world is the environment that commands run in.
 type world struct {
@@ -57,15 +49,7 @@ func newWorld(t *testing.T, repository string) *world {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	builder, err := build.New(ctx, os.Stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	hyperkarmada, err := builder.Hyperkarmada(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kwok, stages, err := builder.Kwok(ctx)
+	builder, programs, err := command.Programs(ctx, os.Stderr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,10 +62,10 @@ func newWorld(t *testing.T, repository string) *world {
 		w.dir = t.TempDir()
 		k, err := karmada.Start(ctx, karmada.Options{
 			Dir:       w.dir,
-			Programs:  karmada.Programs{Hyperkarmada: hyperkarmada, Karmada: builder.KarmadaSources(), Kwok: kwok, Stages: stages},
+			Programs:  programs,
 			Progress:  os.Stderr,
 			Scheduler: true, // for readers who come from policies
-			Members:   members,
+			Members:   command.Members(),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -117,8 +101,12 @@ func (w *world) install(ctx context.Context, t *testing.T, program string) {
 	if output, err := apply.CombinedOutput(); err != nil {
 		t.Fatalf("cannot install: %v\n%s", err, output)
 	}
+	kubeconfig := filepath.Join(t.TempDir(), "karmada-mirror.config")
+	if err := karmada.ServiceAccountKubeconfig(ctx, w.kubeconfig("karmada"), system, account, kubeconfig); err != nil {
+		t.Fatal(err)
+	}
 	daemon, err := process.StartDaemon(process.DaemonOptions{
-		Program: []string{program}, Kubeconfig: w.accountKubeconfig(ctx, t),
+		Program: []string{program}, Kubeconfig: kubeconfig,
 		// On a busy machine, kubectl takes more than a second to delete what a page wants
 		// held, and the breaker would let the first deletions through.
 		Flags: []string{"--deletion-settle-period", "4s"},
@@ -140,38 +128,6 @@ func (w *world) install(ctx context.Context, t *testing.T, program string) {
 	if err != nil {
 		t.Fatalf("karmada-mirror does not become the leader: %v", err)
 	}
-}
-
-// accountKubeconfig writes a kubeconfig with the rights of the daemon's ServiceAccount.
-func (w *world) accountKubeconfig(ctx context.Context, t *testing.T) (path string) {
-	t.Helper()
-	client, err := kubernetes.NewForConfig(w.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kubeconfig, err := clientcmd.LoadFromFile(w.kubeconfig("karmada"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = wait.PollUntilContextCancel(ctx, retryInterval, true, func(ctx context.Context) (bool, error) {
-		secret, err := client.CoreV1().Secrets(system).Get(ctx, account, metav1.GetOptions{})
-		if err != nil {
-			return false, err
-		}
-		token := string(secret.Data[corev1.ServiceAccountTokenKey])
-		for _, user := range kubeconfig.AuthInfos {
-			user.Token, user.ClientCertificateData, user.ClientKeyData = token, nil, nil
-		}
-		return token != "", nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	path = filepath.Join(t.TempDir(), "karmada-mirror.config")
-	if err := clientcmd.WriteToFile(*kubeconfig, path); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // prepare fills a folder with the files that commands refer to. The sandbox module is a
@@ -197,7 +153,7 @@ func (w *world) prepare(t *testing.T, dir string) {
 		"karmada.config":             w.kubeconfig("karmada"),
 		"host.config":                w.kubeconfig(host),
 	}
-	for _, member := range members {
+	for _, member := range command.Members() {
 		links[member.Name+".config"] = w.kubeconfig(member.Name)
 	}
 	for name, target := range links {

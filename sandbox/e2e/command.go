@@ -4,25 +4,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strings"
 	"testing"
 )
 
-// Command prepares karmada-mirror as an administrator runs it.
-func Command(t *testing.T, arguments ...string) *exec.Cmd {
-	t.Helper()
-	// An isolated test has its ConfigMap elsewhere.
-	reads := slices.Contains([]string{"status", "explain", "diff", "wait", "purge"}, arguments[0]) || slices.Contains(arguments, "approve")
-	if s := scopeOf(t); reads && !s.isInstallation() && !slices.Contains(arguments, "--config-map") {
-		arguments = append(arguments, "--config-map", s.home+"/"+Account)
-	}
-	command := exec.CommandContext(t.Context(), Env.Daemon, arguments...)
-	command.Env = append(os.Environ(), "KUBECONFIG="+Env.Kubeconfig())
-	return command
-}
-
-// Kubectl runs kubectl as an administrator.
+// Kubectl runs kubectl as an administrator, and fails the test on an error.
 func Kubectl(t *testing.T, arguments ...string) string {
 	t.Helper()
 	output, err := TryKubectl(t, arguments...)
@@ -35,17 +22,13 @@ func Kubectl(t *testing.T, arguments ...string) string {
 // TryKubectl is Kubectl for a command that may fail.
 func TryKubectl(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), filepath.Join(Env.Builder.Cache(), "bin", "hyperkarmada"), append([]string{"kubectl"}, arguments...)...)
-	command.Env = append(os.Environ(), "KUBECONFIG="+Env.Kubeconfig())
-	output, err := command.CombinedOutput()
-	return string(output), err
+	return run(t, append([]string{filepath.Join(Env.Builder.Cache(), "bin", "hyperkarmada"), "kubectl"}, arguments...)...)
 }
 
-// KarmadaMirror runs the command to its end.
+// KarmadaMirror runs the command to its end, as an administrator.
 func KarmadaMirror(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
-	output, err := Command(t, arguments...).CombinedOutput()
-	return string(output), err
+	return run(t, append([]string{Env.Program}, arguments...)...)
 }
 
 // MustKarmadaMirror runs the command and fails the test on an error.
@@ -56,4 +39,19 @@ func MustKarmadaMirror(t *testing.T, arguments ...string) string {
 		t.Fatalf("karmada-mirror %s: %v: %s", strings.Join(arguments, " "), err, output)
 	}
 	return output
+}
+
+func run(t *testing.T, arguments ...string) (string, error) {
+	command := exec.CommandContext(t.Context(), arguments[0], arguments[1:]...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+Env.Kubeconfig())
+	output, err := command.CombinedOutput()
+	return string(output), err
+}
+
+// WantLine fails the test unless a line of the output matches a pattern.
+func WantLine(t *testing.T, output, pattern string) {
+	t.Helper()
+	if !regexp.MustCompile(`(?m)` + pattern).MatchString(output) {
+		t.Errorf("no line matches %q in:\n%s", pattern, output)
+	}
 }

@@ -2,34 +2,32 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/util/retry"
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/sandbox/build"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
-// Push and Pull are the members that most tests mirror to.
+// Push and Pull are the members that tests mirror to.
 const (
-	Push  = "member1"
-	Push2 = "member2"
-	Pull  = "member3"
-	Both  = Push + "," + Pull
+	Push = "member1"
+	Pull = "member2"
+	Both = Push + "," + Pull
 )
 
 // System and Account are the namespace and the ServiceAccount of karmada-mirror's
@@ -39,36 +37,43 @@ const (
 	Account = "karmada-mirror"
 )
 
-// Env is the Karmada of a package's tests. Tests that start their own replace it.
+// Unguarded is a label of Namespaces in which the admission policies do not apply.
+const Unguarded = "e2e.example/unguarded"
+
+// Env is the Karmada of a package's tests.
 var Env *Environment
 
-// Environment is a Karmada with karmada-mirror's manifests.
+// Environment is a Karmada.
 type Environment struct {
 	*karmada.Karmada
 	Builder *build.Builder
-	// Daemon is the path of karmada-mirror with the race detector.
-	Daemon string
+	// Dir holds the files of the Karmada.
+	Dir string
+	// Daemon is the path of karmada-mirror with the race detector, and Program that of a release.
+	Daemon, Program string
 	// AccountKubeconfig is the kubeconfig of the daemon's ServiceAccount.
 	AccountKubeconfig string
 	// Admin and Client have an administrator's permissions.
 	Admin  dynamic.Interface
 	Client kubernetes.Interface
-
-	rows *rows
-	// works caches all Works of karmada-mirror from a watch.
-	works *workCache
-
-	mu sync.Mutex
-	// scopes and faults are by test name.
-	scopes map[string]*scope
-	faults map[string][]*FaultRow
+	// Mirror is the daemon that all tests share, if there is one.
+	Mirror *Daemon
 }
 
-// Main is the main function of a package of tests. With members, all tests share a Karmada
-// with them; without, each test starts one.
-func Main(m *testing.M, members ...string) {
+// Setup is what the tests of a package share.
+type Setup struct {
+	// Members of the Karmada; without any, there is no Karmada.
+	Members []karmada.Member
+	// Flags are added to those of Karmada's components.
+	Flags map[string][]string
+	// Configuration of the daemon that they share; empty if nothing is to be installed.
+	Configuration string
+}
+
+// Main is the main function of a package of tests.
+func Main(m *testing.M, s Setup) {
 	flag.Parse()
-	code, err := runTests(m, members)
+	code, err := runTests(m, s)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
@@ -76,92 +81,79 @@ func Main(m *testing.M, members ...string) {
 	os.Exit(code)
 }
 
-func runTests(m *testing.M, members []string) (code int, err error) {
+func runTests(m *testing.M, s Setup) (code int, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	dir, err := os.MkdirTemp("", "karmada-mirror-e2e-")
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	if Env, err = compile(ctx); err != nil {
 		return 0, err
 	}
-	if len(members) > 0 {
-		if err := Env.Start(ctx, karmada.Options{Dir: dir, Members: Named(members...)}); err != nil {
+	if len(s.Members) > 0 {
+		if Env.Dir, err = os.MkdirTemp("", "karmada-mirror-e2e-"); err != nil {
+			return 0, err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(Env.Dir)) }()
+		if err := Env.Start(ctx, karmada.Options{Dir: Env.Dir, Members: s.Members, Flags: s.Flags}); err != nil {
 			return 0, err
 		}
 		defer func() { err = errors.Join(err, Env.Stop()) }()
-		if err := Env.Install(ctx); err != nil {
+	}
+	if s.Configuration != "" {
+		if err := Env.share(ctx, s.Configuration); err != nil {
 			return 0, err
 		}
+		defer func() {
+			if end := Env.Mirror.end(); end != nil {
+				err = errors.Join(err, fmt.Errorf("the shared daemon: %w", end))
+			}
+			if err != nil || code != 0 {
+				fmt.Fprintf(os.Stderr, "the shared daemon's log:\n%s", Env.Mirror.Log())
+			}
+		}()
 	}
-	if code = m.Run(); code == 0 {
-		return code, Env.rows.save()
-	}
-	return code, nil
+	return m.Run(), nil
 }
 
 // compile builds the programs of an environment.
 func compile(ctx context.Context) (e *Environment, err error) {
-	e = &Environment{rows: &rows{}}
+	e = &Environment{}
 	if e.Builder, err = build.New(ctx, os.Stderr); err != nil {
 		return nil, err
 	}
 	if _, err := e.Builder.Hyperkarmada(ctx); err != nil {
 		return nil, err
 	}
-	e.Daemon, err = e.Builder.CheckedDaemon(ctx)
+	if e.Daemon, err = e.Builder.CheckedDaemon(ctx); err != nil {
+		return nil, err
+	}
+	e.Program, err = e.Builder.Daemon(ctx)
 	return e, err
 }
 
-// StartOwn replaces [Env] with a Karmada of the test's own until the test ends. Nothing is
-// installed on it.
-func StartOwn(t *testing.T, o karmada.Options) {
-	t.Helper()
-	before := Env
-	t.Cleanup(func() { Env = before })
-	Env = &Environment{Builder: before.Builder, Daemon: before.Daemon, rows: before.rows}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	Must(t, Env.Start(ctx, o))
-	t.Cleanup(func() {
-		if err := Env.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// Named returns members in push mode, except [Pull], which is in pull mode.
-func Named(names ...string) []karmada.Member {
+// Members returns members with a node each, on which Pods become ready: in push mode, except
+// [Pull], which is in pull mode.
+func Members(names ...string) []karmada.Member {
 	var members []karmada.Member
 	for _, name := range names {
 		mode := clusterv1alpha1.Push
 		if name == Pull {
 			mode = clusterv1alpha1.Pull
 		}
-		members = append(members, karmada.Member{Name: name, Mode: mode})
+		members = append(members, karmada.Member{Name: name, Mode: mode, Nodes: 1})
 	}
 	return members
 }
 
-// WithNodes gives members a node each, on which Pods become ready.
-func WithNodes(members []karmada.Member) []karmada.Member {
-	for i := range members {
-		members[i].Nodes = 1
+// flags make Karmada fit for tests. By default the executor makes 40 calls a second to each
+// server, which would take most of the time. And if a member were considered lost because
+// the machine is busy, the test would wait for minutes.
+func flags() map[string][]string {
+	return map[string][]string{
+		karmada.ControllerManager: {
+			"--kube-api-qps=400", "--kube-api-burst=800", "--cluster-api-qps=400", "--cluster-api-burst=800",
+			"--cluster-failure-threshold=15s", "--cluster-monitor-grace-period=60s",
+		},
+		karmada.Agent(Pull): {"--cluster-failure-threshold=15s", "--cluster-lease-duration=40s"},
 	}
-	return members
-}
-
-// flags make Karmada fit for tests. By default the executor makes 40 calls a second to
-// each server, which would take most of the time. And if a member were considered lost
-// because the machine is busy, the test would wait for minutes.
-var flags = map[string][]string{
-	karmada.ControllerManager: {
-		"--kube-api-qps=400", "--kube-api-burst=800", "--cluster-api-qps=400", "--cluster-api-burst=800",
-		"--cluster-failure-threshold=15s", "--cluster-monitor-grace-period=60s",
-	},
-	karmada.Agent(Pull): {"--cluster-failure-threshold=15s", "--cluster-lease-duration=40s"},
 }
 
 // Start starts the Karmada, with the programs and flags of tests.
@@ -180,29 +172,21 @@ func (e *Environment) Start(ctx context.Context, o karmada.Options) (err error) 
 	// Otherwise a seventh of an API server's CPU time would go into garbage collection.
 	o.Environment = []string{"GOGC=400"}
 	o.Scheduler = true // for policies, which take over our sources and release them again
-	if o.Flags == nil {
-		o.Flags = flags
+	added := o.Flags
+	o.Flags = flags()
+	for component, flags := range added {
+		o.Flags[component] = append(o.Flags[component], flags...)
 	}
-	e.Karmada, err = karmada.Start(ctx, o)
-	if err != nil {
+	if e.Karmada, err = karmada.Start(ctx, o); err != nil {
 		return err
 	}
-	if err := e.connect(); err != nil {
+	e.Admin, err = dynamic.NewForConfig(e.Config())
+	if err == nil {
+		e.Client, err = kubernetes.NewForConfig(e.Config())
+	}
+	if err != nil {
 		return errors.Join(err, e.Karmada.Stop())
 	}
-	return nil
-}
-
-// connect makes the administrator's clients.
-func (e *Environment) connect() (err error) {
-	e.scopes, e.faults = map[string]*scope{}, map[string][]*FaultRow{}
-	if e.Admin, err = dynamic.NewForConfig(e.Config()); err != nil {
-		return err
-	}
-	if e.Client, err = kubernetes.NewForConfig(e.Config()); err != nil {
-		return err
-	}
-	e.works = watchWorks(e.Admin)
 	return nil
 }
 
@@ -212,86 +196,66 @@ func (e *Environment) Member(name string) dynamic.Interface {
 	return dynamic.NewForConfigOrDie(e.MemberConfig(name))
 }
 
-// Stop ends the Karmada.
-func (e *Environment) Stop() error {
-	e.works.stop()
-	return e.Karmada.Stop()
-}
-
-// Install applies the manifests that users apply.
+// Install applies the manifests that users apply, with the components for deletions in the
+// foreground and for statuses. The admission policies spare the Namespaces that are
+// [Unguarded], where tests may write mistakes.
 func (e *Environment) Install(ctx context.Context) (err error) {
 	if err := karmada.ApplyKustomization(ctx, e.Config(), filepath.Join(e.Builder.Repository(), "manifests", "karmada")); err != nil {
 		return err
 	}
-	if e.AccountKubeconfig, err = e.ServiceAccountKubeconfig(ctx, System, Account); err != nil {
-		return err
-	}
-	if err := e.grant(ctx, "foreground-deletion"); err != nil {
-		return err
-	}
-	return e.loosen(ctx)
-}
-
-// grant gives the daemon the rights of a component of the manifests.
-func (e *Environment) grant(ctx context.Context, component string) error {
-	role, err := os.ReadFile(e.ClusterRole(component))
-	if err != nil {
-		return err
-	}
-	return karmada.Apply(ctx, e.Config(), role)
-}
-
-// ClusterRole is the file of the ClusterRole of a component of the manifests.
-func (e *Environment) ClusterRole(component string) string {
-	return filepath.Join(e.Builder.Repository(), "manifests", "components", component, "clusterrole.yaml")
-}
-
-// GrantStatus allows the daemon to write the statuses of sources.
-func GrantStatus(t *testing.T) {
-	t.Helper()
-	Must(t, Env.grant(t.Context(), "aggregate-status"))
-}
-
-// AdmissionPolicies are the policies in the manifests.
-var AdmissionPolicies = []string{Account, Account + "-spelling"}
-
-// loosen turns the deletion breaker off, which would count the deletions of earlier tests,
-// and unbinds the admission policies, which would refuse the tests' deliberate mistakes.
-// Tests of the breaker and the policies turn them on.
-func (e *Environment) loosen(ctx context.Context) error {
-	for _, name := range AdmissionPolicies {
-		if err := e.Client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
-			return err
+	for _, component := range []string{"foreground-deletion", "aggregate-status"} {
+		role, err := os.ReadFile(filepath.Join(e.Builder.Repository(), "manifests", "components", component, "clusterrole.yaml"))
+		if err == nil {
+			err = karmada.Apply(ctx, e.Config(), role)
 		}
-	}
-	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		configMap, err := e.Client.CoreV1().ConfigMaps(System).Get(ctx, Account, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
-		text := configMap.Data[config.Key]
-		configMap.Data[config.Key] = strings.Replace(text, "works: 50", "works: 0", 1)
-		if configMap.Data[config.Key] == text {
-			return errors.New("cannot find the breaker's threshold in the default configuration")
+	}
+	spare := []byte(`{"spec":{"matchResources":{"namespaceSelector":{"matchExpressions":[{"key":"` + Unguarded + `","operator":"DoesNotExist"}]}}}}`)
+	for _, name := range []string{Account, Account + "-spelling"} {
+		_, err := e.Client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Patch(ctx, name, types.MergePatchType, spare, metav1.PatchOptions{})
+		if err != nil {
+			return err
 		}
-		_, err = e.Client.CoreV1().ConfigMaps(System).Update(ctx, configMap, metav1.UpdateOptions{})
-		return err
-	})
+	}
+	e.AccountKubeconfig, err = e.ServiceAccountKubeconfig(ctx, System, Account)
+	return err
 }
 
-// WatchAnew restarts the tests' own watch after a restore: a watch that has seen objects
-// that the API server has since forgotten would keep showing them.
-func (e *Environment) WatchAnew() {
-	e.works.stop()
-	e.works = watchWorks(e.Admin)
+// Configure replaces the configuration of the installation.
+func (e *Environment) Configure(ctx context.Context, text string) error {
+	patch, err := json.Marshal(map[string]any{"data": map[string]any{config.Key: text}})
+	if err == nil {
+		_, err = e.Client.CoreV1().ConfigMaps(System).Patch(ctx, Account, types.MergePatchType, patch, metav1.PatchOptions{})
+	}
+	return err
+}
+
+// share installs karmada-mirror, and starts the daemon that all tests share: where it cannot
+// write a byte to any file, and the usual folders do not exist.
+func (e *Environment) share(ctx context.Context, configuration string) (err error) {
+	if err := e.Install(ctx); err != nil {
+		return err
+	}
+	if err := e.Configure(ctx, configuration); err != nil {
+		return err
+	}
+	const bare = `ulimit -f 0 && cd / && TMPDIR=/nonexistent HOME=/nonexistent exec "$0" "$@"`
+	e.Mirror, err = launch(DaemonOptions{
+		Program: []string{"sh", "-euc", bare, e.Daemon}, Kubeconfig: e.AccountKubeconfig,
+		Flags: []string{"--leader-elect-lease-duration", "60s", "--leader-elect-renew-deadline", "50s"}, // on a busy machine
+	})
+	if err != nil {
+		return err
+	}
+	return e.Wait(ctx, "the shared daemon to lead", Leads(e.Mirror))
 }
 
 // RepositoryFile reads a file of the repository.
 func RepositoryFile(t *testing.T, elements ...string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(append([]string{Env.Builder.Repository()}, elements...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return data
 }

@@ -3,6 +3,8 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -10,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/karmada-target/karmada-mirror/render"
@@ -19,15 +22,17 @@ import (
 var (
 	ConfigMaps  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	Namespaces  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
-	Events      = schema.GroupVersionResource{Version: "v1", Resource: "events"}
 	Autoscalers = schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
 	Deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	Roles       = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "roles"}
 	Secrets     = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 	Works       = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha1", Resource: "works"}
 	Clusters    = schema.GroupVersionResource{Group: "cluster.karmada.io", Version: "v1alpha1", Resource: "clusters"}
 	Definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	Policies    = schema.GroupVersionResource{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "propagationpolicies"}
 )
+
+// ConfigurationHead begins a configuration.
+const ConfigurationHead = "apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\n"
 
 // Object makes an object.
 func Object(apiVersion, kind, namespace, name string, fields map[string]any) *unstructured.Unstructured {
@@ -44,16 +49,55 @@ func Object(apiVersion, kind, namespace, name string, fields map[string]any) *un
 
 // ConfigMap makes a ConfigMap that asks for clusters.
 func ConfigMap(namespace, name, clusters, value string) *unstructured.Unstructured {
-	u := Object("v1", "ConfigMap", namespace, name, map[string]any{"data": map[string]any{"key": value}})
-	u.SetAnnotations(map[string]string{render.ClustersAnnotation: clusters})
-	return u
+	return Asking(Plain(namespace, name, value), clusters)
 }
 
 // Plain makes a ConfigMap that does not ask for clusters.
 func Plain(namespace, name, value string) *unstructured.Unstructured {
-	u := ConfigMap(namespace, name, "", value)
-	u.SetAnnotations(nil)
+	return Object("v1", "ConfigMap", namespace, name, map[string]any{"data": map[string]any{"key": value}})
+}
+
+// Deployment makes a Deployment that does not ask for clusters.
+func Deployment(namespace, name, image string, replicas int64) *unstructured.Unstructured {
+	labels := map[string]any{"app": name}
+	return Object("apps/v1", "Deployment", namespace, name, map[string]any{"spec": map[string]any{
+		"replicas": replicas, "selector": map[string]any{"matchLabels": labels},
+		"template": map[string]any{
+			"metadata": map[string]any{"labels": labels},
+			"spec":     map[string]any{"containers": []any{map[string]any{"name": "web", "image": image}}},
+		},
+	}})
+}
+
+// Asking lets an object ask for clusters.
+func Asking(u *unstructured.Unstructured, clusters string) *unstructured.Unstructured {
+	SetAnnotation(render.ClustersAnnotation, clusters)(u)
 	return u
+}
+
+// NewNamespace makes a Namespace that the shared daemon watches; Karmada creates it in the members.
+func NewNamespace(t *testing.T) string {
+	t.Helper()
+	return MakeNamespace(t, NewName(t, "shared"), nil, nil)
+}
+
+// NewName returns a name for something that belongs to a test.
+func NewName(t *testing.T, prefix string) string {
+	test, _, _ := strings.Cut(strings.TrimPrefix(t.Name(), "Test"), "/")
+	return strings.ToLower(prefix+"-"+test[:min(len(test), 20)]) + "-" + utilrand.String(4)
+}
+
+// MakeNamespace makes a Namespace with a given name until the test ends.
+func MakeNamespace(t *testing.T, name string, labels, annotations map[string]string) string {
+	t.Helper()
+	u := Object("v1", "Namespace", "", name, nil)
+	u.SetLabels(labels)
+	u.SetAnnotations(annotations)
+	Create(t, Namespaces, u)
+	t.Cleanup(func() {
+		_ = Env.Admin.Resource(Namespaces).Delete(context.Background(), name, metav1.DeleteOptions{})
+	})
+	return name
 }
 
 // Create creates an object.
@@ -86,7 +130,7 @@ func Change(t *testing.T, gvr schema.GroupVersionResource, namespace, name strin
 // Remove deletes an object.
 func Remove(t *testing.T, gvr schema.GroupVersionResource, namespace, name string) {
 	t.Helper()
-	if err := Env.Admin.Resource(gvr).Namespace(namespace).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+	if err := Env.Admin.Resource(gvr).Namespace(namespace).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		t.Fatalf("cannot delete %s %s/%s: %v", gvr.Resource, namespace, name, err)
 	}
 }
@@ -103,6 +147,9 @@ func SetAnnotation(key, value string) func(*unstructured.Unstructured) {
 	}
 }
 
+// DropAnnotations returns a change that removes all annotations.
+func DropAnnotations(u *unstructured.Unstructured) { u.SetAnnotations(nil) }
+
 // SetField returns a change that sets a field.
 func SetField(value any, path ...string) func(*unstructured.Unstructured) {
 	return func(u *unstructured.Unstructured) {
@@ -112,10 +159,14 @@ func SetField(value any, path ...string) func(*unstructured.Unstructured) {
 	}
 }
 
-// ConfigMapWork is the namespace and name of a ConfigMap's Work on a cluster.
-func ConfigMapWork(namespace, name, cluster string) types.NamespacedName {
-	id := render.Identity{Kind: "ConfigMap", Namespace: namespace, Name: name}
+// WorkOf is the namespace and name of an object's Work on a cluster.
+func WorkOf(id render.Identity, cluster string) types.NamespacedName {
 	return types.NamespacedName{Namespace: render.ExecutionNamespace(cluster), Name: id.WorkName()}
+}
+
+// ConfigMapWork is that of a ConfigMap.
+func ConfigMapWork(namespace, name, cluster string) types.NamespacedName {
+	return WorkOf(render.Identity{Kind: "ConfigMap", Namespace: namespace, Name: name}, cluster)
 }
 
 // GetWork reads a Work.
@@ -124,9 +175,8 @@ func GetWork(ctx context.Context, name types.NamespacedName) (*unstructured.Unst
 }
 
 // MustWork waits for a Work.
-func MustWork(t *testing.T, name types.NamespacedName) *unstructured.Unstructured {
+func MustWork(t *testing.T, name types.NamespacedName) (found *unstructured.Unstructured) {
 	t.Helper()
-	var found *unstructured.Unstructured
 	Eventually(t, "Work "+name.String(), func(ctx context.Context) (err error) {
 		found, err = GetWork(ctx, name)
 		return err
@@ -134,56 +184,26 @@ func MustWork(t *testing.T, name types.NamespacedName) *unstructured.Unstructure
 	return found
 }
 
-// WantNoWork fails the test if there is a Work with that name.
-func WantNoWork(t *testing.T, name types.NamespacedName) {
-	t.Helper()
-	if work, err := GetWork(t.Context(), name); !apierrors.IsNotFound(err) {
-		t.Errorf("there is a Work %s: %v, %v", name, work, err)
+// ManifestOf returns the only manifest of a Work.
+func ManifestOf(work *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	manifests, _, _ := unstructured.NestedSlice(work.Object, "spec", "workload", "manifests")
+	if len(manifests) != 1 {
+		return nil, fmt.Errorf("it has %d manifests", len(manifests))
 	}
-}
-
-// CreatePages creates ConfigMaps page-0, page-1 and so on.
-func CreatePages(t *testing.T, namespace, clusters string, n int) (ids []render.Identity) {
-	t.Helper()
-	return createPages(t, namespace, clusters, n, "")
-}
-
-// CreateHeldPages is like CreatePages, but the pages are to be deleted in the foreground.
-func CreateHeldPages(t *testing.T, namespace, clusters string, n int) (ids []render.Identity) {
-	t.Helper()
-	return createPages(t, namespace, clusters, n, "foreground")
-}
-
-func createPages(t *testing.T, namespace, clusters string, n int, deletion string) (ids []render.Identity) {
-	t.Helper()
-	for i := range n {
-		name := fmt.Sprintf("page-%d", i)
-		page := ConfigMap(namespace, name, clusters, "one")
-		if deletion != "" {
-			SetAnnotation(render.DeletionAnnotation, deletion)(page)
-		}
-		Create(t, ConfigMaps, page)
-		ids = append(ids, render.Identity{Kind: "ConfigMap", Namespace: namespace, Name: name})
+	manifest, ok := manifests[0].(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("its manifest is a %T", manifests[0])
 	}
-	return ids
+	return &unstructured.Unstructured{Object: manifest}, nil
 }
 
-// RemoveAll deletes the objects in a namespace that a field selector matches, several at a time: the
-// API server itself deletes a collection one by one, which takes minutes for a thousand on a busy machine.
-func RemoveAll(t *testing.T, gvr schema.GroupVersionResource, namespace, selector string) {
-	t.Helper()
-	client := Env.Admin.Resource(gvr).Namespace(namespace)
-	list, err := client.List(t.Context(), metav1.ListOptions{FieldSelector: selector})
-	Must(t, err)
-	InParallel(t, len(list.Items), func(ctx context.Context, i int) error {
-		err := client.Delete(ctx, list.Items[i].GetName(), metav1.DeleteOptions{})
-		if apierrors.IsNotFound(err) {
-			return nil
+// HasFinalizer returns an error unless an object has the daemon's finalizer.
+func HasFinalizer(gvr schema.GroupVersionResource, namespace, name string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		u, err := Env.Admin.Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+		if err == nil && !slices.Contains(u.GetFinalizers(), render.WorksFinalizer) {
+			err = fmt.Errorf("it has only %q", u.GetFinalizers())
 		}
 		return err
-	})
+	}
 }
-
-// AllPages excludes the ConfigMap that Kubernetes creates in each namespace, and the
-// daemons' own.
-const AllPages = "metadata.name!=kube-root-ca.crt,metadata.name!=" + Account

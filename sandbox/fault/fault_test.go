@@ -1,24 +1,19 @@
 package fault
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -26,411 +21,101 @@ import (
 
 func TestMain(m *testing.M) {
 	// client-go's connection pool belongs to the process.
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"),
-		goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
 		goleak.IgnoreAnyFunction("golang.org/x/net/http2.(*clientConnReadLoop).run"))
 }
 
-const (
-	listPath   = "/api/v1/namespaces/shop/configmaps"
-	streamPath = listPath + "?watch=1&sendInitialEvents=true"
-	watchPath  = listPath + "?watch=1&resourceVersion=5"
-)
-
-func eventOf(kind, name string) string {
-	return fmt.Sprintf(`{"type":%q,"object":{"metadata":{"name":%q}}}`, kind, name)
-}
-
-const endOfEvents = `{"type":"BOOKMARK","object":{"metadata":{"annotations":{"k8s.io/initial-events-end":"true"}}}}`
-
-// upstream imitates the parts of an API server that the proxy looks at.
-func upstream(t *testing.T) string {
-	t.Helper()
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		query := r.URL.Query()
-		switch {
-		case r.Method != http.MethodGet:
-			fmt.Fprintf(w, `{"method":%q}`, r.Method)
-		case query.Get("sendInitialEvents") == "true":
-			fmt.Fprintln(w, strings.Join([]string{eventOf("ADDED", "a"), eventOf("ADDED", "b"), endOfEvents, eventOf("ADDED", "c")}, "\n"))
-		case query.Get("watch") != "":
-			fmt.Fprintln(w, strings.Join([]string{eventOf("MODIFIED", "a"), eventOf("BOOKMARK", "")}, "\n"))
-		default:
-			fmt.Fprint(w, `{"items":[{"n":1},{"n":2}],"metadata":{"continue":"x","resourceVersion":"7"}}`)
-		}
-	}))
-	t.Cleanup(server.Close)
-	config := clientcmdapi.NewConfig()
-	config.Clusters["c"] = &clientcmdapi.Cluster{
-		Server:                   server.URL,
-		CertificateAuthorityData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
-	}
-	config.AuthInfos["c"] = &clientcmdapi.AuthInfo{Token: "t"}
-	config.Contexts["c"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "c"}
-	config.CurrentContext = "c"
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*config, path); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-func startProxy(t *testing.T) (*Proxy, *http.Client, string) {
-	t.Helper()
-	p, err := Start(Options{Kubeconfig: upstream(t), Dir: t.TempDir(), Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Errorf("cannot close the proxy: %v", err)
-		}
-	})
-	config, err := clientcmd.BuildConfigFromFlags("", p.Kubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.CloseIdleConnections)
-	return p, client, config.Host
-}
-
-func get(ctx context.Context, client *http.Client, url string) (*http.Response, string, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, "", err
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return nil, "", err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	return response, strings.TrimSpace(string(body)), err
-}
-
+// TestFaults makes a request during each fault: whether it reaches the API server, and what the client gets.
 func TestFaults(t *testing.T) {
-	stale := NewRecording()
-	cases := map[string]struct {
-		reason string
-		fault  Fault
-		path   string
-		want   string // lines, joined by a space; empty if broken off
-		code   int
-	}{
-		"None":            {"requests that no rule matches are unchanged", nil, listPath, `{"items":[{"n":1},{"n":2}],"metadata":{"continue":"x","resourceVersion":"7"}}`, 200},
-		"Delay":           {"late, and whole", Delay(time.Millisecond), watchPath, eventOf("MODIFIED", "a") + " " + eventOf("BOOKMARK", ""), 200},
-		"Reset":           {"no answer", Reset(), listPath, "", 0},
-		"Error":           {"a status as the API server gives it", Refuse(apierrors.NewConflict(schema.GroupResource{}, "x", io.EOF)), listPath, "", 409},
-		"TooMany":         {"with the time to wait", Refuse(apierrors.NewTooManyRequests("busy", 3)), listPath, "", 429},
-		"EmptyList":       {"no items, and no more pages", EmptyList(), listPath, `{"items":[],"metadata":{"resourceVersion":"7"}}`, 200},
-		"TruncatedList":   {"the first item only", TruncatedList(1), listPath, `{"items":[{"n":1}],"metadata":{"resourceVersion":"7"}}`, 200},
-		"EmptyStream":     {"events after the list pass", EmptyList(), streamPath, endOfEvents + " " + eventOf("ADDED", "c"), 200},
-		"TruncatedStream": {"the first item only", TruncatedList(1), streamPath, eventOf("ADDED", "a") + " " + endOfEvents + " " + eventOf("ADDED", "c"), 200},
-		"Bookmarks":       {"the end of the list never comes", SwallowBookmarks(), streamPath, eventOf("ADDED", "a") + " " + eventOf("ADDED", "b") + " " + eventOf("ADDED", "c"), 200},
-		"ExpiredStream":   {"a list starts from scratch", Expire(), streamPath, eventOf("ADDED", "a") + " " + eventOf("ADDED", "b") + " " + endOfEvents + " " + eventOf("ADDED", "c"), 200},
-		"DelayAnswer":     {"done at once, answered late", DelayAnswer(time.Millisecond), listPath, `{"items":[{"n":1},{"n":2}],"metadata":{"continue":"x","resourceVersion":"7"}}`, 200},
-		"Gate":            {"an open gate lets all events pass", NewGate().Events(), watchPath, eventOf("MODIFIED", "a") + " " + eventOf("BOOKMARK", ""), 200},
-		"GateOfRequests":  {"an open gate lets all requests pass", NewGate().Requests(), listPath, `{"items":[{"n":1},{"n":2}],"metadata":{"continue":"x","resourceVersion":"7"}}`, 200},
-		"Chain":           {"one fault after the other", Chain(Delay(time.Millisecond), Expire(), EmptyList()), streamPath, endOfEvents + " " + eventOf("ADDED", "c"), 200},
-		"Record":          {"recording changes nothing", stale.Record(), streamPath, eventOf("ADDED", "a") + " " + eventOf("ADDED", "b") + " " + endOfEvents + " " + eventOf("ADDED", "c"), 200},
+	const late = 200 * time.Millisecond
+	always := func(f Fault) func(*Proxy) {
+		return func(p *Proxy) { p.Inject(Match{Verb: "create", Resource: "configmaps"}, f) }
 	}
-	altering := []string{"EmptyList", "TruncatedList", "EmptyStream", "TruncatedStream", "Bookmarks", "Chain"}
+	witness := func(passes func(Write) bool) func(*Proxy) {
+		return func(p *Proxy) { p.Witness(passes, "configmaps") }
+	}
+	cases := map[string]struct {
+		fault   func(*Proxy)
+		reaches bool
+		code    int           // 0 means no answer
+		after   time.Duration // how long it takes at least
+	}{
+		"None":        {func(p *Proxy) { p.Inject(Match{Resource: "secrets"}, Reset()) }, true, 200, 0},
+		"Delay":       {always(Delay(late)), true, 200, late},
+		"DelayAnswer": {always(DelayAnswer(late)), true, 200, late},
+		"Drop":        {always(Drop()), false, 0, time.Second},
+		"Reset":       {always(Reset()), false, 0, 0},
+		"Error":       {always(Refuse(apierrors.NewInternalError(io.EOF))), false, 500, 0},
+		"TooMany":     {always(Refuse(apierrors.NewTooManyRequests("busy", 3))), false, 429, 0},
+		"Before":      {witness(func(w Write) bool { return w.Done }), false, 0, 0},
+		"After":       {witness(func(w Write) bool { return !w.Done }), true, 0, 0},
+		"Freeze":      {(*Proxy).Freeze, false, 0, time.Second},
+		"Strand":      {(*Proxy).Strand, false, 0, time.Second},
+		"Cut":         {(*Proxy).Cut, true, 200, 0},
+	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p, client, host := startProxy(t)
-			if tc.fault != nil {
-				rule := p.Inject(Match{Resource: "configmaps", Namespace: "shop"}, tc.fault)
-				defer func() {
-					if rule.Hits() != 1 {
-						t.Errorf("the rule has hit %d requests", rule.Hits())
-					}
-					if altered := rule.Effects() > 0; altered != slices.Contains(altering, name) {
-						t.Errorf("the rule changed something: %v", altered)
-					}
-				}()
+			t.Parallel()
+			reached := 0
+			server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached++ }))
+			t.Cleanup(server.Close)
+			p, post := startProxy(t, server)
+			if code, err := post(); code != 200 {
+				t.Fatal(code, err)
 			}
-			p.Inject(Match{Resource: "secrets"}, Reset())
-			response, body, err := get(t.Context(), client, host+tc.path)
-			if tc.code == 0 {
-				if err == nil {
-					t.Errorf("%s: there is an answer", tc.reason)
-				}
-				return
+			tc.fault(p)
+			begun := time.Now()
+			code, err := post()
+			if code == 0 && tc.code != 0 { // until the client has noticed that its connection was cut
+				code, err = post()
 			}
-			if err != nil || response.StatusCode != tc.code {
-				t.Fatalf("%s: %v, %v", tc.reason, response, err)
-			}
-			if got := strings.ReplaceAll(body, "\n", " "); tc.want != "" && got != tc.want {
-				t.Errorf("%s: -want +got:\n%s", tc.reason, cmp.Diff(tc.want, got))
-			}
-			if tc.code == 429 && response.Header.Get("Retry-After") != "3" {
-				t.Errorf("%s: it is %q", tc.reason, response.Header.Get("Retry-After"))
+			if code != tc.code || reached > 1 != tc.reaches || time.Since(begun) < tc.after || (err == nil) != (code != 0) {
+				t.Errorf("the answer is %d after %s, and %d have reached the API server: %v", code, time.Since(begun), reached, err)
 			}
 		})
 	}
 }
 
-// TestGate checks that held-back events arrive when the gate opens, and that a watch can
-// end before that.
-func TestGate(t *testing.T) {
-	p, client, host := startProxy(t)
-	gate := NewGate()
-	p.Inject(Match{Verb: "watch"}, gate.Events())
-	gate.Shut()
-	gate.Shut() // already shut
-	arrived := make(chan string, 1)
-	go func() {
-		_, body, _ := get(t.Context(), client, host+watchPath)
-		arrived <- body
-	}()
-	select {
-	case body := <-arrived:
-		t.Errorf("%q passed a shut gate", body)
-	case <-time.After(100 * time.Millisecond):
-	}
-	gate.Open()
-	if body := <-arrived; !strings.HasPrefix(body, eventOf("MODIFIED", "a")) {
-		t.Errorf("%q passed", body)
-	}
-	gate.Shut()
-	go func() {
-		_, body, _ := get(t.Context(), client, host+watchPath)
-		arrived <- body
-	}()
-	for p.Open(Match{Verb: "watch"}) == 0 {
-		time.Sleep(10 * time.Millisecond)
-	}
-	if n := p.Open(Match{Verb: "get"}); n != 0 {
-		t.Errorf("%d reads are open, want none", n)
-	}
-	for ended := false; !ended; {
-		p.End(Match{Verb: "watch"})
-		select {
-		case body := <-arrived:
-			ended = true
-			if body != "" {
-				t.Errorf("%q passed", body)
-			}
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-}
-
-// TestGateOfRequests checks that a held-back request reaches the API server when the gate opens.
-func TestGateOfRequests(t *testing.T) {
-	p, client, host := startProxy(t)
-	gate := NewGate()
-	gate.Shut()
-	rule := p.Inject(Match{Verb: "list"}, gate.Requests())
-	answered := make(chan int, 1)
-	go func() {
-		response, _, err := get(t.Context(), client, host+listPath)
-		if err != nil {
-			answered <- 0
-			return
-		}
-		answered <- response.StatusCode
-	}()
-	for rule.Hits() == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	select {
-	case code := <-answered:
-		t.Errorf("a request passed a shut gate: %d", code)
-	case <-time.After(100 * time.Millisecond):
-	}
-	gate.Open()
-	if code := <-answered; code != http.StatusOK {
-		t.Errorf("the answer is %d", code)
-	}
-}
-
-// TestDelayAnswer checks that the API server acts before the client hears about it.
-func TestDelayAnswer(t *testing.T) {
-	p, client, host := startProxy(t)
-	done := make(chan bool, 2)
-	p.Witness(func(w Write) bool { done <- w.Done; return true }, "configmaps")
-	p.Inject(Match{Verb: "create"}, DelayAnswer(time.Minute))
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() {
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, host+listPath, strings.NewReader("{}"))
-		if err == nil {
-			_, err = client.Do(request)
-		}
-		ended <- err
-	}()
-	if before, after := <-done, <-done; before || !after {
-		t.Errorf("it was done: %t, then %t", before, after)
-	}
-	cancel()
-	if <-ended == nil {
-		t.Error("it was answered at once")
-	}
-}
-
-func TestExpire(t *testing.T) {
-	p, client, host := startProxy(t)
-	p.Inject(Match{Verb: "watch"}, Expire())
-	_, body, err := get(t.Context(), client, host+watchPath)
-	var got struct {
-		Type   string
-		Object struct{ Code int }
-	}
-	if err != nil || json.Unmarshal([]byte(body), &got) != nil || got.Type != "ERROR" || got.Object.Code != http.StatusGone {
-		t.Errorf("%q, %v", body, err)
-	}
-}
-
-func TestReplay(t *testing.T) {
-	p, client, host := startProxy(t)
-	stale := NewRecording()
-	rule := p.Inject(Match{}, stale.Record())
-	if _, _, err := get(t.Context(), client, host+streamPath); err != nil {
+// startProxy returns a proxy and a client that creates a ConfigMap.
+func startProxy(t *testing.T, server *httptest.Server) (*Proxy, func() (code int, err error)) {
+	t.Helper()
+	config := clientcmdapi.NewConfig()
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	config.Clusters["c"] = &clientcmdapi.Cluster{Server: server.URL, CertificateAuthorityData: authority}
+	config.AuthInfos["c"], config.Contexts["c"], config.CurrentContext = &clientcmdapi.AuthInfo{}, &clientcmdapi.Context{Cluster: "c", AuthInfo: "c"}, "c"
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
 		t.Fatal(err)
 	}
-	rule.Remove()
-	rule = p.Inject(Match{}, stale.Replay())
-	response, err := client.Get(host + streamPath)
+	p, err := Start(Options{Kubeconfig: path, Dir: t.TempDir(), Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
-	lines := bufio.NewScanner(response.Body)
-	var got []string
-	for range 3 {
-		lines.Scan()
-		got = append(got, lines.Text())
-	}
-	if diff := cmp.Diff([]string{eventOf("ADDED", "a"), eventOf("ADDED", "b"), endOfEvents}, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	rule.Remove()
-	if lines.Scan() {
-		t.Errorf("after the list there is %q", lines.Text())
-	}
-}
-
-// TestSilence checks that neither a dropped request nor a frozen connection gets an answer
-// until the fault is over.
-func TestSilence(t *testing.T) {
-	p, client, host := startProxy(t)
-	if _, _, err := get(t.Context(), client, host+listPath); err != nil {
+	through, err := clientcmd.BuildConfigFromFlags("", p.Kubeconfig())
+	if err != nil {
 		t.Fatal(err)
 	}
-	answered := make(chan error, 1)
-	ask := func() {
-		go func() {
-			_, _, err := get(t.Context(), client, host+listPath)
-			answered <- err
-		}()
-	}
-	wantSilence := func(what string) {
-		t.Helper()
-		select {
-		case err := <-answered:
-			t.Fatalf("%s: there is an answer: %v", what, err)
-		case <-time.After(50 * time.Millisecond): // no event signals the absence of an answer
-		}
-	}
-	rule := p.Inject(Match{}, Drop())
-	ask()
-	wantSilence("dropped")
-	rule.Remove()
-	if err := <-answered; err == nil {
-		t.Error("a dropped request was answered")
-	}
-
-	p.Strand()
-	ask()
-	wantSilence("stranded")
-	client.CloseIdleConnections()
-	p.Cut()
-	if err := <-answered; err == nil {
-		t.Error("a request on a stranded connection was answered")
-	}
-
-	p.Freeze()
-	ask()
-	wantSilence("frozen")
-	p.Thaw()
-	if err := <-answered; err != nil {
-		t.Errorf("after thawing: %v", err)
-	}
-	p.Cut()
-	_, _, err := get(t.Context(), client, host+listPath)
-	for range 10 { // until the client has noticed
-		if err != nil {
-			_, _, err = get(t.Context(), client, host+listPath)
-		}
-	}
+	client, err := rest.HTTPClientFor(through)
 	if err != nil {
-		t.Errorf("after cutting, with a new connection: %v", err)
+		t.Fatal(err)
 	}
-}
-
-// TestShare checks that the same seed makes the same choices.
-func TestShare(t *testing.T) {
-	run := func() (hits []int) {
-		p, client, host := startProxy(t)
-		rule := p.Inject(Match{Share: 0.3}, Refuse(apierrors.NewBadRequest("no")))
-		for range 50 {
-			if _, _, err := get(t.Context(), client, host+listPath); err != nil {
-				t.Fatal(err)
-			}
-			hits = append(hits, rule.Hits())
+	t.Cleanup(func() {
+		client.CloseIdleConnections()
+		if err := p.Close(); err != nil {
+			t.Error(err)
 		}
-		return hits
-	}
-	first := run()
-	if last := first[len(first)-1]; last < 5 || last > 25 {
-		t.Errorf("of 50 requests %d were hit", last)
-	}
-	if diff := cmp.Diff(first, run()); diff != "" {
-		t.Errorf("another run made other choices:\n%s", diff)
-	}
-}
-
-func TestWitness(t *testing.T) {
-	p, client, host := startProxy(t)
-	var seen []Write
-	p.Witness(func(w Write) bool {
-		seen = append(seen, w)
-		return w.Number != 2 || !w.Done
-	}, "configmaps")
-	var answers []bool
-	for _, path := range []string{listPath, listPath + "/a", "/api/v1/namespaces/shop/secrets"} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, host+path, nil)
+	})
+	return p, func() (int, error) {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("no answer"))
+		defer cancel()
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, through.Host+"/api/v1/namespaces/shop/configmaps", nil)
 		if err != nil {
-			t.Fatal(err)
-		}
-		if path == listPath {
-			request.Method = http.MethodPost
+			return 0, err
 		}
 		response, err := client.Do(request)
-		if err == nil {
-			response.Body.Close()
+		if err != nil {
+			return 0, fmt.Errorf("%w: %w", err, context.Cause(ctx))
 		}
-		answers = append(answers, err == nil)
+		return response.StatusCode, response.Body.Close()
 	}
-	create := Write{Number: 1, Verb: "create", Resource: "configmaps", Namespace: "shop"}
-	remove := Write{Number: 2, Verb: "delete", Resource: "configmaps", Namespace: "shop", Name: "a"}
-	want := []Write{create, done(create), remove, done(remove)}
-	if diff := cmp.Diff(want, seen); diff != "" {
-		t.Errorf("writes: -want +got:\n%s", diff)
-	}
-	if diff := cmp.Diff([]bool{true, false, true}, answers); diff != "" {
-		t.Errorf("answered: -want +got:\n%s", diff)
-	}
-}
-
-func done(w Write) Write {
-	w.Done = true
-	return w
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strconv"
 	"time"
 
@@ -15,17 +14,6 @@ import (
 // Fault answers a request in place of the API server, which it can call through
 // next. removed is closed when the rule is removed.
 type Fault func(w http.ResponseWriter, r *http.Request, next http.Handler, removed <-chan struct{})
-
-// Chain applies faults one after the other, the first one outermost.
-func Chain(faults ...Fault) Fault {
-	return func(w http.ResponseWriter, r *http.Request, next http.Handler, removed <-chan struct{}) {
-		for _, f := range slices.Backward(faults) {
-			inner := next
-			next = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f(w, r, inner, removed) })
-		}
-		next.ServeHTTP(w, r)
-	}
-}
 
 // Delay forwards a request late.
 func Delay(d time.Duration) Fault {
@@ -81,40 +69,6 @@ func Refuse(err *apierrors.StatusError) Fault {
 	}
 }
 
-// EmptyList empties lists, however they are requested. Events after the list
-// still arrive.
-func EmptyList() Fault { return TruncatedList(0) }
-
-// TruncatedList ends lists after some items, as if there were no more.
-func TruncatedList(items int) Fault {
-	return func(w http.ResponseWriter, r *http.Request, next http.Handler, _ <-chan struct{}) {
-		next.ServeHTTP(w, withEditor(r, truncate(items)))
-	}
-}
-
-// SwallowBookmarks drops the bookmarks of watches: a streaming list never ends.
-func SwallowBookmarks() Fault {
-	return func(w http.ResponseWriter, r *http.Request, next http.Handler, _ <-chan struct{}) {
-		next.ServeHTTP(w, withEditor(r, swallowBookmarks()))
-	}
-}
-
-// Expire ends watches with 410: the version that they resume from is too old.
-// Streaming lists start from scratch and pass. For any other request that
-// matches, the answer is a lie: 200, and nothing was done.
-func Expire() Fault {
-	return func(w http.ResponseWriter, r *http.Request, next http.Handler, _ <-chan struct{}) {
-		if isStreamingList(r) {
-			next.ServeHTTP(w, r)
-			return
-		}
-		status := apierrors.NewResourceExpired("too old resource version").Status()
-		status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{"type": "ERROR", "object": status})
-	}
-}
-
 // hand forwards an answer.
 func hand(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
 	for key, values := range answer.Header() {
@@ -126,5 +80,3 @@ func hand(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
 
 // abort aborts a request without an answer.
 func abort() { panic(http.ErrAbortHandler) }
-
-func isStreamingList(r *http.Request) bool { return r.URL.Query().Get("sendInitialEvents") == "true" }

@@ -1,7 +1,6 @@
 package fault
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -50,18 +49,9 @@ type Proxy struct {
 	mu     sync.Mutex
 	random *rand.Rand
 	rules  []*Rule
-	open   map[*stream]bool
-	// witness sees the writes to the resources witnessed; writes is the number of
-	// the last one.
+	// witness sees the writes to the resources witnessed.
 	witness   Witness
 	witnessed []string
-	writes    int
-}
-
-// stream is a request that is being answered.
-type stream struct {
-	info   *request.RequestInfo
-	cancel context.CancelFunc
 }
 
 // Start starts a Proxy on a free loopback port.
@@ -73,7 +63,6 @@ func Start(o Options) (*Proxy, error) {
 	p := &Proxy{
 		paths:  request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")},
 		random: rand.New(rand.NewPCG(o.Seed, o.Seed)),
-		open:   map[*stream]bool{},
 		served: make(chan error, 1),
 	}
 	if err := p.newForward(config); err != nil {
@@ -124,16 +113,11 @@ func (p *Proxy) newForward(config *rest.Config) error {
 		return fmt.Errorf("cannot create a transport: %w", err)
 	}
 	p.forward = &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(upstream)
-			// Responses are edited as text.
-			r.Out.Header.Del("Accept-Encoding")
-		},
-		Transport:      transport,
-		FlushInterval:  -1,
-		ModifyResponse: editResponse,
-		ErrorLog:       log.New(io.Discard, "", 0),
-		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(upstream) },
+		Transport:     transport,
+		FlushInterval: -1,
+		ErrorLog:      log.New(io.Discard, "", 0),
+		ErrorHandler:  func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
 	return nil
 }
@@ -167,6 +151,7 @@ func (p *Proxy) Close() error {
 		r.Remove()
 	}
 	p.listener.thaw()
+	p.listener.cut() // also what is stranded
 	err := p.server.Close()
 	if served := <-p.served; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)
@@ -191,30 +176,6 @@ func (p *Proxy) Strand() { p.listener.strand() }
 // Cut resets all of the client's connections.
 func (p *Proxy) Cut() { p.listener.cut() }
 
-// End ends the matching requests that are being answered, so that the client
-// sends them again.
-func (p *Proxy) End(m Match) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for s := range p.open {
-		if m.matches(s.info) {
-			s.cancel()
-		}
-	}
-}
-
-// Open counts the matching requests that have no answer yet.
-func (p *Proxy) Open(m Match) (n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for s := range p.open {
-		if m.matches(s.info) {
-			n++
-		}
-	}
-	return n
-}
-
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info, err := p.paths.NewRequestInfo(r)
@@ -222,20 +183,8 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	s := &stream{info, cancel}
-	p.mu.Lock()
-	p.open[s] = true
-	p.mu.Unlock()
-	defer func() {
-		p.mu.Lock()
-		delete(p.open, s)
-		p.mu.Unlock()
-	}()
-	r = r.WithContext(ctx)
 	if rule := p.choose(info); rule != nil {
-		rule.fault(w, r.WithContext(withEffects(ctx, &rule.effects)), p.observed(info), rule.removed)
+		rule.fault(w, r, p.observed(info), rule.removed)
 		return
 	}
 	p.observed(info).ServeHTTP(w, r)
@@ -263,7 +212,9 @@ func (p *Proxy) Inject(m Match, f Fault) *Rule {
 	return r
 }
 
-func (p *Proxy) remove(r *Rule) {
+// Remove removes the rule, and ends the requests that it keeps hanging.
+func (r *Rule) Remove() {
+	p := r.proxy
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if i := slices.Index(p.rules, r); i >= 0 {
@@ -271,3 +222,30 @@ func (p *Proxy) remove(r *Rule) {
 		close(r.removed)
 	}
 }
+
+// Match says which requests a rule applies to. Empty fields match everything.
+type Match struct {
+	// Verb is the API verb: get, list, watch, create, update, patch, delete. A streaming
+	// list is a watch.
+	Verb string
+	// Group and Resource of the request; give Resource alone for the core group.
+	Group, Resource string
+	// Share is the random share of requests that are hit; 0 means all.
+	Share float64
+}
+
+func (m Match) matches(info *request.RequestInfo) bool {
+	return (m.Verb == "" || m.Verb == info.Verb) && (m.Group == "" || m.Group == info.APIGroup) && (m.Resource == "" || m.Resource == info.Resource)
+}
+
+// Rule is a fault in force.
+type Rule struct {
+	proxy   *Proxy
+	match   Match
+	fault   Fault
+	hits    atomic.Int64
+	removed chan struct{}
+}
+
+// Hits counts the requests that the rule has hit.
+func (r *Rule) Hits() int { return int(r.hits.Load()) }

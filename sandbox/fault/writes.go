@@ -10,9 +10,6 @@ import (
 
 // Write is a request that changes something.
 type Write struct {
-	// Number counts the writes to the resources, from 1.
-	Number                          int
-	Verb, Resource, Namespace, Name string
 	// Done means that the API server has carried it out, and the client does not
 	// know yet.
 	Done bool
@@ -22,12 +19,11 @@ type Write struct {
 // client gets the answer. If it returns false, that does not happen.
 type Witness func(Write) bool
 
-// Witness sends every write to some resources past a witness; nil stops that. Numbers
-// start again at 1.
+// Witness sends every write to some resources past a witness; nil stops that.
 func (p *Proxy) Witness(witness Witness, resources ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.writes, p.witness, p.witnessed = 0, witness, resources
+	p.witness, p.witnessed = witness, resources
 }
 
 // observed forwards a request, past the witness if it writes.
@@ -38,16 +34,13 @@ func (p *Proxy) observed(info *request.RequestInfo) http.Handler {
 	if witness == nil || !slices.Contains([]string{"create", "update", "patch", "delete"}, info.Verb) || !slices.Contains(p.witnessed, info.Resource) {
 		return p.forward
 	}
-	p.writes++
-	write := Write{Number: p.writes, Verb: info.Verb, Resource: info.Resource, Namespace: info.Namespace, Name: info.Name}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !witness(write) {
+		if !witness(Write{}) {
 			abort()
 		}
 		answer := httptest.NewRecorder()
 		p.forward.ServeHTTP(answer, r)
-		write.Done = true
-		if !witness(write) {
+		if !witness(Write{Done: true}) {
 			abort()
 		}
 		hand(w, answer)

@@ -19,6 +19,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
 // fieldManager owns the fields that the sandbox applies.
@@ -37,6 +39,19 @@ func Apply(ctx context.Context, config *rest.Config, manifests []byte) error {
 		return err
 	}
 	return apply(ctx, config, objects...)
+}
+
+// ApplyKustomization applies what `kubectl apply -k dir` would.
+func ApplyKustomization(ctx context.Context, config *rest.Config, dir string) error {
+	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
+	if err != nil {
+		return fmt.Errorf("cannot build %q: %w", dir, err)
+	}
+	manifests, err := resources.AsYaml()
+	if err != nil {
+		return fmt.Errorf("cannot encode %q: %w", dir, err)
+	}
+	return Apply(ctx, config, manifests)
 }
 
 func decode(manifests []byte) ([]*unstructured.Unstructured, error) {

@@ -1,12 +1,10 @@
 package karmada
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -57,29 +54,6 @@ type Component struct {
 	current *process
 }
 
-// ComponentError says that a component ended unexpectedly.
-type ComponentError struct {
-	// Name is the name of the component.
-	Name string
-	// Log is the path of its log.
-	Log string
-	// LastLines are the last lines of the log, newest last.
-	LastLines []string
-	// Err is how it ended.
-	Err error
-}
-
-// Error returns a single line.
-func (e *ComponentError) Error() string {
-	return fmt.Sprintf("%s ended: %v: %s ends with %q", e.Name, e.Err, e.Log, strings.Join(e.LastLines, " | "))
-}
-
-// Unwrap returns how the component ended.
-func (e *ComponentError) Unwrap() error { return e.Err }
-
-// Name returns the name that [Karmada.Component] knows it by.
-func (c *Component) Name() string { return c.name }
-
 // Log is the path of the log file with the output of all runs.
 func (c *Component) Log() string { return filepath.Join(c.k.options.Dir, "log", c.name+".log") }
 
@@ -95,28 +69,22 @@ func (c *Component) PID() int {
 
 // Stop stops the component as an operator would: SIGTERM, and SIGKILL if that takes more
 // than a few seconds. It returns when the process is gone.
-func (c *Component) Stop() error { return c.act("stop", (*process).stop) }
-
-// Kill kills the component without warning, and returns when it is gone.
-func (c *Component) Kill() error { return c.act("kill", (*process).kill) }
-
-// Pause freezes the component: its connections stay open and nothing answers.
-func (c *Component) Pause() error {
-	return c.act("pause", func(p *process) error { return p.signal(syscall.SIGSTOP) })
-}
-
-// Resume undoes Pause.
-func (c *Component) Resume() error {
-	return c.act("resume", func(p *process) error { return p.signal(syscall.SIGCONT) })
+func (c *Component) Stop() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current == nil || !c.current.alive() {
+		return nil
+	}
+	if err := c.current.stop(); err != nil {
+		return fmt.Errorf("cannot stop component %q: %w", c.name, err)
+	}
+	return nil
 }
 
 // Restart stops the component if it runs, starts it with the same flags and
 // ports, and returns when it is ready.
 func (c *Component) Restart(ctx context.Context) error {
-	if err := c.Stop(); err != nil {
-		return err
-	}
-	return c.start(ctx)
+	return c.RestartWith(ctx, c.more...)
 }
 
 // RestartWith is Restart with flags added to the component's own. They replace flags of
@@ -129,18 +97,6 @@ func (c *Component) RestartWith(ctx context.Context, flags ...string) error {
 	c.more = flags
 	c.mu.Unlock()
 	return c.start(ctx)
-}
-
-func (c *Component) act(verb string, do func(*process) error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.current == nil || !c.current.alive() {
-		return nil
-	}
-	if err := do(c.current); err != nil {
-		return fmt.Errorf("cannot %s component %q: %w", verb, c.name, err)
-	}
-	return nil
 }
 
 // start launches the component and waits until it is ready.
@@ -192,7 +148,7 @@ func (c *Component) launch() error {
 	command.SysProcAttr = attributes(c.k.options.Detach)
 	c.k.forgive(c.name)
 	c.current, err = launch(command, func(err error) {
-		c.k.died(&ComponentError{Name: c.name, Log: c.Log(), LastLines: lastLines(c.Log()), Err: err})
+		c.k.died(c.name, fmt.Errorf("%s ended: %w: %s ends with %q", c.name, err, c.Log(), lastLines(c.Log())))
 	})
 	if err != nil {
 		c.current = nil
@@ -246,27 +202,8 @@ func probe(ctx context.Context, client *http.Client, url string) error {
 
 // lastLines returns the end of a log, enough to see why its writer ended, or nothing if
 // the log cannot be read.
-func lastLines(path string) []string {
-	const count, most = 8, 16 << 10
-	file, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err == nil && info.Size() > most {
-		if _, err := file.Seek(-most, io.SeekEnd); err != nil {
-			return nil
-		}
-	}
-	content, err := io.ReadAll(file)
-	if err != nil {
-		return nil
-	}
-	var lines []string
-	for line := range bytes.Lines(content) {
-		if trimmed := strings.TrimSpace(string(line)); trimmed != "" {
-			lines = append(lines, trimmed)
-		}
-	}
-	return slices.Clone(lines[max(0, len(lines)-count):])
+func lastLines(path string) string {
+	content, _ := os.ReadFile(path) // nothing
+	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
+	return strings.Join(lines[max(0, len(lines)-8):], " | ")
 }

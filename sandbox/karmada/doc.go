@@ -19,7 +19,7 @@
 //     administrators of the Karmada API server and of each member's;
 //   - [Karmada.ServiceAccountKubeconfig]: the same server with a ServiceAccount's
 //     rights only;
-//   - [Karmada.Component]: one component, to stop, kill, pause or restart it;
+//   - [Karmada.Component]: one component, to stop or restart it;
 //   - [Karmada.Join] and [Karmada.Unjoin]: members that come and go;
 //   - [Karmada.Wait]: waits for a condition and fails at once, instead of
 //     hanging, if a component dies;

@@ -93,11 +93,8 @@ func (k *Karmada) kubeAPIServerSpec(s *server, name, etcdPrefix string, more ...
 	if err != nil {
 		return spec{}, err
 	}
-	tokens, err := s.authority.signingKey(serviceAccountKey)
-	if err != nil {
-		return spec{}, err
-	}
 	ca := s.authority.self().cert
+	tokens := s.authority.self().key // the controller manager has it, too
 	return spec{
 		name: name, program: "kube-apiserver", tier: servers,
 		probe: httpsURL(s.port) + "/readyz", ca: s.authority.pem,
@@ -122,9 +119,6 @@ func (k *Karmada) kubeAPIServerSpec(s *server, name, etcdPrefix string, more ...
 		}, more...),
 	}, nil
 }
-
-// serviceAccountKey names the key that a server and its controller manager share.
-const serviceAccountKey = "service-account"
 
 func (k *Karmada) karmadaAPIServerSpec() (spec, error) {
 	policy := filepath.Join(k.options.Dir, "etc", "audit-policy.yaml")
@@ -151,16 +145,21 @@ rules:
 - level: Metadata
 `
 
+// identity gives a component what it needs to call a server and to serve others: a kubeconfig, a
+// certificate for its names, and ports.
+func (k *Karmada) identity(s *server, name string, ports int, names ...string) (kubeconfig string, serving pair, taken []int, err error) {
+	if kubeconfig, err = s.component(name); err != nil {
+		return "", pair{}, nil, err
+	}
+	if serving, err = s.authority.serving(name+"-serving", names...); err != nil {
+		return "", pair{}, nil, err
+	}
+	taken, err = k.ports.take(ports)
+	return kubeconfig, serving, taken, err
+}
+
 func (k *Karmada) kubeControllerManagerSpec(s *server, name, controllers string) (spec, error) {
-	kubeconfig, err := s.component("kube-controller-manager")
-	if err != nil {
-		return spec{}, err
-	}
-	serving, err := s.authority.serving("controller-manager")
-	if err != nil {
-		return spec{}, err
-	}
-	ports, err := k.ports.take(1)
+	kubeconfig, serving, ports, err := k.identity(s, "kube-controller-manager", 1)
 	if err != nil {
 		return spec{}, err
 	}
@@ -177,23 +176,15 @@ func (k *Karmada) kubeControllerManagerSpec(s *server, name, controllers string)
 			"--controllers=" + controllers,
 			"--leader-elect=false",
 			"--root-ca-file=" + ca.cert,
-			"--service-account-private-key-file=" + s.authority.paths(serviceAccountKey).key,
+			"--service-account-private-key-file=" + ca.key,
 		},
 	}, nil
 }
 
 func (k *Karmada) aggregatedAPIServerSpec() (s spec, port int, err error) {
-	kubeconfig, err := k.server.component(AggregatedAPIServer)
-	if err != nil {
-		return spec{}, 0, err
-	}
 	// The Karmada API server verifies the name of the Service, not the address
 	// behind it.
-	serving, err := k.server.authority.serving(AggregatedAPIServer, AggregatedAPIServer+"."+systemNamespace+".svc")
-	if err != nil {
-		return spec{}, 0, err
-	}
-	ports, err := k.ports.take(1)
+	kubeconfig, serving, ports, err := k.identity(k.server, AggregatedAPIServer, 1, AggregatedAPIServer+"."+systemNamespace+".svc")
 	if err != nil {
 		return spec{}, 0, err
 	}
@@ -212,15 +203,7 @@ func (k *Karmada) aggregatedAPIServerSpec() (s spec, port int, err error) {
 }
 
 func (k *Karmada) webhookSpec() (s spec, port int, err error) {
-	kubeconfig, err := k.server.component(Webhook)
-	if err != nil {
-		return spec{}, 0, err
-	}
-	serving, err := k.server.authority.serving(Webhook)
-	if err != nil {
-		return spec{}, 0, err
-	}
-	ports, err := k.ports.take(2)
+	kubeconfig, serving, ports, err := k.identity(k.server, Webhook, 2)
 	if err != nil {
 		return spec{}, 0, err
 	}

@@ -88,7 +88,7 @@ type Karmada struct {
 	components []*Component
 	members    map[string]*member
 	records    map[string]record
-	deaths     map[string]*ComponentError
+	deaths     map[string]error
 	// joins counts all members that ever joined.
 	joins int
 }
@@ -135,7 +135,7 @@ func prepare(options Options) (*Karmada, error) {
 		ports:   ports{first: firstPort, last: lastPort},
 		members: map[string]*member{},
 		records: map[string]record{},
-		deaths:  map[string]*ComponentError{},
+		deaths:  map[string]error{},
 	}
 	k.server, err = k.newServer("karmada")
 	return k, err

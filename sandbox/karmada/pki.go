@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"fmt"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -81,11 +80,6 @@ func (a *authority) issue(name string, template x509.Certificate) (pair, error) 
 	if err != nil {
 		return pair{}, fmt.Errorf("cannot create the key of certificate %q: %w", name, err)
 	}
-	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
-	if err != nil {
-		return pair{}, fmt.Errorf("cannot create the serial number of certificate %q: %w", name, err)
-	}
-	template.SerialNumber = serial
 	template.NotBefore = a.certificate.NotBefore
 	template.NotAfter = time.Now().Add(validity)
 	template.KeyUsage = x509.KeyUsageDigitalSignature
@@ -104,32 +98,17 @@ func (a *authority) issue(name string, template x509.Certificate) (pair, error) 
 	return a.write(name, encoded, key)
 }
 
-// signingKey creates a key without a certificate, such as the one that signs
-// ServiceAccount tokens, and returns its path.
-func (a *authority) signingKey(name string) (string, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return "", fmt.Errorf("cannot create key %q: %w", name, err)
-	}
-	path := a.paths(name).key
-	return path, writeKey(path, key)
-}
-
 func (a *authority) write(name string, certificate []byte, key crypto.Signer) (pair, error) {
 	p := a.paths(name)
 	if err := cert.WriteCert(p.cert, certificate); err != nil {
 		return pair{}, fmt.Errorf("cannot write certificate %q: %w", name, err)
 	}
-	return p, writeKey(p.key, key)
-}
-
-func writeKey(path string, key crypto.Signer) error {
 	encoded, err := keyutil.MarshalPrivateKeyToPEM(key)
 	if err != nil {
-		return fmt.Errorf("cannot encode key %q: %w", path, err)
+		return pair{}, fmt.Errorf("cannot encode key %q: %w", name, err)
 	}
-	if err := os.WriteFile(path, encoded, 0o600); err != nil {
-		return fmt.Errorf("cannot write key %q: %w", path, err)
+	if err := os.WriteFile(p.key, encoded, 0o600); err != nil {
+		return pair{}, fmt.Errorf("cannot write key %q: %w", name, err)
 	}
-	return nil
+	return p, nil
 }

@@ -2,6 +2,7 @@ package karmada
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,7 +15,7 @@ const pollInterval = 100 * time.Millisecond
 
 // Wait calls condition until it returns nil. Its errors say what is still
 // missing; if ctx ends first, the returned error includes the last one. Wait
-// also fails when a component ends unexpectedly: see [ComponentError]. what
+// also fails when a component ends unexpectedly, with the end of its log. what
 // completes the sentence "cannot wait for …".
 func (k *Karmada) Wait(ctx context.Context, what string, condition func(context.Context) error) error {
 	ticker := time.NewTicker(pollInterval)
@@ -42,21 +43,13 @@ func (k *Karmada) Wait(ctx context.Context, what string, condition func(context.
 func (k *Karmada) Err() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	var all error
-	for _, name := range slices.Sorted(maps.Keys(k.deaths)) {
-		if all == nil {
-			all = k.deaths[name]
-			continue
-		}
-		all = fmt.Errorf("%w; %w", all, k.deaths[name])
-	}
-	return all
+	return errors.Join(slices.Collect(maps.Values(k.deaths))...)
 }
 
-func (k *Karmada) died(err *ComponentError) {
+func (k *Karmada) died(component string, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.deaths[err.Name] = err
+	k.deaths[component] = err
 }
 
 func (k *Karmada) forgive(component string) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"strconv"
 	"testing"
 	"time"
@@ -36,9 +37,9 @@ type aggregateKind struct {
 
 var aggregateKinds = []aggregateKind{
 	{"apps/v1", "Deployment", []string{"observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas"}, newDeploymentStatus},
-	{"apps/v1", "StatefulSet", []string{"observedGeneration", "replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"}, newStatefulSetStatus},
-	{"apps/v1", "DaemonSet", []string{"observedGeneration", "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady", "updatedNumberScheduled", "numberAvailable", "numberUnavailable"}, newDaemonSetStatus},
-	{"apps/v1", "ReplicaSet", []string{"observedGeneration", "replicas", "readyReplicas", "availableReplicas"}, newReplicaSetStatus},
+	{"apps/v1", "StatefulSet", []string{"observedGeneration", "replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"}, newCounts[appsv1.StatefulSetStatus]},
+	{"apps/v1", "DaemonSet", []string{"observedGeneration", "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady", "updatedNumberScheduled", "numberAvailable", "numberUnavailable"}, newCounts[appsv1.DaemonSetStatus]},
+	{"apps/v1", "ReplicaSet", []string{"observedGeneration", "replicas", "readyReplicas", "availableReplicas"}, newCounts[appsv1.ReplicaSetStatus]},
 	{"batch/v1", "Job", []string{"active", "succeeded", "failed", "startTime", "completionTime"}, newJobStatus},
 	{"batch/v1", "CronJob", []string{"active", "lastScheduleTime", "lastSuccessfulTime"}, newCronJobStatus},
 	{"v1", "Service", []string{"loadBalancer"}, newServiceStatus},
@@ -46,7 +47,7 @@ var aggregateKinds = []aggregateKind{
 	{"v1", "PersistentVolumeClaim", []string{"phase"}, newClaimStatus},
 	{"networking.k8s.io/v1", "Ingress", []string{"loadBalancer"}, newIngressStatus},
 	{"policy/v1", "PodDisruptionBudget", []string{"disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods", "disruptedPods"}, newBudgetStatus},
-	{"autoscaling/v2", "HorizontalPodAutoscaler", []string{"currentReplicas", "desiredReplicas"}, newAutoscalerStatus},
+	{"autoscaling/v2", "HorizontalPodAutoscaler", []string{"currentReplicas", "desiredReplicas"}, newCounts[autoscalingv2.HorizontalPodAutoscalerStatus]},
 }
 
 func newAggregateCase(t *testing.T, random *rand.Rand, interpreter *native.DefaultInterpreter) aggregateCase {
@@ -130,37 +131,30 @@ func number(random *rand.Rand) int32 {
 	return random.Int32N(4)
 }
 
-func newDeploymentStatus(random *rand.Rand) any {
-	status := &appsv1.DeploymentStatus{
-		ObservedGeneration: random.Int64N(4), Replicas: number(random), UpdatedReplicas: number(random), ReadyReplicas: number(random),
-		AvailableReplicas: number(random), UnavailableReplicas: number(random),
+// newCounts makes a status of which only the counts and the observed generation are set.
+func newCounts[T any](random *rand.Rand) any { return countsOf[T](random) }
+
+func countsOf[T any](random *rand.Rand) *T {
+	status := new(T)
+	for field, value := range reflect.ValueOf(status).Elem().Fields() {
+		switch field.Type.Kind() {
+		case reflect.Int32:
+			value.SetInt(int64(number(random)))
+		case reflect.Int64:
+			value.SetInt(random.Int64N(4))
+		}
 	}
+	return status
+}
+
+func newDeploymentStatus(random *rand.Rand) any {
+	status := countsOf[appsv1.DeploymentStatus](random)
 	for _, kind := range []appsv1.DeploymentConditionType{"Available", "ReplicaFailure", "Progressing"} {
 		if random.IntN(3) == 0 {
 			status.Conditions = append(status.Conditions, appsv1.DeploymentCondition{Type: kind, Status: pick[corev1.ConditionStatus](random, "True", "False"), LastUpdateTime: someTime(random)})
 		}
 	}
 	return status
-}
-
-func newStatefulSetStatus(random *rand.Rand) any {
-	return &appsv1.StatefulSetStatus{
-		ObservedGeneration: random.Int64N(4), Replicas: number(random), ReadyReplicas: number(random), CurrentReplicas: number(random),
-		UpdatedReplicas: number(random), AvailableReplicas: number(random), CurrentRevision: pick(random, "", "web-1"),
-	}
-}
-
-func newDaemonSetStatus(random *rand.Rand) any {
-	return &appsv1.DaemonSetStatus{
-		ObservedGeneration: random.Int64N(4), CurrentNumberScheduled: number(random), NumberMisscheduled: number(random), DesiredNumberScheduled: number(random),
-		NumberReady: number(random), UpdatedNumberScheduled: number(random), NumberAvailable: number(random), NumberUnavailable: number(random),
-	}
-}
-
-func newReplicaSetStatus(random *rand.Rand) any {
-	return &appsv1.ReplicaSetStatus{
-		ObservedGeneration: random.Int64N(4), Replicas: number(random), ReadyReplicas: number(random), AvailableReplicas: number(random), FullyLabeledReplicas: random.Int32N(3),
-	}
 }
 
 func newJobStatus(random *rand.Rand) any {
@@ -235,10 +229,10 @@ func newPortStatus(random *rand.Rand) corev1.PortStatus {
 
 func newIngressStatus(random *rand.Rand) any {
 	status := &networkingv1.IngressStatus{}
-	for range random.IntN(3) {
-		address := networkingv1.IngressLoadBalancerIngress{Hostname: pick(random, "", "", "a.example", "b.example"), IP: pick(random, "", "10.0.0.1", "10.0.0.2")}
-		for range random.IntN(3) {
-			address.Ports = append(address.Ports, networkingv1.IngressPortStatus(newPortStatus(random)))
+	for _, a := range newServiceStatus(random).(*corev1.ServiceStatus).LoadBalancer.Ingress {
+		address := networkingv1.IngressLoadBalancerIngress{Hostname: a.Hostname, IP: a.IP}
+		for _, port := range a.Ports {
+			address.Ports = append(address.Ports, networkingv1.IngressPortStatus(port))
 		}
 		status.LoadBalancer.Ingress = append(status.LoadBalancer.Ingress, address)
 	}
@@ -272,9 +266,7 @@ func newClaimStatus(random *rand.Rand) any {
 }
 
 func newBudgetStatus(random *rand.Rand) any {
-	status := &policyv1.PodDisruptionBudgetStatus{
-		ObservedGeneration: random.Int64N(3), DisruptionsAllowed: number(random), CurrentHealthy: number(random), DesiredHealthy: number(random), ExpectedPods: number(random),
-	}
+	status := countsOf[policyv1.PodDisruptionBudgetStatus](random)
 	for i := range random.IntN(3) {
 		if status.DisruptedPods == nil {
 			status.DisruptedPods = map[string]metav1.Time{}
@@ -282,10 +274,6 @@ func newBudgetStatus(random *rand.Rand) any {
 		status.DisruptedPods[fmt.Sprint("web-", i)] = someTime(random)
 	}
 	return status
-}
-
-func newAutoscalerStatus(random *rand.Rand) any {
-	return &autoscalingv2.HorizontalPodAutoscalerStatus{CurrentReplicas: number(random), DesiredReplicas: number(random)}
 }
 
 func someTime(random *rand.Rand) metav1.Time {

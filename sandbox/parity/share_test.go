@@ -7,10 +7,9 @@ import (
 	"testing"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
-	"github.com/karmada-io/karmada/pkg/util/helper"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/karmada-target/karmada-mirror/sandbox/model"
+	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
 
 // TestModelDivides compares the naive division of the reference model, by which the end-to-end
@@ -21,7 +20,7 @@ func TestModelDivides(t *testing.T) {
 	for range 3000 {
 		w := &model.World{Clusters: map[string]*model.Object{}, Configuration: &model.Configuration{Namespaces: []string{"*"}}}
 		var terms []string
-		var weights helper.ClusterWeightInfoList
+		weights := map[string]int64{}
 		for i := range 1 + random.IntN(6) {
 			name, weight := fmt.Sprintf("m%d", i), int64(random.IntN(7))
 			if random.IntN(20) == 0 {
@@ -30,7 +29,7 @@ func TestModelDivides(t *testing.T) {
 			w.Clusters[name] = &model.Object{}
 			terms = append(terms, fmt.Sprintf("%s=%d", name, weight))
 			if weight > 0 {
-				weights = append(weights, helper.ClusterWeightInfo{ClusterName: name, Weight: weight})
+				weights[name] = weight
 			}
 		}
 		replicas, uid := int64(random.IntN(60)), fmt.Sprintf("uid-%d", random.IntN(100))
@@ -38,12 +37,7 @@ func TestModelDivides(t *testing.T) {
 			UID: uid, Annotations: map[string]string{"karmada.target/clusters": "*", "karmada.target/replicas": strings.Join(terms, ",")},
 			Content: &model.Content{Payload: map[string]any{"spec": map[string]any{"replicas": replicas}}},
 		}}
-		dispenser := helper.NewDispenser(int32(replicas), []workv1alpha2.TargetCluster{}, types.UID(uid))
-		dispenser.AllocateByWeight(weights)
-		want := map[string]int64{}
-		for _, target := range dispenser.Result {
-			want[target.Name] = int64(target.Replicas)
-		}
+		want := dispense(int32(replicas), []workv1alpha2.TargetCluster{}, weights, types.UID(uid))
 		for name := range w.Clusters {
 			_, like := w.Of(web, name)
 			if got := like.Content.Payload["spec"].(map[string]any)["replicas"]; got != want[name] {

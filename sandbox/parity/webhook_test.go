@@ -150,7 +150,7 @@ func checkUntouched(t *testing.T, template *render.Template, created []byte) {
 func TestWebhookForeign(t *testing.T) {
 	s := newServer(t)
 	const each = 600
-	for i, kind := range prunedKinds {
+	for i, kind := range append([]string{"Widget"}, prunedKinds...) { // of Widgets, Karmada knows nothing
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewSource(int64(i)))
@@ -161,7 +161,7 @@ func TestWebhookForeign(t *testing.T) {
 				}
 			}
 			t.Logf("%d odd objects, of which Karmada rejects %d", each, refused)
-			if taken := each - refused; taken < each/10 {
+			if taken := each - refused; taken < each/10 || kind == "Widget" && refused > 0 {
 				t.Errorf("only %d odd objects prove anything", taken)
 			}
 		})
@@ -180,24 +180,6 @@ func TestWebhookLookalike(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestWebhookHostile passes objects of unknown kinds through that hold whatever
-// JSON may hold.
-func TestWebhookHostile(t *testing.T) {
-	s := newServer(t)
-	random := rand.New(rand.NewSource(1))
-	for n := range 1000 {
-		source := &unstructured.Unstructured{Object: map[string]any{"spec": shape(random, 5), "items": shape(random, 2), "metadata": map[string]any{
-			"labels": shape(random, 2), "annotations": shape(random, 2), "finalizers": shape(random, 2), "ownerReferences": shape(random, 2),
-		}}}
-		source.SetAPIVersion("example.com/v1")
-		source.SetKind("Widget")
-		source.SetName(fmt.Sprint("hostile-", n))
-		if !s.takes(t, source) {
-			t.Errorf("Karmada rejects %v", source.Object)
-		}
-	}
 }
 
 // takes reports whether the webhook accepts the Work of a source, and checks that

@@ -1,11 +1,9 @@
 package apiserver
 
 import (
-	"cmp"
 	"fmt"
 	"mime"
 	"net/http"
-	"slices"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -42,10 +40,6 @@ func (srv *Server) patch(r *request) (response, error) {
 		}
 		patched = string(after)
 		o, err := decodeBody(after)
-		if err == nil && c.Custom && r.subresource != "scale" {
-			err = c.checkKind(o, r.version)
-			return o, cmp.Or(err, r.check(o))
-		}
 		if err == nil && r.subresource != "scale" && (text(o, "kind") != c.Kind || text(o, "apiVersion") != c.apiVersion(r.version)) {
 			err = fmt.Errorf("no kind %q is registered for version %q", text(o, "kind"), text(o, "apiVersion"))
 		}
@@ -61,21 +55,6 @@ func (srv *Server) patch(r *request) (response, error) {
 		return response{}, err
 	}
 	return r.written(http.StatusOK, v)
-}
-
-// checkKind is ValidateUpdate's of custom resources.
-func (c *collection) checkKind(o Object, version string) error {
-	var errs field.ErrorList
-	for name, must := range map[string]string{"kind": c.Kind, "apiVersion": c.apiVersion(version)} {
-		if value := text(o, name); value != must {
-			errs = append(errs, field.Invalid(field.NewPath(name), value, "must be "+must))
-		}
-	}
-	if len(errs) == 0 {
-		return nil
-	}
-	slices.SortFunc(errs, func(a, b *field.Error) int { return -cmp.Compare(a.Field, b.Field) })
-	return apierrors.NewInvalid(schema.FromAPIVersionAndKind(text(o, "apiVersion"), text(o, "kind")).GroupKind(), text(metadata(o), "name"), errs)
 }
 
 // current is the object that is patched.

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/api/validation/path"
@@ -17,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes/scheme"
 )
@@ -146,7 +145,7 @@ func (s *Store) newborn(c *collection, o Object, w write) (v *revision, generate
 		return nil, false, err
 	}
 	errs := validation.ValidateObjectMetaAccessor(m, c.Namespaced, c.validateName, field.NewPath("metadata"))
-	if errs = append(errs, c.checkFinalizers(m)...); len(errs) > 0 {
+	if len(errs) > 0 {
 		return nil, false, apierrors.NewInvalid(c.groupKind(), m.Name, errs)
 	}
 	if m.ResourceVersion != "" && m.ResourceVersion != "0" && !w.dryRun {
@@ -172,14 +171,7 @@ func (s *Store) begin(m *metav1.ObjectMeta, w write) {
 
 // generateName is apiserver's names.SimpleNameGenerator, without chance.
 func generateName(base, uid string) string {
-	const letters = "bcdfghjklmnpqrstvwxz2456789"
-	suffix := make([]byte, 5)
-	for i, b := range sha256.Sum256([]byte(uid)) {
-		if i < len(suffix) {
-			suffix[i] = letters[int(b)%len(letters)]
-		}
-	}
-	return base[:min(len(base), 58)] + string(suffix)
+	return base[:min(len(base), 58)] + rand.SafeEncodeString(uid[:5])
 }
 
 func (s *Store) update(r Ref, w write, change func(*collection, *revision) (Object, error)) (*revision, error) {
@@ -265,7 +257,7 @@ func (s *Store) successor(c *collection, o Object, old *revision, w write) (Obje
 	inherit(m, before)
 	errs := validation.ValidateObjectMetaAccessor(m, c.Namespaced, path.ValidatePathSegmentName, field.NewPath("metadata"))
 	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(m, before, field.NewPath("metadata"))...)
-	if errs = append(errs, c.checkFinalizers(m)...); len(errs) > 0 {
+	if len(errs) > 0 {
 		return nil, nil, apierrors.NewInvalid(c.groupKind(), old.name, errs)
 	}
 	c.encodeMeta(o, m)
@@ -275,7 +267,7 @@ func (s *Store) successor(c *collection, o Object, old *revision, w write) (Obje
 // errOtherUID is the failed precondition of a PUT.
 func (c *collection) errOtherUID(v *revision, wanted, uid string) error {
 	return apierrors.NewConflict(c.GroupResource(), v.name, fmt.Errorf(
-		"StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in object meta: %s", c.storageKey(v), wanted, uid))
+		"StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in object meta: %s", c.Resource.Resource, v.key, wanted, uid))
 }
 
 // inherit keeps what no update changes (rest.BeforeUpdate).
@@ -419,7 +411,7 @@ func (c *collection) decodeMeta(o Object) (Object, *metav1.ObjectMeta, error) {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(metadata(o), m); err != nil {
 		return nil, nil, err
 	}
-	m.ManagedFields, m.SelfLink = nil, ""
+	m.ManagedFields = nil
 	return o, m, nil
 }
 
@@ -464,21 +456,6 @@ func (c *collection) validateName(name string, prefix bool) []string {
 	return validation.NameIsDNSSubdomain(name, prefix)
 }
 
-// checkFinalizers asks for a domain in the names of finalizers of built-in kinds
-// (ValidateObjectMeta of kubernetes' pkg/apis/core/validation).
-func (c *collection) checkFinalizers(m *metav1.ObjectMeta) (errs field.ErrorList) {
-	if c.Custom || c.Kind == "Event" || c.Kind == "Lease" {
-		return nil
-	}
-	standard := []string{metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents, string(corev1.FinalizerKubernetes)}
-	for i, f := range m.Finalizers {
-		if !strings.Contains(f, "/") && !slices.Contains(standard, f) {
-			errs = append(errs, field.Invalid(field.NewPath("metadata", "finalizers").Index(i), f, "name is neither a standard finalizer name nor is it fully qualified"))
-		}
-	}
-	return errs
-}
-
 // fits refuses what etcd would refuse.
 func (c *collection) fits(o Object) (*revision, error) {
 	v := newRevision(o)
@@ -489,15 +466,6 @@ func (c *collection) fits(o Object) (*revision, error) {
 		v = newRevision(o) // its version is not known yet
 	}
 	return v, nil
-}
-
-// storageKey is where etcd keeps an object.
-func (c *collection) storageKey(v *revision) string {
-	group := ""
-	if c.Custom {
-		group = c.Group + "/"
-	}
-	return "/registry/" + group + c.Resource.Resource + "/" + strings.TrimPrefix(v.key, "/")
 }
 
 // size is less than that of the JSON, and quick.

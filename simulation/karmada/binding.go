@@ -152,7 +152,7 @@ func (c claim) manifest(o Object, id string) Object {
 
 // work is the Work of a binding, without the manifest.
 func (c claim) work(cluster, id, kind string, source apiserver.Ref) Object {
-	work := newWork(cluster, workName(kind, source.Name, source.Namespace))
+	work := newWork(cluster, WorkName(kind, source.Name, source.Namespace))
 	work["spec"] = Object{"suspendDispatching": false, "preserveResourcesOnDeletion": false}
 	merge(work, "labels", map[string]string{c.bindingLabel: id})
 	merge(work, "annotations", c.bindingAnnotations)

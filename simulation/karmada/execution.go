@@ -207,7 +207,7 @@ func (m *Member) update(key objectKey, desired, observed Object) error {
 			key.Kind, key.object.Namespace, key.object.Name, m.Name, workv1alpha2.ResourceConflictResolutionAnnotation)
 	}
 	retainMetadata(desired, observed)
-	if err := retain(key.GroupVersionKind, desired, observed); err != nil {
+	if err := Retain(desired, observed); err != nil {
 		return err
 	}
 	same := copyOf(observed)

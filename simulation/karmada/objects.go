@@ -137,8 +137,8 @@ func manifests(work Object) (all []Object) {
 	return all
 }
 
-// workName is the name of a Work (GenerateWorkName, pkg/util/names/names.go).
-func workName(kind, name, namespace string) string {
+// WorkName is the name of a Work (GenerateWorkName, pkg/util/names/names.go).
+func WorkName(kind, name, namespace string) string {
 	name = strings.ToLower(strings.ReplaceAll(name, ":", "."))
 	full := strings.ToLower(name + "-" + kind)
 	if namespace != "" {

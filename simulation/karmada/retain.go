@@ -1,6 +1,7 @@
 package karmada
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,29 +42,41 @@ var retained = map[schema.GroupVersionKind][][]string{
 	{Group: "batch", Version: "v1", Kind: "Job"}:   {{"spec", "selector", "matchLabels"}, {"spec", "template", "metadata", "labels"}},
 }
 
-func retain(gvk schema.GroupVersionKind, desired, observed Object) error {
+// Retain sets the fields of desired that the member decides to what it has.
+func Retain(desired, observed Object) error {
+	gvk := in(desired).GroupVersionKind()
 	keep := retained[gvk]
 	switch gvk {
 	case schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}:
 		if in(desired).GetLabels()[retainReplicas] == "true" {
-			if at(observed, "spec", "replicas") == nil {
+			replicas, has := at(observed, "spec", "replicas").(int64)
+			if !has {
 				return fmt.Errorf("failed to get spec.replicas from %s %s/%s", gvk.Kind, in(observed).GetNamespace(), in(observed).GetName())
 			}
-			keep = [][]string{{"spec", "replicas"}}
+			return unstructured.SetNestedField(desired, replicas, "spec", "replicas")
 		}
 	case schema.GroupVersionKind{Version: "v1", Kind: "Secret"}:
 		if stringAt(desired, "type") == string(corev1.SecretTypeServiceAccountToken) {
-			keep = [][]string{{"data"}}
+			data, has, err := unstructured.NestedStringMap(observed, "data")
+			if err != nil || !has {
+				return err
+			}
+			return unstructured.SetNestedStringMap(desired, data, "data")
 		}
 	case schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}:
 		for _, field := range []string{"secrets", "imagePullSecrets"} {
-			if all := united(listAt(desired, field), listAt(observed, field)); len(all) > 0 {
+			all, err := united(listAt(desired, field), listAt(observed, field))
+			if err != nil {
+				return err
+			}
+			if len(all) > 0 {
 				desired[field] = all
 			}
 		}
 	}
 	for _, path := range keep {
-		if value := at(observed, path...); value != nil && value != "" && value != int64(0) {
+		value := at(observed, path...)
+		if number, is := value.(int64); value != nil && value != "" && (!is || number > 0) {
 			if err := unstructured.SetNestedField(desired, value, path...); err != nil {
 				return err
 			}
@@ -72,15 +85,19 @@ func retain(gvk schema.GroupVersionKind, desired, observed Object) error {
 	return nil
 }
 
-// united are the references of both, by name.
-func united(desired, observed []any) (all []any) {
+// united are the references of both, by name; it fails where Karmada panics.
+func united(desired, observed []any) (all []any, err error) {
 	has := map[string]bool{}
 	for _, item := range slices.Concat(desired, observed) {
 		reference, _ := item.(Object)
-		if name := stringAt(reference, "name"); !has[name] {
+		name, is := reference["name"].(string)
+		if !is {
+			return nil, errors.New("a reference has no name")
+		}
+		if !has[name] || len(all) < len(desired) {
 			has[name] = true
 			all = append(all, item)
 		}
 	}
-	return all
+	return all, nil
 }

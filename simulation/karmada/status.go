@@ -52,7 +52,7 @@ func (m *Member) recreate(key objectKey) error {
 		m.works.add(ref)
 		return nil
 	}
-	ref.Name = workName(key.Kind, key.object.Name, key.object.Namespace)
+	ref.Name = WorkName(key.Kind, key.object.Name, key.object.Namespace)
 	work := m.k.control.Get(ref)
 	if work == nil || isEnding(work) || boolAt(work, "spec", "suspendDispatching") {
 		return nil
@@ -81,16 +81,16 @@ func (m *Member) reflect(key objectKey, index int, work, observed Object) error 
 	event := func(isWarning bool, reason, format string, arguments ...any) {
 		m.k.recorder.event(statusController, work, "", isWarning, reason, fmt.Sprintf(format, arguments...))
 	}
-	status, err := reflected(key.GroupVersionKind, observed)
+	status, err := Reflect(observed)
 	if err != nil {
 		event(true, "ReflectStatusFailed", "Reflect status for object(%s) failed, err: %s.", name, err)
 		return err
 	}
 	event(false, "ReflectStatusSucceed", "Reflect status for object(%s) succeed.", name)
 	health := workv1alpha1.ResourceHealthy
-	if isHealthy := interpreters[key.GroupVersionKind]; isHealthy != nil {
+	if isHealthy, isInterpreted := Health(observed); isInterpreted {
 		text := "healthy"
-		if !isHealthy(observed) {
+		if !isHealthy {
 			health, text = workv1alpha1.ResourceUnhealthy, "unhealthy"
 		}
 		event(false, "InterpretHealthSucceed", "Interpret health of object(%s) as %s.", name, text)
@@ -126,12 +126,12 @@ var reflections = map[schema.GroupVersionKind]reflection{
 	},
 	{Group: "batch", Version: "v1", Kind: "Job"}: {nil, []string{"active", "succeeded", "failed", "conditions", "startTime", "completionTime"}, false},
 	service: {[]string{"loadBalancer"}, nil, false},
-	{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}: {[]string{"desiredReplicas"}, []string{"currentReplicas"}, false},
+	{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}: {[]string{"desiredReplicas", "currentMetrics"}, []string{"currentReplicas"}, false},
 }
 
-// reflected is what a Work reports of an object's status, nil for nothing.
-func reflected(gvk schema.GroupVersionKind, o Object) (any, error) {
-	status := objectAt(o, "status")
+// Reflect is what a Work reports of an object's status, nil for nothing.
+func Reflect(o Object) (Object, error) {
+	gvk, status := in(o).GroupVersionKind(), objectAt(o, "status")
 	of, isSpecial := reflections[gvk]
 	if status == nil || gvk == service && !isLoadBalancer(o) {
 		return nil, nil
@@ -143,6 +143,8 @@ func reflected(gvk schema.GroupVersionKind, o Object) (any, error) {
 	for _, field := range slices.Concat(of.always, of.ifSet) {
 		value := status[field]
 		switch isZero := value == nil || value == int64(0); {
+		case field == "currentMetrics":
+			report[field] = nil
 		case !isZero:
 			report[field] = value
 		case field == "loadBalancer":
@@ -156,9 +158,10 @@ func reflected(gvk schema.GroupVersionKind, o Object) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		report["generation"] = in(o).GetGeneration()
-		if generation != 0 {
-			report["resourceTemplateGeneration"] = generation
+		for field, value := range map[string]int64{"generation": in(o).GetGeneration(), "resourceTemplateGeneration": generation} {
+			if value != 0 {
+				report[field] = value
+			}
 		}
 	}
 	return report, nil
@@ -186,6 +189,12 @@ var interpreters = map[schema.GroupVersionKind]func(Object) bool{
 	service: func(o Object) bool { return !isLoadBalancer(o) || hasAddress(o) },
 	{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"}: hasAddress,
 	{Version: "v1", Kind: "PersistentVolumeClaim"}:               func(o Object) bool { return stringAt(o, "status", "phase") == string(corev1.ClaimBound) },
+}
+
+// Health reports whether an object is healthy, and whether Karmada looks at that.
+func Health(o Object) (isHealthy, isInterpreted bool) {
+	interpret := interpreters[in(o).GroupVersionKind()]
+	return interpret == nil || interpret(o), interpret != nil
 }
 
 func isObserved(o Object) bool {

@@ -111,39 +111,6 @@ func TestSameObjects(t *testing.T) {
 	}
 }
 
-// TestDifferencesAreSeen changes one thing at a time and expects parse to show it.
-func TestDifferencesAreSeen(t *testing.T) {
-	cases := map[string]struct{ way, old, new string }{
-		"a number":                {"Host", "replicas: 2", "replicas: 3"},
-		"an argument":             {"Host", "--kubeconfig=/etc/karmada/kubeconfig", "--kubeconfig=/etc/karmada/other"},
-		"a label":                 {"Trial", "app.kubernetes.io/name: karmada-mirror", "app.kubernetes.io/name: mirror"},
-		"a port":                  {"Production", "port: 5443", "port: 6443"},
-		"a line of a script":      {"ProductionWithRotation", "--duration=24h", "--duration=48h"},
-		"a verb":                  {"Karmada", "- patch\n", "- update\n"},
-		"a right":                 {"Karmada", "- deployments\n", "- replicasets\n"},
-		"the breaker":             {"Karmada", "works: 50", "works: 51"},
-		"a configured resource":   {"Karmada", "resource: ingresses", "resource: ingressclasses"},
-		"an expression":           {"Karmada", "ts.size() > 256", "ts.size() > 257"},
-		"an alert":                {"Monitored", "for: 5m", "for: 6m"},
-		"a panel":                 {"Monitored", "karmada_mirror_sources", "karmada_mirror_works"},
-		"who may read metrics":    {"Monitored", "- /metrics\n", "- /metricz\n"},
-		"how it is scraped":       {"Monitored", "scheme: https", "scheme: http"},
-		"what a rotator may make": {"KarmadaWithRotation", "serviceaccounts/token", "serviceaccounts"},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			manifests := kustomize(t, ways[c.way].kustomization)
-			changed := strings.Replace(manifests, c.old, c.new, 1)
-			if changed == manifests {
-				t.Fatalf("%q is missing", c.old)
-			}
-			if cmp.Equal(parse(t, manifests), parse(t, changed)) {
-				t.Errorf("changing %q to %q goes unnoticed", c.old, c.new)
-			}
-		})
-	}
-}
-
 type object = map[string]any
 
 // parse returns objects by kind and name. Different spellings of the same thing are

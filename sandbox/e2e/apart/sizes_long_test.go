@@ -2,5 +2,9 @@
 
 package apart
 
-// byHelm says whether TestInstall also installs with Helm.
-const byHelm = true
+const (
+	// byHelm says whether TestInstall also installs with Helm.
+	byHelm = true
+	// crashEvery is the share of its writes at which TestCrash kills the daemon: one in so many.
+	crashEvery = 1
+)

@@ -2,5 +2,9 @@
 
 package apart
 
-// byHelm says whether TestInstall also installs with Helm.
-const byHelm = false
+const (
+	// byHelm says whether TestInstall also installs with Helm.
+	byHelm = false
+	// crashEvery is the share of its writes at which TestCrash kills the daemon: one in so many.
+	crashEvery = 3
+)

@@ -1,272 +1,524 @@
 package shared
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"net"
-	"net/http"
-	"net/http/httptest"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
-	"time"
 
-	admissionv1 "k8s.io/api/admission/v1"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/cert"
 
+	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/render"
-	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
-
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
 
-// TestDeletesDenied has a policy deny the daemon all deletions of Works.
-func TestDeletesDenied(t *testing.T) {
-	ns := Isolate(t)
-	StartDaemon(t)
-	ids := CreatePages(t, ns, Both, 12)
-	WantSources(t, ns)
-	f := NewFault(t, "All deletions of Works denied by an admission policy, later lifted", ns)
-	lift := denyWorks(t, "deny-deletions", "DELETE", fmt.Sprintf(`request.userInfo.username == "%s"`, User(t)), `message: no deletions today`)
-	client := AsDaemon(t)
-	probe := ConfigMapWork(ns, ids[3].Name, Push)
-	Eventually(t, "the policy to be in force", func(ctx context.Context) error {
-		err := client.Resource(Works).Namespace(probe.Namespace).Delete(ctx, probe.Name, metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
-		if err == nil || !strings.Contains(err.Error(), "no deletions today") {
-			return fmt.Errorf("a deletion is not denied: %v", err)
-		}
-		return nil
+// TestAdmission has users write annotations through a real API server with the admission
+// policies of the manifests. No daemon watches these Namespaces.
+func TestAdmission(t *testing.T) {
+	t.Parallel()
+	users := users{
+		"some": tenant(t, "admission-some", "c1", "c2"), "all": tenant(t, "admission-all"), "many": tenant(t, "admission-many", manyClusters()...),
+		"one": tenant(t, "admission-one", granted), "none": tenant(t, "admission-none", "nowhere"),
+	}
+	ns := admitted(t, nil, nil)
+	t.Run("Parses", func(t *testing.T) { admissionParses(t, ns) })
+	t.Run("Spelling", func(t *testing.T) { admissionSpells(t, ns) })
+	t.Run("Authorizes", func(t *testing.T) {
+		users.try(t, admissionCases())
+		users.tryOtherPaths(t, ns)
 	})
-	audit := AuditFromNow(t)
-	Workload(t, f, ns, ids)
-	const due = 2 * 3 * 2 // of every four sources, one is retargeted and one deleted, on two clusters each
-	Eventually(t, "every deletion to be denied, and everything else to be done", func(ctx context.Context) error {
-		denied := map[string]bool{}
-		for _, r := range audit.Requests(t) {
-			if r.Verb == "delete" && r.ObjectRef.Resource == "works" && !r.Succeeded() {
-				denied[r.ObjectRef.Namespace+"/"+r.ObjectRef.Name] = true
+	t.Run("ReachNoMore", users.reachNoMore)
+}
+
+// admitted makes a Namespace that says something, which Karmada does not create in the members.
+func admitted(t *testing.T, above, labels annotations) string {
+	t.Helper()
+	return MakeNamespace(t, NewName(t, "admission"), merged(labels, annotations{"namespace.karmada.io/skip-auto-propagation": "true"}), above)
+}
+
+// inForce waits until the policies are in force in a Namespace, and not only because they do
+// not compile.
+func inForce(t *testing.T, ns string) {
+	t.Helper()
+	Eventually(t, "the policy to be in force", func(context.Context) error {
+		if err := dryRun(Env.Admin, ns, annotations{render.PreserveOnDeletionAnnotation: "perhaps"}); !apierrors.IsInvalid(err) {
+			return fmt.Errorf("a mistake: %v", err)
+		}
+		return dryRun(Env.Admin, ns, annotations{render.ClustersAnnotation: "c1"})
+	})
+}
+
+// dryRun creates a ConfigMap with annotations as a dry run.
+func dryRun(as dynamic.Interface, ns string, said annotations) error {
+	_, err := submit(as, ns, "page", nil, said, metav1.DryRunAll)
+	return err
+}
+
+// submit creates a ConfigMap that says something, or lets a stored one say it.
+func submit(as dynamic.Interface, ns, name string, stored *unstructured.Unstructured, said annotations, dryRun ...string) (*unstructured.Unstructured, error) {
+	objects := as.Resource(ConfigMaps).Namespace(ns)
+	if stored == nil {
+		u := Plain(ns, name, "one")
+		say(u, said)
+		return objects.Create(context.Background(), u, metav1.CreateOptions{DryRun: dryRun})
+	}
+	u := stored.DeepCopy()
+	say(u, said)
+	return objects.Update(context.Background(), u, metav1.UpdateOptions{DryRun: dryRun})
+}
+
+// say lets an object say something: annotations, with Karmada's labels among them.
+func say(u *unstructured.Unstructured, said annotations) {
+	labels, rest := map[string]string{}, maps.Clone(said)
+	for _, key := range []string{claimLabel, retainLabel} {
+		if value, ok := said[key]; ok {
+			labels[key] = value
+			delete(rest, key)
+		}
+	}
+	u.SetLabels(labels)
+	u.SetAnnotations(rest)
+}
+
+func merged(all ...annotations) annotations {
+	sum := annotations{}
+	for _, a := range all {
+		maps.Copy(sum, a)
+	}
+	return sum
+}
+
+// inParallel calls do for each of n numbers, several at a time.
+func inParallel(n int, do func(int)) {
+	var group errgroup.Group
+	group.SetLimit(8)
+	for i := range n {
+		group.Go(func() error { do(i); return nil })
+	}
+	_ = group.Wait() // they return none
+}
+
+// tenant is a user who may write ConfigMaps, Deployments and Namespaces, and mirror to these
+// clusters; none means all.
+func tenant(t *testing.T, name string, clusters ...string) dynamic.Interface {
+	t.Helper()
+	names := ""
+	if clusters != nil {
+		names = fmt.Sprintf("resourceNames: [%s]", strings.Join(clusters, ","))
+	}
+	Must(t, karmada.Apply(t.Context(), Env.Config(), fmt.Appendf(nil, `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: %[1]s}
+rules:
+- {apiGroups: ["", apps], resources: [configmaps, namespaces, namespaces/status, deployments, deployments/status, deployments/scale], verbs: ["*"]}
+- {apiGroups: [cluster.karmada.io], resources: [clusters], verbs: [mirror], %[2]s}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: %[1]s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %[1]s}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[1]s}]
+`, name, names)))
+	as := rest.CopyConfig(Env.Config())
+	as.Impersonate.UserName = name
+	client, err := dynamic.NewForConfig(as)
+	Must(t, err)
+	Eventually(t, "the tenant to have permissions", func(ctx context.Context) error {
+		_, err := client.Resource(ConfigMaps).Namespace("default").List(ctx, metav1.ListOptions{Limit: 1})
+		return err
+	})
+	return client
+}
+
+// users are the clients of users, by name.
+type users map[string]dynamic.Interface
+
+// try has users write, as dry runs.
+func (us users) try(t *testing.T, cases map[string]admissionCase) {
+	t.Helper()
+	namespaces, names := map[string]string{}, slices.Sorted(maps.Keys(cases))
+	where := func(c admissionCase) string { return fmt.Sprint(c.wasWrong, c.above) }
+	for _, c := range cases {
+		if namespaces[where(c)] == "" {
+			labels := annotations{}
+			if c.wasWrong {
+				labels[Unguarded] = ""
+			}
+			namespaces[where(c)] = admitted(t, c.above, labels)
+		}
+	}
+	befores := make([]*unstructured.Unstructured, len(names))
+	inParallel(len(names), func(i int) {
+		var err error
+		if c := cases[names[i]]; c.before != nil {
+			befores[i], err = submit(Env.Admin, namespaces[where(c)], strings.ToLower(names[i]), nil, c.before)
+		}
+		if err != nil {
+			t.Errorf("%s: the state before: %v", names[i], err)
+		}
+	})
+	for key, ns := range namespaces {
+		if strings.HasPrefix(key, "true") {
+			guard(t, ns)
+		}
+	}
+	inParallel(len(names), func(i int) {
+		c := cases[names[i]]
+		_, err := submit(us[c.user], namespaces[where(c)], strings.ToLower(names[i]), befores[i], c.now, metav1.DryRunAll)
+		if apierrors.IsForbidden(err) != c.forbidden || err != nil && (!c.forbidden || !strings.Contains(err.Error(), "verb mirror")) {
+			t.Errorf("%s: %s: %v", names[i], c.reason, err)
+		}
+	})
+}
+
+// guard has the policies apply in a Namespace from now on.
+func guard(t *testing.T, ns string) {
+	t.Helper()
+	Change(t, Namespaces, "", ns, func(u *unstructured.Unstructured) { u.SetLabels(nil) })
+	inForce(t, ns)
+}
+
+// tryOtherPaths writes defaults of Namespaces, and through a subresource.
+func (us users) tryOtherPaths(t *testing.T, ns string) {
+	t.Helper()
+	some, clusters, dry := us["some"], render.ClustersAnnotation, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}
+	u, err := some.Resource(Namespaces).Get(t.Context(), ns, metav1.GetOptions{})
+	Must(t, err)
+	for list, forbidden := range map[string]bool{"c1": false, "c3": true} {
+		u.SetAnnotations(annotations{clusters: list})
+		if _, err = some.Resource(Namespaces).Update(t.Context(), u, dry); apierrors.IsForbidden(err) != forbidden || err != nil && !forbidden {
+			t.Errorf("a default of %q: %v", list, err)
+		}
+	}
+	u.SetAnnotations(annotations{clusters: ""})
+	if _, err := Env.Admin.Resource(Namespaces).Update(t.Context(), u, dry); !apierrors.IsInvalid(err) {
+		t.Errorf("an empty list on a Namespace is not refused: %v", err)
+	}
+	web := Asking(Create(t, Deployments, Deployment(ns, "web", "nginx:1", 1)), "c3")
+	if _, err := some.Resource(Deployments).Namespace(ns).UpdateStatus(t.Context(), web, dry); !apierrors.IsForbidden(err) {
+		t.Errorf("an annotation written through /status: %v", err)
+	}
+}
+
+// admissionParses checks that the API server's policies parse values as the daemon does: some
+// that are good or bad, and random ones.
+func admissionParses(t *testing.T, ns string) {
+	clusters, selector, replicas := render.ClustersAnnotation, render.ClusterSelectorAnnotation, render.ReplicasAnnotation
+	type value struct {
+		said   annotations
+		isGood bool
+		hint   string
+	}
+	var values []value
+	for _, v := range parsedValues() {
+		for isGood, texts := range map[bool][]string{true: v.good, false: v.bad} {
+			for _, text := range texts {
+				values = append(values, value{annotations{v.key: text}, isGood, v.hint})
 			}
 		}
-		var wrong *LostWorks
-		err := Disagreement(ctx, ns, ConfigMaps)
-		if len(denied) < due || !errors.As(err, &wrong) || len(wrong.Surplus) != due || wrong.Count() != due {
-			return fmt.Errorf("%d are denied: %v", len(denied), err)
-		}
-		return nil
-	})
-	if err := lift(t.Context()); err != nil {
-		t.Fatal(err)
 	}
-	f.Heal()
-	f.Converge(Patience)
-}
-
-// denyWorks has a policy deny an operation on the Works that match a condition in CEL.
-// says is a field of its validation: the message. The policy is lifted by calling lift, or
-// at the test's end.
-func denyWorks(t *testing.T, name, operation, condition, says string) (lift func(context.Context) error) {
-	t.Helper()
-	return deny(t, Env.Config(), name, fmt.Sprintf("{apiGroups: [work.karmada.io], apiVersions: ['*'], operations: [%s], resources: [works]}", operation), condition, says)
-}
-
-// deny has a policy of an API server deny the requests that a rule and a condition match.
-func deny(t *testing.T, on *rest.Config, name, rule, condition, says string) (lift func(context.Context) error) {
-	t.Helper()
-	policy := fmt.Sprintf(`
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: %[1]s}
-spec:
-  failurePolicy: Fail
-  matchConstraints:
-    resourceRules:
-    - %[2]s
-  matchConditions:
-  - {name: meant, expression: '%[3]s'}
-  validations:
-  - expression: "false"
-    %[4]s
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: %[1]s}
-spec: {policyName: %[1]s, validationActions: [Deny]}
-`, name, rule, condition, says)
-	lift = func(ctx context.Context) error {
-		admission := kubernetes.NewForConfigOrDie(on).AdmissionregistrationV1()
-		return errors.Join(
-			admission.ValidatingAdmissionPolicyBindings().Delete(ctx, name, metav1.DeleteOptions{}),
-			admission.ValidatingAdmissionPolicies().Delete(ctx, name, metav1.DeleteOptions{}))
+	for text, isGood := range map[string]bool{"!a": true, "b,!a": true, "!!a": false} {
+		values = append(values, value{annotations{clusters: text, selector: "tier=edge"}, isGood, ""})
 	}
-	t.Cleanup(func() { _ = lift(context.Background()) })
-	if err := karmada.Apply(t.Context(), on, []byte(policy)); err != nil {
-		t.Fatal(err)
+	random := rand.New(rand.NewPCG(1, 2))
+	for key, tokens := range parsedTokens() {
+		for range parsedAtRandom {
+			text := ""
+			for range 1 + random.IntN(8) {
+				text += tokens[random.IntN(len(tokens))]
+			}
+			if key == clusters && strings.TrimSpace(text) == "" {
+				continue // it opts out of nothing
+			}
+			said := annotations{key: text}
+			values = append(values, value{said, render.ReadWishes(said).Check() == nil, ""})
+		}
 	}
-	return lift
-}
-
-// TestMemberAdmission: a workload may name any ServiceAccount of its namespace, and only
-// the member's own admission can stop it. The Work's status has the member's message.
-func TestMemberAdmission(t *testing.T) {
-	const account = "cluster-autoscaler"
-	ns := Isolate(t)
-	Configure(t, Resources(t, "deployments.apps"))
-	StartDaemon(t)
-	deny(t, Env.MemberConfig(Push), "deny-account-"+ns, "{apiGroups: [apps], apiVersions: ['*'], operations: [CREATE, UPDATE], resources: [deployments]}",
-		fmt.Sprintf(`object.metadata.namespace == "%s" && object.spec.template.spec.?serviceAccountName.orValue("") == "%s"`, ns, account),
-		"message: tenants have no use for this account")
-	Settle(t) // the API server checks for new policies once a second
-	u := deployment(ns, 1)
-	SetField(account, "spec", "template", "spec", "serviceAccountName")(u)
-	u.SetAnnotations(annotations{render.ClustersAnnotation: Push + "," + Push2})
-	Create(t, Deployments, u)
-	Eventually(t, "the Deployment in the member that admits it", func(ctx context.Context) error {
-		there, err := Env.Member(Push2).Resource(Deployments).Namespace(ns).Get(ctx, u.GetName(), metav1.GetOptions{})
-		if err != nil {
-			return err
+	var good atomic.Int64
+	inParallel(len(values), func(i int) {
+		v := values[i]
+		if err := render.ReadWishes(v.said).Check(); (err == nil) != v.isGood {
+			t.Errorf("%.200q: the daemon says %v", v.said, err)
 		}
-		if got, _, _ := unstructured.NestedString(there.Object, "spec", "template", "spec", "serviceAccountName"); got != account {
-			return fmt.Errorf("its account is %q", got)
+		err := dryRun(Env.Admin, ns, v.said)
+		if (err == nil) != v.isGood {
+			t.Errorf("%.200q: the API server says %v", v.said, err)
 		}
-		return nil
+		if err == nil {
+			good.Add(1)
+		} else if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "karmada.target/") || strings.Contains(err.Error(), "expression") || !strings.Contains(err.Error(), v.hint) {
+			t.Errorf("%.200q is refused without saying what is allowed: %v", v.said, err)
+		}
 	})
-	Eventually(t, "the member's message", func(ctx context.Context) error {
-		w, err := GetWork(ctx, types.NamespacedName{Namespace: render.ExecutionNamespace(Push), Name: deploymentIdentity(ns).WorkName()})
-		if err != nil {
-			return err
+	t.Logf("%d values, of which %d are good", len(values), good.Load())
+	// The policy takes less than the daemon here, and says so.
+	for key, text := range map[string]string{replicas: manyWeights(257), selector: "generation>1234567890123456789", clusters: "a" + strings.Repeat(" ", 16384)} {
+		Must(t, render.ReadWishes(annotations{key: text}).Check())
+		if err := dryRun(Env.Admin, ns, annotations{key: text}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), key) || strings.Contains(err.Error(), "expression") {
+			t.Errorf("%s %.40q: the API server says %v", key, text, err)
 		}
-		if text, err := json.Marshal(w.Object["status"]); !strings.Contains(string(text), "tenants have no use for this account") {
-			return errors.Join(err, fmt.Errorf("the Work says %s", text))
+	}
+	for _, commas := range []int{200_000, 20_000} {
+		if err := dryRun(Env.Admin, ns, annotations{clusters: strings.Repeat(",", commas)}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "longer than 16 KiB") {
+			t.Errorf("%d commas: %v", commas, err)
 		}
-		return nil
-	})
-	WantLine(t, MustKarmadaMirror(t, "status", "deploy", u.GetName(), "-n", ns), Push+" .*False .*is forbidden")
-	if _, err := Env.Member(Push).Resource(Deployments).Namespace(ns).Get(t.Context(), u.GetName(), metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("in %s: %v", Push, err)
+	}
+	if err := dryRun(Env.Admin, ns, annotations{clusters: ""}); err != nil {
+		t.Errorf("an object cannot opt out: %v", err)
 	}
 }
 
-// TestMutatingWebhook runs a webhook that changes the manifest of every Work.
-func TestMutatingWebhook(t *testing.T) {
-	ns := Isolate(t)
-	d := StartDaemon(t)
-	const sources = 5
-	f := NewFault(t, "A mutating webhook edits every Work", ns)
-	f.Note = "logged once per Work, not retried; in sync when the source changes after the webhook is deleted"
-	const name = "meddler.test.example"
-	uninstall := installWebhook(t, name, meddle)
-	asDaemon := AsDaemon(t)
-	Eventually(t, "the webhook to be called", func(ctx context.Context) error {
-		probe := Object("work.karmada.io/v1alpha1", "Work", render.ExecutionNamespace(Push), "probe", map[string]any{
-			"spec": map[string]any{"workload": map[string]any{"manifests": []any{ConfigMap(ns, "probe", "", "").Object}}}})
-		created, err := asDaemon.Resource(Works).Namespace(probe.GetNamespace()).Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		if err != nil {
-			return err
-		}
-		if text, err := created.MarshalJSON(); err != nil || !bytes.Contains(text, []byte("meddled")) {
-			return fmt.Errorf("it was not: %v", err)
-		}
-		return nil
-	})
-	Configure(t, Resources(t, "configmaps"))
-	audit := AuditFromNow(t)
-	CreatePages(t, ns, Both, sources)
-	const said = "admission alters the Work that is written: not writing it again"
-	Eventually(t, "it to be logged once per Work", func(context.Context) error {
-		if got := d.Logged(said); got != 2*sources {
-			return fmt.Errorf("it was logged %d times", got)
-		}
-		return nil
-	})
-	for i := range 20 { // anything that triggers a sync
-		Change(t, ConfigMaps, Home(t), Account, SetAnnotation("round", fmt.Sprint(i)))
-		SetConfiguration(t, Resources(t, "configmaps")+fmt.Sprintf("# %d\n", i))
-	}
-	Eventually(t, "the queue to be empty", d.WantMetric(QueueEmpty, 0))
-	for what, count := range audit.Writes(t) {
-		if what != "create works" || count != 2*sources {
-			t.Errorf("with the webhook, %d %s", count, what)
+// admissionSpells has users write annotations that would have no effect: they are refused, with
+// what was probably meant. The configuration's own rule says which kinds are never mirrored.
+func admissionSpells(t *testing.T, ns string) {
+	for key, meant := range map[string]string{
+		"cluster": "did you mean karmada.target/clusters or karmada.target/cluster-selector?", "clusterSelector": "did you mean karmada.target/cluster-selector?",
+		"Clusters": "did you mean karmada.target/clusters?", "suspended": "karmada.target/suspend?", "preserve": "karmada.target/preserve-on-deletion?",
+		"replica": "karmada.target/replicas?", "conflict": "karmada.target/conflict-resolution?", "x": "it knows karmada.target/clusters, ", "approve-deletion": "did you mean karmada.target/deletion?",
+		"source": "it knows", "selector": "karmada.target/cluster-selector?", "expanded": "did you mean karmada.target/expand?",
+		"wave": "did you mean karmada.target/waves or karmada.target/wave-bake or karmada.target/wave-deadline?", "waveBake": "did you mean karmada.target/wave-bake?", "deadline": "did you mean karmada.target/wave-deadline?",
+	} {
+		err := dryRun(Env.Admin, ns, annotations{"karmada.target/" + key: Push})
+		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "karmada.target/"+key+" is not an annotation of karmada-mirror") || !strings.Contains(err.Error(), meant) {
+			t.Errorf("%s: %v", key, err)
 		}
 	}
-	if got := d.Logged(said); got != 2*sources {
-		t.Errorf("it was logged %d times", got)
-	}
-	if err := uninstall(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	f.Heal()
-	Eventually(t, "the webhook to be gone", func(ctx context.Context) error {
-		for i := range sources {
-			Change(t, ConfigMaps, ns, fmt.Sprintf("page-%d", i), SetField(fmt.Sprint(time.Now().UnixNano()), "data", "key"))
+	for _, a := range []annotations{{"karmada.target/approve-deletions": ""}, {"karmada.targets/cluster": "x"}, {"example.io/cluster": "x"}, nil} {
+		if err := dryRun(Env.Admin, ns, a); err != nil {
+			t.Errorf("%v: %v", a, err)
 		}
-		Pass(t, time.Second)
-		return Disagreement(ctx, ns, ConfigMaps)
-	})
-	f.Converge(Patience)
-}
-
-// meddle adds an annotation to the manifest of a Work.
-func meddle(request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
-	jsonPatch := admissionv1.PatchTypeJSONPatch
-	return &admissionv1.AdmissionResponse{
-		UID: request.UID, Allowed: true, PatchType: &jsonPatch,
-		Patch: []byte(`[{"op":"add","path":"/spec/workload/manifests/0/metadata/annotations/meddled","value":"yes"}]`),
 	}
-}
-
-// installWebhook has a webhook review the test's daemon's writes of Works.
-func installWebhook(t *testing.T, name string, answer func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse) (uninstall func(context.Context) error) {
-	t.Helper()
-	url, authority := serveWebhook(t, answer)
-	webhooks := Env.Client.AdmissionregistrationV1().MutatingWebhookConfigurations()
-	_, err := webhooks.Create(t.Context(), &admissionregistrationv1.MutatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Webhooks: []admissionregistrationv1.MutatingWebhook{{
-			Name:                    name,
-			ClientConfig:            admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: authority},
-			SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
-			AdmissionReviewVersions: []string{"v1"},
-			MatchConditions:         []admissionregistrationv1.MatchCondition{{Name: "daemon", Expression: fmt.Sprintf("request.userInfo.username == %q", User(t))}},
-			Rules: []admissionregistrationv1.RuleWithOperations{{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"work.karmada.io"}, APIVersions: []string{"*"}, Resources: []string{"works"}},
-			}},
-		}},
-	}, metav1.CreateOptions{})
+	labelled := Plain(ns, "labelled", "one")
+	labelled.SetLabels(map[string]string{render.ClustersAnnotation: Push})
+	if _, err := Env.Admin.Resource(ConfigMaps).Namespace(ns).Create(t.Context(), labelled, metav1.CreateOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "kubectl annotate") {
+		t.Errorf("a label: %v", err)
+	}
+	rule := map[string]any{"apiGroups": []any{""}, "resources": []any{"pods"}, "verbs": []any{"get"}}
+	for gvr, u := range map[schema.GroupVersionResource]*unstructured.Unstructured{
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "roles"}:             Object("rbac.authorization.k8s.io/v1", "Role", ns, "page", map[string]any{"rules": []any{rule}}),
+		{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"}:             Object("discovery.k8s.io/v1", "EndpointSlice", ns, "page", map[string]any{"addressType": "IPv4", "endpoints": []any{}}),
+		{Version: "v1", Resource: "endpoints"}:                                             Object("v1", "Endpoints", ns, "page", nil),
+		{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "propagationpolicies"}: policyOf(render.Identity{Kind: "ConfigMap", Namespace: ns, Name: "page"}, Push),
+		{Version: "v1", Resource: "services"}:                                              Object("v1", "Service", ns, "page", map[string]any{"spec": map[string]any{"ports": []any{map[string]any{"port": int64(80)}}}}),
+		Secrets:                                                                            Object("v1", "Secret", ns, "page", nil),
+		{Version: "v1", Resource: "serviceaccounts"}:                                       Object("v1", "ServiceAccount", ns, "page", nil),
+	} {
+		_, never := config.Forbidden(gvr.GroupResource())
+		_, err := Env.Admin.Resource(gvr).Namespace(ns).Create(t.Context(), Asking(u, Push), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if refused := err != nil && strings.Contains(err.Error(), "are never mirrored: remove the annotation "+render.ClustersAnnotation); refused != never {
+			t.Errorf("%s: never mirrored %v, and the API server says %v", gvr.GroupResource(), never, err)
+		}
+	}
+	// A mistake from before the policy was bound may stay, and not change.
+	old := MakeNamespace(t, NewName(t, "admission"), annotations{Unguarded: ""}, nil)
+	wrong := Plain(old, "old", "one")
+	wrong.SetAnnotations(annotations{"karmada.target/cluster": "x"})
+	Create(t, ConfigMaps, wrong)
+	guard(t, old)
+	Change(t, ConfigMaps, old, "old", SetField("two", "data", "key"))
+	u, err := Env.Admin.Resource(ConfigMaps).Namespace(old).Get(t.Context(), "old", metav1.GetOptions{})
 	Must(t, err)
-	uninstall = func(ctx context.Context) error { return webhooks.Delete(ctx, name, metav1.DeleteOptions{}) }
-	t.Cleanup(func() { _ = uninstall(context.Background()) })
-	return uninstall
+	SetAnnotation("karmada.target/cluster", "y")(u)
+	if _, err := Env.Admin.Resource(ConfigMaps).Namespace(old).Update(t.Context(), u, metav1.UpdateOptions{}); !apierrors.IsInvalid(err) {
+		t.Errorf("a changed mistake is not refused: %v", err)
+	}
 }
 
-// serveWebhook serves a webhook with these answers.
-func serveWebhook(t *testing.T, answer func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse) (url string, authority []byte) {
-	t.Helper()
-	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", []net.IP{net.ParseIP("127.0.0.1")}, nil)
-	Must(t, err)
-	pair, err := tls.X509KeyPair(certificate, key)
-	Must(t, err)
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var review admissionv1.AdmissionReview
-		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
+// granted is the only cluster to which the user "one" may mirror.
+const granted = "c1"
+
+// fleet are the clusters of reachNoMore.
+var fleet = map[string]*model.Object{
+	granted: {Labels: map[string]string{"zone": "a"}},
+	"c2":    {Labels: map[string]string{"zone": "a"}},
+	"d1":    {Labels: map[string]string{"zone": "b"}},
+	"x":     {}, // named nowhere, like a cluster that has just joined
+}
+
+// reachNoMore has users walk from one state of an object to another. If a step is allowed, then
+// the user may mirror to every cluster where it adds the object, or changes how it is there or
+// how it is deleted; so it is for walks through states in which the daemon keeps the Works as
+// they are, and for defaults of Namespaces. The model says what the annotations mean.
+func (us users) reachNoMore(t *testing.T) {
+	aboves := []annotations{{}}
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 11 {
+		aboves = append(aboves, draw(random, spokenAbove(), nil))
+	}
+	namespaces := make([]string, len(aboves))
+	for i, above := range aboves {
+		namespaces[i] = admitted(t, above, annotations{Unguarded: ""}) // what it says may be a mistake
+		guard(t, namespaces[i])
+	}
+	var tally admissionTally
+	names := []string{"one", "one", "none", "all"}
+	inParallel(admissionWalks, func(i int) {
+		random := rand.New(rand.NewPCG(5, uint64(i)))
+		at := random.IntN(len(aboves))
+		us.walk(t, &tally, random, namespaces[at], fmt.Sprint("page-", i), names[random.IntN(len(names))], aboves[at])
+		now, user := draw(random, spokenAbove(), aboves[at]), names[random.IntN(len(names))]
+		affects := map[string]bool{}
+		for range 40 { // any object that may be in it
+			own := draw(random, spoken(), nil)
+			maps.Copy(affects, affected(placesOf(own, aboves[at]), placesOf(own, now)))
 		}
-		review.Response, review.Request = answer(review.Request), nil
-		_ = json.NewEncoder(w).Encode(review) // the API server may be gone
-	}))
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
-	server.StartTLS()
-	t.Cleanup(server.Close)
-	return server.URL, certificate
+		u, err := Env.Admin.Resource(Namespaces).Get(t.Context(), namespaces[at], metav1.GetOptions{})
+		if err == nil {
+			u.SetAnnotations(now)
+			_, err = us[user].Resource(Namespaces).Update(t.Context(), u, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
+		}
+		tally.judge(t, user, err, affects, fmt.Sprintf("%s: Namespace %q to %q", user, aboves[at], now))
+	})
+	t.Logf("%d steps, of which %d were allowed and %d refused; %d of these would have reached nothing more", tally.tried.Load(), tally.allowed.Load(), tally.refused.Load(), tally.overcautious.Load())
+	if tally.allowed.Load() < admissionWalks || tally.refused.Load() < admissionWalks/2 {
+		t.Error("these are too few to prove anything")
+	}
+}
+
+type admissionTally struct{ tried, allowed, refused, overcautious atomic.Int64 }
+
+// walk has a user take some steps with one object, which an administrator may have created.
+func (us users) walk(t *testing.T, tally *admissionTally, random *rand.Rand, ns, name, user string, above annotations) {
+	var stored *unstructured.Unstructured // none yet: it counts as having its Namespace's defaults
+	said, works := annotations{}, placesOf(annotations{}, above)
+	if first := draw(random, spoken(), nil); random.IntN(2) == 0 {
+		if u, err := submit(Env.Admin, ns, name, nil, first); err == nil {
+			stored, said, works = u, first, placesOf(first, above)
+		}
+	}
+	for range 4 {
+		now := draw(random, spoken(), said)
+		there := placesOf(now, above)
+		u, err := submit(us[user], ns, name, stored, now)
+		unclaimed := maps.Clone(said)
+		delete(unclaimed, claimLabel)
+		step := fmt.Sprintf("%s: %q to %q in %q", user, said, now, above)
+		tally.judge(t, user, err, affected(placesOf(unclaimed, above), there), step)
+		if err != nil {
+			continue
+		}
+		if !there.isKept() {
+			tally.judge(t, user, nil, affected(works, there), "a walk that ends with "+step)
+			works = there
+		}
+		stored, said = u, now
+	}
+}
+
+// judge checks whether a step was rightly allowed or refused.
+func (tally *admissionTally) judge(t *testing.T, user string, err error, clusters map[string]bool, step string) {
+	tally.tried.Add(1)
+	isAllowed := user == "all" || len(clusters) == 0 || user == "one" && len(clusters) == 1 && clusters[granted]
+	switch {
+	case err == nil && !isAllowed:
+		t.Errorf("%s is allowed, but it affects %v", step, slices.Sorted(maps.Keys(clusters)))
+	case err == nil:
+		tally.allowed.Add(1)
+	case apierrors.IsInvalid(err): // the annotations are invalid
+	case !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "verb mirror"):
+		t.Errorf("%s is refused without saying what is missing: %v", step, err)
+	case user == "all":
+		t.Errorf("%s is refused, but the user may mirror everywhere: %v", step, err)
+	default:
+		tally.refused.Add(1)
+		if isAllowed {
+			tally.overcautious.Add(1)
+		}
+	}
+}
+
+// draw draws what an object or a Namespace says: often nearly what it said before.
+func draw(random *rand.Rand, choices map[string][]string, before annotations) annotations {
+	said := maps.Clone(before)
+	changes := 1 + random.IntN(2)
+	if said == nil {
+		said, changes = annotations{}, 2+random.IntN(2)
+	}
+	keys := slices.Sorted(maps.Keys(choices))
+	for i := range changes {
+		key := keys[random.IntN(len(keys))]
+		if i == 0 && random.IntN(2) == 0 {
+			key = render.ClustersAnnotation
+		}
+		if values := choices[key]; random.IntN(4) > 0 {
+			said[key] = values[random.IntN(len(values))]
+		} else {
+			delete(said, key)
+		}
+	}
+	return said
+}
+
+// place is how an object is in a cluster. Its replicas are how they are divided: their number
+// also changes with the clusters and with the object, which users may edit anyway.
+type place struct {
+	model.State
+	model.Copy
+	replicas string
+}
+
+// places are how it is in every cluster.
+type places map[string]place
+
+// isKept reports whether the daemon keeps Works as they are.
+func (p places) isKept() bool {
+	for _, there := range p {
+		if there.State == model.Stays {
+			return true
+		}
+	}
+	return false
+}
+
+// placesOf is how an object with a variable is in every cluster by the model.
+func placesOf(said, above annotations) places {
+	page := model.Key{Kind: "ConfigMap", Namespace: "shop", Name: "page"}
+	content := &model.Content{Payload: map[string]any{"data": map[string]any{"key": "$(cluster.name)"}}}
+	w := &model.World{
+		Objects:    map[model.Key]*model.Object{page: {Annotations: said, Labels: said, Content: content}},
+		Namespaces: map[string]*model.Object{"shop": {Annotations: above}},
+		Clusters:   fleet, Configuration: &model.Configuration{Namespaces: []string{"*"}},
+	}
+	all := places{}
+	for cluster := range fleet {
+		state, copy := w.Of(page, cluster)
+		if state == model.Present && said[retainLabel] == "true" {
+			copy.Retains = true
+		}
+		all[cluster] = place{state, copy, merged(above, said)[render.ReplicasAnnotation]}
+	}
+	return all
+}
+
+// affected are the clusters where an object is added, or where how it is there or how it is
+// deleted changes.
+func affected(before, now places) map[string]bool {
+	clusters := map[string]bool{}
+	for cluster, was := range before {
+		is := now[cluster]
+		isThere := was.State == model.Present || is.State == model.Present
+		switch {
+		case was.State != model.Present && is.State == model.Present,
+			isThere && was.Preserved != is.Preserved && is.State != model.Stays,
+			is.State == model.Present && (was.Suspended && !is.Suspended || !was.Overwrites && is.Overwrites || was.Retains != is.Retains),
+			is.State == model.Present && (was.replicas != is.replicas || !reflect.DeepEqual(was.Content, is.Content)):
+			clusters[cluster] = true
+		}
+	}
+	return clusters
 }

@@ -4,168 +4,117 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
-	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/karmada-target/karmada-mirror/render"
-	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
-
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
-// leaver and returner are members besides those that most tests mirror to: leaver leaves
-// and joins again, returner goes away and comes back.
-const leaver, returner = "leaver", "returner"
-
-// goesAway is held by the test that has returner away.
-var goesAway sync.Mutex
-
-func TestClusterThatJoinsAndLeaves(t *testing.T) {
-	const late = "latecomer"
-	ns := Isolate(t)
-	d := StartDaemon(t)
-	Create(t, ConfigMaps, ConfigMap(ns, "named", Push+","+late, "one"))
-	Create(t, ConfigMaps, ConfigMap(ns, "glob", "member*,late*,!"+Push2, "one"))
-	WantInMembers(t, ns, "named", "one", Push)
-	WantInMembers(t, ns, "glob", "one", Push, Pull)
-	WantEvent(t, ns, "named", "UnknownCluster")
-
-	Must(t, join(t.Context(), late))
-	hasten(t, late, ns)
-	WantInMembers(t, ns, "named", "one", late)
-	WantInMembers(t, ns, "glob", "one", late)
-	WantGone(t, ConfigMaps, ns, "glob", Push2)
+// TestCluster follows a cluster that joins, is away for a while, and leaves.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	const guest = "guest"
+	ns := NewNamespace(t)
+	for _, name := range []string{"named", "edited", "deleted", "held"} {
+		page := ConfigMap(ns, name, Push+","+guest, "one")
+		if name == "held" {
+			SetAnnotation(render.DeletionAnnotation, "foreground")(page)
+		}
+		Create(t, ConfigMaps, page)
+		WantInMembers(t, ns, name, "one", Push)
+	}
+	WantEvent(t, ns, "named", "UnknownCluster", guest)
+	Must(t, Env.Join(t.Context(), karmada.Member{Name: guest, Mode: clusterv1alpha1.Push}))
+	for _, name := range []string{"named", "edited", "deleted", "held"} {
+		WantInMembers(t, ns, name, "one", guest)
+	}
+	t.Run("Away", func(t *testing.T) { returns(t, ns, guest) })
 
 	audit := AuditFromNow(t)
-	Must(t, unjoin(t.Context(), late))
-	Eventually(t, "the Works of the cluster to be deleted", func(ctx context.Context) error {
-		list, err := Env.Admin.Resource(Works).Namespace(render.ExecutionNamespace(late)).List(ctx, metav1.ListOptions{})
+	Must(t, Env.Unjoin(t.Context(), guest))
+	Eventually(t, "Karmada to delete the Works of the cluster", func(ctx context.Context) error {
+		list, err := Env.Admin.Resource(Works).Namespace(render.ExecutionNamespace(guest)).List(ctx, metav1.ListOptions{})
 		if err == nil && len(list.Items) > 0 {
 			err = fmt.Errorf("there are %d", len(list.Items))
 		}
 		return err
 	})
-	Change(t, ConfigMaps, ns, "named", SetField("two", "data", "key"))
-	WantInMembers(t, ns, "named", "two", Push)
-	Eventually(t, "the series of the cluster to be removed", func(context.Context) error {
-		_, body, err := d.Get(t.Context(), "metrics", "/metrics")
-		if err == nil && strings.Contains(body, fmt.Sprintf("member_cluster=%q", late)) {
-			err = errors.New("there are some")
-		}
-		return err
-	})
-	for what, count := range audit.Writes(t) {
-		if what != "patch works" {
-			t.Errorf("the daemon did %q %d times while a cluster left", what, count)
-		}
-	}
-}
-
-// TestClusterGone makes a cluster leave for a while and join again. Karmada, not the
-// daemon, deletes the cluster's Works.
-func TestClusterGone(t *testing.T) {
-	const gone = 10 * time.Second
-	ns := Isolate(t)
-	StartDaemon(t)
-	CreatePages(t, ns, Push+","+leaver, 10)
-	WantSources(t, ns)
-	f := NewFault(t, fmt.Sprintf("A Cluster deleted for %s", gone), ns)
-	f.Note = "Karmada deletes its Works with it, and they are recreated"
-	Must(t, unjoin(t.Context(), leaver))
-	Pass(t, gone)
-	WantSources(t, ns)
-	f.WantNoDeletes()
-	Must(t, join(t.Context(), leaver))
-	f.Heal()
-	hasten(t, leaver, ns)
-	f.Converge(Patience)
-}
-
-// TestFleet mirrors many objects to all clusters of a fleet, while three join and one of
-// them leaves.
-func TestFleet(t *testing.T) {
-	const objects = fleetObjects
-	ns := Isolate(t)
-	StartDaemon(t)
-	audit := AuditFromNow(t)
-	var fleet errgroup.Group
-	fleet.Go(func() error { return errors.Join(join(t.Context(), "fleet-1"), unjoin(t.Context(), "fleet-1")) })
-	fleet.Go(func() error { return errors.Join(join(t.Context(), "fleet-2"), join(t.Context(), "fleet-3")) })
-	for i := range objects {
-		Create(t, ConfigMaps, ConfigMap(ns, fmt.Sprintf("page-%d", i), "fleet-*", "one"))
-		Pass(t, 30*time.Millisecond)
-	}
-	if err := fleet.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	Within(t, 3*time.Minute, "the Works", func(ctx context.Context) error { return Disagreement(ctx, ns, ConfigMaps) })
-	for _, name := range []string{"fleet-2", "fleet-3"} {
-		hasten(t, name, ns)
-		Within(t, 3*time.Minute, "the objects in "+name, func(ctx context.Context) error {
-			list, err := Env.Member(name).Resource(ConfigMaps).Namespace(ns).List(ctx, metav1.ListOptions{FieldSelector: AllPages})
-			if err == nil && len(list.Items) != objects {
-				err = fmt.Errorf("there are %d", len(list.Items))
+	Eventually(t, "the series of the cluster to be removed", func(ctx context.Context) error {
+		all, err := Env.Mirror.Series(ctx)
+		for series := range all {
+			if strings.Contains(series, fmt.Sprintf("member_cluster=%q", guest)) {
+				err = errors.New(series)
 			}
-			return err
-		})
-	}
-	created := map[string]int{}
-	for _, r := range audit.Requests(t) {
-		cluster, _ := render.ClusterOf(r.ObjectRef.Namespace)
-		switch {
-		case !strings.HasPrefix(cluster, "fleet-") || r.ObjectRef.Resource != "works" || r.Verb == "get":
-		case r.Verb == "create" && r.Succeeded():
-			created[cluster]++
-		case cluster == "fleet-1" && r.Verb != "delete": // it left while Works were being created for it
-		case r.Verb == "create" && r.ResponseStatus.Code == http.StatusNotFound: // Karmada creates the namespace after the Cluster
-		case r.Verb == "patch" && (r.Succeeded() || r.ResponseStatus.Code == http.StatusConflict): // wakes Works that were written before the cluster was ready
-		default:
-			t.Errorf("the daemon did %s %s/%s, and got %d", r.Verb, r.ObjectRef.Namespace, r.ObjectRef.Name, r.ResponseStatus.Code)
-		}
-	}
-	if created["fleet-2"] != objects || created["fleet-3"] != objects {
-		t.Errorf("created Works: %v", created)
-	}
-	t.Logf("%d Works were created for the cluster that left", created["fleet-1"])
-}
-
-// hasten waits until Karmada has brought a Namespace to a cluster that has just joined,
-// and changes the Namespace now and then. While any cluster is leaving, syncing a
-// Namespace to all of them fails: Karmada retries each after up to 1000 s, and all
-// together at most ten times a second. A changed Namespace is retried at once.
-func hasten(t *testing.T, member, namespace string) {
-	t.Helper()
-	const interval = 10 * time.Second
-	changed := time.Now()
-	Eventually(t, "Namespace "+namespace+" in "+member, func(ctx context.Context) error {
-		_, err := Env.Member(member).Resource(Namespaces).Get(ctx, namespace, metav1.GetOptions{})
-		if err != nil && time.Since(changed) > interval {
-			changed = time.Now()
-			Change(t, Namespaces, "", namespace, SetAnnotation("e2e/hastened", changed.String()))
 		}
 		return err
 	})
+	for _, r := range audit.Requests(t) {
+		if r.ObjectRef.Namespace == render.ExecutionNamespace(guest) && r.Verb == "delete" {
+			t.Errorf("the daemon deletes %s of a cluster that leaves", r.ObjectRef.Name)
+		}
+	}
 }
 
-// fleetPatience is for one cluster: on an idle machine, Karmada takes a minute to join it,
-// and another to delete its Works when it leaves.
-const fleetPatience = 5 * time.Minute
-
-func join(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, fleetPatience)
-	defer cancel()
-	return Env.Join(ctx, karmada.Member{Name: name, Mode: clusterv1alpha1.Push})
+// returns has a member away for a while, and changes the sources mirrored there meanwhile. An
+// object that is to be deleted in the foreground waits for it.
+func returns(t *testing.T, ns, guest string) {
+	const (
+		// Karmada retries after 5 ms, and then after twice as long each time: 20 s and 41 s
+		// after the first attempt.
+		away = 23 * time.Second
+		// If the member takes longer than this to return, Karmada retries first.
+		soon = 15 * time.Second
+	)
+	server := Env.Component(karmada.MemberAPIServer(guest))
+	Must(t, server.Stop())
+	isBack := false
+	t.Cleanup(func() {
+		if !isBack {
+			_ = server.Restart(context.Background())
+		}
+	})
+	Eventually(t, "the cluster not to be ready", isReady(guest, metav1.ConditionFalse))
+	Change(t, ConfigMaps, ns, "edited", SetField("two", "data", "key"))
+	Remove(t, ConfigMaps, ns, "deleted")
+	Must(t, Env.Admin.Resource(ConfigMaps).Namespace(ns).Delete(t.Context(), "held", metav1.DeleteOptions{}))
+	WantGone(t, ConfigMaps, ns, "held", Push)
+	WantEvent(t, ns, "held", "DeletionPending", "its Works remain for "+guest+" (the cluster is not ready)")
+	Pass(t, away)
+	audit, begun := AuditFromNow(t), time.Now()
+	Must(t, server.Restart(t.Context()))
+	isBack = true
+	Eventually(t, "the cluster to be ready", isReady(guest, metav1.ConditionTrue))
+	took := time.Since(begun)
+	WantInMembers(t, ns, "edited", "two", guest)
+	WantGone(t, ConfigMaps, ns, "deleted", guest)
+	WantGone(t, ConfigMaps, ns, "held", guest)
+	WantNone(t, ConfigMaps, ns, "held")
+	if woken := audit.WorkWrites(t, ConfigMapWork(ns, "edited", guest).Name); len(woken) == 0 && took < soon {
+		t.Error("the Work was not woken: Karmada retried it by itself")
+	}
 }
 
-func unjoin(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, fleetPatience)
-	defer cancel()
-	return Env.Unjoin(ctx, name)
+func isReady(cluster string, want metav1.ConditionStatus) func(context.Context) error {
+	return func(ctx context.Context) error {
+		u, err := Env.Admin.Resource(Clusters).Get(ctx, cluster, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		var c clusterv1alpha1.Cluster
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &c); err != nil {
+			return err
+		}
+		if !meta.IsStatusConditionPresentAndEqual(c.Status.Conditions, clusterv1alpha1.ClusterConditionReady, want) {
+			return fmt.Errorf("its conditions are %v", c.Status.Conditions)
+		}
+		return nil
+	}
 }

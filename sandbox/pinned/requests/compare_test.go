@@ -129,19 +129,14 @@ func (s *side) watch(path string) ([]any, error) {
 			return nil, fmt.Errorf("cannot read the watch %s after %v: %w", path, events, err)
 		}
 	}
-	return sorted(events, streaming), nil
-}
-
-// sorted brings initial events into one order: the watch cache sends them as it finds them.
-func sorted(events []any, streaming bool) []any {
-	return events
+	return events, nil
 }
 
 var (
 	uuid      = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	moment    = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$`)
 	generated = regexp.MustCompile(`\bgen-[a-z0-9]{5}\b`)
-	number    = regexp.MustCompile(`\b\d+\b`)
+	version   = regexp.MustCompile(`(?:precondition|record) \((\d+)\)`)
 )
 
 // normal replaces what may differ: UIDs, times, versions, by the order in which they came.
@@ -154,6 +149,7 @@ func (s *side) normal(value any, key string) any {
 			}
 		}
 		delete(value, "managedFields")
+		delete(value, "storageVersionHash")
 		keys := make([]string, 0, len(value))
 		for k := range value {
 			keys = append(keys, k)
@@ -191,7 +187,7 @@ func (s *side) normalText(text, key string) string {
 		return "TIME"
 	case key == "continue":
 		return "CONTINUE"
-	case key == "resourceVersion" && number.MatchString(text) && text != "0":
+	case key == "resourceVersion" && text != "LIST":
 		return place("rv", &s.seenVersions, text)
 	}
 	for _, a := range accepted {
@@ -205,12 +201,9 @@ func (s *side) normalText(text, key string) string {
 		return place("uid", &s.seenUIDs, uid)
 	})
 	if key == "message" || key == "reason" {
-		text = number.ReplaceAllStringFunc(text, func(n string) string {
-			if i := slices.Index(s.seenVersions, n); i >= 0 && len(n) > 2 {
-				return fmt.Sprint("rv", i)
-			}
-			return n
-		})
+		for _, found := range version.FindAllStringSubmatch(text, -1) {
+			text = strings.Replace(text, "("+found[1]+")", "("+place("rv", &s.seenVersions, found[1])+")", 1)
+		}
 	}
 	return text
 }

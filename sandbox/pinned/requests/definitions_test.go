@@ -7,18 +7,18 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
 )
 
-// TestDefinitions changes a definition step by step. What both servers answer after each step
+// changeDefinition changes a definition step by step. What both servers answer after each step
 // becomes equal.
-func TestDefinitions(t *testing.T) {
-	p := start(t)
+func (p *pair) changeDefinition(t *testing.T) {
 	store := apiserver.NewStore(p.resource...)
 	store.ControllerDelay = 0
 	real, simulated := newSide(p.client, p.base, "default"), newSide(&http.Client{Transport: store.NewServer()}, "http://simulated", "default")
-	_, err := simulated.send(step{"POST", "/api/v1/namespaces", jsonType, `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}}`, ""})
+	_, err := store.Create(schema.GroupResource{Resource: "namespaces"}, apiserver.Object{"metadata": map[string]any{"name": "default"}})
 	must(t, err)
 	const (
 		definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -26,40 +26,44 @@ func TestDefinitions(t *testing.T) {
 		v1          = "/apis/pinned2.example.org/v1/namespaces/{ns}/widgets"
 		v2          = "/apis/pinned2.example.org/v2/namespaces/{ns}/widgets"
 		discovery   = "/apis/pinned2.example.org"
-		merge       = "application/merge-patch+json"
-		schema      = `"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"size":{"type":"integer"}}}}}}`
+
+		properties = `"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"size":{"type":"integer"}}}}}}`
 	)
 	versions := func(v1, v2, stored string) string {
-		return fmt.Sprintf(`[{"name":"v1","served":%s,"storage":%t,%s},{"name":"v2","served":%s,"storage":%t,%s}]`, v1, stored == "v1", schema, v2, stored == "v2", schema)
+		return fmt.Sprintf(`[{"name":"v1","served":%s,"storage":%t,%s},{"name":"v2","served":%s,"storage":%t,%s}]`, v1, stored == "v1", properties, v2, stored == "v2", properties)
 	}
 	for i, r := range []step{
 		{"GET", v1, "", "", ""},
-		{"GET", discovery, "", "", ""},
+		{"GET", discovery + "/v1", "", "", ""},
+		{"GET", discovery + "/v2", "", "", ""},
 		{"POST", definitions, jsonType, `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.pinned2.example.org"},"spec":{"group":"pinned2.example.org","scope":"Namespaced","names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},"versions":` + versions("true", "false", "v1") + `}}`, ""},
 		{"GET", v1, "", "", ""},
 		{"GET", v2, "", "", ""},
-		{"GET", discovery, "", "", ""},
 		{"GET", discovery + "/v1", "", "", ""},
+		{"GET", discovery + "/v2", "", "", ""},
 		{"POST", v1, jsonType, `{"apiVersion":"pinned2.example.org/v1","kind":"Widget","metadata":{"name":"a","finalizers":["example.org/f"]},"spec":{"size":1,"unknown":2}}`, ""},
 		{"PATCH", definition, merge, `{"spec":{"versions":` + versions("true", "true", "v2") + `}}`, ""},
 		{"GET", v2, "", "", ""},
 		{"GET", v2 + "/a", "", "", ""},
 		{"GET", v1 + "/a", "", "", ""},
-		{"GET", discovery, "", "", ""},
+		{"GET", discovery + "/v1", "", "", ""},
+		{"GET", discovery + "/v2", "", "", ""},
 		{"PATCH", v2 + "/a", merge, `{"spec":{"size":2}}`, ""},
 		{"PATCH", definition, merge, `{"spec":{"versions":` + versions("false", "true", "v2") + `}}`, ""},
 		{"GET", v1 + "/a", "", "", ""},
 		{"GET", v2 + "/a", "", "", ""},
 		{"PATCH", definition, merge, `{"spec":{"versions":` + versions("false", "false", "v2") + `}}`, ""},
 		{"GET", v2 + "/a", "", "", ""},
-		{"GET", discovery, "", "", ""},
+		{"GET", discovery + "/v1", "", "", ""},
+		{"GET", discovery + "/v2", "", "", ""},
 		{"PATCH", definition, merge, `{"spec":{"versions":` + versions("true", "true", "v2") + `}}`, ""},
 		{"GET", v1 + "/a", "", "", ""},
 		{"DELETE", definition, "", "", ""},
 		{"GET", v1 + "/a", "", "", ""},
 		{"PATCH", v1 + "/a", merge, `{"metadata":{"finalizers":null}}`, ""},
 		{"GET", v1 + "/a", "", "", ""},
-		{"GET", discovery, "", "", ""},
+		{"GET", discovery + "/v1", "", "", ""},
+		{"GET", discovery + "/v2", "", "", ""},
 		{"GET", definition, "", "", ""},
 	} {
 		for _, side := range []*side{real, simulated} {
@@ -73,6 +77,9 @@ func TestDefinitions(t *testing.T) {
 		}
 		var want, got answer
 		for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+			for _, side := range []*side{real, simulated} { // how often they were asked does not count
+				side.seenVersions, side.seenUIDs = nil, nil
+			}
 			want, err = real.send(r)
 			must(t, err)
 			got, err = simulated.send(r)

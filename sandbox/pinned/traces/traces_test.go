@@ -29,7 +29,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/simulation/karmada/trace"
 )
 
-var update = flag.Bool("update", false, "record the traces anew")
+var update = flag.Bool("update", false, "record the traces again")
 
 const (
 	// settle is how long a state must not change to count as the end. A status of a member is reported within a second.
@@ -88,7 +88,7 @@ var (
 	namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	policies   = schema.GroupVersionResource{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "propagationpolicies"}
 	bindings   = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha2", Resource: "resourcebindings"}
-	clusters   = clusterv1alpha1.SchemeGroupVersion.WithResource(clusterv1alpha1.ResourcePluralCluster)
+	clusters   = schema.GroupVersionResource{Group: clusterv1alpha1.GroupName, Version: clusterv1alpha1.GroupVersion.Version, Resource: clusterv1alpha1.ResourcePluralCluster}
 )
 
 func playerOf(t *testing.T, k *karmada.Karmada, control dynamic.Interface, cluster string) *trace.Player {

@@ -1,0 +1,84 @@
+package shared
+
+import (
+	"context"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/cert"
+
+	"github.com/karmada-target/karmada-mirror/config"
+	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
+	"github.com/karmada-target/karmada-mirror/sandbox/fault"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+)
+
+// TestCheck has `check` find what only a real API server says: about connections, certificates
+// and tokens, what it serves, and what it lets users do.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	output, err := KarmadaMirror(t, "check", "--as", "system:serviceaccount:"+System+":"+Account)
+	if err != nil {
+		t.Errorf("a correct installation does not pass: %v\n%s", err, output)
+	}
+	WantLine(t, output, `^  ✓ \S+ leads$`)
+	ca := filepath.Join(t.TempDir(), "ca.crt")
+	certificate, _, err := cert.GenerateSelfSignedCertKey("localhost", nil, nil)
+	Must(t, err)
+	WriteFile(t, ca, certificate)
+	p := StartProxy(t)
+	p.Inject(fault.Match{Group: Clusters.Group, Resource: Clusters.Resource}, fault.Refuse(apierrors.NewServiceUnavailable("no endpoints")))
+	hangs := StartProxy(t)
+	hangs.Inject(fault.Match{Resource: "selfsubjectreviews"}, fault.Drop())
+	configured := func(name, text string) string {
+		Create(t, ConfigMaps, Object("v1", "ConfigMap", metav1.NamespaceDefault, name, map[string]any{"data": map[string]any{config.Key: ConfigurationHead + text}}))
+		t.Cleanup(func() {
+			_ = Env.Admin.Resource(ConfigMaps).Namespace(metav1.NamespaceDefault).Delete(context.Background(), name, metav1.DeleteOptions{})
+		})
+		return metav1.NamespaceDefault + "/" + name
+	}
+	widgets := schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+	Must(t, karmada.Apply(t.Context(), Env.Config(), []byte(`
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1.check.example.com}
+spec: {group: check.example.com, version: v1, groupPriorityMinimum: 1000, versionPriority: 10, insecureSkipTLSVerify: true, service: {namespace: default, name: nothing}}
+`)))
+	t.Cleanup(func() {
+		_ = Env.Admin.Resource(widgets).Delete(context.Background(), "v1.check.example.com", metav1.DeleteOptions{})
+	})
+	daemon := "system:serviceaccount:" + System + ":" + Account
+	for name, c := range map[string]struct {
+		arguments []string
+		// want is the finding, and hint the advice given with it.
+		want, hint string
+	}{
+		"nothing listens there":                     {[]string{"--server", "https://127.0.0.1:1"}, `✗ https://127\.0\.0\.1:1 does not answer: .*connection refused`, "is the API server running"},
+		"an API server that hangs":                  {[]string{"--kubeconfig", hangs.Kubeconfig()}, `✗ \S+ does not answer`, "NetworkPolicy or firewall"},
+		"the certificate of another authority":      {[]string{"--certificate-authority", ca}, `✗ \S+ does not answer: .*unknown authority`, "certificate-authority in the kubeconfig"},
+		"an address that is not in the certificate": {[]string{"--tls-server-name", "karmada.example.com"}, `✗ \S+ does not answer: .*karmada\.example\.com`, "not in the API server's certificate"},
+		"a token that is not valid":                 {[]string{"--kubeconfig", kubeconfigAs(t, Env.AccountKubeconfig, "nonsense")}, `✗ \S+ does not answer: Unauthorized`, "create a new one"},
+		"the kubeconfig of a member":                {[]string{"--kubeconfig", Env.MemberKubeconfig(Push)}, `✗ it is not a Karmada API server`, `karmada-apiserver\.config`},
+		"karmada-aggregated-apiserver is down":      {[]string{"--kubeconfig", p.Kubeconfig()}, `✗ it does not serve Clusters`, "kubectl get apiservice"},
+		"another user's kubeconfig":                 {[]string{"--as", "nobody"}, `✗ may not get, list, watch, create, patch, delete works\.work\.karmada\.io`, "kubeconfig of its ServiceAccount"},
+		"a resource that may not be read":           {[]string{"--as", daemon, "--config-map", configured("check-secrets", "resources: [{resource: secrets}]\n")}, `✗ may not get, list, watch secrets`, "aggregate-to-karmada-mirror"},
+		"a resource without its group":              {[]string{"--config-map", configured("check-group", "resources: [{resource: deployments}]\n")}, `! deployments is not served: did you mean \{group: "apps", resource: deployments\}\?`, "kubectl api-resources"},
+		"a resource that cannot be watched":         {[]string{"--config-map", configured("check-bindings", "resources: [{resource: bindings}]\n")}, `✗ cannot watch "bindings"`, "remove it from the configuration"},
+		"a resource that no admission policy sees":  {[]string{"--config-map", configured("check-widgets", "resources: [{group: check.example.com, resource: widgets}]\n")}, `! widgets\.check\.example\.com is served by an aggregated API server`, "authorization"},
+		"an installation that may not be made":      {[]string{"--pre", "--as", daemon}, `✗ may not get, create, patch secrets in namespace karmada-system`, "install with an administrator's kubeconfig"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			output, err := KarmadaMirror(t, append([]string{"check"}, c.arguments...)...)
+			if c.want[0] != '!' && err == nil {
+				t.Error("it passes")
+			}
+			if !regexp.MustCompile(`(?m)^  ` + c.want + `.*\n {6}.*` + c.hint).MatchString(output) {
+				t.Errorf("it does not find %q with %q:\n%s", c.want, c.hint, output)
+			}
+		})
+	}
+}
