@@ -1,3 +1,6 @@
+// Package bench measures karmada-mirror against a bare loop that writes the same
+// Works, and against Karmada's own policies. All share one etcd, API server and webhook, and
+// take turns. It prints a table, and judges nothing.
 package bench
 
 import (
@@ -18,7 +21,7 @@ type Options struct {
 	// Quick measures less of everything, and skips the long sections unless Only names
 	// them.
 	Quick bool
-	// Repetitions is how often each arm runs. 0 means 3.
+	// Repetitions is how often each arm runs.
 	Repetitions int
 	// Only names the sections to run; empty means all.
 	Only []string
@@ -99,7 +102,6 @@ func Run(ctx context.Context, o Options) (err error) {
 	defer func() { err = errors.Join(err, r.print(o.Out)) }()
 	for _, s := range chosen {
 		began := time.Now()
-		fmt.Fprintf(o.Out, "%s:\n", s.name)
 		if err := s.run(ctx, w, r); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}

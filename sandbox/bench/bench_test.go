@@ -1,6 +1,12 @@
 package bench
 
-import "testing"
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestSelected(t *testing.T) {
 	cases := map[string]struct {

@@ -75,23 +75,17 @@ const (
 	// much that is, in cores: they renew leases and check timers even then.
 	calm          = 500 * time.Millisecond
 	nextToNothing = 0.1
-	// restPatience is how long they may go on after the last Work: Karmada's controllers
-	// write Events, as fast as their rate limit allows.
-	restPatience = 3 * time.Minute
 )
 
-// awaitRest waits until a run is over: the arm has nothing left to do, if it can tell, and
-// the processes are at rest. CPU spent after the last Work is part of the cost.
-func (m *meter) awaitRest(ctx context.Context, unfinished func(context.Context) error) error {
+// awaitRest waits until the processes are at rest, because what they do after the last Work is part
+// of the cost: Karmada's controllers write Events, as fast as their rate limit allows.
+func (m *meter) awaitRest(ctx context.Context) error {
 	before := m.begun
-	return until(ctx, restPatience, "the processes are at rest", func(ctx context.Context) error {
+	return until(ctx, 3*time.Minute, "the processes are at rest", func(context.Context) error {
 		time.Sleep(calm)
 		now, err := m.readCPU()
 		used := now.cpu - before.cpu
 		before = now
-		if err == nil && unfinished != nil {
-			err = unfinished(ctx)
-		}
 		if err == nil && used > nextToNothing*calm.Seconds() {
 			err = errors.New("they are not")
 		}

@@ -26,10 +26,13 @@ const (
 // daemon is a running karmada-mirror, as released, with its defaults.
 type daemon struct{ *process.Daemon }
 
-// startDaemon starts karmada-mirror and waits until it is ready.
-func (w *world) startDaemon(ctx context.Context, program string, flags ...string) (daemon, error) {
+// launch starts karmada-mirror to mirror a resource, and waits until it is ready.
+func (a daemonArm) launch(ctx context.Context, w *world, resource schema.GroupVersionResource, flags ...string) (daemon, error) {
+	if err := w.configure(ctx, resource); err != nil {
+		return daemon{}, err
+	}
 	started, err := process.StartDaemon(process.DaemonOptions{
-		Program: []string{program}, Kubeconfig: w.kubeconfig, LogFile: filepath.Join(filepath.Dir(w.AuditLog()), "log", "karmada-mirror.log"),
+		Program: []string{a.program}, Kubeconfig: w.kubeconfig, LogFile: filepath.Join(filepath.Dir(w.AuditLog()), "log", "karmada-mirror.log"),
 		Flags: append([]string{"--config-map", configurationNamespace + "/" + configurationName, "--leader-elect=false"}, flags...),
 	})
 	if err != nil {
@@ -49,18 +52,12 @@ func (d daemon) settled(ctx context.Context, resource schema.GroupVersionResourc
 		if err == nil && int(known) != sources {
 			err = fmt.Errorf("it knows %.0f of %d sources", known, sources)
 		}
-		return errors.Join(err, d.unfinished(ctx, works))
+		if err != nil {
+			return err
+		}
+		all, err := d.Series(ctx)
+		return errors.Join(err, unfinished(all, works))
 	})
-}
-
-// unfinished returns an error until the daemon has nothing left to do and its own watch has
-// shown it exactly this many Works.
-func (d daemon) unfinished(ctx context.Context, works int) error {
-	all, err := d.Series(ctx)
-	if err != nil {
-		return err
-	}
-	return unfinished(all, works)
 }
 
 // unfinished judges by metrics. The queue is empty before the last sync has ended, so it

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -24,9 +25,9 @@ func compareLatency(ctx context.Context, w *world, r *report) error {
 		return err
 	}
 	for _, rate := range []int{1, 10, 50} { // objects per second
-		n := rate * pick(w.quick, 5, 20)
+		n := rate * pick(w.Quick, 5, 20)
 		posts, works := map[float64][]float64{}, map[float64][]float64{}
-		for range w.repetitions {
+		for range w.Repetitions {
 			p, l, err := w.latencies(ctx, n, rate)
 			if err != nil {
 				return err
@@ -55,20 +56,22 @@ func (w *world) latencies(ctx context.Context, n, rate int) (posts, works []time
 	if err := w.reset(ctx); err != nil {
 		return nil, nil, err
 	}
-	if err := w.configure(ctx, configMaps); err != nil {
-		return nil, nil, err
-	}
-	d, err := w.startDaemon(ctx, w.daemon)
+	d, err := w.daemon.launch(ctx, w, configMaps)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, d.Stop()) }()
-	eyes, err := observe(ctx, w.Config(), configMaps, worksResource)
+	sources, err := w.observe(ctx, configMaps)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer eyes.stop()
-	client, err := loopClient(w.kubeconfig)
+	defer sources.stop()
+	appeared, err := w.observe(ctx, worksResource)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer appeared.stop()
+	client, err := loopClient(w.account)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -77,40 +80,40 @@ func (w *world) latencies(ctx context.Context, n, rate int) (posts, works []time
 	if err := w.create(ctx, configMaps, configMap1k.source(n, allClusters)); err != nil {
 		return nil, nil, err
 	}
-	if err := eyes.await(ctx, worksResource, 1); err != nil {
+	if _, err := appeared.await(ctx, 1); err != nil {
 		return nil, nil, err
 	}
 	ticker := time.NewTicker(time.Second / time.Duration(2*rate))
 	defer ticker.Stop()
 	posts = make([]time.Duration, n)
-	results := make(chan error, 2*n)
+	var group errgroup.Group
 	for i := range n {
 		<-ticker.C
-		go func() { results <- w.create(ctx, configMaps, configMap1k.source(i, allClusters)) }()
+		group.Go(func() error { return w.create(ctx, configMaps, configMap1k.source(i, allClusters)) })
 		<-ticker.C
-		go func() {
-			took, err := timedPost(ctx, client, n+1+i)
-			posts[i] = took
-			results <- err
-		}()
+		group.Go(func() (err error) {
+			posts[i], err = timedPost(ctx, client, n+1+i)
+			return err
+		})
 	}
-	for range 2 * n {
-		err = errors.Join(err, <-results)
+	if err := group.Wait(); err != nil {
+		return nil, nil, err
 	}
-	if err == nil {
-		err = eyes.await(ctx, worksResource, 1+2*n)
-	}
+	done, err := appeared.await(ctx, 1+2*n)
 	if err != nil {
 		return nil, nil, err
 	}
-	begun, done := eyes.times(configMaps), eyes.times(worksResource)
+	begun, err := sources.await(ctx, 1+n)
+	if err != nil {
+		return nil, nil, err
+	}
 	for i := range n {
-		source := types.NamespacedName{Namespace: namespace, Name: sourceName(i)}
-		work := configMap1k.workOf(source.Name, clusterName(0))
-		if begun[source].IsZero() || done[work].IsZero() {
-			return nil, nil, fmt.Errorf("the source %s or its Work was never seen", source.Name)
+		work := done[configMap1k.workOf(sourceName(i), clusterName(0))]
+		source := begun[types.NamespacedName{Namespace: namespace, Name: sourceName(i)}]
+		if work.IsZero() || source.IsZero() {
+			return nil, nil, fmt.Errorf("the source %s or its Work was never seen", sourceName(i))
 		}
-		works = append(works, max(0, done[work].Sub(begun[source])))
+		works = append(works, max(0, work.Sub(source)))
 	}
 	slices.Sort(posts)
 	slices.Sort(works)

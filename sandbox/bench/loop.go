@@ -44,48 +44,37 @@ func (loop) start(_ context.Context, w *world, s scenario) (started, error) {
 	if err != nil {
 		return started{}, err
 	}
-	dots, err := command.StdoutPipe()
+	ready, err := command.StdoutPipe()
 	if err != nil {
 		return started{}, err
 	}
 	if err := command.Start(); err != nil {
 		return started{}, err
 	}
-	if _, err := io.ReadFull(dots, make([]byte, 1)); err != nil {
+	if _, err := io.ReadFull(ready, make([]byte, 1)); err != nil {
 		return started{}, errors.Join(fmt.Errorf("cannot start the bare loop: %w", err), command.Wait())
 	}
-	finished := make(chan struct{})
-	go func() {
-		if _, err := io.ReadFull(dots, make([]byte, 1)); err == nil {
-			close(finished)
-		}
-	}()
 	return started{
 		pids:  []int{command.Process.Pid},
 		users: []string{daemonUser},
 		fire:  func(context.Context) error { _, err := signal.Write([]byte("\n")); return err },
 		// It lives until its stdin ends, after its CPU has been read.
 		stop: func() error { return errors.Join(signal.Close(), command.Wait()) },
-		unfinished: func(context.Context) error {
-			select {
-			case <-finished:
-				return nil
-			default:
-				return errors.New("the bare loop still waits for responses")
-			}
-		},
 	}, nil
 }
 
 // Loop writes a dot to stdout when it has rendered the Works of all sources of a resource, and
-// POSTs them when it gets a line on stdin. It writes a second dot when all have a response, and
-// returns when stdin ends.
+// POSTs them when it gets a line on stdin. It returns when stdin ends.
 func Loop(ctx context.Context, kubeconfig string, resource schema.GroupVersionResource, stdin io.Reader, stdout io.Writer) error {
-	client, err := loopClient(kubeconfig)
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return err
 	}
-	works, err := renderWorks(ctx, kubeconfig, resource)
+	client, err := loopClient(config)
+	if err != nil {
+		return err
+	}
+	works, err := renderWorks(ctx, config, resource)
 	if err != nil {
 		return err
 	}
@@ -103,9 +92,6 @@ func Loop(ctx context.Context, kubeconfig string, resource schema.GroupVersionRe
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	if _, err := stdout.Write([]byte(".")); err != nil {
-		return err
-	}
 	_, err = io.Copy(io.Discard, stdin)
 	return err
 }
@@ -116,11 +102,7 @@ type rendered struct {
 }
 
 // renderWorks renders as the daemon does.
-func renderWorks(ctx context.Context, kubeconfig string, resource schema.GroupVersionResource) (works []rendered, err error) {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		return nil, err
-	}
+func renderWorks(ctx context.Context, config *rest.Config, resource schema.GroupVersionResource) (works []rendered, err error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -158,11 +140,8 @@ func post(ctx context.Context, client rest.Interface, namespace string, body []b
 		SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1").Body(body).Do(ctx).Error()
 }
 
-func loopClient(kubeconfig string) (rest.Interface, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		return nil, err
-	}
+func loopClient(config *rest.Config) (rest.Interface, error) {
+	config = rest.CopyConfig(config)
 	config.QPS = -1
 	gv := worksResource.GroupVersion()
 	config.APIPath, config.GroupVersion = "/apis", &gv

@@ -12,90 +12,74 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/rest"
 )
 
 // times are when objects were first seen.
 type times map[types.NamespacedName]time.Time
 
-// observer records when objects appear, by its own clock: creation timestamps are in whole
-// seconds.
+// observer records when objects of a resource appear, by its own clock: creation timestamps are
+// in whole seconds.
 type observer struct {
 	mu   sync.Mutex
-	seen map[schema.GroupVersionResource]times
+	seen times
 	err  error
-
-	running sync.WaitGroup
-	cancel  context.CancelFunc
+	// stop ends it.
+	stop func()
 }
 
-// observe starts watching resources in all namespaces, from now on.
-func observe(ctx context.Context, config *rest.Config, resources ...schema.GroupVersionResource) (*observer, error) {
-	client, err := metadata.NewForConfig(config)
+// observe starts watching a resource in all namespaces, from now on.
+func (w *world) observe(ctx context.Context, resource schema.GroupVersionResource) (*observer, error) {
+	client, err := metadata.NewForConfig(w.Config())
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	o := &observer{seen: map[schema.GroupVersionResource]times{}, cancel: cancel}
-	for _, resource := range resources {
-		o.seen[resource] = times{}
-		list, err := client.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
-		if err == nil {
-			err = o.follow(ctx, client, resource, list.ResourceVersion)
-		}
-		if err != nil {
-			o.stop()
-			return nil, fmt.Errorf("cannot observe %s: %w", resource.Resource, err)
-		}
-	}
-	return o, nil
-}
-
-func (o *observer) follow(ctx context.Context, client metadata.Interface, resource schema.GroupVersionResource, version string) error {
-	w, err := client.Resource(resource).Watch(ctx, metav1.ListOptions{ResourceVersion: version})
+	list, err := client.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("cannot observe %s: %w", resource.Resource, err)
 	}
-	o.running.Go(func() {
-		defer w.Stop()
-		for event := range w.ResultChan() {
+	events, err := client.Resource(resource).Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	if err != nil {
+		return nil, fmt.Errorf("cannot observe %s: %w", resource.Resource, err)
+	}
+	var running sync.WaitGroup
+	o := &observer{seen: times{}, stop: func() { events.Stop(); running.Wait() }}
+	running.Go(func() {
+		for event := range events.ResultChan() {
 			object, ok := event.Object.(*metav1.PartialObjectMetadata)
 			if !ok {
 				break
 			}
-			o.note(resource, types.NamespacedName{Namespace: object.Namespace, Name: object.Name})
+			name, now := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}, time.Now()
+			o.mu.Lock()
+			if _, known := o.seen[name]; !known {
+				o.seen[name] = now
+			}
+			o.mu.Unlock()
 		}
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		o.err = fmt.Errorf("the watch of %s has ended", resource.Resource)
+		o.err = errors.New("the watch has ended")
 	})
-	return nil
+	return o, nil
 }
 
-func (o *observer) note(resource schema.GroupVersionResource, name types.NamespacedName) {
-	now := time.Now()
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if _, known := o.seen[resource][name]; !known {
-		o.seen[resource][name] = now
-	}
-}
-
-// await blocks until n objects have been seen.
-func (o *observer) await(ctx context.Context, resource schema.GroupVersionResource, n int) error {
-	return until(ctx, 3*time.Minute, fmt.Sprintf("%d %s have appeared", n, resource.Resource), func(context.Context) error {
+// await blocks until n objects have been seen, and returns when.
+func (o *observer) await(ctx context.Context, n int) (seen times, err error) {
+	err = until(ctx, 3*time.Minute, fmt.Sprintf("%d objects have appeared", n), func(context.Context) error {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		if seen := len(o.seen[resource]); seen < n {
-			return errors.Join(fmt.Errorf("%d have", seen), o.err)
+		if len(o.seen) < n {
+			return errors.Join(fmt.Errorf("%d have", len(o.seen)), o.err)
 		}
+		seen = maps.Clone(o.seen)
 		return nil
 	})
+	return seen, err
 }
 
-// between returns when the first and the last object of a resource were seen.
-func (o *observer) between(resource schema.GroupVersionResource) (first, last time.Time) {
-	for _, at := range o.times(resource) {
+// span returns the first and the last of some times.
+func (t times) span() (first, last time.Time) {
+	for _, at := range t {
 		if first.IsZero() || at.Before(first) {
 			first = at
 		}
@@ -104,15 +88,4 @@ func (o *observer) between(resource schema.GroupVersionResource) (first, last ti
 		}
 	}
 	return first, last
-}
-
-func (o *observer) times(resource schema.GroupVersionResource) times {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return maps.Clone(o.seen[resource])
-}
-
-func (o *observer) stop() {
-	o.cancel()
-	o.running.Wait()
 }

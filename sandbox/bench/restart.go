@@ -23,14 +23,11 @@ func measureRestart(ctx context.Context, w *world, r *report) error {
 	if err := w.provide(ctx, s); err != nil {
 		return err
 	}
-	if err := w.configure(ctx, configMaps); err != nil {
-		return err
-	}
 	if _, _, _, err := w.restart(ctx, s); err != nil { // creates the Works
 		return err
 	}
 	var lists, ready, settled, writes []float64
-	for range w.repetitions {
+	for range w.Repetitions {
 		list, err := w.bareLists(ctx)
 		if err != nil {
 			return err
@@ -54,7 +51,7 @@ func measureRestart(ctx context.Context, w *world, r *report) error {
 // bareLists returns how long it takes to list everything that a daemon reads, in parallel,
 // without decoding it.
 func (w *world) bareLists(ctx context.Context) (time.Duration, error) {
-	client, err := loopClient(w.kubeconfig)
+	client, err := loopClient(w.account)
 	if err != nil {
 		return 0, err
 	}
@@ -85,7 +82,7 @@ func (w *world) restart(ctx context.Context, s scenario) (toReady, toRest time.D
 		return 0, 0, 0, err
 	}
 	begun := time.Now()
-	d, err := w.startDaemon(ctx, w.daemon)
+	d, err := w.daemon.launch(ctx, w, configMaps)
 	if err != nil {
 		return 0, 0, 0, err
 	}

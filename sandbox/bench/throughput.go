@@ -5,33 +5,24 @@ import (
 	"fmt"
 )
 
-// comparison holds the outcomes of arms that took turns: for each arm, in the order of the
-// repetitions.
-type comparison [][]outcome
-
-// compare runs arms in turns, so that other load on the machine affects all of them alike.
-func (w *world) compare(ctx context.Context, r *report, s scenario, arms ...arm) (comparison, error) {
-	c := make(comparison, len(arms))
+// compare runs arms in turns, so that other load on the machine affects all of them alike, and
+// reports all figures, with ratios to the first arm.
+func (w *world) compare(ctx context.Context, r *report, s scenario, arms ...arm) error {
 	if err := w.joinClusters(ctx, s.clusters); err != nil {
-		return nil, err
+		return err
 	}
-	for repetition := range w.repetitions {
+	outcomes := make([][]outcome, len(arms)) // in the order of the repetitions
+	for repetition := range w.Repetitions {
 		for turn := range arms {
 			i := (turn + repetition) % len(arms)
 			o, err := w.run(ctx, arms[i], s)
 			if err != nil {
-				return nil, fmt.Errorf("%s, %s: %w", s, arms[i].name(), err)
+				return fmt.Errorf("%s, %s: %w", s, arms[i].name(), err)
 			}
-			w.say("%s, %d of %d, %s: %.0f Works/s, %.2f ms of CPU per Work", s, repetition+1, w.repetitions, arms[i].name(), o.rate(), o.cpuPerWork())
-			c[i] = append(c[i], o)
+			w.say("%s, %d of %d, %s: %.0f Works/s, %.2f ms of CPU per Work", s, repetition+1, w.Repetitions, arms[i].name(), o.rate(), o.cpuPerWork())
+			outcomes[i] = append(outcomes[i], o)
 		}
 	}
-	c.report(r, s, arms)
-	return c, nil
-}
-
-// report adds the figures of all arms, with ratios to the first.
-func (c comparison) report(r *report, s scenario, arms []arm) {
 	figures := []struct {
 		name     string
 		compared bool
@@ -48,7 +39,7 @@ func (c comparison) report(r *report, s scenario, arms []arm) {
 		var first []float64
 		for i, arm := range arms {
 			var values []float64
-			for _, o := range c[i] {
+			for _, o := range outcomes[i] {
 				values = append(values, figure.of(o))
 			}
 			if i == 0 || !figure.compared {
@@ -59,23 +50,20 @@ func (c comparison) report(r *report, s scenario, arms []arm) {
 			r.addOver(s.String(), arm.name(), figure.name, values, arms[0].name(), first)
 		}
 	}
+	return nil
 }
 
 // compareThroughput compares karmada-mirror, and an earlier revision of it, with the bare loop.
 func compareThroughput(ctx context.Context, w *world, r *report) error {
-	arms := []arm{loop{}, daemonArm{"karmada-mirror", w.daemon}}
-	if w.earlier != "" {
-		arms = append(arms, daemonArm{"karmada-mirror at " + w.against, w.earlier})
-	}
 	scenarios := []scenario{
 		{configMap1k, 1000, 1}, {configMap1k, 500, 2}, {configMap1k, 100, 10}, {configMap1k, 10, 100},
 		{deployment, 333, 3}, {deployment, 10, 100}, {configMap100k, 100, 2},
 	}
-	if w.quick {
+	if w.Quick {
 		scenarios = []scenario{{configMap1k, 300, 2}, {deployment, 200, 3}}
 	}
 	for _, s := range scenarios {
-		if _, err := w.compare(ctx, r, s, arms...); err != nil {
+		if err := w.compare(ctx, r, s, append([]arm{loop{}, w.daemon}, w.earlier...)...); err != nil {
 			return err
 		}
 	}
@@ -85,19 +73,6 @@ func compareThroughput(ctx context.Context, w *world, r *report) error {
 // comparePolicies compares karmada-mirror with Karmada's policies, at their defaults and without
 // a rate limit.
 func comparePolicies(ctx context.Context, w *world, r *report) error {
-	arms := []arm{policy{title: "policies, defaults"}, unlimited(), daemonArm{"karmada-mirror", w.daemon}}
-	c, err := w.compare(ctx, r, scenario{configMap1k, pick(w.quick, 100, 150), 2}, arms...)
-	if err != nil {
-		return err
-	}
-	// There are no members, so every attempt to apply a Work would fail, be reported in an
-	// Event and be retried, and the policies would spend most of their time on that.
-	for i, arm := range arms {
-		for _, o := range c[i] {
-			if o.reports > 0 {
-				return fmt.Errorf("%s: the status of Works was written %d times, but no controller should apply them", arm.name(), o.reports)
-			}
-		}
-	}
-	return nil
+	s := scenario{configMap1k, pick(w.Quick, 100, 150), 2}
+	return w.compare(ctx, r, s, policy{title: "policies, defaults"}, unlimited(), w.daemon)
 }

@@ -111,12 +111,12 @@ func (l workload) source(i int, clusters string) *unstructured.Unstructured {
 	return u
 }
 
-// createSources creates n sources.
-func (w *world) createSources(ctx context.Context, load workload, n int, clusters string) error {
+// createSources creates n sources, numbered from first on.
+func (w *world) createSources(ctx context.Context, load workload, first, n int, clusters string) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(inFlight)
 	for i := range n {
-		group.Go(func() error { return w.create(ctx, load.resource, load.source(i, clusters)) })
+		group.Go(func() error { return w.create(ctx, load.resource, load.source(first+i, clusters)) })
 	}
 	return group.Wait()
 }

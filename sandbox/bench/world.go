@@ -4,30 +4,25 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"path/filepath"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"golang.org/x/sync/errgroup"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/sandbox/build"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
-const (
-	// namespace holds the sources.
-	namespace = "bench"
-	// defaultRepetitions lets the whole benchmark finish in half an hour on 2 cores.
-	defaultRepetitions = 3
-)
+// namespace holds the sources.
+const namespace = "bench"
 
 var (
 	worksResource    = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha1", Resource: "works"}
@@ -40,34 +35,34 @@ var (
 // them, because the measurements end with the Work.
 type world struct {
 	*karmada.Karmada
+	Options
 	admin      dynamic.Interface
 	etcd       *clientv3.Client
-	daemon     string // path of the program
-	against    string // see [Options.Against]
-	earlier    string // path of the program
-	kubeconfig string // of the daemon's ServiceAccount
-	out        io.Writer
-	// quick means a short run with rough figures.
-	quick       bool
-	repetitions int
+	daemon     daemonArm
+	earlier    []arm        // the daemon of [Options.Against]
+	kubeconfig string       // of the daemon's ServiceAccount
+	account    *rest.Config // the same
 	// present is the scenario whose sources exist, if nothing has changed them.
 	present scenario
 }
 
 // newWorld starts a Karmada of which only the components that serve requests run.
 func newWorld(ctx context.Context, builder *build.Builder, dir string, o Options) (w *world, err error) {
-	w = &world{out: o.Out, quick: o.Quick, repetitions: cmp.Or(o.Repetitions, defaultRepetitions), against: o.Against}
+	w = &world{Options: o}
 	programs := karmada.Programs{Karmada: builder.KarmadaSources()}
 	if programs.Hyperkarmada, err = builder.Hyperkarmada(ctx); err != nil {
 		return nil, err
 	}
-	if w.daemon, err = builder.Daemon(ctx); err != nil {
+	w.daemon.title = "karmada-mirror"
+	if w.daemon.program, err = builder.Daemon(ctx); err != nil {
 		return nil, err
 	}
 	if o.Against != "" {
-		if w.earlier, err = builder.DaemonAt(ctx, o.Against); err != nil {
+		program, err := builder.DaemonAt(ctx, o.Against)
+		if err != nil {
 			return nil, err
 		}
+		w.earlier = []arm{daemonArm{"karmada-mirror at " + o.Against, program}}
 	}
 	w.Karmada, err = karmada.Start(ctx, karmada.Options{Dir: dir, Programs: programs, Scheduler: true, Progress: o.Out})
 	if err != nil {
@@ -94,12 +89,15 @@ func (w *world) prepare(ctx context.Context, builder *build.Builder) (err error)
 	if w.kubeconfig, err = w.ServiceAccountKubeconfig(ctx, "karmada-system", "karmada-mirror"); err != nil {
 		return err
 	}
+	if w.account, err = clientcmd.BuildConfigFromFlags("", w.kubeconfig); err != nil {
+		return err
+	}
 	return w.ensureNamespace(ctx, namespace)
 }
 
 // say prints what has just been measured.
 func (w *world) say(format string, arguments ...any) {
-	fmt.Fprintf(w.out, "  "+format+"\n", arguments...)
+	fmt.Fprintf(w.Out, "  "+format+"\n", arguments...)
 }
 
 func pick[T any](first bool, a, b T) T {
@@ -117,12 +115,8 @@ func (w *world) close() error {
 }
 
 func (w *world) ensureNamespace(ctx context.Context, name string) error {
-	err := w.create(ctx, namespaces, &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name},
-	}})
-	if apierrors.IsAlreadyExists(err) {
-		return nil
-	}
+	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}}
+	_, err := w.admin.Resource(namespaces).Apply(ctx, name, u, metav1.ApplyOptions{FieldManager: "bench"})
 	return err
 }
 
@@ -133,12 +127,12 @@ func (w *world) joinClusters(ctx context.Context, n int) error {
 	if err := w.wipe(ctx, "cluster.karmada.io/clusters/"); err != nil {
 		return err
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(inFlight)
 	for i := range n {
-		group.Go(func() error { return w.joinCluster(ctx, clusterName(i)) })
+		if err := w.joinCluster(ctx, clusterName(i)); err != nil {
+			return err
+		}
 	}
-	return group.Wait()
+	return nil
 }
 
 // joinCluster creates a Cluster. By its status it serves the mirrored kinds, which Karmada's
@@ -187,7 +181,7 @@ func (w *world) provide(ctx context.Context, s scenario) error {
 		return err
 	}
 	w.present = s
-	return w.createSources(ctx, s.load, s.sources, allClusters)
+	return w.createSources(ctx, s.load, 0, s.sources, allClusters)
 }
 
 // reset removes every trace of an earlier run.
@@ -214,15 +208,28 @@ func (w *world) forget(ctx context.Context, prefixes ...string) error {
 	if err := w.wipe(ctx, prefixes...); err != nil {
 		return err
 	}
-	// The API server follows by a watch, which a compaction might cut.
-	for prefix, resource := range stored {
-		if err := w.awaitForgotten(ctx, resource, prefix); err != nil {
-			return err
-		}
-	}
 	answer, err := w.etcd.Get(ctx, "/", clientv3.WithLimit(1), clientv3.WithKeysOnly())
 	if err != nil {
 		return fmt.Errorf("cannot read etcd's revision: %w", err)
+	}
+	// The API server follows by a watch, which a compaction might cut. Its cache's revision does not
+	// tell: all objects that are wiped at once have the same one, which the cache reports as soon as
+	// the first is gone.
+	for prefix, resource := range stored {
+		stored, err := w.etcd.Get(ctx, etcdRoot+prefix, clientv3.WithPrefix(), clientv3.WithCountOnly())
+		if err != nil {
+			return fmt.Errorf("cannot count the %s in etcd: %w", resource.Resource, err)
+		}
+		err = until(ctx, time.Minute, "the API server has removed the wiped objects from its cache", func(ctx context.Context) error {
+			cached, err := w.admin.Resource(resource).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+			if err == nil && len(cached.Items) != int(stored.Count) {
+				err = fmt.Errorf("the cache has %d %s, etcd has %d", len(cached.Items), resource.Resource, stored.Count)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
 	}
 	if _, err := w.etcd.Compact(ctx, answer.Header.Revision, clientv3.WithCompactPhysical()); err != nil {
 		return fmt.Errorf("cannot compact etcd: %w", err)
@@ -231,23 +238,6 @@ func (w *world) forget(ctx context.Context, prefixes ...string) error {
 		return fmt.Errorf("cannot defragment etcd: %w", err)
 	}
 	return nil
-}
-
-// awaitForgotten waits until the API server's cache has as many objects as etcd. The cache's
-// revision does not tell: all objects that are wiped at once have the same revision, which the
-// cache reports as soon as the first is gone.
-func (w *world) awaitForgotten(ctx context.Context, resource schema.GroupVersionResource, prefix string) error {
-	stored, err := w.etcd.Get(ctx, etcdRoot+prefix, clientv3.WithPrefix(), clientv3.WithCountOnly())
-	if err != nil {
-		return fmt.Errorf("cannot count the %s in etcd: %w", resource.Resource, err)
-	}
-	return until(ctx, time.Minute, "the API server has removed the wiped objects from its cache", func(ctx context.Context) error {
-		cached, err := w.admin.Resource(resource).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
-		if err == nil && len(cached.Items) != int(stored.Count) {
-			err = fmt.Errorf("the cache has %d %s, etcd has %d", len(cached.Items), resource.Resource, stored.Count)
-		}
-		return err
-	})
 }
 
 // until polls until condition returns nil. It polls more often than [karmada.Karmada.Wait],

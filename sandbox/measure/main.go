@@ -24,9 +24,8 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	root := &cobra.Command{Use: "measure", Short: "Measure karmada-mirror under load", SilenceUsage: true, SilenceErrors: true}
 	root.AddCommand(newBench(), newBenchLoop())
-	err := root.ExecuteContext(ctx)
-	stop()
-	if err != nil {
+	defer stop()
+	if err := root.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
@@ -44,7 +43,7 @@ func newBench() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&o.Quick, "quick", false, "measure less of everything, and skip what takes long")
-	cmd.Flags().IntVar(&o.Repetitions, "repetitions", 0, "how often to run each arm (default 3)")
+	cmd.Flags().IntVar(&o.Repetitions, "repetitions", 3, "how often to run each arm")
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "the sections to measure: "+strings.Join(bench.SectionNames(), ", "))
 	cmd.Flags().StringVar(&o.Against, "against", "", "an earlier revision of karmada-mirror, which takes turns in the section throughput")
 	cmd.Flags().StringVar(&o.JSON, "json", "", "also write the figures to this file")
