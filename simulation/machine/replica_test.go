@@ -335,6 +335,13 @@ func (j *journal) print(w io.Writer) {
 	}
 }
 
+// forget drops all lines.
+func (j *journal) forget() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.last = nil
+}
+
 // said are the lines with a text.
 func (j *journal) said(text string) (lines []string) {
 	j.mu.Lock()

@@ -83,7 +83,11 @@ func (m *machine) forget() {
 	for key, seen := range m.witness.seen {
 		m.witness.seen[key] = slices.Clone(seen[len(seen)-1:])
 	}
+	m.audit.mu.Lock()
+	defer m.audit.mu.Unlock()
+	m.audit.calls = nil
 	for _, r := range m.replicas {
+		r.current.log.forget()
 		r.processes = slices.Clone(r.processes[max(0, len(r.processes)-1):])
 	}
 }
