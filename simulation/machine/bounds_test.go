@@ -72,7 +72,7 @@ var bounds = map[string]func(*machine) error{
 			m.edited(2), m.told("OverrideFailed", 0, 0), pause(time.Minute), m.told("OverrideFailed", 1, 1), m.written(2), m.joins("m4"), pause(time.Minute), m.quiet)
 	},
 	"EventsOnce": func(m *machine) error {
-		resyncs := pause(35 * time.Minute)
+		resyncs := pause(12 * time.Minute) // Events expire after an hour
 		return m.tell(m.flags("--resync-period=10m"), m.page(to("m1,nowhere")), pause(time.Minute), m.told("UnknownCluster", 1, 1), m.edited(2), m.leaderDies, resyncs, m.edited(3), m.leaderDies, resyncs, m.told("UnknownCluster", 1, 1), m.page(to("m1,neither")), pause(time.Minute), m.told("UnknownCluster", 2, 2), m.told("", 2, 2), m.quiet)
 	},
 	"EventsOfMany": func(m *machine) error {

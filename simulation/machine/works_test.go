@@ -111,6 +111,9 @@ var ownership = map[string]func(*machine) error{
 			if f.name == short {
 				ours = m.isThere(thePage, short+"-*")
 			}
+			if f.carriesThePage() {
+				ours = m.told("WorkConflict", 1, 2)
+			}
 			untouched := func() error { return f.isUntouched(m) }
 			err := m.tell(f.make(m), m.page(to("m1")), pause(10*time.Second), ours, untouched, now(&from), m.gone, pause(time.Minute), untouched, m.page(to("m1")), pause(10*time.Second), ours, untouched,
 				func() error { return m.store.Delete(f.ref(), metav1.DeleteOptions{}) }, m.gone, m.quiet)
@@ -137,7 +140,7 @@ var ownership = map[string]func(*machine) error{
 		for i, mistake := range mistakes {
 			acts = append(acts, m.puts(pageOf(i), mistake))
 		}
-		return m.tell(append(acts, pause(time.Hour), m.leaderDies, pause(time.Hour), m.restarted, pause(time.Minute), m.told("InvalidAnnotation", len(mistakes), len(mistakes)),
+		return m.tell(append(acts, pause(20*time.Minute), m.leaderDies, pause(20*time.Minute), m.restarted, pause(time.Minute), m.told("InvalidAnnotation", len(mistakes), len(mistakes)),
 			m.counted(`karmada_mirror_refused_sources{reason="InvalidAnnotation"}`, float64(len(mistakes))), m.requests(&from, 0, 0, of(works)), m.quiet, m.crowd(len(mistakes), 2, to("m2")), m.quiet)...)
 	},
 	"LeftoverBinding": func(m *machine) error { // takes the Work again and again
@@ -308,6 +311,9 @@ func (f forgery) ref() apiserver.Ref {
 func (f forgery) make(m *machine) act {
 	return func() error {
 		foreign := object("v1", "ConfigMap", "default", "foreign", nil)
+		if f.carriesThePage() {
+			foreign = numbered(thePage, 3)
+		}
 		o := object("work.karmada.io/v1alpha1", "Work", f.ref().Namespace, f.name, map[string]any{"spec": map[string]any{"workload": map[string]any{"manifests": []any{foreign}}}})
 		u := &unstructured.Unstructured{Object: o}
 		labels := map[string]string{}
@@ -323,6 +329,9 @@ func (f forgery) make(m *machine) act {
 		return err
 	}
 }
+
+// carriesThePage says that it would be ours but for the other owner's label.
+func (f forgery) carriesThePage() bool { return f.labels["federatedresourcequota.karmada.io/name"] != "" }
 
 // isUntouched checks that no one has written or deleted it.
 func (f forgery) isUntouched(m *machine) error {
