@@ -72,7 +72,7 @@ var bounds = map[string]func(*machine) error{
 			m.edited(2), m.told("OverrideFailed", 0, 0), pause(time.Minute), m.told("OverrideFailed", 1, 1), m.written(2), m.joins("m4"), pause(time.Minute), m.quiet)
 	},
 	"EventsOnce": func(m *machine) error {
-		resyncs := pause(35 * time.Minute)
+		resyncs := pause(12 * time.Minute) // Events expire after an hour
 		return m.tell(m.flags("--resync-period=10m"), m.page(to("m1,nowhere")), pause(time.Minute), m.told("UnknownCluster", 1, 1), m.edited(2), m.leaderDies, resyncs, m.edited(3), m.leaderDies, resyncs, m.told("UnknownCluster", 1, 1), m.page(to("m1,neither")), pause(time.Minute), m.told("UnknownCluster", 2, 2), m.told("", 2, 2), m.quiet)
 	},
 	"EventsOfMany": func(m *machine) error {
@@ -114,7 +114,7 @@ var bounds = map[string]func(*machine) error{
 	"MostWorksChange": func(m *machine) error { // as with a version that writes other Works; the leader dies halfway
 		var from time.Time
 		var edit time.Time
-		before := m.requestsLater(&edit, 1, 50, func() func(call) bool { return done(works) })
+		before := m.requests(&edit, 1, 50, done(works))
 		return m.tell(m.flags("--kube-api-qps=50", "--kube-api-burst=50", "--resync-period=10m"), m.crowd(500, 0, map[string]string{clustersKey: "m1", "example.com/x": "y"}), m.quiet, pause(time.Minute), now(&from), m.set(breakerOff+"strip: {annotations: [example.com/*]}\n"), pause(500*time.Millisecond), now(&edit),
 			m.changed(pageOf(499), 2), func() error {
 				for m.hasContent(pageOf(499), "2") != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -166,23 +167,26 @@ func (m *machine) logged(text string, least, most int) act {
 	}
 }
 
-// told checks how many Events there are with a reason.
+// told checks how many Events of the replicas there are with a reason.
 func (m *machine) told(reason string, least, most int) act {
 	return func() error {
-		var all []string
-		for _, o := range m.store.List(schema.GroupResource{Resource: "events"}, "") {
-			u := &unstructured.Unstructured{Object: o}
-			component, _, _ := unstructured.NestedString(o, "source", "component")
-			if is, _, _ := unstructured.NestedString(o, "reason"); component == "karmada-mirror" && (is == reason || reason == "") {
-				message, _, _ := unstructured.NestedString(o, "message")
-				all = append(all, u.GetNamespace()+"/"+u.GetName()+" "+is+" "+message)
-			}
-		}
+		all := slices.DeleteFunc(m.events(), func(text string) bool { return reason != "" && !strings.HasPrefix(text, reason+" ") })
 		if len(all) < least || len(all) > most {
 			return fmt.Errorf("there are %d Events %s: %.2000q", len(all), reason, all)
 		}
 		return nil
 	}
+}
+
+// events are the replicas' Events: reason, object and message.
+func (m *machine) events() (all []string) {
+	for _, o := range m.store.List(schema.GroupResource{Resource: "events"}, "") {
+		said := func(path ...string) string { text, _, _ := unstructured.NestedString(o, path...); return text }
+		if said("source", "component") == "karmada-mirror" {
+			all = append(all, said("reason")+" "+said("involvedObject", "name")+" "+said("message"))
+		}
+	}
+	return all
 }
 
 // counted waits until the leader has a value in a series.

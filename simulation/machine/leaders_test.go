@@ -44,7 +44,7 @@ var leaderships = map[string]func(*machine) error{
 			return nil
 		},
 			func() error { return m.otherLeads(first) }, m.crowd(20, 2, to("m1,m2")), m.workload, pause(10*time.Second), now(&released), func() error { close(late); return nil }, pause(time.Second),
-			m.requestsLater(&released, 5, 100, func() func(call) bool { return stale(409) }), m.requestsLater(&from, 0, 0, func() func(call) bool { return stale(200) }), m.calm,
+			m.requests(&released, 5, 100, stale(409)), m.requests(&from, 0, 0, stale(200)), m.calm,
 			func() error { return await("the first to end", m.hasLostLease) }, m.quiet)
 	},
 	"LeaderIsAhead":  func(m *machine) error { return m.clocksDiffer(time.Hour) },
@@ -110,11 +110,6 @@ func (m *machine) within(limit time.Duration, do act) act {
 	}
 }
 
-// requestsLater is requests for what is known only when it runs.
-func (m *machine) requestsLater(since *time.Time, least, most int, fits func() func(call) bool) act {
-	return func() error { return m.requests(since, least, most, fits())() }
-}
-
 // otherLeads waits until another replica has the Lease.
 func (m *machine) otherLeads(than *replica) error {
 	for limit := time.Now().Add(time.Minute); time.Now().Before(limit); time.Sleep(100 * time.Millisecond) {
@@ -157,7 +152,7 @@ func (r *replica) leads(want float64, configuration string) error {
 // leadsAlone checks for a while that never more than one replica leads, and at the end that one does.
 func (m *machine) leadsAlone(during time.Duration) act {
 	return func() error {
-		for end := time.Now().Add(during); ; time.Sleep(time.Second) {
+		for end := time.Now().Add(during); ; time.Sleep(3 * time.Second) {
 			n := 0
 			for _, r := range m.replicas {
 				for _, configuration := range []string{"karmada-system/karmada-mirror", "karmada-system/another"} {

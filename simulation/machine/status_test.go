@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/karmada-target/karmada-mirror/daemon"
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
 	"github.com/karmada-target/karmada-mirror/simulation/fault"
 	"github.com/karmada-target/karmada-mirror/simulation/model"
@@ -209,10 +208,9 @@ func (m *machine) isClean() (err error) {
 			}
 		}
 	})
-	for _, o := range m.store.List(schema.GroupResource{Resource: "events"}, "") {
-		component, _, _ := unstructured.NestedString(o, "source", "component")
-		if message, _, _ := unstructured.NestedString(o, "message"); component == daemon.DefaultLease && strings.ContainsFunc(message, isEvil) {
-			err = fmt.Errorf("in an Event: %q", message)
+	for _, text := range m.events() {
+		if strings.ContainsFunc(text, isEvil) {
+			err = fmt.Errorf("in an Event: %q", text)
 		}
 	}
 	return err

@@ -178,9 +178,9 @@ func (m *machine) tellsNothing() (err error) {
 			return fmt.Errorf("it is in the metrics: %w", err)
 		}
 	}
-	for _, o := range m.store.List(schema.GroupResource{Resource: "events"}, "") {
-		if message, _, _ := unstructured.NestedString(o, "message"); isCanaryIn(message) {
-			return fmt.Errorf("it is in an Event: %s", message)
+	for _, text := range m.events() {
+		if isCanaryIn(text) {
+			return fmt.Errorf("it is in an Event: %s", text)
 		}
 	}
 	return nil

@@ -111,6 +111,9 @@ var ownership = map[string]func(*machine) error{
 			if f.name == short {
 				ours = m.isThere(thePage, short+"-*")
 			}
+			if f.carriesThePage() {
+				ours = m.told("WorkConflict", 1, 2)
+			}
 			untouched := func() error { return f.isUntouched(m) }
 			err := m.tell(f.make(m), m.page(to("m1")), pause(10*time.Second), ours, untouched, now(&from), m.gone, pause(time.Minute), untouched, m.page(to("m1")), pause(10*time.Second), ours, untouched,
 				func() error { return m.store.Delete(f.ref(), metav1.DeleteOptions{}) }, m.gone, m.quiet)
@@ -137,7 +140,7 @@ var ownership = map[string]func(*machine) error{
 		for i, mistake := range mistakes {
 			acts = append(acts, m.puts(pageOf(i), mistake))
 		}
-		return m.tell(append(acts, pause(time.Hour), m.leaderDies, pause(time.Hour), m.restarted, pause(time.Minute), m.told("InvalidAnnotation", len(mistakes), len(mistakes)),
+		return m.tell(append(acts, pause(20*time.Minute), m.leaderDies, pause(20*time.Minute), m.restarted, pause(time.Minute), m.told("InvalidAnnotation", len(mistakes), len(mistakes)),
 			m.counted(`karmada_mirror_refused_sources{reason="InvalidAnnotation"}`, float64(len(mistakes))), m.requests(&from, 0, 0, of(works)), m.quiet, m.crowd(len(mistakes), 2, to("m2")), m.quiet)...)
 	},
 	"LeftoverBinding": func(m *machine) error { // takes the Work again and again
@@ -161,7 +164,7 @@ var ownership = map[string]func(*machine) error{
 		other := collide("ConfigMap", thePage, "x")
 		for _, first := range []model.Key{thePage, other} {
 			second := map[bool]model.Key{true: other, false: thePage}[first == thePage]
-			if err := m.tell(m.space(other.Namespace, nil, nil), m.stranger(first), pause(5*time.Second), m.stranger(second), pause(10*time.Second), m.isThere(thePage, "*"), m.isThere(other, "*"),
+			if err := m.tell(m.space(other.Namespace, nil, nil), m.stranger(first, to("m1")), pause(5*time.Second), m.stranger(second, to("m1")), pause(10*time.Second), m.isThere(thePage, "*"), m.isThere(other, "*"),
 				m.strangerGoes(first), pause(10*time.Second), m.isThere(first), m.isThere(second, "*"), m.strangerGoes(second), pause(10*time.Second), m.quiet); err != nil {
 				return err
 			}
@@ -171,13 +174,13 @@ var ownership = map[string]func(*machine) error{
 	"SquattedBeforeItJoins": func(m *machine) error { // the Namespaces' Works of a new cluster keep their names
 		squatter := collide("ConfigMap", model.Key{Kind: "Namespace", Name: "a"}, "x")
 		work := workRef(model.WorkKey("m9", squatter))
-		return m.tell(m.space(squatter.Namespace, nil, nil), m.strangerTo(squatter, "m9"), pause(time.Minute), func() error { return m.joinReady("m9") }, pause(time.Minute), m.isThere(squatter, work.Name+"-*"),
+		return m.tell(m.space(squatter.Namespace, nil, nil), m.stranger(squatter, to("m9")), pause(time.Minute), func() error { return m.joinReady("m9") }, pause(time.Minute), m.isThere(squatter, work.Name+"-*"),
 			func() error { return m.carriesNamespace(work) }, m.strangerGoes(squatter), pause(time.Minute), func() error { return m.carriesNamespace(work) }, func() error { return m.removeCluster("m9") }, m.quiet)
 	},
 	"SquattedNamespace": func(m *machine) error { // created later, it takes the Work
 		squatter := collide("ConfigMap", model.Key{Kind: "Namespace", Name: "late"}, "x")
 		work := workRef(model.WorkKey("m1", squatter))
-		return m.tell(m.space(squatter.Namespace, nil, nil), m.stranger(squatter), pause(time.Minute), m.isThere(squatter, work.Name), m.space("late", nil, nil), pause(time.Minute), func() error { return m.carriesNamespace(work) },
+		return m.tell(m.space(squatter.Namespace, nil, nil), m.stranger(squatter, to("m1")), pause(time.Minute), m.isThere(squatter, work.Name), m.space("late", nil, nil), pause(time.Minute), func() error { return m.carriesNamespace(work) },
 			m.isThere(squatter, work.Name+"-*"), m.strangerGoes(squatter), pause(time.Minute), func() error { return m.carriesNamespace(work) }, m.spaceGoes("late"), m.spaceIsGone("late"), pause(time.Minute), func() error {
 				if m.store.Get(work) != nil {
 					return fmt.Errorf("the Work of the Namespace is left")
@@ -185,10 +188,28 @@ var ownership = map[string]func(*machine) error{
 				return nil
 			}, m.quiet)
 	},
+	"SquattedMove": func(m *machine) error { // a policy claims an object with a longer name: that Work goes, the object stays in the member
+		other := collide("ConfigMap", thePage, "x")
+		var uid, after types.UID
+		inMember := func(uid *types.UID) act {
+			return func() error {
+				*uid = (&unstructured.Unstructured{Object: m.karmada.Member("m1").Store.Get(refOf(thePage))}).GetUID()
+				return nil
+			}
+		}
+		short := model.WorkKey("m1", thePage)
+		return m.tell(m.space(other.Namespace, nil, nil), m.stranger(other, to("m1")), pause(10*time.Second), m.stranger(thePage, to("m1")), pause(10*time.Second), m.isThere(thePage, workRef(short).Name+"-*"), inMember(&uid), m.strangerGoes(other), pause(10*time.Second),
+			func() error { return m.karmada.Claim(refOf(thePage), "m1") }, pause(2*time.Minute), m.isThere(thePage), inMember(&after), func() error {
+				if uid == "" || uid != after || m.store.Get(workRef(short)) == nil {
+					return fmt.Errorf("%q has become %q, or the binding has no Work", uid, after)
+				}
+				return nil
+			}, func() error { return m.karmada.Release(refOf(thePage)) }, m.strangerGoes(thePage), m.touches(thePage), pause(time.Minute), m.quiet)
+	},
 	"SquattedForNothing": func(m *machine) error { // a name is given up after a minute
 		other := collide("ConfigMap", thePage, "x")
 		suspended := map[string]string{clustersKey: "m1", "karmada.target/suspend": "true", "karmada.target/preserve-on-deletion": "true"}
-		return m.tell(m.space(other.Namespace, nil, nil), m.strangerWith(other, suspended), pause(time.Minute), m.isThere(other, "*"), m.strangerGoes(other), pause(3*time.Second), m.page(nil), func() error { return m.karmada.Claim(refOf(thePage), "m1") },
+		return m.tell(m.space(other.Namespace, nil, nil), m.stranger(other, suspended), pause(time.Minute), m.isThere(other, "*"), m.strangerGoes(other), pause(3*time.Second), m.page(nil), func() error { return m.karmada.Claim(refOf(thePage), "m1") },
 			pause(3*time.Minute), func() error {
 				if o := m.store.Get(workRef(model.WorkKey("m1", thePage))); o == nil || (&unstructured.Unstructured{Object: o}).GetDeletionTimestamp() != nil {
 					return fmt.Errorf("the binding has not got its Work")
@@ -273,13 +294,7 @@ func (m *machine) carriesNamespace(ref apiserver.Ref) error {
 }
 
 // stranger makes a source that the model knows nothing of, and strangerGoes deletes it.
-func (m *machine) stranger(k model.Key) act { return m.strangerTo(k, "m1") }
-
-func (m *machine) strangerTo(k model.Key, clusters string) act {
-	return m.strangerWith(k, to(clusters))
-}
-
-func (m *machine) strangerWith(k model.Key, annotations map[string]string) act {
+func (m *machine) stranger(k model.Key, annotations map[string]string) act {
 	return func() error {
 		o := numbered(k, 1)
 		(&unstructured.Unstructured{Object: o}).SetAnnotations(annotations)
@@ -308,6 +323,9 @@ func (f forgery) ref() apiserver.Ref {
 func (f forgery) make(m *machine) act {
 	return func() error {
 		foreign := object("v1", "ConfigMap", "default", "foreign", nil)
+		if f.carriesThePage() {
+			foreign = numbered(thePage, 3)
+		}
 		o := object("work.karmada.io/v1alpha1", "Work", f.ref().Namespace, f.name, map[string]any{"spec": map[string]any{"workload": map[string]any{"manifests": []any{foreign}}}})
 		u := &unstructured.Unstructured{Object: o}
 		labels := map[string]string{}
@@ -322,6 +340,11 @@ func (f forgery) make(m *machine) act {
 		_, err := m.store.Create(works, o)
 		return err
 	}
+}
+
+// carriesThePage says that it would be ours but for the other owner's label.
+func (f forgery) carriesThePage() bool {
+	return f.labels["federatedresourcequota.karmada.io/name"] != ""
 }
 
 // isUntouched checks that no one has written or deleted it.
