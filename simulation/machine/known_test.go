@@ -43,7 +43,7 @@ var knownDefects = map[string]defect{
 	},
 	"fleet": {
 		"deletions by label are never proved in a large or slow fleet",
-		[]string{"it exists, but must not"}, func(m *machine) bool { return len(m.clusters) >= fleetSize }, inFleet, func(m *machine) []act {
+		[]string{"it exists, but must not", " waits for "}, func(m *machine) bool { return len(m.clusters) >= fleetSize }, inFleet, func(m *machine) []act {
 			return []act{m.far(30 * time.Millisecond), m.page(map[string]string{selectorKey: "tier"}), m.quiet, m.cluster("m1", nil)}
 		},
 	},
