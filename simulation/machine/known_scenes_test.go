@@ -63,9 +63,9 @@ const fleetSize = 40
 // inFleet plays with many clusters that report, and with API servers that are far away.
 var inFleet = &scene{
 	clusters: members(fleetSize), objects: []model.Key{pages[0], deployment},
-	annotations: map[string]choices{clustersKey: {none: 6, "m1*": 1}, selectorKey: {"tier": 4, "tier=edge": 3, "tier in (edge,core)": 2, none: 1}},
+	annotations: map[string]choices{clustersKey: {none: 6, "m1*": 1}, selectorKey: {"tier": 6, "tier=edge": 1, "tier in (edge,core)": 3}},
 	claims:      choices{none: 1},
-	steps:       choices{"put": 10, "edit": 6, "delete": 1, "cluster": 12, "latency": 4, "reports": 2, "restart": 1},
+	steps:       choices{"put": 12, "edit": 4, "delete": 1, "cluster": 16, "latency": 6, "reports": 4, "restart": 1},
 	flags:       withoutSweeps,
 }
 
@@ -132,7 +132,7 @@ var moreDrawers = map[string]func(*rapid.T, *scene) step{
 		return step{fmt.Sprintf("widgets, back %t", isBack), func(m *machine) error { return m.upgrade(isBack) }}
 	},
 	"latency": func(t *rapid.T, s *scene) step {
-		d := rapid.SampledFrom([]time.Duration{0, 5 * time.Millisecond, 15 * time.Millisecond, 30 * time.Millisecond}).Draw(t, "latency")
+		d := rapid.SampledFrom([]time.Duration{0, 15 * time.Millisecond, 30 * time.Millisecond, 60 * time.Millisecond}).Draw(t, "latency")
 		return step{d.String(), func(m *machine) error { return m.far(d)() }}
 	},
 	"reports": func(t *rapid.T, _ *scene) step {
