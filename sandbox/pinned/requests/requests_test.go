@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -124,12 +125,17 @@ func TestRequests(t *testing.T) {
 	must(t, flag.Set("rapid.checks", fmt.Sprint(sequences/workers)))
 	must(t, flag.Set("rapid.nofailfile", "true"))
 	begun := time.Now()
+	var starting sync.Mutex  // a worker has its own seed when it starts to draw
 	var failing atomic.Int64 // the worker that makes its failure smaller; the others stop
 	t.Run("drawn", func(t *testing.T) {
 		for w := range workers {
 			t.Run(fmt.Sprint(w), func(t *testing.T) {
 				t.Parallel()
+				starting.Lock()
+				started := sync.OnceFunc(starting.Unlock)
+				must(t, flag.Set("rapid.seed", fmt.Sprint(seed(w))))
 				rapid.Check(t, func(rt *rapid.T) {
+					started()
 					q := drawSequence(rt)
 					if other := failing.Load(); other != 0 && other != int64(w+1) {
 						return
