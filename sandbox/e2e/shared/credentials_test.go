@@ -61,7 +61,7 @@ func TestCredentialsRotated(t *testing.T) {
 	t.Parallel()
 	p, dir := StartProxy(t), t.TempDir()
 	token, authority, kubeconfig := filepath.Join(dir, "token"), filepath.Join(dir, "ca.crt"), filepath.Join(dir, "kubeconfig")
-	config, err := clientcmd.LoadFromFile(p.Kubeconfig())
+	config, err := clientcmd.LoadFromFile(p.Kubeconfig)
 	Must(t, err)
 	for _, identity := range config.AuthInfos {
 		identity.Token, identity.TokenFile = "", token
