@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -95,19 +94,16 @@ func (c *Component) PID() int {
 
 // Stop stops the component as an operator would: SIGTERM, and SIGKILL if that takes more
 // than a few seconds. It returns when the process is gone.
-func (c *Component) Stop() error { return c.act("stop", (*process).stop) }
-
-// Kill kills the component without warning, and returns when it is gone.
-func (c *Component) Kill() error { return c.act("kill", (*process).kill) }
-
-// Pause freezes the component: its connections stay open and nothing answers.
-func (c *Component) Pause() error {
-	return c.act("pause", func(p *process) error { return p.signal(syscall.SIGSTOP) })
-}
-
-// Resume undoes Pause.
-func (c *Component) Resume() error {
-	return c.act("resume", func(p *process) error { return p.signal(syscall.SIGCONT) })
+func (c *Component) Stop() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current == nil || !c.current.alive() {
+		return nil
+	}
+	if err := c.current.stop(); err != nil {
+		return fmt.Errorf("cannot stop component %q: %w", c.name, err)
+	}
+	return nil
 }
 
 // Restart stops the component if it runs, starts it with the same flags and
@@ -129,18 +125,6 @@ func (c *Component) RestartWith(ctx context.Context, flags ...string) error {
 	c.more = flags
 	c.mu.Unlock()
 	return c.start(ctx)
-}
-
-func (c *Component) act(verb string, do func(*process) error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.current == nil || !c.current.alive() {
-		return nil
-	}
-	if err := do(c.current); err != nil {
-		return fmt.Errorf("cannot %s component %q: %w", verb, c.name, err)
-	}
-	return nil
 }
 
 // start launches the component and waits until it is ready.

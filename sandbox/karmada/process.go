@@ -78,11 +78,8 @@ func (p *process) alive() bool {
 // stop asks the process to end, kills it if it does not, and waits.
 func (p *process) stop() error {
 	p.expected.Store(true)
-	// A paused process sees SIGTERM only after it is resumed.
-	for _, s := range []os.Signal{syscall.SIGTERM, syscall.SIGCONT} {
-		if err := p.signal(s); err != nil {
-			return err
-		}
+	if err := p.signal(syscall.SIGTERM); err != nil {
+		return err
 	}
 	timer := time.NewTimer(grace)
 	defer timer.Stop()

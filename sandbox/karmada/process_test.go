@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -77,31 +76,6 @@ func TestDown(t *testing.T) {
 func TestDownWithoutSandbox(t *testing.T) {
 	if err := Down(t.TempDir()); err != nil {
 		t.Errorf("Down fails in a folder without a sandbox: %v", err)
-	}
-}
-
-func TestStopPaused(t *testing.T) {
-	died := make(chan error, 1)
-	p := idle(t, func(err error) { died <- err })
-	k := &Karmada{}
-	c := &Component{spec: spec{name: "idle"}, k: k, current: p}
-	if err := c.Pause(); err != nil {
-		t.Fatal(err)
-	}
-	begun := time.Now()
-	if err := c.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	if took := time.Since(begun); took >= grace {
-		t.Errorf("a paused component had to be killed: it took %s", took)
-	}
-	select {
-	case err := <-died:
-		t.Errorf("a requested end counts as a death: %v", err)
-	default:
-	}
-	if err := c.Stop(); err != nil {
-		t.Errorf("a second Stop fails: %v", err)
 	}
 }
 

@@ -133,10 +133,8 @@ func (r record) stop() error {
 	if err != nil || !ours {
 		return err
 	}
-	for _, s := range []os.Signal{syscall.SIGTERM, syscall.SIGCONT} {
-		if err := r.signal(handle, s); err != nil {
-			return err
-		}
+	if err := r.signal(handle, syscall.SIGTERM); err != nil {
+		return err
 	}
 	if gone, err := r.gone(grace); err != nil || gone {
 		return err
