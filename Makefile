@@ -19,12 +19,14 @@ E2E := ./e2e/shared ./docs ./e2e/apart ./command ./karmada
 # How long random worlds are tried; empty is about a minute.
 export SIMULATION ?=
 # Tests on real parts mostly wait: this many of a package run at once.
-PARALLEL ?= 3
+PARALLEL ?= 6
 FUZZTIME ?= 10s
 # The package in which make mutants changes operators; without one it tries the faults whose names begin
 # with FAULT.
 PACKAGE ?=
 FAULT ?=
+# An earlier revision that make bench compares with.
+AGAINST ?=
 export SOAK ?= 3m
 export SEED ?= 0
 # The oldest supported Karmada; docs/reference/versions.md.
@@ -66,7 +68,7 @@ check: ## Check format, module files, vet, staticcheck and the budget, and run t
 	cd sandbox && go test -race -count=1 $(RACED)
 
 simulation: ## Play users, faults and daemons against a control plane in memory, for a minute or SIMULATION
-	cd simulation && go test -race -count=1 -timeout 3h ./...
+	cd simulation && go test -race -count=1 -timeout $(if $(SIMULATION),3h,10m) ./...
 
 pinned: programs ## Compare the control plane in memory with a real etcd and kube-apiserver, by random requests
 	cd sandbox && go test -count=1 ./pinned/...
@@ -105,7 +107,7 @@ test-long: programs ## Run what is too long for make test: 25 minutes of random 
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target simulation long-tests
 	cd sandbox && go test -race -count=1 ./bench
 	cd tools/goreleaser && go mod tidy -diff
-	@$(MAKE) --no-print-directory mutants
+	@$(MAKE) --no-print-directory mutants SIMULATION=
 
 .PHONY: long-tests
 long-tests:
@@ -147,11 +149,11 @@ mutants: ## Break the daemon on purpose, and check that a test notices: by the p
 soak: programs ## Run a random workload with faults on a real Karmada for SOAK; SEED repeats one
 	cd sandbox && go test -v -count=1 -timeout 3h -tags long -run '^TestSoak$$' ./e2e/apart
 
-bench: sandbox ## Measure karmada-mirror against a bare loop and Karmada's policies, and write docs/performance.md
+bench: sandbox ## Measure karmada-mirror against a bare loop and Karmada's policies in 25 minutes, and print a table; AGAINST names an earlier revision
 	$(call compiling,the benchmark)
-	cd sandbox && go run ./measure bench --page ../docs/performance.md
+	cd sandbox && go run ./measure bench --json ../.cache/bench.json --against "$(AGAINST)"
 
-bench-quick: sandbox ## Measure the same in less than ten minutes, and print it
+bench-quick: sandbox ## Measure a part of that in some minutes
 	$(call compiling,the benchmark)
 	cd sandbox && go run ./measure bench --quick
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -41,8 +42,8 @@ type checker struct {
 	crosses       int
 }
 
-func newCheck() *cobra.Command {
-	c := &checker{flags: connectionFlags()}
+func newCheck(transport http.RoundTripper) *cobra.Command {
+	c := &checker{flags: connectionFlags(transport)}
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Check that karmada-mirror has everything it needs, and say how to fix what is missing",

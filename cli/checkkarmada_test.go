@@ -97,7 +97,7 @@ func TestHintOfRightImpersonating(t *testing.T) {
 		}
 		_ = json.NewEncoder(w).Encode(body) // a client that has gone has gone
 	})
-	c := &checker{flags: connectionFlags(), out: io.Discard}
+	c := &checker{flags: connectionFlags(nil), out: io.Discard}
 	*c.flags.KubeConfig, *c.flags.Impersonate = kubeconfig, daemonUser
 	if ok, err := c.checkServer(t.Context()); !ok || err != nil {
 		t.Fatal(ok, err)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"net/http"
 
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
@@ -10,11 +11,12 @@ import (
 )
 
 // connectionFlags returns kubectl's connection flags, without a client-side rate limit: the
-// requests of a command follow one another.
-func connectionFlags() *genericclioptions.ConfigFlags {
+// requests of a command follow one another. transport carries them; nil makes one from the kubeconfig.
+func connectionFlags(transport http.RoundTripper) *genericclioptions.ConfigFlags {
 	return genericclioptions.NewConfigFlags(true).WithWrapConfigFn(func(config *rest.Config) *rest.Config {
 		config.UserAgent = daemon.UserAgent(build())
 		config.QPS = -1
+		config.Transport = transport
 		return config
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -48,8 +49,8 @@ type deletions struct {
 	out        io.Writer
 }
 
-func newDeletions() *cobra.Command {
-	d := &deletions{connection: connectionFlags()}
+func newDeletions(transport http.RoundTripper) *cobra.Command {
+	d := &deletions{connection: connectionFlags(transport)}
 	cmd := &cobra.Command{
 		Use:   "deletions",
 		Short: "List and approve the deletions that the breaker holds",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,7 +41,7 @@ type differ struct {
 	changes, later int
 }
 
-func newDiff() *cobra.Command {
+func newDiff(transport http.RoundTripper) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff [TYPE [NAME...] | TYPE/NAME... | -f FILE]",
 		Short: "Show what the daemon would create, change or delete",
@@ -55,7 +56,7 @@ func newDiff() *cobra.Command {
 			"it fails. It masks the values of Secrets.",
 		Example: "  karmada-mirror diff deploy/web -n shop\n  karmada-mirror diff -A\n  karmada-mirror diff -f manifests/\n  karmada-mirror diff -A --config config.yaml",
 	}
-	d := &differ{selection: newSelection(cmd)}
+	d := &differ{selection: newSelection(cmd, transport)}
 	cmd.Flags().StringVarP(&d.labels, "selector", "l", "", "only objects with these labels, as in kubectl get -l")
 	cmd.Flags().StringSliceVar(&d.configFiles, "config", nil, "files with a configuration to use instead of the daemon's, as for validate")
 	d.manifests.register(cmd)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"net/http"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +18,7 @@ type explainCommand struct {
 	print  explanationPrinter
 }
 
-func newExplain() *cobra.Command {
+func newExplain(transport http.RoundTripper) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "explain " + oneUsage,
@@ -28,7 +29,7 @@ func newExplain() *cobra.Command {
 		Example: "  karmada-mirror explain deploy/web -n shop\n  karmada-mirror explain Deployment.apps/shop/web -o json",
 		Args:    objects,
 	}
-	e := &explainCommand{sources: newSources(cmd), states: workStates{}}
+	e := &explainCommand{sources: newSources(cmd, transport), states: workStates{}}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "json or yaml")
 	completeWords(cmd, "output", "json", "yaml")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {

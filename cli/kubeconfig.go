@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -53,8 +54,8 @@ type kubeconfigCommand struct {
 	out, errOut             io.Writer
 }
 
-func newKubeconfig() *cobra.Command {
-	k := &kubeconfigCommand{flags: connectionFlags()}
+func newKubeconfig(transport http.RoundTripper) *cobra.Command {
+	k := &kubeconfigCommand{flags: connectionFlags(transport)}
 	cmd := &cobra.Command{
 		Use:   "kubeconfig",
 		Short: "Create the daemon's kubeconfig from its ServiceAccount",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -45,8 +46,8 @@ type purgeCommand struct {
 	served schema.GroupVersionResource
 }
 
-func newPurge() *cobra.Command {
-	p := &purgeCommand{flags: connectionFlags()}
+func newPurge(transport http.RoundTripper) *cobra.Command {
+	p := &purgeCommand{flags: connectionFlags(transport)}
 	cmd := &cobra.Command{
 		Use:   "purge --resource RESOURCE.GROUP",
 		Short: "Delete the Works of a resource that has left the configuration, and so its objects in the members",

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -57,7 +58,11 @@ const (
 )
 
 // New returns the root command.
-func New() *cobra.Command {
+func New() *cobra.Command { return NewOver(nil) }
+
+// NewOver returns the root command with another way to the Karmada API server: transport carries the
+// requests; nil makes one from the kubeconfig.
+func NewOver(transport http.RoundTripper) *cobra.Command {
 	root := &cobra.Command{
 		Use:           program,
 		Short:         "Mirror annotated objects to Karmada's member clusters",
@@ -65,7 +70,8 @@ func New() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newRun(), newStatus(), newExplain(), newDiff(), newWait(), newRender(), newDeletions(), newPurge(), newCheck(), newKubeconfig(), newValidate(), newVersion())
+	root.AddCommand(newRun(transport), newStatus(transport), newExplain(transport), newDiff(transport), newWait(transport), newRender(),
+		newDeletions(transport), newPurge(transport), newCheck(transport), newKubeconfig(transport), newValidate(transport), newVersion())
 	tellUsage(root)
 	return root
 }

@@ -1,13 +1,15 @@
 package cli
 
 import (
+	"net/http"
+
 	"github.com/spf13/cobra"
 
 	"github.com/karmada-target/karmada-mirror/daemon"
 )
 
-func newRun() *cobra.Command {
-	o := &daemon.Options{}
+func newRun(transport http.RoundTripper) *cobra.Command {
+	o := &daemon.Options{Network: daemon.Network{Transport: transport}}
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run the daemon",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,8 +55,8 @@ type kindMet struct {
 	sources map[render.Identity]bool
 }
 
-func newSelection(cmd *cobra.Command) *selection {
-	s := &selection{sources: newSources(cmd), kinds: kindsMet{}, hidden: map[schema.GroupKind]bool{}}
+func newSelection(cmd *cobra.Command, transport http.RoundTripper) *selection {
+	s := &selection{sources: newSources(cmd, transport), kinds: kindsMet{}, hidden: map[schema.GroupKind]bool{}}
 	cmd.Flags().BoolVarP(&s.allNamespaces, "all-namespaces", "A", false, "look at all namespaces")
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -31,8 +32,8 @@ type sources struct {
 	configFiles []string
 }
 
-func newSources(cmd *cobra.Command) *sources {
-	s := &sources{flags: connectionFlags()}
+func newSources(cmd *cobra.Command, transport http.RoundTripper) *sources {
+	s := &sources{flags: connectionFlags(transport)}
 	s.flags.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&s.configMap, "config-map", daemon.DefaultConfigMap, "namespace/name of the daemon's ConfigMap")
 	cmd.ValidArgsFunction = s.complete

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,7 @@ type statusCommand struct {
 	printer statusPrinter
 }
 
-func newStatus() *cobra.Command {
+func newStatus(transport http.RoundTripper) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status " + someUsage,
 		Short: "List what is mirrored where, and whether Karmada has applied it",
@@ -47,7 +48,7 @@ func newStatus() *cobra.Command {
 		Args:    someObjects,
 		Example: "  karmada-mirror status -A\n  karmada-mirror status -A --failed\n  karmada-mirror status deploy -n shop -l team=web\n  karmada-mirror status deploy/cart -n shop -w",
 	}
-	s := &statusCommand{selection: newSelection(cmd), states: workStates{}, told: toldLines{}}
+	s := &statusCommand{selection: newSelection(cmd, transport), states: workStates{}, told: toldLines{}}
 	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "after the list, print each line that changes, until interrupted")
 	cmd.Flags().StringVarP(&s.labels, "selector", "l", "", "only objects with these labels, as in kubectl get -l")
 	cmd.Flags().StringSliceVar(&s.members, "member", nil, "only these member clusters")

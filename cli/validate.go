@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 
@@ -17,10 +18,10 @@ import (
 	"github.com/karmada-target/karmada-mirror/config"
 )
 
-func newValidate() *cobra.Command {
+func newValidate(transport http.RoundTripper) *cobra.Command {
 	var files []string
 	var againstCluster bool
-	flags := connectionFlags()
+	flags := connectionFlags(transport)
 	cmd := &cobra.Command{
 		Use:   "validate -f FILE",
 		Short: "Check a configuration, offline",

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"time"
 
@@ -41,7 +42,7 @@ type waitCommand struct {
 	out     io.Writer
 }
 
-func newWait() *cobra.Command {
+func newWait(transport http.RoundTripper) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wait " + oneUsage + " --for=applied|healthy|gone",
 		Short: "Wait until an object is applied, healthy or gone in all its clusters",
@@ -58,7 +59,7 @@ func newWait() *cobra.Command {
 		Example: "  karmada-mirror wait deploy/web -n shop --for=applied --timeout=2m\n  karmada-mirror wait deploy/web -n shop --for=gone",
 		Args:    objects,
 	}
-	w := &waitCommand{sources: newSources(cmd)}
+	w := &waitCommand{sources: newSources(cmd, transport)}
 	cmd.Flags().StringVar(&w.until, "for", untilApplied, "applied, healthy or gone")
 	cmd.Flags().DurationVar(&w.timeout, "timeout", 2*time.Minute, "how long to wait; 0 looks once")
 	completeWords(cmd, "for", untilApplied, untilHealthy, untilGone)

@@ -54,7 +54,7 @@ func Run(ctx context.Context, o *Options, b metrics.Build) error {
 		return err
 	}
 	defer func() { _ = logger.Sync() }() // standard error cannot always be synced
-	logForClients(logger)
+	logForClients(logger.WithOptions(redacting()))
 	return Serve(ctx, o, b, logger)
 }
 
@@ -63,6 +63,7 @@ func Serve(ctx context.Context, o *Options, b metrics.Build, logger *zap.Logger)
 	if err := o.complete(); err != nil {
 		return err
 	}
+	logger = logger.WithOptions(redacting())
 	logger.Info("starting", zap.String("version", b.Version), zap.String("revision", b.Revision), zap.String("identity", o.lease.identity))
 
 	d := newDaemon(o, b, logger)

@@ -30,7 +30,7 @@ func newLogger(level, format string) (*zap.Logger, error) {
 	default:
 		return nil, fmt.Errorf("cannot use --log-format %q: want json or console", format)
 	}
-	logger, err := c.Build(redacting())
+	logger, err := c.Build()
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the logger: %w", err)
 	}

@@ -1,58 +1,37 @@
 package bench
 
 import (
+	"fmt"
+	"strings"
 	"testing"
-	"time"
 )
 
-func TestAtRest(t *testing.T) {
-	begun := time.Unix(0, 0)
-	// used makes samples a tenth of a second apart from the CPU used in between.
-	used := func(seconds ...float64) []usage {
-		samples := []usage{{begun, 10}}
-		for i, s := range seconds {
-			last := samples[i]
-			samples = append(samples, usage{last.at.Add(100 * time.Millisecond), last.cpu + s})
-		}
-		return samples
-	}
+func TestCountRequests(t *testing.T) {
+	const stage = "ResponseComplete"
 	cases := map[string]struct {
-		reason  string
-		samples []usage
-		want    bool
+		reason                                           string
+		stage, user, verb, resource, subresource, folder string
+		want                                             requests
 	}{
-		"None":      {"Nothing is known yet.", nil, false},
-		"TooEarly":  {"It has been calm, but not for long enough.", used(0, 0, 0, 0), false},
-		"Calm":      {"It has been calm for long enough.", used(0.01, 0, 0.01, 0, 0.01), true},
-		"Busy":      {"Two cores are busy.", used(0.2, 0.2, 0.2, 0.2, 0.2, 0.2), false},
-		"Trickle":   {"A controller goes on slowly, because of its rate limit.", used(0.02, 0.02, 0.02, 0.02, 0.02), false},
-		"LateBurst": {"A pause has ended.", used(0, 0, 0, 0, 0.2), false},
-		"WasBusy":   {"Usage before the calm does not count.", used(0.2, 0.2, 0, 0, 0, 0, 0), true},
+		"Create":     {"A create is a write.", stage, daemonUser, "create", "works", "", "karmada-es-bench-000", requests{writes: 1}},
+		"Report":     {"A controller that applies a Work reports it.", stage, "karmada", "patch", "works", "status", "karmada-es-bench-000", requests{writes: 1, reports: 1}},
+		"Status":     {"The status of another object does not tell.", stage, "karmada", "update", "resourcebindings", "status", namespace, requests{writes: 1}},
+		"Get":        {"A source is read.", stage, daemonUser, "get", "configmaps", "", namespace, requests{reads: 1}},
+		"Watch":      {"Watches fill the cache.", stage, daemonUser, "watch", "works", "", "", requests{}},
+		"Settings":   {"The configuration is read at each start.", stage, daemonUser, "get", "configmaps", "", configurationNamespace, requests{}},
+		"Lease":      {"The Lease is renewed in any case.", stage, daemonUser, "update", "leases", "", configurationNamespace, requests{}},
+		"Discovery":  {"A request for a URL has no object.", stage, daemonUser, "get", "", "", "", requests{}},
+		"Unanswered": {"Each request has a line for each stage.", "RequestReceived", daemonUser, "create", "works", "", "", requests{}},
+		"Others":     {"Requests of other users do not count.", stage, "system:admin", "create", "works", "", "", requests{}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := atRest(tc.samples); got != tc.want {
-				t.Errorf("%s atRest() = %t, want %t", tc.reason, got, tc.want)
+			line := fmt.Sprintf(`{"stage":%q,"verb":%q,"user":{"username":%q},"objectRef":{"resource":%q,"subresource":%q,"namespace":%q}}`,
+				tc.stage, tc.verb, tc.user, tc.resource, tc.subresource, tc.folder)
+			got, err := countRequests(strings.NewReader(line+"\n"+line[:20]), []string{"karmada", daemonUser})
+			if err != nil || got != tc.want {
+				t.Errorf("%s countRequests() = %+v, %v, want %+v", tc.reason, got, err, tc.want)
 			}
 		})
-	}
-}
-
-func TestReadsAndWrites(t *testing.T) {
-	requests := map[string]int{
-		"get configmaps": 2, "get works (404)": 1, "get leases": 4, "get ": 8, "list works": 16, "watch works": 32,
-		"create works": 1, "create works (409)": 2, "update works/status": 4, "patch works": 8, "delete works": 16,
-	}
-	if got := readsOf(requests); got != 3 {
-		t.Errorf("readsOf() = %d, want 3: the ConfigMaps and the missing Work", got)
-	}
-	if got := writesOf(requests); got != 31 {
-		t.Errorf("writesOf() = %d, want 31", got)
-	}
-}
-
-func TestDiskSince(t *testing.T) {
-	if got, want := (disk{5, 3, 2}).since(disk{1, 1, 0.5}), (disk{4, 2, 1.5}); got != want {
-		t.Errorf("since() = %v, want %v", got, want)
 	}
 }

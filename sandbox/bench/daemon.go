@@ -1,13 +1,9 @@
 package bench
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -28,109 +24,38 @@ const (
 )
 
 // daemon is a running karmada-mirror, as released, with its defaults.
-type daemon struct {
-	*process.Daemon
-	w *world
-}
-
-// startIdleDaemon starts karmada-mirror with nothing to mirror.
-func (w *world) startIdleDaemon(ctx context.Context) (*daemon, error) {
-	if err := w.configure(ctx, schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}); err != nil {
-		return nil, err
-	}
-	return w.startDaemon(ctx)
-}
+type daemon struct{ *process.Daemon }
 
 // startDaemon starts karmada-mirror and waits until it is ready.
-func (w *world) startDaemon(ctx context.Context, flags ...string) (*daemon, error) {
-	program, err := w.daemonProgram()
-	if err != nil {
-		return nil, err
-	}
+func (w *world) startDaemon(ctx context.Context, program string, flags ...string) (daemon, error) {
 	started, err := process.StartDaemon(process.DaemonOptions{
-		Program: program, Kubeconfig: w.kubeconfig, LogFile: filepath.Join(filepath.Dir(w.AuditLog()), "log", "karmada-mirror.log"),
-		Environment: w.environment,
-		Flags:       append([]string{"--config-map", configurationNamespace + "/" + configurationName, "--leader-elect=false"}, flags...),
+		Program: []string{program}, Kubeconfig: w.kubeconfig, LogFile: filepath.Join(filepath.Dir(w.AuditLog()), "log", "karmada-mirror.log"),
+		Flags: append([]string{"--config-map", configurationNamespace + "/" + configurationName, "--leader-elect=false"}, flags...),
 	})
 	if err != nil {
-		return nil, err
+		return daemon{}, err
 	}
-	d := &daemon{started, w}
-	alive, ends := context.WithCancelCause(ctx)
-	go func() {
-		<-d.Ended()
-		ends(fmt.Errorf("karmada-mirror exited: %w: %s", d.Err(), lastLine(d.Log())))
-	}()
-	err = until(alive, "karmada-mirror is ready", func(ctx context.Context) error { return d.Probe(ctx, "/readyz") })
+	err = until(ctx, time.Minute, "karmada-mirror is ready", func(ctx context.Context) error { return started.Probe(ctx, "/readyz") })
 	if err != nil {
-		return nil, errors.Join(err, d.Stop())
+		return daemon{}, errors.Join(err, started.Stop())
 	}
-	return d, nil
+	return daemon{started}, nil
 }
 
-func lastLine(text string) string {
-	text = strings.TrimSpace(text)
-	return text[strings.LastIndexByte(text, '\n')+1:]
-}
-
-// startMirroring starts karmada-mirror and waits until the Works of a scenario exist.
-func (w *world) startMirroring(ctx context.Context, s scenario, flags ...string) (*daemon, error) {
-	all := allWorks{s.batch(annotated), s.clusters}
-	if w.made != all {
-		if err := w.joinClusters(ctx, s.clusters); err != nil {
-			return nil, err
+// settled waits until there are exactly this many sources and Works and nothing is left to do.
+func (d daemon) settled(ctx context.Context, resource schema.GroupVersionResource, sources, works int) error {
+	return until(ctx, 10*time.Minute, "karmada-mirror has nothing left to do", func(ctx context.Context) error {
+		known, err := d.Metric(ctx, fmt.Sprintf("karmada_mirror_sources{resource=%q}", resource.GroupResource()))
+		if err == nil && int(known) != sources {
+			err = fmt.Errorf("it knows %.0f of %d sources", known, sources)
 		}
-		if err := w.provide(ctx, all.of, s.load); err != nil {
-			return nil, err
-		}
-	}
-	if err := w.configure(ctx, s.load.resource); err != nil {
-		return nil, err
-	}
-	d, err := w.startDaemon(ctx, flags...)
-	if err != nil {
-		return nil, err
-	}
-	if err := d.settled(ctx, s.works()); err != nil {
-		return nil, errors.Join(err, d.Stop())
-	}
-	w.made = all
-	return d, nil
-}
-
-// mirrorOnce lets a daemon create the Works of a scenario, and stops it.
-func (w *world) mirrorOnce(ctx context.Context, s scenario) error {
-	d, err := w.startMirroring(ctx, s)
-	if err != nil {
-		return err
-	}
-	return d.Stop()
-}
-
-// DaemonCommand is the name of the subcommand that runs karmada-mirror and profiles it.
-const DaemonCommand = "bench-daemon"
-
-// daemonProgram returns the command that starts karmada-mirror.
-func (w *world) daemonProgram() ([]string, error) {
-	if w.profiles == "" {
-		return []string{w.daemon}, nil
-	}
-	program, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	w.profiled++
-	return []string{program, DaemonCommand, filepath.Join(w.profiles, fmt.Sprintf("%03d.cpu", w.profiled))}, nil
-}
-
-// settled waits until there are exactly this many Works and nothing is left to do.
-func (d *daemon) settled(ctx context.Context, works int) error {
-	return d.w.Wait(ctx, fmt.Sprintf("%d Works", works), func(ctx context.Context) error { return d.unfinished(ctx, works) })
+		return errors.Join(err, d.unfinished(ctx, works))
+	})
 }
 
 // unfinished returns an error until the daemon has nothing left to do and its own watch has
 // shown it exactly this many Works.
-func (d *daemon) unfinished(ctx context.Context, works int) error {
+func (d daemon) unfinished(ctx context.Context, works int) error {
 	all, err := d.Series(ctx)
 	if err != nil {
 		return err
@@ -139,13 +64,12 @@ func (d *daemon) unfinished(ctx context.Context, works int) error {
 }
 
 // unfinished judges by metrics. The queue is empty before the last sync has ended, so it
-// compares the syncs that were queued with those that have ended. A deleted Work stays,
-// because no controller removes Karmada's finalizer.
+// compares the syncs that were queued with those that have ended.
 func unfinished(series map[string]float64, works int) error {
 	added, ended := series[`workqueue_adds_total{name="mirror"}`], series[`workqueue_work_duration_seconds_count{name="mirror"}`]
 	seen := 0.0
 	for name, value := range series {
-		if strings.HasPrefix(name, "karmada_mirror_works{") && !strings.Contains(name, `state="deleting"`) {
+		if strings.HasPrefix(name, "karmada_mirror_works{") {
 			seen += value
 		}
 	}
@@ -155,61 +79,13 @@ func unfinished(series map[string]float64, works int) error {
 	return nil
 }
 
-// listed returns when the daemon had listed all objects of a resource, according to its log.
-func (d *daemon) listed(resource schema.GroupVersionResource) (time.Time, error) {
-	return lastSynced(strings.NewReader(d.Log()), resource.GroupResource().String())
-}
-
-// lastSynced finds the last time that a watch of a resource was synced. The last one counts
-// because ConfigMaps are watched earlier, too, for the configuration.
-func lastSynced(log io.Reader, resource string) (time.Time, error) {
-	var last time.Time
-	lines := bufio.NewScanner(log)
-	for lines.Scan() {
-		var entry struct {
-			TS            time.Time
-			Msg, Resource string
-		}
-		if json.Unmarshal(lines.Bytes(), &entry) == nil && entry.Msg == "synced" && entry.Resource == resource {
-			last = entry.TS
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return time.Time{}, err
-	}
-	if last.IsZero() {
-		return time.Time{}, fmt.Errorf("the log of karmada-mirror does not say that %s were synced", resource)
-	}
-	return last, nil
-}
-
-// configure makes karmada-mirror mirror resources in the namespace of the sources.
-func (w *world) configure(ctx context.Context, resources ...schema.GroupVersionResource) error {
-	var entries []string
-	for _, resource := range resources {
-		entries = append(entries, fmt.Sprintf("{group: %q, resource: %s, namespaces: [%s]}", resource.Group, resource.Resource, namespace))
-	}
-	return w.configureEntries(ctx, entries...)
-}
-
-// configureAggregation is configure for a resource whose statuses are aggregated.
-func (w *world) configureAggregation(ctx context.Context, resource schema.GroupVersionResource) error {
-	return w.configureEntries(ctx, fmt.Sprintf("{group: %q, resource: %s, namespaces: [%s], aggregateStatus: true}", resource.Group, resource.Resource, namespace))
-}
-
-func (w *world) configureEntries(ctx context.Context, entries ...string) error {
-	text := "apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\ndeletion: {holdAbove: {works: 1000000}}\n"
-	if w.earlier == "" { // an earlier revision may not know it
-		text += "overridePolicies: Honor\n"
-	}
-	text += "resources:\n"
-	for _, entry := range entries {
-		text += "- " + entry + "\n"
-	}
-	u := &unstructured.Unstructured{Object: map[string]any{"data": map[string]any{"config.yaml": text}}}
-	u.SetAPIVersion("v1")
-	u.SetKind("ConfigMap")
-	u.SetName(configurationName)
+// configure makes karmada-mirror mirror a resource in the namespace of the sources.
+func (w *world) configure(ctx context.Context, resource schema.GroupVersionResource) error {
+	text := fmt.Sprintf("apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\ndeletion: {holdAbove: {works: 1000000}}\n"+
+		"resources: [{group: %q, resource: %s, namespaces: [%s]}]\n", resource.Group, resource.Resource, namespace)
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": configurationName}, "data": map[string]any{"config.yaml": text},
+	}}
 	_, err := w.admin.Resource(configMaps).Namespace(configurationNamespace).Apply(ctx, configurationName, u, metav1.ApplyOptions{FieldManager: "bench", Force: true})
 	return err
 }

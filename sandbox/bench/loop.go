@@ -1,88 +1,71 @@
 package bench
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strconv"
 	"syscall"
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	kubescheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/karmada-target/karmada-mirror/mirror/gather"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// LoopCommand is the name of the subcommand that calls Loop, and LoopWatches is its flag.
-const (
-	LoopCommand = "bench-loop"
-	LoopWatches = "watch"
-)
+// LoopCommand is the name of the subcommand that calls Loop.
+const LoopCommand = "bench-loop"
 
 // loop is the limit: a separate process that only POSTs the same bytes that karmada-mirror
 // would, with as many requests in flight.
-type loop struct {
-	// watches means that it also watches its Works, as every controller that must know
-	// their state does, and discards the events.
-	watches bool
-}
+type loop struct{}
 
-func (l loop) name() string {
-	if l.watches {
-		return "bare loop that watches"
-	}
-	return "bare loop"
-}
+func (loop) name() string { return "bare loop" }
 
-func (loop) mark() mark { return annotated }
-
-func (l loop) start(ctx context.Context, w *world, s scenario) (started, error) {
-	path, err := w.writeBodies(ctx, s)
-	if err != nil {
-		return started{}, err
-	}
+func (loop) start(_ context.Context, w *world, s scenario) (started, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return started{}, err
 	}
-	command := exec.Command(program, LoopCommand, w.kubeconfig, path, strconv.Itoa(inFlight), fmt.Sprintf("--%s=%t", LoopWatches, l.watches))
+	command := exec.Command(program, LoopCommand, w.kubeconfig, s.load.resource.Group, s.load.resource.Version, s.load.resource.Resource)
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	command.Stderr = os.Stderr
 	signal, err := command.StdinPipe()
 	if err != nil {
 		return started{}, err
 	}
-	ready, err := command.StdoutPipe()
+	dots, err := command.StdoutPipe()
 	if err != nil {
 		return started{}, err
 	}
 	if err := command.Start(); err != nil {
 		return started{}, err
 	}
-	if _, err := io.ReadFull(ready, make([]byte, 1)); err != nil {
+	if _, err := io.ReadFull(dots, make([]byte, 1)); err != nil {
 		return started{}, errors.Join(fmt.Errorf("cannot start the bare loop: %w", err), command.Wait())
 	}
 	finished := make(chan struct{})
 	go func() {
-		if _, err := io.ReadFull(ready, make([]byte, 1)); err == nil {
+		if _, err := io.ReadFull(dots, make([]byte, 1)); err == nil {
 			close(finished)
 		}
 	}()
 	return started{
-		pids:  map[string]int{l.name(): command.Process.Pid},
+		pids:  []int{command.Process.Pid},
 		users: []string{daemonUser},
 		fire:  func(context.Context) error { _, err := signal.Write([]byte("\n")); return err },
 		// It lives until its stdin ends, after its CPU has been read.
-		stop: func() error { return errors.Join(signal.Close(), command.Wait(), os.Remove(path)) },
+		stop: func() error { return errors.Join(signal.Close(), command.Wait()) },
 		unfinished: func(context.Context) error {
 			select {
 			case <-finished:
@@ -94,59 +77,17 @@ func (l loop) start(ctx context.Context, w *world, s scenario) (started, error) 
 	}, nil
 }
 
-// writeBodies renders every Work of a scenario into a file: one per line, after its namespace.
-func (w *world) writeBodies(ctx context.Context, s scenario) (path string, err error) {
-	list, err := w.admin.Resource(s.load.resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return "", err
-	}
-	path = filepath.Join(filepath.Dir(w.AuditLog()), "bodies")
-	file, err := os.Create(path)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	out := bufio.NewWriter(file)
-	clusters, policies, err := w.surroundings(ctx, s)
-	if err != nil {
-		return "", err
-	}
-	for i := range list.Items {
-		err := bodiesOf(&list.Items[i], clusters, policies, func(cluster string, body []byte) error {
-			_, err := fmt.Fprintf(out, "%s\t%s\n", render.ExecutionNamespace(cluster), body)
-			return err
-		})
-		if err != nil {
-			return "", err
-		}
-	}
-	return path, out.Flush()
-}
-
-// Loop writes a dot to stdout when it has read the bodies of a file, and POSTs them when it
-// gets a line on stdin. It writes a second dot when all have a response and, if it watches,
-// have come back. It returns when stdin ends.
-func Loop(ctx context.Context, kubeconfig, path string, inFlight int, watches bool, stdin io.Reader, stdout io.Writer) error {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
+// Loop writes a dot to stdout when it has rendered the Works of all sources of a resource, and
+// POSTs them when it gets a line on stdin. It writes a second dot when all have a response, and
+// returns when stdin ends.
+func Loop(ctx context.Context, kubeconfig string, resource schema.GroupVersionResource, stdin io.Reader, stdout io.Writer) error {
 	client, err := loopClient(kubeconfig)
 	if err != nil {
 		return err
 	}
-	lines := bytes.Split(bytes.TrimSuffix(content, []byte("\n")), []byte("\n"))
-	returned := func() error { return nil }
-	if watches {
-		stream, err := client.Get().Resource(worksResource.Resource).Param("watch", "true").Param("labelSelector", render.OurWorks).Stream(ctx)
-		if err != nil {
-			return err
-		}
-		defer stream.Close()
-		var watching errgroup.Group
-		// An event is a line.
-		watching.Go(func() error { return skipLines(stream, len(lines)) })
-		returned = watching.Wait
+	works, err := renderWorks(ctx, kubeconfig, resource)
+	if err != nil {
+		return err
 	}
 	if _, err := stdout.Write([]byte(".")); err != nil {
 		return err
@@ -156,13 +97,10 @@ func Loop(ctx context.Context, kubeconfig, path string, inFlight int, watches bo
 	}
 	group, posting := errgroup.WithContext(ctx)
 	group.SetLimit(inFlight)
-	for _, line := range lines {
-		group.Go(func() error {
-			namespace, body, _ := bytes.Cut(line, []byte("\t"))
-			return post(posting, client, string(namespace), body)
-		})
+	for _, work := range works {
+		group.Go(func() error { return post(posting, client, work.namespace, work.body) })
 	}
-	if err := errors.Join(group.Wait(), returned()); err != nil {
+	if err := group.Wait(); err != nil {
 		return err
 	}
 	if _, err := stdout.Write([]byte(".")); err != nil {
@@ -172,16 +110,47 @@ func Loop(ctx context.Context, kubeconfig, path string, inFlight int, watches bo
 	return err
 }
 
-// skipLines reads n lines and discards them.
-func skipLines(from io.Reader, n int) error {
-	for buffer := make([]byte, 64<<10); n > 0; {
-		read, err := from.Read(buffer)
-		n -= bytes.Count(buffer[:read], []byte("\n"))
-		if n > 0 && err != nil {
-			return fmt.Errorf("the watch ended %d Works early: %w", n, err)
+type rendered struct {
+	namespace string
+	body      []byte
+}
+
+// renderWorks renders as the daemon does.
+func renderWorks(ctx context.Context, kubeconfig string, resource schema.GroupVersionResource) (works []rendered, err error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := client.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	list, err := client.Resource(clustersResource).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	var clusters []*state.Cluster
+	for i := range list.Items {
+		clusters = append(clusters, state.NewCluster(&list.Items[i]))
+	}
+	for i := range sources.Items {
+		v := judge.Decide(gather.Offline(judge.NewSource(&sources.Items[i], render.Wishes{}), clusters, nil))
+		if len(v.Refusals) > 0 {
+			return nil, fmt.Errorf("cannot render %s: %v", v.ID, v.Refusals)
+		}
+		for _, op := range judge.Plan(v, nil) {
+			body, err := op.Body(v)
+			if err != nil {
+				return nil, err
+			}
+			works = append(works, rendered{render.ExecutionNamespace(op.Cluster), body})
 		}
 	}
-	return nil
+	return works, nil
 }
 
 func post(ctx context.Context, client rest.Interface, namespace string, body []byte) error {

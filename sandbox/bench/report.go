@@ -1,227 +1,115 @@
 package bench
 
 import (
-	"github.com/karmada-target/karmada-mirror/sandbox/written"
-
+	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"os"
-	"path/filepath"
+	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/build"
 )
 
-const (
-	reportBegin = "<!-- From here on it is written by `make bench`. -->\n"
-	reportEnd   = "<!-- To here. -->\n"
-	// The text between these two is the same in the page and in the README.
-	shortBegin = "<!-- begin: figures of make bench -->"
-	shortEnd   = "<!-- end -->"
-)
-
-// The goals against the bare loop.
-const (
-	leastRate = 0.9
-	mostCPU   = 1.15
-)
-
-// report holds what docs/performance.md is written from.
+// report is what was measured, and what it holds for.
 type report struct {
-	head        string
-	againstLoop []againstLoop
-	goals       []goal
-	tables      []string
-	// measurements are single figures: what was measured, and the result.
-	measurements [][]string
-	plots        []plotted
-	// The README quotes these: the comparisons with the bare loop for all kinds of objects,
-	// the ratios of karmada-mirror's Works/s to those of the policies, and the latencies.
-	kinds                       []comparison
-	overPolicies, overUnlimited summary
-	latency                     latencies
+	Date     string `json:"date"`
+	Revision string `json:"revision"` // as git describes it
+	Versions string `json:"versions"` // of Karmada, Kubernetes and Go
+	Cores    int    `json:"cores"`
+	Rows     []row  `json:"rows"`
 }
 
-// goal is a figure with a bound.
-type goal struct {
-	what, bound, figure string
-	met                 bool
+// row is a figure of an arm, measured once in each repetition.
+type row struct {
+	Scenario string    `json:"scenario"`
+	Arm      string    `json:"arm"`
+	Figure   string    `json:"figure"` // with its unit
+	Values   []float64 `json:"values"`
+	// Over is the arm that Ratios divide by, each within one repetition; empty for none.
+	Over   string    `json:"over,omitempty"`
+	Ratios []float64 `json:"ratios,omitempty"`
 }
 
-// describe sets what the figures hold for.
-func (r *report) describe(s stamp, chosen []section) {
-	r.head = s.String()
-	var absent []string
-	for _, s := range sections {
-		if !slices.ContainsFunc(chosen, func(c section) bool { return c.name == s.name }) {
-			absent = append(absent, s.name)
+func newReport(ctx context.Context, builder *build.Builder) (*report, error) {
+	revision, err := exec.CommandContext(ctx, "git", "-C", builder.Repository(), "describe", "--always", "--dirty", "--abbrev=12").Output()
+	if err != nil {
+		return nil, fmt.Errorf("cannot describe the revision: %w", err)
+	}
+	return &report{
+		Date: time.Now().UTC().Format(time.DateOnly), Revision: strings.TrimSpace(string(revision)),
+		Versions: builder.Versions() + ", " + runtime.Version(), Cores: runtime.NumCPU(),
+	}, nil
+}
+
+// add adds a figure of an arm that is compared with none.
+func (r *report) add(scenario, arm, figure string, values ...float64) {
+	r.Rows = append(r.Rows, row{Scenario: scenario, Arm: arm, Figure: figure, Values: values})
+}
+
+// addOver adds a figure of an arm, and its ratio to that of another arm.
+func (r *report) addOver(scenario, arm, figure string, values []float64, over string, others []float64) {
+	added := row{Scenario: scenario, Arm: arm, Figure: figure, Values: values, Over: over}
+	for i, value := range values {
+		added.Ratios = append(added.Ratios, value/others[i])
+	}
+	r.Rows = append(r.Rows, added)
+}
+
+func (r *report) print(out io.Writer) error {
+	fmt.Fprintf(out, "\nMeasured on %s at revision %s, with %s, on %d cores that all processes share.\n\n", r.Date, r.Revision, r.Versions, r.Cores)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "scenario\tarm\tfigure\tmedian\tmin\tmax\tratio\tmin\tmax\tto")
+	for _, row := range r.Rows {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s", row.Scenario, row.Arm, row.Figure, summarize(row.Values))
+		if row.Over != "" {
+			fmt.Fprintf(table, "\t%s\t%s", summarize(row.Ratios), row.Over)
 		}
+		fmt.Fprintln(table)
 	}
-	if len(absent) > 0 {
-		r.head += " Not measured in this run: " + strings.Join(absent, ", ") + "."
-	}
+	return table.Flush()
 }
 
-// measured adds a single figure.
-func (r *report) measured(what, format string, arguments ...any) {
-	r.measurements = append(r.measurements, []string{what, fmt.Sprintf(format, arguments...)})
+func (r *report) write(path string) error {
+	encoded, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(encoded, '\n'), 0o644)
 }
 
-// table adds a table. explanation says how to read it.
-func (r *report) table(title, explanation string, head []string, rows [][]string) {
-	r.tables = append(r.tables, formatTable(title, explanation, head, rows))
+// summary holds the median, the least and the greatest of some figures.
+type summary struct{ median, least, greatest float64 }
+
+func summarize(figures []float64) summary {
+	figures = slices.Sorted(slices.Values(figures))
+	middle := len(figures) / 2
+	median := figures[middle]
+	if len(figures)%2 == 0 {
+		median = (figures[middle-1] + figures[middle]) / 2
+	}
+	return summary{median, figures[0], figures[len(figures)-1]}
 }
 
-func formatTable(title, explanation string, head []string, rows [][]string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "### %s\n\n%s\n\n| %s |\n|%s\n", title, explanation, strings.Join(head, " | "), strings.Repeat("---|", len(head)))
-	for _, row := range rows {
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+// String returns three columns of a table.
+func (s summary) String() string {
+	return readable(s.median) + "\t" + readable(s.least) + "\t" + readable(s.greatest)
 }
 
-// atLeast and atMost add a goal for the median.
-func (r *report) atLeast(what string, bound float64, s summary) {
-	r.goals = append(r.goals, goal{what, fmt.Sprintf("≥ %g", bound), s.format(2), s.median >= bound})
+// readable keeps three digits of a small figure, and all before the point of a large one.
+func readable(figure float64) string {
+	if figure >= 100 {
+		return fmt.Sprintf("%.0f", figure)
+	}
+	return fmt.Sprintf("%.3g", figure)
 }
 
-func (r *report) atMost(what string, bound float64, s summary) {
-	r.goals = append(r.goals, goal{what, fmt.Sprintf("≤ %g", bound), s.format(2), s.median <= bound})
-}
-
-// never adds a goal that no run may miss. It has more digits, because a miss is one in
-// thousands.
-func (r *report) never(what string, bound float64, s summary) {
-	r.goals = append(r.goals, goal{what, fmt.Sprintf("≤ %g in every run", bound), s.format(4), s.greatest <= bound})
-}
-
-// write puts the report between the two marks of a page, and its plots next to the page.
-func (r *report) write(page string) error {
-	for _, p := range r.plots {
-		if err := os.WriteFile(filepath.Join(filepath.Dir(page), p.file), p.svg, 0o644); err != nil {
-			return err
-		}
-	}
-	return written.Between(page, reportBegin, reportEnd, "\n"+r.body()+"\n\n")
-}
-
-func (r *report) body() string {
-	var parts []string
-	if short := r.short(); short != "" {
-		parts = append(parts, shortBegin+short+shortEnd+".")
-	}
-	parts = append(parts, r.head)
-	if len(r.againstLoop) > 0 {
-		parts = append(parts, r.loopTable())
-	}
-	if len(r.goals) > 0 {
-		parts = append(parts, r.goalTable())
-	}
-	parts = append(parts, r.tables...)
-	if len(r.measurements) > 0 {
-		parts = append(parts, formatTable("Single measurements", "All times are by the benchmark's clock.",
-			[]string{"what", "result"}, r.measurements))
-	}
-	if len(r.plots) > 0 {
-		parts = append(parts, "### Charts")
-	}
-	for _, p := range r.plots {
-		parts = append(parts, fmt.Sprintf("![%s](%s)", p.alt, p.file))
-	}
-	return strings.Join(parts, "\n\n")
-}
-
-// loopTable has a row for each comparison with the bare loop, and says whether it meets the
-// goals.
-func (r *report) loopTable() string {
-	head := []string{
-		"object", "objects", "clusters", "variant",
-		"bare loop, first to last, Works/s", "karmada-mirror, first to last, Works/s", fmt.Sprintf("ratio (goal ≥ %g)", leastRate),
-		"bare loop, start to last, Works/s", "karmada-mirror, start to last, Works/s", fmt.Sprintf("ratio (goal ≥ %g)", leastRate),
-		fmt.Sprintf("CPU per Work, ratio (goal ≤ %g)", mostCPU), "goals",
-	}
-	var rows [][]string
-	reached := 0
-	for _, c := range r.againstLoop {
-		rows = append(rows, []string{
-			c.load.name, fmt.Sprint(c.sources), fmt.Sprint(c.clusters), c.variant,
-			c.of(bare, outcome.rate).format(0), c.of(mirrored, outcome.rate).format(0), c.over(mirrored, bare, rateOver).format(2),
-			c.of(bare, outcome.wholeRate).format(0), c.of(mirrored, outcome.wholeRate).format(0), c.over(mirrored, bare, wholeRateOver).format(2),
-			c.over(mirrored, bare, cpuOver).format(2), c.verdict(),
-		})
-		if c.verdict() == met {
-			reached++
-		}
-	}
-	explanation := fmt.Sprintf("The bare loop only POSTs the same bytes, with as many requests in flight (%d). "+
-		"*First to last* counts from the first Work to the last, *start to last* from when all sources are listed or the loop gets its signal. "+
-		"Ratios divide karmada-mirror's figure by the loop's. CPU is that of the loop or karmada-mirror, kube-apiserver, etcd and karmada-webhook together. "+
-		"%d of %d rows meet all goals, which are judged by the median before rounding.", inFlight, reached, len(rows))
-	return formatTable("Compared with a bare loop of POSTs", explanation, head, rows)
-}
-
-// The verdicts on goals.
-const (
-	met    = "met"
-	missed = "**missed**"
-)
-
-// verdict judges by the medians.
-func (c againstLoop) verdict() string {
-	var misses []string
-	if c.over(mirrored, bare, rateOver).median < leastRate {
-		misses = append(misses, "first to last")
-	}
-	if c.over(mirrored, bare, wholeRateOver).median < leastRate {
-		misses = append(misses, "start to last")
-	}
-	if c.over(mirrored, bare, cpuOver).median > mostCPU {
-		misses = append(misses, "CPU")
-	}
-	if len(misses) == 0 {
-		return met
-	}
-	return missed + ": " + strings.Join(misses, ", ")
-}
-
-func (r *report) goalTable() string {
-	var rows [][]string
-	reached := 0
-	for _, g := range r.goals {
-		verdict := missed
-		if g.met {
-			verdict = met
-			reached++
-		}
-		rows = append(rows, []string{g.what, g.bound, g.figure, verdict})
-	}
-	explanation := fmt.Sprintf("%d of %d are met. A goal for every run is judged by the worst run, the others by the median.", reached, len(rows))
-	return formatTable("Other goals", explanation, []string{"what", "goal", "measured", "result"}, rows)
-}
-
-// short is what the README quotes; empty if a run has not measured all of it. The ranges
-// are those of the medians, from the worst to the best.
-func (r *report) short() string {
-	var all, ofDeployments []float64
-	for _, c := range r.kinds {
-		rate := c.over(mirrored, bare, rateOver).median
-		all = append(all, rate)
-		if c.load.name == deployment.name {
-			ofDeployments = append(ofDeployments, rate)
-		}
-	}
-	if len(ofDeployments) == 0 || len(r.latency) == 0 || r.overPolicies == (summary{}) {
-		return ""
-	}
-	return fmt.Sprintf("It writes %s times as many Works per second as a bare loop of POSTs, depending on the kind and size of the object (%s for Deployments), "+
-		"%.0f times as many as Karmada's policies at their defaults, and %.0f times as many as policies without Karmada's rate limit; "+
-		"at %d objects a second, half of the Works exist within %s of their object",
-		rangeOf(all), rangeOf(ofDeployments), r.overPolicies.median, r.overUnlimited.median, steadyRate, milliseconds(r.latency.quantile(0.5)))
-}
-
-func rangeOf(figures []float64) string {
-	least, greatest := fmt.Sprintf("%.2f", slices.Min(figures)), fmt.Sprintf("%.2f", slices.Max(figures))
-	if least == greatest {
-		return least
-	}
-	return least + " to " + greatest
+// quantile returns a quantile of sorted durations, in milliseconds.
+func quantile(sorted []time.Duration, q float64) float64 {
+	return 1000 * sorted[min(len(sorted)-1, int(q*float64(len(sorted))))].Seconds()
 }

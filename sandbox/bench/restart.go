@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,9 +9,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/rest"
 
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -22,110 +17,84 @@ import (
 // that of the lists alone.
 func measureRestart(ctx context.Context, w *world, r *report) error {
 	s := scenario{configMap1k, w.manyObjects(), 1}
-	if err := w.mirrorOnce(ctx, s); err != nil {
+	if err := w.joinClusters(ctx, s.clusters); err != nil {
 		return err
 	}
-	var over, lists, streams, ready, inSync, writes []float64
+	if err := w.provide(ctx, s); err != nil {
+		return err
+	}
+	if err := w.configure(ctx, configMaps); err != nil {
+		return err
+	}
+	if _, _, _, err := w.restart(ctx, s); err != nil { // creates the Works
+		return err
+	}
+	var lists, ready, settled, writes []float64
 	for range w.repetitions {
-		bare, err := w.bareReads(ctx, s.load.resource, readList)
+		list, err := w.bareLists(ctx)
 		if err != nil {
 			return err
 		}
-		stream, err := w.bareReads(ctx, s.load.resource, readStreamingList)
+		toReady, toRest, n, err := w.restart(ctx, s)
 		if err != nil {
 			return err
 		}
-		toReady, toSync, n, err := w.restart(ctx, s)
-		if err != nil {
-			return err
-		}
-		w.say("bare lists %s, streaming lists %s; ready after %s, everything synced after %s, %d writes", bare, stream, toReady, toSync, n)
-		over = append(over, toReady.Seconds()/bare.Seconds())
-		lists, streams = append(lists, bare.Seconds()), append(streams, stream.Seconds())
-		ready, inSync = append(ready, toReady.Seconds()), append(inSync, toSync.Seconds())
+		w.say("bare lists %s; ready after %s, everything synced after %s, %d writes", list, toReady, toRest, n)
+		lists, ready, settled = append(lists, list.Seconds()), append(ready, toReady.Seconds()), append(settled, toRest.Seconds())
 		writes = append(writes, float64(n))
 	}
-	r.measured(fmt.Sprintf("restart with %d objects and as many Works", s.sources), "ready after %s s, every object synced after %s s, %s writes",
-		summarize(ready).format(2), summarize(inSync).format(2), summarize(writes).format(0))
-	r.measured("the same lists alone, in parallel, their bytes discarded", "plain lists %s s; streaming lists, which the daemon uses, %s s", summarize(lists).format(2), summarize(streams).format(2))
-	r.never(fmt.Sprintf("write requests of a restart with %d Works", s.works()), 0, summarize(writes))
-	r.atMost("time to ready after a restart ÷ time of the plain lists alone", 1.5, summarize(over))
+	what := fmt.Sprintf("restart with %d Works", s.works())
+	r.add(what, "bare lists", "s", lists...)
+	r.addOver(what, "karmada-mirror", "s until ready", ready, "bare lists", lists)
+	r.addOver(what, "karmada-mirror", "s until all is synced", settled, "bare lists", lists)
+	r.add(what, "karmada-mirror", "writes", writes...)
 	return nil
 }
 
-// bareReads returns how long it takes to read everything that a daemon reads, in parallel,
+// bareLists returns how long it takes to list everything that a daemon reads, in parallel,
 // without decoding it.
-func (w *world) bareReads(ctx context.Context, sources schema.GroupVersionResource, read func(context.Context, *rest.Request) error) (time.Duration, error) {
+func (w *world) bareLists(ctx context.Context) (time.Duration, error) {
 	client, err := loopClient(w.kubeconfig)
 	if err != nil {
 		return 0, err
 	}
-	began := time.Now()
+	begun := time.Now()
 	var group errgroup.Group
 	for _, path := range []string{
-		"/api/v1/namespaces/" + namespace + "/" + sources.Resource,
-		"/apis/work.karmada.io/v1alpha1/works?labelSelector=" + url.QueryEscape(render.OurWorks),
+		"/api/v1/namespaces/" + namespace + "/configmaps?resourceVersion=0",
+		"/apis/work.karmada.io/v1alpha1/works?resourceVersion=0&labelSelector=" + url.QueryEscape(render.OurWorks),
 	} {
-		group.Go(func() error { return read(ctx, client.Get().RequestURI(path)) })
+		group.Go(func() error {
+			stream, err := client.Get().RequestURI(path).Stream(ctx)
+			if err != nil {
+				return err
+			}
+			defer stream.Close()
+			_, err = io.Copy(io.Discard, stream)
+			return err
+		})
 	}
 	err = group.Wait()
-	return time.Since(began), err
+	return time.Since(begun), err
 }
 
-func readList(ctx context.Context, request *rest.Request) error {
-	stream, err := request.Param("resourceVersion", "0").Stream(ctx)
-	if err != nil {
-		return err
-	}
-	defer stream.Close()
-	_, err = io.Copy(io.Discard, stream)
-	return err
-}
-
-// readStreamingList reads a watch until its bookmark says that all existing objects have been
-// sent.
-func readStreamingList(ctx context.Context, request *rest.Request) error {
-	stream, err := request.Param("watch", "true").Param("sendInitialEvents", "true").Param("allowWatchBookmarks", "true").
-		Param("resourceVersionMatch", string(metav1.ResourceVersionMatchNotOlderThan)).Stream(ctx)
-	if err != nil {
-		return err
-	}
-	defer stream.Close()
-	for lines := bufio.NewReaderSize(stream, 1<<20); ; {
-		line, err := lines.ReadSlice('\n')
-		if err != nil {
-			return err
-		}
-		if bytes.Contains(line[:min(len(line), 512)], []byte(metav1.InitialEventsAnnotationKey)) {
-			return nil
-		}
-	}
-}
-
-// restart starts a daemon that has nothing to write.
-func (w *world) restart(ctx context.Context, s scenario) (toReady, toSync time.Duration, writes int, err error) {
-	meter, err := w.newMeter(ctx, nil, daemonUser)
+// restart starts a daemon, and stops it when it has synced everything.
+func (w *world) restart(ctx context.Context, s scenario) (toReady, toRest time.Duration, writes int, err error) {
+	meter, err := w.newMeter(nil, daemonUser)
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	began := time.Now()
-	d, err := w.startDaemon(ctx)
+	begun := time.Now()
+	d, err := w.startDaemon(ctx, w.daemon)
 	if err != nil {
 		return 0, 0, 0, err
 	}
 	defer func() { err = errors.Join(err, d.Stop()) }()
-	toReady = time.Since(began)
-	err = until(ctx, "every object has been synced", func(ctx context.Context) error {
-		syncs, err := d.Metric(ctx, `karmada_mirror_sync_duration_seconds_count{result="success"}`)
-		if err == nil && int(syncs) < s.sources {
-			err = fmt.Errorf("%.0f syncs so far", syncs)
-		}
-		return err
-	})
-	toSync = time.Since(began)
-	if err != nil {
+	toReady = time.Since(begun)
+	if err := d.settled(ctx, configMaps, s.sources, s.works()); err != nil {
 		return 0, 0, 0, err
 	}
-	spent, err := meter.read(ctx)
-	return toReady, toSync, writesOf(spent.requests), err
+	toRest = time.Since(begun)
+	spent, err := meter.read()
+	return toReady, toRest, spent.writes, err
 }

@@ -9,9 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // workload is a kind of source.
@@ -19,59 +20,42 @@ type workload struct {
 	name     string
 	resource schema.GroupVersionResource
 	make     func(name string) *unstructured.Unstructured
-	// add creates what else belongs to it; nil for nothing.
-	add func(context.Context, *world) error
-}
-
-func (l workload) addTo(ctx context.Context, w *world) error {
-	if l.add == nil {
-		return nil
-	}
-	return l.add(ctx, w)
 }
 
 var (
-	configMap1k   = workload{"ConfigMap 1 kB", configMaps, configMapOf(1_000), nil}
-	configMap100k = workload{"ConfigMap 100 kB", configMaps, configMapOf(100_000), nil}
-	deployment    = workload{"Deployment", deployments, makeDeployment, nil}
-	widget        = workload{"custom resource", widgets, makeWidget, nil}
+	configMap1k   = workload{"ConfigMap 1 kB", configMaps, configMapOf(1_000)}
+	configMap100k = workload{"ConfigMap 100 kB", configMaps, configMapOf(100_000)}
+	deployment    = workload{"Deployment", deployments, makeDeployment}
 
 	configMaps  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	widgets     = schema.GroupVersionResource{Group: "bench.karmada.target", Version: "v1", Resource: "widgets"}
 )
 
-const widgetKind = "Widget"
-
-// batch identifies sources that belong together.
-type batch struct {
-	load string
-	n    int
-	mark mark
+// scenario says what an arm writes.
+type scenario struct {
+	load              workload
+	sources, clusters int
 }
 
-// allWorks identifies the Works of a batch.
-type allWorks struct {
-	of       batch
-	clusters int
-}
+func (s scenario) works() int { return s.sources * s.clusters }
 
-func (s scenario) batch(m mark) batch { return batch{s.load.name, s.sources, m} }
+func (s scenario) String() string {
+	return fmt.Sprintf("%d × %s on %d clusters", s.sources, s.load.name, s.clusters)
+}
 
 func configMapOf(size int) func(string) *unstructured.Unstructured {
 	content := strings.Repeat("0123456789abcde\n", size/16)
 	return func(name string) *unstructured.Unstructured {
-		u := &unstructured.Unstructured{Object: map[string]any{"data": map[string]any{"page.txt": content}}}
-		u.SetAPIVersion("v1")
-		u.SetKind("ConfigMap")
-		u.SetNamespace(namespace)
-		u.SetName(name)
-		return u
+		return named(name, map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"page.txt": content}})
 	}
 }
 
-// deploymentImage is the image of a new Deployment.
-const deploymentImage = "registry.example/shop/web:1.27.3"
+func named(name string, object map[string]any) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: object}
+	u.SetNamespace(namespace)
+	u.SetName(name)
+	return u
+}
 
 const deploymentManifest = `
 apiVersion: apps/v1
@@ -84,7 +68,7 @@ spec:
     spec:
       containers:
       - name: web
-        image: %[2]s
+        image: registry.example/shop/web:1.27.3
         args: [--listen=:8080, --log-level=info]
         ports: [{containerPort: 8080, name: http}]
         env:
@@ -101,77 +85,50 @@ spec:
 `
 
 func makeDeployment(name string) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal(fmt.Appendf(nil, deploymentManifest, name, deploymentImage), &u.Object); err != nil {
+	object := map[string]any{}
+	if err := yaml.Unmarshal(fmt.Appendf(nil, deploymentManifest, name), &object); err != nil {
 		panic(err) // a constant
 	}
-	u.SetNamespace(namespace)
-	u.SetName(name)
-	return u
+	return named(name, object)
 }
 
-const widgetDefinition = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.bench.karmada.target}
-spec:
-  group: bench.karmada.target
-  scope: Namespaced
-  names: {kind: Widget, plural: widgets}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: bench}
-rules:
-- {apiGroups: [bench.karmada.target], resources: [widgets], verbs: [get, list, watch]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: bench}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: bench}
-subjects: [{kind: ServiceAccount, name: karmada-mirror, namespace: karmada-system}]
-`
-
-// defineWidgets creates the custom resource, and lets karmada-mirror read it.
-func (w *world) defineWidgets(ctx context.Context) error {
-	if err := karmada.Apply(ctx, w.Config(), []byte(widgetDefinition)); err != nil {
-		return err
-	}
-	return until(ctx, "the custom resource is served", func(ctx context.Context) error {
-		_, err := w.admin.Resource(widgets).List(ctx, metav1.ListOptions{Limit: 1})
-		return err
-	})
-}
-
-func makeWidget(name string) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
-		"size": int64(3), "colour": "green", "parts": []any{map[string]any{"name": "handle", "count": int64(2)}},
-	}}}
-	u.SetAPIVersion(widgets.GroupVersion().String())
-	u.SetKind(widgetKind)
-	u.SetNamespace(namespace)
-	u.SetName(name)
-	return u
-}
+// allClusters is the annotation of a source that is mirrored. All sources have the label that the
+// policy selects by, so that all arms write the same.
+const (
+	allClusters = "bench-*"
+	policyLabel = "bench"
+)
 
 func sourceName(i int) string { return fmt.Sprintf("object-%05d", i) }
 
-// createSources creates n sources, numbered from first on.
-func (w *world) createSources(ctx context.Context, load workload, first, n int, m mark) error {
+// source makes a source; without clusters, it has no annotation.
+func (l workload) source(i int, clusters string) *unstructured.Unstructured {
+	u := l.make(sourceName(i))
+	u.SetLabels(map[string]string{policyLabel: "true"})
+	if clusters != "" {
+		u.SetAnnotations(map[string]string{render.ClustersAnnotation: clusters})
+	}
+	return u
+}
+
+// createSources creates n sources.
+func (w *world) createSources(ctx context.Context, load workload, n int, clusters string) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(inParallel)
-	for i := first; i < first+n; i++ {
-		group.Go(func() error {
-			u := load.make(sourceName(i))
-			m.put(u)
-			_, err := w.admin.Resource(load.resource).Namespace(namespace).Create(ctx, u, metav1.CreateOptions{})
-			return err
-		})
+	group.SetLimit(inFlight)
+	for i := range n {
+		group.Go(func() error { return w.create(ctx, load.resource, load.source(i, clusters)) })
 	}
 	return group.Wait()
+}
+
+func (w *world) create(ctx context.Context, resource schema.GroupVersionResource, u *unstructured.Unstructured) error {
+	_, err := w.admin.Resource(resource).Namespace(u.GetNamespace()).Create(ctx, u, metav1.CreateOptions{})
+	return err
+}
+
+// workOf returns the name of a source's Work in a cluster.
+func (l workload) workOf(source, cluster string) types.NamespacedName {
+	gvk := l.make("any").GroupVersionKind()
+	id := render.Identity{Group: gvk.Group, Kind: gvk.Kind, Namespace: namespace, Name: source}
+	return types.NamespacedName{Namespace: render.ExecutionNamespace(cluster), Name: id.WorkName()}
 }

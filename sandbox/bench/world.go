@@ -5,21 +5,17 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
-	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/metadata"
 
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/sandbox/build"
@@ -29,63 +25,41 @@ import (
 const (
 	// namespace holds the sources.
 	namespace = "bench"
-	// inParallel is how many requests the set-up has in flight.
-	inParallel = 16
-	// defaultRepetitions lets the whole benchmark finish in 25 minutes on 2 cores.
+	// defaultRepetitions lets the whole benchmark finish in half an hour on 2 cores.
 	defaultRepetitions = 3
 )
 
 var (
 	worksResource    = schema.GroupVersionResource{Group: "work.karmada.io", Version: "v1alpha1", Resource: "works"}
 	clustersResource = schema.GroupVersionResource{Group: "cluster.karmada.io", Version: "v1alpha1", Resource: "clusters"}
+	policiesResource = schema.GroupVersionResource{Group: "policy.karmada.io", Version: "v1alpha1", Resource: "propagationpolicies"}
 	namespaces       = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 )
 
 // world is a Karmada without members. Its Clusters are objects without a cluster behind
-// them, because the measurements end with the Work; only rollouts need members.
+// them, because the measurements end with the Work.
 type world struct {
 	*karmada.Karmada
 	admin      dynamic.Interface
-	metadata   metadata.Interface
 	etcd       *clientv3.Client
 	daemon     string // path of the program
-	earlier    string // path of the program of [Options.Against]
+	against    string // see [Options.Against]
+	earlier    string // path of the program
 	kubeconfig string // of the daemon's ServiceAccount
 	out        io.Writer
 	// quick means a short run with rough figures.
 	quick       bool
 	repetitions int
-	profiles    string
-	versions    string // of Karmada and Kubernetes
-	repository  string // folder
-	disk        string // file system of etcd's data
-	profiled    int    // daemons so far
-	// environment is that of daemons, besides this process's own.
-	environment []string
-	// present identifies the existing sources, if nothing has changed them, and made their
-	// Works.
-	present batch
-	made    allWorks
+	// present is the scenario whose sources exist, if nothing has changed them.
+	present scenario
 }
 
-// newWorld starts a Karmada of which only the components that serve requests run. With nodes,
-// members that join may have some.
-func newWorld(ctx context.Context, builder *build.Builder, dir string, o Options, nodes bool) (w *world, err error) {
-	w = &world{
-		out: o.Out, quick: o.Quick, repetitions: cmp.Or(o.Repetitions, defaultRepetitions), profiles: o.Profiles,
-		versions: builder.Versions(), repository: builder.Repository(),
-	}
-	if w.disk, err = describeDisk(dir); err != nil {
-		return nil, err
-	}
+// newWorld starts a Karmada of which only the components that serve requests run.
+func newWorld(ctx context.Context, builder *build.Builder, dir string, o Options) (w *world, err error) {
+	w = &world{out: o.Out, quick: o.Quick, repetitions: cmp.Or(o.Repetitions, defaultRepetitions), against: o.Against}
 	programs := karmada.Programs{Karmada: builder.KarmadaSources()}
 	if programs.Hyperkarmada, err = builder.Hyperkarmada(ctx); err != nil {
 		return nil, err
-	}
-	if nodes {
-		if programs.Kwok, programs.Stages, err = builder.Kwok(ctx); err != nil {
-			return nil, err
-		}
 	}
 	if w.daemon, err = builder.Daemon(ctx); err != nil {
 		return nil, err
@@ -95,17 +69,7 @@ func newWorld(ctx context.Context, builder *build.Builder, dir string, o Options
 			return nil, err
 		}
 	}
-	if w.profiles != "" {
-		if err := os.MkdirAll(w.profiles, 0o755); err != nil {
-			return nil, err
-		}
-	}
-	w.Karmada, err = karmada.Start(ctx, karmada.Options{
-		Dir:       dir,
-		Programs:  programs,
-		Scheduler: true,
-		Progress:  o.Out,
-	})
+	w.Karmada, err = karmada.Start(ctx, karmada.Options{Dir: dir, Programs: programs, Scheduler: true, Progress: o.Out})
 	if err != nil {
 		return nil, err
 	}
@@ -121,9 +85,6 @@ func (w *world) prepare(ctx context.Context, builder *build.Builder) (err error)
 	if w.admin, err = dynamic.NewForConfig(w.Config()); err != nil {
 		return err
 	}
-	if w.metadata, err = metadata.NewForConfig(w.Config()); err != nil {
-		return err
-	}
 	if w.etcd, err = clientv3.New(clientv3.Config{Endpoints: []string{w.EtcdURL()}, DialTimeout: 5 * time.Second}); err != nil {
 		return fmt.Errorf("cannot reach etcd: %w", err)
 	}
@@ -131,9 +92,6 @@ func (w *world) prepare(ctx context.Context, builder *build.Builder) (err error)
 		return err
 	}
 	if w.kubeconfig, err = w.ServiceAccountKubeconfig(ctx, "karmada-system", "karmada-mirror"); err != nil {
-		return err
-	}
-	if err := w.defineWidgets(ctx); err != nil {
 		return err
 	}
 	return w.ensureNamespace(ctx, namespace)
@@ -151,17 +109,6 @@ func pick[T any](first bool, a, b T) T {
 	return b
 }
 
-// removeWebhooks makes the API server stop calling Karmada's webhooks.
-func (w *world) removeWebhooks(ctx context.Context) error {
-	for _, resource := range []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"} {
-		gvr := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: resource}
-		if err := w.admin.Resource(gvr).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (w *world) close() error {
 	if w.etcd != nil {
 		_ = w.etcd.Close() // its server ends next
@@ -170,14 +117,9 @@ func (w *world) close() error {
 }
 
 func (w *world) ensureNamespace(ctx context.Context, name string) error {
-	u := &unstructured.Unstructured{}
-	u.SetAPIVersion("v1")
-	u.SetKind("Namespace")
-	u.SetName(name)
-	return ignoreExists(w.admin.Resource(namespaces).Create(ctx, u, metav1.CreateOptions{}))
-}
-
-func ignoreExists(_ *unstructured.Unstructured, err error) error {
+	err := w.create(ctx, namespaces, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name},
+	}})
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}
@@ -186,59 +128,43 @@ func ignoreExists(_ *unstructured.Unstructured, err error) error {
 
 func clusterName(i int) string { return fmt.Sprintf("bench-%03d", i) }
 
-// joinClusters replaces all clusters by n new ones, with the namespaces of their Works. By
-// their status they serve the mirrored kinds, which Karmada's scheduler requires.
+// joinClusters replaces all clusters by n new ones, with the namespaces of their Works.
 func (w *world) joinClusters(ctx context.Context, n int) error {
-	w.made = allWorks{}
 	if err := w.wipe(ctx, "cluster.karmada.io/clusters/"); err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(inParallel)
+	group.SetLimit(inFlight)
 	for i := range n {
 		group.Go(func() error { return w.joinCluster(ctx, clusterName(i)) })
 	}
 	return group.Wait()
 }
 
+// joinCluster creates a Cluster. By its status it serves the mirrored kinds, which Karmada's
+// scheduler requires.
 func (w *world) joinCluster(ctx context.Context, name string) error {
 	if err := w.ensureNamespace(ctx, render.ExecutionNamespace(name)); err != nil {
 		return err
 	}
-	cluster := &clusterv1alpha1.Cluster{
-		TypeMeta:   metav1.TypeMeta{APIVersion: clustersResource.GroupVersion().String(), Kind: "Cluster"},
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       clusterv1alpha1.ClusterSpec{SyncMode: clusterv1alpha1.Push, APIEndpoint: "https://127.0.0.1:1"},
-	}
-	created, err := w.putCluster(ctx, cluster, w.admin.Resource(clustersResource).Create)
+	u, err := w.admin.Resource(clustersResource).Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": clustersResource.GroupVersion().String(), "kind": "Cluster", "metadata": map[string]any{"name": name},
+		"spec": map[string]any{"syncMode": "Push", "apiEndpoint": "https://127.0.0.1:1"},
+	}}, metav1.CreateOptions{})
 	if err != nil {
 		return err
 	}
-	cluster.ResourceVersion = created.GetResourceVersion()
-	cluster.Status = clusterv1alpha1.ClusterStatus{
-		Conditions: []metav1.Condition{{
-			Type: clusterv1alpha1.ClusterConditionReady, Status: metav1.ConditionTrue, Reason: "Bench", LastTransitionTime: metav1.Now(),
+	enabled := func(groupVersion, resource, kind string) any {
+		return map[string]any{"groupVersion": groupVersion, "resources": []any{map[string]any{"name": resource, "kind": kind}}}
+	}
+	u.Object["status"] = map[string]any{
+		"conditions": []any{map[string]any{
+			"type": "Ready", "status": "True", "reason": "Bench", "message": "", "lastTransitionTime": time.Now().UTC().Format(time.RFC3339),
 		}},
-		APIEnablements: []clusterv1alpha1.APIEnablement{
-			{GroupVersion: "v1", Resources: []clusterv1alpha1.APIResource{{Name: "configmaps", Kind: "ConfigMap"}}},
-			{GroupVersion: "apps/v1", Resources: []clusterv1alpha1.APIResource{{Name: "deployments", Kind: "Deployment"}}},
-			{GroupVersion: widgets.GroupVersion().String(), Resources: []clusterv1alpha1.APIResource{{Name: widgets.Resource, Kind: widgetKind}}},
-		},
+		"apiEnablements": []any{enabled("v1", "configmaps", "ConfigMap"), enabled("apps/v1", "deployments", "Deployment")},
 	}
-	_, err = w.putCluster(ctx, cluster, func(ctx context.Context, u *unstructured.Unstructured, _ metav1.CreateOptions, _ ...string) (*unstructured.Unstructured, error) {
-		return w.admin.Resource(clustersResource).UpdateStatus(ctx, u, metav1.UpdateOptions{})
-	})
+	_, err = w.admin.Resource(clustersResource).UpdateStatus(ctx, u, metav1.UpdateOptions{})
 	return err
-}
-
-func (w *world) putCluster(ctx context.Context, cluster *clusterv1alpha1.Cluster,
-	put func(context.Context, *unstructured.Unstructured, metav1.CreateOptions, ...string) (*unstructured.Unstructured, error),
-) (*unstructured.Unstructured, error) {
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(cluster)
-	if err != nil {
-		return nil, err
-	}
-	return put(ctx, &unstructured.Unstructured{Object: fields}, metav1.CreateOptions{})
 }
 
 // wipe deletes objects in etcd itself, by the prefix of their keys, because no controller
@@ -252,52 +178,39 @@ func (w *world) wipe(ctx context.Context, prefixes ...string) error {
 	return nil
 }
 
-// reset removes every trace of an earlier run: sources, Works, policies, bindings, and the
-// history in etcd.
-func (w *world) reset(ctx context.Context) error {
-	w.present = batch{}
-	return w.forget(ctx, "work.karmada.io/", "policy.karmada.io/", "events/",
-		"configmaps/"+namespace+"/", "deployments/"+namespace+"/", widgets.Group+"/")
-}
-
-// provide makes sure that a batch of sources exists, with what belongs to the workload, and
-// nothing else.
-func (w *world) provide(ctx context.Context, b batch, load workload) error {
-	if w.present == b {
-		if err := w.forget(ctx, "work.karmada.io/", "policy.karmada.io/", "events/"); err != nil {
-			return err
-		}
-		return load.addTo(ctx, w)
+// provide makes sure that the sources of a scenario exist, and nothing else.
+func (w *world) provide(ctx context.Context, s scenario) error {
+	if w.present.load.name == s.load.name && w.present.sources == s.sources {
+		return w.forget(ctx, propagated...)
 	}
 	if err := w.reset(ctx); err != nil {
 		return err
 	}
-	if err := load.addTo(ctx, w); err != nil {
-		return err
-	}
-	if err := w.createSources(ctx, load, 0, b.n, b.mark); err != nil {
-		return err
-	}
-	if b.mark != labelled { // Karmada's detector writes to what it propagates
-		w.present = b
-	}
-	return nil
+	w.present = s
+	return w.createSources(ctx, s.load, s.sources, allClusters)
 }
 
-// etcdRoot is the prefix of the API server's keys in etcd, and stored holds those of the
-// resources with many objects.
+// reset removes every trace of an earlier run.
+func (w *world) reset(ctx context.Context) error {
+	w.present = scenario{}
+	return w.forget(ctx, append([]string{"configmaps/" + namespace + "/", "deployments/" + namespace + "/"}, propagated...)...)
+}
+
+// etcdRoot is the prefix of the API server's keys in etcd; propagated are those of what arms create,
+// and stored those of the resources with many objects.
 const etcdRoot = "/karmada/"
 
-var stored = map[string]schema.GroupVersionResource{
-	"work.karmada.io/works/": worksResource,
-	"configmaps/":            configMaps,
-	"deployments/":           deployments,
-	widgets.Group + "/":      widgets,
-}
+var (
+	propagated = []string{"work.karmada.io/", "policy.karmada.io/", "events/"}
+	stored     = map[string]schema.GroupVersionResource{
+		"work.karmada.io/works/": worksResource,
+		"configmaps/":            configMaps,
+		"deployments/":           deployments,
+	}
+)
 
 // forget wipes objects, and their history in etcd.
 func (w *world) forget(ctx context.Context, prefixes ...string) error {
-	w.made = allWorks{}
 	if err := w.wipe(ctx, prefixes...); err != nil {
 		return err
 	}
@@ -328,8 +241,8 @@ func (w *world) awaitForgotten(ctx context.Context, resource schema.GroupVersion
 	if err != nil {
 		return fmt.Errorf("cannot count the %s in etcd: %w", resource.Resource, err)
 	}
-	return until(ctx, "the API server has removed the wiped objects from its cache", func(ctx context.Context) error {
-		cached, err := w.metadata.Resource(resource).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	return until(ctx, time.Minute, "the API server has removed the wiped objects from its cache", func(ctx context.Context) error {
+		cached, err := w.admin.Resource(resource).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 		if err == nil && len(cached.Items) != int(stored.Count) {
 			err = fmt.Errorf("the cache has %d %s, etcd has %d", len(cached.Items), resource.Resource, stored.Count)
 		}
@@ -339,9 +252,9 @@ func (w *world) awaitForgotten(ctx context.Context, resource schema.GroupVersion
 
 // until polls until condition returns nil. It polls more often than [karmada.Karmada.Wait],
 // for what is timed.
-func until(ctx context.Context, what string, condition func(context.Context) error) error {
+func until(ctx context.Context, patience time.Duration, what string, condition func(context.Context) error) error {
 	var missing error
-	err := wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, 10*time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		missing = condition(ctx)
 		return missing == nil, nil
 	})

@@ -7,6 +7,7 @@
 package build
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -18,8 +19,8 @@ import (
 	"time"
 )
 
-// heartbeat is how often a long step reports that it is still running.
-const heartbeat = 10 * time.Second
+// heartbeatInterval is how often a long step reports that it is still running.
+const heartbeatInterval = 10 * time.Second
 
 // Builder compiles programs.
 type Builder struct {
@@ -144,38 +145,30 @@ func (b *Builder) compile(ctx context.Context, s step) error {
 	// temporary files.
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = 5 * time.Second
-	var packages packageLog
-	command.Stderr = &packages
-	stop := b.beat(begun, &packages)
+	// The packages that -v names show that something happens.
+	var said bytes.Buffer
+	command.Stderr = io.MultiWriter(&said, &heartbeat{b: b, begun: begun, last: begun})
 	err := command.Run()
-	stop()
 	if err != nil {
-		return fmt.Errorf("cannot compile %s: %w: %s", s.what, err, packages.complaint())
+		return fmt.Errorf("cannot compile %s: %w: %s", s.what, err, said.String())
 	}
 	b.say("  done in %s: %s", time.Since(begun).Round(100*time.Millisecond), s.output)
 	return nil
 }
 
-// beat reports progress every few seconds until the returned function is called.
-func (b *Builder) beat(begun time.Time, packages *packageLog) (stop func()) {
-	ticker := time.NewTicker(heartbeat)
-	quit, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		for {
-			select {
-			case <-quit:
-				return
-			case <-ticker.C:
-				b.say("  %s: %s", time.Since(begun).Round(time.Second), packages.progress())
-			}
-		}
-	}()
-	return func() {
-		ticker.Stop()
-		close(quit)
-		<-stopped
+// heartbeat reports how far a build has come, but not more often than every few seconds.
+type heartbeat struct {
+	b           *Builder
+	begun, last time.Time
+}
+
+// Write gets the paths of packages, and never fails.
+func (h *heartbeat) Write(p []byte) (int, error) {
+	if time.Since(h.last) >= heartbeatInterval {
+		h.last = time.Now()
+		h.b.say("  %s: %s", h.last.Sub(h.begun).Round(time.Second), bytes.TrimSpace(p))
 	}
+	return len(p), nil
 }
 
 func (b *Builder) say(format string, arguments ...any) {

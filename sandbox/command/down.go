@@ -35,7 +35,7 @@ func down(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "stopping %d components\n", len(running))
+	fmt.Fprintf(cmd.OutOrStdout(), "stopping %d components\n", running)
 	if err := karmada.Down(dir); err != nil {
 		return err
 	}

@@ -39,8 +39,8 @@ func up(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	if len(running) > 0 {
-		fmt.Fprintf(out, "the sandbox is already running: %d components\n", len(running))
+	if running > 0 {
+		fmt.Fprintf(out, "the sandbox is already running: %d components\n", running)
 		return describe(out, dir)
 	}
 	// Leftovers of an earlier sandbox, such as one that a reboot ended, would

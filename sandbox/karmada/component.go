@@ -76,9 +76,6 @@ func (e *ComponentError) Error() string {
 // Unwrap returns how the component ended.
 func (e *ComponentError) Unwrap() error { return e.Err }
 
-// Name returns the name that [Karmada.Component] knows it by.
-func (c *Component) Name() string { return c.name }
-
 // Log is the path of the log file with the output of all runs.
 func (c *Component) Log() string { return filepath.Join(c.k.options.Dir, "log", c.name+".log") }
 
@@ -109,10 +106,7 @@ func (c *Component) Stop() error {
 // Restart stops the component if it runs, starts it with the same flags and
 // ports, and returns when it is ready.
 func (c *Component) Restart(ctx context.Context) error {
-	if err := c.Stop(); err != nil {
-		return err
-	}
-	return c.start(ctx)
+	return c.RestartWith(ctx, c.more...)
 }
 
 // RestartWith is Restart with flags added to the component's own. They replace flags of

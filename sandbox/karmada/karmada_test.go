@@ -5,26 +5,92 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	clusterv1alpha1 "github.com/karmada-io/api/cluster/v1alpha1"
+	"go.uber.org/goleak"
 
 	"github.com/karmada-target/karmada-mirror/sandbox/build"
 )
 
-// patience is how long one step may take on a busy machine.
-const patience = 2 * time.Minute
+// orphanVariable in the environment makes the test binary the parent of TestOrphan.
+const orphanVariable = "SANDBOX_TEST_PARENT"
 
-// programs builds what Start needs, like the command.
-func programs(t *testing.T) Programs {
-	t.Helper()
+func TestMain(m *testing.M) {
+	if os.Getenv(orphanVariable) != "" {
+		command := exec.Command("sleep", "1000")
+		command.SysProcAttr = attributes(false)
+		p, err := launch(command, func(error) {})
+		fmt.Println(p.command.Process.Pid, err)
+		<-p.ended
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// TestOrphan: a component does not outlive a test that is killed, such as by a timeout.
+func TestOrphan(t *testing.T) {
+	command := exec.Command(os.Args[0])
+	command.Env = append(os.Environ(), orphanVariable+"=1")
+	out, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	if _, err := fmt.Fscan(out, &pid); err != nil {
+		t.Fatal(err)
+	}
+	_ = command.Process.Kill() // Wait reports what came of it
+	if err := command.Wait(); err == nil {
+		t.Error("the parent ended by itself")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	err = (&Karmada{}).Wait(ctx, "the orphan's end", func(context.Context) error {
+		if born, err := birth(pid); err != nil || born == "" {
+			return err
+		}
+		return errors.New("it still runs")
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDown leaves alone a process that has the pid of a component that has ended.
+func TestDown(t *testing.T) {
+	for added, dies := range map[string]bool{"": true, "0": false} {
+		command := exec.Command("sleep", "1000")
+		command.SysProcAttr = attributes(false)
+		p, err := launch(command, func(error) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := &Karmada{options: Options{Dir: t.TempDir()}, records: map[string]record{"idle": {Name: "idle", PID: command.Process.Pid, Birth: p.birth + added}}}
+		if err := k.writeStateLocked(); err != nil {
+			t.Fatal(err)
+		}
+		if err := Down(k.options.Dir); err != nil {
+			t.Error(err)
+		}
+		if born, err := birth(command.Process.Pid); err != nil || (born == "") != dies {
+			t.Errorf("it has ended: %t, want %t: %v", born == "", dies, err)
+		}
+		if err := p.kill(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestStart: what cannot start says why, a death ends every wait, and nothing is left.
+func TestStart(t *testing.T) {
 	builder, err := build.New(t.Context(), t.Output())
 	if err != nil {
 		t.Fatal(err)
@@ -33,124 +99,46 @@ func programs(t *testing.T) Programs {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kwok, stages, err := builder.Kwok(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return Programs{Hyperkarmada: binary, Karmada: builder.KarmadaSources(), Kwok: kwok, Stages: stages}
-}
-
-// TestSandbox goes through the life of one sandbox: steps depend on those
-// before. What all end-to-end tests use is not tested here: Works, accounts, the audit log,
-// restarts, members that join and leave.
-func TestSandbox(t *testing.T) {
+	programs := Programs{Hyperkarmada: binary, Karmada: builder.KarmadaSources()}
 	dir := t.TempDir()
-	k, err := Start(t.Context(), Options{
-		Dir:      dir,
-		Programs: programs(t),
-		Members:  []Member{{Name: "member1", Mode: clusterv1alpha1.Push, Nodes: 2}, {Name: "member2", Mode: clusterv1alpha1.Pull}},
-		Progress: t.Output(),
-	})
+	_, err = Start(t.Context(), Options{Dir: dir, Programs: programs, Flags: map[string][]string{APIServer: {"--no-such-flag"}}})
+	if err == nil || !strings.Contains(err.Error(), APIServer+" ended") || !strings.Contains(err.Error(), "no-such-flag") {
+		t.Errorf("it does not say why it cannot start: %v", err)
+	}
+	wantNoneIn(t, dir)
+
+	dir = t.TempDir()
+	k, err := Start(t.Context(), Options{Dir: dir, Programs: programs, Bare: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	// In case the test fails half-way; Stop may be called twice.
+	defer wantNoneIn(t, dir)
 	defer func() {
 		if err := k.Stop(); err != nil {
 			t.Error(err)
 		}
 	}()
-	steps := []struct {
-		name string
-		test func(*testing.T, *Karmada)
-	}{
-		{"PodsRun", podsRun},
-		{"NoNodesUnlessAsked", noNodesUnlessAsked},
-		{"DeathIsVisible", deathIsVisible},
-		{"StopLeavesNothing", stopLeavesNothing},
+	if err := syscall.Kill(k.Component(Webhook).PID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
 	}
-	for _, step := range steps {
-		if !t.Run(step.name, func(t *testing.T) { step.test(t, k) }) {
-			return
-		}
-	}
-}
-
-func deathIsVisible(t *testing.T, k *Karmada) {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	component := k.Component(Webhook)
-	if err := syscall.Kill(component.PID(), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	err := k.Wait(ctx, "what never comes", func(context.Context) error { return errors.New("not yet") })
-	var death *ComponentError
-	if !errors.As(err, &death) || death.Name != Webhook || len(death.LastLines) == 0 {
-		t.Errorf("Wait() = %v, want the death of %s with its last lines", err, Webhook)
-	}
-	if err := component.Restart(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := k.Err(); err != nil {
-		t.Errorf("a restarted component still counts as dead: %v", err)
+	err = k.Wait(ctx, "what never comes", func(context.Context) error { return errors.New("not yet") })
+	if err == nil || !strings.Contains(err.Error(), Webhook+" ended") {
+		t.Errorf("the death of a component goes unnoticed: %v", err)
 	}
 }
 
-func stopLeavesNothing(t *testing.T, k *Karmada) {
-	records := slices.Collect(maps.Values(k.records))
-	begun := time.Now()
-	if err := k.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%d components stopped in %s", len(records), time.Since(begun))
-	for _, r := range records {
-		if runs, err := r.runs(); err != nil || runs {
-			t.Errorf("%s (process %d) runs = %v, %v", r.Name, r.PID, runs, err)
-		}
-	}
-	for _, command := range processesIn(t, k.options.Dir) {
-		t.Errorf("leftover process: %s", command)
-	}
-}
-
-// processesIn lists the command lines that name a folder, if there is a /proc.
-// It finds processes that the sandbox itself does not know about.
-func processesIn(t *testing.T, dir string) []string {
+// wantNoneIn finds processes whose command lines name a folder, if there is a /proc.
+func wantNoneIn(t *testing.T, dir string) {
 	t.Helper()
 	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var found []string
 	for _, path := range paths {
-		line, err := os.ReadFile(path)
-		if err == nil && bytes.Contains(line, []byte(dir)) {
-			found = append(found, fmt.Sprintf("%q", line))
+		if line, err := os.ReadFile(path); err == nil && bytes.Contains(line, []byte(dir)) {
+			t.Errorf("leftover process: %q", line)
 		}
-	}
-	return found
-}
-
-// A component that cannot start makes Start fail, say why, and leave nothing
-// behind.
-func TestStartFails(t *testing.T) {
-	dir := t.TempDir()
-	_, err := Start(t.Context(), Options{
-		Dir:      dir,
-		Programs: programs(t),
-		Flags:    map[string][]string{APIServer: {"--no-such-flag"}},
-	})
-	var death *ComponentError
-	if !errors.As(err, &death) || death.Name != APIServer {
-		t.Fatalf("Start() = %v, want the death of %s", err, APIServer)
-	}
-	if !strings.Contains(strings.Join(death.LastLines, ""), "no-such-flag") {
-		t.Errorf("the last lines do not say why: %q", death.LastLines)
-	}
-	for _, command := range processesIn(t, dir) {
-		t.Errorf("leftover process: %s", command)
-	}
-	if _, err := Start(t.Context(), Options{Dir: dir}); err == nil {
-		t.Error("a second sandbox started in the folder of the first")
 	}
 }

@@ -7,10 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // record is what other processes know about a component's process.
@@ -18,7 +15,6 @@ type record struct {
 	Name  string `json:"name"`
 	PID   int    `json:"pid"`
 	Birth string `json:"birth"`
-	Tier  tier   `json:"tier"`
 }
 
 func statePath(dir string) string { return filepath.Join(dir, "state.json") }
@@ -28,7 +24,7 @@ func statePath(dir string) string { return filepath.Join(dir, "state.json") }
 func (k *Karmada) record(c *Component, p *process) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.records[c.name] = record{Name: c.name, PID: p.command.Process.Pid, Birth: p.birth, Tier: c.tier}
+	k.records[c.name] = record{Name: c.name, PID: p.command.Process.Pid, Birth: p.birth}
 	return k.writeStateLocked()
 }
 
@@ -52,44 +48,22 @@ func (k *Karmada) writeStateLocked() error {
 	return nil
 }
 
-// Running names the components that run in a folder given to Start, whichever
+// Running counts the components that run in a folder given to Start, whichever
 // process started them. In a folder that does not exist, nothing runs.
-func Running(dir string) ([]string, error) {
+func Running(dir string) (int, error) {
 	records, err := alive(dir)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, r := range records {
-		names = append(names, r.Name)
-	}
-	slices.Sort(names)
-	return names, nil
+	return len(records), err
 }
 
-// Down stops the components that run in a folder given to Start, whichever
-// process started them, and waits until they are gone. The files stay. A
-// process that merely reuses the pid of an ended one is left alone.
+// Down kills the components that run in a folder given to Start, whichever
+// process started them, and waits until they are gone. A process that merely
+// reuses the pid of an ended one is left alone.
 func Down(dir string) error {
 	records, err := alive(dir)
-	if err != nil {
-		return err
+	for _, r := range records {
+		err = errors.Join(err, r.stop())
 	}
-	for t := callers; t >= storage; t-- {
-		var group errgroup.Group
-		for _, r := range records {
-			if r.Tier == t {
-				group.Go(r.stop)
-			}
-		}
-		if err := group.Wait(); err != nil {
-			return err
-		}
-	}
-	if err := os.Remove(statePath(dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("cannot remove the state: %w", err)
-	}
-	return nil
+	return err
 }
 
 func alive(dir string) ([]record, error) {
@@ -121,6 +95,7 @@ func (r record) runs() (bool, error) {
 	return born != "" && born == r.Birth, err
 }
 
+// stop kills the process and waits for its end, which only polling can detect: it is not our child.
 func (r record) stop() error {
 	// Take the handle first and check the identity after: where handles are
 	// more than numbers (Linux), the pid cannot change hands in between.
@@ -129,42 +104,15 @@ func (r record) stop() error {
 		return fmt.Errorf("cannot find process %d (%s): %w", r.PID, r.Name, err)
 	}
 	defer handle.Release() // the handle is not used any more
-	ours, err := r.runs()
-	if err != nil || !ours {
-		return err
-	}
-	if err := r.signal(handle, syscall.SIGTERM); err != nil {
-		return err
-	}
-	if gone, err := r.gone(grace); err != nil || gone {
-		return err
-	}
-	if err := r.signal(handle, os.Kill); err != nil {
-		return err
-	}
-	if gone, err := r.gone(grace); err != nil || gone {
-		return err
-	}
-	return fmt.Errorf("cannot stop process %d (%s): it survived SIGKILL", r.PID, r.Name)
-}
-
-func (r record) signal(handle *os.Process, s os.Signal) error {
-	if err := handle.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("cannot send %s to process %d (%s): %w", s, r.PID, r.Name, err)
-	}
-	return nil
-}
-
-// gone waits for the end of a process that is not our child, which only
-// polling can detect.
-func (r record) gone(patience time.Duration) (bool, error) {
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-ticker.C {
-		runs, err := r.runs()
-		if err != nil || !runs {
-			return !runs, err
+	for deadline := time.Now().Add(grace); time.Now().Before(deadline); <-ticker.C {
+		if runs, err := r.runs(); err != nil || !runs {
+			return err
+		}
+		if err := handle.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return fmt.Errorf("cannot kill process %d (%s): %w", r.PID, r.Name, err)
 		}
 	}
-	return false, nil
+	return fmt.Errorf("cannot stop process %d (%s): it survived SIGKILL", r.PID, r.Name)
 }

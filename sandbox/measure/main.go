@@ -1,10 +1,9 @@
-// Command measure runs karmada-mirror under load in a sandbox, and measures it for
+// Command measure runs karmada-mirror under load in a sandbox, and prints what it costs; see
 // docs/performance.md. Run it in the folder of the sandbox module:
 //
 //	go run ./measure bench
 //
-// It is not part of the sandbox command, so that a sandbox does not need to compile the
-// code that draws plots, and karmada-mirror with it.
+// It is not part of the sandbox command, which then compiles without karmada-mirror.
 package main
 
 import (
@@ -12,14 +11,20 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/karmada-target/karmada-mirror/sandbox/bench"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := newRoot().ExecuteContext(ctx)
+	root := &cobra.Command{Use: "measure", Short: "Measure karmada-mirror under load", SilenceUsage: true, SilenceErrors: true}
+	root.AddCommand(newBench(), newBenchLoop())
+	err := root.ExecuteContext(ctx)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
@@ -27,13 +32,34 @@ func main() {
 	}
 }
 
-func newRoot() *cobra.Command {
-	root := &cobra.Command{
-		Use:           "measure",
-		Short:         "Measure karmada-mirror under load",
-		SilenceUsage:  true,
-		SilenceErrors: true,
+func newBench() *cobra.Command {
+	o := bench.Options{}
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure karmada-mirror against a bare loop and against Karmada's policies",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.Out = cmd.OutOrStdout()
+			return bench.Run(cmd.Context(), o)
+		},
 	}
-	root.AddCommand(newBench(), newBenchLoop(), newBenchDaemon())
-	return root
+	cmd.Flags().BoolVar(&o.Quick, "quick", false, "measure less of everything, and skip what takes long")
+	cmd.Flags().IntVar(&o.Repetitions, "repetitions", 0, "how often to run each arm (default 3)")
+	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "the sections to measure: "+strings.Join(bench.SectionNames(), ", "))
+	cmd.Flags().StringVar(&o.Against, "against", "", "an earlier revision of karmada-mirror, which takes turns in the section throughput")
+	cmd.Flags().StringVar(&o.JSON, "json", "", "also write the figures to this file")
+	return cmd
+}
+
+// newBenchLoop is the command that runs the bare loop.
+func newBenchLoop() *cobra.Command {
+	return &cobra.Command{
+		Use:    bench.LoopCommand + " KUBECONFIG GROUP VERSION RESOURCE",
+		Hidden: true,
+		Args:   cobra.ExactArgs(4),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			resource := schema.GroupVersionResource{Group: args[1], Version: args[2], Resource: args[3]}
+			return bench.Loop(cmd.Context(), args[0], resource, cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	}
 }

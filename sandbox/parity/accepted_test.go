@@ -38,9 +38,6 @@ import (
 	"github.com/karmada-target/karmada-mirror/render/aggregate"
 )
 
-// manySources is how many sources have their status written several times.
-const manySources = 6000
-
 // strategies are what an API server does with a new status of each kind.
 var strategies = map[string]rest.RESTUpdateStrategy{
 	"Deployment": deployment.StatusStrategy, "StatefulSet": statefulset.StatusStrategy, "DaemonSet": daemonset.StatusStrategy, "ReplicaSet": replicaset.StatusStrategy,

@@ -22,9 +22,6 @@ import (
 	"github.com/karmada-target/karmada-mirror/render/aggregate"
 )
 
-// manyAggregates is how many sources are summed up.
-const manyAggregates = 30_000
-
 // The deliberate differences from Karmada; docs/decisions/status.md has the reasons.
 const (
 	noMembers        = "no members have not observed"

@@ -40,10 +40,7 @@ func builtinKinds(t *testing.T) []schema.GroupVersionKind {
 	return kinds
 }
 
-const (
-	manyObjects   = 10_000
-	prunedObjects = 200
-)
+const prunedObjects = 200
 
 // forEachKind calls do in parallel with filled objects of each built-in kind,
 // manyObjects in all. The objects are the same each time.

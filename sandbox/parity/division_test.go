@@ -21,9 +21,6 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// manyDivisions is how many divisions are compared.
-const manyDivisions = 100_000
-
 // TestDivision compares with what Karmada's scheduler assigns by static weights.
 func TestDivision(t *testing.T) {
 	random := rand.New(rand.NewPCG(10, 11))

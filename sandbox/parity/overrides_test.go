@@ -22,10 +22,6 @@ import (
 	"github.com/karmada-target/karmada-mirror/render/override"
 )
 
-// manyOverrides is how many sets of policies are applied, each to an object on a cluster:
-// this takes half a minute.
-const manyOverrides = 24_000
-
 // TestOverrides compares what policies make of an object with what Karmada's override
 // manager makes of it.
 func TestOverrides(t *testing.T) {

@@ -15,24 +15,36 @@ import (
 
 // Families reads the daemon's metrics.
 func (d *Daemon) Families(ctx context.Context) (map[string]*dto.MetricFamily, error) {
-	address := d.Address("metrics")
-	if address == "" {
-		return nil, fmt.Errorf("it does not serve metrics yet")
+	code, body, err := d.Get(ctx, "metrics", "/metrics")
+	if err == nil && code != http.StatusOK {
+		err = fmt.Errorf("it answers %d: %.200s", code, body)
 	}
-	body, err := get(ctx, "http://"+address+"/metrics")
 	if err != nil {
 		return nil, err
 	}
-	return parse(body)
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	return parser.TextToMetricFamilies(strings.NewReader(body))
 }
 
-// Series reads all of the daemon's series; see [Scrape].
+// Series reads all of the daemon's series by their names in the text format:
+// name{label="value",other="value"}, the labels in alphabetical order. A histogram has the
+// series name_count, name_sum and name_bucket.
 func (d *Daemon) Series(ctx context.Context) (map[string]float64, error) {
 	families, err := d.Families(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return series(families)
+	values := map[string]float64{}
+	for _, family := range families {
+		samples, err := expfmt.ExtractSamples(&expfmt.DecodeOptions{}, family)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the metric %s: %w", family.GetName(), err)
+		}
+		for _, sample := range samples {
+			values[nameOf(sample.Metric)] = float64(sample.Value)
+		}
+	}
+	return values, nil
 }
 
 // Metric reads the value of one series.
@@ -48,45 +60,6 @@ func (d *Daemon) Metric(ctx context.Context, name string) (float64, error) {
 	return value, nil
 }
 
-// Scrape reads the series of a component, by their names in the text format:
-// name{label="value",other="value"}, the labels in alphabetical order. A histogram has the
-// series name_count, name_sum and name_bucket.
-func Scrape(ctx context.Context, url string) (map[string]float64, error) {
-	body, err := get(ctx, url)
-	if err != nil {
-		return nil, err
-	}
-	return ParseSeries(body)
-}
-
-// ParseSeries reads the text format.
-func ParseSeries(text string) (map[string]float64, error) {
-	families, err := parse(text)
-	if err != nil {
-		return nil, err
-	}
-	return series(families)
-}
-
-func parse(text string) (map[string]*dto.MetricFamily, error) {
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	return parser.TextToMetricFamilies(strings.NewReader(text))
-}
-
-func series(families map[string]*dto.MetricFamily) (map[string]float64, error) {
-	values := map[string]float64{}
-	for _, family := range families {
-		samples, err := expfmt.ExtractSamples(&expfmt.DecodeOptions{}, family)
-		if err != nil {
-			return nil, fmt.Errorf("cannot read the metric %s: %w", family.GetName(), err)
-		}
-		for _, sample := range samples {
-			values[nameOf(sample.Metric)] = float64(sample.Value)
-		}
-	}
-	return values, nil
-}
-
 func nameOf(metric model.Metric) string {
 	var labels []string
 	for name, value := range metric {
@@ -100,15 +73,6 @@ func nameOf(metric model.Metric) string {
 	}
 	slices.Sort(labels)
 	return name + "{" + strings.Join(labels, ",") + "}"
-}
-
-// get reads what a URL serves. Any answer but 200 is an error.
-func get(ctx context.Context, url string) (string, error) {
-	code, body, err := ask(ctx, url)
-	if err == nil && code != http.StatusOK {
-		err = fmt.Errorf("%s answers %d: %.200s", url, code, body)
-	}
-	return body, err
 }
 
 func ask(ctx context.Context, url string) (code int, body string, err error) {

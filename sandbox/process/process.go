@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -120,14 +119,4 @@ func (p *Process) Kill() error {
 		<-p.ended
 	}
 	return err
-}
-
-// FreeAddress returns a loopback address that nothing listens on, for a program that cannot
-// report which one it chose.
-func FreeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("cannot find a free address: %w", err)
-	}
-	return listener.Addr().String(), listener.Close()
 }

@@ -13,7 +13,7 @@ type AuditEvent struct {
 	Code                   int
 }
 
-// Audit sets what is told of every request. f is called by the goroutine of the request.
+// Audit sets what learns of every request. f is called by the goroutine of the request.
 func (srv *Server) Audit(f func(AuditEvent)) {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()

@@ -124,15 +124,7 @@ func finalizersFor(finalizers []string, options metav1.DeleteOptions) []string {
 	if options.PropagationPolicy != nil {
 		orphan, foreground = *options.PropagationPolicy == metav1.DeletePropagationOrphan, *options.PropagationPolicy == metav1.DeletePropagationForeground
 	}
-	if options.OrphanDependents != nil {
-		orphan, foreground = *options.OrphanDependents, false
-	}
-	var kept []string
-	for _, f := range finalizers {
-		if f != metav1.FinalizerOrphanDependents && f != metav1.FinalizerDeleteDependents {
-			kept = append(kept, f)
-		}
-	}
+	kept := slices.DeleteFunc(slices.Clone(finalizers), isCollectors)
 	if orphan {
 		kept = append(kept, metav1.FinalizerOrphanDependents)
 	}
@@ -140,4 +132,8 @@ func finalizersFor(finalizers []string, options metav1.DeleteOptions) []string {
 		kept = append(kept, metav1.FinalizerDeleteDependents)
 	}
 	return kept
+}
+
+func isCollectors(finalizer string) bool {
+	return finalizer == metav1.FinalizerOrphanDependents || finalizer == metav1.FinalizerDeleteDependents
 }

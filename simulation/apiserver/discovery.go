@@ -17,7 +17,8 @@ const (
 	aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 )
 
-// discover answers what is not about a resource.
+// discover answers what is not about a resource. Groups are listed only in the aggregated form,
+// which client-go asks for.
 func (srv *Server) discover(r *request) (response, bool) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch parts[0] {
@@ -40,20 +41,12 @@ func (srv *Server) discover(r *request) (response, bool) {
 	switch {
 	case len(parts) == 3:
 		return versionResponse(groups, parts[1], parts[2]), true
-	case len(parts) == 2 && !core:
-		return groupResponse(groups, parts[1]), true
 	case strings.Contains(r.Header.Get("Accept"), "g=apidiscovery.k8s.io;v=v2;"):
 		a := jsonResponse(discoveryv2.APIGroupDiscoveryList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: "apidiscovery.k8s.io/v2"}, Items: groups})
 		a.kind = aggregatedType
 		return a, true
-	case core:
-		return jsonResponse(metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}, ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{}}), true
 	}
-	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{}}
-	for _, g := range groups {
-		list.Groups = append(list.Groups, apiGroup(g))
-	}
-	return jsonResponse(list), true
+	return notFound(), true
 }
 
 func jsonResponse(v any) response {
@@ -111,26 +104,6 @@ func (r Resource) discovery(version string) discoveryv2.APIResourceDiscovery {
 			Subresource: "scale", ResponseKind: &metav1.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}, Verbs: verbs})
 	}
 	return d
-}
-
-func apiGroup(d discoveryv2.APIGroupDiscovery) metav1.APIGroup {
-	g := metav1.APIGroup{Name: d.Name}
-	for _, v := range d.Versions {
-		g.Versions = append(g.Versions, metav1.GroupVersionForDiscovery{GroupVersion: d.Name + "/" + v.Version, Version: v.Version})
-	}
-	g.PreferredVersion = g.Versions[0]
-	return g
-}
-
-func groupResponse(groups []discoveryv2.APIGroupDiscovery, name string) response {
-	for _, d := range groups {
-		if d.Name == name {
-			g := apiGroup(d)
-			g.Kind, g.APIVersion = "APIGroup", "v1"
-			return jsonResponse(g)
-		}
-	}
-	return notFound()
 }
 
 // versionResponse is the list of resources as it was before aggregated discovery.

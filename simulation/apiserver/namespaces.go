@@ -161,41 +161,13 @@ func (s *Store) namespaced() []schema.GroupResource {
 	return all
 }
 
-// collect is the garbage collector, as far as an object with its finalizers waits for it: the
-// dependents are deleted or orphaned, then the finalizer goes.
+// collect is the garbage collector, as far as an object waits for it. Dependents stay.
 func (s *Store) collect(r Ref) {
-	o := s.Get(r)
-	finalizers, _, _ := unstructured.NestedStringSlice(o, "metadata", "finalizers")
-	for _, f := range finalizers {
-		if f != metav1.FinalizerDeleteDependents && f != metav1.FinalizerOrphanDependents {
-			continue
-		}
-		s.release(text(metadata(o), "uid"), f == metav1.FinalizerDeleteDependents)
-		_, _ = s.Modify(r, "", func(o Object) { // gone is as good
-			left := slices.DeleteFunc(slices.Clone(finalizers), func(g string) bool { return g == f })
-			_ = unstructured.SetNestedStringSlice(o, left, "metadata", "finalizers")
-		})
+	if finalizers, _, _ := unstructured.NestedStringSlice(s.Get(r), "metadata", "finalizers"); !slices.ContainsFunc(finalizers, isCollectors) {
+		return
 	}
-}
-
-// release deletes the dependents of an object, or removes their references to it.
-func (s *Store) release(uid string, delete bool) {
-	for _, gr := range s.namespaced() {
-		for _, o := range s.List(gr, "") {
-			u := unstructured.Unstructured{Object: o}
-			owned := func(owner metav1.OwnerReference) bool { return string(owner.UID) == uid }
-			if !slices.ContainsFunc(u.GetOwnerReferences(), owned) {
-				continue
-			}
-			r := Ref{gr, u.GetNamespace(), u.GetName()}
-			if delete {
-				_ = s.Delete(r, metav1.DeleteOptions{})
-				continue
-			}
-			_, _ = s.Modify(r, "", func(o Object) {
-				u := unstructured.Unstructured{Object: o}
-				u.SetOwnerReferences(slices.DeleteFunc(u.GetOwnerReferences(), owned))
-			})
-		}
-	}
+	_, _ = s.Modify(r, "", func(o Object) { // gone is as good
+		u := unstructured.Unstructured{Object: o}
+		u.SetFinalizers(slices.DeleteFunc(u.GetFinalizers(), isCollectors))
+	})
 }

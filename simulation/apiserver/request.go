@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"encoding/hex"
 	"fmt"
 	"net/http"
 	"slices"
@@ -78,20 +77,12 @@ func (r *request) sent() (write, Object, error) {
 	}
 	o, err := decodeBody(r.body)
 	if err != nil {
-		return w, nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v (%s)", r.collection.Kind, err, summary(r.body)))
+		return w, nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v (%x)", r.collection.Kind, err, r.body[:min(len(r.body), 15)]))
 	}
 	if metadata(o) == nil {
 		o["metadata"] = map[string]any{}
 	}
 	return w, o, r.check(o)
-}
-
-// summary is summarizeData of apiserver's handlers.
-func summary(data []byte) string {
-	if text := hex.EncodeToString(data); len(text) > 30 {
-		return text[:30] + " ..."
-	}
-	return hex.EncodeToString(data)
 }
 
 func errUnknownFormat(accepted string) *apierrors.StatusError {
@@ -162,16 +153,12 @@ func (srv *Server) remove(r *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	code := http.StatusOK
-	if !gone && o.OrphanDependents != nil && !*o.OrphanDependents {
-		code = http.StatusAccepted
-	}
 	if !gone || r.collection.ReturnsDeleted {
-		return r.object(code, v), nil
+		return r.object(http.StatusOK, v), nil
 	}
-	return statusResponse(metav1.Status{Status: metav1.StatusSuccess, Code: 0, Details: &metav1.StatusDetails{
+	return statusResponse(metav1.Status{Status: metav1.StatusSuccess, Details: &metav1.StatusDetails{
 		Name: r.Name, Group: r.Ref.Resource.Group, Kind: r.Ref.Resource.Resource, UID: types.UID(text(metadata(v.object), "uid")),
-	}}).with(code), nil
+	}}).with(http.StatusOK), nil
 }
 
 func (a response) with(code int) response {

@@ -69,13 +69,13 @@ func (r Resource) serves(version string) bool { return slices.Contains(r.Version
 
 // The flags of the table: n namespaced, s status, c scale, g generation, a annotations count for
 // it, u unconditional updates, p created by PUT, d deletions return the object. They are
-// those of kubernetes' pkg/registry (1.35), and of Karmada's definitions.
+// those of kubernetes' pkg/registry (1.35), and of Karmada's definitions. Short names follow the resource.
 type row struct{ group, versions, resource, kind, flags string }
 
 func (r row) served() Resource {
-	has := func(flag string) bool { return strings.Contains(r.flags, flag) }
+	has, names := func(flag string) bool { return strings.Contains(r.flags, flag) }, strings.Fields(r.resource)
 	return Resource{
-		Group: r.group, Versions: strings.Fields(r.versions), Resource: r.resource, Kind: r.kind, ListKind: r.kind + "List",
+		Group: r.group, Versions: strings.Fields(r.versions), Resource: names[0], ShortNames: names[1:], Kind: r.kind, ListKind: r.kind + "List",
 		Singular: strings.ToLower(r.kind), Namespaced: has("n"), Status: has("s"), Scale: has("c"), Generation: has("g"),
 		AnnotationsCount: has("a"), Unconditional: has("u"), CreateOnUpdate: has("p"), ReturnsDeleted: has("d"), Custom: has("x"),
 		SpecReplicas: "spec.replicas", StatusReplicas: "status.replicas", LabelSelector: "spec.selector",
@@ -93,30 +93,30 @@ func resources(rows []row) []Resource {
 // Builtin are the resources of Kubernetes that are simulated.
 func Builtin() []Resource {
 	all := resources([]row{
-		{"", "v1", "namespaces", "Namespace", "su"},
-		{"", "v1", "configmaps", "ConfigMap", "nu"},
+		{"", "v1", "namespaces ns", "Namespace", "su"},
+		{"", "v1", "configmaps cm", "ConfigMap", "nu"},
 		{"", "v1", "secrets", "Secret", "nu"},
-		{"", "v1", "serviceaccounts", "ServiceAccount", "nud"},
-		{"", "v1", "services", "Service", "nsupd"},
+		{"", "v1", "serviceaccounts sa", "ServiceAccount", "nud"},
+		{"", "v1", "services svc", "Service", "nsupd"},
 		{"", "v1", "endpoints", "Endpoints", "nup"},
 		{"", "v1", "events", "Event", "nup"},
 		{"", "v1", "pods", "Pod", "nsgud"},
-		{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", "nsud"},
+		{"", "v1", "persistentvolumeclaims pvc", "PersistentVolumeClaim", "nsud"},
 		{"", "v1", "persistentvolumes", "PersistentVolume", "sud"},
 		{"", "v1", "nodes", "Node", "su"},
 		{"", "v1", "resourcequotas", "ResourceQuota", "nsud"},
 		{"", "v1", "limitranges", "LimitRange", "nup"},
-		{"apps", "v1", "deployments", "Deployment", "nscgau"},
-		{"apps", "v1", "statefulsets", "StatefulSet", "nscgu"},
-		{"apps", "v1", "daemonsets", "DaemonSet", "nsgu"},
-		{"apps", "v1", "replicasets", "ReplicaSet", "nscgu"},
+		{"apps", "v1", "deployments deploy", "Deployment", "nscgau"},
+		{"apps", "v1", "statefulsets sts", "StatefulSet", "nscgu"},
+		{"apps", "v1", "daemonsets ds", "DaemonSet", "nsgu"},
+		{"apps", "v1", "replicasets rs", "ReplicaSet", "nscgu"},
 		{"batch", "v1", "jobs", "Job", "nsgu"},
-		{"batch", "v1", "cronjobs", "CronJob", "nsgu"},
-		{"networking.k8s.io", "v1", "ingresses", "Ingress", "nsgu"},
+		{"batch", "v1", "cronjobs cj", "CronJob", "nsgu"},
+		{"networking.k8s.io", "v1", "ingresses ing", "Ingress", "nsgu"},
 		{"networking.k8s.io", "v1", "ingressclasses", "IngressClass", "gu"},
-		{"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy", "ngu"},
-		{"autoscaling", "v2 v1", "horizontalpodautoscalers", "HorizontalPodAutoscaler", "nsu"},
-		{"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", "nsg"},
+		{"networking.k8s.io", "v1", "networkpolicies netpol", "NetworkPolicy", "ngu"},
+		{"autoscaling", "v2 v1", "horizontalpodautoscalers hpa", "HorizontalPodAutoscaler", "nsu"},
+		{"policy", "v1", "poddisruptionbudgets pdb", "PodDisruptionBudget", "nsg"},
 		{"coordination.k8s.io", "v1", "leases", "Lease", "np"},
 		{"discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", "ngu"},
 		{"rbac.authorization.k8s.io", "v1", "roles", "Role", "nup"},
@@ -129,7 +129,7 @@ func Builtin() []Resource {
 		{"admissionregistration.k8s.io", "v1", "validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding", "g"},
 		{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", "g"},
 		{"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", "g"},
-		{"apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", "sg"},
+		{"apiextensions.k8s.io", "v1", "customresourcedefinitions crd", "CustomResourceDefinition", "sg"},
 		{"apiregistration.k8s.io", "v1", "apiservices", "APIService", "s"},
 	})
 	for i, r := range all {

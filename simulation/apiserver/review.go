@@ -14,7 +14,6 @@ func (srv *Server) isReview(r *request) bool {
 	switch r.Ref.Resource {
 	case schema.GroupResource{Group: authorizationv1.GroupName, Resource: "selfsubjectaccessreviews"},
 		schema.GroupResource{Group: authorizationv1.GroupName, Resource: "subjectaccessreviews"},
-		schema.GroupResource{Group: authorizationv1.GroupName, Resource: "selfsubjectrulesreviews"},
 		schema.GroupResource{Group: authenticationv1.GroupName, Resource: "tokenreviews"}:
 		return r.Method == http.MethodPost && r.Name == ""
 	}
@@ -36,11 +35,6 @@ func (srv *Server) review(r *request) (response, error) {
 		a := authorizationv1.SubjectAccessReview{}
 		err = json.Unmarshal(r.body, &a)
 		a.Status = srv.access(a.Spec.ResourceAttributes, a.Spec.User)
-		answer = a
-	case "selfsubjectrulesreviews":
-		a := authorizationv1.SelfSubjectRulesReview{}
-		err = json.Unmarshal(r.body, &a)
-		a.Status = authorizationv1.SubjectRulesReviewStatus{ResourceRules: []authorizationv1.ResourceRule{}, NonResourceRules: []authorizationv1.NonResourceRule{}, Incomplete: true}
 		answer = a
 	case "tokenreviews":
 		a := authenticationv1.TokenReview{}

@@ -12,7 +12,7 @@ import (
 )
 
 // revision is one state of an object. It is encoded at most once, without its kind and
-// version: those depend on how it is asked for.
+// version: those depend on how a client wants it.
 type revision struct {
 	object          Object
 	namespace, name string
@@ -52,7 +52,7 @@ func newRevision(o Object) *revision {
 	return v
 }
 
-// number gives an object that nobody has seen yet its version.
+// number gives an object that no client has seen yet its version.
 func (v *revision) number(n int64) {
 	v.revision = n
 	metadata(v.object)["resourceVersion"] = strconv.FormatInt(n, 10)
@@ -98,7 +98,7 @@ func (v *revision) write(to []byte, s shape) []byte {
 	return append(to, v.contents...)
 }
 
-// shape is how an object is asked for.
+// shape is how a client wants an object.
 type shape struct {
 	kind, apiVersion string
 	partial          bool

@@ -268,7 +268,7 @@ func (s *Store) Subscribe(f func(Event)) (stop func()) {
 	}
 }
 
-// tell passes what was committed to the subscribers. What they write is told after that.
+// tell passes what was committed to the subscribers. They learn of what they write after that.
 func (s *Store) tell() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -320,7 +320,7 @@ func (s *Store) Snapshot() Snapshot {
 }
 
 // Restore replaces everything by a backup: revisions go back, and all watches end. Subscribers
-// are told nothing.
+// learn of nothing.
 func (s *Store) Restore(backup Snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

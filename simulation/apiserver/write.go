@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/api/validation/path"
@@ -147,7 +145,7 @@ func (s *Store) newborn(c *collection, o Object, w write) (v *revision, generate
 		return nil, false, err
 	}
 	errs := validation.ValidateObjectMetaAccessor(m, c.Namespaced, c.validateName, field.NewPath("metadata"))
-	if errs = append(errs, c.checkFinalizers(m)...); len(errs) > 0 {
+	if len(errs) > 0 {
 		return nil, false, apierrors.NewInvalid(c.groupKind(), m.Name, errs)
 	}
 	if m.ResourceVersion != "" && m.ResourceVersion != "0" && !w.dryRun {
@@ -259,7 +257,7 @@ func (s *Store) successor(c *collection, o Object, old *revision, w write) (Obje
 	inherit(m, before)
 	errs := validation.ValidateObjectMetaAccessor(m, c.Namespaced, path.ValidatePathSegmentName, field.NewPath("metadata"))
 	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(m, before, field.NewPath("metadata"))...)
-	if errs = append(errs, c.checkFinalizers(m)...); len(errs) > 0 {
+	if len(errs) > 0 {
 		return nil, nil, apierrors.NewInvalid(c.groupKind(), old.name, errs)
 	}
 	c.encodeMeta(o, m)
@@ -413,7 +411,7 @@ func (c *collection) decodeMeta(o Object) (Object, *metav1.ObjectMeta, error) {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(metadata(o), m); err != nil {
 		return nil, nil, err
 	}
-	m.ManagedFields, m.SelfLink = nil, ""
+	m.ManagedFields = nil
 	return o, m, nil
 }
 
@@ -456,21 +454,6 @@ func (c *collection) validateName(name string, prefix bool) []string {
 		return path.ValidatePathSegmentName(name, prefix)
 	}
 	return validation.NameIsDNSSubdomain(name, prefix)
-}
-
-// checkFinalizers asks for a domain in the names of finalizers of built-in kinds
-// (ValidateObjectMeta of kubernetes' pkg/apis/core/validation).
-func (c *collection) checkFinalizers(m *metav1.ObjectMeta) (errs field.ErrorList) {
-	if c.Custom || c.Kind == "Event" || c.Kind == "Lease" {
-		return nil
-	}
-	standard := []string{metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents, string(corev1.FinalizerKubernetes)}
-	for i, f := range m.Finalizers {
-		if !strings.Contains(f, "/") && !slices.Contains(standard, f) {
-			errs = append(errs, field.Invalid(field.NewPath("metadata", "finalizers").Index(i), f, "name is neither a standard finalizer name nor is it fully qualified"))
-		}
-	}
-	return errs
 }
 
 // fits refuses what etcd would refuse.

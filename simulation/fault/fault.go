@@ -97,13 +97,27 @@ type Layer struct {
 	random   *rand.Rand
 	rules    []*Rule
 	inFlight map[*request]bool
+	latency  time.Duration
 	isCut    bool
 }
 
 // New returns a Layer in front of an API server. The seed makes the choices of rules with a
 // Share repeatable.
 func New(next http.RoundTripper, seed uint64) *Layer {
-	return &Layer{next: next, random: rand.New(rand.NewPCG(seed, seed)), inFlight: map[*request]bool{}}
+	return &Layer{next: next, random: rand.New(rand.NewPCG(seed, seed)), inFlight: map[*request]bool{}, latency: Latency}
+}
+
+// SetLatency sets how long each request is on its way from now on, in each direction.
+func (l *Layer) SetLatency(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.latency = max(d, Latency)
+}
+
+func (l *Layer) currentLatency() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.latency
 }
 
 // Connect leads to another API server from now on; requests in flight stay where they are.
@@ -144,12 +158,12 @@ func (l *Layer) InFlight(m Match) (n int) {
 	return n
 }
 
-// Inject adds a rule after the existing ones, of which the first that matches counts.
+// Inject adds a rule. Of those that match, the newest counts.
 func (l *Layer) Inject(m Match, f Fault) *Rule {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := &Rule{layer: l, match: m, fault: f, removed: make(chan struct{})}
-	l.rules = append(slices.Clone(l.rules), r)
+	l.rules = append([]*Rule{r}, l.rules...)
 	return r
 }
 
@@ -169,7 +183,7 @@ func (l *Layer) RoundTrip(r *http.Request) (*http.Response, error) {
 		defer l.mu.Unlock()
 		delete(l.inFlight, p)
 	}
-	response, err := transit(r.WithContext(ctx), next, rule)
+	response, err := l.transit(r.WithContext(ctx), next, rule)
 	if err != nil {
 		ended()
 		return nil, err
@@ -199,8 +213,9 @@ func (l *Layer) begin(p *request) (http.RoundTripper, *Rule, error) {
 }
 
 // transit takes a request to the API server and its answer back.
-func transit(r *http.Request, next http.RoundTripper, rule *Rule) (*http.Response, error) {
-	if err := wait(r.Context(), Latency); err != nil {
+func (l *Layer) transit(r *http.Request, next http.RoundTripper, rule *Rule) (*http.Response, error) {
+	latency := l.currentLatency()
+	if err := wait(r.Context(), latency); err != nil {
 		return nil, err
 	}
 	var response *http.Response
@@ -213,7 +228,7 @@ func transit(r *http.Request, next http.RoundTripper, rule *Rule) (*http.Respons
 	if err != nil {
 		return nil, err
 	}
-	if err := wait(r.Context(), Latency); err != nil {
+	if err := wait(r.Context(), latency); err != nil {
 		_ = response.Body.Close()
 		return nil, err
 	}

@@ -13,6 +13,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // errReset is what a client sees of a connection that was cut.
@@ -42,6 +44,21 @@ func DelayAnswer(d time.Duration) Fault {
 		return response, nil
 	}
 }
+
+// Chain applies faults one inside the other, the first outermost.
+func Chain(faults ...Fault) Fault {
+	if len(faults) == 1 {
+		return faults[0]
+	}
+	return func(r *http.Request, next http.RoundTripper, removed <-chan struct{}) (*http.Response, error) {
+		return faults[0](r, inner(func(r *http.Request) (*http.Response, error) { return Chain(faults[1:]...)(r, next, removed) }), removed)
+	}
+}
+
+type inner func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f inner) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // Drop does not answer until the rule is removed, and then resets the connection.
 func Drop() Fault {
@@ -83,6 +100,21 @@ func Refuse(err *apierrors.StatusError) Fault {
 		return response, nil
 	}
 }
+
+// NoStreamingLists refuses streaming lists, as API servers before 1.34 do by default.
+func NoStreamingLists(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Query().Get("sendInitialEvents") == "" {
+			return next.RoundTrip(r)
+		}
+		forbidden := field.Forbidden(field.NewPath("sendInitialEvents"), "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled")
+		return Refuse(apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", field.ErrorList{forbidden}))(r, next, nil)
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // Expire ends watches with 410: the version that they resume from is too old. Streaming lists
 // start from scratch and pass.

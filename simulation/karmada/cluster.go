@@ -139,7 +139,7 @@ func (k *Karmada) syncCluster(name string) error {
 		return removeFinalizer(k.control, ref, clusterFinalizer)
 	}
 	if stringAt(cluster, "spec", "syncMode") == string(Pull) && !isTrue(cluster, clusterv1alpha1.ClusterConditionReady) {
-		for _, work := range k.control.List(works, space.Name) { // there is nobody else to do it
+		for _, work := range k.control.List(works, space.Name) { // no one else does it
 			if err := removeFinalizer(k.control, refOf(works, work), executionFinalizer); err != nil {
 				return err
 			}

@@ -24,7 +24,7 @@ type progress struct {
 	since      time.Time
 }
 
-// fight is a controller that changes an object whenever somebody else has.
+// fight is a controller that changes an object whenever another writer has.
 type fight struct {
 	delay  time.Duration
 	change func(Object)

@@ -109,7 +109,7 @@ func (r *recorder) take(s subject) bool {
 	return true
 }
 
-// expire removes an Event that has not been written for an hour, whoever has written it; etcd's leases do that.
+// expire removes an Event that has not been written for an hour, by any writer; etcd's leases do that.
 func (k *Karmada) expire(ref apiserver.Ref) error {
 	event := k.control.Get(ref)
 	last, err := time.Parse(time.RFC3339, cmp.Or(stringAt(event, "lastTimestamp"), in(event).GetCreationTimestamp().UTC().Format(time.RFC3339)))

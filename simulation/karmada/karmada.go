@@ -1,5 +1,5 @@
 // Package karmada is Karmada's controllers, its Work webhook and member clusters, in memory. The controllers work on an
-// apiserver.Store directly: they are told of each write, keep small queues, and never poll. The package knows nothing of
+// apiserver.Store directly: they learn of each write, keep small queues, and never poll. The package knows nothing of
 // the product. What it does is read off Karmada v1.18.2; where 1.19 differs, Options.Version decides.
 package karmada
 

@@ -91,7 +91,7 @@ func (m *Member) Refuse(f func(Object) error) (stop func()) {
 	})
 }
 
-// restart makes Karmada's controllers of this member begin anew: they list everything, and have forgotten what failed.
+// restart makes Karmada's controllers of this member begin again: they list everything, and have forgotten what failed.
 func (m *Member) restart() {
 	m.works.reset()
 	m.objects.reset()

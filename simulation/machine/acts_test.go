@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/karmada-target/karmada-mirror/daemon"
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
@@ -132,6 +133,29 @@ func (m *machine) open(resource string) act {
 	return func() error { m.each(func(r *replica) { r.gates[resource].Open() }); return nil }
 }
 
+// far makes all replicas' API servers answer late.
+func (m *machine) far(d time.Duration) act {
+	return func() error { m.each(func(r *replica) { r.latency = d; r.layer.SetLatency(d) }); return nil }
+}
+
+// altered has a webhook alter the Works of some clusters, and ails makes a cluster apply nothing.
+func (m *machine) altered(clusters string) act {
+	return func() error { m.alterWorks(clusters); return nil }
+}
+
+func (m *machine) ails(cluster string) act { return func() error { m.ail(cluster); return nil } }
+
+const lagTime = 5 * time.Second
+
+// behind makes an API server's watch cache lag, and moved leads all replicas' requests there.
+func (m *machine) behind(server int, resource schema.GroupResource) act {
+	return func() error { m.lag(server, resource, lagTime); return nil }
+}
+
+func (m *machine) moved(server int) act {
+	return func() error { m.each(func(r *replica) { m.connect(r, server, false) }); return nil }
+}
+
 // expired makes the watches of a resource expire and start over.
 func (m *machine) expired(resource string) act {
 	return func() error { m.each(func(r *replica) { r.expire(resource) }); return nil }
@@ -182,7 +206,15 @@ func (m *machine) served() error {
 	}
 	_, err := m.store.Create(definitions, object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", overrideDefinition.Name, map[string]any{"spec": m.definition["spec"]}))
 	m.definition = nil
-	return err
+	if err != nil {
+		return err
+	}
+	return await("the resource to be served", func() error {
+		if _, isServed := m.store.Served(resources["OverridePolicy"]); !isServed {
+			return errors.New("it is not")
+		}
+		return nil
+	})
 }
 
 func (m *machine) each(do func(*replica)) {
@@ -190,6 +222,9 @@ func (m *machine) each(do func(*replica)) {
 		do(r)
 	}
 }
+
+// errLeaderless is not a failure where requests for the Lease may fail.
+var errLeaderless = errors.New("no replica has the Lease")
 
 // leader returns the replica that holds the Lease, and another one.
 func (m *machine) leader() (leads, standsBy *replica, err error) {
@@ -202,7 +237,7 @@ func (m *machine) leader() (leads, standsBy *replica, err error) {
 				return nil
 			}
 		}
-		return errors.New("no replica holds the Lease")
+		return errLeaderless
 	})
 	return leads, standsBy, err
 }
@@ -229,19 +264,19 @@ func (m *machine) standbyMisses(resource string) act {
 	}
 }
 
-// leaderDies kills the leader, waits until the other replica has the Lease, and restarts
+// leaderDies kills the leader, waits until another replica has the Lease, and restarts
 // it.
 func (m *machine) leaderDies() error {
-	leader, standby, err := m.leader()
+	leader, _, err := m.leader()
 	if err != nil {
 		return err
 	}
 	leader.die()
-	err = await("the standby to get the Lease", func() error {
-		if now, _, err := m.leader(); now != standby || err != nil {
-			return fmt.Errorf("it does not have it yet: %w", err)
+	err = await("a standby to get the Lease", func() error {
+		if now, _, err := m.leader(); now != leader || err != nil {
+			return err
 		}
-		return nil
+		return errLeaderless
 	})
 	leader.start()
 	return err

@@ -1,6 +1,12 @@
 package machine
 
 import (
+	"encoding/json"
+	"fmt"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +19,7 @@ type audit struct {
 	deletions []deletion
 	writes    int
 	lastWrite time.Time
+	calls     []call
 }
 
 // deletion is a request to delete a Work.
@@ -31,12 +38,76 @@ func (a *audit) takeDeletions() []deletion {
 	return all
 }
 
-func (a *audit) note(e apiserver.AuditEvent) {
-	if e.Code == 0 || e.Resource != works {
+// call is a request of a replica that was answered.
+type call struct {
+	by string
+	apiserver.AuditEvent
+}
+
+// isWrite reports whether it may have changed anything.
+func (c call) isWrite() bool { return !slices.Contains([]string{"get", "list", "watch"}, c.Verb) }
+
+// created is the name of what it was to create.
+func (c call) created() string {
+	var o metav1.PartialObjectMetadata
+	_ = json.Unmarshal(c.Body, &o) // it was accepted
+	return o.Name
+}
+
+// mostCalls bounds what is kept of the calls.
+const mostCalls = 100_000
+
+// those are the calls since a time that fit.
+func (a *audit) those(since time.Time, fits func(call) bool) (all []call) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range a.calls {
+		if !c.Time.Before(since) && fits(c) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// requests checks how many answered requests since a time fit.
+func (m *machine) requests(since *time.Time, least, most int, fits func(call) bool) act {
+	return func() error {
+		all := m.audit.those(*since, fits)
+		if len(all) >= least && len(all) <= most {
+			return nil
+		}
+		var b strings.Builder
+		for _, c := range all[:min(len(all), 20)] {
+			fmt.Fprintf(&b, "\n%s %s %s %v %d", c.Time.Format(clockFormat), c.by, c.Verb, c.Ref, c.Code)
+		}
+		return fmt.Errorf("%d requests, not %d to %d:%s", len(all), least, most, b.String())
+	}
+}
+
+// of are the requests with one of some verbs for a resource, or that write if there are none; done are those
+// that succeeded.
+func of(gr schema.GroupResource, verbs ...string) func(call) bool {
+	return func(c call) bool {
+		return c.Ref.Resource == gr && (slices.Contains(verbs, c.Verb) || len(verbs) == 0 && c.isWrite())
+	}
+}
+
+func done(gr schema.GroupResource, verbs ...string) func(call) bool {
+	return func(c call) bool { return c.Code < 300 && of(gr, verbs...)(c) }
+}
+
+func (a *audit) note(by string, e apiserver.AuditEvent) {
+	if e.Code == 0 {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if len(a.calls) < mostCalls {
+		a.calls = append(a.calls, call{by, e})
+	}
+	if e.Resource != works {
+		return
+	}
 	if e.Verb != "get" && e.Verb != "list" && e.Verb != "watch" {
 		a.lastWrite = e.Time
 	}

@@ -40,8 +40,14 @@ const (
 // wrong: Works that do not match, deletions that the model would not have made, overrides that
 // were lost meanwhile, changes that a sweep has found.
 func (m *machine) look() (wrong []string) {
+	m.denying.Store("")
 	for _, r := range m.replicas {
 		r.settle()
+	}
+	for _, server := range m.servers {
+		for _, gr := range append(m.mirrored(), works) {
+			server.SetLag(gr, 0)
+		}
 	}
 	if err := m.heal(); err != nil {
 		return []string{err.Error()}
@@ -51,6 +57,7 @@ func (m *machine) look() (wrong []string) {
 	for limit := begun.Add(quietLimit); ; time.Sleep(lookPeriod) {
 		m.each((*replica).revive)
 		m.unstick()
+		m.report()
 		there = m.works()
 		wrong = m.differences(there)
 		if len(wrong) == 0 && time.Since(m.audit.busyUntil()) > idlePeriod && time.Since(begun) > idlePeriod || time.Now().After(limit) {
@@ -60,10 +67,17 @@ func (m *machine) look() (wrong []string) {
 	wrong = append(wrong, m.wrongDeletions()...)
 	wrong = append(wrong, m.wrongLosses()...)
 	wrong = append(wrong, m.wrongOrder()...)
+	wrong = append(wrong, m.wrongAges()...)
+	wrong = append(wrong, m.wrongReleases()...)
+	wrong, m.costs = append(wrong, m.costs...), nil
+	wrong = append(wrong, m.witness.counts.drops()...)
 	for _, r := range m.replicas {
 		wrong = append(wrong, r.complaints()...)
 	}
 	m.remember(there)
+	if m.steps["restore"] > 0 {
+		m.keep()
+	}
 	return wrong
 }
 
@@ -79,14 +93,18 @@ func (m *machine) differences(there map[string]*unstructured.Unstructured) (wron
 	return wrong
 }
 
-// unstick removes the finalizers of Works that Karmada never lets go, as an administrator must: those that
-// preserve an object that is no longer in the member.
+// unstick removes the finalizers of Works that Karmada never completes, as an administrator must: those that
+// preserve an object that is no longer in the member, or is not Karmada's there.
 func (m *machine) unstick() {
 	for name, of := range m.targets() {
 		work := m.store.Get(workRef(name))
 		u := &unstructured.Unstructured{Object: work}
 		preserved, _, _ := unstructured.NestedBool(work, "spec", "preserveResourcesOnDeletion")
-		if work == nil || u.GetDeletionTimestamp() == nil || !preserved || m.karmada.Member(of.cluster).Store.Get(refOf(of.key)) != nil {
+		if work == nil || u.GetDeletionTimestamp() == nil || !preserved {
+			continue
+		}
+		there := &unstructured.Unstructured{Object: m.karmada.Member(of.cluster).Store.Get(refOf(of.key))}
+		if there.GetLabels()["karmada.io/managed"] == "true" {
 			continue
 		}
 		m.touched[of] = true
@@ -161,11 +179,13 @@ func (m *machine) compare(works map[string]*unstructured.Unstructured) (wrong []
 // finalizers as an administrator must: there may have been no daemon when the configuration changed.
 func (m *machine) compareFinalizers() (wrong []string) {
 	world := m.history.now()
-	for _, gr := range mirrored {
+	for _, gr := range m.mirrored() {
 		for _, found := range m.store.List(gr, "") {
 			key, o := model.Applied(&unstructured.Unstructured{Object: found})
 			switch {
 			case key.Namespace == daemon.Namespace:
+			case !world.Includes(key) && o.Finalized && m.departed[refOf(key)] != nil && m.departed[refOf(key)] == m.ruler():
+				wrong = append(wrong, fmt.Sprintf("%v is outside the configuration and keeps its finalizer, although a replica led when it left", key))
 			case !world.Includes(key) && o.Leaving:
 				_, err := m.store.Modify(refOf(key), "", func(o apiserver.Object) { unstructured.RemoveNestedField(o, "metadata", "finalizers") })
 				wrong = append(wrong, fmt.Sprintf("%v was left with a finalizer: %v", key, err)) // not in the next round
@@ -237,17 +257,25 @@ func (m *machine) judge(world *model.World, of target, work *unstructured.Unstru
 		if work == nil {
 			return "it is missing"
 		}
-		if err := model.Carries(work, want); err != nil {
+		if err := model.Carries(work, want); err != nil && !(model.CarriesMore(work, want) && m.lacks(world, of.key)) {
 			return err.Error()
 		}
 	case model.Absent:
-		if work != nil {
+		if work != nil && !(m.breaker != "" && model.IsHeld(work)) {
 			return fmt.Sprintf("it exists, but must not: %s", described(work))
 		}
 	case model.Stays:
 		return m.judgeStaying(of, work)
 	}
 	return ""
+}
+
+// lacks reports whether an object cannot be written to one of its clusters: the others keep what that one lacks.
+func (m *machine) lacks(world *model.World, k model.Key) bool {
+	return slices.ContainsFunc(m.clusters, func(cluster string) bool {
+		state, _ := world.Of(k, cluster)
+		return state == model.Stays && world.Clusters[cluster] != nil
+	})
 }
 
 // judgeStaying checks that a Work that has to stay has stayed, or has become something
@@ -311,9 +339,13 @@ func (m *machine) remember(works map[string]*unstructured.Unstructured) {
 // wrongDeletions lists the deletions that the model would not have requested at the time, and
 // those of Works that did not have the preserve option that their source asked for.
 func (m *machine) wrongDeletions() (wrong []string) {
-	targets := m.targets()
-	for _, d := range m.audit.takeDeletions() {
+	targets, deletions := m.targets(), m.audit.takeDeletions()
+	wrong = m.emptied(deletions)
+	for _, d := range deletions {
 		of, known := targets[model.ShortKey(d.work)]
+		if !known && m.isStranger(d.work) {
+			continue
+		}
 		if !known {
 			wrong = append(wrong, "a Work without a known source was deleted: "+d.work)
 			continue
@@ -374,18 +406,21 @@ func (m *machine) judgeDeletion(of target, work string, at time.Time, hasHappene
 	switch mayPreserve := func(o outcome) bool { return o.like.Preserved }; {
 	case end.preserved && !slices.ContainsFunc(reasons, mayPreserve) && !m.mayBeLeft(of, at):
 		return "its Work preserved it, which its source has not asked for"
-	case !end.preserved && !slices.ContainsFunc(reasons, func(o outcome) bool { return !mayPreserve(o) }) && !m.wasRecreated(of.key, at):
+	case !end.preserved && !slices.ContainsFunc(reasons, func(o outcome) bool { return !mayPreserve(o) }) && !m.wasRecreated(of, at):
 		return "its Work did not preserve it"
 	}
 	return ""
 }
 
-// wasRecreated reports whether an object was another one at some time since the last quiet moment:
-// it does not speak for the Works of the earlier one.
-func (m *machine) wasRecreated(k model.Key, at time.Time) bool {
+// wasRecreated reports whether an object was another one at some time since the last quiet moment, or its Work is of
+// another one: it does not speak for the Works of the earlier one.
+func (m *machine) wasRecreated(of target, at time.Time) bool {
 	uids := map[string]bool{}
+	if before := m.before[of]; before != nil {
+		uids[before.UID] = true
+	}
 	for _, moment := range m.history {
-		if o := moment.Objects[k]; o != nil && !moment.from.After(at) && (moment.until.IsZero() || moment.until.After(m.quietAt)) {
+		if o := moment.Objects[of.key]; o != nil && !moment.from.After(at) && (moment.until.IsZero() || moment.until.After(m.quietAt)) {
 			uids[o.UID] = true
 		}
 	}

@@ -1,9 +1,13 @@
 package machine
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +19,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/daemon"
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
+	"github.com/karmada-target/karmada-mirror/simulation/fault"
 	"github.com/karmada-target/karmada-mirror/simulation/karmada"
 	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
@@ -51,6 +56,28 @@ type machine struct {
 	// definition is that of the OverridePolicies while they are not served.
 	definition apiserver.Object
 	log        []string
+	// strangers are sources that the model knows nothing of.
+	strangers  []model.Key
+	kubeconfig string
+	// sections are in the configuration beside the resources, and more are further resources.
+	sections, more string
+	// servers are the API servers, and settings what the configuration says.
+	servers  []*apiserver.Server
+	settings settings
+	// departed are the objects that have left the configuration with a finalizer, and the process that led then.
+	departed map[apiserver.Ref]*process
+	// altering are the clusters whose Works a webhook alters: a map[string]bool.
+	altering atomic.Value
+	// reporting: all Clusters report, as many at a time as one after the other within ten seconds.
+	reporting bool
+	reported  int
+	// denying is the namespace of the Works that a webhook does not let be written: a string.
+	denying atomic.Value
+	backup  backup
+	// costs are complaints about them.
+	costs []string
+	// preferred: a newer version of a resource has been served.
+	preferred bool
 }
 
 // target is an object in a cluster.
@@ -70,18 +97,21 @@ var (
 	works       = schema.GroupResource{Group: "work.karmada.io", Resource: "works"}
 	clusters    = schema.GroupResource{Group: "cluster.karmada.io", Resource: "clusters"}
 	definitions = schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
+	widgets     = schema.GroupResource{Group: "example.io", Resource: "widgets"}
 	leases      = schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
 )
 
 // resources maps the kinds of the objects to their resources, and those of the override policies.
 var resources = map[string]schema.GroupResource{
-	"ConfigMap": configMaps, deployment.Kind: deployments, autoscaler.Kind: autoscalers,
+	"ConfigMap": configMaps, deployment.Kind: deployments, autoscaler.Kind: autoscalers, widget.Kind: widgets,
 	"OverridePolicy":        {Group: "policy.karmada.io", Resource: "overridepolicies"},
 	"ClusterOverridePolicy": {Group: "policy.karmada.io", Resource: "clusteroverridepolicies"},
 }
 
 // mirrored are the resources in the configuration.
-var mirrored = []schema.GroupResource{configMaps, deployments, autoscalers}
+func (s *scene) mirrored() []schema.GroupResource {
+	return append([]schema.GroupResource{configMaps, deployments, autoscalers}, s.extra...)
+}
 
 // refOf says where an object is.
 func refOf(k model.Key) apiserver.Ref {
@@ -96,18 +126,33 @@ func newMachine(s *scene, kubeconfig string) (*machine, error) {
 	m := &machine{
 		scene: s, store: apiserver.NewStore(append(apiserver.Builtin(), apiserver.KarmadaResources()...)...), left: map[target]bool{},
 		values: map[*model.Object]int{}, going: map[string]bool{}, before: map[target]*model.Copy{}, touched: map[target]bool{}, quietAt: time.Now(), judgedAt: time.Now(),
+		kubeconfig: kubeconfig, sections: cmp.Or(s.breaker, breakerOff), departed: map[apiserver.Ref]*process{},
 	}
 	m.karmada = karmada.New(m.store, karmada.Options{})
-	m.witness, m.audit = newWitness(m.store), &audit{}
+	m.witness, m.audit = newWitness(m), &audit{}
+	if s.alters {
+		m.store.Admit(m.alter)
+	}
+	if s.steps["deny"] > 0 {
+		m.store.Admit(m.deny)
+	}
 	m.history = history{{from: m.quietAt, World: &model.World{
 		Objects: map[model.Key]*model.Object{}, Namespaces: map[string]*model.Object{}, Clusters: map[string]*model.Object{}, Autoscalers: map[model.Key]model.Key{},
 		Policies: map[model.Key]*model.Policy{}, Configuration: &model.Configuration{},
 	}}}
-	if _, err := m.store.Create(namespaces, object("v1", "Namespace", "", daemon.Namespace, nil)); err != nil && !apierrors.IsAlreadyExists(err) {
+	for _, name := range []string{daemon.Namespace, "default"} { // Events of what is cluster-wide are in the latter
+		if _, err := m.store.Create(namespaces, object("v1", "Namespace", "", name, nil)); err != nil && !apierrors.IsAlreadyExists(err) {
+			return nil, err
+		}
+	}
+	if err := errors.Join(m.define(resources["OverridePolicy"]), m.configure("*", none, true)); err != nil {
 		return nil, err
 	}
-	if err := m.configure("*", none, true); err != nil {
-		return nil, err
+	if len(s.extra) > 0 {
+		if _, err := m.store.Create(definitions, widgetDefinition("v1")); err != nil {
+			return nil, err
+		}
+		time.Sleep(time.Second) // until it is served
 	}
 	for i, name := range m.clusters {
 		if err := m.putCluster(name, map[string]string{"tier": []string{"edge", "core"}[i%2]}, ""); err != nil {
@@ -119,14 +164,69 @@ func newMachine(s *scene, kubeconfig string) (*machine, error) {
 			return nil, err
 		}
 	}
-	for _, name := range []string{"one", "other"} {
-		server := m.store.NewServer()
-		server.Audit(m.audit.note)
-		r := newReplica(name, server, kubeconfig)
-		m.replicas = append(m.replicas, r)
-		r.start()
+	for _, name := range []string{"one", "other", "third"}[:max(2, s.replicas)] {
+		m.replica(name, s.flags...).start()
+	}
+	for len(m.servers) < 3 {
+		m.serve("")
 	}
 	return m, nil
+}
+
+// define adds the definition of a custom resource.
+func (m *machine) define(gr schema.GroupResource) error {
+	served, _ := m.store.Served(gr)
+	_, err := m.store.Create(definitions, definitionOf(served))
+	return err
+}
+
+// definitionOf is a definition that serves a resource.
+func definitionOf(r apiserver.Resource) apiserver.Object {
+	scope := map[bool]string{true: "Namespaced", false: "Cluster"}[r.Namespaced]
+	var versions []any
+	for i, name := range r.Versions {
+		versions = append(versions, map[string]any{
+			"name": name, "served": true, "storage": i == 0, "subresources": map[string]any{"status": map[string]any{}},
+			"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+		})
+	}
+	names := map[string]any{"plural": r.Resource, "singular": r.Singular, "kind": r.Kind, "listKind": r.ListKind}
+	return object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", r.GroupResource().String(), map[string]any{
+		"spec": map[string]any{"group": r.Group, "scope": scope, "names": names, "versions": versions},
+	})
+}
+
+// replica adds a replica with an API server of its own, which does not run yet.
+func (m *machine) replica(name string, flags ...string) *replica {
+	r := newReplica(name, nil, m.kubeconfig)
+	r.flags = flags
+	m.join(r)
+	m.replicas = append(m.replicas, r)
+	return r
+}
+
+// join leads a replica to a new API server.
+func (m *machine) join(r *replica) {
+	m.serve(r.name)
+	r.api, r.server = m.servers[len(m.servers)-1], m.door(len(m.servers)-1)
+	if r.layer != nil {
+		r.layer.Connect(r.server)
+	}
+}
+
+// serve adds an API server, which a replica will use.
+func (m *machine) serve(by string) {
+	server := m.store.NewServer()
+	server.Audit(func(e apiserver.AuditEvent) { m.audit.note(by, e) })
+	m.servers = append(m.servers, server)
+}
+
+// door leads to an API server.
+func (m *machine) door(i int) http.RoundTripper {
+	if m.isOld {
+		return fault.NoStreamingLists(m.servers[i])
+	}
+	return m.servers[i]
 }
 
 // end ends everything that runs.
@@ -175,7 +275,11 @@ func numbered(k model.Key, value int) apiserver.Object {
 			"maxReplicas": int64(1 + value), "scaleTargetRef": map[string]any{"apiVersion": "apps/v1", "kind": deployment.Kind, "name": deployment.Name},
 		}})
 	}
-	return object("v1", k.Kind, k.Namespace, k.Name, map[string]any{"data": map[string]any{"key": fmt.Sprint(value), "text": variables[value]}})
+	version := "v1"
+	if k.Kind == widget.Kind {
+		version = "example.io/v1"
+	}
+	return object(version, k.Kind, k.Namespace, k.Name, map[string]any{"data": map[string]any{"key": fmt.Sprint(value), "text": variables[value]}})
 }
 
 // apply creates an object, or replaces it and leaves the finalizers that it has, as kubectl apply does.
@@ -308,7 +412,7 @@ func (m *machine) holdsAny(name string) bool {
 			return true
 		}
 	}
-	for _, gr := range mirrored {
+	for _, gr := range m.mirrored() {
 		for _, found := range m.store.List(gr, name) {
 			if _, o := model.Applied(&unstructured.Unstructured{Object: found}); o.Finalized {
 				return true
@@ -327,8 +431,13 @@ func (m *machine) putCluster(name string, labels map[string]string, region strin
 	}
 	return m.history.change(func() error {
 		if m.store.Get(ref) == nil {
-			if _, err := m.karmada.Join(karmada.Cluster{Name: name}); err != nil {
+			isNew := m.karmada.Member(name) == nil
+			member, err := m.karmada.Join(karmada.Cluster{Name: name, Resources: []apiserver.Resource{widgetResource}})
+			if err != nil {
 				return err
+			}
+			if isNew {
+				m.witness.follow(name, member.Store)
 			}
 		}
 		_, err := m.store.Modify(ref, "", func(o apiserver.Object) { describe(&unstructured.Unstructured{Object: o}, labels, region) })
@@ -374,14 +483,25 @@ const (
 	breakerOff        = "deletion: {holdAbove: {works: 0, percent: 25}}\n"
 )
 
-// configure replaces the configuration.
+// settings are what a configuration says.
+type settings struct {
+	namespaces, rules string
+	honors            bool
+	without           string // a kind
+}
+
+// configure replaces the configuration by one that mirrors all kinds.
 func (m *machine) configure(globs, rules string, honors bool) error {
-	next := &model.Configuration{Namespaces: []string{globs}, Overrides: honors}
+	return m.reconfigure(settings{globs, rules, honors, ""})
+}
+
+func (m *machine) reconfigure(s settings) error {
+	next := &model.Configuration{Namespaces: []string{s.namespaces}, Overrides: s.honors, Without: []string{s.without}}
 	options := ""
-	if honors {
+	if s.honors {
 		options = "overridePolicies: Honor\n"
 	}
-	switch rules {
+	switch s.rules {
 	case "m1":
 		next.Authorization, options = []model.Rule{{Clusters: []string{"m1"}}}, options+"authorization: [{clusters: [m1]}]\n"
 	case "gold":
@@ -390,14 +510,17 @@ func (m *machine) configure(globs, rules string, honors bool) error {
 	case "nothing":
 		next.Authorization, options = []model.Rule{}, options+"authorization: []\n"
 	}
-	text := configurationHead + breakerOff + options + "resources:\n"
-	for _, gr := range mirrored {
-		text += fmt.Sprintf("- {group: %q, resource: %s, namespaces: [%q], aggregateStatus: %t}\n", gr.Group, gr.Resource, globs, gr == deployments)
+	text := configurationHead + m.sections + options + "resources:\n" + m.more
+	for _, gr := range m.mirrored() {
+		if gr != resources[s.without] {
+			text += fmt.Sprintf("- {group: %q, resource: %s, namespaces: [%q], aggregateStatus: %t}\n", gr.Group, gr.Resource, s.namespaces, gr == deployments)
+		}
 	}
 	return m.history.change(func() error {
+		m.depart(next)
 		_, err := m.apply(configMaps, object("v1", "ConfigMap", daemon.Namespace, "karmada-mirror", map[string]any{"data": map[string]any{config.Key: text}}))
 		return err
-	}, func(w *model.World) { w.Configuration = next })
+	}, func(w *model.World) { w.Configuration, m.settings = next, s })
 }
 
 // putPolicy creates an override policy, or replaces it.
@@ -439,6 +562,9 @@ func (m *machine) deleteWork(of target) error {
 
 func (m *machine) editWork(of target, change func(*unstructured.Unstructured)) error {
 	_, err := m.store.Modify(m.touch(of), "", func(o apiserver.Object) { change(&unstructured.Unstructured{Object: o}) })
+	if apierrors.IsForbidden(err) {
+		return nil // by a webhook, which users meet too
+	}
 	return ignoreNotFound(err)
 }
 

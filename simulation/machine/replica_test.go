@@ -3,16 +3,17 @@ package machine
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
@@ -42,20 +43,32 @@ const (
 type replica struct {
 	name       string
 	kubeconfig string
-	server     *apiserver.Server
-	gates      map[string]*fault.Gate
-	layer      *fault.Layer // of the current process
-	rules      map[string]*fault.Rule
-	// passing are rules that are removed at the next quiet moment.
-	passing []*fault.Rule
+	// server is where its requests go, and api its own API server.
+	server  http.RoundTripper
+	api     *apiserver.Server
+	latency time.Duration
+	gates   map[string]*fault.Gate
+	layer   *fault.Layer // of the current process
+	rules   map[string]*fault.Rule
+	// passing are faults that end at the next quiet moment.
+	passing []*passing
 	current *process
 	// processes are all that have been started.
 	processes []*process
+	// isMisled: it cannot know what it has missed.
+	isMisled bool
 	// flags are added to the usual ones.
 	flags []string
 }
 
-func newReplica(name string, server *apiserver.Server, kubeconfig string) *replica {
+// passing is a fault that stays when the process ends.
+type passing struct {
+	match fault.Match
+	fault fault.Fault
+	rule  *fault.Rule
+}
+
+func newReplica(name string, server http.RoundTripper, kubeconfig string) *replica {
 	r := &replica{name: name, kubeconfig: kubeconfig, server: server, gates: map[string]*fault.Gate{}}
 	for _, resource := range append(slices.Clone(watched), theConfiguration) {
 		r.gates[resource] = fault.NewGate()
@@ -78,23 +91,36 @@ func (r *replica) hang(resource string) {
 
 // expire ends a watch, and answers the next ones that they are too old.
 func (r *replica) expire(resource string) {
-	r.rules[resource].Remove()
-	delete(r.rules, resource)
 	r.pass(watchOf(resource), fault.Expire())
+	r.layer.End(watchOf(resource))
+}
+
+// mislead makes a resource be listed again, with a fault in the lists and in the watches after them.
+func (r *replica) mislead(resource string, f fault.Fault) {
+	r.pass(fault.Match{Verb: "list", Resource: resource, AllNamespaces: true}, f)
+	r.pass(watchOf(resource), fault.Chain(fault.Expire(), f))
 	r.layer.End(watchOf(resource))
 }
 
 // pass injects a fault that ends at the next quiet moment.
 func (r *replica) pass(m fault.Match, f fault.Fault) {
-	r.passing = append(r.passing, r.layer.Inject(m, f))
+	p := &passing{match: m, fault: f}
+	if r.layer != nil {
+		p.rule = r.layer.Inject(m, f)
+	}
+	r.passing = append(r.passing, p)
 }
 
 // settle ends all faults.
 func (r *replica) settle() {
-	for _, rule := range r.passing {
-		rule.Remove()
+	for _, p := range r.passing {
+		p.rule.Remove()
 	}
 	r.passing = nil
+	r.layer.Connect(r.server)
+	if r.isMisled {
+		r.restart()
+	}
 	for resource, gate := range r.gates {
 		gate.Open()
 		if r.rules[resource] == nil {
@@ -114,16 +140,22 @@ func (r *replica) underWay() (n int) {
 }
 
 // usualFlags are the daemon's own defaults, except that it resyncs more often: what only a sweep finds is a defect.
-var usualFlags = []string{"--resync-period=15s", "--metrics-bind-address=0", "--health-probe-bind-address=0"}
+var usualFlags = []string{"--resync-period=15s"}
 
 func (r *replica) start() {
 	r.layer = fault.New(r.server, uint64(len(r.processes)))
-	r.rules = map[string]*fault.Rule{}
-	r.passing = nil
+	r.layer.SetLatency(r.latency)
+	r.rules, r.isMisled = map[string]*fault.Rule{}, false
 	for resource := range r.gates {
 		r.hang(resource)
 	}
-	r.current = startProcess(r.layer, append(slices.Concat(usualFlags, r.flags), "--kubeconfig="+r.kubeconfig, "--holder-identity="+r.name)...)
+	for _, p := range r.passing {
+		if p.rule != nil {
+			p.rule.Remove()
+		}
+		p.rule = r.layer.Inject(p.match, p.fault)
+	}
+	r.current = startProcess(r.layer, append(append(slices.Clone(usualFlags), "--kubeconfig="+r.kubeconfig, "--holder-identity="+r.name), r.flags...)...)
 	r.processes = append(r.processes, r.current)
 }
 
@@ -151,19 +183,38 @@ func (r *replica) stop() {
 	<-r.current.done
 }
 
+// isOver reports whether it has ended, or must.
+func (p *process) isOver() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.done:
+		return true
+	default:
+		return p.isExpected
+	}
+}
+
 // revive starts the daemon again if it has ended by itself for a good reason.
 func (r *replica) revive() {
+	if r.hasEnded() && r.current.mustRestart() {
+		r.start()
+	}
+}
+
+// hasEnded reports whether the current process has.
+func (r *replica) hasEnded() bool {
 	select {
 	case <-r.current.done:
-		if r.current.hasLostLease() {
-			r.start()
-		}
+		return true
 	default:
+		return false
 	}
 }
 
 // end waits until all processes have ended.
 func (r *replica) end() {
+	r.settle()
 	r.stop()
 	for _, p := range r.processes {
 		<-p.done
@@ -180,10 +231,13 @@ func (r *replica) complaints() (wrong []string) {
 
 // process is one run of the daemon.
 type process struct {
+	began  time.Time
 	cancel context.CancelFunc
 	done   chan struct{}
 	err    error // once done is closed
 	log    journal
+	// listeners are those of its servers, by address.
+	listeners map[string]*listener
 
 	mu         sync.Mutex
 	isExpected bool // that it ends
@@ -192,12 +246,11 @@ type process struct {
 
 func startProcess(layer *fault.Layer, flags ...string) *process {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &process{cancel: cancel, done: make(chan struct{})}
+	p := &process{began: time.Now(), cancel: cancel, done: make(chan struct{})}
 	o, set := &daemon.Options{}, pflag.NewFlagSet("run", pflag.ContinueOnError)
 	o.AddFlags(set)
-	o.Network = daemon.Network{Transport: layer, Listen: func(context.Context, string, string) (net.Listener, error) {
-		return nil, errors.New("no network here")
-	}}
+	p.listeners = map[string]*listener{":8080": newListener(), ":8081": newListener()}
+	o.Network = daemon.Network{Transport: layer, Listen: func(_ context.Context, _, address string) (net.Listener, error) { return p.listeners[address], nil }}
 	p.err = set.Parse(flags)
 	encoder := zapcore.EncoderConfig{MessageKey: "msg", LevelKey: "level", TimeKey: "at", EncodeTime: zapcore.RFC3339NanoTimeEncoder, EncodeLevel: zapcore.LowercaseLevelEncoder}
 	logger := zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(encoder), &p.log, zap.InfoLevel))
@@ -216,9 +269,9 @@ func (p *process) expectEnd() {
 	p.isExpected = true
 }
 
-// hasLostLease reports whether a process that has ended had lost its Lease.
-func (p *process) hasLostLease() bool {
-	return p.err != nil && strings.Contains(p.err.Error(), lostLease)
+// mustRestart reports whether a process that has ended had lost its Lease, or found etcd restored.
+func (p *process) mustRestart() bool {
+	return p.err != nil && (strings.Contains(p.err.Error(), lostLease) || strings.Contains(p.err.Error(), "restart to read everything again"))
 }
 
 func (p *process) complaints(name string) (wrong []string) {
@@ -229,7 +282,7 @@ func (p *process) complaints(name string) (wrong []string) {
 	defer p.mu.Unlock()
 	select {
 	case <-p.done:
-		if !p.reported && !p.isExpected && !p.hasLostLease() {
+		if !p.reported && !p.isExpected && !p.mustRestart() {
 			p.reported = true
 			wrong = append(wrong, fmt.Sprintf("replica %s has ended by itself: %v", name, p.err))
 		}
@@ -238,21 +291,20 @@ func (p *process) complaints(name string) (wrong []string) {
 	return wrong
 }
 
-// journalLength is how many lines a failure prints of each replica's log.
-const journalLength = 60
+// journalLength is how many lines are kept of each replica's log, and printed how many a failure prints.
+const journalLength, printed = 20_000, 60
 
 // journal is the end of a log, and what was counted in the whole.
 type journal struct {
-	mu             sync.Mutex
-	last           [][]byte
-	lines, repairs int
+	mu      sync.Mutex
+	last    [][]byte
+	repairs int
 }
 
 // Write implements io.Writer; a write is a line.
 func (j *journal) Write(line []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.lines++
 	if bytes.Contains(line, []byte(sweepRepair)) {
 		j.repairs++
 	}
@@ -278,9 +330,21 @@ func (j *journal) takeRepairs() int {
 func (j *journal) print(w io.Writer) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for _, line := range j.last {
+	for _, line := range j.last[max(0, len(j.last)-printed):] {
 		_, _ = w.Write(line)
 	}
+}
+
+// said are the lines with a text.
+func (j *journal) said(text string) (lines []string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, line := range j.last {
+		if bytes.Contains(line, []byte(text)) {
+			lines = append(lines, string(line))
+		}
+	}
+	return lines
 }
 
 // newKubeconfig writes a kubeconfig of an API server that only a transport knows.

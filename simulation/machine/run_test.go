@@ -3,8 +3,11 @@ package machine
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,6 +21,9 @@ import (
 func TestMain(m *testing.M) {
 	if os.Getenv("KLOG") == "" {
 		klog.SetLogger(logr.Discard())
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // worlds are small and short-lived
 	}
 	os.Exit(m.Run())
 }
@@ -97,67 +103,109 @@ func (m *machine) logs() string {
 	return b.String()
 }
 
-// live takes the steps of some days, and looks at the end of each.
-func (m *machine) live(days []day) error {
+// live takes the steps of some days, and looks at the end of each. It ends when it meets known defects.
+func (m *machine) live(days []day) (known map[string]bool, err error) {
 	for _, d := range days {
 		for _, next := range d {
 			m.log = append(m.log, fmt.Sprintf("%s %s", time.Now().Format(clockFormat), next.what))
-			if err := next.do(m); err != nil {
-				return fmt.Errorf("%s: %w", next.what, err)
+			if err := next.do(m); err != nil && !(errors.Is(err, errLeaderless) && m.steps["fail"] > 0) {
+				return nil, fmt.Errorf("%s: %w", next.what, err)
 			}
 			time.Sleep(next.pause)
 		}
 		m.log = append(m.log, time.Now().Format(clockFormat)+" quiet")
-		if err := m.quiet(); err != nil {
-			return err
+		if wrong := m.look(); len(wrong) > 0 {
+			if known := m.explained(wrong); known != nil {
+				return known, nil
+			}
+			return nil, fmt.Errorf("%q", wrong)
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // tries is how often a sequence of steps that may fail is tried: goroutines are scheduled freely, so it
 // may also pass.
 const tries = 4
 
+// duration is how long a scene is played: SIMULATION, or what makes all of them take about a minute on two cores.
+func duration(t *testing.T) time.Duration {
+	d, err := time.ParseDuration(cmp.Or(os.Getenv("SIMULATION"), "12s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // TestRandom lives in random worlds. After the first failure, it looks for a shorter sequence that fails.
 func TestRandom(t *testing.T) {
 	for name, s := range scenes {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+			if !s.isMeasured {
+				t.Parallel()
+			}
 			var first error
-			steps, generator := 0, s.days()
+			var failed string
+			steps, worlds, met, generator := 0, 0, newTally(), s.days()
+			end := met.began.Add(duration(t))
 			defer func() {
 				if first != nil {
-					t.Logf("the first failure: %v", first)
+					t.Logf("the first failure, after %s: %v", failed, first)
 				}
-				t.Logf("%d steps", steps)
+				met.log(t)
+				t.Logf("%d steps in %d worlds, %s", steps, worlds, met.taken())
 			}()
-			rapid.Check(t, func(rt *rapid.T) {
-				days := generator.Draw(rt, "days")
-				for range tries {
-					err := inWorld(t, s, func(m *machine) error { return m.live(days) })
-					if err != nil {
-						first = cmp.Or(first, err)
-						rt.Fatal(err)
+			for time.Now().Before(end) {
+				rapid.Check(t, func(rt *rapid.T) {
+					if first == nil && time.Now().After(end) {
+						return
 					}
-					if first == nil {
-						break
+					days := generator.Draw(rt, "days")
+					for range tries {
+						var known map[string]bool
+						err := inWorld(t, s, func(m *machine) (err error) {
+							known, err = m.live(days)
+							return err
+						})
+						met.add(known)
+						if err != nil {
+							if first == nil {
+								first, failed = err, met.taken()
+							}
+							rt.Fatal(err)
+						}
+						if first == nil {
+							break
+						}
 					}
-				}
-				for _, d := range days {
-					steps += len(d)
-				}
-			})
+					worlds++
+					for _, d := range days {
+						steps += len(d)
+					}
+				})
+			}
 		})
 	}
 }
 
 // scenes are what random worlds play with.
-var scenes = map[string]*scene{"objects": onAPIServer, "waves": inWaves, "members": inMembers}
+var scenes = map[string]*scene{
+	"objects": onAPIServer, "waves": inWaves, "members": inMembers, "altered": altered(), "versions": inVersions, "fleet": inFleet, "breaker": withBreaker,
+	"lag": onLaggingServers, "statuses": withStatuses, "faults": withFaults(), "tenants": ofTenants,
+}
+
+// allStories are those of all files.
+func allStories() map[string]func(*machine) error {
+	all := map[string]func(*machine) error{}
+	for _, some := range []map[string]func(*machine) error{stories, faults, leaderships, breakers, commands, ownership, statuses, configurations, bounds} {
+		maps.Copy(all, some)
+	}
+	return all
+}
 
 // TestStories tells each story in a world of its own.
 func TestStories(t *testing.T) {
-	for name, told := range stories {
+	for name, told := range allStories() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if err := inWorld(t, onAPIServer, told); err != nil {

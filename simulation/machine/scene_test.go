@@ -1,6 +1,8 @@
 package machine
 
 import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
 
@@ -20,6 +22,19 @@ type scene struct {
 	judgesMembers bool
 	// inWaves says that its objects reach clusters in waves, of which some fail.
 	inWaves bool
+	// flags are the daemons', after the usual ones, and breaker replaces breakerOff.
+	flags   []string
+	options []string // annotations that are turned on and off
+	// replicas is how many daemons there are, if not two.
+	replicas int
+	breaker  string
+	// extra is mirrored besides the usual resources.
+	extra []schema.GroupResource
+	// isOld: the API servers do not stream lists. alters: a webhook may alter Works. judgesAge: content must not
+	// go back. judgesCounts: statuses must not.
+	isOld, alters, judgesAge, judgesCounts bool
+	// isMeasured: nothing may run beside it.
+	isMeasured bool
 }
 
 // These annotations say to which clusters an object is mirrored.
@@ -27,6 +42,7 @@ const (
 	clustersKey = "karmada.target/clusters"
 	deletionKey = "karmada.target/deletion"
 	selectorKey = "karmada.target/cluster-selector"
+	wavesKey    = "karmada.target/waves"
 )
 
 // A few names are enough: the same things then happen to them again and again.

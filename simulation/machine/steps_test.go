@@ -60,7 +60,12 @@ func said(all map[string]string) string {
 // drawStep draws the next step.
 func (s *scene) drawStep(t *rapid.T) step {
 	kind := s.steps.draw(t, "step")
-	drawn := drawers[kind](t, s)
+	var drawn step
+	for _, all := range []map[string]func(*rapid.T, *scene) step{drawers, moreDrawers, faultDrawers, costDrawers} {
+		if draw := all[kind]; draw != nil {
+			drawn = draw(t, s)
+		}
+	}
 	drawn.what = kind + " " + drawn.what
 	return drawn
 }
@@ -246,19 +251,19 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 		return step{fmt.Sprintf("%v %s", of, edit), func(m *machine) error { return m.editWork(of, edits[edit]) }}
 	},
 	"shut": func(t *rapid.T, s *scene) step {
-		i, resource := drawReplica(t), rapid.SampledFrom(append(watched, "works", "works", "configmaps")).Draw(t, "resource")
+		i, resource := s.drawReplica(t), rapid.SampledFrom(append(watched, "works", "works", "configmaps")).Draw(t, "resource")
 		return step{fmt.Sprintf("%d %s", i, resource), func(m *machine) error { m.blinded = true; m.replicas[i].gates[resource].Shut(); return nil }}
 	},
 	"open": func(t *rapid.T, s *scene) step {
-		i, resource := drawReplica(t), rapid.SampledFrom(watched).Draw(t, "resource")
+		i, resource := s.drawReplica(t), rapid.SampledFrom(watched).Draw(t, "resource")
 		return step{fmt.Sprintf("%d %s", i, resource), func(m *machine) error { m.replicas[i].gates[resource].Open(); return nil }}
 	},
 	"expire": func(t *rapid.T, s *scene) step {
-		i, resource := drawReplica(t), rapid.SampledFrom(watched).Draw(t, "resource")
+		i, resource := s.drawReplica(t), rapid.SampledFrom(watched).Draw(t, "resource")
 		return step{fmt.Sprintf("%d %s", i, resource), func(m *machine) error { m.blinded = true; m.replicas[i].expire(resource); return nil }}
 	},
 	"late": func(t *rapid.T, s *scene) step {
-		i, verb := drawReplica(t), rapid.SampledFrom([]string{"create", "patch", "delete"}).Draw(t, "verb")
+		i, verb := s.drawReplica(t), rapid.SampledFrom([]string{"create", "patch", "delete"}).Draw(t, "verb")
 		late := rapid.SampledFrom([]time.Duration{300 * time.Millisecond, 1500 * time.Millisecond, 6 * time.Second}).Draw(t, "late")
 		asked := rapid.Bool().Draw(t, "asked late")
 		return step{fmt.Sprintf("%d %s %s, asked late %t", i, verb, late, asked), func(m *machine) error {
@@ -272,7 +277,7 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 		}}
 	},
 	"throttle": func(t *rapid.T, s *scene) step {
-		i, verb := drawReplica(t), rapid.SampledFrom([]string{"create", "patch", "delete"}).Draw(t, "verb")
+		i, verb := s.drawReplica(t), rapid.SampledFrom([]string{"create", "patch", "delete"}).Draw(t, "verb")
 		after := rapid.IntRange(1, 5).Draw(t, "after")
 		return step{fmt.Sprintf("%d %s, again after %d s", i, verb, after), func(m *machine) error {
 			m.replicas[i].pass(fault.Match{Verb: verb, Resource: works.Resource, Share: 0.5}, fault.Refuse(apierrors.NewTooManyRequests("busy", after)))
@@ -280,7 +285,7 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 		}}
 	},
 	"slow reads": func(t *rapid.T, s *scene) step {
-		i, resource := drawReplica(t), rapid.SampledFrom(watched).Draw(t, "resource")
+		i, resource := s.drawReplica(t), rapid.SampledFrom(watched).Draw(t, "resource")
 		late := rapid.SampledFrom([]time.Duration{300 * time.Millisecond, 1500 * time.Millisecond, 4 * time.Second}).Draw(t, "late")
 		return step{fmt.Sprintf("%d %s %s", i, resource, late), func(m *machine) error {
 			m.heldBack += late
@@ -289,11 +294,11 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 		}}
 	},
 	"kill": func(t *rapid.T, s *scene) step {
-		i := drawReplica(t)
+		i := s.drawReplica(t)
 		return step{fmt.Sprint(i), func(m *machine) error { m.replicas[i].kill(); return nil }}
 	},
 	"restart": func(t *rapid.T, s *scene) step {
-		i := drawReplica(t)
+		i := s.drawReplica(t)
 		return step{fmt.Sprint(i), func(m *machine) error { m.replicas[i].restart(); return nil }}
 	},
 }
@@ -357,7 +362,6 @@ func (s *scene) drawCluster(t *rapid.T) string {
 	return rapid.SampledFrom(s.clusters).Draw(t, "cluster")
 }
 func drawNamespace(t *rapid.T) string { return rapid.SampledFrom(namespaceNames).Draw(t, "namespace") }
-func drawReplica(t *rapid.T) int      { return rapid.IntRange(0, 1).Draw(t, "replica") }
 
 // drawBetween draws how long a change lasts before it is reverted.
 func drawBetween(t *rapid.T) time.Duration {

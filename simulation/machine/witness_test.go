@@ -19,9 +19,15 @@ import (
 type witness struct {
 	mu   sync.Mutex
 	seen map[string][]sight // by the namespace/name of the Work
+	// held is what the members have had, by the namespace/name of its Work.
+	held map[string][]sight
 	// lost are the overrides that writes have taken from Works.
 	lost  []loss
 	ended map[string][]ending
+	// released are the sources that have lost their finalizer while they were being deleted and had Works.
+	released []release
+	counts   *counts
+	machine  *machine
 }
 
 // sight is a Work at some time.
@@ -45,14 +51,15 @@ type ending struct {
 	preserved bool
 }
 
-func newWitness(s *apiserver.Store) *witness {
-	w := &witness{seen: map[string][]sight{}, ended: map[string][]ending{}}
-	s.Subscribe(w.note)
+func newWitness(m *machine) *witness {
+	w := &witness{seen: map[string][]sight{}, held: map[string][]sight{}, ended: map[string][]ending{}, machine: m, counts: newCounts(m)}
+	m.store.Subscribe(w.note)
 	return w
 }
 
 func (w *witness) note(e apiserver.Event) {
 	if e.Resource != works {
+		w.noteRelease(e)
 		return
 	}
 	w.mu.Lock()
@@ -71,6 +78,32 @@ func (w *witness) note(e apiserver.Event) {
 	if e.Old != nil {
 		w.compare(key, old, now)
 	}
+}
+
+// follow sees every state of the objects in a member.
+func (w *witness) follow(cluster string, member *apiserver.Store) {
+	if !w.machine.inWaves {
+		return
+	}
+	member.Subscribe(func(e apiserver.Event) {
+		key, o := model.Applied(&unstructured.Unstructured{Object: e.Object})
+		if e.Type == watch.Deleted {
+			o.Content = nil
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		name := model.WorkKey(cluster, key)
+		w.held[name] = append(w.held[name], sight{at: time.Now(), Copy: model.Copy{Content: o.Content}})
+	})
+}
+
+// hasHeld reports whether a member had a content at some time in an interval.
+func (w *witness) hasHeld(work string, content *model.Content, from, to time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(between(w.held[work], from, to), func(s sight) bool {
+		return s.Content != nil && equality.Semantic.DeepEqual(s.Content.Payload, content.Payload)
+	})
 }
 
 func isEnding(work *unstructured.Unstructured, by watch.EventType) bool {
@@ -125,8 +158,11 @@ func (w *witness) endingAfter(key string, at time.Time) (ending, bool) {
 func (w *witness) of(work string, from, to time.Time) []sight {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var all []sight
-	for _, s := range w.seen[work] {
+	return between(w.seen[work], from, to)
+}
+
+func between(sights []sight, from, to time.Time) (all []sight) {
+	for _, s := range sights {
 		if s.at.After(to) {
 			break
 		}
@@ -167,6 +203,9 @@ func isWell(work *unstructured.Unstructured) bool {
 func (m *machine) wrongOrder() (wrong []string) {
 	from := m.quietAt.Add(-cacheAge)
 	for _, k := range m.keys() {
+		if !m.history.hasWaves(k) {
+			continue
+		}
 		for _, cluster := range m.clusters {
 			of := target{k, cluster}
 			for _, s := range m.witness.of(model.WorkKey(cluster, k), m.quietAt, time.Now()) {
@@ -180,6 +219,11 @@ func (m *machine) wrongOrder() (wrong []string) {
 		}
 	}
 	return wrong
+}
+
+// hasWaves reports whether an object has ever asked for waves.
+func (h history) hasWaves(k model.Key) bool {
+	return slices.ContainsFunc(h, func(m *moment) bool { return m.Objects[k] != nil && m.Objects[k].Annotations[wavesKey] != "" })
 }
 
 // since is from when on a daemon may have acted on what it saw at a time.
@@ -224,7 +268,7 @@ func (m *machine) tooEarly(w *model.World, of target, s sight, from time.Time) s
 		isThrough := func(x sight) bool { return has(x) && x.isWell }
 		given := lastGiven(seen)
 		switch {
-		case wave < number && !slices.ContainsFunc(seen, isThrough):
+		case wave < number && !(slices.ContainsFunc(seen, isThrough) && m.witness.hasHeld(model.WorkKey(other, of.key), like.Content, from, s.at)):
 			return fmt.Sprintf("it is in wave %d, and %s of wave %d has not come through", number+1, other, wave+1)
 		case wave == number && slices.ContainsFunc(given, has) && !slices.ContainsFunc(given, isThrough):
 			underWay = append(underWay, other)
@@ -296,6 +340,9 @@ func (m *machine) healMembers() {
 // heal makes all members well, and all clusters ready.
 func (m *machine) heal() error {
 	m.healMembers()
+	if m.judgesCounts {
+		m.karmada.Restart() // or it would wait for longer than the quiet limit to try what has failed for long
+	}
 	for _, name := range m.clusters {
 		if err := m.setReady(name, true); err != nil {
 			return err

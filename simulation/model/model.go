@@ -64,6 +64,8 @@ type Content struct {
 type Configuration struct {
 	// Namespaces are globs of the namespaces whose objects are mirrored.
 	Namespaces []string
+	// Without are kinds that are not mirrored at all.
+	Without []string
 	// Authorization is nil if everything is allowed.
 	Authorization []Rule
 	// Overrides says that override policies are honored.
@@ -153,7 +155,9 @@ func (w *World) Of(k Key, cluster string) (State, Copy) {
 }
 
 // Includes reports whether the configuration includes an object.
-func (w *World) Includes(k Key) bool { return fits(w.Configuration.Namespaces, k.Namespace) }
+func (w *World) Includes(k Key) bool {
+	return fits(w.Configuration.Namespaces, k.Namespace) && !slices.Contains(w.Configuration.Without, k.Kind)
+}
 
 // Finalizer says whether an object must have karmada-mirror's finalizer once its copies are as they
 // must be. A Leaving object must not even exist.

@@ -53,7 +53,7 @@ func Carries(work *unstructured.Unstructured, want Copy) error {
 	switch {
 	case work.GetDeletionTimestamp() != nil:
 		return fmt.Errorf("it is being deleted")
-	case work.GetAnnotations()[heldAnnotation] != "":
+	case IsHeld(work):
 		return fmt.Errorf("its deletion is held")
 	}
 	got, err := CopyOf(work)
@@ -70,6 +70,21 @@ func Carries(work *unstructured.Unstructured, want Copy) error {
 		return fmt.Errorf("it says %+v, not %+v", got, want)
 	}
 	return nil
+}
+
+// IsHeld reports whether the deletion of a Work is held.
+func IsHeld(work *unstructured.Unstructured) bool { return work.GetAnnotations()[heldAnnotation] != "" }
+
+// CarriesMore reports whether a Work would put this copy into its cluster, but for more replicas.
+func CarriesMore(work *unstructured.Unstructured, want Copy) bool {
+	got, err := CopyOf(work)
+	has, divided := got.Content.replicas()
+	share, _ := want.Content.replicas()
+	if err != nil || !divided || has <= share {
+		return false
+	}
+	want.Content = want.Content.withReplicas(has)
+	return Carries(work, want) == nil
 }
 
 // CopyOf returns the copy that a Work puts into its cluster.
@@ -116,13 +131,16 @@ func contentOf(u *unstructured.Unstructured) *Content {
 	}
 }
 
+// AlteredLabel is what a webhook may add to the manifests of Works; no copy is judged by it.
+const AlteredLabel = "admission.example/altered"
+
 // own filters labels or annotations down to the user's: not Karmada's, karmada-mirror's or
 // kubectl's bookkeeping.
 func own(all map[string]string) map[string]string {
 	mine := map[string]string{}
 	for key, value := range all {
 		domain, _, _ := strings.Cut(key, "/")
-		if domain != "karmada.target" && domain != "karmada.io" && !strings.HasSuffix(domain, ".karmada.io") && domain != "kubectl.kubernetes.io" {
+		if key != AlteredLabel && domain != "karmada.target" && domain != "karmada.io" && !strings.HasSuffix(domain, ".karmada.io") && domain != "kubectl.kubernetes.io" {
 			mine[key] = value
 		}
 	}
@@ -169,7 +187,7 @@ func (p *Policy) Resource(key Key) *unstructured.Unstructured {
 		}
 		rule["targetCluster"] = map[string]any{"clusterNames": names}
 	}
-	version := map[string]string{"ConfigMap": "v1"}[p.Kind]
+	version := map[string]string{"ConfigMap": "v1", "Widget": "example.io/v1"}[p.Kind]
 	if version == "" {
 		version = "apps/v1"
 	}

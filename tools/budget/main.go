@@ -15,17 +15,18 @@ import (
 
 // seconds is how long packages take on two cores that do nothing else.
 var seconds = map[string]float64{
-	"cli":                10,
-	"mirror":             20,
-	"mirror/judge":       10,
-	"sandbox/docs":       150,
-	"sandbox/e2e/apart":  150,
-	"sandbox/e2e/shared": 150,
-	"sandbox/karmada":    40,
-	"sandbox/parity":     30,
-	"sandbox/pinned":     60,
-	"simulation/machine": 60,
-	"tools/helm":         20,
+	"cli":                     10,
+	"daemon":                  10,
+	"mirror":                  20,
+	"mirror/judge":            10,
+	"sandbox/docs":            150,
+	"sandbox/e2e/apart":       150,
+	"sandbox/e2e/shared":      150,
+	"sandbox/karmada":         40,
+	"sandbox/parity":          30,
+	"sandbox/pinned/requests": 60,
+	"simulation/machine":      60,
+	"tools/helm":              20,
 }
 
 const (

@@ -2,7 +2,7 @@
 # Puts one fault after the other into a copy of this repository, and says whether a test finds it.
 #
 #   tools/mutants/faults.sh [PATTERN]                  by unit tests
-#   SIMULATION=1 tools/mutants/faults.sh [PATTERN]     by random worlds, for at most two minutes each
+#   BY=simulation tools/mutants/faults.sh [PATTERN]     by random worlds, for at most two minutes each
 #   COMMAND='go test ./cli' tools/mutants/faults.sh    by anything that fails
 #
 # A fault is a patch in faults/. What precedes its diff says the harm, and by what it must be found. It
@@ -14,7 +14,7 @@ limit=${LIMIT:-5m}
 by='unit tests'
 if [[ -n ${COMMAND:-} ]]; then
   by=''
-elif [[ -n ${SIMULATION:-} ]]; then
+elif [[ ${BY:-} == simulation ]]; then
   by=simulation
 fi
 
@@ -28,12 +28,17 @@ cd "$tree"
 search() {
   case $by in
   '') eval "$COMMAND" ;;
-  simulation) cd simulation && go test ./machine -count=1 -run TestRandom -timeout 2m ;;
+  simulation) cd simulation && SIMULATION=90s go test ./machine -count=1 -run TestRandom -timeout 4m -rapid.shrinktime=1s -rapid.nofailfile ;;
   *) go test -p 1 -vet=off -failfast -timeout 2m "$@" && go test -p 1 -vet=off -failfast -timeout 2m ./config ./render/... ./watch ./mirror/... ;;
   esac
 }
 export -f search
 export by COMMAND
+
+# complaint is the test that has failed, or what rapid says of it.
+complaint() {
+  { grep -m1 -oP '\[rapid\] \K.*' "$tree.log" || grep -m1 -oP -- '--- FAIL: \K\S+' "$tree.log" || tail -1 "$tree.log"; } | cut -c1-120
+}
 
 wrong=0
 report() { # WORD FAULT BY
@@ -56,7 +61,7 @@ for patch in "$faults"/${1:-}*.patch; do
     elif [[ $? == 124 ]] || grep -q 'panic: test timed out' "$tree.log"; then
       report 'timed out' "$fault"
     else
-      report found "$fault" "$(grep -m1 -oP '^\s*--- FAIL: \K\S+' "$tree.log" || tail -1 "$tree.log")"
+      report found "$fault" "$(complaint)"
     fi
   fi
   git reset --quiet --hard

@@ -134,7 +134,10 @@ func TestAlerts(t *testing.T) {
 // promtool builds promtool without the clouds in which it could discover targets.
 func promtool(t *testing.T) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "promtool")
+	program, err := filepath.Abs("../../.cache/bin/promtool")
+	if err != nil {
+		t.Fatal(err)
+	}
 	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "remove_all_sd", "-o", program, "github.com/prometheus/prometheus/cmd/promtool")
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("cannot build promtool: %v\n%s", err, output)

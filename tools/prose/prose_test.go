@@ -13,7 +13,7 @@ import (
 var (
 	// phrases read like a translation; CONTRIBUTING.md shows what to write instead.
 	phrases = regexp.MustCompile(`(?i)\b(who(m|so)?ever|shall|nobody|somebody|mend(s|ed|ing)?|anew|lest|thereof|therein|henceforth|such an? one|by lot|of before|left out:|bears` +
-		`|c[oa]mes? about|lets? (it|them|one|all|none|either|such) go|lets? go|(is|are|was|were|been|being) told|(is|are|was|were) of|nor (is|are)|once more|worth a look` +
+		`|c[oa]mes? about|lets? (it|them|one|all|none|either|such) go|lets? go|(is|are|was|were|been|being) told|(is|are|was|were) of|once more|worth a look` +
 		`|(is|are) asked (for|who|by)|(leave|leaves|leaving|left) ((it|them|this|that) )?(out|open)|(change|all of it|all of them) (is|are|was|were) carried out|tried again` +
 		`|(tell|tells|telling|told) of|(go|goes|going|went) on with|(bring|brings|brought) nothing|in sum|goes with its|some(one|body) else also)\b`)
 	isRead    = regexp.MustCompile(`(\.(go|md|yaml|tpl|golden|sh)|file)$`)

@@ -1,5 +1,5 @@
 // Package apart holds the end-to-end tests that break their Karmada, or install karmada-mirror
-// anew, one after the other. The API servers encrypt as docs/how-to/secrets.md says.
+// again, one after the other. The API servers encrypt as docs/how-to/secrets.md says.
 package apart
 
 import (

@@ -136,7 +136,7 @@ var (
 	uuid      = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	moment    = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$`)
 	generated = regexp.MustCompile(`\bgen-[a-z0-9]{5}\b`)
-	version   = regexp.MustCompile(`\((\d+)\)`)
+	version   = regexp.MustCompile(`(?:precondition|record) \((\d+)\)`)
 )
 
 // normal replaces what may differ: UIDs, times, versions, by the order in which they came.
@@ -201,12 +201,9 @@ func (s *side) normalText(text, key string) string {
 		return place("uid", &s.seenUIDs, uid)
 	})
 	if key == "message" || key == "reason" {
-		text = version.ReplaceAllStringFunc(text, func(quoted string) string {
-			if i := slices.Index(s.seenVersions, strings.Trim(quoted, "()")); i >= 0 {
-				return fmt.Sprint("rv", i)
-			}
-			return quoted
-		})
+		for _, found := range version.FindAllStringSubmatch(text, -1) {
+			text = strings.Replace(text, "("+found[1]+")", "("+place("rv", &s.seenVersions, found[1])+")", 1)
+		}
 	}
 	return text
 }

@@ -12,10 +12,9 @@ import (
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
 )
 
-// TestDefinitions changes a definition step by step. What both servers answer after each step
+// changeDefinition changes a definition step by step. What both servers answer after each step
 // becomes equal.
-func TestDefinitions(t *testing.T) {
-	p := start(t)
+func (p *pair) changeDefinition(t *testing.T) {
 	store := apiserver.NewStore(p.resource...)
 	store.ControllerDelay = 0
 	real, simulated := newSide(p.client, p.base, "default"), newSide(&http.Client{Transport: store.NewServer()}, "http://simulated", "default")
@@ -35,32 +34,36 @@ func TestDefinitions(t *testing.T) {
 	}
 	for i, r := range []step{
 		{"GET", v1, "", "", ""},
-		{"GET", discovery, "", "", ""},
+		{"GET", discovery + "/v1", "", "", ""},
+		{"GET", discovery + "/v2", "", "", ""},
 		{"POST", definitions, jsonType, `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.pinned2.example.org"},"spec":{"group":"pinned2.example.org","scope":"Namespaced","names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},"versions":` + versions("true", "false", "v1") + `}}`, ""},
 		{"GET", v1, "", "", ""},
 		{"GET", v2, "", "", ""},
-		{"GET", discovery, "", "", ""},
 		{"GET", discovery + "/v1", "", "", ""},
+		{"GET", discovery + "/v2", "", "", ""},
 		{"POST", v1, jsonType, `{"apiVersion":"pinned2.example.org/v1","kind":"Widget","metadata":{"name":"a","finalizers":["example.org/f"]},"spec":{"size":1,"unknown":2}}`, ""},
 		{"PATCH", definition, merge, `{"spec":{"versions":` + versions("true", "true", "v2") + `}}`, ""},
 		{"GET", v2, "", "", ""},
 		{"GET", v2 + "/a", "", "", ""},
 		{"GET", v1 + "/a", "", "", ""},
-		{"GET", discovery, "", "", ""},
+		{"GET", discovery + "/v1", "", "", ""},
+		{"GET", discovery + "/v2", "", "", ""},
 		{"PATCH", v2 + "/a", merge, `{"spec":{"size":2}}`, ""},
 		{"PATCH", definition, merge, `{"spec":{"versions":` + versions("false", "true", "v2") + `}}`, ""},
 		{"GET", v1 + "/a", "", "", ""},
 		{"GET", v2 + "/a", "", "", ""},
 		{"PATCH", definition, merge, `{"spec":{"versions":` + versions("false", "false", "v2") + `}}`, ""},
 		{"GET", v2 + "/a", "", "", ""},
-		{"GET", discovery, "", "", ""},
+		{"GET", discovery + "/v1", "", "", ""},
+		{"GET", discovery + "/v2", "", "", ""},
 		{"PATCH", definition, merge, `{"spec":{"versions":` + versions("true", "true", "v2") + `}}`, ""},
 		{"GET", v1 + "/a", "", "", ""},
 		{"DELETE", definition, "", "", ""},
 		{"GET", v1 + "/a", "", "", ""},
 		{"PATCH", v1 + "/a", merge, `{"metadata":{"finalizers":null}}`, ""},
 		{"GET", v1 + "/a", "", "", ""},
-		{"GET", discovery, "", "", ""},
+		{"GET", discovery + "/v1", "", "", ""},
+		{"GET", discovery + "/v2", "", "", ""},
 		{"GET", definition, "", "", ""},
 	} {
 		for _, side := range []*side{real, simulated} {

@@ -114,7 +114,7 @@ func drawMeta(t *rapid.T, k kind, name string, update bool) []string {
 	}
 	add("labels", "", `"labels":{"l":"x"}`, `"labels":{"l":"y"}`, `"labels":{"l":"x","m":"z"}`, `"labels":{"-":"no/"}`)
 	add("annotations", "", "", `"annotations":{"a":"1"}`, `"annotations":{"a":"2"}`)
-	add("finalizers", "", "", `"finalizers":["example.org/f"]`, `"finalizers":[]`, `"finalizers":["example.org/f","example.org/g"]`, `"finalizers":["plain"]`)
+	add("finalizers", "", "", `"finalizers":["example.org/f"]`, `"finalizers":[]`, `"finalizers":["example.org/f","example.org/g"]`)
 	add("namespace", "", "", "", `"namespace":"{ns}"`, `"namespace":"other"`)
 	add("else", "", "", "", `"generation":7`, `"unknown":1`, `"deletionTimestamp":"2020-01-01T00:00:00Z"`, `"creationTimestamp":"2020-01-01T00:00:00Z"`,
 		`"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":"00000000-0000-0000-0000-000000000001"}]`)
@@ -201,7 +201,7 @@ func drawDeletion(t *rapid.T, k kind, name string) string {
 		head+`,"preconditions":{"resourceVersion":"{stale `+object+`}"}}`,
 		head+`,"preconditions":{"uid":"00000000-0000-0000-0000-000000000001"}}`,
 		head+`,"propagationPolicy":"Foreground"}`, head+`,"propagationPolicy":"Background"}`, head+`,"propagationPolicy":"Orphan"}`,
-		head+`,"propagationPolicy":"Sideways"}`, head+`,"gracePeriodSeconds":0}`, head+`,"orphanDependents":false}`, head+`,"dryRun":["All"]}`,
+		head+`,"propagationPolicy":"Sideways"}`, head+`,"gracePeriodSeconds":0}`, head+`,"dryRun":["All"]}`,
 	)
 }
 

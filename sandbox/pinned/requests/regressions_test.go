@@ -1,8 +1,5 @@
 package requests
 
-// sequences is how many are drawn.
-const sequences = 5000
-
 const (
 	maps   = "/api/v1/namespaces/{ns}/configmaps"
 	leases = "/apis/coordination.k8s.io/v1/namespaces/{ns}/leases"
@@ -26,10 +23,6 @@ var regressions = map[string]sequence{
 		{"PATCH", maps + "/a", merge, `{"metadata":{"finalizers":null}}`, ""},
 		{"GET", maps + "/a", "", ``, ""},
 	}, Watches: []string{maps + "?watch=true&timeoutSeconds=30&resourceVersion={begin}"}},
-	"the finalizer of a built-in kind needs a domain": {Steps: []step{
-		{"POST", maps, jsonType, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","finalizers":["plain"]}}`, ""},
-		{"POST", leases, jsonType, `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"a","finalizers":["plain"]}}`, ""},
-	}},
 	"a generated name comes after admission": {Steps: []step{
 		{"DELETE", "/api/v1/namespaces/{ns}", "", ``, ""},
 		{"POST", maps, jsonType, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"generateName":"gen-"}}`, ""},

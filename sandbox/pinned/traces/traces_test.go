@@ -29,7 +29,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/simulation/karmada/trace"
 )
 
-var update = flag.Bool("update", false, "record the traces anew")
+var update = flag.Bool("update", false, "record the traces again")
 
 const (
 	// settle is how long a state must not change to count as the end. A status of a member is reported within a second.

@@ -196,7 +196,7 @@ func removeInMember(p *Player) error {
 	return p.inMember().Delete(p.Ctx, p.name, metav1.DeleteOptions{})
 }
 
-// inMember creates the object in the member, as somebody else's.
+// inMember creates the object in the member, as another owner's.
 func inMember(part string) func(*Player) error {
 	return func(p *Player) error {
 		_, err := p.inMember().Create(p.Ctx, p.object(parse(part)), metav1.CreateOptions{})

@@ -113,7 +113,7 @@ func (p *Player) look() (State, error) {
 		return State{}, err
 	}
 	s := State{Work: p.normalWork(work)}
-	if !p.isAway { // nobody can look into the member then
+	if !p.isAway { // no one can look into the member then
 		o, err := p.inMember().Get(p.Ctx, p.name, metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return State{}, err
@@ -172,7 +172,7 @@ func (p *Player) normalWork(work *unstructured.Unstructured) Object {
 	return o
 }
 
-// normalObject leaves out what an API server fills in.
+// normalObject removes what an API server fills in.
 func (p *Player) normalObject(u *unstructured.Unstructured) Object {
 	if u == nil {
 		return nil

@@ -1,0 +1,179 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
+	"github.com/karmada-target/karmada-mirror/simulation/model"
+)
+
+// bounds are stories of how much is written, read and told.
+var bounds = map[string]func(*machine) error{
+	"OneWriteEach": func(m *machine) error {
+		var from time.Time
+		return m.tell(m.flags("--resync-period=1m"), now(&from), m.crowd(100, 0, to("m1,m2")), m.quiet, m.requests(&from, 200, 200, of(works)), m.requests(&from, 200, 200, done(works, "create")),
+			now(&from), m.changed(pageOf(7), 1), m.quiet, m.requests(&from, 2, 2, of(works)), now(&from), m.puts(pageOf(8), to("m2,m3")), m.quiet, m.requests(&from, 1, 1, of(works, "create")), m.requests(&from, 1, 1, of(works, "delete")), m.requests(&from, 1, 1, of(works, "patch")),
+			now(&from), pause(30*time.Minute), m.requests(&from, 0, 0, of(works)), m.requests(&from, 0, 0, of(configMaps)))
+	},
+	"RestartWritesNothing": func(m *machine) error { // and reads no single objects
+		var from time.Time
+		reads := func(c call) bool {
+			return c.Verb == "get" && c.Namespace != "karmada-system" && c.Name != "" && c.Resource != definitions
+		}
+		return m.tell(m.flags("--resync-period=1m"), m.override, m.defaults("m1,m2"), m.crowd(100, 0, nil), m.web(to("m1")), m.scaler(to("m1")), m.puts(pageOf(3), map[string]string{clustersKey: "*", "karmada.target/expand": "true"}), m.crowdGoes(2), m.quiet, pause(time.Minute), now(&from), m.restarted, pause(5*time.Minute),
+			m.requests(&from, 0, 0, of(works)), m.requests(&from, 0, 0, reads), m.leaderDies, pause(5*time.Minute), m.requests(&from, 0, 0, of(works)), m.requests(&from, 0, 0, reads), m.quiet)
+	},
+	"DefaultGoes": func(m *machine) error {
+		var from time.Time
+		return m.tell(m.defaults("m1"), m.crowd(200, 0, nil), m.quiet, pause(time.Minute), now(&from), m.defaults(none), m.quiet, m.requests(&from, 200, 200, of(works)), m.requests(&from, 1, 20, of(namespaces, "get")))
+	},
+	"InvalidDefault": func(m *machine) error { // is reported on the Namespace alone
+		var from time.Time
+		return m.tell(m.defaults("m1"), m.crowd(20, 0, nil), m.quiet, now(&from), m.defaults("m1,,m2"), pause(10*time.Minute), m.requests(&from, 0, 0, of(works)), m.told("InvalidAnnotation", 1, 1), m.quiet, m.defaults("m1,nowhere"), pause(10*time.Minute), m.told("UnknownCluster", 1, 1), m.requests(&from, 0, 0, of(works)), m.quiet)
+	},
+	"SelectedClusters": func(m *machine) error {
+		var from time.Time
+		core := map[string]string{"tier": "core"}
+		return m.tell(m.page(map[string]string{selectorKey: "tier=edge"}), m.quiet, now(&from), m.cluster("m1", core), m.cluster("m2", map[string]string{"tier": "edge"}), m.cluster("m3", core), m.quiet,
+			m.requests(&from, 1, 1, of(works, "create")), m.requests(&from, 2, 2, of(works, "delete")), m.requests(&from, 0, 0, of(works, "patch")))
+	},
+	"LabelOfACluster": func(m *machine) error { // writes only the Works that use it
+		var from time.Time
+		return m.tell(m.crowd(10, 0, map[string]string{clustersKey: "*", "karmada.target/expand": "true"}), m.changed(pageOf(3), 1), m.quiet, now(&from), m.cluster("m1", map[string]string{"tier": "gold"}), m.quiet, m.requests(&from, 1, 1, of(works)))
+	},
+	"StrippedKeys": func(m *machine) error { // writes only the Works that have them
+		var from time.Time
+		with := func(value string) map[string]string {
+			return map[string]string{clustersKey: "m1", "example.com/x": "y", "kubectl.kubernetes.io/last-applied-configuration": value}
+		}
+		return m.tell(m.crowd(10, 0, to("m1")), m.puts(pageOf(3), with("1")), m.quiet, now(&from), m.set(breakerOff+"strip: {annotations: [example.com/*]}\n"), pause(time.Minute), m.requests(&from, 1, 1, of(works)),
+			now(&from), m.puts(pageOf(3), with("2")), pause(time.Minute), m.requests(&from, 0, 0, of(works)), m.set(breakerOff), m.quiet, m.requests(&from, 1, 1, of(works)))
+	},
+	"MoreReplicasFirst": func(m *machine) error {
+		var from time.Time
+		divided := func(weights string) act {
+			return m.puts(inA(deployment), map[string]string{clustersKey: "m1,m2", "karmada.target/replicas": weights})
+		}
+		order := func(want ...string) act {
+			return func() error {
+				all := m.audit.those(from, done(works))
+				if len(all) != 2 || all[0].Namespace != want[0] || all[1].Namespace != want[1] {
+					return fmt.Errorf("%v was not written first: %d writes", want, len(all))
+				}
+				return nil
+			}
+		}
+		const m1, m2 = "karmada-es-m1", "karmada-es-m2"
+		return m.tell(divided("m1=1,m2=1"), m.quiet, now(&from), divided("m1=0,m2=2"), m.quiet, order(m2, m1), now(&from), divided("m1=2,m2=0"), m.quiet, order(m1, m2))
+	},
+	"OverrideFailsInOneCluster": func(m *machine) error {
+		return m.tell(func() error { return m.putCluster("m1", map[string]string{"tier": "edge"}, "eu") }, func() error { return m.putCluster("m2", map[string]string{"tier": "core"}, "us") }, m.page(map[string]string{clustersKey: "*", "karmada.target/expand": "true"}), m.quiet,
+			m.edited(2), m.told("OverrideFailed", 0, 0), pause(time.Minute), m.told("OverrideFailed", 1, 1), m.written(2), m.joins("m4"), pause(time.Minute), m.quiet)
+	},
+	"EventsOnce": func(m *machine) error {
+		resyncs := pause(35 * time.Minute)
+		return m.tell(m.flags("--resync-period=10m"), m.page(to("m1,nowhere")), pause(time.Minute), m.told("UnknownCluster", 1, 1), m.edited(2), m.leaderDies, resyncs, m.edited(3), m.leaderDies, resyncs, m.told("UnknownCluster", 1, 1), m.page(to("m1,neither")), pause(time.Minute), m.told("UnknownCluster", 2, 2), m.told("", 2, 2), m.quiet)
+	},
+	"EventsOfMany": func(m *machine) error {
+		return m.tell(m.flags("--resync-period=10m"), m.crowd(1200, 0, to("m1,nowhere")), pause(3*time.Minute), m.told("UnknownCluster", 1200, 1200), m.leaderDies, pause(3*time.Minute), m.told("UnknownCluster", 1200, 1200))
+	},
+	"FloodOfSources": func(m *machine) error {
+		var from time.Time
+		first, other := (*replica)(nil), inB(pages[0])
+		return m.tell(m.stopped, m.crowd(150, 0, to("m1")), now(&from), m.flags("--kube-api-qps=4", "--kube-api-burst=4", "--concurrent-syncs=60"), func() (err error) { first, _, err = m.leader(); return err }, func() error {
+			return await("the flood", func() error { return m.requests(&from, 1, 150, done(works, "create"))() })
+		}, m.puts(other, to("m1")), func() error {
+			return await("the other's page", func() error { _, err := m.uidOf(other, "m1"); return err })
+		}, m.requests(&from, 1, 112, done(works, "create")), m.quiet, m.areAlive, func() error { return first.leads(1, "karmada-system/karmada-mirror") })
+	},
+	"FloodOfEdits": func(m *machine) error {
+		other := inB(pages[0])
+		flood := func() error {
+			for i := range 120 {
+				if err := m.crowd(30, i%4, to("m1"))(); err != nil {
+					return err
+				}
+				time.Sleep(500 * time.Millisecond)
+				switch i {
+				case 20:
+					if err := errors.Join(m.edit(other, 3), m.deleteWork(target{inB(pages[1]), "m1"})); err != nil {
+						return err
+					}
+				case 60: // 20 s later
+					_, err := m.uidOf(inB(pages[1]), "m1")
+					if err = errors.Join(err, m.hasContent(other, "3")); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		}
+		return m.tell(m.flags("--kube-api-qps=5", "--kube-api-burst=5", "--concurrent-syncs=2"), m.puts(other, to("m1")), m.puts(inB(pages[1]), to("m1")), m.crowd(30, 0, to("m1")), m.quiet, flood, m.quiet)
+	},
+	"MostWorksChange": func(m *machine) error { // as with a version that writes other Works; the leader dies halfway
+		var from time.Time
+		var edit time.Time
+		before := m.requestsLater(&edit, 1, 50, func() func(call) bool { return done(works) })
+		return m.tell(m.flags("--kube-api-qps=50", "--kube-api-burst=50", "--resync-period=10m"), m.crowd(500, 0, map[string]string{clustersKey: "m1", "example.com/x": "y"}), m.quiet, pause(time.Minute), now(&from), m.set(breakerOff+"strip: {annotations: [example.com/*]}\n"), pause(500*time.Millisecond), now(&edit),
+			m.changed(pageOf(499), 2), func() error {
+				for m.hasContent(pageOf(499), "2") != nil {
+					time.Sleep(10 * time.Millisecond)
+				}
+				return nil
+			}, before, pause(4*time.Second), m.leaderDies, pause(time.Minute), m.requests(&from, 500, 534, done(works, "patch")), m.requests(&from, 0, 0, of(works, "create", "delete")), m.set(breakerOff), m.quiet)
+	},
+}
+
+// TestChurn changes everything again and again: neither goroutines nor the heap grow.
+func TestChurn(t *testing.T) {
+	err := inWorld(t, onAPIServer, func(m *machine) error {
+		cycle := func(n int) error {
+			for i := range n {
+				err := m.tell(m.configured("b", none), m.crowd(10, i%4, foreground), m.unserved, m.web(to("m1")), m.expired("configmaps"), m.configured("*", none), pause(2*time.Second), m.served, m.override, m.joins("m9"),
+					pause(2*time.Second), m.overrideGoes, m.crowdGoes(10), func() error { return m.removeCluster("m9") }, pause(5*time.Second), m.quiet)
+				if err != nil {
+					return fmt.Errorf("cycle %d: %w", i, err)
+				}
+			}
+			return nil
+		}
+		measure := func() (goroutines int, heap uint64) {
+			m.history, m.audit.calls, m.witness.seen, m.witness.ended = m.history[len(m.history)-1:], nil, map[string][]sight{}, map[string][]ending{}
+			m.values = map[*model.Object]int{}
+			m.each(func(r *replica) { r.current.log.last = nil })
+			for _, o := range m.store.List(schema.GroupResource{Resource: "events"}, "") {
+				u := &unstructured.Unstructured{Object: o}
+				_ = m.store.Delete(apiserver.Ref{Resource: schema.GroupResource{Resource: "events"}, Namespace: u.GetNamespace(), Name: u.GetName()}, metav1.DeleteOptions{})
+			}
+			time.Sleep(time.Hour)
+			runtime.GC()
+			var s runtime.MemStats
+			runtime.ReadMemStats(&s)
+			return runtime.NumGoroutine(), s.HeapAlloc
+		}
+		if err := cycle(10); err != nil {
+			return err
+		}
+		goroutines, heap := measure()
+		if err := cycle(40); err != nil {
+			return err
+		}
+		after, heapAfter := measure()
+		t.Logf("%d goroutines and %d KiB, then %d and %d", goroutines, heap>>10, after, heapAfter>>10)
+		if after > goroutines+5 || heapAfter > heap*3/2 {
+			return errors.New("they grow")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

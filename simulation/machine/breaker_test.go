@@ -1,0 +1,100 @@
+package machine
+
+import (
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/karmada-target/karmada-mirror/daemon"
+	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
+)
+
+var configuration = apiserver.Ref{Resource: configMaps, Namespace: daemon.Namespace, Name: "karmada-mirror"}
+
+const approvals = "karmada.target/approve-deletions"
+
+// approves writes an approval by hand.
+func (m *machine) approves(text *string) act {
+	return func() error {
+		_, err := m.store.Modify(configuration, "", func(o apiserver.Object) {
+			setField(*text, "metadata", "annotations", approvals)(&unstructured.Unstructured{Object: o})
+		})
+		return err
+	}
+}
+
+// approval notes the approval in force.
+func (m *machine) approval(text *string) act {
+	return func() error {
+		*text = (&unstructured.Unstructured{Object: m.store.Get(configuration)}).GetAnnotations()[approvals]
+		if *text == "" {
+			return errors.New("there is no approval")
+		}
+		return nil
+	}
+}
+
+// breakers are stories of deletions that are held.
+var breakers = map[string]func(*machine) error{
+	"Breaker": func(m *machine) error {
+		var from, again time.Time
+		old, future := "", "configmaps=2999-01-01T00:00:00Z"
+		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.quiet, now(&from), m.crowdGoes(60), pause(10*time.Second), m.held(60, 60), m.deletes(&from, 0, 0), m.told("DeletionHeld", 1, 100),
+			m.counted(`karmada_mirror_deletions_held{resource="configmaps"}`, 60), m.crowd(58, 0, to("m1")), pause(10*time.Second), m.held(2, 2), m.restarted, pause(time.Minute), m.held(2, 2), m.deletes(&from, 0, 0),
+			m.leaderDies, pause(time.Minute), m.held(2, 2), m.runs("deletions list --works", "page-58", "page-59"), m.runs("deletions approve --dry-run"), pause(time.Minute), m.held(2, 2), m.deletes(&from, 0, 0),
+			m.approved(""), m.quiet, m.deletes(&from, 2, 2), m.approval(&old),
+			m.crowd(60, 0, to("m1")), m.quiet, now(&again), m.crowdGoes(60), pause(10*time.Second), m.held(60, 60), m.approves(new(string)), m.approves(&old), m.approves(&future), pause(time.Minute),
+			m.told("InvalidApproval", 1, 1), m.held(60, 60), m.deletes(&again, 0, 0), m.approves(&old), m.restarted, pause(time.Minute), m.held(60, 60), m.approved("--resource configmaps"), m.quiet, m.deletes(&again, 60, 60))
+	},
+	"BreakerOfOneNamespace": func(m *machine) error {
+		var from time.Time
+		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.puts(inB(pages[0]), to("m1")), m.puts(inB(pages[1]), to("m1,m2")), m.quiet, now(&from), m.crowdGoes(60), pause(10*time.Second), m.held(60, 60),
+			m.deleted(inB(pages[0])), m.puts(inB(pages[1]), to("m2")), pause(10*time.Second), m.deletes(&from, 2, 2), m.held(60, 60), m.refuses("deletions approve --yes -n b", "held"), pause(time.Minute), m.held(60, 60),
+			m.approved("-n a"), m.quiet)
+	},
+	"BreakerOfTwoLeaders": func(m *machine) error {
+		var from time.Time
+		acts := []act{m.careful, m.flags("--leader-elect=false"), m.crowd(70, 0, to("m1")), m.quiet, now(&from)}
+		for i := range 70 {
+			acts = append(acts, m.deleted(pageOf(i)), pause(100*time.Millisecond))
+		}
+		return m.tell(append(acts, pause(time.Minute), m.requests(&from, 1, 51, done(works, "delete")), m.held(1, 70), m.approved(""), m.quiet)...)
+	},
+	"BreakerKeepsOverrides": func(m *machine) error {
+		return m.tell(m.override, m.careful, m.crowd(60, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(10*time.Second), m.held(60, 60), m.overrideGoes, pause(time.Minute), m.isOverridden, m.held(60, 60), m.approved(""), m.quiet)
+	},
+	"BreakerForeground": func(m *machine) error {
+		var from time.Time
+		return m.tell(m.careful, m.crowd(60, 0, foreground), m.quiet, now(&from), m.crowdGoes(60), pause(10*time.Minute), m.held(120, 120), m.deletes(&from, 0, 0), m.told("DeletionPending", 1, 60), m.approved("--member m1"), pause(time.Minute),
+			m.held(60, 60), m.approved(""), m.quiet)
+	},
+	"BreakerOfADefault": func(m *machine) error { // one mistake in a Namespace
+		var from time.Time
+		return m.tell(m.careful, m.defaults("m1"), m.crowd(60, 0, nil), m.quiet, now(&from), m.defaults(none), pause(time.Minute), m.held(60, 60), m.deletes(&from, 0, 0), m.defaults("m1"), m.quiet, m.held(0, 0), m.deletes(&from, 0, 0))
+	},
+	"BreakerOfALabel": func(m *machine) error { // one mistake in a Cluster
+		var from time.Time
+		return m.tell(m.careful, m.crowd(60, 0, map[string]string{selectorKey: "tier=edge"}), m.quiet, now(&from), m.cluster("m1", map[string]string{"tier": "edgy"}), pause(time.Minute), m.deletes(&from, 0, 0), m.held(60, 60),
+			m.cluster("m1", map[string]string{"tier": "edge"}), m.quiet, m.held(0, 0))
+	},
+	// Deletions in the foreground.
+	"ForegroundNamespaceGoes": func(m *machine) error {
+		return m.tell(m.crowd(300, 0, foreground), m.quiet, m.spaceGoes("a"), m.spaceIsGone("a"), m.quiet)
+	},
+	"ForegroundWithoutTheRight": func(m *machine) error { // background then
+		mayNotPatch := m.forbids(func(verb string, r apiserver.Ref) bool { return r.Resource == configMaps && verb == "patch" })
+		return m.tell(mayNotPatch, m.crowd(3, 0, foreground), pause(time.Minute), m.told("NotAuthorized", 3, 3), m.deleted(pageOf(1)), pause(10*time.Second), m.allows, m.quiet, m.crowd(3, 0, foreground), m.quiet,
+			mayNotPatch, m.deleted(pageOf(2)), pause(time.Minute), m.allows, m.quiet)
+	},
+	"ForegroundLeavesTheConfiguration": func(m *machine) error {
+		return m.tell(m.crowd(3, 0, foreground), m.quiet, m.isFinalized(true), m.configured("b", none), pause(time.Minute), m.isFinalized(false), m.deleted(pageOf(1)), m.configured("*", none), m.quiet, m.isFinalized(true))
+	},
+	"ForegroundWhileAClusterIsAway": func(m *machine) error {
+		return m.tell(m.crowd(3, 0, foreground), m.quiet, func() error { return m.setReady("m1", false) }, m.deleted(pageOf(1)), pause(10*time.Minute), m.told("DeletionPending", 1, 1), m.leaderDies, pause(10*time.Minute), m.told("DeletionPending", 1, 1), m.quiet)
+	},
+	"ForegroundInOrder": func(m *machine) error { // the finalizer first and last, the Works in between
+		var from time.Time
+		return m.tell(now(&from), m.page(foreground), m.quiet, m.inOrder(&from, "patch configmaps", "create works", "create works"), now(&from), m.gone, m.quiet, m.inOrder(&from, "delete works", "delete works", "patch configmaps"))
+	},
+}

@@ -1,0 +1,84 @@
+package machine
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/karmada-target/karmada-mirror/cli"
+)
+
+// command runs a command of the command line, and returns what it prints.
+func (m *machine) command(args ...string) (string, error) {
+	root, out := cli.NewOver(m.store.NewServer()), &bytes.Buffer{}
+	root.SetOut(out)
+	root.SetErr(out)
+	root.SetIn(&bytes.Buffer{})
+	root.SetArgs(append(args, "--kubeconfig="+m.kubeconfig, "--cache-dir="+filepath.Join(filepath.Dir(m.kubeconfig), "cache")))
+	err := root.ExecuteContext(context.Background())
+	return out.String(), err
+}
+
+// runs runs a command that must succeed, and print some texts.
+func (m *machine) runs(args string, texts ...string) act {
+	return func() error {
+		out, err := m.command(strings.Fields(args)...)
+		for _, text := range texts {
+			if !strings.Contains(out, text) && err == nil {
+				err = fmt.Errorf("%q is missing", text)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("karmada-mirror %s: %w\n%s", args, err, out)
+		}
+		return nil
+	}
+}
+
+// refuses runs a command that must fail, with an error or an output that says something.
+func (m *machine) refuses(args, text string) act {
+	return func() error {
+		out, err := m.command(strings.Fields(args)...)
+		if err == nil || !strings.Contains(out+err.Error(), text) {
+			return fmt.Errorf("karmada-mirror %s: %w, without %q\n%s", args, err, text, out)
+		}
+		return nil
+	}
+}
+
+// approved approves the deletions that are held.
+func (m *machine) approved(args string) act { return m.runs("deletions approve --yes " + args) }
+
+// commands are stories of the command line.
+var commands = map[string]func(*machine) error{
+	"CommandsAgree": func(m *machine) error {
+		var from time.Time
+		look := m.tellAll(m.runs("diff -A"), m.runs("status -A"), m.runs("status configmaps -n a -o json", `"page-0"`), m.runs("explain cm/page-0 -n a", "m1", "m2"), m.runs("wait cm/page-0 -n a --for=applied"), m.runs("deletions list"))
+		return m.tell(m.crowd(10, 0, to("m1,m2")), m.web(to("m1")), m.override, m.quiet, now(&from), look, m.runs("wait deploy/web -n a --for=healthy"), m.requests(&from, 0, 0, done(works)),
+			m.workload, m.quiet, m.runs("diff -A"), m.runs("status -A"), m.page(to("")), m.quiet, m.page(nil), m.quiet, m.runs("wait cm/page-0 -n a --for=gone"))
+	},
+	"DiffSaysWhatIsWritten": func(m *machine) error {
+		return m.tell(m.crowd(3, 0, to("m1,m2")), m.quiet, m.stopped, m.edited(2), m.puts(pageOf(1), to("m2,m3")), m.refuses("diff -A", "page-0"), m.refuses("diff -A", "page-1"),
+			m.refuses("wait cm/page-1 -n a --timeout=5s", "m3"), m.started, m.quiet, m.runs("diff -A"))
+	},
+	"WaitSeesItHappen": func(m *machine) error {
+		done := make(chan error, 1)
+		return m.tell(m.stopped, m.web(to("m1,m2")), func() error {
+			go func() { _, err := m.command("wait", "deploy/web", "-n", "a", "--for=healthy"); done <- err }()
+			return nil
+		},
+			pause(10*time.Second), m.started, func() error { return <-done }, m.quiet)
+	},
+	"Purge": func(m *machine) error {
+		purge := "purge --resource configmaps --yes"
+		var from time.Time
+		other := "apiVersion: mirror.karmada.target/v1alpha1\nkind: MirrorConfiguration\nresources: [{resource: configmaps, namespaces: [a]}]\n"
+		return m.tell(m.crowd(5, 0, to("m1,m2")), m.puts(inB(pages[0]), to("m1")), m.quiet, m.configured("b", none), m.quiet, now(&from),
+			m.configMap("another", other), m.runs("purge --resource configmaps --dry-run"), m.countOf(11), m.refuses(purge, ""), m.countOf(11),
+			m.configMap("another", "nonsense"), m.refuses(purge, "another"), m.countOf(11), m.deletes(&from, 0, 0),
+			m.configMapGoes("another"), m.runs(purge), pause(time.Minute), m.countOf(1), m.configured("*", none), m.quiet)
+	},
+}

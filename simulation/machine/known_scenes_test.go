@@ -1,0 +1,288 @@
+package machine
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"pgregory.net/rapid"
+
+	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
+	"github.com/karmada-target/karmada-mirror/simulation/fault"
+	"github.com/karmada-target/karmada-mirror/simulation/model"
+)
+
+// withoutSweeps has the daemons not sweep: what stands still without it is a defect.
+var withoutSweeps = []string{"--resync-period=10h"}
+
+// altered plays in waves, with a webhook that alters Works.
+func altered() *scene {
+	s := *inWaves
+	s.annotations = map[string]choices{
+		clustersKey: {"*": 12, "*,!m3": 1}, "karmada.target/waves": {"m1;*": 4, "m1;m2,m3(1);*": 6, "m1;m2;*": 6}, preserveKey: {none: 3, "true": 1},
+	}
+	s.steps = choices{"put": 8, "edit": 24, "toggle": 8, "alter": 10, "ail": 10, "heal": 4, "away": 4, "ready": 6, "restart": 8, "kill": 2, "there and back": 4}
+	s.alters, s.flags, s.options = true, withoutSweeps, []string{preserveKey}
+	return &s
+}
+
+const (
+	preserveKey = "karmada.target/preserve-on-deletion"
+	suspendKey  = "karmada.target/suspend"
+)
+
+// widget is an object of a custom resource whose version the configuration does not name.
+var (
+	widget         = model.Key{Kind: "Widget", Name: "wheel"}
+	widgetResource = apiserver.Resource{Group: widgets.Group, Resource: widgets.Resource, Kind: widget.Kind, ListKind: "WidgetList", Singular: "widget", Versions: []string{"v1"}, Namespaced: true, Custom: true}
+)
+
+// widgetDefinition defines widgets in some versions, and keeps them in the first.
+func widgetDefinition(versions ...string) apiserver.Object {
+	r := widgetResource
+	r.Versions = versions
+	return definitionOf(r)
+}
+
+// inVersions plays with a resource of which a newer version comes and goes: the one that was watched first stays.
+var inVersions = &scene{
+	clusters: []string{"m1", "m2"}, objects: []model.Key{widget, pages[0]}, extra: []schema.GroupResource{widgets},
+	annotations: map[string]choices{clustersKey: {"m1": 1, "*": 3, none: 1}},
+	claims:      choices{none: 1},
+	steps:       choices{"put": 20, "edit": 10, "delete": 2, "upgrade": 6, "override": 10, "override goes": 2, "restart": 2, "kill": 1, "shut": 2, "open": 2},
+}
+
+// fleetSize is from how many clusters on a fleet is large.
+const fleetSize = 40
+
+// inFleet plays with many clusters that report, and with API servers that are far away.
+var inFleet = &scene{
+	clusters: members(fleetSize), objects: []model.Key{pages[0], deployment},
+	annotations: map[string]choices{clustersKey: {none: 6, "m1*": 1}, selectorKey: {"tier": 4, "tier=edge": 3, "tier in (edge,core)": 2, none: 1}},
+	claims:      choices{none: 1},
+	steps:       choices{"put": 10, "edit": 6, "delete": 1, "cluster": 12, "latency": 4, "reports": 2, "restart": 1},
+	flags:       withoutSweeps,
+}
+
+func members(n int) (all []string) {
+	for i := range n {
+		all = append(all, fmt.Sprintf("m%d", i+1))
+	}
+	return all
+}
+
+// The breaker of the scene withBreaker: more Works than this at once, and more than this share.
+const (
+	heldAboveWorks   = 4
+	heldAbovePercent = 25
+)
+
+// withBreaker plays with many objects that choose clusters by labels, which administrators mistype.
+var withBreaker = &scene{
+	clusters: members(6), objects: sixPages(), breaker: fmt.Sprintf("deletion: {holdAbove: {works: %d, percent: %d}}\n", heldAboveWorks, heldAbovePercent),
+	annotations: map[string]choices{clustersKey: {none: 9, "m2": 1}, selectorKey: {"tier": 6, "tier in (edge,core)": 3, "tier=edge": 1}},
+	claims:      choices{none: 1},
+	steps:       choices{"put": 40, "edit": 4, "delete": 2, "cluster": 8, "restart": 1, "shut": 2, "open": 2, "late": 1},
+}
+
+func sixPages() (all []model.Key) {
+	for i := range 6 {
+		all = append(all, model.Key{Kind: "ConfigMap", Name: fmt.Sprintf("page-%d", i)})
+	}
+	return all
+}
+
+// onLaggingServers plays on API servers that do not stream lists and lag each by itself, and with resources that leave the configuration.
+var onLaggingServers = &scene{
+	clusters: []string{"m1", "m2"}, objects: []model.Key{pages[0], deployment}, isOld: true, judgesAge: true,
+	annotations: map[string]choices{clustersKey: {none: 1, "m1": 4, "m1,m2": 4}, deletionKey: {none: 1, "foreground": 1}},
+	claims:      choices{none: 1},
+	steps: choices{
+		"put": 20, "edit": 20, "delete": 8, "recreate": 2, "lag": 8, "connect": 8, "resource goes": 3, "resource returns": 6, "expire": 4, "return on another server": 8,
+		"foreground of a dying leader": 1, "restart": 1, "kill": 1,
+	},
+}
+
+// withStatuses plays with Deployments that are recreated in place, and members that go away.
+var withStatuses = &scene{
+	clusters: []string{"m1", "m2"}, objects: []model.Key{deployment}, judgesCounts: true, options: []string{suspendKey},
+	annotations: map[string]choices{clustersKey: {"m1": 2, "*": 4}, suspendKey: {none: 4, "true": 1, "m1": 1}},
+	claims:      choices{none: 1},
+	steps:       choices{"put": 6, "edit": 4, "recreate": 12, "toggle": 6, "away": 6, "ready": 4, "ail": 2, "heal": 2, "wait": 12, "all restart": 10, "kill": 1},
+	flags:       withoutSweeps,
+}
+
+// moreDrawers draw the steps of these scenes.
+var moreDrawers = map[string]func(*rapid.T, *scene) step{
+	"toggle": func(t *rapid.T, s *scene) step { // an option that is no content
+		key, option := s.drawObject(t), rapid.SampledFrom(s.options).Draw(t, "option")
+		return step{fmt.Sprintf("%s of %v", option, key), func(m *machine) error { return m.toggle(key, option) }}
+	},
+	"alter": func(t *rapid.T, _ *scene) step {
+		in := choices{"": 1, "m2": 1, "m2,m3": 2, "m2,m3,m4": 3, "m1,m2,m3,m4": 5}.draw(t, "clusters")
+		return step{"Works of " + in, func(m *machine) error { m.alterWorks(in); return nil }}
+	},
+	"upgrade": func(t *rapid.T, _ *scene) step {
+		isBack := rapid.Bool().Draw(t, "is back")
+		return step{fmt.Sprintf("widgets, back %t", isBack), func(m *machine) error { return m.upgrade(isBack) }}
+	},
+	"latency": func(t *rapid.T, s *scene) step {
+		d := rapid.SampledFrom([]time.Duration{0, 5 * time.Millisecond, 15 * time.Millisecond, 30 * time.Millisecond}).Draw(t, "latency")
+		return step{d.String(), func(m *machine) error { return m.far(d)() }}
+	},
+	"reports": func(t *rapid.T, _ *scene) step {
+		on := rapid.Bool().Draw(t, "on")
+		return step{fmt.Sprintf("of all clusters %t", on), func(m *machine) error { m.reporting = on; return nil }}
+	},
+	"lag": func(t *rapid.T, s *scene) step {
+		i, resource, d := drawServer(t), s.drawResource(t), drawLag(t)
+		return step{fmt.Sprintf("of server %d, %s, %s", i, resource, d), func(m *machine) error { m.lag(i, resource, d); return nil }}
+	},
+	"connect": func(t *rapid.T, s *scene) step {
+		i, to, cut := s.drawReplica(t), drawServer(t), rapid.Bool().Draw(t, "cuts watches")
+		return step{fmt.Sprintf("%d to server %d, cuts watches %t", i, to, cut), func(m *machine) error { m.connect(m.replicas[i], to, cut); return nil }}
+	},
+	"resource goes": func(t *rapid.T, s *scene) step {
+		key := s.drawObject(t)
+		return step{key.Kind, func(m *machine) error { return m.withoutKind(key.Kind)() }}
+	},
+	"resource returns": func(*rapid.T, *scene) step {
+		return step{"if one is gone", func(m *machine) error { return m.withoutKind("")() }}
+	},
+	"return on another server": func(t *rapid.T, s *scene) step { // that is behind
+		key, value, goes, to, d, between := s.drawObject(t), rapid.IntRange(0, 3).Draw(t, "value"), rapid.Bool().Draw(t, "goes"), drawServer(t), drawLag(t), drawBetween(t)
+		return step{fmt.Sprintf("%v %d, goes %t, on server %d, which lags by %s, after %s", key, value, goes, to, d, between), func(m *machine) error {
+			change := func() error { return m.edit(key, value) }
+			if goes {
+				change = func() error { return m.delete(key) }
+			}
+			behind := func() error { m.lag(to, resources[key.Kind], d); return nil }
+			return m.tell(pause(d), behind, change, pause(1500*time.Millisecond), m.withoutKind(key.Kind), pause(between), m.moved(to), m.withoutKind(""))
+		}}
+	},
+	"foreground of a dying leader": func(t *rapid.T, s *scene) step { // which the standby has not seen when the resource leaves
+		key, late := s.drawObject(t), rapid.SampledFrom([]time.Duration{0, 3 * time.Second, 20 * time.Second}).Draw(t, "late")
+		return step{fmt.Sprintf("%v, leaves the configuration %s later", key, late), func(m *machine) error {
+			foreground := map[string]string{clustersKey: "m1", deletionKey: "foreground"}
+			return m.tell(m.puts(key, to("m1")), pause(time.Second), m.standbyMisses(resources[key.Kind].Resource), m.puts(key, foreground), pause(time.Second),
+				m.leaderDies, pause(late), m.withoutKind(key.Kind))
+		}}
+	},
+	"all restart": func(*rapid.T, *scene) step {
+		return step{"and look at everything", func(m *machine) error { return m.tell(m.restarted, pause(20*time.Second)) }}
+	},
+	"wait": func(*rapid.T, *scene) step {
+		return step{"for six minutes", func(*machine) error { time.Sleep(6 * time.Minute); return nil }}
+	},
+}
+
+func drawServer(t *rapid.T) int { return rapid.IntRange(0, 2).Draw(t, "server") }
+
+func drawLag(t *rapid.T) time.Duration {
+	return rapid.SampledFrom([]time.Duration{0, time.Second, 5 * time.Second, 30 * time.Second}).Draw(t, "lag")
+}
+
+func (s *scene) drawResource(t *rapid.T) schema.GroupResource {
+	return rapid.SampledFrom([]schema.GroupResource{configMaps, deployments, works}).Draw(t, "resource")
+}
+
+// toggle gives an object an annotation, or takes it away.
+func (m *machine) toggle(k model.Key, option string) error {
+	now := m.history.now().Objects[k]
+	if now == nil {
+		return nil
+	}
+	annotations := maps.Clone(now.Annotations)
+	if annotations[option] == "" {
+		annotations[option] = "true"
+	} else {
+		delete(annotations, option)
+	}
+	return m.put(k, m.values[now], annotations, now.Labels)
+}
+
+// alterWorks has the webhook alter the Works of some clusters.
+func (m *machine) alterWorks(clusters string) {
+	in := map[string]bool{}
+	for name := range strings.SplitSeq(clusters, ",") {
+		in["karmada-es-"+name] = true
+	}
+	m.altering.Store(in)
+}
+
+// alter is a webhook that labels the manifests of Works of some clusters.
+func (m *machine) alter(op string, gr schema.GroupResource, subresource string, new, _ apiserver.Object) (apiserver.Object, error) {
+	in, _ := m.altering.Load().(map[string]bool)
+	work := &unstructured.Unstructured{Object: new}
+	if gr != works || subresource != "" || op == "DELETE" || !in[work.GetNamespace()] {
+		return new, nil
+	}
+	if manifest, err := model.ManifestOf(work); err == nil {
+		labels := manifest.GetLabels()
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[model.AlteredLabel] = "true"
+		manifest.SetLabels(labels)
+	}
+	return new, nil
+}
+
+// upgrade serves a newer version of widgets too, or no longer.
+func (m *machine) upgrade(isBack bool) error {
+	versions := []string{"v1"}
+	if !isBack {
+		versions, m.preferred = append(versions, "v2"), true
+	}
+	_, err := m.store.Modify(apiserver.Ref{Resource: definitions, Name: widgets.String()}, "", func(o apiserver.Object) {
+		o["spec"] = runtime.DeepCopyJSON(widgetDefinition(versions...))["spec"]
+	})
+	return err
+}
+
+// report has some Clusters report what they have allocated.
+func (m *machine) report() {
+	for i := 0; m.reporting && i <= len(m.clusters)*int(lookPeriod)/int(reportPeriod); i++ {
+		m.reported++
+		ref := apiserver.Ref{Resource: clusters, Name: m.clusters[m.reported%len(m.clusters)]}
+		_, err := m.store.Modify(ref, "status", func(o apiserver.Object) {
+			_ = unstructured.SetNestedField(o, fmt.Sprint(m.reported), "status", "resourceSummary", "allocated", "cpu") // there is room for it
+		})
+		if !apierrors.IsNotFound(err) && err != nil {
+			panic(err)
+		}
+	}
+}
+
+// reportPeriod is Karmada's --cluster-status-update-frequency.
+const reportPeriod = 10 * time.Second
+
+// lag sets how far a server's watch cache of a resource is behind.
+func (m *machine) lag(server int, resource schema.GroupResource, d time.Duration) {
+	m.blinded = true
+	m.servers[server].SetLag(resource, d)
+}
+
+// connect leads a replica's requests to another server from now on, and its watches too if they are cut.
+func (m *machine) connect(r *replica, server int, cut bool) {
+	m.blinded = true
+	r.server = m.door(server)
+	r.layer.Connect(r.server)
+	if cut {
+		r.layer.End(fault.Match{Verb: "watch"})
+	}
+}
+
+// withoutKind configures that a kind is no longer mirrored, or that all are.
+func (m *machine) withoutKind(kind string) act {
+	return func() error {
+		next := m.settings
+		next.without = kind
+		return m.reconfigure(next)
+	}
+}

@@ -1,0 +1,167 @@
+package machine
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// defect is a known one of the product. What fixes it moves the story to stories, and deletes the rest.
+type defect struct {
+	finding string
+	// signs are parts of the complaints about it, which count in some worlds only.
+	signs []string
+	in    func(*machine) bool
+	// In this scene, the story always ends with such a complaint.
+	scene *scene
+	story func(*machine) []act
+}
+
+// knownDefects are named by a run, which then goes on. FIND=<name> makes one of them fail, so that it shrinks.
+var knownDefects = map[string]defect{
+	"waves": {
+		"content skips waves when Works are not as they are noted: altered by a webhook, and a restart or a write that is not content",
+		[]string{" was given content at "}, func(m *machine) bool { return m.alters }, altered(), func(m *machine) []act {
+			return []act{m.altered("m2,m3,m4"), m.page(inTwoWaves), m.quiet, m.ails("m1"), m.edited(2), pause(time.Second), m.restarted, pause(time.Minute)}
+		},
+	},
+	"no-op": {
+		"a write that admission undoes has no event, and a rollout stands still",
+		[]string{"its content differs", "it is missing", "in its status"}, func(m *machine) bool { return m.alters }, altered(), func(m *machine) []act {
+			return []act{m.altered("m1,m2,m3,m4"), m.page(inTwoWaves), pause(time.Second), m.restarted}
+		},
+	},
+	"version": {
+		"a newer version of a custom resource rewrites its Works and undoes overrides",
+		[]string{widget.Kind}, func(m *machine) bool { return m.preferred }, inVersions, func(m *machine) []act {
+			return []act{m.puts(inA(widget), to("*")), m.quiet, func() error { return m.upgrade(false) }, pause(time.Second), m.restarted, pause(time.Second)}
+		},
+	},
+	"fleet": {
+		"deletions by label are never proved in a large or slow fleet",
+		[]string{"it exists, but must not"}, func(m *machine) bool { return len(m.clusters) >= fleetSize }, inFleet, func(m *machine) []act {
+			return []act{m.far(30 * time.Millisecond), m.page(map[string]string{selectorKey: "tier"}), m.quiet, m.cluster("m1", nil)}
+		},
+	},
+	"stale": {
+		"a watch that starts again is older than what was written",
+		[]string{"older than what it had", "which nothing asked for", "was released at"}, func(m *machine) bool { return m.judgesAge }, onLaggingServers, func(m *machine) []act {
+			return []act{m.page(to("m1")), m.quiet, pause(lagTime), m.behind(2, configMaps), m.edited(2), m.written(2), m.withoutKind("ConfigMap"), m.moved(2), m.withoutKind(""), pause(5 * time.Second)}
+		},
+	},
+	"emptied": {
+		"one mistyped label empties a member, and the breaker lets it",
+		[]string{"because of its labels"}, nil, withBreaker, func(m *machine) (acts []act) {
+			for _, k := range m.keys() {
+				acts = append(acts, m.puts(k, map[string]string{selectorKey: "tier"}))
+			}
+			return append(acts, m.quiet, m.cluster("m1", nil))
+		},
+	},
+	"counts": {
+		"the status of a recreated source drops after a restart",
+		[]string{"though nothing had changed since"}, nil, withStatuses, func(m *machine) []act {
+			return []act{m.web(to("m1")), m.quiet, func() error { return m.recreate(inA(deployment)) }, pause(6 * time.Minute), func() error { return m.setReady("m1", false) }, m.restarted, pause(time.Minute)}
+		},
+	},
+	"finalizer": {
+		"a new leader forgets a finalizer that it has seen live only",
+		[]string{"keeps its finalizer, although a replica led"}, nil, onLaggingServers, func(m *machine) []act {
+			return []act{m.page(to("m1")), m.quiet, m.standbyMisses("configmaps"), m.page(map[string]string{clustersKey: "m1", deletionKey: "foreground"}), pause(time.Second), m.leaderDies, pause(20 * time.Second), m.withoutKind("ConfigMap")}
+		},
+	},
+	"cost": {
+		"a tenant's annotations make each judgement expensive",
+		[]string{"of CPU, and"}, nil, ofTenants, func(m *machine) []act {
+			return []act{func() error { return m.measure(thePage, 1000) }}
+		},
+	},
+}
+
+var inTwoWaves = map[string]string{clustersKey: "*", wavesKey: "m1;*"}
+
+// explains reports whether a defect is the cause of a complaint.
+func (d defect) explains(m *machine, complaint string) bool {
+	return (d.in == nil || d.in(m)) && slices.ContainsFunc(d.signs, func(sign string) bool { return strings.Contains(complaint, sign) })
+}
+
+// TestKnownDefects tells the story of each, which must end with the complaint: one that is fixed leaves the list.
+func TestKnownDefects(t *testing.T) {
+	for name, d := range knownDefects {
+		t.Run(name, func(t *testing.T) {
+			if !d.scene.isMeasured {
+				t.Parallel()
+			}
+			if err := inWorld(t, d.scene, func(m *machine) error {
+				if err := m.tell(d.story(m)...); err != nil {
+					return err
+				}
+				wrong := m.look()
+				t.Logf("%.600q", wrong)
+				if !slices.ContainsFunc(wrong, func(complaint string) bool { return d.explains(m, complaint) }) {
+					return fmt.Errorf("it is not found: %s: %q", d.finding, wrong)
+				}
+				return nil
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// explained returns the names of the known defects that explain all complaints, or none.
+func (m *machine) explained(complaints []string) (names map[string]bool) {
+	names = map[string]bool{}
+	for _, complaint := range complaints {
+		isKnown := false
+		for name, d := range knownDefects {
+			if d.explains(m, complaint) && os.Getenv("FIND") != name {
+				names[name], isKnown = true, true
+			}
+		}
+		if !isKnown {
+			return nil
+		}
+	}
+	return names
+}
+
+// tally counts the known defects that a scene has met.
+type tally struct {
+	mu    sync.Mutex
+	began time.Time
+	cpu   time.Duration
+	first map[string]string
+	times map[string]int
+}
+
+// taken is the time since the beginning, and what of a CPU this process has used: for all scenes that run.
+func (c *tally) taken() string {
+	return fmt.Sprintf("%.1f s (%.1f s of CPU)", time.Since(c.began).Seconds(), (cpuTime() - c.cpu).Seconds())
+}
+
+func newTally() *tally {
+	return &tally{began: time.Now(), cpu: cpuTime(), first: map[string]string{}, times: map[string]int{}}
+}
+
+func (c *tally) add(names map[string]bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name := range names {
+		if c.times[name]++; c.times[name] == 1 {
+			c.first[name] = c.taken()
+		}
+	}
+}
+
+func (c *tally) log(t *testing.T) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, times := range c.times {
+		t.Logf("known defect %q, %d times, first after %s: %s", name, times, c.first[name], knownDefects[name].finding)
+	}
+}

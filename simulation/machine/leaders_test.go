@@ -1,0 +1,196 @@
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/karmada-target/karmada-mirror/daemon"
+	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
+	"github.com/karmada-target/karmada-mirror/simulation/fault"
+)
+
+// leaderships are stories of replicas that lead, one after the other.
+var leaderships = map[string]func(*machine) error{
+	"LeaderDies": func(m *machine) error { // a Lease lasts for 15 s
+		return m.tell(m.crowd(20, 0, to("m1,m2")), m.quiet, m.crowd(20, 1, to("m2,m3")), m.within(17*time.Second, m.leaderDies), m.quiet)
+	},
+	"LeaderEnds": func(m *machine) error { // and releases it
+		var first *replica
+		return m.tell(m.crowd(20, 0, to("m1,m2")), m.quiet, m.crowd(20, 1, to("m2,m3")), func() (err error) { first, _, err = m.leader(); return err },
+			func() error { first.stop(); return nil }, m.within(time.Second, func() error { return m.otherLeads(first) }), func() error { first.start(); return nil }, m.quiet)
+	},
+	"LeaderIsPaused": func(m *machine) error { // its writes arrive when another leads
+		var first *replica
+		var late chan struct{}
+		var from, released time.Time
+		stale := func(code int) func(call) bool {
+			return func(c call) bool { return c.by == first.name && of(works, "patch")(c) && c.Code == code }
+		}
+		return m.tell(m.crowd(20, 0, to("m1,m2")), m.quiet, pause(10*time.Second), now(&from), func() (err error) {
+			first, _, err = m.leader()
+			late = make(chan struct{})
+			first.pass(fault.Match{Verb: "patch", Resource: "works"}, overdue(late))
+			return err
+		}, m.crowd(20, 1, to("m1,m2")), pause(time.Second), func() error {
+			first.pass(fault.Match{}, fault.Drop())
+			first.layer.End(fault.Match{Verb: "watch"})
+			return nil
+		},
+			func() error { return m.otherLeads(first) }, m.crowd(20, 2, to("m1,m2")), m.workload, pause(10*time.Second), now(&released), func() error { close(late); return nil }, pause(time.Second),
+			m.requestsLater(&released, 5, 100, func() func(call) bool { return stale(409) }), m.requestsLater(&from, 0, 0, func() func(call) bool { return stale(200) }), m.calm,
+			func() error { return await("the first to end", m.hasLostLease) }, m.quiet)
+	},
+	"LeaderIsAhead":  func(m *machine) error { return m.clocksDiffer(time.Hour) },
+	"LeaderIsBehind": func(m *machine) error { return m.clocksDiffer(-time.Hour) },
+	"OneIdentityTwice": func(m *machine) error {
+		return m.tell(m.flags("--holder-identity=twin"), m.page(to("m1")), m.leadsAlone(2*time.Minute), m.written(1), func() error { m.replicas[0].kill(); return nil },
+			m.leadsAlone(2*time.Minute), func() error { m.replicas[1].kill(); return nil }, m.leadsAlone(time.Minute), m.areAlive, m.page(to("m2")), m.quiet)
+	},
+	"AnotherUsesTheLease": func(m *machine) error {
+		another := object("v1", "ConfigMap", daemon.Namespace, "another", map[string]any{"data": map[string]any{"config.yaml": configurationHead + "resources: [{resource: services}]\n"}})
+		var third *replica
+		return m.tell(m.page(to("m1")), m.quiet, func() error {
+			_, err := m.store.Create(configMaps, another)
+			third = m.replica("third", "--config-map=karmada-system/another")
+			third.start()
+			return err
+		}, m.leadsAlone(2*time.Minute), m.restarted, m.edited(2), pause(time.Minute), func() error { return third.leads(0, "karmada-system/another") }, func() error {
+			third.stop()
+			third.flags = append(third.flags, "--leader-elect-resource-name=another")
+			third.start()
+			return await("the third to lead", func() error { return third.leads(1, "karmada-system/another") })
+		}, m.quiet)
+	},
+	"StandbyTakesOverWhatIsRefused": func(m *machine) error {
+		const refused = `karmada_mirror_refused_sources{reason="InvalidAnnotation"}`
+		return m.tell(m.crowd(7, 0, to("!m1")), m.counted(refused, 7), m.leaderDies, m.counted(refused, 7), m.told("InvalidAnnotation", 7, 7), m.crowdGoes(7), m.counted(refused, 0), m.quiet)
+	},
+	"EndsInTime": func(m *machine) error { // SIGTERM while the API server never answers
+		never, leads := m.fails(fault.Match{}, fault.Drop()), func() error { _, _, err := m.leader(); return err }
+		states := map[string][]act{
+			"starting":        {m.stopped, never, m.started, pause(time.Second)},
+			"awaiting caches": {m.stopped, m.fails(watchOf("configmaps"), fault.Drop()), m.started, leads, pause(time.Second), never},
+			"leading":         {m.fails(fault.Match{Resource: "works"}, fault.Drop()), m.crowd(20, 1, to("m1,m3")), pause(time.Second), never},
+			"idle":            {leads, pause(time.Minute), never},
+		}
+		for state, acts := range states {
+			acts = append(append([]act{m.crowd(20, 0, to("m1,m2")), m.quiet}, acts...), m.within(25*time.Second, m.stopped), func() (err error) {
+				m.each(func(r *replica) { err = errors.Join(err, r.current.err) })
+				return err
+			}, m.calm, m.started, m.quiet)
+			if err := m.tell(acts...); err != nil {
+				return fmt.Errorf("%s: %w", state, err)
+			}
+		}
+		return nil
+	},
+	"LaggingLeader": func(m *machine) error {
+		return m.tell(m.crowd(10, 0, to("m1,m2")), m.quiet, m.standbyMisses("configmaps"), m.standbyMisses("works"), m.crowd(5, 1, to("m2,m3")), m.workload, pause(5*time.Second), m.leaderDies, pause(2*time.Second), m.quiet)
+	},
+}
+
+// within checks that something is over in time.
+func (m *machine) within(limit time.Duration, do act) act {
+	return func() error {
+		from := time.Now()
+		if err := do(); err != nil {
+			return err
+		}
+		if took := time.Since(from); took > limit {
+			return fmt.Errorf("it has taken %s", took)
+		}
+		return nil
+	}
+}
+
+// requestsLater is requests for what is known only when it runs.
+func (m *machine) requestsLater(since *time.Time, least, most int, fits func() func(call) bool) act {
+	return func() error { return m.requests(since, least, most, fits())() }
+}
+
+// otherLeads waits until another replica has the Lease.
+func (m *machine) otherLeads(than *replica) error {
+	for limit := time.Now().Add(time.Minute); time.Now().Before(limit); time.Sleep(100 * time.Millisecond) {
+		if leads, _, err := m.leader(); err == nil && leads != than {
+			return nil
+		}
+	}
+	return errors.New("no other replica leads")
+}
+
+// overdue sends requests when late is closed, even if their senders have given them up.
+func overdue(late <-chan struct{}) fault.Fault {
+	return func(r *http.Request, next http.RoundTripper, _ <-chan struct{}) (*http.Response, error) {
+		answer := make(chan error, 1)
+		go func() {
+			<-late
+			response, err := next.RoundTrip(r.WithContext(context.Background()))
+			if err == nil {
+				_ = response.Body.Close()
+			}
+			answer <- err
+		}()
+		select {
+		case <-answer:
+		case <-r.Context().Done():
+		}
+		return nil, errors.New("connection reset by peer")
+	}
+}
+
+// leads checks whether a replica says that it writes for a configuration.
+func (r *replica) leads(want float64, configuration string) error {
+	got, err := r.series(fmt.Sprintf("karmada_mirror_leading{configuration=%q}", configuration))
+	if err == nil && got != want {
+		err = fmt.Errorf("leading is %g for replica %s", got, r.name)
+	}
+	return err
+}
+
+// leadsAlone checks for a while that never more than one replica leads, and at the end that one does.
+func (m *machine) leadsAlone(during time.Duration) act {
+	return func() error {
+		for end := time.Now().Add(during); ; time.Sleep(time.Second) {
+			n := 0
+			for _, r := range m.replicas {
+				for _, configuration := range []string{"karmada-system/karmada-mirror", "karmada-system/another"} {
+					if r.leads(1, configuration) == nil {
+						n++
+					}
+				}
+			}
+			if over := time.Now().After(end); n > 1 || over && n == 0 {
+				return fmt.Errorf("%d replicas lead", n)
+			} else if over {
+				return nil
+			}
+		}
+	}
+}
+
+// clocksDiffer shifts what is written into the Lease.
+func (m *machine) clocksDiffer(by time.Duration) error {
+	shifted := func(_ string, gr schema.GroupResource, _ string, o, _ apiserver.Object) (apiserver.Object, error) {
+		for _, field := range []string{"renewTime", "acquireTime"} {
+			text, _, _ := unstructured.NestedString(o, "spec", field)
+			if at, err := time.Parse(time.RFC3339Nano, text); err == nil && gr == leases && !strings.HasPrefix(text, "0001") {
+				setField(at.Add(by).UTC().Format("2006-01-02T15:04:05.000000Z07:00"), "spec", field)(&unstructured.Unstructured{Object: o})
+			}
+		}
+		return o, nil
+	}
+	var first, later *replica
+	return m.tell(m.page(to("m1")), m.quiet, m.admits(shifted, pause(time.Minute), func() (err error) { first, _, err = m.leader(); return err }, m.leadsAlone(2*time.Minute), func() (err error) {
+		if later, _, err = m.leader(); later != first {
+			return errors.New("another replica has taken the Lease")
+		}
+		return err
+	}, m.edited(2), m.leaderDies, m.written(2)), m.quiet)
+}
