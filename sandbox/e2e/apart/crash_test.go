@@ -49,7 +49,7 @@ func TestCrash(t *testing.T) {
 	c.settle(t, ns, "nginx:2", map[string]string{"page-0": "two"}, map[string]string{"page-0": "two", "page-1": "one"})
 	daemon.eventually(t, "the finalizer to go", func(ctx context.Context) error {
 		_, err := Env.Client.CoreV1().ConfigMaps(ns).Get(ctx, "page-held", metav1.GetOptions{})
-		return isGone(err)
+		return Absent(err)
 	})
 
 	Remove(t, ConfigMaps, ns, "page-0")
@@ -141,7 +141,7 @@ func (c *crasher) settle(t *testing.T, ns, image string, onPush, onPull map[stri
 			}
 			u, err := Env.Member(member).Resource(Deployments).Namespace(ns).Get(ctx, "web", metav1.GetOptions{})
 			if image == "" {
-				return isGone(err)
+				return Absent(err)
 			}
 			if err != nil {
 				return err

@@ -61,7 +61,7 @@ spec: {group: check.example.com, version: v1, groupPriorityMinimum: 1000, versio
 		"an API server that hangs":                  {[]string{"--kubeconfig", hangs.Kubeconfig}, `✗ \S+ does not answer`, "NetworkPolicy or firewall"},
 		"the certificate of another authority":      {[]string{"--certificate-authority", ca}, `✗ \S+ does not answer: .*unknown authority`, "certificate-authority in the kubeconfig"},
 		"an address that is not in the certificate": {[]string{"--tls-server-name", "karmada.example.com"}, `✗ \S+ does not answer: .*karmada\.example\.com`, "not in the API server's certificate"},
-		"a token that is not valid":                 {[]string{"--kubeconfig", kubeconfigAs(t, Env.AccountKubeconfig, "nonsense")}, `✗ \S+ does not answer: Unauthorized`, "create a new one"},
+		"a token that is not valid":                 {[]string{"--kubeconfig", KubeconfigAs(t, Env.AccountKubeconfig, "nonsense")}, `✗ \S+ does not answer: Unauthorized`, "create a new one"},
 		"the kubeconfig of a member":                {[]string{"--kubeconfig", Env.MemberKubeconfig(Push)}, `✗ it is not a Karmada API server`, `karmada-apiserver\.config`},
 		"karmada-aggregated-apiserver is down":      {[]string{"--kubeconfig", p.Kubeconfig}, `✗ it does not serve Clusters`, "kubectl get apiservice"},
 		"another user's kubeconfig":                 {[]string{"--as", "nobody"}, `✗ may not get, list, watch, create, patch, delete works\.work\.karmada\.io`, "kubeconfig of its ServiceAccount"},

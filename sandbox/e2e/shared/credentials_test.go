@@ -3,15 +3,11 @@ package shared
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
@@ -38,20 +34,6 @@ func newToken(t *testing.T, name string) (token string) {
 		return err
 	})
 	return token
-}
-
-// refused returns an error as long as the API server accepts a token: it caches tokens for a
-// while.
-func refused(token string) func(context.Context) error {
-	return func(ctx context.Context) error {
-		config := rest.AnonymousClientConfig(Env.Config())
-		config.BearerToken = token
-		_, err := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps(System).Get(ctx, Account, metav1.GetOptions{})
-		if apierrors.IsUnauthorized(err) {
-			return nil
-		}
-		return fmt.Errorf("it is not: %v", err)
-	}
 }
 
 // TestCredentialsRotated replaces the token of two replicas, and then the certificate and the
@@ -85,7 +67,7 @@ func TestCredentialsRotated(t *testing.T) {
 
 	WriteFile(t, token, []byte(newToken(t, "new-token")))
 	Must(t, Env.Client.CoreV1().Secrets(System).Delete(t.Context(), "old-token", metav1.DeleteOptions{}))
-	Eventually(t, "the old token to be refused", refused(old))
+	WantRefused(t, old)
 	own.mirrors(t, "with the new token")
 
 	renewed, err := p.Reissue()
