@@ -73,8 +73,7 @@ func (s *Store) undefine(r Ref, defined schema.GroupResource) {
 		_ = s.Delete(Ref{defined, text(m, "namespace"), text(m, "name")}, metav1.DeleteOptions{}) // what is left is counted
 	}
 	if len(s.List(defined, "")) > 0 {
-		s.later(func() { s.define(r) })
-		return
+		return // the deletion of the last one continues
 	}
 	s.Withdraw(defined)
 	_, _ = s.Modify(r, "", func(o Object) { // gone is as good

@@ -109,8 +109,12 @@ func (s *Store) control(e Event) {
 	if m["deletionTimestamp"] != nil && e.Type != watch.Deleted {
 		s.later(func() { s.collect(e.Ref()) })
 	}
-	if e.Resource == definitionsResource() {
+	definition := Ref{Resource: definitionsResource(), Name: e.Resource.String()}
+	switch {
+	case e.Resource == definition.Resource:
 		s.later(func() { s.define(e.Ref()) })
+	case e.Type == watch.Deleted && terminating(s.Get(definition)):
+		s.later(func() { s.define(definition) })
 	}
 }
 
@@ -129,17 +133,20 @@ func (s *Store) empty(namespace string) {
 	if !terminating(s.Get(ref)) {
 		return
 	}
-	left := false
+	left, denied := false, false
 	for _, gr := range s.namespaced() {
 		for _, o := range s.List(gr, namespace) {
 			r := Ref{gr, namespace, text(metadata(o), "name")}
 			if !terminating(o) {
-				_ = s.Delete(r, metav1.DeleteOptions{}) // what is left is counted
+				denied = s.Delete(r, metav1.DeleteOptions{}) != nil || denied
 			}
 			left = left || s.get(r) != nil
 		}
 	}
-	if !left {
+	switch {
+	case denied:
+		time.AfterFunc(5*time.Second, func() { s.empty(namespace) })
+	case !left:
 		_, _ = s.Modify(ref, "finalize", func(o Object) { // gone is as good
 			unstructured.RemoveNestedField(o, "spec", "finalizers")
 		})

@@ -14,7 +14,6 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
 	"github.com/karmada-target/karmada-mirror/simulation/fault"
-	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
 
 // withFaults plays with three daemons on three API servers, between which everything fails.
