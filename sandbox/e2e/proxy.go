@@ -3,13 +3,13 @@ package e2e
 import (
 	"testing"
 
-	"github.com/karmada-target/karmada-mirror/sandbox/fault"
+	"github.com/karmada-target/karmada-mirror/sandbox/proxy"
 )
 
 // StartProxy starts a proxy between daemons and the API server.
-func StartProxy(t *testing.T) *fault.Proxy {
+func StartProxy(t *testing.T) *proxy.Proxy {
 	t.Helper()
-	p, err := fault.Start(fault.Options{Kubeconfig: Env.AccountKubeconfig, Dir: t.TempDir(), Seed: 1})
+	p, err := proxy.Start(Env.AccountKubeconfig, t.TempDir())
 	Must(t, err)
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {

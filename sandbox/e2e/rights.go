@@ -3,12 +3,17 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // WantRights checks what the daemon's ServiceAccount may do. A question is "verb
@@ -65,4 +70,32 @@ func attributes(question string) *authorizationv1.ResourceAttributes {
 		Verb: words[0], Group: group, Resource: resource, Subresource: subresource,
 		Namespace: strings.Trim(words[2], "-"), Name: strings.Trim(words[3], "-"),
 	}
+}
+
+// KubeconfigAs writes a copy of a kubeconfig that authenticates with a token.
+func KubeconfigAs(t *testing.T, from, token string) string {
+	t.Helper()
+	config, err := clientcmd.LoadFromFile(from)
+	Must(t, err)
+	for name := range config.AuthInfos {
+		config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: token}
+	}
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	Must(t, clientcmd.WriteToFile(*config, path))
+	return path
+}
+
+// WantRefused waits until the Karmada API server accepts a token no longer: it caches tokens for
+// a while.
+func WantRefused(t *testing.T, token string) {
+	t.Helper()
+	config := rest.AnonymousClientConfig(Env.Config())
+	config.BearerToken = token
+	client := kubernetes.NewForConfigOrDie(config)
+	Eventually(t, "the token to be refused", func(ctx context.Context) error {
+		if _, err := client.CoreV1().ConfigMaps(System).Get(ctx, Account, metav1.GetOptions{}); !apierrors.IsUnauthorized(err) {
+			return fmt.Errorf("it is not: %v", err)
+		}
+		return nil
+	})
 }

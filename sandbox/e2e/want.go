@@ -84,13 +84,13 @@ func WantGone(t *testing.T, gvr schema.GroupVersionResource, namespace, name str
 	for _, member := range members {
 		Eventually(t, fmt.Sprintf("%s %s to be deleted in %s", gvr.Resource, name, member), func(ctx context.Context) error {
 			_, err := Env.Member(member).Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
-			return absent(err)
+			return Absent(err)
 		})
 	}
 }
 
-// absent turns the error of a GET into nil if the object does not exist.
-func absent(err error) error {
+// Absent turns the error of a GET into nil if the object does not exist.
+func Absent(err error) error {
 	switch {
 	case err == nil:
 		return errors.New("it still exists")
@@ -105,7 +105,7 @@ func WantNone(t *testing.T, gvr schema.GroupVersionResource, namespace, name str
 	t.Helper()
 	Eventually(t, fmt.Sprintf("%s %s to be deleted", gvr.Resource, name), func(ctx context.Context) error {
 		_, err := Env.Admin.Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
-		return absent(err)
+		return Absent(err)
 	})
 }
 

@@ -2,8 +2,10 @@ package apart
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +16,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/render"
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
-	"github.com/karmada-target/karmada-mirror/sandbox/fault"
+	"github.com/karmada-target/karmada-mirror/simulation/fault"
 )
 
 // TestCrash kills the daemon just before and just after its writes, in the life of some
@@ -24,10 +26,10 @@ func TestCrash(t *testing.T) {
 	install(t, "- {resource: configmaps}\n- {group: apps, resource: deployments, aggregateStatus: true}\n")
 	p, ns := StartProxy(t), NewNamespace(t)
 	daemon := &supervised{options: DaemonOptions{
-		Program: []string{Env.Program}, Kubeconfig: p.Kubeconfig(), Flags: []string{"--leader-elect=false", "--deletion-settle-period", "100ms"},
+		Program: []string{Env.Program}, Kubeconfig: p.Kubeconfig, Flags: []string{"--leader-elect=false", "--deletion-settle-period", "100ms"},
 	}}
 	c := &crasher{daemon: daemon}
-	p.Witness(c.witness, Works.Resource, ConfigMaps.Resource, Deployments.Resource)
+	kills := p.Faults.Inject(fault.Match{}, c.carry)
 	audit := AuditFromNow(t)
 
 	Create(t, ConfigMaps, ConfigMap(ns, "page-0", Both, "one"))
@@ -47,14 +49,14 @@ func TestCrash(t *testing.T) {
 	c.settle(t, ns, "nginx:2", map[string]string{"page-0": "two"}, map[string]string{"page-0": "two", "page-1": "one"})
 	daemon.eventually(t, "the finalizer to go", func(ctx context.Context) error {
 		_, err := Env.Client.CoreV1().ConfigMaps(ns).Get(ctx, "page-held", metav1.GetOptions{})
-		return isGone(err)
+		return Absent(err)
 	})
 
 	Remove(t, ConfigMaps, ns, "page-0")
 	Change(t, ConfigMaps, ns, "page-1", DropAnnotations)
 	Remove(t, Deployments, ns, "web")
 	c.settle(t, ns, "", map[string]string{}, map[string]string{})
-	p.Witness(nil)
+	kills.Remove()
 	if daemon.starts < 6 {
 		t.Errorf("the daemon was started only %d times", daemon.starts)
 	}
@@ -89,13 +91,31 @@ type crasher struct {
 	dead    *Daemon
 }
 
-func (c *crasher) witness(w fault.Write) bool {
+var errDead = errors.New("the daemon is dead")
+
+// carry carries out a request, unless it kills the daemon first.
+func (c *crasher) carry(r *http.Request, next http.RoundTripper, _ <-chan struct{}) (*http.Response, error) {
+	counts := r.Method != http.MethodGet && !strings.HasSuffix(r.URL.Path, "/events")
+	if counts && !c.spares(false) {
+		return nil, errDead
+	}
+	answer, err := next.RoundTrip(r)
+	if err == nil && counts && !c.spares(true) {
+		_ = answer.Body.Close()
+		return nil, errDead
+	}
+	return answer, err
+}
+
+// spares reports whether the daemon lives on, when a write is about to be carried out or, if
+// isDone, has been.
+func (c *crasher) spares(isDone bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.dead == c.daemon.Daemon {
-		return w.Done // what the dead daemon has sent is not carried out
+		return isDone // what the dead daemon has sent is not carried out
 	}
-	if w.Done != c.isAfter {
+	if isDone != c.isAfter {
 		return true
 	}
 	if c.writes++; c.writes%crashEvery != 0 {
@@ -121,7 +141,7 @@ func (c *crasher) settle(t *testing.T, ns, image string, onPush, onPull map[stri
 			}
 			u, err := Env.Member(member).Resource(Deployments).Namespace(ns).Get(ctx, "web", metav1.GetOptions{})
 			if image == "" {
-				return isGone(err)
+				return Absent(err)
 			}
 			if err != nil {
 				return err

@@ -28,6 +28,8 @@ func TestSecretsEncryptedAtRest(t *testing.T) {
 	}, metav1.CreateOptions{})
 	Must(t, err)
 	t.Cleanup(func() { _ = roles.Delete(context.Background(), "mirror-secrets", metav1.DeleteOptions{}) })
+	// A daemon that starts before it may list them tries again up to a minute later.
+	WantAnswers(t, Env.Client, Account, map[string]bool{"list secrets - -": true})
 	StartDaemon(t, DaemonOptions{})
 	ns := NewNamespace(t)
 	hidden, shown := "hidden"+utilrand.String(24), "shown"+utilrand.String(24)

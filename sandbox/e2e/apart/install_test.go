@@ -15,13 +15,9 @@ import (
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/sandbox/docs"
@@ -131,7 +127,7 @@ func rotate(t *testing.T, s *shell, ns, mount string) {
 	}
 	mountSecret(t, kubeconfigSecret, mount)
 	s.run(t, steps[4])
-	wantRefused(t, forEver)
+	WantRefused(t, forEver)
 	Create(t, ConfigMaps, ConfigMap(ns, "rotated", Push, "one"))
 	WantInMembers(t, ns, "rotated", "one", Push)
 
@@ -139,26 +135,10 @@ func rotate(t *testing.T, s *shell, ns, mount string) {
 	s.run(t, steps[0])
 	s.run(t, steps[1])
 	mountSecret(t, kubeconfigSecret, mount)
-	wantRefused(t, first)
-	wantRefused(t, second)
+	WantRefused(t, first)
+	WantRefused(t, second)
 	Create(t, ConfigMaps, ConfigMap(ns, "revoked", Push, "one"))
 	WantInMembers(t, ns, "revoked", "one", Push)
-}
-
-// wantRefused waits until the API server accepts a token no longer: it caches tokens for a
-// while.
-func wantRefused(t *testing.T, token string) {
-	t.Helper()
-	config := rest.AnonymousClientConfig(Env.Config())
-	config.BearerToken = token
-	client := kubernetes.NewForConfigOrDie(config)
-	Eventually(t, "the token to be refused", func(ctx context.Context) error {
-		_, err := client.CoreV1().ConfigMaps(System).Get(ctx, Account, metav1.GetOptions{})
-		if apierrors.IsUnauthorized(err) {
-			return nil
-		}
-		return fmt.Errorf("it is not: %v", err)
-	})
 }
 
 // runCronJob runs the CronJob's command with what its Pod would have: the rotator's Secret, and
@@ -172,16 +152,9 @@ func runCronJob(t *testing.T, s *shell) {
 	mountSecret(t, pod.Volumes[0].Secret.SecretName, mount)
 	made, err := hostClient().CoreV1().ServiceAccounts(System).CreateToken(t.Context(), pod.ServiceAccountName, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	Must(t, err)
-	inCluster := filepath.Join(t.TempDir(), "kubeconfig")
-	config, err := clientcmd.LoadFromFile(Env.MemberKubeconfig(host))
-	Must(t, err)
-	for name := range config.AuthInfos {
-		config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: made.Status.Token}
-	}
-	Must(t, clientcmd.WriteToFile(*config, inCluster))
 	script := strings.ReplaceAll(container.Command[2], container.VolumeMounts[0].MountPath, mount)
 	command := exec.CommandContext(t.Context(), container.Command[0], container.Command[1], script)
-	command.Env = append(s.environment, "KUBECONFIG="+inCluster, "NAMESPACE="+cronJob.Namespace)
+	command.Env = append(s.environment, "KUBECONFIG="+KubeconfigAs(t, Env.MemberKubeconfig(host), made.Status.Token), "NAMESPACE="+cronJob.Namespace)
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("the CronJob's command fails: %v\n%s", err, out)
 	}

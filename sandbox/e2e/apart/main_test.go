@@ -4,11 +4,9 @@ package apart
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"testing"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -74,15 +72,4 @@ func (s *supervised) eventually(t *testing.T, what string, condition func(contex
 		s.ensure(t)
 		return condition(ctx)
 	})
-}
-
-// isGone returns an error unless an object does not exist.
-func isGone(err error) error {
-	if err == nil {
-		return errors.New("it still exists")
-	}
-	if !apierrors.IsNotFound(err) {
-		return err
-	}
-	return nil
 }

@@ -18,8 +18,9 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/render"
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
-	"github.com/karmada-target/karmada-mirror/sandbox/fault"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+	"github.com/karmada-target/karmada-mirror/sandbox/proxy"
+	"github.com/karmada-target/karmada-mirror/simulation/fault"
 )
 
 // TestSoak makes random changes for SOAK, through a proxy that fails at random; a seed other
@@ -38,7 +39,7 @@ func TestSoak(t *testing.T) {
 	install(t, "- {resource: configmaps}\n")
 	p := StartProxy(t)
 	s := &soak{random: rand.New(rand.NewPCG(seed, seed)), ns: NewNamespace(t), proxy: p, want: map[string]map[string]string{Push: {}, Pull: {}}}
-	daemon := &supervised{options: DaemonOptions{Kubeconfig: p.Kubeconfig(), Flags: []string{"--leader-elect=false", "--list-deadline", "5s"}}}
+	daemon := &supervised{options: DaemonOptions{Kubeconfig: p.Kubeconfig, Flags: []string{"--leader-elect=false", "--list-deadline", "5s"}}}
 	kills, first := 0, 0.0
 	for begun, round := time.Now(), 0; time.Since(begun) < lasts || round < 2; round++ {
 		for range 60 {
@@ -81,7 +82,7 @@ func TestSoak(t *testing.T) {
 type soak struct {
 	random *rand.Rand
 	ns     string
-	proxy  *fault.Proxy
+	proxy  *proxy.Proxy
 	rules  []*fault.Rule
 	// want are the values of the objects in each member.
 	want map[string]map[string]string
@@ -121,10 +122,10 @@ func (s *soak) step(t *testing.T) {
 func (s *soak) inject() {
 	matches := []fault.Match{{Share: 0.3}, {Verb: "watch"}, {Verb: "list"}, {Verb: "create"}, {Resource: "works", Share: 0.5}}
 	faults := []fault.Fault{
-		fault.Delay(200 * time.Millisecond), fault.Reset(), fault.Drop(), fault.DelayAnswer(time.Second),
+		fault.Delay(200 * time.Millisecond), fault.Reset(), fault.Drop(), fault.DelayAnswer(time.Second), fault.LoseAnswer(),
 		fault.Refuse(apierrors.NewInternalError(errors.New("injected"))), fault.Refuse(apierrors.NewTooManyRequests("injected", 1)),
 	}
-	s.rules = append(s.rules, s.proxy.Inject(matches[s.random.IntN(len(matches))], faults[s.random.IntN(len(faults))]))
+	s.rules = append(s.rules, s.proxy.Faults.Inject(matches[s.random.IntN(len(matches))], faults[s.random.IntN(len(faults))]))
 	if s.random.IntN(3) == 0 {
 		s.proxy.Cut()
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/config"
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
-	"github.com/karmada-target/karmada-mirror/sandbox/fault"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+	"github.com/karmada-target/karmada-mirror/simulation/fault"
 )
 
 // TestCheck has `check` find what only a real API server says: about connections, certificates
@@ -31,9 +31,9 @@ func TestCheck(t *testing.T) {
 	Must(t, err)
 	WriteFile(t, ca, certificate)
 	p := StartProxy(t)
-	p.Inject(fault.Match{Group: Clusters.Group, Resource: Clusters.Resource}, fault.Refuse(apierrors.NewServiceUnavailable("no endpoints")))
+	p.Faults.Inject(fault.Match{Resource: Clusters.Resource}, fault.Refuse(apierrors.NewServiceUnavailable("no endpoints")))
 	hangs := StartProxy(t)
-	hangs.Inject(fault.Match{Resource: "selfsubjectreviews"}, fault.Drop())
+	hangs.Faults.Inject(fault.Match{Resource: "selfsubjectreviews"}, fault.Drop())
 	configured := func(name, text string) string {
 		Create(t, ConfigMaps, Object("v1", "ConfigMap", metav1.NamespaceDefault, name, map[string]any{"data": map[string]any{config.Key: ConfigurationHead + text}}))
 		t.Cleanup(func() {
@@ -58,12 +58,12 @@ spec: {group: check.example.com, version: v1, groupPriorityMinimum: 1000, versio
 		want, hint string
 	}{
 		"nothing listens there":                     {[]string{"--server", "https://127.0.0.1:1"}, `✗ https://127\.0\.0\.1:1 does not answer: .*connection refused`, "is the API server running"},
-		"an API server that hangs":                  {[]string{"--kubeconfig", hangs.Kubeconfig()}, `✗ \S+ does not answer`, "NetworkPolicy or firewall"},
+		"an API server that hangs":                  {[]string{"--kubeconfig", hangs.Kubeconfig}, `✗ \S+ does not answer`, "NetworkPolicy or firewall"},
 		"the certificate of another authority":      {[]string{"--certificate-authority", ca}, `✗ \S+ does not answer: .*unknown authority`, "certificate-authority in the kubeconfig"},
 		"an address that is not in the certificate": {[]string{"--tls-server-name", "karmada.example.com"}, `✗ \S+ does not answer: .*karmada\.example\.com`, "not in the API server's certificate"},
-		"a token that is not valid":                 {[]string{"--kubeconfig", kubeconfigAs(t, Env.AccountKubeconfig, "nonsense")}, `✗ \S+ does not answer: Unauthorized`, "create a new one"},
+		"a token that is not valid":                 {[]string{"--kubeconfig", KubeconfigAs(t, Env.AccountKubeconfig, "nonsense")}, `✗ \S+ does not answer: Unauthorized`, "create a new one"},
 		"the kubeconfig of a member":                {[]string{"--kubeconfig", Env.MemberKubeconfig(Push)}, `✗ it is not a Karmada API server`, `karmada-apiserver\.config`},
-		"karmada-aggregated-apiserver is down":      {[]string{"--kubeconfig", p.Kubeconfig()}, `✗ it does not serve Clusters`, "kubectl get apiservice"},
+		"karmada-aggregated-apiserver is down":      {[]string{"--kubeconfig", p.Kubeconfig}, `✗ it does not serve Clusters`, "kubectl get apiservice"},
 		"another user's kubeconfig":                 {[]string{"--as", "nobody"}, `✗ may not get, list, watch, create, patch, delete works\.work\.karmada\.io`, "kubeconfig of its ServiceAccount"},
 		"a resource that may not be read":           {[]string{"--as", daemon, "--config-map", configured("check-secrets", "resources: [{resource: secrets}]\n")}, `✗ may not get, list, watch secrets`, "aggregate-to-karmada-mirror"},
 		"a resource without its group":              {[]string{"--config-map", configured("check-group", "resources: [{resource: deployments}]\n")}, `! deployments is not served: did you mean \{group: "apps", resource: deployments\}\?`, "kubectl api-resources"},

@@ -3,15 +3,11 @@ package shared
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
@@ -40,20 +36,6 @@ func newToken(t *testing.T, name string) (token string) {
 	return token
 }
 
-// refused returns an error as long as the API server accepts a token: it caches tokens for a
-// while.
-func refused(token string) func(context.Context) error {
-	return func(ctx context.Context) error {
-		config := rest.AnonymousClientConfig(Env.Config())
-		config.BearerToken = token
-		_, err := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps(System).Get(ctx, Account, metav1.GetOptions{})
-		if apierrors.IsUnauthorized(err) {
-			return nil
-		}
-		return fmt.Errorf("it is not: %v", err)
-	}
-}
-
 // TestCredentialsRotated replaces the token of two replicas, and then the certificate and the
 // CA of the API server, in files as a Secret's volume does. The token is read again; for a new
 // CA, the replicas end to be started again, the standby too.
@@ -61,7 +43,7 @@ func TestCredentialsRotated(t *testing.T) {
 	t.Parallel()
 	p, dir := StartProxy(t), t.TempDir()
 	token, authority, kubeconfig := filepath.Join(dir, "token"), filepath.Join(dir, "ca.crt"), filepath.Join(dir, "kubeconfig")
-	config, err := clientcmd.LoadFromFile(p.Kubeconfig())
+	config, err := clientcmd.LoadFromFile(p.Kubeconfig)
 	Must(t, err)
 	for _, identity := range config.AuthInfos {
 		identity.Token, identity.TokenFile = "", token
@@ -85,7 +67,7 @@ func TestCredentialsRotated(t *testing.T) {
 
 	WriteFile(t, token, []byte(newToken(t, "new-token")))
 	Must(t, Env.Client.CoreV1().Secrets(System).Delete(t.Context(), "old-token", metav1.DeleteOptions{}))
-	Eventually(t, "the old token to be refused", refused(old))
+	WantRefused(t, old)
 	own.mirrors(t, "with the new token")
 
 	renewed, err := p.Reissue()

@@ -21,7 +21,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/util/cert"
 
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
@@ -46,7 +45,7 @@ func TestMonitoring(t *testing.T) {
 	})
 	request, err := Env.Client.CoreV1().ServiceAccounts(System).CreateToken(t.Context(), Account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	Must(t, err)
-	standby := StartDaemon(t, DaemonOptions{Kubeconfig: kubeconfigAs(t, Env.AccountKubeconfig, request.Status.Token)})
+	standby := StartDaemon(t, DaemonOptions{Kubeconfig: KubeconfigAs(t, Env.AccountKubeconfig, request.Status.Token)})
 	for _, series := range []string{WatchState("works.work.karmada.io", "ready"), WatchState("configmaps", "ready"), "karmada_mirror_config_last_reload_successful"} {
 		Eventually(t, "the standby to have it as well", standby.WantMetric(series, 1))
 	}
@@ -72,19 +71,6 @@ func TestMonitoring(t *testing.T) {
 			}
 		}
 	}
-}
-
-// kubeconfigAs writes a copy of a kubeconfig that authenticates with a token.
-func kubeconfigAs(t *testing.T, from, token string) string {
-	t.Helper()
-	config, err := clientcmd.LoadFromFile(from)
-	Must(t, err)
-	for name := range config.AuthInfos {
-		config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: token}
-	}
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	Must(t, clientcmd.WriteToFile(*config, path))
-	return path
 }
 
 // hostCluster is the member that plays the cluster where the Pods run.
@@ -151,7 +137,7 @@ func TestSecureMetrics(t *testing.T) {
 	host, dir := installHost(t, secured), t.TempDir()
 	hostMu.Unlock()
 	trust := newCertificate(t, dir)
-	kubeconfig := kubeconfigAs(t, Env.MemberKubeconfig(hostCluster), hostToken(t, host, Account)) // as a Pod of the daemon has
+	kubeconfig := KubeconfigAs(t, Env.MemberKubeconfig(hostCluster), hostToken(t, host, Account)) // as a Pod of the daemon has
 	d := StartDaemon(t, DaemonOptions{Flags: []string{                                            // a standby of the shared daemon
 		"--metrics-secure", "--tls-cert-file", filepath.Join(dir, "tls.crt"), "--tls-private-key-file", filepath.Join(dir, "tls.key"),
 		"--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig", kubeconfig,

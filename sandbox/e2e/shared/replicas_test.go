@@ -12,7 +12,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/config"
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
-	"github.com/karmada-target/karmada-mirror/sandbox/fault"
+	"github.com/karmada-target/karmada-mirror/simulation/fault"
 )
 
 // installation is a second installation of karmada-mirror beside the shared one, with the same
@@ -64,7 +64,7 @@ func TestReplicas(t *testing.T) {
 	own.mirrors(t, "after a kill")
 
 	// The program of a release: the other looks for leaks when it has ended.
-	third := StartDaemon(t, DaemonOptions{Program: []string{Env.Program}, Kubeconfig: p.Kubeconfig(), Flags: own.flags})
+	third := StartDaemon(t, DaemonOptions{Program: []string{Env.Program}, Kubeconfig: p.Kubeconfig, Flags: own.flags})
 	begun := time.Now()
 	second.Terminate(t)
 	Eventually(t, "the standby to lead", Leads(third))
@@ -75,10 +75,11 @@ func TestReplicas(t *testing.T) {
 	own.mirrors(t, "after SIGTERM")
 
 	// The grace period of its Pod is 30 s.
-	writes := p.Inject(fault.Match{Verb: "create", Resource: Works.Resource}, fault.Drop())
+	write := fault.Match{Verb: "create", Resource: Works.Resource}
+	p.Faults.Inject(write, fault.Drop())
 	Create(t, ConfigMaps, ConfigMap(own.ns, "stuck", Both, "one"))
 	Eventually(t, "a write in flight", func(context.Context) error {
-		if writes.Hits() == 0 {
+		if p.Faults.InFlight(write) == 0 {
 			return errors.New("there is none")
 		}
 		return nil
@@ -101,7 +102,7 @@ func TestReplicas(t *testing.T) {
 func TestHalfOpen(t *testing.T) {
 	t.Parallel()
 	own, p := newInstallation(t, ""), StartProxy(t)
-	d := StartDaemon(t, DaemonOptions{Kubeconfig: p.Kubeconfig(), Flags: append(own.flags, "--leader-elect=false")})
+	d := StartDaemon(t, DaemonOptions{Kubeconfig: p.Kubeconfig, Flags: append(own.flags, "--leader-elect=false")})
 	Eventually(t, "the daemon to lead", Leads(d))
 	own.mirrors(t, "before")
 	if p.Connections() == 0 {
