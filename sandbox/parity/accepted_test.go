@@ -109,13 +109,7 @@ func newAcceptedMembers(t *testing.T, random *rand.Rand, interpreter *native.Def
 			if status := object.Object["status"].(map[string]any); random.IntN(3) == 0 && k.kind == "Job" {
 				status["conditions"] = without(status["conditions"], "FailureTarget", "SuccessCriteriaMet")
 			}
-			raw, err := interpreter.ReflectStatus(object)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if raw != nil {
-				m.Status = raw.Raw
-			}
+			m.Status = reflectStatus(t, interpreter, object)
 		}
 		members = append(members, m)
 	}

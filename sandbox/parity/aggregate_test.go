@@ -165,7 +165,7 @@ func (c aggregateCase) compare(theirs, ours map[string]any, counts map[string]in
 func (c aggregateCase) explain(field string, theirs, ours any) string {
 	before := c.before()[field]
 	switch {
-	case field == "observedGeneration" && slices.Contains(c.kind.sums, field):
+	case field == "observedGeneration" && c.kind.sets(field):
 		return c.explainObserved(ours)
 	case field == "conditions" && c.source.GetKind() == "Deployment":
 		if reflect.DeepEqual(without(before, "Available", "Progressing"), without(ours, "Available", "Progressing")) {
@@ -181,7 +181,7 @@ func (c aggregateCase) explain(field string, theirs, ours any) string {
 		}
 	case c.sum(field) > math.MaxInt32 && ours == int64(math.MaxInt32):
 		return saturated
-	case !slices.Contains(c.kind.sums, field) && theirs == nil && reflect.DeepEqual(before, ours):
+	case !c.kind.sets(field) && theirs == nil && reflect.DeepEqual(before, ours):
 		return kept
 	}
 	return ""
@@ -262,7 +262,7 @@ func (c aggregateCase) compareJobs(theirs, ours map[string]any, counts map[strin
 		}
 	}
 	for field := range ours {
-		if !slices.Contains(c.kind.sums, field) && field != "conditions" {
+		if !c.kind.sets(field) && field != "conditions" {
 			if !reflect.DeepEqual(ours[field], before[field]) {
 				return field + " is changed"
 			}
