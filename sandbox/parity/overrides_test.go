@@ -31,7 +31,7 @@ func TestOverrides(t *testing.T) {
 	counts := map[string]int{}
 	failures := 0
 	for n := range manyOverrides {
-		c := newOverrideCase(random)
+		c := newOverrideCase(t, random)
 		problem := c.compare(t, counts)
 		if problem == "" {
 			continue
