@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
 
 // TestDivision compares with what Karmada's scheduler assigns by static weights.
@@ -70,6 +72,34 @@ func TestLargeDivision(t *testing.T) {
 		}
 		if diff := cmp.Diff(dispense(int32(rest), before, c.weights, c.uid), render.Divide(total, c.weights, c.uid)); diff != "" {
 			t.Fatalf("%d over %v by %q: -Karmada's +ours:\n%s", total, c.weights, c.uid, diff)
+		}
+	}
+}
+
+// TestModelDivides compares the naive division of the reference model, by which the end-to-end
+// tests judge the daemon.
+func TestModelDivides(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	web := model.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}
+	for range manyDivisions / 25 {
+		c := newDivision(random)
+		c.total = min(c.total, 100)
+		w := &model.World{Clusters: map[string]*model.Object{}, Configuration: &model.Configuration{Namespaces: []string{"*"}}}
+		var terms []string
+		for name, weight := range c.weights {
+			w.Clusters[name] = &model.Object{}
+			terms = append(terms, fmt.Sprintf("%s=%d", name, weight))
+		}
+		w.Objects = map[model.Key]*model.Object{web: {
+			UID: string(c.uid), Annotations: map[string]string{"karmada.target/clusters": "*", "karmada.target/replicas": strings.Join(terms, ",")},
+			Content: &model.Content{Payload: map[string]any{"spec": map[string]any{"replicas": int64(c.total)}}},
+		}}
+		want := c.assign(t)
+		for name := range w.Clusters {
+			_, like := w.Of(web, name)
+			if got := like.Content.Payload["spec"].(map[string]any)["replicas"]; got != want[name] {
+				t.Fatalf("%d replicas over %q, of %s: the model gives %s %v, Karmada %v", c.total, terms, c.uid, name, got, want)
+			}
 		}
 	}
 }
