@@ -128,12 +128,9 @@ func newAggregateObject(t *testing.T, random *rand.Rand, k aggregateKind) *unstr
 	for _, field := range strings.Fields(k.counts) {
 		status[field] = count(random)
 	}
-	u := &unstructured.Unstructured{Object: map[string]any{"status": status}}
-	u.SetAPIVersion(k.apiVersion)
-	u.SetKind(k.kind)
+	u := k.newObject()
+	u.Object["status"] = status
 	u.Object["status"] = typedStatus(t, u)
-	u.SetName("web")
-	u.SetNamespace("shop")
 	u.SetGeneration(1 + random.Int64N(3))
 	switch k.kind {
 	case "Service":
@@ -142,6 +139,13 @@ func newAggregateObject(t *testing.T, random *rand.Rand, k aggregateKind) *unstr
 		u.Object["spec"] = map[string]any{"replicas": random.Int64N(7)}
 	}
 	return u
+}
+
+// newObject makes an object of the kind without content.
+func (k aggregateKind) newObject() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": k.apiVersion, "kind": k.kind, "metadata": map[string]any{"namespace": "shop", "name": "web"},
+	}}
 }
 
 // typedStatus returns the status with the fields that its type writes, and no others.

@@ -58,7 +58,7 @@ func TestAggregate(t *testing.T) {
 	interpreter := native.NewDefaultInterpreter()
 	random := rand.New(rand.NewPCG(30, 31))
 	compared, differences := map[string]int{}, map[string]int{}
-	refused, failures := 0, 0
+	refused := 0
 	for n := range manyAggregates {
 		c := newAggregateCase(t, random, interpreter)
 		ours, err := aggregate.Status(c.source, c.members, time.Now())
@@ -77,12 +77,8 @@ func TestAggregate(t *testing.T) {
 			compared[c.source.GetKind()]++
 			problem = c.compare(theirs, ours, differences)
 		}
-		if problem == "" {
-			continue
-		}
-		t.Errorf("case %d: %s\n%s", n, problem, c)
-		if failures++; failures == 5 {
-			t.Fatal("and maybe more")
+		if problem != "" {
+			t.Fatalf("case %d: %s\n%s", n, problem, c)
 		}
 	}
 	t.Logf("%d cases: compared %v, refused by both %d, differences %v", manyAggregates, compared, refused, differences)

@@ -32,7 +32,7 @@ type (
 	// merged is an object with the fields of all these, and joined their texts in a row.
 	merged []any
 	joined []any
-	// nothing is left out of lists and objects.
+	// nothing is a value that lists and objects omit.
 	nothing struct{}
 )
 
