@@ -56,7 +56,7 @@ func TestStatusIsAccepted(t *testing.T) {
 	written, karmadaRefused := map[string]int{}, map[string]int{}
 	for range manySources {
 		k := pick(random, aggregateKinds...)
-		source := newStored(t, k)
+		source := newStored(k)
 		for range 1 + random.IntN(4) {
 			c := aggregateCase{kind: k, source: source, members: newAcceptedMembers(t, random, interpreter, k)}
 			if theirs, err := c.karmada(interpreter); err != nil {
@@ -109,13 +109,7 @@ func newAcceptedMembers(t *testing.T, random *rand.Rand, interpreter *native.Def
 			if status := object.Object["status"].(map[string]any); random.IntN(3) == 0 && k.kind == "Job" {
 				status["conditions"] = without(status["conditions"], "FailureTarget", "SuccessCriteriaMet")
 			}
-			raw, err := interpreter.ReflectStatus(object)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if raw != nil {
-				m.Status = raw.Raw
-			}
+			m.Status = reflectStatus(t, interpreter, object)
 		}
 		members = append(members, m)
 	}
@@ -127,7 +121,7 @@ func newAcceptedObject(t *testing.T, random *rand.Rand, k aggregateKind) *unstru
 	t.Helper()
 	for range 10_000 {
 		object := newAggregateObject(t, random, k)
-		stored, err := store(t, newStored(t, k), object.Object["status"].(map[string]any))
+		stored, err := store(t, newStored(k), object.Object["status"].(map[string]any))
 		if err != nil {
 			continue
 		}
@@ -140,9 +134,9 @@ func newAcceptedObject(t *testing.T, random *rand.Rand, k aggregateKind) *unstru
 }
 
 // newStored makes an object without a status, as an API server returns it.
-func newStored(t *testing.T, k aggregateKind) *unstructured.Unstructured {
-	t.Helper()
-	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
+func newStored(k aggregateKind) *unstructured.Unstructured {
+	u := k.newObject()
+	u.Object["spec"] = map[string]any{}
 	switch k.kind {
 	case "Service":
 		u.Object["spec"] = map[string]any{"type": "LoadBalancer"}
@@ -151,10 +145,6 @@ func newStored(t *testing.T, k aggregateKind) *unstructured.Unstructured {
 	case "Pod":
 		u.Object["status"] = map[string]any{"phase": "Pending", "qosClass": "BestEffort"}
 	}
-	u.SetAPIVersion(k.apiVersion)
-	u.SetKind(k.kind)
-	u.SetName("web")
-	u.SetNamespace("shop")
 	u.SetGeneration(1)
 	u.SetUID("5a2c7f0e-1f0b-4d43-9d2e-0c8d5f3e7a11")
 	u.SetResourceVersion("1")

@@ -5,23 +5,16 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
-	"time"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	"github.com/karmada-io/karmada/pkg/resourceinterpreter/default/native"
-	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/karmada-target/karmada-mirror/render/aggregate"
 )
@@ -29,25 +22,87 @@ import (
 // aggregateKind is a kind with a rule.
 type aggregateKind struct {
 	apiVersion, kind string
-	// sums are the fields that Karmada sets.
-	sums []string
-	// status makes a random one, for sources as well as for members.
-	status func(*rand.Rand) any
+	// counts are the numbers that Karmada sets, and others its other fields.
+	counts, others string
+	// status is the shape of all but the counts, of sources as well as of members.
+	status any
+}
+
+// sets reports whether Karmada sets a field.
+func (k aggregateKind) sets(field string) bool {
+	return slices.Contains(strings.Fields(k.counts+" "+k.others), field)
 }
 
 var aggregateKinds = []aggregateKind{
-	{"apps/v1", "Deployment", []string{"observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas"}, newDeploymentStatus},
-	{"apps/v1", "StatefulSet", []string{"observedGeneration", "replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"}, newCounts[appsv1.StatefulSetStatus]},
-	{"apps/v1", "DaemonSet", []string{"observedGeneration", "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady", "updatedNumberScheduled", "numberAvailable", "numberUnavailable"}, newCounts[appsv1.DaemonSetStatus]},
-	{"apps/v1", "ReplicaSet", []string{"observedGeneration", "replicas", "readyReplicas", "availableReplicas"}, newCounts[appsv1.ReplicaSetStatus]},
-	{"batch/v1", "Job", []string{"active", "succeeded", "failed", "startTime", "completionTime"}, newJobStatus},
-	{"batch/v1", "CronJob", []string{"active", "lastScheduleTime", "lastSuccessfulTime"}, newCronJobStatus},
-	{"v1", "Service", []string{"loadBalancer"}, newServiceStatus},
-	{"v1", "Pod", []string{"phase", "containerStatuses", "initContainerStatuses"}, newPodStatus},
-	{"v1", "PersistentVolumeClaim", []string{"phase"}, newClaimStatus},
-	{"networking.k8s.io/v1", "Ingress", []string{"loadBalancer"}, newIngressStatus},
-	{"policy/v1", "PodDisruptionBudget", []string{"disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods", "disruptedPods"}, newBudgetStatus},
-	{"autoscaling/v2", "HorizontalPodAutoscaler", []string{"currentReplicas", "desiredReplicas"}, newCounts[autoscalingv2.HorizontalPodAutoscalerStatus]},
+	{"apps/v1", "Deployment", "replicas updatedReplicas readyReplicas availableReplicas unavailableReplicas", "observedGeneration", fields{
+		"observedGeneration": aGeneration, "conditions": each{maybe(3, rollout("Available")), maybe(3, rollout("ReplicaFailure")), maybe(3, rollout("Progressing"))},
+	}},
+	{"apps/v1", "StatefulSet", "replicas readyReplicas currentReplicas updatedReplicas availableReplicas", "observedGeneration", fields{"observedGeneration": aGeneration}},
+	{"apps/v1", "DaemonSet", "currentNumberScheduled numberMisscheduled desiredNumberScheduled numberReady updatedNumberScheduled numberAvailable numberUnavailable", "observedGeneration",
+		fields{"observedGeneration": aGeneration}},
+	{"apps/v1", "ReplicaSet", "replicas readyReplicas availableReplicas", "observedGeneration", fields{"observedGeneration": aGeneration, "fullyLabeledReplicas": count}},
+	{"batch/v1", "Job", "succeeded failed", "active startTime completionTime", jobStatus},
+	{"batch/v1", "CronJob", "", "active lastScheduleTime lastSuccessfulTime", fields{
+		"active":           some{0, 2, fields{"kind": "Job", "name": joined{"job-", oneOf{0, 1, 2, 3, 4}}}},
+		"lastScheduleTime": once{3, nothing{}, moment}, "lastSuccessfulTime": once{3, nothing{}, moment},
+	}},
+	{"v1", "Service", "", "loadBalancer", fields{"loadBalancer": addresses(maybe(2, oneOf{"VIP", "Proxy"})), "conditions": maybe(4, each{fields{"type": "LoadBalancerPortsError", "status": "True", "lastTransitionTime": moment}})}},
+	{"v1", "Pod", "", "phase containerStatuses initContainerStatuses", fields{
+		"phase":    oneOf{"Pending", "Running", "Running", "Running", "Succeeded", "Succeeded", "Failed", "Unknown", ""},
+		"qosClass": oneOf{"", "BestEffort"}, "podIP": oneOf{"", "10.1.0.1"}, "containerStatuses": some{0, 2, container}, "initContainerStatuses": maybe(3, some{0, 2, container}),
+	}},
+	{"v1", "PersistentVolumeClaim", "", "phase", fields{"phase": oneOf{"Bound", "Bound", "Bound", "Pending", "Lost", "New"}, "capacity": maybe(2, fields{"storage": "1Gi"})}},
+	{"networking.k8s.io/v1", "Ingress", "", "loadBalancer", fields{"loadBalancer": addresses(nothing{})}},
+	{"policy/v1", "PodDisruptionBudget", "disruptionsAllowed currentHealthy desiredHealthy expectedPods", "disruptedPods", fields{
+		"observedGeneration": aGeneration, "disruptedPods": entries{0, 2, oneOf{"web-0", "web-1"}, moment},
+	}},
+	{"autoscaling/v2", "HorizontalPodAutoscaler", "currentReplicas desiredReplicas", "", fields{}},
+}
+
+var (
+	aGeneration = oneOf{0, 1, 2, 3}
+	container   = fields{"name": "c", "image": "i", "ready": oneOf{true, false}, "restartCount": 3, "state": maybe(2, fields{"running": fields{"startedAt": moment}})}
+	end         = func(random *rand.Rand) any { return fmt.Sprintf("2026-11-24T%02d:00:00Z", random.IntN(24)) }
+	completed   = oneOf{
+		fields{"completionTime": end, "conditions": each{condition("SuccessCriteriaMet"), condition("Complete")}}, fields{"completionTime": end, "conditions": each{condition("Complete")}},
+	}
+	jobStatus = merged{
+		fields{"active": maybe(3, count), "startTime": once{5, nothing{}, moment}, "completedIndexes": oneOf{nothing{}, nothing{}, "0-1"}},
+		oneOf{
+			completed, completed, completed, completed, fields{"conditions": each{condition("FailureTarget"), condition("Failed")}},
+			fields{"conditions": each{oneOf{condition("Suspended"), condition("Complete"), condition("FailureTarget")}}}, fields{"completionTime": end}, fields{},
+		},
+	}
+)
+
+func addresses(mode any) any {
+	return fields{"ingress": some{0, 2, fields{
+		"hostname": oneOf{"", "", "a.example", "b.example"}, "ip": oneOf{"", "10.0.0.1", "10.0.0.2"}, "ipMode": mode,
+		"ports": some{0, 2, fields{"port": oneOf{80, 81}, "protocol": oneOf{"TCP", "UDP"}, "error": maybe(3, oneOf{"InUse", "Denied"})}},
+	}}}
+}
+
+func condition(kind string) any {
+	return fields{"type": kind, "status": oneOf{"True", "True", "True", "False"}, "lastProbeTime": moment}
+}
+
+func rollout(kind string) any {
+	return fields{"type": kind, "status": oneOf{"True", "False"}, "lastUpdateTime": moment}
+}
+
+func moment(random *rand.Rand) any {
+	return fmt.Sprintf("2026-11-23T%02d:%02d:00Z", random.IntN(24), random.IntN(60))
+}
+
+// count makes a count. Few are so large that sums overflow, and fewer negative.
+func count(random *rand.Rand) any {
+	switch random.IntN(400) {
+	case 0, 1:
+		return math.MaxInt32 - random.Int64N(2)
+	case 2:
+		return int64(-1)
+	}
+	return random.Int64N(4)
 }
 
 func newAggregateCase(t *testing.T, random *rand.Rand, interpreter *native.DefaultInterpreter) aggregateCase {
@@ -69,15 +124,13 @@ func newAggregateCase(t *testing.T, random *rand.Rand, interpreter *native.Defau
 // newAggregateObject makes an object as an API server would return it.
 func newAggregateObject(t *testing.T, random *rand.Rand, k aggregateKind) *unstructured.Unstructured {
 	t.Helper()
-	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(k.status(random))
-	if err != nil {
-		t.Fatal(err)
+	status := draw(random, k.status).(map[string]any)
+	for _, field := range strings.Fields(k.counts) {
+		status[field] = count(random)
 	}
-	u := &unstructured.Unstructured{Object: map[string]any{"status": status}}
-	u.SetAPIVersion(k.apiVersion)
-	u.SetKind(k.kind)
-	u.SetName("web")
-	u.SetNamespace("shop")
+	u := k.newObject()
+	u.Object["status"] = status
+	u.Object["status"] = typedStatus(t, u)
 	u.SetGeneration(1 + random.Int64N(3))
 	switch k.kind {
 	case "Service":
@@ -86,6 +139,30 @@ func newAggregateObject(t *testing.T, random *rand.Rand, k aggregateKind) *unstr
 		u.Object["spec"] = map[string]any{"replicas": random.Int64N(7)}
 	}
 	return u
+}
+
+// newObject makes an object of the kind without content.
+func (k aggregateKind) newObject() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": k.apiVersion, "kind": k.kind, "metadata": map[string]any{"namespace": "shop", "name": "web"},
+	}}
+}
+
+// typedStatus returns the status with the fields that its type writes, and no others.
+func typedStatus(t *testing.T, u *unstructured.Unstructured) any {
+	t.Helper()
+	typed, err := scheme.Scheme.New(u.GroupVersionKind())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(u.Object, typed, true); err != nil {
+		t.Fatal(err)
+	}
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return object["status"]
 }
 
 // newReport returns what Karmada reports of a random object, or, in one of five cases, what it
@@ -102,14 +179,7 @@ func newReport(t *testing.T, random *rand.Rand, interpreter *native.DefaultInter
 		return nil
 	}
 	if random.IntN(5) > 0 {
-		raw, err := interpreter.ReflectStatus(member)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if raw == nil {
-			return nil
-		}
-		return raw.Raw
+		return reflectStatus(t, interpreter, member)
 	}
 	status := member.Object["status"].(map[string]any)
 	status["generation"], status["resourceTemplateGeneration"] = member.GetGeneration(), generation
@@ -120,162 +190,15 @@ func newReport(t *testing.T, random *rand.Rand, interpreter *native.DefaultInter
 	return encoded
 }
 
-// number makes a count. Few are so large that sums overflow, and fewer negative.
-func number(random *rand.Rand) int32 {
-	switch random.IntN(400) {
-	case 0, 1:
-		return math.MaxInt32 - random.Int32N(2)
-	case 2:
-		return -1
+// reflectStatus returns what Karmada reports of an object; nil if nothing.
+func reflectStatus(t *testing.T, interpreter *native.DefaultInterpreter, u *unstructured.Unstructured) []byte {
+	t.Helper()
+	raw, err := interpreter.ReflectStatus(u)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return random.Int32N(4)
-}
-
-// newCounts makes a status of which only the counts and the observed generation are set.
-func newCounts[T any](random *rand.Rand) any { return countsOf[T](random) }
-
-func countsOf[T any](random *rand.Rand) *T {
-	status := new(T)
-	for field, value := range reflect.ValueOf(status).Elem().Fields() {
-		switch field.Type.Kind() {
-		case reflect.Int32:
-			value.SetInt(int64(number(random)))
-		case reflect.Int64:
-			value.SetInt(random.Int64N(4))
-		}
+	if raw == nil {
+		return nil
 	}
-	return status
-}
-
-func newDeploymentStatus(random *rand.Rand) any {
-	status := countsOf[appsv1.DeploymentStatus](random)
-	for _, kind := range []appsv1.DeploymentConditionType{"Available", "ReplicaFailure", "Progressing"} {
-		if random.IntN(3) == 0 {
-			status.Conditions = append(status.Conditions, appsv1.DeploymentCondition{Type: kind, Status: pick[corev1.ConditionStatus](random, "True", "False"), LastUpdateTime: someTime(random)})
-		}
-	}
-	return status
-}
-
-func newJobStatus(random *rand.Rand) any {
-	status := &batchv1.JobStatus{Succeeded: number(random), Failed: number(random), CompletedIndexes: pick(random, "", "", "0-1")}
-	if random.IntN(3) == 0 {
-		status.Active = number(random)
-	}
-	if random.IntN(5) > 0 {
-		start := someTime(random)
-		status.StartTime = &start
-	}
-	end := metav1.NewTime(time.Date(2026, 11, 24, random.IntN(24), 0, 0, 0, time.UTC))
-	var kinds []batchv1.JobConditionType
-	switch random.IntN(8) {
-	case 0, 1, 2, 3:
-		status.CompletionTime = &end
-		kinds = pick(random, []batchv1.JobConditionType{"SuccessCriteriaMet", "Complete"}, []batchv1.JobConditionType{"Complete"})
-	case 4:
-		kinds = []batchv1.JobConditionType{"FailureTarget", "Failed"}
-	case 5:
-		kinds = []batchv1.JobConditionType{pick[batchv1.JobConditionType](random, "Suspended", "Complete", "FailureTarget")}
-	case 6:
-		status.CompletionTime = &end
-	}
-	for _, kind := range kinds {
-		status.Conditions = append(status.Conditions, batchv1.JobCondition{Type: kind, Status: pick[corev1.ConditionStatus](random, "True", "True", "True", "False"), LastProbeTime: someTime(random)})
-	}
-	return status
-}
-
-func newCronJobStatus(random *rand.Rand) any {
-	status := &batchv1.CronJobStatus{}
-	for range random.IntN(3) {
-		status.Active = append(status.Active, corev1.ObjectReference{Kind: "Job", Name: fmt.Sprint("job-", random.IntN(5))})
-	}
-	for _, field := range []**metav1.Time{&status.LastScheduleTime, &status.LastSuccessfulTime} {
-		if random.IntN(3) > 0 {
-			at := someTime(random)
-			*field = &at
-		}
-	}
-	return status
-}
-
-func newServiceStatus(random *rand.Rand) any {
-	status := &corev1.ServiceStatus{}
-	for range random.IntN(3) {
-		address := corev1.LoadBalancerIngress{Hostname: pick(random, "", "", "a.example", "b.example"), IP: pick(random, "", "10.0.0.1", "10.0.0.2")}
-		if random.IntN(2) == 0 {
-			mode := pick(random, corev1.LoadBalancerIPModeVIP, corev1.LoadBalancerIPModeProxy)
-			address.IPMode = &mode
-		}
-		for range random.IntN(3) {
-			address.Ports = append(address.Ports, newPortStatus(random))
-		}
-		status.LoadBalancer.Ingress = append(status.LoadBalancer.Ingress, address)
-	}
-	if random.IntN(4) == 0 {
-		status.Conditions = []metav1.Condition{{Type: "LoadBalancerPortsError", Status: "True", LastTransitionTime: someTime(random)}}
-	}
-	return status
-}
-
-func newPortStatus(random *rand.Rand) corev1.PortStatus {
-	port := corev1.PortStatus{Port: 80 + random.Int32N(2), Protocol: pick(random, corev1.ProtocolTCP, corev1.ProtocolUDP)}
-	if random.IntN(3) == 0 {
-		message := pick(random, "InUse", "Denied")
-		port.Error = &message
-	}
-	return port
-}
-
-func newIngressStatus(random *rand.Rand) any {
-	status := &networkingv1.IngressStatus{}
-	for _, a := range newServiceStatus(random).(*corev1.ServiceStatus).LoadBalancer.Ingress {
-		address := networkingv1.IngressLoadBalancerIngress{Hostname: a.Hostname, IP: a.IP}
-		for _, port := range a.Ports {
-			address.Ports = append(address.Ports, networkingv1.IngressPortStatus(port))
-		}
-		status.LoadBalancer.Ingress = append(status.LoadBalancer.Ingress, address)
-	}
-	return status
-}
-
-func newPodStatus(random *rand.Rand) any {
-	status := &corev1.PodStatus{
-		Phase:    pick[corev1.PodPhase](random, "Pending", "Running", "Running", "Running", "Succeeded", "Succeeded", "Failed", "Unknown", ""),
-		QOSClass: pick[corev1.PodQOSClass](random, "", "BestEffort"), PodIP: pick(random, "", "10.1.0.1"),
-	}
-	for range random.IntN(3) {
-		container := corev1.ContainerStatus{Name: "c", Image: "i", Ready: random.IntN(2) == 0, RestartCount: 3}
-		if random.IntN(2) == 0 {
-			container.State.Running = &corev1.ContainerStateRunning{StartedAt: someTime(random)}
-		}
-		status.ContainerStatuses = append(status.ContainerStatuses, container)
-		if random.IntN(3) == 0 {
-			status.InitContainerStatuses = append(status.InitContainerStatuses, container)
-		}
-	}
-	return status
-}
-
-func newClaimStatus(random *rand.Rand) any {
-	status := &corev1.PersistentVolumeClaimStatus{Phase: pick[corev1.PersistentVolumeClaimPhase](random, "Bound", "Bound", "Bound", "Pending", "Lost", "New")}
-	if random.IntN(2) == 0 {
-		status.Capacity = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
-	}
-	return status
-}
-
-func newBudgetStatus(random *rand.Rand) any {
-	status := countsOf[policyv1.PodDisruptionBudgetStatus](random)
-	for i := range random.IntN(3) {
-		if status.DisruptedPods == nil {
-			status.DisruptedPods = map[string]metav1.Time{}
-		}
-		status.DisruptedPods[fmt.Sprint("web-", i)] = someTime(random)
-	}
-	return status
-}
-
-func someTime(random *rand.Rand) metav1.Time {
-	return metav1.NewTime(time.Date(2026, 11, 23, random.IntN(24), random.IntN(60), 0, 0, time.UTC))
+	return raw.Raw
 }

@@ -58,7 +58,7 @@ func TestAggregate(t *testing.T) {
 	interpreter := native.NewDefaultInterpreter()
 	random := rand.New(rand.NewPCG(30, 31))
 	compared, differences := map[string]int{}, map[string]int{}
-	refused, failures := 0, 0
+	refused := 0
 	for n := range manyAggregates {
 		c := newAggregateCase(t, random, interpreter)
 		ours, err := aggregate.Status(c.source, c.members, time.Now())
@@ -77,12 +77,8 @@ func TestAggregate(t *testing.T) {
 			compared[c.source.GetKind()]++
 			problem = c.compare(theirs, ours, differences)
 		}
-		if problem == "" {
-			continue
-		}
-		t.Errorf("case %d: %s\n%s", n, problem, c)
-		if failures++; failures == 5 {
-			t.Fatal("and maybe more")
+		if problem != "" {
+			t.Fatalf("case %d: %s\n%s", n, problem, c)
 		}
 	}
 	t.Logf("%d cases: compared %v, refused by both %d, differences %v", manyAggregates, compared, refused, differences)
@@ -165,7 +161,7 @@ func (c aggregateCase) compare(theirs, ours map[string]any, counts map[string]in
 func (c aggregateCase) explain(field string, theirs, ours any) string {
 	before := c.before()[field]
 	switch {
-	case field == "observedGeneration" && slices.Contains(c.kind.sums, field):
+	case field == "observedGeneration" && c.kind.sets(field):
 		return c.explainObserved(ours)
 	case field == "conditions" && c.source.GetKind() == "Deployment":
 		if reflect.DeepEqual(without(before, "Available", "Progressing"), without(ours, "Available", "Progressing")) {
@@ -181,7 +177,7 @@ func (c aggregateCase) explain(field string, theirs, ours any) string {
 		}
 	case c.sum(field) > math.MaxInt32 && ours == int64(math.MaxInt32):
 		return saturated
-	case !slices.Contains(c.kind.sums, field) && theirs == nil && reflect.DeepEqual(before, ours):
+	case !c.kind.sets(field) && theirs == nil && reflect.DeepEqual(before, ours):
 		return kept
 	}
 	return ""
@@ -262,7 +258,7 @@ func (c aggregateCase) compareJobs(theirs, ours map[string]any, counts map[strin
 		}
 	}
 	for field := range ours {
-		if !slices.Contains(c.kind.sums, field) && field != "conditions" {
+		if !c.kind.sets(field) && field != "conditions" {
 			if !reflect.DeepEqual(ours[field], before[field]) {
 				return field + " is changed"
 			}

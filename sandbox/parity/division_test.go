@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,10 +16,10 @@ import (
 	"github.com/karmada-io/karmada/pkg/scheduler/core/spreadconstraint"
 	"github.com/karmada-io/karmada/pkg/util/helper"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
 
 // TestDivision compares with what Karmada's scheduler assigns by static weights.
@@ -70,6 +71,34 @@ func TestLargeDivision(t *testing.T) {
 		}
 		if diff := cmp.Diff(dispense(int32(rest), before, c.weights, c.uid), render.Divide(total, c.weights, c.uid)); diff != "" {
 			t.Fatalf("%d over %v by %q: -Karmada's +ours:\n%s", total, c.weights, c.uid, diff)
+		}
+	}
+}
+
+// TestModelDivides compares the naive division of the reference model, by which the end-to-end
+// tests judge the daemon.
+func TestModelDivides(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	web := model.Key{Kind: "Deployment", Namespace: "shop", Name: "web"}
+	for range manyDivisions / 50 {
+		c := newDivision(random)
+		c.total = min(c.total, 60) // the model counts one by one
+		w := &model.World{Clusters: map[string]*model.Object{}, Configuration: &model.Configuration{Namespaces: []string{"*"}}}
+		var terms []string
+		for name, weight := range c.weights {
+			w.Clusters[name] = &model.Object{}
+			terms = append(terms, fmt.Sprintf("%s=%d", name, weight))
+		}
+		w.Objects = map[model.Key]*model.Object{web: {
+			UID: string(c.uid), Annotations: map[string]string{"karmada.target/clusters": "*", "karmada.target/replicas": strings.Join(terms, ",")},
+			Content: &model.Content{Payload: map[string]any{"spec": map[string]any{"replicas": int64(c.total)}}},
+		}}
+		want := c.assign(t)
+		for name := range w.Clusters {
+			_, like := w.Of(web, name)
+			if got := like.Content.Payload["spec"].(map[string]any)["replicas"]; got != want[name] {
+				t.Fatalf("%d replicas over %q, of %s: the model gives %s %v, Karmada %v", c.total, terms, c.uid, name, got, want)
+			}
 		}
 	}
 }
@@ -221,24 +250,12 @@ func (c division) karmadaWorkloads(t *testing.T, interpreter *native.DefaultInte
 
 // newWorkload makes a workload as the API server would return it.
 func newWorkload(random *rand.Rand) *unstructured.Unstructured {
-	gvk := pick(random,
-		schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"},
-		schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"},
-		schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"},
-		schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"},
-		schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"},
-	)
-	spec := map[string]any{"replicas": random.Int64N(80)}
-	if gvk.Kind == "Job" {
-		spec = map[string]any{"parallelism": random.Int64N(80)}
-		if random.IntN(3) > 0 {
-			spec["completions"] = random.Int64N(pick[int64](random, 20, 80, 1000))
-		}
-	}
-	u := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
-	u.SetGroupVersionKind(gvk)
-	u.SetName("web")
-	return u
+	number := func(random *rand.Rand) any { return random.Int64N(80) }
+	completions := func(random *rand.Rand) any { return random.Int64N(pick[int64](random, 20, 80, 1000)) }
+	replicated := fields{"apiVersion": "apps/v1", "kind": oneOf{"Deployment", "StatefulSet", "ReplicaSet"}, "spec": fields{"replicas": number}}
+	job := fields{"apiVersion": "batch/v1", "kind": "Job", "spec": fields{"parallelism": number, "completions": once{3, nothing{}, completions}}}
+	shape := merged{oneOf{replicated, replicated, replicated, job, job}, fields{"metadata": fields{"name": "web"}}}
+	return &unstructured.Unstructured{Object: draw(random, shape).(map[string]any)}
 }
 
 func sharesOf(targets []workv1alpha2.TargetCluster) map[string]int64 {

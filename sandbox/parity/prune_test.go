@@ -3,6 +3,8 @@ package parity
 import (
 	"fmt"
 	"maps"
+	"path"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,59 +33,15 @@ var wanted = []struct {
 	name, reason string
 	is           func(obj *unstructured.Unstructured, d difference) bool
 }{
-	{
-		"our own keys", "annotations that steer us mean nothing in a member",
-		func(_ *unstructured.Unstructured, d difference) bool {
-			key, ok := d.key("labels", "annotations")
-			return ok && d.missing && strings.HasPrefix(key, "karmada.target/")
-		},
-	},
-	{
-		"kubectl's last applied configuration", "it may repeat everything that was stripped, and is as large as the object",
-		func(_ *unstructured.Unstructured, d difference) bool {
-			key, ok := d.key("annotations")
-			return ok && d.missing && key == corev1.LastAppliedConfigAnnotation
-		},
-	},
+	{"our own keys", "annotations that steer us mean nothing in a member", leftOut("karmada.target/*")},
+	{"kubectl's last applied configuration", "it may repeat everything that was stripped, and is as large as the object", leftOut(corev1.LastAppliedConfigAnnotation)},
 	{
 		"claims of policies", "a Karmada in the member would read the claim",
-		func(_ *unstructured.Unstructured, d difference) bool {
-			key, ok := d.key("labels", "annotations")
-			return ok && d.missing && (strings.HasPrefix(key, "propagationpolicy.karmada.io/") ||
-				strings.HasPrefix(key, "clusterpropagationpolicy.karmada.io/") || key == util.ResourceTemplateClaimedByLabel)
-		},
+		leftOut("propagationpolicy.karmada.io/*", "clusterpropagationpolicy.karmada.io/*", util.ResourceTemplateClaimedByLabel),
 	},
-	{
-		"conflict resolution", "a tenant must not smuggle it in",
-		func(_ *unstructured.Unstructured, d difference) bool {
-			key, ok := d.key("annotations")
-			return ok && d.missing && key == workv1alpha2.ResourceConflictResolutionAnnotation
-		},
-	},
-	{
-		"Karmada's other keys", "they are not the source's to set",
-		func(_ *unstructured.Unstructured, d difference) bool {
-			key, ok := d.key("labels", "annotations")
-			domain, _, _ := strings.Cut(key, "/")
-			return ok && d.missing && (domain == "karmada.io" || strings.HasSuffix(domain, ".karmada.io"))
-		},
-	},
-	{
-		"the lists of keys", "they list the keys that are left, which are fewer",
-		func(obj *unstructured.Unstructured, d difference) bool {
-			key, ok := d.key("annotations")
-			if !ok || d.missing {
-				return false
-			}
-			switch key {
-			case workv1alpha2.ManagedAnnotation:
-				return d.ours == keysOf(obj.GetAnnotations())
-			case workv1alpha2.ManagedLabels:
-				return d.ours == keysOf(obj.GetLabels())
-			}
-			return false
-		},
-	},
+	{"conflict resolution", "a tenant must not smuggle it in", leftOut(workv1alpha2.ResourceConflictResolutionAnnotation)},
+	{"Karmada's other keys", "they are not the source's to set", leftOut("karmada.io/*", "*.karmada.io/*")},
+	{"the lists of keys", "they list the keys that are left, which are fewer", isListOfKeys},
 	{
 		"kinds of other groups", "a Deployment of the group extensions is no longer served, and ours is keyed on group and kind",
 		func(obj *unstructured.Unstructured, d difference) bool {
@@ -101,6 +59,30 @@ var wanted = []struct {
 		"fields that are null", "the API server drops them from a merge patch, so an update would lose them anyway",
 		func(_ *unstructured.Unstructured, d difference) bool { return d.missing && d.theirs == nil },
 	},
+}
+
+// leftOut expects a label or an annotation that matches one of the patterns to be missing.
+func leftOut(patterns ...string) func(*unstructured.Unstructured, difference) bool {
+	return func(_ *unstructured.Unstructured, d difference) bool {
+		key, ok := d.key("labels", "annotations")
+		return ok && d.missing && slices.ContainsFunc(patterns, func(pattern string) bool {
+			matches, _ := path.Match(pattern, key) // the patterns are well-formed
+			return matches
+		})
+	}
+}
+
+// isListOfKeys expects Karmada's lists to name the keys that we leave.
+func isListOfKeys(obj *unstructured.Unstructured, d difference) bool {
+	switch key, _ := d.key("annotations"); {
+	case d.missing:
+		return false
+	case key == workv1alpha2.ManagedAnnotation:
+		return d.ours == keysOf(obj.GetAnnotations())
+	case key == workv1alpha2.ManagedLabels:
+		return d.ours == keysOf(obj.GetLabels())
+	}
+	return false
 }
 
 // keysOf lists keys as Karmada does.
@@ -229,4 +211,57 @@ func manifestOf(t *testing.T, work []byte) *unstructured.Unstructured {
 		t.Fatalf("spec.workload.manifests is %v: %v", manifests, err)
 	}
 	return &unstructured.Unstructured{Object: manifests[0].(map[string]any)}
+}
+
+// difference is a place where Karmada's manifest and ours differ.
+type difference struct {
+	path         []string
+	theirs, ours any
+	// missing means that ours has nothing there.
+	missing bool
+}
+
+func (d difference) String() string {
+	if d.missing {
+		return fmt.Sprintf("%q: Karmada has %v, we have nothing", d.path, d.theirs)
+	}
+	return fmt.Sprintf("%q: Karmada has %v, we have %v", d.path, d.theirs, d.ours)
+}
+
+// key returns the label or annotation that the difference is about.
+func (d difference) key(fields ...string) (string, bool) {
+	if len(d.path) != 3 || d.path[0] != "metadata" || !slices.Contains(fields, d.path[1]) {
+		return "", false
+	}
+	return d.path[2], true
+}
+
+// compare lists the differences between two JSON values.
+func compare(path []string, theirs, ours any) (found []difference) {
+	a, isMap := theirs.(map[string]any)
+	b, isMapToo := ours.(map[string]any)
+	s, isList := theirs.([]any)
+	u, isListToo := ours.([]any)
+	switch {
+	case isMap && isMapToo:
+		for key := range a {
+			if _, ok := b[key]; !ok {
+				found = append(found, difference{path: append(slices.Clip(path), key), theirs: a[key], missing: true})
+			}
+		}
+		for key, own := range b {
+			if value, ok := a[key]; ok {
+				found = append(found, compare(append(slices.Clip(path), key), value, own)...)
+				continue
+			}
+			found = append(found, difference{path: append(slices.Clip(path), key), ours: own})
+		}
+	case isList && isListToo && len(s) == len(u):
+		for i := range s {
+			found = append(found, compare(append(slices.Clip(path), fmt.Sprint(i)), s[i], u[i])...)
+		}
+	case !reflect.DeepEqual(theirs, ours):
+		found = append(found, difference{path: path, theirs: theirs, ours: ours})
+	}
+	return found
 }
