@@ -12,7 +12,7 @@ CLI := github.com/karmada-target/karmada-mirror/cli
 MODULES := $(filter-out tools/goreleaser sandbox/hyperkarmada,$(patsubst %/,%,$(dir $(wildcard go.mod */go.mod */*/go.mod))))
 # The sandbox packages to test with the race detector. The others would compile all of
 # Kubernetes with it; the daemon of the end-to-end tests always has it.
-RACED := ./build ./process ./proxy ./written
+RACED := ./build ./process ./proxy
 # The packages that start a Karmada, the longest first. Two run at once: with three, the
 # components would need more inotify instances than Linux gives a user (128).
 E2E := ./e2e/shared ./docs ./e2e/apart ./command ./karmada
