@@ -55,15 +55,20 @@ func (m *machine) look() (wrong []string) {
 	}
 	var there map[string]*unstructured.Unstructured
 	begun := time.Now()
-	for limit := begun.Add(quietLimit); ; time.Sleep(lookPeriod) {
+	for limit := begun.Add(quietLimit); ; {
 		m.each((*replica).revive)
 		m.unstick()
 		m.report()
 		there = m.works()
 		wrong = m.differences(there)
-		if len(wrong) == 0 && time.Since(m.audit.busyUntil()) > idlePeriod && time.Since(begun) > idlePeriod || time.Now().After(limit) {
+		idle := min(time.Since(m.audit.busyUntil()), time.Since(begun))
+		if len(wrong) == 0 && idle > idlePeriod || time.Now().After(limit) {
 			break
 		}
+		if len(wrong) == 0 && !m.reporting {
+			time.Sleep(idlePeriod - idle)
+		}
+		time.Sleep(lookPeriod)
 	}
 	wrong = append(wrong, m.wrongDeletions()...)
 	wrong = append(wrong, m.wrongLosses()...)
