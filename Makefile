@@ -99,7 +99,7 @@ health: ## Test aggregated statuses with the health libraries of Argo CD and Flu
 # One after the other what uses the CPU, and then two at once what mostly waits.
 levels: check simulation programs alerts helm health parity pinned e2e
 
-test: ## Run all of these: 10 minutes on 2 cores, or 30 including compilation
+test: ## Run all of these: about 15 minutes on 2 cores, and as many again for the first compilation
 	@mkdir -p .cache
 	@$(MAKE) --no-print-directory levels 2>&1 | tee .cache/test.log
 	cd tools && go run ./budget < ../.cache/test.log
