@@ -243,13 +243,16 @@ func (m *machine) everyWrite() error {
 			if err != nil {
 				return err
 			}
-			if hasDied {
+			mu.Lock() // the last request may still be under way
+			isDead := hasDied
+			mu.Unlock()
+			if isDead {
 				leader.start()
 			}
 			if err := m.tell(m.quiet, m.deleted(inA(deployment)), m.deleted(pageOf(1)), m.quiet); err != nil {
 				return fmt.Errorf("killed at write %d, carried out %t: %w", k, isCarriedOut, err)
 			}
-			if !hasDied {
+			if !isDead {
 				if k < 10 {
 					return fmt.Errorf("there are only %d writes", k)
 				}
