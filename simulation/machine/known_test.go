@@ -85,7 +85,7 @@ var knownDefects = map[string]defect{
 	// Found at random only, and not understood yet: it may be a mistake of the model.
 	"preserve": {
 		"a Work whose write met a conflict is deleted without the preserve option that its source asked for",
-		[]string{"its Work did not preserve it"}, nil, nil, nil,
+		[]string{"its Work did not preserve it"}, func(m *machine) bool { return m.judgesMembers }, nil, nil,
 	},
 	"cost": {
 		"a tenant's annotations make each judgement expensive",
