@@ -19,6 +19,7 @@ var seconds = map[string]float64{
 	"daemon":                  10,
 	"mirror":                  20,
 	"mirror/judge":            10,
+	"sandbox/command":         30,
 	"sandbox/docs":            150,
 	"sandbox/e2e/apart":       150,
 	"sandbox/e2e/shared":      150,
