@@ -410,23 +410,20 @@ func (m *machine) judgeDeletion(of target, work string, at time.Time, hasHappene
 		return ""
 	}
 	switch mayPreserve := func(o outcome) bool { return o.like.Preserved }; {
-	case end.preserved && !slices.ContainsFunc(reasons, mayPreserve) && !m.mayBeLeft(of, at):
+	case end.Preserved && !slices.ContainsFunc(reasons, mayPreserve) && !m.mayBeLeft(of, at):
 		return "its Work preserved it, which its source has not asked for"
-	case !end.preserved && !slices.ContainsFunc(reasons, func(o outcome) bool { return !mayPreserve(o) }) && !m.wasRecreated(of, at):
+	case !end.Preserved && !slices.ContainsFunc(reasons, func(o outcome) bool { return !mayPreserve(o) }) && !m.isAnother(of, end):
 		return "its Work did not preserve it"
 	}
 	return ""
 }
 
-// wasRecreated reports whether an object was another one at some time since the last quiet moment, or its Work belongs to
-// another one: it does not speak for the Works of the earlier one.
-func (m *machine) wasRecreated(of target, at time.Time) bool {
-	uids := map[string]bool{}
-	if before := m.before[of]; before != nil {
-		uids[before.UID] = true
-	}
+// isAnother reports whether a Work that has ended was made from another object than each of those that existed since the
+// last quiet moment: they do not speak for it.
+func (m *machine) isAnother(of target, end ending) bool {
+	uids := map[string]bool{end.UID: true}
 	for _, moment := range m.history {
-		if o := moment.Objects[of.key]; o != nil && !moment.from.After(at) && (moment.until.IsZero() || moment.until.After(m.quietAt)) {
+		if o := moment.Objects[of.key]; o != nil && !moment.from.After(end.at) && (moment.until.IsZero() || moment.until.After(m.quietAt)) {
 			uids[o.UID] = true
 		}
 	}

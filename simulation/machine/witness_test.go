@@ -45,10 +45,10 @@ type loss struct {
 	at           time.Time
 }
 
-// ending is a Work when its deletion was requested. preserved says that its object stays in the member.
+// ending is a Work when its deletion was requested.
 type ending struct {
-	at        time.Time
-	preserved bool
+	at time.Time
+	model.Copy
 }
 
 func newWitness(m *machine) *witness {
@@ -67,8 +67,8 @@ func (w *witness) note(e apiserver.Event) {
 	old, now := &unstructured.Unstructured{Object: e.Old}, &unstructured.Unstructured{Object: e.Object}
 	key := now.GetNamespace() + "/" + now.GetName()
 	if isEnding(now, e.Type) && (e.Old == nil || !isEnding(old, watch.Modified)) {
-		preserved, _, _ := unstructured.NestedBool(now.Object, "spec", "preserveResourcesOnDeletion")
-		w.ended[key] = append(w.ended[key], ending{time.Now(), preserved})
+		like, _ := model.CopyOf(now) // users do not break manifests
+		w.ended[key] = append(w.ended[key], ending{time.Now(), like})
 	}
 	if e.Type == watch.Deleted { // the next one has new content
 		w.seen[key] = append(w.seen[key], sight{at: time.Now()})
