@@ -132,6 +132,7 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 			return true
 		}
 		if errors.Is(err, gather.ErrBehind) {
+			waiting.Do(func() { c.Logger.Info("cannot lead yet", zap.Error(err)) })
 			pause = behind.Step()
 			continue
 		}

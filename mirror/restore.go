@@ -22,30 +22,29 @@ var errRestored = errors.New("the API server's data are older than what was read
 
 // noticeRestore returns an error when the API server's resource version has gone back. A
 // watch that is ahead of it stays silent until the versions have caught up, which can take
-// days, and there is no other sign.
+// days, and there is no other sign. It first reads the version when caches begin to fill.
 func (c *Controller) noticeRestore(ctx context.Context) error {
 	ticker := c.Clock.NewTicker(restorePeriod)
 	defer ticker.Stop()
-	seen := ""
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C():
-		}
+	for seen := ""; ; {
 		if cached := c.caches.WorksVersion(); seen == "" || state.IsOlder(seen, cached) {
 			seen = cached
 		}
 		reading, cancel := context.WithTimeout(ctx, restoreTimeout)
 		now, err := c.client.Version(reading)
 		cancel()
-		if err != nil {
-			continue
-		}
-		if state.IsOlder(now, seen) {
+		switch {
+		case err != nil:
+		case state.IsOlder(now, seen):
 			c.Logger.Error("the API server's data were restored", zap.String("seen", seen), zap.String("now", now))
 			return errRestored
+		default:
+			seen = now
 		}
-		seen = now
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C():
+		}
 	}
 }

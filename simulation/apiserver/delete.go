@@ -3,7 +3,6 @@ package apiserver
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -44,7 +43,7 @@ func (s *Store) delete(r Ref, options metav1.DeleteOptions) (*revision, bool, er
 		if err := immortal(c, old); err != nil {
 			return nil, false, err
 		}
-		next := c.marked(old, options)
+		next := c.marked(old, options, s.now())
 		if next != nil && (dryRun || equal(next.object, old.object)) {
 			return next, false, nil
 		}
@@ -86,7 +85,7 @@ func (c *collection) checkPreconditions(old *revision, p *metav1.Preconditions) 
 }
 
 // marked is the object while it waits for its finalizers, or nil if it has none.
-func (c *collection) marked(old *revision, options metav1.DeleteOptions) *revision {
+func (c *collection) marked(old *revision, options metav1.DeleteOptions, now metav1.Time) *revision {
 	o, m := old.at(old.revision).object, old.decodedMeta().DeepCopy()
 	finalizers := m.Finalizers
 	if c.Kind != "Event" { // nothing collects them
@@ -106,7 +105,7 @@ func (c *collection) marked(old *revision, options metav1.DeleteOptions) *revisi
 		m.DeletionGracePeriodSeconds = ptr.To[int64](0)
 	}
 	m.Finalizers = finalizers
-	if now := metav1.NewTime(time.Now().UTC().Truncate(time.Second)); m.DeletionTimestamp == nil {
+	if m.DeletionTimestamp == nil {
 		if m.Generation > 0 {
 			m.Generation++
 		}

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 )
@@ -48,6 +50,7 @@ type Store struct {
 	// Negative: never. It is set before the store is used.
 	ControllerDelay time.Duration
 
+	skew        atomic.Int64 // nanoseconds
 	mu          sync.Mutex
 	revision    int64
 	created     int64 // objects; never goes back
@@ -56,6 +59,14 @@ type Store struct {
 	admissions  []*Admission
 	pending     []Event // committed, but not yet told to the subscribers
 	telling     bool
+}
+
+// SetSkew sets how far the servers' clock is ahead of everybody else's.
+func (s *Store) SetSkew(d time.Duration) { s.skew.Store(int64(d)) }
+
+// now is the time in objects.
+func (s *Store) now() metav1.Time {
+	return metav1.NewTime(time.Now().Add(time.Duration(s.skew.Load())).UTC().Truncate(time.Second))
 }
 
 // history is how many events of a resource are kept.

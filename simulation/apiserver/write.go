@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
@@ -163,7 +162,7 @@ func (s *Store) begin(m *metav1.ObjectMeta, w write) {
 	s.mu.Unlock()
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d/%s/%s", n, m.Namespace, m.Name))
 	m.UID = types.UID(fmt.Sprintf("%x-%x-4%03x-8%03x-%x", sum[:4], sum[4:6], sum[6], sum[7], sum[8:14]))
-	m.CreationTimestamp = metav1.NewTime(time.Now().UTC().Truncate(time.Second))
+	m.CreationTimestamp = s.now()
 	if !w.replaces { // a PUT forgets it
 		m.DeletionTimestamp, m.DeletionGracePeriodSeconds = nil, nil
 	}

@@ -20,7 +20,7 @@ import (
 func withFaults() *scene {
 	s := *onAPIServer
 	s.replicas, s.steps = 3, maps.Clone(onAPIServer.steps)
-	maps.Copy(s.steps, choices{"fail": 20, "cut": 8, "unreachable": 3, "deny": 4, "truncate": 3, "lag": 8, "connect": 6, "silence": 3, "restore": 3})
+	maps.Copy(s.steps, choices{"fail": 20, "cut": 8, "unreachable": 3, "deny": 4, "truncate": 3, "lag": 8, "connect": 6, "silence": 3, "restore": 3, "clock": 2})
 	return &s
 }
 
@@ -62,6 +62,10 @@ var faultDrawers = map[string]func(*rapid.T, *scene) step{
 	"silence": func(t *rapid.T, s *scene) step { // a watch that does not end and shows nothing
 		i, resource := s.drawReplica(t), rapid.SampledFrom(watched).Draw(t, "resource")
 		return step{fmt.Sprintf("%d %s", i, resource), func(m *machine) error { m.blinded = true; m.replicas[i].silence(resource); return nil }}
+	},
+	"clock": func(t *rapid.T, _ *scene) step {
+		ahead := rapid.SampledFrom([]time.Duration{-time.Hour, -10 * time.Second, 0, 10 * time.Second, time.Hour}).Draw(t, "ahead")
+		return step{fmt.Sprintf("of the API servers, %s ahead", ahead), func(m *machine) error { m.store.SetSkew(ahead); return nil }}
 	},
 	"restore": func(*rapid.T, *scene) step {
 		return step{"etcd as it was at some quiet moment", (*machine).restore}
