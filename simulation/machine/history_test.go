@@ -62,6 +62,11 @@ type outcome struct {
 // the object itself, its Namespace, its cluster, the override policies, the configuration – as
 // of a different time in the interval.
 func (h history) possible(of target, from, to time.Time) []outcome {
+	return h.possibleBy(of, from, from, to)
+}
+
+// possibleBy is possible for an observer who has read the policies and the configuration later.
+func (h history) possibleBy(of target, from, read, to time.Time) []outcome {
 	var objects, namespaces, clusters []*model.Object
 	var configurations []*model.Configuration
 	var policies []map[model.Key]*model.Policy
@@ -72,6 +77,9 @@ func (h history) possible(of target, from, to time.Time) []outcome {
 		objects = appendNew(objects, m.Objects[of.key])
 		namespaces = appendNew(namespaces, m.Namespaces[of.key.Namespace])
 		clusters = appendNew(clusters, m.Clusters[of.cluster])
+		if !m.until.IsZero() && m.until.Before(read) {
+			continue
+		}
 		configurations = appendNew(configurations, m.Configuration)
 		if !slices.ContainsFunc(policies, func(known map[model.Key]*model.Policy) bool { return maps.Equal(known, m.Policies) }) {
 			policies = append(policies, m.Policies)

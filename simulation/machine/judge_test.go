@@ -378,7 +378,7 @@ func (m *machine) wrongLosses() (wrong []string) {
 }
 
 func (m *machine) mayLose(of target, l loss) bool {
-	return slices.ContainsFunc(m.history.possible(of, l.at.Add(-proofAge-m.heldBack), l.at), func(o outcome) bool {
+	return slices.ContainsFunc(m.history.possibleBy(of, m.since(m.quietAt, l.at), l.at.Add(-proofAge-m.heldBack), l.at), func(o outcome) bool {
 		return o.state == model.Present && !slices.Contains(strings.Split(o.like.OverriddenBy, ","), l.policy)
 	})
 }

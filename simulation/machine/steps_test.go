@@ -280,6 +280,7 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 		i, verb := s.drawReplica(t), rapid.SampledFrom([]string{"create", "patch", "delete"}).Draw(t, "verb")
 		after := rapid.IntRange(1, 5).Draw(t, "after")
 		return step{fmt.Sprintf("%d %s, again after %d s", i, verb, after), func(m *machine) error {
+			m.heldBack += 10 * time.Duration(after) * time.Second // client-go sends it again ten times
 			m.replicas[i].pass(fault.Match{Verb: verb, Resource: works.Resource, Share: 0.5}, fault.Refuse(apierrors.NewTooManyRequests("busy", after)))
 			return nil
 		}}
