@@ -35,9 +35,9 @@ search() {
 export -f search
 export by COMMAND
 
-# complaint is the test that has failed, or what rapid says of it.
+# complaint is what a random world was wrong in and when that was found, or the test that has failed.
 complaint() {
-  { grep -m1 -oP '\[rapid\] \K.*' "$tree.log" || grep -m1 -oP -- '--- FAIL: \K\S+' "$tree.log" || tail -1 "$tree.log"; } | cut -c1-120
+  { grep -m1 -oP 'the first failure, after \K.*' "$tree.log" || grep -m1 -oP -- '--- FAIL: \K\S+' "$tree.log" || tail -1 "$tree.log"; } | cut -c1-160
 }
 
 wrong=0

@@ -7,42 +7,16 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karmada-target/karmada-mirror/render"
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 )
 
 // TestSquatted has a tenant's object take the name of the Work that Karmada itself gives to
-// something else: Karmada takes the name back, and neither object is lost.
+// something else: it hands that Work over to a policy that does not exist, so that a binding
+// that wants its name takes it, and then asks for it back. Neither object is lost.
 func TestSquatted(t *testing.T) {
 	t.Parallel()
-	t.Run("Namespace", squattedNamespace)
-	t.Run("Binding", squattedBinding)
-}
-
-// squattedNamespace squats before the Namespace is created. When the tenant's object moves
-// elsewhere, the Namespace stays where it is.
-func squattedNamespace(t *testing.T) {
-	victim := render.Identity{Kind: "Namespace", Name: "shared-victim"}
-	squatter := squat(t, victim, "shared-squatter-vkeijyzb")
-	MakeNamespace(t, victim.Name, nil, nil)
-	uid := namespaceIn(t, Push, victim.Name)
-	wantWork(t, victim, Push, false)
-	Change(t, ConfigMaps, squatter.Namespace, squatter.Name, SetAnnotation(render.ClustersAnnotation, Pull))
-	WantInMembers(t, squatter.Namespace, squatter.Name, "theirs", Pull)
-	Settle(t)
-	wantWork(t, victim, Push, false)
-	if now := namespaceIn(t, Push, victim.Name); now != uid {
-		t.Errorf("the Namespace in %s was deleted and recreated", Push)
-	}
-	Remove(t, Namespaces, "", victim.Name)
-	WantGone(t, Namespaces, "", victim.Name, Push)
-}
-
-// squattedBinding hands a Work over to a policy that does not exist, so that a binding that
-// wants its name takes it, and then asks for it back.
-func squattedBinding(t *testing.T) {
 	victim := render.Identity{Kind: "ConfigMap", Namespace: MakeNamespace(t, "shared-victims", nil, nil), Name: "page"}
 	squatter := squat(t, victim, "shared-squatter-bpmwmlia")
 	Change(t, ConfigMaps, squatter.Namespace, squatter.Name, func(u *unstructured.Unstructured) {
@@ -84,22 +58,6 @@ func squat(t *testing.T, victim render.Identity, ns string) (squatter render.Ide
 	Create(t, ConfigMaps, ConfigMap(ns, squatter.Name, Push, "theirs"))
 	WantInMembers(t, ns, squatter.Name, "theirs", Push)
 	return squatter
-}
-
-// namespaceIn waits for a Namespace in a member.
-func namespaceIn(t *testing.T, member, name string) (uid types.UID) {
-	t.Helper()
-	Eventually(t, "Namespace "+name+" in "+member, func(ctx context.Context) error {
-		u, err := Env.Member(member).Resource(Namespaces).Get(ctx, name, metav1.GetOptions{})
-		if err == nil && u.GetDeletionTimestamp() != nil {
-			err = fmt.Errorf("it is being deleted")
-		}
-		if err == nil {
-			uid = u.GetUID()
-		}
-		return err
-	})
-	return uid
 }
 
 // wantWork waits until a Work carries an object: the one with Karmada's own name for it, or
