@@ -35,9 +35,9 @@ search() {
 export -f search
 export by COMMAND
 
-# complaint is the test that has failed, or what rapid says of it.
+# complaint is the test that has failed, or the first failure of random worlds.
 complaint() {
-  { grep -m1 -oP '\[rapid\] \K.*' "$tree.log" || grep -m1 -oP -- '--- FAIL: \K\S+' "$tree.log" || tail -1 "$tree.log"; } | cut -c1-120
+  { grep -m1 -oP 'the first failure, after \K.*' "$tree.log" || grep -m1 -oP -- '--- FAIL: \K\S+' "$tree.log" || tail -1 "$tree.log"; } | cut -c1-120
 }
 
 wrong=0
