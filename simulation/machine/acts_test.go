@@ -189,15 +189,7 @@ var overrideDefinition = apiserver.Ref{Resource: definitions, Name: "overridepol
 // unserved deletes the definition of the OverridePolicies, and served restores it.
 func (m *machine) unserved() error {
 	m.definition = m.store.Get(overrideDefinition)
-	if err := m.store.Delete(overrideDefinition, metav1.DeleteOptions{}); err != nil {
-		return err
-	}
-	return await("the definition to be gone", func() error {
-		if m.store.Get(overrideDefinition) != nil {
-			return errors.New("it still exists")
-		}
-		return nil
-	})
+	return m.undefine(overrideDefinition)
 }
 
 func (m *machine) served() error {

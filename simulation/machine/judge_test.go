@@ -207,7 +207,7 @@ func (m *machine) compareFinalizers() (wrong []string) {
 
 // compareStatuses lists the Deployments whose status is not the sum of what the members report.
 func (m *machine) compareStatuses(there map[string]*unstructured.Unstructured) (wrong []string) {
-	world := m.history.now()
+	world := m.worldWith(there)
 	for _, found := range m.store.List(deployments, "") {
 		u := &unstructured.Unstructured{Object: found}
 		key, _ := model.Applied(u)
@@ -258,7 +258,11 @@ func (m *machine) worldWith(works map[string]*unstructured.Unstructured) *model.
 
 // judge says what is wrong with the Work of an object in a cluster, or with its absence.
 func (m *machine) judge(world *model.World, of target, work *unstructured.Unstructured) string {
-	switch state, want := world.Of(of.key, of.cluster); state {
+	state, want := world.Of(of.key, of.cluster)
+	if work != nil && state != model.Present && model.IsHeld(work) && (m.breaker != "" || m.undefines && of.key.Kind == widget.Kind) {
+		return ""
+	}
+	switch state {
 	case model.Present:
 		if work == nil {
 			return "it is missing"
@@ -267,8 +271,12 @@ func (m *machine) judge(world *model.World, of target, work *unstructured.Unstru
 			return err.Error()
 		}
 	case model.Absent:
-		if work != nil && !(m.breaker != "" && model.IsHeld(work)) {
+		if work != nil {
 			return fmt.Sprintf("it exists, but must not: %s", described(work))
+		}
+	case model.Held:
+		if work != nil && world.Includes(of.key) { // while the kind is not served, nothing is known
+			return fmt.Sprintf("its definition was deleted, and its deletion is not held: %s", described(work))
 		}
 	case model.Stays:
 		return m.judgeStaying(of, work)

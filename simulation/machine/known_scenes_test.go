@@ -57,6 +57,14 @@ var inVersions = &scene{
 	steps:       choices{"put": 20, "edit": 10, "delete": 2, "upgrade": 6, "override": 10, "override goes": 2, "restart": 2, "kill": 1, "shut": 2, "open": 2},
 }
 
+// withDefinitions plays with a custom resource that is no longer served, and whose definition goes and comes back.
+var withDefinitions = &scene{
+	clusters: []string{"m1", "m2"}, objects: []model.Key{widget, pages[0]}, extra: []schema.GroupResource{widgets},
+	annotations: map[string]choices{clustersKey: {"m1": 2, "m2": 1, "*": 4, none: 1}},
+	claims:      choices{none: 1},
+	steps:       choices{"put": 20, "edit": 8, "delete": 4, "recreate": 2, "definition": 12, "approve": 2, "shut": 2, "open": 2},
+}
+
 // fleetSize is from how many clusters on a fleet is large.
 const fleetSize = 40
 
@@ -130,6 +138,18 @@ var moreDrawers = map[string]func(*rapid.T, *scene) step{
 	"upgrade": func(t *rapid.T, _ *scene) step {
 		isBack := rapid.Bool().Draw(t, "is back")
 		return step{fmt.Sprintf("widgets, back %t", isBack), func(m *machine) error { return m.upgrade(isBack) }}
+	},
+	"definition": func(t *rapid.T, _ *scene) step {
+		next := choices{"is served": 4, "is not served": 2, "is deleted": 2}.draw(t, "next")
+		return step{next, func(m *machine) error { return m.redefine(next) }}
+	},
+	"approve": func(*rapid.T, *scene) step {
+		return step{"what is held", func(m *machine) error {
+			text := widgets.String() + "=" + time.Now().UTC().Format(time.RFC3339Nano)
+			return m.history.change(m.approves(&text), func(w *model.World) {
+				maps.DeleteFunc(w.Objects, func(_ model.Key, o *model.Object) bool { return o.Orphaned })
+			})
+		}}
 	},
 	"latency": func(t *rapid.T, s *scene) step {
 		d := rapid.SampledFrom([]time.Duration{0, 15 * time.Millisecond, 30 * time.Millisecond, 60 * time.Millisecond}).Draw(t, "latency")
@@ -243,6 +263,41 @@ func (m *machine) upgrade(isBack bool) error {
 		o["spec"] = runtime.DeepCopyJSON(widgetDefinition(versions...))["spec"]
 	})
 	return err
+}
+
+// redefine serves the widgets or not, or deletes their definition, and all of them with it. While they are
+// not served, nothing is known of them, as of what is not in the configuration.
+func (m *machine) redefine(next string) error {
+	ref := apiserver.Ref{Resource: definitions, Name: widgets.String()}
+	isThere := m.store.Get(ref) != nil
+	if !isThere && next != "is served" {
+		return nil
+	}
+	return m.history.change(func() (err error) {
+		switch {
+		case !isThere:
+			_, err = m.store.Create(definitions, widgetDefinition("v1"))
+			return err
+		case next == "is deleted":
+			m.undefines = true
+			return m.undefine(ref)
+		}
+		return m.serves(ref, next == "is served")
+	}, func(w *model.World) {
+		c := *w.Configuration
+		c.Without = nil
+		if next == "is not served" {
+			c.Without = []string{widget.Kind}
+		}
+		w.Configuration = &c
+		for k, o := range w.Objects {
+			if next == "is deleted" && k.Kind == widget.Kind {
+				orphan := *o
+				orphan.Orphaned = true
+				w.Objects[k] = &orphan
+			}
+		}
+	})
 }
 
 // report has some Clusters report what they have allocated.

@@ -80,6 +80,8 @@ type machine struct {
 	costs []string
 	// preferred: a newer version of a resource has been served.
 	preferred bool
+	// undefines: the definition of the widgets has been deleted.
+	undefines bool
 }
 
 // target is an object in a cluster.
@@ -297,7 +299,7 @@ func (m *machine) apply(gr schema.GroupResource, o apiserver.Object) (apiserver.
 
 // put creates an object, or replaces it.
 func (m *machine) put(k model.Key, value int, annotations, labels map[string]string) error {
-	if m.going[k.Namespace] {
+	if m.going[k.Namespace] || !m.isServed(k) {
 		return nil
 	}
 	o := numbered(k, value)
@@ -321,6 +323,12 @@ func (m *machine) put(k model.Key, value int, annotations, labels map[string]str
 	})
 }
 
+// isServed reports whether users can change objects of a kind.
+func (m *machine) isServed(k model.Key) bool {
+	r, _ := m.store.Served(resources[k.Kind])
+	return len(r.Versions) > 0
+}
+
 // edit changes only the content of an object.
 func (m *machine) edit(k model.Key, value int) error {
 	if now := m.history.now().Objects[k]; now != nil {
@@ -339,7 +347,7 @@ func (m *machine) putBack(k model.Key) error {
 }
 
 func (m *machine) delete(k model.Key) error {
-	if m.history.now().Objects[k] == nil {
+	if now := m.history.now().Objects[k]; now == nil || now.Orphaned || !m.isServed(k) {
 		return nil
 	}
 	return m.history.change(func() error {

@@ -100,6 +100,15 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 			return m.tell(func() error { return m.put(key, value, annotations, now.Labels) }, pause(between), func() error { return m.putBack(key) })
 		}}
 	},
+	"autoscaler unreadable": func(t *rapid.T, s *scene) step { // and its Work stays
+		namespace, cluster, after, value := drawNamespace(t), s.drawCluster(t), drawBetween(t), rapid.IntRange(0, 3).Draw(t, "value")
+		web, scaler := deployment, autoscaler
+		web.Namespace, scaler.Namespace = namespace, namespace
+		return step{fmt.Sprintf("in %s on %s, and %s later the Deployment says %d", namespace, cluster, after, value), func(m *machine) error {
+			return m.tell(m.puts(web, to(cluster)), m.puts(scaler, to(cluster)), pause(2*time.Second),
+				m.puts(scaler, map[string]string{clustersKey: cluster, "karmada.target/expand": "yes"}), pause(after), func() error { return m.edit(web, value) })
+		}}
+	},
 	"move and back": func(t *rapid.T, s *scene) step { // while the creation on the other cluster hangs, for longer than a proof is valid
 		key, here, there, between := s.drawObject(t), s.drawCluster(t), s.drawCluster(t), drawBetween(t)
 		return step{fmt.Sprintf("%v from %s to %s, for %s", key, here, there, between), func(m *machine) error {

@@ -67,21 +67,27 @@ func (m *machine) defined() error {
 }
 
 // unserves makes the API server no longer serve the widgets, which stay.
-func (m *machine) unserves() error {
-	_, err := m.store.Modify(gadgetDefinition, "", func(o apiserver.Object) {
+func (m *machine) unserves() error { return m.serves(gadgetDefinition, false) }
+
+// serves makes the API server serve what a definition defines, or no longer.
+func (m *machine) serves(definition apiserver.Ref, served bool) error {
+	_, err := m.store.Modify(definition, "", func(o apiserver.Object) {
 		versions, _, _ := unstructured.NestedSlice(o, "spec", "versions")
-		versions[0].(map[string]any)["served"] = false
+		versions[0].(map[string]any)["served"] = served
 		setField(versions, "spec", "versions")(&unstructured.Unstructured{Object: o})
 	})
 	return err
 }
 
-func (m *machine) undefined() error {
-	if err := m.store.Delete(gadgetDefinition, metav1.DeleteOptions{}); err != nil {
+func (m *machine) undefined() error { return m.undefine(gadgetDefinition) }
+
+// undefine deletes a definition and all objects of it.
+func (m *machine) undefine(definition apiserver.Ref) error {
+	if err := m.store.Delete(definition, metav1.DeleteOptions{}); err != nil {
 		return err
 	}
 	return await("the definition to be gone", func() error {
-		if m.store.Get(gadgetDefinition) != nil {
+		if m.store.Get(definition) != nil {
 			return errors.New("it still exists")
 		}
 		return nil

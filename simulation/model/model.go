@@ -47,6 +47,8 @@ type Object struct {
 	Content     *Content
 	// Finalized: it has karmada-mirror's finalizer. Leaving: it also has been deleted.
 	Finalized, Leaving bool
+	// Orphaned: it was deleted with the definition of its kind, and no one has approved that.
+	Orphaned bool
 	// Region, Provider and Zones are in the spec of a Cluster.
 	Region, Provider string
 	Zones            []string
@@ -83,11 +85,12 @@ type Rule struct {
 type State int
 
 // The states. The zero value means that whatever is there stays as it is: no one may write
-// or delete it.
+// or delete it. Held: it may not be deleted either, but be marked for that.
 const (
 	Stays State = iota
 	Absent
 	Present
+	Held
 )
 
 // Copy is an object in a cluster.
@@ -106,10 +109,13 @@ type Copy struct {
 // Absent one, only whether it is Preserved. One that Stays because its content cannot be made has a
 // UID, and the options that it gets all the same.
 func (w *World) Of(k Key, cluster string) (State, Copy) {
+	o := w.Objects[k]
+	if o != nil && o.Orphaned {
+		return Held, Copy{}
+	}
 	if !w.Includes(k) {
 		return Stays, Copy{}
 	}
-	o := w.Objects[k]
 	if o == nil {
 		return Absent, Copy{}
 	}
