@@ -3,7 +3,6 @@ package machine
 import (
 	"maps"
 	"slices"
-	"testing"
 	"time"
 
 	"github.com/karmada-target/karmada-mirror/simulation/model"
@@ -138,26 +137,4 @@ func one[K comparable](key K, o *model.Object) map[K]*model.Object {
 		return nil
 	}
 	return map[K]*model.Object{key: o}
-}
-
-// TestPossibleWhileLeaving: an object that cannot be written to a cluster, and that was deleted before
-// its Namespace asked to preserve it, may be preserved as long as a finalizer keeps it.
-func TestPossibleWhileLeaving(t *testing.T) {
-	page := target{thePage, "m1"}
-	deleted := time.Now()
-	world := func(o, namespace *model.Object) *model.World {
-		return &model.World{Objects: one(page.key, o), Namespaces: one("a", namespace), Configuration: &model.Configuration{Namespaces: []string{"*"}}}
-	}
-	asks := &model.Object{Annotations: map[string]string{clustersKey: "m1", deletionKey: "foreground"}}
-	h := history{
-		{World: world(asks, &model.Object{}), from: deleted.Add(-time.Minute), until: deleted},
-		{World: world(nil, &model.Object{}), from: deleted, until: deleted.Add(time.Second)},
-		{World: world(nil, &model.Object{Annotations: map[string]string{"karmada.target/preserve-on-deletion": "true"}}), from: deleted.Add(time.Second)},
-	}
-	preserved := outcome{model.Absent, model.Copy{Preserved: true}}
-	if now := deleted.Add(time.Minute); !slices.Contains(h.possible(page, deleted.Add(-time.Second), now), preserved) {
-		t.Error("it cannot be preserved")
-	} else if slices.Contains(h.possible(page, deleted.Add(time.Second/2), now), preserved) {
-		t.Error("it can be preserved although nothing says that it was there")
-	}
 }
