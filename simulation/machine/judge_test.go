@@ -403,7 +403,11 @@ func (m *machine) targets() map[string]target {
 }
 
 func (m *machine) judgeDeletion(of target, work string, at time.Time, hasHappened bool) string {
-	reasons := slices.DeleteFunc(m.history.possible(of, at.Add(-proofAge), at), func(o outcome) bool { return o.state != model.Absent })
+	since := at.Add(-proofAge)
+	if m.history.now().Clusters[of.cluster] == nil && m.quietAt.Before(since) {
+		since = m.quietAt // as long as a cluster is leaving, its labels say what selects it
+	}
+	reasons := slices.DeleteFunc(m.history.possible(of, since, at), func(o outcome) bool { return o.state != model.Absent })
 	if len(reasons) == 0 {
 		return "there was no reason for it"
 	}
