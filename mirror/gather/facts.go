@@ -17,6 +17,22 @@ import (
 
 // Facts gathers the facts about a source from the caches.
 func (c *Caches) Facts(id render.Identity) judge.Facts {
+	f, _ := c.byOneConfiguration(func() (judge.Facts, error) { return c.facts(id), nil })
+	return f
+}
+
+// byOneConfiguration gathers facts again if the configuration has changed meanwhile: what one includes
+// and what another allows is in neither of them.
+func (c *Caches) byOneConfiguration(gather func() (judge.Facts, error)) (judge.Facts, error) {
+	for {
+		configuration := c.configuration.Load()
+		if f, err := gather(); err != nil || c.configuration.Load() == configuration {
+			return f, err
+		}
+	}
+}
+
+func (c *Caches) facts(id render.Identity) judge.Facts {
 	f := judge.Facts{ID: id}
 	w, unknown := c.watchOf(id)
 	namespace, found := c.namespaceOf(id)

@@ -4,6 +4,10 @@ import (
 	"slices"
 	"testing"
 
+	"go.uber.org/zap"
+
+	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
@@ -17,5 +21,20 @@ func TestByCluster(t *testing.T) {
 		if !slices.IsSortedFunc(works, func(a, b *state.Work) int { return int(a.Cluster[0]) - int(b.Cluster[0]) }) {
 			t.Errorf("%v is not sorted", order)
 		}
+	}
+}
+
+// TestByOneConfiguration: facts are never of two configurations.
+func TestByOneConfiguration(t *testing.T) {
+	c := NewCaches(Options{Logger: zap.NewNop()})
+	times := 0
+	f, err := c.byOneConfiguration(func() (judge.Facts, error) {
+		if times++; times < 3 {
+			c.Configure(&config.Configuration{})
+		}
+		return judge.Facts{Live: times == 3}, nil
+	})
+	if err != nil || times != 3 || !f.Live {
+		t.Errorf("it gathered %d times, and returned %v, %v", times, f, err)
 	}
 }

@@ -21,7 +21,11 @@ import (
 // version. It returns an error unless each answer is the object, or proof that the object does
 // not exist.
 func (c *Caches) LiveFacts(ctx context.Context, id render.Identity) (judge.Facts, error) {
-	f := c.Facts(id)
+	return c.byOneConfiguration(func() (judge.Facts, error) { return c.liveFacts(ctx, id) })
+}
+
+func (c *Caches) liveFacts(ctx context.Context, id render.Identity) (judge.Facts, error) {
+	f := c.facts(id)
 	f.Live = true
 	if f.Unknown != "" {
 		return f, nil
