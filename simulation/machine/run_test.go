@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -137,17 +138,22 @@ func duration(t *testing.T) time.Duration {
 	return d
 }
 
-// TestRandom lives in random worlds. After the first failure, it looks for a shorter sequence that fails.
+// TestRandom lives in random worlds. The first failure ends all scenes but its own, which looks for a shorter sequence
+// that fails.
 func TestRandom(t *testing.T) {
+	var failing atomic.Bool
 	for name, s := range scenes {
 		t.Run(name, func(t *testing.T) {
-			if !s.isMeasured {
+			d := duration(t)
+			if s.isMeasured {
+				d /= 10 // the others wait
+			} else {
 				t.Parallel()
 			}
 			var first, last error
 			var failed string
 			steps, worlds, met, generator := 0, 0, newTally(), s.days()
-			end := met.began.Add(duration(t))
+			end := met.began.Add(d)
 			defer func() {
 				if first != nil {
 					t.Logf("the first failure, after %s: %v", failed, first)
@@ -156,9 +162,10 @@ func TestRandom(t *testing.T) {
 				met.log(t)
 				t.Logf("%d steps in %d worlds, %s", steps, worlds, met.taken())
 			}()
-			for time.Now().Before(end) {
+			isOver := func() bool { return first == nil && (time.Now().After(end) || failing.Load()) }
+			for !isOver() {
 				rapid.Check(t, func(rt *rapid.T) {
-					if first == nil && time.Now().After(end) {
+					if isOver() {
 						return
 					}
 					days := generator.Draw(rt, "days")
@@ -172,6 +179,7 @@ func TestRandom(t *testing.T) {
 						if err != nil {
 							if first == nil {
 								first, failed = err, met.taken()
+								failing.Store(true)
 							}
 							last = err
 							rt.Fatal("a world is not as the model says") // rapid only shrinks what fails with the same text

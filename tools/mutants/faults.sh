@@ -28,7 +28,7 @@ cd "$tree"
 search() {
   case $by in
   '') eval "$COMMAND" ;;
-  simulation) cd simulation && SIMULATION=90s go test ./machine -count=1 -run TestRandom -timeout 4m -rapid.shrinktime=1s -rapid.nofailfile ;;
+  simulation) cd simulation && SIMULATION=2m go test ./machine -count=1 -run TestRandom -parallel 99 -timeout 4m -rapid.shrinktime=1s -rapid.nofailfile ;;
   *) go test -p 1 -vet=off -failfast -timeout 2m "$@" && go test -p 1 -vet=off -failfast -timeout 2m ./config ./render/... ./watch ./mirror/... ;;
   esac
 }
