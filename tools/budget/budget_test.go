@@ -80,8 +80,8 @@ func TestSlow(t *testing.T) {
 		want            int
 	}{
 		"Quiet":   {"packages take what they take", ok + "cli\t9.5s\n" + ok + "render\t(cached)\n" + ok + "config\t3.000s\n", 0},
-		"Slow":    {"one takes longer, and others do not", ok + "config\t21.0s\n" + ok + "cli\t12.0s\n" + ok + "sandbox/docs\t90.0s\n", 1},
-		"Unknown": {"a new package has the usual share", ok + "new\t20.5s\n", 1},
+		"Slow":    {"one takes longer, and others do not", ok + "config\t61.0s\n" + ok + "cli\t12.0s\n" + ok + "sandbox/docs\t90.0s\n", 1},
+		"Unknown": {"a new package has the usual share", ok + "new\t60.5s\n", 1},
 		"Busy":    {"all take five times as long", ok + "config\t25.0s\n" + ok + "cli\t50.0s\n" + ok + "sandbox/docs\t750.0s\n" + ok + "tools/helm\t100.0s\n", 0},
 	}
 	for name, tc := range cases {

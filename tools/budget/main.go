@@ -31,9 +31,9 @@ var seconds = map[string]float64{
 }
 
 const (
-	usual = 5 // seconds of a package that is not listed
+	usual = 10 // seconds of a package that is not listed
 	// share is how many times as long a package may take, if the others take as long as they should.
-	share = 4
+	share = 6
 )
 
 func main() {
