@@ -8,9 +8,11 @@ import (
 // Adjust returns a JSON merge patch of a Work, at exactly this resource version, that makes it what
 // Patch would make it, except for its content and what it says of that: the Work of a source in waves
 // whose turn it is not yet.
-func (t *Template) Adjust(resourceVersion string, finalizers []string) []byte {
+// renoted are annotations that it gets all the same.
+func (t *Template) Adjust(resourceVersion string, finalizers []string, renoted map[string]*string) []byte {
 	m := t.patched(resourceVersion, finalizers)
 	m.Annotations = map[string]*string{HeldKey: nil}
+	maps.Copy(m.Annotations, renoted)
 	return mustEncode(map[string]any{"metadata": m, "spec": map[string]any{
 		"suspendDispatching": isOn(t.options.Suspend), "preserveResourcesOnDeletion": isOn(t.options.PreserveOnDeletion),
 	}})
@@ -30,6 +32,8 @@ type Likeness struct {
 	// ResourceVersion and Finalizers are those of the Work that is there; empty to create it.
 	ResourceVersion string
 	Finalizers      []string
+	// Generation is the one that it gets.
+	Generation int64
 	// Options are its own: of these, suspension and preservation count.
 	Options Options
 }
@@ -44,6 +48,9 @@ func Resemble(like map[string]any, as Likeness) ([]byte, error) {
 	work, exists := fieldsOf(like["metadata"]), as.ResourceVersion != ""
 	annotations := maps.Clone(fieldsOf(work["annotations"]))
 	maps.DeleteFunc(annotations, func(key string, _ any) bool { return !slices.Contains(ownAnnotations, key) })
+	if note, _ := annotations[WrittenAnnotation].(string); note != "" {
+		annotations[WrittenAnnotation] = NotesOf(map[string]string{WrittenAnnotation: note}).At(as.Generation).written()
+	}
 	metadata := map[string]any{
 		"namespace": ExecutionNamespace(as.Cluster), "name": as.Name, "annotations": annotations,
 		"labels":     map[string]any{ManagedByLabel: ManagedByValue, SourceIDLabel: fieldsOf(work["labels"])[SourceIDLabel]},

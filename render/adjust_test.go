@@ -50,13 +50,13 @@ func noteOf(t *testing.T, u *unstructured.Unstructured) (note, fits string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return u.GetAnnotations()[WrittenAnnotation], content.String()
+	return NotesOf(u.GetAnnotations()).Written, content.String()
 }
 
 func TestAdjust(t *testing.T) {
 	_, before := notedWork(t, "m1", "a", Options{PreserveOnDeletion: true})
 	next, _ := notedWork(t, "m1", "b", Options{Suspend: true})
-	after := patched(t, before, next.Adjust("7", []string{"other.example/keep"}))
+	after := patched(t, before, next.Adjust("7", []string{"other.example/keep"}, nil))
 	if note, fits := noteOf(t, after); note != fits {
 		t.Errorf("it notes %s, and has %s", note, fits)
 	}
@@ -91,7 +91,7 @@ func TestResemble(t *testing.T) {
 			like.SetAnnotations(with(like.GetAnnotations(), "other.example/note", "x"))
 			like.SetLabels(with(like.GetLabels(), "other.example/label", "x"))
 			like.Object["status"] = map[string]any{"conditions": []any{}}
-			made, err := Resemble(like.Object, Likeness{Cluster: "m1", Name: like.GetName(), Options: o})
+			made, err := Resemble(like.Object, Likeness{Cluster: "m1", Name: like.GetName(), Generation: 1, Options: o})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +103,7 @@ func TestResemble(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			patch, err := Resemble(like.Object, Likeness{"m1", like.GetName(), "7", there.GetFinalizers(), o})
+			patch, err := Resemble(like.Object, Likeness{"m1", like.GetName(), "7", there.GetFinalizers(), 1, o})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -59,7 +59,8 @@ const (
 	// ShareAnnotation is how many replicas of a divided source the Work has.
 	ShareAnnotation = "karmada.target/share"
 
-	// WrittenAnnotation identifies the content that was written to a Work of a source in waves.
+	// WrittenAnnotation identifies the content that was written to a Work of a source in waves, and
+	// the generation that this gave to the Work.
 	WrittenAnnotation = "karmada.target/written"
 
 	// ExecutionFinalizer keeps a Work until Karmada has deleted the member

@@ -97,7 +97,16 @@ func (o Options) ofContent() Options {
 
 // digest returns the digest of a Work with these options and a manifest of that meaning.
 func (o Options) digest(meaning Digest) Digest {
-	sum := sha256.Sum256(fmt.Appendf(meaning[:], "%v", o))
+	named := meaning[:]
+	for _, option := range []struct {
+		name string
+		isOn bool
+	}{{"suspend", o.Suspend}, {"preserve", o.PreserveOnDeletion}, {"overwrite", o.Overwrite}, {"retain", o.RetainReplicas}} {
+		if option.isOn { // a digest does not depend on options that are added later
+			named = append(named, ","+option.name...)
+		}
+	}
+	sum := sha256.Sum256(named)
 	return Digest(sum[:16])
 }
 

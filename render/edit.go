@@ -88,14 +88,39 @@ func (t *Template) IsRendered(k EditKey, n Notes, d Digest) bool {
 // Notes are what a Work says of the Edit that made it. The zero value is that of none.
 type Notes struct {
 	// OverriddenBy is the value of OverriddenByAnnotation, Share that of ShareAnnotation, Rendered
-	// that of RenderedAnnotation and Written that of WrittenAnnotation.
+	// that of RenderedAnnotation, and Written is the content in WrittenAnnotation.
 	OverriddenBy, Share, Rendered, Written string
+	// Generation is the one in WrittenAnnotation.
+	Generation int64
 }
 
 // OfEdit returns the notes without the one that only Works of sources in waves have.
 func (n Notes) OfEdit() Notes {
-	n.Written = ""
+	n.Written, n.Generation = "", 0
 	return n
+}
+
+// writtenVersion changes whenever the same content gets another digest than before: what an earlier
+// version has noted then says nothing.
+const writtenVersion = "1"
+
+// At returns the notes for a write that gives a Work a generation.
+func (n Notes) At(generation int64) Notes {
+	n.Generation = generation
+	return n
+}
+
+// Renoted returns the annotation that notes the same content at a later generation.
+func (n Notes) Renoted(generation int64) map[string]*string {
+	return map[string]*string{WrittenAnnotation: new(n.At(generation).written())}
+}
+
+// written is the value of WrittenAnnotation.
+func (n Notes) written() string {
+	if n.Written == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s-%s-%d", writtenVersion, n.Written, n.Generation)
 }
 
 // Notes returns what the Works say of the Edit, except Rendered and Written.
@@ -113,10 +138,13 @@ func (e Edit) Notes() (n Notes) {
 
 // NotesOf reads the annotations of a Work.
 func NotesOf(annotations map[string]string) Notes {
-	return Notes{
-		OverriddenBy: annotations[OverriddenByAnnotation], Share: annotations[ShareAnnotation],
-		Rendered: annotations[RenderedAnnotation], Written: annotations[WrittenAnnotation],
+	n := Notes{OverriddenBy: annotations[OverriddenByAnnotation], Share: annotations[ShareAnnotation], Rendered: annotations[RenderedAnnotation]}
+	note, _ := strings.CutPrefix(annotations[WrittenAnnotation], writtenVersion+"-")
+	content, generation, _ := strings.Cut(note, "-")
+	if at := parseGeneration(generation); at > 0 {
+		n.Written, n.Generation = content, at
 	}
+	return n
 }
 
 // Replicas returns the noted share; false if there is none.
@@ -139,7 +167,7 @@ func (n Notes) Lack(now Notes) (lost []string) {
 // annotations returns the annotations of a Work; those without a value are removed.
 func (n Notes) annotations() map[string]*string {
 	all := map[string]*string{}
-	for key, value := range map[string]string{OverriddenByAnnotation: n.OverriddenBy, ShareAnnotation: n.Share, RenderedAnnotation: n.Rendered, WrittenAnnotation: n.Written} {
+	for key, value := range map[string]string{OverriddenByAnnotation: n.OverriddenBy, ShareAnnotation: n.Share, RenderedAnnotation: n.Rendered, WrittenAnnotation: n.written()} {
 		all[key] = nil
 		if value != "" {
 			all[key] = &value

@@ -93,8 +93,8 @@ func TestEdit(t *testing.T) {
 func TestRenderedNote(t *testing.T) {
 	m := mustManifest(t, editable("$(cluster.label:tier) $(cluster.name) $(cluster.label:none:-x)"))
 	for want, edit := range map[string]Edit{
-		"4963d9f1d3c2c1d6653ed2daa857da32-3740d6d78e7f6aa98299868e7bbdf956": {Member: member()},
-		"0423be3659fd07c66db7becf24d40a39-07b125cca03f1c43e563ff91340b0ca3": {Member: member(), Strip: StripList{Labels: []string{"app"}, Annotations: []string{"<&>"}}},
+		"11e9decd97df8095ec79a85ed0a81840-9d8aa5d8f6e24d00dd2be3cbb6d372c3": {Member: member()},
+		"ea77830c6af5afd61d5e1d3864f085ae-fd2f51e96c7e4ff8bd67d1c690f1a1b6": {Member: member(), Strip: StripList{Labels: []string{"app"}, Annotations: []string{"<&>"}}},
 	} {
 		got, err := m.Template(Options{Suspend: true}).With(edit)
 		if err != nil {

@@ -73,7 +73,7 @@ func TestAdopt(t *testing.T) {
 	}
 	template := mustTemplate(t, configMap("settings"), Options{})
 	for _, adopt := range []bool{false, true} {
-		metadata := decode(t, string(template.Patch("member1", "41", nil, adopt)))["metadata"].(map[string]any)
+		metadata := decode(t, string(template.Patch("member1", "41", nil, 1, adopt)))["metadata"].(map[string]any)
 		for field, keys := range bound {
 			for _, key := range keys {
 				if value, removed := metadata[field].(map[string]any)[key]; removed != adopt || value != nil {

@@ -215,7 +215,7 @@ func TestPatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			template := mustTemplate(t, configMap("settings"), tc.options)
 			finalizers := append(make([]string, 0, 9), tc.finalizers...)
-			patch := decode(t, string(template.Patch("member1", "41", finalizers, false)))
+			patch := decode(t, string(template.Patch("member1", "41", finalizers, 1, false)))
 			work := decode(t, string(template.Work("member1")))
 
 			metadata := patch["metadata"].(map[string]any)
@@ -319,7 +319,7 @@ func FuzzTemplate(f *testing.F) {
 		if got, _, err := DigestOf(work.Object, work.GetNamespace(), work.GetName()); err != nil || got != template.Digest() {
 			t.Errorf("the Work's digest is %s, %v, the template's %s", got, err, template.Digest())
 		}
-		if _, _, err := DigestOf(decode(t, string(template.Patch(cluster, "1", nil, false))), work.GetNamespace(), work.GetName()); err != nil {
+		if _, _, err := DigestOf(decode(t, string(template.Patch(cluster, "1", nil, 1, false))), work.GetNamespace(), work.GetName()); err != nil {
 			t.Errorf("the patch has no digest: %v", err)
 		}
 		manifest := manifestOf(t, work.Object)

@@ -40,7 +40,7 @@ type Works struct{ beforeMetadataNamespace, beforeManifestNamespace, rest []byte
 // Works encodes what the Works of all clusters have in common.
 func (t *Template) Works() Works {
 	m := t.metadata()
-	for key, value := range t.notes.annotations() {
+	for key, value := range t.notes.At(1).annotations() {
 		if value != nil {
 			m.Annotations[key] = value
 		}
@@ -60,9 +60,11 @@ func (w Works) For(cluster string) []byte {
 // Patch returns a JSON merge patch that makes a Work what its creation would make it, and
 // leaves alone what is not ours. It applies only to resourceVersion, so that a write
 // from a stale cache is rejected. finalizers are those that the Work has: a merge patch
-// replaces lists. adopt takes the Work from the binding that a policy has left behind.
-func (t *Template) Patch(cluster, resourceVersion string, finalizers []string, adopt bool) []byte {
+// replaces lists. generation is the one that the Work gets. adopt takes the Work from the binding
+// that a policy has left behind.
+func (t *Template) Patch(cluster, resourceVersion string, finalizers []string, generation int64, adopt bool) []byte {
 	m := t.patched(resourceVersion, finalizers)
+	maps.Copy(m.Annotations, t.notes.At(generation).annotations())
 	if adopt {
 		m.unbind()
 	}
@@ -72,7 +74,6 @@ func (t *Template) Patch(cluster, resourceVersion string, finalizers []string, a
 // patched is the metadata of a Patch.
 func (t *Template) patched(resourceVersion string, finalizers []string) metadata {
 	m := t.metadata()
-	maps.Copy(m.Annotations, t.notes.annotations())
 	m.ResourceVersion, m.Finalizers = resourceVersion, withExecution(finalizers)
 	m.Labels[HeldKey], m.Annotations[HeldKey] = nil, nil
 	return m

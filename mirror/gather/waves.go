@@ -123,7 +123,7 @@ func (c *Caches) Unwell(w *state.Work) { c.steadiness.end(w) }
 // advance adds how far the Works of a source in waves have come.
 func (c *Caches) advance(f *judge.Facts) {
 	f.Now = c.options.Clock.Now()
-	if f.Source != nil && (!f.Source.Waves.IsEmpty() || c.Aggregates(f.ID.GroupKind())) {
+	if f.Source != nil && c.Aggregates(f.ID.GroupKind()) {
 		f.Altered = c.options.Writes.Altered(f.ID, f.Works)
 	}
 	if f.Source == nil || f.Source.Waves.IsEmpty() {

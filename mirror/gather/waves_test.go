@@ -81,7 +81,7 @@ func TestUndated(t *testing.T) {
 		w := sample.Work(u, "m1", sample.Applied("True"), sample.Generation(c.spec))
 		w.SetUID(c.uid)
 		annotations := w.GetAnnotations()
-		if annotations[render.WrittenAnnotation] = c.value; c.value == unnoted {
+		if annotations[render.WrittenAnnotation] = "1-" + c.value + "-1"; c.value == unnoted {
 			delete(annotations, render.WrittenAnnotation)
 		}
 		w.SetAnnotations(annotations)
@@ -124,7 +124,7 @@ func madeOf(value string, generation int64, source types.UID, spec int64) *state
 	w := sample.Work(u, "m1", sample.Applied("True"), sample.Generation(spec))
 	w.SetUID("w")
 	annotations := w.GetAnnotations()
-	annotations[render.WrittenAnnotation] = value
+	annotations[render.WrittenAnnotation] = "1-" + value + "-1"
 	w.SetAnnotations(annotations)
 	return state.NewWork(w)
 }

@@ -64,11 +64,11 @@ func (op Operation) Body(v Verdict) ([]byte, error) {
 	case Update:
 		return target.update(op, wasOurs(w, v.ID))
 	case Amend:
-		return render.Amend(w.ResourceVersion), nil
+		return render.Amend(w.ResourceVersion, w.Renoted()), nil
 	case Adjust:
 		return target.adjust(w)
 	case Wake:
-		return render.Wake(w.ResourceVersion, w.DispatchGiven()), nil
+		return render.Wake(w.ResourceVersion, w.DispatchGiven(), w.Renoted()), nil
 	case Detach:
 		return render.Detach(w.ResourceVersion, w.Finalizers), nil
 	case Release:
@@ -85,9 +85,9 @@ func (op Operation) BodyLike(v Verdict, like map[string]any) ([]byte, error) {
 	if op.From == nil {
 		return op.Body(v)
 	}
-	as := render.Likeness{Cluster: op.Cluster, Name: op.WorkName(v), Options: v.Targets[op.Cluster].options}
+	as := render.Likeness{Cluster: op.Cluster, Name: op.WorkName(v), Generation: 1, Options: v.Targets[op.Cluster].options}
 	if op.Work != nil {
-		as.ResourceVersion, as.Finalizers = op.Work.ResourceVersion, op.Work.Finalizers
+		as.ResourceVersion, as.Finalizers, as.Generation = op.Work.ResourceVersion, op.Work.Finalizers, op.Work.Generation+1
 	}
 	return render.Resemble(like, as)
 }

@@ -58,7 +58,7 @@ const (
 	// MoveIncomplete: an object was taken from a cluster while its Work for another could
 	// not be written.
 	MoveIncomplete Reason = "MoveIncomplete"
-	// WaveSkipped: a Work that another user has edited or deleted got new content before its wave.
+	// WaveSkipped: a Work that another user has deleted got new content before its wave.
 	WaveSkipped Reason = "WaveSkipped"
 	// NamespaceUnprotected: a Namespace has a default, and deleting it also deletes it in the
 	// members, with everything in it.

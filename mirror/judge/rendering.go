@@ -44,7 +44,11 @@ func (r *Rendering) update(op Operation, adopt bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.Patch(op.Cluster, op.Work.ResourceVersion, op.Work.Finalizers, adopt), nil
+	generation := op.Work.Generation
+	if op.Work.Digest != r.digest {
+		generation++
+	}
+	return t.Patch(op.Cluster, op.Work.ResourceVersion, op.Work.Finalizers, generation, adopt), nil
 }
 
 // adjust returns the patch of a Work that waits.
@@ -53,7 +57,7 @@ func (r *Rendering) adjust(w *state.Work) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.Adjust(w.ResourceVersion, w.Finalizers), nil
+	return t.Adjust(w.ResourceVersion, w.Finalizers, w.Renoted()), nil
 }
 
 // keptSize is the size up to which an edited manifest is kept until it is written. A source may have

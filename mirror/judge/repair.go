@@ -11,7 +11,8 @@ import (
 
 // repair decides on the Work of a cluster that waits, and that another user has edited or deleted: it
 // gets back what it had. That is what its source says, or what the Work of another cluster still has. If
-// none has it, the Work gets the new content before its turn.
+// none has it, a deleted Work gets the new content before its turn, and an edited one stays as it is:
+// the edit may be that of an admission webhook, on another user's write.
 func (v *Verdict) repair(f Facts, cluster string) {
 	t, had := v.Targets[cluster], f.had(cluster, v.Targets[cluster])
 	switch {
@@ -38,11 +39,14 @@ func (v *Verdict) restore(f Facts, cluster string, had *state.Work) {
 	case from != nil:
 		t.From, t.Because = from, "it gets back the content that it had, which cluster "+strconv.Quote(from.Cluster)+" still has: its wave has not begun"
 		v.Targets[cluster] = t
-	case isComing, t.isSuspended(), !f.keepsNotes(): // what is suspended is not applied
+	case isComing, t.isSuspended(): // what is suspended is not applied
+	case f.Works[cluster] != nil:
+		t.Because = "another user has edited the Work, and no other cluster has the content that it had: " + t.Because
+		v.Targets[cluster] = t
 	default:
 		v.letThrough(cluster, "no other cluster has the content that it had")
 		v.Notices = AddRefusal(v.Notices, Refusal{Reason: WaveSkipped, Message: fmt.Sprintf(
-			"another user has edited or deleted the Work for cluster %q, and no other cluster has the content that it had: it gets the new content before its wave", cluster)})
+			"another user has deleted the Work for cluster %q, and no other cluster has the content that it had: it gets the new content before its wave", cluster)})
 	}
 }
 
@@ -66,34 +70,21 @@ func (v *Verdict) sibling(f Facts, cluster string, had *state.Work) (from *state
 // hasContentOf reports whether a Work has the content that another one had.
 func hasContentOf(w, had *state.Work) bool {
 	if noted := had.Notes().Written; noted != "" {
-		return w.Notes().Written == noted && w.IsAsWritten()
+		return w.Notes().Written == noted && !w.IsEdited()
 	}
 	return w.Digest == had.Digest
 }
 
 // had returns the state of a Work that another user has edited or deleted: the Work itself, if it
-// notes what was written, or the last that was seen of it; nil if no one has, if it was that of an
-// earlier source, or if admission alters what is written.
+// notes what was written, or the last that was seen of it; nil if no one has, or if it was that of an
+// earlier source.
 func (f Facts) had(cluster string, t Target) *state.Work {
 	w, last := f.Works[cluster], f.Vanished[cluster]
 	switch {
 	case w == nil && last != nil && last.IsMadeFrom(t.UID()):
 		return last
-	case w != nil && w.IsOursFor(f.ID) && w.Notes().Written != "" && !w.IsAsWritten() && !f.isAltered(cluster):
+	case w != nil && w.IsOursFor(f.ID) && w.IsEdited():
 		return w
 	}
 	return nil
-}
-
-// keepsNotes reports whether any Work has what it notes. If none has, admission alters them all, and no
-// user has edited them.
-func (f Facts) keepsNotes() bool {
-	var areNoted bool
-	for _, w := range f.Works {
-		if w.IsOursFor(f.ID) && w.IsAsWritten() {
-			return true
-		}
-		areNoted = areNoted || w.Notes().Written != ""
-	}
-	return !areNoted
 }

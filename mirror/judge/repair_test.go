@@ -193,7 +193,7 @@ func TestWavesAltered(t *testing.T) {
 	f := newFleet(t, "c1;*", "c1", "p1", "p2")
 	f.run()
 	for _, cluster := range []string{"c1", "p1", "p2"} {
-		f.edit(cluster, "a, altered")
+		f.alter(cluster, "a, altered")
 	}
 	f.set("b")
 	f.step()
@@ -205,11 +205,54 @@ func TestWavesAlteredNeverDone(t *testing.T) {
 	f := newFleet(t, "c1;*", "c1", "p1")
 	f.step()
 	f.report()
-	f.edit("c1", "a, altered")
-	j := f.judge()
-	j.Facts.Altered = map[string]render.Digest{"c1": j.Verdict.Targets["c1"].Digest()}
-	j = On(j.Facts)
-	f.want("what wave 1 waits for", j.Verdict.Rollout.Waves[0].String(), "wave 1 (c1)")
+	f.alter("c1", "a, altered")
+	f.want("what wave 1 waits for", f.judge().Verdict.Rollout.Waves[0].String(), "wave 1 (c1)")
+}
+
+// TestWavesAlteredOnSome: admission alters the Works of some clusters. That is no edit for the next leader, either, nor after
+// a write that leaves the content, in the middle of a rollout.
+func TestWavesAlteredOnSome(t *testing.T) {
+	f := newFleet(t, "c1;*", "c1", "p1", "p2")
+	altering := func() {
+		f.step()
+		for _, cluster := range []string{"p1", "p2"} {
+			if value := f.value(cluster); !strings.HasSuffix(value, "!") {
+				f.alter(cluster, value+"!")
+			}
+		}
+		f.report()
+	}
+	for range 3 {
+		f.report()
+		f.step()
+	}
+	f.alter("p1", "a!")
+	f.alter("p2", "a!")
+	f.sick["c1"], f.writes = true, nil
+	f.set("b")
+	altering()
+	f.annotate(render.PreserveOnDeletionAnnotation, "true")
+	for range 3 {
+		altering()
+	}
+	f.want("writes", strings.Join(f.writes, " "), "update-c1-b update-c1-b adjust-p1 adjust-p2")
+	f.edit("p1", "by hand")
+	f.writes = nil
+	altering()
+	f.want("what an edit gets back", f.value("p1"), "a!")
+}
+
+// TestWavesNotesOfAnotherVersion: what another version has noted says nothing.
+func TestWavesNotesOfAnotherVersion(t *testing.T) {
+	f := newFleet(t, "c1;*", "c1", "p1", "p2")
+	f.run()
+	for _, work := range f.works {
+		sample.Annotate(work, render.WrittenAnnotation, "0-"+strings.Repeat("0", 32)+"-1")
+	}
+	f.sick["c1"] = true
+	f.set("b")
+	f.want("writes", f.run(), "update-c1-b")
+	f.want("what the others have", f.value("p1")+f.value("p2"), "aa")
 }
 
 // TestWavesRecreatedOptions: the options of a recreated source take effect at once.

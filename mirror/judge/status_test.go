@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -279,10 +280,15 @@ func TestReporting(t *testing.T) {
 func TestAlteredIsObserved(t *testing.T) {
 	source := webDeployment("m1")
 	sample.Annotate(source, render.WavesAnnotation, "m1")
-	f, r := adopted(source, reports(3), func(u *unstructured.Unstructured) {
+	written := ""
+	alter := func(u *unstructured.Unstructured) {
 		manifest, _ := render.ManifestOf(u.Object)
 		manifest["spec"].(map[string]any)["priorityClassName"] = "by-a-webhook"
-	})
+		sample.Annotate(u, render.WrittenAnnotation, fmt.Sprintf("1-%s-%d", written, u.GetGeneration()+1))
+	}
+	f, _ := adopted(source, reports(3), alter)
+	written = On(f).Verdict.Targets["m1"].notes.Written
+	f, r := adopted(source, reports(3), alter)
 	f.Now, f.Steady = sample.Created.Add(time.Hour), map[string]time.Duration{"m1": time.Hour}
 	f.Altered = map[string]render.Digest{"m1": On(f).Verdict.Targets["m1"].Digest()}
 	j := On(f)

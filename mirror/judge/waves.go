@@ -198,7 +198,7 @@ func placeOf(f Facts, cluster string, target Target) place {
 		p.stage, p.because = stuck, "cannot be written: "+target.Because
 	case w != nil && w.Terminating:
 		p.stage, p.because = stuck, "is still being deleted"
-	case target.lacksContent(w) && f.Altered[cluster] != target.Digest():
+	case target.lacksContent(w):
 		p.stage, p.because, p.counts = pending, "has not been written", !target.isSuspended()
 	case target.isSuspended():
 		return place{cluster: cluster}
@@ -233,11 +233,8 @@ func (t Target) isSuspended() bool { return t.Rendering != nil && t.options.Susp
 // lacksContent reports whether a Work is still to get the content of its source, apart from what takes
 // effect at once.
 func (t Target) lacksContent(w *state.Work) bool {
-	return w == nil || w.Foreign != "" || !w.IsMadeFrom(t.UID()) || !t.isIn(w)
+	return w == nil || w.Foreign != "" || !w.IsMadeFrom(t.UID()) || !t.isIn(w) && !(w.IsAltered() && w.Notes().Written == t.notes.Written)
 }
-
-// isAltered reports whether the Work on a cluster is what admission has made of our last write.
-func (f Facts) isAltered(cluster string) bool { return f.Altered[cluster] != render.Digest{} }
 
 func newWave(of render.Wave, i int, places []place) Wave {
 	w := Wave{Number: i + 1, Text: of.Text}

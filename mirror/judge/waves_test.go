@@ -10,6 +10,7 @@ import (
 	"time"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -135,7 +136,7 @@ func (f *fleet) write(v Verdict, op Operation) {
 	word := string(op.Kind) + "-" + op.Cluster
 	switch op.Kind {
 	case Create:
-		f.works[op.Cluster] = sample.WorkOf(body)
+		f.works[op.Cluster] = sample.WorkOf(body, sample.Generation(1))
 	case Delete:
 		delete(f.works, op.Cluster)
 	default:
@@ -151,16 +152,25 @@ func (f *fleet) write(v Verdict, op Operation) {
 
 func (f *fleet) patch(cluster string, body []byte) {
 	f.t.Helper()
-	before, err := f.works[cluster].MarshalJSON()
+	before := f.works[cluster].DeepCopy()
+	encoded, err := before.MarshalJSON()
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	after, err := jsonpatch.MergePatch(before, body)
+	after, err := jsonpatch.MergePatch(encoded, body)
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	if err := f.works[cluster].UnmarshalJSON(after); err != nil {
 		f.t.Fatal(err)
+	}
+	f.changed(cluster, before)
+}
+
+// changed counts a change of a Work's spec, as the API server does.
+func (f *fleet) changed(cluster string, before *unstructured.Unstructured) {
+	if w := f.works[cluster]; !equality.Semantic.DeepEqual(before.Object["spec"], w.Object["spec"]) {
+		w.SetGeneration(w.GetGeneration() + 1)
 	}
 }
 
@@ -185,8 +195,14 @@ func (f *fleet) value(cluster string) string {
 	return value
 }
 
-// edit changes the value in a Work by hand.
+// edit changes the value in a Work by hand, and alter does so by a webhook when it is written.
 func (f *fleet) edit(cluster, value string) {
+	before := f.works[cluster].DeepCopy()
+	f.alter(cluster, value)
+	f.changed(cluster, before)
+}
+
+func (f *fleet) alter(cluster, value string) {
 	manifest, err := render.ManifestOf(f.works[cluster].Object)
 	if err != nil {
 		f.t.Fatal(err)

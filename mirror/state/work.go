@@ -107,7 +107,7 @@ func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 		handed: w.handedBy(obj), scales: w.scaledBy(obj), carries: w.other(obj), binding: w.boundTo(obj), owners: w.ownersOf(obj),
 		notes: notes, asWritten: err == nil && notes.Written != "" && notes.Written == content.String(),
 	}
-	if notes.Written != "" {
+	if annotations[render.WrittenAnnotation] != "" {
 		of.trouble, of.generation = troubleOf(obj), generationOf(obj)
 	}
 	w.note(of)
@@ -313,6 +313,27 @@ func (w *Work) Notes() render.Notes {
 
 // IsAsWritten reports whether the Work notes what was written to it, and still has that content.
 func (w *Work) IsAsWritten() bool { return w.rare != nil && w.asWritten }
+
+// IsAltered reports whether admission has made something else of what was written, by the Work's
+// note: its generation counts the changes since.
+func (w *Work) IsAltered() bool {
+	return w.notesOther() && w.Generation <= w.notes.Generation
+}
+
+// IsEdited reports whether the Work was changed after it had been written, by its note.
+func (w *Work) IsEdited() bool { return w.notesOther() && w.Generation > w.notes.Generation }
+
+func (w *Work) notesOther() bool { return w.rare != nil && w.notes.Written != "" && !w.asWritten }
+
+// Renoted returns what a patch must note that leaves the content of a Work: that it may give it another
+// generation, and admission alter it on that. It is nothing if nothing is noted, or another user has
+// edited the Work.
+func (w *Work) Renoted() map[string]*string {
+	if w.Notes().Written == "" || w.IsEdited() {
+		return nil
+	}
+	return w.notes.Renoted(w.Generation + 1)
+}
 
 // IsWell reports whether Karmada has applied the Work and, as far as it reports that, the member has
 // rolled out what it carries and is healthy.

@@ -81,7 +81,7 @@ func (s *server) checkCreate(t *testing.T, template *render.Template) ([]byte, e
 // same, and of one that means something else.
 func (s *server) checkUpdates(t *testing.T, template *render.Template, created []byte) {
 	t.Helper()
-	patch := template.Patch(cluster, "1", nil, false)
+	patch := template.Patch(cluster, "1", nil, 1, false)
 	edited, err := jsonpatch.MergePatch(created, []byte(`{"spec":{"suspendDispatching":true,"workload":{"manifests":[]}}}`))
 	if err != nil {
 		t.Fatal(err)

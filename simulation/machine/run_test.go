@@ -223,4 +223,12 @@ func TestStories(t *testing.T) {
 			}
 		})
 	}
+	for name, of := range sceneStories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if err := inWorld(t, of.scene, func(m *machine) error { return m.tell(append(of.acts(m), m.quiet)...) }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }

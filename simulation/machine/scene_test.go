@@ -104,8 +104,9 @@ var inWaves = &scene{
 	clusters: []string{"m1", "m2", "m3", "m4"},
 	objects:  append([]model.Key{deployment}, pages[:2]...),
 	annotations: map[string]choices{
-		clustersKey:            {"*": 12, "m1,m2": 1, "*,!m3": 2, "m2,m3,m4": 1, none: 1},
-		"karmada.target/waves": {"m1;*": 4, "m1;m2,m3(1);*": 6, "m?(1)": 2, "m4; m1(50%)": 1, none: 1},
+		clustersKey:                          {"*": 12, "m1,m2": 1, "*,!m3": 2, "m2,m3,m4": 1, none: 1},
+		"karmada.target/waves":               {"m1;*": 4, "m1;m2,m3(1);*": 6, "m?(1)": 2, "m4; m1(50%)": 1, none: 1},
+		"karmada.target/conflict-resolution": {"overwrite": 1}, // users make Works preserve objects, and delete them
 	},
 	claims: choices{none: 1},
 	steps: choices{
