@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	workv1alpha1 "github.com/karmada-io/api/work/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -138,6 +139,9 @@ func statusesOf(j judge.Judgement, states workStates, hidden func(cluster string
 		if w := f.Works[cluster]; w != nil {
 			line.Work = states.of(w)
 		}
+		if f.IsUnreached(cluster) {
+			line.Work = line.Work.unreached()
+		}
 		if hidden(cluster) && (v.Targets[cluster].Decision == judge.Wanted || line.Waits) {
 			line.Message = "you may not read its Work"
 		} else {
@@ -196,6 +200,17 @@ func (w *workStatus) message() string {
 		return "Karmada has not applied it yet"
 	}
 	return w.Reason
+}
+
+// unreached returns the status of a Work that Karmada cannot have applied since it was written.
+func (w *workStatus) unreached() *workStatus {
+	if w == nil || w.Applied == "" {
+		return w
+	}
+	unknown := *w
+	unknown.Applied, unknown.Reason, unknown.Health = string(metav1.ConditionUnknown), judge.NoteUnreached, string(workv1alpha1.ResourceUnknown)
+	unknown.Ready = nil
+	return &unknown
 }
 
 // age formats an age as kubectl does.

@@ -53,6 +53,7 @@ func newWait(transport http.RoundTripper) *cobra.Command {
 			"           or keep the object, if its Works said so\n\n" +
 			"It exits with 1 on timeout, and says what is missing for each cluster. If a Work was applied before, Karmada keeps\n" +
 			"reporting that until it has applied the new content, usually for a moment; until then \"applied\" may mean the old one.\n" +
+			"In a cluster that is not ready, a Work that was written since, or shortly before, is not applied.\n" +
 			"So may \"healthy\" for objects whose reported status does not say which generation of them it is about, such as Jobs.\n" +
 			"Deployments, StatefulSets, DaemonSets and ReplicaSets say it. It makes no difference whether the configuration has\n" +
 			"aggregateStatus for the resource.\n\n" + someHelp,

@@ -232,6 +232,9 @@ func (c *Caches) factsOf(cluster *state.Cluster, kind schema.GroupKind) judge.Cl
 // clusterFactsOf returns what a Cluster itself says that matters to sources of a kind.
 func clusterFactsOf(cluster *state.Cluster, kind schema.GroupKind) judge.ClusterFacts {
 	f := judge.ClusterFacts{State: judge.ClusterJoined, Labels: cluster.Labels, Member: cluster.Member, Away: !cluster.IsReady, LacksKind: cluster.Lacks(kind)}
+	if f.Away {
+		f.AwaySince = cluster.ReadySince
+	}
 	if cluster.Terminating {
 		f.State = judge.ClusterTerminating
 	}

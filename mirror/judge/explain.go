@@ -50,11 +50,16 @@ const noteLong = "the Work has the longer name: if the object is deleted in the 
 // noteKeeps is the note on a cluster whose share becomes smaller.
 const noteKeeps = "it gets fewer replicas once the other clusters have more"
 
+// NoteUnreached says why what Karmada reports of a Work does not count.
+const NoteUnreached = "the cluster is not ready: what Karmada reports is from before the Work was written"
+
 // noteOn returns what is special about a cluster.
-func noteOn(c ClusterExplanation) string {
+func noteOn(f Facts, c ClusterExplanation) string {
 	switch {
 	case c.Work == nil:
 		return ""
+	case f.IsUnreached(c.Cluster):
+		return NoteUnreached
 	case c.Work.IsLong():
 		return noteLong
 	case c.Keeps:
@@ -105,7 +110,7 @@ func Explain(f Facts) Explanation {
 	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
 		c := ClusterExplanation{Cluster: cluster, Target: v.Targets[cluster], Work: f.Works[cluster]}
 		c.Hint = hintFor(f, cluster, c.Target)
-		c.Note = strings.Join(slices.DeleteFunc([]string{noteOn(c), v.Rollout.noteOn(cluster)}, func(note string) bool { return note == "" }), "; ")
+		c.Note = strings.Join(slices.DeleteFunc([]string{noteOn(f, c), v.Rollout.noteOn(cluster)}, func(note string) bool { return note == "" }), "; ")
 		if c.Rendering != nil {
 			c.Differs, _ = c.Manifest.Effects(c.edit) // one that fails has no Rendering
 		}

@@ -124,8 +124,9 @@ type ClusterFacts struct {
 	Forbidden bool
 	// Recovery is when the cluster came back.
 	Recovery Recovery
-	// Away: the cluster is not ready.
-	Away bool
+	// Away: the cluster is not ready, and since when Karmada says so.
+	Away      bool
+	AwaySince time.Time
 	// LacksKind: its API server certainly does not serve the source's kind.
 	LacksKind bool
 	// ScaledBy is the autoscaler mirrored there that scales the source; empty if there is
@@ -140,4 +141,15 @@ type ClusterFacts struct {
 	// WriteUnderWay: our last write to the Work is not in the cache yet; Works has the state
 	// before it.
 	WriteUnderWay bool
+}
+
+// noticedWithin is how long Karmada takes to notice that it cannot reach a cluster: its failure
+// threshold is half a minute, and its agent's lease 40 seconds, after the last of its checks.
+const noticedWithin = 2 * time.Minute
+
+// IsUnreached reports whether the Work on a cluster was written when Karmada could not, or may no longer
+// have been able to, reach it: what it reports of the Work is then from before.
+func (f Facts) IsUnreached(cluster string) bool {
+	facts, w := f.Clusters[cluster], f.Works[cluster]
+	return facts.Away && !facts.AwaySince.IsZero() && w != nil && w.Written().After(facts.AwaySince.Add(-noticedWithin))
 }

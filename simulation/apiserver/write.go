@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
@@ -150,6 +151,7 @@ func (s *Store) newborn(c *collection, o Object, w write) (v *revision, generate
 	if m.ResourceVersion != "" && m.ResourceVersion != "0" && !w.dryRun {
 		return nil, false, errors.New("resourceVersion should not be set on objects to be created")
 	}
+	stamp(o, w, s.now())
 	v, err = c.fits(o)
 	return v, generated, err
 }
@@ -208,6 +210,7 @@ func (s *Store) update(r Ref, w write, change func(*collection, *revision) (Obje
 		if w.dryRun || equal(o, old.object) && !ends(c, o, m, old) {
 			return v, nil
 		}
+		stamp(o, w, s.now())
 		next := v
 		if ends(c, o, m, old) {
 			next = nil
@@ -269,11 +272,23 @@ func (c *collection) errOtherUID(v *revision, wanted, uid string) error {
 		"StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in object meta: %s", c.Resource.Resource, v.key, wanted, uid))
 }
 
+// stamp notes when an object, or a subresource of it, was last written: one entry of managedFields for all users.
+func stamp(o Object, w write, now metav1.Time) {
+	last := map[string]any{"manager": "user", "operation": "Update", "time": now.Format(time.RFC3339)}
+	if w.subresource != "" {
+		last["subresource"] = w.subresource
+	}
+	entries, _ := metadata(o)["managedFields"].([]any)
+	entries = slices.DeleteFunc(slices.Clone(entries), func(entry any) bool { return entry.(map[string]any)["subresource"] == last["subresource"] })
+	metadata(o)["managedFields"] = append(entries, last)
+}
+
 // inherit keeps what no update changes (rest.BeforeUpdate).
 func inherit(m, before *metav1.ObjectMeta) {
 	if m.UID == "" {
 		m.UID = before.UID
 	}
+	m.ManagedFields = before.ManagedFields
 	if !before.CreationTimestamp.IsZero() {
 		m.CreationTimestamp = before.CreationTimestamp
 	}

@@ -61,7 +61,7 @@ var leaderships = map[string]func(*machine) error{
 			third = m.replica("third", "--config-map=karmada-system/another")
 			third.start()
 			return err
-		}, m.leadsAlone(2*time.Minute), m.restarted, m.edited(2), pause(time.Minute), func() error { return third.leads(0, "karmada-system/another") }, func() error {
+		}, m.leadsAlone(2*time.Minute), m.edited(2), pause(time.Minute), func() error { return third.leads(0, "karmada-system/another") }, func() error {
 			third.stop()
 			third.flags = append(third.flags, "--leader-elect-resource-name=another")
 			third.start()
