@@ -73,10 +73,7 @@ func readWorkStatus(obj *unstructured.Unstructured) *workStatus {
 			s.Reason = oneLine(applied.Message)
 		}
 	}
-	if manifests, _, _ := unstructured.NestedSlice(obj.Object, "status", "manifestStatuses"); len(manifests) > 0 {
-		manifest, _ := manifests[0].(map[string]any)
-		s.Health, _, _ = unstructured.NestedString(manifest, "health")
-	}
+	s.Health = state.HealthOf(obj)
 	if ready, wanted, isKnown := readiness(obj); isKnown {
 		s.Ready, s.Wanted = &ready, &wanted
 	}

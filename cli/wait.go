@@ -55,6 +55,7 @@ func newWait(transport http.RoundTripper) *cobra.Command {
 			"reporting that until it has applied the new content, usually for a moment; until then \"applied\" may mean the old one.\n" +
 			"In a cluster that is not ready, a Work that was written since, or shortly before, is not applied.\n" +
 			"So may \"healthy\" for objects whose reported status does not say which generation of them it is about, such as Jobs.\n" +
+			"A Job that has failed is not healthy; one that still runs is.\n" +
 			"Deployments, StatefulSets, DaemonSets and ReplicaSets say it. It makes no difference whether the configuration has\n" +
 			"aggregateStatus for the resource.\n\n" + someHelp,
 		Example: "  karmada-mirror wait deploy/web -n shop --for=applied --timeout=2m\n  karmada-mirror wait deploy/web -n shop --for=gone",

@@ -2,11 +2,9 @@ package state
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -108,8 +106,12 @@ func troubleOf(work *unstructured.Unstructured) string {
 // pkg/apis/work/v1alpha2, v1.18.2).
 const unhealthy = "Unhealthy"
 
-// HealthOf returns the health that Karmada reports on a Work; empty if there is none.
+// HealthOf returns the health that Karmada reports on a Work; empty if there is none. To Karmada, a Job
+// is always healthy: one that has failed is not.
 func HealthOf(work *unstructured.Unstructured) string {
+	if render.CarriedBy(work.Object).GroupKind() == JobKind && aggregate.HasCondition(ReportedBy(work), batchv1.JobFailed) {
+		return unhealthy
+	}
 	health, _ := reportOn(work)["health"].(string)
 	return health
 }
@@ -123,11 +125,8 @@ func reportsFinishedJob(work *unstructured.Unstructured) bool {
 	if render.CarriedBy(work.Object).GroupKind() != JobKind {
 		return false
 	}
-	conditions, _ := ReportedBy(work)["conditions"].([]any)
-	return slices.ContainsFunc(conditions, func(item any) bool {
-		c, _ := item.(map[string]any)
-		return c["status"] == string(corev1.ConditionTrue) && (c["type"] == string(batchv1.JobComplete) || c["type"] == string(batchv1.JobFailed))
-	})
+	status := ReportedBy(work)
+	return aggregate.HasCondition(status, batchv1.JobComplete) || aggregate.HasCondition(status, batchv1.JobFailed)
 }
 
 // encodeStatus encodes a status; nil if there is none.

@@ -2,7 +2,10 @@ package aggregate
 
 import (
 	"fmt"
+	"slices"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -44,6 +47,8 @@ func AdvanceOf(kind schema.GroupKind, status map[string]any, generation int64) (
 	rule, isWorkload := completions[kind]
 	of, isTold := status["resourceTemplateGeneration"].(int64)
 	switch {
+	case kind == jobKind:
+		return jobAdvance(status)
 	case !isWorkload && !isTold:
 		return Untold, ""
 	case generation > 0 && of != generation || number(status, "observedGeneration") < number(status, "generation") && status["observedGeneration"] != nil:
@@ -60,6 +65,29 @@ func AdvanceOf(kind schema.GroupKind, status map[string]any, generation int64) (
 		return Behind, fmt.Sprintf("%s %d", rule.none, number(status, rule.none))
 	}
 	return RolledOut, ""
+}
+
+var jobKind = schema.GroupKind{Group: batchv1.GroupName, Kind: "Job"}
+
+// jobAdvance is AdvanceOf a Job, whose report says whether it has ended, and nothing of generations:
+// what a Job does cannot be edited. One that is suspended waits for a user.
+func jobAdvance(status map[string]any) (a Advance, lacks string) {
+	switch {
+	case HasCondition(status, batchv1.JobFailed):
+		return Behind, "it has failed"
+	case HasCondition(status, batchv1.JobComplete), HasCondition(status, batchv1.JobSuspended):
+		return Untold, ""
+	}
+	return Behind, "it has not ended"
+}
+
+// HasCondition reports whether a condition in the status of a Job is true.
+func HasCondition(status map[string]any, of batchv1.JobConditionType) bool {
+	conditions, _ := status["conditions"].([]any)
+	return slices.ContainsFunc(conditions, func(item any) bool {
+		c, _ := item.(map[string]any)
+		return c["type"] == string(of) && c["status"] == string(corev1.ConditionTrue)
+	})
 }
 
 func number(status map[string]any, field string) int64 {

@@ -48,10 +48,19 @@ func TestAdvanceOf(t *testing.T) {
 		"Custom":       {rollout, status{"resourceTemplateGeneration": int64(2), "observedGeneration": int64(1), "generation": int64(1)}, 2, RolledOut, ""},
 		"CustomOlder":  {rollout, status{"resourceTemplateGeneration": int64(2)}, 3, Behind, "this generation has not been observed"},
 		"CustomUntold": {rollout, status{"phase": "Ready"}, 3, Untold, ""},
+		"Job":          {jobKind, jobWith(""), 3, Behind, "it has not ended"},
+		"JobComplete":  {jobKind, jobWith("Complete"), 3, Untold, ""},
+		"JobSuspended": {jobKind, jobWith("Suspended"), 3, Untold, ""},
+		"JobFailed":    {jobKind, jobWith("Failed"), 3, Behind, "it has failed"},
 		"ConfigMap":    {schema.GroupKind{Kind: "ConfigMap"}, nil, 3, Untold, ""},
 	} {
 		if got, lacks := AdvanceOf(c.kind, c.status, c.generation); got != c.want || lacks != c.lacks {
 			t.Errorf("%s: %d %q, not %d %q", name, got, lacks, c.want, c.lacks)
 		}
 	}
+}
+
+// jobWith is the status of a Job with a condition.
+func jobWith(condition string) map[string]any {
+	return map[string]any{"conditions": []any{map[string]any{"type": "Other", "status": "True"}, map[string]any{"type": condition, "status": "True"}}}
 }
