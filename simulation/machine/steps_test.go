@@ -109,6 +109,13 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 				m.puts(scaler, map[string]string{clustersKey: cluster, "karmada.target/expand": "yes"}), pause(after), func() error { return m.edit(web, value) })
 		}}
 	},
+	"default selects": func(t *rapid.T, s *scene) step { // and a cluster is relabelled
+		key, cluster, between := s.drawObject(t), s.drawCluster(t), drawBetween(t)
+		return step{fmt.Sprintf("%v on %s, for %s", key, cluster, between), func(m *machine) error {
+			return m.tell(m.space(key.Namespace, map[string]string{selectorKey: "tier=edge"}, nil), m.puts(key, nil), m.cluster(cluster, nil), pause(time.Second),
+				m.cluster(cluster, map[string]string{"tier": "edge"}), pause(between))
+		}}
+	},
 	"move and back": func(t *rapid.T, s *scene) step { // while the creation on the other cluster hangs, for longer than a proof is valid
 		key, here, there, between := s.drawObject(t), s.drawCluster(t), s.drawCluster(t), drawBetween(t)
 		return step{fmt.Sprintf("%v from %s to %s, for %s", key, here, there, between), func(m *machine) error {
