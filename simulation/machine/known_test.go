@@ -49,12 +49,6 @@ var knownDefects = map[string]defect{
 			return []act{m.far(30 * time.Millisecond), m.page(map[string]string{selectorKey: "tier"}), m.quiet, m.cluster("m1", nil)}
 		},
 	},
-	"stale": {
-		"a watch that starts again is older than what was written",
-		[]string{"older than what it had", "which nothing asked for", "was released at"}, func(m *machine) bool { return m.judgesAge }, onLaggingServers, func(m *machine) []act {
-			return []act{m.page(to("m1")), m.quiet, pause(lagTime), m.behind(2, configMaps), m.edited(2), m.written(2), m.withoutKind("ConfigMap"), m.moved(2), m.withoutKind(""), pause(5 * time.Second)}
-		},
-	},
 	"emptied": {
 		"one mistyped label empties a member, and the breaker lets it",
 		[]string{"because of its labels"}, nil, withBreaker, func(m *machine) (acts []act) {

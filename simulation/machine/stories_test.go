@@ -128,6 +128,9 @@ var stories = map[string]func(*machine) error{
 	"LeaderLacksAPolicy": func(m *machine) error {
 		return m.tell(m.page(nil), m.quiet, m.standbyMisses("overridepolicies"), m.override, m.leaderDies, m.page(to("m1")), pause(2*time.Second), m.isOverridden, m.quiet)
 	},
+	"WatchStartsOnAServerThatLags": func(m *machine) error { // while its reader leads
+		return m.tell(m.page(to("m1")), m.quiet, pause(lagTime), m.behind(2, configMaps), m.edited(2), m.written(2), m.withoutKind("ConfigMap"), m.moved(2), m.withoutKind(""), pause(5*time.Second), m.quiet)
+	},
 	// Override policies go.
 	"PolicyGoesWithItsObject": func(m *machine) error {
 		var gone time.Time
