@@ -64,12 +64,6 @@ var knownDefects = map[string]defect{
 			return []act{m.web(to("m1")), m.quiet, func() error { return m.recreate(inA(deployment)) }, pause(6 * time.Minute), func() error { return m.setReady("m1", false) }, m.restarted, pause(time.Minute)}
 		},
 	},
-	"finalizer": {
-		"a new leader forgets a finalizer that it has seen live only",
-		[]string{"keeps its finalizer, although a replica led"}, nil, onLaggingServers, func(m *machine) []act {
-			return []act{m.page(to("m1")), m.quiet, m.standbyMisses("configmaps"), m.page(map[string]string{clustersKey: "m1", deletionKey: "foreground"}), pause(time.Second), m.leaderDies, pause(20 * time.Second), m.withoutKind("ConfigMap")}
-		},
-	},
 	"emptied list": {
 		"a wrong list of Works releases sources whose deletion is in the foreground: only what the cache shows is waited for",
 		[]string{"was released at"}, func(m *machine) bool { return m.losesWorks }, onAPIServer, func(m *machine) []act {

@@ -213,8 +213,8 @@ func allStories() map[string]func(*machine) error {
 	return all
 }
 
-// sceneOf is where a story is told, if not onAPIServer.
-var sceneOf = map[string]*scene{"WatchStartsOnAServerThatLags": onLaggingServers}
+// sceneOf is the scene of a story that is not for onAPIServer.
+var sceneOf = map[string]*scene{"WatchStartsOnAServerThatLags": onLaggingServers, "LeaderHasSeenAFinalizerLiveOnly": onLaggingServers}
 
 // TestStories tells each story in a world of its own.
 func TestStories(t *testing.T) {
