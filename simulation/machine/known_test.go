@@ -31,12 +31,6 @@ var knownDefects = map[string]defect{
 			return []act{m.altered("m2,m3,m4"), m.page(inTwoWaves), m.quiet, m.ails("m1"), m.edited(2), pause(time.Second), m.restarted, pause(time.Minute)}
 		},
 	},
-	"no-op": {
-		"a write that admission undoes has no event, and a rollout stands still",
-		[]string{"its content differs", "it is missing", "in its status"}, func(m *machine) bool { return m.alters }, altered(), func(m *machine) []act {
-			return []act{m.altered("m1,m2,m3,m4"), m.page(inTwoWaves), pause(time.Second), m.restarted}
-		},
-	},
 	"version": {
 		"a newer version of a custom resource rewrites its Works and undoes overrides",
 		[]string{widget.Kind}, func(m *machine) bool { return m.preferred }, inVersions, func(m *machine) []act {

@@ -214,7 +214,9 @@ func allStories() map[string]func(*machine) error {
 }
 
 // sceneOf is the scene of a story that is not for onAPIServer.
-var sceneOf = map[string]*scene{"WatchStartsOnAServerThatLags": onLaggingServers, "LeaderHasSeenAFinalizerLiveOnly": onLaggingServers}
+var sceneOf = map[string]*scene{
+	"WatchStartsOnAServerThatLags": onLaggingServers, "LeaderHasSeenAFinalizerLiveOnly": onLaggingServers, "AdmissionUndoesWhatAWaveIsGiven": altered(),
+}
 
 // TestStories tells each story in a world of its own.
 func TestStories(t *testing.T) {

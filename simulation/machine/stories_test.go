@@ -95,6 +95,9 @@ var stories = map[string]func(*machine) error{
 			m.cluster("m2", map[string]string{"tier": "edge"}), m.quiet)
 	},
 	// Another owner's Work is in the way.
+	"AdmissionUndoesWhatAWaveIsGiven": func(m *machine) error { // which has no event
+		return m.tell(m.altered("m1,m2,m3,m4"), m.page(inTwoWaves), pause(time.Second), m.restarted, m.quiet)
+	},
 	"ObstacleGoesWhileAnotherWriteHangs": func(m *machine) error {
 		seen := pause(500 * time.Millisecond)
 		return m.tell(m.obstacle("m1"), m.slowly("create", "works", fault.Delay(2*time.Second)), seen, m.page(to("m1,m2")), pause(time.Second),
