@@ -52,12 +52,6 @@ var knownDefects = map[string]defect{
 			return append(acts, m.quiet, m.cluster("m1", nil))
 		},
 	},
-	"counts": {
-		"the status of a recreated source drops after a restart",
-		[]string{"though nothing had changed since"}, nil, withStatuses, func(m *machine) []act {
-			return []act{m.web(to("m1")), m.quiet, func() error { return m.recreate(inA(deployment)) }, pause(6 * time.Minute), func() error { return m.setReady("m1", false) }, m.restarted, pause(time.Minute)}
-		},
-	},
 	"emptied list": {
 		"a wrong list of Works releases sources whose deletion is in the foreground: only what the cache shows is waited for",
 		[]string{"was released at"}, func(m *machine) bool { return m.losesWorks }, onAPIServer, func(m *machine) []act {
