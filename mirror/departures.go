@@ -9,14 +9,21 @@ import (
 	"sync"
 	"time"
 
+	"go.uber.org/zap"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/pager"
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/watch"
 )
 
 // departures are objects that had our finalizer when they left the configuration: it must be removed,
@@ -25,6 +32,8 @@ import (
 type departures struct {
 	mu sync.Mutex
 	of map[render.Identity]departure
+	// unlisted are the resources of which a live list must tell which objects have it.
+	unlisted []unlisted
 }
 
 type departure struct {
@@ -33,16 +42,23 @@ type departure struct {
 	at       time.Time
 }
 
+// unlisted is a resource that has left the configuration, or some Namespaces of it, while its cache was behind the
+// last leader's writes.
+type unlisted struct {
+	schema.GroupVersionResource
+	last *config.Configuration
+	at   time.Time
+}
+
 // departurePeriod is how long the finalizer of an object that has left the configuration is tried to be
 // removed. Later, another daemon may have the object.
 const departurePeriod = 10 * time.Minute
 
 // departing returns the objects with our finalizer that the last configuration included, and the one in force
-// does not. The watch may not show yet that they have it. A sync that sets it from now on notes that itself.
+// does not. The watch may not show yet that they have it: a live list tells if the last leader may have set it.
+// A sync that sets it from now on notes that itself.
 func (c *Controller) departing(last *config.Configuration) map[render.Identity]departure {
-	leaves := func(gr schema.GroupResource, namespace string) bool {
-		return last.Includes(gr, namespace) && !c.caches.Includes(gr, namespace)
-	}
+	leaves := func(gr schema.GroupResource, namespace string) bool { return c.leaves(last, gr, namespace) }
 	left := map[render.Identity]departure{}
 	for id, set := range c.finalizers.notShown() {
 		if leaves(set.resource.GroupResource(), id.Namespace) {
@@ -50,14 +66,77 @@ func (c *Controller) departing(last *config.Configuration) map[render.Identity]d
 		}
 	}
 	for _, w := range c.caches.Sources() {
-		gr := w.Resource.GroupResource
+		gr, status := w.Resource.GroupResource, w.Status()
+		isGone := slices.ContainsFunc(slices.Collect(c.caches.Namespaces()), func(n *state.Namespace) bool { return leaves(gr, n.Name) })
+		if (isGone || leaves(gr, "")) && status.Served.Resource.Resource != "" && c.isBehind(status) {
+			c.departures.list(unlisted{status.Served.Resource, last, c.Clock.Now()})
+		}
 		for o := range gather.Objects(w) {
 			if o.Finalized && leaves(gr, o.ID.Namespace) {
-				left[o.ID] = departure{w.Status().Served.Resource, o.UID, c.Clock.Now()}
+				left[o.ID] = departure{status.Served.Resource, o.UID, c.Clock.Now()}
 			}
 		}
 	}
 	return left
+}
+
+// leaves reports whether the last configuration included a resource in a Namespace, and the one in force does not.
+func (c *Controller) leaves(last *config.Configuration, gr schema.GroupResource, namespace string) bool {
+	return last.Includes(gr, namespace) && !c.caches.Includes(gr, namespace)
+}
+
+// isBehind reports whether a cache may not show what the last leader wrote.
+func (c *Controller) isBehind(s watch.Status) bool {
+	fence := c.fence.Load()
+	return fence != nil && (!s.Synced || state.IsOlder(s.ResourceVersion, *fence))
+}
+
+// findDeparted lists what the caches did not show when it left the configuration, until it can.
+func (c *Controller) findDeparted(ctx context.Context) {
+	for _, r := range c.departures.toList() {
+		if c.Clock.Since(r.at) > departurePeriod {
+			continue
+		}
+		left, err := c.listDeparted(ctx, r)
+		if err != nil {
+			c.failures.Warn("cannot tell which objects left the configuration with a finalizer, retrying", zap.Stringer("resource", r.GroupResource()), zap.Error(err))
+			c.departures.list(r)
+			continue
+		}
+		c.departures.add(left)
+		for id := range left {
+			c.enqueue(id)
+		}
+	}
+}
+
+func (c *Controller) listDeparted(ctx context.Context, r unlisted) (map[render.Identity]departure, error) {
+	left := map[render.Identity]departure{}
+	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return c.Dynamic.Resource(r.GroupVersionResource).List(ctx, o)
+	})
+	err := pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
+		if u := obj.(*unstructured.Unstructured); write.HasFinalizer(u) && c.leaves(r.last, r.GroupResource(), u.GetNamespace()) {
+			left[gather.IdentityOf(u)] = departure{r.GroupVersionResource, u.GetUID(), r.at}
+		}
+		return nil
+	})
+	return left, err
+}
+
+func (d *departures) list(r unlisted) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.unlisted = append(d.unlisted, r)
+}
+
+// toList returns the resources to list, once each.
+func (d *departures) toList() []unlisted {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := d.unlisted
+	d.unlisted = nil
+	return all
 }
 
 func (d *departures) add(left map[render.Identity]departure) {

@@ -81,7 +81,7 @@ type finalizing struct {
 // apply makes the finalizer of a judged source what it should be, before the Works are written.
 func (f *finalizers) apply(ctx context.Context, j judge.Judgement, o *write.Outcome) finalizing {
 	change := j.Finalizer()
-	if j.ShowsFinalizer() {
+	if !j.Facts.Live && j.ShowsFinalizer() {
 		f.shown(j.Facts.ID)
 	}
 	if change == judge.LeaveFinalizer {

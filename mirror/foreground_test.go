@@ -610,15 +610,33 @@ func TestForegroundLeavesUnshown(t *testing.T) {
 // TestForegroundLeavesSetBefore: the last leader has set the finalizer, and the watch of the new one does not show it yet
 // when the resource leaves the configuration.
 func TestForegroundLeavesSetBefore(t *testing.T) {
-	s := newAPIServer(t)
-	s.list(configMaps, inForeground("m1"))
-	s.reply(pageAt, inForeground("m1", finalized, sample.Version("9")))
-	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
-	syncPage(t, c)
-	configure(t, c, onlyWidgets)
-	syncPage(t, c)
-	if want := `finalizers ["example.io/other"] if it is 1 at 9`; !slices.Contains(s.writes, want) {
-		t.Errorf("got %q, want among them %q", s.writes, want)
+	for name, tc := range map[string]struct {
+		reason, fence string
+		cached        []*unstructured.Unstructured
+	}{
+		"Set again":     {"the daemon sets it, and finds it set", "1", []*unstructured.Unstructured{inForeground("m1")}},
+		"Seen live":     {"the cache is behind the fence, so that the object is read live", "200", []*unstructured.Unstructured{inForeground("m1")}},
+		"Not asked for": {"nothing is written, and so nothing read live", "200", []*unstructured.Unstructured{sample.Object(nil)}},
+		"Not yet known": {"the cache lacks the object", "200", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, now := newAPIServer(t), inForeground("m1", finalized, sample.Version("9"))
+			s.list(configMaps, tc.cached...)
+			s.reply(pageAt, now)
+			c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+			c.fence.Store(&tc.fence)
+			live := &unstructured.UnstructuredList{Items: []unstructured.Unstructured{*now}}
+			live.SetAPIVersion("v1")
+			live.SetKind("ConfigMapList")
+			s.reply("/api/v1/configmaps", live)
+			syncPage(t, c)
+			configure(t, c, onlyWidgets)
+			c.findDeparted(t.Context())
+			syncPage(t, c)
+			if want := `finalizers ["example.io/other"] if it is 1 at 9`; !slices.Contains(s.writes, want) {
+				t.Errorf("%s: got %q, want among them %q", tc.reason, s.writes, want)
+			}
+		})
 	}
 }
 

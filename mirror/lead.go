@@ -46,6 +46,7 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) {
 			}
 		}, overduePeriod)
 	})
+	upkeep.Go(func() { wait.UntilWithContext(ctx, c.findDeparted, overduePeriod) })
 	c.statuses.Store(statuses)
 	c.queue.Store(q)
 	c.enqueueEverything()

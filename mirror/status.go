@@ -115,6 +115,8 @@ func (s *statuses) look(ctx context.Context, j judge.Judgement) (write.Turn, err
 	if err != nil {
 		return write.Turn{}, err
 	}
+	reports, recalled := j.Recall(reports, s.Clock.Now())
+	s.caches.Believe(recalled)
 	status, err := j.Status(reports, s.Clock.Now())
 	if err != nil || status == nil {
 		return write.Turn{}, err

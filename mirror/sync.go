@@ -92,6 +92,9 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	if !j.AwaitsWorks() || j.Facts.Source.Asks { // otherwise each Work that is under way matters
 		c.ledger.Retain(id, j.Verdict.Targets)
 	}
+	if o.Undone {
+		c.enqueueStatus(id)
+	}
 	if c.hasMoved(j) {
 		o.LookAgain()
 	}

@@ -161,3 +161,48 @@ func TestBakeWhileAway(t *testing.T) {
 		t.Errorf("m2 is to get the content as soon as m1 is back: m1 counts as healthy for %s", j.Facts.Steady["m1"])
 	}
 }
+
+// TestWavesWriteWithoutEffect: admission alters the Works of a source in waves, all of them in the same way. After a restart,
+// no one knows that, so that the first wave is written again. Admission makes of that what is there already: the
+// API server stores nothing, and no watch shows anything. The writer has learnt that the Work is as it can be, and it is
+// the next wave's turn; but nothing looks at the source again.
+func TestWavesWriteWithoutEffect(t *testing.T) {
+	s, clock := newAPIServer(t), newFakeClock()
+	page := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1,m2,m3", render.WavesAnnotation: "m1;m2;*"})
+	page.SetResourceVersion("6")
+	altered := func(u *unstructured.Unstructured) {
+		manifest, err := render.ManifestOf(u.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		manifest["data"].(map[string]any)["by-a-webhook"] = "x"
+	}
+	s.list(configMaps, page)
+	var works []*unstructured.Unstructured
+	for _, cluster := range []string{"m1", "m2", "m3"} {
+		w := sample.Work(page, cluster, sample.Applied("True"), altered)
+		works = append(works, w)
+		s.reply("PATCH "+pathOf(render.WorksResource, w), written("7")) // as it was
+	}
+	s.list(render.WorksResource, works...)
+	s.list(state.ClustersResource, readyCluster("m1", sample.Created), readyCluster("m2", sample.Created), readyCluster("m3", sample.Created))
+	c := newControllerOf(t, s, configured("", "", ""), clock)
+	leading(t, c)
+	for waited := time.Duration(0); ; {
+		result, err := c.reconcile(t.Context(), sample.Page, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := judge.On(c.caches.Facts(sample.Page))
+		if j.Verdict.Rollout.Current() == nil {
+			return
+		}
+		if result.retry == 0 {
+			t.Fatalf("after %s, nothing is scheduled, and the rollout is not through: %v", waited, j.Verdict.Rollout.Current())
+		}
+		if waited += result.retry; waited > 2*time.Minute {
+			t.Fatalf("it takes %s", waited)
+		}
+		clock.Step(result.retry)
+	}
+}

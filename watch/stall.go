@@ -13,9 +13,15 @@ const maxDoublings = 5
 // noteList tweaks the options of a list or watch, and records whether it is a
 // list: nothing else shows that an informer relists. A reflector gives every
 // watch a timeout, and requests the initial events when the watch replaces a list.
+//
+// A first list that is not streamed may be of any age, to client-go. Here it is consistent, in pages:
+// the watch of a resource may start again long after its reader has written by it.
 func (w *Watch) noteList(o *metav1.ListOptions) {
 	if w.Tweak != nil {
 		w.Tweak(o)
+	}
+	if o.ResourceVersion == "0" {
+		o.ResourceVersion = ""
 	}
 	version := w.version()
 	w.mu.Lock()

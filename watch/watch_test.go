@@ -336,6 +336,39 @@ func TestListThatStalls(t *testing.T) {
 	}
 }
 
+// TestFirstListIsConsistent: a watch that starts again must not show what is older than what its reader has
+// written meanwhile, whichever API server answers.
+func TestFirstListIsConsistent(t *testing.T) {
+	client, resolver, heard := newFake(page("one")), &switchable{served: true}, make(told, 10)
+	o := options(client, resolver, heard.handler())
+	o.Namespace = "shop" // the fake drops the version of a list of all Namespaces
+	w := New(o)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { w.Run(ctx) })
+	heard.want(t, "add one", "synced")
+	resolver.set(false, nil)
+	for w.Recheck(); w.Status().State != Pending; w.Recheck() {
+		time.Sleep(time.Millisecond)
+	}
+	resolver.set(true, nil)
+	w.Recheck()
+	heard.want(t, "add one", "synced")
+	cancel()
+	running.Wait()
+	lists := 0
+	for _, action := range client.Actions() {
+		if list, is := action.(clienttesting.ListActionImpl); is {
+			if lists++; list.ListOptions.ResourceVersion != "" {
+				t.Errorf("list %d may be as old as version %q", lists, list.ListOptions.ResourceVersion)
+			}
+		}
+	}
+	if lists != 2 {
+		t.Errorf("%d lists", lists)
+	}
+}
+
 func TestUnserved(t *testing.T) {
 	resolver := &switchable{served: true}
 	heard := make(told, 10)

@@ -230,6 +230,9 @@ func (c *Caches) pruneStatuses() {
 			works[w.UID] = true
 		}
 	}
+	if !c.works.Status().Synced { // its watch starts again: nothing is known to be gone
+		return
+	}
 	c.statuses.prune(func(id render.Identity) bool {
 		w, _ := c.watchOf(id)
 		if w == nil || !c.Aggregates(id.GroupKind()) {

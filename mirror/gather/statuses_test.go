@@ -3,6 +3,8 @@ package gather
 import (
 	"testing"
 
+	"go.uber.org/zap"
+
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
@@ -31,5 +33,14 @@ func TestRenewed(t *testing.T) {
 	}
 	if len(s.first) != 0 {
 		t.Errorf("kept although it was renewed: %q", s.first)
+	}
+}
+
+// TestPruneWithoutWorks: while the watch of Works starts again, no Work is known to be gone.
+func TestPruneWithoutWorks(t *testing.T) {
+	c := NewCaches(Options{Logger: zap.NewNop()})
+	c.statuses.noteReport(&state.Report{Work: "w", Version: "1"})
+	if c.pruneStatuses(); len(c.statuses.reports) != 1 {
+		t.Error("a report is forgotten")
 	}
 }

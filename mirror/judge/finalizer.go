@@ -39,7 +39,7 @@ func (j Judgement) Finalizer() FinalizerChange {
 	return LeaveFinalizer
 }
 
-// ShowsFinalizer reports whether the cache shows our finalizer, or that there is no source to have it.
+// ShowsFinalizer reports whether our finalizer is on the source, or that there is no source to have it.
 func (j Judgement) ShowsFinalizer() bool {
 	return j.Facts.Unknown == "" && (j.Facts.Source == nil || j.Facts.Source.Finalized)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	kjson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
@@ -127,6 +128,51 @@ func (j Judgement) Believed(r Reports, now time.Time) (believed []*state.Report)
 		}
 	}
 	return believed
+}
+
+// maxRecalled bounds the reports of which each combination is tried.
+const maxRecalled = 4
+
+// Recall returns the reports with those believed that an earlier leader believed, and which those are. Only that process
+// knew, but the status of the source tells: it counts them.
+func (j Judgement) Recall(r Reports, now time.Time) (_ Reports, recalled []*state.Report) {
+	if r.Source == nil || r.Source.Status == nil {
+		return r, nil
+	}
+	var doubted []string
+	for _, cluster := range slices.Sorted(maps.Keys(r.Works)) {
+		w, report := j.Facts.Works[cluster], r.Works[cluster]
+		if report != nil && w != nil && w.IsMadeFrom(r.Source.UID) && !j.isAbout(r.Source, w, report, now) {
+			doubted = append(doubted, cluster)
+		}
+	}
+	var current map[string]any
+	if len(doubted) == 0 || kjson.Unmarshal(r.Source.Status, &current) != nil {
+		return r, nil
+	}
+	isCurrent := func(r Reports) bool {
+		status, err := j.Status(r, now)
+		return err == nil && equality.Semantic.DeepEqual(status, current)
+	}
+	if isCurrent(r) {
+		return r, nil
+	}
+	all := 1<<min(len(doubted), maxRecalled) - 1
+	for some := all; some > 0; some-- {
+		with := Reports{Source: r.Source, Works: maps.Clone(r.Works)}
+		recalled = nil
+		for i, cluster := range doubted {
+			if some == all || i < maxRecalled && some>>i&1 == 1 {
+				believed := *r.Works[cluster]
+				believed.Renewed = true
+				with.Works[cluster], recalled = &believed, append(recalled, r.Works[cluster])
+			}
+		}
+		if isCurrent(with) {
+			return with, recalled
+		}
+	}
+	return r, nil
 }
 
 // TrustIn returns after what time the next Work will be believed that is not yet; 0 if there is none. Nothing

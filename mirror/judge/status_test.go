@@ -204,6 +204,46 @@ func TestRecreatedAsItWas(t *testing.T) {
 	}
 }
 
+// TestRecall: a source was recreated long ago, its member's report is believed, and so its status counts it. Then
+// another process leads, which has not seen that.
+func TestRecall(t *testing.T) {
+	failed := func(u *unstructured.Unstructured) {
+		u.Object["status"].(map[string]any)["conditions"] = []any{map[string]any{"type": render.AppliedCondition, "status": "False"}}
+	}
+	for name, tc := range map[string]struct {
+		reason      string
+		isBelieved  bool
+		away        bool
+		suspend     string
+		changes     []sample.Change
+		wantRecalls bool
+	}{
+		"Away":      {reason: "its member went away", isBelieved: true, away: true, suspend: "false", wantRecalls: true},
+		"Suspended": {reason: "it was suspended", isBelieved: true, suspend: "true", wantRecalls: true},
+		"Failed":    {reason: "its last apply failed", isBelieved: true, suspend: "false", changes: []sample.Change{failed}, wantRecalls: true},
+		"Applied":   {reason: "it is believed by its age", isBelieved: true, suspend: "false"},
+		"Never":     {reason: "the report was never believed", away: true, suspend: "false"},
+	} {
+		source := webDeployment("m1")
+		sample.Annotate(source, render.SuspendAnnotation, tc.suspend)
+		f, r := adopted(source, append([]sample.Change{reports(3), earlier}, tc.changes...)...)
+		f.Clusters["m1"] = ClusterFacts{State: ClusterJoined, Away: tc.away}
+		now := sample.Created.Add(30 * 24 * time.Hour)
+		r.Works["m1"].Renewed = tc.isBelieved // as the last leader had it
+		before, err := On(f).Status(r, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source.Object["status"] = before
+		r.Source, r.Works["m1"].Renewed = state.NewStanding(source), false
+		r, recalled := On(f).Recall(r, now)
+		after, err := On(f).Status(r, now)
+		if err != nil || after["readyReplicas"] != before["readyReplicas"] || len(recalled) > 0 != tc.wantRecalls {
+			t.Errorf("%s: %s: %v ready, and %v before; %d recalled, %v", name, tc.reason, after["readyReplicas"], before["readyReplicas"], len(recalled), err)
+		}
+	}
+}
+
 // TestRecreatedJob: a Job is recreated while its Work exists. What is reported of the earlier one would end
 // it for good.
 func TestRecreatedJob(t *testing.T) {

@@ -139,7 +139,7 @@ func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operati
 		o.miss(op)
 		return
 	}
-	inTheWay, err := w.write(ctx, v, op, approved)
+	answer, inTheWay, err := w.write(ctx, v, op, approved)
 	if inTheWay != nil || errors.Is(err, ErrShrunk) {
 		o.LookAgain()
 		return
@@ -149,7 +149,7 @@ func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operati
 		w.noteFailure(v, op, err, o)
 		return
 	}
-	o.note(op)
+	o.note(op, op.Work != nil && answer.version == op.Work.ResourceVersion)
 }
 
 // isOutdated reports whether a Work has changed since the operation was planned: it may
@@ -195,7 +195,7 @@ func (w *Writer) noteFailure(v judge.Verdict, op judge.Operation, err error, o *
 // write carries out an operation and keeps the books. If there is a Work where one was to be
 // created, it writes nothing and returns that Work. approved: it is a deletion that the
 // breaker had held, and that has been approved.
-func (w *Writer) write(ctx context.Context, v judge.Verdict, op judge.Operation, approved bool) (inTheWay *state.Work, err error) {
+func (w *Writer) write(ctx context.Context, v judge.Verdict, op judge.Operation, approved bool) (answer receipt, inTheWay *state.Work, err error) {
 	// Read a Work that was in the way first, so that the create is not refused again.
 	name := op.WorkName(v)
 	for _, suspected := range []string{name, v.ID.LongWorkName()} {
@@ -203,18 +203,19 @@ func (w *Writer) write(ctx context.Context, v judge.Verdict, op judge.Operation,
 			continue
 		}
 		if inTheWay, err = w.examine(ctx, v.ID, op.Cluster, suspected); !apierrors.IsNotFound(err) {
-			return inTheWay, err
+			return receipt{}, inTheWay, err
 		}
 	}
 	version := w.Caches.WorksVersion()
 	w.Ledger.send(v.ID, op.Cluster)
 	defer w.Ledger.answered(v.ID, op.Cluster)
-	answer, err := w.send(ctx, v, op)
+	answer, err = w.send(ctx, v, op)
 	if op.Kind == judge.Delete {
 		w.tellBreaker(v.ID, op.Work, approved, err)
 	}
 	if op.Kind == judge.Create && apierrors.IsAlreadyExists(err) {
-		return w.examine(ctx, v.ID, op.Cluster, name)
+		inTheWay, err = w.examine(ctx, v.ID, op.Cluster, name)
+		return receipt{}, inTheWay, err
 	}
 	if op.Kind == judge.Create && (err == nil || mayHaveHappened(err)) {
 		w.Ledger.unshown.note(v.ID, op.Cluster, version)
@@ -225,7 +226,7 @@ func (w *Writer) write(ctx context.Context, v judge.Verdict, op judge.Operation,
 	if shown, found := w.Caches.WorkAt(v.ID, op.Cluster, name); found {
 		w.Ledger.Arrived(shown) // the watch may have shown it before the answer
 	}
-	return nil, err
+	return answer, nil, err
 }
 
 // tellBreaker notes how a deletion has ended.
@@ -302,6 +303,8 @@ type Outcome struct {
 	mu sync.Mutex
 	// Wrote: a Work has new content.
 	Wrote bool
+	// Undone: admission has left a Work as it was before a write. No event shows that.
+	Undone bool
 	// Settling: a deletion waits for the settle period.
 	Settling bool
 	// Deleted are the clusters whose Work was deleted, and Missing those where it could not
@@ -371,10 +374,14 @@ func (o *Outcome) miss(op judge.Operation) {
 	}
 }
 
-// note notes that an operation has been carried out.
-func (o *Outcome) note(op judge.Operation) {
+// note notes that an operation has been carried out, and whether admission has undone it.
+func (o *Outcome) note(op judge.Operation, isUndone bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if isUndone {
+		o.Undone = true
+		o.retryAfterLocked(lookAgain)
+	}
 	o.Wrote = o.Wrote || op.Kind.WritesContent()
 	if op.Kind == judge.Delete {
 		o.Deleted = append(o.Deleted, op.Cluster)

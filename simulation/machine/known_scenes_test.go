@@ -125,20 +125,6 @@ var withStatuses = &scene{
 	flags:       withoutSweeps,
 }
 
-// sceneStories are stories of what these scenes have found.
-var sceneStories = map[string]struct {
-	scene *scene
-	acts  func(*machine) []act
-}{
-	// What admission alters is no edit for the next leader, either, and no write that is to come.
-	"AlteredInWaves": {altered(), func(m *machine) []act {
-		return []act{m.altered("m2,m3,m4"), m.page(inTwoWaves), m.quiet, m.ails("m1"), m.edited(2), pause(time.Second), m.restarted, pause(time.Minute)}
-	}},
-	"AllAlteredInWaves": {altered(), func(m *machine) []act {
-		return []act{m.altered("m1,m2,m3,m4"), m.page(inTwoWaves), pause(time.Second), m.restarted}
-	}},
-}
-
 // moreDrawers draw the steps of these scenes.
 var moreDrawers = map[string]func(*rapid.T, *scene) step{
 	"toggle": func(t *rapid.T, s *scene) step { // an option that is no content

@@ -37,12 +37,6 @@ var knownDefects = map[string]defect{
 			return []act{m.far(30 * time.Millisecond), m.page(map[string]string{selectorKey: "tier"}), m.quiet, m.cluster("m1", nil)}
 		},
 	},
-	"stale": {
-		"a watch that starts again is older than what was written",
-		[]string{"older than what it had", "which nothing asked for", "was released at"}, func(m *machine) bool { return m.judgesAge }, onLaggingServers, func(m *machine) []act {
-			return []act{m.page(to("m1")), m.quiet, pause(lagTime), m.behind(2, configMaps), m.edited(2), m.written(2), m.withoutKind("ConfigMap"), m.moved(2), m.withoutKind(""), pause(5 * time.Second)}
-		},
-	},
 	"emptied": {
 		"one mistyped label empties a member, and the breaker lets it",
 		[]string{"because of its labels"}, nil, withBreaker, func(m *machine) (acts []act) {
@@ -50,18 +44,6 @@ var knownDefects = map[string]defect{
 				acts = append(acts, m.puts(k, map[string]string{selectorKey: "tier"}))
 			}
 			return append(acts, m.quiet, m.cluster("m1", nil))
-		},
-	},
-	"counts": {
-		"the status of a recreated source drops after a restart",
-		[]string{"though nothing had changed since"}, nil, withStatuses, func(m *machine) []act {
-			return []act{m.web(to("m1")), m.quiet, func() error { return m.recreate(inA(deployment)) }, pause(6 * time.Minute), func() error { return m.setReady("m1", false) }, m.restarted, pause(time.Minute)}
-		},
-	},
-	"finalizer": {
-		"a new leader forgets a finalizer that it has seen live only",
-		[]string{"keeps its finalizer, although a replica led"}, nil, onLaggingServers, func(m *machine) []act {
-			return []act{m.page(to("m1")), m.quiet, m.standbyMisses("configmaps"), m.page(map[string]string{clustersKey: "m1", deletionKey: "foreground"}), pause(time.Second), m.leaderDies, pause(20 * time.Second), m.withoutKind("ConfigMap")}
 		},
 	},
 	"emptied list": {

@@ -26,6 +26,9 @@ var leaderships = map[string]func(*machine) error{
 		return m.tell(m.crowd(20, 0, to("m1,m2")), m.quiet, m.crowd(20, 1, to("m2,m3")), func() (err error) { first, _, err = m.leader(); return err },
 			func() error { first.stop(); return nil }, m.within(time.Second, func() error { return m.otherLeads(first) }), func() error { first.start(); return nil }, m.quiet)
 	},
+	"LeaderHasSeenAFinalizerLiveOnly": func(m *machine) error {
+		return m.tell(m.page(to("m1")), m.quiet, m.standbyMisses("configmaps"), m.page(map[string]string{clustersKey: "m1", deletionKey: "foreground"}), pause(time.Second), m.leaderDies, pause(20*time.Second), m.withoutKind("ConfigMap"), m.quiet)
+	},
 	"LeaderIsPaused": func(m *machine) error { // its writes arrive when another leads
 		var first *replica
 		var late chan struct{}

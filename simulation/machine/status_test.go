@@ -18,6 +18,9 @@ import (
 
 // statuses are stories of statuses, and configurations those of the configuration, definitions and clusters.
 var statuses = map[string]func(*machine) error{
+	"RecreatedThenAwayDuringARestart": func(m *machine) error {
+		return m.tell(m.web(to("m1")), m.quiet, func() error { return m.recreate(inA(deployment)) }, pause(6*time.Minute), func() error { return m.setReady("m1", false) }, m.restarted, pause(time.Minute), m.quiet)
+	},
 	"ContestedStatus": func(m *machine) error {
 		var from time.Time
 		other := func(o apiserver.Object) {

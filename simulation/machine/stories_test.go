@@ -95,6 +95,12 @@ var stories = map[string]func(*machine) error{
 			m.cluster("m2", map[string]string{"tier": "edge"}), m.quiet)
 	},
 	// Another owner's Work is in the way.
+	"AdmissionAltersSomeInWaves": func(m *machine) error { // which is no edit for the next leader, either
+		return m.tell(m.altered("m2,m3,m4"), m.page(inTwoWaves), m.quiet, m.ails("m1"), m.edited(2), pause(time.Second), m.restarted, pause(time.Minute), m.quiet)
+	},
+	"AdmissionUndoesWhatAWaveIsGiven": func(m *machine) error { // which has no event
+		return m.tell(m.altered("m1,m2,m3,m4"), m.page(inTwoWaves), pause(time.Second), m.restarted, m.quiet)
+	},
 	"ObstacleGoesWhileAnotherWriteHangs": func(m *machine) error {
 		seen := pause(500 * time.Millisecond)
 		return m.tell(m.obstacle("m1"), m.slowly("create", "works", fault.Delay(2*time.Second)), seen, m.page(to("m1,m2")), pause(time.Second),
@@ -127,6 +133,9 @@ var stories = map[string]func(*machine) error{
 	},
 	"LeaderLacksAPolicy": func(m *machine) error {
 		return m.tell(m.page(nil), m.quiet, m.standbyMisses("overridepolicies"), m.override, m.leaderDies, m.page(to("m1")), pause(2*time.Second), m.isOverridden, m.quiet)
+	},
+	"WatchStartsOnAServerThatLags": func(m *machine) error { // while its reader leads
+		return m.tell(m.page(to("m1")), m.quiet, pause(lagTime), m.behind(2, configMaps), m.edited(2), m.written(2), m.withoutKind("ConfigMap"), m.moved(2), m.withoutKind(""), pause(5*time.Second), m.quiet)
 	},
 	// Override policies go.
 	"PolicyGoesWithItsObject": func(m *machine) error {
