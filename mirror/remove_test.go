@@ -152,7 +152,7 @@ func TestAnothersDeletionsCount(t *testing.T) {
 			s := newAPIServer(t)
 			s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"))
 			c := newControllerOf(t, s, configured("", "", `"holdAbove": {"works": 1, "percent": 10}`), newFakeClock())
-			c.breaker.Propose("configmaps", other, []*state.Work{due})
+			c.breaker.Propose("configmaps", other, []judge.Due{{Work: due}})
 			c.workChanged(tc.before, tc.after)
 			c.breaker.Propose("configmaps", other, nil)
 			if _, err := c.reconcile(t.Context(), sample.Page, false); err != nil {

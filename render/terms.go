@@ -176,10 +176,16 @@ func validateTerm(term string) error {
 // wherever they are in the list.
 func (t Terms) Matches(cluster string, of labels.Set) bool {
 	l := t.get()
-	if contains(l.notNames, cluster) || matchesAny(l.notGlobs, cluster) {
+	if t.Excludes(cluster) {
 		return false
 	}
 	return contains(l.names, cluster) || matchesAny(l.globs, cluster) || l.selector != nil && l.selector.Matches(of)
+}
+
+// Excludes reports whether an exclusion matches a cluster.
+func (t Terms) Excludes(cluster string) bool {
+	l := t.get()
+	return contains(l.notNames, cluster) || matchesAny(l.notGlobs, cluster)
 }
 
 // Names returns the clusters named literally and not excluded, sorted.

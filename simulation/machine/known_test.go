@@ -55,15 +55,6 @@ var knownDefects = map[string]defect{
 			return []act{m.page(to("m1")), m.quiet, pause(lagTime), m.behind(2, configMaps), m.edited(2), m.written(2), m.withoutKind("ConfigMap"), m.moved(2), m.withoutKind(""), pause(5 * time.Second)}
 		},
 	},
-	"emptied": {
-		"one mistyped label empties a member, and the breaker lets it",
-		[]string{"because of its labels"}, nil, withBreaker, func(m *machine) (acts []act) {
-			for _, k := range m.keys() {
-				acts = append(acts, m.puts(k, map[string]string{selectorKey: "tier"}))
-			}
-			return append(acts, m.quiet, m.cluster("m1", nil))
-		},
-	},
 	"counts": {
 		"the status of a recreated source drops after a restart",
 		[]string{"though nothing had changed since"}, nil, withStatuses, func(m *machine) []act {
