@@ -43,12 +43,6 @@ var knownDefects = map[string]defect{
 			return []act{m.puts(inA(widget), to("*")), m.quiet, func() error { return m.upgrade(false) }, pause(time.Second), m.restarted, pause(time.Second)}
 		},
 	},
-	"fleet": {
-		"deletions by label are never proved in a large or slow fleet",
-		[]string{"it exists, but must not", " waits for "}, func(m *machine) bool { return len(m.clusters) >= fleetSize }, inFleet, func(m *machine) []act {
-			return []act{m.far(30 * time.Millisecond), m.page(map[string]string{selectorKey: "tier"}), m.quiet, m.cluster("m1", nil)}
-		},
-	},
 	"stale": {
 		"a watch that starts again is older than what was written",
 		[]string{"older than what it had", "which nothing asked for", "was released at"}, func(m *machine) bool { return m.judgesAge }, onLaggingServers, func(m *machine) []act {
