@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/queue"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -85,11 +86,11 @@ func (c *Controller) recallHeld() {
 		resource string
 		source   render.Identity
 	}
-	held := map[due][]*state.Work{}
+	held := map[due][]judge.Due{}
 	for w := range c.caches.Works() {
 		if c.caches.IsHeld(w) {
 			of := due{w.Held.Resource, w.Source}
-			held[of] = append(held[of], w)
+			held[of] = append(held[of], judge.Due{Work: w})
 		}
 	}
 	for of, works := range held {

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -23,7 +24,7 @@ const proofAge = time.Second
 type proof struct {
 	judge.Judgement
 	made time.Time
-	seen []any
+	seen gather.Seen
 }
 
 // prove judges a source by live reads.
@@ -40,10 +41,11 @@ func (c *Controller) prove(ctx context.Context, id render.Identity) (*proof, err
 	return p, nil
 }
 
-// holds reports whether a proof is still recent and nothing has changed since, as far as
-// the caches know.
-func (c *Controller) holds(p *proof) bool {
-	return c.Clock.Since(p.made) <= proofAge && slices.Equal(p.seen, c.caches.Seen(p.Facts.ID))
+// holds reports whether the proof of a deletion is still recent and nothing that it rests on has
+// changed since, as far as the caches know.
+func (c *Controller) holds(p *proof, cluster string) bool {
+	bySelector := p.Facts.Source != nil && p.Facts.Source.Terms.HasSelector()
+	return c.Clock.Since(p.made) <= proofAge && c.caches.StillHolds(p.seen, p.Facts.ID, cluster, bySelector)
 }
 
 // deletion returns the planned deletion for a cluster, if there is one.
@@ -89,7 +91,7 @@ func only(plan []judge.Operation, kind judge.OperationKind) []judge.Operation {
 
 // delete carries out a deletion, with a new proof if the given one no longer holds.
 func (c *Controller) delete(ctx context.Context, p *proof, cluster string, o *write.Outcome) {
-	if !c.holds(p) {
+	if !c.holds(p, cluster) {
 		var err error
 		if p, err = c.prove(ctx, p.Facts.ID); err != nil {
 			o.Fail(err)
@@ -101,7 +103,7 @@ func (c *Controller) delete(ctx context.Context, p *proof, cluster string, o *wr
 		}
 	}
 	op, isDue := p.deletion(cluster)
-	if !isDue || !c.holds(p) {
+	if !isDue || !c.holds(p, cluster) {
 		o.LookAgain()
 		return
 	}

@@ -4,17 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
@@ -44,7 +50,7 @@ func TestDelete(t *testing.T) {
 			}},
 		"Changed": {reason: "a deletion is proved again if a cache has seen a change", looks: true,
 			since: func(_ *Controller, s *apiServer, p *proof, _ *clocktesting.FakeClock) {
-				p.seen[1] = "another"
+				p.seen = gather.Seen{}
 				asksAgain(s)
 			}},
 		"SlowReads": {reason: "a proof that takes longer than it is valid is useless", fails: true,
@@ -152,7 +158,7 @@ func TestAnothersDeletionsCount(t *testing.T) {
 			s := newAPIServer(t)
 			s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"))
 			c := newControllerOf(t, s, configured("", "", `"holdAbove": {"works": 1, "percent": 10}`), newFakeClock())
-			c.breaker.Propose("configmaps", other, []*state.Work{due})
+			c.breaker.Propose("configmaps", other, []judge.Due{{Work: due}})
 			c.workChanged(tc.before, tc.after)
 			c.breaker.Propose("configmaps", other, nil)
 			if _, err := c.reconcile(t.Context(), sample.Page, false); err != nil {
@@ -255,23 +261,58 @@ func TestSettles(t *testing.T) {
 	}
 }
 
-// TestSeen: what a proof depends on is stable, on however many clusters.
-func TestSeen(t *testing.T) {
+// TestSelectedDeletionInFleet: of a fleet that reports all the time, only the clusters whose Works are due are
+// read, at once, and the deletion is proved.
+func TestSelectedDeletionInFleet(t *testing.T) {
+	const fleet, due = 60, 30
 	s := newAPIServer(t)
-	var works []*unstructured.Unstructured
-	var clusters []*unstructured.Unstructured
-	for i := range 20 {
-		name := fmt.Sprint("c", i)
-		works = append(works, sample.Work(sample.Asking("1", name), name))
-		clusters = append(clusters, sample.Cluster(name, ""))
+	source := sample.Object(sample.Annotations{render.ClusterSelectorAnnotation: "tier=edge"})
+	var works, clusters []*unstructured.Unstructured
+	var reads, inFlight, most atomic.Int64
+	for i := range fleet {
+		name, tier := fmt.Sprint("c", i), "edge"
+		if i < due {
+			tier = "core"
+		}
+		works = append(works, sample.Work(source, name))
+		clusters = append(clusters, sample.Cluster(name, tier))
 	}
+	s.list(configMaps, source)
 	s.list(render.WorksResource, works...)
 	s.list(state.ClustersResource, clusters...)
-	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
-	first := c.caches.Seen(sample.Page)
-	for range 10 {
-		if !slices.Equal(first, c.caches.Seen(sample.Page)) {
-			t.Fatal("Seen differs although nothing has changed")
+	s.events = map[schema.GroupVersionResource]chan any{state.ClustersResource: make(chan any, 1)}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/clusters/") {
+			reads.Add(1)
+			most.Store(max(most.Load(), inFlight.Add(1)))
+			defer inFlight.Add(-1)
+			time.Sleep(10 * time.Millisecond)
 		}
+		s.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+	p, err := c.prove(t.Context(), sample.Page)
+	if err != nil || len(p.Due) != due || reads.Load() != due || most.Load() < 2 {
+		t.Fatalf("%d are due, after %d reads, %d at once: %v", len(p.Due), reads.Load(), most.Load(), err)
+	}
+	seen := func(tier, ready string) {
+		u := sample.Cluster("c0", tier)
+		u.SetResourceVersion("1001")
+		u.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": ready}}}
+		s.events[state.ClustersResource] <- map[string]any{"type": "MODIFIED", "object": u}
+		isIn := func(context.Context) (bool, error) {
+			return c.caches.Facts(sample.Page).Clusters["c0"].Away == (ready == "False"), nil
+		}
+		if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, isIn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if seen("core", "True"); !c.holds(p, "c0") {
+		t.Error("a report of the cluster undoes the proof")
+	}
+	seen("edge", "False")
+	if c.holds(p, "c0") || !c.holds(p, "c1") {
+		t.Error("only the proof for the cluster that has the label again is undone")
 	}
 }

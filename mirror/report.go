@@ -209,14 +209,17 @@ func (r writeReports) Noticed(id render.Identity, cluster, notice string) {
 }
 
 // Held implements write.Reports. It tells administrators what to do.
-func (r writeReports) Held(resource, namespace string, pending int, because string) {
-	what, choice := resource, ""
-	if namespace != "" {
-		what, choice = resource+" in namespace "+strconv.Quote(namespace), " --namespace "+namespace
+func (r writeReports) Held(resource, namespace, cluster string, pending int, because string) {
+	what, choice := "of "+resource, "--resource "+resource
+	switch {
+	case cluster != "":
+		what, choice = "on cluster "+strconv.Quote(cluster), "--member "+cluster
+	case namespace != "":
+		what, choice = what+" in namespace "+strconv.Quote(namespace), choice+" --namespace "+namespace
 	}
-	message := fmt.Sprintf("held %d deletions of %s: %s. "+
-		"See them with `karmada-mirror deletions list`, approve them with `karmada-mirror deletions approve --resource %s%s`", pending, what, because, resource, choice)
-	r.Logger.Warn("deletions held", zap.String("resource", resource), zap.String("namespace", namespace), zap.Int("works", pending), zap.String("reason", because))
+	message := fmt.Sprintf("held %d deletions %s: %s. "+
+		"See them with `karmada-mirror deletions list`, approve them with `karmada-mirror deletions approve %s`", pending, what, because, choice)
+	r.Logger.Warn("deletions held", zap.String("resource", resource), zap.String("namespace", namespace), zap.String("cluster", cluster), zap.Int("works", pending), zap.String("reason", because))
 	if subject := r.Subject(); subject != nil {
 		r.Recorder.Event(subject, corev1.EventTypeWarning, string(judge.DeletionHeld), message)
 	}

@@ -29,15 +29,24 @@ type Hold struct {
 	Because string
 	// Whole reports that all deletions of the resource were held, not those of one namespace.
 	Whole bool
+	// Cluster reports that what the labels of the Work's cluster would delete was held.
+	Cluster bool
 }
 
-// wholeMark follows the resource if all of it was held; no resource's name contains it.
-const wholeMark = "*"
+// wholeMark follows the resource if all of it was held, and clusterMark if it was held because of a cluster's
+// labels; no resource's name contains them.
+const (
+	wholeMark   = "*"
+	clusterMark = "@"
+)
 
 func (h Hold) String() string {
 	resource := h.Resource
-	if h.Whole {
+	switch {
+	case h.Whole:
 		resource += wholeMark
+	case h.Cluster:
+		resource += clusterMark
 	}
 	return h.Since.UTC().Format(HeldTime) + " " + resource + " " + h.Because
 }
@@ -50,10 +59,11 @@ func ParseHold(annotations map[string]string) (Hold, bool) {
 	}
 	since, err := time.Parse(HeldTime, parts[0])
 	resource, whole := strings.CutSuffix(parts[1], wholeMark)
+	resource, cluster := strings.CutSuffix(resource, clusterMark)
 	if err != nil || resource == "" {
 		return Hold{}, false
 	}
-	return Hold{Since: since, Resource: resource, Because: parts[2], Whole: whole}, true
+	return Hold{Since: since, Resource: resource, Because: parts[2], Whole: whole, Cluster: cluster}, true
 }
 
 // Patch returns a JSON merge patch that puts the mark on a Work, at exactly this

@@ -32,6 +32,9 @@ func (c *Caches) CaughtUp(ctx context.Context) (err error) {
 	return err
 }
 
+// pageSize bounds what is decoded at once: a Cluster that serves many kinds takes 100 KB.
+const pageSize = 50
+
 // hasCaughtUp returns ErrBehind if a live list has something newer than the cache, or lacks
 // something that the cache has.
 func (c *Caches) hasCaughtUp(ctx context.Context, w *watch.Watch) error {
@@ -39,6 +42,7 @@ func (c *Caches) hasCaughtUp(ctx context.Context, w *watch.Watch) error {
 	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return c.options.Dynamic.Resource(w.Resource.WithVersion(w.Resource.Version)).List(ctx, o)
 	})
+	pages.PageSize = pageSize
 	err := pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
 		u := obj.(*unstructured.Unstructured)
 		live[types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}] = u.GetResourceVersion()

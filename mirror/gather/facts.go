@@ -1,10 +1,8 @@
 package gather
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -241,24 +239,46 @@ func clusterFactsOf(cluster *state.Cluster, kind schema.GroupKind) judge.Cluster
 	return f
 }
 
-// Seen returns everything in the caches that a deletion of a source's Works rests on.
-func (c *Caches) Seen(id render.Identity) []any {
-	seen := []any{c.configuration.Load()}
-	if w, _ := c.watchOf(id); w != nil {
-		source, _, _ := w.Get(id.Namespace, id.Name)
-		seen = append(seen, source)
-	}
-	namespace, _, _ := c.namespaces.Get("", id.Namespace)
-	seen = append(seen, namespace)
-	for _, w := range byCluster(c.worksOf(id)) {
-		cluster, _, _ := c.clusters.Get("", w.Cluster)
-		seen = append(seen, cluster)
+// Seen is everything in the caches that the deletions of a source's Works rest on.
+type Seen struct {
+	configuration, source, namespace any
+	// clusters are those of the Works. Each matters to the deletion there.
+	clusters map[string]*state.Cluster
+}
+
+// Seen returns what the caches hold now.
+func (c *Caches) Seen(id render.Identity) Seen {
+	seen := c.seenOf(id)
+	seen.clusters = map[string]*state.Cluster{}
+	for _, w := range c.worksOf(id) {
+		seen.clusters[w.Cluster] = c.cluster(w.Cluster)
 	}
 	return seen
 }
 
-// byCluster sorts the Works of a source: an index returns them in a random order.
-func byCluster(works []*state.Work) []*state.Work {
-	slices.SortFunc(works, func(a, b *state.Work) int { return cmp.Compare(a.Cluster, b.Cluster) })
-	return works
+// StillHolds reports whether the caches hold what was seen of a source, and of a cluster if its labels matter. A
+// Cluster reports every few seconds, which matters to nothing.
+func (c *Caches) StillHolds(seen Seen, id render.Identity, cluster string, byLabels bool) bool {
+	now := c.seenOf(id)
+	if now.configuration != seen.configuration || now.source != seen.source || now.namespace != seen.namespace {
+		return false
+	}
+	before, after := seen.clusters[cluster], c.cluster(cluster)
+	return !byLabels || before == after || before != nil && after != nil && before.SameMeaning(after)
+}
+
+func (c *Caches) cluster(name string) *state.Cluster {
+	obj, _, _ := c.clusters.Get("", name)
+	cluster, _ := obj.(*state.Cluster)
+	return cluster
+}
+
+// seenOf returns what has been seen but for the clusters.
+func (c *Caches) seenOf(id render.Identity) (seen Seen) {
+	seen.configuration = c.configuration.Load()
+	if w, _ := c.watchOf(id); w != nil {
+		seen.source, _, _ = w.Get(id.Namespace, id.Name)
+	}
+	seen.namespace, _, _ = c.namespaces.Get("", id.Namespace)
+	return seen
 }

@@ -33,33 +33,36 @@ func newLately(client dynamic.Interface, c clock.Clock) *lately {
 	return &lately{client: client, clock: c, read: cache.NewExpiringWithClock(c)}
 }
 
+// kept is what is kept of an object, as in the caches: whole Clusters of a fleet take 100 MiB.
+type kept = metav1.ObjectMetaAccessor
+
 // answer is an object that was read, and when the read began.
 type answer struct {
-	*unstructured.Unstructured
+	kept
 	began time.Time
 }
 
-// get returns a cluster-scoped object of a watch; do not modify it. It is never older than
+// get returns a cluster-scoped object of a watch, reduced; do not modify it. It is never older than
 // the version that the watch has seen.
-func (l *lately) get(ctx context.Context, w *watch.Watch, name string) (*unstructured.Unstructured, error) {
+func (l *lately) get(ctx context.Context, w *watch.Watch, name string, reduce func(*unstructured.Unstructured) kept) (kept, error) {
 	resource, seen := w.Resource.WithVersion(w.Resource.Version), ""
 	if cached, found, _ := w.Get("", name); found {
 		seen = cached.(metav1.ObjectMetaAccessor).GetObjectMeta().GetResourceVersion()
 	}
 	key := resource.String() + "/" + name
-	if known, ok := l.read.Get(key); ok && !state.IsOlder(known.(*unstructured.Unstructured).GetResourceVersion(), seen) {
-		return known.(*unstructured.Unstructured), nil
+	if known, ok := l.read.Get(key); ok && !state.IsOlder(known.(kept).GetObjectMeta().GetResourceVersion(), seen) {
+		return known.(kept), nil
 	}
 	asked := l.clock.Now()
 	for {
 		// The key includes the seen version, so that no request shares a read that may predate
 		// the version it has seen.
-		shared, err, _ := l.underWay.Do(key+"@"+seen, func() (any, error) { return l.request(ctx, resource, name, key) })
+		shared, err, _ := l.underWay.Do(key+"@"+seen, func() (any, error) { return l.request(ctx, resource, name, key, reduce) })
 		if err != nil {
 			return nil, err
 		}
 		if read := shared.(answer); asked.Sub(read.began) <= latelyPeriod {
-			return read.Unstructured, nil
+			return read.kept, nil
 		}
 	}
 }
@@ -95,11 +98,15 @@ func (l *lately) list(ctx context.Context, resource schema.GroupVersionResource,
 }
 
 // request reads an object, and keeps it for as long as it counts as recent.
-func (l *lately) request(ctx context.Context, resource schema.GroupVersionResource, name, key string) (answer, error) {
+func (l *lately) request(ctx context.Context, resource schema.GroupVersionResource, name, key string, reduce func(*unstructured.Unstructured) kept) (answer, error) {
 	began := l.clock.Now()
 	obj, err := l.client.Resource(resource).Get(ctx, name, metav1.GetOptions{})
-	if left := latelyPeriod - l.clock.Since(began); err == nil && left > 0 {
-		l.read.Set(key, obj, left)
+	if err != nil {
+		return answer{}, err
 	}
-	return answer{obj, began}, err
+	read := reduce(obj)
+	if left := latelyPeriod - l.clock.Since(began); left > 0 {
+		l.read.Set(key, read, left)
+	}
+	return answer{read, began}, nil
 }

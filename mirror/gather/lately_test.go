@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/fake"
@@ -46,8 +47,9 @@ func TestLately(t *testing.T) {
 	look := func(want int, when string) {
 		t.Helper()
 		reads = 0
-		if _, err := l.get(t.Context(), clusters, "m1"); err != nil {
-			t.Fatal(err)
+		got, err := l.get(t.Context(), clusters, "m1", func(u *unstructured.Unstructured) kept { return state.NewCluster(u) })
+		if _, isReduced := got.(*state.Cluster); !isReduced || err != nil {
+			t.Fatal(got, err)
 		}
 		if reads != want {
 			t.Errorf("%d reads %s, want %d", reads, when, want)
@@ -59,7 +61,7 @@ func TestLately(t *testing.T) {
 	look(1, "after a while")
 	older := sample.Cluster("m1", "")
 	older.SetResourceVersion("4") // the cache has seen 5
-	l.read.Set(state.ClustersResource.String()+"/m1", older, latelyPeriod)
+	l.read.Set(state.ClustersResource.String()+"/m1", state.NewCluster(older), latelyPeriod)
 	look(1, "of what is known to have changed")
 	time.Step(latelyPeriod + 1)
 	late = 2 * latelyPeriod

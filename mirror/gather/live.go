@@ -3,8 +3,11 @@ package gather
 import (
 	"context"
 	"fmt"
+	"maps"
+	"sync"
 
 	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -142,27 +145,41 @@ func (c *Caches) readDefinition(ctx context.Context, f *judge.Facts, r schema.Gr
 	return nil
 }
 
-// readClusters reads the clusters whose labels matter into f.Clusters.
+// readsInFlight is how many clusters are read at once: the reads of hundreds must not take as long as a
+// proof may be old.
+const readsInFlight = 32
+
+// readClusters reads the clusters whose labels matter into f.Clusters: those whose Works are due by the
+// cached labels. What the cache says is enough to keep a Work.
 func (c *Caches) readClusters(ctx context.Context, f judge.Facts) error {
 	if !f.Source.Terms.HasSelector() {
 		return nil
 	}
-	for cluster, cached := range f.Clusters {
-		if _, hasWork := f.Works[cluster]; !hasWork && !f.Source.Terms.Matches(cluster, cached.Labels) {
+	var mu sync.Mutex
+	var reads errgroup.Group
+	reads.SetLimit(readsInFlight)
+	for cluster, cached := range maps.Clone(f.Clusters) {
+		if f.Works[cluster] == nil || f.Source.Terms.Excludes(cluster) || f.Source.Terms.Matches(cluster, cached.Labels) {
 			continue
 		}
-		obj, err := c.lately.get(ctx, c.clusters, cluster)
-		live := judge.ClusterFacts{}
-		switch {
-		case err == nil:
-			live = c.factsOf(state.NewCluster(obj), f.ID.GroupKind())
-		case !ProvesAbsence(err, cluster):
-			return fmt.Errorf("cannot read the labels of cluster %q: %w", cluster, err)
-		}
-		live.Forbidden, live.ScaledBy, live.WriteUnderWay = cached.Forbidden, cached.ScaledBy, cached.WriteUnderWay
-		f.Clusters[cluster] = live
+		reads.Go(func() (err error) {
+			defer state.Catch(&err)
+			obj, err := c.lately.get(ctx, c.clusters, cluster, func(u *unstructured.Unstructured) kept { return state.NewCluster(u) })
+			live := judge.ClusterFacts{}
+			switch {
+			case err == nil:
+				live = c.factsOf(obj.(*state.Cluster), f.ID.GroupKind())
+			case !ProvesAbsence(err, cluster):
+				return fmt.Errorf("cannot read the labels of cluster %q: %w", cluster, err)
+			}
+			live.Forbidden, live.ScaledBy, live.WriteUnderWay = cached.Forbidden, cached.ScaledBy, cached.WriteUnderWay
+			mu.Lock()
+			defer mu.Unlock()
+			f.Clusters[cluster] = live
+			return nil
+		})
 	}
-	return nil
+	return reads.Wait()
 }
 
 // liveNamespaceOf returns the Namespace of a source, by a live read at most latelyPeriod old.
@@ -170,11 +187,11 @@ func (c *Caches) liveNamespaceOf(ctx context.Context, id render.Identity) (*stat
 	if id.Namespace == "" {
 		return &state.Namespace{}, nil
 	}
-	obj, err := c.lately.get(ctx, c.namespaces, id.Namespace)
+	obj, err := c.lately.get(ctx, c.namespaces, id.Namespace, func(u *unstructured.Unstructured) kept { return state.NewNamespace(u) })
 	if err != nil {
 		return nil, fmt.Errorf("cannot read namespace %q: %w", id.Namespace, err)
 	}
-	return state.NewNamespace(obj), nil
+	return obj.(*state.Namespace), nil
 }
 
 // ProvesAbsence reports whether an error says that the object itself does not

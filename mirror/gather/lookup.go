@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/watch"
@@ -72,11 +73,25 @@ func (c *Caches) WorkAt(id render.Identity, cluster, name string) (*state.Work, 
 // CountWorks counts the Works of a kind that are not being deleted, carry no Job that has ended, and
 // whose sources are in this configuration, by namespace. Other daemons look after the rest.
 func (c *Caches) CountWorks(kind schema.GroupKind) map[string]int {
-	resource, _ := c.configuration.Load().Resource(c.resourceOfKind(kind))
-	n := map[string]int{}
-	for w := range c.WorksOfKind(kind) {
+	return c.count(c.WorksOfKind(kind), func(w *state.Work) string { return w.Source.Namespace })
+}
+
+// CountWorksOnClusters counts such Works of all kinds, by cluster.
+func (c *Caches) CountWorksOnClusters() map[string]int {
+	return c.count(c.Works(), func(w *state.Work) string { return w.Cluster })
+}
+
+func (c *Caches) count(works iter.Seq[*state.Work], place func(*state.Work) string) map[string]int {
+	configuration, n, resources := c.configuration.Load(), map[string]int{}, map[schema.GroupKind]config.Resource{}
+	for w := range works {
+		kind := w.Source.GroupKind()
+		resource, known := resources[kind]
+		if !known {
+			resource, _ = configuration.Resource(c.resourceOfKind(kind))
+			resources[kind] = resource
+		}
 		if w.Foreign == "" && !w.Terminating && !w.IsFinished() && resource.SelectsNamespace(w.Source.Namespace) {
-			n[w.Source.Namespace]++
+			n[place(w)]++
 		}
 	}
 	return n

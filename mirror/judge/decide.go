@@ -18,7 +18,7 @@ type Judgement struct {
 	Verdict Verdict
 	// Plan is what to write. Due are the Works to delete by the verdict, proved or not.
 	Plan []Operation
-	Due  []*state.Work
+	Due  []Due
 }
 
 // On judges a source by the facts about it.
@@ -183,6 +183,11 @@ func decideTarget(f Facts, cluster string) (Target, *Refusal) {
 	case !f.Source.Terms.Matches(cluster, f.Clusters[cluster].Labels):
 		if f.Source.Terms.HasSelector() && f.Clusters[cluster].State == ClusterMissing {
 			return Target{Decision: Unknown, Because: "there is no such cluster, so its labels are unknown"}, nil
+		}
+		if f.Source.Terms.HasSelector() && !f.Source.Terms.Excludes(cluster) {
+			target := unwanted(f, cluster, "the source's selector does not match the labels of this cluster")
+			target.Unselected = true
+			return target, nil
 		}
 		return unwanted(f, cluster, "the source does not ask for this cluster"), nil
 	}

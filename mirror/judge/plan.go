@@ -202,14 +202,20 @@ func differs(wanted Target, w *state.Work) string {
 	return ""
 }
 
+// Due is a Work whose deletion is due. Unselected is that of its [Target].
+type Due struct {
+	*state.Work
+	Unselected bool
+}
+
 // dueDeletions lists the Works to delete by a verdict, proved or not, whose deletion has not
 // been requested yet.
-func dueDeletions(v Verdict, works map[string]*state.Work) []*state.Work {
-	var due []*state.Work
+func dueDeletions(v Verdict, works map[string]*state.Work) []Due {
+	var due []Due
 	for cluster, target := range v.Targets {
 		w, ok := works[cluster]
 		if ok && (target.Unproven || target.Decision == Unwanted) && w.Labelled && !w.Terminating {
-			due = append(due, w)
+			due = append(due, Due{w, target.Unselected})
 		}
 	}
 	return due

@@ -15,7 +15,7 @@ func TestDueDeletions(t *testing.T) {
 	}
 	for _, live := range []bool{false, true} {
 		due := dueDeletions(Decide(Facts{ID: sample.Page, Live: live, Works: works}), works)
-		if len(due) != 1 || due[0] != works["m1"] {
+		if len(due) != 1 || due[0].Work != works["m1"] {
 			t.Errorf("live %v: %d are due", live, len(due))
 		}
 	}

@@ -98,6 +98,9 @@ type Target struct {
 	// StallsIn is how long to wait before that is certain; zero if it is, or if nothing waits.
 	Stalled  bool
 	StallsIn time.Duration
+	// Unselected: the source exists and does not exclude the cluster, but its selector does not match the cluster's
+	// labels. They may have changed, which no one source tells.
+	Unselected bool
 	// Amend: the source asks to preserve its object, which the Work must say before it is
 	// deleted.
 	Amend bool

@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -22,8 +23,10 @@ const (
 )
 
 // Breaker holds deletions when more of one resource are due than anyone is likely to have
-// intended: in one Namespace, whose circuit then trips for that Namespace alone, or in several.
-// It counts pending deletions and those of the last ten minutes; every deletion is pending for
+// intended: in one Namespace, whose circuit then trips for that Namespace alone, or in several. A
+// cluster has a circuit too, for the deletions of all resources that a change of its labels may
+// have made due: one mistake there empties the member, which is a small share of a large fleet.
+// The breaker counts pending deletions and those of the last ten minutes; every deletion is pending for
 // the settle period first, so that a burst is counted as a whole before the first is made.
 //
 // Once a circuit has tripped, all its pending deletions are held until they are approved, along
@@ -37,11 +40,12 @@ type Breaker struct {
 	threshold config.HoldAbove
 	approved  config.Approvals
 	circuits  map[string]*circuit // by resource
+	clusters  *circuit            // of what is unselected
 }
 
 // NewBreaker creates a Breaker with a settle period, and without a threshold yet.
 func NewBreaker(c clock.Clock, settle time.Duration) *Breaker {
-	return &Breaker{clock: c, settle: settle, circuits: map[string]*circuit{}}
+	return &Breaker{clock: c, settle: settle, circuits: map[string]*circuit{}, clusters: newCircuit()}
 }
 
 // Configure replaces the threshold.
@@ -60,31 +64,45 @@ func (b *Breaker) Approve(approved config.Approvals) {
 
 // Propose notes which Works of a source are due for deletion, replacing what was noted
 // before, and returns how long they must wait until other due ones have been noted too.
-func (b *Breaker) Propose(resource string, source render.Identity, works []*state.Work) time.Duration {
+func (b *Breaker) Propose(resource string, source render.Identity, due []judge.Due) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c := b.circuitLocked(resource)
 	now, before, next := b.clock.Now(), c.in(source.Namespace).pending[source], proposal{}
-	finished := !slices.ContainsFunc(works, func(w *state.Work) bool { return !w.IsFinished() })
+	finished := !slices.ContainsFunc(due, func(w judge.Due) bool { return !w.IsFinished() })
 	var wait time.Duration
-	for _, w := range works {
+	for _, w := range due {
 		d, ok := before[w.Cluster]
 		if !ok {
 			d.since = now
 		}
 		d.finished = finished
 		if w.Held != nil {
-			d.by = b.heldByLocked(resource, w)
+			d.by = b.heldByLocked(resource, w.Work)
 		}
+		d.unselected = w.Unselected || d.by == heldCluster
 		next[w.Cluster] = d
 		wait = max(wait, b.settle-now.Sub(d.since))
 	}
 	for cluster, d := range before {
-		if _, isPending := next[cluster]; d.sent && !isPending && !d.finished {
+		_, isPending := next[cluster]
+		wasMade := d.sent && !isPending && !d.finished
+		if wasMade {
 			c.in(source.Namespace).made = append(c.in(source.Namespace).made, deletion{source, now})
 		}
+		if wasMade && d.unselected {
+			b.clusters.in(cluster).made = append(b.clusters.in(cluster).made, deletion{source, now})
+		}
+		if d.unselected && !next[cluster].unselected {
+			b.clusters.propose(cluster, source, nil)
+		}
 	}
-	c.propose(source, next)
+	for cluster, d := range next {
+		if d.unselected {
+			b.clusters.propose(cluster, source, proposal{cluster: d.onCluster()})
+		}
+	}
+	c.propose(source.Namespace, source, next)
 	return wait
 }
 
@@ -95,6 +113,8 @@ func (b *Breaker) heldByLocked(resource string, w *state.Work) scope {
 		return heldNone
 	case w.Held.Whole:
 		return heldAll
+	case w.Held.Cluster:
+		return heldCluster
 	}
 	return heldPart
 }
@@ -109,24 +129,31 @@ type admission struct {
 	approved bool
 	// tell: administrators must be notified of the number of held deletions.
 	tell bool
-	// pending is how many deletions are pending in the namespace, or in all if that is empty.
-	pending   int
-	namespace string
+	// pending is how many deletions are pending in the namespace or because of the cluster's labels, or in all
+	// namespaces if both are empty.
+	pending            int
+	namespace, cluster string
 	// definitionGone: the definition of what is held was deleted.
 	definitionGone bool
 }
 
 // because says why deletions are held.
 func (a admission) because() string {
-	if a.definitionGone {
+	switch {
+	case a.definitionGone:
 		return "their CRD was deleted"
+	case a.cluster != "":
+		return "the labels of the cluster would delete more of its Works than deletion.holdAbove allows"
 	}
 	return "more than deletion.holdAbove allows"
 }
 
+// counts count the Works that a percentage refers to: those of the resource by namespace, and all by cluster.
+type counts struct{ inNamespaces, onClusters func() map[string]int }
+
 // admit decides on a deletion that has been proposed. needsApproval: hold it whatever the
-// number. count counts the resource's Works, by namespace.
-func (b *Breaker) admit(resource string, source render.Identity, w *state.Work, needsApproval bool, count func() map[string]int) admission {
+// number.
+func (b *Breaker) admit(resource string, source render.Identity, w *state.Work, needsApproval bool, count counts) admission {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c := b.circuitLocked(resource)
@@ -142,32 +169,52 @@ func (b *Breaker) admit(resource string, source render.Identity, w *state.Work, 
 		return admission{}
 	}
 	c.forget(now.Add(-breakerWindow))
-	c.blown = c.exceeds(b.threshold, func() map[string]int { return c.countWorks(now, count) }) || needsApproval
-	a := admission{held: (c.tripped() || in.tripped()) && (needsApproval || b.threshold.Works > 0)}
-	if !a.held {
-		return a
-	}
-	by, on := heldAll, &c.fuse
-	if a.pending = c.due(); !c.tripped() {
+	c.blown = c.exceeds(b.threshold, func() map[string]int { return c.countWorks(now, count.inNamespaces) }) || needsApproval
+	by, on, a := heldNone, (*fuse)(nil), admission{}
+	switch cluster := b.exceedsLocked(w.Cluster, d, now, count.onClusters); {
+	case b.threshold.Works == 0 && !needsApproval:
+	case c.tripped():
+		a.pending, by, on = c.due(), heldAll, &c.fuse
+	case cluster.tripped():
+		a.pending, a.cluster, by, on = cluster.due, w.Cluster, heldCluster, &cluster.fuse
+	case in.tripped():
 		a.pending, a.namespace, by, on = in.due, source.Namespace, heldPart, &in.fuse
+	}
+	if a.held = by != heldNone; !a.held {
+		return a
 	}
 	if w.Held == nil { // it is about to be marked
 		c.count(in, by, 1)
 		c.count(in, d.by, -1)
 		d.by = by
 		in.pending[source][w.Cluster] = d
+		if d.unselected {
+			b.clusters.propose(w.Cluster, source, proposal{w.Cluster: d.onCluster()})
+		}
 	}
 	on.definitionGone = on.definitionGone || needsApproval
 	a.definitionGone, a.tell = on.definitionGone, on.raise(a.pending, now)
 	return a
 }
 
-// holdsAll reports whether all deletions of a resource are held, and not only those of some
-// namespaces.
-func (b *Breaker) holdsAll(resource string) bool {
+// exceedsLocked returns the circuit of a cluster, for a deletion that counts there; an empty one for others.
+func (b *Breaker) exceedsLocked(cluster string, d pending, now time.Time, count func() map[string]int) *part {
+	if !d.unselected {
+		return &part{}
+	}
+	b.clusters.forget(now.Add(-breakerWindow))
+	on := b.clusters.in(cluster)
+	on.blown = on.exceeds(b.threshold, cluster, func() map[string]int { return b.clusters.countWorks(now, count) })
+	return on
+}
+
+// mark returns the mark for a Work whose deletion is held.
+func (b *Breaker) mark(resource string, w *state.Work, because string) render.Hold {
+	since := b.holdTime(resource, w.Source.Namespace, w.Cluster)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.circuitLocked(resource).tripped()
+	d, _ := b.circuitLocked(resource).pending(w.Source.Namespace, w)
+	return render.Hold{Since: since, Resource: resource, Because: because, Whole: d.by == heldAll, Cluster: d.by == heldCluster}
 }
 
 // holdTime returns the time for a mark that is made now. No approval in force covers it,
@@ -187,7 +234,13 @@ func (b *Breaker) holdTime(resource, namespace, member string) time.Time {
 func (b *Breaker) made(resource string, w *state.Work, approved bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.circuitLocked(resource).made(w, approved, b.clock.Now())
+	b.madeLocked(b.circuitLocked(resource), w, approved)
+}
+
+func (b *Breaker) madeLocked(c *circuit, w *state.Work, approved bool) {
+	now := b.clock.Now()
+	c.made(w.Source.Namespace, w, approved, now)
+	b.clusters.made(w.Cluster, w, approved, now)
 }
 
 // Saw notes that a Work is being deleted, no matter by whom. If that was due here too, and not
@@ -197,8 +250,8 @@ func (b *Breaker) Saw(w *state.Work) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for resource, c := range b.circuits {
-		if d, ok := c.pending(w); ok && d.by == heldNone {
-			c.made(w, b.isApprovedLocked(resource, w), b.clock.Now())
+		if d, ok := c.pending(w.Source.Namespace, w); ok && d.by == heldNone {
+			b.madeLocked(c, w, b.isApprovedLocked(resource, w))
 		}
 	}
 }
@@ -218,7 +271,7 @@ func (b *Breaker) sent(resource string, w *state.Work, approved bool) {
 func (b *Breaker) circuitLocked(resource string) *circuit {
 	c, ok := b.circuits[resource]
 	if !ok {
-		c = &circuit{parts: map[string]*part{}}
+		c = newCircuit()
 		b.circuits[resource] = c
 	}
 	return c

@@ -12,6 +12,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -32,6 +33,17 @@ func newBreakerTest(total int) *breakerTest {
 	return b
 }
 
+// Propose proposes deletions that have nothing to do with the labels of clusters.
+func (b *breakerTest) Propose(resource string, source render.Identity, works []*state.Work) time.Duration {
+	var due []judge.Due
+	for _, w := range works {
+		due = append(due, judge.Due{Work: w})
+	}
+	return b.Breaker.Propose(resource, source, due)
+}
+
+func (b *breakerTest) holdsAll() bool { return b.circuits["configmaps"].tripped() }
+
 func (b *breakerTest) proposeOne(i int, held *render.Hold) *state.Work {
 	w := &state.Work{Source: sample.Numbered(i), Held: held}
 	b.Propose("configmaps", w.Source, []*state.Work{w})
@@ -39,7 +51,7 @@ func (b *breakerTest) proposeOne(i int, held *render.Hold) *state.Work {
 }
 
 func (b *breakerTest) admitOne(w *state.Work) admission {
-	return b.admit("configmaps", w.Source, w, false, func() map[string]int { return map[string]int{w.Source.Namespace: b.total} })
+	return b.admit("configmaps", w.Source, w, false, counts{inNamespaces: func() map[string]int { return map[string]int{w.Source.Namespace: b.total} }})
 }
 
 // delete tries to delete the proposed Works, and returns how many the breaker admits.
@@ -222,7 +234,7 @@ func TestBreakerNamespaces(t *testing.T) {
 				got[namespace] = 0
 			}
 			for _, w := range works {
-				if a := b.admit("configmaps", w.Source, w, false, func() map[string]int { return tc.works }); a.wait == 0 && !a.held {
+				if a := b.admit("configmaps", w.Source, w, false, counts{inNamespaces: func() map[string]int { return tc.works }}); a.wait == 0 && !a.held {
 					b.made("configmaps", w, false)
 					got[w.Source.Namespace]++
 				}
@@ -231,6 +243,100 @@ func TestBreakerNamespaces(t *testing.T) {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestBreakerOnClusters: deletions that a change of a cluster's labels may have made due are counted by
+// cluster as well, over all resources, however small a share of each resource the cluster has.
+func TestBreakerOnClusters(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		// due are the deletions that labels make due on m1, named those that a user has asked for; both are
+		// halved between two resources. works is how many Works m1 has.
+		due, named, works int
+		// want is how many of due are admitted, all at once and one by one.
+		want, wantStream int
+	}{
+		"All":     {"a label is mistyped", 200, 0, 200, 0, 50},
+		"Few":     {"a selector of some objects has another meaning", 50, 0, 50, 50, 50},
+		"Share":   {"a quarter of a large cluster moves", 200, 0, 800, 200, 200},
+		"Retired": {"objects that are deleted or go elsewhere by name do not count", 50, 200, 250, 50, 50},
+	}
+	for name, tc := range cases {
+		for _, stream := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/%v", name, stream), func(t *testing.T) {
+				b, left := newBreakerTest(0), tc.works
+				count := counts{func() map[string]int { return map[string]int{sample.Page.Namespace: 10_000} }, func() map[string]int { return map[string]int{"m1": left} }}
+				resource := func(i int) string { return []string{"configmaps", "secrets"}[i%2] }
+				propose := func(i int) *state.Work {
+					w := &state.Work{Source: sample.Numbered(i), Cluster: "m1"}
+					b.Breaker.Propose(resource(i), w.Source, []judge.Due{{Work: w, Unselected: i < tc.due}})
+					return w
+				}
+				admitted, works, on := 0, []*state.Work{}, ""
+				admit := func(i int) {
+					a := b.admit(resource(i), works[i].Source, works[i], false, count)
+					if a.held {
+						works[i].Held, on = new(b.mark(resource(i), works[i], "")), a.cluster
+						return
+					}
+					b.made(resource(i), works[i], false)
+					if left--; i < tc.due {
+						admitted++
+					}
+				}
+				for i := range tc.due + tc.named {
+					if works = append(works, propose(i)); stream {
+						b.clock.Step(settleTest)
+						admit(i)
+					}
+				}
+				b.clock.Step(settleTest)
+				for i := range works {
+					if !stream {
+						admit(i)
+					}
+				}
+				want := tc.want
+				if stream {
+					want = tc.wantStream
+				}
+				if admitted != want || want < tc.due && on != "m1" {
+					t.Errorf("%s: admitted %d of %d, want %d, held on %q", tc.reason, admitted, tc.due, want, on)
+				}
+			})
+		}
+	}
+}
+
+// TestBreakerRemembersCluster: the mark holds what is unselected on its cluster after a restart, and nothing
+// else; an approval for the cluster releases it.
+func TestBreakerRemembersCluster(t *testing.T) {
+	b := newBreakerTest(1000)
+	since := b.clock.Now()
+	mark, _ := render.ParseHold(map[string]string{render.HeldKey: render.Hold{Since: since, Resource: "configmaps", Because: "of a test", Cluster: true}.String()})
+	propose := func(i int, cluster string, unselected bool, held *render.Hold) *state.Work {
+		w := &state.Work{Source: sample.Numbered(i), Cluster: cluster, Held: held}
+		b.Breaker.Propose("configmaps", w.Source, []judge.Due{{Work: w, Unselected: unselected}})
+		return w
+	}
+	works := []*state.Work{propose(0, "m1", false, &mark), propose(1, "m1", true, nil), propose(2, "m1", false, nil), propose(3, "m2", true, nil)}
+	b.clock.Step(settleTest)
+	for i, want := range []bool{true, true, false, false} {
+		if a := b.admitOne(works[i]); a.held != want {
+			t.Errorf("deletion %d: %+v", i, a)
+		}
+	}
+	b.Approve(config.Approvals{"configmaps@m1": since})
+	if deleted := b.delete(works[:1]); deleted != 1 {
+		t.Error("the approved one is held")
+	}
+	propose(1, "m1", false, nil) // another user's retargeting: no label is at fault
+	b.Propose("configmaps", sample.Numbered(1), nil)
+	late := propose(4, "m1", true, nil)
+	b.clock.Step(settleTest)
+	if deleted := b.delete([]*state.Work{late}); deleted != 1 || len(b.clusters.parts) != 2 {
+		t.Errorf("the circuit has not closed: %d, %v", deleted, b.clusters.parts)
 	}
 }
 
@@ -266,7 +372,7 @@ func TestBreakerRemembersAll(t *testing.T) {
 		w := &state.Work{Source: other}
 		b.Propose("configmaps", other, []*state.Work{w})
 		b.clock.Step(settleTest)
-		if a := b.admitOne(w); a.held != whole || b.holdsAll("configmaps") != whole {
+		if a := b.admitOne(w); a.held != whole || b.holdsAll() != whole {
 			t.Errorf("with a mark with Whole %v, another Namespace's deletion: %+v", whole, a)
 		}
 	}
@@ -289,12 +395,12 @@ func TestBreakerClosesForAll(t *testing.T) {
 	}
 	admit := func(works []*state.Work) (held int) {
 		for _, w := range works {
-			a := b.admit("configmaps", w.Source, w, false, func() map[string]int { return total })
+			a := b.admit("configmaps", w.Source, w, false, counts{inNamespaces: func() map[string]int { return total }})
 			switch {
 			case !a.held:
 				b.made("configmaps", w, a.approved)
 			case w.Held == nil:
-				w.Held = &render.Hold{Since: b.holdTime("configmaps", w.Source.Namespace, w.Cluster), Whole: b.holdsAll("configmaps")}
+				w.Held = new(b.mark("configmaps", w, ""))
 				b.Propose("configmaps", w.Source, []*state.Work{w})
 				fallthrough
 			default:
@@ -304,12 +410,12 @@ func TestBreakerClosesForAll(t *testing.T) {
 		return held
 	}
 	tenants := propose("tenant", 60)
-	if held := admit(tenants); held != 60 || b.holdsAll("configmaps") {
-		t.Fatalf("%d of one Namespace's are held, and all: %v", held, b.holdsAll("configmaps"))
+	if held := admit(tenants); held != 60 || b.holdsAll() {
+		t.Fatalf("%d of one Namespace's are held, and all: %v", held, b.holdsAll())
 	}
 	spread := slices.Concat(propose("b", 40), propose("c", 40), propose("d", 40))
-	if held := admit(spread); held != 120 || !b.holdsAll("configmaps") {
-		t.Fatalf("%d of three Namespaces' are held, and all: %v", held, b.holdsAll("configmaps"))
+	if held := admit(spread); held != 120 || !b.holdsAll() {
+		t.Fatalf("%d of three Namespaces' are held, and all: %v", held, b.holdsAll())
 	}
 	if held := admit(propose("other", 1)); held != 1 {
 		t.Error("while all are held, one of another Namespace is admitted")
@@ -566,7 +672,7 @@ func TestBreakerNeedsApproval(t *testing.T) {
 	w := b.proposeOne(0, nil)
 	b.clock.Step(settleTest)
 	admit := func() admission {
-		return b.admit("configmaps", w.Source, w, true, func() map[string]int { return map[string]int{w.Source.Namespace: b.total} })
+		return b.admit("configmaps", w.Source, w, true, counts{inNamespaces: func() map[string]int { return map[string]int{w.Source.Namespace: b.total} }})
 	}
 	if a := admit(); !a.held || !a.tell || a.because() != "their CRD was deleted" {
 		t.Errorf("a deletion that needs an approval was admitted: %+v", a)
@@ -626,7 +732,7 @@ func TestBreakerCause(t *testing.T) {
 			}
 			b.clock.Step(settleTest)
 			for i, w := range works {
-				a := b.admit("configmaps", w.Source, w, c.needsApproval[i], func() map[string]int { return map[string]int{w.Source.Namespace: b.total} })
+				a := b.admit("configmaps", w.Source, w, c.needsApproval[i], counts{inNamespaces: func() map[string]int { return map[string]int{w.Source.Namespace: b.total} }})
 				if !a.held || a.because() != c.want {
 					t.Errorf("%s: deletion %d: held %v, %s", c.reason, i, a.held, a.because())
 				}
@@ -638,7 +744,7 @@ func TestBreakerCause(t *testing.T) {
 func TestBreakerTells(t *testing.T) {
 	b := newBreakerTest(100)
 	admit := func(w *state.Work) bool {
-		return b.admit("configmaps", w.Source, w, false, func() map[string]int { return map[string]int{w.Source.Namespace: b.total} }).tell
+		return b.admit("configmaps", w.Source, w, false, counts{inNamespaces: func() map[string]int { return map[string]int{w.Source.Namespace: b.total} }}).tell
 	}
 	var works []*state.Work
 	for i := range 60 {

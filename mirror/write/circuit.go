@@ -14,16 +14,18 @@ import (
 
 // circuit is the breaker of one resource. No single Namespace trips it, so that no tenant's
 // deletions hold up those of others. It stays tripped while a deletion that it holds is
-// pending.
+// pending. That of clusters has parts only.
 type circuit struct {
-	parts map[string]*part // by namespace
+	parts map[string]*part // by namespace, or by cluster
 	fuse
-	// works is how many Works of the resource there were at countedAt, by namespace.
+	// works is how many Works there were at countedAt, by part.
 	works     map[string]int
 	countedAt time.Time
 }
 
-// part is the circuit of one resource in one Namespace.
+func newCircuit() *circuit { return &circuit{parts: map[string]*part{}} }
+
+// part is the circuit of one resource in one Namespace, or of one cluster.
 type part struct {
 	pending map[render.Identity]proposal
 	// due is how many Works are in all proposals, except those of finished Jobs.
@@ -45,6 +47,18 @@ type pending struct {
 	// finished: it carries a Job that has ended everywhere. Karmada's control plane deletes such
 	// sources by itself (ttlSecondsAfterFinished), and nothing that runs goes with them.
 	finished bool
+	// unselected: it may be due because the labels of its cluster have changed, so it counts there too.
+	unselected bool
+}
+
+// onCluster returns the deletion as the circuit of its cluster counts it.
+func (d pending) onCluster() pending {
+	if d.by == heldCluster {
+		d.by = heldPart
+		return d
+	}
+	d.by = heldNone
+	return d
 }
 
 // counted returns how many deletions count.
@@ -60,11 +74,12 @@ func (p proposal) counted() (n int) {
 // scope is how much of a resource is held.
 type scope uint8
 
-// The scopes: nothing, one Namespace, or all of the resource.
+// The scopes: nothing, one Namespace, all of the resource, or what the labels of one cluster would delete.
 const (
 	heldNone scope = iota
 	heldPart
 	heldAll
+	heldCluster
 )
 
 // fuse counts the deletions that it holds.
@@ -108,12 +123,12 @@ func (a *alarm) raise(pending int, now time.Time) bool {
 	return true
 }
 
-// in returns the part of a Namespace.
-func (c *circuit) in(namespace string) *part {
-	p, ok := c.parts[namespace]
+// in returns the part of a Namespace or cluster.
+func (c *circuit) in(place string) *part {
+	p, ok := c.parts[place]
 	if !ok {
 		p = &part{pending: map[render.Identity]proposal{}}
-		c.parts[namespace] = p
+		c.parts[place] = p
 	}
 	return p
 }
@@ -126,9 +141,9 @@ func (c *circuit) due() (n int) {
 	return n
 }
 
-// propose notes the due deletions of a source, replacing those noted before.
-func (c *circuit) propose(source render.Identity, next proposal) {
-	p := c.in(source.Namespace)
+// propose notes the due deletions of a source in a part, replacing those noted before.
+func (c *circuit) propose(place string, source render.Identity, next proposal) {
+	p := c.in(place)
 	for _, d := range next { // first, so that no circuit closes for a moment
 		c.count(p, d.by, 1)
 	}
@@ -141,12 +156,12 @@ func (c *circuit) propose(source render.Identity, next proposal) {
 		return
 	}
 	delete(p.pending, source)
-	c.drop(source.Namespace)
+	c.drop(place)
 }
 
-// pending returns the due deletion of a Work, if there is one.
-func (c *circuit) pending(w *state.Work) (pending, bool) {
-	p, ok := c.parts[w.Source.Namespace]
+// pending returns the due deletion of a Work in a part, if there is one.
+func (c *circuit) pending(place string, w *state.Work) (pending, bool) {
+	p, ok := c.parts[place]
 	if !ok {
 		return pending{}, false
 	}
@@ -156,18 +171,18 @@ func (c *circuit) pending(w *state.Work) (pending, bool) {
 
 // made notes that a due deletion was made. Of our own, the watch may have shown it before the
 // API server has answered: then it is not due any more, and has been counted.
-func (c *circuit) made(w *state.Work, approved bool, now time.Time) {
-	due, isDue := c.pending(w)
+func (c *circuit) made(place string, w *state.Work, approved bool, now time.Time) {
+	due, isDue := c.pending(place, w)
 	if !isDue {
 		return
 	}
-	p, source := c.in(w.Source.Namespace), w.Source
+	p, source := c.in(place), w.Source
 	if !approved && !due.finished {
 		p.made = append(p.made, deletion{source, now})
 	}
 	next := maps.Clone(p.pending[source])
 	delete(next, w.Cluster)
-	c.propose(source, next)
+	c.propose(place, source, next)
 }
 
 // count adds n deletions of a part to what holds them.
@@ -182,22 +197,22 @@ func (c *circuit) count(p *part, by scope, n int) {
 
 // forget drops the deletions that were made before a time.
 func (c *circuit) forget(before time.Time) {
-	for namespace, p := range c.parts {
+	for place, p := range c.parts {
 		for len(p.made) > 0 && p.made[0].at.Before(before) {
 			p.made = p.made[1:]
 		}
-		c.drop(namespace)
+		c.drop(place)
 	}
 }
 
-// drop forgets a Namespace that has no deletions left.
-func (c *circuit) drop(namespace string) {
-	if p := c.parts[namespace]; len(p.pending)+len(p.made) == 0 {
-		delete(c.parts, namespace)
+// drop forgets a part that has no deletions left.
+func (c *circuit) drop(place string) {
+	if p := c.parts[place]; len(p.pending)+len(p.made) == 0 {
+		delete(c.parts, place)
 	}
 }
 
-// countWorks returns the number of Works, by namespace, counted at most countAge ago.
+// countWorks returns the number of Works, by part, counted at most countAge ago.
 func (c *circuit) countWorks(now time.Time, count func() map[string]int) map[string]int {
 	if c.works == nil || now.Sub(c.countedAt) > countAge {
 		c.works, c.countedAt = count(), now
@@ -208,13 +223,13 @@ func (c *circuit) countWorks(now time.Time, count func() map[string]int) map[str
 // all returns how many deletions are pending or were made recently.
 func (p *part) all() int { return p.due + len(p.made) }
 
-// exceeds reports whether a Namespace exceeds both thresholds with more than one source:
+// exceeds reports whether a part exceeds both thresholds with more than one source:
 // what a user does to a single object is intended.
-func (p *part) exceeds(threshold config.HoldAbove, namespace string, works func() map[string]int) bool {
+func (p *part) exceeds(threshold config.HoldAbove, place string, works func() map[string]int) bool {
 	if threshold.Works == 0 || p.all() <= threshold.Works || !p.isOfSeveral() {
 		return false
 	}
-	return isMore(p.all(), threshold.Percent, works()[namespace]+len(p.made))
+	return isMore(p.all(), threshold.Percent, works()[place]+len(p.made))
 }
 
 // exceeds trips the circuits of Namespaces, and reports whether the other Namespaces, without

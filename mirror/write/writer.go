@@ -39,6 +39,8 @@ type Caches interface {
 	// CountWorks counts the Works of a kind that the breaker's percentage refers to, by the
 	// namespace of their sources.
 	CountWorks(kind schema.GroupKind) map[string]int
+	// CountWorksOnClusters counts those of all kinds, by cluster.
+	CountWorksOnClusters() map[string]int
 	// WorksVersion is the resource version that the cache of Works has reached.
 	WorksVersion() string
 	// ResourceOf returns the resource of a source.
@@ -52,9 +54,9 @@ type Reports interface {
 	Tried(id render.Identity, op judge.Operation, work string, err error)
 	// Noticed reports that a Work does not stay as written, and why.
 	Noticed(id render.Identity, cluster, notice string)
-	// Held reports how many deletions of a resource are held, in one namespace or, if that
-	// is empty, in all, and why.
-	Held(resource, namespace string, pending int, because string)
+	// Held reports how many deletions are held, and why: those of a resource, in one namespace
+	// or, if that is empty, in all; or those on a cluster, because of its labels.
+	Held(resource, namespace, cluster string, pending int, because string)
 }
 
 // Writer carries out operations.
@@ -163,9 +165,11 @@ func (w *Writer) isOutdated(v judge.Verdict, op judge.Operation) bool {
 // answer.
 func (w *Writer) admitDeletion(v judge.Verdict, op judge.Operation, o *Outcome) admission {
 	resource := w.Caches.ResourceOf(v.ID)
-	a := w.Breaker.admit(resource, v.ID, op.Work, v.NeedsApproval, func() map[string]int { return w.Caches.CountWorks(v.ID.GroupKind()) })
+	a := w.Breaker.admit(resource, v.ID, op.Work, v.NeedsApproval, counts{
+		func() map[string]int { return w.Caches.CountWorks(v.ID.GroupKind()) }, w.Caches.CountWorksOnClusters,
+	})
 	if a.tell {
-		w.Reports.Held(resource, a.namespace, a.pending, a.because())
+		w.Reports.Held(resource, a.namespace, a.cluster, a.pending, a.because())
 	}
 	o.Settle(a.wait)
 	if a.held {
@@ -263,8 +267,7 @@ func (w *Writer) send(ctx context.Context, v judge.Verdict, op judge.Operation) 
 		}
 		return receipt{}, err
 	case op.Kind == judge.Hold:
-		resource := w.Caches.ResourceOf(v.ID)
-		hold := render.Hold{Since: w.Breaker.holdTime(resource, v.ID.Namespace, op.Cluster), Resource: resource, Because: op.Because, Whole: w.Breaker.holdsAll(resource)}
+		hold := w.Breaker.mark(w.Caches.ResourceOf(v.ID), op.Work, op.Because)
 		return w.Client.patch(ctx, op.Work.Namespace, op.Work.Name, hold.Patch(op.Work.ResourceVersion))
 	case op.Kind == judge.Create:
 		return w.Client.create(ctx, render.ExecutionNamespace(op.Cluster), body)

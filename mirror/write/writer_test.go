@@ -28,6 +28,7 @@ func (c cached) WorkAt(_ render.Identity, _, _ string) (*state.Work, bool) {
 	return c.Work, c.Work != nil
 }
 func (cached) CountWorks(schema.GroupKind) map[string]int { return nil }
+func (cached) CountWorksOnClusters() map[string]int       { return nil }
 func (cached) WorksVersion() string                       { return "" }
 func (cached) ResourceOf(render.Identity) string          { return "configmaps" }
 
@@ -36,7 +37,7 @@ type untold struct{}
 
 func (untold) Tried(render.Identity, judge.Operation, string, error) {}
 func (untold) Noticed(_ render.Identity, _, _ string)                {}
-func (untold) Held(_, _ string, _ int, _ string)                     {}
+func (untold) Held(_, _, _ string, _ int, _ string)                  {}
 
 // newWriterOf creates a Writer, and returns the methods of the requests that it sends. They are
 // answered with these resource versions, and after those with 404.

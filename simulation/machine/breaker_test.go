@@ -78,6 +78,14 @@ var breakers = map[string]func(*machine) error{
 		return m.tell(m.careful, m.crowd(60, 0, map[string]string{selectorKey: "tier=edge"}), m.quiet, now(&from), m.cluster("m1", map[string]string{"tier": "edgy"}), pause(time.Minute), m.deletes(&from, 0, 0), m.held(60, 60),
 			m.cluster("m1", map[string]string{"tier": "edge"}), m.quiet, m.held(0, 0))
 	},
+	"BreakerOfACluster": func(m *machine) error { // as many Works on each of three clusters: a third of all, and all that one has
+		var from time.Time
+		edge := map[string]string{"tier": "edge"}
+		return m.tell(m.set("deletion: {holdAbove: {works: 20, percent: 60}}\n"), m.cluster("m1", edge), m.cluster("m2", edge), m.cluster("m3", edge), m.crowd(30, 0, map[string]string{selectorKey: "tier=edge"}), m.puts(inB(pages[0]), to("m1,m2")), m.quiet, now(&from),
+			m.cluster("m1", map[string]string{"tier": "egde"}), pause(time.Minute), m.held(30, 30), m.deletes(&from, 0, 0), m.told("DeletionHeld", 1, 100), m.runs("deletions list --works", "page-29", "labels of this cluster"),
+			m.restarted, m.puts(inB(pages[0]), to("m2")), pause(time.Minute), m.held(30, 30), m.deletes(&from, 1, 1), m.cluster("m1", edge), m.quiet, m.held(0, 0),
+			m.cluster("m1", nil), pause(time.Minute), m.held(30, 30), m.refuses("deletions approve --yes --member m2", "held"), m.approved("--member m1"), m.quiet, m.deletes(&from, 31, 31))
+	},
 	// Deletions in the foreground.
 	"ForegroundNamespaceGoes": func(m *machine) error {
 		return m.tell(m.crowd(300, 0, foreground), m.quiet, m.spaceGoes("a"), m.spaceIsGone("a"), m.quiet)

@@ -65,12 +65,9 @@ var withDefinitions = &scene{
 	steps:       choices{"put": 20, "edit": 8, "delete": 4, "recreate": 2, "definition": 12, "approve": 2, "shut": 2, "open": 2},
 }
 
-// fleetSize is from how many clusters on a fleet is large.
-const fleetSize = 40
-
 // inFleet plays with many clusters that report, and with API servers that are far away.
 var inFleet = &scene{
-	clusters: members(fleetSize), objects: []model.Key{pages[0], deployment},
+	clusters: members(40), objects: []model.Key{pages[0], deployment},
 	annotations: map[string]choices{clustersKey: {none: 6, "m1*": 1}, selectorKey: {"tier": 6, "tier=edge": 1, "tier in (edge,core)": 3}},
 	claims:      choices{none: 1},
 	steps:       choices{"put": 12, "edit": 4, "delete": 1, "cluster": 16, "latency": 6, "reports": 4, "restart": 1},

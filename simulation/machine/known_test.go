@@ -31,31 +31,10 @@ var knownDefects = map[string]defect{
 			return []act{m.puts(inA(widget), to("*")), m.quiet, func() error { return m.upgrade(false) }, pause(time.Second), m.restarted, pause(time.Second)}
 		},
 	},
-	"fleet": {
-		"deletions by label are never proved in a large or slow fleet",
-		[]string{"it exists, but must not", " waits for "}, func(m *machine) bool { return len(m.clusters) >= fleetSize }, inFleet, func(m *machine) []act {
-			return []act{m.far(30 * time.Millisecond), m.page(map[string]string{selectorKey: "tier"}), m.quiet, m.cluster("m1", nil)}
-		},
-	},
-	"emptied": {
-		"one mistyped label empties a member, and the breaker lets it",
-		[]string{"because of its labels"}, nil, withBreaker, func(m *machine) (acts []act) {
-			for _, k := range m.keys() {
-				acts = append(acts, m.puts(k, map[string]string{selectorKey: "tier"}))
-			}
-			return append(acts, m.quiet, m.cluster("m1", nil))
-		},
-	},
 	"emptied list": {
 		"a wrong list of Works releases sources whose deletion is in the foreground: only what the cache shows is waited for",
 		[]string{"was released at"}, func(m *machine) bool { return m.losesWorks }, onAPIServer, func(m *machine) []act {
 			return []act{m.crowd(3, 0, foreground), m.quiet, m.misled("works", fault.Truncate(0)), pause(12 * time.Second), m.deleted(pageOf(1)), pause(5 * time.Second)}
-		},
-	},
-	"cost": {
-		"a tenant's annotations make each judgement expensive",
-		[]string{"of CPU, and"}, nil, ofTenants, func(m *machine) []act {
-			return []act{func() error { return m.measure(thePage, 1000) }}
 		},
 	},
 }
@@ -71,9 +50,7 @@ func (d defect) explains(m *machine, complaint string) bool {
 func TestKnownDefects(t *testing.T) {
 	for name, d := range knownDefects {
 		t.Run(name, func(t *testing.T) {
-			if !d.scene.isMeasured {
-				t.Parallel()
-			}
+			t.Parallel()
 			if err := inWorld(t, d.scene, func(m *machine) error {
 				if err := m.tell(d.story(m)...); err != nil {
 					return err
