@@ -163,9 +163,8 @@ func TestBakeWhileAway(t *testing.T) {
 }
 
 // TestWavesWriteWithoutEffect: admission alters the Works of a source in waves, all of them in the same way. After a restart,
-// no one knows that, so that the first wave is written again. Admission makes of that what is there already: the
-// API server stores nothing, and no watch shows anything. The writer has learnt that the Work is as it can be, and it is
-// the next wave's turn; but nothing looks at the source again.
+// they are written again. Admission makes of that what is there already: the API server stores nothing, and no watch shows
+// anything. By their notes, the Works are as they can be, so that the rollout is through.
 func TestWavesWriteWithoutEffect(t *testing.T) {
 	s, clock := newAPIServer(t), newFakeClock()
 	page := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1,m2,m3", render.WavesAnnotation: "m1;m2;*"})
@@ -175,6 +174,11 @@ func TestWavesWriteWithoutEffect(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		_, content, err := render.DigestOf(u.Object, u.GetNamespace(), u.GetName())
+		if err != nil {
+			t.Fatal(err)
+		}
+		sample.Annotate(u, render.WrittenAnnotation, fmt.Sprintf("1-%s-%d", content, u.GetGeneration()+1))
 		manifest["data"].(map[string]any)["by-a-webhook"] = "x"
 	}
 	s.list(configMaps, page)
