@@ -14,7 +14,7 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 	if before != nil && after != nil && after.HasReturned(before) {
 		c.wakeWorksOn(after)
 	}
-	if before != nil && after != nil && before.IsReady != after.IsReady {
+	if before != nil && after != nil && (before.IsReady != after.IsReady || after.HasReturned(before)) {
 		c.caches.Unreached(after.Name)
 		c.enqueueInWavesOn(after)
 		for w := range c.caches.WorksOn(after.Name) {

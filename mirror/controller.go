@@ -165,6 +165,9 @@ func (c *Controller) Configure(parts config.Parts) error {
 		}
 	}
 	last := c.caches.Configure(configuration)
+	if c.queue.Load() == nil {
+		c.departures.forget(c.Clock.Now().Add(-departurePeriod))
+	}
 	c.departures.add(c.departing(last))
 	c.caches.Follow()
 	for _, w := range before {

@@ -155,6 +155,14 @@ func (d *departures) get(id render.Identity) (departure, bool) {
 	return left, ok
 }
 
+// forget drops what left the configuration before a time, without a word: another replica led then.
+func (d *departures) forget(before time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	maps.DeleteFunc(d.of, func(_ render.Identity, left departure) bool { return left.at.Before(before) })
+	d.unlisted = slices.DeleteFunc(d.unlisted, func(r unlisted) bool { return r.at.Before(before) })
+}
+
 func (d *departures) drop(id render.Identity) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -196,6 +204,7 @@ func (c *Controller) letGo(ctx context.Context, id render.Identity, o *write.Out
 	switch {
 	case err == nil || errors.Is(err, write.ErrOtherVersion) || gather.ProvesAbsence(err, id.Name):
 		c.departures.drop(id)
+		c.finalizers.denied.end(at)
 		if !isBack {
 			c.finalizers.shown(id)
 		}

@@ -387,6 +387,30 @@ func TestForegroundStandby(t *testing.T) {
 	}
 }
 
+// TestForegroundOldDepartures: what left long ago is over, when this replica begins to lead and while it stands by.
+func TestForegroundOldDepartures(t *testing.T) {
+	for name, again := range map[string]func(*testing.T, *Controller){
+		"Stands by": func(t *testing.T, c *Controller) { configure(t, c, onlyWidgets) },
+		"Leads": func(t *testing.T, c *Controller) {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			c.Lead(ctx, nil)
+		},
+	} {
+		server, clock := newAPIServer(t), newFakeClock()
+		server.list(configMaps, inForeground("m1", finalized))
+		c := newControllerOf(t, server, configured("", "", ""), clock)
+		configure(t, c, onlyWidgets)
+		if len(c.departures.all()) != 1 {
+			t.Fatal(c.departures.all())
+		}
+		clock.Step(departurePeriod + time.Second)
+		if again(t, c); len(c.departures.all()) > 0 {
+			t.Errorf("%s: %v is kept", name, c.departures.all())
+		}
+	}
+}
+
 // TestForegroundLists: each deletion in the foreground lists the Works of all clusters by a label. An API server
 // has no index for labels: each list goes through all Works of the control plane, those of policies
 // included, and with a limit (the pager's 500) most versions read them all from etcd. Deleting one

@@ -21,6 +21,7 @@ import (
 // the syncs in flight, because another replica may lead; when stop is closed, it lets them
 // finish.
 func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) {
+	c.departures.forget(c.Clock.Now().Add(-departurePeriod))
 	if !c.awaitCaches(ctx, stop) {
 		return
 	}

@@ -210,3 +210,20 @@ func TestWavesWriteWithoutEffect(t *testing.T) {
 		clock.Step(result.retry)
 	}
 }
+
+// TestWavesOutageBetweenLists: of an outage that falls between two lists, only the time tells. It ends a bake.
+func TestWavesOutageBetweenLists(t *testing.T) {
+	s := newAPIServer(t)
+	s.list(configMaps, inWaves("m1"))
+	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+	q := leading(t, c)
+	since := func(at time.Time) *state.Cluster { return state.NewCluster(readyCluster("m1", at)) }
+	c.clusterChanged(since(sample.Created), since(sample.Created))
+	if again := waiting(q); len(again) > 0 {
+		t.Errorf("nothing has changed: %v", again)
+	}
+	c.clusterChanged(since(sample.Created), since(sample.Created.Add(time.Hour)))
+	if again := waiting(q); len(again) != 1 {
+		t.Errorf("looked at again: %v", again)
+	}
+}

@@ -22,9 +22,23 @@ type contents struct {
 	needing map[render.Identity]sets.Set[render.Identity]
 }
 
+// note notes what a watch shows. The same version replaces what is known: it may be served in another apiVersion now.
 func (c *contents) note(whole *state.Object) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.noteLocked(whole)
+}
+
+// noteRead notes what a live read has shown, which may have begun before the resource was watched in another version.
+func (c *contents) noteRead(whole *state.Object) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, ok := c.of[whole.ID]; !ok || known.ResourceVersion != whole.ResourceVersion {
+		c.noteLocked(whole)
+	}
+}
+
+func (c *contents) noteLocked(whole *state.Object) {
 	if c.of == nil {
 		c.of = map[render.Identity]*state.Object{}
 	}

@@ -28,6 +28,7 @@ func TestContents(t *testing.T) {
 			c, whole := &contents{}, at("7")
 			c.note(whole)
 			c.note(at("6")) // a watch that lags
+			c.noteRead(at("7"))
 			cached := at(tc.cached)
 			cached.Content = nil
 			if got := c.complete(cached); (got == whole) != tc.known || !tc.known && got != cached {
@@ -38,6 +39,22 @@ func TestContents(t *testing.T) {
 				t.Error("a pruned content is still known")
 			}
 		})
+	}
+}
+
+// TestContentsOfAnotherVersion: a live read that began before the resource was watched in another version ends later.
+func TestContentsOfAnotherVersion(t *testing.T) {
+	in := func(apiVersion string) *state.Object {
+		u := named(apiVersion, "Widget", "shop", "wheel")
+		u.SetResourceVersion("7")
+		return state.NewWholeObject(u)
+	}
+	c, watched := &contents{}, in("example.io/v2")
+	c.noteRead(in("example.io/v1"))
+	c.note(watched)
+	c.noteRead(in("example.io/v1"))
+	if c.of[watched.ID] != watched {
+		t.Error("what is watched is not what is known")
 	}
 }
 

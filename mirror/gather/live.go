@@ -110,7 +110,7 @@ func (c *Caches) readObject(ctx context.Context, w *watch.Watch, id render.Ident
 		return nil, fmt.Errorf("cannot read source %q: the API server returned %q", id, o.ID)
 	}
 	if !o.Chooses() {
-		c.contents.note(o)
+		c.contents.noteRead(o)
 	}
 	return o, nil
 }

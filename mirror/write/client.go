@@ -48,11 +48,22 @@ func NewClient(config *rest.Config) (Client, error) {
 }
 
 func (c Client) create(ctx context.Context, namespace string, body []byte) (receipt, error) {
-	return c.do(ctx, acceptMetadata, c.rest.Post().Namespace(namespace).Resource(render.WorksResource.Resource).Body(body))
+	return c.write(ctx, c.rest.Post().Namespace(namespace).Resource(render.WorksResource.Resource).Body(body))
 }
 
 func (c Client) patch(ctx context.Context, namespace, name string, body []byte) (receipt, error) {
-	return c.do(ctx, acceptMetadata, c.rest.Patch(types.MergePatchType).Namespace(namespace).Resource(render.WorksResource.Resource).Name(name).Body(body))
+	return c.write(ctx, c.rest.Patch(types.MergePatchType).Namespace(namespace).Resource(render.WorksResource.Resource).Name(name).Body(body))
+}
+
+// writeDeadline is how long a write may take, which holds up the source's next change and a slot. It is longer than an API
+// server takes: that gives up after a minute (--request-timeout), with all webhooks, of which one may take 30 s. What has no
+// answer then never gets one, as behind a proxy that swallows requests.
+const writeDeadline = 65 * time.Second
+
+func (c Client) write(ctx context.Context, request *rest.Request) (receipt, error) {
+	inTime, cancel := context.WithTimeout(ctx, writeDeadline)
+	defer cancel()
+	return c.do(inTime, acceptMetadata, request)
 }
 
 // ErrShrunk reports that a Work was shrunk instead of deleted, because etcd has no room for the

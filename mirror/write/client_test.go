@@ -84,9 +84,9 @@ func TestRefusedDeletion(t *testing.T) {
 	}
 }
 
-// TestDeletionDeadline: a deletion does not wait longer than its proof may age, and one that was
+// TestDeadlines: a deletion does not wait longer than its proof may age, and no write for ever. One that was
 // not answered may have happened.
-func TestDeletionDeadline(t *testing.T) {
+func TestDeadlines(t *testing.T) {
 	left := time.Duration(0)
 	c, err := NewClient(&rest.Config{Host: "http://127.0.0.1", QPS: -1, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 		until, _ := r.Context().Deadline()
@@ -96,9 +96,18 @@ func TestDeletionDeadline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = c.Delete(t.Context(), state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1")))
-	if !mayHaveHappened(err) || left <= 0 || left > deletionDeadline {
-		t.Errorf("%s were left: %v", left, err)
+	create := func() error { _, err := c.create(t.Context(), "karmada-es-m1", []byte("{}")); return err }
+	patch := func() error { _, err := c.patch(t.Context(), "karmada-es-m1", "page", []byte("{}")); return err }
+	remove := func() error {
+		return c.Delete(t.Context(), state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1")))
+	}
+	for name, tc := range map[string]struct {
+		do     func() error
+		within time.Duration
+	}{"delete": {remove, deletionDeadline}, "create": {create, writeDeadline}, "patch": {patch, writeDeadline}} {
+		if err := tc.do(); !mayHaveHappened(err) || left <= tc.within/2 || left > tc.within {
+			t.Errorf("%s: %s were left: %v", name, left, err)
+		}
 	}
 }
 

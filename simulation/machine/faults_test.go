@@ -82,6 +82,10 @@ var faults = map[string]func(*machine) error{
 		creates := fault.Match{Verb: "create", Resource: "works"}
 		return m.tell(m.crowd(6, 0, to("m1")), m.quiet, m.fails(creates, away), m.page(to("m1,m2")), m.workload, pause(10*time.Minute), m.calm, m.quiet)
 	},
+	"WritesAreSwallowed": func(m *machine) error { // on the way to one execution namespace
+		return m.tell(m.page(to("m1,m2")), m.quiet, m.fails(fault.Match{Verb: "patch", Resource: "works", Namespace: "karmada-es-m2"}, fault.Drop()), m.edited(2), pause(10*time.Second),
+			m.edited(3), pause(90*time.Second), m.isWritten(3), m.calm, m.quiet)
+	},
 	"WritesOfSourcesFail": func(m *machine) error {
 		acts := []act{m.crowd(3, 0, foreground), m.web(foreground), m.quiet}
 		for i, f := range []fault.Fault{throttled, broken, conflicting, refusing, fault.Reset(), fault.Delay(3 * time.Second), fault.DelayAnswer(3 * time.Second), fault.LoseAnswer()} {
