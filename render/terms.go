@@ -9,13 +9,17 @@ import (
 	"unicode"
 
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 const (
 	// MaxTerms is how many terms one annotation may have. Karmada is tested with
 	// some hundred clusters; a longer list is better written as a glob.
 	MaxTerms = 1024
+	// MaxAllTerms is how many terms all annotations of an object may have together, and MaxAllGlobs how many
+	// of them may be globs: each glob is compared with each cluster whenever the object is judged, and one
+	// object must not cost as much as hundreds.
+	MaxAllTerms = 2 * MaxTerms
+	MaxAllGlobs = 128
 	// maxClusterName is Karmada's limit (ValidateClusterName in
 	// pkg/apis/cluster/validation, v1.18.2).
 	maxClusterName = 48
@@ -37,6 +41,26 @@ type termLists struct {
 	names, globs, notNames, notGlobs []string
 	selector                         labels.Selector
 	selectorText                     string
+}
+
+// size is how many terms there are, and how many of them are globs.
+type size struct{ terms, globs int }
+
+func (s size) plus(t Terms) size {
+	l := t.get()
+	globs := len(l.globs) + len(l.notGlobs)
+	return size{s.terms + len(l.names) + len(l.notNames) + globs, s.globs + globs}
+}
+
+// check refuses too many.
+func (s size) check() error {
+	switch {
+	case s.terms > MaxAllTerms:
+		return fmt.Errorf("with the other annotations it has %d terms, more than %d; use a glob such as prod-*", s.terms, MaxAllTerms)
+	case s.globs > MaxAllGlobs:
+		return fmt.Errorf("with the other annotations it has %d globs, more than %d; choose clusters by labels", s.globs, MaxAllGlobs)
+	}
+	return nil
 }
 
 func (t Terms) get() termLists {
@@ -94,6 +118,9 @@ func readTerms(value string) (list termLists, err error) {
 	for i, field := range fields {
 		if err := list.read(strings.TrimSpace(field)); err != nil {
 			return list, fmt.Errorf("term %d: %w", i+1, err)
+		}
+		if len(list.globs)+len(list.notGlobs) > MaxAllGlobs {
+			return list, fmt.Errorf("it has more than %d globs; choose clusters by labels", MaxAllGlobs)
 		}
 	}
 	return list, nil
@@ -160,16 +187,29 @@ func (t *termLists) read(term string) error {
 
 // validateTerm checks a name, or a glob as if its wildcards were letters.
 func validateTerm(term string) error {
-	plain := strings.NewReplacer("*", "x", "?", "x").Replace(term)
 	switch {
 	case term == "":
 		return errors.New("it is empty; remove a comma")
-	case len(plain) > maxClusterName:
+	case len(term) > maxClusterName:
 		return fmt.Errorf("%s is longer than a cluster name can be (%d characters)", quote(term), maxClusterName)
-	case len(validation.IsDNS1123Label(plain)) > 0:
+	case !isLabel(term):
 		return fmt.Errorf("%s is not a valid cluster name: use up to 48 lower-case letters, digits or '-', starting and ending with a letter or digit", quote(term))
 	}
 	return nil
+}
+
+// isLabel reports whether a term is a DNS label but for wildcards. A regular expression takes most of what it
+// costs to judge an object with a thousand terms.
+func isLabel(term string) bool {
+	for i := range len(term) {
+		switch c := term[i]; {
+		case 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '*' || c == '?':
+		case c == '-' && i > 0 && i < len(term)-1:
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // Matches reports whether the terms select a cluster with these labels. Exclusions win,
@@ -179,13 +219,13 @@ func (t Terms) Matches(cluster string, of labels.Set) bool {
 	if t.Excludes(cluster) {
 		return false
 	}
-	return contains(l.names, cluster) || matchesAny(l.globs, cluster) || l.selector != nil && l.selector.Matches(of)
+	return contains(l.names, cluster) || matchesCluster(l.globs, cluster) || l.selector != nil && l.selector.Matches(of)
 }
 
 // Excludes reports whether an exclusion matches a cluster.
 func (t Terms) Excludes(cluster string) bool {
 	l := t.get()
-	return contains(l.notNames, cluster) || matchesAny(l.notGlobs, cluster)
+	return contains(l.notNames, cluster) || matchesCluster(l.notGlobs, cluster)
 }
 
 // Names returns the clusters named literally and not excluded, sorted.
@@ -222,7 +262,7 @@ func KeyMatches(key, cluster string, of labels.Set) bool {
 		selector, err := labels.Parse(text)
 		return err == nil && selector.Matches(of)
 	}
-	return key == cluster || matchesAny([]string{key}, cluster)
+	return key == cluster || matchesGlob(key, cluster)
 }
 
 // Equal reports whether both select the same clusters by the same terms.
@@ -235,6 +275,32 @@ func (t Terms) Equal(u Terms) bool {
 func contains(sorted []string, s string) bool {
 	_, found := slices.BinarySearch(sorted, s)
 	return found
+}
+
+func matchesCluster(globs []string, cluster string) bool {
+	return slices.ContainsFunc(globs, func(glob string) bool { return matchesGlob(glob, cluster) })
+}
+
+// matchesGlob is path.Match for terms, whose only wildcards are * and ?: a judgement asks for each cluster, and
+// path.Match takes several times as long.
+func matchesGlob(glob, name string) bool {
+	g, n, star, next := 0, 0, -1, 0 // next is where to go on behind the last star if the rest does not match
+	for n < len(name) {
+		switch {
+		case g < len(glob) && glob[g] == '*':
+			star, next = g, n
+			g++
+		case g < len(glob) && (glob[g] == '?' || glob[g] == name[n]):
+			g++
+			n++
+		case star >= 0:
+			next++
+			g, n = star+1, next
+		default:
+			return false
+		}
+	}
+	return strings.Trim(glob[g:], "*") == ""
 }
 
 func matchesAny(globs []string, s string) bool {

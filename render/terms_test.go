@@ -1,6 +1,8 @@
 package render
 
 import (
+	"fmt"
+	"path"
 	"strings"
 	"testing"
 
@@ -157,6 +159,58 @@ func checkMessage(t *testing.T, err error) {
 			return
 		}
 	}
+}
+
+// TestTooManyTerms: what all annotations of an object have together is bounded, since each of them costs
+// something whenever the object is judged.
+func TestTooManyTerms(t *testing.T) {
+	list := func(n int, format string) string {
+		var terms []string
+		for i := range n {
+			terms = append(terms, fmt.Sprintf(format, i))
+		}
+		return strings.Join(terms, ",")
+	}
+	cases := map[string]struct {
+		reason      string
+		annotations map[string]string
+		want        string // in the error
+	}{
+		"Names":             {"three clusters in four, for each purpose", map[string]string{ClustersAnnotation: list(700, "m%d"), ReplicasAnnotation: list(700, "m%d=2"), WavesAnnotation: list(600, "m%d") + ";*"}, ""},
+		"Globs":             {"as many as there may be", map[string]string{ClustersAnnotation: list(64, "m%d-*"), WavesAnnotation: strings.ReplaceAll(list(64, "m%d-*"), ",", ";")}, ""},
+		"TooManyGlobs":      {"in one list", map[string]string{ClustersAnnotation: list(129, "m%d-*")}, ClustersAnnotation + ": it has more than 128 globs"},
+		"TooManyExclusions": {"they are compared as well", map[string]string{ClustersAnnotation: "*," + list(128, "!m%d-*")}, ClustersAnnotation + ": it has more than 128 globs"},
+		"InTwoLists":        {"of two annotations", map[string]string{ClustersAnnotation: list(100, "m%d-*"), SuspendAnnotation: list(29, "m%d-*")}, SuspendAnnotation + ": with the other annotations it has 129 globs, more than 128"},
+		"Weights":           {"they are globs, too", map[string]string{ClustersAnnotation: "*", ReplicasAnnotation: list(128, "m%d-*=2")}, ReplicasAnnotation + ": with the other annotations it has 129 globs"},
+		"Waves":             {"of all waves", map[string]string{ClustersAnnotation: "*", WavesAnnotation: list(100, "m%d-*") + ";" + list(100, "n%d-*")}, WavesAnnotation + ": with the other annotations it has 201 globs"},
+		"TooManyNames":      {"reading them takes time as well", map[string]string{ClustersAnnotation: list(1024, "m%d"), SuspendAnnotation: list(1024, "m%d"), WavesAnnotation: "m1"}, WavesAnnotation + ": with the other annotations it has 2049 terms, more than 2048"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := ReadWishes(c.annotations).Check()
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)) {
+				t.Errorf("%s: %v", c.reason, err)
+			}
+		})
+	}
+}
+
+// FuzzMatchesGlob: it is path.Match.
+func FuzzMatchesGlob(f *testing.F) {
+	for _, glob := range []string{"", "*", "?", "a*", "*a", "*a*b*c", "a?c", "*?", "?*?", "a**b", "*ab*ab"} {
+		f.Add(glob, "aabababc")
+	}
+	for _, name := range []string{"", "a", "abab", "aab", "abc"} {
+		f.Add("*ab", name)
+	}
+	f.Fuzz(func(t *testing.T, glob, name string) {
+		if glob != "" && !isLabel(glob) || name != "" && !isLabel(name) {
+			t.Skip()
+		}
+		if want, err := path.Match(glob, name); matchesGlob(glob, name) != want || err != nil {
+			t.Errorf("%q matches %q: %v, %v", glob, name, !want, err)
+		}
+	})
 }
 
 func TestTermsEqual(t *testing.T) {

@@ -149,23 +149,54 @@ func shellAssignment(key, value string) string {
 }
 
 // Check parses all annotations and returns the first error.
-func (w Wishes) Check() error {
+func (w Wishes) Check() (err error) {
+	var terms Terms
 	if w.Ask() && !w.OptOut() {
-		if _, err := w.Terms(); err != nil {
+		if terms, err = w.Terms(); err != nil {
 			return err
 		}
 	}
 	if _, err := w.Options(); err != nil {
 		return err
 	}
-	if _, err := w.Differences(); err != nil {
+	differences, err := w.Differences()
+	if err != nil {
 		return err
 	}
-	if _, err := w.Waves(); err != nil {
+	waves, err := w.Waves()
+	if err != nil {
 		return err
 	}
-	_, err := w.Foreground()
+	if err := w.checkSize(terms, differences, waves); err != nil {
+		return err
+	}
+	_, err = w.Foreground()
 	return err
+}
+
+// checkSize refuses more terms than are worth their cost. The error names the annotation with the first
+// of those that are too many.
+func (w Wishes) checkSize(terms Terms, differences Differences, waves Waves) error {
+	all := size{}.plus(terms)
+	if err := all.check(); err != nil {
+		return w.clusters.blame(ClustersAnnotation, err)
+	}
+	all = all.plus(differences.Suspended)
+	if err := all.check(); err != nil {
+		return w.suspend.blame(SuspendAnnotation, err)
+	}
+	d := differences.Division
+	all.terms, all.globs = all.terms+len(d.names)+len(d.globs), all.globs+len(d.globs)
+	if err := all.check(); err != nil {
+		return w.replicas.blame(ReplicasAnnotation, err)
+	}
+	for _, wave := range waves.list {
+		all = all.plus(wave.terms)
+	}
+	if err := all.check(); err != nil {
+		return w.waves.blame(WavesAnnotation, err)
+	}
+	return nil
 }
 
 // Terms parses the targets. The error names the annotation.

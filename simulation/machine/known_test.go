@@ -67,12 +67,6 @@ var knownDefects = map[string]defect{
 			return []act{m.crowd(3, 0, foreground), m.quiet, m.misled("works", fault.Truncate(0)), pause(12 * time.Second), m.deleted(pageOf(1)), pause(5 * time.Second)}
 		},
 	},
-	"cost": {
-		"a tenant's annotations make each judgement expensive",
-		[]string{"of CPU, and"}, nil, ofTenants, func(m *machine) []act {
-			return []act{func() error { return m.measure(thePage, 1000) }}
-		},
-	},
 }
 
 var inTwoWaves = map[string]string{clustersKey: "*", wavesKey: "m1;*"}
@@ -86,9 +80,7 @@ func (d defect) explains(m *machine, complaint string) bool {
 func TestKnownDefects(t *testing.T) {
 	for name, d := range knownDefects {
 		t.Run(name, func(t *testing.T) {
-			if !d.scene.isMeasured {
-				t.Parallel()
-			}
+			t.Parallel()
 			if err := inWorld(t, d.scene, func(m *machine) error {
 				if err := m.tell(d.story(m)...); err != nil {
 					return err
