@@ -132,7 +132,7 @@ func (d Division) WeightOf(cluster string) int64 {
 		weight, isMatched = d.names[i].weight, true
 	}
 	for _, glob := range d.globs {
-		if matchesAny([]string{glob.term}, cluster) {
+		if matchesGlob(glob.term, cluster) {
 			return max(weight, glob.weight)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -42,42 +41,6 @@ type termLists struct {
 	names, globs, notNames, notGlobs []string
 	selector                         labels.Selector
 	selectorText                     string
-	// matched remembers what many globs match; nil for few.
-	matched *matches
-}
-
-// fewGlobs are compared with a cluster as fast as an answer is looked up.
-const fewGlobs = 4
-
-// matches are the answers of globs, by cluster: a judgement asks many times.
-type matches struct {
-	mu    sync.Mutex
-	known map[string]match
-}
-
-// match says whether a glob matches a cluster, and whether one matches that excludes it.
-type match struct{ included, excluded bool }
-
-func (l *termLists) match(cluster string) match {
-	if l.matched == nil {
-		return match{matchesAny(l.globs, cluster), matchesAny(l.notGlobs, cluster)}
-	}
-	l.matched.mu.Lock()
-	defer l.matched.mu.Unlock()
-	m, isKnown := l.matched.known[cluster]
-	if !isKnown {
-		m = match{matchesAny(l.globs, cluster), matchesAny(l.notGlobs, cluster)}
-		l.matched.known[cluster] = m
-	}
-	return m
-}
-
-// seal returns terms that do not change any more.
-func (l *termLists) seal() Terms {
-	if len(l.globs)+len(l.notGlobs) > fewGlobs {
-		l.matched = &matches{known: map[string]match{}}
-	}
-	return Terms{l}
 }
 
 // size is how many terms there are, and how many of them are globs.
@@ -116,7 +79,7 @@ func ParseTerms(value string) (Terms, error) {
 	if err := t.parse(value); err != nil {
 		return Terms{}, err
 	}
-	return t.seal(), nil
+	return Terms{t}, nil
 }
 
 // parse adds a list of terms to the existing ones.
@@ -256,13 +219,13 @@ func (t Terms) Matches(cluster string, of labels.Set) bool {
 	if t.Excludes(cluster) {
 		return false
 	}
-	return contains(l.names, cluster) || l.match(cluster).included || l.selector != nil && l.selector.Matches(of)
+	return contains(l.names, cluster) || matchesCluster(l.globs, cluster) || l.selector != nil && l.selector.Matches(of)
 }
 
 // Excludes reports whether an exclusion matches a cluster.
 func (t Terms) Excludes(cluster string) bool {
 	l := t.get()
-	return contains(l.notNames, cluster) || l.match(cluster).excluded
+	return contains(l.notNames, cluster) || matchesCluster(l.notGlobs, cluster)
 }
 
 // Names returns the clusters named literally and not excluded, sorted.
@@ -299,7 +262,7 @@ func KeyMatches(key, cluster string, of labels.Set) bool {
 		selector, err := labels.Parse(text)
 		return err == nil && selector.Matches(of)
 	}
-	return key == cluster || matchesAny([]string{key}, cluster)
+	return key == cluster || matchesGlob(key, cluster)
 }
 
 // Equal reports whether both select the same clusters by the same terms.
@@ -312,6 +275,32 @@ func (t Terms) Equal(u Terms) bool {
 func contains(sorted []string, s string) bool {
 	_, found := slices.BinarySearch(sorted, s)
 	return found
+}
+
+func matchesCluster(globs []string, cluster string) bool {
+	return slices.ContainsFunc(globs, func(glob string) bool { return matchesGlob(glob, cluster) })
+}
+
+// matchesGlob is path.Match for terms, whose only wildcards are * and ?: a judgement asks for each cluster, and
+// path.Match takes several times as long.
+func matchesGlob(glob, name string) bool {
+	g, n, star, next := 0, 0, -1, 0 // next is where to go on behind the last star if the rest does not match
+	for n < len(name) {
+		switch {
+		case g < len(glob) && glob[g] == '*':
+			star, next = g, n
+			g++
+		case g < len(glob) && (glob[g] == '?' || glob[g] == name[n]):
+			g++
+			n++
+		case star >= 0:
+			next++
+			g, n = star+1, next
+		default:
+			return false
+		}
+	}
+	return strings.Trim(glob[g:], "*") == ""
 }
 
 func matchesAny(globs []string, s string) bool {

@@ -2,7 +2,7 @@ package render
 
 import (
 	"fmt"
-	"slices"
+	"path"
 	"strings"
 	"testing"
 
@@ -195,18 +195,22 @@ func TestTooManyTerms(t *testing.T) {
 	}
 }
 
-// TestMatchesOnce: many globs are compared with a cluster once, however often a judgement asks.
-func TestMatchesOnce(t *testing.T) {
-	terms, err := ParseTerms("a*,b*,c*,d*,!e*")
-	if err != nil {
-		t.Fatal(err)
+// FuzzMatchesGlob: it is path.Match.
+func FuzzMatchesGlob(f *testing.F) {
+	for _, glob := range []string{"", "*", "?", "a*", "*a", "*a*b*c", "a?c", "*?", "?*?", "a**b", "*ab*ab"} {
+		f.Add(glob, "aabababc")
 	}
-	first := []bool{terms.Matches("dd", nil), terms.Matches("ee", nil), terms.Excludes("ee"), terms.Matches("f", nil)}
-	terms.lists.globs, terms.lists.notGlobs = []string{"f"}, nil
-	again := []bool{terms.Matches("dd", nil), terms.Matches("ee", nil), terms.Excludes("ee"), terms.Matches("f", nil)}
-	if want := []bool{true, false, true, false}; !slices.Equal(first, want) || !slices.Equal(again, want) {
-		t.Errorf("at first %v, then %v, want %v", first, again, want)
+	for _, name := range []string{"", "a", "abab", "aab", "abc"} {
+		f.Add("*ab", name)
 	}
+	f.Fuzz(func(t *testing.T, glob, name string) {
+		if glob != "" && !isLabel(glob) || name != "" && !isLabel(name) {
+			t.Skip()
+		}
+		if want, err := path.Match(glob, name); matchesGlob(glob, name) != want || err != nil {
+			t.Errorf("%q matches %q: %v, %v", glob, name, !want, err)
+		}
+	})
 }
 
 func TestTermsEqual(t *testing.T) {

@@ -48,7 +48,7 @@ func TestCostOfTerms(t *testing.T) {
 		render.ClustersAnnotation: list + ",*", render.SuspendAnnotation: list, render.WavesAnnotation: list + ";*",
 		render.ReplicasAnnotation: strings.Join(globs[1:], "=1,") + "=1",
 	})
-	if long > 25*plain {
+	if long > 10*plain {
 		t.Errorf("one judgement takes %s, and %s with plain annotations", long, plain)
 	}
 }
