@@ -217,7 +217,7 @@ func (w Wishes) Terms() (Terms, error) {
 			return Terms{}, w.fence.blame(ClustersAnnotation, err)
 		}
 	}
-	return t.seal(), nil
+	return Terms{t}, nil
 }
 
 // IndexKeys returns the index keys of the targets, of each annotation by itself, as far as it
