@@ -101,6 +101,12 @@ var breakers = map[string]func(*machine) error{
 	"ForegroundWhileAClusterIsAway": func(m *machine) error {
 		return m.tell(m.crowd(3, 0, foreground), m.quiet, func() error { return m.setReady("m1", false) }, m.deleted(pageOf(1)), pause(10*time.Minute), m.told("DeletionPending", 1, 1), m.leaderDies, pause(10*time.Minute), m.told("DeletionPending", 1, 1), m.quiet)
 	},
+	"ForegroundKeepsOtherFinalizers": func(m *machine) error {
+		others := setField([]any{"example.io/other"}, "metadata", "finalizers")
+		keeps := func(o apiserver.Object) { others(&unstructured.Unstructured{Object: o}) }
+		isThere := func() error { _, err := m.store.Modify(refOf(thePage), "", keeps); return err }
+		return m.tell(m.page(to("m1")), isThere, m.page(foreground), m.quiet, m.page(to("m1")), m.quiet, m.gone, isThere)
+	},
 	"ForegroundInOrder": func(m *machine) error { // the finalizer first and last, the Works in between
 		var from time.Time
 		return m.tell(now(&from), m.page(foreground), m.quiet, m.inOrder(&from, "patch configmaps", "create works", "create works"), now(&from), m.gone, m.quiet, m.inOrder(&from, "delete works", "delete works", "patch configmaps"))

@@ -27,7 +27,7 @@ type defect struct {
 var knownDefects = map[string]defect{
 	"version": {
 		"a newer version of a custom resource rewrites its Works and undoes overrides",
-		[]string{widget.Kind}, func(m *machine) bool { return m.preferred }, inVersions, func(m *machine) []act {
+		[]string{"has lost", "example.io/v2 Widget"}, func(m *machine) bool { return m.preferred }, inVersions, func(m *machine) []act {
 			return []act{m.puts(inA(widget), to("*")), m.quiet, func() error { return m.upgrade(false) }, pause(time.Second), m.restarted, pause(time.Second)}
 		},
 	},

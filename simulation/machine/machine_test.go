@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
-	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -595,6 +594,3 @@ func (m *machine) keys() (all []model.Key) {
 	}
 	return all
 }
-
-// kubeconfigOf is a kubeconfig for the replicas of a test.
-func kubeconfigOf(t *testing.T) string { return newKubeconfig(t) }

@@ -63,7 +63,7 @@ func (s *scene) days() *rapid.Generator[[]day] {
 // inWorld runs something in a new world, in simulated time, and returns the error with what
 // happened and the ends of the daemons' logs.
 func inWorld(t *testing.T, s *scene, do func(*machine) error) (err error) {
-	kubeconfig := kubeconfigOf(t)
+	kubeconfig := newKubeconfig(t)
 	synctest.Test(t, func(*testing.T) {
 		m, broken := newMachine(s, kubeconfig)
 		if err = broken; err == nil {
