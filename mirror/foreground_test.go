@@ -167,7 +167,7 @@ func TestForegroundNoPath(t *testing.T) {
 	configure(t, c, onlyWidgets)
 	server.reply(pageAt, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}})
 	syncPage(t, c)
-	delete(server.answers, pageAt) // it is served again
+	server.reply(pageAt, nil) // it is served again
 	syncPage(t, c)
 	if !slices.Contains(server.writes, released) {
 		t.Errorf("the finalizer stays: %v", server.writes)

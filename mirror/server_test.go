@@ -114,6 +114,8 @@ func newAPIServer(t testing.TB) *apiServer {
 
 // list makes the caches and the API server hold objects of a resource.
 func (s *apiServer) list(r schema.GroupVersionResource, objects ...*unstructured.Unstructured) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.listed[r] = objects
 }
 
@@ -197,9 +199,8 @@ func (s *apiServer) listOf(r schema.GroupVersionResource, at, selector string) a
 		at += "?ours"
 	}
 	s.mu.Lock()
-	refused, isRefused := s.answers[at]
-	s.mu.Unlock()
-	if isRefused {
+	defer s.mu.Unlock()
+	if refused, isRefused := s.answers[at]; isRefused {
 		return refused
 	}
 	chosen, err := labels.Parse(selector)
