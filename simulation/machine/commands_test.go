@@ -65,9 +65,8 @@ var commands = map[string]func(*machine) error{
 			m.refuses("wait configmaps/page-1 -n a --timeout=5s", "m3"), m.started, m.quiet, m.runs("diff -A"))
 	},
 	"WaitForClusterThatIsAway": func(m *machine) error { // it has the Work that it had, and no other
-		away := func() error { return m.setReady("m2", false) }
-		wait, edited := "wait configmaps/page-0 -n a --timeout=5s", m.tellAll(away, pause(time.Second), m.edited(2), pause(5*time.Second))
-		return m.tell(m.page(to("m1,m2")), m.quiet, pause(10*time.Minute), away, pause(time.Second), m.runs(wait+" --for=applied"), edited, m.refuses(wait+" --for=applied", "m2: the cluster is not ready"), m.runs("status configmaps -n a", "not ready"),
+		away, wait := func() error { return m.setReady("m2", false) }, "wait configmaps/page-0 -n a --timeout=5s"
+		return m.tell(m.page(to("m1,m2")), m.quiet, pause(10*time.Minute), away, pause(time.Second), m.runs(wait+" --for=applied"), m.edited(2), pause(5*time.Second), m.refuses(wait+" --for=applied", "m2: the cluster is not ready"), m.runs("status configmaps -n a", "not ready"),
 			m.runs("explain configmaps/page-0 -n a", "the cluster is not ready"), m.quiet, m.runs(wait+" --for=healthy"))
 	},
 	"WaitSeesItHappen": func(m *machine) error {
