@@ -16,6 +16,8 @@ RACED := ./build ./process ./proxy
 # The packages that start a Karmada, the longest first. Two run at once: with three, the
 # components would need more inotify instances than Linux gives a user (128).
 E2E := ./e2e/shared ./docs ./e2e/apart ./command ./karmada
+# What builds the programs that tests start.
+PROGRAMS := programs
 # How long random worlds are tried; empty is about a minute.
 export SIMULATION ?=
 # Tests on real parts mostly wait: this many of a package run at once.
@@ -73,14 +75,14 @@ simulation: ## Play users, faults and daemons against a control plane in memory,
 	cd simulation && go test -count=1 -timeout $(if $(SIMULATION),3h,10m) ./machine $(if $(SIMULATION),,-rapid.seed=1 -rapid.checks=20)
 	cd simulation && SIMULATION=2s go test -race -count=1 -run '^TestRandom$$' ./machine -rapid.seed=1 -rapid.checks=20
 
-pinned: programs ## Compare the control plane in memory with a real etcd and kube-apiserver, by random requests
+pinned: $(PROGRAMS) ## Compare the control plane in memory with a real etcd and kube-apiserver, by random requests
 	cd sandbox && go test -count=1 ./pinned/...
 
 parity: ## Compare what is rendered with Karmada's own functions
 	$(call compiling,the parts of Karmada that the parity tests compare with)
 	cd sandbox && go test ./parity
 
-e2e: programs ## Run the end-to-end tests, and the commands of the docs, on real Karmadas
+e2e: $(PROGRAMS) ## Run the end-to-end tests, and the commands of the docs, on real Karmadas
 	@echo "running the end-to-end tests: each package reports when it ends, after some minutes"
 	cd sandbox && go test -count=1 -p 2 -timeout 30m -parallel $(PARALLEL) $(E2E)
 
@@ -96,12 +98,14 @@ health: ## Test aggregated statuses with the health libraries of Argo CD and Flu
 	$(call compiling,the health libraries of Argo CD and Flux)
 	cd tools/health && go test ./...
 
-# e2e, which mostly waits, is one job, and the others, which use a core each, are the other.
+# e2e, which mostly waits, is one job, and the others, which use a core each, are the other: a job that begins with the
+# programs would lose its turn.
 levels: e2e check simulation pinned alerts helm health parity
 
 test: ## Run all of these: about 10 minutes on 2 cores, and as many again for the first compilation
 	@mkdir -p .cache
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target levels 2>&1 | tee .cache/test.log
+	@$(MAKE) --no-print-directory programs
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target PROGRAMS= levels 2>&1 | tee .cache/test.log
 	cd tools && go run ./budget < ../.cache/test.log
 
 # The random worlds use one core, and real Karmadas the other.

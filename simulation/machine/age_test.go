@@ -45,10 +45,12 @@ func (m *machine) wrongAges() (wrong []string) {
 	return wrong
 }
 
-// asked is when a content was asked for, since the last quiet moment first, and last; zero if it never was.
+// asked is when a content was asked for, since the last quiet moment first, and last, in or outside the configuration.
 func (m *machine) asked(of target, s sight) (first, last time.Time) {
 	for _, moment := range slices.Backward(m.history) {
-		state, like := moment.Of(of.key, of.cluster)
+		world, configuration := *moment.World, *moment.Configuration
+		configuration.Without, world.Configuration = nil, &configuration
+		state, like := world.Of(of.key, of.cluster)
 		if moment.from.After(s.at) || state != model.Present || like.UID != s.UID || !equality.Semantic.DeepEqual(like.Content, s.Content) {
 			continue
 		}

@@ -57,8 +57,7 @@ func (c *counts) note(e apiserver.Event) {
 			c.changed[key] = time.Now()
 			return
 		}
-		is, was := ready(now), ready(old)
-		if time.Since(c.changed[key]) > reactionTime && time.Since(c.fleet) > reactionTime && is < was {
+		if is, was := ready(now), ready(old); time.Since(c.changed[key]) > reactionTime && time.Since(c.fleet) > reactionTime && is < was {
 			c.wrong = append(c.wrong, fmt.Sprintf("%v had %d ready in its status, and %d from %s on, though nothing had changed since %s",
 				key, was, is, time.Now().Format(clockFormat), c.changed[key].Format(clockFormat)))
 		}
