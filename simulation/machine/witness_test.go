@@ -304,7 +304,7 @@ func (m *machine) wasAway(cluster string, from, to time.Time) bool {
 
 // setReady says whether Karmada can reach a cluster.
 func (m *machine) setReady(name string, isReady bool) error {
-	if m.history.now().Clusters[name] == nil {
+	if m.store.Get(apiserver.Ref{Resource: clusters, Name: name}) == nil { // one that is leaving may come back first
 		return nil
 	}
 	if err := m.karmada.SetReady(name, isReady); err != nil {
