@@ -1,0 +1,35 @@
+package state
+
+import "github.com/karmada-target/karmada-mirror/render"
+
+// Notes returns what the Work says of what was edited for its cluster.
+func (w *Work) Notes() render.Notes {
+	if w.rare == nil {
+		return render.Notes{}
+	}
+	return w.notes
+}
+
+// IsAsWritten reports whether the Work notes what was written to it, and still has that content.
+func (w *Work) IsAsWritten() bool { return w.rare != nil && w.asWritten }
+
+// IsAltered reports whether admission has made something else of what was written, by the Work's
+// note: its generation counts the changes since.
+func (w *Work) IsAltered() bool {
+	return w.notesOther() && w.Generation <= w.notes.Generation
+}
+
+// IsEdited reports whether the Work was changed after it had been written, by its note.
+func (w *Work) IsEdited() bool { return w.notesOther() && w.Generation > w.notes.Generation }
+
+func (w *Work) notesOther() bool { return w.rare != nil && w.notes.Written != "" && !w.asWritten }
+
+// Renoted returns what a patch must note that leaves the content of a Work: that it may give it another
+// generation, and admission alter it on that. It is nothing if nothing is noted, or another user has
+// edited the Work.
+func (w *Work) Renoted() map[string]*string {
+	if w.Notes().Written == "" || w.IsEdited() {
+		return nil
+	}
+	return w.notes.Renoted(w.Generation + 1)
+}
