@@ -139,9 +139,9 @@ func (e Edit) Notes() (n Notes) {
 // NotesOf reads the annotations of a Work.
 func NotesOf(annotations map[string]string) Notes {
 	n := Notes{OverriddenBy: annotations[OverriddenByAnnotation], Share: annotations[ShareAnnotation], Rendered: annotations[RenderedAnnotation]}
-	note, _ := strings.CutPrefix(annotations[WrittenAnnotation], writtenVersion+"-")
+	note, isOurs := strings.CutPrefix(annotations[WrittenAnnotation], writtenVersion+"-")
 	content, generation, _ := strings.Cut(note, "-")
-	if at := parseGeneration(generation); at > 0 {
+	if at := parseGeneration(generation); isOurs && at > 0 {
 		n.Written, n.Generation = content, at
 	}
 	return n

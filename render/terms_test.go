@@ -205,7 +205,7 @@ func FuzzMatchesGlob(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, glob, name string) {
 		if glob != "" && !isLabel(glob) || name != "" && !isLabel(name) {
-			t.Skip()
+			return // no term is like that
 		}
 		if want, err := path.Match(glob, name); matchesGlob(glob, name) != want || err != nil {
 			t.Errorf("%q matches %q: %v, %v", glob, name, !want, err)

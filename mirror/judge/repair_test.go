@@ -247,7 +247,7 @@ func TestWavesNotesOfAnotherVersion(t *testing.T) {
 	f := newFleet(t, "c1;*", "c1", "p1", "p2")
 	f.run()
 	for _, work := range f.works {
-		sample.Annotate(work, render.WrittenAnnotation, "0-"+strings.Repeat("0", 32)+"-1")
+		sample.Annotate(work, render.WrittenAnnotation, strings.Repeat("0", 32)+"-1")
 	}
 	f.sick["c1"] = true
 	f.set("b")
