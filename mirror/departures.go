@@ -95,6 +95,7 @@ func (c *Controller) isBehind(s watch.Status) bool {
 func (c *Controller) findDeparted(ctx context.Context) {
 	for _, r := range c.departures.toList() {
 		if c.Clock.Since(r.at) > departurePeriod {
+			c.failures.Warn("objects may have left the configuration with a finalizer that was not removed: karmada-mirror purge --finalizers", zap.Stringer("resource", r.GroupResource()))
 			continue
 		}
 		left, err := c.listDeparted(ctx, r)
@@ -130,7 +131,7 @@ func (d *departures) list(r unlisted) {
 	d.unlisted = append(d.unlisted, r)
 }
 
-// toList returns the resources to list, once each.
+// toList returns the resources to list, and forgets them: one that cannot be listed is added again.
 func (d *departures) toList() []unlisted {
 	d.mu.Lock()
 	defer d.mu.Unlock()
