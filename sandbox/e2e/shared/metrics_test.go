@@ -169,7 +169,7 @@ subjects: [{kind: ServiceAccount, name: prometheus, namespace: %s}]
 	for _, identity := range karmadas.AuthInfos {
 		want("a token of the Karmada API server to be refused", identity.Token, http.StatusUnauthorized)
 	}
-	Must(t, d.Probe(t.Context(), "/readyz")) // without a token, as the kubelet's
+	Eventually(t, "the daemon to be ready", func(ctx context.Context) error { return d.Probe(ctx, "/readyz") }) // without a token, as the kubelet's
 	response, err := http.Get("http://" + d.Address("metrics") + "/metrics")
 	Must(t, err)
 	response.Body.Close()
