@@ -50,7 +50,7 @@ func daemonRights(configMap, lease metav1.ObjectMeta) []right {
 		{verbs: reading, GroupResource: gr("", "namespaces")},
 		{verbs: reading, GroupResource: gr("apiextensions.k8s.io", "customresourcedefinitions")},
 		{verbs: reading, GroupResource: gr("apiregistration.k8s.io", "apiservices")},
-		{verbs: []string{"create", "patch"}, GroupResource: gr("", "events")},
+		{verbs: []string{"list", "watch", "create", "patch"}, GroupResource: gr("", "events")},
 		{verbs: reading, GroupResource: gr("", "configmaps"), namespace: configMap.Namespace, name: configMap.Name},
 		{verbs: []string{"get", "list", "watch", "update"}, GroupResource: gr("coordination.k8s.io", "leases"), namespace: lease.Namespace, name: lease.Name},
 		{verbs: []string{"create"}, GroupResource: gr("coordination.k8s.io", "leases"), namespace: lease.Namespace},

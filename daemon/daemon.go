@@ -117,19 +117,20 @@ func (d *daemon) newController() error {
 	}
 	d.metrics.Configuration(d.options.configurationName())
 	d.controller, err = mirror.New(mirror.Options{
-		REST:            d.rest,
-		Dynamic:         d.dynamic,
-		Resolver:        watch.Discovery{Client: client.Discovery()},
-		Recorder:        d.recorder,
-		Metrics:         d.metrics,
-		Logger:          d.logger,
-		Clock:           clock.RealClock{},
-		ConcurrentSyncs: d.options.concurrentSyncs,
-		DeletionSettle:  d.options.deletionSettle,
-		LeastBake:       d.options.leastBake,
-		ResyncPeriod:    d.options.resyncPeriod,
-		ListDeadline:    d.options.listDeadline,
-		Subject:         d.subject.Load,
+		REST:               d.rest,
+		Dynamic:            d.dynamic,
+		Resolver:           watch.Discovery{Client: client.Discovery()},
+		Recorder:           d.recorder,
+		Metrics:            d.metrics,
+		Logger:             d.logger,
+		Clock:              clock.RealClock{},
+		ConcurrentSyncs:    d.options.concurrentSyncs,
+		DeletionSettle:     d.options.deletionSettle,
+		LeastBake:          d.options.leastBake,
+		WavesWithoutEvents: d.options.wavesWithoutEvents,
+		ResyncPeriod:       d.options.resyncPeriod,
+		ListDeadline:       d.options.listDeadline,
+		Subject:            d.subject.Load,
 
 		ConfigurationVersions: d.configurationVersions,
 	})

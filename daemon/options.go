@@ -34,6 +34,7 @@ type Options struct {
 	concurrentSyncs     int
 	deletionSettle      time.Duration
 	leastBake           time.Duration
+	wavesWithoutEvents  bool
 	listDeadline        time.Duration
 	resyncPeriod        time.Duration
 	qps                 float32
@@ -85,6 +86,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.configFile, "config", "", "a file with the configuration, instead of the ConfigMap; for development")
 	fs.IntVar(&o.concurrentSyncs, "concurrent-syncs", 16, "how many sources are synced at once, and how many writes are in flight; sources that have just changed have as many writes of their own")
 	fs.DurationVar(&o.leastBake, "least-wave-bake", mirror.DefaultLeastBake, "how long a wave must have been applied where Karmada's reports do not say which content they are about")
+	fs.BoolVar(&o.wavesWithoutEvents, "waves-without-events", false, "in waves, do not wait for Karmada's Events, which show that it has applied the content, but only for --least-wave-bake")
 	fs.DurationVar(&o.deletionSettle, "deletion-settle-period", time.Second, "how long a deletion waits for others, so that the deletion breaker counts them together")
 	fs.DurationVar(&o.resyncPeriod, "resync-period", 10*time.Minute, "how often all sources are checked in memory without an event, to find missed changes; 0 turns it off")
 	fs.DurationVar(&o.listDeadline, "list-deadline", 30*time.Second, "how long a list may make no progress before it is restarted with twice the time, and a streaming list as a plain one")

@@ -62,6 +62,8 @@ type Options struct {
 	DeletionSettle time.Duration
 	// LeastBake is that of [judge.Facts].
 	LeastBake time.Duration
+	// WavesWithoutEvents is that of [gather.Options].
+	WavesWithoutEvents bool
 	// ResyncPeriod is how often everything is checked without an event; 0 is never.
 	ResyncPeriod time.Duration
 	// ListDeadline is the deadline for lists of every watch; see watch.Options.
@@ -121,10 +123,11 @@ func New(o Options) (*Controller, error) {
 	}
 	c.finalizers = newFinalizers(c)
 	c.caches = gather.NewCaches(gather.Options{
-		Dynamic: o.Dynamic, Resolver: o.Resolver, Logger: o.Logger, Failures: c.failures, Clock: o.Clock, ListDeadline: o.ListDeadline, LeastBake: o.LeastBake, Writes: c.ledger,
+		Dynamic: o.Dynamic, Resolver: o.Resolver, Logger: o.Logger, Failures: c.failures, Clock: o.Clock, ListDeadline: o.ListDeadline, LeastBake: o.LeastBake, WavesWithoutEvents: o.WavesWithoutEvents, Writes: c.ledger,
 		Handlers: gather.Handlers{
 			Object: c.objectChanged, Work: c.workChanged, Cluster: c.clusterChanged, Namespace: c.namespaceChanged, Policy: c.policyChanged,
-			Listed: c.resourceListed, Unserved: c.enqueueGroup, Synced: c.enqueueEverything,
+			Applied: c.enqueue,
+			Listed:  c.resourceListed, Unserved: c.enqueueGroup, Synced: c.enqueueEverything,
 		},
 	})
 	c.writer = write.NewWriter(write.Options{

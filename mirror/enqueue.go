@@ -171,8 +171,8 @@ func (c *Controller) workChanged(before, after *state.Work) {
 	}
 	if after != nil {
 		c.ledger.Arrived(after)
-		if after.NamesSource() && !after.IsWell() {
-			c.caches.Unwell(after)
+		if after.NamesSource() {
+			c.caches.Saw(after)
 		}
 	}
 	for _, w := range []*state.Work{before, after} {

@@ -128,7 +128,7 @@ func TestBakeWhileAway(t *testing.T) {
 		return u
 	}
 	s.list(configMaps, page("new"))
-	s.list(render.WorksResource, sample.Work(page("new"), "m1", sample.Applied("True")), sample.Work(page("old"), "m2", sample.Applied("True")))
+	s.list(render.WorksResource, sample.Work(page("new"), "m1", sample.Applied("True"), sample.Generation(1)), sample.Work(page("old"), "m2", sample.Applied("True")))
 	s.list(state.ClustersResource, readyCluster("m1", sample.Created), readyCluster("m2", sample.Created))
 	c := newControllerOf(t, s, configured("", "", ""), clock)
 	leading(t, c)

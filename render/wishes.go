@@ -241,7 +241,7 @@ func (w Wishes) SuspendedNames() []string {
 	return terms.Names()
 }
 
-// Options parses the rest. The error names the annotation.
+// Options parses the rest. The error names the annotation; a wish to preserve counts all the same.
 func (w Wishes) Options() (Options, error) {
 	var o Options
 	var err error
@@ -250,11 +250,11 @@ func (w Wishes) Options() (Options, error) {
 		return Options{}, err
 	}
 	if o.Overwrite, err = w.conflict.choose(ConflictResolutionAnnotation, conflictAbort, conflictOverwrite); err != nil {
-		return Options{}, err
+		return Options{PreserveOnDeletion: o.PreserveOnDeletion}, err
 	}
 	if w.replicas.given {
 		if _, o.RetainReplicas, err = ParseDivision(w.replicas.value); err != nil {
-			return Options{}, w.replicas.blame(ReplicasAnnotation, err)
+			return Options{PreserveOnDeletion: o.PreserveOnDeletion}, w.replicas.blame(ReplicasAnnotation, err)
 		}
 	}
 	return o, nil

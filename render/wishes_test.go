@@ -29,6 +29,7 @@ func TestWishesOptions(t *testing.T) {
 		"Space":          {"A space is a mistake that someone should see.", map[string]string{SuspendAnnotation: "true "}, Options{}, true},
 		"Huge":           {"The message stays short.", map[string]string{SuspendAnnotation: strings.Repeat("\u2028", 80<<10)}, Options{}, true},
 		"NothingOfABad":  {"One bad value spoils the rest.", map[string]string{SuspendAnnotation: "true", ConflictResolutionAnnotation: "x"}, Options{}, true},
+		"Preserved":      {"Nor is an object deleted that is to stay.", map[string]string{PreserveOnDeletionAnnotation: "true", ConflictResolutionAnnotation: "x"}, Options{PreserveOnDeletion: true}, true},
 		"EverythingAtOn": {"All wishes together.", map[string]string{SuspendAnnotation: "true", PreserveOnDeletionAnnotation: "true", ConflictResolutionAnnotation: "overwrite", ReplicasAnnotation: "retain"}, Options{true, true, true, true}, false},
 		"Retain":         {"The members keep their replicas.", map[string]string{ReplicasAnnotation: "retain"}, Options{RetainReplicas: true}, false},
 		"SuspendSome":    {"Some clusters are not all.", map[string]string{SuspendAnnotation: "prod-*,!prod-1"}, Options{}, false},

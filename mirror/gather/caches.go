@@ -26,6 +26,8 @@ const (
 	namespacesPeriod = 50 * time.Millisecond
 	// prunePeriod is how often contents that are no longer needed are dropped.
 	prunePeriod = time.Minute
+	// appliedPeriod is for how long Karmada's Events are watched after the last wave has waited for one.
+	appliedPeriod = 15 * time.Minute
 )
 
 // Options configure Caches; all are required.
@@ -40,8 +42,11 @@ type Options struct {
 	ListDeadline time.Duration
 	// LeastBake is that of [judge.Facts].
 	LeastBake time.Duration
-	Writes    Writes
-	Handlers  Handlers
+	// WavesWithoutEvents: what Works say of their content is believed, though Karmada has not been seen to
+	// apply it.
+	WavesWithoutEvents bool
+	Writes             Writes
+	Handlers           Handlers
 }
 
 // Writes is what this process remembers about its own writes that no cache shows.
@@ -71,6 +76,10 @@ type Caches struct {
 	namespaces *watch.Watch
 	// policies are watched only if the configuration honors them.
 	policies *watch.Set
+	// applied are Karmada's Events about Works that it has applied, which are watched only while a wave waits
+	// for one. appliedAwaited is when one last did, in Unix nanoseconds.
+	applied        *watch.Set
+	appliedAwaited atomic.Int64
 	// customResources and apiServices show what is served, and by which definition.
 	customResources *watch.Watch
 	apiServices     *watch.Watch
@@ -99,6 +108,7 @@ func NewCaches(o Options) *Caches {
 	c := &Caches{options: o, lately: newLately(o.Dynamic, o.Clock)}
 	c.sources = watch.NewSet(c.newSourceWatch)
 	c.policies = watch.NewSet(c.newPolicyWatch)
+	c.applied = watch.NewSet(c.newAppliedWatch)
 	c.works = c.newWorkWatch()
 	c.clusters = c.newClusterWatch()
 	c.namespaces = c.newNamespaceWatch()
@@ -114,12 +124,14 @@ func (c *Caches) Run(ctx context.Context) {
 		running.Go(func() { w.Run(ctx) })
 	}
 	running.Go(func() { c.policies.Run(ctx) })
+	running.Go(func() { c.applied.Run(ctx) })
 	running.Go(func() {
 		wait.UntilWithContext(ctx, func(context.Context) {
 			c.contents.prune(c.needsContent)
 			c.scales.prune(c.isCurrent)
 			c.pruneStatuses()
 			c.steadiness.prune()
+			c.unwatchApplied()
 		}, prunePeriod)
 	})
 	// What is kept of an object depends on its Namespace.

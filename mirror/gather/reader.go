@@ -6,7 +6,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -30,8 +29,9 @@ type Reader struct {
 	configuration *config.Configuration
 	clusters      knownClusters
 	namespaces    map[string]*state.Namespace
-	autoscalers   map[string][]*state.Object // by namespace
-	policies      map[string][]*state.Policy // by namespace
+	autoscalers   map[string][]*state.Object           // by namespace
+	policies      map[string][]*state.Policy           // by namespace
+	applied       map[string]map[string]*state.Applied // by namespace and Work
 	// autoscalerWorks has the Works of autoscalers, by cluster.
 	autoscalerWorks map[string][]*state.Work
 	// assumed are objects that replace those on the API server.
@@ -47,7 +47,7 @@ func NewReader(ctx context.Context, client dynamic.Interface, configuration *con
 	r := &Reader{
 		client: client, configuration: configuration, clusters: knownClusters{}, hidden: newHidden(),
 		namespaces: map[string]*state.Namespace{}, assumed: map[render.Identity]*unstructured.Unstructured{},
-		policies: map[string][]*state.Policy{}, autoscalers: map[string][]*state.Object{}, autoscalerWorks: map[string][]*state.Work{},
+		policies: map[string][]*state.Policy{}, applied: map[string]map[string]*state.Applied{}, autoscalers: map[string][]*state.Object{}, autoscalerWorks: map[string][]*state.Work{},
 	}
 	if configuration == nil {
 		r.Hide(configurationHidden)
@@ -135,7 +135,9 @@ func (r *Reader) facts(ctx context.Context, ref SourceRef, obj *unstructured.Uns
 		return judge.Facts{}, err
 	}
 	f.NamespaceSkipped, f.NamespaceGoing = namespace.SkipsPropagation(), namespace.Terminating
-	advanceSince(&f, time.Now())
+	if err := r.advance(ctx, &f); err != nil {
+		return judge.Facts{}, err
+	}
 	if r.configuration != nil {
 		configure(&f, r.configuration)
 		authorize(&f, r.configuration, config.Source{Resource: ref.Mapping.Resource.GroupResource().String(), Namespace: ref.Namespace, NamespaceLabels: namespace.Labels})

@@ -21,6 +21,8 @@ type Handlers struct {
 	Cluster   func(before, after *state.Cluster)
 	Namespace func(before, after *state.Namespace)
 	Policy    func(before, after *state.Policy)
+	// Applied: Karmada says that it has applied a Work for which a wave waits.
+	Applied func(source render.Identity)
 	// Listed: the cache of a configured resource is complete. What was deleted while there
 	// was no watch is not in it.
 	Listed func(*watch.Watch)

@@ -1,6 +1,7 @@
 package gather
 
 import (
+	"context"
 	"maps"
 	"sync"
 	"time"
@@ -30,52 +31,82 @@ type steady struct {
 	since   time.Time
 	// isDated: what is reported of this generation is about this content.
 	isDated bool
+	// version is the resource version with which the Work was first seen to have this content. isFound: that was
+	// not seen to come.
+	version string
+	isFound bool
+	// isFailed: Karmada has been seen not to have applied the Work since it has this content, and isApplied: to
+	// apply it.
+	isFailed, isApplied bool
 }
 
 // then returns what follows when a Work is seen after s. A report names the generation of the source
 // from which the content was made, and so tells contents apart that were made from different ones. The
-// first content of a Work has none before it.
-func (s steady) then(w *state.Work, now time.Time) steady {
-	next := steady{work: w.UID, digest: w.Digest, generation: w.SourceGeneration(), since: s.since, isDated: s.isDated}
-	next.highest = next.generation
-	if s.work == w.UID {
-		next.highest = max(s.highest, next.generation)
+// first content of a Work has none before it. Where reports do not tell, an Event of Karmada about the Work
+// that is newer than the content does; the Work has been well from then on.
+func (s steady) then(w *state.Work, applied *state.Applied, now time.Time) steady {
+	next := s
+	next.work, next.digest, next.generation, next.highest = w.UID, w.Digest, w.SourceGeneration(), max(s.highest, w.SourceGeneration())
+	switch {
+	case s.work != w.UID:
+		next.highest, next.isDated, next.version, next.isFound = next.generation, w.Generation == 1, w.ResourceVersion, true
+	case s.digest != w.Digest:
+		next.isDated, next.version, next.isFound = s.generation > 0 && next.generation > s.highest, w.ResourceVersion, false
 	}
-	if s.work != w.UID || s.digest != w.Digest {
-		next.since = time.Time{}
-		next.isDated = w.Generation == 1 || s.work == w.UID && s.generation > 0 && next.generation > s.highest
-	}
+	isSame := s.work == w.UID && s.digest == w.Digest
+	next.isFailed = isSame && s.isFailed || w.State == state.WorkFailed
+	next.isApplied = isSame && s.isApplied || next.isDated && w.HasRolledOut() || w.State == state.WorkApplied && (next.isFailed || w.Generation == 1) ||
+		applied.IsAfter(w, next.version) || next.isFound && applied.IsLater(w)
 	switch {
 	case !w.IsWell():
 		next.since = time.Time{}
-	case next.since.IsZero():
+	case !isSame, next.isApplied && !s.isApplied, next.since.IsZero():
 		next.since = now
 	}
 	return next
 }
 
-// note returns for how long each Work of a source has been well, without those that are not, and which
-// have content that reports do not tell from the content before.
-func (s *steadiness) note(id render.Identity, works map[string]*state.Work, now time.Time) (lasts map[string]time.Duration, undated map[string]bool) {
+// note adds for how long each Work of a source has been well, without those that are not, which have content
+// that reports do not tell from the content before, and which have not been seen to be applied.
+func (s *steadiness) note(f *judge.Facts, appliedOf func(*state.Work) *state.Applied) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	current := map[string]steady{}
-	lasts, undated = map[string]time.Duration{}, map[string]bool{}
-	for cluster, w := range works {
-		as := s.of[id][cluster].then(w, now)
+	f.Steady, f.Undated, f.Unshown = map[string]time.Duration{}, map[string]bool{}, map[string]bool{}
+	for cluster, w := range f.Works {
+		as := s.of[f.ID][cluster].then(w, appliedOf(w), f.Now)
 		current[cluster] = as
 		if !as.since.IsZero() {
-			lasts[cluster] = now.Sub(as.since)
+			f.Steady[cluster] = f.Now.Sub(as.since)
 		}
 		if !as.isDated {
-			undated[cluster] = true
+			f.Undated[cluster] = true
+		}
+		if !as.isApplied {
+			f.Unshown[cluster] = true
 		}
 	}
 	if s.of == nil {
 		s.of = map[render.Identity]map[string]steady{}
 	}
-	s.of[id] = current
-	return lasts, undated
+	s.of[f.ID] = current
+}
+
+// saw notes a state of a Work, even if its source is not looked at meanwhile.
+func (s *steadiness) saw(w *state.Work, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if as, isKnown := s.of[w.Source][w.Cluster]; isKnown {
+		s.of[w.Source][w.Cluster] = as.then(w, nil, now)
+	}
+}
+
+// awaits reports whether Karmada is yet to be seen to apply a Work.
+func (s *steadiness) awaits(w *state.Work) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	as, isKnown := s.of[w.Source][w.Cluster]
+	return isKnown && !as.isApplied
 }
 
 // end notes that a Work is not well, even if its source is not looked at meanwhile.
@@ -117,8 +148,8 @@ func (s *steadiness) prune() {
 	s.of = maps.Clone(s.of)
 }
 
-// Unwell notes that a Work is no longer well.
-func (c *Caches) Unwell(w *state.Work) { c.steadiness.end(w) }
+// Saw notes a state of a Work.
+func (c *Caches) Saw(w *state.Work) { c.steadiness.saw(w, c.options.Clock.Now()) }
 
 // advance adds how far the Works of a source in waves have come.
 func (c *Caches) advance(f *judge.Facts) {
@@ -132,7 +163,10 @@ func (c *Caches) advance(f *judge.Facts) {
 		return
 	}
 	f.LeastBake = c.options.LeastBake
-	f.Steady, f.Undated = c.steadiness.note(f.ID, f.Works, f.Now)
+	c.steadiness.note(f, c.appliedOf)
+	if f.UnshownBecause = c.appliedFault(); c.options.WavesWithoutEvents {
+		f.Unshown = nil
+	}
 	for cluster, w := range f.Works {
 		if f.Clusters[cluster].Away { // what is reported is from before
 			c.steadiness.end(w)
@@ -151,6 +185,7 @@ func (c *Caches) advance(f *judge.Facts) {
 
 // NoteRollout notes whether all waves of a source are through.
 func (c *Caches) NoteRollout(j judge.Judgement) {
+	c.noteAwaited(j.Verdict.Rollout)
 	if j.Verdict.Rollout.Current() == nil {
 		c.stopped.forget(j.Facts.ID)
 		return
@@ -173,13 +208,17 @@ func (c *Caches) InWaves(id render.Identity) bool {
 	return err == nil && !waves.IsEmpty()
 }
 
-// advanceSince adds the same for a reader who has not followed the Works: they count as well since
-// they were last written.
-func advanceSince(f *judge.Facts, now time.Time) {
-	f.Now, f.Steady, f.LeastBake = now, map[string]time.Duration{}, judge.DefaultLeastBake
+// advance adds the same for a reader who has not followed the Works: they count as well since they were last
+// written.
+func (r *Reader) advance(ctx context.Context, f *judge.Facts) (err error) {
+	f.Now, f.Steady, f.LeastBake = time.Now(), map[string]time.Duration{}, judge.DefaultLeastBake
 	for cluster, w := range f.Works {
 		if w.IsWell() {
-			f.Steady[cluster] = max(0, now.Sub(w.Written()))
+			f.Steady[cluster] = max(0, f.Now.Sub(w.Written()))
 		}
 	}
+	if f.Source != nil && !f.Source.Waves.IsEmpty() {
+		f.Unshown, err = r.unshown(ctx, f.Works)
+	}
+	return err
 }

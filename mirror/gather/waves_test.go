@@ -4,12 +4,22 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
+
+// noted are the Facts about a Work, and an Event about it, after all that was noted before.
+func noted(s *steadiness, w *state.Work, now time.Time, applied *state.Applied) judge.Facts {
+	f := judge.Facts{ID: sample.Page, Works: map[string]*state.Work{"m1": w}, Now: now}
+	s.note(&f, func(*state.Work) *state.Applied { return applied })
+	return f
+}
 
 // TestSteadiness: a bake lasts as long as a Work stays what it is, and well.
 func TestSteadiness(t *testing.T) {
@@ -25,8 +35,7 @@ func TestSteadiness(t *testing.T) {
 	s := &steadiness{}
 	lasts := func(w *state.Work) time.Duration {
 		now = now.Add(time.Minute)
-		lasts, _ := s.note(sample.Page, map[string]*state.Work{"m1": w}, now)
-		return lasts["m1"]
+		return noted(s, w, now, nil).Steady["m1"]
 	}
 	for _, step := range []struct {
 		what string
@@ -47,7 +56,7 @@ func TestSteadiness(t *testing.T) {
 			t.Errorf("%s: %s, not %s", step.what, got, step.want)
 		}
 	}
-	if wells, _ := s.note(sample.Page, map[string]*state.Work{"m1": work("b", "x", "False")}, now); len(wells) > 0 {
+	if f := noted(s, work("b", "x", "False"), now, nil); len(f.Steady) > 0 {
 		t.Error("a Work that is not well has an entry")
 	}
 	lasts(good)
@@ -107,8 +116,8 @@ func TestUndated(t *testing.T) {
 		{"a new Work", content{"d", 5, "x", 1}, false},
 		{"one whose spec was written twice", content{"d", 5, "y", 2}, true},
 	} {
-		if _, undated := s.note(sample.Page, map[string]*state.Work{"m1": work(step.work)}, sample.Created); undated["m1"] != step.isUndated {
-			t.Errorf("%s: undated %t", step.what, undated["m1"])
+		if f := noted(s, work(step.work), sample.Created, nil); f.Undated["m1"] != step.isUndated {
+			t.Errorf("%s: undated %t", step.what, f.Undated["m1"])
 		}
 	}
 }
@@ -139,7 +148,7 @@ func TestSteadinessGoesBack(t *testing.T) {
 		s := &steadiness{}
 		var undated map[string]bool
 		for _, w := range looks {
-			_, undated = s.note(sample.Page, map[string]*state.Work{"m1": w}, sample.Created)
+			undated = noted(s, w, sample.Created, nil).Undated
 		}
 		if !undated["m1"] {
 			t.Errorf("%s: a report about b counts as one about c", name)
@@ -154,10 +163,50 @@ func TestSteadinessRecreated(t *testing.T) {
 	s := &steadiness{}
 	var undated map[string]bool
 	for _, w := range []*state.Work{madeOf("w", 1, "1", 1), madeOf("x", 2, "1", 2), madeOf("y", 1, "2", 3), madeOf("z", 2, "2", 4)} {
-		_, undated = s.note(sample.Page, map[string]*state.Work{"m1": w}, sample.Created)
+		undated = noted(s, w, sample.Created, nil).Undated
 	}
 	if !undated["m1"] {
 		t.Error("a report about x, of the earlier object's generation 2, counts as one about z")
 	}
 
+}
+
+// TestShown: Karmada's Event about a Work shows that it has applied the content if it is newer.
+func TestShown(t *testing.T) {
+	work := func(value, version string) *state.Work {
+		u := sample.Asking("1", "m1")
+		u.Object["data"] = map[string]any{"key": value}
+		w := sample.Work(u, "m1", sample.Applied("True"), sample.Generation(2))
+		w.SetResourceVersion(version)
+		w.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "karmada-mirror", Time: new(metav1.NewTime(sample.Created))}})
+		return state.NewWork(w)
+	}
+	event := func(version string, after time.Duration) *state.Applied {
+		return state.NewApplied(&unstructured.Unstructured{Object: map[string]any{
+			"metadata":       map[string]any{"resourceVersion": version},
+			"involvedObject": map[string]any{"uid": string(work("a", "1").UID)},
+			"lastTimestamp":  sample.Created.Add(after).UTC().Format(time.RFC3339),
+		}})
+	}
+	s := &steadiness{}
+	for _, step := range []struct {
+		what      string
+		work      *state.Work
+		event     *state.Applied
+		isUnshown bool
+	}{
+		{"after a restart, without an Event", work("a", "10"), nil, true},
+		{"after a restart, one as old as the write", work("a", "10"), event("9", 0), true},
+		{"after a restart, a later one", work("a", "10"), event("9", time.Second), false},
+		{"the Event has expired", work("a", "10"), nil, false},
+		{"other content", work("b", "20"), event("11", time.Second), true},
+		{"its status has changed", work("b", "25"), event("11", time.Second), true},
+		{"a newer Event, by a clock that is slow", work("b", "30"), event("22", -time.Hour), false},
+		{"and one that is fast, after the next content", work("d", "35"), event("22", time.Hour), true},
+		{"other content, and the Event is newer", work("c", "40"), event("41", 0), false},
+	} {
+		if f := noted(s, step.work, sample.Created, step.event); f.Unshown["m1"] != step.isUnshown {
+			t.Errorf("%s: unshown %t", step.what, f.Unshown["m1"])
+		}
+	}
 }

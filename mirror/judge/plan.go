@@ -124,7 +124,7 @@ func (k OperationKind) WritesContent() bool { return k == Create || k == Update 
 //	Unknown    content fails or lost adjust
 //	Unknown    any                   –
 //	any        stalled               detach
-//	any        waits for its cluster wake, if there is nothing else to write
+//	any        waits for Karmada     wake, if there is nothing else to write
 func Plan(v Verdict, works map[string]*state.Work) []Operation {
 	var writes, deletes []Operation
 	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
@@ -136,8 +136,8 @@ func Plan(v Verdict, works map[string]*state.Work) []Operation {
 			deletes = append(deletes, op)
 		case op.Kind != "":
 			writes = append(writes, op)
-		case !target.Wake.IsZero() && target.WakeIn == 0:
-			op.Kind, op.Because = Wake, "the cluster has come back"
+		case target.IsToWake():
+			op.Kind, op.Because = Wake, "Karmada is to apply it at once"
 			writes = append(writes, op)
 		}
 	}

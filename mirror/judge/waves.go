@@ -24,6 +24,8 @@ type Rollout struct {
 	BakesIn time.Duration
 	// Since is the last progress: when the source, or a Work with its content, was written.
 	Since time.Time
+	// AwaitsApplied: some wave waits for Karmada to be seen to apply a Work.
+	AwaitsApplied bool
 }
 
 // Wave is how far one wave has come.
@@ -150,7 +152,9 @@ func rollOut(f Facts, v *Verdict) {
 	}
 	r := &Rollout{Since: f.Source.Written}
 	blockedBy, out := "", []place(nil)
-	for i, places := range placesOf(f, *v) {
+	waves := placesOf(f, *v)
+	r.AwaitsApplied = v.demandApplied(f, waves)
+	for i, places := range waves {
 		wave := newWave(f.Source.Waves.At(i), i, places)
 		room := f.Source.Waves.At(i).AtOnce(len(wave.Clusters)) - countOf(places, underWay)
 		for _, p := range places {
@@ -225,6 +229,39 @@ func (f Facts) judgeWork(w *state.Work) (s stage, because string, bakesIn time.D
 		return underWay, "has not been healthy for " + bake.String() + " yet", bake - steady
 	}
 	return through, "", 0
+}
+
+// appliedPatience is for how long a wave waits for an Event of Karmada before it makes Karmada apply the Work
+// again.
+const appliedPatience = 30 * time.Second
+
+// demandApplied lets no cluster come through, while content waits for its turn, before Karmada has been seen to
+// apply its Work: what the Work says of its content may be true of the content before. It reports whether some
+// cluster waits only for that.
+func (v *Verdict) demandApplied(f Facts, waves [][]place) (isAwaited bool) {
+	all := slices.Concat(waves...)
+	if !slices.ContainsFunc(all, func(p place) bool { return p.stage == pending }) {
+		return false
+	}
+	for _, places := range waves {
+		for i := range places {
+			p, w := &places[i], f.Works[places[i].cluster]
+			if !f.Unshown[p.cluster] || p.stage != through && p.stage != underWay || !w.IsWell() || f.Clusters[p.cluster].WriteUnderWay {
+				continue
+			}
+			isAwaited = true
+			p.stage, p.because, p.bakesIn = underWay, "has not been seen to be applied", 0
+			if f.UnshownBecause != "" {
+				p.because += ": " + f.UnshownBecause
+			}
+			if t := v.Targets[p.cluster]; t.Wake.IsZero() && !p.isAway {
+				t.Wake = w.Written().Add(appliedPatience)
+				t.WakeIn = max(0, t.Wake.Sub(f.Now))
+				v.Targets[p.cluster] = t
+			}
+		}
+	}
+	return isAwaited
 }
 
 // isSuspended reports whether Karmada does not apply the Work.

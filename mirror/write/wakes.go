@@ -12,6 +12,10 @@ import (
 // more, according to gather.Caches.RecoveryOf.
 const wakesAge = 20 * time.Minute
 
+// eventsPeriod is how often client-go writes an Event about an object of which there were many
+// (defaultSpamQPS in tools/record/events_cache.go, v0.35.4).
+const eventsPeriod = 5 * time.Minute
+
 // wakes records which Works have been woken for which recovery of their cluster, so that each
 // is woken once. Whether a Work still waits is decided by times of the API server and of the
 // cluster, whose clocks may differ.
@@ -35,6 +39,13 @@ func (k *wakes) note(id render.Identity, cluster string, w write) {
 func (k *wakes) has(id render.Identity, cluster string, w write) bool {
 	last, ok := k.by.get(id, cluster)
 	return ok && last.write == w
+}
+
+// rests returns for how long a Work that has been woken for an Event of Karmada is not woken for another:
+// Karmada's client drops those about one object past 25, and then writes one in this time.
+func (k *wakes) rests(id render.Identity, cluster string) time.Duration {
+	last, _ := k.by.get(id, cluster)
+	return last.until.Add(eventsPeriod - wakesAge).Sub(k.clock.Now())
 }
 
 // prune drops what is over, and frees its memory.

@@ -132,7 +132,12 @@ func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operati
 			op.Kind = judge.Hold
 		}
 	}
-	if held, ok := w.Ledger.check(v, op); ok {
+	held, ok := w.Ledger.check(v, op)
+	if ok && op.Kind == judge.Update && v.Targets[op.Cluster].IsToWake() && held.notice == "" {
+		op.Kind = judge.Wake // what cannot be as wanted is applied all the same
+		held, ok = w.Ledger.check(v, op)
+	}
+	if ok {
 		if held.notice != "" {
 			w.Reports.Noticed(v.ID, op.Cluster, held.notice)
 			w.Ledger.told(v.ID, op.Cluster, held.notice)

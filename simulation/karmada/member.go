@@ -81,6 +81,12 @@ func (m *Member) Sick(isSick bool) {
 	m.isSick = isSick
 }
 
+// Halt makes Karmada apply and report nothing of this member for a while: its controllers or its agent stand still.
+func (m *Member) Halt(isHalted bool) {
+	m.works.halt(isHalted)
+	m.objects.halt(isHalted)
+}
+
 // Refuse makes the member's admission refuse objects for which f returns an error, until the returned function is called.
 func (m *Member) Refuse(f func(Object) error) (stop func()) {
 	return m.Store.Admit(func(op string, _ schema.GroupResource, _ string, new, _ Object) (Object, error) {

@@ -22,6 +22,7 @@ type queue[K comparable] struct {
 	queued   map[K]bool
 	failures map[K]int
 	timers   map[K]*timer
+	isHalted bool
 	isClosed bool
 }
 
@@ -50,7 +51,7 @@ func (q *queue[K]) run(handle func(K) error) {
 func (q *queue[K]) next() (key K, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.keys) == 0 && !q.isClosed {
+	for (q.isHalted || len(q.keys) == 0) && !q.isClosed {
 		q.wake.Wait()
 	}
 	if q.isClosed {
@@ -112,6 +113,14 @@ func (q *queue[K]) after(key K, d time.Duration) {
 		q.mu.Unlock()
 		q.now(key)
 	})
+}
+
+// halt has the worker take nothing, or go on.
+func (q *queue[K]) halt(isHalted bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.isHalted = isHalted
+	q.wake.Broadcast()
 }
 
 // reset forgets all keys and failures, as a restart does.

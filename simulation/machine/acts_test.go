@@ -145,6 +145,8 @@ func (m *machine) altered(clusters string) act {
 
 func (m *machine) ails(cluster string) act { return func() error { m.ail(cluster); return nil } }
 
+func (m *machine) halts(cluster string) act { return func() error { m.halt(cluster); return nil } }
+
 const lagTime = 5 * time.Second
 
 // behind makes an API server's watch cache lag, and moved leads all replicas' requests there.

@@ -23,9 +23,9 @@ const (
 	// idlePeriod is how long the daemons must not have written a Work until it is quiet: longer than
 	// a new leader needs.
 	idlePeriod = 20 * time.Second
-	// quietLimit is how long everything may take once all faults have ended: a Lease, a start,
-	// and the longest backoffs.
-	quietLimit = 5 * time.Minute
+	// quietLimit is how long everything may take once all faults have ended: a Lease, a start, and the five
+	// minutes after which a report is believed. In waves, each may wait as long for an Event about a Work.
+	quietLimit, wavesLimit = 6 * time.Minute, 30 * time.Minute
 	// proofAge bounds how old the evidence for a deletion may be: one second for the
 	// source, one more for its Namespace and its cluster, and the way to the API server.
 	proofAge = 3 * time.Second
@@ -55,7 +55,11 @@ func (m *machine) look() (wrong []string) {
 	}
 	var there map[string]*unstructured.Unstructured
 	begun := time.Now()
-	for limit := begun.Add(quietLimit); ; {
+	limit := begun.Add(quietLimit)
+	if m.inWaves {
+		limit = begun.Add(wavesLimit)
+	}
+	for {
 		m.each((*replica).revive)
 		m.unstick()
 		m.report()

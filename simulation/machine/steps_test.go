@@ -235,6 +235,10 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 		name := s.drawCluster(t)
 		return step{name, func(m *machine) error { m.ail(name); return nil }}
 	},
+	"halt": func(t *rapid.T, s *scene) step {
+		name := s.drawCluster(t)
+		return step{name, func(m *machine) error { m.halt(name); return nil }}
+	},
 	"heal": func(*rapid.T, *scene) step {
 		return step{"all", func(m *machine) error { m.healMembers(); return nil }}
 	},

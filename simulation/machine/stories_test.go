@@ -105,6 +105,9 @@ var stories = map[string]func(*machine) error{
 	"AdmissionUndoesWhatAWaveIsGiven": func(m *machine) error { // which has no event
 		return m.tell(m.altered("m1,m2,m3,m4"), m.page(inTwoWaves), pause(time.Second), m.restarted, m.quiet)
 	},
+	"KarmadaStandsStillInWaves": func(m *machine) error { // and what it has reported is about the content before
+		return m.tell(m.page(inTwoWaves), m.quiet, m.halts("m1"), m.edited(2), pause(30*time.Second), m.quiet)
+	},
 	"ObstacleGoesWhileAnotherWriteHangs": func(m *machine) error {
 		seen := pause(500 * time.Millisecond)
 		return m.tell(m.obstacle("m1"), m.slowly("create", "works", fault.Delay(2*time.Second)), seen, m.page(to("m1,m2")), pause(time.Second),

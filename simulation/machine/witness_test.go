@@ -329,10 +329,18 @@ func (m *machine) ail(cluster string) {
 	}
 }
 
+// halt makes Karmada stand still for a cluster.
+func (m *machine) halt(cluster string) {
+	if member := m.karmada.Member(cluster); member != nil {
+		member.Halt(true)
+	}
+}
+
 func (m *machine) healMembers() {
 	for _, name := range m.clusters {
 		if member := m.karmada.Member(name); member != nil {
 			member.Sick(false)
+			member.Halt(false)
 		}
 	}
 }

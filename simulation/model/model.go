@@ -125,7 +125,7 @@ func (w *World) Of(k Key, cluster string) (State, Copy) {
 	asked, isWrong := ask(o, w.Namespaces[k.Namespace])
 	switch {
 	case o.Leaving:
-		return Absent, Copy{Preserved: !isWrong && asked[preserveKey] == "true"}
+		return Absent, Copy{Preserved: asked[preserveKey] == "true"}
 	case isWrong:
 		return Stays, Copy{}
 	}

@@ -1,0 +1,127 @@
+package gather
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/watch"
+)
+
+// appliedIndex finds the Events about a Work.
+const appliedIndex = "work"
+
+func indexByWork(obj any) ([]string, error) {
+	a := obj.(*state.Applied)
+	return []string{cache.NewObjectName(a.Namespace, a.Work).String()}, nil
+}
+
+// newAppliedWatch returns the watch of the Events with which Karmada says that it has applied a Work. It is
+// only needed while a wave waits for one.
+func (c *Caches) newAppliedWatch(r watch.Resource) *watch.Watch {
+	return c.newWatch(watch.Options{
+		Resource:  r,
+		Resolver:  watch.Fixed{Resource: state.EventsResource},
+		Tweak:     func(o *metav1.ListOptions) { o.FieldSelector = state.AppliedEvents },
+		Transform: watch.Keep(state.NewApplied),
+		Indexers:  cache.Indexers{appliedIndex: indexByWork},
+		Handler: watch.Handler{
+			Changed: typed(func(_, after *state.Applied) {
+				if after == nil { // an Event expires
+					return
+				}
+				if obj, exists, _ := c.works.Get(after.Namespace, after.Work); exists && c.steadiness.awaits(obj.(*state.Work)) {
+					c.options.Handlers.Applied(obj.(*state.Work).Source)
+				}
+			}),
+			Synced: func() {},
+		},
+	})
+}
+
+// appliedOf returns the newest Event with which Karmada says that it has applied a Work; nil if none is known.
+func (c *Caches) appliedOf(w *state.Work) (newest *state.Applied) {
+	for _, events := range c.applied.All() {
+		for a := range each[state.Applied](events.ByIndex(appliedIndex, cache.NewObjectName(w.Namespace, w.Name).String())) {
+			if newest == nil || state.IsOlder(newest.ResourceVersion, a.ResourceVersion) {
+				newest = a
+			}
+		}
+	}
+	return newest
+}
+
+// noteAwaited begins to watch those Events when a rollout waits for one, and ends it when none has for a while.
+func (c *Caches) noteAwaited(r *judge.Rollout) {
+	if r != nil && r.AwaitsApplied {
+		c.appliedAwaited.Store(c.options.Clock.Now().UnixNano())
+		c.applied.Apply([]watch.Resource{watch.In(state.EventsResource)})
+	}
+}
+
+// unwatchApplied ends the watch of those Events if nothing has waited for one for a while.
+func (c *Caches) unwatchApplied() {
+	if c.options.Clock.Now().UnixNano()-c.appliedAwaited.Load() > int64(appliedPeriod) {
+		c.applied.Apply(nil)
+	}
+}
+
+// appliedFault says why those Events are not known; empty if they are, or are about to be.
+func (c *Caches) appliedFault() string {
+	for _, events := range c.applied.All() {
+		if s := events.Status(); s.Err != nil {
+			return fmt.Sprintf("its Events cannot be watched: %v", s.Err)
+		}
+	}
+	return ""
+}
+
+// unshown returns the clusters with Works whose content Karmada has not been seen to apply, by what a reader
+// can know who has not followed them. A user who may not read the Events believes what the Works say.
+func (r *Reader) unshown(ctx context.Context, works map[string]*state.Work) (map[string]bool, error) {
+	unshown := map[string]bool{}
+	for cluster, w := range works {
+		if w.Generation == 1 || w.HasRolledOut() {
+			continue
+		}
+		events, err := r.appliedIn(ctx, w.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		if events != nil && !events[w.Name].IsLater(w) {
+			unshown[cluster] = true
+		}
+	}
+	return unshown, nil
+}
+
+// appliedIn lists the newest Events of a namespace with which Karmada says that it has applied Works, by the
+// names of those, once; nil if the user may not read Events there.
+func (r *Reader) appliedIn(ctx context.Context, namespace string) (map[string]*state.Applied, error) {
+	if known, ok := r.applied[namespace]; ok {
+		return known, nil
+	}
+	list, err := r.client.Resource(state.EventsResource).Namespace(namespace).List(ctx, metav1.ListOptions{FieldSelector: state.AppliedEvents})
+	switch {
+	case apierrors.IsForbidden(err):
+		r.Hide("the Events in namespace " + namespace)
+		r.applied[namespace] = nil
+	case err != nil:
+		return nil, fmt.Errorf("cannot list the Events in namespace %s: %w", namespace, err)
+	default:
+		newest := map[string]*state.Applied{}
+		for i := range list.Items {
+			a := state.NewApplied(&list.Items[i])
+			if known := newest[a.Work]; known == nil || state.IsOlder(known.ResourceVersion, a.ResourceVersion) {
+				newest[a.Work] = a
+			}
+		}
+		r.applied[namespace] = newest
+	}
+	return r.applied[namespace], nil
+}
