@@ -266,16 +266,18 @@ func (w *Watch) awaitSynced(ctx context.Context, hasSynced cache.InformerSynced)
 }
 
 // awaitGone blocks until ctx is done or discovery says for certain that the
-// resource is no longer served, or is served differently. A discovery that fails
-// proves nothing.
+// resource is no longer served in this version, or is served differently. A
+// discovery that fails proves nothing, and that another version is preferred does
+// not matter.
 func (w *Watch) awaitGone(ctx context.Context, served Served) {
+	same := In(served.Resource)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-w.recheck:
 		}
-		now, ok, err := w.Resolver.Resolve(ctx, w.Resource)
+		now, ok, err := w.Resolver.Resolve(ctx, same)
 		if err == nil && (!ok || now != served) {
 			return
 		}

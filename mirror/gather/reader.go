@@ -37,6 +37,8 @@ type Reader struct {
 	// assumed are objects that replace those on the API server.
 	assumed map[render.Identity]*unstructured.Unstructured
 	hidden  hidden
+	// carried are the versions of the Works that have been read.
+	carried carried
 	// Seen, if not nil, is called for each Work that is read.
 	Seen func(*unstructured.Unstructured)
 }
@@ -128,6 +130,9 @@ func (r *Reader) facts(ctx context.Context, ref SourceRef, obj *unstructured.Uns
 	}
 	r.assumeClusters(f.Source)
 	addSurroundings(&f, s)
+	if err := r.useVersionInForce(ctx, &f, ref, namespace); err != nil {
+		return judge.Facts{}, err
+	}
 	if err := r.scale(ctx, &f, ref); err != nil {
 		return judge.Facts{}, err
 	}
@@ -171,6 +176,30 @@ func (r *Reader) leftOut(ref SourceRef) (why, hint string) {
 		return fmt.Sprintf("the configuration does not include namespace %q for %q", ref.Namespace, gr), fmt.Sprintf("add the namespace to the namespaces of %s in the ConfigMap; anything already mirrored stays", gr)
 	}
 	return "", ""
+}
+
+// useVersionInForce reads a source again if the API server prefers another version of it than its Works have:
+// the daemon keeps that one. What is assumed stays as it was given.
+func (r *Reader) useVersionInForce(ctx context.Context, f *judge.Facts, ref SourceRef, namespace *state.Namespace) error {
+	if f.Source == nil || r.assumed[f.ID] != nil || r.configuration == nil {
+		return nil
+	}
+	inForce := ref.Mapping.Resource
+	if resource, _ := r.configuration.Resource(inForce.GroupResource()); resource.Version != "" {
+		return nil
+	}
+	if inForce.Version = r.carried.most(f.ID.GroupKind(), inForce.Version); inForce == ref.Mapping.Resource {
+		return nil
+	}
+	obj, err := r.client.Resource(inForce).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) { // it is no longer served, or the source has just been deleted
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read %s %q: %w", inForce.GroupResource(), ref.Name, err)
+	}
+	f.Source = judge.NewSource(obj, namespace.Wishes)
+	return nil
 }
 
 // object reads a source; nil if it certainly does not exist.
@@ -233,6 +262,7 @@ func (r *Reader) see(obj *unstructured.Unstructured) *state.Work {
 	if r.Seen != nil {
 		r.Seen(obj)
 	}
+	r.carried.note(obj)
 	return state.NewWork(obj)
 }
 

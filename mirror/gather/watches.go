@@ -54,7 +54,7 @@ func (c *Caches) newSourceWatch(r watch.Resource) *watch.Watch {
 	var w *watch.Watch
 	w = c.newWatch(watch.Options{
 		Resource:  r,
-		Resolver:  c.options.Resolver,
+		Resolver:  c,
 		Transform: watch.Keep(c.keepObject(state.KeepObject(c.Asks, c.contents.note))),
 		Indexers:  objectIndexers(),
 		Handler: watch.Handler{
@@ -88,7 +88,10 @@ func (c *Caches) newWorkWatch() *watch.Watch {
 				}
 				c.options.Handlers.Work(before, after)
 			}),
-			Synced: c.options.Handlers.Synced,
+			Synced: func() {
+				c.sources.Recheck() // which version of them is in force is known now
+				c.options.Handlers.Synced()
+			},
 		},
 	})
 }

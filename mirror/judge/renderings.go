@@ -104,7 +104,8 @@ func (r *renderings) lost(cluster string, rendering *Rendering) []string {
 }
 
 // unreadable returns an error if a policy that has changed the Work on a cluster would no longer, but may only
-// seem so because it cannot be read: what it selects may depend on labels that other policies add.
+// seem so because it cannot be read: what it selects may depend on labels that other policies add. Nor is it
+// lost if it selects the source in another version: no one has changed the policy or the source.
 func (r *renderings) unreadable(cluster string, rendering *Rendering) error {
 	w := r.f.Works[cluster]
 	if w == nil || w.Source != r.f.ID {
@@ -114,6 +115,12 @@ func (r *renderings) unreadable(cluster string, rendering *Rendering) error {
 	for _, p := range r.f.Policies {
 		if p.Fault != "" && slices.Contains(lacking, p.Note()) && p.MaySelect(r.f.ID.Kind, r.f.ID.Namespace, r.f.ID.Name) {
 			return errors.New(p.Fault)
+		}
+		if p.Fault != "" || !slices.Contains(lacking, p.Note()) {
+			continue
+		}
+		if as := p.Override.SelectsAs(r.f.Source.Template.Selected()); as != "" {
+			return fmt.Errorf("%s selects the object as %s, which is now read as %s: name both in its resourceSelectors", p.Note(), as, r.f.Source.Template.Selected().APIVersion)
 		}
 	}
 	return nil

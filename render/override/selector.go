@@ -2,6 +2,7 @@ package override
 
 import (
 	"slices"
+	"strings"
 
 	policyv1alpha1 "github.com/karmada-io/api/policy/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -72,6 +73,20 @@ func (p *Policy) selectsByLabels() bool {
 // Selects reports whether the policy selects an object.
 func (p *Policy) Selects(o Object) bool {
 	return (p.namespace == "" || p.namespace == o.Namespace) && p.priority(o) != unselected
+}
+
+// SelectsAs returns another version of an object's kind in which the policy would select it; empty if there is
+// none.
+func (p *Policy) SelectsAs(o Object) string {
+	group, _, _ := strings.Cut(o.APIVersion, "/")
+	for _, s := range p.selectors {
+		as := o
+		as.APIVersion = s.apiVersion
+		if of, _, _ := strings.Cut(s.apiVersion, "/"); of == group && s.apiVersion != o.APIVersion && s.priority(as) != unselected {
+			return s.apiVersion
+		}
+	}
+	return ""
 }
 
 // Distinguishes reports whether the policy has rules for one of two clusters, or of two states of

@@ -3,6 +3,7 @@ package machine
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,12 +50,12 @@ func widgetDefinition(versions ...string) apiserver.Object {
 	return definitionOf(r)
 }
 
-// inVersions plays with a resource of which a newer version comes and goes: the one that was watched first stays.
+// inVersions plays with a resource of which a newer version comes and goes: the one that Works have stays, and some always do.
 var inVersions = &scene{
 	clusters: []string{"m1", "m2"}, objects: []model.Key{widget, pages[0]}, extra: []schema.GroupResource{widgets},
-	annotations: map[string]choices{clustersKey: {"m1": 1, "*": 3, none: 1}},
+	annotations: map[string]choices{clustersKey: {"m1": 1, "*": 3}},
 	claims:      choices{none: 1},
-	steps:       choices{"put": 20, "edit": 10, "delete": 2, "upgrade": 6, "override": 10, "override goes": 2, "restart": 2, "kill": 1, "shut": 2, "open": 2},
+	steps:       choices{"put": 20, "edit": 10, "upgrade": 6, "override": 10, "override goes": 2, "restart": 2, "kill": 1, "shut": 2, "open": 2},
 }
 
 // withDefinitions plays with a custom resource that is no longer served, and whose definition goes and comes back.
@@ -250,11 +251,17 @@ func (m *machine) alter(op string, gr schema.GroupResource, subresource string, 
 	return new, nil
 }
 
-// upgrade serves a newer version of widgets too, or no longer.
+// upgrade serves a newer version of widgets too, or no longer, once there are Works of widgets.
 func (m *machine) upgrade(isBack bool) error {
+	if !slices.ContainsFunc(slices.Collect(maps.Values(m.works())), func(work *unstructured.Unstructured) bool {
+		manifest, err := model.ManifestOf(work)
+		return err == nil && manifest.GetKind() == widget.Kind
+	}) {
+		return nil
+	}
 	versions := []string{"v1"}
 	if !isBack {
-		versions, m.preferred = append(versions, "v2"), true
+		versions = append(versions, "v2")
 	}
 	_, err := m.store.Modify(apiserver.Ref{Resource: definitions, Name: widgets.String()}, "", func(o apiserver.Object) {
 		o["spec"] = runtime.DeepCopyJSON(widgetDefinition(versions...))["spec"]

@@ -25,12 +25,6 @@ type defect struct {
 
 // knownDefects are named by a run, which then goes on. FIND=<name> makes one of them fail, so that it shrinks.
 var knownDefects = map[string]defect{
-	"version": {
-		"a newer version of a custom resource rewrites its Works and undoes overrides",
-		[]string{"has lost", "example.io/v2 Widget"}, func(m *machine) bool { return m.preferred }, inVersions, func(m *machine) []act {
-			return []act{m.puts(inA(widget), to("*")), m.quiet, func() error { return m.upgrade(false) }, pause(time.Second), m.restarted, pause(time.Second)}
-		},
-	},
 	"emptied list": {
 		"a wrong list of Works releases sources whose deletion is in the foreground: only what the cache shows is waited for",
 		[]string{"was released at"}, func(m *machine) bool { return m.losesWorks }, onAPIServer, func(m *machine) []act {

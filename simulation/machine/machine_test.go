@@ -77,8 +77,6 @@ type machine struct {
 	backup  backup
 	// costs are complaints about them.
 	costs []string
-	// preferred: a newer version of a resource has been served.
-	preferred bool
 	// undefines: the definition of the widgets has been deleted.
 	undefines bool
 }

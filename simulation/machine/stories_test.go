@@ -144,6 +144,9 @@ var stories = map[string]func(*machine) error{
 	"WatchStartsOnAServerThatLags": func(m *machine) error { // while its reader leads
 		return m.tell(m.page(to("m1")), m.quiet, pause(lagTime), m.behind(2, configMaps), m.edited(2), m.written(2), m.withoutKind("ConfigMap"), m.moved(2), m.withoutKind(""), pause(5*time.Second), m.quiet)
 	},
+	"NewerVersionIsPreferred": func(m *machine) error { // which changes no object
+		return m.tell(m.puts(inA(widget), to("*")), m.quiet, func() error { return m.upgrade(false) }, pause(time.Second), m.restarted, pause(time.Second), m.quiet)
+	},
 	// Override policies go.
 	"PolicyGoesWithItsObject": func(m *machine) error {
 		var gone time.Time

@@ -1,0 +1,85 @@
+package mirror
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/watch"
+)
+
+var widgetsV2 = schema.GroupVersionResource{Group: widgets.Group, Version: "v2", Resource: widgets.Resource}
+
+// preferV2 makes the API server serve v2 of widgets and prefer it, beside v1 or instead of it, as it does when the
+// CustomResourceDefinition says so.
+func preferV2(s *apiServer, beside bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v1 := watch.Served{Resource: widgets, Kind: gadget.GroupKind(), Namespaced: true}
+	s.served[widgets.GroupResource()] = []watch.Served{{Resource: widgetsV2, Kind: gadget.GroupKind(), Namespaced: true}}
+	if beside {
+		s.served[widgets.GroupResource()] = append(s.served[widgets.GroupResource()], v1)
+	}
+}
+
+// inBothVersions has a widget in v1 and in v2, and its Work in v1.
+func inBothVersions(t *testing.T, s *apiServer) {
+	collections["/apis/example.io/v2/widgets"] = widgetsV2
+	t.Cleanup(func() { delete(collections, "/apis/example.io/v2/widgets") })
+	inV2 := gadgetObject("m1")
+	inV2.SetAPIVersion("example.io/v2")
+	s.list(state.DefinitionsResource, definitionObject())
+	s.list(widgets, gadgetObject("m1"))
+	s.list(widgetsV2, inV2)
+}
+
+// TestPreferredVersionChanges: the API server prefers another version of a custom resource than the Works have, which
+// may not be served in the members. While the Works' is served, nothing is rewritten, neither at once nor after a restart.
+func TestPreferredVersionChanges(t *testing.T) {
+	s := newAPIServer(t)
+	inBothVersions(t, s)
+	s.events = map[schema.GroupVersionResource]chan any{state.DefinitionsResource: make(chan any)}
+	s.list(render.WorksResource, sample.Work(gadgetObject("m1"), "m1"))
+	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+	preferV2(s, true)
+	changed := definitionObject()
+	changed.SetResourceVersion("101")
+	s.events[state.DefinitionsResource] <- map[string]any{"type": "MODIFIED", "object": changed}
+	for what, c := range map[string]*Controller{"running": c, "restarted": newControllerOf(t, s, configured("", "", ""), newFakeClock())} {
+		if _, err := c.sync(t.Context(), gadget); err != nil || len(s.writes) > 0 {
+			t.Errorf("%s: %v, %q", what, err, s.writes)
+		}
+		if served, _ := c.caches.ServedAs(gadget.GroupKind()); served != widgets {
+			t.Errorf("%s: watched as %v", what, served)
+		}
+	}
+}
+
+// TestPolicySelectsAnotherVersion: the version that a policy selects is no longer served. The policy is as it was, and
+// its overrides are not undone.
+func TestPolicySelectsAnotherVersion(t *testing.T) {
+	policy := settingPolicy("a", "replicas")
+	policy.Object["spec"].(map[string]any)["resourceSelectors"] = []any{map[string]any{"apiVersion": "example.io/v1", "kind": gadget.Kind}}
+	s := honoring(t, policy)
+	inBothVersions(t, s)
+	s.list(render.WorksResource, overridden(t, gadgetObject("m1"), policy))
+	s.reply(policiesAt, policyList("100", policy))
+	preferV2(s, false)
+	clock := newFakeClock()
+	c := newControllerOf(t, s, strings.Replace(honor, `"version": "v1", `, "", 1), clock)
+	c.DeletionSettle = policySettle
+	planned(t, c, gadget)
+	clock.Step(policySettle)
+	if body, _ := planned(t, c, gadget); body != "" {
+		t.Errorf("its override is undone: %s", body)
+	}
+	refusals := judge.Decide(c.caches.Facts(gadget)).Refusals
+	if len(refusals) != 1 || refusals[0].Reason != judge.OverrideFailed || !strings.Contains(refusals[0].Message, "selects the object as example.io/v1") {
+		t.Errorf("refused: %v", refusals)
+	}
+}
