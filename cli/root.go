@@ -36,6 +36,9 @@ func Main() int {
 
 // report prints an error, and the usage if that is the mistake, and returns the exit code.
 func report(out io.Writer, err error) (code int) {
+	if _, isPrinted := errors.AsType[printed](err); isPrinted {
+		return 1
+	}
 	printError(out, err)
 	printUsage(out, err)
 	if exit := (*exitError)(nil); errors.As(err, &exit) {
@@ -43,6 +46,9 @@ func report(out io.Writer, err error) (code int) {
 	}
 	return 1
 }
+
+// printed is an error that its command has printed.
+type printed struct{ error }
 
 // printError prints the text of an error, if it has any.
 func printError(out io.Writer, err error) {

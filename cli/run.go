@@ -15,7 +15,14 @@ func newRun(transport http.RoundTripper) *cobra.Command {
 		Short: "Run the daemon",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return daemon.Run(cmd.Context(), o, build())
+			stderr := daemon.NewOutput(cmd.ErrOrStderr())
+			err := daemon.Run(cmd.Context(), o, build(), stderr)
+			if err == nil {
+				return nil
+			}
+			printError(stderr, err)
+			_ = stderr.Sync() // perhaps no one reads it
+			return printed{err}
 		},
 	}
 	o.AddFlags(cmd.Flags())

@@ -47,13 +47,14 @@ type daemon struct {
 }
 
 // Run runs the daemon until ctx is done or a part of it fails. Everything in the process logs
-// through its logger.
-func Run(ctx context.Context, o *Options, b metrics.Build) error {
-	logger, err := newLogger(o.logLevel, o.logFormat)
+// through its logger, to out.
+func Run(ctx context.Context, o *Options, b metrics.Build, out *Output) error {
+	logger, err := newLogger(o.logLevel, o.logFormat, out)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = logger.Sync() }() // standard error cannot always be synced
+	o.output = out
+	defer func() { _ = out.Sync() }() // perhaps no one reads it
 	logForClients(logger.WithOptions(redacting()))
 	return Serve(ctx, o, b, logger)
 }
@@ -88,6 +89,9 @@ func Serve(ctx context.Context, o *Options, b metrics.Build, logger *zap.Logger)
 func newDaemon(o *Options, b metrics.Build, logger *zap.Logger) *daemon {
 	d := &daemon{options: o, build: b, logger: logger, credentials: fingerprintOf(o.files()), registry: prometheus.NewRegistry()}
 	d.metrics = metrics.New(d.registry, b)
+	if o.output != nil {
+		d.metrics.LogLinesDropped(o.output.dropped.Load)
+	}
 	return d
 }
 

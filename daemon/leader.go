@@ -37,8 +37,7 @@ var errLostLease = errors.New("lost the lease: another replica may be leading")
 // leading has ended gracefully; when parts is done, everything ends at once.
 func (d *daemon) lead(ctx, parts context.Context) error {
 	if !d.options.leaderElect {
-		d.controller.Lead(parts, ctx.Done())
-		return nil
+		return d.controller.Lead(parts, ctx.Done())
 	}
 	election, err := d.newElection(ctx)
 	if err != nil {
@@ -59,6 +58,7 @@ type election struct {
 	// closed when the term is over.
 	won      atomic.Bool
 	ended    chan struct{}
+	failed   error // why leading has ended by itself, once ended is closed
 	duration time.Duration
 	// synced is closed when the Lease is being watched.
 	synced chan struct{}
@@ -105,7 +105,7 @@ func (d *daemon) newElection(ctx context.Context) (*election, error) {
 				defer close(e.ended)
 				d.leads.Store(true)
 				defer d.leads.Store(false)
-				d.controller.Lead(term, ctx.Done())
+				e.failed = d.controller.Lead(term, ctx.Done())
 			},
 			OnStoppedLeading: func() {},
 			OnNewLeader:      func(identity string) { d.logger.Info("leader elected", zap.String("identity", identity)) },
@@ -205,7 +205,11 @@ func (e *election) run(ctx, parts context.Context) error {
 	}
 	e.forgetChange()
 	for ctx.Err() == nil && parts.Err() == nil {
-		if won, nudged := e.attempt(ctx, parts); won && !nudged && ctx.Err() == nil {
+		won, nudged := e.attempt(ctx, parts)
+		switch {
+		case e.failed != nil:
+			return e.failed
+		case won && !nudged && ctx.Err() == nil:
 			return errLostLease
 		}
 	}

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/go-logr/zapr"
 	"go.uber.org/zap"
@@ -12,29 +13,24 @@ import (
 )
 
 // newLogger creates the process's logger.
-func newLogger(level, format string) (*zap.Logger, error) {
+func newLogger(level, format string, out *Output) (*zap.Logger, error) {
 	parsed, err := zapcore.ParseLevel(level)
 	if err != nil {
 		return nil, fmt.Errorf("cannot use --log-level: %w", err)
 	}
-	c := zap.NewProductionConfig()
-	c.Level = zap.NewAtomicLevelAt(parsed)
-	c.EncoderConfig.EncodeTime = zapcore.RFC3339NanoTimeEncoder
-	c.DisableStacktrace = true
-	c.DisableCaller = true
+	var encoder zapcore.Encoder
 	switch format {
 	case "json":
+		c := zap.NewProductionEncoderConfig()
+		c.EncodeTime = zapcore.RFC3339NanoTimeEncoder
+		encoder = zapcore.NewJSONEncoder(c)
 	case "console":
-		c.Encoding = "console"
-		c.EncoderConfig = zap.NewDevelopmentEncoderConfig()
+		encoder = zapcore.NewConsoleEncoder(zap.NewDevelopmentEncoderConfig())
 	default:
 		return nil, fmt.Errorf("cannot use --log-format %q: want json or console", format)
 	}
-	logger, err := c.Build()
-	if err != nil {
-		return nil, fmt.Errorf("cannot make the logger: %w", err)
-	}
-	return logger, nil
+	sampled := zapcore.NewSamplerWithOptions(zapcore.NewCore(encoder, out, parsed), time.Second, 100, 100) // as zap.NewProductionConfig
+	return zap.New(sampled, zap.ErrorOutput(out)), nil
 }
 
 // logForClients makes client-go, which logs through klog, log through a logger. It repeats some

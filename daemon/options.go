@@ -47,6 +47,7 @@ type Options struct {
 	profiling           profilingOptions
 	logLevel, logFormat string
 	configMapName       types.NamespacedName // parsed from configMap
+	output              *Output              // of the log; nil if the caller has made the logger
 	// Network is not a flag; the zero value is the machine's network.
 	Network Network
 }

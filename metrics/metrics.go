@@ -148,6 +148,13 @@ func (m *Metrics) ConfigReload(err error, now time.Time) {
 	m.reloaded.Do(func() { m.registerer.MustRegister(m.reloadSuccess, m.reloadedLastAt) })
 }
 
+// LogLinesDropped registers the counter of the lines of the log that were dropped.
+func (m *Metrics) LogLinesDropped(dropped func() int64) {
+	m.registerer.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: prefix + "_log_lines_dropped_total", Help: "Lines of the log that were dropped because no one read standard error. The log never holds up the daemon.",
+	}, func() float64 { return float64(dropped()) }))
+}
+
 // Configuration names the ConfigMap or file of this daemon, and must be called before all
 // below. By the label configuration, alerts tell daemons apart that Prometheus scrapes as
 // one job.

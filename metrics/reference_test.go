@@ -49,6 +49,7 @@ func everything() *prometheus.Registry {
 	m.ConfigReload(nil, time.Unix(1, 0))
 	m.Configuration("any")
 	m.LeaderPresent(func() bool { return true })
+	m.LogLinesDropped(func() int64 { return 1 })
 	m.Token(func() (issued, expires time.Time) { return time.Unix(1, 0), time.Unix(2, 0) })
 	s := metrics.Snapshot{
 		Watches:  []metrics.Watch{{Resource: "any", State: "ready", LastEvent: time.Unix(1, 0)}},

@@ -41,6 +41,11 @@ const (
 	refutedPeriod = time.Minute
 	// drainTimeout is how long syncs in flight may take at shutdown.
 	drainTimeout = 10 * time.Second
+	// syncTimeout is how long a sync may take: longer than a write and the reads before it, which
+	// have time-outs of about a minute each. One that is interrupted goes on where it was.
+	// One that has not ended at hungTimeout waits for something that does not end.
+	syncTimeout = 5 * time.Minute
+	hungTimeout = syncTimeout + time.Minute
 )
 
 // DefaultLeastBake is the usual LeastBake of the Options.
@@ -105,6 +110,8 @@ type Controller struct {
 	namespaceReports sync.Mutex
 	// announcements are the Events about refused and noticed.
 	announcements *announcements
+	// hung receives if a sync hangs.
+	hung chan struct{}
 	// fence is the API server's resource version when this replica began to lead: a cache
 	// that has not reached it may be behind the last leader.
 	fence atomic.Pointer[string]
@@ -119,7 +126,7 @@ func New(o Options) (*Controller, error) {
 	c := &Controller{
 		Options: o, client: client, failures: o.Logger.WithOptions(Sparing()),
 		ledger: write.NewLedger(o.Clock), breaker: write.NewBreaker(o.Clock, o.DeletionSettle),
-		announcements: newAnnouncements(), currency: newCurrency(o.Clock, o.ConfigurationVersions),
+		announcements: newAnnouncements(), hung: make(chan struct{}, 1), currency: newCurrency(o.Clock, o.ConfigurationVersions),
 	}
 	c.finalizers = newFinalizers(c)
 	c.caches = gather.NewCaches(gather.Options{

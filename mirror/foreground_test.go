@@ -394,7 +394,7 @@ func TestForegroundOldDepartures(t *testing.T) {
 		"Leads": func(t *testing.T, c *Controller) {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			c.Lead(ctx, nil)
+			_ = c.Lead(ctx, nil)
 		},
 	} {
 		server, clock := newAPIServer(t), newFakeClock()

@@ -17,10 +17,39 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
+// ErrHung is returned by Lead: only a restart helps.
+var ErrHung = errors.New("a sync hangs, and did not end when it was interrupted: exiting, so that another replica can lead")
+
 // Lead writes Works until ctx is done or stop is closed. When ctx is done, it interrupts
 // the syncs in flight, because another replica may lead; when stop is closed, it lets them
-// finish.
-func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) {
+// finish. It does not wait for a sync that hangs, whatever that waits for.
+func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan struct{})
+	go func() { defer close(ended); c.lead(ctx, stop) }()
+	select {
+	case <-ended:
+		return nil
+	case <-c.hung:
+		return ErrHung
+	}
+}
+
+// limit interrupts a sync after syncTimeout, and ends leading if it runs on all the same. end
+// must be called when the sync has ended.
+func (c *Controller) limit(ctx context.Context) (limited context.Context, end func()) {
+	limited, cancel := context.WithTimeout(ctx, syncTimeout)
+	hung := time.AfterFunc(hungTimeout, func() {
+		select {
+		case c.hung <- struct{}{}:
+		default:
+		}
+	})
+	return limited, func() { hung.Stop(); cancel() }
+}
+
+func (c *Controller) lead(ctx context.Context, stop <-chan struct{}) {
 	c.departures.forget(c.Clock.Now().Add(-departurePeriod))
 	if !c.awaitCaches(ctx, stop) {
 		return
@@ -123,13 +152,7 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 			waiting.Do(func() { c.Logger.Info("cannot lead yet", zap.Error(c.caches.Ready())) })
 			continue
 		}
-		version, err := c.client.Version(ctx)
-		if err == nil {
-			err = c.currency.check(ctx)
-		}
-		if err == nil {
-			err = c.caches.CaughtUp(ctx)
-		}
+		version, err := c.checkCaches(ctx)
 		if err == nil {
 			c.fence.Store(&version)
 			return true
@@ -144,6 +167,19 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 	}
 }
 
+// checkCaches returns the API server's version, or why the caches may be stale.
+func (c *Controller) checkCaches(ctx context.Context) (version string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
+	defer cancel()
+	if version, err = c.client.Version(ctx); err == nil {
+		err = c.currency.check(ctx)
+	}
+	if err == nil {
+		err = c.caches.CaughtUp(ctx)
+	}
+	return version, err
+}
+
 // processNext syncs one source from the queue. Once the queue is shut down, it drops the
 // remaining ones: the next leader looks at everything.
 func (c *Controller) processNext(ctx context.Context, q *queue.Queue) bool {
@@ -156,7 +192,9 @@ func (c *Controller) processNext(ctx context.Context, q *queue.Queue) bool {
 		return true
 	}
 	began := c.Clock.Now()
-	result, err := c.sync(ctx, id)
+	limited, end := c.limit(ctx)
+	defer end()
+	result, err := c.sync(limited, id)
 	c.Metrics.Sync(result.label(err), c.Clock.Since(began))
 	if err != nil {
 		if ctx.Err() == nil {

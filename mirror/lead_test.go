@@ -2,13 +2,17 @@ package mirror
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/clock"
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
@@ -122,5 +126,42 @@ func TestLeadsWithTheLastConfiguration(t *testing.T) {
 		case <-time.After(time.Millisecond):
 			clock.Step(maxCachePause)
 		}
+	}
+}
+
+// TestHungSync: a sync that takes too long is interrupted. If that does not end it, leading ends, although it
+// runs on.
+func TestHungSync(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		took   time.Duration // 0: until it is interrupted
+		want   error
+	}{
+		"Interrupted": {"a request without an answer ends when it is interrupted", 0, nil},
+		"Slow":        {"it ends late, but it ends", hungTimeout - time.Second, nil},
+		"Hung":        {"it waits for something that does not end", time.Hour, ErrHung},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &Controller{Options: Options{Clock: clock.RealClock{}, Logger: zap.NewNop()}, hung: make(chan struct{}, 1)}
+				c.caches = idleCaches(c)
+				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
+				defer cancel()
+				began, takes := time.Now(), time.After(tc.took)
+				go func() {
+					syncing, end := c.limit(ctx)
+					defer end()
+					<-syncing.Done()
+					if took := time.Since(began); took != syncTimeout {
+						t.Errorf("it was interrupted after %s", took)
+					}
+					<-takes
+				}()
+				if err := c.Lead(ctx, nil); !errors.Is(err, tc.want) || (err != nil) != (time.Since(began) == hungTimeout) {
+					t.Errorf("%s: Lead has ended after %s with %v", tc.reason, time.Since(began), err)
+				}
+				time.Sleep(time.Hour)
+			})
+		})
 	}
 }

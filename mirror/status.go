@@ -76,7 +76,9 @@ func (s *statuses) processNext(ctx context.Context) bool {
 	if s.queue.ShuttingDown() || ctx.Err() != nil {
 		return true
 	}
-	retry, err := s.sync(ctx, id)
+	limited, end := s.limit(ctx)
+	defer end()
+	retry, err := s.sync(limited, id)
 	if err != nil {
 		if ctx.Err() == nil {
 			s.failures.With(identify(id)...).Warn("cannot aggregate the status, retrying", failure(err)...)
