@@ -19,7 +19,7 @@ import (
 // fixed forms, which Kubernetes itself writes, are repeated from a message.
 var (
 	denial  = regexp.MustCompile(`admission webhook "[a-z0-9.-]+" denied the request|ValidatingAdmissionPolicy '[a-z0-9.-]+' (with binding '[a-z0-9.-]+' )?denied request`)
-	telling = regexp.MustCompile(`failed calling webhook "[a-z0-9.-]+"|cannot [a-z]+ resource "[a-z0-9/.-]+" in API group "[a-z0-9.-]*"|^(Internal error occurred: )?etcdserver: [a-z ]+$`)
+	telling = regexp.MustCompile(`failed calling webhook "[a-z0-9.-]+"|cannot [a-z]+ resource "[a-z0-9/.-]+" in API group "[a-z0-9.-]*"|^(Internal error occurred: )?(etcdserver: [A-Za-z:,\- ]+|rpc error: code = [A-Za-z]+ desc = etcdserver: [A-Za-z:,\- ]+)$`)
 	network = regexp.MustCompile(`connection refused|context deadline exceeded|no endpoints available|no such host|x509: certificate signed by unknown authority|x509: certificate has expired`)
 )
 

@@ -48,6 +48,12 @@ var redactions = map[string]struct {
 	"Rights":     {"the missing permission helps", apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errors.New(`User "u" cannot list resource "secrets" in API group "" at the cluster scope`)), `cannot list: 403 Forbidden (secrets): cannot list resource "secrets" in API group ""`}, //lint:ignore ST1005 Kubernetes writes it so
 	"Invalid":    {"the field, not its value", apierrors.NewInvalid(schema.GroupKind{Kind: "Work"}, "x", field.ErrorList{field.Invalid(field.NewPath("spec", "a"), secret, "no")}), "cannot list: 422 Invalid (Work): spec.a"},
 	"Etcd":       {"etcd quotes nothing", status(500, "InternalError", "etcdserver: request timed out"), "cannot list: 500 InternalError: etcdserver: request timed out"},
+	"EtcdFull":   {"nor here", status(500, "", "etcdserver: mvcc: database space exceeded"), "cannot list: 500: etcdserver: mvcc: database space exceeded"},
+	"EtcdLeader": {"nor here", status(500, "", "etcdserver: request timed out, possibly due to previous leader failure"), "cannot list: 500: etcdserver: request timed out, possibly due to previous leader failure"},
+	"EtcdLost":   {"nor here", status(500, "", "rpc error: code = Unavailable desc = etcdserver: request timed out, possibly due to connection lost"), "cannot list: 500: rpc error: code = Unavailable desc = etcdserver: request timed out, possibly due to connection lost"},
+	"EtcdID":     {"its capitals and hyphens", status(500, "", "etcdserver: re-configuration failed due to not enough started members, cluster ID mismatch"), "cannot list: 500: etcdserver: re-configuration failed due to not enough started members, cluster ID mismatch"},
+	"NotEtcd":    {"a name has a digit or a quote", status(500, "", "etcdserver: "+secret), "cannot list: 500"},
+	"AfterEtcd":  {"nothing may follow", status(500, "", `etcdserver: too many requests for "`+secret+`"`), "cannot list: 500"},
 	"NoStatus":   {"an object in place of an error", &apierrors.UnexpectedObjectError{Object: &unstructured.Unstructured{Object: map[string]any{"data": secret}}}, "cannot list: the API server sent an object where none was expected"},
 	"Joined":     {"each of several", errors.Join(status(409, "Conflict", secret), status(500, "", secret+"2")), "cannot list: 409 Conflict\n500"},
 	"Aggregated": {"also by apimachinery", utilerrors.NewAggregate([]error{status(409, "Conflict", secret), errors.New("other")}), "cannot list: [409 Conflict, other]"},
