@@ -15,8 +15,10 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
@@ -317,6 +319,9 @@ func (d *deletions) approve(ctx context.Context) error {
 	if len(works) == 0 {
 		return errNothingHeld
 	}
+	if works, err = d.own(ctx, works); err != nil {
+		return err
+	}
 	approvals := config.Approvals{}
 	held := summarize(works, d.byFlags)
 	for _, s := range held {
@@ -334,6 +339,37 @@ func (d *deletions) approve(ctx context.Context) error {
 		fmt.Fprintf(d.out, "%s%s\n", done, s)
 	}
 	return nil
+}
+
+// own returns the Works that the daemon of the ConfigMap holds: an approval there reaches no other
+// daemon. If the configuration cannot be parsed, the last good one is in force, which may have all.
+func (d *deletions) own(ctx context.Context, works []heldWork) ([]heldWork, error) {
+	connection, err := connect(d.connection)
+	if err != nil {
+		return nil, err
+	}
+	client, err := kubernetes.NewForConfig(connection)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a client: %w", err)
+	}
+	configuration, err := readConfiguration(ctx, client, d.configMap)
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
+		return nil, withHint(err)
+	} else if err != nil {
+		return works, nil
+	}
+	own := slices.DeleteFunc(slices.Clone(works), func(w heldWork) bool {
+		return !configuration.Includes(schema.ParseGroupResource(w.Resource), w.namespace)
+	})
+	if others := len(works) - len(own); others > 0 {
+		text := fmt.Sprintf("%d deletions are held by another daemon: they are not in the configuration of ConfigMap %q. "+
+			"To approve them, give --config-map NAMESPACE/NAME, as the Event DeletionHeld on the ConfigMap of that daemon says", others, d.configMap)
+		if len(own) == 0 {
+			return nil, errors.New(text)
+		}
+		fmt.Fprintln(d.out, text)
+	}
+	return own, nil
 }
 
 // confirm asks on a terminal; elsewhere it needs --yes.

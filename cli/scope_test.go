@@ -47,6 +47,26 @@ func TestEmptyFlags(t *testing.T) {
 	}
 }
 
+// TestApproveIsForOneDaemon: what another daemon holds is not said to be approved.
+func TestApproveIsForOneDaemon(t *testing.T) {
+	for name, c := range map[string]struct{ resources, approved, refused string }{
+		"All":     {"{resource: configmaps}", "would be approved: 4 deletions", ""},
+		"Some":    {"{resource: configmaps, namespaces: [team]}", "would be approved: 1 deletions of configmaps in m1", "3 deletions are held by another daemon"},
+		"None":    {"{group: apps, resource: deployments}", "", "4 deletions are held by another daemon: they are not in the configuration of ConfigMap \"karmada-system/karmada-mirror\". To approve them, give --config-map"},
+		"Mistake": {"nonsense", "would be approved: 4 deletions", ""}, // the last good one is in force
+	} {
+		paths := held()
+		paths[configMapPath].(map[string]any)["data"] = map[string]any{config.Key: configHead + "resources: [" + c.resources + "]\n"}
+		output, err := execute("deletions", "approve", "--dry-run", "--kubeconfig", serve(t, paths, nil), "--cache-dir", t.TempDir())
+		if err != nil {
+			output += err.Error()
+		}
+		if (err != nil) != (c.approved == "") || !strings.Contains(output, c.approved) || !strings.Contains(output, c.refused) {
+			t.Errorf("%s: %v\n%s", name, err, output)
+		}
+	}
+}
+
 // TestPurgeReadsAllParts proves that purge keeps what another daemon mirrors, whichever key
 // configures it.
 func TestPurgeReadsAllParts(t *testing.T) {

@@ -13,6 +13,9 @@ import (
 // holds. `karmada-mirror deletions approve` writes it.
 const ApprovalsAnnotation = "karmada.target/approve-deletions"
 
+// DefaultConfigMap is the usual ConfigMap of a daemon.
+const DefaultConfigMap = "karmada-system/karmada-mirror"
+
 // approvalTime is RFC 3339 with milliseconds, as in the marks on held Works.
 const approvalTime = "2006-01-02T15:04:05.000Z07:00"
 

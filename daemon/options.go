@@ -22,7 +22,7 @@ import (
 // The default names of the daemon's objects on the Karmada API server.
 const (
 	Namespace        = "karmada-system"
-	DefaultConfigMap = Namespace + "/karmada-mirror"
+	DefaultConfigMap = config.DefaultConfigMap
 	DefaultLease     = "karmada-mirror"
 )
 

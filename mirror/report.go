@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -217,10 +218,14 @@ func (r writeReports) Held(resource, namespace, cluster string, pending int, bec
 	case namespace != "":
 		what, choice = what+" in namespace "+strconv.Quote(namespace), choice+" --namespace "+namespace
 	}
+	subject := r.Subject()
+	if subject != nil && subject.Namespace+"/"+subject.Name != config.DefaultConfigMap {
+		choice += " --config-map " + subject.Namespace + "/" + subject.Name
+	}
 	message := fmt.Sprintf("held %d deletions %s: %s. "+
 		"See them with `karmada-mirror deletions list`, approve them with `karmada-mirror deletions approve %s`", pending, what, because, choice)
 	r.Logger.Warn("deletions held", zap.String("resource", resource), zap.String("namespace", namespace), zap.String("cluster", cluster), zap.Int("works", pending), zap.String("reason", because))
-	if subject := r.Subject(); subject != nil {
+	if subject != nil {
 		r.Recorder.Event(subject, corev1.EventTypeWarning, string(judge.DeletionHeld), message)
 	}
 }

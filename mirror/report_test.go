@@ -36,19 +36,21 @@ func TestRefusedOnce(t *testing.T) {
 
 // TestHeldEvent: the Event says why the deletions are held, and how to approve just them.
 func TestHeldEvent(t *testing.T) {
-	cases := map[string]struct{ reason, namespace, cluster, because, want string }{
-		"All": {"they are in several namespaces", "", "", "their CRD was deleted",
+	cases := map[string]struct{ reason, configMap, namespace, cluster, because, want string }{
+		"Other": {"a second daemon has a ConfigMap of its own", "shop", "", "", "their CRD was deleted",
+			"held 3 deletions of configmaps: their CRD was deleted. See them with `karmada-mirror deletions list`, approve them with `karmada-mirror deletions approve --resource configmaps --config-map karmada-system/shop`"},
+		"All": {"they are in several namespaces", "karmada-mirror", "", "", "their CRD was deleted",
 			"held 3 deletions of configmaps: their CRD was deleted. See them with `karmada-mirror deletions list`, approve them with `karmada-mirror deletions approve --resource configmaps`"},
-		"One": {"only this namespace's are", "shop", "", "more than deletion.holdAbove allows",
+		"One": {"only this namespace's are", "karmada-mirror", "shop", "", "more than deletion.holdAbove allows",
 			"held 3 deletions of configmaps in namespace \"shop\": more than deletion.holdAbove allows. See them with `karmada-mirror deletions list`, approve them with `karmada-mirror deletions approve --resource configmaps --namespace shop`"},
-		"Cluster": {"only that cluster's are, of whatever resource", "", "m1", "of its labels",
+		"Cluster": {"only that cluster's are, of whatever resource", "karmada-mirror", "", "m1", "of its labels",
 			"held 3 deletions on cluster \"m1\": of its labels. See them with `karmada-mirror deletions list`, approve them with `karmada-mirror deletions approve --member m1`"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			recorder := record.NewFakeRecorder(1)
 			subject := func() *corev1.ObjectReference {
-				return &corev1.ObjectReference{Kind: "ConfigMap", Name: "karmada-mirror"}
+				return &corev1.ObjectReference{Kind: "ConfigMap", Namespace: "karmada-system", Name: c.configMap}
 			}
 			writeReports{&Controller{Options: Options{Recorder: recorder, Subject: subject, Logger: zap.NewNop()}}}.Held("configmaps", c.namespace, c.cluster, 3, c.because)
 			if got := <-recorder.Events; !strings.HasSuffix(got, " DeletionHeld "+c.want) {
