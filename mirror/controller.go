@@ -202,11 +202,17 @@ func (c *Controller) Ready() error { return c.caches.Ready() }
 // an error and approves nothing; the others still count.
 func (c *Controller) Approve(approvals config.Approvals) error {
 	usable, err := approvals.Usable(c.Clock.Now())
-	c.breaker.Approve(usable)
+	last, withdrawn := c.breaker.Approve(usable), 0
 	for w := range c.caches.Works() {
 		if w.Held != nil {
 			c.enqueue(w.Source)
 		}
+		if c.caches.IsHeld(w) && c.breaker.IsWithdrawn(last, w) {
+			withdrawn++
+		}
+	}
+	if withdrawn > 0 && c.queue.Load() != nil {
+		c.reportWithdrawn(withdrawn)
 	}
 	return err
 }

@@ -230,6 +230,16 @@ func (r writeReports) Held(resource, namespace, cluster string, pending int, bec
 	}
 }
 
+// reportWithdrawn reports that an approval is gone before the deletions that it covers: a tool has
+// replaced the ConfigMap, maybe.
+func (c *Controller) reportWithdrawn(held int) {
+	c.Logger.Warn("approval withdrawn, deletions still held", zap.Int("works", held))
+	if subject := c.Subject(); subject != nil {
+		c.Recorder.Eventf(subject, corev1.EventTypeWarning, "ApprovalWithdrawn", "approval withdrawn, %d deletions still held: "+
+			"the annotation "+config.ApprovalsAnnotation+" was removed or changed, perhaps by a tool that replaces the ConfigMap. Approve them again", held)
+	}
+}
+
 // verb returns the value of the label operation of the metric work_operations_total.
 func verb(of judge.OperationKind) string {
 	switch {

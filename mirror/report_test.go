@@ -3,13 +3,17 @@ package mirror
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
 
+	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // TestRefusedOnce: a refusal is new when its message changes, unless it has a key.
@@ -57,5 +61,40 @@ func TestHeldEvent(t *testing.T) {
 				t.Errorf("%s: %q", c.reason, got)
 			}
 		})
+	}
+}
+
+// TestApprovalWithdrawn: the leader says so if an approval is gone before what it covers, and only then.
+func TestApprovalWithdrawn(t *testing.T) {
+	s := newAPIServer(t)
+	s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1", sample.Marked))
+	c := newControllerOf(t, s, configured("", "", ""), clock.RealClock{})
+	recorder := record.NewFakeRecorder(10)
+	c.Recorder, c.Subject = recorder, func() *corev1.ObjectReference { return &corev1.ObjectReference{Kind: "ConfigMap"} }
+	before, now := time.Unix(0, 0), time.Now()
+	for _, step := range []struct {
+		reason    string
+		approvals config.Approvals
+		leads     bool
+		want      int
+	}{
+		{"a standby leaves it to the leader", config.Approvals{"configmaps": now}, false, 0},
+		{"a standby leaves it to the leader", nil, false, 0},
+		{"it is given", config.Approvals{"configmaps": now, "secrets": now}, true, 0},
+		{"it is given in another form", config.Approvals{"shop/configmaps": now}, true, 0},
+		{"an older one does not cover it", config.Approvals{"shop/configmaps": before}, true, 1},
+		{"it was not covered", nil, true, 0},
+	} {
+		if step.leads && c.queue.Load() == nil {
+			leading(t, c)
+		}
+		if err := c.Approve(step.approvals); err != nil || len(recorder.Events) != step.want {
+			t.Errorf("%s: %d Events, %v", step.reason, len(recorder.Events), err)
+		}
+		for len(recorder.Events) > 0 {
+			if got := <-recorder.Events; !strings.Contains(got, "ApprovalWithdrawn approval withdrawn, 1 deletions still held") {
+				t.Error(got)
+			}
+		}
 	}
 }

@@ -55,11 +55,12 @@ func (b *Breaker) Configure(threshold config.HoldAbove) {
 	b.threshold = threshold
 }
 
-// Approve replaces the approvals.
-func (b *Breaker) Approve(approved config.Approvals) {
+// Approve replaces the approvals, and returns the last ones.
+func (b *Breaker) Approve(approved config.Approvals) (last config.Approvals) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.approved = approved
+	last, b.approved = b.approved, approved
+	return last
 }
 
 // Propose notes which Works of a source are due for deletion, replacing what was noted
@@ -280,5 +281,17 @@ func (b *Breaker) circuitLocked(resource string) *circuit {
 // isApprovedLocked reports whether a deletion is approved. An approval covers what was held
 // when it was given, and nothing that is held later.
 func (b *Breaker) isApprovedLocked(resource string, w *state.Work) bool {
-	return w.Held != nil && !w.Held.Since.After(b.approved.Until(resource, w.Source.Namespace, w.Cluster))
+	return isApprovedBy(b.approved, resource, w)
+}
+
+func isApprovedBy(approved config.Approvals, resource string, w *state.Work) bool {
+	return w.Held != nil && !w.Held.Since.After(approved.Until(resource, w.Source.Namespace, w.Cluster))
+}
+
+// IsWithdrawn reports whether the last approvals covered the deletion of a Work and the present ones
+// no longer do.
+func (b *Breaker) IsWithdrawn(last config.Approvals, w *state.Work) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return w.Held != nil && isApprovedBy(last, w.Held.Resource, w) && !b.isApprovedLocked(w.Held.Resource, w)
 }
