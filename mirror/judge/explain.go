@@ -140,6 +140,16 @@ func hintFor(f Facts, cluster string, target Target) string {
 	return refusal.Reason.Hint()
 }
 
+// freeing says how to let one object go that only our finalizer keeps.
+func freeing(id render.Identity) string {
+	namespace := ""
+	if id.Namespace != "" {
+		namespace = " -n " + id.Namespace
+	}
+	return fmt.Sprintf("kubectl edit %s %s%s, and remove %s from metadata.finalizers: this frees only this object, and leaves its Works",
+		strings.ToLower(id.GroupKind().String()), id.Name, namespace, render.WorksFinalizer)
+}
+
 func explainSource(f Facts) []Step {
 	var steps []Step
 	add := func(passed bool, what, hint string) bool {
@@ -149,6 +159,9 @@ func explainSource(f Facts) []Step {
 	switch s := f.Source; {
 	case f.Unknown != "":
 		add(false, f.Unknown, f.Hint)
+		if s != nil && s.Leaving && s.Finalized {
+			add(false, "it is being deleted, and the finalizer "+render.WorksFinalizer+" keeps it: no daemon removes it outside the configuration", freeing(f.ID))
+		}
 	case !add(true, "its resource is in the configuration", ""):
 	case s == nil:
 		add(false, "the object does not exist", "any remaining Works will be deleted")

@@ -1,7 +1,11 @@
 package judge
 
 import (
+	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
@@ -27,5 +31,31 @@ func TestExplainNotes(t *testing.T) {
 				t.Errorf("%s: %+v", c.reason, e.Clusters)
 			}
 		})
+	}
+}
+
+// TestExplainStuck: outside the configuration, no daemon removes the finalizer of an object.
+func TestExplainStuck(t *testing.T) {
+	finalized := func(u *unstructured.Unstructured) { u.SetFinalizers([]string{render.WorksFinalizer}) }
+	deleted := func(u *unstructured.Unstructured) { u.SetDeletionTimestamp(&metav1.Time{Time: sample.Created}) }
+	for name, c := range map[string]struct {
+		changes []sample.Change
+		unknown string
+		want    int // steps
+	}{
+		"Stuck":      {[]sample.Change{finalized, deleted}, "not among the resources of the configuration", 2},
+		"Configured": {[]sample.Change{finalized, deleted}, "", 2},
+		"Stays":      {[]sample.Change{finalized}, "not among the resources of the configuration", 1},
+		"Others":     {[]sample.Change{deleted}, "not among the resources of the configuration", 1},
+	} {
+		u := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1"})
+		for _, change := range c.changes {
+			change(u)
+		}
+		steps := Explain(Facts{ID: sample.Page, Unknown: c.unknown, Source: NewSource(u, render.Wishes{})}).Steps
+		stuck := strings.Contains(steps[len(steps)-1].Hint, "kubectl edit configmap page -n shop, and remove karmada.target/works from metadata.finalizers")
+		if len(steps) != c.want || stuck != (name == "Stuck") {
+			t.Errorf("%s: %+v", name, steps)
+		}
 	}
 }
