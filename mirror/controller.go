@@ -207,7 +207,7 @@ func (c *Controller) Approve(approvals config.Approvals) error {
 		if w.Held != nil {
 			c.enqueue(w.Source)
 		}
-		if c.caches.IsHeld(w) && c.breaker.IsWithdrawn(last, w) {
+		if c.caches.IsHeld(w) && write.IsApproved(last, w.Held.Resource, w) && !write.IsApproved(usable, w.Held.Resource, w) {
 			withdrawn++
 		}
 	}

@@ -281,17 +281,10 @@ func (b *Breaker) circuitLocked(resource string) *circuit {
 // isApprovedLocked reports whether a deletion is approved. An approval covers what was held
 // when it was given, and nothing that is held later.
 func (b *Breaker) isApprovedLocked(resource string, w *state.Work) bool {
-	return isApprovedBy(b.approved, resource, w)
+	return IsApproved(b.approved, resource, w)
 }
 
-func isApprovedBy(approved config.Approvals, resource string, w *state.Work) bool {
+// IsApproved reports whether approvals cover a deletion of a resource.
+func IsApproved(approved config.Approvals, resource string, w *state.Work) bool {
 	return w.Held != nil && !w.Held.Since.After(approved.Until(resource, w.Source.Namespace, w.Cluster))
-}
-
-// IsWithdrawn reports whether the last approvals covered the deletion of a Work and the present ones
-// no longer do.
-func (b *Breaker) IsWithdrawn(last config.Approvals, w *state.Work) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return w.Held != nil && isApprovedBy(last, w.Held.Resource, w) && !b.isApprovedLocked(w.Held.Resource, w)
 }
