@@ -29,6 +29,8 @@ type steady struct {
 	// highest is the highest generation that was seen in this Work.
 	highest int64
 	since   time.Time
+	// pods is how many Pods it had when it was last well.
+	pods int64
 	// isDated: what is reported of this generation is about this content.
 	isDated bool
 	// version is the resource version with which the Work was first seen to have this content. isFound: that was
@@ -57,11 +59,17 @@ func (s steady) then(w *state.Work, applied *state.Applied, now time.Time) stead
 	next.isFailed = isSame && s.isFailed || w.State == state.WorkFailed
 	next.isApplied = isSame && s.isApplied || next.isDated && w.HasRolledOut() || w.State == state.WorkApplied && (next.isFailed || w.Generation == 1) ||
 		applied.IsAfter(w, next.version) || next.isFound && applied.IsLater(w)
-	switch {
-	case !w.IsWell():
+	if !isSame || next.isApplied && !s.isApplied {
 		next.since = time.Time{}
-	case !isSame, next.isApplied && !s.isApplied, next.since.IsZero():
-		next.since = now
+	}
+	switch {
+	case w.IsWell():
+		next.pods = w.Pods()
+		if next.since.IsZero() {
+			next.since = now
+		}
+	case !w.HasKept(s.pods):
+		next.since = time.Time{}
 	}
 	return next
 }
@@ -76,7 +84,7 @@ func (s *steadiness) note(f *judge.Facts, appliedOf func(*state.Work) *state.App
 	for cluster, w := range f.Works {
 		as := s.of[f.ID][cluster].then(w, appliedOf(w), f.Now)
 		current[cluster] = as
-		if !as.since.IsZero() {
+		if w.IsWell() {
 			f.Steady[cluster] = f.Now.Sub(as.since)
 		}
 		if !as.isDated {

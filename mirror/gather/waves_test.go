@@ -16,7 +16,7 @@ import (
 
 // noted are the Facts about a Work, and an Event about it, after all that was noted before.
 func noted(s *steadiness, w *state.Work, now time.Time, applied *state.Applied) judge.Facts {
-	f := judge.Facts{ID: sample.Page, Works: map[string]*state.Work{"m1": w}, Now: now}
+	f := judge.Facts{ID: w.Source, Works: map[string]*state.Work{"m1": w}, Now: now}
 	s.note(&f, func(*state.Work) *state.Applied { return applied })
 	return f
 }
@@ -69,6 +69,56 @@ func TestSteadiness(t *testing.T) {
 	}
 	s.end(&state.Work{Source: render.Identity{Kind: "ConfigMap"}, Cluster: "m1"})
 	s.prune()
+}
+
+// TestSteadinessWhileScaled: Pods that an autoscaler adds or removes do not begin a bake again; Pods that are
+// lost, or have other content, do.
+func TestSteadinessWhileScaled(t *testing.T) {
+	type pods struct{ all, updated, available int64 }
+	now := sample.Created
+	work := func(p pods) *state.Work {
+		u := sample.Asking("1", "m1")
+		u.SetAPIVersion("apps/v1")
+		u.SetKind("Deployment")
+		w := sample.Work(u, "m1", sample.Applied("True"))
+		sample.Annotate(w, render.WrittenAnnotation, "1-a-1")
+		w.Object["status"].(map[string]any)["manifestStatuses"] = []any{map[string]any{"status": map[string]any{
+			"replicas": p.all, "updatedReplicas": p.updated, "readyReplicas": p.available, "availableReplicas": p.available, "unavailableReplicas": p.all - p.available,
+		}}}
+		return state.NewWork(w)
+	}
+	for name, c := range map[string]struct {
+		reason  string
+		reports []pods
+		isNew   bool
+	}{
+		"Up":            {"the added Pods are not ready yet", []pods{{2, 2, 2}, {5, 5, 2}, {5, 5, 4}, {5, 5, 5}}, false},
+		"Down":          {"three are removed, and one is added later", []pods{{5, 5, 5}, {2, 2, 2}, {3, 3, 2}, {3, 3, 3}}, false},
+		"UpTwice":       {"it is scaled again before it was ready", []pods{{2, 2, 2}, {4, 4, 3}, {8, 8, 4}, {8, 8, 8}}, false},
+		"Crashed":       {"a Pod that was available is not", []pods{{2, 2, 2}, {2, 2, 1}, {2, 2, 2}}, true},
+		"CrashedWhile":  {"one is lost while others are added", []pods{{3, 3, 3}, {5, 5, 2}, {5, 5, 5}}, true},
+		"AddedCrash":    {"an added one is lost after it was ready", []pods{{2, 2, 2}, {3, 3, 3}, {3, 3, 2}, {3, 3, 3}}, true},
+		"OtherContent":  {"the old Pod is the one that is available", []pods{{1, 1, 1}, {2, 1, 1}, {1, 1, 1}}, true},
+		"OthersContent": {"a new Pod is added for each old one", []pods{{4, 4, 4}, {5, 1, 4}, {4, 4, 4}}, true},
+		"FromNone":      {"there were none", []pods{{0, 0, 0}, {2, 2, 1}, {2, 2, 2}}, false},
+	} {
+		for how, look := range map[string]func(*Caches, *state.Work){"sync": func(*Caches, *state.Work) {}, "event": func(c *Caches, w *state.Work) { c.steadiness.saw(w, now) }} {
+			caches, lasts := &Caches{}, map[string]time.Duration{}
+			for _, p := range c.reports {
+				w := work(p)
+				now = now.Add(time.Minute)
+				look(caches, w)
+				lasts = noted(&caches.steadiness, w, now, nil).Steady
+				if _, has := lasts["m1"]; has != w.IsWell() {
+					t.Errorf("%s: %s: %v is in the list: %t", name, how, p, has)
+				}
+			}
+			want := time.Duration(len(c.reports)-1) * time.Minute
+			if got := lasts["m1"]; (got != want) != c.isNew {
+				t.Errorf("%s (%s): %s: the bake has lasted %s", name, c.reason, how, got)
+			}
+		}
+	}
 }
 
 // TestUndated: a report names the generation of the source, and tells contents apart that were made

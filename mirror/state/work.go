@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/render/aggregate"
 )
 
 // Work is what the cache keeps of a Work. There are very many: each takes 256 bytes, and
@@ -72,6 +73,9 @@ type rare struct {
 	// from which its content was made: if it notes what was written, because only waves ask.
 	trouble    string
 	generation int64
+	// pods are how many Pods the workload has in the member, and kept how many of them are new and
+	// available; for waves as well.
+	pods, kept int64
 }
 
 // NewWork reduces a Work to what the cache keeps of it.
@@ -109,6 +113,7 @@ func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 	}
 	if annotations[render.WrittenAnnotation] != "" {
 		of.trouble, of.generation = troubleOf(obj), generationOf(obj)
+		of.pods, of.kept = aggregate.PodsOf(w.Source.GroupKind(), ReportedBy(obj))
 	}
 	w.note(of)
 	if held, ok := render.ParseHold(annotations); ok {
@@ -306,6 +311,21 @@ func (w *Work) Binding() types.NamespacedName {
 // IsWell reports whether Karmada has applied the Work and, as far as it reports that, the member has
 // rolled out what it carries and is healthy.
 func (w *Work) IsWell() bool { return w.State == WorkApplied && !w.IsBehind() }
+
+// Pods returns how many Pods the workload has in the member, if the Work notes what was written to it.
+func (w *Work) Pods() int64 {
+	if w.rare == nil {
+		return 0
+	}
+	return w.pods
+}
+
+// HasKept reports whether a workload, of which so many Pods were new and available, has all of these, but for
+// those that it no longer should have. All that can keep it from being well is Pods that were added, by an
+// autoscaler for example.
+func (w *Work) HasKept(pods int64) bool {
+	return w.State == WorkApplied && w.Pods() > 0 && w.kept >= min(pods, w.pods)
+}
 
 // Trouble returns what Karmada reports that keeps the Work from being well, if it notes what was
 // written to it; else nothing.

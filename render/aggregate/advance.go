@@ -67,6 +67,23 @@ func AdvanceOf(kind schema.GroupKind, status map[string]any, generation int64) (
 	return RolledOut, ""
 }
 
+// PodsOf returns how many Pods a workload has, or should have, by its status, and how many of them at the
+// least are new, ready and available. While a Deployment has old Pods, these may be the ones that are.
+func PodsOf(kind schema.GroupKind, status map[string]any) (all, done int64) {
+	rule := completions[kind]
+	for i, field := range rule.equal {
+		if n := number(status, field); i == 0 {
+			all, done = n, n
+		} else {
+			done = min(done, n)
+		}
+	}
+	if kind.Kind == "Deployment" && number(status, "updatedReplicas") != all {
+		return all, 0
+	}
+	return all, done
+}
+
 var jobKind = schema.GroupKind{Group: batchv1.GroupName, Kind: "Job"}
 
 // jobAdvance is AdvanceOf a Job, whose report says whether it has ended, and nothing of generations:
