@@ -22,10 +22,13 @@ type Rollout struct {
 	Of    int
 	// BakesIn is when some cluster will have been healthy for long enough; 0 if none is.
 	BakesIn time.Duration
-	// Since is the last progress: when the source, or a Work with its content, was written.
+	// Since is the last progress: when the source, or a Work with its content, was written, or when the turn
+	// came of a wave that is being written.
 	Since time.Time
 	// AwaitsApplied: some wave waits for Karmada to be seen to apply a Work.
 	AwaitsApplied bool
+	// turn is when the last cluster came through, or came back.
+	turn time.Time
 }
 
 // Wave is how far one wave has come.
@@ -135,9 +138,12 @@ type place struct {
 	// suspended Work would take effect later, whatever the waves have found out by then, so it is
 	// passed over, like one that isAway, which is not ready.
 	counts, isAway bool
-	because        string
-	reported       string
-	bakesIn        time.Duration
+	// isWritten: it is being written, or just was. turn is when it came through or, before that, came back.
+	isWritten bool
+	turn      time.Time
+	because   string
+	reported  string
+	bakesIn   time.Duration
 }
 
 // inWaves reports whether the source reaches its clusters in waves.
@@ -157,17 +163,21 @@ func rollOut(f Facts, v *Verdict) {
 	for i, places := range waves {
 		wave := newWave(f.Source.Waves.At(i), i, places)
 		room := f.Source.Waves.At(i).AtOnce(len(wave.Clusters)) - countOf(places, underWay)
-		for _, p := range places {
+		for k, p := range places {
 			switch {
 			case p.stage != pending:
 			case blockedBy == "" && room > 0 && !p.isAway && p.counts:
 				room--
+				places[k].isWritten = true
 			default:
 				v.hold(f, p.cluster, whyHeld(wave, blockedBy, p))
 				out = append(out, p)
 			}
 		}
 		r.add(wave, places)
+		if blockedBy == "" {
+			r.noteTurn(places)
+		}
 		if blockedBy == "" && !wave.IsDone() {
 			blockedBy = wave.String()
 		}
@@ -192,7 +202,7 @@ func placesOf(f Facts, v Verdict) [][]place {
 
 func placeOf(f Facts, cluster string, target Target) place {
 	facts, w := f.Clusters[cluster], f.Works[cluster]
-	p := place{cluster: cluster, isAway: facts.Away, counts: true}
+	p := place{cluster: cluster, isAway: facts.Away, counts: true, isWritten: facts.WriteUnderWay, turn: facts.Recovery.At}
 	switch {
 	case target.Decision != Wanted && !isPending(f, cluster, target):
 		return place{cluster: cluster}
@@ -209,11 +219,14 @@ func placeOf(f Facts, cluster string, target Target) place {
 	default:
 		p.stage, p.because, p.bakesIn = f.judgeWork(w)
 		p.reported = w.Trouble()
+		if p.stage == through {
+			p.turn = f.Now.Add(p.bakesIn)
+		}
 	}
 	return p
 }
 
-// judgeWork returns how far a Work has come that has the content.
+// judgeWork returns how far a Work has come that has the content. A bake that is over ends in less than 0.
 func (f Facts) judgeWork(w *state.Work) (s stage, because string, bakesIn time.Duration) {
 	bake := f.Source.Waves.Bake
 	if !w.HasRolledOut() || f.Undated[w.Cluster] {
@@ -228,7 +241,7 @@ func (f Facts) judgeWork(w *state.Work) (s stage, because string, bakesIn time.D
 	case !isSteady || steady < bake:
 		return underWay, "has not been healthy for " + bake.String() + " yet", bake - steady
 	}
-	return through, "", 0
+	return through, "", bake - steady
 }
 
 // appliedPatience is for how long a wave waits for an Event of Karmada before it makes Karmada apply the Work
@@ -348,6 +361,20 @@ func (r *Rollout) add(w Wave, places []place) {
 	}
 }
 
+// noteTurn notes when the turn of a wave came that is being written: until then, those before it took the time.
+func (r *Rollout) noteTurn(places []place) {
+	isWritten := false
+	for _, p := range places {
+		isWritten = isWritten || p.isWritten
+		if p.turn.After(r.turn) {
+			r.turn = p.turn
+		}
+	}
+	if isWritten && r.turn.After(r.Since) {
+		r.Since = r.turn
+	}
+}
+
 // noteProgress finds out when a Work last got the content of the source, or when the current wave was
 // last seen to be through.
 func (r *Rollout) noteProgress(f Facts, v Verdict) {
@@ -383,6 +410,13 @@ func (j Judgement) LookIn() time.Duration {
 	return next
 }
 
+// isUnfinished reports whether a cluster with the content of the source may not have come through with it. One
+// that was well until it went away has.
+func (f Facts) isUnfinished(w Wait) bool {
+	work := f.Works[w.Cluster]
+	return !f.Clusters[w.Cluster].Away || work == nil || !work.IsWell() || f.IsUnreached(w.Cluster)
+}
+
 // waveHeld reports a wave that has not come through in time.
 func waveHeld(f Facts, v Verdict) *Refusal {
 	current := v.Rollout.Current()
@@ -395,7 +429,7 @@ func waveHeld(f Facts, v Verdict) *Refusal {
 			held++
 		}
 	}
-	if held == 0 && f.StoppedSince.IsZero() { // it is not known since when
+	if held == 0 && (f.StoppedSince.IsZero() || !slices.ContainsFunc(current.Waits, f.isUnfinished)) { // it is not known since when
 		return nil
 	}
 	return &Refusal{

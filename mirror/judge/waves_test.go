@@ -230,6 +230,13 @@ func (f *fleet) away(cluster string, isAway bool) {
 	f.facts.Clusters[cluster] = facts
 }
 
+// cameBack makes a cluster ready, some time after the fleet's.
+func (f *fleet) cameBack(cluster string, after time.Duration) {
+	facts := f.facts.Clusters[cluster]
+	facts.Recovery.At = f.at.Add(after)
+	f.facts.Clusters[cluster] = facts
+}
+
 func (f *fleet) why(cluster string) string { return f.judge().Verdict.Targets[cluster].Because }
 
 func (f *fleet) reasons() string {
@@ -292,6 +299,53 @@ func TestWavesAreOverdue(t *testing.T) {
 	if len(j.Verdict.Notices) != 1 || j.Verdict.Notices[0].Reason != WaveHeld || j.LookIn() != 0 ||
 		j.Verdict.Notices[0].Message != "no progress for 10m0s: wave 1 (c1) waits: c1 has not been applied; clusters that keep what they have: 1" {
 		t.Errorf("%+v, %s", j.Verdict.Notices, j.LookIn())
+	}
+}
+
+// TestWaveHeldInTime: a wave that is being written is not held, however long the one before took. If it cannot
+// be written, it is, once the deadline has passed since its turn came.
+func TestWaveHeldInTime(t *testing.T) {
+	hour := func(steady time.Duration, change func(*fleet)) (held string) {
+		f := stoppedFleet(t, "c1", "p1")
+		f.sick["c1"] = false
+		f.report()
+		change(f)
+		j := f.judge()
+		j.Facts.Now, j.Facts.Steady["c1"] = f.at.Add(time.Hour), steady
+		j.Facts.StoppedSince = f.at
+		for _, n := range On(j.Facts).Verdict.Notices {
+			held = n.Message
+		}
+		return held
+	}
+	none, underWay := func(*fleet) {}, func(f *fleet) {
+		f.facts.Clusters["p1"] = ClusterFacts{State: ClusterJoined, WriteUnderWay: true}
+	}
+	for name, c := range map[string]struct {
+		steady time.Duration
+		change func(*fleet)
+		isHeld bool
+	}{
+		"ItsTurnHasCome":  {DefaultLeastBake, none, false},
+		"IsBeingWritten":  {time.Minute, underWay, false},
+		"IsNeverWritten":  {11 * time.Minute, none, true},
+		"HasNotArrived":   {11 * time.Minute, underWay, true},
+		"WasAway":         {30 * time.Minute, func(f *fleet) { f.cameBack("p1", time.Hour) }, false},
+		"WasAwayForLong":  {50 * time.Minute, func(f *fleet) { f.cameBack("p1", 40*time.Minute) }, true},
+		"IsAway":          {30 * time.Minute, func(f *fleet) { f.away("p1", true) }, true},
+		"CanaryIsNotWell": {0, func(f *fleet) { sample.Applied("False")(f.works["c1"]) }, true},
+	} {
+		if held := hour(c.steady, c.change); (held != "") != c.isHeld {
+			t.Errorf("%s: %q", name, held)
+		}
+	}
+	f := newFleet(t, "c1;*", "c1", "p1")
+	f.run()
+	f.away("p1", true)
+	j := f.judge()
+	j.Facts.StoppedSince, j.Facts.Now = f.at, f.at.Add(time.Hour)
+	if j = On(j.Facts); len(j.Verdict.Notices) > 0 {
+		t.Errorf("a rollout is complete, and then a cluster goes away: %+v", j.Verdict.Notices)
 	}
 }
 
