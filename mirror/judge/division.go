@@ -117,20 +117,24 @@ func (f Facts) divides() bool {
 func unplaced(f Facts, v Verdict) *Refusal {
 	s := f.Source
 	switch {
-	case f.Unknown != "" || s == nil || !s.Asks || s.Refusal != nil || !s.Differences.Division.Divides():
+	case f.Unknown != "" || s == nil || !s.Asks || s.Refusal != nil || !s.Deleted.IsZero() || !s.Differences.Division.Divides():
 		return nil
 	case f.Scale == nil && s.Template != nil && !s.Wishes.InheritsReplicas():
 		return &Refusal{Reason: ReplicasUnplaced, Message: render.ReplicasAnnotation + ": its kind has no replicas to divide"}
-	case f.Scale == nil || f.Scale.Fault != "":
+	case f.Scale == nil || f.Scale.Fault != "" || s.Template == nil:
 		return nil
 	}
 	var lost int64
 	var where []string
 	shares := sharesOf(f)
 	for _, cluster := range slices.Sorted(maps.Keys(shares)) {
-		if n := shares[cluster].Replicas - placedOn(f, cluster); n > 0 && v.Targets[cluster].Decision != Wanted && !v.Targets[cluster].Waits {
+		target := v.Targets[cluster]
+		if target.Decision == Wanted || target.Waits || target.Unproven || target.Lost != nil || f.Clusters[cluster].WriteUnderWay {
+			continue // it gets them by itself: a write or a live read is under way
+		}
+		if n := shares[cluster].Replicas - placedOn(f, cluster); n > 0 {
 			lost += n
-			where = append(where, fmt.Sprintf("%d for cluster %q (%s)", n, cluster, v.Targets[cluster].Because))
+			where = append(where, fmt.Sprintf("%d for cluster %q (%s)", n, cluster, target.Because))
 		}
 	}
 	if where == nil {

@@ -157,6 +157,40 @@ func unplacedIn(v Verdict) string {
 	return ""
 }
 
+// TestUnplacedByRefusal: what is only under way, or awaits a live read, is no refusal.
+func TestUnplacedByRefusal(t *testing.T) {
+	wishes := sample.Annotations{render.ClustersAnnotation: "m1,m2", render.ReplicasAnnotation: "divide"}
+	rule := map[string]any{"overriders": map[string]any{"labelsOverrider": []any{map[string]any{"operator": "add", "value": map[string]any{"tier": "prod"}}}}}
+	policy := &unstructured.Unstructured{Object: map[string]any{"kind": "ClusterOverridePolicy", "spec": map[string]any{"overrideRules": []any{rule}}}}
+	policy.SetAPIVersion("policy.karmada.io/v1alpha1")
+	policy.SetName("prod")
+	for name, c := range map[string]struct {
+		change func(*Facts)
+		want   string
+	}{
+		"WriteUnderWay": {func(f *Facts) { f.Clusters["m1"] = ClusterFacts{State: ClusterJoined, WriteUnderWay: true} }, ""},
+		"Lost": {func(f *Facts) { // by the cache, a policy is gone
+			for name := range f.Clusters {
+				f.Clusters[name] = ClusterFacts{State: ClusterJoined, Member: &render.Member{Name: name}}
+			}
+			few := dividedFacts(t, 2, wishes, f.Clusters)
+			few.PoliciesLive, few.Policies = true, []*state.Policy{state.NewPolicy(policy)}
+			carryOut(t, few)
+			f.Works = few.Works
+		}, ""},
+		"Deleted":   {func(f *Facts) { f.Source.Deleted = sample.Created }, ""},
+		"Unread":    {func(f *Facts) { f.Source.Template = nil }, ""},
+		"Forbidden": {func(f *Facts) { f.Clusters["m1"] = ClusterFacts{State: ClusterJoined, Forbidden: true} }, `3 of 6 replicas are not placed: 3 for cluster "m1"`},
+		"Leaving":   {func(f *Facts) { f.Clusters["m1"] = ClusterFacts{State: ClusterTerminating} }, `3 of 6 replicas are not placed: 3 for cluster "m1"`},
+	} {
+		f := dividedFacts(t, 6, wishes, joinedClusters("m1", "m2"))
+		c.change(&f)
+		if got := unplacedIn(Decide(f)); !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 // TestLowersLast: no cluster gets fewer replicas while another has yet to get more, whatever keeps
 // that from them; one that cannot have any holds up no other.
 func TestLowersLast(t *testing.T) {
