@@ -114,7 +114,7 @@ func held() map[string]any {
 func rollout(t *testing.T) map[string]any {
 	t.Helper()
 	source := webDeployment("m1,m2")
-	done := withStatus(reported(t, source, metav1.ConditionTrue, "", "Healthy"), map[string]any{"replicas": int64(3), "readyReplicas": int64(3)})
+	done := withStatus(reported(t, source, metav1.ConditionTrue, "", "Healthy"), map[string]any{"replicas": int64(3), "updatedReplicas": int64(3), "readyReplicas": int64(3), "availableReplicas": int64(3)})
 	lags := withStatus(reportedOn(t, "m2", source, metav1.ConditionTrue, "", "Unhealthy"), map[string]any{"replicas": int64(3), "readyReplicas": int64(1)})
 	paths := deploymentServer(source, false, done, lags)
 	clusters := paths[clustersPath].(map[string]any)

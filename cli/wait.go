@@ -48,14 +48,15 @@ func newWait(transport http.RoundTripper) *cobra.Command {
 		Short: "Wait until an object is applied, healthy or gone in all its clusters",
 		Long: "wait is for pipelines. It exits with 0 as soon as the state is reached:\n\n" +
 			"  applied  every cluster that the object asks for has an up-to-date Work, and Karmada reports that it has applied it\n" +
-			"  healthy  and Karmada reports the object as healthy there, after the last change\n" +
+			"  healthy  and Karmada reports the object as healthy there, after the last change, and its status does not say otherwise\n" +
 			"  gone     the object no longer asks to be mirrored, and has no Works left: the clusters have accepted its deletion,\n" +
 			"           or keep the object, if its Works said so\n\n" +
 			"It exits with 1 on timeout, and says what is missing for each cluster. If a Work was applied before, Karmada keeps\n" +
 			"reporting that until it has applied the new content, usually for a moment; until then \"applied\" may mean the old one.\n" +
 			"In a cluster that is not ready, a Work that was written since, or shortly before, is not applied.\n" +
 			"So may \"healthy\" for objects whose reported status does not say which generation of them it is about, such as Jobs.\n" +
-			"A Job that has failed is not healthy; one that still runs is.\n" +
+			"A Job that has failed is not healthy; one that still runs is. A workload is not before all its Pods are new and available,\n" +
+			"nor a custom resource whose condition Ready is not True, or Stalled is.\n" +
 			"Deployments, StatefulSets, DaemonSets and ReplicaSets say it. It makes no difference whether the configuration has\n" +
 			"aggregateStatus for the resource.\n\n" + someHelp,
 		Example: "  karmada-mirror wait deploy/web -n shop --for=applied --timeout=2m\n  karmada-mirror wait deploy/web -n shop --for=gone",

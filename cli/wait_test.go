@@ -58,8 +58,10 @@ func deploymentServer(source *unstructured.Unstructured, aggregate bool, works .
 // does not ask whether statuses are aggregated.
 func TestWaitForHealthy(t *testing.T) {
 	of := func(generation, observed int64) map[string]any {
-		return map[string]any{"replicas": int64(3), "readyReplicas": int64(3), "generation": int64(5), "observedGeneration": observed, "resourceTemplateGeneration": generation}
+		return map[string]any{"replicas": int64(3), "updatedReplicas": int64(3), "readyReplicas": int64(3), "availableReplicas": int64(3), "generation": int64(5), "observedGeneration": observed, "resourceTemplateGeneration": generation}
 	}
+	surplus := of(2, 5)
+	surplus["replicas"] = int64(4)
 	cases := map[string]struct {
 		reason        string
 		until, health string
@@ -70,6 +72,7 @@ func TestWaitForHealthy(t *testing.T) {
 		"Old":         {"Karmada reports on the generation before", "healthy", "Healthy", of(1, 5), "m1: what Karmada reports is from before the last change"},
 		"NotObserved": {"the member's controller has not seen the change", "healthy", "Healthy", of(2, 4), "m1: what Karmada reports is from before the last change"},
 		"Unhealthy":   {"the health is not that", "healthy", "Unhealthy", of(2, 5), "m1: health is Unhealthy"},
+		"OldPodLeft":  {"Karmada calls it healthy while the old Pod still runs, because the new one fails", "healthy", "Healthy", surplus, "m1: health is Unhealthy"},
 		"NoHealth":    {"no health is reported", "healthy", "", of(2, 5), "m1: health is Unknown"},
 		"Applied":     {"health does not matter", "applied", "Unhealthy", of(1, 4), ""},
 	}

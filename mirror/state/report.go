@@ -72,7 +72,7 @@ func reportOn(work *unstructured.Unstructured) map[string]any {
 func advanceOf(work *unstructured.Unstructured) (m specMarks) {
 	advance, _ := memberAdvance(work)
 	switch {
-	case HealthOf(work) == unhealthy, advance == aggregate.Behind:
+	case reportedHealth(work) == unhealthy, advance == aggregate.Behind:
 		return behind
 	case advance == aggregate.RolledOut && lastOf(work, "status").After(lastOf(work, nil)):
 		return complete
@@ -95,7 +95,7 @@ func troubleOf(work *unstructured.Unstructured) string {
 	if applied := AppliedCondition(work); applied != nil && applied.Status != metav1.ConditionTrue {
 		return applied.Reason
 	}
-	if HealthOf(work) == unhealthy {
+	if reportedHealth(work) == unhealthy {
 		return unhealthy
 	}
 	_, lacks := memberAdvance(work)
@@ -106,12 +106,16 @@ func troubleOf(work *unstructured.Unstructured) string {
 // pkg/apis/work/v1alpha2, v1.18.2).
 const unhealthy = "Unhealthy"
 
-// HealthOf returns the health that Karmada reports on a Work; empty if there is none. To Karmada, a Job
-// is always healthy: one that has failed is not.
+// HealthOf returns the health that Karmada reports on a Work; empty if there is none. What ails by the status
+// that is reported with it is not healthy, whatever Karmada calls it.
 func HealthOf(work *unstructured.Unstructured) string {
-	if render.CarriedBy(work.Object).GroupKind() == JobKind && aggregate.HasCondition(ReportedBy(work), batchv1.JobFailed) {
+	if aggregate.Ails(render.CarriedBy(work.Object).GroupKind(), ReportedBy(work)) != "" {
 		return unhealthy
 	}
+	return reportedHealth(work)
+}
+
+func reportedHealth(work *unstructured.Unstructured) string {
 	health, _ := reportOn(work)["health"].(string)
 	return health
 }

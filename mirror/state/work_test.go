@@ -69,6 +69,44 @@ func TestIsParting(t *testing.T) {
 	}
 }
 
+// TestHealthOf: what is ill or under way is not healthy, even if Karmada says so.
+func TestHealthOf(t *testing.T) {
+	pods := func(all, updated, available int64) map[string]any {
+		return map[string]any{"replicas": all, "updatedReplicas": updated, "readyReplicas": available, "availableReplicas": available}
+	}
+	of := func(kind, status string) map[string]any {
+		return map[string]any{"conditions": []any{map[string]any{"type": kind, "status": status}}}
+	}
+	for name, c := range map[string]struct {
+		apiVersion, kind, health string
+		status                   map[string]any
+		want                     string
+	}{
+		"RolledOut":    {"apps/v1", "Deployment", "Healthy", pods(1, 1, 1), "Healthy"},
+		"OldPodStays":  {"apps/v1", "Deployment", "Healthy", pods(2, 1, 1), "Unhealthy"}, // the new Pod crashes
+		"NoStatus":     {"apps/v1", "Deployment", "Unknown", nil, "Unknown"},
+		"JobFailed":    {"batch/v1", "Job", "Healthy", of("Failed", "True"), "Unhealthy"},
+		"JobRuns":      {"batch/v1", "Job", "Healthy", map[string]any{"active": int64(1)}, "Healthy"},
+		"NotReady":     {"cert-manager.io/v1", "Certificate", "Healthy", of("Ready", "False"), "Unhealthy"},
+		"Ready":        {"cert-manager.io/v1", "Certificate", "Healthy", of("Ready", "True"), "Healthy"},
+		"NoConditions": {"example.com/v1", "Website", "Healthy", map[string]any{"phase": "Odd"}, "Healthy"},
+		"ClaimPending": {"v1", "PersistentVolumeClaim", "Unhealthy", map[string]any{"phase": "Pending"}, "Unhealthy"},
+	} {
+		u := sample.Asking("1", "m1")
+		u.SetAPIVersion(c.apiVersion)
+		u.SetKind(c.kind)
+		work := sample.Work(u, "m1", sample.Applied("True"))
+		item := map[string]any{"health": c.health}
+		if c.status != nil {
+			item["status"] = c.status
+		}
+		work.Object["status"].(map[string]any)["manifestStatuses"] = []any{item}
+		if got := HealthOf(work); got != c.want {
+			t.Errorf("%s: %s, not %s", name, got, c.want)
+		}
+	}
+}
+
 // TestWell: what the reports on a Deployment say of the content of its Work.
 func TestWell(t *testing.T) {
 	status := map[string]any{

@@ -2,7 +2,6 @@ package aggregate
 
 import (
 	"fmt"
-	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -44,27 +43,50 @@ const (
 // none is reported. generation is that of the source in the manifest; 0 if that does not say. lacks
 // says what is missing from a member that is behind.
 func AdvanceOf(kind schema.GroupKind, status map[string]any, generation int64) (a Advance, lacks string) {
-	rule, isWorkload := completions[kind]
+	_, isWorkload := completions[kind]
 	of, isTold := status["resourceTemplateGeneration"].(int64)
+	tells := isTold || isWorkload
 	switch {
 	case kind == jobKind:
 		return jobAdvance(status)
-	case !isWorkload && !isTold:
-		return Untold, ""
-	case generation > 0 && of != generation || number(status, "observedGeneration") < number(status, "generation") && status["observedGeneration"] != nil:
+	case tells && (generation > 0 && of != generation || number(status, "observedGeneration") < number(status, "generation") && status["observedGeneration"] != nil):
 		return Behind, "this generation has not been observed"
 	case isWorkload && status == nil:
 		return Behind, "no status"
 	}
-	for _, field := range rule.equal {
-		if n, of := number(status, field), number(status, rule.equal[0]); n != of {
-			return Behind, fmt.Sprintf("%s %d of %d", field, n, of)
-		}
+	if lacks = Ails(kind, status); lacks != "" {
+		return Behind, lacks
 	}
-	if rule.none != "" && number(status, rule.none) != 0 {
-		return Behind, fmt.Sprintf("%s %d", rule.none, number(status, rule.none))
+	if !tells {
+		return Untold, ""
 	}
 	return RolledOut, ""
+}
+
+// Ails returns what keeps an object from being healthy by its status, whatever Karmada calls it; empty for
+// nothing. To Karmada, what it has no rule for is always healthy. The conditions of kinds that are not built in
+// are those of kstatus (sigs.k8s.io/cli-utils).
+func Ails(kind schema.GroupKind, status map[string]any) string {
+	rule := completions[kind]
+	for _, field := range rule.equal {
+		if n, of := number(status, field), number(status, rule.equal[0]); n != of {
+			return fmt.Sprintf("%s %d of %d", field, n, of)
+		}
+	}
+	ready := conditionOf(status, "Ready")
+	switch {
+	case rule.none != "" && number(status, rule.none) != 0:
+		return fmt.Sprintf("%s %d", rule.none, number(status, rule.none))
+	case kind == jobKind && HasCondition(status, batchv1.JobFailed):
+		return "it has failed"
+	case kind.Group == "": // a Pod that has succeeded is not ready
+		return ""
+	case conditionOf(status, "Stalled") == string(corev1.ConditionTrue):
+		return "the condition Stalled is True"
+	case ready != "" && ready != string(corev1.ConditionTrue):
+		return "the condition Ready is " + ready
+	}
+	return ""
 }
 
 // PodsOf returns how many Pods a workload has, or should have, by its status, and how many of them at the
@@ -89,10 +111,10 @@ var jobKind = schema.GroupKind{Group: batchv1.GroupName, Kind: "Job"}
 // jobAdvance is AdvanceOf a Job, whose report says whether it has ended, and nothing of generations:
 // what a Job does cannot be edited. One that is suspended waits for a user.
 func jobAdvance(status map[string]any) (a Advance, lacks string) {
-	switch {
-	case HasCondition(status, batchv1.JobFailed):
-		return Behind, "it has failed"
-	case HasCondition(status, batchv1.JobComplete), HasCondition(status, batchv1.JobSuspended):
+	if lacks = Ails(jobKind, status); lacks != "" {
+		return Behind, lacks
+	}
+	if HasCondition(status, batchv1.JobComplete) || HasCondition(status, batchv1.JobSuspended) {
 		return Untold, ""
 	}
 	return Behind, "it has not ended"
@@ -100,11 +122,18 @@ func jobAdvance(status map[string]any) (a Advance, lacks string) {
 
 // HasCondition reports whether a condition in the status of a Job is true.
 func HasCondition(status map[string]any, of batchv1.JobConditionType) bool {
+	return conditionOf(status, string(of)) == string(corev1.ConditionTrue)
+}
+
+// conditionOf returns the status of a condition; empty if there is none.
+func conditionOf(status map[string]any, of string) (is string) {
 	conditions, _ := status["conditions"].([]any)
-	return slices.ContainsFunc(conditions, func(item any) bool {
-		c, _ := item.(map[string]any)
-		return c["type"] == string(of) && c["status"] == string(corev1.ConditionTrue)
-	})
+	for _, item := range conditions {
+		if c, _ := item.(map[string]any); c["type"] == of {
+			is, _ = c["status"].(string)
+		}
+	}
+	return is
 }
 
 func number(status map[string]any, field string) int64 {

@@ -9,7 +9,11 @@ import (
 func TestAdvanceOf(t *testing.T) {
 	deployment, daemonSet := schema.GroupKind{Group: "apps", Kind: "Deployment"}, schema.GroupKind{Group: "apps", Kind: "DaemonSet"}
 	rollout := schema.GroupKind{Group: "argoproj.io", Kind: "Rollout"}
+	certificate := schema.GroupKind{Group: "cert-manager.io", Kind: "Certificate"}
 	type status = map[string]any
+	condition := func(of, is string) []any {
+		return []any{status{"type": "Other", "status": "True"}, status{"type": of, "status": is}}
+	}
 	done := func(changes status) status {
 		s := status{
 			"generation": int64(7), "observedGeneration": int64(7), "resourceTemplateGeneration": int64(3),
@@ -45,14 +49,20 @@ func TestAdvanceOf(t *testing.T) {
 		"DaemonSetUpdates": {daemonSet, status{
 			"resourceTemplateGeneration": int64(1), "desiredNumberScheduled": int64(2), "updatedNumberScheduled": int64(1), "numberReady": int64(2), "numberAvailable": int64(2),
 		}, 1, Behind, "updatedNumberScheduled 1 of 2"},
-		"Custom":       {rollout, status{"resourceTemplateGeneration": int64(2), "observedGeneration": int64(1), "generation": int64(1)}, 2, RolledOut, ""},
-		"CustomOlder":  {rollout, status{"resourceTemplateGeneration": int64(2)}, 3, Behind, "this generation has not been observed"},
-		"CustomUntold": {rollout, status{"phase": "Ready"}, 3, Untold, ""},
-		"Job":          {jobKind, jobWith(""), 3, Behind, "it has not ended"},
-		"JobComplete":  {jobKind, jobWith("Complete"), 3, Untold, ""},
-		"JobSuspended": {jobKind, jobWith("Suspended"), 3, Untold, ""},
-		"JobFailed":    {jobKind, jobWith("Failed"), 3, Behind, "it has failed"},
-		"ConfigMap":    {schema.GroupKind{Kind: "ConfigMap"}, nil, 3, Untold, ""},
+		"Custom":         {rollout, status{"resourceTemplateGeneration": int64(2), "observedGeneration": int64(1), "generation": int64(1)}, 2, RolledOut, ""},
+		"CustomOlder":    {rollout, status{"resourceTemplateGeneration": int64(2)}, 3, Behind, "this generation has not been observed"},
+		"CustomUntold":   {rollout, status{"phase": "Ready"}, 3, Untold, ""},
+		"CustomNotReady": {certificate, status{"conditions": condition("Ready", "False")}, 3, Behind, "the condition Ready is False"},
+		"CustomUnknown":  {certificate, status{"conditions": condition("Ready", "Unknown")}, 3, Behind, "the condition Ready is Unknown"},
+		"CustomReady":    {certificate, status{"conditions": condition("Ready", "True")}, 3, Untold, ""},
+		"CustomStalled":  {certificate, status{"conditions": condition("Stalled", "True")}, 3, Behind, "the condition Stalled is True"},
+		"CustomToldNot":  {rollout, status{"resourceTemplateGeneration": int64(3), "conditions": condition("Ready", "False")}, 3, Behind, "the condition Ready is False"},
+		"PodSucceeded":   {schema.GroupKind{Kind: "Pod"}, status{"phase": "Succeeded", "conditions": condition("Ready", "False")}, 3, Untold, ""},
+		"Job":            {jobKind, jobWith(""), 3, Behind, "it has not ended"},
+		"JobComplete":    {jobKind, jobWith("Complete"), 3, Untold, ""},
+		"JobSuspended":   {jobKind, jobWith("Suspended"), 3, Untold, ""},
+		"JobFailed":      {jobKind, jobWith("Failed"), 3, Behind, "it has failed"},
+		"ConfigMap":      {schema.GroupKind{Kind: "ConfigMap"}, nil, 3, Untold, ""},
 	} {
 		if got, lacks := AdvanceOf(c.kind, c.status, c.generation); got != c.want || lacks != c.lacks {
 			t.Errorf("%s: %d %q, not %d %q", name, got, lacks, c.want, c.lacks)
