@@ -9,17 +9,18 @@ var advices = []struct {
 	advice  string
 }{
 	{regexp.MustCompile(`already exists in the cluster`),
-		"The member already has an object of that name that Karmada does not manage. To take it over, annotate yours: karmada.target/conflict-resolution=overwrite. Otherwise rename one of the two, or delete the member's."},
+		"The member has an object of that name without Karmada's label: another one, or yours, if someone has removed the label. To take it over, annotate yours: karmada.target/conflict-resolution=overwrite. Otherwise rename one of the two, or delete the member's."},
 	{regexp.MustCompile(`namespaces "[^"]*" not found`),
 		"The Namespace is missing in the member. Create it there, or let Karmada create it: remove the label namespace.karmada.io/skip-auto-propagation from the Namespace."},
 	{regexp.MustCompile(`no matches for kind|could not find the requested resource|the server doesn't have a resource type`),
-		"The member does not serve this kind. Install its CustomResourceDefinition there."},
+		"The member does not serve this kind, or not in this version. Install its CustomResourceDefinition there, with this version."},
 	{regexp.MustCompile(`exceeded quota`),
 		"A ResourceQuota in the member's Namespace is exhausted. Raise it there, or request less."},
 	{regexp.MustCompile(`admission webhook|ValidatingAdmissionPolicy|violates PodSecurity`),
 		"The member's admission rejects the object. The message says why: change the object, or the rule in the member."},
-	{regexp.MustCompile(`field is immutable|Forbidden: updates to|may not be changed`),
-		"This field is immutable. Delete the object on the Karmada API server and create it again: the member's is then replaced too."},
+	{regexp.MustCompile(`field is immutable|Forbidden: updates to|may not be changed|may not change once set|first value must match`),
+		"The member's object has a field that cannot be changed. Delete the object in the member: Karmada creates it again with the new content. " +
+			"Next time, annotate it with karmada.target/deletion=foreground before kubectl replace --force: then the members replace it too."},
 	{regexp.MustCompile(`is forbidden: User`),
 		"Karmada may not write this kind in the member: grant it that right there."},
 	{regexp.MustCompile(`connection refused|no such host|i/o timeout|context deadline exceeded|EOF|TLS handshake`),
