@@ -44,8 +44,11 @@ type ClusterExplanation struct {
 	Operations []OperationKind
 }
 
-// noteLong is the note on a Work with the longer name, which Karmada does not find.
-const noteLong = "the Work has the longer name: if the object is deleted in the member, Karmada does not recreate it until the source changes"
+// NoteLong is the note on a Work with the longer name, which Karmada did not find until 1.18.
+const NoteLong = "the Work has the longer name: if the object is deleted in the member, Karmada up to 1.18 does not recreate it until the source changes, and goes on reporting it as applied and healthy"
+
+// deletedSource says that what has been deleted in the background is still there.
+const deletedSource = "it is being deleted, but a finalizer in its metadata.finalizers keeps it: its objects in the members stay until it is gone"
 
 // noteKeeps is the note on a cluster whose share becomes smaller.
 const noteKeeps = "it gets fewer replicas once the other clusters have more"
@@ -61,7 +64,7 @@ func noteOn(f Facts, c ClusterExplanation) string {
 	case f.IsUnreached(c.Cluster):
 		return NoteUnreached
 	case c.Work.IsLong():
-		return noteLong
+		return NoteLong
 	case c.Keeps:
 		return noteKeeps
 	}
@@ -174,8 +177,9 @@ func explainSource(f Facts) []Step {
 	case !add(true, "it asks for "+s.Wishes.String(), ""):
 	case s.Refusal != nil:
 		add(false, fmt.Sprintf("%s: %s", s.Refusal.Reason, s.Refusal.Message), s.Refusal.Reason.Hint())
+	case add(true, "it can be rendered, and no other controller claims it", "") && s.Deleted.IsZero():
 	default:
-		add(true, "it can be rendered, and no other controller claims it", "")
+		add(false, deletedSource, "see what the finalizer waits for; to delete the objects in the members at once, annotate it: "+render.DeletionAnnotation+"=foreground")
 	}
 	return steps
 }

@@ -20,7 +20,7 @@ func TestExplainNotes(t *testing.T) {
 		want   string
 	}{
 		"Short": {"Karmada finds the Work by its name", nil, ""},
-		"Long":  {"Karmada does not", []sample.Change{sample.Long}, noteLong},
+		"Long":  {"Karmada does not", []sample.Change{sample.Long}, NoteLong},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := Explain(Facts{
@@ -57,5 +57,28 @@ func TestExplainStuck(t *testing.T) {
 		if len(steps) != c.want || stuck != (name == "Stuck") {
 			t.Errorf("%s: %+v", name, steps)
 		}
+	}
+}
+
+// TestExplainDeleted: a finalizer of another controller keeps a source that is being deleted.
+func TestExplainDeleted(t *testing.T) {
+	object := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1"})
+	last := func(changes ...sample.Change) Step {
+		u := object.DeepCopy()
+		for _, change := range changes {
+			change(u)
+		}
+		steps := Explain(Facts{ID: sample.Page, Source: NewSource(u, render.Wishes{}), Clusters: joinedClusters("m1")}).Steps
+		return steps[len(steps)-1]
+	}
+	if step := last(); !step.Passed {
+		t.Errorf("it is not being deleted: %+v", step)
+	}
+	step := last(sample.Terminating)
+	if step.Passed || step.What != deletedSource || !strings.Contains(step.Hint, render.DeletionAnnotation+"=foreground") {
+		t.Errorf("it is being deleted: %+v", step)
+	}
+	if step := last(sample.Terminating, func(u *unstructured.Unstructured) { sample.Annotate(u, render.DeletionAnnotation, "foreground") }); step.What == deletedSource {
+		t.Errorf("in the foreground: %+v", step)
 	}
 }
