@@ -144,6 +144,9 @@ func statusesOf(j judge.Judgement, states workStates, hidden func(cluster string
 		} else {
 			line.Operation, line.Message = string(op.Kind), oneLine(messageOf(v, cluster, op, line.Work))
 		}
+		if w := f.Works[cluster]; line.Message == "" && w != nil && w.IsLong() {
+			line.Message = judge.NoteLong
+		}
 		lines = append(lines, line)
 	}
 	if len(lines) == 0 && len(v.Refusals) > 0 {

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -46,5 +47,30 @@ func TestSum(t *testing.T) {
 				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
 			}
 		})
+	}
+}
+
+// TestStatusOfLongName: Karmada up to 1.18 does not find a Work with the longer name, so what it reports may be
+// from before the object was deleted in the member.
+func TestStatusOfLongName(t *testing.T) {
+	source := configMapOf("shop", "page", map[string]string{render.ClustersAnnotation: "m1"}, nil)
+	id := render.Identity{Kind: "ConfigMap", Namespace: "shop", Name: "page"}
+	template := judge.NewSource(source.DeepCopy(), render.Wishes{}).Template
+	for want, made := range map[string]*render.Template{"": template, judge.NoteLong: template.Long()} {
+		work := reported(t, source, metav1.ConditionTrue, "", "Healthy")
+		status := work.Object["status"]
+		if err := work.UnmarshalJSON(made.Work("m1")); err != nil {
+			t.Fatal(err)
+		}
+		work.Object["status"] = status
+		states := workStates{}
+		states.note(work)
+		lines := statusesOf(judge.On(judge.Facts{
+			ID: id, Source: judge.NewSource(source.DeepCopy(), render.Wishes{}), PoliciesLive: true,
+			Clusters: map[string]judge.ClusterFacts{"m1": {State: judge.ClusterJoined}}, Works: map[string]*state.Work{"m1": state.NewWork(work)},
+		}), states, func(string) bool { return false })
+		if len(lines) != 1 || lines[0].Message != want {
+			t.Errorf("%s: %+v", work.GetName(), lines)
+		}
 	}
 }
