@@ -12,6 +12,7 @@ import (
 	"unique"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -91,6 +92,11 @@ func (m *Manifest) template(name string, o Options) *Template {
 
 // Source names the source that the manifest was made from.
 func (m *Manifest) Source() Identity { return m.id }
+
+// GroupVersionKind returns the version of its kind, too.
+func (m *Manifest) GroupVersionKind() schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(m.apiVersion, m.id.Kind)
+}
 
 // UID is the UID of the source that the manifest was made from.
 func (m *Manifest) UID() types.UID { return m.uid }

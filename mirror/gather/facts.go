@@ -144,11 +144,10 @@ type surroundings interface {
 	// one that the source's own Work would have.
 	WorkAt(id render.Identity, cluster, name string) (*state.Work, bool)
 	clusterNames() []string
-	clusterFacts(name string, kind schema.GroupKind) judge.ClusterFacts
+	clusterFacts(name string) judge.ClusterFacts
 }
 
 func addSurroundings(f *judge.Facts, s surroundings) {
-	kind := f.ID.GroupKind()
 	f.Works = map[string]*state.Work{}
 	f.Taken = map[string]bool{}
 	f.Clusters = map[string]judge.ClusterFacts{}
@@ -156,17 +155,17 @@ func addSurroundings(f *judge.Facts, s surroundings) {
 		if other, ok := f.Works[w.Cluster]; !ok || other.IsLong() {
 			f.Works[w.Cluster] = w
 		}
-		f.Clusters[w.Cluster] = s.clusterFacts(w.Cluster, kind)
+		f.Clusters[w.Cluster] = s.clusterFacts(w.Cluster)
 	}
 	if f.Source == nil {
 		return
 	}
 	for _, cluster := range append(f.Source.Terms.Names(), f.Source.Wishes.SuspendedNames()...) {
-		f.Clusters[cluster] = s.clusterFacts(cluster, kind)
+		f.Clusters[cluster] = s.clusterFacts(cluster)
 	}
 	if f.Source.Terms.IsOpen() {
 		for _, name := range s.clusterNames() {
-			f.Clusters[name] = s.clusterFacts(name, kind)
+			f.Clusters[name] = s.clusterFacts(name)
 		}
 	}
 	for cluster := range f.Clusters {
@@ -211,25 +210,25 @@ func authorize(f *judge.Facts, configuration *config.Configuration, source confi
 	}
 }
 
-// clusterFacts returns the facts about a cluster for sources of a kind; zero if the cluster
+// clusterFacts returns the facts about a cluster; zero if the cluster
 // does not exist.
-func (c *Caches) clusterFacts(name string, kind schema.GroupKind) judge.ClusterFacts {
+func (c *Caches) clusterFacts(name string) judge.ClusterFacts {
 	obj, found, _ := c.clusters.Get("", name)
 	if !found {
 		return judge.ClusterFacts{}
 	}
-	return c.factsOf(obj.(*state.Cluster), kind)
+	return c.factsOf(obj.(*state.Cluster))
 }
 
-func (c *Caches) factsOf(cluster *state.Cluster, kind schema.GroupKind) judge.ClusterFacts {
-	f := clusterFactsOf(cluster, kind)
+func (c *Caches) factsOf(cluster *state.Cluster) judge.ClusterFacts {
+	f := clusterFactsOf(cluster)
 	f.Recovery = c.RecoveryOf(cluster)
 	return f
 }
 
-// clusterFactsOf returns what a Cluster itself says that matters to sources of a kind.
-func clusterFactsOf(cluster *state.Cluster, kind schema.GroupKind) judge.ClusterFacts {
-	f := judge.ClusterFacts{State: judge.ClusterJoined, Labels: cluster.Labels, Member: cluster.Member, Away: !cluster.IsReady, LacksKind: cluster.Lacks(kind)}
+// clusterFactsOf returns what a Cluster itself says that matters to sources.
+func clusterFactsOf(cluster *state.Cluster) judge.ClusterFacts {
+	f := judge.ClusterFacts{State: judge.ClusterJoined, Labels: cluster.Labels, Member: cluster.Member, Away: !cluster.IsReady, Kinds: cluster.Kinds}
 	if f.Away {
 		f.AwaySince = cluster.ReadySince
 	}

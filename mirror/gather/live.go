@@ -168,7 +168,7 @@ func (c *Caches) readClusters(ctx context.Context, f judge.Facts) error {
 			live := judge.ClusterFacts{}
 			switch {
 			case err == nil:
-				live = c.factsOf(obj.(*state.Cluster), f.ID.GroupKind())
+				live = c.factsOf(obj.(*state.Cluster))
 			case !ProvesAbsence(err, cluster):
 				return fmt.Errorf("cannot read the labels of cluster %q: %w", cluster, err)
 			}

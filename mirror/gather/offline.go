@@ -11,7 +11,7 @@ import (
 func Offline(s *judge.Source, clusters []*state.Cluster, policies []*state.Policy) judge.Facts {
 	f := judge.Facts{ID: s.ID, Source: s, Live: true, Policies: policies, PoliciesLive: true, AllAtOnce: true, Clusters: map[string]judge.ClusterFacts{}}
 	for _, c := range clusters {
-		f.Clusters[c.Name] = clusterFactsOf(c, s.ID.GroupKind())
+		f.Clusters[c.Name] = clusterFactsOf(c)
 	}
 	if isDivided(s) {
 		f.Scale = scaleOf(s, "", (*render.Manifest).Scale)

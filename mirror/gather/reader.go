@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/karmada-target/karmada-mirror/config"
@@ -295,12 +294,12 @@ type knownClusters map[string]*state.Cluster
 
 func (k knownClusters) clusterNames() []string { return slices.Sorted(maps.Keys(k)) }
 
-func (k knownClusters) clusterFacts(name string, kind schema.GroupKind) judge.ClusterFacts {
+func (k knownClusters) clusterFacts(name string) judge.ClusterFacts {
 	cluster := k[name]
 	if cluster == nil {
 		return judge.ClusterFacts{}
 	}
-	return clusterFactsOf(cluster, kind)
+	return clusterFactsOf(cluster)
 }
 
 // readSurroundings reads surroundings from the API server. It stops at the first failure.

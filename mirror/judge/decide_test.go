@@ -420,7 +420,9 @@ func TestNotices(t *testing.T) {
 	asks := pageSource("1", "m1,m2")
 	clusters := joinedClusters("m1", "m2")
 	lacks := maps.Clone(clusters)
-	lacks["m2"] = ClusterFacts{State: ClusterJoined, LacksKind: true}
+	lacks["m2"] = ClusterFacts{State: ClusterJoined, Kinds: "\nSecret v1\n"}
+	older := maps.Clone(clusters)
+	older["m1"], older["m2"] = ClusterFacts{State: ClusterJoined, Kinds: "\nConfigMap v1alpha1 v1\n"}, ClusterFacts{State: ClusterJoined, Kinds: "\nConfigMap v1alpha1 v1beta1\n"}
 	u := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1,m2"})
 	u.Object["data"] = map[string]any{"title": strings.Repeat("x", etcdLimit-workRoom)}
 	large := NewSource(u, render.Wishes{})
@@ -437,8 +439,10 @@ func TestNotices(t *testing.T) {
 		writes int
 		says   string // of the first notice
 	}{
-		"None":             {"there is nothing to say", Facts{Source: asks, Clusters: clusters}, nil, 2, ""},
-		"KindNotServed":    {"a cluster that lacks the kind gets its Work all the same", Facts{Source: asks, Clusters: lacks}, []Reason{KindNotServed}, 2, ""},
+		"None":          {"there is nothing to say", Facts{Source: asks, Clusters: clusters}, nil, 2, ""},
+		"KindNotServed": {"a cluster that lacks the kind gets its Work all the same", Facts{Source: asks, Clusters: lacks}, []Reason{KindNotServed}, 2, ""},
+		"VersionNotServed": {"so does one that has the kind in other versions", Facts{Source: asks, Clusters: older}, []Reason{KindNotServed}, 2,
+			`cluster "m2" does not serve version v1 of ConfigMap, only v1alpha1, v1beta1: Karmada retries until it does`},
 		"NamespaceSkipped": {"and so do clusters that lack the Namespace", Facts{Source: asks, Clusters: clusters, NamespaceSkipped: true}, []Reason{NamespaceNotPropagated}, 2, ""},
 		"Both":             {"both can be true", Facts{Source: asks, Clusters: lacks, NamespaceSkipped: true}, []Reason{KindNotServed, NamespaceNotPropagated}, 2, ""},
 		"NearlyFull":       {"an existing Work is nearly full; a new one would be refused", Facts{Source: large, Clusters: clusters, Works: map[string]*state.Work{"m1": pageWork(large, "m1")}}, []Reason{TooLarge}, 2, ""},

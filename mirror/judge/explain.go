@@ -83,7 +83,7 @@ var hints = map[Reason]string{
 	NotAuthorized:     "ask the administrator of karmada-mirror: its configuration does not allow it, or its own RBAC does not",
 	RenderFailed:      "correct the field that the message names",
 	OverrideFailed:    "correct what the message names: the variable, the Cluster that lacks a value, or the policy; until then, the Work of that cluster keeps its content",
-	KindNotServed:     "install its CustomResourceDefinition in that cluster",
+	KindNotServed:     "install its CustomResourceDefinition in that cluster, with this version",
 
 	NamespaceNotPropagated: "create the Namespace in the members, or remove the label",
 	DependencyNotMirrored:  "annotate it, or its Namespace, like the workload; if its resource is not watched, add the resource to the configuration",

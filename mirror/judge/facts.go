@@ -131,8 +131,8 @@ type ClusterFacts struct {
 	// Away: the cluster is not ready, and since when Karmada says so.
 	Away      bool
 	AwaySince time.Time
-	// LacksKind: its API server certainly does not serve the source's kind.
-	LacksKind bool
+	// Kinds are those that its API server serves.
+	Kinds state.Kinds
 	// ScaledBy is the autoscaler mirrored there that scales the source; empty if there is
 	// none.
 	ScaledBy string

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -21,8 +22,8 @@ func notices(f Facts, v Verdict) []Refusal {
 			continue
 		}
 		wanted = true
-		if f.Clusters[cluster].LacksKind {
-			all = AddRefusal(all, Refusal{Reason: KindNotServed, Message: fmt.Sprintf("cluster %q does not serve %s: Karmada retries until it does", cluster, f.ID.GroupKind())})
+		if lacks := v.Targets[cluster].notServed(f.Clusters[cluster].Kinds); lacks != "" {
+			all = AddRefusal(all, Refusal{Reason: KindNotServed, Message: fmt.Sprintf("cluster %q does not serve %s: Karmada retries until it does", cluster, lacks)})
 		}
 		if f.Works[cluster] != nil && v.Targets[cluster].Size() > etcdLimit-workRoom {
 			all = AddRefusal(all, Refusal{Reason: TooLarge, Message: "its Works take nearly all of the 1.5 MiB that etcd accepts by default: Karmada does not apply a Work that has no room for its status; make the object smaller"})
@@ -50,6 +51,20 @@ func notices(f Facts, v Verdict) []Refusal {
 		all = append(all, Refusal{Reason: NamespaceNotPropagated, Message: fmt.Sprintf("Karmada does not create namespace %q in the members, because of its label namespace.karmada.io/skip-auto-propagation: create it there, or remove the label", f.ID.Namespace)})
 	}
 	return all
+}
+
+// notServed returns what an API server that serves these kinds lacks; empty if it serves the kind in the version
+// that the Work carries, or that is not known.
+func (t Target) notServed(kinds state.Kinds) string {
+	gvk := t.Manifest.GroupVersionKind()
+	switch versions, isKnown := kinds.Of(gvk.GroupKind()); {
+	case !isKnown || slices.Contains(versions, gvk.Version):
+		return ""
+	case len(versions) == 0:
+		return gvk.GroupKind().String()
+	default:
+		return fmt.Sprintf("version %s of %s, only %s", gvk.Version, gvk.GroupKind(), strings.Join(versions, ", "))
+	}
 }
 
 // message says what is missing and where, and gives the command that mirrors it

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -30,9 +31,8 @@ type Cluster struct {
 	// IsReady: Karmada can reach it; ReadySince is when IsReady last changed.
 	IsReady    bool
 	ReadySince time.Time
-	// kinds are those that its API server serves, according to Karmada, one per line;
-	// empty if Karmada does not know all of them. Most clusters share them.
-	kinds string
+	// Kinds are those that its API server serves. Most clusters share them.
+	Kinds Kinds
 }
 
 // NewCluster reduces a Cluster to what the cache keeps of it.
@@ -40,7 +40,7 @@ func NewCluster(obj *unstructured.Unstructured) *Cluster {
 	member := newMember(obj)
 	cluster := &Cluster{Meta: keepMeta(obj), Member: member, Labels: member.SelectorLabels()}
 	cluster.IsReady, cluster.ReadySince = readiness(obj)
-	cluster.kinds = shared(servedKinds(obj))
+	cluster.Kinds = Kinds(shared(servedKinds(obj)))
 	return cluster
 }
 
@@ -69,7 +69,7 @@ func (c *Cluster) SameMeaning(d *Cluster) bool {
 // IsSameButMember reports whether c and d agree on everything that a judgement looks at,
 // except perhaps on what the cluster says about itself.
 func (c *Cluster) IsSameButMember(d *Cluster) bool {
-	return c.UID == d.UID && c.Terminating == d.Terminating && c.kinds == d.kinds
+	return c.UID == d.UID && c.Terminating == d.Terminating && c.Kinds == d.Kinds
 }
 
 // servedKinds returns the kinds that Karmada has collected; empty if they may be incomplete.
@@ -80,18 +80,24 @@ func servedKinds(obj *unstructured.Unstructured) string {
 		!meta.IsStatusConditionTrue(status.Conditions, clusterv1alpha1.ClusterConditionCompleteAPIEnablements) {
 		return ""
 	}
-	var kinds []string
+	versions := map[string]string{}
 	for _, enablement := range status.APIEnablements {
 		gv, err := schema.ParseGroupVersion(enablement.GroupVersion)
 		if err != nil {
 			continue
 		}
 		for _, resource := range enablement.Resources {
-			kinds = append(kinds, gv.WithKind(resource.Kind).GroupKind().String())
+			kind := gv.WithKind(resource.Kind).GroupKind().String()
+			if !slices.Contains(strings.Fields(versions[kind]), gv.Version) {
+				versions[kind] += " " + gv.Version
+			}
 		}
 	}
-	slices.Sort(kinds)
-	return "\n" + strings.Join(slices.Compact(kinds), "\n") + "\n"
+	var kinds strings.Builder
+	for _, kind := range slices.Sorted(maps.Keys(versions)) {
+		kinds.WriteString("\n" + kind + versions[kind])
+	}
+	return kinds.String() + "\n"
 }
 
 // HasReturned reports whether the cluster has become ready since it was as before, though it may have
@@ -111,7 +117,13 @@ func readiness(obj *unstructured.Unstructured) (isReady bool, since time.Time) {
 	return condition.Status == metav1.ConditionTrue, condition.LastTransitionTime.Time
 }
 
-// Lacks reports whether a cluster is known not to serve a kind.
-func (c *Cluster) Lacks(kind schema.GroupKind) bool {
-	return c.kinds != "" && !strings.Contains(c.kinds, "\n"+kind.String()+"\n")
+// Kinds are those that the API server of a cluster serves, according to Karmada, and their versions, a kind per
+// line; empty if Karmada does not know all of them.
+type Kinds string
+
+// Of returns in which versions a kind is served; none if it certainly is not. isKnown is false if nothing is known.
+func (k Kinds) Of(kind schema.GroupKind) (versions []string, isKnown bool) {
+	_, after, _ := strings.Cut(string(k), "\n"+kind.String()+" ")
+	line, _, _ := strings.Cut(after, "\n")
+	return strings.Fields(line), k != ""
 }
