@@ -363,14 +363,12 @@ func (r *Rollout) add(w Wave, places []place) {
 
 // noteTurn notes when the turn of a wave came that is being written: until then, those before it took the time.
 func (r *Rollout) noteTurn(places []place) {
-	isWritten := false
 	for _, p := range places {
-		isWritten = isWritten || p.isWritten
 		if p.turn.After(r.turn) {
 			r.turn = p.turn
 		}
 	}
-	if isWritten && r.turn.After(r.Since) {
+	if r.turn.After(r.Since) && slices.ContainsFunc(places, func(p place) bool { return p.isWritten }) {
 		r.Since = r.turn
 	}
 }

@@ -47,8 +47,6 @@ func AdvanceOf(kind schema.GroupKind, status map[string]any, generation int64) (
 	of, isTold := status["resourceTemplateGeneration"].(int64)
 	tells := isTold || isWorkload
 	switch {
-	case kind == jobKind:
-		return jobAdvance(status)
 	case tells && (generation > 0 && of != generation || number(status, "observedGeneration") < number(status, "generation") && status["observedGeneration"] != nil):
 		return Behind, "this generation has not been observed"
 	case isWorkload && status == nil:
@@ -57,7 +55,10 @@ func AdvanceOf(kind schema.GroupKind, status map[string]any, generation int64) (
 	if lacks = Ails(kind, status); lacks != "" {
 		return Behind, lacks
 	}
-	if !tells {
+	switch { // what a Job does cannot be edited, so it has no generations; a suspended one waits for a user
+	case kind == jobKind && !HasCondition(status, batchv1.JobComplete) && !HasCondition(status, batchv1.JobSuspended):
+		return Behind, "it has not ended"
+	case !tells:
 		return Untold, ""
 	}
 	return RolledOut, ""
@@ -94,11 +95,11 @@ func Ails(kind schema.GroupKind, status map[string]any) string {
 func PodsOf(kind schema.GroupKind, status map[string]any) (all, done int64) {
 	rule := completions[kind]
 	for i, field := range rule.equal {
-		if n := number(status, field); i == 0 {
+		n := number(status, field)
+		if i == 0 {
 			all, done = n, n
-		} else {
-			done = min(done, n)
 		}
+		done = min(done, n)
 	}
 	if kind.Kind == "Deployment" && number(status, "updatedReplicas") != all {
 		return all, 0
@@ -107,18 +108,6 @@ func PodsOf(kind schema.GroupKind, status map[string]any) (all, done int64) {
 }
 
 var jobKind = schema.GroupKind{Group: batchv1.GroupName, Kind: "Job"}
-
-// jobAdvance is AdvanceOf a Job, whose report says whether it has ended, and nothing of generations:
-// what a Job does cannot be edited. One that is suspended waits for a user.
-func jobAdvance(status map[string]any) (a Advance, lacks string) {
-	if lacks = Ails(jobKind, status); lacks != "" {
-		return Behind, lacks
-	}
-	if HasCondition(status, batchv1.JobComplete) || HasCondition(status, batchv1.JobSuspended) {
-		return Untold, ""
-	}
-	return Behind, "it has not ended"
-}
 
 // HasCondition reports whether a condition in the status of a Job is true.
 func HasCondition(status map[string]any, of batchv1.JobConditionType) bool {
