@@ -46,6 +46,7 @@ func TestMetrics(t *testing.T) {
 			Denied:   map[string]int{"size": 1},
 			Held:     map[string]int{"deployments.apps": 4},
 			WaveHeld: map[string]int{"deployments.apps": 5},
+			Failing:  map[string]Failing{"mirror": {Sources: 6, Since: time.Unix(10, 0)}, "status": {}},
 		}
 	})
 	problems, err := testutil.GatherAndLint(registry)
@@ -71,12 +72,19 @@ karmada_mirror_deletions_held{resource="deployments.apps"} 4
 # HELP karmada_mirror_denied_sources Sources with a Work that the API server refuses to write or delete, by what refuses it.
 # TYPE karmada_mirror_denied_sources gauge
 karmada_mirror_denied_sources{by="size"} 1
+# HELP karmada_mirror_failing_sources Sources whose last sync failed and is retried: that of their Works (mirror) or of their aggregated status (status). Only the leader reports it.
+# TYPE karmada_mirror_failing_sources gauge
+karmada_mirror_failing_sources{queue="mirror"} 6
+karmada_mirror_failing_sources{queue="status"} 0
 # HELP karmada_mirror_leader_present Whether some replica holds the Lease and renews it (1), as this replica sees it. Absent without leader election.
 # TYPE karmada_mirror_leader_present gauge
 karmada_mirror_leader_present{configuration="karmada-system/shop"} 0
 # HELP karmada_mirror_leading Whether this replica writes Works (1), with leader election or without.
 # TYPE karmada_mirror_leading gauge
 karmada_mirror_leading{configuration="karmada-system/shop"} 1
+# HELP karmada_mirror_oldest_failure_timestamp_seconds Since when each sync of some failing source has failed, in Unix time. Absent if none fails.
+# TYPE karmada_mirror_oldest_failure_timestamp_seconds gauge
+karmada_mirror_oldest_failure_timestamp_seconds{queue="mirror"} 10
 # HELP karmada_mirror_refused_sources Sources that are not mirrored, or not to every cluster, by reason.
 # TYPE karmada_mirror_refused_sources gauge
 karmada_mirror_refused_sources{reason="TooLarge"} 1
@@ -129,7 +137,7 @@ karmada_mirror_works{member_cluster="member1",state="applied"} 2
 	names := []string{
 		"karmada_mirror_leading", "karmada_mirror_leader_present", "karmada_mirror_token_expiration_timestamp_seconds", "karmada_mirror_token_issued_timestamp_seconds",
 		"karmada_mirror_build_info", "karmada_mirror_config_last_reload_success_timestamp_seconds",
-		"karmada_mirror_config_last_reload_successful", "karmada_mirror_denied_sources", "karmada_mirror_refused_sources", "karmada_mirror_sources",
+		"karmada_mirror_config_last_reload_successful", "karmada_mirror_denied_sources", "karmada_mirror_failing_sources", "karmada_mirror_oldest_failure_timestamp_seconds", "karmada_mirror_refused_sources", "karmada_mirror_sources",
 		"karmada_mirror_status_updates_total", "karmada_mirror_watch_last_event_timestamp_seconds", "karmada_mirror_watch_state",
 		"karmada_mirror_wave_held_sources",
 		"karmada_mirror_work_operations_total", "karmada_mirror_works",

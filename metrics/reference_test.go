@@ -58,6 +58,7 @@ func everything() *prometheus.Registry {
 		Denied:   map[string]int{},
 		Held:     map[string]int{"any": 1},
 		WaveHeld: map[string]int{"any": 1},
+		Failing:  map[string]metrics.Failing{"mirror": {Since: time.Unix(1, 0)}, "status": {Since: time.Unix(1, 0)}},
 	}
 	for of := state.WorkApplied; of <= state.WorkDeleting; of++ {
 		s.Works[metrics.WorkKey{Cluster: "any", State: of.String()}] = 1

@@ -16,6 +16,15 @@ type Snapshot struct {
 	// Held counts the Works whose deletion is held, by resource, and WaveHeld the sources with a
 	// wave that has not come through in time.
 	Held, WaveHeld map[string]int
+	// Failing are the sources whose last sync failed, by queue.
+	Failing map[string]Failing
+}
+
+// Failing are the sources in a queue whose last sync failed.
+type Failing struct {
+	Sources int
+	// Since is when the first of them began to fail; zero if there is none.
+	Since time.Time
 }
 
 // Watch is one watched resource, in the form deployments.apps.
@@ -47,6 +56,8 @@ var (
 	state   = prometheus.NewDesc(prefix+"_watch_state", "The state of each watch, of configured resources and of those that the daemon itself needs: 1 for the current state.", []string{"resource", "state"}, nil)
 	held    = prometheus.NewDesc(prefix+"_deletions_held", "Works whose deletion waits for approval.", []string{"resource"}, nil)
 	waves   = prometheus.NewDesc(prefix+"_wave_held_sources", "Sources with a wave of clusters that has not come through by its deadline.", []string{"resource"}, nil)
+	failing = prometheus.NewDesc(prefix+"_failing_sources", "Sources whose last sync failed and is retried: that of their Works (mirror) or of their aggregated status (status). Only the leader reports it.", []string{"queue"}, nil)
+	oldest  = prometheus.NewDesc(prefix+"_oldest_failure_timestamp_seconds", "Since when each sync of some failing source has failed, in Unix time. Absent if none fails.", []string{"queue"}, nil)
 	last    = prometheus.NewDesc(prefix+"_watch_last_event_timestamp_seconds", "When the last event of the resource arrived, in Unix time.", []string{"resource"}, nil)
 )
 
@@ -56,7 +67,7 @@ type collector struct {
 
 // Describe implements prometheus.Collector.
 func (collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{sources, works, refused, denied, held, waves, state, last} {
+	for _, desc := range []*prometheus.Desc{sources, works, refused, denied, held, waves, failing, oldest, state, last} {
 		ch <- desc
 	}
 }
@@ -96,5 +107,11 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	for by, count := range s.Denied {
 		gauge(denied, float64(count), by)
+	}
+	for queue, of := range s.Failing {
+		gauge(failing, float64(of.Sources), queue)
+		if !of.Since.IsZero() {
+			gauge(oldest, float64(of.Since.Unix()), queue)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -8,14 +9,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/metrics"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
+const creation = "POST /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works"
+
 // TestDenied: the same reason may mean that the configuration does not allow something, that
 // the daemon lacks a right, or that a webhook protects a Work. Alerts tell these apart.
 func TestDenied(t *testing.T) {
-	const creation = "POST /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works"
 	forbidden := apierrors.NewForbidden(render.WorksResource.GroupResource(), "page", nil)
 	allowing := func(rules string) string {
 		return strings.Replace(configured("", "", ""), "{", `{"authorization": [`+rules+`], `, 1)
@@ -55,6 +59,56 @@ func TestDenied(t *testing.T) {
 			got := c.snapshot()
 			if diff := cmp.Diff([]map[string]int{tc.refused, tc.denied}, []map[string]int{got.Refused, got.Denied}); diff != "" {
 				t.Errorf("%s: refused and denied, -want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestFailing: however many syncs have nothing to write, a source whose writes fail counts, since its
+// first failure, until it has succeeded or is gone. The memory of it goes with it.
+func TestFailing(t *testing.T) {
+	unreachable := apierrors.NewInternalError(errors.New("failed calling webhook"))
+	cases := map[string]struct {
+		reason string
+		ends   func(*apiServer, *Controller)
+	}{
+		"Succeeds": {"the webhook answers again", func(s *apiServer, _ *Controller) { s.reply(creation, nil) }},
+		"Leaves": {"no Work is wanted any more", func(_ *apiServer, c *Controller) {
+			if err := c.Configure(config.Parts{config.Key: configured(`"other"`, "", "")}); err != nil {
+				t.Fatal(err)
+			}
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t)
+			s.list(configMaps, sample.Asking("1", "m1"))
+			s.answers[creation] = unreachable
+			c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+			q := leading(t, c)
+			syncs := func(sources ...render.Identity) {
+				for _, id := range sources {
+					q.Add(id)
+				}
+				for q.Len() > 0 {
+					c.processNext(t.Context(), q)
+				}
+			}
+			before := time.Now()
+			syncs(sample.Page)
+			syncs(sample.Numbered(1), sample.Numbered(2), sample.Numbered(3)) // a Work of theirs reports a status
+			got := c.snapshot().Failing["mirror"]
+			if got.Sources != 1 || got.Since.Before(before) || time.Since(got.Since) < 0 {
+				t.Errorf("%d sources fail since %s", got.Sources, got.Since)
+			}
+			syncs(sample.Page)
+			if again := c.snapshot().Failing["mirror"]; again != got {
+				t.Errorf("another failure changes %v into %v", got, again)
+			}
+			tc.ends(s, c)
+			syncs(sample.Page)
+			if left := c.snapshot().Failing["mirror"]; left != (metrics.Failing{}) {
+				t.Errorf("%s: it still counts: %v", tc.reason, left)
 			}
 		})
 	}

@@ -1,6 +1,8 @@
 package mirror
 
 import (
+	"time"
+
 	"github.com/karmada-target/karmada-mirror/metrics"
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
@@ -10,8 +12,14 @@ import (
 
 // snapshot counts what is in the caches, for the metrics.
 func (c *Controller) snapshot() metrics.Snapshot {
-	s := metrics.Snapshot{Works: map[metrics.WorkKey]int{}, Held: map[string]int{}, WaveHeld: map[string]int{}}
+	s := metrics.Snapshot{Works: map[metrics.WorkKey]int{}, Held: map[string]int{}, WaveHeld: map[string]int{}, Failing: map[string]metrics.Failing{}}
 	s.Refused, s.Denied = c.refused.counts()
+	if q := c.queue.Load(); q != nil {
+		s.Failing["mirror"] = failing(q.Failing())
+	}
+	if statuses := c.statuses.Load(); statuses != nil {
+		s.Failing["status"] = failing(statuses.limiter.Failing())
+	}
 	for _, w := range c.caches.Sources() {
 		asking := 0
 		for o := range gather.Objects(w) {
@@ -40,6 +48,10 @@ func (c *Controller) snapshot() metrics.Snapshot {
 		}
 	}
 	return s
+}
+
+func failing(n int, since time.Time) metrics.Failing {
+	return metrics.Failing{Sources: n, Since: since}
 }
 
 func watchSnapshot(w *watch.Watch, sources int) metrics.Watch {

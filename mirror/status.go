@@ -39,19 +39,19 @@ const (
 // replica leads. Like the Works, they are looked at whenever anything changes that they depend on.
 type statuses struct {
 	*Controller
-	queue  workqueue.TypedRateLimitingInterface[render.Identity]
-	memory *write.Statuses
-	denied *denials[schema.GroupResource]
+	queue   workqueue.TypedRateLimitingInterface[render.Identity]
+	limiter *queue.RateLimiter
+	memory  *write.Statuses
+	denied  *denials[schema.GroupResource]
 	// contested are the sources whose status another writer keeps changing.
 	contested refused
 }
 
 func newStatuses(c *Controller) *statuses {
+	limiter := queue.NewRateLimiter()
 	return &statuses{
-		Controller: c, memory: write.NewStatuses(c.Clock), denied: newDenials[schema.GroupResource](c.Clock),
-		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
-			queue.NewRateLimiter(),
-			workqueue.TypedRateLimitingQueueConfig[render.Identity]{Name: "status"}),
+		Controller: c, memory: write.NewStatuses(c.Clock), denied: newDenials[schema.GroupResource](c.Clock), limiter: limiter,
+		queue: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[render.Identity]{Name: "status"}),
 	}
 }
 

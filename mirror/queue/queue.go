@@ -20,31 +20,29 @@ const (
 // many.
 type Queue struct {
 	workqueue.TypedRateLimitingInterface[render.Identity]
-	lanes *lanes
-	diary *diary
+	lanes   *lanes
+	diary   *diary
+	limiter *RateLimiter
 }
 
 // New creates a queue. isFresh reports whether a source has just been changed.
 func New(isFresh func(render.Identity) bool) *Queue {
-	l := newLanes(isFresh)
+	l, limiter := newLanes(isFresh), NewRateLimiter()
 	return &Queue{
 		TypedRateLimitingInterface: workqueue.NewTypedRateLimitingQueueWithConfig(
-			NewRateLimiter(),
+			limiter,
 			workqueue.TypedRateLimitingQueueConfig[render.Identity]{
 				DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[render.Identity]{
 					Name:  "mirror",
 					Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[render.Identity]{Name: "mirror", Queue: l}),
 				}),
 			}),
-		lanes: l, diary: newDiary(),
+		lanes: l, diary: newDiary(), limiter: limiter,
 	}
 }
 
-// NewRateLimiter returns the backoff of a source whose sync fails. Sources do not wait for each
-// other.
-func NewRateLimiter() workqueue.TypedRateLimiter[render.Identity] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[render.Identity](minBackoff, maxBackoff)
-}
+// Failing counts the sources whose last sync failed, and returns since when one of them has failed.
+func (q *Queue) Failing() (n int, since time.Time) { return q.limiter.Failing() }
 
 // Get waits for the next source and takes it: its sync begins.
 func (q *Queue) Get() (id render.Identity, shutdown bool) {
