@@ -16,7 +16,7 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 	}
 	if before != nil && after != nil && (before.IsReady != after.IsReady || after.HasReturned(before)) {
 		c.caches.Unreached(after.Name)
-		c.enqueueInWavesOn(after)
+		c.enqueueChoosing(after, c.caches.InWaves) // a wave passes over clusters that are not ready
 		for w := range c.caches.WorksOn(after.Name) {
 			c.enqueueStatus(w.Source) // what a member that was away reports may not have been believed
 		}
@@ -55,11 +55,10 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 	}
 }
 
-// enqueueInWavesOn enqueues the sources in waves that choose a cluster: a wave passes over clusters that
-// are not ready.
-func (c *Controller) enqueueInWavesOn(cluster *state.Cluster) {
+// enqueueChoosing enqueues the sources that choose a cluster and to which it matters.
+func (c *Controller) enqueueChoosing(cluster *state.Cluster, matters func(render.Identity) bool) {
 	enqueue := func(id render.Identity) {
-		if c.caches.InWaves(id) {
+		if matters(id) {
 			c.enqueue(id)
 		}
 	}

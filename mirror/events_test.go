@@ -92,6 +92,9 @@ func newShifting(t *testing.T, seed uint64) *shifting {
 	}
 	w := &shifting{Rand: rand.New(rand.NewPCG(seed, 0)), client: fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists), version: 100}
 	w.set(t, spot{state.NamespacesResource, "", "shop"}, w.namespace())
+	for _, cluster := range []string{"m1", "m2", "m3"} {
+		w.set(t, spot{state.NamespacesResource, "", render.ExecutionNamespace(cluster)}, executionNamespace(cluster))
+	}
 	for range 60 {
 		at, u := w.draw()
 		w.set(t, at, u)
@@ -259,8 +262,10 @@ func (w *shifting) draw() (spot, *unstructured.Unstructured) {
 	switch n := w.IntN(20); {
 	case n < 7:
 		at, u = spot{state.ClustersResource, "", cluster}, w.cluster(cluster)
-	case n < 9:
+	case n < 8:
 		return spot{state.NamespacesResource, "", "shop"}, w.namespace()
+	case n < 9:
+		at, u = spot{state.NamespacesResource, "", render.ExecutionNamespace(cluster)}, executionNamespace(cluster)
 	case n < 13:
 		at, u = source, w.source(source)
 	case n < 15:

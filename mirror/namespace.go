@@ -16,11 +16,18 @@ import (
 )
 
 // namespaceChanged requests a sync of the objects in a Namespace: its defaults apply to
-// them, and the configuration may select it by its labels.
+// them, and the configuration may select it by its labels. Sources that choose a cluster wait for its
+// execution namespace.
 func (c *Controller) namespaceChanged(before, after *state.Namespace) {
 	name := cmp.Or(after, before).Name
 	c.reportNamespace(name)
 	c.enqueueObjectsIn(name)
+	isOther := before == nil || after == nil || before.UID != after.UID || before.Terminating != after.Terminating
+	if of, ok := render.ClusterOf(name); ok && isOther {
+		if cluster := c.caches.Cluster(of); cluster != nil {
+			c.enqueueChoosing(cluster, func(render.Identity) bool { return true })
+		}
+	}
 }
 
 func (c *Controller) enqueueObjectsIn(namespace string) {

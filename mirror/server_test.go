@@ -116,7 +116,19 @@ func newAPIServer(t testing.TB) *apiServer {
 func (s *apiServer) list(r schema.GroupVersionResource, objects ...*unstructured.Unstructured) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if r == state.NamespacesResource {
+		for _, cluster := range []string{"m1", "m2", "m3"} {
+			objects = append(objects, executionNamespace(cluster))
+		}
+	}
 	s.listed[r] = objects
+}
+
+// executionNamespace is the namespace that Karmada creates for a cluster, some time after that has joined.
+func executionNamespace(cluster string) *unstructured.Unstructured {
+	u := sample.Namespace(nil)
+	u.SetName(render.ExecutionNamespace(cluster))
+	return u
 }
 
 // leave makes the caches hold an object until the watch reports its deletion; the API server

@@ -73,6 +73,7 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	o.RetryAfter(settles)
 	finalizer := c.finalizers.apply(ctx, j, o)
 	c.writer.Apply(ctx, j.Verdict, writable(j.Plan, finalizer.early), isFresh, o)
+	o.Await(j.Verdict.AwaitingNamespace())
 	c.remove(ctx, j, isFresh, o)
 	refusals := j.Verdict.Refusals
 	slices.SortFunc(o.Refusals, func(a, b judge.Refusal) int { return cmp.Compare(a.Message, b.Message) })

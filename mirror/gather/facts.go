@@ -213,16 +213,18 @@ func authorize(f *judge.Facts, configuration *config.Configuration, source confi
 // clusterFacts returns the facts about a cluster; zero if the cluster
 // does not exist.
 func (c *Caches) clusterFacts(name string) judge.ClusterFacts {
-	obj, found, _ := c.clusters.Get("", name)
-	if !found {
+	cluster := c.Cluster(name)
+	if cluster == nil {
 		return judge.ClusterFacts{}
 	}
-	return c.factsOf(obj.(*state.Cluster))
+	return c.factsOf(cluster)
 }
 
 func (c *Caches) factsOf(cluster *state.Cluster) judge.ClusterFacts {
 	f := clusterFactsOf(cluster)
 	f.Recovery = c.RecoveryOf(cluster)
+	n, found := c.Namespace(render.ExecutionNamespace(cluster.Name))
+	f.LacksNamespace = !found || n.Terminating
 	return f
 }
 
@@ -250,7 +252,7 @@ func (c *Caches) Seen(id render.Identity) Seen {
 	seen := c.seenOf(id)
 	seen.clusters = map[string]*state.Cluster{}
 	for _, w := range c.worksOf(id) {
-		seen.clusters[w.Cluster] = c.cluster(w.Cluster)
+		seen.clusters[w.Cluster] = c.Cluster(w.Cluster)
 	}
 	return seen
 }
@@ -262,11 +264,12 @@ func (c *Caches) StillHolds(seen Seen, id render.Identity, cluster string, byLab
 	if now.configuration != seen.configuration || now.source != seen.source || now.namespace != seen.namespace {
 		return false
 	}
-	before, after := seen.clusters[cluster], c.cluster(cluster)
+	before, after := seen.clusters[cluster], c.Cluster(cluster)
 	return !byLabels || before == after || before != nil && after != nil && before.SameMeaning(after)
 }
 
-func (c *Caches) cluster(name string) *state.Cluster {
+// Cluster returns a cluster from the cache; nil if it does not exist.
+func (c *Caches) Cluster(name string) *state.Cluster {
 	obj, _, _ := c.clusters.Get("", name)
 	cluster, _ := obj.(*state.Cluster)
 	return cluster

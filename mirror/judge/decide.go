@@ -47,6 +47,7 @@ func On(f Facts) Judgement {
 //	present                     yes            missing      –        Unknown
 //	present                     by labels      missing      ours     Unknown
 //	present                     yes            terminating  –        Unknown
+//	present                     yes            no namespace –        Unknown
 //	present, being deleted      yes            joined       –        Unknown
 //	present                     yes            joined       foreign  Unknown
 //	present                     yes            joined       bound, unbound by a live read  Wanted
@@ -208,6 +209,9 @@ func decideTarget(f Facts, cluster string) (Target, *Refusal) {
 	}
 	if owner := foreignOwner(f, cluster); owner != "" {
 		return Target{Decision: Unknown, Because: owner}, &Refusal{Reason: WorkConflict, Message: owner}
+	}
+	if f.Clusters[cluster].LacksNamespace && f.Works[cluster] == nil {
+		return Target{Decision: Unknown, Because: "its execution namespace " + render.ExecutionNamespace(cluster) + " does not exist yet", AwaitsNamespace: true}, nil
 	}
 	return Target{Decision: Wanted, Because: "the source asks for this cluster"}, nil
 }

@@ -124,6 +124,9 @@ type ClusterFacts struct {
 	Labels labels.Set
 	// Member is what the cluster says about itself; nil for a cluster that does not exist.
 	Member *render.Member
+	// LacksNamespace: Karmada has not created its execution namespace yet, or is deleting it, so that no
+	// Work can be created there.
+	LacksNamespace bool
 	// Forbidden: the configuration does not allow mirroring the source there.
 	Forbidden bool
 	// Recovery is when the cluster came back.

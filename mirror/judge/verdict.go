@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
@@ -33,6 +35,16 @@ func (v Verdict) AsksBinding() bool {
 		}
 	}
 	return false
+}
+
+// AwaitingNamespace returns the clusters where no Work can be created yet, sorted.
+func (v Verdict) AwaitingNamespace() (clusters []string) {
+	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
+		if v.Targets[cluster].AwaitsNamespace {
+			clusters = append(clusters, cluster)
+		}
+	}
+	return clusters
 }
 
 // Lost returns, by cluster, the override policies that no longer apply, but only by the cache; nil
@@ -84,6 +96,8 @@ type Target struct {
 	// AsksBinding: the decision depends on a live read: whether a policy is still behind the
 	// binding that took over the Work, or whether a binding has its own Work for the object.
 	AsksBinding bool
+	// AwaitsNamespace: the decision is Unknown because the execution namespace does not exist yet.
+	AwaitsNamespace bool
 	// Lost are the override policies that have changed the Work and no longer apply, but only by
 	// the cache: the decision is Unknown.
 	Lost []string

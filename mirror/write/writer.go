@@ -373,6 +373,15 @@ func (o *Outcome) hold(retry time.Duration, why *judge.Refusal) {
 	}
 }
 
+// Await notes clusters where no Work can be created yet. That is a failure, so that those on call
+// learn of it if it lasts.
+func (o *Outcome) Await(clusters []string) {
+	if len(clusters) > 0 {
+		o.Missing = append(o.Missing, clusters...)
+		o.Fail(fmt.Errorf("%d clusters have no execution namespace yet, such as %q", len(clusters), clusters[0]))
+	}
+}
+
 // miss notes that an operation has not been carried out.
 func (o *Outcome) miss(op judge.Operation) {
 	o.mu.Lock()
