@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
 
 	"github.com/karmada-target/karmada-mirror/config"
@@ -91,6 +92,8 @@ type Caches struct {
 	scales      scales
 	// outages has the last Recovery of each cluster, by name.
 	outages sync.Map
+	// flaps delays what a recovery wakes, by cluster.
+	flaps *flowcontrol.Backoff
 	// partings are when Works began to part from their objects.
 	partings since[types.UID]
 	// steadiness is since when the Works of sources in waves have been well.
@@ -106,7 +109,8 @@ type Caches struct {
 
 // NewCaches returns Caches that Run fills.
 func NewCaches(o Options) *Caches {
-	c := &Caches{options: o, lately: newLately(o.Dynamic, o.Clock)}
+	c := &Caches{options: o, lately: newLately(o.Dynamic, o.Clock), flaps: flowcontrol.NewBackOff(wakeDelay, maxWakeDelay)}
+	c.flaps.Clock = o.Clock
 	c.sources = watch.NewSet(c.newSourceWatch)
 	c.policies = watch.NewSet(c.newPolicyWatch)
 	c.applied = watch.NewSet(c.newAppliedWatch)

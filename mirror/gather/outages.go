@@ -19,6 +19,10 @@ const (
 	// It outlasts the second in which the cluster came back: times have whole seconds, and a
 	// Work woken earlier would look as if it were still waiting.
 	wakeDelay = 1100 * time.Millisecond
+	// maxWakeDelay limits that delay, which doubles with each recovery of the same cluster: a cluster
+	// that flaps has all its Works written each time, and Karmada tries each at once. It is short again after
+	// twice as long without a recovery.
+	maxWakeDelay = 5 * time.Minute
 )
 
 // noteOutage remembers, when a cluster changes, whether and when it came back.
@@ -26,6 +30,7 @@ func (c *Caches) noteOutage(before, after *state.Cluster) {
 	switch {
 	case after == nil:
 		c.outages.Delete(before.Name)
+		c.flaps.DeleteEntry(before.Name)
 	case before != nil && after.HasReturned(before):
 		outage := judge.Recovery{At: after.ReadySince}
 		if !before.IsReady { // else no one has seen when it went
@@ -34,14 +39,18 @@ func (c *Caches) noteOutage(before, after *state.Cluster) {
 		if last, ok := c.outages.Load(after.Name); ok && !before.IsReady {
 			outage = following(outage, last.(seenRecovery).Recovery)
 		}
-		c.outages.Store(after.Name, seenRecovery{outage, c.options.Clock.Now()})
+		now := c.options.Clock.Now()
+		c.flaps.Next(after.Name, now)
+		c.outages.Store(after.Name, seenRecovery{outage, now, c.flaps.Get(after.Name)})
 	}
 }
 
-// seenRecovery is a Recovery and when it was seen, by the local clock.
+// seenRecovery is a Recovery, when it was seen, by the local clock, and how long after that the Works that
+// wait are woken.
 type seenRecovery struct {
 	judge.Recovery
-	at time.Time
+	at    time.Time
+	delay time.Duration
 }
 
 // RecoveryOf returns when a cluster came back; the zero value if that was not recently.
@@ -52,7 +61,7 @@ func (c *Caches) RecoveryOf(cluster *state.Cluster) judge.Recovery {
 	r := judge.Recovery{At: cluster.ReadySince}
 	if outage, ok := c.outages.Load(cluster.Name); ok {
 		seen := outage.(seenRecovery)
-		r.Down, r.In = seen.Down, max(0, wakeDelay-c.options.Clock.Since(seen.at))
+		r.Down, r.In = seen.Down, max(0, seen.delay-c.options.Clock.Since(seen.at))
 	}
 	if isShort(r) {
 		return judge.Recovery{}

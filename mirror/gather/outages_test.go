@@ -27,6 +27,36 @@ func TestWakeDelay(t *testing.T) {
 	}
 }
 
+// TestFlapping: a cluster that comes back again and again wakes its Works later each time, but soon
+// enough, and at once after ten minutes of peace.
+func TestFlapping(t *testing.T) {
+	clock := clocktesting.NewFakeClock(sample.Created)
+	c := NewCaches(Options{Clock: clock, Logger: zap.NewNop()})
+	down := &state.Cluster{Meta: state.Meta{Name: "m1"}, ReadySince: sample.Created.Add(-time.Hour)}
+	for i, tc := range []struct {
+		reason string
+		after  time.Duration
+		left   bool
+		want   time.Duration
+	}{
+		{"the first", 0, false, wakeDelay}, {"the second", time.Minute, false, 2 * wakeDelay}, {"the third", time.Minute, false, 4 * wakeDelay},
+		{"", time.Minute, false, 8 * wakeDelay}, {"", time.Minute, false, 16 * wakeDelay}, {"", time.Minute, false, 32 * wakeDelay}, {"", time.Minute, false, 64 * wakeDelay},
+		{"", time.Minute, false, 128 * wakeDelay}, {"", time.Minute, false, 256 * wakeDelay}, {"it is bounded", time.Minute, false, maxWakeDelay}, {"still", 2 * maxWakeDelay, false, maxWakeDelay},
+		{"after peace", 2*maxWakeDelay + time.Second, false, wakeDelay}, {"again", time.Second, false, 2 * wakeDelay},
+		{"another cluster of that name", time.Second, true, wakeDelay},
+	} {
+		clock.Step(tc.after)
+		ready := &state.Cluster{Meta: down.Meta, IsReady: true, ReadySince: clock.Now()}
+		if tc.left {
+			c.noteOutage(ready, nil)
+		}
+		c.noteOutage(down, ready)
+		if r := c.RecoveryOf(ready); r.In != tc.want {
+			t.Errorf("recovery %d (%s) wakes after %s, not %s", i, tc.reason, r.In, tc.want)
+		}
+	}
+}
+
 // TestOutageUnseen: if no one has seen when a cluster went, what was known of an earlier outage does not
 // tell.
 func TestOutageUnseen(t *testing.T) {
@@ -36,7 +66,7 @@ func TestOutageUnseen(t *testing.T) {
 	}
 	c.noteOutage(&state.Cluster{Meta: ready(0).Meta, ReadySince: sample.Created.Add(-time.Hour)}, ready(time.Minute))
 	c.noteOutage(ready(time.Minute), ready(time.Second))
-	if r := c.RecoveryOf(ready(time.Second)); !r.Down.IsZero() || r.At != ready(time.Second).ReadySince || r.In != wakeDelay {
+	if r := c.RecoveryOf(ready(time.Second)); !r.Down.IsZero() || r.At != ready(time.Second).ReadySince || r.In != 2*wakeDelay {
 		t.Errorf("%+v", r)
 	}
 }

@@ -41,7 +41,7 @@ func TestPartingTime(t *testing.T) {
 			}
 			clock.Step(tc.cameBack)
 			if tc.cameBack > 0 {
-				c.outages.Store("m1", seenRecovery{judge.Recovery{}, clock.Now()})
+				c.outages.Store("m1", seenRecovery{Recovery: judge.Recovery{}, at: clock.Now()})
 			}
 			clock.Step(tc.passes - tc.cameBack)
 			if got := c.partingTime(w); got != tc.want {
