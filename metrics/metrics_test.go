@@ -41,12 +41,13 @@ func TestMetrics(t *testing.T) {
 				{Resource: "deployments.apps", State: "ready", LastEvent: time.Unix(9, 0), Sources: 3},
 				{Resource: "works.work.karmada.io", State: "degraded", Own: true},
 			},
-			Works:    map[WorkKey]int{{Cluster: "member1", State: "applied"}: 2},
-			Refused:  map[string]int{"TooLarge": 1, "UnknownCluster": 2},
-			Denied:   map[string]int{"size": 1},
-			Held:     map[string]int{"deployments.apps": 4},
-			WaveHeld: map[string]int{"deployments.apps": 5},
-			Failing:  map[string]Failing{"mirror": {Sources: 6, Since: time.Unix(10, 0)}, "status": {}},
+			Works:     map[WorkKey]int{{Cluster: "member1", State: "applied"}: 2},
+			Refused:   map[string]int{"TooLarge": 1, "UnknownCluster": 2},
+			Denied:    map[string]int{"size": 1},
+			Held:      map[string]int{"deployments.apps": 4},
+			WaveHeld:  map[string]int{"deployments.apps": 5},
+			Contested: map[string]int{"WorkContested": 7},
+			Failing:   map[string]Failing{"mirror": {Sources: 6, Since: time.Unix(10, 0)}, "status": {}},
 		}
 	})
 	problems, err := testutil.GatherAndLint(registry)
@@ -69,6 +70,9 @@ karmada_mirror_config_last_reload_successful 0
 # HELP karmada_mirror_deletions_held Works whose deletion waits for an approval.
 # TYPE karmada_mirror_deletions_held gauge
 karmada_mirror_deletions_held{resource="deployments.apps"} 4
+# HELP karmada_mirror_contested_sources Sources with a Work, or with an aggregated status, that another writer keeps changing, by reason. Only the leader reports it.
+# TYPE karmada_mirror_contested_sources gauge
+karmada_mirror_contested_sources{reason="WorkContested"} 7
 # HELP karmada_mirror_denied_sources Sources with a Work that the API server refuses to write or delete, by what refuses it.
 # TYPE karmada_mirror_denied_sources gauge
 karmada_mirror_denied_sources{by="size"} 1
@@ -137,7 +141,7 @@ karmada_mirror_works{member_cluster="member1",state="applied"} 2
 	names := []string{
 		"karmada_mirror_leading", "karmada_mirror_leader_present", "karmada_mirror_token_expiration_timestamp_seconds", "karmada_mirror_token_issued_timestamp_seconds",
 		"karmada_mirror_build_info", "karmada_mirror_config_last_reload_success_timestamp_seconds",
-		"karmada_mirror_config_last_reload_successful", "karmada_mirror_denied_sources", "karmada_mirror_failing_sources", "karmada_mirror_oldest_failure_timestamp_seconds", "karmada_mirror_refused_sources", "karmada_mirror_sources",
+		"karmada_mirror_config_last_reload_successful", "karmada_mirror_contested_sources", "karmada_mirror_denied_sources", "karmada_mirror_failing_sources", "karmada_mirror_oldest_failure_timestamp_seconds", "karmada_mirror_refused_sources", "karmada_mirror_sources",
 		"karmada_mirror_status_updates_total", "karmada_mirror_watch_last_event_timestamp_seconds", "karmada_mirror_watch_state",
 		"karmada_mirror_wave_held_sources",
 		"karmada_mirror_work_operations_total", "karmada_mirror_works",

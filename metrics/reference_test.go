@@ -52,13 +52,14 @@ func everything() *prometheus.Registry {
 	m.LogLinesDropped(func() int64 { return 1 })
 	m.Token(func() (issued, expires time.Time) { return time.Unix(1, 0), time.Unix(2, 0) })
 	s := metrics.Snapshot{
-		Watches:  []metrics.Watch{{Resource: "any", State: "ready", LastEvent: time.Unix(1, 0)}},
-		Works:    map[metrics.WorkKey]int{},
-		Refused:  map[string]int{},
-		Denied:   map[string]int{},
-		Held:     map[string]int{"any": 1},
-		WaveHeld: map[string]int{"any": 1},
-		Failing:  map[string]metrics.Failing{"mirror": {Since: time.Unix(1, 0)}, "status": {Since: time.Unix(1, 0)}},
+		Watches:   []metrics.Watch{{Resource: "any", State: "ready", LastEvent: time.Unix(1, 0)}},
+		Works:     map[metrics.WorkKey]int{},
+		Refused:   map[string]int{},
+		Denied:    map[string]int{},
+		Held:      map[string]int{"any": 1},
+		WaveHeld:  map[string]int{"any": 1},
+		Contested: map[string]int{string(judge.WorkContested): 1, string(judge.StatusContested): 1},
+		Failing:   map[string]metrics.Failing{"mirror": {Since: time.Unix(1, 0)}, "status": {Since: time.Unix(1, 0)}},
 	}
 	for of := state.WorkApplied; of <= state.WorkDeleting; of++ {
 		s.Works[metrics.WorkKey{Cluster: "any", State: of.String()}] = 1

@@ -16,6 +16,8 @@ type Snapshot struct {
 	// Held counts the Works whose deletion is held, by resource, and WaveHeld the sources with a
 	// wave that has not come through in time.
 	Held, WaveHeld map[string]int
+	// Contested counts the sources that another writer contests, by reason.
+	Contested map[string]int
 	// Failing are the sources whose last sync failed, by queue.
 	Failing map[string]Failing
 }
@@ -49,16 +51,17 @@ type WorkKey struct {
 var states = []string{"pending", "syncing", "ready", "degraded"}
 
 var (
-	sources = prometheus.NewDesc(prefix+"_sources", "Known objects that ask to be mirrored, by their own annotation or their Namespace's.", []string{"resource"}, nil)
-	works   = prometheus.NewDesc(prefix+"_works", "Known Works, by member cluster and by how far Karmada has processed them.", []string{"member_cluster", "state"}, nil)
-	refused = prometheus.NewDesc(prefix+"_refused_sources", "Sources that are not mirrored, or not to every cluster, by reason.", []string{"reason"}, nil)
-	denied  = prometheus.NewDesc(prefix+"_denied_sources", "Sources with a Work that the API server refuses to write or delete, by what refuses it.", []string{"by"}, nil)
-	state   = prometheus.NewDesc(prefix+"_watch_state", "The state of each watch, of configured resources and of those that the daemon itself needs: 1 for the current state.", []string{"resource", "state"}, nil)
-	held    = prometheus.NewDesc(prefix+"_deletions_held", "Works whose deletion waits for approval.", []string{"resource"}, nil)
-	waves   = prometheus.NewDesc(prefix+"_wave_held_sources", "Sources with a wave of clusters that has not come through by its deadline.", []string{"resource"}, nil)
-	failing = prometheus.NewDesc(prefix+"_failing_sources", "Sources whose last sync failed and is retried: that of their Works (mirror) or of their aggregated status (status). Only the leader reports it.", []string{"queue"}, nil)
-	oldest  = prometheus.NewDesc(prefix+"_oldest_failure_timestamp_seconds", "Since when each sync of some failing source has failed, in Unix time. Absent if none fails.", []string{"queue"}, nil)
-	last    = prometheus.NewDesc(prefix+"_watch_last_event_timestamp_seconds", "When the last event of the resource arrived, in Unix time.", []string{"resource"}, nil)
+	sources   = prometheus.NewDesc(prefix+"_sources", "Known objects that ask to be mirrored, by their own annotation or their Namespace's.", []string{"resource"}, nil)
+	works     = prometheus.NewDesc(prefix+"_works", "Known Works, by member cluster and by how far Karmada has processed them.", []string{"member_cluster", "state"}, nil)
+	refused   = prometheus.NewDesc(prefix+"_refused_sources", "Sources that are not mirrored, or not to every cluster, by reason.", []string{"reason"}, nil)
+	denied    = prometheus.NewDesc(prefix+"_denied_sources", "Sources with a Work that the API server refuses to write or delete, by what refuses it.", []string{"by"}, nil)
+	state     = prometheus.NewDesc(prefix+"_watch_state", "The state of each watch, of configured resources and of those that the daemon itself needs: 1 for the current state.", []string{"resource", "state"}, nil)
+	held      = prometheus.NewDesc(prefix+"_deletions_held", "Works whose deletion waits for approval.", []string{"resource"}, nil)
+	waves     = prometheus.NewDesc(prefix+"_wave_held_sources", "Sources with a wave of clusters that has not come through by its deadline.", []string{"resource"}, nil)
+	contested = prometheus.NewDesc(prefix+"_contested_sources", "Sources with a Work, or with an aggregated status, that another writer keeps changing, by reason. Only the leader reports it.", []string{"reason"}, nil)
+	failing   = prometheus.NewDesc(prefix+"_failing_sources", "Sources whose last sync failed and is retried: that of their Works (mirror) or of their aggregated status (status). Only the leader reports it.", []string{"queue"}, nil)
+	oldest    = prometheus.NewDesc(prefix+"_oldest_failure_timestamp_seconds", "Since when each sync of some failing source has failed, in Unix time. Absent if none fails.", []string{"queue"}, nil)
+	last      = prometheus.NewDesc(prefix+"_watch_last_event_timestamp_seconds", "When the last event of the resource arrived, in Unix time.", []string{"resource"}, nil)
 )
 
 type collector struct {
@@ -67,7 +70,7 @@ type collector struct {
 
 // Describe implements prometheus.Collector.
 func (collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{sources, works, refused, denied, held, waves, failing, oldest, state, last} {
+	for _, desc := range []*prometheus.Desc{sources, works, refused, denied, held, waves, contested, failing, oldest, state, last} {
 		ch <- desc
 	}
 }
@@ -107,6 +110,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	for by, count := range s.Denied {
 		gauge(denied, float64(count), by)
+	}
+	for reason, count := range s.Contested {
+		gauge(contested, float64(count), reason)
 	}
 	for queue, of := range s.Failing {
 		gauge(failing, float64(of.Sources), queue)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -138,6 +139,18 @@ func (r *refused) counts() (all, denied map[string]int) {
 func (c *Controller) report(f judge.Facts, refusals, notices []judge.Refusal) {
 	c.tell("refused", f, &c.refused, refusals)
 	c.tell("needs attention", f, &c.noticed, notices)
+}
+
+// contested returns a notice if another writer keeps undoing Works, and has the source looked at again when
+// that may be over.
+func (c *Controller) contested(v judge.Verdict, o *write.Outcome) []judge.Refusal {
+	clusters, left := c.ledger.Contested(v.ID, v.Targets)
+	if len(clusters) == 0 {
+		return nil
+	}
+	o.RetryAfter(left)
+	return []judge.Refusal{{Reason: judge.WorkContested, Advice: judge.WorkContested.Hint(),
+		Message: "another writer keeps undoing what karmada-mirror writes to its Works for " + strings.Join(clusters, ", ") + ", which are written less often"}}
 }
 
 // reportIncompleteMove reports that an object was removed from clusters but could not be

@@ -12,13 +12,15 @@ import (
 
 // snapshot counts what is in the caches, for the metrics.
 func (c *Controller) snapshot() metrics.Snapshot {
-	s := metrics.Snapshot{Works: map[metrics.WorkKey]int{}, Held: map[string]int{}, WaveHeld: map[string]int{}, Failing: map[string]metrics.Failing{}}
+	s := metrics.Snapshot{Works: map[metrics.WorkKey]int{}, Held: map[string]int{}, WaveHeld: map[string]int{}, Contested: map[string]int{}, Failing: map[string]metrics.Failing{}}
 	s.Refused, s.Denied = c.refused.counts()
 	if q := c.queue.Load(); q != nil {
 		s.Failing["mirror"] = failing(q.Failing())
+		s.Contested[string(judge.WorkContested)] = len(c.noticed.with(judge.WorkContested))
 	}
 	if statuses := c.statuses.Load(); statuses != nil {
 		s.Failing["status"] = failing(statuses.limiter.Failing())
+		s.Contested[string(judge.StatusContested)] = len(statuses.contested.all())
 	}
 	for _, w := range c.caches.Sources() {
 		asking := 0

@@ -80,7 +80,7 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	for _, r := range o.Refusals {
 		refusals = judge.AddRefusal(refusals, r)
 	}
-	c.report(j.Facts, refusals, c.finalizers.notices(j, o, notRemoved, finalizer.denied))
+	c.report(j.Facts, refusals, append(c.finalizers.notices(j, o, notRemoved, finalizer.denied), c.contested(j.Verdict, o)...))
 	c.caches.NoteRollout(j)
 	o.RetryAfter(j.LookIn())
 	for _, target := range j.Verdict.Targets {

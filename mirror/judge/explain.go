@@ -88,6 +88,7 @@ var hints = map[Reason]string{
 	NamespaceNotPropagated: "create the Namespace in the members, or remove the label",
 	DependencyNotMirrored:  "annotate it, or its Namespace, like the workload; if its resource is not watched, add the resource to the configuration",
 	ReplicasUnplaced:       "see what keeps these clusters from their share, or give them the weight 0",
+	WorkContested:          "find the other writer in the managedFields of the Work: a second installation, a daemon whose configuration overlaps, or a mutating webhook",
 	StatusContested:        "stop the other writer, which may be a controller of the control plane, or remove aggregateStatus from the configuration",
 	DeletionPending:        "see what keeps these clusters; to let the object go at once, annotate it with karmada.target/deletion=background: its Works are deleted all the same",
 	ReplicasContested:      "apply a ResourceInterpreterCustomization that retains spec.replicas for this kind",

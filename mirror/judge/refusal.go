@@ -44,6 +44,8 @@ const (
 	ReplicasUnplaced Reason = "ReplicasUnplaced"
 	// StatusContested: another writer keeps changing the aggregated status of a source.
 	StatusContested Reason = "StatusContested"
+	// WorkContested: another writer keeps undoing what is written to a Work of the source.
+	WorkContested Reason = "WorkContested"
 	// DeletionPending: the source is being deleted in the foreground, and still has Works.
 	DeletionPending Reason = "DeletionPending"
 	// WaveHeld: a wave of the source has not come through in time.

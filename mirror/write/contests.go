@@ -2,12 +2,15 @@ package write
 
 import (
 	"hash/maphash"
+	"maps"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
 	"k8s.io/utils/clock"
 
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -83,6 +86,21 @@ func (c *contests) check(k workKey, w write) (holdback, bool) {
 		held.notice = noticeContested
 	}
 	return held, true
+}
+
+// Contested returns the clusters where another writer keeps undoing the writes for a source, sorted, and
+// for how long they count, from now, if there is peace.
+func (c *contests) Contested(id render.Identity, targets map[string]judge.Target) (clusters []string, left time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.clock.Now()
+	for _, cluster := range slices.Sorted(maps.Keys(targets)) {
+		if of := c.by[maphash.Comparable(c.seed, workKey{id, cluster})]; of.writes >= uncontested && !of.isOver(now) {
+			clusters = append(clusters, cluster)
+			left = max(left, time.Unix(0, of.last).Add(peace+1).Sub(now))
+		}
+	}
+	return clusters, left
 }
 
 // told notes that a contest has been reported.

@@ -1,6 +1,7 @@
 package write
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -417,7 +418,11 @@ func TestContest(t *testing.T) {
 			if writes, notices := fight(time.Hour); writes != 12 || notices != 12 {
 				t.Errorf("%d writes and %d notices in an hour of a long contest", writes, notices)
 			}
-			clock.Step(peace)
+			clusters, left := l.Contested(sample.Page, v.Targets)
+			clock.Step(left)
+			if after, _ := l.Contested(sample.Page, v.Targets); !slices.Equal(clusters, []string{"m1"}) || len(after) > 0 {
+				t.Errorf("contested in %q, and after %s of peace in %q", clusters, left, after)
+			}
 			if writes, _ := fight(minContested); writes != uncontested {
 				t.Errorf("%d writes at once after some minutes of peace", writes)
 			}
