@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -41,13 +42,16 @@ func (s *statuses) noteStanding(now *state.Standing) {
 	}
 }
 
-func (s *statuses) noteReport(now *state.Report) {
+func (s *statuses) noteReport(now *state.Report, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.reports == nil {
 		s.reports, s.first = map[types.UID]*state.Report{}, map[types.UID][]byte{}
 	}
 	known, ok := s.reports[now.Work]
+	if now.Seen = at; ok && known.Source == now.Source && known.Written.Equal(now.Written) {
+		now.Seen = known.Seen
+	}
 	switch {
 	case ok && state.IsOlder(now.Version, known.Version):
 		return
@@ -148,7 +152,7 @@ func (c *Caches) keepWork(u *unstructured.Unstructured) *state.Work {
 	w := state.NewWork(u)
 	c.carried.note(u)
 	if !c.IsConfigured() || c.Aggregates(w.Source.GroupKind()) {
-		c.statuses.noteReport(state.NewReport(u))
+		c.statuses.noteReport(state.NewReport(u), c.options.Clock.Now())
 	}
 	return w
 }
@@ -219,7 +223,7 @@ func (c *Caches) reportOf(ctx context.Context, w *state.Work) (*state.Report, er
 		return nil, nil // the watch will show this one
 	}
 	report := state.NewReport(u)
-	c.statuses.noteReport(report)
+	c.statuses.noteReport(report, c.options.Clock.Now())
 	return report, nil
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
@@ -26,7 +27,7 @@ func TestRenewed(t *testing.T) {
 		{"and Karmada notes that it has applied it", "6", "b", "1 of 1", false},
 		{"and how it fares", "7", "b", "2 of 2", true},
 	} {
-		s.noteReport(&state.Report{Work: "w", Version: step.version, Source: step.source, Status: []byte(step.reports)})
+		s.noteReport(&state.Report{Work: "w", Version: step.version, Source: step.source, Status: []byte(step.reports)}, sample.Created)
 		if got := s.reports["w"]; got.Renewed != step.want {
 			t.Errorf("%d, %s: renewed %v", i, step.reason, got.Renewed)
 		}
@@ -39,7 +40,7 @@ func TestRenewed(t *testing.T) {
 // TestPruneWithoutWorks: while the watch of Works starts again, no Work is known to be gone.
 func TestPruneWithoutWorks(t *testing.T) {
 	c := NewCaches(Options{Logger: zap.NewNop()})
-	c.statuses.noteReport(&state.Report{Work: "w", Version: "1"})
+	c.statuses.noteReport(&state.Report{Work: "w", Version: "1"}, sample.Created)
 	if c.pruneStatuses(); len(c.statuses.reports) != 1 {
 		t.Error("a report is forgotten")
 	}

@@ -57,7 +57,7 @@ func (s steady) then(w *state.Work, applied *state.Applied, now time.Time) stead
 	}
 	isSame := s.work == w.UID && s.digest == w.Digest
 	next.isFailed = isSame && s.isFailed || w.State == state.WorkFailed
-	next.isApplied = isSame && s.isApplied || next.isDated && w.HasRolledOut() || w.State == state.WorkApplied && (next.isFailed || w.Generation == 1) ||
+	next.isApplied = isSame && s.isApplied || (next.isDated || next.isFound) && w.HasRolledOut() || w.State == state.WorkApplied && (next.isFailed || w.Generation == 1) ||
 		applied.IsAfter(w, next.version) || next.isFound && applied.IsLater(w)
 	if !isSame || next.isApplied && !s.isApplied {
 		next.since = time.Time{}

@@ -109,7 +109,17 @@ func (j Judgement) isAbout(source *state.Standing, w *state.Work, report *state.
 	if j.Facts.ID.GroupKind() == state.JobKind && aggregate.EndedBefore(report.Status, source.Created) {
 		return false
 	}
-	return report.Renewed || j.canBeTrusted(w) && now.Sub(w.Written()) >= trustAfter
+	return report.Renewed || j.canBeTrusted(w) && stood(report, now) >= trustAfter
+}
+
+// stood returns for how long a Work has not been written, by whichever clock shows longer: that of the API
+// server may be ahead.
+func stood(report *state.Report, now time.Time) time.Duration {
+	by := now.Sub(report.Written)
+	if !report.Seen.IsZero() {
+		by = max(by, now.Sub(report.Seen))
+	}
+	return by
 }
 
 // canBeTrusted reports whether what a Work reports is about its content some time after it was written: it is
@@ -183,7 +193,7 @@ func (j Judgement) TrustIn(r Reports, now time.Time) (in time.Duration) {
 		if report == nil || w == nil || j.isAbout(r.Source, w, report, now) || !j.canBeTrusted(w) {
 			continue
 		}
-		if left := trustAfter - now.Sub(w.Written()); left > 0 && (in == 0 || left < in) {
+		if left := trustAfter - stood(report, now); left > 0 && (in == 0 || left < in) {
 			in = left
 		}
 	}

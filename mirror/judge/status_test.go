@@ -181,19 +181,22 @@ func TestRecreatedAsItWas(t *testing.T) {
 		after   time.Duration
 		cluster ClusterFacts
 		suspend string
+		seen    time.Duration
 		want    int64
 		trustIn time.Duration
 	}{
-		"Soon":      {4 * time.Minute, ready, "false", 2, time.Minute},
-		"Late":      {6 * time.Minute, ready, "false", 3, 0},
-		"Away":      {time.Hour, ClusterFacts{State: ClusterJoined, Away: true}, "false", 2, 0},
-		"Suspended": {time.Hour, ready, "true", 2, 0},
+		"Soon":       {4 * time.Minute, ready, "false", 4 * time.Minute, 2, time.Minute},
+		"Late":       {6 * time.Minute, ready, "false", time.Minute, 3, 0},
+		"Away":       {time.Hour, ClusterFacts{State: ClusterJoined, Away: true}, "false", time.Hour, 2, 0},
+		"Suspended":  {time.Hour, ready, "true", time.Hour, 2, 0},
+		"ClockAhead": {-time.Hour, ready, "false", 6 * time.Minute, 3, 0}, // the API server's
 	} {
 		source := webDeployment("m1")
 		sample.Annotate(source, render.SuspendAnnotation, tc.suspend)
 		f, r := adopted(source, reports(3), earlier)
 		f.Clusters["m1"] = tc.cluster
 		now := sample.Created.Add(tc.after)
+		r.Works["m1"].Seen = now.Add(-tc.seen)
 		status, err := On(f).Status(r, now)
 		if err != nil || status["observedGeneration"] != tc.want {
 			t.Errorf("%s: want generation %d observed: %v, %v", name, tc.want, status, err)

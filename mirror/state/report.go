@@ -27,6 +27,9 @@ type Report struct {
 	// Renewed: Karmada has reported something else since the Work was first seen to be made from this
 	// source, or what it reports was believed since. Only who saw that knows.
 	Renewed bool
+	// Written is when the Work was last written, by the API server's clock, and Seen when that was first seen,
+	// by the local one; zero if no one has followed it.
+	Written, Seen time.Time
 	// Generation is that of the source from which the Work was made; 0 if it does not say.
 	Generation int64
 	// Status is the status of the object as JSON; nil if Karmada has not reported one.
@@ -36,7 +39,7 @@ type Report struct {
 // NewReport returns what a Work says of its object.
 func NewReport(work *unstructured.Unstructured) *Report {
 	r := &Report{Work: work.GetUID(), Version: work.GetResourceVersion(), Created: work.GetCreationTimestamp().Time, Status: encodeStatus(ReportedBy(work))}
-	r.Source = work.GetAnnotations()[render.SourceUIDAnnotation]
+	r.Source, r.Written = work.GetAnnotations()[render.SourceUIDAnnotation], lastWritten(work).time()
 	r.Generation = generationOf(work)
 	return r
 }

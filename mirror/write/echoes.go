@@ -124,7 +124,7 @@ func (e echo) wasAltered(w *state.Work) bool {
 func (e *echoes) Altered(id render.Identity, works map[string]*state.Work) map[string]render.Digest {
 	var all map[string]render.Digest // rarely needed
 	for cluster, w := range works {
-		if last, ok := e.by.get(id, cluster); ok && last.altered && last.hasCome(w) && last.wasAltered(w) {
+		if last, ok := e.by.get(id, cluster); ok && last.hasCome(w) && last.wasAltered(w) {
 			if all == nil {
 				all = map[string]render.Digest{}
 			}

@@ -141,6 +141,7 @@ func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operati
 		if held.notice != "" {
 			w.Reports.Noticed(v.ID, op.Cluster, held.notice)
 			w.Ledger.told(v.ID, op.Cluster, held.notice)
+			o.noteUndone()
 		}
 		o.hold(held.retry, held.refusal)
 		o.miss(op)
@@ -311,7 +312,8 @@ type Outcome struct {
 	mu sync.Mutex
 	// Wrote: a Work has new content.
 	Wrote bool
-	// Undone: admission has left a Work as it was before a write. No event shows that.
+	// Undone: admission has left a Work as it was before a write, or a Work is known from now on not to stay as
+	// written. No event shows that.
 	Undone bool
 	// Settling: a deletion waits for the settle period.
 	Settling bool
@@ -360,6 +362,12 @@ func (o *Outcome) Settle(d time.Duration) {
 	defer o.mu.Unlock()
 	o.Settling = o.Settling || d > 0
 	o.retryAfterLocked(d)
+}
+
+func (o *Outcome) noteUndone() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.Undone = true
 }
 
 // hold is RetryAfter for an operation that is not carried out now. It notes why, if a user

@@ -115,7 +115,8 @@ func (w *witness) noteRelease(e apiserver.Event) {
 	}
 	for _, cluster := range w.machine.clusters {
 		work := w.machine.store.Get(workRef(model.WorkKey(cluster, key)))
-		if u := (&unstructured.Unstructured{Object: work}); work != nil && u.GetAnnotations()["karmada.target/source-uid"] == before.UID {
+		u := &unstructured.Unstructured{Object: work} // without the label, which users may remove, no one sees it
+		if work != nil && u.GetAnnotations()["karmada.target/source-uid"] == before.UID && u.GetLabels()["app.kubernetes.io/managed-by"] == "karmada-mirror" {
 			w.mu.Lock()
 			w.released = append(w.released, release{target{key, cluster}, time.Now()})
 			w.mu.Unlock()

@@ -118,8 +118,9 @@ func (r *replica) settle() {
 	}
 	r.passing = nil
 	r.layer.Connect(r.server)
-	if r.isMisled {
+	if r.isMisled { // so is each process that has begun meanwhile
 		r.restart()
+		r.isMisled = false
 	}
 	for resource, gate := range r.gates {
 		gate.Open()
@@ -145,7 +146,7 @@ var usualFlags = []string{"--resync-period=15s"}
 func (r *replica) start() {
 	r.layer = fault.New(r.server, uint64(len(r.processes)))
 	r.layer.SetLatency(r.latency)
-	r.rules, r.isMisled = map[string]*fault.Rule{}, false
+	r.rules = map[string]*fault.Rule{}
 	for resource := range r.gates {
 		r.hang(resource)
 	}

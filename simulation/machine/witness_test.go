@@ -194,6 +194,9 @@ func isWell(work *unstructured.Unstructured) bool {
 	report, _ := reports[0].(map[string]any)
 	number := func(field string) int64 { n, _, _ := unstructured.NestedInt64(report, "status", field); return n }
 	replicas, _, _ := unstructured.NestedInt64(manifest.Object, "spec", "replicas")
+	if manifest.GetLabels()["resourcetemplate.karmada.io/retain-replicas"] == "true" {
+		replicas = number("replicas")
+	}
 	return fmt.Sprint(number("resourceTemplateGeneration")) == manifest.GetAnnotations()["resourcetemplate.karmada.io/generation"] &&
 		number("observedGeneration") == number("generation") && number("updatedReplicas") == replicas && number("availableReplicas") == replicas
 }
@@ -268,7 +271,7 @@ func (m *machine) tooEarly(w *model.World, of target, s sight, from time.Time) s
 		isThrough := func(x sight) bool { return has(x) && x.isWell }
 		given := lastGiven(seen)
 		switch {
-		case wave < number && !(slices.ContainsFunc(seen, isThrough) && m.witness.hasHeld(model.WorkKey(other, of.key), like.Content, from, s.at)):
+		case wave < number && !(slices.ContainsFunc(seen, isThrough) && (like.Retains || m.witness.hasHeld(model.WorkKey(other, of.key), like.Content, from, s.at))):
 			return fmt.Sprintf("it is in wave %d, and %s of wave %d has not come through", number+1, other, wave+1)
 		case wave == number && slices.ContainsFunc(given, has) && !slices.ContainsFunc(given, isThrough):
 			underWay = append(underWay, other)

@@ -27,8 +27,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
-// onOccasion are metrics that need a write that is denied, or a status that is written.
-var onOccasion = []string{"karmada_mirror_denied_sources", "karmada_mirror_status_updates_total"}
+// onOccasion are metrics that need a write that is denied, a sync that fails, or a status that is written.
+var onOccasion = []string{"karmada_mirror_denied_sources", "karmada_mirror_oldest_failure_timestamp_seconds", "karmada_mirror_status_updates_total"}
 
 // TestMonitoring scrapes a leader, and a standby whose token expires: they expose what the
 // reference describes, and what the alerts and the dashboard use.
