@@ -3,6 +3,7 @@ package gather
 import (
 	"context"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +13,10 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/watch"
 )
+
+// eventTTL is how long API servers keep Events (--event-ttl, v1.35). What was written before then is taken to be
+// applied by a process that did not see it come.
+const eventTTL = time.Hour
 
 // appliedIndex finds the Events about a Work.
 const appliedIndex = "work"
@@ -83,10 +88,10 @@ func (c *Caches) appliedFault() string {
 
 // unshown returns the clusters with Works whose content Karmada has not been seen to apply, by what a reader
 // can know who has not followed them. A user who may not read the Events believes what the Works say.
-func (r *Reader) unshown(ctx context.Context, works map[string]*state.Work) (map[string]bool, error) {
-	unshown := map[string]bool{}
+func (r *Reader) unshown(ctx context.Context, works map[string]*state.Work, now time.Time) (map[string]time.Duration, error) {
+	unshown := map[string]time.Duration{}
 	for cluster, w := range works {
-		if w.Generation == 1 || w.HasRolledOut() {
+		if w.Generation == 1 || w.HasRolledOut() || now.Sub(w.Written()) > eventTTL {
 			continue
 		}
 		events, err := r.appliedIn(ctx, w.Namespace)
@@ -94,7 +99,7 @@ func (r *Reader) unshown(ctx context.Context, works map[string]*state.Work) (map
 			return nil, err
 		}
 		if events != nil && !events[w.Name].IsLater(w) {
-			unshown[cluster] = true
+			unshown[cluster] = 0
 		}
 	}
 	return unshown, nil

@@ -86,7 +86,6 @@ type Caches struct {
 	apiServices     *watch.Watch
 	// definitions are all that this process has ever seen.
 	definitions names
-	carried     carried
 	contents    contents
 	statuses    statuses
 	scales      scales

@@ -3,47 +3,26 @@ package gather
 import (
 	"context"
 	"errors"
+	"iter"
 	"maps"
 	"slices"
-	"sync"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
-// carried counts in which versions Works carry the objects of each kind: where the configuration names no
-// version, the one that they have stays in force for as long as it is served. That the API server prefers
+// carriedBy returns the version in which most Works carry the objects of a kind; otherwise if there are none. Where
+// the configuration names no version, it stays in force for as long as it is served: that the API server prefers
 // another from now on changes no object, but every Work, and override policies select by the version.
-type carried struct {
-	mu sync.Mutex
-	of map[schema.GroupKind]map[string]int
-}
-
-func (c *carried) note(work *unstructured.Unstructured) {
-	manifest, err := render.ManifestOf(work.Object)
-	if err != nil {
-		return
+func carriedBy(works iter.Seq[*state.Work], kind schema.GroupKind, otherwise string) string {
+	versions := map[string]int{}
+	for w := range works {
+		if version := w.Version(); w.Source.GroupKind() == kind && version != "" {
+			versions[version]++
+		}
 	}
-	gvk := (&unstructured.Unstructured{Object: manifest}).GroupVersionKind()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.of == nil {
-		c.of = map[schema.GroupKind]map[string]int{}
-	}
-	if c.of[gvk.GroupKind()] == nil {
-		c.of[gvk.GroupKind()] = map[string]int{}
-	}
-	c.of[gvk.GroupKind()][gvk.Version]++
-}
-
-// most returns the version that most Works have; otherwise if none is known.
-func (c *carried) most(kind schema.GroupKind, otherwise string) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	versions := c.of[kind]
 	for _, version := range slices.Sorted(maps.Keys(versions)) {
 		if versions[version] > versions[otherwise] {
 			otherwise = version
@@ -64,7 +43,7 @@ func (c *Caches) Resolve(ctx context.Context, r watch.Resource) (watch.Served, b
 	if !c.works.Status().Synced {
 		return watch.Served{}, false, errCarriedUnknown
 	}
-	if r.Version = c.carried.most(preferred.Kind, preferred.Resource.Version); r.Version == preferred.Resource.Version {
+	if r.Version = carriedBy(c.WorksOfKind(preferred.Kind), preferred.Kind, preferred.Resource.Version); r.Version == preferred.Resource.Version {
 		return preferred, true, nil
 	}
 	inForce, isServed, err := c.options.Resolver.Resolve(ctx, r)

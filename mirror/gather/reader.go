@@ -1,6 +1,7 @@
 package gather
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -36,8 +37,6 @@ type Reader struct {
 	// assumed are objects that replace those on the API server.
 	assumed map[render.Identity]*unstructured.Unstructured
 	hidden  hidden
-	// carried are the versions of the Works that have been read.
-	carried carried
 	// Seen, if not nil, is called for each Work that is read.
 	Seen func(*unstructured.Unstructured)
 }
@@ -177,17 +176,16 @@ func (r *Reader) leftOut(ref SourceRef) (why, hint string) {
 	return "", ""
 }
 
-// useVersionInForce reads a source again if the API server prefers another version of it than its Works have:
-// the daemon keeps that one. What is assumed stays as it was given.
+// useVersionInForce reads a source again if it was read in another version than the configuration names or, if it
+// names none, its Works have: the daemon keeps that one. What is assumed stays as it was given.
 func (r *Reader) useVersionInForce(ctx context.Context, f *judge.Facts, ref SourceRef, namespace *state.Namespace) error {
 	if f.Source == nil || r.assumed[f.ID] != nil || r.configuration == nil {
 		return nil
 	}
 	inForce := ref.Mapping.Resource
-	if resource, _ := r.configuration.Resource(inForce.GroupResource()); resource.Version != "" {
-		return nil
-	}
-	if inForce.Version = r.carried.most(f.ID.GroupKind(), inForce.Version); inForce == ref.Mapping.Resource {
+	resource, _ := r.configuration.Resource(inForce.GroupResource())
+	inForce.Version = cmp.Or(resource.Version, carriedBy(maps.Values(f.Works), f.ID.GroupKind(), inForce.Version))
+	if inForce == ref.Mapping.Resource {
 		return nil
 	}
 	obj, err := r.client.Resource(inForce).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
@@ -261,7 +259,6 @@ func (r *Reader) see(obj *unstructured.Unstructured) *state.Work {
 	if r.Seen != nil {
 		r.Seen(obj)
 	}
-	r.carried.note(obj)
 	return state.NewWork(obj)
 }
 

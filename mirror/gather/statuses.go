@@ -150,7 +150,6 @@ func (c *Caches) keepObject(keep func(*unstructured.Unstructured) *state.Object)
 // until the next pruning, so that it need not be read.
 func (c *Caches) keepWork(u *unstructured.Unstructured) *state.Work {
 	w := state.NewWork(u)
-	c.carried.note(u)
 	if !c.IsConfigured() || c.Aggregates(w.Source.GroupKind()) {
 		c.statuses.noteReport(state.NewReport(u), c.options.Clock.Now())
 	}

@@ -34,9 +34,10 @@ type steady struct {
 	// isDated: what is reported of this generation is about this content.
 	isDated bool
 	// version is the resource version with which the Work was first seen to have this content. isFound: that was
-	// not seen to come.
+	// not seen to come. seen is when.
 	version string
 	isFound bool
+	seen    time.Time
 	// isFailed: Karmada has been seen not to have applied the Work since it has this content, and isApplied: to
 	// apply it.
 	isFailed, isApplied bool
@@ -56,9 +57,12 @@ func (s steady) then(w *state.Work, applied *state.Applied, now time.Time) stead
 		next.isDated, next.version, next.isFound = s.generation > 0 && next.generation > s.highest, w.ResourceVersion, false
 	}
 	isSame := s.work == w.UID && s.digest == w.Digest
+	if !isSame {
+		next.seen = now
+	}
 	next.isFailed = isSame && s.isFailed || w.State == state.WorkFailed
 	next.isApplied = isSame && s.isApplied || (next.isDated || next.isFound) && w.HasRolledOut() || w.State == state.WorkApplied && (next.isFailed || w.Generation == 1) ||
-		applied.IsAfter(w, next.version) || next.isFound && applied.IsLater(w)
+		applied.IsAfter(w, next.version) || next.isFound && (applied.IsLater(w) || now.Sub(w.Written()) > eventTTL)
 	if !isSame || next.isApplied && !s.isApplied {
 		next.since = time.Time{}
 	}
@@ -80,7 +84,7 @@ func (s *steadiness) note(f *judge.Facts, appliedOf func(*state.Work) *state.App
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	current := map[string]steady{}
-	f.Steady, f.Undated, f.Unshown = map[string]time.Duration{}, map[string]bool{}, map[string]bool{}
+	f.Steady, f.Undated, f.Unshown = map[string]time.Duration{}, map[string]bool{}, map[string]time.Duration{}
 	for cluster, w := range f.Works {
 		as := s.of[f.ID][cluster].then(w, appliedOf(w), f.Now)
 		current[cluster] = as
@@ -91,7 +95,7 @@ func (s *steadiness) note(f *judge.Facts, appliedOf func(*state.Work) *state.App
 			f.Undated[cluster] = true
 		}
 		if !as.isApplied {
-			f.Unshown[cluster] = true
+			f.Unshown[cluster] = f.Now.Sub(as.seen)
 		}
 	}
 	if s.of == nil {
@@ -226,7 +230,7 @@ func (r *Reader) advance(ctx context.Context, f *judge.Facts) (err error) {
 		}
 	}
 	if f.Source != nil && !f.Source.Waves.IsEmpty() {
-		f.Unshown, err = r.unshown(ctx, f.Works)
+		f.Unshown, err = r.unshown(ctx, f.Works, f.Now)
 	}
 	return err
 }

@@ -62,9 +62,10 @@ type Facts struct {
 	// Undated are the clusters whose Works have content that no report tells from the content before:
 	// it was made from the same generation of the source, or that is not known.
 	Undated map[string]bool
-	// Unshown are the clusters whose Works have content that Karmada has not been seen to apply: that it says
-	// "applied" may be true of the content before. UnshownBecause is why that cannot be seen; empty if it can.
-	Unshown        map[string]bool
+	// Unshown are the clusters whose Works have content that Karmada has not been seen to apply, and for how long
+	// they have been seen to have it: that Karmada says "applied" may be true of the content before.
+	// UnshownBecause is why that cannot be seen; empty if it can.
+	Unshown        map[string]time.Duration
 	UnshownBecause string
 	// LeastBake is for how long that must be so where no report says which content it is about: that
 	// Karmada says "applied" may be true of the content before.

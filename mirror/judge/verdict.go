@@ -104,8 +104,8 @@ type Target struct {
 	// Keeps: the cluster gets fewer replicas of a divided source once others have more. Their Works are then
 	// events.
 	Keeps bool
-	// Wake is when the cluster that the Work waits for came back, or when Karmada should have been seen to
-	// apply it, and WakeIn how long to wait before waking it; zero if it does not wait.
+	// Wake is when the cluster that the Work waits for came back, or when the Work was written that Karmada has
+	// not been seen to apply, and WakeIn how long to wait before waking it; zero if it does not wait.
 	Wake   time.Time
 	WakeIn time.Duration
 	// Stalled: Karmada does not complete the deletion of the Work, which preserves its object.

@@ -253,13 +253,14 @@ const appliedPatience = 30 * time.Second
 // cluster waits only for that.
 func (v *Verdict) demandApplied(f Facts, waves [][]place) (isAwaited bool) {
 	all := slices.Concat(waves...)
-	if !slices.ContainsFunc(all, func(p place) bool { return p.stage == pending }) {
+	if !slices.ContainsFunc(all, func(p place) bool { return p.stage == pending && p.counts && !p.isAway }) {
 		return false
 	}
 	for _, places := range waves {
 		for i := range places {
 			p, w := &places[i], f.Works[places[i].cluster]
-			if !f.Unshown[p.cluster] || p.stage != through && p.stage != underWay || !w.IsWell() || f.Clusters[p.cluster].WriteUnderWay {
+			unshown, isUnshown := f.Unshown[p.cluster]
+			if !isUnshown || p.stage != through && p.stage != underWay || !w.IsWell() || f.Clusters[p.cluster].WriteUnderWay {
 				continue
 			}
 			isAwaited = true
@@ -267,9 +268,8 @@ func (v *Verdict) demandApplied(f Facts, waves [][]place) (isAwaited bool) {
 			if f.UnshownBecause != "" {
 				p.because += ": " + f.UnshownBecause
 			}
-			if t := v.Targets[p.cluster]; t.Wake.IsZero() && !p.isAway {
-				t.Wake = w.Written().Add(appliedPatience)
-				t.WakeIn = max(0, t.Wake.Sub(f.Now))
+			if t := v.Targets[p.cluster]; t.Wake.IsZero() && !p.isAway && f.UnshownBecause == "" {
+				t.Wake, t.WakeIn = w.Written(), max(0, appliedPatience-unshown)
 				v.Targets[p.cluster] = t
 			}
 		}
@@ -377,6 +377,9 @@ func (r *Rollout) noteTurn(places []place) {
 // last seen to be through.
 func (r *Rollout) noteProgress(f Facts, v Verdict) {
 	for cluster, w := range f.Works {
+		if _, isUnshown := f.Unshown[cluster]; isUnshown { // it may have been woken, which is no progress
+			continue
+		}
 		if t := v.Targets[cluster]; t.Rendering != nil && !t.lacksContent(w) && w.Written().After(r.Since) {
 			r.Since = w.Written()
 		}

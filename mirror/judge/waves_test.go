@@ -681,3 +681,44 @@ func (f *fleet) checkOrder(seed uint64, before map[string]*unstructured.Unstruct
 		}
 	}
 }
+
+// TestWavesUnshown: while others wait, a Work that Karmada has not been seen to apply does not come through. It is
+// woken after a while, which is no progress; not if the Events could not be seen either.
+func TestWavesUnshown(t *testing.T) {
+	f := newFleet(t, "c1;*", "c1", "p1")
+	f.run()
+	f.set("b")
+	f.write(f.judge().Verdict, f.judge().Plan[0])
+	f.report()
+	f.at = f.at.Add(time.Hour)
+	judge := func(unshown map[string]time.Duration, because string) Verdict {
+		f.facts.Unshown, f.facts.UnshownBecause = unshown, because
+		return f.judge().Verdict
+	}
+	if v := judge(nil, ""); v.Targets["p1"].Decision != Wanted || v.Rollout.AwaitsApplied {
+		t.Errorf("it was seen: %+v", v.Targets["p1"])
+	}
+	for name, c := range map[string]struct {
+		seen    time.Duration
+		because string
+		wake    bool
+		in      time.Duration
+	}{
+		"Soon":      {10 * time.Second, "", true, 20 * time.Second},
+		"Late":      {time.Minute, "", true, 0},
+		"Forbidden": {time.Minute, "no right", false, 0},
+	} {
+		v := judge(map[string]time.Duration{"c1": c.seen}, c.because)
+		canary := v.Targets["c1"]
+		if v.Targets["p1"].Decision != Unknown || !v.Rollout.AwaitsApplied || !canary.Wake.IsZero() != c.wake || canary.WakeIn != c.in {
+			t.Errorf("%s: %s, %+v", name, v.Targets["p1"].Because, canary)
+		}
+		if !v.Rollout.Since.Equal(f.at) { // when the source was written
+			t.Errorf("%s: progress at %s", name, v.Rollout.Since)
+		}
+	}
+	f.away("p1", true)
+	if v := judge(map[string]time.Duration{"c1": time.Minute}, ""); v.Rollout.AwaitsApplied || !v.Targets["c1"].Wake.IsZero() {
+		t.Error("only a cluster waits that is away, and the canary is woken")
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"time"
+	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -47,6 +48,17 @@ type Work struct {
 	Held *render.Hold
 	// Digest is the digest of the Work's meaning; zero if its spec is not in our form.
 	Digest render.Digest
+	// version is that of the object which the Work carries.
+	version unique.Handle[string]
+}
+
+// Version returns the API version, without the group, of the object that the Work carries; empty if that is not
+// known.
+func (w *Work) Version() string {
+	if w.version == (unique.Handle[string]{}) {
+		return ""
+	}
+	return w.version.Value()
 }
 
 // rare is what a Work names besides its source.
@@ -102,6 +114,9 @@ func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 	w.written = lastWritten(obj)
 	w.specMarks = marksOf(obj)
 	w.own(obj)
+	if manifest, err := render.ManifestOf(obj.Object); err == nil {
+		w.version = unique.Make((&unstructured.Unstructured{Object: manifest}).GroupVersionKind().Version)
+	}
 	digest, content, err := render.DigestOf(obj.Object, w.Namespace, w.Name)
 	if err == nil { // a spec that is not in our form has the zero digest, which no template has
 		w.Digest = digest

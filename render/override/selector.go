@@ -75,9 +75,12 @@ func (p *Policy) Selects(o Object) bool {
 	return (p.namespace == "" || p.namespace == o.Namespace) && p.priority(o) != unselected
 }
 
-// SelectsAs returns another version of an object's kind in which the policy would select it; empty if there is
-// none.
+// SelectsAs returns another version of an object's kind in which the policy would select it, if it does not
+// select it as it is; empty if there is none.
 func (p *Policy) SelectsAs(o Object) string {
+	if p.Selects(o) {
+		return ""
+	}
 	group, _, _ := strings.Cut(o.APIVersion, "/")
 	for _, s := range p.selectors {
 		as := o

@@ -46,3 +46,14 @@ func with(o Object, change func(*Object)) Object {
 	change(&o)
 	return o
 }
+
+// TestSelectsAs: a policy that selects an object as it is does not select it in another version only.
+func TestSelectsAs(t *testing.T) {
+	const v1, beta = "{apiVersion: apps/v1, kind: Deployment}", "{apiVersion: apps/v1beta1, kind: Deployment}"
+	for selectors, want := range map[string]string{v1: "", v1 + ", " + beta: "", beta: "apps/v1beta1", "{apiVersion: extensions/v1beta1, kind: Deployment}": "", "{apiVersion: apps/v1beta1, kind: Job}": ""} {
+		p := mustPolicy(t, "shop", "p", "resourceSelectors: ["+selectors+"]\n"+overridersOf("labelsOverrider: [{operator: add, value: {a: b}}]"))
+		if got := p.SelectsAs(web); got != want {
+			t.Errorf("%s: selects it as %q", selectors, got)
+		}
+	}
+}
