@@ -80,10 +80,19 @@ func (c *Caches) unwatchApplied() {
 func (c *Caches) appliedFault() string {
 	for _, events := range c.applied.All() {
 		if s := events.Status(); s.Err != nil {
-			return fmt.Sprintf("its Events cannot be watched: %v", s.Err)
+			return "its Events cannot be watched, as the log says" // which is redacted
 		}
 	}
 	return ""
+}
+
+// appliedAge is how long Events that were read count: a command that follows the Works reads them again.
+const appliedAge = 5 * time.Second
+
+// readApplied are the newest Events about the Works of a namespace, by the names of those, and when they were read.
+type readApplied struct {
+	newest map[string]*state.Applied
+	at     time.Time
 }
 
 // unshown returns the clusters with Works whose content Karmada has not been seen to apply, by what a reader
@@ -94,7 +103,7 @@ func (r *Reader) unshown(ctx context.Context, works map[string]*state.Work, now 
 		if w.Generation == 1 || w.HasRolledOut() || now.Sub(w.Written()) > eventTTL {
 			continue
 		}
-		events, err := r.appliedIn(ctx, w.Namespace)
+		events, err := r.appliedIn(ctx, w.Namespace, now)
 		if err != nil {
 			return nil, err
 		}
@@ -106,27 +115,27 @@ func (r *Reader) unshown(ctx context.Context, works map[string]*state.Work, now 
 }
 
 // appliedIn lists the newest Events of a namespace with which Karmada says that it has applied Works, by the
-// names of those, once; nil if the user may not read Events there.
-func (r *Reader) appliedIn(ctx context.Context, namespace string) (map[string]*state.Applied, error) {
-	if known, ok := r.applied[namespace]; ok {
-		return known, nil
+// names of those, if it has not done so lately; nil if the user may not read Events there.
+func (r *Reader) appliedIn(ctx context.Context, namespace string, now time.Time) (map[string]*state.Applied, error) {
+	if known, ok := r.applied[namespace]; ok && now.Sub(known.at) < appliedAge {
+		return known.newest, nil
 	}
 	list, err := r.client.Resource(state.EventsResource).Namespace(namespace).List(ctx, metav1.ListOptions{FieldSelector: state.AppliedEvents})
+	newest := map[string]*state.Applied{}
 	switch {
 	case apierrors.IsForbidden(err):
 		r.Hide("the Events in namespace " + namespace)
-		r.applied[namespace] = nil
+		newest = nil
 	case err != nil:
 		return nil, fmt.Errorf("cannot list the Events in namespace %s: %w", namespace, err)
 	default:
-		newest := map[string]*state.Applied{}
 		for i := range list.Items {
 			a := state.NewApplied(&list.Items[i])
 			if known := newest[a.Work]; known == nil || state.IsOlder(known.ResourceVersion, a.ResourceVersion) {
 				newest[a.Work] = a
 			}
 		}
-		r.applied[namespace] = newest
 	}
-	return r.applied[namespace], nil
+	r.applied[namespace] = readApplied{newest, now}
+	return newest, nil
 }

@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	// namespacesPeriod is how often Run checks whether the Namespaces have synced.
-	namespacesPeriod = 50 * time.Millisecond
+	// syncPeriod is how often it is checked whether what others depend on has synced.
+	syncPeriod = 50 * time.Millisecond
 	// prunePeriod is how often contents that are no longer needed are dropped.
 	prunePeriod = time.Minute
 	// appliedPeriod is for how long Karmada's Events are watched after the last wave has waited for one.
@@ -139,7 +139,7 @@ func (c *Caches) Run(ctx context.Context) {
 		}, prunePeriod)
 	})
 	// What is kept of an object depends on its Namespace.
-	_ = wait.PollUntilContextCancel(ctx, namespacesPeriod, true, func(context.Context) (bool, error) { return c.namespaces.Status().Synced, nil })
+	_ = wait.PollUntilContextCancel(ctx, syncPeriod, true, func(context.Context) (bool, error) { return c.namespaces.Status().Synced, nil })
 	c.sources.Run(ctx)
 	running.Wait()
 }

@@ -29,9 +29,9 @@ type Reader struct {
 	configuration *config.Configuration
 	clusters      knownClusters
 	namespaces    map[string]*state.Namespace
-	autoscalers   map[string][]*state.Object           // by namespace
-	policies      map[string][]*state.Policy           // by namespace
-	applied       map[string]map[string]*state.Applied // by namespace and Work
+	autoscalers   map[string][]*state.Object // by namespace
+	policies      map[string][]*state.Policy // by namespace
+	applied       map[string]readApplied     // by namespace
 	// autoscalerWorks has the Works of autoscalers, by cluster.
 	autoscalerWorks map[string][]*state.Work
 	// assumed are objects that replace those on the API server.
@@ -47,7 +47,7 @@ func NewReader(ctx context.Context, client dynamic.Interface, configuration *con
 	r := &Reader{
 		client: client, configuration: configuration, clusters: knownClusters{}, hidden: newHidden(),
 		namespaces: map[string]*state.Namespace{}, assumed: map[render.Identity]*unstructured.Unstructured{},
-		policies: map[string][]*state.Policy{}, applied: map[string]map[string]*state.Applied{}, autoscalers: map[string][]*state.Object{}, autoscalerWorks: map[string][]*state.Work{},
+		policies: map[string][]*state.Policy{}, applied: map[string]readApplied{}, autoscalers: map[string][]*state.Object{}, autoscalerWorks: map[string][]*state.Work{},
 	}
 	if configuration == nil {
 		r.Hide(configurationHidden)

@@ -88,10 +88,7 @@ func (c *Caches) newWorkWatch() *watch.Watch {
 				}
 				c.options.Handlers.Work(before, after)
 			}),
-			Synced: func() {
-				c.sources.Recheck() // which version of them is in force is known now
-				c.options.Handlers.Synced()
-			},
+			Synced: c.options.Handlers.Synced,
 		},
 	})
 }

@@ -137,7 +137,7 @@ func Plan(v Verdict, works map[string]*state.Work) []Operation {
 		case op.Kind != "":
 			writes = append(writes, op)
 		case target.IsToWake():
-			op.Kind, op.Because = Wake, "Karmada is to apply it at once"
+			op.Kind, op.Because = Wake, BecauseWake
 			writes = append(writes, op)
 		}
 	}

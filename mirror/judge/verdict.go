@@ -129,5 +129,8 @@ type Target struct {
 	*Rendering
 }
 
+// BecauseWake is the reason for waking a Work.
+const BecauseWake = "Karmada is to apply it at once"
+
 // IsToWake reports whether Karmada is to apply the Work at once.
 func (t Target) IsToWake() bool { return !t.Wake.IsZero() && t.WakeIn == 0 }

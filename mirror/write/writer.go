@@ -134,7 +134,7 @@ func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operati
 	}
 	held, ok := w.Ledger.check(v, op)
 	if ok && op.Kind == judge.Update && v.Targets[op.Cluster].IsToWake() && held.notice == "" {
-		op.Kind = judge.Wake // what cannot be as wanted is applied all the same
+		op.Kind, op.Because = judge.Wake, judge.BecauseWake // what cannot be as wanted is applied all the same
 		held, ok = w.Ledger.check(v, op)
 	}
 	if ok {
