@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,11 +13,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
@@ -26,10 +22,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/pager"
-	"k8s.io/client-go/util/retry"
 
-	"github.com/karmada-target/karmada-mirror/config"
-	"github.com/karmada-target/karmada-mirror/daemon"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -87,23 +80,6 @@ func (d *deletions) newList() *cobra.Command {
 	list.Flags().StringVarP(&d.output, "output", "o", "", "json or yaml: each Work")
 	completeWords(list, "output", "json", "yaml")
 	return list
-}
-
-func (d *deletions) newApprove() *cobra.Command {
-	approve := &cobra.Command{
-		Use:   "approve",
-		Short: "Approve the deletions that are held now, once",
-		Long: "approve releases the deletions that are held now: all of them, or those that --resource, --namespace and --member\n" +
-			"select. It writes the annotation " + config.ApprovalsAnnotation + " on the daemon's ConfigMap.\n" +
-			"Deletions held later need another approval. On a terminal it asks first; elsewhere it needs --yes.",
-		Example: "  karmada-mirror deletions approve --resource deployments.apps -n shop --dry-run\n  karmada-mirror deletions approve --resource deployments.apps -n shop",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return d.approve(cmd.Context()) },
-	}
-	approve.Flags().StringVar(&d.configMap, "config-map", daemon.DefaultConfigMap, "namespace/name of the daemon's ConfigMap")
-	approve.Flags().BoolVar(&d.dryRun, "dry-run", false, "only print what would be approved")
-	approve.Flags().BoolVarP(&d.yes, "yes", "y", false, "do not ask for confirmation")
-	return approve
 }
 
 // heldWork is a Work whose deletion is held.
@@ -303,121 +279,4 @@ func (s *summary) String() string {
 		text += " in namespace " + s.namespace
 	}
 	return text + " in " + strings.Join(slices.Sorted(maps.Keys(s.clusters)), ", ")
-}
-
-// approve approves what is held up to the newest mark that it has seen: no clocks
-// have to agree.
-func (d *deletions) approve(ctx context.Context) error {
-	name, err := parseConfigMap(d.configMap)
-	if err != nil {
-		return err
-	}
-	works, err := d.held(ctx)
-	if err != nil {
-		return err
-	}
-	if len(works) == 0 {
-		return errNothingHeld
-	}
-	if works, err = d.own(ctx, works); err != nil {
-		return err
-	}
-	approvals := config.Approvals{}
-	held := summarize(works, d.byFlags)
-	for _, s := range held {
-		approvals[config.ApprovalOf(s.resource, s.namespace, s.cluster)] = s.last
-	}
-	done := "approved: "
-	if d.dryRun {
-		done = "would be approved: "
-	} else if err := d.confirm(held); err != nil {
-		return err
-	} else if err := d.write(ctx, name, approvals); err != nil {
-		return err
-	}
-	for _, s := range held {
-		fmt.Fprintf(d.out, "%s%s\n", done, s)
-	}
-	return nil
-}
-
-// own returns the Works that the daemon of the ConfigMap holds: an approval there reaches no other
-// daemon. If the configuration cannot be parsed, the last good one is in force, which may have all.
-func (d *deletions) own(ctx context.Context, works []heldWork) ([]heldWork, error) {
-	connection, err := connect(d.connection)
-	if err != nil {
-		return nil, err
-	}
-	client, err := kubernetes.NewForConfig(connection)
-	if err != nil {
-		return nil, fmt.Errorf("cannot make a client: %w", err)
-	}
-	configuration, err := readConfiguration(ctx, client, d.configMap)
-	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
-		return nil, withHint(err)
-	} else if err != nil {
-		return works, nil
-	}
-	own := slices.DeleteFunc(slices.Clone(works), func(w heldWork) bool {
-		return !configuration.Includes(schema.ParseGroupResource(w.Resource), w.namespace)
-	})
-	if others := len(works) - len(own); others > 0 {
-		text := fmt.Sprintf("%d deletions are held by another daemon: they are not in the configuration of ConfigMap %q. "+
-			"To approve them, give --config-map NAMESPACE/NAME, as the Event DeletionHeld on the ConfigMap of that daemon says", others, d.configMap)
-		if len(own) == 0 {
-			return nil, errors.New(text)
-		}
-		fmt.Fprintln(d.out, text)
-	}
-	return own, nil
-}
-
-// confirm asks on a terminal; elsewhere it needs --yes.
-func (d *deletions) confirm(held []*summary) error {
-	if d.yes {
-		return nil
-	}
-	var what []string
-	for _, s := range held {
-		what = append(what, s.String())
-	}
-	return confirm(d.in, d.out, "This approves "+strings.Join(what, "; ")+".", "nothing was approved")
-}
-
-// write adds approvals to those on the ConfigMap for other resources.
-func (d *deletions) write(ctx context.Context, name types.NamespacedName, approvals config.Approvals) error {
-	connection, err := connect(d.connection)
-	if err != nil {
-		return err
-	}
-	client, err := metadata.NewForConfig(connection)
-	if err != nil {
-		return fmt.Errorf("cannot make a client: %w", err)
-	}
-	configMaps := client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(name.Namespace)
-	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		present, err := configMaps.Get(ctx, name.Name, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		// An unreadable annotation approves nothing, and is replaced.
-		all, err := config.ParseApprovals(present.Annotations[config.ApprovalsAnnotation])
-		if err != nil {
-			all = config.Approvals{}
-		}
-		maps.Copy(all, approvals)
-		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-			"resourceVersion": present.ResourceVersion,
-			"annotations":     map[string]string{config.ApprovalsAnnotation: all.String()},
-		}})
-		if err != nil {
-			return err
-		}
-		_, err = configMaps.Patch(ctx, name.Name, types.MergePatchType, patch, metav1.PatchOptions{})
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("cannot write the approval on ConfigMap %q: %w", name, err)
-	}
-	return nil
 }
