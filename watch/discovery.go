@@ -29,6 +29,10 @@ type Resolver interface {
 // verbs get, list and watch.
 var ErrNotWatchable = errors.New("the resource cannot be listed and watched")
 
+// ErrNotKnownYet is returned for a resource as long as it depends on something else how it is served. The
+// Watch asks again, and does not warn.
+var ErrNotKnownYet = errors.New("it is not known yet in which version the resource is to be watched")
+
 // Discovery resolves resources by asking the API server each time: a cached
 // answer could predate the deletion of a CustomResourceDefinition.
 type Discovery struct {

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -163,7 +164,7 @@ func (w *Watch) awaitServed(ctx context.Context) (Served, bool) {
 				w.Handler.Unserved()
 			}
 		}
-		if err != nil && ctx.Err() == nil {
+		if err != nil && !errors.Is(err, ErrNotKnownYet) && ctx.Err() == nil {
 			w.warn.Do(func() { w.Logger.Warn("cannot discover a watched resource", zap.Error(err)) })
 		}
 		timer := w.Clock.NewTimer(backoff.Step())

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/watch"
@@ -31,15 +30,14 @@ func carriedBy(works iter.Seq[*state.Work], kind schema.GroupKind, otherwise str
 	return otherwise
 }
 
-// Resolve implements watch.Resolver, for configured resources. It waits for the Works, which say what is in force.
+// Resolve implements watch.Resolver, for configured resources.
 func (c *Caches) Resolve(ctx context.Context, r watch.Resource) (watch.Served, bool, error) {
 	preferred, isServed, err := c.options.Resolver.Resolve(ctx, r)
 	if r.Version != "" || !isServed || err != nil {
 		return preferred, isServed, err
 	}
-	haveSynced := func(context.Context) (bool, error) { return c.works.Status().Synced, nil }
-	if err := wait.PollUntilContextCancel(ctx, syncPeriod, true, haveSynced); err != nil {
-		return watch.Served{}, false, err
+	if !c.works.Status().Synced {
+		return watch.Served{}, false, watch.ErrNotKnownYet // the Works are yet to say which version they have
 	}
 	if r.Version = carriedBy(c.WorksOfKind(preferred.Kind), preferred.Kind, preferred.Resource.Version); r.Version == preferred.Resource.Version {
 		return preferred, true, nil

@@ -88,7 +88,10 @@ func (c *Caches) newWorkWatch() *watch.Watch {
 				}
 				c.options.Handlers.Work(before, after)
 			}),
-			Synced: c.options.Handlers.Synced,
+			Synced: func() {
+				c.sources.Recheck() // which version of them is in force is known now
+				c.options.Handlers.Synced()
+			},
 		},
 	})
 }
