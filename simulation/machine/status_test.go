@@ -164,6 +164,17 @@ var configurations = map[string]func(*machine) error{
 			return m.store.Delete(space, metav1.DeleteOptions{})
 		}, m.page(to("m1,m2,m3")), m.changed(pageOf(1), 3), pause(10*time.Minute), func() error { return m.hasContent(pageOf(1), "3") }, m.isThere(thePage, "*", "*"), func() error { return m.setReady("m2", true) }, m.quiet)
 	},
+	"ClusterReturns": func(m *machine) error { // long before Karmada would try again
+		isThere := func() error {
+			for i := range 3 {
+				if why := m.judgeMember(target{pageOf(i), "m1"}); why != "" {
+					return errors.New(why)
+				}
+			}
+			return nil
+		}
+		return m.tell(m.crowd(3, 0, to("m1,m2")), m.quiet, func() error { return m.setReady("m1", false) }, pause(time.Minute), m.changed(pageOf(1), 3), m.deleted(pageOf(2)), pause(10*time.Minute), func() error { return m.setReady("m1", true) }, pause(5*time.Second), isThere, m.quiet)
+	},
 }
 
 // joins makes a cluster join, which the model then knows.
