@@ -168,8 +168,8 @@ func (f *finalizers) remove(ctx context.Context, id render.Identity, resource sc
 }
 
 // mayHaveWorks reports whether a source that keeps its finalizer for its Works may have one that the
-// cache does not show: one of ours, though its creation may have had no answer, or one that the last
-// leader has written.
+// cache does not show: one of ours, though its creation may have had no answer, one that the last leader has
+// written, or one that a list lacked.
 func (f *finalizers) mayHaveWorks(ctx context.Context, j judge.Judgement) (bool, error) {
 	switch id := j.Facts.ID; {
 	case !j.AwaitsWorks():
@@ -177,10 +177,11 @@ func (f *finalizers) mayHaveWorks(ctx context.Context, j judge.Judgement) (bool,
 	case f.ledger.AwaitsAny(id):
 		return true, nil
 	case f.ledger.MayHaveCreated(id), state.IsOlder(f.caches.WorksVersion(), *f.fence.Load()):
-		works, err := f.caches.LiveWorks(ctx, id)
-		return len(works) > 0, err
+		if works, err := f.caches.LiveWorks(ctx, id); err != nil || len(works) > 0 {
+			return true, err
+		}
 	}
-	return false, nil
+	return f.caches.HasWorks(ctx, j.Facts.Source)
 }
 
 // set makes our finalizer be on an object, or not. If the object has left the configuration

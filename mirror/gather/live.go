@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"sync/atomic"
 
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
@@ -123,6 +124,49 @@ func (c *Caches) LiveWorks(ctx context.Context, source render.Identity) (works [
 		}
 	})
 	return works, err
+}
+
+// HasWorks reports whether a source has a Work on a cluster that it asks for, or would if it were not being
+// deleted. It reads each by its name: a list may be wrong.
+func (c *Caches) HasWorks(ctx context.Context, source *judge.Source) (bool, error) {
+	terms, err := source.Wishes.Terms()
+	if err != nil {
+		return false, nil // the cached ones are all that is known
+	}
+	var found atomic.Bool
+	var reads errgroup.Group
+	reads.SetLimit(readsInFlight)
+	for cluster := range each[state.Cluster](c.clusters.List()) {
+		if terms.Matches(cluster.Name, cluster.Labels) {
+			reads.Go(func() (err error) {
+				defer state.Catch(&err)
+				has, err := c.hasWork(ctx, source.ID, cluster.Name)
+				if has {
+					found.Store(true)
+				}
+				return err
+			})
+		}
+	}
+	err = reads.Wait()
+	return found.Load(), err
+}
+
+// hasWork looks for the longer name only where another object's Work has Karmada's.
+func (c *Caches) hasWork(ctx context.Context, id render.Identity, cluster string) (bool, error) {
+	works := c.options.Dynamic.Resource(render.WorksResource).Namespace(render.ExecutionNamespace(cluster))
+	for _, name := range []string{id.WorkName(), id.LongWorkName()} {
+		obj, err := works.Get(ctx, name, metav1.GetOptions{})
+		switch {
+		case ProvesAbsence(err, name):
+			return false, nil
+		case err != nil:
+			return false, fmt.Errorf("cannot read Work %s/%s: %w", render.ExecutionNamespace(cluster), name, err)
+		case state.NewWork(obj).IsOursFor(id):
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // readDefinition finds out how a source was deleted that a live read did not find: by

@@ -55,6 +55,8 @@ func await(what string, condition func() error) error {
 // to are annotations that ask for clusters.
 func to(clusters string) map[string]string { return map[string]string{clustersKey: clusters} }
 
+var inTwoWaves = map[string]string{clustersKey: "*", wavesKey: "m1;*"}
+
 // inA is an object in the namespace that most stories use. thePage is the object of most
 // stories, and thePolicy their override policy.
 func inA(k model.Key) model.Key {

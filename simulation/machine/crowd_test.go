@@ -125,7 +125,6 @@ func (m *machine) deletes(since *time.Time, least, most int) act {
 // misled makes the caches believe wrong lists of a resource.
 func (m *machine) misled(resource string, f fault.Fault) act {
 	return func() error {
-		m.losesWorks = m.losesWorks || resource == works.Resource
 		m.each(func(r *replica) { r.mislead(resource, f) })
 		return nil
 	}

@@ -149,11 +149,7 @@ func (m *machine) ended(resource string) act {
 // believe.
 func (m *machine) listsFail(resource string) error {
 	var from time.Time
-	annotations := foreground
-	if resource == works.Resource {
-		annotations = to("m1,m2") // for the others, see knownDefects
-	}
-	return m.tell(m.careful, m.defaults("m3"), m.crowd(60, 0, annotations), m.quiet, now(&from), m.misled(resource, broken), pause(12*time.Second), m.calm,
+	return m.tell(m.careful, m.defaults("m3"), m.crowd(60, 0, foreground), m.quiet, now(&from), m.misled(resource, broken), pause(12*time.Second), m.calm,
 		m.misled(resource, fault.Truncate(0)), pause(12*time.Second), m.deletes(&from, 0, 0), m.held(0, 0),
 		m.calm, m.expired(resource), pause(time.Minute), m.edited(2), m.deleted(pageOf(1)), m.quiet, m.held(0, 0)) // an empty list of Works is believed until the next one
 }

@@ -55,8 +55,6 @@ type machine struct {
 	// definition is that of the OverridePolicies while they are not served.
 	definition apiserver.Object
 	log        []string
-	// losesWorks: a list of Works was wrong.
-	losesWorks bool
 	// strangers are sources that the model knows nothing of.
 	strangers  []model.Key
 	kubeconfig string

@@ -114,6 +114,9 @@ var stories = map[string]func(*machine) error{
 			m.cleared("m1"), seen, m.shut("works"), pause(2*time.Second), m.open("works"), seen, m.quiet)
 	},
 	// An autoscaler comes, cannot be read, or is listed late.
+	"DeletedWhileAListLacksItsWorks": func(m *machine) error { // which are deleted before it may go
+		return m.tell(m.crowd(3, 0, foreground), m.quiet, m.misled("works", fault.Truncate(0)), pause(12*time.Second), m.deleted(pageOf(1)), pause(5*time.Second), m.calm, m.expired("works"), m.quiet)
+	},
 	"AutoscalerComesLater": func(m *machine) error {
 		return m.tell(m.web(to("m1,m2")), m.quiet, m.scaler(to("m1")), m.quiet, m.scaler(to("m2")), m.quiet)
 	},
