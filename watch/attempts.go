@@ -68,12 +68,19 @@ func (a attemptsIn) List(ctx context.Context, o metav1.ListOptions) (*unstructur
 	return list, err
 }
 
+// watchGrace is how long after its time the API server may end a watch. One that a proxy keeps open for longer
+// is ended here: it may have been silent all the time.
+const watchGrace = 30 * time.Second
+
 // Watch implements dynamic.ResourceInterface.
 func (a attemptsIn) Watch(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
 	w, err := a.ResourceInterface.Watch(ctx, o)
 	if err != nil {
 		a.failed()
 		return nil, err
+	}
+	if o.TimeoutSeconds != nil {
+		time.AfterFunc(time.Duration(*o.TimeoutSeconds)*time.Second+watchGrace, w.Stop)
 	}
 	if ptr.Deref(o.SendInitialEvents, false) {
 		return a.reportAdded(w), nil

@@ -20,6 +20,11 @@ import (
 
 // faults are stories of networks and API servers that fail.
 var faults = map[string]func(*machine) error{
+	"ProxyKeepsASilentWatchOpen": func(m *machine) error {
+		proxy := fault.NewGate()
+		return m.tell(m.page(to("m1")), m.quiet, m.fails(watchOf("configmaps"), proxy.Events()), m.ended("configmaps"), pause(5*time.Second), func() error { proxy.Shut(); return nil }, m.calm,
+			m.edited(2), pause(11*time.Minute), m.isWritten(2), m.quiet)
+	},
 	"SourceListsFail":    func(m *machine) error { return m.listsFail("configmaps") },
 	"ClusterListsFail":   func(m *machine) error { return m.listsFail("clusters") },
 	"NamespaceListsFail": func(m *machine) error { return m.listsFail("namespaces") },
