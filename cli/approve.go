@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -51,7 +52,7 @@ func (d *deletions) approve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(works) == 0 {
+	if works = d.usable(works); len(works) == 0 {
 		return errNothingHeld
 	}
 	if works, err = d.own(ctx, works); err != nil {
@@ -74,6 +75,17 @@ func (d *deletions) approve(ctx context.Context) error {
 		fmt.Fprintf(d.out, "%s%s\n", done, s)
 	}
 	return nil
+}
+
+// usable returns the Works whose marks the daemon accepts an approval of. It corrects the others itself.
+func (d *deletions) usable(works []heldWork) []heldWork {
+	return slices.DeleteFunc(works, func(w heldWork) bool {
+		isAhead := config.IsAhead(w.Since, time.Now())
+		if isAhead {
+			fmt.Fprintf(d.out, "not approved: the mark on Work %s says %s, which is in the future\n", w.work, w.Since.Format(time.RFC3339))
+		}
+		return isAhead
+	})
 }
 
 // own returns the Works that the daemon of the ConfigMap holds: an approval there reaches no other

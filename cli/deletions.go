@@ -132,7 +132,8 @@ func (d *deletions) held(ctx context.Context) ([]heldWork, error) {
 }
 
 // heldWorks reads the marks for one resource and one namespace, or for all where either is empty,
-// in order of resource, namespace, source and cluster.
+// in order of resource, namespace, source and cluster. What is being deleted is no longer held, and anyone who may
+// write in a member cluster's namespace may mark a Work that is not ours.
 func heldWorks(ctx context.Context, connection *rest.Config, resource, namespace string) ([]heldWork, error) {
 	client, err := metadata.NewForConfig(connection)
 	if err != nil {
@@ -146,8 +147,9 @@ func heldWorks(ctx context.Context, connection *rest.Config, resource, namespace
 		w := obj.(*metav1.PartialObjectMetadata)
 		hold, ok := render.ParseHold(w.Annotations)
 		source := w.Annotations[render.SourceAnnotation]
-		id, _ := render.ParseIdentity(source) // an unreadable one counts as in no namespace
-		if !ok || resource != "" && resource != hold.Resource || namespace != "" && namespace != id.Namespace {
+		id, err := render.ParseIdentity(source)
+		isOurs := err != nil || w.Name == id.WorkName() || w.Name == id.LongWorkName() // an unreadable one counts as in no namespace
+		if !ok || !isOurs || w.DeletionTimestamp != nil || resource != "" && resource != hold.Resource || namespace != "" && namespace != id.Namespace {
 			return nil
 		}
 		cluster, _ := render.ClusterOf(w.Namespace)

@@ -21,7 +21,7 @@ func TestEmptyFlags(t *testing.T) {
 	hold := render.Hold{Since: time.Now(), Resource: "configmaps", Because: "this is a test"}
 	work := func(cluster string) any {
 		return map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": map[string]any{
-			"name": "w", "namespace": render.ExecutionNamespace(cluster), "labels": map[string]any{render.HeldKey: "true"},
+			"name": render.Identity{Kind: "ConfigMap", Namespace: "shop", Name: "page"}.WorkName(), "namespace": render.ExecutionNamespace(cluster), "labels": map[string]any{render.HeldKey: "true"},
 			"annotations": map[string]any{render.HeldKey: hold.String(), render.SourceAnnotation: "ConfigMap/shop/page"},
 		}}
 	}

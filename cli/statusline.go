@@ -99,7 +99,7 @@ func (s workStates) of(w *state.Work) *workStatus {
 	if !ok {
 		return nil
 	}
-	status.State, status.DeletionHeld = w.State.String(), w.Held != nil
+	status.State, status.DeletionHeld = w.State.String(), w.Held != nil && !w.Terminating
 	return status
 }
 

@@ -70,13 +70,16 @@ func ParseApprovals(value string) (Approvals, error) {
 // maxClockSkew is how far apart the clocks of two replicas may be.
 const maxClockSkew = 2 * time.Hour
 
+// IsAhead reports whether a time is in the future, on any replica's clock.
+func IsAhead(t, now time.Time) bool { return t.After(now.Add(maxClockSkew)) }
+
 // Usable drops approvals for a time in the future, of deletions that no one can have seen yet,
 // and names them in an error.
 func (a Approvals) Usable(now time.Time) (Approvals, error) {
 	usable := Approvals{}
 	var errs []error
 	for _, resource := range slices.Sorted(maps.Keys(a)) {
-		if a[resource].After(now.Add(maxClockSkew)) {
+		if IsAhead(a[resource], now) {
 			errs = append(errs, fmt.Errorf("cannot use the approval of %s in %s: %s is in the future", resource, ApprovalsAnnotation, a[resource].Format(approvalTime)))
 			continue
 		}

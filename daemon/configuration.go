@@ -42,7 +42,7 @@ func (d *daemon) loadConfiguration(ctx context.Context) error {
 	if d.options.configFile != "" {
 		return d.followFile(ctx, d.options.configFile)
 	}
-	d.newConfigMapWatch().Run(ctx)
+	d.configMap.Run(ctx)
 	return nil
 }
 

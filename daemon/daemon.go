@@ -33,7 +33,9 @@ type daemon struct {
 	credentials fingerprint
 	dynamic     dynamic.Interface
 	recorder    record.EventRecorder
-	controller  *mirror.Controller
+	// configMap follows the configuration; nil if it is a file.
+	configMap  *watch.Watch
+	controller *mirror.Controller
 	// leads: this replica holds the Lease, and others may take over.
 	leads atomic.Bool
 	// subject is the ConfigMap as last seen; nil before that.
@@ -120,6 +122,9 @@ func (d *daemon) newController() error {
 		return fmt.Errorf("cannot make a client for discovery: %w", err)
 	}
 	d.metrics.Configuration(d.options.configurationName())
+	if d.options.configFile == "" {
+		d.configMap = d.newConfigMapWatch()
+	}
 	d.controller, err = mirror.New(mirror.Options{
 		REST:               d.rest,
 		Dynamic:            d.dynamic,
@@ -135,6 +140,7 @@ func (d *daemon) newController() error {
 		ResyncPeriod:       d.options.resyncPeriod,
 		ListDeadline:       d.options.listDeadline,
 		Subject:            d.subject.Load,
+		Configuration:      d.configMap,
 
 		ConfigurationVersions: d.configurationVersions,
 	})

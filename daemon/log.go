@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/go-logr/zapr"
 	"go.uber.org/zap"
@@ -12,7 +11,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror"
 )
 
-// newLogger creates the process's logger.
+// newLogger creates the process's logger. It samples nothing: runbooks look for lines about single objects, and
+// [Output] drops what is too much.
 func newLogger(level, format string, out *Output) (*zap.Logger, error) {
 	parsed, err := zapcore.ParseLevel(level)
 	if err != nil {
@@ -29,8 +29,7 @@ func newLogger(level, format string, out *Output) (*zap.Logger, error) {
 	default:
 		return nil, fmt.Errorf("cannot use --log-format %q: want json or console", format)
 	}
-	sampled := zapcore.NewSamplerWithOptions(zapcore.NewCore(encoder, out, parsed), time.Second, 100, 100) // as zap.NewProductionConfig
-	return zap.New(sampled, zap.ErrorOutput(out)), nil
+	return zap.New(zapcore.NewCore(encoder, out, parsed), zap.ErrorOutput(out)), nil
 }
 
 // logForClients makes client-go, which logs through klog, log through a logger. It repeats some

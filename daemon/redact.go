@@ -18,7 +18,7 @@ import (
 // object may be a Secret, and more people may read the log than the Secret. So only these
 // fixed forms, which Kubernetes itself writes, are repeated from a message.
 var (
-	denial  = regexp.MustCompile(`admission webhook "[a-z0-9.-]+" denied the request|ValidatingAdmissionPolicy '[a-z0-9.-]+' (with binding '[a-z0-9.-]+' )?denied request`)
+	denial  = regexp.MustCompile(`admission webhook "[a-z0-9.-]+" denied the request|ValidatingAdmissionPolicy '[a-z0-9.-]+' (with binding '[a-z0-9.-]+' )?denied request|exceeded quota: [a-z0-9.-]+`)
 	telling = regexp.MustCompile(`failed calling webhook "[a-z0-9.-]+"|cannot [a-z]+ resource "[a-z0-9/.-]+" in API group "[a-z0-9.-]*"|^(Internal error occurred: )?(etcdserver: [A-Za-z:,\- ]+|rpc error: code = [A-Za-z]+ desc = etcdserver: [A-Za-z:,\- ]+)$`)
 	network = regexp.MustCompile(`connection refused|context deadline exceeded|no endpoints available|no such host|x509: certificate signed by unknown authority|x509: certificate has expired`)
 )

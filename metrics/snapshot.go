@@ -29,6 +29,17 @@ type Failing struct {
 	Since time.Time
 }
 
+// With adds sources that have failed since then; none if that is zero.
+func (f Failing) With(sources int, since time.Time) Failing {
+	if since.IsZero() || sources == 0 {
+		return f
+	}
+	if f.Sources += sources; f.Since.IsZero() || since.Before(f.Since) {
+		f.Since = since
+	}
+	return f
+}
+
 // Watch is one watched resource, in the form deployments.apps.
 type Watch struct {
 	Resource string

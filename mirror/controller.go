@@ -77,6 +77,8 @@ type Options struct {
 	// taken, empty for none, and the one that the API server has, by a quorum read; both are
 	// empty if no newer one can be on its way.
 	ConfigurationVersions func(context.Context) (taken, live string, err error)
+	// Configuration follows the configuration; nil for a file.
+	Configuration *watch.Watch
 	// Subject returns the object for Events about the daemon as a whole, nil if there is
 	// none.
 	Subject func() *corev1.ObjectReference

@@ -30,6 +30,9 @@ func (c *Controller) snapshot() metrics.Snapshot {
 			}
 		}
 		s.Watches = append(s.Watches, watchSnapshot(w, asking))
+		if statuses := c.statuses.Load(); statuses != nil {
+			s.Failing["status"] = s.Failing["status"].With(asking, statuses.denied.since(w.Resource.GroupResource))
+		}
 		s.Held[w.Resource.GroupResource.String()], s.WaveHeld[w.Resource.GroupResource.String()] = 0, 0
 	}
 	for _, id := range c.noticed.with(judge.WaveHeld) {
@@ -38,6 +41,11 @@ func (c *Controller) snapshot() metrics.Snapshot {
 	for _, w := range c.caches.Fixed() {
 		own := watchSnapshot(w, 0)
 		own.Own = true
+		s.Watches = append(s.Watches, own)
+	}
+	if c.Configuration != nil {
+		own := watchSnapshot(c.Configuration, 0)
+		own.Resource, own.Own = "configuration", true
 		s.Watches = append(s.Watches, own)
 	}
 	for w := range c.caches.Works() {

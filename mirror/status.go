@@ -234,8 +234,8 @@ func (s *statuses) tellContested(f judge.Facts, isContested bool) {
 	s.tell("needs attention", f, &s.contested, notices)
 }
 
-// deny notes that the statuses of a resource cannot be written, and reports it once. It returns when
-// to try again.
+// deny notes that the statuses of a resource cannot be written, and reports it now and again. It
+// returns when to try again.
 func (s *statuses) deny(r schema.GroupResource, because string) (retry time.Duration) {
 	if !s.denied.begin(r) {
 		return denialPeriod

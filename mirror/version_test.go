@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
@@ -57,6 +58,44 @@ func TestPreferredVersionChanges(t *testing.T) {
 		if served, _ := c.caches.ServedAs(gadget.GroupKind()); served != widgets {
 			t.Errorf("%s: watched as %v", what, served)
 		}
+	}
+}
+
+// TestVersionOfOthersWorks: which version is in force for a daemon that restarts follows neither from the Works of
+// another daemon's namespaces, nor from those of another owner, nor from what one agent writes.
+func TestVersionOfOthersWorks(t *testing.T) {
+	for name, other := range map[string]struct{ namespace, cluster, label string }{
+		"OtherDaemon": {"other", "m1", ""},
+		"OtherOwner":  {"shop", "m1", "resourcebinding.karmada.io/permanent-id"},
+		"OneAgent":    {"shop", "m2", ""}, // it invents sources
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t)
+			inBothVersions(t, s)
+			works := []*unstructured.Unstructured{sample.Work(gadgetObject("m1"), "m1")}
+			for _, source := range []string{"other1", "other2"} {
+				u := gadgetObject(other.cluster)
+				u.SetAPIVersion("example.io/v2")
+				u.SetNamespace(other.namespace)
+				u.SetName(source)
+				w := sample.Work(u, other.cluster)
+				if labels := w.GetLabels(); other.label != "" {
+					labels[other.label] = "x"
+					w.SetLabels(labels)
+				}
+				works = append(works, w)
+			}
+			s.list(render.WorksResource, works...)
+			preferV2(s, true)
+			slice := strings.Replace(configured("", "", ""), `"resource": "widgets"`, `"resource": "widgets", "namespaces": ["shop"]`, 1)
+			c := newControllerOf(t, s, slice, newFakeClock())
+			if served, _ := c.caches.ServedAs(gadget.GroupKind()); served != widgets {
+				t.Errorf("watched as %v", served)
+			}
+			if _, err := c.sync(t.Context(), gadget); err != nil || len(s.writes) > 0 {
+				t.Errorf("%v, %q", err, s.writes)
+			}
+		})
 	}
 }
 

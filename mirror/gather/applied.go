@@ -107,7 +107,7 @@ func (r *Reader) unshown(ctx context.Context, works map[string]*state.Work, now 
 		if err != nil {
 			return nil, err
 		}
-		if events != nil && !events[w.Name].IsLater(w) {
+		if a := events[w.Name]; events != nil && !a.IsLater(w) && !a.IsAfter(w, w.ResourceVersion) {
 			unshown[cluster] = 0
 		}
 	}

@@ -23,6 +23,8 @@ import (
 // may not read Events, what the Work says counts, and the Events are named as hidden.
 func TestUnshown(t *testing.T) {
 	page := sample.Work(sample.Asking("1", "m1"), "m1", sample.Applied("True"), sample.Generation(2))
+	const older = 7
+	page.SetResourceVersion(fmt.Sprint(older + 1))
 	works := map[string]*state.Work{"m1": state.NewWork(page)}
 	now := works["m1"].Written().Add(time.Minute)
 	event := func(version int, seconds time.Duration) *unstructured.Unstructured {
@@ -34,7 +36,7 @@ func TestUnshown(t *testing.T) {
 		}}
 	}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
-		map[schema.GroupVersionResource]string{state.ClustersResource: "ClusterList", state.EventsResource: "EventList"}, event(7, -10))
+		map[schema.GroupVersionResource]string{state.ClustersResource: "ClusterList", state.EventsResource: "EventList"}, event(older, -10))
 	reader, err := NewReader(t.Context(), client, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +49,7 @@ func TestUnshown(t *testing.T) {
 		}
 	}
 	want("the Event is about the content before", 0, true)
-	if _, err := client.Resource(state.EventsResource).Namespace(page.GetNamespace()).Create(t.Context(), event(8, 10), metav1.CreateOptions{}); err != nil {
+	if _, err := client.Resource(state.EventsResource).Namespace(page.GetNamespace()).Create(t.Context(), event(older+5, 0), metav1.CreateOptions{}); err != nil { // in the same second
 		t.Fatal(err)
 	}
 	want("it was read just now", time.Second, true)

@@ -173,7 +173,7 @@ func (c *Caches) Ready() error {
 	for _, w := range append(c.Fixed(), c.Sources()...) {
 		status := w.Status()
 		if !status.Synced && (slices.Contains(c.Fixed(), w) || status.State != watch.Pending) {
-			return fmt.Errorf("%s has not synced: %w", w.Resource.GroupResource, errorOr(status.Err, "the first list is still running"))
+			return fmt.Errorf("%s has not synced: %w", w.Resource.GroupResource, errorOr(status.Err, missing[status.State == watch.Pending]))
 		}
 	}
 	for _, w := range c.Fixed() {
@@ -184,6 +184,9 @@ func (c *Caches) Ready() error {
 	}
 	return nil
 }
+
+// missing says what a watch without an error waits for, by whether it is pending.
+var missing = map[bool]string{true: "the API server does not serve it", false: "the first list is still running"}
 
 // MaxDegraded is how long a replica that cannot follow what it always needs
 // still counts as one that could take over. client-go waits up to 30 s between

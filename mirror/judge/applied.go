@@ -9,6 +9,10 @@ import (
 // again.
 const appliedPatience = 30 * time.Second
 
+// awaitsPeriod is how often a source is judged again that waits for such an Event: the watch of Events fails
+// and recovers, and lasts only for as long as something waits.
+const awaitsPeriod = 5 * time.Minute
+
 // demandApplied lets no cluster come through, while content waits for its turn, before Karmada has been seen to
 // apply its Work: what the Work says of its content may be true of the content before. It reports whether some
 // cluster waits only for that.

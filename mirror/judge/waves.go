@@ -204,6 +204,8 @@ func placeOf(f Facts, cluster string, target Target) place {
 	facts, w := f.Clusters[cluster], f.Works[cluster]
 	p := place{cluster: cluster, isAway: facts.Away, counts: true, isWritten: facts.WriteUnderWay, turn: facts.Recovery.At}
 	switch {
+	case w != nil && w.IsOursFor(f.ID) && !w.Terminating && (target.Unproven || target.Decision == Unwanted): // by a mistake, perhaps
+		p.stage, p.because = stuck, "is no longer asked for, and its Work is still there"
 	case target.Decision != Wanted && !isPending(f, cluster, target):
 		return place{cluster: cluster}
 	case facts.WriteUnderWay:
@@ -365,7 +367,8 @@ func (r *Rollout) overdueIn(f Facts) time.Duration {
 	return r.Since.Add(f.Source.Waves.Deadline + f.Source.Waves.Bake).Sub(f.Now)
 }
 
-// LookIn returns when to look again without an event: a bake ends, or a deadline; 0 for never.
+// LookIn returns when to look again without an event: a bake ends, or a deadline, or Events of Karmada that are
+// awaited may be seen again; 0 for never.
 func (j Judgement) LookIn() time.Duration {
 	r := j.Verdict.Rollout
 	if r.Current() == nil {
@@ -374,6 +377,9 @@ func (j Judgement) LookIn() time.Duration {
 	next := r.BakesIn
 	if left := r.overdueIn(j.Facts); left > 0 && (next == 0 || left < next) {
 		next = left
+	}
+	if r.AwaitsApplied && (next == 0 || next > awaitsPeriod) {
+		next = awaitsPeriod
 	}
 	return next
 }

@@ -128,6 +128,8 @@ type admission struct {
 	held bool
 	// approved: it has one.
 	approved bool
+	// marked: the Work says so, by a time that an approval can cover.
+	marked bool
 	// tell: administrators must be notified of the number of held deletions.
 	tell bool
 	// pending is how many deletions are pending in the namespace or because of the cluster's labels, or in all
@@ -184,6 +186,7 @@ func (b *Breaker) admit(resource string, source render.Identity, w *state.Work, 
 	if a.held = by != heldNone; !a.held {
 		return a
 	}
+	a.marked = w.Held != nil && !config.IsAhead(w.Held.Since, now)
 	if w.Held == nil { // it is about to be marked
 		c.count(in, by, 1)
 		c.count(in, d.by, -1)

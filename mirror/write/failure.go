@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // permanentRefusal recognizes a failed operation that only a change of the object, or of the
@@ -29,6 +30,9 @@ func permanentRefusal(err error, op judge.Operation) (judge.Refusal, bool) {
 	switch {
 	case IsDenied(err):
 		return judge.Refusal{Reason: judge.NotAuthorized, Denied: judge.ByAdmission, Message: fmt.Sprintf("%s does not let karmada-mirror %s the Work for cluster %q: check its rules", denier(err), verb, op.Cluster)}, true
+	case apierrors.IsForbidden(err) && quota.MatchString(err.Error()):
+		return judge.Refusal{Reason: judge.NotAuthorized, Denied: judge.ByAdmission, Message: fmt.Sprintf("quota %q in namespace %s does not let karmada-mirror %s the Work for cluster %q: raise it",
+			quota.FindStringSubmatch(err.Error())[1], render.ExecutionNamespace(op.Cluster), verb, op.Cluster)}, true
 	case apierrors.IsForbidden(err) && !isNamespaceTerminating(err):
 		return judge.Refusal{Reason: judge.NotAuthorized, Denied: judge.ByAuthorization, Message: fmt.Sprintf("karmada-mirror may not %s Works for cluster %q: check its ClusterRole", verb, op.Cluster)}, true
 	}
@@ -71,6 +75,9 @@ func isTooLarge(err error) bool {
 // plugin's own message, which may quote the object (k8s.io/apiserver/pkg/admission/plugin,
 // v0.35.4).
 var denial = regexp.MustCompile(`(admission webhook "[a-z0-9.-]+") denied the request|(ValidatingAdmissionPolicy '[a-z0-9.-]+')( with binding '[a-z0-9.-]+')? denied request`)
+
+// quota matches the quota that rejected a request (pkg/quota/v1/admission.go of k8s.io/apiserver, v0.35.4).
+var quota = regexp.MustCompile(`exceeded quota: ([a-z0-9.-]+)`)
 
 // IsDenied reports whether an admission plugin denied the request, as opposed to being
 // unreachable. Karmada's webhook answers 500 to what it cannot parse.

@@ -41,6 +41,7 @@ func TestPermanentRefusal(t *testing.T) {
 		"Denied":        {"the webhook cannot parse it", denied, judge.RenderFailed, judge.NotAuthorized},
 		"Policy":        {"a policy's own message", policy, judge.RenderFailed, judge.NotAuthorized},
 		"Forbidden":     {"a right is missing", apierrors.NewForbidden(worksGR, "x", errors.New("no")), judge.NotAuthorized, judge.NotAuthorized},
+		"Quota":         {"the namespace is full", apierrors.NewForbidden(worksGR, "x", errors.New("exceeded quota: q, requested: count/works.work.karmada.io=1, used: count/works.work.karmada.io=5")), judge.NotAuthorized, judge.NotAuthorized},
 		"Terminating":   {"the namespace is deleted with its cluster", terminating, "", ""},
 		"Conflict":      {"a stale cache catches up", apierrors.NewConflict(worksGR, "x", errors.New("modified")), "", ""},
 		"NoNamespace":   {"the cluster has just joined", apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "karmada-es-m1"), "", ""},

@@ -121,7 +121,7 @@ func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operati
 	approved := false
 	if op.Kind == judge.Delete {
 		a := w.admitDeletion(v, op, o)
-		if a.wait > 0 || a.held && op.Work.Held != nil { // it must settle, or is marked already
+		if a.wait > 0 || a.held && a.marked { // it must settle, or is marked already
 			return
 		}
 		if approved = a.approved; a.held {

@@ -308,6 +308,24 @@ func (m *machine) hasContent(k model.Key, want string) error {
 	return nil
 }
 
+// keeps checks what the page's Work on a cluster says.
+func (m *machine) keeps(cluster, want string) act {
+	return func() error {
+		work := m.works()[model.WorkKey(cluster, thePage)]
+		if work == nil {
+			return fmt.Errorf("there is no Work on %s", cluster)
+		}
+		manifest, err := model.ManifestOf(work)
+		if err != nil {
+			return err
+		}
+		if got, _, _ := unstructured.NestedString(manifest.Object, "data", "key"); got != want {
+			return fmt.Errorf("%s has content %s, not %s", cluster, got, want)
+		}
+		return nil
+	}
+}
+
 // isRetained checks whether the Work leaves the Deployment's replicas to m1.
 func (m *machine) isRetained() error {
 	carried, err := m.carried(inA(deployment))

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,6 +14,23 @@ import (
 var configuration = apiserver.Ref{Resource: configMaps, Namespace: daemon.Namespace, Name: "karmada-mirror"}
 
 const approvals = "karmada.target/approve-deletions"
+
+// markedLater is what the agent of a cluster can do to a Work of its own: its mark says another time.
+func (m *machine) markedLater(cluster string) act {
+	return func() error {
+		const mark = "karmada.target/deletion-held"
+		for key, work := range m.works() {
+			_, why, isHeld := strings.Cut(work.GetAnnotations()[mark], " ")
+			if strings.HasPrefix(key, "karmada-es-"+cluster+"/") && isHeld {
+				_, err := m.store.Modify(workRef(key), "", func(o apiserver.Object) {
+					setField("2999-01-01T00:00:00.000Z "+why, "metadata", "annotations", mark)(&unstructured.Unstructured{Object: o})
+				})
+				return err
+			}
+		}
+		return errors.New("no Work is held")
+	}
+}
 
 // approves writes an approval by hand.
 func (m *machine) approves(text *string) act {
@@ -37,6 +55,14 @@ func (m *machine) approval(text *string) act {
 
 // breakers are stories of deletions that are held.
 var breakers = map[string]func(*machine) error{
+	"OneClusterSpoilsAMark": func(m *machine) error { // the daemon corrects it, and approvals are for the others meanwhile
+		return m.tell(m.careful, m.crowd(60, 0, to("m1,m2")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.held(120, 120), m.stopped, m.markedLater("m2"),
+			m.runs("deletions approve --yes", "not approved: the mark on Work karmada-es-m2/"), m.started, pause(time.Minute), m.held(1, 1), m.approved(""), pause(time.Minute), m.quiet)
+	},
+	"ApprovedIsNotHeld": func(m *machine) error { // while its cluster takes its time
+		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.held(60, 60), m.halts("m1"), m.approved(""), pause(time.Minute),
+			m.counted(`karmada_mirror_works{member_cluster="m1",state="deleting"}`, 60), m.runs("deletions list", "No deletion is held."), m.quiet)
+	},
 	"Breaker": func(m *machine) error {
 		var from, again time.Time
 		old, future := "", "configmaps=2999-01-01T00:00:00Z"

@@ -20,6 +20,16 @@ import (
 
 // faults are stories of networks and API servers that fail.
 var faults = map[string]func(*machine) error{
+	"ConfigurationMayNotBeRead": func(m *machine) error { // any more
+		refused := fault.Refuse(apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "karmada-mirror", errors.New("no")))
+		return m.tell(m.page(to("m1")), m.quiet, m.fails(fault.Match{Resource: "configmaps", Namespace: "karmada-system"}, refused), m.ended("configmaps"), pause(10*time.Minute),
+			m.counted(`karmada_mirror_watch_state{resource="configuration",state="degraded"}`, 1), m.quiet)
+	},
+	"StatusesMayNotBeWritten": func(m *machine) error {
+		refused := fault.Refuse(apierrors.NewForbidden(schema.GroupResource{Group: "apps", Resource: "deployments"}, "web", errors.New("no")))
+		return m.tell(m.web(to("m1")), m.quiet, m.fails(fault.Match{Verb: "patch", Resource: "deployments"}, refused), m.puts(inA(deployment), to("m1,m2")), pause(90*time.Minute),
+			m.counted(`karmada_mirror_failing_sources{queue="status"}`, 1), m.logged("cannot write statuses", 2, 2), m.quiet)
+	},
 	"ProxyKeepsASilentWatchOpen": func(m *machine) error {
 		proxy := fault.NewGate()
 		return m.tell(m.page(to("m1")), m.quiet, m.fails(watchOf("configmaps"), proxy.Events()), m.ended("configmaps"), pause(5*time.Second), func() error { proxy.Shut(); return nil }, m.calm,

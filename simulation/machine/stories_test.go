@@ -4,6 +4,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/karmada-target/karmada-mirror/simulation/fault"
 )
@@ -107,6 +108,17 @@ var stories = map[string]func(*machine) error{
 	},
 	"KarmadaStandsStillInWaves": func(m *machine) error { // and what it has reported is about the content before
 		return m.tell(m.page(inTwoWaves), m.quiet, m.halts("m1"), m.edited(2), pause(30*time.Second), m.quiet)
+	},
+	"CanaryIsNotAskedForForAMoment": func(m *machine) error { // and has not applied what the others wait for
+		var from time.Time
+		edge := map[string]string{"tier": "edge"}
+		return m.tell(m.cluster("m1", edge), m.cluster("m2", edge), m.page(map[string]string{selectorKey: "tier=edge", wavesKey: "m1;*"}), m.quiet, m.ails("m1"), m.edited(2), pause(time.Minute), now(&from),
+			m.cluster("m1", map[string]string{"tier": "egde"}), pause(300*time.Millisecond), m.cluster("m1", edge), pause(time.Minute), m.deletes(&from, 0, 0), m.keeps("m1", "2"), m.keeps("m2", "1"))
+	},
+	"EventsMayBeReadAgain": func(m *machine) error { // after the last judgement that waited for one is long ago
+		forbidden := fault.Refuse(apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "", nil))
+		return m.tell(m.page(inTwoWaves), m.quiet, pause(2*time.Minute), m.fails(fault.Match{Verb: "list", Resource: "events"}, forbidden), m.fails(fault.Match{Verb: "watch", Resource: "events"}, forbidden),
+			m.edited(2), pause(28*time.Minute), m.keeps("m2", "1"), m.calm, pause(10*time.Minute), m.keeps("m2", "2"), m.quiet)
 	},
 	"ObstacleGoesWhileAnotherWriteHangs": func(m *machine) error {
 		seen := pause(500 * time.Millisecond)
