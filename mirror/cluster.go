@@ -18,7 +18,10 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 		c.caches.Unreached(after.Name)
 		c.enqueueChoosing(after, c.caches.InWaves) // a wave passes over clusters that are not ready
 		for w := range c.caches.WorksOn(after.Name) {
-			c.enqueueStatus(w.Source) // what a member that was away reports may not have been believed
+			c.enqueueStatus(w.Source)       // what a member that was away reports may not have been believed
+			if c.caches.InWaves(w.Source) { // which may wait for it, though it is no longer asked for
+				c.enqueue(w.Source)
+			}
 		}
 	}
 	if before != nil && after != nil && before.SameMeaning(after) {

@@ -49,6 +49,7 @@ var (
 		"/api/v1/namespaces":                                      state.NamespacesResource,
 		"/api/v1/pods":                                            pods,
 		"/apis/example.io/v1/widgets":                             widgets,
+		"/apis/example.io/v2/widgets":                             widgetsV2,
 		"/apis/cluster.karmada.io/v1alpha1/clusters":              state.ClustersResource,
 		"/apis/work.karmada.io/v1alpha1/works":                    render.WorksResource,
 		"/apis/apiextensions.k8s.io/v1/customresourcedefinitions": state.DefinitionsResource,

@@ -28,10 +28,8 @@ func preferV2(s *apiServer, beside bool) {
 	}
 }
 
-// inBothVersions has a widget in v1 and in v2, and its Work in v1.
-func inBothVersions(t *testing.T, s *apiServer) {
-	collections["/apis/example.io/v2/widgets"] = widgetsV2
-	t.Cleanup(func() { delete(collections, "/apis/example.io/v2/widgets") })
+// inBothVersions has a widget in v1 and in v2.
+func inBothVersions(s *apiServer) {
 	inV2 := gadgetObject("m1")
 	inV2.SetAPIVersion("example.io/v2")
 	s.list(state.DefinitionsResource, definitionObject())
@@ -43,7 +41,7 @@ func inBothVersions(t *testing.T, s *apiServer) {
 // may not be served in the members. While the Works' is served, nothing is rewritten, neither at once nor after a restart.
 func TestPreferredVersionChanges(t *testing.T) {
 	s := newAPIServer(t)
-	inBothVersions(t, s)
+	inBothVersions(s)
 	s.events = map[schema.GroupVersionResource]chan any{state.DefinitionsResource: make(chan any)}
 	s.list(render.WorksResource, sample.Work(gadgetObject("m1"), "m1"))
 	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
@@ -71,7 +69,7 @@ func TestVersionOfOthersWorks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newAPIServer(t)
-			inBothVersions(t, s)
+			inBothVersions(s)
 			works := []*unstructured.Unstructured{sample.Work(gadgetObject("m1"), "m1")}
 			for _, source := range []string{"other1", "other2"} {
 				u := gadgetObject(other.cluster)
@@ -105,7 +103,7 @@ func TestPolicySelectsAnotherVersion(t *testing.T) {
 	policy := settingPolicy("a", "replicas")
 	policy.Object["spec"].(map[string]any)["resourceSelectors"] = []any{map[string]any{"apiVersion": "example.io/v1", "kind": gadget.Kind}}
 	s := honoring(t, policy)
-	inBothVersions(t, s)
+	inBothVersions(s)
 	s.list(render.WorksResource, overridden(t, gadgetObject("m1"), policy))
 	s.reply(policiesAt, policyList("100", policy))
 	preferV2(s, false)
