@@ -76,7 +76,8 @@ func isTooLarge(err error) bool {
 // v0.35.4).
 var denial = regexp.MustCompile(`(admission webhook "[a-z0-9.-]+") denied the request|(ValidatingAdmissionPolicy '[a-z0-9.-]+')( with binding '[a-z0-9.-]+')? denied request`)
 
-// quota matches the quota that rejected a request (pkg/quota/v1/admission.go of k8s.io/apiserver, v0.35.4).
+// quota matches the quota that rejected a request (pkg/admission/plugin/resourcequota/controller.go of k8s.io/apiserver,
+// v0.35.4).
 var quota = regexp.MustCompile(`exceeded quota: ([a-z0-9.-]+)`)
 
 // IsDenied reports whether an admission plugin denied the request, as opposed to being
