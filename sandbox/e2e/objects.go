@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
 // These are the resources that tests use most.
@@ -95,6 +96,9 @@ func MakeNamespace(t *testing.T, name string, labels, annotations map[string]str
 	u.SetAnnotations(annotations)
 	Create(t, Namespaces, u)
 	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("Karmada's last lines about %s: %s", name, Env.Component(karmada.ControllerManager).LastLines(name))
+		}
 		_ = Env.Admin.Resource(Namespaces).Delete(context.Background(), name, metav1.DeleteOptions{})
 	})
 	return name

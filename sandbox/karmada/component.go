@@ -148,7 +148,7 @@ func (c *Component) launch() error {
 	command.SysProcAttr = attributes(c.k.options.Detach)
 	c.k.forgive(c.name)
 	c.current, err = launch(command, func(err error) {
-		c.k.died(c.name, fmt.Errorf("%s ended: %w: %s ends with %q", c.name, err, c.Log(), lastLines(c.Log())))
+		c.k.died(c.name, fmt.Errorf("%s ended: %w: %s ends with %q", c.name, err, c.Log(), c.LastLines("")))
 	})
 	if err != nil {
 		c.current = nil
@@ -200,10 +200,12 @@ func probe(ctx context.Context, client *http.Client, url string) error {
 	return nil
 }
 
-// lastLines returns the end of a log, enough to see why its writer ended, or nothing if
-// the log cannot be read.
-func lastLines(path string) string {
-	content, _ := os.ReadFile(path) // nothing
-	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
-	return strings.Join(lines[max(0, len(lines)-8):], " | ")
+// LastLines returns the end of the log, only those lines that contain about; nothing if the log
+// cannot be read.
+func (c *Component) LastLines(about string) string {
+	content, _ := os.ReadFile(c.Log()) // nothing
+	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(content)), "\n"), func(line string) bool {
+		return !strings.Contains(line, about)
+	})
+	return strings.Join(lines[max(0, len(lines)-20):], " | ")
 }
