@@ -28,9 +28,10 @@ const (
 	// an Event says what it waits for, and lingerPeriod how often that is looked at again.
 	lingerGrace  = 10 * time.Second
 	lingerPeriod = time.Minute
-	// releasePeriod is when to look again at a source that has changed meanwhile, or for Works that the
-	// cache does not show yet.
+	// releasePeriod is when to look again at a source that has changed meanwhile, and unseenPeriod for Works
+	// that the cache does not show: each of them is read.
 	releasePeriod = time.Second
+	unseenPeriod  = 5 * time.Second
 	// finalizerPause is the shortest time after which a finalizer that another user has removed is set
 	// again. It doubles each time, up to maxFinalizerPause.
 	finalizerPause    = time.Second
@@ -146,7 +147,7 @@ func (f *finalizers) remove(ctx context.Context, id render.Identity, resource sc
 		return finalizing{}
 	}
 	if mayBeLeft {
-		o.RetryAfter(releasePeriod)
+		o.RetryAfter(wait.Jitter(unseenPeriod, 0.2))
 		return finalizing{}
 	}
 	switch err := f.set(ctx, resource, id, facts.Source.UID, facts.Source.ResourceVersion, false); {

@@ -14,6 +14,7 @@ func (srv *Server) isReview(r *request) bool {
 	switch r.Ref.Resource {
 	case schema.GroupResource{Group: authorizationv1.GroupName, Resource: "selfsubjectaccessreviews"},
 		schema.GroupResource{Group: authorizationv1.GroupName, Resource: "subjectaccessreviews"},
+		schema.GroupResource{Group: authenticationv1.GroupName, Resource: "selfsubjectreviews"},
 		schema.GroupResource{Group: authenticationv1.GroupName, Resource: "tokenreviews"}:
 		return r.Method == http.MethodPost && r.Name == ""
 	}
@@ -36,6 +37,8 @@ func (srv *Server) review(r *request) (response, error) {
 		err = json.Unmarshal(r.body, &a)
 		a.Status = srv.access(a.Spec.ResourceAttributes, a.Spec.User)
 		answer = a
+	case "selfsubjectreviews":
+		answer = authenticationv1.SelfSubjectReview{Status: authenticationv1.SelfSubjectReviewStatus{UserInfo: authenticationv1.UserInfo{Username: r.UserAgent()}}}
 	case "tokenreviews":
 		a := authenticationv1.TokenReview{}
 		err = json.Unmarshal(r.body, &a)

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -165,21 +166,20 @@ func (m *machine) unfinished(there map[string]*unstructured.Unstructured) (going
 
 // compare lists the Works that do not match the model.
 func (m *machine) compare(works map[string]*unstructured.Unstructured) (wrong []string) {
-	left, world := len(works), m.worldWith(works)
+	left, world := maps.Clone(works), m.worldWith(works)
 	for _, k := range m.keys() {
 		for _, cluster := range m.clusters {
 			of := target{k, cluster}
-			work := works[model.WorkKey(cluster, k)]
-			if work != nil {
-				left--
-			}
-			if why := m.judge(world, of, work); why != "" {
+			delete(left, model.WorkKey(cluster, k))
+			if why := m.judge(world, of, works); why != "" {
 				wrong = append(wrong, fmt.Sprintf("%v: %s", of, why))
 			}
 		}
 	}
-	if left > 0 {
-		wrong = append(wrong, fmt.Sprintf("there are %d Works without a known source", left))
+	for key, work := range left {
+		if !strings.HasPrefix(work.GetName(), anchor.Name+"-") {
+			wrong = append(wrong, "there is a Work without a known source: "+key)
+		}
 	}
 	return wrong
 }
@@ -219,7 +219,10 @@ func (m *machine) compareStatuses(there map[string]*unstructured.Unstructured) (
 			continue
 		}
 		want, isKnown := world.Replicas(key, m.clusters)
-		isKnown = isKnown && !m.isContested(key, there)
+		isKnown = isKnown && !slices.ContainsFunc(m.clusters, func(cluster string) bool {
+			of := target{key, cluster}
+			return m.isContested(of, there) || m.isHeldUp(world, of, there)
+		})
 		if got, _, _ := unstructured.NestedInt64(u.Object, "status", "replicas"); isKnown && got != want {
 			wrong = append(wrong, fmt.Sprintf("%v has %d replicas in its status, not %d", key, got, want))
 		}
@@ -230,14 +233,10 @@ func (m *machine) compareStatuses(there map[string]*unstructured.Unstructured) (
 	return wrong
 }
 
-// isContested reports whether Karmada refuses to apply an object to one of the clusters, which has one
-// that was left there.
-func (m *machine) isContested(k model.Key, there map[string]*unstructured.Unstructured) bool {
-	return slices.ContainsFunc(m.clusters, func(cluster string) bool {
-		work := there[model.WorkKey(cluster, k)]
-		of := target{k, cluster}
-		return work != nil && (m.left[of] || m.mayBeLeft(of, time.Now())) && !isWell(work)
-	})
+// isContested reports whether Karmada refuses to apply an object to a cluster, which has one that was left there.
+func (m *machine) isContested(of target, there map[string]*unstructured.Unstructured) bool {
+	work := there[model.WorkKey(of.cluster, of.key)]
+	return work != nil && (m.left[of] || m.mayBeLeft(of, time.Now())) && !isWell(work)
 }
 
 func finalizerFits(must model.State, has bool) bool {
@@ -261,13 +260,17 @@ func (m *machine) worldWith(works map[string]*unstructured.Unstructured) *model.
 }
 
 // judge says what is wrong with the Work of an object in a cluster, or with its absence.
-func (m *machine) judge(world *model.World, of target, work *unstructured.Unstructured) string {
+func (m *machine) judge(world *model.World, of target, there map[string]*unstructured.Unstructured) string {
 	state, want := world.Of(of.key, of.cluster)
+	work := there[model.WorkKey(of.cluster, of.key)]
 	if work != nil && state != model.Present && model.IsHeld(work) && (m.breaker != "" || m.undefines && of.key.Kind == widget.Kind) {
 		return ""
 	}
 	switch state {
 	case model.Present:
+		if m.isHeldUp(world, of, there) {
+			return m.judgeHeldUp(of, want, work)
+		}
 		if work == nil {
 			return "it is missing"
 		}
@@ -315,9 +318,10 @@ func (m *machine) judgeStaying(of target, work *unstructured.Unstructured) strin
 	case before == nil && work != nil && !may[model.Present]:
 		return fmt.Sprintf("it did not exist and nothing has asked for it: %s", described(work))
 	case before != nil && work != nil && !may[model.Present] && !may[model.Absent]:
+		wasSuspended := slices.ContainsFunc(options, func(o model.Copy) bool { return o.Suspended })
 		if err := model.Carries(work, *before); err != nil && !slices.ContainsFunc(options, func(o model.Copy) bool {
 			like := *before
-			like.Suspended, like.Preserved = o.Suspended || like.Suspended, o.Preserved
+			like.Suspended, like.Preserved = wasSuspended || like.Suspended, o.Preserved // a suspension outlasts its reason
 			return model.Carries(work, like) == nil
 		}) {
 			return "it had to stay as it was: " + err.Error()

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -80,4 +81,17 @@ func (r *replica) isReady() error {
 		return fmt.Errorf("replica %s is not ready: %s", r.name, text)
 	}
 	return err
+}
+
+// unready checks that all replicas say that they are not ready, and why.
+func (m *machine) unready(texts ...string) act {
+	return func() error {
+		for _, r := range m.replicas {
+			err := r.isReady()
+			if err == nil || slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(err.Error(), text) }) {
+				return fmt.Errorf("it is not %q that keeps a replica from being ready, but: %v", texts, err)
+			}
+		}
+		return nil
+	}
 }

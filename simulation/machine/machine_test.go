@@ -169,6 +169,9 @@ func newMachine(s *scene, kubeconfig string) (*machine, error) {
 	for len(m.servers) < 3 {
 		m.serve("")
 	}
+	if s.steps["upgrade"] > 0 {
+		return m, m.tell(m.stranger(inA(anchor), to("*")), m.stranger(inB(anchor), to("*")), pause(time.Second))
+	}
 	return m, nil
 }
 
@@ -473,7 +476,7 @@ func (m *machine) joinReady(name string) error {
 
 // removeCluster makes a cluster leave: Karmada deletes its Works.
 func (m *machine) removeCluster(name string) error {
-	if m.history.now().Clusters[name] == nil {
+	if all := m.history.now().Clusters; all[name] == nil || len(all) == 1 { // the anchor holds in some
 		return nil
 	}
 	for _, k := range m.keys() {

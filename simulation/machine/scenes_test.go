@@ -41,6 +41,7 @@ const (
 // widget is an object of a custom resource whose version the configuration does not name.
 var (
 	widget         = model.Key{Kind: "Widget", Name: "wheel"}
+	anchor         = model.Key{Kind: "Widget", Name: "anchor"} // always has Works, in each namespace, and so keeps the version
 	widgetResource = apiserver.Resource{Group: widgets.Group, Resource: widgets.Resource, Kind: widget.Kind, ListKind: "WidgetList", Singular: "widget", Versions: []string{"v1"}, Namespaced: true, Custom: true}
 )
 
@@ -51,7 +52,7 @@ func widgetDefinition(versions ...string) apiserver.Object {
 	return definitionOf(r)
 }
 
-// inVersions plays with a resource of which a newer version comes and goes: the one that Works have stays, and some always do.
+// inVersions plays with a resource of which a newer version comes and goes: the one that Works have stays.
 var inVersions = &scene{
 	clusters: []string{"m1", "m2"}, objects: []model.Key{widget, pages[0]}, extra: []schema.GroupResource{widgets},
 	annotations: map[string]choices{clustersKey: {"m1": 1, "*": 3}},
@@ -122,6 +123,29 @@ var withStatuses = &scene{
 	claims:      choices{none: 1},
 	steps:       choices{"put": 6, "edit": 4, "recreate": 12, "toggle": 6, "away": 6, "ready": 4, "ail": 2, "heal": 2, "wait": 12, "all restart": 10, "kill": 1},
 	flags:       withoutSweeps,
+}
+
+// together plays with all features at once, in waves: what two of them do to each other. What conflicts is overwritten, as
+// in inMembers.
+func together() *scene {
+	s := *inWaves
+	s.objects, s.extra = []model.Key{deployment, autoscaler, pages[0], widget}, []schema.GroupResource{widgets}
+	s.annotations = map[string]choices{
+		clustersKey: {none: 3, "*": 10, "m1,m2": 2, "*,!m3": 2}, wavesKey: {none: 4, "m1;*": 5, "m1;m2,m3(1);*": 4, "m?(1)": 1, "m4; m1(50%)": 1}, selectorKey: {none: 16, "tier=edge": 1},
+		suspendKey: {none: 12, "true": 1, "m1": 1, "m2": 1}, preserveKey: {none: 8, "true": 1}, "karmada.target/conflict-resolution": {"overwrite": 1}, deletionKey: {none: 6, "foreground": 2},
+		"karmada.target/replicas": {none: 8, "divide": 3, "m1=2,m*=1": 1, "retain": 1}, "karmada.target/expand": {none: 6, "true": 3},
+	}
+	s.defaults = map[string]choices{
+		clustersKey: {none: 8, "m1": 1, "m*": 2}, suspendKey: {none: 10, "m2": 1}, "karmada.target/replicas": {none: 8, "divide": 1}, "karmada.target/expand": {none: 8, "true": 1}, deletionKey: {none: 8, "foreground": 1},
+	}
+	s.differing, s.options = s.annotations, []string{suspendKey, preserveKey}
+	s.claims = choices{none: 20, "x": 1}
+	s.steps = choices{
+		"put": 24, "put back": 6, "edit": 24, "delete": 4, "recreate": 6, "there and back": 6, "toggle": 6, "namespace": 6, "namespace back": 4, "namespace there and back": 3,
+		"override": 8, "override goes": 3, "override and object": 4, "upgrade": 3, "configure": 2, "cluster": 6, "cluster leaves": 2, "ail": 6, "halt": 4, "heal": 6, "away": 6, "ready": 8, "rejoin": 4,
+		"Work deleted": 2, "Work edited": 2, "shut": 4, "open": 4, "expire": 1, "late": 3, "throttle": 2, "slow reads": 2, "kill": 2, "restart": 3, "autoscaler unreadable": 2, "default of a dying leader": 2, "wait": 2,
+	}
+	return &s
 }
 
 // moreDrawers draw the steps of these scenes.
@@ -216,7 +240,8 @@ func (m *machine) toggle(k model.Key, option string) error {
 	if now == nil {
 		return nil
 	}
-	annotations := maps.Clone(now.Annotations)
+	annotations := map[string]string{}
+	maps.Copy(annotations, now.Annotations)
 	if annotations[option] == "" {
 		annotations[option] = "true"
 	} else {

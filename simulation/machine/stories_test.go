@@ -175,6 +175,6 @@ var stories = map[string]func(*machine) error{
 			now(&gone), m.overrideGoes, pause(10*time.Millisecond), m.override, now(&back), pause(time.Second), m.losesNothing(&gone, &back), m.quiet)
 	},
 	"PoliciesAreServedLate": func(m *machine) error {
-		return m.tell(m.unserved, m.restarted, m.page(to("m1")), pause(3*time.Second), m.nothingIsThere, m.served, m.override, m.quiet)
+		return m.tell(func() error { return m.define(works) }, m.unserved, m.restarted, m.page(to("m1")), pause(3*time.Second), m.nothingIsThere, m.unready("overridepolicies.policy.karmada.io", "does not serve it"), m.refuses("check", "does not serve overridepolicies"), m.served, m.override, m.quiet)
 	},
 }

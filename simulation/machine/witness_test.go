@@ -248,7 +248,10 @@ func (m *machine) judgeOrder(of target, s sight, from time.Time) (why string) {
 		if state != model.Present || !equality.Semantic.DeepEqual(like.Content, s.Content) {
 			continue
 		}
-		if why = m.tooEarly(moment.World, of, s, from); why == "" {
+		if why = m.tooEarly(moment.World, of, s, from); like.Suspended && moment.InWaves(of.key) {
+			why = "it is suspended"
+		}
+		if why == "" {
 			return ""
 		}
 	}
@@ -263,16 +266,19 @@ func (m *machine) tooEarly(w *model.World, of target, s sight, from time.Time) s
 	for _, other := range m.clusters {
 		state, like := w.Of(of.key, other)
 		wave, _ := w.WaveOf(of.key, other)
-		if state != model.Present || wave > number || m.wasAway(other, from, s.at) || m.touched[target{of.key, other}] {
+		if state != model.Present || like.Suspended || wave > number || m.wasAway(other, from, s.at) || m.touched[target{of.key, other}] {
 			continue
 		}
 		has := func(x sight) bool { return x.UID == like.UID && equality.Semantic.DeepEqual(x.Content, like.Content) }
 		seen := m.witness.of(model.WorkKey(other, of.key), from, s.at)
 		isThrough := func(x sight) bool { return has(x) && x.isWell }
+		isHeld := func(x sight) bool { // whether a Work leaves its replicas to the member is judged in quiet moments
+			return isThrough(x) && (x.Retains || m.witness.hasHeld(model.WorkKey(other, of.key), like.Content, from, s.at))
+		}
 		given := lastGiven(seen)
 		switch {
-		case wave < number && !(slices.ContainsFunc(seen, isThrough) && (like.Retains || m.witness.hasHeld(model.WorkKey(other, of.key), like.Content, from, s.at))):
-			return fmt.Sprintf("it is in wave %d, and %s of wave %d has not come through", number+1, other, wave+1)
+		case wave < number && !slices.ContainsFunc(seen, isHeld):
+			return fmt.Sprintf("it is in wave %d, and %s of wave %d has not come through: reported %t", number+1, other, wave+1, slices.ContainsFunc(seen, isThrough))
 		case wave == number && slices.ContainsFunc(given, has) && !slices.ContainsFunc(given, isThrough):
 			underWay = append(underWay, other)
 		}

@@ -298,7 +298,7 @@ func (m *machine) stranger(k model.Key, annotations map[string]string) act {
 	return func() error {
 		o := numbered(k, 1)
 		(&unstructured.Unstructured{Object: o}).SetAnnotations(annotations)
-		_, err := m.store.Create(configMaps, o)
+		_, err := m.store.Create(resources[k.Kind], o)
 		return err
 	}
 }

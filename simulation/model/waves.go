@@ -12,11 +12,10 @@ const wavesKey = "karmada.target/waves"
 // WaveOf says in which wave of an object a cluster is, and how many of its clusters may be given a
 // change at once. All clusters of an object without waves are in one.
 func (w *World) WaveOf(k Key, cluster string) (number, atOnce int) {
-	o := w.Objects[k]
-	if o == nil || o.Annotations[wavesKey] == "" {
+	if !w.InWaves(k) {
 		return 0, math.MaxInt
 	}
-	for _, text := range strings.Split(o.Annotations[wavesKey], ";") {
+	for _, text := range strings.Split(w.Objects[k].Annotations[wavesKey], ";") {
 		list, limit, hasLimit := strings.Cut(text, "(")
 		if in, out := split(list); fits(in, cluster) && !fits(out, cluster) {
 			if n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(limit), ")")); hasLimit && err == nil {
@@ -27,4 +26,10 @@ func (w *World) WaveOf(k Key, cluster string) (number, atOnce int) {
 		number++
 	}
 	return number, math.MaxInt
+}
+
+// InWaves reports whether an object reaches its clusters in waves.
+func (w *World) InWaves(k Key) bool {
+	o := w.Objects[k]
+	return o != nil && o.Annotations[wavesKey] != ""
 }

@@ -1,0 +1,39 @@
+package machine
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/karmada-target/karmada-mirror/simulation/model"
+)
+
+// isHeldUp reports whether a cluster keeps what it has, for as long as it takes: it is suspended, or an earlier wave
+// cannot be given its content or come through with it.
+func (m *machine) isHeldUp(world *model.World, of target, there map[string]*unstructured.Unstructured) bool {
+	if !world.InWaves(of.key) {
+		return false
+	}
+	if _, like := world.Of(of.key, of.cluster); like.Suspended {
+		return true
+	}
+	number, _ := world.WaveOf(of.key, of.cluster)
+	return slices.ContainsFunc(m.clusters, func(other string) bool {
+		if wave, _ := world.WaveOf(of.key, other); wave >= number {
+			return false
+		}
+		state, like := world.Of(of.key, other)
+		return state == model.Stays && like.UID != "" && world.Clusters[other] != nil || m.isContested(target{of.key, other}, there)
+	})
+}
+
+// judgeHeldUp checks that a Work that is held up has stayed, and what takes effect at once: wrongOrder judges its content.
+func (m *machine) judgeHeldUp(of target, want model.Copy, work *unstructured.Unstructured) string {
+	if work == nil {
+		return m.judgeStaying(of, work)
+	}
+	if has, err := model.CopyOf(work); err != nil || has.Suspended != want.Suspended || has.Preserved != want.Preserved {
+		return "it is not suspended or preserved as it must be: " + described(work)
+	}
+	return m.judgeStaying(of, work)
+}
