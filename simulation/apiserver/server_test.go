@@ -1,10 +1,8 @@
 package apiserver
 
 import (
-	"context"
 	"slices"
 	"strconv"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,22 +11,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
-	metadataclient "k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/restmapper"
-	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/leaderelection"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
-	"k8s.io/client-go/tools/record"
 )
 
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
@@ -47,107 +32,6 @@ func configMap(name, value string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: Object{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name, "namespace": "a"}, "data": map[string]any{"k": value},
 	}}
-}
-
-// TestInformer follows objects by a streaming list and a watch.
-func TestInformer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, srv, config := newWorld(t)
-		client := dynamic.NewForConfigOrDie(config)
-		informer := dynamicinformer.NewFilteredDynamicInformer(client, configMaps, "", 0, cache.Indexers{}, nil).Informer()
-		var adds, updates, deletes atomic.Int64
-		if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc: func(any) { adds.Add(1) }, UpdateFunc: func(_, _ any) { updates.Add(1) }, DeleteFunc: func(any) { deletes.Add(1) },
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := client.Resource(configMaps).Namespace("a").Create(t.Context(), configMap("one", "1"), metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		go informer.RunWithContext(ctx)
-		if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
-			t.Fatal("not synced")
-		}
-		srv.SetLag(configMaps.GroupResource(), time.Second)
-		in := client.Resource(configMaps).Namespace("a")
-		if _, err := in.Create(t.Context(), configMap("two", "1"), metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := in.Patch(t.Context(), "two", types.MergePatchType, []byte(`{"data":{"k":"2"}}`), metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		if err := in.Delete(t.Context(), "one", metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(999 * time.Millisecond)
-		synctest.Wait()
-		if got := [3]int64{adds.Load(), updates.Load(), deletes.Load()}; got != [3]int64{1, 0, 0} {
-			t.Errorf("before the lag has passed: %d", got)
-		}
-		time.Sleep(time.Millisecond)
-		synctest.Wait()
-		if got := [3]int64{adds.Load(), updates.Load(), deletes.Load()}; got != [3]int64{2, 1, 1} {
-			t.Errorf("after the lag: %d", got)
-		}
-		time.Sleep(24 * time.Hour) // watches time out and are renewed
-		if n := len(informer.GetStore().List()); n != 1 {
-			t.Errorf("%d objects", n)
-		}
-	})
-}
-
-// TestClients uses what else a daemon is made of.
-func TestClients(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, _, config := newWorld(t)
-		client := kubernetes.NewForConfigOrDie(config)
-		mapper, err := restmapper.GetAPIGroupResources(discovery.NewDiscoveryClientForConfigOrDie(config))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m, err := restmapper.NewDiscoveryRESTMapper(mapper).RESTMapping(schema.GroupKind{Group: "work.karmada.io", Kind: "Work"}); err != nil || m.Resource.Resource != "works" {
-			t.Errorf("mapped to %v: %v", m, err)
-		}
-		if _, err := s.Create(configMaps.GroupResource(), configMap("one", "1").Object); err != nil {
-			t.Fatal(err)
-		}
-		list, err := metadataclient.NewForConfigOrDie(config).Resource(configMaps).List(t.Context(), metav1.ListOptions{})
-		if err != nil || len(list.Items) != 1 || list.Items[0].Name != "one" {
-			t.Errorf("listed %v: %v", list, err)
-		}
-		_, err = client.CoreV1().ConfigMaps("a").Get(t.Context(), "none", metav1.GetOptions{})
-		if !apierrors.IsNotFound(err) {
-			t.Error(err)
-		}
-
-		ctx, cancel := context.WithCancel(t.Context())
-		led := make(chan struct{})
-		go leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
-			Lock:          &resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Namespace: "a", Name: "lease"}, Client: client.CoordinationV1(), LockConfig: resourcelock.ResourceLockConfig{Identity: "x"}},
-			LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second, ReleaseOnCancel: true,
-			Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(ctx context.Context) { close(led) }, OnStoppedLeading: func() {}},
-		})
-		<-led
-		time.Sleep(time.Minute)
-
-		broadcaster := record.NewBroadcaster(record.WithContext(ctx))
-		broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
-		recorder := broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "test"})
-		object := runtime.Object(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "one", Namespace: "a"}})
-		for range 2 {
-			recorder.Event(object, "Normal", "Tested", "a message")
-			time.Sleep(time.Second)
-		}
-		events, err := client.CoreV1().Events("").List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=one,reason=Tested"})
-		if err != nil || len(events.Items) != 1 || events.Items[0].Count != 2 {
-			t.Errorf("events %v: %v", events, err)
-		}
-		broadcaster.Shutdown()
-		cancel()
-		time.Sleep(time.Minute)
-	})
 }
 
 // TestDefinition serves, changes and withdraws a custom resource, and empties a Namespace.
