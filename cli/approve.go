@@ -41,8 +41,8 @@ func (d *deletions) newApprove() *cobra.Command {
 	return approve
 }
 
-// approve approves what is held up to the newest mark that it has seen: no clocks
-// have to agree.
+// approve approves what is held up to the newest mark that it has seen: clocks need only agree within
+// what config.IsAhead allows.
 func (d *deletions) approve(ctx context.Context) error {
 	name, err := parseConfigMap(d.configMap)
 	if err != nil {
@@ -52,8 +52,11 @@ func (d *deletions) approve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if works = d.usable(works); len(works) == 0 {
+	if len(works) == 0 {
 		return errNothingHeld
+	}
+	if works = d.usable(works); len(works) == 0 {
+		return errors.New("the marks of all held deletions are in the future by this machine's clock: correct it; if it is right, the daemon corrects the marks itself")
 	}
 	if works, err = d.own(ctx, works); err != nil {
 		return err
@@ -82,7 +85,7 @@ func (d *deletions) usable(works []heldWork) []heldWork {
 	return slices.DeleteFunc(works, func(w heldWork) bool {
 		isAhead := config.IsAhead(w.Since, time.Now())
 		if isAhead {
-			fmt.Fprintf(d.out, "not approved: the mark on Work %s says %s, which is in the future\n", w.work, w.Since.Format(time.RFC3339))
+			fmt.Fprintf(d.out, "not approved: the mark on Work %s says %s, which is in the future by this machine's clock\n", w.work, w.Since.Format(time.RFC3339))
 		}
 		return isAhead
 	})

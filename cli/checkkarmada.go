@@ -138,17 +138,15 @@ func (c *checker) checkCluster(ctx context.Context, u *unstructured.Unstructured
 }
 
 // checkPolicies looks at whether the override policies are served: without them, the daemon decides nothing.
-func (c *checker) checkPolicies(ctx context.Context) error {
+func (c *checker) checkPolicies(ctx context.Context) {
 	for _, r := range []schema.GroupVersionResource{state.PoliciesResource, state.ClusterPoliciesResource} {
 		_, served, err := c.resolve(ctx, r.GroupResource(), r.Version)
 		if err != nil {
-			return err
-		}
-		if !served {
+			c.fail("is the API server, or the aggregated one behind it, well?", "cannot tell whether %s is served: %v", r.GroupResource(), err)
+		} else if !served {
 			c.fail("install Karmada's CustomResourceDefinitions again, or set overridePolicies: Ignore", "nothing is mirrored: the API server does not serve %s, which overridePolicies: Honor needs", r.GroupResource())
 		}
 	}
-	return nil
 }
 
 // checkConfiguration looks at the ConfigMap, and at each resource in it.
@@ -167,9 +165,7 @@ func (c *checker) checkConfiguration(ctx context.Context) (err error) {
 	}
 	c.pass("ConfigMap %s is valid: %d resources", c.configMap, len(c.configuration.Resources))
 	if c.configuration.HonorsPolicies() {
-		if err := c.checkPolicies(ctx); err != nil {
-			return err
-		}
+		c.checkPolicies(ctx)
 	}
 	for _, r := range c.configuration.Resources {
 		if err := c.checkResource(ctx, r.GroupResource(), r.Version); err != nil {

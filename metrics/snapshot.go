@@ -29,13 +29,10 @@ type Failing struct {
 	Since time.Time
 }
 
-// With adds sources that have failed since then; none if that is zero.
-func (f Failing) With(sources int, since time.Time) Failing {
-	if since.IsZero() || sources == 0 {
-		return f
-	}
-	if f.Sources += sources; f.Since.IsZero() || since.Before(f.Since) {
-		f.Since = since
+// With adds others.
+func (f Failing) With(others Failing) Failing {
+	if f.Sources += others.Sources; f.Since.IsZero() || !others.Since.IsZero() && others.Since.Before(f.Since) {
+		f.Since = others.Since
 	}
 	return f
 }
@@ -70,7 +67,7 @@ var (
 	held      = prometheus.NewDesc(prefix+"_deletions_held", "Works whose deletion waits for approval.", []string{"resource"}, nil)
 	waves     = prometheus.NewDesc(prefix+"_wave_held_sources", "Sources with a wave of clusters that has not come through by its deadline.", []string{"resource"}, nil)
 	contested = prometheus.NewDesc(prefix+"_contested_sources", "Sources with a Work, or with an aggregated status, that another writer keeps changing, by reason. Only the leader reports it.", []string{"reason"}, nil)
-	failing   = prometheus.NewDesc(prefix+"_failing_sources", "Sources whose last sync failed and is retried: that of their Works (mirror) or of their aggregated status (status). Only the leader reports it.", []string{"queue"}, nil)
+	failing   = prometheus.NewDesc(prefix+"_failing_sources", "Sources whose last sync failed and is retried, that of their Works and finalizers (mirror) or of their aggregated status (status), and those that lack a right for it. Only the leader reports it.", []string{"queue"}, nil)
 	oldest    = prometheus.NewDesc(prefix+"_oldest_failure_timestamp_seconds", "Since when each sync of some failing source has failed, in Unix time. Absent if none fails.", []string{"queue"}, nil)
 	last      = prometheus.NewDesc(prefix+"_watch_last_event_timestamp_seconds", "When the last event of the resource arrived, in Unix time.", []string{"resource"}, nil)
 )

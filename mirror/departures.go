@@ -189,8 +189,8 @@ func (c *Controller) letGo(ctx context.Context, id render.Identity, o *write.Out
 		return nil
 	}
 	gr := left.resource.GroupResource()
-	at := place{gr, id.Namespace}
-	if wait := c.finalizers.denied.wait(at); wait > 0 {
+	at := place{gr, id.Namespace, ""}
+	if wait := c.finalizers.kept.wait(at, id); wait > 0 {
 		o.RetryAfter(wait)
 		return mayNotRemove(left.resource)
 	}
@@ -205,12 +205,12 @@ func (c *Controller) letGo(ctx context.Context, id render.Identity, o *write.Out
 	switch {
 	case err == nil || errors.Is(err, write.ErrOtherVersion) || gather.ProvesAbsence(err, id.Name):
 		c.departures.drop(id)
-		c.finalizers.denied.end(at)
+		c.finalizers.kept.end(at)
 		if !isBack {
 			c.finalizers.shown(id)
 		}
 	case write.RefusedBy(err) != "":
-		c.finalizers.denied.begin(at)
+		c.finalizers.kept.begin(at, id)
 		o.RetryAfter(denialPeriod)
 		return mayNotRemove(left.resource)
 	default:

@@ -41,7 +41,8 @@ const (
 // finalizers sets our finalizer on sources that ask to be deleted in the foreground, and removes it.
 type finalizers struct {
 	*Controller
-	denied *denials[place]
+	// denied is where the finalizer may not be set, and kept where it may not be removed.
+	denied, kept *denials[place]
 	// undone remembers, by UID, on which sources the finalizer was set, to set it less and less
 	// often if another user keeps removing it.
 	undone *flowcontrol.Backoff
@@ -52,10 +53,10 @@ type finalizers struct {
 	unshown map[render.Identity]departure
 }
 
-// place is where the daemon may have a right, or not.
+// place is where the daemon may have a right, or not: in a Namespace, or on one object.
 type place struct {
 	schema.GroupResource
-	namespace string
+	namespace, name string
 }
 
 type toldNotice struct {
@@ -66,7 +67,7 @@ type toldNotice struct {
 func newFinalizers(c *Controller) *finalizers {
 	undone := flowcontrol.NewBackOff(finalizerPause, maxFinalizerPause)
 	undone.Clock = c.Clock
-	return &finalizers{Controller: c, denied: newDenials[place](c.Clock), undone: undone,
+	return &finalizers{Controller: c, denied: newDenials[place](c.Clock), kept: newDenials[place](c.Clock), undone: undone,
 		told: map[render.Identity]toldNotice{}, unshown: map[render.Identity]departure{}}
 }
 
@@ -99,8 +100,8 @@ func (f *finalizers) apply(ctx context.Context, j judge.Judgement, o *write.Outc
 }
 
 func (f *finalizers) add(ctx context.Context, j judge.Judgement, resource schema.GroupVersionResource, o *write.Outcome) finalizing {
-	source, at := j.Facts.Source, place{resource.GroupResource(), j.Facts.ID.Namespace}
-	if wait := f.denied.wait(at); wait > 0 {
+	source, at := j.Facts.Source, place{resource.GroupResource(), j.Facts.ID.Namespace, ""}
+	if wait := f.denied.wait(at, source.ID); wait > 0 {
 		o.RetryAfter(wait)
 		return finalizing{denied: mayNotSet(resource)}
 	}
@@ -116,7 +117,7 @@ func (f *finalizers) add(ctx context.Context, j judge.Judgement, resource schema
 		o.RetryAfter(releasePeriod)
 		return finalizing{early: true}
 	case apierrors.IsForbidden(err) && !write.IsDenied(err):
-		f.denied.begin(at)
+		f.denied.begin(at, source.ID)
 		o.RetryAfter(denialPeriod)
 		return finalizing{denied: mayNotSet(resource)}
 	case write.RefusedBy(err) != "":
@@ -131,6 +132,11 @@ func (f *finalizers) add(ctx context.Context, j judge.Judgement, resource schema
 // remove removes the finalizer of a source that need not have it by a live read, if no Work of it may
 // be left.
 func (f *finalizers) remove(ctx context.Context, id render.Identity, resource schema.GroupVersionResource, o *write.Outcome) finalizing {
+	at := place{resource.GroupResource(), id.Namespace, ""}
+	if wait := f.kept.wait(at, id); wait > 0 {
+		o.RetryAfter(wait)
+		return finalizing{denied: mayNotRemove(resource)}
+	}
 	facts, err := f.caches.LiveFacts(ctx, id)
 	if err != nil {
 		o.Fail(err)
@@ -151,15 +157,20 @@ func (f *finalizers) remove(ctx context.Context, id render.Identity, resource sc
 		return finalizing{}
 	}
 	switch err := f.set(ctx, resource, id, facts.Source.UID, facts.Source.ResourceVersion, false); {
-	case err == nil || gather.ProvesAbsence(err, id.Name):
+	case err == nil:
+		f.kept.end(at)
+		return finalizing{}
+	case gather.ProvesAbsence(err, id.Name):
 		return finalizing{}
 	case errors.Is(err, write.ErrOtherVersion):
 		o.RetryAfter(releasePeriod)
 		return finalizing{}
 	case apierrors.IsForbidden(err) && !write.IsDenied(err):
+		f.kept.begin(at, id)
 		o.RetryAfter(denialPeriod)
 		return finalizing{denied: mayNotRemove(resource)}
 	case write.RefusedBy(err) != "":
+		f.kept.begin(place{at.GroupResource, id.Namespace, id.Name}, id) // the others may be released
 		o.RetryAfter(denialPeriod)
 		return finalizing{denied: refusedFinalizer("remove", err)}
 	default:

@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/metrics"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
@@ -753,5 +754,36 @@ func TestForegroundLeavesRecreated(t *testing.T) {
 	}
 	if left := c.finalizers.notShown(); len(left) > 0 {
 		t.Errorf("remembered for ever: %v", left)
+	}
+}
+
+// TestForegroundMayNotLetGo: a right that is missing keeps objects from being deleted, which those on call must see, and costs
+// one request at a time, not one for each object.
+func TestForegroundMayNotLetGo(t *testing.T) {
+	server, clock := newAPIServer(t), newFakeClock()
+	var objects []*unstructured.Unstructured
+	for _, name := range []string{"one", "two", "three"} {
+		objects = append(objects, inForeground("m1", finalized, deleted, func(u *unstructured.Unstructured) { u.SetName(name) }))
+		server.answers["PATCH /api/v1/namespaces/shop/configmaps/"+name] = apierrors.NewForbidden(configMaps.GroupResource(), name, errors.New("no"))
+	}
+	server.list(configMaps, objects...)
+	c, began := newControllerOf(t, server, configured("", "", ""), clock), clock.Now()
+	leading(t, c)
+	const periods = 10
+	for range periods {
+		for _, o := range objects {
+			id := sample.Page
+			id.Name = o.GetName()
+			if _, err := c.sync(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		clock.Step(denialPeriod)
+	}
+	if want, got := (metrics.Failing{Sources: len(objects), Since: began}), c.snapshot().Failing["mirror"]; got != want {
+		t.Errorf("%+v, not %+v", got, want)
+	}
+	if n := len(server.writes); n > periods {
+		t.Errorf("%d requests in %d periods", n, periods)
 	}
 }

@@ -15,11 +15,11 @@ func (c *Controller) snapshot() metrics.Snapshot {
 	s := metrics.Snapshot{Works: map[metrics.WorkKey]int{}, Held: map[string]int{}, WaveHeld: map[string]int{}, Contested: map[string]int{}, Failing: map[string]metrics.Failing{}}
 	s.Refused, s.Denied = c.refused.counts()
 	if q := c.queue.Load(); q != nil {
-		s.Failing["mirror"] = failing(q.Failing())
+		s.Failing["mirror"] = failing(q.Failing()).With(c.finalizers.kept.failing())
 		s.Contested[string(judge.WorkContested)] = len(c.noticed.with(judge.WorkContested))
 	}
 	if statuses := c.statuses.Load(); statuses != nil {
-		s.Failing["status"] = failing(statuses.limiter.Failing())
+		s.Failing["status"] = failing(statuses.limiter.Failing()).With(statuses.denied.failing())
 		s.Contested[string(judge.StatusContested)] = len(statuses.contested.all())
 	}
 	for _, w := range c.caches.Sources() {
@@ -30,9 +30,6 @@ func (c *Controller) snapshot() metrics.Snapshot {
 			}
 		}
 		s.Watches = append(s.Watches, watchSnapshot(w, asking))
-		if statuses := c.statuses.Load(); statuses != nil {
-			s.Failing["status"] = s.Failing["status"].With(asking, statuses.denied.since(w.Resource.GroupResource))
-		}
 		s.Held[w.Resource.GroupResource.String()], s.WaveHeld[w.Resource.GroupResource.String()] = 0, 0
 	}
 	for _, id := range c.noticed.with(judge.WaveHeld) {

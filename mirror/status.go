@@ -193,7 +193,7 @@ func (s *statuses) write(ctx context.Context, source *state.Standing, content st
 		return 0, nil
 	}
 	resource := served.GroupResource()
-	if wait := s.denied.wait(resource); wait > 0 {
+	if wait := s.denied.wait(resource, source.ID); wait > 0 {
 		return wait, nil
 	}
 	client := s.Dynamic.Resource(served).Namespace(source.ID.Namespace)
@@ -207,7 +207,7 @@ func (s *statuses) write(ctx context.Context, source *state.Standing, content st
 	case apierrors.IsConflict(err):
 		return 0, nil
 	case apierrors.IsForbidden(err) && !write.IsDenied(err):
-		return s.deny(resource, fmt.Sprintf("karmada-mirror lacks the right: to a ClusterRole with the label %s, add the rule "+
+		return s.deny(resource, source.ID, fmt.Sprintf("karmada-mirror lacks the right: to a ClusterRole with the label %s, add the rule "+
 			"{apiGroups: [%q], resources: [%s/status], verbs: [patch]}", aggregationLabel, served.Group, served.Resource)), nil
 	case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
 		// The answer is the same whether the object is gone or its kind has no status.
@@ -216,7 +216,7 @@ func (s *statuses) write(ctx context.Context, source *state.Standing, content st
 		} else if err != nil {
 			return 0, fmt.Errorf("cannot tell whether the source exists: %w", err)
 		}
-		return s.deny(resource, "objects of this kind have no status to write: remove aggregateStatus from its entry in the configuration"), nil
+		return s.deny(resource, source.ID, "objects of this kind have no status to write: remove aggregateStatus from its entry in the configuration"), nil
 	}
 	return 0, fmt.Errorf("cannot write the status: %w", err)
 }
@@ -236,8 +236,8 @@ func (s *statuses) tellContested(f judge.Facts, isContested bool) {
 
 // deny notes that the statuses of a resource cannot be written, and reports it now and again. It
 // returns when to try again.
-func (s *statuses) deny(r schema.GroupResource, because string) (retry time.Duration) {
-	if !s.denied.begin(r) {
+func (s *statuses) deny(r schema.GroupResource, id render.Identity, because string) (retry time.Duration) {
+	if !s.denied.begin(r, id) {
 		return denialPeriod
 	}
 	s.Logger.Warn("cannot write statuses", zap.Stringer("resource", r), zap.String("reason", because))

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/metrics"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
@@ -480,7 +481,36 @@ func TestStatusOfRecreated(t *testing.T) {
 	next.SetUID("2")
 	server.answers[gadgetAt] = next
 	s := newStatuses(newControllerOf(t, server, aggregating, newFakeClock()))
-	if retry, err := s.sync(t.Context(), gadget); err != nil || retry != 0 || s.denied.wait(widgets.GroupResource()) > 0 {
+	if retry, err := s.sync(t.Context(), gadget); err != nil || retry != 0 || s.denied.wait(widgets.GroupResource(), gadget) > 0 {
 		t.Errorf("retry in %s, %v: all statuses of the resource wait", retry, err)
 	}
+}
+
+// TestDeniedStatusesEnd: sources count as failing for as long as they come back to a status that may not be written, and no
+// longer, whatever has ended that.
+func TestDeniedStatusesEnd(t *testing.T) {
+	server, clock := newAPIServer(t), newFakeClock()
+	server.list(widgets, gadgetObject("m1"))
+	server.list(render.WorksResource, sample.Work(gadgetObject("m1"), "m1", reporting("Ready")))
+	server.answers["PATCH "+gadgetStatusAt] = apierrors.NewNotFound(widgets.GroupResource(), "gadget") // its kind has no status
+	c := newControllerOf(t, server, aggregating, clock)
+	s, began := newStatuses(c), clock.Now()
+	c.statuses.Store(s)
+	wants := func(when string, want metrics.Failing) {
+		t.Helper()
+		for range 100 {
+			if _, err := s.sync(t.Context(), gadget); err != nil {
+				t.Fatal(err)
+			}
+			clock.Step(denialPeriod)
+		}
+		if got := c.snapshot().Failing["status"]; got != want {
+			t.Errorf("%s: %+v, not %+v", when, got, want)
+		}
+	}
+	wants("for an hour", metrics.Failing{Sources: 1, Since: began})
+	if err := c.Configure(config.Parts{config.Key: configured("", "v1", "")}); err != nil { // without aggregateStatus
+		t.Fatal(err)
+	}
+	wants("an hour after the advice was followed", metrics.Failing{})
 }

@@ -56,7 +56,7 @@ func noteOf(t *testing.T, u *unstructured.Unstructured) (note, fits string) {
 func TestAdjust(t *testing.T) {
 	_, before := notedWork(t, "m1", "a", Options{PreserveOnDeletion: true})
 	next, _ := notedWork(t, "m1", "b", Options{Suspend: true})
-	after := patched(t, before, next.Adjust("7", []string{"other.example/keep"}, nil))
+	after := patched(t, before, next.Adjust("7", []string{"other.example/keep"}, nil, false))
 	if note, fits := noteOf(t, after); note != fits {
 		t.Errorf("it notes %s, and has %s", note, fits)
 	}

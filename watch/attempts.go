@@ -80,12 +80,24 @@ func (a attemptsIn) Watch(ctx context.Context, o metav1.ListOptions) (apiwatch.I
 		return nil, err
 	}
 	if o.TimeoutSeconds != nil {
-		time.AfterFunc(time.Duration(*o.TimeoutSeconds)*time.Second+watchGrace, w.Stop)
+		w = bounded{w, time.AfterFunc(time.Duration(*o.TimeoutSeconds)*time.Second+watchGrace, w.Stop)}
 	}
 	if ptr.Deref(o.SendInitialEvents, false) {
 		return a.reportAdded(w), nil
 	}
 	return w, nil
+}
+
+// bounded is a watch that a timer ends.
+type bounded struct {
+	apiwatch.Interface
+	timer *time.Timer
+}
+
+// Stop implements watch.Interface.
+func (b bounded) Stop() {
+	b.timer.Stop()
+	b.Interface.Stop()
 }
 
 // reportAdded relays a watch. watch.Filter of apimachinery would leak its goroutine if the

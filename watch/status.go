@@ -22,7 +22,7 @@ type Status struct {
 	LastEvent time.Time
 	// ResourceVersion is the version that the cache has reached.
 	ResourceVersion string
-	// Err is the failure behind Pending and Degraded, if there is one.
+	// Err is the failure behind the State, if there is one.
 	Err error
 	// DegradedSince is when the failure behind Degraded began; zero in other states.
 	DegradedSince time.Time
@@ -38,8 +38,12 @@ func (w *Watch) Status() Status {
 		s.LastEvent = time.Unix(0, at)
 	}
 	if informer == nil {
-		if !s.Unserved && s.Err == nil {
+		switch {
+		case s.Unserved:
+		case s.Err == nil, errors.Is(s.Err, ErrNotKnownYet):
 			s.State = Syncing // discovery has not answered yet, or a stalled list is being restarted
+		default:
+			s.State, s.DegradedSince = Degraded, errSince
 		}
 		return s
 	}
@@ -48,12 +52,12 @@ func (w *Watch) Status() Status {
 		s.Err = nil
 	}
 	switch {
+	case !s.Synced: // with Err, if the first list fails
+		s.State = Syncing
 	case s.Err != nil:
 		s.State, s.DegradedSince = Degraded, errSince
-	case s.Synced:
-		s.State = Ready
 	default:
-		s.State = Syncing
+		s.State = Ready
 	}
 	return s
 }

@@ -32,14 +32,14 @@ func In(r schema.GroupVersionResource) Resource { return Resource{r.GroupResourc
 type State string
 
 const (
-	// Pending: the API server does not serve the resource, or cannot say.
+	// Pending: the API server does not serve the resource.
 	Pending State = "pending"
-	// Syncing: the first list is in progress, or about to begin.
+	// Syncing: the first list is in progress, or about to begin, or fails and is retried.
 	Syncing State = "syncing"
 	// Ready: the cache is complete and the watch is running.
 	Ready State = "ready"
-	// Degraded: the last list or watch failed and is being retried. The cache,
-	// if there is one, is as old as the failure.
+	// Degraded: the last list or watch failed and is being retried, and the cache is as old as the failure;
+	// or the API server cannot say whether it serves the resource.
 	Degraded State = "degraded"
 )
 
@@ -323,6 +323,9 @@ func (w *Watch) noteUnserved(err error) (news bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	news = err == nil && !w.unserved
+	if w.err == nil {
+		w.errSince = w.Clock.Now()
+	}
 	w.err, w.unserved = err, w.unserved || err == nil
 	return news
 }

@@ -397,3 +397,23 @@ func TestUnserved(t *testing.T) {
 	cancel()
 	running.Wait()
 }
+
+// undiscovered is a resource of which the API server does not say whether it serves it.
+type undiscovered struct{ error }
+
+func (u undiscovered) Resolve(context.Context, Resource) (Served, bool, error) {
+	return Served{}, false, u.error
+}
+
+// TestUndiscovered: that it is not known whether a resource is served is a failure, unless something else is to say so.
+func TestUndiscovered(t *testing.T) {
+	for err, want := range map[error]State{errors.New("503"): Degraded, ErrNotKnownYet: Syncing} {
+		w := New(Options{Resource: In(pages), Resolver: undiscovered{err}, Logger: zap.NewNop(), Clock: clock.RealClock{}})
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		w.Run(ctx)
+		cancel()
+		if s := w.Status(); s.State != want || (want == Degraded) == s.DegradedSince.IsZero() {
+			t.Errorf("%v: %+v", err, s)
+		}
+	}
+}

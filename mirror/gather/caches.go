@@ -172,8 +172,9 @@ func (c *Caches) Ready() error {
 	}
 	for _, w := range append(c.Fixed(), c.Sources()...) {
 		status := w.Status()
-		if !status.Synced && (slices.Contains(c.Fixed(), w) || status.State != watch.Pending) {
-			return fmt.Errorf("%s has not synced: %w", w.Resource.GroupResource, errorOr(status.Err, missing[status.State == watch.Pending]))
+		isMissing := status.Served.Resource.Resource == "" && (status.Unserved || status.Err != nil)
+		if !status.Synced && (slices.Contains(c.Fixed(), w) || !isMissing) {
+			return fmt.Errorf("%s has not synced: %w", w.Resource.GroupResource, errorOr(status.Err, missing[isMissing]))
 		}
 	}
 	for _, w := range c.Fixed() {

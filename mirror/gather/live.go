@@ -152,14 +152,13 @@ func (c *Caches) HasWorks(ctx context.Context, source *judge.Source) (bool, erro
 	return found.Load(), err
 }
 
-// hasWork looks for the longer name only where another object's Work has Karmada's.
+// hasWork also looks for the longer name: another object's Work may have had Karmada's.
 func (c *Caches) hasWork(ctx context.Context, id render.Identity, cluster string) (bool, error) {
 	works := c.options.Dynamic.Resource(render.WorksResource).Namespace(render.ExecutionNamespace(cluster))
 	for _, name := range []string{id.WorkName(), id.LongWorkName()} {
 		obj, err := works.Get(ctx, name, metav1.GetOptions{})
 		switch {
 		case ProvesAbsence(err, name):
-			return false, nil
 		case err != nil:
 			return false, fmt.Errorf("cannot read Work %s/%s: %w", render.ExecutionNamespace(cluster), name, err)
 		case state.NewWork(obj).IsOursFor(id):

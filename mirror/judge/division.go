@@ -129,7 +129,8 @@ func unplaced(f Facts, v Verdict) *Refusal {
 	shares := sharesOf(f)
 	for _, cluster := range slices.Sorted(maps.Keys(shares)) {
 		target := v.Targets[cluster]
-		if target.Decision == Wanted || target.Waits || target.Unproven || target.Lost != nil || f.Clusters[cluster].WriteUnderWay {
+		isPassedOver := f.Clusters[cluster].Away || target.isSuspended()
+		if target.Decision == Wanted || target.Waits && !isPassedOver || target.Unproven || target.Lost != nil || f.Clusters[cluster].WriteUnderWay {
 			continue // it gets them by itself: a write or a live read is under way
 		}
 		if n := shares[cluster].Replicas - placedOn(f, cluster); n > 0 {

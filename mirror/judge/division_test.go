@@ -485,3 +485,23 @@ func TestJoinsUnrenderable(t *testing.T) {
 		})
 	}
 }
+
+// TestUnplacedWherePassedOver: a cluster that the waves pass over does not get its replicas by itself.
+func TestUnplacedWherePassedOver(t *testing.T) {
+	for how, isTold := range map[string]bool{"": false, "suspended": true, "away": true} {
+		clusters := joinedClusters("c1", "p1")
+		asks := sample.Annotations{render.ClustersAnnotation: "c1,p1", render.ReplicasAnnotation: "p1=5", render.WavesAnnotation: "c1;*"}
+		switch how {
+		case "suspended":
+			asks[render.SuspendAnnotation] = "p1"
+		case "away":
+			p1 := clusters["p1"]
+			p1.Away = true
+			clusters["p1"] = p1
+		}
+		v := Decide(dividedFacts(t, 6, asks, clusters))
+		if got := unplacedIn(v) != ""; got != isTold {
+			t.Errorf("%q: told %t: %v", how, got, v.Notices)
+		}
+	}
+}

@@ -51,13 +51,13 @@ func (r *Rendering) update(op Operation, adopt bool) ([]byte, error) {
 	return t.Patch(op.Cluster, op.Work.ResourceVersion, op.Work.Finalizers, generation, adopt), nil
 }
 
-// adjust returns the patch of a Work that waits.
+// adjust returns the patch of a Work that waits. If it is suspended, it stays so.
 func (r *Rendering) adjust(w *state.Work) ([]byte, error) {
 	t, err := r.edited()
 	if err != nil {
 		return nil, err
 	}
-	return t.Adjust(w.ResourceVersion, w.Finalizers, w.Renoted()), nil
+	return t.Adjust(w.ResourceVersion, w.Finalizers, w.Renoted(), w.State == state.WorkSuspended), nil
 }
 
 // keptSize is the size up to which an edited manifest is kept until it is written. A source may have

@@ -72,9 +72,6 @@ func (r *renderings) render(cluster string, wanted Target) (Target, *Refusal) {
 // staying lets a Work whose content stays as it is get what takes effect at once: its options.
 func (r *renderings) staying(cluster string, t Target) Target {
 	w, options := r.f.Works[cluster], r.optionsOn(cluster)
-	if w != nil && w.State == state.WorkSuspended { // the member may never have got the content that stays
-		options.Suspend = true
-	}
 	if w == nil || w.Source != r.f.ID || w.Foreign != "" || hasOptions(w, options) {
 		return t
 	}
@@ -87,9 +84,10 @@ func (r *renderings) staying(cluster string, t Target) Target {
 	return t
 }
 
-// hasOptions reports whether a Work is suspended and preserves its object as it should.
+// hasOptions reports whether a Work whose content stays as it is preserves its object as it should, and is suspended if
+// it should be. One that is suspended stays so: the member may never have got the content.
 func hasOptions(w *state.Work, o render.Options) bool {
-	return o.Suspend == (w.State == state.WorkSuspended) && o.PreserveOnDeletion == w.Preserves()
+	return (!o.Suspend || w.State == state.WorkSuspended) && o.PreserveOnDeletion == w.Preserves()
 }
 
 // lost returns the policies that have changed the Work on a cluster and would no longer, by the

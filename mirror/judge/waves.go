@@ -44,7 +44,11 @@ type Wave struct {
 }
 
 // Wait is a cluster that has not come through, why, and what Karmada reports of it, if that says more.
-type Wait struct{ Cluster, Because, Reported string }
+type Wait struct {
+	Cluster, Because, Reported string
+	// Leaves: it is no longer asked for, and its Work is still there.
+	Leaves bool
+}
 
 // because returns why the cluster has not come through, as it is reported.
 func (w Wait) because() string {
@@ -138,8 +142,10 @@ type place struct {
 	// suspended Work would take effect later, whatever the waves have found out by then, so it is
 	// passed over, like one that isAway, which is not ready.
 	counts, isAway bool
-	// isWritten: it is being written, or just was. turn is when it came through or, before that, came back.
+	// isWritten: it is being written, or just was. leaves: it is no longer asked for, and its Work is still there. turn is
+	// when it came through or, before that, came back.
 	isWritten bool
+	leaves    bool
 	turn      time.Time
 	because   string
 	reported  string
@@ -157,16 +163,17 @@ func rollOut(f Facts, v *Verdict) {
 		return
 	}
 	r := &Rollout{Since: f.Source.Written}
-	blockedBy, out := "", []place(nil)
+	blockedBy, areLeft, out := "", true, []place(nil)
 	waves := placesOf(f, *v)
 	r.AwaitsApplied = v.demandApplied(f, waves)
 	for i, places := range waves {
 		wave := newWave(f.Source.Waves.At(i), i, places)
-		room := f.Source.Waves.At(i).AtOnce(len(wave.Clusters)) - countOf(places, underWay)
+		room, left := roomIn(places, f.Source.Waves.At(i).AtOnce(len(wave.Clusters)), wave.Done)
 		for k, p := range places {
+			isNew := f.Works[p.cluster] == nil // what is left elsewhere waits for it, not the other way round
 			switch {
 			case p.stage != pending:
-			case blockedBy == "" && room > 0 && !p.isAway && p.counts:
+			case !p.isAway && p.counts && (blockedBy == "" && room > 0 || isNew && areLeft && room+left > 0):
 				room--
 				places[k].isWritten = true
 			default:
@@ -181,6 +188,7 @@ func rollOut(f Facts, v *Verdict) {
 		if blockedBy == "" && !wave.IsDone() {
 			blockedBy = wave.String()
 		}
+		areLeft = areLeft && !slices.ContainsFunc(wave.Waits, func(w Wait) bool { return !w.Leaves })
 	}
 	for _, p := range out {
 		v.repair(f, p.cluster)
@@ -204,12 +212,12 @@ func placeOf(f Facts, cluster string, target Target) place {
 	facts, w := f.Clusters[cluster], f.Works[cluster]
 	p := place{cluster: cluster, isAway: facts.Away, counts: true, isWritten: facts.WriteUnderWay, turn: facts.Recovery.At}
 	switch {
-	case w != nil && w.IsOursFor(f.ID) && !w.Terminating && (target.Unproven || target.Decision == Unwanted): // by a mistake, perhaps
-		p.stage, p.because = stuck, "is no longer asked for, and its Work is still there"
-	case target.Decision != Wanted && !isPending(f, cluster, target):
-		return place{cluster: cluster}
 	case facts.WriteUnderWay:
 		p.stage, p.because = underWay, "has just been written"
+	case w != nil && w.IsOursFor(f.ID) && !w.Terminating && (target.Unproven || target.Decision == Unwanted): // by a mistake, perhaps
+		p.stage, p.because, p.leaves = stuck, "is no longer asked for, and its Work is still there", true
+	case target.Decision != Wanted && !isPending(f, cluster, target):
+		return place{cluster: cluster}
 	case target.Decision != Wanted:
 		p.stage, p.because = stuck, "cannot be written: "+target.Because
 	case w != nil && w.Terminating:
@@ -280,19 +288,34 @@ func (w Wave) waitFor(places []place) Wave {
 		case p.stage == through:
 			w.Done++
 		case !p.isAway:
-			w.Waits = append(w.Waits, Wait{p.cluster, p.because, p.reported})
+			w.Waits = append(w.Waits, Wait{p.cluster, p.because, p.reported, p.leaves})
 		}
 	}
 	return w
 }
 
-func countOf(places []place, s stage) (n int) {
+// roomIn returns how many clusters of a wave may be given content, of which some are done, and how many more once
+// those have gone that are no longer asked for. One that is away leaves its place to another, unless the content may
+// be what took it away: more than the limit are, and none is done.
+func roomIn(places []place, atOnce, done int) (room, left int) {
+	room, away := atOnce, 0
 	for _, p := range places {
-		if p.stage == s && p.counts && !p.isAway {
-			n++
+		switch {
+		case !p.counts:
+		case p.isAway && p.stage == underWay:
+			away++
+		case p.isAway:
+		case p.leaves:
+			left++
+			room--
+		case p.stage == underWay, p.stage == stuck:
+			room--
 		}
 	}
-	return n
+	if done == 0 && away > atOnce {
+		return 0, 0
+	}
+	return room, left
 }
 
 func whyHeld(w Wave, blockedBy string, p place) string {
@@ -304,7 +327,7 @@ func whyHeld(w Wave, blockedBy string, p place) string {
 	case !p.counts:
 		return fmt.Sprintf("wave %d passes over it until it is no longer suspended", w.Number)
 	}
-	return fmt.Sprintf("wave %d (%s) goes on once fewer of its clusters are under way", w.Number, w.Text)
+	return fmt.Sprintf("wave %d (%s) goes on once fewer of its clusters are under way or away", w.Number, w.Text)
 }
 
 // hold makes the decision on a cluster wait. What does not depend on the content is written all the
@@ -313,7 +336,7 @@ func (v *Verdict) hold(f Facts, cluster, because string) {
 	t, w := v.Targets[cluster], f.Works[cluster]
 	t.Decision, t.Because, t.Waits = Unknown, because, true
 	if w != nil && w.Source == f.ID && w.Foreign == "" {
-		t.Adjust = w.Held != nil || !w.IsComplete() || t.options.Suspend != (w.State == state.WorkSuspended) || t.options.PreserveOnDeletion != w.Preserves()
+		t.Adjust = w.Held != nil || !w.IsComplete() || !hasOptions(w, t.options)
 	}
 	v.Targets[cluster] = t
 }
@@ -385,10 +408,10 @@ func (j Judgement) LookIn() time.Duration {
 }
 
 // isUnfinished reports whether a cluster with the content of the source may not have come through with it. One
-// that was well until it went away has.
+// that was well until it went away has, and one that is no longer asked for.
 func (f Facts) isUnfinished(w Wait) bool {
 	work := f.Works[w.Cluster]
-	return !f.Clusters[w.Cluster].Away || work == nil || !work.IsWell() || f.IsUnreached(w.Cluster)
+	return !w.Leaves && (!f.Clusters[w.Cluster].Away || work == nil || !work.IsWell() || f.IsUnreached(w.Cluster))
 }
 
 // waveHeld reports a wave that has not come through in time.

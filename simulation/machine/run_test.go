@@ -210,7 +210,8 @@ func allStories() map[string]func(*machine) error {
 // sceneOf is the scene of a story that is not for onAPIServer.
 var sceneOf = map[string]*scene{
 	"WatchStartsOnAServerThatLags": onLaggingServers, "LeaderHasSeenAFinalizerLiveOnly": onLaggingServers, "RecreatedThenAwayDuringARestart": withStatuses,
-	"AdmissionUndoesWhatAWaveIsGiven": altered(), "KarmadaStandsStillInWaves": inWaves, "CanaryIsNotAskedForForAMoment": inWaves, "EventsMayBeReadAgain": inWaves, "NewerVersionIsPreferred": inVersions, "AdmissionAltersSomeInWaves": altered(),
+	"AdmissionUndoesWhatAWaveIsGiven": altered(), "KarmadaStandsStillInWaves": inWaves, "CanaryIsNotAskedForForAMoment": inWaves, "EventsMayBeReadAgain": inWaves, "ContentTakesClustersAway": inWaves, "CanaryOfALimitedWaveIsNotAskedFor": inWaves, "CanaryIsNotAskedForWhileItIsWritten": inWaves,
+	"ResumedBeforeItsTurn": inWaves, "NewerVersionIsPreferred": inVersions, "AdmissionAltersSomeInWaves": altered(),
 }
 
 // TestStories tells each story in a world of its own.

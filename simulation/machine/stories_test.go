@@ -1,9 +1,11 @@
 package machine
 
 import (
+	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/karmada-target/karmada-mirror/simulation/fault"
@@ -109,11 +111,24 @@ var stories = map[string]func(*machine) error{
 	"KarmadaStandsStillInWaves": func(m *machine) error { // and what it has reported is about the content before
 		return m.tell(m.page(inTwoWaves), m.quiet, m.halts("m1"), m.edited(2), pause(30*time.Second), m.quiet)
 	},
-	"CanaryIsNotAskedForForAMoment": func(m *machine) error { // and has not applied what the others wait for
-		var from time.Time
-		edge := map[string]string{"tier": "edge"}
-		return m.tell(m.cluster("m1", edge), m.cluster("m2", edge), m.page(map[string]string{selectorKey: "tier=edge", wavesKey: "m1;*"}), m.quiet, m.ails("m1"), m.edited(2), pause(time.Minute), now(&from),
-			m.cluster("m1", map[string]string{"tier": "egde"}), pause(300*time.Millisecond), m.cluster("m1", edge), pause(time.Minute), m.deletes(&from, 0, 0), m.keeps("m1", "2"), m.keeps("m2", "1"))
+	"CanaryIsNotAskedForForAMoment": func(m *machine) error { return m.mislabelled("m1;*", pause(time.Minute), pause(0)) },
+	"ContentTakesClustersAway": func(m *machine) error { // in a wave with a limit
+		goes := func(c string) act { return func() error { return m.setReady(c, false) } }
+		return m.tell(m.page(map[string]string{clustersKey: "*", wavesKey: "*(1)"}), m.quiet, pause(2*time.Minute), m.ails("m1"), m.ails("m2"), m.edited(2), pause(time.Minute), m.keeps("m1", "2"), m.keeps("m2", "1"),
+			goes("m1"), pause(time.Minute), m.keeps("m2", "2"), goes("m2"), pause(12*time.Minute), m.keeps("m3", "1"), m.told("WaveHeld", 1, 1), m.quiet, m.keeps("m3", "2"))
+	},
+	"CanaryOfALimitedWaveIsNotAskedFor": func(m *machine) error { return m.mislabelled("*(1)", pause(time.Minute), pause(0)) },
+	"CanaryIsNotAskedForWhileItIsWritten": func(m *machine) error {
+		return m.mislabelled("m1;*", pause(time.Second), m.open("works"), m.shut("works"))
+	},
+	"MovesInWaves": func(m *machine) error { // created first, also where the deletions are held
+		moved := map[string]string{clustersKey: "m2", wavesKey: "m1;*"}
+		return m.tell(m.careful, m.crowd(60, 0, map[string]string{clustersKey: "m1", wavesKey: "m1;*"}), m.quiet, m.crowd(60, 0, moved), pause(30*time.Minute), m.held(60, 60), m.counted(`karmada_mirror_works{member_cluster="m2",state="applied"}`, 60),
+			m.told("WaveHeld", 0, 0), m.approved(""), m.quiet)
+	},
+	"ResumedBeforeItsTurn": func(m *machine) error { // with content that its member never had
+		return m.tell(m.page(map[string]string{clustersKey: "m1,m2", suspendKey: "m2"}), m.quiet, m.edited(2), pause(time.Second), m.ails("m1"), m.puts(thePage, map[string]string{clustersKey: "m1,m2", wavesKey: "m1;*"}), m.edited(3), pause(time.Minute),
+			m.keeps("m1", "3"), m.hasInMember("m2", ""), m.quiet, m.hasInMember("m2", "3"))
 	},
 	"EventsMayBeReadAgain": func(m *machine) error { // after the last judgement that waited for one is long ago
 		forbidden := fault.Refuse(apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "", nil))
@@ -177,4 +192,23 @@ var stories = map[string]func(*machine) error{
 	"PoliciesAreServedLate": func(m *machine) error {
 		return m.tell(func() error { return m.define(works) }, m.unserved, m.restarted, m.page(to("m1")), pause(3*time.Second), m.nothingIsThere, m.unready("overridepolicies.policy.karmada.io", "does not serve it"), m.refuses("check", "does not serve overridepolicies"), m.served, m.override, m.quiet)
 	},
+}
+
+// mislabelled has an object's canary, which does not apply what the others wait for, not be asked for for a moment, after
+// one act and before another.
+func (m *machine) mislabelled(waves string, before, after act, first ...act) error {
+	var from time.Time
+	edge := map[string]string{"tier": "edge"}
+	return m.tell(m.cluster("m1", edge), m.cluster("m2", edge), m.page(map[string]string{selectorKey: "tier=edge", wavesKey: waves}), m.quiet, m.ails("m1"), m.tellAll(first...), m.edited(2), before, now(&from),
+		m.cluster("m1", map[string]string{"tier": "egde"}), pause(300*time.Millisecond), m.cluster("m1", edge), pause(time.Second), after, pause(time.Minute), m.deletes(&from, 0, 0), m.keeps("m1", "2"), m.keeps("m2", "1"))
+}
+
+// hasInMember checks what the page in a member says.
+func (m *machine) hasInMember(cluster, want string) act {
+	return func() error {
+		if got, _, _ := unstructured.NestedString(m.karmada.Member(cluster).Store.Get(refOf(thePage)), "data", "key"); got != want {
+			return fmt.Errorf("it says %q in %s, not %q", got, cluster, want)
+		}
+		return nil
+	}
 }
