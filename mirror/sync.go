@@ -90,9 +90,7 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	if j.Verdict.AsksBinding() { // it waits for something that has no event
 		o.RetryAfter(wait.Jitter(bindingPeriod, 0.2))
 	}
-	if !j.AwaitsWorks() || j.Facts.Source.Asks { // otherwise each Work that is under way matters
-		c.ledger.Retain(id, j.Verdict.Targets)
-	}
+	c.ledger.Retain(id, j.Verdict.Targets, j.AwaitsWorks() && !j.Facts.Source.Asks)
 	if o.Undone {
 		c.enqueueStatus(id)
 	}

@@ -142,10 +142,11 @@ type place struct {
 	// suspended Work would take effect later, whatever the waves have found out by then, so it is
 	// passed over, like one that isAway, which is not ready.
 	counts, isAway bool
-	// isWritten: it is being written, or just was. leaves: it is no longer asked for, and its Work is still there. turn is
-	// when it came through or, before that, came back.
+	// isWritten: it is being written, or just was. leaves: it is no longer asked for, and its Work is still there. mayHave:
+	// it is stuck, and may have the content. turn is when it came through or, before that, came back.
 	isWritten bool
 	leaves    bool
+	mayHave   bool
 	turn      time.Time
 	because   string
 	reported  string
@@ -233,6 +234,7 @@ func placeOf(f Facts, cluster string, target Target) place {
 			p.turn = f.Now.Add(p.bakesIn)
 		}
 	}
+	p.mayHave = p.stage == stuck && w != nil && !w.Written().Before(f.Source.Written)
 	return p
 }
 
@@ -305,11 +307,11 @@ func roomIn(places []place, atOnce, done int) (room, left int) {
 		case p.isAway && p.stage == underWay:
 			away++
 		case p.isAway:
-		case p.leaves:
-			left++
+		case p.stage == underWay, p.mayHave:
 			room--
-		case p.stage == underWay, p.stage == stuck:
-			room--
+			if p.leaves {
+				left++
+			}
 		}
 	}
 	if done == 0 && away > atOnce {

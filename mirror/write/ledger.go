@@ -159,16 +159,20 @@ func (l *Ledger) Left(w *state.Work) {
 	}
 }
 
-// Retain drops what is known of a source on clusters that are no longer targets.
-func (l *Ledger) Retain(id render.Identity, targets map[string]judge.Target) {
+// Retain drops what is known of a source on clusters that are no longer targets. mayBeUnderWay: there may be a Work that
+// the cache does not show.
+func (l *Ledger) Retain(id render.Identity, targets map[string]judge.Target, mayBeUnderWay bool) {
 	isTarget := func(cluster string) bool { _, ok := targets[cluster]; return ok }
+	l.vanished.by.retain(id, isTarget)
+	l.vanished.ours.retain(id, isTarget)
+	l.vanished.theirs.retain(id, isTarget)
+	if mayBeUnderWay {
+		return
+	}
 	l.echoes.by.retain(id, isTarget)
 	l.parked.by.retain(id, isTarget)
 	l.strangers.by.retain(id, isTarget)
 	l.wakes.by.retain(id, isTarget)
-	l.vanished.by.retain(id, isTarget)
-	l.vanished.ours.retain(id, isTarget)
-	l.vanished.theirs.retain(id, isTarget)
 }
 
 // Prune drops what is over, and frees the memory that maps keep for deleted entries.

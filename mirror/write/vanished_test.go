@@ -32,7 +32,7 @@ func TestVanished(t *testing.T) {
 	}
 	l.Forget(sample.Page, "m1")
 	l.Vanish(w)
-	l.Retain(sample.Page, nil)
+	l.Retain(sample.Page, nil, false)
 	if got := l.Vanished(sample.Page); len(got) != 0 {
 		t.Errorf("of a cluster that is no target: %v", got)
 	}

@@ -130,6 +130,10 @@ var stories = map[string]func(*machine) error{
 		return m.tell(m.page(map[string]string{clustersKey: "m1,m2", suspendKey: "m2"}), m.quiet, m.edited(2), pause(time.Second), m.ails("m1"), m.puts(thePage, map[string]string{clustersKey: "m1,m2", wavesKey: "m1;*"}), m.edited(3), pause(time.Minute),
 			m.keeps("m1", "3"), m.hasInMember("m2", ""), m.quiet, m.hasInMember("m2", "3"))
 	},
+	"DeletedByHandThenNotAskedFor": func(m *machine) error { // and asked for again in waves: it is the first Work
+		return m.tell(m.page(map[string]string{clustersKey: "*", deletionKey: "foreground"}), m.quiet, func() error { return m.deleteWork(target{thePage, "m3"}) }, pause(500*time.Millisecond),
+			m.page(map[string]string{deletionKey: "foreground", wavesKey: "m1;*"}), m.quiet, m.nothingIsThere, m.ails("m1"), m.page(inTwoWaves), pause(time.Second), m.countOf(1), m.quiet)
+	},
 	"EventsMayBeReadAgain": func(m *machine) error { // after the last judgement that waited for one is long ago
 		forbidden := fault.Refuse(apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "", nil))
 		return m.tell(m.page(inTwoWaves), m.quiet, pause(2*time.Minute), m.fails(fault.Match{Verb: "list", Resource: "events"}, forbidden), m.fails(fault.Match{Verb: "watch", Resource: "events"}, forbidden),
