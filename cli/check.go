@@ -51,7 +51,7 @@ func newCheck(transport http.RoundTripper) *cobra.Command {
 			"it if you may:\n\n" +
 			"  karmada-mirror check --as " + daemonUser + "\n\n" +
 			"With --pre it checks what you need to install karmada-mirror. ✓ is fine, ! is a warning, ✗ must be fixed. It exits\n" +
-			"with 1 if there is a ✗.",
+			"with 1 if there is a ✗. It writes nothing, except an annotation on the Lease while no replica holds it.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.out = cmd.OutOrStdout()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -41,15 +42,29 @@ func (c *checker) checkLease(ctx context.Context) error {
 	spec := lease.Spec
 	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
 		c.fail(hint, "no replica leads: the last leader has released the Lease")
+		c.checkWrite(ctx, lease)
 		return nil
 	}
 	since := time.Since(spec.RenewTime.Time).Round(time.Second)
 	if since > time.Duration(*spec.LeaseDurationSeconds)*time.Second {
 		c.fail(hint, "no replica leads: %s last renewed the Lease %s ago", *spec.HolderIdentity, since)
+		c.checkWrite(ctx, lease)
 		return nil
 	}
 	c.pass("%s leads", *spec.HolderIdentity)
 	return nil
+}
+
+// checkedAnnotation is on a Lease that no replica holds: when check last tried to write it.
+const checkedAnnotation = "karmada.target/checked"
+
+// checkWrite tries a write while no replica does: where etcd is full, all reads are fine.
+func (c *checker) checkWrite(ctx context.Context, lease *coordinationv1.Lease) {
+	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, checkedAnnotation, time.Now().UTC().Format(time.RFC3339Nano))
+	_, err := c.client.CoordinationV1().Leases(lease.Namespace).Update(ctx, lease, metav1.UpdateOptions{})
+	if err != nil && !apierrors.IsForbidden(err) && !apierrors.IsConflict(err) { // the rights are looked at above, and who else writes can
+		c.fail("the API server's etcd may be full: see the runbook KarmadaMirrorNoLeader", "the API server stores nothing: %v", err)
+	}
 }
 
 // checkHeld looks for the marks of the deletion breaker.

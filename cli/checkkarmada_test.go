@@ -2,12 +2,14 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -108,5 +110,29 @@ func TestHintOfRightImpersonating(t *testing.T) {
 	got, err := c.hintOfRight(t.Context(), widgets)
 	if err != nil || !strings.Contains(got, aggregateIt) || strings.Contains(got, addOne) {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestCheckWrite: where no replica leads, a write is tried, and a failure is shown unless a right explains it.
+func TestCheckWrite(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"Written":   {nil, ""},
+		"Forbidden": {apierrors.NewForbidden(coordinationv1.Resource("leases"), "x", nil), ""},
+		"Full":      {apierrors.NewInternalError(errors.New("etcdserver: mvcc: database space exceeded")), "stores nothing: Internal error occurred: etcdserver: mvcc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "karmada-system", Name: "x"}} // released
+			client, out := fake.NewClientset(lease), &strings.Builder{}
+			client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) { return c.err != nil, nil, c.err })
+			if err := (&checker{client: client, lease: lease.ObjectMeta, out: out}).checkLease(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if c.want == "" == strings.Contains(out.String(), "stores nothing") || !strings.Contains(out.String(), c.want) {
+				t.Errorf("it says %q", out)
+			}
+		})
 	}
 }

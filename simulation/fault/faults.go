@@ -72,6 +72,14 @@ func Drop() Fault {
 	}
 }
 
+// Stick is Drop for a client that has given up as well: it does not get its call back.
+func Stick() Fault {
+	return func(_ *http.Request, _ http.RoundTripper, removed <-chan struct{}) (*http.Response, error) {
+		<-removed
+		return nil, errReset
+	}
+}
+
 // Reset loses a request.
 func Reset() Fault {
 	return func(*http.Request, http.RoundTripper, <-chan struct{}) (*http.Response, error) { return nil, errReset }

@@ -94,6 +94,22 @@ var leaderships = map[string]func(*machine) error{
 		}
 		return nil
 	},
+	"SyncHangs": func(m *machine) error { // whatever it hangs in, and although the Lease could be renewed
+		var leader *replica
+		return m.tell(m.page(to("m1")), m.quiet, func() (err error) {
+			if leader, _, err = m.leader(); err == nil {
+				leader.pass(fault.Match{Verb: "patch", Resource: works.Resource}, fault.Stick())
+				leader.current.expectEnd()
+			}
+			return err
+		}, m.edited(2), m.written(2), func() error {
+			if !leader.hasEnded() || leader.current.err == nil {
+				return errors.New("the process that hangs has not ended")
+			}
+			leader.start()
+			return nil
+		}, m.quiet)
+	},
 	"LaggingLeader": func(m *machine) error {
 		return m.tell(m.crowd(10, 0, to("m1,m2")), m.quiet, m.standbyMisses("configmaps"), m.standbyMisses("works"), m.crowd(5, 1, to("m2,m3")), m.workload, pause(5*time.Second), m.leaderDies, pause(2*time.Second), m.quiet)
 	},
