@@ -76,7 +76,7 @@ karmada_mirror_contested_sources{reason="WorkContested"} 7
 # HELP karmada_mirror_denied_sources Sources with a Work that the API server refuses to write or delete, by what refuses it.
 # TYPE karmada_mirror_denied_sources gauge
 karmada_mirror_denied_sources{by="size"} 1
-# HELP karmada_mirror_failing_sources Sources whose last sync failed and is retried, that of their Works and finalizers (mirror) or of their aggregated status (status), and those that lack a right for it. Only the leader reports it.
+# HELP karmada_mirror_failing_sources Sources whose last sync failed and is retried: that of their Works (mirror) or of their aggregated status (status), which may also lack a right. And objects whose finalizer may not be removed (finalizer). Only the leader reports it.
 # TYPE karmada_mirror_failing_sources gauge
 karmada_mirror_failing_sources{queue="mirror"} 6
 karmada_mirror_failing_sources{queue="status"} 0

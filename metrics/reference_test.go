@@ -59,7 +59,7 @@ func everything() *prometheus.Registry {
 		Held:      map[string]int{"any": 1},
 		WaveHeld:  map[string]int{"any": 1},
 		Contested: map[string]int{string(judge.WorkContested): 1, string(judge.StatusContested): 1},
-		Failing:   map[string]metrics.Failing{"mirror": {Since: time.Unix(1, 0)}, "status": {Since: time.Unix(1, 0)}},
+		Failing:   map[string]metrics.Failing{"finalizer": {Since: time.Unix(1, 0)}, "mirror": {Since: time.Unix(1, 0)}, "status": {Since: time.Unix(1, 0)}},
 	}
 	for of := state.WorkApplied; of <= state.WorkDeleting; of++ {
 		s.Works[metrics.WorkKey{Cluster: "any", State: of.String()}] = 1

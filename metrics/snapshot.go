@@ -67,7 +67,7 @@ var (
 	held      = prometheus.NewDesc(prefix+"_deletions_held", "Works whose deletion waits for approval.", []string{"resource"}, nil)
 	waves     = prometheus.NewDesc(prefix+"_wave_held_sources", "Sources with a wave of clusters that has not come through by its deadline.", []string{"resource"}, nil)
 	contested = prometheus.NewDesc(prefix+"_contested_sources", "Sources with a Work, or with an aggregated status, that another writer keeps changing, by reason. Only the leader reports it.", []string{"reason"}, nil)
-	failing   = prometheus.NewDesc(prefix+"_failing_sources", "Sources whose last sync failed and is retried, that of their Works and finalizers (mirror) or of their aggregated status (status), and those that lack a right for it. Only the leader reports it.", []string{"queue"}, nil)
+	failing   = prometheus.NewDesc(prefix+"_failing_sources", "Sources whose last sync failed and is retried: that of their Works (mirror) or of their aggregated status (status), which may also lack a right. And objects whose finalizer may not be removed (finalizer). Only the leader reports it.", []string{"queue"}, nil)
 	oldest    = prometheus.NewDesc(prefix+"_oldest_failure_timestamp_seconds", "Since when each sync of some failing source has failed, in Unix time. Absent if none fails.", []string{"queue"}, nil)
 	last      = prometheus.NewDesc(prefix+"_watch_last_event_timestamp_seconds", "When the last event of the resource arrived, in Unix time.", []string{"resource"}, nil)
 )

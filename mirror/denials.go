@@ -8,15 +8,15 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/karmada-target/karmada-mirror/metrics"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
 const (
-	// denialPeriod is how long objects of a resource that may not be written wait for a retry.
-	denialPeriod = 30 * time.Second
-	// denialEnds is when an object waits no longer that has not come back for it: what was to be written may be
-	// right meanwhile, or no longer asked for.
-	denialEnds = 3 * denialPeriod
+	// denialPeriod is how long objects of a resource that may not be written wait for a retry, and refusalPeriod how
+	// long an object does of which something refuses the write.
+	denialPeriod  = 30 * time.Second
+	refusalPeriod = 5 * time.Minute
 	// toldPeriod is how often a denial that lasts is reported.
 	toldPeriod = time.Hour
 )
@@ -24,23 +24,27 @@ const (
 // denials are what may not be written, such as resources, and the sources that wait for that.
 type denials[K comparable] struct {
 	clock clock.PassiveClock
-	mu    sync.Mutex
-	of    map[K]*denial
+	// period is how long a source waits for a retry. One that has not come back after three no longer waits: what was
+	// to be written may be right meanwhile, or no longer asked for.
+	period time.Duration
+	mu     sync.Mutex
+	of     map[K]*denial
 }
 
 type denial struct {
-	// since is when it began, last when it was last found, and told when it was last reported.
+	// since is when it began, last when it was last found, told when it was last reported, and why what denies it.
 	since, last, told time.Time
+	why               *judge.Refusal
 	// waiting says when each source last came back for it.
 	waiting map[render.Identity]time.Time
 }
 
-func newDenials[K comparable](c clock.PassiveClock) *denials[K] {
-	return &denials[K]{clock: c, of: map[K]*denial{}}
+func newDenials[K comparable](c clock.PassiveClock, period time.Duration) *denials[K] {
+	return &denials[K]{clock: c, period: period, of: map[K]*denial{}}
 }
 
 // begin notes a denial, and reports whether it is to be reported: when it is new, and then now and again.
-func (d *denials[K]) begin(what K, id render.Identity) bool {
+func (d *denials[K]) begin(what K, id render.Identity, why *judge.Refusal) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.prune()
@@ -50,23 +54,25 @@ func (d *denials[K]) begin(what K, id render.Identity) bool {
 		d.of[what] = at
 	}
 	tell := now.Sub(at.told) >= toldPeriod
-	if at.last, at.waiting[id] = now, now; tell {
+	if at.last, at.why, at.waiting[id] = now, why, now; tell {
 		at.told = now
 	}
 	return tell
 }
 
-// wait returns how long a source is not to try.
-func (d *denials[K]) wait(what K, id render.Identity) time.Duration {
+// wait returns how long a source is not to try, and why; 0 and nil if it may.
+func (d *denials[K]) wait(what K, id render.Identity) (time.Duration, *judge.Refusal) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	at := d.of[what]
+	at, now := d.of[what], d.clock.Now()
 	if at == nil {
-		return 0
+		return 0, nil
 	}
-	now := d.clock.Now()
 	at.waiting[id] = now
-	return max(0, denialPeriod-now.Sub(at.last))
+	if left := d.period - now.Sub(at.last); left > 0 {
+		return left, at.why
+	}
+	return 0, nil
 }
 
 func (d *denials[K]) end(what K) {
@@ -89,7 +95,7 @@ func (d *denials[K]) failing() (all metrics.Failing) {
 func (d *denials[K]) prune() {
 	now := d.clock.Now()
 	maps.DeleteFunc(d.of, func(_ K, at *denial) bool {
-		maps.DeleteFunc(at.waiting, func(_ render.Identity, last time.Time) bool { return now.Sub(last) > denialEnds })
+		maps.DeleteFunc(at.waiting, func(_ render.Identity, last time.Time) bool { return now.Sub(last) > 3*d.period })
 		return len(at.waiting) == 0
 	})
 }

@@ -50,9 +50,13 @@ type unlisted struct {
 	at   time.Time
 }
 
-// departurePeriod is how long the finalizer of an object that has left the configuration is tried to be
-// removed. Later, another daemon may have the object.
-const departurePeriod = 10 * time.Minute
+// departurePeriod is how long after an object has left the configuration a replica that did not lead then removes its
+// finalizer, and keptPeriod how long the one that did tries to: longer than until an alert. Later, another daemon may have
+// the object.
+const (
+	departurePeriod = 10 * time.Minute
+	keptPeriod      = time.Hour
+)
 
 // departing returns the objects with our finalizer that the last configuration included, and the one in force
 // does not. The watch may not show yet that they have it: a live list tells if the last leader may have set it.
@@ -183,16 +187,15 @@ func (c *Controller) letGo(ctx context.Context, id render.Identity, o *write.Out
 	if !ok {
 		return nil
 	}
-	if c.Clock.Since(left.at) > departurePeriod {
+	if c.Clock.Since(left.at) > keptPeriod {
 		c.departures.drop(id)
 		c.logger(id).Warn("left the configuration with a finalizer that was not removed in time: karmada-mirror purge --finalizers removes it")
 		return nil
 	}
 	gr := left.resource.GroupResource()
-	at := place{gr, id.Namespace, ""}
-	if wait := c.finalizers.kept.wait(at, id); wait > 0 {
+	if wait, why := c.finalizers.keeps(left.resource, id); why != nil {
 		o.RetryAfter(wait)
-		return mayNotRemove(left.resource)
+		return why
 	}
 	err := c.currency.confirm(ctx)
 	isBack := c.caches.Includes(gr, id.Namespace)
@@ -205,14 +208,14 @@ func (c *Controller) letGo(ctx context.Context, id render.Identity, o *write.Out
 	switch {
 	case err == nil || errors.Is(err, write.ErrOtherVersion) || gather.ProvesAbsence(err, id.Name):
 		c.departures.drop(id)
-		c.finalizers.kept.end(at)
 		if !isBack {
+			c.finalizers.released(left.resource, id)
 			c.finalizers.shown(id)
 		}
 	case write.RefusedBy(err) != "":
-		c.finalizers.kept.begin(at, id)
-		o.RetryAfter(denialPeriod)
-		return mayNotRemove(left.resource)
+		wait, why := c.finalizers.keep(left.resource, id, err)
+		o.RetryAfter(wait)
+		return why
 	default:
 		o.Fail(fmt.Errorf("cannot remove the finalizer of %q, which has left the configuration: %w", id, err))
 	}

@@ -41,8 +41,10 @@ const (
 // finalizers sets our finalizer on sources that ask to be deleted in the foreground, and removes it.
 type finalizers struct {
 	*Controller
-	// denied is where the finalizer may not be set, and kept where it may not be removed.
+	// denied is where the finalizer may not be set, kept where it may not be removed, and refused are the objects of which
+	// something refuses that.
 	denied, kept *denials[place]
+	refused      *denials[render.Identity]
 	// undone remembers, by UID, on which sources the finalizer was set, to set it less and less
 	// often if another user keeps removing it.
 	undone *flowcontrol.Backoff
@@ -53,10 +55,10 @@ type finalizers struct {
 	unshown map[render.Identity]departure
 }
 
-// place is where the daemon may have a right, or not: in a Namespace, or on one object.
+// place is where the daemon may have a right, or not.
 type place struct {
 	schema.GroupResource
-	namespace, name string
+	namespace string
 }
 
 type toldNotice struct {
@@ -67,7 +69,8 @@ type toldNotice struct {
 func newFinalizers(c *Controller) *finalizers {
 	undone := flowcontrol.NewBackOff(finalizerPause, maxFinalizerPause)
 	undone.Clock = c.Clock
-	return &finalizers{Controller: c, denied: newDenials[place](c.Clock), kept: newDenials[place](c.Clock), undone: undone,
+	return &finalizers{Controller: c, undone: undone,
+		denied: newDenials[place](c.Clock, denialPeriod), kept: newDenials[place](c.Clock, denialPeriod), refused: newDenials[render.Identity](c.Clock, refusalPeriod),
 		told: map[render.Identity]toldNotice{}, unshown: map[render.Identity]departure{}}
 }
 
@@ -100,10 +103,10 @@ func (f *finalizers) apply(ctx context.Context, j judge.Judgement, o *write.Outc
 }
 
 func (f *finalizers) add(ctx context.Context, j judge.Judgement, resource schema.GroupVersionResource, o *write.Outcome) finalizing {
-	source, at := j.Facts.Source, place{resource.GroupResource(), j.Facts.ID.Namespace, ""}
-	if wait := f.denied.wait(at, source.ID); wait > 0 {
+	source, at := j.Facts.Source, place{resource.GroupResource(), j.Facts.ID.Namespace}
+	if wait, why := f.denied.wait(at, source.ID); why != nil {
 		o.RetryAfter(wait)
-		return finalizing{denied: mayNotSet(resource)}
+		return finalizing{denied: why}
 	}
 	if uid := string(source.UID); f.undone.IsInBackOffSinceUpdate(uid, f.Clock.Now()) {
 		o.RetryAfter(f.undone.Get(uid))
@@ -117,9 +120,10 @@ func (f *finalizers) add(ctx context.Context, j judge.Judgement, resource schema
 		o.RetryAfter(releasePeriod)
 		return finalizing{early: true}
 	case apierrors.IsForbidden(err) && !write.IsDenied(err):
-		f.denied.begin(at, source.ID)
+		why := mayNotSet(resource)
+		f.denied.begin(at, source.ID, why)
 		o.RetryAfter(denialPeriod)
-		return finalizing{denied: mayNotSet(resource)}
+		return finalizing{denied: why}
 	case write.RefusedBy(err) != "":
 		o.RetryAfter(denialPeriod)
 		return finalizing{denied: refusedFinalizer("set", err)}
@@ -132,10 +136,9 @@ func (f *finalizers) add(ctx context.Context, j judge.Judgement, resource schema
 // remove removes the finalizer of a source that need not have it by a live read, if no Work of it may
 // be left.
 func (f *finalizers) remove(ctx context.Context, id render.Identity, resource schema.GroupVersionResource, o *write.Outcome) finalizing {
-	at := place{resource.GroupResource(), id.Namespace, ""}
-	if wait := f.kept.wait(at, id); wait > 0 {
+	if wait, why := f.keeps(resource, id); why != nil {
 		o.RetryAfter(wait)
-		return finalizing{denied: mayNotRemove(resource)}
+		return finalizing{denied: why}
 	}
 	facts, err := f.caches.LiveFacts(ctx, id)
 	if err != nil {
@@ -158,25 +161,52 @@ func (f *finalizers) remove(ctx context.Context, id render.Identity, resource sc
 	}
 	switch err := f.set(ctx, resource, id, facts.Source.UID, facts.Source.ResourceVersion, false); {
 	case err == nil:
-		f.kept.end(at)
+		f.released(resource, id)
 		return finalizing{}
 	case gather.ProvesAbsence(err, id.Name):
 		return finalizing{}
 	case errors.Is(err, write.ErrOtherVersion):
 		o.RetryAfter(releasePeriod)
 		return finalizing{}
-	case apierrors.IsForbidden(err) && !write.IsDenied(err):
-		f.kept.begin(at, id)
-		o.RetryAfter(denialPeriod)
-		return finalizing{denied: mayNotRemove(resource)}
 	case write.RefusedBy(err) != "":
-		f.kept.begin(place{at.GroupResource, id.Namespace, id.Name}, id) // the others may be released
-		o.RetryAfter(denialPeriod)
-		return finalizing{denied: refusedFinalizer("remove", err)}
+		wait, why := f.keep(resource, id, err)
+		o.RetryAfter(wait)
+		return finalizing{denied: why}
 	default:
 		o.Fail(fmt.Errorf("cannot remove the finalizer of source %q: %w", id, err))
 		return finalizing{}
 	}
+}
+
+// keeps returns what keeps the finalizer on an object, and for how long not to try to remove it; nil for nothing.
+func (f *finalizers) keeps(resource schema.GroupVersionResource, id render.Identity) (wait time.Duration, why *judge.Refusal) {
+	if wait, why = f.kept.wait(place{resource.GroupResource(), id.Namespace}, id); why == nil {
+		wait, why = f.refused.wait(id, id)
+	}
+	return wait, why
+}
+
+// keep notes what refuses that the finalizer of an object be removed, and reports it now and again. It returns when to try
+// again.
+func (f *finalizers) keep(resource schema.GroupVersionResource, id render.Identity, err error) (wait time.Duration, why *judge.Refusal) {
+	var tell bool
+	if apierrors.IsForbidden(err) && !write.IsDenied(err) {
+		wait, why = denialPeriod, mayNotRemove(resource)
+		tell = f.kept.begin(place{resource.GroupResource(), id.Namespace}, id, why)
+	} else {
+		wait, why = refusalPeriod, refusedFinalizer("remove", err)
+		tell = f.refused.begin(id, id, why)
+	}
+	if tell {
+		f.logger(id).Warn("cannot remove a finalizer", zap.String("reason", why.Message))
+	}
+	return wait, why
+}
+
+// released notes that the finalizer of an object has been removed.
+func (f *finalizers) released(resource schema.GroupVersionResource, id render.Identity) {
+	f.kept.end(place{resource.GroupResource(), id.Namespace})
+	f.refused.end(id)
 }
 
 // mayHaveWorks reports whether a source that keeps its finalizer for its Works may have one that the

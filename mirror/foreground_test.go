@@ -780,7 +780,7 @@ func TestForegroundMayNotLetGo(t *testing.T) {
 		}
 		clock.Step(denialPeriod)
 	}
-	if want, got := (metrics.Failing{Sources: len(objects), Since: began}), c.snapshot().Failing["mirror"]; got != want {
+	if want, got := (metrics.Failing{Sources: len(objects), Since: began}), c.snapshot().Failing["finalizer"]; got != want {
 		t.Errorf("%+v, not %+v", got, want)
 	}
 	if n := len(server.writes); n > periods {

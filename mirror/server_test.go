@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -376,9 +377,10 @@ func newControllerOf(t testing.TB, s *apiServer, configuration string, clock clo
 // areAsTheyWillBe reports whether each watch has synced, or cannot, and knows of deletions.
 func areAsTheyWillBe(c *Controller, s *apiServer) bool {
 	sources := c.caches.Sources()
+	fails := slices.ContainsFunc(c.caches.Fixed(), func(w *watch.Watch) bool { return w.Status().Err != nil })
 	return len(sources) == resources && !slices.ContainsFunc(slices.Concat(sources, c.caches.Fixed(), c.caches.Definitions()), func(w *watch.Watch) bool {
 		status := w.Status()
-		return !status.Synced && !status.Unserved && status.Err == nil || len(w.List()) > 0 && s.leaving[w.Resource.WithVersion(w.Resource.Version)] != nil
+		return !status.Synced && !status.Unserved && (status.Err == nil || errors.Is(status.Err, watch.ErrNotKnownYet) && !fails) || len(w.List()) > 0 && s.leaving[w.Resource.WithVersion(w.Resource.Version)] != nil
 	})
 }
 

@@ -15,7 +15,8 @@ func (c *Controller) snapshot() metrics.Snapshot {
 	s := metrics.Snapshot{Works: map[metrics.WorkKey]int{}, Held: map[string]int{}, WaveHeld: map[string]int{}, Contested: map[string]int{}, Failing: map[string]metrics.Failing{}}
 	s.Refused, s.Denied = c.refused.counts()
 	if q := c.queue.Load(); q != nil {
-		s.Failing["mirror"] = failing(q.Failing()).With(c.finalizers.kept.failing())
+		s.Failing["mirror"] = failing(q.Failing())
+		s.Failing["finalizer"] = c.finalizers.kept.failing().With(c.finalizers.refused.failing())
 		s.Contested[string(judge.WorkContested)] = len(c.noticed.with(judge.WorkContested))
 	}
 	if statuses := c.statuses.Load(); statuses != nil {

@@ -50,7 +50,7 @@ type statuses struct {
 func newStatuses(c *Controller) *statuses {
 	limiter := queue.NewRateLimiter()
 	return &statuses{
-		Controller: c, memory: write.NewStatuses(c.Clock), denied: newDenials[schema.GroupResource](c.Clock), limiter: limiter,
+		Controller: c, memory: write.NewStatuses(c.Clock), denied: newDenials[schema.GroupResource](c.Clock, denialPeriod), limiter: limiter,
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[render.Identity]{Name: "status"}),
 	}
 }
@@ -193,7 +193,7 @@ func (s *statuses) write(ctx context.Context, source *state.Standing, content st
 		return 0, nil
 	}
 	resource := served.GroupResource()
-	if wait := s.denied.wait(resource, source.ID); wait > 0 {
+	if wait, _ := s.denied.wait(resource, source.ID); wait > 0 {
 		return wait, nil
 	}
 	client := s.Dynamic.Resource(served).Namespace(source.ID.Namespace)
@@ -237,7 +237,7 @@ func (s *statuses) tellContested(f judge.Facts, isContested bool) {
 // deny notes that the statuses of a resource cannot be written, and reports it now and again. It
 // returns when to try again.
 func (s *statuses) deny(r schema.GroupResource, id render.Identity, because string) (retry time.Duration) {
-	if !s.denied.begin(r, id) {
+	if !s.denied.begin(r, id, nil) {
 		return denialPeriod
 	}
 	s.Logger.Warn("cannot write statuses", zap.Stringer("resource", r), zap.String("reason", because))

@@ -481,7 +481,8 @@ func TestStatusOfRecreated(t *testing.T) {
 	next.SetUID("2")
 	server.answers[gadgetAt] = next
 	s := newStatuses(newControllerOf(t, server, aggregating, newFakeClock()))
-	if retry, err := s.sync(t.Context(), gadget); err != nil || retry != 0 || s.denied.wait(widgets.GroupResource(), gadget) > 0 {
+	retry, err := s.sync(t.Context(), gadget)
+	if wait, _ := s.denied.wait(widgets.GroupResource(), gadget); err != nil || retry != 0 || wait > 0 {
 		t.Errorf("retry in %s, %v: all statuses of the resource wait", retry, err)
 	}
 }

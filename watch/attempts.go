@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -11,7 +12,6 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/watchlist"
-	"k8s.io/utils/ptr"
 )
 
 // attempts is the client of an informer. It reports what client-go does not: when an
@@ -28,9 +28,10 @@ type attempts struct {
 type reports struct {
 	// failed says that an attempt to list or watch has failed.
 	failed func()
-	// added says that a streaming list, or the watch that follows it, has announced an
-	// object that was created then.
+	// added says that a streaming list, or a watch, has announced an object that was created then.
 	added func(created time.Time)
+	// overdue says that a watch was ended here, because the API server has not in time.
+	overdue func(error)
 }
 
 // IsWatchListSemanticsUnSupported is the method that client-go looks for.
@@ -79,38 +80,39 @@ func (a attemptsIn) Watch(ctx context.Context, o metav1.ListOptions) (apiwatch.I
 		a.failed()
 		return nil, err
 	}
-	if o.TimeoutSeconds != nil {
-		w = bounded{w, time.AfterFunc(time.Duration(*o.TimeoutSeconds)*time.Second+watchGrace, w.Stop)}
-	}
-	if ptr.Deref(o.SendInitialEvents, false) {
-		return a.reportAdded(w), nil
-	}
-	return w, nil
+	return a.relay(w, o.TimeoutSeconds), nil
 }
 
-// bounded is a watch that a timer ends.
-type bounded struct {
-	apiwatch.Interface
-	timer *time.Timer
-}
+// errOverdue ends a watch that the API server should have ended. What client-go makes of it is a new list.
+var errOverdue = apierrors.NewTimeoutError("a watch has not ended in time: a proxy may hold back its events", 0)
 
-// Stop implements watch.Interface.
-func (b bounded) Stop() {
-	b.timer.Stop()
-	b.Interface.Stop()
-}
-
-// reportAdded relays a watch. watch.Filter of apimachinery would leak its goroutine if the
-// watch is stopped while an event is on its way.
-func (r reports) reportAdded(from apiwatch.Interface) apiwatch.Interface {
+// relay relays a watch. watch.Filter of apimachinery would leak its goroutine if the watch is stopped while an event is
+// on its way.
+func (r reports) relay(from apiwatch.Interface, timeoutSeconds *int64) apiwatch.Interface {
 	events := make(chan apiwatch.Event)
 	to := apiwatch.NewProxyWatcher(events)
+	var overdue <-chan time.Time
+	if timeoutSeconds != nil {
+		overdue = time.After(time.Duration(*timeoutSeconds)*time.Second + watchGrace)
+	}
+	send := func(event apiwatch.Event) (sent bool) {
+		select {
+		case <-to.StopChan():
+			return false
+		case events <- event:
+			return true
+		}
+	}
 	go func() {
 		defer close(events)
 		defer from.Stop()
 		for {
 			select {
 			case <-to.StopChan():
+				return
+			case <-overdue:
+				r.overdue(errOverdue)
+				send(apiwatch.Event{Type: apiwatch.Error, Object: &errOverdue.ErrStatus})
 				return
 			case event, ok := <-from.ResultChan():
 				if !ok {
@@ -119,10 +121,8 @@ func (r reports) reportAdded(from apiwatch.Interface) apiwatch.Interface {
 				if object, err := meta.Accessor(event.Object); err == nil && event.Type == apiwatch.Added {
 					r.added(object.GetCreationTimestamp().Time)
 				}
-				select {
-				case <-to.StopChan():
+				if !send(event) {
 					return
-				case events <- event:
 				}
 			}
 		}

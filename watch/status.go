@@ -38,12 +38,8 @@ func (w *Watch) Status() Status {
 		s.LastEvent = time.Unix(0, at)
 	}
 	if informer == nil {
-		switch {
-		case s.Unserved:
-		case s.Err == nil, errors.Is(s.Err, ErrNotKnownYet):
-			s.State = Syncing // discovery has not answered yet, or a stalled list is being restarted
-		default:
-			s.State, s.DegradedSince = Degraded, errSince
+		if !s.Unserved {
+			s.State = Syncing // discovery has not answered yet, or fails, or a stalled list is being restarted
 		}
 		return s
 	}

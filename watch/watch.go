@@ -34,12 +34,12 @@ type State string
 const (
 	// Pending: the API server does not serve the resource.
 	Pending State = "pending"
-	// Syncing: the first list is in progress, or about to begin, or fails and is retried.
+	// Syncing: the first list is in progress, or about to begin, or fails and is retried; or the API server
+	// cannot say whether it serves the resource. Nothing is cached.
 	Syncing State = "syncing"
 	// Ready: the cache is complete and the watch is running.
 	Ready State = "ready"
-	// Degraded: the last list or watch failed and is being retried, and the cache is as old as the failure;
-	// or the API server cannot say whether it serves the resource.
+	// Degraded: the last list or watch failed and is being retried, and the cache is as old as the failure.
 	Degraded State = "degraded"
 )
 
@@ -222,7 +222,7 @@ func (w *Watch) follow(ctx context.Context, served Served, stalls int) (stalled 
 }
 
 func (w *Watch) attempts(plain bool) attempts {
-	return attempts{Interface: w.Client, plain: plain, reports: reports{failed: w.noteFailure, added: w.noteAdded}}
+	return attempts{Interface: w.Client, plain: plain, reports: reports{failed: w.noteFailure, added: w.noteAdded, overdue: w.noteError}}
 }
 
 func (w *Watch) newInformer(ctx context.Context, client dynamic.Interface, served Served) (cache.SharedIndexInformer, error) {
@@ -244,11 +244,15 @@ func (w *Watch) watchFailed(ctx context.Context, err error) {
 	if ctx.Err() != nil || apierrors.IsResourceExpired(err) || isOrdinaryEnd(err) {
 		return
 	}
-	w.setError(err)
-	w.warn.Do(func() { w.Logger.Warn("cannot list or watch, retrying", zap.Error(err)) })
+	w.noteError(err)
 	if apierrors.IsNotFound(err) {
 		w.Recheck()
 	}
+}
+
+func (w *Watch) noteError(err error) {
+	w.setError(err)
+	w.warn.Do(func() { w.Logger.Warn("cannot list or watch, retrying", zap.Error(err)) })
 }
 
 // awaitSynced waits until the handler has received every object. It uses the
@@ -323,9 +327,6 @@ func (w *Watch) noteUnserved(err error) (news bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	news = err == nil && !w.unserved
-	if w.err == nil {
-		w.errSince = w.Clock.Now()
-	}
 	w.err, w.unserved = err, w.unserved || err == nil
 	return news
 }

@@ -405,14 +405,14 @@ func (u undiscovered) Resolve(context.Context, Resource) (Served, bool, error) {
 	return Served{}, false, u.error
 }
 
-// TestUndiscovered: that it is not known whether a resource is served is a failure, unless something else is to say so.
+// TestUndiscovered: a resource of which it is not known whether it is served is not one that is not served.
 func TestUndiscovered(t *testing.T) {
-	for err, want := range map[error]State{errors.New("503"): Degraded, ErrNotKnownYet: Syncing} {
+	for _, err := range []error{errors.New("503"), ErrNotKnownYet} {
 		w := New(Options{Resource: In(pages), Resolver: undiscovered{err}, Logger: zap.NewNop(), Clock: clock.RealClock{}})
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		w.Run(ctx)
 		cancel()
-		if s := w.Status(); s.State != want || (want == Degraded) == s.DegradedSince.IsZero() {
+		if s := w.Status(); s.State != Syncing || s.Err == nil {
 			t.Errorf("%v: %+v", err, s)
 		}
 	}

@@ -37,6 +37,11 @@ func (v *Verdict) restore(f Facts, cluster string, had *state.Work) {
 	from, isComing := v.sibling(f, cluster, had)
 	switch {
 	case from != nil:
+		if had.State == state.WorkSuspended { // as in hasOptions
+			suspended := *t.Rendering
+			suspended.options.Suspend = true
+			t.Rendering = &suspended
+		}
 		t.From, t.Because = from, "it gets back the content that it had, which cluster "+strconv.Quote(from.Cluster)+" still has: its wave has not begun"
 		v.Targets[cluster] = t
 	case isComing, t.isSuspended(): // what is suspended is not applied

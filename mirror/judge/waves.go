@@ -46,7 +46,7 @@ type Wave struct {
 // Wait is a cluster that has not come through, why, and what Karmada reports of it, if that says more.
 type Wait struct {
 	Cluster, Because, Reported string
-	// Leaves: it is no longer asked for, and its Work is still there.
+	// Leaves: it is no longer asked for, and its Work is still there. It was well there, is held, or is out of reach.
 	Leaves bool
 }
 
@@ -142,11 +142,13 @@ type place struct {
 	// suspended Work would take effect later, whatever the waves have found out by then, so it is
 	// passed over, like one that isAway, which is not ready.
 	counts, isAway bool
-	// isWritten: it is being written, or just was. leaves: it is no longer asked for, and its Work is still there. mayHave:
-	// it is stuck, and may have the content. turn is when it came through or, before that, came back.
+	// isWritten: it is being written, or just was. leaves is that of its Wait. mayHave: it is stuck, and may have the
+	// content. isTaken: it went away soon after it got the content. turn is when it came through or, before that, came
+	// back.
 	isWritten bool
 	leaves    bool
 	mayHave   bool
+	isTaken   bool
 	turn      time.Time
 	because   string
 	reported  string
@@ -169,9 +171,9 @@ func rollOut(f Facts, v *Verdict) {
 	r.AwaitsApplied = v.demandApplied(f, waves)
 	for i, places := range waves {
 		wave := newWave(f.Source.Waves.At(i), i, places)
-		room, left := roomIn(places, f.Source.Waves.At(i).AtOnce(len(wave.Clusters)), wave.Done)
+		room, left := wave.roomIn(places, f.Source.Waves.At(i).AtOnce(len(wave.Clusters)))
 		for k, p := range places {
-			isNew := f.Works[p.cluster] == nil // what is left elsewhere waits for it, not the other way round
+			isNew := f.Works[p.cluster] == nil && f.Vanished[p.cluster] == nil // what is left elsewhere waits for it
 			switch {
 			case p.stage != pending:
 			case !p.isAway && p.counts && (blockedBy == "" && room > 0 || isNew && areLeft && room+left > 0):
@@ -216,14 +218,15 @@ func placeOf(f Facts, cluster string, target Target) place {
 	case facts.WriteUnderWay:
 		p.stage, p.because = underWay, "has just been written"
 	case w != nil && w.IsOursFor(f.ID) && !w.Terminating && (target.Unproven || target.Decision == Unwanted): // by a mistake, perhaps
-		p.stage, p.because, p.leaves = stuck, "is no longer asked for, and its Work is still there", true
+		p.stage, p.because = stuck, "is no longer asked for, and its Work is still there"
+		p.leaves, p.mayHave = w.IsWell() || w.Held != nil || p.isAway, true
 	case target.Decision != Wanted && !isPending(f, cluster, target):
 		return place{cluster: cluster}
 	case target.Decision != Wanted:
-		p.stage, p.because = stuck, "cannot be written: "+target.Because
+		p.stage, p.because, p.mayHave = stuck, "cannot be written: "+target.Because, w != nil && !w.Written().Before(f.Source.Written)
 	case w != nil && w.Terminating:
 		p.stage, p.because = stuck, "is still being deleted"
-	case target.lacksContent(w):
+	case target.lacksContent(w), w.State == state.WorkSuspended && !target.isSuspended():
 		p.stage, p.because, p.counts = pending, "has not been written", !target.isSuspended()
 	case target.isSuspended():
 		return place{cluster: cluster}
@@ -234,7 +237,8 @@ func placeOf(f Facts, cluster string, target Target) place {
 			p.turn = f.Now.Add(p.bakesIn)
 		}
 	}
-	p.mayHave = p.stage == stuck && w != nil && !w.Written().Before(f.Source.Written)
+	p.isTaken = p.isAway && p.stage == underWay && w != nil && !facts.AwaySince.Before(w.Written()) &&
+		facts.AwaySince.Before(w.Written().Add(f.Source.Waves.Bake+f.Source.Waves.Deadline))
 	return p
 }
 
@@ -286,7 +290,7 @@ func (w Wave) waitFor(places []place) Wave {
 		switch {
 		case !p.counts:
 		case p.isAway && areAway:
-			w.Waits = append(w.Waits, Wait{Cluster: p.cluster, Because: "is away, like all of the wave"})
+			w.Waits = append(w.Waits, Wait{Cluster: p.cluster, Because: "is away, like all of the wave", Leaves: p.leaves})
 		case p.stage == through:
 			w.Done++
 		case !p.isAway:
@@ -296,16 +300,17 @@ func (w Wave) waitFor(places []place) Wave {
 	return w
 }
 
-// roomIn returns how many clusters of a wave may be given content, of which some are done, and how many more once
-// those have gone that are no longer asked for. One that is away leaves its place to another, unless the content may
-// be what took it away: more than the limit are, and none is done.
-func roomIn(places []place, atOnce, done int) (room, left int) {
-	room, away := atOnce, 0
+// roomIn returns how many clusters of a wave may be given content, and how many more once those have gone that are no
+// longer asked for. One that is away leaves its place to another, unless the content may be what took it away: more than
+// the limit went soon after they got it, and none is done. The wave waits for them then.
+func (w *Wave) roomIn(places []place, atOnce int) (room, left int) {
+	room = atOnce
+	var taken []Wait
 	for _, p := range places {
 		switch {
 		case !p.counts:
-		case p.isAway && p.stage == underWay:
-			away++
+		case p.isTaken:
+			taken = append(taken, Wait{Cluster: p.cluster, Because: "is away since it got the content"})
 		case p.isAway:
 		case p.stage == underWay, p.mayHave:
 			room--
@@ -314,7 +319,8 @@ func roomIn(places []place, atOnce, done int) (room, left int) {
 			}
 		}
 	}
-	if done == 0 && away > atOnce {
+	if w.Done == 0 && len(taken) > atOnce {
+		w.Waits = append(taken, w.Waits...)
 		return 0, 0
 	}
 	return room, left
@@ -416,6 +422,17 @@ func (f Facts) isUnfinished(w Wait) bool {
 	return !w.Leaves && (!f.Clusters[w.Cluster].Away || work == nil || !work.IsWell() || f.IsUnreached(w.Cluster))
 }
 
+// unfinished returns the first wave in which a cluster with the content of the source may not have come through; nil if
+// there is none.
+func (r *Rollout) unfinished(f Facts) *Wave {
+	for i := range r.Waves {
+		if slices.ContainsFunc(r.Waves[i].Waits, f.isUnfinished) {
+			return &r.Waves[i]
+		}
+	}
+	return nil
+}
+
 // waveHeld reports a wave that has not come through in time.
 func waveHeld(f Facts, v Verdict) *Refusal {
 	current := v.Rollout.Current()
@@ -428,8 +445,10 @@ func waveHeld(f Facts, v Verdict) *Refusal {
 			held++
 		}
 	}
-	if held == 0 && (f.StoppedSince.IsZero() || !slices.ContainsFunc(current.Waits, f.isUnfinished)) { // it is not known since when
-		return nil
+	if held == 0 {
+		if current = v.Rollout.unfinished(f); current == nil || f.StoppedSince.IsZero() { // it is not known since when
+			return nil
+		}
 	}
 	return &Refusal{
 		Reason: WaveHeld, Key: fmt.Sprint("wave ", current.Number), Advice: WaveHeld.Hint(),

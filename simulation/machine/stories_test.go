@@ -2,6 +2,9 @@ package machine
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -113,18 +116,38 @@ var stories = map[string]func(*machine) error{
 	},
 	"CanaryIsNotAskedForForAMoment": func(m *machine) error { return m.mislabelled("m1;*", pause(time.Minute), pause(0)) },
 	"ContentTakesClustersAway": func(m *machine) error { // in a wave with a limit
-		goes := func(c string) act { return func() error { return m.setReady(c, false) } }
 		return m.tell(m.page(map[string]string{clustersKey: "*", wavesKey: "*(1)"}), m.quiet, pause(2*time.Minute), m.ails("m1"), m.ails("m2"), m.edited(2), pause(time.Minute), m.keeps("m1", "2"), m.keeps("m2", "1"),
-			goes("m1"), pause(time.Minute), m.keeps("m2", "2"), goes("m2"), pause(12*time.Minute), m.keeps("m3", "1"), m.told("WaveHeld", 1, 1), m.quiet, m.keeps("m3", "2"))
+			m.goes("m1"), pause(time.Minute), m.keeps("m2", "2"), m.goes("m2"), pause(12*time.Minute), m.keeps("m3", "1"), m.told("WaveHeld", 1, 1), m.quiet, m.keeps("m3", "2"))
 	},
 	"CanaryOfALimitedWaveIsNotAskedFor": func(m *machine) error { return m.mislabelled("*(1)", pause(time.Minute), pause(0)) },
 	"CanaryIsNotAskedForWhileItIsWritten": func(m *machine) error {
 		return m.mislabelled("m1;*", pause(time.Second), m.open("works"), m.shut("works"))
 	},
-	"MovesInWaves": func(m *machine) error { // created first, also where the deletions are held
-		moved := map[string]string{clustersKey: "m2", wavesKey: "m1;*"}
-		return m.tell(m.careful, m.crowd(60, 0, map[string]string{clustersKey: "m1", wavesKey: "m1;*"}), m.quiet, m.crowd(60, 0, moved), pause(30*time.Minute), m.held(60, 60), m.counted(`karmada_mirror_works{member_cluster="m2",state="applied"}`, 60),
-			m.told("WaveHeld", 0, 0), m.approved(""), m.quiet)
+	"MovesInWaves":    func(m *machine) error { return m.moves(pause(0), m.told("WaveHeld", 0, 0)) },
+	"MovesFromAway":   func(m *machine) error { return m.moves(m.goes("m1"), m.told("WaveHeld", 0, 0)) },
+	"MovesToASickOne": func(m *machine) error { return m.moves(m.ails("m2"), m.told("WaveHeld", 60, 60)) },
+	"JoinsForTheDying": func(m *machine) error { // that were well for a day
+		more := m.page(map[string]string{clustersKey: "m1,m2,m3", wavesKey: "*(1)"})
+		return m.tell(m.page(map[string]string{clustersKey: "m1,m2", wavesKey: "*(1)"}), m.quiet, pause(24*time.Hour), m.goes("m1"), m.goes("m2"), pause(5*time.Minute), more, pause(time.Minute), m.keeps("m3", "1"), m.quiet)
+	},
+	"DeletedWhileTheCanaryIsNotAskedFor": func(m *machine) error { // it is not new, and m3 has what it had
+		deleted := func() error { return m.deleteWork(target{thePage, "m2"}) }
+		return m.mislabelled("m1;*", m.tellAll(pause(time.Minute), m.cluster("m1", map[string]string{"tier": "egde"}), deleted), pause(0), m.cluster("m3", map[string]string{"tier": "edge"}), pause(time.Minute))
+	},
+	"CanaryIsNotAskedForAtFirst": func(m *machine) error { // and no other has a Work
+		edge := map[string]string{"tier": "edge"}
+		return m.tell(m.cluster("m1", edge), m.cluster("m2", edge), m.ails("m1"), m.page(map[string]string{selectorKey: "tier=edge", wavesKey: "m1;*"}), pause(time.Minute), m.countOf(1),
+			m.cluster("m1", map[string]string{"tier": "egde"}), pause(300*time.Millisecond), m.cluster("m1", edge), pause(time.Minute), m.countOf(1), m.quiet)
+	},
+	"DeadlineIsEditedThenCanaryIsNotAskedFor": func(m *machine) error {
+		edited := func() error {
+			return m.put(thePage, 2, map[string]string{selectorKey: "tier=edge", wavesKey: "*(1)", "karmada.target/wave-deadline": "1h"}, nil)
+		}
+		return m.mislabelled("*(1)", m.tellAll(pause(time.Minute), edited, pause(2*time.Second)), pause(0))
+	},
+	"ResumedWithTheContent": func(m *machine) error { // which no member has had
+		return m.tell(m.page(map[string]string{clustersKey: "m1,m2", suspendKey: "true"}), m.quiet, m.edited(2), pause(time.Second), m.ails("m1"), func() error { return m.put(thePage, 2, map[string]string{clustersKey: "m1,m2", wavesKey: "m1;*"}, nil) }, pause(time.Minute),
+			m.hasInMember("m2", ""), m.quiet, m.hasInMember("m2", "2"))
 	},
 	"ResumedBeforeItsTurn": func(m *machine) error { // with content that its member never had
 		return m.tell(m.page(map[string]string{clustersKey: "m1,m2", suspendKey: "m2"}), m.quiet, m.edited(2), pause(time.Second), m.ails("m1"), m.puts(thePage, map[string]string{clustersKey: "m1,m2", wavesKey: "m1;*"}), m.edited(3), pause(time.Minute),
@@ -215,4 +238,28 @@ func (m *machine) hasInMember(cluster, want string) act {
 		}
 		return nil
 	}
+}
+
+// moves moves 60 pages from m1 to m2, whose deletions are held: they are created all the same.
+func (m *machine) moves(before act, after ...act) error {
+	asks := func(cluster string) act {
+		return m.crowd(60, 0, map[string]string{clustersKey: cluster, wavesKey: "m1;*"})
+	}
+	return m.tell(m.careful, asks("m1"), m.quiet, before, pause(time.Minute), asks("m2"), pause(30*time.Minute), m.held(60, 60), m.inCluster(60, "m2"), m.tellAll(after...), m.approved(""), m.quiet)
+}
+
+// inCluster counts the Works on a cluster.
+func (m *machine) inCluster(n int, cluster string) act {
+	return func() error {
+		all := slices.DeleteFunc(slices.Collect(maps.Keys(m.works())), func(key string) bool { return !strings.HasPrefix(key, "karmada-es-"+cluster+"/") })
+		if len(all) != n {
+			return fmt.Errorf("there are %d Works on %s, not %d", len(all), cluster, n)
+		}
+		return nil
+	}
+}
+
+// goes has Karmada not reach a cluster any more.
+func (m *machine) goes(cluster string) act {
+	return func() error { return m.setReady(cluster, false) }
 }

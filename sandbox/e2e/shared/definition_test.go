@@ -159,7 +159,12 @@ func convertsNoMore(t *testing.T, ns string) {
 	})
 	own := newInstallation(t, "- {group: "+comesAndGoes+", version: v2, resource: blobs}\n")
 	d := LaunchDaemon(t, DaemonOptions{Flags: append(own.flags, "--leader-elect=false")})
-	Eventually(t, "the watch to be degraded", d.WantMetric(WatchState(blobs.GroupResource().String(), "degraded"), 1))
+	Eventually(t, "the first list to fail", func(ctx context.Context) error {
+		if d.Logged("cannot list or watch, retrying") == 0 {
+			return errors.New("it has not")
+		}
+		return d.WantMetric(WatchState(blobs.GroupResource().String(), "syncing"), 1)(ctx)
+	})
 	own.mirrors(t, "during")
 	Must(t, InMember(Push, blobs, ns, "a", "two", "content")(t.Context()))
 }
