@@ -35,7 +35,7 @@ func (m *machine) judgeMember(of target) string {
 		return "it is missing"
 	case state == model.Present:
 		_, o := model.Applied(&unstructured.Unstructured{Object: there})
-		if m.left[of] { // Karmada no longer knew which keys were its own
+		if m.left[of] || m.mayBeLeft(of, time.Now()) { // Karmada no longer knew which keys were its own
 			maps.DeleteFunc(o.Content.Labels, func(key, _ string) bool { return want.Content.Labels[key] == "" })
 		}
 		if !equality.Semantic.DeepEqual(o.Content, want.Content) {
