@@ -1,0 +1,102 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// noteTurn notes when the turn of a wave came that is being written: until then, those before it took the time.
+func (r *Rollout) noteTurn(places []place) {
+	for _, p := range places {
+		if p.turn.After(r.turn) {
+			r.turn = p.turn
+		}
+	}
+	if r.turn.After(r.Since) && slices.ContainsFunc(places, func(p place) bool { return p.isWritten }) {
+		r.Since = r.turn
+	}
+}
+
+// noteProgress finds out when a Work last got the content of the source, or when the current wave was
+// last seen to be through.
+func (r *Rollout) noteProgress(f Facts, v Verdict) {
+	for cluster, w := range f.Works {
+		if _, isUnshown := f.Unshown[cluster]; isUnshown { // it may have been woken, which is no progress
+			continue
+		}
+		if t := v.Targets[cluster]; t.Rendering != nil && !t.lacksContent(w) && w.Written().After(r.Since) {
+			r.Since = w.Written()
+		}
+	}
+	if f.StoppedSince.After(r.Since) {
+		r.Since = f.StoppedSince
+	}
+}
+
+// overdueIn returns for how long the current wave may still take; 0 or less if it should have come
+// through. The bake does not count.
+func (r *Rollout) overdueIn(f Facts) time.Duration {
+	if r.Since.IsZero() {
+		return f.Source.Waves.Deadline
+	}
+	return r.Since.Add(f.Source.Waves.Deadline + f.Source.Waves.Bake).Sub(f.Now)
+}
+
+// LookIn returns when to look again without an event: a bake ends, or a deadline, or Events of Karmada that are
+// awaited may be seen again; 0 for never.
+func (j Judgement) LookIn() time.Duration {
+	r := j.Verdict.Rollout
+	if r.Current() == nil {
+		return 0
+	}
+	next := r.BakesIn
+	if left := r.overdueIn(j.Facts); left > 0 && (next == 0 || left < next) {
+		next = left
+	}
+	if r.AwaitsApplied && (next == 0 || next > awaitsPeriod) {
+		next = awaitsPeriod
+	}
+	return next
+}
+
+// isUnfinished reports whether a cluster with the content of the source may not have come through with it. One
+// that was well until it went away has, and one that is no longer asked for.
+func (f Facts) isUnfinished(w Wait) bool {
+	work := f.Works[w.Cluster]
+	return !w.Leaves && (!f.Clusters[w.Cluster].Away || work == nil || !work.IsWell() || f.IsUnreached(w.Cluster))
+}
+
+// unfinished returns the first wave in which a cluster with the content of the source may not have come through; nil if
+// there is none.
+func (r *Rollout) unfinished(f Facts) *Wave {
+	for i := range r.Waves {
+		if slices.ContainsFunc(r.Waves[i].Waits, f.isUnfinished) {
+			return &r.Waves[i]
+		}
+	}
+	return nil
+}
+
+// waveHeld reports a wave that has not come through in time.
+func waveHeld(f Facts, v Verdict) *Refusal {
+	current := v.Rollout.Current()
+	if current == nil || v.Rollout.overdueIn(f) > 0 {
+		return nil
+	}
+	held := 0
+	for _, target := range v.Targets {
+		if target.Waits {
+			held++
+		}
+	}
+	if held == 0 {
+		if current = v.Rollout.unfinished(f); current == nil || f.StoppedSince.IsZero() { // it is not known since when
+			return nil
+		}
+	}
+	return &Refusal{
+		Reason: WaveHeld, Key: fmt.Sprint("wave ", current.Number), Advice: WaveHeld.Hint(),
+		Message: fmt.Sprintf("no progress for %s: %s; clusters that keep what they have: %d", f.Source.Waves.Deadline, current.tell(Wait.because), held),
+	}
+}
