@@ -89,10 +89,10 @@ func (c *Controller) leaves(last *config.Configuration, gr schema.GroupResource,
 	return last.Includes(gr, namespace) && !c.caches.Includes(gr, namespace)
 }
 
-// isBehind reports whether a cache may not show what the last leader wrote.
+// isBehind reports whether a cache may not show what the last leader wrote: that is not known before this one leads.
 func (c *Controller) isBehind(s watch.Status) bool {
 	fence := c.fence.Load()
-	return fence != nil && (!s.Synced || state.IsOlder(s.ResourceVersion, *fence))
+	return fence == nil || !s.Synced || state.IsOlder(s.ResourceVersion, *fence)
 }
 
 // findDeparted lists what the caches did not show when it left the configuration, until it can.

@@ -643,19 +643,25 @@ func TestForegroundLeavesSetBefore(t *testing.T) {
 		"Seen live":     {"the cache is behind the fence, so that the object is read live", "200", []*unstructured.Unstructured{inForeground("m1")}},
 		"Not asked for": {"nothing is written, and so nothing read live", "200", []*unstructured.Unstructured{sample.Object(nil)}},
 		"Not yet known": {"the cache lacks the object", "200", nil},
+		"Not yet led":   {"the replica has the Lease, and does not know yet what its cache lacks", "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, now := newAPIServer(t), inForeground("m1", finalized, sample.Version("9"))
 			s.list(configMaps, tc.cached...)
 			s.reply(pageAt, now)
 			c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
-			c.fence.Store(&tc.fence)
+			if c.fence.Store(&tc.fence); tc.fence == "" {
+				c.fence.Store(nil)
+			}
 			live := &unstructured.UnstructuredList{Items: []unstructured.Unstructured{*now}}
 			live.SetAPIVersion("v1")
 			live.SetKind("ConfigMapList")
 			s.reply("/api/v1/configmaps", live)
-			syncPage(t, c)
+			if tc.fence != "" {
+				syncPage(t, c)
+			}
 			configure(t, c, onlyWidgets)
+			c.fence.Store(new("200"))
 			c.findDeparted(t.Context())
 			syncPage(t, c)
 			if want := `finalizers ["example.io/other"] if it is 1 at 9`; !slices.Contains(s.writes, want) {
