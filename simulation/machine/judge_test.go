@@ -11,6 +11,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/daemon"
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
+	"github.com/karmada-target/karmada-mirror/simulation/fault"
 	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
 
@@ -134,11 +135,15 @@ func (m *machine) works() map[string]*unstructured.Unstructured {
 	return ours
 }
 
-// underWay lists the replicas that wait for responses.
+// underWay lists the replicas that wait for responses, or do not follow the configuration: client-go opens a
+// watch that was cut often only after up to a minute.
 func (m *machine) underWay() (open []string) {
 	for _, r := range m.replicas {
 		if n := r.underWay(); n > 0 {
 			open = append(open, fmt.Sprintf("replica %s waits for %d responses", r.name, n))
+		}
+		if !r.hasEnded() && r.layer.InFlight(fault.Match{Verb: "watch", Resource: "configmaps", Namespace: "karmada-system"}) == 0 {
+			open = append(open, fmt.Sprintf("replica %s does not follow the configuration", r.name))
 		}
 	}
 	return open
