@@ -73,7 +73,7 @@ check: ## Check format, module files, vet, staticcheck and the budget, and run t
 simulation: ## Play users, faults and daemons against a control plane in memory, for a minute or, at random, for SIMULATION
 	cd simulation && go test -count=1 ./apiserver ./fault ./karmada/... ./model
 	cd simulation && go test -count=1 -timeout $(if $(SIMULATION),3h,20m) ./machine $(if $(SIMULATION),,-rapid.seed=1 -rapid.checks=20)
-	cd simulation && SIMULATION=2s go test -race -count=1 -timeout 20m -run '^TestRandom$$' ./machine -rapid.seed=1 -rapid.checks=4
+	cd simulation && SIMULATION=2s go test -race -count=1 -timeout 20m -run '^TestRandom$$' -skip '/tenants' ./machine -rapid.seed=1 -rapid.checks=4 # tenants measures
 
 pinned: $(PROGRAMS) ## Compare the control plane in memory with a real etcd and kube-apiserver, by random requests
 	cd sandbox && go test -count=1 ./pinned/...

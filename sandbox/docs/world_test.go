@@ -61,11 +61,12 @@ func newWorld(t *testing.T, repository string) *world {
 	if w.dir == "" {
 		w.dir = t.TempDir()
 		k, err := karmada.Start(ctx, karmada.Options{
-			Dir:       w.dir,
-			Programs:  programs,
-			Progress:  os.Stderr,
-			Scheduler: true, // for readers who come from policies
-			Members:   command.Members(),
+			Dir:         w.dir,
+			Programs:    programs,
+			Environment: []string{"GOGC=400"},
+			Progress:    os.Stderr,
+			Scheduler:   true, // for readers who come from policies
+			Members:     command.Members(),
 		})
 		if err != nil {
 			t.Fatal(err)
