@@ -69,10 +69,11 @@ check: ## Check format, module files, vet, staticcheck and the budget, and run t
 	go test -run '^TestCost' ./render ./mirror/gather ./mirror/write # the race detector allocates as well
 	cd sandbox && go test -race -count=1 $(RACED)
 
-# Without SIMULATION the worlds are the same each time, so that make test judges the change.
+# Without SIMULATION the worlds are the same each time, so that make test judges the change. With it, all scenes
+# share the time.
 simulation: ## Play users, faults and daemons against a control plane in memory, for a minute or, at random, for SIMULATION
 	cd simulation && go test -count=1 ./apiserver ./fault ./karmada/... ./model
-	cd simulation && go test -count=1 -timeout $(if $(SIMULATION),3h,20m) ./machine $(if $(SIMULATION),,-rapid.seed=1 -rapid.checks=20)
+	cd simulation && go test -count=1 -timeout $(if $(SIMULATION),3h,20m) ./machine $(if $(SIMULATION),-parallel 16,-rapid.seed=1 -rapid.checks=20)
 	cd simulation && SIMULATION=2s go test -race -count=1 -timeout 20m -run '^TestRandom$$' -skip '/tenants' ./machine -rapid.seed=1 -rapid.checks=4 # tenants measures
 
 pinned: $(PROGRAMS) ## Compare the control plane in memory with a real etcd and kube-apiserver, by random requests

@@ -45,7 +45,7 @@ type departure struct {
 // unlisted is a resource that has left the configuration, or some Namespaces of it, while its cache was behind the
 // last leader's writes.
 type unlisted struct {
-	schema.GroupVersionResource
+	watch.Resource
 	last *config.Configuration
 	at   time.Time
 }
@@ -71,9 +71,9 @@ func (c *Controller) departing(last *config.Configuration) map[render.Identity]d
 	}
 	for _, w := range c.caches.Sources() {
 		gr, status := w.Resource.GroupResource, w.Status()
-		isGone := slices.ContainsFunc(slices.Collect(c.caches.Namespaces()), func(n *state.Namespace) bool { return leaves(gr, n.Name) })
-		if (isGone || leaves(gr, "")) && status.Served.Resource.Resource != "" && c.isBehind(status) {
-			c.departures.list(unlisted{status.Served.Resource, last, c.Clock.Now()})
+		isGone := !c.caches.HasSynced() || slices.ContainsFunc(slices.Collect(c.caches.Namespaces()), func(n *state.Namespace) bool { return leaves(gr, n.Name) })
+		if (isGone || leaves(gr, "")) && c.isBehind(status) {
+			c.departures.list(unlisted{w.Resource, last, c.Clock.Now()})
 		}
 		for o := range gather.Objects(w) {
 			if o.Finalized && leaves(gr, o.ID.Namespace) {
@@ -99,12 +99,12 @@ func (c *Controller) isBehind(s watch.Status) bool {
 func (c *Controller) findDeparted(ctx context.Context) {
 	for _, r := range c.departures.toList() {
 		if c.Clock.Since(r.at) > departurePeriod {
-			c.failures.Warn("objects may have left the configuration with a finalizer that was not removed: karmada-mirror purge --finalizers", zap.Stringer("resource", r.GroupResource()))
+			c.failures.Warn("objects may have left the configuration with a finalizer that was not removed: karmada-mirror purge --finalizers", zap.Stringer("resource", r.GroupResource))
 			continue
 		}
 		left, err := c.listDeparted(ctx, r)
 		if err != nil {
-			c.failures.Warn("cannot tell which objects left the configuration with a finalizer, retrying", zap.Stringer("resource", r.GroupResource()), zap.Error(err))
+			c.failures.Warn("cannot tell which objects left the configuration with a finalizer, retrying", zap.Stringer("resource", r.GroupResource), zap.Error(err))
 			c.departures.list(r)
 			continue
 		}
@@ -116,13 +116,17 @@ func (c *Controller) findDeparted(ctx context.Context) {
 }
 
 func (c *Controller) listDeparted(ctx context.Context, r unlisted) (map[render.Identity]departure, error) {
+	served, isServed, err := c.Resolver.Resolve(ctx, r.Resource)
+	if err != nil || !isServed {
+		return nil, err
+	}
 	left := map[render.Identity]departure{}
 	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return c.Dynamic.Resource(r.GroupVersionResource).List(ctx, o)
+		return c.Dynamic.Resource(served.Resource).List(ctx, o)
 	})
-	err := pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
-		if u := obj.(*unstructured.Unstructured); write.HasFinalizer(u) && c.leaves(r.last, r.GroupResource(), u.GetNamespace()) {
-			left[gather.IdentityOf(u)] = departure{r.GroupVersionResource, u.GetUID(), r.at}
+	err = pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
+		if u := obj.(*unstructured.Unstructured); write.HasFinalizer(u) && c.leaves(r.last, r.GroupResource, u.GetNamespace()) {
+			left[gather.IdentityOf(u)] = departure{served.Resource, u.GetUID(), r.at}
 		}
 		return nil
 	})

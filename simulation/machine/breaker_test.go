@@ -9,6 +9,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/daemon"
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
+	"github.com/karmada-target/karmada-mirror/simulation/fault"
 )
 
 var configuration = apiserver.Ref{Resource: configMaps, Namespace: daemon.Namespace, Name: "karmada-mirror"}
@@ -123,6 +124,10 @@ var breakers = map[string]func(*machine) error{
 	},
 	"ForegroundLeavesTheConfiguration": func(m *machine) error {
 		return m.tell(m.crowd(3, 0, foreground), m.quiet, m.isFinalized(true), m.configured("b", none), pause(time.Minute), m.isFinalized(false), m.deleted(pageOf(1)), m.configured("*", none), m.quiet, m.isFinalized(true))
+	},
+	"ForegroundLeavesDuringAStart": func(m *machine) error {
+		return m.tell(m.crowd(3, 0, foreground), m.quiet, m.isFinalized(true), m.stopped, m.fails(fault.Match{Resource: "works"}, fault.Delay(time.Minute)), m.started, pause(30*time.Second), m.configured("b", none), m.calm,
+			pause(3*time.Minute), m.isFinalized(false))
 	},
 	"ForegroundWhileAClusterIsAway": func(m *machine) error {
 		return m.tell(m.crowd(3, 0, foreground), m.quiet, func() error { return m.setReady("m1", false) }, m.deleted(pageOf(1)), pause(10*time.Minute), m.told("DeletionPending", 1, 1), m.leaderDies, pause(10*time.Minute), m.told("DeletionPending", 1, 1), m.quiet)
