@@ -62,7 +62,7 @@ type election struct {
 	duration time.Duration
 	// synced is closed when the Lease is being watched.
 	synced chan struct{}
-	// renewed is when the Lease was last seen to change while another replica held it,
+	// renewed is when the Lease was last seen to be renewed while another replica held it,
 	// in Unix nanoseconds; 0 if it is free.
 	renewed atomic.Int64
 }
@@ -122,7 +122,7 @@ func (d *daemon) newElection(ctx context.Context) (*election, error) {
 // leaseHolder is the part of the Lease that is cached.
 type leaseHolder struct {
 	metav1.ObjectMeta
-	identity string
+	identity, renewTime string
 }
 
 // GetObjectKind implements runtime.Object.
@@ -137,9 +137,11 @@ func (h *leaseHolder) DeepCopyObject() runtime.Object {
 
 func newLeaseHolder(u *unstructured.Unstructured) *leaseHolder {
 	identity, _, _ := unstructured.NestedString(u.Object, "spec", "holderIdentity")
+	renewTime, _, _ := unstructured.NestedString(u.Object, "spec", "renewTime")
 	return &leaseHolder{
 		ObjectMeta: metav1.ObjectMeta{Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion()},
 		identity:   identity,
+		renewTime:  renewTime,
 	}
 }
 
@@ -155,12 +157,13 @@ func (d *daemon) newLeaseWatch(e *election) *watch.Watch {
 		Tweak:     onlyNamed(o.name),
 		Transform: watch.Keep(newLeaseHolder),
 		Handler: watch.Handler{
-			Changed: func(_, new any) {
+			Changed: func(old, new any) {
+				before, _ := old.(*leaseHolder)
 				holder, ok := new.(*leaseHolder)
 				if ok && holder.identity == o.identity {
 					return // the elector knows this replica's own writes
 				}
-				e.noteHolder(holder)
+				e.noteHolder(before, holder)
 				select {
 				case e.changed <- struct{}{}:
 				default:
@@ -174,13 +177,15 @@ func (d *daemon) newLeaseWatch(e *election) *watch.Watch {
 	})
 }
 
-// noteHolder notes that the Lease has changed; nil: it was deleted.
-func (e *election) noteHolder(h *leaseHolder) {
-	if h == nil || h.identity == "" {
+// noteHolder notes whether the Lease has been renewed; now is nil if it was deleted, and before if it was not seen. A list
+// shows it again, and others edit it: neither renews it.
+func (e *election) noteHolder(before, now *leaseHolder) {
+	switch {
+	case now == nil || now.identity == "":
 		e.renewed.Store(0)
-		return
+	case before != nil && (before.identity != now.identity || before.renewTime != now.renewTime):
+		e.renewed.Store(time.Now().UnixNano())
 	}
-	e.renewed.Store(time.Now().UnixNano())
 }
 
 // leaderPresent reports whether a replica holds the Lease and renews it.

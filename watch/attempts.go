@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,6 +13,7 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/watchlist"
+	"k8s.io/utils/ptr"
 )
 
 // attempts is the client of an informer. It reports what client-go does not: when an
@@ -30,6 +32,8 @@ type reports struct {
 	failed func()
 	// added says that a streaming list, or a watch, has announced an object that was created then.
 	added func(created time.Time)
+	// alive says that a watch has brought something else than its initial list.
+	alive func()
 	// overdue says that a watch was ended here, because the API server has not in time.
 	overdue func(error)
 }
@@ -80,20 +84,21 @@ func (a attemptsIn) Watch(ctx context.Context, o metav1.ListOptions) (apiwatch.I
 		a.failed()
 		return nil, err
 	}
-	return a.relay(w, o.TimeoutSeconds), nil
+	return a.relay(w, o.TimeoutSeconds, ptr.Deref(o.SendInitialEvents, false)), nil
 }
 
-// errOverdue ends a watch that the API server should have ended. What client-go makes of it is a new list.
-var errOverdue = apierrors.NewTimeoutError("a watch has not ended in time: a proxy may hold back its events", 0)
+// errOverdue ends a watch that the API server should have ended. It is no answer of the API server, whose texts are not logged.
+var errOverdue = errors.New("a watch has not ended in time: a proxy may hold back its events")
 
 // relay relays a watch. watch.Filter of apimachinery would leak its goroutine if the watch is stopped while an event is
-// on its way.
-func (r reports) relay(from apiwatch.Interface, timeoutSeconds *int64) apiwatch.Interface {
+// on its way. lists: its first events are a list, until a bookmark.
+func (r reports) relay(from apiwatch.Interface, timeoutSeconds *int64, lists bool) apiwatch.Interface {
 	events := make(chan apiwatch.Event)
 	to := apiwatch.NewProxyWatcher(events)
+	began, timeout := time.Now(), time.Duration(ptr.Deref(timeoutSeconds, 0))*time.Second
 	var overdue <-chan time.Time
-	if timeoutSeconds != nil {
-		overdue = time.After(time.Duration(*timeoutSeconds)*time.Second + watchGrace)
+	if timeout > 0 {
+		overdue = time.After(timeout + watchGrace)
 	}
 	send := func(event apiwatch.Event) (sent bool) {
 		select {
@@ -112,12 +117,20 @@ func (r reports) relay(from apiwatch.Interface, timeoutSeconds *int64) apiwatch.
 				return
 			case <-overdue:
 				r.overdue(errOverdue)
-				send(apiwatch.Event{Type: apiwatch.Error, Object: &errOverdue.ErrStatus})
+				// What client-go makes of it is a new list.
+				send(apiwatch.Event{Type: apiwatch.Error, Object: &apierrors.NewTimeoutError(errOverdue.Error(), 0).ErrStatus})
 				return
 			case event, ok := <-from.ResultChan():
 				if !ok {
+					if timeout > 0 && time.Since(began) > timeout-watchGrace {
+						r.alive() // the API server has ended it
+					}
 					return
 				}
+				if !lists && event.Type != apiwatch.Error {
+					r.alive()
+				}
+				lists = lists && event.Type != apiwatch.Bookmark
 				if object, err := meta.Accessor(event.Object); err == nil && event.Type == apiwatch.Added {
 					r.added(object.GetCreationTimestamp().Time)
 				}

@@ -30,7 +30,7 @@ func TestNotSyncedAnswersNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.attach(informer, asServed)
+	w.attach(informer, asServed, true)
 	if err := informer.GetIndexer().Add(page("one")); err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ type Status struct {
 func (w *Watch) Status() Status {
 	w.mu.RLock()
 	s := Status{State: Pending, Served: w.served, Unserved: w.unserved, Synced: w.synced, Err: w.err}
-	informer, errVersion, errSince := w.informer, w.errVersion, w.errSince
+	informer, errSince := w.informer, w.errSince
 	w.mu.RUnlock()
 	if at := w.lastEvent.Load(); at != 0 {
 		s.LastEvent = time.Unix(0, at)
@@ -44,9 +44,6 @@ func (w *Watch) Status() Status {
 		return s
 	}
 	s.ResourceVersion = informer.LastSyncResourceVersion()
-	if s.Synced && s.ResourceVersion != errVersion {
-		s.Err = nil
-	}
 	switch {
 	case !s.Synced: // with Err, if the first list fails
 		s.State = Syncing

@@ -104,11 +104,10 @@ type Watch struct {
 	synced   bool
 	// unserved reports that the last certain answer of discovery was no.
 	unserved bool
+	// err is why listing or watching has failed since errSince: until a watch brings something, since lists alone
+	// leave the cache behind.
 	err      error
-	// errVersion is the informer's resource version when err happened: once it
-	// changes, the failure is over. errSince is when the failure began.
-	errVersion string
-	errSince   time.Time
+	errSince time.Time
 	// listing reports that a list is in progress since listBegan; the cache was at
 	// listVersion then. listBrought is when the list last brought an object.
 	listing                bool
@@ -198,12 +197,12 @@ func (w *Watch) follow(ctx context.Context, served Served, stalls int) (stalled 
 		w.setError(err)
 		return false
 	}
-	w.attach(informer, served)
+	w.attach(informer, served, stalls == 0)
 	w.Logger.Debug("watching", zap.Stringer("kind", served.Kind), zap.String("version", served.Resource.Version))
 
 	var running wait.Group
 	running.StartWithContext(ctx, informer.RunWithContext)
-	running.StartWithContext(ctx, func(ctx context.Context) { w.awaitSynced(ctx, registration.HasSynced) })
+	running.StartWithContext(ctx, func(ctx context.Context) { w.awaitSynced(ctx, registration.HasSynced, stalls == 0) })
 	running.StartWithContext(ctx, func(ctx context.Context) {
 		if stalled = w.awaitStall(ctx, w.ListDeadline<<min(stalls, maxDoublings)); stalled {
 			cancel()
@@ -222,7 +221,7 @@ func (w *Watch) follow(ctx context.Context, served Served, stalls int) (stalled 
 }
 
 func (w *Watch) attempts(plain bool) attempts {
-	return attempts{Interface: w.Client, plain: plain, reports: reports{failed: w.noteFailure, added: w.noteAdded, overdue: w.noteError}}
+	return attempts{Interface: w.Client, plain: plain, reports: reports{failed: w.noteFailure, added: w.noteAdded, alive: w.noteAlive, overdue: w.noteError}}
 }
 
 func (w *Watch) newInformer(ctx context.Context, client dynamic.Interface, served Served) (cache.SharedIndexInformer, error) {
@@ -256,14 +255,16 @@ func (w *Watch) noteError(err error) {
 }
 
 // awaitSynced waits until the handler has received every object. It uses the
-// handler's HasSynced, because the informer's is true earlier.
-func (w *Watch) awaitSynced(ctx context.Context, hasSynced cache.InformerSynced) {
+// handler's HasSynced, because the informer's is true earlier. A list that had to be begun again does not end a failure.
+func (w *Watch) awaitSynced(ctx context.Context, hasSynced cache.InformerSynced, isFirst bool) {
 	if !cache.WaitForCacheSync(ctx.Done(), hasSynced) {
 		return
 	}
 	w.mu.Lock()
 	w.synced = true
-	w.err = nil
+	if isFirst {
+		w.err = nil
+	}
 	w.mu.Unlock()
 	w.lastEvent.Store(w.Clock.Now().UnixNano())
 	w.Logger.Info("synced")
@@ -307,17 +308,20 @@ func (w *Watch) eventHandler() cache.ResourceEventHandler {
 	}
 }
 
-func (w *Watch) attach(informer cache.SharedIndexInformer, served Served) {
+func (w *Watch) attach(informer cache.SharedIndexInformer, served Served, isFirst bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.informer, w.served, w.synced, w.unserved, w.err, w.errVersion = informer, served, false, false, nil, ""
+	w.informer, w.served, w.synced, w.unserved = informer, served, false, false
 	w.lastKind = served.Kind
+	if isFirst {
+		w.err = nil
+	}
 }
 
 func (w *Watch) detach() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.informer, w.served, w.synced, w.err, w.errVersion = nil, Served{}, false, nil, ""
+	w.informer, w.served, w.synced = nil, Served{}, false
 }
 
 // noteUnserved records what discovery said: an error, or that the resource is not
@@ -332,11 +336,17 @@ func (w *Watch) noteUnserved(err error) (news bool) {
 }
 
 func (w *Watch) setError(err error) {
-	version := w.version()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.err == nil || version != w.errVersion {
+	if w.err == nil {
 		w.errSince = w.Clock.Now()
 	}
-	w.err, w.errVersion = err, version
+	w.err = err
+}
+
+// noteAlive ends a failure.
+func (w *Watch) noteAlive() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.err = nil
 }

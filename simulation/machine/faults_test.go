@@ -2,17 +2,19 @@ package machine
 
 import (
 	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"net/http"
-	"strings"
-	"sync"
 
-	"fmt"
-	"time"
-
+	"github.com/karmada-target/karmada-mirror/daemon"
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
 	"github.com/karmada-target/karmada-mirror/simulation/fault"
 	"github.com/karmada-target/karmada-mirror/simulation/model"
@@ -34,6 +36,29 @@ var faults = map[string]func(*machine) error{
 		proxy := fault.NewGate()
 		return m.tell(m.page(to("m1")), m.quiet, m.fails(watchOf("configmaps"), proxy.Events()), m.ended("configmaps"), pause(5*time.Second), func() error { proxy.Shut(); return nil }, m.calm,
 			m.edited(2), pause(11*time.Minute), m.isWritten(2), m.quiet)
+	},
+	"ProxyHoldsBackEventsForGood": func(m *machine) error {
+		proxy, degraded := fault.NewGate(), `karmada_mirror_watch_state{resource="configmaps",state="degraded"}`
+		return m.tell(m.page(to("m1")), m.quiet, m.fails(watchOf("configmaps"), proxy.Events()), m.ended("configmaps"), pause(5*time.Second), func() error { proxy.Shut(); return nil }, pause(12*time.Minute),
+			m.edited(2), m.stays(degraded, 1, time.Hour), m.isWritten(2), m.logged("a proxy may hold back its events", 2, 100), func() error { proxy.Open(); return nil }, m.counted(degraded, 0), m.quiet)
+	},
+	"WorksMayBeListedOnly": func(m *machine) error {
+		refused := fault.Refuse(apierrors.NewForbidden(schema.GroupResource{Group: "work.karmada.io", Resource: "works"}, "", errors.New("no")))
+		return m.tell(m.page(to("m1")), m.quiet, m.fails(watchOf("works"), refused), m.ended("works"), pause(5*time.Minute), m.isNotReady, pause(15*time.Minute), m.isNotReady, m.quiet, pause(2*time.Minute), m.isReady)
+	},
+	"LeaseIsShownAgain": func(m *machine) error {
+		present := `karmada_mirror_leader_present{configuration="karmada-system/karmada-mirror"}`
+		only := func(verbs ...string) act {
+			return m.forbids(func(verb string, r apiserver.Ref) bool { return r.Resource == leases && !slices.Contains(verbs, verb) })
+		}
+		checked := func() error {
+			_, err := m.store.Modify(apiserver.Ref{Resource: leases, Namespace: daemon.Namespace, Name: "karmada-mirror"}, "", func(o apiserver.Object) {
+				(&unstructured.Unstructured{Object: o}).SetAnnotations(map[string]string{"karmada.target/checked": "now"})
+			})
+			return err
+		}
+		return m.tell(m.page(to("m1")), m.quiet, only("get", "list", "watch"), pause(time.Minute), m.stays(present, 0, 2*time.Minute), checked, m.stays(present, 0, 2*time.Minute),
+			only("get", "list"), m.ended("leases"), m.stays(present, 0, 30*time.Minute), m.allows, pause(2*time.Minute), m.quiet, m.stays(present, 1, time.Minute))
 	},
 	"SourceListsFail":    func(m *machine) error { return m.listsFail("configmaps") },
 	"ClusterListsFail":   func(m *machine) error { return m.listsFail("clusters") },
@@ -154,6 +179,21 @@ func (m *machine) misledFromStart(resource string, f fault.Fault) act {
 }
 
 func (m *machine) tellAll(acts ...act) act { return func() error { return m.tell(acts...) } }
+
+// stays checks that a series of all replicas has a value all the time. Those that end by themselves are started again.
+func (m *machine) stays(series string, want float64, d time.Duration) act {
+	return func() (err error) {
+		for end := time.Now().Add(d); err == nil && time.Now().Before(end); time.Sleep(15 * time.Second) {
+			m.each((*replica).revive)
+			m.each(func(r *replica) {
+				if got, wrong := r.series(series); wrong == nil && got != want {
+					err = errors.Join(err, fmt.Errorf("%s of replica %s is %g, not %g", series, r.name, got, want))
+				}
+			})
+		}
+		return err
+	}
+}
 
 // ended ends the requests for a resource that are under way.
 func (m *machine) ended(resource string) act {
