@@ -64,11 +64,11 @@ func (op Operation) Body(v Verdict) ([]byte, error) {
 	case Update:
 		return target.update(op, wasOurs(w, v.ID))
 	case Amend:
-		return render.Amend(w.ResourceVersion, w.Renoted()), nil
+		return render.Amend(w.ResourceVersion, w.Renoted(w.Generation+1)), nil
 	case Adjust:
 		return target.adjust(w)
 	case Wake:
-		return render.Wake(w.ResourceVersion, w.DispatchGiven(), w.Renoted()), nil
+		return render.Wake(w.ResourceVersion, w.DispatchGiven(), w.Renoted(w.Generation+1)), nil
 	case Detach:
 		return render.Detach(w.ResourceVersion, w.Finalizers), nil
 	case Release:

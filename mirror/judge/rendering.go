@@ -57,7 +57,11 @@ func (r *Rendering) adjust(w *state.Work) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.Adjust(w.ResourceVersion, w.Finalizers, w.Renoted(), w.State == state.WorkSuspended), nil
+	isSuspended, generation := w.State == state.WorkSuspended, w.Generation
+	if r.options.Suspend && !isSuspended || !r.options.Suspend && !isSuspended && w.DispatchGiven() || r.options.PreserveOnDeletion != w.Preserves() {
+		generation++
+	}
+	return t.Adjust(w.ResourceVersion, w.Finalizers, w.Renoted(generation), isSuspended), nil
 }
 
 // keptSize is the size up to which an edited manifest is kept until it is written. A source may have

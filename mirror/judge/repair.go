@@ -72,12 +72,11 @@ func (v *Verdict) sibling(f Facts, cluster string, had *state.Work) (from *state
 	return nil, isComing
 }
 
-// hasContentOf reports whether a Work has the content that another one had.
+// hasContentOf reports whether a Work has the content that another one had, also before a user edited that. What admission
+// has made of a Work for one cluster is not for another.
 func hasContentOf(w, had *state.Work) bool {
-	if noted := had.Notes().Written; noted != "" {
-		return w.Notes().Written == noted && !w.IsEdited()
-	}
-	return w.Digest == had.Digest
+	noted := had.Notes().Written
+	return w.Digest == had.Digest && !had.IsEdited() || noted != "" && w.Notes().Written == noted && w.IsAsWritten()
 }
 
 // had returns the state of a Work that another user has edited or deleted: the Work itself, if it

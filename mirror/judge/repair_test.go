@@ -239,7 +239,7 @@ func TestWavesAlteredOnSome(t *testing.T) {
 	f.edit("p1", "by hand")
 	f.writes = nil
 	altering()
-	f.want("what an edit gets back", f.value("p1"), "a!")
+	f.want("an edit, if admission has altered what the others have", f.value("p1"), "by hand!")
 }
 
 // TestWavesNotesOfAnotherVersion: what another version has noted says nothing.
@@ -286,4 +286,31 @@ func TestWavesTaken(t *testing.T) {
 		}
 		f.want("the name of the Work that is created", sample.WorkOf(body).GetName(), op.WorkName(j.Verdict))
 	}
+}
+
+// TestWavesAlteredElsewhere: what admission has made of one cluster's Work is not for another.
+func TestWavesAlteredElsewhere(t *testing.T) {
+	f := stoppedFleet(t, "c1", "p1", "p2", "p3")
+	f.alter("p1", "a, altered")
+	f.remove("p2")
+	f.run()
+	f.want("what a deleted Work gets back", f.value("p2"), "a")
+	f.edit("p3", "by hand")
+	f.run()
+	f.want("what an edited Work gets back", f.value("p3"), "a")
+	f.remove("p2")
+	f.remove("p3")
+	f.run()
+	f.want("what they get if no one else has it", f.value("p2")+f.value("p3"), "bb")
+}
+
+// TestWavesEditedAfterAnAdjustment: a write that leaves the spec as it is does not give another generation, and so the next
+// edit is one.
+func TestWavesEditedAfterAnAdjustment(t *testing.T) {
+	f := stoppedFleet(t, "c1", "p1", "p2")
+	f.works["p1"].SetLabels(map[string]string{render.ManagedByLabel: f.works["p1"].GetLabels()[render.ManagedByLabel]})
+	f.want("a label that comes back", f.run(), "adjust-p1")
+	f.edit("p1", "by hand")
+	f.run()
+	f.want("what it gets back", f.value("p1"), "a")
 }

@@ -219,7 +219,7 @@ func placeOf(f Facts, cluster string, target Target) place {
 		p.stage, p.because = underWay, "has just been written"
 	case w != nil && w.IsOursFor(f.ID) && !w.Terminating && (target.Unproven || target.Decision == Unwanted): // by a mistake, perhaps
 		p.stage, p.because = stuck, "is no longer asked for, and its Work is still there"
-		p.leaves, p.mayHave = w.IsWell() || w.Held != nil || p.isAway, true
+		p.leaves, p.mayHave = f.lets(w) || w.Held != nil || p.isAway, true
 	case target.Decision != Wanted && !isPending(f, cluster, target):
 		return place{cluster: cluster}
 	case target.Decision != Wanted:
@@ -240,6 +240,14 @@ func placeOf(f Facts, cluster string, target Target) place {
 	p.isTaken = p.isAway && p.stage == underWay && w != nil && !facts.AwaySince.Before(w.Written()) &&
 		facts.AwaySince.Before(w.Written().Add(f.Source.Waves.Bake+f.Source.Waves.Deadline))
 	return p
+}
+
+// lets reports whether a Work that goes may leave its cluster's place to another: it is well, and if it may have the content
+// that the other would get, it has come through with it.
+func (f Facts) lets(w *state.Work) bool {
+	s, _, _ := f.judgeWork(w)
+	_, isUnshown := f.Unshown[w.Cluster]
+	return w.IsWell() && (w.Written().Before(f.Source.Written) || s == through && !isUnshown)
 }
 
 // judgeWork returns how far a Work has come that has the content. A bake that is over ends in less than 0.

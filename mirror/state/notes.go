@@ -24,12 +24,11 @@ func (w *Work) IsEdited() bool { return w.notesOther() && w.Generation > w.notes
 
 func (w *Work) notesOther() bool { return w.rare != nil && w.notes.Written != "" && !w.asWritten }
 
-// Renoted returns what a patch must note that leaves the content of a Work: that it may give it another
-// generation, and admission alter it on that. It is nothing if nothing is noted, or another user has
-// edited the Work.
-func (w *Work) Renoted() map[string]*string {
+// Renoted returns what a patch must note that leaves the content of a Work: the generation that it gives it, on which
+// admission may alter it. It is nothing if nothing is noted, or another user has edited the Work.
+func (w *Work) Renoted(generation int64) map[string]*string {
 	if w.Notes().Written == "" || w.IsEdited() {
 		return nil
 	}
-	return w.notes.Renoted(w.Generation + 1)
+	return w.notes.Renoted(generation)
 }

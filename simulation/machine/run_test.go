@@ -211,7 +211,7 @@ func allStories() map[string]func(*machine) error {
 var sceneOf = map[string]*scene{
 	"WatchStartsOnAServerThatLags": onLaggingServers, "LeaderHasSeenAFinalizerLiveOnly": onLaggingServers, "RecreatedThenAwayDuringARestart": withStatuses,
 	"AdmissionUndoesWhatAWaveIsGiven": altered(), "KarmadaStandsStillInWaves": inWaves, "CanaryIsNotAskedForForAMoment": inWaves, "EventsMayBeReadAgain": inWaves, "ContentTakesClustersAway": inWaves, "CanaryOfALimitedWaveIsNotAskedFor": inWaves, "CanaryIsNotAskedForWhileItIsWritten": inWaves,
-	"ResumedBeforeItsTurn": inWaves, "ResumedWithTheContent": inWaves, "JoinsForTheDying": inWaves, "DeletedWhileTheCanaryIsNotAskedFor": inWaves, "CanaryIsNotAskedForAtFirst": inWaves,
+	"ResumedBeforeItsTurn": inWaves, "ResumedWithTheContent": inWaves, "JoinsForTheDying": inWaves, "JoinsDuringTheBake": inWaves, "DeletedWhileTheCanaryIsNotAskedFor": inWaves, "CanaryIsNotAskedForAtFirst": inWaves,
 	"DeadlineIsEditedThenCanaryIsNotAskedFor": inWaves, "DeletedByHandThenNotAskedFor": inWaves, "NewerVersionIsPreferred": inVersions, "AdmissionAltersSomeInWaves": altered(),
 }
 

@@ -126,6 +126,10 @@ var stories = map[string]func(*machine) error{
 	"MovesInWaves":    func(m *machine) error { return m.moves(pause(0), m.told("WaveHeld", 0, 0)) },
 	"MovesFromAway":   func(m *machine) error { return m.moves(m.goes("m1"), m.told("WaveHeld", 0, 0)) },
 	"MovesToASickOne": func(m *machine) error { return m.moves(m.ails("m2"), m.told("WaveHeld", 60, 60)) },
+	"JoinsDuringTheBake": func(m *machine) error { // and the canary is not asked for for a moment
+		edge := map[string]string{"tier": "edge"}
+		return m.tell(m.cluster("m1", edge), m.cluster("m2", edge), m.cluster("m3", map[string]string{"tier": "core"}), m.page(map[string]string{selectorKey: "tier=edge", wavesKey: "m1;*", "karmada.target/wave-bake": "30m"}), m.quiet, m.edited(2), pause(time.Minute), m.keeps("m1", "2"), m.cluster("m3", edge), pause(2*time.Second), m.countOf(2), m.cluster("m1", map[string]string{"tier": "egde"}), pause(300*time.Millisecond), m.cluster("m1", edge), pause(time.Minute), m.countOf(2), m.quiet)
+	},
 	"JoinsForTheDying": func(m *machine) error { // that were well for a day
 		more := m.page(map[string]string{clustersKey: "m1,m2,m3", wavesKey: "*(1)"})
 		return m.tell(m.page(map[string]string{clustersKey: "m1,m2", wavesKey: "*(1)"}), m.quiet, pause(24*time.Hour), m.goes("m1"), m.goes("m2"), pause(5*time.Minute), more, pause(time.Minute), m.keeps("m3", "1"), m.quiet)
