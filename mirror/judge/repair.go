@@ -17,10 +17,11 @@ func (v *Verdict) repair(f Facts, cluster string) {
 	t, had := v.Targets[cluster], f.had(cluster, v.Targets[cluster])
 	switch {
 	case had == nil:
-	case t.isIn(had), had.Notes().Written != "" && had.Notes().Written == t.notes.Written:
-		v.letThrough(cluster, "another user has edited or deleted the Work")
-	default:
+	case !t.isIn(had) && (had.Notes().Written == "" || had.Notes().Written != t.notes.Written):
 		v.restore(f, cluster, had)
+	case had.IsSuspended() && !t.isSuspended(): // its member may never have had that content
+	default:
+		v.letThrough(cluster, "another user has edited or deleted the Work")
 	}
 }
 
@@ -37,14 +38,14 @@ func (v *Verdict) restore(f Facts, cluster string, had *state.Work) {
 	from, isComing := v.sibling(f, cluster, had)
 	switch {
 	case from != nil:
-		if had.State == state.WorkSuspended { // as in hasOptions
+		if had.IsSuspended() { // as in hasOptions
 			suspended := *t.Rendering
 			suspended.options.Suspend = true
 			t.Rendering = &suspended
 		}
 		t.From, t.Because = from, "it gets back the content that it had, which cluster "+strconv.Quote(from.Cluster)+" still has: its wave has not begun"
 		v.Targets[cluster] = t
-	case isComing, t.isSuspended(): // what is suspended is not applied
+	case isComing, t.isSuspended(), had.IsSuspended(): // what is suspended is not applied
 	case f.Works[cluster] != nil:
 		t.Because = "another user has edited the Work, and no other cluster has the content that it had: " + t.Because
 		v.Targets[cluster] = t

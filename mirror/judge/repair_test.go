@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
@@ -313,4 +314,22 @@ func TestWavesEditedAfterAnAdjustment(t *testing.T) {
 	f.edit("p1", "by hand")
 	f.run()
 	f.want("what it gets back", f.value("p1"), "a")
+}
+
+// TestWavesSuspendedThenDeleted: a cluster that was suspended with content that its member never had does not get it
+// because its Work is deleted.
+func TestWavesSuspendedThenDeleted(t *testing.T) {
+	f := newFleet(t, "c1;*", "c1", "p1", "p2")
+	f.run()
+	f.sick["c1"] = true
+	f.annotate(render.SuspendAnnotation, "c1,p1")
+	f.annotate(render.WavesAnnotation, "*")
+	f.set("b")
+	f.run()
+	f.annotate(render.WavesAnnotation, "c1;*")
+	f.annotate(render.SuspendAnnotation, "")
+	f.run()
+	f.works["p1"].SetDeletionTimestamp(&metav1.Time{Time: f.at})
+	f.remove("p1")
+	f.want("writes", f.run(), "")
 }

@@ -13,6 +13,12 @@ func (w *Work) Notes() render.Notes {
 // IsAsWritten reports whether the Work notes what was written to it, and still has that content.
 func (w *Work) IsAsWritten() bool { return w.rare != nil && w.asWritten }
 
+// IsSuspended reports whether Karmada does not apply the Work or, if it is being deleted and notes what was written to it,
+// did not before.
+func (w *Work) IsSuspended() bool {
+	return w.State == WorkSuspended || w.rare != nil && w.suspended
+}
+
 // IsAltered reports whether admission has made something else of what was written, by the Work's
 // note: its generation counts the changes since.
 func (w *Work) IsAltered() bool {

@@ -78,9 +78,9 @@ type rare struct {
 	// Namespace of another owner; nil to keep those that it has.
 	owners *[]metav1.OwnerReference
 	// notes are what it says of what was edited for its cluster, and asWritten that its content is
-	// the one that it notes.
-	notes     render.Notes
-	asWritten bool
+	// the one that it notes. suspended is as if it were not being deleted.
+	notes                render.Notes
+	asWritten, suspended bool
 	// trouble is what Karmada reports that keeps it from being well, and generation that of the source
 	// from which its content was made: if it notes what was written, because only waves ask.
 	trouble    string
@@ -127,7 +127,7 @@ func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 		notes: notes, asWritten: err == nil && notes.Written != "" && notes.Written == content.String(),
 	}
 	if annotations[render.WrittenAnnotation] != "" {
-		of.trouble, of.generation = troubleOf(obj), generationOf(obj)
+		of.trouble, of.generation, of.suspended = troubleOf(obj), generationOf(obj), dispatchStateOf(obj) == WorkSuspended
 		of.pods, of.kept = aggregate.PodsOf(w.Source.GroupKind(), ReportedBy(obj))
 	}
 	w.note(of)
