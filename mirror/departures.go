@@ -117,8 +117,11 @@ func (c *Controller) findDeparted(ctx context.Context) {
 
 func (c *Controller) listDeparted(ctx context.Context, r unlisted) (map[render.Identity]departure, error) {
 	served, isServed, err := c.Resolver.Resolve(ctx, r.Resource)
-	if err != nil || !isServed {
+	switch {
+	case err != nil:
 		return nil, err
+	case !isServed: // perhaps for a moment; what has gone for good has no objects, and is given up in time
+		return nil, errors.New("the API server does not serve it")
 	}
 	left := map[render.Identity]departure{}
 	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {

@@ -28,6 +28,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/watch"
 )
 
 const (
@@ -644,6 +645,7 @@ func TestForegroundLeavesSetBefore(t *testing.T) {
 		"Not asked for": {"nothing is written, and so nothing read live", "200", []*unstructured.Unstructured{sample.Object(nil)}},
 		"Not yet known": {"the cache lacks the object", "200", nil},
 		"Not yet led":   {"the replica has the Lease, and does not know yet what its cache lacks", "", nil},
+		"Not served":    {"the API server does not serve the resource for a moment", "200", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, now := newAPIServer(t), inForeground("m1", finalized, sample.Version("9"))
@@ -662,6 +664,11 @@ func TestForegroundLeavesSetBefore(t *testing.T) {
 			}
 			configure(t, c, onlyWidgets)
 			c.fence.Store(new("200"))
+			if served := c.Resolver; name == "Not served" {
+				c.Resolver = unserved{}
+				c.findDeparted(t.Context())
+				c.Resolver = served
+			}
 			c.findDeparted(t.Context())
 			syncPage(t, c)
 			if want := `finalizers ["example.io/other"] if it is 1 at 9`; !slices.Contains(s.writes, want) {
@@ -669,6 +676,13 @@ func TestForegroundLeavesSetBefore(t *testing.T) {
 			}
 		})
 	}
+}
+
+// unserved is a watch.Resolver of an API server that does not serve anything.
+type unserved struct{}
+
+func (unserved) Resolve(context.Context, watch.Resource) (served watch.Served, isServed bool, err error) {
+	return served, false, nil
 }
 
 // TestForegroundLeavesTwice: a resource leaves the configuration, comes back, and leaves again, while the API

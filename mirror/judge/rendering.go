@@ -58,7 +58,7 @@ func (r *Rendering) adjust(w *state.Work) ([]byte, error) {
 		return nil, err
 	}
 	isSuspended, generation := w.State == state.WorkSuspended, w.Generation
-	if r.options.Suspend && !isSuspended || !r.options.Suspend && !isSuspended && w.DispatchGiven() || r.options.PreserveOnDeletion != w.Preserves() {
+	if !isSuspended && (r.options.Suspend || w.DispatchGiven()) || r.options.PreserveOnDeletion != w.Preserves() {
 		generation++
 	}
 	return t.Adjust(w.ResourceVersion, w.Finalizers, w.Renoted(generation), isSuspended), nil
