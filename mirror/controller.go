@@ -178,7 +178,7 @@ func (c *Controller) Configure(parts config.Parts) error {
 	}
 	last := c.caches.Configure(configuration)
 	if c.queue.Load() == nil {
-		c.departures.forget(c.Clock.Now().Add(-departurePeriod))
+		c.departures.age(c.Clock.Now().Add(-departurePeriod))
 	}
 	c.departures.add(c.departing(last))
 	c.caches.Follow()

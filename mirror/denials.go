@@ -45,12 +45,17 @@ func newDenials[K comparable](c clock.PassiveClock, period time.Duration) *denia
 
 // begin notes a denial, and reports whether it is to be reported: when it is new, and then now and again.
 func (d *denials[K]) begin(what K, id render.Identity, why *judge.Refusal) bool {
+	return d.beginAt(d.clock.Now(), what, id, why)
+}
+
+// beginAt is begin for a denial that lasts since a time.
+func (d *denials[K]) beginAt(since time.Time, what K, id render.Identity, why *judge.Refusal) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.prune()
 	now, at := d.clock.Now(), d.of[what]
 	if at == nil {
-		at = &denial{since: now, waiting: map[render.Identity]time.Time{}}
+		at = &denial{since: since, waiting: map[render.Identity]time.Time{}}
 		d.of[what] = at
 	}
 	tell := now.Sub(at.told) >= toldPeriod

@@ -40,6 +40,8 @@ type departure struct {
 	resource schema.GroupVersionResource
 	uid      types.UID
 	at       time.Time
+	// isLate: another replica led for long after it left, and should have removed it.
+	isLate bool
 }
 
 // unlisted is a resource that has left the configuration, or some Namespaces of it, while its cache was behind the
@@ -51,8 +53,8 @@ type unlisted struct {
 }
 
 // departurePeriod is how long after an object has left the configuration a replica that did not lead then removes its
-// finalizer, and keptPeriod how long the one that did tries to: longer than until an alert. Later, another daemon may have
-// the object.
+// finalizer, and keptPeriod how long the one that did tries to. Later, another daemon may have the object, and may have set
+// it: that it is there is reported.
 const (
 	departurePeriod = 10 * time.Minute
 	keptPeriod      = time.Hour
@@ -64,9 +66,9 @@ const (
 func (c *Controller) departing(last *config.Configuration) map[render.Identity]departure {
 	leaves := func(gr schema.GroupResource, namespace string) bool { return c.leaves(last, gr, namespace) }
 	left := map[render.Identity]departure{}
-	for id, set := range c.finalizers.notShown() {
-		if leaves(set.resource.GroupResource(), id.Namespace) {
-			left[id] = departure{set.resource, set.uid, c.Clock.Now()}
+	for _, id := range c.finalizers.unshown.all() {
+		if set, ok := c.finalizers.unshown.get(id); ok && leaves(set.resource.GroupResource(), id.Namespace) {
+			left[id] = departure{resource: set.resource, uid: set.uid, at: c.Clock.Now()}
 		}
 	}
 	for _, w := range c.caches.Sources() {
@@ -77,7 +79,7 @@ func (c *Controller) departing(last *config.Configuration) map[render.Identity]d
 		}
 		for o := range gather.Objects(w) {
 			if o.Finalized && leaves(gr, o.ID.Namespace) {
-				left[o.ID] = departure{status.Served.Resource, o.UID, c.Clock.Now()}
+				left[o.ID] = departure{resource: status.Served.Resource, uid: o.UID, at: c.Clock.Now()}
 			}
 		}
 	}
@@ -129,7 +131,7 @@ func (c *Controller) listDeparted(ctx context.Context, r unlisted) (map[render.I
 	})
 	err = pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
 		if u := obj.(*unstructured.Unstructured); write.HasFinalizer(u) && c.leaves(r.last, r.GroupResource, u.GetNamespace()) {
-			left[gather.IdentityOf(u)] = departure{served.Resource, u.GetUID(), r.at}
+			left[gather.IdentityOf(u)] = departure{resource: served.Resource, uid: u.GetUID(), at: r.at}
 		}
 		return nil
 	})
@@ -167,11 +169,15 @@ func (d *departures) get(id render.Identity) (departure, bool) {
 	return left, ok
 }
 
-// forget drops what left the configuration before a time, without a word: another replica led then.
-func (d *departures) forget(before time.Time) {
+// age marks what left the configuration before a time as late, and drops what is still to be listed, without a word:
+// another replica led then.
+func (d *departures) age(before time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	maps.DeleteFunc(d.of, func(_ render.Identity, left departure) bool { return left.at.Before(before) })
+	for id, left := range d.of {
+		left.isLate = left.isLate || left.at.Before(before)
+		d.of[id] = left
+	}
 	d.unlisted = slices.DeleteFunc(d.unlisted, func(r unlisted) bool { return r.at.Before(before) })
 }
 
@@ -194,37 +200,47 @@ func (c *Controller) letGo(ctx context.Context, id render.Identity, o *write.Out
 	if !ok {
 		return nil
 	}
-	if c.Clock.Since(left.at) > keptPeriod {
-		c.departures.drop(id)
-		c.logger(id).Warn("left the configuration with a finalizer that was not removed in time: karmada-mirror purge --finalizers removes it")
-		return nil
-	}
-	gr := left.resource.GroupResource()
 	if wait, why := c.finalizers.keeps(left.resource, id); why != nil {
 		o.RetryAfter(wait)
 		return why
 	}
 	err := c.currency.confirm(ctx)
-	isBack := c.caches.Includes(gr, id.Namespace)
+	isBack := c.caches.Includes(left.resource.GroupResource(), id.Namespace)
 	if isBack && c.caches.Facts(id).Unknown != "" {
 		return nil // it may leave again before the watch shows it
 	}
 	if err == nil && !isBack {
-		err = c.finalizers.set(ctx, left.resource, id, left.uid, "", false)
+		err = c.finalizers.leave(ctx, id, left)
 	}
 	switch {
 	case err == nil || errors.Is(err, write.ErrOtherVersion) || gather.ProvesAbsence(err, id.Name):
 		c.departures.drop(id)
 		if !isBack {
-			c.finalizers.released(left.resource, id)
-			c.finalizers.shown(id)
+			c.finalizers.refused.end(id)
+			c.finalizers.unshown.drop(id)
 		}
-	case write.RefusedBy(err) != "":
-		wait, why := c.finalizers.keep(left.resource, id, err)
+	case errors.Is(err, errLate) || write.RefusedBy(err) != "":
+		wait, why := c.finalizers.keep(left, id, err)
 		o.RetryAfter(wait)
 		return why
 	default:
 		o.Fail(fmt.Errorf("cannot remove the finalizer of %q, which has left the configuration: %w", id, err))
 	}
 	return nil
+}
+
+// errLate means that the finalizer is there, and that another daemon may have set it meanwhile.
+var errLate = errors.New("the object left the configuration long ago")
+
+// leave removes the finalizer of an object that has left the configuration. If that is long ago, it only looks whether it is
+// there.
+func (f *finalizers) leave(ctx context.Context, id render.Identity, left departure) error {
+	if !left.isLate && f.Clock.Since(left.at) <= keptPeriod {
+		return f.set(ctx, left.resource, id, left.uid, "", false)
+	}
+	u, err := f.Dynamic.Resource(left.resource).Namespace(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
+	if err == nil && u.GetUID() == left.uid && write.HasFinalizer(u) {
+		return errLate
+	}
+	return err
 }

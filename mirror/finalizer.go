@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -51,8 +50,8 @@ type finalizers struct {
 	mu     sync.Mutex
 	// told are the last notices about sources that wait for their Works.
 	told map[render.Identity]toldNotice
-	// unshown are the objects on which the finalizer was set, until the watch shows it.
-	unshown map[render.Identity]departure
+	// unshown are the objects on which the finalizer was set, until the watch shows it or they have left without it.
+	unshown departures
 }
 
 // place is where the daemon may have a right, or not.
@@ -71,7 +70,7 @@ func newFinalizers(c *Controller) *finalizers {
 	undone.Clock = c.Clock
 	return &finalizers{Controller: c, undone: undone,
 		denied: newDenials[place](c.Clock, denialPeriod), kept: newDenials[place](c.Clock, denialPeriod), refused: newDenials[render.Identity](c.Clock, refusalPeriod),
-		told: map[render.Identity]toldNotice{}, unshown: map[render.Identity]departure{}}
+		told: map[render.Identity]toldNotice{}}
 }
 
 // finalizing is what has come of the finalizer of a source.
@@ -87,7 +86,7 @@ type finalizing struct {
 func (f *finalizers) apply(ctx context.Context, j judge.Judgement, o *write.Outcome) finalizing {
 	change := j.Finalizer()
 	if !j.Facts.Live && j.ShowsFinalizer() {
-		f.shown(j.Facts.ID)
+		f.unshown.drop(j.Facts.ID)
 	}
 	if change == judge.LeaveFinalizer {
 		return finalizing{}
@@ -160,16 +159,14 @@ func (f *finalizers) remove(ctx context.Context, id render.Identity, resource sc
 		return finalizing{}
 	}
 	switch err := f.set(ctx, resource, id, facts.Source.UID, facts.Source.ResourceVersion, false); {
-	case err == nil:
-		f.released(resource, id)
-		return finalizing{}
-	case gather.ProvesAbsence(err, id.Name):
+	case err == nil || gather.ProvesAbsence(err, id.Name):
+		f.refused.end(id)
 		return finalizing{}
 	case errors.Is(err, write.ErrOtherVersion):
 		o.RetryAfter(releasePeriod)
 		return finalizing{}
 	case write.RefusedBy(err) != "":
-		wait, why := f.keep(resource, id, err)
+		wait, why := f.keep(departure{resource: resource, at: f.Clock.Now()}, id, err)
 		o.RetryAfter(wait)
 		return finalizing{denied: why}
 	default:
@@ -186,14 +183,18 @@ func (f *finalizers) keeps(resource schema.GroupVersionResource, id render.Ident
 	return wait, why
 }
 
-// keep notes what refuses that the finalizer of an object be removed, and reports it now and again. It returns when to try
-// again.
-func (f *finalizers) keep(resource schema.GroupVersionResource, id render.Identity, err error) (wait time.Duration, why *judge.Refusal) {
+// keep notes what keeps the finalizer on an object that leaves, and reports it now and again. It returns when to try again.
+func (f *finalizers) keep(left departure, id render.Identity, err error) (wait time.Duration, why *judge.Refusal) {
 	var tell bool
-	if apierrors.IsForbidden(err) && !write.IsDenied(err) {
-		wait, why = denialPeriod, mayNotRemove(resource)
-		tell = f.kept.begin(place{resource.GroupResource(), id.Namespace}, id, why)
-	} else {
+	switch {
+	case errors.Is(err, errLate):
+		wait, why = refusalPeriod, &judge.Refusal{Reason: judge.NotAuthorized, Message: fmt.Sprintf(
+			"it left the configuration at %s with the finalizer %s, which was not removed in time, and another daemon may use: karmada-mirror purge --finalizers removes it", left.at.UTC().Format(time.RFC3339), render.WorksFinalizer)}
+		tell = f.refused.beginAt(left.at, id, id, why)
+	case apierrors.IsForbidden(err) && !write.IsDenied(err):
+		wait, why = denialPeriod, mayNotRemove(left.resource)
+		tell = f.kept.begin(place{left.resource.GroupResource(), id.Namespace}, id, why)
+	default:
 		wait, why = refusalPeriod, refusedFinalizer("remove", err)
 		tell = f.refused.begin(id, id, why)
 	}
@@ -201,12 +202,6 @@ func (f *finalizers) keep(resource schema.GroupVersionResource, id render.Identi
 		f.logger(id).Warn("cannot remove a finalizer", zap.String("reason", why.Message))
 	}
 	return wait, why
-}
-
-// released notes that the finalizer of an object has been removed.
-func (f *finalizers) released(resource schema.GroupVersionResource, id render.Identity) {
-	f.kept.end(place{resource.GroupResource(), id.Namespace})
-	f.refused.end(id)
 }
 
 // mayHaveWorks reports whether a source that keeps its finalizer for its Works may have one that the
@@ -234,33 +229,19 @@ func (f *finalizers) set(ctx context.Context, resource schema.GroupVersionResour
 		f.logger(id).Info("wrote a finalizer", zap.String("finalizer", render.WorksFinalizer), zap.Bool("set", wanted))
 		if wanted {
 			f.undone.Next(string(uid), f.Clock.Now())
+		} else {
+			f.kept.end(place{resource.GroupResource(), id.Namespace})
 		}
 	}
 	if wanted && (changed || err == nil) { // the last leader may have set it
-		left := departure{resource: resource, uid: uid, at: f.Clock.Now()}
-		f.mu.Lock()
-		f.unshown[id] = left
-		f.mu.Unlock()
+		left := map[render.Identity]departure{id: {resource: resource, uid: uid, at: f.Clock.Now()}}
+		f.unshown.add(left)
 		if !f.caches.Includes(resource.GroupResource(), id.Namespace) {
-			f.departures.add(map[render.Identity]departure{id: left})
+			f.departures.add(left)
 			f.enqueue(id)
 		}
 	}
 	return err
-}
-
-// shown notes that the watch shows the finalizer of an object, or that the object has left without it.
-func (f *finalizers) shown(id render.Identity) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.unshown, id)
-}
-
-// notShown returns the objects on which the finalizer was set, and which the watch does not show with it.
-func (f *finalizers) notShown() map[render.Identity]departure {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return maps.Clone(f.unshown)
 }
 
 // mayNotSet says that a right is missing, what follows, and how to grant it; mayNotRemove the same.

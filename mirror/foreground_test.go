@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/util/wait"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/metrics"
@@ -193,6 +194,31 @@ func TestForegroundRightsLeaveToo(t *testing.T) {
 	}
 	if n := len(server.writes); n > 1 { // others wait denialPeriod
 		t.Errorf("%d attempts without a pause: %v", n, server.writes)
+	}
+}
+
+// TestForegroundOneFreed: an administrator removes the finalizer of one object by hand. That proves no right: the others
+// fail since they did.
+func TestForegroundOneFreed(t *testing.T) {
+	server, clock := newAPIServer(t), newFakeClock()
+	server.list(configMaps, inForeground("m1", finalized))
+	c := newControllerOf(t, server, configured("", "", ""), clock)
+	configure(t, c, onlyWidgets)
+	since, another := clock.Now(), sample.Numbered(2)
+	c.finalizers.kept.begin(place{configMaps.GroupResource(), "shop"}, another, mayNotRemove(configMaps))
+	clock.Step(denialPeriod)
+	server.reply(pageAt, inForeground("m1")) // freed
+	syncPage(t, c)
+	if got := c.finalizers.kept.failing(); !got.Since.Equal(since) {
+		t.Errorf("%v fail, not since %v", got, since)
+	}
+	c.departures.add(map[render.Identity]departure{sample.Page: {resource: configMaps, uid: inForeground("m1").GetUID(), at: clock.Now()}})
+	server.reply(pageAt, inForeground("m1", finalized))
+	server.reply("PATCH "+pageAt, nil)
+	clock.Step(denialPeriod)
+	syncPage(t, c)
+	if got := c.finalizers.kept.failing(); got.Sources != 0 {
+		t.Errorf("%v fail, though a finalizer could be removed", got)
 	}
 }
 
@@ -389,11 +415,13 @@ func TestForegroundStandby(t *testing.T) {
 	}
 }
 
-// TestForegroundOldDepartures: what left long ago is over, when this replica begins to lead and while it stands by.
+// TestForegroundOldDepartures: what left long ago is reported, and not written: another daemon may have the object. It does
+// not matter whether this replica led, or begins to.
 func TestForegroundOldDepartures(t *testing.T) {
-	for name, again := range map[string]func(*testing.T, *Controller){
-		"Stands by": func(t *testing.T, c *Controller) { configure(t, c, onlyWidgets) },
-		"Leads": func(t *testing.T, c *Controller) {
+	for name, again := range map[string]func(*testing.T, *Controller, *clocktesting.FakeClock){
+		"Led": func(t *testing.T, c *Controller, clock *clocktesting.FakeClock) { clock.Step(keptPeriod) },
+		"Stood by": func(t *testing.T, c *Controller, _ *clocktesting.FakeClock) {
+			configure(t, c, onlyWidgets)
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			_ = c.Lead(ctx, nil)
@@ -403,12 +431,19 @@ func TestForegroundOldDepartures(t *testing.T) {
 		server.list(configMaps, inForeground("m1", finalized))
 		c := newControllerOf(t, server, configured("", "", ""), clock)
 		configure(t, c, onlyWidgets)
-		if len(c.departures.all()) != 1 {
-			t.Fatal(c.departures.all())
-		}
+		left := clock.Now()
 		clock.Step(departurePeriod + time.Second)
-		if again(t, c); len(c.departures.all()) > 0 {
-			t.Errorf("%s: %v is kept", name, c.departures.all())
+		again(t, c, clock)
+		server.reply(pageAt, inForeground("m1", finalized))
+		syncPage(t, c)
+		if got := c.finalizers.refused.failing(); got.Sources != 1 || !got.Since.Equal(left) || len(server.writes) > 0 || len(c.noticed.all()) != 1 {
+			t.Errorf("%s: %v fail, written: %v, told: %v", name, got, server.writes, c.noticed.all())
+		}
+		clock.Step(refusalPeriod)
+		server.reply(pageAt, inForeground("m1"))
+		syncPage(t, c)
+		if got := c.finalizers.refused.failing(); got.Sources != 0 || len(c.departures.all()) > 0 || len(c.noticed.all()) > 0 {
+			t.Errorf("%s: removed by hand: %v fail, %v is kept", name, got, c.departures.all())
 		}
 	}
 }
@@ -626,7 +661,7 @@ func TestForegroundLeavesUnshown(t *testing.T) {
 			if want := []string{`finalizers ["karmada.target/works"] if it is 1 at 6`, released}; !slices.Contains(s.writes, want[0]) || !slices.Contains(s.writes, want[1]) {
 				t.Errorf("got %q, want among them %q", s.writes, want)
 			}
-			if left := c.finalizers.notShown(); len(left) > 0 {
+			if left := c.finalizers.unshown.all(); len(left) > 0 {
 				t.Errorf("remembered for ever: %v", left)
 			}
 		})
@@ -772,7 +807,7 @@ func TestForegroundLeavesRecreated(t *testing.T) {
 	for range 3 {
 		syncPage(t, c)
 	}
-	if left := c.finalizers.notShown(); len(left) > 0 {
+	if left := c.finalizers.unshown.all(); len(left) > 0 {
 		t.Errorf("remembered for ever: %v", left)
 	}
 }

@@ -50,7 +50,7 @@ func (c *Controller) limit(ctx context.Context) (limited context.Context, end fu
 }
 
 func (c *Controller) lead(ctx context.Context, stop <-chan struct{}) {
-	c.departures.forget(c.Clock.Now().Add(-departurePeriod))
+	c.departures.age(c.Clock.Now().Add(-departurePeriod))
 	if !c.awaitCaches(ctx, stop) {
 		return
 	}

@@ -159,8 +159,8 @@ func (c *Controller) reportIncompleteMove(f judge.Facts, from, missing []string)
 	slices.Sort(from)
 	slices.Sort(missing)
 	c.logger(f.ID).Warn("removed from clusters, but cannot be created in others yet", zap.Strings("from", from), zap.Strings("to", missing))
-	if f.Source != nil {
-		c.announcements.add(announcement{id: f.ID, about: c.reference(f.Source), refusal: judge.Refusal{Reason: judge.MoveIncomplete, Message: fmt.Sprintf(
+	if about := c.about(f); about != nil {
+		c.announcements.add(announcement{id: f.ID, about: about, refusal: judge.Refusal{Reason: judge.MoveIncomplete, Message: fmt.Sprintf(
 			"removed from %s, but its Works for %s could not be created yet: karmada-mirror retries, and its log says why it fails", strings.Join(from, ", "), strings.Join(missing, ", "))}})
 	}
 }
@@ -172,16 +172,27 @@ func (c *Controller) tell(what string, f judge.Facts, told *refused, now []judge
 			log = c.failures.With(identify(f.ID)...) // there may be very many
 		}
 		log.Warn(what, zap.String("reason", string(r.Reason)), zap.String("message", r.Message))
-		if f.Source != nil && !r.Elsewhere {
-			c.announcements.add(announcement{of: told, id: f.ID, about: c.reference(f.Source), refusal: r})
+		if about := c.about(f); about != nil && !r.Elsewhere {
+			c.announcements.add(announcement{of: told, id: f.ID, about: about, refusal: r})
 		}
 	}
 }
 
-func (c *Controller) reference(s *judge.Source) *corev1.ObjectReference {
-	ref := &corev1.ObjectReference{Kind: s.ID.Kind, Namespace: s.ID.Namespace, Name: s.ID.Name, UID: s.UID, ResourceVersion: s.ResourceVersion}
-	if r, ok := c.caches.ServedAs(s.ID.GroupKind()); ok {
+// about returns what Events about a source refer to; nil if it is not there. One that has left the configuration may have
+// our finalizer.
+func (c *Controller) about(f judge.Facts) *corev1.ObjectReference {
+	ref := &corev1.ObjectReference{Kind: f.ID.Kind, Namespace: f.ID.Namespace, Name: f.ID.Name}
+	if r, ok := c.caches.ServedAs(f.ID.GroupKind()); ok {
 		ref.APIVersion = r.GroupVersion().String()
+	}
+	left, hasLeft := c.departures.get(f.ID)
+	switch {
+	case f.Source != nil:
+		ref.UID, ref.ResourceVersion = f.Source.UID, f.Source.ResourceVersion
+	case hasLeft:
+		ref.UID, ref.APIVersion = left.uid, left.resource.GroupVersion().String()
+	default:
+		return nil
 	}
 	return ref
 }

@@ -71,6 +71,9 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 		return syncResult{}, err
 	}
 	o.RetryAfter(settles)
+	if j, err = c.confirmWaves(ctx, j); err != nil {
+		return syncResult{}, err
+	}
 	finalizer := c.finalizers.apply(ctx, j, o)
 	c.writer.Apply(ctx, j.Verdict, writable(j.Plan, finalizer.early), isFresh, o)
 	o.Await(j.Verdict.AwaitingNamespace())
@@ -117,6 +120,17 @@ func (c *Controller) look(ctx context.Context, id render.Identity) (judge.Judgem
 	}
 	facts, err := c.caches.LiveFacts(ctx, id)
 	return judge.On(facts), err
+}
+
+// confirmWaves judges again if a wave that goes on rests on Works that the cache shows as they were.
+func (c *Controller) confirmWaves(ctx context.Context, j judge.Judgement) (judge.Judgement, error) {
+	if j.Verdict.Rollout == nil || len(j.Verdict.Rollout.RestsOn) == 0 {
+		return j, nil
+	}
+	if err := c.caches.ReadWorks(ctx, &j.Facts, j.Verdict.Rollout.RestsOn); err != nil {
+		return j, err
+	}
+	return judge.On(j.Facts), nil
 }
 
 // behindFence reports whether a plan writes something based on a cache that may be older

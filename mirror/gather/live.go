@@ -168,6 +168,28 @@ func (c *Caches) hasWork(ctx context.Context, id render.Identity, cluster string
 	return false, nil
 }
 
+// ReadWorks notes in f which Works have changed that the cache does not show.
+func (c *Caches) ReadWorks(ctx context.Context, f *judge.Facts, clusters []string) error {
+	var mu sync.Mutex
+	var reads errgroup.Group
+	reads.SetLimit(readsInFlight)
+	f.Changed = map[string]bool{}
+	for _, cluster := range clusters {
+		w := f.Works[cluster]
+		reads.Go(func() error {
+			obj, err := c.options.Dynamic.Resource(render.WorksResource).Namespace(w.Namespace).Get(ctx, w.Name, metav1.GetOptions{})
+			if err != nil && !ProvesAbsence(err, w.Name) {
+				return fmt.Errorf("cannot read Work %s/%s: %w", w.Namespace, w.Name, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			f.Changed[cluster] = err != nil || obj.GetResourceVersion() != w.ResourceVersion
+			return nil
+		})
+	}
+	return reads.Wait()
+}
+
 // readDefinition finds out how a source was deleted that a live read did not find: by
 // itself, or with the definition of its kind. The cache cannot tell: a definition that
 // was deleted and recreated looks the same until the watch catches up. Read the source

@@ -67,6 +67,8 @@ type Facts struct {
 	// UnshownBecause is why that cannot be seen; empty if it can.
 	Unshown        map[string]time.Duration
 	UnshownBecause string
+	// Changed are the clusters whose Works have changed, by a live read, which the cache does not show.
+	Changed map[string]bool
 	// LeastBake is for how long that must be so where no report says which content it is about: that
 	// Karmada says "applied" may be true of the content before.
 	LeastBake time.Duration

@@ -27,6 +27,9 @@ type Rollout struct {
 	Since time.Time
 	// AwaitsApplied: some wave waits for Karmada to be seen to apply a Work.
 	AwaitsApplied bool
+	// RestsOn are the clusters without whose Works no content would be written now, and which have come through so
+	// recently that an old cache may not show what has become of them since; nil if none is written.
+	RestsOn []string
 	// turn is when the last cluster came through, or came back.
 	turn time.Time
 }
@@ -143,16 +146,14 @@ type place struct {
 	// passed over, like one that isAway, which is not ready.
 	counts, isAway bool
 	// isWritten: it is being written, or just was. leaves is that of its Wait. mayHave: it is stuck, and may have the
-	// content. isTaken: it went away soon after it got the content. turn is when it came through or, before that, came
-	// back.
-	isWritten bool
-	leaves    bool
-	mayHave   bool
-	isTaken   bool
-	turn      time.Time
-	because   string
-	reported  string
-	bakesIn   time.Duration
+	// content. hasOlder: it is pending, and has older content. isTaken: it went away after it got the content, and isLate
+	// long after. turn is when it came through or, before that, came back.
+	isWritten, leaves, mayHave, hasOlder, isTaken, isLate bool
+
+	turn     time.Time
+	because  string
+	reported string
+	bakesIn  time.Duration
 }
 
 // inWaves reports whether the source reaches its clusters in waves.
@@ -166,7 +167,7 @@ func rollOut(f Facts, v *Verdict) {
 		return
 	}
 	r := &Rollout{Since: f.Source.Written}
-	blockedBy, areLeft, out := "", true, []place(nil)
+	blockedBy, areLeft, isGiven, out := "", true, false, []place(nil)
 	waves := placesOf(f, *v)
 	r.AwaitsApplied = v.demandApplied(f, waves)
 	for i, places := range waves {
@@ -178,7 +179,7 @@ func rollOut(f Facts, v *Verdict) {
 			case p.stage != pending:
 			case !p.isAway && p.counts && (blockedBy == "" && room > 0 || isNew && areLeft && room+left > 0):
 				room--
-				places[k].isWritten = true
+				places[k].isWritten, isGiven = true, true
 			default:
 				v.hold(f, p.cluster, whyHeld(wave, blockedBy, p))
 				out = append(out, p)
@@ -196,8 +197,25 @@ func rollOut(f Facts, v *Verdict) {
 	for _, p := range out {
 		v.repair(f, p.cluster)
 	}
+	if isGiven {
+		r.RestsOn = throughLately(f, waves)
+	}
 	r.noteProgress(f, *v)
 	v.Rollout = r
+}
+
+// maxCacheAge is how long a watch may lag unnoticed: client-go asks for one of 5 to 10 minutes, and then for the next.
+const maxCacheAge = 10 * time.Minute
+
+// throughLately returns the clusters that have come through, or leave their place to others, by what may have changed
+// since.
+func throughLately(f Facts, waves [][]place) (lately []string) {
+	for _, p := range slices.Concat(waves...) {
+		if p.leaves || p.stage == through && f.Now.Sub(p.turn) < maxCacheAge {
+			lately = append(lately, p.cluster)
+		}
+	}
+	return lately
 }
 
 // placesOf returns where the clusters stand, by wave, sorted.
@@ -227,7 +245,7 @@ func placeOf(f Facts, cluster string, target Target) place {
 	case w != nil && w.Terminating:
 		p.stage, p.because = stuck, "is still being deleted"
 	case target.lacksContent(w), w.State == state.WorkSuspended && !target.isSuspended():
-		p.stage, p.because, p.counts = pending, "has not been written", !target.isSuspended()
+		p.stage, p.because, p.counts, p.hasOlder = pending, "has not been written", !target.isSuspended(), w != nil
 	case target.isSuspended():
 		return place{cluster: cluster}
 	default:
@@ -237,8 +255,10 @@ func placeOf(f Facts, cluster string, target Target) place {
 			p.turn = f.Now.Add(p.bakesIn)
 		}
 	}
-	p.isTaken = p.isAway && p.stage == underWay && w != nil && !facts.AwaySince.Before(w.Written()) &&
-		facts.AwaySince.Before(w.Written().Add(f.Source.Waves.Bake+f.Source.Waves.Deadline))
+	if p.isAway && p.stage == underWay && w != nil {
+		p.isTaken = !facts.AwaySince.Before(w.Written())
+		p.isLate = facts.AwaySince.After(w.Written().Add(f.Source.Waves.Bake + f.Source.Waves.Deadline))
+	}
 	return p
 }
 
@@ -247,7 +267,7 @@ func placeOf(f Facts, cluster string, target Target) place {
 func (f Facts) lets(w *state.Work) bool {
 	s, _, _ := f.judgeWork(w)
 	_, isUnshown := f.Unshown[w.Cluster]
-	return w.IsWell() && (w.Written().Before(f.Source.Written) || s == through && !isUnshown)
+	return w.IsWell() && !f.Changed[w.Cluster] && (w.Written().Before(f.Source.Written) || s == through && !isUnshown)
 }
 
 // judgeWork returns how far a Work has come that has the content. A bake that is over ends in less than 0.
@@ -258,6 +278,8 @@ func (f Facts) judgeWork(w *state.Work) (s stage, because string, bakesIn time.D
 	}
 	steady, isSteady := f.Steady[w.Cluster]
 	switch {
+	case f.Changed[w.Cluster]:
+		return underWay, "has changed, and the watch of Works does not show it", 0
 	case w.State != state.WorkApplied:
 		return underWay, "has not been applied", 0
 	case !w.IsWell():
@@ -310,14 +332,16 @@ func (w Wave) waitFor(places []place) Wave {
 
 // roomIn returns how many clusters of a wave may be given content, and how many more once those have gone that are no
 // longer asked for. One that is away leaves its place to another, unless the content may be what took it away: more than
-// the limit went soon after they got it, and none is done. The wave waits for them then.
+// the limit went soon after they got it, or while another still had older content, and none is done. The wave waits for
+// them then.
 func (w *Wave) roomIn(places []place, atOnce int) (room, left int) {
 	room = atOnce
 	var taken []Wait
+	isUnderWay := slices.ContainsFunc(places, func(p place) bool { return p.hasOlder && p.counts && !p.isAway })
 	for _, p := range places {
 		switch {
 		case !p.counts:
-		case p.isTaken:
+		case p.isTaken && (isUnderWay || !p.isLate):
 			taken = append(taken, Wait{Cluster: p.cluster, Because: "is away since it got the content"})
 		case p.isAway:
 		case p.stage == underWay, p.mayHave:

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -28,6 +29,8 @@ type fleet struct {
 	// sick are the clusters where nothing becomes healthy, and at is the time.
 	sick map[string]bool
 	at   time.Time
+	// steady is for how long what is well has been well; an hour if it is 0.
+	steady time.Duration
 	// writes are what was written since someone asked: operation and cluster, and the value for content.
 	writes []string
 }
@@ -90,7 +93,7 @@ func (f *fleet) judge() Judgement {
 	for cluster, work := range f.works {
 		facts.Works[cluster] = state.NewWork(work.DeepCopy())
 		if facts.Works[cluster].IsWell() {
-			facts.Steady[cluster] = time.Hour
+			facts.Steady[cluster] = cmp.Or(f.steady, time.Hour)
 		}
 	}
 	return On(facts)
@@ -458,6 +461,39 @@ func TestWavesPassOver(t *testing.T) {
 	f.facts.Clusters["c1"] = ClusterFacts{State: ClusterJoined, Forbidden: true}
 	f.set("f")
 	f.want("one is not allowed", f.run(), "update-p1-f")
+}
+
+// TestWavesTakenLate: more clusters than the limit went away after they got the content, however long after, while another
+// still has older content. One that has none joined, or was asked for, since then.
+func TestWavesTakenLate(t *testing.T) {
+	f := newFleet(t, "*(1)", "c1", "c2", "c3")
+	f.run()
+	f.set("b")
+	for _, cluster := range []string{"c1", "c2"} {
+		f.step()
+		facts := f.facts.Clusters[cluster]
+		facts.Away, facts.AwaySince = true, state.NewWork(f.works[cluster]).Written().Add(24*time.Hour)
+		f.facts.Clusters[cluster] = facts
+	}
+	f.want("two are away with the content", f.run(), "update-c1-b update-c2-b")
+	delete(f.works, "c3")
+	f.want("one joins", f.run(), "create-c3-b")
+}
+
+// TestWavesRestOn: what is written rests on Works that have come through lately. One that has changed since has not.
+func TestWavesRestOn(t *testing.T) {
+	f := newFleet(t, "c1;*", "c1", "p1")
+	f.run()
+	f.set("b")
+	f.write(f.judge().Verdict, f.judge().Plan[0])
+	f.report()
+	for steady, want := range map[time.Duration]string{time.Minute: "[c1]", time.Hour: "[]"} {
+		f.steady = steady
+		f.want(steady.String(), fmt.Sprint(f.judge().Verdict.Rollout.RestsOn), want)
+	}
+	f.facts.Changed = map[string]bool{"c1": true}
+	f.want("it has changed", f.run(), "update-c1-b")
+	f.want("nothing is written", fmt.Sprint(f.judge().Verdict.Rollout.RestsOn), "[]")
 }
 
 // TestWavesAdjust: what takes effect at once does not wait, and brings no content.

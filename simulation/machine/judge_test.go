@@ -445,7 +445,7 @@ func (m *machine) judgeDeletion(of target, work string, at time.Time, hasHappene
 
 // isAnother reports whether a Work that has ended was made from another object than each of those that existed since the
 // last quiet moment: they do not speak for it.
-func (m *machine) isAnother(of target, end ending) bool {
+func (m *machine) isAnother(of target, end sight) bool {
 	uids := map[string]bool{end.UID: true}
 	for _, moment := range m.history {
 		if o := moment.Objects[of.key]; o != nil && !moment.from.After(end.at) && (moment.until.IsZero() || moment.until.After(m.quietAt)) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -115,13 +116,18 @@ var stories = map[string]func(*machine) error{
 		return m.tell(m.page(inTwoWaves), m.quiet, m.halts("m1"), m.edited(2), pause(30*time.Second), m.quiet)
 	},
 	"CanaryIsNotAskedForForAMoment": func(m *machine) error { return m.mislabelled("m1;*", pause(time.Minute), pause(0)) },
-	"ContentTakesClustersAway": func(m *machine) error { // in a wave with a limit
-		return m.tell(m.page(map[string]string{clustersKey: "*", wavesKey: "*(1)"}), m.quiet, pause(2*time.Minute), m.ails("m1"), m.ails("m2"), m.edited(2), pause(time.Minute), m.keeps("m1", "2"), m.keeps("m2", "1"),
-			m.goes("m1"), pause(time.Minute), m.keeps("m2", "2"), m.goes("m2"), pause(12*time.Minute), m.keeps("m3", "1"), m.told("WaveHeld", 1, 1), m.quiet, m.keeps("m3", "2"))
+	"ContentTakesClustersAway": func(m *machine) error { // in a wave with a limit, and one comes back for a moment
+		flaps := m.tellAll(func() error { return m.setReady("m1", true) }, pause(5*time.Second), m.goes("m1"), pause(time.Minute))
+		return m.tell(m.page(map[string]string{clustersKey: "*", wavesKey: "*(1)"}), m.quiet, pause(2*time.Minute), m.edited(2), pause(3*time.Second), m.keeps("m1", "2"), m.keeps("m2", "1"),
+			m.goes("m1"), pause(3*time.Second), m.keeps("m2", "2"), m.goes("m2"), pause(12*time.Minute), m.keeps("m3", "1"), m.told("WaveHeld", 1, 1), flaps, m.keeps("m3", "1"), m.restarted, m.keeps("m3", "1"), m.quiet, m.keeps("m3", "2"))
 	},
 	"CanaryOfALimitedWaveIsNotAskedFor": func(m *machine) error { return m.mislabelled("*(1)", pause(time.Minute), pause(0)) },
 	"CanaryIsNotAskedForWhileItIsWritten": func(m *machine) error {
 		return m.mislabelled("m1;*", pause(time.Second), m.open("works"), m.shut("works"))
+	},
+	"CanaryFailsUnseen": func(m *machine) error { // in its bake, since the watch of Works lags
+		loses := func() error { return m.karmada.Member("m1").Store.Delete(refOf(thePage), metav1.DeleteOptions{}) }
+		return m.tell(m.page(map[string]string{clustersKey: "*", wavesKey: "m1;*", "karmada.target/wave-bake": "1m"}), m.quiet, m.edited(2), pause(30*time.Second), m.keeps("m1", "2"), m.shut("works"), m.ails("m1"), loses, pause(2*time.Minute), m.keeps("m2", "1"), m.quiet, m.keeps("m2", "2"))
 	},
 	"MovesInWaves":    func(m *machine) error { return m.moves(pause(0), m.told("WaveHeld", 0, 0)) },
 	"MovesFromAway":   func(m *machine) error { return m.moves(m.goes("m1"), m.told("WaveHeld", 0, 0)) },

@@ -79,7 +79,7 @@ func (m *machine) forget() {
 	}
 	m.witness.mu.Lock()
 	defer m.witness.mu.Unlock()
-	m.witness.lost, m.witness.ended, m.witness.released = nil, map[string][]ending{}, nil
+	m.witness.lost, m.witness.ended, m.witness.released = nil, map[string][]sight{}, nil
 	for key, seen := range m.witness.seen {
 		m.witness.seen[key] = slices.Clone(seen[len(seen)-1:])
 	}

@@ -21,9 +21,9 @@ type witness struct {
 	seen map[string][]sight // by the namespace/name of the Work
 	// held is what the members have had, by the namespace/name of its Work.
 	held map[string][]sight
-	// lost are the overrides that writes have taken from Works.
+	// lost are the overrides that writes have taken from Works, and ended Works when their deletions were requested.
 	lost  []loss
-	ended map[string][]ending
+	ended map[string][]sight
 	// released are the sources that have lost their finalizer while they were being deleted and had Works.
 	released []release
 	counts   *counts
@@ -35,7 +35,7 @@ type sight struct {
 	at time.Time
 	model.Copy
 	// isWell: it is reported as applied and, for a Deployment, as rolled out. isGiven: its content is
-	// not what it was before.
+	// not what it was before, or Karmada may apply it now.
 	isWell, isGiven bool
 }
 
@@ -45,14 +45,8 @@ type loss struct {
 	at           time.Time
 }
 
-// ending is a Work when its deletion was requested.
-type ending struct {
-	at time.Time
-	model.Copy
-}
-
 func newWitness(m *machine) *witness {
-	w := &witness{seen: map[string][]sight{}, held: map[string][]sight{}, ended: map[string][]ending{}, machine: m, counts: newCounts(m)}
+	w := &witness{seen: map[string][]sight{}, held: map[string][]sight{}, ended: map[string][]sight{}, machine: m, counts: newCounts(m)}
 	m.store.Subscribe(w.note)
 	return w
 }
@@ -68,7 +62,7 @@ func (w *witness) note(e apiserver.Event) {
 	key := now.GetNamespace() + "/" + now.GetName()
 	if isEnding(now, e.Type) && (e.Old == nil || !isEnding(old, watch.Modified)) {
 		like, _ := model.CopyOf(now) // users do not break manifests
-		w.ended[key] = append(w.ended[key], ending{time.Now(), like})
+		w.ended[key] = append(w.ended[key], sight{at: time.Now(), Copy: like})
 	}
 	if e.Type == watch.Deleted { // the next one has new content
 		w.seen[key] = append(w.seen[key], sight{at: time.Now()})
@@ -117,7 +111,8 @@ func (w *witness) see(key string, work *unstructured.Unstructured) {
 	}
 	s := sight{at: time.Now(), Copy: like, isWell: isWell(work)}
 	before := w.seen[key]
-	s.isGiven = len(before) == 0 || before[len(before)-1].UID != like.UID || !equality.Semantic.DeepEqual(before[len(before)-1].Content, like.Content)
+	last := append([]sight{{}}, before...)[len(before)]
+	s.isGiven = last.UID != like.UID || !equality.Semantic.DeepEqual(last.Content, like.Content) || last.Suspended && !like.Suspended
 	w.seen[key] = append(before, s)
 }
 
@@ -143,7 +138,7 @@ func (w *witness) lostAfter(at time.Time) []loss {
 }
 
 // endingAfter is the first deletion of a Work from a time on.
-func (w *witness) endingAfter(key string, at time.Time) (ending, bool) {
+func (w *witness) endingAfter(key string, at time.Time) (sight, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, known := range w.ended[key] {
@@ -151,7 +146,7 @@ func (w *witness) endingAfter(key string, at time.Time) (ending, bool) {
 			return known, true
 		}
 	}
-	return ending{}, false
+	return sight{}, false
 }
 
 // of returns what was seen of a Work until a time, from the last sight before another time on.
@@ -279,7 +274,7 @@ func (m *machine) tooEarly(w *model.World, of target, s sight, from time.Time) s
 		switch {
 		case wave < number && !slices.ContainsFunc(seen, isHeld):
 			return fmt.Sprintf("it is in wave %d, and %s of wave %d has not come through: reported %t", number+1, other, wave+1, slices.ContainsFunc(seen, isThrough))
-		case wave == number && slices.ContainsFunc(given, has) && !slices.ContainsFunc(given, isThrough):
+		case wave == number && slices.ContainsFunc(given, func(x sight) bool { return has(x) && !x.Suspended }) && !slices.ContainsFunc(given, isThrough):
 			underWay = append(underWay, other)
 		}
 	}
