@@ -127,7 +127,7 @@ func (c *Controller) confirmWaves(ctx context.Context, j judge.Judgement) (judge
 	if j.Verdict.Rollout == nil || len(j.Verdict.Rollout.RestsOn) == 0 {
 		return j, nil
 	}
-	if err := c.caches.ReadWorks(ctx, &j.Facts, j.Verdict.Rollout.RestsOn); err != nil {
+	if err := c.caches.ReadWaves(ctx, &j.Facts, j.Verdict.Rollout.RestsOn); err != nil {
 		return j, err
 	}
 	return judge.On(j.Facts), nil

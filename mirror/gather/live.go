@@ -168,8 +168,8 @@ func (c *Caches) hasWork(ctx context.Context, id render.Identity, cluster string
 	return false, nil
 }
 
-// ReadWorks notes in f which Works have changed that the cache does not show.
-func (c *Caches) ReadWorks(ctx context.Context, f *judge.Facts, clusters []string) error {
+// ReadWaves notes in f which Works have changed, or clusters gone or come back, that the cache does not show.
+func (c *Caches) ReadWaves(ctx context.Context, f *judge.Facts, clusters []string) error {
 	var mu sync.Mutex
 	var reads errgroup.Group
 	reads.SetLimit(readsInFlight)
@@ -181,9 +181,13 @@ func (c *Caches) ReadWorks(ctx context.Context, f *judge.Facts, clusters []strin
 			if err != nil && !ProvesAbsence(err, w.Name) {
 				return fmt.Errorf("cannot read Work %s/%s: %w", w.Namespace, w.Name, err)
 			}
+			live, err2 := c.lately.get(ctx, c.clusters, cluster, func(u *unstructured.Unstructured) kept { return state.NewCluster(u) })
+			if err2 != nil {
+				return fmt.Errorf("cannot read cluster %q: %w", cluster, err2)
+			}
 			mu.Lock()
 			defer mu.Unlock()
-			f.Changed[cluster] = err != nil || obj.GetResourceVersion() != w.ResourceVersion
+			f.Changed[cluster] = err != nil || obj.GetResourceVersion() != w.ResourceVersion || live.(*state.Cluster).IsReady == f.Clusters[cluster].Away
 			return nil
 		})
 	}

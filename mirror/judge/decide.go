@@ -87,7 +87,7 @@ func Decide(f Facts) Verdict {
 	if unknown := unknownSuspended(f); unknown != nil {
 		v.Refusals = AddRefusal(v.Refusals, *unknown)
 	}
-	rollOut(f, &v)
+	rollOut(f, &r, &v)
 	v.Notices = append(v.Notices, notices(f, v)...)
 	slices.SortFunc(v.Refusals, func(a, b Refusal) int { return cmp.Compare(a.Reason, b.Reason) })
 	return v

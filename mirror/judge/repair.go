@@ -17,12 +17,23 @@ func (v *Verdict) repair(f Facts, cluster string) {
 	t, had := v.Targets[cluster], f.had(cluster, v.Targets[cluster])
 	switch {
 	case had == nil:
-	case !t.isIn(had) && (had.Notes().Written == "" || had.Notes().Written != t.notes.Written):
-		v.restore(f, cluster, had)
-	case had.IsSuspended() && !t.isSuspended(): // its member may never have had that content
-	default:
+	case f.hadContent(cluster, t):
 		v.letThrough(cluster, "another user has edited or deleted the Work")
+	case !t.isOf(had):
+		v.restore(f, cluster, had)
 	}
+}
+
+// isOf reports whether a Work has the content, or notes that it was written to it.
+func (t Target) isOf(w *state.Work) bool {
+	return t.isIn(w) || w.Notes().Written != "" && w.Notes().Written == t.notes.Written
+}
+
+// hadContent reports whether a cluster had the content until another user edited or deleted its Work. If that was suspended,
+// its member may never have had it.
+func (f Facts) hadContent(cluster string, t Target) bool {
+	had := f.had(cluster, t)
+	return had != nil && t.isOf(had) && (!had.IsSuspended() || t.isSuspended())
 }
 
 // letThrough takes back that a cluster waits.

@@ -27,8 +27,8 @@ type Rollout struct {
 	Since time.Time
 	// AwaitsApplied: some wave waits for Karmada to be seen to apply a Work.
 	AwaitsApplied bool
-	// RestsOn are the clusters without whose Works no content would be written now, and which have come through so
-	// recently that an old cache may not show what has become of them since; nil if none is written.
+	// RestsOn are the clusters whose Works, and whether they are ready, content rests on that is to be written now, as far
+	// as an old cache may not show what has become of them; nil if none is written.
 	RestsOn []string
 	// turn is when the last cluster came through, or came back.
 	turn time.Time
@@ -146,9 +146,10 @@ type place struct {
 	// passed over, like one that isAway, which is not ready.
 	counts, isAway bool
 	// isWritten: it is being written, or just was. leaves is that of its Wait. mayHave: it is stuck, and may have the
-	// content. hasOlder: it is pending, and has older content. isTaken: it went away after it got the content, and isLate
-	// long after. turn is when it came through or, before that, came back.
-	isWritten, leaves, mayHave, hasOlder, isTaken, isLate bool
+	// content without having come through with it. had: it is pending, and had the content until another user changed its
+	// Work. hasOlder: it is pending, and has older content. isTaken: it is away, and may have had the content before, and
+	// isLate: it went long after. turn is when it came through or, before that, came back.
+	isWritten, leaves, mayHave, had, hasOlder, isTaken, isLate bool
 
 	turn     time.Time
 	because  string
@@ -162,13 +163,13 @@ func (f Facts) inWaves() bool { return !f.Source.Waves.IsEmpty() && !f.AllAtOnce
 // rollOut holds back what it is not the turn of: for each source in waves, a cluster gets new content
 // once the waves before its own have come through, and its wave has room for it. A held cluster is
 // Unknown, so that whatever it has stays.
-func rollOut(f Facts, v *Verdict) {
+func rollOut(f Facts, renderings *renderings, v *Verdict) {
 	if f.Unknown != "" || f.Source == nil || !f.inWaves() {
 		return
 	}
 	r := &Rollout{Since: f.Source.Written}
 	blockedBy, areLeft, isGiven, out := "", true, false, []place(nil)
-	waves := placesOf(f, *v)
+	waves := placesOf(f, renderings, *v)
 	r.AwaitsApplied = v.demandApplied(f, waves)
 	for i, places := range waves {
 		wave := newWave(f.Source.Waves.At(i), i, places)
@@ -177,6 +178,9 @@ func rollOut(f Facts, v *Verdict) {
 			isNew := f.Works[p.cluster] == nil && f.Vanished[p.cluster] == nil // what is left elsewhere waits for it
 			switch {
 			case p.stage != pending:
+			case p.had: // its place is counted
+				v.letThrough(p.cluster, "another user has edited or deleted the Work")
+				places[k].isWritten = true
 			case !p.isAway && p.counts && (blockedBy == "" && room > 0 || isNew && areLeft && room+left > 0):
 				room--
 				places[k].isWritten, isGiven = true, true
@@ -198,38 +202,53 @@ func rollOut(f Facts, v *Verdict) {
 		v.repair(f, p.cluster)
 	}
 	if isGiven {
-		r.RestsOn = throughLately(f, waves)
+		r.RestsOn = restsOn(f, waves)
 	}
 	r.noteProgress(f, *v)
 	v.Rollout = r
 }
 
 // maxCacheAge is how long a watch may lag unnoticed: client-go asks for one of 5 to 10 minutes, and then for the next.
-const maxCacheAge = 10 * time.Minute
+// maxReads is how many Works are read before content is written that rests on them.
+const (
+	maxCacheAge = 10 * time.Minute
+	maxReads    = 100
+)
 
-// throughLately returns the clusters that have come through, or leave their place to others, by what may have changed
-// since.
-func throughLately(f Facts, waves [][]place) (lately []string) {
-	for _, p := range slices.Concat(waves...) {
-		if p.leaves || p.stage == through && f.Now.Sub(p.turn) < maxCacheAge {
-			lately = append(lately, p.cluster)
+// restsOn returns the clusters that have come through, or leave their place to others, and those that take a place in a
+// wave with a limit if the cache does not show that they were written. Of very many, it returns those that a cache that lags
+// shows wrongly for certain: those that have come through since it may have been right.
+func restsOn(f Facts, waves [][]place) (all []string) {
+	var lately []string
+	for i, places := range waves {
+		isLimited := f.Source.Waves.At(i).AtOnce(len(places)) < len(places)
+		for _, p := range places {
+			if p.leaves || p.stage == through && f.Now.Sub(p.turn) < maxCacheAge {
+				lately = append(lately, p.cluster)
+			}
+			if p.leaves || p.stage == through || isLimited && p.hasOlder && !p.isWritten && !p.isAway {
+				all = append(all, p.cluster)
+			}
 		}
 	}
-	return lately
+	if len(all) > maxReads {
+		return lately
+	}
+	return all
 }
 
 // placesOf returns where the clusters stand, by wave, sorted.
-func placesOf(f Facts, v Verdict) [][]place {
+func placesOf(f Facts, r *renderings, v Verdict) [][]place {
 	waves := make([][]place, f.Source.Waves.Len())
 	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
-		p := placeOf(f, cluster, v.Targets[cluster])
+		p := placeOf(f, r, cluster, v.Targets[cluster])
 		i := f.Source.Waves.Of(cluster, f.Clusters[cluster].Labels)
 		waves[i] = append(waves[i], p)
 	}
 	return waves
 }
 
-func placeOf(f Facts, cluster string, target Target) place {
+func placeOf(f Facts, r *renderings, cluster string, target Target) place {
 	facts, w := f.Clusters[cluster], f.Works[cluster]
 	p := place{cluster: cluster, isAway: facts.Away, counts: true, isWritten: facts.WriteUnderWay, turn: facts.Recovery.At}
 	switch {
@@ -237,15 +256,19 @@ func placeOf(f Facts, cluster string, target Target) place {
 		p.stage, p.because = underWay, "has just been written"
 	case w != nil && w.IsOursFor(f.ID) && !w.Terminating && (target.Unproven || target.Decision == Unwanted): // by a mistake, perhaps
 		p.stage, p.because = stuck, "is no longer asked for, and its Work is still there"
-		p.leaves, p.mayHave = f.lets(w) || w.Held != nil || p.isAway, true
+		p.leaves, p.mayHave = f.lets(w, r.isOlder(w)), !r.isOlder(w)
 	case target.Decision != Wanted && !isPending(f, cluster, target):
 		return place{cluster: cluster}
 	case target.Decision != Wanted:
-		p.stage, p.because, p.mayHave = stuck, "cannot be written: "+target.Because, w != nil && !w.Written().Before(f.Source.Written)
+		p.stage, p.because = stuck, "cannot be written: "+target.Because
+		p.mayHave = w != nil && w.Source == f.ID && !r.isOlder(w) && !f.lets(w, false)
 	case w != nil && w.Terminating:
-		p.stage, p.because = stuck, "is still being deleted"
+		p.stage, p.because, p.mayHave = stuck, "is still being deleted", !target.lacksContent(w)
 	case target.lacksContent(w), w.State == state.WorkSuspended && !target.isSuspended():
 		p.stage, p.because, p.counts, p.hasOlder = pending, "has not been written", !target.isSuspended(), w != nil
+		if p.had = !p.isAway && p.counts && f.hadContent(cluster, target); p.hasOlder && !p.had && f.Changed[cluster] {
+			p.stage, p.because, _ = f.judgeWork(w)
+		}
 	case target.isSuspended():
 		return place{cluster: cluster}
 	default:
@@ -255,27 +278,44 @@ func placeOf(f Facts, cluster string, target Target) place {
 			p.turn = f.Now.Add(p.bakesIn)
 		}
 	}
-	if p.isAway && p.stage == underWay && w != nil {
-		p.isTaken = !facts.AwaySince.Before(w.Written())
+	if p.isAway && w != nil {
+		p.isTaken = p.stage == underWay || p.mayHave
 		p.isLate = facts.AwaySince.After(w.Written().Add(f.Source.Waves.Bake + f.Source.Waves.Deadline))
 	}
 	return p
 }
 
-// lets reports whether a Work that goes may leave its cluster's place to another: it is well, and if it may have the content
-// that the other would get, it has come through with it.
-func (f Facts) lets(w *state.Work) bool {
+// isOlder reports whether a Work surely has other content than its source now. That is not known of one whose content differs
+// by cluster: by which labels it was made, for example.
+func (r *renderings) isOlder(w *state.Work) bool {
+	s := r.f.Source
+	if s.Differences.Expand || r.f.Scale != nil || len(r.f.Policies) > 0 || w.Foreign != "" {
+		return false
+	}
+	rendering, err := r.of(w.Cluster)
+	return err == nil && rendering != nil && Target{Rendering: rendering}.lacksContent(w)
+}
+
+// lets reports whether a Work that goes may leave its cluster's place to another: it has older content, or has come through
+// with what it has. One that is away cannot be seen to; it was well for long enough before.
+func (f Facts) lets(w *state.Work, isOlder bool) bool {
 	s, _, _ := f.judgeWork(w)
+	facts := f.Clusters[w.Cluster]
 	_, isUnshown := f.Unshown[w.Cluster]
-	return w.IsWell() && !f.Changed[w.Cluster] && (w.Written().Before(f.Source.Written) || s == through && !isUnshown)
+	switch {
+	case f.Changed[w.Cluster]:
+		return false
+	case isOlder:
+		return w.IsWell() || w.Held != nil || facts.Away
+	case facts.Away:
+		return w.IsWell() && !isUnshown && (w.Held != nil || facts.AwaySince.After(w.Written().Add(f.bakeOf(w))))
+	}
+	return s == through && !isUnshown
 }
 
 // judgeWork returns how far a Work has come that has the content. A bake that is over ends in less than 0.
 func (f Facts) judgeWork(w *state.Work) (s stage, because string, bakesIn time.Duration) {
-	bake := f.Source.Waves.Bake
-	if !w.HasRolledOut() || f.Undated[w.Cluster] {
-		bake = max(bake, f.LeastBake)
-	}
+	bake := f.bakeOf(w)
 	steady, isSteady := f.Steady[w.Cluster]
 	switch {
 	case f.Changed[w.Cluster]:
@@ -288,6 +328,14 @@ func (f Facts) judgeWork(w *state.Work) (s stage, because string, bakesIn time.D
 		return underWay, "has not been healthy for " + bake.String() + " yet", bake - steady
 	}
 	return through, "", bake - steady
+}
+
+// bakeOf returns for how long a Work must be well.
+func (f Facts) bakeOf(w *state.Work) time.Duration {
+	if !w.HasRolledOut() || f.Undated[w.Cluster] {
+		return max(f.Source.Waves.Bake, f.LeastBake)
+	}
+	return f.Source.Waves.Bake
 }
 
 // isSuspended reports whether Karmada does not apply the Work.
@@ -344,7 +392,7 @@ func (w *Wave) roomIn(places []place, atOnce int) (room, left int) {
 		case p.isTaken && (isUnderWay || !p.isLate):
 			taken = append(taken, Wait{Cluster: p.cluster, Because: "is away since it got the content"})
 		case p.isAway:
-		case p.stage == underWay, p.mayHave:
+		case p.stage == underWay, p.mayHave, p.had:
 			room--
 			if p.leaves {
 				left++

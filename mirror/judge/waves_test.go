@@ -480,20 +480,29 @@ func TestWavesTakenLate(t *testing.T) {
 	f.want("one joins", f.run(), "create-c3-b")
 }
 
-// TestWavesRestOn: what is written rests on Works that have come through lately. One that has changed since has not.
+// TestWavesRestOn: what is written rests on the Works that have come through, of very many only on those that have lately.
+// One that has changed since has not.
 func TestWavesRestOn(t *testing.T) {
-	f := newFleet(t, "c1;*", "c1", "p1")
-	f.run()
-	f.set("b")
-	f.write(f.judge().Verdict, f.judge().Plan[0])
-	f.report()
-	for steady, want := range map[time.Duration]string{time.Minute: "[c1]", time.Hour: "[]"} {
+	for before, steady := range map[int]time.Duration{1: time.Hour, maxReads: time.Hour, maxReads + 1: time.Minute} {
+		clusters := []string{"p"}
+		for i := range before {
+			clusters = append(clusters, fmt.Sprintf("c%03d", i))
+		}
+		f := newFleet(t, "c*;*", clusters...)
+		f.run()
+		f.set("b")
+		f.step()
+		f.report()
 		f.steady = steady
-		f.want(steady.String(), fmt.Sprint(f.judge().Verdict.Rollout.RestsOn), want)
+		if got := len(f.judge().Verdict.Rollout.RestsOn); got != before {
+			t.Errorf("it rests on %d Works, not %d", got, before)
+		}
+		if f.steady = time.Hour; before > maxReads && len(f.judge().Verdict.Rollout.RestsOn) != 0 {
+			t.Error("it rests on very many")
+		}
+		f.writes, f.facts.Changed = nil, map[string]bool{"c000": true}
+		f.want("c000 has changed", f.run(), "")
 	}
-	f.facts.Changed = map[string]bool{"c1": true}
-	f.want("it has changed", f.run(), "update-c1-b")
-	f.want("nothing is written", fmt.Sprint(f.judge().Verdict.Rollout.RestsOn), "[]")
 }
 
 // TestWavesAdjust: what takes effect at once does not wait, and brings no content.

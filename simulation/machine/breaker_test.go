@@ -107,7 +107,6 @@ var breakers = map[string]func(*machine) error{
 	},
 	"BreakerOfACluster": func(m *machine) error { // as many Works on each of three clusters: a third of all, and all that one has
 		var from time.Time
-		edge := map[string]string{"tier": "edge"}
 		return m.tell(m.set("deletion: {holdAbove: {works: 20, percent: 60}}\n"), m.cluster("m1", edge), m.cluster("m2", edge), m.cluster("m3", edge), m.crowd(30, 0, map[string]string{selectorKey: "tier=edge"}), m.puts(inB(pages[0]), to("m1,m2")), m.quiet, now(&from),
 			m.cluster("m1", map[string]string{"tier": "egde"}), pause(time.Minute), m.held(30, 30), m.deletes(&from, 0, 0), m.told("DeletionHeld", 1, 100), m.runs("deletions list --works", "page-29", "labels of this cluster"),
 			m.restarted, m.puts(inB(pages[0]), to("m2")), pause(time.Minute), m.held(30, 30), m.deletes(&from, 1, 1), m.cluster("m1", edge), m.quiet, m.held(0, 0),

@@ -90,20 +90,19 @@ var stories = map[string]func(*machine) error{
 		return m.tell(m.page(map[string]string{selectorKey: "tier=edge", "karmada.target/suspend": "m1"}), m.quiet, m.cluster("m1", nil), m.quiet)
 	},
 	"SelectorOnASlowAPIServer": func(m *machine) error { // that answers a few requests in a second
-		edge := map[string]string{"tier": "edge"}
 		return m.tell(m.far(130*time.Millisecond), m.cluster("m1", edge), m.cluster("m2", edge), m.cluster("m3", edge), m.page(map[string]string{selectorKey: "tier=edge"}), m.quiet, m.cluster("m1", nil), m.quiet)
 	},
 	"OptsOutAndSelects": func(m *machine) error {
 		return m.tell(m.page(map[string]string{clustersKey: "", selectorKey: "tier=edge"}), m.quiet,
-			m.cluster("m2", map[string]string{"tier": "edge"}), m.quiet)
+			m.cluster("m2", edge), m.quiet)
 	},
 	"InheritedExclusionGoes": func(m *machine) error {
 		return m.tell(m.page(map[string]string{selectorKey: "tier=edge"}), m.defaults("!m2"), m.quiet, m.defaults(none), m.quiet,
-			m.cluster("m2", map[string]string{"tier": "edge"}), m.quiet)
+			m.cluster("m2", edge), m.quiet)
 	},
 	"OwnListAndInheritedSelector": func(m *machine) error {
 		return m.tell(m.space("a", map[string]string{clustersKey: "m2", selectorKey: "tier=edge"}, nil), m.page(to("m3,!m1")), m.quiet,
-			m.cluster("m2", map[string]string{"tier": "edge"}), m.quiet)
+			m.cluster("m2", edge), m.quiet)
 	},
 	// Another owner's Work is in the way.
 	"AdmissionAltersSomeInWaves": func(m *machine) error { // which is no edit for the next leader, either
@@ -112,14 +111,16 @@ var stories = map[string]func(*machine) error{
 	"AdmissionUndoesWhatAWaveIsGiven": func(m *machine) error { // which has no event
 		return m.tell(m.altered("m1,m2,m3,m4"), m.page(inTwoWaves), pause(time.Second), m.restarted, m.quiet)
 	},
-	"KarmadaStandsStillInWaves": func(m *machine) error { // and what it has reported is about the content before
+	"KarmadaStandsStillInWaves": func(m *machine) error {
 		return m.tell(m.page(inTwoWaves), m.quiet, m.halts("m1"), m.edited(2), pause(30*time.Second), m.quiet)
-	},
+	}, // and what it has reported is about the content before
 	"CanaryIsNotAskedForForAMoment": func(m *machine) error { return m.mislabelled("m1;*", pause(time.Minute), pause(0)) },
-	"ContentTakesClustersAway": func(m *machine) error { // in a wave with a limit, and one comes back for a moment
+	"ContentTakesClustersAway": func(m *machine) error { // in a wave with a limit, an option is set, and one comes back for a moment
 		flaps := m.tellAll(func() error { return m.setReady("m1", true) }, pause(5*time.Second), m.goes("m1"), pause(time.Minute))
 		return m.tell(m.page(map[string]string{clustersKey: "*", wavesKey: "*(1)"}), m.quiet, pause(2*time.Minute), m.edited(2), pause(3*time.Second), m.keeps("m1", "2"), m.keeps("m2", "1"),
-			m.goes("m1"), pause(3*time.Second), m.keeps("m2", "2"), m.goes("m2"), pause(12*time.Minute), m.keeps("m3", "1"), m.told("WaveHeld", 1, 1), flaps, m.keeps("m3", "1"), m.restarted, m.keeps("m3", "1"), m.quiet, m.keeps("m3", "2"))
+			m.goes("m1"), pause(3*time.Second), m.keeps("m2", "2"), m.goes("m2"), pause(12*time.Minute), m.keeps("m3", "1"), m.told("WaveHeld", 1, 1), func() error {
+				return m.put(thePage, 2, map[string]string{clustersKey: "*", wavesKey: "*(1)", preserveKey: "true"}, nil)
+			}, pause(time.Minute), m.keeps("m3", "1"), flaps, m.keeps("m3", "1"), m.restarted, m.keeps("m3", "1"), m.quiet, m.keeps("m3", "2"))
 	},
 	"CanaryOfALimitedWaveIsNotAskedFor": func(m *machine) error { return m.mislabelled("*(1)", pause(time.Minute), pause(0)) },
 	"CanaryIsNotAskedForWhileItIsWritten": func(m *machine) error {
@@ -132,28 +133,39 @@ var stories = map[string]func(*machine) error{
 	"MovesInWaves":    func(m *machine) error { return m.moves(pause(0), m.told("WaveHeld", 0, 0)) },
 	"MovesFromAway":   func(m *machine) error { return m.moves(m.goes("m1"), m.told("WaveHeld", 0, 0)) },
 	"MovesToASickOne": func(m *machine) error { return m.moves(m.ails("m2"), m.told("WaveHeld", 60, 60)) },
-	"JoinsDuringTheBake": func(m *machine) error { // and the canary is not asked for for a moment
-		edge := map[string]string{"tier": "edge"}
-		return m.tell(m.cluster("m1", edge), m.cluster("m2", edge), m.cluster("m3", map[string]string{"tier": "core"}), m.page(map[string]string{selectorKey: "tier=edge", wavesKey: "m1;*", "karmada.target/wave-bake": "30m"}), m.quiet, m.edited(2), pause(time.Minute), m.keeps("m1", "2"), m.cluster("m3", edge), pause(2*time.Second), m.countOf(2), m.cluster("m1", map[string]string{"tier": "egde"}), pause(300*time.Millisecond), m.cluster("m1", edge), pause(time.Minute), m.countOf(2), m.quiet)
+	"JoinsDuringTheBake": func(m *machine) error { // and the canary is not asked for for a moment, after an edit that is no content
+		return m.tell(m.cluster("m1", edge), m.cluster("m2", edge), m.cluster("m3", map[string]string{"tier": "core"}), m.page(map[string]string{selectorKey: "tier=edge", wavesKey: "m1;*", "karmada.target/wave-bake": "30m"}), m.quiet, m.edited(2), pause(time.Minute), m.keeps("m1", "2"),
+			func() error {
+				return m.put(thePage, 2, map[string]string{selectorKey: "tier=edge", wavesKey: "m1;*", "karmada.target/wave-bake": "30m", "karmada.target/wave-deadline": "1h"}, nil)
+			}, pause(2*time.Second), m.cluster("m3", edge), pause(2*time.Second), m.countOf(2), m.cluster("m1", egde), pause(300*time.Millisecond), m.cluster("m1", edge), pause(time.Minute), m.countOf(2), m.quiet)
 	},
+	"UnderWayIsEdited": func(m *machine) error {
+		return m.freed(func() error {
+			return m.editWork(target{thePage, "m2"}, setField([]any{map[string]any(numbered(thePage, 3))}, "spec", "workload", "manifests"))
+		})
+	},
+	"UnderWayIsDeleted": func(m *machine) error { return m.freed(func() error { return m.deleteWork(target{thePage, "m2"}) }) },
+	"CanaryIsHeld": func(m *machine) error { // and m3 joins
+		return m.tell(m.careful, m.cluster("m1", edge), m.cluster("m3", nil), m.crowd(60, 1, map[string]string{selectorKey: "tier=edge", wavesKey: "m1;*"}), m.quiet, m.ails("m1"), m.crowd(60, 2, map[string]string{selectorKey: "tier=edge", wavesKey: "m1;*"}), pause(time.Minute),
+			m.cluster("m1", egde), pause(time.Minute), m.held(60, 60), m.cluster("m3", edge), pause(time.Minute), m.inCluster(0, "m3"), m.cluster("m1", edge), m.quiet)
+	},
+	"CanaryGoesUnseen": func(m *machine) error {
+		return m.tell(m.page(map[string]string{clustersKey: "*", wavesKey: "m1;*", "karmada.target/wave-bake": "1m"}), m.quiet, m.edited(2), pause(30*time.Second), m.keeps("m1", "2"), m.shut("clusters"), m.goes("m1"), pause(2*time.Minute), m.keeps("m2", "1"), m.quiet)
+	}, // in its bake, since the watch of Clusters lags
+	"PlaceIsTakenUnseen": func(m *machine) error {
+		return m.tell(m.cluster("m1", nil), m.cluster("m2", edge), m.cluster("m3", edge), m.page(map[string]string{selectorKey: "tier=edge", wavesKey: "*(1)"}), m.quiet, m.ails("m2"), m.shut("works"), m.edited(2), pause(45*time.Second), m.keeps("m2", "2"), m.cluster("m1", edge), pause(30*time.Second), m.countOf(2), m.keeps("m3", "1"), m.quiet)
+	}, // of a limited wave, since the watch of Works lags, and m1 joins
 	"JoinsForTheDying": func(m *machine) error { // that were well for a day
 		more := m.page(map[string]string{clustersKey: "m1,m2,m3", wavesKey: "*(1)"})
 		return m.tell(m.page(map[string]string{clustersKey: "m1,m2", wavesKey: "*(1)"}), m.quiet, pause(24*time.Hour), m.goes("m1"), m.goes("m2"), pause(5*time.Minute), more, pause(time.Minute), m.keeps("m3", "1"), m.quiet)
 	},
 	"DeletedWhileTheCanaryIsNotAskedFor": func(m *machine) error { // it is not new, and m3 has what it had
 		deleted := func() error { return m.deleteWork(target{thePage, "m2"}) }
-		return m.mislabelled("m1;*", m.tellAll(pause(time.Minute), m.cluster("m1", map[string]string{"tier": "egde"}), deleted), pause(0), m.cluster("m3", map[string]string{"tier": "edge"}), pause(time.Minute))
+		return m.mislabelled("m1;*", m.tellAll(pause(time.Minute), m.cluster("m1", egde), deleted), pause(0), m.cluster("m3", edge), pause(time.Minute))
 	},
 	"CanaryIsNotAskedForAtFirst": func(m *machine) error { // and no other has a Work
-		edge := map[string]string{"tier": "edge"}
 		return m.tell(m.cluster("m1", edge), m.cluster("m2", edge), m.ails("m1"), m.page(map[string]string{selectorKey: "tier=edge", wavesKey: "m1;*"}), pause(time.Minute), m.countOf(1),
-			m.cluster("m1", map[string]string{"tier": "egde"}), pause(300*time.Millisecond), m.cluster("m1", edge), pause(time.Minute), m.countOf(1), m.quiet)
-	},
-	"DeadlineIsEditedThenCanaryIsNotAskedFor": func(m *machine) error {
-		edited := func() error {
-			return m.put(thePage, 2, map[string]string{selectorKey: "tier=edge", wavesKey: "*(1)", "karmada.target/wave-deadline": "1h"}, nil)
-		}
-		return m.mislabelled("*(1)", m.tellAll(pause(time.Minute), edited, pause(2*time.Second)), pause(0))
+			m.cluster("m1", egde), pause(300*time.Millisecond), m.cluster("m1", edge), pause(time.Minute), m.countOf(1), m.quiet)
 	},
 	"ResumedWithTheContent": func(m *machine) error { // which no member has had
 		return m.tell(m.page(map[string]string{clustersKey: "m1,m2", suspendKey: "true"}), m.quiet, m.edited(2), pause(time.Second), m.ails("m1"), func() error { return m.put(thePage, 2, map[string]string{clustersKey: "m1,m2", wavesKey: "m1;*"}, nil) }, pause(time.Minute),
@@ -231,13 +243,20 @@ var stories = map[string]func(*machine) error{
 	},
 }
 
+// freed has m2 of a limited wave not apply the content, and someone do something to its Work while m1 waits.
+func (m *machine) freed(does act) error {
+	return m.tell(m.page(map[string]string{clustersKey: "m1,m2", wavesKey: "*(1)"}), m.quiet, m.goes("m1"), m.ails("m2"), m.edited(2), pause(time.Minute), m.keeps("m2", "2"), func() error { return m.setReady("m1", true) }, pause(time.Minute), m.keeps("m1", "1"), does, pause(30*time.Second), m.keeps("m2", "2"), m.keeps("m1", "1"), m.quiet)
+}
+
+// edge are the labels that objects ask for, and egde a mistake.
+var edge, egde = map[string]string{"tier": "edge"}, map[string]string{"tier": "egde"}
+
 // mislabelled has an object's canary, which does not apply what the others wait for, not be asked for for a moment, after
 // one act and before another.
 func (m *machine) mislabelled(waves string, before, after act, first ...act) error {
 	var from time.Time
-	edge := map[string]string{"tier": "edge"}
 	return m.tell(m.cluster("m1", edge), m.cluster("m2", edge), m.page(map[string]string{selectorKey: "tier=edge", wavesKey: waves}), m.quiet, m.ails("m1"), m.tellAll(first...), m.edited(2), before, now(&from),
-		m.cluster("m1", map[string]string{"tier": "egde"}), pause(300*time.Millisecond), m.cluster("m1", edge), pause(time.Second), after, pause(time.Minute), m.deletes(&from, 0, 0), m.keeps("m1", "2"), m.keeps("m2", "1"))
+		m.cluster("m1", egde), pause(300*time.Millisecond), m.cluster("m1", edge), pause(time.Second), after, pause(time.Minute), m.deletes(&from, 0, 0), m.keeps("m1", "2"), m.keeps("m2", "1"))
 }
 
 // hasInMember checks what the page in a member says.

@@ -27,12 +27,12 @@ func (m *machine) isHeldUp(world *model.World, of target, there map[string]*unst
 	})
 }
 
-// judgeHeldUp checks that a Work that is held up has stayed, and what takes effect at once: wrongOrder judges its content.
+// judgeHeldUp checks that a Work that is held up has stayed, or stayed suspended, and what takes effect at once.
 func (m *machine) judgeHeldUp(of target, want model.Copy, work *unstructured.Unstructured) string {
 	if work == nil {
 		return m.judgeStaying(of, work)
 	}
-	if has, err := model.CopyOf(work); err != nil || has.Suspended != want.Suspended || has.Preserved != want.Preserved {
+	if has, err := model.CopyOf(work); err != nil || want.Suspended && !has.Suspended || has.Preserved != want.Preserved {
 		return "it is not suspended or preserved as it must be: " + described(work)
 	}
 	return m.judgeStaying(of, work)

@@ -11,13 +11,14 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -45,9 +46,9 @@ func TestAdmission(t *testing.T) {
 }
 
 // admitted makes a Namespace that says something, which Karmada does not create in the members.
-func admitted(t *testing.T, above, labels annotations) string {
+func admitted(t *testing.T, above, labelled annotations) string {
 	t.Helper()
-	return MakeNamespace(t, NewName(t, "admission"), merged(labels, annotations{"namespace.karmada.io/skip-auto-propagation": "true"}), above)
+	return MakeNamespace(t, NewName(t, "admission"), labels.Merge(labelled, annotations{"namespace.karmada.io/skip-auto-propagation": "true"}), above)
 }
 
 // inForce waits until the policies are in force in a Namespace, and not only because they do
@@ -92,24 +93,6 @@ func say(u *unstructured.Unstructured, said annotations) {
 	}
 	u.SetLabels(labels)
 	u.SetAnnotations(rest)
-}
-
-func merged(all ...annotations) annotations {
-	sum := annotations{}
-	for _, a := range all {
-		maps.Copy(sum, a)
-	}
-	return sum
-}
-
-// inParallel calls do for each of n numbers, several at a time.
-func inParallel(n int, do func(int)) {
-	var group errgroup.Group
-	group.SetLimit(8)
-	for i := range n {
-		group.Go(func() error { do(i); return nil })
-	}
-	_ = group.Wait() // they return none
 }
 
 // tenant is a user who may write ConfigMaps, Deployments and Namespaces, and mirror to these
@@ -163,7 +146,7 @@ func (us users) try(t *testing.T, cases map[string]admissionCase) {
 		}
 	}
 	befores := make([]*unstructured.Unstructured, len(names))
-	inParallel(len(names), func(i int) {
+	workqueue.ParallelizeUntil(t.Context(), 8, len(names), func(i int) {
 		var err error
 		if c := cases[names[i]]; c.before != nil {
 			befores[i], err = submit(Env.Admin, namespaces[where(c)], strings.ToLower(names[i]), nil, c.before)
@@ -177,7 +160,7 @@ func (us users) try(t *testing.T, cases map[string]admissionCase) {
 			guard(t, ns)
 		}
 	}
-	inParallel(len(names), func(i int) {
+	workqueue.ParallelizeUntil(t.Context(), 8, len(names), func(i int) {
 		c := cases[names[i]]
 		_, err := submit(us[c.user], namespaces[where(c)], strings.ToLower(names[i]), befores[i], c.now, metav1.DryRunAll)
 		if apierrors.IsForbidden(err) != c.forbidden || err != nil && (!c.forbidden || !strings.Contains(err.Error(), "verb mirror")) {
@@ -245,12 +228,11 @@ func admissionParses(t *testing.T, ns string) {
 			if key == clusters && strings.TrimSpace(text) == "" {
 				continue // it opts out of nothing
 			}
-			said := annotations{key: text}
-			values = append(values, value{said, render.ReadWishes(said).Check() == nil, ""})
+			values = append(values, value{annotations{key: text}, render.ReadWishes(annotations{key: text}).Check() == nil, ""})
 		}
 	}
 	var good atomic.Int64
-	inParallel(len(values), func(i int) {
+	workqueue.ParallelizeUntil(t.Context(), 8, len(values), func(i int) {
 		v := values[i]
 		if err := render.ReadWishes(v.said).Check(); (err == nil) != v.isGood {
 			t.Errorf("%.200q: the daemon says %v", v.said, err)
@@ -367,7 +349,7 @@ func (us users) reachNoMore(t *testing.T) {
 	}
 	var tally admissionTally
 	names := []string{"one", "one", "none", "all"}
-	inParallel(admissionWalks, func(i int) {
+	workqueue.ParallelizeUntil(t.Context(), 8, admissionWalks, func(i int) {
 		random := rand.New(rand.NewPCG(5, uint64(i)))
 		at := random.IntN(len(aboves))
 		us.walk(t, &tally, random, namespaces[at], fmt.Sprint("page-", i), names[random.IntN(len(names))], aboves[at])
@@ -500,7 +482,7 @@ func placesOf(said, above annotations) places {
 		if state == model.Present && said[retainLabel] == "true" {
 			copy.Retains = true
 		}
-		all[cluster] = place{state, copy, merged(above, said)[render.ReplicasAnnotation]}
+		all[cluster] = place{state, copy, labels.Merge(above, said)[render.ReplicasAnnotation]}
 	}
 	return all
 }
