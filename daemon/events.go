@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,10 +19,15 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror"
 )
 
+// eventTimeout is how long recording an Event may take: the next ones wait for it.
+const eventTimeout = 30 * time.Second
+
 // newEvents creates the recorder of Events. It has a client of its own, so that Events and
 // Works do not delay each other.
 func newEvents(ctx context.Context, config *rest.Config) (record.EventBroadcaster, record.EventRecorder, error) {
-	client, err := kubernetes.NewForConfig(withLimits(config, mirror.EventsPerSecond, 2*mirror.EventsPerSecond))
+	config = withLimits(config, mirror.EventsPerSecond, 2*mirror.EventsPerSecond)
+	config.Timeout = eventTimeout
+	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot make a client for Events: %w", err)
 	}

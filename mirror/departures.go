@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/pager"
 
 	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/metrics"
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
@@ -32,8 +34,9 @@ import (
 type departures struct {
 	mu sync.Mutex
 	of map[render.Identity]departure
-	// unlisted are the resources of which a live list must tell which objects have it.
-	unlisted []unlisted
+	// unlisted are the resources of which a live list must tell which objects have it, and listing those that are being
+	// listed.
+	unlisted, listing []unlisted
 }
 
 type departure struct {
@@ -99,8 +102,11 @@ func (c *Controller) isBehind(s watch.Status) bool {
 
 // findDeparted lists what the caches did not show when it left the configuration, until it can.
 func (c *Controller) findDeparted(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
+	defer cancel()
+	defer c.departures.endList()
 	for _, r := range c.departures.toList() {
-		if c.Clock.Since(r.at) > departurePeriod {
+		if c.Clock.Since(r.at) > keptPeriod {
 			c.failures.Warn("objects may have left the configuration with a finalizer that was not removed: karmada-mirror purge --finalizers", zap.Stringer("resource", r.GroupResource))
 			continue
 		}
@@ -148,8 +154,23 @@ func (d *departures) list(r unlisted) {
 func (d *departures) toList() []unlisted {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	all := d.unlisted
-	d.unlisted = nil
+	d.listing, d.unlisted = d.unlisted, nil
+	return d.listing
+}
+
+func (d *departures) endList() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.listing = nil
+}
+
+// failing counts the resources of which it is not known which objects have the finalizer.
+func (d *departures) failing() (all metrics.Failing) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, r := range slices.Concat(d.listing, d.unlisted) {
+		all = all.With(metrics.Failing{Sources: 1, Since: r.at})
+	}
 	return all
 }
 
@@ -233,13 +254,18 @@ func (c *Controller) letGo(ctx context.Context, id render.Identity, o *write.Out
 var errLate = errors.New("the object left the configuration long ago")
 
 // leave removes the finalizer of an object that has left the configuration. If that is long ago, it only looks whether it is
-// there.
+// there, and was not set since: by another daemon.
 func (f *finalizers) leave(ctx context.Context, id render.Identity, left departure) error {
 	if !left.isLate && f.Clock.Since(left.at) <= keptPeriod {
 		return f.set(ctx, left.resource, id, left.uid, "", false)
 	}
 	u, err := f.Dynamic.Resource(left.resource).Namespace(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
-	if err == nil && u.GetUID() == left.uid && write.HasFinalizer(u) {
+	switch {
+	case apierrors.IsNotFound(err) || left.isLate && apierrors.IsForbidden(err): // it is not served any more, or is another's
+		return nil
+	case apierrors.IsForbidden(err):
+		return errLate
+	case err == nil && u.GetUID() == left.uid && write.HasFinalizer(u) && write.FinalizedAt(u).Before(left.at):
 		return errLate
 	}
 	return err

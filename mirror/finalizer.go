@@ -89,6 +89,9 @@ func (f *finalizers) apply(ctx context.Context, j judge.Judgement, o *write.Outc
 		f.unshown.drop(j.Facts.ID)
 	}
 	if change == judge.LeaveFinalizer {
+		if j.Facts.Source != nil { // else it may have left the configuration
+			f.refused.end(j.Facts.ID)
+		}
 		return finalizing{}
 	}
 	resource, ok := f.caches.ServedAs(j.Facts.ID.GroupKind())

@@ -16,7 +16,7 @@ func (c *Controller) snapshot() metrics.Snapshot {
 	s.Refused, s.Denied = c.refused.counts()
 	if q := c.queue.Load(); q != nil {
 		s.Failing["mirror"] = failing(q.Failing())
-		s.Failing["finalizer"] = c.finalizers.kept.failing().With(c.finalizers.refused.failing())
+		s.Failing["finalizer"] = c.finalizers.kept.failing().With(c.finalizers.refused.failing()).With(c.departures.failing())
 		s.Contested[string(judge.WorkContested)] = len(c.noticed.with(judge.WorkContested))
 	}
 	if statuses := c.statuses.Load(); statuses != nil {

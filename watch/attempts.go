@@ -74,17 +74,25 @@ func (a attemptsIn) List(ctx context.Context, o metav1.ListOptions) (*unstructur
 }
 
 // watchGrace is how long after its time the API server may end a watch. One that a proxy keeps open for longer
-// is ended here: it may have been silent all the time.
+// is ended here: it may have been silent all the time. It is also how long a watch must have been open that shows by
+// ending that the API server is there.
 const watchGrace = 30 * time.Second
 
 // Watch implements dynamic.ResourceInterface.
 func (a attemptsIn) Watch(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
+	timeout := time.Duration(ptr.Deref(o.TimeoutSeconds, 0)) * time.Second
+	ctx, cancel := context.WithCancel(ctx)
+	unanswered := time.AfterFunc(timeout+watchGrace, cancel)
 	w, err := a.ResourceInterface.Watch(ctx, o)
+	if !unanswered.Stop() && err != nil {
+		a.overdue(errOverdue)
+	}
 	if err != nil {
+		cancel()
 		a.failed()
 		return nil, err
 	}
-	return a.relay(w, o.TimeoutSeconds, ptr.Deref(o.SendInitialEvents, false)), nil
+	return a.relay(w, cancel, timeout, ptr.Deref(o.SendInitialEvents, false)), nil
 }
 
 // errOverdue ends a watch that the API server should have ended. It is no answer of the API server, whose texts are not logged.
@@ -92,10 +100,10 @@ var errOverdue = errors.New("a watch has not ended in time: a proxy may hold bac
 
 // relay relays a watch. watch.Filter of apimachinery would leak its goroutine if the watch is stopped while an event is
 // on its way. lists: its first events are a list, until a bookmark.
-func (r reports) relay(from apiwatch.Interface, timeoutSeconds *int64, lists bool) apiwatch.Interface {
+func (r reports) relay(from apiwatch.Interface, end context.CancelFunc, timeout time.Duration, lists bool) apiwatch.Interface {
 	events := make(chan apiwatch.Event)
 	to := apiwatch.NewProxyWatcher(events)
-	began, timeout := time.Now(), time.Duration(ptr.Deref(timeoutSeconds, 0))*time.Second
+	began := time.Now()
 	var overdue <-chan time.Time
 	if timeout > 0 {
 		overdue = time.After(timeout + watchGrace)
@@ -110,6 +118,7 @@ func (r reports) relay(from apiwatch.Interface, timeoutSeconds *int64, lists boo
 	}
 	go func() {
 		defer close(events)
+		defer end()
 		defer from.Stop()
 		for {
 			select {
@@ -122,8 +131,8 @@ func (r reports) relay(from apiwatch.Interface, timeoutSeconds *int64, lists boo
 				return
 			case event, ok := <-from.ResultChan():
 				if !ok {
-					if timeout > 0 && time.Since(began) > timeout-watchGrace {
-						r.alive() // the API server has ended it
+					if !lists && time.Since(began) > watchGrace {
+						r.alive() // the API server has ended it, or a proxy that ends what is idle
 					}
 					return
 				}

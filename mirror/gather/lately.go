@@ -20,6 +20,9 @@ import (
 // rests on it: a thousand deletions in one Namespace do not read it a thousand times.
 const latelyPeriod = time.Second
 
+// sharedTimeout is how long a read may take for which others wait.
+const sharedTimeout = 15 * time.Second
+
 // lately reads cluster-scoped objects live, and reuses the answers for a short while.
 type lately struct {
 	client dynamic.Interface
@@ -81,6 +84,8 @@ func (l *lately) list(ctx context.Context, resource schema.GroupVersionResource,
 			began time.Time
 		}
 		shared, err, _ := l.underWay.Do(key+"@"+seen, func() (any, error) {
+			ctx, cancel := context.WithTimeout(ctx, sharedTimeout)
+			defer cancel()
 			began := l.clock.Now()
 			list, err := l.client.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
 			if left := latelyPeriod - l.clock.Since(began); err == nil && left > 0 {
@@ -99,6 +104,8 @@ func (l *lately) list(ctx context.Context, resource schema.GroupVersionResource,
 
 // request reads an object, and keeps it for as long as it counts as recent.
 func (l *lately) request(ctx context.Context, resource schema.GroupVersionResource, name, key string, reduce func(*unstructured.Unstructured) kept) (answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, sharedTimeout)
+	defer cancel()
 	began := l.clock.Now()
 	obj, err := l.client.Resource(resource).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
