@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -82,9 +81,8 @@ func TestEtcdRestored(t *testing.T) {
 	backUp(backup, data)
 	audit := AuditFromNow(t)
 	restart(t, karmada.APIServer, karmada.MemberAPIServer(Push), karmada.AggregatedAPIServer, karmada.Webhook, karmada.KubeControllerManager, karmada.ControllerManager)
-	began := time.Now()
 	daemon.AwaitReplacement(t)
-	t.Logf("the daemon has ended within %s", time.Since(began).Round(time.Second))
+	t.Cleanup(func() { t.Log("Karmada about page-3:", Env.Component(karmada.ControllerManager).LastLines("page-3")) })
 	StartDaemon(t, o)
 	Change(t, ConfigMaps, ns, "page-3", SetField("three", "data", "key"))
 	want["page-3"] = "three"
