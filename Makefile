@@ -109,13 +109,12 @@ test: ## Run all of these: about 10 minutes on 2 cores, and as many again for th
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target PROGRAMS= levels 2>&1 | tee .cache/test.log
 	cd tools && go run ./budget < ../.cache/test.log
 
-# The random worlds use one core, and real Karmadas the other.
+# Real Karmadas mostly wait, while random worlds and mutants compute.
 test-long: export SIMULATION := 25m
 test-long: programs ## Run what is too long for make test: 25 minutes of random worlds, a soak, many crashes, the oldest Karmada, all mutants; an hour
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target simulation long-tests
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target simulation long-tests mutants
 	cd sandbox && go test -race -count=1 ./bench
 	cd tools/goreleaser && go mod tidy -diff
-	@$(MAKE) --no-print-directory mutants SIMULATION=
 
 .PHONY: long-tests
 long-tests:
