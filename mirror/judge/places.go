@@ -1,0 +1,186 @@
+package judge
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+)
+
+// stage is how far a cluster has come.
+type stage int
+
+const (
+	// Without a stage, a cluster counts for nothing: what it has neither opens nor closes a wave.
+	_ stage = iota
+	// stuck counts, and nothing can be written there now.
+	stuck
+	// pending lacks the content, and can be given it.
+	pending
+	// underWay has the content, and has not come through with it.
+	underWay
+	// through has come through.
+	through
+)
+
+// place is where a cluster stands.
+type place struct {
+	cluster string
+	stage   stage
+	// counts: the wave waits for it, which is not so if it is suspended. What is written to a
+	// suspended Work would take effect later, whatever the waves have found out by then, so it is
+	// passed over, like one that isAway, which is not ready.
+	counts, isAway bool
+	// isWritten: it is being written, or just was. leaves is that of its Wait.
+	isWritten, leaves bool
+	// mayHave: it is stuck, and may have the content without having come through with it. had: it is pending, and had the
+	// content until another user changed its Work. hasOlder: it is pending, and has older content.
+	mayHave, had, hasOlder bool
+	// wentLate: it is away, and went long after its Work was written.
+	wentLate bool
+	// turn is when it came through or, before that, came back.
+	turn              time.Time
+	because, reported string
+	bakesIn           time.Duration
+}
+
+// isTaken reports whether it takes one of the places that a limit gives.
+func (p place) isTaken() bool { return p.stage == underWay || p.mayHave || p.had }
+
+// placesOf returns where the clusters stand, by wave, sorted.
+func placesOf(f Facts, r *renderings, v Verdict) [][]place {
+	waves := make([][]place, f.Source.Waves.Len())
+	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
+		p := placeOf(f, r, cluster, v.Targets[cluster])
+		i := f.Source.Waves.Of(cluster, f.Clusters[cluster].Labels)
+		waves[i] = append(waves[i], p)
+	}
+	return waves
+}
+
+func placeOf(f Facts, r *renderings, cluster string, target Target) place {
+	facts, w := f.Clusters[cluster], f.Works[cluster]
+	p := place{cluster: cluster, isAway: facts.Away, counts: true, isWritten: facts.WriteUnderWay, turn: facts.Recovery.At}
+	switch {
+	case facts.WriteUnderWay:
+		p.stage, p.because = underWay, "has just been written"
+	case w != nil && w.IsOursFor(f.ID) && !w.Terminating && (target.Unproven || target.Decision == Unwanted): // by a mistake, perhaps
+		p.stage, p.because = stuck, "is no longer asked for, and its Work is still there"
+		isOlder := r.isOlder(w)
+		p.leaves, p.mayHave = f.lets(w, isOlder), !isOlder
+	case target.Decision != Wanted && !isPending(f, cluster, target):
+		return place{cluster: cluster}
+	case target.Decision != Wanted:
+		p.stage, p.because = stuck, "cannot be written: "+target.Because
+		p.mayHave = w != nil && w.Source == f.ID && !r.isOlder(w) && !f.lets(w, false)
+	case w != nil && w.Terminating:
+		p.stage, p.because, p.mayHave = stuck, "is still being deleted", !target.lacksContent(w)
+	case target.lacksContent(w), w.State == state.WorkSuspended && !target.isSuspended():
+		p.stage, p.because, p.counts, p.hasOlder = pending, "has not been written", !target.isSuspended(), w != nil
+		if p.had = !p.isAway && p.counts && f.hadContent(cluster, target); p.hasOlder && !p.had && f.Changed[cluster] {
+			p.stage, p.because, _ = f.judgeWork(w)
+		}
+	case target.isSuspended():
+		return place{cluster: cluster}
+	default:
+		p.stage, p.because, p.bakesIn = f.judgeWork(w)
+		p.reported = w.Trouble()
+		if p.stage == through {
+			p.turn = f.Now.Add(p.bakesIn)
+		}
+	}
+	p.wentLate = p.isAway && w != nil && facts.AwaySince.After(w.Written().Add(f.Source.Waves.Bake+f.Source.Waves.Deadline))
+	return p
+}
+
+// isOlder reports whether a Work surely has other content than its source now. That is not known of one whose content differs
+// by cluster: by which labels it was made, for example.
+func (r *renderings) isOlder(w *state.Work) bool {
+	s := r.f.Source
+	if s.Differences.Expand || r.f.Scale != nil || len(r.f.Policies) > 0 || w.Foreign != "" {
+		return false
+	}
+	rendering, err := r.of(w.Cluster)
+	return err == nil && rendering != nil && Target{Rendering: rendering}.lacksContent(w)
+}
+
+// lets reports whether a Work that goes may leave its cluster's place to another: it has older content, or has come through
+// with what it has. One that is away cannot be seen to; it was well for long enough before.
+func (f Facts) lets(w *state.Work, isOlder bool) bool {
+	s, _, _ := f.judgeWork(w)
+	facts := f.Clusters[w.Cluster]
+	_, isUnshown := f.Unshown[w.Cluster]
+	switch {
+	case f.Changed[w.Cluster]:
+		return false
+	case isOlder:
+		return w.IsWell() || w.Held != nil || facts.Away
+	case facts.Away:
+		return w.IsWell() && !isUnshown && (w.Held != nil || facts.AwaySince.After(w.Written().Add(f.bakeOf(w))))
+	}
+	return s == through && !isUnshown
+}
+
+// judgeWork returns how far a Work has come that has the content. A bake that is over ends in less than 0.
+func (f Facts) judgeWork(w *state.Work) (s stage, because string, bakesIn time.Duration) {
+	bake := f.bakeOf(w)
+	steady, isSteady := f.Steady[w.Cluster]
+	switch {
+	case f.Changed[w.Cluster]:
+		return underWay, "has changed, and the watch of Works does not show it", 0
+	case w.State != state.WorkApplied:
+		return underWay, "has not been applied", 0
+	case !w.IsWell():
+		return underWay, "is not healthy, or has not rolled it out", 0
+	case !isSteady || steady < bake:
+		return underWay, "has not been healthy for " + bake.String() + " yet", bake - steady
+	}
+	return through, "", bake - steady
+}
+
+// bakeOf returns for how long a Work must be well.
+func (f Facts) bakeOf(w *state.Work) time.Duration {
+	if !w.HasRolledOut() || f.Undated[w.Cluster] {
+		return max(f.Source.Waves.Bake, f.LeastBake)
+	}
+	return f.Source.Waves.Bake
+}
+
+// isSuspended reports whether Karmada does not apply the Work.
+func (t Target) isSuspended() bool { return t.Rendering != nil && t.options.Suspend }
+
+// lacksContent reports whether a Work is still to get the content of its source, apart from what takes
+// effect at once.
+func (t Target) lacksContent(w *state.Work) bool {
+	return w == nil || w.Foreign != "" || !w.IsMadeFrom(t.UID()) || !t.isIn(w) && !(w.IsAltered() && w.Notes().Written == t.notes.Written)
+}
+
+// maxCacheAge is how long a watch may lag unnoticed: client-go asks for one of 5 to 10 minutes, and then for the next.
+// maxReads is how many Works are read before content is written that rests on them.
+const (
+	maxCacheAge = 10 * time.Minute
+	maxReads    = 100
+)
+
+// restsOn returns the clusters that have come through, or leave their place to others, and those that take a place in a
+// wave with a limit if the cache does not show that they were written. Of very many, it returns those that a cache that lags
+// shows wrongly for certain: those that have come through since it may have been right.
+func restsOn(f Facts, waves [][]place) (all []string) {
+	var lately []string
+	for i, places := range waves {
+		isLimited := f.Source.Waves.At(i).AtOnce(len(places)) < len(places)
+		for _, p := range places {
+			if p.leaves || p.stage == through && f.Now.Sub(p.turn) < maxCacheAge {
+				lately = append(lately, p.cluster)
+			}
+			if p.leaves || p.stage == through || isLimited && p.hasOlder && !p.isWritten && !p.isAway {
+				all = append(all, p.cluster)
+			}
+		}
+	}
+	if len(all) > maxReads {
+		return lately
+	}
+	return all
+}
