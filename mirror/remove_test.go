@@ -76,10 +76,24 @@ func TestDelete(t *testing.T) {
 					}
 				}
 			}},
+		"CreatedMeanwhile": {reason: "the watch may show the source while it is proved again that there is none", looks: true,
+			since: func(c *Controller, s *apiServer, _ *proof, clock *clocktesting.FakeClock) {
+				clock.Step(proofAge + 1)
+				s.asked[pageAt] = func() {
+					page := sample.Asking("1", "m1")
+					page.SetResourceVersion("1001")
+					s.events[configMaps] <- map[string]any{"type": "ADDED", "object": page}
+					isIn := func(context.Context) (bool, error) { return c.caches.Facts(sample.Page).Source != nil, nil }
+					if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, isIn); err != nil {
+						t.Error(err)
+					}
+				}
+			}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			s := newAPIServer(t)
+			s.events = map[schema.GroupVersionResource]chan any{configMaps: make(chan any, 1)}
 			s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"))
 			clock := newFakeClock()
 			c := newControllerOf(t, s, configured("", "", ""), clock)

@@ -91,12 +91,12 @@ func (w *witness) follow(cluster string, member *apiserver.Store) {
 	})
 }
 
-// hasHeld reports whether a member had a content at some time in an interval.
+// hasHeld reports whether a member had a content at some time in an interval; an autoscaler there may set its replicas.
 func (w *witness) hasHeld(work string, content *model.Content, from, to time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.ContainsFunc(between(w.held[work], from, to), func(s sight) bool {
-		return s.Content != nil && equality.Semantic.DeepEqual(s.Content.Payload, content.Payload)
+		return s.Content != nil && equality.Semantic.DeepEqual(s.Content.WithReplicas(0).Payload, content.WithReplicas(0).Payload)
 	})
 }
 
@@ -112,7 +112,7 @@ func (w *witness) see(key string, work *unstructured.Unstructured) {
 	s := sight{at: time.Now(), Copy: like, isWell: isWell(work)}
 	before := w.seen[key]
 	last := append([]sight{{}}, before...)[len(before)]
-	s.isGiven = last.UID != like.UID || !equality.Semantic.DeepEqual(last.Content, like.Content) || last.Suspended && !like.Suspended
+	s.isGiven = last.UID != like.UID || !equality.Semantic.DeepEqual(last.Content, like.Content) || last.Suspended && !like.Suspended && work.GetDeletionTimestamp() == nil
 	w.seen[key] = append(before, s)
 }
 
@@ -192,8 +192,9 @@ func isWell(work *unstructured.Unstructured) bool {
 	if manifest.GetLabels()["resourcetemplate.karmada.io/retain-replicas"] == "true" {
 		replicas = number("replicas")
 	}
+	present := number("replicas") // there may be more
 	return fmt.Sprint(number("resourceTemplateGeneration")) == manifest.GetAnnotations()["resourcetemplate.karmada.io/generation"] &&
-		number("observedGeneration") == number("generation") && number("updatedReplicas") == replicas && number("availableReplicas") == replicas
+		number("observedGeneration") == number("generation") && present >= replicas && number("updatedReplicas") == present && number("availableReplicas") == present
 }
 
 // wrongOrder lists the Works that were given content before their waves, or more of them at once than
@@ -267,12 +268,9 @@ func (m *machine) tooEarly(w *model.World, of target, s sight, from time.Time) s
 		has := func(x sight) bool { return x.UID == like.UID && equality.Semantic.DeepEqual(x.Content, like.Content) }
 		seen := m.witness.of(model.WorkKey(other, of.key), from, s.at)
 		isThrough := func(x sight) bool { return has(x) && x.isWell }
-		isHeld := func(x sight) bool { // whether a Work leaves its replicas to the member is judged in quiet moments
-			return isThrough(x) && (x.Retains || m.witness.hasHeld(model.WorkKey(other, of.key), like.Content, from, s.at))
-		}
-		given := lastGiven(seen)
+		isHeld, given := m.witness.hasHeld(model.WorkKey(other, of.key), like.Content, from, s.at), lastGiven(seen)
 		switch {
-		case wave < number && !slices.ContainsFunc(seen, isHeld):
+		case wave < number && !(isHeld && slices.ContainsFunc(seen, isThrough)):
 			return fmt.Sprintf("it is in wave %d, and %s of wave %d has not come through: reported %t", number+1, other, wave+1, slices.ContainsFunc(seen, isThrough))
 		case wave == number && slices.ContainsFunc(given, func(x sight) bool { return has(x) && !x.Suspended }) && !slices.ContainsFunc(given, isThrough):
 			underWay = append(underWay, other)

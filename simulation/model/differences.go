@@ -202,8 +202,11 @@ func (c *Content) replicas() (n int64, ok bool) {
 	return n, ok
 }
 
-// withReplicas is a content with another number of replicas.
-func (c *Content) withReplicas(n int64) *Content {
+// WithReplicas is a content with another number of replicas, if it has one.
+func (c *Content) WithReplicas(n int64) *Content {
+	if _, has := c.replicas(); !has {
+		return c
+	}
 	spec := maps.Clone(c.Payload["spec"].(map[string]any))
 	spec["replicas"] = n
 	payload := maps.Clone(c.Payload)

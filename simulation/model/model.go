@@ -148,7 +148,7 @@ func (w *World) Of(k Key, cluster string) (State, Copy) {
 		}
 	}
 	if share, isDivided := w.share(o, asked, cluster); isDivided {
-		content = content.withReplicas(share)
+		content = content.WithReplicas(share)
 	}
 	content, by, isPossible := w.overridden(k, content, cluster)
 	if !isPossible {

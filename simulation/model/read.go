@@ -83,7 +83,7 @@ func CarriesMore(work *unstructured.Unstructured, want Copy) bool {
 	if err != nil || !divided || has <= share {
 		return false
 	}
-	want.Content = want.Content.withReplicas(has)
+	want.Content = want.Content.WithReplicas(has)
 	return Carries(work, want) == nil
 }
 

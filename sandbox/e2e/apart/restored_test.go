@@ -27,8 +27,8 @@ func restart(t *testing.T, names ...string) {
 	}
 }
 
-// TestEtcdRestored restores etcd from a backup: its revisions go back. It comes last, because
-// nothing in the Karmada can be trusted afterwards.
+// TestEtcdRestored restores etcd from a backup: its revisions go back. Then all of Karmada is restarted, as the docs say,
+// because what has read the lost revisions sees nothing until they are reached again.
 func TestEtcdRestored(t *testing.T) {
 	install(t, "- {resource: configmaps}\n")
 	// Without a Lease to lose, the daemon survives all of this, with caches that are ahead,
@@ -80,7 +80,7 @@ func TestEtcdRestored(t *testing.T) {
 
 	backUp(backup, data)
 	audit := AuditFromNow(t)
-	restart(t, karmada.APIServer, karmada.MemberAPIServer(Push), karmada.AggregatedAPIServer, karmada.Webhook, karmada.KubeControllerManager, karmada.ControllerManager)
+	restart(t, karmada.APIServer, karmada.MemberAPIServer(Push), karmada.MemberAPIServer(Pull), karmada.AggregatedAPIServer, karmada.Webhook, karmada.KubeControllerManager, karmada.ControllerManager, karmada.Agent(Pull))
 	daemon.AwaitReplacement(t)
 	t.Cleanup(func() { t.Log("Karmada about page-3:", Env.Component(karmada.ControllerManager).LastLines("page-3")) })
 	StartDaemon(t, o)

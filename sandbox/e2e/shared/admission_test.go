@@ -378,19 +378,19 @@ type admissionTally struct{ tried, allowed, refused, overcautious atomic.Int64 }
 func (us users) walk(t *testing.T, tally *admissionTally, random *rand.Rand, ns, name, user string, above annotations) {
 	var stored *unstructured.Unstructured // none yet: it counts as having its Namespace's defaults
 	said, works := annotations{}, placesOf(annotations{}, above)
+	// What an object asks for counts while a policy claims it.
+	unclaimed := func(said annotations) annotations { return labels.Merge(said, annotations{claimLabel: ""}) }
 	if first := draw(random, spoken(), nil); random.IntN(2) == 0 {
 		if u, err := submit(Env.Admin, ns, name, nil, first); err == nil {
-			stored, said, works = u, first, placesOf(first, above)
+			stored, said, works = u, first, placesOf(unclaimed(first), above)
 		}
 	}
 	for range 4 {
 		now := draw(random, spoken(), said)
 		there := placesOf(now, above)
 		u, err := submit(us[user], ns, name, stored, now)
-		unclaimed := maps.Clone(said)
-		delete(unclaimed, claimLabel)
 		step := fmt.Sprintf("%s: %q to %q in %q", user, said, now, above)
-		tally.judge(t, user, err, affected(placesOf(unclaimed, above), there), step)
+		tally.judge(t, user, err, affected(placesOf(unclaimed(said), above), there), step)
 		if err != nil {
 			continue
 		}
