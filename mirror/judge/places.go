@@ -34,8 +34,8 @@ type place struct {
 	counts, isAway bool
 	// isWritten: it is being written, or just was. leaves is that of its Wait.
 	isWritten, leaves bool
-	// mayHave: it is stuck, and may have the content without having come through with it. had: it is pending, and had the
-	// content until another user changed its Work. hasOlder: it is pending, and has older content.
+	// mayHave: it may have the content without having come through with it, and gets nothing now. had: it is pending, and had
+	// the content until another user changed its Work. hasOlder: it is pending, and has older content.
 	mayHave, had, hasOlder bool
 	// wentLate: it is away, and went long after its Work was written.
 	wentLate bool
@@ -79,7 +79,8 @@ func placeOf(f Facts, r *renderings, cluster string, target Target) place {
 	case target.lacksContent(w), w.State == state.WorkSuspended && !target.isSuspended():
 		p.stage, p.because, p.counts, p.hasOlder = pending, "has not been written", !target.isSuspended(), w != nil
 		if p.had = !p.isAway && p.counts && f.hadContent(cluster, target); p.hasOlder && !p.had && f.Changed[cluster] {
-			p.stage, p.because, _ = f.judgeWork(w)
+			_, p.because, _ = f.judgeWork(w)
+			p.mayHave = true
 		}
 	case target.isSuspended():
 		return place{cluster: cluster}

@@ -143,7 +143,7 @@ func rollOut(f Facts, renderings *renderings, v *Verdict) {
 			case p.had: // its place is counted
 				v.letThrough(p.cluster, "another user has edited or deleted the Work")
 				places[k].isWritten = true
-			case !p.isAway && p.counts && (blockedBy == "" && room > 0 || isNew && areLeft && room+left > 0):
+			case !p.isAway && p.counts && !p.mayHave && (blockedBy == "" && room > 0 || isNew && areLeft && room+left > 0):
 				room--
 				places[k].isWritten, isGiven = true, true
 			default:

@@ -502,6 +502,8 @@ func TestWavesRestOn(t *testing.T) {
 		}
 		f.writes, f.facts.Changed = nil, map[string]bool{"c000": true}
 		f.want("c000 has changed", f.run(), "")
+		f.facts.Changed["p"] = true
+		f.want("p has changed, too", f.run(), "")
 	}
 }
 
