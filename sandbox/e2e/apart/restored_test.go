@@ -27,8 +27,8 @@ func restart(t *testing.T, names ...string) {
 	}
 }
 
-// TestEtcdRestored restores etcd from a backup: its revisions go back. Then all of Karmada is restarted, as the docs say,
-// because what has read the lost revisions sees nothing until they are reached again.
+// TestEtcdRestored restores etcd from a backup: its revisions go back. It comes last, by the name of its file, because
+// nothing in the Karmada can be trusted afterwards, though its components are restarted, as the docs say.
 func TestEtcdRestored(t *testing.T) {
 	install(t, "- {resource: configmaps}\n")
 	// Without a Lease to lose, the daemon survives all of this, with caches that are ahead,
