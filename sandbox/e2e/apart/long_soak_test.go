@@ -36,7 +36,7 @@ func TestSoak(t *testing.T) {
 		seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("to repeat this: make soak SOAK=%s SEED=%d", lasts, seed)
-	install(t, "- {resource: configmaps}\n")
+	install(t, "- {resource: configmaps}\ndeletion: {holdAbove: {works: 0, percent: 25}}\n") // it deletes at random
 	p := StartProxy(t)
 	s := &soak{random: rand.New(rand.NewPCG(seed, seed)), ns: NewNamespace(t), proxy: p, want: map[string]map[string]string{Push: {}, Pull: {}}}
 	daemon := &supervised{options: DaemonOptions{Kubeconfig: p.Kubeconfig, Flags: []string{"--leader-elect=false", "--list-deadline", "5s"}}}
