@@ -181,13 +181,13 @@ func (c *Caches) ReadWaves(ctx context.Context, f *judge.Facts, clusters []strin
 			if err != nil && !ProvesAbsence(err, w.Name) {
 				return fmt.Errorf("cannot read Work %s/%s: %w", w.Namespace, w.Name, err)
 			}
-			live, err2 := c.lately.get(ctx, c.clusters, cluster, func(u *unstructured.Unstructured) kept { return state.NewCluster(u) })
-			if err2 != nil {
-				return fmt.Errorf("cannot read cluster %q: %w", cluster, err2)
+			live, unread := c.lately.get(ctx, c.clusters, cluster, func(u *unstructured.Unstructured) kept { return state.NewCluster(u) })
+			if unread != nil && !ProvesAbsence(unread, cluster) {
+				return fmt.Errorf("cannot read cluster %q: %w", cluster, unread)
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			f.Changed[cluster] = err != nil || obj.GetResourceVersion() != w.ResourceVersion || live.(*state.Cluster).IsReady == f.Clusters[cluster].Away
+			f.Changed[cluster] = err != nil || unread != nil || obj.GetResourceVersion() != w.ResourceVersion || live.(*state.Cluster).IsReady == f.Clusters[cluster].Away
 			return nil
 		})
 	}
