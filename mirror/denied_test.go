@@ -47,7 +47,7 @@ func TestDenied(t *testing.T) {
 			s := newAPIServer(t)
 			s.list(configMaps, sample.Asking("1", "m1,m2"))
 			if tc.answer != nil {
-				s.answers[creation] = tc.answer
+				s.reply(creation, tc.answer)
 			}
 			clock := newFakeClock()
 			c := newControllerOf(t, s, tc.configuration, clock)
@@ -84,7 +84,7 @@ func TestFailing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newAPIServer(t)
 			s.list(configMaps, sample.Asking("1", "m1"))
-			s.answers[creation] = unreachable
+			s.reply(creation, unreachable)
 			c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
 			q := leading(t, c)
 			syncs := func(sources ...render.Identity) {

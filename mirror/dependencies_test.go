@@ -52,7 +52,7 @@ const podConfiguration = `{"apiVersion": "mirror.karmada.target/v1alpha1", "kind
 func TestDependenciesOfTheGone(t *testing.T) {
 	s := podServer(t, sample.Object(nil))
 	s.list(render.WorksResource, sample.Work(podNeeding("m1", "page"), "m1"), sample.Work(podNeeding("m1", "page"), "m2"))
-	s.answers[webAt] = apierrors.NewNotFound(pods.GroupResource(), web.Name)
+	s.reply(webAt, apierrors.NewNotFound(pods.GroupResource(), web.Name))
 	c := newControllerOf(t, s, podConfiguration, newFakeClock())
 	if len(c.caches.Facts(web).Dependencies) == 0 {
 		t.Fatal("nothing is missing, by the cache")
@@ -67,12 +67,12 @@ func TestDependenciesAreLive(t *testing.T) {
 	s := podServer(t, sample.Object(nil))
 	now := podNeeding("m1", "other")
 	now.SetResourceVersion("9")
-	s.answers[webAt] = now
+	s.reply(webAt, now)
 	c := newControllerOf(t, s, podConfiguration, newFakeClock())
 	if f, err := c.caches.LiveFacts(t.Context(), web); err != nil || len(f.Dependencies) > 0 {
 		t.Errorf("it needs %v: %v", f.Dependencies, err)
 	}
-	s.answers[webAt] = podNeeding("m1", "page")
+	s.reply(webAt, podNeeding("m1", "page"))
 	if f, err := c.caches.LiveFacts(t.Context(), web); err != nil || len(f.Dependencies) != 1 {
 		t.Errorf("it needs %v: %v", f.Dependencies, err)
 	}

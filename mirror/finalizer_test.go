@@ -59,25 +59,25 @@ func TestFinalizerWrites(t *testing.T) {
 		"Fails": {reason: "nor does one if it cannot be set for now",
 			state: func(s *apiServer) {
 				s.list(configMaps, inForeground("m1"))
-				s.answers["PATCH "+pageAt] = apierrors.NewInternalError(errors.New("boom"))
+				s.reply("PATCH "+pageAt, apierrors.NewInternalError(errors.New("boom")))
 			},
 			want: []string{sets}, fails: true},
 		"MayNot": {reason: "without the right it is mirrored all the same, and that is said",
 			state: func(s *apiServer) {
 				s.list(configMaps, inForeground("m1"))
-				s.answers["PATCH "+pageAt] = mayNot
+				s.reply("PATCH "+pageAt, mayNot)
 			},
 			want: []string{sets, "create m1"}, noticed: judge.NotAuthorized},
 		"Another": {reason: "the object has been recreated",
 			state: func(s *apiServer) {
 				s.list(configMaps, inForeground("m1"))
-				s.answers[pageAt] = inForeground("m1", func(u *unstructured.Unstructured) { u.SetUID("2") })
+				s.reply(pageAt, inForeground("m1", func(u *unstructured.Unstructured) { u.SetUID("2") }))
 			},
 		},
 		"GoingNow": {reason: "it has just been deleted, so it gets none",
 			state: func(s *apiServer) {
 				s.list(configMaps, inForeground("m1"))
-				s.answers[pageAt] = inForeground("m1", deleted)
+				s.reply(pageAt, inForeground("m1", deleted))
 			}},
 		"Removed": {reason: "it asks for it no longer",
 			state: func(s *apiServer) {
@@ -98,13 +98,13 @@ func TestFinalizerWrites(t *testing.T) {
 		"CannotRead": {reason: "nor can it be found out", fence: "200",
 			state: func(s *apiServer) {
 				s.list(configMaps, inForeground("m1", finalized, deleted))
-				s.answers["/apis/work.karmada.io/v1alpha1/works"] = apierrors.NewInternalError(errors.New("boom"))
+				s.reply("/apis/work.karmada.io/v1alpha1/works", apierrors.NewInternalError(errors.New("boom")))
 			},
 			fails: true},
 		"MayNotRemove": {reason: "a right was taken away",
 			state: func(s *apiServer) {
 				s.list(configMaps, inForeground("m1", finalized, deleted))
-				s.answers["PATCH "+pageAt] = mayNot
+				s.reply("PATCH "+pageAt, mayNot)
 			},
 			want: []string{takesOff}, noticed: judge.NotAuthorized},
 	}

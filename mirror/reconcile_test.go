@@ -54,7 +54,7 @@ func TestReconcile(t *testing.T) {
 			state: func(s *apiServer) { s.list(render.WorksResource, work) },
 			want:  deleted},
 		"LostByTheCache": {reason: "the Work of an object that only the cache has lost is not deleted",
-			state: func(s *apiServer) { s.list(render.WorksResource, work); s.answers[pageAt] = object("m1") }},
+			state: func(s *apiServer) { s.list(render.WorksResource, work); s.reply(pageAt, object("m1")) }},
 		"Moved": {reason: "creates go before deletes",
 			state: func(s *apiServer) { s.list(configMaps, object("m2")); s.list(render.WorksResource, work) },
 			want:  append([]string{"create m2"}, deleted...)},
@@ -62,21 +62,21 @@ func TestReconcile(t *testing.T) {
 			state: func(s *apiServer) {
 				s.list(configMaps, object("m2"))
 				s.list(render.WorksResource, work, sample.Work(asks, "m2"))
-				s.answers[pageAt] = object("m1,m2")
+				s.reply(pageAt, object("m1,m2"))
 			}},
 		"CannotBeRead": {reason: "an error proves nothing",
-			state: func(s *apiServer) { s.list(render.WorksResource, work); s.answers[pageAt] = boom },
+			state: func(s *apiServer) { s.list(render.WorksResource, work); s.reply(pageAt, boom) },
 			fails: true},
 		"NoPath": {reason: "a 404 that does not name the object proves nothing",
 			state: func(s *apiServer) {
 				s.list(render.WorksResource, work)
-				s.answers[pageAt] = &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}}
+				s.reply(pageAt, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}})
 			},
 			fails: true},
 		"NoNamespace": {reason: "neither does one that names another object",
 			state: func(s *apiServer) {
 				s.list(render.WorksResource, work)
-				s.answers[pageAt] = apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "shop")
+				s.reply(pageAt, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "shop"))
 			},
 			fails: true},
 		"AnotherObject": {reason: "the answer must be the object",
@@ -84,20 +84,20 @@ func TestReconcile(t *testing.T) {
 				another := object("m2")
 				another.SetName("another")
 				s.list(render.WorksResource, work)
-				s.answers[pageAt] = another
+				s.reply(pageAt, another)
 			},
 			fails: true},
 		"LeftOut": {reason: "the Works of what leaves the configuration are not deleted",
 			state:         func(s *apiServer) { s.list(render.WorksResource, work) },
 			configuration: configured(`"other"`, "", "")},
 		"SourcesUnsynced": {reason: "an object is not missing before its resource has been listed",
-			state: func(s *apiServer) { s.list(render.WorksResource, work); s.answers["/api/v1/configmaps"] = boom }},
+			state: func(s *apiServer) { s.list(render.WorksResource, work); s.reply("/api/v1/configmaps", boom) }},
 		"NamespaceUnseen": {reason: "the defaults and labels of a Namespace are unknown before it is seen",
 			state: func(s *apiServer) { s.list(configMaps, object("m1")); s.list(state.NamespacesResource) }},
 		"WorksUnsynced": {reason: "Works are unknown before they have synced",
 			state: func(s *apiServer) {
 				s.list(configMaps, object("m1"))
-				s.answers["/apis/work.karmada.io/v1alpha1/works?ours"] = boom
+				s.reply("/apis/work.karmada.io/v1alpha1/works?ours", boom)
 			}},
 		"LabelGone": {reason: "a cluster that has lost the label loses the object",
 			state: func(s *apiServer) { s.list(configMaps, selecting); s.list(render.WorksResource, work) },
@@ -106,33 +106,33 @@ func TestReconcile(t *testing.T) {
 			state: func(s *apiServer) {
 				s.list(configMaps, selecting)
 				s.list(render.WorksResource, work)
-				s.answers[m1At] = sample.Cluster("m1", "edge")
+				s.reply(m1At, sample.Cluster("m1", "edge"))
 			}},
 		"LabelsCannotBeRead": {reason: "an error proves nothing about labels either",
 			state: func(s *apiServer) {
 				s.list(configMaps, selecting)
 				s.list(render.WorksResource, work)
-				s.answers[m1At] = boom
+				s.reply(m1At, boom)
 			},
 			fails: true},
 		"DefaultInSpiteOfTheCache": {reason: "a Work that its Namespace wants by a live read is not deleted",
 			state: func(s *apiServer) {
 				s.list(configMaps, sample.Object(nil))
 				s.list(render.WorksResource, work)
-				s.answers[shopAt] = sample.Namespace(sample.Annotations{render.ClustersAnnotation: "m1"})
+				s.reply(shopAt, sample.Namespace(sample.Annotations{render.ClustersAnnotation: "m1"}))
 			}},
 		"DefaultCannotBeRead": {reason: "and nothing is known while the Namespace cannot be read",
 			state: func(s *apiServer) {
 				s.list(configMaps, sample.Object(nil))
 				s.list(render.WorksResource, work)
-				s.answers[shopAt] = boom
+				s.reply(shopAt, boom)
 			},
 			fails: true},
 		"StaleCacheOfANewLeader": {reason: "a cache from before this leader's term recreates nothing",
-			state: func(s *apiServer) { s.list(configMaps, object("m1")); s.answers[pageAt] = sample.Object(nil) },
+			state: func(s *apiServer) { s.list(configMaps, object("m1")); s.reply(pageAt, sample.Object(nil)) },
 			fence: "200"},
 		"FreshCacheOfANewLeader": {reason: "a newer one is trusted",
-			state: func(s *apiServer) { s.list(configMaps, object("m1")); s.answers[pageAt] = sample.Object(nil) },
+			state: func(s *apiServer) { s.list(configMaps, object("m1")); s.reply(pageAt, sample.Object(nil)) },
 			fence: listVersion,
 			want:  []string{"create m1"}},
 		"DefinitionGone": {reason: "deletions caused by a deleted definition are held, however few",
@@ -144,7 +144,7 @@ func TestReconcile(t *testing.T) {
 			state: func(s *apiServer) {
 				s.list(render.WorksResource, ofGadget)
 				s.served[widgets.GroupResource()] = nil
-				s.answers[widgetsDefinitionAt] = definitionObject()
+				s.reply(widgetsDefinitionAt, definitionObject())
 			},
 			look:    gadget,
 			defined: true,
@@ -153,13 +153,13 @@ func TestReconcile(t *testing.T) {
 			state: func(s *apiServer) {
 				s.list(render.WorksResource, ofGadget)
 				s.served[widgets.GroupResource()] = nil
-				s.answers[widgetsDefinitionAt] = boom
+				s.reply(widgetsDefinitionAt, boom)
 			},
 			look:    gadget,
 			defined: true,
 			fails:   true},
 		"DefinitionUnknown": {reason: "how an object was deleted is unknown while its definition cannot be read",
-			state: func(s *apiServer) { s.list(render.WorksResource, ofGadget); s.answers[widgetsDefinitionAt] = boom },
+			state: func(s *apiServer) { s.list(render.WorksResource, ofGadget); s.reply(widgetsDefinitionAt, boom) },
 			look:  gadget,
 			fails: true},
 		"OtherVersionServed": {reason: "an unserved version proves nothing if another version is served",
@@ -195,7 +195,7 @@ func TestReconcile(t *testing.T) {
 			state: func(s *apiServer) {
 				s.list(render.WorksResource, ofGadget)
 				s.list(state.DefinitionsResource, definitionObject())
-				s.answers[widgetsDefinitionAt] = apierrors.NewNotFound(state.DefinitionsResource.GroupResource(), "widgets.example.io")
+				s.reply(widgetsDefinitionAt, apierrors.NewNotFound(state.DefinitionsResource.GroupResource(), "widgets.example.io"))
 			},
 			look: gadget,
 			want: []string{"hold m1 at 7"}},
@@ -350,7 +350,7 @@ func TestAwaitCaches(t *testing.T) {
 		t.Errorf("complete caches: the fence is at %s", *c.fence.Load())
 	}
 	s = newAPIServer(t)
-	s.answers["/apis/work.karmada.io/v1alpha1/works?ours"] = apierrors.NewInternalError(errors.New("boom"))
+	s.reply("/apis/work.karmada.io/v1alpha1/works?ours", apierrors.NewInternalError(errors.New("boom")))
 	looks := counting{clock.RealClock{}, make(chan bool)}
 	c = newControllerOf(t, s, configured("", "", ""), looks)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -31,7 +31,7 @@ import (
 // TestDelete: a deletion needs a current proof.
 func TestDelete(t *testing.T) {
 	const deleted = "delete m1 if it is work-uid at 7"
-	asksAgain := func(s *apiServer) { s.answers[pageAt] = sample.Asking("1", "m1") }
+	asksAgain := func(s *apiServer) { s.reply(pageAt, sample.Asking("1", "m1")) }
 	cases := map[string]struct {
 		reason string
 		since  func(*Controller, *apiServer, *proof, *clocktesting.FakeClock)
@@ -56,7 +56,7 @@ func TestDelete(t *testing.T) {
 		"SlowReads": {reason: "a proof that takes longer than it is valid is useless", fails: true,
 			since: func(_ *Controller, s *apiServer, _ *proof, c *clocktesting.FakeClock) {
 				c.Step(proofAge + 1)
-				s.asked[pageAt] = func() { c.Step(proofAge + 1) }
+				s.onRead(pageAt, func() { c.Step(proofAge + 1) })
 			}},
 		"SlowConfiguration": {reason: "the configuration is confirmed before the proof begins", want: []string{deleted},
 			since: func(c *Controller, _ *apiServer, _ *proof, clock *clocktesting.FakeClock) {
@@ -70,16 +70,16 @@ func TestDelete(t *testing.T) {
 		"Overtaken": {reason: "and so is one that is outdated by the time it is made", looks: true,
 			since: func(c *Controller, s *apiServer, _ *proof, clock *clocktesting.FakeClock) {
 				clock.Step(proofAge + 1)
-				s.asked[pageAt] = func() {
+				s.onRead(pageAt, func() {
 					if err := c.Configure(config.Parts{config.Key: configured(`"other"`, "", "")}); err != nil {
 						t.Error(err)
 					}
-				}
+				})
 			}},
 		"CreatedMeanwhile": {reason: "the watch may show the source while it is proved again that there is none", looks: true,
 			since: func(c *Controller, s *apiServer, _ *proof, clock *clocktesting.FakeClock) {
 				clock.Step(proofAge + 1)
-				s.asked[pageAt] = func() {
+				s.onRead(pageAt, func() {
 					page := sample.Asking("1", "m1")
 					page.SetResourceVersion("1001")
 					s.events[configMaps] <- map[string]any{"type": "ADDED", "object": page}
@@ -87,7 +87,7 @@ func TestDelete(t *testing.T) {
 					if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, isIn); err != nil {
 						t.Error(err)
 					}
-				}
+				})
 			}},
 	}
 	for name, tc := range cases {
@@ -122,9 +122,9 @@ func TestDeniedDeletion(t *testing.T) {
 	s := newAPIServer(t)
 	w := sample.Work(sample.Asking("1", "m1"), "m1")
 	s.list(render.WorksResource, w)
-	s.answers["DELETE "+pathOf(render.WorksResource, w)] = apierrors.NewForbidden(render.WorksResource.GroupResource(), "x", errors.New("no"))
+	s.reply("DELETE "+pathOf(render.WorksResource, w), apierrors.NewForbidden(render.WorksResource.GroupResource(), "x", errors.New("no")))
 	proofs := 0
-	s.asked[pageAt] = func() { proofs++ }
+	s.onRead(pageAt, func() { proofs++ })
 	clock := newFakeClock()
 	c := newControllerOf(t, s, configured("", "", ""), clock)
 	sync := func() syncResult {
@@ -145,7 +145,7 @@ func TestDeniedDeletion(t *testing.T) {
 		t.Errorf("it is refused: %v; sent %q after %d proofs", result.refused, s.sent(), proofs)
 	}
 	clock.Step(result.retry)
-	s.answers[pageAt] = sample.Asking("1", "m1")
+	s.reply(pageAt, sample.Asking("1", "m1"))
 	if sync(); len(s.sent()) > 4 {
 		t.Errorf("a Work that is wanted again is deleted: %q", s.sent())
 	}
@@ -204,7 +204,7 @@ func TestIncompleteMove(t *testing.T) {
 			s.list(configMaps, sample.Asking("1", "m2"))
 			s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"))
 			if tc.refused != nil {
-				s.answers[creation] = tc.refused
+				s.reply(creation, tc.refused)
 			}
 			c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
 			if _, err := c.reconcile(t.Context(), sample.Page, false); (err != nil) != (name == "Failed") {
@@ -231,7 +231,7 @@ func TestAmendmentFails(t *testing.T) {
 	asks := sample.Annotations{render.ClustersAnnotation: "m3", render.PreserveOnDeletionAnnotation: "true"}
 	s.list(configMaps, sample.Object(asks))
 	s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"), sample.Work(sample.Object(asks), "m2"))
-	s.answers["PATCH /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works/"+sample.Page.WorkName()] = apierrors.NewInternalError(errors.New("boom"))
+	s.reply("PATCH /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works/"+sample.Page.WorkName(), apierrors.NewInternalError(errors.New("boom")))
 	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
 	if _, err := c.reconcile(t.Context(), sample.Page, false); err == nil {
 		t.Error("nothing is reported of the Work that stays")

@@ -13,8 +13,8 @@ import (
 const (
 	// restorePeriod is how often we check whether the API server's data were restored, and
 	// restoreTimeout how long a check may take.
-	restorePeriod  = 30 * time.Second
-	restoreTimeout = 10 * time.Second
+	restorePeriod  = 5 * time.Second
+	restoreTimeout = 5 * time.Second
 )
 
 // errRestored ends the process, because nothing that it remembers is reliable.
@@ -27,24 +27,33 @@ func (c *Controller) noticeRestore(ctx context.Context) error {
 	ticker := c.Clock.NewTicker(restorePeriod)
 	defer ticker.Stop()
 	for seen := ""; ; {
-		if cached := c.caches.WorksVersion(); seen == "" || state.IsOlder(seen, cached) {
-			seen = cached
+		newest, err := c.newest(ctx, seen)
+		if err != nil {
+			return err
 		}
-		reading, cancel := context.WithTimeout(ctx, restoreTimeout)
-		now, err := c.client.Version(reading)
-		cancel()
-		switch {
-		case err != nil:
-		case state.IsOlder(now, seen):
-			c.Logger.Error("the API server's data were restored", zap.String("seen", seen), zap.String("now", now))
-			return errRestored
-		default:
-			seen = now
-		}
+		seen = newest
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C():
 		}
 	}
+}
+
+// newest returns the newest resource version that has been read, seen or a newer one, or errRestored.
+func (c *Controller) newest(ctx context.Context, seen string) (string, error) {
+	if cached := c.caches.Version(); seen == "" || state.IsOlder(seen, cached) {
+		seen = cached
+	}
+	ctx, cancel := context.WithTimeout(ctx, restoreTimeout)
+	defer cancel()
+	now, err := c.client.Version(ctx)
+	switch {
+	case err != nil:
+		return seen, nil
+	case state.IsOlder(now, seen):
+		c.Logger.Error("the API server's data were restored", zap.String("seen", seen), zap.String("now", now))
+		return "", errRestored
+	}
+	return now, nil
 }

@@ -25,8 +25,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -367,7 +367,7 @@ func newControllerOf(t testing.TB, s *apiServer, configuration string, clock clo
 		}
 	})
 	t.Cleanup(func() { cancel(); running.Wait() })
-	if !cache.WaitForCacheSync(ctx.Done(), func() bool { return areAsTheyWillBe(c, s) }) {
+	if err := wait.PollUntilContextCancel(ctx, time.Millisecond, true, func(context.Context) (bool, error) { return areAsTheyWillBe(c, s), nil }); err != nil {
 		t.Fatal("the caches are not complete")
 	}
 	c.fence.Store(new("1"))

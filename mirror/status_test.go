@@ -111,36 +111,36 @@ func TestStatus(t *testing.T) {
 			state: func(s *apiServer) {
 				s.list(widgets, gadgetObject("m1"))
 				s.list(render.WorksResource, work)
-				s.answers["PATCH "+gadgetStatusAt] = apierrors.NewConflict(widgets.GroupResource(), "gadget", errors.New("another UID"))
+				s.reply("PATCH "+gadgetStatusAt, apierrors.NewConflict(widgets.GroupResource(), "gadget", errors.New("another UID")))
 			},
 			want: isReady},
 		"Gone": {reason: "so is one that no longer exists",
 			state: func(s *apiServer) {
 				s.list(widgets, gadgetObject("m1"))
 				s.list(render.WorksResource, work)
-				s.answers["PATCH "+gadgetStatusAt] = apierrors.NewNotFound(widgets.GroupResource(), "gadget")
-				s.answers[gadgetAt] = apierrors.NewNotFound(widgets.GroupResource(), "gadget")
+				s.reply("PATCH "+gadgetStatusAt, apierrors.NewNotFound(widgets.GroupResource(), "gadget"))
+				s.reply(gadgetAt, apierrors.NewNotFound(widgets.GroupResource(), "gadget"))
 			},
 			want: isReady},
 		"MayNot": {reason: "a missing right is retried later",
 			state: func(s *apiServer) {
 				s.list(widgets, gadgetObject("m1"))
 				s.list(render.WorksResource, work)
-				s.answers["PATCH "+gadgetStatusAt] = apierrors.NewForbidden(widgets.GroupResource(), "gadget", errors.New("no"))
+				s.reply("PATCH "+gadgetStatusAt, apierrors.NewForbidden(widgets.GroupResource(), "gadget", errors.New("no")))
 			},
 			want: isReady, retry: denialPeriod},
 		"NoSubresource": {reason: "and so is a kind without a status",
 			state: func(s *apiServer) {
 				s.list(widgets, gadgetObject("m1"))
 				s.list(render.WorksResource, work)
-				s.answers["PATCH "+gadgetStatusAt] = apierrors.NewGenericServerResponse(404, "PATCH", schema.GroupResource{}, "", "", 0, true)
+				s.reply("PATCH "+gadgetStatusAt, apierrors.NewGenericServerResponse(404, "PATCH", schema.GroupResource{}, "", "", 0, true))
 			},
 			want: isReady, retry: denialPeriod},
 		"NoSubresourceOfCustom": {reason: "the API server answers for a custom resource as if the object were gone",
 			state: func(s *apiServer) {
 				s.list(widgets, gadgetObject("m1"))
 				s.list(render.WorksResource, work)
-				s.answers["PATCH "+gadgetStatusAt] = apierrors.NewNotFound(widgets.GroupResource(), "gadget")
+				s.reply("PATCH "+gadgetStatusAt, apierrors.NewNotFound(widgets.GroupResource(), "gadget"))
 			},
 			want: isReady, retry: denialPeriod},
 		"DeniedByWebhook": {reason: "a webhook that denies one object is no missing right",
@@ -149,7 +149,7 @@ func TestStatus(t *testing.T) {
 				s.list(render.WorksResource, work)
 				denied := apierrors.NewForbidden(widgets.GroupResource(), "gadget", nil)
 				denied.ErrStatus.Message = `admission webhook "x.example.io" denied the request: no`
-				s.answers["PATCH "+gadgetStatusAt] = denied
+				s.reply("PATCH "+gadgetStatusAt, denied)
 			},
 			want: isReady, fails: true},
 		"RecreatedBefore": {reason: "the Work is still that of an earlier object of that name",
@@ -163,7 +163,7 @@ func TestStatus(t *testing.T) {
 			state: func(s *apiServer) {
 				s.list(widgets, gadgetObject("m1"))
 				s.list(render.WorksResource, work)
-				s.answers["PATCH "+gadgetStatusAt] = apierrors.NewInternalError(errors.New("boom"))
+				s.reply("PATCH "+gadgetStatusAt, apierrors.NewInternalError(errors.New("boom")))
 			},
 			want: isReady, fails: true},
 	}

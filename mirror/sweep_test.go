@@ -57,7 +57,7 @@ func TestSweep(t *testing.T) {
 		"Refused": {reason: "a write that would be refused again",
 			state: func(s *apiServer) {
 				s.list(configMaps, object)
-				s.answers["POST /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works"] = apierrors.NewRequestEntityTooLargeError("no")
+				s.reply("POST /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works", apierrors.NewRequestEntityTooLargeError("no"))
 			},
 			before: reconcile},
 		"Told": {reason: "the event was only late", state: func(s *apiServer) { s.list(configMaps, object) },
@@ -69,7 +69,7 @@ func TestSweep(t *testing.T) {
 		"Unwatched": {reason: "a source that cannot be judged is not reported",
 			state: func(s *apiServer) {
 				s.list(render.WorksResource, sample.Work(asks, "m1"))
-				s.answers["/api/v1/configmaps"] = apierrors.NewServiceUnavailable("boom")
+				s.reply("/api/v1/configmaps", apierrors.NewServiceUnavailable("boom"))
 			}},
 	}
 	for name, tc := range cases {

@@ -234,7 +234,7 @@ func TestReadWaves(t *testing.T) {
 	s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"))
 	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
 	gone := apierrors.NewNotFound(state.ClustersResource.GroupResource(), "m1")
-	s.answers["/apis/cluster.karmada.io/v1alpha1/clusters/m1"] = gone
+	s.reply("/apis/cluster.karmada.io/v1alpha1/clusters/m1", gone)
 	facts := c.caches.Facts(sample.Page)
 	if err := c.caches.ReadWaves(t.Context(), &facts, []string{"m1"}); err != nil || !facts.Changed["m1"] {
 		t.Errorf("changed: %v, %v", facts.Changed, err)

@@ -43,9 +43,6 @@ const (
 	Degraded State = "degraded"
 )
 
-// States lists every State.
-func States() []State { return []State{Pending, Syncing, Ready, Degraded} }
-
 // Handler receives changes. Its functions are called from one goroutine at a
 // time for one Watch, and never after Run has returned.
 type Handler struct {
@@ -82,6 +79,9 @@ type Options struct {
 	// up to ten minutes. 0 means no deadline.
 	ListDeadline time.Duration
 }
+
+// syncPeriod is how often it is checked whether a handler has received every object.
+const syncPeriod = 10 * time.Millisecond
 
 // discoveryBackoff spaces out the checks whether a resource is served: fast at
 // first, because a CustomResourceDefinition is announced a moment before it is
@@ -257,7 +257,7 @@ func (w *Watch) noteError(err error) {
 // awaitSynced waits until the handler has received every object. It uses the
 // handler's HasSynced, because the informer's is true earlier. A list that had to be begun again does not end a failure.
 func (w *Watch) awaitSynced(ctx context.Context, hasSynced cache.InformerSynced, isFirst bool) {
-	if !cache.WaitForCacheSync(ctx.Done(), hasSynced) {
+	if wait.PollUntilContextCancel(ctx, syncPeriod, true, func(context.Context) (bool, error) { return hasSynced(), nil }) != nil {
 		return
 	}
 	w.mu.Lock()

@@ -1,6 +1,7 @@
 package gather
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ import (
 
 const (
 	// syncPeriod is how often it is checked whether what others depend on has synced.
-	syncPeriod = 50 * time.Millisecond
+	syncPeriod = 10 * time.Millisecond
 	// prunePeriod is how often contents that are no longer needed are dropped.
 	prunePeriod = time.Minute
 	// appliedPeriod is for how long Karmada's Events are watched after the last wave has waited for one.
@@ -85,7 +86,7 @@ type Caches struct {
 	customResources *watch.Watch
 	apiServices     *watch.Watch
 	// definitions are all that this process has ever seen.
-	definitions names
+	definitions sync.Map
 	contents    contents
 	statuses    statuses
 	scales      scales
@@ -170,16 +171,14 @@ func (c *Caches) Ready() error {
 	if !c.IsConfigured() {
 		return fmt.Errorf("no configuration has been loaded")
 	}
-	for _, w := range append(c.Fixed(), c.Sources()...) {
-		status := w.Status()
+	fixed := c.Fixed()
+	for i, w := range append(fixed, c.Sources()...) {
+		status, isFixed := w.Status(), i < len(fixed)
 		isMissing := status.Served.Resource.Resource == "" && (status.Unserved || status.Err != nil)
-		if !status.Synced && (slices.Contains(c.Fixed(), w) || !isMissing) {
-			return fmt.Errorf("%s has not synced: %w", w.Resource.GroupResource, errorOr(status.Err, missing[isMissing]))
-		}
-	}
-	for _, w := range c.Fixed() {
-		status := w.Status()
-		if since := c.options.Clock.Since(status.DegradedSince); status.State == watch.Degraded && since > MaxDegraded {
+		switch since := c.options.Clock.Since(status.DegradedSince); {
+		case !status.Synced && (isFixed || !isMissing):
+			return fmt.Errorf("%s has not synced: %w", w.Resource.GroupResource, cmp.Or(status.Err, missing[isMissing]))
+		case isFixed && status.State == watch.Degraded && since > MaxDegraded:
 			return fmt.Errorf("%s has not been watched since %s: %w", w.Resource.GroupResource, status.DegradedSince.UTC().Format(time.RFC3339), status.Err)
 		}
 	}
@@ -187,19 +186,12 @@ func (c *Caches) Ready() error {
 }
 
 // missing says what a watch without an error waits for, by whether it is pending.
-var missing = map[bool]string{true: "the API server does not serve it", false: "the first list is still running"}
+var missing = map[bool]error{true: errors.New("the API server does not serve it"), false: errors.New("the first list is still running")}
 
 // MaxDegraded is how long a replica that cannot follow what it always needs
 // still counts as one that could take over. client-go waits up to 30 s between
 // attempts and notices a half-open connection after 45 s.
 const MaxDegraded = 3 * time.Minute
-
-func errorOr(err error, otherwise string) error {
-	if err != nil {
-		return err
-	}
-	return errors.New(otherwise)
-}
 
 // Sources are the watches of the configured resources.
 func (c *Caches) Sources() []*watch.Watch { return c.sources.All() }
@@ -219,3 +211,17 @@ func (c *Caches) Definitions() []*watch.Watch {
 
 // WorksVersion is the resource version that the cache of Works has reached.
 func (c *Caches) WorksVersion() string { return c.works.Status().ResourceVersion }
+
+// Version is the newest resource version that a cache has reached of what is in the API server's
+// own etcd: an aggregated API may have another.
+func (c *Caches) Version() string {
+	newest := c.WorksVersion()
+	for _, w := range append(c.Fixed(), c.Sources()...) {
+		status := w.Status()
+		api, found, _ := c.apiServices.Get("", status.Served.Resource.Version+"."+status.Served.Resource.Group)
+		if found && !api.(*state.Definition).Aggregated && (newest == "" || state.IsOlder(newest, status.ResourceVersion)) {
+			newest = status.ResourceVersion
+		}
+	}
+	return newest
+}

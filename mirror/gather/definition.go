@@ -3,7 +3,6 @@ package gather
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -46,17 +45,13 @@ func (c *Caches) definitionIsGone(id render.Identity) bool {
 // hadDefinition reports whether a source's resource ever had a definition: this process has
 // seen it, or another process did and marked a Work.
 func (c *Caches) hadDefinition(id render.Identity, r schema.GroupResource) bool {
-	return c.definitions.has(r.String()) || slices.ContainsFunc(c.worksOf(id), func(w *state.Work) bool {
+	return c.hasSeen(r) || slices.ContainsFunc(c.worksOf(id), func(w *state.Work) bool {
 		return w.Held != nil && (w.Held.Because == judge.BecauseDefinitionDeleted || w.Held.Because == judge.BecauseDefinitionTerminating)
 	})
 }
 
-// names is a set that only grows.
-type names struct{ set sync.Map }
-
-func (n *names) add(name string) { n.set.Store(name, true) }
-
-func (n *names) has(name string) bool {
-	_, ok := n.set.Load(name)
-	return ok
+// hasSeen reports whether this process has ever seen a resource's definition.
+func (c *Caches) hasSeen(r schema.GroupResource) bool {
+	_, seen := c.definitions.Load(r.String())
+	return seen
 }

@@ -208,7 +208,7 @@ func (c *Caches) readDefinition(ctx context.Context, f *judge.Facts, r schema.Gr
 		describe(f, state.NewDefinition(obj))
 	case !ProvesAbsence(err, r.String()):
 		return fmt.Errorf("cannot tell how source %q was deleted: cannot read the definition of its kind: %w", f.ID, err)
-	case c.definitions.has(r.String()):
+	case c.hasSeen(r):
 		f.Definition = judge.DefinitionDeleted
 	}
 	return nil

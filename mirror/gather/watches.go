@@ -143,7 +143,7 @@ func (c *Caches) newDefinitionWatch(resource schema.GroupVersionResource) *watch
 					c.options.Handlers.Unserved(groupOf(after))
 					fallthrough
 				default:
-					c.definitions.add(after.Name)
+					c.definitions.Store(after.Name, true)
 				}
 				c.sources.Recheck()
 				c.works.Recheck()

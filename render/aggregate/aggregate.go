@@ -27,10 +27,6 @@ type Member struct {
 	Settled bool
 }
 
-// Aggregates reports whether there is a rule for a kind, in any version, to sum up several
-// members.
-func Aggregates(kind schema.GroupKind) bool { return rules[kind] != nil }
-
 // rules are the kinds that Karmada sums up, except PersistentVolumes. Karmada's are for one
 // version each; the fields that are set here are the same in all versions.
 var rules = map[schema.GroupKind]func(*summary) error{

@@ -188,19 +188,6 @@ func MustWork(t *testing.T, name types.NamespacedName) (found *unstructured.Unst
 	return found
 }
 
-// ManifestOf returns the only manifest of a Work.
-func ManifestOf(work *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	manifests, _, _ := unstructured.NestedSlice(work.Object, "spec", "workload", "manifests")
-	if len(manifests) != 1 {
-		return nil, fmt.Errorf("it has %d manifests", len(manifests))
-	}
-	manifest, ok := manifests[0].(map[string]any)
-	if !ok {
-		return nil, fmt.Errorf("its manifest is a %T", manifests[0])
-	}
-	return &unstructured.Unstructured{Object: manifest}, nil
-}
-
 // HasFinalizer returns an error unless an object has the daemon's finalizer.
 func HasFinalizer(gvr schema.GroupVersionResource, namespace, name string) func(context.Context) error {
 	return func(ctx context.Context) error {

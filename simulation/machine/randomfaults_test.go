@@ -118,7 +118,7 @@ func (m *machine) keep() {
 // restoreTime is how long the daemons may take to notice that etcd was restored, and restoreWrites more than is written
 // meanwhile by those that elect a leader: if versions have caught up, no one notices (docs/reliability.md).
 const (
-	restoreTime   = 65 * time.Second
+	restoreTime   = 15 * time.Second
 	restoreWrites = 100
 )
 

@@ -17,7 +17,7 @@ import (
 var seconds = map[string]float64{
 	"cli":                     10,
 	"daemon":                  10,
-	"mirror":                  85,
+	"mirror":                  20,
 	"mirror/gather":           20,
 	"mirror/judge":            30,
 	"sandbox/command":         30,
