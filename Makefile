@@ -18,7 +18,7 @@ RACED := ./build ./process ./proxy
 E2E := ./e2e/shared ./docs ./e2e/apart ./command ./karmada
 # What builds the programs that tests start.
 PROGRAMS := programs
-# How long random worlds are tried; empty is about a minute.
+# How long random worlds are tried; empty is about a minute in all.
 export SIMULATION ?=
 # Tests on real parts mostly wait: this many of a package run at once.
 PARALLEL ?= 6
@@ -71,9 +71,9 @@ check: ## Check format, module files, vet, staticcheck and the budget, and run t
 
 # Without SIMULATION the worlds are the same each time, so that make test judges the change. With it, all scenes
 # share the time.
-simulation: ## Play users, faults and daemons against a control plane in memory, for a minute or, at random, for SIMULATION
+simulation: ## Play users, faults and daemons against a control plane in memory, for two minutes or, at random, for SIMULATION
 	cd simulation && go test -count=1 ./apiserver ./fault ./karmada/... ./model
-	cd simulation && go test -count=1 -timeout $(if $(SIMULATION),3h,20m) ./machine $(if $(SIMULATION),-parallel 16,-rapid.seed=1 -rapid.checks=20)
+	cd simulation && go test -count=1 -timeout $(if $(SIMULATION),3h,20m) ./machine $(if $(SIMULATION),-parallel 16,-rapid.seed=1 -rapid.checks=12)
 	cd simulation && SIMULATION=2s go test -race -count=1 -timeout 20m -run '^TestRandom$$' -skip '/tenants' ./machine -rapid.seed=1 -rapid.checks=4 # tenants measures
 
 pinned: $(PROGRAMS) ## Compare the control plane in memory with a real etcd and kube-apiserver, by random requests

@@ -254,14 +254,14 @@ func (c *Controller) letGo(ctx context.Context, id render.Identity, o *write.Out
 var errLate = errors.New("the object left the configuration long ago")
 
 // leave removes the finalizer of an object that has left the configuration. If that is long ago, it only looks whether it is
-// there, and was not set since: by another daemon.
+// there, and was not set since: by another daemon. One that it may not look at may have it.
 func (f *finalizers) leave(ctx context.Context, id render.Identity, left departure) error {
 	if !left.isLate && f.Clock.Since(left.at) <= keptPeriod {
 		return f.set(ctx, left.resource, id, left.uid, "", false)
 	}
 	u, err := f.Dynamic.Resource(left.resource).Namespace(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(err) || left.isLate && apierrors.IsForbidden(err): // it is not served any more, or is another's
+	case apierrors.IsNotFound(err): // nor is it served any more
 		return nil
 	case apierrors.IsForbidden(err):
 		return errLate

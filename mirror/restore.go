@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
@@ -40,20 +42,33 @@ func (c *Controller) noticeRestore(ctx context.Context) error {
 	}
 }
 
-// newest returns the newest resource version that has been read, seen or a newer one, or errRestored.
+// newest returns the newest resource version that has been read of Works, seen or a newer one, or errRestored.
 func (c *Controller) newest(ctx context.Context, seen string) (string, error) {
-	if cached := c.caches.Version(); seen == "" || state.IsOlder(seen, cached) {
+	if cached := c.caches.WorksVersion(); seen == "" || state.IsOlder(seen, cached) {
 		seen = cached
 	}
+	reached := c.caches.Reached()
 	ctx, cancel := context.WithTimeout(ctx, restoreTimeout)
 	defer cancel()
 	now, err := c.client.Version(ctx)
-	switch {
-	case err != nil:
+	if err != nil {
 		return seen, nil
-	case state.IsOlder(now, seen):
+	}
+	for resource, version := range reached {
+		if state.IsOlder(now, version) && c.isRestored(ctx, resource, version) {
+			seen = version
+		}
+	}
+	if state.IsOlder(now, seen) {
 		c.Logger.Error("the API server's data were restored", zap.String("seen", seen), zap.String("now", now))
 		return "", errRestored
 	}
 	return now, nil
+}
+
+// isRestored reports whether the API server's version of a resource is older than that of its cache. Some resources are
+// in another etcd than the Works, with other versions.
+func (c *Controller) isRestored(ctx context.Context, resource schema.GroupVersionResource, cached string) bool {
+	list, err := c.Dynamic.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
+	return err == nil && state.IsOlder(list.GetResourceVersion(), cached)
 }

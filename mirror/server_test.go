@@ -86,6 +86,8 @@ type apiServer struct {
 	asked map[string]func()
 	// versions are the resource versions of lists, where they differ from listVersion.
 	versions map[schema.GroupVersionResource]string
+	// told are the newest versions in events.
+	told sync.Map
 	// served are the versions that discovery returns, the preferred one first.
 	served map[schema.GroupResource][]watch.Served
 	// watchesFail makes every watch fail.
@@ -98,7 +100,7 @@ type apiServer struct {
 
 func newAPIServer(t testing.TB) *apiServer {
 	s := &apiServer{
-		listed:  map[schema.GroupVersionResource][]*unstructured.Unstructured{},
+		listed: map[schema.GroupVersionResource][]*unstructured.Unstructured{}, versions: map[schema.GroupVersionResource]string{},
 		leaving: map[schema.GroupVersionResource]*unstructured.Unstructured{}, answers: map[string]any{}, asked: map[string]func(){},
 		served: map[schema.GroupResource][]watch.Served{
 			configMaps.GroupResource():             {{Resource: configMaps, Kind: sample.Page.GroupKind(), Namespaced: true}},
@@ -188,12 +190,18 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply(w, apierrors.NewForbidden(collection.GroupResource(), "", nil))
 	case r.Method == http.MethodGet && query.Has("watch"):
 		if gone := s.leaving[collection]; gone != nil {
+			s.reached(collection, gone.GetResourceVersion())
 			reply(w, map[string]any{"type": "DELETED", "object": gone})
 		}
 		w.(http.Flusher).Flush()
 		for {
 			select {
 			case event := <-s.events[collection]:
+				if told, ok := event.(map[string]any); ok {
+					if u, ok := told["object"].(*unstructured.Unstructured); ok {
+						s.reached(collection, u.GetResourceVersion())
+					}
+				}
 				reply(w, event)
 				w.(http.Flusher).Flush()
 			case <-r.Context().Done():
@@ -206,6 +214,11 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		reply(w, s.answer(r.Method, r.URL.Path, body))
 	}
+}
+
+// reached makes the lists of a resource as new as an event about it.
+func (s *apiServer) reached(r schema.GroupVersionResource, version string) {
+	s.told.Store(r, version)
 }
 
 func (s *apiServer) listOf(r schema.GroupVersionResource, at, selector string) any {
@@ -225,6 +238,9 @@ func (s *apiServer) listOf(r schema.GroupVersionResource, at, selector string) a
 	list.SetAPIVersion(r.GroupVersion().String())
 	list.SetKind("List")
 	list.SetResourceVersion(cmp.Or(s.versions[r], listVersion))
+	if told, _ := s.told.LoadOrStore(r, ""); state.IsOlder(list.GetResourceVersion(), told.(string)) {
+		list.SetResourceVersion(told.(string))
+	}
 	for _, u := range s.listed[r] {
 		if chosen.Matches(labels.Set(u.GetLabels())) {
 			list.Items = append(list.Items, *u)

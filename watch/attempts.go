@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,15 +29,17 @@ type attempts struct {
 
 // reports are called from the informer's goroutines.
 type reports struct {
-	// failed says that an attempt to list or watch has failed.
-	failed func()
+	// failed says that an attempt to list or watch has ended without what it was for; nil: as it may.
+	failed func(error)
 	// added says that a streaming list, or a watch, has announced an object that was created then.
 	added func(created time.Time)
 	// alive says that a watch has brought something else than its initial list.
 	alive func()
-	// overdue says that a watch was ended here, because the API server has not in time.
-	overdue func(error)
+	// heard is when something has last been listed, or a watch has brought anything, in nanoseconds since 1970.
+	heard *atomic.Int64
 }
+
+func (r reports) hear() { r.heard.Store(time.Now().UnixNano()) }
 
 // IsWatchListSemanticsUnSupported is the method that client-go looks for.
 func (a attempts) IsWatchListSemanticsUnSupported() bool {
@@ -68,42 +71,65 @@ type attemptsIn struct {
 func (a attemptsIn) List(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	list, err := a.ResourceInterface.List(ctx, o)
 	if err != nil {
-		a.failed()
+		a.failed(failure(ctx, err))
+	} else {
+		a.hear()
 	}
 	return list, err
 }
 
-// watchGrace is how long after its time the API server may end a watch. One that a proxy keeps open for longer
-// is ended here: it may have been silent all the time. It is also how long a watch must have been open that shows by
-// ending that the API server is there.
-const watchGrace = 30 * time.Second
+// failure returns an error, or nil if there is nothing to tell: it is at its end, or lists in another way.
+func failure(ctx context.Context, err error) error {
+	if ctx.Err() != nil || apierrors.IsResourceExpired(err) {
+		return nil
+	}
+	return err
+}
+
+const (
+	// watchGrace is how long after its time the API server may end a watch. One that a proxy keeps open for longer
+	// is ended here: it may have been silent all the time. It is also how long a watch must have been open that shows
+	// by ending that the API server is there.
+	watchGrace = 30 * time.Second
+	// maxSilence is after how long without anything, not even one of the bookmarks that an API server sends every
+	// minute, the end of a watch makes the informer list: what happened may have been kept from the watches.
+	maxSilence = 5 * time.Minute
+)
+
+// What ended here is no answer of the API server, whose texts are not logged.
+var (
+	errOverdue = errors.New("a watch has not ended in time: a proxy may hold back its events")
+	// client-go makes a watch that ends at once of a connection that cannot be made, or is cut.
+	errCut    = errors.New("a watch was cut off before it brought anything")
+	errSilent = errors.New("there has been no event for minutes")
+)
 
 // Watch implements dynamic.ResourceInterface.
 func (a attemptsIn) Watch(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
-	timeout := time.Duration(ptr.Deref(o.TimeoutSeconds, 0)) * time.Second
-	ctx, cancel := context.WithCancel(ctx)
+	timeout, lists := time.Duration(ptr.Deref(o.TimeoutSeconds, 0))*time.Second, ptr.Deref(o.SendInitialEvents, false)
+	answered, cancel := context.WithCancel(ctx)
 	unanswered := time.AfterFunc(timeout+watchGrace, cancel)
-	w, err := a.ResourceInterface.Watch(ctx, o)
-	if !unanswered.Stop() && err != nil {
-		a.overdue(errOverdue)
+	w, err := a.ResourceInterface.Watch(answered, o)
+	switch inTime := unanswered.Stop(); {
+	case err == nil:
+		return a.relay(ctx, w, cancel, timeout, lists), nil
+	case !inTime:
+		a.failed(failure(ctx, errOverdue))
+	case lists && apierrors.IsInvalid(err): // an API server that does not stream lists
+		a.failed(nil)
+	default:
+		a.failed(failure(ctx, err))
 	}
-	if err != nil {
-		cancel()
-		a.failed()
-		return nil, err
-	}
-	return a.relay(w, cancel, timeout, ptr.Deref(o.SendInitialEvents, false)), nil
+	cancel()
+	return nil, err
 }
-
-// errOverdue ends a watch that the API server should have ended. It is no answer of the API server, whose texts are not logged.
-var errOverdue = errors.New("a watch has not ended in time: a proxy may hold back its events")
 
 // relay relays a watch. watch.Filter of apimachinery would leak its goroutine if the watch is stopped while an event is
 // on its way. lists: its first events are a list, until a bookmark.
-func (r reports) relay(from apiwatch.Interface, end context.CancelFunc, timeout time.Duration, lists bool) apiwatch.Interface {
+func (r reports) relay(ctx context.Context, from apiwatch.Interface, end context.CancelFunc, timeout time.Duration, lists bool) apiwatch.Interface {
 	events := make(chan apiwatch.Event)
 	to := apiwatch.NewProxyWatcher(events)
-	began := time.Now()
+	began, brought := time.Now(), false
 	var overdue <-chan time.Time
 	if timeout > 0 {
 		overdue = time.After(timeout + watchGrace)
@@ -116,6 +142,10 @@ func (r reports) relay(from apiwatch.Interface, end context.CancelFunc, timeout 
 			return true
 		}
 	}
+	// relist makes the informer list.
+	relist := func(why error) {
+		send(apiwatch.Event{Type: apiwatch.Error, Object: &apierrors.NewTimeoutError(why.Error(), 0).ErrStatus})
+	}
 	go func() {
 		defer close(events)
 		defer end()
@@ -125,19 +155,28 @@ func (r reports) relay(from apiwatch.Interface, end context.CancelFunc, timeout 
 			case <-to.StopChan():
 				return
 			case <-overdue:
-				r.overdue(errOverdue)
-				// What client-go makes of it is a new list.
-				send(apiwatch.Event{Type: apiwatch.Error, Object: &apierrors.NewTimeoutError(errOverdue.Error(), 0).ErrStatus})
+				r.failed(errOverdue)
+				relist(errOverdue)
 				return
 			case event, ok := <-from.ResultChan():
 				if !ok {
-					if !lists && time.Since(began) > watchGrace {
+					switch lasted := time.Since(began); {
+					case ctx.Err() != nil:
+					case lists || !brought && lasted < time.Second:
+						r.failed(errCut)
+						relist(errCut)
+					case time.Since(time.Unix(0, r.heard.Load())) > maxSilence:
+						relist(errSilent)
+					case lasted > watchGrace:
 						r.alive() // the API server has ended it, or a proxy that ends what is idle
 					}
 					return
 				}
-				if !lists && event.Type != apiwatch.Error {
-					r.alive()
+				if brought = true; event.Type != apiwatch.Error {
+					r.hear()
+					if !lists {
+						r.alive()
+					}
 				}
 				lists = lists && event.Type != apiwatch.Bookmark
 				if object, err := meta.Accessor(event.Object); err == nil && event.Type == apiwatch.Added {

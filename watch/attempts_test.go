@@ -2,13 +2,19 @@ package watch
 
 import (
 	"context"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/ptr"
 )
 
 // watching answers requests to watch.
@@ -21,36 +27,65 @@ func (w watching) Watch(ctx context.Context, _ metav1.ListOptions) (apiwatch.Int
 	return w.answer(ctx)
 }
 
-// TestWatchAttempts: what a watch says of the API server. A request without an answer ends when the watch should have.
+// TestWatchAttempts: what a watch says of the API server. A request without an answer ends when the watch should have,
+// and one that ends although it should have brought something makes the informer list.
 func TestWatchAttempts(t *testing.T) {
-	endsAfter := func(d time.Duration) func(context.Context) (apiwatch.Interface, error) {
+	refused := func(err error) func(context.Context) (apiwatch.Interface, error) {
+		return func(context.Context) (apiwatch.Interface, error) { return nil, err }
+	}
+	endsAfter := func(d time.Duration, events ...apiwatch.EventType) func(context.Context) (apiwatch.Interface, error) {
 		return func(context.Context) (apiwatch.Interface, error) {
-			w := apiwatch.NewFake()
+			w := apiwatch.NewFakeWithChanSize(len(events), false)
+			for _, event := range events {
+				w.Action(event, &unstructured.Unstructured{})
+			}
 			time.AfterFunc(d, w.Stop)
 			return w, nil
 		}
 	}
+	throttled, invalid := apierrors.NewTooManyRequests("", 1), apierrors.NewInvalid(schema.GroupKind{}, "", nil)
 	for name, tc := range map[string]struct {
-		answer                 func(context.Context) (apiwatch.Interface, error)
-		alive, failed, overdue int
-		lasts                  time.Duration
+		answer  func(context.Context) (apiwatch.Interface, error)
+		lists   bool
+		quiet   time.Duration // since something was heard
+		failure error
+		alive   int
+		relists bool
+		lasts   time.Duration
 	}{
-		"NoAnswer":  {func(ctx context.Context) (apiwatch.Interface, error) { <-ctx.Done(); return nil, ctx.Err() }, 0, 1, 1, 5*time.Minute + watchGrace},
-		"EndsEarly": {endsAfter(time.Second), 0, 0, 0, time.Second},
-		"EndsIdle":  {endsAfter(45 * time.Second), 1, 0, 0, 45 * time.Second},
-		"EndsNever": {endsAfter(time.Hour), 0, 0, 1, 5*time.Minute + watchGrace},
+		"NoAnswer":           {answer: func(ctx context.Context) (apiwatch.Interface, error) { <-ctx.Done(); return nil, ctx.Err() }, failure: errOverdue, lasts: 5*time.Minute + watchGrace},
+		"Throttled":          {answer: refused(throttled), failure: throttled},
+		"Unreachable":        {answer: refused(syscall.ECONNREFUSED), failure: syscall.ECONNREFUSED},
+		"Expired":            {answer: refused(apierrors.NewResourceExpired(""))},
+		"CannotStream":       {answer: refused(invalid), lists: true},
+		"Invalid":            {answer: refused(invalid), failure: invalid},
+		"EndsAtOnce":         {answer: endsAfter(time.Millisecond), failure: errCut, relists: true, lasts: time.Millisecond},
+		"BringsSomething":    {answer: endsAfter(time.Millisecond, apiwatch.Modified), alive: 1, lasts: time.Millisecond},
+		"EndsEarly":          {answer: endsAfter(2 * time.Second), lasts: 2 * time.Second},
+		"EndsIdle":           {answer: endsAfter(45 * time.Second), alive: 1, lasts: 45 * time.Second},
+		"EndsIdleAndSilent":  {answer: endsAfter(45 * time.Second), quiet: maxSilence, relists: true, lasts: 45 * time.Second},
+		"EndsEarlyAndSilent": {answer: endsAfter(2 * time.Second), quiet: maxSilence, relists: true, lasts: 2 * time.Second},
+		"EndsNever":          {answer: endsAfter(time.Hour), failure: errOverdue, relists: true, lasts: 5*time.Minute + watchGrace},
+		"ListEndsIncomplete": {answer: endsAfter(45*time.Second, apiwatch.Added), lists: true, failure: errCut, relists: true, lasts: 45 * time.Second},
+		"ListIsComplete":     {answer: endsAfter(45*time.Second, apiwatch.Added, apiwatch.Bookmark), lists: true, alive: 1, lasts: 45 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var alive, failed, overdue int
-				a := attemptsIn{watching{answer: tc.answer}, reports{alive: func() { alive++ }, failed: func() { failed++ }, overdue: func(error) { overdue++ }}}
-				began, seconds := time.Now(), int64(300)
-				if w, err := a.Watch(t.Context(), metav1.ListOptions{TimeoutSeconds: &seconds}); err == nil {
-					for range w.ResultChan() {
+				var alive int
+				var failure error
+				a := attemptsIn{watching{answer: tc.answer}, reports{
+					alive: func() { alive++ }, failed: func(err error) { failure = err }, added: func(time.Time) {}, heard: &atomic.Int64{},
+				}}
+				a.hear()
+				time.Sleep(tc.quiet)
+				began, relists := time.Now(), false
+				if w, err := a.Watch(t.Context(), metav1.ListOptions{TimeoutSeconds: ptr.To[int64](300), SendInitialEvents: &tc.lists}); err == nil {
+					for event := range w.ResultChan() {
+						relists = event.Type == apiwatch.Error
 					}
 				}
-				if got := time.Since(began); got != tc.lasts || alive != tc.alive || failed != tc.failed || overdue != tc.overdue {
-					t.Errorf("after %s: alive %d, failed %d, overdue %d", got, alive, failed, overdue)
+				if got := time.Since(began); got != tc.lasts || alive != tc.alive || failure != tc.failure || relists != tc.relists {
+					t.Errorf("after %s: alive %d, failed %v, relists %v", got, alive, failure, relists)
 				}
 				time.Sleep(time.Hour)
 			})

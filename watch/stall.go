@@ -5,6 +5,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 // maxDoublings bounds the deadline of a list: five of 30 s make 16 minutes.
@@ -14,21 +15,20 @@ const maxDoublings = 5
 // list: nothing else shows that an informer relists. A reflector gives every
 // watch a timeout, and requests the initial events when the watch replaces a list.
 //
-// A first list that is not streamed may be of any age, to client-go. Here it is consistent, in pages:
-// the watch of a resource may start again long after its reader has written by it.
+// A list may be of any age, to client-go, or as old as what was seen last. Here it is consistent: the watch of a
+// resource may start again long after its reader has written by it, and a server's cache may stand still.
 func (w *Watch) noteList(o *metav1.ListOptions) {
 	if w.Tweak != nil {
 		w.Tweak(o)
-	}
-	if o.ResourceVersion == "0" {
-		o.ResourceVersion = ""
 	}
 	version := w.version()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.listBegan = w.Clock.Now()
 	w.listBrought = w.listBegan
-	w.listing = o.TimeoutSeconds == nil || o.SendInitialEvents != nil && *o.SendInitialEvents
+	if w.listing = o.TimeoutSeconds == nil || ptr.Deref(o.SendInitialEvents, false); w.listing {
+		o.ResourceVersion = ""
+	}
 	if w.informer != nil {
 		w.listVersion = version
 	}

@@ -221,7 +221,7 @@ func (w *Watch) follow(ctx context.Context, served Served, stalls int) (stalled 
 }
 
 func (w *Watch) attempts(plain bool) attempts {
-	return attempts{Interface: w.Client, plain: plain, reports: reports{failed: w.noteFailure, added: w.noteAdded, alive: w.noteAlive, overdue: w.noteError}}
+	return attempts{Interface: w.Client, plain: plain, reports: reports{failed: w.attemptFailed, added: w.noteAdded, alive: w.noteAlive, heard: &atomic.Int64{}}}
 }
 
 func (w *Watch) newInformer(ctx context.Context, client dynamic.Interface, served Served) (cache.SharedIndexInformer, error) {
@@ -246,6 +246,14 @@ func (w *Watch) watchFailed(ctx context.Context, err error) {
 	w.noteError(err)
 	if apierrors.IsNotFound(err) {
 		w.Recheck()
+	}
+}
+
+// attemptFailed records that an attempt has failed, which client-go does not tell for all of them.
+func (w *Watch) attemptFailed(err error) {
+	w.noteFailure()
+	if err != nil {
+		w.noteError(err)
 	}
 }
 

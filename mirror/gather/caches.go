@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
@@ -212,16 +213,13 @@ func (c *Caches) Definitions() []*watch.Watch {
 // WorksVersion is the resource version that the cache of Works has reached.
 func (c *Caches) WorksVersion() string { return c.works.Status().ResourceVersion }
 
-// Version is the newest resource version that a cache has reached of what is in the API server's
-// own etcd: an aggregated API may have another.
-func (c *Caches) Version() string {
-	newest := c.WorksVersion()
+// Reached are the resource versions that the caches of what is served have reached.
+func (c *Caches) Reached() map[schema.GroupVersionResource]string {
+	reached := map[schema.GroupVersionResource]string{}
 	for _, w := range append(c.Fixed(), c.Sources()...) {
-		status := w.Status()
-		api, found, _ := c.apiServices.Get("", status.Served.Resource.Version+"."+status.Served.Resource.Group)
-		if found && !api.(*state.Definition).Aggregated && (newest == "" || state.IsOlder(newest, status.ResourceVersion)) {
-			newest = status.ResourceVersion
+		if status := w.Status(); status.ResourceVersion != "" {
+			reached[status.Served.Resource] = status.ResourceVersion
 		}
 	}
-	return newest
+	return reached
 }

@@ -14,8 +14,6 @@ type Definition struct {
 	Meta
 	// Created is when it was created.
 	Created time.Time
-	// Aggregated reports that another API server serves this API.
-	Aggregated bool
 	// replicasPaths are the paths of the scale subresource by version; nil for most.
 	replicasPaths map[string]string
 }
@@ -29,8 +27,7 @@ var (
 // NewDefinition reduces a CustomResourceDefinition or an APIService to what the cache keeps
 // of it.
 func NewDefinition(u *unstructured.Unstructured) *Definition {
-	_, aggregated, _ := unstructured.NestedMap(u.Object, "spec", "service")
-	return &Definition{keepMeta(u), u.GetCreationTimestamp().Time, aggregated, replicasPathsOf(u)}
+	return &Definition{keepMeta(u), u.GetCreationTimestamp().Time, replicasPathsOf(u)}
 }
 
 // ReplicasPath returns the specReplicasPath of the scale subresource that a

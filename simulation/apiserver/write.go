@@ -464,7 +464,7 @@ func (c *collection) validateName(name string, prefix bool) []string {
 	switch {
 	case isNamespaces(c):
 		return validation.ValidateNamespaceName(name, prefix)
-	case c.Group == "rbac.authorization.k8s.io" || c.Kind == "Event" || c.Kind == "APIService":
+	case c.Group == "rbac.authorization.k8s.io" || c.Kind == "Event":
 		return path.ValidatePathSegmentName(name, prefix)
 	}
 	return validation.NameIsDNSSubdomain(name, prefix)

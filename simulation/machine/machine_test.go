@@ -144,11 +144,6 @@ func newMachine(s *scene, kubeconfig string) (*machine, error) {
 			return nil, err
 		}
 	}
-	for _, api := range []string{"v1.", "v1.apps"} { // a real API server has one for each API
-		if _, err := m.store.Create(schema.GroupResource{Group: "apiregistration.k8s.io", Resource: "apiservices"}, object("apiregistration.k8s.io/v1", "APIService", "", api, nil)); err != nil {
-			return nil, err
-		}
-	}
 	if err := errors.Join(m.define(resources["OverridePolicy"]), m.configure("*", none, true)); err != nil {
 		return nil, err
 	}
