@@ -75,7 +75,8 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 		return syncResult{}, err
 	}
 	finalizer := c.finalizers.apply(ctx, j, o)
-	c.writer.Apply(ctx, j.Verdict, writable(j.Plan, finalizer.early), isFresh, o)
+	latest := &judged{make(chan struct{}, 1), j, c.Clock.Now()}
+	c.writer.Each(ctx, writable(j.Plan, finalizer.early), isFresh, o, func(op judge.Operation) { c.give(ctx, latest, op, o) })
 	o.Await(j.Verdict.AwaitingNamespace())
 	c.remove(ctx, j, isFresh, o)
 	refusals := j.Verdict.Refusals
@@ -101,6 +102,45 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 		o.LookAgain()
 	}
 	return syncResult{refused: len(refusals) > 0, wrote: o.Wrote, settling: o.Settling, retry: o.Retry}, o.Err()
+}
+
+// judged is the latest judgement of a sync, and when that was made; it is used in turn.
+type judged struct {
+	turn chan struct{}
+	judge.Judgement
+	at time.Time
+}
+
+// give carries out one operation. In waves, one that has waited for a slot for longer than [proofAge] is judged again: a
+// cluster on which it rests may have failed meanwhile.
+func (c *Controller) give(ctx context.Context, latest *judged, op judge.Operation, o *write.Outcome) {
+	j, err := c.judgeAgain(ctx, latest)
+	if err != nil {
+		o.Fail(err)
+		return
+	}
+	i := slices.IndexFunc(j.Plan, func(planned judge.Operation) bool { return planned.Kind == op.Kind && planned.Cluster == op.Cluster })
+	if i < 0 {
+		o.LookAgain()
+		return
+	}
+	c.writer.CarryOut(ctx, j.Verdict, j.Plan[i], o)
+}
+
+func (c *Controller) judgeAgain(ctx context.Context, latest *judged) (j judge.Judgement, err error) {
+	latest.turn <- struct{}{}
+	defer func() { <-latest.turn }()
+	now := c.Clock.Now()
+	if latest.Verdict.Rollout == nil || now.Sub(latest.at) <= proofAge {
+		return latest.Judgement, nil
+	}
+	if j, err = c.look(ctx, latest.Facts.ID); err == nil {
+		j, err = c.confirmWaves(ctx, j)
+	}
+	if err == nil {
+		latest.Judgement, latest.at = j, now
+	}
+	return j, err
 }
 
 // writable returns the operations to carry out before the deletions, which need a proof of their own.

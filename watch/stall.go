@@ -26,7 +26,8 @@ func (w *Watch) noteList(o *metav1.ListOptions) {
 	defer w.mu.Unlock()
 	w.listBegan = w.Clock.Now()
 	w.listBrought = w.listBegan
-	if w.listing = o.TimeoutSeconds == nil || ptr.Deref(o.SendInitialEvents, false); w.listing {
+	w.listing = o.TimeoutSeconds == nil || ptr.Deref(o.SendInitialEvents, false)
+	if w.listing && o.ResourceVersionMatch != metav1.ResourceVersionMatchExact { // that is how client-go compares two lists
 		o.ResourceVersion = ""
 	}
 	if w.informer != nil {

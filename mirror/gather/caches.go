@@ -93,6 +93,8 @@ type Caches struct {
 	scales      scales
 	// outages has the last Recovery of each cluster, by name.
 	outages sync.Map
+	// relabelled has the last labelling of each cluster, by name.
+	relabelled sync.Map
 	// flaps delays what a recovery wakes, by cluster.
 	flaps *flowcontrol.Backoff
 	// partings are when Works began to part from their objects.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -168,30 +169,53 @@ func (c *Caches) hasWork(ctx context.Context, id render.Identity, cluster string
 	return false, nil
 }
 
-// ReadWaves notes in f which Works have changed, or clusters gone or come back, that the cache does not show.
-func (c *Caches) ReadWaves(ctx context.Context, f *judge.Facts, clusters []string) error {
+// ReadWaves notes in f which Works have changed or are there, or clusters gone or come back, that the caches do not show.
+func (c *Caches) ReadWaves(ctx context.Context, f *judge.Facts, clusters []string) (err error) {
+	var unseen []*state.Work
+	if slices.ContainsFunc(clusters, func(cluster string) bool { return f.Works[cluster] == nil }) {
+		if unseen, err = c.LiveWorks(ctx, f.ID); err != nil {
+			return fmt.Errorf("cannot list the Works of source %q: %w", f.ID, err)
+		}
+	}
 	var mu sync.Mutex
 	var reads errgroup.Group
 	reads.SetLimit(readsInFlight)
 	f.Changed = map[string]bool{}
 	for _, cluster := range clusters {
 		w := f.Works[cluster]
-		reads.Go(func() error {
-			obj, err := c.options.Dynamic.Resource(render.WorksResource).Namespace(w.Namespace).Get(ctx, w.Name, metav1.GetOptions{})
-			if err != nil && !ProvesAbsence(err, w.Name) {
-				return fmt.Errorf("cannot read Work %s/%s: %w", w.Namespace, w.Name, err)
+		reads.Go(func() (err error) {
+			hasChanged := slices.ContainsFunc(unseen, func(live *state.Work) bool { return w == nil && live.Cluster == cluster })
+			if w != nil {
+				if hasChanged, err = c.hasChanged(ctx, w); err != nil {
+					return err
+				}
 			}
-			live, unread := c.lately.get(ctx, c.clusters, cluster, func(u *unstructured.Unstructured) kept { return state.NewCluster(u) })
-			if unread != nil && !ProvesAbsence(unread, cluster) {
-				return fmt.Errorf("cannot read cluster %q: %w", cluster, unread)
+			live, err := c.lately.get(ctx, c.clusters, cluster, func(u *unstructured.Unstructured) kept { return state.NewCluster(u) })
+			if err != nil && !ProvesAbsence(err, cluster) {
+				return fmt.Errorf("cannot read cluster %q: %w", cluster, err)
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			f.Changed[cluster] = err != nil || unread != nil || obj.GetResourceVersion() != w.ResourceVersion || live.(*state.Cluster).IsReady == f.Clusters[cluster].Away
+			f.Changed[cluster] = hasChanged || err != nil || c.isOtherwise(live.(*state.Cluster), f.Clusters[cluster])
 			return nil
 		})
 	}
 	return reads.Wait()
+}
+
+// hasChanged reports whether a Work is not as the cache shows it.
+func (c *Caches) hasChanged(ctx context.Context, w *state.Work) (bool, error) {
+	obj, err := c.options.Dynamic.Resource(render.WorksResource).Namespace(w.Namespace).Get(ctx, w.Name, metav1.GetOptions{})
+	if err != nil && !ProvesAbsence(err, w.Name) {
+		return false, fmt.Errorf("cannot read Work %s/%s: %w", w.Namespace, w.Name, err)
+	}
+	return err != nil || obj.GetResourceVersion() != w.ResourceVersion, nil
+}
+
+// isOtherwise reports whether a cluster is not ready as the facts say, or has been so for another time than the cache shows.
+func (c *Caches) isOtherwise(live *state.Cluster, f judge.ClusterFacts) bool {
+	cached := c.Cluster(live.Name)
+	return live.IsReady == f.Away || cached == nil || !live.ReadySince.Equal(cached.ReadySince)
 }
 
 // readDefinition finds out how a source was deleted that a live read did not find: by

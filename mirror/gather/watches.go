@@ -104,6 +104,7 @@ func (c *Caches) newClusterWatch() *watch.Watch {
 		Handler: watch.Handler{
 			Changed: typed(func(before, after *state.Cluster) {
 				c.noteOutage(before, after)
+				c.noteLabels(before, after)
 				c.options.Handlers.Cluster(before, after)
 			}),
 			Synced: c.options.Handlers.Synced,

@@ -137,6 +137,9 @@ type ClusterFacts struct {
 	// Away: the cluster is not ready, and since when Karmada says so.
 	Away      bool
 	AwaySince time.Time
+	// HadLabels are those before the last change of its labels, and HadIn for how long they still hold up waves.
+	HadLabels labels.Set
+	HadIn     time.Duration
 	// Kinds are those that its API server serves.
 	Kinds state.Kinds
 	// ScaledBy is the autoscaler mirrored there that scales the source; empty if there is

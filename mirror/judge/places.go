@@ -35,8 +35,9 @@ type place struct {
 	// isWritten: it is being written, or just was. leaves is that of its Wait.
 	isWritten, leaves bool
 	// mayHave: it may have the content without having come through with it, and gets nothing now. had: it is pending, and had
-	// the content until another user changed its Work. hasOlder: it is pending, and has older content.
-	mayHave, had, hasOlder bool
+	// the content until another user changed its Work. hasOlder: it is pending, and has older content. hasIt: it is pending, and
+	// has the content, but is suspended.
+	mayHave, had, hasOlder, hasIt bool
 	// wentLate: it is away, and went long after its Work was written.
 	wentLate bool
 	// turn is when it came through or, before that, came back.
@@ -46,9 +47,12 @@ type place struct {
 }
 
 // isTaken reports whether it takes one of the places that a limit gives.
-func (p place) isTaken() bool { return p.stage == underWay || p.mayHave || p.had }
+func (p place) isTaken() bool {
+	return p.stage == underWay || p.mayHave || p.had || p.hasIt && p.isAway
+}
 
-// placesOf returns where the clusters stand, by wave, sorted.
+// placesOf returns where the clusters stand, by wave, in the order in which they are given room: first those that have the
+// content already.
 func placesOf(f Facts, r *renderings, v Verdict) [][]place {
 	waves := make([][]place, f.Source.Waves.Len())
 	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
@@ -56,12 +60,30 @@ func placesOf(f Facts, r *renderings, v Verdict) [][]place {
 		i := f.Source.Waves.Of(cluster, f.Clusters[cluster].Labels)
 		waves[i] = append(waves[i], p)
 	}
+	for _, cluster := range slices.Sorted(maps.Keys(f.Clusters)) {
+		if facts := f.Clusters[cluster]; f.wasAsked(cluster) {
+			i := f.Source.Waves.Of(cluster, facts.HadLabels)
+			waves[i] = append(waves[i], place{
+				cluster: cluster, stage: stuck, counts: true, isAway: facts.Away, because: "was asked for until its labels changed a moment ago", bakesIn: facts.HadIn,
+			})
+		}
+	}
+	for i, places := range waves {
+		lacks := func(p place) bool { return !p.hasIt }
+		waves[i] = append(slices.DeleteFunc(slices.Clone(places), lacks), slices.DeleteFunc(places, func(p place) bool { return p.hasIt })...)
+	}
 	return waves
+}
+
+// wasAsked reports whether a source asked for a cluster until a moment ago, by its labels, and has no Work there.
+func (f Facts) wasAsked(cluster string) bool {
+	facts, w := f.Clusters[cluster], f.Works[cluster]
+	return facts.HadIn > 0 && (w == nil || !w.IsOursFor(f.ID)) && f.Source.Terms.Matches(cluster, facts.HadLabels) && !f.Source.Terms.Matches(cluster, facts.Labels)
 }
 
 func placeOf(f Facts, r *renderings, cluster string, target Target) place {
 	facts, w := f.Clusters[cluster], f.Works[cluster]
-	p := place{cluster: cluster, isAway: facts.Away, counts: true, isWritten: facts.WriteUnderWay, turn: facts.Recovery.At}
+	p := place{cluster: cluster, isAway: facts.Away && !f.Changed[cluster], counts: true, isWritten: facts.WriteUnderWay, turn: facts.Recovery.At}
 	switch {
 	case facts.WriteUnderWay:
 		p.stage, p.because = underWay, "has just been written"
@@ -73,14 +95,15 @@ func placeOf(f Facts, r *renderings, cluster string, target Target) place {
 		return place{cluster: cluster}
 	case target.Decision != Wanted:
 		p.stage, p.because = stuck, "cannot be written: "+target.Because
-		p.mayHave = w != nil && w.Source == f.ID && !r.isOlder(w) && !f.lets(w, false)
+		p.mayHave = w != nil && (w.Source == f.ID || target.Rendering != nil && target.isIn(w)) && !r.isOlder(w) && !f.lets(w, false)
 	case w != nil && w.Terminating:
 		p.stage, p.because, p.mayHave = stuck, "is still being deleted", !target.lacksContent(w)
 	case target.lacksContent(w), w.State == state.WorkSuspended && !target.isSuspended():
-		p.stage, p.because, p.counts, p.hasOlder = pending, "has not been written", !target.isSuspended(), w != nil
-		if p.had = !p.isAway && p.counts && f.hadContent(cluster, target); p.hasOlder && !p.had && f.Changed[cluster] {
-			_, p.because, _ = f.judgeWork(w)
-			p.mayHave = true
+		p.stage, p.because, p.counts = pending, "has not been written", !target.isSuspended()
+		p.had, p.hasIt = p.counts && f.hadContent(cluster, target), !target.lacksContent(w)
+		p.hasOlder = w != nil && !p.hasIt
+		if p.mayHave = !p.had && f.Changed[cluster]; p.mayHave {
+			p.because = hasChanged
 		}
 	case target.isSuspended():
 		return place{cluster: cluster}
@@ -103,7 +126,8 @@ func (r *renderings) isOlder(w *state.Work) bool {
 		return false
 	}
 	rendering, err := r.of(w.Cluster)
-	return err == nil && rendering != nil && Target{Rendering: rendering}.lacksContent(w)
+	t := Target{Rendering: rendering}
+	return err == nil && rendering != nil && t.lacksContent(w) && !t.isOf(w)
 }
 
 // lets reports whether a Work that goes may leave its cluster's place to another: it has older content, or has come through
@@ -123,13 +147,16 @@ func (f Facts) lets(w *state.Work, isOlder bool) bool {
 	return s == through && !isUnshown
 }
 
+// hasChanged is why a cluster waits that was read.
+const hasChanged = "has changed, and the caches do not show it"
+
 // judgeWork returns how far a Work has come that has the content. A bake that is over ends in less than 0.
 func (f Facts) judgeWork(w *state.Work) (s stage, because string, bakesIn time.Duration) {
 	bake := f.bakeOf(w)
 	steady, isSteady := f.Steady[w.Cluster]
 	switch {
 	case f.Changed[w.Cluster]:
-		return underWay, "has changed, and the watch of Works does not show it", 0
+		return underWay, hasChanged, 0
 	case w.State != state.WorkApplied:
 		return underWay, "has not been applied", 0
 	case !w.IsWell():
@@ -164,8 +191,8 @@ const (
 	maxReads    = 100
 )
 
-// restsOn returns the clusters that have come through, or leave their place to others, and those that take a place in a
-// wave with a limit if the cache does not show that they were written. Of very many, it returns those that a cache that lags
+// restsOn returns the clusters that have come through, leave their place to others, or are passed over because they are away,
+// and those that take a place in a wave with a limit if the cache does not show that they were written. Of very many, it returns those that a cache that lags
 // shows wrongly for certain: those that have come through since it may have been right.
 func restsOn(f Facts, waves [][]place) (all []string) {
 	var lately []string
@@ -175,7 +202,7 @@ func restsOn(f Facts, waves [][]place) (all []string) {
 			if p.leaves || p.stage == through && f.Now.Sub(p.turn) < maxCacheAge {
 				lately = append(lately, p.cluster)
 			}
-			if p.leaves || p.stage == through || isLimited && p.hasOlder && !p.isWritten && !p.isAway {
+			if p.leaves || p.stage == through || p.counts && (p.isAway || isLimited && p.stage == pending && !p.isWritten) {
 				all = append(all, p.cluster)
 			}
 		}

@@ -180,6 +180,7 @@ func newWave(of render.Wave, i int, places []place) Wave {
 			w.Clusters = append(w.Clusters, p.cluster)
 		}
 	}
+	slices.Sort(w.Clusters)
 	return w.waitFor(places)
 }
 

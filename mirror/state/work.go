@@ -126,8 +126,10 @@ func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 		handed: w.handedBy(obj), scales: w.scaledBy(obj), carries: w.other(obj), binding: w.boundTo(obj), owners: w.ownersOf(obj),
 		notes: notes, asWritten: err == nil && notes.Written != "" && notes.Written == content.String(),
 	}
-	if annotations[render.WrittenAnnotation] != "" {
-		of.trouble, of.generation, of.suspended = troubleOf(obj), generationOf(obj), dispatchStateOf(obj) == WorkSuspended
+	isNoted := annotations[render.WrittenAnnotation] != ""
+	of.suspended = (isNoted || w.Terminating) && dispatchStateOf(obj) == WorkSuspended
+	if isNoted {
+		of.trouble, of.generation = troubleOf(obj), generationOf(obj)
 		of.pods, of.kept = aggregate.PodsOf(w.Source.GroupKind(), ReportedBy(obj))
 	}
 	w.note(of)
