@@ -212,3 +212,29 @@ func TestDeparture(t *testing.T) {
 		})
 	}
 }
+
+// TestLateDeparture: what left the configuration before this replica led is only looked at.
+func TestLateDeparture(t *testing.T) {
+	forbidden, boom := apierrors.NewForbidden(configMaps.GroupResource(), sample.Page.Name, errors.New("no")), apierrors.NewInternalError(errors.New("boom"))
+	for name, tc := range map[string]struct {
+		answer any
+		want   error
+	}{
+		"StillThere": {inForeground("m1", finalized), errLate},
+		"MayNotLook": {forbidden, errLate},
+		"WithoutIt":  {inForeground("m1"), nil},
+		"Gone":       {apierrors.NewNotFound(configMaps.GroupResource(), sample.Page.Name), nil},
+		"ASuccessor": {inForeground("m1", finalized, func(u *unstructured.Unstructured) { u.SetUID("another") }), nil},
+		"Fails":      {boom, boom},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, clock := newAPIServer(t), newFakeClock()
+			c := newControllerOf(t, s, configured("", "", ""), clock)
+			s.reply(pageAt, tc.answer)
+			err := c.finalizers.leave(t.Context(), sample.Page, departure{resource: configMaps, uid: inForeground("m1").GetUID(), at: clock.Now().Add(time.Hour), isLate: true})
+			if (err == nil) != (tc.want == nil) || tc.want == errLate && !errors.Is(err, errLate) || len(s.sent()) > 0 {
+				t.Errorf("%v, and it sends %q", err, s.sent())
+			}
+		})
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -228,15 +229,65 @@ func TestWavesOutageBetweenLists(t *testing.T) {
 	}
 }
 
-// TestReadWaves: a cluster that has left, and took its Work with it, has changed; it holds up nothing else of its source.
+// TestReadWaves: what the caches do not show yet has changed. A cluster that has left took its Work with it: it holds up
+// nothing else of its source.
 func TestReadWaves(t *testing.T) {
-	s := newAPIServer(t)
-	s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"))
-	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
-	gone := apierrors.NewNotFound(state.ClustersResource.GroupResource(), "m1")
-	s.reply("/apis/cluster.karmada.io/v1alpha1/clusters/m1", gone)
-	facts := c.caches.Facts(sample.Page)
-	if err := c.caches.ReadWaves(t.Context(), &facts, []string{"m1"}); err != nil || !facts.Changed["m1"] {
-		t.Errorf("changed: %v, %v", facts.Changed, err)
+	work := sample.Work(sample.Asking("1", "m1"), "m1")
+	live := func(items ...unstructured.Unstructured) any {
+		list := &unstructured.UnstructuredList{Items: items}
+		list.SetAPIVersion("work.karmada.io/v1alpha1")
+		list.SetKind("WorkList")
+		return list
+	}
+	const worksAt = "/apis/work.karmada.io/v1alpha1/works"
+	for name, tc := range map[string]struct {
+		cached    bool // the Work
+		at        string
+		answer    any
+		isChanged bool
+	}{
+		"Nothing":        {cached: true},
+		"ClusterHasLeft": {cached: true, at: m1At, answer: apierrors.NewNotFound(state.ClustersResource.GroupResource(), "m1"), isChanged: true},
+		"ClusterIsAway":  {cached: true, at: m1At, answer: sample.Cluster("m1", ""), isChanged: true},
+		"ClusterWasAway": {cached: true, at: m1At, answer: readyCluster("m1", sample.Created.Add(time.Minute)), isChanged: true},
+		"WorkIsGone":     {cached: true, at: pathOf(render.WorksResource, work), answer: apierrors.NewNotFound(render.WorksResource.GroupResource(), work.GetName()), isChanged: true},
+		"NoWork":         {at: worksAt, answer: live()},
+		"WorkIsThere":    {at: worksAt, answer: live(*work), isChanged: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t)
+			s.list(state.ClustersResource, readyCluster("m1", sample.Created))
+			if tc.cached {
+				s.list(render.WorksResource, work)
+			}
+			c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+			s.reply(tc.at, tc.answer)
+			facts := c.caches.Facts(sample.Page)
+			facts.Clusters["m1"] = judge.ClusterFacts{State: judge.ClusterJoined}
+			if err := c.caches.ReadWaves(t.Context(), &facts, []string{"m1"}); err != nil || facts.Changed["m1"] != tc.isChanged {
+				t.Errorf("changed: %v, %v", facts.Changed, err)
+			}
+		})
+	}
+}
+
+// TestGiveJudgesAgain: what is to be written in waves, and has waited for a slot, is judged again.
+func TestGiveJudgesAgain(t *testing.T) {
+	for waited, want := range map[time.Duration][]string{0: {"create m2"}, proofAge + 1: nil} {
+		s, clock := newAPIServer(t), newFakeClock()
+		s.list(configMaps, inWaves("m1,m2"))
+		s.list(state.ClustersResource, readyCluster("m1", sample.Created), readyCluster("m2", sample.Created))
+		c := newControllerOf(t, s, configured("", "", ""), clock)
+		facts := c.caches.Facts(sample.Page)
+		facts.AllAtOnce = true
+		j := judge.On(facts)
+		j.Verdict.Rollout = &judge.Rollout{}
+		i := slices.IndexFunc(j.Plan, func(op judge.Operation) bool { return op.Cluster == "m2" })
+		latest := &judged{make(chan struct{}, 1), j, clock.Now()}
+		clock.Step(waited)
+		c.give(t.Context(), latest, j.Plan[i], &write.Outcome{})
+		if !slices.Equal(s.sent(), want) {
+			t.Errorf("after %s, it sends %q", waited, s.sent())
+		}
 	}
 }

@@ -480,6 +480,91 @@ func TestWavesTakenLate(t *testing.T) {
 	f.want("one joins", f.run(), "create-c3-b")
 }
 
+// TestWavesKeepTheirPlace: in a wave with a limit, what has the content and has not come through with it keeps its place,
+// whatever another user does to its Work, and though its cluster is away.
+func TestWavesKeepTheirPlace(t *testing.T) {
+	suspend := func(f *fleet, cluster string) {
+		before := f.works[cluster].DeepCopy()
+		if err := unstructured.SetNestedField(f.works[cluster].Object, true, "spec", "suspendDispatching"); err != nil {
+			t.Fatal(err)
+		}
+		f.changed(cluster, before)
+	}
+	edit := func(f *fleet, cluster string) { f.edit(cluster, "by hand") }
+	terminate := func(f *fleet, cluster string) { // of what admission has altered
+		f.alter(cluster, "by admission")
+		work := f.works[cluster]
+		work.SetGeneration(work.GetGeneration() + 1)
+		sample.Terminating(work)
+	}
+	for name, tc := range map[string]struct {
+		change func(f *fleet, cluster string)
+		want   string
+	}{
+		"Edited":     {edit, "update-c2-b"},
+		"Suspended":  {suspend, "update-c2-b"},
+		"Terminates": {terminate, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFleet(t, "*(1)", "c1", "c2")
+			f.t = t
+			f.run()
+			f.away("c1", true)
+			f.sick["c2"] = true
+			f.set("b")
+			f.run()
+			f.away("c1", false)
+			tc.change(f, "c2")
+			f.want("c1 has come back", f.run(), tc.want)
+			f.want("c1 has", f.value("c1"), "a")
+		})
+		t.Run(name+"Away", func(t *testing.T) {
+			f := newFleet(t, "*(1)", "c1", "c2", "c3")
+			f.t = t
+			f.run()
+			f.set("b")
+			for _, cluster := range []string{"c1", "c2"} {
+				f.step()
+				f.away(cluster, true)
+			}
+			tc.change(f, "c1")
+			f.run()
+			f.want("c3 has", f.value("c3"), "a")
+		})
+	}
+}
+
+// TestWavesAwaitLabels: a cluster without a Work that was asked for until a moment ago holds up its wave for some time.
+func TestWavesAwaitLabels(t *testing.T) {
+	f := newFleet(t, "c1;*", "c1", "p1")
+	f.annotate(render.ClustersAnnotation, "")
+	f.annotate(render.ClusterSelectorAnnotation, "tier=edge")
+	edge, core := map[string]string{"tier": "edge"}, map[string]string{"tier": "core"}
+	f.facts.Clusters["p1"] = ClusterFacts{State: ClusterJoined, Labels: edge}
+	f.facts.Clusters["c1"] = ClusterFacts{State: ClusterJoined, Labels: core, HadLabels: edge, HadIn: time.Second}
+	f.want("its label is wrong", f.run(), "")
+	if next := f.judge().LookIn(); next != time.Second {
+		t.Errorf("it is looked at again in %s", next)
+	}
+	f.facts.Clusters["c1"] = ClusterFacts{State: ClusterJoined, Labels: core, HadLabels: core, HadIn: time.Second}
+	f.want("it was not asked for before, either", f.run(), "create-p1-a")
+}
+
+// TestWavesReadTheAway: what is passed over because it is away is read first.
+func TestWavesReadTheAway(t *testing.T) {
+	f := newFleet(t, "c1,c2;*", "c1", "c2", "p1")
+	f.run()
+	f.away("c2", true)
+	f.set("b")
+	f.step()
+	f.report()
+	if on := f.judge().Verdict.Rollout.RestsOn; !slices.Equal(on, []string{"c1", "c2"}) {
+		t.Errorf("it rests on %q", on)
+	}
+	f.writes, f.facts.Changed = nil, map[string]bool{"c2": true}
+	f.want("it is ready, by a live read", f.run(), "")
+}
+
 // TestWavesRestOn: what is written rests on the Works that have come through, of very many only on those that have lately.
 // One that has changed since has not.
 func TestWavesRestOn(t *testing.T) {

@@ -42,6 +42,11 @@ var faults = map[string]func(*machine) error{
 		return m.tell(m.page(to("m1")), m.quiet, m.fails(watchOf("configmaps"), proxy.Events()), m.ended("configmaps"), pause(5*time.Second), func() error { proxy.Shut(); return nil }, pause(12*time.Minute),
 			m.edited(2), m.stays(degraded, 1, time.Hour), m.isWritten(2), m.logged("a proxy may hold back its events", 2, 100), func() error { proxy.Open(); return nil }, m.counted(degraded, 0), m.quiet)
 	},
+	"WatchesFailInSilence": func(m *machine) error { // of client-go, which reports neither
+		degraded := `karmada_mirror_watch_state{resource="configmaps",state="degraded"}`
+		return m.tell(m.page(to("m1")), m.quiet, m.fails(watchOf("configmaps"), throttled), pause(15*time.Minute), m.stays(degraded, 1, time.Hour), m.calm, m.counted(degraded, 0),
+			m.fails(watchOf("configmaps"), fault.Reset()), m.ended("configmaps"), m.edited(2), pause(time.Minute), m.stays(degraded, 1, time.Hour), m.isWritten(2), m.calm, m.counted(degraded, 0), m.quiet)
+	},
 	"WorksMayBeListedOnly": func(m *machine) error {
 		refused := fault.Refuse(apierrors.NewForbidden(schema.GroupResource{Group: "work.karmada.io", Resource: "works"}, "", errors.New("no")))
 		return m.tell(m.page(to("m1")), m.quiet, m.fails(watchOf("works"), refused), m.ended("works"), pause(5*time.Minute), m.isNotReady, pause(15*time.Minute), m.isNotReady, m.quiet, pause(2*time.Minute), m.isReady)
