@@ -112,8 +112,8 @@ type Controller struct {
 	namespaceReports sync.Mutex
 	// announcements are the Events about refused and noticed.
 	announcements *announcements
-	// hung receives if a sync hangs.
-	hung chan struct{}
+	// failed receives why leading ends by itself.
+	failed chan error
 	// fence is the API server's resource version when this replica began to lead: a cache
 	// that has not reached it may be behind the last leader.
 	fence atomic.Pointer[string]
@@ -128,7 +128,7 @@ func New(o Options) (*Controller, error) {
 	c := &Controller{
 		Options: o, client: client, failures: o.Logger.WithOptions(Sparing()),
 		ledger: write.NewLedger(o.Clock), breaker: write.NewBreaker(o.Clock, o.DeletionSettle),
-		announcements: newAnnouncements(), hung: make(chan struct{}, 1), currency: newCurrency(o.Clock, o.ConfigurationVersions),
+		announcements: newAnnouncements(), failed: make(chan error, 1), currency: newCurrency(o.Clock, o.ConfigurationVersions),
 	}
 	c.finalizers = newFinalizers(c)
 	c.caches = gather.NewCaches(gather.Options{

@@ -17,8 +17,11 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// ErrHung is returned by Lead: only a restart helps.
-var ErrHung = errors.New("a sync hangs, and did not end when it was interrupted: exiting, so that another replica can lead")
+// These are returned by Lead: only a restart helps.
+var (
+	ErrHung  = errors.New("a sync hangs, and did not end when it was interrupted: exiting, so that another replica can lead")
+	ErrStale = errors.New("the caches are not as the API server's data, and stay so, as after etcd is restored from a backup: restart to read everything again")
+)
 
 // Lead writes Works until ctx is done or stop is closed. When ctx is done, it interrupts
 // the syncs in flight, because another replica may lead; when stop is closed, it lets them
@@ -31,8 +34,8 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) error {
 	select {
 	case <-ended:
 		return nil
-	case <-c.hung:
-		return ErrHung
+	case err := <-c.failed:
+		return err
 	}
 }
 
@@ -40,13 +43,16 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) error {
 // must be called when the sync has ended.
 func (c *Controller) limit(ctx context.Context) (limited context.Context, end func()) {
 	limited, cancel := context.WithTimeout(ctx, syncTimeout)
-	hung := time.AfterFunc(hungTimeout, func() {
-		select {
-		case c.hung <- struct{}{}:
-		default:
-		}
-	})
+	hung := time.AfterFunc(hungTimeout, func() { c.fail(ErrHung) })
 	return limited, func() { hung.Stop(); cancel() }
+}
+
+// fail makes Lead return an error.
+func (c *Controller) fail(err error) {
+	select {
+	case c.failed <- err:
+	default:
+	}
 }
 
 func (c *Controller) lead(ctx context.Context, stop <-chan struct{}) {
@@ -131,11 +137,12 @@ func (c *Controller) recallHeld() {
 // awaitCaches waits until the caches of Works, clusters and Namespaces have synced, and neither
 // the latter two nor the configuration are stale. It also reads the version that the caches of sources must have
 // reached before updates rely on them. The cache of Works need not: the API server rejects
-// a write based on a stale Work.
+// a write based on a stale Work. A watch that has missed something for good never catches up.
 func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool {
 	failing := wait.Backoff{Duration: cachePeriod, Factor: 2, Jitter: 0.1, Steps: 10, Cap: maxCachePause}
 	behind := wait.Backoff{Duration: cachePeriod, Factor: 2, Jitter: 0.1, Steps: 10, Cap: maxCatchUpPause}
 	waiting := rate.Sometimes{First: 1, Interval: time.Minute}
+	var behindSince time.Time
 	for pause := time.Duration(0); ; {
 		timer := c.Clock.NewTimer(pause)
 		select {
@@ -158,8 +165,12 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 			return true
 		}
 		if errors.Is(err, gather.ErrBehind) {
-			waiting.Do(func() { c.Logger.Info("cannot lead yet", zap.Error(err)) })
-			pause = behind.Step()
+			if waiting.Do(func() { c.Logger.Info("cannot lead yet", zap.Error(err)) }); behindSince.IsZero() {
+				behindSince = c.Clock.Now()
+			}
+			if pause = behind.Step(); c.Clock.Since(behindSince) > gather.MaxDegraded {
+				c.fail(ErrStale)
+			}
 			continue
 		}
 		pause = failing.Step()

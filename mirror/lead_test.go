@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/clock"
 
+	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -143,7 +144,7 @@ func TestHungSync(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := &Controller{Options: Options{Clock: clock.RealClock{}, Logger: zap.NewNop()}, hung: make(chan struct{}, 1)}
+				c := &Controller{Options: Options{Clock: clock.RealClock{}, Logger: zap.NewNop()}, failed: make(chan error, 1)}
 				c.caches = idleCaches(c)
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 				defer cancel()
@@ -163,5 +164,26 @@ func TestHungSync(t *testing.T) {
 				time.Sleep(time.Hour)
 			})
 		})
+	}
+}
+
+// TestStaleForGood: a cache that does not catch up, because its watch has missed something, ends leading.
+func TestStaleForGood(t *testing.T) {
+	s, clock := newAPIServer(t), newFakeClock()
+	c := newControllerOf(t, s, configured("", "", ""), clock)
+	s.list(state.ClustersResource, sample.Cluster("m1", ""), sample.Cluster("m3", ""))
+	began := clock.Now()
+	ended := make(chan error, 1)
+	go func() { ended <- c.Lead(t.Context(), nil) }()
+	for {
+		select {
+		case err := <-ended:
+			if !errors.Is(err, ErrStale) || clock.Since(began) < gather.MaxDegraded {
+				t.Errorf("%v, after %s", err, clock.Since(began))
+			}
+			return
+		case <-time.After(time.Millisecond):
+			clock.Step(time.Second)
+		}
 	}
 }
