@@ -62,18 +62,11 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	defer state.Catch(&err)
 	o := &write.Outcome{}
 	notRemoved := c.letGo(ctx, id, o)
-	j, err := c.look(ctx, id)
-	if err != nil {
-		return syncResult{}, err
-	}
-	j, settles, err := c.confirmLoss(ctx, j)
+	j, settles, err := c.judge(ctx, id)
 	if err != nil {
 		return syncResult{}, err
 	}
 	o.RetryAfter(settles)
-	if j, err = c.confirmWaves(ctx, j); err != nil {
-		return syncResult{}, err
-	}
 	finalizer := c.finalizers.apply(ctx, j, o)
 	latest := &judged{make(chan struct{}, 1), j, c.Clock.Now()}
 	c.writer.Each(ctx, writable(j.Plan, finalizer.early), isFresh, o, func(op judge.Operation) { c.give(ctx, latest, op, o) })
@@ -134,10 +127,7 @@ func (c *Controller) judgeAgain(ctx context.Context, latest *judged) (j judge.Ju
 	if latest.Verdict.Rollout == nil || now.Sub(latest.at) <= proofAge {
 		return latest.Judgement, nil
 	}
-	if j, err = c.look(ctx, latest.Facts.ID); err == nil {
-		j, err = c.confirmWaves(ctx, j)
-	}
-	if err == nil {
+	if j, _, err = c.judge(ctx, latest.Facts.ID); err == nil {
 		latest.Judgement, latest.at = j, now
 	}
 	return j, err
@@ -149,6 +139,17 @@ func writable(plan []judge.Operation, noFinalizer bool) []judge.Operation {
 	return slices.DeleteFunc(slices.Clone(plan), func(op judge.Operation) bool {
 		return op.Kind == judge.Delete || op.Kind == judge.Create && noFinalizer
 	})
+}
+
+// judge judges a source, with all that is read live before something is written. A lost override settles for some time.
+func (c *Controller) judge(ctx context.Context, id render.Identity) (j judge.Judgement, settles time.Duration, err error) {
+	if j, err = c.look(ctx, id); err == nil {
+		j, settles, err = c.confirmLoss(ctx, j)
+	}
+	if err == nil {
+		j, err = c.confirmWaves(ctx, j)
+	}
+	return j, settles, err
 }
 
 // look judges by the caches, and by live reads where the caches do not suffice for the
