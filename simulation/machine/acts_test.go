@@ -267,6 +267,7 @@ func (m *machine) leaderDies() error {
 	if err != nil {
 		return err
 	}
+	m.each((*replica).revive)
 	leader.die()
 	err = await("a standby to get the Lease", func() error {
 		if now, _, err := m.leader(); now != leader || err != nil {
