@@ -68,8 +68,7 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	}
 	o.RetryAfter(settles)
 	finalizer := c.finalizers.apply(ctx, j, o)
-	latest := &judged{make(chan struct{}, 1), j, c.Clock.Now()}
-	c.writer.Each(ctx, writable(j.Plan, finalizer.early), isFresh, o, func(op judge.Operation) { c.give(ctx, latest, op, o) })
+	c.write(ctx, j, writable(j.Plan, finalizer.early), isFresh, o)
 	o.Await(j.Verdict.AwaitingNamespace())
 	c.remove(ctx, j, isFresh, o)
 	refusals := j.Verdict.Refusals
@@ -97,6 +96,16 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	return syncResult{refused: len(refusals) > 0, wrote: o.Wrote, settling: o.Settling, retry: o.Retry}, o.Err()
 }
 
+// write carries out operations; those of a source in waves, only as long as they are still due.
+func (c *Controller) write(ctx context.Context, j judge.Judgement, operations []judge.Operation, isFresh bool, o *write.Outcome) {
+	if j.Verdict.Rollout == nil {
+		c.writer.Apply(ctx, j.Verdict, operations, isFresh, o)
+		return
+	}
+	latest := &judged{make(chan struct{}, 1), j, c.Clock.Now()}
+	c.writer.Each(ctx, operations, isFresh, o, func(op judge.Operation) { c.give(ctx, latest, op, o) })
+}
+
 // judged is the latest judgement of a sync, and when that was made; it is used in turn.
 type judged struct {
 	turn chan struct{}
@@ -104,8 +113,8 @@ type judged struct {
 	at time.Time
 }
 
-// give carries out one operation. In waves, one that has waited for a slot for longer than [proofAge] is judged again: a
-// cluster on which it rests may have failed meanwhile.
+// give carries out one operation. One that has waited for a slot for longer than [proofAge] is judged again: a cluster on
+// which it rests may have failed meanwhile.
 func (c *Controller) give(ctx context.Context, latest *judged, op judge.Operation, o *write.Outcome) {
 	j, err := c.judgeAgain(ctx, latest)
 	if err != nil {
@@ -124,7 +133,7 @@ func (c *Controller) judgeAgain(ctx context.Context, latest *judged) (j judge.Ju
 	latest.turn <- struct{}{}
 	defer func() { <-latest.turn }()
 	now := c.Clock.Now()
-	if latest.Verdict.Rollout == nil || now.Sub(latest.at) <= proofAge {
+	if now.Sub(latest.at) <= proofAge {
 		return latest.Judgement, nil
 	}
 	if j, _, err = c.judge(ctx, latest.Facts.ID); err == nil {

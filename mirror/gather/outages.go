@@ -1,10 +1,7 @@
 package gather
 
 import (
-	"maps"
 	"time"
-
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
@@ -27,36 +24,6 @@ const (
 	// twice as long without a recovery.
 	maxWakeDelay = 5 * time.Minute
 )
-
-// relabelPeriod is for how long a cluster without a Work that is no longer asked for by its labels holds up its wave: the
-// labels may be wrong for a moment.
-const relabelPeriod = time.Minute
-
-// labelling is a change of a cluster's labels: those before it, and when it was seen.
-type labelling struct {
-	had labels.Set
-	at  time.Time
-}
-
-// noteLabels remembers the labels that a cluster had.
-func (c *Caches) noteLabels(before, after *state.Cluster) {
-	switch {
-	case after == nil:
-		c.relabelled.Delete(before.Name)
-	case before != nil && !maps.Equal(before.Labels, after.Labels):
-		c.relabelled.Store(after.Name, labelling{before.Labels, c.options.Clock.Now()})
-	}
-}
-
-// addLabels adds the labels that a cluster had until a moment ago.
-func (c *Caches) addLabels(f *judge.ClusterFacts, cluster string) {
-	if last, ok := c.relabelled.Load(cluster); ok {
-		r := last.(labelling)
-		if in := relabelPeriod - c.options.Clock.Since(r.at); in > 0 {
-			f.HadLabels, f.HadIn = r.had, in
-		}
-	}
-}
 
 // noteOutage remembers, when a cluster changes, whether and when it came back.
 func (c *Caches) noteOutage(before, after *state.Cluster) {
