@@ -2,14 +2,23 @@ package apiserver
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
 )
+
+// maxObject is what etcd accepts (--max-request-bytes).
+const maxObject = 3 << 19
 
 // revision is one state of an object. It is encoded at most once, without its kind and
 // version: those depend on how a client wants it.
@@ -131,4 +140,120 @@ func metadata(o Object) map[string]any {
 func text(o map[string]any, key string) string {
 	s, _ := o[key].(string)
 	return s
+}
+
+// sameSpec compares everything but metadata and, if it is a subresource, the status.
+func (c *collection) sameSpec(a, b Object) bool {
+	counts := func(key string) bool {
+		return key != "metadata" && key != "apiVersion" && (key != "status" || !c.Status)
+	}
+	for key := range b {
+		if _, ok := a[key]; counts(key) && !ok {
+			return false
+		}
+	}
+	for key, value := range a {
+		if other, ok := b[key]; counts(key) && !(ok && equal(value, other)) {
+			return false
+		}
+	}
+	return true
+}
+
+// equal compares JSON values; reflection would cost more than all the rest of an update.
+func equal(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for key, value := range a {
+			if other, ok := b[key]; !ok || !equal(value, other) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, equal)
+	}
+	return a == b
+}
+
+// decode brings an object into the form in which it is kept: the storage version, and only
+// what the types of built-in kinds, and of all metadata, have.
+func (c *collection) decode(o Object) (Object, *metav1.ObjectMeta, error) {
+	if c.Prune != nil {
+		c.Prune(o)
+	}
+	gvk := schema.GroupVersionKind{Group: c.Group, Version: c.storage(), Kind: c.Kind}
+	o["kind"], o["apiVersion"] = gvk.Kind, gvk.GroupVersion().String()
+	if scheme.Scheme.Recognizes(gvk) && !c.Custom {
+		typed, err := scheme.Scheme.New(gvk)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o, typed); err != nil {
+			return nil, nil, err
+		}
+		if o, err = runtime.DefaultUnstructuredConverter.ToUnstructured(typed); err != nil {
+			return nil, nil, err
+		}
+	}
+	if c.Default != nil {
+		c.Default(o)
+	}
+	return c.decodeMeta(o)
+}
+
+func (c *collection) decodeMeta(o Object) (Object, *metav1.ObjectMeta, error) {
+	m := &metav1.ObjectMeta{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(metadata(o), m); err != nil {
+		return nil, nil, err
+	}
+	m.ManagedFields = nil
+	return o, m, nil
+}
+
+func (c *collection) errUndecodable(err error) error {
+	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", c.Kind, c.storage(), c.Kind, err))
+}
+
+func (c *collection) encodeMeta(o Object, m *metav1.ObjectMeta) {
+	encoded, err := runtime.DefaultUnstructuredConverter.ToUnstructured(m)
+	if err != nil {
+		panic(err) // ObjectMeta can always be converted
+	}
+	o["metadata"] = encoded
+}
+
+// fits refuses what etcd would refuse.
+func (c *collection) fits(o Object) (*revision, error) {
+	v := newRevision(o)
+	if size(o) > maxObject/2 {
+		if v.encode(); len(v.meta)+len(v.contents) > maxObject {
+			return nil, errors.New("etcdserver: request is too large")
+		}
+		v = newRevision(o) // its version is not known yet
+	}
+	return v, nil
+}
+
+// size is less than that of the JSON, and quick.
+func size(value any) int {
+	n := 2
+	switch value := value.(type) {
+	case map[string]any:
+		for key, v := range value {
+			n += len(key) + size(v)
+		}
+	case []any:
+		for _, v := range value {
+			n += size(v)
+		}
+	case string:
+		n += len(value)
+	}
+	return n
 }

@@ -140,22 +140,16 @@ var faults = map[string]func(*machine) error{
 		return m.tell(acts...)
 	},
 	"EtcdRestored": func(m *machine) error {
-		var backup apiserver.Snapshot
-		var then = new(moment)
-		return m.tell(m.crowd(8, 0, to("m1,m2")), m.web(to("m1")), m.quiet, func() error { backup, *then = m.store.Snapshot(), *m.history[len(m.history)-1]; return nil },
-			m.workload, m.quiet, pause(10*time.Minute), func() error { return m.restored(backup, then) }, m.quiet, m.edited(3), m.deleted(pageOf(7)), m.quiet)
+		return m.tell(m.crowd(8, 0, to("m1,m2")), m.web(to("m1")), m.quiet, func() error { m.keep(); return nil },
+			m.workload, m.quiet, pause(10*time.Minute), func() error { return m.restored(m.backup.etcd, m.backup.then) }, m.quiet, m.edited(3), m.deleted(pageOf(7)), m.quiet)
 	},
 	"EtcdRestoredDuringAStart": func(m *machine) error { // when some lists are from before, and the Works are not listed yet
-		var backup apiserver.Snapshot
-		var then = new(moment)
-		return m.tell(m.crowd(2, 0, to("m1")), m.quiet, func() error { backup, *then = m.store.Snapshot(), *m.history[len(m.history)-1]; return nil },
-			m.workload, m.space("a", nil, map[string]string{"tier": "gold"}), m.quiet, pause(10*time.Minute), m.stopped, m.listedLate("works"), m.started, pause(2*time.Second), func() error { return m.restored(backup, then) }, pause(3*time.Minute), m.edited(3), m.quiet)
+		return m.tell(m.crowd(2, 0, to("m1")), m.quiet, func() error { m.keep(); return nil },
+			m.workload, m.space("a", nil, map[string]string{"tier": "gold"}), m.quiet, pause(10*time.Minute), m.stopped, m.listedLate("works"), m.started, pause(2*time.Second), func() error { return m.restored(m.backup.etcd, m.backup.then) }, pause(3*time.Minute), m.edited(3), m.quiet)
 	},
 	"EtcdRestoredAtOnce": func(m *machine) error { // when only the caches of the sources are ahead
-		var backup apiserver.Snapshot
-		var then = new(moment)
-		return m.tell(m.crowd(8, 0, to("m1")), m.quiet, func() error { backup, *then = m.store.Snapshot(), *m.history[len(m.history)-1]; return nil },
-			m.fails(fault.Match{Verb: "create", Resource: "works"}, away), m.fails(fault.Match{Verb: "patch", Resource: "works"}, away), m.crowd(200, 1, to("m1")), pause(time.Second), func() error { return m.restored(backup, then) }, pause(3*time.Minute), m.calm, m.edited(3), m.quiet)
+		return m.tell(m.crowd(8, 0, to("m1")), m.quiet, func() error { m.keep(); return nil },
+			m.fails(fault.Match{Verb: "create", Resource: "works"}, away), m.fails(fault.Match{Verb: "patch", Resource: "works"}, away), m.crowd(200, 1, to("m1")), pause(time.Second), func() error { return m.restored(m.backup.etcd, m.backup.then) }, pause(3*time.Minute), m.calm, m.edited(3), m.quiet)
 	},
 	"EveryWriteIsTheLast": func(m *machine) error { return m.everyWrite() },
 	// Rights and admission.
