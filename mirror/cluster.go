@@ -14,7 +14,7 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 	if before != nil && after != nil && after.HasReturned(before) {
 		c.wakeWorksOn(after)
 	}
-	if before != nil && after != nil && (before.IsReady != after.IsReady || after.HasReturned(before)) {
+	if before != nil && after != nil && (before.IsReady != after.IsReady || !before.ReadySince.Equal(after.ReadySince)) {
 		c.caches.Unreached(after.Name)
 		c.enqueueChoosing(after, c.caches.InWaves) // a wave passes over clusters that are not ready
 		for w := range c.caches.WorksOn(after.Name) {

@@ -157,6 +157,7 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 		pause = cachePeriod
 		if !c.caches.HasSynced() || !c.caches.IsConfigured() {
 			waiting.Do(func() { c.Logger.Info("cannot lead yet", zap.Error(c.caches.Ready())) })
+			behindSince = time.Time{}
 			continue
 		}
 		version, err := c.checkCaches(ctx)
@@ -165,7 +166,8 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 			return true
 		}
 		if errors.Is(err, gather.ErrBehind) {
-			if waiting.Do(func() { c.Logger.Info("cannot lead yet", zap.Error(err)) }); behindSince.IsZero() {
+			waiting.Do(func() { c.Logger.Info("cannot lead yet", zap.Error(err)) })
+			if behindSince.IsZero() {
 				behindSince = c.Clock.Now()
 			}
 			if pause = behind.Step(); c.Clock.Since(behindSince) > gather.MaxDegraded {
@@ -173,7 +175,7 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 			}
 			continue
 		}
-		pause = failing.Step()
+		pause, behindSince = failing.Step(), time.Time{}
 		c.Logger.Warn("cannot check whether the caches are stale, retrying", zap.Error(err))
 	}
 }

@@ -67,8 +67,9 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 		return syncResult{}, err
 	}
 	o.RetryAfter(settles)
+	latest := &judged{turn: make(chan struct{}, 1), Judgement: j, at: c.Clock.Now()}
 	finalizer := c.finalizers.apply(ctx, j, o)
-	c.write(ctx, j, writable(j.Plan, finalizer.early), isFresh, o)
+	c.write(ctx, latest, writable(j.Plan, finalizer.early), isFresh, o)
 	o.Await(j.Verdict.AwaitingNamespace())
 	c.remove(ctx, j, isFresh, o)
 	refusals := j.Verdict.Refusals
@@ -97,12 +98,11 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 }
 
 // write carries out operations; those of a source in waves, only as long as they are still due.
-func (c *Controller) write(ctx context.Context, j judge.Judgement, operations []judge.Operation, isFresh bool, o *write.Outcome) {
-	if j.Verdict.Rollout == nil {
-		c.writer.Apply(ctx, j.Verdict, operations, isFresh, o)
+func (c *Controller) write(ctx context.Context, latest *judged, operations []judge.Operation, isFresh bool, o *write.Outcome) {
+	if latest.Verdict.Rollout == nil {
+		c.writer.Apply(ctx, latest.Verdict, operations, isFresh, o)
 		return
 	}
-	latest := &judged{make(chan struct{}, 1), j, c.Clock.Now()}
 	c.writer.Each(ctx, operations, isFresh, o, func(op judge.Operation) { c.give(ctx, latest, op, o) })
 }
 
@@ -111,35 +111,38 @@ type judged struct {
 	turn chan struct{}
 	judge.Judgement
 	at time.Time
+	// lacksFinalizer: the source is to have our finalizer since the sync began, and this sync does not set it.
+	lacksFinalizer bool
 }
 
 // give carries out one operation. One that has waited for a slot for longer than [proofAge] is judged again: a cluster on
 // which it rests may have failed meanwhile.
 func (c *Controller) give(ctx context.Context, latest *judged, op judge.Operation, o *write.Outcome) {
-	j, err := c.judgeAgain(ctx, latest)
+	j, lacksFinalizer, err := c.judgeAgain(ctx, latest)
 	if err != nil {
 		o.Fail(err)
 		return
 	}
 	i := slices.IndexFunc(j.Plan, func(planned judge.Operation) bool { return planned.Kind == op.Kind && planned.Cluster == op.Cluster })
-	if i < 0 {
+	if i < 0 || op.Kind == judge.Create && lacksFinalizer {
 		o.LookAgain()
 		return
 	}
 	c.writer.CarryOut(ctx, j.Verdict, j.Plan[i], o)
 }
 
-func (c *Controller) judgeAgain(ctx context.Context, latest *judged) (j judge.Judgement, err error) {
+func (c *Controller) judgeAgain(ctx context.Context, latest *judged) (j judge.Judgement, lacksFinalizer bool, err error) {
 	latest.turn <- struct{}{}
 	defer func() { <-latest.turn }()
-	now := c.Clock.Now()
-	if now.Sub(latest.at) <= proofAge {
-		return latest.Judgement, nil
+	if c.Clock.Since(latest.at) <= proofAge {
+		return latest.Judgement, latest.lacksFinalizer, nil
 	}
-	if j, _, err = c.judge(ctx, latest.Facts.ID); err == nil {
-		latest.Judgement, latest.at = j, now
+	if j, _, err = c.judge(ctx, latest.Facts.ID); err != nil {
+		return j, false, err
 	}
-	return j, err
+	latest.lacksFinalizer = latest.lacksFinalizer || j.Finalizer() == judge.AddFinalizer && latest.Finalizer() != judge.AddFinalizer
+	latest.Judgement, latest.at = j, c.Clock.Now()
+	return j, latest.lacksFinalizer, nil
 }
 
 // writable returns the operations to carry out before the deletions, which need a proof of their own.

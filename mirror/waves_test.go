@@ -227,6 +227,11 @@ func TestWavesOutageBetweenLists(t *testing.T) {
 	if again := waiting(q); len(again) != 1 {
 		t.Errorf("looked at again: %v", again)
 	}
+	away := func(at time.Time) *state.Cluster { w := since(at); w.IsReady = false; return w }
+	c.clusterChanged(away(sample.Created), away(sample.Created.Add(time.Hour)))
+	if again := waiting(q); len(again) != 1 { // a live read may have shown that it has changed
+		t.Errorf("looked at again, while it is away: %v", again)
+	}
 }
 
 // TestReadWaves: what the caches do not show yet has changed. A cluster that has left took its Work with it: it holds up
@@ -271,6 +276,26 @@ func TestReadWaves(t *testing.T) {
 	}
 }
 
+// TestGiveAwaitsTheFinalizer: nothing is created for a source that asks for the finalizer since the sync began.
+func TestGiveAwaitsTheFinalizer(t *testing.T) {
+	s, clock := newAPIServer(t), newFakeClock()
+	s.list(configMaps, inForeground("m1"))
+	c := newControllerOf(t, s, configured("", "", ""), clock)
+	j := judge.On(c.caches.Facts(sample.Page))
+	before := j
+	source := *j.Facts.Source
+	before.Facts.Source = &source
+	source.Foreground = false
+	latest := &judged{turn: make(chan struct{}, 1), Judgement: before, at: clock.Now()}
+	clock.Step(proofAge + 1)
+	for range 2 {
+		c.give(t.Context(), latest, j.Plan[0], &write.Outcome{})
+	}
+	if len(s.sent()) > 0 || j.Plan[0].Kind != judge.Create {
+		t.Errorf("%s: it sends %q", j.Plan[0].Kind, s.sent())
+	}
+}
+
 // TestGiveJudgesAgain: what is to be written in waves, and has waited for a slot, is judged again.
 func TestGiveJudgesAgain(t *testing.T) {
 	for waited, want := range map[time.Duration][]string{0: {"create m2"}, proofAge + 1: nil} {
@@ -283,7 +308,7 @@ func TestGiveJudgesAgain(t *testing.T) {
 		j := judge.On(facts)
 		j.Verdict.Rollout = &judge.Rollout{}
 		i := slices.IndexFunc(j.Plan, func(op judge.Operation) bool { return op.Cluster == "m2" })
-		latest := &judged{make(chan struct{}, 1), j, clock.Now()}
+		latest := &judged{turn: make(chan struct{}, 1), Judgement: j, at: clock.Now()}
 		clock.Step(waited)
 		c.give(t.Context(), latest, j.Plan[i], &write.Outcome{})
 		if !slices.Equal(s.sent(), want) {

@@ -160,16 +160,7 @@ func (r reports) relay(ctx context.Context, from apiwatch.Interface, end context
 				return
 			case event, ok := <-from.ResultChan():
 				if !ok {
-					switch lasted := time.Since(began); {
-					case ctx.Err() != nil:
-					case lists || !brought && lasted < time.Second:
-						r.failed(errCut)
-						relist(errCut)
-					case time.Since(time.Unix(0, r.heard.Load())) > maxSilence:
-						relist(errSilent)
-					case lasted > watchGrace:
-						r.alive() // the API server has ended it, or a proxy that ends what is idle
-					}
+					r.ended(ctx, time.Since(began), brought, lists, relist)
 					return
 				}
 				if brought = true; event.Type != apiwatch.Error {
@@ -189,4 +180,21 @@ func (r reports) relay(ctx context.Context, from apiwatch.Interface, end context
 		}
 	}()
 	return to
+}
+
+// ended tells what the end of a watch means that lasted for some time, and brought something, or was still to bring its list.
+func (r reports) ended(ctx context.Context, lasted time.Duration, brought, lists bool, relist func(error)) {
+	switch {
+	case ctx.Err() != nil:
+	case lists || !brought && lasted < time.Second:
+		r.failed(errCut)
+		relist(errCut)
+	default:
+		if lasted > watchGrace {
+			r.alive() // the API server has ended it, or a proxy that ends what is idle
+		}
+		if time.Since(time.Unix(0, r.heard.Load())) > maxSilence {
+			relist(errSilent)
+		}
+	}
 }

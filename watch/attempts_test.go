@@ -63,7 +63,7 @@ func TestWatchAttempts(t *testing.T) {
 		"BringsSomething":    {answer: endsAfter(time.Millisecond, apiwatch.Modified), alive: 1, lasts: time.Millisecond},
 		"EndsEarly":          {answer: endsAfter(2 * time.Second), lasts: 2 * time.Second},
 		"EndsIdle":           {answer: endsAfter(45 * time.Second), alive: 1, lasts: 45 * time.Second},
-		"EndsIdleAndSilent":  {answer: endsAfter(45 * time.Second), quiet: maxSilence, relists: true, lasts: 45 * time.Second},
+		"EndsIdleAndSilent":  {answer: endsAfter(45 * time.Second), quiet: maxSilence, alive: 1, relists: true, lasts: 45 * time.Second},
 		"EndsEarlyAndSilent": {answer: endsAfter(2 * time.Second), quiet: maxSilence, relists: true, lasts: 2 * time.Second},
 		"EndsNever":          {answer: endsAfter(time.Hour), failure: errOverdue, relists: true, lasts: 5*time.Minute + watchGrace},
 		"ListEndsIncomplete": {answer: endsAfter(45*time.Second, apiwatch.Added), lists: true, failure: errCut, relists: true, lasts: 45 * time.Second},

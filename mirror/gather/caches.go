@@ -93,7 +93,7 @@ type Caches struct {
 	scales      scales
 	// outages has the last Recovery of each cluster, by name.
 	outages sync.Map
-	// relabelled has the last labelling of each cluster, by name.
+	// relabelled has the recent labellings of each cluster, by name.
 	relabelled sync.Map
 	// flaps delays what a recovery wakes, by cluster.
 	flaps *flowcontrol.Backoff

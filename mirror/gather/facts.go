@@ -223,7 +223,7 @@ func (c *Caches) clusterFacts(name string) judge.ClusterFacts {
 func (c *Caches) factsOf(cluster *state.Cluster) judge.ClusterFacts {
 	f := clusterFactsOf(cluster)
 	f.Recovery = c.RecoveryOf(cluster)
-	f.HadLabels, f.HadIn = c.hadLabels(cluster.Name)
+	f.Had = c.hadLabels(cluster.Name)
 	n, found := c.Namespace(render.ExecutionNamespace(cluster.Name))
 	f.LacksNamespace = !found || n.Terminating
 	return f

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
@@ -13,8 +14,10 @@ import (
 // labels may be wrong for a moment.
 const relabelPeriod = time.Minute
 
-// labelling is a change of a cluster's labels: those before it, and when it was seen. Further changes within the
-// period do not count: they may be attempts to correct it.
+// maxLabellings is how many changes of a cluster's labels are kept.
+const maxLabellings = 20
+
+// labelling is a change of a cluster's labels: those before it, and when it was seen.
 type labelling struct {
 	had labels.Set
 	at  time.Time
@@ -26,18 +29,28 @@ func (c *Caches) noteLabels(before, after *state.Cluster) {
 	case after == nil:
 		c.relabelled.Delete(before.Name)
 	case before != nil && !maps.Equal(before.Labels, after.Labels):
-		if _, in := c.hadLabels(after.Name); in == 0 {
-			c.relabelled.Store(after.Name, labelling{before.Labels, c.options.Clock.Now()})
+		all := []labelling{{before.Labels, c.options.Clock.Now()}}
+		for _, l := range c.labellings(after.Name) {
+			if c.options.Clock.Since(l.at) < relabelPeriod && len(all) < maxLabellings {
+				all = append(all, l)
+			}
 		}
+		c.relabelled.Store(after.Name, all)
 	}
 }
 
-// hadLabels returns the labels that a cluster had until a moment ago, and for how long they still count; 0 if none do.
-func (c *Caches) hadLabels(cluster string) (labels.Set, time.Duration) {
-	last, ok := c.relabelled.Load(cluster)
-	if !ok {
-		return nil, 0
+func (c *Caches) labellings(cluster string) []labelling {
+	known, _ := c.relabelled.Load(cluster)
+	all, _ := known.([]labelling)
+	return all
+}
+
+// hadLabels returns the labels that a cluster had until a moment ago.
+func (c *Caches) hadLabels(cluster string) (had []judge.HadLabels) {
+	for _, l := range c.labellings(cluster) {
+		if in := relabelPeriod - c.options.Clock.Since(l.at); in > 0 {
+			had = append(had, judge.HadLabels{Labels: l.had, In: in})
+		}
 	}
-	r := last.(labelling)
-	return r.had, max(0, relabelPeriod-c.options.Clock.Since(r.at))
+	return had
 }

@@ -1,6 +1,8 @@
 package gather
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,7 +14,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
-// TestHadLabels: the labels before the first of several changes count, for a minute after it.
+// TestHadLabels: the labels before each change count, for a minute after it.
 func TestHadLabels(t *testing.T) {
 	clock := clocktesting.NewFakeClock(sample.Created)
 	c := NewCaches(Options{Clock: clock, Logger: zap.NewNop()})
@@ -23,23 +25,30 @@ func TestHadLabels(t *testing.T) {
 		reason        string
 		before, after *state.Cluster
 		had           string
-		in            time.Duration
 	}{
-		{"it has just been seen", nil, of("edge"), "", 0},
-		{"it reports something", of("edge"), of("edge"), "", 0},
-		{"its label is wrong", of("edge"), of("egde"), "edge", relabelPeriod},
-		{"and wrong in another way", of("egde"), of("eedg"), "edge", relabelPeriod - 10*time.Second},
-		{"it has left, and another has its name", of("eedg"), nil, "", 0},
-		{"that changes, too", of("core"), of("edge"), "core", relabelPeriod},
+		{"it has just been seen", nil, of("edge"), ""},
+		{"it reports something", of("edge"), of("edge"), ""},
+		{"its label is wrong", of("edge"), of("egde"), "edge 1m0s"},
+		{"and wrong in another way", of("egde"), of("eedg"), "egde 1m0s, edge 40s"},
+		{"and another", of("eedg"), of("core"), "eedg 1m0s, egde 40s, edge 20s"},
+		{"the first is long ago", of("core"), of("edge"), "core 1m0s, eedg 40s, egde 20s"},
+		{"it has left, and another has its name", of("edge"), nil, ""},
+		{"that changes, too", of("core"), of("edge"), "core 1m0s"},
 	} {
 		c.noteLabels(step.before, step.after)
-		if had, in := c.hadLabels("m1"); had["tier"] != step.had || in != step.in {
-			t.Errorf("%s: it had %v, and that counts for %s", step.reason, had, in)
+		var had []string
+		for _, h := range c.hadLabels("m1") {
+			had = append(had, h.Labels["tier"]+" "+h.In.String())
 		}
-		clock.Step(10 * time.Second)
+		if got := strings.Join(had, ", "); got != step.had {
+			t.Errorf("%s: it had %s, not %s", step.reason, got, step.had)
+		}
+		clock.Step(20 * time.Second)
 	}
-	clock.Step(relabelPeriod)
-	if _, in := c.hadLabels("m1"); in != 0 {
-		t.Errorf("it counts for %s, after %s", in, relabelPeriod)
+	for i := range 3 * maxLabellings {
+		c.noteLabels(of(fmt.Sprint(i)), of(fmt.Sprint(i+1)))
+	}
+	if n := len(c.hadLabels("m1")); n != maxLabellings {
+		t.Errorf("%d are kept", n)
 	}
 }

@@ -119,6 +119,12 @@ const (
 	ClusterTerminating
 )
 
+// HadLabels are labels that a cluster had until a moment ago, and for how long they still hold up waves.
+type HadLabels struct {
+	Labels labels.Set
+	In     time.Duration
+}
+
 // ClusterFacts are what matters about a member cluster. The zero value is a cluster that
 // does not exist.
 type ClusterFacts struct {
@@ -137,9 +143,8 @@ type ClusterFacts struct {
 	// Away: the cluster is not ready, and since when Karmada says so.
 	Away      bool
 	AwaySince time.Time
-	// HadLabels are those before the last change of its labels, and HadIn for how long they still hold up waves.
-	HadLabels labels.Set
-	HadIn     time.Duration
+	// Had are the labels before each recent change of them, the last first.
+	Had []HadLabels
 	// Kinds are those that its API server serves.
 	Kinds state.Kinds
 	// ScaledBy is the autoscaler mirrored there that scales the source; empty if there is

@@ -61,10 +61,10 @@ func placesOf(f Facts, r *renderings, v Verdict) [][]place {
 		waves[i] = append(waves[i], p)
 	}
 	for _, cluster := range slices.Sorted(maps.Keys(f.Clusters)) {
-		if facts := f.Clusters[cluster]; f.wasAsked(cluster) {
-			i := f.Source.Waves.Of(cluster, facts.HadLabels)
+		if had := f.wasAsked(cluster); had != nil {
+			i := f.Source.Waves.Of(cluster, had.Labels)
 			waves[i] = append(waves[i], place{
-				cluster: cluster, stage: stuck, counts: true, isAway: facts.Away, because: "was asked for until its labels changed a moment ago", bakesIn: facts.HadIn,
+				cluster: cluster, stage: stuck, counts: true, isAway: f.Clusters[cluster].Away, because: "was asked for until its labels changed a moment ago", bakesIn: had.In,
 			})
 		}
 	}
@@ -75,10 +75,17 @@ func placesOf(f Facts, r *renderings, v Verdict) [][]place {
 	return waves
 }
 
-// wasAsked reports whether a source asked for a cluster until a moment ago, by its labels, and has no Work there.
-func (f Facts) wasAsked(cluster string) bool {
+// wasAsked returns the labels by which a source asked for a cluster until a moment ago, if it has no Work there; nil otherwise.
+func (f Facts) wasAsked(cluster string) *HadLabels {
 	facts, w := f.Clusters[cluster], f.Works[cluster]
-	return facts.HadIn > 0 && (w == nil || !w.IsOursFor(f.ID)) && f.Source.Terms.Matches(cluster, facts.HadLabels) && !f.Source.Terms.Matches(cluster, facts.Labels)
+	if w != nil && w.IsOursFor(f.ID) || f.Source.Terms.Matches(cluster, facts.Labels) {
+		return nil
+	}
+	i := slices.IndexFunc(facts.Had, func(h HadLabels) bool { return f.Source.Terms.Matches(cluster, h.Labels) })
+	if i < 0 {
+		return nil
+	}
+	return &facts.Had[i]
 }
 
 func placeOf(f Facts, r *renderings, cluster string, target Target) place {
@@ -191,24 +198,30 @@ const (
 	maxReads    = 100
 )
 
-// restsOn returns the clusters that have come through, leave their place to others, or are passed over because they are away,
-// and those that take a place in a wave with a limit if the cache does not show that they were written. Of very many, it returns those that a cache that lags
-// shows wrongly for certain: those that have come through since it may have been right.
+// restsOn returns the clusters that have come through, or leave their place to others, those that take a place in a wave with a
+// limit if the cache does not show that they were written, and those that are passed over because they are away. Of very many,
+// it returns those that a cache that lags shows wrongly for certain: those that have come through since it may have been right.
 func restsOn(f Facts, waves [][]place) (all []string) {
-	var lately []string
+	var lately, away []string
 	for i, places := range waves {
 		isLimited := f.Source.Waves.At(i).AtOnce(len(places)) < len(places)
 		for _, p := range places {
 			if p.leaves || p.stage == through && f.Now.Sub(p.turn) < maxCacheAge {
 				lately = append(lately, p.cluster)
 			}
-			if p.leaves || p.stage == through || p.counts && (p.isAway || isLimited && p.stage == pending && !p.isWritten) {
+			switch {
+			case p.leaves || p.stage == through || isLimited && p.stage == pending && p.counts && !p.isWritten && !p.isAway:
 				all = append(all, p.cluster)
+			case p.isAway && p.counts:
+				away = append(away, p.cluster)
 			}
 		}
 	}
-	if len(all) > maxReads {
+	switch {
+	case len(all) > maxReads:
 		return lately
+	case len(all)+len(away) > maxReads:
+		return all
 	}
-	return all
+	return append(all, away...)
 }

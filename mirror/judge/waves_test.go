@@ -541,12 +541,12 @@ func TestWavesAwaitLabels(t *testing.T) {
 	f.annotate(render.ClusterSelectorAnnotation, "tier=edge")
 	edge, core := map[string]string{"tier": "edge"}, map[string]string{"tier": "core"}
 	f.facts.Clusters["p1"] = ClusterFacts{State: ClusterJoined, Labels: edge}
-	f.facts.Clusters["c1"] = ClusterFacts{State: ClusterJoined, Labels: core, HadLabels: edge, HadIn: time.Second}
+	f.facts.Clusters["c1"] = ClusterFacts{State: ClusterJoined, Labels: core, Had: []HadLabels{{core, time.Minute}, {edge, time.Second}}}
 	f.want("its label is wrong", f.run(), "")
 	if next := f.judge().LookIn(); next != time.Second {
 		t.Errorf("it is looked at again in %s", next)
 	}
-	f.facts.Clusters["c1"] = ClusterFacts{State: ClusterJoined, Labels: core, HadLabels: core, HadIn: time.Second}
+	f.facts.Clusters["c1"] = ClusterFacts{State: ClusterJoined, Labels: core, Had: []HadLabels{{core, time.Second}}}
 	f.want("it was not asked for before, either", f.run(), "create-p1-a")
 }
 
