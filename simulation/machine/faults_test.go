@@ -45,7 +45,7 @@ var faults = map[string]func(*machine) error{
 	"WatchesFailInSilence": func(m *machine) error { // of client-go, which reports neither
 		degraded := `karmada_mirror_watch_state{resource="configmaps",state="degraded"}`
 		return m.tell(m.page(to("m1")), m.quiet, m.fails(watchOf("configmaps"), throttled), pause(15*time.Minute), m.stays(degraded, 1, time.Hour), m.calm, m.counted(degraded, 0),
-			m.fails(watchOf("configmaps"), fault.Reset()), m.ended("configmaps"), m.edited(2), pause(time.Minute), m.stays(degraded, 1, time.Hour), m.isWritten(2), m.calm, m.counted(degraded, 0), m.quiet)
+			m.fails(watchOf("configmaps"), fault.Reset()), m.ended("configmaps"), m.edited(2), pause(3*time.Minute), m.stays(degraded, 1, time.Hour), m.isWritten(2), m.calm, m.counted(degraded, 0), m.quiet)
 	},
 	"WorksMayBeListedOnly": func(m *machine) error {
 		refused := fault.Refuse(apierrors.NewForbidden(schema.GroupResource{Group: "work.karmada.io", Resource: "works"}, "", errors.New("no")))
