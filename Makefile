@@ -57,13 +57,14 @@ recording: sandbox ## Record the demo as docs/demo.svg; needs asciinema and npx
 # a module, or of programs that a test starts: tests that read or start such things run every time.
 
 # staticcheck reads all that a package imports, so it skips hyperkarmada, which imports all of Karmada.
-check: ## Check format, module files, vet, staticcheck and the budget, and run the unit tests with the race detector
+check: ## Check format, module files, vet, staticcheck, the mutants and the budget, and run the unit tests with the race detector
 	@unformatted=$$(gofmt -l .); if [[ -n "$$unformatted" ]]; then echo "run gofmt on:"; echo "$$unformatted"; exit 1; fi
 	@for module in $(MODULES) sandbox/hyperkarmada; do echo "go mod tidy -diff in $$module"; (cd "$$module" && go mod tidy -diff); done
 	@for module in $(MODULES); do echo "go vet in $$module"; (cd "$$module" && go vet -tags long ./...); done
 	cd sandbox && go vet github.com/karmada-target/karmada-mirror/sandbox/hyperkarmada
 	cd tools && go build -o ../.cache/bin/staticcheck honnef.co/go/tools/cmd/staticcheck
 	@for module in $(MODULES); do echo "staticcheck in $$module"; (cd "$$module" && "$(CURDIR)/.cache/bin/staticcheck" -tags long ./...); done
+	@for fault in tools/mutants/faults/*.patch; do git apply --check -C1 "$$fault"; done
 	cd tools && go test -count=1 ./...
 	go test -race ./...
 	go test -run '^TestCost' ./render ./mirror/gather ./mirror/write # the race detector allocates as well
