@@ -142,7 +142,7 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 	failing := wait.Backoff{Duration: cachePeriod, Factor: 2, Jitter: 0.1, Steps: 10, Cap: maxCachePause}
 	behind := wait.Backoff{Duration: cachePeriod, Factor: 2, Jitter: 0.1, Steps: 10, Cap: maxCatchUpPause}
 	waiting := rate.Sometimes{First: 1, Interval: time.Minute}
-	var behindSince time.Time
+	var behindSince time.Time // as far as checks could tell
 	for pause := time.Duration(0); ; {
 		timer := c.Clock.NewTimer(pause)
 		select {
@@ -157,7 +157,6 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 		pause = cachePeriod
 		if !c.caches.HasSynced() || !c.caches.IsConfigured() {
 			waiting.Do(func() { c.Logger.Info("cannot lead yet", zap.Error(c.caches.Ready())) })
-			behindSince = time.Time{}
 			continue
 		}
 		version, err := c.checkCaches(ctx)
@@ -175,7 +174,7 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 			}
 			continue
 		}
-		pause, behindSince = failing.Step(), time.Time{}
+		pause = failing.Step()
 		c.Logger.Warn("cannot check whether the caches are stale, retrying", zap.Error(err))
 	}
 }

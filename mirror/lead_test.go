@@ -167,23 +167,44 @@ func TestHungSync(t *testing.T) {
 	}
 }
 
-// TestStaleForGood: a cache that does not catch up, because its watch has missed something, ends leading.
+// TestStaleForGood: a cache that does not become that of the API server ends leading.
 func TestStaleForGood(t *testing.T) {
-	s, clock := newAPIServer(t), newFakeClock()
-	c := newControllerOf(t, s, configured("", "", ""), clock)
-	s.list(state.ClustersResource, sample.Cluster("m1", ""), sample.Cluster("m3", ""))
-	began := clock.Now()
-	ended := make(chan error, 1)
-	go func() { ended <- c.Lead(t.Context(), nil) }()
-	for {
-		select {
-		case err := <-ended:
-			if !errors.Is(err, ErrStale) || clock.Since(began) < gather.MaxDegraded {
-				t.Errorf("%v, after %s", err, clock.Since(began))
+	older := sample.Cluster("m1", "")
+	older.SetResourceVersion("3")
+	for name, tc := range map[string]struct {
+		reason string
+		live   []*unstructured.Unstructured
+		fails  int // each check of so many
+	}{
+		"Missed":      {"its watch has missed something", []*unstructured.Unstructured{sample.Cluster("m1", ""), sample.Cluster("m3", "")}, 0},
+		"Ahead":       {"it is from before etcd was restored, and other writes have overtaken it", []*unstructured.Unstructured{older, sample.Cluster("m2", "edge")}, 0},
+		"CheckFailed": {"a check that fails now and then proves nothing", []*unstructured.Unstructured{sample.Cluster("m1", "")}, 60},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, clock := newAPIServer(t), newFakeClock()
+			c := newControllerOf(t, s, configured("", "", ""), clock)
+			s.list(state.ClustersResource, tc.live...)
+			checks := 0
+			c.currency.versions = func(context.Context) (taken, live string, err error) {
+				if checks++; tc.fails > 0 && checks%tc.fails == 0 {
+					err = errors.New("429")
+				}
+				return "", "", err
 			}
-			return
-		case <-time.After(time.Millisecond):
-			clock.Step(time.Second)
-		}
+			began, ended := clock.Now(), make(chan error, 1)
+			go func() { ended <- c.Lead(t.Context(), nil) }()
+			for clock.Since(began) < time.Hour {
+				select {
+				case err := <-ended:
+					if !errors.Is(err, ErrStale) || clock.Since(began) < gather.MaxDegraded {
+						t.Errorf("%v, after %s", err, clock.Since(began))
+					}
+					return
+				case <-time.After(time.Millisecond):
+					clock.Step(time.Second)
+				}
+			}
+			t.Errorf("%s: it leads, or is about to, after %s", tc.reason, clock.Since(began))
+		})
 	}
 }

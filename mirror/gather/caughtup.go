@@ -16,7 +16,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
-// ErrBehind says that a cache is older than what the API server has.
+// ErrBehind says that a cache is not what the API server has: it is older, or from before etcd was restored.
 var ErrBehind = errors.New("the cache is stale")
 
 // CaughtUp returns nil if the caches of Namespaces, clusters and override policies are up to date, and ErrBehind
@@ -35,12 +35,15 @@ func (c *Caches) CaughtUp(ctx context.Context) (err error) {
 // pageSize bounds what is decoded at once: a Cluster that serves many kinds takes 100 KB.
 const pageSize = 50
 
-// hasCaughtUp returns ErrBehind if a live list has something newer than the cache, or lacks
-// something that the cache has.
+// hasCaughtUp returns ErrBehind if a live list differs from the cache in more than what the cache has from after it.
 func (c *Caches) hasCaughtUp(ctx context.Context, w *watch.Watch) error {
-	live := map[types.NamespacedName]string{} // resource versions
+	listed, live := "", map[types.NamespacedName]string{} // resource versions
 	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return c.options.Dynamic.Resource(w.Resource.WithVersion(w.Resource.Version)).List(ctx, o)
+		list, err := c.options.Dynamic.Resource(w.Resource.WithVersion(w.Resource.Version)).List(ctx, o)
+		if err == nil {
+			listed = list.GetResourceVersion()
+		}
+		return list, err
 	})
 	pages.PageSize = pageSize
 	err := pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
@@ -54,8 +57,7 @@ func (c *Caches) hasCaughtUp(ctx context.Context, w *watch.Watch) error {
 	for _, obj := range w.List() {
 		cached := obj.(metav1.ObjectMetaAccessor).GetObjectMeta()
 		name := types.NamespacedName{Namespace: cached.GetNamespace(), Name: cached.GetName()}
-		version, isThere := live[name]
-		if !isThere || state.IsOlder(cached.GetResourceVersion(), version) {
+		if version := cached.GetResourceVersion(); version != live[name] && !state.IsOlder(listed, version) {
 			return ErrBehind
 		}
 		delete(live, name)
