@@ -53,6 +53,10 @@ type unlisted struct {
 	watch.Resource
 	last *config.Configuration
 	at   time.Time
+	// next is when to list it. mayHold: some object may have the finalizer, as far as
+	// the cache shows. isFailing: those on call are to learn that it cannot be listed.
+	next               time.Time
+	mayHold, isFailing bool
 }
 
 // departurePeriod is how long after an object has left the configuration a replica that did not lead then removes its
@@ -77,13 +81,16 @@ func (c *Controller) departing(last *config.Configuration) map[render.Identity]d
 	for _, w := range c.caches.Sources() {
 		gr, status := w.Resource.GroupResource, w.Status()
 		isGone := !c.caches.HasSynced() || slices.ContainsFunc(slices.Collect(c.caches.Namespaces()), func(n *state.Namespace) bool { return leaves(gr, n.Name) })
-		if (isGone || leaves(gr, "")) && c.isBehind(status) {
-			c.departures.list(unlisted{w.Resource, last, c.Clock.Now()})
-		}
+		mayHold := !status.Synced
 		for o := range gather.Objects(w) {
+			mayHold = mayHold || c.caches.MayHoldFinalizer(o)
 			if o.Finalized && leaves(gr, o.ID.Namespace) {
 				left[o.ID] = departure{resource: status.Served.Resource, uid: o.UID, at: c.Clock.Now()}
 			}
+		}
+		wasServed := !status.Unserved || !w.LastKind().Empty()
+		if (isGone || leaves(gr, "")) && wasServed && c.isBehind(status) {
+			c.departures.list(unlisted{Resource: w.Resource, last: last, at: c.Clock.Now(), mayHold: mayHold})
 		}
 	}
 	return left
@@ -105,14 +112,20 @@ func (c *Controller) findDeparted(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
 	defer c.departures.endList()
-	for _, r := range c.departures.toList() {
+	for _, r := range c.departures.toList(c.Clock.Now()) {
 		if c.Clock.Since(r.at) > keptPeriod {
+			if !r.isFailing {
+				continue // as far as is known, there is none
+			}
 			c.failures.Warn("objects may have left the configuration with a finalizer that was not removed: karmada-mirror purge --finalizers", zap.Stringer("resource", r.GroupResource))
 			continue
 		}
 		left, err := c.listDeparted(ctx, r)
 		if err != nil {
-			c.failures.Warn("cannot tell which objects left the configuration with a finalizer, retrying", zap.Stringer("resource", r.GroupResource), zap.Error(err))
+			r.next, r.isFailing = c.Clock.Now().Add(c.Clock.Since(r.at)/4), r.mayHold && !errors.Is(err, errNotServed)
+			if r.isFailing {
+				c.failures.Warn("cannot tell which objects left the configuration with a finalizer, retrying", zap.Stringer("resource", r.GroupResource), zap.Error(err))
+			}
 			c.departures.list(r)
 			continue
 		}
@@ -123,13 +136,15 @@ func (c *Controller) findDeparted(ctx context.Context) {
 	}
 }
 
+var errNotServed = errors.New("the API server does not serve it")
+
 func (c *Controller) listDeparted(ctx context.Context, r unlisted) (map[render.Identity]departure, error) {
 	served, isServed, err := c.Resolver.Resolve(ctx, r.Resource)
 	switch {
 	case err != nil:
 		return nil, err
 	case !isServed: // perhaps for a moment; what has gone for good has no objects, and is given up in time
-		return nil, errors.New("the API server does not serve it")
+		return nil, errNotServed
 	}
 	left := map[render.Identity]departure{}
 	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -150,11 +165,13 @@ func (d *departures) list(r unlisted) {
 	d.unlisted = append(d.unlisted, r)
 }
 
-// toList returns the resources to list, and forgets them: one that cannot be listed is added again.
-func (d *departures) toList() []unlisted {
+// toList returns the resources to list now, and forgets them: one that cannot be listed is added again.
+func (d *departures) toList(now time.Time) []unlisted {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.listing, d.unlisted = d.unlisted, nil
+	isDue := func(r unlisted) bool { return !r.next.After(now) }
+	d.listing = slices.DeleteFunc(slices.Clone(d.unlisted), func(r unlisted) bool { return !isDue(r) })
+	d.unlisted = slices.DeleteFunc(d.unlisted, isDue)
 	return d.listing
 }
 
@@ -164,12 +181,14 @@ func (d *departures) endList() {
 	d.listing = nil
 }
 
-// failing counts the resources of which it is not known which objects have the finalizer.
+// failing counts the resources that cannot be listed, of which some object may have the finalizer.
 func (d *departures) failing() (all metrics.Failing) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, r := range slices.Concat(d.listing, d.unlisted) {
-		all = all.With(metrics.Failing{Sources: 1, Since: r.at})
+		if r.isFailing {
+			all = all.With(metrics.Failing{Sources: 1, Since: r.at})
+		}
 	}
 	return all
 }

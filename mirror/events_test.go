@@ -212,7 +212,7 @@ func (w *shifting) shows(at spot, u *unstructured.Unstructured, version string) 
 // sync does what a sync does, but for writes.
 func (w *shifting) sync(t *testing.T, source spot) {
 	t.Helper()
-	j, err := w.look(t.Context(), source.identity())
+	j, err := w.look(t.Context(), w.caches.Facts(source.identity()))
 	if err != nil {
 		t.Fatal(err)
 	}

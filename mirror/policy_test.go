@@ -83,7 +83,7 @@ func overridden(t *testing.T, source *unstructured.Unstructured, policies ...*un
 // planned is what a sync of a source would write now.
 func planned(t *testing.T, c *Controller, id render.Identity) (body string, left time.Duration) {
 	t.Helper()
-	j, err := c.look(t.Context(), id)
+	j, err := c.look(t.Context(), c.caches.Facts(id))
 	if err != nil {
 		t.Fatal(err)
 	}

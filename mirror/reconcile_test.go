@@ -308,6 +308,11 @@ func TestCaughtUp(t *testing.T) {
 		u.SetResourceVersion("6")
 		return u
 	}
+	older := func() *unstructured.Unstructured {
+		u := sample.Namespace(nil)
+		u.SetResourceVersion("4")
+		return u
+	}
 	cases := map[string]struct {
 		reason string
 		now    func(*apiServer)
@@ -322,11 +327,8 @@ func TestCaughtUp(t *testing.T) {
 		"Label": {"a Cluster has a new label", func(s *apiServer) {
 			s.list(state.ClustersResource, newer(sample.Cluster("m1", "edge")), sample.Cluster("m2", ""))
 		}, true},
-		"Older": {"the cache may be newer", func(s *apiServer) {
-			u := sample.Namespace(nil)
-			u.SetResourceVersion("4")
-			s.list(state.NamespacesResource, u)
-		}, false},
+		"Newer":  {"what the cache has is from after the list", func(s *apiServer) { s.list(state.NamespacesResource, older()); s.listAt(state.NamespacesResource, "4") }, false},
+		"Undone": {"the cache has what etcd no longer has", func(s *apiServer) { s.list(state.NamespacesResource, older()) }, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

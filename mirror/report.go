@@ -161,7 +161,7 @@ func (c *Controller) reportIncompleteMove(f judge.Facts, from, missing []string)
 	c.logger(f.ID).Warn("removed from clusters, but cannot be created in others yet", zap.Strings("from", from), zap.Strings("to", missing))
 	if about := c.about(f); about != nil {
 		c.announcements.add(announcement{id: f.ID, about: about, refusal: judge.Refusal{Reason: judge.MoveIncomplete, Message: fmt.Sprintf(
-			"removed from %s, but its Works for %s could not be created yet: karmada-mirror retries, and its log says why it fails", strings.Join(from, ", "), strings.Join(missing, ", "))}})
+			"removed from %s, but its Works for %s are still missing: karmada-mirror status says what they wait for, and its log why they fail", strings.Join(from, ", "), strings.Join(missing, ", "))}})
 	}
 }
 

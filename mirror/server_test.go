@@ -128,6 +128,13 @@ func (s *apiServer) list(r schema.GroupVersionResource, objects ...*unstructured
 	s.listed[r] = objects
 }
 
+// listAt makes lists say that they show a version.
+func (s *apiServer) listAt(r schema.GroupVersionResource, version string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.versions[r] = version
+}
+
 // executionNamespace is the namespace that Karmada creates for a cluster, some time after that has joined.
 func executionNamespace(cluster string) *unstructured.Unstructured {
 	u := sample.Namespace(nil)

@@ -36,7 +36,7 @@ func (c *Controller) snapshot() metrics.Snapshot {
 	for _, id := range c.noticed.with(judge.WaveHeld) {
 		s.WaveHeld[c.caches.ResourceOf(id)]++
 	}
-	for _, w := range c.caches.Fixed() {
+	for _, w := range append(c.caches.Fixed(), c.caches.Definitions()...) {
 		own := watchSnapshot(w, 0)
 		own.Own = true
 		s.Watches = append(s.Watches, own)

@@ -3,6 +3,7 @@ package mirror
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -154,20 +155,28 @@ func writable(plan []judge.Operation, noFinalizer bool) []judge.Operation {
 }
 
 // judge judges a source, with all that is read live before something is written. A lost override settles for some time.
+// What was read is combined with what the caches showed before: that must still be so when the reads were slow.
 func (c *Controller) judge(ctx context.Context, id render.Identity) (j judge.Judgement, settles time.Duration, err error) {
-	if j, err = c.look(ctx, id); err == nil {
+	began, facts := c.Clock.Now(), c.caches.Facts(id)
+	if j, err = c.look(ctx, facts); err == nil {
 		j, settles, err = c.confirmLoss(ctx, j)
 	}
 	if err == nil {
 		j, err = c.confirmWaves(ctx, j)
 	}
+	if err == nil && c.Clock.Since(began) > proofAge && !c.caches.Facts(id).IsAs(facts) {
+		err = errMoved
+	}
 	return j, settles, err
 }
 
+// errMoved ends a sync whose judgement has become outdated.
+var errMoved = errors.New("what decides about its Works has changed while the API server answered slowly")
+
 // look judges by the caches, and by live reads where the caches do not suffice for the
 // planned writes.
-func (c *Controller) look(ctx context.Context, id render.Identity) (judge.Judgement, error) {
-	j := judge.On(c.caches.Facts(id))
+func (c *Controller) look(ctx context.Context, facts judge.Facts) (judge.Judgement, error) {
+	id, j := facts.ID, judge.On(facts)
 	if !j.Verdict.Unread && !j.Verdict.AsksBinding() && !c.behindFence(id, j.Plan) {
 		return j, nil
 	}

@@ -33,8 +33,10 @@ type reports struct {
 	failed func(error)
 	// added says that a streaming list, or a watch, has announced an object that was created then.
 	added func(created time.Time)
-	// alive says that a watch has brought something else than its initial list.
+	// alive says that a watch has brought something else than its initial list, and stood that one has ended as watches
+	// do that began then.
 	alive func()
+	stood func(began time.Time)
 	// heard is when something has last been listed, or a watch has brought anything, in nanoseconds since 1970.
 	heard *atomic.Int64
 }
@@ -88,8 +90,8 @@ func failure(ctx context.Context, err error) error {
 
 const (
 	// watchGrace is how long after its time the API server may end a watch. One that a proxy keeps open for longer
-	// is ended here: it may have been silent all the time. It is also how long a watch must have been open that shows
-	// by ending that the API server is there.
+	// is ended here: it may have been silent all the time. It is also how long watches must have been open, one after the
+	// other, that show by ending as watches do that the API server is there.
 	watchGrace = 30 * time.Second
 	// maxSilence is after how long without anything, not even one of the bookmarks that an API server sends every
 	// minute, the end of a watch makes the informer list: what happened may have been kept from the watches.
@@ -160,7 +162,7 @@ func (r reports) relay(ctx context.Context, from apiwatch.Interface, end context
 				return
 			case event, ok := <-from.ResultChan():
 				if !ok {
-					r.ended(ctx, time.Since(began), brought, lists, relist)
+					r.ended(ctx, began, brought, lists, relist)
 					return
 				}
 				if brought = true; event.Type != apiwatch.Error {
@@ -182,17 +184,15 @@ func (r reports) relay(ctx context.Context, from apiwatch.Interface, end context
 	return to
 }
 
-// ended tells what the end of a watch means that lasted for some time, and brought something, or was still to bring its list.
-func (r reports) ended(ctx context.Context, lasted time.Duration, brought, lists bool, relist func(error)) {
+// ended tells what the end of a watch means that began then, and brought something, or was still to bring its list.
+func (r reports) ended(ctx context.Context, began time.Time, brought, lists bool, relist func(error)) {
 	switch {
 	case ctx.Err() != nil:
-	case lists || !brought && lasted < time.Second:
+	case lists || !brought && time.Since(began) < time.Second:
 		r.failed(errCut)
 		relist(errCut)
 	default:
-		if lasted > watchGrace {
-			r.alive() // the API server has ended it, or a proxy that ends what is idle
-		}
+		r.stood(began) // the API server has ended it, or a proxy that ends what is idle
 		if time.Since(time.Unix(0, r.heard.Load())) > maxSilence {
 			relist(errSilent)
 		}

@@ -50,6 +50,7 @@ func TestWatchAttempts(t *testing.T) {
 		quiet   time.Duration // since something was heard
 		failure error
 		alive   int
+		stood   bool
 		relists bool
 		lasts   time.Duration
 	}{
@@ -60,21 +61,22 @@ func TestWatchAttempts(t *testing.T) {
 		"CannotStream":       {answer: refused(invalid), lists: true},
 		"Invalid":            {answer: refused(invalid), failure: invalid},
 		"EndsAtOnce":         {answer: endsAfter(time.Millisecond), failure: errCut, relists: true, lasts: time.Millisecond},
-		"BringsSomething":    {answer: endsAfter(time.Millisecond, apiwatch.Modified), alive: 1, lasts: time.Millisecond},
-		"EndsEarly":          {answer: endsAfter(2 * time.Second), lasts: 2 * time.Second},
-		"EndsIdle":           {answer: endsAfter(45 * time.Second), alive: 1, lasts: 45 * time.Second},
-		"EndsIdleAndSilent":  {answer: endsAfter(45 * time.Second), quiet: maxSilence, alive: 1, relists: true, lasts: 45 * time.Second},
-		"EndsEarlyAndSilent": {answer: endsAfter(2 * time.Second), quiet: maxSilence, relists: true, lasts: 2 * time.Second},
+		"BringsSomething":    {answer: endsAfter(time.Millisecond, apiwatch.Modified), alive: 1, stood: true, lasts: time.Millisecond},
+		"EndsEarly":          {answer: endsAfter(2 * time.Second), stood: true, lasts: 2 * time.Second},
+		"EndsIdle":           {answer: endsAfter(45 * time.Second), stood: true, lasts: 45 * time.Second},
+		"EndsIdleAndSilent":  {answer: endsAfter(45 * time.Second), quiet: maxSilence, stood: true, relists: true, lasts: 45 * time.Second},
+		"EndsEarlyAndSilent": {answer: endsAfter(2 * time.Second), stood: true, quiet: maxSilence, relists: true, lasts: 2 * time.Second},
 		"EndsNever":          {answer: endsAfter(time.Hour), failure: errOverdue, relists: true, lasts: 5*time.Minute + watchGrace},
 		"ListEndsIncomplete": {answer: endsAfter(45*time.Second, apiwatch.Added), lists: true, failure: errCut, relists: true, lasts: 45 * time.Second},
-		"ListIsComplete":     {answer: endsAfter(45*time.Second, apiwatch.Added, apiwatch.Bookmark), lists: true, alive: 1, lasts: 45 * time.Second},
+		"ListIsComplete":     {answer: endsAfter(45*time.Second, apiwatch.Added, apiwatch.Bookmark), lists: true, stood: true, lasts: 45 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var alive int
+				var stood bool
 				var failure error
 				a := attemptsIn{watching{answer: tc.answer}, reports{
-					alive: func() { alive++ }, failed: func(err error) { failure = err }, added: func(time.Time) {}, heard: &atomic.Int64{},
+					alive: func() { alive++ }, stood: func(began time.Time) { stood = time.Since(began) == tc.lasts }, failed: func(err error) { failure = err }, added: func(time.Time) {}, heard: &atomic.Int64{},
 				}}
 				a.hear()
 				time.Sleep(tc.quiet)
@@ -84,8 +86,8 @@ func TestWatchAttempts(t *testing.T) {
 						relists = event.Type == apiwatch.Error
 					}
 				}
-				if got := time.Since(began); got != tc.lasts || alive != tc.alive || failure != tc.failure || relists != tc.relists {
-					t.Errorf("after %s: alive %d, failed %v, relists %v", got, alive, failure, relists)
+				if got := time.Since(began); got != tc.lasts || alive != tc.alive || stood != tc.stood || failure != tc.failure || relists != tc.relists {
+					t.Errorf("after %s: alive %d, stood %v, failed %v, relists %v", got, alive, stood, failure, relists)
 				}
 				time.Sleep(time.Hour)
 			})

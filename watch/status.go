@@ -24,15 +24,18 @@ type Status struct {
 	ResourceVersion string
 	// Err is the failure behind the State, if there is one.
 	Err error
-	// DegradedSince is when the failure behind Degraded began; zero in other states.
-	DegradedSince time.Time
+	// ErrSince is when the failure behind Err began; zero if there is none.
+	ErrSince time.Time
 }
 
 // Status returns the state of the Watch.
 func (w *Watch) Status() Status {
 	w.mu.RLock()
 	s := Status{State: Pending, Served: w.served, Unserved: w.unserved, Synced: w.synced, Err: w.err}
-	informer, errSince := w.informer, w.errSince
+	informer := w.informer
+	if w.err != nil {
+		s.ErrSince = w.errSince
+	}
 	w.mu.RUnlock()
 	if at := w.lastEvent.Load(); at != 0 {
 		s.LastEvent = time.Unix(0, at)
@@ -48,7 +51,7 @@ func (w *Watch) Status() Status {
 	case !s.Synced: // with Err, if the first list fails
 		s.State = Syncing
 	case s.Err != nil:
-		s.State, s.DegradedSince = Degraded, errSince
+		s.State = Degraded
 	default:
 		s.State = Ready
 	}

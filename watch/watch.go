@@ -108,6 +108,8 @@ type Watch struct {
 	// leave the cache behind.
 	err      error
 	errSince time.Time
+	// stoodSince is when the first watch began after the last failure; zero if none has ended since.
+	stoodSince time.Time
 	// listing reports that a list is in progress since listBegan; the cache was at
 	// listVersion then. listBrought is when the list last brought an object.
 	listing                bool
@@ -221,7 +223,7 @@ func (w *Watch) follow(ctx context.Context, served Served, stalls int) (stalled 
 }
 
 func (w *Watch) attempts(plain bool) attempts {
-	return attempts{Interface: w.Client, plain: plain, reports: reports{failed: w.attemptFailed, added: w.noteAdded, alive: w.noteAlive, heard: &atomic.Int64{}}}
+	return attempts{Interface: w.Client, plain: plain, reports: reports{failed: w.attemptFailed, added: w.noteAdded, alive: w.noteAlive, stood: w.noteStood, heard: &atomic.Int64{}}}
 }
 
 func (w *Watch) newInformer(ctx context.Context, client dynamic.Interface, served Served) (cache.SharedIndexInformer, error) {
@@ -339,17 +341,37 @@ func (w *Watch) noteUnserved(err error) (news bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	news = err == nil && !w.unserved
-	w.err, w.unserved = err, w.unserved || err == nil
+	w.unserved = w.unserved || err == nil
+	w.setErrorLocked(err)
 	return news
 }
 
 func (w *Watch) setError(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.setErrorLocked(err)
+}
+
+func (w *Watch) setErrorLocked(err error) {
 	if w.err == nil {
 		w.errSince = w.Clock.Now()
 	}
 	w.err = err
+	if err != nil {
+		w.stoodSince = time.Time{}
+	}
+}
+
+// noteStood ends a failure once watches have stood for long enough.
+func (w *Watch) noteStood(began time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stoodSince.IsZero() {
+		w.stoodSince = began
+	}
+	if time.Since(w.stoodSince) > watchGrace {
+		w.err = nil
+	}
 }
 
 // noteAlive ends a failure.

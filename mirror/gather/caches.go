@@ -169,7 +169,8 @@ func (c *Caches) Follow() {
 func (c *Caches) IsConfigured() bool { return c.configuration.Load() != nil }
 
 // Ready returns nil when facts can be gathered: the configuration is loaded, and everything
-// that the API server serves has synced. Until then, its error says what is missing.
+// that the API server serves has synced. Until then, its error says what is missing. A configured resource that
+// cannot be listed for long counts no more than one that is not served.
 func (c *Caches) Ready() error {
 	if !c.IsConfigured() {
 		return fmt.Errorf("no configuration has been loaded")
@@ -178,11 +179,12 @@ func (c *Caches) Ready() error {
 	for i, w := range append(fixed, c.Sources()...) {
 		status, isFixed := w.Status(), i < len(fixed)
 		isMissing := status.Served.Resource.Resource == "" && (status.Unserved || status.Err != nil)
-		switch since := c.options.Clock.Since(status.DegradedSince); {
-		case !status.Synced && (isFixed || !isMissing):
+		failsLong := status.Err != nil && c.options.Clock.Since(status.ErrSince) > MaxDegraded
+		switch {
+		case !status.Synced && (isFixed || !isMissing && !failsLong):
 			return fmt.Errorf("%s has not synced: %w", w.Resource.GroupResource, cmp.Or(status.Err, missing[isMissing]))
-		case isFixed && status.State == watch.Degraded && since > MaxDegraded:
-			return fmt.Errorf("%s has not been watched since %s: %w", w.Resource.GroupResource, status.DegradedSince.UTC().Format(time.RFC3339), status.Err)
+		case isFixed && status.State == watch.Degraded && failsLong:
+			return fmt.Errorf("%s has not been watched since %s: %w", w.Resource.GroupResource, status.ErrSince.UTC().Format(time.RFC3339), status.Err)
 		}
 	}
 	return nil

@@ -171,6 +171,8 @@ func (c *Caches) hasWork(ctx context.Context, id render.Identity, cluster string
 
 // ReadWaves notes in f which Works have changed or are there, or clusters gone or come back, that the caches do not show.
 func (c *Caches) ReadWaves(ctx context.Context, f *judge.Facts, clusters []string) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, sharedTimeout)
+	defer cancel()
 	var unseen []*state.Work
 	if slices.ContainsFunc(clusters, func(cluster string) bool { return f.Works[cluster] == nil && !f.Clusters[cluster].Away }) {
 		if unseen, err = c.LiveWorks(ctx, f.ID); err != nil {

@@ -26,6 +26,12 @@ func (c *Caches) Asks(o *state.Object) bool {
 	return judge.Asks(o, n.Wishes)
 }
 
+// MayHoldFinalizer reports whether an object has our finalizer, or is to get it.
+func (c *Caches) MayHoldFinalizer(o *state.Object) bool {
+	n, _ := c.namespaceOf(o.ID)
+	return judge.MayHoldFinalizer(o, n.Wishes)
+}
+
 // isCurrent reports whether a manifest is that of an object in the caches.
 func (c *Caches) isCurrent(m *render.Manifest) bool {
 	w, ok := c.sources.ByKind(m.Source().GroupKind())

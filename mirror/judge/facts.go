@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"maps"
+	"reflect"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -81,6 +83,23 @@ type Facts struct {
 	Vanished map[string]*state.Work
 	// NamespaceSkipped: Karmada does not create the source's Namespace in the members.
 	NamespaceSkipped bool
+}
+
+// IsAs reports whether the facts by a cache are as they were, apart from what passes with time.
+func (f Facts) IsAs(before Facts) bool { return reflect.DeepEqual(f.lasting(), before.lasting()) }
+
+// lasting returns the facts without those that pass with time.
+func (f Facts) lasting() Facts {
+	f.Now, f.StoppedSince, f.Steady, f.Unshown, f.Stalls = time.Time{}, time.Time{}, nil, nil, nil
+	if f.Source != nil {
+		f.Source = &Source{UID: f.Source.UID, ResourceVersion: f.Source.ResourceVersion, Wishes: f.Source.Wishes}
+	}
+	f.Clusters = maps.Clone(f.Clusters)
+	for name, cluster := range f.Clusters {
+		cluster.Had = nil
+		f.Clusters[name] = cluster
+	}
+	return f
 }
 
 // Dependency is an object that the Pods of a source need, but that is not mirrored to all of the

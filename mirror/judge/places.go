@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -35,9 +36,9 @@ type place struct {
 	// isWritten: it is being written, or just was. leaves is that of its Wait.
 	isWritten, leaves bool
 	// mayHave: it may have the content without having come through with it, and gets nothing now. had: it is pending, and had
-	// the content until another user changed its Work. hasOlder: it is pending, and has older content. hasIt: it is pending, and
-	// has the content, but is suspended.
-	mayHave, had, hasOlder, hasIt bool
+	// the content until another user changed its Work. hasOlder: it is pending, and has older content; isBusy: with which it has
+	// not come through. hasIt: it is pending, and has the content, but is suspended.
+	mayHave, had, hasOlder, isBusy, hasIt bool
 	// wentLate: it is away, and went long after its Work was written.
 	wentLate bool
 	// turn is when it came through or, before that, came back.
@@ -52,7 +53,7 @@ func (p place) isTaken() bool {
 }
 
 // placesOf returns where the clusters stand, by wave, in the order in which they are given room: first those that have the
-// content already.
+// content already, and those that are busy with what they have.
 func placesOf(f Facts, r *renderings, v Verdict) [][]place {
 	waves := make([][]place, f.Source.Waves.Len())
 	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
@@ -68,11 +69,21 @@ func placesOf(f Facts, r *renderings, v Verdict) [][]place {
 			})
 		}
 	}
-	for i, places := range waves {
-		lacks := func(p place) bool { return !p.hasIt }
-		waves[i] = append(slices.DeleteFunc(slices.Clone(places), lacks), slices.DeleteFunc(places, func(p place) bool { return p.hasIt })...)
+	for _, places := range waves {
+		slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.rank(), b.rank()) })
 	}
 	return waves
+}
+
+// rank orders the clusters of a wave.
+func (p place) rank() int {
+	switch {
+	case p.hasIt:
+		return 0
+	case p.isBusy:
+		return 1
+	}
+	return 2
 }
 
 // wasAsked returns the labels by which a source asked for a cluster until a moment ago, if it has no Work there; nil otherwise.
@@ -112,6 +123,7 @@ func placeOf(f Facts, r *renderings, cluster string, target Target) place {
 		if p.mayHave = !p.had && f.Changed[cluster]; p.mayHave {
 			p.because = hasChanged
 		}
+		p.isBusy = p.hasOlder && p.counts && !p.isAway && !p.had && !p.mayHave && w.State != state.WorkSuspended && !f.isThrough(w)
 	case target.isSuspended():
 		return place{cluster: cluster}
 	default:
@@ -172,6 +184,12 @@ func (f Facts) judgeWork(w *state.Work) (s stage, because string, bakesIn time.D
 		return underWay, "has not been healthy for " + bake.String() + " yet", bake - steady
 	}
 	return through, "", bake - steady
+}
+
+// isThrough reports whether a Work has come through with what it has.
+func (f Facts) isThrough(w *state.Work) bool {
+	s, _, _ := f.judgeWork(w)
+	return s == through
 }
 
 // bakeOf returns for how long a Work must be well.

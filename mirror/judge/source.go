@@ -95,6 +95,11 @@ func isForeground(o *state.Object, wishes render.Wishes) bool {
 	return asks || err != nil && o.Finalized
 }
 
+// MayHoldFinalizer reports whether an object has our finalizer, or is to get it, in a Namespace with these defaults.
+func MayHoldFinalizer(o *state.Object, defaults render.Wishes) bool {
+	return o.Finalized || isForeground(o, effectiveWishes(o, defaults))
+}
+
 func isLeaving(o *state.Object, wishes render.Wishes) bool {
 	return !o.Deleted().IsZero() && (o.Finalized || isForeground(o, wishes))
 }

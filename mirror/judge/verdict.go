@@ -47,6 +47,16 @@ func (v Verdict) AwaitingNamespace() (clusters []string) {
 	return clusters
 }
 
+// HeldOut returns the clusters that have no Work and wait for their turn, sorted.
+func (j Judgement) HeldOut() (clusters []string) {
+	for _, cluster := range slices.Sorted(maps.Keys(j.Verdict.Targets)) {
+		if j.Verdict.Targets[cluster].Waits && j.Facts.Works[cluster] == nil {
+			clusters = append(clusters, cluster)
+		}
+	}
+	return clusters
+}
+
 // Lost returns, by cluster, the override policies that no longer apply, but only by the cache; nil
 // if there are none.
 func (v Verdict) Lost() map[string][]string {

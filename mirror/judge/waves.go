@@ -135,16 +135,23 @@ func rollOut(f Facts, renderings *renderings, v *Verdict) {
 	r.AwaitsApplied = v.demandApplied(f, waves)
 	for i, places := range waves {
 		wave := newWave(f.Source.Waves.At(i), i, places)
-		room, left := wave.roomIn(places, f.Source.Waves.At(i).AtOnce(len(wave.Clusters)))
+		room, left, busy := wave.roomIn(places, f.Source.Waves.At(i).AtOnce(len(wave.Clusters)))
 		for k, p := range places {
+			free := room
+			if !p.isBusy {
+				free -= busy
+			}
 			isNew := f.Works[p.cluster] == nil && f.Vanished[p.cluster] == nil // what is left elsewhere waits for it
 			switch {
 			case p.stage != pending:
 			case p.had: // its place is counted
 				v.letThrough(p.cluster, "another user has edited or deleted the Work")
 				places[k].isWritten = true
-			case !p.isAway && p.counts && !p.mayHave && (blockedBy == "" && room > 0 || isNew && areLeft && room+left > 0):
+			case !p.isAway && p.counts && !p.mayHave && (blockedBy == "" && free > 0 || isNew && areLeft && free+left > 0):
 				room--
+				if p.isBusy {
+					busy--
+				}
 				places[k].isWritten, isGiven = true, true
 			default:
 				v.hold(f, p.cluster, whyHeld(wave, blockedBy, p))
@@ -202,11 +209,11 @@ func (w Wave) waitFor(places []place) Wave {
 	return w
 }
 
-// roomIn returns how many clusters of a wave may be given content, and how many more once those have gone that are no
-// longer asked for. One that is away leaves its place to another, unless the content may be what took it away: more than
+// roomIn returns how many clusters of a wave may be given content, how many more once those have gone that are no longer
+// asked for, and for how many of them it is kept, which have not come through with what they have. One that is away leaves its place to another, unless the content may be what took it away: more than
 // the limit went soon after they got it, or while another still had older content, and none is done. The wave waits for
 // them then.
-func (w *Wave) roomIn(places []place, atOnce int) (room, left int) {
+func (w *Wave) roomIn(places []place, atOnce int) (room, left, busy int) {
 	room = atOnce
 	var taken []Wait
 	isUnderWay := slices.ContainsFunc(places, func(p place) bool { return p.hasOlder && p.counts && !p.isAway })
@@ -221,13 +228,15 @@ func (w *Wave) roomIn(places []place, atOnce int) (room, left int) {
 			if p.leaves {
 				left++
 			}
+		case p.isBusy:
+			busy++
 		}
 	}
 	if w.Done == 0 && len(taken) > atOnce {
 		w.Waits = append(taken, w.Waits...)
-		return 0, 0
+		return 0, 0, 0
 	}
-	return room, left
+	return room, left, busy
 }
 
 func whyHeld(w Wave, blockedBy string, p place) string {

@@ -123,9 +123,6 @@ func (l *Ledger) wrote(v judge.Verdict, op judge.Operation, answer receipt) {
 	w := writeOf(v, op)
 	l.echoes.await(v.ID, op.Cluster, w, answer)
 	l.contests.count(workKey{v.ID, op.Cluster}, w)
-	if op.Kind.Deletes() {
-		l.vanished.ours.set(v.ID, op.Cluster, op.Work.UID)
-	}
 	l.parked.by.drop(v.ID, op.Cluster)
 	l.strangers.by.drop(v.ID, op.Cluster)
 	if op.Kind == judge.Wake {

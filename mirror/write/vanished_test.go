@@ -6,7 +6,6 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
-	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
@@ -22,14 +21,12 @@ func TestVanished(t *testing.T) {
 	if got := l.Vanished(sample.Page); len(got) != 0 {
 		t.Errorf("once it is back: %v", got)
 	}
-	v := judge.Verdict{ID: sample.Page}
-	op := judge.Operation{Kind: judge.Delete, Cluster: "m1", Work: w}
-	l.send(v.ID, "m1")
-	l.wrote(v, op, receipt{})
+	l.deletes(w)
 	l.Vanish(w)
 	if got := l.Vanished(sample.Page); len(got) != 0 {
 		t.Errorf("after our own deletion: %v", got)
 	}
+	l.deletesNot(w)
 	l.Forget(sample.Page, "m1")
 	l.Vanish(w)
 	l.Retain(sample.Page, nil, false)

@@ -213,6 +213,9 @@ func (w *Writer) write(ctx context.Context, v judge.Verdict, op judge.Operation,
 		}
 	}
 	version := w.Caches.WorksVersion()
+	if op.Kind.Deletes() {
+		w.Ledger.deletes(op.Work)
+	}
 	w.Ledger.send(v.ID, op.Cluster)
 	defer w.Ledger.answered(v.ID, op.Cluster)
 	answer, err = w.send(ctx, v, op)
@@ -226,8 +229,11 @@ func (w *Writer) write(ctx context.Context, v judge.Verdict, op judge.Operation,
 	if op.Kind == judge.Create && (err == nil || mayHaveHappened(err)) {
 		w.Ledger.unshown.note(v.ID, op.Cluster, version)
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		w.Ledger.wrote(v, op, answer)
+	case op.Kind.Deletes() && !mayHaveHappened(err):
+		w.Ledger.deletesNot(op.Work)
 	}
 	if shown, found := w.Caches.WorkAt(v.ID, op.Cluster, name); found {
 		w.Ledger.Arrived(shown) // the watch may have shown it before the answer

@@ -22,7 +22,7 @@ var limits = map[string]struct {
 	"sandbox, tools and simulation": {32_000, isProof}, // 28,000 when the benchmark is rebuilt in a module of its own
 	// The breaker by cluster, notes that outlive a leader, what shows that Karmada has applied a Work, what alerts
 	// say, Works that a list lacks, and what twelve more reviews found took 2,160; less once packages follow features.
-	"the product": {31_200, func(file string) bool { return !isProof(file) && !strings.HasSuffix(file, "_test.go") }},
+	"the product": {31_300, func(file string) bool { return !isProof(file) && !strings.HasSuffix(file, "_test.go") }},
 }
 
 func TestLines(t *testing.T) {
