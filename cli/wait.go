@@ -52,9 +52,10 @@ func newWait(transport http.RoundTripper) *cobra.Command {
 			"  gone     the object no longer asks to be mirrored, and has no Works left: the clusters have accepted its deletion,\n" +
 			"           or keep the object, if its Works said so\n\n" +
 			"It exits with 1 on timeout, and says what is missing for each cluster. If a Work was applied before, Karmada keeps\n" +
-			"reporting that until it has applied the new content, usually for a moment; until then \"applied\" may mean the old one.\n" +
+			"reporting that until it has applied the new content: usually for a moment, and for up to five minutes after a cluster is\n" +
+			"back that was away several times. Until then, \"applied\" may mean the old one. So may \"healthy\" for objects whose reported\n" +
+			"status does not say which generation of them it is about, such as Jobs.\n" +
 			"In a cluster that is not ready, a Work that was written since, or shortly before, is not applied.\n" +
-			"So may \"healthy\" for objects whose reported status does not say which generation of them it is about, such as Jobs.\n" +
 			"A Job that has failed is not healthy; one that still runs is. A workload is not before all its Pods are new and available,\n" +
 			"nor a custom resource whose condition Ready is not True, or Stalled is.\n" +
 			"Deployments, StatefulSets, DaemonSets and ReplicaSets say it. It makes no difference whether the configuration has\n" +

@@ -13,19 +13,6 @@
 //	if err != nil { … }
 //	defer k.Stop()
 //
-// A caller then has:
-//
-//   - [Karmada.Config], [Karmada.MemberConfig] and their Kubeconfig twins:
-//     administrators of the Karmada API server and of each member's;
-//   - [Karmada.ServiceAccountKubeconfig]: the same server with a ServiceAccount's
-//     rights only;
-//   - [Karmada.Component]: one component, to stop or restart it;
-//   - [Karmada.Join] and [Karmada.Unjoin]: members that come and go;
-//   - [Karmada.Wait]: waits for a condition and fails at once, instead of
-//     hanging, if a component dies;
-//   - [Karmada.AuditLog]: who requested what from the Karmada API server;
-//   - [Apply]: server-side apply of manifests, to any of these servers.
-//
 // The folder in Options.Dir holds everything and is kept after Stop:
 //
 //	karmada.kubeconfig, member1.kubeconfig, …   for people

@@ -173,6 +173,12 @@ func (m *machine) slowly(verb, resource string, f fault.Fault) act {
 	}
 }
 
+// slowReads changes something while what a wave rests on is read slowly.
+func (m *machine) slowReads(change act, then ...act) error {
+	return m.tell(m.page(map[string]string{clustersKey: "*", wavesKey: "m1;*", "karmada.target/wave-bake": "1m"}), m.quiet, m.edited(2), pause(30*time.Second),
+		m.slowly("get", "clusters", fault.Delay(10*time.Second)), pause(33*time.Second), m.keeps("m2", "1"), change, pause(20*time.Second), m.tellAll(then...))
+}
+
 // listedLate delays the watch, and so the list, of a resource, until everything that does
 // not depend on it is done.
 func (m *machine) listedLate(resource string) act {

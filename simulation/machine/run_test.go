@@ -210,7 +210,7 @@ func allStories() map[string]func(*machine) error {
 // sceneOf is the scene of a story that is not for onAPIServer.
 var sceneOf = map[string]*scene{
 	"WatchStartsOnAServerThatLags": onLaggingServers, "LeaderHasSeenAFinalizerLiveOnly": onLaggingServers, "RecreatedThenAwayDuringARestart": withStatuses,
-	"AdmissionUndoesWhatAWaveIsGiven": altered(), "KarmadaStandsStillInWaves": inWaves, "CanaryIsNotAskedForForAMoment": inWaves, "EventsMayBeReadAgain": inWaves, "ContentTakesClustersAway": inWaves, "CanaryFailsUnseen": inWaves, "CanaryGoesUnseen": inWaves, "CanaryIsHeld": inWaves, "PlaceIsTakenUnseen": inWaves, "UnderWayIsEdited": inWaves, "UnderWayIsDeleted": inWaves, "CanaryOfALimitedWaveIsNotAskedFor": inWaves, "CanaryIsNotAskedForWhileItIsWritten": inWaves,
+	"AdmissionUndoesWhatAWaveIsGiven": altered(), "KarmadaStandsStillInWaves": inWaves, "CanaryIsNotAskedForForAMoment": inWaves, "EventsMayBeReadAgain": inWaves, "ContentTakesClustersAway": inWaves, "CanaryFailsUnseen": inWaves, "CanaryGoesUnseen": inWaves, "CanaryIsHeld": inWaves, "PlaceIsTakenUnseen": inWaves, "UnderWayIsEdited": inWaves, "RevertedDuringSlowReads": inWaves, "ForbiddenDuringSlowReads": inWaves, "PreviousIsUnderWay": inWaves, "OurDeletionIsAnsweredLate": inWaves, "UnderWayIsDeleted": inWaves, "CanaryOfALimitedWaveIsNotAskedFor": inWaves, "CanaryIsNotAskedForWhileItIsWritten": inWaves,
 	"ResumedBeforeItsTurn": inWaves, "ResumedWithTheContent": inWaves, "JoinsForTheDying": inWaves, "JoinsDuringTheBake": inWaves, "DeletedWhileTheCanaryIsNotAskedFor": inWaves, "CanaryIsNotAskedForAtFirst": inWaves,
 	"DeletedByHandThenNotAskedFor": inWaves, "NewerVersionIsPreferred": inVersions, "AdmissionAltersSomeInWaves": altered(),
 }

@@ -139,6 +139,15 @@ var stories = map[string]func(*machine) error{
 				return m.put(thePage, 2, map[string]string{selectorKey: "tier=edge", wavesKey: "m1;*", "karmada.target/wave-bake": "30m", "karmada.target/wave-deadline": "1h"}, nil)
 			}, pause(2*time.Second), m.cluster("m3", edge), pause(2*time.Second), m.countOf(2), m.cluster("m1", egde), pause(300*time.Millisecond), m.cluster("m1", edge), pause(time.Minute), m.countOf(2), m.quiet)
 	},
+	"RevertedDuringSlowReads":  func(m *machine) error { return m.slowReads(m.edited(1), m.keeps("m2", "1"), m.calm, m.quiet) },
+	"ForbiddenDuringSlowReads": func(m *machine) error { return m.slowReads(m.configured("*", "gold"), m.keeps("m2", "1")) },
+	"PreviousIsUnderWay": func(m *machine) error {
+		return m.tell(m.page(map[string]string{clustersKey: "m1,m2,m3", wavesKey: "*(1)"}), m.quiet, m.ails("m3"), m.edited(0), pause(2*time.Minute), m.keeps("m3", "0"), m.edited(2), pause(2*time.Minute), m.keeps("m1", "0"), m.keeps("m2", "0"), m.keeps("m3", "2"), m.quiet)
+	},
+	"OurDeletionIsAnsweredLate": func(m *machine) error {
+		return m.tell(m.page(inTwoWaves), m.quiet, m.slowly("delete", "works", fault.DelayAnswer(4*time.Second)), m.puts(thePage, map[string]string{clustersKey: "m1", wavesKey: "m1;*"}), pause(3*time.Second), m.countOf(1), m.ails("m1"),
+			func() error { return m.put(thePage, 2, inTwoWaves, nil) }, pause(time.Minute), m.countOf(1))
+	},
 	"UnderWayIsEdited": func(m *machine) error {
 		return m.freed(func() error {
 			return m.editWork(target{thePage, "m2"}, setField([]any{map[string]any(numbered(thePage, 3))}, "spec", "workload", "manifests"))
