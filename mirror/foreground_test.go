@@ -718,6 +718,44 @@ func TestForegroundLeavesSetBefore(t *testing.T) {
 	}
 }
 
+// TestDepartedUnknown: those on call learn that a resource cannot be listed that has left the configuration, if its objects may
+// have our finalizer, and are not told for nothing. It is listed less and less often.
+func TestDepartedUnknown(t *testing.T) {
+	forbidden := apierrors.NewForbidden(configMaps.GroupResource(), "", errors.New("no"))
+	for name, tc := range map[string]struct {
+		reason    string
+		object    *unstructured.Unstructured
+		noServer  bool
+		wantFails int
+	}{
+		"Foreground": {"the object is to have it", inForeground("m1"), false, 1},
+		"Background": {"the object is not to have it", sample.Asking("1", "m1"), false, 0},
+		"NotServed":  {"there may be no object any more", inForeground("m1"), true, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, clock, lists := newAPIServer(t), newFakeClock(), 0
+			s.list(configMaps, tc.object)
+			c := newControllerOf(t, s, configured("", "", ""), clock)
+			c.fence.Store(new("200"))
+			s.reply("/api/v1/configmaps", forbidden)
+			configure(t, c, onlyWidgets)
+			for began := clock.Now(); clock.Since(began) < 20*time.Minute; clock.Step(overduePeriod) {
+				lists += len(c.departures.toList(clock.Now()))
+				for _, r := range c.departures.listing {
+					c.departures.list(r)
+				}
+				if tc.noServer {
+					c.Resolver = unserved{}
+				}
+				c.findDeparted(t.Context())
+			}
+			if got := c.departures.failing().Sources; got != tc.wantFails || lists < 10 || lists > 40 {
+				t.Errorf("%s: %d are told, it was listed %d times", tc.reason, got, lists)
+			}
+		})
+	}
+}
+
 // unserved is a watch.Resolver of an API server that does not serve anything.
 type unserved struct{}
 

@@ -1,12 +1,16 @@
 package mirror
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/karmada-target/karmada-mirror/metrics"
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/watch"
 )
@@ -41,5 +45,31 @@ func TestNotReady(t *testing.T) {
 	clock.Step(time.Second)
 	if err := c.Ready(); err == nil || !strings.Contains(err.Error(), "has not been watched since 2") {
 		t.Errorf("after it: %v", err)
+	}
+}
+
+// TestReadyWithoutOne: a configured resource that cannot be listed holds up a start for a while, and not for ever.
+func TestReadyWithoutOne(t *testing.T) {
+	s, clock := newAPIServer(t), newFakeClock()
+	s.reply("/apis/example.io/v1/widgets", apierrors.NewInternalError(errors.New("its conversion webhook does not answer")))
+	c := newControllerOf(t, s, configured("", "v1", ""), clock)
+	if err := c.Ready(); err == nil || !strings.Contains(err.Error(), "widgets.example.io has not synced") {
+		t.Errorf("at first: %v", err)
+	}
+	clock.Step(gather.MaxDegraded + time.Second)
+	if err := c.Ready(); err != nil {
+		t.Errorf("later: %v", err)
+	}
+}
+
+// TestDefinitionsAreShown: those on call learn when the watches of definitions fail.
+func TestDefinitionsAreShown(t *testing.T) {
+	c := newControllerOf(t, newAPIServer(t), configured("", "", ""), newFakeClock())
+	for _, w := range c.caches.Definitions() {
+		if !slices.ContainsFunc(c.snapshot().Watches, func(shown metrics.Watch) bool {
+			return shown.Own && shown.Resource == w.Resource.GroupResource.String() && shown.State == string(watch.Ready)
+		}) {
+			t.Errorf("nothing shows the watch of %s", w.Resource.GroupResource)
+		}
 	}
 }

@@ -224,6 +224,20 @@ func TestIncompleteMove(t *testing.T) {
 	}
 }
 
+// TestMoveIsHeldUp: an object may also be nowhere because a wave waits.
+func TestMoveIsHeldUp(t *testing.T) {
+	s := newAPIServer(t)
+	annotations := sample.Annotations{render.ClustersAnnotation: "m1,m3", render.WavesAnnotation: "m1;*"}
+	s.list(state.ClustersResource, sample.Cluster("m1", ""), sample.Cluster("m2", ""), sample.Cluster("m3", ""))
+	s.list(configMaps, sample.Object(annotations))
+	s.list(render.WorksResource, sample.Work(sample.Object(annotations), "m1", sample.Applied("False")), sample.Work(sample.Object(annotations), "m2"))
+	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+	syncPage(t, c)
+	if told := c.announcements.take(); len(told) != 1 || told[0].refusal.Reason != judge.MoveIncomplete || !slices.Equal(s.sent(), []string{"delete m2 if it is work-uid at 7"}) {
+		t.Errorf("told %+v, sent %q", told, s.sent())
+	}
+}
+
 // TestAmendmentFails: a Work that cannot be made to preserve its object stays, and holds up no
 // deletion in another cluster.
 func TestAmendmentFails(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 )
 
@@ -93,4 +94,23 @@ func TestWatchAttempts(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestStood: watches that a proxy ends early, one after the other, end a failure all the same.
+func TestStood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := New(Options{Clock: clock.RealClock{}})
+		watched := func() (fails bool) {
+			began := time.Now()
+			time.Sleep(20 * time.Second)
+			w.noteStood(began)
+			return w.Status().Err != nil
+		}
+		w.setError(errCut)
+		first := watched()
+		w.setError(errCut)
+		if second, third := watched(), watched(); !first || !second || third {
+			t.Errorf("it fails after the first %v, after one more failure %v, and after the next %v", first, second, third)
+		}
+	})
 }
