@@ -750,7 +750,7 @@ func TestDepartedUnknown(t *testing.T) {
 				c.findDeparted(t.Context())
 			}
 			if got := c.departures.failing().Sources; got != tc.wantFails || lists < 10 || lists > 40 {
-				t.Errorf("%s: %d are told, it was listed %d times", tc.reason, got, lists)
+				t.Errorf("%s: %d fail, it was listed %d times", tc.reason, got, lists)
 			}
 		})
 	}
