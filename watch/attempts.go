@@ -192,9 +192,10 @@ func (r reports) ended(ctx context.Context, began time.Time, brought, lists bool
 		r.failed(errCut)
 		relist(errCut)
 	default:
-		r.stood(began) // the API server has ended it, or a proxy that ends what is idle
 		if time.Since(time.Unix(0, r.heard.Load())) > maxSilence {
 			relist(errSilent)
+			return
 		}
+		r.stood(began) // the API server has ended it, or a proxy that ends what is idle
 	}
 }
