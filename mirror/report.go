@@ -160,8 +160,8 @@ func (c *Controller) reportIncompleteMove(f judge.Facts, from, missing []string)
 	slices.Sort(missing)
 	c.logger(f.ID).Warn("removed from clusters, but cannot be created in others yet", zap.Strings("from", from), zap.Strings("to", missing))
 	if about := c.about(f); about != nil {
-		c.announcements.add(announcement{id: f.ID, about: about, refusal: judge.Refusal{Reason: judge.MoveIncomplete, Message: fmt.Sprintf(
-			"removed from %s, but its Works for %s are still missing: karmada-mirror status says what they wait for, and its log why they fail", strings.Join(from, ", "), strings.Join(missing, ", "))}})
+		c.announcements.add(announcement{id: f.ID, about: about, refusal: judge.Refusal{Reason: judge.MoveIncomplete, Advice: judge.MoveIncomplete.Hint(), Message: fmt.Sprintf(
+			"removed from %s, but its Works for %s are still missing", strings.Join(from, ", "), strings.Join(missing, ", "))}})
 	}
 }
 
