@@ -139,7 +139,7 @@ func (c *Controller) findDeparted(ctx context.Context) {
 var errNotServed = errors.New("the API server does not serve it")
 
 func (c *Controller) listDeparted(ctx context.Context, r unlisted) (map[render.Identity]departure, error) {
-	served, isServed, err := c.Resolver.Resolve(ctx, r.Resource)
+	served, isServed, err := c.Resolver.Resolve(ctx, watch.Resource{GroupResource: r.GroupResource}) // in any version
 	switch {
 	case err != nil:
 		return nil, err

@@ -142,7 +142,7 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 	failing := wait.Backoff{Duration: cachePeriod, Factor: 2, Jitter: 0.1, Steps: 10, Cap: maxCachePause}
 	behind := wait.Backoff{Duration: cachePeriod, Factor: 2, Jitter: 0.1, Steps: 10, Cap: maxCatchUpPause}
 	waiting := rate.Sometimes{First: 1, Interval: time.Minute}
-	var behindSince time.Time // as far as checks could tell
+	var behindSince, behindAt time.Time // as far as checks could tell
 	for pause := time.Duration(0); ; {
 		timer := c.Clock.NewTimer(pause)
 		select {
@@ -166,9 +166,10 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 		}
 		if errors.Is(err, gather.ErrBehind) {
 			waiting.Do(func() { c.Logger.Info("cannot lead yet", zap.Error(err)) })
-			if behindSince.IsZero() {
+			if c.Clock.Since(behindAt) > gather.MaxDegraded/3 { // it may have caught up meanwhile
 				behindSince = c.Clock.Now()
 			}
+			behindAt = c.Clock.Now()
 			if pause = behind.Step(); c.Clock.Since(behindSince) > gather.MaxDegraded {
 				c.fail(ErrStale)
 			}

@@ -164,7 +164,7 @@ func (c *Controller) judge(ctx context.Context, id render.Identity) (j judge.Jud
 	if err == nil {
 		j, err = c.confirmWaves(ctx, j)
 	}
-	if err == nil && c.Clock.Since(began) > proofAge && !c.caches.Facts(id).IsAs(facts) {
+	if err == nil && c.Clock.Since(began) > proofAge && !c.caches.Facts(id).IsAs(facts, j.RestsOn()) {
 		err = errMoved
 	}
 	return j, settles, err
@@ -186,10 +186,10 @@ func (c *Controller) look(ctx context.Context, facts judge.Facts) (judge.Judgeme
 
 // confirmWaves judges again if a wave that goes on rests on Works that the cache shows as they were.
 func (c *Controller) confirmWaves(ctx context.Context, j judge.Judgement) (judge.Judgement, error) {
-	if j.Verdict.Rollout == nil || len(j.Verdict.Rollout.RestsOn) == 0 {
+	if len(j.RestsOn()) == 0 {
 		return j, nil
 	}
-	if err := c.caches.ReadWaves(ctx, &j.Facts, j.Verdict.Rollout.RestsOn); err != nil {
+	if err := c.caches.ReadWaves(ctx, &j.Facts, j.RestsOn()); err != nil {
 		return j, err
 	}
 	return judge.On(j.Facts), nil

@@ -108,8 +108,8 @@ type Watch struct {
 	// leave the cache behind.
 	err      error
 	errSince time.Time
-	// stoodSince is when the first watch began after the last failure; zero if none has ended since.
-	stoodSince time.Time
+	// stood is for how long watches have been open since the last failure, without the one that is.
+	stood time.Duration
 	// listing reports that a list is in progress since listBegan; the cache was at
 	// listVersion then. listBrought is when the list last brought an object.
 	listing                bool
@@ -358,7 +358,7 @@ func (w *Watch) setErrorLocked(err error) {
 	}
 	w.err = err
 	if err != nil {
-		w.stoodSince = time.Time{}
+		w.stood = 0
 	}
 }
 
@@ -366,10 +366,7 @@ func (w *Watch) setErrorLocked(err error) {
 func (w *Watch) noteStood(began time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.stoodSince.IsZero() {
-		w.stoodSince = began
-	}
-	if time.Since(w.stoodSince) > watchGrace {
+	if w.stood += time.Since(began); w.stood > watchGrace {
 		w.err = nil
 	}
 }

@@ -171,8 +171,6 @@ func (c *Caches) hasWork(ctx context.Context, id render.Identity, cluster string
 
 // ReadWaves notes in f which Works have changed or are there, or clusters gone or come back, that the caches do not show.
 func (c *Caches) ReadWaves(ctx context.Context, f *judge.Facts, clusters []string) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, sharedTimeout)
-	defer cancel()
 	var unseen []*state.Work
 	if slices.ContainsFunc(clusters, func(cluster string) bool { return f.Works[cluster] == nil && !f.Clusters[cluster].Away }) {
 		if unseen, err = c.LiveWorks(ctx, f.ID); err != nil {
@@ -207,6 +205,8 @@ func (c *Caches) ReadWaves(ctx context.Context, f *judge.Facts, clusters []strin
 
 // hasChanged reports whether a Work is not as the cache shows it.
 func (c *Caches) hasChanged(ctx context.Context, w *state.Work) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, sharedTimeout)
+	defer cancel()
 	obj, err := c.options.Dynamic.Resource(render.WorksResource).Namespace(w.Namespace).Get(ctx, w.Name, metav1.GetOptions{})
 	if err != nil && !ProvesAbsence(err, w.Name) {
 		return false, fmt.Errorf("cannot read Work %s/%s: %w", w.Namespace, w.Name, err)

@@ -2,10 +2,12 @@ package judge
 
 import (
 	"maps"
-	"reflect"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -85,21 +87,32 @@ type Facts struct {
 	NamespaceSkipped bool
 }
 
-// IsAs reports whether the facts by a cache are as they were, apart from what passes with time.
-func (f Facts) IsAs(before Facts) bool { return reflect.DeepEqual(f.lasting(), before.lasting()) }
+// IsAs reports whether the facts by a cache are as before: what the source and its Namespace ask for, what is allowed, the
+// override policies, the clusters, and how well the Works on some clusters are. A Work that is written is compared then.
+func (f Facts) IsAs(before Facts, clusters []string) bool {
+	asks := func(f Facts) (types.UID, string, render.Wishes) {
+		if f.Source == nil {
+			return "", "", render.Wishes{}
+		}
+		return f.Source.UID, f.Source.ResourceVersion, f.Source.Wishes
+	}
+	uid, version, wishes := asks(f)
+	uidBefore, versionBefore, wishesBefore := asks(before)
+	return f.Unknown == before.Unknown && uid == uidBefore && version == versionBefore && wishes == wishesBefore && f.NamespaceGoing == before.NamespaceGoing &&
+		sets.New(f.Policies...).Equal(sets.New(before.Policies...)) && maps.EqualFunc(f.Clusters, before.Clusters, ClusterFacts.isAs) &&
+		!slices.ContainsFunc(clusters, func(cluster string) bool { return !isAs(f.Works[cluster], before.Works[cluster]) })
+}
 
-// lasting returns the facts without those that pass with time.
-func (f Facts) lasting() Facts {
-	f.Now, f.StoppedSince, f.Steady, f.Unshown, f.Stalls = time.Time{}, time.Time{}, nil, nil, nil
-	if f.Source != nil {
-		f.Source = &Source{UID: f.Source.UID, ResourceVersion: f.Source.ResourceVersion, Wishes: f.Source.Wishes}
+func (c ClusterFacts) isAs(before ClusterFacts) bool {
+	return c.State == before.State && c.Forbidden == before.Forbidden && c.Away == before.Away && c.AwaySince.Equal(before.AwaySince) && labels.Equals(c.Labels, before.Labels)
+}
+
+// isAs reports whether a Work is as well as before.
+func isAs(w, before *state.Work) bool {
+	if w == nil || before == nil {
+		return w == before
 	}
-	f.Clusters = maps.Clone(f.Clusters)
-	for name, cluster := range f.Clusters {
-		cluster.Had = nil
-		f.Clusters[name] = cluster
-	}
-	return f
+	return w.UID == before.UID && w.Digest == before.Digest && w.State == before.State && w.IsWell() == before.IsWell() && w.Terminating == before.Terminating && w.Foreign == before.Foreign
 }
 
 // Dependency is an object that the Pods of a source need, but that is not mirrored to all of the

@@ -47,6 +47,14 @@ func (v Verdict) AwaitingNamespace() (clusters []string) {
 	return clusters
 }
 
+// RestsOn returns the clusters on which content rests that is to be written now.
+func (j Judgement) RestsOn() []string {
+	if j.Verdict.Rollout == nil {
+		return nil
+	}
+	return j.Verdict.Rollout.RestsOn
+}
+
 // HeldOut returns the clusters that have no Work and wait for their turn, sorted.
 func (j Judgement) HeldOut() (clusters []string) {
 	for _, cluster := range slices.Sorted(maps.Keys(j.Verdict.Targets)) {

@@ -42,11 +42,15 @@ func (v *vanished) Vanish(w *state.Work) {
 	}
 }
 
-// deletes notes that we delete a Work. The watch may show it before the answer.
-func (v *vanished) deletes(w *state.Work) { v.ours.set(w.Source, w.Cluster, w.UID) }
-
-// deletesNot notes that we have not.
-func (v *vanished) deletesNot(w *state.Work) { v.ours.drop(w.Source, w.Cluster) }
+// deletes notes that we delete a Work: the watch may show it before the answer. It returns what takes that back, if a
+// request that was not answered has not noted it before.
+func (v *vanished) deletes(w *state.Work) (takeBack func()) {
+	if uid, ok := v.ours.get(w.Source, w.Cluster); ok && uid == w.UID {
+		return func() {}
+	}
+	v.ours.set(w.Source, w.Cluster, w.UID)
+	return func() { v.ours.drop(w.Source, w.Cluster) }
+}
 
 // Return forgets that the Work on a cluster was deleted, as when the cluster itself has left.
 func (v *vanished) Return(id render.Identity, cluster string) { v.by.drop(id, cluster) }

@@ -213,8 +213,9 @@ func (w *Writer) write(ctx context.Context, v judge.Verdict, op judge.Operation,
 		}
 	}
 	version := w.Caches.WorksVersion()
+	takeBack := func() {}
 	if op.Kind.Deletes() {
-		w.Ledger.deletes(op.Work)
+		takeBack = w.Ledger.deletes(op.Work)
 	}
 	w.Ledger.send(v.ID, op.Cluster)
 	defer w.Ledger.answered(v.ID, op.Cluster)
@@ -232,8 +233,8 @@ func (w *Writer) write(ctx context.Context, v judge.Verdict, op judge.Operation,
 	switch {
 	case err == nil:
 		w.Ledger.wrote(v, op, answer)
-	case op.Kind.Deletes() && !mayHaveHappened(err):
-		w.Ledger.deletesNot(op.Work)
+	case !mayHaveHappened(err):
+		takeBack()
 	}
 	if shown, found := w.Caches.WorkAt(v.ID, op.Cluster, name); found {
 		w.Ledger.Arrived(shown) // the watch may have shown it before the answer
