@@ -64,7 +64,7 @@ check: ## Check format, module files, vet, staticcheck, the mutants and the budg
 	cd sandbox && go vet github.com/karmada-target/karmada-mirror/sandbox/hyperkarmada
 	cd tools && go build -o ../.cache/bin/staticcheck honnef.co/go/tools/cmd/staticcheck
 	@for module in $(MODULES); do echo "staticcheck in $$module"; (cd "$$module" && "$(CURDIR)/.cache/bin/staticcheck" -tags long ./...); done
-	@for fault in tools/mutants/faults/*.patch; do git apply --check -C1 "$$fault"; done
+	@for fault in tools/mutants/faults/*.patch; do git apply --check "$$fault"; done
 	cd tools && go test -count=1 ./...
 	go test -race ./...
 	go test -run '^TestCost' ./render ./mirror/gather ./mirror/write # the race detector allocates as well
