@@ -210,9 +210,9 @@ func (w Wave) waitFor(places []place) Wave {
 }
 
 // roomIn returns how many clusters of a wave may be given content, how many more once those have gone that are no longer
-// asked for, and for how many of them it is kept, which have not come through with what they have. One that is away leaves its place to another, unless the content may be what took it away: more than
-// the limit went soon after they got it, or while another still had older content, and none is done. The wave waits for
-// them then.
+// asked for, and for how many of them it is kept, which have not come through with what they have. One that is away leaves
+// its place to another, unless the content may be what took it away: more than the limit went soon after they got it, or
+// while another still had older content, and none is done. The wave waits for them then.
 func (w *Wave) roomIn(places []place, atOnce int) (room, left, busy int) {
 	room = atOnce
 	var taken []Wait
