@@ -33,6 +33,9 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 		c.Metrics.KnowCluster(name)
 	case after == nil:
 		c.Metrics.ForgetCluster(name)
+		for _, had := range c.caches.ForgetLabels(name) {
+			c.enqueueChoosing(&state.Cluster{Meta: before.Meta, Labels: had}, c.caches.InWaves)
+		}
 	}
 	objects, namespaces := c.caches.Concerned(before, after)
 	for _, o := range objects {

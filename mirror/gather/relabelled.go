@@ -25,18 +25,25 @@ type labelling struct {
 
 // noteLabels remembers the labels that a cluster had.
 func (c *Caches) noteLabels(before, after *state.Cluster) {
-	switch {
-	case after == nil:
-		c.relabelled.Delete(before.Name)
-	case before != nil && !maps.Equal(before.Labels, after.Labels):
-		all := []labelling{{before.Labels, c.options.Clock.Now()}}
-		for _, l := range c.labellings(after.Name) {
-			if c.options.Clock.Since(l.at) < relabelPeriod && len(all) < maxLabellings {
-				all = append(all, l)
-			}
-		}
-		c.relabelled.Store(after.Name, all)
+	if before == nil || after == nil || maps.Equal(before.Labels, after.Labels) {
+		return
 	}
+	all := []labelling{{before.Labels, c.options.Clock.Now()}}
+	for _, l := range c.labellings(after.Name) {
+		if c.options.Clock.Since(l.at) < relabelPeriod && len(all) < maxLabellings {
+			all = append(all, l)
+		}
+	}
+	c.relabelled.Store(after.Name, all)
+}
+
+// ForgetLabels forgets which labels a cluster had that has left, and returns them: they hold up nothing any more.
+func (c *Caches) ForgetLabels(cluster string) (had []labels.Set) {
+	for _, l := range c.labellings(cluster) {
+		had = append(had, l.had)
+	}
+	c.relabelled.Delete(cluster)
+	return had
 }
 
 func (c *Caches) labellings(cluster string) []labelling {

@@ -35,7 +35,11 @@ func TestHadLabels(t *testing.T) {
 		{"it has left, and another has its name", of("edge"), nil, ""},
 		{"that changes, too", of("core"), of("edge"), "core 1m0s"},
 	} {
-		c.noteLabels(step.before, step.after)
+		if c.noteLabels(step.before, step.after); step.after == nil {
+			if gone := c.ForgetLabels("m1"); len(gone) != 3 || gone[0]["tier"] != "core" {
+				t.Errorf("%s: it had %v", step.reason, gone)
+			}
+		}
 		var had []string
 		for _, h := range c.hadLabels("m1") {
 			had = append(had, h.Labels["tier"]+" "+h.In.String())

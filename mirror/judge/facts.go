@@ -1,12 +1,12 @@
 package judge
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
@@ -90,15 +90,8 @@ type Facts struct {
 // IsAs reports whether the facts by a cache are as before: what the source and its Namespace ask for, what is allowed, the
 // override policies, the clusters, and how well the Works on some clusters are. A Work that is written is compared then.
 func (f Facts) IsAs(before Facts, clusters []string) bool {
-	asks := func(f Facts) (types.UID, string, render.Wishes) {
-		if f.Source == nil {
-			return "", "", render.Wishes{}
-		}
-		return f.Source.UID, f.Source.ResourceVersion, f.Source.Wishes
-	}
-	uid, version, wishes := asks(f)
-	uidBefore, versionBefore, wishesBefore := asks(before)
-	return f.Unknown == before.Unknown && uid == uidBefore && version == versionBefore && wishes == wishesBefore && f.NamespaceGoing == before.NamespaceGoing &&
+	source, was := cmp.Or(f.Source, &Source{}), cmp.Or(before.Source, &Source{})
+	return f.Unknown == before.Unknown && source.UID == was.UID && source.ResourceVersion == was.ResourceVersion && source.Wishes == was.Wishes && f.NamespaceGoing == before.NamespaceGoing &&
 		sets.New(f.Policies...).Equal(sets.New(before.Policies...)) && maps.EqualFunc(f.Clusters, before.Clusters, ClusterFacts.isAs) &&
 		!slices.ContainsFunc(clusters, func(cluster string) bool { return !isAs(f.Works[cluster], before.Works[cluster]) })
 }
