@@ -53,11 +53,14 @@ type unlisted struct {
 	watch.Resource
 	last *config.Configuration
 	at   time.Time
-	// next is when to list it. mayHold: some object may have the finalizer, as far as
-	// the cache shows. isFailing: those on call are to learn that it cannot be listed.
+	// next is when to list it. mayHold: some object may have the finalizer, as far as the cache shows. isRefused: it is
+	// served, and could not be listed.
 	next               time.Time
-	mayHold, isFailing bool
+	mayHold, isRefused bool
 }
+
+// isFailing reports whether those on call are to learn of it.
+func (r unlisted) isFailing() bool { return r.mayHold && r.isRefused }
 
 // departurePeriod is how long after an object has left the configuration a replica that did not lead then removes its
 // finalizer, and keptPeriod how long the one that did tries to. Later, another daemon may have the object, and may have set
@@ -114,16 +117,16 @@ func (c *Controller) findDeparted(ctx context.Context) {
 	defer c.departures.endList()
 	for _, r := range c.departures.toList(c.Clock.Now()) {
 		if c.Clock.Since(r.at) > keptPeriod {
-			if !r.isFailing {
-				continue // as far as is known, there is none
+			if !r.isRefused {
+				continue // there is no object
 			}
 			c.failures.Warn("objects may have left the configuration with a finalizer that was not removed: karmada-mirror purge --finalizers", zap.Stringer("resource", r.GroupResource))
 			continue
 		}
 		left, err := c.listDeparted(ctx, r)
 		if err != nil {
-			r.next, r.isFailing = c.Clock.Now().Add(c.Clock.Since(r.at)/4), r.mayHold && !errors.Is(err, errNotServed)
-			if r.isFailing {
+			r.next, r.isRefused = c.Clock.Now().Add(c.Clock.Since(r.at)/4), !errors.Is(err, errNotServed)
+			if r.isFailing() {
 				c.failures.Warn("cannot tell which objects left the configuration with a finalizer, retrying", zap.Stringer("resource", r.GroupResource), zap.Error(err))
 			}
 			c.departures.list(r)
@@ -186,7 +189,7 @@ func (d *departures) failing() (all metrics.Failing) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, r := range slices.Concat(d.listing, d.unlisted) {
-		if r.isFailing {
+		if r.isFailing() {
 			all = all.With(metrics.Failing{Sources: 1, Since: r.at})
 		}
 	}

@@ -165,13 +165,13 @@ func (c *Controller) judge(ctx context.Context, id render.Identity) (j judge.Jud
 		j, err = c.confirmWaves(ctx, j)
 	}
 	if err == nil && c.Clock.Since(began) > proofAge && !c.caches.Facts(id).IsAs(facts, j.RestsOn()) {
-		err = errMoved
+		err = errOutdated
 	}
 	return j, settles, err
 }
 
-// errMoved ends a sync whose judgement has become outdated.
-var errMoved = errors.New("what decides about its Works has changed while the API server answered slowly")
+// errOutdated ends a sync whose judgement has become outdated.
+var errOutdated = errors.New("what decides about its Works has changed while the API server answered slowly")
 
 // look judges by the caches, and by live reads where the caches do not suffice for the
 // planned writes.

@@ -191,11 +191,9 @@ func (r reports) ended(ctx context.Context, began time.Time, brought, lists bool
 	case lists || !brought && time.Since(began) < time.Second:
 		r.failed(errCut)
 		relist(errCut)
+	case time.Since(time.Unix(0, r.heard.Load())) > maxSilence:
+		relist(errSilent)
 	default:
-		if time.Since(time.Unix(0, r.heard.Load())) > maxSilence {
-			relist(errSilent)
-			return
-		}
 		r.stood(began) // the API server has ended it, or a proxy that ends what is idle
 	}
 }

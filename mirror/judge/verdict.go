@@ -55,10 +55,10 @@ func (j Judgement) RestsOn() []string {
 	return j.Verdict.Rollout.RestsOn
 }
 
-// HeldOut returns the clusters that have no Work and wait for their turn, sorted.
+// HeldOut returns the clusters that have no Work and wait for their turn, sorted; not those that are suspended.
 func (j Judgement) HeldOut() (clusters []string) {
 	for _, cluster := range slices.Sorted(maps.Keys(j.Verdict.Targets)) {
-		if j.Verdict.Targets[cluster].Waits && j.Facts.Works[cluster] == nil {
+		if t := j.Verdict.Targets[cluster]; t.Waits && !t.isSuspended() && j.Facts.Works[cluster] == nil {
 			clusters = append(clusters, cluster)
 		}
 	}

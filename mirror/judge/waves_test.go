@@ -480,6 +480,33 @@ func TestWavesTakenLate(t *testing.T) {
 	f.want("one joins", f.run(), "create-c3-b")
 }
 
+// TestWavesAreBusy: what has not come through with the content before keeps its place, and gets the new content first; one at
+// a time, if it is not known any more what has come through.
+func TestWavesAreBusy(t *testing.T) {
+	f := newFleet(t, "*(1)", "c1", "c2", "c3")
+	f.run()
+	f.sick["c3"] = true
+	f.set("b")
+	f.run()
+	f.set("c")
+	f.want("while c3 is busy", f.run(), "update-c3-c")
+	f.sick["c3"] = false
+	f.run()
+	f.sick["c1"] = true
+	f.set("d")
+	j := f.judge()
+	j.Facts.Steady = nil // by a new process
+	writes := 0
+	for _, op := range On(j.Facts).Plan {
+		if op.Kind.WritesContent() {
+			writes++
+		}
+	}
+	if writes != 1 {
+		t.Errorf("after a restart, %d are written at once", writes)
+	}
+}
+
 // TestWavesKeepTheirPlace: in a wave with a limit, what has the content and has not come through with it keeps its place,
 // whatever another user does to its Work, and though its cluster is away.
 func TestWavesKeepTheirPlace(t *testing.T) {
