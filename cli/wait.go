@@ -40,6 +40,9 @@ type waitCommand struct {
 	until   string
 	timeout time.Duration
 	out     io.Writer
+	// shared is what the polls share, as in follower, and renewed is when it was read.
+	shared  *gather.Reader
+	renewed time.Time
 }
 
 func newWait(transport http.RoundTripper) *cobra.Command {
@@ -123,11 +126,14 @@ func (w *waitCommand) one(ctx context.Context, ref gather.SourceRef) error {
 
 // missing returns what is still to wait for.
 func (w *waitCommand) missing(ctx context.Context, ref gather.SourceRef) ([]string, error) {
-	reader, err := w.reader(ctx)
-	if err != nil {
-		return nil, err
+	if time.Since(w.renewed) >= readerPeriod {
+		shared, err := w.reader(ctx)
+		if err != nil {
+			return nil, err
+		}
+		w.shared, w.renewed = shared, time.Now()
 	}
-	seen := seenWorks{workStates{}, map[types.NamespacedName]*state.Report{}}
+	reader, seen := w.shared, seenWorks{workStates{}, map[types.NamespacedName]*state.Report{}}
 	reader.Seen = seen.note
 	facts, err := reader.Facts(ctx, ref, nil)
 	if err != nil {

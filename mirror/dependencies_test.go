@@ -202,3 +202,21 @@ func TestDependencyOfInheriting(t *testing.T) {
 		t.Error("the Pod is not synced")
 	}
 }
+
+// TestDependencyOfAnotherDaemon: what is not watched may be another daemon's, which mirrors it: its Work is there.
+func TestDependencyOfAnotherDaemon(t *testing.T) {
+	pod := podNeeding("m1", "page")
+	pod.SetAnnotations(nil)
+	s := podServer(t, sample.Object(nil))
+	s.list(pods, pod)
+	s.list(state.NamespacesResource, sample.Namespace(sample.Annotations{render.ClustersAnnotation: "m1"}))
+	s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"), sample.Work(podNeeding("m1", "page"), "m1"))
+	c := newControllerOf(t, s, `{"apiVersion": "mirror.karmada.target/v1alpha1", "kind": "MirrorConfiguration", "resources": [{"group": "example.io", "version": "v1", "resource": "widgets"}, {"resource": "pods"}]}`, newFakeClock())
+	leading(t, c)
+	if _, err := c.reconcile(t.Context(), web, false); err != nil {
+		t.Fatal(err)
+	}
+	if told := c.announcements.take(); len(told) != 0 {
+		t.Errorf("told %+v", told)
+	}
+}

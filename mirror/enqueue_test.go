@@ -24,6 +24,7 @@ import (
 func leading(t *testing.T, c *Controller) *queue.Queue {
 	t.Helper()
 	q := queue.New(c.arrivals.Has)
+	c.fence.Store(new(string))
 	c.queue.Store(q)
 	t.Cleanup(q.ShutDown)
 	return q

@@ -179,11 +179,13 @@ func (w *shifting) step(t *testing.T, step int) {
 	before := map[spot][]string{}
 	for _, source := range shiftingSources {
 		w.sync(t, source)
-		before[source] = w.judge(source)
 	}
 	q := queue.New(w.arrivals.Has)
-	w.queue.Store(q)
+	w.queue.Store(q) // the handlers of the last step may still run
 	defer q.ShutDown()
+	for _, source := range shiftingSources {
+		before[source] = w.judge(source)
+	}
 	version := w.set(t, at, u)
 	eventually(t, "the cache to show "+at.name, func() bool { return w.shows(at, u, version) })
 	for _, source := range shiftingSources {

@@ -35,6 +35,8 @@ const (
 	// again. It doubles each time, up to maxFinalizerPause.
 	finalizerPause    = time.Second
 	maxFinalizerPause = 30 * time.Second
+	// contestedPause is the pause after which it is reported that it is removed each time.
+	contestedPause = 8 * time.Second
 )
 
 // finalizers sets our finalizer on sources that ask to be deleted in the foreground, and removes it.
@@ -112,12 +114,12 @@ func (f *finalizers) add(ctx context.Context, j judge.Judgement, resource schema
 	}
 	if uid := string(source.UID); f.undone.IsInBackOffSinceUpdate(uid, f.Clock.Now()) {
 		o.RetryAfter(f.undone.Get(uid))
-		return finalizing{}
+		return finalizing{denied: f.contested(source)}
 	}
 	switch err := f.set(ctx, resource, source.ID, source.UID, "", true); {
 	case err == nil:
 		f.denied.end(at)
-		return finalizing{}
+		return finalizing{denied: f.contested(source)}
 	case errors.Is(err, write.ErrOtherVersion) || gather.ProvesAbsence(err, source.ID.Name): // there will be an event
 		o.RetryAfter(releasePeriod)
 		return finalizing{early: true}
@@ -133,6 +135,15 @@ func (f *finalizers) add(ctx context.Context, j judge.Judgement, resource schema
 		o.Fail(fmt.Errorf("cannot set the finalizer of source %q: %w", source.ID, err))
 		return finalizing{early: true}
 	}
+}
+
+// contested says that the finalizer of a source is removed each time; nil if it is not.
+func (f *finalizers) contested(source *judge.Source) *judge.Refusal {
+	if f.undone.Get(string(source.UID)) < contestedPause {
+		return nil
+	}
+	return &judge.Refusal{Reason: judge.NotAuthorized, Message: fmt.Sprintf("something removes the finalizer %s each time it is set, such as an admission webhook or another controller, "+
+		"so the object is deleted in the background", render.WorksFinalizer)}
 }
 
 // remove removes the finalizer of a source that need not have it by a live read, if no Work of it may

@@ -327,7 +327,11 @@ func TestCaughtUp(t *testing.T) {
 		"Label": {"a Cluster has a new label", func(s *apiServer) {
 			s.list(state.ClustersResource, newer(sample.Cluster("m1", "edge")), sample.Cluster("m2", ""))
 		}, true},
-		"Newer":  {"what the cache has is from after the list", func(s *apiServer) { s.list(state.NamespacesResource, older()); s.listAt(state.NamespacesResource, "4") }, false},
+		"Newer": {"what the cache has is from after the list", func(s *apiServer) { s.list(state.NamespacesResource, older()); s.listAt(state.NamespacesResource, "4") }, false},
+		"Going": {"one was deleted after the list, which took its time", func(s *apiServer) {
+			s.list(state.NamespacesResource, sample.Namespace(nil), newer(sample.Cluster("other", "")))
+			s.reply("/api/v1/namespaces/other", apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "other"))
+		}, false},
 		"Undone": {"the cache has what etcd no longer has", func(s *apiServer) { s.list(state.NamespacesResource, older()) }, true},
 	}
 	for name, tc := range cases {

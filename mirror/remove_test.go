@@ -238,6 +238,24 @@ func TestMoveIsHeldUp(t *testing.T) {
 	}
 }
 
+// TestMoveFails: and what differs in the new cluster can keep its Work from being created.
+func TestMoveFails(t *testing.T) {
+	s := newAPIServer(t)
+	page := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1", render.ExpandAnnotation: "true"})
+	page.Object["data"] = map[string]any{"key": "$(cluster.region)"}
+	s.list(configMaps, page)
+	s.list(render.WorksResource, sample.Work(sample.Asking("1", "m2"), "m2"))
+	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+	syncPage(t, c)
+	var told []judge.Reason
+	for _, a := range c.announcements.take() {
+		told = append(told, a.refusal.Reason)
+	}
+	if slices.Sort(told); !slices.Equal(told, []judge.Reason{judge.MoveIncomplete, judge.OverrideFailed}) || !slices.Equal(s.sent(), []string{"delete m2 if it is work-uid at 7"}) {
+		t.Errorf("told %q, sent %q", told, s.sent())
+	}
+}
+
 // TestAmendmentFails: a Work that cannot be made to preserve its object stays, and holds up no
 // deletion in another cluster.
 func TestAmendmentFails(t *testing.T) {

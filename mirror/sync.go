@@ -184,9 +184,18 @@ func (c *Controller) look(ctx context.Context, facts judge.Facts) (judge.Judgeme
 	return judge.On(facts), err
 }
 
-// confirmWaves judges again if a wave that goes on rests on Works that the cache shows as they were.
+// confirmWaves judges again if a wave that goes on rests on Works that the cache shows as they were. What would be refused
+// again is not worth the reads, and is not sent without them.
 func (c *Controller) confirmWaves(ctx context.Context, j judge.Judgement) (judge.Judgement, error) {
 	if len(j.RestsOn()) == 0 {
+		return j, nil
+	}
+	if !slices.ContainsFunc(j.Plan, func(op judge.Operation) bool {
+		return op.Kind != judge.Delete && op.Kind != judge.Wake && !c.ledger.Holds(j.Verdict, op)
+	}) {
+		for i := range j.Plan {
+			j.Plan[i].Unconfirmed = true
+		}
 		return j, nil
 	}
 	if err := c.caches.ReadWaves(ctx, &j.Facts, j.RestsOn()); err != nil {

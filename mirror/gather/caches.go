@@ -86,11 +86,13 @@ type Caches struct {
 	// customResources and apiServices show what is served, and by which definition.
 	customResources *watch.Watch
 	apiServices     *watch.Watch
-	// definitions are all that this process has ever seen.
+	// definitions are all that this process has ever seen: the UID of the first, by name.
 	definitions sync.Map
-	contents    contents
-	statuses    statuses
-	scales      scales
+	// resources are those of all kinds that this process has met, by kind.
+	resources sync.Map
+	contents  contents
+	statuses  statuses
+	scales    scales
 	// outages has the last Recovery of each cluster, by name.
 	outages sync.Map
 	// relabelled has the recent labellings of each cluster, by name.

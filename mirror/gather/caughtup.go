@@ -62,8 +62,14 @@ func (c *Caches) hasCaughtUp(ctx context.Context, w *watch.Watch) error {
 		}
 		delete(live, name)
 	}
-	if len(live) > 0 {
-		return ErrBehind
+	for name := range live { // those that the cache has seen deleted since are gone
+		_, err := c.options.Dynamic.Resource(w.Resource.WithVersion(w.Resource.Version)).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+		switch {
+		case err == nil:
+			return ErrBehind
+		case !ProvesAbsence(err, name.Name):
+			return fmt.Errorf("cannot read %s %q: %w", w.Resource.GroupResource, name.Name, err)
+		}
 	}
 	return nil
 }

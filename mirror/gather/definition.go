@@ -13,7 +13,9 @@ import (
 )
 
 // describe adds what is known about the definition of the source's kind.
-func describe(f *judge.Facts, d *state.Definition) {
+func (c *Caches) describe(f *judge.Facts, d *state.Definition) {
+	first, seen := c.definitions.Load(d.Name)
+	f.Redefined = seen && first != d.UID
 	f.Definition, f.DefinitionCreated = judge.DefinitionServed, d.Created
 	if d.Terminating {
 		f.Definition = judge.DefinitionTerminating
@@ -28,7 +30,7 @@ func mayBeDefined(r schema.GroupResource) bool { return strings.Contains(r.Group
 // its definition was deleted. It must be certain of all of that: resources of an aggregated
 // API server have no definition either, and still exist while that server is down.
 func (c *Caches) definitionIsGone(id render.Identity) bool {
-	gr := c.resourceOfKind(id.GroupKind())
+	gr := c.resourceOf(id)
 	if c.configuration.Load() == nil || !mayBeDefined(gr) {
 		return false
 	}

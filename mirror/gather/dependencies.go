@@ -44,8 +44,7 @@ func addDependencies(f *judge.Facts, namespace *state.Namespace, configuration *
 		case o != nil && (o.System != render.NotSystem || o.Claim() != ""): // others bring it to the members
 		case o != nil && isWatched:
 			addUnmirrored(f, judge.SourceOf(o, namespace.Wishes), i)
-		case o != nil && len(missingOf(f, &judge.Source{}, i.worksOf(id))) > 0, // another daemon may mirror it
-			o == nil && !isWatched && namespace.Asks():
+		case (o != nil || !isWatched && namespace.Asks()) && len(missingOf(f, &judge.Source{}, i.worksOf(id))) > 0: // another daemon may mirror it
 			f.Dependencies = append(f.Dependencies, judge.Dependency{ID: id, OtherNamespaces: isConfigured})
 		}
 	}

@@ -47,7 +47,7 @@ func (c *Caches) facts(id render.Identity) judge.Facts {
 			}
 		}
 		if d, found, _ := c.customResources.Get("", w.Resource.String()); found {
-			describe(&f, d.(*state.Definition))
+			c.describe(&f, d.(*state.Definition))
 		}
 	case c.definitionIsGone(id):
 		f.Definition = judge.DefinitionDeleted
@@ -231,7 +231,7 @@ func (c *Caches) factsOf(cluster *state.Cluster) judge.ClusterFacts {
 
 // clusterFactsOf returns what a Cluster itself says that matters to sources.
 func clusterFactsOf(cluster *state.Cluster) judge.ClusterFacts {
-	f := judge.ClusterFacts{State: judge.ClusterJoined, Labels: cluster.Labels, Member: cluster.Member, Away: !cluster.IsReady, Kinds: cluster.Kinds}
+	f := judge.ClusterFacts{State: judge.ClusterJoined, Labels: cluster.Labels, Member: cluster.Member, Joined: cluster.Joined, Away: !cluster.IsReady, Kinds: cluster.Kinds}
 	if f.Away {
 		f.AwaySince = cluster.ReadySince
 	}

@@ -79,7 +79,7 @@ func (c *Caches) liveFacts(ctx context.Context, id render.Identity) (judge.Facts
 // exists: it is not found, and no version of the resource is served. A built-in resource has
 // no definition, but may be served in another version than the configuration names.
 func (c *Caches) confirmDefinitionIsGone(ctx context.Context, id render.Identity) error {
-	r := c.resourceOfKind(id.GroupKind())
+	r := c.resourceOf(id)
 	_, err := c.options.Dynamic.Resource(state.DefinitionsResource).Get(ctx, r.String(), metav1.GetOptions{})
 	if err == nil {
 		return fmt.Errorf("cannot tell whether source %q exists: its definition %q exists, but is not served", id, r)
@@ -214,10 +214,11 @@ func (c *Caches) hasChanged(ctx context.Context, w *state.Work) (bool, error) {
 	return err != nil || obj.GetResourceVersion() != w.ResourceVersion, nil
 }
 
-// isOtherwise reports whether a cluster is not ready as the facts say, or has been so for another time than the cache shows.
+// isOtherwise reports whether a cluster is not ready as the facts say, or has been so for another time than the cache shows, or is
+// about to leave, or has joined again.
 func (c *Caches) isOtherwise(live *state.Cluster, f judge.ClusterFacts) bool {
 	cached := c.Cluster(live.Name)
-	return live.IsReady == f.Away || cached == nil || !live.ReadySince.Equal(cached.ReadySince)
+	return live.IsReady == f.Away || cached == nil || live.UID != cached.UID || live.Terminating != cached.Terminating || !live.ReadySince.Equal(cached.ReadySince)
 }
 
 // readDefinition finds out how a source was deleted that a live read did not find: by
@@ -231,7 +232,7 @@ func (c *Caches) readDefinition(ctx context.Context, f *judge.Facts, r schema.Gr
 	obj, err := c.options.Dynamic.Resource(state.DefinitionsResource).Get(ctx, r.String(), metav1.GetOptions{})
 	switch {
 	case err == nil:
-		describe(f, state.NewDefinition(obj))
+		c.describe(f, state.NewDefinition(obj))
 	case !ProvesAbsence(err, r.String()):
 		return fmt.Errorf("cannot tell how source %q was deleted: cannot read the definition of its kind: %w", f.ID, err)
 	case c.hasSeen(r):

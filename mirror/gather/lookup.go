@@ -87,7 +87,7 @@ func (c *Caches) count(works iter.Seq[*state.Work], place func(*state.Work) stri
 		kind := w.Source.GroupKind()
 		resource, known := resources[kind]
 		if !known {
-			resource, _ = configuration.Resource(c.resourceOfKind(kind))
+			resource, _ = configuration.Resource(c.resourceOf(w.Source))
 			resources[kind] = resource
 		}
 		if w.Foreign == "" && !w.Terminating && !w.IsFinished() && resource.SelectsNamespace(w.Source.Namespace) {
@@ -147,20 +147,28 @@ func each[T any](objects []any) iter.Seq[*T] {
 }
 
 // ResourceOf returns the resource of a source, as far as it is known.
-func (c *Caches) ResourceOf(id render.Identity) string {
-	if w, ok := c.sources.ByKind(id.GroupKind()); ok {
-		return w.Resource.GroupResource.String()
-	}
-	return c.resourceOfKind(id.GroupKind()).String()
-}
+func (c *Caches) ResourceOf(id render.Identity) string { return c.resourceOf(id).String() }
 
-// resourceOfKind returns the resource of a kind that need not be served: the configured
-// one that was last served with this kind, or else a guess. If the guess is wrong, nothing
-// is found, and nothing is deleted.
-func (c *Caches) resourceOfKind(kind schema.GroupKind) schema.GroupResource {
+// resourceOf returns the resource of a source whose kind need not be served, nor be configured any more: the one that was last
+// served with this kind, the one that the breaker has noted on a Work, or else a guess. If the guess is wrong, nothing is found,
+// and nothing is deleted.
+func (c *Caches) resourceOf(id render.Identity) schema.GroupResource {
+	kind := id.GroupKind()
+	if w, ok := c.sources.ByKind(kind); ok {
+		c.resources.Store(kind, w.Resource.GroupResource)
+		return w.Resource.GroupResource
+	}
+	if last, ok := c.resources.Load(kind); ok {
+		return last.(schema.GroupResource)
+	}
 	for _, w := range c.sources.All() {
 		if w.LastKind() == kind {
 			return w.Resource.GroupResource
+		}
+	}
+	for _, w := range c.worksOf(id) {
+		if r := w.MarkedResource(); r.Resource != "" {
+			return r
 		}
 	}
 	plural, _ := meta.UnsafeGuessKindToResource(kind.WithVersion(""))

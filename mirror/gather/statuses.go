@@ -162,7 +162,7 @@ func (c *Caches) Aggregates(kind schema.GroupKind) bool {
 	if configuration == nil || !configuration.AggregatesStatus() {
 		return false
 	}
-	resource, ok := configuration.Resource(c.resourceOfKind(kind))
+	resource, ok := configuration.Resource(c.resourceOf(render.Identity{Group: kind.Group, Kind: kind.Kind}))
 	return ok && resource.AggregateStatus
 }
 

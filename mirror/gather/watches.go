@@ -144,7 +144,7 @@ func (c *Caches) newDefinitionWatch(resource schema.GroupVersionResource) *watch
 					c.options.Handlers.Unserved(groupOf(after))
 					fallthrough
 				default:
-					c.definitions.Store(after.Name, true)
+					c.definitions.LoadOrStore(after.Name, after.UID)
 				}
 				c.sources.Recheck()
 				c.works.Recheck()

@@ -187,8 +187,8 @@ func (c *Caches) advance(f *judge.Facts) {
 	}
 	f.StoppedSince = c.stopped.get(f.ID, f.Now)
 	f.Vanished = c.options.Writes.Vanished(f.ID)
-	for cluster := range f.Vanished {
-		if f.Clusters[cluster].State != judge.ClusterJoined { // its Works have left with it
+	for cluster, w := range f.Vanished {
+		if facts := f.Clusters[cluster]; facts.State != judge.ClusterJoined || !w.Written().After(facts.Joined) { // it has left with its cluster
 			c.options.Writes.Return(f.ID, cluster)
 			delete(f.Vanished, cluster)
 		}

@@ -120,10 +120,11 @@ func (f Facts) isLong(cluster string) bool {
 }
 
 // outlived reports whether the source that a Work was made from is older than the
-// definition of its kind: it was deleted with an earlier definition of that name.
+// definition of its kind: it was deleted with an earlier definition of that name. Both times are in seconds.
 func (f Facts) outlived() bool {
 	for _, w := range f.Works {
-		if w.Source == f.ID && w.SourceCreated().Before(f.DefinitionCreated) {
+		created := w.SourceCreated()
+		if w.Source == f.ID && (created.Before(f.DefinitionCreated) || f.Redefined && created.Equal(f.DefinitionCreated)) {
 			return true
 		}
 	}

@@ -82,7 +82,7 @@ var hints = map[Reason]string{
 	TooLarge:          "make the object smaller: a Work contains all of it, and etcd accepts 1.5 MiB",
 	NotAuthorized:     "ask the administrator of karmada-mirror: its configuration does not allow it, or its own RBAC does not",
 	RenderFailed:      "correct the field that the message names",
-	OverrideFailed:    "correct what the message names: the variable, the Cluster that lacks a value, or the policy; until then, the Work of that cluster keeps its content",
+	OverrideFailed:    "correct what the message names: the variable, the Cluster that lacks a value, or the policy; until then, a Work that the cluster has keeps its content",
 	KindNotServed:     "install its CustomResourceDefinition in that cluster, with this version",
 
 	NamespaceNotPropagated: "create the Namespace in the members, or remove the label",

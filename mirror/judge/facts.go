@@ -30,6 +30,8 @@ type Facts struct {
 	Definition DefinitionState
 	// DefinitionCreated is when that definition was created; zero if there is none.
 	DefinitionCreated time.Time
+	// Redefined: this process has seen an earlier one of that name.
+	Redefined bool
 	// Clusters are the member clusters that matter to the source, by name.
 	Clusters map[string]ClusterFacts
 	// Works are those that name the source or carry it, by cluster.
@@ -168,6 +170,8 @@ type ClusterFacts struct {
 	// Away: the cluster is not ready, and since when Karmada says so.
 	Away      bool
 	AwaySince time.Time
+	// Joined is when the cluster joined.
+	Joined time.Time
 	// Had are the labels before each recent change of them, the last first.
 	Had []HadLabels
 	// Kinds are those that its API server serves.

@@ -109,7 +109,7 @@ func placeOf(f Facts, r *renderings, cluster string, target Target) place {
 		p.stage, p.because = stuck, "is no longer asked for, and its Work is still there"
 		isOlder := r.isOlder(w)
 		p.leaves, p.mayHave = f.lets(w, isOlder), !isOlder
-	case target.Decision != Wanted && !isPending(f, cluster, target):
+	case target.Decision != Wanted && (!isPending(f, cluster, target) || r.optionsOn(cluster).Suspend), w != nil && w.Terminating && target.isSuspended():
 		return place{cluster: cluster}
 	case target.Decision != Wanted:
 		p.stage, p.because = stuck, "cannot be written: "+target.Because

@@ -45,6 +45,8 @@ type Operation struct {
 	Because string
 	// From is the Work whose content is written, instead of the source's; nil for the source's.
 	From *state.Work
+	// Unconfirmed: what it rests on has not been read, since it would be refused again. It must not be sent.
+	Unconfirmed bool
 }
 
 // IsHeld reports whether this is a deletion that the breaker holds, by the mark on the Work.

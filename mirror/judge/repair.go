@@ -97,7 +97,7 @@ func hasContentOf(w, had *state.Work) bool {
 func (f Facts) had(cluster string, t Target) *state.Work {
 	w, last := f.Works[cluster], f.Vanished[cluster]
 	switch {
-	case w == nil && last != nil && last.IsMadeFrom(t.UID()):
+	case w == nil && last != nil && last.IsMadeFrom(t.UID()) && !f.Changed[cluster]:
 		return last
 	case w != nil && w.IsOursFor(f.ID) && w.IsEdited():
 		return w

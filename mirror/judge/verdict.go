@@ -55,10 +55,16 @@ func (j Judgement) RestsOn() []string {
 	return j.Verdict.Rollout.RestsOn
 }
 
-// HeldOut returns the clusters that have no Work and wait for their turn, sorted; not those that are suspended.
-func (j Judgement) HeldOut() (clusters []string) {
+// Lacking returns the clusters that the source chooses and that have no Work, which cannot be created now, sorted; not those that are
+// suspended.
+func (j Judgement) Lacking() (clusters []string) {
+	f, r := j.Facts, renderings{f: j.Facts}
+	if f.Source == nil {
+		return nil
+	}
 	for _, cluster := range slices.Sorted(maps.Keys(j.Verdict.Targets)) {
-		if t := j.Verdict.Targets[cluster]; t.Waits && !t.isSuspended() && j.Facts.Works[cluster] == nil {
+		w := f.Works[cluster]
+		if isPending(f, cluster, j.Verdict.Targets[cluster]) && !f.Clusters[cluster].WriteUnderWay && !r.optionsOn(cluster).Suspend && (w == nil || !w.IsOursFor(f.ID)) {
 			clusters = append(clusters, cluster)
 		}
 	}

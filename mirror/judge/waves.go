@@ -173,6 +173,11 @@ func rollOut(f Facts, renderings *renderings, v *Verdict) {
 	if isGiven {
 		r.RestsOn = restsOn(f, waves)
 	}
+	for cluster := range f.Vanished {
+		if f.Works[cluster] == nil && v.Targets[cluster].Decision == Wanted && !slices.Contains(r.RestsOn, cluster) { // it may have left with its cluster
+			r.RestsOn = append(r.RestsOn, cluster)
+		}
+	}
 	r.noteProgress(f, *v)
 	v.Rollout = r
 }

@@ -25,7 +25,7 @@ import (
 type Leftovers struct {
 	// Resource is the one that has left the configuration.
 	Resource schema.GroupResource
-	// Kind is the resource's kind; if it is empty (not served), kinds are matched by a guess.
+	// Kind is the resource's kind; if it is empty (not served), kinds are matched by the breaker's marks, or a guess.
 	Kind schema.GroupKind
 	// Configurations are those of all daemons. Works of sources in any of them are kept.
 	Configurations []*config.Configuration
@@ -53,7 +53,7 @@ func (l *Leftovers) Find(ctx context.Context, client dynamic.Interface) ([]*stat
 // takes reports whether a Work would be deleted: it is certainly ours, and its source is in
 // no configuration.
 func (l *Leftovers) takes(w *state.Work) bool {
-	if w.Foreign != "" || !w.Labelled || w.Terminating || !l.isOf(w.Source.GroupKind()) {
+	if w.Foreign != "" || !w.Labelled || w.Terminating || !l.isOf(w) {
 		return false
 	}
 	return !l.isConfigured(w.Source.Namespace)
@@ -67,9 +67,13 @@ func (l *Leftovers) isConfigured(namespace string) bool {
 	})
 }
 
-func (l *Leftovers) isOf(kind schema.GroupKind) bool {
+func (l *Leftovers) isOf(w *state.Work) bool {
+	kind := w.Source.GroupKind()
 	if !l.Kind.Empty() {
 		return kind == l.Kind
+	}
+	if marked := w.MarkedResource(); marked.Resource != "" {
+		return marked == l.Resource
 	}
 	plural, _ := meta.UnsafeGuessKindToResource(kind.WithVersion(""))
 	return plural.GroupResource() == l.Resource

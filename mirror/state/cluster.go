@@ -28,6 +28,8 @@ type Cluster struct {
 	// Member is what the Works may depend on, and Labels are what selectors see of it.
 	Member *render.Member
 	Labels labels.Set
+	// Joined is when it was created: it may have left, and joined again.
+	Joined time.Time
 	// IsReady: Karmada can reach it; ReadySince is when IsReady last changed.
 	IsReady    bool
 	ReadySince time.Time
@@ -38,7 +40,7 @@ type Cluster struct {
 // NewCluster reduces a Cluster to what the cache keeps of it.
 func NewCluster(obj *unstructured.Unstructured) *Cluster {
 	member := newMember(obj)
-	cluster := &Cluster{Meta: keepMeta(obj), Member: member, Labels: member.SelectorLabels()}
+	cluster := &Cluster{Meta: keepMeta(obj), Member: member, Labels: member.SelectorLabels(), Joined: obj.GetCreationTimestamp().Time}
 	cluster.IsReady, cluster.ReadySince = readiness(obj)
 	cluster.Kinds = Kinds(shared(servedKinds(obj)))
 	return cluster

@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karmada-target/karmada-mirror/render"
@@ -254,3 +255,14 @@ type seconds uint32
 func secondsOf(t time.Time) seconds { return seconds(min(max(0, t.Unix()), math.MaxUint32)) }
 
 func (s seconds) time() time.Time { return time.Unix(int64(s), 0) }
+
+// MarkedResource returns the resource that the breaker has noted on a Work whose deletion it holds; the zero value if it has not.
+func (w *Work) MarkedResource() (r schema.GroupResource) {
+	if w.Held != nil {
+		r = schema.ParseGroupResource(w.Held.Resource)
+	}
+	if r.Group != w.Source.Group {
+		return schema.GroupResource{}
+	}
+	return r
+}

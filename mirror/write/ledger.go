@@ -90,7 +90,8 @@ func (l *Ledger) check(v judge.Verdict, op judge.Operation) (holdback, bool) {
 	if op.Kind == judge.Wake && l.wakes.has(v.ID, op.Cluster, w) {
 		return holdback{}, true
 	}
-	if left := l.wakes.rests(v.ID, op.Cluster); op.Kind == judge.Wake && op.Work.IsWell() && left > 0 {
+	isForEvent := op.Kind == judge.Wake && op.Work.IsWell() && w.recovery == op.Work.Written().Unix()
+	if left := l.wakes.rests(v.ID, op.Cluster); isForEvent && left > 0 {
 		return holdback{retry: left}, true
 	}
 	return l.contests.check(workKey{v.ID, op.Cluster}, w)

@@ -133,6 +133,10 @@ func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operati
 		op.Kind, op.Because = judge.Wake, judge.BecauseWake // what cannot be as wanted is applied all the same
 		held, ok = w.Ledger.check(v, op)
 	}
+	if !ok && op.Unconfirmed {
+		o.LookAgain()
+		return
+	}
 	if ok {
 		if held.notice != "" {
 			w.Reports.Noticed(v.ID, op.Cluster, held.notice)

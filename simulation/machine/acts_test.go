@@ -173,6 +173,11 @@ func (m *machine) slowly(verb, resource string, f fault.Fault) act {
 	}
 }
 
+// heldBehind mirrors a page in two waves, of which the second waits for new content.
+func (m *machine) heldBehind(clusters string) act {
+	return m.tellAll(m.page(map[string]string{clustersKey: clusters, wavesKey: "m1;*"}), m.quiet, m.ails("m1"), m.edited(2), pause(time.Minute), m.keeps("m1", "2"), m.keeps("m3", "1"))
+}
+
 // slowReads changes something while what a wave rests on is read slowly.
 func (m *machine) slowReads(change act, then ...act) error {
 	return m.tell(m.page(map[string]string{clustersKey: "*", wavesKey: "m1;*", "karmada.target/wave-bake": "1m"}), m.quiet, m.edited(2), pause(30*time.Second),

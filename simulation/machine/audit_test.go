@@ -20,6 +20,7 @@ type audit struct {
 	writes    int
 	lastWrite time.Time
 	calls     []call
+	patched   map[string]int // how often each Work was, since the last quiet moment
 }
 
 // deletion is a request to delete a Work.
@@ -36,6 +37,23 @@ func (a *audit) takeDeletions() []deletion {
 	all := a.deletions
 	a.deletions = nil
 	return all
+}
+
+// mostPatches are how many patches of one Work a day of some steps may lead to: a step can change a Namespace, a cluster, an
+// autoscaler and a policy one after the other, and begins waves.
+func mostPatches(steps int) int { return 20 + 8*steps }
+
+// busyWorks lists the Works that were patched too often, and forgets all.
+func (a *audit) busyWorks(steps int) (wrong []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for work, n := range a.patched {
+		if n > mostPatches(steps) {
+			wrong = append(wrong, fmt.Sprintf("Work %s was patched %d times for %d steps", work, n, steps))
+		}
+	}
+	clear(a.patched)
+	return wrong
 }
 
 // call is a request of a replica that was answered.
@@ -116,6 +134,9 @@ func (a *audit) note(by string, e apiserver.AuditEvent) {
 		a.deletions = append(a.deletions, deletion{e.Namespace + "/" + e.Name, e.Time, e.Code < 300})
 	case "create", "patch", "update":
 		a.writes++
+		if e.Code < 300 {
+			a.patched[e.Namespace+"/"+e.Name]++
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/karmada-target/karmada-mirror/daemon"
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
@@ -112,7 +113,23 @@ var breakers = map[string]func(*machine) error{
 			m.restarted, m.puts(inB(pages[0]), to("m2")), pause(time.Minute), m.held(30, 30), m.deletes(&from, 1, 1), m.cluster("m1", edge), m.quiet, m.held(0, 0),
 			m.cluster("m1", nil), pause(time.Minute), m.held(30, 30), m.refuses("deletions approve --yes --member m2", "held"), m.approved("--member m1"), m.quiet, m.deletes(&from, 31, 31))
 	},
+	"BreakerOfWhatHasLeft": func(m *machine) error { // and is purged, and comes back: it has forgotten
+		more := ""
+		leaves := func() error { more, m.more = m.more, ""; return m.configure("*", none, true) }
+		back := func() error { m.more = more; return m.configure("*", none, true) }
+		return m.tell(m.careful, m.widgets(60), m.widgetsGo(60), pause(time.Minute), m.held(60, 60), leaves, pause(time.Minute), m.runs("purge --resource gateways.example.org --yes"), pause(time.Minute), m.countOf(0),
+			back, pause(time.Hour), m.someWidgets(2), pause(time.Minute), m.countOf(2), m.widgetsGo(1), pause(time.Minute), m.held(0, 0), m.countOf(1))
+	},
 	// Deletions in the foreground.
+	"ForegroundIsStripped": func(m *machine) error { // of its finalizer, each time
+		strips := func(op string, gr schema.GroupResource, _ string, o, _ apiserver.Object) (apiserver.Object, error) {
+			if op != "DELETE" && gr == configMaps {
+				(&unstructured.Unstructured{Object: o}).SetFinalizers(nil)
+			}
+			return o, nil
+		}
+		return m.tell(m.admits(strips, m.page(foreground), pause(30*time.Minute), m.isFinalized(false), m.countOf(2), m.told("NotAuthorized", 1, 1)))
+	},
 	"ForegroundNamespaceGoes": func(m *machine) error {
 		return m.tell(m.crowd(300, 0, foreground), m.quiet, m.spaceGoes("a"), m.spaceIsGone("a"), m.quiet)
 	},

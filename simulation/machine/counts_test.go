@@ -96,8 +96,9 @@ func (m *machine) emptied(deletions []deletion) (wrong []string) {
 	}
 	for cluster, all := range lost {
 		first, total := all[0].at, 0
+		world := m.history.at(first)
 		for name, of := range targets {
-			if seen := m.witness.of(name, first.Add(-time.Millisecond), first); of.cluster == cluster && len(seen) > 0 && seen[0].Content != nil {
+			if seen := m.witness.of(name, first.Add(-time.Millisecond), first); of.cluster == cluster && world.Includes(of.key) && len(seen) > 0 && seen[0].Content != nil {
 				total++
 			}
 		}

@@ -21,6 +21,16 @@ type history []*moment
 
 func (h history) now() *model.World { return h[len(h)-1].World }
 
+// at is the world at a time.
+func (h history) at(t time.Time) *moment {
+	for _, m := range slices.Backward(h) {
+		if !m.from.After(t) {
+			return m
+		}
+	}
+	return h[0]
+}
+
 // change sends a change and, unless the API server refuses it, applies it to a copy of the
 // current world, which becomes the next one.
 func (h *history) change(send func() error, apply func(*model.World)) error {
@@ -88,6 +98,9 @@ func (h history) possibleBy(of target, from, read, to time.Time) []outcome {
 	var all []outcome
 	for _, object := range objects {
 		for _, namespace := range namespaces {
+			if namespace == nil && object != nil && !object.Leaving {
+				continue // there is no object without its Namespace, but one may be seen first
+			}
 			for _, cluster := range clusters {
 				for _, configuration := range configurations {
 					for _, policies := range policies {

@@ -58,8 +58,11 @@ func (m *machine) look() (wrong []string) {
 	var there map[string]*unstructured.Unstructured
 	begun := time.Now()
 	limit := begun.Add(quietLimit)
-	if m.inWaves {
+	switch {
+	case m.inWaves:
 		limit = begun.Add(wavesLimit)
+	case m.isSighted:
+		limit = begun.Add(soon)
 	}
 	for {
 		m.each((*replica).revive)
@@ -78,6 +81,8 @@ func (m *machine) look() (wrong []string) {
 	}
 	wrong = append(wrong, m.wrongDeletions()...)
 	wrong = append(wrong, m.wrongLosses()...)
+	wrong = append(wrong, m.wrongContents()...)
+	wrong = append(wrong, m.untold()...)
 	wrong = append(wrong, m.wrongOrder()...)
 	wrong = append(wrong, m.wrongAges()...)
 	wrong = append(wrong, m.wrongReleases()...)
@@ -135,7 +140,7 @@ func (m *machine) works() map[string]*unstructured.Unstructured {
 	return ours
 }
 
-// underWay lists the replicas that wait for responses, or do not follow the configuration: client-go opens a
+// underWay lists the replicas that wait for responses, or do not follow the configuration or the clusters: client-go opens a
 // watch that was cut often only after up to a minute.
 func (m *machine) underWay() (open []string) {
 	for _, r := range m.replicas {
@@ -144,6 +149,9 @@ func (m *machine) underWay() (open []string) {
 		}
 		if !r.hasEnded() && r.layer.InFlight(fault.Match{Verb: "watch", Resource: "configmaps", Namespace: "karmada-system"}) == 0 {
 			open = append(open, fmt.Sprintf("replica %s does not follow the configuration", r.name))
+		}
+		if !r.hasEnded() && r.layer.InFlight(watchOf("clusters")) == 0 {
+			open = append(open, fmt.Sprintf("replica %s does not follow the clusters", r.name))
 		}
 	}
 	return open
@@ -417,6 +425,9 @@ func (m *machine) targets() map[string]target {
 
 func (m *machine) judgeDeletion(of target, work string, at time.Time, hasHappened bool) string {
 	since := at.Add(-proofAge)
+	if m.isSighted && !m.blinded {
+		since = at.Add(-sightAge)
+	}
 	if m.history.now().Clusters[of.cluster] == nil && m.quietAt.Before(since) {
 		since = m.quietAt // as long as a cluster is leaving, its labels say what selects it
 	}

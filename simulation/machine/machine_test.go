@@ -75,7 +75,8 @@ type machine struct {
 	backup  backup
 	// costs are complaints about them.
 	costs []string
-	// undefines: the definition of the widgets has been deleted.
+	// isRandom: its days are drawn, and users do nothing else. undefines: the definition of the widgets has been deleted.
+	isRandom  bool
 	undefines bool
 }
 
@@ -97,12 +98,13 @@ var (
 	clusters    = schema.GroupResource{Group: "cluster.karmada.io", Resource: "clusters"}
 	definitions = schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
 	widgets     = schema.GroupResource{Group: "example.io", Resource: "widgets"}
+	gauges      = schema.GroupResource{Group: "example.net", Resource: "gauges"}
 	leases      = schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
 )
 
 // resources maps the kinds of the objects to their resources, and those of the override policies.
 var resources = map[string]schema.GroupResource{
-	"ConfigMap": configMaps, deployment.Kind: deployments, autoscaler.Kind: autoscalers, widget.Kind: widgets,
+	"ConfigMap": configMaps, deployment.Kind: deployments, autoscaler.Kind: autoscalers, widget.Kind: widgets, gauge.Kind: gauges,
 	"OverridePolicy":        {Group: "policy.karmada.io", Resource: "overridepolicies"},
 	"ClusterOverridePolicy": {Group: "policy.karmada.io", Resource: "clusteroverridepolicies"},
 }
@@ -128,7 +130,7 @@ func newMachine(s *scene, kubeconfig string) (*machine, error) {
 		kubeconfig: kubeconfig, sections: cmp.Or(s.breaker, breakerOff), departed: map[apiserver.Ref]*process{},
 	}
 	m.karmada = karmada.New(m.store, karmada.Options{})
-	m.witness, m.audit = newWitness(m), &audit{}
+	m.witness, m.audit = newWitness(m), &audit{patched: map[string]int{}}
 	if s.alters {
 		m.store.Admit(m.alter)
 	}
@@ -147,6 +149,7 @@ func newMachine(s *scene, kubeconfig string) (*machine, error) {
 	if err := errors.Join(m.define(resources["OverridePolicy"]), m.configure("*", none, true)); err != nil {
 		return nil, err
 	}
+	m.store.Serve(gaugeResource)
 	if len(s.extra) > 0 {
 		if _, err := m.store.Create(definitions, widgetDefinition("v1")); err != nil {
 			return nil, err
@@ -278,8 +281,8 @@ func numbered(k model.Key, value int) apiserver.Object {
 		}})
 	}
 	version := "v1"
-	if k.Kind == widget.Kind {
-		version = "example.io/v1"
+	if group := resources[k.Kind].Group; group != "" {
+		version = group + "/v1"
 	}
 	return object(version, k.Kind, k.Namespace, k.Name, map[string]any{"data": map[string]any{"key": fmt.Sprint(value), "text": variables[value]}})
 }
@@ -440,7 +443,7 @@ func (m *machine) putCluster(name string, labels map[string]string, region strin
 	return m.history.change(func() error {
 		if m.store.Get(ref) == nil {
 			isNew := m.karmada.Member(name) == nil
-			member, err := m.karmada.Join(karmada.Cluster{Name: name, Resources: []apiserver.Resource{widgetResource}})
+			member, err := m.karmada.Join(karmada.Cluster{Name: name, Labels: labels, Region: region, Zones: zonesOf(region), Resources: []apiserver.Resource{widgetResource, gaugeResource}})
 			if err != nil {
 				return err
 			}
@@ -462,8 +465,15 @@ func describe(u *unstructured.Unstructured, labels map[string]string, region str
 	unstructured.RemoveNestedField(u.Object, "spec", "zones")
 	if region != "" {
 		setField(region, "spec", "region")(u)
-		setField([]any{region + "-1"}, "spec", "zones")(u)
+		_ = unstructured.SetNestedStringSlice(u.Object, zonesOf(region), "spec", "zones") // there is a spec
 	}
+}
+
+func zonesOf(region string) []string {
+	if region == "" {
+		return nil
+	}
+	return []string{region + "-1"}
 }
 
 // joinReady makes a cluster join that Karmada can reach.

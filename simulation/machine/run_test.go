@@ -106,6 +106,7 @@ func (m *machine) logs() string {
 
 // live takes the steps of some days, and looks at the end of each.
 func (m *machine) live(days []day) error {
+	m.isRandom = true
 	for _, d := range days {
 		for _, next := range d {
 			m.log = append(m.log, fmt.Sprintf("%s %s", time.Now().Format(clockFormat), next.what))
@@ -115,7 +116,8 @@ func (m *machine) live(days []day) error {
 			time.Sleep(next.pause)
 		}
 		m.log = append(m.log, time.Now().Format(clockFormat)+" quiet")
-		if wrong := m.look(); len(wrong) > 0 {
+		wrong := m.audit.busyWorks(len(d))
+		if wrong = append(wrong, m.look()...); len(wrong) > 0 {
 			return fmt.Errorf("%q", wrong)
 		}
 	}
@@ -195,7 +197,7 @@ func TestRandom(t *testing.T) {
 // scenes are what random worlds play with.
 var scenes = map[string]*scene{
 	"objects": onAPIServer, "waves": inWaves, "members": inMembers, "altered": altered(), "versions": inVersions, "definitions": withDefinitions, "fleet": inFleet, "breaker": withBreaker,
-	"lag": onLaggingServers, "statuses": withStatuses, "faults": withFaults(), "tenants": ofTenants, "together": together(),
+	"lag": onLaggingServers, "statuses": withStatuses, "faults": withFaults(), "tenants": ofTenants, "together": together(), "sighted": sighted,
 }
 
 // allStories are those of all files.
@@ -212,6 +214,7 @@ var sceneOf = map[string]*scene{
 	"WatchStartsOnAServerThatLags": onLaggingServers, "LeaderHasSeenAFinalizerLiveOnly": onLaggingServers, "RecreatedThenAwayDuringARestart": withStatuses,
 	"AdmissionUndoesWhatAWaveIsGiven": altered(), "KarmadaStandsStillInWaves": inWaves, "CanaryIsNotAskedForForAMoment": inWaves, "EventsMayBeReadAgain": inWaves, "ContentTakesClustersAway": inWaves, "CanaryFailsUnseen": inWaves, "CanaryGoesUnseen": inWaves, "CanaryIsHeld": inWaves, "PlaceIsTakenUnseen": inWaves, "UnderWayIsEdited": inWaves, "RevertedDuringSlowReads": inWaves, "ForbiddenDuringSlowReads": inWaves, "PreviousIsUnderWay": inWaves, "OurDeletionIsAnsweredLate": inWaves, "UnderWayIsDeleted": inWaves, "CanaryOfALimitedWaveIsNotAskedFor": inWaves, "CanaryIsNotAskedForWhileItIsWritten": inWaves,
 	"ResumedBeforeItsTurn": inWaves, "ResumedWithTheContent": inWaves, "JoinsForTheDying": inWaves, "JoinsDuringTheBake": inWaves, "DeletedWhileTheCanaryIsNotAskedFor": inWaves, "CanaryIsNotAskedForAtFirst": inWaves,
+	"RejoinsWhileWorksLag": inWaves, "RejoinsWhileClustersLag": inWaves, "LastLeaderDeletedIt": inWaves, "RefusedInALaterWave": inWaves, "SuspendedCannotBeWritten": inWaves,
 	"DeletedByHandThenNotAskedFor": inWaves, "NewerVersionIsPreferred": inVersions, "AdmissionAltersSomeInWaves": altered(),
 }
 

@@ -45,6 +45,12 @@ var (
 	widgetResource = apiserver.Resource{Group: widgets.Group, Resource: widgets.Resource, Kind: widget.Kind, ListKind: "WidgetList", Singular: "widget", Versions: []string{"v1"}, Namespaced: true, Custom: true}
 )
 
+// gauge is an object of a resource that another API server serves, which no definition defines.
+var (
+	gauge         = model.Key{Kind: "Gauge", Name: "dial"}
+	gaugeResource = apiserver.Resource{Group: gauges.Group, Resource: gauges.Resource, Kind: gauge.Kind, ListKind: "GaugeList", Singular: "gauge", Versions: []string{"v1"}, Storage: "v1", Namespaced: true}
+)
+
 // widgetDefinition defines widgets in some versions, and keeps them in the first.
 func widgetDefinition(versions ...string) apiserver.Object {
 	r := widgetResource
@@ -60,12 +66,13 @@ var inVersions = &scene{
 	steps:       choices{"put": 20, "edit": 10, "upgrade": 6, "override": 10, "override goes": 2, "restart": 2, "kill": 1, "shut": 2, "open": 2},
 }
 
-// withDefinitions plays with a custom resource that is no longer served, and whose definition goes and comes back.
+// withDefinitions plays with a custom resource that is no longer served, and whose definition goes and comes back, and with one
+// of another API server.
 var withDefinitions = &scene{
-	clusters: []string{"m1", "m2"}, objects: []model.Key{widget, pages[0]}, extra: []schema.GroupResource{widgets},
+	clusters: []string{"m1", "m2"}, objects: []model.Key{widget, gauge, pages[0]}, extra: []schema.GroupResource{widgets, gauges},
 	annotations: map[string]choices{clustersKey: {"m1": 2, "m2": 1, "*": 4, none: 1}},
 	claims:      choices{none: 1},
-	steps:       choices{"put": 20, "edit": 8, "delete": 4, "recreate": 2, "definition": 12, "approve": 2, "shut": 2, "open": 2},
+	steps:       choices{"put": 20, "edit": 8, "delete": 4, "recreate": 2, "definition": 12, "gauges": 4, "approve": 4, "shut": 2, "open": 2},
 }
 
 // inFleet plays with many clusters that report, and with API servers that are far away.
@@ -87,7 +94,7 @@ func members(n int) (all []string) {
 // The breaker of the scene withBreaker: more Works than this at once, and more than this share.
 const (
 	heldAboveWorks   = 4
-	heldAbovePercent = 25
+	heldAbovePercent = 60
 )
 
 // withBreaker plays with many objects that choose clusters by labels, which administrators mistype.
@@ -95,7 +102,7 @@ var withBreaker = &scene{
 	clusters: members(6), objects: sixPages(), breaker: fmt.Sprintf("deletion: {holdAbove: {works: %d, percent: %d}}\n", heldAboveWorks, heldAbovePercent),
 	annotations: map[string]choices{clustersKey: {none: 9, "m2": 1}, selectorKey: {"tier": 6, "tier in (edge,core)": 3, "tier=edge": 1}},
 	claims:      choices{none: 1},
-	steps:       choices{"put": 40, "edit": 4, "delete": 2, "cluster": 8, "restart": 1, "shut": 2, "open": 2, "late": 1},
+	steps:       choices{"put": 40, "edit": 4, "delete": 2, "cluster": 8, "narrow": 2, "restart": 1, "shut": 2, "open": 2, "late": 1},
 }
 
 func sixPages() (all []model.Key) {
@@ -112,7 +119,7 @@ var onLaggingServers = &scene{
 	claims:      choices{none: 1},
 	steps: choices{
 		"put": 20, "edit": 20, "delete": 8, "recreate": 2, "lag": 8, "connect": 8, "resource goes": 3, "resource returns": 6, "expire": 4, "return on another server": 8,
-		"foreground of a dying leader": 1, "restart": 1, "kill": 1,
+		"foreground of a dying leader": 1, "change of a dying leader": 2, "restart": 1, "kill": 1,
 	},
 }
 
@@ -121,7 +128,7 @@ var withStatuses = &scene{
 	clusters: []string{"m1", "m2"}, objects: []model.Key{deployment}, judgesCounts: true, options: []string{suspendKey},
 	annotations: map[string]choices{clustersKey: {"m1": 2, "*": 4}, suspendKey: {none: 4, "true": 1, "m1": 1}},
 	claims:      choices{none: 1},
-	steps:       choices{"put": 6, "edit": 4, "recreate": 12, "toggle": 6, "away": 6, "ready": 4, "ail": 2, "heal": 2, "wait": 12, "all restart": 10, "kill": 1},
+	steps:       choices{"put": 6, "edit": 4, "recreate": 12, "toggle": 6, "away": 6, "ready": 4, "ail": 2, "heal": 2, "clock": 2, "wait": 12, "all restart": 10, "kill": 1},
 	flags:       withoutSweeps,
 }
 
@@ -166,9 +173,18 @@ var moreDrawers = map[string]func(*rapid.T, *scene) step{
 		next := choices{"is served": 4, "is not served": 2, "is deleted": 2}.draw(t, "next")
 		return step{next, func(m *machine) error { return m.redefine(next) }}
 	},
+	"gauges": func(t *rapid.T, _ *scene) step {
+		served := rapid.Bool().Draw(t, "served")
+		return step{fmt.Sprintf("served %t", served), func(m *machine) error { return m.servesGauges(served) }}
+	},
+	"narrow": func(t *rapid.T, _ *scene) step { // what is in the other namespace is for another daemon
+		in := choices{"*": 2, "a": 3}.draw(t, "namespaces")
+		return step{in, func(m *machine) error { return m.configure(in, none, true) }}
+	},
 	"approve": func(*rapid.T, *scene) step {
 		return step{"what is held", func(m *machine) error {
-			text := widgets.String() + "=" + time.Now().UTC().Format(time.RFC3339Nano)
+			now := time.Now().UTC().Format(time.RFC3339Nano)
+			text := fmt.Sprintf("%s=%s,%s=%s", widgets, now, gauges, now)
 			return m.history.change(m.approves(&text), func(w *model.World) {
 				maps.DeleteFunc(w.Objects, func(_ model.Key, o *model.Object) bool { return o.Orphaned })
 			})
@@ -214,6 +230,16 @@ var moreDrawers = map[string]func(*rapid.T, *scene) step{
 			foreground := map[string]string{clustersKey: "m1", deletionKey: "foreground"}
 			return m.tell(m.puts(key, to("m1")), pause(time.Second), m.standbyMisses(resources[key.Kind].Resource), m.puts(key, foreground), pause(time.Second),
 				m.leaderDies, pause(late), m.withoutKind(key.Kind))
+		}}
+	},
+	"change of a dying leader": func(t *rapid.T, s *scene) step { // which the standby has not seen
+		key, goes := s.drawObject(t), rapid.Bool().Draw(t, "goes")
+		return step{fmt.Sprintf("%v, goes %t", key, goes), func(m *machine) error {
+			change := func() error { return m.edit(key, 3) }
+			if goes {
+				change = func() error { return m.delete(key) }
+			}
+			return m.tell(m.puts(key, to("m1")), pause(time.Second), m.standbyMisses(resources[key.Kind].Resource), change, pause(4*time.Second), m.leaderDies, pause(5*time.Second))
 		}}
 	},
 	"all restart": func(*rapid.T, *scene) step {
@@ -314,12 +340,7 @@ func (m *machine) redefine(next string) error {
 		}
 		return m.serves(ref, next == "is served")
 	}, func(w *model.World) {
-		c := *w.Configuration
-		c.Without = nil
-		if next == "is not served" {
-			c.Without = []string{widget.Kind}
-		}
-		w.Configuration = &c
+		without(w, widget.Kind, next == "is not served")
 		for k, o := range w.Objects {
 			if next == "is deleted" && k.Kind == widget.Kind {
 				orphan := *o
@@ -328,6 +349,25 @@ func (m *machine) redefine(next string) error {
 			}
 		}
 	})
+}
+
+// servesGauges serves the gauges or not, like what is not served in redefine.
+func (m *machine) servesGauges(served bool) error {
+	r := gaugeResource
+	if !served {
+		r.Versions = nil
+	}
+	return m.history.change(func() error { m.store.Serve(r); return nil }, func(w *model.World) { without(w, gauge.Kind, !served) })
+}
+
+// without has a world know nothing of a kind, or know it again.
+func without(w *model.World, kind string, isUnknown bool) {
+	c := *w.Configuration
+	c.Without = slices.DeleteFunc(slices.Clone(c.Without), func(k string) bool { return k == kind })
+	if isUnknown {
+		c.Without = append(c.Without, kind)
+	}
+	w.Configuration = &c
 }
 
 // report has some Clusters report what they have allocated.

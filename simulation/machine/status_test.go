@@ -123,8 +123,18 @@ var configurations = map[string]func(*machine) error{
 	},
 	"DefinitionIsDeletedUnserved": func(m *machine) error {
 		var from time.Time
-		return m.tell(m.widgets(3), now(&from), m.unserves, pause(time.Minute), m.counted(`karmada_mirror_watch_state{resource="widgets.example.org",state="pending"}`, 1), m.undefined, pause(time.Minute), m.held(3, 3), m.deletes(&from, 0, 0),
-			m.runs("deletions list", "widgets.example.org"), m.approved("--resource widgets.example.org"), pause(time.Minute), m.countOf(0), m.quiet)
+		return m.tell(m.widgets(3), now(&from), m.unserves, pause(time.Minute), m.counted(`karmada_mirror_watch_state{resource="gateways.example.org",state="pending"}`, 1), m.undefined, pause(time.Minute), m.held(3, 3), m.deletes(&from, 0, 0),
+			m.runs("deletions list", "gateways.example.org"), m.approved("--resource gateways.example.org"), pause(time.Minute), m.countOf(0), m.quiet)
+	},
+	"DefinitionIsReplacedAtOnce": func(m *machine) error { // within the second in which its objects were created
+		second := func() error { time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second))); return nil }
+		return m.tell(m.widgets(1), m.widgetsGo(1), pause(time.Minute), second, m.someWidgets(3), pause(100*time.Millisecond), m.undefined, func() error { _, err := m.store.Create(definitions, definitionOf(gadgets)); return err },
+			pause(time.Minute), m.held(3, 3), m.approved(""), pause(time.Minute), m.countOf(0))
+	},
+	"DefinitionGoesThenARollout": func(m *machine) error { // and an approval, or it leaves the configuration and is purged
+		leaves := func() error { m.more = ""; return m.configure("*", none, true) }
+		return m.tell(m.widgets(3), m.undefined, pause(time.Minute), m.held(3, 3), m.restarted, pause(time.Minute), m.approved(""), pause(10*time.Minute), m.countOf(0),
+			m.defined, m.someWidgets(3), pause(time.Minute), m.undefined, pause(time.Minute), m.held(3, 3), leaves, pause(time.Minute), m.runs("purge --resource gateways.example.org --yes"), pause(time.Minute), m.countOf(0))
 	},
 	"DefinitionGoesWhileDown": func(m *machine) error {
 		var from time.Time

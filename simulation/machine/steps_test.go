@@ -61,7 +61,7 @@ func said(all map[string]string) string {
 func (s *scene) drawStep(t *rapid.T) step {
 	kind := s.steps.draw(t, "step")
 	var drawn step
-	for _, all := range []map[string]func(*rapid.T, *scene) step{drawers, moreDrawers, faultDrawers, costDrawers} {
+	for _, all := range []map[string]func(*rapid.T, *scene) step{drawers, moreDrawers, faultDrawers, costDrawers, sightedDrawers} {
 		if draw := all[kind]; draw != nil {
 			drawn = draw(t, s)
 		}
@@ -118,6 +118,7 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 	"move and back": func(t *rapid.T, s *scene) step { // while the creation on the other cluster hangs, for longer than a proof is valid
 		key, here, there, between := s.drawObject(t), s.drawCluster(t), s.drawCluster(t), drawBetween(t)
 		return step{fmt.Sprintf("%v from %s to %s, for %s", key, here, there, between), func(m *machine) error {
+			m.heldBack += 2 * proofAge
 			return m.tell(func() error { return m.put(key, 0, to(here), nil) }, pause(time.Second), m.slowly("create", works.Resource, fault.Delay(2*proofAge)),
 				func() error { return m.put(key, 0, to(there), nil) }, pause(between), func() error { return m.putBack(key) })
 		}}
@@ -181,6 +182,22 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 			}
 			return m.tell(m.space(name, annotations, nil), func() error { return m.put(key, 0, nil, nil) }, pause(time.Second),
 				m.shut(resource), m.spaceGoes(name), m.spaceIsGone(name), pause(between), m.open(resource))
+		}}
+	},
+	"namespace comes unseen": func(t *rapid.T, s *scene) step { // and is forgotten before; what it says counts for objects that are seen at once
+		key, annotations, between := s.drawObject(t), drawAnnotations(t, s.defaults), drawBetween(t)
+		return step{fmt.Sprintf("%v %s, seen %s later", key, said(annotations), between), func(m *machine) error {
+			if m.holdsAny(key.Namespace) {
+				return nil
+			}
+			return m.tell(m.spaceGoes(key.Namespace), m.spaceIsGone(key.Namespace), pause(2*proofAge), m.shut("namespaces"), m.space(key.Namespace, annotations, nil), m.puts(key, to("*")), pause(between), m.open("namespaces"))
+		}}
+	},
+	"deletion is throttled": func(t *rapid.T, s *scene) step { // until there is no reason for it any more
+		key, here, there := s.drawObject(t), s.drawCluster(t), s.drawCluster(t)
+		return step{fmt.Sprintf("%v from %s to %s", key, here, there), func(m *machine) error {
+			busy := m.slowly("delete", works.Resource, fault.Refuse(apierrors.NewTooManyRequests("busy", 4))) // longer than a proof is valid, and than another request
+			return m.tell(m.puts(key, to(here)), pause(time.Second), busy, m.puts(key, to(there)), pause(1500*time.Millisecond), m.puts(key, to(here)), m.calm, pause(2*proofAge))
 		}}
 	},
 	"override": func(t *rapid.T, s *scene) step {

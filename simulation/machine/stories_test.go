@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,7 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
 	"github.com/karmada-target/karmada-mirror/simulation/fault"
+	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
 
 // stories are sequences of events that went wrong once. Each runs step by step, and is
@@ -147,6 +150,52 @@ var stories = map[string]func(*machine) error{
 	"OurDeletionIsAnsweredLate": func(m *machine) error {
 		return m.tell(m.page(inTwoWaves), m.quiet, m.slowly("delete", "works", fault.DelayAnswer(4*time.Second)), m.puts(thePage, map[string]string{clustersKey: "m1", wavesKey: "m1;*"}), pause(3*time.Second), m.countOf(1), m.ails("m1"),
 			func() error { return m.put(thePage, 2, inTwoWaves, nil) }, pause(time.Minute), m.countOf(1))
+	},
+	"RejoinsWhileWorksLag": func(m *machine) error { // a first Work waits for its wave
+		return m.tell(m.heldBehind("m1,m3"), m.shut("works"), func() error { return m.removeCluster("m3") }, pause(time.Minute), func() error { return m.joinReady("m3") }, pause(10*time.Second), m.open("works"), pause(time.Minute), m.countOf(1))
+	},
+	"RejoinsWhileClustersLag": func(m *machine) error {
+		return m.tell(m.heldBehind("m1,m3"), m.shut("clusters"), func() error { return m.removeCluster("m3") }, pause(20*time.Second), m.told("WaveSkipped", 0, 0), func() error { return m.joinReady("m3") }, pause(10*time.Second), m.countOf(1))
+	},
+	"LastLeaderDeletedIt": func(m *machine) error { // which the next one sees late, when the source chooses that cluster again
+		asks := func(clusters string) act {
+			return func() error {
+				return m.put(thePage, 2, map[string]string{clustersKey: clusters, wavesKey: "m1;*"}, nil)
+			}
+		}
+		return m.tell(m.heldBehind("m1,m3"), m.standbyMisses("works"), asks("m1"), pause(30*time.Second), m.countOf(1), m.leaderDies, asks("m1,m3"), pause(10*time.Second), m.countOf(1), m.open("works"), pause(time.Minute), m.countOf(1))
+	},
+	"RefusedInALaterWave": func(m *machine) error { // a source that is touched reads nothing for it
+		var from time.Time
+		in := target{thePage, "m3"}
+		denies := func(op string, gr schema.GroupResource, _ string, o, _ apiserver.Object) (apiserver.Object, error) {
+			if gr == works && op == "UPDATE" && (&unstructured.Unstructured{Object: o}).GetNamespace() == workRef(model.WorkKey(in.cluster, in.key)).Namespace {
+				return nil, apierrors.NewForbidden(works, "it", errors.New(`admission webhook "x" denied the request`))
+			}
+			return o, nil
+		}
+		waves := func(touch int) map[string]string {
+			return map[string]string{clustersKey: "*", wavesKey: "*,!m3;*", "kubectl.kubernetes.io/last-applied-configuration": fmt.Sprint(touch)}
+		}
+		acts := []act{func() error { return m.put(thePage, 2, waves(0), nil) }, pause(2 * time.Minute), m.keeps("m1", "2"), m.keeps("m3", "1"), now(&from)}
+		for i := range 30 {
+			acts = append(acts, func() error { return m.put(thePage, 2, waves(i+1), nil) }, pause(2*time.Second))
+		}
+		return m.tell(m.page(waves(0)), m.quiet, m.admits(denies, append(acts, m.requests(&from, 0, 10, of(works, "get")))...))
+	},
+	"SuspendedCannotBeWritten": func(m *machine) error { // and is passed over
+		with := func(value int, suspended string) act {
+			return func() error {
+				return m.put(thePage, value, map[string]string{clustersKey: "m1,m2", wavesKey: "m1;*", "karmada.target/expand": "true", suspendKey: suspended}, nil)
+			}
+		}
+		return m.tell(func() error { return m.putCluster("m2", map[string]string{"tier": "core"}, "us") }, with(1, "false"), m.quiet, with(2, "false"), pause(time.Minute), m.keeps("m1", "1"), m.keeps("m2", "1"),
+			with(2, "m1"), pause(20*time.Minute), m.keeps("m1", "1"), m.keeps("m2", "2"))
+	},
+	"FlapsTwice": func(m *machine) error { // what is edited during each outage is applied soon after it
+		back := func() error { return m.setReady("m1", true) }
+		return m.tell(m.page(to("m1")), m.quiet, pause(time.Hour), m.goes("m1"), pause(5*time.Second), m.edited(2), pause(3*time.Minute), back, pause(10*time.Second), m.hasInMember("m1", "2"),
+			pause(5*time.Second), m.goes("m1"), pause(5*time.Second), m.edited(3), pause(2*time.Minute+10*time.Second), back, pause(15*time.Second), m.hasInMember("m1", "3"))
 	},
 	"UnderWayIsEdited": func(m *machine) error {
 		return m.freed(func() error {

@@ -20,7 +20,7 @@ import (
 )
 
 // gadgets are a custom resource.
-var gadgets = apiserver.Resource{Group: "example.org", Resource: "widgets", Kind: "Widget", ListKind: "WidgetList", Singular: "widget", Versions: []string{"v1"}, Namespaced: true, Generation: true, Custom: true}
+var gadgets = apiserver.Resource{Group: "example.org", Resource: "gateways", Kind: "Gateway", ListKind: "GatewayList", Singular: "gateway", Versions: []string{"v1"}, Namespaced: true, Generation: true, Custom: true}
 
 func widgetRef(i int) apiserver.Ref {
 	return apiserver.Ref{Resource: gadgets.GroupResource(), Namespace: "a", Name: fmt.Sprintf("widget-%d", i)}
@@ -28,7 +28,7 @@ func widgetRef(i int) apiserver.Ref {
 
 // widgets defines a custom resource, and mirrors some of its objects.
 func (m *machine) widgets(n int) act {
-	m.more = "- {group: example.org, resource: widgets}\n"
+	m.more = "- {group: example.org, resource: gateways}\n"
 	serve := func() error { return m.karmada.Member("m1").Serve(gadgets) }
 	return m.tellAll(serve, m.defined, func() error { return m.configure("*", none, true) }, m.someWidgets(n), pause(time.Minute), m.countOf(n))
 }
@@ -36,8 +36,8 @@ func (m *machine) widgets(n int) act {
 func (m *machine) someWidgets(n int) act {
 	return func() (err error) {
 		for i := range n {
-			m.strangers = append(m.strangers, model.Key{Kind: "Widget", Namespace: "a", Name: widgetRef(i).Name})
-			o := object("example.org/v1", "Widget", "a", widgetRef(i).Name, map[string]any{"spec": map[string]any{"size": int64(i)}})
+			m.strangers = append(m.strangers, model.Key{Kind: "Gateway", Namespace: "a", Name: widgetRef(i).Name})
+			o := object("example.org/v1", "Gateway", "a", widgetRef(i).Name, map[string]any{"spec": map[string]any{"size": int64(i)}})
 			(&unstructured.Unstructured{Object: o}).SetAnnotations(to("m1"))
 			_, failure := m.store.Create(gadgets.GroupResource(), o)
 			err = errors.Join(err, failure)
@@ -55,7 +55,7 @@ func (m *machine) widgetsGo(n int) act {
 	}
 }
 
-var gadgetDefinition = apiserver.Ref{Resource: definitions, Name: "widgets.example.org"}
+var gadgetDefinition = apiserver.Ref{Resource: definitions, Name: "gateways.example.org"}
 
 // defined creates the definition, and undefined deletes it and all widgets.
 func (m *machine) defined() error {

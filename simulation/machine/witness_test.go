@@ -197,6 +197,29 @@ func isWell(work *unstructured.Unstructured) bool {
 		number("observedGeneration") == number("generation") && present >= replicas && number("updatedReplicas") == present && number("availableReplicas") == present
 }
 
+// wrongContents lists the Works that were given content that nothing has asked for, whatever a daemon may have seen.
+func (m *machine) wrongContents() (wrong []string) {
+	for name, of := range m.targets() {
+		for _, s := range m.witness.of(name, m.quietAt, time.Now()) {
+			if s.isGiven && m.isRandom && s.at.After(m.quietAt) && !m.touched[of] && !m.mayGive(of, s) {
+				wrong = append(wrong, fmt.Sprintf("%v was given content at %s that nothing asked for", of, s.at.Format(clockFormat)))
+			}
+		}
+	}
+	return wrong
+}
+
+// mayGive reports whether a Work may have been given its content. How replicas are divided depends on other clusters.
+func (m *machine) mayGive(of target, s sight) bool {
+	asks := func(state model.State, like model.Copy) bool {
+		return state == model.Present && like.UID == s.UID && (s.Suspended || !like.Suspended) && equality.Semantic.DeepEqual(like.Content.WithReplicas(0), s.Content.WithReplicas(0))
+	}
+	from := m.since(m.quietAt.Add(-cacheAge), s.at)
+	return slices.ContainsFunc(m.history, func(moment *moment) bool {
+		return !moment.from.After(s.at) && (moment.until.IsZero() || !moment.until.Before(from)) && asks(moment.Of(of.key, of.cluster))
+	}) || slices.ContainsFunc(m.history.possible(of, from, s.at), func(o outcome) bool { return asks(o.state, o.like) })
+}
+
 // wrongOrder lists the Works that were given content before their waves, or more of them at once than
 // their wave allows.
 func (m *machine) wrongOrder() (wrong []string) {
