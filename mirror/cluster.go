@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -17,6 +19,7 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 	if before != nil && after != nil && (before.IsReady != after.IsReady || !before.ReadySince.Equal(after.ReadySince)) {
 		c.caches.Unreached(after.Name)
 		c.enqueueChoosing(after, c.caches.InWaves) // a wave passes over clusters that are not ready
+		c.enqueueHavingChosen(after, c.caches.LabelsHad(after.Name))
 		for w := range c.caches.WorksOn(after.Name) {
 			c.enqueueStatus(w.Source)       // what a member that was away reports may not have been believed
 			if c.caches.InWaves(w.Source) { // which may wait for it, though it is no longer asked for
@@ -33,9 +36,9 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 		c.Metrics.KnowCluster(name)
 	case after == nil:
 		c.Metrics.ForgetCluster(name)
-		for _, had := range c.caches.ForgetLabels(name) {
-			c.enqueueChoosing(&state.Cluster{Meta: before.Meta, Labels: had}, c.caches.InWaves)
-		}
+		had := c.caches.LabelsHad(name)
+		c.caches.ForgetLabels(name) // they hold up nothing any more
+		c.enqueueHavingChosen(before, had)
 	}
 	objects, namespaces := c.caches.Concerned(before, after)
 	for _, o := range objects {
@@ -58,6 +61,13 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 		if w.NamesSource() {
 			c.enqueue(w.Source)
 		}
+	}
+}
+
+// enqueueHavingChosen enqueues the sources that chose a cluster by labels that it had of late, which hold up their waves.
+func (c *Controller) enqueueHavingChosen(cluster *state.Cluster, had []labels.Set) {
+	for _, those := range had {
+		c.enqueueChoosing(&state.Cluster{Meta: cluster.Meta, Labels: those}, c.caches.InWaves)
 	}
 }
 

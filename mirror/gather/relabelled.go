@@ -37,14 +37,16 @@ func (c *Caches) noteLabels(before, after *state.Cluster) {
 	c.relabelled.Store(after.Name, all)
 }
 
-// ForgetLabels forgets which labels a cluster had that has left, and returns them: they hold up nothing any more.
-func (c *Caches) ForgetLabels(cluster string) (had []labels.Set) {
+// LabelsHad returns the labels that a cluster had of late, and ForgetLabels forgets those of one that has left.
+func (c *Caches) LabelsHad(cluster string) (had []labels.Set) {
 	for _, l := range c.labellings(cluster) {
 		had = append(had, l.had)
 	}
-	c.relabelled.Delete(cluster)
 	return had
 }
+
+// ForgetLabels: see LabelsHad.
+func (c *Caches) ForgetLabels(cluster string) { c.relabelled.Delete(cluster) }
 
 func (c *Caches) labellings(cluster string) []labelling {
 	known, _ := c.relabelled.Load(cluster)

@@ -36,9 +36,10 @@ func TestHadLabels(t *testing.T) {
 		{"that changes, too", of("core"), of("edge"), "core 1m0s"},
 	} {
 		if c.noteLabels(step.before, step.after); step.after == nil {
-			if gone := c.ForgetLabels("m1"); len(gone) != 3 || gone[0]["tier"] != "core" {
+			if gone := c.LabelsHad("m1"); len(gone) != 3 || gone[0]["tier"] != "core" {
 				t.Errorf("%s: it had %v", step.reason, gone)
 			}
+			c.ForgetLabels("m1")
 		}
 		var had []string
 		for _, h := range c.hadLabels("m1") {
