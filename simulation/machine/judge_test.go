@@ -82,7 +82,7 @@ func (m *machine) look() (wrong []string) {
 	wrong = append(wrong, m.wrongDeletions()...)
 	wrong = append(wrong, m.wrongLosses()...)
 	wrong = append(wrong, m.wrongContents()...)
-	wrong = append(wrong, m.untold()...)
+	wrong = append(wrong, m.wrongEvents()...)
 	wrong = append(wrong, m.wrongOrder()...)
 	wrong = append(wrong, m.wrongAges()...)
 	wrong = append(wrong, m.wrongReleases()...)

@@ -76,12 +76,16 @@ func (m *machine) vanishes(name string) act {
 	}
 }
 
-// untold lists the Namespaces that ask for clusters, and without an Event that nothing protects them.
-func (m *machine) untold() (wrong []string) {
+// wrongEvents lists the Namespaces that ask for clusters, and have no Event that nothing protects them, and Works that are called
+// contested although only daemons write them.
+func (m *machine) wrongEvents() (wrong []string) {
 	told := map[string]bool{}
 	for _, o := range m.store.List(schema.GroupResource{Resource: "events"}, "") {
 		uid, _, _ := unstructured.NestedString(o, "involvedObject", "uid")
 		told[uid] = told[uid] || o["reason"] == "NamespaceUnprotected"
+		if (m.isSighted || m.judgesCounts) && o["reason"] == "WorkContested" {
+			wrong = append(wrong, fmt.Sprintf("no one contests it: %v", o["message"]))
+		}
 	}
 	for name, n := range m.history.now().Namespaces {
 		if m.isSighted && (n.Annotations[clustersKey] != "" || n.Annotations[selectorKey] != "") && !told[n.UID] {
