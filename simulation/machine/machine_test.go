@@ -75,7 +75,7 @@ type machine struct {
 	backup  backup
 	// costs are complaints about them.
 	costs []string
-	// isRandom: its days are drawn, and users do nothing else. undefines: the definition of the widgets has been deleted.
+	// isRandom: its days are drawn, and users do nothing else, and all of them are remembered. undefines: the definition of the widgets has been deleted.
 	isRandom  bool
 	undefines bool
 }

@@ -106,7 +106,7 @@ func (m *machine) logs() string {
 
 // live takes the steps of some days, and looks at the end of each.
 func (m *machine) live(days []day) error {
-	m.isRandom = true
+	m.isRandom = !m.isMeasured // measure forgets what was
 	for _, d := range days {
 		for _, next := range d {
 			m.log = append(m.log, fmt.Sprintf("%s %s", time.Now().Format(clockFormat), next.what))
