@@ -117,6 +117,8 @@ type Controller struct {
 	// fence is the API server's resource version when this replica began to lead: a cache
 	// that has not reached it may be behind the last leader.
 	fence atomic.Pointer[string]
+	// hasPassed: the cache of Works has passed the fence, so that what leaves it was deleted since.
+	hasPassed atomic.Bool
 }
 
 // New creates a Controller.

@@ -208,7 +208,8 @@ func (c *Controller) ownerChanged(before, after *state.Work) {
 // givesBack reports whether a Work gets back what it had if another user deletes it. No one knows what the last leader has
 // deleted, and a watch may show it late.
 func (c *Controller) givesBack(w *state.Work) bool {
-	return c.queue.Load() != nil && !state.IsOlder(w.ResourceVersion, *c.fence.Load()) && w.IsOursFor(w.Source) && c.caches.InWaves(w.Source)
+	isSince := c.queue.Load() != nil && (c.hasPassed.Load() || !state.IsOlder(w.ResourceVersion, *c.fence.Load()))
+	return isSince && w.IsOursFor(w.Source) && c.caches.InWaves(w.Source)
 }
 
 // enqueueWaiting requests a sync of the sources that were refused because of a Work that

@@ -77,7 +77,10 @@ func (c *Controller) lead(ctx context.Context, stop <-chan struct{}) {
 	upkeep.Go(func() { c.announce(ctx) })
 	upkeep.Go(func() { c.sweep(ctx, q) })
 	upkeep.Go(func() {
+		hadPassed := false
 		wait.UntilWithContext(ctx, func(context.Context) {
+			c.hasPassed.Store(hadPassed) // at the last look: what was in the cache then has been handled
+			hadPassed = !state.IsOlder(c.caches.WorksVersion(), *c.fence.Load())
 			for _, id := range c.ledger.Overdue() {
 				c.enqueue(id)
 			}

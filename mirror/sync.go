@@ -190,11 +190,10 @@ func (c *Controller) confirmWaves(ctx context.Context, j judge.Judgement) (judge
 	if len(j.RestsOn()) == 0 {
 		return j, nil
 	}
-	if !slices.ContainsFunc(j.Plan, func(op judge.Operation) bool {
-		return op.Kind != judge.Delete && op.Kind != judge.Wake && !c.ledger.Holds(j.Verdict, op)
-	}) {
-		for i := range j.Plan {
-			j.Plan[i].Unconfirmed = true
+	rests := func(op judge.Operation) bool { return op.Kind != judge.Delete && op.Kind != judge.Wake }
+	if !slices.ContainsFunc(j.Plan, func(op judge.Operation) bool { return rests(op) && !c.ledger.Holds(j.Verdict, op) }) {
+		for i, op := range j.Plan {
+			j.Plan[i].Unconfirmed = rests(op)
 		}
 		return j, nil
 	}

@@ -133,7 +133,7 @@ func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operati
 		op.Kind, op.Because = judge.Wake, judge.BecauseWake // what cannot be as wanted is applied all the same
 		held, ok = w.Ledger.check(v, op)
 	}
-	if !ok && op.Unconfirmed {
+	if !ok && op.Unconfirmed && op.Kind != judge.Wake { // it is no longer held
 		o.LookAgain()
 		return
 	}

@@ -165,6 +165,11 @@ var stories = map[string]func(*machine) error{
 		}
 		return m.tell(m.heldBehind("m1,m3"), m.standbyMisses("works"), asks("m1"), pause(30*time.Second), m.countOf(1), m.leaderDies, asks("m1,m3"), pause(10*time.Second), m.countOf(1), m.open("works"), pause(time.Minute), m.countOf(1))
 	},
+	"DeletedWhileNoOneLooks": func(m *machine) error { // which a list shows: the first since the leader began that the Work is in
+		expires := func() error { m.each(func(r *replica) { r.expire("works") }); return nil }
+		return m.tell(m.page(inTwoWaves), m.quiet, m.restarted, pause(time.Minute), m.ails("m1"), m.edited(2), pause(time.Minute), m.keeps("m3", "1"), m.shut("works"),
+			func() error { return m.deleteWork(target{thePage, "m3"}) }, pause(time.Second), expires, m.open("works"), pause(2*time.Minute), m.keeps("m3", "1"))
+	},
 	"RefusedInALaterWave": func(m *machine) error { // a source that is touched reads nothing for it
 		var from time.Time
 		in := target{thePage, "m3"}
@@ -182,6 +187,17 @@ var stories = map[string]func(*machine) error{
 			acts = append(acts, func() error { return m.put(thePage, 2, waves(i+1), nil) }, pause(2*time.Second))
 		}
 		return m.tell(m.page(waves(0)), m.quiet, m.admits(denies, append(acts, m.requests(&from, 0, 10, of(works, "get")))...))
+	},
+	"RefusedBesideAWake": func(m *machine) error { // which it does not hold up
+		denies := func(op string, gr schema.GroupResource, _ string, o, _ apiserver.Object) (apiserver.Object, error) {
+			if gr == works && op == "UPDATE" && (&unstructured.Unstructured{Object: o}).GetNamespace() == "karmada-es-m3" {
+				return nil, apierrors.NewForbidden(works, "it", errors.New(`admission webhook "x" denied the request`))
+			}
+			return o, nil
+		}
+		var from time.Time
+		return m.tell(m.page(to("*")), m.quiet, m.page(inTwoWaves), pause(time.Minute), m.ails("m2"), m.admits(denies, m.edited(2), pause(50*time.Second), m.keeps("m1", "2"), m.keeps("m2", "2"),
+			m.goes("m2"), pause(3*time.Minute), now(&from), func() error { return m.setReady("m2", true) }, pause(10*time.Second), m.requests(&from, 1, 2, done(works, "patch"))))
 	},
 	"SuspendedCannotBeWritten": func(m *machine) error { // and is passed over
 		with := func(value int, suspended string) act {
