@@ -98,7 +98,7 @@ var onAPIServer = &scene{
 		"cluster": 8, "cluster leaves": 1, "configure": 2, "Work deleted": 2, "Work edited": 3, "shut": 8, "open": 6, "expire": 1, "late": 6, "throttle": 3, "slow reads": 3, "kill": 1, "restart": 1,
 		"override": 14, "override goes": 3, "override and object": 8, "override there and back": 6, "override of a dying leader": 2,
 		"there and back": 10, "namespace there and back": 10, "edit and back": 6, "move and back": 6, "autoscaler unreadable": 6, "default of a dying leader": 6, "default goes first": 6, "default selects": 4,
-		"namespace comes unseen": 4, "deletion is throttled": 4,
+		"deletion is throttled": 4,
 	},
 }
 

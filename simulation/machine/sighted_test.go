@@ -24,14 +24,14 @@ var sighted = &scene{
 	defaults:    map[string]choices{clustersKey: {none: 6, "m1": 2, "*,!m2": 1}, selectorKey: {none: 8, "tier=edge": 1}},
 	claims:      choices{none: 1},
 	steps: choices{
-		"put": 20, "edit": 8, "delete": 4, "recreate": 2, "namespace": 8, "delete namespace": 3, "cluster": 4, "cluster vanishes": 6, "forbidden": 6, "wanted during a proof": 6, "restart": 1,
+		"put": 20, "edit": 8, "delete": 4, "recreate": 2, "namespace": 8, "delete namespace": 3, "namespace comes unseen": 4, "cluster": 4, "cluster vanishes": 6, "forbidden": 6, "wanted during a proof": 6, "restart": 1,
 	},
 	flags: withoutSweeps,
 }
 
 const (
-	// soon is how long everything may take there: a new leader, and as long again as a right was missing.
-	soon = 100 * time.Second
+	// soon is how long everything may take there: client-go waits up to two minutes before it watches again.
+	soon = 4 * time.Minute
 	// sightAge is how old the evidence for a deletion may be there: a request to the API server, and an event.
 	sightAge = 100 * time.Millisecond
 )
