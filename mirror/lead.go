@@ -60,6 +60,7 @@ func (c *Controller) lead(ctx context.Context, stop <-chan struct{}) {
 	if !c.awaitCaches(ctx, stop) {
 		return
 	}
+	c.hasPassed.Store(false) // of an earlier term
 	var upkeep sync.WaitGroup
 	defer upkeep.Wait()
 	ctx, cancel := context.WithCancel(ctx)
