@@ -113,7 +113,7 @@ func (c *Controller) isOverlooked(id render.Identity, q *queue.Queue) (is bool, 
 		q.Add(id)
 		return false, nil
 	}
-	return c.isDue(j) && !c.behindFence(id, j.Plan), nil // for what a cache does not know yet, there will be an event
+	return c.isDue(j) && !c.behindFence(j), nil // for what a cache does not know yet, there will be an event
 }
 
 // isDue reports whether acting on a judgement now would write something.

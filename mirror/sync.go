@@ -177,7 +177,7 @@ var errOutdated = errors.New("what decides about its Works has changed while the
 // planned writes.
 func (c *Controller) look(ctx context.Context, facts judge.Facts) (judge.Judgement, error) {
 	id, j := facts.ID, judge.On(facts)
-	if !j.Verdict.Unread && !j.Verdict.AsksBinding() && !c.behindFence(id, j.Plan) {
+	if !j.Verdict.Unread && !j.Verdict.AsksBinding() && !c.behindFence(j) {
 		return j, nil
 	}
 	facts, err := c.caches.LiveFacts(ctx, id)
@@ -207,13 +207,10 @@ func (c *Controller) confirmWaves(ctx context.Context, j judge.Judgement) (judge
 // than the last leader's writes: that could overwrite new content with old, recreate what
 // was deleted, or release what a policy no longer claims. The caches of Namespaces and
 // Clusters have passed the fence before we lead.
-func (c *Controller) behindFence(id render.Identity, plan []judge.Operation) bool {
+func (c *Controller) behindFence(j judge.Judgement) bool {
 	// Deletions are decided by a live read anyway.
-	if !slices.ContainsFunc(plan, func(op judge.Operation) bool { return op.Kind != judge.Delete }) {
-		return false
-	}
-	version, ok := c.caches.VersionFor(id)
-	return ok && state.IsOlder(version, *c.fence.Load())
+	writes := func(op judge.Operation) bool { return op.Kind != judge.Delete }
+	return slices.ContainsFunc(j.Plan, writes) && state.IsOlder(j.Facts.Version, *c.fence.Load())
 }
 
 // hasMoved reports whether a Work that was in the way has changed meanwhile: its deletion

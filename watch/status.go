@@ -46,7 +46,7 @@ func (w *Watch) Status() Status {
 		}
 		return s
 	}
-	s.ResourceVersion = informer.LastSyncResourceVersion()
+	s.ResourceVersion = informer.GetIndexer().LastStoreSyncResourceVersion()
 	switch {
 	case !s.Synced: // with Err, if the first list fails
 		s.State = Syncing
@@ -75,7 +75,7 @@ func (w *Watch) version() string {
 	if informer == nil {
 		return ""
 	}
-	return informer.LastSyncResourceVersion()
+	return informer.GetIndexer().LastStoreSyncResourceVersion()
 }
 
 // Get returns the cached object. synced is false, and the answer means nothing,

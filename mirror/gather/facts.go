@@ -36,6 +36,7 @@ func (c *Caches) facts(id render.Identity) judge.Facts {
 	namespace, found := c.namespaceOf(id)
 	switch {
 	case w != nil:
+		f.Version = w.Status().ResourceVersion // what comes in meanwhile is not in what is read next
 		obj, exists, synced := w.Get(id.Namespace, id.Name)
 		if !synced {
 			f.Unknown = "its resource has not synced"

@@ -184,16 +184,6 @@ func (c *Caches) ServedAs(kind schema.GroupKind) (r schema.GroupVersionResource,
 	return w.Status().Served.Resource, true
 }
 
-// VersionFor returns the resource version that the cache of a source's resource has reached;
-// false if there is no cache to rely on.
-func (c *Caches) VersionFor(id render.Identity) (version string, ok bool) {
-	w, _ := c.watchOf(id)
-	if w == nil {
-		return "", false
-	}
-	return w.Status().ResourceVersion, true
-}
-
 // The indexes of objects and Works, besides those by name and namespace.
 const (
 	// termIndex finds objects and Namespaces by the terms that they name themselves.

@@ -54,13 +54,18 @@ func (c *Caches) overriding(f *judge.Facts) {
 		f.Unknown = "the override policies are not watched yet"
 	}
 	for _, w := range watches {
-		for p := range each[state.Policy](w.ByIndex(cache.NamespaceIndex, "")) {
-			f.Policies = append(f.Policies, p)
-		}
+		addPolicies(f, each[state.Policy](w.ByIndex(cache.NamespaceIndex, "")))
 		if f.ID.Namespace != "" {
-			for p := range each[state.Policy](w.ByIndex(cache.NamespaceIndex, f.ID.Namespace)) {
-				f.Policies = append(f.Policies, p)
-			}
+			addPolicies(f, each[state.Policy](w.ByIndex(cache.NamespaceIndex, f.ID.Namespace)))
+		}
+	}
+}
+
+// addPolicies adds those of some override policies that may select a source: only they get a sync when they change.
+func addPolicies(f *judge.Facts, policies iter.Seq[*state.Policy]) {
+	for p := range policies {
+		if p.MaySelect(f.ID.Kind, f.ID.Namespace, f.ID.Name) {
+			f.Policies = append(f.Policies, p)
 		}
 	}
 }
@@ -125,7 +130,8 @@ func (c *Caches) ConfirmLoss(ctx context.Context, f judge.Facts, lost map[string
 			policies = append(policies, state.NewPolicy(&list.Items[i]))
 		}
 	}
-	f.Policies, f.PoliciesLive = policies, false
+	f.Policies, f.PoliciesLive = nil, false
+	addPolicies(&f, slices.Values(policies))
 	more := without(judge.Decide(f).Lost(), lost)
 	if left := settle - c.shown.settled(f.ID, more, c.options.Clock.Now()); left > 0 {
 		return f, left, nil
@@ -178,12 +184,12 @@ func (r *Reader) overriding(ctx context.Context, f *judge.Facts) error {
 	if err != nil {
 		return err
 	}
-	f.Policies = wide
+	addPolicies(f, slices.Values(wide))
 	if f.ID.Namespace == "" {
 		return nil
 	}
 	own, err := r.policiesOf(ctx, f.ID.Namespace)
-	f.Policies = append(f.Policies[:len(f.Policies):len(f.Policies)], own...)
+	addPolicies(f, slices.Values(own))
 	return err
 }
 

@@ -23,6 +23,8 @@ type Facts struct {
 	Hint string
 	// Source is what the object asks for; nil if the object does not exist.
 	Source *Source
+	// Version is the resource version that the cache of its resource had reached at least; empty if there is none.
+	Version string
 	// Live: Source was just read from the API server, by a quorum read, not from
 	// the cache. Only then does its absence prove anything.
 	Live bool

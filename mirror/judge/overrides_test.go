@@ -137,11 +137,6 @@ func TestUnreadablePolicyByLabels(t *testing.T) {
 	if len(Plan(v, f.Works)) > 0 || len(v.Refusals) != 1 || v.Refusals[0].Reason != OverrideFailed {
 		t.Errorf("planned %+v, refused %+v", Plan(v, f.Works), v.Refusals)
 	}
-	other := map[string]any{"labelSelector": map[string]any{"matchLabels": map[string]any{"tier": "prod"}}, "name": "other"}
-	f.Policies[1] = policy("OverridePolicy", sample.Page.Namespace, "prod", other, value, map[string]any{"xmlOverrider": []any{}})
-	if v := Decide(f); len(Plan(v, f.Works)) != 1 {
-		t.Errorf("it cannot select the object any more, but: %+v", v.Refusals)
-	}
 }
 
 // TestSameOverriders: two policies that change the same on different clusters are two policies.

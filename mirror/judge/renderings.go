@@ -111,7 +111,7 @@ func (r *renderings) unreadable(cluster string, rendering *Rendering) error {
 	}
 	lacking := w.Notes().Lack(rendering.notes)
 	for _, p := range r.f.Policies {
-		if p.Fault != "" && slices.Contains(lacking, p.Note()) && p.MaySelect(r.f.ID.Kind, r.f.ID.Namespace, r.f.ID.Name) {
+		if p.Fault != "" && slices.Contains(lacking, p.Note()) {
 			return errors.New(p.Fault)
 		}
 		if p.Fault != "" || !slices.Contains(lacking, p.Note()) {

@@ -17,9 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
-	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -115,12 +113,13 @@ func renderWorks(ctx context.Context, config *rest.Config, resource schema.Group
 	if err != nil {
 		return nil, err
 	}
-	var clusters []*state.Cluster
-	for i := range list.Items {
-		clusters = append(clusters, state.NewCluster(&list.Items[i]))
+	clusters := map[string]judge.ClusterFacts{}
+	for _, cluster := range list.Items {
+		clusters[cluster.GetName()] = judge.ClusterFacts{State: judge.ClusterJoined, Labels: cluster.GetLabels()}
 	}
 	for i := range sources.Items {
-		v := judge.Decide(gather.Offline(judge.NewSource(&sources.Items[i], render.Wishes{}), clusters, nil))
+		source := judge.NewSource(&sources.Items[i], render.Wishes{})
+		v := judge.Decide(judge.Facts{ID: source.ID, Source: source, Live: true, PoliciesLive: true, AllAtOnce: true, Clusters: clusters})
 		if len(v.Refusals) > 0 {
 			return nil, fmt.Errorf("cannot render %s: %v", v.ID, v.Refusals)
 		}

@@ -119,7 +119,7 @@ func (b *Builder) CheckedDaemon(ctx context.Context) (string, error) {
 	return path, b.compile(ctx, step{
 		what: "karmada-mirror with the race detector", hint: "about two minutes the first time",
 		flags: []string{"-race"},
-		dir:   b.module, output: path, target: checked,
+		dir:   filepath.Join(b.Repository(), "simulation"), output: path, target: checked, // with the daemon's own libraries, not Karmada's
 	})
 }
 

@@ -20,7 +20,7 @@ const KarmadaVariable = "SANDBOX_KARMADA"
 const (
 	// hyperkarmada is the main package that contains all components of Karmada.
 	hyperkarmada = "github.com/karmada-target/karmada-mirror/sandbox/hyperkarmada"
-	checked      = "github.com/karmada-target/karmada-mirror/sandbox/checked"
+	checked      = "github.com/karmada-target/karmada-mirror/simulation/checked"
 	// The modules whose versions the components report.
 	kubernetes = "k8s.io/kubernetes"
 	karmada    = "github.com/karmada-io/karmada"

@@ -15,8 +15,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
 
-// wrongAges lists the Works that were given content older than what they had had, and those that were
-// created again although nothing had asked for it since they were deleted.
+// wrongAges lists the Works that were given content older than what they had had, or than the term of who gave it, and
+// those that were created again although nothing had asked for it since they were deleted.
 func (m *machine) wrongAges() (wrong []string) {
 	if !m.judgesAge || m.heldBack > 0 {
 		return nil
@@ -26,14 +26,23 @@ func (m *machine) wrongAges() (wrong []string) {
 			continue
 		}
 		newest := m.quietAt.Add(-cacheAge) // when the newest content that it has had was asked for first
+		var before sight
 		for _, s := range m.witness.of(name, m.quietAt, time.Now()) {
-			if !s.isGiven || !s.at.After(m.quietAt) {
+			if !s.isGiven {
 				continue
 			}
-			if m.isAgain(name, of, s.at) {
+			first, last := m.asked(of, s)
+			if !s.at.After(m.quietAt) {
+				before = s
+				continue
+			}
+			if m.isAgain(name, of, before, s.at) {
 				wrong = append(wrong, fmt.Sprintf("%v was created again at %s, which nothing asked for", of, s.at.Format(clockFormat)))
 			}
-			first, last := m.asked(of, s)
+			if !last.IsZero() && last.Before(s.term) {
+				wrong = append(wrong, fmt.Sprintf("%v was given content at %s by a leader since %s that was not asked for since %s", of, s.at.Format(clockFormat), s.term.Format(clockFormat), last.Format(clockFormat)))
+			}
+			before = s
 			if !last.IsZero() && last.Before(newest.Add(user+1)) { // as long as it took to ask
 				wrong = append(wrong, fmt.Sprintf("%v was given content at %s that is older than what it had: not asked for since %s", of, s.at.Format(clockFormat), last.Format(clockFormat)))
 			}
@@ -66,24 +75,29 @@ func (m *machine) asked(of target, s sight) (first, last time.Time) {
 	return first, last
 }
 
-// isAgain reports whether a Work was created although it had been deleted and has not been wanted since.
-func (m *machine) isAgain(work string, of target, at time.Time) bool {
+// isAgain reports whether a Work was created although it had been deleted and has not been wanted since it had been there
+// before: what asked for it last may be seen late.
+func (m *machine) isAgain(work string, of target, before sight, at time.Time) bool {
 	deleted, was := m.witness.lastEnding(work, at)
-	if !was {
-		return false
-	}
+	var began, ended time.Time // when it was wanted last
 	for _, moment := range slices.Backward(m.history) {
 		if moment.from.After(at) {
 			continue
 		}
-		switch state, _ := moment.Of(of.key, of.cluster); state {
-		case model.Present:
-			return !moment.until.IsZero() && moment.until.Before(deleted)
-		case model.Stays:
+		state, _ := moment.Of(of.key, of.cluster)
+		if state == model.Stays {
 			return false
 		}
+		if state == model.Present && ended.IsZero() {
+			ended = moment.until
+		}
+		if state == model.Present && ended.IsZero() || state != model.Present && !ended.IsZero() {
+			break
+		}
+		began = moment.from
 	}
-	return false
+	first, _ := m.asked(of, before)
+	return was && !ended.IsZero() && ended.Before(deleted) && !first.Before(began)
 }
 
 // lastEnding is when the last deletion of a Work was requested before a time.
@@ -155,16 +169,22 @@ func (m *machine) mustHold(k model.Key, at time.Time) bool {
 
 // ruler is the process that has led for a while, nil if there is none.
 func (m *machine) ruler() *process {
-	lease := &unstructured.Unstructured{Object: m.store.Get(apiserver.Ref{Resource: leases, Namespace: daemon.Namespace, Name: daemon.DefaultLease})}
-	holder, _, _ := unstructured.NestedString(lease.Object, "spec", "holderIdentity")
-	text, _, _ := unstructured.NestedString(lease.Object, "spec", "acquireTime")
-	acquired, err := time.Parse(time.RFC3339Nano, text)
+	acquired, holder := m.term()
 	for _, r := range m.replicas {
-		if p := r.current; err == nil && strings.HasPrefix(holder, r.name+"_") && !p.isOver() && acquired.After(p.began) && time.Since(acquired) > cacheAge {
+		if p := r.current; !acquired.IsZero() && strings.HasPrefix(holder, r.name+"_") && !p.isOver() && acquired.After(p.began) && time.Since(acquired) > cacheAge {
 			return p
 		}
 	}
 	return nil
+}
+
+// term returns since when there is a leader, and who it is; zero if there has been none.
+func (m *machine) term() (since time.Time, holder string) {
+	lease := &unstructured.Unstructured{Object: m.store.Get(apiserver.Ref{Resource: leases, Namespace: daemon.Namespace, Name: daemon.DefaultLease})}
+	holder, _, _ = unstructured.NestedString(lease.Object, "spec", "holderIdentity")
+	text, _, _ := unstructured.NestedString(lease.Object, "spec", "acquireTime")
+	since, _ = time.Parse(time.RFC3339Nano, text)
+	return since, holder
 }
 
 // depart notes who leads when objects with a finalizer leave the configuration.

@@ -119,7 +119,7 @@ var onLaggingServers = &scene{
 	claims:      choices{none: 1},
 	steps: choices{
 		"put": 20, "edit": 20, "delete": 8, "recreate": 2, "lag": 8, "connect": 8, "resource goes": 3, "resource returns": 6, "expire": 4, "return on another server": 8,
-		"foreground of a dying leader": 1, "restart": 1, "kill": 1,
+		"foreground of a dying leader": 1, "change of a dying leader": 2, "restart": 1, "kill": 1,
 	},
 }
 
@@ -230,6 +230,16 @@ var moreDrawers = map[string]func(*rapid.T, *scene) step{
 			foreground := map[string]string{clustersKey: "m1", deletionKey: "foreground"}
 			return m.tell(m.puts(key, to("m1")), pause(time.Second), m.standbyMisses(resources[key.Kind].Resource), m.puts(key, foreground), pause(time.Second),
 				m.leaderDies, pause(late), m.withoutKind(key.Kind))
+		}}
+	},
+	"change of a dying leader": func(t *rapid.T, s *scene) step { // which the standby has not seen
+		key, goes := s.drawObject(t), rapid.Bool().Draw(t, "goes")
+		return step{fmt.Sprintf("%v, goes %t", key, goes), func(m *machine) error {
+			change := func() error { return m.edit(key, 3) }
+			if goes {
+				change = func() error { return m.delete(key) }
+			}
+			return m.tell(m.puts(key, to("m1")), pause(time.Second), m.standbyMisses(resources[key.Kind].Resource), change, pause(4*time.Second), m.leaderDies, pause(5*time.Second))
 		}}
 	},
 	"all restart": func(*rapid.T, *scene) step {

@@ -37,6 +37,8 @@ type sight struct {
 	// isWell: it is reported as applied and, for a Deployment, as rolled out. isGiven: its content is
 	// not what it was before, or Karmada may apply it now.
 	isWell, isGiven bool
+	// term is since when there was the leader that there was then.
+	term time.Time
 }
 
 // loss is a write that has taken an override from a Work.
@@ -113,6 +115,9 @@ func (w *witness) see(key string, work *unstructured.Unstructured) {
 	before := w.seen[key]
 	last := append([]sight{{}}, before...)[len(before)]
 	s.isGiven = last.UID != like.UID || !equality.Semantic.DeepEqual(last.Content, like.Content) || last.Suspended && !like.Suspended && work.GetDeletionTimestamp() == nil
+	if s.isGiven && w.machine.judgesAge {
+		s.term, _ = w.machine.term()
+	}
 	w.seen[key] = append(before, s)
 }
 

@@ -42,10 +42,10 @@ func TestLines(t *testing.T) {
 }
 
 // TestVersions: what modules share with client-go, they compile once, because they have it in the same
-// version. The sandbox must have Karmada's versions, so the others take those.
+// version. The sandbox must have Karmada's versions, so the tools take those; the daemon and its simulation may be ahead.
 func TestVersions(t *testing.T) {
 	const format = "{{.Path}} {{with .Replace}}{{.Version}}{{else}}{{.Version}}{{end}}"
-	shared := strings.Fields(run(t, "sandbox", "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "k8s.io/client-go/kubernetes"))
+	shared := strings.Fields(run(t, ".", "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "k8s.io/client-go/kubernetes"))
 	versions := func(module string) map[string]bool {
 		out := run(t, module, "go", append([]string{"list", "-e", "-m", "-f", format}, shared...)...)
 		all := map[string]bool{}
@@ -54,11 +54,13 @@ func TestVersions(t *testing.T) {
 		}
 		return all
 	}
-	want := versions("sandbox")
-	for _, module := range []string{".", "simulation", "sandbox/kwok", "tools/health", "tools/helm", "tools/prometheus"} {
-		for version := range versions(module) {
-			if !want[version] {
-				t.Errorf("%s has another version than the sandbox: %s", module, version)
+	for first, others := range map[string][]string{".": {"simulation"}, "sandbox": {"sandbox/kwok", "tools/health", "tools/helm", "tools/prometheus"}} {
+		want := versions(first)
+		for _, module := range others {
+			for version := range versions(module) {
+				if !want[version] {
+					t.Errorf("%s has another version than %s: %s", module, first, version)
+				}
 			}
 		}
 	}
