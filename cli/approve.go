@@ -113,7 +113,7 @@ func (d *deletions) own(ctx context.Context, works []heldWork) ([]heldWork, erro
 	})
 	if others := len(works) - len(own); others > 0 {
 		text := fmt.Sprintf("%d deletions are held by another daemon: they are not in the configuration of ConfigMap %q. "+
-			"To approve them, give --config-map NAMESPACE/NAME, as the Event DeletionHeld on the ConfigMap of that daemon says", others, d.configMap)
+			"To approve them, give --config-map NAMESPACE/NAME, as the Event DeletionHeld on the ConfigMap of that daemon says. If they are in no configuration any more, use purge", others, d.configMap)
 		if len(own) == 0 {
 			return nil, errors.New(text)
 		}

@@ -36,7 +36,13 @@ type mirrorStatus struct {
 	Waits bool `json:"waits,omitempty"`
 	// Message says what is not as expected.
 	Message string `json:"message,omitempty"`
+	// Overdue: the Work should have been written by now, and something may refuse that.
+	Overdue bool `json:"overdue,omitempty"`
 }
+
+// overdueAfter is how long after the object was written the write of a Work is overdue. What the API server refuses, only the
+// daemon knows.
+const overdueAfter = time.Minute
 
 type sourceName struct {
 	Group     string `json:"group,omitempty"`
@@ -117,7 +123,7 @@ func (s sourceName) String() string {
 
 // needsSomebody reports whether a line is about something that does not resolve itself.
 func (s mirrorStatus) needsSomebody() bool {
-	return s.Decision == judge.Unknown.String() && !s.Waits || s.Work != nil && (s.Work.DeletionHeld || s.Work.State == state.WorkFailed.String())
+	return s.Decision == judge.Unknown.String() && !s.Waits || s.Overdue || s.Work != nil && (s.Work.DeletionHeld || s.Work.State == state.WorkFailed.String())
 }
 
 // statusesOf returns the lines of a source, sorted by cluster. The user may not be allowed to
@@ -143,6 +149,9 @@ func statusesOf(j judge.Judgement, states workStates, hidden func(cluster string
 			line.Message = "you may not read its Work"
 		} else {
 			line.Operation, line.Message = string(op.Kind), oneLine(messageOf(v, cluster, op, line.Work))
+		}
+		if op.Kind.WritesContent() && line.Operation != "" && !f.Source.Written.IsZero() && f.Now.Sub(f.Source.Written) > overdueAfter {
+			line.Overdue, line.Message = true, line.Message+"; if this stays so, an Event of the object says why, or the log"
 		}
 		if w := f.Works[cluster]; line.Message == "" && w != nil && w.IsLong() {
 			line.Message = judge.NoteLong

@@ -3,10 +3,12 @@ package cli
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -107,7 +109,7 @@ func (w *waitCommand) one(ctx context.Context, ref gather.SourceRef) error {
 	err := wait.PollUntilContextCancel(ctx, waitPeriod, true, func(ctx context.Context) (done bool, err error) {
 		now, err := w.missing(ctx, ref)
 		switch {
-		case passes(err):
+		case passes(err) && w.timeout > 0:
 			missing = []string{err.Error()}
 			return false, nil
 		case err != nil: // after a timeout, missing still has the last answer
@@ -227,8 +229,10 @@ func (w *waitCommand) unhealthy(j judge.Judgement, line mirrorStatus, report *st
 	return ""
 }
 
-// passes reports whether an error is transient.
+// passes reports whether an error is transient: no answer is, unless it is the certificate that is refused.
 func passes(err error) bool {
-	return apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
-		apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err) || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err)
+	var unanswered *url.Error
+	var refused *tls.CertificateVerificationError
+	return apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err) ||
+		utilnet.IsProbableEOF(err) || errors.As(err, &unanswered) && !errors.As(err, &refused)
 }

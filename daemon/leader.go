@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -68,10 +70,35 @@ type election struct {
 }
 
 // lock records that the Lease was won: the elector calls its own callback from a
-// goroutine that may run late.
+// goroutine that may run late. It also keeps the label of the Lease.
 type lock struct {
 	*resourcelock.LeaseLock
-	won *atomic.Bool
+	won, leads *atomic.Bool
+	// holdsUnmarked is that of the controller.
+	holdsUnmarked func() bool
+}
+
+// unmarkedLabel on the Lease says that deletions are held whose Works could not be marked.
+const unmarkedLabel = "karmada.target/holds-unmarked"
+
+// Update implements resourcelock.Interface.
+func (l lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	if l.leads.Load() { // only then the label of the last leader has been read
+		if holds := l.holdsUnmarked(); holds || l.Labels != nil {
+			l.Labels = map[string]string{unmarkedLabel: strconv.FormatBool(holds)}
+		}
+	}
+	return l.LeaseLock.Update(ctx, record)
+}
+
+// awaitLabel waits until the label of the last leader has been read, and returns it.
+func (l lock) awaitLabel(ctx context.Context) (isSet bool) {
+	_ = wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
+		lease, err := l.Client.Leases(l.LeaseMeta.Namespace).Get(ctx, l.LeaseMeta.Name, metav1.GetOptions{})
+		isSet = err == nil && lease.Labels[unmarkedLabel] == "true"
+		return err == nil, nil
+	})
+	return isSet
 }
 
 // RecordEvent implements resourcelock.Interface.
@@ -92,7 +119,7 @@ func (d *daemon) newElection(ctx context.Context) (*election, error) {
 		LeaseMeta:  metav1.ObjectMeta{Namespace: o.namespace, Name: o.name},
 		Client:     client.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: o.identity},
-	}, &e.won}
+	}, &e.won, &d.leads, d.controller.HoldsUnmarked}
 	e.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Name:            o.name,
 		Lock:            lock,
@@ -103,6 +130,10 @@ func (d *daemon) newElection(ctx context.Context) (*election, error) {
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(term context.Context) {
 				defer close(e.ended)
+				if lock.awaitLabel(term) {
+					d.logger.Warn("the last leader held deletions that it could not mark: holding what is due")
+					d.controller.Suspect()
+				}
 				d.leads.Store(true)
 				defer d.leads.Store(false)
 				e.failed = d.controller.Lead(term, ctx.Done())

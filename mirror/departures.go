@@ -276,19 +276,32 @@ func (c *Controller) letGo(ctx context.Context, id render.Identity, o *write.Out
 var errLate = errors.New("the object left the configuration long ago")
 
 // leave removes the finalizer of an object that has left the configuration. If that is long ago, it only looks whether it is
-// there, and was not set since: by another daemon. One that it may not look at may have it.
+// there, and was not set since: by another daemon. One that it may not look at may have it. On an object that is being
+// deleted, one that was set since stays too: the other daemon could not set it again.
 func (f *finalizers) leave(ctx context.Context, id render.Identity, left departure) error {
-	if !left.isLate && f.Clock.Since(left.at) <= keptPeriod {
-		return f.set(ctx, left.resource, id, left.uid, "", false)
-	}
 	u, err := f.Dynamic.Resource(left.resource).Namespace(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
+	isLate := left.isLate || f.Clock.Since(left.at) > keptPeriod
 	switch {
+	case err != nil && !isLate:
+		return err
 	case apierrors.IsNotFound(err): // nor is it served any more
 		return nil
 	case apierrors.IsForbidden(err):
 		return errLate
-	case err == nil && u.GetUID() == left.uid && write.HasFinalizer(u) && write.FinalizedAt(u).Before(left.at):
+	case err != nil:
+		return err
+	case u.GetUID() != left.uid || !write.HasFinalizer(u):
+		return nil
+	}
+	isOurs := write.FinalizedAt(u).Before(left.at)
+	switch {
+	case isLate && !isOurs:
+		return nil
+	case isLate || !isOurs && u.GetDeletionTimestamp() != nil:
 		return errLate
+	}
+	if err = f.set(ctx, left.resource, id, left.uid, u.GetResourceVersion(), false); errors.Is(err, write.ErrOtherVersion) {
+		return errOutdated
 	}
 	return err
 }

@@ -443,7 +443,7 @@ func TestForegroundOldDepartures(t *testing.T) {
 		page := inForeground("m1")
 		if name == "Led" { // another daemon has set it
 			page = inForeground("m1", finalized)
-			page.SetManagedFields([]metav1.ManagedFieldsEntry{{Time: &metav1.Time{Time: clock.Now()}, FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{"f:finalizers":{"v:\"karmada.target/works\"":{}}}}`)}}})
+			page.SetManagedFields([]metav1.ManagedFieldsEntry{{Time: &metav1.Time{Time: clock.Now()}, FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:finalizers":{"v:\"karmada.target/works\"":{}}}}`)}})
 		}
 		server.reply(pageAt, page)
 		syncPage(t, c)

@@ -39,6 +39,15 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) error {
 	}
 }
 
+// HoldsUnmarked reports whether the next leader could not know of all deletions that are held.
+func (c *Controller) HoldsUnmarked() bool {
+	return c.breaker.IsSuspect() || len(c.breaker.Unmarked()) > 0
+}
+
+// Suspect makes this replica hold whatever is due when it begins to lead: [Controller.HoldsUnmarked] was true in the last
+// leader.
+func (c *Controller) Suspect() { c.breaker.Suspect() }
+
 // limit interrupts a sync after syncTimeout, and ends leading if it runs on all the same. end
 // must be called when the sync has ended.
 func (c *Controller) limit(ctx context.Context) (limited context.Context, end func()) {

@@ -158,6 +158,7 @@ func (c *Controller) contested(v judge.Verdict, o *write.Outcome) []judge.Refusa
 func (c *Controller) reportIncompleteMove(f judge.Facts, from, missing []string) {
 	slices.Sort(from)
 	slices.Sort(missing)
+	missing = slices.Compact(missing)
 	c.logger(f.ID).Warn("removed from clusters, but cannot be created in others yet", zap.Strings("from", from), zap.Strings("to", missing))
 	if about := c.about(f); about != nil {
 		c.announcements.add(announcement{id: f.ID, about: about, refusal: judge.Refusal{Reason: judge.MoveIncomplete, Advice: judge.MoveIncomplete.Hint(), Message: fmt.Sprintf(

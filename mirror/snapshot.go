@@ -51,9 +51,12 @@ func (c *Controller) snapshot() metrics.Snapshot {
 			continue // it has our label, but is not ours
 		}
 		s.Works[metrics.WorkKey{Cluster: w.Cluster, State: w.State.String()}]++
-		if c.caches.IsHeld(w) {
+		if c.caches.IsHeld(w) && !c.breaker.IsApproved(w) {
 			s.Held[w.Held.Resource]++
 		}
+	}
+	for resource, n := range c.breaker.Unmarked() {
+		s.Held[resource] += n
 	}
 	return s
 }

@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 
@@ -42,7 +41,7 @@ type statuses struct {
 	queue   workqueue.TypedRateLimitingInterface[render.Identity]
 	limiter *queue.RateLimiter
 	memory  *write.Statuses
-	denied  *denials[schema.GroupResource]
+	denied  *denials[place]
 	// contested are the sources whose status another writer keeps changing.
 	contested refused
 }
@@ -50,7 +49,7 @@ type statuses struct {
 func newStatuses(c *Controller) *statuses {
 	limiter := queue.NewRateLimiter()
 	return &statuses{
-		Controller: c, memory: write.NewStatuses(c.Clock), denied: newDenials[schema.GroupResource](c.Clock, denialPeriod), limiter: limiter,
+		Controller: c, memory: write.NewStatuses(c.Clock), denied: newDenials[place](c.Clock, denialPeriod), limiter: limiter,
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[render.Identity]{Name: "status"}),
 	}
 }
@@ -193,8 +192,11 @@ func (s *statuses) write(ctx context.Context, source *state.Standing, content st
 		return 0, nil
 	}
 	resource := served.GroupResource()
-	if wait, _ := s.denied.wait(resource, source.ID); wait > 0 {
-		return wait, nil
+	anywhere, here := place{resource, ""}, place{resource, source.ID.Namespace}
+	for _, at := range []place{anywhere, here} {
+		if wait, _ := s.denied.wait(at, source.ID); wait > 0 {
+			return wait, nil
+		}
 	}
 	client := s.Dynamic.Resource(served).Namespace(source.ID.Namespace)
 	u, err := client.Patch(ctx, source.ID.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
@@ -202,12 +204,12 @@ func (s *statuses) write(ctx context.Context, source *state.Standing, content st
 	switch {
 	case err == nil:
 		s.memory.Wrote(source, content, u.GetResourceVersion(), state.NewStanding(u).Status, progress)
-		s.denied.end(resource)
+		s.denied.end(here)
 		return 0, nil
 	case apierrors.IsConflict(err):
 		return 0, nil
 	case apierrors.IsForbidden(err) && !write.IsDenied(err):
-		return s.deny(resource, source.ID, fmt.Sprintf("karmada-mirror lacks the right: to a ClusterRole with the label %s, add the rule "+
+		return s.deny(here, source.ID, fmt.Sprintf("karmada-mirror lacks the right: to a ClusterRole with the label %s, add the rule "+
 			"{apiGroups: [%q], resources: [%s/status], verbs: [patch]}", aggregationLabel, served.Group, served.Resource)), nil
 	case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
 		// The answer is the same whether the object is gone or its kind has no status.
@@ -216,7 +218,7 @@ func (s *statuses) write(ctx context.Context, source *state.Standing, content st
 		} else if err != nil {
 			return 0, fmt.Errorf("cannot tell whether the source exists: %w", err)
 		}
-		return s.deny(resource, source.ID, "objects of this kind have no status to write: remove aggregateStatus from its entry in the configuration"), nil
+		return s.deny(anywhere, source.ID, "objects of this kind have no status to write: remove aggregateStatus from its entry in the configuration"), nil
 	}
 	return 0, fmt.Errorf("cannot write the status: %w", err)
 }
@@ -234,15 +236,15 @@ func (s *statuses) tellContested(f judge.Facts, isContested bool) {
 	s.tell("needs attention", f, &s.contested, notices)
 }
 
-// deny notes that the statuses of a resource cannot be written, and reports it now and again. It
+// deny notes that the statuses of a resource cannot be written, in one Namespace or anywhere, and reports it now and again. It
 // returns when to try again.
-func (s *statuses) deny(r schema.GroupResource, id render.Identity, because string) (retry time.Duration) {
-	if !s.denied.begin(r, id, nil) {
+func (s *statuses) deny(at place, id render.Identity, because string) (retry time.Duration) {
+	if !s.denied.begin(at, id, nil) {
 		return denialPeriod
 	}
-	s.Logger.Warn("cannot write statuses", zap.Stringer("resource", r), zap.String("reason", because))
+	s.Logger.Warn("cannot write statuses", zap.Stringer("resource", at), zap.String("namespace", at.namespace), zap.String("reason", because))
 	if subject := s.Subject(); subject != nil {
-		s.Recorder.Event(subject, corev1.EventTypeWarning, string(judge.NotAuthorized), fmt.Sprintf("cannot write the status of %s: %s", r, because))
+		s.Recorder.Event(subject, corev1.EventTypeWarning, string(judge.NotAuthorized), fmt.Sprintf("cannot write the status of %s: %s", at, because))
 	}
 	return denialPeriod
 }

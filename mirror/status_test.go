@@ -482,7 +482,7 @@ func TestStatusOfRecreated(t *testing.T) {
 	server.answers[gadgetAt] = next
 	s := newStatuses(newControllerOf(t, server, aggregating, newFakeClock()))
 	retry, err := s.sync(t.Context(), gadget)
-	if wait, _ := s.denied.wait(widgets.GroupResource(), gadget); err != nil || retry != 0 || wait > 0 {
+	if wait, _ := s.denied.wait(place{widgets.GroupResource(), ""}, gadget); err != nil || retry != 0 || wait > 0 {
 		t.Errorf("retry in %s, %v: all statuses of the resource wait", retry, err)
 	}
 }

@@ -88,7 +88,8 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	if j.Verdict.AsksBinding() { // it waits for something that has no event
 		o.RetryAfter(wait.Jitter(bindingPeriod, 0.2))
 	}
-	c.ledger.Retain(id, j.Verdict.Targets, j.AwaitsWorks() && !j.Facts.Source.Asks)
+	areKnown := j.Facts.Unknown == "" && (j.Facts.Source == nil || j.Facts.Source.Refusal == nil)
+	c.ledger.Retain(id, j.Verdict.Targets, j.AwaitsWorks() && !j.Facts.Source.Asks, areKnown)
 	if o.Undone {
 		c.enqueueStatus(id)
 	}

@@ -76,6 +76,12 @@ func (h Hold) Patch(resourceVersion string) []byte {
 	}.patch()
 }
 
+// Unhold returns a JSON merge patch that removes the mark from a Work, at exactly this resource version.
+func Unhold(resourceVersion string) []byte {
+	none := map[string]*string{HeldKey: nil}
+	return metadata{ResourceVersion: resourceVersion, Labels: none, Annotations: none}.patch()
+}
+
 // patch returns a JSON merge patch of metadata alone.
 func (m metadata) patch() []byte {
 	return mustEncode(map[string]metadata{"metadata": m})

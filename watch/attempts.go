@@ -191,9 +191,13 @@ func (r reports) ended(ctx context.Context, began time.Time, brought, lists bool
 	case lists || !brought && time.Since(began) < time.Second:
 		r.failed(errCut)
 		relist(errCut)
-	case time.Since(time.Unix(0, r.heard.Load())) > maxSilence:
-		relist(errSilent)
 	default:
-		r.stood(began) // the API server has ended it, or a proxy that ends what is idle
+		isSilent := time.Since(time.Unix(0, r.heard.Load())) > maxSilence
+		if !isSilent || time.Since(began) > maxSilence {
+			r.stood(began) // the API server has ended it, or a proxy that ends what is idle
+		}
+		if isSilent {
+			relist(errSilent)
+		}
 	}
 }

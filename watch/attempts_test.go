@@ -67,6 +67,7 @@ func TestWatchAttempts(t *testing.T) {
 		"EndsIdle":           {answer: endsAfter(45 * time.Second), stood: true, lasts: 45 * time.Second},
 		"EndsIdleAndSilent":  {answer: endsAfter(45 * time.Second), quiet: maxSilence, relists: true, lasts: 45 * time.Second},
 		"EndsEarlyAndSilent": {answer: endsAfter(2 * time.Second), quiet: maxSilence, relists: true, lasts: 2 * time.Second},
+		"StandsInSilence":    {answer: endsAfter(maxSilence + time.Second), stood: true, relists: true, lasts: maxSilence + time.Second},
 		"EndsNever":          {answer: endsAfter(time.Hour), failure: errOverdue, relists: true, lasts: 5*time.Minute + watchGrace},
 		"ListEndsIncomplete": {answer: endsAfter(45*time.Second, apiwatch.Added), lists: true, failure: errCut, relists: true, lasts: 45 * time.Second},
 		"ListIsComplete":     {answer: endsAfter(45*time.Second, apiwatch.Added, apiwatch.Bookmark), lists: true, stood: true, lasts: 45 * time.Second},

@@ -188,7 +188,7 @@ func (c *Caches) advance(f *judge.Facts) {
 	f.StoppedSince = c.stopped.get(f.ID, f.Now)
 	f.Vanished = c.options.Writes.Vanished(f.ID)
 	for cluster, w := range f.Vanished {
-		if facts := f.Clusters[cluster]; facts.State != judge.ClusterJoined || !w.Written().After(facts.Joined) { // it has left with its cluster
+		if facts := f.Clusters[cluster]; f.Unknown == "" && (facts.State != judge.ClusterJoined || !w.Written().After(facts.Joined)) { // it has left with its cluster
 			c.options.Writes.Return(f.ID, cluster)
 			delete(f.Vanished, cluster)
 		}

@@ -76,6 +76,7 @@ func Decide(f Facts) Verdict {
 				target.Stalled, target.StallsIn = in == 0, in
 			}
 		}
+		target.Adjust = target.Adjust || f.isBack(cluster, target)
 		v.Targets[cluster] = target
 		if refusal != nil {
 			v.Refusals = AddRefusal(v.Refusals, *refusal)
@@ -117,6 +118,13 @@ func (f Facts) isLong(cluster string) bool {
 		return w.IsLong()
 	}
 	return f.Taken[cluster]
+}
+
+// isBack reports whether a deletion that was held is not due any more, although nothing is to be written: of a source that is
+// there again, but refused. An approval would cover the next one otherwise.
+func (f Facts) isBack(cluster string, t Target) bool {
+	w := f.Works[cluster]
+	return f.Unknown == "" && f.Source != nil && t.Decision == Unknown && !t.Unproven && isOf(f, cluster) && w.Held != nil && w.Foreign == "" && !f.Clusters[cluster].WriteUnderWay
 }
 
 // outlived reports whether the source that a Work was made from is older than the

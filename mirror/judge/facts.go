@@ -2,7 +2,6 @@ package judge
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -92,12 +91,18 @@ type Facts struct {
 }
 
 // IsAs reports whether the facts by a cache are as before: what the source and its Namespace ask for, what is allowed, the
-// override policies, the clusters, and how well the Works on some clusters are. A Work that is written is compared then.
+// override policies, the clusters that the source has now or had, and how well the Works on some clusters are. A Work that is
+// written is compared then. Others may write the source's status meanwhile.
 func (f Facts) IsAs(before Facts, clusters []string) bool {
-	source, was := cmp.Or(f.Source, &Source{}), cmp.Or(before.Source, &Source{})
-	return f.Unknown == before.Unknown && source.UID == was.UID && source.ResourceVersion == was.ResourceVersion && source.Wishes == was.Wishes && f.NamespaceGoing == before.NamespaceGoing &&
-		sets.New(f.Policies...).Equal(sets.New(before.Policies...)) && maps.EqualFunc(f.Clusters, before.Clusters, ClusterFacts.isAs) &&
+	hasChanged := func(cluster string) bool { return !f.Clusters[cluster].isAs(before.Clusters[cluster]) }
+	return f.Unknown == before.Unknown && cmp.Or(f.Source, &Source{}).isAs(cmp.Or(before.Source, &Source{})) && f.NamespaceGoing == before.NamespaceGoing &&
+		sets.New(f.Policies...).Equal(sets.New(before.Policies...)) && !slices.ContainsFunc(slices.Concat(clustersOf(f), clustersOf(before)), hasChanged) &&
 		!slices.ContainsFunc(clusters, func(cluster string) bool { return !isAs(f.Works[cluster], before.Works[cluster]) })
+}
+
+func (s *Source) isAs(before *Source) bool {
+	isSame := s.ResourceVersion == before.ResourceVersion || s.Template != nil && before.Template != nil && s.Template.Digest() == before.Template.Digest()
+	return isSame && s.UID == before.UID && s.Wishes == before.Wishes && s.Finalized == before.Finalized && s.Deleted.Equal(before.Deleted)
 }
 
 func (c ClusterFacts) isAs(before ClusterFacts) bool {

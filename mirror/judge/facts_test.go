@@ -36,8 +36,13 @@ func TestFactsAreAs(t *testing.T) {
 		"CanaryGone": {func(f *Facts) { f.Works["m1"] = nil }, false},
 		"Away":       {func(f *Facts) { f.Clusters["m1"] = ClusterFacts{State: ClusterJoined, Away: true} }, false},
 		"Forbidden":  {func(f *Facts) { f.Clusters["m2"] = ClusterFacts{State: ClusterJoined, Forbidden: true} }, false},
-		"Edited":     {func(f *Facts) { f.Source.ResourceVersion = "99" }, false},
-		"Gone":       {func(f *Facts) { f.Source = nil }, false},
+		"Status":     {func(f *Facts) { f.Source.ResourceVersion = "99" }, true},
+		"Edited": {func(f *Facts) {
+			f.Source = NewSource(sample.Asking("2", "m1,m2"), render.Wishes{})
+			f.Source.ResourceVersion = "99"
+		}, false},
+		"Other": {func(f *Facts) { f.Clusters["m9"] = ClusterFacts{State: ClusterJoined, Away: true} }, true},
+		"Gone":  {func(f *Facts) { f.Source = nil }, false},
 	} {
 		now := facts(func(f *Facts) { f.Policies = before.Policies })
 		if tc.change(&now); now.IsAs(before, []string{"m1"}) != tc.want {

@@ -124,6 +124,7 @@ func (k OperationKind) WritesContent() bool { return k == Create || k == Update 
 //	Unneeded   there                 detach, and then drop
 //	Unknown    waits for its turn    adjust, or create and update from another Work
 //	Unknown    content fails or lost adjust
+//	Unknown    held, but not due     adjust
 //	Unknown    any                   –
 //	any        stalled               detach
 //	any        waits for Karmada     wake, if there is nothing else to write
@@ -157,6 +158,8 @@ func planWork(target Target, w *state.Work) (kind OperationKind, because string)
 		return Create, target.Because
 	case target.From != nil && !w.Terminating:
 		return Update, target.Because
+	case target.Adjust && !w.Terminating && target.Rendering == nil:
+		return Adjust, becauseNotDue
 	case target.Adjust && !w.Terminating:
 		return Adjust, "its options or labels are not as wanted, and its content has to wait"
 	case target.Decision == Unknown:
@@ -183,6 +186,8 @@ func planWork(target Target, w *state.Work) (kind OperationKind, because string)
 	return "", ""
 }
 
+const becauseNotDue = "its deletion is no longer due"
+
 // differs returns how a Work differs from what is wanted; empty if it does not.
 func differs(wanted Target, w *state.Work) string {
 	switch {
@@ -197,7 +202,7 @@ func differs(wanted Target, w *state.Work) string {
 	case wanted.notes.Written != "" && w.Notes().Written != "" && !w.IsAsWritten():
 		return "its note on what was written is not true"
 	case w.Held != nil:
-		return "its deletion is no longer due"
+		return becauseNotDue
 	case !w.IsComplete():
 		return "one of karmada-mirror's labels, annotations or finalizers is missing"
 	}

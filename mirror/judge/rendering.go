@@ -51,8 +51,12 @@ func (r *Rendering) update(op Operation, adopt bool) ([]byte, error) {
 	return t.Patch(op.Cluster, op.Work.ResourceVersion, op.Work.Finalizers, generation, adopt), nil
 }
 
-// adjust returns the patch of a Work that waits. If it is suspended, it stays so.
+// adjust returns the patch of a Work that waits. If it is suspended, it stays so. If nothing is rendered, the deletion of the
+// Work is not due any more.
 func (r *Rendering) adjust(w *state.Work) ([]byte, error) {
+	if r == nil {
+		return render.Unhold(w.ResourceVersion), nil
+	}
 	t, err := r.edited()
 	if err != nil {
 		return nil, err

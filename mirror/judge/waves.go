@@ -174,7 +174,7 @@ func rollOut(f Facts, renderings *renderings, v *Verdict) {
 		r.RestsOn = restsOn(f, waves)
 	}
 	for cluster := range f.Vanished {
-		if f.Works[cluster] == nil && v.Targets[cluster].Decision == Wanted && !slices.Contains(r.RestsOn, cluster) { // it may have left with its cluster
+		if f.Works[cluster] == nil && (v.Targets[cluster].Decision == Wanted || v.Targets[cluster].From != nil) && !slices.Contains(r.RestsOn, cluster) { // it may have left with its cluster
 			r.RestsOn = append(r.RestsOn, cluster)
 		}
 	}

@@ -31,7 +31,8 @@ const (
 //
 // Once a circuit has tripped, all its pending deletions are held until they are approved, along
 // with those that become due meanwhile. The mark on the held Works makes this outlast the
-// process: a pending Work with the mark trips the circuit that held it again.
+// process: a pending Work with the mark trips the circuit that held it again. While Works cannot be marked, the Lease says so,
+// and the next leader holds whatever is due in its first ten minutes.
 type Breaker struct {
 	clock  clock.Clock
 	settle time.Duration
@@ -41,6 +42,7 @@ type Breaker struct {
 	approved  config.Approvals
 	circuits  map[string]*circuit // by resource
 	clusters  *circuit            // of what is unselected
+	suspect   time.Time           // until when all that is due may have been held before
 }
 
 // NewBreaker creates a Breaker with a settle period, and without a threshold yet.
@@ -63,6 +65,46 @@ func (b *Breaker) Approve(approved config.Approvals) (last config.Approvals) {
 	return last
 }
 
+// Suspect notes that the last leader may have held deletions whose Works it could not mark.
+func (b *Breaker) Suspect() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.suspect = b.clock.Now().Add(breakerWindow)
+}
+
+// IsSuspect reports whether all that is due may have been held before.
+func (b *Breaker) IsSuspect() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.clock.Now().Before(b.suspect)
+}
+
+// Unmarked counts the deletions that are held although their Works have no mark, by resource.
+func (b *Breaker) Unmarked() map[string]int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := map[string]int{}
+	for resource, c := range b.circuits {
+		for _, p := range c.parts {
+			for _, proposed := range p.pending {
+				for _, d := range proposed {
+					if d.by != heldNone && !d.marked {
+						n[resource]++
+					}
+				}
+			}
+		}
+	}
+	return n
+}
+
+// IsApproved reports whether the deletion of a Work with a mark is approved.
+func (b *Breaker) IsApproved(w *state.Work) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.isApprovedLocked(w.Held.Resource, w)
+}
+
 // Propose notes which Works of a source are due for deletion, replacing what was noted
 // before, and returns how long they must wait until other due ones have been noted too.
 func (b *Breaker) Propose(resource string, source render.Identity, due []judge.Due) time.Duration {
@@ -77,7 +119,7 @@ func (b *Breaker) Propose(resource string, source render.Identity, due []judge.D
 		if !ok {
 			d.since = now
 		}
-		d.finished = finished
+		d.finished, d.marked = finished, w.Held != nil
 		if w.Held != nil {
 			d.by = b.heldByLocked(resource, w.Work)
 		}
@@ -138,6 +180,8 @@ type admission struct {
 	namespace, cluster string
 	// definitionGone: the definition of what is held was deleted.
 	definitionGone bool
+	// suspect: it may have been held before.
+	suspect bool
 }
 
 // because says why deletions are held.
@@ -147,6 +191,8 @@ func (a admission) because() string {
 		return "their CRD was deleted"
 	case a.cluster != "":
 		return "the labels of the cluster would delete more of its Works than deletion.holdAbove allows"
+	case a.suspect:
+		return "the last leader held deletions that it could not mark, and these may be among them"
 	}
 	return "more than deletion.holdAbove allows"
 }
@@ -172,8 +218,8 @@ func (b *Breaker) admit(resource string, source render.Identity, w *state.Work, 
 		return admission{}
 	}
 	c.forget(now.Add(-breakerWindow))
-	c.blown = c.exceeds(b.threshold, func() map[string]int { return c.countWorks(now, count.inNamespaces) }) || needsApproval
-	by, on, a := heldNone, (*fuse)(nil), admission{}
+	by, on, a := heldNone, (*fuse)(nil), admission{suspect: now.Before(b.suspect)}
+	c.blown = c.exceeds(b.threshold, func() map[string]int { return c.countWorks(now, count.inNamespaces) }) || needsApproval || a.suspect
 	switch cluster := b.exceedsLocked(w.Cluster, d, now, count.onClusters); {
 	case b.threshold.Works == 0 && !needsApproval:
 	case c.tripped():

@@ -42,8 +42,8 @@ type pending struct {
 	since time.Time
 	// by is what holds it.
 	by scope
-	// sent: it may have been carried out.
-	sent bool
+	// sent: it may have been carried out. marked: its Work has a mark.
+	sent, marked bool
 	// finished: it carries a Job that has ended everywhere. Karmada's control plane deletes such
 	// sources by itself (ttlSecondsAfterFinished), and nothing that runs goes with them.
 	finished bool

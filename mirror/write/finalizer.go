@@ -78,7 +78,7 @@ func HasFinalizer(u *unstructured.Unstructured) bool {
 // FinalizedAt returns when the managedFields say that our finalizer was set; zero if they do not.
 func FinalizedAt(u *unstructured.Unstructured) (at time.Time) {
 	for _, entry := range u.GetManagedFields() {
-		if entry.Time != nil && entry.FieldsV1 != nil && bytes.Contains(entry.FieldsV1.Raw, []byte(render.WorksFinalizer)) && entry.Time.After(at) {
+		if entry.Time != nil && entry.FieldsV1 != nil && bytes.Contains(entry.FieldsV1.GetRawBytes(), []byte(render.WorksFinalizer)) && entry.Time.After(at) {
 			at = entry.Time.Time
 		}
 	}

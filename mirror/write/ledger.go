@@ -54,8 +54,8 @@ func writeOf(v judge.Verdict, op judge.Operation) write {
 		return write{kind: judge.Update, digest: t.Digest(), source: t.UID()}
 	}
 	w := write{kind: op.Kind, work: op.Work.UID}
-	if op.Kind == judge.Adjust {
-		w.digest = v.Targets[op.Cluster].Digest()
+	if t := v.Targets[op.Cluster]; op.Kind == judge.Adjust && t.Rendering != nil {
+		w.digest = t.Digest()
 	}
 	if op.Kind.Deletes() {
 		w.version = op.Work.ResourceVersion
@@ -158,12 +158,14 @@ func (l *Ledger) Left(w *state.Work) {
 }
 
 // Retain drops what is known of a source on clusters that are no longer targets. mayBeUnderWay: there may be a Work that
-// the cache does not show.
-func (l *Ledger) Retain(id render.Identity, targets map[string]judge.Target, mayBeUnderWay bool) {
+// the cache does not show. areKnown: the targets are what the source asks for.
+func (l *Ledger) Retain(id render.Identity, targets map[string]judge.Target, mayBeUnderWay, areKnown bool) {
 	isTarget := func(cluster string) bool { _, ok := targets[cluster]; return ok }
-	l.vanished.by.retain(id, isTarget)
-	l.vanished.ours.retain(id, isTarget)
-	l.vanished.theirs.retain(id, isTarget)
+	if areKnown {
+		l.vanished.by.retain(id, isTarget)
+		l.vanished.ours.retain(id, isTarget)
+		l.vanished.theirs.retain(id, isTarget)
+	}
 	if mayBeUnderWay {
 		return
 	}

@@ -326,7 +326,7 @@ func TestParkedDeletion(t *testing.T) {
 			l, unwanted := NewLedger(clock), judge.Verdict{ID: sample.Page, Targets: map[string]judge.Target{"m1": {Decision: judge.Unwanted}}}
 			l.parked.park(unwanted, deleting(), judge.Refusal{Reason: judge.NotAuthorized, Message: "no"})
 			clock.Step(tc.elapsed)
-			l.Retain(sample.Page, unwanted.Targets, false)
+			l.Retain(sample.Page, unwanted.Targets, false, true)
 			if _, held := l.check(unwanted, tc.now); held != tc.held {
 				t.Errorf("%s: held back: %v", tc.reason, held)
 			}
@@ -471,11 +471,11 @@ func TestLedgerForgets(t *testing.T) {
 	wrote(l, v, create, receipt{"10", 3})
 	l.parked.park(v, create, judge.Refusal{Reason: judge.TooLarge})
 	l.strangers.note(sample.Page, "m1", observed(asking("1", "m1"), "m1"))
-	l.Retain(sample.Page, map[string]judge.Target{"m1": {}}, false)
+	l.Retain(sample.Page, map[string]judge.Target{"m1": {}}, false, true)
 	if len(l.echoes.by.of)+len(l.parked.by.of)+len(l.strangers.by.of) != 3 {
 		t.Error("something about a target is dropped")
 	}
-	l.Retain(sample.Page, nil, false)
+	l.Retain(sample.Page, nil, false, true)
 	clock.Step(peace + 1)
 	l.Prune()
 	if left := len(l.echoes.by.of) + len(l.parked.by.of) + len(l.strangers.by.of) + len(l.contests.by); left > 0 {

@@ -30,7 +30,7 @@ func TestVanished(t *testing.T) {
 	takeBack()
 	l.Forget(sample.Page, "m1")
 	l.Vanish(w)
-	l.Retain(sample.Page, nil, false)
+	l.Retain(sample.Page, nil, false, true)
 	if got := l.Vanished(sample.Page); len(got) != 0 {
 		t.Errorf("of a cluster that is no target: %v", got)
 	}

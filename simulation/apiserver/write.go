@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -147,7 +148,7 @@ func (s *Store) newborn(c *collection, o Object, w write) (v *revision, generate
 	if m.ResourceVersion != "" && m.ResourceVersion != "0" && !w.dryRun {
 		return nil, false, errors.New("resourceVersion should not be set on objects to be created")
 	}
-	stamp(o, w, s.now())
+	stamp(o, nil, w, s.now())
 	v, err = c.fits(o)
 	return v, generated, err
 }
@@ -206,7 +207,7 @@ func (s *Store) update(r Ref, w write, change func(*collection, *revision) (Obje
 		if w.dryRun || equal(o, old.object) && !ends(c, o, m, old) {
 			return v, nil
 		}
-		stamp(o, w, s.now())
+		stamp(o, old.object, w, s.now())
 		next := v
 		if ends(c, o, m, old) {
 			next = nil
@@ -253,7 +254,7 @@ func (s *Store) successor(c *collection, o Object, old *revision, w write) (Obje
 	m.Generation = before.Generation
 	o, m = c.restrict(o, m, old.object, before, w)
 	inherit(m, before)
-	errs := validation.ValidateObjectMetaAccessor(m, c.Namespaced, path.ValidatePathSegmentName, field.NewPath("metadata"))
+	errs := validation.ValidateObjectMetaAccessor(m, c.Namespaced, pathSegment, field.NewPath("metadata"))
 	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(m, before, field.NewPath("metadata"))...)
 	if len(errs) > 0 {
 		return nil, nil, apierrors.NewInvalid(c.groupKind(), old.name, errs)
@@ -262,20 +263,35 @@ func (s *Store) successor(c *collection, o Object, old *revision, w write) (Obje
 	return o, m, c.complete(o, old.object, w)
 }
 
+//lint:ignore SA1019 what replaces it is not there yet in Karmada's version of apimachinery, with which sandbox/parity compiles this
+var pathSegment = path.ValidatePathSegmentName
+
 // errOtherUID is the failed precondition of a PUT.
 func (c *collection) errOtherUID(v *revision, wanted, uid string) error {
 	return apierrors.NewConflict(c.GroupResource(), v.name, fmt.Errorf(
 		"StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in object meta: %s", c.Resource.Resource, v.key, wanted, uid))
 }
 
-// stamp notes when an object, or a subresource of it, was last written: one entry of managedFields for all users.
-func stamp(o Object, w write, now metav1.Time) {
+// stamp notes when an object, or a subresource of it, and its finalizers were last written: as if one user wrote the
+// finalizers, and one all else.
+func stamp(o, before Object, w write, now metav1.Time) {
 	last := map[string]any{"manager": "user", "operation": "Update", "time": now.Format(time.RFC3339)}
 	if w.subresource != "" {
 		last["subresource"] = w.subresource
 	}
+	finalizers, _, _ := unstructured.NestedStringSlice(o, "metadata", "finalizers")
+	if old, _, _ := unstructured.NestedStringSlice(before, "metadata", "finalizers"); !slices.Equal(old, finalizers) {
+		set := map[string]any{}
+		for _, name := range finalizers {
+			set[fmt.Sprintf("v:%q", name)] = map[string]any{}
+		}
+		last["manager"], last["fieldsV1"] = "finalizers", map[string]any{"f:metadata": map[string]any{"f:finalizers": set}}
+	}
 	entries, _ := metadata(o)["managedFields"].([]any)
-	entries = slices.DeleteFunc(slices.Clone(entries), func(entry any) bool { return entry.(map[string]any)["subresource"] == last["subresource"] })
+	entries = slices.DeleteFunc(slices.Clone(entries), func(e any) bool {
+		entry := e.(map[string]any)
+		return entry["manager"] == last["manager"] && entry["subresource"] == last["subresource"]
+	})
 	metadata(o)["managedFields"] = append(entries, last)
 }
 
@@ -375,7 +391,7 @@ func (c *collection) validateName(name string, prefix bool) []string {
 	case isNamespaces(c):
 		return validation.ValidateNamespaceName(name, prefix)
 	case c.Group == "rbac.authorization.k8s.io" || c.Kind == "Event":
-		return path.ValidatePathSegmentName(name, prefix)
+		return pathSegment(name, prefix)
 	}
 	return validation.NameIsDNSSubdomain(name, prefix)
 }

@@ -316,3 +316,8 @@ func (f *filtered) Read(p []byte) (int, error) {
 }
 
 func (f *filtered) Close() error { return f.body.Close() }
+
+// NoBookmarks drops the bookmarks that do not end a list, as an API server without a watch cache does.
+func NoBookmarks() Fault {
+	return events(func(e event) bool { return e.Type != "BOOKMARK" || e.endsList() })
+}

@@ -140,6 +140,16 @@ func (m *machine) far(d time.Duration) act {
 	return func() error { m.each(func(r *replica) { r.latency = d; r.layer.SetLatency(d) }); return nil }
 }
 
+// beats writes the status of an object, as a controller does that says it is there.
+func (m *machine) beats(k model.Key, n int) act {
+	return func() error {
+		_, err := m.store.Modify(refOf(k), "status", func(o apiserver.Object) {
+			setField([]any{map[string]any{"type": "Heartbeat", "status": "True", "message": fmt.Sprint(n)}}, "status", "conditions")(&unstructured.Unstructured{Object: o})
+		})
+		return err
+	}
+}
+
 // altered has a webhook alter the Works of some clusters, and ails makes a cluster apply nothing.
 func (m *machine) altered(clusters string) act {
 	return func() error { m.alterWorks(clusters); return nil }

@@ -11,6 +11,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/daemon"
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
 	"github.com/karmada-target/karmada-mirror/simulation/fault"
+	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
 
 var configuration = apiserver.Ref{Resource: configMaps, Namespace: daemon.Namespace, Name: "karmada-mirror"}
@@ -56,6 +57,8 @@ func (m *machine) approval(text *string) act {
 }
 
 // breakers are stories of deletions that are held.
+const heldPages = `karmada_mirror_deletions_held{resource="configmaps"}`
+
 var breakers = map[string]func(*machine) error{
 	"OneClusterSpoilsAMark": func(m *machine) error { // the daemon corrects it, and approvals are for the others meanwhile
 		return m.tell(m.careful, m.crowd(60, 0, to("m1,m2")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.held(120, 120), m.stopped, m.markedLater("m2"),
@@ -64,6 +67,26 @@ var breakers = map[string]func(*machine) error{
 	"ApprovedIsNotHeld": func(m *machine) error { // while its cluster takes its time
 		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.held(60, 60), m.halts("m1"), m.approved(""), pause(time.Minute),
 			m.counted(`karmada_mirror_works{member_cluster="m1",state="deleting"}`, 60), m.runs("deletions list", "No deletion is held."), m.quiet)
+	},
+	"LeaderDiesBeforeItMarks": func(m *machine) error { // karmada-webhook does not answer, which deletions do not ask
+		var from time.Time
+		return m.tell(m.careful, m.crowd(100, 0, to("m1")), m.quiet, m.crowdGoes(40), pause(30*time.Second), m.countOf(60), now(&from), m.admits(denies("UPDATE"), m.some(40, 70, m.deleted), pause(30*time.Second), m.countOf(60),
+			m.counted(heldPages, 30), m.leaderDies, pause(2*time.Minute), m.counted(heldPages, 30), m.deletes(&from, 0, 0), m.leaderDies, pause(time.Minute), m.deletes(&from, 0, 0)),
+			pause(5*time.Minute), m.held(30, 30), m.approved(""), pause(10*time.Minute), m.deletes(&from, 30, 30), m.deleted(pageOf(80)), pause(10*time.Second), m.deletes(&from, 31, 31))
+	},
+	"HeldComesBackRefused": func(m *machine) error { // an approval is for nothing then
+		var from time.Time
+		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.held(60, 60), m.crowd(60, 0, to("!m1")), pause(time.Minute), m.held(0, 0), m.counted(heldPages, 0),
+			m.refuses("deletions approve --yes", "no deletion is held"), now(&from), m.crowdGoes(60), pause(time.Minute), m.held(60, 60), m.deletes(&from, 0, 0))
+	},
+	"HeldComesBackForbidden": func(m *machine) error { // its Namespace has lost the label that the authorization wants
+		var from time.Time
+		return m.tell(m.careful, func() error { return m.configure("*", "gold", true) }, m.space("a", nil, map[string]string{"tier": "gold"}), m.crowd(60, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.held(60, 60),
+			m.space("a", nil, nil), m.crowd(60, 0, to("m1")), pause(time.Minute), m.held(0, 0), m.countOf(60), now(&from), m.crowdGoes(60), pause(time.Minute), m.held(60, 60), m.deletes(&from, 0, 0))
+	},
+	"ApprovedButDenied": func(m *machine) error { // that it waits for an approval is not true any more
+		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.counted(heldPages, 60),
+			m.admits(denies("DELETE"), m.approved(""), pause(time.Minute), m.counted(heldPages, 0), m.counted(`karmada_mirror_refused_sources{reason="NotAuthorized"}`, 60)), m.quiet)
 	},
 	"Breaker": func(m *machine) error {
 		var from, again time.Time
@@ -158,4 +181,13 @@ var breakers = map[string]func(*machine) error{
 		var from time.Time
 		return m.tell(now(&from), m.page(foreground), m.quiet, m.inOrder(&from, "patch configmaps", "create works", "create works"), now(&from), m.gone, m.quiet, m.inOrder(&from, "delete works", "delete works", "patch configmaps"))
 	},
+}
+
+// some does the same to some pages.
+func (m *machine) some(from, to int, do func(model.Key) act) act {
+	var acts []act
+	for i := from; i < to; i++ {
+		acts = append(acts, do(pageOf(i)))
+	}
+	return m.tellAll(acts...)
 }

@@ -22,6 +22,11 @@ import (
 
 // faults are stories of networks and API servers that fail.
 var faults = map[string]func(*machine) error{
+	"QuietWithoutBookmarks": func(m *machine) error { // a watch that stands its time ends a failure
+		degraded := `karmada_mirror_watch_state{resource="configmaps",state="degraded"}`
+		return m.tell(m.page(to("m1")), m.quiet, m.fails(watchOf("configmaps"), throttled), m.ended("configmaps"), pause(2*time.Minute), m.counted(degraded, 1), m.calm,
+			m.fails(watchOf("configmaps"), fault.NoBookmarks()), pause(15*time.Minute), m.counted(degraded, 0), m.quiet)
+	},
 	"ConfigurationMayNotBeRead": func(m *machine) error { // any more
 		refused := fault.Refuse(apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "karmada-mirror", errors.New("no")))
 		return m.tell(m.page(to("m1")), m.quiet, m.fails(fault.Match{Resource: "configmaps", Namespace: "karmada-system"}, refused), m.ended("configmaps"), pause(10*time.Minute),
@@ -166,7 +171,7 @@ var faults = map[string]func(*machine) error{
 			pause(10*time.Minute), m.nothingIsThere, m.areAlive, func() error { _, _, err := m.leader(); return err }, m.allows, m.quiet)
 	},
 	"EveryCreationIsDenied": func(m *machine) error {
-		return m.tell(m.crowd(6, 0, to("m1")), m.quiet, m.admits(denies("CREATE"), m.page(to("m1,m2")), m.counted(`karmada_mirror_refused_sources{reason="RenderFailed"}`, 1), m.workload, pause(10*time.Minute)), m.quiet)
+		return m.tell(m.crowd(6, 0, to("m1")), m.quiet, m.admits(denies("CREATE"), m.page(to("m1,m2")), m.counted(`karmada_mirror_refused_sources{reason="RenderFailed"}`, 1), m.workload, pause(10*time.Minute), m.runs("status -A --failed", "page-0")), m.quiet)
 	},
 	"DeletionsAreDenied": func(m *machine) error {
 		return m.tell(m.crowd(20, 0, foreground), m.quiet, m.admits(denies("DELETE"), m.workload, pause(time.Minute), func() error { return m.hasContent(pageOf(1), "2") }), m.quiet)

@@ -56,6 +56,14 @@ var leaderships = map[string]func(*machine) error{
 		return m.tell(m.flags("--holder-identity=twin"), m.page(to("m1")), m.leadsAlone(2*time.Minute), m.written(1), func() error { m.replicas[0].kill(); return nil },
 			m.leadsAlone(2*time.Minute), func() error { m.replicas[1].kill(); return nil }, m.leadsAlone(time.Minute), m.areAlive, m.page(to("m2")), m.quiet)
 	},
+	"FinalizerOfAnotherDaemon": func(m *machine) error { // which the namespace went to before the leader changed
+		foreground := map[string]string{clustersKey: "m1", deletionKey: "foreground"}
+		return m.tell(m.page(foreground), m.quiet, m.configured("b", none), pause(10*time.Second), m.isFinalized(false), func() error {
+			_, err := m.store.Create(configMaps, object("v1", "ConfigMap", daemon.Namespace, "shop", map[string]any{"data": map[string]any{"config.yaml": configurationHead + "resources: [{resource: configmaps, namespaces: [a]}]\n"}}))
+			m.replica("third", "--config-map=karmada-system/shop", "--leader-elect-resource-name=shop").start()
+			return err
+		}, pause(20*time.Second), m.isFinalized(true), m.goes("m1"), pause(time.Minute), m.gone, pause(5*time.Second), m.isFinalized(true), m.leaderDies, pause(30*time.Second), m.isFinalized(true), m.countOf(1))
+	},
 	"AnotherUsesTheLease": func(m *machine) error {
 		another := object("v1", "ConfigMap", daemon.Namespace, "another", map[string]any{"data": map[string]any{"config.yaml": configurationHead + "resources: [{resource: services}]\n"}})
 		var third *replica

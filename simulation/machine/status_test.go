@@ -18,6 +18,15 @@ import (
 
 // statuses are stories of statuses, and configurations those of the configuration, definitions and clusters.
 var statuses = map[string]func(*machine) error{
+	"StatusesOfOneNamespaceAreForbidden": func(m *machine) error { // those of another are written in between
+		acts := []act{m.web(to("m1")), m.puts(inB(deployment), to("m1")), m.quiet, m.forbids(func(verb string, r apiserver.Ref) bool {
+			return r.Resource.Resource == "deployments/status" && verb == "patch" && r.Namespace == "b"
+		})}
+		for i := range 20 {
+			acts = append(acts, m.changed(inB(deployment), i%3+1), m.changed(inA(deployment), i%3+1), pause(15*time.Second))
+		}
+		return m.tell(append(acts, m.logged("cannot write statuses", 1, 1), m.allows, m.quiet)...)
+	},
 	"RecreatedThenAwayDuringARestart": func(m *machine) error {
 		return m.tell(m.web(to("m1")), m.quiet, func() error { return m.recreate(inA(deployment)) }, pause(6*time.Minute), func() error { return m.setReady("m1", false) }, m.restarted, pause(time.Minute), m.quiet)
 	},

@@ -154,6 +154,30 @@ var stories = map[string]func(*machine) error{
 	"RejoinsWhileWorksLag": func(m *machine) error { // a first Work waits for its wave
 		return m.tell(m.heldBehind("m1,m3"), m.shut("works"), func() error { return m.removeCluster("m3") }, pause(time.Minute), func() error { return m.joinReady("m3") }, pause(10*time.Second), m.open("works"), pause(time.Minute), m.countOf(1))
 	},
+	"RejoinsBesideASibling": func(m *machine) error { // which still has what it had
+		return m.tell(m.heldBehind("m1,m2,m3"), m.shut("clusters"), func() error { return m.removeCluster("m3") }, pause(20*time.Second), func() error { return m.joinReady("m3") }, pause(10*time.Second), m.countOf(2))
+	},
+	"DeletedWhileAnAnnotationIsWrong": func(m *machine) error {
+		suspends := func(value string) act {
+			return func() error {
+				return m.put(thePage, 2, map[string]string{clustersKey: "m1,m2,m3", wavesKey: "m1;*", suspendKey: value}, nil)
+			}
+		}
+		return m.tell(m.heldBehind("m1,m2,m3"), m.keeps("m3", "1"), suspends("!m1"), pause(5*time.Second), func() error { return m.deleteWork(target{thePage, "m3"}) }, pause(10*time.Second), suspends("false"), pause(10*time.Second), m.keeps("m3", "1"))
+	},
+	"DeletedWhileClustersAreListed": func(m *machine) error {
+		of := func(verb string) fault.Match { return fault.Match{Resource: "clusters", Verb: verb} }
+		return m.tell(m.heldBehind("*"), m.keeps("m3", "1"), m.fails(of("watch"), fault.Expire()), m.ended("clusters"), pause(100*time.Millisecond), m.fails(of("watch"), fault.Drop()), m.fails(of("list"), fault.Drop()), pause(50*time.Second),
+			func() error { return m.deleteWork(target{thePage, "m3"}) }, pause(10*time.Second), m.calm, pause(3*time.Minute), m.keeps("m3", "1"))
+	},
+	"OthersChangeDuringSlowReads": func(m *machine) error { // clusters that the source does not choose, and its status
+		var from time.Time
+		acts := []act{m.puts(inA(deployment), map[string]string{selectorKey: "tier=edge", wavesKey: "m1;*"}), pause(time.Minute), m.far(1200 * time.Millisecond), now(&from), m.changed(inA(deployment), 2)}
+		for i := range 300 {
+			acts = append(acts, func() error { return m.setReady(fmt.Sprintf("m%d", 2+2*(i%20)), i/20%2 == 1) }, m.beats(inA(deployment), i), pause(800*time.Millisecond))
+		}
+		return m.tell(append(acts, m.requests(&from, 20, 25, done(works, "patch")), m.calm)...)
+	},
 	"RejoinsWhileClustersLag": func(m *machine) error {
 		return m.tell(m.heldBehind("m1,m3"), m.shut("clusters"), func() error { return m.removeCluster("m3") }, pause(20*time.Second), m.told("WaveSkipped", 0, 0), func() error { return m.joinReady("m3") }, pause(10*time.Second), m.countOf(1))
 	},
