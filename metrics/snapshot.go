@@ -64,7 +64,7 @@ var (
 	refused   = prometheus.NewDesc(prefix+"_refused_sources", "Sources that are not mirrored, or not to every cluster, by reason.", []string{"reason"}, nil)
 	denied    = prometheus.NewDesc(prefix+"_denied_sources", "Sources with a Work that the API server refuses to write or delete, by what refuses it.", []string{"by"}, nil)
 	state     = prometheus.NewDesc(prefix+"_watch_state", "The state of each watch, of configured resources and of those that the daemon itself needs: 1 for the current state.", []string{"resource", "state"}, nil)
-	held      = prometheus.NewDesc(prefix+"_deletions_held", "Works whose deletion waits for approval.", []string{"resource"}, nil)
+	held      = prometheus.NewDesc(prefix+"_deletions_held", "Works whose deletion waits for approval, marked or not.", []string{"resource"}, nil)
 	waves     = prometheus.NewDesc(prefix+"_wave_held_sources", "Sources with a wave of clusters that has not come through by its deadline.", []string{"resource"}, nil)
 	contested = prometheus.NewDesc(prefix+"_contested_sources", "Sources with a Work, or with an aggregated status, that another writer keeps changing, by reason. Only the leader reports it.", []string{"reason"}, nil)
 	failing   = prometheus.NewDesc(prefix+"_failing_sources", "Sources whose last sync failed and is retried: that of their Works (mirror) or of their aggregated status (status), which may also lack a right. And objects whose finalizer may not be removed (finalizer). Only the leader reports it.", []string{"queue"}, nil)

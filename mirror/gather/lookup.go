@@ -150,8 +150,7 @@ func each[T any](objects []any) iter.Seq[*T] {
 func (c *Caches) ResourceOf(id render.Identity) string { return c.resourceOf(id).String() }
 
 // resourceOf returns the resource of a source whose kind need not be served, nor be configured any more: the one that was last
-// served with this kind, the one that the breaker has noted on a Work, or else a guess. If the guess is wrong, nothing is found,
-// and nothing is deleted.
+// served with this kind, or else a guess.
 func (c *Caches) resourceOf(id render.Identity) schema.GroupResource {
 	kind := id.GroupKind()
 	if w, ok := c.sources.ByKind(kind); ok {
@@ -166,13 +165,20 @@ func (c *Caches) resourceOf(id render.Identity) schema.GroupResource {
 			return w.Resource.GroupResource
 		}
 	}
-	for _, w := range c.worksOf(id) {
-		if r := w.MarkedResource(); r.Resource != "" {
+	return guessResource(kind, c.worksOf(id), func(r schema.GroupResource) bool { return c.Includes(r, id.Namespace) })
+}
+
+// guessResource guesses the resource of a kind. If the guess by the name is not configured, it is the one that the breaker has
+// noted on a Work, which others may write too. If the guess is wrong, nothing is found, and nothing is deleted.
+func guessResource(kind schema.GroupKind, works []*state.Work, isConfigured func(schema.GroupResource) bool) schema.GroupResource {
+	plural, _ := meta.UnsafeGuessKindToResource(kind.WithVersion(""))
+	guess := plural.GroupResource()
+	for _, w := range works {
+		if r := w.MarkedResource(); r.Resource != "" && !isConfigured(guess) {
 			return r
 		}
 	}
-	plural, _ := meta.UnsafeGuessKindToResource(kind.WithVersion(""))
-	return plural.GroupResource()
+	return guess
 }
 
 // ServedAs returns the resource and version in which the API server serves a configured kind.

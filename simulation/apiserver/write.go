@@ -263,7 +263,7 @@ func (s *Store) successor(c *collection, o Object, old *revision, w write) (Obje
 	return o, m, c.complete(o, old.object, w)
 }
 
-//lint:ignore SA1019 what replaces it is not there yet in Karmada's version of apimachinery, with which sandbox/parity compiles this
+//lint:ignore SA1019 what replaces it is not there yet in Karmada's version of apimachinery, with which sandbox/pinned compiles this
 var pathSegment = path.ValidatePathSegmentName
 
 // errOtherUID is the failed precondition of a PUT.
