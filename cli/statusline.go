@@ -150,7 +150,7 @@ func statusesOf(j judge.Judgement, states workStates, hidden func(cluster string
 		} else {
 			line.Operation, line.Message = string(op.Kind), oneLine(messageOf(v, cluster, op, line.Work))
 		}
-		if op.Kind.WritesContent() && line.Operation != "" && !f.Source.Written.IsZero() && f.Now.Sub(f.Source.Written) > overdueAfter {
+		if op.Kind.WritesContent() && line.Operation != "" && f.Source.Waves.IsEmpty() && !f.Source.Written.IsZero() && f.Now.Sub(f.Source.Written) > overdueAfter {
 			line.Overdue, line.Message = true, line.Message+"; if this stays so, an Event of the object says why, or the log"
 		}
 		if w := f.Works[cluster]; line.Message == "" && w != nil && w.IsLong() {

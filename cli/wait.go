@@ -109,7 +109,7 @@ func (w *waitCommand) one(ctx context.Context, ref gather.SourceRef) error {
 	err := wait.PollUntilContextCancel(ctx, waitPeriod, true, func(ctx context.Context) (done bool, err error) {
 		now, err := w.missing(ctx, ref)
 		switch {
-		case passes(err) && w.timeout > 0:
+		case passes(err) && w.timeout > 0 && ctx.Err() == nil:
 			missing = []string{err.Error()}
 			return false, nil
 		case err != nil: // after a timeout, missing still has the last answer

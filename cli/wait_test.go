@@ -1,12 +1,24 @@
 package cli
 
 import (
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
 	"path"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -28,6 +40,51 @@ func withStatus(work *unstructured.Unstructured, status map[string]any) *unstruc
 	manifests := work.Object["status"].(map[string]any)["manifestStatuses"].([]any)
 	manifests[0].(map[string]any)["status"] = status
 	return work
+}
+
+// TestWaitSaysWhatIsMissing: also if its time is over while the API server does not answer.
+func TestWaitSaysWhatIsMissing(t *testing.T) {
+	source := webDeployment("m1")
+	paths := deploymentServer(source, false, reported(t, source, metav1.ConditionTrue, "", "Unhealthy"))
+	began := time.Now()
+	from := serve(t, nil, func(w http.ResponseWriter, r *http.Request) {
+		if time.Since(began) > 1500*time.Millisecond {
+			<-r.Context().Done()
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		body, ok := paths[r.URL.Path]
+		if !ok {
+			w.WriteHeader(http.StatusNotFound)
+			body = refusal(http.StatusNotFound, metav1.StatusReasonNotFound)
+		}
+		_ = json.NewEncoder(w).Encode(body)
+	})
+	_, err := execute("wait", "deployments/web", "-n", "shop", "--for", "healthy", "--timeout", "3s", "--kubeconfig", from, "--cache-dir", t.TempDir())
+	if err == nil || !strings.Contains(err.Error(), "health is Unhealthy") {
+		t.Error(err)
+	}
+}
+
+// TestPasses: only what has an answer, or a certificate that is refused, ends a wait.
+func TestPasses(t *testing.T) {
+	of := func(err error) error {
+		return fmt.Errorf("cannot list: %w", &url.Error{Op: "Get", URL: "https://karmada", Err: err})
+	}
+	for err, want := range map[error]bool{
+		of(errors.New("net/http: TLS handshake timeout")): true,
+		of(os.ErrDeadlineExceeded):                        true,
+		of(syscall.EHOSTUNREACH):                          true,
+		of(io.EOF):                                        true,
+		of(&tls.CertificateVerificationError{Err: errors.New("unknown CA")}): false,
+		apierrors.NewInternalError(errors.New("etcdserver: leader changed")): true,
+		apierrors.NewForbidden(schema.GroupResource{}, "", nil):              false,
+		errors.New("it does not exist"):                                      false,
+	} {
+		if passes(err) != want {
+			t.Errorf("%v: passes: %t", err, !want)
+		}
+	}
 }
 
 // deploymentServer is a server with that Deployment and its Works.

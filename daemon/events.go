@@ -31,10 +31,16 @@ func newEvents(ctx context.Context, config *rest.Config) (record.EventBroadcaste
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot make a client for Events: %w", err)
 	}
-	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx), record.WithCorrelatorOptions(record.CorrelatorOptions{SpamKeyFunc: spamKey}))
 	p := make(pace, maxAhead)
 	broadcaster.StartRecordingToSink(pacedSink{eventSink{&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")}}, p})
 	return broadcaster, pacedRecorder{broadcaster.NewRecorder(kubescheme.Scheme, corev1.EventSource{Component: "karmada-mirror"}), p}, nil
+}
+
+// spamKey is what client-go allows 25 Events at once for: many about one thing take none from another about the same object.
+func spamKey(e *corev1.Event) string {
+	of := e.InvolvedObject
+	return strings.Join([]string{of.Kind, of.Namespace, of.Name, string(of.UID), e.Reason}, "/")
 }
 
 // eventSink names an Event after its content. client-go deduplicates Events only within a

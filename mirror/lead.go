@@ -3,6 +3,7 @@ package mirror
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/queue"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/watch"
 )
 
 // These are returned by Lead: only a restart helps.
@@ -41,7 +43,13 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) error {
 
 // HoldsUnmarked reports whether the next leader could not know of all deletions that are held.
 func (c *Controller) HoldsUnmarked() bool {
-	return c.breaker.IsSuspect() || len(c.breaker.Unmarked()) > 0
+	suspects, ended := c.breaker.Suspects()
+	isLeft := func(w *watch.Watch) bool {
+		hasEnded, isJudged := ended[w.Resource.GroupResource.String()]
+		return isJudged && !hasEnded || !isJudged && !w.Status().Synced
+	}
+	sources := c.caches.Sources()
+	return suspects && (len(sources) == 0 || slices.ContainsFunc(sources, isLeft)) || len(c.breaker.Unmarked()) > 0
 }
 
 // Suspect makes this replica hold whatever is due when it begins to lead: [Controller.HoldsUnmarked] was true in the last

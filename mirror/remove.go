@@ -62,7 +62,7 @@ func (p *proof) deletion(cluster string) (judge.Operation, bool) {
 // the first write after its proof.
 func (c *Controller) remove(ctx context.Context, j judge.Judgement, isFresh bool, o *write.Outcome) {
 	id, resource := j.Facts.ID, c.caches.ResourceOf(j.Facts.ID)
-	settle := c.breaker.Propose(resource, id, j.Due)
+	settle := c.propose(resource, j)
 	if len(j.Due) == 0 || settle > 0 {
 		o.Settle(max(0, settle))
 		return
@@ -72,7 +72,7 @@ func (c *Controller) remove(ctx context.Context, j judge.Judgement, isFresh bool
 		o.Fail(err)
 		return
 	}
-	c.breaker.Propose(resource, id, p.Due)
+	c.propose(resource, p.Judgement)
 	if len(p.Due) < len(j.Due) {
 		o.RetryAfter(wait.Jitter(refutedPeriod, 0.2)) // there need not be an event when that changes
 	}
@@ -82,6 +82,20 @@ func (c *Controller) remove(ctx context.Context, j judge.Judgement, isFresh bool
 	if missing := append(p.Lacking(), o.Missing...); len(missing) > 0 && len(o.Deleted) > 0 {
 		c.reportIncompleteMove(p.Facts, o.Deleted, missing)
 	}
+}
+
+// propose tells the breaker which deletions of a source are due. While nothing is known of it, what is held without a mark stays
+// held: nothing else remembers it.
+func (c *Controller) propose(resource string, j judge.Judgement) (settle time.Duration) {
+	isKnown := j.Facts.Unknown == ""
+	if !isKnown && c.breaker.HoldsUnmarked(resource, j.Facts.ID) {
+		return 0
+	}
+	settle = c.breaker.Propose(resource, j.Facts.ID, j.Due)
+	if isKnown {
+		c.breaker.Judged(resource)
+	}
+	return settle
 }
 
 // only returns the operations of one kind.

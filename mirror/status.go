@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 
@@ -41,7 +42,9 @@ type statuses struct {
 	queue   workqueue.TypedRateLimitingInterface[render.Identity]
 	limiter *queue.RateLimiter
 	memory  *write.Statuses
-	denied  *denials[place]
+	// denied is where no status can be written, and told are the resources of which that was reported.
+	denied *denials[place]
+	told   *denials[schema.GroupResource]
 	// contested are the sources whose status another writer keeps changing.
 	contested refused
 }
@@ -49,7 +52,7 @@ type statuses struct {
 func newStatuses(c *Controller) *statuses {
 	limiter := queue.NewRateLimiter()
 	return &statuses{
-		Controller: c, memory: write.NewStatuses(c.Clock), denied: newDenials[place](c.Clock, denialPeriod), limiter: limiter,
+		Controller: c, memory: write.NewStatuses(c.Clock), denied: newDenials[place](c.Clock, denialPeriod), told: newDenials[schema.GroupResource](c.Clock, denialPeriod), limiter: limiter,
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[render.Identity]{Name: "status"}),
 	}
 }
@@ -205,6 +208,7 @@ func (s *statuses) write(ctx context.Context, source *state.Standing, content st
 	case err == nil:
 		s.memory.Wrote(source, content, u.GetResourceVersion(), state.NewStanding(u).Status, progress)
 		s.denied.end(here)
+		s.denied.end(anywhere)
 		return 0, nil
 	case apierrors.IsConflict(err):
 		return 0, nil
@@ -239,12 +243,13 @@ func (s *statuses) tellContested(f judge.Facts, isContested bool) {
 // deny notes that the statuses of a resource cannot be written, in one Namespace or anywhere, and reports it now and again. It
 // returns when to try again.
 func (s *statuses) deny(at place, id render.Identity, because string) (retry time.Duration) {
-	if !s.denied.begin(at, id, nil) {
+	s.denied.begin(at, id, nil)
+	if !s.told.begin(at.GroupResource, id, nil) {
 		return denialPeriod
 	}
 	s.Logger.Warn("cannot write statuses", zap.Stringer("resource", at), zap.String("namespace", at.namespace), zap.String("reason", because))
 	if subject := s.Subject(); subject != nil {
-		s.Recorder.Event(subject, corev1.EventTypeWarning, string(judge.NotAuthorized), fmt.Sprintf("cannot write the status of %s: %s", at, because))
+		s.Recorder.Event(subject, corev1.EventTypeWarning, string(judge.NotAuthorized), fmt.Sprintf("cannot write the status of %s in namespace %q: %s", at, at.namespace, because))
 	}
 	return denialPeriod
 }

@@ -487,6 +487,27 @@ func TestStatusOfRecreated(t *testing.T) {
 	}
 }
 
+// TestKindGetsAStatus: from then on nothing fails.
+func TestKindGetsAStatus(t *testing.T) {
+	server, clock := newAPIServer(t), newFakeClock()
+	server.list(widgets, gadgetObject("m1"))
+	server.list(render.WorksResource, sample.Work(gadgetObject("m1"), "m1", reporting("Ready")))
+	server.answers["PATCH "+gadgetStatusAt] = apierrors.NewNotFound(widgets.GroupResource(), "gadget")
+	c := newControllerOf(t, server, aggregating, clock)
+	s := newStatuses(c)
+	c.statuses.Store(s)
+	for _, want := range []int{1, 0} {
+		if _, err := s.sync(t.Context(), gadget); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.snapshot().Failing["status"]; got.Sources != want {
+			t.Errorf("%+v, not %d", got, want)
+		}
+		clock.Step(denialPeriod)
+		delete(server.answers, "PATCH "+gadgetStatusAt)
+	}
+}
+
 // TestDeniedStatusesEnd: sources count as failing for as long as they come back to a status that may not be written, and no
 // longer, whatever has ended that.
 func TestDeniedStatusesEnd(t *testing.T) {

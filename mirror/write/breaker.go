@@ -1,6 +1,7 @@
 package write
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -32,7 +33,7 @@ const (
 // Once a circuit has tripped, all its pending deletions are held until they are approved, along
 // with those that become due meanwhile. The mark on the held Works makes this outlast the
 // process: a pending Work with the mark trips the circuit that held it again. While Works cannot be marked, the Lease says so,
-// and the next leader holds whatever is due in its first ten minutes.
+// and the next leader holds whatever is due, until ten minutes after it has judged the first source of a resource.
 type Breaker struct {
 	clock  clock.Clock
 	settle time.Duration
@@ -40,9 +41,9 @@ type Breaker struct {
 	mu        sync.Mutex
 	threshold config.HoldAbove
 	approved  config.Approvals
-	circuits  map[string]*circuit // by resource
-	clusters  *circuit            // of what is unselected
-	suspect   time.Time           // until when all that is due may have been held before
+	circuits  map[string]*circuit  // by resource
+	clusters  *circuit             // of what is unselected
+	suspects  map[string]time.Time // until when all that is due may have been held before, by resource; nil if nothing was
 }
 
 // NewBreaker creates a Breaker with a settle period, and without a threshold yet.
@@ -69,14 +70,40 @@ func (b *Breaker) Approve(approved config.Approvals) (last config.Approvals) {
 func (b *Breaker) Suspect() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.suspect = b.clock.Now().Add(breakerWindow)
+	b.suspects = map[string]time.Time{}
 }
 
-// IsSuspect reports whether all that is due may have been held before.
-func (b *Breaker) IsSuspect() bool {
+// Judged notes that it is known which deletions of a resource are due. From then on, suspicion lasts ten minutes.
+func (b *Breaker) Judged(resource string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.clock.Now().Before(b.suspect)
+	if _, isKnown := b.suspects[resource]; b.suspects != nil && !isKnown {
+		b.suspects[resource] = b.clock.Now().Add(breakerWindow)
+	}
+}
+
+// Suspects reports whether there is suspicion, and of which resources it has ended.
+func (b *Breaker) Suspects() (any bool, ended map[string]bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	ended = map[string]bool{}
+	for resource := range b.suspects {
+		ended[resource] = !b.isSuspectLocked(resource)
+	}
+	return b.suspects != nil, ended
+}
+
+func (b *Breaker) isSuspectLocked(resource string) bool {
+	until, isJudged := b.suspects[resource]
+	return b.suspects != nil && (!isJudged || b.clock.Now().Before(until))
+}
+
+// HoldsUnmarked reports whether a deletion of a source is held although its Work has no mark.
+func (b *Breaker) HoldsUnmarked(resource string, source render.Identity) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p, isPending := b.circuitLocked(resource).parts[source.Namespace]
+	return isPending && slices.ContainsFunc(slices.Collect(maps.Values(p.pending[source])), pending.isUnmarked)
 }
 
 // Unmarked counts the deletions that are held although their Works have no mark, by resource.
@@ -88,7 +115,7 @@ func (b *Breaker) Unmarked() map[string]int {
 		for _, p := range c.parts {
 			for _, proposed := range p.pending {
 				for _, d := range proposed {
-					if d.by != heldNone && !d.marked {
+					if d.isUnmarked() {
 						n[resource]++
 					}
 				}
@@ -218,7 +245,7 @@ func (b *Breaker) admit(resource string, source render.Identity, w *state.Work, 
 		return admission{}
 	}
 	c.forget(now.Add(-breakerWindow))
-	by, on, a := heldNone, (*fuse)(nil), admission{suspect: now.Before(b.suspect)}
+	by, on, a := heldNone, (*fuse)(nil), admission{suspect: b.isSuspectLocked(resource)}
 	c.blown = c.exceeds(b.threshold, func() map[string]int { return c.countWorks(now, count.inNamespaces) }) || needsApproval || a.suspect
 	switch cluster := b.exceedsLocked(w.Cluster, d, now, count.onClusters); {
 	case b.threshold.Works == 0 && !needsApproval:

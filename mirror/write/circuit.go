@@ -51,6 +51,8 @@ type pending struct {
 	unselected bool
 }
 
+func (d pending) isUnmarked() bool { return d.by != heldNone && !d.marked }
+
 // onCluster returns the deletion as the circuit of its cluster counts it.
 func (d pending) onCluster() pending {
 	if d.by == heldCluster {

@@ -68,11 +68,19 @@ var breakers = map[string]func(*machine) error{
 		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.held(60, 60), m.halts("m1"), m.approved(""), pause(time.Minute),
 			m.counted(`karmada_mirror_works{member_cluster="m1",state="deleting"}`, 60), m.runs("deletions list", "No deletion is held."), m.quiet)
 	},
-	"LeaderDiesBeforeItMarks": func(m *machine) error { // karmada-webhook does not answer, which deletions do not ask
+	"LeaderDiesBeforeItMarks": func(m *machine) error {
 		var from time.Time
-		return m.tell(m.careful, m.crowd(100, 0, to("m1")), m.quiet, m.crowdGoes(40), pause(30*time.Second), m.countOf(60), now(&from), m.admits(denies("UPDATE"), m.some(40, 70, m.deleted), pause(30*time.Second), m.countOf(60),
-			m.counted(heldPages, 30), m.leaderDies, pause(2*time.Minute), m.counted(heldPages, 30), m.deletes(&from, 0, 0), m.leaderDies, pause(time.Minute), m.deletes(&from, 0, 0)),
-			pause(5*time.Minute), m.held(30, 30), m.approved(""), pause(10*time.Minute), m.deletes(&from, 30, 30), m.deleted(pageOf(80)), pause(10*time.Second), m.deletes(&from, 31, 31))
+		return m.tell(now(&from), m.heldUnmarked(m.leaderDies, pause(2*time.Minute), m.counted(heldPages, 30), m.leaderDies, pause(time.Minute)),
+			pause(5*time.Minute), m.held(30, 30), m.approved(""), pause(10*time.Minute), m.deletes(&from, 70, 70), m.deleted(pageOf(80)), pause(10*time.Second), m.deletes(&from, 71, 71))
+	},
+	"HeldUnmarkedThenNotKnown": func(m *machine) error { // the namespace is not in the configuration for a moment
+		return m.heldUnmarked(pause(11*time.Minute), m.configured("b", none), pause(10*time.Second), m.configured("*", none), pause(time.Minute))()
+	},
+	"NextLeaderCannotListWhatIsHeld": func(m *machine) error {
+		return m.heldUnmarked(m.fails(watchOf("configmaps"), broken), m.fails(fault.Match{Verb: "list", Resource: "configmaps", AllNamespaces: true}, broken), m.restarted, pause(12*time.Minute), m.calm, pause(2*time.Minute))()
+	},
+	"NextLeaderCannotLead": func(m *machine) error {
+		return m.heldUnmarked(m.fails(watchOf("clusters"), broken), m.fails(fault.Match{Verb: "list", Resource: "clusters"}, broken), m.restarted, pause(13*time.Minute), m.calm, pause(2*time.Minute))()
 	},
 	"HeldComesBackRefused": func(m *machine) error { // an approval is for nothing then
 		var from time.Time
@@ -181,6 +189,14 @@ var breakers = map[string]func(*machine) error{
 		var from time.Time
 		return m.tell(now(&from), m.page(foreground), m.quiet, m.inOrder(&from, "patch configmaps", "create works", "create works"), now(&from), m.gone, m.quiet, m.inOrder(&from, "delete works", "delete works", "patch configmaps"))
 	},
+}
+
+// heldUnmarked has deletions held while karmada-webhook does not answer, which deletions do not ask, and checks that none is
+// carried out after what happens then.
+func (m *machine) heldUnmarked(then ...act) act {
+	var from time.Time
+	return m.tellAll(m.careful, m.crowd(100, 0, to("m1")), m.quiet, m.crowdGoes(40), pause(30*time.Second), m.countOf(60), now(&from),
+		m.admits(denies("UPDATE"), m.some(40, 70, m.deleted), pause(30*time.Second), m.countOf(60), m.counted(heldPages, 30), m.tellAll(then...), m.deletes(&from, 0, 0)))
 }
 
 // some does the same to some pages.

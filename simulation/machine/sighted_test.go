@@ -30,8 +30,8 @@ var sighted = &scene{
 }
 
 const (
-	// soon is how long everything may take there: client-go waits up to two minutes before it watches again.
-	soon = 4 * time.Minute
+	// soon is how long everything may take there: what was refused often is retried after up to five minutes.
+	soon = 6 * time.Minute
 	// sightAge is how old the evidence for a deletion may be there: a request to the API server, and an event.
 	sightAge = 100 * time.Millisecond
 )
