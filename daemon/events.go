@@ -39,8 +39,7 @@ func newEvents(ctx context.Context, config *rest.Config) (record.EventBroadcaste
 
 // spamKey is what client-go allows 25 Events at once for: many about one thing take none from another about the same object.
 func spamKey(e *corev1.Event) string {
-	of := e.InvolvedObject
-	return strings.Join([]string{of.Kind, of.Namespace, of.Name, string(of.UID), e.Reason}, "/")
+	return strings.Join([]string{e.InvolvedObject.Kind, e.InvolvedObject.Namespace, e.InvolvedObject.Name, string(e.InvolvedObject.UID), e.Reason}, "/")
 }
 
 // eventSink names an Event after its content. client-go deduplicates Events only within a

@@ -87,15 +87,12 @@ func (c *Controller) remove(ctx context.Context, j judge.Judgement, isFresh bool
 // propose tells the breaker which deletions of a source are due. While nothing is known of it, what is held without a mark stays
 // held: nothing else remembers it.
 func (c *Controller) propose(resource string, j judge.Judgement) (settle time.Duration) {
-	isKnown := j.Facts.Unknown == ""
-	if !isKnown && c.breaker.HoldsUnmarked(resource, j.Facts.ID) {
+	if j.Facts.Unknown == "" {
+		c.breaker.Judged(resource)
+	} else if c.breaker.HoldsUnmarked(resource, j.Facts.ID) {
 		return 0
 	}
-	settle = c.breaker.Propose(resource, j.Facts.ID, j.Due)
-	if isKnown {
-		c.breaker.Judged(resource)
-	}
-	return settle
+	return c.breaker.Propose(resource, j.Facts.ID, j.Due)
 }
 
 // only returns the operations of one kind.

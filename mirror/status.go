@@ -213,8 +213,8 @@ func (s *statuses) write(ctx context.Context, source *state.Standing, content st
 	case apierrors.IsConflict(err):
 		return 0, nil
 	case apierrors.IsForbidden(err) && !write.IsDenied(err):
-		return s.deny(here, source.ID, fmt.Sprintf("karmada-mirror lacks the right: to a ClusterRole with the label %s, add the rule "+
-			"{apiGroups: [%q], resources: [%s/status], verbs: [patch]}", aggregationLabel, served.Group, served.Resource)), nil
+		return s.deny(here, source.ID, fmt.Sprintf("in namespace %q, karmada-mirror lacks the right: to a ClusterRole with the label %s, add the rule "+
+			"{apiGroups: [%q], resources: [%s/status], verbs: [patch]}", source.ID.Namespace, aggregationLabel, served.Group, served.Resource)), nil
 	case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
 		// The answer is the same whether the object is gone or its kind has no status.
 		if now, err := client.Get(ctx, source.ID.Name, metav1.GetOptions{}); gather.ProvesAbsence(err, source.ID.Name) || err == nil && now.GetUID() != source.UID {
@@ -249,7 +249,7 @@ func (s *statuses) deny(at place, id render.Identity, because string) (retry tim
 	}
 	s.Logger.Warn("cannot write statuses", zap.Stringer("resource", at), zap.String("namespace", at.namespace), zap.String("reason", because))
 	if subject := s.Subject(); subject != nil {
-		s.Recorder.Event(subject, corev1.EventTypeWarning, string(judge.NotAuthorized), fmt.Sprintf("cannot write the status of %s in namespace %q: %s", at, at.namespace, because))
+		s.Recorder.Event(subject, corev1.EventTypeWarning, string(judge.NotAuthorized), fmt.Sprintf("cannot write the status of %s: %s", at, because))
 	}
 	return denialPeriod
 }

@@ -1,12 +1,14 @@
 package watch
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/tools/cache"
 )
 
 // Status is the state of a Watch.
@@ -46,7 +48,7 @@ func (w *Watch) Status() Status {
 		}
 		return s
 	}
-	s.ResourceVersion = informer.GetIndexer().LastStoreSyncResourceVersion()
+	s.ResourceVersion = reached(informer)
 	switch {
 	case !s.Synced: // with Err, if the first list fails
 		s.State = Syncing
@@ -75,7 +77,12 @@ func (w *Watch) version() string {
 	if informer == nil {
 		return ""
 	}
-	return informer.GetIndexer().LastStoreSyncResourceVersion()
+	return reached(informer)
+}
+
+// reached returns the resource version of the informer's store; with KUBE_FEATURE_AtomicFIFO=false, that of the reflector, which is ahead.
+func reached(informer cache.SharedIndexInformer) string {
+	return cmp.Or(informer.GetIndexer().LastStoreSyncResourceVersion(), informer.LastSyncResourceVersion())
 }
 
 // Get returns the cached object. synced is false, and the answer means nothing,

@@ -83,7 +83,7 @@ func (b *Breaker) Judged(resource string) {
 }
 
 // Suspects reports whether there is suspicion, and of which resources it has ended.
-func (b *Breaker) Suspects() (any bool, ended map[string]bool) {
+func (b *Breaker) Suspects() (isSuspicious bool, ended map[string]bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	ended = map[string]bool{}

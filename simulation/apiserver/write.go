@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -270,29 +267,6 @@ var pathSegment = path.ValidatePathSegmentName
 func (c *collection) errOtherUID(v *revision, wanted, uid string) error {
 	return apierrors.NewConflict(c.GroupResource(), v.name, fmt.Errorf(
 		"StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in object meta: %s", c.Resource.Resource, v.key, wanted, uid))
-}
-
-// stamp notes when an object, or a subresource of it, and its finalizers were last written: as if one user wrote the
-// finalizers, and one all else.
-func stamp(o, before Object, w write, now metav1.Time) {
-	last := map[string]any{"manager": "user", "operation": "Update", "time": now.Format(time.RFC3339)}
-	if w.subresource != "" {
-		last["subresource"] = w.subresource
-	}
-	finalizers, _, _ := unstructured.NestedStringSlice(o, "metadata", "finalizers")
-	if old, _, _ := unstructured.NestedStringSlice(before, "metadata", "finalizers"); !slices.Equal(old, finalizers) {
-		set := map[string]any{}
-		for _, name := range finalizers {
-			set[fmt.Sprintf("v:%q", name)] = map[string]any{}
-		}
-		last["manager"], last["fieldsV1"] = "finalizers", map[string]any{"f:metadata": map[string]any{"f:finalizers": set}}
-	}
-	entries, _ := metadata(o)["managedFields"].([]any)
-	entries = slices.DeleteFunc(slices.Clone(entries), func(e any) bool {
-		entry := e.(map[string]any)
-		return entry["manager"] == last["manager"] && entry["subresource"] == last["subresource"]
-	})
-	metadata(o)["managedFields"] = append(entries, last)
 }
 
 // inherit keeps what no update changes (rest.BeforeUpdate).
