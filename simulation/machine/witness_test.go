@@ -268,7 +268,9 @@ func (m *machine) since(quiet, at time.Time) time.Time {
 // judgeOrder says what is wrong with the order in which a Work was given content; empty if some world
 // of the interval explains it, or if none of them wants this content.
 func (m *machine) judgeOrder(of target, s sight, from time.Time) (why string) {
-	had := func(x sight) bool { return x.at.Before(s.at) && x.UID == s.UID && equality.Semantic.DeepEqual(x.Content, s.Content) }
+	had := func(x sight) bool {
+		return x.at.Before(s.at) && x.UID == s.UID && equality.Semantic.DeepEqual(x.Content, s.Content)
+	}
 	if s.Suspended && slices.ContainsFunc(m.witness.of(model.WorkKey(of.cluster, of.key), time.Time{}, s.at), had) {
 		return "" // a user has deleted it before, and Karmada does not apply it
 	}
