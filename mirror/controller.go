@@ -171,7 +171,6 @@ func (c *Controller) Configure(parts config.Parts) error {
 		return err
 	}
 	before := c.caches.Sources()
-	c.breaker.Configure(configuration.Deletion.HoldAbove)
 	for _, r := range configuration.Resources {
 		c.Metrics.KnowResource(r.GroupResource().String())
 		if r.AggregateStatus {
@@ -179,6 +178,7 @@ func (c *Controller) Configure(parts config.Parts) error {
 		}
 	}
 	last := c.caches.Configure(configuration)
+	c.breaker.Configure(configuration.Deletion.HoldAbove)
 	if c.queue.Load() == nil {
 		c.departures.age(c.Clock.Now().Add(-departurePeriod))
 	}

@@ -51,11 +51,14 @@ func NewBreaker(c clock.Clock, settle time.Duration) *Breaker {
 	return &Breaker{clock: c, settle: settle, circuits: map[string]*circuit{}, clusters: newCircuit()}
 }
 
-// Configure replaces the threshold.
+// Configure replaces the threshold, and counts again: the caches have another configuration.
 func (b *Breaker) Configure(threshold config.HoldAbove) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.threshold = threshold
+	b.threshold, b.clusters.works = threshold, nil
+	for _, c := range b.circuits {
+		c.works = nil
+	}
 }
 
 // Approve replaces the approvals, and returns the last ones.

@@ -144,6 +144,13 @@ var breakers = map[string]func(*machine) error{
 			m.restarted, m.puts(inB(pages[0]), to("m2")), pause(time.Minute), m.held(30, 30), m.deletes(&from, 1, 1), m.cluster("m1", edge), m.quiet, m.held(0, 0),
 			m.cluster("m1", nil), pause(time.Minute), m.held(30, 30), m.refuses("deletions approve --yes --member m2", "held"), m.approved("--member m1"), m.quiet, m.deletes(&from, 31, 31))
 	},
+	"BreakerOfACountBeforeItNarrowed": func(m *machine) error { // what leaves the configuration is no longer in the share
+		var from time.Time
+		inBoth := m.tellAll(m.crowd(6, 0, map[string]string{selectorKey: "tier=edge"}), m.some(0, 6, func(k model.Key) act { return m.puts(inB(k), map[string]string{selectorKey: "tier=edge"}) }))
+		core := func(k model.Key) act { return m.puts(inB(k), map[string]string{selectorKey: "tier=core"}) }
+		return m.tell(m.set("deletion: {holdAbove: {works: 4, percent: 60}}\n"), m.cluster("m1", edge), inBoth, m.quiet, now(&from), m.some(0, 2, core), pause(500*time.Millisecond), m.cluster("m1", nil),
+			pause(700*time.Millisecond), m.configured("a", none), pause(time.Minute), m.held(6, 8), m.deletes(&from, 2, 2))
+	},
 	"BreakerOfWhatHasLeft": func(m *machine) error { // and is purged, and comes back: it has forgotten
 		more := ""
 		leaves := func() error { more, m.more = m.more, ""; return m.configure("*", none, true) }
