@@ -78,7 +78,7 @@ func (c *Controller) remove(ctx context.Context, j judge.Judgement, isFresh bool
 	}
 	c.writer.Each(ctx, only(p.Plan, judge.Delete), isFresh, o, func(op judge.Operation) { c.delete(ctx, p, op.Cluster, o) })
 	// When the watch has shown an amended Work, the source is judged again.
-	c.writer.Apply(ctx, p.Verdict, only(p.Plan, judge.Amend), isFresh, o)
+	c.write(ctx, newJudged(p.Judgement, p.made), only(p.Plan, judge.Amend), isFresh, o)
 	if missing := append(p.Lacking(), o.Missing...); len(missing) > 0 && len(o.Deleted) > 0 {
 		c.reportIncompleteMove(p.Facts, o.Deleted, missing)
 	}

@@ -68,7 +68,7 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 		return syncResult{}, err
 	}
 	o.RetryAfter(settles)
-	latest := &judged{turn: make(chan struct{}, 1), Judgement: j, at: c.Clock.Now()}
+	latest := newJudged(j, c.Clock.Now())
 	finalizer := c.finalizers.apply(ctx, j, o)
 	c.write(ctx, latest, writable(j.Plan, finalizer.early), isFresh, o)
 	o.Await(j.Verdict.AwaitingNamespace())
@@ -99,12 +99,8 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	return syncResult{refused: len(refusals) > 0, wrote: o.Wrote, settling: o.Settling, retry: o.Retry}, o.Err()
 }
 
-// write carries out operations; those of a source in waves, only as long as they are still due.
+// write carries out operations as long as they are still due.
 func (c *Controller) write(ctx context.Context, latest *judged, operations []judge.Operation, isFresh bool, o *write.Outcome) {
-	if latest.Verdict.Rollout == nil {
-		c.writer.Apply(ctx, latest.Verdict, operations, isFresh, o)
-		return
-	}
 	c.writer.Each(ctx, operations, isFresh, o, func(op judge.Operation) { c.give(ctx, latest, op, o) })
 }
 
@@ -117,8 +113,12 @@ type judged struct {
 	lacksFinalizer bool
 }
 
-// give carries out one operation. One that has waited for a slot for longer than [proofAge] is judged again: a cluster on
-// which it rests may have failed meanwhile.
+func newJudged(j judge.Judgement, at time.Time) *judged {
+	return &judged{turn: make(chan struct{}, 1), Judgement: j, at: at}
+}
+
+// give carries out one operation. One that has waited for a slot for longer than [proofAge] is judged again: its source may have
+// changed meanwhile, or a cluster on which it rests may have failed.
 func (c *Controller) give(ctx context.Context, latest *judged, op judge.Operation, o *write.Outcome) {
 	j, lacksFinalizer, err := c.judgeAgain(ctx, latest)
 	if err != nil {

@@ -64,11 +64,6 @@ type Writer struct {
 // NewWriter creates a Writer.
 func NewWriter(o Options) *Writer { return &Writer{o, newSlots(o.InFlight)} }
 
-// Apply carries out operations that follow from a verdict.
-func (w *Writer) Apply(ctx context.Context, v judge.Verdict, operations []judge.Operation, isFresh bool, o *Outcome) {
-	w.Each(ctx, operations, isFresh, o, func(op judge.Operation) { w.CarryOut(ctx, v, op, o) })
-}
-
 // Each calls do for operations on several clusters in parallel, as slots permit. A failed
 // operation does not hold up the others.
 func (w *Writer) Each(ctx context.Context, operations []judge.Operation, isFresh bool, o *Outcome, do func(judge.Operation)) {

@@ -6,6 +6,11 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
+	"github.com/karmada-target/karmada-mirror/simulation/fault"
 )
 
 // bounds are stories of how much is written, read and told.
@@ -110,6 +115,20 @@ var bounds = map[string]func(*machine) error{
 			return nil
 		}
 		return m.tell(m.flags("--kube-api-qps=5", "--kube-api-burst=5", "--concurrent-syncs=2"), m.puts(other, to("m1")), m.puts(inB(pages[1]), to("m1")), m.crowd(30, 0, to("m1")), m.quiet, flood, m.quiet)
+	},
+	"RevertedWhileWritesWait": func(m *machine) error { // what waits for a slot is not what they say any more
+		var from time.Time
+		return m.tell(m.crowd(60, 0, to("m1,m2,m3")), m.quiet, now(&from), m.slowly("patch", "works", fault.DelayAnswer(6*time.Second)), m.crowd(60, 1, to("m1,m2,m3")), pause(3*time.Second), m.crowd(60, 0, to("m1,m2,m3")), m.calm, m.quiet, m.requests(&from, 32, 40, done(works, "patch")))
+	},
+	"MemberFights": func(m *machine) error { // over the replicas, once a second
+		var from time.Time
+		fights := func(change func(apiserver.Object)) act {
+			return func() error { m.karmada.Member("m1").Fight(refOf(inA(deployment)), time.Second, change); return nil }
+		}
+		scales := func(o apiserver.Object) {
+			setField(int64(5), "spec", "replicas")(&unstructured.Unstructured{Object: o})
+		}
+		return m.tell(m.web(to("m1,m2")), m.quiet, fights(scales), now(&from), pause(10*time.Minute), m.requests(&from, 0, 0, of(works)), m.requests(&from, 0, 600, of(deployments)), fights(nil), m.quiet)
 	},
 	"MostWorksChange": func(m *machine) error { // as with a version that writes other Works; the leader dies halfway
 		var from time.Time
