@@ -51,7 +51,7 @@ type Component struct {
 	// more are the flags from RestartWith.
 	more []string
 	// current is nil if the component was never started.
-	current *process
+	current *child
 }
 
 // Log is the path of the log file with the output of all runs.
@@ -64,7 +64,7 @@ func (c *Component) PID() int {
 	if c.current == nil {
 		return 0
 	}
-	return c.current.command.Process.Pid
+	return c.current.PID()
 }
 
 // Stop stops the component as an operator would: SIGTERM, and SIGKILL if that takes more
@@ -72,7 +72,7 @@ func (c *Component) PID() int {
 func (c *Component) Stop() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.current == nil || !c.current.alive() {
+	if c.current == nil || c.current.HasEnded() {
 		return nil
 	}
 	if err := c.current.stop(); err != nil {

@@ -24,10 +24,9 @@ const orphanVariable = "SANDBOX_TEST_PARENT"
 func TestMain(m *testing.M) {
 	if os.Getenv(orphanVariable) != "" {
 		command := exec.Command("sleep", "1000")
-		command.SysProcAttr = attributes(false)
 		p, err := launch(command, func(error) {})
-		fmt.Println(p.command.Process.Pid, err)
-		<-p.ended
+		fmt.Println(command.Process.Pid, err)
+		<-p.Ended()
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -68,7 +67,6 @@ func TestOrphan(t *testing.T) {
 func TestDown(t *testing.T) {
 	for added, dies := range map[string]bool{"": true, "0": false} {
 		command := exec.Command("sleep", "1000")
-		command.SysProcAttr = attributes(false)
 		p, err := launch(command, func(error) {})
 		if err != nil {
 			t.Fatal(err)
@@ -83,7 +81,7 @@ func TestDown(t *testing.T) {
 		if born, err := birth(command.Process.Pid); err != nil || (born == "") != dies {
 			t.Errorf("it has ended: %t, want %t: %v", born == "", dies, err)
 		}
-		if err := p.kill(); err != nil {
+		if err := p.Kill(); err != nil {
 			t.Error(err)
 		}
 	}

@@ -21,10 +21,10 @@ func statePath(dir string) string { return filepath.Join(dir, "state.json") }
 
 // record keeps the state file current. It runs before the component is ready,
 // so that Down never misses a process.
-func (k *Karmada) record(c *Component, p *process) error {
+func (k *Karmada) record(c *Component, p *child) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.records[c.name] = record{Name: c.name, PID: p.command.Process.Pid, Birth: p.birth}
+	k.records[c.name] = record{Name: c.name, PID: p.PID(), Birth: p.birth}
 	return k.writeStateLocked()
 }
 

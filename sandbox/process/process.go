@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"time"
 )
@@ -24,11 +25,13 @@ type Process struct {
 	err     error // exit error of the process, set before ended is closed
 }
 
-// Start starts a program that dies with this process. It gets a process group of its own, so
-// that Ctrl-C in a terminal does not reach it. say reads its standard error to the end; if
-// say is nil, the command's own standard error is used.
+// Start starts a program that, unless its attributes say otherwise, dies with this process. It gets a
+// process group of its own, so that Ctrl-C in a terminal does not reach it. say reads its standard error
+// to the end; if say is nil, the command's own standard error is used.
 func Start(command *exec.Cmd, say func(io.Reader)) (*Process, error) {
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if command.SysProcAttr == nil {
+		command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	}
 	var stderr io.Reader
 	if say != nil {
 		var err error
@@ -36,17 +39,26 @@ func Start(command *exec.Cmd, say func(io.Reader)) (*Process, error) {
 			return nil, fmt.Errorf("cannot read what %s says: %w", filepath.Base(command.Path), err)
 		}
 	}
-	if err := command.Start(); err != nil {
-		return nil, fmt.Errorf("cannot start %s: %w", filepath.Base(command.Path), err)
-	}
-	p := &Process{command: command, ended: make(chan struct{})}
+	p, started := &Process{command: command, ended: make(chan struct{})}, make(chan error)
 	go func() {
+		// Linux ties the parent-death signal to the thread that forked, not to the process: that thread
+		// must live as long as the child.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := command.Start()
+		started <- err
+		if err != nil {
+			return
+		}
 		defer close(p.ended)
 		if say != nil {
 			say(stderr) // to the end, before Wait closes the pipe
 		}
 		p.err = command.Wait()
 	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("cannot start %s: %w", filepath.Base(command.Path), err)
+	}
 	return p, nil
 }
 

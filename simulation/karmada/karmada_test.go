@@ -233,34 +233,6 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestAway: nothing wakes the execution controller when a cluster is ready again, but an edit does.
-func TestAway(t *testing.T) {
-	inWorld(t, karmada.V118, func(w *world) {
-		w.create(w.control, works, workOf("c", configMap("1")))
-		w.wait(time.Second)
-		w.must(w.k.SetReady("m1", false))
-		w.editManifest("c", "2", "data", "k")
-		w.wait(time.Hour)
-		w.must(w.k.SetReady("m1", true))
-		w.want("just after", w.inMember(configMaps, "c", "data", "k"), any("1"))
-		w.editManifest("c", "3", "data", "k")
-		w.want("after an edit", w.inMember(configMaps, "c", "data", "k"), any("3"))
-		w.must(w.k.SetReady("m1", false))
-		w.editManifest("c", "4", "data", "k")
-		w.wait(time.Hour)
-		w.must(w.k.SetReady("m1", true))
-		w.wait(1000 * time.Second)
-		w.want("after 1,000 s", w.inMember(configMaps, "c", "data", "k"), any("4"))
-		w.must(w.k.SetReady("m1", false))
-		w.editManifest("c", "5", "data", "k")
-		w.wait(time.Hour)
-		w.must(w.k.SetReady("m1", true))
-		w.k.Restart()
-		w.wait(0)
-		w.want("after a restart", w.inMember(configMaps, "c", "data", "k"), any("5"))
-	})
-}
-
 // TestEvents: 25 about a Work at once, then one in five minutes, and none is older than an hour.
 func TestEvents(t *testing.T) {
 	inWorld(t, karmada.V118, func(w *world) {
@@ -318,27 +290,5 @@ func TestUnjoin(t *testing.T) {
 		w.create(w.control, works, workOf("c", configMap("2")))
 		w.wait(time.Second)
 		w.want("ConfigMap", w.inMember(configMaps, "c", "data", "k"), any("2"))
-	})
-}
-
-// TestFight: a controller that sets a field again and again, and one whose replicas are retained.
-func TestFight(t *testing.T) {
-	inWorld(t, karmada.V118, func(w *world) {
-		w.create(w.control, works, workOf("d", deployment(1)))
-		w.wait(time.Second)
-		writes := 0
-		defer w.m1.Store.Subscribe(func(apiserver.Event) { writes++ })()
-		w.m1.Fight(ref(deployments, "n", "d"), time.Second, set(int64(5), "spec", "replicas"))
-		w.wait(time.Minute + time.Second/2)
-		if writes < 2*59 {
-			t.Error("writes in a minute:", writes)
-		}
-		w.want("replicas", w.inMember(deployments, "d", "spec", "replicas"), any(int64(1)))
-		w.editManifest("d", "true", "metadata", "labels", "resourcetemplate.karmada.io/retain-replicas")
-		w.wait(time.Minute)
-		w.want("retained replicas", w.inMember(deployments, "d", "spec", "replicas"), any(int64(5)))
-		writes = 0
-		w.wait(time.Minute)
-		w.want("writes", writes, 0)
 	})
 }

@@ -1,10 +1,7 @@
 package model
 
 import (
-	"fmt"
-	"maps"
 	"reflect"
-	"slices"
 	"testing"
 )
 
@@ -99,63 +96,6 @@ func TestOfExpands(t *testing.T) {
 		}
 		if !reflect.DeepEqual(source, content(c.text)) {
 			t.Errorf("%s: the object itself has become %v", c.reason, source)
-		}
-	}
-}
-
-// TestOfDivides has shares that were computed by hand. FNV-1a of the UID "uid-1" is odd, so that
-// the last name goes first; that of "uid-2" is even.
-func TestOfDivides(t *testing.T) {
-	web := Key{Kind: "Deployment", Namespace: "shop", Name: "web"}
-	for _, c := range []struct {
-		reason, clusters, by, uid string
-		replicas                  int64
-		rules                     []Rule
-		want                      string // a, b, c
-	}{
-		{reason: "not divided", clusters: "a,b", replicas: 5, want: "5 5 -"},
-		{reason: "retained", clusters: "a,b", by: "retain", replicas: 5, want: "5 5 -"},
-		{reason: "equally", clusters: "*", by: "divide", replicas: 6, want: "2 2 2"},
-		{reason: "the first name gets what is left", clusters: "*", by: "divide", replicas: 7, want: "3 2 2"},
-		{reason: "the last name does, by the UID", clusters: "*", by: "divide", replicas: 7, uid: "uid-1", want: "2 2 3"},
-		{reason: "the first name does, by the UID", clusters: "*", by: "divide", replicas: 7, uid: "uid-2", want: "3 2 2"},
-		{reason: "fewer than clusters", clusters: "*", by: "divide", replicas: 2, want: "1 1 0"},
-		{reason: "none", clusters: "*", by: "divide", replicas: 0, want: "0 0 0"},
-		{reason: "over those that it asks for", clusters: "*,!b", by: "divide", replicas: 4, want: "2 - 2"},
-		{reason: "over those that exist", clusters: "a,b,nowhere", by: "divide", replicas: 4, want: "2 2 -"},
-		{reason: "over those that no rule allows as well", clusters: "*", by: "divide ", rules: []Rule{{Clusters: []string{"a", "c"}}}, replicas: 4, want: "2 - 1"},
-		{reason: "by weight", clusters: "*", by: "a=2,b=1,c=1", replicas: 8, want: "4 2 2"},
-		{reason: "1 where there is no weight", clusters: "*", by: "a=2", replicas: 8, want: "4 2 2"},
-		{reason: "no weight, no replicas", clusters: "*", by: "a=0", replicas: 5, want: "0 3 2"},
-		{reason: "no weight anywhere", clusters: "*", by: "*=0", replicas: 5, want: "0 0 0"},
-		{reason: "the highest weight that matches", clusters: "*", by: "*=1, a=3, ?=2,", replicas: 7, want: "3 2 2"},
-		{reason: "a lower weight of its own does not count", clusters: "a,b", by: "*=3,a=0,b=1", replicas: 4, want: "2 2 -"},
-		// The quotients are 5 and 5/3 of a; 1 of b, c and a; 5/7 to 5/13 of a; and for the tenth, 1/3 of each.
-		{reason: "as Sainte-Laguë does", clusters: "*", by: "a=5", replicas: 9, want: "7 1 1"},
-		{reason: "of those three, the fewest replicas and then the first name", clusters: "*", by: "a=5", replicas: 10, want: "7 2 1"},
-		{reason: "of equal quotients, the fewest replicas go first", clusters: "a,b", by: "a=3,b=1", replicas: 2, want: "1 1 -"},
-	} {
-		w := &World{
-			Objects: map[Key]*Object{web: {
-				UID: c.uid, Annotations: map[string]string{clustersKey: c.clusters, replicasKey: c.by},
-				Content: &Content{Payload: map[string]any{"spec": map[string]any{"replicas": c.replicas, "paused": true}}},
-			}},
-			Clusters:      map[string]*Object{"a": {}, "b": {}, "c": {}},
-			Configuration: &Configuration{Namespaces: []string{"*"}, Authorization: c.rules},
-		}
-		if c.by == "" {
-			delete(w.Objects[web].Annotations, replicasKey)
-		}
-		got := ""
-		for _, cluster := range slices.Sorted(maps.Keys(w.Clusters)) {
-			there := "-"
-			if state, like := w.Of(web, cluster); state == Present {
-				there = fmt.Sprint(like.Content.Payload["spec"].(map[string]any)["replicas"])
-			}
-			got += there + " "
-		}
-		if got != c.want+" " {
-			t.Errorf("%s: %s", c.reason, got)
 		}
 	}
 }
