@@ -119,6 +119,8 @@ type Controller struct {
 	fence atomic.Pointer[string]
 	// hasPassed: the cache of Works has passed the fence, so that what leaves it was deleted since.
 	hasPassed atomic.Bool
+	// recall is done once the cache of Works has passed the fence, before the first deletion: the breaker knows all marks then.
+	recall atomic.Pointer[sync.Once]
 }
 
 // New creates a Controller.
@@ -132,6 +134,7 @@ func New(o Options) (*Controller, error) {
 		ledger: write.NewLedger(o.Clock), breaker: write.NewBreaker(o.Clock, o.DeletionSettle),
 		announcements: newAnnouncements(), failed: make(chan error, 1), currency: newCurrency(o.Clock, o.ConfigurationVersions),
 	}
+	c.recall.Store(&sync.Once{})
 	c.finalizers = newFinalizers(c)
 	c.caches = gather.NewCaches(gather.Options{
 		Dynamic: o.Dynamic, Resolver: o.Resolver, Logger: o.Logger, Failures: c.failures, Clock: o.Clock, ListDeadline: o.ListDeadline, LeastBake: o.LeastBake, WavesWithoutEvents: o.WavesWithoutEvents, Writes: c.ledger,
@@ -178,7 +181,7 @@ func (c *Controller) Configure(parts config.Parts) error {
 		}
 	}
 	last := c.caches.Configure(configuration)
-	c.breaker.Configure(configuration.Deletion.HoldAbove)
+	c.breaker.Configure(configuration.Deletion.HoldAbove, c.caches.Includes)
 	if c.queue.Load() == nil {
 		c.departures.age(c.Clock.Now().Add(-departurePeriod))
 	}

@@ -42,10 +42,10 @@ const (
 // finalizers sets our finalizer on sources that ask to be deleted in the foreground, and removes it.
 type finalizers struct {
 	*Controller
-	// denied is where the finalizer may not be set, kept where it may not be removed, and refused are the objects of which
+	// denied is where the finalizer may not be set, kept where it may not be removed; unset and refused are the objects of which
 	// something refuses that.
-	denied, kept *denials[place]
-	refused      *denials[render.Identity]
+	denied, kept   *denials[place]
+	unset, refused *denials[render.Identity]
 	// undone remembers, by UID, on which sources the finalizer was set, to set it less and less
 	// often if another user keeps removing it.
 	undone *flowcontrol.Backoff
@@ -71,7 +71,8 @@ func newFinalizers(c *Controller) *finalizers {
 	undone := flowcontrol.NewBackOff(finalizerPause, maxFinalizerPause)
 	undone.Clock = c.Clock
 	return &finalizers{Controller: c, undone: undone,
-		denied: newDenials[place](c.Clock, denialPeriod), kept: newDenials[place](c.Clock, denialPeriod), refused: newDenials[render.Identity](c.Clock, refusalPeriod),
+		denied: newDenials[place](c.Clock, denialPeriod), kept: newDenials[place](c.Clock, denialPeriod),
+		unset: newDenials[render.Identity](c.Clock, refusalPeriod), refused: newDenials[render.Identity](c.Clock, refusalPeriod),
 		told: map[render.Identity]toldNotice{}}
 }
 
@@ -112,6 +113,10 @@ func (f *finalizers) add(ctx context.Context, j judge.Judgement, resource schema
 		o.RetryAfter(wait)
 		return finalizing{denied: why}
 	}
+	if wait, why := f.unset.wait(source.ID, source.ID); why != nil {
+		o.RetryAfter(wait)
+		return finalizing{denied: why}
+	}
 	if uid := string(source.UID); f.undone.IsInBackOffSinceUpdate(uid, f.Clock.Now()) {
 		o.RetryAfter(f.undone.Get(uid))
 		return finalizing{denied: f.contested(source)}
@@ -119,6 +124,7 @@ func (f *finalizers) add(ctx context.Context, j judge.Judgement, resource schema
 	switch err := f.set(ctx, resource, source.ID, source.UID, "", true); {
 	case err == nil:
 		f.denied.end(at)
+		f.unset.end(source.ID)
 		return finalizing{denied: f.contested(source)}
 	case errors.Is(err, write.ErrOtherVersion) || gather.ProvesAbsence(err, source.ID.Name): // there will be an event
 		o.RetryAfter(releasePeriod)
@@ -129,8 +135,10 @@ func (f *finalizers) add(ctx context.Context, j judge.Judgement, resource schema
 		o.RetryAfter(denialPeriod)
 		return finalizing{denied: why}
 	case write.RefusedBy(err) != "":
-		o.RetryAfter(denialPeriod)
-		return finalizing{denied: refusedFinalizer("set", err)}
+		why := refusedFinalizer("set", "so the object is deleted in the background", err)
+		f.unset.begin(source.ID, source.ID, why)
+		o.RetryAfter(refusalPeriod)
+		return finalizing{denied: why}
 	default:
 		o.Fail(fmt.Errorf("cannot set the finalizer of source %q: %w", source.ID, err))
 		return finalizing{early: true}
@@ -209,7 +217,7 @@ func (f *finalizers) keep(left departure, id render.Identity, err error) (wait t
 		wait, why = denialPeriod, mayNotRemove(left.resource)
 		tell = f.kept.begin(place{left.resource.GroupResource(), id.Namespace}, id, why)
 	default:
-		wait, why = refusalPeriod, refusedFinalizer("remove", err)
+		wait, why = refusalPeriod, refusedFinalizer("remove", "which keeps the object from being deleted", err)
 		tell = f.refused.begin(id, id, why)
 	}
 	if tell {
@@ -272,8 +280,8 @@ func missingRight(resource schema.GroupVersionResource, verb, follows string) *j
 		"{apiGroups: [%q], resources: [%s], verbs: [patch]}", verb, render.WorksFinalizer, follows, aggregationLabel, resource.Group, resource.Resource)}
 }
 
-func refusedFinalizer(verb string, err error) *judge.Refusal {
-	return &judge.Refusal{Reason: judge.NotAuthorized, Message: fmt.Sprintf("%s does not let karmada-mirror %s the finalizer %s", write.RefusedBy(err), verb, render.WorksFinalizer)}
+func refusedFinalizer(verb, follows string, err error) *judge.Refusal {
+	return &judge.Refusal{Reason: judge.NotAuthorized, Message: fmt.Sprintf("%s does not let karmada-mirror %s the finalizer %s, %s", write.RefusedBy(err), verb, render.WorksFinalizer, follows)}
 }
 
 // notices returns the notices of a judgement that are to be reported now, and others if they are not

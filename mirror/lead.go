@@ -43,13 +43,16 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) error {
 
 // HoldsUnmarked reports whether the next leader could not know of all deletions that are held.
 func (c *Controller) HoldsUnmarked() bool {
-	suspects, ended := c.breaker.Suspects()
 	isLeft := func(w *watch.Watch) bool {
-		hasEnded, isJudged := ended[w.Resource.GroupResource.String()]
-		return isJudged && !hasEnded || !isJudged && !w.Status().Synced
+		resource := w.Resource.GroupResource.String()
+		isSuspect, isJudged := c.breaker.IsSuspect(resource)
+		return isSuspect && (isJudged || !w.Status().Synced && c.caches.HasWorksOf(resource))
 	}
 	sources := c.caches.Sources()
-	return suspects && (len(sources) == 0 || slices.ContainsFunc(sources, isLeft)) || len(c.breaker.Unmarked()) > 0
+	if isSuspicious, _ := c.breaker.IsSuspect(""); isSuspicious && len(sources) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(sources, isLeft) || len(c.breaker.Unmarked()) > 0
 }
 
 // Suspect makes this replica hold whatever is due when it begins to lead: [Controller.HoldsUnmarked] was true in the last
@@ -78,6 +81,7 @@ func (c *Controller) lead(ctx context.Context, stop <-chan struct{}) {
 		return
 	}
 	c.hasPassed.Store(false) // of an earlier term
+	c.recall.Store(&sync.Once{})
 	var upkeep sync.WaitGroup
 	defer upkeep.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -151,14 +155,14 @@ func (c *Controller) recallHeld() {
 		}
 	}
 	for of, works := range held {
-		c.breaker.Propose(of.resource, of.source, works)
+		c.breaker.Propose(of.resource, of.source, works, func(string) bool { return true })
 	}
 }
 
 // awaitCaches waits until the caches of Works, clusters and Namespaces have synced, and neither
 // the latter two nor the configuration are stale. It also reads the version that the caches of sources must have
-// reached before updates rely on them. The cache of Works need not: the API server rejects
-// a write based on a stale Work. A watch that has missed something for good never catches up.
+// reached before updates rely on them, and that of Works before deletions do: the breaker's memory is in it. Other writes
+// based on a stale Work are rejected by the API server. A watch that has missed something for good never catches up.
 func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool {
 	failing := wait.Backoff{Duration: cachePeriod, Factor: 2, Jitter: 0.1, Steps: 10, Cap: maxCachePause}
 	behind := wait.Backoff{Duration: cachePeriod, Factor: 2, Jitter: 0.1, Steps: 10, Cap: maxCatchUpPause}

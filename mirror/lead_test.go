@@ -30,7 +30,7 @@ func TestRecallHeld(t *testing.T) {
 			for i := range 3 {
 				id := sample.Page
 				id.Name = fmt.Sprint("held-", i)
-				c.breaker.Propose("configmaps", id, nil)
+				c.breaker.Propose("configmaps", id, nil, nil)
 			}
 			c.resourceListed(c.caches.Sources()[0])
 		},

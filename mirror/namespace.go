@@ -64,7 +64,7 @@ func (c *Controller) reportNamespace(name string) {
 	}
 	var all []judge.Refusal
 	if n.Invalid != "" {
-		all = append(all, judge.Refusal{Reason: judge.InvalidAnnotation, Message: n.Invalid + "; the defaults of this Namespace stay as they were until you correct it"})
+		all = append(all, judge.Refusal{Reason: judge.InvalidAnnotation, Message: n.Invalid + "; until you correct it, objects here that rest on the defaults of this Namespace are not mirrored, and what the members have of them stays as it is"})
 	}
 	if n.Asks() && !n.IsProtected() {
 		all = append(all, judge.Refusal{Reason: judge.NamespaceUnprotected, Message: "if this Namespace is deleted, Karmada deletes it in the members too, with everything in it, and the deletion breaker cannot hold that: " +

@@ -6,10 +6,12 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -17,6 +19,9 @@ import (
 // proofAge is how old the proof of a deletion may be, in addition to the age of what it
 // reuses from recent reads: a deletion may wait for a slot.
 const proofAge = time.Second
+
+// passPeriod is how often deletions that wait for the cache of Works are looked at again.
+const passPeriod = time.Second
 
 // proof is a judgement by live reads, and what the caches held when the reads began. The
 // configuration was confirmed just before: otherwise a slow API server would have to answer
@@ -67,6 +72,20 @@ func (c *Controller) remove(ctx context.Context, j judge.Judgement, isFresh bool
 		o.Settle(max(0, settle))
 		return
 	}
+	if state.IsOlder(c.caches.WorksVersion(), *c.fence.Load()) { // what the last leader held may not be known yet
+		o.Settle(passPeriod)
+		return
+	}
+	c.recall.Load().Do(c.recallHeld)
+	stays := sets.New[string]()
+	for _, due := range j.Due {
+		if c.writer.Stays(j.Verdict, judge.Operation{Kind: judge.Delete, Cluster: due.Cluster, Work: due.Work}, o) {
+			stays.Insert(due.Cluster)
+		}
+	}
+	if len(stays) == len(j.Due) {
+		return
+	}
 	p, err := c.prove(ctx, id)
 	if err != nil {
 		o.Fail(err)
@@ -76,7 +95,8 @@ func (c *Controller) remove(ctx context.Context, j judge.Judgement, isFresh bool
 	if len(p.Due) < len(j.Due) {
 		o.RetryAfter(wait.Jitter(refutedPeriod, 0.2)) // there need not be an event when that changes
 	}
-	c.writer.Each(ctx, only(p.Plan, judge.Delete), isFresh, o, func(op judge.Operation) { c.delete(ctx, p, op.Cluster, o) })
+	due := slices.DeleteFunc(only(p.Plan, judge.Delete), func(op judge.Operation) bool { return stays.Has(op.Cluster) })
+	c.writer.Each(ctx, due, isFresh, o, func(op judge.Operation) { c.delete(ctx, p, op.Cluster, o) })
 	// When the watch has shown an amended Work, the source is judged again.
 	c.write(ctx, newJudged(p.Judgement, p.made), only(p.Plan, judge.Amend), isFresh, o)
 	if missing := append(p.Lacking(), o.Missing...); len(missing) > 0 && len(o.Deleted) > 0 {
@@ -84,15 +104,14 @@ func (c *Controller) remove(ctx context.Context, j judge.Judgement, isFresh bool
 	}
 }
 
-// propose tells the breaker which deletions of a source are due. While nothing is known of it, what is held without a mark stays
-// held: nothing else remembers it.
+// propose tells the breaker which deletions of a source are due, or may be.
 func (c *Controller) propose(resource string, j judge.Judgement) (settle time.Duration) {
 	if j.Facts.Unknown == "" {
 		c.breaker.Judged(resource)
-	} else if c.breaker.HoldsUnmarked(resource, j.Facts.ID) {
-		return 0
 	}
-	return c.breaker.Propose(resource, j.Facts.ID, j.Due)
+	return c.breaker.Propose(resource, j.Facts.ID, j.Due, func(cluster string) bool {
+		return j.IsOpen(cluster) && c.caches.IncludesSource(j.Facts.ID)
+	})
 }
 
 // only returns the operations of one kind.

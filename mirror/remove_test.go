@@ -101,7 +101,7 @@ func TestDelete(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.breaker.Propose("configmaps", sample.Page, p.Due)
+			c.breaker.Propose("configmaps", sample.Page, p.Due, nil)
 			tc.since(c, s, p, clock)
 			o := &write.Outcome{}
 			c.delete(t.Context(), p, "m1", o)
@@ -172,9 +172,9 @@ func TestAnothersDeletionsCount(t *testing.T) {
 			s := newAPIServer(t)
 			s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"))
 			c := newControllerOf(t, s, configured("", "", `"holdAbove": {"works": 1, "percent": 10}`), newFakeClock())
-			c.breaker.Propose("configmaps", other, []judge.Due{{Work: due}})
+			c.breaker.Propose("configmaps", other, []judge.Due{{Work: due}}, nil)
 			c.workChanged(tc.before, tc.after)
-			c.breaker.Propose("configmaps", other, nil)
+			c.breaker.Propose("configmaps", other, nil, nil)
 			if _, err := c.reconcile(t.Context(), sample.Page, false); err != nil {
 				t.Fatal(err)
 			}

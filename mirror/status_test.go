@@ -504,7 +504,9 @@ func TestKindGetsAStatus(t *testing.T) {
 			t.Errorf("%+v, not %d", got, want)
 		}
 		clock.Step(denialPeriod)
+		server.mu.Lock()
 		delete(server.answers, "PATCH "+gadgetStatusAt)
+		server.mu.Unlock()
 	}
 }
 

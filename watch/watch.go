@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -96,6 +97,11 @@ type Watch struct {
 
 	lastEvent atomic.Int64 // Unix nanoseconds
 
+	// handling is held while the Handler is called. before is what the last informer had, by key, if its list has stalled: the
+	// Handler sees what has changed since, as if it were still the same.
+	handling sync.Mutex
+	before   map[string]any
+
 	mu       sync.RWMutex
 	served   Served
 	lastKind schema.GroupKind // of the resource when it was last served
@@ -136,7 +142,7 @@ func (w *Watch) Run(ctx context.Context) {
 		}
 		stalls++
 		if !w.follow(ctx, served, stalls-1) {
-			stalls = 0
+			stalls, w.before = 0, nil // what served it may serve something else now
 		}
 	}
 }
@@ -216,6 +222,7 @@ func (w *Watch) follow(ctx context.Context, served Served, stalls int) (stalled 
 	running.Wait()
 	w.detach()
 	if stalled {
+		w.keep(informer.GetStore())
 		w.Logger.Warn("a list has stalled: restarting it", zap.Int("attempt", stalls+1))
 	}
 	w.Logger.Info("stopped watching")
@@ -277,6 +284,7 @@ func (w *Watch) awaitSynced(ctx context.Context, hasSynced cache.InformerSynced,
 	}
 	w.mu.Unlock()
 	w.lastEvent.Store(w.Clock.Now().UnixNano())
+	w.drop()
 	w.Logger.Info("synced")
 	w.Handler.Synced()
 }
@@ -304,6 +312,12 @@ func (w *Watch) awaitGone(ctx context.Context, served Served) {
 func (w *Watch) eventHandler() cache.ResourceEventHandler {
 	changed := func(old, new any) {
 		w.lastEvent.Store(w.Clock.Now().UnixNano())
+		w.handling.Lock()
+		defer w.handling.Unlock()
+		if key, err := cache.MetaNamespaceKeyFunc(cmp.Or(new, old)); err == nil && w.before != nil {
+			old = cmp.Or(old, w.before[key])
+			delete(w.before, key)
+		}
 		w.Handler.Changed(old, new)
 	}
 	return cache.ResourceEventHandlerFuncs{
@@ -316,6 +330,28 @@ func (w *Watch) eventHandler() cache.ResourceEventHandler {
 			changed(old, nil)
 		},
 	}
+}
+
+// keep keeps what an informer had for the next one.
+func (w *Watch) keep(had cache.Store) {
+	w.handling.Lock()
+	defer w.handling.Unlock()
+	if w.before == nil {
+		w.before = map[string]any{}
+	}
+	for _, key := range had.ListKeys() {
+		w.before[key], _, _ = had.GetByKey(key)
+	}
+}
+
+// drop tells the Handler what the list of the next informer has not brought.
+func (w *Watch) drop() {
+	w.handling.Lock()
+	defer w.handling.Unlock()
+	for _, old := range w.before {
+		w.Handler.Changed(old, nil)
+	}
+	w.before = nil
 }
 
 func (w *Watch) attach(informer cache.SharedIndexInformer, served Served, isFirst bool) {

@@ -77,6 +77,11 @@ func (c *Caches) Includes(r schema.GroupResource, namespace string) bool {
 	return c.configuration.Load().Includes(r, namespace)
 }
 
+// IncludesSource reports whether the configuration includes a source.
+func (c *Caches) IncludesSource(id render.Identity) bool {
+	return c.Includes(c.resourceOf(id), id.Namespace)
+}
+
 // namespaceOf returns the Namespace of a source from the cache; found is true for a
 // cluster-scoped source.
 func (c *Caches) namespaceOf(id render.Identity) (n *state.Namespace, found bool) {

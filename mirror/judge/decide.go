@@ -21,6 +21,12 @@ type Judgement struct {
 	Due  []Due
 }
 
+// IsOpen reports whether it is not known now if the deletion of a Work is due.
+func (j Judgement) IsOpen(cluster string) bool {
+	_, exists := j.Facts.Works[cluster]
+	return exists && (j.Facts.Unknown != "" || j.Facts.Clusters[cluster].WriteUnderWay)
+}
+
 // On judges a source by the facts about it.
 func On(f Facts) Judgement {
 	v := Decide(f)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
 	"github.com/karmada-target/karmada-mirror/config"
@@ -41,23 +42,37 @@ type Breaker struct {
 	mu        sync.Mutex
 	threshold config.HoldAbove
 	approved  config.Approvals
-	circuits  map[string]*circuit  // by resource
-	clusters  *circuit             // of what is unselected
-	suspects  map[string]time.Time // until when all that is due may have been held before, by resource; nil if nothing was
+	circuits  map[string]*circuit // by resource
+	clusters  *circuit            // of what is unselected
+	// suspects is until when all that is due may have been held before, by resource; isSuspicious: so may what is due of others.
+	suspects     map[string]time.Time
+	isSuspicious bool
 }
 
 // NewBreaker creates a Breaker with a settle period, and without a threshold yet.
 func NewBreaker(c clock.Clock, settle time.Duration) *Breaker {
-	return &Breaker{clock: c, settle: settle, circuits: map[string]*circuit{}, clusters: newCircuit()}
+	return &Breaker{clock: c, settle: settle, circuits: map[string]*circuit{}, clusters: newCircuit(), suspects: map[string]time.Time{}}
 }
 
-// Configure replaces the threshold, and counts again: the caches have another configuration.
-func (b *Breaker) Configure(threshold config.HoldAbove) {
+// Configure replaces the threshold, and counts again: the caches have another configuration. What it does not include is
+// forgotten, but for the marks on Works; if some had none, what is due in the next ten minutes may be what was held.
+func (b *Breaker) Configure(threshold config.HoldAbove, includes func(r schema.GroupResource, namespace string) bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.threshold, b.clusters.works = threshold, nil
-	for _, c := range b.circuits {
+	for resource, c := range b.circuits {
 		c.works = nil
+		for namespace, p := range c.parts {
+			if includes(schema.ParseGroupResource(resource), namespace) {
+				continue
+			}
+			for source := range p.pending {
+				if b.holdsUnmarkedLocked(resource, source) {
+					b.suspects[resource] = b.clock.Now().Add(breakerWindow)
+				}
+				b.proposeLocked(resource, source, nil, nil)
+			}
+		}
 	}
 }
 
@@ -73,38 +88,35 @@ func (b *Breaker) Approve(approved config.Approvals) (last config.Approvals) {
 func (b *Breaker) Suspect() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.suspects = map[string]time.Time{}
+	b.suspects, b.isSuspicious = map[string]time.Time{}, true
 }
 
 // Judged notes that it is known which deletions of a resource are due. From then on, suspicion lasts ten minutes.
 func (b *Breaker) Judged(resource string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if _, isKnown := b.suspects[resource]; b.suspects != nil && !isKnown {
+	if _, isKnown := b.suspects[resource]; b.isSuspicious && !isKnown {
 		b.suspects[resource] = b.clock.Now().Add(breakerWindow)
 	}
 }
 
-// Suspects reports whether there is suspicion, and of which resources it has ended.
-func (b *Breaker) Suspects() (isSuspicious bool, ended map[string]bool) {
+// IsSuspect reports whether what is due of a resource may have been held before, and if so, until a time that is known.
+func (b *Breaker) IsSuspect(resource string) (isSuspect, isJudged bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	ended = map[string]bool{}
-	for resource := range b.suspects {
-		ended[resource] = !b.isSuspectLocked(resource)
-	}
-	return b.suspects != nil, ended
+	_, isJudged = b.suspects[resource]
+	return b.isSuspectLocked(resource), isJudged
 }
 
 func (b *Breaker) isSuspectLocked(resource string) bool {
-	until, isJudged := b.suspects[resource]
-	return b.suspects != nil && (!isJudged || b.clock.Now().Before(until))
+	if until, isJudged := b.suspects[resource]; isJudged {
+		return b.clock.Now().Before(until)
+	}
+	return b.isSuspicious
 }
 
-// HoldsUnmarked reports whether a deletion of a source is held although its Work has no mark.
-func (b *Breaker) HoldsUnmarked(resource string, source render.Identity) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// holdsUnmarkedLocked reports whether a deletion of a source is held although its Work has no mark.
+func (b *Breaker) holdsUnmarkedLocked(resource string, source render.Identity) bool {
 	p, isPending := b.circuitLocked(resource).parts[source.Namespace]
 	return isPending && slices.ContainsFunc(slices.Collect(maps.Values(p.pending[source])), pending.isUnmarked)
 }
@@ -136,10 +148,15 @@ func (b *Breaker) IsApproved(w *state.Work) bool {
 }
 
 // Propose notes which Works of a source are due for deletion, replacing what was noted
-// before, and returns how long they must wait until other due ones have been noted too.
-func (b *Breaker) Propose(resource string, source render.Identity, due []judge.Due) time.Duration {
+// before, and returns how long they must wait until other due ones have been noted too. What is held stays held
+// where it is open whether it is due; nil is nowhere.
+func (b *Breaker) Propose(resource string, source render.Identity, due []judge.Due, isOpen func(cluster string) bool) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	return b.proposeLocked(resource, source, due, isOpen)
+}
+
+func (b *Breaker) proposeLocked(resource string, source render.Identity, due []judge.Due, isOpen func(cluster string) bool) time.Duration {
 	c := b.circuitLocked(resource)
 	now, before, next := b.clock.Now(), c.in(source.Namespace).pending[source], proposal{}
 	finished := !slices.ContainsFunc(due, func(w judge.Due) bool { return !w.IsFinished() })
@@ -159,6 +176,9 @@ func (b *Breaker) Propose(resource string, source render.Identity, due []judge.D
 	}
 	for cluster, d := range before {
 		_, isPending := next[cluster]
+		if !isPending && d.by != heldNone && isOpen != nil && isOpen(cluster) {
+			next[cluster], isPending = d, true
+		}
 		wasMade := d.sent && !isPending && !d.finished
 		if wasMade {
 			c.in(source.Namespace).made = append(c.in(source.Namespace).made, deletion{source, now})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/karmada-target/karmada-mirror/config"
@@ -29,9 +30,11 @@ type breakerTest struct {
 func newBreakerTest(total int) *breakerTest {
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	b := &breakerTest{NewBreaker(clock, settleTest), clock, total}
-	b.Configure(config.HoldAbove{Works: 50, Percent: 25})
+	b.Configure(config.HoldAbove{Works: 50, Percent: 25}, everything)
 	return b
 }
+
+func everything(schema.GroupResource, string) bool { return true }
 
 // Propose proposes deletions that have nothing to do with the labels of clusters.
 func (b *breakerTest) Propose(resource string, source render.Identity, works []*state.Work) time.Duration {
@@ -39,7 +42,7 @@ func (b *breakerTest) Propose(resource string, source render.Identity, works []*
 	for _, w := range works {
 		due = append(due, judge.Due{Work: w})
 	}
-	return b.Breaker.Propose(resource, source, due)
+	return b.Breaker.Propose(resource, source, due, nil)
 }
 
 func (b *breakerTest) holdsAll() bool { return b.circuits["configmaps"].tripped() }
@@ -93,7 +96,7 @@ func TestBreaker(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBreakerTest(tc.total)
-			b.Configure(tc.threshold)
+			b.Configure(tc.threshold, everything)
 			deleted, next := 0, 0
 			for _, n := range tc.rounds {
 				var works []*state.Work
@@ -270,7 +273,7 @@ func TestBreakerOnClusters(t *testing.T) {
 				resource := func(i int) string { return []string{"configmaps", "secrets"}[i%2] }
 				propose := func(i int) *state.Work {
 					w := &state.Work{Source: sample.Numbered(i), Cluster: "m1"}
-					b.Breaker.Propose(resource(i), w.Source, []judge.Due{{Work: w, Unselected: i < tc.due}})
+					b.Breaker.Propose(resource(i), w.Source, []judge.Due{{Work: w, Unselected: i < tc.due}}, nil)
 					return w
 				}
 				admitted, works, on := 0, []*state.Work{}, ""
@@ -317,7 +320,7 @@ func TestBreakerRemembersCluster(t *testing.T) {
 	mark, _ := render.ParseHold(map[string]string{render.HeldKey: render.Hold{Since: since, Resource: "configmaps", Because: "of a test", Cluster: true}.String()})
 	propose := func(i int, cluster string, unselected bool, held *render.Hold) *state.Work {
 		w := &state.Work{Source: sample.Numbered(i), Cluster: cluster, Held: held}
-		b.Breaker.Propose("configmaps", w.Source, []judge.Due{{Work: w, Unselected: unselected}})
+		b.Breaker.Propose("configmaps", w.Source, []judge.Due{{Work: w, Unselected: unselected}}, nil)
 		return w
 	}
 	works := []*state.Work{propose(0, "m1", false, &mark), propose(1, "m1", true, nil), propose(2, "m1", false, nil), propose(3, "m2", true, nil)}
@@ -524,7 +527,7 @@ func TestBreakerTwoLeaders(t *testing.T) {
 	for i := range sources {
 		var w *state.Work
 		for _, b := range leaders {
-			b.Configure(config.HoldAbove{Works: allowed, Percent: 5})
+			b.Configure(config.HoldAbove{Works: allowed, Percent: 5}, everything)
 			w = b.proposeOne(i, nil)
 			b.clock.Step(settleTest)
 		}
@@ -585,7 +588,7 @@ func TestBreakerSaw(t *testing.T) {
 // TestBreakerApprovedDoNotCount: approved deletions do not hold back later ones.
 func TestBreakerApprovedDoNotCount(t *testing.T) {
 	b := newBreakerTest(100)
-	b.Configure(config.HoldAbove{Works: 1})
+	b.Configure(config.HoldAbove{Works: 1}, everything)
 	since := b.clock.Now()
 	b.Approve(config.Approvals{"configmaps": since})
 	approved := []*state.Work{b.proposeOne(0, &render.Hold{Since: since}), b.proposeOne(1, &render.Hold{Since: since})}
@@ -625,7 +628,7 @@ func TestBreakerTurnedOff(t *testing.T) {
 	if deleted := b.delete(works); deleted != 0 {
 		t.Fatalf("admitted %d deletions", deleted)
 	}
-	b.Configure(config.HoldAbove{})
+	b.Configure(config.HoldAbove{}, everything)
 	if deleted := b.delete(works); deleted != 60 {
 		t.Errorf("admitted %d deletions after the breaker was turned off", deleted)
 	}
@@ -668,7 +671,7 @@ func TestBreakerRemembers(t *testing.T) {
 
 func TestBreakerNeedsApproval(t *testing.T) {
 	b := newBreakerTest(1000)
-	b.Configure(config.HoldAbove{})
+	b.Configure(config.HoldAbove{}, everything)
 	w := b.proposeOne(0, nil)
 	b.clock.Step(settleTest)
 	admit := func() admission {

@@ -28,7 +28,7 @@ type Ledger struct {
 
 // NewLedger creates an empty Ledger.
 func NewLedger(c clock.Clock) *Ledger {
-	return &Ledger{newEchoes(c), newParked(c), newStrangers(c), newContests(c), newWakes(c), &vanished{}, newUnshown(c)}
+	return &Ledger{newEchoes(c), newParked(c), newStrangers(c), newContests(c), newWakes(c), &vanished{clock: c}, newUnshown(c)}
 }
 
 // write identifies what is written: two equal ones repeat each other.
@@ -37,7 +37,7 @@ type write struct {
 	digest   render.Digest       // of the content, as the source has it
 	source   types.UID           // the source of the content
 	work     types.UID           // the Work that is deleted, held, woken, amended, detached or released
-	version  string              // the version of it that is deleted
+	written  int64               // when the one that is deleted was last written but for its status, in Unix seconds
 	recovery int64               // the recovery that it is woken for, in Unix seconds
 }
 
@@ -58,7 +58,7 @@ func writeOf(v judge.Verdict, op judge.Operation) write {
 		w.digest = t.Digest()
 	}
 	if op.Kind.Deletes() {
-		w.version = op.Work.ResourceVersion
+		w.written = op.Work.Written().Unix()
 	}
 	if op.Kind == judge.Wake {
 		w.recovery = v.Targets[op.Cluster].Wake.Unix()

@@ -316,7 +316,8 @@ func TestParkedDeletion(t *testing.T) {
 	}{
 		"Denied":    {"it would be denied again", 0, deleting(), true},
 		"LongAgo":   {"and is retried after a while", minParked, deleting(), false},
-		"Changed":   {"what protected the Work may have been removed from it", 0, deleting(sample.Version("8")), false},
+		"Changed":   {"what protected the Work may have been removed from it", 0, deleting(sample.WrittenAt(time.Unix(8, 0))), false},
+		"Reported":  {"what Karmada reports on it lets nothing through", 0, deleting(sample.Version("8")), true},
 		"Recreated": {"another Work", 0, deleting(func(u *unstructured.Unstructured) { u.SetUID("another") }), false},
 		"Released":  {"another operation", 0, judge.Operation{Kind: judge.Release, Cluster: "m1", Work: observed(source, "m1")}, false},
 	}

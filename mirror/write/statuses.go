@@ -1,6 +1,7 @@
 package write
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -41,9 +42,10 @@ type statusWrite struct {
 	version, content, left string
 	at                     time.Time
 	// unfinished is how often in a row a status was written that was not complete, that of
-	// generation.
-	unfinished int
-	generation int64
+	// generation, and incompleteAt when that was last, in a row or not.
+	unfinished   int
+	generation   int64
+	incompleteAt time.Time
 	// writes is how often in a row it was written: all but the last have been undone.
 	writes int
 	// asStored: the API server keeps no more of content than the source has, such as a null or a
@@ -68,15 +70,17 @@ type Turn struct {
 	Vain bool
 }
 
-// pause is how long to wait after a write before the next, of a status with this progress.
-func (w statusWrite) pause(generation int64, next aggregate.Progress) time.Duration {
+// next is when the next status may be written, one with this progress.
+func (w statusWrite) next(generation int64, progress aggregate.Progress) time.Time {
 	switch {
-	case next == aggregate.Complete || w.unfinished == 0 || w.generation != generation:
-		return statusPause
-	case next == aggregate.Settling || w.unfinished == 1:
-		return settlingPause
+	case progress == aggregate.Complete || w.generation != generation:
+		return w.at.Add(statusPause)
+	case w.unfinished == 0: // it may have been complete for a moment
+		return slices.MaxFunc([]time.Time{w.at.Add(statusPause), w.incompleteAt.Add(settlingPause)}, time.Time.Compare)
+	case progress == aggregate.Settling || w.unfinished == 1:
+		return w.at.Add(settlingPause)
 	}
-	return rollingPause
+	return w.at.Add(rollingPause)
 }
 
 // Turn returns when to write a status with this progress to a source that does not have it.
@@ -84,7 +88,7 @@ func (s *Statuses) Turn(now *state.Standing, content string, progress aggregate.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last, ok := s.of[now.ID]
-	since := s.clock.Since(last.at)
+	since, left := s.clock.Since(last.at), last.next(now.Generation, progress).Sub(s.clock.Now())
 	switch {
 	case !ok || last.source != now.UID || since >= statusTruce:
 		return Turn{}
@@ -96,10 +100,8 @@ func (s *Statuses) Turn(now *state.Standing, content string, progress aggregate.
 		last.contested = true
 		s.of[now.ID] = last
 		return Turn{After: statusTruce - since, Contested: true}
-	case since < last.pause(now.Generation, progress):
-		return Turn{After: last.pause(now.Generation, progress) - since}
 	}
-	return Turn{}
+	return Turn{After: max(0, left)}
 }
 
 // isUndone reports whether another writer has changed the status since that write, so that it is to be written
@@ -114,8 +116,11 @@ func (s *Statuses) Wrote(now *state.Standing, content, version string, left []by
 	defer s.mu.Unlock()
 	next := statusWrite{source: now.UID, version: version, content: content, left: string(left), generation: now.Generation, at: s.clock.Now(), writes: 1}
 	last, ok := s.of[now.ID]
+	if ok && last.source == now.UID {
+		next.incompleteAt = last.incompleteAt
+	}
 	if progress != aggregate.Complete {
-		next.unfinished = 1
+		next.unfinished, next.incompleteAt = 1, next.at
 		if ok && last.source == now.UID && last.generation == now.Generation && s.clock.Since(last.at) < 2*rollingPause {
 			next.unfinished += last.unfinished
 		}

@@ -2,8 +2,10 @@ package write
 
 import (
 	"maps"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -12,10 +14,27 @@ import (
 // vanished are Works that another user has deleted, as they were seen last. A source in waves gives
 // them back what they had, whether or not it is their turn; after a restart, they wait for it.
 type vanished struct {
-	by byWork[*state.Work]
+	clock clock.PassiveClock
+	by    byWork[*state.Work]
 	// ours are those that we have deleted ourselves, and theirs those that another user has, while we
 	// were looking. They may not be gone yet.
-	ours, theirs byWork[types.UID]
+	ours   byWork[deletionSent]
+	theirs byWork[types.UID]
+}
+
+// deletionSent is a Work whose deletion was requested, and when.
+type deletionSent struct {
+	work types.UID
+	at   time.Time
+}
+
+// maxDeletionSent is how long a deletion without an answer may still be carried out.
+const maxDeletionSent = 10 * time.Minute
+
+// isOurs reports whether a Work that is being deleted, or has gone, was deleted by us.
+func (v *vanished) isOurs(w *state.Work) bool {
+	sent, _ := v.ours.get(w.Source, w.Cluster)
+	return sent.work == w.UID && v.clock.Since(sent.at) < maxDeletionSent
 }
 
 // Vanished returns the Works of a source that another user has deleted, by cluster.
@@ -27,7 +46,7 @@ func (v *vanished) Vanished(id render.Identity) map[string]*state.Work {
 
 // Go notes that the deletion of a Work has begun.
 func (v *vanished) Go(w *state.Work) {
-	if uid, ok := v.ours.get(w.Source, w.Cluster); !ok || uid != w.UID {
+	if !v.isOurs(w) {
 		v.theirs.set(w.Source, w.Cluster, w.UID)
 	}
 }
@@ -35,9 +54,8 @@ func (v *vanished) Go(w *state.Work) {
 // Vanish notes that a Work has left the cache. It does not count if we have deleted it, or if someone
 // had before we looked: that may have been the last leader.
 func (v *vanished) Vanish(w *state.Work) {
-	ours, _ := v.ours.get(w.Source, w.Cluster)
 	theirs, _ := v.theirs.get(w.Source, w.Cluster)
-	if ours != w.UID && (!w.Terminating || theirs == w.UID) {
+	if theirs == w.UID || !w.Terminating && !v.isOurs(w) {
 		v.by.set(w.Source, w.Cluster, w)
 	}
 }
@@ -45,10 +63,11 @@ func (v *vanished) Vanish(w *state.Work) {
 // deletes notes that we delete a Work: the watch may show it before the answer. It returns what takes that back, if a
 // request that was not answered has not noted it before.
 func (v *vanished) deletes(w *state.Work) (takeBack func()) {
-	if uid, ok := v.ours.get(w.Source, w.Cluster); ok && uid == w.UID {
-		return func() {}
+	last, _ := v.ours.get(w.Source, w.Cluster)
+	v.ours.set(w.Source, w.Cluster, deletionSent{w.UID, v.clock.Now()})
+	if last.work == w.UID {
+		return func() { v.ours.set(w.Source, w.Cluster, last) }
 	}
-	v.ours.set(w.Source, w.Cluster, w.UID)
 	return func() { v.ours.drop(w.Source, w.Cluster) }
 }
 

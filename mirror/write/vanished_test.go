@@ -11,7 +11,8 @@ import (
 
 // TestVanished: only what another user has deleted is remembered, until it is back.
 func TestVanished(t *testing.T) {
-	l := NewLedger(clocktesting.NewFakeClock(sample.Created))
+	clock := clocktesting.NewFakeClock(sample.Created)
+	l := NewLedger(clock)
 	w := state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1"))
 	l.Vanish(w)
 	if got := l.Vanished(sample.Page); len(got) != 1 || got["m1"] != w {
@@ -27,6 +28,12 @@ func TestVanished(t *testing.T) {
 	if got := l.Vanished(sample.Page); len(got) != 0 {
 		t.Errorf("after our own deletion: %v", got)
 	}
+	clock.Step(maxDeletionSent)
+	l.Vanish(w)
+	if got := l.Vanished(sample.Page); len(got) != 1 {
+		t.Errorf("long after our own deletion, which was lost: %v", got)
+	}
+	l.Arrived(w)
 	takeBack()
 	l.Forget(sample.Page, "m1")
 	l.Vanish(w)

@@ -115,12 +115,9 @@ func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operati
 	}
 	approved := false
 	if op.Kind == judge.Delete {
-		a := w.admitDeletion(v, op, o)
-		if a.wait > 0 || a.held && a.marked { // it must settle, or is marked already
+		var isDue bool
+		if approved, isDue = w.admits(v, &op, o); !isDue {
 			return
-		}
-		if approved = a.approved; a.held {
-			op.Kind = judge.Hold
 		}
 	}
 	held, ok := w.Ledger.check(v, op)
@@ -153,6 +150,28 @@ func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operati
 		return
 	}
 	o.note(op, op.Work != nil && answer.version == op.Work.ResourceVersion)
+}
+
+// Stays reports whether a deletion is not carried out now, whatever a proof of it would say, and notes why.
+func (w *Writer) Stays(v judge.Verdict, deletion judge.Operation, o *Outcome) bool {
+	if _, isDue := w.admits(v, &deletion, o); !isDue {
+		return true
+	}
+	held, ok := w.Ledger.check(v, deletion)
+	if ok {
+		o.hold(held.retry, held.refusal)
+	}
+	return ok
+}
+
+// admits asks the breaker about a deletion, which becomes a mark if it is held. It is not due if it must settle, or is
+// marked already.
+func (w *Writer) admits(v judge.Verdict, deletion *judge.Operation, o *Outcome) (approved, isDue bool) {
+	a := w.admitDeletion(v, *deletion, o)
+	if a.held {
+		deletion.Kind = judge.Hold
+	}
+	return a.approved, a.wait == 0 && !(a.held && a.marked)
 }
 
 // isOutdated reports whether a Work has changed since the operation was planned: it may

@@ -7,10 +7,13 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
 	"github.com/karmada-target/karmada-mirror/simulation/fault"
+	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
 
 // bounds are stories of how much is written, read and told.
@@ -120,6 +123,54 @@ var bounds = map[string]func(*machine) error{
 		var from time.Time
 		return m.tell(m.crowd(60, 0, to("m1,m2,m3")), m.quiet, now(&from), m.slowly("patch", "works", fault.DelayAnswer(6*time.Second)), m.crowd(60, 1, to("m1,m2,m3")), pause(3*time.Second), m.crowd(60, 0, to("m1,m2,m3")), m.calm, m.quiet, m.requests(&from, 32, 40, done(works, "patch")))
 	},
+	"DeletionsOfChattyWorks": func(m *machine) error { // one is refused, and others are held
+		var from time.Time
+		chatters := func() (err error) {
+			for range 150 {
+				err = errors.Join(err, m.worksReport())
+				time.Sleep(2 * time.Second)
+			}
+			return err
+		}
+		reads := func(c call) bool { return c.Verb == "get" && c.Ref.Resource == configMaps && c.Namespace == "a" }
+		return m.tell(m.page(to("m1,m2")), m.quiet, m.admits(denies("DELETE"), m.page(to("m2")), pause(10*time.Minute), now(&from), chatters, m.requests(&from, 1, 3, of(works, "delete"))),
+			m.careful, m.crowd(60, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.held(60, 60), now(&from), chatters, m.requests(&from, 0, 10, reads))
+	},
+	"FinalizerIsRefused": func(m *machine) error { // of an object that is touched again and again
+		var from time.Time
+		refuses := func(op string, gr schema.GroupResource, _ string, o, _ apiserver.Object) (apiserver.Object, error) {
+			if u := (&unstructured.Unstructured{Object: o}); gr == configMaps && op == "UPDATE" && len(u.GetFinalizers()) > 0 {
+				return nil, apierrors.NewForbidden(configMaps, u.GetName(), errors.New(`admission webhook "x" denied the request`))
+			}
+			return o, nil
+		}
+		touched := func() (err error) {
+			for i := range 150 {
+				err = errors.Join(err, m.put(thePage, 2, map[string]string{clustersKey: "m1,m2", deletionKey: "foreground", "kubectl.kubernetes.io/last-applied-configuration": fmt.Sprint(i)}, nil))
+				time.Sleep(2 * time.Second)
+			}
+			return err
+		}
+		return m.tell(m.admits(refuses, m.page(foreground), pause(time.Minute), m.countOf(2), m.told("NotAuthorized", 1, 1), now(&from), touched, m.requests(&from, 0, 2, of(configMaps, "patch"))), pause(5*time.Minute), m.isFinalized(true))
+	},
+	"StatusOfAFlappingPod": func(m *machine) error { // its readiness changes every two seconds
+		var from time.Time
+		flaps := func() (err error) {
+			for i := range 300 {
+				_, failed := m.store.Modify(workRef(model.WorkKey("m1", inA(deployment))), "status", func(o apiserver.Object) {
+					all, _, _ := unstructured.NestedSlice(o, "status", "manifestStatuses")
+					status := all[0].(map[string]any)["status"].(map[string]any)
+					n, _, _ := unstructured.NestedInt64(status, "replicas")
+					status["readyReplicas"], status["availableReplicas"] = n-int64(i%2), n-int64(i%2)
+					setField(all, "status", "manifestStatuses")(&unstructured.Unstructured{Object: o})
+				})
+				err = errors.Join(err, failed)
+				time.Sleep(2 * time.Second)
+			}
+			return err
+		}
+		return m.tell(m.web(to("m1")), m.quiet, now(&from), flaps, m.requests(&from, 60, 130, of(deployments)))
+	},
 	"MemberFights": func(m *machine) error { // over the replicas, once a second
 		var from time.Time
 		fights := func(change func(apiserver.Object)) act {
@@ -128,7 +179,7 @@ var bounds = map[string]func(*machine) error{
 		scales := func(o apiserver.Object) {
 			setField(int64(5), "spec", "replicas")(&unstructured.Unstructured{Object: o})
 		}
-		return m.tell(m.web(to("m1,m2")), m.quiet, fights(scales), now(&from), pause(10*time.Minute), m.requests(&from, 0, 0, of(works)), m.requests(&from, 0, 600, of(deployments)), fights(nil), m.quiet)
+		return m.tell(m.web(to("m1,m2")), m.quiet, fights(scales), now(&from), pause(10*time.Minute), m.requests(&from, 0, 0, of(works)), m.requests(&from, 60, 130, of(deployments)), fights(nil), m.quiet)
 	},
 	"MostWorksChange": func(m *machine) error { // as with a version that writes other Works; the leader dies halfway
 		var from time.Time

@@ -62,7 +62,7 @@ const heldPages = `karmada_mirror_deletions_held{resource="configmaps"}`
 var breakers = map[string]func(*machine) error{
 	"OneClusterSpoilsAMark": func(m *machine) error { // the daemon corrects it, and approvals are for the others meanwhile
 		return m.tell(m.careful, m.crowd(60, 0, to("m1,m2")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.held(120, 120), m.stopped, m.markedLater("m2"),
-			m.runs("deletions approve --yes", "not approved: the mark on Work karmada-es-m2/"), m.started, pause(time.Minute), m.held(1, 1), m.approved(""), pause(time.Minute), m.quiet)
+			m.runs("deletions approve --yes", "not approved: the mark on Work karmada-es-m2/"), m.started, pause(2*time.Minute), m.held(1, 1), m.approved(""), pause(time.Minute), m.quiet)
 	},
 	"ApprovedIsNotHeld": func(m *machine) error { // while its cluster takes its time
 		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.held(60, 60), m.halts("m1"), m.approved(""), pause(time.Minute),
@@ -75,6 +75,33 @@ var breakers = map[string]func(*machine) error{
 	},
 	"HeldUnmarkedThenNotKnown": func(m *machine) error { // the namespace is not in the configuration for a moment
 		return m.heldUnmarked(pause(11*time.Minute), m.configured("b", none), pause(10*time.Second), m.configured("*", none), pause(time.Minute))()
+	},
+	"MarksAreNotInTheCacheYet": func(m *machine) error { // and what members report has the sources looked at again
+		var from time.Time
+		lags := func() error {
+			for i := range m.servers {
+				m.lag(i, works, 1600*time.Millisecond)
+			}
+			return nil
+		}
+		return m.tell(m.careful, m.crowd(100, 0, to("m1")), m.quiet, pause(10*time.Second), lags, pause(10*time.Second), now(&from), m.crowdGoes(60), m.worksReport, pause(800*time.Millisecond), m.some(60, 80, m.deleted), pause(20*time.Second), m.deletes(&from, 0, 0), m.held(80, 80))
+	},
+	"NextLeaderLacksTheMarks": func(m *machine) error { // until its watch of Works has caught up
+		var from time.Time
+		return m.tell(m.careful, m.crowd(100, 0, to("m1")), m.quiet, m.crowdGoes(40), pause(30*time.Second), m.countOf(60), m.standbyMisses("works"), m.some(40, 70, m.deleted), pause(10*time.Second), m.held(30, 30), now(&from), m.leaderDies, m.some(70, 90, m.deleted), pause(20*time.Second),
+			m.requests(&from, 0, 0, done(works, "delete")))
+	},
+	"SuspicionEndsBesideWhatIsNotServed": func(m *machine) error {
+		var from time.Time
+		m.more = "- {group: nothing.example.org, resource: nothings}\n"
+		return m.tell(m.heldUnmarked(m.leaderDies, pause(time.Minute)), pause(5*time.Minute), m.held(30, 30), m.approved(""), pause(30*time.Minute), m.leaderDies, pause(time.Minute), now(&from), m.deleted(pageOf(80)), pause(2*time.Minute), m.deletes(&from, 1, 1))
+	},
+	"HeldUnmarkedHasLeft": func(m *machine) error { // the configuration: it counts for nothing, neither there nor on its cluster
+		var from time.Time
+		selects := map[string]string{selectorKey: "tier=edge"}
+		return m.tell(m.careful, m.cluster("m2", nil), m.cluster("m3", nil), m.cluster("m1", edge), m.crowd(60, 0, selects), m.puts(inB(pages[0]), selects), m.quiet,
+			m.admits(denies("UPDATE"), m.cluster("m1", nil), pause(30*time.Second), m.countOf(61), m.counted(heldPages, 61), m.configured("b", none), m.cluster("m1", edge), pause(time.Minute)), m.counted(heldPages, 0),
+			pause(30*time.Minute), now(&from), m.cluster("m1", nil), pause(time.Minute), m.deletes(&from, 1, 1))
 	},
 	"NextLeaderCannotListWhatIsHeld": func(m *machine) error {
 		return m.heldUnmarked(m.fails(watchOf("configmaps"), broken), m.fails(fault.Match{Verb: "list", Resource: "configmaps", AllNamespaces: true}, broken), m.restarted, pause(12*time.Minute), m.calm, pause(2*time.Minute))()
@@ -141,7 +168,7 @@ var breakers = map[string]func(*machine) error{
 		var from time.Time
 		return m.tell(m.set("deletion: {holdAbove: {works: 20, percent: 60}}\n"), m.cluster("m1", edge), m.cluster("m2", edge), m.cluster("m3", edge), m.crowd(30, 0, map[string]string{selectorKey: "tier=edge"}), m.puts(inB(pages[0]), to("m1,m2")), m.quiet, now(&from),
 			m.cluster("m1", map[string]string{"tier": "egde"}), pause(time.Minute), m.held(30, 30), m.deletes(&from, 0, 0), m.told("DeletionHeld", 1, 100), m.runs("deletions list --works", "page-29", "labels of this cluster"),
-			m.restarted, m.puts(inB(pages[0]), to("m2")), pause(time.Minute), m.held(30, 30), m.deletes(&from, 1, 1), m.cluster("m1", edge), m.quiet, m.held(0, 0),
+			m.restarted, m.puts(inB(pages[0]), to("m2")), pause(2*time.Minute), m.held(30, 30), m.deletes(&from, 1, 1), m.cluster("m1", edge), m.quiet, m.held(0, 0),
 			m.cluster("m1", nil), pause(time.Minute), m.held(30, 30), m.refuses("deletions approve --yes --member m2", "held"), m.approved("--member m1"), m.quiet, m.deletes(&from, 31, 31))
 	},
 	"BreakerOfACountBeforeItNarrowed": func(m *machine) error { // what leaves the configuration is no longer in the share
@@ -204,6 +231,18 @@ func (m *machine) heldUnmarked(then ...act) act {
 	var from time.Time
 	return m.tellAll(m.careful, m.crowd(100, 0, to("m1")), m.quiet, m.crowdGoes(40), pause(30*time.Second), m.countOf(60), now(&from),
 		m.admits(denies("UPDATE"), m.some(40, 70, m.deleted), pause(30*time.Second), m.countOf(60), m.counted(heldPages, 30), m.tellAll(then...), m.deletes(&from, 0, 0)))
+}
+
+// worksReport has Karmada report something new of all Works.
+func (m *machine) worksReport() (err error) {
+	for key := range m.works() {
+		_, failed := m.store.Modify(workRef(key), "status", func(o apiserver.Object) {
+			list, _, _ := unstructured.NestedSlice(o, "status", "conditions")
+			setField(append(list, map[string]any{"type": "Seen", "status": "True", "reason": "Now", "message": time.Now().String(), "lastTransitionTime": "2000-01-01T00:00:00Z"}), "status", "conditions")(&unstructured.Unstructured{Object: o})
+		})
+		err = errors.Join(err, failed)
+	}
+	return err
 }
 
 // some does the same to some pages.

@@ -192,7 +192,7 @@ var configurations = map[string]func(*machine) error{
 			}
 			return nil
 		}
-		return m.tell(m.crowd(3, 0, to("m1,m2")), m.quiet, func() error { return m.setReady("m1", false) }, pause(time.Minute), m.changed(pageOf(1), 3), m.deleted(pageOf(2)), pause(10*time.Minute), func() error { return m.setReady("m1", true) }, pause(5*time.Second), isThere, m.quiet)
+		return m.tell(m.crowd(3, 0, to("m1,m2")), m.quiet, func() error { return m.setReady("m1", false) }, pause(time.Minute), m.changed(pageOf(1), 3), m.deleted(pageOf(2)), pause(10*time.Minute), m.comes("m1"), pause(5*time.Second), isThere, m.quiet)
 	},
 }
 

@@ -119,7 +119,7 @@ var stories = map[string]func(*machine) error{
 	}, // and what it has reported is about the content before
 	"CanaryIsNotAskedForForAMoment": func(m *machine) error { return m.mislabelled("m1;*", pause(time.Minute), pause(0)) },
 	"ContentTakesClustersAway": func(m *machine) error { // in a wave with a limit, an option is set, and one comes back for a moment
-		flaps := m.tellAll(func() error { return m.setReady("m1", true) }, pause(5*time.Second), m.goes("m1"), pause(time.Minute))
+		flaps := m.tellAll(m.comes("m1"), pause(5*time.Second), m.goes("m1"), pause(time.Minute))
 		return m.tell(m.page(map[string]string{clustersKey: "*", wavesKey: "*(1)"}), m.quiet, pause(2*time.Minute), m.edited(2), pause(3*time.Second), m.keeps("m1", "2"), m.keeps("m2", "1"),
 			m.goes("m1"), pause(3*time.Second), m.keeps("m2", "2"), m.goes("m2"), pause(12*time.Minute), m.keeps("m3", "1"), m.told("WaveHeld", 1, 1), func() error {
 				return m.put(thePage, 2, map[string]string{clustersKey: "*", wavesKey: "*(1)", preserveKey: "true"}, nil)
@@ -233,9 +233,22 @@ var stories = map[string]func(*machine) error{
 			with(2, "m1"), pause(20*time.Minute), m.keeps("m1", "1"), m.keeps("m2", "2"))
 	},
 	"FlapsTwice": func(m *machine) error { // what is edited during each outage is applied soon after it
-		back := func() error { return m.setReady("m1", true) }
-		return m.tell(m.page(to("m1")), m.quiet, pause(time.Hour), m.goes("m1"), pause(5*time.Second), m.edited(2), pause(3*time.Minute), back, pause(10*time.Second), m.hasInMember("m1", "2"),
-			pause(5*time.Second), m.goes("m1"), pause(5*time.Second), m.edited(3), pause(2*time.Minute+10*time.Second), back, pause(15*time.Second), m.hasInMember("m1", "3"))
+		return m.tell(m.page(to("m1")), m.quiet, pause(time.Hour), m.goes("m1"), pause(5*time.Second), m.edited(2), pause(3*time.Minute), m.comes("m1"), pause(10*time.Second), m.hasInMember("m1", "2"),
+			pause(5*time.Second), m.goes("m1"), pause(5*time.Second), m.edited(3), pause(2*time.Minute+10*time.Second), m.comes("m1"), pause(15*time.Second), m.hasInMember("m1", "3"))
+	},
+	"CanaryFlapsWhileClustersAreListedAgain": func(m *machine) error { // its bake begins again
+		return m.tell(m.page(inTwoWaves), m.quiet, m.puts(thePage, map[string]string{clustersKey: "*", wavesKey: "m1;*", "karmada.target/wave-bake": "4m"}), m.edited(2), pause(30*time.Second), m.keeps("m2", "1"),
+			m.clustersStall, m.goes("m1"), pause(30*time.Second), m.comes("m1"), pause(10*time.Second), m.calm, pause(150*time.Second), m.keeps("m2", "1"), pause(2*time.Minute), m.keeps("m2", "2"))
+	},
+	"ReturnsWhileClustersAreListedAgain": func(m *machine) error { // what was edited meanwhile is applied soon
+		return m.tell(m.page(to("m1")), m.quiet, pause(time.Hour), m.goes("m1"), pause(5*time.Second), m.edited(2), pause(5*time.Minute), m.clustersStall, m.comes("m1"), pause(10*time.Second), m.calm, pause(2*time.Minute), m.hasInMember("m1", "2"))
+	},
+	"OurDeletionIsLost": func(m *machine) error { // and long after, in the midst of a rollout, another user deletes the Work
+		asks := func(clusters string) act {
+			return m.puts(thePage, map[string]string{clustersKey: clusters, wavesKey: "m1;*"})
+		}
+		return m.tell(asks("m1,m2,m3"), m.quiet, m.slowly("delete", "works", fault.Drop()), asks("m1,m2"), pause(3*time.Second), asks("m1,m2,m3"), pause(10*time.Second), m.calm, m.quiet, m.countOf(3), pause(time.Hour),
+			m.ails("m1"), m.edited(2), pause(time.Minute), m.keeps("m3", "1"), func() error { return m.deleteWork(target{thePage, "m3"}) }, pause(30*time.Second), m.keeps("m3", "1"))
 	},
 	"UnderWayIsEdited": func(m *machine) error {
 		return m.freed(func() error {
@@ -343,7 +356,7 @@ var stories = map[string]func(*machine) error{
 
 // freed has m2 of a limited wave not apply the content, and someone do something to its Work while m1 waits.
 func (m *machine) freed(does act) error {
-	return m.tell(m.page(map[string]string{clustersKey: "m1,m2", wavesKey: "*(1)"}), m.quiet, m.goes("m1"), m.ails("m2"), m.edited(2), pause(time.Minute), m.keeps("m2", "2"), func() error { return m.setReady("m1", true) }, pause(time.Minute), m.keeps("m1", "1"), does, pause(30*time.Second), m.keeps("m2", "2"), m.keeps("m1", "1"), m.quiet)
+	return m.tell(m.page(map[string]string{clustersKey: "m1,m2", wavesKey: "*(1)"}), m.quiet, m.goes("m1"), m.ails("m2"), m.edited(2), pause(time.Minute), m.keeps("m2", "2"), m.comes("m1"), pause(time.Minute), m.keeps("m1", "1"), does, pause(30*time.Second), m.keeps("m2", "2"), m.keeps("m1", "1"), m.quiet)
 }
 
 // edge are the labels that objects ask for, and egde a mistake.
@@ -387,6 +400,16 @@ func (m *machine) inCluster(n int, cluster string) act {
 }
 
 // goes has Karmada not reach a cluster any more.
+func (m *machine) comes(cluster string) act {
+	return func() error { return m.setReady(cluster, true) }
+}
+
+// clustersStall has the Clusters listed again, by a list that stalls.
+func (m *machine) clustersStall() error {
+	of := func(verb string) fault.Match { return fault.Match{Resource: "clusters", Verb: verb} }
+	return m.tell(m.fails(of("watch"), fault.Expire()), m.ended("clusters"), pause(100*time.Millisecond), m.fails(of("watch"), fault.Drop()), m.fails(of("list"), fault.Drop()), pause(50*time.Second))
+}
+
 func (m *machine) goes(cluster string) act {
 	return func() error { return m.setReady(cluster, false) }
 }

@@ -1,0 +1,82 @@
+package apart
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/karmada-target/karmada-mirror/render"
+	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
+	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
+)
+
+// TestWavesWait has Karmada stand still before it applies the canary's content, and then a canary that fails: no later wave begins. For what is
+// recreated with another value of a field that cannot change, the advice helps.
+func TestWavesWait(t *testing.T) {
+	install(t, "- {resource: configmaps}\n- {group: batch, resource: jobs, aggregateStatus: true}\n")
+	StartDaemon(t, DaemonOptions{Flags: []string{"--deletion-settle-period=30s"}}) // what is recreated may take its time
+	ns, jobs := NewNamespace(t), schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
+	inWaves := SetAnnotation(render.WavesAnnotation, Push+";*")
+	page, sealed := ConfigMap(ns, "page", Both, "one"), ConfigMap(ns, "sealed", Both, "one")
+	inWaves(page)
+	sealed.Object["immutable"] = true
+	Create(t, ConfigMaps, page)
+	Create(t, ConfigMaps, sealed.DeepCopy())
+	WantInMembers(t, ns, "page", "one", Push, Pull)
+	WantInMembers(t, ns, "sealed", "one", Push, Pull)
+
+	Remove(t, ConfigMaps, ns, "sealed")
+	SetField("two", "data", "key")(sealed)
+	Create(t, ConfigMaps, sealed)
+	for _, member := range []string{Push, Pull} {
+		Eventually(t, "the advice", func(context.Context) error {
+			if output := MustKarmadaMirror(t, "explain", "configmap/sealed", "-n", ns); strings.Count(output, "Delete the object in the member") < 1 {
+				return errors.New(output)
+			}
+			return Env.Member(member).Resource(ConfigMaps).Namespace(ns).Delete(t.Context(), "sealed", metav1.DeleteOptions{})
+		})
+	}
+	WantInMembers(t, ns, "sealed", "two", Push, Pull)
+
+	Must(t, Env.Component(karmada.ControllerManager).Stop())
+	Change(t, ConfigMaps, ns, "page", SetField("two", "data", "key"))
+	Pass(t, 15*time.Second) // what has been applied for 10 s lets the next wave begin
+	Must(t, InMember(Pull, ConfigMaps, ns, "page", "one", "data", "key")(t.Context()))
+	if output, err := KarmadaMirror(t, "wait", "configmap/page", "-n", ns, "--for=applied", "--timeout=2s"); err == nil {
+		t.Errorf("what Karmada has not applied is applied: %s", output)
+	}
+	restart(t, karmada.ControllerManager)
+	WantInMembers(t, ns, "page", "two", Push, Pull)
+
+	job := Asking(Object("batch/v1", "Job", ns, "migrate", map[string]any{"spec": map[string]any{
+		"activeDeadlineSeconds": int64(1), "template": map[string]any{"spec": map[string]any{
+			"restartPolicy": "Never", "containers": []any{map[string]any{"name": "migrate", "image": "broken:1"}},
+		}},
+	}}), Both)
+	inWaves(job)
+	Create(t, jobs, job)
+	Eventually(t, "the Job to have failed in "+Push, func(ctx context.Context) error {
+		u, err := Env.Member(Push).Resource(jobs).Namespace(ns).Get(ctx, "migrate", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions"); !strings.Contains(fmt.Sprint(conditions), "type:Failed") {
+			return fmt.Errorf("its conditions are %v", conditions)
+		}
+		return nil
+	})
+	WantEvent(t, ns, "migrate", "WaveHeld", Push)
+	if _, err := Env.Member(Pull).Resource(jobs).Namespace(ns).Get(t.Context(), "migrate", metav1.GetOptions{}); Absent(err) != nil {
+		t.Errorf("a Job that has failed in the canary is in %s: %v", Pull, err)
+	}
+	if output, err := KarmadaMirror(t, "wait", "job/migrate", "-n", ns, "--for=healthy", "--timeout=2s"); err == nil {
+		t.Errorf("a Job that has failed is healthy: %s", output)
+	}
+}
