@@ -52,7 +52,7 @@ func newStatus(transport http.RoundTripper) *cobra.Command {
 	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "after the list, print each line that changes, until interrupted")
 	cmd.Flags().StringVarP(&s.labels, "selector", "l", "", "only objects with these labels, as in kubectl get -l")
 	cmd.Flags().StringSliceVar(&s.members, "member", nil, "only these member clusters")
-	cmd.Flags().BoolVar(&s.failed, "failed", false, "only what needs your attention: refused, held, or failed to apply")
+	cmd.Flags().BoolVar(&s.failed, "failed", false, "only what needs your attention: refused, held, overdue, or failed to apply")
 	cmd.Flags().StringVarP(&s.output, "output", "o", "", "wide, name, json or yaml")
 	completeWords(cmd, "output", "wide", "name", "json", "yaml")
 	completeFlag(cmd, "member", s.completeMember)
@@ -93,7 +93,10 @@ func (s *statusCommand) nothing() string {
 	if len(s.survey.Hidden()) > 0 {
 		return "Nothing that you may read is mirrored here, or asks to be."
 	}
-	if s.failed || len(s.members) > 0 || s.labels != "" {
+	if s.failed {
+		return "Nothing that you selected needs your attention."
+	}
+	if len(s.members) > 0 || s.labels != "" {
 		return "Nothing that you selected is mirrored here, or asks to be."
 	}
 	return "Nothing is mirrored here, and nothing asks to be."

@@ -150,9 +150,10 @@ func statusesOf(j judge.Judgement, states workStates, hidden func(cluster string
 		} else {
 			line.Operation, line.Message = string(op.Kind), oneLine(messageOf(v, cluster, op, line.Work))
 		}
-		if op.Kind.WritesContent() && line.Operation != "" && f.Source.Waves.IsEmpty() && !f.Source.Written.IsZero() && f.Now.Sub(f.Source.Written) > overdueAfter {
+		if line.Operation != "" && op.Kind != judge.Wake && isOverdue(j) {
 			line.Overdue, line.Message = true, line.Message+"; if this stays so, an Event of the object says why, or the log"
 		}
+		line.Overdue = line.Overdue || v.IsHeldUpBy(cluster)
 		if w := f.Works[cluster]; line.Message == "" && w != nil && w.IsLong() {
 			line.Message = judge.NoteLong
 		}
@@ -166,6 +167,18 @@ func statusesOf(j judge.Judgement, states workStates, hidden func(cluster string
 	return lines
 }
 
+// isOverdue reports whether what is to be written of a source should have been by now.
+func isOverdue(j judge.Judgement) bool {
+	if j.Facts.Source == nil || j.Facts.Source.Written.IsZero() {
+		return false
+	}
+	since := j.Facts.Source.Written
+	if r := j.Verdict.Rollout; r != nil && r.Since.After(since) {
+		since = r.Since
+	}
+	return j.Facts.Now.Sub(since) > overdueAfter
+}
+
 // messageOf returns what is not as expected with a Work; empty if nothing.
 func messageOf(v judge.Verdict, cluster string, op judge.Operation, w *workStatus) string {
 	switch target := v.Targets[cluster]; {
@@ -173,7 +186,7 @@ func messageOf(v judge.Verdict, cluster string, op judge.Operation, w *workStatu
 		return "its deletion is held: karmada-mirror deletions list"
 	case op.Kind == judge.Create:
 		return "its Work does not exist yet"
-	case op.Kind == judge.Update:
+	case op.Kind == judge.Update, op.Kind == judge.Adjust:
 		return "its Work is out of date: " + op.Because
 	case op.Kind.Deletes(), op.Kind == judge.Detach, op.Kind == judge.Release:
 		return "its Work is about to be removed: " + op.Because

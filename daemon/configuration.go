@@ -204,11 +204,11 @@ func (d *daemon) approve(c *configuration) {
 	err = errors.Join(err, d.controller.Approve(approvals))
 	if err != nil {
 		d.logger.Error("approval rejected", zap.Error(err))
-		d.recorder.Eventf(c.reference(), corev1.EventTypeWarning, "InvalidApproval", "%.900s", err.Error())
+		d.controller.Announce(c.reference(), "InvalidApproval", err.Error())
 	}
 }
 
 func (d *daemon) rejectConfiguration(c *configuration, err error) {
 	d.logger.Error("configuration rejected, the last good one stays in force", zap.Error(err))
-	d.recorder.Eventf(c.reference(), corev1.EventTypeWarning, "InvalidConfiguration", "%.900s", err.Error())
+	d.controller.Announce(c.reference(), "InvalidConfiguration", err.Error())
 }

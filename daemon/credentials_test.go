@@ -149,11 +149,9 @@ func TestCredentialsChangeAtTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := f.daemon(zap.NewNop())
 		f.write("a.crt", f.cert[1])
-		broadcaster, err := d.connect(t.Context())
-		if err != nil {
+		if err := d.connect(); err != nil {
 			t.Fatal(err)
 		}
-		defer broadcaster.Shutdown()
 		if !follow(t, d)(2 * credentialsPeriod) {
 			t.Error("a change between the fingerprint and the first read is missed")
 		}

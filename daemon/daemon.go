@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
 	"github.com/karmada-target/karmada-mirror/metrics"
@@ -32,7 +31,7 @@ type daemon struct {
 	// credentials are the files that client-go reads once, from before it read them.
 	credentials fingerprint
 	dynamic     dynamic.Interface
-	recorder    record.EventRecorder
+	events      *events
 	// configMap follows the configuration; nil if it is a file.
 	configMap  *watch.Watch
 	controller *mirror.Controller
@@ -75,11 +74,9 @@ func Serve(ctx context.Context, o *Options, b metrics.Build, logger *zap.Logger)
 		return err
 	}
 	limitMemory(memlimit.FromCgroup, logger)
-	broadcaster, err := d.connect(ctx)
-	if err != nil {
+	if err := d.connect(); err != nil {
 		return err
 	}
-	defer broadcaster.Shutdown()
 	if err := d.newController(); err != nil {
 		return err
 	}
@@ -99,21 +96,18 @@ func newDaemon(o *Options, b metrics.Build, logger *zap.Logger) *daemon {
 
 // connect creates the clients. Events have a client of their own, see events.go, and so
 // has the Lease, see leader.go.
-func (d *daemon) connect(ctx context.Context) (record.EventBroadcaster, error) {
+func (d *daemon) connect() error {
 	c, err := d.options.connection(UserAgent(d.build))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	d.rest = c.Config
 	d.metrics.Token(func() (issued, expires time.Time) { return lifetimeOf(c.token()) })
 	if d.dynamic, err = watch.NewClient(d.rest); err != nil {
-		return nil, fmt.Errorf("cannot make a dynamic client: %w", err)
+		return fmt.Errorf("cannot make a dynamic client: %w", err)
 	}
-	var broadcaster record.EventBroadcaster
-	if broadcaster, d.recorder, err = newEvents(ctx, d.rest); err != nil {
-		return nil, err
-	}
-	return broadcaster, nil
+	d.events, err = newEvents(d.rest)
+	return err
 }
 
 func (d *daemon) newController() error {
@@ -129,7 +123,7 @@ func (d *daemon) newController() error {
 		REST:               d.rest,
 		Dynamic:            d.dynamic,
 		Resolver:           watch.Discovery{Client: client.Discovery()},
-		Recorder:           d.recorder,
+		Events:             d.events,
 		Metrics:            d.metrics,
 		Logger:             d.logger,
 		Clock:              clock.RealClock{},
@@ -150,7 +144,7 @@ func (d *daemon) newController() error {
 // serve runs all parts of the process.
 func (d *daemon) serve(ctx context.Context) error {
 	p := parts{
-		others: []func(context.Context) error{d.serveMetrics, d.serveProbes, d.serveProfiles, d.controller.Run, d.loadConfiguration},
+		others: []func(context.Context) error{d.serveMetrics, d.serveProbes, d.serveProfiles, d.controller.Run, d.controller.RecordEvents, d.loadConfiguration},
 		follow: d.followCredentials,
 		lead:   d.lead,
 		logger: d.logger,

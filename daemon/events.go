@@ -10,11 +10,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	kubescheme "k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/record"
 
 	"github.com/karmada-target/karmada-mirror/mirror"
 )
@@ -22,45 +22,47 @@ import (
 // eventTimeout is how long recording an Event may take: the next ones wait for it.
 const eventTimeout = 30 * time.Second
 
-// newEvents creates the recorder of Events. It has a client of its own, so that Events and
-// Works do not delay each other.
-func newEvents(ctx context.Context, config *rest.Config) (record.EventBroadcaster, record.EventRecorder, error) {
+// events records Events. client-go's recorder deduplicates them only within a process, from memory, and drops what
+// the API server refuses once.
+type events struct {
+	client typedcorev1.EventsGetter
+}
+
+// newEvents creates a recorder with a client of its own, so that Events and Works do not delay each other.
+func newEvents(config *rest.Config) (*events, error) {
 	config = withLimits(config, mirror.EventsPerSecond, 2*mirror.EventsPerSecond)
 	config.Timeout = eventTimeout
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return nil, nil, fmt.Errorf("cannot make a client for Events: %w", err)
+		return nil, fmt.Errorf("cannot make a client for Events: %w", err)
 	}
-	broadcaster := record.NewBroadcaster(record.WithContext(ctx), record.WithCorrelatorOptions(record.CorrelatorOptions{SpamKeyFunc: spamKey}))
-	p := make(pace, maxAhead)
-	broadcaster.StartRecordingToSink(pacedSink{eventSink{&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")}}, p})
-	return broadcaster, pacedRecorder{broadcaster.NewRecorder(kubescheme.Scheme, corev1.EventSource{Component: "karmada-mirror"}), p}, nil
+	return &events{client.CoreV1()}, nil
 }
 
-// spamKey is what client-go allows 25 Events at once for: many about one thing take none from another about the same object.
-func spamKey(e *corev1.Event) string {
-	return strings.Join([]string{e.InvolvedObject.Kind, e.InvolvedObject.Namespace, e.InvolvedObject.Name, string(e.InvolvedObject.UID), e.Reason}, "/")
-}
-
-// eventSink names an Event after its content. client-go deduplicates Events only within a
-// process, from memory; a new leader finds every problem again, and without this would
-// create new Events for all of them with each rollout.
-type eventSink struct {
-	record.EventSink
-}
-
-// Create implements record.EventSink. If the Event exists, it updates lastTimestamp.
-func (s eventSink) Create(event *corev1.Event) (*corev1.Event, error) {
+// Record implements mirror.Events. An Event is named after its content: a new leader finds every problem again, and
+// updates the time of the Event.
+func (e *events) Record(ctx context.Context, about *corev1.ObjectReference, eventType, reason, message string) error {
+	const component = "karmada-mirror"
+	now := metav1.Now()
+	event := &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: about.Namespace},
+		InvolvedObject: *about, Type: eventType, Reason: reason, Message: message,
+		FirstTimestamp: now, LastTimestamp: now, Count: 1,
+		Source: corev1.EventSource{Component: component}, ReportingController: component,
+	}
+	if event.Namespace == "" {
+		event.Namespace = metav1.NamespaceDefault
+	}
 	event.Name = eventName(event)
-	created, err := s.EventSink.Create(event)
+	_, err := e.client.Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{})
 	if !apierrors.IsAlreadyExists(err) {
-		return created, err
+		return err
 	}
-	patch, err := json.Marshal(map[string]any{"lastTimestamp": event.LastTimestamp})
-	if err != nil {
-		return nil, err
+	patch, err := json.Marshal(map[string]any{"lastTimestamp": now})
+	if err == nil {
+		_, err = e.client.Events(event.Namespace).Patch(ctx, event.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
 	}
-	return s.Patch(event, patch)
+	return err
 }
 
 func eventName(event *corev1.Event) string {

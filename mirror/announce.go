@@ -4,25 +4,39 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
+	"go.uber.org/zap"
 	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// EventsPerSecond limits how fast Events about sources are recorded. client-go's recorder
-// queues a thousand and silently drops the rest, and one mistake in a Namespace or one
-// cluster that leaves may affect more objects.
-const EventsPerSecond = 50
+const (
+	// EventsPerSecond limits how fast Events are recorded: one mistake in a Namespace or one cluster that leaves may
+	// affect very many objects.
+	EventsPerSecond = 50
+	// eventRetry is when to record an Event again that could not be recorded, and maxEventAge for how long.
+	eventRetry  = 30 * time.Second
+	maxEventAge = time.Hour
+)
 
-// announcement is a refusal that has not been reported to the source's owner yet.
+// Events records Events.
+type Events interface {
+	// Record creates an Event, or updates its time if there is one with this content.
+	Record(ctx context.Context, about *corev1.ObjectReference, eventType, reason, message string) error
+}
+
+// announcement is a refusal that has not been reported to the source's owner yet, or something else that someone should know.
 type announcement struct {
 	of      *refused // where it is in force; nil to report it in any case
 	id      render.Identity
 	about   *corev1.ObjectReference
 	refusal judge.Refusal
+	since   time.Time // when it was first tried
 }
 
 // announcements is the list of those that wait to be recorded.
@@ -61,13 +75,19 @@ func eventType(r judge.Reason) string {
 	return corev1.EventTypeWarning
 }
 
-// announce records Events until ctx is done. It skips refusals that are no longer in force.
-func (c *Controller) announce(ctx context.Context) {
+// Announce records an Event that is about more than a source.
+func (c *Controller) Announce(about *corev1.ObjectReference, reason judge.Reason, message string) {
+	c.announcements.add(announcement{about: about, refusal: judge.Refusal{Reason: reason, Message: message}})
+}
+
+// RecordEvents records Events until ctx is done. It skips refusals that are no longer in force, and tries those again that
+// could not be recorded: they may be all that says what is wrong.
+func (c *Controller) RecordEvents(ctx context.Context) error {
 	limit := rate.NewLimiter(EventsPerSecond, EventsPerSecond)
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-c.announcements.some:
 		}
 		for _, next := range c.announcements.take() {
@@ -75,9 +95,24 @@ func (c *Controller) announce(ctx context.Context) {
 				continue
 			}
 			if limit.Wait(ctx) != nil {
-				return
+				return nil
 			}
-			c.Recorder.Event(next.about, eventType(next.refusal.Reason), string(next.refusal.Reason), fmt.Sprintf("%.*s", maxEventMessage, next.refusal.Event()))
+			r := next.refusal
+			if err := c.Events.Record(ctx, next.about, eventType(r.Reason), string(r.Reason), fmt.Sprintf("%.*s", maxEventMessage, r.Event())); err != nil {
+				c.failures.Warn("cannot record an Event", zap.String("reason", string(r.Reason)), zap.Error(err))
+				c.announceLater(next, err)
+			}
 		}
+	}
+}
+
+// announceLater repeats an announcement after a while, unless that is known to be in vain.
+func (c *Controller) announceLater(failed announcement, because error) {
+	if failed.since.IsZero() {
+		failed.since = c.Clock.Now()
+	}
+	isFinal := apierrors.IsForbidden(because) || apierrors.IsInvalid(because) || apierrors.IsNotFound(because)
+	if !isFinal && c.Clock.Since(failed.since) < maxEventAge {
+		time.AfterFunc(eventRetry, func() { c.announcements.add(failed) })
 	}
 }

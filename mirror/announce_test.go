@@ -8,17 +8,24 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/tools/record"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
+// recorded are Events.
+type recorded chan string
+
+func (r recorded) Record(_ context.Context, _ *corev1.ObjectReference, eventType, reason, message string) error {
+	r <- eventType + " " + reason + " " + message
+	return nil
+}
+
 func TestAnnounce(t *testing.T) {
 	const told, mended = 4 * EventsPerSecond, 30
 	synctest.Test(t, func(t *testing.T) {
-		recorder := record.NewFakeRecorder(told + mended)
-		c := &Controller{Options: Options{Recorder: recorder}, announcements: newAnnouncements()}
+		recorder := make(recorded, told+mended)
+		c := &Controller{Options: Options{Events: recorder}, announcements: newAnnouncements()}
 		for i := range told + mended {
 			id := render.Identity{Kind: "ConfigMap", Namespace: "team", Name: fmt.Sprint(i)}
 			r := judge.Refusal{Reason: judge.UnknownCluster, Message: "no cluster has joined"}
@@ -30,14 +37,14 @@ func TestAnnounce(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
-		go func() { defer close(ended); c.announce(ctx) }()
+		go func() { defer close(ended); _ = c.RecordEvents(ctx) }()
 
 		synctest.Wait()
-		if got := len(recorder.Events); got != EventsPerSecond {
+		if got := len(recorder); got != EventsPerSecond {
 			t.Errorf("%d Events at once, want %d", got, EventsPerSecond)
 		}
 		time.Sleep(time.Minute) // in the bubble's time
-		if got := len(recorder.Events); got != told {
+		if got := len(recorder); got != told {
 			t.Errorf("%d Events in the end, want %d: all but those of resolved refusals", got, told)
 		}
 		cancel()

@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
 	"github.com/karmada-target/karmada-mirror/config"
@@ -57,7 +56,7 @@ type Options struct {
 	REST            *rest.Config
 	Dynamic         dynamic.Interface
 	Resolver        watch.Resolver
-	Recorder        record.EventRecorder
+	Events          Events
 	Metrics         *metrics.Metrics
 	Logger          *zap.Logger
 	Clock           clock.WithTicker

@@ -26,7 +26,6 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/client-go/tools/record"
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/metrics"
@@ -104,7 +103,7 @@ func newShifting(t *testing.T, seed uint64) *shifting {
 		w.set(t, at, u)
 	}
 	c, err := New(Options{
-		REST: &rest.Config{Host: "http://127.0.0.1:1"}, Dynamic: w.client, Resolver: w, Recorder: record.NewFakeRecorder(1000), ConcurrentSyncs: 1,
+		REST: &rest.Config{Host: "http://127.0.0.1:1"}, Dynamic: w.client, Resolver: w, Events: make(recorded, 1000), ConcurrentSyncs: 1,
 		Metrics: metrics.New(prometheus.NewRegistry(), metrics.Build{}), Logger: zap.NewNop(), Clock: newFakeClock(),
 		Subject:               func() *corev1.ObjectReference { return nil },
 		ConfigurationVersions: func(context.Context) (taken, live string, err error) { return "", "", nil },

@@ -96,7 +96,6 @@ func (c *Controller) lead(ctx context.Context, stop <-chan struct{}) {
 			c.finalizers.undone.GC()
 		}, prunePeriod)
 	})
-	upkeep.Go(func() { c.announce(ctx) })
 	upkeep.Go(func() { c.sweep(ctx, q) })
 	upkeep.Go(func() {
 		hadPassed := false

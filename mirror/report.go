@@ -251,7 +251,7 @@ func (r writeReports) Held(resource, namespace, cluster string, pending int, bec
 		"See them with `karmada-mirror deletions list`, approve them with `karmada-mirror deletions approve %s`", pending, what, because, choice)
 	r.Logger.Warn("deletions held", zap.String("resource", resource), zap.String("namespace", namespace), zap.String("cluster", cluster), zap.Int("works", pending), zap.String("reason", because))
 	if subject != nil {
-		r.Recorder.Event(subject, corev1.EventTypeWarning, string(judge.DeletionHeld), message)
+		r.Announce(subject, judge.DeletionHeld, message)
 	}
 }
 
@@ -260,8 +260,8 @@ func (r writeReports) Held(resource, namespace, cluster string, pending int, bec
 func (c *Controller) reportWithdrawn(held int) {
 	c.Logger.Warn("approval withdrawn, deletions still held", zap.Int("works", held))
 	if subject := c.Subject(); subject != nil {
-		c.Recorder.Eventf(subject, corev1.EventTypeWarning, "ApprovalWithdrawn", "approval withdrawn, %d deletions still held: "+
-			"the annotation "+config.ApprovalsAnnotation+" was removed or changed, perhaps by a tool that replaces the ConfigMap. Approve them again", held)
+		c.Announce(subject, "ApprovalWithdrawn", fmt.Sprintf("approval withdrawn, %d deletions still held: "+
+			"the annotation "+config.ApprovalsAnnotation+" was removed or changed, perhaps by a tool that replaces the ConfigMap. Approve them again", held))
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
 	"github.com/karmada-target/karmada-mirror/config"
@@ -52,13 +51,13 @@ func TestHeldEvent(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			recorder := record.NewFakeRecorder(1)
 			subject := func() *corev1.ObjectReference {
 				return &corev1.ObjectReference{Kind: "ConfigMap", Namespace: "karmada-system", Name: c.configMap}
 			}
-			writeReports{&Controller{Options: Options{Recorder: recorder, Subject: subject, Logger: zap.NewNop()}}}.Held("configmaps", c.namespace, c.cluster, 3, c.because)
-			if got := <-recorder.Events; !strings.HasSuffix(got, " DeletionHeld "+c.want) {
-				t.Errorf("%s: %q", c.reason, got)
+			told := newAnnouncements()
+			writeReports{&Controller{Options: Options{Subject: subject, Logger: zap.NewNop()}, announcements: told}}.Held("configmaps", c.namespace, c.cluster, 3, c.because)
+			if got := told.take(); len(got) != 1 || got[0].refusal.Event() != c.want {
+				t.Errorf("%s: %v", c.reason, got)
 			}
 		})
 	}
@@ -69,8 +68,7 @@ func TestApprovalWithdrawn(t *testing.T) {
 	s := newAPIServer(t)
 	s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1", sample.Marked))
 	c := newControllerOf(t, s, configured("", "", ""), clock.RealClock{})
-	recorder := record.NewFakeRecorder(10)
-	c.Recorder, c.Subject = recorder, func() *corev1.ObjectReference { return &corev1.ObjectReference{Kind: "ConfigMap"} }
+	c.Subject = func() *corev1.ObjectReference { return &corev1.ObjectReference{Kind: "ConfigMap"} }
 	before, now := time.Unix(0, 0), time.Now()
 	for _, step := range []struct {
 		reason    string
@@ -88,11 +86,14 @@ func TestApprovalWithdrawn(t *testing.T) {
 		if step.leads && c.queue.Load() == nil {
 			leading(t, c)
 		}
-		if err := c.Approve(step.approvals); err != nil || len(recorder.Events) != step.want {
-			t.Errorf("%s: %d Events, %v", step.reason, len(recorder.Events), err)
+		c.announcements.take()
+		err := c.Approve(step.approvals)
+		told := c.announcements.take()
+		if err != nil || len(told) != step.want {
+			t.Errorf("%s: %d Events, %v", step.reason, len(told), err)
 		}
-		for len(recorder.Events) > 0 {
-			if got := <-recorder.Events; !strings.Contains(got, "ApprovalWithdrawn approval withdrawn, 1 deletions still held") {
+		for _, a := range told {
+			if got := a.refusal.Event(); !strings.Contains(got, "approval withdrawn, 1 deletions still held") {
 				t.Error(got)
 			}
 		}

@@ -27,7 +27,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
@@ -371,7 +370,7 @@ func newControllerOf(t testing.TB, s *apiServer, configuration string, clock clo
 		t.Fatal(err)
 	}
 	c, err := New(Options{
-		REST: connection, Dynamic: client, Resolver: s, Recorder: record.NewFakeRecorder(100),
+		REST: connection, Dynamic: client, Resolver: s, Events: make(recorded, 100),
 		Metrics: metrics.New(prometheus.NewRegistry(), metrics.Build{}), Logger: zap.NewNop(), Clock: clock, ConcurrentSyncs: 2,
 		Subject:               func() *corev1.ObjectReference { return nil },
 		ConfigurationVersions: func(context.Context) (taken, live string, err error) { return "", "", nil },

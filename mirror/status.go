@@ -11,7 +11,6 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"go.uber.org/zap"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -249,7 +248,7 @@ func (s *statuses) deny(at place, id render.Identity, because string) (retry tim
 	}
 	s.Logger.Warn("cannot write statuses", zap.Stringer("resource", at), zap.String("namespace", at.namespace), zap.String("reason", because))
 	if subject := s.Subject(); subject != nil {
-		s.Recorder.Event(subject, corev1.EventTypeWarning, string(judge.NotAuthorized), fmt.Sprintf("cannot write the status of %s: %s", at, because))
+		s.Announce(subject, judge.NotAuthorized, fmt.Sprintf("cannot write the status of %s: %s", at, because))
 	}
 	return denialPeriod
 }

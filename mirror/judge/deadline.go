@@ -78,6 +78,12 @@ func (r *Rollout) unfinished(f Facts) *Wave {
 	return nil
 }
 
+// IsHeldUpBy reports whether a wave has not come through in time because of a cluster.
+func (v Verdict) IsHeldUpBy(cluster string) bool {
+	return slices.ContainsFunc(v.Notices, func(n Refusal) bool { return n.Reason == WaveHeld }) &&
+		slices.ContainsFunc(v.Rollout.Current().Waits, func(w Wait) bool { return w.Cluster == cluster })
+}
+
 // waveHeld reports a wave that has not come through in time.
 func waveHeld(f Facts, v Verdict) *Refusal {
 	current := v.Rollout.Current()

@@ -3,12 +3,17 @@ package machine
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/karmada-target/karmada-mirror/cli"
+	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
 )
 
 // command runs a command of the command line, and returns what it prints.
@@ -54,6 +59,24 @@ func (m *machine) approved(args string) act { return m.runs("deletions approve -
 
 // commands are stories of the command line.
 var commands = map[string]func(*machine) error{
+	"FailedIsWhatIsStuck": func(m *machine) error { // a wave, a deletion that is refused, and a suspension
+		failed := func(texts ...string) act { return m.runs("status -A --failed", texts...) }
+		suspended := func() error {
+			return m.put(thePage, 2, map[string]string{clustersKey: "*", wavesKey: "m1;*", suspendKey: "true"}, nil)
+		}
+		return m.tell(m.page(inTwoWaves), m.quiet, failed("Nothing that you selected needs your attention."), m.halts("m1"), m.edited(2), pause(20*time.Minute), failed("page-0", "m1"),
+			m.admits(denies("UPDATE"), suspended, pause(20*time.Minute), failed("m2", "its options or labels are not as wanted")), m.quiet,
+			m.page(to("m1,m2")), m.quiet, m.admits(denies("DELETE"), m.page(to("m2")), pause(20*time.Minute), failed("m1", "about to be removed")), m.quiet)
+	},
+	"EventsAreRefused": func(m *machine) error { // for five minutes
+		broken := func(op string, gr schema.GroupResource, _ string, o, _ apiserver.Object) (apiserver.Object, error) {
+			if gr.Resource == "events" {
+				return nil, apierrors.NewInternalError(errors.New(`failed calling webhook "x": connection refused`))
+			}
+			return o, nil
+		}
+		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.page(to("m1")), m.quiet, m.admits(broken, m.crowdGoes(60), m.puts(inB(pages[0]), to("m1,nowhere")), pause(5*time.Minute)), pause(2*time.Minute), m.told("DeletionHeld", 1, 5), m.told("UnknownCluster", 1, 1), m.approved(""), m.quiet)
+	},
 	"CommandsAgree": func(m *machine) error {
 		var from time.Time
 		look := m.tellAll(m.runs("diff -A"), m.runs("status -A"), m.runs("status configmaps -n a -o json", `"page-0"`), m.runs("explain configmaps/page-0 -n a", "m1", "m2"), m.runs("wait configmaps/page-0 -n a --for=applied"), m.runs("deletions list"))

@@ -215,7 +215,7 @@ var sceneOf = map[string]*scene{
 	"AdmissionUndoesWhatAWaveIsGiven": altered(), "KarmadaStandsStillInWaves": inWaves, "CanaryIsNotAskedForForAMoment": inWaves, "EventsMayBeReadAgain": inWaves, "ContentTakesClustersAway": inWaves, "CanaryFailsUnseen": inWaves, "CanaryGoesUnseen": inWaves, "CanaryIsHeld": inWaves, "PlaceIsTakenUnseen": inWaves, "UnderWayIsEdited": inWaves, "RevertedDuringSlowReads": inWaves, "ForbiddenDuringSlowReads": inWaves, "PreviousIsUnderWay": inWaves, "OurDeletionIsAnsweredLate": inWaves, "UnderWayIsDeleted": inWaves, "CanaryOfALimitedWaveIsNotAskedFor": inWaves, "CanaryIsNotAskedForWhileItIsWritten": inWaves,
 	"ResumedBeforeItsTurn": inWaves, "ResumedWithTheContent": inWaves, "JoinsForTheDying": inWaves, "JoinsDuringTheBake": inWaves, "DeletedWhileTheCanaryIsNotAskedFor": inWaves, "CanaryIsNotAskedForAtFirst": inWaves,
 	"RejoinsWhileWorksLag": inWaves, "RejoinsWhileClustersLag": inWaves, "RejoinsBesideASibling": inWaves, "DeletedWhileAnAnnotationIsWrong": inWaves, "DeletedWhileClustersAreListed": inWaves, "OthersChangeDuringSlowReads": inFleet, "LastLeaderDeletedIt": inWaves, "RefusedInALaterWave": inWaves, "RefusedBesideAWake": inWaves, "DeletedWhileNoOneLooks": inWaves, "SuspendedCannotBeWritten": inWaves,
-	"DeletedByHandThenNotAskedFor": inWaves, "CanaryFlapsWhileClustersAreListedAgain": inWaves, "OurDeletionIsLost": inWaves, "NewerVersionIsPreferred": inVersions, "AdmissionAltersSomeInWaves": altered(),
+	"DeletedByHandThenNotAskedFor": inWaves, "CanaryFlapsWhileClustersAreListedAgain": inWaves, "OurDeletionIsLost": inWaves, "FailedIsWhatIsStuck": inWaves, "NewerVersionIsPreferred": inVersions, "AdmissionAltersSomeInWaves": altered(),
 }
 
 // TestStories tells each story in a world of its own.
