@@ -61,6 +61,7 @@ func TestWavesWait(t *testing.T) {
 		}},
 	}}), Both)
 	inWaves(job)
+	SetAnnotation(render.WaveDeadlineAnnotation, "10s")(job)
 	Create(t, jobs, job)
 	Eventually(t, "the Job to have failed in "+Push, func(ctx context.Context) error {
 		u, err := Env.Member(Push).Resource(jobs).Namespace(ns).Get(ctx, "migrate", metav1.GetOptions{})
