@@ -11,7 +11,12 @@ type AuditEvent struct {
 	Subresource, UserAgent string
 	Body                   []byte
 	Code                   int
+	// Sent is when the client sent it, by its header [SentHeader].
+	Sent time.Time
 }
+
+// SentHeader is the header of a request that says when it was sent, in the format of time.RFC3339Nano.
+const SentHeader = "Sent"
 
 // Audit sets what learns of every request. f is called by the goroutine of the request.
 func (srv *Server) Audit(f func(AuditEvent)) {
@@ -29,6 +34,7 @@ func (srv *Server) record(r *request) (done func(code int)) {
 	}
 	e := AuditEvent{Verb: r.verb, Ref: r.Ref, Subresource: r.subresource, UserAgent: r.UserAgent(), Body: r.body}
 	e.Time = time.Now()
+	e.Sent, _ = time.Parse(time.RFC3339Nano, r.Header.Get(SentHeader))
 	audit(e)
 	return func(code int) {
 		e.Time, e.Code = time.Now(), code

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -131,7 +132,7 @@ func (a *audit) note(by string, e apiserver.AuditEvent) {
 	}
 	switch e.Verb {
 	case "delete":
-		a.deletions = append(a.deletions, deletion{e.Namespace + "/" + e.Name, e.Time, e.Code < 300})
+		a.deletions = append(a.deletions, deletion{e.Namespace + "/" + e.Name, cmp.Or(e.Sent, e.Time), e.Code < 300})
 	case "create", "patch", "update":
 		a.writes++
 		if e.Code < 300 {

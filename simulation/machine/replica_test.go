@@ -143,6 +143,15 @@ func (r *replica) underWay() (n int) {
 // usualFlags are the daemon's own defaults, except that it resyncs more often: what only a sweep finds is a defect.
 var usualFlags = []string{"--resync-period=15s"}
 
+// stamped says on each request when it was sent.
+type stamped struct{ http.RoundTripper }
+
+func (s stamped) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set(apiserver.SentHeader, time.Now().Format(time.RFC3339Nano))
+	return s.RoundTripper.RoundTrip(r)
+}
+
 func (r *replica) start() {
 	r.layer = fault.New(r.server, uint64(len(r.processes)))
 	r.layer.SetLatency(r.latency)
@@ -156,7 +165,7 @@ func (r *replica) start() {
 		}
 		p.rule = r.layer.Inject(p.match, p.fault)
 	}
-	r.current = startProcess(r.layer, append(append(slices.Clone(usualFlags), "--kubeconfig="+r.kubeconfig, "--holder-identity="+r.name), r.flags...)...)
+	r.current = startProcess(stamped{r.layer}, append(append(slices.Clone(usualFlags), "--kubeconfig="+r.kubeconfig, "--holder-identity="+r.name), r.flags...)...)
 	r.processes = append(r.processes, r.current)
 }
 
@@ -245,7 +254,7 @@ type process struct {
 	reported   bool
 }
 
-func startProcess(layer *fault.Layer, flags ...string) *process {
+func startProcess(layer http.RoundTripper, flags ...string) *process {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &process{began: time.Now(), cancel: cancel, done: make(chan struct{})}
 	o, set := &daemon.Options{}, pflag.NewFlagSet("run", pflag.ContinueOnError)
