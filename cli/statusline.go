@@ -36,7 +36,7 @@ type mirrorStatus struct {
 	Waits bool `json:"waits,omitempty"`
 	// Message says what is not as expected.
 	Message string `json:"message,omitempty"`
-	// Overdue: the Work should have been written by now, and something may refuse that.
+	// Overdue: the Work should have been written by now, and something may refuse that, or a wave waits for it for too long.
 	Overdue bool `json:"overdue,omitempty"`
 }
 

@@ -98,7 +98,8 @@ func (m *machine) emptied(deletions []deletion) (wrong []string) {
 		first, total := all[0].at, 0
 		world := m.history.at(first)
 		for name, of := range targets {
-			if seen := m.witness.of(name, first.Add(-time.Millisecond), first); of.cluster == cluster && world.Includes(of.key) && len(seen) > 0 && seen[0].Content != nil {
+			existed := slices.ContainsFunc(m.witness.of(name, first.Add(-countAge), first), func(s sight) bool { return s.Content != nil })
+			if of.cluster == cluster && world.Includes(of.key) && existed {
 				total++
 			}
 		}
@@ -110,8 +111,11 @@ func (m *machine) emptied(deletions []deletion) (wrong []string) {
 	return wrong
 }
 
-// atOnce is how long deletions are together.
-const atOnce = 10 * time.Second
+// atOnce is how long deletions are together, and countAge how old the number may be to which they are compared.
+const (
+	atOnce   = 10 * time.Second
+	countAge = time.Second
+)
 
 // isByLabels reports whether a Work was deleted because its cluster had changed: its source is as it was
 // when it was wanted.
