@@ -94,7 +94,7 @@ func (s *statusCommand) nothing() string {
 		return "Nothing that you may read is mirrored here, or asks to be."
 	}
 	if s.failed {
-		return "Nothing that you selected needs your attention."
+		return "Nothing that you selected is refused, held or overdue, or has failed to apply."
 	}
 	if len(s.members) > 0 || s.labels != "" {
 		return "Nothing that you selected is mirrored here, or asks to be."

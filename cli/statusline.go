@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -142,8 +143,11 @@ func statusesOf(j judge.Judgement, states workStates, hidden func(cluster string
 		if w := f.Works[cluster]; w != nil {
 			line.Work = states.of(w)
 		}
-		if f.IsUnreached(cluster) {
+		switch {
+		case f.IsUnreached(cluster):
 			line.Work = line.Work.unreached()
+		case f.IsAway(cluster):
+			line.Work = line.Work.away()
 		}
 		if hidden(cluster) && (v.Targets[cluster].Decision == judge.Wanted || line.Waits) {
 			line.Message = "you may not read its Work"
@@ -172,11 +176,11 @@ func isOverdue(j judge.Judgement) bool {
 	if j.Facts.Source == nil || j.Facts.Source.Written.IsZero() {
 		return false
 	}
-	since := j.Facts.Source.Written
-	if r := j.Verdict.Rollout; r != nil && r.Since.After(since) {
-		since = r.Since
+	since, after := j.Facts.Source.Written, overdueAfter
+	if r := j.Verdict.Rollout; r != nil { // after a restart, a bake has begun again
+		since, after = slices.MaxFunc([]time.Time{since, r.Since}, time.Time.Compare), after+j.Facts.Source.Waves.Bake+j.Facts.Source.Waves.Deadline
 	}
-	return j.Facts.Now.Sub(since) > overdueAfter
+	return j.Facts.Now.Sub(since) > after
 }
 
 // messageOf returns what is not as expected with a Work; empty if nothing.
@@ -192,17 +196,17 @@ func messageOf(v judge.Verdict, cluster string, op judge.Operation, w *workStatu
 		return "its Work is about to be removed: " + op.Because
 	case target.Decision != judge.Wanted:
 		return target.Because
-	case w != nil && noticeOf(v, w) != "":
-		return noticeOf(v, w)
+	case w != nil && noticeOf(v, cluster, w) != "":
+		return noticeOf(v, cluster, w)
 	}
 	return w.message()
 }
 
 // noticeOf returns the first notice that concerns a Work. Most do not concern one that Karmada
 // has applied all the same.
-func noticeOf(v judge.Verdict, w *workStatus) string {
+func noticeOf(v judge.Verdict, cluster string, w *workStatus) string {
 	for _, n := range v.Notices {
-		lasts := n.Reason == judge.NamespaceNotPropagated || n.Reason == judge.ReplicasContested
+		lasts := n.Reason == judge.NamespaceNotPropagated || n.Reason == judge.ReplicasContested || n.Reason == judge.WaveHeld && v.IsHeldUpBy(cluster)
 		if lasts || w.Applied != string(metav1.ConditionTrue) {
 			return string(n.Reason) + ": " + n.Message
 		}
@@ -232,6 +236,16 @@ func (w *workStatus) unreached() *workStatus {
 	unknown := *w
 	unknown.Applied, unknown.Reason, unknown.Health = string(metav1.ConditionUnknown), judge.NoteUnreached, string(workv1alpha1.ResourceUnknown)
 	unknown.Ready = nil
+	return &unknown
+}
+
+// away returns the status of a Work whose member Karmada cannot see.
+func (w *workStatus) away() *workStatus {
+	if w == nil || w.Applied == "" {
+		return w
+	}
+	unknown := *w
+	unknown.Reason, unknown.Health, unknown.Ready = cmp.Or(w.Reason, judge.NoteAway), string(workv1alpha1.ResourceUnknown), nil
 	return &unknown
 }
 

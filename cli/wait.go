@@ -60,7 +60,7 @@ func newWait(transport http.RoundTripper) *cobra.Command {
 			"reporting that until it has applied the new content: usually for a moment, and for up to five minutes after a cluster is\n" +
 			"back that was away several times. Until then, \"applied\" may mean the old one. So may \"healthy\" for objects whose reported\n" +
 			"status does not say which generation of them it is about, such as Jobs.\n" +
-			"In a cluster that is not ready, a Work that was written since, or shortly before, is not applied.\n" +
+			"In a cluster that is not ready, nothing is healthy, and a Work that was written since, or shortly before, is not applied.\n" +
 			"A Job that has failed is not healthy; one that still runs is. A workload is not before all its Pods are new and available,\n" +
 			"nor a custom resource whose condition Ready is not True, or Stalled is.\n" +
 			"Deployments, StatefulSets, DaemonSets and ReplicaSets say it. It makes no difference whether the configuration has\n" +
@@ -221,6 +221,8 @@ func (w *waitCommand) unhealthy(j judge.Judgement, line mirrorStatus, report *st
 	switch {
 	case w.until == untilApplied:
 		return ""
+	case j.Facts.IsAway(line.Cluster):
+		return judge.NoteAway
 	case line.Work.Health != string(workv1alpha1.ResourceHealthy):
 		return "health is " + cmp.Or(line.Work.Health, string(workv1alpha1.ResourceUnknown))
 	case !j.IsUpToDate(line.Cluster, report):

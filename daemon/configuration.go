@@ -204,11 +204,20 @@ func (d *daemon) approve(c *configuration) {
 	err = errors.Join(err, d.controller.Approve(approvals))
 	if err != nil {
 		d.logger.Error("approval rejected", zap.Error(err))
-		d.controller.Announce(c.reference(), "InvalidApproval", err.Error())
+		d.controller.Announce(c.reference(), "InvalidApproval", err.Error(), d.isCurrent(c))
 	}
 }
 
 func (d *daemon) rejectConfiguration(c *configuration, err error) {
 	d.logger.Error("configuration rejected, the last good one stays in force", zap.Error(err))
-	d.controller.Announce(c.reference(), "InvalidConfiguration", err.Error())
+	d.controller.Announce(c.reference(), "InvalidConfiguration", err.Error(), d.isCurrent(c))
+}
+
+// isCurrent returns whether the ConfigMap still says the same.
+func (d *daemon) isCurrent(c *configuration) func() bool {
+	return func() bool {
+		obj, _, _ := d.configMap.Get(c.Namespace, c.Name)
+		now, ok := obj.(*configuration)
+		return ok && maps.Equal(now.parts, c.parts) && now.approvals == c.approvals
+	}
 }

@@ -41,9 +41,9 @@ func newEvents(config *rest.Config) (*events, error) {
 
 // Record implements mirror.Events. An Event is named after its content: a new leader finds every problem again, and
 // updates the time of the Event.
-func (e *events) Record(ctx context.Context, about *corev1.ObjectReference, eventType, reason, message string) error {
+func (e *events) Record(ctx context.Context, at time.Time, about *corev1.ObjectReference, eventType, reason, message string) error {
 	const component = "karmada-mirror"
-	now := metav1.Now()
+	now := metav1.NewTime(at)
 	event := &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{Namespace: about.Namespace},
 		InvolvedObject: *about, Type: eventType, Reason: reason, Message: message,

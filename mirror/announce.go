@@ -19,24 +19,28 @@ const (
 	// EventsPerSecond limits how fast Events are recorded: one mistake in a Namespace or one cluster that leaves may
 	// affect very many objects.
 	EventsPerSecond = 50
-	// eventRetry is when to record an Event again that could not be recorded, and maxEventAge for how long.
-	eventRetry  = 30 * time.Second
-	maxEventAge = time.Hour
+	// eventRetry is when to record an Event again that could not be recorded; the pause doubles each time, up to maxEventRetry.
+	// maxEventAge is for how long, unless what it says is in force.
+	eventRetry    = 30 * time.Second
+	maxEventRetry = 4 * time.Minute
+	maxEventAge   = time.Hour
 )
 
 // Events records Events.
 type Events interface {
-	// Record creates an Event, or updates its time if there is one with this content.
-	Record(ctx context.Context, about *corev1.ObjectReference, eventType, reason, message string) error
+	// Record creates an Event of something found at a time, or updates the time if there is one with this content.
+	Record(ctx context.Context, at time.Time, about *corev1.ObjectReference, eventType, reason, message string) error
 }
 
 // announcement is a refusal that has not been reported to the source's owner yet, or something else that someone should know.
 type announcement struct {
-	of      *refused // where it is in force; nil to report it in any case
 	id      render.Identity
 	about   *corev1.ObjectReference
 	refusal judge.Refusal
-	since   time.Time // when it was first tried
+	at      time.Time     // when it was found
+	pause   time.Duration // since the last attempt to record it; 0 if there was none
+	// isInForce reports whether it is still so; nil for what was done, which stays so.
+	isInForce func() bool
 }
 
 // announcements is the list of those that wait to be recorded.
@@ -75,13 +79,13 @@ func eventType(r judge.Reason) string {
 	return corev1.EventTypeWarning
 }
 
-// Announce records an Event that is about more than a source.
-func (c *Controller) Announce(about *corev1.ObjectReference, reason judge.Reason, message string) {
-	c.announcements.add(announcement{about: about, refusal: judge.Refusal{Reason: reason, Message: message}})
+// Announce records an Event that is about more than a source, as long as it is in force.
+func (c *Controller) Announce(about *corev1.ObjectReference, reason judge.Reason, message string, isInForce func() bool) {
+	c.announcements.add(announcement{about: about, refusal: judge.Refusal{Reason: reason, Message: message}, at: c.Clock.Now(), isInForce: isInForce})
 }
 
-// RecordEvents records Events until ctx is done. It skips refusals that are no longer in force, and tries those again that
-// could not be recorded: they may be all that says what is wrong.
+// RecordEvents records Events until ctx is done. It skips what is no longer in force, and repeats what could not be
+// recorded: it may be all that says what is wrong.
 func (c *Controller) RecordEvents(ctx context.Context) error {
 	limit := rate.NewLimiter(EventsPerSecond, EventsPerSecond)
 	for {
@@ -91,28 +95,26 @@ func (c *Controller) RecordEvents(ctx context.Context) error {
 		case <-c.announcements.some:
 		}
 		for _, next := range c.announcements.take() {
-			if next.of != nil && !next.of.isInForce(next.id, next.refusal) {
+			if next.isInForce != nil && !next.isInForce() {
 				continue
 			}
 			if limit.Wait(ctx) != nil {
 				return nil
 			}
 			r := next.refusal
-			if err := c.Events.Record(ctx, next.about, eventType(r.Reason), string(r.Reason), fmt.Sprintf("%.*s", maxEventMessage, r.Event())); err != nil {
-				c.failures.Warn("cannot record an Event", zap.String("reason", string(r.Reason)), zap.Error(err))
+			if err := c.Events.Record(ctx, next.at, next.about, eventType(r.Reason), string(r.Reason), fmt.Sprintf("%.*s", maxEventMessage, r.Event())); err != nil {
+				c.failures.Warn("cannot record an Event", zap.String("namespace", next.about.Namespace), zap.String("name", next.about.Name), zap.String("reason", string(r.Reason)), zap.Error(err))
 				c.announceLater(next, err)
 			}
 		}
 	}
 }
 
-// announceLater repeats an announcement after a while, unless that is known to be in vain.
+// announceLater repeats an announcement after a while, unless its object is gone, or what was done is long ago.
 func (c *Controller) announceLater(failed announcement, because error) {
-	if failed.since.IsZero() {
-		failed.since = c.Clock.Now()
-	}
-	isFinal := apierrors.IsForbidden(because) || apierrors.IsInvalid(because) || apierrors.IsNotFound(because)
-	if !isFinal && c.Clock.Since(failed.since) < maxEventAge {
-		time.AfterFunc(eventRetry, func() { c.announcements.add(failed) })
+	failed.pause = min(max(eventRetry, 2*failed.pause), maxEventRetry)
+	isOver := failed.isInForce == nil && c.Clock.Since(failed.at) > maxEventAge
+	if !isOver && !apierrors.IsInvalid(because) && !apierrors.IsNotFound(because) {
+		time.AfterFunc(failed.pause, func() { c.announcements.add(failed) })
 	}
 }

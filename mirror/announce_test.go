@@ -16,7 +16,7 @@ import (
 // recorded are Events.
 type recorded chan string
 
-func (r recorded) Record(_ context.Context, _ *corev1.ObjectReference, eventType, reason, message string) error {
+func (r recorded) Record(_ context.Context, _ time.Time, _ *corev1.ObjectReference, eventType, reason, message string) error {
 	r <- eventType + " " + reason + " " + message
 	return nil
 }
@@ -30,7 +30,7 @@ func TestAnnounce(t *testing.T) {
 			id := render.Identity{Kind: "ConfigMap", Namespace: "team", Name: fmt.Sprint(i)}
 			r := judge.Refusal{Reason: judge.UnknownCluster, Message: "no cluster has joined"}
 			c.refused.replace(id, []judge.Refusal{r})
-			c.announcements.add(announcement{of: &c.refused, id: id, about: &corev1.ObjectReference{Name: id.Name}, refusal: r})
+			c.announcements.add(c.refused.announcement(id, &corev1.ObjectReference{Name: id.Name}, r, time.Now()))
 			if i >= told {
 				c.refused.replace(id, nil)
 			}

@@ -45,7 +45,7 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) error {
 func (c *Controller) HoldsUnmarked() bool {
 	isLeft := func(w *watch.Watch) bool {
 		resource := w.Resource.GroupResource.String()
-		isSuspect, isJudged := c.breaker.IsSuspect(resource)
+		isSuspect, isJudged := c.breaker.IsSuspect(resource) // of a Namespace, at least
 		return isSuspect && (isJudged || !w.Status().Synced && c.caches.HasWorksOf(resource))
 	}
 	sources := c.caches.Sources()

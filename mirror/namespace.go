@@ -77,6 +77,6 @@ func (c *Controller) reportNamespace(name string) {
 	for _, r := range c.noticed.replace(id, all) {
 		c.logger(id).Warn("a Namespace needs attention", zap.String("reason", string(r.Reason)), zap.String("message", r.Message))
 		about := &corev1.ObjectReference{APIVersion: "v1", Kind: id.Kind, Name: n.Name, UID: n.UID, ResourceVersion: n.ResourceVersion}
-		c.announcements.add(announcement{of: &c.noticed, id: id, about: about, refusal: r})
+		c.announcements.add(c.noticed.announcement(id, about, r, c.Clock.Now()))
 	}
 }

@@ -92,6 +92,15 @@ func (r *refused) clear() {
 	r.of, r.inConflict = nil, nil
 }
 
+// announcement announces what is refused, until it is no longer in force. What was done stays so.
+func (r *refused) announcement(id render.Identity, about *corev1.ObjectReference, refusal judge.Refusal, now time.Time) announcement {
+	a := announcement{id: id, about: about, refusal: refusal, at: now}
+	if refusal.Reason != judge.WaveSkipped {
+		a.isInForce = func() bool { return r.isInForce(id, refusal) }
+	}
+	return a
+}
+
 func (r *refused) isInForce(id render.Identity, refusal judge.Refusal) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -161,7 +170,7 @@ func (c *Controller) reportIncompleteMove(f judge.Facts, from, missing []string)
 	missing = slices.Compact(missing)
 	c.logger(f.ID).Warn("removed from clusters, but cannot be created in others yet", zap.Strings("from", from), zap.Strings("to", missing))
 	if about := c.about(f); about != nil {
-		c.announcements.add(announcement{id: f.ID, about: about, refusal: judge.Refusal{Reason: judge.MoveIncomplete, Advice: judge.MoveIncomplete.Hint(), Message: fmt.Sprintf(
+		c.announcements.add(announcement{id: f.ID, about: about, at: c.Clock.Now(), refusal: judge.Refusal{Reason: judge.MoveIncomplete, Advice: judge.MoveIncomplete.Hint(), Message: fmt.Sprintf(
 			"removed from %s, but its Works for %s are still missing", strings.Join(from, ", "), strings.Join(missing, ", "))}})
 	}
 }
@@ -174,7 +183,7 @@ func (c *Controller) tell(what string, f judge.Facts, told *refused, now []judge
 		}
 		log.Warn(what, zap.String("reason", string(r.Reason)), zap.String("message", r.Message))
 		if about := c.about(f); about != nil && !r.Elsewhere {
-			c.announcements.add(announcement{of: told, id: f.ID, about: about, refusal: r})
+			c.announcements.add(told.announcement(f.ID, about, r, c.Clock.Now()))
 		}
 	}
 }
@@ -251,8 +260,21 @@ func (r writeReports) Held(resource, namespace, cluster string, pending int, bec
 		"See them with `karmada-mirror deletions list`, approve them with `karmada-mirror deletions approve %s`", pending, what, because, choice)
 	r.Logger.Warn("deletions held", zap.String("resource", resource), zap.String("namespace", namespace), zap.String("cluster", cluster), zap.Int("works", pending), zap.String("reason", because))
 	if subject != nil {
-		r.Announce(subject, judge.DeletionHeld, message)
+		r.Announce(subject, judge.DeletionHeld, message, r.holdsAny)
 	}
+}
+
+// holdsAny reports whether the breaker holds a deletion.
+func (c *Controller) holdsAny() bool {
+	if len(c.breaker.Unmarked()) > 0 {
+		return true
+	}
+	for w := range c.caches.Works() {
+		if c.caches.IsHeld(w) && !c.breaker.IsApproved(w) {
+			return true
+		}
+	}
+	return false
 }
 
 // reportWithdrawn reports that an approval is gone before the deletions that it covers: a tool has
@@ -261,7 +283,7 @@ func (c *Controller) reportWithdrawn(held int) {
 	c.Logger.Warn("approval withdrawn, deletions still held", zap.Int("works", held))
 	if subject := c.Subject(); subject != nil {
 		c.Announce(subject, "ApprovalWithdrawn", fmt.Sprintf("approval withdrawn, %d deletions still held: "+
-			"the annotation "+config.ApprovalsAnnotation+" was removed or changed, perhaps by a tool that replaces the ConfigMap. Approve them again", held))
+			"the annotation "+config.ApprovalsAnnotation+" was removed or changed, perhaps by a tool that replaces the ConfigMap. Approve them again", held), c.holdsAny)
 	}
 }
 

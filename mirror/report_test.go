@@ -55,7 +55,7 @@ func TestHeldEvent(t *testing.T) {
 				return &corev1.ObjectReference{Kind: "ConfigMap", Namespace: "karmada-system", Name: c.configMap}
 			}
 			told := newAnnouncements()
-			writeReports{&Controller{Options: Options{Subject: subject, Logger: zap.NewNop()}, announcements: told}}.Held("configmaps", c.namespace, c.cluster, 3, c.because)
+			writeReports{&Controller{Options: Options{Subject: subject, Logger: zap.NewNop(), Clock: clock.RealClock{}}, announcements: told}}.Held("configmaps", c.namespace, c.cluster, 3, c.because)
 			if got := told.take(); len(got) != 1 || got[0].refusal.Event() != c.want {
 				t.Errorf("%s: %v", c.reason, got)
 			}

@@ -248,7 +248,7 @@ func (s *statuses) deny(at place, id render.Identity, because string) (retry tim
 	}
 	s.Logger.Warn("cannot write statuses", zap.Stringer("resource", at), zap.String("namespace", at.namespace), zap.String("reason", because))
 	if subject := s.Subject(); subject != nil {
-		s.Announce(subject, judge.NotAuthorized, fmt.Sprintf("cannot write the status of %s: %s", at, because))
+		s.Announce(subject, judge.NotAuthorized, fmt.Sprintf("cannot write the status of %s: %s", at, because), func() bool { return s.denied.failing().Sources > 0 })
 	}
 	return denialPeriod
 }

@@ -56,6 +56,9 @@ const noteKeeps = "it gets fewer replicas once the other clusters have more"
 // NoteUnreached says why what Karmada reports of a Work does not count.
 const NoteUnreached = "the cluster is not ready: what Karmada reports is from before the Work was written"
 
+// NoteAway says why the health that Karmada reports of a Work does not count.
+const NoteAway = "the cluster is not ready: what Karmada reports of its health is from before"
+
 // noteOn returns what is special about a cluster.
 func noteOn(f Facts, c ClusterExplanation) string {
 	switch {
@@ -63,6 +66,8 @@ func noteOn(f Facts, c ClusterExplanation) string {
 		return ""
 	case f.IsUnreached(c.Cluster):
 		return NoteUnreached
+	case f.IsAway(c.Cluster):
+		return NoteAway
 	case c.Work.IsLong():
 		return NoteLong
 	case c.Keeps:

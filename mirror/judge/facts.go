@@ -204,6 +204,11 @@ const noticedWithin = 2 * time.Minute
 // IsUnreached reports whether the Work on a cluster was written when Karmada could not, or may no longer
 // have been able to, reach it: what it reports of the Work is then from before.
 func (f Facts) IsUnreached(cluster string) bool {
-	facts, w := f.Clusters[cluster], f.Works[cluster]
-	return facts.Away && !facts.AwaySince.IsZero() && w != nil && w.Written().After(facts.AwaySince.Add(-noticedWithin))
+	w := f.Works[cluster]
+	return f.IsAway(cluster) && w != nil && w.Written().After(f.Clusters[cluster].AwaySince.Add(-noticedWithin))
+}
+
+// IsAway reports whether Karmada says that it cannot reach a cluster.
+func (f Facts) IsAway(cluster string) bool {
+	return f.Clusters[cluster].Away && !f.Clusters[cluster].AwaySince.IsZero()
 }

@@ -1,6 +1,7 @@
 package write
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -44,18 +45,25 @@ type Breaker struct {
 	approved  config.Approvals
 	circuits  map[string]*circuit // by resource
 	clusters  *circuit            // of what is unselected
-	// suspects is until when all that is due may have been held before, by resource; isSuspicious: so may what is due of others.
-	suspects     map[string]time.Time
-	isSuspicious bool
+	// suspects is until when all that is due may have been held before, in a Namespace that has been judged since; zero for one
+	// that has not. suspicious is since when so may what is due in others; zero if it may not.
+	suspects   map[place]time.Time
+	suspicious time.Time
 }
+
+// place is a resource in a Namespace.
+type place struct{ resource, namespace string }
+
+// clocksDiffer is by how much clocks may differ.
+const clocksDiffer = 2 * time.Hour
 
 // NewBreaker creates a Breaker with a settle period, and without a threshold yet.
 func NewBreaker(c clock.Clock, settle time.Duration) *Breaker {
-	return &Breaker{clock: c, settle: settle, circuits: map[string]*circuit{}, clusters: newCircuit(), suspects: map[string]time.Time{}}
+	return &Breaker{clock: c, settle: settle, circuits: map[string]*circuit{}, clusters: newCircuit(), suspects: map[place]time.Time{}}
 }
 
 // Configure replaces the threshold, and counts again: the caches have another configuration. What it does not include is
-// forgotten, but for the marks on Works; if some had none, what is due in the next ten minutes may be what was held.
+// forgotten, but for the marks on Works; if some had none, what is due there once it is included again may be what was held.
 func (b *Breaker) Configure(threshold config.HoldAbove, includes func(r schema.GroupResource, namespace string) bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,7 +76,7 @@ func (b *Breaker) Configure(threshold config.HoldAbove, includes func(r schema.G
 			}
 			for source := range p.pending {
 				if b.holdsUnmarkedLocked(resource, source) {
-					b.suspects[resource] = b.clock.Now().Add(breakerWindow)
+					b.suspects[place{resource, namespace}] = time.Time{}
 				}
 				b.proposeLocked(resource, source, nil, nil)
 			}
@@ -88,31 +96,40 @@ func (b *Breaker) Approve(approved config.Approvals) (last config.Approvals) {
 func (b *Breaker) Suspect() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.suspects, b.isSuspicious = map[string]time.Time{}, true
+	b.suspects, b.suspicious = map[place]time.Time{}, b.clock.Now()
 }
 
-// Judged notes that it is known which deletions of a resource are due. From then on, suspicion lasts ten minutes.
-func (b *Breaker) Judged(resource string) {
+// Judged notes that it is known which deletions of a source in a Namespace are due. From then on, suspicion lasts ten minutes there.
+func (b *Breaker) Judged(resource, namespace string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if _, isKnown := b.suspects[resource]; b.isSuspicious && !isKnown {
-		b.suspects[resource] = b.clock.Now().Add(breakerWindow)
+	in := place{resource, namespace}
+	if until, isKnown := b.suspects[in]; until.IsZero() && (isKnown || !b.suspicious.IsZero()) {
+		b.suspects[in] = b.clock.Now().Add(breakerWindow)
 	}
 }
 
-// IsSuspect reports whether what is due of a resource may have been held before, and if so, until a time that is known.
+// IsSuspect reports whether what is due of a resource may have been held by the last leader, and whether some of it has been judged.
 func (b *Breaker) IsSuspect(resource string) (isSuspect, isJudged bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	_, isJudged = b.suspects[resource]
-	return b.isSuspectLocked(resource), isJudged
+	for in, until := range b.suspects {
+		isJudged = isJudged || in.resource == resource && !until.IsZero()
+		isSuspect = isSuspect || in.resource == resource && b.clock.Now().Before(until)
+	}
+	return isSuspect || !isJudged && !b.suspicious.IsZero(), isJudged
 }
 
-func (b *Breaker) isSuspectLocked(resource string) bool {
-	if until, isJudged := b.suspects[resource]; isJudged {
+// isSuspectLocked reports whether the deletion of a Work may have been held. That of a younger source cannot.
+func (b *Breaker) isSuspectLocked(resource string, w *state.Work) bool {
+	if !b.suspicious.IsZero() && w.SourceCreated().After(b.suspicious.Add(clocksDiffer)) {
+		return false
+	}
+	until, isKnown := b.suspects[place{resource, w.Source.Namespace}]
+	if !until.IsZero() {
 		return b.clock.Now().Before(until)
 	}
-	return b.isSuspicious
+	return isKnown || !b.suspicious.IsZero()
 }
 
 // holdsUnmarkedLocked reports whether a deletion of a source is held although its Work has no mark.
@@ -247,6 +264,12 @@ func (a admission) because() string {
 	return "more than deletion.holdAbove allows"
 }
 
+// refusal says that a deletion is held.
+func (a admission) refusal(resource, cluster string) *judge.Refusal {
+	return &judge.Refusal{Reason: judge.DeletionHeld, Message: fmt.Sprintf(
+		"deletions of %s are held, %s: the Work for cluster %q stays until an administrator approves them (karmada-mirror deletions list)", resource, a.because(), cluster)}
+}
+
 // counts count the Works that a percentage refers to: those of the resource by namespace, and all by cluster.
 type counts struct{ inNamespaces, onClusters func() map[string]int }
 
@@ -268,7 +291,7 @@ func (b *Breaker) admit(resource string, source render.Identity, w *state.Work, 
 		return admission{}
 	}
 	c.forget(now.Add(-breakerWindow))
-	by, on, a := heldNone, (*fuse)(nil), admission{suspect: b.isSuspectLocked(resource)}
+	by, on, a := heldNone, (*fuse)(nil), admission{suspect: b.isSuspectLocked(resource, w)}
 	c.blown = c.exceeds(b.threshold, func() map[string]int { return c.countWorks(now, count.inNamespaces) }) || needsApproval || a.suspect
 	switch cluster := b.exceedsLocked(w.Cluster, d, now, count.onClusters); {
 	case b.threshold.Works == 0 && !needsApproval:
@@ -295,6 +318,27 @@ func (b *Breaker) admit(resource string, source render.Identity, w *state.Work, 
 	on.definitionGone = on.definitionGone || needsApproval
 	a.definitionGone, a.tell = on.definitionGone, on.raise(a.pending, now)
 	return a
+}
+
+// stays returns the breaker's answer to a deletion that it holds and whose Work is marked, without a new count.
+func (b *Breaker) stays(resource string, source render.Identity, w *state.Work) (a admission, is bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := b.circuitLocked(resource)
+	d, _ := c.pending(source.Namespace, w)
+	if d.by == heldNone || w.Held == nil || config.IsAhead(w.Held.Since, b.clock.Now()) || b.isApprovedLocked(resource, w) || b.threshold.Works == 0 {
+		return admission{}, false
+	}
+	a = admission{held: true, marked: true, suspect: b.isSuspectLocked(resource, w)}
+	switch d.by {
+	case heldAll:
+		a.definitionGone = c.definitionGone
+	case heldCluster:
+		a.cluster, a.definitionGone = w.Cluster, b.clusters.in(w.Cluster).definitionGone
+	default:
+		a.namespace, a.definitionGone = source.Namespace, c.in(source.Namespace).definitionGone
+	}
+	return a, true
 }
 
 // exceedsLocked returns the circuit of a cluster, for a deletion that counts there; an empty one for others.

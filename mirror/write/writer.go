@@ -115,9 +115,12 @@ func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operati
 	}
 	approved := false
 	if op.Kind == judge.Delete {
-		var isDue bool
-		if approved, isDue = w.admits(v, &op, o); !isDue {
+		a := w.admitDeletion(v, op, o)
+		if a.wait > 0 || a.held && a.marked { // it must settle, or is marked already
 			return
+		}
+		if approved = a.approved; a.held {
+			op.Kind = judge.Hold
 		}
 	}
 	held, ok := w.Ledger.check(v, op)
@@ -152,9 +155,12 @@ func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operati
 	o.note(op, op.Work != nil && answer.version == op.Work.ResourceVersion)
 }
 
-// Stays reports whether a deletion is not carried out now, whatever a proof of it would say, and notes why.
+// Stays reports whether a deletion is not carried out now, whatever a proof of it would say, and notes why: it is held and
+// marked, or would be refused again.
 func (w *Writer) Stays(v judge.Verdict, deletion judge.Operation, o *Outcome) bool {
-	if _, isDue := w.admits(v, &deletion, o); !isDue {
+	resource := w.Caches.ResourceOf(v.ID)
+	if a, is := w.Breaker.stays(resource, v.ID, deletion.Work); is {
+		o.hold(0, a.refusal(resource, deletion.Cluster))
 		return true
 	}
 	held, ok := w.Ledger.check(v, deletion)
@@ -162,16 +168,6 @@ func (w *Writer) Stays(v judge.Verdict, deletion judge.Operation, o *Outcome) bo
 		o.hold(held.retry, held.refusal)
 	}
 	return ok
-}
-
-// admits asks the breaker about a deletion, which becomes a mark if it is held. It is not due if it must settle, or is
-// marked already.
-func (w *Writer) admits(v judge.Verdict, deletion *judge.Operation, o *Outcome) (approved, isDue bool) {
-	a := w.admitDeletion(v, *deletion, o)
-	if a.held {
-		deletion.Kind = judge.Hold
-	}
-	return a.approved, a.wait == 0 && !(a.held && a.marked)
 }
 
 // isOutdated reports whether a Work has changed since the operation was planned: it may
@@ -193,8 +189,7 @@ func (w *Writer) admitDeletion(v judge.Verdict, op judge.Operation, o *Outcome) 
 	}
 	o.Settle(a.wait)
 	if a.held {
-		o.hold(0, &judge.Refusal{Reason: judge.DeletionHeld, Message: fmt.Sprintf(
-			"deletions of %s are held, %s: the Work for cluster %q stays until an administrator approves them (karmada-mirror deletions list)", resource, a.because(), op.Cluster)})
+		o.hold(0, a.refusal(resource, op.Cluster))
 	}
 	return a
 }

@@ -103,6 +103,12 @@ var breakers = map[string]func(*machine) error{
 			m.admits(denies("UPDATE"), m.cluster("m1", nil), pause(30*time.Second), m.countOf(61), m.counted(heldPages, 61), m.configured("b", none), m.cluster("m1", edge), pause(time.Minute)), m.counted(heldPages, 0),
 			pause(30*time.Minute), now(&from), m.cluster("m1", nil), pause(time.Minute), m.deletes(&from, 1, 1))
 	},
+	"HeldUnmarkedHasLeftForLong": func(m *machine) error { // and karmada-webhook is back at once
+		return m.tell(m.heldUnmarked(m.configured("b", none), pause(time.Second)), pause(11*time.Minute), m.configured("*", none), pause(time.Minute), m.held(30, 30))
+	},
+	"ListLacksSources": func(m *machine) error { // which are there: nothing is held, and no one alarmed
+		return m.tell(m.careful, m.crowd(100, 0, to("m1")), m.quiet, m.misled("configmaps", fault.Truncate(0)), pause(10*time.Minute), m.countOf(100), m.held(0, 0), m.told("DeletionHeld", 0, 0))
+	},
 	"NextLeaderCannotListWhatIsHeld": func(m *machine) error {
 		return m.heldUnmarked(m.fails(watchOf("configmaps"), broken), m.fails(fault.Match{Verb: "list", Resource: "configmaps", AllNamespaces: true}, broken), m.restarted, pause(12*time.Minute), m.calm, pause(2*time.Minute))()
 	},

@@ -57,6 +57,19 @@ func (m *machine) refuses(args, text string) act {
 // approved approves the deletions that are held.
 func (m *machine) approved(args string) act { return m.runs("deletions approve --yes " + args) }
 
+// saysAway is what is said of a cluster that is away.
+const saysAway = "the cluster is not ready: what Karmada reports of its health is from before"
+
+// noEvents is an API server that takes no Events.
+func noEvents(because error) apiserver.Admission {
+	return func(_ string, gr schema.GroupResource, _ string, o, _ apiserver.Object) (apiserver.Object, error) {
+		if gr.Resource == "events" {
+			return nil, because
+		}
+		return o, nil
+	}
+}
+
 // commands are stories of the command line.
 var commands = map[string]func(*machine) error{
 	"FailedIsWhatIsStuck": func(m *machine) error { // a wave, a deletion that is refused, and a suspension
@@ -64,18 +77,23 @@ var commands = map[string]func(*machine) error{
 		suspended := func() error {
 			return m.put(thePage, 2, map[string]string{clustersKey: "*", wavesKey: "m1;*", suspendKey: "true"}, nil)
 		}
-		return m.tell(m.page(inTwoWaves), m.quiet, failed("Nothing that you selected needs your attention."), m.halts("m1"), m.edited(2), pause(20*time.Minute), failed("page-0", "m1"),
+		return m.tell(m.page(inTwoWaves), m.quiet, failed("Nothing that you selected is refused"), m.halts("m1"), m.edited(2), pause(20*time.Minute), failed("page-0", "m1", "wave 1"),
 			m.admits(denies("UPDATE"), suspended, pause(20*time.Minute), failed("m2", "its options or labels are not as wanted")), m.quiet,
 			m.page(to("m1,m2")), m.quiet, m.admits(denies("DELETE"), m.page(to("m2")), pause(20*time.Minute), failed("m1", "about to be removed")), m.quiet)
 	},
+	"AwayIsNotHealthy": func(m *machine) error { // whatever was reported before
+		return m.tell(m.web(to("m1,m2")), m.quiet, pause(10*time.Minute), m.goes("m1"), pause(3*time.Hour), m.runs("status -A -o json", saysAway), m.runs("explain deployments/web -n a", saysAway), m.refuses("wait deployments/web -n a --for=healthy --timeout=5s", saysAway),
+			m.runs("wait deployments/web -n a --for=applied"), m.quiet)
+	},
+	"SkippedIsTold": func(m *machine) error { // though the object is looked at again before the Event is recorded
+		return m.tell(m.heldBehind("m1,m3"), m.admits(noEvents(apierrors.NewInternalError(errors.New("broken"))), func() error { return m.deleteWork(target{thePage, "m3"}) }, pause(10*time.Second)), m.keeps("m3", "2"), pause(time.Minute), m.told("WaveSkipped", 1, 1))
+	},
+	"EventsAreForbidden": func(m *machine) error { // for two hours; what is over then is not told
+		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.quiet, m.admits(noEvents(apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "it", errors.New("no"))), m.puts(inB(pages[0]), to("m1,nowhere")), m.crowdGoes(60), pause(2*time.Minute), m.approved(""), pause(2*time.Hour)),
+			pause(20*time.Minute), m.told("UnknownCluster", 1, 1), m.told("DeletionHeld", 0, 0), m.quiet)
+	},
 	"EventsAreRefused": func(m *machine) error { // for five minutes
-		broken := func(op string, gr schema.GroupResource, _ string, o, _ apiserver.Object) (apiserver.Object, error) {
-			if gr.Resource == "events" {
-				return nil, apierrors.NewInternalError(errors.New(`failed calling webhook "x": connection refused`))
-			}
-			return o, nil
-		}
-		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.page(to("m1")), m.quiet, m.admits(broken, m.crowdGoes(60), m.puts(inB(pages[0]), to("m1,nowhere")), pause(5*time.Minute)), pause(2*time.Minute), m.told("DeletionHeld", 1, 5), m.told("UnknownCluster", 1, 1), m.approved(""), m.quiet)
+		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.page(to("m1")), m.quiet, m.admits(noEvents(apierrors.NewInternalError(errors.New("broken"))), m.crowdGoes(60), m.puts(inB(pages[0]), to("m1,nowhere")), pause(5*time.Minute)), pause(5*time.Minute), m.told("DeletionHeld", 1, 5), m.told("UnknownCluster", 1, 1), m.approved(""), m.quiet)
 	},
 	"CommandsAgree": func(m *machine) error {
 		var from time.Time

@@ -243,6 +243,9 @@ var stories = map[string]func(*machine) error{
 	"ReturnsWhileClustersAreListedAgain": func(m *machine) error { // what was edited meanwhile is applied soon
 		return m.tell(m.page(to("m1")), m.quiet, pause(time.Hour), m.goes("m1"), pause(5*time.Second), m.edited(2), pause(5*time.Minute), m.clustersStall, m.comes("m1"), pause(10*time.Second), m.calm, pause(2*time.Minute), m.hasInMember("m1", "2"))
 	},
+	"CanaryIsNotListed": func(m *machine) error { // by a list of clusters that is cut short
+		return m.tell(m.page(map[string]string{clustersKey: "*", wavesKey: "m4;*"}), m.quiet, m.ails("m4"), m.edited(2), pause(time.Minute), m.keeps("m4", "2"), m.misled("clusters", fault.Truncate(2)), pause(3*time.Minute), m.keeps("m1", "1"))
+	},
 	"OurDeletionIsLost": func(m *machine) error { // and long after, in the midst of a rollout, another user deletes the Work
 		asks := func(clusters string) act {
 			return m.puts(thePage, map[string]string{clustersKey: clusters, wavesKey: "m1;*"})
