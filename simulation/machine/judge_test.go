@@ -359,7 +359,10 @@ func (m *machine) remember(works map[string]*unstructured.Unstructured) {
 			}
 		}
 	}
-	m.before, m.touched, m.quietAt, m.heldBack = map[target]*model.Copy{}, map[target]bool{}, now, 0
+	maps.DeleteFunc(m.touched, func(of target, _ bool) bool { // a Work that a user has deleted may be given back once its source is right
+		return works[model.WorkKey(of.cluster, of.key)] != nil || m.before[of] == nil
+	})
+	m.before, m.quietAt, m.heldBack = map[target]*model.Copy{}, now, 0
 	m.blinded = false
 	for _, k := range m.keys() {
 		for _, cluster := range m.clusters {
