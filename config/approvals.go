@@ -67,11 +67,11 @@ func ParseApprovals(value string) (Approvals, error) {
 	return approvals, nil
 }
 
-// maxClockSkew is how far apart the clocks of two replicas may be.
-const maxClockSkew = 2 * time.Hour
+// MaxClockSkew is how far apart the clocks of two replicas may be.
+const MaxClockSkew = 2 * time.Hour
 
 // IsAhead reports whether a time is in the future, on any replica's clock.
-func IsAhead(t, now time.Time) bool { return t.After(now.Add(maxClockSkew)) }
+func IsAhead(t, now time.Time) bool { return t.After(now.Add(MaxClockSkew)) }
 
 // Usable drops approvals for a time in the future, of deletions that no one can have seen yet,
 // and names them in an error.

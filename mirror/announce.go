@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
-	"github.com/karmada-target/karmada-mirror/render"
 )
 
 const (
@@ -34,7 +33,6 @@ type Events interface {
 
 // announcement is a refusal that has not been reported to the source's owner yet, or something else that someone should know.
 type announcement struct {
-	id      render.Identity
 	about   *corev1.ObjectReference
 	refusal judge.Refusal
 	at      time.Time     // when it was found

@@ -94,7 +94,7 @@ func (r *refused) clear() {
 
 // announcement announces what is refused, until it is no longer in force. What was done stays so.
 func (r *refused) announcement(id render.Identity, about *corev1.ObjectReference, refusal judge.Refusal, now time.Time) announcement {
-	a := announcement{id: id, about: about, refusal: refusal, at: now}
+	a := announcement{about: about, refusal: refusal, at: now}
 	if refusal.Reason != judge.WaveSkipped {
 		a.isInForce = func() bool { return r.isInForce(id, refusal) }
 	}
@@ -170,7 +170,7 @@ func (c *Controller) reportIncompleteMove(f judge.Facts, from, missing []string)
 	missing = slices.Compact(missing)
 	c.logger(f.ID).Warn("removed from clusters, but cannot be created in others yet", zap.Strings("from", from), zap.Strings("to", missing))
 	if about := c.about(f); about != nil {
-		c.announcements.add(announcement{id: f.ID, about: about, at: c.Clock.Now(), refusal: judge.Refusal{Reason: judge.MoveIncomplete, Advice: judge.MoveIncomplete.Hint(), Message: fmt.Sprintf(
+		c.announcements.add(announcement{about: about, at: c.Clock.Now(), refusal: judge.Refusal{Reason: judge.MoveIncomplete, Advice: judge.MoveIncomplete.Hint(), Message: fmt.Sprintf(
 			"removed from %s, but its Works for %s are still missing", strings.Join(from, ", "), strings.Join(missing, ", "))}})
 	}
 }

@@ -2,7 +2,6 @@ package write
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -35,7 +34,7 @@ const (
 // Once a circuit has tripped, all its pending deletions are held until they are approved, along
 // with those that become due meanwhile. The mark on the held Works makes this outlast the
 // process: a pending Work with the mark trips the circuit that held it again. While Works cannot be marked, the Lease says so,
-// and the next leader holds whatever is due, until ten minutes after it has judged the first source of a resource.
+// and the next leader holds whatever is due in a Namespace, until ten minutes after it has first judged a source of the resource there.
 type Breaker struct {
 	clock  clock.Clock
 	settle time.Duration
@@ -50,12 +49,6 @@ type Breaker struct {
 	suspects   map[place]time.Time
 	suspicious time.Time
 }
-
-// place is a resource in a Namespace.
-type place struct{ resource, namespace string }
-
-// clocksDiffer is by how much clocks may differ.
-const clocksDiffer = 2 * time.Hour
 
 // NewBreaker creates a Breaker with a settle period, and without a threshold yet.
 func NewBreaker(c clock.Clock, settle time.Duration) *Breaker {
@@ -90,71 +83,6 @@ func (b *Breaker) Approve(approved config.Approvals) (last config.Approvals) {
 	defer b.mu.Unlock()
 	last, b.approved = b.approved, approved
 	return last
-}
-
-// Suspect notes that the last leader may have held deletions whose Works it could not mark.
-func (b *Breaker) Suspect() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.suspects, b.suspicious = map[place]time.Time{}, b.clock.Now()
-}
-
-// Judged notes that it is known which deletions of a source in a Namespace are due. From then on, suspicion lasts ten minutes there.
-func (b *Breaker) Judged(resource, namespace string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	in := place{resource, namespace}
-	if until, isKnown := b.suspects[in]; until.IsZero() && (isKnown || !b.suspicious.IsZero()) {
-		b.suspects[in] = b.clock.Now().Add(breakerWindow)
-	}
-}
-
-// IsSuspect reports whether what is due of a resource may have been held by the last leader, and whether some of it has been judged.
-func (b *Breaker) IsSuspect(resource string) (isSuspect, isJudged bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for in, until := range b.suspects {
-		isJudged = isJudged || in.resource == resource && !until.IsZero()
-		isSuspect = isSuspect || in.resource == resource && b.clock.Now().Before(until)
-	}
-	return isSuspect || !isJudged && !b.suspicious.IsZero(), isJudged
-}
-
-// isSuspectLocked reports whether the deletion of a Work may have been held. That of a younger source cannot.
-func (b *Breaker) isSuspectLocked(resource string, w *state.Work) bool {
-	if !b.suspicious.IsZero() && w.SourceCreated().After(b.suspicious.Add(clocksDiffer)) {
-		return false
-	}
-	until, isKnown := b.suspects[place{resource, w.Source.Namespace}]
-	if !until.IsZero() {
-		return b.clock.Now().Before(until)
-	}
-	return isKnown || !b.suspicious.IsZero()
-}
-
-// holdsUnmarkedLocked reports whether a deletion of a source is held although its Work has no mark.
-func (b *Breaker) holdsUnmarkedLocked(resource string, source render.Identity) bool {
-	p, isPending := b.circuitLocked(resource).parts[source.Namespace]
-	return isPending && slices.ContainsFunc(slices.Collect(maps.Values(p.pending[source])), pending.isUnmarked)
-}
-
-// Unmarked counts the deletions that are held although their Works have no mark, by resource.
-func (b *Breaker) Unmarked() map[string]int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	n := map[string]int{}
-	for resource, c := range b.circuits {
-		for _, p := range c.parts {
-			for _, proposed := range p.pending {
-				for _, d := range proposed {
-					if d.isUnmarked() {
-						n[resource]++
-					}
-				}
-			}
-		}
-	}
-	return n
 }
 
 // IsApproved reports whether the deletion of a Work with a mark is approved.
@@ -292,7 +220,8 @@ func (b *Breaker) admit(resource string, source render.Identity, w *state.Work, 
 	}
 	c.forget(now.Add(-breakerWindow))
 	by, on, a := heldNone, (*fuse)(nil), admission{suspect: b.isSuspectLocked(resource, w)}
-	c.blown = c.exceeds(b.threshold, func() map[string]int { return c.countWorks(now, count.inNamespaces) }) || needsApproval || a.suspect
+	c.blown = c.exceeds(b.threshold, func() map[string]int { return c.countWorks(now, count.inNamespaces) }) || needsApproval
+	in.blown = in.blown || a.suspect
 	switch cluster := b.exceedsLocked(w.Cluster, d, now, count.onClusters); {
 	case b.threshold.Works == 0 && !needsApproval:
 	case c.tripped():

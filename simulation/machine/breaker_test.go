@@ -106,6 +106,10 @@ var breakers = map[string]func(*machine) error{
 	"HeldUnmarkedHasLeftForLong": func(m *machine) error { // and karmada-webhook is back at once
 		return m.tell(m.heldUnmarked(m.configured("b", none), pause(time.Second)), pause(11*time.Minute), m.configured("*", none), pause(time.Minute), m.held(30, 30))
 	},
+	"SuspicionIsOfANamespace": func(m *machine) error { // what is held by it there holds up no other
+		var from time.Time
+		return m.tell(m.heldUnmarked(m.puts(inB(pages[0]), to("m1")), m.leaderDies, pause(time.Minute)), pause(15*time.Minute), m.held(30, 30), now(&from), m.deleted(inB(pages[0])), pause(2*time.Minute), m.deletes(&from, 1, 1), m.held(30, 30))
+	},
 	"ListLacksSources": func(m *machine) error { // which are there: nothing is held, and no one alarmed
 		return m.tell(m.careful, m.crowd(100, 0, to("m1")), m.quiet, m.misled("configmaps", fault.Truncate(0)), pause(10*time.Minute), m.countOf(100), m.held(0, 0), m.told("DeletionHeld", 0, 0))
 	},

@@ -22,7 +22,7 @@ var limits = map[string]struct {
 	"sandbox, tools and simulation": {32_300, isProof}, // 32,000 and what the random search needed to find eleven more interleavings; 28,000 once the benchmark has shrunk
 	// The breaker by cluster, notes that outlive a leader, what shows that Karmada has applied a Work, what alerts
 	// say, Works that a list lacks, and what twenty-two more reviews found took 2,690; less once packages follow features.
-	"the product": {31_860, func(file string) bool { return !isProof(file) && !strings.HasSuffix(file, "_test.go") }},
+	"the product": {31_870, func(file string) bool { return !isProof(file) && !strings.HasSuffix(file, "_test.go") }},
 }
 
 func TestLines(t *testing.T) {

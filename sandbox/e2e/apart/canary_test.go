@@ -17,9 +17,9 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
-// TestWavesWait has Karmada stand still before it applies the canary's content, and then a canary that fails: no later wave begins. For what is
+// TestCanary has Karmada stand still before it applies the canary's content, and then a canary that fails: no later wave begins. For what is
 // recreated with another value of a field that cannot change, the advice helps.
-func TestWavesWait(t *testing.T) {
+func TestCanary(t *testing.T) {
 	install(t, "- {resource: configmaps}\n- {group: batch, resource: jobs, aggregateStatus: true}\n")
 	StartDaemon(t, DaemonOptions{Flags: []string{"--deletion-settle-period=30s"}}) // what is recreated may take its time
 	ns, jobs := NewNamespace(t), schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
