@@ -12,7 +12,6 @@ import (
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/metrics"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
-	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -112,35 +111,5 @@ func TestFailing(t *testing.T) {
 				t.Errorf("%s: it still counts: %v", tc.reason, left)
 			}
 		})
-	}
-}
-
-// TestWorkContested: a Work that has to be written again and again is reported once, and counts until there
-// has been peace. Nothing else shows it: each write succeeds.
-func TestWorkContested(t *testing.T) {
-	s := newAPIServer(t) // whose watch never shows the Work, as if it were deleted at once
-	s.list(configMaps, sample.Asking("1", "m1"))
-	clock := newFakeClock()
-	c := newControllerOf(t, s, configured("", "", ""), clock)
-	leading(t, c)
-	written := func(times int) {
-		for range times {
-			clock.Step(write.AwaitCache)
-			c.ledger.Overdue()
-			if _, err := c.reconcile(t.Context(), sample.Page, false); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	contested := func() int { return c.snapshot().Contested["WorkContested"] }
-	if written(9); contested() != 0 || len(s.sent()) != 9 {
-		t.Errorf("after nine writes, %d are contested, sent %q", contested(), s.sent())
-	}
-	if written(3); contested() != 1 || len(c.announcements.take()) != 1 {
-		t.Errorf("after the tenth, %d are contested", contested())
-	}
-	clock.Step(11 * time.Minute)
-	if written(1); contested() != 0 {
-		t.Errorf("after peace, %d are contested", contested())
 	}
 }

@@ -29,7 +29,7 @@ func (v *Verdict) demandApplied(f Facts, waves [][]place) (isAwaited bool) {
 				continue
 			}
 			isAwaited = true
-			p.stage, p.because, p.bakesIn = underWay, "has not been seen to be applied", 0
+			p.stage, p.because, p.bakesIn, p.turn = underWay, "has not been seen to be applied", 0, f.Clusters[p.cluster].Recovery.At
 			if f.UnshownBecause != "" {
 				p.because += ": " + f.UnshownBecause
 			}

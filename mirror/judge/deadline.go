@@ -22,11 +22,12 @@ func (r *Rollout) noteTurn(places []place) {
 // last seen to be through.
 func (r *Rollout) noteProgress(f Facts, v Verdict) {
 	for cluster, w := range f.Works {
-		if _, isUnshown := f.Unshown[cluster]; isUnshown { // it may have been woken, which is no progress
-			continue
+		at := w.Written()
+		if _, isUnshown := f.Unshown[cluster]; isUnshown && at.After(r.turn) { // it may have been woken since, which is no progress
+			at = r.turn
 		}
-		if t := v.Targets[cluster]; t.Rendering != nil && !t.lacksContent(w) && w.Written().After(r.Since) {
-			r.Since = w.Written()
+		if t := v.Targets[cluster]; t.Rendering != nil && !t.lacksContent(w) && at.After(r.Since) {
+			r.Since = at
 		}
 	}
 	if f.StoppedSince.After(r.Since) {

@@ -362,6 +362,9 @@ func TestStrangers(t *testing.T) {
 	if first, second := s.old(), s.old(); len(first) != 1 || len(second) > 0 {
 		t.Errorf("to be read again: %v, and then %v", first, second)
 	}
+	if s.suspect(&long); len(s.old()) != 1 || len(s.old()) > 0 {
+		t.Error("a sync does not forget a Work that has gone, or is asked to again and again")
+	}
 }
 
 // TestContest undoes each write at once, in each of the possible ways.

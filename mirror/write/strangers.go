@@ -40,13 +40,13 @@ func (s *strangers) note(id render.Identity, cluster string, w *state.Work) {
 }
 
 // suspect notes a Work that has left the cache and may still exist, without our label. A
-// create looks for it first.
+// create looks for it first. old returns its source, so that a replica that has stood by forgets it.
 func (s *strangers) suspect(w *state.Work) {
 	s.note(w.Source, w.Cluster, w)
 	met, _ := s.by.get(w.Source, w.Cluster)
 	for i := range met {
 		if met[i].work == w {
-			met[i].until, met[i].told = time.Time{}, true // it is not known to exist
+			met[i].until = time.Time{} // it is not known to exist
 		}
 	}
 	s.by.set(w.Source, w.Cluster, met)

@@ -273,22 +273,3 @@ func TestNamespaces(t *testing.T) {
 		w.want("the Namespace in the member", w.m1.Store.Get(ref(namespaces, "", "n")), object(nil))
 	})
 }
-
-// TestUnjoin: a cluster that is away can leave; the objects stay in it, and are there when it joins again.
-func TestUnjoin(t *testing.T) {
-	inWorld(t, karmada.V118, func(w *world) {
-		w.create(w.control, works, workOf("c", configMap("1")))
-		w.wait(time.Second)
-		w.must(w.k.SetReady("m1", false))
-		w.must(w.k.Unjoin("m1"))
-		w.wait(time.Hour)
-		w.want("Works", len(w.control.List(works, "")), 0)
-		w.want("execution namespace", w.control.Get(ref(namespaces, "", "karmada-es-m1")), object(nil))
-		_, err := w.k.Join(karmada.Cluster{Name: "m1"})
-		w.must(err)
-		w.wait(time.Second)
-		w.create(w.control, works, workOf("c", configMap("2")))
-		w.wait(time.Second)
-		w.want("ConfigMap", w.inMember(configMaps, "c", "data", "k"), any("2"))
-	})
-}

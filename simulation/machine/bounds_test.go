@@ -73,7 +73,7 @@ var bounds = map[string]func(*machine) error{
 			}
 		}
 		const m1, m2 = "karmada-es-m1", "karmada-es-m2"
-		return m.tell(divided("m1=1,m2=1"), m.quiet, now(&from), divided("m1=0,m2=2"), m.quiet, order(m2, m1), now(&from), divided("m1=2,m2=0"), m.quiet, order(m1, m2))
+		return m.tell(divided("m1=1,m2=1"), m.quiet, now(&from), divided("m1=0,m2=2"), m.quiet, order(m2, m1), now(&from), divided("m1=2,m2=0"), m.quiet, order(m1, m2), m.told("ReplicasUnplaced", 0, 0))
 	},
 	"OverrideFailsInOneCluster": func(m *machine) error {
 		return m.tell(func() error { return m.putCluster("m1", map[string]string{"tier": "edge"}, "eu") }, func() error { return m.putCluster("m2", map[string]string{"tier": "core"}, "us") }, m.page(map[string]string{clustersKey: "*", "karmada.target/expand": "true"}), m.quiet,

@@ -129,9 +129,10 @@ var breakers = map[string]func(*machine) error{
 		return m.tell(m.careful, func() error { return m.configure("*", "gold", true) }, m.space("a", nil, map[string]string{"tier": "gold"}), m.crowd(60, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.held(60, 60),
 			m.space("a", nil, nil), m.crowd(60, 0, to("m1")), pause(time.Minute), m.held(0, 0), m.countOf(60), now(&from), m.crowdGoes(60), pause(time.Minute), m.held(60, 60), m.deletes(&from, 0, 0))
 	},
-	"ApprovedButDenied": func(m *machine) error { // that it waits for an approval is not true any more
+	"ApprovedButDenied": func(m *machine) error { // that it waits for an approval is not true any more, until that is taken back
 		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.counted(heldPages, 60),
-			m.admits(denies("DELETE"), m.approved(""), pause(time.Minute), m.counted(heldPages, 0), m.counted(`karmada_mirror_refused_sources{reason="NotAuthorized"}`, 60)), m.quiet)
+			m.admits(denies("DELETE"), m.approved(""), pause(time.Minute), m.counted(heldPages, 0), m.counted(`karmada_mirror_refused_sources{reason="NotAuthorized"}`, 60),
+				m.approves(new(string)), pause(time.Minute)), m.told("ApprovalWithdrawn", 1, 1), m.held(60, 60), m.approved(""), m.quiet)
 	},
 	"Breaker": func(m *machine) error {
 		var from, again time.Time

@@ -142,6 +142,12 @@ var stories = map[string]func(*machine) error{
 				return m.put(thePage, 2, map[string]string{selectorKey: "tier=edge", wavesKey: "m1;*", "karmada.target/wave-bake": "30m", "karmada.target/wave-deadline": "1h"}, nil)
 			}, pause(2*time.Second), m.cluster("m3", edge), pause(2*time.Second), m.countOf(2), m.cluster("m1", egde), pause(300*time.Millisecond), m.cluster("m1", edge), pause(time.Minute), m.countOf(2), m.quiet)
 	},
+	"RecreatedInWaves": func(m *machine) error { // a deletion waits for no wave, and a first Work does
+		return m.tell(m.page(inTwoWaves), m.quiet, m.gone, m.vanished, m.ails("m1"), m.page(inTwoWaves), pause(time.Minute), m.countOf(1), m.quiet)
+	},
+	"DeadlineIsOver": func(m *machine) error { // and the canary is well at last: its turn is no progress of the next wave
+		return m.tell(m.page(inTwoWaves), m.quiet, m.ails("m1"), m.edited(2), pause(12*time.Minute), m.told("WaveHeld", 1, 1), m.quiet, m.keeps("m2", "2"), m.told("WaveHeld", 1, 1))
+	},
 	"RevertedDuringSlowReads":  func(m *machine) error { return m.slowReads(m.edited(1), m.keeps("m2", "1"), m.calm, m.quiet) },
 	"ForbiddenDuringSlowReads": func(m *machine) error { return m.slowReads(m.configured("*", "gold"), m.keeps("m2", "1")) },
 	"PreviousIsUnderWay": func(m *machine) error {
@@ -235,6 +241,13 @@ var stories = map[string]func(*machine) error{
 	"FlapsTwice": func(m *machine) error { // what is edited during each outage is applied soon after it
 		return m.tell(m.page(to("m1")), m.quiet, pause(time.Hour), m.goes("m1"), pause(5*time.Second), m.edited(2), pause(3*time.Minute), m.comes("m1"), pause(10*time.Second), m.hasInMember("m1", "2"),
 			pause(5*time.Second), m.goes("m1"), pause(5*time.Second), m.edited(3), pause(2*time.Minute+10*time.Second), m.comes("m1"), pause(15*time.Second), m.hasInMember("m1", "3"))
+	},
+	"FlapsForLong": func(m *machine) error { // its Works are woken less and less often
+		acts, from := []act{m.crowd(30, 0, to("m1")), m.quiet, pause(time.Hour), m.ails("m1"), m.goes("m1"), pause(5 * time.Second), m.crowd(30, 1, to("m1")), pause(10 * time.Second)}, time.Time{}
+		for range 20 {
+			acts = append(acts, m.comes("m1"), pause(12*time.Second), m.goes("m1"), pause(8*time.Second))
+		}
+		return m.tell(append(acts, m.requests(&from, 60, 210, of(works, "patch")), m.comes("m1"), m.quiet)...)
 	},
 	"CanaryFlapsWhileClustersAreListedAgain": func(m *machine) error { // its bake begins again
 		return m.tell(m.page(inTwoWaves), m.quiet, m.puts(thePage, map[string]string{clustersKey: "*", wavesKey: "m1;*", "karmada.target/wave-bake": "4m"}), m.edited(2), pause(30*time.Second), m.keeps("m2", "1"),

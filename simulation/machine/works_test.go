@@ -49,6 +49,7 @@ var ownership = map[string]func(*machine) error{
 		return m.tell(m.crowd(5, 0, foreground), m.quiet, func() error { return m.deleteWork(target{thePage, "m1"}) }, func() error { return m.deleteWork(target{pageOf(1), "m2"}) }, m.leaderDies, m.quiet)
 	},
 	"Contested": func(m *machine) error { // ten at once, and then after 1, 2, 4 and 8 s
+		const contested = `karmada_mirror_contested_sources{reason="WorkContested"}`
 		var from, slow time.Time
 		page := func(verbs ...string) func(call) bool {
 			return func(c call) bool { return done(works, verbs...)(c) && strings.HasPrefix(c.Name, thePage.Name+"-") }
@@ -56,7 +57,7 @@ var ownership = map[string]func(*machine) error{
 		stop := func() {}
 		return m.tell(m.crowd(5, 0, to("m1")), m.quiet, now(&from), func() error { stop = m.undoes(workRef(model.WorkKey("m1", thePage))); return nil }, m.edited(2), pause(3*time.Second), m.requests(&from, 10, 14, page("patch")),
 			now(&slow), m.changed(pageOf(1), 3), m.changed(pageOf(2), 3), pause(10*time.Second), m.requests(&slow, 1, 4, page("patch")), func() error { return m.hasContent(pageOf(2), "3") },
-			m.logged("another writer keeps undoing writes to the Work: writing it less often", 1, 5), func() error { stop(); return nil }, m.quiet)
+			m.logged("another writer keeps undoing writes to the Work: writing it less often", 1, 5), m.told("WorkContested", 1, 1), m.counted(contested, 1), func() error { stop(); return nil }, m.quiet, pause(time.Hour), m.counted(contested, 0))
 	},
 	"MassRecreation": func(m *machine) error {
 		var from time.Time
