@@ -91,14 +91,26 @@ func (l lock) Update(ctx context.Context, record resourcelock.LeaderElectionReco
 	return l.LeaseLock.Update(ctx, record)
 }
 
-// awaitLabel waits until the label of the last leader has been read, and returns it.
-func (l lock) awaitLabel(ctx context.Context) (isSet bool) {
-	_ = wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
-		lease, err := l.Client.Leases(l.LeaseMeta.Namespace).Get(ctx, l.LeaseMeta.Name, metav1.GetOptions{})
+// labelTimeout is how long a replica that holds the Lease tries to read its label, and labelReadTimeout how long once.
+const (
+	labelTimeout     = 20 * time.Second
+	labelReadTimeout = 5 * time.Second
+)
+
+// readLabel returns the label of the last leader.
+func (l lock) readLabel(ctx context.Context) (isSet bool, err error) {
+	_ = wait.PollUntilContextTimeout(ctx, time.Second, labelTimeout, true, func(ctx context.Context) (bool, error) {
+		ctx, cancel := context.WithTimeout(ctx, labelReadTimeout)
+		defer cancel()
+		var lease *coordinationv1.Lease
+		lease, err = l.Client.Leases(l.LeaseMeta.Namespace).Get(ctx, l.LeaseMeta.Name, metav1.GetOptions{})
 		isSet = err == nil && lease.Labels[unmarkedLabel] == "true"
 		return err == nil, nil
 	})
-	return isSet
+	if err != nil {
+		return false, fmt.Errorf("cannot read the Lease after it was won: %w", err)
+	}
+	return isSet, nil
 }
 
 // RecordEvent implements resourcelock.Interface.
@@ -130,7 +142,12 @@ func (d *daemon) newElection(ctx context.Context) (*election, error) {
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(term context.Context) {
 				defer close(e.ended)
-				if lock.awaitLabel(term) {
+				holdsUnmarked, err := lock.readLabel(term)
+				if err != nil { // another replica may be able to
+					e.failed = err
+					return
+				}
+				if holdsUnmarked {
 					d.logger.Warn("the last leader held deletions that it could not mark: holding what is due")
 					d.controller.Suspect()
 				}

@@ -155,7 +155,8 @@ func writable(plan []judge.Operation, noFinalizer bool) []judge.Operation {
 	})
 }
 
-// judge judges a source, with all that is read live before something is written. A lost override settles for some time.
+// judge judges a source, with all that is read live before something is written. A lost override settles for some time, and a
+// wave that live reads have held back is looked at again after some.
 // What was read is combined with what the caches showed before: that must still be so when the reads were slow.
 func (c *Controller) judge(ctx context.Context, id render.Identity) (j judge.Judgement, settles time.Duration, err error) {
 	began, facts := c.Clock.Now(), c.caches.Facts(id)
@@ -163,7 +164,9 @@ func (c *Controller) judge(ctx context.Context, id render.Identity) (j judge.Jud
 		j, settles, err = c.confirmLoss(ctx, j)
 	}
 	if err == nil {
-		j, err = c.confirmWaves(ctx, j)
+		var again time.Duration
+		j, again, err = c.confirmWaves(ctx, j)
+		settles = cmp.Or(settles, again)
 	}
 	if err == nil && c.Clock.Since(began) > proofAge && !c.caches.Facts(id).IsAs(facts, j.RestsOn()) {
 		err = errOutdated
@@ -187,21 +190,24 @@ func (c *Controller) look(ctx context.Context, facts judge.Facts) (judge.Judgeme
 
 // confirmWaves judges again if a wave that goes on rests on Works that the cache shows as they were. What would be refused
 // again is not worth the reads, and is not sent without them.
-func (c *Controller) confirmWaves(ctx context.Context, j judge.Judgement) (judge.Judgement, error) {
+func (c *Controller) confirmWaves(ctx context.Context, j judge.Judgement) (confirmed judge.Judgement, again time.Duration, err error) {
 	if len(j.RestsOn()) == 0 {
-		return j, nil
+		return j, 0, nil
 	}
 	rests := func(op judge.Operation) bool { return op.Kind != judge.Delete && op.Kind != judge.Wake }
 	if !slices.ContainsFunc(j.Plan, func(op judge.Operation) bool { return rests(op) && !c.ledger.Holds(j.Verdict, op) }) {
 		for i, op := range j.Plan {
 			j.Plan[i].Unconfirmed = rests(op)
 		}
-		return j, nil
+		return j, 0, nil
 	}
 	if err := c.caches.ReadWaves(ctx, &j.Facts, j.RestsOn()); err != nil {
-		return j, err
+		return j, 0, err
 	}
-	return judge.On(j.Facts), nil
+	if confirmed = judge.On(j.Facts); len(confirmed.RestsOn()) == 0 {
+		again = wait.Jitter(refutedPeriod, 0.2) // there need not be an event when that changes
+	}
+	return confirmed, again, nil
 }
 
 // behindFence reports whether a plan writes something based on a cache that may be older

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,6 +11,9 @@ import (
 
 // maxDoublings bounds the deadline of a list: five of 30 s make 16 minutes.
 const maxDoublings = 5
+
+// errStalled is a failure until a list is complete.
+var errStalled = errors.New("a list has stalled")
 
 // noteList tweaks the options of a list or watch, and records whether it is a
 // list: nothing else shows that an informer relists. A reflector gives every

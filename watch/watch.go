@@ -208,6 +208,7 @@ func (w *Watch) follow(ctx context.Context, served Served, stalls int) (stalled 
 	w.detach()
 	if stalled {
 		w.keep(informer.GetStore())
+		w.setError(errStalled)
 		w.Logger.Warn("a list has stalled: restarting it", zap.Int("attempt", stalls+1))
 	}
 	w.Logger.Info("stopped watching")
@@ -264,7 +265,7 @@ func (w *Watch) awaitSynced(ctx context.Context, hasSynced cache.InformerSynced,
 	}
 	w.mu.Lock()
 	w.synced = true
-	if isFirst {
+	if isFirst || errors.Is(w.err, errStalled) {
 		w.err = nil
 	}
 	w.mu.Unlock()

@@ -33,7 +33,7 @@ func (j Judgement) Finalizer() FinalizerChange {
 		}
 	case !s.Foreground:
 		return RemoveFinalizer
-	case s.Refusal == nil && !s.Asks && j.Facts.remaining() == nil:
+	case !s.Asks && (s.Refusal == nil || s.Refusal.Reason == ClaimedByPolicy) && j.Facts.remaining() == nil:
 		return RemoveFinalizer
 	}
 	return LeaveFinalizer

@@ -29,6 +29,18 @@ var leaderships = map[string]func(*machine) error{
 	"LeaderHasSeenAFinalizerLiveOnly": func(m *machine) error {
 		return m.tell(m.page(to("m1")), m.quiet, m.standbyMisses("configmaps"), m.page(map[string]string{clustersKey: "m1", deletionKey: "foreground"}), pause(time.Second), m.leaderDies, pause(20*time.Second), m.withoutKind("ConfigMap"), m.quiet)
 	},
+	"LeaseIsReadInVain": func(m *machine) error { // by the replica that has it: another one leads
+		return m.tell(m.page(to("m1")), m.quiet, func() error {
+			_, next, err := m.leader()
+			next.pass(fault.Match{Verb: "get", Resource: "leases"}, func(r *http.Request, through http.RoundTripper, removed <-chan struct{}) (*http.Response, error) {
+				if leads, _, _ := m.leader(); leads == next {
+					return fault.Drop()(r, through, removed)
+				}
+				return through.RoundTrip(r)
+			})
+			return err
+		}, m.leaderDies, pause(time.Minute), m.edited(2), pause(10*time.Second), m.isWritten(2), func() error { m.each((*replica).revive); return nil }, m.quiet)
+	},
 	"LeaderIsPaused": func(m *machine) error { // its writes arrive when another leads
 		var first *replica
 		var late chan struct{}
@@ -55,6 +67,12 @@ var leaderships = map[string]func(*machine) error{
 	"OneIdentityTwice": func(m *machine) error {
 		return m.tell(m.flags("--holder-identity=twin"), m.page(to("m1")), m.leadsAlone(2*time.Minute), m.written(1), func() error { m.replicas[0].kill(); return nil },
 			m.leadsAlone(2*time.Minute), func() error { m.replicas[1].kill(); return nil }, m.leadsAlone(time.Minute), m.areAlive, m.page(to("m2")), m.quiet)
+	},
+	"FinalizerOfAClaimed": func(m *machine) error { // object, which then does not ask any more
+		return m.tell(m.space("a", map[string]string{deletionKey: "foreground"}, nil), m.page(to("m1,m2")), m.quiet, m.isFinalized(true), func() error { return m.karmada.Claim(refOf(thePage), "m1", "m2") }, pause(2*time.Minute), func() error {
+			_, err := m.store.Modify(refOf(thePage), "", func(o apiserver.Object) { unstructured.RemoveNestedField(o, "metadata", "annotations", clustersKey) })
+			return err
+		}, pause(time.Minute), m.isFinalized(false))
 	},
 	"FinalizerOfAnotherDaemon": func(m *machine) error { // which the namespace went to before the leader changed
 		foreground := map[string]string{clustersKey: "m1", deletionKey: "foreground"}

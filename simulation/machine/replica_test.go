@@ -279,9 +279,10 @@ func (p *process) expectEnd() {
 	p.isExpected = true
 }
 
-// mustRestart reports whether a process that has ended had lost its Lease, or found etcd restored.
+// mustRestart reports whether a process that has ended had lost its Lease, could not read it, or found etcd restored.
 func (p *process) mustRestart() bool {
-	return p.err != nil && (strings.Contains(p.err.Error(), lostLease) || strings.Contains(p.err.Error(), "restart to read everything again"))
+	says := func(why string) bool { return p.err != nil && strings.Contains(p.err.Error(), why) }
+	return says(lostLease) || says("cannot read the Lease after it was won") || says("restart to read everything again")
 }
 
 func (p *process) complaints(name string) (wrong []string) {

@@ -129,9 +129,9 @@ var stories = map[string]func(*machine) error{
 	"CanaryIsNotAskedForWhileItIsWritten": func(m *machine) error {
 		return m.mislabelled("m1;*", pause(time.Second), m.open("works"), m.shut("works"))
 	},
-	"CanaryFailsUnseen": func(m *machine) error { // in its bake, since the watch of Works lags
+	"CanaryFailsUnseen": func(m *machine) error { // in its bake, since the watch of Works lags, and the deadline passes
 		loses := func() error { return m.karmada.Member("m1").Store.Delete(refOf(thePage), metav1.DeleteOptions{}) }
-		return m.tell(m.page(map[string]string{clustersKey: "*", wavesKey: "m1;*", "karmada.target/wave-bake": "1m"}), m.quiet, m.edited(2), pause(30*time.Second), m.keeps("m1", "2"), m.shut("works"), m.ails("m1"), loses, pause(2*time.Minute), m.keeps("m2", "1"), m.quiet, m.keeps("m2", "2"))
+		return m.tell(m.page(map[string]string{clustersKey: "*", wavesKey: "m1;*", "karmada.target/wave-bake": "1m", "karmada.target/wave-deadline": "1m"}), m.quiet, m.edited(2), pause(30*time.Second), m.keeps("m1", "2"), m.shut("works"), m.ails("m1"), loses, pause(10*time.Minute), m.keeps("m2", "1"), m.quiet, m.keeps("m2", "2"))
 	},
 	"MovesInWaves":    func(m *machine) error { return m.moves(pause(0), m.told("WaveHeld", 0, 0)) },
 	"MovesFromAway":   func(m *machine) error { return m.moves(m.goes("m1"), m.told("WaveHeld", 0, 0)) },
