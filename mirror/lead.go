@@ -108,6 +108,7 @@ func (c *Controller) lead(ctx context.Context, stop <-chan struct{}) {
 		}, overduePeriod)
 	})
 	upkeep.Go(func() { wait.UntilWithContext(ctx, c.findDeparted, overduePeriod) })
+	upkeep.Go(func() { wait.UntilWithContext(ctx, c.reportHeld, overduePeriod) })
 	c.statuses.Store(statuses)
 	c.queue.Store(q)
 	c.enqueueEverything()

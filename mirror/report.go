@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -243,24 +244,34 @@ func (r writeReports) Noticed(id render.Identity, cluster, notice string) {
 	r.logger(id).Warn(notice, zap.String("cluster", cluster))
 }
 
-// Held implements write.Reports. It tells administrators what to do.
-func (r writeReports) Held(resource, namespace, cluster string, pending int, because string) {
-	what, choice := "of "+resource, "--resource "+resource
-	switch {
-	case cluster != "":
-		what, choice = "on cluster "+strconv.Quote(cluster), "--member "+cluster
-	case namespace != "":
-		what, choice = what+" in namespace "+strconv.Quote(namespace), choice+" --namespace "+namespace
+// reportHeld reports the deletions that are held.
+func (c *Controller) reportHeld(context.Context) {
+	if !c.hasPassed.Load() { // what an earlier term held has been approved, maybe
+		return
 	}
-	subject := r.Subject()
+	for _, a := range c.breaker.Alarms() {
+		c.alarm(a)
+	}
+}
+
+// alarm tells administrators which deletions are held, and what to do.
+func (c *Controller) alarm(a write.Alarm) {
+	what, choice := "of "+a.Resource, "--resource "+a.Resource
+	switch {
+	case a.Cluster != "":
+		what, choice = "on cluster "+strconv.Quote(a.Cluster), "--member "+a.Cluster
+	case a.Namespace != "":
+		what, choice = what+" in namespace "+strconv.Quote(a.Namespace), choice+" --namespace "+a.Namespace
+	}
+	subject := c.Subject()
 	if subject != nil && subject.Namespace+"/"+subject.Name != config.DefaultConfigMap {
 		choice += " --config-map " + subject.Namespace + "/" + subject.Name
 	}
 	message := fmt.Sprintf("held %d deletions %s: %s. "+
-		"See them with `karmada-mirror deletions list`, approve them with `karmada-mirror deletions approve %s`", pending, what, because, choice)
-	r.Logger.Warn("deletions held", zap.String("resource", resource), zap.String("namespace", namespace), zap.String("cluster", cluster), zap.Int("works", pending), zap.String("reason", because))
+		"See them with `karmada-mirror deletions list`, approve them with `karmada-mirror deletions approve %s`", a.Held, what, a.Because, choice)
+	c.Logger.Warn("deletions held", zap.String("resource", a.Resource), zap.String("namespace", a.Namespace), zap.String("cluster", a.Cluster), zap.Int("works", a.Held), zap.String("reason", a.Because))
 	if subject != nil {
-		r.Announce(subject, judge.DeletionHeld, message, r.holdsAny)
+		c.Announce(subject, judge.DeletionHeld, message, c.holdsAny)
 	}
 }
 

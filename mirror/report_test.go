@@ -12,6 +12,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -55,7 +56,8 @@ func TestHeldEvent(t *testing.T) {
 				return &corev1.ObjectReference{Kind: "ConfigMap", Namespace: "karmada-system", Name: c.configMap}
 			}
 			told := newAnnouncements()
-			writeReports{&Controller{Options: Options{Subject: subject, Logger: zap.NewNop(), Clock: clock.RealClock{}}, announcements: told}}.Held("configmaps", c.namespace, c.cluster, 3, c.because)
+			held := &Controller{Options: Options{Subject: subject, Logger: zap.NewNop(), Clock: clock.RealClock{}}, announcements: told}
+			held.alarm(write.Alarm{Resource: "configmaps", Namespace: c.namespace, Cluster: c.cluster, Held: 3, Because: c.because})
 			if got := told.take(); len(got) != 1 || got[0].refusal.Event() != c.want {
 				t.Errorf("%s: %v", c.reason, got)
 			}

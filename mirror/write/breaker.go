@@ -20,8 +20,10 @@ const (
 	breakerWindow = 10 * time.Minute
 	// countAge is how old the count of a resource's Works may be.
 	countAge = time.Second
-	// tellPeriod is how often we report to administrators that more deletions are held.
-	tellPeriod = time.Minute
+	// tellPeriod is how often we report to administrators that more deletions are held, and renewPeriod that they still are:
+	// an Event is kept for an hour.
+	tellPeriod  = time.Minute
+	renewPeriod = 30 * time.Minute
 )
 
 // Breaker holds deletions when more of one resource are due than anyone is likely to have
@@ -167,35 +169,14 @@ type admission struct {
 	approved bool
 	// marked: the Work says so, by a time that an approval can cover.
 	marked bool
-	// tell: administrators must be notified of the number of held deletions.
-	tell bool
-	// pending is how many deletions are pending in the namespace or because of the cluster's labels, or in all
-	// namespaces if both are empty.
-	pending            int
-	namespace, cluster string
-	// definitionGone: the definition of what is held was deleted.
-	definitionGone bool
-	// suspect: it may have been held before.
-	suspect bool
-}
-
-// because says why deletions are held.
-func (a admission) because() string {
-	switch {
-	case a.definitionGone:
-		return "their CRD was deleted"
-	case a.cluster != "":
-		return "the labels of the cluster would delete more of its Works than deletion.holdAbove allows"
-	case a.suspect:
-		return "the last leader held deletions that it could not mark, and these may be among them"
-	}
-	return "more than deletion.holdAbove allows"
+	// because says why it is held.
+	because string
 }
 
 // refusal says that a deletion is held.
 func (a admission) refusal(resource, cluster string) *judge.Refusal {
 	return &judge.Refusal{Reason: judge.DeletionHeld, Message: fmt.Sprintf(
-		"deletions of %s are held, %s: the Work for cluster %q stays until an administrator approves them (karmada-mirror deletions list)", resource, a.because(), cluster)}
+		"deletions of %s are held, %s: the Work for cluster %q stays until an administrator approves them (karmada-mirror deletions list)", resource, a.because, cluster)}
 }
 
 // counts count the Works that a percentage refers to: those of the resource by namespace, and all by cluster.
@@ -219,22 +200,22 @@ func (b *Breaker) admit(resource string, source render.Identity, w *state.Work, 
 		return admission{}
 	}
 	c.forget(now.Add(-breakerWindow))
-	by, on, a := heldNone, (*fuse)(nil), admission{suspect: b.isSuspectLocked(resource, w)}
+	isSuspect := b.isSuspectLocked(resource, w)
 	c.blown = c.exceeds(b.threshold, func() map[string]int { return c.countWorks(now, count.inNamespaces) }) || needsApproval
-	in.blown = in.blown || a.suspect
+	in.blown = in.blown || isSuspect
+	by := heldNone
 	switch cluster := b.exceedsLocked(w.Cluster, d, now, count.onClusters); {
 	case b.threshold.Works == 0 && !needsApproval:
 	case c.tripped():
-		a.pending, by, on = c.due(), heldAll, &c.fuse
+		by = heldAll
 	case cluster.tripped():
-		a.pending, a.cluster, by, on = cluster.due, w.Cluster, heldCluster, &cluster.fuse
+		by = heldCluster
 	case in.tripped():
-		a.pending, a.namespace, by, on = in.due, source.Namespace, heldPart, &in.fuse
+		by = heldPart
 	}
-	if a.held = by != heldNone; !a.held {
-		return a
+	if by == heldNone {
+		return admission{}
 	}
-	a.marked = w.Held != nil && !config.IsAhead(w.Held.Since, now)
 	if w.Held == nil { // it is about to be marked
 		c.count(in, by, 1)
 		c.count(in, d.by, -1)
@@ -244,9 +225,50 @@ func (b *Breaker) admit(resource string, source render.Identity, w *state.Work, 
 			b.clusters.propose(w.Cluster, source, proposal{w.Cluster: d.onCluster()})
 		}
 	}
-	on.definitionGone = on.definitionGone || needsApproval
-	a.definitionGone, a.tell = on.definitionGone, on.raise(a.pending, now)
-	return a
+	on, cluster := b.fuseLocked(c, by, w)
+	on.definitionGone, on.suspect = on.definitionGone || needsApproval, on.suspect || isSuspect
+	return admission{held: true, marked: w.Held != nil && !config.IsAhead(w.Held.Since, now), because: on.because(cluster)}
+}
+
+// fuseLocked returns what holds a deletion, and the cluster whose labels it is for, if so.
+func (b *Breaker) fuseLocked(c *circuit, by scope, w *state.Work) (on *fuse, cluster string) {
+	switch by {
+	case heldAll:
+		return &c.fuse, ""
+	case heldCluster:
+		return &b.clusters.in(w.Cluster).fuse, w.Cluster
+	}
+	return &c.in(w.Source.Namespace).fuse, ""
+}
+
+// Alarm is what administrators must be notified of: how many deletions are held, and why. A cluster has no resource, and a
+// resource that is held as a whole no Namespace.
+type Alarm struct {
+	Resource, Namespace, Cluster string
+	Held                         int
+	Because                      string
+}
+
+// Alarms returns what administrators must be notified of now.
+func (b *Breaker) Alarms() (all []Alarm) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	raise := func(f *fuse, pending int, a Alarm) {
+		if a.Held = f.raise(f.holds, pending, b.clock.Now()); a.Held > 0 {
+			a.Because = f.because(a.Cluster)
+			all = append(all, a)
+		}
+	}
+	for resource, c := range b.circuits {
+		raise(&c.fuse, c.due(), Alarm{Resource: resource})
+		for namespace, p := range c.parts {
+			raise(&p.fuse, p.due, Alarm{Resource: resource, Namespace: namespace})
+		}
+	}
+	for cluster, p := range b.clusters.parts {
+		raise(&p.fuse, p.due, Alarm{Cluster: cluster})
+	}
+	return all
 }
 
 // stays returns the breaker's answer to a deletion that it holds and whose Work is marked, without a new count.
@@ -258,16 +280,8 @@ func (b *Breaker) stays(resource string, source render.Identity, w *state.Work) 
 	if d.by == heldNone || w.Held == nil || config.IsAhead(w.Held.Since, b.clock.Now()) || b.isApprovedLocked(resource, w) || b.threshold.Works == 0 {
 		return admission{}, false
 	}
-	a = admission{held: true, marked: true, suspect: b.isSuspectLocked(resource, w)}
-	switch d.by {
-	case heldAll:
-		a.definitionGone = c.definitionGone
-	case heldCluster:
-		a.cluster, a.definitionGone = w.Cluster, b.clusters.in(w.Cluster).definitionGone
-	default:
-		a.namespace, a.definitionGone = source.Namespace, c.in(source.Namespace).definitionGone
-	}
-	return a, true
+	on, cluster := b.fuseLocked(c, d.by, w)
+	return admission{held: true, marked: true, because: on.because(cluster)}, true
 }
 
 // exceedsLocked returns the circuit of a cluster, for a deletion that counts there; an empty one for others.

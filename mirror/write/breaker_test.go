@@ -280,7 +280,10 @@ func TestBreakerOnClusters(t *testing.T) {
 				admit := func(i int) {
 					a := b.admit(resource(i), works[i].Source, works[i], false, count)
 					if a.held {
-						works[i].Held, on = new(b.mark(resource(i), works[i], "")), a.cluster
+						works[i].Held = new(b.mark(resource(i), works[i], ""))
+						for _, told := range b.Alarms() {
+							on = told.Cluster
+						}
 						return
 					}
 					b.made(resource(i), works[i], false)
@@ -452,8 +455,8 @@ func TestBreakerPartCloses(t *testing.T) {
 		works = append(works, b.proposeOne(i, nil))
 	}
 	b.clock.Step(settleTest)
-	if a := b.admitOne(works[0]); !a.held || a.namespace != sample.Page.Namespace || a.pending != 60 {
-		t.Fatalf("after a burst in one Namespace: %+v", a)
+	if a, told := b.admitOne(works[0]), b.Alarms(); !a.held || len(told) != 1 || told[0] != (Alarm{Resource: "configmaps", Namespace: sample.Page.Namespace, Held: 60, Because: "more than deletion.holdAbove allows"}) {
+		t.Fatalf("after a burst in one Namespace: %+v, %+v", a, told)
 	}
 	for _, w := range works {
 		b.Propose("configmaps", w.Source, nil)
@@ -677,7 +680,7 @@ func TestBreakerNeedsApproval(t *testing.T) {
 	admit := func() admission {
 		return b.admit("configmaps", w.Source, w, true, counts{inNamespaces: func() map[string]int { return map[string]int{w.Source.Namespace: b.total} }})
 	}
-	if a := admit(); !a.held || !a.tell || a.because() != "their CRD was deleted" {
+	if a := admit(); !a.held || a.because != "their CRD was deleted" {
 		t.Errorf("a deletion that needs an approval was admitted: %+v", a)
 	}
 	w.Held = &render.Hold{Since: b.clock.Now()}
@@ -736,8 +739,8 @@ func TestBreakerCause(t *testing.T) {
 			b.clock.Step(settleTest)
 			for i, w := range works {
 				a := b.admit("configmaps", w.Source, w, c.needsApproval[i], counts{inNamespaces: func() map[string]int { return map[string]int{w.Source.Namespace: b.total} }})
-				if !a.held || a.because() != c.want {
-					t.Errorf("%s: deletion %d: held %v, %s", c.reason, i, a.held, a.because())
+				if !a.held || a.because != c.want {
+					t.Errorf("%s: deletion %d: held %v, %s", c.reason, i, a.held, a.because)
 				}
 			}
 		})
@@ -746,9 +749,7 @@ func TestBreakerCause(t *testing.T) {
 
 func TestBreakerTells(t *testing.T) {
 	b := newBreakerTest(100)
-	admit := func(w *state.Work) bool {
-		return b.admit("configmaps", w.Source, w, false, counts{inNamespaces: func() map[string]int { return map[string]int{w.Source.Namespace: b.total} }}).tell
-	}
+	admit := func(w *state.Work) bool { b.admitOne(w); return len(b.Alarms()) > 0 }
 	var works []*state.Work
 	for i := range 60 {
 		works = append(works, b.proposeOne(i, nil))
@@ -766,6 +767,10 @@ func TestBreakerTells(t *testing.T) {
 	b.clock.Step(tellPeriod)
 	if admit(works[0]) {
 		t.Error("the same deletions were reported again")
+	}
+	b.proposeOne(61, nil)
+	if len(b.Alarms()) > 0 {
+		t.Error("one that may come back at once was reported")
 	}
 	more := b.proposeOne(60, nil)
 	b.clock.Step(settleTest)
@@ -793,18 +798,21 @@ func BenchmarkAdmit(b *testing.B) {
 	}
 }
 
-// TestAlarm: administrators hear of more deletions than before, at most once a minute, and also if
-// there were fewer in between.
+// TestAlarm: administrators hear of more deletions than before, at most once a minute, also if there were fewer in between, and
+// now and again of those that are still held.
 func TestAlarm(t *testing.T) {
 	a, now := alarm{}, time.Unix(0, 0)
 	for i, step := range []struct {
-		pending int
-		after   time.Duration
-		want    bool
-	}{{60, 0, true}, {60, time.Hour, false}, {61, time.Hour, true}, {62, time.Second, false}, {2, time.Hour, false}, {42, time.Hour, true}} {
+		held, pending int
+		after         time.Duration
+		want          int
+	}{
+		{0, 60, 0, 0}, {1, 60, 0, 60}, {30, 60, time.Minute, 0}, {60, 60, time.Minute, 0}, {61, 61, time.Minute, 61}, {62, 62, time.Second, 0}, {62, 62, tellPeriod, 62},
+		{2, 62, time.Minute, 0}, {42, 102, time.Second, 102}, {42, 103, time.Minute, 0}, {41, 101, renewPeriod, 41}, {0, 60, renewPeriod, 0},
+	} {
 		now = now.Add(step.after)
-		if got := a.raise(step.pending, now); got != step.want {
-			t.Errorf("step %d, %d held: %v", i+1, step.pending, got)
+		if got := a.raise(step.held, step.pending, now); got != step.want {
+			t.Errorf("step %d, %d held: %v", i+1, step.held, got)
 		}
 	}
 }

@@ -89,8 +89,8 @@ type fuse struct {
 	holds int
 	// blown: when a deletion was last decided, more were due than the threshold allows.
 	blown bool
-	// definitionGone: some of what it holds was deleted with its definition.
-	definitionGone bool
+	// definitionGone: some of what it holds was deleted with its definition. suspect: some may have been held before.
+	definitionGone, suspect bool
 	alarm
 }
 
@@ -109,20 +109,39 @@ type deletion struct {
 	at     time.Time
 }
 
-// alarm records how many deletions were last reported to administrators, and when.
-type alarm struct {
-	told   int
-	toldAt time.Time
+// because says why deletions are held.
+func (f *fuse) because(cluster string) string {
+	switch {
+	case f.definitionGone:
+		return "their CRD was deleted"
+	case cluster != "":
+		return "the labels of the cluster would delete more of its Works than deletion.holdAbove allows"
+	case f.suspect:
+		return "the last leader held deletions that it could not mark, and these may be among them"
+	}
+	return "more than deletion.holdAbove allows"
 }
 
-// raise reports whether to notify administrators of that many, and notes it.
-func (a *alarm) raise(pending int, now time.Time) bool {
-	a.told = min(a.told, pending) // fewer are held now, and more may be later
-	if pending <= a.told || a.told > 0 && now.Sub(a.toldAt) < tellPeriod {
-		return false
+// alarm records how many deletions were held at the last look, and how many were last reported to administrators, without
+// those that are not held any more, and when.
+type alarm struct {
+	held, told int
+	toldAt     time.Time
+}
+
+// raise returns of how many deletions to notify administrators now, and notes it; 0 for no need. Of a burst, all are pending
+// before all are held.
+func (a *alarm) raise(held, pending int, now time.Time) int {
+	a.held, a.told = held, a.told-max(0, a.held-held)
+	n, period := held, renewPeriod
+	if held > a.told {
+		n, period = max(held, pending), tellPeriod
 	}
-	a.told, a.toldAt = pending, now
-	return true
+	if held == 0 || now.Sub(a.toldAt) < period {
+		return 0
+	}
+	a.told, a.toldAt = n, now
+	return n
 }
 
 // in returns the part of a Namespace or cluster.

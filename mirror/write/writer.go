@@ -50,9 +50,6 @@ type Reports interface {
 	Tried(id render.Identity, op judge.Operation, work string, err error)
 	// Noticed reports that a Work does not stay as written, and why.
 	Noticed(id render.Identity, cluster, notice string)
-	// Held reports how many deletions are held, and why: those of a resource, in one namespace
-	// or, if that is empty, in all; or those on a cluster, because of its labels.
-	Held(resource, namespace, cluster string, pending int, because string)
 }
 
 // Writer carries out operations.
@@ -184,9 +181,6 @@ func (w *Writer) admitDeletion(v judge.Verdict, op judge.Operation, o *Outcome) 
 	a := w.Breaker.admit(resource, v.ID, op.Work, v.NeedsApproval, counts{
 		func() map[string]int { return w.Caches.CountWorks(v.ID.GroupKind()) }, w.Caches.CountWorksOnClusters,
 	})
-	if a.tell {
-		w.Reports.Held(resource, a.namespace, a.cluster, a.pending, a.because())
-	}
 	o.Settle(a.wait)
 	if a.held {
 		o.hold(0, a.refusal(resource, op.Cluster))

@@ -37,7 +37,6 @@ type untold struct{}
 
 func (untold) Tried(render.Identity, judge.Operation, string, error) {}
 func (untold) Noticed(_ render.Identity, _, _ string)                {}
-func (untold) Held(_, _, _ string, _ int, _ string)                  {}
 
 // newWriterOf creates a Writer, and returns the methods of the requests that it sends. They are
 // answered with these resource versions, and after those with 404.

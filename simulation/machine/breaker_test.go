@@ -129,6 +129,11 @@ var breakers = map[string]func(*machine) error{
 		return m.tell(m.careful, func() error { return m.configure("*", "gold", true) }, m.space("a", nil, map[string]string{"tier": "gold"}), m.crowd(60, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.held(60, 60),
 			m.space("a", nil, nil), m.crowd(60, 0, to("m1")), pause(time.Minute), m.held(0, 0), m.countOf(60), now(&from), m.crowdGoes(60), pause(time.Minute), m.held(60, 60), m.deletes(&from, 0, 0))
 	},
+	"MoreIsHeldIsTold": func(m *machine) error { // within a minute, after some has come back, and for as long as it lasts
+		return m.tell(m.careful, m.crowd(200, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(30*time.Second), m.held(60, 60), m.told("DeletionHeld karmada-mirror held 60", 1, 1), m.some(60, 150, m.deleted), pause(2*time.Minute), m.held(150, 150), m.told("DeletionHeld karmada-mirror held 150", 1, 1),
+			m.crowd(145, 0, to("m1")), pause(time.Minute), m.held(5, 5), m.told("DeletionHeld", 2, 3), m.some(0, 60, m.deleted), pause(2*time.Minute), m.held(65, 65), m.told("DeletionHeld karmada-mirror held 65", 1, 1),
+			m.eventsExpire, pause(30*time.Minute), m.told("DeletionHeld karmada-mirror held 65", 1, 1), m.eventsExpire, m.leaderDies, pause(3*time.Minute), m.told("DeletionHeld karmada-mirror held 65", 1, 1), m.told("DeletionHeld", 1, 1), m.approved(""), m.quiet, m.eventsExpire, pause(30*time.Minute), m.told("DeletionHeld", 0, 0))
+	},
 	"ApprovedButDenied": func(m *machine) error { // that it waits for an approval is not true any more, until that is taken back
 		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.counted(heldPages, 60),
 			m.admits(denies("DELETE"), m.approved(""), pause(time.Minute), m.counted(heldPages, 0), m.counted(`karmada_mirror_refused_sources{reason="NotAuthorized"}`, 60),

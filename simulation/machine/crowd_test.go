@@ -166,7 +166,7 @@ func (m *machine) logged(text string, least, most int) act {
 	}
 }
 
-// told checks how many Events of the replicas there are with a reason.
+// told checks how many Events of the replicas there are with a reason, or that begin so.
 func (m *machine) told(reason string, least, most int) act {
 	return func() error {
 		all := slices.DeleteFunc(m.events(), func(text string) bool { return reason != "" && !strings.HasPrefix(text, reason+" ") })
@@ -175,6 +175,16 @@ func (m *machine) told(reason string, least, most int) act {
 		}
 		return nil
 	}
+}
+
+// eventsExpire is what happens to all Events after an hour.
+func (m *machine) eventsExpire() (err error) {
+	events := schema.GroupResource{Resource: "events"}
+	for _, o := range m.store.List(events, "") {
+		u := &unstructured.Unstructured{Object: o}
+		err = errors.Join(err, m.store.Delete(apiserver.Ref{Resource: events, Namespace: u.GetNamespace(), Name: u.GetName()}, metav1.DeleteOptions{}))
+	}
+	return err
 }
 
 // events are the replicas' Events: reason, object and message.
