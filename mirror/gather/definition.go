@@ -48,7 +48,7 @@ func (c *Caches) definitionIsGone(id render.Identity) bool {
 // seen it, or another process did and marked a Work.
 func (c *Caches) hadDefinition(id render.Identity, r schema.GroupResource) bool {
 	return c.hasSeen(r) || slices.ContainsFunc(c.worksOf(id), func(w *state.Work) bool {
-		return w.Held != nil && (w.Held.Because == judge.BecauseDefinitionDeleted || w.Held.Because == judge.BecauseDefinitionTerminating)
+		return w.Held != nil && judge.IsOfDefinition(w.Held.Because)
 	})
 }
 

@@ -171,6 +171,11 @@ const (
 	BecauseDefinitionTerminating = "the source does not exist, and the CustomResourceDefinition of it is being deleted"
 )
 
+// IsOfDefinition reports whether a proof is one of those.
+func IsOfDefinition(because string) bool {
+	return because == BecauseDefinitionDeleted || because == BecauseDefinitionTerminating
+}
+
 // BecauseLeaving is the proof that a source is to be deleted in the foreground.
 const BecauseLeaving = "the source is being deleted"
 

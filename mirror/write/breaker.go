@@ -118,6 +118,10 @@ func (b *Breaker) proposeLocked(resource string, source render.Identity, due []j
 			d.by = b.heldByLocked(resource, w.Work)
 		}
 		d.unselected = w.Unselected || d.by == heldCluster
+		if d.by != heldNone && w.Held != nil && judge.IsOfDefinition(w.Held.Because) {
+			on, _ := b.fuseLocked(c, d.by, w.Work)
+			on.definitionGone = true
+		}
 		next[w.Cluster] = d
 		wait = max(wait, b.settle-now.Sub(d.since))
 	}

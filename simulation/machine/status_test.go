@@ -121,7 +121,7 @@ var configurations = map[string]func(*machine) error{
 	// Definitions.
 	"DefinitionIsDeleted": func(m *machine) error {
 		var from time.Time
-		return m.tell(m.careful, m.widgets(3), now(&from), m.undefined, pause(time.Minute), m.held(3, 3), m.deletes(&from, 0, 0), m.restarted, pause(time.Minute), m.held(3, 3), m.deletes(&from, 0, 0), m.approved(""), pause(time.Minute), m.countOf(0), m.set(breakerOff), m.quiet)
+		return m.tell(m.careful, m.widgets(3), now(&from), m.undefined, pause(time.Minute), m.held(3, 3), m.deletes(&from, 0, 0), m.restarted, pause(time.Minute), m.held(3, 3), m.logged("their CRD was deleted", 1, 100), m.logged("more than deletion.holdAbove allows", 0, 0), m.deletes(&from, 0, 0), m.approved(""), pause(time.Minute), m.countOf(0), m.set(breakerOff), m.quiet)
 	},
 	"DefinitionIsRecreated": func(m *machine) error {
 		var from time.Time
