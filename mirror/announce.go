@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -41,32 +42,60 @@ type announcement struct {
 	isInForce func() bool
 }
 
-// announcements is the list of those that wait to be recorded.
+// what tells apart what announcements say.
+func (a announcement) what() string {
+	return fmt.Sprintln(a.about.Kind, a.about.Namespace, a.about.Name, a.about.UID, a.refusal.Reason, cmp.Or(a.refusal.Key, a.refusal.Message))
+}
+
+// announcements are those that wait to be recorded, by what they say, and those of them to be recorded now, in order.
 type announcements struct {
 	mu      sync.Mutex
-	waiting []announcement
+	waiting map[string]announcement
+	ready   []string
 	some    chan struct{}
 }
 
-func newAnnouncements() *announcements { return &announcements{some: make(chan struct{}, 1)} }
+func newAnnouncements() *announcements {
+	return &announcements{waiting: map[string]announcement{}, some: make(chan struct{}, 1)}
+}
 
+// add has an announcement recorded after its pause. If one waits to say the same, the newer replaces it, and is recorded when
+// that would have been.
 func (a *announcements) add(next announcement) {
 	a.mu.Lock()
-	a.waiting = append(a.waiting, next)
-	a.mu.Unlock()
+	defer a.mu.Unlock()
+	what := next.what()
+	before, waits := a.waiting[what]
+	switch {
+	case !waits && next.pause == 0:
+		a.recordLocked(what)
+	case !waits:
+		time.AfterFunc(next.pause, func() { a.mu.Lock(); defer a.mu.Unlock(); a.recordLocked(what) })
+	case next.pause > 0: // it has failed, and is older
+		return
+	}
+	next.pause = max(next.pause, before.pause)
+	a.waiting[what] = next
+}
+
+func (a *announcements) recordLocked(what string) {
+	a.ready = append(a.ready, what)
 	select {
 	case a.some <- struct{}{}:
 	default:
 	}
 }
 
-// take removes and returns all waiting announcements.
-func (a *announcements) take() []announcement {
+// take removes and returns the announcements to record now.
+func (a *announcements) take() (ready []announcement) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	waiting := a.waiting
-	a.waiting = nil
-	return waiting
+	for _, what := range a.ready {
+		ready = append(ready, a.waiting[what])
+		delete(a.waiting, what)
+	}
+	a.ready = nil
+	return ready
 }
 
 // eventType returns the type of Events with a reason.
@@ -113,6 +142,6 @@ func (c *Controller) announceLater(failed announcement, because error) {
 	failed.pause = min(max(eventRetry, 2*failed.pause), maxEventRetry)
 	isOver := failed.isInForce == nil && c.Clock.Since(failed.at) > maxEventAge
 	if !isOver && !apierrors.IsInvalid(because) && !apierrors.IsNotFound(because) {
-		time.AfterFunc(failed.pause, func() { c.announcements.add(failed) })
+		c.announcements.add(failed)
 	}
 }

@@ -271,7 +271,7 @@ func (c *Controller) alarm(a write.Alarm) {
 		"See them with `karmada-mirror deletions list`, approve them with `karmada-mirror deletions approve %s`", a.Held, what, a.Because, choice)
 	c.Logger.Warn("deletions held", zap.String("resource", a.Resource), zap.String("namespace", a.Namespace), zap.String("cluster", a.Cluster), zap.Int("works", a.Held), zap.String("reason", a.Because))
 	if subject != nil {
-		c.Announce(subject, judge.DeletionHeld, message, c.holdsAny)
+		c.announcements.add(announcement{about: subject, refusal: judge.Refusal{Reason: judge.DeletionHeld, Key: choice, Message: message}, at: c.Clock.Now(), isInForce: c.holdsAny})
 	}
 }
 

@@ -95,6 +95,15 @@ var commands = map[string]func(*machine) error{
 	"EventsAreRefused": func(m *machine) error { // for five minutes
 		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.page(to("m1")), m.quiet, m.admits(noEvents(apierrors.NewInternalError(errors.New("broken"))), m.crowdGoes(60), m.puts(inB(pages[0]), to("m1,nowhere")), pause(5*time.Minute)), pause(5*time.Minute), m.told("DeletionHeld", 1, 5), m.told("UnknownCluster", 1, 1), m.approved(""), m.quiet)
 	},
+	"EventsAreForbiddenOfWhatComesAndGoes": func(m *machine) error { // one that waits to be recorded is enough
+		var from time.Time
+		flaps := make([]act, 30)
+		for i := range flaps {
+			flaps[i] = m.tellAll(func() error { return m.joinReady("m9") }, pause(2*time.Second), func() error { return m.removeCluster("m9") }, pause(58*time.Second))
+		}
+		return m.tell(m.admits(noEvents(apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "it", errors.New("no"))), m.crowd(10, 0, to("m1,m9")), m.tellAll(flaps...), pause(10*time.Minute), now(&from), pause(8*time.Minute), m.requests(&from, 20, 20, of(schema.GroupResource{Resource: "events"}))),
+			pause(5*time.Minute), m.told("UnknownCluster", 10, 10), m.quiet)
+	},
 	"CommandsAgree": func(m *machine) error {
 		var from time.Time
 		look := m.tellAll(m.runs("diff -A"), m.runs("status -A"), m.runs("status configmaps -n a -o json", `"page-0"`), m.runs("explain configmaps/page-0 -n a", "m1", "m2"), m.runs("wait configmaps/page-0 -n a --for=applied"), m.runs("deletions list"))
