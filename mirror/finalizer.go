@@ -92,7 +92,7 @@ func (f *finalizers) apply(ctx context.Context, j judge.Judgement, o *write.Outc
 		f.unshown.drop(j.Facts.ID)
 	}
 	if change == judge.LeaveFinalizer {
-		if j.Facts.Source != nil { // else it may have left the configuration
+		if j.Facts.Source != nil || j.Facts.Unknown == "" { // else it may have left the configuration
 			f.refused.end(j.Facts.ID)
 		}
 		return finalizing{}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -210,6 +211,18 @@ var breakers = map[string]func(*machine) error{
 			return o, nil
 		}
 		return m.tell(m.admits(strips, m.page(foreground), pause(30*time.Minute), m.isFinalized(false), m.countOf(2), m.told("NotAuthorized", 1, 1)))
+	},
+	"ForegroundIsFreedByHand": func(m *machine) error { // while something keeps the finalizer: it fails no more
+		keeps := func(op string, gr schema.GroupResource, _ string, o, old apiserver.Object) (apiserver.Object, error) {
+			if op == "UPDATE" && gr == configMaps && (&unstructured.Unstructured{Object: old}).GetDeletionTimestamp() != nil {
+				return nil, apierrors.NewForbidden(gr, "", errors.New(`admission webhook "no.example" denied the request: no`))
+			}
+			return o, nil
+		}
+		none := func(o apiserver.Object) { (&unstructured.Unstructured{Object: o}).SetFinalizers(nil) }
+		byHand := func() error { _, err := m.store.Modify(refOf(thePage), "", none); return err }
+		const failing = `karmada_mirror_failing_sources{queue="finalizer"}`
+		return m.tell(m.page(foreground), m.quiet, m.admits(keeps, m.gone, pause(time.Minute), m.counted(failing, 1)), byHand, pause(10*time.Second), m.stays(failing, 0, time.Minute), m.quiet)
 	},
 	"ForegroundNamespaceGoes": func(m *machine) error {
 		return m.tell(m.crowd(300, 0, foreground), m.quiet, m.spaceGoes("a"), m.spaceIsGone("a"), m.quiet)
