@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,6 +54,7 @@ func newWait(transport http.RoundTripper) *cobra.Command {
 		Short: "Wait until an object is applied, healthy or gone in all its clusters",
 		Long: "wait is for pipelines. It exits with 0 as soon as the state is reached:\n\n" +
 			"  applied  every cluster that the object asks for has an up-to-date Work, and Karmada reports that it has applied it\n" +
+			"           (what is still to be deleted in other clusters does not count)\n" +
 			"  healthy  and Karmada reports the object as healthy there, after the last change, and its status does not say otherwise\n" +
 			"  gone     the object no longer asks to be mirrored, and has no Works left: the clusters have accepted its deletion,\n" +
 			"           or keep the object, if its Works said so\n\n" +
@@ -190,14 +192,15 @@ func left(f judge.Facts) (works []string) {
 	return works
 }
 
-// behind returns the clusters that have not reached the state. An object that does not ask to be
-// mirrored is an error.
+// behind returns the clusters that have not reached the state; what is not asked for is not waited for. An object that
+// does not ask to be mirrored is an error.
 func (w *waitCommand) behind(j judge.Judgement, seen seenWorks) (missing []string, err error) {
 	f := j.Facts
 	if f.Source == nil || !f.Source.Asks {
 		return nil, fmt.Errorf("%s does not ask to be mirrored: karmada-mirror explain %s", f.ID, f.ID)
 	}
 	lines := statusesOf(j, seen.states, func(string) bool { return false })
+	lines = slices.DeleteFunc(lines, func(line mirrorStatus) bool { return line.Decision == judge.Unwanted.String() })
 	if len(lines) == 0 {
 		missing = append(missing, "no cluster matches yet")
 	}

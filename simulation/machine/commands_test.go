@@ -72,6 +72,11 @@ func noEvents(because error) apiserver.Admission {
 
 // commands are stories of the command line.
 var commands = map[string]func(*machine) error{
+	"WaitBesideADeletion": func(m *machine) error { // on a cluster that is away, and held
+		wait := func(what string) act { return m.runs("wait " + what + " -n a --timeout=5s") }
+		return m.tell(m.careful, m.crowd(60, 0, to("m1,m2")), m.web(to("m1,m2")), m.quiet, m.goes("m2"), pause(time.Minute), m.crowd(60, 1, to("m1")), m.web(to("m1")), pause(time.Minute), m.held(60, 60),
+			wait("configmaps/page-0 --for=applied"), wait("deployments/web --for=applied"), wait("deployments/web --for=healthy"), m.web(nil), pause(time.Minute), m.refuses("wait deployments/web -n a --for=gone --timeout=5s", "m2: Work"))
+	},
 	"FailedIsWhatIsStuck": func(m *machine) error { // a wave, a deletion that is refused, and a suspension
 		failed := func(texts ...string) act { return m.runs("status -A --failed", texts...) }
 		suspended := func() error {
