@@ -16,12 +16,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/karmada-target/karmada-mirror/config"
-	"github.com/karmada-target/karmada-mirror/daemon"
 )
 
 func (d *deletions) newApprove() *cobra.Command {
@@ -35,7 +33,6 @@ func (d *deletions) newApprove() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return d.approve(cmd.Context()) },
 	}
-	approve.Flags().StringVar(&d.configMap, "config-map", daemon.DefaultConfigMap, "namespace/name of the daemon's ConfigMap")
 	approve.Flags().BoolVar(&d.dryRun, "dry-run", false, "only print what would be approved")
 	approve.Flags().BoolVarP(&d.yes, "yes", "y", false, "do not ask for confirmation")
 	return approve
@@ -44,21 +41,17 @@ func (d *deletions) newApprove() *cobra.Command {
 // approve approves what is held up to the newest mark that it has seen: clocks need only agree within
 // what config.IsAhead allows.
 func (d *deletions) approve(ctx context.Context) error {
-	name, err := parseConfigMap(d.configMap)
-	if err != nil {
-		return err
-	}
 	works, err := d.held(ctx)
 	if err != nil {
 		return err
 	}
-	if len(works) == 0 {
+	if works = d.unapproved(works); len(works) == 0 {
 		return errNothingHeld
 	}
 	if works = d.usable(works); len(works) == 0 {
 		return errors.New("the marks of all held deletions are in the future by this machine's clock: correct it; if it is right, the daemon corrects the marks itself")
 	}
-	if works, err = d.own(ctx, works); err != nil {
+	if works, err = d.own(works); err != nil {
 		return err
 	}
 	approvals := config.Approvals{}
@@ -71,7 +64,7 @@ func (d *deletions) approve(ctx context.Context) error {
 		done = "would be approved: "
 	} else if err := d.confirm(held); err != nil {
 		return err
-	} else if err := d.write(ctx, name, approvals); err != nil {
+	} else if err := d.write(ctx, approvals); err != nil {
 		return err
 	}
 	for _, s := range held {
@@ -93,23 +86,14 @@ func (d *deletions) usable(works []heldWork) []heldWork {
 
 // own returns the Works that the daemon of the ConfigMap holds: an approval there reaches no other
 // daemon. If the configuration cannot be parsed, the last good one is in force, which may have all.
-func (d *deletions) own(ctx context.Context, works []heldWork) ([]heldWork, error) {
-	connection, err := connect(d.connection)
-	if err != nil {
-		return nil, err
-	}
-	client, err := kubernetes.NewForConfig(connection)
-	if err != nil {
-		return nil, fmt.Errorf("cannot make a client: %w", err)
-	}
-	configuration, err := readConfiguration(ctx, client, d.configMap)
-	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
-		return nil, withHint(err)
-	} else if err != nil {
+func (d *deletions) own(works []heldWork) ([]heldWork, error) {
+	if status := apierrors.APIStatus(nil); errors.As(d.unread, &status) {
+		return nil, withHint(d.unread)
+	} else if d.unread != nil {
 		return works, nil
 	}
 	own := slices.DeleteFunc(slices.Clone(works), func(w heldWork) bool {
-		return !configuration.Includes(schema.ParseGroupResource(w.Resource), w.namespace)
+		return !d.configuration.Includes(schema.ParseGroupResource(w.Resource), w.namespace)
 	})
 	if others := len(works) - len(own); others > 0 {
 		text := fmt.Sprintf("%d deletions are held by another daemon: they are not in the configuration of ConfigMap %q. "+
@@ -135,7 +119,7 @@ func (d *deletions) confirm(held []*summary) error {
 }
 
 // write adds approvals to those on the ConfigMap for other resources.
-func (d *deletions) write(ctx context.Context, name types.NamespacedName, approvals config.Approvals) error {
+func (d *deletions) write(ctx context.Context, approvals config.Approvals) error {
 	connection, err := connect(d.connection)
 	if err != nil {
 		return err
@@ -144,9 +128,9 @@ func (d *deletions) write(ctx context.Context, name types.NamespacedName, approv
 	if err != nil {
 		return fmt.Errorf("cannot make a client: %w", err)
 	}
-	configMaps := client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(name.Namespace)
+	configMaps := client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(d.name.Namespace)
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		present, err := configMaps.Get(ctx, name.Name, metav1.GetOptions{})
+		present, err := configMaps.Get(ctx, d.name.Name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
@@ -163,11 +147,11 @@ func (d *deletions) write(ctx context.Context, name types.NamespacedName, approv
 		if err != nil {
 			return err
 		}
-		_, err = configMaps.Patch(ctx, name.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+		_, err = configMaps.Patch(ctx, d.name.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("cannot write the approval on ConfigMap %q: %w", name, err)
+		return fmt.Errorf("cannot write the approval on ConfigMap %q: %w", d.name, err)
 	}
 	return nil
 }

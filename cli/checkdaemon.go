@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/karmada-target/karmada-mirror/daemon"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 )
 
 // daemonUser is the daemon's user, as manifests/karmada creates it.
@@ -83,15 +85,19 @@ func (c *checker) checkWrite(ctx context.Context, lease *coordinationv1.Lease) {
 
 // checkHeld looks for the marks of the deletion breaker.
 func (c *checker) checkHeld(ctx context.Context) error {
-	works, err := heldWorks(ctx, c.rest, "", "")
+	works, err := heldWorks(ctx, c.rest, c.configuration, "", "")
 	if apierrors.IsForbidden(err) {
 		return nil // the rights are looked at above
 	}
 	if err != nil {
 		return err
 	}
-	if len(works) > 0 {
-		c.warn("karmada-mirror deletions list, then karmada-mirror deletions approve", "the deletion of %d Works is held", len(works))
+	held := slices.DeleteFunc(slices.Clone(works), func(w heldWork) bool { return w.Approved })
+	if approved := len(works) - len(held); approved > 0 {
+		c.warn(judge.HintApproved, "the deletion of %d Works is approved, and not carried out yet", approved)
+	}
+	if len(held) > 0 {
+		c.warn(judge.DeletionHeld.Hint(), "the deletion of %d Works is held", len(held))
 		return nil
 	}
 	c.pass("no deletion is held")

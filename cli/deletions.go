@@ -23,6 +23,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/pager"
 
+	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/daemon"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -37,11 +39,15 @@ type deletions struct {
 	resource   string
 	members    []string
 	configMap  string
-	output     string
-	wide, yes  bool
-	dryRun     bool
-	in         io.Reader
-	out        io.Writer
+	name       types.NamespacedName // of the ConfigMap
+	// configuration is that in the ConfigMap, if it can be read; unread is why it cannot.
+	configuration *config.Configuration
+	unread        error
+	output        string
+	wide, yes     bool
+	dryRun        bool
+	in            io.Reader
+	out           io.Writer
 }
 
 func newDeletions(transport http.RoundTripper) *cobra.Command {
@@ -55,6 +61,7 @@ func newDeletions(transport http.RoundTripper) *cobra.Command {
 		},
 	}
 	d.connection.AddFlags(cmd.PersistentFlags())
+	cmd.PersistentFlags().StringVar(&d.configMap, "config-map", daemon.DefaultConfigMap, "namespace/name of the daemon's ConfigMap")
 	cmd.PersistentFlags().StringVar(&d.resource, "resource", "", "only this resource, as in deploy or deployments.apps")
 	cmd.PersistentFlags().StringSliceVar(&d.members, "member", nil, "only these member clusters")
 	completeNamespace(cmd, d.connection)
@@ -71,7 +78,7 @@ func (d *deletions) newList() *cobra.Command {
 		Use:   "list",
 		Short: "List the deletions that the breaker holds",
 		Long: "list counts the held deletions by resource and namespace, or lists each Work. Without --namespace it looks at all\n" +
-			"namespaces.",
+			"namespaces. It names apart what has been approved on the ConfigMap and is still there.",
 		Example: "  karmada-mirror deletions list\n  karmada-mirror deletions list -n shop --member member1 --works\n  karmada-mirror deletions list -o json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return d.list(cmd.Context()) },
@@ -104,10 +111,15 @@ type heldDeletion struct {
 	} `json:"work"`
 	HeldSince metav1.Time `json:"heldSince"`
 	Because   string      `json:"because"`
+	// Approved is true if it is not held any more, and not carried out yet.
+	Approved bool `json:"approved,omitempty"`
 }
 
 // held reads the marks that the flags select.
-func (d *deletions) held(ctx context.Context) ([]heldWork, error) {
+func (d *deletions) held(ctx context.Context) (works []heldWork, err error) {
+	if d.name, err = parseConfigMap(d.configMap); err != nil {
+		return nil, err
+	}
 	connection, err := connect(d.connection)
 	if err != nil {
 		return nil, err
@@ -124,7 +136,8 @@ func (d *deletions) held(ctx context.Context) ([]heldWork, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a client: %w", err)
 	}
-	works, err := heldWorks(ctx, connection, resource, *d.connection.Namespace)
+	d.configuration, d.unread = readConfiguration(ctx, client, d.configMap)
+	works, err = heldWorks(ctx, connection, d.configuration, resource, *d.connection.Namespace)
 	if len(d.members) > 0 {
 		works = slices.DeleteFunc(works, func(w heldWork) bool { return !slices.Contains(d.members, w.cluster) })
 	}
@@ -133,8 +146,8 @@ func (d *deletions) held(ctx context.Context) ([]heldWork, error) {
 
 // heldWorks reads the marks for one resource and one namespace, or for all where either is empty,
 // in order of resource, namespace, source and cluster. What is being deleted is no longer held, and anyone who may
-// write in a member cluster's namespace may mark a Work that is not ours.
-func heldWorks(ctx context.Context, connection *rest.Config, resource, namespace string) ([]heldWork, error) {
+// write in a member cluster's namespace may mark a Work that is not ours. The configuration has the approvals.
+func heldWorks(ctx context.Context, connection *rest.Config, configuration *config.Configuration, resource, namespace string) ([]heldWork, error) {
 	client, err := metadata.NewForConfig(connection)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a client: %w", err)
@@ -153,6 +166,7 @@ func heldWorks(ctx context.Context, connection *rest.Config, resource, namespace
 			return nil
 		}
 		cluster, _ := render.ClusterOf(w.Namespace)
+		hold.Approved = configuration.Approves(hold.Since, hold.Resource, id.Namespace, cluster)
 		found = append(found, heldWork{hold, cluster, id.Namespace, source, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}})
 		return nil
 	})
@@ -163,6 +177,15 @@ func heldWorks(ctx context.Context, connection *rest.Config, resource, namespace
 		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.source, b.source), cmp.Compare(a.cluster, b.cluster))
 	})
 	return found, nil
+}
+
+// unapproved returns the Works that are still held, and says how many others there are.
+func (d *deletions) unapproved(works []heldWork) []heldWork {
+	held := slices.DeleteFunc(slices.Clone(works), func(w heldWork) bool { return w.Approved })
+	for _, s := range summarize(slices.DeleteFunc(works, func(w heldWork) bool { return !w.Approved }), byNamespace) {
+		fmt.Fprintf(d.out, "approved, and not carried out yet: %s; if this stays so, see the log of karmada-mirror\n", s)
+	}
+	return held
 }
 
 func (d *deletions) list(ctx context.Context) error {
@@ -182,11 +205,12 @@ func (d *deletions) list(ctx context.Context) error {
 		return err
 	case printer != nil:
 		return d.printList(printer, works)
-	case len(works) == 0:
-		_, err := fmt.Fprintln(d.out, "No deletion is held.")
-		return err
 	}
-	return d.printTable(works)
+	if works = d.unapproved(works); len(works) > 0 {
+		return d.printTable(works)
+	}
+	_, err = fmt.Fprintln(d.out, "No deletion is held.")
+	return err
 }
 
 func (d *deletions) printTable(works []heldWork) error {
@@ -211,7 +235,7 @@ func (d *deletions) printList(printer printers.ResourcePrinter, works []heldWork
 	for _, w := range works {
 		held := heldDeletion{
 			TypeMeta: metav1.TypeMeta{APIVersion: statusVersion, Kind: "HeldDeletion"},
-			Source:   w.source, Resource: w.Resource, Namespace: w.namespace, Cluster: w.cluster, HeldSince: metav1.NewTime(w.Since), Because: w.Because,
+			Source:   w.source, Resource: w.Resource, Namespace: w.namespace, Cluster: w.cluster, HeldSince: metav1.NewTime(w.Since), Because: w.Because, Approved: w.Approved,
 		}
 		held.Work.Namespace, held.Work.Name = w.work.Namespace, w.work.Name
 		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&held)

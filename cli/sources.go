@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -102,6 +103,8 @@ func readConfiguration(ctx context.Context, client kubernetes.Interface, configM
 	if err != nil {
 		return nil, fmt.Errorf("ConfigMap %q: %w", configMap, err)
 	}
+	approvals, _ := config.ParseApprovals(read.Annotations[config.ApprovalsAnnotation]) // none if they cannot be parsed
+	configuration.Approvals, _ = approvals.Usable(time.Now())
 	return configuration, nil
 }
 

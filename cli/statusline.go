@@ -106,7 +106,7 @@ func (s workStates) of(w *state.Work) *workStatus {
 	if !ok {
 		return nil
 	}
-	status.State, status.DeletionHeld = w.State.String(), w.Held != nil && !w.Terminating
+	status.State, status.DeletionHeld = w.State.String(), w.Held.Holds() && !w.Terminating
 	return status
 }
 
@@ -154,7 +154,7 @@ func statusesOf(j judge.Judgement, states workStates, hidden func(cluster string
 		} else {
 			line.Operation, line.Message = string(op.Kind), oneLine(messageOf(v, cluster, op, line.Work))
 		}
-		if line.Operation != "" && op.Kind != judge.Wake && isOverdue(j) {
+		if line.Operation != "" && op.Kind != judge.Wake && (isOverdue(j) || op.IsApproved()) {
 			line.Overdue, line.Message = true, line.Message+"; if this stays so, an Event of the object says why, or the log"
 		}
 		line.Overdue = line.Overdue || v.IsHeldUpBy(cluster)
@@ -188,6 +188,8 @@ func messageOf(v judge.Verdict, cluster string, op judge.Operation, w *workStatu
 	switch target := v.Targets[cluster]; {
 	case w != nil && w.DeletionHeld:
 		return "its deletion is held: karmada-mirror deletions list"
+	case op.IsApproved():
+		return "its deletion is approved, and not carried out yet"
 	case op.Kind == judge.Create:
 		return "its Work does not exist yet"
 	case op.Kind == judge.Update, op.Kind == judge.Adjust:

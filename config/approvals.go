@@ -50,6 +50,11 @@ func (a Approvals) Until(resource, namespace, member string) time.Time {
 	return until
 }
 
+// Covers reports whether the deletion of a Work that has been held since a time is approved.
+func (a Approvals) Covers(since time.Time, resource, namespace, member string) bool {
+	return !since.After(a.Until(resource, namespace, member))
+}
+
 // ParseApprovals reads [<namespace>/]<resource>[@<member>]=<RFC 3339 time>, separated by commas.
 func ParseApprovals(value string) (Approvals, error) {
 	approvals := Approvals{}

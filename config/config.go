@@ -6,6 +6,7 @@ package config
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -38,6 +39,8 @@ type Configuration struct {
 	// Authorization says which sources may be mirrored where: only what a rule allows.
 	// Without the field everything is allowed; with an empty list, nothing is.
 	Authorization []Rule `json:"authorization,omitempty"`
+	// Approvals are those on its ConfigMap; for commands only, because the daemon accepts them with any configuration.
+	Approvals Approvals `json:"-"`
 }
 
 // Resource names one watched resource.
@@ -141,4 +144,9 @@ func (c *Configuration) Includes(gr schema.GroupResource, namespace string) bool
 	}
 	resource, ok := c.Resource(gr)
 	return ok && resource.SelectsNamespace(namespace)
+}
+
+// Approves reports whether Approvals cover a deletion that this daemon holds.
+func (c *Configuration) Approves(since time.Time, resource, namespace, member string) bool {
+	return c.Includes(schema.ParseGroupResource(resource), namespace) && c.Approvals.Covers(since, resource, namespace, member)
 }

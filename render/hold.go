@@ -31,7 +31,12 @@ type Hold struct {
 	Whole bool
 	// Cluster reports that what the labels of the Work's cluster would delete was held.
 	Cluster bool
+	// Approved: the deletion is not held any more, as commands have found. The mark does not say so.
+	Approved bool
 }
+
+// Holds reports whether a mark, nil for none, still holds the deletion.
+func (h *Hold) Holds() bool { return h != nil && !h.Approved }
 
 // wholeMark follows the resource if all of it was held, and clusterMark if it was held because of a cluster's
 // labels; no resource's name contains them.

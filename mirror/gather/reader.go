@@ -127,7 +127,7 @@ func (r *Reader) facts(ctx context.Context, ref SourceRef, obj *unstructured.Uns
 		return judge.Facts{}, err
 	}
 	r.assumeClusters(f.Source)
-	addSurroundings(&f, s)
+	r.surround(&f, s)
 	if err := r.useVersionInForce(ctx, &f, ref, namespace); err != nil {
 		return judge.Facts{}, err
 	}
@@ -260,6 +260,17 @@ func (r *Reader) see(obj *unstructured.Unstructured) *state.Work {
 		r.Seen(obj)
 	}
 	return state.NewWork(obj)
+}
+
+// surround adds the surroundings of a source, and notes on marks which deletions are approved on the ConfigMap now, if the
+// user may read it.
+func (r *Reader) surround(f *judge.Facts, s surroundings) {
+	addSurroundings(f, s)
+	for _, w := range f.Works {
+		if w.Held != nil {
+			w.Held.Approved = r.configuration.Approves(w.Held.Since, w.Held.Resource, w.Source.Namespace, w.Cluster)
+		}
+	}
 }
 
 func (r *Reader) namespace(ctx context.Context, name string) (*state.Namespace, error) {

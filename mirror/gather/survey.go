@@ -168,7 +168,7 @@ func (s *Survey) Sources() iter.Seq[render.Identity] { return maps.Keys(s.of) }
 // Unread returns the Facts of a source that cannot be read, and why.
 func (s *Survey) Unread(id render.Identity, why string) judge.Facts {
 	f := judge.Facts{ID: id, Unknown: why}
-	addSurroundings(&f, surveyed{s.Reader.clusters, s})
+	s.surround(&f, surveyed{s.Reader.clusters, s})
 	return f
 }
 

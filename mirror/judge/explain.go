@@ -59,6 +59,9 @@ const NoteUnreached = "the cluster is not ready: what Karmada reports is from be
 // NoteAway says why the health that Karmada reports of a Work does not count.
 const NoteAway = "the cluster is not ready: what Karmada reports of its health is from before"
 
+// HintApproved is what to do about a deletion that is approved and not carried out.
+const HintApproved = "its deletion is approved: if this stays so, the log of karmada-mirror says what refuses it"
+
 // noteOn returns what is special about a cluster.
 func noteOn(f Facts, c ClusterExplanation) string {
 	switch {
@@ -128,6 +131,9 @@ func Explain(f Facts) Explanation {
 			case op.Cluster != cluster:
 			case op.IsHeld():
 				c.Hint = DeletionHeld.Hint()
+			case op.IsApproved():
+				c.Hint = HintApproved
+				fallthrough
 			default:
 				c.Operations = append(c.Operations, op.Kind)
 			}

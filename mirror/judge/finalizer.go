@@ -89,7 +89,7 @@ func lingering(f Facts) *Refusal {
 // delays returns why a Work of a source that is being deleted still exists.
 func (f Facts) delays(w *state.Work) string {
 	switch {
-	case w.Held != nil && !w.Terminating:
+	case w.Held.Holds() && !w.Terminating:
 		return "the deletion breaker holds their deletion: karmada-mirror deletions list"
 	case !w.Terminating:
 		return "not deleted yet"

@@ -49,8 +49,13 @@ type Operation struct {
 	Unconfirmed bool
 }
 
-// IsHeld reports whether this is a deletion that the breaker holds, by the mark on the Work.
-func (op Operation) IsHeld() bool { return op.Kind == Delete && op.Work.Held != nil }
+// IsHeld reports whether this is a deletion that the breaker holds, by the mark on the Work, and IsApproved whether it did.
+func (op Operation) IsHeld() bool { return op.Kind == Delete && op.Work.Held.Holds() }
+
+// IsApproved: see IsHeld.
+func (op Operation) IsApproved() bool {
+	return op.Kind == Delete && op.Work.Held != nil && !op.IsHeld()
+}
 
 // Body returns what to send: the Work to create, or a merge patch. It is nil for Delete and
 // Drop, for Hold, whose body the breaker writes, and for content From another Work, which must be

@@ -376,5 +376,5 @@ func (b *Breaker) isApprovedLocked(resource string, w *state.Work) bool {
 
 // IsApproved reports whether approvals cover a deletion of a resource.
 func IsApproved(approved config.Approvals, resource string, w *state.Work) bool {
-	return w.Held != nil && !w.Held.Since.After(approved.Until(resource, w.Source.Namespace, w.Cluster))
+	return w.Held != nil && approved.Covers(w.Held.Since, resource, w.Source.Namespace, w.Cluster)
 }
