@@ -168,6 +168,9 @@ func (c *Controller) judge(ctx context.Context, id render.Identity) (j judge.Jud
 		j, again, err = c.confirmWaves(ctx, j)
 		settles = cmp.Or(settles, again)
 	}
+	if err == nil && slices.ContainsFunc(j.Plan, func(op judge.Operation) bool { return op.Kind == judge.Update && c.caches.IsOutvoted(op.Work) }) {
+		err = errOutvoted
+	}
 	if err == nil && c.Clock.Since(began) > proofAge && !c.caches.Facts(id).IsAs(facts, j.RestsOn()) {
 		err = errOutdated
 	}
@@ -176,6 +179,9 @@ func (c *Controller) judge(ctx context.Context, id render.Identity) (j judge.Jud
 
 // errOutdated ends a sync whose judgement has become outdated.
 var errOutdated = errors.New("what decides about its Works has changed while the API server answered slowly")
+
+// errOutvoted ends a sync that would rewrite a Work in another version of its kind by itself.
+var errOutvoted = errors.New("its resource is watched in another version than its Works have: waiting until it is watched in that version")
 
 // look judges by the caches, and by live reads where the caches do not suffice for the
 // planned writes.

@@ -1,8 +1,10 @@
 package mirror
 
 import (
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -94,6 +96,34 @@ func TestVersionOfOthersWorks(t *testing.T) {
 				t.Errorf("%v, %q", err, s.writes)
 			}
 		})
+	}
+}
+
+// TestWorksAppearInAnotherVersion: the list of Works lacked one when the watch of its kind began, in the preferred version. It
+// is not rewritten in that, and the watch begins again when the cache shows the Work.
+func TestWorksAppearInAnotherVersion(t *testing.T) {
+	s := newAPIServer(t)
+	inBothVersions(s)
+	s.events = map[schema.GroupVersionResource]chan any{render.WorksResource: make(chan any)}
+	work := sample.Work(gadgetObject("m1"), "m1")
+	work.SetResourceVersion("101")
+	s.reply("POST /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works", alreadyExists())
+	s.reply(pathOf(render.WorksResource, work), work)
+	preferV2(s, true)
+	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
+	if served, _ := c.caches.ServedAs(gadget.GroupKind()); served != widgetsV2 {
+		t.Fatalf("watched as %v", served)
+	}
+	_, _ = c.sync(t.Context(), gadget) // its create runs into the Work
+	if _, err := c.sync(t.Context(), gadget); !errors.Is(err, errOutvoted) {
+		t.Errorf("the next sync: %v", err)
+	}
+	s.events[render.WorksResource] <- map[string]any{"type": "ADDED", "object": work}
+	for served, _ := c.caches.ServedAs(gadget.GroupKind()); served != widgets || c.caches.Ready() != nil; served, _ = c.caches.ServedAs(gadget.GroupKind()) {
+		time.Sleep(time.Millisecond)
+	}
+	if _, err := c.sync(t.Context(), gadget); err != nil || len(s.writes) != 1 {
+		t.Errorf("%v, %q", err, s.writes)
 	}
 }
 

@@ -277,19 +277,25 @@ func (w *Watch) awaitSynced(ctx context.Context, hasSynced cache.InformerSynced,
 
 // awaitGone blocks until ctx is done or discovery says for certain that the
 // resource is no longer served in this version, or is served differently. A
-// discovery that fails proves nothing, and that another version is preferred does
+// discovery that fails proves nothing, and is repeated; that another version is preferred does
 // not matter.
 func (w *Watch) awaitGone(ctx context.Context, served Served) {
-	same := In(served.Resource)
+	same, backoff := In(served.Resource), discoveryBackoff
+	var retry <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-retry:
 		case <-w.recheck:
+			backoff = discoveryBackoff
 		}
 		now, ok, err := w.Resolver.Resolve(ctx, same)
 		if err == nil && (!ok || now != served) {
 			return
+		}
+		if retry = nil; err != nil {
+			retry = w.Clock.After(backoff.Step())
 		}
 	}
 }

@@ -36,6 +36,7 @@ type switchable struct {
 	mu     sync.Mutex
 	served bool
 	err    error
+	asked  atomic.Int64
 }
 
 func (s *switchable) set(served bool, err error) {
@@ -45,6 +46,7 @@ func (s *switchable) set(served bool, err error) {
 }
 
 func (s *switchable) Resolve(context.Context, Resource) (Served, bool, error) {
+	defer s.asked.Add(1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return asServed, s.served, s.err
@@ -380,9 +382,11 @@ func TestUnserved(t *testing.T) {
 	running.Go(func() { w.Run(ctx) })
 	heard.want(t, "add one", "synced")
 	resolver.set(false, errors.New("no answer"))
-	w.Recheck()
-	resolver.set(false, nil)
-	w.Recheck()
+	asked := resolver.asked.Load()
+	for w.Recheck(); resolver.asked.Load() == asked; {
+		time.Sleep(time.Millisecond)
+	}
+	resolver.set(false, nil) // it asks again by itself
 	heard.want(t, "unserved")
 	if s := w.Status(); !s.Unserved || s.State != Pending {
 		t.Errorf("a resource that is no longer served: %+v", s)

@@ -90,9 +90,11 @@ type Caches struct {
 	definitions sync.Map
 	// resources are those of all kinds that this process has met, by kind.
 	resources sync.Map
-	contents  contents
-	statuses  statuses
-	scales    scales
+	// unserved says of versions that Works have whether they are not served.
+	unserved sync.Map
+	contents contents
+	statuses statuses
+	scales   scales
 	// outages has the last Recovery of each cluster, by name.
 	outages sync.Map
 	// relabelled has the recent labellings of each cluster, by name.

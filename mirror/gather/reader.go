@@ -184,7 +184,7 @@ func (r *Reader) useVersionInForce(ctx context.Context, f *judge.Facts, ref Sour
 	}
 	inForce := ref.Mapping.Resource
 	resource, _ := r.configuration.Resource(inForce.GroupResource())
-	inForce.Version = cmp.Or(resource.Version, carriedBy(maps.Values(f.Works), f.ID.GroupKind(), resource, inForce.Version))
+	inForce.Version = cmp.Or(resource.Version, carriedBy(maps.Values(f.Works), f.ID.GroupKind(), resource, ""), inForce.Version)
 	if inForce == ref.Mapping.Resource {
 		return nil
 	}

@@ -86,6 +86,11 @@ func (c *Caches) newWorkWatch() *watch.Watch {
 				if before != nil && (after == nil || after.UID != before.UID) {
 					c.partings.forget(before.UID)
 				}
+				if after != nil && (before == nil || before.Version() != after.Version()) {
+					if watched, ok := c.watchedOtherwise(after); ok {
+						watched.Recheck()
+					}
+				}
 				c.options.Handlers.Work(before, after)
 			}),
 			Synced: func() {

@@ -66,6 +66,13 @@ var inVersions = &scene{
 	steps:       choices{"put": 20, "edit": 10, "upgrade": 6, "override": 10, "override goes": 2, "restart": 2, "kill": 1, "shut": 2, "open": 2},
 }
 
+// newToVersions has no Works from which a version follows.
+var newToVersions = func() *scene {
+	s := *inVersions
+	s.steps = choices{"put": 1}
+	return &s
+}()
+
 // withDefinitions plays with a custom resource that is no longer served, and whose definition goes and comes back, and with one
 // of another API server.
 var withDefinitions = &scene{
@@ -311,14 +318,32 @@ func (m *machine) upgrade(isBack bool) error {
 	}) {
 		return nil
 	}
-	versions := []string{"v1"}
-	if !isBack {
-		versions = append(versions, "v2")
+	if isBack {
+		return m.servesWidgets("v1")()
 	}
-	_, err := m.store.Modify(apiserver.Ref{Resource: definitions, Name: widgets.String()}, "", func(o apiserver.Object) {
-		o["spec"] = runtime.DeepCopyJSON(widgetDefinition(versions...))["spec"]
-	})
-	return err
+	return m.servesWidgets("v1", "v2")()
+}
+
+// servesWidgets serves widgets in these versions, and prefers the last.
+func (m *machine) servesWidgets(versions ...string) act {
+	return func() error {
+		_, err := m.store.Modify(apiserver.Ref{Resource: definitions, Name: widgets.String()}, "", func(o apiserver.Object) {
+			o["spec"] = runtime.DeepCopyJSON(widgetDefinition(versions...))["spec"]
+		})
+		return err
+	}
+}
+
+// inVersion checks the version in which each Work carries a widget.
+func (m *machine) inVersion(want string) act {
+	return func() error {
+		for key, work := range m.works() {
+			if manifest, err := model.ManifestOf(work); err == nil && manifest.GetKind() == widget.Kind && manifest.GroupVersionKind().Version != want {
+				return fmt.Errorf("the Work %s carries %s", key, manifest.GetAPIVersion())
+			}
+		}
+		return nil
+	}
 }
 
 // redefine serves the widgets or not, or deletes their definition, and all of them with it. While they are

@@ -353,6 +353,21 @@ var stories = map[string]func(*machine) error{
 	"NewerVersionIsPreferred": func(m *machine) error { // which changes no object
 		return m.tell(m.puts(inA(widget), to("*")), m.quiet, func() error { return m.upgrade(false) }, pause(time.Second), m.restarted, pause(time.Second), m.quiet)
 	},
+	"StandbyBeganInAnotherVersion": func(m *machine) error { // when there were no Works
+		standbyRestarts := func() error {
+			_, standby, err := m.leader()
+			if err == nil {
+				standby.restart()
+			}
+			return err
+		}
+		return m.tell(pause(10*time.Second), m.servesWidgets("v1", "v2"), pause(10*time.Second), standbyRestarts, pause(10*time.Second), m.puts(inA(widget), to("*")), pause(time.Hour), m.countOf(2), m.inVersion("v1"),
+			m.leaderDies, pause(time.Minute), m.inVersion("v1"), m.servesWidgets("v2"), pause(time.Minute), m.inVersion("v2")) // v1 is no longer served
+	},
+	"WorksAreListedShortInVersions": func(m *machine) error { // while the replicas start
+		return m.tell(pause(10*time.Second), m.puts(inA(widget), to("*")), pause(time.Minute), m.servesWidgets("v1", "v2"), pause(10*time.Second), m.stopped, m.misled("works", fault.Truncate(0)), m.started, pause(10*time.Second),
+			m.puts(inB(widget), to("*")), pause(10*time.Second), m.calm, m.expired("works"), pause(time.Hour), m.countOf(4), m.inVersion("v1"), m.quiet)
+	},
 	// Override policies go.
 	"PolicyGoesWithItsObject": func(m *machine) error {
 		var gone time.Time
