@@ -59,7 +59,11 @@ func (s *sources) reader(ctx context.Context) (*gather.Reader, error) {
 	if err != nil && (errors.Is(err, errNotKarmada) || !apierrors.IsForbidden(err)) { // tenants need not see it
 		return nil, withHint(err)
 	}
-	reader, err := gather.NewReader(ctx, s.client, s.configuration)
+	mapper, err := s.flags.ToRESTMapper()
+	if err != nil {
+		return nil, fmt.Errorf("cannot discover resources: %w", err)
+	}
+	reader, err := gather.NewReader(ctx, s.client, mapper, s.configuration)
 	return reader, withHint(blameServer(ctx, client, err))
 }
 

@@ -37,7 +37,7 @@ func TestUnshown(t *testing.T) {
 	}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 		map[schema.GroupVersionResource]string{state.ClustersResource: "ClusterList", state.EventsResource: "EventList"}, event(older, -10))
-	reader, err := NewReader(t.Context(), client, nil)
+	reader, err := NewReader(t.Context(), client, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,9 @@ func readerWith(t *testing.T, resource string, forbidden []string, objects ...ru
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := NewReader(t.Context(), client, c)
+	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{deployments.GroupVersion()})
+	mapper.Add(deployments.GroupVersion().WithKind("Deployment"), meta.RESTScopeNamespace)
+	r, err := NewReader(t.Context(), client, mapper, c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/karmada-target/karmada-mirror/config"
@@ -25,6 +26,8 @@ import (
 // and Hidden lists that.
 type Reader struct {
 	client dynamic.Interface
+	// mapper says what is served.
+	mapper meta.RESTMapper
 	// configuration is nil if it is hidden: every resource then counts as configured.
 	configuration *config.Configuration
 	clusters      knownClusters
@@ -32,6 +35,7 @@ type Reader struct {
 	autoscalers   map[string][]*state.Object // by namespace
 	policies      map[string][]*state.Policy // by namespace
 	applied       map[string]readApplied     // by namespace
+	versions      map[schema.GroupKind]string
 	// autoscalerWorks has the Works of autoscalers, by cluster.
 	autoscalerWorks map[string][]*state.Work
 	// assumed are objects that replace those on the API server.
@@ -43,9 +47,9 @@ type Reader struct {
 
 // NewReader returns a Reader that has read the clusters. Pass a nil configuration if the user
 // may not read it.
-func NewReader(ctx context.Context, client dynamic.Interface, configuration *config.Configuration) (*Reader, error) {
+func NewReader(ctx context.Context, client dynamic.Interface, mapper meta.RESTMapper, configuration *config.Configuration) (*Reader, error) {
 	r := &Reader{
-		client: client, configuration: configuration, clusters: knownClusters{}, hidden: newHidden(),
+		client: client, mapper: mapper, configuration: configuration, clusters: knownClusters{}, hidden: newHidden(), versions: map[schema.GroupKind]string{},
 		namespaces: map[string]*state.Namespace{}, assumed: map[render.Identity]*unstructured.Unstructured{},
 		policies: map[string][]*state.Policy{}, applied: map[string]readApplied{}, autoscalers: map[string][]*state.Object{}, autoscalerWorks: map[string][]*state.Work{},
 	}
@@ -128,7 +132,7 @@ func (r *Reader) facts(ctx context.Context, ref SourceRef, obj *unstructured.Uns
 	}
 	r.assumeClusters(f.Source)
 	r.surround(&f, s)
-	if err := r.useVersionInForce(ctx, &f, ref, namespace); err != nil {
+	if err := r.useVersionInForce(ctx, &f, ref, namespace, s); err != nil {
 		return judge.Facts{}, err
 	}
 	if err := r.scale(ctx, &f, ref); err != nil {
@@ -176,17 +180,15 @@ func (r *Reader) leftOut(ref SourceRef) (why, hint string) {
 	return "", ""
 }
 
-// useVersionInForce reads a source again if it was read in another version than the configuration names or, if it
-// names none, its Works have: the daemon keeps that one. What is assumed stays as it was given.
-func (r *Reader) useVersionInForce(ctx context.Context, f *judge.Facts, ref SourceRef, namespace *state.Namespace) error {
+// useVersionInForce reads a source again if it was read in another version than the daemon watches. What is assumed stays as
+// it was given.
+func (r *Reader) useVersionInForce(ctx context.Context, f *judge.Facts, ref SourceRef, namespace *state.Namespace, s surroundings) error {
 	if f.Source == nil || r.assumed[f.ID] != nil || r.configuration == nil {
 		return nil
 	}
-	inForce := ref.Mapping.Resource
-	resource, _ := r.configuration.Resource(inForce.GroupResource())
-	inForce.Version = cmp.Or(resource.Version, carriedBy(maps.Values(f.Works), f.ID.GroupKind(), resource, ""), inForce.Version)
-	if inForce == ref.Mapping.Resource {
-		return nil
+	inForce, err := r.versionInForce(ref.Mapping, s)
+	if err != nil || inForce == ref.Mapping.Resource {
+		return err
 	}
 	obj, err := r.client.Resource(inForce).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) { // it is no longer served, or the source has just been deleted
@@ -197,6 +199,29 @@ func (r *Reader) useVersionInForce(ctx context.Context, f *judge.Facts, ref Sour
 	}
 	f.Source = judge.NewSource(obj, namespace.Wishes)
 	return nil
+}
+
+// versionInForce is the one that the configuration names or, if it names none, the one that [Caches.Resolve] finds when a watch
+// begins. The Works are read only for a kind that is served in several versions, and once.
+func (r *Reader) versionInForce(mapping *meta.RESTMapping, s surroundings) (schema.GroupVersionResource, error) {
+	inForce, kind := mapping.Resource, mapping.GroupVersionKind.GroupKind()
+	resource, _ := r.configuration.Resource(inForce.GroupResource())
+	if inForce.Version = cmp.Or(resource.Version, r.versions[kind]); inForce.Version != "" {
+		return inForce, nil
+	}
+	served, err := r.mapper.RESTMappings(kind)
+	preferred, err2 := r.mapper.RESTMapping(kind)
+	if err := cmp.Or(err, err2); err != nil {
+		return inForce, fmt.Errorf("cannot tell in which versions %s are served: %w", inForce.GroupResource(), err)
+	}
+	if inForce = preferred.Resource; len(served) > 1 {
+		carried := inForce.GroupResource().WithVersion(carriedBy(s.Works(), kind, resource, ""))
+		if slices.ContainsFunc(served, func(m *meta.RESTMapping) bool { return m.Resource == carried }) {
+			inForce = carried
+		}
+	}
+	r.versions[kind] = inForce.Version
+	return inForce, nil
 }
 
 // object reads a source; nil if it certainly does not exist.
@@ -329,6 +354,14 @@ func (r *readSurroundings) worksOf(id render.Identity) []*state.Work {
 		r.fail(err)
 	}
 	return works
+}
+
+func (r *readSurroundings) Works() iter.Seq[*state.Work] {
+	return func(yield func(*state.Work) bool) {
+		if _, err := r.eachWork(r.ctx, render.OurWorks, func(obj *unstructured.Unstructured) { yield(state.NewWork(obj)) }); err != nil {
+			r.fail(err)
+		}
+	}
 }
 
 func (r *readSurroundings) worksScaling(f *judge.Facts) iter.Seq[*state.Work] {

@@ -27,7 +27,7 @@ func TestAssumedPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := NewReader(t.Context(), client, configuration)
+	r, err := NewReader(t.Context(), client, nil, configuration)
 	if err != nil {
 		t.Fatal(err)
 	}

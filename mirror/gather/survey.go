@@ -69,6 +69,7 @@ func (s *Survey) add(w *state.Work) {
 // Update notes that a Work has changed or, if isDeleted, that it no longer exists or no longer has
 // our label. It returns the sources whose Work it is, and was.
 func (s *Survey) Update(obj *unstructured.Unstructured, isDeleted bool) (sources []render.Identity) {
+	clear(s.versions) // they follow from the Works
 	at := types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 	if before := s.at[at]; before != nil {
 		s.remove(before)
@@ -179,6 +180,8 @@ type surveyed struct {
 }
 
 func (s surveyed) worksOf(id render.Identity) []*state.Work { return s.of[id] }
+
+func (s surveyed) Works() iter.Seq[*state.Work] { return maps.Values(s.at) }
 
 func (s surveyed) worksScaling(f *judge.Facts) iter.Seq[*state.Work] {
 	return slices.Values(s.scaling[f.ID])

@@ -94,6 +94,19 @@ var commands = map[string]func(*machine) error{
 			m.admits(denies("UPDATE"), suspended, pause(20*time.Minute), failed("m2", "its options or labels are not as wanted")), m.quiet,
 			m.page(to("m1,m2")), m.quiet, m.admits(denies("DELETE"), m.page(to("m2")), pause(20*time.Minute), failed("m1", "about to be removed")), m.quiet)
 	},
+	"NewOneInVersions": func(m *machine) error { // of a kind of which another is preferred
+		says := func(args, text string) act {
+			return func() error {
+				out, err := m.command(strings.Fields(args)...)
+				if !strings.Contains(out, text) || strings.Contains(out, "example.io/v2") || strings.Contains(out, "KindNotServed") {
+					return fmt.Errorf("karmada-mirror %s: %w\n%s", args, err, out)
+				}
+				return nil
+			}
+		}
+		return m.tell(m.puts(inA(widget), to("*")), m.quiet, m.servesWidgets("v1", "v2"), pause(10*time.Second), m.stopped, m.puts(inB(widget), to("m1")), says("diff widgets wheel -n b", "example.io/v1"), says("diff widgets.v2.example.io wheel -n b", "example.io/v1"),
+			says("explain widgets wheel -n b", "m1"), says("status -A", "wheel"), m.started, m.quiet)
+	},
 	"AwayIsNotHealthy": func(m *machine) error { // whatever was reported before
 		return m.tell(m.web(to("m1,m2")), m.quiet, pause(10*time.Minute), m.goes("m1"), pause(3*time.Hour), m.runs("status -A -o json", saysAway), m.runs("explain deployments/web -n a", saysAway), m.refuses("wait deployments/web -n a --for=healthy --timeout=5s", saysAway),
 			m.runs("wait deployments/web -n a --for=applied"), m.quiet)
