@@ -79,6 +79,7 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 		refusals = judge.AddRefusal(refusals, r)
 	}
 	c.report(j.Facts, refusals, append(c.finalizers.notices(j, o, notRemoved, finalizer.denied), c.contested(j.Verdict, o)...))
+	c.writer.Find(ctx, id, j.Hidden(), o)
 	c.caches.NoteRollout(j)
 	o.RetryAfter(j.LookIn())
 	for _, target := range j.Verdict.Targets {

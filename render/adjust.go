@@ -8,11 +8,17 @@ import (
 // Adjust returns a JSON merge patch of a Work, at exactly this resource version, that makes it what
 // Patch would make it, except for its content and what it says of that: the Work of a source in waves
 // whose turn it is not yet.
-// renoted are annotations that it gets all the same, and isSuspended says that it stays suspended.
-func (t *Template) Adjust(resourceVersion string, finalizers []string, renoted map[string]*string, isSuspended bool) []byte {
+// renoted are annotations that it gets all the same, and isSuspended says that it stays suspended. adopt is that of Patch: what
+// the Work notes is not of the binding's content.
+func (t *Template) Adjust(resourceVersion string, finalizers []string, renoted map[string]*string, isSuspended, adopt bool) []byte {
 	m := t.patched(resourceVersion, finalizers)
-	m.Annotations = map[string]*string{HeldKey: nil}
-	maps.Copy(m.Annotations, renoted)
+	if adopt {
+		m.Annotations[ShareAnnotation], m.Annotations[WrittenAnnotation] = nil, nil
+		m.unbind()
+	} else {
+		m.Annotations = map[string]*string{HeldKey: nil}
+		maps.Copy(m.Annotations, renoted)
+	}
 	return mustEncode(map[string]any{"metadata": m, "spec": map[string]any{
 		"suspendDispatching": isOn(t.options.Suspend || isSuspended), "preserveResourcesOnDeletion": isOn(t.options.PreserveOnDeletion),
 	}})

@@ -56,7 +56,7 @@ func noteOf(t *testing.T, u *unstructured.Unstructured) (note, fits string) {
 func TestAdjust(t *testing.T) {
 	_, before := notedWork(t, "m1", "a", Options{PreserveOnDeletion: true})
 	next, _ := notedWork(t, "m1", "b", Options{Suspend: true})
-	after := patched(t, before, next.Adjust("7", []string{"other.example/keep"}, nil, false))
+	after := patched(t, before, next.Adjust("7", []string{"other.example/keep"}, nil, false, false))
 	if note, fits := noteOf(t, after); note != fits {
 		t.Errorf("it notes %s, and has %s", note, fits)
 	}
@@ -68,6 +68,13 @@ func TestAdjust(t *testing.T) {
 	}
 	if f := after.GetFinalizers(); len(f) != 2 || f[0] != "other.example/keep" || after.GetResourceVersion() != "7" {
 		t.Errorf("finalizers %v, version %s", f, after.GetResourceVersion())
+	}
+	bound := decodeWork(t, before)
+	bound.SetLabels(map[string]string{bindingIDLabel: "x"})
+	bound.SetAnnotations(with(bound.GetAnnotations(), bindingNameAnnotation, "page-configmap"))
+	adopted := patched(t, mustEncode(bound.Object), next.Adjust("7", nil, nil, false, true))
+	if _, isNoted := adopted.GetAnnotations()[WrittenAnnotation]; isNoted || ForeignMark(adopted.GetLabels(), nil).Text != "" || adopted.GetAnnotations()[bindingNameAnnotation] != "" || adopted.GetAnnotations()[SourceAnnotation] == "" {
+		t.Errorf("it is not adopted: labels %v, annotations %v", adopted.GetLabels(), adopted.GetAnnotations())
 	}
 }
 

@@ -94,6 +94,8 @@ func TestDecideAndPlan(t *testing.T) {
 	joined := joinedClusters("m1", "m2")
 	unbound := map[string]ClusterFacts{"m1": {State: ClusterJoined, Unbound: true}}
 	doubled := map[string]ClusterFacts{"m1": {State: ClusterJoined, Doubled: true}}
+	inWaves := NewSource(sample.Object(sample.Annotations{render.ClustersAnnotation: "m1,m2", render.WavesAnnotation: "m1;*"}), render.Wishes{})
+	laterUnbound := map[string]ClusterFacts{"m1": {State: ClusterJoined}, "m2": {State: ClusterJoined, Unbound: true}}
 	type result struct {
 		Decisions map[string]Decision
 		Refusals  []Reason
@@ -306,6 +308,15 @@ func TestDecideAndPlan(t *testing.T) {
 		"GivenBackAndQuota": {"unless another controller holds it too",
 			Facts{Source: asks, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Released, sample.Bound, sample.Quota)}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{WorkConflict}}},
+		"GivenBackInWaves": {"before its turn, it is taken back without the content",
+			Facts{Source: inWaves, Clusters: laterUnbound, Works: map[string]*state.Work{"m2": pageWork(asks, "m2", sample.Released, sample.Bound)}},
+			result{Decisions: map[string]Decision{"m1": Wanted, "m2": Unknown}, Plan: []OperationKind{Create, Adjust}}},
+		"GivenBackInWavesAndQuota": {"but not if another controller holds it too",
+			Facts{Source: inWaves, Clusters: laterUnbound, Works: map[string]*state.Work{"m2": pageWork(asks, "m2", sample.Released, sample.Bound, sample.Quota)}},
+			result{Decisions: map[string]Decision{"m1": Wanted, "m2": Unknown}, Refusals: []Reason{WorkConflict}, Plan: []OperationKind{Create}}},
+		"GivenBackInWavesUnread": {"nor before a live read of the binding",
+			Facts{Source: inWaves, Clusters: joined, Works: map[string]*state.Work{"m2": pageWork(asks, "m2", sample.Released, sample.Bound)}},
+			result{Decisions: map[string]Decision{"m1": Wanted, "m2": Unknown}, Refusals: []Reason{WorkConflict}, Plan: []OperationKind{Create}}},
 		"ReleasedUnwanted": {"a released Work is not ours to delete",
 			Facts{Live: true, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Released)}},
 			result{Decisions: map[string]Decision{"m1": Unknown}}},

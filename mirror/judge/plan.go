@@ -28,7 +28,7 @@ const (
 	Detach OperationKind = "detach"
 	Drop   OperationKind = "drop"
 	// Adjust gives a Work whose content stays as it is for now what takes effect at once: its options,
-	// and our labels.
+	// and our labels, also if it is taken back.
 	Adjust OperationKind = "adjust"
 	// Release removes our labels and annotations from a Work that now belongs to another
 	// owner.

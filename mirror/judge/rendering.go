@@ -65,7 +65,7 @@ func (r *Rendering) adjust(w *state.Work) ([]byte, error) {
 	if !isSuspended && (r.options.Suspend || w.DispatchGiven()) || r.options.PreserveOnDeletion != w.Preserves() {
 		generation++
 	}
-	return t.Adjust(w.ResourceVersion, w.Finalizers, w.Renoted(generation), isSuspended), nil
+	return t.Adjust(w.ResourceVersion, w.Finalizers, w.Renoted(generation), isSuspended, w.Foreign != ""), nil
 }
 
 // keptSize is the size up to which an edited manifest is kept until it is written. A source may have

@@ -69,10 +69,11 @@ func (r *renderings) render(cluster string, wanted Target) (Target, *Refusal) {
 	return wanted, nil
 }
 
-// staying lets a Work whose content stays as it is get what takes effect at once: its options.
+// staying lets a wanted Work whose content stays as it is get what takes effect at once: its options, and that it is ours
+// again.
 func (r *renderings) staying(cluster string, t Target) Target {
 	w, options := r.f.Works[cluster], r.optionsOn(cluster)
-	if w == nil || w.Source != r.f.ID || w.Foreign != "" || hasOptions(w, options) {
+	if w == nil || w.Foreign == "" && hasOptions(w, options) {
 		return t
 	}
 	template := r.f.Source.Template.Manifest.Template(options)

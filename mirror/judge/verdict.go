@@ -71,6 +71,20 @@ func (j Judgement) Lacking() (clusters []string) {
 	return clusters
 }
 
+// Hidden returns the clusters without a Work where one is wanted and is not created now, sorted: there may be one that is not
+// labelled as ours.
+func (j Judgement) Hidden() (clusters []string) {
+	for _, cluster := range slices.Sorted(maps.Keys(j.Verdict.Targets)) {
+		if t := j.Verdict.Targets[cluster]; t.Decision != Unknown || t.From != nil || j.Facts.Works[cluster] != nil {
+			continue
+		}
+		if wanted, _ := decideTarget(j.Facts, cluster); wanted.Decision == Wanted {
+			clusters = append(clusters, cluster)
+		}
+	}
+	return clusters
+}
+
 // Lost returns, by cluster, the override policies that no longer apply, but only by the cache; nil
 // if there are none.
 func (v Verdict) Lost() map[string][]string {

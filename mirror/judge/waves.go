@@ -257,13 +257,11 @@ func whyHeld(w Wave, blockedBy string, p place) string {
 }
 
 // hold makes the decision on a cluster wait. What does not depend on the content is written all the
-// same.
+// same. A wanted Work of another owner is one to take back.
 func (v *Verdict) hold(f Facts, cluster, because string) {
 	t, w := v.Targets[cluster], f.Works[cluster]
 	t.Decision, t.Because, t.Waits = Unknown, because, true
-	if w != nil && w.Source == f.ID && w.Foreign == "" {
-		t.Adjust = w.Held != nil || !w.IsComplete() || !hasOptions(w, t.options)
-	}
+	t.Adjust = w != nil && (w.Foreign != "" || w.Held != nil || !w.IsComplete() || !hasOptions(w, t.options))
 	v.Targets[cluster] = t
 }
 

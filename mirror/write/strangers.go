@@ -52,6 +52,21 @@ func (s *strangers) suspect(w *state.Work) {
 	s.by.set(w.Source, w.Cluster, met)
 }
 
+// none is the stranger where there is no Work of the shorter name. One that a binding has taken since has been ours first, so
+// it has been in the cache.
+var none = stranger{told: true}
+
+func (s *strangers) noteNone(id render.Identity, cluster string) {
+	met, _ := s.by.get(id, cluster)
+	met[0] = none
+	s.by.set(id, cluster, met)
+}
+
+func (s *strangers) isNone(id render.Identity, cluster string) bool {
+	met, _ := s.by.get(id, cluster)
+	return met[0] == none
+}
+
 // find returns the stranger of that name, however long ago it was found.
 func (s *strangers) find(id render.Identity, cluster, name string) (stranger, bool) {
 	met, _ := s.by.get(id, cluster)

@@ -269,6 +269,26 @@ func (w *Writer) examine(ctx context.Context, id render.Identity, cluster, name 
 	return found, err
 }
 
+// Find looks for the Works that the cache does not show on clusters where none is created now. One of them may be to take back.
+func (w *Writer) Find(ctx context.Context, id render.Identity, clusters []string, o *Outcome) {
+	var reads []judge.Operation
+	for _, cluster := range clusters {
+		if _, isMet := w.Ledger.Stranger(id, cluster, id.WorkName()); !isMet && !w.Ledger.isNone(id, cluster) {
+			reads = append(reads, judge.Operation{Cluster: cluster})
+		}
+	}
+	w.Each(ctx, reads, false, o, func(op judge.Operation) {
+		switch _, err := w.examine(ctx, id, op.Cluster, id.WorkName()); {
+		case err == nil:
+			o.LookAgain()
+		case apierrors.IsNotFound(err):
+			w.Ledger.noteNone(id, op.Cluster)
+		default:
+			o.Fail(fmt.Errorf("cannot read the Work for cluster %q: %w", op.Cluster, err))
+		}
+	})
+}
+
 // send makes the request.
 func (w *Writer) send(ctx context.Context, v judge.Verdict, op judge.Operation) (receipt, error) {
 	body, err := w.body(ctx, v, op)

@@ -2,7 +2,9 @@ package machine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -150,6 +152,15 @@ var ownership = map[string]func(*machine) error{
 			return err
 		}, pause(time.Minute), m.karmadaRestarts, pause(time.Minute), func() error { return m.karmada.Release(refOf(thePage)) }, pause(time.Minute), m.touches(thePage), m.quiet)
 	},
+	"LeftoverBindingInWaves": func(m *machine) error { // the Work of the later wave is not the binding's any more before the binding goes
+		return m.takenBack(1, map[string]string{preserveKey: "true"}, "preserveResourcesOnDeletion", m.ails("m1"), m.leaderDies, pause(time.Minute))
+	},
+	"LeftoverBindingOfASuspended": func(m *machine) error { // it is passed over
+		return m.takenBack(1, map[string]string{suspendKey: "m2"}, "suspendDispatching", m.leaderDies)
+	},
+	"LeftoverBindingOfAFailing": func(m *machine) error { // what m2 is to get cannot be rendered
+		return m.takenBack(2, map[string]string{wavesKey: "*", preserveKey: "true", "karmada.target/expand": "true"}, "preserveResourcesOnDeletion", m.cluster("m2", nil), m.leaderDies)
+	},
 	"MovedFromAPolicy": func(m *machine) error { // while Karmada cannot complete the deletion of its Work
 		finalizerStays := func(_ string, gr schema.GroupResource, _ string, o, old apiserver.Object) (apiserver.Object, error) {
 			if gr == works && old != nil && (&unstructured.Unstructured{Object: old}).GetDeletionTimestamp() != nil && o != nil {
@@ -218,6 +229,22 @@ var ownership = map[string]func(*machine) error{
 				return nil
 			}, func() error { return m.karmada.Release(refOf(thePage)) }, m.gone, m.quiet)
 	},
+}
+
+// takenBack has a policy claim a page in waves and go, but for its binding, while the page gets annotations, and the binding go
+// later. By then, the Work on m2 has an option.
+func (m *machine) takenBack(value int, annotations map[string]string, option string, before ...act) error {
+	all := map[string]string{clustersKey: "m1,m2", wavesKey: "m1;*", "karmada.target/conflict-resolution": "overwrite"}
+	first := maps.Clone(all)
+	maps.Copy(all, annotations)
+	has := func() error {
+		if on, _, _ := unstructured.NestedBool(m.store.Get(workRef(model.WorkKey("m2", thePage))), "spec", option); !on {
+			return fmt.Errorf("the Work on m2 has not got %s", option)
+		}
+		return nil
+	}
+	return m.tell(m.page(first), m.quiet, func() error { return m.karmada.Claim(refOf(thePage), "m1", "m2") }, pause(time.Minute), m.tellAll(before...),
+		func() error { return m.put(thePage, value, all, nil) }, pause(3*time.Minute), has, func() error { return m.karmada.Release(refOf(thePage)) }, pause(2*time.Minute), m.hasInMember("m2", strconv.Itoa(value)))
 }
 
 // policyLabel is how a policy marks an object.
