@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -84,15 +85,23 @@ func (r *renderings) missing(cluster string) int64 {
 	case w == nil || w.Terminating || w.Source != r.f.ID || w.Foreign != "":
 		return 0
 	}
-	has, isDivided := w.Notes().Replicas()
-	if !isDivided {
+	has, isKnown := replicasOf(w)
+	if !isKnown {
 		return 0
 	}
 	return max(0, r.share(cluster).Replicas-has)
 }
 
-// surplus returns how many replicas a cluster has by its Work beside its share. A Work that was made before they
-// were divided has all of them. What is to go, with its Work or its cluster, does not count.
+// replicasOf returns how many replicas a Work says; false if that is not known.
+func replicasOf(w *state.Work) (replicas int64, ok bool) {
+	if share, isDivided := w.Notes().Replicas(); isDivided {
+		return share, true
+	}
+	return w.Replicas()
+}
+
+// surplus returns how many replicas a cluster has by its Work beside its share. What is to go, with its Work or its
+// cluster, does not count.
 func (r *renderings) surplus(cluster string) int64 {
 	facts, w := r.f.Clusters[cluster], r.f.Works[cluster]
 	if facts.State != ClusterJoined || !r.f.Source.Terms.Matches(cluster, facts.Labels) {
@@ -101,9 +110,9 @@ func (r *renderings) surplus(cluster string) int64 {
 	if w == nil || w.Terminating || w.Source != r.f.ID || w.Foreign != "" {
 		return 0
 	}
-	has, isDivided := w.Notes().Replicas()
-	if !isDivided {
-		has = r.f.Scale.Replicas
+	has, isKnown := replicasOf(w)
+	if !isKnown {
+		return 0
 	}
 	return max(0, has-r.share(cluster).Replicas)
 }
@@ -150,6 +159,6 @@ func placedOn(f Facts, cluster string) int64 {
 	if w == nil || w.Foreign != "" || w.Source != f.ID {
 		return 0
 	}
-	n, _ := w.Notes().Replicas()
+	n, _ := replicasOf(w)
 	return n
 }

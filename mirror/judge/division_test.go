@@ -300,6 +300,9 @@ func TestKeepsReplicas(t *testing.T) {
 func TestKeepsNoMore(t *testing.T) {
 	facts := func(replicas int64, clusters, weights string, regions map[string]string) Facts {
 		wishes := sample.Annotations{render.ClustersAnnotation: clusters, render.ExpandAnnotation: "true", render.ReplicasAnnotation: weights}
+		if weights == "" {
+			delete(wishes, render.ReplicasAnnotation)
+		}
 		u := workloadObject("Deployment", wishes)
 		u.Object["spec"] = map[string]any{"replicas": replicas, "region": "$(cluster.region)"}
 		f := dividedFacts(t, replicas, wishes, map[string]ClusterFacts{})
@@ -316,6 +319,8 @@ func TestKeepsNoMore(t *testing.T) {
 		want          []string
 	}{
 		"ScaledDown": {facts(60, "*", "divide", two), facts(6, "*", "divide", three), []string{"update m1 4", "update m2 2"}},
+		"Whole":      {facts(2, "*", "", two), facts(9, "*", "divide", three), []string{"update m1 3", "update m2 3"}}, // they never had 9
+		"WholeLess":  {facts(9, "*", "", two), facts(3, "*", "divide", three), []string{"update m1 2", "update m2 1"}},
 		"Moved":      {facts(100, "*", "m1=99,m2=1", two), facts(100, "*", "m1=0,m2=99,m3=1", three), []string{"update m2 99", "update m1 1"}},
 		"Removed":    {facts(6, "m1,m2", "m1=2", two), facts(2, "m2,m3", "divide", three), []string{"update m2 2"}}, // m1 is deleted soon
 	} {
