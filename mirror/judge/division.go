@@ -134,7 +134,7 @@ func unplaced(f Facts, v Verdict) *Refusal {
 		return nil
 	}
 	var lost int64
-	var where []string
+	var where, key []string // why it waits for its turn is no news
 	shares := sharesOf(f)
 	for _, cluster := range slices.Sorted(maps.Keys(shares)) {
 		target := v.Targets[cluster]
@@ -144,13 +144,18 @@ func unplaced(f Facts, v Verdict) *Refusal {
 		}
 		if n := shares[cluster].Replicas - placedOn(f, cluster); n > 0 {
 			lost += n
-			where = append(where, fmt.Sprintf("%d for cluster %q (%s)", n, cluster, target.Because))
+			what := fmt.Sprintf("%d for cluster %q", n, cluster)
+			where = append(where, fmt.Sprintf("%s (%s)", what, target.Because))
+			if !target.Waits {
+				what += target.Because
+			}
+			key = append(key, what)
 		}
 	}
 	if where == nil {
 		return nil
 	}
-	return &Refusal{Reason: ReplicasUnplaced, Message: fmt.Sprintf("%d of %d replicas are not placed: %s", lost, f.Scale.Replicas, strings.Join(where, ", "))}
+	return &Refusal{Reason: ReplicasUnplaced, Key: strings.Join(key, ";"), Message: fmt.Sprintf("%d of %d replicas are not placed: %s", lost, f.Scale.Replicas, strings.Join(where, ", "))}
 }
 
 // placedOn returns how many replicas a cluster has by its Work, even if nothing may change that now.

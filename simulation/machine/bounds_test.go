@@ -75,6 +75,14 @@ var bounds = map[string]func(*machine) error{
 		const m1, m2 = "karmada-es-m1", "karmada-es-m2"
 		return m.tell(divided("m1=1,m2=1"), m.quiet, now(&from), divided("m1=0,m2=2"), m.quiet, order(m2, m1), now(&from), divided("m1=2,m2=0"), m.quiet, order(m1, m2), m.told("ReplicasUnplaced", 0, 0))
 	},
+	"UnplacedIsToldOnce": func(m *machine) error { // one of forty clusters is away while the others get more replicas, one by one
+		web := func(value int) act {
+			return func() error {
+				return m.put(inA(deployment), value, map[string]string{clustersKey: "*", "karmada.target/replicas": "divide", wavesKey: "*,!m40(1);m40"}, nil)
+			}
+		}
+		return m.tell(web(79), pause(20*time.Minute), m.goes("m40"), pause(time.Minute), m.told("ReplicasUnplaced", 0, 0), web(159), pause(time.Hour), m.told("ReplicasUnplaced", 1, 1))
+	},
 	"OverrideFailsInOneCluster": func(m *machine) error {
 		return m.tell(func() error { return m.putCluster("m1", map[string]string{"tier": "edge"}, "eu") }, func() error { return m.putCluster("m2", map[string]string{"tier": "core"}, "us") }, m.page(map[string]string{clustersKey: "*", "karmada.target/expand": "true"}), m.quiet,
 			m.edited(2), m.told("OverrideFailed", 0, 0), pause(time.Minute), m.told("OverrideFailed", 1, 1), m.written(2), m.joins("m4"), pause(time.Minute), m.quiet)
