@@ -70,6 +70,9 @@ func (c *Controller) reportNamespace(name string) {
 		all = append(all, judge.Refusal{Reason: judge.NamespaceUnprotected, Message: "if this Namespace is deleted, Karmada deletes it in the members too, with everything in it, and the deletion breaker cannot hold that: " +
 			"label it " + workv1alpha2.DeletionProtectionLabelKey + "=" + workv1alpha2.DeletionProtectionAlways})
 	}
+	if n.Asks() && n.SkipsPropagation() {
+		all = append(all, judge.NotPropagated(n.Name))
+	}
 	if missing := c.caches.MissingClusters(n.ClusterNames()); len(missing) > 0 {
 		all = append(all, judge.Refusal{Reason: judge.UnknownCluster, Message: fmt.Sprintf("no cluster %s has joined yet: correct the default of this Namespace, or let the cluster join", quoteAll(missing))})
 	}

@@ -45,6 +45,12 @@ func (w Wishes) Ask() bool { return w.clusters.given || w.selector.given }
 // InheritsClusters reports whether the list of clusters is the Namespace's.
 func (w Wishes) InheritsClusters() bool { return w.clusters.given && w.clusters.inherited }
 
+// InheritsTargets reports whether clusters are chosen by the Namespace.
+func (w Wishes) InheritsTargets() bool { return w.clusters.inherited || w.selector.inherited }
+
+// InheritsSuspension reports whether what is said about suspension is the Namespace's.
+func (w Wishes) InheritsSuspension() bool { return w.suspend.inherited }
+
 // OptOut reports whether the wishes opt out of the Namespace's targets.
 func (w Wishes) OptOut() bool { return w.clusters.given && strings.TrimSpace(w.clusters.value) == "" }
 

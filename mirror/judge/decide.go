@@ -115,7 +115,7 @@ func unknownSuspended(f Facts) *Refusal {
 	if unknown == nil {
 		return nil
 	}
-	return &Refusal{Reason: UnknownCluster, Message: fmt.Sprintf("%s: no cluster %s has joined yet", render.SuspendAnnotation, strings.Join(unknown, " or "))}
+	return &Refusal{Reason: UnknownCluster, Message: fmt.Sprintf("%s: no cluster %s has joined yet", render.SuspendAnnotation, strings.Join(unknown, " or ")), Elsewhere: f.Source.Wishes.InheritsSuspension()}
 }
 
 // isLong reports whether the Work on a cluster has, or is to have, the longer name.

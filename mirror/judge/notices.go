@@ -48,9 +48,16 @@ func notices(f Facts, v Verdict) []Refusal {
 		all = AddRefusal(all, Refusal{Reason: DependencyNotMirrored, Message: d.message(f.Source.Wishes)})
 	}
 	if wanted && f.NamespaceSkipped {
-		all = append(all, Refusal{Reason: NamespaceNotPropagated, Message: fmt.Sprintf("Karmada does not create namespace %q in the members, because of its label namespace.karmada.io/skip-auto-propagation: create it there, or remove the label", f.ID.Namespace)})
+		notice := NotPropagated(f.ID.Namespace)
+		notice.Elsewhere = f.Source.Wishes.InheritsTargets()
+		all = append(all, notice)
 	}
 	return all
+}
+
+// NotPropagated reports that Karmada does not create a Namespace in the members.
+func NotPropagated(namespace string) Refusal {
+	return Refusal{Reason: NamespaceNotPropagated, Message: fmt.Sprintf("Karmada does not create namespace %q in the members, because of its label namespace.karmada.io/skip-auto-propagation: create it there, or remove the label", namespace)}
 }
 
 // notServed returns what an API server that serves these kinds lacks; empty if it serves the kind in the version
@@ -100,12 +107,14 @@ const (
 var retainingKind = schema.GroupKind{Group: "apps", Kind: "Deployment"}
 
 // contestedReplicas reports where Karmada should leave the number of replicas to the member,
-// but does not.
+// but does not. A Namespace's default is not meant for kinds without replicas.
 func contestedReplicas(f Facts, v Verdict) []Refusal {
 	if f.ID.GroupKind() == retainingKind {
 		return nil
 	}
 	const cure = "Karmada keeps resetting them: it leaves replicas to the member for Deployments only; apply a ResourceInterpreterCustomization that retains spec.replicas for this kind"
+	_, isScaled := render.ScalePathsOf(f.ID.GroupKind(), "")
+	mayBeScaled := isScaled || strings.Contains(f.ID.Group, ".") && !f.Source.Wishes.InheritsReplicas()
 	var all []Refusal
 	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
 		by := f.Clusters[cluster].ScaledBy
@@ -113,7 +122,7 @@ func contestedReplicas(f Facts, v Verdict) []Refusal {
 		case v.Targets[cluster].Decision != Wanted:
 		case by != "":
 			all = AddRefusal(all, Refusal{Reason: ReplicasContested, Message: fmt.Sprintf("HorizontalPodAutoscaler %q sets its replicas in cluster %q, but %s", by, cluster, cure)})
-		case f.Source.Options.RetainReplicas:
+		case f.Source.Options.RetainReplicas && mayBeScaled:
 			all = AddRefusal(all, Refusal{Reason: ReplicasContested, Message: fmt.Sprintf("%s says to retain its replicas, but %s", render.ReplicasAnnotation, cure)})
 		}
 	}

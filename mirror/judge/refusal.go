@@ -120,6 +120,7 @@ func AddRefusal(rs []Refusal, r Refusal) []Refusal {
 		if !strings.Contains(rs[i].Message, r.Message) {
 			rs[i].Message += "; " + r.Message
 		}
+		rs[i].Elsewhere = rs[i].Elsewhere && r.Elsewhere
 		if rs[i].Denied == "" || r.Denied == ByAuthorization {
 			rs[i].Denied = r.Denied
 		}

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"slices"
 	"strings"
 
 	policyv1alpha1 "github.com/karmada-io/api/policy/v1alpha1"
@@ -38,13 +39,18 @@ func NewNamespace(u *unstructured.Unstructured) *Namespace {
 // Asks reports whether the Namespace says where to mirror the objects in it.
 func (n *Namespace) Asks() bool { return n.Wishes.Ask() && !n.Wishes.OptOut() }
 
-// ClusterNames returns the clusters that its defaults name; none if they cannot be parsed.
+// ClusterNames returns the clusters that its defaults name, sorted; none if they cannot be parsed.
 func (n *Namespace) ClusterNames() []string {
-	if !n.Asks() || n.Invalid != "" {
+	if n.Invalid != "" {
 		return nil
 	}
-	terms, _ := n.Wishes.Terms()
-	return terms.Names()
+	names := slices.Clone(n.Wishes.SuspendedNames())
+	if n.Asks() {
+		terms, _ := n.Wishes.Terms()
+		names = append(names, terms.Names()...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // IsProtected reports whether Karmada refuses to delete the Namespace

@@ -75,6 +75,11 @@ var bounds = map[string]func(*machine) error{
 		const m1, m2 = "karmada-es-m1", "karmada-es-m2"
 		return m.tell(divided("m1=1,m2=1"), m.quiet, now(&from), divided("m1=0,m2=2"), m.quiet, order(m2, m1), now(&from), divided("m1=2,m2=0"), m.quiet, order(m1, m2), m.told("ReplicasUnplaced", 0, 0))
 	},
+	"DefaultsAreToldOnce": func(m *machine) error { // on the Namespace; and what is not about these objects, not at all
+		defaults := map[string]string{clustersKey: "m1", suspendKey: "m1,nowhere", "karmada.target/replicas": "retain"}
+		return m.tell(m.space("a", defaults, map[string]string{"namespace.karmada.io/skip-auto-propagation": "true"}), m.crowd(20, 0, nil), m.page(map[string]string{suspendKey: "elsewhere"}), pause(2*time.Minute), m.told("NamespaceNotPropagated", 1, 1), m.told("ReplicasContested", 0, 0),
+			m.told("UnknownCluster a no cluster \"nowhere\"", 1, 1), m.told("UnknownCluster page-0", 1, 1), m.told("UnknownCluster", 2, 2))
+	},
 	"UnplacedIsToldOnce": func(m *machine) error { // one of forty clusters is away while the others get more replicas, one by one
 		web := func(value int) act {
 			return func() error {
