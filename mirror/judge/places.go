@@ -109,8 +109,8 @@ func placeOf(f Facts, r *renderings, cluster string, target Target) place {
 		p.stage, p.because = stuck, "is no longer asked for, and its Work is still there"
 		isOlder := r.isOlder(w)
 		p.leaves, p.mayHave = f.lets(w, isOlder), !isOlder
-	case w != nil && w.IsOursFor(f.ID) && !w.Terminating && facts.State == ClusterMissing: // for a moment, perhaps
-		p.stage, p.because = stuck, "does not exist, and its Work is still there"
+	case w != nil && w.IsOursFor(f.ID) && !w.Terminating && facts.State != ClusterJoined: // for a moment, perhaps
+		p.stage, p.because = stuck, "does not exist, or is being removed, and its Work is still there"
 		p.mayHave = !r.isOlder(w)
 	case target.Decision != Wanted && (!isPending(f, cluster, target) || r.optionsOn(cluster).Suspend), w != nil && w.Terminating && target.isSuspended():
 		return place{cluster: cluster}

@@ -57,6 +57,17 @@ func stoppedFleet(t *testing.T, clusters ...string) *fleet {
 	return f
 }
 
+// TestCanaryIsRemoved: no other cluster gets the content while the Work of the canary, whose Cluster goes, is still there.
+func TestCanaryIsRemoved(t *testing.T) {
+	for name, state := range map[string]ClusterState{"Missing": ClusterMissing, "Terminating": ClusterTerminating} {
+		t.Run(name, func(t *testing.T) {
+			f := stoppedFleet(t, "c1", "p1", "p2")
+			f.facts.Clusters["c1"] = ClusterFacts{State: state, Labels: f.facts.Clusters["c1"].Labels}
+			f.want("the canary goes", f.run(), "")
+		})
+	}
+}
+
 // TestCanaryLosesItsName: Karmada takes the name of the canary's Work, which does not come through. It gets
 // another Work, and the others wait for that.
 func TestCanaryLosesItsName(t *testing.T) {
