@@ -169,7 +169,8 @@ func (c *Controller) judge(ctx context.Context, id render.Identity) (j judge.Jud
 		j, again, err = c.confirmWaves(ctx, j)
 		settles = cmp.Or(settles, again)
 	}
-	if err == nil && slices.ContainsFunc(j.Plan, func(op judge.Operation) bool { return op.Kind == judge.Update && c.caches.IsOutvoted(op.Work) }) {
+	isOutvoted := func(op judge.Operation) bool { return op.Kind == judge.Update && c.caches.IsOutvoted(op.Work) }
+	if err == nil && slices.ContainsFunc(j.Plan, isOutvoted) {
 		err = errOutvoted
 	}
 	if err == nil && c.Clock.Since(began) > proofAge && !c.caches.Facts(id).IsAs(facts, j.RestsOn()) {

@@ -12,8 +12,16 @@ import (
 // maxDoublings bounds the deadline of a list: five of 30 s make 16 minutes.
 const maxDoublings = 5
 
-// errStalled is a failure until a list is complete.
+// errStalled is a failure, if there is no other, until a list is complete.
 var errStalled = errors.New("a list has stalled")
+
+func (w *Watch) noteStall() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		w.setErrorLocked(errStalled)
+	}
+}
 
 // noteList tweaks the options of a list or watch, and records whether it is a
 // list: nothing else shows that an informer relists. A reflector gives every

@@ -208,7 +208,7 @@ func (w *Watch) follow(ctx context.Context, served Served, stalls int) (stalled 
 	w.detach()
 	if stalled {
 		w.keep(informer.GetStore())
-		w.setError(errStalled)
+		w.noteStall()
 		w.Logger.Warn("a list has stalled: restarting it", zap.Int("attempt", stalls+1))
 	}
 	w.Logger.Info("stopped watching")

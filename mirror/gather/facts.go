@@ -143,7 +143,7 @@ func (c *Caches) place(id render.Identity, namespace *state.Namespace) config.So
 type surroundings interface {
 	// worksOf returns the Works that name the source.
 	worksOf(render.Identity) []*state.Work
-	// Works returns all Works that have our label: none must be left out.
+	// Works returns all Works that have our label, without exception.
 	Works() iter.Seq[*state.Work]
 	// worksScaling returns the Works of autoscalers that scale the source, at least those that
 	// may matter.

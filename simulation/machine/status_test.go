@@ -178,17 +178,17 @@ var configurations = map[string]func(*machine) error{
 		return m.tell(m.crowd(10, 0, to("m*")), m.tellAll(acts...), m.quiet, creates)
 	},
 	"JoinsBeforeItsNamespace": func(m *machine) error { // no write is tried in vain
-		acts, from, tried := []act{m.crowd(3, 0, to("e*"))}, time.Now(), 0
+		acts, from := []act{m.crowd(3, 0, to("e*"))}, time.Now()
 		for i := range 10 {
 			acts = append(acts, m.joins(fmt.Sprint("e", i)))
 		}
-		slowly := func(_ string, gr schema.GroupResource, _ string, o, _ apiserver.Object) (apiserver.Object, error) {
-			if tried++; gr == namespaces && tried%5 > 0 {
+		late := func(_ string, gr schema.GroupResource, _ string, o, _ apiserver.Object) (apiserver.Object, error) {
+			if name, _, _ := unstructured.NestedString(o, "metadata", "name"); gr == namespaces && name > "karmada-es-e4" && time.Since(from) < time.Minute {
 				return nil, errors.New("later")
 			}
 			return o, nil
 		}
-		return m.tell(m.admits(slowly, append(acts, m.counted(`karmada_mirror_failing_sources{queue="mirror"}`, 3), pause(time.Minute))...), m.quiet, m.requests(&from, 30, 30, of(works, "create")))
+		return m.tell(m.admits(late, append(acts, m.counted(`karmada_mirror_failing_sources{queue="mirror"}`, 3), pause(2*time.Minute))...), m.quiet, m.requests(&from, 30, 30, of(works, "create")))
 	},
 	"ExecutionNamespaceTerminates": func(m *machine) error {
 		space := apiserver.Ref{Resource: namespaces, Name: "karmada-es-m2"}
