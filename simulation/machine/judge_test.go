@@ -360,8 +360,9 @@ func (m *machine) remember(works map[string]*unstructured.Unstructured) {
 			}
 		}
 	}
-	maps.DeleteFunc(m.touched, func(of target, _ bool) bool { // a Work that a user has deleted may be given back once its source is right
-		return works[model.WorkKey(of.cluster, of.key)] != nil || m.before[of] == nil
+	maps.DeleteFunc(m.touched, func(of target, _ bool) bool { // a Work that a user has deleted, or whose label is gone, may be given back once its source is right
+		work := model.WorkKey(of.cluster, of.key)
+		return works[work] != nil || m.before[of] == nil && m.store.Get(workRef(work)) == nil
 	})
 	m.before, m.quietAt, m.heldBack = map[target]*model.Copy{}, now, 0
 	m.blinded = false

@@ -348,7 +348,7 @@ func (m *machine) setReady(name string, isReady bool) error {
 		return nil
 	}
 	if err := m.karmada.SetReady(name, isReady); err != nil {
-		return err
+		return ignoreNotFound(err) // it has just left
 	}
 	if !isReady {
 		m.outages = append(m.outages, outage{cluster: name, from: time.Now()})
