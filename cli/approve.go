@@ -129,16 +129,14 @@ func (d *deletions) write(ctx context.Context, approvals config.Approvals) error
 		return fmt.Errorf("cannot make a client: %w", err)
 	}
 	configMaps := client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(d.name.Namespace)
+	var dropped error
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		present, err := configMaps.Get(ctx, d.name.Name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
-		// An unreadable annotation approves nothing, and is replaced.
-		all, err := config.ParseApprovals(present.Annotations[config.ApprovalsAnnotation])
-		if err != nil {
-			all = config.Approvals{}
-		}
+		all, unusable := approvalsOn(present) // what is wrong must not come into force by being written again
+		dropped = unusable
 		maps.Copy(all, approvals)
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 			"resourceVersion": present.ResourceVersion,
@@ -152,6 +150,9 @@ func (d *deletions) write(ctx context.Context, approvals config.Approvals) error
 	})
 	if err != nil {
 		return fmt.Errorf("cannot write the approval on ConfigMap %q: %w", d.name, err)
+	}
+	if dropped != nil {
+		fmt.Fprintf(d.out, "removed from ConfigMap %q: %v\n", d.name, dropped)
 	}
 	return nil
 }

@@ -88,6 +88,11 @@ func parseConfigMap(value string) (types.NamespacedName, error) {
 	return name, nil
 }
 
+// approvalsOn returns the approvals on a ConfigMap that the daemon uses, and what is wrong with the others.
+func approvalsOn(o metav1.Object) (config.Approvals, error) {
+	return config.UsableApprovals(o.GetAnnotations()[config.ApprovalsAnnotation], config.WrittenAt(o, config.ApprovalsAnnotation), time.Now())
+}
+
 // readConfiguration reads the ConfigMap with that namespace/name. If that fails, the error says
 // whether the API server is the wrong one.
 func readConfiguration(ctx context.Context, client kubernetes.Interface, configMap string) (*config.Configuration, error) {
@@ -107,8 +112,7 @@ func readConfiguration(ctx context.Context, client kubernetes.Interface, configM
 	if err != nil {
 		return nil, fmt.Errorf("ConfigMap %q: %w", configMap, err)
 	}
-	approvals, _ := config.ParseApprovals(read.Annotations[config.ApprovalsAnnotation]) // none if they cannot be parsed
-	configuration.Approvals, _ = approvals.Usable(time.Now())
+	configuration.Approvals, _ = approvalsOn(read) // the daemon says what is wrong with the others
 	return configuration, nil
 }
 

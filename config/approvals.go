@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // ApprovalsAnnotation on the ConfigMap approves deletions that the breaker
@@ -78,14 +80,36 @@ const MaxClockSkew = 2 * time.Hour
 // IsAhead reports whether a time is in the future, on any replica's clock.
 func IsAhead(t, now time.Time) bool { return t.After(now.Add(MaxClockSkew)) }
 
-// Usable drops approvals for a time in the future, of deletions that no one can have seen yet,
+// UsableApprovals returns what the annotation approves, and what is wrong with the rest. Written is when the API server says
+// that it was written, as WrittenAt returns it: an approval that was in the future then does not come into force by waiting.
+func UsableApprovals(annotation string, written, now time.Time) (Approvals, error) {
+	approvals, err := ParseApprovals(annotation) // none if they cannot be parsed
+	if !written.IsZero() && written.Before(now) {
+		now = written
+	}
+	usable, unusable := approvals.usable(now)
+	return usable, errors.Join(err, unusable)
+}
+
+// WrittenAt returns when the managedFields say that a field of an object was last written, by a word that only it contains;
+// zero if they do not.
+func WrittenAt(o metav1.Object, field string) (at time.Time) {
+	for _, entry := range o.GetManagedFields() {
+		if entry.Time != nil && entry.FieldsV1 != nil && strings.Contains(entry.FieldsV1.String(), field) && entry.Time.After(at) {
+			at = entry.Time.Time
+		}
+	}
+	return at
+}
+
+// usable drops approvals for a time in the future, of deletions that no one can have seen yet,
 // and names them in an error.
-func (a Approvals) Usable(now time.Time) (Approvals, error) {
+func (a Approvals) usable(now time.Time) (Approvals, error) {
 	usable := Approvals{}
 	var errs []error
 	for _, resource := range slices.Sorted(maps.Keys(a)) {
 		if IsAhead(a[resource], now) {
-			errs = append(errs, fmt.Errorf("cannot use the approval of %s in %s: %s is in the future", resource, ApprovalsAnnotation, a[resource].Format(approvalTime)))
+			errs = append(errs, fmt.Errorf("cannot use the approval of %s in %s: %s was in the future when it was written; remove it", resource, ApprovalsAnnotation, a[resource].Format(approvalTime)))
 			continue
 		}
 		usable[resource] = a[resource]

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestApprovals(t *testing.T) {
@@ -41,7 +42,7 @@ func TestApprovals(t *testing.T) {
 			if again, err := ParseApprovals(got.String()); err != nil || cmp.Diff(got, again, equal) != "" {
 				t.Errorf("%q reads back as %v, %v", got.String(), again, err)
 			}
-			usable, err := got.Usable(now)
+			usable, err := got.usable(now)
 			want := tc.usable
 			if want == nil {
 				want = tc.want
@@ -50,6 +51,29 @@ func TestApprovals(t *testing.T) {
 				t.Errorf("%s: %v; usable, -want +got:\n%s", tc.reason, err, diff)
 			}
 		})
+	}
+}
+
+// TestUsableWhenWritten: what was in the future when it was written stays unusable.
+func TestUsableWhenWritten(t *testing.T) {
+	now, nine := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), "2026-01-02T12:04:05Z"
+	write := func(by, field string, at time.Time) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: by, Time: &metav1.Time{Time: at}, FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:` + field + `":{}}}}`)}
+	}
+	for name, c := range map[string]struct {
+		written []metav1.ManagedFieldsEntry
+		want    int
+	}{
+		"Then":      {[]metav1.ManagedFieldsEntry{write("kubectl-annotate", ApprovalsAnnotation, now)}, 0},
+		"Others":    {[]metav1.ManagedFieldsEntry{write("kubectl-annotate", ApprovalsAnnotation, now), write("helm", "team", now.Add(8*time.Hour))}, 0},
+		"Again":     {[]metav1.ManagedFieldsEntry{write("kubectl-annotate", ApprovalsAnnotation, now), write("kubectl-edit", ApprovalsAnnotation, now.Add(8*time.Hour))}, 1},
+		"NotKnown":  {nil, 1},
+		"InOneHour": {[]metav1.ManagedFieldsEntry{write("kubectl-annotate", ApprovalsAnnotation, now.Add(8*time.Hour))}, 1},
+	} {
+		o := &metav1.ObjectMeta{ManagedFields: c.written}
+		if got, err := UsableApprovals("pods="+nine, WrittenAt(o, ApprovalsAnnotation), now.Add(8*time.Hour)); len(got) != c.want || (err == nil) != (c.want == 1) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
 	}
 }
 

@@ -3,7 +3,6 @@ package daemon
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -80,8 +79,9 @@ func (d *daemon) followFile(ctx context.Context, name string) error {
 type configuration struct {
 	metav1.ObjectMeta
 	parts config.Parts
-	// approvals is the annotation config.ApprovalsAnnotation.
+	// approvals is the annotation config.ApprovalsAnnotation, and written when that was.
 	approvals string
+	written   time.Time
 }
 
 func (c *configuration) reference() *corev1.ObjectReference {
@@ -105,7 +105,7 @@ func newConfiguration(u *unstructured.Unstructured) *configuration {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(),
 		},
-		approvals: u.GetAnnotations()[config.ApprovalsAnnotation],
+		approvals: u.GetAnnotations()[config.ApprovalsAnnotation], written: config.WrittenAt(u, config.ApprovalsAnnotation),
 	}
 	// All values are strings: the API server checks that.
 	data, _, _ := unstructured.NestedStringMap(u.Object, "data")
@@ -197,11 +197,11 @@ func (d *daemon) configurationVersions(ctx context.Context) (taken, live string,
 	return taken, read.GetResourceVersion(), nil
 }
 
-// approve passes on what the annotation approves. A value that is invalid, or lies
-// in the future, approves nothing.
+// approve passes on what the annotation approves. A value that is invalid, or lay
+// in the future when it was written, approves nothing.
 func (d *daemon) approve(c *configuration) {
-	approvals, err := config.ParseApprovals(c.approvals) // none if they cannot be parsed
-	err = errors.Join(err, d.controller.Approve(approvals))
+	approvals, err := config.UsableApprovals(c.approvals, c.written, time.Now())
+	d.controller.Approve(approvals)
 	if err != nil {
 		d.logger.Error("approval rejected", zap.Error(err))
 		d.controller.Announce(c.reference(), "InvalidApproval", err.Error(), d.isCurrent(c))

@@ -76,6 +76,7 @@ type lock struct {
 	won, leads *atomic.Bool
 	// holdsUnmarked is that of the controller.
 	holdsUnmarked func() bool
+	deadline      time.Duration
 }
 
 // unmarkedLabel on the Lease says that deletions are held whose Works could not be marked.
@@ -91,16 +92,10 @@ func (l lock) Update(ctx context.Context, record resourcelock.LeaderElectionReco
 	return l.LeaseLock.Update(ctx, record)
 }
 
-// labelTimeout is how long a replica that holds the Lease tries to read its label, and labelReadTimeout how long once.
-const (
-	labelTimeout     = 20 * time.Second
-	labelReadTimeout = 5 * time.Second
-)
-
-// readLabel returns the label of the last leader.
+// readLabel returns the label of the last leader. One read may take as long as a renewal of the Lease, and all three times that.
 func (l lock) readLabel(ctx context.Context) (isSet bool, err error) {
-	_ = wait.PollUntilContextTimeout(ctx, time.Second, labelTimeout, true, func(ctx context.Context) (bool, error) {
-		ctx, cancel := context.WithTimeout(ctx, labelReadTimeout)
+	_ = wait.PollUntilContextTimeout(ctx, time.Second, 3*l.deadline, true, func(ctx context.Context) (bool, error) {
+		ctx, cancel := context.WithTimeout(ctx, l.deadline)
 		defer cancel()
 		var lease *coordinationv1.Lease
 		lease, err = l.Client.Leases(l.LeaseMeta.Namespace).Get(ctx, l.LeaseMeta.Name, metav1.GetOptions{})
@@ -131,7 +126,7 @@ func (d *daemon) newElection(ctx context.Context) (*election, error) {
 		LeaseMeta:  metav1.ObjectMeta{Namespace: o.namespace, Name: o.name},
 		Client:     client.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: o.identity},
-	}, &e.won, &d.leads, d.controller.HoldsUnmarked}
+	}, &e.won, &d.leads, d.controller.HoldsUnmarked, o.renewDeadline}
 	e.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Name:            o.name,
 		Lock:            lock,
@@ -142,9 +137,14 @@ func (d *daemon) newElection(ctx context.Context) (*election, error) {
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(term context.Context) {
 				defer close(e.ended)
-				holdsUnmarked, err := lock.readLabel(term)
-				if err != nil { // another replica may be able to
+				reading, stop := context.WithCancel(term)
+				defer stop()
+				defer context.AfterFunc(ctx, stop)()
+				holdsUnmarked, err := lock.readLabel(reading)
+				if err != nil && ctx.Err() == nil { // another replica may be able to
 					e.failed = err
+				}
+				if err != nil {
 					return
 				}
 				if holdsUnmarked {

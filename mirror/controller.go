@@ -204,10 +204,8 @@ func (c *Controller) Configure(parts config.Parts) error {
 // and every resource that the API server serves has synced.
 func (c *Controller) Ready() error { return c.caches.Ready() }
 
-// Approve approves deletions that the breaker holds. An unusable approval is returned as
-// an error and approves nothing; the others still count.
-func (c *Controller) Approve(approvals config.Approvals) error {
-	usable, err := approvals.Usable(c.Clock.Now())
+// Approve approves deletions that the breaker holds.
+func (c *Controller) Approve(usable config.Approvals) {
 	last, withdrawn := c.breaker.Approve(usable), 0
 	for w := range c.caches.Works() {
 		if w.Held != nil {
@@ -220,7 +218,6 @@ func (c *Controller) Approve(approvals config.Approvals) error {
 	if withdrawn > 0 && c.queue.Load() != nil {
 		c.reportWithdrawn(withdrawn)
 	}
-	return err
 }
 
 // ConfigurationMissing notes that the configuration is missing. The last good one stays

@@ -293,7 +293,7 @@ func (f *finalizers) leave(ctx context.Context, id render.Identity, left departu
 	case u.GetUID() != left.uid || !write.HasFinalizer(u):
 		return nil
 	}
-	isOurs := write.FinalizedAt(u).Before(left.at)
+	isOurs := config.WrittenAt(u, render.WorksFinalizer).Before(left.at)
 	switch {
 	case isLate && !isOurs:
 		return nil

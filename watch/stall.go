@@ -12,14 +12,14 @@ import (
 // maxDoublings bounds the deadline of a list: five of 30 s make 16 minutes.
 const maxDoublings = 5
 
-// errStalled is a failure, if there is no other, until a list is complete.
-var errStalled = errors.New("a list has stalled")
+// ErrStalled is a failure, if there is no other, until a list is complete.
+var ErrStalled = errors.New("a list has stalled")
 
 func (w *Watch) noteStall() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err == nil {
-		w.setErrorLocked(errStalled)
+		w.setErrorLocked(ErrStalled)
 	}
 }
 

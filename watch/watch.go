@@ -265,7 +265,7 @@ func (w *Watch) awaitSynced(ctx context.Context, hasSynced cache.InformerSynced,
 	}
 	w.mu.Lock()
 	w.synced = true
-	if isFirst || errors.Is(w.err, errStalled) {
+	if isFirst || errors.Is(w.err, ErrStalled) {
 		w.err = nil
 	}
 	w.mu.Unlock()

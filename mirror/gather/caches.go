@@ -182,7 +182,7 @@ func (c *Caches) Ready() error {
 	fixed := c.Fixed()
 	for i, w := range append(fixed, c.Sources()...) {
 		status, isFixed := w.Status(), i < len(fixed)
-		isMissing := status.Served.Resource.Resource == "" && (status.Unserved || status.Err != nil)
+		isMissing := status.Served.Resource.Resource == "" && (status.Unserved || status.Err != nil && !errors.Is(status.Err, watch.ErrStalled))
 		failsLong := status.Err != nil && c.options.Clock.Since(status.ErrSince) > MaxDegraded
 		switch {
 		case !status.Synced && (isFixed || !isMissing && !failsLong):

@@ -1,13 +1,11 @@
 package write
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -73,16 +71,6 @@ func RefusedBy(err error) string {
 // HasFinalizer reports whether an object has our finalizer.
 func HasFinalizer(u *unstructured.Unstructured) bool {
 	return slices.Contains(u.GetFinalizers(), render.WorksFinalizer)
-}
-
-// FinalizedAt returns when the managedFields say that our finalizer was set; zero if they do not.
-func FinalizedAt(u *unstructured.Unstructured) (at time.Time) {
-	for _, entry := range u.GetManagedFields() {
-		if entry.Time != nil && entry.FieldsV1 != nil && bytes.Contains(entry.FieldsV1.GetRawBytes(), []byte(render.WorksFinalizer)) && entry.Time.After(at) {
-			at = entry.Time.Time
-		}
-	}
-	return at
 }
 
 // finalizerPatch returns the merge patch that adds our finalizer to exactly this version of an object,

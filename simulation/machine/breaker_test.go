@@ -148,7 +148,7 @@ var breakers = map[string]func(*machine) error{
 			m.leaderDies, pause(time.Minute), m.held(2, 2), m.runs("deletions list --works", "page-58", "page-59"), m.runs("deletions approve --dry-run"), pause(time.Minute), m.held(2, 2), m.deletes(&from, 0, 0),
 			m.approved(""), m.quiet, m.deletes(&from, 2, 2), m.approval(&old),
 			m.crowd(60, 0, to("m1")), m.quiet, now(&again), m.crowdGoes(60), pause(10*time.Second), m.held(60, 60), m.approves(new(string)), m.approves(&old), m.approves(&future), pause(time.Minute),
-			m.told("InvalidApproval", 1, 1), m.held(60, 60), m.deletes(&again, 0, 0), m.approves(&old), m.restarted, pause(time.Minute), m.held(60, 60), m.approved("--resource configmaps"), m.quiet, m.deletes(&again, 60, 60))
+			m.told("InvalidApproval", 1, 1), m.held(60, 60), m.deletes(&again, 0, 0), m.approves(&old), m.restarted, pause(time.Minute), m.held(60, 60), m.approves(&future), m.runs("deletions approve --yes --resource configmaps", "removed from ConfigMap"), m.quiet, m.deletes(&again, 60, 60))
 	},
 	"BreakerOfOneNamespace": func(m *machine) error {
 		var from time.Time

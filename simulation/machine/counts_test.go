@@ -96,14 +96,20 @@ func (m *machine) emptied(deletions []deletion) (wrong []string) {
 	}
 	for cluster, all := range lost {
 		first, total := all[0].at, 0
+		at := slices.DeleteFunc(all, func(d deletion) bool { return d.at.After(first.Add(atOnce)) })
 		world := m.history.at(first)
-		for name, of := range targets {
-			existed := slices.ContainsFunc(m.witness.of(name, first.Add(-countAge), first), func(s sight) bool { return s.Content != nil })
+		for name, of := range targets { // some may have come meanwhile
+			existed := slices.ContainsFunc(m.witness.of(name, first.Add(-countAge), at[len(at)-1].at), func(s sight) bool { return s.Content != nil })
 			if of.cluster == cluster && world.Includes(of.key) && existed {
 				total++
 			}
 		}
-		at := slices.DeleteFunc(all, func(d deletion) bool { return d.at.After(first.Add(atOnce)) })
+		for _, c := range m.audit.those(first, done(works, "create")) { // what has come back, and may have gone again
+			back := func(d deletion) bool { return d.work == c.Namespace+"/"+c.created() }
+			if !c.Time.After(at[len(at)-1].at) && slices.ContainsFunc(at, back) {
+				total++
+			}
+		}
 		if len(at) > heldAboveWorks && len(at)*100 > total*heldAbovePercent {
 			wrong = append(wrong, fmt.Sprintf("%s has lost %d of its %d Works at once from %s on, because of its labels", cluster, len(at), total, first.Format(clockFormat)))
 		}

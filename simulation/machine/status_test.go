@@ -113,7 +113,11 @@ var configurations = map[string]func(*machine) error{
 		return m.tell(m.page(to("m1,m2")), m.override, m.quiet, m.misled("overridepolicies", fault.Truncate(0)), pause(time.Minute), m.edited(2), pause(10*time.Second), m.isOverridden, m.calm, m.expired("overridepolicies"), m.quiet)
 	},
 	"ListHangsAtTheStart": func(m *machine) error { // and counts no more than one that fails
-		return m.tell(m.page(to("m1")), m.quiet, m.stopped, m.fails(watchOf("deployments"), fault.Drop()), m.fails(fault.Match{Verb: "list", Resource: "deployments"}, fault.Drop()), m.started, m.edited(2), pause(5*time.Minute), m.isWritten(2), m.isReady, m.quiet)
+		acts := []act{m.page(to("m1")), m.quiet, m.stopped, m.fails(watchOf("deployments"), fault.Drop()), m.fails(fault.Match{Verb: "list", Resource: "deployments"}, fault.Drop()), m.far(time.Second), m.started, m.edited(2)}
+		for range 160 {
+			acts = append(acts, pause(time.Second), m.unready())
+		}
+		return m.tell(append(acts, pause(2*time.Minute), m.isWritten(2), m.isReady, m.quiet)...)
 	},
 	"PoliciesCannotBeListed": func(m *machine) error {
 		return m.tell(m.override, m.stopped, m.fails(fault.Match{Verb: "list", Resource: "overridepolicies"}, broken), m.fails(watchOf("overridepolicies"), broken), m.page(to("m1")), m.started, pause(10*time.Minute), m.nothingIsThere, m.quiet)
