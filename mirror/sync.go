@@ -63,6 +63,9 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	defer state.Catch(&err)
 	o := &write.Outcome{}
 	notRemoved := c.letGo(ctx, id, o)
+	if err := c.writer.FindAgain(ctx, id, func() judge.Judgement { return judge.On(c.caches.Facts(id)) }); err != nil {
+		return syncResult{}, err
+	}
 	j, settles, err := c.judge(ctx, id)
 	if err != nil {
 		return syncResult{}, err

@@ -30,36 +30,31 @@ type stranger struct {
 func newStrangers(c clock.Clock) *strangers { return &strangers{clock: c} }
 
 func (s *strangers) note(id render.Identity, cluster string, w *state.Work) {
+	s.set(id, cluster, w.Name, stranger{work: w, until: s.clock.Now().Add(AwaitCache)})
+}
+
+func (s *strangers) set(id render.Identity, cluster, name string, found stranger) {
 	met, _ := s.by.get(id, cluster)
 	i := 0
-	if w.Name != id.WorkName() {
+	if name != id.WorkName() {
 		i = 1
 	}
-	met[i] = stranger{work: w, until: s.clock.Now().Add(AwaitCache)}
+	met[i] = found
 	s.by.set(id, cluster, met)
 }
 
 // suspect notes a Work that has left the cache and may still exist, without our label. A
 // create looks for it first. old returns its source, so that a replica that has stood by forgets it.
 func (s *strangers) suspect(w *state.Work) {
-	s.note(w.Source, w.Cluster, w)
-	met, _ := s.by.get(w.Source, w.Cluster)
-	for i := range met {
-		if met[i].work == w {
-			met[i].until = time.Time{} // it is not known to exist
-		}
-	}
-	s.by.set(w.Source, w.Cluster, met)
+	s.set(w.Source, w.Cluster, w.Name, stranger{work: w}) // it is not known to exist
 }
 
-// none is the stranger where there is no Work of the shorter name. One that a binding has taken since has been ours first, so
+// none is the stranger where there is no Work of that name. One that a binding has taken since has been ours first, so
 // it has been in the cache.
 var none = stranger{told: true}
 
-func (s *strangers) noteNone(id render.Identity, cluster string) {
-	met, _ := s.by.get(id, cluster)
-	met[0] = none
-	s.by.set(id, cluster, met)
+func (s *strangers) noteNone(id render.Identity, cluster, name string) {
+	s.set(id, cluster, name, none)
 }
 
 func (s *strangers) isNone(id render.Identity, cluster string) bool {
@@ -94,18 +89,34 @@ func (s *strangers) has(id render.Identity, cluster, name string) bool {
 	return ok
 }
 
-// old returns, once each, the sources of the strangers that must be read again.
-func (s *strangers) old() []render.Identity {
-	now := s.clock.Now()
-	var sources []render.Identity
-	s.by.each(func(id render.Identity, met *strangersAt) {
-		isOld := false
-		for i := range met {
-			if met[i].work != nil && !now.Before(met[i].until) && !met[i].told {
-				met[i].told, isOld = true, true
+func (s *strangers) isOld(found stranger) bool {
+	return found.work != nil && !s.clock.Now().Before(found.until)
+}
+
+// oldOf returns the strangers of a source that must be read again.
+func (s *strangers) oldOf(id render.Identity) (works []*state.Work) {
+	s.by.has(id, func(met strangersAt) bool {
+		for _, found := range met {
+			if s.isOld(found) {
+				works = append(works, found.work)
 			}
 		}
-		if isOld {
+		return false
+	})
+	return works
+}
+
+// old returns, once each, the sources of the strangers that must be read again.
+func (s *strangers) old() []render.Identity {
+	var sources []render.Identity
+	s.by.each(func(id render.Identity, met *strangersAt) {
+		tells := false
+		for i := range met {
+			if s.isOld(met[i]) && !met[i].told {
+				met[i].told, tells = true, true
+			}
+		}
+		if tells {
 			sources = append(sources, id)
 		}
 	})

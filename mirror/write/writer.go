@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/semaphore"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
@@ -277,12 +278,44 @@ func (w *Writer) Find(ctx context.Context, id render.Identity, clusters []string
 			reads = append(reads, judge.Operation{Cluster: cluster})
 		}
 	}
+	w.examineEach(ctx, id, reads, o)
+}
+
+// FindAgain looks for the Works that were found too long ago to be trusted, where a judgement without them wants one: a sync that
+// then knows them does not end what they refuse.
+func (w *Writer) FindAgain(ctx context.Context, id render.Identity, judged func() judge.Judgement) error {
+	old := w.Ledger.oldOf(id)
+	if len(old) == 0 {
+		return nil
+	}
+	j, o, reads := judged(), &Outcome{}, []judge.Operation(nil)
+	wanted := sets.New(j.Hidden()...)
+	for _, op := range j.Plan {
+		if op.Kind == judge.Create {
+			wanted.Insert(op.Cluster)
+		}
+	}
+	for _, work := range old {
+		if wanted.Has(work.Cluster) {
+			reads = append(reads, judge.Operation{Cluster: work.Cluster, Work: work})
+		}
+	}
+	w.examineEach(ctx, id, reads, o)
+	return o.Err()
+}
+
+// examineEach examines the Works of operations, or those of the shorter name.
+func (w *Writer) examineEach(ctx context.Context, id render.Identity, reads []judge.Operation, o *Outcome) {
 	w.Each(ctx, reads, false, o, func(op judge.Operation) {
-		switch _, err := w.examine(ctx, id, op.Cluster, id.WorkName()); {
+		name := id.WorkName()
+		if op.Work != nil {
+			name = op.Work.Name
+		}
+		switch _, err := w.examine(ctx, id, op.Cluster, name); {
 		case err == nil:
 			o.LookAgain()
 		case apierrors.IsNotFound(err):
-			w.Ledger.noteNone(id, op.Cluster)
+			w.Ledger.noteNone(id, op.Cluster, name)
 		default:
 			o.Fail(fmt.Errorf("cannot read the Work for cluster %q: %w", op.Cluster, err))
 		}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
+	"github.com/karmada-target/karmada-mirror/simulation/fault"
 	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
 
@@ -125,6 +126,20 @@ var ownership = map[string]func(*machine) error{
 			}
 		}
 		return nil
+	},
+	"ConflictsAreToldOnce": func(m *machine) error { // although they are read again, each at its time, and not while another write fails
+		var from time.Time
+		acts, asked := []act{m.fails(fault.Match{Verb: "create", Resource: "works", Namespace: "karmada-es-m1"}, away), m.page(to("m1")), pause(5 * time.Minute)}, "m1"
+		for i := range 5 {
+			cluster := fmt.Sprint("m", i+2)
+			asked += "," + cluster
+			acts = append(acts, m.foreignOn(cluster), m.page(to(asked)), pause(time.Minute+3*time.Second), m.told("WorkConflict", i+1, i+1))
+		}
+		return m.tell(append(acts, now(&from), pause(20*time.Minute), m.requests(&from, 0, 0, of(schema.GroupResource{Resource: "events"})), m.calm, pause(20*time.Minute), m.requests(&from, 0, 0, of(schema.GroupResource{Resource: "events"})),
+			m.requests(&from, 100, 420, of(works, "get")), func() error { return m.deleteWork(target{thePage, "m2"}) }, pause(time.Minute), m.told("WorkConflict", 6, 6), m.isThere(thePage, "*", "*"))...)
+	},
+	"ConflictInALaterWave": func(m *machine) error {
+		return m.tell(m.foreignOn("m2"), m.ails("m1"), m.page(inTwoWaves), pause(20*time.Minute), m.told("WorkConflict", 1, 1), m.logged("WorkConflict", 1, 1))
 	},
 	"RefusedSources": func(m *machine) error {
 		reserved := model.Key{Kind: "ConfigMap", Namespace: "karmada-system", Name: "page-0"}
@@ -388,4 +403,15 @@ func (f forgery) isUntouched(m *machine) error {
 func (m *machine) isStranger(work string) bool {
 	cluster, _, _ := strings.Cut(strings.TrimPrefix(work, "karmada-es-"), "/")
 	return slices.ContainsFunc(m.strangers, func(k model.Key) bool { return model.WorkKey(cluster, k) == model.ShortKey(work) })
+}
+
+// foreignOn creates another owner's Work that carries the page.
+func (m *machine) foreignOn(cluster string) act {
+	return func() error {
+		ref := m.touch(target{thePage, cluster})
+		o := object("work.karmada.io/v1alpha1", "Work", ref.Namespace, ref.Name, map[string]any{"spec": map[string]any{"workload": map[string]any{"manifests": []any{map[string]any(numbered(thePage, 3))}}}})
+		(&unstructured.Unstructured{Object: o}).SetLabels(map[string]string{"federatedresourcequota.karmada.io/name": "x", "federatedresourcequota.karmada.io/namespace": "a"})
+		_, err := m.store.Create(works, o)
+		return err
+	}
 }
