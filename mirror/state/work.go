@@ -55,7 +55,7 @@ type Work struct {
 }
 
 // Version returns the API version, without the group, of the object that the Work carries; empty if that is not
-// known.
+// known, or is what a binding has written.
 func (w *Work) Version() string {
 	if w.version == (unique.Handle[string]{}) {
 		return ""
@@ -121,7 +121,9 @@ func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 	w.specMarks = marksOf(obj)
 	w.own(obj)
 	if manifest, err := render.ManifestOf(obj.Object); err == nil {
-		w.version = unique.Make((&unstructured.Unstructured{Object: manifest}).GroupVersionKind().Version)
+		if carried := (&unstructured.Unstructured{Object: manifest}); !render.ForeignMark(carried.GetLabels(), nil).Binding { // never what we write
+			w.version = unique.Make(carried.GroupVersionKind().Version)
+		}
 		if paths, isScaled := render.ScalePathsOf(w.Source.GroupKind(), ""); isScaled {
 			if scale, err := paths.Read(manifest); err == nil {
 				w.replicas = scale.Replicas + 1

@@ -69,7 +69,7 @@ var inVersions = &scene{
 // newToVersions has no Works from which a version follows.
 var newToVersions = func() *scene {
 	s := *inVersions
-	s.steps = choices{"put": 1}
+	s.clusters, s.steps, s.inWaves = members(3), choices{"put": 1}, true
 	return &s
 }()
 

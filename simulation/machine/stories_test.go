@@ -361,12 +361,12 @@ var stories = map[string]func(*machine) error{
 			}
 			return err
 		}
-		return m.tell(pause(10*time.Second), m.servesWidgets("v1", "v2"), pause(10*time.Second), standbyRestarts, pause(10*time.Second), m.puts(inA(widget), to("*")), pause(time.Hour), m.countOf(2), m.inVersion("v1"),
+		return m.tell(pause(10*time.Second), m.servesWidgets("v1", "v2"), pause(10*time.Second), standbyRestarts, pause(10*time.Second), m.puts(inA(widget), to("*")), pause(time.Hour), m.countOf(3), m.inVersion("v1"),
 			m.leaderDies, pause(time.Minute), m.inVersion("v1"), m.servesWidgets("v2"), pause(time.Minute), m.inVersion("v2")) // v1 is no longer served
 	},
 	"WorksAreListedShortInVersions": func(m *machine) error { // while the replicas start
 		return m.tell(pause(10*time.Second), m.puts(inA(widget), to("*")), pause(time.Minute), m.servesWidgets("v1", "v2"), pause(10*time.Second), m.stopped, m.misled("works", fault.Truncate(0)), m.started, pause(10*time.Second),
-			m.puts(inB(widget), to("*")), pause(10*time.Second), m.calm, m.expired("works"), pause(time.Hour), m.countOf(4), m.inVersion("v1"), m.quiet)
+			m.puts(inB(widget), to("*")), pause(10*time.Second), m.calm, m.expired("works"), pause(time.Hour), m.countOf(6), m.inVersion("v1"), m.quiet)
 	},
 	// Override policies go.
 	"PolicyGoesWithItsObject": func(m *machine) error {

@@ -162,10 +162,7 @@ var ownership = map[string]func(*machine) error{
 			m.counted(`karmada_mirror_refused_sources{reason="InvalidAnnotation"}`, float64(len(mistakes))), m.requests(&from, 0, 0, of(works)), m.quiet, m.crowd(len(mistakes), 2, to("m2")), m.quiet)...)
 	},
 	"LeftoverBinding": func(m *machine) error { // takes the Work again and again
-		return m.tell(m.page(to("m1")), m.quiet, func() error { return m.karmada.Claim(refOf(thePage), "m1") }, pause(time.Minute), m.isThere(thePage), func() error {
-			_, err := m.store.Modify(refOf(thePage), "", func(o apiserver.Object) { (&unstructured.Unstructured{Object: o}).SetLabels(nil) })
-			return err
-		}, pause(time.Minute), m.karmadaRestarts, pause(time.Minute), func() error { return m.karmada.Release(refOf(thePage)) }, pause(time.Minute), m.touches(thePage), m.quiet)
+		return m.tell(m.page(to("m1")), m.quiet, func() error { return m.karmada.Claim(refOf(thePage), "m1") }, pause(time.Minute), m.isThere(thePage), m.unclaimed(thePage), pause(time.Minute), m.karmadaRestarts, pause(time.Minute), func() error { return m.karmada.Release(refOf(thePage)) }, pause(time.Minute), m.touches(thePage), m.quiet)
 	},
 	"LeftoverBindingInWaves": func(m *machine) error { // the Work of the later wave is not the binding's any more before the binding goes
 		return m.takenBack(1, map[string]string{preserveKey: "true"}, "preserveResourcesOnDeletion", m.ails("m1"), m.leaderDies, pause(time.Minute))
@@ -175,6 +172,24 @@ var ownership = map[string]func(*machine) error{
 	},
 	"LeftoverBindingOfAFailing": func(m *machine) error { // what m2 is to get cannot be rendered
 		return m.takenBack(2, map[string]string{wavesKey: "*", preserveKey: "true", "karmada.target/expand": "true"}, "preserveResourcesOnDeletion", m.cluster("m2", nil), m.leaderDies)
+	},
+	"LeftoverBindingInAnotherVersion": func(m *machine) error { // what it wrote says nothing about the version, also where it is taken back before its turn
+		inV2 := func(_ string, gr schema.GroupResource, sub string, o, _ apiserver.Object) (apiserver.Object, error) { // which Karmada reads, since it is preferred
+			u := &unstructured.Unstructured{Object: o}
+			if gr == works && sub == "" && o != nil && u.GetLabels()["resourcebinding.karmada.io/permanent-id"] != "" {
+				if manifest, err := model.ManifestOf(u); err == nil {
+					manifest.SetAPIVersion(widgets.Group + "/v2")
+				}
+			}
+			return o, nil
+		}
+		var asks, claims, leaves []act
+		for _, k := range []model.Key{inA(widget), inA(anchor)} {
+			asks = append(asks, m.puts(k, map[string]string{clustersKey: "*", wavesKey: "m1;*"}))
+			claims = append(claims, func() error { return m.karmada.Claim(refOf(k)) })
+			leaves = append(leaves, m.unclaimed(k))
+		}
+		return m.tell(m.tellAll(asks...), m.puts(inB(widget), to("*")), m.quiet, m.servesWidgets("v1", "v2"), pause(time.Minute), m.inVersion("v1"), m.admits(inV2, m.tellAll(claims...), pause(time.Minute), m.tellAll(leaves...), pause(20*time.Minute)), m.inVersion("v1"))
 	},
 	"MovedFromAPolicy": func(m *machine) error { // while Karmada cannot complete the deletion of its Work
 		finalizerStays := func(_ string, gr schema.GroupResource, _ string, o, old apiserver.Object) (apiserver.Object, error) {
@@ -260,6 +275,14 @@ func (m *machine) takenBack(value int, annotations map[string]string, option str
 	}
 	return m.tell(m.page(first), m.quiet, func() error { return m.karmada.Claim(refOf(thePage), "m1", "m2") }, pause(time.Minute), m.tellAll(before...),
 		func() error { return m.put(thePage, value, all, nil) }, pause(3*time.Minute), has, func() error { return m.karmada.Release(refOf(thePage)) }, pause(2*time.Minute), m.hasInMember("m2", strconv.Itoa(value)))
+}
+
+// unclaimed takes a policy's label off an object; its binding stays.
+func (m *machine) unclaimed(k model.Key) act {
+	return func() error {
+		_, err := m.store.Modify(refOf(k), "", func(o apiserver.Object) { (&unstructured.Unstructured{Object: o}).SetLabels(nil) })
+		return err
+	}
 }
 
 // policyLabel is how a policy marks an object.
