@@ -45,14 +45,16 @@ func (w Wishes) Ask() bool { return w.clusters.given || w.selector.given }
 // InheritsClusters reports whether the list of clusters is the Namespace's.
 func (w Wishes) InheritsClusters() bool { return w.clusters.given && w.clusters.inherited }
 
-// InheritsTargets reports whether clusters are chosen by the Namespace.
-func (w Wishes) InheritsTargets() bool { return w.clusters.inherited || w.selector.inherited }
+// InheritsTargets reports whether clusters are chosen by the Namespace, and it says where: it has not opted out.
+func (w Wishes) InheritsTargets() bool {
+	return (w.clusters.inherited || w.selector.inherited) && !w.fence.isBlank()
+}
 
 // InheritsSuspension reports whether what is said about suspension is the Namespace's.
 func (w Wishes) InheritsSuspension() bool { return w.suspend.inherited }
 
 // OptOut reports whether the wishes opt out of the Namespace's targets.
-func (w Wishes) OptOut() bool { return w.clusters.given && strings.TrimSpace(w.clusters.value) == "" }
+func (w Wishes) OptOut() bool { return w.clusters.isBlank() }
 
 // Over returns the wishes of an object whose Namespace has defaults: each annotation
 // replaces the Namespace's, but the Namespace's exclusions always hold. An object that opts
@@ -73,6 +75,8 @@ func (w Wishes) Over(defaults Wishes) Wishes {
 		fence: w.fence,
 	}
 }
+
+func (w wish) isBlank() bool { return w.given && strings.TrimSpace(w.value) == "" }
 
 func (w wish) or(fallback wish) wish {
 	if w.given {

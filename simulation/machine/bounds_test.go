@@ -80,6 +80,9 @@ var bounds = map[string]func(*machine) error{
 		return m.tell(m.space("a", defaults, map[string]string{"namespace.karmada.io/skip-auto-propagation": "true"}), m.crowd(20, 0, nil), m.page(map[string]string{suspendKey: "elsewhere"}), pause(2*time.Minute), m.told("NamespaceNotPropagated", 1, 1), m.told("ReplicasContested", 0, 0),
 			m.told("UnknownCluster a no cluster \"nowhere\"", 1, 1), m.told("UnknownCluster page-0", 1, 1), m.told("UnknownCluster", 2, 2))
 	},
+	"DefaultIsOnlyASelector": func(m *machine) error { // of a Namespace that opts out: that of an object which asks is reported on the object
+		return m.tell(m.space("a", map[string]string{clustersKey: "", selectorKey: "tier=edge"}, map[string]string{"namespace.karmada.io/skip-auto-propagation": "true"}), m.page(to("m1")), pause(2*time.Minute), m.told("NamespaceNotPropagated page-0", 1, 1), m.told("NamespaceNotPropagated", 1, 1))
+	},
 	"UnplacedIsToldOnce": func(m *machine) error { // one of forty clusters is away while the others get more replicas, one by one
 		web := func(value int) act {
 			return func() error {
