@@ -125,6 +125,9 @@ func (s *statusCommand) linesOf(f judge.Facts) []mirrorStatus {
 	lines := statusesOf(j, s.states, s.survey.HidesWorks)
 	isHidden := slices.ContainsFunc(lines, func(line mirrorStatus) bool { return s.survey.HidesWorks(line.Cluster) })
 	if len(lines) < 2 || isHidden || s.failed || len(s.members) > 0 {
+		if unknown := judge.UnknownSuspended(f); unknown != nil && len(lines) > 0 {
+			lines = append(lines, refusedLine(f.ID, *unknown))
+		}
 		return lines
 	}
 	return slices.Insert(lines, 0, sumOf(f.ID, lines, j.Verdict))

@@ -22,8 +22,7 @@ import (
 type mirrorStatus struct {
 	metav1.TypeMeta `json:",inline"`
 	Source          sourceName `json:"source"`
-	// Cluster is empty if the source is refused before any cluster is chosen, and in a line that
-	// sums up others.
+	// Cluster is empty if the source is refused whatever its clusters, and in a line that sums up others.
 	Cluster string `json:"cluster,omitempty"`
 	// Clusters is set in a line that sums up others, and then Decision, Operation and Work are not.
 	Clusters *clustersStatus `json:"clusters,omitempty"`
@@ -164,11 +163,16 @@ func statusesOf(j judge.Judgement, states workStates, hidden func(cluster string
 		lines = append(lines, line)
 	}
 	if len(lines) == 0 && len(v.Refusals) > 0 {
-		line := newStatusLine(f.ID)
-		line.Decision, line.Message = judge.Unknown.String(), refusalText(v.Refusals[0])
-		lines = append(lines, line)
+		lines = append(lines, refusedLine(f.ID, v.Refusals[0]))
 	}
 	return lines
+}
+
+// refusedLine returns the line of a source for a refusal that is not about one of its clusters.
+func refusedLine(id render.Identity, r judge.Refusal) mirrorStatus {
+	line := newStatusLine(id)
+	line.Decision, line.Message = judge.Unknown.String(), refusalText(r)
+	return line
 }
 
 // isOverdue reports whether what is to be written of a source should have been by now.

@@ -91,7 +91,7 @@ func Decide(f Facts) Verdict {
 	if f.Unknown == "" && f.Source != nil && f.Source.Asks && f.Source.Foreground && f.Source.UID == "" {
 		v.Unread = true // its finalizer is for one UID
 	}
-	if unknown := unknownSuspended(f); unknown != nil {
+	if unknown := UnknownSuspended(f); unknown != nil {
 		v.Refusals = AddRefusal(v.Refusals, *unknown)
 	}
 	rollOut(f, &r, &v)
@@ -100,9 +100,9 @@ func Decide(f Facts) Verdict {
 	return v
 }
 
-// unknownSuspended refuses names in the annotation that suspends, if no cluster has them: they may
-// be misspelt, and then nothing is suspended.
-func unknownSuspended(f Facts) *Refusal {
+// UnknownSuspended refuses names in the annotation that suspends, if no cluster has them: they may
+// be misspelt, and then nothing is suspended. No Target says so.
+func UnknownSuspended(f Facts) *Refusal {
 	if f.Unknown != "" || f.Source == nil || !f.Source.Asks || f.Source.Refusal != nil {
 		return nil
 	}

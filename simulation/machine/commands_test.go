@@ -94,6 +94,12 @@ var commands = map[string]func(*machine) error{
 			m.admits(denies("UPDATE"), suspended, pause(20*time.Minute), failed("m2", "its options or labels are not as wanted")), m.quiet,
 			m.page(to("m1,m2")), m.quiet, m.admits(denies("DELETE"), m.page(to("m2")), pause(20*time.Minute), failed("m1", "about to be removed")), m.quiet)
 	},
+	"MisspelledInSuspend": func(m *machine) error { // it is refused, though each of its clusters is fine, and may be waited for
+		const nowhere = `karmada.target/suspend: no cluster "m9" has joined yet`
+		suspends := func(clusters string) act { return m.page(map[string]string{clustersKey: clusters, suspendKey: "m9"}) }
+		return m.tell(suspends("m1,m2"), m.quiet, m.counted(`karmada_mirror_refused_sources{reason="UnknownCluster"}`, 1), m.runs("status -A --failed -o wide", "page-0", nowhere), m.runs("wait configmaps/page-0 -n a --for=applied --timeout=5s"),
+			suspends("m1"), m.quiet, m.runs("status -A -o wide", nowhere))
+	},
 	"NewOneInVersions": func(m *machine) error { // of a kind of which another is preferred
 		says := func(args, text string) act {
 			return func() error {
