@@ -220,7 +220,7 @@ func (b *Breaker) admit(resource string, source render.Identity, w *state.Work, 
 	if by == heldNone {
 		return admission{}
 	}
-	if w.Held == nil { // it is about to be marked
+	if w.Held == nil && by != d.by { // it is about to be marked
 		c.count(in, by, 1)
 		c.count(in, d.by, -1)
 		d.by = by
@@ -257,20 +257,20 @@ type Alarm struct {
 func (b *Breaker) Alarms() (all []Alarm) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	raise := func(f *fuse, pending int, a Alarm) {
-		if a.Held = f.raise(f.holds, pending, b.clock.Now()); a.Held > 0 {
-			a.Because = f.because(a.Cluster)
+	raise := func(f *fuse, a Alarm) {
+		if f.raise(f.holds, b.clock.Now()) {
+			a.Held, a.Because = f.holds, f.because(a.Cluster)
 			all = append(all, a)
 		}
 	}
 	for resource, c := range b.circuits {
-		raise(&c.fuse, c.due(), Alarm{Resource: resource})
+		raise(&c.fuse, Alarm{Resource: resource})
 		for namespace, p := range c.parts {
-			raise(&p.fuse, p.due, Alarm{Resource: resource, Namespace: namespace})
+			raise(&p.fuse, Alarm{Resource: resource, Namespace: namespace})
 		}
 	}
 	for cluster, p := range b.clusters.parts {
-		raise(&p.fuse, p.due, Alarm{Cluster: cluster})
+		raise(&p.fuse, Alarm{Cluster: cluster})
 	}
 	return all
 }

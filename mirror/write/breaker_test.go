@@ -281,7 +281,7 @@ func TestBreakerOnClusters(t *testing.T) {
 					a := b.admit(resource(i), works[i].Source, works[i], false, count)
 					if a.held {
 						works[i].Held = new(b.mark(resource(i), works[i], ""))
-						for _, told := range b.Alarms() {
+						for _, told := range b.alarms() {
 							on = told.Cluster
 						}
 						return
@@ -447,6 +447,9 @@ func TestBreakerClosesForAll(t *testing.T) {
 	}
 }
 
+// alarms are those of two looks at what does not change.
+func (b breakerTest) alarms() []Alarm { return append(b.Alarms(), b.Alarms()...) }
+
 // TestBreakerPartCloses: the circuit of a Namespace closes when nothing is pending in it.
 func TestBreakerPartCloses(t *testing.T) {
 	b := newBreakerTest(100)
@@ -455,8 +458,12 @@ func TestBreakerPartCloses(t *testing.T) {
 		works = append(works, b.proposeOne(i, nil))
 	}
 	b.clock.Step(settleTest)
-	if a, told := b.admitOne(works[0]), b.Alarms(); !a.held || len(told) != 1 || told[0] != (Alarm{Resource: "configmaps", Namespace: sample.Page.Namespace, Held: 60, Because: "more than deletion.holdAbove allows"}) {
-		t.Fatalf("after a burst in one Namespace: %+v, %+v", a, told)
+	for _, w := range works {
+		b.admitOne(w)
+	}
+	told := b.alarms()
+	if len(told) != 1 || told[0] != (Alarm{"configmaps", sample.Page.Namespace, "", 60, "more than deletion.holdAbove allows"}) {
+		t.Fatalf("after a burst in one Namespace: %+v", told)
 	}
 	for _, w := range works {
 		b.Propose("configmaps", w.Source, nil)
@@ -501,7 +508,7 @@ func TestBreakerProvedMore(t *testing.T) {
 	if deleted := b.delete(both); deleted != 1 {
 		t.Errorf("admitted %d", deleted)
 	}
-	if due := b.circuits["configmaps"].due(); due != 1 {
+	if due := b.circuits["configmaps"].in(sample.Page.Namespace).due; due != 1 {
 		t.Errorf("%d are counted", due)
 	}
 }
@@ -755,14 +762,13 @@ func TestBreakerTells(t *testing.T) {
 		works = append(works, b.proposeOne(i, nil))
 	}
 	b.clock.Step(settleTest)
-	told := 0
 	for _, w := range works {
 		if admit(w) {
-			told++
+			t.Error("a burst was reported before its end")
 		}
 	}
-	if told != 1 {
-		t.Errorf("one burst was reported %d times", told)
+	if told := b.Alarms(); len(told) != 1 || told[0].Held != 60 {
+		t.Errorf("one burst was reported as %+v", told)
 	}
 	b.clock.Step(tellPeriod)
 	if admit(works[0]) {
@@ -774,7 +780,7 @@ func TestBreakerTells(t *testing.T) {
 	}
 	more := b.proposeOne(60, nil)
 	b.clock.Step(settleTest)
-	if !admit(more) {
+	if b.admitOne(more); len(b.alarms()) != 1 {
 		t.Error("further held deletions were not reported")
 	}
 }
@@ -801,18 +807,25 @@ func BenchmarkAdmit(b *testing.B) {
 // TestAlarm: administrators hear of more deletions than before, at most once a minute, also if there were fewer in between, and
 // now and again of those that are still held.
 func TestAlarm(t *testing.T) {
-	a, now := alarm{}, time.Unix(0, 0)
+	const look = time.Second
+	f, now := fuse{}, time.Unix(0, 0)
 	for i, step := range []struct {
-		held, pending int
-		after         time.Duration
-		want          int
+		more, less int
+		after      time.Duration
+		want       bool
 	}{
-		{0, 60, 0, 0}, {1, 60, 0, 60}, {30, 60, time.Minute, 0}, {60, 60, time.Minute, 0}, {61, 61, time.Minute, 61}, {62, 62, time.Second, 0}, {62, 62, tellPeriod, 62},
-		{2, 62, time.Minute, 0}, {42, 102, time.Second, 102}, {42, 103, time.Minute, 0}, {41, 101, renewPeriod, 41}, {0, 60, renewPeriod, 0},
+		{0, 0, look, false}, {20, 0, look, false}, {40, 0, look, false}, {0, 0, look, true}, {0, 0, look, false}, {0, 0, tellPeriod, false}, // of a burst, the whole number
+		{1, 0, look, false}, {0, 0, look, true}, {1, 0, look, false}, {0, 0, look, false}, {0, 0, tellPeriod, true}, // more
+		{0, 0, tellPeriod, false}, {20, 55, look, false}, {0, 0, look, true}, {0, 0, tellPeriod, false}, {7, 7, look, true}, // less, of which some is new
+		{0, 10, tellPeriod, false}, {0, 1, renewPeriod, false}, {0, 0, look, true}, {0, 0, look, false}, // renewed
+		{1, 0, look, false}, {1, 0, tellPeriod, true}, {0, 0, renewPeriod, true}, // a burst that lasts
+		{0, 18, renewPeriod, false}, {1, 0, look, false}, {0, 0, look, true}, // again
 	} {
 		now = now.Add(step.after)
-		if got := a.raise(step.held, step.pending, now); got != step.want {
-			t.Errorf("step %d, %d held: %v", i+1, step.held, got)
+		f.hold(step.more)
+		f.hold(-step.less)
+		if got := f.raise(f.holds, now); got != step.want {
+			t.Errorf("step %d, %d held: %v", i+1, f.holds, got)
 		}
 	}
 }

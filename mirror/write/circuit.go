@@ -99,7 +99,7 @@ func (f *fuse) tripped() bool { return f.blown || f.holds > 0 }
 // hold counts a deletion that the fuse holds, or with -1 one that it no longer holds. The
 // fuse closes with the last of them.
 func (f *fuse) hold(n int) {
-	if f.holds += n; f.holds == 0 {
+	if f.holds, f.ever = f.holds+n, f.ever+max(0, n); f.holds == 0 {
 		*f = fuse{}
 	}
 }
@@ -122,26 +122,30 @@ func (f *fuse) because(cluster string) string {
 	return "more than deletion.holdAbove allows"
 }
 
-// alarm records how many deletions were held at the last look, and how many were last reported to administrators, without
-// those that are not held any more, and when.
+// alarm counts the deletions that have ever become held, and those of them when administrators were last notified, at toldAt.
+// held are those at the last look; knewAll is when there were last none to notify of.
 type alarm struct {
-	held, told int
-	toldAt     time.Time
+	ever, told, held int
+	toldAt, knewAll  time.Time
 }
 
-// raise returns of how many deletions to notify administrators now, and notes it; 0 for no need. Of a burst, all are pending
-// before all are held.
-func (a *alarm) raise(held, pending int, now time.Time) int {
-	a.held, a.told = held, a.told-max(0, a.held-held)
-	n, period := held, renewPeriod
-	if held > a.told {
-		n, period = max(held, pending), tellPeriod
+// raise reports whether to notify administrators now of what is held, and notes it: once their number stays the same, or else
+// after a while, so that the first Event says how large a burst is.
+func (a *alarm) raise(held int, now time.Time) bool {
+	period := tellPeriod
+	if a.ever == a.told {
+		period = renewPeriod
 	}
-	if held == 0 || now.Sub(a.toldAt) < period {
-		return 0
+	if a.ever == a.told || a.knewAll.IsZero() {
+		a.knewAll = now
 	}
-	a.told, a.toldAt = n, now
-	return n
+	isStable := held == a.held || now.Sub(a.knewAll) >= tellPeriod
+	a.held = held
+	if held == 0 || !isStable || now.Sub(a.toldAt) < period {
+		return false
+	}
+	a.told, a.toldAt = a.ever, now
+	return true
 }
 
 // in returns the part of a Namespace or cluster.
@@ -154,24 +158,21 @@ func (c *circuit) in(place string) *part {
 	return p
 }
 
-// due returns how many deletions are pending.
-func (c *circuit) due() (n int) {
-	for _, p := range c.parts {
-		n += p.due
-	}
-	return n
-}
-
 // propose notes the due deletions of a source in a part, replacing those noted before.
 func (c *circuit) propose(place string, source render.Identity, next proposal) {
 	p := c.in(place)
-	for _, d := range next { // first, so that no circuit closes for a moment
-		c.count(p, d.by, 1)
+	before := p.pending[source]
+	for cluster, d := range next { // first, so that no circuit closes for a moment
+		if d.by != before[cluster].by {
+			c.count(p, d.by, 1)
+		}
 	}
-	for _, d := range p.pending[source] {
-		c.count(p, d.by, -1)
+	for cluster, d := range before {
+		if d.by != next[cluster].by {
+			c.count(p, d.by, -1)
+		}
 	}
-	p.due += next.counted() - p.pending[source].counted()
+	p.due += next.counted() - before.counted()
 	if len(next) > 0 {
 		p.pending[source] = next
 		return

@@ -135,6 +135,14 @@ var breakers = map[string]func(*machine) error{
 			m.crowd(145, 0, to("m1")), pause(time.Minute), m.held(5, 5), m.told("DeletionHeld", 2, 3), m.some(0, 60, m.deleted), pause(2*time.Minute), m.held(65, 65), m.told("DeletionHeld karmada-mirror held 65", 1, 1),
 			m.eventsExpire, pause(30*time.Minute), m.told("DeletionHeld karmada-mirror held 65", 1, 1), m.eventsExpire, m.leaderDies, pause(3*time.Minute), m.told("DeletionHeld karmada-mirror held 65", 1, 1), m.told("DeletionHeld", 1, 1), m.approved(""), m.quiet, m.eventsExpire, pause(30*time.Minute), m.told("DeletionHeld", 0, 0))
 	},
+	"HeldDuringACleanUp": func(m *machine) error { // which is approved, and takes some seconds
+		return m.tell(m.careful, m.crowd(200, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.held(60, 60), m.told("DeletionHeld karmada-mirror held 60", 1, 1), m.slowly("delete", works.Resource, fault.DelayAnswer(4*time.Second)), m.approved(""), pause(5*time.Second),
+			m.some(60, 70, m.deleted), pause(2*time.Minute), m.calm, m.held(10, 10), m.told("DeletionHeld karmada-mirror held 10", 1, 1), m.told("DeletionHeld", 2, 2))
+	},
+	"HeldBesideApproved": func(m *machine) error { // which are denied, and count for nothing
+		return m.tell(m.careful, m.crowd(200, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.held(60, 60), m.admits(denies("DELETE"), m.approved(""), pause(20*time.Minute), m.some(60, 121, m.deleted), pause(3*time.Minute), m.counted(heldPages, 61), m.told("DeletionHeld karmada-mirror held 61", 1, 1),
+			m.some(121, 180, m.deleted), pause(3*time.Minute), m.counted(heldPages, 120), m.told("DeletionHeld karmada-mirror held 120", 1, 1), m.told("DeletionHeld", 3, 3)))
+	},
 	"ApprovedButDenied": func(m *machine) error { // that it waits for an approval is not true any more, until that is taken back
 		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.counted(heldPages, 60),
 			m.admits(denies("DELETE"), m.approved(""), pause(time.Minute), m.counted(heldPages, 0), m.counted(`karmada_mirror_refused_sources{reason="NotAuthorized"}`, 60),
