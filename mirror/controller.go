@@ -206,18 +206,13 @@ func (c *Controller) Ready() error { return c.caches.Ready() }
 
 // Approve approves deletions that the breaker holds.
 func (c *Controller) Approve(usable config.Approvals) {
-	last, withdrawn := c.breaker.Approve(usable), 0
+	last := c.breaker.Approve(usable)
 	for w := range c.caches.Works() {
 		if w.Held != nil {
 			c.enqueue(w.Source)
 		}
-		if c.caches.IsHeld(w) && write.IsApproved(last, w.Held.Resource, w) && !write.IsApproved(usable, w.Held.Resource, w) {
-			withdrawn++
-		}
 	}
-	if withdrawn > 0 && c.queue.Load() != nil {
-		c.reportWithdrawn(withdrawn)
-	}
+	c.reportWithdrawn(last)
 }
 
 // ConfigurationMissing notes that the configuration is missing. The last good one stays

@@ -271,30 +271,31 @@ func (c *Controller) alarm(a write.Alarm) {
 		"See them with `karmada-mirror deletions list`, approve them with `karmada-mirror deletions approve %s`", a.Held, what, a.Because, choice)
 	c.Logger.Warn("deletions held", zap.String("resource", a.Resource), zap.String("namespace", a.Namespace), zap.String("cluster", a.Cluster), zap.Int("works", a.Held), zap.String("reason", a.Because))
 	if subject != nil {
-		c.announcements.add(announcement{about: subject, refusal: judge.Refusal{Reason: judge.DeletionHeld, Key: choice, Message: message}, at: c.Clock.Now(), isInForce: c.holdsAny})
+		c.announcements.add(announcement{about: subject, refusal: judge.Refusal{Reason: judge.DeletionHeld, Key: choice, Message: message}, at: c.Clock.Now(), isInForce: func() bool { return c.breaker.Holds(a) }})
 	}
 }
 
-// holdsAny reports whether the breaker holds a deletion.
-func (c *Controller) holdsAny() bool {
-	if len(c.breaker.Unmarked()) > 0 {
-		return true
-	}
+// withdrawn counts the deletions that the last approvals covered, and those in force do not.
+func (c *Controller) withdrawn(last config.Approvals) (n int) {
 	for w := range c.caches.Works() {
-		if c.caches.IsHeld(w) && !c.breaker.IsApproved(w) {
-			return true
+		if c.caches.IsHeld(w) && write.IsApproved(last, w.Held.Resource, w) && !c.breaker.IsApproved(w) {
+			n++
 		}
 	}
-	return false
+	return n
 }
 
 // reportWithdrawn reports that an approval is gone before the deletions that it covers: a tool has
 // replaced the ConfigMap, maybe.
-func (c *Controller) reportWithdrawn(held int) {
+func (c *Controller) reportWithdrawn(last config.Approvals) {
+	held := c.withdrawn(last)
+	if held == 0 || c.queue.Load() == nil {
+		return
+	}
 	c.Logger.Warn("approval withdrawn, deletions still held", zap.Int("works", held))
 	if subject := c.Subject(); subject != nil {
 		c.Announce(subject, "ApprovalWithdrawn", fmt.Sprintf("approval withdrawn, %d deletions still held: "+
-			"the annotation "+config.ApprovalsAnnotation+" was removed or changed, perhaps by a tool that replaces the ConfigMap. Approve them again", held), c.holdsAny)
+			"the annotation "+config.ApprovalsAnnotation+" was removed or changed, perhaps by a tool that replaces the ConfigMap. Approve them again", held), func() bool { return !c.caches.HasSyncedWorks() || c.withdrawn(last) > 0 })
 	}
 }
 

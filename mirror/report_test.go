@@ -98,6 +98,11 @@ func TestApprovalWithdrawn(t *testing.T) {
 			if got := a.refusal.Event(); !strings.Contains(got, "approval withdrawn, 1 deletions still held") {
 				t.Error(got)
 			}
+			isInForce := a.isInForce()
+			if c.breaker.Approve(config.Approvals{"configmaps": now}); !isInForce || a.isInForce() {
+				t.Errorf("%s: it is not in force, or still is once that is approved again", step.reason)
+			}
+			c.breaker.Approve(step.approvals)
 		}
 	}
 }

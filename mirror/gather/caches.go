@@ -218,6 +218,9 @@ func (c *Caches) Definitions() []*watch.Watch {
 	return []*watch.Watch{c.customResources, c.apiServices}
 }
 
+// HasSyncedWorks reports whether all Works are known. It is false while a list of them hangs.
+func (c *Caches) HasSyncedWorks() bool { return c.works.Status().Synced }
+
 // WorksVersion is the resource version that the cache of Works has reached.
 func (c *Caches) WorksVersion() string { return c.works.Status().ResourceVersion }
 

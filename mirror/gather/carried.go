@@ -58,7 +58,7 @@ func (c *Caches) Resolve(ctx context.Context, r watch.Resource) (watch.Served, b
 	if r.Version != "" && c.configured(r.GroupResource).Version != "" || !isServed || err != nil {
 		return found, isServed, err
 	}
-	if !c.works.Status().Synced {
+	if !c.HasSyncedWorks() {
 		return watch.Served{}, false, watch.ErrNotKnownYet // the Works are yet to say which version they have
 	}
 	carried := found.Resource

@@ -251,6 +251,7 @@ type Alarm struct {
 	Resource, Namespace, Cluster string
 	Held                         int
 	Because                      string
+	on                           *fuse
 }
 
 // Alarms returns what administrators must be notified of now.
@@ -259,7 +260,7 @@ func (b *Breaker) Alarms() (all []Alarm) {
 	defer b.mu.Unlock()
 	raise := func(f *fuse, a Alarm) {
 		if f.raise(f.holds, b.clock.Now()) {
-			a.Held, a.Because = f.holds, f.because(a.Cluster)
+			a.on, a.Held, a.Because = f, f.holds, f.because(a.Cluster)
 			all = append(all, a)
 		}
 	}
@@ -273,6 +274,13 @@ func (b *Breaker) Alarms() (all []Alarm) {
 		raise(&p.fuse, Alarm{Cluster: cluster})
 	}
 	return all
+}
+
+// Holds reports whether some of what an alarm is about is still held.
+func (b *Breaker) Holds(a Alarm) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return a.on.holds > 0
 }
 
 // stays returns the breaker's answer to a deletion that it holds and whose Work is marked, without a new count.

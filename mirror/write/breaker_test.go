@@ -462,13 +462,13 @@ func TestBreakerPartCloses(t *testing.T) {
 		b.admitOne(w)
 	}
 	told := b.alarms()
-	if len(told) != 1 || told[0] != (Alarm{"configmaps", sample.Page.Namespace, "", 60, "more than deletion.holdAbove allows"}) {
+	if on := &b.circuits["configmaps"].in(sample.Page.Namespace).fuse; len(told) != 1 || told[0] != (Alarm{"configmaps", sample.Page.Namespace, "", 60, "more than deletion.holdAbove allows", on}) || !b.Holds(told[0]) {
 		t.Fatalf("after a burst in one Namespace: %+v", told)
 	}
 	for _, w := range works {
 		b.Propose("configmaps", w.Source, nil)
 	}
-	if n := len(b.circuits["configmaps"].parts); n != 0 {
+	if n := len(b.circuits["configmaps"].parts); n != 0 || b.Holds(told[0]) {
 		t.Errorf("%d Namespaces are remembered", n)
 	}
 	again := b.proposeOne(0, nil)
