@@ -118,6 +118,8 @@ type Controller struct {
 	fence atomic.Pointer[string]
 	// hasPassed: the cache of Works has passed the fence, so that what leaves it was deleted since.
 	hasPassed atomic.Bool
+	// counted is the last snapshot while the cache of Works was complete.
+	counted atomic.Pointer[metrics.Snapshot]
 	// recall is done once the cache of Works has passed the fence, before the first deletion: the breaker knows all marks then.
 	recall atomic.Pointer[sync.Once]
 }

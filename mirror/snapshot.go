@@ -46,6 +46,7 @@ func (c *Controller) snapshot() metrics.Snapshot {
 		own.Resource, own.Own = "configuration", true
 		s.Watches = append(s.Watches, own)
 	}
+	hadSynced := c.caches.HasSyncedWorks()
 	for w := range c.caches.Works() {
 		if w.Cluster == "" || w.State == state.WorkUnknown {
 			continue // it has our label, but is not ours
@@ -57,6 +58,11 @@ func (c *Controller) snapshot() metrics.Snapshot {
 	}
 	for resource, n := range c.breaker.Unmarked() {
 		s.Held[resource] += n
+	}
+	if last := c.counted.Load(); hadSynced && c.caches.HasSyncedWorks() { // all the time
+		c.counted.Store(&s)
+	} else if last != nil {
+		s.Works, s.Held = last.Works, last.Held
 	}
 	return s
 }

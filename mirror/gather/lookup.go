@@ -146,14 +146,14 @@ func each[T any](objects []any) iter.Seq[*T] {
 	}
 }
 
-// HasWorksOf reports whether there is a Work of a source of a resource.
+// HasWorksOf reports whether there may be a Work of a source of a resource.
 func (c *Caches) HasWorksOf(resource string) bool {
 	for w := range c.Works() {
 		if w.Foreign == "" && w.NamesSource() && c.ResourceOf(w.Source) == resource {
 			return true
 		}
 	}
-	return false
+	return !c.HasSyncedWorks()
 }
 
 // ResourceOf returns the resource of a source, as far as it is known.

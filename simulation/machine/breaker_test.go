@@ -147,6 +147,10 @@ var breakers = map[string]func(*machine) error{
 		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.some(0, 60, func(k model.Key) act { return m.puts(inB(k), to("m1")) }), m.quiet, m.admits(noEvents(apierrors.NewInternalError(errors.New("broken"))), m.crowdGoes(60), m.some(0, 60, func(k model.Key) act { return m.deleted(inB(k)) }), pause(time.Minute), m.held(120, 120),
 			m.approved("-n a"), pause(2*time.Minute)), m.counted(heldPages, 60), pause(10*time.Minute), m.told(`DeletionHeld karmada-mirror held 60 deletions of configmaps in namespace "b": more`, 1, 1), m.told("DeletionHeld", 1, 1))
 	},
+	"HeldWhileWorksAreListed": func(m *machine) error { // which hangs: then it is still held, and the Event is renewed
+		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.held(60, 60), m.stays(heldPages, 60, time.Minute), m.eventsExpire, m.misled(works.Resource, fault.Drop()), m.stays(heldPages, 60, 35*time.Minute),
+			m.counted(`karmada_mirror_works{member_cluster="m1",state="applied"}`, 60), m.told("DeletionHeld", 1, 1), m.calm, m.approved(""), m.counted(heldPages, 0))
+	},
 	"ApprovedButDenied": func(m *machine) error { // that it waits for an approval is not true any more, until that is taken back
 		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.counted(heldPages, 60),
 			m.admits(denies("DELETE"), m.approved(""), pause(time.Minute), m.counted(heldPages, 0), m.counted(`karmada_mirror_refused_sources{reason="NotAuthorized"}`, 60),
