@@ -116,6 +116,8 @@ type Controller struct {
 	// fence is the API server's resource version when this replica began to lead: a cache
 	// that has not reached it may be behind the last leader.
 	fence atomic.Pointer[string]
+	// read is the newest version of a source that was read live because its cache had not.
+	read atomic.Pointer[string]
 	// hasPassed: the cache of Works has passed the fence, so that what leaves it was deleted since.
 	hasPassed atomic.Bool
 	// counted is the last snapshot while the cache of Works was complete.

@@ -192,10 +192,14 @@ var errOutvoted = errors.New("its resource is watched in another version than it
 // planned writes.
 func (c *Controller) look(ctx context.Context, facts judge.Facts) (judge.Judgement, error) {
 	id, j := facts.ID, judge.On(facts)
-	if !j.Verdict.Unread && !j.Verdict.AsksBinding() && !c.behindFence(j) {
+	isBehind := c.behindFence(j)
+	if !j.Verdict.Unread && !j.Verdict.AsksBinding() && !isBehind {
 		return j, nil
 	}
 	facts, err := c.caches.LiveFacts(ctx, id)
+	if last := c.read.Load(); isBehind && err == nil && facts.Source != nil && (last == nil || state.IsOlder(*last, facts.Source.ResourceVersion)) {
+		c.read.Store(&facts.Source.ResourceVersion)
+	}
 	return judge.On(facts), err
 }
 
@@ -228,7 +232,9 @@ func (c *Controller) confirmWaves(ctx context.Context, j judge.Judgement) (confi
 func (c *Controller) behindFence(j judge.Judgement) bool {
 	// Deletions are decided by a live read anyway.
 	writes := func(op judge.Operation) bool { return op.Kind != judge.Delete }
-	return slices.ContainsFunc(j.Plan, writes) && state.IsOlder(j.Facts.Version, *c.fence.Load())
+	read := c.read.Load()
+	isOlder := state.IsOlder(j.Facts.Version, *c.fence.Load()) || read != nil && state.IsOlder(j.Facts.Version, *read)
+	return isOlder && slices.ContainsFunc(j.Plan, writes)
 }
 
 // hasMoved reports whether a Work that was in the way has changed meanwhile: its deletion
