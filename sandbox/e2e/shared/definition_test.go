@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/render"
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
@@ -133,6 +134,11 @@ rules:
 	WantLine(t, MustKarmadaMirror(t, "deletions", "list", "-n", ns), `^`+blobs.GroupResource().String()+` +`+ns+` +2 +2 +`+Push)
 	Must(t, InMember(Push, blobs, ns, "b", "one", "content")(t.Context()))
 	MustKarmadaMirror(t, "deletions", "approve", "--yes", "--resource", blobs.GroupResource().String(), "-n", ns)
+	approved, err := Env.Admin.Resource(ConfigMaps).Namespace(System).Get(t.Context(), "karmada-mirror", metav1.GetOptions{})
+	Must(t, err)
+	if at := config.WrittenAt(approved, config.ApprovalsAnnotation); time.Since(at) > time.Minute { // by which the daemon tells old approvals
+		t.Errorf("the API server says that the approval was written at %s", at)
+	}
 	WantGone(t, blobs, ns, "b", Push)
 	WantGone(t, blobs, ns, "c", Push)
 	Eventually(t, "the recreated object in the member", InMember(Push, blobs, ns, "a", "one", "content"))
