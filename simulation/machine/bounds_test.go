@@ -29,7 +29,7 @@ var bounds = map[string]func(*machine) error{
 		reads := func(c call) bool {
 			return c.Verb == "get" && c.Namespace != "karmada-system" && c.Name != "" && c.Resource != definitions
 		}
-		return m.tell(m.flags("--resync-period=1m"), m.override, m.defaults("m1,m2"), m.crowd(100, 0, nil), m.web(to("m1")), m.scaler(to("m1")), m.puts(pageOf(3), map[string]string{clustersKey: "*", "karmada.target/expand": "true"}), m.crowdGoes(2), m.quiet, pause(time.Minute), now(&from), m.restarted, pause(5*time.Minute),
+		return m.tell(m.flags("--resync-period=1m"), m.override, m.defaults("m1,m2"), m.crowd(100, 0, nil), m.web(to("m1")), m.scaler(to("m1")), m.puts(pageOf(3), map[string]string{clustersKey: "*", expandKey: "true"}), m.crowdGoes(2), m.quiet, pause(time.Minute), now(&from), m.restarted, pause(5*time.Minute),
 			m.requests(&from, 0, 0, of(works)), m.requests(&from, 0, 0, reads), m.leaderDies, pause(5*time.Minute), m.requests(&from, 0, 0, of(works)), m.requests(&from, 0, 0, reads), m.quiet)
 	},
 	"DefaultGoes": func(m *machine) error {
@@ -48,7 +48,7 @@ var bounds = map[string]func(*machine) error{
 	},
 	"LabelOfACluster": func(m *machine) error { // writes only the Works that use it
 		var from time.Time
-		return m.tell(m.crowd(10, 0, map[string]string{clustersKey: "*", "karmada.target/expand": "true"}), m.changed(pageOf(3), 1), m.quiet, now(&from), m.cluster("m1", map[string]string{"tier": "gold"}), m.quiet, m.requests(&from, 1, 1, of(works)))
+		return m.tell(m.crowd(10, 0, map[string]string{clustersKey: "*", expandKey: "true"}), m.changed(pageOf(3), 1), m.quiet, now(&from), m.cluster("m1", map[string]string{"tier": "gold"}), m.quiet, m.requests(&from, 1, 1, of(works)))
 	},
 	"StrippedKeys": func(m *machine) error { // writes only the Works that have them
 		var from time.Time
@@ -92,7 +92,7 @@ var bounds = map[string]func(*machine) error{
 		return m.tell(web(79), pause(20*time.Minute), m.goes("m40"), pause(time.Minute), m.told("ReplicasUnplaced", 0, 0), web(159), pause(time.Hour), m.told("ReplicasUnplaced", 1, 1))
 	},
 	"OverrideFailsInOneCluster": func(m *machine) error {
-		return m.tell(func() error { return m.putCluster("m1", map[string]string{"tier": "edge"}, "eu") }, func() error { return m.putCluster("m2", map[string]string{"tier": "core"}, "us") }, m.page(map[string]string{clustersKey: "*", "karmada.target/expand": "true"}), m.quiet,
+		return m.tell(func() error { return m.putCluster("m1", map[string]string{"tier": "edge"}, "eu") }, func() error { return m.putCluster("m2", map[string]string{"tier": "core"}, "us") }, m.page(map[string]string{clustersKey: "*", expandKey: "true"}), m.quiet,
 			m.edited(2), m.told("OverrideFailed", 0, 0), pause(time.Minute), m.told("OverrideFailed", 1, 1), m.written(2), m.joins("m4"), pause(time.Minute), m.quiet)
 	},
 	"EventsOnce": func(m *machine) error {

@@ -45,6 +45,7 @@ const (
 	deletionKey = "karmada.target/deletion"
 	selectorKey = "karmada.target/cluster-selector"
 	wavesKey    = "karmada.target/waves"
+	expandKey   = "karmada.target/expand" // of variables
 )
 
 // A few names are enough: the same things then happen to them again and again.
@@ -71,7 +72,7 @@ var onAPIServer = &scene{
 		clustersKey:                           {none: 14, "": 2, "m1": 2, "m1,m2": 1, "m*": 1, "*,!m2": 1, "m3": 1, "m1,!m2": 1, "!m2": 1},
 		selectorKey:                           {none: 14, "tier=edge": 2, "!tier": 1, "tier in (edge,core)": 1, "topology.kubernetes.io/region=eu": 1, "topology.kubernetes.io/zone!=us-1": 1},
 		"karmada.target/suspend":              {none: 20, "true": 2, "false": 1, "m1": 2, "m?,!m2": 1, "!m1": 1},
-		"karmada.target/expand":               {none: 8, "true": 4, "false": 1, "yes": 1},
+		expandKey:                             {none: 8, "true": 4, "false": 1, "yes": 1},
 		"karmada.target/preserve-on-deletion": {none: 8, "true": 2, "false": 1},
 		"karmada.target/conflict-resolution":  {none: 12, "overwrite": 1},
 		deletionKey:                           {none: 8, "foreground": 4, "background": 1, "orphan": 1},
@@ -81,7 +82,7 @@ var onAPIServer = &scene{
 		clustersKey:                           {none: 8, "": 1, "m1": 3, "m1,m2": 2, "m*": 2, "*,!m2": 1, "m3": 1},
 		selectorKey:                           {none: 10, "tier=edge": 2, "!tier": 1},
 		"karmada.target/suspend":              {none: 12, "true": 2, "false": 1, "m*,!m1": 2, "!m1": 1},
-		"karmada.target/expand":               {none: 10, "true": 3},
+		expandKey:                             {none: 10, "true": 3, "yes": 1},
 		"karmada.target/replicas":             {none: 12, "divide": 2},
 		"karmada.target/preserve-on-deletion": {none: 8, "true": 1},
 		deletionKey:                           {none: 10, "foreground": 2},
@@ -89,7 +90,7 @@ var onAPIServer = &scene{
 	differing: map[string]choices{
 		clustersKey:               {"*": 3, "m1,m2": 2, "*,!m2": 1},
 		"karmada.target/suspend":  {none: 4, "m1": 1, "m?,!m2": 1},
-		"karmada.target/expand":   {none: 1, "true": 3},
+		expandKey:                 {none: 1, "true": 3},
 		"karmada.target/replicas": {none: 1, "divide": 2, "m1=2": 2, "m2=0, m3 = 5": 1},
 	},
 	claims: choices{none: 20, "x": 1},
@@ -97,7 +98,7 @@ var onAPIServer = &scene{
 		"put": 30, "put back": 10, "differ": 20, "edit": 8, "delete": 6, "recreate": 3, "namespace": 16, "namespace back": 10, "delete namespace": 1,
 		"cluster": 8, "cluster leaves": 1, "configure": 2, "Work deleted": 2, "Work edited": 3, "shut": 8, "open": 6, "expire": 1, "late": 6, "throttle": 3, "slow reads": 3, "kill": 1, "restart": 1,
 		"override": 14, "override goes": 3, "override and object": 8, "override there and back": 6, "override of a dying leader": 2,
-		"there and back": 10, "namespace there and back": 10, "edit and back": 6, "move and back": 6, "autoscaler unreadable": 6, "default of a dying leader": 6, "default goes first": 6, "default selects": 4,
+		"there and back": 10, "namespace there and back": 10, "edit and back": 6, "move and back": 6, "autoscaler unreadable": 6, "default of a dying leader": 6, "default goes first": 6, "default selects": 16,
 		"deletion is throttled": 4,
 	},
 }
@@ -129,10 +130,10 @@ var inMembers = &scene{
 		"karmada.target/preserve-on-deletion": {none: 4, "true": 1, "false": 1},
 		"karmada.target/conflict-resolution":  {"overwrite": 1},
 		deletionKey:                           {none: 2, "foreground": 1},
-		"karmada.target/expand":               {none: 3, "true": 2},
+		expandKey:                             {none: 3, "true": 2},
 	},
 	defaults: map[string]choices{
-		clustersKey: {none: 4, "m1": 2, "m1,m2": 2}, "karmada.target/preserve-on-deletion": {none: 6, "true": 1}, "karmada.target/expand": {none: 4, "true": 1},
+		clustersKey: {none: 4, "m1": 2, "m1,m2": 2}, "karmada.target/preserve-on-deletion": {none: 6, "true": 1}, expandKey: {none: 4, "true": 1},
 	},
 	claims: choices{none: 1},
 	steps: choices{

@@ -147,10 +147,10 @@ func together() *scene {
 	s.annotations = map[string]choices{
 		clustersKey: {none: 3, "*": 10, "m1,m2": 2, "*,!m3": 2}, wavesKey: {none: 4, "m1;*": 5, "m1;m2,m3(1);*": 4, "m?(1)": 1, "m4; m1(50%)": 1}, selectorKey: {none: 16, "tier=edge": 1},
 		suspendKey: {none: 12, "true": 1, "m1": 1, "m2": 1}, preserveKey: {none: 8, "true": 1}, "karmada.target/conflict-resolution": {"overwrite": 1}, deletionKey: {none: 6, "foreground": 2},
-		"karmada.target/replicas": {none: 8, "divide": 3, "m1=2,m*=1": 1, "retain": 1}, "karmada.target/expand": {none: 6, "true": 3},
+		"karmada.target/replicas": {none: 8, "divide": 3, "m1=2,m*=1": 1, "retain": 1}, expandKey: {none: 6, "true": 3},
 	}
 	s.defaults = map[string]choices{
-		clustersKey: {none: 8, "m1": 1, "m*": 2}, suspendKey: {none: 10, "m2": 1}, "karmada.target/replicas": {none: 8, "divide": 1}, "karmada.target/expand": {none: 8, "true": 1}, deletionKey: {none: 8, "foreground": 1},
+		clustersKey: {none: 8, "m1": 1, "m*": 2}, suspendKey: {none: 10, "m2": 1}, "karmada.target/replicas": {none: 8, "divide": 1}, expandKey: {none: 8, "true": 1}, deletionKey: {none: 8, "foreground": 1},
 	}
 	s.differing, s.options = s.annotations, []string{suspendKey, preserveKey}
 	s.claims = choices{none: 20, "x": 1}

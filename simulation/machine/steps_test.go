@@ -106,13 +106,17 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 		web.Namespace, scaler.Namespace = namespace, namespace
 		return step{fmt.Sprintf("in %s on %s, and %s later the Deployment says %d", namespace, cluster, after, value), func(m *machine) error {
 			return m.tell(m.puts(web, to(cluster)), m.puts(scaler, to(cluster)), pause(2*time.Second),
-				m.puts(scaler, map[string]string{clustersKey: cluster, "karmada.target/expand": "yes"}), pause(after), func() error { return m.edit(web, value) })
+				m.puts(scaler, map[string]string{clustersKey: cluster, expandKey: "yes"}), pause(after), func() error { return m.edit(web, value) })
 		}}
 	},
 	"default selects": func(t *rapid.T, s *scene) step { // and a cluster is relabelled
-		key, cluster, edge := s.drawObject(t), s.drawCluster(t), map[string]string{"tier": "edge"}
-		return step{fmt.Sprintf("%v on %s", key, cluster), func(m *machine) error {
-			return m.tell(m.space(key.Namespace, map[string]string{selectorKey: "tier=edge"}, nil), m.puts(key, nil), m.cluster(cluster, nil), pause(time.Second), m.cluster(cluster, edge))
+		key, cluster, edge, defaults := s.drawObject(t), s.drawCluster(t), map[string]string{"tier": "edge"}, map[string]string{selectorKey: "tier=edge"}
+		var own map[string]string
+		if rapid.Bool().Draw(t, "replaces an invalid option") {
+			defaults[expandKey], own = "yes", map[string]string{expandKey: "false"}
+		}
+		return step{fmt.Sprintf("%v %s on %s", key, said(own), cluster), func(m *machine) error {
+			return m.tell(m.space(key.Namespace, defaults, nil), m.puts(key, own), m.cluster(cluster, nil), pause(time.Second), m.cluster(cluster, edge))
 		}}
 	},
 	"move and back": func(t *rapid.T, s *scene) step { // while the creation on the other cluster hangs, for longer than a proof is valid

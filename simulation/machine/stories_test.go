@@ -232,7 +232,7 @@ var stories = map[string]func(*machine) error{
 	"SuspendedCannotBeWritten": func(m *machine) error { // and is passed over
 		with := func(value int, suspended string) act {
 			return func() error {
-				return m.put(thePage, value, map[string]string{clustersKey: "m1,m2", wavesKey: "m1;*", "karmada.target/expand": "true", suspendKey: suspended}, nil)
+				return m.put(thePage, value, map[string]string{clustersKey: "m1,m2", wavesKey: "m1;*", expandKey: "true", suspendKey: suspended}, nil)
 			}
 		}
 		return m.tell(func() error { return m.putCluster("m2", map[string]string{"tier": "core"}, "us") }, with(1, "false"), m.quiet, with(2, "false"), pause(time.Minute), m.keeps("m1", "1"), m.keeps("m2", "1"),

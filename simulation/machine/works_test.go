@@ -171,7 +171,7 @@ var ownership = map[string]func(*machine) error{
 		return m.takenBack(1, map[string]string{suspendKey: "m2"}, "suspendDispatching", m.leaderDies)
 	},
 	"LeftoverBindingOfAFailing": func(m *machine) error { // what m2 is to get cannot be rendered
-		return m.takenBack(2, map[string]string{wavesKey: "*", preserveKey: "true", "karmada.target/expand": "true"}, "preserveResourcesOnDeletion", m.cluster("m2", nil), m.leaderDies)
+		return m.takenBack(2, map[string]string{wavesKey: "*", preserveKey: "true", expandKey: "true"}, "preserveResourcesOnDeletion", m.cluster("m2", nil), m.leaderDies)
 	},
 	"LeftoverBindingInAnotherVersion": func(m *machine) error { // what it wrote says nothing about the version, also where it is taken back before its turn
 		inV2 := func(_ string, gr schema.GroupResource, sub string, o, _ apiserver.Object) (apiserver.Object, error) { // which Karmada reads, since it is preferred
