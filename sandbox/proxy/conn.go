@@ -28,7 +28,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: bare, listener: l, stranded: make(chan struct{}), closed: make(chan struct{})}
+	c := &conn{Conn: bare, listener: l, closed: make(chan struct{})}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.conns[c] = true
@@ -58,16 +58,6 @@ func (l *listener) thaw() {
 	}
 }
 
-// strand leaves the existing connections open forever, without passing another
-// byte.
-func (l *listener) strand() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for c := range l.conns {
-		c.strand.Do(func() { close(c.stranded) })
-	}
-}
-
 // cut resets all connections: peers see RST instead of an orderly close.
 func (l *listener) cut() {
 	l.mu.Lock()
@@ -93,8 +83,6 @@ func (l *listener) gate() <-chan struct{} {
 type conn struct {
 	net.Conn
 	listener *listener
-	strand   sync.Once
-	stranded chan struct{}
 	close    sync.Once
 	closed   chan struct{}
 }
@@ -114,14 +102,8 @@ func (c *conn) Write(b []byte) (int, error) {
 }
 
 func (c *conn) pass(err error) error {
-	gate := c.listener.gate()
 	select {
-	case <-c.stranded:
-		gate = nil
-	default:
-	}
-	select {
-	case <-gate:
+	case <-c.listener.gate():
 		return err
 	case <-c.closed:
 		return net.ErrClosed

@@ -150,9 +150,5 @@ func (p *Proxy) Freeze() { p.listener.freeze() }
 // Thaw undoes Freeze; nothing is lost.
 func (p *Proxy) Thaw() { p.listener.thaw() }
 
-// Strand leaves the existing connections half open: they pass no more bytes, and
-// never close. New ones work.
-func (p *Proxy) Strand() { p.listener.strand() }
-
 // Cut resets all of the client's connections.
 func (p *Proxy) Cut() { p.listener.cut() }

@@ -34,13 +34,6 @@ func newBehaviour() behaviour {
 	return behaviour{rollout: time.Second, progress: map[apiserver.Ref]progress{}, fights: map[apiserver.Ref]fight{}}
 }
 
-// SetRollout sets how long workloads take to become available, Jobs to finish, and Services to get an address.
-func (m *Member) SetRollout(d time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.rollout = d
-}
-
 // SetFailing makes the objects for which f is true never become available; nil is none. What fails now is looked at again.
 func (m *Member) SetFailing(f func(Object) bool) {
 	m.mu.Lock()

@@ -139,57 +139,6 @@ func (w *world) inMember(gr schema.GroupResource, name string, path ...string) a
 	return value
 }
 
-// TestStatus: what the member's controllers do is reported, as far as Karmada reports it.
-func TestStatus(t *testing.T) {
-	template := object{"metadata": object{"labels": object{"a": "b"}}, "spec": object{"containers": []any{object{"name": "c", "image": "i"}}}}
-	selector := object{"matchLabels": object{"a": "b"}}
-	addresses := object{"loadBalancer": object{"ingress": []any{object{"ip": "192.0.2.1"}}}}
-	for kind, test := range map[string]struct {
-		apiVersion string
-		spec       object
-		isFailing  bool
-		status     object // nil for none
-		health     string
-	}{
-		"Deployment": {"apps/v1", object{"replicas": int64(2), "selector": selector, "template": template}, true, object{
-			"replicas": int64(2), "updatedReplicas": int64(2), "unavailableReplicas": int64(2), "observedGeneration": int64(1), "generation": int64(1), "resourceTemplateGeneration": int64(7),
-		}, "Unhealthy"},
-		"StatefulSet": {"apps/v1", object{"replicas": int64(1), "selector": selector, "template": template}, false, object{
-			"replicas": int64(1), "updatedReplicas": int64(1), "readyReplicas": int64(1), "availableReplicas": int64(1), "generation": int64(1), "resourceTemplateGeneration": int64(7),
-		}, "Healthy"},
-		"DaemonSet": {"apps/v1", object{"selector": selector, "template": template}, false, object{
-			"currentNumberScheduled": int64(1), "desiredNumberScheduled": int64(1), "numberMisscheduled": int64(0), "numberReady": int64(1), "numberAvailable": int64(1),
-			"updatedNumberScheduled": int64(1), "observedGeneration": int64(1), "generation": int64(1), "resourceTemplateGeneration": int64(7),
-		}, "Healthy"},
-		"Job": {"batch/v1", object{"completions": int64(3), "template": template}, false, object{
-			"succeeded": int64(3), "startTime": "2000-01-01T00:00:01Z", "completionTime": "2000-01-01T00:00:01Z",
-			"conditions": []any{object{"type": "Complete", "status": "True", "lastProbeTime": nil, "lastTransitionTime": nil}},
-		}, "Healthy"},
-		"Service":   {"v1", object{"type": "LoadBalancer"}, false, addresses, "Healthy"},
-		"Ingress":   {"networking.k8s.io/v1", object{}, true, object{"loadBalancer": object{}}, "Unhealthy"},
-		"ConfigMap": {"v1", nil, false, nil, "Healthy"},
-	} {
-		t.Run(kind, func(t *testing.T) {
-			inWorld(t, karmada.V118, func(w *world) {
-				w.m1.SetFailing(func(object) bool { return test.isFailing })
-				manifest := object{"apiVersion": test.apiVersion, "kind": kind, "metadata": object{"name": "x"}}
-				if test.spec != nil {
-					manifest["spec"] = test.spec
-				}
-				w.create(w.control, works, workOf("x", manifest))
-				w.wait(2 * time.Second)
-				reports, _, _ := unstructured.NestedSlice(w.control.Get(workRef("x")), "status", "manifestStatuses")
-				if len(reports) != 1 {
-					t.Fatal("reports:", w.control.Get(workRef("x"))["status"])
-				}
-				status, _ := reports[0].(object)["status"].(object)
-				w.want("status", status, test.status)
-				w.want("health", reports[0].(object)["health"], any(test.health))
-			})
-		})
-	}
-}
-
 // TestVersions are the differences of 1.19.
 func TestVersions(t *testing.T) {
 	for version, want := range map[karmada.Version]struct{ repair, recreated, unknown string }{
@@ -255,21 +204,5 @@ func TestEvents(t *testing.T) {
 		w.want("later", succeeded(), int64(42))
 		w.wait(2 * time.Hour)
 		w.want("in the end", succeeded(), int64(0))
-	})
-}
-
-// TestNamespaces: a Namespace has a Work for each cluster, which goes with it.
-func TestNamespaces(t *testing.T) {
-	inWorld(t, karmada.V119, func(w *world) {
-		w.create(w.control, namespaces, object{"metadata": object{"name": "skipped", "labels": object{"namespace.karmada.io/skip-auto-propagation": "True"}}})
-		w.create(w.control, namespaces, object{"metadata": object{"name": "kube-x"}})
-		_, err := w.k.Join(karmada.Cluster{Name: "m2", Mode: karmada.Pull})
-		w.must(err)
-		w.wait(time.Minute)
-		w.want("Works of Namespaces", len(w.control.List(works, "")), 2)
-		w.must(w.control.Delete(ref(namespaces, "", "n"), metav1.DeleteOptions{}))
-		w.wait(time.Minute)
-		w.want("Works of Namespaces that are gone", len(w.control.List(works, "")), 0)
-		w.want("the Namespace in the member", w.m1.Store.Get(ref(namespaces, "", "n")), object(nil))
 	})
 }

@@ -57,15 +57,6 @@ func (m *Member) Serve(resources ...apiserver.Resource) error {
 	return m.publish()
 }
 
-// Withdraw is the reverse of Serve. The objects are gone.
-func (m *Member) Withdraw(kind schema.GroupKind) error {
-	m.mu.Lock()
-	m.Store.Withdraw(m.kinds[kind])
-	delete(m.kinds, kind)
-	m.mu.Unlock()
-	return m.publish()
-}
-
 // resourceOf is how the member serves a kind.
 func (m *Member) resourceOf(kind schema.GroupKind) (gr schema.GroupResource, has bool) {
 	m.mu.Lock()

@@ -55,7 +55,7 @@ func TestCredentialsRotated(t *testing.T) {
 	Must(t, clientcmd.WriteToFile(*config, kubeconfig))
 	old := newToken(t, "old-token")
 	WriteFile(t, token, []byte(old))
-	own := newInstallation(t, "")
+	own := newInstallation(t)
 	start := func() (both []*Daemon) {
 		for range 2 {
 			both = append(both, StartDaemon(t, DaemonOptions{Kubeconfig: kubeconfig, Flags: own.flags}))

@@ -2,9 +2,7 @@ package shared
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -72,8 +70,7 @@ func undefine(t *testing.T) {
 	WantNone(t, Definitions, "", blobs.GroupResource().String())
 }
 
-// TestDefinition has a definition come, be served no longer, have a dead conversion webhook,
-// go with its objects, come back, and go for good.
+// TestDefinition has a definition come, be served no longer, go with its objects, come back, and go for good.
 func TestDefinition(t *testing.T) {
 	t.Parallel()
 	ns := NewNamespace(t)
@@ -117,8 +114,6 @@ rules:
 	wantWatch(t, "pending")
 	serve(true)
 	edit("two")
-	t.Run("DeadWebhook", func(t *testing.T) { convertsNoMore(t, ns) })
-	edit("three")
 	work := WorkOf(blobID(ns, "a"), Push)
 	if writes := audit.WorkWrites(t, work.Name); strings.Contains(strings.Join(writes, " "), "delete") {
 		t.Errorf("the daemon has deleted Works: %v", writes)
@@ -142,37 +137,6 @@ rules:
 	WantGone(t, blobs, ns, "b", Push)
 	WantGone(t, blobs, ns, "c", Push)
 	Eventually(t, "the recreated object in the member", InMember(Push, blobs, ns, "a", "one", "content"))
-}
-
-// convertsNoMore replaces the conversion by a webhook that is not there. A daemon that starts now
-// cannot list the objects: other resources are not held up, and no object is taken for deleted.
-func convertsNoMore(t *testing.T, ns string) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	Must(t, err)
-	dead := listener.Addr().String()
-	Must(t, listener.Close()) // from here on nothing answers there
-	convert := func(ctx context.Context, conversion string) {
-		_, err := Env.Admin.Resource(Definitions).Patch(ctx, blobs.GroupResource().String(), types.MergePatchType, []byte(`{"spec":{"conversion":`+conversion+`}}`), metav1.PatchOptions{})
-		Must(t, err)
-	}
-	t.Cleanup(func() { convert(context.Background(), `{"strategy":"None","webhook":null}`) })
-	convert(t.Context(), `{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],"clientConfig":{"url":"https://`+dead+`/"}}}`)
-	Eventually(t, "the conversion to fail", func(ctx context.Context) error {
-		if _, err := Env.Admin.Resource(blobs).Namespace(ns).Get(ctx, "a", metav1.GetOptions{}); err == nil {
-			return errors.New("it succeeds")
-		}
-		return nil
-	})
-	own := newInstallation(t, "- {group: "+comesAndGoes+", version: v2, resource: blobs}\n")
-	d := LaunchDaemon(t, DaemonOptions{Flags: append(own.flags, "--leader-elect=false")})
-	Eventually(t, "the first list to fail", func(ctx context.Context) error {
-		if d.Logged("cannot list or watch, retrying") == 0 {
-			return errors.New("it has not")
-		}
-		return d.WantMetric(WatchState(blobs.GroupResource().String(), "syncing"), 1)(ctx)
-	})
-	own.mirrors(t, "during")
-	Must(t, InMember(Push, blobs, ns, "a", "two", "content")(t.Context()))
 }
 
 func blobID(ns, name string) render.Identity {

@@ -16,6 +16,9 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
+// altered is logged once for each Work that comes back otherwise than it was written.
+const altered = "admission alters the Work that is written: not writing it again"
+
 // shapes is the group of custom kinds with any content, some with the names of built-in ones.
 const shapes = "shapes.example"
 
@@ -25,7 +28,7 @@ const shapes = "shapes.example"
 func TestHardObjects(t *testing.T) {
 	t.Parallel()
 	ns := NewNamespace(t)
-	for _, kind := range []string{"Blob", "Job", "Secret", "Service", "ServiceAccount"} {
+	for _, kind := range []string{"Blob", "Job"} {
 		definition := fmt.Appendf(nil, `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -70,10 +73,7 @@ rules:
 		// The source is just stored, and its Work is a little larger (etcd accepts 1.5 MiB).
 		"too-large": {"Blob", sized(1_571_800), "TooLarge"},
 		// Karmada's webhook takes a kind for a built-in one by its name alone.
-		"odd-job":     {"Job", map[string]any{"spec": map[string]any{"selector": "a string", "template": []any{"a", "list"}, "manualSelector": "maybe"}}, "RenderFailed"},
-		"odd-account": {"ServiceAccount", map[string]any{"secrets": []any{"a", int64(1)}}, "RenderFailed"},
-		"odd-secret":  {"Secret", map[string]any{"type": "kubernetes.io/service-account-token", "data": "a string"}, ""},
-		"odd-service": {"Service", map[string]any{"spec": map[string]any{"clusterIP": int64(7)}}, ""},
+		"odd-job": {"Job", map[string]any{"spec": map[string]any{"selector": "a string", "template": []any{"a", "list"}, "manualSelector": "maybe"}}, "RenderFailed"},
 	}
 	before, audit := Env.Mirror.Logged(altered), AuditFromNow(t)
 	for name, c := range cases {
@@ -89,19 +89,16 @@ rules:
 	WantInMembers(t, ns, "page", "one", Push)
 	WantEvent(t, ns, long, "RenderFailed")
 	for name, c := range cases {
-		switch {
-		case c.refused != "":
+		if c.refused != "" {
 			WantEvent(t, ns, name, c.refused)
-		case c.kind == "Blob":
-			Eventually(t, name+" in the member", func(ctx context.Context) error {
-				_, err := Env.Member(Push).Resource(shape(c.kind)).Namespace(ns).Get(ctx, name, metav1.GetOptions{})
-				return err
-			})
-		default: // what Karmada makes of it is up to Karmada
-			MustWork(t, WorkOf(render.Identity{Group: shapes, Kind: c.kind, Namespace: ns, Name: name}, Push))
+			continue
 		}
+		Eventually(t, name+" in the member", func(ctx context.Context) error {
+			_, err := Env.Member(Push).Resource(shape(c.kind)).Namespace(ns).Get(ctx, name, metav1.GetOptions{})
+			return err
+		})
 	}
-	if n := Env.Mirror.Logged(altered) - before; n > 1 { // one is TestWebhooks'
+	if n := Env.Mirror.Logged(altered) - before; n > 0 {
 		t.Errorf("the changes by Karmada's webhook were taken for another webhook's %d times", n)
 	}
 	// It sweeps every 3 s, and must not send the same bytes again.

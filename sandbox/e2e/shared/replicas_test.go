@@ -22,7 +22,7 @@ type installation struct {
 	flags []string
 }
 
-func newInstallation(t *testing.T, resources string) installation {
+func newInstallation(t *testing.T) installation {
 	t.Helper()
 	ns := MakeNamespace(t, NewName(t, "own"), nil, nil)
 	ctx, rbac := t.Context(), Env.Client.RbacV1()
@@ -34,7 +34,7 @@ func newInstallation(t *testing.T, resources string) installation {
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: Account},
 	}, metav1.CreateOptions{})
 	Must(t, roleErr, bindingErr)
-	text := ConfigurationHead + "resources:\n- {resource: configmaps, namespaces: [" + ns + "]}\n" + resources
+	text := ConfigurationHead + "resources:\n- {resource: configmaps, namespaces: [" + ns + "]}\n"
 	Create(t, ConfigMaps, Object("v1", "ConfigMap", ns, Account, map[string]any{"data": map[string]any{config.Key: text}}))
 	return installation{ns, []string{"--config-map", ns + "/" + Account, "--leader-elect-resource-namespace", ns,
 		"--leader-elect-lease-duration", "30s", "--leader-elect-renew-deadline", "25s"}}
@@ -52,7 +52,7 @@ func (i installation) mirrors(t *testing.T, value string) {
 // other replica takes over, and a process ends in time and well, whatever the API server does.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
-	own, p := newInstallation(t, ""), StartProxy(t)
+	own, p := newInstallation(t), StartProxy(t)
 	first := StartDaemon(t, DaemonOptions{Flags: own.flags})
 	Eventually(t, "the first to lead", Leads(first))
 	second := StartDaemon(t, DaemonOptions{Flags: own.flags})
@@ -95,19 +95,4 @@ func TestReplicas(t *testing.T) {
 	case <-time.After(29 * time.Second):
 		t.Error("it has not ended within 29 s of SIGTERM, while the API server stalls")
 	}
-}
-
-// TestHalfOpen strands the connections of a daemon: client-go notices after 45 s, by pings of
-// HTTP/2.
-func TestHalfOpen(t *testing.T) {
-	t.Parallel()
-	own, p := newInstallation(t, ""), StartProxy(t)
-	d := StartDaemon(t, DaemonOptions{Kubeconfig: p.Kubeconfig, Flags: append(own.flags, "--leader-elect=false")})
-	Eventually(t, "the daemon to lead", Leads(d))
-	own.mirrors(t, "before")
-	if p.Connections() == 0 {
-		t.Fatal("there are no connections")
-	}
-	p.Strand()
-	own.mirrors(t, "after")
 }

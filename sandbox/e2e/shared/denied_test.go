@@ -10,7 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -19,63 +19,43 @@ import (
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
-// TestOptions checks in the members what Karmada makes of the options.
-func TestOptions(t *testing.T) {
+// TestDeniedByPolicy has a policy of the control plane deny a Work, and repeat what is in it: neither the
+// daemon nor its commands repeat that.
+func TestDeniedByPolicy(t *testing.T) {
 	t.Parallel()
-	ns := NewNamespace(t)
-	t.Run("Suspended", func(t *testing.T) {
-		Create(t, ConfigMaps, ConfigMap(ns, "suspended", Both, "one"))
-		WantInMembers(t, ns, "suspended", "one", Push, Pull)
-		Change(t, ConfigMaps, ns, "suspended", func(u *unstructured.Unstructured) {
-			SetAnnotation(render.SuspendAnnotation, "*,!"+Push)(u)
-			SetField("two", "data", "key")(u)
-		})
-		WantInMembers(t, ns, "suspended", "two", Push)
-		Settle(t)
-		WantInMembers(t, ns, "suspended", "one", Pull)
-		Change(t, ConfigMaps, ns, "suspended", SetAnnotation(render.SuspendAnnotation, "false"))
-		WantInMembers(t, ns, "suspended", "two", Pull)
-	})
-	t.Run("Preserved", func(t *testing.T) {
-		for _, pair := range [][2]string{{Push, Pull}, {Pull, Push}} {
-			left, stays := pair[0], pair[1]
-			name := "preserved-" + left
-			Create(t, ConfigMaps, ConfigMap(ns, name, Both, "one"))
-			WantInMembers(t, ns, name, "one", Push, Pull)
-			before := MemberUID(t, ns, name, left)
-			Change(t, ConfigMaps, ns, name, func(u *unstructured.Unstructured) { // in one edit, as GitOps does
-				SetAnnotation(render.ClustersAnnotation, stays)(u)
-				SetAnnotation(render.PreserveOnDeletionAnnotation, "true")(u)
-			})
-			work := ConfigMapWork(ns, name, left)
-			WantNone(t, Works, work.Namespace, work.Name)
-			Settle(t)
-			if now := MemberUID(t, ns, name, left); now != before {
-				t.Errorf("the object in %s was deleted or recreated", left)
-			}
+	ns, canary := NewNamespace(t), "canary"+utilrand.String(24)
+	deny(t, Env.Config(), ns, "{apiGroups: [work.karmada.io], apiVersions: ['*'], operations: [CREATE], resources: [works]}",
+		fmt.Sprintf(`object.spec.workload.manifests.exists(m, m.metadata.name == "page" && m.metadata.namespace == "%s")`, ns),
+		`messageExpression: "'this is it: ' + object.spec.workload.manifests[0].data.key"`)
+	probe := Object("work.karmada.io/v1alpha1", "Work", render.ExecutionNamespace(Push), "probe-"+ns, map[string]any{
+		"spec": map[string]any{"workload": map[string]any{"manifests": []any{Plain(ns, "page", "probe").Object}}}})
+	Eventually(t, "the policy to be in force", func(ctx context.Context) error {
+		_, err := Env.Admin.Resource(Works).Namespace(probe.GetNamespace()).Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err == nil || !strings.Contains(err.Error(), "this is it: probe") {
+			return fmt.Errorf("it does not repeat what it is sent: %v", err)
 		}
+		return nil
 	})
-	t.Run("Conflict", func(t *testing.T) {
-		_, err := Env.Member(Push).Resource(ConfigMaps).Namespace(ns).Create(t.Context(), Plain(ns, "taken", "theirs"), metav1.CreateOptions{})
-		Must(t, err)
-		Create(t, ConfigMaps, ConfigMap(ns, "taken", Push, "ours"))
-		Eventually(t, "Karmada to refuse", func(context.Context) error {
-			if output := MustKarmadaMirror(t, "explain", "cm/taken", "-n", ns); !strings.Contains(output, "failed") || !strings.Contains(output, render.ConflictResolutionAnnotation) {
-				return errors.New(output)
-			}
-			return nil
-		})
-		WantInMembers(t, ns, "taken", "theirs", Push)
-		Change(t, ConfigMaps, ns, "taken", SetAnnotation(render.ConflictResolutionAnnotation, "overwrite")) // as explain says
-		WantInMembers(t, ns, "taken", "ours", Push)
-	})
-	t.Run("MemberAdmission", func(t *testing.T) { deniedByMember(t, ns) })
+	Create(t, ConfigMaps, ConfigMap(ns, "page", Push, canary))
+	WantEvent(t, ns, "page", "RenderFailed", "ValidatingAdmissionPolicy '"+ns+"'")
+	_, metrics, err := Env.Mirror.Get(t.Context(), "metrics", "/metrics")
+	Must(t, err)
+	for where, text := range map[string]string{
+		"the log": Env.Mirror.Log(), "the metrics": metrics, "the Events": Kubectl(t, "get", "events", "-n", ns, "-o", "yaml"),
+		"explain": MustKarmadaMirror(t, "explain", "cm", "page", "-n", ns),
+	} {
+		if text == "" || strings.Contains(text, canary) {
+			t.Errorf("an object's content is in %s, or that is empty (%d bytes)", where, len(text))
+		}
+	}
 }
 
-// deniedByMember: a workload may name any ServiceAccount of its namespace, and only the
+// TestDeniedByMember: a workload may name any ServiceAccount of its namespace, and only the
 // member's own admission can stop it. The Work's status has the member's message.
-func deniedByMember(t *testing.T, ns string) {
+func TestDeniedByMember(t *testing.T) {
+	t.Parallel()
 	const account = "cluster-autoscaler"
+	ns := NewNamespace(t)
 	deny(t, Env.MemberConfig(Push), "deny-account-"+ns, "{apiGroups: [apps], apiVersions: ['*'], operations: [CREATE, UPDATE], resources: [deployments]}",
 		fmt.Sprintf(`object.metadata.namespace == "%s" && object.spec.template.spec.?serviceAccountName.orValue("") == "%s"`, ns, account),
 		"message: tenants have no use for this account")
