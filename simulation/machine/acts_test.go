@@ -155,9 +155,9 @@ func (m *machine) altered(clusters string) act {
 	return func() error { m.alterWorks(clusters); return nil }
 }
 
-func (m *machine) ails(cluster string) act { return func() error { m.ail(cluster); return nil } }
+func (m *machine) ails(cluster string) act { return func() error { return m.ail(cluster) } }
 
-func (m *machine) halts(cluster string) act { return func() error { m.halt(cluster); return nil } }
+func (m *machine) halts(cluster string) act { return func() error { return m.halt(cluster) } }
 
 const lagTime = 5 * time.Second
 

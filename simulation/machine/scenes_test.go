@@ -28,7 +28,7 @@ func altered() *scene {
 		clustersKey: {"*": 12, "*,!m3": 1}, "karmada.target/waves": {"m1;*": 4, "m1;m2,m3(1);*": 6, "m1;m2;*": 6}, preserveKey: {none: 3, "true": 1},
 		"karmada.target/conflict-resolution": {"overwrite": 1}, // as in inMembers
 	}
-	s.steps = choices{"put": 8, "edit": 24, "toggle": 8, "alter": 10, "ail": 10, "heal": 4, "away": 4, "ready": 6, "restart": 8, "kill": 2, "there and back": 4}
+	s.steps = choices{"put": 8, "edit": 24, "toggle": 8, "alter": 10, "ail": 8, "fail": 4, "heal": 4, "away": 4, "ready": 6, "restart": 8, "kill": 2, "there and back": 4}
 	s.alters, s.flags, s.options = true, withoutSweeps, []string{preserveKey}
 	return &s
 }
@@ -135,7 +135,7 @@ var withStatuses = &scene{
 	clusters: []string{"m1", "m2"}, objects: []model.Key{deployment}, judgesCounts: true, options: []string{suspendKey},
 	annotations: map[string]choices{clustersKey: {"m1": 2, "*": 4}, suspendKey: {none: 4, "true": 1, "m1": 1}},
 	claims:      choices{none: 1},
-	steps:       choices{"put": 6, "edit": 4, "recreate": 12, "toggle": 6, "away": 6, "ready": 4, "ail": 2, "heal": 2, "clock": 2, "wait": 12, "all restart": 10, "kill": 1},
+	steps:       choices{"put": 6, "edit": 4, "recreate": 12, "toggle": 6, "away": 6, "ready": 4, "ail": 2, "fail": 2, "heal": 2, "clock": 2, "wait": 12, "all restart": 10, "kill": 1},
 	flags:       withoutSweeps,
 }
 
@@ -156,7 +156,7 @@ func together() *scene {
 	s.claims = choices{none: 20, "x": 1}
 	s.steps = choices{
 		"put": 24, "put back": 6, "edit": 24, "delete": 4, "recreate": 6, "there and back": 6, "toggle": 6, "namespace": 6, "namespace back": 4, "namespace there and back": 3,
-		"override": 8, "override goes": 3, "override and object": 4, "upgrade": 3, "configure": 2, "cluster": 6, "cluster leaves": 2, "ail": 6, "halt": 4, "heal": 6, "away": 6, "ready": 8, "rejoin": 4,
+		"override": 8, "override goes": 3, "override and object": 4, "upgrade": 3, "configure": 2, "cluster": 6, "cluster leaves": 2, "ail": 6, "fail": 6, "halt": 4, "heal": 6, "away": 6, "ready": 8, "rejoin": 4,
 		"Work deleted": 2, "Work edited": 2, "shut": 4, "open": 4, "expire": 1, "late": 3, "throttle": 2, "slow reads": 2, "kill": 2, "restart": 3, "autoscaler unreadable": 2, "default of a dying leader": 2, "wait": 2,
 	}
 	return &s

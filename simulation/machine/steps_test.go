@@ -248,32 +248,12 @@ var drawers = map[string]func(*rapid.T, *scene) step{
 		region := choices{"": 2, "eu": 1, "us": 1}.draw(t, "region")
 		return step{fmt.Sprintf("%s %s in %q", name, said(labels), region), func(m *machine) error { return m.putCluster(name, labels, region) }}
 	},
-	"rejoin": func(t *rapid.T, s *scene) step {
-		name := s.drawCluster(t)
-		return step{name, func(m *machine) error { return m.joinReady(name) }}
-	},
-	"ail": func(t *rapid.T, s *scene) step {
-		name := s.drawCluster(t)
-		return step{name, func(m *machine) error { m.ail(name); return nil }}
-	},
-	"halt": func(t *rapid.T, s *scene) step {
-		name := s.drawCluster(t)
-		return step{name, func(m *machine) error { m.halt(name); return nil }}
-	},
+	"rejoin": ofCluster((*machine).joinReady), "cluster leaves": ofCluster((*machine).removeCluster),
+	"ail": ofCluster((*machine).ail), "fail": ofCluster((*machine).fail), "halt": ofCluster((*machine).halt),
+	"away":  ofCluster(func(m *machine, cluster string) error { return m.setReady(cluster, false) }),
+	"ready": ofCluster(func(m *machine, cluster string) error { return m.setReady(cluster, true) }),
 	"heal": func(*rapid.T, *scene) step {
 		return step{"all", func(m *machine) error { m.healMembers(); return nil }}
-	},
-	"away": func(t *rapid.T, s *scene) step {
-		name := s.drawCluster(t)
-		return step{name, func(m *machine) error { return m.setReady(name, false) }}
-	},
-	"ready": func(t *rapid.T, s *scene) step {
-		name := s.drawCluster(t)
-		return step{name, func(m *machine) error { return m.setReady(name, true) }}
-	},
-	"cluster leaves": func(t *rapid.T, s *scene) step {
-		name := s.drawCluster(t)
-		return step{name, func(m *machine) error { return m.removeCluster(name) }}
 	},
 	"configure": func(t *rapid.T, s *scene) step {
 		namespaces := choices{"*": 4, "a": 1, "b": 1}.draw(t, "namespaces")
@@ -397,6 +377,14 @@ func (s *scene) drawPolicy(t *rapid.T) *model.Policy {
 		p.Labels = map[string]string{choices{"stage": 2, "tier": 1}.draw(t, "key"): choices{"blue": 1, "green": 1}.draw(t, "label")}
 	}
 	return p
+}
+
+// ofCluster draws what happens to a cluster.
+func ofCluster(do func(*machine, string) error) func(*rapid.T, *scene) step {
+	return func(t *rapid.T, s *scene) step {
+		name := s.drawCluster(t)
+		return step{name, func(m *machine) error { return do(m, name) }}
+	}
 }
 
 func (s *scene) drawCluster(t *rapid.T) string {

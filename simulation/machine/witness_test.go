@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
+	"github.com/karmada-target/karmada-mirror/simulation/karmada"
 	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
 
@@ -362,26 +363,34 @@ func (m *machine) setReady(name string, isReady bool) error {
 	return nil
 }
 
-// ail makes a cluster apply nothing any more, and healMembers makes all apply everything again.
-func (m *machine) ail(cluster string) {
-	if member := m.karmada.Member(cluster); member != nil {
-		member.Sick(true)
-	}
+// ail makes a member refuse what Karmada writes, fail makes its workloads run nothing, and halt makes Karmada stand still for
+// it; healMembers ends all that.
+func (m *machine) ail(cluster string) error {
+	return m.inMember(cluster, func(member *karmada.Member) { member.Sick(true) })
 }
 
-// halt makes Karmada stand still for a cluster.
-func (m *machine) halt(cluster string) {
+func (m *machine) fail(cluster string) error {
+	return m.inMember(cluster, func(member *karmada.Member) { member.SetFailing(func(apiserver.Object) bool { return true }) })
+}
+
+func (m *machine) halt(cluster string) error {
+	return m.inMember(cluster, func(member *karmada.Member) { member.Halt(true) })
+}
+
+func (m *machine) inMember(cluster string, do func(*karmada.Member)) error {
 	if member := m.karmada.Member(cluster); member != nil {
-		member.Halt(true)
+		do(member)
 	}
+	return nil
 }
 
 func (m *machine) healMembers() {
 	for _, name := range m.clusters {
-		if member := m.karmada.Member(name); member != nil {
+		_ = m.inMember(name, func(member *karmada.Member) { // it has no error
 			member.Sick(false)
+			member.SetFailing(nil)
 			member.Halt(false)
-		}
+		})
 	}
 }
 
