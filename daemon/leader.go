@@ -60,7 +60,8 @@ type election struct {
 	// closed when the term is over.
 	won      atomic.Bool
 	ended    chan struct{}
-	failed   error // why leading has ended by itself, once ended is closed
+	hasLabel atomic.Bool // the label of the last leader has been read in this term
+	failed   error       // why leading has ended by itself, once ended is closed
 	duration time.Duration
 	// synced is closed when the Lease is being watched.
 	synced chan struct{}
@@ -73,7 +74,7 @@ type election struct {
 // goroutine that may run late. It also keeps the label of the Lease.
 type lock struct {
 	*resourcelock.LeaseLock
-	won, leads *atomic.Bool
+	won, hasLabel *atomic.Bool
 	// holdsUnmarked is that of the controller.
 	holdsUnmarked func() bool
 	deadline      time.Duration
@@ -84,7 +85,7 @@ const unmarkedLabel = "karmada.target/holds-unmarked"
 
 // Update implements resourcelock.Interface.
 func (l lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	if l.leads.Load() { // only then the label of the last leader has been read
+	if l.hasLabel.Load() { // also at the last update, which releases the Lease
 		if holds := l.holdsUnmarked(); holds || l.Labels != nil {
 			l.Labels = map[string]string{unmarkedLabel: strconv.FormatBool(holds)}
 		}
@@ -126,7 +127,7 @@ func (d *daemon) newElection(ctx context.Context) (*election, error) {
 		LeaseMeta:  metav1.ObjectMeta{Namespace: o.namespace, Name: o.name},
 		Client:     client.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: o.identity},
-	}, &e.won, &d.leads, d.controller.HoldsUnmarked, o.renewDeadline}
+	}, &e.won, &e.hasLabel, d.controller.HoldsUnmarked, o.renewDeadline}
 	e.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Name:            o.name,
 		Lock:            lock,
@@ -151,6 +152,7 @@ func (d *daemon) newElection(ctx context.Context) (*election, error) {
 					d.logger.Warn("the last leader held deletions that it could not mark: holding what is due")
 					d.controller.Suspect()
 				}
+				e.hasLabel.Store(true)
 				d.leads.Store(true)
 				defer d.leads.Store(false)
 				e.failed = d.controller.Lead(term, ctx.Done())
@@ -286,6 +288,7 @@ func (e *election) attempt(ctx, parts context.Context) (won, nudged bool) {
 	attempt, cancel := context.WithCancel(quiet)
 	defer cancel()
 	e.won.Store(false)
+	e.hasLabel.Store(false)
 	e.ended = make(chan struct{})
 	elected := make(chan struct{})
 	go func() { defer close(elected); e.elector.Run(attempt) }()

@@ -150,7 +150,7 @@ func (c *Controller) recallHeld() {
 	held := map[due][]judge.Due{}
 	for w := range c.caches.Works() {
 		if c.caches.IsHeld(w) {
-			of := due{w.Held.Resource, w.Source}
+			of := due{c.caches.ResourceOf(w.Source), w.Source}
 			held[of] = append(held[of], judge.Due{Work: w})
 		}
 	}

@@ -71,6 +71,24 @@ func testRecallHeld(t *testing.T, recall func(*Controller)) {
 	}
 }
 
+// TestRecallForged: a mark that names another resource holds nothing of that, whoever wrote it.
+func TestRecallForged(t *testing.T) {
+	s := newAPIServer(t)
+	s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"), sample.Work(gadgetObject("m2"), "m2", func(u *unstructured.Unstructured) {
+		sample.SetLabel(u, render.HeldKey, "true")
+		sample.Annotate(u, render.HeldKey, render.Hold{Since: sample.Created, Resource: "configmaps", Because: "x", Whole: true}.String())
+	}))
+	c := newControllerOf(t, s, configured("", "v1", ""), newFakeClock())
+	leading(t, c)
+	c.enqueueEverything()
+	if _, err := c.reconcile(t.Context(), sample.Page, false); err != nil {
+		t.Fatal(err)
+	}
+	if sent := s.sent(); !slices.Equal(sent, []string{"delete m1 if it is work-uid at 7"}) {
+		t.Errorf("sent %q", sent)
+	}
+}
+
 // TestHeldOfOthers: deletions that another daemon holds do not count for this one.
 func TestHeldOfOthers(t *testing.T) {
 	for namespaces, want := range map[string]int{"": 1, `"shop"`: 1, `"other"`: 0} {

@@ -139,6 +139,11 @@ var breakers = map[string]func(*machine) error{
 		return m.tell(m.careful, m.crowd(200, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.held(60, 60), m.told("DeletionHeld karmada-mirror held 60", 1, 1), m.slowly("delete", works.Resource, fault.DelayAnswer(4*time.Second)), m.approved(""), pause(5*time.Second),
 			m.some(60, 70, m.deleted), pause(2*time.Minute), m.calm, m.held(10, 10), m.told("DeletionHeld karmada-mirror held 10", 1, 1), m.told("DeletionHeld", 2, 2))
 	},
+	"HeldJustBeforeItEnds": func(m *machine) error { // and after the last renewal of the Lease
+		var from time.Time
+		return m.tell(m.careful, m.crowd(100, 0, to("m1")), m.quiet, m.crowdGoes(40), pause(30*time.Second), m.countOf(60), now(&from),
+			m.admits(denies("UPDATE"), m.some(40, 70, m.deleted), pause(1500*time.Millisecond), m.stopped, m.started, pause(3*time.Minute), m.deletes(&from, 0, 0)))
+	},
 	"HeldBesideApproved": func(m *machine) error { // which are denied, and count for nothing
 		return m.tell(m.careful, m.crowd(200, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.held(60, 60), m.admits(denies("DELETE"), m.approved(""), pause(20*time.Minute), m.some(60, 121, m.deleted), pause(3*time.Minute), m.counted(heldPages, 61), m.told("DeletionHeld karmada-mirror held 61", 1, 1),
 			m.some(121, 180, m.deleted), pause(3*time.Minute), m.counted(heldPages, 120), m.told("DeletionHeld karmada-mirror held 120", 1, 1), m.told("DeletionHeld", 3, 3)))
