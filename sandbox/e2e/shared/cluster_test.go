@@ -79,7 +79,7 @@ func returns(t *testing.T, ns, guest string) {
 	Must(t, Env.Admin.Resource(ConfigMaps).Namespace(ns).Delete(t.Context(), "held", metav1.DeleteOptions{}))
 	WantGone(t, ConfigMaps, ns, "held", Push)
 	WantEvent(t, ns, "held", "DeletionPending", "its Works remain for "+guest+" (the cluster is not ready)")
-	if output, err := KarmadaMirror(t, "wait", "configmap/edited", "-n", ns, "--for=applied", "--timeout=2s"); err == nil || !strings.Contains(output, "not ready") {
+	if output, err := KarmadaMirror(t, "wait", "configmap/edited", "-n", ns, "--for=applied", "--timeout=10s"); err == nil || !strings.Contains(output, "not ready") {
 		t.Errorf("waiting for what a member lacks that is away: %v: %s", err, output)
 	}
 	Must(t, server.Restart(t.Context()))
