@@ -71,7 +71,7 @@ func testRecallHeld(t *testing.T, recall func(*Controller)) {
 	}
 }
 
-// TestRecallForged: a mark that names another resource holds nothing of that, whoever wrote it.
+// TestRecallForged: a mark that names another resource holds nothing of that.
 func TestRecallForged(t *testing.T) {
 	s := newAPIServer(t)
 	s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"), sample.Work(gadgetObject("m2"), "m2", func(u *unstructured.Unstructured) {
