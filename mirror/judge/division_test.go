@@ -233,6 +233,7 @@ func TestKeepsReplicas(t *testing.T) {
 	whole := sample.Annotations{render.ClustersAnnotation: "*", render.ExpandAnnotation: "true"}
 	divided := sample.Annotations{render.ClustersAnnotation: "*", render.ExpandAnnotation: "true", render.ReplicasAnnotation: "divide"}
 	job := render.Identity{Group: "batch", Kind: "Job", Namespace: sample.Page.Namespace, Name: sample.Page.Name}
+	custom := render.Identity{Group: "argoproj.io", Kind: "Rollout", Namespace: sample.Page.Namespace, Name: sample.Page.Name}
 	cases := map[string]struct {
 		kind            string
 		before          sample.Annotations
@@ -240,6 +241,7 @@ func TestKeepsReplicas(t *testing.T) {
 	}{
 		"Divided": {"Deployment", divided, []string{"create m1 3", "create m2 3"}, []string{"update m1 3", "update m2 3"}, []string{"update m1 3", "update m2 3", "create m3 2", "then", "update m1 2", "update m2 2"}},
 		"Whole":   {"Deployment", whole, []string{"create m1 6", "create m2 6"}, []string{"update m1 4", "update m2 2"}, []string{"update m1 4", "update m2 2", "create m3 2", "then", "update m1 2"}},
+		"Custom":  {"Rollout", whole, []string{"create m1 6", "create m2 6"}, []string{"update m1 4", "update m2 2"}, []string{"update m1 4", "update m2 2", "create m3 2", "then", "update m1 2"}},
 		"Job":     {"Job", divided, []string{"create m1 3", "create m2 3"}, nil, []string{"create m3 2", "then", "update m1 2", "update m2 2"}},
 	}
 	for name, tc := range cases {
@@ -248,7 +250,13 @@ func TestKeepsReplicas(t *testing.T) {
 				u := workloadObject(tc.kind, wishes)
 				u.Object["spec"] = map[string]any{"replicas": int64(6), "region": "$(cluster.region)", "image": image}
 				f := dividedFacts(t, 6, wishes, map[string]ClusterFacts{})
-				if tc.kind == job.Kind {
+				switch tc.kind {
+				case custom.Kind:
+					u.SetAPIVersion("argoproj.io/v1")
+					if f.ID = custom; f.Scale != nil {
+						f.Scale.Paths, _ = render.ScalePathsOf(custom.GroupKind(), ".spec.replicas")
+					}
+				case job.Kind:
 					u.SetAPIVersion("batch/v1")
 					f.ID, f.Scale.HasCompletions, f.Scale.Completions = job, true, 6
 				}

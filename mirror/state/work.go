@@ -63,8 +63,11 @@ func (w *Work) Version() string {
 	return w.version.Value()
 }
 
+// usualReplicasPath is where most custom kinds have their replicas. Their definition is not at hand.
+const usualReplicasPath = ".spec.replicas"
+
 // Replicas returns how many replicas the object has that the Work carries; false if that is not known: of a kind that is not
-// built in, for example.
+// built in and has them elsewhere, for example.
 func (w *Work) Replicas() (replicas int64, ok bool) { return w.replicas - 1, w.replicas > 0 }
 
 // rare is what a Work names besides its source.
@@ -124,10 +127,9 @@ func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 		if carried := (&unstructured.Unstructured{Object: manifest}); !render.ForeignMark(carried.GetLabels(), nil).Binding { // never what we write
 			w.version = unique.Make(carried.GroupVersionKind().Version)
 		}
-		if paths, isScaled := render.ScalePathsOf(w.Source.GroupKind(), ""); isScaled {
-			if scale, err := paths.Read(manifest); err == nil {
-				w.replicas = scale.Replicas + 1
-			}
+		paths, _ := render.ScalePathsOf(w.Source.GroupKind(), usualReplicasPath)
+		if scale, err := paths.Read(manifest); err == nil {
+			w.replicas = scale.Replicas + 1
 		}
 	}
 	digest, content, err := render.DigestOf(obj.Object, w.Namespace, w.Name)
