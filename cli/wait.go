@@ -135,6 +135,7 @@ func (w *waitCommand) missing(ctx context.Context, ref gather.SourceRef) ([]stri
 		if err != nil {
 			return nil, err
 		}
+		shared.Renews(w.shared)
 		w.shared, w.renewed = shared, time.Now()
 	}
 	reader, seen := w.shared, seenWorks{workStates{}, map[types.NamespacedName]*state.Report{}}

@@ -32,10 +32,10 @@ type Reader struct {
 	configuration *config.Configuration
 	clusters      knownClusters
 	namespaces    map[string]*state.Namespace
-	autoscalers   map[string][]*state.Object // by namespace
-	policies      map[string][]*state.Policy // by namespace
-	applied       map[string]readApplied     // by namespace
-	versions      map[schema.GroupKind]string
+	autoscalers   map[string][]*state.Object  // by namespace
+	policies      map[string][]*state.Policy  // by namespace
+	applied       map[string]readApplied      // by namespace
+	carried       map[schema.GroupKind]string // the version in which most Works are
 	// autoscalerWorks has the Works of autoscalers, by cluster.
 	autoscalerWorks map[string][]*state.Work
 	// assumed are objects that replace those on the API server.
@@ -49,7 +49,7 @@ type Reader struct {
 // may not read it.
 func NewReader(ctx context.Context, client dynamic.Interface, mapper meta.RESTMapper, configuration *config.Configuration) (*Reader, error) {
 	r := &Reader{
-		client: client, mapper: mapper, configuration: configuration, clusters: knownClusters{}, hidden: newHidden(), versions: map[schema.GroupKind]string{},
+		client: client, mapper: mapper, configuration: configuration, clusters: knownClusters{}, hidden: newHidden(), carried: map[schema.GroupKind]string{},
 		namespaces: map[string]*state.Namespace{}, assumed: map[render.Identity]*unstructured.Unstructured{},
 		policies: map[string][]*state.Policy{}, applied: map[string]readApplied{}, autoscalers: map[string][]*state.Object{}, autoscalerWorks: map[string][]*state.Work{},
 	}
@@ -202,11 +202,11 @@ func (r *Reader) useVersionInForce(ctx context.Context, f *judge.Facts, ref Sour
 }
 
 // versionInForce is the one that the configuration names or, if it names none, the one that [Caches.Resolve] finds when a watch
-// begins. The Works are read only for a kind that is served in several versions, and once.
+// begins. The Works are read only for a kind that is served in several versions, and once: see [Reader.Renews].
 func (r *Reader) versionInForce(mapping *meta.RESTMapping, s surroundings) (schema.GroupVersionResource, error) {
 	inForce, kind := mapping.Resource, mapping.GroupVersionKind.GroupKind()
 	resource, _ := r.configuration.Resource(inForce.GroupResource())
-	if inForce.Version = cmp.Or(resource.Version, r.versions[kind]); inForce.Version != "" {
+	if inForce.Version = resource.Version; inForce.Version != "" {
 		return inForce, nil
 	}
 	served, err := r.mapper.RESTMappings(kind)
@@ -215,13 +215,22 @@ func (r *Reader) versionInForce(mapping *meta.RESTMapping, s surroundings) (sche
 		return inForce, fmt.Errorf("cannot tell in which versions %s are served: %w", inForce.GroupResource(), err)
 	}
 	if inForce = preferred.Resource; len(served) > 1 {
-		carried := inForce.GroupResource().WithVersion(carriedBy(s.Works(), kind, resource, ""))
+		if _, isKnown := r.carried[kind]; !isKnown {
+			r.carried[kind] = carriedBy(s.Works(), kind, resource, "")
+		}
+		carried := inForce.GroupResource().WithVersion(r.carried[kind])
 		if slices.ContainsFunc(served, func(m *meta.RESTMapping) bool { return m.Resource == carried }) {
 			inForce = carried
 		}
 	}
-	r.versions[kind] = inForce.Version
 	return inForce, nil
+}
+
+// Renews makes the Reader one that follows an earlier one, if there is one: all Works are not read again for their versions.
+func (r *Reader) Renews(earlier *Reader) {
+	if earlier != nil {
+		r.carried = earlier.carried
+	}
 }
 
 // object reads a source; nil if it certainly does not exist.

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/yaml"
 
 	"github.com/karmada-target/karmada-mirror/config"
@@ -56,5 +57,50 @@ spec:
 	}
 	if got := v.Targets["m1"].Rendering; len(f.Policies) != 1 {
 		t.Errorf("the policy that would be applied with the object does not count: %d policies, %v", len(f.Policies), got.Digest())
+	}
+}
+
+// TestRenews: a Reader after another does not read all Works again to tell in which version an object is.
+func TestRenews(t *testing.T) {
+	widgets, widget := schema.GroupVersionResource{Group: "example.io", Version: "v1", Resource: "widgets"}, sample.Asking("1", "m1")
+	widget.SetGroupVersionKind(widgets.GroupVersion().WithKind("Widget"))
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
+		state.ClustersResource: "ClusterList", state.NamespacesResource: "NamespaceList", render.WorksResource: "WorkList", widgets: "WidgetList",
+	}, sample.Cluster("m1", ""), sample.Namespace(nil), widget)
+	configuration, err := config.Parse([]byte(`{"apiVersion": "mirror.karmada.target/v1alpha1", "kind": "MirrorConfiguration", "resources": [{"group": "example.io", "resource": "widgets"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{{Group: "example.io", Version: "v1"}, {Group: "example.io", Version: "v2"}})
+	for _, version := range []string{"v1", "v2"} {
+		mapper.Add(schema.GroupVersionKind{Group: "example.io", Version: version, Kind: "Widget"}, meta.RESTScopeNamespace)
+	}
+	mapping, err := mapper.RESTMapping(schema.GroupKind{Group: "example.io", Kind: "Widget"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before *Reader
+	var listed []int // how often all Works were
+	for range 3 {
+		r, err := NewReader(t.Context(), client, mapper, configuration)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Renews(before)
+		if _, err := r.Facts(t.Context(), SourceRef{Mapping: mapping, Namespace: "shop", Name: "page"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, action := range client.Actions() {
+			if list, is := action.(clienttesting.ListAction); is && action.GetResource() == render.WorksResource && list.GetListRestrictions().Labels.String() == render.OurWorks {
+				n++
+			}
+		}
+		listed = append(listed, n)
+		client.ClearActions()
+		before = r
+	}
+	if listed[1] != listed[0]-1 || listed[2] != listed[1] {
+		t.Errorf("all Works were listed %d times", listed)
 	}
 }

@@ -69,7 +69,7 @@ func (s *Survey) add(w *state.Work) {
 // Update notes that a Work has changed or, if isDeleted, that it no longer exists or no longer has
 // our label. It returns the sources whose Work it is, and was.
 func (s *Survey) Update(obj *unstructured.Unstructured, isDeleted bool) (sources []render.Identity) {
-	clear(s.versions) // they follow from the Works
+	clear(s.carried) // they follow from the Works
 	at := types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 	if before := s.at[at]; before != nil {
 		s.remove(before)

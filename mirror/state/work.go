@@ -68,7 +68,7 @@ const usualReplicasPath = ".spec.replicas"
 
 // Replicas returns how many replicas the object has that the Work carries; false if that is not known: of a kind that is not
 // built in and has them elsewhere, for example.
-func (w *Work) Replicas() (replicas int64, ok bool) { return w.replicas - 1, w.replicas > 0 }
+func (w *Work) Replicas() (replicas int64, ok bool) { return max(0, w.replicas-1), w.replicas > 0 }
 
 // rare is what a Work names besides its source.
 type rare struct {
