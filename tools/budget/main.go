@@ -28,7 +28,8 @@ var seconds = map[string]float64{
 	"sandbox/parity":          30,
 	"sandbox/pinned/requests": 60,
 	"simulation/machine":      110,
-	"tools/helm":              20,
+	"tools/helm":              30, // which compiles Helm the first time
+	"tools/prometheus":        30, // and promtool
 }
 
 const (
