@@ -86,7 +86,7 @@ parity: ## Compare what is rendered with Karmada's own functions
 
 e2e: $(PROGRAMS) ## Run the end-to-end tests, and the commands of the docs, on real Karmadas
 	@echo "running the end-to-end tests: each package reports when it ends, after some minutes"
-	cd sandbox && go test -count=1 -p 2 -timeout 30m -parallel $(PARALLEL) $(E2E)
+	cd sandbox && go test -count=1 -p 2 -timeout 60m -parallel $(PARALLEL) $(E2E)
 
 alerts: ## Test the alerts with promtool, and the names in them and in the dashboard
 	$(call compiling,promtool)
