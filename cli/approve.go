@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/util/retry"
 
@@ -45,6 +46,10 @@ func (d *deletions) approve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	seen := sets.New[types.NamespacedName]()
+	for _, w := range works {
+		seen.Insert(w.work)
+	}
 	if works = d.unapproved(works); len(works) == 0 {
 		return errNothingHeld
 	}
@@ -64,6 +69,8 @@ func (d *deletions) approve(ctx context.Context) error {
 		done = "would be approved: "
 	} else if err := d.confirm(held); err != nil {
 		return err
+	} else if err := d.mustBeSeen(ctx, seen, approvals); err != nil {
+		return err
 	} else if err := d.write(ctx, approvals); err != nil {
 		return err
 	}
@@ -71,6 +78,17 @@ func (d *deletions) approve(ctx context.Context) error {
 		fmt.Fprintf(d.out, "%s%s\n", done, s)
 	}
 	return nil
+}
+
+// mustBeSeen returns an error if approvals cover what became held after the user looked: the clock of a daemon may be behind.
+func (d *deletions) mustBeSeen(ctx context.Context, seen sets.Set[types.NamespacedName], approvals config.Approvals) error {
+	works, err := d.held(ctx)
+	for _, w := range works {
+		if !w.Approved && !seen.Has(w.work) && approvals.Covers(w.Since, w.Resource, w.namespace, w.cluster) {
+			return errors.New("nothing was approved: more deletions have become held meanwhile; look at them and approve again")
+		}
+	}
+	return err
 }
 
 // usable returns the Works whose marks the daemon accepts an approval of. It corrects the others itself.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -16,17 +17,41 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// TestEmptyFlags proves that an unset variable in a script does not select everything.
-func TestEmptyFlags(t *testing.T) {
-	hold := render.Hold{Since: time.Now(), Resource: "configmaps", Because: "this is a test"}
-	work := func(cluster string) any {
-		return map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": map[string]any{
+// heldIn is the answer to a list of held Works, one for each cluster.
+func heldIn(since time.Time, clusters ...string) any {
+	hold, items := render.Hold{Since: since, Resource: "configmaps", Because: "this is a test"}, []any{}
+	for _, cluster := range clusters {
+		items = append(items, map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": map[string]any{
 			"name": render.Identity{Kind: "ConfigMap", Namespace: "shop", Name: "page"}.WorkName(), "namespace": render.ExecutionNamespace(cluster), "labels": map[string]any{render.HeldKey: "true"},
 			"annotations": map[string]any{render.HeldKey: hold.String(), render.SourceAnnotation: "ConfigMap/shop/page"},
-		}}
+		}})
 	}
+	return map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList", "metadata": map[string]any{}, "items": items}
+}
+
+// answers are the bodies of the answers to one request after another.
+type answers []any
+
+func (a *answers) MarshalJSON() ([]byte, error) {
+	defer func() { *a = (*a)[1:] }()
+	return json.Marshal((*a)[0])
+}
+
+// TestApproveOnlyWhatWasSeen: the daemon's clock may be behind, so that what becomes held later has the same date.
+func TestApproveOnlyWhatWasSeen(t *testing.T) {
+	since := time.Now().Add(-time.Minute)
 	paths := server()
-	paths[worksPath] = map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList", "metadata": map[string]any{}, "items": []any{work("m1"), work("prod")}}
+	paths[worksPath] = &answers{heldIn(since, "m1"), heldIn(since, "m1", "prod")}
+	output, err := execute("deletions", "approve", "--yes", "--kubeconfig", serve(t, paths, nil), "--cache-dir", t.TempDir())
+	if err == nil || !strings.Contains(err.Error(), "more deletions have become held meanwhile") {
+		t.Errorf("approved what was not seen: %v, %s", err, output)
+	}
+}
+
+// TestEmptyFlags proves that an unset variable in a script does not select everything.
+func TestEmptyFlags(t *testing.T) {
+	paths := server()
+	paths[worksPath] = heldIn(time.Now(), "m1", "prod")
 	from := serve(t, paths, nil)
 	approve := func(more ...string) (string, error) {
 		return execute(append([]string{"deletions", "approve", "--dry-run", "--kubeconfig", from, "--cache-dir", t.TempDir()}, more...)...)

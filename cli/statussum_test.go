@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -71,6 +72,21 @@ func TestStatusOfLongName(t *testing.T) {
 		}), states, func(string) bool { return false })
 		if len(lines) != 1 || lines[0].Message != want {
 			t.Errorf("%s: %+v", work.GetName(), lines)
+		}
+	}
+}
+
+// TestUnknownSuspendedOnce: a misspelt name has one line, whether or not the object reaches a cluster.
+func TestUnknownSuspendedOnce(t *testing.T) {
+	for clusters, want := range map[string]int{"m1": 2, "far-*": 1} {
+		source := configMapOf("shop", "page", map[string]string{render.ClustersAnnotation: clusters, render.SuspendAnnotation: "m9"}, nil)
+		s := &statusCommand{selection: &selection{survey: &gather.Survey{Reader: &gather.Reader{}}}, states: workStates{}}
+		lines := s.linesOf(judge.Facts{
+			ID: render.Identity{Kind: "ConfigMap", Namespace: "shop", Name: "page"}, Source: judge.NewSource(source, render.Wishes{}), PoliciesLive: true,
+			Clusters: map[string]judge.ClusterFacts{"m1": {State: judge.ClusterJoined}}, Works: map[string]*state.Work{},
+		})
+		if len(lines) != want {
+			t.Errorf("%s: %d lines: %+v", clusters, len(lines), lines)
 		}
 	}
 }

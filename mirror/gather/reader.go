@@ -94,6 +94,11 @@ func (s SourceRef) Identity() render.Identity {
 // of reading the source.
 func (r *Reader) Facts(ctx context.Context, ref SourceRef, obj *unstructured.Unstructured) (judge.Facts, error) {
 	s := &readSurroundings{Reader: r, knownClusters: r.clusters, ctx: ctx}
+	defer func() {
+		if s.err != nil {
+			clear(r.carried) // perhaps only some Works were read
+		}
+	}()
 	f, err := r.facts(ctx, ref, obj, s)
 	if err != nil {
 		return judge.Facts{}, err

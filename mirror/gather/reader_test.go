@@ -1,9 +1,11 @@
 package gather
 
 import (
+	"errors"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -60,7 +62,7 @@ spec:
 	}
 }
 
-// TestRenews: a Reader after another does not read all Works again to tell in which version an object is.
+// TestRenews: a Reader after another does not read all Works again to tell in which version an object is, unless that has failed.
 func TestRenews(t *testing.T) {
 	widgets, widget := schema.GroupVersionResource{Group: "example.io", Version: "v1", Resource: "widgets"}, sample.Asking("1", "m1")
 	widget.SetGroupVersionKind(widgets.GroupVersion().WithKind("Widget"))
@@ -79,16 +81,25 @@ func TestRenews(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	failing := errors.New("the list has failed") // once
+	client.PrependReactor("list", "works", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		isFailing := failing != nil && action.GetNamespace() == metav1.NamespaceAll && action.(clienttesting.ListAction).GetListRestrictions().Labels.String() == render.OurWorks
+		err := failing
+		if isFailing {
+			failing = nil
+		}
+		return isFailing, nil, err
+	})
 	var before *Reader
 	var listed []int // how often all Works were
-	for range 3 {
+	for i := range 4 {
 		r, err := NewReader(t.Context(), client, mapper, configuration)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.Renews(before)
-		if _, err := r.Facts(t.Context(), SourceRef{Mapping: mapping, Namespace: "shop", Name: "page"}, nil); err != nil {
-			t.Fatal(err)
+		if _, err := r.Facts(t.Context(), SourceRef{Mapping: mapping, Namespace: "shop", Name: "page"}, nil); (err != nil) != (i == 0) {
+			t.Fatal(i, err)
 		}
 		n := 0
 		for _, action := range client.Actions() {
@@ -100,7 +111,7 @@ func TestRenews(t *testing.T) {
 		client.ClearActions()
 		before = r
 	}
-	if listed[1] != listed[0]-1 || listed[2] != listed[1] {
+	if listed = listed[1:]; listed[1] != listed[0]-1 || listed[2] != listed[1] {
 		t.Errorf("all Works were listed %d times", listed)
 	}
 }
