@@ -56,11 +56,16 @@ func (d *deletions) approve(ctx context.Context) error {
 	if works = d.usable(works); len(works) == 0 {
 		return errors.New("the marks of all held deletions are in the future by this machine's clock: correct it; if it is right, the daemon corrects the marks itself")
 	}
-	if works, err = d.own(works); err != nil {
+	own, err := d.own(works)
+	if err != nil {
 		return err
 	}
+	of := d.byFlags
+	if len(own) < len(works) { // the configuration may have the others later: an approval of all Namespaces would cover them then
+		of = func(w heldWork) summary { s := d.byFlags(w); s.namespace = w.namespace; return s }
+	}
 	approvals := config.Approvals{}
-	held := summarize(works, d.byFlags)
+	held := summarize(own, of)
 	for _, s := range held {
 		approvals[config.ApprovalOf(s.resource, s.namespace, s.cluster)] = s.last
 	}

@@ -76,7 +76,7 @@ func TestEmptyFlags(t *testing.T) {
 func TestApproveIsForOneDaemon(t *testing.T) {
 	for name, c := range map[string]struct{ resources, approved, refused string }{
 		"All":     {"{resource: configmaps}", "would be approved: 4 deletions", ""},
-		"Some":    {"{resource: configmaps, namespaces: [team]}", "would be approved: 1 deletions of configmaps in m1", "3 deletions are held by another daemon"},
+		"Some":    {"{resource: configmaps, namespaces: [team]}", "would be approved: 1 deletions of configmaps in namespace team in m1", "3 deletions are held by another daemon"},
 		"None":    {"{group: apps, resource: deployments}", "", "4 deletions are held by another daemon: they are not in the configuration of ConfigMap \"karmada-system/karmada-mirror\". To approve them, give --config-map"},
 		"Mistake": {"nonsense", "would be approved: 4 deletions", ""}, // the last good one is in force
 	} {

@@ -154,7 +154,7 @@ func statusesOf(j judge.Judgement, states workStates, hidden func(cluster string
 			line.Operation, line.Message = string(op.Kind), oneLine(messageOf(v, cluster, op, line.Work))
 		}
 		if line.Operation != "" && op.Kind != judge.Wake && (isOverdue(j) || op.IsApproved()) {
-			line.Overdue, line.Message = true, line.Message+"; if this stays so, an Event of the object says why, or the log"
+			line.Overdue, line.Message = true, line.Message+"; if this stays so, the log says why, or an Event of the object"
 		}
 		line.Overdue = line.Overdue || v.IsHeldUpBy(cluster)
 		if w := f.Works[cluster]; line.Message == "" && w != nil && w.IsLong() {
@@ -175,9 +175,13 @@ func refusedLine(id render.Identity, r judge.Refusal) mirrorStatus {
 	return line
 }
 
-// isOverdue reports whether what is to be written of a source should have been by now.
+// isOverdue reports whether what is to be written of a source should have been by now. What is to be deleted of one that
+// is gone always counts: nothing says since when, and it takes seconds.
 func isOverdue(j judge.Judgement) bool {
-	if j.Facts.Source == nil || j.Facts.Source.Written.IsZero() {
+	if j.Facts.Source == nil {
+		return true
+	}
+	if j.Facts.Source.Written.IsZero() {
 		return false
 	}
 	since, after := j.Facts.Source.Written, overdueAfter

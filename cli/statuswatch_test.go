@@ -187,7 +187,7 @@ func TestWatchSources(t *testing.T) {
 
 	// The source is deleted, and then its Work.
 	s.send(watch.Deleted, configMapsPath, page)
-	f.next(`/other +m1 .*its Work is about to be removed: the source does not exist$`, `/other +m2 .*it no longer asks for this cluster$`)
+	f.next(`/other +m1 .*its Work is about to be removed: the source does not exist; if this stays so.*`, `/other +m2 .*it no longer asks for this cluster$`)
 	s.send(watch.Deleted, worksPath, work)
 	f.next(`/other +m1 +- .*its Work was deleted$`)
 	f.interrupt()

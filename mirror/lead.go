@@ -46,7 +46,7 @@ func (c *Controller) HoldsUnmarked() bool {
 	isLeft := func(w *watch.Watch) bool {
 		resource := w.Resource.GroupResource.String()
 		isSuspect, isJudged := c.breaker.IsSuspect(resource) // of a Namespace, at least
-		return isSuspect && (isJudged || !w.Status().Synced && c.caches.HasWorksOf(resource))
+		return isSuspect && (isJudged || !w.Status().Synced && c.caches.HasWorksOf(resource, c.breaker.MayHaveHeld))
 	}
 	sources := c.caches.Sources()
 	if isSuspicious, _ := c.breaker.IsSuspect(""); isSuspicious && len(sources) == 0 {
@@ -166,7 +166,7 @@ func (c *Controller) recallHeld() {
 func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool {
 	failing := wait.Backoff{Duration: cachePeriod, Factor: 2, Jitter: 0.1, Steps: 10, Cap: maxCachePause}
 	behind := wait.Backoff{Duration: cachePeriod, Factor: 2, Jitter: 0.1, Steps: 10, Cap: maxCatchUpPause}
-	waiting := rate.Sometimes{First: 1, Interval: time.Minute}
+	waiting, catchUp := rate.Sometimes{First: 1, Interval: time.Minute}, c.caches.NewCatchUp()
 	var behindSince, behindAt time.Time // as far as checks could tell
 	for pause := time.Duration(0); ; {
 		timer := c.Clock.NewTimer(pause)
@@ -184,7 +184,7 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 			waiting.Do(func() { c.Logger.Info("cannot lead yet", zap.Error(c.caches.Ready())) })
 			continue
 		}
-		version, err := c.checkCaches(ctx)
+		version, err := c.checkCaches(ctx, catchUp)
 		if err == nil {
 			c.fence.Store(&version)
 			return true
@@ -206,14 +206,14 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 }
 
 // checkCaches returns the API server's version, or why the caches may be stale.
-func (c *Controller) checkCaches(ctx context.Context) (version string, err error) {
+func (c *Controller) checkCaches(ctx context.Context, catchUp *gather.CatchUp) (version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
 	if version, err = c.client.Version(ctx); err == nil {
 		err = c.currency.check(ctx)
 	}
 	if err == nil {
-		err = c.caches.CaughtUp(ctx)
+		err = catchUp.IsDone(ctx)
 	}
 	return version, err
 }

@@ -367,7 +367,7 @@ func TestCaughtUp(t *testing.T) {
 			s := newAPIServer(t)
 			c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
 			tc.now(s)
-			err := c.caches.CaughtUp(t.Context())
+			err := c.caches.NewCatchUp().IsDone(t.Context())
 			if errors.Is(err, gather.ErrBehind) != tc.behind {
 				t.Errorf("%s: %v", tc.reason, err)
 			}

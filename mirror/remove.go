@@ -107,7 +107,7 @@ func (c *Controller) remove(ctx context.Context, j judge.Judgement, isFresh bool
 // propose tells the breaker which deletions of a source are due, or may be.
 func (c *Controller) propose(resource string, j judge.Judgement) (settle time.Duration) {
 	if j.Facts.Unknown == "" {
-		c.breaker.Judged(resource, j.Facts.ID.Namespace)
+		c.breaker.Judged(resource, j.Facts.ID.Namespace, j.Facts.Works)
 	}
 	return c.breaker.Propose(resource, j.Facts.ID, j.Due, func(cluster string) bool {
 		return j.IsOpen(cluster) && c.caches.IncludesSource(j.Facts.ID)

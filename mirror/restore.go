@@ -54,6 +54,7 @@ func (c *Controller) newest(ctx context.Context, seen string) (string, error) {
 	if err != nil {
 		return seen, nil
 	}
+	c.caches.CompareEvents(reached, now)
 	for resource, version := range reached {
 		if state.IsOlder(now, version) && c.isRestored(ctx, resource, version) {
 			seen = version

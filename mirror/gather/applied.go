@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
@@ -37,11 +38,8 @@ func (c *Caches) newAppliedWatch(r watch.Resource) *watch.Watch {
 		Indexers:  cache.Indexers{appliedIndex: indexByWork},
 		Handler: watch.Handler{
 			Changed: typed(func(_, after *state.Applied) {
-				if after == nil { // an Event expires
-					return
-				}
-				if obj, exists, _ := c.works.Get(after.Namespace, after.Work); exists && c.steadiness.awaits(obj.(*state.Work)) {
-					c.options.Handlers.Applied(obj.(*state.Work).Source)
+				if after != nil { // otherwise it expires
+					c.noteApplied(after)
 				}
 			}),
 			Synced: func() {},
@@ -49,8 +47,35 @@ func (c *Caches) newAppliedWatch(r watch.Resource) *watch.Watch {
 	})
 }
 
+func (c *Caches) noteApplied(a *state.Applied) {
+	if obj, exists, _ := c.works.Get(a.Namespace, a.Work); exists && c.steadiness.awaits(obj.(*state.Work)) {
+		c.options.Handlers.Applied(obj.(*state.Work).Source)
+	}
+}
+
+// CompareEvents notes whether the Events are in the etcd of the Works, because only then their versions say which of them are
+// newer: what the caches had reached is not newer than a version of the Works that was read later. Until that is known, no
+// Event counts.
+func (c *Caches) CompareEvents(reached map[schema.GroupVersionResource]string, works string) {
+	events, isKnown := reached[state.EventsResource]
+	if !isKnown {
+		return
+	}
+	isSame := !state.IsOlder(works, events)
+	if last := c.eventsBesideWorks.Swap(&isSame); isSame && (last == nil || !*last) {
+		for _, events := range c.applied.All() {
+			for a := range each[state.Applied](events.List()) {
+				c.noteApplied(a)
+			}
+		}
+	}
+}
+
 // appliedOf returns the newest Event with which Karmada says that it has applied a Work; nil if none is known.
 func (c *Caches) appliedOf(w *state.Work) (newest *state.Applied) {
+	if isSame := c.eventsBesideWorks.Load(); isSame == nil || !*isSame {
+		return nil
+	}
 	for _, events := range c.applied.All() {
 		for a := range each[state.Applied](events.ByIndex(appliedIndex, cache.NewObjectName(w.Namespace, w.Name).String())) {
 			if newest == nil || state.IsOlder(newest.ResourceVersion, a.ResourceVersion) {
@@ -82,6 +107,9 @@ func (c *Caches) appliedFault() string {
 		if s := events.Status(); s.Err != nil {
 			return "its Events cannot be watched, as the log says" // which is redacted
 		}
+	}
+	if isSame := c.eventsBesideWorks.Load(); isSame != nil && !*isSame {
+		return "its Events are in another etcd than the Works, so that it cannot be told which are newer: see --waves-without-events"
 	}
 	return ""
 }

@@ -83,6 +83,8 @@ type Caches struct {
 	// for one. appliedAwaited is when one last did, in Unix nanoseconds.
 	applied        *watch.Set
 	appliedAwaited atomic.Int64
+	// eventsBesideWorks: Events are in the etcd of the Works; nil until it is known.
+	eventsBesideWorks atomic.Pointer[bool]
 	// customResources and apiServices show what is served, and by which definition.
 	customResources *watch.Watch
 	apiServices     *watch.Watch
@@ -227,7 +229,7 @@ func (c *Caches) WorksVersion() string { return c.works.Status().ResourceVersion
 // Reached are the resource versions that the caches of what is served have reached.
 func (c *Caches) Reached() map[schema.GroupVersionResource]string {
 	reached := map[schema.GroupVersionResource]string{}
-	for _, w := range append(c.Fixed(), c.Sources()...) {
+	for _, w := range slices.Concat(c.Fixed(), c.Sources(), c.applied.All()) {
 		if status := w.Status(); status.ResourceVersion != "" {
 			reached[status.Served.Resource] = status.ResourceVersion
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,11 +20,30 @@ import (
 // ErrBehind says that a cache is not what the API server has: it is older, or from before etcd was restored.
 var ErrBehind = errors.New("the cache is stale")
 
-// CaughtUp returns nil if the caches of Namespaces, clusters and override policies are up to date, and ErrBehind
-// if one of them is stale. Any other error means that it cannot tell.
-func (c *Caches) CaughtUp(ctx context.Context) (err error) {
-	for _, w := range append([]*watch.Watch{c.namespaces, c.clusters}, c.policies.All()...) {
-		behind := c.hasCaughtUp(ctx, w)
+// CatchUp is the way of the caches of Namespaces, clusters and override policies to what the API server has when it begins:
+// there is always something newer in a fleet, where all clusters report.
+type CatchUp struct {
+	caches *Caches
+	listed map[*watch.Watch]listed
+}
+
+// NewCatchUp returns a CatchUp that begins when it is first looked at.
+func (c *Caches) NewCatchUp() *CatchUp {
+	return &CatchUp{caches: c, listed: map[*watch.Watch]listed{}}
+}
+
+// IsDone returns nil if the caches have caught up, and ErrBehind if one of them is stale. Any other error means that it cannot
+// tell.
+func (u *CatchUp) IsDone(ctx context.Context) (err error) {
+	for _, w := range append([]*watch.Watch{u.caches.namespaces, u.caches.clusters}, u.caches.policies.All()...) {
+		if _, isListed := u.listed[w]; !isListed {
+			now, err := u.caches.list(ctx, w)
+			if err != nil {
+				return fmt.Errorf("cannot list %s: %w", w.Resource.GroupResource, err)
+			}
+			u.listed[w] = now
+		}
+		behind := u.caches.hasReached(ctx, w, u.listed[w])
 		if behind != nil && !errors.Is(behind, ErrBehind) {
 			return behind
 		}
@@ -32,37 +52,44 @@ func (c *Caches) CaughtUp(ctx context.Context) (err error) {
 	return err
 }
 
+// listed is what was listed of a resource: its version, and those of the objects.
+type listed struct {
+	version string
+	of      map[types.NamespacedName]string
+}
+
 // pageSize bounds what is decoded at once: a Cluster that serves many kinds takes 100 KB.
 const pageSize = 50
 
-// hasCaughtUp returns ErrBehind if a live list differs from the cache in more than what the cache has from after it.
-func (c *Caches) hasCaughtUp(ctx context.Context, w *watch.Watch) error {
-	listed, live := "", map[types.NamespacedName]string{} // resource versions
+func (c *Caches) list(ctx context.Context, w *watch.Watch) (listed, error) {
+	l := listed{of: map[types.NamespacedName]string{}}
 	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		list, err := c.options.Dynamic.Resource(w.Resource.WithVersion(w.Resource.Version)).List(ctx, o)
 		if err == nil {
-			listed = list.GetResourceVersion()
+			l.version = list.GetResourceVersion()
 		}
 		return list, err
 	})
 	pages.PageSize = pageSize
-	err := pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
+	return l, pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
 		u := obj.(*unstructured.Unstructured)
-		live[types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}] = u.GetResourceVersion()
+		l.of[types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}] = u.GetResourceVersion()
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("cannot list %s: %w", w.Resource.GroupResource, err)
-	}
+}
+
+// hasReached returns ErrBehind if a cache differs from what was listed in more than what the cache has from after that.
+func (c *Caches) hasReached(ctx context.Context, w *watch.Watch, to listed) error {
+	lacking := maps.Clone(to.of)
 	for _, obj := range w.List() {
 		cached := obj.(metav1.ObjectMetaAccessor).GetObjectMeta()
 		name := types.NamespacedName{Namespace: cached.GetNamespace(), Name: cached.GetName()}
-		if version := cached.GetResourceVersion(); version != live[name] && !state.IsOlder(listed, version) {
+		if version := cached.GetResourceVersion(); version != to.of[name] && !state.IsOlder(to.version, version) {
 			return ErrBehind
 		}
-		delete(live, name)
+		delete(lacking, name)
 	}
-	for name := range live { // those that the cache has seen deleted since are gone
+	for name := range lacking { // those that the cache has seen deleted since are gone
 		_, err := c.options.Dynamic.Resource(w.Resource.WithVersion(w.Resource.Version)).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
 		switch {
 		case err == nil:

@@ -146,10 +146,10 @@ func each[T any](objects []any) iter.Seq[*T] {
 	}
 }
 
-// HasWorksOf reports whether there may be a Work of a source of a resource.
-func (c *Caches) HasWorksOf(resource string) bool {
+// HasWorksOf reports whether there may be such a Work of a source of a resource.
+func (c *Caches) HasWorksOf(resource string, isSuch func(*state.Work) bool) bool {
 	for w := range c.Works() {
-		if w.Foreign == "" && w.NamesSource() && c.ResourceOf(w.Source) == resource {
+		if isSuch(w) && w.Foreign == "" && w.NamesSource() && c.ResourceOf(w.Source) == resource {
 			return true
 		}
 	}

@@ -74,8 +74,8 @@ func Decide(f Facts) Verdict {
 			target, refusal = r.render(cluster, target)
 			v.Unread = v.Unread || target.Decision == Unknown && refusal == nil && target.Lost == nil && !target.Waits
 		}
-		if w, ok := f.Works[cluster]; ok && f.Unknown == "" && w.Source == f.ID { // another daemon may look after the others
-			if r := f.Clusters[cluster].Recovery; r.Awaits(w) {
+		if w, ok := f.Works[cluster]; ok && w.Source == f.ID {
+			if r := f.Clusters[cluster].Recovery; f.Unknown == "" && r.Awaits(w) { // another daemon may look after the others
 				target.Wake, target.WakeIn = r.At, r.In
 			}
 			if in, isKnown := f.Stalls[cluster]; isKnown && w.Foreign == "" && w.IsParting() && !f.Clusters[cluster].WriteUnderWay {

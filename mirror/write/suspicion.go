@@ -20,12 +20,14 @@ func (b *Breaker) Suspect() {
 	b.suspects, b.suspicious = map[place]time.Time{}, b.clock.Now()
 }
 
-// Judged notes that it is known which deletions of a source in a Namespace are due. From then on, suspicion lasts ten minutes there.
-func (b *Breaker) Judged(resource, namespace string) {
+// Judged notes that it is known which deletions of a source with some Works in a Namespace are due. From then on, suspicion
+// lasts ten minutes there.
+func (b *Breaker) Judged(resource, namespace string, works map[string]*state.Work) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	in := place{resource, namespace}
-	if until, isKnown := b.suspects[in]; until.IsZero() && (isKnown || !b.suspicious.IsZero()) {
+	mayHaveHeld := slices.ContainsFunc(slices.Collect(maps.Values(works)), b.mayHaveHeldLocked)
+	if until, isKnown := b.suspects[in]; until.IsZero() && (isKnown || mayHaveHeld) {
 		b.suspects[in] = b.clock.Now().Add(breakerWindow)
 	}
 }
@@ -41,16 +43,28 @@ func (b *Breaker) IsSuspect(resource string) (isSuspect, isJudged bool) {
 	return isSuspect || !isJudged && !b.suspicious.IsZero(), isJudged
 }
 
-// isSuspectLocked reports whether the deletion of a Work may have been held. That of a younger source cannot.
+// isSuspectLocked reports whether the deletion of a Work may have been held.
 func (b *Breaker) isSuspectLocked(resource string, w *state.Work) bool {
-	if !b.suspicious.IsZero() && w.SourceCreated().After(b.suspicious.Add(config.MaxClockSkew)) {
+	until, isKnown := b.suspects[place{resource, w.Source.Namespace}]
+	if !b.suspicious.IsZero() && !b.mayHaveHeldLocked(w) {
 		return false
 	}
-	until, isKnown := b.suspects[place{resource, w.Source.Namespace}]
 	if !until.IsZero() {
 		return b.clock.Now().Before(until)
 	}
 	return isKnown || !b.suspicious.IsZero()
+}
+
+// MayHaveHeld reports whether the last leader, if there is suspicion, may have held the deletion of a Work. That of a younger
+// source it cannot.
+func (b *Breaker) MayHaveHeld(w *state.Work) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.mayHaveHeldLocked(w)
+}
+
+func (b *Breaker) mayHaveHeldLocked(w *state.Work) bool {
+	return !b.suspicious.IsZero() && !w.SourceCreated().After(b.suspicious.Add(config.MaxClockSkew))
 }
 
 // holdsUnmarkedLocked reports whether a deletion of a source is held although its Work has no mark.

@@ -5,9 +5,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -197,6 +200,28 @@ func events(pass func(event) bool) Fault {
 	}
 }
 
+// OwnEtcd gives resources the versions of another etcd, which is ahead.
+func OwnEtcd(ahead int) Fault {
+	versions := regexp.MustCompile(`"resourceVersion":"\d+"`)
+	later := func(version []byte) []byte {
+		n, _ := strconv.Atoi(strings.Trim(string(version), `"resourcVin:`))
+		return fmt.Appendf(nil, `"resourceVersion":"%d"`, n+ahead)
+	}
+	return func(r *http.Request, next http.RoundTripper, _ <-chan struct{}) (*http.Response, error) {
+		query := r.URL.Query()
+		if n, _ := strconv.Atoi(query.Get("resourceVersion")); n > ahead {
+			r = r.Clone(r.Context())
+			query.Set("resourceVersion", strconv.Itoa(n-ahead))
+			r.URL.RawQuery = query.Encode()
+		}
+		response, err := next.RoundTrip(r)
+		if err != nil || r.Method != http.MethodGet {
+			return response, err
+		}
+		return rewrite(response, func(line []byte) []byte { return versions.ReplaceAllFunc(line, later) }), nil
+	}
+}
+
 // Gate holds back the events of watches while it is shut. It passes them on in order when it
 // opens.
 type Gate struct {
@@ -286,36 +311,43 @@ func (e event) endsList() bool {
 	return e.Type == "BOOKMARK" && e.Object.Metadata.Annotations[metav1.InitialEventsAnnotationKey] == "true"
 }
 
-// filter forwards the events of a watch, one per line, that pass accepts.
+// filter forwards the events of a watch that pass accepts.
 func filter(response *http.Response, pass func(event) bool) *http.Response {
-	response.Body = &filtered{body: response.Body, lines: bufio.NewReader(response.Body), pass: pass}
+	return rewrite(response, func(line []byte) []byte {
+		if e := (event{}); json.Unmarshal(line, &e) == nil && !pass(e) {
+			return nil
+		}
+		return line
+	})
+}
+
+// rewrite changes a body line by line: a watch has an event in each.
+func rewrite(response *http.Response, change func([]byte) []byte) *http.Response {
+	response.Body = &rewritten{body: response.Body, lines: bufio.NewReader(response.Body), change: change}
 	return response
 }
 
-type filtered struct {
-	body  io.ReadCloser
-	lines *bufio.Reader
-	pass  func(event) bool
-	rest  []byte
+type rewritten struct {
+	body   io.ReadCloser
+	lines  *bufio.Reader
+	change func([]byte) []byte
+	rest   []byte
 }
 
-func (f *filtered) Read(p []byte) (int, error) {
+func (f *rewritten) Read(p []byte) (int, error) {
 	for len(f.rest) == 0 {
 		line, err := f.lines.ReadBytes('\n')
-		if err != nil {
+		if len(line) == 0 {
 			return 0, err
 		}
-		var e event
-		if json.Unmarshal(line, &e) != nil || f.pass(e) {
-			f.rest = line
-		}
+		f.rest = f.change(line)
 	}
 	n := copy(p, f.rest)
 	f.rest = f.rest[n:]
 	return n, nil
 }
 
-func (f *filtered) Close() error { return f.body.Close() }
+func (f *rewritten) Close() error { return f.body.Close() }
 
 // NoBookmarks drops the bookmarks that do not end a list, as an API server without a watch cache does.
 func NoBookmarks() Fault {

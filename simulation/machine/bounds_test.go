@@ -142,9 +142,9 @@ var bounds = map[string]func(*machine) error{
 	"DeletionsOfChattyWorks": func(m *machine) error { // one is refused, and others are held
 		var from time.Time
 		chatters := func() (err error) {
-			for range 150 {
+			for range 50 {
 				err = errors.Join(err, m.worksReport())
-				time.Sleep(2 * time.Second)
+				time.Sleep(6 * time.Second)
 			}
 			return err
 		}
@@ -163,7 +163,7 @@ var bounds = map[string]func(*machine) error{
 		touched := func() (err error) {
 			for i := range 150 {
 				err = errors.Join(err, m.put(thePage, 2, map[string]string{clustersKey: "m1,m2", deletionKey: "foreground", "kubectl.kubernetes.io/last-applied-configuration": fmt.Sprint(i)}, nil))
-				time.Sleep(2 * time.Second)
+				time.Sleep(6 * time.Second)
 			}
 			return err
 		}
@@ -181,7 +181,7 @@ var bounds = map[string]func(*machine) error{
 					setField(all, "status", "manifestStatuses")(&unstructured.Unstructured{Object: o})
 				})
 				err = errors.Join(err, failed)
-				time.Sleep(2 * time.Second)
+				time.Sleep(6 * time.Second)
 			}
 			return err
 		}

@@ -97,6 +97,11 @@ var breakers = map[string]func(*machine) error{
 		m.more = "- {group: nothing.example.org, resource: nothings}\n"
 		return m.tell(m.heldUnmarked(m.leaderDies, pause(time.Minute)), pause(5*time.Minute), m.held(30, 30), m.approved(""), pause(30*time.Minute), m.leaderDies, pause(time.Minute), now(&from), m.deleted(pageOf(80)), pause(2*time.Minute), m.deletes(&from, 1, 1))
 	},
+	"SuspicionIsOfWhatWasThere": func(m *machine) error { // then: what begins later makes no next leader suspicious
+		var from time.Time
+		return m.tell(m.heldUnmarked(m.leaderDies, pause(time.Minute)), pause(5*time.Minute), m.approved(""), m.quiet, pause(3*time.Hour), m.space("c", nil, nil), m.puts(model.Key{Kind: "ConfigMap", Namespace: "c", Name: "page-0"}, to("m1")), pause(10*time.Second),
+			m.leaderDies, pause(time.Minute), now(&from), m.deleted(pageOf(80)), pause(time.Minute), m.deletes(&from, 1, 1))
+	},
 	"HeldUnmarkedHasLeft": func(m *machine) error { // the configuration: it counts for nothing, neither there nor on its cluster
 		var from time.Time
 		selects := map[string]string{selectorKey: "tier=edge"}
@@ -134,6 +139,13 @@ var breakers = map[string]func(*machine) error{
 		return m.tell(m.careful, m.crowd(200, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(30*time.Second), m.held(60, 60), m.told("DeletionHeld karmada-mirror held 60", 1, 1), m.some(60, 150, m.deleted), pause(2*time.Minute), m.held(150, 150), m.told("DeletionHeld karmada-mirror held 150", 1, 1),
 			m.crowd(145, 0, to("m1")), pause(time.Minute), m.held(5, 5), m.told("DeletionHeld", 2, 3), m.some(0, 60, m.deleted), pause(2*time.Minute), m.held(65, 65), m.told("DeletionHeld karmada-mirror held 65", 1, 1),
 			m.eventsExpire, pause(30*time.Minute), m.told("DeletionHeld karmada-mirror held 65", 1, 1), m.eventsExpire, m.leaderDies, pause(3*time.Minute), m.told("DeletionHeld karmada-mirror held 65", 1, 1), m.told("DeletionHeld", 1, 1), m.approved(""), m.quiet, m.eventsExpire, pause(30*time.Minute), m.told("DeletionHeld", 0, 0))
+	},
+	"ApprovedWhileItWasElsewhere": func(m *machine) error { // what an approval did not show, it does not cover later
+		var from time.Time
+		alsoB := func(do func(k model.Key) act) act { return m.some(0, 60, func(k model.Key) act { return do(inB(k)) }) }
+		return m.tell(m.careful, m.crowd(60, 0, to("m1")), alsoB(func(k model.Key) act { return m.puts(k, to("m1")) }), m.quiet, m.crowdGoes(60), pause(time.Minute), m.held(60, 60),
+			m.part("own.yaml", withoutA), pause(time.Minute), alsoB(m.deleted), pause(time.Minute), m.held(120, 120),
+			m.approved(""), pause(time.Minute), m.held(60, 60), now(&from), m.part("own.yaml", ""), pause(2*time.Minute), m.deletes(&from, 0, 0), m.held(60, 60), m.approved(""), m.quiet, m.deletes(&from, 60, 60))
 	},
 	"HeldDuringACleanUp": func(m *machine) error { // which is approved, and takes some seconds
 		return m.tell(m.careful, m.crowd(200, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(time.Minute), m.held(60, 60), m.told("DeletionHeld karmada-mirror held 60", 1, 1), m.slowly("delete", works.Resource, fault.DelayAnswer(4*time.Second)), m.approved(""), pause(5*time.Second),
@@ -274,6 +286,9 @@ var breakers = map[string]func(*machine) error{
 		return m.tell(now(&from), m.page(foreground), m.quiet, m.inOrder(&from, "patch configmaps", "create works", "create works"), now(&from), m.gone, m.quiet, m.inOrder(&from, "delete works", "delete works", "patch configmaps"))
 	},
 }
+
+// withoutA leaves namespace a out of the configuration, in a part of it.
+const withoutA = configurationHead + "resources: [{resource: configmaps, namespaces: [\"*\", \"!a\"]}]\n"
 
 // heldUnmarked has deletions held while karmada-webhook does not answer, which deletions do not ask, and checks that none is
 // carried out after what happens then.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/cli"
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
+	"github.com/karmada-target/karmada-mirror/simulation/fault"
 )
 
 // command runs a command of the command line, and returns what it prints.
@@ -124,6 +125,9 @@ var commands = map[string]func(*machine) error{
 		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.quiet, m.admits(noEvents(apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "it", errors.New("no"))), m.puts(inB(pages[0]), to("m1,nowhere")), m.crowdGoes(60), pause(2*time.Minute), m.approved(""), pause(2*time.Hour)),
 			pause(20*time.Minute), m.told("UnknownCluster", 1, 1), m.told("DeletionHeld", 0, 0), m.quiet)
 	},
+	"EventsAreInAnotherEtcd": func(m *machine) error { // so that their versions say nothing of those of Works
+		return m.tell(m.fails(fault.Match{Resource: "events"}, fault.OwnEtcd(1_000_000)), m.page(inTwoWaves), pause(2*time.Minute), m.halts("m1"), m.edited(2), pause(15*time.Minute), m.keeps("m2", "1"), m.told("WaveHeld page-0 no progress for 10m0s: wave 1 (m1) waits: m1 has not been seen to be applied: its Events are in another etcd", 1, 1))
+	},
 	"EventsAreRefused": func(m *machine) error { // for five minutes
 		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.page(to("m1")), m.quiet, m.admits(noEvents(apierrors.NewInternalError(errors.New("broken"))), m.crowdGoes(60), m.puts(inB(pages[0]), to("m1,nowhere")), pause(5*time.Minute)), pause(5*time.Minute), m.told("DeletionHeld", 1, 5), m.told("UnknownCluster", 1, 1), m.approved(""), m.quiet)
 	},
@@ -158,6 +162,12 @@ var commands = map[string]func(*machine) error{
 			return nil
 		},
 			pause(10*time.Second), m.started, func() error { return <-done }, m.quiet)
+	},
+	"FailedShowsARefusedDeletion": func(m *machine) error { // of a source that is gone
+		return m.tell(m.page(to("m1")), m.quiet, m.admits(denies("DELETE"), m.gone, pause(20*time.Minute), m.countOf(1), m.runs("status -A --failed", "page-0")), m.quiet)
+	},
+	"PurgedAndPreserved": func(m *machine) error { // but the member does not have it, so Karmada does not complete the deletion
+		return m.tell(m.page(map[string]string{clustersKey: "m1", suspendKey: "true", preserveKey: "true"}), m.quiet, m.part("own.yaml", withoutA), pause(time.Minute), m.runs("purge --resource configmaps --yes"), pause(10*time.Minute), m.countOf(0))
 	},
 	"Purge": func(m *machine) error {
 		purge := "purge --resource configmaps --yes"

@@ -21,6 +21,22 @@ var leaderships = map[string]func(*machine) error{
 	"LeaderDies": func(m *machine) error { // a Lease lasts for 15 s
 		return m.tell(m.crowd(20, 0, to("m1,m2")), m.quiet, m.crowd(20, 1, to("m2,m3")), m.within(17*time.Second, m.leaderDies), m.quiet)
 	},
+	"LeadsAFleetThatReports": func(m *machine) error { // and whose watch of Clusters is late, so that these are never as they are now
+		late := func() error {
+			for i := range m.servers {
+				m.lag(i, clusters, lookPeriod+time.Second)
+			}
+			m.reporting = true
+			go func() {
+				for range 60 {
+					m.report()
+					time.Sleep(lookPeriod)
+				}
+			}()
+			return nil
+		}
+		return m.tell(m.page(to("m1")), m.quiet, late, pause(10*time.Second), m.leaderDies, m.edited(2), pause(time.Minute), m.isWritten(2), pause(time.Minute))
+	},
 	"LeaderEnds": func(m *machine) error { // and releases it
 		var first *replica
 		return m.tell(m.crowd(20, 0, to("m1,m2")), m.quiet, m.crowd(20, 1, to("m2,m3")), func() (err error) { first, _, err = m.leader(); return err },

@@ -87,7 +87,7 @@ var inFleet = &scene{
 	clusters: members(40), objects: []model.Key{pages[0], deployment},
 	annotations: map[string]choices{clustersKey: {none: 6, "m1*": 1}, selectorKey: {"tier": 6, "tier=edge": 1, "tier in (edge,core)": 3}},
 	claims:      choices{none: 1},
-	steps:       choices{"put": 12, "edit": 4, "delete": 1, "cluster": 16, "latency": 6, "reports": 4, "restart": 1},
+	steps:       choices{"put": 12, "edit": 4, "delete": 1, "cluster": 16, "latency": 6, "reports": 4, "lag": 6, "restart": 1, "kill": 2},
 	flags:       withoutSweeps,
 }
 
@@ -264,7 +264,7 @@ func drawLag(t *rapid.T) time.Duration {
 }
 
 func (s *scene) drawResource(t *rapid.T) schema.GroupResource {
-	return rapid.SampledFrom([]schema.GroupResource{configMaps, deployments, works}).Draw(t, "resource")
+	return rapid.SampledFrom([]schema.GroupResource{configMaps, deployments, works, clusters}).Draw(t, "resource")
 }
 
 // toggle gives an object an annotation, or takes it away.

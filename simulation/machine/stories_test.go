@@ -282,9 +282,9 @@ var stories = map[string]func(*machine) error{
 	"PlaceIsTakenUnseen": func(m *machine) error {
 		return m.tell(m.cluster("m1", nil), m.cluster("m2", edge), m.cluster("m3", edge), m.page(map[string]string{selectorKey: "tier=edge", wavesKey: "*(1)"}), m.quiet, m.ails("m2"), m.shut("works"), m.edited(2), pause(45*time.Second), m.keeps("m2", "2"), m.cluster("m1", edge), pause(30*time.Second), m.countOf(2), m.keeps("m3", "1"), m.quiet)
 	}, // of a limited wave, since the watch of Works lags, and m1 joins
-	"JoinsForTheDying": func(m *machine) error { // that were well for a day
+	"JoinsForTheDying": func(m *machine) error { // that were well for hours
 		more := m.page(map[string]string{clustersKey: "m1,m2,m3", wavesKey: "*(1)"})
-		return m.tell(m.page(map[string]string{clustersKey: "m1,m2", wavesKey: "*(1)"}), m.quiet, pause(24*time.Hour), m.goes("m1"), m.goes("m2"), pause(5*time.Minute), more, pause(time.Minute), m.keeps("m3", "1"), m.quiet)
+		return m.tell(m.page(map[string]string{clustersKey: "m1,m2", wavesKey: "*(1)"}), m.quiet, pause(3*time.Hour), m.goes("m1"), m.goes("m2"), pause(5*time.Minute), more, pause(time.Minute), m.keeps("m3", "1"), m.quiet)
 	},
 	"DeletedWhileTheCanaryIsNotAskedFor": func(m *machine) error { // it is not new, and m3 has what it had
 		deleted := func() error { return m.deleteWork(target{thePage, "m2"}) }

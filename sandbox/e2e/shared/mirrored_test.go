@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	policyv1alpha1 "github.com/karmada-io/api/policy/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -111,4 +112,72 @@ func deletesInForeground(t *testing.T, ns string) {
 			t.Errorf("kubectl has returned, and %s still has it: %v", member, err)
 		}
 	}
+}
+
+// TestAutoscaler: replicas that an autoscaler has set in a member stay, even when the source
+// changes; without an autoscaler, Karmada restores the source's replicas.
+func TestAutoscaler(t *testing.T) {
+	t.Parallel()
+	ns := NewNamespace(t)
+	Create(t, Deployments, Asking(Deployment(ns, "web", "nginx:1", 2), Push))
+	keda := Asking(Deployment(ns, "keda", "nginx:1", 2), Push)
+	SetAnnotation(render.ReplicasAnnotation, "retain")(keda)
+	Create(t, Deployments, keda)
+	Create(t, Deployments, Asking(Deployment(ns, "plain", "nginx:1", 2), Push))
+	Create(t, Autoscalers, Asking(autoscaler(ns), Push))
+	for _, name := range []string{"web", "keda"} {
+		Eventually(t, "Karmada to be told to retain replicas", InMember(Push, Deployments, ns, name, "true", "metadata", "labels", "resourcetemplate.karmada.io/retain-replicas"))
+	}
+	Eventually(t, "the Deployment without an autoscaler", InMember(Push, Deployments, ns, "plain", int64(2), "spec", "replicas"))
+	for _, name := range []string{"web", "keda", "plain"} {
+		_, err := Env.Member(Push).Resource(Deployments).Namespace(ns).Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec":{"replicas":3}}`), metav1.PatchOptions{}, "scale")
+		Must(t, err)
+		Change(t, Deployments, ns, name, SetField("two", "metadata", "labels", "edited"))
+	}
+	for name, replicas := range map[string]int64{"web": 3, "keda": 3, "plain": 2} {
+		Eventually(t, "the edit", InMember(Push, Deployments, ns, name, "two", "metadata", "labels", "edited"))
+		Eventually(t, "the replicas", InMember(Push, Deployments, ns, name, replicas, "spec", "replicas"))
+	}
+	Settle(t)
+	for _, name := range []string{"web", "keda"} {
+		Must(t, InMember(Push, Deployments, ns, name, int64(3), "spec", "replicas")(t.Context()))
+	}
+	// Without the autoscaler the source decides again.
+	Remove(t, Autoscalers, ns, "web")
+	Eventually(t, "the source's replicas", InMember(Push, Deployments, ns, "web", int64(2), "spec", "replicas"))
+}
+
+// TestNamespace has a Namespace ask for the objects in it. Deleting it deletes it in the
+// members, which cannot be held; but Karmada can refuse it.
+func TestNamespace(t *testing.T) {
+	t.Parallel()
+	ns := MakeNamespace(t, NewName(t, "shared"), nil, map[string]string{render.ClustersAnnotation: Push})
+	Create(t, ConfigMaps, Plain(ns, "page", "one"))
+	Create(t, ConfigMaps, ConfigMap(ns, "own", Pull, "one"))
+	Create(t, ConfigMaps, ConfigMap(ns, "out", "", "one"))
+	WantInMembers(t, ns, "page", "one", Push)
+	WantInMembers(t, ns, "own", "one", Pull)
+	WantGone(t, ConfigMaps, ns, "own", Push)
+	WantGone(t, ConfigMaps, ns, "out", Push, Pull)
+	WantLine(t, MustKarmadaMirror(t, "explain", "cm", "page", "-n", ns), `it asks for karmada.target/clusters="`+Push+`" \(the Namespace's\)$`)
+	WantEvent(t, "", ns, "NamespaceUnprotected", "deletion-protected=Always")
+	protect := func(value string) {
+		Change(t, Namespaces, "", ns, SetField(value, "metadata", "labels", "resourcetemplate.karmada.io/deletion-protected"))
+	}
+	protect("Always")
+	if err := Env.Admin.Resource(Namespaces).Delete(t.Context(), ns, metav1.DeleteOptions{}); !apierrors.IsForbidden(err) {
+		t.Errorf("a protected Namespace can be deleted: %v", err)
+	}
+	Settle(t)
+	WantInMembers(t, ns, "page", "one", Push)
+	protect("")
+	Remove(t, Namespaces, "", ns)
+	WantGone(t, ConfigMaps, ns, "page", Push)
+
+	alone := MakeNamespace(t, NewName(t, "shared"), map[string]string{policyv1alpha1.NamespaceSkipAutoPropagationLabel: "true"}, nil)
+	Create(t, ConfigMaps, ConfigMap(alone, "page", Push, "one"))
+	WantEvent(t, alone, "page", "NamespaceNotPropagated", alone)
+	WantLine(t, MustKarmadaMirror(t, "status", "cm", "page", "-n", alone), `^ConfigMap/`+alone+`/page +`+Push+` .*NamespaceNotPropagated: `)
+	Change(t, Namespaces, "", alone, func(u *unstructured.Unstructured) { u.SetLabels(nil) })
+	WantInMembers(t, alone, "page", "one", Push)
 }
