@@ -71,11 +71,12 @@ func (c *Caches) list(ctx context.Context, w *watch.Watch) (listed, error) {
 		return list, err
 	})
 	pages.PageSize = pageSize
-	return l, pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
+	err := pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
 		u := obj.(*unstructured.Unstructured)
 		l.of[types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}] = u.GetResourceVersion()
 		return nil
 	})
+	return l, err
 }
 
 // hasReached returns ErrBehind if a cache differs from what was listed in more than what the cache has from after that.
