@@ -153,7 +153,8 @@ func statusesOf(j judge.Judgement, states workStates, hidden func(cluster string
 		} else {
 			line.Operation, line.Message = string(op.Kind), oneLine(messageOf(v, cluster, op, line.Work))
 		}
-		if line.Operation != "" && op.Kind != judge.Wake && (isOverdue(j) || op.IsApproved()) {
+		isHeld := line.Work != nil && line.Work.DeletionHeld
+		if line.Operation != "" && op.Kind != judge.Wake && !isHeld && (isOverdue(j) || op.IsApproved()) {
 			line.Overdue, line.Message = true, line.Message+"; if this stays so, the log says why, or an Event of the object"
 		}
 		line.Overdue = line.Overdue || v.IsHeldUpBy(cluster)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,6 +34,9 @@ var ErrNotWatchable = errors.New("the resource cannot be listed and watched")
 // Watch asks again, and does not warn.
 var ErrNotKnownYet = errors.New("it is not known yet in which version the resource is to be watched")
 
+// discoveryTimeout bounds how long client-go obeys a Retry-After, which may be an hour.
+const discoveryTimeout = 30 * time.Second
+
 // Discovery resolves resources by asking the API server each time: a cached
 // answer could predate the deletion of a CustomResourceDefinition.
 type Discovery struct {
@@ -40,17 +44,20 @@ type Discovery struct {
 }
 
 // Resolve implements Resolver.
-func (d Discovery) Resolve(_ context.Context, r Resource) (Served, bool, error) {
+func (d Discovery) Resolve(ctx context.Context, r Resource) (Served, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
+	defer cancel()
+	client := discovery.ToDiscoveryInterfaceWithContext(d.Client)
 	versions := []string{r.Version}
 	if r.Version == "" {
 		var err error
-		if versions, err = d.versions(r.Group); err != nil {
+		if versions, err = versionsOf(ctx, client, r.Group); err != nil {
 			return Served{}, false, err
 		}
 	}
 	for _, version := range versions {
 		gv := schema.GroupVersion{Group: r.Group, Version: version}
-		list, err := d.Client.ServerResourcesForGroupVersion(gv.String())
+		list, err := client.ServerResourcesForGroupVersionWithContext(ctx, gv.String())
 		if apierrors.IsNotFound(err) {
 			continue
 		}
@@ -66,9 +73,9 @@ func (d Discovery) Resolve(_ context.Context, r Resource) (Served, bool, error) 
 	return Served{}, false, nil
 }
 
-// versions lists a group's versions, the preferred one first.
-func (d Discovery) versions(group string) ([]string, error) {
-	groups, err := d.Client.ServerGroups()
+// versionsOf lists a group's versions, the preferred one first.
+func versionsOf(ctx context.Context, client discovery.DiscoveryInterfaceWithContext, group string) ([]string, error) {
+	groups, err := client.ServerGroupsWithContext(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("cannot discover API groups: %w", err)
 	}

@@ -27,6 +27,9 @@ var faults = map[string]func(*machine) error{
 		return m.tell(m.page(to("m1")), m.quiet, m.fails(watchOf("configmaps"), throttled), m.ended("configmaps"), pause(2*time.Minute), m.counted(degraded, 1), m.calm,
 			m.fails(watchOf("configmaps"), fault.NoBookmarks()), pause(15*time.Minute), m.counted(degraded, 0), m.quiet)
 	},
+	"MaintenanceEndsBeforeItSays": func(m *machine) error { // what has asked is not to wait for an hour
+		return m.tell(m.page(to("m1")), m.quiet, m.fails(fault.Match{}, fault.Refuse(apierrors.NewTooManyRequests("maintenance", 3600))), m.ended(""), pause(2*time.Minute), m.calm, m.edited(2), pause(15*time.Minute), m.isWritten(2))
+	},
 	"ConfigurationMayNotBeRead": func(m *machine) error { // any more
 		refused := fault.Refuse(apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "karmada-mirror", errors.New("no")))
 		return m.tell(m.page(to("m1")), m.quiet, m.fails(fault.Match{Resource: "configmaps", Namespace: "karmada-system"}, refused), m.ended("configmaps"), pause(10*time.Minute),

@@ -2,9 +2,4 @@
 
 package apart
 
-const (
-	// byHelm says whether TestInstall also installs with Helm.
-	byHelm = true
-	// crashEvery is the share of its writes at which TestCrash kills the daemon: one in so many.
-	crashEvery = 1
-)
+const byHelm, crashEvery = true, 1

@@ -91,6 +91,7 @@ rules:
 	Create(t, blobs, blob(ns, "elsewhere", Pull)) // whose member does not serve it
 	WantEvent(t, ns, "elsewhere", "KindNotServed", Pull, "Blob")
 	Remove(t, blobs, ns, "elsewhere")
+	WantNone(t, Works, render.ExecutionNamespace(Pull), WorkOf(blobID(ns, "elsewhere"), Pull).Name)
 
 	serve := func(served bool) {
 		Change(t, Definitions, "", blobs.GroupResource().String(), func(u *unstructured.Unstructured) {
