@@ -19,6 +19,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
+	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // Leftovers are the Works of a resource whose sources are in no configuration.
@@ -85,6 +86,9 @@ func (l *Leftovers) Delete(ctx context.Context, w *state.Work) (deleted bool, er
 	if !l.takes(w) {
 		return false, nil
 	}
+	if err := l.mustBeAlone(ctx, w); err != nil {
+		return false, err
+	}
 	err = l.client.Delete(ctx, w)
 	if apierrors.IsConflict(err) || errors.Is(err, write.ErrShrunk) {
 		again, readErr := l.client.Get(ctx, w.Namespace, w.Name)
@@ -105,4 +109,22 @@ func (l *Leftovers) Delete(ctx context.Context, w *state.Work) (deleted bool, er
 		return false, fmt.Errorf("cannot delete Work %s/%s: %w", w.Namespace, w.Name, err)
 	}
 	return true, nil
+}
+
+// mustBeAlone returns an error if another owner's Work carries the same object: ours has the longer name then, and Karmada
+// would delete the object with it.
+func (l *Leftovers) mustBeAlone(ctx context.Context, w *state.Work) error {
+	if !w.IsLong() || !slices.Contains(w.Finalizers, render.ExecutionFinalizer) {
+		return nil
+	}
+	other, err := l.client.Get(ctx, w.Namespace, w.Source.WorkName())
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("cannot read Work %s/%s: %w", w.Namespace, w.Source.WorkName(), err)
+	case other.Carries() == w.Source:
+		return fmt.Errorf("cannot delete Work %s/%s: Work %q carries the same object, which Karmada would delete with ours: remove its finalizer %s first", w.Namespace, w.Name, other.Name, render.ExecutionFinalizer)
+	}
+	return nil
 }

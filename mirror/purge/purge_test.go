@@ -88,17 +88,18 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // TestDelete: a Work that has changed since it was listed is read again.
 func TestDelete(t *testing.T) {
 	asks := sample.Asking("1", "m1")
-	listed := state.NewWork(sample.Work(asks, "m1"))
+	listed, long := sample.Work(asks, "m1"), sample.Work(asks, "m1", sample.Long)
 	another := func(u *unstructured.Unstructured) { u.SetUID("another") }
 	first := "delete it if it is work-uid at 7"
 	cases := map[string]struct {
-		reason string
-		now    *unstructured.Unstructured
-		want   []string
+		reason      string
+		listed, now *unstructured.Unstructured
+		want        []string
 	}{
-		"Status":  {"its status has changed", sample.Work(asks, "m1", sample.Version("9")), []string{first, "delete it if it is work-uid at 9"}},
-		"Another": {"it was recreated since", sample.Work(asks, "m1", another, sample.Version("9")), []string{first}},
-		"Bound":   {"a binding has taken it over since", sample.Work(asks, "m1", sample.Bound, sample.Version("9")), []string{first}},
+		"Shared":  {"a binding's Work carries the same object, so Karmada would delete it", long, sample.Work(asks, "m1", sample.Bound), nil},
+		"Status":  {"its status has changed", listed, sample.Work(asks, "m1", sample.Version("9")), []string{first, "delete it if it is work-uid at 9"}},
+		"Another": {"it was recreated since", listed, sample.Work(asks, "m1", another, sample.Version("9")), []string{first}},
+		"Bound":   {"a binding has taken it over since", listed, sample.Work(asks, "m1", sample.Bound, sample.Version("9")), []string{first}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +110,7 @@ func TestDelete(t *testing.T) {
 			if err := l.Connect(&rest.Config{Host: server.URL, QPS: -1}); err != nil {
 				t.Fatal(err)
 			}
-			if deleted, _ := l.Delete(t.Context(), listed); deleted {
+			if deleted, _ := l.Delete(t.Context(), state.NewWork(tc.listed)); deleted {
 				t.Error("deleted, although the API server refused")
 			}
 			if diff := cmp.Diff(tc.want, s.sent); diff != "" {
