@@ -32,7 +32,7 @@ func (j Judgement) Reporting() []string {
 	}
 	var counted []string
 	for _, cluster := range slices.Sorted(maps.Keys(j.Verdict.Targets)) {
-		if target := j.Verdict.Targets[cluster]; target.Decision == Wanted || isPending(f, cluster, target) {
+		if target := j.Verdict.Targets[cluster]; target.Decision == Wanted || isPending(f, cluster, target) || mayRun(f, cluster) {
 			counted = append(counted, cluster)
 		}
 	}
@@ -47,6 +47,12 @@ func isPending(f Facts, cluster string, target Target) bool {
 	isReplaced := target.Decision == Released && f.Source != nil && f.Source.Asks && f.Source.Refusal == nil
 	return (target.Decision == Unknown || isReplaced) && facts.State == ClusterJoined && !facts.Forbidden &&
 		f.Source.Terms.Matches(cluster, facts.Labels)
+}
+
+// mayRun reports whether a Job may still run on a cluster, be it only for the moment that it counts as unwanted there. That a
+// Job has ended is for good, and what has ended is deleted everywhere (ttlSecondsAfterFinished).
+func mayRun(f Facts, cluster string) bool {
+	return f.ID.GroupKind() == state.JobKind && isOf(f, cluster) && !f.Works[cluster].Terminating
 }
 
 // Status returns the status that the source should have by what its Works report; nil if it should

@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
@@ -304,16 +305,25 @@ func suspending(clusters, on string) *unstructured.Unstructured {
 	return u
 }
 
-// TestReporting: whose reports count, whatever they say.
+// TestReporting: whose reports count, whatever they say. Those of a Job do for as long as it may run there.
 func TestReporting(t *testing.T) {
-	f := Facts{Source: NewSource(webDeployment("m1,m2,m3,m4"), render.Wishes{}), PoliciesLive: true, Works: map[string]*state.Work{
-		"m5": state.NewWork(sample.Work(webDeployment("m5"), "m5", reports(3))), // about to be deleted
-	}, Clusters: map[string]ClusterFacts{
-		"m1": {State: ClusterJoined}, "m2": {State: ClusterTerminating}, "m4": {State: ClusterJoined, Forbidden: true}, "m5": {State: ClusterJoined},
-	}}
-	f.ID = f.Source.ID
-	if got := strings.Join(On(f).Reporting(), ","); got != "m1" {
-		t.Errorf("got %q", got)
+	for kind, want := range map[string]string{"apps/v1 Deployment": "m1", "batch/v1 Job": "m1,m3,m4,m5"} {
+		asks := func(clusters string) *unstructured.Unstructured {
+			u := webDeployment(clusters)
+			u.SetGroupVersionKind(schema.FromAPIVersionAndKind(strings.Fields(kind)[0], strings.Fields(kind)[1]))
+			return u
+		}
+		works := map[string]*state.Work{}
+		for _, cluster := range []string{"m3", "m4", "m5"} { // that of m5 is about to be deleted
+			works[cluster] = state.NewWork(sample.Work(asks(cluster), cluster, reports(3)))
+		}
+		f := Facts{Source: NewSource(asks("m1,m2,m3,m4"), render.Wishes{}), PoliciesLive: true, Works: works, Clusters: map[string]ClusterFacts{
+			"m1": {State: ClusterJoined}, "m2": {State: ClusterTerminating}, "m4": {State: ClusterJoined, Forbidden: true}, "m5": {State: ClusterJoined},
+		}}
+		f.ID = f.Source.ID
+		if got := strings.Join(On(f).Reporting(), ","); got != want {
+			t.Errorf("%s: got %q", kind, got)
+		}
 	}
 }
 

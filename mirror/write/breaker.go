@@ -316,6 +316,13 @@ func (b *Breaker) mark(resource string, w *state.Work, because string) render.Ho
 	return render.Hold{Since: since, Resource: resource, Because: because, Whole: d.by == heldAll, Cluster: d.by == heldCluster}
 }
 
+// covers reports whether the approvals in force cover a mark for a Work.
+func (b *Breaker) covers(hold render.Hold, w *state.Work) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.approved.Covers(hold.Since, hold.Resource, w.Source.Namespace, w.Cluster)
+}
+
 // holdTime returns the time for a mark that is made now. No approval in force covers it,
 // whatever clock the approval was made by.
 func (b *Breaker) holdTime(resource, namespace, member string) time.Time {

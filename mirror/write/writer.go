@@ -336,8 +336,7 @@ func (w *Writer) send(ctx context.Context, v judge.Verdict, op judge.Operation) 
 		}
 		return receipt{}, err
 	case op.Kind == judge.Hold:
-		hold := w.Breaker.mark(w.Caches.ResourceOf(v.ID), op.Work, op.Because)
-		return w.Client.patch(ctx, op.Work.Namespace, op.Work.Name, hold.Patch(op.Work.ResourceVersion))
+		return w.mark(ctx, op)
 	case op.Kind == judge.Create:
 		return w.Client.create(ctx, render.ExecutionNamespace(op.Cluster), body)
 	default:
@@ -346,6 +345,19 @@ func (w *Writer) send(ctx context.Context, v judge.Verdict, op judge.Operation) 
 			err = nil
 		}
 		return answer, err
+	}
+}
+
+// mark marks a Work whose deletion is held. If an approval has come to cover the mark before it was there to be seen, it is made
+// again.
+func (w *Writer) mark(ctx context.Context, op judge.Operation) (answer receipt, err error) {
+	resource := w.Caches.ResourceOf(op.Work.Source)
+	for version := op.Work.ResourceVersion; ; version = answer.version {
+		hold := w.Breaker.mark(resource, op.Work, op.Because)
+		answer, err = w.Client.patch(ctx, op.Work.Namespace, op.Work.Name, hold.Patch(version))
+		if err != nil || !w.Breaker.covers(hold, op.Work) {
+			return answer, err
+		}
 	}
 }
 

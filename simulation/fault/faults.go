@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -193,19 +192,20 @@ func Silence() Fault { return events(func(event) bool { return false }) }
 func events(pass func(event) bool) Fault {
 	return func(r *http.Request, next http.RoundTripper, _ <-chan struct{}) (*http.Response, error) {
 		response, err := next.RoundTrip(r)
-		if err != nil || response.StatusCode != http.StatusOK {
-			return response, err
+		if err == nil && response.StatusCode == http.StatusOK {
+			response = filter(response, pass)
 		}
-		return filter(response, pass), nil
+		return response, err
 	}
 }
 
 // OwnEtcd gives resources the versions of another etcd, which is ahead.
 func OwnEtcd(ahead int) Fault {
-	versions := regexp.MustCompile(`"resourceVersion":"\d+"`)
+	const head = `"resourceVersion":"`
+	versions := regexp.MustCompile(head + `\d+`)
 	later := func(version []byte) []byte {
-		n, _ := strconv.Atoi(strings.Trim(string(version), `"resourcVin:`))
-		return fmt.Appendf(nil, `"resourceVersion":"%d"`, n+ahead)
+		n, _ := strconv.Atoi(string(version[len(head):]))
+		return fmt.Appendf(nil, "%s%d", head, n+ahead)
 	}
 	return func(r *http.Request, next http.RoundTripper, _ <-chan struct{}) (*http.Response, error) {
 		query := r.URL.Query()
@@ -215,10 +215,10 @@ func OwnEtcd(ahead int) Fault {
 			r.URL.RawQuery = query.Encode()
 		}
 		response, err := next.RoundTrip(r)
-		if err != nil || r.Method != http.MethodGet {
-			return response, err
+		if err == nil && r.Method == http.MethodGet {
+			response = rewrite(response, func(line []byte) []byte { return versions.ReplaceAllFunc(line, later) })
 		}
-		return rewrite(response, func(line []byte) []byte { return versions.ReplaceAllFunc(line, later) }), nil
+		return response, err
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/karmada-target/karmada-mirror/daemon"
+	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/simulation/apiserver"
 	"github.com/karmada-target/karmada-mirror/simulation/fault"
 	"github.com/karmada-target/karmada-mirror/simulation/model"
@@ -139,6 +140,12 @@ var breakers = map[string]func(*machine) error{
 		return m.tell(m.careful, m.crowd(200, 0, to("m1")), m.quiet, m.crowdGoes(60), pause(30*time.Second), m.held(60, 60), m.told("DeletionHeld karmada-mirror held 60", 1, 1), m.some(60, 150, m.deleted), pause(2*time.Minute), m.held(150, 150), m.told("DeletionHeld karmada-mirror held 150", 1, 1),
 			m.crowd(145, 0, to("m1")), pause(time.Minute), m.held(5, 5), m.told("DeletionHeld", 2, 3), m.some(0, 60, m.deleted), pause(2*time.Minute), m.held(65, 65), m.told("DeletionHeld karmada-mirror held 65", 1, 1),
 			m.eventsExpire, pause(30*time.Minute), m.told("DeletionHeld karmada-mirror held 65", 1, 1), m.eventsExpire, m.leaderDies, pause(3*time.Minute), m.told("DeletionHeld karmada-mirror held 65", 1, 1), m.told("DeletionHeld", 1, 1), m.approved(""), m.quiet, m.eventsExpire, pause(30*time.Minute), m.told("DeletionHeld", 0, 0))
+	},
+	"ApprovedWhileAMarkIsUnderWay": func(m *machine) error { // which no list has shown
+		var from time.Time
+		late := fault.Match{Verb: "patch", Resource: "works", Name: render.Identity{Kind: "ConfigMap", Namespace: "a", Name: "page-7"}.WorkName()}
+		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.quiet, m.fails(late, fault.Delay(4*time.Second)), now(&from), m.crowdGoes(60), pause(3*time.Second),
+			m.approved(""), pause(time.Minute), m.deletes(&from, 59, 59), m.held(1, 1), m.calm, m.approved(""), m.quiet)
 	},
 	"ApprovedWhileItWasElsewhere": func(m *machine) error { // what an approval did not show, it does not cover later
 		var from time.Time

@@ -3,8 +3,6 @@
 package apart
 
 const (
-	// byHelm says whether TestInstall also installs with Helm.
-	byHelm = false
-	// crashEvery is the share of its writes at which TestCrash kills the daemon: one in so many.
-	crashEvery = 3
+	byHelm     = false // TestInstall also installs with Helm
+	crashEvery = 3     // TestCrash kills the daemon at one write in so many
 )
