@@ -62,7 +62,7 @@ func (s steady) then(w *state.Work, applied *state.Applied, now time.Time) stead
 	}
 	next.isFailed = isSame && s.isFailed || w.State == state.WorkFailed
 	next.isApplied = isSame && s.isApplied || (next.isDated || next.isFound) && w.HasRolledOut() || w.State == state.WorkApplied && (next.isFailed || w.Generation == 1) ||
-		applied.IsAfter(w, next.version) || next.isFound && (applied.IsLater(w) || now.Sub(w.Written()) > eventTTL)
+		applied.IsAfter(w, next.version) || next.isFound && (applied.IsLater(w) || next.seen.Sub(w.Written()) > eventTTL)
 	if !isSame || next.isApplied && !s.isApplied {
 		next.since = time.Time{}
 	}

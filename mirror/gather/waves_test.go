@@ -259,4 +259,12 @@ func TestShown(t *testing.T) {
 			t.Errorf("%s: unshown %t", step.what, isUnshown)
 		}
 	}
+	// An Event is kept for an hour. What is younger when it is found must have one, however long that cannot be read.
+	for age, wantUnshown := range map[time.Duration]bool{30 * time.Minute: true, 61 * time.Minute: false} {
+		s := &steadiness{}
+		noted(s, work("a", "10"), sample.Created.Add(age), nil)
+		if _, isUnshown := noted(s, work("a", "10"), sample.Created.Add(age+time.Hour), nil).Unshown["m1"]; isUnshown != wantUnshown {
+			t.Errorf("found after %s: unshown %t", age, isUnshown)
+		}
+	}
 }

@@ -23,7 +23,7 @@ type Reports struct {
 
 // Reporting lists the clusters whose members count for the status of the source, sorted: all
 // where it is to be mirrored. A cluster that does not exist, or where the configuration forbids
-// the source, would hold up the status for ever. There are none if the source has no targets, is
+// the source, would hold up the status for ever, except for a Job that ends there. There are none if the source has no targets, is
 // refused, or if nothing is known about it: its status then stays as it is.
 func (j Judgement) Reporting() []string {
 	f := j.Facts
@@ -214,7 +214,8 @@ func (j Judgement) isSettled(cluster string) bool {
 	// reports tells.
 	isApplied := w != nil && (w.State == state.WorkApplied || w.State == state.WorkSuspended)
 	isWritten := operation == "" || operation == Update && j.Facts.Altered[cluster] == target.Digest()
-	return target.Decision == Wanted && isWritten && isApplied
+	isLeft := target.Decision != Wanted && mayRun(j.Facts, cluster) && !isPending(j.Facts, cluster, target) // it stays as it is, or goes
+	return (target.Decision == Wanted && isWritten || isLeft) && isApplied
 }
 
 // IsUpToDate reports whether what the Work on a cluster reports is about the content that it should

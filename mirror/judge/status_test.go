@@ -327,6 +327,40 @@ func TestReporting(t *testing.T) {
 	}
 }
 
+// TestJobEndsWhereItIsLeft: a Job ends once it has in all members with a Work of it, one of which is not to have it any more.
+func TestJobEndsWhereItIsLeft(t *testing.T) {
+	source := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1,m2"})
+	source.SetGroupVersionKind(state.JobKind.WithVersion("v1"))
+	source.SetGeneration(1)
+	delete(source.Object, "data")
+	source.Object["spec"], source.Object["status"] = map[string]any{"parallelism": int64(1)}, map[string]any{}
+	started, ended := sample.Created.UTC().Format(time.RFC3339), sample.Created.Add(time.Minute).UTC().Format(time.RFC3339)
+	complete := map[string]any{"succeeded": int64(1), "startTime": started, "completionTime": ended,
+		"conditions": []any{map[string]any{"type": "Complete", "status": "True", "lastTransitionTime": ended}}}
+	for what, tc := range map[string]struct {
+		onM2 map[string]any
+		want bool
+	}{"It runs": {map[string]any{"active": int64(1), "startTime": started}, false}, "It has ended": {complete, true}} {
+		f := Facts{PoliciesLive: true, Source: NewSource(source.DeepCopy(), render.Wishes{}), Works: map[string]*state.Work{},
+			Clusters: map[string]ClusterFacts{"m1": {State: ClusterJoined}, "m2": {State: ClusterJoined, Forbidden: true}}}
+		f.ID = f.Source.ID
+		r := Reports{Source: state.NewStanding(source), Works: map[string]*state.Report{}}
+		for cluster, status := range map[string]any{"m1": complete, "m2": tc.onM2} {
+			work := sample.Work(source, cluster, reports(1), func(u *unstructured.Unstructured) {
+				u.Object["status"] = map[string]any{
+					"conditions":       []any{map[string]any{"type": render.AppliedCondition, "status": "True"}},
+					"manifestStatuses": []any{map[string]any{"health": "Healthy", "status": status}},
+				}
+			})
+			f.Works[cluster], r.Works[cluster] = state.NewWork(work), state.NewReport(work)
+		}
+		status, err := On(f).Status(r, sample.Created.Add(time.Hour))
+		if conditions, _ := status["conditions"].([]any); err != nil || len(conditions) > 0 != tc.want {
+			t.Errorf("%s: %v, %v", what, status, err)
+		}
+	}
+}
+
 // TestAlteredIsObserved: admission alters each Work that is written. The waves take such a Work for
 // one that has the content, and come through; but the generation of the source is never observed, so that
 // Argo CD and `kubectl rollout status` wait for ever.

@@ -19,7 +19,6 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
-	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // Leftovers are the Works of a resource whose sources are in no configuration.
@@ -114,7 +113,7 @@ func (l *Leftovers) Delete(ctx context.Context, w *state.Work) (deleted bool, er
 // mustBeAlone returns an error if another owner's Work carries the same object: ours has the longer name then, and Karmada
 // would delete the object with it.
 func (l *Leftovers) mustBeAlone(ctx context.Context, w *state.Work) error {
-	if !w.IsLong() || !slices.Contains(w.Finalizers, render.ExecutionFinalizer) {
+	if !w.IsLong() || len(w.Finalizers) == 0 {
 		return nil
 	}
 	other, err := l.client.Get(ctx, w.Namespace, w.Source.WorkName())
@@ -124,7 +123,7 @@ func (l *Leftovers) mustBeAlone(ctx context.Context, w *state.Work) error {
 	case err != nil:
 		return fmt.Errorf("cannot read Work %s/%s: %w", w.Namespace, w.Source.WorkName(), err)
 	case other.Carries() == w.Source:
-		return fmt.Errorf("cannot delete Work %s/%s: Work %q carries the same object, which Karmada would delete with ours: remove its finalizer %s first", w.Namespace, w.Name, other.Name, render.ExecutionFinalizer)
+		return fmt.Errorf("cannot delete Work %s/%s: Work %q carries the same object, which Karmada would delete with ours: remove its finalizers %s first", w.Namespace, w.Name, other.Name, w.Finalizers)
 	}
 	return nil
 }

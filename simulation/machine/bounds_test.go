@@ -163,7 +163,7 @@ var bounds = map[string]func(*machine) error{
 		touched := func() (err error) {
 			for i := range 150 {
 				err = errors.Join(err, m.put(thePage, 2, map[string]string{clustersKey: "m1,m2", deletionKey: "foreground", "kubectl.kubernetes.io/last-applied-configuration": fmt.Sprint(i)}, nil))
-				time.Sleep(6 * time.Second)
+				time.Sleep(2 * time.Second)
 			}
 			return err
 		}
@@ -181,7 +181,7 @@ var bounds = map[string]func(*machine) error{
 					setField(all, "status", "manifestStatuses")(&unstructured.Unstructured{Object: o})
 				})
 				err = errors.Join(err, failed)
-				time.Sleep(6 * time.Second)
+				time.Sleep(2 * time.Second)
 			}
 			return err
 		}
