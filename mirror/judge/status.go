@@ -22,9 +22,9 @@ type Reports struct {
 }
 
 // Reporting lists the clusters whose members count for the status of the source, sorted: all
-// where it is to be mirrored. A cluster that does not exist, or where the configuration forbids
-// the source, would hold up the status for ever, except for a Job that ends there. There are none if the source has no targets, is
-// refused, or if nothing is known about it: its status then stays as it is.
+// where it is to be mirrored, and those where a Job may still run. A cluster that does not exist, or
+// where the configuration forbids the source, would hold up the status for ever. There are none if
+// the source has no targets, is refused, or if nothing is known about it: its status then stays as it is.
 func (j Judgement) Reporting() []string {
 	f := j.Facts
 	if f.Unknown != "" || f.Source == nil || !f.Source.Asks || f.Source.Refusal != nil {

@@ -122,7 +122,7 @@ func (l *Leftovers) mustBeAlone(ctx context.Context, w *state.Work) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("cannot read Work %s/%s: %w", w.Namespace, w.Source.WorkName(), err)
-	case other.Carries() == w.Source:
+	case other.Foreign != "" && other.Carries() == w.Source:
 		return fmt.Errorf("cannot delete Work %s/%s: Work %q carries the same object, which Karmada would delete with ours: remove its finalizers %s first", w.Namespace, w.Name, other.Name, w.Finalizers)
 	}
 	return nil

@@ -97,6 +97,7 @@ func TestDelete(t *testing.T) {
 		want        []string
 	}{
 		"Shared":  {"a binding's Work carries the same object, so Karmada would delete it", long, sample.Work(asks, "m1", sample.Bound), nil},
+		"Both":    {"both Works are ours, and go", long, sample.Work(asks, "m1"), []string{first, first}},
 		"Status":  {"its status has changed", listed, sample.Work(asks, "m1", sample.Version("9")), []string{first, "delete it if it is work-uid at 9"}},
 		"Another": {"it was recreated since", listed, sample.Work(asks, "m1", another, sample.Version("9")), []string{first}},
 		"Bound":   {"a binding has taken it over since", listed, sample.Work(asks, "m1", sample.Bound, sample.Version("9")), []string{first}},
