@@ -92,13 +92,13 @@ func (c *Controller) remove(ctx context.Context, j judge.Judgement, isFresh bool
 		return
 	}
 	c.propose(resource, p.Judgement)
-	if len(p.Due) < len(j.Due) {
+	if len(p.Due) < len(j.Due) || p.Verdict.AsksBinding() {
 		o.RetryAfter(wait.Jitter(refutedPeriod, 0.2)) // there need not be an event when that changes
 	}
 	due := slices.DeleteFunc(only(p.Plan, judge.Delete), func(op judge.Operation) bool { return stays.Has(op.Cluster) })
 	c.writer.Each(ctx, due, isFresh, o, func(op judge.Operation) { c.delete(ctx, p, op.Cluster, o) })
-	// When the watch has shown an amended Work, the source is judged again.
-	c.write(ctx, newJudged(p.Judgement, p.made), only(p.Plan, judge.Amend), isFresh, o)
+	// When the watch has shown a Work as amended or detached, the source is judged again.
+	c.write(ctx, newJudged(p.Judgement, p.made), only(p.Plan, judge.Amend, judge.Detach, judge.Drop), isFresh, o)
 	if missing := append(p.Lacking(), o.Missing...); len(missing) > 0 && len(o.Deleted) > 0 {
 		c.reportIncompleteMove(p.Facts, o.Deleted, missing)
 	}
@@ -114,9 +114,9 @@ func (c *Controller) propose(resource string, j judge.Judgement) (settle time.Du
 	})
 }
 
-// only returns the operations of one kind.
-func only(plan []judge.Operation, kind judge.OperationKind) []judge.Operation {
-	return slices.DeleteFunc(slices.Clone(plan), func(op judge.Operation) bool { return op.Kind != kind })
+// only returns the operations of some kinds.
+func only(plan []judge.Operation, kinds ...judge.OperationKind) []judge.Operation {
+	return slices.DeleteFunc(slices.Clone(plan), func(op judge.Operation) bool { return !slices.Contains(kinds, op.Kind) })
 }
 
 // delete carries out a deletion, with a new proof if the given one no longer holds.

@@ -143,12 +143,7 @@ var ownership = map[string]func(*machine) error{
 	},
 	"RefusedSources": func(m *machine) error {
 		reserved := model.Key{Kind: "ConfigMap", Namespace: "karmada-system", Name: "page-0"}
-		return m.tell(func() error {
-			o := numbered(reserved, 1)
-			(&unstructured.Unstructured{Object: o}).SetAnnotations(to("m1"))
-			_, err := m.store.Create(configMaps, o)
-			return err
-		}, func() error { return m.put(thePage, 1, to("m1"), map[string]string{policyLabel: "x"}) }, pause(time.Minute), m.nothingIsThere, m.told("ReservedNamespace", 1, 1), m.told("ClaimedByPolicy", 1, 1), m.quiet)
+		return m.tell(m.stranger(reserved, to("m1")), func() error { return m.put(thePage, 1, to("m1"), map[string]string{policyLabel: "x"}) }, pause(time.Minute), m.nothingIsThere, m.told("ReservedNamespace", 1, 1), m.told("ClaimedByPolicy", 1, 1), m.quiet)
 	},
 	"BadAnnotations": func(m *machine) error { // nothing is written, and each is reported once
 		var from time.Time
@@ -162,7 +157,7 @@ var ownership = map[string]func(*machine) error{
 			m.counted(`karmada_mirror_refused_sources{reason="InvalidAnnotation"}`, float64(len(mistakes))), m.requests(&from, 0, 0, of(works)), m.quiet, m.crowd(len(mistakes), 2, to("m2")), m.quiet)...)
 	},
 	"LeftoverBinding": func(m *machine) error { // takes the Work again and again
-		return m.tell(m.page(to("m1")), m.quiet, func() error { return m.karmada.Claim(refOf(thePage), "m1") }, pause(time.Minute), m.isThere(thePage), m.unclaimed(thePage), pause(time.Minute), m.karmadaRestarts, pause(time.Minute), func() error { return m.karmada.Release(refOf(thePage)) }, pause(time.Minute), m.touches(thePage), m.quiet)
+		return m.tell(m.page(to("m1")), m.quiet, func() error { return m.karmada.Claim(refOf(thePage), "m1") }, pause(time.Minute), m.isThere(thePage), m.stripped(thePage, "labels"), pause(time.Minute), m.karmadaRestarts, pause(time.Minute), func() error { return m.karmada.Release(refOf(thePage)) }, pause(time.Minute), m.touches(thePage), m.quiet)
 	},
 	"LeftoverBindingInWaves": func(m *machine) error { // the Work of the later wave is not the binding's any more before the binding goes
 		return m.takenBack(1, map[string]string{preserveKey: "true"}, "preserveResourcesOnDeletion", m.ails("m1"), m.leaderDies, pause(time.Minute))
@@ -187,7 +182,7 @@ var ownership = map[string]func(*machine) error{
 		for _, k := range []model.Key{inA(widget), inA(anchor)} {
 			asks = append(asks, m.puts(k, map[string]string{clustersKey: "*", wavesKey: "m1;*"}))
 			claims = append(claims, func() error { return m.karmada.Claim(refOf(k)) })
-			leaves = append(leaves, m.unclaimed(k))
+			leaves = append(leaves, m.stripped(k, "labels"))
 		}
 		return m.tell(m.tellAll(asks...), m.puts(inB(widget), to("*")), m.quiet, m.servesWidgets("v1", "v2"), pause(time.Minute), m.inVersion("v1"), m.admits(inV2, m.tellAll(claims...), pause(time.Minute), m.tellAll(leaves...), pause(20*time.Minute)), m.inVersion("v1"))
 	},
@@ -231,22 +226,10 @@ var ownership = map[string]func(*machine) error{
 			}, m.quiet)
 	},
 	"SquattedMove": func(m *machine) error { // a policy claims an object with a longer name: that Work goes, the object stays in the member
-		other := collide("ConfigMap", thePage, "x")
-		var uid, after types.UID
-		inMember := func(uid *types.UID) act {
-			return func() error {
-				*uid = (&unstructured.Unstructured{Object: m.karmada.Member("m1").Store.Get(refOf(thePage))}).GetUID()
-				return nil
-			}
-		}
-		short := model.WorkKey("m1", thePage)
-		return m.tell(m.space(other.Namespace, nil, nil), m.stranger(other, to("m1")), pause(10*time.Second), m.stranger(thePage, to("m1")), pause(10*time.Second), m.isThere(thePage, workRef(short).Name+"-*"), inMember(&uid), m.strangerGoes(other), pause(10*time.Second),
-			func() error { return m.karmada.Claim(refOf(thePage), "m1") }, pause(2*time.Minute), m.isThere(thePage), inMember(&after), func() error {
-				if uid == "" || uid != after || m.store.Get(workRef(short)) == nil {
-					return fmt.Errorf("%q has become %q, or the binding has no Work", uid, after)
-				}
-				return nil
-			}, func() error { return m.karmada.Release(refOf(thePage)) }, m.strangerGoes(thePage), m.touches(thePage), pause(time.Minute), m.quiet)
+		return m.staysBesideABinding(pause(2 * time.Minute))
+	},
+	"SquattedLeftover": func(m *machine) error { // the claim is gone before any replica sees it; then the object asks for no cluster
+		return m.staysBesideABinding(m.stripped(thePage, "labels"), pause(time.Second), m.stripped(thePage, "annotations"), pause(2*time.Minute))
 	},
 	"SquattedForNothing": func(m *machine) error { // a name is given up after a minute
 		other := collide("ConfigMap", thePage, "x")
@@ -278,9 +261,27 @@ func (m *machine) takenBack(value int, annotations map[string]string, option str
 }
 
 // unclaimed takes a policy's label off an object; its binding stays.
-func (m *machine) unclaimed(k model.Key) act {
+// staysBesideABinding claims the page, whose Work has the longer name. After the acts, that Work is gone, and the object has stayed.
+func (m *machine) staysBesideABinding(acts ...act) error {
+	var uids []types.UID
+	inMember := func() error {
+		uids = append(uids, (&unstructured.Unstructured{Object: m.karmada.Member("m1").Store.Get(refOf(thePage))}).GetUID())
+		return nil
+	}
+	other, short := collide("ConfigMap", thePage, "x"), workRef(model.WorkKey("m1", thePage))
+	return m.tell(m.space(other.Namespace, nil, nil), m.stranger(other, to("m1")), pause(10*time.Second), m.stranger(thePage, to("m1")), pause(10*time.Second), m.isThere(thePage, short.Name+"-*"), inMember, m.strangerGoes(other), pause(10*time.Second),
+		func() error { return m.karmada.Claim(refOf(thePage), "m1") }, func() error { return m.tell(acts...) }, m.isThere(thePage), inMember, func() error {
+			if uids[0] == "" || uids[0] != uids[1] || m.store.Get(short) == nil {
+				return fmt.Errorf("it is %q in the member, or the binding has no Work", uids)
+			}
+			return nil
+		}, func() error { return m.karmada.Release(refOf(thePage)) }, m.strangerGoes(thePage), m.touches(thePage), pause(time.Minute), m.quiet)
+}
+
+// stripped takes a field of its metadata from an object.
+func (m *machine) stripped(k model.Key, field string) act {
 	return func() error {
-		_, err := m.store.Modify(refOf(k), "", func(o apiserver.Object) { (&unstructured.Unstructured{Object: o}).SetLabels(nil) })
+		_, err := m.store.Modify(refOf(k), "", func(o apiserver.Object) { unstructured.RemoveNestedField(o, "metadata", field) })
 		return err
 	}
 }
