@@ -3,6 +3,7 @@ package mirror
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -92,13 +93,13 @@ func (c *Controller) remove(ctx context.Context, j judge.Judgement, isFresh bool
 		return
 	}
 	c.propose(resource, p.Judgement)
-	if len(p.Due) < len(j.Due) || p.Verdict.AsksBinding() {
+	if len(p.Due) < len(j.Due) {
 		o.RetryAfter(wait.Jitter(refutedPeriod, 0.2)) // there need not be an event when that changes
 	}
 	due := slices.DeleteFunc(only(p.Plan, judge.Delete), func(op judge.Operation) bool { return stays.Has(op.Cluster) })
 	c.writer.Each(ctx, due, isFresh, o, func(op judge.Operation) { c.delete(ctx, p, op.Cluster, o) })
-	// When the watch has shown a Work as amended or detached, the source is judged again.
-	c.write(ctx, newJudged(p.Judgement, p.made), only(p.Plan, judge.Amend, judge.Detach, judge.Drop), isFresh, o)
+	// When the watch has shown an amended Work, the source is judged again.
+	c.write(ctx, newJudged(p.Judgement, p.made), only(p.Plan, judge.Amend), isFresh, o)
 	if missing := append(p.Lacking(), o.Missing...); len(missing) > 0 && len(o.Deleted) > 0 {
 		c.reportIncompleteMove(p.Facts, o.Deleted, missing)
 	}
@@ -114,15 +115,20 @@ func (c *Controller) propose(resource string, j judge.Judgement) (settle time.Du
 	})
 }
 
-// only returns the operations of some kinds.
-func only(plan []judge.Operation, kinds ...judge.OperationKind) []judge.Operation {
-	return slices.DeleteFunc(slices.Clone(plan), func(op judge.Operation) bool { return !slices.Contains(kinds, op.Kind) })
+// only returns the operations of one kind.
+func only(plan []judge.Operation, kind judge.OperationKind) []judge.Operation {
+	return slices.DeleteFunc(slices.Clone(plan), func(op judge.Operation) bool { return op.Kind != kind })
 }
 
 // delete carries out a deletion, with a new proof if the given one no longer holds.
 func (c *Controller) delete(ctx context.Context, p *proof, cluster string, o *write.Outcome) {
+	planned, _ := p.deletion(cluster)
+	isDoubled, err := c.isDoubled(ctx, planned.Work)
+	if err != nil {
+		o.Fail(err)
+		return
+	}
 	if !c.holds(p, cluster) {
-		var err error
 		if p, err = c.prove(ctx, p.Facts.ID); err != nil {
 			o.Fail(err)
 			return
@@ -133,9 +139,30 @@ func (c *Controller) delete(ctx context.Context, p *proof, cluster string, o *wr
 		}
 	}
 	op, isDue := p.deletion(cluster)
-	if !isDue || !c.holds(p, cluster) {
+	if !isDue || op.Work.UID != planned.Work.UID || !c.holds(p, cluster) {
 		o.LookAgain()
 		return
 	}
+	if isDoubled {
+		op = op.WithoutObject()
+	}
 	c.writer.CarryOut(ctx, p.Verdict, op, o)
+}
+
+// isDoubled reports whether another owner's Work carries the object of a Work to delete, too: Karmada would delete the object
+// with either. Ours then has the longer name, and the other one Karmada's, which is read live, without its age counting as that of
+// the proof.
+func (c *Controller) isDoubled(ctx context.Context, w *state.Work) (bool, error) {
+	if !w.IsLong() {
+		return false, nil
+	}
+	name := w.Source.WorkName()
+	other, err := c.client.Get(ctx, w.Namespace, name)
+	switch {
+	case gather.ProvesAbsence(err, name):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("cannot tell whether another owner's Work carries the object of Work %s/%s: %w", w.Namespace, w.Name, err)
+	}
+	return other.Foreign != "" && other.Carries() == w.Source && !other.Terminating, nil
 }

@@ -115,6 +115,52 @@ func TestDelete(t *testing.T) {
 	}
 }
 
+// TestDeletionBesideAnother: a Work with the longer name is deleted without its object if another owner's Work carries that, too.
+func TestDeletionBesideAnother(t *testing.T) {
+	const deleted, detached = "delete m1 if it is work-uid at 7", "update m1 at 7"
+	page := sample.Asking("1", "m1")
+	absent := apierrors.NewNotFound(schema.GroupResource{}, sample.Page.WorkName())
+	cases := map[string]struct {
+		reason  string
+		changes []sample.Change
+		other   any
+		isSlow  bool
+		want    []string
+		fails   bool
+	}{
+		"Alone":    {"it is deleted with its object", nil, absent, false, []string{deleted}, false},
+		"Slow":     {"also if the other name takes long to read", nil, absent, true, []string{deleted}, false},
+		"Beside":   {"Karmada would delete the object with it", nil, sample.Work(page, "m1", sample.Bound), false, []string{detached}, false},
+		"Detached": {"Karmada leaves the object alone", []sample.Change{sample.Unfinalized}, sample.Work(page, "m1", sample.Bound), false, []string{deleted}, false},
+		"Another":  {"another object has Karmada's name", nil, sample.Work(page, "m1", sample.Bound, sample.Overwritten), false, []string{deleted}, false},
+		"Leaving":  {"the other one is being deleted, too", nil, sample.Work(page, "m1", sample.Bound, sample.Terminating), false, []string{deleted}, false},
+		"Unread":   {"it is not known", nil, apierrors.NewInternalError(errors.New("no")), false, nil, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t)
+			s.list(render.WorksResource, sample.Work(page, "m1", append(tc.changes, sample.Long)...))
+			clock := newFakeClock()
+			c := newControllerOf(t, s, configured("", "", ""), clock)
+			p, err := c.prove(t.Context(), sample.Page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.breaker.Propose("configmaps", sample.Page, p.Due, nil)
+			at := pathOf(render.WorksResource, sample.Work(page, "m1"))
+			s.reply(at, tc.other)
+			if tc.isSlow {
+				s.onRead(at, func() { clock.Step(proofAge + 1) })
+			}
+			o := &write.Outcome{}
+			c.delete(t.Context(), p, "m1", o)
+			if diff := cmp.Diff(tc.want, s.sent()); diff != "" || (o.Err() != nil) != tc.fails {
+				t.Errorf("%s: %v, -want +got:\n%s", tc.reason, o.Err(), diff)
+			}
+		})
+	}
+}
+
 // TestDeniedDeletion: a deletion that the API server denies is a refusal. It is proved again each
 // time that it is tried.
 func TestDeniedDeletion(t *testing.T) {

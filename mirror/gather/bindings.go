@@ -25,8 +25,8 @@ var (
 )
 
 // addBindings reads the bindings that took over Works of a source. It marks the clusters where
-// such a binding is a leftover (Unbound), and those where another owner's Work carries the source
-// (Beside).
+// such a binding is a leftover (Unbound), and those where a binding has a Work of its own for
+// the source (Doubled).
 func addBindings(ctx context.Context, client dynamic.Interface, f judge.Facts) error {
 	left := map[types.NamespacedName]bool{} // one binding owns the Works of all clusters
 	var errs []error
@@ -42,7 +42,7 @@ func addBindings(ctx context.Context, client dynamic.Interface, f judge.Facts) e
 				left[w.Binding()] = facts.Unbound
 			}
 		} else {
-			facts.Beside, err = readBeside(ctx, client, f.ID, w.Namespace)
+			facts.Doubled, err = isDoubled(ctx, client, f.ID, w.Namespace)
 		}
 		if err != nil { // only this cluster is unknown
 			errs = append(errs, err)
@@ -74,19 +74,18 @@ func isLeftBehind(ctx context.Context, client dynamic.Interface, id render.Ident
 	return u.GetDeletionTimestamp() == nil && !hasPolicy(u) && isBindingOf(u, id), nil
 }
 
-// readBeside reads the Work that has Karmada's name for a source, of which ours has the longer name.
-func readBeside(ctx context.Context, client dynamic.Interface, id render.Identity, namespace string) (judge.Beside, error) {
+// isDoubled reports whether a binding owns the Work that has Karmada's name for a source, and
+// that Work carries the source.
+func isDoubled(ctx context.Context, client dynamic.Interface, id render.Identity, namespace string) (bool, error) {
 	u, err := client.Resource(render.WorksResource).Namespace(namespace).Get(ctx, id.WorkName(), metav1.GetOptions{})
 	switch {
 	case ProvesAbsence(err, id.WorkName()):
-		return judge.BesideNothing, nil
+		return false, nil
 	case err != nil:
-		return judge.BesideUnread, fmt.Errorf("cannot tell whether another owner's Work carries %q, too: %w", id, err)
+		return false, fmt.Errorf("cannot tell whether a policy's Work carries %q: %w", id, err)
 	}
-	if w := state.NewWork(u); w.Foreign != "" && w.Carries() == id && !w.Terminating {
-		return judge.BesideAnother, nil
-	}
-	return judge.BesideNothing, nil
+	w := state.NewWork(u)
+	return w.Bound() && w.Carries() == id && !w.Terminating, nil
 }
 
 // hasPolicy reports whether a binding is still needed: by a policy, by another controller of

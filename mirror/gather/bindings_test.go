@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
-	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -94,30 +93,30 @@ func TestIsLeftBehind(t *testing.T) {
 	}
 }
 
-func TestReadBeside(t *testing.T) {
+func TestIsDoubled(t *testing.T) {
 	name := sample.Page.WorkName()
 	gr := render.WorksResource.GroupResource()
 	work := func(changes ...sample.Change) *unstructured.Unstructured {
 		return sample.Work(sample.Asking("1", "m1"), "m1", changes...)
 	}
 	cases := map[string]struct {
-		reason string
-		answer any
-		want   judge.Beside
+		reason  string
+		answer  any
+		want    bool
+		unknown bool
 	}{
-		"Bound":       {"a binding owns the Work", work(sample.Bound), judge.BesideAnother},
-		"Quota":       {"another controller of Karmada's does", work(sample.Quota), judge.BesideAnother},
-		"Ours":        {"it is ours", work(), judge.BesideNothing},
-		"Overwritten": {"it carries another object", work(sample.Bound, sample.Overwritten), judge.BesideNothing},
-		"Terminating": {"it is being deleted", work(sample.Bound, sample.Terminating), judge.BesideNothing},
-		"Gone":        {"it does not exist", apierrors.NewNotFound(gr, name), judge.BesideNothing},
-		"Forbidden":   {"without the right to read it, nothing is known", apierrors.NewForbidden(gr, name, nil), judge.BesideUnread},
+		"Bound":       {"a binding owns the Work", work(sample.Bound), true, false},
+		"Ours":        {"it is ours", work(), false, false},
+		"Overwritten": {"it carries another object", work(sample.Bound, sample.Overwritten), false, false},
+		"Terminating": {"it is being deleted", work(sample.Bound, sample.Terminating), false, false},
+		"Gone":        {"it does not exist", apierrors.NewNotFound(gr, name), false, false},
+		"Forbidden":   {"without the right to read it, nothing is known", apierrors.NewForbidden(gr, name, nil), false, true},
 	}
 	for title, c := range cases {
 		t.Run(title, func(t *testing.T) {
 			client, asked := answering(t, c.answer)
-			got, err := readBeside(t.Context(), client, sample.Page, "karmada-es-m1")
-			if got != c.want || (err != nil) != (c.want == judge.BesideUnread) {
+			got, err := isDoubled(t.Context(), client, sample.Page, "karmada-es-m1")
+			if got != c.want || (err != nil) != c.unknown {
 				t.Errorf("%s: %v, %v", c.reason, got, err)
 			}
 			if want := "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works/" + name; *asked != want {

@@ -26,16 +26,7 @@ import (
 // version. It returns an error unless each answer is the object, or proof that the object does
 // not exist.
 func (c *Caches) LiveFacts(ctx context.Context, id render.Identity) (judge.Facts, error) {
-	return c.byOneConfiguration(func() (judge.Facts, error) {
-		f, err := c.liveFacts(ctx, id)
-		if err != nil {
-			return f, err
-		}
-		if err := addBindings(ctx, c.options.Dynamic, f); err != nil { // it is retried soon
-			c.options.Failures.Warn("cannot tell whose a Work is", zap.Error(err))
-		}
-		return f, nil
-	})
+	return c.byOneConfiguration(func() (judge.Facts, error) { return c.liveFacts(ctx, id) })
 }
 
 func (c *Caches) liveFacts(ctx context.Context, id render.Identity) (judge.Facts, error) {
@@ -75,7 +66,13 @@ func (c *Caches) liveFacts(ctx context.Context, id render.Identity) (judge.Facts
 		}
 	}
 	c.surround(&f, namespace)
-	return f, c.readClusters(ctx, f)
+	if err := c.readClusters(ctx, f); err != nil {
+		return judge.Facts{}, err
+	}
+	if err := addBindings(ctx, c.options.Dynamic, f); err != nil { // it is retried soon
+		c.options.Failures.Warn("cannot tell whether a Work can be taken back", zap.Error(err))
+	}
+	return f, nil
 }
 
 // confirmDefinitionIsGone returns nil if live reads prove that the definition no longer

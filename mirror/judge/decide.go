@@ -47,7 +47,7 @@ func On(f Facts) Judgement {
 //	anything known              –              –            another object  Released
 //	claimed by a policy         –              –            ours, bound     Released
 //	claimed by a policy         –              –            ours     Unknown
-//	claimed by a policy         –              –            ours, beside another's  Unneeded
+//	claimed by a policy         –              –            ours, beside the policy's  Unneeded
 //	refused                     –              –            –        Unknown
 //	present, not authorized     yes            –            –        Unknown
 //	present                     yes            missing      –        Unknown
@@ -60,7 +60,6 @@ func On(f Facts) Judgement {
 //	present                     yes            joined       ours/–   Wanted
 //	present, by the cache       no             –            ours     Unknown, unproven
 //	present, by a live read     no             –            ours     Unwanted
-//	any for which it is Unwanted  –            –            ours, beside another's  Unneeded
 func Decide(f Facts) Verdict {
 	v := Verdict{ID: f.ID, Targets: map[string]Target{}, NeedsApproval: f.Definition != DefinitionServed || f.Source == nil && f.outlived()}
 	if f.Unknown == "" && f.Source != nil {
@@ -261,25 +260,11 @@ func notAuthorized(cluster string) Refusal {
 // it, and Karmada applies both, in any order, whenever it starts.
 func refused(f Facts, cluster string) Target {
 	target := Target{Decision: Unknown, Because: string(f.Source.Refusal.Reason) + ": " + f.Source.Refusal.Message}
-	if f.Source.Refusal.Reason != ClaimedByPolicy || !isOf(f, cluster) || f.Works[cluster].Foreign != "" {
+	if f.Source.Refusal.Reason != ClaimedByPolicy || !isOf(f, cluster) || f.Works[cluster].Foreign != "" || !f.Works[cluster].IsLong() {
 		return target
 	}
-	return besideAnother(f, cluster, target)
-}
-
-// besideAnother decides on a Work with the longer name that is to go. Another owner's Work may have Karmada's name and carry the
-// same object, which Karmada would delete with ours.
-func besideAnother(f Facts, cluster string, target Target) Target {
-	if w := f.Works[cluster]; w == nil || !w.IsLong() {
-		return target
-	}
-	target.AsksBinding = true
-	switch beside := f.Clusters[cluster].Beside; {
-	case beside == BesideAnother:
-		target.Decision, target.Because, target.Amend = Unneeded, "another owner's Work carries this object, too", false
-	case beside == BesideUnread && target.Decision == Unwanted:
-		target.Decision, target.Unproven = Unknown, true
-		target.Because = "no live read has shown yet whether another owner's Work carries this object, too"
+	if target.AsksBinding = true; f.Clusters[cluster].Doubled {
+		target.Decision, target.Because = Unneeded, "a policy propagates this object with its own Work"
 	}
 	return target
 }
@@ -303,9 +288,8 @@ func unwanted(f Facts, cluster, proof string) Target {
 	if !f.Live {
 		target.Decision, target.Unproven = Unknown, true
 		target.Because = "the cache says that it is not wanted, but no live read has confirmed that yet"
-		return target
 	}
-	return besideAnother(f, cluster, target)
+	return target
 }
 
 // asksToPreserve reports whether the source of a Work asks to preserve its object, and the Work

@@ -93,7 +93,7 @@ func TestDecideAndPlan(t *testing.T) {
 	claimedNotAsking := NewSource(notAsking, render.Wishes{})
 	joined := joinedClusters("m1", "m2")
 	unbound := map[string]ClusterFacts{"m1": {State: ClusterJoined, Unbound: true}}
-	doubled := map[string]ClusterFacts{"m1": {State: ClusterJoined, Beside: BesideAnother}}
+	doubled := map[string]ClusterFacts{"m1": {State: ClusterJoined, Doubled: true}}
 	inWaves := NewSource(sample.Object(sample.Annotations{render.ClustersAnnotation: "m1,m2", render.WavesAnnotation: "m1;*"}), render.Wishes{})
 	laterUnbound := map[string]ClusterFacts{"m1": {State: ClusterJoined}, "m2": {State: ClusterJoined, Unbound: true}}
 	type result struct {
@@ -287,12 +287,6 @@ func TestDecideAndPlan(t *testing.T) {
 		"GivenBackDetached": {"but if the policy is deleted first, it is repaired",
 			Facts{Source: asks, Clusters: doubled, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Long, sample.Unfinalized)}},
 			result{Decisions: map[string]Decision{"m1": Wanted}, Plan: []OperationKind{Update}}},
-		"GoneAndDoubled": {"the same goes for any other Work with the longer name that is to go",
-			Facts{Live: true, Clusters: doubled, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Long)}},
-			result{Decisions: map[string]Decision{"m1": Unneeded}, Plan: []OperationKind{Detach}}},
-		"GoneAndUnread": {"which stays until the other Work has been read",
-			Facts{Live: true, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Long)}},
-			result{Decisions: map[string]Decision{"m1": Unknown}, Unproven: true}},
 		"ClaimedAndReleased": {"then it belongs to the policy",
 			Facts{Source: claimed, Clusters: joined, Works: map[string]*state.Work{"m1": pageWork(asks, "m1", sample.Released, sample.Bound)}},
 			result{Decisions: map[string]Decision{"m1": Unknown}, Refusals: []Reason{ClaimedByPolicy}}},
@@ -586,9 +580,6 @@ func FuzzDecide(f *testing.F) {
 			case Delete:
 				absent := facts.Source == nil
 				retargeted := !absent && facts.Source.Refusal == nil && !facts.Source.Terms.Matches(op.Cluster, facts.Clusters[op.Cluster].Labels)
-				if w.IsLong() && facts.Clusters[op.Cluster].Beside != BesideNothing {
-					t.Errorf("deletes an object that another Work may carry: %+v, Work %+v", facts, w)
-				}
 				if !facts.Live || facts.Unknown != "" || w.Foreign != "" || w.Source != facts.ID || !w.Labelled || !absent && !retargeted {
 					t.Errorf("deletes a Work without proof: %+v, Work %+v", facts, w)
 				}
@@ -616,8 +607,7 @@ func FuzzDecide(f *testing.F) {
 				if in, isParting := facts.Stalls[op.Cluster]; op.Kind == Detach && isParting && in == 0 && w.Source == facts.ID && w.Foreign == "" && w.IsParting() {
 					continue
 				}
-				isAsked := facts.Source != nil && facts.Source.Refusal == nil && facts.Source.Terms.Matches(op.Cluster, facts.Clusters[op.Cluster].Labels)
-				if w.Source != facts.ID || w.Foreign != "" || !w.IsLong() || facts.Clusters[op.Cluster].Beside != BesideAnother || isAsked {
+				if w.Source != facts.ID || w.Foreign != "" || !w.IsLong() || !facts.Clusters[op.Cluster].Doubled || facts.Source == nil || facts.Source.Refusal == nil || facts.Source.Refusal.Reason != ClaimedByPolicy {
 					t.Errorf("drops a Work that has no other beside it: %+v, Work %+v", facts, w)
 				}
 				if op.Kind == Drop && slices.Contains(w.Finalizers, render.ExecutionFinalizer) {
@@ -654,7 +644,7 @@ func madeUp(choices []byte, sources []*Source) Facts {
 	}
 	changes := []func(*unstructured.Unstructured){sample.Edited, sample.Terminating, sample.Relabelled, sample.Misfiled, sample.BindingLabel, sample.Bound, sample.Quota, sample.Released, sample.Marked, sample.Overwritten, sample.Emptied, sample.Long, sample.Unfinalized, sample.Preserving}
 	for _, cluster := range []string{"m1", "m2"} {
-		facts.Clusters[cluster] = ClusterFacts{State: ClusterState(pick(3)), Unbound: pick(2) == 1, Beside: Beside(pick(3))}
+		facts.Clusters[cluster] = ClusterFacts{State: ClusterState(pick(3)), Unbound: pick(2) == 1, Doubled: pick(2) == 1}
 		if pick(2) == 0 {
 			continue
 		}

@@ -142,17 +142,6 @@ const (
 	DefinitionDeleted
 )
 
-// Beside is what is known of the Work that has Karmada's name, where ours has the longer name.
-type Beside int
-
-// What is known. The zero value is that nothing is.
-const (
-	BesideUnread Beside = iota
-	BesideNothing
-	// BesideAnother: another owner's Work carries the same object.
-	BesideAnother
-)
-
 // ClusterState is the state of a member cluster. The zero value is a cluster that
 // does not exist.
 type ClusterState int
@@ -200,8 +189,9 @@ type ClusterFacts struct {
 	// Unbound: a live read has shown that the binding that took over the Work there no longer
 	// has a policy, or no longer exists.
 	Unbound bool
-	// Beside is what a live read has shown beside our Work with the longer name.
-	Beside Beside
+	// Doubled: a live read has shown that a binding's Work carries the source beside ours,
+	// which has the longer name.
+	Doubled bool
 	// WriteUnderWay: our last write to the Work is not in the cache yet; Works has the state
 	// before it.
 	WriteUnderWay bool

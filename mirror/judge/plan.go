@@ -177,10 +177,8 @@ func planWork(target Target, w *state.Work) (kind OperationKind, because string)
 		if w.Labelled {
 			return Delete, target.Because
 		}
-	case target.Decision == Unneeded && slices.Contains(w.Finalizers, render.ExecutionFinalizer):
-		return Detach, target.Because
 	case target.Decision == Unneeded:
-		return Drop, target.Because
+		return withoutObject(w), target.Because
 	case target.Decision == Released:
 		return Release, target.Because
 	default:
@@ -189,6 +187,20 @@ func planWork(target Target, w *state.Work) (kind OperationKind, because string)
 		}
 	}
 	return "", ""
+}
+
+// withoutObject returns the next operation that deletes a Work, and not its object.
+func withoutObject(w *state.Work) OperationKind {
+	if slices.Contains(w.Finalizers, render.ExecutionFinalizer) {
+		return Detach
+	}
+	return Drop
+}
+
+// WithoutObject returns what to do instead of a deletion if another owner's Work carries the object, too.
+func (op Operation) WithoutObject() Operation {
+	op.Kind, op.Because = withoutObject(op.Work), "another owner's Work carries this object, too"
+	return op
 }
 
 const becauseNotDue = "its deletion is no longer due"

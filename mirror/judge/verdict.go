@@ -113,7 +113,7 @@ const (
 	// Released belongs to another owner from now on: our marks are removed from it, and
 	// the rest stays.
 	Released
-	// Unneeded duplicates another owner's Work, which carries the same object: the Work is
+	// Unneeded duplicates a policy's Work, which carries the same object: the Work is
 	// deleted, and the object stays.
 	Unneeded
 )
@@ -132,7 +132,7 @@ type Target struct {
 	// Unproven: the decision is Unknown because only the cache speaks for a deletion.
 	Unproven bool
 	// AsksBinding: the decision depends on a live read: whether a policy is still behind the
-	// binding that took over the Work, or whether another owner's Work carries the object, too.
+	// binding that took over the Work, or whether a binding has its own Work for the object.
 	AsksBinding bool
 	// AwaitsNamespace: the decision is Unknown because the execution namespace does not exist yet.
 	AwaitsNamespace bool

@@ -128,7 +128,11 @@ func (c Client) Get(ctx context.Context, namespace, name string) (*state.Work, e
 }
 
 func (c Client) getObject(ctx context.Context, namespace, name string) (*unstructured.Unstructured, error) {
-	raw, err := c.rest.Get().Namespace(namespace).Resource(render.WorksResource.Resource).Name(name).Do(ctx).Raw()
+	result := c.rest.Get().Namespace(namespace).Resource(render.WorksResource.Resource).Name(name).Do(ctx)
+	if err := result.Error(); err != nil { // says more than that of Raw
+		return nil, err
+	}
+	raw, err := result.Raw()
 	if err != nil {
 		return nil, err
 	}
