@@ -88,7 +88,11 @@ func memberAdvance(work *unstructured.Unstructured) (a aggregate.Advance, lacks 
 	if err != nil {
 		return aggregate.Untold, ""
 	}
-	return aggregate.AdvanceOf(render.CarriedBy(work.Object).GroupKind(), ReportedBy(work), render.GenerationOf(manifest))
+	replicas, _, _ := unstructured.NestedInt64(manifest, "spec", "replicas")
+	if render.OptionsOf(work.Object).RetainReplicas {
+		replicas = 0
+	}
+	return aggregate.AdvanceOf(render.CarriedBy(work.Object).GroupKind(), ReportedBy(work), render.GenerationOf(manifest), replicas)
 }
 
 // troubleOf returns what Karmada reports of an object that is not applied, healthy and rolled out;

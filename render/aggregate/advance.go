@@ -40,9 +40,10 @@ const (
 )
 
 // AdvanceOf returns how far a member has got with an object of a kind by its status, which is nil if
-// none is reported. generation is that of the source in the manifest; 0 if that does not say. lacks
-// says what is missing from a member that is behind.
-func AdvanceOf(kind schema.GroupKind, status map[string]any, generation int64) (a Advance, lacks string) {
+// none is reported. generation is that of the source in the manifest; 0 if that does not say. replicas are
+// those in the manifest; 0 if they are the member's to choose. lacks says what is missing from a member that
+// is behind.
+func AdvanceOf(kind schema.GroupKind, status map[string]any, generation, replicas int64) (a Advance, lacks string) {
 	_, isWorkload := completions[kind]
 	of, isTold := status["resourceTemplateGeneration"].(int64)
 	tells := isTold || isWorkload
@@ -54,6 +55,9 @@ func AdvanceOf(kind schema.GroupKind, status map[string]any, generation int64) (
 	}
 	if lacks = Ails(kind, status); lacks != "" {
 		return Behind, lacks
+	}
+	if present := number(status, "replicas"); isWorkload && present < replicas { // the member keeps fewer, or has none yet
+		return Behind, fmt.Sprintf("replicas %d of %d", present, replicas)
 	}
 	switch { // what a Job does cannot be edited, so it has no generations; a suspended one waits for a user
 	case kind == jobKind && !HasCondition(status, batchv1.JobComplete) && !HasCondition(status, batchv1.JobSuspended):
