@@ -50,9 +50,14 @@ func isPending(f Facts, cluster string, target Target) bool {
 }
 
 // mayRun reports whether a Job may still run on a cluster, be it only for the moment that it counts as unwanted there. That a
-// Job has ended is for good, and what has ended is deleted everywhere (ttlSecondsAfterFinished).
+// Job has ended is for good, and what has ended is deleted everywhere (ttlSecondsAfterFinished). An earlier Job that has ended
+// there does not run, nor does that of a Work which another owner took over.
 func mayRun(f Facts, cluster string) bool {
-	return f.ID.GroupKind() == state.JobKind && isOf(f, cluster) && !f.Works[cluster].Terminating
+	if f.ID.GroupKind() != state.JobKind || f.Source == nil || !isOf(f, cluster) {
+		return false
+	}
+	w := f.Works[cluster]
+	return !w.Terminating && w.Foreign == "" && (w.IsMadeFrom(f.Source.UID) || !w.IsFinished())
 }
 
 // Status returns the status that the source should have by what its Works report; nil if it should
@@ -109,14 +114,18 @@ const trustAfter = 5 * time.Minute
 // looked at it. The time of the status does not tell: it is also that of the conditions. A Job that had ended
 // before does not run again, and its end would be the source's for good.
 func (j Judgement) isAbout(source *state.Standing, w *state.Work, report *state.Report, now time.Time) bool {
-	if !report.Created.Before(source.Created) {
-		return true
+	isNew, began := !report.Created.Before(source.Created), source.Created
+	if isNew { // the member may have had a Job that had ended, and a clock that is behind
+		began = began.Add(-maxSkew)
 	}
-	if j.Facts.ID.GroupKind() == state.JobKind && aggregate.EndedBefore(report.Status, source.Created) {
+	if j.Facts.ID.GroupKind() == state.JobKind && aggregate.EndedBefore(report.Status, began) {
 		return false
 	}
-	return report.Renewed || j.canBeTrusted(w) && stood(report, now) >= trustAfter
+	return isNew || report.Renewed || j.canBeTrusted(w) && stood(report, now) >= trustAfter
 }
+
+// maxSkew is how far the clock of a member may be behind that of the API server.
+const maxSkew = time.Minute
 
 // stood returns for how long a Work has not been written, by whichever clock shows longer: that of the API
 // server may be ahead.

@@ -251,18 +251,22 @@ func TestRecall(t *testing.T) {
 // TestRecreatedJob: a Job is recreated while its Work exists. What is reported of the earlier one would end
 // it for good.
 func TestRecreatedJob(t *testing.T) {
+	fresh := func(u *unstructured.Unstructured) { u.SetCreationTimestamp(metav1.NewTime(sample.Created)) }
 	for name, tc := range map[string]struct {
 		reason  string
 		ended   time.Duration // after the source was created
 		renewed bool
 		after   time.Duration
 		want    bool
+		work    sample.Change
 	}{
-		"Earlier": {"it had ended before", -time.Minute, false, time.Hour, false},
-		"Late":    {"the report of that came late", -time.Second, true, time.Second, false},
-		"Runs":    {"the object in the member is the source's since it was created", time.Minute, true, 2 * time.Minute, true},
-		"Unseen":  {"who reported was not seen, but the time tells", time.Minute, false, time.Hour, true},
-		"Unsure":  {"but not at once", time.Minute, false, 2 * time.Minute, false},
+		"Earlier": {"it had ended before", -time.Minute, false, time.Hour, false, earlier},
+		"Late":    {"the report of that came late", -time.Second, true, time.Second, false, earlier},
+		"Runs":    {"the object in the member is the source's since it was created", time.Minute, true, 2 * time.Minute, true, earlier},
+		"Unseen":  {"who reported was not seen, but the time tells", time.Minute, false, time.Hour, true, earlier},
+		"Unsure":  {"but not at once", time.Minute, false, 2 * time.Minute, false, earlier},
+		"Adopted": {"its Work is new, but the member had preserved the earlier one", -2 * time.Minute, true, time.Hour, false, fresh},
+		"Skewed":  {"the member's clock may be behind", -maxSkew / 2, false, time.Second, true, fresh},
 	} {
 		source := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1"})
 		source.SetAPIVersion("batch/v1")
@@ -272,7 +276,7 @@ func TestRecreatedJob(t *testing.T) {
 		delete(source.Object, "data")
 		source.Object["spec"], source.Object["status"] = map[string]any{"parallelism": int64(1)}, map[string]any{}
 		ended := sample.Created.Add(tc.ended).UTC().Format(time.RFC3339)
-		f, r := adopted(source, earlier, func(u *unstructured.Unstructured) {
+		f, r := adopted(source, tc.work, func(u *unstructured.Unstructured) {
 			u.Object["status"] = map[string]any{
 				"conditions": []any{map[string]any{"type": render.AppliedCondition, "status": "True"}},
 				"manifestStatuses": []any{map[string]any{"health": "Healthy", "status": map[string]any{
@@ -337,21 +341,33 @@ func TestJobEndsWhereItIsLeft(t *testing.T) {
 	started, ended := sample.Created.UTC().Format(time.RFC3339), sample.Created.Add(time.Minute).UTC().Format(time.RFC3339)
 	complete := map[string]any{"succeeded": int64(1), "startTime": started, "completionTime": ended,
 		"conditions": []any{map[string]any{"type": "Complete", "status": "True", "lastTransitionTime": ended}}}
+	runs := map[string]any{"active": int64(1), "startTime": started}
+	ofEarlier := func(u *unstructured.Unstructured) {
+		_ = unstructured.SetNestedField(u.Object, "earlier", "metadata", "annotations", render.SourceUIDAnnotation)
+	}
 	for what, tc := range map[string]struct {
-		onM2 map[string]any
-		want bool
-	}{"It runs": {map[string]any{"active": int64(1), "startTime": started}, false}, "It has ended": {complete, true}} {
+		onM2    map[string]any
+		changes []sample.Change
+		want    bool
+	}{
+		"It runs": {runs, nil, false}, "It has ended": {complete, nil, true}, "Another owner took it over": {runs, []sample.Change{sample.Bound}, true},
+		"An earlier one runs": {runs, []sample.Change{ofEarlier}, false}, "An earlier one has ended": {complete, []sample.Change{ofEarlier}, true},
+	} {
 		f := Facts{PoliciesLive: true, Source: NewSource(source.DeepCopy(), render.Wishes{}), Works: map[string]*state.Work{},
 			Clusters: map[string]ClusterFacts{"m1": {State: ClusterJoined}, "m2": {State: ClusterJoined, Forbidden: true}}}
 		f.ID = f.Source.ID
 		r := Reports{Source: state.NewStanding(source), Works: map[string]*state.Report{}}
 		for cluster, status := range map[string]any{"m1": complete, "m2": tc.onM2} {
-			work := sample.Work(source, cluster, reports(1), func(u *unstructured.Unstructured) {
+			changes := append([]sample.Change{reports(1)}, tc.changes...)
+			if cluster == "m1" {
+				changes = changes[:1]
+			}
+			work := sample.Work(source, cluster, append(changes, func(u *unstructured.Unstructured) {
 				u.Object["status"] = map[string]any{
 					"conditions":       []any{map[string]any{"type": render.AppliedCondition, "status": "True"}},
 					"manifestStatuses": []any{map[string]any{"health": "Healthy", "status": status}},
 				}
-			})
+			})...)
 			f.Works[cluster], r.Works[cluster] = state.NewWork(work), state.NewReport(work)
 		}
 		status, err := On(f).Status(r, sample.Created.Add(time.Hour))
