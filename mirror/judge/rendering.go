@@ -25,6 +25,9 @@ type Rendering struct {
 // Digest is the digest of the Works.
 func (r *Rendering) Digest() render.Digest { return r.digest }
 
+// Notes are what the Works say of what was edited.
+func (r *Rendering) Notes() render.Notes { return r.notes.OfEdit() }
+
 // Size is about how many bytes each Work takes; that of the source's manifest if the Work has not
 // been rendered.
 func (r *Rendering) Size() int { return r.size }

@@ -35,6 +35,7 @@ func NewLedger(c clock.Clock) *Ledger {
 type write struct {
 	kind     judge.OperationKind // Update stands for Create too
 	digest   render.Digest       // of the content, as the source has it
+	notes    render.Notes        // on the content
 	source   types.UID           // the source of the content
 	work     types.UID           // the Work that is deleted, held, woken, amended, detached or released
 	written  int64               // when the one that is deleted was last written but for its status, in Unix seconds
@@ -51,7 +52,7 @@ func writeOf(v judge.Verdict, op judge.Operation) write {
 	}
 	if op.Kind.WritesContent() {
 		t := v.Targets[op.Cluster]
-		return write{kind: judge.Update, digest: t.Digest(), source: t.UID()}
+		return write{kind: judge.Update, digest: t.Digest(), notes: t.Notes(), source: t.UID()}
 	}
 	w := write{kind: op.Kind, work: op.Work.UID}
 	if t := v.Targets[op.Cluster]; op.Kind == judge.Adjust && t.Rendering != nil {

@@ -208,6 +208,39 @@ func TestAltered(t *testing.T) {
 	}
 }
 
+// TestAlteredNotes: what admission alters is written again if only its notes differ, as when one of two policies with the same
+// effect has gone.
+func TestAlteredNotes(t *testing.T) {
+	source := asking("1", "m1")
+	overridden := func(names ...string) judge.Verdict {
+		f := judge.Facts{ID: sample.Page, Source: source, PoliciesLive: true, Clusters: map[string]judge.ClusterFacts{"m1": {State: judge.ClusterJoined, Member: &render.Member{Name: "m1"}}}}
+		for _, name := range names {
+			u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "policy.karmada.io/v1alpha1", "kind": "OverridePolicy", "spec": map[string]any{
+				"resourceSelectors": []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}},
+				"overrideRules":     []any{map[string]any{"overriders": map[string]any{"plaintext": []any{map[string]any{"path": "/data/key", "operator": "replace", "value": "same"}}}}},
+			}}}
+			u.SetNamespace(sample.Page.Namespace)
+			u.SetName(name)
+			f.Policies = append(f.Policies, state.NewPolicy(u))
+		}
+		return judge.Decide(f)
+	}
+	before, after := overridden("a", "b"), overridden("a")
+	if before.Targets["m1"].Digest() != after.Targets["m1"].Digest() || before.Targets["m1"].Notes() == after.Targets["m1"].Notes() {
+		t.Fatal("the notes alone were to differ")
+	}
+	l := NewLedger(clocktesting.NewFakeClock(time.Unix(1, 0)))
+	wrote(l, before, judge.Operation{Kind: judge.Create, Cluster: "m1"}, receipt{"10", 3})
+	update := judge.Operation{Kind: judge.Update, Cluster: "m1", Work: observed(source, "m1", sample.Edited, sample.Version("10"), sample.Generation(3))}
+	l.Arrived(update.Work)
+	if _, isHeld := l.check(before, update); !isHeld {
+		t.Error("the same is written again")
+	}
+	if _, isHeld := l.check(after, update); isHeld {
+		t.Error("the notes stay as they were")
+	}
+}
+
 // TestLost: a write that the watch has not shown in time is returned once.
 func TestLost(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
