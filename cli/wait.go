@@ -123,6 +123,9 @@ func (w *waitCommand) one(ctx context.Context, ref gather.SourceRef) error {
 		return len(missing) == 0, nil
 	})
 	if errors.Is(err, context.DeadlineExceeded) || err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		if len(missing) == 0 {
+			missing = []string{"the API server has not answered: " + err.Error()}
+		}
 		return fmt.Errorf("timed out after %s waiting for %s to be %s:\n  %s", w.timeout, ref.Identity(), w.until, strings.Join(missing, "\n  "))
 	}
 	return err
