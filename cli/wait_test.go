@@ -46,14 +46,13 @@ func withStatus(work *unstructured.Unstructured, status map[string]any) *unstruc
 func TestWaitSaysWhatIsMissing(t *testing.T) {
 	source := webDeployment("m1")
 	paths := deploymentServer(source, false, reported(t, source, metav1.ConditionTrue, "", "Unhealthy"))
-	began := time.Now()
-	for want, hangs := range map[string]func(r *http.Request) bool{
-		"health is Unhealthy":             func(*http.Request) bool { return time.Since(began) > 1500*time.Millisecond },
-		"the API server has not answered": func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/clusters") },
+	for want, hangs := range map[string]func(began time.Time, r *http.Request) bool{
+		"health is Unhealthy":             func(began time.Time, _ *http.Request) bool { return time.Since(began) > 1500*time.Millisecond },
+		"the API server has not answered": func(_ time.Time, r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/clusters") },
 	} {
-		began = time.Now()
+		began := time.Now()
 		from := serve(t, nil, func(w http.ResponseWriter, r *http.Request) {
-			if hangs(r) {
+			if hangs(began, r) {
 				<-r.Context().Done()
 				return
 			}
