@@ -54,7 +54,6 @@ func (c *Controller) newest(ctx context.Context, seen string) (string, error) {
 	if err != nil {
 		return seen, nil
 	}
-	c.caches.CompareEvents(reached, now)
 	for resource, version := range reached {
 		if state.IsOlder(now, version) && c.isRestored(ctx, resource, version) {
 			seen = version
@@ -63,6 +62,9 @@ func (c *Controller) newest(ctx context.Context, seen string) (string, error) {
 	if state.IsOlder(now, seen) {
 		c.Logger.Error("the API server's data were restored", zap.String("seen", seen), zap.String("now", now))
 		return "", errRestored
+	}
+	if events, isKnown := reached[state.EventsResource]; isKnown {
+		c.caches.CompareEvents(ctx, events, now)
 	}
 	return now, nil
 }

@@ -7,7 +7,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
@@ -53,15 +52,15 @@ func (c *Caches) noteApplied(a *state.Applied) {
 	}
 }
 
-// CompareEvents notes whether the Events are in the etcd of the Works, because only then their versions say which of them are
-// newer: what the caches had reached is not newer than a version of the Works that was read later. Until that is known, no
-// Event counts.
-func (c *Caches) CompareEvents(reached map[schema.GroupVersionResource]string, works string) {
-	events, isKnown := reached[state.EventsResource]
-	if !isKnown {
+// CompareEvents finds out whether the Events are in the etcd of the Works, because only then their versions say which of them are
+// newer: what their cache had reached is not newer than a version of the Works that was read later, and that is not newer than
+// theirs now. Until that is known, no Event counts.
+func (c *Caches) CompareEvents(ctx context.Context, reached, works string) {
+	list, err := c.options.Dynamic.Resource(state.EventsResource).List(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil {
 		return
 	}
-	isSame := !state.IsOlder(works, events)
+	isSame := !state.IsOlder(works, reached) && !state.IsOlder(list.GetResourceVersion(), works)
 	if last := c.eventsBesideWorks.Swap(&isSame); isSame && (last == nil || !*last) {
 		for _, events := range c.applied.All() {
 			for a := range each[state.Applied](events.List()) {

@@ -199,7 +199,7 @@ func events(pass func(event) bool) Fault {
 	}
 }
 
-// OwnEtcd gives resources the versions of another etcd, which is ahead.
+// OwnEtcd gives resources the versions of another etcd, which is ahead, or behind.
 func OwnEtcd(ahead int) Fault {
 	const head = `"resourceVersion":"`
 	versions := regexp.MustCompile(head + `\d+`)
@@ -209,7 +209,7 @@ func OwnEtcd(ahead int) Fault {
 	}
 	return func(r *http.Request, next http.RoundTripper, _ <-chan struct{}) (*http.Response, error) {
 		query := r.URL.Query()
-		if n, _ := strconv.Atoi(query.Get("resourceVersion")); n > ahead {
+		if n, _ := strconv.Atoi(query.Get("resourceVersion")); n > max(ahead, 0) {
 			r = r.Clone(r.Context())
 			query.Set("resourceVersion", strconv.Itoa(n-ahead))
 			r.URL.RawQuery = query.Encode()

@@ -125,9 +125,8 @@ var commands = map[string]func(*machine) error{
 		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.quiet, m.admits(noEvents(apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "it", errors.New("no"))), m.puts(inB(pages[0]), to("m1,nowhere")), m.crowdGoes(60), pause(2*time.Minute), m.approved(""), pause(2*time.Hour)),
 			pause(20*time.Minute), m.told("UnknownCluster", 1, 1), m.told("DeletionHeld", 0, 0), m.quiet)
 	},
-	"EventsAreInAnotherEtcd": func(m *machine) error { // so that their versions say nothing of those of Works
-		return m.tell(m.fails(fault.Match{Resource: "events"}, fault.OwnEtcd(1_000_000)), m.page(inTwoWaves), pause(2*time.Minute), m.halts("m1"), m.edited(2), pause(15*time.Minute), m.keeps("m2", "1"), m.told("WaveHeld page-0 no progress for 10m0s: wave 1 (m1) waits: m1 has not been seen to be applied: its Events are in another etcd", 1, 1))
-	},
+	"EventsAreInAnotherEtcd":  func(m *machine) error { return m.eventsInAnotherEtcd(1_000_000) }, // so that their versions say nothing of those of Works
+	"EventsAreInAYoungerEtcd": func(m *machine) error { return m.eventsInAnotherEtcd(-20) },
 	"EventsAreRefused": func(m *machine) error { // for five minutes
 		return m.tell(m.careful, m.crowd(60, 0, to("m1")), m.page(to("m1")), m.quiet, m.admits(noEvents(apierrors.NewInternalError(errors.New("broken"))), m.crowdGoes(60), m.puts(inB(pages[0]), to("m1,nowhere")), pause(5*time.Minute)), pause(5*time.Minute), m.told("DeletionHeld", 1, 5), m.told("UnknownCluster", 1, 1), m.approved(""), m.quiet)
 	},
@@ -178,4 +177,8 @@ var commands = map[string]func(*machine) error{
 			m.configMap("another", configurationHead+"resources: nonsense\n"), m.refuses(purge, "another daemon"), m.countOf(11), m.deletes(&from, 0, 0),
 			m.configMapGoes("another"), m.runs(purge), pause(time.Minute), m.countOf(1), m.configured("*", none), m.quiet)
 	},
+}
+
+func (m *machine) eventsInAnotherEtcd(ahead int) error {
+	return m.tell(m.fails(fault.Match{Resource: "events"}, fault.OwnEtcd(ahead)), m.page(inTwoWaves), pause(2*time.Minute), m.halts("m1"), m.edited(2), pause(15*time.Minute), m.keeps("m2", "1"), m.told("WaveHeld page-0 no progress for 10m0s: wave 1 (m1) waits: m1 has not been seen to be applied: its Events are in another etcd", 1, 1))
 }

@@ -38,9 +38,7 @@ func (m *machine) someWidgets(n int) act {
 		for i := range n {
 			m.strangers = append(m.strangers, model.Key{Kind: "Gateway", Namespace: "a", Name: widgetRef(i).Name})
 			o := object("example.org/v1", "Gateway", "a", widgetRef(i).Name, map[string]any{"spec": map[string]any{"size": int64(i)}})
-			(&unstructured.Unstructured{Object: o}).SetAnnotations(to("m1"))
-			_, failure := m.store.Create(gadgets.GroupResource(), o)
-			err = errors.Join(err, failure)
+			err = errors.Join(err, m.adds(gadgets.GroupResource(), o, to("m1")))
 		}
 		return err
 	}
@@ -97,10 +95,7 @@ func (m *machine) undefine(definition apiserver.Ref) error {
 func (m *machine) secret(name string, annotations map[string]string) act {
 	return func() error {
 		m.strangers = append(m.strangers, model.Key{Kind: "Secret", Namespace: "a", Name: name})
-		o := object("v1", "Secret", "a", name, map[string]any{"stringData": map[string]any{"key": canary}})
-		(&unstructured.Unstructured{Object: o}).SetAnnotations(annotations)
-		_, err := m.store.Create(schema.GroupResource{Resource: "secrets"}, o)
-		return err
+		return m.adds(schema.GroupResource{Resource: "secrets"}, object("v1", "Secret", "a", name, map[string]any{"stringData": map[string]any{"key": canary}}), annotations)
 	}
 }
 

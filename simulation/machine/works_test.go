@@ -362,12 +362,13 @@ func (m *machine) carriesNamespace(ref apiserver.Ref) error {
 
 // stranger makes a source that the model knows nothing of, and strangerGoes deletes it.
 func (m *machine) stranger(k model.Key, annotations map[string]string) act {
-	return func() error {
-		o := numbered(k, 1)
-		(&unstructured.Unstructured{Object: o}).SetAnnotations(annotations)
-		_, err := m.store.Create(resources[k.Kind], o)
-		return err
-	}
+	return func() error { return m.adds(resources[k.Kind], numbered(k, 1), annotations) }
+}
+
+func (m *machine) adds(resource schema.GroupResource, o apiserver.Object, annotations map[string]string) error {
+	(&unstructured.Unstructured{Object: o}).SetAnnotations(annotations)
+	_, err := m.store.Create(resource, o)
+	return err
 }
 
 func (m *machine) strangerGoes(k model.Key) act {
