@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"go.uber.org/zap"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
@@ -58,6 +59,7 @@ func (c *Caches) noteApplied(a *state.Applied) {
 func (c *Caches) CompareEvents(ctx context.Context, reached, works string) {
 	list, err := c.options.Dynamic.Resource(state.EventsResource).List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
+		c.options.Failures.Warn("cannot compare the versions of Events with those of Works", zap.Error(err))
 		return
 	}
 	isSame := !state.IsOlder(works, reached) && !state.IsOlder(list.GetResourceVersion(), works)
@@ -107,7 +109,11 @@ func (c *Caches) appliedFault() string {
 			return "its Events cannot be watched, as the log says" // which is redacted
 		}
 	}
-	if isSame := c.eventsBesideWorks.Load(); isSame != nil && !*isSame {
+	switch isSame := c.eventsBesideWorks.Load(); {
+	case len(c.applied.All()) == 0:
+	case isSame == nil:
+		return "its Events do not count before they have been listed, once"
+	case !*isSame:
 		return "its Events are in another etcd than the Works, so that it cannot be told which are newer: see --waves-without-events"
 	}
 	return ""
