@@ -32,6 +32,8 @@ type Report struct {
 	Written, Seen time.Time
 	// Generation is that of the source from which the Work was made; 0 if it does not say.
 	Generation int64
+	// Idle: the Work carries a Job that has nothing to do in the member.
+	Idle bool
 	// Status is the status of the object as JSON; nil if Karmada has not reported one.
 	Status []byte
 }
@@ -41,6 +43,9 @@ func NewReport(work *unstructured.Unstructured) *Report {
 	r := &Report{Work: work.GetUID(), Version: work.GetResourceVersion(), Created: work.GetCreationTimestamp().Time, Status: encodeStatus(ReportedBy(work))}
 	r.Source, r.Written = work.GetAnnotations()[render.SourceUIDAnnotation], lastWritten(work).time()
 	r.Generation = generationOf(work)
+	if manifest, err := render.ManifestOf(work.Object); err == nil {
+		r.Idle = aggregate.IsIdle(render.CarriedBy(work.Object).GroupKind(), manifest)
+	}
 	return r
 }
 
@@ -88,11 +93,14 @@ func memberAdvance(work *unstructured.Unstructured) (a aggregate.Advance, lacks 
 	if err != nil {
 		return aggregate.Untold, ""
 	}
-	replicas, _, _ := unstructured.NestedInt64(manifest, "spec", "replicas")
-	if render.OptionsOf(work.Object).RetainReplicas {
-		replicas = 0
+	kind, replicas := render.CarriedBy(work.Object).GroupKind(), int64(0)
+	if !render.OptionsOf(work.Object).RetainReplicas {
+		replicas, _, _ = unstructured.NestedInt64(manifest, "spec", "replicas")
 	}
-	return aggregate.AdvanceOf(render.CarriedBy(work.Object).GroupKind(), ReportedBy(work), render.GenerationOf(manifest), replicas)
+	if aggregate.IsIdle(kind, manifest) {
+		return aggregate.Untold, ""
+	}
+	return aggregate.AdvanceOf(kind, ReportedBy(work), render.GenerationOf(manifest), replicas)
 }
 
 // troubleOf returns what Karmada reports of an object that is not applied, healthy and rolled out;

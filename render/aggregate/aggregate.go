@@ -25,6 +25,8 @@ type Member struct {
 	Generation int64
 	// Settled means that the Work is as it should be, and that Karmada says it is applied.
 	Settled bool
+	// Idle: the Work carries a Job that IsIdle.
+	Idle bool
 }
 
 // rules are the kinds that Karmada sums up, except PersistentVolumes. Karmada's are for one

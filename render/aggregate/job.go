@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // job sums up Jobs as Karmada does (ParsingJobStatus in pkg/util/helper/job.go, v1.18.2), within
@@ -93,8 +94,12 @@ type progress struct {
 }
 
 func newProgress(members []Member, reports []*batchv1.JobStatus) progress {
+	hasWork := slices.ContainsFunc(members, func(m Member) bool { return !m.Idle })
 	p := progress{allStarted: len(members) > 0, allComplete: len(members) > 0}
 	for i, r := range reports {
+		if hasWork && members[i].Idle {
+			continue
+		}
 		if r == nil {
 			r = &batchv1.JobStatus{}
 		}
@@ -112,6 +117,14 @@ func newProgress(members []Member, reports []*batchv1.JobStatus) progress {
 		p.end = later(p.end, r.CompletionTime)
 	}
 	return p
+}
+
+// IsIdle reports whether a manifest is that of a Job which works off a queue with no Pods, as where its share of them is 0. It does
+// not end, and there is nothing to wait for.
+func IsIdle(kind schema.GroupKind, manifest map[string]any) bool {
+	parallelism, isGiven, _ := unstructured.NestedInt64(manifest, "spec", "parallelism")
+	completions, _, _ := unstructured.NestedFieldNoCopy(manifest, "spec", "completions")
+	return kind == jobKind && isGiven && parallelism == 0 && completions == nil
 }
 
 // endOf returns the condition by which a Job is finished; empty if it is not.

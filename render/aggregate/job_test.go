@@ -4,7 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
+
+func idle(m Member) Member {
+	m.Idle = true
+	return m
+}
 
 // The conditions of Jobs, with the time that they have.
 func jobConditions(time string, conditions ...string) string {
@@ -38,6 +45,8 @@ func TestStatusOfJob(t *testing.T) {
 		"NotStarted":    {"It has not started everywhere.", `{}`, []Member{settled("m1", running), settled("m2", "")}, `{"active":2}`, ""},
 		"Start":         {"The start cannot be changed.", `{"status":{` + later + `}}`, []Member{settled("m1", running)}, `{"active":2,` + later + `}`, ""},
 		"Complete":      {"It is complete in all members. Karmada would omit SuccessCriteriaMet, without which an API server refuses Complete.", `{}`, []Member{settled("m1", done), settled("m2", done2)}, `{"succeeded":3,"failed":1,` + start + `,` + end + `,` + jobConditions(nowText, complete, met) + `}`, ""},
+		"Idle":          {"The share of the other is 0, so that it does not end.", `{}`, []Member{settled("m1", done), idle(settled("m2", `{`+start+`}`))}, `{"succeeded":1,` + start + `,"completionTime":"2026-11-24T08:00:00Z",` + jobConditions(nowText, complete, met) + `}`, ""},
+		"AllIdle":       {"It is paused everywhere.", `{}`, []Member{idle(settled("m1", `{`+start+`}`)), idle(settled("m2", `{`+start+`}`))}, `{` + start + `}`, ""},
 		"OneComplete":   {"It is not complete in the other.", `{}`, []Member{settled("m1", done), settled("m2", running)}, `{"active":2,"succeeded":1,` + start + `}`, ""},
 		"Unreported":    {"Nor in a member that has reported nothing.", `{}`, []Member{settled("m1", done), settled("m2", "")}, `{"succeeded":1}`, ""},
 		"Unsettled":     {"What it reports may be about an earlier Job of that name: nothing of it could be taken back.", `{}`, []Member{unsettled(settled("m1", done))}, `{}`, ""},
@@ -63,4 +72,26 @@ func TestStatusOfJob(t *testing.T) {
 		"HugeCounter":   {"Nor one with such a number, which no rule writes.", `{"status":{"failed":4294967297}}`, nil, `{}`, ""},
 		"ZeroTimes":     {"The zero time is none.", `{}`, []Member{settled("m1", `{"startTime":"0001-01-01T00:00:00Z","completionTime":"0001-01-01T00:00:00Z"}`)}, `{}`, ""},
 	})
+}
+
+// TestIsIdle: a Job without Pods that works off a queue does not end.
+func TestIsIdle(t *testing.T) {
+	type fields = map[string]any
+	for name, tc := range map[string]struct {
+		spec fields
+		want bool
+	}{
+		"Idle":        {fields{"parallelism": int64(0)}, true},
+		"Null":        {fields{"parallelism": int64(0), "completions": nil}, true},
+		"Pods":        {fields{"parallelism": int64(1)}, false},
+		"Default":     {fields{}, false},
+		"Completions": {fields{"parallelism": int64(0), "completions": int64(0)}, false}, // complete at once
+	} {
+		if got := IsIdle(jobKind, fields{"spec": tc.spec}); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+	if (IsIdle(schema.GroupKind{Group: "apps", Kind: "Deployment"}, fields{"spec": fields{"parallelism": int64(0)}})) {
+		t.Error("a Deployment is idle")
+	}
 }
