@@ -3,7 +3,6 @@ package mirror
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -123,7 +122,7 @@ func only(plan []judge.Operation, kind judge.OperationKind) []judge.Operation {
 // delete carries out a deletion, with a new proof if the given one no longer holds.
 func (c *Controller) delete(ctx context.Context, p *proof, cluster string, o *write.Outcome) {
 	planned, _ := p.deletion(cluster)
-	isDoubled, err := c.isDoubled(ctx, planned.Work)
+	isDoubled, err := c.client.IsDoubled(ctx, planned.Work) // its age does not count as that of the proof
 	if err != nil {
 		o.Fail(err)
 		return
@@ -143,26 +142,6 @@ func (c *Controller) delete(ctx context.Context, p *proof, cluster string, o *wr
 		o.LookAgain()
 		return
 	}
-	if isDoubled {
-		op = op.WithoutObject()
-	}
+	op.LeavesObject = isDoubled
 	c.writer.CarryOut(ctx, p.Verdict, op, o)
-}
-
-// isDoubled reports whether another owner's Work carries the object of a Work to delete, too: Karmada would delete the object
-// with either. Ours then has the longer name, and the other one Karmada's, which is read live, without its age counting as that of
-// the proof.
-func (c *Controller) isDoubled(ctx context.Context, w *state.Work) (bool, error) {
-	if !w.IsLong() {
-		return false, nil
-	}
-	name := w.Source.WorkName()
-	other, err := c.client.Get(ctx, w.Namespace, name)
-	switch {
-	case gather.ProvesAbsence(err, name):
-		return false, nil
-	case err != nil:
-		return false, fmt.Errorf("cannot tell whether another owner's Work carries the object of Work %s/%s: %w", w.Namespace, w.Name, err)
-	}
-	return other.Foreign != "" && other.Carries() == w.Source && !other.Terminating, nil
 }

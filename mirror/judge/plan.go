@@ -47,6 +47,8 @@ type Operation struct {
 	From *state.Work
 	// Unconfirmed: what it rests on has not been read, since it would be refused again. It must not be sent.
 	Unconfirmed bool
+	// LeavesObject: a deletion must not touch the object, which another owner's Work carries, too.
+	LeavesObject bool
 }
 
 // IsHeld reports whether this is a deletion that the breaker holds, by the mark on the Work, and IsApproved whether it did.
@@ -177,8 +179,10 @@ func planWork(target Target, w *state.Work) (kind OperationKind, because string)
 		if w.Labelled {
 			return Delete, target.Because
 		}
+	case target.Decision == Unneeded && slices.Contains(w.Finalizers, render.ExecutionFinalizer):
+		return Detach, target.Because
 	case target.Decision == Unneeded:
-		return withoutObject(w), target.Because
+		return Drop, target.Because
 	case target.Decision == Released:
 		return Release, target.Because
 	default:
@@ -187,20 +191,6 @@ func planWork(target Target, w *state.Work) (kind OperationKind, because string)
 		}
 	}
 	return "", ""
-}
-
-// withoutObject returns the next operation that deletes a Work, and not its object.
-func withoutObject(w *state.Work) OperationKind {
-	if slices.Contains(w.Finalizers, render.ExecutionFinalizer) {
-		return Detach
-	}
-	return Drop
-}
-
-// WithoutObject returns what to do instead of a deletion if another owner's Work carries the object, too.
-func (op Operation) WithoutObject() Operation {
-	op.Kind, op.Because = withoutObject(op.Work), "another owner's Work carries this object, too"
-	return op
 }
 
 const becauseNotDue = "its deletion is no longer due"

@@ -85,10 +85,11 @@ func (l *Leftovers) Delete(ctx context.Context, w *state.Work) (deleted bool, er
 	if !l.takes(w) {
 		return false, nil
 	}
-	if err := l.mustBeAlone(ctx, w); err != nil {
+	isDoubled, err := l.client.IsDoubled(ctx, w)
+	if err != nil {
 		return false, err
 	}
-	err = l.client.Delete(ctx, w)
+	err = l.client.Delete(ctx, w, isDoubled)
 	if apierrors.IsConflict(err) || errors.Is(err, write.ErrShrunk) {
 		again, readErr := l.client.Get(ctx, w.Namespace, w.Name)
 		switch {
@@ -99,7 +100,7 @@ func (l *Leftovers) Delete(ctx context.Context, w *state.Work) (deleted bool, er
 		case again.UID != w.UID || !l.takes(again):
 			return false, nil
 		}
-		err = l.client.Delete(ctx, again)
+		err = l.client.Delete(ctx, again, isDoubled)
 	}
 	switch {
 	case apierrors.IsNotFound(err):
@@ -108,22 +109,4 @@ func (l *Leftovers) Delete(ctx context.Context, w *state.Work) (deleted bool, er
 		return false, fmt.Errorf("cannot delete Work %s/%s: %w", w.Namespace, w.Name, err)
 	}
 	return true, nil
-}
-
-// mustBeAlone returns an error if another owner's Work carries the same object: ours has the longer name then, and Karmada
-// would delete the object with it.
-func (l *Leftovers) mustBeAlone(ctx context.Context, w *state.Work) error {
-	if !w.IsLong() || len(w.Finalizers) == 0 {
-		return nil
-	}
-	other, err := l.client.Get(ctx, w.Namespace, w.Source.WorkName())
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil
-	case err != nil:
-		return fmt.Errorf("cannot read Work %s/%s: %w", w.Namespace, w.Source.WorkName(), err)
-	case other.Foreign != "" && other.Carries() == w.Source:
-		return fmt.Errorf("cannot delete Work %s/%s: Work %q carries the same object, which Karmada would delete with ours: remove its finalizers %s first", w.Namespace, w.Name, other.Name, w.Finalizers)
-	}
-	return nil
 }

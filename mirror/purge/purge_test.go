@@ -69,6 +69,9 @@ type apiServer struct {
 func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	var answer any = s.now
+	if r.Method == http.MethodPatch {
+		s.sent = append(s.sent, "patch it")
+	}
 	if r.Method == http.MethodDelete {
 		var o metav1.DeleteOptions
 		if err := json.NewDecoder(r.Body).Decode(&o); err != nil {
@@ -96,7 +99,7 @@ func TestDelete(t *testing.T) {
 		listed, now *unstructured.Unstructured
 		want        []string
 	}{
-		"Shared":  {"a binding's Work carries the same object, so Karmada would delete it", long, sample.Work(asks, "m1", sample.Bound), nil},
+		"Shared":  {"a binding's Work carries the same object, which Karmada must not delete", long, sample.Work(asks, "m1", sample.Bound), []string{"patch it", first}},
 		"Both":    {"both Works are ours, and go", long, sample.Work(asks, "m1"), []string{first, first}},
 		"Status":  {"its status has changed", listed, sample.Work(asks, "m1", sample.Version("9")), []string{first, "delete it if it is work-uid at 9"}},
 		"Another": {"it was recreated since", listed, sample.Work(asks, "m1", another, sample.Version("9")), []string{first}},

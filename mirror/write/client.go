@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -79,26 +81,38 @@ const deletionDeadline = 5 * time.Second
 // one that has changed since. It sends the request at once, waits no longer than
 // deletionDeadline, and never retries: its proof holds only now, so a caller that the API server
 // throttles must prove the deletion again.
-func (c Client) Delete(ctx context.Context, w *state.Work) error {
+//
+// Karmada's finalizer goes first if Karmada must not touch the object: because the caller says so, or because the Work preserves
+// it and is suspended, or has not been applied. To leave an object, Karmada applies the Work, without its labels
+// (cleanupPolicyClaimMetadata in pkg/controllers/execution/execution_controller.go, v1.18.2).
+func (c Client) Delete(ctx context.Context, w *state.Work, leavesObject bool) error {
+	inTime, cancel := context.WithTimeout(ctx, deletionDeadline)
+	defer cancel()
+	version := w.ResourceVersion
+	if (leavesObject || w.Preserves() && !w.IsInPlace()) && slices.Contains(w.Finalizers, render.ExecutionFinalizer) {
+		answer, err := c.patch(inTime, w.Namespace, w.Name, render.Detach(version, w.Finalizers))
+		if err != nil {
+			return err
+		}
+		version = answer.version
+	}
 	body, err := json.Marshal(metav1.DeleteOptions{
 		TypeMeta:      metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
-		Preconditions: &metav1.Preconditions{UID: &w.UID, ResourceVersion: &w.ResourceVersion},
+		Preconditions: &metav1.Preconditions{UID: &w.UID, ResourceVersion: &version},
 	})
 	if err != nil {
 		return fmt.Errorf("cannot encode the deletion: %w", err)
 	}
-	inTime, cancel := context.WithTimeout(ctx, deletionDeadline)
-	defer cancel()
 	err = c.rest.Delete().Namespace(w.Namespace).Resource(render.WorksResource.Resource).Name(w.Name).Body(body).
 		MaxRetries(0).Throttle(nil).Do(inTime).Error()
 	if err == nil || !isTooLarge(err) {
 		return err
 	}
-	version, shrinkErr := c.shrink(ctx, w)
+	shrunk, shrinkErr := c.shrink(ctx, w)
 	switch {
 	case shrinkErr != nil:
 		return fmt.Errorf("cannot shrink the Work for its deletion: %w", shrinkErr)
-	case version == w.ResourceVersion: // there is nothing to remove
+	case shrunk == w.ResourceVersion: // there is nothing to remove
 		return err
 	}
 	return ErrShrunk
@@ -116,6 +130,22 @@ func (c Client) shrink(ctx context.Context, w *state.Work) (version string, err 
 	}
 	shrunk, err := c.patch(ctx, w.Namespace, w.Name, patch)
 	return shrunk.version, err
+}
+
+// IsDoubled reports whether another owner's Work carries the object of a Work, too, by a live read: Karmada would delete the
+// object with either. Ours then has the longer name, and the other one Karmada's.
+func (c Client) IsDoubled(ctx context.Context, w *state.Work) (bool, error) {
+	if !w.IsLong() {
+		return false, nil
+	}
+	other, err := c.Get(ctx, w.Namespace, w.Source.WorkName())
+	switch {
+	case apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("cannot tell whether another owner's Work carries the object of Work %s/%s: %w", w.Namespace, w.Name, err)
+	}
+	return other.Foreign != "" && other.Carries() == w.Source && !other.Terminating, nil
 }
 
 // Get reads a Work that may lack our label, and so be missing in the cache.

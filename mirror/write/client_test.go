@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
@@ -39,7 +40,7 @@ func refusing(t *testing.T, refusal metav1.Status, version string) (c Client, se
 			w.WriteHeader(int(refusal.Code))
 			answer = refusal
 		case http.MethodPatch:
-			*sent = append(*sent, "shrink it at "+on.Metadata.ResourceVersion)
+			*sent = append(*sent, "patch it at "+on.Metadata.ResourceVersion)
 			answer = metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ResourceVersion: version}}
 		}
 		if err := json.NewEncoder(w).Encode(answer); err != nil {
@@ -65,15 +66,15 @@ func TestRefusedDeletion(t *testing.T) {
 		shrunk  bool
 		want    []string
 	}{
-		"NoRoom":    {"it is shrunk, and judged again", noRoom, "8", true, []string{"delete it if it is work-uid at 7", "shrink it at 7"}},
-		"NoSmaller": {"a Work that cannot be shrunk is an error", noRoom, "7", false, []string{"delete it if it is work-uid at 7", "shrink it at 7"}},
+		"NoRoom":    {"it is shrunk, and judged again", noRoom, "8", true, []string{"delete it if it is work-uid at 7", "patch it at 7"}},
+		"NoSmaller": {"a Work that cannot be shrunk is an error", noRoom, "7", false, []string{"delete it if it is work-uid at 7", "patch it at 7"}},
 		"Throttled": {"the proof may no longer hold by the time the API server accepts it", metav1.Status{Code: http.StatusTooManyRequests, Reason: metav1.StatusReasonTooManyRequests}, "", false, []string{"delete it if it is work-uid at 7"}},
 		"Failed":    {"an API server in trouble", metav1.Status{Code: http.StatusInternalServerError, Message: "in trouble"}, "", false, []string{"delete it if it is work-uid at 7"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c, sent := refusing(t, tc.refusal, tc.version)
-			err := c.Delete(t.Context(), state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1")))
+			err := c.Delete(t.Context(), state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1")), false)
 			if err == nil || errors.Is(err, ErrShrunk) != tc.shrunk {
 				t.Errorf("%s: %v", tc.reason, err)
 			}
@@ -81,6 +82,33 @@ func TestRefusedDeletion(t *testing.T) {
 				t.Errorf("%s, -want +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestLeavesTheObject: Karmada's finalizer goes first where Karmada would change the object.
+func TestLeavesTheObject(t *testing.T) {
+	suspended := func(u *unstructured.Unstructured) {
+		_ = unstructured.SetNestedField(u.Object, true, "spec", "suspendDispatching")
+	}
+	const patched, deleted, deletedThen = "patch it at 7", "delete it if it is work-uid at 7", "delete it if it is work-uid at 8"
+	for name, tc := range map[string]struct {
+		changes      []sample.Change
+		leavesObject bool
+		want         []string
+	}{
+		"Deleted":   {nil, false, []string{deleted}},
+		"Left":      {nil, true, []string{patched, deletedThen}}, // another owner's Work carries it
+		"Preserved": {[]sample.Change{sample.Preserving, sample.Applied("True")}, false, []string{deleted}},
+		"Pending":   {[]sample.Change{sample.Preserving}, false, []string{patched, deletedThen}},
+		"Suspended": {[]sample.Change{suspended}, false, []string{deleted}},
+		"Both":      {[]sample.Change{sample.Preserving, sample.Applied("True"), suspended}, false, []string{patched, deletedThen}}, // Karmada would apply it
+		"Free":      {[]sample.Change{sample.Preserving, suspended, sample.Unfinalized}, true, []string{deleted}},
+	} {
+		c, sent := refusing(t, metav1.Status{Code: http.StatusTooManyRequests, Reason: metav1.StatusReasonTooManyRequests}, "8")
+		err := c.Delete(t.Context(), state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1", tc.changes...)), tc.leavesObject)
+		if diff := cmp.Diff(tc.want, *sent); diff != "" || err == nil {
+			t.Errorf("%s: %v, -want +got:\n%s", name, err, diff)
+		}
 	}
 }
 
@@ -99,7 +127,7 @@ func TestDeadlines(t *testing.T) {
 	create := func() error { _, err := c.create(t.Context(), "karmada-es-m1", []byte("{}")); return err }
 	patch := func() error { _, err := c.patch(t.Context(), "karmada-es-m1", "page", []byte("{}")); return err }
 	remove := func() error {
-		return c.Delete(t.Context(), state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1")))
+		return c.Delete(t.Context(), state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1")), false)
 	}
 	for name, tc := range map[string]struct {
 		do     func() error

@@ -330,7 +330,7 @@ func (w *Writer) send(ctx context.Context, v judge.Verdict, op judge.Operation) 
 	}
 	switch {
 	case op.Kind.Deletes():
-		err := w.Client.Delete(ctx, op.Work)
+		err := w.Client.Delete(ctx, op.Work, op.LeavesObject)
 		if apierrors.IsNotFound(err) {
 			err = nil
 		}

@@ -40,10 +40,7 @@ func (m *machine) markedLater(cluster string) act {
 // approves writes an approval by hand.
 func (m *machine) approves(text *string) act {
 	return func() error {
-		_, err := m.store.Modify(configuration, "", func(o apiserver.Object) {
-			setField(*text, "metadata", "annotations", approvals)(&unstructured.Unstructured{Object: o})
-		})
-		return err
+		return m.modified(configuration, setField(*text, "metadata", "annotations", approvals))()
 	}
 }
 

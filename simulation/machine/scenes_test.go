@@ -326,12 +326,9 @@ func (m *machine) upgrade(isBack bool) error {
 
 // servesWidgets serves widgets in these versions, and prefers the last.
 func (m *machine) servesWidgets(versions ...string) act {
-	return func() error {
-		_, err := m.store.Modify(apiserver.Ref{Resource: definitions, Name: widgets.String()}, "", func(o apiserver.Object) {
-			o["spec"] = runtime.DeepCopyJSON(widgetDefinition(versions...))["spec"]
-		})
-		return err
-	}
+	return m.modified(apiserver.Ref{Resource: definitions, Name: widgets.String()}, func(u *unstructured.Unstructured) {
+		u.Object["spec"] = runtime.DeepCopyJSON(widgetDefinition(versions...))["spec"]
+	})
 }
 
 // inVersion checks the version in which each Work carries a widget.

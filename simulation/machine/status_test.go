@@ -228,16 +228,10 @@ func (m *machine) joins(name string) act {
 
 // part writes a part of the configuration; an empty own.yaml is removed.
 func (m *machine) part(key, text string) act {
-	return func() error {
-		_, err := m.store.Modify(configuration, "", func(o apiserver.Object) {
-			if key != "config.yaml" && text == "" {
-				setField(nil, "data", key)(&unstructured.Unstructured{Object: o})
-				return
-			}
-			setField(text, "data", key)(&unstructured.Unstructured{Object: o})
-		})
-		return err
+	if key != "config.yaml" && text == "" {
+		return m.modified(configuration, setField(nil, "data", key))
 	}
+	return m.modified(configuration, setField(text, "data", key))
 }
 
 // rewritten replaces a text in the configuration, behind the model's back.

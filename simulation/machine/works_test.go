@@ -231,6 +231,15 @@ var ownership = map[string]func(*machine) error{
 	"SquattedLeftover": func(m *machine) error { // the claim is gone before any replica sees it; then the object asks for no cluster
 		return m.staysBesideABinding(m.stripped(thePage, "labels"), pause(time.Second), m.stripped(thePage, "annotations"), pause(2*time.Minute))
 	},
+	"SuspendedIsLeftAsItIs": func(m *machine) error { // Karmada would apply the Work, to leave its object
+		return m.tell(m.page(to("m1,m2")), m.quiet, m.page(map[string]string{clustersKey: "m1,m2", suspendKey: "m1"}), pause(10*time.Second), m.edited(2), pause(time.Minute), m.hasInMember("m1", "1"),
+			m.page(map[string]string{clustersKey: "m2", preserveKey: "true"}), pause(time.Minute), m.countOf(1), m.hasInMember("m1", "1"))
+	},
+	"CalledOffWhileAway": func(m *machine) error { // nor is the member's own object overwritten for that
+		own := object("v1", "ConfigMap", thePage.Namespace, thePage.Name, map[string]any{"data": map[string]any{"key": "own"}})
+		return m.tell(pause(10*time.Second), func() error { _, err := m.karmada.Member("m1").Store.Create(configMaps, own); return err }, m.goes("m1"), pause(time.Minute), m.page(map[string]string{clustersKey: "m1", preserveKey: "true", "karmada.target/conflict-resolution": "overwrite"}),
+			pause(time.Minute), m.countOf(1), m.page(nil), pause(time.Minute), m.comes("m1"), pause(10*time.Minute), m.countOf(0), m.hasInMember("m1", "own"))
+	},
 	"SquattedForNothing": func(m *machine) error { // a name is given up after a minute
 		other := collide("ConfigMap", thePage, "x")
 		suspended := map[string]string{clustersKey: "m1", "karmada.target/suspend": "true", "karmada.target/preserve-on-deletion": "true"}
@@ -280,8 +289,12 @@ func (m *machine) staysBesideABinding(acts ...act) error {
 
 // stripped takes a field of its metadata from an object.
 func (m *machine) stripped(k model.Key, field string) act {
+	return m.modified(refOf(k), func(u *unstructured.Unstructured) { unstructured.RemoveNestedField(u.Object, "metadata", field) })
+}
+
+func (m *machine) modified(ref apiserver.Ref, change func(*unstructured.Unstructured)) act {
 	return func() error {
-		_, err := m.store.Modify(refOf(k), "", func(o apiserver.Object) { unstructured.RemoveNestedField(o, "metadata", field) })
+		_, err := m.store.Modify(ref, "", func(o apiserver.Object) { change(&unstructured.Unstructured{Object: o}) })
 		return err
 	}
 }
