@@ -52,6 +52,7 @@ func (s *statuses) noteReport(now *state.Report, at time.Time) {
 	if now.Seen = at; ok && known.Source == now.Source && known.Written.Equal(now.Written) {
 		now.Seen = known.Seen
 	}
+	now.Ran = now.Ran || ok && known.Source == now.Source && known.Ran
 	switch {
 	case ok && state.IsOlder(now.Version, known.Version):
 		return

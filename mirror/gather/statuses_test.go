@@ -45,3 +45,19 @@ func TestPruneWithoutWorks(t *testing.T) {
 		t.Error("a report is forgotten")
 	}
 }
+
+// TestRan: a Job that was seen to run, since its Work is made from this source, has run.
+func TestRan(t *testing.T) {
+	var s statuses
+	for i, step := range []struct {
+		version, source string
+		ran, want       bool
+	}{
+		{"1", "a", false, false}, {"2", "a", true, true}, {"3", "a", false, true}, {"4", "b", false, false},
+	} {
+		s.noteReport(&state.Report{Work: "w", Version: step.version, Source: step.source, Ran: step.ran}, sample.Created)
+		if got := s.reports["w"]; got.Ran != step.want {
+			t.Errorf("step %d: ran %t", i, got.Ran)
+		}
+	}
+}

@@ -101,8 +101,7 @@ func (j Judgement) member(cluster string, report *state.Report, source *state.St
 	if !j.isAbout(source, w, report, now) {
 		return m
 	}
-	hasEnded := w.IsFinished() && j.hasOwnObject(source, report) // for good, though a later edit was refused
-	m.Status, m.Generation, m.Settled, m.Idle = report.Status, report.Generation, j.isSettled(cluster) || hasEnded, report.Idle
+	m.Status, m.Generation, m.Settled, m.Idle = report.Status, report.Generation, j.isSettled(cluster), report.Idle
 	return m
 }
 
@@ -116,24 +115,17 @@ const trustAfter = 5 * time.Minute
 // before does not run again, and its end would be the source's for good.
 func (j Judgement) isAbout(source *state.Standing, w *state.Work, report *state.Report, now time.Time) bool {
 	isNew, began := !report.Created.Before(source.Created), source.Created
-	if j.hasOwnObject(source, report) {
-		return true
-	}
 	if isNew { // the member may have had a Job that had ended, and a clock that is behind
 		began = began.Add(-maxSkew)
 	}
-	if j.Facts.ID.GroupKind() == state.JobKind && aggregate.EndedBefore(report.Status, began) {
+	hasRun := isNew && report.Ran
+	if j.Facts.ID.GroupKind() == state.JobKind && !hasRun && aggregate.EndedBefore(report.Status, began) {
 		return false
 	}
 	return isNew || report.Renewed || j.canBeTrusted(w) && stood(report, now) >= trustAfter
 }
 
-// hasOwnObject reports whether a Work was created for this source, and so was its object: Karmada adopts none that a member had.
-func (j Judgement) hasOwnObject(source *state.Standing, report *state.Report) bool {
-	return !report.Created.Before(source.Created) && !j.Facts.Source.Options.Overwrite
-}
-
-// maxSkew is how far the clock of a member may be behind that of the API server.
+// maxSkew is how far the clock of a member may be behind that of the API server, unless the Job has been seen to run.
 const maxSkew = time.Minute
 
 // stood returns for how long a Work has not been written, by whichever clock shows longer: that of the API

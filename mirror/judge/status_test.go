@@ -259,18 +259,18 @@ func TestRecreatedJob(t *testing.T) {
 		after   time.Duration
 		want    bool
 		work    sample.Change
-		options string
+		ran     bool
 	}{
-		"Earlier": {"it had ended before", -time.Minute, false, time.Hour, false, earlier, "abort"},
-		"Late":    {"the report of that came late", -time.Second, true, time.Second, false, earlier, "abort"},
-		"Runs":    {"the object in the member is the source's since it was created", time.Minute, true, 2 * time.Minute, true, earlier, "abort"},
-		"Unseen":  {"who reported was not seen, but the time tells", time.Minute, false, time.Hour, true, earlier, "abort"},
-		"Unsure":  {"but not at once", time.Minute, false, 2 * time.Minute, false, earlier, "abort"},
-		"Adopted": {"its Work is new, but the member had preserved the earlier one", -2 * time.Minute, true, time.Hour, false, fresh, "overwrite"},
-		"Behind":  {"Karmada adopts no other object, so only the member's clock can be behind", -3 * time.Minute, false, time.Second, true, fresh, "abort"},
-		"Skewed":  {"the member's clock may be behind", -maxSkew / 2, false, time.Second, true, fresh, "overwrite"},
+		"Earlier": {"it had ended before", -time.Minute, false, time.Hour, false, earlier, false},
+		"Late":    {"the report of that came late", -time.Second, true, time.Second, false, earlier, false},
+		"Runs":    {"the object in the member is the source's since it was created", time.Minute, true, 2 * time.Minute, true, earlier, false},
+		"Unseen":  {"who reported was not seen, but the time tells", time.Minute, false, time.Hour, true, earlier, false},
+		"Unsure":  {"but not at once", time.Minute, false, 2 * time.Minute, false, earlier, false},
+		"Adopted": {"its Work is new, but the member had preserved the earlier one", -2 * time.Minute, true, time.Hour, false, fresh, false},
+		"Behind":  {"it was seen to run, so only the member's clock can be behind", -3 * time.Minute, false, time.Second, true, fresh, true},
+		"Skewed":  {"the member's clock may be behind", -maxSkew / 2, false, time.Second, true, fresh, false},
 	} {
-		source := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1", render.ConflictResolutionAnnotation: tc.options})
+		source := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1"})
 		source.SetAPIVersion("batch/v1")
 		source.SetKind("Job")
 		source.SetGeneration(1)
@@ -287,7 +287,7 @@ func TestRecreatedJob(t *testing.T) {
 				}}},
 			}
 		})
-		r.Works["m1"].Renewed = tc.renewed
+		r.Works["m1"].Renewed, r.Works["m1"].Ran = tc.renewed, tc.ran
 		j := On(f)
 		status, err := j.Status(r, sample.Created.Add(tc.after))
 		if err != nil || len(j.Plan) > 0 {
@@ -403,32 +403,5 @@ func TestAlteredIsObserved(t *testing.T) {
 	status, err := j.Status(r, f.Now)
 	if err != nil || status["observedGeneration"] != int64(3) {
 		t.Errorf("all waves are through, and it is not observed: %v, %v", status, err)
-	}
-}
-
-// TestJobEndsAfterARefusedEdit: an override policy changes the Pods of a Job that runs, which its member refuses.
-func TestJobEndsAfterARefusedEdit(t *testing.T) {
-	for created, want := range map[time.Duration]bool{0: true, -time.Hour: false} { // an earlier Job may have ended under the Work
-		source := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1"})
-		source.SetGroupVersionKind(state.JobKind.WithVersion("v1"))
-		source.SetGeneration(1)
-		delete(source.Object, "data")
-		source.Object["spec"], source.Object["status"] = map[string]any{"parallelism": int64(1)}, map[string]any{}
-		ended := sample.Created.Add(time.Hour).UTC().Format(time.RFC3339)
-		f, r := adopted(source, func(u *unstructured.Unstructured) {
-			u.SetCreationTimestamp(metav1.NewTime(sample.Created.Add(created)))
-			u.Object["status"] = map[string]any{
-				"conditions": []any{map[string]any{"type": render.AppliedCondition, "status": "False", "reason": "AppliedFailed"}},
-				"manifestStatuses": []any{map[string]any{"health": "Healthy", "status": map[string]any{
-					"succeeded": int64(1), "startTime": sample.Created.UTC().Format(time.RFC3339), "completionTime": ended,
-					"conditions": []any{map[string]any{"type": "Complete", "status": "True", "lastTransitionTime": ended}},
-				}}},
-			}
-		})
-		r.Works["m1"].Renewed = true
-		status, err := On(f).Status(r, sample.Created.Add(24*time.Hour))
-		if conditions, _ := status["conditions"].([]any); err != nil || len(conditions) > 0 != want {
-			t.Errorf("the Work was created after %s: %v, %v", created, status, err)
-		}
 	}
 }

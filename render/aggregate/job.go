@@ -94,10 +94,11 @@ type progress struct {
 }
 
 func newProgress(members []Member, reports []*batchv1.JobStatus) progress {
-	hasWork := slices.ContainsFunc(members, func(m Member) bool { return !m.Idle })
+	isIdle := func(m Member) bool { return m.Idle && m.Settled } // it may be about to have Pods
+	hasWork := slices.ContainsFunc(members, func(m Member) bool { return !isIdle(m) })
 	p := progress{allStarted: len(members) > 0, allComplete: len(members) > 0}
 	for i, r := range reports {
-		if hasWork && members[i].Idle {
+		if hasWork && isIdle(members[i]) {
 			continue
 		}
 		if r == nil {
