@@ -117,8 +117,7 @@ func TestDelete(t *testing.T) {
 
 // TestDeletionBesideAnother: a Work with the longer name is deleted without its object if another owner's Work carries that, too.
 func TestDeletionBesideAnother(t *testing.T) {
-	const deleted = "delete m1 if it is work-uid at 7"
-	detached := []string{"update m1 at 7", "delete m1 if it is work-uid at 8"}
+	const deleted, detached = "delete m1 if it is work-uid at 7", "update m1 at 7"
 	page := sample.Asking("1", "m1")
 	absent := apierrors.NewNotFound(schema.GroupResource{}, sample.Page.WorkName())
 	cases := map[string]struct {
@@ -131,7 +130,7 @@ func TestDeletionBesideAnother(t *testing.T) {
 	}{
 		"Alone":    {"it is deleted with its object", nil, absent, false, []string{deleted}, false},
 		"Slow":     {"also if the other name takes long to read", nil, absent, true, []string{deleted}, false},
-		"Beside":   {"Karmada would delete the object with it", nil, sample.Work(page, "m1", sample.Bound), false, detached, false},
+		"Beside":   {"Karmada would delete the object with it", nil, sample.Work(page, "m1", sample.Bound), false, []string{detached}, false},
 		"Detached": {"Karmada leaves the object alone", []sample.Change{sample.Unfinalized}, sample.Work(page, "m1", sample.Bound), false, []string{deleted}, false},
 		"Another":  {"another object has Karmada's name", nil, sample.Work(page, "m1", sample.Bound, sample.Overwritten), false, []string{deleted}, false},
 		"Leaving":  {"the other one is being deleted, too", nil, sample.Work(page, "m1", sample.Bound, sample.Terminating), false, []string{deleted}, false},

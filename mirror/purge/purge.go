@@ -90,7 +90,7 @@ func (l *Leftovers) Delete(ctx context.Context, w *state.Work) (deleted bool, er
 		return false, err
 	}
 	err = l.client.Delete(ctx, w, isDoubled)
-	if apierrors.IsConflict(err) || errors.Is(err, write.ErrShrunk) {
+	if apierrors.IsConflict(err) || errors.Is(err, write.ErrPrepared) {
 		again, readErr := l.client.Get(ctx, w.Namespace, w.Name)
 		switch {
 		case apierrors.IsNotFound(readErr):

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,6 +70,9 @@ type apiServer struct {
 func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	var answer any = s.now
+	if strings.HasSuffix(r.URL.Path, sample.Page.LongWorkName()) {
+		answer = sample.Work(sample.Asking("1", "m1"), "m1", sample.Long, sample.Unfinalized, sample.Version("8"))
+	}
 	if r.Method == http.MethodPatch {
 		s.sent = append(s.sent, "patch it")
 	}
@@ -99,8 +103,8 @@ func TestDelete(t *testing.T) {
 		listed, now *unstructured.Unstructured
 		want        []string
 	}{
-		"Shared":  {"a binding's Work carries the same object, which Karmada must not delete", long, sample.Work(asks, "m1", sample.Bound), []string{"patch it", first}},
-		"Both":    {"both Works are ours, and go", long, sample.Work(asks, "m1"), []string{first, first}},
+		"Shared":  {"a binding's Work carries the same object, which Karmada must not delete", long, sample.Work(asks, "m1", sample.Bound), []string{"patch it", "delete it if it is work-uid at 8"}},
+		"Both":    {"both Works are ours, and go", long, sample.Work(asks, "m1"), []string{first, "delete it if it is work-uid at 8"}},
 		"Status":  {"its status has changed", listed, sample.Work(asks, "m1", sample.Version("9")), []string{first, "delete it if it is work-uid at 9"}},
 		"Another": {"it was recreated since", listed, sample.Work(asks, "m1", another, sample.Version("9")), []string{first}},
 		"Bound":   {"a binding has taken it over since", listed, sample.Work(asks, "m1", sample.Bound, sample.Version("9")), []string{first}},

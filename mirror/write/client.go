@@ -1,6 +1,7 @@
 package write
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -68,9 +69,9 @@ func (c Client) write(ctx context.Context, request *rest.Request) (receipt, erro
 	return c.do(inTime, acceptMetadata, request)
 }
 
-// ErrShrunk reports that a Work was shrunk instead of deleted, because etcd has no room for the
-// timestamp that a deletion adds. It can be deleted as it is now, if it is still unwanted.
-var ErrShrunk = errors.New("the Work was too large to be deleted and was shrunk: try again")
+// ErrPrepared reports that a Work was changed instead of deleted: it was shrunk, because etcd has no room for the timestamp
+// that a deletion adds, or separated from its object. It can be deleted as it is now, if it is still unwanted.
+var ErrPrepared = errors.New("the Work was prepared for its deletion: try again")
 
 // deletionDeadline is how long a deletion may take. A queue or a webhook may hold the request on
 // the API server while what its proof rests on changes. The API server drops a request whose
@@ -86,36 +87,32 @@ const deletionDeadline = 5 * time.Second
 // it and is suspended, or has not been applied. To leave an object, Karmada applies the Work, without its labels
 // (cleanupPolicyClaimMetadata in pkg/controllers/execution/execution_controller.go, v1.18.2).
 func (c Client) Delete(ctx context.Context, w *state.Work, leavesObject bool) error {
-	inTime, cancel := context.WithTimeout(ctx, deletionDeadline)
-	defer cancel()
-	version := w.ResourceVersion
 	if (leavesObject || w.Preserves() && !w.IsInPlace()) && slices.Contains(w.Finalizers, render.ExecutionFinalizer) {
-		answer, err := c.patch(inTime, w.Namespace, w.Name, render.Detach(version, w.Finalizers))
-		if err != nil {
-			return err
-		}
-		version = answer.version
+		_, err := c.patch(ctx, w.Namespace, w.Name, render.Detach(w.ResourceVersion, w.Finalizers))
+		return cmp.Or(err, ErrPrepared)
 	}
 	body, err := json.Marshal(metav1.DeleteOptions{
 		TypeMeta:      metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
-		Preconditions: &metav1.Preconditions{UID: &w.UID, ResourceVersion: &version},
+		Preconditions: &metav1.Preconditions{UID: &w.UID, ResourceVersion: &w.ResourceVersion},
 	})
 	if err != nil {
 		return fmt.Errorf("cannot encode the deletion: %w", err)
 	}
+	inTime, cancel := context.WithTimeout(ctx, deletionDeadline)
+	defer cancel()
 	err = c.rest.Delete().Namespace(w.Namespace).Resource(render.WorksResource.Resource).Name(w.Name).Body(body).
 		MaxRetries(0).Throttle(nil).Do(inTime).Error()
 	if err == nil || !isTooLarge(err) {
 		return err
 	}
-	shrunk, shrinkErr := c.shrink(ctx, w)
+	version, shrinkErr := c.shrink(ctx, w)
 	switch {
 	case shrinkErr != nil:
 		return fmt.Errorf("cannot shrink the Work for its deletion: %w", shrinkErr)
-	case shrunk == w.ResourceVersion: // there is nothing to remove
+	case version == w.ResourceVersion: // there is nothing to remove
 		return err
 	}
-	return ErrShrunk
+	return ErrPrepared
 }
 
 // shrink reduces exactly this Work to what its deletion needs, and returns its version.

@@ -75,7 +75,7 @@ func TestRefusedDeletion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, sent := refusing(t, tc.refusal, tc.version)
 			err := c.Delete(t.Context(), state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1")), false)
-			if err == nil || errors.Is(err, ErrShrunk) != tc.shrunk {
+			if err == nil || errors.Is(err, ErrPrepared) != tc.shrunk {
 				t.Errorf("%s: %v", tc.reason, err)
 			}
 			if diff := cmp.Diff(tc.want, *sent); diff != "" {
@@ -90,18 +90,18 @@ func TestLeavesTheObject(t *testing.T) {
 	suspended := func(u *unstructured.Unstructured) {
 		_ = unstructured.SetNestedField(u.Object, true, "spec", "suspendDispatching")
 	}
-	const patched, deleted, deletedThen = "patch it at 7", "delete it if it is work-uid at 7", "delete it if it is work-uid at 8"
+	const patched, deleted = "patch it at 7", "delete it if it is work-uid at 7"
 	for name, tc := range map[string]struct {
 		changes      []sample.Change
 		leavesObject bool
 		want         []string
 	}{
 		"Deleted":   {nil, false, []string{deleted}},
-		"Left":      {nil, true, []string{patched, deletedThen}}, // another owner's Work carries it
+		"Left":      {nil, true, []string{patched}}, // another owner's Work carries it
 		"Preserved": {[]sample.Change{sample.Preserving, sample.Applied("True")}, false, []string{deleted}},
-		"Pending":   {[]sample.Change{sample.Preserving}, false, []string{patched, deletedThen}},
+		"Pending":   {[]sample.Change{sample.Preserving}, false, []string{patched}},
 		"Suspended": {[]sample.Change{suspended}, false, []string{deleted}},
-		"Both":      {[]sample.Change{sample.Preserving, sample.Applied("True"), suspended}, false, []string{patched, deletedThen}}, // Karmada would apply it
+		"Both":      {[]sample.Change{sample.Preserving, sample.Applied("True"), suspended}, false, []string{patched}}, // Karmada would apply it
 		"Free":      {[]sample.Change{sample.Preserving, suspended, sample.Unfinalized}, true, []string{deleted}},
 	} {
 		c, sent := refusing(t, metav1.Status{Code: http.StatusTooManyRequests, Reason: metav1.StatusReasonTooManyRequests}, "8")

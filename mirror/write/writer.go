@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
@@ -15,6 +16,9 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
+
+// preparedPeriod is when to look again at a Work that was prepared for its deletion, if the watch does not show it before.
+const preparedPeriod = time.Second
 
 // Options configure a Writer; all are required.
 type Options struct {
@@ -141,8 +145,12 @@ func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operati
 		return
 	}
 	answer, inTheWay, err := w.write(ctx, v, op, approved)
-	if inTheWay != nil || errors.Is(err, ErrShrunk) {
+	if inTheWay != nil {
 		o.LookAgain()
+		return
+	}
+	if errors.Is(err, ErrPrepared) { // that is an event
+		o.RetryAfter(preparedPeriod)
 		return
 	}
 	w.Reports.Tried(v.ID, op, op.WorkName(v), err)
