@@ -53,10 +53,10 @@ func contentRefusal(err error, cluster string) (judge.Refusal, bool) {
 }
 
 // mayHaveHappened reports whether a failed request may have been carried out: no answer has come,
-// or the API server itself does not know.
+// or the API server itself does not know. A Work that was only prepared for its deletion has not been deleted.
 func mayHaveHappened(err error) bool {
 	var status apierrors.APIStatus
-	return !errors.As(err, &status) || status.Status().Code >= http.StatusInternalServerError
+	return !errors.Is(err, ErrPrepared) && (!errors.As(err, &status) || status.Status().Code >= http.StatusInternalServerError)
 }
 
 func isNamespaceTerminating(err error) bool {

@@ -149,7 +149,8 @@ func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operati
 		o.LookAgain()
 		return
 	}
-	if errors.Is(err, ErrPrepared) { // that is an event
+	if errors.Is(err, ErrPrepared) { // that is an event, unless admission undoes it
+		w.Ledger.contests.count(workKey{v.ID, op.Cluster}, writeOf(v, op))
 		o.RetryAfter(preparedPeriod)
 		return
 	}
