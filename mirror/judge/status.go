@@ -101,7 +101,8 @@ func (j Judgement) member(cluster string, report *state.Report, source *state.St
 	if !j.isAbout(source, w, report, now) {
 		return m
 	}
-	m.Status, m.Generation, m.Settled, m.Idle = report.Status, report.Generation, j.isSettled(cluster), report.Idle
+	m.Status, m.Generation, m.Settled = report.Status, report.Generation, j.isSettled(cluster)
+	m.Idle = report.Idle && (m.Settled || report.Status == nil && j.isWritten(cluster)) // otherwise it may have Pods, or get some
 	return m
 }
 
@@ -219,13 +220,18 @@ func (j Judgement) TrustIn(r Reports, now time.Time) (in time.Duration) {
 // isSettled reports whether the Work on a cluster is as it should be, and applied.
 func (j Judgement) isSettled(cluster string) bool {
 	target, w := j.Verdict.Targets[cluster], j.Facts.Works[cluster]
-	operation, _ := planWork(target, w)
 	// A suspended Work may have content that has not been applied: the generation that its member
 	// reports tells.
 	isApplied := w != nil && (w.State == state.WorkApplied || w.State == state.WorkSuspended)
-	isWritten := operation == "" || operation == Update && j.Facts.Altered[cluster] == target.Digest()
 	isLeft := target.Decision != Wanted && mayRun(j.Facts, cluster) && !isPending(j.Facts, cluster, target) // it stays as it is, or goes
-	return (target.Decision == Wanted && isWritten || isLeft) && isApplied
+	return (j.isWritten(cluster) || isLeft) && isApplied
+}
+
+// isWritten reports whether the Work on a cluster is as wanted, or what admission makes of that.
+func (j Judgement) isWritten(cluster string) bool {
+	target := j.Verdict.Targets[cluster]
+	operation, _ := planWork(target, j.Facts.Works[cluster])
+	return target.Decision == Wanted && (operation == "" || operation == Update && j.Facts.Altered[cluster] == target.Digest())
 }
 
 // IsUpToDate reports whether what the Work on a cluster reports is about the content that it should

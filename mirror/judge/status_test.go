@@ -299,6 +299,46 @@ func TestRecreatedJob(t *testing.T) {
 	}
 }
 
+// TestIdleJob: a member without a share of a Job's Pods is passed over, unless it may have some, or be about to.
+func TestIdleJob(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason        string
+		written, want int64  // Pods that the Work, and the source, want
+		applied       string // as Karmada reports it; empty if it does not
+		status        any
+		idle          bool
+	}{
+		"Idle":     {"it has applied that there are none", 0, 0, "True", map[string]any{"startTime": "2026-01-02T03:00:00Z"}, true},
+		"Away":     {"it has never applied anything", 0, 0, "", nil, true},
+		"Refusing": {"it cannot", 0, 0, "False", nil, true},
+		"Before":   {"it may have some of before", 0, 0, "False", map[string]any{"active": int64(1)}, false},
+		"Growing":  {"it is about to get some", 0, 1, "", nil, false},
+		"Working":  {"it has some", 1, 1, "True", map[string]any{"active": int64(1)}, false},
+	} {
+		job := func(pods int64) *unstructured.Unstructured {
+			u := webDeployment("m1")
+			u.SetGroupVersionKind(state.JobKind.WithVersion("v1"))
+			u.Object["spec"] = map[string]any{"parallelism": pods}
+			return u
+		}
+		f, r := adopted(job(tc.written), func(u *unstructured.Unstructured) {
+			var conditions, manifests []any
+			if tc.applied != "" {
+				conditions = []any{map[string]any{"type": render.AppliedCondition, "status": tc.applied, "reason": "x", "message": "", "lastTransitionTime": "2026-01-02T03:00:00Z"}}
+			}
+			if tc.status != nil {
+				manifests = []any{map[string]any{"status": tc.status}}
+			}
+			u.Object["status"] = map[string]any{"conditions": conditions, "manifestStatuses": manifests}
+			u.SetCreationTimestamp(metav1.NewTime(sample.Created))
+		})
+		f.Source = NewSource(job(tc.want), render.Wishes{})
+		if m := On(f).member("m1", r.Works["m1"], r.Source, sample.Created); m.Idle != tc.idle {
+			t.Errorf("%s: %s: idle %t, settled %t", name, tc.reason, m.Idle, m.Settled)
+		}
+	}
+}
+
 func withUID(u *unstructured.Unstructured, uid types.UID) *unstructured.Unstructured {
 	u.SetUID(uid)
 	return u

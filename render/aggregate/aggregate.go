@@ -25,7 +25,7 @@ type Member struct {
 	Generation int64
 	// Settled means that the Work is as it should be, and that Karmada says it is applied.
 	Settled bool
-	// Idle: the Work carries a Job that IsIdle.
+	// Idle: the Work carries a Job that IsIdle, and the member has no Pods of it either.
 	Idle bool
 }
 

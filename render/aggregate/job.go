@@ -94,11 +94,10 @@ type progress struct {
 }
 
 func newProgress(members []Member, reports []*batchv1.JobStatus) progress {
-	isIdle := func(m Member) bool { return m.Idle && m.Settled } // it may be about to have Pods
-	hasWork := slices.ContainsFunc(members, func(m Member) bool { return !isIdle(m) })
+	hasWork := slices.ContainsFunc(members, func(m Member) bool { return !m.Idle })
 	p := progress{allStarted: len(members) > 0, allComplete: len(members) > 0}
 	for i, r := range reports {
-		if hasWork && isIdle(members[i]) {
+		if hasWork && members[i].Idle {
 			continue
 		}
 		if r == nil {

@@ -46,7 +46,6 @@ func TestStatusOfJob(t *testing.T) {
 		"Start":         {"The start cannot be changed.", `{"status":{` + later + `}}`, []Member{settled("m1", running)}, `{"active":2,` + later + `}`, ""},
 		"Complete":      {"It is complete in all members. Karmada would omit SuccessCriteriaMet, without which an API server refuses Complete.", `{}`, []Member{settled("m1", done), settled("m2", done2)}, `{"succeeded":3,"failed":1,` + start + `,` + end + `,` + jobConditions(nowText, complete, met) + `}`, ""},
 		"Idle":          {"The share of the other is 0, so that it does not end.", `{}`, []Member{settled("m1", done), idle(settled("m2", `{`+start+`}`))}, `{"succeeded":1,` + start + `,"completionTime":"2026-11-24T08:00:00Z",` + jobConditions(nowText, complete, met) + `}`, ""},
-		"NoLongerIdle":  {"It is about to have a share.", `{}`, []Member{settled("m1", done), unsettled(idle(settled("m2", `{`+start+`}`)))}, `{"succeeded":1}`, ""},
 		"AllIdle":       {"It is paused everywhere.", `{}`, []Member{idle(settled("m1", `{`+start+`}`)), idle(settled("m2", `{`+start+`}`))}, `{` + start + `}`, ""},
 		"OneComplete":   {"It is not complete in the other.", `{}`, []Member{settled("m1", done), settled("m2", running)}, `{"active":2,"succeeded":1,` + start + `}`, ""},
 		"Unreported":    {"Nor in a member that has reported nothing.", `{}`, []Member{settled("m1", done), settled("m2", "")}, `{"succeeded":1}`, ""},
