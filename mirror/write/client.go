@@ -1,7 +1,6 @@
 package write
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,7 +70,12 @@ func (c Client) write(ctx context.Context, request *rest.Request) (receipt, erro
 
 // ErrPrepared reports that a Work was changed instead of deleted: it was shrunk, because etcd has no room for the timestamp
 // that a deletion adds, or separated from its object. It can be deleted as it is now, if it is still unwanted.
-var ErrPrepared = errors.New("the Work was prepared for its deletion: try again")
+var ErrPrepared error = preparation{errors.New("the Work was prepared for its deletion: try again")}
+
+// preparation is an error, or the success, of preparing a Work for its deletion: it has not been deleted.
+type preparation struct{ error }
+
+func (p preparation) Unwrap() error { return p.error }
 
 // deletionDeadline is how long a deletion may take. A queue or a webhook may hold the request on
 // the API server while what its proof rests on changes. The API server drops a request whose
@@ -88,8 +92,10 @@ const deletionDeadline = 5 * time.Second
 // (cleanupPolicyClaimMetadata in pkg/controllers/execution/execution_controller.go, v1.18.2).
 func (c Client) Delete(ctx context.Context, w *state.Work, leavesObject bool) error {
 	if (leavesObject || w.Preserves() && !w.IsInPlace()) && slices.Contains(w.Finalizers, render.ExecutionFinalizer) {
-		_, err := c.patch(ctx, w.Namespace, w.Name, render.Detach(w.ResourceVersion, w.Finalizers))
-		return cmp.Or(err, ErrPrepared)
+		if _, err := c.patch(ctx, w.Namespace, w.Name, render.Detach(w.ResourceVersion, w.Finalizers)); err != nil {
+			return preparation{fmt.Errorf("cannot separate the Work from its object: %w", err)}
+		}
+		return ErrPrepared
 	}
 	body, err := json.Marshal(metav1.DeleteOptions{
 		TypeMeta:      metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
@@ -108,7 +114,7 @@ func (c Client) Delete(ctx context.Context, w *state.Work, leavesObject bool) er
 	version, shrinkErr := c.shrink(ctx, w)
 	switch {
 	case shrinkErr != nil:
-		return fmt.Errorf("cannot shrink the Work for its deletion: %w", shrinkErr)
+		return preparation{fmt.Errorf("cannot shrink the Work for its deletion: %w", shrinkErr)}
 	case version == w.ResourceVersion: // there is nothing to remove
 		return err
 	}

@@ -116,7 +116,7 @@ func TestLeavesTheObject(t *testing.T) {
 }
 
 // TestDeadlines: a deletion does not wait longer than its proof may age, and no write for ever. One that was
-// not answered may have happened.
+// not answered may have happened, unless a deletion was only to be prepared.
 func TestDeadlines(t *testing.T) {
 	left := time.Duration(0)
 	c, err := NewClient(&rest.Config{Host: "http://127.0.0.1", QPS: -1, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -129,14 +129,17 @@ func TestDeadlines(t *testing.T) {
 	}
 	create := func() error { _, err := c.create(t.Context(), "karmada-es-m1", []byte("{}")); return err }
 	patch := func() error { _, err := c.patch(t.Context(), "karmada-es-m1", "page", []byte("{}")); return err }
-	remove := func() error {
-		return c.Delete(t.Context(), state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1")), false)
+	remove := func(leavesObject bool) func() error {
+		return func() error {
+			return c.Delete(t.Context(), state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1")), leavesObject)
+		}
 	}
 	for name, tc := range map[string]struct {
 		do     func() error
 		within time.Duration
-	}{"delete": {remove, deletionDeadline}, "create": {create, writeDeadline}, "patch": {patch, writeDeadline}} {
-		if err := tc.do(); !mayHaveHappened(err) || left <= tc.within/2 || left > tc.within {
+		may    bool
+	}{"delete": {remove(false), deletionDeadline, true}, "prepare": {remove(true), writeDeadline, false}, "create": {create, writeDeadline, true}, "patch": {patch, writeDeadline, true}} {
+		if err := tc.do(); mayHaveHappened(err) != tc.may || left <= tc.within/2 || left > tc.within {
 			t.Errorf("%s: %s were left: %v", name, left, err)
 		}
 	}

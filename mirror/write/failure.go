@@ -56,7 +56,7 @@ func contentRefusal(err error, cluster string) (judge.Refusal, bool) {
 // or the API server itself does not know. A Work that was only prepared for its deletion has not been deleted.
 func mayHaveHappened(err error) bool {
 	var status apierrors.APIStatus
-	return !errors.Is(err, ErrPrepared) && (!errors.As(err, &status) || status.Status().Code >= http.StatusInternalServerError)
+	return !errors.As(err, &preparation{}) && (!errors.As(err, &status) || status.Status().Code >= http.StatusInternalServerError)
 }
 
 func isNamespaceTerminating(err error) bool {
