@@ -39,81 +39,61 @@ func newLately(client dynamic.Interface, c clock.Clock) *lately {
 // kept is what is kept of an object, as in the caches: whole Clusters of a fleet take 100 MiB.
 type kept = metav1.ObjectMetaAccessor
 
-// answer is an object that was read, and when the read began.
-type answer struct {
-	kept
-	began time.Time
-}
-
 // get returns a cluster-scoped object of a watch, reduced; do not modify it. It is never older than
 // the version that the watch has seen.
 func (l *lately) get(ctx context.Context, w *watch.Watch, name string, reduce func(*unstructured.Unstructured) kept) (kept, error) {
 	resource, seen := w.Resource.WithVersion(w.Resource.Version), ""
 	if cached, found, _ := w.Get("", name); found {
-		seen = cached.(metav1.ObjectMetaAccessor).GetObjectMeta().GetResourceVersion()
+		seen = cached.(kept).GetObjectMeta().GetResourceVersion()
 	}
-	key := resource.String() + "/" + name
-	if known, ok := l.read.Get(key); ok && !state.IsOlder(known.(kept).GetObjectMeta().GetResourceVersion(), seen) {
-		return known.(kept), nil
-	}
-	asked := l.clock.Now()
-	for {
-		// The key includes the seen version, so that no request shares a read that may predate
-		// the version it has seen.
-		shared, err, _ := l.underWay.Do(key+"@"+seen, func() (any, error) { return l.request(ctx, resource, name, key, reduce) })
+	version := func(obj kept) string { return obj.GetObjectMeta().GetResourceVersion() }
+	return share(ctx, l, resource.String()+"/"+name, seen, version, func(ctx context.Context) (kept, error) {
+		obj, err := l.client.Resource(resource).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return nil, err
 		}
-		if read := shared.(answer); asked.Sub(read.began) <= latelyPeriod {
-			return read.kept, nil
-		}
-	}
+		return reduce(obj), nil
+	})
 }
 
 // list returns the objects of a resource in a namespace; do not modify them. It is no older than seen, the
 // version that the cache has reached.
 func (l *lately) list(ctx context.Context, resource schema.GroupVersionResource, namespace, seen string) (*unstructured.UnstructuredList, error) {
 	key := "list " + resource.String() + "/" + namespace
-	if known, ok := l.read.Get(key); ok && !state.IsOlder(known.(*unstructured.UnstructuredList).GetResourceVersion(), seen) {
-		return known.(*unstructured.UnstructuredList), nil
+	return share(ctx, l, key, seen, (*unstructured.UnstructuredList).GetResourceVersion, func(ctx context.Context) (*unstructured.UnstructuredList, error) {
+		return l.client.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	})
+}
+
+// share returns what was read lately and is not older than the version seen, or reads it, and keeps it for as long as it
+// counts as recent.
+func share[T any](ctx context.Context, l *lately, key, seen string, version func(T) string, read func(context.Context) (T, error)) (none T, err error) {
+	if known, ok := l.read.Get(key); ok && !state.IsOlder(version(known.(T)), seen) {
+		return known.(T), nil
+	}
+	type answer struct {
+		of    T
+		began time.Time
 	}
 	asked := l.clock.Now()
 	for {
-		type answer struct {
-			*unstructured.UnstructuredList
-			began time.Time
-		}
+		// The key includes the seen version, so that no request shares a read that may predate
+		// the version it has seen.
 		shared, err, _ := l.underWay.Do(key+"@"+seen, func() (any, error) {
 			ctx, cancel := context.WithTimeout(ctx, sharedTimeout)
 			defer cancel()
 			began := l.clock.Now()
-			list, err := l.client.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
+			of, err := read(ctx)
 			if left := latelyPeriod - l.clock.Since(began); err == nil && left > 0 {
-				l.read.Set(key, list, left)
+				l.read.Set(key, of, left)
 			}
-			return answer{list, began}, err
+			return answer{of, began}, err
 		})
 		if err != nil {
-			return nil, err
+			return none, err
 		}
 		if read := shared.(answer); asked.Sub(read.began) <= latelyPeriod {
-			return read.UnstructuredList, nil
+			return read.of, nil
 		}
 	}
-}
-
-// request reads an object, and keeps it for as long as it counts as recent.
-func (l *lately) request(ctx context.Context, resource schema.GroupVersionResource, name, key string, reduce func(*unstructured.Unstructured) kept) (answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, sharedTimeout)
-	defer cancel()
-	began := l.clock.Now()
-	obj, err := l.client.Resource(resource).Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return answer{}, err
-	}
-	read := reduce(obj)
-	if left := latelyPeriod - l.clock.Since(began); left > 0 {
-		l.read.Set(key, read, left)
-	}
-	return answer{read, began}, nil
 }
