@@ -2,13 +2,13 @@ package gather
 
 import (
 	"context"
-	"maps"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -157,7 +157,7 @@ func (s *steadiness) forget(id render.Identity) {
 func (s *steadiness) prune() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.of = maps.Clone(s.of)
+	s.of = memory.Shrink(s.of)
 }
 
 // Saw notes a state of a Work.

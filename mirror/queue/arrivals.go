@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -48,5 +49,5 @@ func (a *Arrivals) Take(id render.Identity) (time.Time, bool) {
 func (a *Arrivals) Prune() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.at = shrunk(a.at)
+	a.at = memory.Shrink(a.at)
 }

@@ -1,11 +1,11 @@
 package queue
 
 import (
-	"maps"
 	"sync"
 
 	"k8s.io/utils/buffer"
 
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -112,13 +112,5 @@ func (l *lanes) lane(isFresh bool) *buffer.Ring[render.Identity] {
 func (l *lanes) prune() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.queued = shrunk(l.queued)
-}
-
-// shrunk returns a copy of a map that takes no more memory than it needs. A map never
-// shrinks, and those here have held everything once: at the start.
-func shrunk[K comparable, V any](m map[K]V) map[K]V {
-	small := make(map[K]V, len(m))
-	maps.Copy(small, m)
-	return small
+	l.queued = memory.Shrink(l.queued)
 }

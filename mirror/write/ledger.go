@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -270,7 +271,5 @@ func (b *byWork[T]) each(do func(render.Identity, *T)) {
 func (b *byWork[T]) prune() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	of := make(map[render.Identity]map[string]T, len(b.of))
-	maps.Copy(of, b.of)
-	b.of = of
+	b.of = memory.Shrink(b.of)
 }
