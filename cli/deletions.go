@@ -190,14 +190,11 @@ func (d *deletions) unapproved(works []heldWork) []heldWork {
 
 func (d *deletions) list(ctx context.Context) error {
 	var printer printers.ResourcePrinter
-	switch d.output {
-	case "":
-	case "json":
-		printer = &printers.JSONPrinter{}
-	case "yaml":
-		printer = &printers.YAMLPrinter{}
-	default:
-		return misuse("cannot print %q: want json or yaml", d.output)
+	if d.output != "" {
+		var err error
+		if printer, err = objectPrinter(d.output, "json or yaml"); err != nil {
+			return err
+		}
 	}
 	works, err := d.held(ctx)
 	switch {

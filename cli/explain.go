@@ -34,7 +34,7 @@ func newExplain(transport http.RoundTripper) *cobra.Command {
 	completeWords(cmd, "output", "json", "yaml")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if e.print, err = newExplanationPrinter(output, cmd.OutOrStdout()); err != nil {
-			return misuse("%w", err)
+			return err
 		}
 		if e.reader, err = e.sources.reader(cmd.Context()); err != nil {
 			return err

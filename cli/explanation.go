@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
@@ -105,9 +104,7 @@ func explainCluster(c judge.ClusterExplanation, states workStates, hidden bool) 
 type explanationPrinter func(*explanation) error
 
 func newExplanationPrinter(output string, out io.Writer) (explanationPrinter, error) {
-	var printer printers.ResourcePrinter
-	switch output {
-	case "":
+	if output == "" {
 		between := ""
 		return func(e *explanation) error {
 			text := between + e.text()
@@ -115,12 +112,10 @@ func newExplanationPrinter(output string, out io.Writer) (explanationPrinter, er
 			_, err := io.WriteString(out, harmless(text))
 			return err
 		}, nil
-	case "json":
-		printer = &printers.JSONPrinter{}
-	case "yaml":
-		printer = &printers.YAMLPrinter{}
-	default:
-		return nil, fmt.Errorf("cannot print %q: want json or yaml", output)
+	}
+	printer, err := objectPrinter(output, "json or yaml")
+	if err != nil {
+		return nil, err
 	}
 	return func(e *explanation) error {
 		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(e)

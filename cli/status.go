@@ -66,7 +66,7 @@ func newStatus(transport http.RoundTripper) *cobra.Command {
 			return misuse("cannot use --watch with --selector: Works do not have the labels of their objects")
 		}
 		if s.printer, err = newStatusPrinter(s.output, s.watch, s.allNamespaces, cmd.OutOrStdout()); err != nil {
-			return misuse("%w", err)
+			return err
 		}
 		return withHint(s.run(cmd.Context(), args))
 	}

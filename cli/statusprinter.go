@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/karmada-target/karmada-mirror/config"
@@ -34,12 +35,18 @@ func newStatusPrinter(output string, watch, namespaces bool, out io.Writer) (sta
 		}, nil
 	case "name":
 		return &statusNames{out: out}, nil
-	case "json":
-		return &statusList{printer: &printers.JSONPrinter{}, out: out, single: watch}, nil
-	case "yaml":
-		return &statusList{printer: &printers.YAMLPrinter{}, out: out, single: watch}, nil
 	}
-	return nil, fmt.Errorf("cannot print %q: want wide, name, json or yaml", output)
+	printer, err := objectPrinter(output, "wide, name, json or yaml")
+	return &statusList{printer: printer, out: out, single: watch}, err
+}
+
+// objectPrinter returns the printer of a form for programs. allowed are all forms of the command.
+func objectPrinter(output, allowed string) (printers.ResourcePrinter, error) {
+	printer, err := genericclioptions.NewJSONYamlPrintFlags().ToPrinter(output)
+	if err != nil {
+		return nil, misuse("cannot print %q: want %s", output, allowed)
+	}
+	return printer, nil
 }
 
 // tablePage is how many lines are laid out together; the column widths carry over to the
