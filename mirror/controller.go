@@ -17,6 +17,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/metrics"
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/queue"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/watch"
@@ -33,7 +34,7 @@ const (
 	// prunePeriod is how often a leader frees memory that it no longer needs.
 	prunePeriod = time.Minute
 	// overduePeriod is how often it looks for writes that the watch has not shown in time.
-	overduePeriod = write.AwaitCache / 10
+	overduePeriod = memory.AwaitCache / 10
 	// refutedPeriod is how often a source is read live while the cache says that a Work
 	// is unwanted and the API server says that it is wanted: there need not be an event
 	// when that changes.
@@ -91,7 +92,7 @@ type Controller struct {
 	failures *zap.Logger
 
 	caches  *gather.Caches
-	ledger  *write.Ledger
+	memory  *memory.Memory
 	breaker *write.Breaker
 	writer  *write.Writer
 
@@ -134,13 +135,13 @@ func New(o Options) (*Controller, error) {
 	}
 	c := &Controller{
 		Options: o, client: client, failures: o.Logger.WithOptions(Sparing()),
-		ledger: write.NewLedger(o.Clock), breaker: write.NewBreaker(o.Clock, o.DeletionSettle),
+		memory: memory.New(o.Clock), breaker: write.NewBreaker(o.Clock, o.DeletionSettle),
 		announcements: newAnnouncements(), failed: make(chan error, 1), currency: newCurrency(o.Clock, o.ConfigurationVersions),
 	}
 	c.recall.Store(&sync.Once{})
 	c.finalizers = newFinalizers(c)
 	c.caches = gather.NewCaches(gather.Options{
-		Dynamic: o.Dynamic, Resolver: o.Resolver, Logger: o.Logger, Failures: c.failures, Clock: o.Clock, ListDeadline: o.ListDeadline, LeastBake: o.LeastBake, WavesWithoutEvents: o.WavesWithoutEvents, Writes: c.ledger,
+		Dynamic: o.Dynamic, Resolver: o.Resolver, Logger: o.Logger, Failures: c.failures, Clock: o.Clock, ListDeadline: o.ListDeadline, LeastBake: o.LeastBake, WavesWithoutEvents: o.WavesWithoutEvents, Memory: c.memory,
 		Handlers: gather.Handlers{
 			Object: c.objectChanged, Work: c.workChanged, Cluster: c.clusterChanged, Namespace: c.namespaceChanged, Policy: c.policyChanged,
 			Applied: c.enqueue,
@@ -148,7 +149,7 @@ func New(o Options) (*Controller, error) {
 		},
 	})
 	c.writer = write.NewWriter(write.Options{
-		Client: client, Ledger: c.ledger, Breaker: c.breaker, Caches: c.caches, Reports: writeReports{c}, InFlight: o.ConcurrentSyncs,
+		Client: client, Memory: c.memory, Breaker: c.breaker, Caches: c.caches, Reports: writeReports{c}, InFlight: o.ConcurrentSyncs,
 	})
 	o.Metrics.Observe(c.snapshot)
 	return c, nil

@@ -155,22 +155,22 @@ func (c *Controller) enqueueGroup(group string) {
 func (c *Controller) workChanged(before, after *state.Work) {
 	if before != nil && (after == nil || after.UID != before.UID) { // deleted; we may have missed the event
 		if c.givesBack(before) {
-			c.ledger.Vanish(before)
+			c.memory.Vanish(before)
 		}
-		c.ledger.Forget(before.Source, before.Cluster)
-		c.ledger.Left(before)
+		c.memory.Forget(before.Source, before.Cluster)
+		c.memory.Left(before)
 	}
 	if before != nil && after != nil && after.UID == before.UID && after.Terminating && !before.Terminating {
 		c.breaker.Saw(after)
 		if c.givesBack(after) {
-			c.ledger.Go(after)
+			c.memory.Go(after)
 		}
 	}
 	if before == nil || after == nil || !after.IsAsOwned(before) {
 		c.ownerChanged(before, after)
 	}
 	if after != nil {
-		c.ledger.Arrived(after)
+		c.memory.Arrived(after)
 		if after.NamesSource() {
 			c.caches.Saw(after)
 		}
@@ -216,7 +216,7 @@ func (c *Controller) givesBack(w *state.Work) bool {
 // is gone now, or has another owner.
 func (c *Controller) enqueueWaiting(gone *state.Work) {
 	for _, id := range c.refused.waitingFor(gone.Name) {
-		c.ledger.Forget(id, gone.Cluster)
+		c.memory.Forget(id, gone.Cluster)
 		c.enqueue(id)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/queue"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
@@ -32,7 +33,7 @@ func leading(t *testing.T, c *Controller) *queue.Queue {
 
 // idleCaches are caches that know nothing.
 func idleCaches(c *Controller) *gather.Caches {
-	return gather.NewCaches(gather.Options{Clock: c.Clock, Writes: c.ledger, Logger: zap.NewNop(), Failures: zap.NewNop()})
+	return gather.NewCaches(gather.Options{Clock: c.Clock, Memory: c.memory, Logger: zap.NewNop(), Failures: zap.NewNop()})
 }
 
 // waiting drains a queue and returns the names.
@@ -106,7 +107,7 @@ func TestWorkChanged(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := &Controller{Options: Options{Clock: newFakeClock()}, ledger: write.NewLedger(newFakeClock()), breaker: write.NewBreaker(newFakeClock(), 0)}
+			c := &Controller{Options: Options{Clock: newFakeClock()}, memory: memory.New(newFakeClock()), breaker: write.NewBreaker(newFakeClock(), 0)}
 			c.caches = idleCaches(c)
 			q := leading(t, c)
 			c.workChanged(tc.old, tc.new)
@@ -292,7 +293,7 @@ func TestUnserved(t *testing.T) {
 
 // TestWorkGone: a source that was refused because of a Work is synced when that is deleted.
 func TestWorkGone(t *testing.T) {
-	c := &Controller{Options: Options{Clock: newFakeClock()}, ledger: write.NewLedger(newFakeClock())}
+	c := &Controller{Options: Options{Clock: newFakeClock()}, memory: memory.New(newFakeClock())}
 	c.caches = idleCaches(c)
 	q := leading(t, c)
 	conflict := []judge.Refusal{{Reason: judge.WorkConflict, Message: "it has another owner"}}

@@ -233,9 +233,9 @@ func (f *finalizers) mayHaveWorks(ctx context.Context, j judge.Judgement) (bool,
 	switch id := j.Facts.ID; {
 	case !j.AwaitsWorks():
 		return false, nil
-	case f.ledger.AwaitsAny(id):
+	case f.memory.AwaitsAny(id):
 		return true, nil
-	case f.ledger.MayHaveCreated(id), state.IsOlder(f.caches.WorksVersion(), *f.fence.Load()):
+	case f.memory.MayHaveCreated(id), state.IsOlder(f.caches.WorksVersion(), *f.fence.Load()):
 		if works, err := f.caches.LiveWorks(ctx, id); err != nil || len(works) > 0 {
 			return true, err
 		}

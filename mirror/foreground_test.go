@@ -26,6 +26,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/metrics"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -631,8 +632,8 @@ func TestForegroundUnshownWork(t *testing.T) {
 			s.listed[render.WorksResource] = []*unstructured.Unstructured{sample.Work(sample.Asking("1", "m1"), "m1", sample.Version("8"))}
 			s.mu.Unlock()
 			deleteThePage(t, s, c)
-			clock.Step(write.AwaitCache)
-			c.ledger.Overdue()
+			clock.Step(memory.AwaitCache)
+			c.memory.Overdue()
 			syncPage(t, c)
 			const releasedAt9 = `finalizers ["example.io/other"] if it is 1 at 9`
 			if slices.Contains(s.writes, releasedAt9) {
@@ -828,8 +829,8 @@ func TestForegroundLateEvent(t *testing.T) {
 			s.listed[render.WorksResource] = []*unstructured.Unstructured{sample.Work(sample.Asking("1", "m1"), "m1", sample.Version("108"), func(u *unstructured.Unstructured) { u.SetUID("another") })}
 			s.mu.Unlock()
 			deleteThePage(t, s, c)
-			clock.Step(write.AwaitCache)
-			c.ledger.Overdue()
+			clock.Step(memory.AwaitCache)
+			c.memory.Overdue()
 			syncPage(t, c)
 			if slices.Contains(s.writes, `finalizers ["example.io/other"] if it is 1 at 9`) {
 				t.Fatalf("the source is released while its Work exists: %q", s.writes)

@@ -89,7 +89,7 @@ func (c *Controller) lead(ctx context.Context, stop <-chan struct{}) {
 	q, statuses := queue.New(c.arrivals.Has), newStatuses(c)
 	upkeep.Go(func() {
 		wait.UntilWithContext(ctx, func(context.Context) {
-			c.ledger.Prune()
+			c.memory.Prune()
 			c.arrivals.Prune()
 			q.Prune()
 			statuses.memory.Prune()
@@ -102,7 +102,7 @@ func (c *Controller) lead(ctx context.Context, stop <-chan struct{}) {
 		wait.UntilWithContext(ctx, func(context.Context) {
 			c.hasPassed.Store(hadPassed) // at the last look: what was in the cache then has been handled
 			hadPassed = !state.IsOlder(c.caches.WorksVersion(), *c.fence.Load())
-			for _, id := range c.ledger.Overdue() {
+			for _, id := range c.memory.Overdue() {
 				c.enqueue(id)
 			}
 		}, overduePeriod)

@@ -54,10 +54,10 @@ func TestPanicOfSweep(t *testing.T) {
 	core, logged := observer.New(zapcore.WarnLevel)
 	c.failures = zap.New(core)
 	q := leading(t, c)
-	ledger := c.ledger
-	c.ledger = nil
+	remembered := c.memory
+	c.memory = nil
 	c.sweepOnce(t.Context(), q)
-	c.ledger = ledger
+	c.memory = remembered
 	if n := logged.FilterMessage("the sweep cannot check an object").Len(); n != 1 {
 		t.Errorf("%d objects are reported", n)
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
-	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -263,8 +263,8 @@ func TestReadBehindFence(t *testing.T) {
 	c := newControllerOf(t, s, configured("", "", ""), clock)
 	for i, fence := range []string{"200", "50"} { // the cache is between
 		c.fence.Store(&fence)
-		clock.Step(write.AwaitCache)
-		c.ledger.Overdue()
+		clock.Step(memory.AwaitCache)
+		c.memory.Overdue()
 		if syncPage(t, c); reads != i+1 || len(s.sent()) != i+1 {
 			t.Errorf("with the fence at %s: %d reads, sent %q", fence, reads, s.sent())
 		}

@@ -154,7 +154,7 @@ func (c *Controller) report(f judge.Facts, refusals, notices []judge.Refusal) {
 // contested returns a notice if another writer keeps undoing Works, and has the source looked at again when
 // that may be over.
 func (c *Controller) contested(v judge.Verdict, o *write.Outcome) []judge.Refusal {
-	clusters, left := c.ledger.Contested(v.ID, v.Targets)
+	clusters, left := c.memory.Contested(v.ID, v.Targets)
 	if len(clusters) == 0 {
 		return nil
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/metrics"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -435,7 +436,7 @@ func TestAdoptedIsLookedAtAgain(t *testing.T) {
 	touched.Object["spec"].(map[string]any)["suspendDispatching"] = true
 	server.events[render.WorksResource] <- map[string]any{"type": "MODIFIED", "object": touched}
 	eventually(t, "the suspension", func() bool { return s.caches.Facts(gadget).Works["m1"].State == state.WorkSuspended })
-	clock.Step(write.AwaitCache)
+	clock.Step(memory.AwaitCache)
 	if _, err := s.sync(t.Context(), gadget); err != nil || len(server.writes) != 2 {
 		t.Errorf("after another write of the Work: %v, %q", err, server.writes)
 	}

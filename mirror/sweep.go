@@ -122,7 +122,7 @@ func (c *Controller) isDue(j judge.Judgement) bool {
 		return true
 	}
 	for _, op := range j.Plan {
-		if !c.ledger.Holds(j.Verdict, op) && op.Kind != judge.Delete && op.Kind != judge.Wake {
+		if !c.memory.Holds(j.Verdict, op) && op.Kind != judge.Delete && op.Kind != judge.Wake {
 			return true
 		}
 	}

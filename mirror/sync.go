@@ -93,7 +93,7 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 		o.RetryAfter(wait.Jitter(bindingPeriod, 0.2))
 	}
 	areKnown := j.Facts.Unknown == "" && (j.Facts.Source == nil || j.Facts.Source.Refusal == nil)
-	c.ledger.Retain(id, j.Verdict.Targets, j.AwaitsWorks() && !j.Facts.Source.Asks, areKnown)
+	c.memory.Retain(id, j.Verdict.Targets, j.AwaitsWorks() && !j.Facts.Source.Asks, areKnown)
 	if o.Undone {
 		c.enqueueStatus(id)
 	}
@@ -210,7 +210,7 @@ func (c *Controller) confirmWaves(ctx context.Context, j judge.Judgement) (confi
 		return j, 0, nil
 	}
 	rests := func(op judge.Operation) bool { return op.Kind != judge.Delete && op.Kind != judge.Wake }
-	if !slices.ContainsFunc(j.Plan, func(op judge.Operation) bool { return rests(op) && !c.ledger.Holds(j.Verdict, op) }) {
+	if !slices.ContainsFunc(j.Plan, func(op judge.Operation) bool { return rests(op) && !c.memory.Holds(j.Verdict, op) }) {
 		for i, op := range j.Plan {
 			j.Plan[i].Unconfirmed = rests(op)
 		}

@@ -37,8 +37,8 @@ func TestWavesOnStandby(t *testing.T) {
 		c.workChanged(nil, w)
 		c.workChanged(w, nil)
 	}
-	c.ledger.Prune()
-	if n := len(c.ledger.Vanished(sample.Page)); n > 0 {
+	c.memory.Prune()
+	if n := len(c.memory.Vanished(sample.Page)); n > 0 {
 		t.Errorf("a standby keeps %d Works that the leader has deleted", n)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/karmada-target/karmada-mirror/config"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/watch"
@@ -48,22 +49,8 @@ type Options struct {
 	// WavesWithoutEvents: what Works say of their content is believed, though Karmada has not been seen to
 	// apply it.
 	WavesWithoutEvents bool
-	Writes             Writes
+	Memory             *memory.Memory
 	Handlers           Handlers
-}
-
-// Writes is what this process remembers about its own writes that no cache shows.
-type Writes interface {
-	// IsUnderWay reports whether a cached Work, nil for none, predates our last write.
-	IsUnderWay(id render.Identity, cluster string, cached *state.Work) bool
-	// Stranger returns the Work of that name that a refused create ran into.
-	Stranger(id render.Identity, cluster, name string) (*state.Work, bool)
-	// Vanished returns the Works of a source that another user has deleted, by cluster, and Return
-	// forgets one.
-	Vanished(id render.Identity) map[string]*state.Work
-	Return(id render.Identity, cluster string)
-	// Altered returns what we have written to Works that admission has altered on that, by cluster.
-	Altered(id render.Identity, works map[string]*state.Work) map[string]render.Digest
 }
 
 // Caches are what the daemon knows about the API server: a watch for each configured resource,

@@ -113,7 +113,7 @@ func (c *Caches) surround(f *judge.Facts, namespace *state.Namespace) {
 		addDependencies(f, namespace, configuration, c)
 	}
 	for cluster, facts := range f.Clusters {
-		facts.WriteUnderWay = c.options.Writes.IsUnderWay(f.ID, cluster, f.Works[cluster])
+		facts.WriteUnderWay = c.options.Memory.IsUnderWay(f.ID, cluster, f.Works[cluster])
 		f.Clusters[cluster] = facts
 	}
 	f.Stalls = c.stallsOf(f.Works)

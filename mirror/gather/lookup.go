@@ -67,7 +67,7 @@ func (c *Caches) WorkAt(id render.Identity, cluster, name string) (*state.Work, 
 	if obj, found, _ := c.works.Get(render.ExecutionNamespace(cluster), name); found {
 		return obj.(*state.Work), true
 	}
-	return c.options.Writes.Stranger(id, cluster, name)
+	return c.options.Memory.Stranger(id, cluster, name)
 }
 
 // CountWorks counts the Works of a kind that are not being deleted, carry no Job that has ended, and

@@ -167,7 +167,7 @@ func (c *Caches) Saw(w *state.Work) { c.steadiness.saw(w, c.options.Clock.Now())
 func (c *Caches) advance(f *judge.Facts) {
 	f.Now = c.options.Clock.Now()
 	if f.Source != nil && c.Aggregates(f.ID.GroupKind()) {
-		f.Altered = c.options.Writes.Altered(f.ID, f.Works)
+		f.Altered = c.options.Memory.Altered(f.Works)
 	}
 	if f.Source == nil || f.Source.Waves.IsEmpty() {
 		c.steadiness.forget(f.ID)
@@ -186,10 +186,10 @@ func (c *Caches) advance(f *judge.Facts) {
 		}
 	}
 	f.StoppedSince = c.stopped.get(f.ID, f.Now)
-	f.Vanished = c.options.Writes.Vanished(f.ID)
+	f.Vanished = c.options.Memory.Vanished(f.ID)
 	for cluster, w := range f.Vanished {
 		if facts := f.Clusters[cluster]; f.Unknown == "" && (facts.State != judge.ClusterJoined || !w.Written().After(facts.Joined)) { // it has left with its cluster
-			c.options.Writes.Return(f.ID, cluster)
+			c.options.Memory.Return(f.ID, cluster)
 			delete(f.Vanished, cluster)
 		}
 	}

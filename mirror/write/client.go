@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -49,11 +50,11 @@ func NewClient(config *rest.Config) (Client, error) {
 	return Client{client}, nil
 }
 
-func (c Client) create(ctx context.Context, namespace string, body []byte) (receipt, error) {
+func (c Client) create(ctx context.Context, namespace string, body []byte) (memory.Receipt, error) {
 	return c.write(ctx, c.rest.Post().Namespace(namespace).Resource(render.WorksResource.Resource).Body(body))
 }
 
-func (c Client) patch(ctx context.Context, namespace, name string, body []byte) (receipt, error) {
+func (c Client) patch(ctx context.Context, namespace, name string, body []byte) (memory.Receipt, error) {
 	return c.write(ctx, c.rest.Patch(types.MergePatchType).Namespace(namespace).Resource(render.WorksResource.Resource).Name(name).Body(body))
 }
 
@@ -62,7 +63,7 @@ func (c Client) patch(ctx context.Context, namespace, name string, body []byte) 
 // answer then never gets one, as behind a proxy that swallows requests.
 const writeDeadline = 65 * time.Second
 
-func (c Client) write(ctx context.Context, request *rest.Request) (receipt, error) {
+func (c Client) write(ctx context.Context, request *rest.Request) (memory.Receipt, error) {
 	inTime, cancel := context.WithTimeout(ctx, writeDeadline)
 	defer cancel()
 	return c.do(inTime, acceptMetadata, request)
@@ -132,7 +133,7 @@ func (c Client) shrink(ctx context.Context, w *state.Work) (version string, err 
 		return "", err
 	}
 	shrunk, err := c.patch(ctx, w.Namespace, w.Name, patch)
-	return shrunk.version, err
+	return shrunk.Version, err
 }
 
 // IsDoubled reports whether another owner's Work carries the object of a Work, too, by a live read: Karmada would delete the
@@ -179,23 +180,17 @@ func (c Client) getObject(ctx context.Context, namespace, name string) (*unstruc
 // Version reads the API server's current resource version by a quorum read.
 func (c Client) Version(ctx context.Context) (string, error) {
 	answer, err := c.do(ctx, acceptMetadataList, c.rest.Get().Resource(render.WorksResource.Resource).Param("limit", "1"))
-	return answer.version, err
+	return answer.Version, err
 }
 
-// receipt holds what matters of the API server's answer to a write.
-type receipt struct {
-	version    string
-	generation int64
-}
-
-func (c Client) do(ctx context.Context, accept string, request *rest.Request) (receipt, error) {
+func (c Client) do(ctx context.Context, accept string, request *rest.Request) (memory.Receipt, error) {
 	result := request.SetHeader("Accept", accept).Do(ctx)
 	if err := result.Error(); err != nil {
-		return receipt{}, err
+		return memory.Receipt{}, err
 	}
 	raw, err := result.Raw()
 	if err != nil {
-		return receipt{}, err
+		return memory.Receipt{}, err
 	}
 	// Of a list we need only the version.
 	var answer struct {
@@ -205,7 +200,7 @@ func (c Client) do(ctx context.Context, accept string, request *rest.Request) (r
 		} `json:"metadata"`
 	}
 	if err := json.Unmarshal(raw, &answer); err != nil {
-		return receipt{}, fmt.Errorf("cannot read the API server's answer: %w", err)
+		return memory.Receipt{}, fmt.Errorf("cannot read the API server's answer: %w", err)
 	}
-	return receipt{answer.Metadata.ResourceVersion, answer.Metadata.Generation}, nil
+	return memory.Receipt{Version: answer.Metadata.ResourceVersion, Generation: answer.Metadata.Generation}, nil
 }

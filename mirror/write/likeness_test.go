@@ -12,23 +12,8 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 )
-
-// TestVanishedByUs: a Work that we have deleted was not deleted by another user, though it takes a while to go.
-func TestVanishedByUs(t *testing.T) {
-	l := NewLedger(clocktesting.NewFakeClock(time.Unix(1, 0)))
-	source := asking("1", "m1")
-	work := observed(source, "m1", sample.Version("7"))
-	v := judge.Verdict{ID: sample.Page, Targets: map[string]judge.Target{"m1": {Decision: judge.Unwanted}}}
-	wrote(l, v, judge.Operation{Kind: judge.Delete, Cluster: "m1", Work: work}, receipt{})
-	going := observed(source, "m1", sample.Version("8"), sample.Terminating)
-	going.UID = work.UID
-	l.Arrived(going)
-	l.Vanish(going)
-	if gone := l.Vanished(sample.Page); len(gone) > 0 {
-		t.Errorf("a Work that we have deleted was deleted by another user: %v", gone)
-	}
-}
 
 // TestMovedBacksOff: a Work that differs from the cached one, whose content another one is to get, is not read all the time.
 func TestMovedBacksOff(t *testing.T) {
@@ -46,7 +31,7 @@ func TestMovedBacksOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
-	w := NewWriter(Options{Client: client, Ledger: NewLedger(clock), Breaker: NewBreaker(clock, 0), Caches: cached{}, Reports: untold{}, InFlight: 1})
+	w := NewWriter(Options{Client: client, Memory: memory.New(clock), Breaker: NewBreaker(clock, 0), Caches: cached{}, Reports: untold{}, InFlight: 1})
 	v := wanting(source)
 	var waited time.Duration
 	for range 100 {
@@ -60,21 +45,5 @@ func TestMovedBacksOff(t *testing.T) {
 	}
 	if reads > 20 && waited < 10*time.Second {
 		t.Errorf("%d reads of a whole Work within %s", reads, waited)
-	}
-}
-
-// TestAlteredLikeness: what admission makes of the content of another Work is recognized as that.
-func TestAlteredLikeness(t *testing.T) {
-	l := NewLedger(clocktesting.NewFakeClock(time.Unix(1, 0)))
-	source := asking("1", "m1,m2")
-	sibling := observed(source, "m2", sample.Version("7"))
-	v := wanting(source)
-	op := judge.Operation{Kind: judge.Update, Cluster: "m1", From: sibling, Work: observed(source, "m1", sample.Edited)}
-	wrote(l, v, op, receipt{"10", 3})
-	altered := observed(source, "m1", sample.Edited, sample.Version("10"), sample.Generation(3))
-	l.Arrived(altered)
-	op.Work = altered
-	if held, ok := l.check(v, op); !ok || held.notice != noticeAltered {
-		t.Errorf("it is written again: %+v, %v", held, ok)
 	}
 }

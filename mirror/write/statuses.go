@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/render/aggregate"
@@ -92,8 +93,8 @@ func (s *Statuses) Turn(now *state.Standing, content string, progress aggregate.
 	switch {
 	case !ok || last.source != now.UID || since >= statusTruce:
 		return Turn{}
-	case state.IsOlder(now.Version, last.version) && since < AwaitCache:
-		return Turn{After: AwaitCache - since} // our last write is not in the cache yet; it is an event
+	case state.IsOlder(now.Version, last.version) && since < memory.AwaitCache:
+		return Turn{After: memory.AwaitCache - since} // our last write is not in the cache yet; it is an event
 	case last.asStored && last.version == now.Version && last.content == content:
 		return Turn{Vain: true}
 	case last.contested || last.writes >= maxUndone && last.isUndone(now, content):

@@ -7,6 +7,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render/aggregate"
 )
@@ -36,11 +37,11 @@ func TestStatusTurn(t *testing.T) {
 		"First": {reason: "nothing was written yet", now: at("1"), content: "a"},
 		"Echo": {reason: "the cache is older than our write",
 			before: func(s *Statuses, _ *clocktesting.FakeClock) { s.Wrote(at("1"), "a", "5", ours, aggregate.Complete) },
-			now:    at("4"), content: "b", want: Turn{After: AwaitCache}},
+			now:    at("4"), content: "b", want: Turn{After: memory.AwaitCache}},
 		"LostEcho": {reason: "the watch has not shown our write for long",
 			before: func(s *Statuses, c *clocktesting.FakeClock) {
 				s.Wrote(at("1"), "a", "5", ours, aggregate.Complete)
-				c.Step(AwaitCache)
+				c.Step(memory.AwaitCache)
 			},
 			now: at("4"), content: "b"},
 		"Soon": {reason: "one write a second",

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -23,7 +24,7 @@ const preparedPeriod = time.Second
 // Options configure a Writer; all are required.
 type Options struct {
 	Client  Client
-	Ledger  *Ledger
+	Memory  *memory.Memory
 	Breaker *Breaker
 	Caches  Caches
 	Reports Reports
@@ -109,7 +110,7 @@ func (s slots) run(ctx context.Context, isFresh bool, do func()) error {
 }
 
 // CarryOut carries out one operation, unless it is outdated, the breaker holds it or the
-// ledger knows how it would end.
+// memory knows how it would end.
 func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operation, o *Outcome) {
 	if w.isOutdated(v, op) {
 		o.LookAgain()
@@ -125,22 +126,22 @@ func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operati
 			op.Kind = judge.Hold
 		}
 	}
-	held, ok := w.Ledger.check(v, op)
-	if ok && op.Kind == judge.Update && v.Targets[op.Cluster].IsToWake() && held.notice == "" {
+	held, ok := w.Memory.Check(v, op)
+	if ok && op.Kind == judge.Update && v.Targets[op.Cluster].IsToWake() && held.Notice == "" {
 		op.Kind, op.Because = judge.Wake, judge.BecauseWake // what cannot be as wanted is applied all the same
-		held, ok = w.Ledger.check(v, op)
+		held, ok = w.Memory.Check(v, op)
 	}
 	if !ok && op.Unconfirmed && op.Kind != judge.Wake { // it is no longer held
 		o.LookAgain()
 		return
 	}
 	if ok {
-		if held.notice != "" {
-			w.Reports.Noticed(v.ID, op.Cluster, held.notice)
-			w.Ledger.told(v.ID, op.Cluster, held.notice)
+		if held.Notice != "" {
+			w.Reports.Noticed(v.ID, op.Cluster, held.Notice)
+			w.Memory.Reported(v.ID, op.Cluster, held.Notice)
 			o.noteUndone()
 		}
-		o.hold(held.retry, held.refusal)
+		o.hold(held.Retry, held.Refusal)
 		o.miss(op)
 		return
 	}
@@ -150,7 +151,7 @@ func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operati
 		return
 	}
 	if errors.Is(err, ErrPrepared) { // that is an event, unless admission undoes it
-		w.Ledger.contests.count(workKey{v.ID, op.Cluster}, writeOf(v, op))
+		w.Memory.Repeat(v, op)
 		o.RetryAfter(preparedPeriod)
 		return
 	}
@@ -159,7 +160,7 @@ func (w *Writer) CarryOut(ctx context.Context, v judge.Verdict, op judge.Operati
 		w.noteFailure(v, op, err, o)
 		return
 	}
-	o.note(op, op.Work != nil && answer.version == op.Work.ResourceVersion)
+	o.note(op, op.Work != nil && answer.Version == op.Work.ResourceVersion)
 }
 
 // Stays reports whether a deletion is not carried out now, whatever a proof of it would say, and notes why: it is held and
@@ -170,9 +171,9 @@ func (w *Writer) Stays(v judge.Verdict, deletion judge.Operation, o *Outcome) bo
 		o.hold(0, a.refusal(resource, deletion.Cluster))
 		return true
 	}
-	held, ok := w.Ledger.check(v, deletion)
+	held, ok := w.Memory.Check(v, deletion)
 	if ok {
-		o.hold(held.retry, held.refusal)
+		o.hold(held.Retry, held.Refusal)
 	}
 	return ok
 }
@@ -207,7 +208,7 @@ func (w *Writer) noteFailure(v judge.Verdict, op judge.Operation, err error, o *
 		o.Fail(fmt.Errorf("cannot %s the Work for cluster %q: %w", op.Kind, op.Cluster, err))
 		return
 	}
-	retry, isKnown := w.Ledger.parked.park(v, op, refusal)
+	retry, isKnown := w.Memory.Park(v, op, refusal)
 	if !isKnown {
 		o.RetryAfter(retry)
 		return
@@ -218,43 +219,43 @@ func (w *Writer) noteFailure(v judge.Verdict, op judge.Operation, err error, o *
 // write carries out an operation and keeps the books. If there is a Work where one was to be
 // created, it writes nothing and returns that Work. approved: it is a deletion that the
 // breaker had held, and that has been approved.
-func (w *Writer) write(ctx context.Context, v judge.Verdict, op judge.Operation, approved bool) (answer receipt, inTheWay *state.Work, err error) {
+func (w *Writer) write(ctx context.Context, v judge.Verdict, op judge.Operation, approved bool) (answer memory.Receipt, inTheWay *state.Work, err error) {
 	// Read a Work that was in the way first, so that the create is not refused again.
 	name := op.WorkName(v)
 	for _, suspected := range []string{name, v.ID.LongWorkName()} {
-		if op.Kind != judge.Create || !w.Ledger.strangers.has(v.ID, op.Cluster, suspected) {
+		if op.Kind != judge.Create || !w.Memory.HasMet(v.ID, op.Cluster, suspected) {
 			continue
 		}
 		if inTheWay, err = w.examine(ctx, v.ID, op.Cluster, suspected); !apierrors.IsNotFound(err) {
-			return receipt{}, inTheWay, err
+			return memory.Receipt{}, inTheWay, err
 		}
 	}
 	version := w.Caches.WorksVersion()
 	takeBack := func() {}
 	if op.Kind.Deletes() {
-		takeBack = w.Ledger.deletes(op.Work)
+		takeBack = w.Memory.Deleting(op.Work)
 	}
-	w.Ledger.send(v.ID, op.Cluster)
-	defer w.Ledger.answered(v.ID, op.Cluster)
+	w.Memory.Sending(v.ID, op.Cluster)
+	defer w.Memory.Answered(v.ID, op.Cluster)
 	answer, err = w.send(ctx, v, op)
 	if op.Kind == judge.Delete {
 		w.tellBreaker(v.ID, op.Work, approved, err)
 	}
 	if op.Kind == judge.Create && apierrors.IsAlreadyExists(err) {
 		inTheWay, err = w.examine(ctx, v.ID, op.Cluster, name)
-		return receipt{}, inTheWay, err
+		return memory.Receipt{}, inTheWay, err
 	}
 	if op.Kind == judge.Create && (err == nil || mayHaveHappened(err)) {
-		w.Ledger.unshown.note(v.ID, op.Cluster, version)
+		w.Memory.Created(v.ID, op.Cluster, version)
 	}
 	switch {
 	case err == nil:
-		w.Ledger.wrote(v, op, answer)
+		w.Memory.Wrote(v, op, answer)
 	case !mayHaveHappened(err):
 		takeBack()
 	}
 	if shown, found := w.Caches.WorkAt(v.ID, op.Cluster, name); found {
-		w.Ledger.Arrived(shown) // the watch may have shown it before the answer
+		w.Memory.Arrived(shown) // the watch may have shown it before the answer
 	}
 	return answer, nil, err
 }
@@ -274,7 +275,7 @@ func (w *Writer) tellBreaker(id render.Identity, work *state.Work, approved bool
 func (w *Writer) examine(ctx context.Context, id render.Identity, cluster, name string) (*state.Work, error) {
 	found, err := w.Client.Get(ctx, render.ExecutionNamespace(cluster), name)
 	if err == nil {
-		w.Ledger.strangers.note(id, cluster, found)
+		w.Memory.Meet(id, cluster, found)
 	}
 	return found, err
 }
@@ -283,7 +284,7 @@ func (w *Writer) examine(ctx context.Context, id render.Identity, cluster, name 
 func (w *Writer) Find(ctx context.Context, id render.Identity, clusters []string, o *Outcome) {
 	var reads []judge.Operation
 	for _, cluster := range clusters {
-		if _, isMet := w.Ledger.Stranger(id, cluster, id.WorkName()); !isMet && !w.Ledger.isNone(id, cluster) {
+		if _, isMet := w.Memory.Stranger(id, cluster, id.WorkName()); !isMet && !w.Memory.HasMetNone(id, cluster) {
 			reads = append(reads, judge.Operation{Cluster: cluster})
 		}
 	}
@@ -293,7 +294,7 @@ func (w *Writer) Find(ctx context.Context, id render.Identity, clusters []string
 // FindAgain looks for the Works that were found too long ago to be trusted, where a judgement without them wants one: a sync that
 // then knows them does not end what they refuse.
 func (w *Writer) FindAgain(ctx context.Context, id render.Identity, judged func() judge.Judgement) error {
-	old := w.Ledger.oldOf(id)
+	old := w.Memory.OldStrangers(id)
 	if len(old) == 0 {
 		return nil
 	}
@@ -324,7 +325,7 @@ func (w *Writer) examineEach(ctx context.Context, id render.Identity, reads []ju
 		case err == nil:
 			o.LookAgain()
 		case apierrors.IsNotFound(err):
-			w.Ledger.noteNone(id, op.Cluster, name)
+			w.Memory.MeetNone(id, op.Cluster, name)
 		default:
 			o.Fail(fmt.Errorf("cannot read the Work for cluster %q: %w", op.Cluster, err))
 		}
@@ -332,10 +333,10 @@ func (w *Writer) examineEach(ctx context.Context, id render.Identity, reads []ju
 }
 
 // send makes the request.
-func (w *Writer) send(ctx context.Context, v judge.Verdict, op judge.Operation) (receipt, error) {
+func (w *Writer) send(ctx context.Context, v judge.Verdict, op judge.Operation) (memory.Receipt, error) {
 	body, err := w.body(ctx, v, op)
 	if err != nil {
-		return receipt{}, err
+		return memory.Receipt{}, err
 	}
 	switch {
 	case op.Kind.Deletes():
@@ -343,7 +344,7 @@ func (w *Writer) send(ctx context.Context, v judge.Verdict, op judge.Operation) 
 		if apierrors.IsNotFound(err) {
 			err = nil
 		}
-		return receipt{}, err
+		return memory.Receipt{}, err
 	case op.Kind == judge.Hold:
 		return w.mark(ctx, op)
 	case op.Kind == judge.Create:
@@ -359,9 +360,9 @@ func (w *Writer) send(ctx context.Context, v judge.Verdict, op judge.Operation) 
 
 // mark marks a Work whose deletion is held. If an approval has come to cover the mark before it was there to be seen, it is made
 // again.
-func (w *Writer) mark(ctx context.Context, op judge.Operation) (answer receipt, err error) {
+func (w *Writer) mark(ctx context.Context, op judge.Operation) (answer memory.Receipt, err error) {
 	resource := w.Caches.ResourceOf(op.Work.Source)
-	for version := op.Work.ResourceVersion; ; version = answer.version {
+	for version := op.Work.ResourceVersion; ; version = answer.Version {
 		hold := w.Breaker.mark(resource, op.Work, op.Because)
 		answer, err = w.Client.patch(ctx, op.Work.Namespace, op.Work.Name, hold.Patch(version))
 		if err != nil || !w.Breaker.covers(hold, op.Work) {

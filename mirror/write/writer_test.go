@@ -17,6 +17,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -59,7 +60,7 @@ func newWriterOf(t *testing.T, now *state.Work, versions ...string) (w *Writer, 
 	}
 	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
 	return NewWriter(Options{
-		Client: client, Ledger: NewLedger(clock), Breaker: NewBreaker(clock, 0), Caches: cached{now}, Reports: untold{}, InFlight: 1,
+		Client: client, Memory: memory.New(clock), Breaker: NewBreaker(clock, 0), Caches: cached{now}, Reports: untold{}, InFlight: 1,
 	}), sent
 }
 
@@ -103,10 +104,10 @@ func TestDetach(t *testing.T) {
 			if len(*sent) != 1 || o.Err() != nil {
 				t.Errorf("sent %q: %v", *sent, o.Err())
 			}
-			if !w.Ledger.IsUnderWay(sample.Page, "m1", work) {
+			if !w.Memory.IsUnderWay(sample.Page, "m1", work) {
 				t.Error("it is not under way")
 			}
-			if w.Ledger.IsUnderWay(sample.Page, "m1", nil) {
+			if w.Memory.IsUnderWay(sample.Page, "m1", nil) {
 				t.Error("it is under way although the Work is gone")
 			}
 		})
@@ -152,4 +153,19 @@ func TestSlots(t *testing.T) {
 	if err := s.run(t.Context(), false, func() { ran++ }); err != nil || ran != 2 {
 		t.Errorf("a slot was not released: %v", err)
 	}
+}
+
+// asking returns the page, asking for clusters; uid distinguishes its incarnations.
+func asking(uid, clusters string) *judge.Source {
+	return judge.NewSource(sample.Asking(uid, clusters), render.Wishes{})
+}
+
+// observed returns the Work that a source's template renders.
+func observed(s *judge.Source, cluster string, changes ...sample.Change) *state.Work {
+	return state.NewWork(sample.WorkOf(s.Template.Work(cluster), changes...))
+}
+
+// wanting returns the verdict on a source that asks for m1.
+func wanting(s *judge.Source) judge.Verdict {
+	return judge.Decide(judge.Facts{ID: sample.Page, Source: s, Clusters: map[string]judge.ClusterFacts{"m1": {State: judge.ClusterJoined}}})
 }

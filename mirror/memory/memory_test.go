@@ -1,4 +1,4 @@
-package write
+package memory
 
 import (
 	"slices"
@@ -31,26 +31,26 @@ func wanting(s *judge.Source) judge.Verdict {
 }
 
 // wrote notes a write that is sent and answered.
-func wrote(l *Ledger, v judge.Verdict, op judge.Operation, answer receipt) {
-	l.send(v.ID, op.Cluster)
-	defer l.answered(v.ID, op.Cluster)
-	l.wrote(v, op, answer)
+func wrote(m *Memory, v judge.Verdict, op judge.Operation, answer Receipt) {
+	m.Sending(v.ID, op.Cluster)
+	defer m.Answered(v.ID, op.Cluster)
+	m.Wrote(v, op, answer)
 }
 
-// TestGoneBeforeItIsAnswered: the ledger does not wait for a Work that is deleted before its create
+// TestGoneBeforeItIsAnswered: nothing waits for a Work that is deleted before its create
 // has been answered.
 func TestGoneBeforeItIsAnswered(t *testing.T) {
-	l := NewLedger(clocktesting.NewFakeClock(time.Unix(1, 0)))
+	m := New(clocktesting.NewFakeClock(time.Unix(1, 0)))
 	v, create := wanting(asking("1", "m1")), judge.Operation{Kind: judge.Create, Cluster: "m1"}
-	l.send(v.ID, "m1")
-	l.Forget(v.ID, "m1")
-	l.wrote(v, create, receipt{"10", 1})
-	l.answered(v.ID, "m1")
-	if l.IsUnderWay(v.ID, "m1", nil) {
+	m.Sending(v.ID, "m1")
+	m.Forget(v.ID, "m1")
+	m.Wrote(v, create, Receipt{"10", 1})
+	m.Answered(v.ID, "m1")
+	if m.IsUnderWay(v.ID, "m1", nil) {
 		t.Error("the deleted Work is waited for")
 	}
-	wrote(l, v, create, receipt{"12", 1})
-	if !l.IsUnderWay(v.ID, "m1", nil) {
+	wrote(m, v, create, Receipt{"12", 1})
+	if !m.IsUnderWay(v.ID, "m1", nil) {
 		t.Error("the next one is not")
 	}
 }
@@ -58,23 +58,23 @@ func TestGoneBeforeItIsAnswered(t *testing.T) {
 // TestAwaitsAny: a Work that we have created and that the watch has not shown may exist.
 func TestAwaitsAny(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
-	l := NewLedger(clock)
+	m := New(clock)
 	source := asking("1", "m1")
 	v := wanting(source)
-	if l.AwaitsAny(v.ID) {
+	if m.AwaitsAny(v.ID) {
 		t.Error("nothing was written")
 	}
-	wrote(l, v, judge.Operation{Kind: judge.Create, Cluster: "m1"}, receipt{"10", 1})
-	if !l.AwaitsAny(v.ID) {
+	wrote(m, v, judge.Operation{Kind: judge.Create, Cluster: "m1"}, Receipt{"10", 1})
+	if !m.AwaitsAny(v.ID) {
 		t.Error("the Work has not been shown yet")
 	}
-	l.Arrived(observed(source, "m1", sample.Version("10")))
-	if l.AwaitsAny(v.ID) {
+	m.Arrived(observed(source, "m1", sample.Version("10")))
+	if m.AwaitsAny(v.ID) {
 		t.Error("the Work has been shown")
 	}
-	wrote(l, v, judge.Operation{Kind: judge.Create, Cluster: "m1"}, receipt{"20", 1})
+	wrote(m, v, judge.Operation{Kind: judge.Create, Cluster: "m1"}, Receipt{"20", 1})
 	clock.Step(AwaitCache)
-	if l.AwaitsAny(v.ID) {
+	if m.AwaitsAny(v.ID) {
 		t.Error("the write counts as lost")
 	}
 }
@@ -111,17 +111,17 @@ func TestUnderWay(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			clock := clocktesting.NewFakeClock(time.Unix(1, 0))
-			l := NewLedger(clock)
-			if l.IsUnderWay(sample.Page, "m1", tc.cached) {
+			m := New(clock)
+			if m.IsUnderWay(sample.Page, "m1", tc.cached) {
 				t.Error("under way before anything was written")
 			}
-			wrote(l, v, tc.op, receipt{"10", 3})
+			wrote(m, v, tc.op, Receipt{"10", 3})
 			clock.Step(tc.elapsed)
-			if got := l.IsUnderWay(sample.Page, "m1", tc.cached); got != tc.want {
+			if got := m.IsUnderWay(sample.Page, "m1", tc.cached); got != tc.want {
 				t.Errorf("%s: under way: %v", tc.reason, got)
 			}
-			l.Forget(sample.Page, "m1")
-			if l.IsUnderWay(sample.Page, "m1", tc.cached) {
+			m.Forget(sample.Page, "m1")
+			if m.IsUnderWay(sample.Page, "m1", tc.cached) {
 				t.Error("a forgotten write is under way")
 			}
 		})
@@ -148,10 +148,10 @@ func TestArrived(t *testing.T) {
 		"SomebodyIsDeletingIt": {"a user has deleted it meanwhile", observed(source, "m1", sample.Terminating, sample.Version("11"), sample.Generation(4)), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := NewLedger(clocktesting.NewFakeClock(time.Unix(1, 0)))
-			wrote(l, wanting(source), judge.Operation{Kind: judge.Create, Cluster: "m1"}, receipt{"10", 3})
-			l.Arrived(tc.work)
-			if _, kept := l.echoes.by.get(sample.Page, "m1"); kept != tc.kept {
+			m := New(clocktesting.NewFakeClock(time.Unix(1, 0)))
+			wrote(m, wanting(source), judge.Operation{Kind: judge.Create, Cluster: "m1"}, Receipt{"10", 3})
+			m.Arrived(tc.work)
+			if kept := m.read(sample.Page, "m1").expected != nil; kept != tc.kept {
 				t.Errorf("%s: kept: %v", tc.reason, kept)
 			}
 		})
@@ -163,14 +163,14 @@ func TestArrivedWithoutContent(t *testing.T) {
 	before := observed(asking("1", "m1"), "m1", sample.Version("9"), sample.Generation(2))
 	after := observed(asking("1", "m1"), "m1", sample.Version("10"), sample.Generation(3))
 	for _, kind := range []judge.OperationKind{judge.Hold, judge.Wake, judge.Amend} {
-		l := NewLedger(clocktesting.NewFakeClock(time.Unix(1, 0)))
-		wrote(l, wanting(asking("1", "m1")), judge.Operation{Kind: kind, Cluster: "m1", Work: before}, receipt{"10", 3})
-		l.Arrived(before)
-		if !l.IsUnderWay(sample.Page, "m1", before) {
+		m := New(clocktesting.NewFakeClock(time.Unix(1, 0)))
+		wrote(m, wanting(asking("1", "m1")), judge.Operation{Kind: kind, Cluster: "m1", Work: before}, Receipt{"10", 3})
+		m.Arrived(before)
+		if !m.IsUnderWay(sample.Page, "m1", before) {
 			t.Errorf("%s: the Work from before it is judged", kind)
 		}
-		l.Arrived(after)
-		if _, kept := l.echoes.by.get(sample.Page, "m1"); kept {
+		m.Arrived(after)
+		if m.read(sample.Page, "m1").expected != nil {
 			t.Errorf("%s: it is never settled", kind)
 		}
 	}
@@ -182,28 +182,28 @@ func TestAltered(t *testing.T) {
 	source := asking("1", "m1")
 	v := wanting(source)
 	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
-	l := NewLedger(clock)
+	m := New(clock)
 	update := judge.Operation{Kind: judge.Update, Cluster: "m1"}
-	wrote(l, v, judge.Operation{Kind: judge.Create, Cluster: "m1"}, receipt{"10", 3})
+	wrote(m, v, judge.Operation{Kind: judge.Create, Cluster: "m1"}, Receipt{"10", 3})
 	for i, at := range []string{"10", "10", "11"} { // 11: Karmada's status
 		update.Work = observed(source, "m1", sample.Edited, sample.Version(at), sample.Generation(3))
-		l.Arrived(update.Work)
-		l.Holds(v, update) // a check alone reports nothing
-		held, ok := l.check(v, update)
-		if said := held.notice == noticeAltered; !ok || said != (i == 0) {
-			t.Errorf("check %d: held back %v, said %q", i, ok, held.notice)
+		m.Arrived(update.Work)
+		m.Holds(v, update) // a check alone reports nothing
+		held, ok := m.Check(v, update)
+		if said := held.Notice == noticeAltered; !ok || said != (i == 0) {
+			t.Errorf("check %d: held back %v, said %q", i, ok, held.Notice)
 		}
-		l.told(v.ID, update.Cluster, held.notice)
+		m.Reported(v.ID, update.Cluster, held.Notice)
 		clock.Step(time.Hour)
 	}
-	if lost := l.echoes.lost(); len(lost) > 0 {
+	if lost := m.lost(); len(lost) > 0 {
 		t.Errorf("altered writes count as lost: %v", lost)
 	}
 	update.Work = observed(source, "m1", sample.Edited, sample.Version("12"), sample.Generation(4))
-	if _, ok := l.check(v, update); ok {
+	if _, ok := m.Check(v, update); ok {
 		t.Error("an edit by another writer is not repaired")
 	}
-	if _, ok := l.check(wanting(asking("2", "m1")), update); ok {
+	if _, ok := m.Check(wanting(asking("2", "m1")), update); ok {
 		t.Error("different content is not written")
 	}
 }
@@ -229,14 +229,14 @@ func TestAlteredNotes(t *testing.T) {
 	if before.Targets["m1"].Digest() != after.Targets["m1"].Digest() || before.Targets["m1"].Notes() == after.Targets["m1"].Notes() {
 		t.Fatal("the notes alone were to differ")
 	}
-	l := NewLedger(clocktesting.NewFakeClock(time.Unix(1, 0)))
-	wrote(l, before, judge.Operation{Kind: judge.Create, Cluster: "m1"}, receipt{"10", 3})
+	m := New(clocktesting.NewFakeClock(time.Unix(1, 0)))
+	wrote(m, before, judge.Operation{Kind: judge.Create, Cluster: "m1"}, Receipt{"10", 3})
 	update := judge.Operation{Kind: judge.Update, Cluster: "m1", Work: observed(source, "m1", sample.Edited, sample.Version("10"), sample.Generation(3))}
-	l.Arrived(update.Work)
-	if _, isHeld := l.check(before, update); !isHeld {
+	m.Arrived(update.Work)
+	if _, isHeld := m.Check(before, update); !isHeld {
 		t.Error("the same is written again")
 	}
-	if _, isHeld := l.check(after, update); isHeld {
+	if _, isHeld := m.Check(after, update); isHeld {
 		t.Error("the notes stay as they were")
 	}
 }
@@ -244,18 +244,18 @@ func TestAlteredNotes(t *testing.T) {
 // TestLost: a write that the watch has not shown in time is returned once.
 func TestLost(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
-	l := NewLedger(clock)
+	m := New(clock)
 	source := asking("1", "m1")
 	v := wanting(source)
 	other := v
 	other.ID = sample.Numbered(1)
 	create := judge.Operation{Kind: judge.Create, Cluster: "m1"}
-	wrote(l, v, create, receipt{"10", 1})
-	wrote(l, other, create, receipt{"10", 1})
-	l.Arrived(observed(source, "m1", sample.Version("10")))
+	wrote(m, v, create, Receipt{"10", 1})
+	wrote(m, other, create, Receipt{"10", 1})
+	m.Arrived(observed(source, "m1", sample.Version("10")))
 	expect := func(when string, want ...render.Identity) {
 		t.Helper()
-		if diff := cmp.Diff(want, l.echoes.lost()); diff != "" {
+		if diff := cmp.Diff(want, m.lost()); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", when, diff)
 		}
 	}
@@ -263,7 +263,7 @@ func TestLost(t *testing.T) {
 	clock.Step(AwaitCache)
 	expect("in due time", sample.Numbered(1))
 	expect("after it has been returned")
-	wrote(l, other, create, receipt{"10", 1})
+	wrote(m, other, create, Receipt{"10", 1})
 	expect("written again")
 	clock.Step(AwaitCache)
 	expect("in due time again", sample.Numbered(1))
@@ -297,17 +297,17 @@ func TestParked(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			clock := clocktesting.NewFakeClock(time.Unix(1, 0))
-			l := NewLedger(clock)
-			if retry, isKnown := l.parked.park(wanting(tc.refused), create, tc.refusal); retry != retryRefused || !isKnown {
+			m := New(clock)
+			if retry, isKnown := m.Park(wanting(tc.refused), create, tc.refusal); retry != retryRefused || !isKnown {
 				t.Errorf("retried after %s, known: %v", retry, isKnown)
 			}
 			clock.Step(tc.elapsed)
-			held, ok := l.check(wanting(tc.now), create)
-			if ok != tc.held || ok && *held.refusal != tc.refusal {
+			held, ok := m.Check(wanting(tc.now), create)
+			if ok != tc.held || ok && *held.Refusal != tc.refusal {
 				t.Errorf("%s: held back: %v, %+v", tc.reason, ok, held)
 			}
-			l.Forget(sample.Page, "m1")
-			if _, ok := l.check(wanting(tc.now), create); ok {
+			m.Forget(sample.Page, "m1")
+			if _, ok := m.Check(wanting(tc.now), create); ok {
 				t.Error("held back by a forgotten refusal")
 			}
 		})
@@ -317,15 +317,15 @@ func TestParked(t *testing.T) {
 // TestParkedRights: the API server may not know our rights yet.
 func TestParkedRights(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
-	l := NewLedger(clock)
+	m := New(clock)
 	v, create := wanting(asking("1", "m1")), judge.Operation{Kind: judge.Create, Cluster: "m1"}
 	refusal := judge.Refusal{Reason: judge.NotAuthorized, Message: "no"}
 	var waited []time.Duration
 	for i := range 12 {
-		retry, isKnown := l.parked.park(v, create, refusal)
+		retry, isKnown := m.Park(v, create, refusal)
 		waited = append(waited, retry/time.Second)
-		held, ok := l.check(v, create)
-		if told := held.refusal != nil; !ok || told != isKnown || isKnown != (i+1 >= knownRefused) {
+		held, ok := m.Check(v, create)
+		if told := held.Refusal != nil; !ok || told != isKnown || isKnown != (i+1 >= knownRefused) {
 			t.Errorf("time %d: held back %v, reported %v, known %v", i, ok, told, isKnown)
 		}
 		clock.Step(retry)
@@ -357,11 +357,11 @@ func TestParkedDeletion(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			clock := clocktesting.NewFakeClock(time.Unix(1, 0))
-			l, unwanted := NewLedger(clock), judge.Verdict{ID: sample.Page, Targets: map[string]judge.Target{"m1": {Decision: judge.Unwanted}}}
-			l.parked.park(unwanted, deleting(), judge.Refusal{Reason: judge.NotAuthorized, Message: "no"})
+			m, unwanted := New(clock), judge.Verdict{ID: sample.Page, Targets: map[string]judge.Target{"m1": {Decision: judge.Unwanted}}}
+			m.Park(unwanted, deleting(), judge.Refusal{Reason: judge.NotAuthorized, Message: "no"})
 			clock.Step(tc.elapsed)
-			l.Retain(sample.Page, unwanted.Targets, false, true)
-			if _, held := l.check(unwanted, tc.now); held != tc.held {
+			m.Retain(sample.Page, unwanted.Targets, false, true)
+			if _, held := m.Check(unwanted, tc.now); held != tc.held {
 				t.Errorf("%s: held back: %v", tc.reason, held)
 			}
 		})
@@ -371,31 +371,31 @@ func TestParkedDeletion(t *testing.T) {
 // TestStrangers: a Work that is missing in the cache is read again now and then.
 func TestStrangers(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
-	s := newStrangers(clock)
+	m := New(clock)
 	w := observed(asking("1", "m1"), "m1", sample.Relabelled)
-	s.note(sample.Page, "m1", w)
-	if found, ok := s.Stranger(sample.Page, "m1", w.Name); !ok || found != w || len(s.old()) > 0 {
+	m.Meet(sample.Page, "m1", w)
+	if found, ok := m.Stranger(sample.Page, "m1", w.Name); !ok || found != w || len(m.old()) > 0 {
 		t.Errorf("found %v, %v", found, ok)
 	}
-	if found, ok := s.Stranger(sample.Page, "m1", sample.Page.LongWorkName()); ok {
+	if found, ok := m.Stranger(sample.Page, "m1", sample.Page.LongWorkName()); ok {
 		t.Errorf("found at a name where no one looked: %v", found)
 	}
 	long := *w
 	long.Name = sample.Page.LongWorkName()
-	s.note(sample.Page, "m1", &long)
+	m.Meet(sample.Page, "m1", &long)
 	for _, want := range []*state.Work{w, &long} {
-		if found, ok := s.Stranger(sample.Page, "m1", want.Name); !ok || found != want {
+		if found, ok := m.Stranger(sample.Page, "m1", want.Name); !ok || found != want {
 			t.Errorf("of two, found %v, %v at %q", found, ok, want.Name)
 		}
 	}
 	clock.Step(AwaitCache)
-	if _, ok := s.Stranger(sample.Page, "m1", w.Name); ok || !s.has(sample.Page, "m1", w.Name) {
+	if _, ok := m.Stranger(sample.Page, "m1", w.Name); ok || !m.HasMet(sample.Page, "m1", w.Name) {
 		t.Error("a Work that was found long ago is trusted, or forgotten")
 	}
-	if first, second := s.old(), s.old(); len(first) != 1 || len(second) > 0 {
+	if first, second := m.old(), m.old(); len(first) != 1 || len(second) > 0 {
 		t.Errorf("to be read again: %v, and then %v", first, second)
 	}
-	if s.suspect(&long); len(s.old()) != 1 || len(s.old()) > 0 {
+	if m.Left(&long); len(m.old()) != 1 || len(m.old()) > 0 {
 		t.Error("a sync does not forget a Work that has gone, or is asked to again and again")
 	}
 }
@@ -404,44 +404,44 @@ func TestStrangers(t *testing.T) {
 func TestContest(t *testing.T) {
 	source := asking("1", "m1")
 	v := wanting(source)
-	for name, undo := range map[string]func(*Ledger) judge.Operation{
-		"EditedLater": func(l *Ledger) judge.Operation {
-			l.Arrived(observed(source, "m1", sample.Version("10"), sample.Generation(3)))
+	for name, undo := range map[string]func(*Memory) judge.Operation{
+		"EditedLater": func(m *Memory) judge.Operation {
+			m.Arrived(observed(source, "m1", sample.Version("10"), sample.Generation(3)))
 			return judge.Operation{Kind: judge.Update, Work: observed(source, "m1", sample.Edited, sample.Version("11"), sample.Generation(9))}
 		},
-		"Edited": func(*Ledger) judge.Operation {
+		"Edited": func(*Memory) judge.Operation {
 			return judge.Operation{Kind: judge.Update, Work: observed(source, "m1", sample.Edited, sample.Version("11"), sample.Generation(9))}
 		},
-		"Deleted": func(l *Ledger) judge.Operation {
-			l.Forget(sample.Page, "m1")
+		"Deleted": func(m *Memory) judge.Operation {
+			m.Forget(sample.Page, "m1")
 			return judge.Operation{Kind: judge.Create}
 		},
-		"Unlabelled": func(l *Ledger) judge.Operation {
-			l.Forget(sample.Page, "m1")
+		"Unlabelled": func(m *Memory) judge.Operation {
+			m.Forget(sample.Page, "m1")
 			w := observed(source, "m1", sample.Edited)
-			l.strangers.note(sample.Page, "m1", w)
+			m.Meet(sample.Page, "m1", w)
 			return judge.Operation{Kind: judge.Update, Work: w}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := clocktesting.NewFakeClock(time.Unix(1, 0))
-			l := NewLedger(clock)
+			m := New(clock)
 			// fight writes for as long as it may, and returns how often it did.
 			fight := func(d time.Duration) (writes, notices int) {
 				for end := clock.Now().Add(d); clock.Now().Before(end); {
-					op := undo(l)
+					op := undo(m)
 					op.Cluster = "m1"
-					l.Holds(v, op) // a check alone reports nothing
-					held, ok := l.check(v, op)
-					if held.notice != "" {
+					m.Holds(v, op) // a check alone reports nothing
+					held, ok := m.Check(v, op)
+					if held.Notice != "" {
 						notices++
-						l.told(v.ID, op.Cluster, held.notice)
+						m.Reported(v.ID, op.Cluster, held.Notice)
 					}
 					if ok {
-						clock.Step(min(held.retry, end.Sub(clock.Now())))
+						clock.Step(min(held.Retry, end.Sub(clock.Now())))
 						continue
 					}
-					wrote(l, v, op, receipt{"10", 3})
+					wrote(m, v, op, Receipt{"10", 3})
 					if writes++; writes > 100 {
 						t.Fatal("written as fast as it is undone")
 					}
@@ -455,9 +455,9 @@ func TestContest(t *testing.T) {
 			if writes, notices := fight(time.Hour); writes != 12 || notices != 12 {
 				t.Errorf("%d writes and %d notices in an hour of a long contest", writes, notices)
 			}
-			clusters, left := l.Contested(sample.Page, v.Targets)
+			clusters, left := m.Contested(sample.Page, v.Targets)
 			clock.Step(left)
-			if after, _ := l.Contested(sample.Page, v.Targets); !slices.Equal(clusters, []string{"m1"}) || len(after) > 0 {
+			if after, _ := m.Contested(sample.Page, v.Targets); !slices.Equal(clusters, []string{"m1"}) || len(after) > 0 {
 				t.Errorf("contested in %q, and after %s of peace in %q", clusters, left, after)
 			}
 			if writes, _ := fight(minContested); writes != uncontested {
@@ -470,7 +470,7 @@ func TestContest(t *testing.T) {
 // TestWakes: a Work is woken once per recovery of its cluster, whatever the clocks say.
 func TestWakes(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
-	l := NewLedger(clock)
+	m := New(clock)
 	source := asking("1", "m1")
 	waking := func(at int64) judge.Verdict {
 		v := wanting(source)
@@ -480,42 +480,58 @@ func TestWakes(t *testing.T) {
 		return v
 	}
 	op := judge.Operation{Kind: judge.Wake, Cluster: "m1", Work: observed(source, "m1")}
-	if l.Holds(waking(100), op) {
+	if m.Holds(waking(100), op) {
 		t.Error("the first wake is held back")
 	}
-	wrote(l, waking(100), op, receipt{"10", 3})
-	if !l.Holds(waking(100), op) {
+	wrote(m, waking(100), op, Receipt{"10", 3})
+	if !m.Holds(waking(100), op) {
 		t.Error("it is woken again")
 	}
-	if l.Holds(waking(200), op) {
+	if m.Holds(waking(200), op) {
 		t.Error("the next recovery does not wake it")
 	}
 	op.Work = observed(source, "m1", func(u *unstructured.Unstructured) { u.SetUID("another") })
-	if l.Holds(waking(100), op) {
+	if m.Holds(waking(100), op) {
 		t.Error("a recreated Work is not woken")
 	}
 	clock.Step(wakesAge)
-	if l.Prune(); len(l.wakes.by.of) > 0 {
+	if m.Prune(); m.read(sample.Page, "m1").woken != nil {
 		t.Error("an old wake is remembered")
 	}
 }
 
-// TestLedgerForgets: nothing is kept of what is over or no longer a target.
-func TestLedgerForgets(t *testing.T) {
+// TestForgets: nothing is kept of what is over or no longer a target.
+func TestForgets(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
-	l := NewLedger(clock)
+	m := New(clock)
 	v, create := wanting(asking("1", "m1")), judge.Operation{Kind: judge.Create, Cluster: "m1"}
-	wrote(l, v, create, receipt{"10", 3})
-	l.parked.park(v, create, judge.Refusal{Reason: judge.TooLarge})
-	l.strangers.note(sample.Page, "m1", observed(asking("1", "m1"), "m1"))
-	l.Retain(sample.Page, map[string]judge.Target{"m1": {}}, false, true)
-	if len(l.echoes.by.of)+len(l.parked.by.of)+len(l.strangers.by.of) != 3 {
+	wrote(m, v, create, Receipt{"10", 3})
+	m.Park(v, create, judge.Refusal{Reason: judge.TooLarge})
+	m.Meet(sample.Page, "m1", observed(asking("1", "m1"), "m1"))
+	m.Retain(sample.Page, map[string]judge.Target{"m1": {}}, false, true)
+	if known := m.read(sample.Page, "m1"); known.expected == nil || known.parked == nil || known.strangers == nil {
 		t.Error("something about a target is dropped")
 	}
-	l.Retain(sample.Page, nil, false, true)
+	m.Retain(sample.Page, nil, false, true)
 	clock.Step(peace + 1)
-	l.Prune()
-	if left := len(l.echoes.by.of) + len(l.parked.by.of) + len(l.strangers.by.of) + len(l.contests.by); left > 0 {
+	m.Prune()
+	if left := len(m.of) + len(m.contests.by); left > 0 {
 		t.Errorf("%d things are left", left)
+	}
+}
+
+// TestAlteredLikeness: what admission makes of the content of another Work is recognized as that.
+func TestAlteredLikeness(t *testing.T) {
+	m := New(clocktesting.NewFakeClock(time.Unix(1, 0)))
+	source := asking("1", "m1,m2")
+	sibling := observed(source, "m2", sample.Version("7"))
+	v := wanting(source)
+	op := judge.Operation{Kind: judge.Update, Cluster: "m1", From: sibling, Work: observed(source, "m1", sample.Edited)}
+	wrote(m, v, op, Receipt{"10", 3})
+	altered := observed(source, "m1", sample.Edited, sample.Version("10"), sample.Generation(3))
+	m.Arrived(altered)
+	op.Work = altered
+	if held, ok := m.Check(v, op); !ok || held.Notice != noticeAltered {
+		t.Errorf("it is written again: %+v, %v", held, ok)
 	}
 }

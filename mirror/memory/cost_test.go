@@ -1,6 +1,6 @@
 //go:build !race
 
-package write
+package memory
 
 import (
 	"runtime"
@@ -13,36 +13,37 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 )
 
-// TestCostOfSettledWrites measures what the ledger keeps for a write that the watch has
+// TestCostOfSettledWrites measures what a Memory keeps for a write that the watch has
 // shown.
 func TestCostOfSettledWrites(t *testing.T) {
 	const n, most = 50_000, 64
-	l := NewLedger(clocktesting.NewFakeClock(time.Unix(1, 0)))
+	m := New(clocktesting.NewFakeClock(time.Unix(1, 0)))
 	source := asking("1", "m1")
 	w := observed(source, "m1", sample.Version("10"))
 	v := wanting(source)
 	before := heapInUse()
 	for i := range n {
 		v.ID = sample.Numbered(i)
-		l.wrote(v, judge.Operation{Kind: judge.Create, Cluster: "m1"}, receipt{"10", 1})
+		wrote(m, v, judge.Operation{Kind: judge.Create, Cluster: "m1"}, Receipt{"10", 1})
 		settled := *w
 		settled.Source = v.ID
-		l.Arrived(&settled)
+		m.Arrived(&settled)
 	}
+	m.Prune()
 	used := int(heapInUse()-before) / n
 	t.Logf("%d bytes", used)
 	if used > most {
-		t.Errorf("the ledger keeps %d bytes for each write, more than %d", used, most)
+		t.Errorf("a Memory keeps %d bytes for each write, more than %d", used, most)
 	}
-	if len(l.echoes.by.of) > 0 {
-		t.Errorf("%d writes have not come back", len(l.echoes.by.of))
+	if len(m.of) > 0 {
+		t.Errorf("%d writes have not come back", len(m.of))
 	}
 }
 
 func heapInUse() uint64 {
 	runtime.GC()
 	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
 }

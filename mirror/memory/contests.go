@@ -1,4 +1,4 @@
-package write
+package memory
 
 import (
 	"hash/maphash"
@@ -32,7 +32,7 @@ type contests struct {
 
 	mu sync.Mutex
 	// by holds all recent writes, by the hash of source and cluster. There is an entry for
-	// each Work that was written, so entries are small.
+	// each Work that was written, so entries are small, and not parts of its record.
 	by map[uint64]contest
 }
 
@@ -44,13 +44,13 @@ type workKey struct {
 
 // contest counts how often in a row the same has been written, in vain.
 type contest struct {
-	write        uint64 // hash
-	last         int64  // Unix nanoseconds
-	writes, told uint16 // told: how many writes the last notice covers
+	write            uint64 // hash
+	last             int64  // Unix nanoseconds
+	writes, reported uint16 // reported: how many writes the last notice covers
 }
 
-func newContests(c clock.Clock) *contests {
-	return &contests{clock: c, seed: maphash.MakeSeed(), by: map[uint64]contest{}}
+func newContests(c clock.Clock) contests {
+	return contests{clock: c, seed: maphash.MakeSeed(), by: map[uint64]contest{}}
 }
 
 // isOver reports whether there has been peace for so long that the contest has ended.
@@ -69,21 +69,21 @@ func (c contest) pause(now time.Time) time.Duration {
 }
 
 // check returns how long a write that has been undone repeatedly must wait.
-func (c *contests) check(k workKey, w write) (holdback, bool) {
+func (c *contests) check(k workKey, w write, now time.Time) (Holdback, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key, now := maphash.Comparable(c.seed, k), c.clock.Now()
+	key := maphash.Comparable(c.seed, k)
 	of, ok := c.by[key]
 	if !ok || of.write != maphash.Comparable(c.seed, w) || of.isOver(now) {
-		return holdback{}, false
+		return Holdback{}, false
 	}
 	pause := of.pause(now)
 	if pause <= 0 {
-		return holdback{}, false
+		return Holdback{}, false
 	}
-	held := holdback{retry: pause}
-	if of.told != of.writes {
-		held.notice = noticeContested
+	held := Holdback{Retry: pause}
+	if of.reported != of.writes {
+		held.Notice = noticeContested
 	}
 	return held, true
 }
@@ -103,22 +103,22 @@ func (c *contests) Contested(id render.Identity, targets map[string]judge.Target
 	return clusters, left
 }
 
-// told notes that a contest has been reported.
-func (c *contests) told(k workKey) {
+// reported notes that a contest has been reported.
+func (c *contests) reported(k workKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := maphash.Comparable(c.seed, k)
 	if of, ok := c.by[key]; ok {
-		of.told = of.writes
+		of.reported = of.writes
 		c.by[key] = of
 	}
 }
 
 // count adds a write to the contest about a Work, or begins a new one.
-func (c *contests) count(k workKey, w write) {
+func (c *contests) count(k workKey, w write, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key, now := maphash.Comparable(c.seed, k), c.clock.Now()
+	key := maphash.Comparable(c.seed, k)
 	of := c.by[key]
 	if hash := maphash.Comparable(c.seed, w); of.write != hash || of.isOver(now) {
 		of = contest{write: hash}

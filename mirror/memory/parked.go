@@ -1,9 +1,7 @@
-package write
+package memory
 
 import (
 	"time"
-
-	"k8s.io/utils/clock"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 )
@@ -19,12 +17,7 @@ const (
 	knownRefused = 4
 )
 
-// parked are the operations that were refused, and would be refused again.
-type parked struct {
-	clock clock.Clock
-	by    byWork[parking]
-}
-
+// parking is an operation that was refused, and would be refused again. Do not change it.
 type parking struct {
 	write
 	refusal judge.Refusal
@@ -33,41 +26,39 @@ type parking struct {
 	times   int
 }
 
-func newParked(c clock.Clock) *parked { return &parked{clock: c} }
-
-// park notes a refusal. It returns when to retry, and whether the refusal is certain.
-func (p *parked) park(v judge.Verdict, op judge.Operation, refusal judge.Refusal) (retry time.Duration, isKnown bool) {
+// Park notes a refusal. It returns when to retry, and whether the refusal is certain.
+func (m *Memory) Park(v judge.Verdict, op judge.Operation, refusal judge.Refusal) (retry time.Duration, isKnown bool) {
 	next := parking{write: writeOf(v, op), refusal: refusal, times: 1}
 	if op.Kind.WritesContent() {
 		next.size = v.Targets[op.Cluster].Size()
 	}
-	if last, ok := p.by.get(v.ID, op.Cluster); ok && last.refusal.Reason == refusal.Reason {
+	if last := m.read(v.ID, op.Cluster).parked; last != nil && last.refusal.Reason == refusal.Reason {
 		next.times = last.times + 1
 	}
 	retry, isKnown = retryRefused, true
 	if refusal.Reason == judge.NotAuthorized {
 		retry, isKnown = min(retryRefused, minParked<<min(next.times-1, 16)), next.times >= knownRefused
 	}
-	next.until = p.clock.Now().Add(retry)
-	p.by.set(v.ID, op.Cluster, next)
+	next.until = m.clock.Now().Add(retry)
+	m.change(v.ID, op.Cluster, func(w *work) { w.parked = &next })
 	return retry, isKnown
 }
 
 // check reports whether an operation would be refused again.
-func (p *parked) check(v judge.Verdict, op judge.Operation, w write) (holdback, bool) {
-	last, ok := p.by.get(v.ID, op.Cluster)
-	left := last.until.Sub(p.clock.Now())
-	if !ok || left <= 0 || last.write != w && !last.isAsLarge(v, op) {
-		return holdback{}, false
+func (p *parking) check(v judge.Verdict, op judge.Operation, w write, now time.Time) (Holdback, bool) {
+	if p == nil || !now.Before(p.until) || p.write != w && !p.isAsLarge(v, op) {
+		return Holdback{}, false
 	}
-	if last.refusal.Reason == judge.NotAuthorized && last.times < knownRefused {
-		return holdback{retry: left}, true
+	left := p.until.Sub(now)
+	if p.refusal.Reason == judge.NotAuthorized && p.times < knownRefused {
+		return Holdback{Retry: left}, true
 	}
-	return holdback{refusal: &last.refusal, retry: left}, true
+	refusal := p.refusal
+	return Holdback{Refusal: &refusal, Retry: left}, true
 }
 
 // isAsLarge reports whether an operation writes at least as much as was refused before as
 // too large.
-func (p parking) isAsLarge(v judge.Verdict, op judge.Operation) bool {
+func (p *parking) isAsLarge(v judge.Verdict, op judge.Operation) bool {
 	return op.Kind.WritesContent() && p.refusal.Reason == judge.TooLarge && v.Targets[op.Cluster].Size() >= p.size
 }

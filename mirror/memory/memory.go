@@ -1,0 +1,161 @@
+package memory
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// Memory is what this process remembers of its writes and of what it has seen of Works. It decides only when to
+// write, never what: a new process, or a new leader, begins with an empty one.
+type Memory struct {
+	clock clock.Clock
+	contests
+
+	mu sync.Mutex
+	of map[render.Identity]map[string]work // by source and cluster
+}
+
+// New returns an empty Memory.
+func New(c clock.Clock) *Memory {
+	return &Memory{clock: c, contests: newContests(c), of: map[render.Identity]map[string]work{}}
+}
+
+// work is what is remembered of the Work of a source on a cluster. Each part is written by the functions of its
+// file. Besides what the last column says, all but deleted, ours and theirs are forgotten when the Work has left the
+// cache (Forget), and each when its cluster is no longer a target (Retain).
+//
+//	field      since                             until                                        what a restart loses
+//	sending    a request is sent                 its answer                                   –
+//	expected   a write succeeded                 the watch has shown it, or AwaitCache; one   it is written again, once
+//	                                             that admission has altered stays
+//	parked     a write was refused               another succeeds; it is tried again after    it is tried again at once
+//	                                             a while
+//	strangers  a create found a Work that the    a write succeeds                             a create finds it again
+//	           cache lacks, or one left it
+//	woken      a Work was woken                  wakesAge                                     it may be woken once more
+//	deleted    another user has deleted it       it is there again                            it waits for its wave
+//	ours       we delete it                      –                                            deletions that are under way
+//	                                                                                          count as another user's
+//	theirs     another user deletes it           –                                            see deleted
+//	created    a create was sent                 the watch has shown it, or forgetUnshown     the fence of a new leader
+//	                                                                                          stands in for it
+type work struct {
+	sending   bool
+	expected  *expectation
+	parked    *parking
+	strangers *strangers
+	woken     *wake
+	deleted   *state.Work
+	ours      *deletionSent
+	theirs    types.UID
+	created   *creation
+}
+
+// read returns what is remembered of a Work.
+func (m *Memory) read(id render.Identity, cluster string) work {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.of[id][cluster]
+}
+
+// change changes what is remembered of a Work. Do not call the Memory meanwhile.
+func (m *Memory) change(id render.Identity, cluster string, do func(*work)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.changeLocked(id, cluster, do)
+}
+
+func (m *Memory) changeLocked(id render.Identity, cluster string, do func(*work)) {
+	of := m.of[id]
+	now := of[cluster]
+	switch do(&now); {
+	case now != work{}:
+		if of == nil {
+			of = map[string]work{}
+			m.of[id] = of
+		}
+		of[cluster] = now
+	case len(of) > 0:
+		if delete(of, cluster); len(of) == 0 {
+			delete(m.of, id)
+		}
+	}
+}
+
+// each is change for all Works, or for those of the sources that are given.
+func (m *Memory) each(do func(id render.Identity, cluster string, w *work), sources ...render.Identity) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if sources == nil {
+		sources = slices.Collect(maps.Keys(m.of))
+	}
+	for _, id := range sources {
+		for cluster := range m.of[id] {
+			m.changeLocked(id, cluster, func(w *work) { do(id, cluster, w) })
+		}
+	}
+}
+
+// Overdue returns the sources to sync without an event: the watch has not shown a write in
+// time, or a Work that a refused create has found must be read again.
+func (m *Memory) Overdue() []render.Identity {
+	return slices.Concat(m.lost(), m.old())
+}
+
+// Forget drops what is known of the Work of a source on a cluster, except the contest about
+// it, which continues when another writer deletes the Work each time, and who deletes it.
+func (m *Memory) Forget(id render.Identity, cluster string) {
+	m.change(id, cluster, func(w *work) {
+		*w = work{deleted: w.deleted, ours: w.ours, theirs: w.theirs, created: w.created}
+	})
+}
+
+// Arrived notes that the watch has shown a Work.
+func (m *Memory) Arrived(shown *state.Work) {
+	m.change(shown.Source, shown.Cluster, func(w *work) {
+		w.expected = w.expected.after(shown)
+		w.created = w.created.after(shown)
+		w.deleted = nil
+	})
+}
+
+// Retain drops what is known of a source on clusters that are no longer targets. mayBeUnderWay: there may be a Work that
+// the cache does not show. areKnown: the targets are what the source asks for.
+func (m *Memory) Retain(id render.Identity, targets map[string]judge.Target, mayBeUnderWay, areKnown bool) {
+	m.each(func(_ render.Identity, cluster string, w *work) {
+		if _, isTarget := targets[cluster]; isTarget {
+			return
+		}
+		if areKnown {
+			w.deleted, w.ours, w.theirs = nil, nil, ""
+		}
+		if !mayBeUnderWay {
+			w.expected, w.parked, w.strangers, w.woken = nil, nil, nil, nil
+		}
+	}, id)
+}
+
+// Prune drops what is over, and frees the memory that maps keep for deleted entries.
+func (m *Memory) Prune() {
+	now := m.clock.Now()
+	m.each(func(_ render.Identity, _ string, w *work) {
+		if w.woken != nil && !now.Before(w.woken.until) {
+			w.woken = nil
+		}
+		if w.created != nil && now.Sub(w.created.at) >= forgetUnshown {
+			w.created = nil
+		}
+	})
+	m.contests.prune()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of = Shrink(m.of)
+}

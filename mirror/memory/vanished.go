@@ -1,0 +1,77 @@
+package memory
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// deletionSent is a Work whose deletion was requested, and when.
+type deletionSent struct {
+	work types.UID
+	at   time.Time
+}
+
+// maxDeletionSent is how long a deletion without an answer may still be carried out.
+const maxDeletionSent = 10 * time.Minute
+
+// isOf reports whether a Work that is being deleted, or has gone, was deleted by us.
+func (d *deletionSent) isOf(w *state.Work, now time.Time) bool {
+	return d != nil && d.work == w.UID && now.Sub(d.at) < maxDeletionSent
+}
+
+// Vanished returns the Works of a source that another user has deleted, as they were seen last, by cluster. A source in
+// waves gives them back what they had, whether or not it is their turn.
+func (m *Memory) Vanished(id render.Identity) map[string]*state.Work {
+	var all map[string]*state.Work // rarely needed
+	m.each(func(_ render.Identity, cluster string, w *work) {
+		if w.deleted == nil {
+			return
+		}
+		if all == nil {
+			all = map[string]*state.Work{}
+		}
+		all[cluster] = w.deleted
+	}, id)
+	return all
+}
+
+// Go notes that the deletion of a Work has begun.
+func (m *Memory) Go(gone *state.Work) {
+	m.change(gone.Source, gone.Cluster, func(w *work) {
+		if !w.ours.isOf(gone, m.clock.Now()) {
+			w.theirs = gone.UID
+		}
+	})
+}
+
+// Vanish notes that a Work has left the cache. It does not count if we have deleted it, or if someone
+// had before we looked: that may have been the last leader.
+func (m *Memory) Vanish(gone *state.Work) {
+	m.change(gone.Source, gone.Cluster, func(w *work) {
+		if w.theirs == gone.UID || !gone.Terminating && !w.ours.isOf(gone, m.clock.Now()) {
+			w.deleted = gone
+		}
+	})
+}
+
+// Deleting notes that we delete a Work: the watch may show it before the answer. It returns what takes that back, if a
+// request that was not answered has not noted it before.
+func (m *Memory) Deleting(gone *state.Work) (takeBack func()) {
+	var last *deletionSent
+	m.change(gone.Source, gone.Cluster, func(w *work) {
+		if w.ours != nil && w.ours.work == gone.UID {
+			last = w.ours
+		}
+		w.ours = &deletionSent{gone.UID, m.clock.Now()}
+	})
+	return func() { m.change(gone.Source, gone.Cluster, func(w *work) { w.ours = last }) }
+}
+
+// Return forgets that the Work on a cluster was deleted, as when the cluster itself has left.
+func (m *Memory) Return(id render.Identity, cluster string) {
+	m.change(id, cluster, func(w *work) { w.deleted = nil })
+}

@@ -1,0 +1,62 @@
+package memory
+
+import (
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+)
+
+// TestVanished: only what another user has deleted is remembered, until it is back.
+func TestVanished(t *testing.T) {
+	clock := clocktesting.NewFakeClock(sample.Created)
+	m := New(clock)
+	w := state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1"))
+	m.Vanish(w)
+	if got := m.Vanished(sample.Page); len(got) != 1 || got["m1"] != w {
+		t.Errorf("%v", got)
+	}
+	m.Arrived(w)
+	if got := m.Vanished(sample.Page); len(got) != 0 {
+		t.Errorf("once it is back: %v", got)
+	}
+	takeBack := m.Deleting(w)
+	m.Deleting(w)() // refused, as the first may have been carried out
+	m.Vanish(w)
+	if got := m.Vanished(sample.Page); len(got) != 0 {
+		t.Errorf("after our own deletion: %v", got)
+	}
+	clock.Step(maxDeletionSent)
+	m.Vanish(w)
+	if got := m.Vanished(sample.Page); len(got) != 1 {
+		t.Errorf("long after our own deletion, which was lost: %v", got)
+	}
+	m.Arrived(w)
+	takeBack()
+	m.Forget(sample.Page, "m1")
+	m.Vanish(w)
+	m.Retain(sample.Page, nil, false, true)
+	if got := m.Vanished(sample.Page); len(got) != 0 {
+		t.Errorf("of a cluster that is no target: %v", got)
+	}
+}
+
+// TestVanishedByUs: a Work that we have deleted was not deleted by another user, though it takes a while to go.
+func TestVanishedByUs(t *testing.T) {
+	m := New(clocktesting.NewFakeClock(time.Unix(1, 0)))
+	source := asking("1", "m1")
+	work := observed(source, "m1", sample.Version("7"))
+	v := judge.Verdict{ID: sample.Page, Targets: map[string]judge.Target{"m1": {Decision: judge.Unwanted}}}
+	wrote(m, v, judge.Operation{Kind: judge.Delete, Cluster: "m1", Work: work}, Receipt{})
+	going := observed(source, "m1", sample.Version("8"), sample.Terminating)
+	going.UID = work.UID
+	m.Arrived(going)
+	m.Vanish(going)
+	if gone := m.Vanished(sample.Page); len(gone) > 0 {
+		t.Errorf("a Work that we have deleted was deleted by another user: %v", gone)
+	}
+}
