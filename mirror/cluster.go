@@ -17,7 +17,7 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 		c.wakeWorksOn(after)
 	}
 	if before != nil && after != nil && (before.IsReady != after.IsReady || !before.ReadySince.Equal(after.ReadySince)) {
-		c.caches.Unreached(after.Name)
+		c.memory.MarkUnreachable(after.Name)
 		c.enqueueChoosing(after, c.caches.InWaves) // a wave passes over clusters that are not ready
 		c.enqueueHavingChosen(after, c.caches.LabelsHad(after.Name))
 		for w := range c.caches.WorksOn(after.Name) {

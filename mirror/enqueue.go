@@ -172,7 +172,7 @@ func (c *Controller) workChanged(before, after *state.Work) {
 	if after != nil {
 		c.memory.Arrived(after)
 		if after.NamesSource() {
-			c.caches.Saw(after)
+			c.memory.Saw(after)
 		}
 	}
 	for _, w := range []*state.Work{before, after} {

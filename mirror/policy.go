@@ -32,7 +32,7 @@ func (c *Controller) enqueueSelected(p *state.Policy) {
 func (c *Controller) confirmLoss(ctx context.Context, j judge.Judgement) (judge.Judgement, time.Duration, error) {
 	lost := j.Verdict.Lost()
 	if lost == nil {
-		c.caches.Unlost(j.Facts.ID)
+		c.memory.ClearLoss(j.Facts.ID)
 		return j, 0, nil
 	}
 	facts, left, err := c.caches.ConfirmLoss(ctx, j.Facts, lost, c.DeletionSettle)

@@ -11,13 +11,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/watch"
 )
-
-// eventTTL is how long API servers keep Events (--event-ttl, v1.35). What was written before then is taken to be
-// applied by a process that did not see it come.
-const eventTTL = time.Hour
 
 // appliedIndex finds the Events about a Work.
 const appliedIndex = "work"
@@ -48,7 +45,7 @@ func (c *Caches) newAppliedWatch(r watch.Resource) *watch.Watch {
 }
 
 func (c *Caches) noteApplied(a *state.Applied) {
-	if obj, exists, _ := c.works.Get(a.Namespace, a.Work); exists && c.steadiness.awaits(obj.(*state.Work)) {
+	if obj, exists, _ := c.works.Get(a.Namespace, a.Work); exists && c.options.Memory.AwaitsApplied(obj.(*state.Work)) {
 		c.options.Handlers.Applied(obj.(*state.Work).Source)
 	}
 }
@@ -133,7 +130,7 @@ type readApplied struct {
 func (r *Reader) unshown(ctx context.Context, works map[string]*state.Work, now time.Time) (map[string]time.Duration, error) {
 	unshown := map[string]time.Duration{}
 	for cluster, w := range works {
-		if w.Generation == 1 || w.HasRolledOut() || now.Sub(w.Written()) > eventTTL {
+		if w.Generation == 1 || w.HasRolledOut() || now.Sub(w.Written()) > memory.EventTTL {
 			continue
 		}
 		events, err := r.appliedIn(ctx, w.Namespace, now)

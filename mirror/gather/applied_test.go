@@ -15,6 +15,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -61,5 +62,5 @@ func TestUnshown(t *testing.T) {
 	if hidden := fmt.Sprint(reader.Hidden()); !strings.Contains(hidden, "the Events in namespace "+render.ExecutionNamespace("m1")) {
 		t.Errorf("hidden: %s", hidden)
 	}
-	want("it was written long ago", eventTTL, false)
+	want("it was written long ago", memory.EventTTL, false)
 }

@@ -12,7 +12,6 @@ import (
 
 	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/flowcontrol"
@@ -21,7 +20,6 @@ import (
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
-	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
@@ -89,17 +87,7 @@ type Caches struct {
 	// relabelled has the recent labellings of each cluster, by name.
 	relabelled sync.Map
 	// flaps delays what a recovery wakes, by cluster.
-	flaps *flowcontrol.Backoff
-	// partings are when Works began to part from their objects.
-	partings since[types.UID]
-	// steadiness is since when the Works of sources in waves have been well.
-	steadiness steadiness
-	// stopped is since when a source has had a wave that is not through.
-	stopped since[render.Identity]
-	// losses are when sources lost overrides, by the cache.
-	losses losses
-	// shown are when live lists showed that they had lost more.
-	shown  losses
+	flaps  *flowcontrol.Backoff
 	lately *lately
 }
 
@@ -131,7 +119,6 @@ func (c *Caches) Run(ctx context.Context) {
 			c.contents.prune(c.needsContent)
 			c.scales.prune(c.isCurrent)
 			c.pruneStatuses()
-			c.steadiness.prune()
 			c.unwatchApplied()
 		}, prunePeriod)
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
@@ -74,7 +75,8 @@ func TestOutageUnseen(t *testing.T) {
 // TestLossAgainstOldList: the list that shows whether an override is lost may have been made for another
 // source, so it takes at least as long as such a list is used.
 func TestLossAgainstOldList(t *testing.T) {
-	c := NewCaches(Options{Clock: clocktesting.NewFakeClock(sample.Created), Logger: zap.NewNop()})
+	clock := clocktesting.NewFakeClock(sample.Created)
+	c := NewCaches(Options{Clock: clock, Memory: memory.New(clock), Logger: zap.NewNop()})
 	if _, left, err := c.ConfirmLoss(t.Context(), judge.Facts{ID: sample.Page}, map[string][]string{"m1": {"OverridePolicy/x"}}, 0); err != nil || left != latelyPeriod {
 		t.Errorf("%s left, %v", left, err)
 	}

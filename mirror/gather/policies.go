@@ -15,7 +15,6 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
-	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
@@ -107,7 +106,7 @@ func (c *Caches) Distinguishing(before, after *state.Cluster) iter.Seq[*state.Po
 // show that more is lost; that has a time of its own.
 func (c *Caches) ConfirmLoss(ctx context.Context, f judge.Facts, lost map[string][]string, settle time.Duration) (judge.Facts, time.Duration, error) {
 	settle = max(settle, latelyPeriod)
-	if left := settle - c.losses.settled(f.ID, lost, c.options.Clock.Now()); left > 0 {
+	if left := settle - c.options.Memory.Lost(f.ID, lost, false); left > 0 {
 		return f, left, nil
 	}
 	f, err := c.LiveFacts(ctx, f.ID)
@@ -133,7 +132,7 @@ func (c *Caches) ConfirmLoss(ctx context.Context, f judge.Facts, lost map[string
 	f.Policies, f.PoliciesLive = nil, false
 	addPolicies(&f, slices.Values(policies))
 	more := without(judge.Decide(f).Lost(), lost)
-	if left := settle - c.shown.settled(f.ID, more, c.options.Clock.Now()); left > 0 {
+	if left := settle - c.options.Memory.Lost(f.ID, more, true); left > 0 {
 		return f, left, nil
 	}
 	f.PoliciesLive = true
@@ -158,12 +157,6 @@ func (c *Caches) policiesVersion(r schema.GroupVersionResource) string {
 		}
 	}
 	return ""
-}
-
-// Unlost notes that a source has lost no override.
-func (c *Caches) Unlost(id render.Identity) {
-	c.losses.forget(id)
-	c.shown.forget(id)
 }
 
 func policiesOf(objects []*unstructured.Unstructured) []*state.Policy {

@@ -32,7 +32,7 @@ func (c *Caches) stallsOf(works map[string]*state.Work) map[string]time.Duration
 		}
 		obj, found, _ := c.clusters.Get("", name)
 		if !found || !obj.(*state.Cluster).IsReady {
-			c.partings.forget(w.UID)
+			c.options.Memory.EndOrphaning(w)
 			continue
 		}
 		if stalls == nil {
@@ -46,7 +46,7 @@ func (c *Caches) stallsOf(works map[string]*state.Work) map[string]time.Duration
 // partingTime returns how long Karmada may still take to part a Work from its object on a cluster
 // that is ready. It may start over when the cluster comes back.
 func (c *Caches) partingTime(w *state.Work) time.Duration {
-	since, limit := c.partings.note(w.UID, c.options.Clock.Now()), partingLimit
+	since, limit := c.options.Memory.Orphaning(w), partingLimit
 	if outage, ok := c.outages.Load(w.Cluster); ok && outage.(seenRecovery).at.After(since) {
 		since = outage.(seenRecovery).at
 	}

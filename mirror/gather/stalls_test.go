@@ -10,6 +10,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
@@ -34,7 +35,7 @@ func TestPartingTime(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			clock := clocktesting.NewFakeClock(sample.Created.Add(-time.Hour)) // behind the API server's
-			c := NewCaches(Options{Clock: clock, Logger: zap.NewNop()})
+			c := NewCaches(Options{Clock: clock, Memory: memory.New(clock), Logger: zap.NewNop()})
 			w := state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1", append(tc.work, sample.Terminating, sample.Preserving)...))
 			if first := c.partingTime(w); first != partingLimit && first != partingLimitInPlace {
 				t.Errorf("at first, Karmada has %s", first)
@@ -54,7 +55,7 @@ func TestPartingTime(t *testing.T) {
 // TestPartingIsForgotten: a Work that is parted, or cannot be, starts over.
 func TestPartingIsForgotten(t *testing.T) {
 	clock := clocktesting.NewFakeClock(sample.Created)
-	c := NewCaches(Options{Clock: clock, Logger: zap.NewNop()})
+	c := NewCaches(Options{Clock: clock, Memory: memory.New(clock), Logger: zap.NewNop()})
 	w := state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1", sample.Terminating, sample.Preserving, func(u *unstructured.Unstructured) { u.SetUID("parting") }))
 	c.partingTime(w)
 	clock.Step(partingLimit)

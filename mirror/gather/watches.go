@@ -83,9 +83,6 @@ func (c *Caches) newWorkWatch() *watch.Watch {
 		Indexers:  workIndexers(),
 		Handler: watch.Handler{
 			Changed: typed(func(before, after *state.Work) {
-				if before != nil && (after == nil || after.UID != before.UID) {
-					c.partings.forget(before.UID)
-				}
 				if after != nil && (before == nil || before.Version() != after.Version()) {
 					if watched, ok := c.watchedOtherwise(after); ok {
 						watched.Recheck()

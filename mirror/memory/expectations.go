@@ -63,15 +63,15 @@ func (m *Memory) IsUnderWay(id render.Identity, cluster string, cached *state.Wo
 // AwaitsAny reports whether the watch has yet to show a Work of a source as we have written it.
 func (m *Memory) AwaitsAny(id render.Identity) (awaits bool) {
 	now := m.clock.Now()
-	m.each(func(_ render.Identity, _ string, w *work) {
+	m.each(id, func(_ string, w *work) {
 		awaits = awaits || w.expected != nil && w.expected.kind == judge.Update && !w.expected.altered && now.Before(w.expected.until)
-	}, id)
+	})
 	return awaits
 }
 
 // MayHaveCreated reports whether a source may have a Work that the watch has not shown.
 func (m *Memory) MayHaveCreated(id render.Identity) (may bool) {
-	m.each(func(_ render.Identity, _ string, w *work) { may = may || w.created != nil }, id)
+	m.each(id, func(_ string, w *work) { may = may || w.created != nil })
 	return may
 }
 
@@ -93,7 +93,7 @@ func (m *Memory) Altered(works map[string]*state.Work) map[string]render.Digest 
 // lost removes the writes that have not come back in time, and returns their sources.
 func (m *Memory) lost() (sources []render.Identity) {
 	now := m.clock.Now()
-	m.each(func(id render.Identity, _ string, w *work) {
+	m.all(func(id render.Identity, _ string, w *work) {
 		if last := w.expected; last != nil && !last.altered && !now.Before(last.until) {
 			w.expected = nil
 			sources = append(sources, id)

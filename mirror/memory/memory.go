@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -20,16 +21,16 @@ type Memory struct {
 	contests
 
 	mu sync.Mutex
-	of map[render.Identity]map[string]work // by source and cluster
+	of map[render.Identity]source
 }
 
 // New returns an empty Memory.
 func New(c clock.Clock) *Memory {
-	return &Memory{clock: c, contests: newContests(c), of: map[render.Identity]map[string]work{}}
+	return &Memory{clock: c, contests: newContests(c), of: map[render.Identity]source{}}
 }
 
 // work is what is remembered of the Work of a source on a cluster. Each part is written by the functions of its
-// file. Besides what the last column says, all but deleted, ours and theirs are forgotten when the Work has left the
+// file. Besides what the last column says, all but deleted, ours, theirs, created and steady are forgotten when the Work has left the
 // cache (Forget), and each when its cluster is no longer a target (Retain).
 //
 //	field      since                             until                                        what a restart loses
@@ -47,6 +48,9 @@ func New(c clock.Clock) *Memory {
 //	theirs     another user deletes it           –                                            see deleted
 //	created    a create was sent                 the watch has shown it, or forgetUnshown     the fence of a new leader
 //	                                                                                          stands in for it
+//	steady     its source is in waves            it is not any more                           a bake begins again
+//	orphaning  Karmada began to part it from     its cluster is away                          Karmada gets the time again
+//	           its object
 type work struct {
 	sending   bool
 	expected  *expectation
@@ -57,50 +61,86 @@ type work struct {
 	ours      *deletionSent
 	theirs    types.UID
 	created   *creation
+	steady    *steady
+	orphaning orphaning
+}
+
+// source is what is remembered of a source.
+//
+//	field    since                              until                            what a restart loses
+//	works    see work                           see work                         see work
+//	stopped  a wave is not through              all are, or there are no more    the deadline begins again
+//	lost     an override policy has gone, by    it is back, or is known to have  it is confirmed once more
+//	         the cache, or by a live list       gone
+type source struct {
+	works   map[string]work // by cluster
+	stopped time.Time
+	lost    map[loss]time.Time
+}
+
+func (s *source) isEmpty() bool { return len(s.works) == 0 && s.stopped.IsZero() && len(s.lost) == 0 }
+
+func (s *source) change(cluster string, do func(*work)) {
+	w := s.works[cluster]
+	switch do(&w); {
+	case w == work{}:
+		delete(s.works, cluster)
+	case s.works == nil:
+		s.works = map[string]work{cluster: w}
+	default:
+		s.works[cluster] = w
+	}
+}
+
+// source returns what is remembered of a source, besides its Works.
+func (m *Memory) source(id render.Identity) source {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.of[id]
+	s.works = nil
+	return s
 }
 
 // read returns what is remembered of a Work.
 func (m *Memory) read(id render.Identity, cluster string) work {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.of[id][cluster]
+	return m.of[id].works[cluster]
 }
 
-// change changes what is remembered of a Work. Do not call the Memory meanwhile.
+// changeSource changes what is remembered of a source. Do not call the Memory meanwhile.
+func (m *Memory) changeSource(id render.Identity, do func(*source)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.of[id]
+	if do(&s); s.isEmpty() {
+		delete(m.of, id)
+	} else {
+		m.of[id] = s
+	}
+}
+
+// change changes what is remembered of a Work.
 func (m *Memory) change(id render.Identity, cluster string, do func(*work)) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.changeLocked(id, cluster, do)
+	m.changeSource(id, func(s *source) { s.change(cluster, do) })
 }
 
-func (m *Memory) changeLocked(id render.Identity, cluster string, do func(*work)) {
-	of := m.of[id]
-	now := of[cluster]
-	switch do(&now); {
-	case now != work{}:
-		if of == nil {
-			of = map[string]work{}
-			m.of[id] = of
+// each changes what is remembered of the Works of a source.
+func (m *Memory) each(id render.Identity, do func(cluster string, w *work)) {
+	m.changeSource(id, func(s *source) {
+		for cluster := range s.works {
+			s.change(cluster, func(w *work) { do(cluster, w) })
 		}
-		of[cluster] = now
-	case len(of) > 0:
-		if delete(of, cluster); len(of) == 0 {
-			delete(m.of, id)
-		}
-	}
+	})
 }
 
-// each is change for all Works, or for those of the sources that are given.
-func (m *Memory) each(do func(id render.Identity, cluster string, w *work), sources ...render.Identity) {
+// all changes what is remembered of all Works.
+func (m *Memory) all(do func(id render.Identity, cluster string, w *work)) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if sources == nil {
-		sources = slices.Collect(maps.Keys(m.of))
-	}
+	sources := slices.Collect(maps.Keys(m.of))
+	m.mu.Unlock()
 	for _, id := range sources {
-		for cluster := range m.of[id] {
-			m.changeLocked(id, cluster, func(w *work) { do(id, cluster, w) })
-		}
+		m.each(id, func(cluster string, w *work) { do(id, cluster, w) })
 	}
 }
 
@@ -114,7 +154,7 @@ func (m *Memory) Overdue() []render.Identity {
 // it, which continues when another writer deletes the Work each time, and who deletes it.
 func (m *Memory) Forget(id render.Identity, cluster string) {
 	m.change(id, cluster, func(w *work) {
-		*w = work{deleted: w.deleted, ours: w.ours, theirs: w.theirs, created: w.created}
+		*w = work{deleted: w.deleted, ours: w.ours, theirs: w.theirs, created: w.created, steady: w.steady}
 	})
 }
 
@@ -130,7 +170,7 @@ func (m *Memory) Arrived(shown *state.Work) {
 // Retain drops what is known of a source on clusters that are no longer targets. mayBeUnderWay: there may be a Work that
 // the cache does not show. areKnown: the targets are what the source asks for.
 func (m *Memory) Retain(id render.Identity, targets map[string]judge.Target, mayBeUnderWay, areKnown bool) {
-	m.each(func(_ render.Identity, cluster string, w *work) {
+	m.each(id, func(cluster string, w *work) {
 		if _, isTarget := targets[cluster]; isTarget {
 			return
 		}
@@ -140,13 +180,13 @@ func (m *Memory) Retain(id render.Identity, targets map[string]judge.Target, may
 		if !mayBeUnderWay {
 			w.expected, w.parked, w.strangers, w.woken = nil, nil, nil, nil
 		}
-	}, id)
+	})
 }
 
 // Prune drops what is over, and frees the memory that maps keep for deleted entries.
 func (m *Memory) Prune() {
 	now := m.clock.Now()
-	m.each(func(_ render.Identity, _ string, w *work) {
+	m.all(func(_ render.Identity, _ string, w *work) {
 		if w.woken != nil && !now.Before(w.woken.until) {
 			w.woken = nil
 		}

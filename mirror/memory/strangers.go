@@ -95,7 +95,7 @@ func (s stranger) isOld(now time.Time) bool { return s.work != nil && !now.Befor
 // OldStrangers returns the strangers of a source that must be read again.
 func (m *Memory) OldStrangers(id render.Identity) (works []*state.Work) {
 	now := m.clock.Now()
-	m.each(func(_ render.Identity, _ string, w *work) {
+	m.each(id, func(_ string, w *work) {
 		if w.strangers == nil {
 			return
 		}
@@ -104,14 +104,14 @@ func (m *Memory) OldStrangers(id render.Identity) (works []*state.Work) {
 				works = append(works, found.work)
 			}
 		}
-	}, id)
+	})
 	return works
 }
 
 // old returns, once each, the sources of the strangers that must be read again.
 func (m *Memory) old() (sources []render.Identity) {
 	now := m.clock.Now()
-	m.each(func(id render.Identity, _ string, w *work) {
+	m.all(func(id render.Identity, _ string, w *work) {
 		if w.strangers == nil {
 			return
 		}

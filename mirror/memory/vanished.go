@@ -27,7 +27,7 @@ func (d *deletionSent) isOf(w *state.Work, now time.Time) bool {
 // waves gives them back what they had, whether or not it is their turn.
 func (m *Memory) Vanished(id render.Identity) map[string]*state.Work {
 	var all map[string]*state.Work // rarely needed
-	m.each(func(_ render.Identity, cluster string, w *work) {
+	m.each(id, func(cluster string, w *work) {
 		if w.deleted == nil {
 			return
 		}
@@ -35,7 +35,7 @@ func (m *Memory) Vanished(id render.Identity) map[string]*state.Work {
 			all = map[string]*state.Work{}
 		}
 		all[cluster] = w.deleted
-	}, id)
+	})
 	return all
 }
 

@@ -1,4 +1,4 @@
-package gather
+package memory
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
@@ -15,9 +16,9 @@ import (
 )
 
 // noted are the Facts about a Work, and an Event about it, after all that was noted before.
-func noted(s *steadiness, w *state.Work, now time.Time, applied *state.Applied) judge.Facts {
+func noted(m *Memory, w *state.Work, now time.Time, applied *state.Applied) judge.Facts {
 	f := judge.Facts{ID: w.Source, Works: map[string]*state.Work{"m1": w}, Now: now}
-	s.note(&f, func(*state.Work) *state.Applied { return applied })
+	m.Advance(&f, func(*state.Work) *state.Applied { return applied })
 	return f
 }
 
@@ -32,10 +33,10 @@ func TestSteadiness(t *testing.T) {
 		return state.NewWork(w)
 	}
 	good, other := work("a", "w", "True"), work("b", "w", "True")
-	s := &steadiness{}
+	m := New(clocktesting.NewFakeClock(sample.Created))
 	lasts := func(w *state.Work) time.Duration {
 		now = now.Add(time.Minute)
-		return noted(s, w, now, nil).Steady["m1"]
+		return noted(m, w, now, nil).Steady["m1"]
 	}
 	for _, step := range []struct {
 		what string
@@ -56,19 +57,17 @@ func TestSteadiness(t *testing.T) {
 			t.Errorf("%s: %s, not %s", step.what, got, step.want)
 		}
 	}
-	if f := noted(s, work("b", "x", "False"), now, nil); len(f.Steady) > 0 {
+	if f := noted(m, work("b", "x", "False"), now, nil); len(f.Steady) > 0 {
 		t.Error("a Work that is not well has an entry")
 	}
 	lasts(good)
-	s.end(good) // its watch has shown that it was not, for a moment
+	m.MarkUnreachable("m1") // it was away, for a moment
 	if got := lasts(good); got != 0 {
 		t.Errorf("after a moment: %s", got)
 	}
-	if s.forget(sample.Page); len(s.of) != 0 {
+	if m.EndWaves(sample.Page); len(m.of) != 0 {
 		t.Error("a source is not forgotten")
 	}
-	s.end(&state.Work{Source: render.Identity{Kind: "ConfigMap"}, Cluster: "m1"})
-	s.prune()
 }
 
 // TestSteadinessWhileScaled: Pods that an autoscaler adds or removes do not begin a bake again; Pods that are
@@ -102,13 +101,15 @@ func TestSteadinessWhileScaled(t *testing.T) {
 		"OthersContent": {"a new Pod is added for each old one", []pods{{4, 4, 4}, {5, 1, 4}, {4, 4, 4}}, true},
 		"FromNone":      {"there were none", []pods{{0, 0, 0}, {2, 2, 1}, {2, 2, 2}}, false},
 	} {
-		for how, look := range map[string]func(*Caches, *state.Work){"sync": func(*Caches, *state.Work) {}, "event": func(c *Caches, w *state.Work) { c.steadiness.saw(w, now) }} {
-			caches, lasts := &Caches{}, map[string]time.Duration{}
+		for how, look := range map[string]func(*Memory, *state.Work){"sync": func(*Memory, *state.Work) {}, "event": (*Memory).Saw} {
+			clock, lasts := clocktesting.NewFakeClock(now), map[string]time.Duration{}
+			m := New(clock)
 			for _, p := range c.reports {
 				w := work(p)
 				now = now.Add(time.Minute)
-				look(caches, w)
-				lasts = noted(&caches.steadiness, w, now, nil).Steady
+				clock.SetTime(now)
+				look(m, w)
+				lasts = noted(m, w, now, nil).Steady
 				if _, has := lasts["m1"]; has != w.IsWell() {
 					t.Errorf("%s: %s: %v is in the list: %t", name, how, p, has)
 				}
@@ -146,7 +147,7 @@ func TestUndated(t *testing.T) {
 		w.SetAnnotations(annotations)
 		return state.NewWork(w)
 	}
-	s := &steadiness{}
+	m := New(clocktesting.NewFakeClock(sample.Created))
 	for _, step := range []struct {
 		what      string
 		work      content
@@ -166,7 +167,7 @@ func TestUndated(t *testing.T) {
 		{"a new Work", content{"d", 5, "x", 1}, false},
 		{"one whose spec was written twice", content{"d", 5, "y", 2}, true},
 	} {
-		if f := noted(s, work(step.work), sample.Created, nil); f.Undated["m1"] != step.isUndated {
+		if f := noted(m, work(step.work), sample.Created, nil); f.Undated["m1"] != step.isUndated {
 			t.Errorf("%s: undated %t", step.what, f.Undated["m1"])
 		}
 	}
@@ -195,10 +196,10 @@ func madeOf(value string, generation int64, source types.UID, spec int64) *state
 func TestSteadinessGoesBack(t *testing.T) {
 	a, b, c := madeOf("a", 4, "1", 2), madeOf("b", 5, "1", 3), madeOf("c", 5, "1", 4)
 	for name, looks := range map[string][]*state.Work{"InOrder": {a, b, c}, "StaleLook": {a, b, a, c}} {
-		s := &steadiness{}
+		m := New(clocktesting.NewFakeClock(sample.Created))
 		var undated map[string]bool
 		for _, w := range looks {
-			undated = noted(s, w, sample.Created, nil).Undated
+			undated = noted(m, w, sample.Created, nil).Undated
 		}
 		if !undated["m1"] {
 			t.Errorf("%s: a report about b counts as one about c", name)
@@ -210,10 +211,10 @@ func TestSteadinessGoesBack(t *testing.T) {
 // generation 1 of the new one, and z from generation 2 after an edit. A report about x, of generation 2,
 // counts as one about z.
 func TestSteadinessRecreated(t *testing.T) {
-	s := &steadiness{}
+	m := New(clocktesting.NewFakeClock(sample.Created))
 	var undated map[string]bool
 	for _, w := range []*state.Work{madeOf("w", 1, "1", 1), madeOf("x", 2, "1", 2), madeOf("y", 1, "2", 3), madeOf("z", 2, "2", 4)} {
-		undated = noted(s, w, sample.Created, nil).Undated
+		undated = noted(m, w, sample.Created, nil).Undated
 	}
 	if !undated["m1"] {
 		t.Error("a report about x, of the earlier object's generation 2, counts as one about z")
@@ -238,7 +239,7 @@ func TestShown(t *testing.T) {
 			"lastTimestamp":  sample.Created.Add(after).UTC().Format(time.RFC3339),
 		}})
 	}
-	s := &steadiness{}
+	m := New(clocktesting.NewFakeClock(sample.Created))
 	for _, step := range []struct {
 		what      string
 		work      *state.Work
@@ -255,15 +256,15 @@ func TestShown(t *testing.T) {
 		{"and one that is fast, after the next content", work("d", "35"), event("22", time.Hour), true},
 		{"other content, and the Event is newer", work("c", "40"), event("41", 0), false},
 	} {
-		if _, isUnshown := noted(s, step.work, sample.Created, step.event).Unshown["m1"]; isUnshown != step.isUnshown {
+		if _, isUnshown := noted(m, step.work, sample.Created, step.event).Unshown["m1"]; isUnshown != step.isUnshown {
 			t.Errorf("%s: unshown %t", step.what, isUnshown)
 		}
 	}
 	// An Event is kept for an hour. What is younger when it is found must have one, however long that cannot be read.
 	for age, wantUnshown := range map[time.Duration]bool{30 * time.Minute: true, 61 * time.Minute: false} {
-		s := &steadiness{}
-		noted(s, work("a", "10"), sample.Created.Add(age), nil)
-		if _, isUnshown := noted(s, work("a", "10"), sample.Created.Add(age+time.Hour), nil).Unshown["m1"]; isUnshown != wantUnshown {
+		m := New(clocktesting.NewFakeClock(sample.Created))
+		noted(m, work("a", "10"), sample.Created.Add(age), nil)
+		if _, isUnshown := noted(m, work("a", "10"), sample.Created.Add(age+time.Hour), nil).Unshown["m1"]; isUnshown != wantUnshown {
 			t.Errorf("found after %s: unshown %t", age, isUnshown)
 		}
 	}

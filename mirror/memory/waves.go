@@ -1,0 +1,171 @@
+package memory
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/render"
+)
+
+// EventTTL is how long API servers keep Events (--event-ttl, v1.35). What was written before then is taken to be
+// applied by a process that did not see it come.
+const EventTTL = time.Hour
+
+// steady is a Work of a source in waves with some content, since when it has had that and been well, by the local clock,
+// and whether reports tell it from the content before. Do not change it.
+type steady struct {
+	work       types.UID
+	digest     render.Digest
+	generation int64
+	// highest is the highest generation that was seen in this Work.
+	highest int64
+	// since is since when it has been well; zero if it is not.
+	since time.Time
+	// pods is how many Pods it had when it was last well.
+	pods int64
+	// isDated: what is reported of this generation is about this content.
+	isDated bool
+	// version is the resource version with which the Work was first seen to have this content. isFound: that was
+	// not seen to come. seen is when.
+	version string
+	isFound bool
+	seen    time.Time
+	// isFailed: Karmada has been seen not to have applied the Work since it has this content, and isApplied: to
+	// apply it.
+	isFailed, isApplied bool
+}
+
+// then returns what follows when a Work is seen after s. A report names the generation of the source
+// from which the content was made, and so tells contents apart that were made from different ones. The
+// first content of a Work has none before it. Where reports do not tell, an Event of Karmada about the Work
+// that is newer than the content does; the Work has been well from then on.
+func (s *steady) then(w *state.Work, applied *state.Applied, now time.Time) *steady {
+	if s == nil {
+		s = &steady{}
+	}
+	next := *s
+	next.work, next.digest, next.generation, next.highest = w.UID, w.Digest, w.SourceGeneration(), max(s.highest, w.SourceGeneration())
+	switch {
+	case s.work != w.UID:
+		next.highest, next.isDated, next.version, next.isFound = next.generation, w.Generation == 1, w.ResourceVersion, true
+	case s.digest != w.Digest:
+		next.isDated, next.version, next.isFound = s.generation > 0 && next.generation > s.highest, w.ResourceVersion, false
+	}
+	isSame := s.work == w.UID && s.digest == w.Digest
+	if !isSame {
+		next.seen = now
+	}
+	next.isFailed = isSame && s.isFailed || w.State == state.WorkFailed
+	next.isApplied = isSame && s.isApplied || (next.isDated || next.isFound) && w.HasRolledOut() || w.State == state.WorkApplied && (next.isFailed || w.Generation == 1) ||
+		applied.IsAfter(w, next.version) || next.isFound && (applied.IsLater(w) || next.seen.Sub(w.Written()) > EventTTL)
+	if !isSame || next.isApplied && !s.isApplied {
+		next.since = time.Time{}
+	}
+	switch {
+	case w.IsWell():
+		next.pods = w.Pods()
+		if next.since.IsZero() {
+			next.since = now
+		}
+	case !w.HasKept(s.pods):
+		next.since = time.Time{}
+	}
+	return &next
+}
+
+// Advance adds for how long each Work of a source in waves has been well, without those that are not, which have content
+// that reports do not tell from the content before, and which have not been seen to be applied. What Works on a cluster that
+// is away report is from before.
+func (m *Memory) Advance(f *judge.Facts, appliedOf func(*state.Work) *state.Applied) {
+	f.Steady, f.Undated, f.Unshown = map[string]time.Duration{}, map[string]bool{}, map[string]time.Duration{}
+	m.each(f.ID, func(cluster string, w *work) {
+		if f.Works[cluster] == nil {
+			w.steady = nil
+		}
+	})
+	for cluster, now := range f.Works {
+		applied := appliedOf(now)
+		m.change(f.ID, cluster, func(w *work) {
+			w.steady = w.steady.then(now, applied, f.Now)
+			if w.steady.note(f, now); f.Clusters[cluster].Away {
+				w.steady = w.steady.ended()
+				delete(f.Steady, cluster)
+			}
+		})
+	}
+	f.StoppedSince = f.Now
+	if since := m.source(f.ID).stopped; !since.IsZero() {
+		f.StoppedSince = since
+	}
+}
+
+// note adds to the Facts what is remembered of a Work.
+func (s *steady) note(f *judge.Facts, w *state.Work) {
+	if w.IsWell() {
+		f.Steady[w.Cluster] = f.Now.Sub(s.since)
+	}
+	if !s.isDated {
+		f.Undated[w.Cluster] = true
+	}
+	if !s.isApplied {
+		f.Unshown[w.Cluster] = f.Now.Sub(s.seen)
+	}
+}
+
+// ended returns what follows when a Work is not well.
+func (s *steady) ended() *steady {
+	if s == nil {
+		return nil
+	}
+	next := *s
+	next.since = time.Time{}
+	return &next
+}
+
+// Saw notes a state of a Work, even if its source is not looked at meanwhile.
+func (m *Memory) Saw(now *state.Work) {
+	m.change(now.Source, now.Cluster, func(w *work) {
+		if w.steady != nil {
+			w.steady = w.steady.then(now, nil, m.clock.Now())
+		}
+	})
+}
+
+// AwaitsApplied reports whether Karmada is yet to be seen to apply a Work.
+func (m *Memory) AwaitsApplied(w *state.Work) bool {
+	known := m.read(w.Source, w.Cluster).steady
+	return known != nil && !known.isApplied
+}
+
+// MarkUnreachable notes that a cluster is, or has been, away, even if no source is looked at meanwhile: what its Works
+// report is from before.
+func (m *Memory) MarkUnreachable(cluster string) {
+	m.all(func(_ render.Identity, of string, w *work) {
+		if of == cluster {
+			w.steady = w.steady.ended()
+		}
+	})
+}
+
+// Stopped notes that a source has a wave that is not through.
+func (m *Memory) Stopped(id render.Identity) {
+	m.changeSource(id, func(s *source) {
+		if s.stopped.IsZero() {
+			s.stopped = m.clock.Now()
+		}
+	})
+}
+
+// Through notes that a source has no such wave.
+func (m *Memory) Through(id render.Identity) {
+	m.changeSource(id, func(s *source) { s.stopped = time.Time{} })
+}
+
+// EndWaves forgets of a source what matters in waves alone.
+func (m *Memory) EndWaves(id render.Identity) {
+	m.Through(id)
+	m.each(id, func(_ string, w *work) { w.steady = nil })
+}
