@@ -19,7 +19,8 @@ type Scale struct {
 }
 
 // sharesOf divides the replicas of a source over the clusters that exist and that it asks for,
-// ready or not: a cluster that is only away keeps its share.
+// ready or not: a cluster that is only away keeps its share. Who wins the ties depends on the UID, unless fewer replicas
+// move the other way: so a source that is recreated as it was moves none.
 func sharesOf(f Facts) map[string]render.Scale {
 	weights := map[string]int64{}
 	for cluster, facts := range f.Clusters {
@@ -27,7 +28,32 @@ func sharesOf(f Facts) map[string]render.Scale {
 			weights[cluster] = f.Source.Differences.Division.WeightOf(cluster)
 		}
 	}
-	return f.Scale.Divide(weights, f.Source.UID)
+	ties := render.TiesOf(f.Source.UID)
+	shares := f.Scale.Divide(weights, ties)
+	if moving := f.moving(shares); moving > 0 {
+		if others := f.Scale.Divide(weights, !ties); f.moving(others) < moving {
+			return others
+		}
+	}
+	return shares
+}
+
+// moving returns how many replicas come to or leave the clusters with these shares, by what their Works say.
+func (f Facts) moving(shares map[string]render.Scale) (n int64) {
+	for cluster, share := range shares {
+		if has, isKnown := f.replicasOn(cluster); isKnown {
+			n += max(has-share.Replicas, share.Replicas-has)
+		}
+	}
+	return n
+}
+
+// replicasOn returns how many replicas a cluster has by its Work; false if that is to go, is another owner's, or does not say.
+func (f Facts) replicasOn(cluster string) (replicas int64, isKnown bool) {
+	if w := f.Works[cluster]; w != nil && !w.Terminating && w.Source == f.ID && w.Foreign == "" {
+		return replicasOf(w)
+	}
+	return 0, false
 }
 
 // share returns what a cluster gets of the replicas.
@@ -82,10 +108,8 @@ func (r *renderings) missing(cluster string) int64 {
 		return 0
 	case w == nil && r.f.Source.Deleted.IsZero(): // also of a cluster whose content fails
 		return r.share(cluster).Replicas
-	case w == nil || w.Terminating || w.Source != r.f.ID || w.Foreign != "":
-		return 0
 	}
-	has, isKnown := replicasOf(w)
+	has, isKnown := r.f.replicasOn(cluster)
 	if !isKnown {
 		return 0
 	}
@@ -103,15 +127,9 @@ func replicasOf(w *state.Work) (replicas int64, ok bool) {
 // surplus returns how many replicas a cluster has by its Work beside its share. What is to go, with its Work or its
 // cluster, does not count.
 func (r *renderings) surplus(cluster string) int64 {
-	facts, w := r.f.Clusters[cluster], r.f.Works[cluster]
-	if facts.State != ClusterJoined || !r.f.Source.Terms.Matches(cluster, facts.Labels) {
-		return 0
-	}
-	if w == nil || w.Terminating || w.Source != r.f.ID || w.Foreign != "" {
-		return 0
-	}
-	has, isKnown := replicasOf(w)
-	if !isKnown {
+	facts := r.f.Clusters[cluster]
+	has, isKnown := r.f.replicasOn(cluster)
+	if !isKnown || facts.State != ClusterJoined || !r.f.Source.Terms.Matches(cluster, facts.Labels) {
 		return 0
 	}
 	return max(0, has-r.share(cluster).Replicas)

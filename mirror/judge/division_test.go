@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
@@ -145,6 +146,31 @@ func TestDivided(t *testing.T) {
 				t.Errorf("%s: then -want +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestTiesStay: a source that is recreated moves no replicas, though its UID would break ties the other way.
+func TestTiesStay(t *testing.T) {
+	clusters := joinedClusters("m1", "m2")
+	works := map[string]*state.Work{}
+	for _, step := range []struct {
+		reason   string
+		uid      types.UID // "a" favors the first cluster by name, and "b" the last
+		replicas int64
+		want     []string
+	}{
+		{"it is new", "a", 3, []string{"create m1 2", "create m2 1"}},
+		{"it is recreated", "b", 3, nil},
+		{"it is edited, and as many replicas come either way", "b", 5, []string{"update m1 2", "update m2 3"}},
+		{"it is recreated again", "a", 5, nil},
+		{"it is scaled down", "a", 4, []string{"update m1 2", "update m2 2"}},
+		{"each cluster has as many", "b", 4, nil},
+	} {
+		f := dividedFacts(t, step.replicas, sample.Annotations{render.ClustersAnnotation: "m1,m2", render.ReplicasAnnotation: "divide"}, clusters)
+		f.Source.UID, f.Works = step.uid, works
+		if diff := cmp.Diff(step.want, carryOut(t, f)); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", step.reason, diff)
+		}
 	}
 }
 

@@ -311,7 +311,7 @@ func TestIdleJob(t *testing.T) {
 		"Idle":     {"it has applied that there are none", 0, 0, "True", map[string]any{"startTime": "2026-01-02T03:00:00Z"}, true},
 		"Away":     {"it has never applied anything", 0, 0, "", nil, true},
 		"Refusing": {"it cannot", 0, 0, "False", nil, true},
-		"Before":   {"it may have some of before", 0, 0, "False", map[string]any{"active": int64(1)}, false},
+		"Before":   {"it may still have some", 0, 0, "False", map[string]any{"active": int64(1)}, false},
 		"Growing":  {"it is about to get some", 0, 1, "", nil, false},
 		"Working":  {"it has some", 1, 1, "True", map[string]any{"active": int64(1)}, false},
 	} {

@@ -41,7 +41,7 @@ func (m *machine) everyone(n int, send func(k model.Key) error, apply func(w *mo
 		s.objects = append(s.objects[:len(s.objects):len(s.objects)], model.Key{Kind: "ConfigMap", Name: pageOf(i).Name})
 	}
 	m.scene = &s
-	return m.history.change(func() (err error) {
+	return m.change(func() (err error) {
 		for i := range n {
 			err = errors.Join(err, send(pageOf(i)))
 		}

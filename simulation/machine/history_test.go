@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
 
@@ -33,21 +35,39 @@ func (h history) at(t time.Time) *moment {
 
 // change sends a change and, unless the API server refuses it, applies it to a copy of the
 // current world, which becomes the next one.
-func (h *history) change(send func() error, apply func(*model.World)) error {
+func (m *machine) change(send func() error, apply func(*model.World)) error {
 	sent := time.Now()
 	time.Sleep(user)
 	if err := send(); err != nil {
 		return err
 	}
-	before := (*h)[len(*h)-1]
+	before := m.history[len(m.history)-1]
 	next := &model.World{
 		Objects: maps.Clone(before.Objects), Namespaces: maps.Clone(before.Namespaces), Clusters: maps.Clone(before.Clusters),
 		Autoscalers: maps.Clone(before.Autoscalers), Policies: maps.Clone(before.Policies), Configuration: before.Configuration,
 	}
 	apply(next)
+	next.Shares = m.shares(next)
 	before.until = time.Now()
-	*h = append(*h, &moment{World: next, from: sent})
+	m.history = append(m.history, &moment{World: next, from: sent})
 	return nil
+}
+
+// shares are the replicas that Works of Deployments say.
+func (m *machine) shares(w *model.World) map[model.Place]int64 {
+	all := map[model.Place]int64{}
+	for k := range w.Objects {
+		for _, cluster := range m.clusters {
+			if k.Kind != deployment.Kind {
+				continue
+			}
+			work := &unstructured.Unstructured{Object: m.store.Get(workRef(model.WorkKey(cluster, k)))}
+			if manifest, err := model.ManifestOf(work); err == nil && work.GetDeletionTimestamp() == nil {
+				all[model.Place{Key: k, Cluster: cluster}], _, _ = unstructured.NestedInt64(manifest.Object, "spec", "replicas")
+			}
+		}
+	}
+	return all
 }
 
 // before is the state of an object before its current one; nil if there was none.

@@ -311,7 +311,7 @@ func (m *machine) put(k model.Key, value int, annotations, labels map[string]str
 	if now == nil && there != nil {
 		return nil // it is still being deleted
 	}
-	return m.history.change(func() (err error) {
+	return m.change(func() (err error) {
 		o, err = m.apply(resources[k.Kind], o)
 		return err
 	}, func(w *model.World) {
@@ -351,7 +351,7 @@ func (m *machine) delete(k model.Key) error {
 	if now := m.history.now().Objects[k]; now == nil || now.Orphaned || !m.isServed(k) {
 		return nil
 	}
-	return m.history.change(func() error {
+	return m.change(func() error {
 		return ignoreNotFound(m.store.Delete(refOf(k), metav1.DeleteOptions{}))
 	}, func(w *model.World) {
 		delete(w.Objects, k)
@@ -380,7 +380,7 @@ func (m *machine) putNamespace(name string, annotations, labels map[string]strin
 		return nil // it is still being deleted
 	}
 	delete(m.going, name)
-	return m.history.change(func() (err error) {
+	return m.change(func() (err error) {
 		o, err = m.apply(namespaces, o)
 		return err
 	}, func(w *model.World) { _, w.Namespaces[name] = model.Applied(&unstructured.Unstructured{Object: o}) })
@@ -402,7 +402,7 @@ func (m *machine) deleteNamespace(name string) error {
 		return nil
 	}
 	m.going[name] = true
-	return m.history.change(func() error {
+	return m.change(func() error {
 		return m.store.Delete(apiserver.Ref{Resource: namespaces, Name: name}, metav1.DeleteOptions{})
 	}, func(w *model.World) {
 		delete(w.Namespaces, name)
@@ -440,7 +440,7 @@ func (m *machine) putCluster(name string, labels map[string]string, region strin
 	if m.history.now().Clusters[name] == nil && m.store.Get(ref) != nil {
 		return nil // it is still leaving
 	}
-	return m.history.change(func() error {
+	return m.change(func() error {
 		if m.store.Get(ref) == nil {
 			isNew := m.karmada.Member(name) == nil
 			member, err := m.karmada.Join(karmada.Cluster{Name: name, Labels: labels, Region: region, Zones: zonesOf(region), Resources: []apiserver.Resource{widgetResource, gaugeResource}})
@@ -492,7 +492,7 @@ func (m *machine) removeCluster(name string) error {
 	for _, k := range m.keys() {
 		m.touched[target{k, name}] = true
 	}
-	return m.history.change(func() error { return m.karmada.Unjoin(name) }, func(w *model.World) { delete(w.Clusters, name) })
+	return m.change(func() error { return m.karmada.Unjoin(name) }, func(w *model.World) { delete(w.Clusters, name) })
 }
 
 // These begin a configuration, and turn the breaker off in one.
@@ -534,7 +534,7 @@ func (m *machine) reconfigure(s settings) error {
 			text += fmt.Sprintf("- {group: %q, resource: %s, namespaces: [%q], aggregateStatus: %t}\n", gr.Group, gr.Resource, s.namespaces, gr == deployments)
 		}
 	}
-	return m.history.change(func() error {
+	return m.change(func() error {
 		m.depart(next)
 		_, err := m.apply(configMaps, object("v1", "ConfigMap", daemon.Namespace, "karmada-mirror", map[string]any{"data": map[string]any{config.Key: text}}))
 		return err
@@ -546,7 +546,7 @@ func (m *machine) putPolicy(k model.Key, p *model.Policy) error {
 	if m.going[k.Namespace] {
 		return nil
 	}
-	return m.history.change(func() error {
+	return m.change(func() error {
 		_, err := m.apply(resources[k.Kind], p.Resource(k).Object)
 		return err
 	}, func(w *model.World) { w.Policies[k] = p })
@@ -556,7 +556,7 @@ func (m *machine) deletePolicy(k model.Key) error {
 	if m.history.now().Policies[k] == nil {
 		return nil
 	}
-	return m.history.change(func() error {
+	return m.change(func() error {
 		return ignoreNotFound(m.store.Delete(refOf(k), metav1.DeleteOptions{}))
 	}, func(w *model.World) { delete(w.Policies, k) })
 }

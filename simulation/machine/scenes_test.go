@@ -192,7 +192,7 @@ var moreDrawers = map[string]func(*rapid.T, *scene) step{
 		return step{"what is held", func(m *machine) error {
 			now := time.Now().UTC().Format(time.RFC3339Nano)
 			text := fmt.Sprintf("%s=%s,%s=%s", widgets, now, gauges, now)
-			return m.history.change(m.approves(&text), func(w *model.World) {
+			return m.change(m.approves(&text), func(w *model.World) {
 				maps.DeleteFunc(w.Objects, func(_ model.Key, o *model.Object) bool { return o.Orphaned })
 			})
 		}}
@@ -351,7 +351,7 @@ func (m *machine) redefine(next string) error {
 	if !isThere && next != "is served" {
 		return nil
 	}
-	return m.history.change(func() (err error) {
+	return m.change(func() (err error) {
 		switch {
 		case !isThere:
 			_, err = m.store.Create(definitions, widgetDefinition("v1"))
@@ -379,7 +379,7 @@ func (m *machine) servesGauges(served bool) error {
 	if !served {
 		r.Versions = nil
 	}
-	return m.history.change(func() error { m.store.Serve(r); return nil }, func(w *model.World) { without(w, gauge.Kind, !served) })
+	return m.change(func() error { m.store.Serve(r); return nil }, func(w *model.World) { without(w, gauge.Kind, !served) })
 }
 
 // without has a world know nothing of a kind, or know it again.

@@ -69,7 +69,7 @@ func (m *machine) vanishes(name string) act {
 			return nil
 		}
 		ref := apiserver.Ref{Resource: clusters, Name: name}
-		return m.history.change(func() error {
+		return m.change(func() error {
 			_, err := m.store.Modify(ref, "", func(o apiserver.Object) { unstructured.RemoveNestedField(o, "metadata", "finalizers") })
 			return errors.Join(err, m.store.Delete(ref, metav1.DeleteOptions{}))
 		}, func(w *model.World) { delete(w.Clusters, name) })

@@ -184,6 +184,13 @@ var stories = map[string]func(*machine) error{
 		}
 		return m.tell(append(acts, m.requests(&from, 20, 25, done(works, "patch")), m.calm)...)
 	},
+	"RecreatedWithSharesMovesNone": func(m *machine) error { // though its UID would break ties the other way
+		acts := []act{m.puts(inA(deployment), map[string]string{clustersKey: "m1,m2,m3", "karmada.target/replicas": "divide"}), m.quiet}
+		for range 5 {
+			acts = append(acts, func() error { return m.recreate(inA(deployment)) }, m.quiet)
+		}
+		return m.tell(acts...)
+	},
 	"RejoinsWhileClustersLag": func(m *machine) error {
 		return m.tell(m.heldBehind("m1,m3"), m.shut("clusters"), func() error { return m.removeCluster("m3") }, pause(20*time.Second), m.told("WaveSkipped", 0, 0), func() error { return m.joinReady("m3") }, pause(10*time.Second), m.countOf(1))
 	},

@@ -25,6 +25,8 @@ type World struct {
 	// Lingering maps autoscalers in a cluster, whether or not they are still wanted, to
 	// what they scale there: one that Stays was wanted before.
 	Lingering map[Place]Key
+	// Shares are the replicas that Works of divided objects say, when the world became what it is.
+	Shares map[Place]int64
 	// Policies are Karmada's override policies.
 	Policies      map[Key]*Policy
 	Configuration *Configuration
@@ -147,7 +149,7 @@ func (w *World) Of(k Key, cluster string) (State, Copy) {
 			return Stays, options // a variable stands for nothing here
 		}
 	}
-	if share, isDivided := w.share(o, asked, cluster); isDivided {
+	if share, isDivided := w.share(k, asked, cluster); isDivided {
 		content = content.WithReplicas(share)
 	}
 	content, by, isPossible := w.overridden(k, content, cluster)
