@@ -112,8 +112,9 @@ func (d *differ) run(ctx context.Context, args []string) (differs bool, err erro
 		err = d.each(ctx, args, write)
 	}
 	tellHidden(d.errOut, d.survey.Reader)
-	if err != nil {
-		return false, err
+	if err != nil { // what else differs is shown all the same
+		_, compareErr := d.compare()
+		return false, errors.Join(err, compareErr)
 	}
 	if len(d.configFiles) > 0 {
 		d.tell("Works that the daemon would write or delete with this configuration: %d", d.changes+d.later)

@@ -171,6 +171,6 @@ func (d *differ) assume(ctx context.Context, m *manifest) error {
 
 // inNamespace visits all sources in a Namespace that the manifests change.
 func (d *differ) inNamespace(ctx context.Context, name string, visit func(judge.Facts) error) error {
-	in := &selection{sources: d.sources, namespace: name, namespaced: true, survey: d.survey, kinds: kindsMet{}, hidden: d.hidden}
+	in := &selection{sources: d.sources, namespace: name, namespaced: true, survey: d.survey, kinds: kindsMet{}, unread: d.unread}
 	return in.list(ctx, nil, visit)
 }

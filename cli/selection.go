@@ -39,8 +39,8 @@ type selection struct {
 	namespaced bool
 	survey     *gather.Survey
 	kinds      kindsMet
-	// hidden are the kinds that the user may not read at all.
-	hidden map[schema.GroupKind]bool
+	// unread says of kinds why their objects cannot be read.
+	unread map[schema.GroupKind]string
 }
 
 // kindsMet are the listed kinds.
@@ -56,7 +56,7 @@ type kindMet struct {
 }
 
 func newSelection(cmd *cobra.Command, transport http.RoundTripper) *selection {
-	s := &selection{sources: newSources(cmd, transport), kinds: kindsMet{}, hidden: map[schema.GroupKind]bool{}}
+	s := &selection{sources: newSources(cmd, transport), kinds: kindsMet{}, unread: map[schema.GroupKind]string{}}
 	cmd.Flags().BoolVarP(&s.allNamespaces, "all-namespaces", "A", false, "look at all namespaces")
 	return s
 }
@@ -135,12 +135,7 @@ func (s *selection) list(ctx context.Context, kind *meta.RESTMapping, visit func
 		}
 		met := &kindMet{mapping: m, sources: map[render.Identity]bool{}}
 		s.kinds[m.GroupVersionKind.GroupKind()] = met
-		err := s.objects(ctx, met, visit)
-		if kind == nil && apierrors.IsForbidden(err) {
-			s.survey.Hide(m.Resource.GroupResource().String())
-			s.hidden[m.GroupVersionKind.GroupKind()], err = true, nil
-		}
-		errs = append(errs, err)
+		errs = append(errs, s.objects(ctx, met, kind == nil, visit))
 	}
 	if s.labels == "" {
 		errs = append(errs, s.leftovers(ctx, kind == nil, visit))
@@ -175,10 +170,11 @@ func (s *selection) configured() ([]*meta.RESTMapping, error) {
 	return all, nil
 }
 
-// objects visits the objects of a kind, in pages.
-func (s *selection) objects(ctx context.Context, met *kindMet, visit func(judge.Facts) error) error {
+// objects visits the objects of a kind, in pages. If all kinds are selected, it is no error that the user may not list one.
+func (s *selection) objects(ctx context.Context, met *kindMet, allKinds bool, visit func(judge.Facts) error) error {
 	r := met.mapping.Resource
-	return resource.NewBuilder(genericclioptions.RESTClientGetter(s.flags)).Unstructured().ContinueOnError().
+	var errs []error
+	err := resource.NewBuilder(genericclioptions.RESTClientGetter(s.flags)).Unstructured().ContinueOnError().
 		NamespaceParam(s.namespace).DefaultNamespace().AllNamespaces(s.allNamespaces).LabelSelectorParam(s.labels).
 		ResourceTypeOrNameArgs(true, strings.Join([]string{r.Resource, r.Version, r.Group}, ".")).RequestChunksOf(pageSize).Do().
 		Visit(func(page *resource.Info, err error) error {
@@ -186,37 +182,47 @@ func (s *selection) objects(ctx context.Context, met *kindMet, visit func(judge.
 				return err
 			}
 			met.version = page.ResourceVersion
-			var errs []error
-			err = meta.EachListItem(page.Object, func(item runtime.Object) error {
+			return meta.EachListItem(page.Object, func(item runtime.Object) error {
 				obj := item.(*unstructured.Unstructured)
 				ref := gather.SourceRef{Mapping: met.mapping, Namespace: obj.GetNamespace(), Name: obj.GetName()}
 				met.sources[ref.Identity()] = true
 				errs = append(errs, s.one(ctx, ref, obj, visit))
 				return nil
 			})
-			return errors.Join(append(errs, err)...)
 		})
+	if err != nil {
+		s.unread[met.mapping.GroupVersionKind.GroupKind()] = "its kind cannot be listed"
+	}
+	if allKinds && apierrors.IsForbidden(err) {
+		s.survey.Hide(r.GroupResource().String())
+		s.unread[met.mapping.GroupVersionKind.GroupKind()], err = "you may not read its object", nil
+	}
+	return errors.Join(append(errs, err)...)
 }
 
 // leftovers visits the sources of Works that were not listed: they are deleted or, if all
-// kinds are selected, their resource is not in the configuration.
+// kinds are selected, their resource is not in the configuration. Of a kind that cannot be read, it fails once.
 func (s *selection) leftovers(ctx context.Context, allKinds bool, visit func(judge.Facts) error) error {
+	var errs []error
 	for id := range s.survey.Sources() {
 		met, listed := s.kinds[id.GroupKind()]
 		if listed && met.sources[id] || !listed && !allKinds || s.namespace != "" && id.Namespace != s.namespace {
 			continue
 		}
 		if err := s.again(ctx, id, nil, visit); err != nil {
-			return err
+			s.unread[id.GroupKind()] = "it cannot be read"
+			if errs = append(errs, err, s.again(ctx, id, nil, visit)); errs[len(errs)-1] != nil || ctx.Err() != nil {
+				break
+			}
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // again visits a source that a Work or an event names. It reads the object if obj is nil.
 func (s *selection) again(ctx context.Context, id render.Identity, obj *unstructured.Unstructured, visit func(judge.Facts) error) error {
-	if s.hidden[id.GroupKind()] {
-		return visit(s.survey.Unread(id, "you may not read its object"))
+	if why := s.unread[id.GroupKind()]; why != "" && obj == nil {
+		return visit(s.survey.Unread(id, why))
 	}
 	if met, ok := s.kinds[id.GroupKind()]; ok {
 		return s.one(ctx, gather.SourceRef{Mapping: met.mapping, Namespace: id.Namespace, Name: id.Name}, obj, visit)

@@ -59,6 +59,11 @@ func (s *sources) reader(ctx context.Context) (*gather.Reader, error) {
 	if err != nil && (errors.Is(err, errNotKarmada) || !apierrors.IsForbidden(err)) { // tenants need not see it
 		return nil, withHint(err)
 	}
+	discovery, err := s.flags.ToDiscoveryClient()
+	if err != nil {
+		return nil, fmt.Errorf("cannot discover resources: %w", err)
+	}
+	discovery.Invalidate() // what another command has kept may be six hours old
 	mapper, err := s.flags.ToRESTMapper()
 	if err != nil {
 		return nil, fmt.Errorf("cannot discover resources: %w", err)

@@ -132,7 +132,7 @@ func (f *follower) start(ctx context.Context, refs []gather.SourceRef) error {
 		}
 	}
 	for kind, met := range f.kinds {
-		if len(refs) > 0 || f.hidden[kind] {
+		if len(refs) > 0 || f.unread[kind] != "" {
 			continue
 		}
 		if err := f.watchFrom(ctx, met.mapping, f.resource(met.mapping, f.namespace), met.version, metav1.ListOptions{}); err != nil {
