@@ -53,6 +53,12 @@ func newContests(c clock.Clock) contests {
 	return contests{clock: c, seed: maphash.MakeSeed(), by: map[uint64]contest{}}
 }
 
+// hash identifies a write, whenever its Work was written: what undoes it writes that, too.
+func (c *contests) hash(w write) uint64 {
+	w.written = 0
+	return maphash.Comparable(c.seed, w)
+}
+
 // isOver reports whether there has been peace for so long that the contest has ended.
 func (c contest) isOver(now time.Time) bool { return now.Sub(time.Unix(0, c.last)) > peace }
 
@@ -74,7 +80,7 @@ func (c *contests) check(k workKey, w write, now time.Time) (Holdback, bool) {
 	defer c.mu.Unlock()
 	key := maphash.Comparable(c.seed, k)
 	of, ok := c.by[key]
-	if !ok || of.write != maphash.Comparable(c.seed, w) || of.isOver(now) {
+	if !ok || of.write != c.hash(w) || of.isOver(now) {
 		return Holdback{}, false
 	}
 	pause := of.pause(now)
@@ -120,7 +126,7 @@ func (c *contests) count(k workKey, w write, now time.Time) {
 	defer c.mu.Unlock()
 	key := maphash.Comparable(c.seed, k)
 	of := c.by[key]
-	if hash := maphash.Comparable(c.seed, w); of.write != hash || of.isOver(now) {
+	if hash := c.hash(w); of.write != hash || of.isOver(now) {
 		of = contest{write: hash}
 	}
 	of.last = now.UnixNano()

@@ -467,6 +467,23 @@ func TestContest(t *testing.T) {
 	}
 }
 
+// TestContestAboutADeletion: a controller undoes each time what prepares a Work for its deletion, which writes the Work.
+func TestContestAboutADeletion(t *testing.T) {
+	clock := clocktesting.NewFakeClock(sample.Created)
+	m, source := New(clock), asking("1", "m1")
+	v := judge.Verdict{ID: sample.Page, Targets: map[string]judge.Target{"m1": {Decision: judge.Unwanted}}}
+	for i := range uncontested + 5 {
+		op := judge.Operation{Kind: judge.Delete, Cluster: "m1", Work: observed(source, "m1", sample.WrittenAt(clock.Now()))}
+		if isHeld := m.Holds(v, op); isHeld != (i >= uncontested) {
+			t.Fatalf("time %d: held %t", i, isHeld)
+		}
+		if i < uncontested {
+			m.Repeat(v, op)
+		}
+		clock.Step(100 * time.Millisecond)
+	}
+}
+
 // TestWakes: a Work is woken once per recovery of its cluster, whatever the clocks say.
 func TestWakes(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
