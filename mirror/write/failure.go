@@ -24,7 +24,7 @@ func permanentRefusal(err error, op judge.Operation) (judge.Refusal, bool) {
 		}
 	}
 	verb := "write"
-	if op.Kind.Deletes() {
+	if op.Kind.Deletes() && !errors.As(err, &preparation{}) {
 		verb = "delete"
 	}
 	switch {

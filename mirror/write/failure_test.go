@@ -67,3 +67,13 @@ func TestPermanentRefusal(t *testing.T) {
 		})
 	}
 }
+
+// TestRefusedPreparation: the right that is missing is named: it is not that to delete.
+func TestRefusedPreparation(t *testing.T) {
+	forbidden := apierrors.NewForbidden(worksGR, "x", errors.New("no"))
+	for err, want := range map[error]string{forbidden: "may not delete Works", preparation{forbidden}: "may not write Works"} {
+		if got, _ := permanentRefusal(err, judge.Operation{Kind: judge.Delete, Cluster: "m1"}); !strings.Contains(got.Message, want) {
+			t.Errorf("%v: %q, not %q", err, got.Message, want)
+		}
+	}
+}
