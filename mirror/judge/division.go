@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -19,41 +18,25 @@ type Scale struct {
 }
 
 // sharesOf divides the replicas of a source over the clusters that exist and that it asks for,
-// ready or not: a cluster that is only away keeps its share. Who wins the ties depends on the UID, unless fewer replicas
-// move the other way: so a source that is recreated as it was moves none.
+// ready or not: a cluster that is only away keeps its share. What cannot be divided evenly stays where it is, so a source
+// that is recreated as it was moves none.
 func sharesOf(f Facts) map[string]render.Scale {
-	weights := map[string]int64{}
+	weights, has := map[string]int64{}, map[string]render.Scale{}
 	for cluster, facts := range f.Clusters {
 		if facts.State != ClusterMissing && f.Source.Terms.Matches(cluster, facts.Labels) {
 			weights[cluster] = f.Source.Differences.Division.WeightOf(cluster)
+			has[cluster], _ = f.shareOn(cluster)
 		}
 	}
-	ties := render.TiesOf(f.Source.UID)
-	shares := f.Scale.Divide(weights, ties)
-	if moving := f.moving(shares); moving > 0 {
-		if others := f.Scale.Divide(weights, !ties); f.moving(others) < moving {
-			return others
-		}
-	}
-	return shares
+	return f.Scale.Divide(weights, has, f.Source.UID)
 }
 
-// moving returns how many replicas come to or leave the clusters with these shares, by what their Works say.
-func (f Facts) moving(shares map[string]render.Scale) (n int64) {
-	for cluster, share := range shares {
-		if has, isKnown := f.replicasOn(cluster); isKnown {
-			n += max(has-share.Replicas, share.Replicas-has)
-		}
-	}
-	return n
-}
-
-// replicasOn returns how many replicas a cluster has by its Work; false if that is to go, is another owner's, or does not say.
-func (f Facts) replicasOn(cluster string) (replicas int64, isKnown bool) {
+// shareOn returns what a cluster has by its Work; false if that is to go, is another owner's, or does not say.
+func (f Facts) shareOn(cluster string) (share render.Scale, isKnown bool) {
 	if w := f.Works[cluster]; w != nil && !w.Terminating && w.Source == f.ID && w.Foreign == "" {
-		return replicasOf(w)
+		return w.Share()
 	}
-	return 0, false
+	return render.Scale{}, false
 }
 
 // share returns what a cluster gets of the replicas.
@@ -109,30 +92,22 @@ func (r *renderings) missing(cluster string) int64 {
 	case w == nil && r.f.Source.Deleted.IsZero(): // also of a cluster whose content fails
 		return r.share(cluster).Replicas
 	}
-	has, isKnown := r.f.replicasOn(cluster)
+	has, isKnown := r.f.shareOn(cluster)
 	if !isKnown {
 		return 0
 	}
-	return max(0, r.share(cluster).Replicas-has)
-}
-
-// replicasOf returns how many replicas a Work says; false if that is not known.
-func replicasOf(w *state.Work) (replicas int64, ok bool) {
-	if share, isDivided := w.Notes().Replicas(); isDivided {
-		return share, true
-	}
-	return w.Replicas()
+	return max(0, r.share(cluster).Replicas-has.Replicas)
 }
 
 // surplus returns how many replicas a cluster has by its Work beside its share. What is to go, with its Work or its
 // cluster, does not count.
 func (r *renderings) surplus(cluster string) int64 {
 	facts := r.f.Clusters[cluster]
-	has, isKnown := r.f.replicasOn(cluster)
+	has, isKnown := r.f.shareOn(cluster)
 	if !isKnown || facts.State != ClusterJoined || !r.f.Source.Terms.Matches(cluster, facts.Labels) {
 		return 0
 	}
-	return max(0, has-r.share(cluster).Replicas)
+	return max(0, has.Replicas-r.share(cluster).Replicas)
 }
 
 // divides reports whether there are replicas to divide.
@@ -182,6 +157,6 @@ func placedOn(f Facts, cluster string) int64 {
 	if w == nil || w.Foreign != "" || w.Source != f.ID {
 		return 0
 	}
-	n, _ := replicasOf(w)
-	return n
+	share, _ := w.Share()
+	return share.Replicas
 }

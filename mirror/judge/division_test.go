@@ -174,6 +174,28 @@ func TestTiesStay(t *testing.T) {
 	}
 }
 
+// TestCompletionsStay: a Job's members refuse other completions, even if its Pods are divided evenly.
+func TestCompletionsStay(t *testing.T) {
+	works := map[string]*state.Work{}
+	for _, uid := range []types.UID{"a", "b", "a"} { // recreated
+		f := dividedFacts(t, 2, sample.Annotations{render.ClustersAnnotation: "m1,m2", render.ReplicasAnnotation: "divide"}, joinedClusters("m1", "m2"))
+		u := workloadObject("Job", sample.Annotations{render.ClustersAnnotation: "m1,m2", render.ReplicasAnnotation: "divide"})
+		u.SetGroupVersionKind(state.JobKind.WithVersion("v1"))
+		u.Object["spec"] = map[string]any{"parallelism": int64(2), "completions": int64(5)}
+		f.Source = NewSource(u, render.Wishes{})
+		f.ID, f.Works, f.Source.UID = f.Source.ID, works, uid
+		f.Scale.Paths, _ = render.ScalePathsOf(f.ID.GroupKind(), "")
+		scale, err := f.Source.Template.Scale(f.Scale.Paths)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Scale.Scale = scale
+		if carryOut(t, f); sharesOf(f)["m1"].Completions != 3 {
+			t.Errorf("with UID %s, m1 has %d of 5 completions", uid, sharesOf(f)["m1"].Completions)
+		}
+	}
+}
+
 func unplacedIn(v Verdict) string {
 	for _, notice := range v.Notices {
 		if notice.Reason == ReplicasUnplaced {

@@ -70,6 +70,17 @@ const usualReplicasPath = ".spec.replicas"
 // built in and has them elsewhere, for example.
 func (w *Work) Replicas() (replicas int64, ok bool) { return max(0, w.replicas-1), w.replicas > 0 }
 
+// Share returns what the Work says of its share of the replicas, and of the completions; false if it is not known.
+func (w *Work) Share() (share render.Scale, ok bool) {
+	if w.rare != nil {
+		share.Completions = w.completions
+	}
+	if share.Replicas, ok = w.Notes().Replicas(); !ok {
+		share.Replicas, ok = w.Replicas()
+	}
+	return share, ok
+}
+
 // rare is what a Work names besides its source.
 type rare struct {
 	// handed is the source whose Work this was until a policy claimed the source. The Work
@@ -97,6 +108,8 @@ type rare struct {
 	// pods are how many Pods the workload has in the member, and kept how many of them are new and
 	// available; for waves as well.
 	pods, kept int64
+	// completions are those of the Job that it carries, if it notes a share.
+	completions int64
 }
 
 // NewWork reduces a Work to what the cache keeps of it.
@@ -123,12 +136,13 @@ func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 	w.written = lastWritten(obj)
 	w.specMarks = marksOf(obj)
 	w.own(obj)
+	var scale render.Scale
 	if manifest, err := render.ManifestOf(obj.Object); err == nil {
 		if carried := (&unstructured.Unstructured{Object: manifest}); !render.ForeignMark(carried.GetLabels(), nil).Binding { // never what we write
 			w.version = unique.Make(carried.GroupVersionKind().Version)
 		}
 		paths, _ := render.ScalePathsOf(w.Source.GroupKind(), usualReplicasPath)
-		if scale, err := paths.Read(manifest); err == nil {
+		if scale, err = paths.Read(manifest); err == nil {
 			w.replicas = scale.Replicas + 1
 		}
 	}
@@ -140,6 +154,9 @@ func readWork(obj *unstructured.Unstructured, bare Work) *Work {
 	of := rare{
 		handed: w.handedBy(obj), scales: w.scaledBy(obj), carries: w.other(obj), binding: w.boundTo(obj), owners: w.ownersOf(obj),
 		notes: notes, asWritten: err == nil && notes.Written != "" && notes.Written == content.String(),
+	}
+	if notes.Share != "" {
+		of.completions = scale.Completions
 	}
 	isNoted := annotations[render.WrittenAnnotation] != ""
 	of.suspended = (isNoted || w.Terminating) && dispatchStateOf(obj) == WorkSuspended
