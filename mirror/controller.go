@@ -197,7 +197,7 @@ func (c *Controller) Configure(parts config.Parts) error {
 		}
 	}
 	if s := c.statuses.Load(); s != nil {
-		s.memory.Reset()
+		s.memory.ForgetStatuses()
 		s.contested.clear()
 	}
 	c.Logger.Info("configuration in force", zap.Int("resources", len(configuration.Resources)))

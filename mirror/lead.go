@@ -92,7 +92,6 @@ func (c *Controller) lead(ctx context.Context, stop <-chan struct{}) {
 			c.memory.Prune()
 			c.arrivals.Prune()
 			q.Prune()
-			statuses.memory.Prune()
 			c.finalizers.undone.GC()
 		}, prunePeriod)
 	})

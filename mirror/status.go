@@ -19,6 +19,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/queue"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
@@ -40,7 +41,6 @@ type statuses struct {
 	*Controller
 	queue   workqueue.TypedRateLimitingInterface[render.Identity]
 	limiter *queue.RateLimiter
-	memory  *write.Statuses
 	// denied is where no status can be written, and told are the resources of which that was reported.
 	denied *denials[place]
 	told   *denials[schema.GroupResource]
@@ -49,9 +49,10 @@ type statuses struct {
 }
 
 func newStatuses(c *Controller) *statuses {
+	c.memory.ForgetStatuses()
 	limiter := queue.NewRateLimiter()
 	return &statuses{
-		Controller: c, memory: write.NewStatuses(c.Clock), denied: newDenials[place](c.Clock, denialPeriod), told: newDenials[schema.GroupResource](c.Clock, denialPeriod), limiter: limiter,
+		Controller: c, denied: newDenials[place](c.Clock, denialPeriod), told: newDenials[schema.GroupResource](c.Clock, denialPeriod), limiter: limiter,
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[render.Identity]{Name: "status"}),
 	}
 }
@@ -107,32 +108,32 @@ func (s *statuses) sync(ctx context.Context, id render.Identity) (retry time.Dur
 }
 
 // look writes the status of a judged source, if it is its turn.
-func (s *statuses) look(ctx context.Context, j judge.Judgement) (write.Turn, error) {
+func (s *statuses) look(ctx context.Context, j judge.Judgement) (memory.Turn, error) {
 	if !s.caches.Aggregates(j.Facts.ID.GroupKind()) || len(j.Reporting()) == 0 {
-		return write.Turn{}, nil
+		return memory.Turn{}, nil
 	}
 	if j.Facts.Source.Unread {
-		return write.Turn{After: statusUnread}, nil
+		return memory.Turn{After: statusUnread}, nil
 	}
 	reports, err := s.caches.Reports(ctx, j)
 	if err != nil {
-		return write.Turn{}, err
+		return memory.Turn{}, err
 	}
 	reports, recalled := j.Recall(reports, s.Clock.Now())
 	s.caches.Believe(recalled)
 	status, err := j.Status(reports, s.Clock.Now())
 	if err != nil || status == nil {
-		return write.Turn{}, err
+		return memory.Turn{}, err
 	}
 	s.caches.Believe(j.Believed(reports, s.Clock.Now()))
 	trust := j.TrustIn(reports, s.Clock.Now())
 	content, patch, err := patchOf(reports.Source, status)
 	if err != nil || patch == nil {
-		return write.Turn{After: trust}, err
+		return memory.Turn{After: trust}, err
 	}
 	progress := aggregate.ProgressOf(j.Facts.ID.GroupKind(), reports.Source.Generation, status)
-	turn := s.memory.Turn(reports.Source, content, progress)
-	if turn == (write.Turn{}) {
+	turn := s.memory.StatusTurn(reports.Source, content, progress)
+	if turn == (memory.Turn{}) {
 		turn.After, err = s.write(ctx, reports.Source, content, patch, progress)
 	}
 	if trust > 0 && (turn.After == 0 || trust < turn.After) {
@@ -205,7 +206,7 @@ func (s *statuses) write(ctx context.Context, source *state.Standing, content st
 	s.Metrics.StatusUpdate(resource.String(), err)
 	switch {
 	case err == nil:
-		s.memory.Wrote(source, content, u.GetResourceVersion(), state.NewStanding(u).Status, progress)
+		s.memory.WroteStatus(source, content, u.GetResourceVersion(), state.NewStanding(u).Status, progress)
 		s.denied.end(here)
 		s.denied.end(anywhere)
 		return 0, nil

@@ -20,7 +20,6 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
-	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/render/aggregate"
 )
@@ -205,7 +204,7 @@ func TestStatusIsReadWhereItWasNotKept(t *testing.T) {
 		if _, err := s.sync(t.Context(), gadget); err != nil {
 			t.Fatal(err)
 		}
-		s.memory.Reset()
+		s.memory.ForgetStatuses()
 	}
 	want := []string{`status {"phase":"Ready"} if it is 1`, `status {"phase":"Ready"} if it is 1`}
 	if diff := cmp.Diff(want, server.writes); diff != "" || reads != 1 {
@@ -250,7 +249,7 @@ func TestStatusThatIsNotStored(t *testing.T) {
 	if len(server.writes) != 1 || len(s.contested.all()) != 0 {
 		t.Errorf("%d writes, contested: %v", len(server.writes), s.contested.all())
 	}
-	if turn := s.memory.Turn(&state.Standing{ID: gadget, UID: "1", Version: "6"}, `{"phase":"Failed"}`, aggregate.Complete); turn != (write.Turn{}) {
+	if turn := s.memory.StatusTurn(&state.Standing{ID: gadget, UID: "1", Version: "6"}, `{"phase":"Failed"}`, aggregate.Complete); turn != (memory.Turn{}) {
 		t.Errorf("the next change waits: %+v", turn)
 	}
 }
@@ -292,7 +291,7 @@ func TestContestedStatus(t *testing.T) {
 func aMinute(t *testing.T, source *unstructured.Unstructured, member func(second int) aggregate.Member, store func(status map[string]any) map[string]any) (writes int, contested bool) {
 	t.Helper()
 	clock := newFakeClock()
-	memory := write.NewStatuses(clock)
+	remembered := memory.New(clock)
 	for second := range 60 {
 		standing := state.NewStanding(source)
 		status, err := aggregate.Status(source, []aggregate.Member{member(second)}, clock.Now())
@@ -304,15 +303,15 @@ func aMinute(t *testing.T, source *unstructured.Unstructured, member func(second
 			t.Fatal(err, patch)
 		}
 		progress := aggregate.ProgressOf(standing.ID.GroupKind(), standing.Generation, status)
-		switch turn := memory.Turn(standing, content, progress); {
+		switch turn := remembered.StatusTurn(standing, content, progress); {
 		case turn.Contested:
 			contested = true
-		case turn == (write.Turn{}):
+		case turn == (memory.Turn{}):
 			writes++
 			source.SetResourceVersion(fmt.Sprint(2 * writes))
 			version := source.GetResourceVersion()
 			answer := &unstructured.Unstructured{Object: map[string]any{"status": store(status)}}
-			memory.Wrote(standing, content, version, state.NewStanding(answer).Status, progress)
+			remembered.WroteStatus(standing, content, version, state.NewStanding(answer).Status, progress)
 		}
 		clock.Step(time.Second)
 	}

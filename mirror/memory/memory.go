@@ -72,13 +72,18 @@ type work struct {
 //	stopped  a wave is not through              all are, or there are no more    the deadline begins again
 //	lost     an override policy has gone, by    it is back, or is known to have  it is confirmed once more
 //	         the cache, or by a live list       gone
+//	status   its status was written             statusTruce; a new term or           the next is written at once
+//	                                            configuration
 type source struct {
 	works   map[string]work // by cluster
 	stopped time.Time
 	lost    map[loss]time.Time
+	status  *statusWrite
 }
 
-func (s *source) isEmpty() bool { return len(s.works) == 0 && s.stopped.IsZero() && len(s.lost) == 0 }
+func (s *source) isEmpty() bool {
+	return len(s.works) == 0 && s.stopped.IsZero() && len(s.lost) == 0 && s.status == nil
+}
 
 func (s *source) change(cluster string, do func(*work)) {
 	w := s.works[cluster]
@@ -89,6 +94,12 @@ func (s *source) change(cluster string, do func(*work)) {
 		s.works = map[string]work{cluster: w}
 	default:
 		s.works[cluster] = w
+	}
+}
+
+func (s *source) each(do func(cluster string, w *work)) {
+	for cluster := range s.works {
+		s.change(cluster, func(w *work) { do(cluster, w) })
 	}
 }
 
@@ -127,21 +138,24 @@ func (m *Memory) change(id render.Identity, cluster string, do func(*work)) {
 
 // each changes what is remembered of the Works of a source.
 func (m *Memory) each(id render.Identity, do func(cluster string, w *work)) {
-	m.changeSource(id, func(s *source) {
-		for cluster := range s.works {
-			s.change(cluster, func(w *work) { do(cluster, w) })
-		}
-	})
+	m.changeSource(id, func(s *source) { s.each(do) })
+}
+
+// sources changes what is remembered of all sources.
+func (m *Memory) sources(do func(render.Identity, *source)) {
+	m.mu.Lock()
+	all := slices.Collect(maps.Keys(m.of))
+	m.mu.Unlock()
+	for _, id := range all {
+		m.changeSource(id, func(s *source) { do(id, s) })
+	}
 }
 
 // all changes what is remembered of all Works.
 func (m *Memory) all(do func(id render.Identity, cluster string, w *work)) {
-	m.mu.Lock()
-	sources := slices.Collect(maps.Keys(m.of))
-	m.mu.Unlock()
-	for _, id := range sources {
-		m.each(id, func(cluster string, w *work) { do(id, cluster, w) })
-	}
+	m.sources(func(id render.Identity, s *source) {
+		s.each(func(cluster string, w *work) { do(id, cluster, w) })
+	})
 }
 
 // Overdue returns the sources to sync without an event: the watch has not shown a write in
@@ -192,6 +206,11 @@ func (m *Memory) Prune() {
 		}
 		if w.created != nil && now.Sub(w.created.at) >= forgetUnshown {
 			w.created = nil
+		}
+	})
+	m.sources(func(_ render.Identity, s *source) {
+		if s.status != nil && now.Sub(s.status.at) >= statusTruce {
+			s.status = nil
 		}
 	})
 	m.contests.prune()
