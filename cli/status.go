@@ -135,5 +135,5 @@ func (s *statusCommand) linesOf(f judge.Facts) []mirrorStatus {
 
 // chooses reports whether the flags select a line.
 func (s *statusCommand) chooses(line mirrorStatus) bool {
-	return (len(s.members) == 0 || slices.Contains(s.members, line.Cluster)) && (!s.failed || line.needsSomebody())
+	return (len(s.members) == 0 || slices.Contains(s.members, line.Cluster)) && (!s.failed || line.needsAttention())
 }

@@ -121,8 +121,8 @@ func (s sourceName) String() string {
 	return render.Identity{Group: s.Group, Kind: s.Kind, Namespace: s.Namespace, Name: s.Name}.String()
 }
 
-// needsSomebody reports whether a line is about something that does not resolve itself.
-func (s mirrorStatus) needsSomebody() bool {
+// needsAttention reports whether a line is about something that does not resolve itself.
+func (s mirrorStatus) needsAttention() bool {
 	return s.Decision == judge.Unknown.String() && !s.Waits || s.Overdue || s.Work != nil && (s.Work.DeletionHeld || s.Work.State == state.WorkFailed.String())
 }
 
