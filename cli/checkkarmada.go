@@ -191,7 +191,7 @@ func (c *checker) checkResource(ctx context.Context, gr schema.GroupResource, ve
 		c.fail("see kubectl api-resources: an aggregated API may be down", "cannot tell whether it serves %s: %v", gr, err)
 		return nil
 	case !ok:
-		c.warn("correct its group, version or plural (kubectl api-resources), or install its CustomResourceDefinition: the daemon then picks it up", "%s is not served%s", resourceName(gr, version), meant(c.client.Discovery(), gr))
+		c.warn("correct its group, version or plural (kubectl api-resources), or install its CustomResourceDefinition: the daemon then picks it up", "%s is not served%s", resourceName(gr, version), suggest(c.client.Discovery(), gr))
 		return nil
 	}
 	missing, err := right{verbs: []string{"get", "list", "watch"}, GroupResource: gr}.missing(ctx, c.client)

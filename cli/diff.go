@@ -129,7 +129,7 @@ func (d *differ) run(ctx context.Context, args []string) (differs bool, err erro
 
 // tell prints to errOut what the difference does not show.
 func (d *differ) tell(format string, args ...any) {
-	fmt.Fprintln(d.errOut, harmless(oneLine(fmt.Sprintf(format, args...))))
+	fmt.Fprintln(d.errOut, stripControl(oneLine(fmt.Sprintf(format, args...))))
 }
 
 // write puts the Works of a source that would change into the two folders, as they are and

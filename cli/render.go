@@ -176,7 +176,7 @@ func (r *renderCommand) place(u *unstructured.Unstructured) error {
 		return misuse("cannot render %s %q: it has no namespace: give --namespace", gvk.GroupKind(), u.GetName())
 	default:
 		warning := fmt.Sprintf("%s %q has no namespace, and is rendered as cluster-scoped: if its kind is namespaced, give --namespace", gvk.GroupKind(), u.GetName())
-		fmt.Fprintln(r.errOut, "warning: "+harmless(oneLine(warning)))
+		fmt.Fprintln(r.errOut, "warning: "+stripControl(oneLine(warning)))
 	}
 	return nil
 }
@@ -201,7 +201,7 @@ func (r *renderCommand) render(u *unstructured.Unstructured, clusters []*state.C
 		}
 	}
 	for _, notice := range v.Notices {
-		fmt.Fprintln(r.errOut, "warning: "+harmless(oneLine(fmt.Sprintf("%s: %s: %s", v.ID, notice.Reason, notice.Message))))
+		fmt.Fprintln(r.errOut, "warning: "+stripControl(oneLine(fmt.Sprintf("%s: %s: %s", v.ID, notice.Reason, notice.Message))))
 	}
 	for _, op := range judge.Plan(v, nil) {
 		body, err := op.Body(v)

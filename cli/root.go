@@ -53,7 +53,7 @@ type printed struct{ error }
 // printError prints the text of an error, if it has any.
 func printError(out io.Writer, err error) {
 	if text := err.Error(); text != "" {
-		fmt.Fprintln(out, "karmada-mirror:", harmless(text))
+		fmt.Fprintln(out, "karmada-mirror:", stripControl(text))
 	}
 }
 
@@ -78,6 +78,6 @@ func NewOver(transport http.RoundTripper) *cobra.Command {
 	}
 	root.AddCommand(newRun(transport), newStatus(transport), newExplain(transport), newDiff(transport), newWait(transport), newRender(),
 		newDeletions(transport), newPurge(transport), newCheck(transport), newKubeconfig(transport), newValidate(transport), newVersion())
-	tellUsage(root)
+	reportMisuse(root)
 	return root
 }

@@ -22,7 +22,7 @@ type statusCommand struct {
 	errOut        io.Writer
 
 	states  workStates
-	told    toldLines // with watch only
+	told    printedLines // with watch only
 	printer statusPrinter
 }
 
@@ -48,7 +48,7 @@ func newStatus(transport http.RoundTripper) *cobra.Command {
 		Args:    someObjects,
 		Example: "  karmada-mirror status -A\n  karmada-mirror status -A --failed\n  karmada-mirror status deploy -n shop -l team=web\n  karmada-mirror status deploy/cart -n shop -w",
 	}
-	s := &statusCommand{selection: newSelection(cmd, transport), states: workStates{}, told: toldLines{}}
+	s := &statusCommand{selection: newSelection(cmd, transport), states: workStates{}, told: printedLines{}}
 	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "after the list, print each line that changes, until interrupted")
 	cmd.Flags().StringVarP(&s.labels, "selector", "l", "", "only objects with these labels, as in kubectl get -l")
 	cmd.Flags().StringSliceVar(&s.members, "member", nil, "only these member clusters")

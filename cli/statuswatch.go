@@ -242,7 +242,7 @@ func (f *follower) look(ctx context.Context, id render.Identity) error {
 	switch {
 	case err == nil:
 		return f.printer.flush()
-	case passes(err):
+	case isTransient(err):
 		f.queue.AddAfter(id, retryPeriod)
 		return nil
 	}

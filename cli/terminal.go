@@ -18,9 +18,9 @@ func isTerminal(in io.Reader) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// harmless replaces everything in a text that a terminal would obey: parts of it may come from a
+// stripControl replaces everything in a text that a terminal would obey: parts of it may come from a
 // file or an API server.
-func harmless(text string) string {
+func stripControl(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unicode.IsControl(r) {
 			return unicode.ReplacementChar

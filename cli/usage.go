@@ -12,7 +12,7 @@ import (
 
 // usageError is a mistake in the arguments of a command.
 type usageError struct {
-	// cmd is the command; tellUsage fills it in.
+	// cmd is the command; reportMisuse fills it in.
 	cmd *cobra.Command
 	err error
 }
@@ -26,9 +26,9 @@ func misuse(format string, args ...any) error {
 	return &usageError{err: fmt.Errorf(format, args...)}
 }
 
-// tellUsage makes a command and its subcommands report mistakes in their arguments as usageErrors,
+// reportMisuse makes a command and its subcommands report mistakes in their arguments as usageErrors,
 // which print the usage: those that cobra finds, and those that the command returns.
-func tellUsage(cmd *cobra.Command) {
+func reportMisuse(cmd *cobra.Command) {
 	if cmd.HasSubCommands() {
 		wantSubcommand(cmd)
 	}
@@ -57,7 +57,7 @@ func tellUsage(cmd *cobra.Command) {
 		}
 	}
 	for _, sub := range cmd.Commands() {
-		tellUsage(sub)
+		reportMisuse(sub)
 	}
 }
 

@@ -111,7 +111,7 @@ func validateServed(ctx context.Context, flags *genericclioptions.ConfigFlags, c
 		case err != nil:
 			errs = append(errs, fmt.Errorf("cannot tell whether %s is served: %w", r.GroupResource(), err))
 		case !served:
-			errs = append(errs, fmt.Errorf("the API server does not serve %s%s", resourceName(r.GroupResource(), r.Version), meant(client.Discovery(), r.GroupResource())))
+			errs = append(errs, fmt.Errorf("the API server does not serve %s%s", resourceName(r.GroupResource(), r.Version), suggest(client.Discovery(), r.GroupResource())))
 		}
 	}
 	return errors.Join(errs...)

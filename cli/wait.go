@@ -111,7 +111,7 @@ func (w *waitCommand) one(ctx context.Context, ref gather.SourceRef) error {
 	err := wait.PollUntilContextCancel(ctx, waitPeriod, true, func(ctx context.Context) (done bool, err error) {
 		now, err := w.missing(ctx, ref)
 		switch {
-		case passes(err) && w.timeout > 0 && ctx.Err() == nil:
+		case isTransient(err) && w.timeout > 0 && ctx.Err() == nil:
 			missing = []string{err.Error()}
 			return false, nil
 		case err != nil: // after a timeout, missing still has the last answer
@@ -238,8 +238,8 @@ func (w *waitCommand) unhealthy(j judge.Judgement, line mirrorStatus, report *st
 	return ""
 }
 
-// passes reports whether an error is transient: no answer is, unless it is the certificate that is refused.
-func passes(err error) bool {
+// isTransient reports whether an error is transient: no answer is, unless it is the certificate that is refused.
+func isTransient(err error) bool {
 	var unanswered *url.Error
 	var refused *tls.CertificateVerificationError
 	return apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err) ||

@@ -86,7 +86,7 @@ func TestPasses(t *testing.T) {
 		apierrors.NewForbidden(schema.GroupResource{}, "", nil):              false,
 		errors.New("it does not exist"):                                      false,
 	} {
-		if passes(err) != want {
+		if isTransient(err) != want {
 			t.Errorf("%v: passes: %t", err, !want)
 		}
 	}

@@ -40,7 +40,7 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 		c.caches.ForgetLabels(name) // they hold up nothing any more
 		c.enqueueHavingChosen(before, had)
 	}
-	objects, namespaces := c.caches.Concerned(before, after)
+	objects, namespaces := c.caches.AffectedBy(before, after)
 	for _, o := range objects {
 		c.enqueueObject(o)
 		c.enqueueNeeding(o.ID)
@@ -50,7 +50,7 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 		c.enqueueObjectsIn(n.Name)
 	}
 	if before != nil && after != nil {
-		for p := range c.caches.Distinguishing(before, after) {
+		for p := range c.caches.PoliciesAffectedBy(before, after) {
 			c.enqueueSelected(p)
 		}
 	}
@@ -78,7 +78,7 @@ func (c *Controller) enqueueChoosing(cluster *state.Cluster, matters func(render
 			c.enqueue(id)
 		}
 	}
-	objects, namespaces := c.caches.Concerned(nil, cluster)
+	objects, namespaces := c.caches.AffectedBy(nil, cluster)
 	for _, o := range objects {
 		enqueue(o.ID)
 	}

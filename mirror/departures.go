@@ -236,9 +236,9 @@ func (d *departures) all() []render.Identity {
 	return slices.Collect(maps.Keys(d.of))
 }
 
-// letGo removes our finalizer from an object that has left the configuration, and is not back. It
+// releaseFinalizer removes our finalizer from an object that has left the configuration, and is not back. It
 // returns what keeps it from that; nil for nothing.
-func (c *Controller) letGo(ctx context.Context, id render.Identity, o *write.Outcome) *judge.Refusal {
+func (c *Controller) releaseFinalizer(ctx context.Context, id render.Identity, o *write.Outcome) *judge.Refusal {
 	left, ok := c.departures.get(id)
 	if !ok {
 		return nil

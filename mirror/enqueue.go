@@ -154,7 +154,7 @@ func (c *Controller) enqueueGroup(group string) {
 // change is our own write: the source may have changed in between.
 func (c *Controller) workChanged(before, after *state.Work) {
 	if before != nil && (after == nil || after.UID != before.UID) { // deleted; we may have missed the event
-		if c.givesBack(before) {
+		if c.restoresDeleted(before) {
 			c.memory.Vanish(before)
 		}
 		c.memory.Forget(before.Source, before.Cluster)
@@ -162,7 +162,7 @@ func (c *Controller) workChanged(before, after *state.Work) {
 	}
 	if before != nil && after != nil && after.UID == before.UID && after.Terminating && !before.Terminating {
 		c.breaker.Saw(after)
-		if c.givesBack(after) {
+		if c.restoresDeleted(after) {
 			c.memory.Go(after)
 		}
 	}
@@ -205,9 +205,9 @@ func (c *Controller) ownerChanged(before, after *state.Work) {
 	}
 }
 
-// givesBack reports whether a Work gets back what it had if another user deletes it. No one knows what the last leader has
+// restoresDeleted reports whether a Work gets back what it had if another user deletes it. No one knows what the last leader has
 // deleted, and a watch may show it late.
-func (c *Controller) givesBack(w *state.Work) bool {
+func (c *Controller) restoresDeleted(w *state.Work) bool {
 	isSince := c.queue.Load() != nil && (c.hasPassed.Load() || !state.IsOlder(w.ResourceVersion, *c.fence.Load()))
 	return isSince && w.IsOursFor(w.Source) && c.caches.InWaves(w.Source)
 }

@@ -162,7 +162,7 @@ func TestForegroundWrittenMeanwhile(t *testing.T) {
 }
 
 // TestForegroundNoPath: a 404 that does not name the object proves nothing (see NoPath of TestReconcile): the
-// group is not served for a moment. SetFinalizer takes it for the object's absence, and letGo drops the
+// group is not served for a moment. SetFinalizer takes it for the object's absence, and releaseFinalizer drops the
 // departure.
 func TestForegroundNoPath(t *testing.T) {
 	server := newAPIServer(t)

@@ -102,7 +102,7 @@ func (s *statuses) sync(ctx context.Context, id render.Identity) (retry time.Dur
 	j := judge.On(s.caches.Facts(id))
 	turn, err := s.look(ctx, j)
 	if err == nil {
-		s.tellContested(j.Facts, turn.Contested)
+		s.reportContested(j.Facts, turn.Contested)
 	}
 	return turn.After, err
 }
@@ -144,7 +144,7 @@ func (s *statuses) look(ctx context.Context, j judge.Judgement) (memory.Turn, er
 
 // patchOf returns what a status says, by which it is recognized, and the merge patch that gives it to
 // exactly this version of the source; the patch is nil if the source has it.
-func patchOf(source *state.Standing, status map[string]any) (content string, patch []byte, err error) {
+func patchOf(source *state.SourceStatus, status map[string]any) (content string, patch []byte, err error) {
 	encoded, err := json.Marshal(status)
 	if err != nil {
 		return "", nil, fmt.Errorf("cannot encode the status: %w", err)
@@ -189,7 +189,7 @@ func withoutTimes(status map[string]any) (string, error) {
 }
 
 // write writes a status. A source that no longer exists, or has changed, is left to its event.
-func (s *statuses) write(ctx context.Context, source *state.Standing, content string, patch []byte, progress aggregate.Progress) (retry time.Duration, err error) {
+func (s *statuses) write(ctx context.Context, source *state.SourceStatus, content string, patch []byte, progress aggregate.Progress) (retry time.Duration, err error) {
 	served, ok := s.caches.ServedAs(source.ID.GroupKind())
 	if !ok {
 		return 0, nil
@@ -206,7 +206,7 @@ func (s *statuses) write(ctx context.Context, source *state.Standing, content st
 	s.Metrics.StatusUpdate(resource.String(), err)
 	switch {
 	case err == nil:
-		s.memory.WroteStatus(source, content, u.GetResourceVersion(), state.NewStanding(u).Status, progress)
+		s.memory.WroteStatus(source, content, u.GetResourceVersion(), state.NewSourceStatus(u).Status, progress)
 		s.denied.end(here)
 		s.denied.end(anywhere)
 		return 0, nil
@@ -230,9 +230,9 @@ func (s *statuses) write(ctx context.Context, source *state.Standing, content st
 // aggregationLabel is the label by which the daemon's ClusterRole collects the rules of others.
 const aggregationLabel = `rbac.karmada.target/aggregate-to-karmada-mirror: "true"`
 
-// tellContested reports that another writer keeps changing the status of a source, or that it no
+// reportContested reports that another writer keeps changing the status of a source, or that it no
 // longer does.
-func (s *statuses) tellContested(f judge.Facts, isContested bool) {
+func (s *statuses) reportContested(f judge.Facts, isContested bool) {
 	var notices []judge.Refusal
 	if isContested {
 		notices = []judge.Refusal{{Reason: judge.StatusContested, Message: "another writer keeps changing its status: the members' statuses are not summed up in it for an hour", Advice: judge.StatusContested.Hint()}}

@@ -249,7 +249,7 @@ func TestStatusThatIsNotStored(t *testing.T) {
 	if len(server.writes) != 1 || len(s.contested.all()) != 0 {
 		t.Errorf("%d writes, contested: %v", len(server.writes), s.contested.all())
 	}
-	if turn := s.memory.StatusTurn(&state.Standing{ID: gadget, UID: "1", Version: "6"}, `{"phase":"Failed"}`, aggregate.Complete); turn != (memory.Turn{}) {
+	if turn := s.memory.StatusTurn(&state.SourceStatus{ID: gadget, UID: "1", Version: "6"}, `{"phase":"Failed"}`, aggregate.Complete); turn != (memory.Turn{}) {
 		t.Errorf("the next change waits: %+v", turn)
 	}
 }
@@ -293,7 +293,7 @@ func aMinute(t *testing.T, source *unstructured.Unstructured, member func(second
 	clock := newFakeClock()
 	remembered := memory.New(clock)
 	for second := range 60 {
-		standing := state.NewStanding(source)
+		standing := state.NewSourceStatus(source)
 		status, err := aggregate.Status(source, []aggregate.Member{member(second)}, clock.Now())
 		if err != nil {
 			t.Fatal(err)
@@ -311,7 +311,7 @@ func aMinute(t *testing.T, source *unstructured.Unstructured, member func(second
 			source.SetResourceVersion(fmt.Sprint(2 * writes))
 			version := source.GetResourceVersion()
 			answer := &unstructured.Unstructured{Object: map[string]any{"status": store(status)}}
-			remembered.WroteStatus(standing, content, version, state.NewStanding(answer).Status, progress)
+			remembered.WroteStatus(standing, content, version, state.NewSourceStatus(answer).Status, progress)
 		}
 		clock.Step(time.Second)
 	}

@@ -62,7 +62,7 @@ func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, 
 func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh bool) (_ syncResult, err error) {
 	defer state.Catch(&err)
 	o := &write.Outcome{}
-	notRemoved := c.letGo(ctx, id, o)
+	notRemoved := c.releaseFinalizer(ctx, id, o)
 	if err := c.writer.FindAgain(ctx, id, func() judge.Judgement { return judge.On(c.caches.Facts(id)) }); err != nil {
 		return syncResult{}, err
 	}

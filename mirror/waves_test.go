@@ -153,13 +153,13 @@ func TestBakeWhileAway(t *testing.T) {
 	syncPage(t, c)
 	clock.Step(15 * time.Minute)
 	syncPage(t, c)
-	if lasts, isSteady := c.caches.Facts(sample.Page).Steady["m1"]; isSteady || len(s.writes) > 0 {
+	if lasts, isSteady := c.caches.Facts(sample.Page).HealthyFor["m1"]; isSteady || len(s.writes) > 0 {
 		t.Fatalf("while it is away: healthy for %s, %q", lasts, s.writes)
 	}
 	ready("True", "102")
 	j := judge.On(c.caches.Facts(sample.Page))
 	if slices.ContainsFunc(j.Plan, func(op judge.Operation) bool { return op.Cluster == "m2" && op.Kind.WritesContent() }) {
-		t.Errorf("m2 is to get the content as soon as m1 is back: m1 counts as healthy for %s", j.Facts.Steady["m1"])
+		t.Errorf("m2 is to get the content as soon as m1 is back: m1 counts as healthy for %s", j.Facts.HealthyFor["m1"])
 	}
 }
 

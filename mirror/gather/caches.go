@@ -88,12 +88,12 @@ type Caches struct {
 	relabelled sync.Map
 	// flaps delays what a recovery wakes, by cluster.
 	flaps  *flowcontrol.Backoff
-	lately *lately
+	recent *recentReads
 }
 
 // NewCaches returns Caches that Run fills.
 func NewCaches(o Options) *Caches {
-	c := &Caches{options: o, lately: newLately(o.Dynamic, o.Clock), flaps: flowcontrol.NewBackOff(wakeDelay, maxWakeDelay)}
+	c := &Caches{options: o, recent: newRecentReads(o.Dynamic, o.Clock), flaps: flowcontrol.NewBackOff(wakeDelay, maxWakeDelay)}
 	c.flaps.Clock = o.Clock
 	c.sources = watch.NewSet(c.newSourceWatch)
 	c.policies = watch.NewSet(c.newPolicyWatch)

@@ -190,7 +190,7 @@ func (c *Caches) ReadWaves(ctx context.Context, f *judge.Facts, clusters []strin
 					return err
 				}
 			}
-			live, err := c.lately.get(ctx, c.clusters, cluster, func(u *unstructured.Unstructured) kept { return state.NewCluster(u) })
+			live, err := c.recent.get(ctx, c.clusters, cluster, func(u *unstructured.Unstructured) kept { return state.NewCluster(u) })
 			if err != nil && !ProvesAbsence(err, cluster) {
 				return fmt.Errorf("cannot read cluster %q: %w", cluster, err)
 			}
@@ -260,7 +260,7 @@ func (c *Caches) readClusters(ctx context.Context, f judge.Facts) error {
 		}
 		reads.Go(func() (err error) {
 			defer state.Catch(&err)
-			obj, err := c.lately.get(ctx, c.clusters, cluster, func(u *unstructured.Unstructured) kept { return state.NewCluster(u) })
+			obj, err := c.recent.get(ctx, c.clusters, cluster, func(u *unstructured.Unstructured) kept { return state.NewCluster(u) })
 			live := judge.ClusterFacts{}
 			switch {
 			case err == nil:
@@ -278,12 +278,12 @@ func (c *Caches) readClusters(ctx context.Context, f judge.Facts) error {
 	return reads.Wait()
 }
 
-// liveNamespaceOf returns the Namespace of a source, by a live read at most latelyPeriod old.
+// liveNamespaceOf returns the Namespace of a source, by a live read at most recentPeriod old.
 func (c *Caches) liveNamespaceOf(ctx context.Context, id render.Identity) (*state.Namespace, error) {
 	if id.Namespace == "" {
 		return &state.Namespace{}, nil
 	}
-	obj, err := c.lately.get(ctx, c.namespaces, id.Namespace, func(u *unstructured.Unstructured) kept { return state.NewNamespace(u) })
+	obj, err := c.recent.get(ctx, c.namespaces, id.Namespace, func(u *unstructured.Unstructured) kept { return state.NewNamespace(u) })
 	if err != nil {
 		return nil, fmt.Errorf("cannot read namespace %q: %w", id.Namespace, err)
 	}

@@ -77,7 +77,7 @@ func TestOutageUnseen(t *testing.T) {
 func TestLossAgainstOldList(t *testing.T) {
 	clock := clocktesting.NewFakeClock(sample.Created)
 	c := NewCaches(Options{Clock: clock, Memory: memory.New(clock), Logger: zap.NewNop()})
-	if _, left, err := c.ConfirmLoss(t.Context(), judge.Facts{ID: sample.Page}, map[string][]string{"m1": {"OverridePolicy/x"}}, 0); err != nil || left != latelyPeriod {
+	if _, left, err := c.ConfirmLoss(t.Context(), judge.Facts{ID: sample.Page}, map[string][]string{"m1": {"OverridePolicy/x"}}, 0); err != nil || left != recentPeriod {
 		t.Errorf("%s left, %v", left, err)
 	}
 }

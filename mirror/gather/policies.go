@@ -86,8 +86,8 @@ func (c *Caches) SelectedBy(p *state.Policy) iter.Seq[*state.Object] {
 	}
 }
 
-// Distinguishing returns the policies that change other objects on a cluster after it has changed.
-func (c *Caches) Distinguishing(before, after *state.Cluster) iter.Seq[*state.Policy] {
+// PoliciesAffectedBy returns the policies that change other objects on a cluster after it has changed.
+func (c *Caches) PoliciesAffectedBy(before, after *state.Cluster) iter.Seq[*state.Policy] {
 	return func(yield func(*state.Policy) bool) {
 		for _, w := range c.policies.All() {
 			for p := range each[state.Policy](w.List()) {
@@ -105,7 +105,7 @@ func (c *Caches) Distinguishing(before, after *state.Cluster) iter.Seq[*state.Po
 // is left. It waits for no less than a list may be old that was made for another source. The live list may
 // show that more is lost; that has a time of its own.
 func (c *Caches) ConfirmLoss(ctx context.Context, f judge.Facts, lost map[string][]string, settle time.Duration) (judge.Facts, time.Duration, error) {
-	settle = max(settle, latelyPeriod)
+	settle = max(settle, recentPeriod)
 	if left := settle - c.options.Memory.Lost(f.ID, lost, false); left > 0 {
 		return f, left, nil
 	}
@@ -121,7 +121,7 @@ func (c *Caches) ConfirmLoss(ctx context.Context, f judge.Facts, lost map[string
 		} else if namespace == "" {
 			continue
 		}
-		list, err := c.lately.list(ctx, r, namespace, c.policiesVersion(r))
+		list, err := c.recent.list(ctx, r, namespace, c.policiesVersion(r))
 		if err != nil {
 			return f, 0, fmt.Errorf("cannot tell whether %q has lost an override: %w", f.ID, err)
 		}

@@ -24,18 +24,18 @@ import (
 // a later one.
 type statuses struct {
 	mu        sync.Mutex
-	standings map[render.Identity]*state.Standing
+	standings map[render.Identity]*state.SourceStatus
 	reports   map[types.UID]*state.Report
 	// first is what was first seen to be reported on each Work since it is made from its source, until that
 	// is renewed.
 	first map[types.UID][]byte
 }
 
-func (s *statuses) noteStanding(now *state.Standing) {
+func (s *statuses) noteStanding(now *state.SourceStatus) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.standings == nil {
-		s.standings = map[render.Identity]*state.Standing{}
+		s.standings = map[render.Identity]*state.SourceStatus{}
 	}
 	if known, ok := s.standings[now.ID]; !ok || !state.IsOlder(now.Version, known.Version) {
 		s.standings[now.ID] = now
@@ -90,7 +90,7 @@ func (c *Caches) Believe(reports []*state.Report) {
 
 // standing returns what a source says, in the given version or a later one; nil if that is not
 // known.
-func (s *statuses) standing(id render.Identity, version string) *state.Standing {
+func (s *statuses) standing(id render.Identity, version string) *state.SourceStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known, ok := s.standings[id]; ok && !state.IsOlder(known.Version, version) {
@@ -113,7 +113,7 @@ func (s *statuses) report(w *state.Work) *state.Report {
 func (s *statuses) prune(isSource func(render.Identity) bool, isWork func(types.UID) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	standings, reports, first := map[render.Identity]*state.Standing{}, map[types.UID]*state.Report{}, map[types.UID][]byte{}
+	standings, reports, first := map[render.Identity]*state.SourceStatus{}, map[types.UID]*state.Report{}, map[types.UID][]byte{}
 	for id, of := range s.standings {
 		if isSource(id) {
 			standings[id] = of
@@ -134,9 +134,9 @@ func (s *statuses) prune(isSource func(render.Identity) bool, isWork func(types.
 // that is aggregated.
 func (c *Caches) keepObject(keep func(*unstructured.Unstructured) *state.Object) func(*unstructured.Unstructured) *state.Object {
 	return func(u *unstructured.Unstructured) *state.Object {
-		var standing *state.Standing
+		var standing *state.SourceStatus
 		if c.Aggregates(u.GroupVersionKind().GroupKind()) {
-			standing = state.NewStanding(u) // before u is reduced
+			standing = state.NewSourceStatus(u) // before u is reduced
 		}
 		o := keep(u)
 		if standing != nil && c.Asks(o) {
@@ -188,7 +188,7 @@ func (c *Caches) Reports(ctx context.Context, j judge.Judgement) (judge.Reports,
 }
 
 // standingOf returns what a source says of its status; nil if the source no longer exists.
-func (c *Caches) standingOf(ctx context.Context, s *judge.Source) (*state.Standing, error) {
+func (c *Caches) standingOf(ctx context.Context, s *judge.Source) (*state.SourceStatus, error) {
 	if known := c.statuses.standing(s.ID, s.ResourceVersion); known != nil {
 		return known, nil
 	}
@@ -203,7 +203,7 @@ func (c *Caches) standingOf(ctx context.Context, s *judge.Source) (*state.Standi
 	case err != nil:
 		return nil, fmt.Errorf("cannot read the status of source %q: %w", s.ID, err)
 	}
-	standing := state.NewStanding(u)
+	standing := state.NewSourceStatus(u)
 	c.statuses.noteStanding(standing)
 	return standing, nil
 }

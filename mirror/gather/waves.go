@@ -61,10 +61,10 @@ func (c *Caches) InWaves(id render.Identity) bool {
 // advance adds the same for a reader who has not followed the Works: they count as well since they were last
 // written.
 func (r *Reader) advance(ctx context.Context, f *judge.Facts) (err error) {
-	f.Now, f.Steady, f.LeastBake = time.Now(), map[string]time.Duration{}, judge.DefaultLeastBake
+	f.Now, f.HealthyFor, f.LeastBake = time.Now(), map[string]time.Duration{}, judge.DefaultLeastBake
 	for cluster, w := range f.Works {
 		if w.IsWell() {
-			f.Steady[cluster] = max(0, f.Now.Sub(w.Written()))
+			f.HealthyFor[cluster] = max(0, f.Now.Sub(w.Written()))
 		}
 	}
 	if f.Source != nil && !f.Source.Waves.IsEmpty() {

@@ -61,7 +61,7 @@ func On(f Facts) Judgement {
 //	present, by the cache       no             –            ours     Unknown, unproven
 //	present, by a live read     no             –            ours     Unwanted
 func Decide(f Facts) Verdict {
-	v := Verdict{ID: f.ID, Targets: map[string]Target{}, NeedsApproval: f.Definition != DefinitionServed || f.Source == nil && f.outlived()}
+	v := Verdict{ID: f.ID, Targets: map[string]Target{}, NeedsApproval: f.Definition != DefinitionServed || f.Source == nil && f.predatesDefinition()}
 	if f.Unknown == "" && f.Source != nil {
 		if f.Source.Refusal != nil && (f.Source.Asks || f.Source.Refusal == noOptOut) {
 			v.Refusals = append(v.Refusals, *f.Source.Refusal)
@@ -78,7 +78,7 @@ func Decide(f Facts) Verdict {
 			if r := f.Clusters[cluster].Recovery; f.Unknown == "" && r.Awaits(w) { // another daemon may look after the others
 				target.Wake, target.WakeIn = r.At, r.In
 			}
-			if in, isKnown := f.Stalls[cluster]; isKnown && w.Foreign == "" && w.IsParting() && !f.Clusters[cluster].WriteUnderWay {
+			if in, isKnown := f.Stalls[cluster]; isKnown && w.Foreign == "" && w.IsOrphaning() && !f.Clusters[cluster].WriteUnderWay {
 				target.Stalled, target.StallsIn = in == 0, in
 			}
 		}
@@ -133,9 +133,9 @@ func (f Facts) isBack(cluster string, t Target) bool {
 	return f.Unknown == "" && f.Source != nil && t.Decision == Unknown && !t.Unproven && isOf(f, cluster) && w.Held != nil && w.Foreign == "" && !f.Clusters[cluster].WriteUnderWay
 }
 
-// outlived reports whether the source that a Work was made from is older than the
+// predatesDefinition reports whether the source that a Work was made from is older than the
 // definition of its kind: it was deleted with an earlier definition of that name. Both times are in seconds.
-func (f Facts) outlived() bool {
+func (f Facts) predatesDefinition() bool {
 	for _, w := range f.Works {
 		created := w.SourceCreated()
 		if w.Source == f.ID && (created.Before(f.DefinitionCreated) || f.Redefined && created.Equal(f.DefinitionCreated)) {

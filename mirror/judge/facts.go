@@ -61,14 +61,14 @@ type Facts struct {
 	AllAtOnce bool
 	// SharesAtOnce: a cluster gets fewer replicas at once, even if others are still to get more.
 	SharesAtOnce bool
-	// Now is the current time; Steady says for how long the Work on each cluster has had its content
-	// and been applied and healthy. Steady has no entry for one that is not, and none at all if the
+	// Now is the current time; HealthyFor says for how long the Work on each cluster has had its content
+	// and been applied and healthy. HealthyFor has no entry for one that is not, and none at all if the
 	// source has no waves.
-	Now    time.Time
-	Steady map[string]time.Duration
-	// Undated are the clusters whose Works have content that no report tells from the content before:
+	Now        time.Time
+	HealthyFor map[string]time.Duration
+	// Ambiguous are the clusters whose Works have content that no report tells from the content before:
 	// it was made from the same generation of the source, or that is not known.
-	Undated map[string]bool
+	Ambiguous map[string]bool
 	// Unshown are the clusters whose Works have content that Karmada has not been seen to apply, and for how long
 	// they have been seen to have it: that Karmada says "applied" may be true of the content before.
 	// UnshownBecause is why that cannot be seen; empty if it can.

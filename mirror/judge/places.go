@@ -175,7 +175,7 @@ const hasChanged = "has changed, and the caches do not show it"
 // judgeWork returns how far a Work has come that has the content. A bake that is over ends in less than 0.
 func (f Facts) judgeWork(w *state.Work) (s stage, because string, bakesIn time.Duration) {
 	bake := f.bakeOf(w)
-	steady, isSteady := f.Steady[w.Cluster]
+	steady, isSteady := f.HealthyFor[w.Cluster]
 	switch {
 	case f.Changed[w.Cluster]:
 		return underWay, hasChanged, 0
@@ -197,7 +197,7 @@ func (f Facts) isThrough(w *state.Work) bool {
 
 // bakeOf returns for how long a Work must be well.
 func (f Facts) bakeOf(w *state.Work) time.Duration {
-	if !w.HasRolledOut() || f.Undated[w.Cluster] {
+	if !w.HasRolledOut() || f.Ambiguous[w.Cluster] {
 		return max(f.Source.Waves.Bake, f.LeastBake)
 	}
 	return f.Source.Waves.Bake

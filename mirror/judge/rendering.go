@@ -88,7 +88,7 @@ func newRendering(t *render.Template, e render.Edit, o render.Options) (*Renderi
 		return w.Digest == content.Digest(w.State == state.WorkSuspended, w.Preserves())
 	}
 	if e.Changes(t.Manifest) && r.size > keptSize {
-		r.again()
+		r.renderPerWrite()
 		return r, nil
 	}
 	r.edited = func() (*render.Template, error) { return edited, nil }
@@ -100,12 +100,12 @@ func newRendering(t *render.Template, e render.Edit, o render.Options) (*Renderi
 func newRendered(t *render.Template, e render.Edit, o render.Options, n render.Notes, d render.Digest) *Rendering {
 	r := &Rendering{Template: t, edit: e, options: o, notes: n, digest: d, size: t.Size()}
 	r.isIn = func(w *state.Work) bool { return w.Digest == d }
-	r.again()
+	r.renderPerWrite()
 	return r
 }
 
-// again makes a Rendering render for each write.
-func (r *Rendering) again() {
+// renderPerWrite makes a Rendering render for each write.
+func (r *Rendering) renderPerWrite() {
 	r.edited = func() (*render.Template, error) { return r.Template.With(r.edit) }
 	r.works = r.encode
 }

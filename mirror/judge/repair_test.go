@@ -18,7 +18,7 @@ func (f *fleet) later(after time.Duration, steady map[string]time.Duration) Judg
 	j := f.judge()
 	j.Facts.Now = j.Facts.Now.Add(after)
 	if steady != nil {
-		j.Facts.Steady = steady
+		j.Facts.HealthyFor = steady
 	}
 	return On(j.Facts)
 }

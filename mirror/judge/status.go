@@ -16,7 +16,7 @@ import (
 // Reports are what the status of a source is made from.
 type Reports struct {
 	// Source is what the source says of itself; nil if it no longer exists.
-	Source *state.Standing
+	Source *state.SourceStatus
 	// Works are what its Works report, by cluster; nil for a Work that no longer exists.
 	Works map[string]*state.Report
 }
@@ -92,7 +92,7 @@ func (j Judgement) Status(r Reports, now time.Time) (map[string]any, error) {
 
 // member returns what a cluster contributes to the status: nothing if its Work belongs to another
 // owner, or reports about an earlier object of that name.
-func (j Judgement) member(cluster string, report *state.Report, source *state.Standing, now time.Time) aggregate.Member {
+func (j Judgement) member(cluster string, report *state.Report, source *state.SourceStatus, now time.Time) aggregate.Member {
 	m := aggregate.Member{Cluster: cluster}
 	w := j.Facts.Works[cluster]
 	if report == nil || w == nil || w.Foreign != "" || !w.IsMadeFrom(source.UID) {
@@ -114,7 +114,7 @@ const trustAfter = 5 * time.Minute
 // that name was updated in place when the source was recreated, and what it reports stays until Karmada has
 // looked at it. The time of the status does not tell: it is also that of the conditions. A Job that had ended
 // before does not run again, and its end would be the source's for good.
-func (j Judgement) isAbout(source *state.Standing, w *state.Work, report *state.Report, now time.Time) bool {
+func (j Judgement) isAbout(source *state.SourceStatus, w *state.Work, report *state.Report, now time.Time) bool {
 	isNew, began := !report.Created.Before(source.Created), source.Created
 	if isNew { // the member may have had a Job that had ended, and a clock that is behind
 		began = began.Add(-maxSkew)

@@ -130,7 +130,7 @@ func TestObserved(t *testing.T) {
 				works["m2"] = tc.second
 			}
 			f := Facts{Works: map[string]*state.Work{}, Clusters: map[string]ClusterFacts{"m1": joined, "m2": joined}, PoliciesLive: true}
-			r := Reports{Source: state.NewStanding(source), Works: map[string]*state.Report{}}
+			r := Reports{Source: state.NewSourceStatus(source), Works: map[string]*state.Report{}}
 			for cluster, work := range works {
 				f.Works[cluster], r.Works[cluster] = state.NewWork(work), state.NewReport(work)
 			}
@@ -171,7 +171,7 @@ func adopted(source *unstructured.Unstructured, changes ...sample.Change) (Facts
 	f := Facts{Works: map[string]*state.Work{"m1": state.NewWork(work)}, Clusters: map[string]ClusterFacts{"m1": {State: ClusterJoined}}, PoliciesLive: true}
 	f.Source = NewSource(source.DeepCopy(), render.Wishes{})
 	f.ID = f.Source.ID
-	return f, Reports{Source: state.NewStanding(source), Works: map[string]*state.Report{"m1": state.NewReport(work)}}
+	return f, Reports{Source: state.NewSourceStatus(source), Works: map[string]*state.Report{"m1": state.NewReport(work)}}
 }
 
 // TestRecreatedAsItWas: Karmada writes no report that is the same as the last, so the status of the
@@ -239,7 +239,7 @@ func TestRecall(t *testing.T) {
 			t.Fatal(err)
 		}
 		source.Object["status"] = before
-		r.Source, r.Works["m1"].Renewed = state.NewStanding(source), false
+		r.Source, r.Works["m1"].Renewed = state.NewSourceStatus(source), false
 		r, recalled := On(f).Recall(r, now)
 		after, err := On(f).Status(r, now)
 		if err != nil || after["readyReplicas"] != before["readyReplicas"] || len(recalled) > 0 != tc.wantRecalls {
@@ -398,7 +398,7 @@ func TestJobEndsWhereItIsLeft(t *testing.T) {
 		f := Facts{PoliciesLive: true, Source: NewSource(source.DeepCopy(), render.Wishes{}), Works: map[string]*state.Work{},
 			Clusters: map[string]ClusterFacts{"m1": {State: ClusterJoined}, "m2": {State: ClusterJoined, Forbidden: true}}}
 		f.ID = f.Source.ID
-		r := Reports{Source: state.NewStanding(source), Works: map[string]*state.Report{}}
+		r := Reports{Source: state.NewSourceStatus(source), Works: map[string]*state.Report{}}
 		for cluster, status := range map[string]any{"m1": complete, "m2": tc.onM2} {
 			changes := append([]sample.Change{reports(1)}, tc.changes...)
 			if cluster == "m1" {
@@ -434,7 +434,7 @@ func TestAlteredIsObserved(t *testing.T) {
 	f, _ := adopted(source, reports(3), alter)
 	written = On(f).Verdict.Targets["m1"].notes.Written
 	f, r := adopted(source, reports(3), alter)
-	f.Now, f.Steady = sample.Created.Add(time.Hour), map[string]time.Duration{"m1": time.Hour}
+	f.Now, f.HealthyFor = sample.Created.Add(time.Hour), map[string]time.Duration{"m1": time.Hour}
 	f.Altered = map[string]render.Digest{"m1": On(f).Verdict.Targets["m1"].Digest()}
 	j := On(f)
 	if j.Verdict.Rollout.Current() != nil {

@@ -99,12 +99,12 @@ func (f *fleet) judge() Judgement {
 	facts := f.facts
 	facts.Source = NewSource(f.source.DeepCopy(), render.Wishes{})
 	facts.Source.Written = f.at
-	facts.Works, facts.Steady, facts.Now, facts.Live = map[string]*state.Work{}, map[string]time.Duration{}, f.at, true
+	facts.Works, facts.HealthyFor, facts.Now, facts.Live = map[string]*state.Work{}, map[string]time.Duration{}, f.at, true
 	facts.LeastBake = DefaultLeastBake
 	for cluster, work := range f.works {
 		facts.Works[cluster] = state.NewWork(work.DeepCopy())
 		if facts.Works[cluster].IsWell() {
-			facts.Steady[cluster] = cmp.Or(f.steady, time.Hour)
+			facts.HealthyFor[cluster] = cmp.Or(f.steady, time.Hour)
 		}
 	}
 	return On(facts)
@@ -325,7 +325,7 @@ func TestWaveHeldInTime(t *testing.T) {
 		f.report()
 		change(f)
 		j := f.judge()
-		j.Facts.Now, j.Facts.Steady["c1"] = f.at.Add(time.Hour), steady
+		j.Facts.Now, j.Facts.HealthyFor["c1"] = f.at.Add(time.Hour), steady
 		j.Facts.StoppedSince = f.at
 		for _, n := range On(j.Facts).Verdict.Notices {
 			held = n.Message
@@ -403,15 +403,15 @@ func TestWavesBake(t *testing.T) {
 	} {
 		f.annotate(render.WaveBakeAnnotation, c.bake)
 		j := f.judge()
-		j.Facts.Steady["c1"] = c.steady
+		j.Facts.HealthyFor["c1"] = c.steady
 		if j = On(j.Facts); len(j.Plan) > 0 || j.LookIn() != c.left {
 			t.Errorf("bake %q after %s: %v, next look in %s", c.bake, c.steady, j.Plan, j.LookIn())
 		}
-		j.Facts.Steady["c1"] = c.steady + c.left
+		j.Facts.HealthyFor["c1"] = c.steady + c.left
 		if j = On(j.Facts); len(j.Plan) != 1 {
 			t.Errorf("bake %q after all of it: %v", c.bake, j.Plan)
 		}
-		delete(j.Facts.Steady, "c1")
+		delete(j.Facts.HealthyFor, "c1")
 		if j = On(j.Facts); len(j.Plan) > 0 {
 			t.Errorf("bake %q of a Work that is not well: %v", c.bake, j.Plan)
 		}
@@ -437,7 +437,7 @@ func TestWavesUndated(t *testing.T) {
 	}{
 		{false, 0, through}, {true, 0, underWay}, {true, DefaultLeastBake - 1, underWay}, {true, DefaultLeastBake, through},
 	} {
-		f := Facts{Source: &Source{}, LeastBake: DefaultLeastBake, Steady: map[string]time.Duration{"m1": c.steady}, Undated: map[string]bool{"m1": c.isUndated}}
+		f := Facts{Source: &Source{}, LeastBake: DefaultLeastBake, HealthyFor: map[string]time.Duration{"m1": c.steady}, Ambiguous: map[string]bool{"m1": c.isUndated}}
 		if got, because, _ := f.judgeWork(w); got != c.want {
 			t.Errorf("undated %t, after %s: %d %s, not %d", c.isUndated, c.steady, got, because, c.want)
 		}
@@ -506,7 +506,7 @@ func TestWavesAreBusy(t *testing.T) {
 	f.sick["c1"] = true
 	f.set("d")
 	j := f.judge()
-	j.Facts.Steady = nil // by a new process
+	j.Facts.HealthyFor = nil // by a new process
 	writes := 0
 	for _, op := range On(j.Facts).Plan {
 		if op.Kind.WritesContent() {

@@ -30,7 +30,7 @@ func New(c clock.Clock) *Memory {
 }
 
 // work is what is remembered of the Work of a source on a cluster. Each part is written by the functions of its
-// file. Besides what the last column says, all but deleted, ours, theirs, created and steady are forgotten when the Work has left the
+// file. Besides what the last column says, all but deleted, ours, theirs, created and health are forgotten when the Work has left the
 // cache (Forget), and each when its cluster is no longer a target (Retain).
 //
 //	field      since                             until                                        what a restart loses
@@ -48,7 +48,7 @@ func New(c clock.Clock) *Memory {
 //	theirs     another user deletes it           –                                            see deleted
 //	created    a create was sent                 the watch has shown it, or forgetUnshown     the fence of a new leader
 //	                                                                                          stands in for it
-//	steady     its source is in waves            it is not any more                           a bake begins again
+//	health     its source is in waves            it is not any more                           a bake begins again
 //	orphaning  Karmada began to part it from     its cluster is away                          Karmada gets the time again
 //	           its object
 type work struct {
@@ -61,7 +61,7 @@ type work struct {
 	ours      *deletionSent
 	theirs    types.UID
 	created   *creation
-	steady    *steady
+	health    *health
 	orphaning orphaning
 }
 
@@ -168,7 +168,7 @@ func (m *Memory) Overdue() []render.Identity {
 // it, which continues when another writer deletes the Work each time, and who deletes it.
 func (m *Memory) Forget(id render.Identity, cluster string) {
 	m.change(id, cluster, func(w *work) {
-		*w = work{deleted: w.deleted, ours: w.ours, theirs: w.theirs, created: w.created, steady: w.steady}
+		*w = work{deleted: w.deleted, ours: w.ours, theirs: w.theirs, created: w.created, health: w.health}
 	})
 }
 

@@ -69,7 +69,7 @@ func (w *statusWrite) next(generation int64, progress aggregate.Progress) time.T
 }
 
 // StatusTurn returns when to write a status with this progress to a source that does not have it.
-func (m *Memory) StatusTurn(now *state.Standing, content string, progress aggregate.Progress) (turn Turn) {
+func (m *Memory) StatusTurn(now *state.SourceStatus, content string, progress aggregate.Progress) (turn Turn) {
 	m.changeSource(now.ID, func(s *source) {
 		last := s.status
 		if last == nil || last.source != now.UID {
@@ -95,12 +95,12 @@ func (m *Memory) StatusTurn(now *state.Standing, content string, progress aggreg
 
 // isUndone reports whether another writer has changed the status since that write, so that it is to be written
 // again. A time that goes on is no one's doing, even beside fields that the API server does not keep.
-func (w *statusWrite) isUndone(now *state.Standing, content string) bool {
+func (w *statusWrite) isUndone(now *state.SourceStatus, content string) bool {
 	return w.content == content && w.left != string(now.Status)
 }
 
 // WroteStatus notes that a status was written, and the version and the status of the source after that.
-func (m *Memory) WroteStatus(now *state.Standing, content, version string, left []byte, progress aggregate.Progress) {
+func (m *Memory) WroteStatus(now *state.SourceStatus, content, version string, left []byte, progress aggregate.Progress) {
 	next := &statusWrite{source: now.UID, version: version, content: content, left: string(left), generation: now.Generation, at: m.clock.Now(), writes: 1}
 	if progress != aggregate.Complete {
 		next.unfinished, next.incompleteAt = 1, next.at

@@ -17,8 +17,8 @@ var ours = []byte("ours")
 // TestStatusTurn plays what the caches show and what was written, and asks when the next status
 // may be written.
 func TestStatusTurn(t *testing.T) {
-	at := func(version string) *state.Standing {
-		return &state.Standing{ID: sample.Page, UID: "1", Version: version}
+	at := func(version string) *state.SourceStatus {
+		return &state.SourceStatus{ID: sample.Page, UID: "1", Version: version}
 	}
 	undone := func(s *Memory, _ *clocktesting.FakeClock) {
 		for i := range maxUndone {
@@ -28,7 +28,7 @@ func TestStatusTurn(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
 		before   func(*Memory, *clocktesting.FakeClock)
-		now      *state.Standing
+		now      *state.SourceStatus
 		content  string
 		progress aggregate.Progress
 		want     Turn
@@ -57,7 +57,7 @@ func TestStatusTurn(t *testing.T) {
 			now: at("5"), content: "b"},
 		"Recreated": {reason: "another object of that name owes nothing to the last",
 			before: func(s *Memory, _ *clocktesting.FakeClock) { s.WroteStatus(at("1"), "a", "5", ours, aggregate.Complete) },
-			now:    &state.Standing{ID: sample.Page, UID: "2", Version: "6"}, content: "b"},
+			now:    &state.SourceStatus{ID: sample.Page, UID: "2", Version: "6"}, content: "b"},
 		"Contested": {reason: "the same was undone five times",
 			before: undone, now: at("9"), content: "a", want: Turn{After: statusTruce, Contested: true}},
 		"AlmostContested": {reason: "something else is to be written, after a second",
@@ -116,7 +116,7 @@ func TestStatusTurn(t *testing.T) {
 			now: at("6"), content: "c", progress: aggregate.Settling, want: Turn{After: settlingPause}},
 		"NextRollout": {reason: "an edit owes nothing to the rollout before it",
 			before: func(s *Memory, c *clocktesting.FakeClock) { s.WroteStatus(at("1"), "a", "5", ours, aggregate.Rolling) },
-			now:    &state.Standing{ID: sample.Page, UID: "1", Version: "6", Generation: 2}, content: "b", progress: aggregate.Rolling, want: Turn{After: statusPause}},
+			now:    &state.SourceStatus{ID: sample.Page, UID: "1", Version: "6", Generation: 2}, content: "b", progress: aggregate.Rolling, want: Turn{After: statusPause}},
 		"StuckRollout": {reason: "a rollout that has rested begins again",
 			before: func(s *Memory, c *clocktesting.FakeClock) {
 				s.WroteStatus(at("1"), "a", "5", ours, aggregate.Rolling)

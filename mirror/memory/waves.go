@@ -14,9 +14,9 @@ import (
 // applied by a process that did not see it come.
 const EventTTL = time.Hour
 
-// steady is a Work of a source in waves with some content, since when it has had that and been well, by the local clock,
+// health is a Work of a source in waves with some content, since when it has had that and been well, by the local clock,
 // and whether reports tell it from the content before. Do not change it.
-type steady struct {
+type health struct {
 	work       types.UID
 	digest     render.Digest
 	generation int64
@@ -42,9 +42,9 @@ type steady struct {
 // from which the content was made, and so tells contents apart that were made from different ones. The
 // first content of a Work has none before it. Where reports do not tell, an Event of Karmada about the Work
 // that is newer than the content does; the Work has been well from then on.
-func (s *steady) then(w *state.Work, applied *state.Applied, now time.Time) *steady {
+func (s *health) then(w *state.Work, applied *state.Applied, now time.Time) *health {
 	if s == nil {
-		s = &steady{}
+		s = &health{}
 	}
 	next := *s
 	next.work, next.digest, next.generation, next.highest = w.UID, w.Digest, w.SourceGeneration(), max(s.highest, w.SourceGeneration())
@@ -80,19 +80,19 @@ func (s *steady) then(w *state.Work, applied *state.Applied, now time.Time) *ste
 // that reports do not tell from the content before, and which have not been seen to be applied. What Works on a cluster that
 // is away report is from before.
 func (m *Memory) Advance(f *judge.Facts, appliedOf func(*state.Work) *state.Applied) {
-	f.Steady, f.Undated, f.Unshown = map[string]time.Duration{}, map[string]bool{}, map[string]time.Duration{}
+	f.HealthyFor, f.Ambiguous, f.Unshown = map[string]time.Duration{}, map[string]bool{}, map[string]time.Duration{}
 	m.each(f.ID, func(cluster string, w *work) {
 		if f.Works[cluster] == nil {
-			w.steady = nil
+			w.health = nil
 		}
 	})
 	for cluster, now := range f.Works {
 		applied := appliedOf(now)
 		m.change(f.ID, cluster, func(w *work) {
-			w.steady = w.steady.then(now, applied, f.Now)
-			if w.steady.note(f, now); f.Clusters[cluster].Away {
-				w.steady = w.steady.ended()
-				delete(f.Steady, cluster)
+			w.health = w.health.then(now, applied, f.Now)
+			if w.health.note(f, now); f.Clusters[cluster].Away {
+				w.health = w.health.ended()
+				delete(f.HealthyFor, cluster)
 			}
 		})
 	}
@@ -103,12 +103,12 @@ func (m *Memory) Advance(f *judge.Facts, appliedOf func(*state.Work) *state.Appl
 }
 
 // note adds to the Facts what is remembered of a Work.
-func (s *steady) note(f *judge.Facts, w *state.Work) {
+func (s *health) note(f *judge.Facts, w *state.Work) {
 	if w.IsWell() {
-		f.Steady[w.Cluster] = f.Now.Sub(s.since)
+		f.HealthyFor[w.Cluster] = f.Now.Sub(s.since)
 	}
 	if !s.isDated {
-		f.Undated[w.Cluster] = true
+		f.Ambiguous[w.Cluster] = true
 	}
 	if !s.isApplied {
 		f.Unshown[w.Cluster] = f.Now.Sub(s.seen)
@@ -116,7 +116,7 @@ func (s *steady) note(f *judge.Facts, w *state.Work) {
 }
 
 // ended returns what follows when a Work is not well.
-func (s *steady) ended() *steady {
+func (s *health) ended() *health {
 	if s == nil {
 		return nil
 	}
@@ -128,15 +128,15 @@ func (s *steady) ended() *steady {
 // Saw notes a state of a Work, even if its source is not looked at meanwhile.
 func (m *Memory) Saw(now *state.Work) {
 	m.change(now.Source, now.Cluster, func(w *work) {
-		if w.steady != nil {
-			w.steady = w.steady.then(now, nil, m.clock.Now())
+		if w.health != nil {
+			w.health = w.health.then(now, nil, m.clock.Now())
 		}
 	})
 }
 
 // AwaitsApplied reports whether Karmada is yet to be seen to apply a Work.
 func (m *Memory) AwaitsApplied(w *state.Work) bool {
-	known := m.read(w.Source, w.Cluster).steady
+	known := m.read(w.Source, w.Cluster).health
 	return known != nil && !known.isApplied
 }
 
@@ -145,7 +145,7 @@ func (m *Memory) AwaitsApplied(w *state.Work) bool {
 func (m *Memory) MarkUnreachable(cluster string) {
 	m.all(func(_ render.Identity, of string, w *work) {
 		if of == cluster {
-			w.steady = w.steady.ended()
+			w.health = w.health.ended()
 		}
 	})
 }
@@ -167,5 +167,5 @@ func (m *Memory) Through(id render.Identity) {
 // EndWaves forgets of a source what matters in waves alone.
 func (m *Memory) EndWaves(id render.Identity) {
 	m.Through(id)
-	m.each(id, func(_ string, w *work) { w.steady = nil })
+	m.each(id, func(_ string, w *work) { w.health = nil })
 }

@@ -36,7 +36,7 @@ func TestSteadiness(t *testing.T) {
 	m := New(clocktesting.NewFakeClock(sample.Created))
 	lasts := func(w *state.Work) time.Duration {
 		now = now.Add(time.Minute)
-		return noted(m, w, now, nil).Steady["m1"]
+		return noted(m, w, now, nil).HealthyFor["m1"]
 	}
 	for _, step := range []struct {
 		what string
@@ -57,7 +57,7 @@ func TestSteadiness(t *testing.T) {
 			t.Errorf("%s: %s, not %s", step.what, got, step.want)
 		}
 	}
-	if f := noted(m, work("b", "x", "False"), now, nil); len(f.Steady) > 0 {
+	if f := noted(m, work("b", "x", "False"), now, nil); len(f.HealthyFor) > 0 {
 		t.Error("a Work that is not well has an entry")
 	}
 	lasts(good)
@@ -109,7 +109,7 @@ func TestSteadinessWhileScaled(t *testing.T) {
 				now = now.Add(time.Minute)
 				clock.SetTime(now)
 				look(m, w)
-				lasts = noted(m, w, now, nil).Steady
+				lasts = noted(m, w, now, nil).HealthyFor
 				if _, has := lasts["m1"]; has != w.IsWell() {
 					t.Errorf("%s: %s: %v is in the list: %t", name, how, p, has)
 				}
@@ -167,8 +167,8 @@ func TestUndated(t *testing.T) {
 		{"a new Work", content{"d", 5, "x", 1}, false},
 		{"one whose spec was written twice", content{"d", 5, "y", 2}, true},
 	} {
-		if f := noted(m, work(step.work), sample.Created, nil); f.Undated["m1"] != step.isUndated {
-			t.Errorf("%s: undated %t", step.what, f.Undated["m1"])
+		if f := noted(m, work(step.work), sample.Created, nil); f.Ambiguous["m1"] != step.isUndated {
+			t.Errorf("%s: undated %t", step.what, f.Ambiguous["m1"])
 		}
 	}
 }
@@ -199,7 +199,7 @@ func TestSteadinessGoesBack(t *testing.T) {
 		m := New(clocktesting.NewFakeClock(sample.Created))
 		var undated map[string]bool
 		for _, w := range looks {
-			undated = noted(m, w, sample.Created, nil).Undated
+			undated = noted(m, w, sample.Created, nil).Ambiguous
 		}
 		if !undated["m1"] {
 			t.Errorf("%s: a report about b counts as one about c", name)
@@ -214,7 +214,7 @@ func TestSteadinessRecreated(t *testing.T) {
 	m := New(clocktesting.NewFakeClock(sample.Created))
 	var undated map[string]bool
 	for _, w := range []*state.Work{madeOf("w", 1, "1", 1), madeOf("x", 2, "1", 2), madeOf("y", 1, "2", 3), madeOf("z", 2, "2", 4)} {
-		undated = noted(m, w, sample.Created, nil).Undated
+		undated = noted(m, w, sample.Created, nil).Ambiguous
 	}
 	if !undated["m1"] {
 		t.Error("a report about x, of the earlier object's generation 2, counts as one about z")

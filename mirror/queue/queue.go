@@ -21,7 +21,7 @@ const (
 type Queue struct {
 	workqueue.TypedRateLimitingInterface[render.Identity]
 	lanes   *lanes
-	diary   *diary
+	tracker *tracker
 	limiter *RateLimiter
 }
 
@@ -37,7 +37,7 @@ func New(isFresh func(render.Identity) bool) *Queue {
 					Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[render.Identity]{Name: "mirror", Queue: l}),
 				}),
 			}),
-		lanes: l, diary: newDiary(), limiter: limiter,
+		lanes: l, tracker: newTracker(), limiter: limiter,
 	}
 }
 
@@ -48,34 +48,34 @@ func (q *Queue) Failing() (n int, since time.Time) { return q.limiter.Failing() 
 func (q *Queue) Get() (id render.Identity, shutdown bool) {
 	id, shutdown = q.TypedRateLimitingInterface.Get()
 	if !shutdown {
-		q.diary.begin(id)
+		q.tracker.begin(id)
 	}
 	return id, shutdown
 }
 
 // Done notes that the sync of a source has ended.
 func (q *Queue) Done(id render.Identity) {
-	q.diary.end(id)
+	q.tracker.end(id)
 	q.TypedRateLimitingInterface.Done(id)
 }
 
 // Follow begins to record which sources are synced; read returns them and stops recording.
-func (q *Queue) Follow() (read func() sets.Set[render.Identity]) { return q.diary.follow() }
+func (q *Queue) Follow() (read func() sets.Set[render.Identity]) { return q.tracker.follow() }
 
 // Prune frees the memory that maps keep for deleted entries.
 func (q *Queue) Prune() { q.lanes.prune() }
 
 // IsPending reports whether a source waits, is being synced, or will be without another event.
-func (q *Queue) IsPending(id render.Identity) bool { return q.lanes.has(id) || q.diary.has(id) }
+func (q *Queue) IsPending(id render.Identity) bool { return q.lanes.has(id) || q.tracker.has(id) }
 
 // AddAfter adds a source after a delay.
 func (q *Queue) AddAfter(id render.Identity, d time.Duration) {
-	q.diary.expect(id)
+	q.tracker.expect(id)
 	q.TypedRateLimitingInterface.AddAfter(id, d)
 }
 
 // AddRateLimited adds a source after its backoff.
 func (q *Queue) AddRateLimited(id render.Identity) {
-	q.diary.expect(id)
+	q.tracker.expect(id)
 	q.TypedRateLimitingInterface.AddRateLimited(id)
 }

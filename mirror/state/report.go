@@ -163,9 +163,9 @@ func encodeStatus(status any) []byte {
 	return encoded
 }
 
-// Standing is what a source says of its own status. Like a Report, it is kept only for kinds
+// SourceStatus is what a source says of its own status. Like a Report, it is kept only for kinds
 // whose statuses are aggregated.
-type Standing struct {
+type SourceStatus struct {
 	ID         render.Identity
 	UID        types.UID
 	Version    string
@@ -175,10 +175,10 @@ type Standing struct {
 	Status []byte
 }
 
-// NewStanding returns what a source says of its own status.
-func NewStanding(u *unstructured.Unstructured) *Standing {
+// NewSourceStatus returns what a source says of its own status.
+func NewSourceStatus(u *unstructured.Unstructured) *SourceStatus {
 	gvk := u.GroupVersionKind()
-	return &Standing{
+	return &SourceStatus{
 		ID:  render.Identity{Group: gvk.Group, Kind: gvk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()},
 		UID: u.GetUID(), Version: u.GetResourceVersion(), Generation: u.GetGeneration(), Created: u.GetCreationTimestamp().Time, Status: encodeStatus(u.Object["status"]),
 	}

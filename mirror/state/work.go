@@ -261,9 +261,9 @@ func (w *Work) Trouble() string {
 	return w.trouble
 }
 
-// IsParting reports whether Karmada has yet to part the Work from its object, because the Work is
+// IsOrphaning reports whether Karmada has yet to part the Work from its object, because the Work is
 // being deleted and preserves it.
-func (w *Work) IsParting() bool {
+func (w *Work) IsOrphaning() bool {
 	return w.Terminating && w.Preserves() && slices.Contains(w.Finalizers, render.ExecutionFinalizer)
 }
 

@@ -62,7 +62,7 @@ func TestIsParting(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := NewWork(sample.Work(sample.Asking("1", "m1"), "m1", tc.changes...))
-			if got := w.IsParting(); got != tc.want {
+			if got := w.IsOrphaning(); got != tc.want {
 				t.Errorf("%s: %v", tc.reason, got)
 			}
 		})

@@ -51,7 +51,7 @@ func TestNews(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			told := toldLines{}
+			told := printedLines{}
 			told.news(id, c.before)
 			var got []string
 			for _, line := range told.news(id, c.after) {

@@ -8,10 +8,10 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// Concerned returns the objects, and the Namespaces, that choose a cluster now, or did before it
+// AffectedBy returns the objects, and the Namespaces, that choose a cluster now, or did before it
 // changed, and for which the change matters. The cluster is new if before is nil, and deleted if
 // after is nil.
-func (c *Caches) Concerned(before, after *state.Cluster) (objects []*state.Object, namespaces []*state.Namespace) {
+func (c *Caches) AffectedBy(before, after *state.Cluster) (objects []*state.Object, namespaces []*state.Namespace) {
 	change := clusterChange{before, after}
 	for _, w := range c.Sources() {
 		objects = append(objects, change.objects(w)...)

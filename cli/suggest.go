@@ -10,9 +10,9 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// meant suggests what a resource that is not served may stand for, as in ": did you mean
+// suggest suggests what a resource that is not served may stand for, as in ": did you mean
 // {group: apps, resource: deployments}?"; empty if nothing is like it.
-func meant(client discovery.DiscoveryInterface, gr schema.GroupResource) string {
+func suggest(client discovery.DiscoveryInterface, gr schema.GroupResource) string {
 	lists, _ := client.ServerPreferredResources() // the other groups, if one is unavailable
 	var like []string
 	for _, list := range lists {

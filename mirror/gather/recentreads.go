@@ -16,15 +16,15 @@ import (
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
-// latelyPeriod is how old a live read of a Namespace or Cluster may be for a deletion that
+// recentPeriod is how old a live read of a Namespace or Cluster may be for a deletion that
 // rests on it: a thousand deletions in one Namespace do not read it a thousand times.
-const latelyPeriod = time.Second
+const recentPeriod = time.Second
 
 // sharedTimeout is how long a read may take for which others wait.
 const sharedTimeout = 15 * time.Second
 
-// lately reads cluster-scoped objects live, and reuses the answers for a short while.
-type lately struct {
+// recentReads reads cluster-scoped objects live, and reuses the answers for a short while.
+type recentReads struct {
 	client dynamic.Interface
 	clock  clock.Clock
 	read   *cache.Expiring
@@ -32,8 +32,8 @@ type lately struct {
 	underWay singleflight.Group
 }
 
-func newLately(client dynamic.Interface, c clock.Clock) *lately {
-	return &lately{client: client, clock: c, read: cache.NewExpiringWithClock(c)}
+func newRecentReads(client dynamic.Interface, c clock.Clock) *recentReads {
+	return &recentReads{client: client, clock: c, read: cache.NewExpiringWithClock(c)}
 }
 
 // kept is what is kept of an object, as in the caches: whole Clusters of a fleet take 100 MiB.
@@ -41,7 +41,7 @@ type kept = metav1.ObjectMetaAccessor
 
 // get returns a cluster-scoped object of a watch, reduced; do not modify it. It is never older than
 // the version that the watch has seen.
-func (l *lately) get(ctx context.Context, w *watch.Watch, name string, reduce func(*unstructured.Unstructured) kept) (kept, error) {
+func (l *recentReads) get(ctx context.Context, w *watch.Watch, name string, reduce func(*unstructured.Unstructured) kept) (kept, error) {
 	resource, seen := w.Resource.WithVersion(w.Resource.Version), ""
 	if cached, found, _ := w.Get("", name); found {
 		seen = cached.(kept).GetObjectMeta().GetResourceVersion()
@@ -58,7 +58,7 @@ func (l *lately) get(ctx context.Context, w *watch.Watch, name string, reduce fu
 
 // list returns the objects of a resource in a namespace; do not modify them. It is no older than seen, the
 // version that the cache has reached.
-func (l *lately) list(ctx context.Context, resource schema.GroupVersionResource, namespace, seen string) (*unstructured.UnstructuredList, error) {
+func (l *recentReads) list(ctx context.Context, resource schema.GroupVersionResource, namespace, seen string) (*unstructured.UnstructuredList, error) {
 	key := "list " + resource.String() + "/" + namespace
 	return share(ctx, l, key, seen, (*unstructured.UnstructuredList).GetResourceVersion, func(ctx context.Context) (*unstructured.UnstructuredList, error) {
 		return l.client.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
@@ -67,7 +67,7 @@ func (l *lately) list(ctx context.Context, resource schema.GroupVersionResource,
 
 // share returns what was read lately and is not older than the version seen, or reads it, and keeps it for as long as it
 // counts as recent.
-func share[T any](ctx context.Context, l *lately, key, seen string, version func(T) string, read func(context.Context) (T, error)) (none T, err error) {
+func share[T any](ctx context.Context, l *recentReads, key, seen string, version func(T) string, read func(context.Context) (T, error)) (none T, err error) {
 	if known, ok := l.read.Get(key); ok && !state.IsOlder(version(known.(T)), seen) {
 		return known.(T), nil
 	}
@@ -84,7 +84,7 @@ func share[T any](ctx context.Context, l *lately, key, seen string, version func
 			defer cancel()
 			began := l.clock.Now()
 			of, err := read(ctx)
-			if left := latelyPeriod - l.clock.Since(began); err == nil && left > 0 {
+			if left := recentPeriod - l.clock.Since(began); err == nil && left > 0 {
 				l.read.Set(key, of, left)
 			}
 			return answer{of, began}, err
@@ -92,7 +92,7 @@ func share[T any](ctx context.Context, l *lately, key, seen string, version func
 		if err != nil {
 			return none, err
 		}
-		if read := shared.(answer); asked.Sub(read.began) <= latelyPeriod {
+		if read := shared.(answer); asked.Sub(read.began) <= recentPeriod {
 			return read.of, nil
 		}
 	}

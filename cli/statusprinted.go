@@ -10,8 +10,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// toldLines are the last lines of each source, by their place.
-type toldLines map[render.Identity]map[string]mirrorStatus
+// printedLines are the last lines of each source, by their place.
+type printedLines map[render.Identity]map[string]mirrorStatus
 
 // place tells the lines of a source apart: the cluster or, for the line that sums up others, what no
 // cluster is called.
@@ -24,11 +24,11 @@ func (s mirrorStatus) place() string {
 
 // news remembers the lines that a source has now, and returns those that say something new, with
 // one for each that is gone.
-func (t toldLines) news(id render.Identity, lines []mirrorStatus) (news []mirrorStatus) {
+func (t printedLines) news(id render.Identity, lines []mirrorStatus) (news []mirrorStatus) {
 	before, now := t[id], map[string]mirrorStatus{}
 	for _, line := range lines {
 		now[line.place()] = line
-		if told, ok := before[line.place()]; !ok || !reflect.DeepEqual(told.ageless(), line.ageless()) {
+		if told, ok := before[line.place()]; !ok || !reflect.DeepEqual(told.withoutAge(), line.withoutAge()) {
 			news = append(news, line)
 		}
 	}
@@ -36,7 +36,7 @@ func (t toldLines) news(id render.Identity, lines []mirrorStatus) (news []mirror
 		if _, isThere := now[place]; isThere {
 			continue
 		}
-		if message := before[place].farewell(len(lines)); message != "" {
+		if message := before[place].goneLine(len(lines)); message != "" {
 			line := newStatusLine(id)
 			line.Cluster, line.Message = before[place].Cluster, message
 			news = append(news, line)
@@ -48,8 +48,8 @@ func (t toldLines) news(id render.Identity, lines []mirrorStatus) (news []mirror
 	return news
 }
 
-// ageless returns a line without what passes by itself.
-func (s mirrorStatus) ageless() mirrorStatus {
+// withoutAge returns a line without what passes by itself.
+func (s mirrorStatus) withoutAge() mirrorStatus {
 	if s.Work != nil {
 		work := *s.Work
 		work.CreationTimestamp = metav1.Time{}
@@ -63,9 +63,9 @@ func (s mirrorStatus) ageless() mirrorStatus {
 	return s
 }
 
-// farewell returns the message for a line that is gone, if the source has some others; empty if
+// goneLine returns the message for a line that is gone, if the source has some others; empty if
 // these say enough.
-func (s mirrorStatus) farewell(others int) string {
+func (s mirrorStatus) goneLine(others int) string {
 	switch {
 	case s.Work != nil:
 		return "its Work was deleted"

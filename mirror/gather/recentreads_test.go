@@ -37,13 +37,13 @@ func TestLately(t *testing.T) {
 		t.Fatal("the cache is not complete")
 	}
 	reads := 0
-	time, late := clocktesting.NewFakeClock(sample.Created), 0*latelyPeriod
+	time, late := clocktesting.NewFakeClock(sample.Created), 0*recentPeriod
 	client.PrependReactor("get", "clusters", func(clienttesting.Action) (bool, runtime.Object, error) {
 		reads++
 		time.Step(late)
 		return false, nil, nil
 	})
-	l := newLately(client, time)
+	l := newRecentReads(client, time)
 	look := func(want int, when string) {
 		t.Helper()
 		reads = 0
@@ -57,14 +57,14 @@ func TestLately(t *testing.T) {
 	}
 	look(1, "at first")
 	look(0, "of what is current")
-	time.Step(latelyPeriod + 1)
+	time.Step(recentPeriod + 1)
 	look(1, "after a while")
 	older := sample.Cluster("m1", "")
 	older.SetResourceVersion("4") // the cache has seen 5
-	l.read.Set(state.ClustersResource.String()+"/m1", state.NewCluster(older), latelyPeriod)
+	l.read.Set(state.ClustersResource.String()+"/m1", state.NewCluster(older), recentPeriod)
 	look(1, "of what is known to have changed")
-	time.Step(latelyPeriod + 1)
-	late = 2 * latelyPeriod
+	time.Step(recentPeriod + 1)
+	late = 2 * recentPeriod
 	look(1, "of an API server that answers slowly")
 	look(1, "whose answer is as old as its question")
 }

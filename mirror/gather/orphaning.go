@@ -12,14 +12,14 @@ import (
 // Meanwhile the name of the Work is taken, even for a binding that needs it. So such a deletion
 // counts as stalled after a while.
 const (
-	// partingLimit is for a Work that Karmada has not applied, or leaves alone: the member may
+	// orphaningLimit is for a Work that Karmada has not applied, or leaves alone: the member may
 	// well lack its object. It is longer than Karmada takes to notice that a cluster is not ready
 	// (--cluster-failure-threshold, 30 s, and --cluster-monitor-grace-period, 40 s).
-	partingLimit = time.Minute
-	// partingLimitInPlace is for all others, whose labels Karmada may just not have had the time
+	orphaningLimit = time.Minute
+	// orphaningLimitInPlace is for all others, whose labels Karmada may just not have had the time
 	// to remove: it writes to its own API server 40 times a second (--kube-api-qps), for all
 	// clusters together.
-	partingLimitInPlace = 5 * time.Minute
+	orphaningLimitInPlace = 5 * time.Minute
 )
 
 // stallsOf returns how long Karmada may still take on each cluster to part a Work from its
@@ -27,7 +27,7 @@ const (
 func (c *Caches) stallsOf(works map[string]*state.Work) map[string]time.Duration {
 	var stalls map[string]time.Duration // rarely needed
 	for name, w := range works {
-		if !w.IsParting() {
+		if !w.IsOrphaning() {
 			continue
 		}
 		obj, found, _ := c.clusters.Get("", name)
@@ -38,20 +38,20 @@ func (c *Caches) stallsOf(works map[string]*state.Work) map[string]time.Duration
 		if stalls == nil {
 			stalls = map[string]time.Duration{}
 		}
-		stalls[name] = c.partingTime(w)
+		stalls[name] = c.orphaningTime(w)
 	}
 	return stalls
 }
 
-// partingTime returns how long Karmada may still take to part a Work from its object on a cluster
+// orphaningTime returns how long Karmada may still take to part a Work from its object on a cluster
 // that is ready. It may start over when the cluster comes back.
-func (c *Caches) partingTime(w *state.Work) time.Duration {
-	since, limit := c.options.Memory.Orphaning(w), partingLimit
+func (c *Caches) orphaningTime(w *state.Work) time.Duration {
+	since, limit := c.options.Memory.Orphaning(w), orphaningLimit
 	if outage, ok := c.outages.Load(w.Cluster); ok && outage.(seenRecovery).at.After(since) {
 		since = outage.(seenRecovery).at
 	}
 	if w.IsInPlace() {
-		limit = partingLimitInPlace
+		limit = orphaningLimitInPlace
 	}
 	return max(0, limit-c.options.Clock.Since(since))
 }

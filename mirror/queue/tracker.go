@@ -8,8 +8,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// diary records when sources are synced, in addition to the queue itself.
-type diary struct {
+// tracker records when sources are synced, in addition to the queue itself.
+type tracker struct {
 	mu sync.Mutex
 	// expected are the sources that are scheduled for a later sync, and underWay those that
 	// are being synced.
@@ -18,18 +18,18 @@ type diary struct {
 	synced sets.Set[render.Identity]
 }
 
-func newDiary() *diary {
-	return &diary{expected: sets.New[render.Identity](), underWay: sets.New[render.Identity]()}
+func newTracker() *tracker {
+	return &tracker{expected: sets.New[render.Identity](), underWay: sets.New[render.Identity]()}
 }
 
-func (d *diary) expect(id render.Identity) {
+func (d *tracker) expect(id render.Identity) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.expected.Insert(id)
 }
 
 // begin notes that a sync has begun.
-func (d *diary) begin(id render.Identity) {
+func (d *tracker) begin(id render.Identity) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.expected.Delete(id)
@@ -37,7 +37,7 @@ func (d *diary) begin(id render.Identity) {
 }
 
 // end notes that it has ended.
-func (d *diary) end(id render.Identity) {
+func (d *tracker) end(id render.Identity) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.underWay.Delete(id)
@@ -47,14 +47,14 @@ func (d *diary) end(id render.Identity) {
 }
 
 // has reports whether a source is being synced, or will be without another event.
-func (d *diary) has(id render.Identity) bool {
+func (d *tracker) has(id render.Identity) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.expected.Has(id) || d.underWay.Has(id)
 }
 
 // follow begins to record which sources are synced; read returns them and stops recording.
-func (d *diary) follow() (read func() sets.Set[render.Identity]) {
+func (d *tracker) follow() (read func() sets.Set[render.Identity]) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.synced = sets.New[render.Identity]()

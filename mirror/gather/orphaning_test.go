@@ -24,20 +24,20 @@ func TestPartingTime(t *testing.T) {
 		passes, cameBack time.Duration
 		want             time.Duration
 	}{
-		"NeverApplied": {"the member may not have the object", nil, 10 * time.Second, 0, partingLimit - 10*time.Second},
-		"Failed":       {"nor after a failure", []sample.Change{sample.Applied("False")}, 0, 0, partingLimit},
-		"Suspended":    {"nor if Karmada does not recreate it", []sample.Change{sample.Applied("True"), sample.Edited}, 0, 0, partingLimit},
-		"InPlace":      {"otherwise Karmada may be busy", []sample.Change{sample.Applied("True")}, partingLimit, 0, partingLimitInPlace - partingLimit},
-		"Over":         {"the time is over", nil, partingLimit, 0, 0},
+		"NeverApplied": {"the member may not have the object", nil, 10 * time.Second, 0, orphaningLimit - 10*time.Second},
+		"Failed":       {"nor after a failure", []sample.Change{sample.Applied("False")}, 0, 0, orphaningLimit},
+		"Suspended":    {"nor if Karmada does not recreate it", []sample.Change{sample.Applied("True"), sample.Edited}, 0, 0, orphaningLimit},
+		"InPlace":      {"otherwise Karmada may be busy", []sample.Change{sample.Applied("True")}, orphaningLimit, 0, orphaningLimitInPlace - orphaningLimit},
+		"Over":         {"the time is over", nil, orphaningLimit, 0, 0},
 		"LongOver":     {"and stays over", nil, time.Hour, 0, 0},
-		"CameBack":     {"it could not while the cluster was away", nil, time.Hour, time.Hour, partingLimit},
+		"CameBack":     {"it could not while the cluster was away", nil, time.Hour, time.Hour, orphaningLimit},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			clock := clocktesting.NewFakeClock(sample.Created.Add(-time.Hour)) // behind the API server's
 			c := NewCaches(Options{Clock: clock, Memory: memory.New(clock), Logger: zap.NewNop()})
 			w := state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1", append(tc.work, sample.Terminating, sample.Preserving)...))
-			if first := c.partingTime(w); first != partingLimit && first != partingLimitInPlace {
+			if first := c.orphaningTime(w); first != orphaningLimit && first != orphaningLimitInPlace {
 				t.Errorf("at first, Karmada has %s", first)
 			}
 			clock.Step(tc.cameBack)
@@ -45,7 +45,7 @@ func TestPartingTime(t *testing.T) {
 				c.outages.Store("m1", seenRecovery{Recovery: judge.Recovery{}, at: clock.Now()})
 			}
 			clock.Step(tc.passes - tc.cameBack)
-			if got := c.partingTime(w); got != tc.want {
+			if got := c.orphaningTime(w); got != tc.want {
 				t.Errorf("%s: %s, want %s", tc.reason, got, tc.want)
 			}
 		})
@@ -57,15 +57,15 @@ func TestPartingIsForgotten(t *testing.T) {
 	clock := clocktesting.NewFakeClock(sample.Created)
 	c := NewCaches(Options{Clock: clock, Memory: memory.New(clock), Logger: zap.NewNop()})
 	w := state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1", sample.Terminating, sample.Preserving, func(u *unstructured.Unstructured) { u.SetUID("parting") }))
-	c.partingTime(w)
-	clock.Step(partingLimit)
-	if got := c.partingTime(w); got != 0 {
+	c.orphaningTime(w)
+	clock.Step(orphaningLimit)
+	if got := c.orphaningTime(w); got != 0 {
 		t.Errorf("Karmada has %s", got)
 	}
 	if stalls := c.stallsOf(map[string]*state.Work{"m1": w}); len(stalls) > 0 { // there is no such cluster
 		t.Errorf("stalls %v", stalls)
 	}
-	if got := c.partingTime(w); got != partingLimit {
+	if got := c.orphaningTime(w); got != orphaningLimit {
 		t.Errorf("Karmada has %s", got)
 	}
 }
