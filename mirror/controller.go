@@ -105,7 +105,6 @@ type Controller struct {
 	// finalizers write those of sources; departures are sources that must lose them.
 	finalizers *finalizers
 	departures departures
-	arrivals   queue.Arrivals
 	refused    refused
 	noticed    refused
 	// namespaceReports is held while the problems of a Namespace are determined and noted.

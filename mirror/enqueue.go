@@ -28,7 +28,7 @@ func (c *Controller) enqueueStatus(id render.Identity) {
 // enqueueFresh requests a sync of a source that a user has just changed.
 func (c *Controller) enqueueFresh(id render.Identity) {
 	if q := c.queue.Load(); q != nil {
-		c.arrivals.Note(id, c.Clock.Now())
+		c.memory.Arrive(id, c.Clock.Now())
 		q.Add(id)
 	}
 }

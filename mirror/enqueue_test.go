@@ -24,7 +24,7 @@ import (
 // leading makes a Controller queue sources without syncing any.
 func leading(t *testing.T, c *Controller) *queue.Queue {
 	t.Helper()
-	q := queue.New(c.arrivals.Has)
+	q := queue.New(c.memory.IsFresh)
 	c.fence.Store(new(string))
 	c.queue.Store(q)
 	t.Cleanup(q.ShutDown)
@@ -71,7 +71,7 @@ func TestObjectChanged(t *testing.T) {
 			c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
 			q := leading(t, c)
 			c.objectChanged(tc.old, tc.new)
-			if isFresh := c.arrivals.Has(sample.Page); isFresh != tc.isFresh {
+			if isFresh := c.memory.IsFresh(sample.Page); isFresh != tc.isFresh {
 				t.Errorf("%s: fresh: %v", tc.reason, isFresh)
 			}
 			if diff := cmp.Diff([]string{"ConfigMap/shop/page"}, waiting(q)); diff != "" {

@@ -86,11 +86,10 @@ func (c *Controller) lead(ctx context.Context, stop <-chan struct{}) {
 	defer upkeep.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	q, statuses := queue.New(c.arrivals.Has), newStatuses(c)
+	q, statuses := queue.New(c.memory.IsFresh), newStatuses(c)
 	upkeep.Go(func() {
 		wait.UntilWithContext(ctx, func(context.Context) {
 			c.memory.Prune()
-			c.arrivals.Prune()
 			q.Prune()
 			c.finalizers.undone.GC()
 		}, prunePeriod)

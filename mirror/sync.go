@@ -41,18 +41,18 @@ func (r syncResult) label(err error) string {
 // sync reconciles the Works of one source. A source that has changed stays fresh until the
 // whole change is applied.
 func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, error) {
-	arrived, isFresh := c.arrivals.Take(id)
+	arrived, isFresh := c.memory.TakeArrival(id)
 	result, err := c.reconcile(ctx, id, isFresh)
 	switch {
 	case !isFresh:
 	case err != nil:
-		c.arrivals.Note(id, arrived)
+		c.memory.Arrive(id, arrived)
 	default:
 		if result.wrote {
 			c.Metrics.Propagation(c.caches.ResourceOf(id), c.Clock.Since(arrived))
 		}
 		if result.settling {
-			c.arrivals.Note(id, arrived)
+			c.memory.Arrive(id, arrived)
 		}
 	}
 	return result, err

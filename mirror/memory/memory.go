@@ -68,6 +68,7 @@ type work struct {
 // source is what is remembered of a source.
 //
 //	field    since                              until                            what a restart loses
+//	arrived  a user has changed it              a sync takes it                  all sources are synced
 //	works    see work                           see work                         see work
 //	stopped  a wave is not through              all are, or there are no more    the deadline begins again
 //	lost     an override policy has gone, by    it is back, or is known to have  it is confirmed once more
@@ -75,6 +76,7 @@ type work struct {
 //	status   its status was written             statusTruce; a new term or           the next is written at once
 //	                                            configuration
 type source struct {
+	arrived time.Time
 	works   map[string]work // by cluster
 	stopped time.Time
 	lost    map[loss]time.Time
@@ -82,7 +84,7 @@ type source struct {
 }
 
 func (s *source) isEmpty() bool {
-	return len(s.works) == 0 && s.stopped.IsZero() && len(s.lost) == 0 && s.status == nil
+	return s.arrived.IsZero() && len(s.works) == 0 && s.stopped.IsZero() && len(s.lost) == 0 && s.status == nil
 }
 
 func (s *source) change(cluster string, do func(*work)) {

@@ -1,4 +1,4 @@
 // Package queue holds the sources to sync: which is next, what is known about when the
-// others follow, and since when a user waits for one. It knows only the identity of a
+// others follow, and which fail. It knows only the identity of a
 // source, and nothing of what a sync does.
 package queue

@@ -5,34 +5,37 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/utils/clock"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // lined is a queue with its fresh sources.
 type lined struct {
 	*Queue
-	arrivals Arrivals
+	memory *memory.Memory
 }
 
 func newLined(t *testing.T) *lined {
-	l := &lined{}
-	l.Queue = New(l.arrivals.Has)
+	l := &lined{memory: memory.New(clock.RealClock{})}
+	l.Queue = New(l.memory.IsFresh)
 	t.Cleanup(l.ShutDown)
 	return l
 }
 
 func (l *lined) addFresh(id render.Identity) {
-	l.arrivals.Note(id, time.Now())
+	l.memory.Arrive(id, time.Now())
 	l.Add(id)
 }
 
 // begin takes the next source from the queue, as a sync does.
 func (l *lined) begin() render.Identity {
 	id, _ := l.Get()
-	l.arrivals.Take(id)
+	l.memory.TakeArrival(id)
 	return id
 }
 
@@ -84,7 +87,7 @@ func TestQueue(t *testing.T) {
 			func(q *lined) {
 				q.addFresh(sample.Numbered(1))
 				id := q.begin()
-				q.arrivals.Note(id, time.Now())
+				q.memory.Arrive(id, time.Now())
 				q.Add(sample.Numbered(2))
 				q.Add(id)
 				q.Done(id)
@@ -115,7 +118,7 @@ func TestQueue(t *testing.T) {
 			if diff := cmp.Diff(c.want, q.empty()); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
 			}
-			if left := len(q.lanes.queued) + len(q.arrivals.at); left > 0 {
+			if left := len(q.lanes.queued); left > 0 {
 				t.Errorf("%d entries are left over", left)
 			}
 		})
