@@ -67,7 +67,7 @@ check: ## Check format, module files, vet, staticcheck, the mutants and the budg
 	@for fault in tools/mutants/faults/*.patch; do git apply --check "$$fault"; done
 	cd tools && go test -count=1 ./...
 	go test -race ./...
-	go test -run '^TestCost' ./render ./mirror/gather ./mirror/write # the race detector allocates as well
+	go test -run '^TestCost' ./render ./mirror/gather ./mirror/memory # the race detector allocates as well
 	cd sandbox && go test -race -count=1 $(RACED)
 
 # Without SIMULATION the worlds are the same each time, so that make test judges the change. With it, all scenes

@@ -70,7 +70,7 @@ func (s *sources) named(args []string) (refs []gather.SourceRef, kind *meta.REST
 }
 
 func (s *sources) namedOf(resource string, names []string) (refs []gather.SourceRef, kind *meta.RESTMapping, err error) {
-	if kind, err = mappingOf(s.flags, resource); err != nil {
+	if kind, err = s.mappingOf(resource); err != nil {
 		return nil, nil, err
 	}
 	for _, name := range names {
@@ -86,7 +86,7 @@ func (s *sources) namedOf(resource string, names []string) (refs []gather.Source
 // slashed resolves TYPE/NAME and KIND.GROUP/NAMESPACE/NAME.
 func (s *sources) slashed(arg string) (gather.SourceRef, error) {
 	parts := strings.Split(arg, "/")
-	kind, err := mappingOf(s.flags, parts[0])
+	kind, err := s.mappingOf(parts[0])
 	if err != nil {
 		return gather.SourceRef{}, err
 	}

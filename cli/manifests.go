@@ -99,9 +99,9 @@ func (d *differ) scaled(ctx context.Context, m manifest, visit func(judge.Facts)
 	if id == nil {
 		return nil
 	}
-	mapper, err := d.flags.ToRESTMapper()
+	mapper, err := d.mapper()
 	if err != nil {
-		return fmt.Errorf("cannot discover resources: %w", err)
+		return err
 	}
 	mapping, err := mapper.RESTMapping(id.GroupKind())
 	if err != nil {

@@ -15,6 +15,10 @@ func mappingOf(flags *genericclioptions.ConfigFlags, resource string) (*meta.RES
 	if err != nil {
 		return nil, fmt.Errorf("cannot discover resources: %w", err)
 	}
+	return mappingBy(mapper, resource)
+}
+
+func mappingBy(mapper meta.RESTMapper, resource string) (*meta.RESTMapping, error) {
 	versioned, plain := schema.ParseResourceArg(resource)
 	if versioned == nil {
 		versioned = new(plain.WithVersion(""))

@@ -148,9 +148,9 @@ func (s *selection) configured() ([]*meta.RESTMapping, error) {
 	if s.configuration == nil {
 		return nil, errors.New("give a TYPE: you may not read the daemon's configuration, which lists them")
 	}
-	mapper, err := s.flags.ToRESTMapper()
+	mapper, err := s.mapper()
 	if err != nil {
-		return nil, fmt.Errorf("cannot discover resources: %w", err)
+		return nil, err
 	}
 	var all []*meta.RESTMapping
 	for _, r := range s.configuration.Resources {
@@ -227,9 +227,9 @@ func (s *selection) again(ctx context.Context, id render.Identity, obj *unstruct
 	if met, ok := s.kinds[id.GroupKind()]; ok {
 		return s.one(ctx, gather.SourceRef{Mapping: met.mapping, Namespace: id.Namespace, Name: id.Name}, obj, visit)
 	}
-	mapper, err := s.flags.ToRESTMapper()
+	mapper, err := s.mapper()
 	if err != nil {
-		return fmt.Errorf("cannot discover resources: %w", err)
+		return err
 	}
 	mapping, err := mapper.RESTMapping(id.GroupKind())
 	if meta.IsNoMatchError(err) {

@@ -72,22 +72,22 @@ func TestOneKindFails(t *testing.T) {
 	}
 }
 
-// TestKindGoes: a kind that was served when another command asked, and is not any more, hides nothing.
+// TestKindGoes: a kind that was served when another command asked, and is not any more, is known to be gone, and hides nothing.
 func TestKindGoes(t *testing.T) {
-	cache := t.TempDir()
-	paths := withSecrets(t, map[string]any{"apiVersion": "v1", "kind": "SecretList", "metadata": map[string]any{"resourceVersion": "1"}, "items": []any{}})
-	kubeconfig := serve(t, paths, nil)
-	run := func() (string, error) {
-		return execute("status", "-A", "--kubeconfig", kubeconfig, "--cache-dir", cache)
-	}
-	if output, err := run(); err != nil {
-		t.Fatal(output, err)
-	}
-	paths["/api/v1"] = serving("v1", namespaced("configmaps", "ConfigMap"))
-	paths["/api/v1/secrets"] = refusal(http.StatusNotFound, metav1.StatusReasonNotFound)
-	for _, want := range []string{"page-4", "key-4"} {
-		if output, err := run(); err != nil || !strings.Contains(output, want) {
-			t.Errorf("%v, and no %s:\n%s", err, want, output)
+	for command, wants := range map[string][]string{"status -A": {"page-4", "key-4"}, "wait secrets/key -n shop": {"doesn't have"}, "explain secrets/key -n shop": {"doesn't have"}} {
+		paths := withSecrets(t, map[string]any{"apiVersion": "v1", "kind": "SecretList", "metadata": map[string]any{"resourceVersion": "1"}, "items": []any{}})
+		kubeconfig, cache := serve(t, paths, nil), t.TempDir()
+		run := func(command string) string {
+			return told(execute(append(strings.Fields(command), "--kubeconfig", kubeconfig, "--cache-dir", cache)...))
+		}
+		run("status -A")
+		paths["/api/v1"] = serving("v1", namespaced("configmaps", "ConfigMap"))
+		paths["/api/v1/secrets"] = refusal(http.StatusNotFound, metav1.StatusReasonNotFound)
+		output := run(command)
+		for _, want := range wants {
+			if !strings.Contains(output, want) {
+				t.Errorf("%s: no %q:\n%s", command, want, output)
+			}
 		}
 	}
 }

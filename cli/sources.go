@@ -28,6 +28,7 @@ type sources struct {
 	flags         *genericclioptions.ConfigFlags
 	configMap     string
 	client        dynamic.Interface
+	served        meta.RESTMapper // see mapper
 	configuration *config.Configuration
 	// configFiles are parts of a configuration to use instead of the daemon's.
 	configFiles []string
@@ -59,17 +60,36 @@ func (s *sources) reader(ctx context.Context) (*gather.Reader, error) {
 	if err != nil && (errors.Is(err, errNotKarmada) || !apierrors.IsForbidden(err)) { // tenants need not see it
 		return nil, withHint(err)
 	}
-	discovery, err := s.flags.ToDiscoveryClient()
+	mapper, err := s.mapper()
 	if err != nil {
-		return nil, fmt.Errorf("cannot discover resources: %w", err)
-	}
-	discovery.Invalidate() // what another command has kept may be six hours old
-	mapper, err := s.flags.ToRESTMapper()
-	if err != nil {
-		return nil, fmt.Errorf("cannot discover resources: %w", err)
+		return nil, err
 	}
 	reader, err := gather.NewReader(ctx, s.client, mapper, s.configuration)
 	return reader, withHint(blameServer(ctx, client, err))
+}
+
+// mapper says what is served. It asks the API server once: what another command has kept may be six hours old.
+func (s *sources) mapper() (meta.RESTMapper, error) {
+	if s.served == nil {
+		discovery, err := s.flags.ToDiscoveryClient()
+		if err != nil {
+			return nil, fmt.Errorf("cannot discover resources: %w", err)
+		}
+		discovery.Invalidate()
+		if s.served, err = s.flags.ToRESTMapper(); err != nil {
+			return nil, fmt.Errorf("cannot discover resources: %w", err)
+		}
+	}
+	return s.served, nil
+}
+
+// mappingOf is [mappingOf] by what is served now.
+func (s *sources) mappingOf(resource string) (*meta.RESTMapping, error) {
+	mapper, err := s.mapper()
+	if err != nil {
+		return nil, err
+	}
+	return mappingBy(mapper, resource)
 }
 
 // readConfiguration reads the configuration to use.
