@@ -71,7 +71,7 @@ func (c contest) pause(now time.Time) time.Duration {
 	for range c.writes - uncontested {
 		pause = min(2*pause, maxContested)
 	}
-	return time.Unix(0, c.last).Add(pause).Sub(now)
+	return min(pause, time.Unix(0, c.last).Add(pause).Sub(now)) // the clock may have been set back
 }
 
 // check returns how long a write that has been undone repeatedly must wait.

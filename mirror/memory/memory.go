@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -21,12 +20,12 @@ type Memory struct {
 	contests
 
 	mu sync.Mutex
-	of map[render.Identity]source
+	of map[render.Identity]*source
 }
 
 // New returns an empty Memory.
 func New(c clock.Clock) *Memory {
-	return &Memory{clock: c, contests: newContests(c), of: map[render.Identity]source{}}
+	return &Memory{clock: c, contests: newContests(c), of: map[render.Identity]*source{}}
 }
 
 // work is what is remembered of the Work of a source on a cluster. Each part is written by the functions of its
@@ -77,7 +76,7 @@ type work struct {
 //	                                            configuration
 type source struct {
 	arrived time.Time
-	works   map[string]work // by cluster
+	works   map[string]*work // by cluster
 	stopped time.Time
 	lost    map[loss]time.Time
 	status  *statusWrite
@@ -87,46 +86,61 @@ func (s *source) isEmpty() bool {
 	return s.arrived.IsZero() && len(s.works) == 0 && s.stopped.IsZero() && len(s.lost) == 0 && s.status == nil
 }
 
+// change changes what is remembered of a Work, and forgets it if that is nothing.
 func (s *source) change(cluster string, do func(*work)) {
 	w := s.works[cluster]
-	switch do(&w); {
-	case w == work{}:
+	if w == nil {
+		w = &work{}
+	}
+	switch do(w); {
+	case *w == work{}:
 		delete(s.works, cluster)
 	case s.works == nil:
-		s.works = map[string]work{cluster: w}
+		s.works = map[string]*work{cluster: w}
 	default:
 		s.works[cluster] = w
 	}
 }
 
+// each is change for all Works of which something is remembered.
 func (s *source) each(do func(cluster string, w *work)) {
-	for cluster := range s.works {
-		s.change(cluster, func(w *work) { do(cluster, w) })
+	for cluster, w := range s.works {
+		if do(cluster, w); *w == (work{}) {
+			delete(s.works, cluster)
+		}
 	}
 }
 
 // source returns what is remembered of a source, besides its Works.
-func (m *Memory) source(id render.Identity) source {
+func (m *Memory) source(id render.Identity) (s source) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := m.of[id]
+	if known := m.of[id]; known != nil {
+		s = *known
+	}
 	s.works = nil
 	return s
 }
 
 // read returns what is remembered of a Work.
-func (m *Memory) read(id render.Identity, cluster string) work {
+func (m *Memory) read(id render.Identity, cluster string) (w work) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.of[id].works[cluster]
+	if s := m.of[id]; s != nil && s.works[cluster] != nil {
+		w = *s.works[cluster]
+	}
+	return w
 }
 
-// changeSource changes what is remembered of a source. Do not call the Memory meanwhile.
+// changeSource changes what is remembered of a source, and forgets it if that is nothing. Do not call the Memory meanwhile.
 func (m *Memory) changeSource(id render.Identity, do func(*source)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.of[id]
-	if do(&s); s.isEmpty() {
+	if s == nil {
+		s = &source{}
+	}
+	if do(s); s.isEmpty() {
 		delete(m.of, id)
 	} else {
 		m.of[id] = s
@@ -143,20 +157,24 @@ func (m *Memory) each(id render.Identity, do func(cluster string, w *work)) {
 	m.changeSource(id, func(s *source) { s.each(do) })
 }
 
-// sources changes what is remembered of all sources.
+// sources changes what is remembered of all sources. Keep do short: it holds up all that ask.
 func (m *Memory) sources(do func(render.Identity, *source)) {
 	m.mu.Lock()
-	all := slices.Collect(maps.Keys(m.of))
-	m.mu.Unlock()
-	for _, id := range all {
-		m.changeSource(id, func(s *source) { do(id, s) })
+	defer m.mu.Unlock()
+	for id, s := range m.of {
+		if do(id, s); s.isEmpty() {
+			delete(m.of, id)
+		}
 	}
 }
 
 // all changes what is remembered of all Works.
 func (m *Memory) all(do func(id render.Identity, cluster string, w *work)) {
-	m.sources(func(id render.Identity, s *source) {
-		s.each(func(cluster string, w *work) { do(id, cluster, w) })
+	var id render.Identity
+	each := func(cluster string, w *work) { do(id, cluster, w) }
+	m.sources(func(of render.Identity, s *source) {
+		id = of
+		s.each(each)
 	})
 }
 
