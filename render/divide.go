@@ -13,8 +13,7 @@ import (
 // Divide divides total over clusters by Webster's method, as Karmada divides by static weights
 // (pkg/util/helper/webstermethod.go and tieBreakerByUID in binding.go there, v1.18.2): each
 // replica in turn goes to the cluster with the highest weight/(2*share+1). Among equals, it
-// goes to the cluster with the smallest share; among these, to one that already has it, which Karmada does not know; and
-// then to the first or the last by name, depending on the source's UID, so that not all sources favor the same cluster.
+// goes to the cluster with the smallest share; among these, to the first or the last by name.
 //
 // The shares add up to total, unless no cluster has a weight. Clusters with the weight 0 get
 // 0, and so do all if all weights are 0. There, Karmada gives each the weight 1: a user who
@@ -25,13 +24,13 @@ import (
 // one replica per cluster short in total, so that n clusters take O(n log n) for any total. It
 // compares integers, so that it stays exact where Karmada's int32 overflows, at more than 2^30
 // replicas in one cluster.
-func Divide(total int64, weights, has map[string]int64, uid types.UID) map[string]int64 {
+func Divide(total int64, weights map[string]int64, ties Ties) map[string]int64 {
 	shares := make(map[string]int64, len(weights))
-	q := &shareQueue{isDescending: breaksTiesDescending(uid), list: make([]share, 0, len(weights))}
+	q := &shareQueue{ties: ties, list: make([]share, 0, len(weights))}
 	for cluster, weight := range weights {
 		shares[cluster] = 0
 		if weight > 0 {
-			q.list = append(q.list, share{cluster: cluster, weight: uint64(min(weight, math.MaxInt32)), has: uint64(max(0, has[cluster]))})
+			q.list = append(q.list, share{cluster: cluster, weight: uint64(min(weight, math.MaxInt32))})
 		}
 	}
 	if total <= 0 || len(q.list) == 0 {
@@ -49,9 +48,12 @@ func Divide(total int64, weights, has map[string]int64, uid types.UID) map[strin
 	return shares
 }
 
-// breaksTiesDescending reports whether the last cluster by name wins a tie. A source without
+// Ties says which cluster wins a tie: the first by name, or the last if it is true.
+type Ties bool
+
+// TiesOf returns who wins the ties of a new source, so that not all favor the same cluster. A source without
 // a UID was not read from an API server.
-func breaksTiesDescending(uid types.UID) bool {
+func TiesOf(uid types.UID) Ties {
 	if uid == "" {
 		return false
 	}
@@ -62,14 +64,14 @@ func breaksTiesDescending(uid types.UID) bool {
 
 // share is what a cluster has been given so far.
 type share struct {
-	cluster               string
-	weight, has, replicas uint64
+	cluster          string
+	weight, replicas uint64
 }
 
 // shareQueue is a heap with the cluster on top that gets the next replica.
 type shareQueue struct {
-	list         []share
-	isDescending bool
+	list []share
+	ties Ties
 }
 
 // start gives each cluster what it is certain to get, and returns the sum, which is less than
@@ -114,10 +116,7 @@ func (q *shareQueue) Less(i, j int) bool {
 	if a.replicas != b.replicas {
 		return a.replicas < b.replicas
 	}
-	if keepsIt := a.has > a.replicas; keepsIt != (b.has > b.replicas) {
-		return keepsIt
-	}
-	return (a.cluster < b.cluster) != q.isDescending
+	return (a.cluster < b.cluster) != bool(q.ties)
 }
 
 // compareQuotients compares weight/(2*replicas+1) of two clusters.

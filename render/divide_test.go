@@ -50,29 +50,10 @@ func TestDivide(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, Divide(tc.total, tc.weights, nil, tc.uid)); diff != "" {
+			if diff := cmp.Diff(tc.want, Divide(tc.total, tc.weights, TiesOf(tc.uid))); diff != "" {
 				t.Errorf("%s\n-want +got:\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// TestDivideKeeps: of clusters with an equal claim, one keeps what it has, whatever its name.
-func TestDivideKeeps(t *testing.T) {
-	type shares = map[string]int64
-	for name, tc := range map[string]struct {
-		total              int64
-		weights, has, want shares
-	}{
-		"Recreated":  {3, shares{"a": 1, "b": 1}, shares{"a": 2, "b": 1}, shares{"a": 2, "b": 1}},
-		"Between":    {1, shares{"a": 1, "b": 1, "c": 1}, shares{"b": 1}, shares{"a": 0, "b": 1, "c": 0}},
-		"ScaledDown": {3, shares{"a": 1, "b": 1, "c": 1, "d": 1}, shares{"a": 1, "b": 2, "c": 2, "d": 1}, shares{"a": 0, "b": 1, "c": 1, "d": 1}}, // all have one
-		"ScaledUp":   {5, shares{"a": 1, "b": 1, "c": 1, "d": 1}, shares{"b": 1, "c": 2}, shares{"a": 1, "b": 1, "c": 2, "d": 1}},
-		"Reweighed":  {4, shares{"a": 3, "b": 1}, shares{"a": 2, "b": 2}, shares{"a": 3, "b": 1}},
-	} {
-		if diff := cmp.Diff(tc.want, Divide(tc.total, tc.weights, tc.has, descendingUID)); diff != "" {
-			t.Errorf("%s: -want +got:\n%s", name, diff)
-		}
 	}
 }
 
@@ -88,7 +69,7 @@ func TestDivideByDefinition(t *testing.T) {
 		}
 		total := random.Int64N([]int64{4, 30, 300}[random.IntN(3)])
 		uid := types.UID(fmt.Sprint(random.Int()))
-		if diff := cmp.Diff(divideOneByOne(total, weights, breaksTiesDescending(uid)), Divide(total, weights, nil, uid)); diff != "" {
+		if diff := cmp.Diff(divideOneByOne(total, weights, bool(TiesOf(uid))), Divide(total, weights, TiesOf(uid))); diff != "" {
 			t.Fatalf("%d over %v by %q: -want +got:\n%s", total, weights, uid, diff)
 		}
 	}
@@ -130,7 +111,7 @@ func FuzzDivide(f *testing.F) {
 	f.Fuzz(func(t *testing.T, total, a, b, c int64, uid string) {
 		weights := map[string]int64{"a": a, "b": b, "c": c}
 		sum := int64(0)
-		for cluster, share := range Divide(total, weights, nil, types.UID(uid)) {
+		for cluster, share := range Divide(total, weights, TiesOf(types.UID(uid))) {
 			if share < 0 || share > 0 && weights[cluster] <= 0 {
 				t.Errorf("%d over %v gives %d to %s", total, weights, share, cluster)
 			}
@@ -158,7 +139,7 @@ func BenchmarkDivide(b *testing.B) {
 				weights[fmt.Sprint("member", i)] = int64(1 + i%7)
 			}
 			for b.Loop() {
-				Divide(size.total, weights, nil, "0a8f2c1e-5f0b-4d43-9d2e-0c8d5f3e7a11")
+				Divide(size.total, weights, false)
 			}
 		})
 	}

@@ -9,7 +9,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Scale is how large a workload is.
@@ -38,21 +37,15 @@ type Scale struct {
 // Work says so. The same is true of Karmada's division. Keeping what each member has is no way
 // out: as soon as a member joins or leaves, the shares would no longer add up to the
 // completions. To divide such a Job again, delete it and recreate it.
-//
-// Clusters keep what they have where others have an equal claim to it.
-func (s Scale) Divide(weights map[string]int64, has map[string]Scale, uid types.UID) map[string]Scale {
-	hasReplicas, hasCompletions := map[string]int64{}, map[string]int64{}
-	for cluster, of := range has {
-		hasReplicas[cluster], hasCompletions[cluster] = of.Replicas, of.Completions
-	}
-	replicas := Divide(s.Replicas, weights, hasReplicas, uid)
+func (s Scale) Divide(weights map[string]int64, ties Ties) map[string]Scale {
+	replicas := Divide(s.Replicas, weights, ties)
 	by := replicas
 	if s.Replicas == 0 {
 		by = weights
 	}
 	var completions map[string]int64
 	if s.HasCompletions {
-		completions = Divide(s.Completions, by, hasCompletions, uid)
+		completions = Divide(s.Completions, by, ties)
 	}
 	shares := make(map[string]Scale, len(replicas))
 	for cluster, n := range replicas {

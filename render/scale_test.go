@@ -199,7 +199,7 @@ func TestDivideScale(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, tc.scale.Divide(tc.weights, nil, ascendingUID)); diff != "" {
+			if diff := cmp.Diff(tc.want, tc.scale.Divide(tc.weights, false)); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -227,7 +227,7 @@ func FuzzScale(f *testing.F) {
 				continue
 			}
 			weights := map[string]int64{"a": a, "b": b}
-			for cluster, share := range whole.Divide(weights, nil, "u") {
+			for cluster, share := range whole.Divide(weights, true) {
 				checkShare(t, paths, obj, share)
 				if share.HasCompletions && whole.Replicas > 0 && share.Replicas == 0 && share.Completions > 0 {
 					t.Errorf("%+v over %v: %s has %+v", whole, weights, cluster, share)

@@ -18,17 +18,38 @@ type Scale struct {
 }
 
 // sharesOf divides the replicas of a source over the clusters that exist and that it asks for,
-// ready or not: a cluster that is only away keeps its share. What cannot be divided evenly stays where it is, so a source
-// that is recreated as it was moves none.
+// ready or not: a cluster that is only away keeps its share. Who wins the ties depends on the UID, unless all Works are as if
+// it were the other way: a source that was recreated as it was moves none.
 func sharesOf(f Facts) map[string]render.Scale {
-	weights, has := map[string]int64{}, map[string]render.Scale{}
+	weights := map[string]int64{}
 	for cluster, facts := range f.Clusters {
 		if facts.State != ClusterMissing && f.Source.Terms.Matches(cluster, facts.Labels) {
 			weights[cluster] = f.Source.Differences.Division.WeightOf(cluster)
-			has[cluster], _ = f.shareOn(cluster)
 		}
 	}
-	return f.Scale.Divide(weights, has, f.Source.UID)
+	ties := render.TiesOf(f.Source.UID)
+	shares := f.Scale.Divide(weights, ties)
+	if !f.have(shares) {
+		if others := f.Scale.Divide(weights, !ties); f.have(others) {
+			return others
+		}
+	}
+	return shares
+}
+
+// have reports whether all clusters have these shares of which it is known what they have. Of a Job, its completions matter,
+// because they are immutable.
+func (f Facts) have(shares map[string]render.Scale) bool {
+	for cluster, share := range shares {
+		has, isKnown := f.shareOn(cluster)
+		if share.HasCompletions {
+			has.Replicas = share.Replicas
+		}
+		if isKnown && (has.Replicas != share.Replicas || has.Completions != share.Completions) {
+			return false
+		}
+	}
+	return true
 }
 
 // shareOn returns what a cluster has by its Work; false if that is to go, is another owner's, or does not say.

@@ -174,24 +174,47 @@ func TestTiesStay(t *testing.T) {
 	}
 }
 
+// dividedJob are the facts about a Job of five completions.
+func dividedJob(t *testing.T, uid types.UID, pods int64, works map[string]*state.Work, clusters ...string) Facts {
+	t.Helper()
+	wishes := sample.Annotations{render.ClustersAnnotation: "m1,m2", render.ReplicasAnnotation: "divide"}
+	f := dividedFacts(t, pods, wishes, joinedClusters(clusters...))
+	u := workloadObject("Job", wishes)
+	u.SetGroupVersionKind(state.JobKind.WithVersion("v1"))
+	u.Object["spec"] = map[string]any{"parallelism": pods, "completions": int64(5)}
+	f.Source = NewSource(u, render.Wishes{})
+	f.ID, f.Works, f.Source.UID = f.Source.ID, works, uid
+	f.Scale.Paths, _ = render.ScalePathsOf(f.ID.GroupKind(), "")
+	scale, err := f.Source.Template.Scale(f.Scale.Paths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Scale.Scale = scale
+	return f
+}
+
 // TestCompletionsStay: a Job's members refuse other completions, even if its Pods are divided evenly.
 func TestCompletionsStay(t *testing.T) {
-	works := map[string]*state.Work{}
-	for _, uid := range []types.UID{"a", "b", "a"} { // recreated
-		f := dividedFacts(t, 2, sample.Annotations{render.ClustersAnnotation: "m1,m2", render.ReplicasAnnotation: "divide"}, joinedClusters("m1", "m2"))
-		u := workloadObject("Job", sample.Annotations{render.ClustersAnnotation: "m1,m2", render.ReplicasAnnotation: "divide"})
-		u.SetGroupVersionKind(state.JobKind.WithVersion("v1"))
-		u.Object["spec"] = map[string]any{"parallelism": int64(2), "completions": int64(5)}
-		f.Source = NewSource(u, render.Wishes{})
-		f.ID, f.Works, f.Source.UID = f.Source.ID, works, uid
-		f.Scale.Paths, _ = render.ScalePathsOf(f.ID.GroupKind(), "")
-		scale, err := f.Source.Template.Scale(f.Scale.Paths)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.Scale.Scale = scale
+	works, pods := map[string]*state.Work{}, map[types.UID]int64{"a": 2, "b": 4} // edited as well
+	for _, uid := range []types.UID{"a", "b", "a", "b"} {                        // recreated
+		f := dividedJob(t, uid, pods[uid], works, "m1", "m2")
 		if carryOut(t, f); sharesOf(f)["m1"].Completions != 3 {
 			t.Errorf("with UID %s, m1 has %d of 5 completions", uid, sharesOf(f)["m1"].Completions)
+		}
+	}
+}
+
+// TestCompletionsReturn: a cluster that leaves and comes back has what it had: its members refuse all else.
+func TestCompletionsReturn(t *testing.T) {
+	for _, uid := range []types.UID{"a", "b"} {
+		works := map[string]*state.Work{}
+		f := dividedJob(t, uid, 2, works, "m1", "m2")
+		carryOut(t, f)
+		before := sharesOf(f)
+		delete(works, "m2")
+		carryOut(t, dividedJob(t, uid, 2, works, "m1"))
+		if diff := cmp.Diff(before, sharesOf(dividedJob(t, uid, 2, works, "m1", "m2"))); diff != "" {
+			t.Errorf("with UID %s: -before +after:\n%s", uid, diff)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestDivision(t *testing.T) {
 	var zeros, ties, others int
 	for range manyDivisions {
 		c := newDivision(random)
-		got := render.Divide(int64(c.total), c.weights, nil, c.uid)
+		got := render.Divide(int64(c.total), c.weights, render.TiesOf(c.uid))
 		if diff := cmp.Diff(c.assign(t), withoutZeros(got)); diff != "" {
 			t.Fatalf("%d over %v by %q: -Karmada's +ours:\n%s", c.total, c.weights, c.uid, diff)
 		}
@@ -38,7 +38,7 @@ func TestDivision(t *testing.T) {
 		switch {
 		case len(withoutZeros(c.weights)) < len(c.weights):
 			zeros++
-		case !maps.Equal(got, render.Divide(int64(c.total), c.weights, nil, "")):
+		case !maps.Equal(got, render.Divide(int64(c.total), c.weights, false)):
 			ties++
 		default:
 			others++
@@ -66,10 +66,10 @@ func TestLargeDivision(t *testing.T) {
 		total := 1<<26 + random.Int64N(1<<31-1<<26)
 		rest := 1 + random.Int64N(200)
 		var before []workv1alpha2.TargetCluster
-		for cluster, share := range render.Divide(total-rest, c.weights, nil, c.uid) {
+		for cluster, share := range render.Divide(total-rest, c.weights, render.TiesOf(c.uid)) {
 			before = append(before, workv1alpha2.TargetCluster{Name: cluster, Replicas: int32(share)})
 		}
-		if diff := cmp.Diff(dispense(int32(rest), before, c.weights, c.uid), render.Divide(total, c.weights, nil, c.uid)); diff != "" {
+		if diff := cmp.Diff(dispense(int32(rest), before, c.weights, c.uid), render.Divide(total, c.weights, render.TiesOf(c.uid))); diff != "" {
 			t.Fatalf("%d over %v by %q: -Karmada's +ours:\n%s", total, c.weights, c.uid, diff)
 		}
 	}
@@ -130,7 +130,7 @@ func TestScale(t *testing.T) {
 		}
 		c := newDivision(random)
 		c.total = replicas
-		shares := scale.Divide(c.weights, nil, c.uid)
+		shares := scale.Divide(c.weights, render.TiesOf(c.uid))
 		for cluster, want := range c.karmadaWorkloads(t, interpreter, source) {
 			got := source.DeepCopy()
 			if err := paths.Set(got.Object, shares[cluster]); err != nil {

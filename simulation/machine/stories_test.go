@@ -187,7 +187,7 @@ var stories = map[string]func(*machine) error{
 	"RecreatedWithSharesMovesNone": func(m *machine) error { // though its UID would break ties the other way
 		acts := []act{m.puts(inA(deployment), map[string]string{clustersKey: "m1,m2,m3", "karmada.target/replicas": "divide"}), m.quiet}
 		for range 5 {
-			acts = append(acts, func() error { return m.recreate(inA(deployment)) }, m.quiet)
+			acts = append(acts, func() error { return m.recreate(inA(deployment)) }, m.quiet, func() error { return m.deleteWork(target{inA(deployment), "m1"}) }, m.quiet)
 		}
 		return m.tell(acts...)
 	},

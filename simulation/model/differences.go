@@ -147,8 +147,8 @@ func weights(value string) (all map[string]int64, ok bool) {
 // share is how many of an object's replicas a cluster gets, of those that exist and that it asks
 // for, even where no rule allows it. As in Karmada
 // (pkg/util/helper/webstermethod.go, v1.18.2), one replica after another goes to where weight
-// over twice the replicas plus one is highest; of equals, to the fewest replicas, then to one that
-// has it, and then to the first or last name, by the object's UID.
+// over twice the replicas plus one is highest; of equals, to the fewest replicas, and then to
+// the first or last name, by the object's UID, unless all Works are as if it were the other way.
 func (w *World) share(k Key, asked request, cluster string) (share int64, isDivided bool) {
 	o := w.Objects[k]
 	replicas, hasReplicas := o.Content.replicas()
@@ -156,7 +156,7 @@ func (w *World) share(k Key, asked request, cluster string) (share int64, isDivi
 	if !hasReplicas || !hasWeights && strings.TrimSpace(asked[replicasKey]) != "divide" {
 		return 0, false
 	}
-	weight, shares := map[string]int64{}, map[string]int64{}
+	weight := map[string]int64{}
 	for name, joined := range w.Clusters {
 		if !asked.fits(name, joined) {
 			continue
@@ -180,18 +180,41 @@ func (w *World) share(k Key, asked request, cluster string) (share int64, isDivi
 	if o.UID != "" && hash.Sum32()%2 == 1 {
 		slices.Reverse(names)
 	}
+	shares := divided(replicas, names, weight)
+	slices.Reverse(names)
+	if others := divided(replicas, names, weight); !w.have(k, shares) && w.have(k, others) {
+		shares = others
+	}
+	return shares[cluster], true
+}
+
+// have says whether all Works of an object have these shares.
+func (w *World) have(k Key, shares map[string]int64) bool {
+	for place, has := range w.Shares {
+		if share, isDivided := shares[place.Cluster]; place.Key == k && isDivided && has != share {
+			return false
+		}
+	}
+	return true
+}
+
+// divided gives the replicas to clusters. The first of equals gets the next.
+func divided(replicas int64, names []string, weight map[string]int64) map[string]int64 {
+	shares := map[string]int64{}
+	for _, name := range names {
+		shares[name] = 0
+	}
 	for ; replicas > 0 && len(names) > 0; replicas-- {
 		next := names[0]
 		for _, name := range names[1:] {
 			mine, best := weight[name]*(2*shares[next]+1), weight[next]*(2*shares[name]+1)
-			keeps := func(cluster string) bool { return w.Shares[Place{k, cluster}] > shares[cluster] }
-			if mine > best || mine == best && (shares[name] < shares[next] || shares[name] == shares[next] && keeps(name) && !keeps(next)) {
+			if mine > best || mine == best && shares[name] < shares[next] {
 				next = name
 			}
 		}
 		shares[next]++
 	}
-	return shares[cluster], true
+	return shares
 }
 
 // replicas is the number of replicas that a content asks for.
