@@ -18,6 +18,20 @@ func mappingOf(flags *genericclioptions.ConfigFlags, resource string) (*meta.RES
 	return mappingBy(mapper, resource)
 }
 
+// servedNow says what is served, as the API server says now: what another command has kept may be six hours old.
+func servedNow(flags *genericclioptions.ConfigFlags) (meta.RESTMapper, error) {
+	discovery, err := flags.ToDiscoveryClient()
+	if err != nil {
+		return nil, fmt.Errorf("cannot discover resources: %w", err)
+	}
+	discovery.Invalidate()
+	mapper, err := flags.ToRESTMapper()
+	if err != nil {
+		return nil, fmt.Errorf("cannot discover resources: %w", err)
+	}
+	return mapper, nil
+}
+
 func mappingBy(mapper meta.RESTMapper, resource string) (*meta.RESTMapping, error) {
 	versioned, plain := schema.ParseResourceArg(resource)
 	if versioned == nil {
@@ -58,7 +72,11 @@ func (u unknownType) Unwrap() error { return u.error }
 // resourceOf resolves a resource, even one that is no longer served: that must be given by
 // its full name, and its kind and version are unknown.
 func resourceOf(flags *genericclioptions.ConfigFlags, resource string) (*meta.RESTMapping, error) {
-	mapping, err := mappingOf(flags, resource)
+	mapper, err := servedNow(flags)
+	if err != nil {
+		return nil, err
+	}
+	mapping, err := mappingBy(mapper, resource)
 	if meta.IsNoMatchError(err) {
 		return &meta.RESTMapping{Resource: schema.ParseGroupResource(resource).WithVersion("")}, nil
 	}

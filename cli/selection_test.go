@@ -74,8 +74,9 @@ func TestOneKindFails(t *testing.T) {
 
 // TestKindGoes: a kind that was served when another command asked, and is not any more, is known to be gone, and hides nothing.
 func TestKindGoes(t *testing.T) {
-	for command, wants := range map[string][]string{"status -A": {"page-4", "key-4"}, "wait secrets/key -n shop": {"doesn't have"}, "explain secrets/key -n shop": {"doesn't have"}} {
+	for command, wants := range map[string][]string{"status -A": {"page-4", "key-4"}, "purge --resource secrets --finalizers --dry-run": {"6 Works"}, "wait secrets/key -n shop": {"doesn't have"}, "explain secrets/key -n shop": {"doesn't have"}} {
 		paths := withSecrets(t, map[string]any{"apiVersion": "v1", "kind": "SecretList", "metadata": map[string]any{"resourceVersion": "1"}, "items": []any{}})
+		paths["/api/v1/namespaces/karmada-system/configmaps"] = map[string]any{"apiVersion": "v1", "kind": "ConfigMapList", "metadata": map[string]any{"resourceVersion": "1"}, "items": []any{}}
 		kubeconfig, cache := serve(t, paths, nil), t.TempDir()
 		run := func(command string) string {
 			return told(execute(append(strings.Fields(command), "--kubeconfig", kubeconfig, "--cache-dir", cache)...))
@@ -83,6 +84,9 @@ func TestKindGoes(t *testing.T) {
 		run("status -A")
 		paths["/api/v1"] = serving("v1", namespaced("configmaps", "ConfigMap"))
 		paths["/api/v1/secrets"] = refusal(http.StatusNotFound, metav1.StatusReasonNotFound)
+		if strings.HasPrefix(command, "purge") { // what has left the configuration
+			paths[configMapPath].(map[string]any)["data"] = map[string]any{config.Key: configHead + "resources: [{resource: configmaps}]\n"}
+		}
 		output := run(command)
 		for _, want := range wants {
 			if !strings.Contains(output, want) {

@@ -68,19 +68,12 @@ func (s *sources) reader(ctx context.Context) (*gather.Reader, error) {
 	return reader, withHint(blameServer(ctx, client, err))
 }
 
-// mapper says what is served. It asks the API server once: what another command has kept may be six hours old.
-func (s *sources) mapper() (meta.RESTMapper, error) {
+// mapper says what is served. It asks the API server once.
+func (s *sources) mapper() (mapper meta.RESTMapper, err error) {
 	if s.served == nil {
-		discovery, err := s.flags.ToDiscoveryClient()
-		if err != nil {
-			return nil, fmt.Errorf("cannot discover resources: %w", err)
-		}
-		discovery.Invalidate()
-		if s.served, err = s.flags.ToRESTMapper(); err != nil {
-			return nil, fmt.Errorf("cannot discover resources: %w", err)
-		}
+		s.served, err = servedNow(s.flags)
 	}
-	return s.served, nil
+	return s.served, err
 }
 
 // mappingOf is [mappingOf] by what is served now.
