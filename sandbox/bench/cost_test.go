@@ -15,7 +15,6 @@ func TestCountRequests(t *testing.T) {
 	}{
 		"Create":     {"A create is a write.", stage, daemonUser, "create", "works", "", "karmada-es-bench-000", requests{writes: 1}},
 		"Report":     {"A controller that applies a Work reports it.", stage, "karmada", "patch", "works", "status", "karmada-es-bench-000", requests{writes: 1, reports: 1}},
-		"Status":     {"The status of another object does not tell.", stage, "karmada", "update", "resourcebindings", "status", namespace, requests{writes: 1}},
 		"Get":        {"A source is read.", stage, daemonUser, "get", "configmaps", "", namespace, requests{reads: 1}},
 		"Watch":      {"Watches fill the cache.", stage, daemonUser, "watch", "works", "", "", requests{}},
 		"Settings":   {"The configuration is read at each start.", stage, daemonUser, "get", "configmaps", "", configurationNamespace, requests{}},

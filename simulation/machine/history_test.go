@@ -47,20 +47,18 @@ func (m *machine) change(send func() error, apply func(*model.World)) error {
 		Autoscalers: maps.Clone(before.Autoscalers), Policies: maps.Clone(before.Policies), Configuration: before.Configuration,
 	}
 	apply(next)
-	next.Shares = m.shares(next)
+	next.Shares = m.shares()
 	before.until = time.Now()
 	m.history = append(m.history, &moment{World: next, from: sent})
 	return nil
 }
 
 // shares are the replicas that Works of Deployments say.
-func (m *machine) shares(w *model.World) map[model.Place]int64 {
+func (m *machine) shares() map[model.Place]int64 {
 	all := map[model.Place]int64{}
-	for k := range w.Objects {
+	for _, namespace := range namespaceNames {
 		for _, cluster := range m.clusters {
-			if k.Kind != deployment.Kind {
-				continue
-			}
+			k := model.Key{Kind: deployment.Kind, Namespace: namespace, Name: deployment.Name}
 			work := &unstructured.Unstructured{Object: m.store.Get(workRef(model.WorkKey(cluster, k)))}
 			if manifest, err := model.ManifestOf(work); err == nil && work.GetDeletionTimestamp() == nil {
 				all[model.Place{Key: k, Cluster: cluster}], _, _ = unstructured.NestedInt64(manifest.Object, "spec", "replicas")

@@ -258,10 +258,10 @@ func finalizerFits(must model.State, has bool) bool {
 	return must == model.Stays || has == (must == model.Present)
 }
 
-// worldWith is the current world, with the autoscalers that are in the clusters.
+// worldWith is the current world, with the autoscalers and shares that there are: ties may be broken either way.
 func (m *machine) worldWith(works map[string]*unstructured.Unstructured) *model.World {
 	world := *m.history.now()
-	world.Lingering = map[model.Place]model.Key{}
+	world.Lingering, world.Shares = map[model.Place]model.Key{}, m.shares()
 	for _, k := range m.keys() {
 		for _, cluster := range m.clusters {
 			if work := works[model.WorkKey(cluster, k)]; work != nil && k.Kind == autoscaler.Kind {

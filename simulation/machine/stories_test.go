@@ -185,11 +185,15 @@ var stories = map[string]func(*machine) error{
 		return m.tell(append(acts, m.requests(&from, 20, 25, done(works, "patch")), m.calm)...)
 	},
 	"RecreatedWithSharesMovesNone": func(m *machine) error { // though its UID would break ties the other way
-		acts := []act{m.puts(inA(deployment), map[string]string{clustersKey: "m1,m2,m3", "karmada.target/replicas": "divide"}), m.quiet}
-		for range 5 {
-			acts = append(acts, func() error { return m.recreate(inA(deployment)) }, m.quiet, func() error { return m.deleteWork(target{inA(deployment), "m1"}) }, m.quiet)
+		var before map[model.Place]int64
+		again := func() error {
+			was := before
+			if before = m.shares(); was != nil && !maps.Equal(was, before) {
+				return fmt.Errorf("%v are now %v", was, before)
+			}
+			return m.tell(func() error { return m.recreate(inA(deployment)) }, m.quiet, func() error { return m.deleteWork(target{inA(deployment), "m1"}) }, m.quiet)
 		}
-		return m.tell(acts...)
+		return m.tell(m.puts(inA(deployment), map[string]string{clustersKey: "m1,m2,m3", "karmada.target/replicas": "divide"}), m.changed(inA(deployment), 0), m.quiet, again, again, again, again, again)
 	},
 	"RejoinsWhileClustersLag": func(m *machine) error {
 		return m.tell(m.heldBehind("m1,m3"), m.shut("clusters"), func() error { return m.removeCluster("m3") }, pause(20*time.Second), m.told("WaveSkipped", 0, 0), func() error { return m.joinReady("m3") }, pause(10*time.Second), m.countOf(1))
