@@ -32,6 +32,7 @@ func servedNow(flags *genericclioptions.ConfigFlags) (meta.RESTMapper, error) {
 	return mapper, nil
 }
 
+// mappingBy is [mappingOf] by a mapper.
 func mappingBy(mapper meta.RESTMapper, resource string) (*meta.RESTMapping, error) {
 	versioned, plain := schema.ParseResourceArg(resource)
 	if versioned == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// Memory is what this process remembers of its writes and of what it has seen of Works. It decides only when to
-// write, never what: a new process, or a new leader, begins with an empty one.
+// Memory is what this process remembers of its writes, and of what it has seen of Works. It decides only when to
+// write, and no deletion rests on it. A new process begins with an empty one.
 type Memory struct {
 	clock clock.Clock
 	contests
@@ -28,9 +28,9 @@ func New(c clock.Clock) *Memory {
 	return &Memory{clock: c, contests: newContests(c), of: map[render.Identity]*source{}}
 }
 
-// work is what is remembered of the Work of a source on a cluster. Each part is written by the functions of its
-// file. Besides what the last column says, all but deleted, ours, theirs, created and health are forgotten when the Work has left the
-// cache (Forget), and each when its cluster is no longer a target (Retain).
+// work is what is remembered of the Work of a source on a cluster. Each part is written by the functions of its file. Besides
+// what the table says, all but deleted, ours, theirs, created and health are forgotten when the Work has left the cache (Forget),
+// and all but sending, created, health and orphaning when its cluster is no longer a target (Retain).
 //
 //	field      since                             until                                        what a restart loses
 //	sending    a request is sent                 its answer                                   –

@@ -484,6 +484,19 @@ func TestContestAboutADeletion(t *testing.T) {
 	}
 }
 
+// TestContestAfterAClockIsSetBack: a write waits no longer than in any contest.
+func TestContestAfterAClockIsSetBack(t *testing.T) {
+	clock := clocktesting.NewFakeClock(sample.Created)
+	m, v, op := New(clock), wanting(asking("1", "m1")), judge.Operation{Kind: judge.Create, Cluster: "m1"}
+	for range uncontested {
+		m.Repeat(v, op)
+	}
+	clock.SetTime(sample.Created.Add(-2 * time.Hour))
+	if held, _ := m.Check(v, op); held.Retry > maxContested {
+		t.Errorf("it waits %s", held.Retry)
+	}
+}
+
 // TestWakes: a Work is woken once per recovery of its cluster, whatever the clocks say.
 func TestWakes(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Unix(1, 0))
