@@ -149,7 +149,7 @@ func (d *differ) write(ctx context.Context, f judge.Facts) error {
 			d.tell("later: the Work of %s for cluster %q: %s", f.ID, cluster, target.Because)
 		}
 	}
-	for _, op := range judge.Plan(v, f.Works) {
+	for _, op := range v.Plan() {
 		if op.Work == nil && d.survey.HidesWorks(op.Cluster) {
 			d.unseen = true
 			continue

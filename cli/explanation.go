@@ -90,8 +90,8 @@ func explainCluster(c judge.ClusterExplanation, states workStates, hidden bool) 
 		explained.Differs = append(explained.Differs, explainedEffect(effect))
 	}
 	if explained.Hidden = hidden && c.Work == nil; !explained.Hidden {
-		for _, op := range c.Operations {
-			explained.Operations = append(explained.Operations, string(op))
+		if c.Operation.Kind != "" {
+			explained.Operations = append(explained.Operations, string(c.Operation.Kind))
 		}
 	}
 	if w := explained.Work; w != nil && w.State == state.WorkFailed.String() && explained.Hint == "" {

@@ -203,7 +203,7 @@ func (r *renderCommand) render(u *unstructured.Unstructured, clusters []*state.C
 	for _, notice := range v.Notices {
 		fmt.Fprintln(r.errOut, "warning: "+stripControl(oneLine(fmt.Sprintf("%s: %s: %s", v.ID, notice.Reason, notice.Message))))
 	}
-	for _, op := range judge.Plan(v, nil) {
+	for _, op := range v.Plan() {
 		body, err := op.Body(v)
 		work := &unstructured.Unstructured{}
 		if err == nil {

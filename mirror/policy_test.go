@@ -71,9 +71,8 @@ func overridden(t *testing.T, source *unstructured.Unstructured, policies ...*un
 		read = append(read, state.NewPolicy(p))
 	}
 	f := gather.Offline(judge.NewSource(source.DeepCopy(), render.Wishes{}), []*state.Cluster{state.NewCluster(sample.Cluster("m1", ""))}, read)
-	v := judge.Decide(f)
-	plan := judge.Plan(v, nil)
-	body, err := plan[0].Body(v)
+	j := judge.On(f)
+	body, err := j.Plan[0].Body(j.Verdict)
 	if err != nil {
 		t.Fatal(err)
 	}

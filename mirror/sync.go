@@ -15,10 +15,6 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// bindingPeriod is how often we check whether the binding that has taken over a Work still
-// has its policy.
-const bindingPeriod = 30 * time.Second
-
 type syncResult struct {
 	refused bool
 	// wrote: a Work has new content.
@@ -66,11 +62,10 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	if err := c.writer.FindAgain(ctx, id, func() judge.Judgement { return judge.On(c.caches.Facts(id)) }); err != nil {
 		return syncResult{}, err
 	}
-	j, settles, err := c.judge(ctx, id)
+	j, err := c.judge(ctx, id)
 	if err != nil {
 		return syncResult{}, err
 	}
-	o.RetryAfter(settles)
 	latest := newJudged(j, c.Clock.Now())
 	finalizer := c.finalizers.apply(ctx, j, o)
 	c.write(ctx, latest, writable(j.Plan, finalizer.early), isFresh, o)
@@ -84,14 +79,7 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	c.report(j.Facts, refusals, append(c.finalizers.notices(j, o, notRemoved, finalizer.denied), c.contested(j.Verdict, o)...))
 	c.writer.Find(ctx, id, j.Hidden(), o)
 	c.caches.NoteRollout(j)
-	o.RetryAfter(j.LookIn())
-	for _, target := range j.Verdict.Targets {
-		o.RetryAfter(target.WakeIn)
-		o.RetryAfter(target.StallsIn)
-	}
-	if j.Verdict.AsksBinding() { // it waits for something that has no event
-		o.RetryAfter(wait.Jitter(bindingPeriod, 0.2))
-	}
+	o.RetryAfter(j.Verdict.RecheckAfter)
 	areKnown := j.Facts.Unknown == "" && (j.Facts.Source == nil || j.Facts.Source.Refusal == nil)
 	c.memory.Retain(id, j.Verdict.Targets, j.AwaitsWorks() && !j.Facts.Source.Asks, areKnown)
 	if o.Undone {
@@ -143,7 +131,7 @@ func (c *Controller) judgeAgain(ctx context.Context, latest *judged) (j judge.Ju
 	if c.Clock.Since(latest.at) <= proofAge {
 		return latest.Judgement, latest.lacksFinalizer, nil
 	}
-	if j, _, err = c.judge(ctx, latest.Facts.ID); err != nil {
+	if j, err = c.judge(ctx, latest.Facts.ID); err != nil {
 		return j, false, err
 	}
 	latest.lacksFinalizer = latest.lacksFinalizer || j.Finalizer() == judge.AddFinalizer && latest.Finalizer() != judge.AddFinalizer
@@ -162,15 +150,15 @@ func writable(plan []judge.Operation, noFinalizer bool) []judge.Operation {
 // judge judges a source, with all that is read live before something is written. A lost override settles for some time, and a
 // wave that live reads have held back is looked at again after some.
 // What was read is combined with what the caches showed before: that must still be so when the reads were slow.
-func (c *Controller) judge(ctx context.Context, id render.Identity) (j judge.Judgement, settles time.Duration, err error) {
+func (c *Controller) judge(ctx context.Context, id render.Identity) (j judge.Judgement, err error) {
 	began, facts := c.Clock.Now(), c.caches.Facts(id)
+	var settles, refuted time.Duration
 	if j, err = c.look(ctx, facts); err == nil {
 		j, settles, err = c.confirmLoss(ctx, j)
 	}
 	if err == nil {
-		var again time.Duration
-		j, again, err = c.confirmWaves(ctx, j)
-		settles = cmp.Or(settles, again)
+		j, refuted, err = c.confirmWaves(ctx, j)
+		j.Verdict.RecheckAfter = judge.Sooner(j.Verdict.RecheckAfter, judge.Sooner(settles, refuted))
 	}
 	isOutvoted := func(op judge.Operation) bool { return op.Kind == judge.Update && c.caches.IsOutvoted(op.Work) }
 	if err == nil && slices.ContainsFunc(j.Plan, isOutvoted) {
@@ -179,7 +167,7 @@ func (c *Controller) judge(ctx context.Context, id render.Identity) (j judge.Jud
 	if err == nil && c.Clock.Since(began) > proofAge && !c.caches.Facts(id).IsAs(facts, j.RestsOn()) {
 		err = errOutdated
 	}
-	return j, settles, err
+	return j, err
 }
 
 // errOutdated ends a sync whose judgement has become outdated.

@@ -92,7 +92,7 @@ func newRestarted(t testing.TB, differs bool) restarted {
 	}
 	r.source = encoded(t, source)
 	v := judge.Decide(Offline(judge.NewSource(source, render.Wishes{}), r.clusters, r.policies))
-	for _, op := range judge.Plan(v, nil) {
+	for _, op := range v.Plan() {
 		body, err := op.Body(v)
 		if err != nil {
 			t.Fatal(err)

@@ -34,7 +34,7 @@ func (v *Verdict) demandApplied(f Facts, waves [][]place) (isAwaited bool) {
 				p.because += ": " + f.UnshownBecause
 			}
 			if t := v.Targets[p.cluster]; t.Wake.IsZero() && !p.isAway && f.UnshownBecause == "" {
-				t.Wake, t.WakeIn = w.Written(), max(0, appliedPatience-unshown)
+				t.Wake, t.wakeIn = w.Written(), max(0, appliedPatience-unshown)
 				v.Targets[p.cluster] = t
 			}
 		}

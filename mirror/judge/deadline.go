@@ -44,19 +44,14 @@ func (r *Rollout) overdueIn(f Facts) time.Duration {
 	return r.Since.Add(f.Source.Waves.Deadline + f.Source.Waves.Bake).Sub(f.Now)
 }
 
-// LookIn returns when to look again without an event: a bake ends, or a deadline, or Events of Karmada that are
-// awaited may be seen again; 0 for never.
-func (j Judgement) LookIn() time.Duration {
-	r := j.Verdict.Rollout
+// recheckAfter returns when a bake ends, or a deadline, or Events of Karmada that are awaited may be seen again; 0 for never.
+func (r *Rollout) recheckAfter(f Facts) time.Duration {
 	if r.Current() == nil {
 		return 0
 	}
-	next := r.BakesIn
-	if left := r.overdueIn(j.Facts); left > 0 && (next == 0 || left < next) {
-		next = left
-	}
-	if r.AwaitsApplied && (next == 0 || next > awaitsPeriod) {
-		next = awaitsPeriod
+	next := Sooner(r.BakesIn, r.overdueIn(f))
+	if r.AwaitsApplied {
+		next = Sooner(next, awaitsPeriod)
 	}
 	return next
 }

@@ -16,7 +16,8 @@ import (
 type Judgement struct {
 	Facts   Facts
 	Verdict Verdict
-	// Plan is what to write. Due are the Works to delete by the verdict, proved or not.
+	// Plan is what to write: creates and updates before deletes, each sorted by cluster. Due are the Works to delete by
+	// the verdict, proved or not.
 	Plan []Operation
 	Due  []Due
 }
@@ -30,7 +31,7 @@ func (j Judgement) IsOpen(cluster string) bool {
 // On judges a source by the facts about it.
 func On(f Facts) Judgement {
 	v := Decide(f)
-	return Judgement{Facts: f, Verdict: v, Plan: Plan(v, f.Works), Due: dueDeletions(v, f.Works)}
+	return Judgement{Facts: f, Verdict: v, Plan: v.Plan(), Due: dueDeletions(v, f.Works)}
 }
 
 // Decide decides, for every cluster that the source asks for or that has a Work
@@ -76,13 +77,10 @@ func Decide(f Facts) Verdict {
 		}
 		if w, ok := f.Works[cluster]; ok && w.Source == f.ID {
 			if r := f.Clusters[cluster].Recovery; f.Unknown == "" && r.Awaits(w) { // another daemon may look after the others
-				target.Wake, target.WakeIn = r.At, r.In
-			}
-			if in, isKnown := f.Stalls[cluster]; isKnown && w.Foreign == "" && w.IsOrphaning() && !f.Clusters[cluster].WriteUnderWay {
-				target.Stalled, target.StallsIn = in == 0, in
+				target.Wake, target.wakeIn = r.At, r.In
 			}
 		}
-		target.Adjust = target.Adjust || f.isBack(cluster, target)
+		target.adjusts = target.adjusts || f.isBack(cluster, target)
 		v.Targets[cluster] = target
 		if refusal != nil {
 			v.Refusals = AddRefusal(v.Refusals, *refusal)
@@ -95,6 +93,7 @@ func Decide(f Facts) Verdict {
 		v.Refusals = AddRefusal(v.Refusals, *unknown)
 	}
 	rollOut(f, &r, &v)
+	v.decideOperations(f)
 	v.Notices = append(v.Notices, notices(f, v)...)
 	slices.SortFunc(v.Refusals, func(a, b Refusal) int { return cmp.Compare(a.Reason, b.Reason) })
 	return v
@@ -284,7 +283,7 @@ func unwanted(f Facts, cluster, proof string) Target {
 	if owner := foreignOwner(f, cluster); owner != "" {
 		return Target{Decision: Unknown, Because: owner}
 	}
-	target := Target{Decision: Unwanted, Because: proof, Amend: asksToPreserve(f, cluster)}
+	target := Target{Decision: Unwanted, Because: proof, amends: asksToPreserve(f, cluster)}
 	if !f.Live {
 		target.Decision, target.Unproven = Unknown, true
 		target.Because = "the cache says that it is not wanted, but no live read has confirmed that yet"

@@ -416,7 +416,7 @@ func TestDecideAndPlan(t *testing.T) {
 			for _, refusal := range verdict.Refusals {
 				got.Refusals = append(got.Refusals, refusal.Reason)
 			}
-			for _, op := range Plan(verdict, c.facts.Works) {
+			for _, op := range verdict.Plan() {
 				got.Plan = append(got.Plan, op.Kind)
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -456,7 +456,7 @@ func TestNotices(t *testing.T) {
 			`cluster "m2" does not serve version v1 of ConfigMap, only v1alpha1, v1beta1: Karmada retries until it does`},
 		"NamespaceSkipped": {"and so do clusters that lack the Namespace", Facts{Source: asks, Clusters: clusters, NamespaceSkipped: true}, []Reason{NamespaceNotPropagated}, 2, ""},
 		"Both":             {"both can be true", Facts{Source: asks, Clusters: lacks, NamespaceSkipped: true}, []Reason{KindNotServed, NamespaceNotPropagated}, 2, ""},
-		"NearlyFull":       {"an existing Work is nearly full; a new one would be refused", Facts{Source: large, Clusters: clusters, Works: map[string]*state.Work{"m1": pageWork(large, "m1")}}, []Reason{TooLarge}, 2, ""},
+		"NearlyFull":       {"an existing Work is nearly full; a new one would be refused", Facts{Source: large, Clusters: clusters, Works: map[string]*state.Work{"m1": pageWork(large, "m1")}}, []Reason{TooLarge}, 1, ""},
 		"NearlyFullNoWork": {"nothing is known about a Work that does not exist", Facts{Source: large, Clusters: clusters}, nil, 2, ""},
 		"NotWanted":        {"what is not asked for is not reported", Facts{Source: pageSource("1", "../"), Clusters: lacks, NamespaceSkipped: true}, nil, 0, ""},
 		"NotConfigured": {"no daemon watches what the Pods need", needing(Dependency{}), []Reason{DependencyNotMirrored}, 2,
@@ -477,7 +477,7 @@ func TestNotices(t *testing.T) {
 			for _, notice := range v.Notices {
 				got = append(got, notice.Reason)
 			}
-			if writes := len(Plan(v, nil)); !slices.Equal(got, tc.want) || writes != tc.writes {
+			if writes := len(v.Plan()); !slices.Equal(got, tc.want) || writes != tc.writes {
 				t.Errorf("%s: %v, and %d writes", tc.reason, got, writes)
 			}
 			if tc.says != "" && !strings.Contains(v.Notices[0].Message, tc.says) {
@@ -497,7 +497,7 @@ func TestClaimedWithoutAsking(t *testing.T) {
 		Clusters: joinedClusters("m1"), Works: map[string]*state.Work{"m1": pageWork(pageSource("1", "m1"), "m1", sample.Bound)},
 	}
 	v := Decide(f)
-	if plan := Plan(v, f.Works); len(plan) != 1 || plan[0].Kind != Release || len(v.Refusals) > 0 {
+	if plan := v.Plan(); len(plan) != 1 || plan[0].Kind != Release || len(v.Refusals) > 0 {
 		t.Errorf("got %+v and %+v", plan, v.Refusals)
 	}
 }
@@ -527,7 +527,7 @@ func TestPoisonWork(t *testing.T) {
 	w := &state.Work{Cluster: "m1", Foreign: "the object cannot be read"}
 	f := Facts{ID: sample.Page, Live: true, Clusters: joinedClusters("m1"), Works: map[string]*state.Work{"m1": w}}
 	for _, f.Source = range []*Source{nil, pageSource("1", "m1"), pageSource("1", "m2")} {
-		if plan := Plan(Decide(f), f.Works); len(plan) > 0 && plan[0].Cluster == "m1" {
+		if plan := Decide(f).Plan(); len(plan) > 0 && plan[0].Cluster == "m1" {
 			t.Errorf("%+v leads to %+v", f.Source, plan)
 		}
 	}
@@ -546,13 +546,13 @@ func TestNothingIsDeletedWithoutALiveRead(t *testing.T) {
 					if w != nil {
 						f.Works["m1"] = w
 					}
-					for _, op := range Plan(Decide(f), f.Works) {
+					for _, op := range Decide(f).Plan() {
 						if op.Kind == Delete {
 							t.Errorf("a deletion based on the cache alone: %+v", f)
 						}
 					}
 					f.Live = true
-					for _, op := range Plan(Decide(f), f.Works) {
+					for _, op := range Decide(f).Plan() {
 						if op.Kind == Delete && (unknown != "" || w.Foreign != "" || source != nil && source.Refusal != nil) {
 							t.Errorf("a deletion of a Work that is not ours, or not known: %+v", f)
 						}
@@ -574,7 +574,7 @@ func FuzzDecide(f *testing.F) {
 	f.Fuzz(func(t *testing.T, choices []byte) {
 		facts := madeUp(choices, sources)
 		verdict := Decide(facts)
-		for _, op := range Plan(verdict, facts.Works) {
+		for _, op := range verdict.Plan() {
 			w := facts.Works[op.Cluster]
 			switch op.Kind {
 			case Delete:

@@ -40,7 +40,7 @@ func dividedFacts(t *testing.T, replicas int64, wishes sample.Annotations, clust
 func carryOut(t *testing.T, f Facts) (did []string) {
 	t.Helper()
 	v := Decide(f)
-	for _, op := range Plan(v, f.Works) {
+	for _, op := range v.Plan() {
 		word := fmt.Sprintf("%s %s", op.Kind, op.Cluster)
 		if op.Kind.WritesContent() {
 			template, err := v.Targets[op.Cluster].edited()
@@ -445,7 +445,7 @@ func TestRisesNowhere(t *testing.T) {
 				f := dividedFacts(t, 6, asks("m2=5"), joinedClusters("m1", "m2"))
 				f.PoliciesLive, f.Works, f.Now = true, before.Works, sample.Created.Add(time.Hour)
 				change(&f)
-				plan := Plan(Decide(f), f.Works)
+				plan := Decide(f).Plan()
 				i := slices.IndexFunc(plan, func(op Operation) bool { return op.Cluster == "m1" && op.Kind == Update })
 				if i < 0 {
 					t.Errorf("m1 is not to get its content: %+v", plan)
@@ -466,8 +466,8 @@ func TestUndividable(t *testing.T) {
 	f.Scale = &Scale{Fault: "an Indexed Job cannot be divided"}
 	f.Works["m1"] = state.NewWork(sample.Work(workloadObject("Deployment", sample.Annotations{render.ClustersAnnotation: "m1"}), "m1"))
 	v = Decide(f)
-	if len(Plan(v, f.Works)) > 0 || len(v.Refusals) != 1 || v.Refusals[0].Reason != OverrideFailed {
-		t.Errorf("%v, %v", Plan(v, f.Works), v.Refusals)
+	if len(v.Plan()) > 0 || len(v.Refusals) != 1 || v.Refusals[0].Reason != OverrideFailed {
+		t.Errorf("%v, %v", v.Plan(), v.Refusals)
 	}
 }
 
@@ -476,7 +476,7 @@ func TestUndividable(t *testing.T) {
 func TestSuspendedSome(t *testing.T) {
 	f := dividedFacts(t, 1, sample.Annotations{render.ClustersAnnotation: "m1,m2,m3", render.SuspendAnnotation: "m*,!m2,tru"}, joinedClusters("m1", "m2", "m3"))
 	v := Decide(f)
-	for _, op := range Plan(v, nil) {
+	for _, op := range v.Plan() {
 		body, err := op.Body(v)
 		if err != nil {
 			t.Fatal(err)
@@ -512,7 +512,7 @@ func TestExpandedPerCluster(t *testing.T) {
 	if v.Targets["m4"].Decision != Unknown || len(v.Refusals) != 1 || v.Refusals[0].Reason != OverrideFailed || !strings.Contains(v.Refusals[0].Message, "m4") {
 		t.Errorf("%v, %v", v.Targets["m4"], v.Refusals)
 	}
-	for _, op := range Plan(v, nil) {
+	for _, op := range v.Plan() {
 		body, err := op.Body(v)
 		if err != nil {
 			t.Fatal(err)

@@ -28,7 +28,7 @@ type Step struct {
 	What, Hint string
 }
 
-// ClusterExplanation says what happens to an object on one cluster.
+// ClusterExplanation says what happens to an object on one cluster: its Operation is none if the deletion is held.
 type ClusterExplanation struct {
 	Cluster string
 	Target
@@ -40,8 +40,6 @@ type ClusterExplanation struct {
 	Note string
 	// Differs are what differs from other clusters in the object, and because of what.
 	Differs []render.Effect
-	// Operations are what the daemon would do.
-	Operations []OperationKind
 }
 
 // NoteLong is the note on a Work with the longer name, which Karmada did not find until 1.18.
@@ -115,7 +113,7 @@ func Reasons() []Reason { return slices.Sorted(maps.Keys(hints)) }
 // Hint returns what to do about a refusal.
 func (r Reason) Hint() string { return hints[r] }
 
-// Explain explains what Decide and Plan make of the facts, step by step.
+// Explain explains what Decide makes of the facts, step by step.
 func Explain(f Facts) Explanation {
 	v := Decide(f)
 	e := Explanation{Steps: explainSource(f), Notices: v.Notices}
@@ -126,17 +124,11 @@ func Explain(f Facts) Explanation {
 		if c.Rendering != nil {
 			c.Differs, _ = c.Manifest.Effects(c.edit) // one that fails has no Rendering
 		}
-		for _, op := range Plan(v, f.Works) {
-			switch {
-			case op.Cluster != cluster:
-			case op.IsHeld():
-				c.Hint = DeletionHeld.Hint()
-			case op.IsApproved():
-				c.Hint = HintApproved
-				fallthrough
-			default:
-				c.Operations = append(c.Operations, op.Kind)
-			}
+		switch op := c.Operation; {
+		case op.IsHeld():
+			c.Hint, c.Operation = DeletionHeld.Hint(), Operation{}
+		case op.IsApproved():
+			c.Hint = HintApproved
 		}
 		e.Clusters = append(e.Clusters, c)
 	}

@@ -46,7 +46,7 @@ func TestScaled(t *testing.T) {
 			id := render.Identity{Group: "apps", Kind: tc.kind, Namespace: sample.Page.Namespace, Name: sample.Page.Name}
 			v := Decide(Facts{ID: id, Source: NewSource(workloadObject(tc.kind, tc.wishes), render.Wishes{}), Clusters: tc.clusters})
 			var retained []string
-			for _, op := range Plan(v, nil) {
+			for _, op := range v.Plan() {
 				work := &unstructured.Unstructured{}
 				body, err := op.Body(v)
 				if err != nil {

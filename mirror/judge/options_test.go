@@ -19,7 +19,7 @@ func TestPreserveBesideOverride(t *testing.T) {
 			f.Source = overriddenFacts(sample.Annotations{render.ClustersAnnotation: "m1", render.PreserveOnDeletionAnnotation: "true"}).Source
 			v := Decide(f)
 			var sent string
-			for _, op := range Plan(v, f.Works) {
+			for _, op := range v.Plan() {
 				body, err := op.Body(v)
 				if err != nil {
 					t.Fatal(err)
@@ -30,7 +30,7 @@ func TestPreserveBesideOverride(t *testing.T) {
 				return
 			}
 			f.Source, f.Live = nil, true
-			for _, op := range Plan(Decide(f), f.Works) {
+			for _, op := range Decide(f).Plan() {
 				t.Errorf("the object asked to be preserved, its Work is never told that, and then: %s, preserves: %v", op.Kind, op.Work.Preserves())
 			}
 		})
@@ -51,7 +51,7 @@ func TestPreserveLater(t *testing.T) {
 			f.Works = before.Works
 			f.Scale.HasCompletions = name == "Job"
 			v := Decide(f)
-			for _, op := range Plan(v, f.Works) {
+			for _, op := range v.Plan() {
 				if op.Cluster != "m1" {
 					continue
 				}

@@ -70,7 +70,7 @@ func TestOverridden(t *testing.T) {
 			f.Policies, f.PoliciesLive = tc.after, tc.live
 			v := Decide(f)
 			var writes, values []string
-			for _, op := range Plan(v, f.Works) {
+			for _, op := range v.Plan() {
 				body, err := op.Body(v)
 				if err != nil {
 					t.Fatal(err)
@@ -78,7 +78,7 @@ func TestOverridden(t *testing.T) {
 				value, _, _ := unstructured.NestedString(manifestIn(t, sample.WorkOf(body)), "data", "key")
 				writes, values = append(writes, op.Cluster), append(values, value)
 			}
-			if f.NamespaceGoing = true; tc.live && tc.writes != "" && len(Plan(Decide(f), f.Works)) > 0 {
+			if f.NamespaceGoing = true; tc.live && tc.writes != "" && len(Decide(f).Plan()) > 0 {
 				t.Errorf("%s: an override is undone in a Namespace that is being deleted", tc.reason)
 			}
 			if got := strings.Join(writes, " "); got != tc.writes || strings.Join(values, " ") != tc.values {
@@ -134,8 +134,8 @@ func TestUnreadablePolicyByLabels(t *testing.T) {
 	}
 	f.Policies[1] = policy("OverridePolicy", sample.Page.Namespace, "prod", byLabel, value, map[string]any{"xmlOverrider": []any{}})
 	v := Decide(f)
-	if len(Plan(v, f.Works)) > 0 || len(v.Refusals) != 1 || v.Refusals[0].Reason != OverrideFailed {
-		t.Errorf("planned %+v, refused %+v", Plan(v, f.Works), v.Refusals)
+	if len(v.Plan()) > 0 || len(v.Refusals) != 1 || v.Refusals[0].Reason != OverrideFailed {
+		t.Errorf("planned %+v, refused %+v", v.Plan(), v.Refusals)
 	}
 }
 
@@ -151,8 +151,8 @@ func TestSameOverriders(t *testing.T) {
 			t.Errorf("the Work on %s notes %q", cluster, got)
 		}
 	}
-	if v := Decide(f); v.Lost() != nil || len(Plan(v, f.Works)) > 0 {
-		t.Errorf("lost %v, plan %v", v.Lost(), Plan(v, f.Works))
+	if v := Decide(f); v.Lost() != nil || len(v.Plan()) > 0 {
+		t.Errorf("lost %v, plan %v", v.Lost(), v.Plan())
 	}
 }
 
@@ -188,7 +188,7 @@ func TestRendered(t *testing.T) {
 	if v.Targets["m1"].Rendering == v.Targets["m2"].Rendering { // one that is made is made for both
 		t.Error("Works that are as wanted are rendered again")
 	}
-	if plan := Plan(v, f.Works); len(plan) > 0 {
+	if plan := v.Plan(); len(plan) > 0 {
 		t.Errorf("they are written again: %v", plan)
 	}
 	edited, err := v.Targets["m1"].edited()
@@ -205,7 +205,7 @@ func TestRendered(t *testing.T) {
 	}
 	f.Works["m1"] = state.NewWork(u)
 	v = Decide(f)
-	plan := Plan(v, f.Works)
+	plan := v.Plan()
 	if len(plan) != 1 || plan[0].Cluster != "m1" || plan[0].Kind != Update {
 		t.Fatalf("%v", plan)
 	}

@@ -1,8 +1,10 @@
 package judge
 
 import (
+	"hash/fnv"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -16,7 +18,7 @@ const (
 	Create OperationKind = "create"
 	Update OperationKind = "update"
 	Delete OperationKind = "delete"
-	// Hold marks a Work whose deletion the breaker holds. Plan never returns it: the
+	// Hold marks a Work whose deletion the breaker holds. No Verdict has it: the
 	// breaker turns a Delete into it.
 	Hold OperationKind = "hold"
 	// Wake makes Karmada reconcile a Work at once, by a change without effect.
@@ -115,8 +117,7 @@ func (k OperationKind) Deletes() bool { return k == Delete || k == Drop }
 // WritesContent reports whether the operation writes content of the source.
 func (k OperationKind) WritesContent() bool { return k == Create || k == Update }
 
-// Plan lists the writes that turn the observed Works into the wanted ones: creates
-// and updates before deletes, each sorted by cluster:
+// decideOperations completes the decisions: what to write on each cluster, and when to decide again.
 //
 //	decision   observed Work         operation
 //	Wanted     none                  create
@@ -135,58 +136,92 @@ func (k OperationKind) WritesContent() bool { return k == Create || k == Update 
 //	Unknown    any                   –
 //	any        stalled               detach
 //	any        waits for Karmada     wake, if there is nothing else to write
-func Plan(v Verdict, works map[string]*state.Work) []Operation {
+func (v *Verdict) decideOperations(f Facts) {
+	v.RecheckAfter = v.Rollout.recheckAfter(f)
+	for cluster, t := range v.Targets {
+		w := f.Works[cluster]
+		stallsIn, mayStall := f.stallsIn(cluster)
+		op := Operation{Cluster: cluster, Work: w, From: t.from}
+		switch op.Kind, op.Because = t.operationOn(w); {
+		case mayStall && stallsIn == 0:
+			op.Kind, op.Because = Detach, "Karmada does not complete its deletion: the member may not have the object to preserve"
+		case op.Kind == "" && t.IsToWake():
+			op.Kind, op.Because = Wake, BecauseWake
+		}
+		if t.Operation = op; op.Kind == "" {
+			t.Operation = Operation{}
+		}
+		if t.RecheckAfter = Sooner(t.wakeIn, stallsIn); t.AsksBinding { // it waits for something that has no event
+			t.RecheckAfter = Sooner(t.RecheckAfter, bindingPeriod(f.ID))
+		}
+		v.Targets[cluster], v.RecheckAfter = t, Sooner(v.RecheckAfter, t.RecheckAfter)
+	}
+}
+
+// BecauseWake is the reason for waking a Work.
+const BecauseWake = "Karmada is to apply it at once"
+
+// IsToWake reports whether Karmada is to apply the Work at once.
+func (t Target) IsToWake() bool { return !t.Wake.IsZero() && t.wakeIn == 0 }
+
+// bindingPeriod is how often it is decided again about a Work that a binding has taken over, which may have lost its policy.
+// It differs by source, so that not all are read at the same time.
+func bindingPeriod(id render.Identity) time.Duration {
+	spread := fnv.New32a()
+	_, _ = spread.Write([]byte(id.String()))
+	return 30*time.Second + time.Duration(spread.Sum32()%6000)*time.Millisecond
+}
+
+// Sooner returns the shorter of two waits. One of 0 or less never ends.
+func Sooner(a, b time.Duration) time.Duration {
+	if b > 0 && (a <= 0 || b < a) {
+		return b
+	}
+	return max(0, a)
+}
+
+// Plan lists the operations: creates and updates before deletes, each sorted by cluster.
+func (v Verdict) Plan() []Operation {
 	var writes, deletes []Operation
 	for _, cluster := range slices.Sorted(maps.Keys(v.Targets)) {
-		target, w := v.Targets[cluster], works[cluster]
-		op := Operation{Cluster: cluster, Work: w, From: target.From}
-		op.Kind, op.Because = planWork(target, w)
-		switch {
-		case op.Kind == Delete:
+		switch op := v.Targets[cluster].Operation; op.Kind {
+		case "":
+		case Delete:
 			deletes = append(deletes, op)
-		case op.Kind != "":
-			writes = append(writes, op)
-		case target.IsToWake():
-			op.Kind, op.Because = Wake, BecauseWake
+		default:
 			writes = append(writes, op)
 		}
 	}
 	return append(writes, deletes...)
 }
 
-// planWork returns the operation that makes one Work what it should be; empty for none.
-func planWork(target Target, w *state.Work) (kind OperationKind, because string) {
+// operationOn returns the operation that makes a Work what it should be; empty for none.
+func (t Target) operationOn(w *state.Work) (kind OperationKind, because string) {
 	switch {
-	case target.Stalled:
-		return Detach, "Karmada does not complete its deletion: the member may not have the object to preserve"
-	case target.Amend && w.Labelled && !w.Terminating:
+	case t.amends && w.Labelled && !w.Terminating:
 		return Amend, "the source asks to preserve its object, and the Work does not say so yet"
-	case target.From != nil && w == nil:
-		return Create, target.Because
-	case target.From != nil && !w.Terminating:
-		return Update, target.Because
-	case target.Adjust && !w.Terminating && target.Rendering == nil:
+	case t.from != nil && w == nil:
+		return Create, t.Because
+	case t.from != nil && !w.Terminating:
+		return Update, t.Because
+	case t.adjusts && !w.Terminating && t.Rendering == nil:
 		return Adjust, becauseNotDue
-	case target.Adjust && !w.Terminating:
+	case t.adjusts && !w.Terminating:
 		return Adjust, "its options or labels are not as wanted, and its content has to wait"
-	case target.Decision == Unknown:
+	case t.Decision == Unknown, w == nil && t.Decision != Wanted:
 	case w == nil:
-		if target.Decision == Wanted {
-			return Create, target.Because
-		}
-	case w.Terminating:
-	case target.Decision == Unwanted:
-		if w.Labelled {
-			return Delete, target.Because
-		}
-	case target.Decision == Unneeded && slices.Contains(w.Finalizers, render.ExecutionFinalizer):
-		return Detach, target.Because
-	case target.Decision == Unneeded:
-		return Drop, target.Because
-	case target.Decision == Released:
-		return Release, target.Because
+		return Create, t.Because
+	case w.Terminating, t.Decision == Unwanted && !w.Labelled:
+	case t.Decision == Unwanted:
+		return Delete, t.Because
+	case t.Decision == Unneeded && slices.Contains(w.Finalizers, render.ExecutionFinalizer):
+		return Detach, t.Because
+	case t.Decision == Unneeded:
+		return Drop, t.Because
+	case t.Decision == Released:
+		return Release, t.Because
 	default:
-		if difference := differs(target, w); difference != "" {
+		if difference := differs(t, w); difference != "" {
 			return Update, difference
 		}
 	}

@@ -28,3 +28,13 @@ func (r Recovery) Awaits(w *state.Work) bool {
 	// If it was written during the outage, the condition predates that write.
 	return w.State == state.WorkApplied && !r.Down.IsZero() && !written.Before(r.Down)
 }
+
+// stallsIn returns how long Karmada may still take to separate the Work on a cluster from its object before that has
+// stalled; ok is false if it does not have to.
+func (f Facts) stallsIn(cluster string) (in time.Duration, ok bool) {
+	w := f.Works[cluster]
+	if in, ok = f.Stalls[cluster]; !ok || !isOf(f, cluster) || w.Foreign != "" || !w.IsOrphaning() || f.Clusters[cluster].WriteUnderWay {
+		return 0, false
+	}
+	return in, true
+}

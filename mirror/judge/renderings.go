@@ -80,7 +80,7 @@ func (r *renderings) staying(cluster string, t Target) Target {
 	if w.IsLong() {
 		template = template.Long()
 	}
-	t.Adjust = true
+	t.adjusts = true
 	t.Rendering = &Rendering{Template: template, options: options, isIn: func(*state.Work) bool { return false }, edited: func() (*render.Template, error) { return template, nil }}
 	return t
 }

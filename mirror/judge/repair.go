@@ -39,7 +39,7 @@ func (f Facts) hadContent(cluster string, t Target) bool {
 // letThrough takes back that a cluster waits.
 func (v *Verdict) letThrough(cluster, because string) {
 	t := v.Targets[cluster]
-	t.Decision, t.Because, t.Waits, t.Adjust = Wanted, because, false, false
+	t.Decision, t.Because, t.Waits, t.adjusts = Wanted, because, false, false
 	v.Targets[cluster] = t
 }
 
@@ -54,7 +54,7 @@ func (v *Verdict) restore(f Facts, cluster string, had *state.Work) {
 			suspended.options.Suspend = true
 			t.Rendering = &suspended
 		}
-		t.From, t.Because = from, "it gets back the content that it had, which cluster "+strconv.Quote(from.Cluster)+" still has: its wave has not begun"
+		t.from, t.Because = from, "it gets back the content that it had, which cluster "+strconv.Quote(from.Cluster)+" still has: its wave has not begun"
 		v.Targets[cluster] = t
 	case isComing, t.isSuspended(), had.IsSuspended(): // what is suspended is not applied
 	case f.Works[cluster] != nil:

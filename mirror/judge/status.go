@@ -210,9 +210,7 @@ func (j Judgement) TrustIn(r Reports, now time.Time) (in time.Duration) {
 		if report == nil || w == nil || j.isAbout(r.Source, w, report, now) || !j.canBeTrusted(w) {
 			continue
 		}
-		if left := trustAfter - stood(report, now); left > 0 && (in == 0 || left < in) {
-			in = left
-		}
+		in = Sooner(in, trustAfter-stood(report, now))
 	}
 	return in
 }
@@ -230,8 +228,8 @@ func (j Judgement) isSettled(cluster string) bool {
 // isWritten reports whether the Work on a cluster is as wanted, or what admission makes of that.
 func (j Judgement) isWritten(cluster string) bool {
 	target := j.Verdict.Targets[cluster]
-	operation, _ := planWork(target, j.Facts.Works[cluster])
-	return target.Decision == Wanted && (operation == "" || operation == Update && j.Facts.Altered[cluster] == target.Digest())
+	kind := target.Operation.Kind
+	return target.Decision == Wanted && (kind == "" || kind == Wake || kind == Update && j.Facts.Altered[cluster] == target.Digest())
 }
 
 // IsUpToDate reports whether what the Work on a cluster reports is about the content that it should

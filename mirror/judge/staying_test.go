@@ -33,7 +33,7 @@ func TestStaysSuspended(t *testing.T) {
 			carryOut(t, f)
 			f.Source = overriddenFacts(sample.Annotations{render.ClustersAnnotation: "m1"}).Source
 			stay(&f)
-			for _, op := range Plan(Decide(f), f.Works) {
+			for _, op := range Decide(f).Plan() {
 				t.Errorf("%s: %s", op.Kind, op.Because)
 			}
 		})
@@ -50,7 +50,7 @@ func TestLongWorkIsAdjusted(t *testing.T) {
 			f.Source = overriddenFacts(sample.Annotations{render.ClustersAnnotation: "m1", render.PreserveOnDeletionAnnotation: "true"}).Source
 			stay(&f)
 			v := Decide(f)
-			plan := Plan(v, f.Works)
+			plan := v.Plan()
 			if len(plan) != 1 || !f.Works["m1"].IsLong() {
 				t.Fatalf("planned %+v for %s", plan, f.Works["m1"].Name)
 			}

@@ -180,7 +180,7 @@ func TestOptions(t *testing.T) {
 					}
 					f := Facts{ID: sample.Page, Source: NewSource(sample.Object(object), render.ReadWishes(namespace)), Clusters: theClusters}
 					v := Decide(f)
-					plan := Plan(v, nil)
+					plan := v.Plan()
 					if effective == "Nonsense" {
 						if len(plan) > 0 || len(v.Refusals) != 1 || v.Refusals[0].Reason != InvalidAnnotation {
 							t.Fatalf("%v and %v", plan, v.Refusals)

@@ -22,6 +22,8 @@ type Verdict struct {
 	Notices []Refusal
 	// Rollout is how far the content has come, for a source in waves; nil for others.
 	Rollout *Rollout
+	// RecheckAfter is when to judge again without an event; 0 for never.
+	RecheckAfter time.Duration
 	// NeedsApproval: deletions are due because the definition of the kind was deleted,
 	// so an administrator must approve them, however few.
 	NeedsApproval bool
@@ -75,7 +77,7 @@ func (j Judgement) Lacking() (clusters []string) {
 // labelled as ours.
 func (j Judgement) Hidden() (clusters []string) {
 	for _, cluster := range slices.Sorted(maps.Keys(j.Verdict.Targets)) {
-		if t := j.Verdict.Targets[cluster]; t.Decision != Unknown || t.From != nil || j.Facts.Works[cluster] != nil {
+		if t := j.Verdict.Targets[cluster]; t.Decision != Unknown || t.from != nil || j.Facts.Works[cluster] != nil {
 			continue
 		}
 		if wanted, _ := decideTarget(j.Facts, cluster); wanted.Decision == Wanted {
@@ -142,33 +144,24 @@ type Target struct {
 	// Keeps: the cluster gets fewer replicas of a divided source once others have more. Their Works are then
 	// events.
 	Keeps bool
-	// Wake is when the cluster that the Work waits for came back, or when the Work was written that Karmada has
-	// not been seen to apply, and WakeIn how long to wait before waking it; zero if it does not wait.
-	Wake   time.Time
-	WakeIn time.Duration
-	// Stalled: Karmada does not complete the deletion of the Work, which preserves its object.
-	// StallsIn is how long to wait before that is certain; zero if it is, or if nothing waits.
-	Stalled  bool
-	StallsIn time.Duration
 	// Unselected: the source exists and does not exclude the cluster, but its selector does not match the cluster's
 	// labels. They may have changed, which no one source tells.
 	Unselected bool
-	// Amend: the source asks to preserve its object, which the Work must say before it is
-	// deleted.
-	Amend bool
 	// Waits: the decision is Unknown because it is not the turn of the cluster.
 	Waits bool
-	// Adjust: the Work of a cluster that waits lacks what takes effect at once.
-	Adjust bool
-	// From is the Work of another cluster whose content the Work of a cluster that waits gets back;
-	// nil for none.
-	From *state.Work
 	// Rendering is what a wanted Work, or one that waits, is made from.
 	*Rendering
+	// Operation is what to write now; its Kind is empty for nothing.
+	Operation Operation
+	// RecheckAfter is when to decide again without an event; 0 for never.
+	RecheckAfter time.Duration
+	// Wake is when the cluster that the Work waits for came back, or when the Work was written that Karmada has
+	// not been seen to apply; zero if it does not wait. wakeIn is how long to wait before waking it.
+	Wake   time.Time
+	wakeIn time.Duration
+	// amends: the source asks to preserve its object, which the Work must say before it is deleted. adjusts: the Work of
+	// a cluster that waits lacks what takes effect at once.
+	amends, adjusts bool
+	// from is the Work of another cluster whose content the Work of a cluster that waits gets back; nil for none.
+	from *state.Work
 }
-
-// BecauseWake is the reason for waking a Work.
-const BecauseWake = "Karmada is to apply it at once"
-
-// IsToWake reports whether Karmada is to apply the Work at once.
-func (t Target) IsToWake() bool { return !t.Wake.IsZero() && t.WakeIn == 0 }

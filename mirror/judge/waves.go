@@ -174,7 +174,7 @@ func rollOut(f Facts, renderings *renderings, v *Verdict) {
 		r.RestsOn = restsOn(f, waves)
 	}
 	for cluster := range f.Vanished {
-		if f.Works[cluster] == nil && (v.Targets[cluster].Decision == Wanted || v.Targets[cluster].From != nil) && !slices.Contains(r.RestsOn, cluster) { // it may have left with its cluster
+		if f.Works[cluster] == nil && (v.Targets[cluster].Decision == Wanted || v.Targets[cluster].from != nil) && !slices.Contains(r.RestsOn, cluster) { // it may have left with its cluster
 			r.RestsOn = append(r.RestsOn, cluster)
 		}
 	}
@@ -261,7 +261,7 @@ func whyHeld(w Wave, blockedBy string, p place) string {
 func (v *Verdict) hold(f Facts, cluster, because string) {
 	t, w := v.Targets[cluster], f.Works[cluster]
 	t.Decision, t.Because, t.Waits = Unknown, because, true
-	t.Adjust = w != nil && (w.Foreign != "" || w.Held != nil || !w.IsComplete() || !hasOptions(w, t.options))
+	t.adjusts = w != nil && (w.Foreign != "" || w.Held != nil || !w.IsComplete() || !hasOptions(w, t.options))
 	v.Targets[cluster] = t
 }
 
@@ -271,8 +271,6 @@ func (r *Rollout) add(w Wave, places []place) {
 		r.Waves, r.Of = append(r.Waves, w), w.Number
 	}
 	for _, p := range places {
-		if p.bakesIn > 0 && (r.BakesIn == 0 || p.bakesIn < r.BakesIn) {
-			r.BakesIn = p.bakesIn
-		}
+		r.BakesIn = Sooner(r.BakesIn, p.bakesIn)
 	}
 }

@@ -305,14 +305,14 @@ func TestWavesHold(t *testing.T) {
 func TestWavesAreOverdue(t *testing.T) {
 	f := stoppedFleet(t, "c1", "p1")
 	j := f.judge()
-	if in := j.LookIn(); in != 10*time.Minute {
+	if in := j.Verdict.Rollout.recheckAfter(j.Facts); in != 10*time.Minute {
 		t.Errorf("it is looked at again in %s", in)
 	}
 	j.Facts.Now = j.Facts.Now.Add(10*time.Minute + time.Second)
 	j = On(j.Facts)
-	if len(j.Verdict.Notices) != 1 || j.Verdict.Notices[0].Reason != WaveHeld || j.LookIn() != 0 ||
+	if len(j.Verdict.Notices) != 1 || j.Verdict.Notices[0].Reason != WaveHeld || j.Verdict.Rollout.recheckAfter(j.Facts) != 0 ||
 		j.Verdict.Notices[0].Message != "no progress for 10m0s: wave 1 (c1) waits: c1 has not been applied; clusters that keep what they have: 1" {
-		t.Errorf("%+v, %s", j.Verdict.Notices, j.LookIn())
+		t.Errorf("%+v, %s", j.Verdict.Notices, j.Verdict.Rollout.recheckAfter(j.Facts))
 	}
 }
 
@@ -404,8 +404,8 @@ func TestWavesBake(t *testing.T) {
 		f.annotate(render.WaveBakeAnnotation, c.bake)
 		j := f.judge()
 		j.Facts.HealthyFor["c1"] = c.steady
-		if j = On(j.Facts); len(j.Plan) > 0 || j.LookIn() != c.left {
-			t.Errorf("bake %q after %s: %v, next look in %s", c.bake, c.steady, j.Plan, j.LookIn())
+		if j = On(j.Facts); len(j.Plan) > 0 || j.Verdict.Rollout.recheckAfter(j.Facts) != c.left {
+			t.Errorf("bake %q after %s: %v, next look in %s", c.bake, c.steady, j.Plan, j.Verdict.Rollout.recheckAfter(j.Facts))
 		}
 		j.Facts.HealthyFor["c1"] = c.steady + c.left
 		if j = On(j.Facts); len(j.Plan) != 1 {
@@ -581,7 +581,7 @@ func TestWavesAwaitLabels(t *testing.T) {
 	f.facts.Clusters["p1"] = ClusterFacts{State: ClusterJoined, Labels: edge}
 	f.facts.Clusters["c1"] = ClusterFacts{State: ClusterJoined, Labels: core, Had: []HadLabels{{core, time.Minute}, {edge, time.Second}}}
 	f.want("its label is wrong", f.run(), "")
-	if next := f.judge().LookIn(); next != time.Second {
+	if next := f.judge().Verdict.RecheckAfter; next != time.Second {
 		t.Errorf("it is looked at again in %s", next)
 	}
 	f.facts.Clusters["c1"] = ClusterFacts{State: ClusterJoined, Labels: core, Had: []HadLabels{{core, time.Second}}}
@@ -880,7 +880,7 @@ func TestWavesUnshown(t *testing.T) {
 	} {
 		v := judge(map[string]time.Duration{"c1": c.seen}, c.because)
 		canary := v.Targets["c1"]
-		if v.Targets["p1"].Decision != Unknown || !v.Rollout.AwaitsApplied || !canary.Wake.IsZero() != c.wake || canary.WakeIn != c.in {
+		if v.Targets["p1"].Decision != Unknown || !v.Rollout.AwaitsApplied || !canary.Wake.IsZero() != c.wake || canary.wakeIn != c.in {
 			t.Errorf("%s: %s, %+v", name, v.Targets["p1"].Because, canary)
 		}
 		if !v.Rollout.Since.Equal(f.at) { // when the source was written

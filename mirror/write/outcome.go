@@ -51,13 +51,7 @@ func (o *Outcome) Err() error {
 func (o *Outcome) RetryAfter(d time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.retryAfterLocked(d)
-}
-
-func (o *Outcome) retryAfterLocked(d time.Duration) {
-	if d > 0 && (o.Retry == 0 || d < o.Retry) {
-		o.Retry = d
-	}
+	o.Retry = judge.Sooner(o.Retry, d)
 }
 
 // LookAgain requests another sync of the source at once.
@@ -68,7 +62,7 @@ func (o *Outcome) Settle(d time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.Settling = o.Settling || d > 0
-	o.retryAfterLocked(d)
+	o.Retry = judge.Sooner(o.Retry, d)
 }
 
 func (o *Outcome) noteUndone() {
@@ -82,7 +76,7 @@ func (o *Outcome) noteUndone() {
 func (o *Outcome) hold(retry time.Duration, why *judge.Refusal) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.retryAfterLocked(retry)
+	o.Retry = judge.Sooner(o.Retry, retry)
 	if why != nil {
 		o.Refusals = append(o.Refusals, *why)
 	}
@@ -112,7 +106,7 @@ func (o *Outcome) note(op judge.Operation, isUndone bool) {
 	defer o.mu.Unlock()
 	if isUndone {
 		o.Undone = true
-		o.retryAfterLocked(lookAgain)
+		o.Retry = judge.Sooner(o.Retry, lookAgain)
 	}
 	o.Wrote = o.Wrote || op.Kind.WritesContent()
 	if op.Kind == judge.Delete {

@@ -123,7 +123,7 @@ func renderWorks(ctx context.Context, config *rest.Config, resource schema.Group
 		if len(v.Refusals) > 0 {
 			return nil, fmt.Errorf("cannot render %s: %v", v.ID, v.Refusals)
 		}
-		for _, op := range judge.Plan(v, nil) {
+		for _, op := range v.Plan() {
 			body, err := op.Body(v)
 			if err != nil {
 				return nil, err
