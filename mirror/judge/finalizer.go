@@ -9,6 +9,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/render/aggregate"
 )
 
 // FinalizerChange is what to do about our finalizer on a source.
@@ -80,7 +81,7 @@ func lingering(f Facts) *Refusal {
 	}
 	var waits []string
 	for _, why := range slices.Sorted(maps.Keys(clusters)) {
-		waits = append(waits, fmt.Sprintf("%s (%s)", someOf(clusters[why]), why))
+		waits = append(waits, fmt.Sprintf("%s (%s)", aggregate.SomeOf(clusters[why]), why))
 	}
 	return &Refusal{Reason: DeletionPending, Message: fmt.Sprintf("being deleted since %s; its Works remain for %s",
 		f.Source.Deleted.UTC().Format(time.RFC3339), strings.Join(waits, "; "))}
@@ -101,15 +102,4 @@ func (f Facts) delays(w *state.Work) string {
 		return "Karmada has not parted them from the objects that they preserve"
 	}
 	return "Karmada has not reported yet that the member has accepted the deletion"
-}
-
-// maxNamed is how many clusters a message names.
-const maxNamed = 5
-
-// someOf names some clusters, and counts the others.
-func someOf(clusters []string) string {
-	if more := len(clusters) - maxNamed; more > 0 {
-		return fmt.Sprintf("%s and %d more clusters", strings.Join(clusters[:maxNamed], ", "), more)
-	}
-	return strings.Join(clusters, ", ")
 }

@@ -150,7 +150,7 @@ func TestLingering(t *testing.T) {
 		t.Fatalf("got %+v", notices)
 	}
 	for _, part := range []string{
-		"since 2026-01-02T03:04:05Z", "a1, a2, a3, a4, a5 and 2 more clusters (the cluster is not ready)",
+		"since 2026-01-02T03:04:05Z", "a1, a2, a3, a4, a5 and 2 others (the cluster is not ready)",
 		"b (Karmada has not reported yet that the member has accepted the deletion)", "c (Karmada has not parted", "d (the deletion breaker", "e (not deleted yet)",
 	} {
 		if !strings.Contains(notices[0].Message, part) {

@@ -3,10 +3,10 @@ package judge
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/karmada-target/karmada-mirror/render"
+	"github.com/karmada-target/karmada-mirror/render/aggregate"
 )
 
 // DefaultLeastBake is the usual LeastBake.
@@ -71,20 +71,14 @@ func (w Wave) tell(why func(Wait) string) string {
 		return name
 	}
 	var waits []string
-	for _, wait := range w.Waits[:min(len(w.Waits), maxListed)] {
+	for _, wait := range w.Waits {
 		waits = append(waits, wait.Cluster+" "+why(wait))
 	}
-	if more := len(w.Waits) - maxListed; more > 0 {
-		waits = append(waits, fmt.Sprintf("and %d others", more))
-	}
-	return name + " waits: " + strings.Join(waits, ", ")
+	return name + " waits: " + aggregate.SomeOf(waits)
 }
 
-// maxListed is how many clusters a message names, and maxText how much it shows of a wave.
-const (
-	maxListed = 5
-	maxText   = 60
-)
+// maxText is how much a message shows of a wave.
+const maxText = 60
 
 // noteOn says in which wave a cluster is; empty for none.
 func (r *Rollout) noteOn(cluster string) string {

@@ -99,7 +99,7 @@ func newRollout(members []Member, reports []*appsv1.DeploymentStatus, hasObserve
 	case len(members) == 0:
 		result.pending = "No cluster to roll out to"
 	case len(waitsFor) > 0:
-		result.pending = fmt.Sprintf("Waiting for %d of %d clusters: %s", len(waitsFor), len(members), listOf(waitsFor))
+		result.pending = fmt.Sprintf("Waiting for %d of %d clusters: %s", len(waitsFor), len(members), SomeOf(waitsFor))
 	case updated < wanted || available < wanted:
 		result.pending = fmt.Sprintf("The clusters have fewer replicas than %d", wanted)
 	}
@@ -111,14 +111,15 @@ func isRolledOut(r *appsv1.DeploymentStatus) bool {
 	return r.UpdatedReplicas == r.Replicas && r.ReadyReplicas == r.Replicas && r.AvailableReplicas == r.Replicas && r.UnavailableReplicas == 0
 }
 
-// maxListed is how many clusters a message names.
+// maxListed is how many things a message names.
 const maxListed = 5
 
-func listOf(clusters []string) string {
-	if len(clusters) <= maxListed {
-		return strings.Join(clusters, ", ")
+// SomeOf names the first of some things, and counts the others.
+func SomeOf(things []string) string {
+	if others := len(things) - maxListed; others > 0 {
+		return fmt.Sprintf("%s and %d others", strings.Join(things[:maxListed], ", "), others)
 	}
-	return fmt.Sprintf("%s and %d others", strings.Join(clusters[:maxListed], ", "), len(clusters)-maxListed)
+	return strings.Join(things, ", ")
 }
 
 // setRollout sets the conditions that kstatus asks for, with the reasons that the controller for
