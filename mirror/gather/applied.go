@@ -127,37 +127,35 @@ type readApplied struct {
 
 // unshown returns the clusters with Works whose content Karmada has not been seen to apply, by what a reader
 // can know who has not followed them. A user who may not read the Events believes what the Works say.
-func (r *Reader) unshown(ctx context.Context, works map[string]*state.Work, now time.Time) (map[string]time.Duration, error) {
+func (r *reading) unshown(works map[string]*state.Work, now time.Time) map[string]time.Duration {
 	unshown := map[string]time.Duration{}
 	for cluster, w := range works {
 		if w.Generation == 1 || w.HasRolledOut() || now.Sub(w.Written()) > memory.EventTTL {
 			continue
 		}
-		events, err := r.appliedIn(ctx, w.Namespace, now)
-		if err != nil {
-			return nil, err
-		}
+		events := r.appliedIn(w.Namespace, now)
 		if a := events[w.Name]; events != nil && !a.IsLater(w) && !a.IsAfter(w, w.ResourceVersion) {
 			unshown[cluster] = 0
 		}
 	}
-	return unshown, nil
+	return unshown
 }
 
 // appliedIn lists the newest Events of a namespace with which Karmada says that it has applied Works, by the
 // names of those, if it has not done so lately; nil if the user may not read Events there.
-func (r *Reader) appliedIn(ctx context.Context, namespace string, now time.Time) (map[string]*state.Applied, error) {
+func (r *reading) appliedIn(namespace string, now time.Time) map[string]*state.Applied {
 	if known, ok := r.applied[namespace]; ok && now.Sub(known.at) < appliedAge {
-		return known.newest, nil
+		return known.newest
 	}
-	list, err := r.client.Resource(state.EventsResource).Namespace(namespace).List(ctx, metav1.ListOptions{FieldSelector: state.AppliedEvents})
+	list, err := r.client.Resource(state.EventsResource).Namespace(namespace).List(r.ctx, metav1.ListOptions{FieldSelector: state.AppliedEvents})
 	newest := map[string]*state.Applied{}
 	switch {
 	case apierrors.IsForbidden(err):
 		r.Hide("the Events in namespace " + namespace)
 		newest = nil
 	case err != nil:
-		return nil, fmt.Errorf("cannot list the Events in namespace %s: %w", namespace, err)
+		r.fail(fmt.Errorf("cannot list the Events in namespace %s: %w", namespace, err))
+		return nil
 	default:
 		for i := range list.Items {
 			a := state.NewApplied(&list.Items[i])
@@ -167,5 +165,5 @@ func (r *Reader) appliedIn(ctx context.Context, namespace string, now time.Time)
 		}
 	}
 	r.applied[namespace] = readApplied{newest, now}
-	return newest, nil
+	return newest
 }

@@ -44,9 +44,9 @@ func TestUnshown(t *testing.T) {
 	}
 	want := func(what string, after time.Duration, want bool) {
 		t.Helper()
-		unshown, err := reader.unshown(t.Context(), works, now.Add(after))
-		if _, is := unshown["m1"]; err != nil || is != want {
-			t.Errorf("%s: unshown %t, %v", what, is, err)
+		s := &reading{Reader: reader, ctx: t.Context()}
+		if _, is := s.unshown(works, now.Add(after))["m1"]; s.err != nil || is != want {
+			t.Errorf("%s: unshown %t, %v", what, is, s.err)
 		}
 	}
 	want("the Event is about the content before", 0, true)

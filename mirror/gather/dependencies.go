@@ -1,7 +1,6 @@
 package gather
 
 import (
-	"context"
 	"iter"
 	"slices"
 
@@ -9,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -20,31 +18,24 @@ var neededResources = map[string]string{
 	"ConfigMap": "configmaps", "Secret": "secrets", "ServiceAccount": "serviceaccounts", "PersistentVolumeClaim": "persistentvolumeclaims",
 }
 
-// inventory finds the objects that Pods need, and their Works.
-type inventory interface {
-	// needed returns an object; nil if it does not exist, or that is not known. The daemon knows
-	// nothing of what it does not watch.
-	needed(id render.Identity) *state.Object
-	worksOf(id render.Identity) []*state.Work
-}
-
 // addDependencies finds the objects that the Pods of a source need and that are not mirrored to
 // all of its clusters. An object that is not on the Karmada API server may exist in the member
 // anyway, and is ignored.
-func addDependencies(f *judge.Facts, namespace *state.Namespace, configuration *config.Configuration, i inventory) {
+func addDependencies(f *judge.Facts, namespace *state.Namespace, s store) {
 	f.Dependencies = nil
-	if f.Unknown != "" || f.Source == nil || f.Source.Template == nil || f.Source.Refusal != nil {
+	configuration := s.inForce()
+	if configuration == nil || f.Unknown != "" || f.Source == nil || f.Source.Template == nil || f.Source.Refusal != nil {
 		return
 	}
 	for _, id := range f.Source.Template.Needs() {
 		resource, isConfigured := configuration.Resource(schema.GroupResource{Resource: neededResources[id.Kind]})
 		isWatched := isConfigured && resource.SelectsNamespace(id.Namespace)
-		o := i.needed(id)
+		o := s.needed(id)
 		switch {
 		case o != nil && (o.System != render.NotSystem || o.Claim() != ""): // others bring it to the members
 		case o != nil && isWatched:
-			addUnmirrored(f, judge.SourceOf(o, namespace.Wishes), i)
-		case (o != nil || !isWatched && namespace.Asks()) && len(missingOf(f, &judge.Source{}, i.worksOf(id))) > 0: // another daemon may mirror it
+			addUnmirrored(f, judge.SourceOf(o, namespace.Wishes), s)
+		case (o != nil || !isWatched && namespace.Asks()) && len(missingOf(f, &judge.Source{}, s.worksOf(id))) > 0: // another daemon may mirror it
 			f.Dependencies = append(f.Dependencies, judge.Dependency{ID: id, OtherNamespaces: isConfigured})
 		}
 	}
@@ -52,11 +43,11 @@ func addDependencies(f *judge.Facts, namespace *state.Namespace, configuration *
 
 // addUnmirrored adds an object that a source needs, if it is watched but not mirrored to all of the
 // source's clusters.
-func addUnmirrored(f *judge.Facts, needed *judge.Source, i inventory) {
+func addUnmirrored(f *judge.Facts, needed *judge.Source, s store) {
 	if needed.Asks && needed.Refusal != nil { // its own Event reports that
 		return
 	}
-	d := judge.Dependency{ID: needed.ID, Clusters: missingOf(f, needed, i.worksOf(needed.ID))}
+	d := judge.Dependency{ID: needed.ID, Clusters: missingOf(f, needed, s.worksOf(needed.ID))}
 	if needed.Asks {
 		d.Wishes = needed.Wishes
 	}
@@ -130,7 +121,6 @@ func (c *Caches) DependingOn(kind schema.GroupKind) sets.Set[render.Identity] {
 	return sources
 }
 
-// needed implements inventory.
 func (c *Caches) needed(id render.Identity) *state.Object {
 	w, unknown := c.watchOf(id)
 	if unknown != "" {
@@ -143,14 +133,8 @@ func (c *Caches) needed(id render.Identity) *state.Object {
 	return nil
 }
 
-// readInventory reads objects live. If a read fails or is forbidden, the object is not known:
-// only a notice depends on it.
-type readInventory struct {
-	*readSurroundings
-	ctx context.Context
-}
-
-func (r readInventory) needed(id render.Identity) *state.Object {
+// needed reads an object. If that fails or is forbidden, the object is not known: only a notice depends on it.
+func (r *reading) needed(id render.Identity) *state.Object {
 	if assumed := r.assumed[id]; assumed != nil {
 		return state.NewObject(assumed.DeepCopy())
 	}

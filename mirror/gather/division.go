@@ -1,7 +1,7 @@
 package gather
 
 import (
-	"context"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,25 +17,38 @@ func isDivided(s *judge.Source) bool {
 	return s != nil && s.Template != nil && s.Differences.Division.Divides()
 }
 
-// scale adds what is divided over the clusters of a source.
-func (c *Caches) scale(f *judge.Facts) {
+// addScale adds what is divided over the clusters of a source.
+func addScale(f *judge.Facts, s store) {
 	f.Scale = nil
 	if !isDivided(f.Source) {
 		return
 	}
-	path := ""
-	if w, _ := c.watchOf(f.ID); w != nil && mayBeDefined(w.Resource.GroupResource) {
-		definition, found, synced := c.customResources.Get("", w.Resource.String())
-		if !synced {
-			f.Scale = &judge.Scale{Fault: "the CustomResourceDefinitions have not synced"}
-			return
-		}
-		if found {
-			path = definition.(*state.Definition).ReplicasPath(w.Status().Served.Resource.Version)
-		}
+	path, err := s.replicasPath(f.ID)
+	if err != nil {
+		f.Scale = &judge.Scale{Fault: err.Error()}
+		return
 	}
-	f.Scale = scaleOf(f.Source, path, c.scales.read)
+	f.Scale = scaleOf(f.Source, path, s.scale)
 	keepShares(f)
+}
+
+func (c *Caches) replicasPath(id render.Identity) (string, error) {
+	w, _ := c.watchOf(id)
+	if w == nil || !mayBeDefined(w.Resource.GroupResource) {
+		return "", nil
+	}
+	definition, found, synced := c.customResources.Get("", w.Resource.String())
+	switch {
+	case !synced:
+		return "", errors.New("the CustomResourceDefinitions have not synced")
+	case !found:
+		return "", nil
+	}
+	return definition.(*state.Definition).ReplicasPath(w.Status().Served.Resource.Version), nil
+}
+
+func (c *Caches) scale(m *render.Manifest, p render.ScalePaths) (render.Scale, error) {
+	return c.scales.read(m, p)
 }
 
 // keepShares makes nothing certain about the replicas of a source whose Works have shares, if its
@@ -66,24 +79,23 @@ func scaleOf(s *judge.Source, path string, read func(*render.Manifest, render.Sc
 	return &judge.Scale{Paths: paths, Scale: scale}
 }
 
-// scale adds what is divided over the clusters of a source.
-func (r *Reader) scale(ctx context.Context, f *judge.Facts, ref SourceRef) error {
-	if !isDivided(f.Source) {
-		return nil
+func (r *reading) replicasPath(render.Identity) (path string, _ error) {
+	gr := r.ref.Mapping.Resource.GroupResource()
+	if !mayBeDefined(gr) {
+		return "", nil
 	}
-	path := ""
-	if gr := ref.Mapping.Resource.GroupResource(); mayBeDefined(gr) {
-		obj, err := r.client.Resource(state.DefinitionsResource).Get(ctx, gr.String(), metav1.GetOptions{})
-		switch {
-		case apierrors.IsForbidden(err):
-			r.Hide("CustomResourceDefinition " + gr.String())
-		case err == nil:
-			path = state.NewDefinition(obj).ReplicasPath(ref.Mapping.Resource.Version)
-		case !apierrors.IsNotFound(err):
-			return fmt.Errorf("cannot read the definition %q: %w", gr, err)
-		}
+	obj, err := r.client.Resource(state.DefinitionsResource).Get(r.ctx, gr.String(), metav1.GetOptions{})
+	switch {
+	case apierrors.IsForbidden(err):
+		r.Hide("CustomResourceDefinition " + gr.String())
+	case err == nil:
+		path = state.NewDefinition(obj).ReplicasPath(r.ref.Mapping.Resource.Version)
+	case !apierrors.IsNotFound(err):
+		r.fail(fmt.Errorf("cannot read the definition %q: %w", gr, err))
 	}
-	f.Scale = scaleOf(f.Source, path, (*render.Manifest).Scale)
-	keepShares(f)
-	return nil
+	return path, nil
+}
+
+func (r *reading) scale(m *render.Manifest, p render.ScalePaths) (render.Scale, error) {
+	return m.Scale(p)
 }

@@ -72,6 +72,8 @@ func (c *Caches) watchOf(id render.Identity) (*watch.Watch, string) {
 	return w, ""
 }
 
+func (c *Caches) inForce() *config.Configuration { return c.configuration.Load() }
+
 // Includes reports whether the configuration in force includes a resource in a namespace.
 func (c *Caches) Includes(r schema.GroupResource, namespace string) bool {
 	return c.configuration.Load().Includes(r, namespace)
@@ -100,18 +102,9 @@ func (c *Caches) namespaceOf(id render.Identity) (n *state.Namespace, found bool
 func (c *Caches) surround(f *judge.Facts, namespace *state.Namespace) {
 	c.mustHaveSynced(f)
 	defer c.mustHaveSynced(f) // a cache may be emptied and filled again meanwhile
-	addSurroundings(f, c)
-	c.scale(f)
-	c.overriding(f)
-	f.NamespaceSkipped, f.NamespaceGoing = namespace.SkipsPropagation(), namespace.Terminating
-	if configuration := c.configuration.Load(); configuration != nil {
-		configure(f, configuration)
-		authorize(f, configuration, c.place(f.ID, namespace))
-		for o := range c.autoscalersOf(f.ID) {
-			scaleBy(f, judge.SourceOf(o, namespace.Wishes), configuration, c.place(o.ID, namespace))
-		}
-		addDependencies(f, namespace, configuration, c)
-	}
+	surround(f, namespace, c)
+	f.PoliciesLive = !c.honorsPolicies()
+	addDependencies(f, namespace, c)
 	for cluster, facts := range f.Clusters {
 		facts.WriteUnderWay = c.options.Memory.IsUnderWay(f.ID, cluster, f.Works[cluster])
 		f.Clusters[cluster] = facts
@@ -122,6 +115,9 @@ func (c *Caches) surround(f *judge.Facts, namespace *state.Namespace) {
 
 // mustHaveSynced makes facts Unknown if a cache that every decision needs has not synced.
 func (c *Caches) mustHaveSynced(f *judge.Facts) {
+	if c.honorsPolicies() && len(c.policies.All()) < len(state.PolicyResources()) && f.Unknown == "" {
+		f.Unknown = "the override policies are not watched yet"
+	}
 	for _, w := range c.Fixed() {
 		if f.Unknown == "" && !w.Status().Synced {
 			f.Unknown = w.Resource.GroupResource.String() + " have not synced"
@@ -134,13 +130,24 @@ func (c *Caches) Fixed() []*watch.Watch {
 	return append([]*watch.Watch{c.works, c.clusters, c.namespaces}, c.policies.All()...)
 }
 
-// place describes a source to the rules of the configuration.
-func (c *Caches) place(id render.Identity, namespace *state.Namespace) config.Source {
-	return config.Source{Resource: c.ResourceOf(id), Namespace: id.Namespace, NamespaceLabels: namespace.Labels}
-}
-
-// surroundings provides the Works and clusters of a source.
-type surroundings interface {
+// store is what facts are gathered from: the caches of the daemon or, for a command, the API server. What cannot be read
+// there is missing in the facts.
+type store interface {
+	// inForce returns the configuration in force; nil if it is not known.
+	inForce() *config.Configuration
+	// ResourceOf returns the resource of a source, as rules name it.
+	ResourceOf(render.Identity) string
+	// policiesIn returns the override policies of a namespace, or, if it is empty, the cluster-wide ones.
+	policiesIn(namespace string) iter.Seq[*state.Policy]
+	// replicasPath returns where the definition of a source's kind says that its replicas are, if there is one, and scale
+	// how large a source is.
+	replicasPath(render.Identity) (string, error)
+	scale(*render.Manifest, render.ScalePaths) (render.Scale, error)
+	// autoscalersOf returns the autoscalers of a source, if the configuration includes them.
+	autoscalersOf(render.Identity) iter.Seq[*state.Object]
+	// needed returns an object that Pods need; nil if it does not exist, or that is not known. The daemon knows
+	// nothing of what it does not watch.
+	needed(render.Identity) *state.Object
 	// worksOf returns the Works that name the source.
 	worksOf(render.Identity) []*state.Work
 	// Works returns all Works that have our label, without exception.
@@ -155,7 +162,23 @@ type surroundings interface {
 	clusterFacts(name string) judge.ClusterFacts
 }
 
-func addSurroundings(f *judge.Facts, s surroundings) {
+// surround adds what matters to a source in a Namespace, besides the objects that its Pods need.
+func surround(f *judge.Facts, namespace *state.Namespace, s store) {
+	addWorks(f, s)
+	addScale(f, s)
+	addPolicies(f, s)
+	f.NamespaceSkipped, f.NamespaceGoing = namespace.SkipsPropagation(), namespace.Terminating
+	configuration := s.inForce()
+	if configuration == nil {
+		return
+	}
+	f.Strip = render.StripList{Labels: configuration.Strip.Labels, Annotations: configuration.Strip.Annotations}
+	authorize(f, configuration, config.Source{Resource: s.ResourceOf(f.ID), Namespace: f.ID.Namespace, NamespaceLabels: namespace.Labels})
+	addAutoscalers(f, namespace, s)
+}
+
+// addWorks adds the Works and clusters of a source.
+func addWorks(f *judge.Facts, s store) {
 	f.Works = map[string]*state.Work{}
 	f.Taken = map[string]bool{}
 	f.Clusters = map[string]judge.ClusterFacts{}
@@ -186,7 +209,7 @@ func addSurroundings(f *judge.Facts, s surroundings) {
 
 // addWorkInTheWay looks for a Work that occupies the name of the source's Work, where the
 // source has none. If it carries another object, only the name is taken.
-func addWorkInTheWay(f *judge.Facts, s surroundings, cluster string) {
+func addWorkInTheWay(f *judge.Facts, s store, cluster string) {
 	w, isThere := s.WorkAt(f.ID, cluster, f.ID.WorkName())
 	if isThere && carriesOther(w, f.ID) {
 		f.Taken[cluster], isThere = true, false
@@ -203,11 +226,6 @@ func addWorkInTheWay(f *judge.Facts, s surroundings, cluster string) {
 func carriesOther(w *state.Work, id render.Identity) bool {
 	carried := w.Carries()
 	return carried != id && carried != render.Identity{}
-}
-
-// configure adds what the configuration says about all sources.
-func configure(f *judge.Facts, configuration *config.Configuration) {
-	f.Strip = render.StripList{Labels: configuration.Strip.Labels, Annotations: configuration.Strip.Annotations}
 }
 
 // authorize marks the clusters that the configuration forbids.

@@ -40,28 +40,34 @@ func (c *Caches) watchPolicies(honored bool) {
 	c.policies.Apply(resources)
 }
 
-// overriding adds the override policies that may select a source. If they are honored and not all
-// of them are known, nothing is certain: what is missing counts as unknown, never as none.
-func (c *Caches) overriding(f *judge.Facts) {
+// honorsPolicies reports whether the configuration honors override policies.
+func (c *Caches) honorsPolicies() bool {
+	configuration := c.configuration.Load()
+	return configuration != nil && configuration.HonorsPolicies()
+}
+
+// addPolicies adds the override policies that may select a source, if they are honored.
+func addPolicies(f *judge.Facts, s store) {
 	f.Policies, f.PoliciesLive = nil, true
-	if configuration := c.configuration.Load(); configuration == nil || !configuration.HonorsPolicies() {
+	if configuration := s.inForce(); configuration == nil || !configuration.HonorsPolicies() || f.Source == nil {
 		return
 	}
-	f.PoliciesLive = false
-	watches := c.policies.All()
-	if len(watches) < len(state.PolicyResources()) && f.Unknown == "" {
-		f.Unknown = "the override policies are not watched yet"
+	addSelecting(f, s.policiesIn(""))
+	if f.ID.Namespace != "" {
+		addSelecting(f, s.policiesIn(f.ID.Namespace))
 	}
-	for _, w := range watches {
-		addPolicies(f, each[state.Policy](w.ByIndex(cache.NamespaceIndex, "")))
-		if f.ID.Namespace != "" {
-			addPolicies(f, each[state.Policy](w.ByIndex(cache.NamespaceIndex, f.ID.Namespace)))
+}
+
+func (c *Caches) policiesIn(namespace string) iter.Seq[*state.Policy] {
+	return func(yield func(*state.Policy) bool) {
+		for _, w := range c.policies.All() {
+			each[state.Policy](w.ByIndex(cache.NamespaceIndex, namespace))(yield)
 		}
 	}
 }
 
-// addPolicies adds those of some override policies that may select a source: only they get a sync when they change.
-func addPolicies(f *judge.Facts, policies iter.Seq[*state.Policy]) {
+// addSelecting adds those of some override policies that may select a source: only they get a sync when they change.
+func addSelecting(f *judge.Facts, policies iter.Seq[*state.Policy]) {
 	for p := range policies {
 		if p.MaySelect(f.ID.Kind, f.ID.Namespace, f.ID.Name) {
 			f.Policies = append(f.Policies, p)
@@ -130,7 +136,7 @@ func (c *Caches) ConfirmLoss(ctx context.Context, f judge.Facts, lost map[string
 		}
 	}
 	f.Policies, f.PoliciesLive = nil, false
-	addPolicies(&f, slices.Values(policies))
+	addSelecting(&f, slices.Values(policies))
 	more := without(judge.Decide(f).Lost(), lost)
 	if left := settle - c.options.Memory.Lost(f.ID, more, true); left > 0 {
 		return f, left, nil
@@ -167,44 +173,24 @@ func policiesOf(objects []*unstructured.Unstructured) []*state.Policy {
 	return policies
 }
 
-// overriding adds the override policies that may select a source.
-func (r *Reader) overriding(ctx context.Context, f *judge.Facts) error {
-	f.PoliciesLive = true
-	if r.configuration == nil || !r.configuration.HonorsPolicies() || f.Source == nil || f.Source.Template == nil {
-		return nil
-	}
-	wide, err := r.policiesOf(ctx, "")
-	if err != nil {
-		return err
-	}
-	addPolicies(f, slices.Values(wide))
-	if f.ID.Namespace == "" {
-		return nil
-	}
-	own, err := r.policiesOf(ctx, f.ID.Namespace)
-	addPolicies(f, slices.Values(own))
-	return err
-}
-
-// policiesOf lists the override policies of a namespace, or, if it is empty, the cluster-wide
-// ones, once. To a user who may not read them, they are one policy that cannot be read.
-func (r *Reader) policiesOf(ctx context.Context, namespace string) ([]*state.Policy, error) {
+// policiesIn lists override policies once. To a user who may not read them, they are one policy that cannot be read.
+func (r *reading) policiesIn(namespace string) iter.Seq[*state.Policy] {
 	if known, ok := r.policies[namespace]; ok {
-		return known, nil
+		return slices.Values(known)
 	}
 	resource, kind, what := state.PoliciesResource, state.PolicyKind, "the OverridePolicies in namespace "+namespace
 	if namespace == "" {
 		resource, kind, what = state.ClusterPoliciesResource, state.ClusterPolicyKind, "the ClusterOverridePolicies"
 	}
-	list, err := r.client.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	list, err := r.client.Resource(resource).Namespace(namespace).List(r.ctx, metav1.ListOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
 		r.Hide(what)
 		r.policies[namespace] = []*state.Policy{{Meta: state.Meta{Namespace: namespace}, Fault: "you may not read " + what}}
 	case err != nil:
-		return nil, fmt.Errorf("cannot list %s: %w", what, err)
+		r.fail(fmt.Errorf("cannot list %s: %w", what, err))
 	default:
 		r.policies[namespace] = policiesOf(r.withAssumed(list, kind, namespace))
 	}
-	return r.policies[namespace], nil
+	return slices.Values(r.policies[namespace])
 }

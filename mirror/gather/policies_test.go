@@ -29,7 +29,7 @@ func TestPoliciesOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := judge.Facts{ID: sample.Page}
-		addPolicies(&f, slices.Values([]*state.Policy{state.NewPolicy(policy)}))
+		addSelecting(&f, slices.Values([]*state.Policy{state.NewPolicy(policy)}))
 		if (len(f.Policies) == 1) != counts {
 			t.Errorf("%s: %d policies", spec, len(f.Policies))
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -93,38 +94,31 @@ func (s SourceRef) Identity() render.Identity {
 // Facts reads a source and everything that matters to it. If obj is not nil, it is used instead
 // of reading the source.
 func (r *Reader) Facts(ctx context.Context, ref SourceRef, obj *unstructured.Unstructured) (judge.Facts, error) {
-	s := &readSurroundings{Reader: r, knownClusters: r.clusters, ctx: ctx}
-	defer func() {
-		if s.err != nil {
-			clear(r.carried) // perhaps only some Works were read
-		}
-	}()
-	f, err := r.facts(ctx, ref, obj, s)
+	s := &reading{Reader: r, ctx: ctx, ref: ref}
+	f, namespace, err := r.facts(s, obj, s)
+	if err == nil && f.Source != nil {
+		addDependencies(&f, namespace, s)
+		err = s.err
+	}
 	if err != nil {
+		clear(r.carried) // perhaps only some Works were read
 		return judge.Facts{}, err
 	}
-	if r.configuration != nil && f.Source != nil {
-		namespace, err := r.namespace(ctx, ref.Namespace)
-		if err != nil {
-			return judge.Facts{}, err
-		}
-		addDependencies(&f, namespace, r.configuration, readInventory{s, ctx})
-	}
-	return f, s.err
+	return f, nil
 }
 
-func (r *Reader) facts(ctx context.Context, ref SourceRef, obj *unstructured.Unstructured, s surroundings) (judge.Facts, error) {
-	f := judge.Facts{ID: ref.Identity(), Live: true}
-	f.Unknown, f.Hint = r.leftOut(ref)
-	namespace, err := r.namespace(ctx, ref.Namespace)
-	if err != nil {
-		return judge.Facts{}, err
+// facts reads a source, its Namespace, and what matters to it from a store that reads with s.
+func (r *Reader) facts(s *reading, obj *unstructured.Unstructured, from store) (f judge.Facts, namespace *state.Namespace, err error) {
+	f = judge.Facts{ID: s.ref.Identity(), Live: true}
+	f.Unknown, f.Hint = r.leftOut(s.ref)
+	if namespace, err = r.namespace(s.ctx, s.ref.Namespace); err != nil {
+		return f, nil, err
 	}
 	if assumed := r.assumed[f.ID]; assumed != nil {
 		obj = assumed
 	}
 	if obj == nil {
-		obj, err = r.object(ctx, ref)
+		obj, err = r.object(s.ctx, s.ref)
 	}
 	switch {
 	case err == nil && obj != nil:
@@ -132,34 +126,21 @@ func (r *Reader) facts(ctx context.Context, ref SourceRef, obj *unstructured.Uns
 	case apierrors.IsForbidden(err) && f.Unknown != "": // the source makes no difference
 		f.Live = false
 	case err != nil:
-		return judge.Facts{}, err
+		return f, nil, err
 	}
 	r.assumeClusters(f.Source)
-	r.surround(&f, s)
-	if err := r.useVersionInForce(ctx, &f, ref, namespace, s); err != nil {
-		return judge.Facts{}, err
+	if err := r.useVersionInForce(s.ctx, &f, s.ref, namespace, from); err != nil {
+		return f, nil, err
 	}
-	if err := r.scale(ctx, &f, ref); err != nil {
-		return judge.Facts{}, err
+	surround(&f, namespace, from)
+	r.noteApprovals(f.Works)
+	if s.advance(&f); s.err != nil {
+		return f, nil, s.err
 	}
-	if err := r.overriding(ctx, &f); err != nil {
-		return judge.Facts{}, err
+	if err := addBindings(s.ctx, r.client, f); err != nil && !apierrors.IsForbidden(err) { // not every user may read the bindings
+		return f, nil, err
 	}
-	f.NamespaceSkipped, f.NamespaceGoing = namespace.SkipsPropagation(), namespace.Terminating
-	if err := r.advance(ctx, &f); err != nil {
-		return judge.Facts{}, err
-	}
-	if r.configuration != nil {
-		configure(&f, r.configuration)
-		authorize(&f, r.configuration, config.Source{Resource: ref.Mapping.Resource.GroupResource().String(), Namespace: ref.Namespace, NamespaceLabels: namespace.Labels})
-		if err := r.addAutoscalers(ctx, &f, namespace); err != nil {
-			return judge.Facts{}, err
-		}
-	}
-	if err := addBindings(ctx, r.client, f); err != nil && !apierrors.IsForbidden(err) { // not every user may read the bindings
-		return judge.Facts{}, err
-	}
-	return f, nil
+	return f, namespace, nil
 }
 
 // leftOut returns why a source is not watched, and what to do about it; empty if it is watched.
@@ -186,7 +167,7 @@ func (r *Reader) leftOut(ref SourceRef) (why, hint string) {
 
 // useVersionInForce reads a source again if it was read in another version than the daemon watches. What is assumed stays as
 // it was given.
-func (r *Reader) useVersionInForce(ctx context.Context, f *judge.Facts, ref SourceRef, namespace *state.Namespace, s surroundings) error {
+func (r *Reader) useVersionInForce(ctx context.Context, f *judge.Facts, ref SourceRef, namespace *state.Namespace, s store) error {
 	if f.Source == nil || r.assumed[f.ID] != nil || r.configuration == nil {
 		return nil
 	}
@@ -207,7 +188,7 @@ func (r *Reader) useVersionInForce(ctx context.Context, f *judge.Facts, ref Sour
 
 // versionInForce is the one that the configuration names or, if it names none, the one that [Caches.Resolve] finds when a watch
 // begins. The Works are read only for a kind that is served in several versions, and once: see [Reader.Renews].
-func (r *Reader) versionInForce(mapping *meta.RESTMapping, s surroundings) (schema.GroupVersionResource, error) {
+func (r *Reader) versionInForce(mapping *meta.RESTMapping, s store) (schema.GroupVersionResource, error) {
 	inForce, kind := mapping.Resource, mapping.GroupVersionKind.GroupKind()
 	resource, _ := r.configuration.Resource(inForce.GroupResource())
 	if inForce.Version = resource.Version; inForce.Version != "" {
@@ -249,47 +230,40 @@ func (r *Reader) object(ctx context.Context, ref SourceRef) (*unstructured.Unstr
 	return obj, nil
 }
 
-// addAutoscalers marks the clusters to which an autoscaler of the source is to be mirrored.
-func (r *Reader) addAutoscalers(ctx context.Context, f *judge.Facts, namespace *state.Namespace) error {
-	if f.Source == nil || !f.Source.Asks || f.ID.Namespace == "" || f.ID.Group == "" {
-		return nil // nothing in the core group that is mirrored can be scaled
-	}
-	resource, ok := r.configuration.Resource(state.AutoscalersResource.GroupResource())
-	if !ok || !resource.SelectsNamespace(f.ID.Namespace) {
-		return nil
-	}
-	autoscalers, err := r.autoscalersIn(ctx, f.ID.Namespace)
-	if err != nil {
-		return err
-	}
-	place := config.Source{Resource: state.AutoscalersResource.GroupResource().String(), Namespace: f.ID.Namespace, NamespaceLabels: namespace.Labels}
-	for _, o := range autoscalers {
-		if o.Scales != nil && *o.Scales == f.ID {
-			scaleBy(f, judge.SourceOf(o, namespace.Wishes), r.configuration, place)
+func (r *reading) autoscalersOf(id render.Identity) iter.Seq[*state.Object] {
+	return func(yield func(*state.Object) bool) {
+		resource, ok := r.configuration.Resource(state.AutoscalersResource.GroupResource())
+		if !ok || !resource.SelectsNamespace(id.Namespace) {
+			return
+		}
+		for _, o := range r.autoscalersIn(id.Namespace) {
+			if o.Scales != nil && *o.Scales == id && !yield(o) {
+				return
+			}
 		}
 	}
-	return nil
 }
 
 // autoscalersIn lists the autoscalers in a namespace, once.
-func (r *Reader) autoscalersIn(ctx context.Context, namespace string) ([]*state.Object, error) {
+func (r *reading) autoscalersIn(namespace string) []*state.Object {
 	if known, ok := r.autoscalers[namespace]; ok {
-		return known, nil
+		return known
 	}
-	list, err := r.client.Resource(state.AutoscalersResource).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	list, err := r.client.Resource(state.AutoscalersResource).Namespace(namespace).List(r.ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {
 		r.Hide("HorizontalPodAutoscalers in namespace " + namespace)
 		list, err = &unstructured.UnstructuredList{}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot list the autoscalers in namespace %q: %w", namespace, err)
+		r.fail(fmt.Errorf("cannot list the autoscalers in namespace %q: %w", namespace, err))
+		return nil
 	}
 	found := make([]*state.Object, 0, len(list.Items))
 	for _, obj := range r.withAssumed(list, state.AutoscalerKind, namespace) {
 		found = append(found, state.NewObject(obj))
 	}
 	r.autoscalers[namespace] = found
-	return found, nil
+	return found
 }
 
 // see passes a Work that was read to Seen, and reduces it.
@@ -300,11 +274,9 @@ func (r *Reader) see(obj *unstructured.Unstructured) *state.Work {
 	return state.NewWork(obj)
 }
 
-// surround adds the surroundings of a source, and notes on marks which deletions are approved on the ConfigMap now, if the
-// user may read it.
-func (r *Reader) surround(f *judge.Facts, s surroundings) {
-	addSurroundings(f, s)
-	for _, w := range f.Works {
+// noteApprovals notes on marks which deletions are approved on the ConfigMap now, if the user may read it.
+func (r *Reader) noteApprovals(works map[string]*state.Work) {
+	for _, w := range works {
 		if w.Held != nil {
 			w.Held.Approved = r.configuration.Approves(w.Held.Since, w.Held.Resource, w.Source.Namespace, w.Cluster)
 		}

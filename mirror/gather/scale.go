@@ -9,7 +9,6 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// autoscalersOf returns the autoscalers of a source, if the configuration includes them.
 func (c *Caches) autoscalersOf(id render.Identity) iter.Seq[*state.Object] {
 	w, unknown := c.watchOf(render.Identity{Group: state.AutoscalerKind.Group, Kind: state.AutoscalerKind.Kind, Namespace: id.Namespace})
 	if unknown != "" {
@@ -20,6 +19,18 @@ func (c *Caches) autoscalersOf(id render.Identity) iter.Seq[*state.Object] {
 
 func (c *Caches) worksScaling(f *judge.Facts) iter.Seq[*state.Work] {
 	return each[state.Work](c.works.ByIndex(scaleIndex, f.ID.String()))
+}
+
+// addAutoscalers marks the clusters to which the autoscalers of a source are to be mirrored. Nothing in the core group that is
+// mirrored can be scaled.
+func addAutoscalers(f *judge.Facts, namespace *state.Namespace, s store) {
+	if f.Source == nil || !f.Source.Asks || f.ID.Namespace == "" || f.ID.Group == "" {
+		return
+	}
+	place := config.Source{Resource: state.AutoscalersResource.GroupResource().String(), Namespace: f.ID.Namespace, NamespaceLabels: namespace.Labels}
+	for o := range s.autoscalersOf(f.ID) {
+		scaleBy(f, judge.SourceOf(o, namespace.Wishes), s.inForce(), place)
+	}
 }
 
 // scaleBy marks the clusters to which an autoscaler of the source is to be mirrored, so that

@@ -144,7 +144,8 @@ func eachWorkIn(ctx context.Context, client dynamic.Interface, namespace, select
 // Facts returns the facts about a source that was read just now. A missing Work may exist
 // without our label, so a source that lacks one is read again on its own.
 func (s *Survey) Facts(ctx context.Context, ref SourceRef, obj *unstructured.Unstructured) (judge.Facts, error) {
-	f, err := s.Reader.facts(ctx, ref, obj, surveyed{s.Reader.clusters, s})
+	live := &reading{Reader: s.Reader, ctx: ctx, ref: ref}
+	f, _, err := s.Reader.facts(live, obj, surveyed{live, s})
 	if err != nil {
 		return judge.Facts{}, err
 	}
@@ -169,25 +170,26 @@ func (s *Survey) Sources() iter.Seq[render.Identity] { return maps.Keys(s.of) }
 // Unread returns the Facts of a source that cannot be read, and why.
 func (s *Survey) Unread(id render.Identity, why string) judge.Facts {
 	f := judge.Facts{ID: id, Unknown: why}
-	s.surround(&f, surveyed{s.Reader.clusters, s})
+	addWorks(&f, surveyed{&reading{Reader: s.Reader}, s})
+	s.noteApprovals(f.Works)
 	return f
 }
 
-// surveyed is the surroundings that a Survey knows.
+// surveyed is a store that reads of Works what a Survey knows.
 type surveyed struct {
-	knownClusters
-	*Survey
+	*reading
+	survey *Survey
 }
 
-func (s surveyed) worksOf(id render.Identity) []*state.Work { return s.of[id] }
+func (s surveyed) worksOf(id render.Identity) []*state.Work { return s.survey.of[id] }
 
-func (s surveyed) Works() iter.Seq[*state.Work] { return maps.Values(s.at) }
+func (s surveyed) Works() iter.Seq[*state.Work] { return maps.Values(s.survey.at) }
 
 func (s surveyed) worksScaling(f *judge.Facts) iter.Seq[*state.Work] {
-	return slices.Values(s.scaling[f.ID])
+	return slices.Values(s.survey.scaling[f.ID])
 }
 
 func (s surveyed) WorkAt(_ render.Identity, cluster, name string) (*state.Work, bool) {
-	w, ok := s.at[types.NamespacedName{Namespace: render.ExecutionNamespace(cluster), Name: name}]
+	w, ok := s.survey.at[types.NamespacedName{Namespace: render.ExecutionNamespace(cluster), Name: name}]
 	return w, ok
 }

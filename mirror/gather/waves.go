@@ -1,7 +1,6 @@
 package gather
 
 import (
-	"context"
 	"time"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
@@ -60,7 +59,7 @@ func (c *Caches) InWaves(id render.Identity) bool {
 
 // advance adds the same for a reader who has not followed the Works: they count as well since they were last
 // written.
-func (r *Reader) advance(ctx context.Context, f *judge.Facts) (err error) {
+func (r *reading) advance(f *judge.Facts) {
 	f.Now, f.HealthyFor, f.LeastBake = time.Now(), map[string]time.Duration{}, judge.DefaultLeastBake
 	for cluster, w := range f.Works {
 		if w.IsWell() {
@@ -68,7 +67,6 @@ func (r *Reader) advance(ctx context.Context, f *judge.Facts) (err error) {
 		}
 	}
 	if f.Source != nil && !f.Source.Waves.IsEmpty() {
-		f.Unshown, err = r.unshown(ctx, f.Works, f.Now)
+		f.Unshown = r.unshown(f.Works, f.Now)
 	}
-	return err
 }

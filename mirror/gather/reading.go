@@ -9,20 +9,31 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// readSurroundings reads surroundings from the API server. It stops at the first failure.
-type readSurroundings struct {
+// reading is the store of a Reader that reads one source. It stops at the first failure.
+type reading struct {
 	*Reader
-	knownClusters
 	ctx context.Context
+	ref SourceRef
 	err error
 }
 
-func (r *readSurroundings) worksOf(id render.Identity) []*state.Work {
+func (r *reading) inForce() *config.Configuration { return r.configuration }
+
+func (r *reading) ResourceOf(render.Identity) string {
+	return r.ref.Mapping.Resource.GroupResource().String()
+}
+
+func (r *reading) clusterNames() []string { return r.clusters.clusterNames() }
+
+func (r *reading) clusterFacts(name string) judge.ClusterFacts { return r.clusters.clusterFacts(name) }
+
+func (r *reading) worksOf(id render.Identity) []*state.Work {
 	var works []*state.Work
 	_, err := r.eachWork(r.ctx, render.SourceIDLabel+"="+id.ID(), func(obj *unstructured.Unstructured) {
 		if w := r.see(obj); w.Source == id {
@@ -35,7 +46,7 @@ func (r *readSurroundings) worksOf(id render.Identity) []*state.Work {
 	return works
 }
 
-func (r *readSurroundings) Works() iter.Seq[*state.Work] {
+func (r *reading) Works() iter.Seq[*state.Work] {
 	return func(yield func(*state.Work) bool) {
 		if _, err := r.eachWork(r.ctx, render.OurWorks, func(obj *unstructured.Unstructured) { yield(state.NewWork(obj)) }); err != nil {
 			r.fail(err)
@@ -43,10 +54,10 @@ func (r *readSurroundings) Works() iter.Seq[*state.Work] {
 	}
 }
 
-func (r *readSurroundings) worksScaling(f *judge.Facts) iter.Seq[*state.Work] {
+func (r *reading) worksScaling(f *judge.Facts) iter.Seq[*state.Work] {
 	return func(yield func(*state.Work) bool) {
 		for cluster := range f.Clusters {
-			if r.knownClusters[cluster] == nil || !mayBeScaled(f, cluster) {
+			if r.clusters[cluster] == nil || !mayBeScaled(f, cluster) {
 				continue
 			}
 			for _, autoscaler := range r.autoscalersOn(cluster) {
@@ -59,7 +70,7 @@ func (r *readSurroundings) worksScaling(f *judge.Facts) iter.Seq[*state.Work] {
 }
 
 // autoscalersOn lists the Works of autoscalers for a cluster, once.
-func (r *readSurroundings) autoscalersOn(cluster string) []*state.Work {
+func (r *reading) autoscalersOn(cluster string) []*state.Work {
 	if known, ok := r.autoscalerWorks[cluster]; ok || r.err != nil || r.HidesWorks(cluster) {
 		return known
 	}
@@ -91,8 +102,8 @@ func mayBeScaled(f *judge.Facts, cluster string) bool {
 	return f.ID.Namespace != "" && f.ID.Group != "" && f.Source.Terms.Matches(cluster, f.Clusters[cluster].Labels)
 }
 
-func (r *readSurroundings) WorkAt(_ render.Identity, cluster, name string) (*state.Work, bool) {
-	if r.err != nil || r.knownClusters[cluster] == nil || r.HidesWorks(cluster) {
+func (r *reading) WorkAt(_ render.Identity, cluster, name string) (*state.Work, bool) {
+	if r.err != nil || r.clusters[cluster] == nil || r.HidesWorks(cluster) {
 		return nil, false
 	}
 	obj, err := r.client.Resource(render.WorksResource).Namespace(render.ExecutionNamespace(cluster)).Get(r.ctx, name, metav1.GetOptions{})
@@ -109,7 +120,7 @@ func (r *readSurroundings) WorkAt(_ render.Identity, cluster, name string) (*sta
 	return r.see(obj), true
 }
 
-func (r *readSurroundings) fail(err error) {
+func (r *reading) fail(err error) {
 	if r.err == nil {
 		r.err = err
 	}
