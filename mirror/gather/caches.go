@@ -81,7 +81,6 @@ type Caches struct {
 	unserved sync.Map
 	contents contents
 	statuses statuses
-	scales   scales
 	// outages has the last Recovery of each cluster, by name.
 	outages sync.Map
 	// relabelled has the recent labellings of each cluster, by name.
@@ -117,7 +116,6 @@ func (c *Caches) Run(ctx context.Context) {
 	running.Go(func() {
 		wait.UntilWithContext(ctx, func(context.Context) {
 			c.contents.prune(c.needsContent)
-			c.scales.prune(c.isCurrent)
 			c.pruneStatuses()
 			c.unwatchApplied()
 		}, prunePeriod)

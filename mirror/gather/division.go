@@ -48,7 +48,7 @@ func (c *Caches) replicasPath(id render.Identity) (string, error) {
 }
 
 func (c *Caches) scale(m *render.Manifest, p render.ScalePaths) (render.Scale, error) {
-	return c.scales.read(m, p)
+	return c.options.Memory.Scale(m, p)
 }
 
 // keepShares makes nothing certain about the replicas of a source whose Works have shares, if its

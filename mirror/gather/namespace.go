@@ -32,20 +32,6 @@ func (c *Caches) MayHoldFinalizer(o *state.Object) bool {
 	return judge.MayHoldFinalizer(o, n.Wishes)
 }
 
-// isCurrent reports whether a manifest is that of an object in the caches.
-func (c *Caches) isCurrent(m *render.Manifest) bool {
-	w, ok := c.sources.ByKind(m.Source().GroupKind())
-	if !ok {
-		return false
-	}
-	obj, found, _ := w.Get(m.Source().Namespace, m.Source().Name)
-	if !found {
-		return false
-	}
-	o := c.contents.complete(obj.(*state.Object))
-	return o.Content != nil && o.Content.Manifest == m
-}
-
 // needsContent reports whether the content of an object that does not ask itself may still be
 // needed: its Namespace asks, and the cache has the object in no newer version.
 func (c *Caches) needsContent(whole *state.Object) bool {

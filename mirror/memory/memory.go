@@ -74,16 +74,18 @@ type work struct {
 //	         the cache, or by a live list       gone
 //	status   its status was written             statusTruce; a new term or           the next is written at once
 //	                                            configuration
+//	size     its replicas are divided           its manifest is no longer kept       it is decoded again
 type source struct {
 	arrived time.Time
 	works   map[string]*work // by cluster
 	stopped time.Time
 	lost    map[loss]time.Time
 	status  *statusWrite
+	size    *size
 }
 
 func (s *source) isEmpty() bool {
-	return s.arrived.IsZero() && len(s.works) == 0 && s.stopped.IsZero() && len(s.lost) == 0 && s.status == nil
+	return s.arrived.IsZero() && len(s.works) == 0 && s.stopped.IsZero() && len(s.lost) == 0 && s.status == nil && s.size == nil
 }
 
 // change changes what is remembered of a Work, and forgets it if that is nothing.
@@ -231,6 +233,9 @@ func (m *Memory) Prune() {
 	m.sources(func(_ render.Identity, s *source) {
 		if s.status != nil && now.Sub(s.status.at) >= statusTruce {
 			s.status = nil
+		}
+		if s.size != nil && s.size.of.Value() == nil {
+			s.size = nil
 		}
 	})
 	m.contests.prune()
