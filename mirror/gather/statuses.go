@@ -56,7 +56,7 @@ func (s *statuses) noteReport(now *state.Report, at time.Time) {
 	switch {
 	case ok && state.IsOlder(now.Version, known.Version):
 		return
-	case !ok || known.Source != now.Source:
+	case !ok || known.Source != now.Source, now.Suspended && !known.Renewed: // the object changes by itself, without the Work
 		s.first[now.Work] = now.Status
 	case known.Renewed || !bytes.Equal(s.first[now.Work], now.Status):
 		now.Renewed = true

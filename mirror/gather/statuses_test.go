@@ -37,6 +37,23 @@ func TestRenewed(t *testing.T) {
 	}
 }
 
+// TestSuspendedIsNotRenewed: a member's object changes while Karmada does not apply the Work of a recreated source.
+func TestSuspendedIsNotRenewed(t *testing.T) {
+	var s statuses
+	for i, step := range []struct {
+		version, source, reports string
+		suspended, want          bool
+	}{
+		{"1", "a", "1 of 1", false, false}, {"2", "b", "1 of 1", true, false}, {"3", "b", "0 of 1", true, false},
+		{"4", "b", "0 of 1", false, false}, {"5", "b", "1 of 2", false, true}, {"6", "b", "2 of 2", true, true},
+	} {
+		s.noteReport(&state.Report{Work: "w", Version: step.version, Source: step.source, Status: []byte(step.reports), Suspended: step.suspended}, sample.Created)
+		if got := s.reports["w"]; got.Renewed != step.want || string(got.Status) != step.reports {
+			t.Errorf("step %d: renewed %t, reports %q", i, got.Renewed, got.Status)
+		}
+	}
+}
+
 // TestPruneWithoutWorks: while the watch of Works starts again, no Work is known to be gone.
 func TestPruneWithoutWorks(t *testing.T) {
 	c := NewCaches(Options{Logger: zap.NewNop()})

@@ -115,6 +115,9 @@ const trustAfter = 5 * time.Minute
 // looked at it. The time of the status does not tell: it is also that of the conditions. A Job that had ended
 // before does not run again, and its end would be the source's for good.
 func (j Judgement) isAbout(source *state.SourceStatus, w *state.Work, report *state.Report, now time.Time) bool {
+	if report.Suspended && !report.Applied && report.Status != nil { // what the member has is from before the Work
+		return false
+	}
 	isNew, began := !report.Created.Before(source.Created), source.Created
 	if isNew { // the member may have had a Job that had ended, and a clock that is behind
 		began = began.Add(-maxSkew)
@@ -123,18 +126,21 @@ func (j Judgement) isAbout(source *state.SourceStatus, w *state.Work, report *st
 	if j.Facts.ID.GroupKind() == state.JobKind && !hasRun && aggregate.EndedBefore(report.Status, began) {
 		return false
 	}
-	return isNew || report.Renewed || j.canBeTrusted(w) && stood(report, now) >= trustAfter
+	return isNew || report.Renewed || j.canBeTrusted(w) && j.stood(w, report, now) >= trustAfter
 }
 
 // maxSkew is how far the clock of a member may be behind that of the API server, unless the Job has been seen to run.
 const maxSkew = time.Minute
 
-// stood returns for how long a Work has not been written, by whichever clock shows longer: that of the API
-// server may be ahead.
-func stood(report *state.Report, now time.Time) time.Duration {
+// stood returns for how long a Work has not been written while its cluster was there, by whichever clock shows longer: that of
+// the API server may be ahead.
+func (j Judgement) stood(w *state.Work, report *state.Report, now time.Time) time.Duration {
 	by := now.Sub(report.Written)
 	if !report.Seen.IsZero() {
 		by = max(by, now.Sub(report.Seen))
+	}
+	if back := j.Facts.Clusters[w.Cluster].Recovery.At; !back.IsZero() {
+		by = min(by, now.Sub(back))
 	}
 	return by
 }
@@ -210,7 +216,7 @@ func (j Judgement) TrustIn(r Reports, now time.Time) (in time.Duration) {
 		if report == nil || w == nil || j.isAbout(r.Source, w, report, now) || !j.canBeTrusted(w) {
 			continue
 		}
-		in = Sooner(in, trustAfter-stood(report, now))
+		in = Sooner(in, trustAfter-j.stood(w, report, now))
 	}
 	return in
 }

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -190,6 +191,7 @@ func TestRecreatedAsItWas(t *testing.T) {
 		"Late":       {6 * time.Minute, ready, "false", time.Minute, 3, 0},
 		"Away":       {time.Hour, ClusterFacts{State: ClusterJoined, Away: true}, "false", time.Hour, 2, 0},
 		"Suspended":  {time.Hour, ready, "true", time.Hour, 2, 0},
+		"Back":       {time.Hour, ClusterFacts{State: ClusterJoined, Recovery: Recovery{At: sample.Created.Add(58 * time.Minute)}}, "false", time.Hour, 2, 3 * time.Minute},
 		"ClockAhead": {-time.Hour, ready, "false", 6 * time.Minute, 3, 0}, // the API server's
 	} {
 		source := webDeployment("m1")
@@ -252,6 +254,10 @@ func TestRecall(t *testing.T) {
 // it for good.
 func TestRecreatedJob(t *testing.T) {
 	fresh := func(u *unstructured.Unstructured) { u.SetCreationTimestamp(metav1.NewTime(sample.Created)) }
+	unapplied := func(u *unstructured.Unstructured) {
+		fresh(u)
+		delete(u.Object["status"].(map[string]any), "conditions")
+	}
 	for name, tc := range map[string]struct {
 		reason  string
 		ended   time.Duration // after the source was created
@@ -268,9 +274,11 @@ func TestRecreatedJob(t *testing.T) {
 		"Unsure":  {"but not at once", time.Minute, false, 2 * time.Minute, false, earlier, false},
 		"Adopted": {"its Work is new, but the member had preserved the earlier one", -2 * time.Minute, true, time.Hour, false, fresh, false},
 		"Behind":  {"it was seen to run, so only the member's clock can be behind", -3 * time.Minute, false, time.Second, true, fresh, true},
+		"Held":    {"its Work is new and was never applied, and the member had preserved the earlier one", time.Minute, true, time.Hour, false, unapplied, true},
+		"Paused":  {"its Work was applied before it was suspended", time.Minute, true, time.Hour, true, fresh, true},
 		"Skewed":  {"the member's clock may be behind", -maxSkew / 2, false, time.Second, true, fresh, false},
 	} {
-		source := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1"})
+		source := sample.Object(sample.Annotations{render.ClustersAnnotation: "m1", render.SuspendAnnotation: strconv.FormatBool(name == "Held" || name == "Paused")})
 		source.SetAPIVersion("batch/v1")
 		source.SetKind("Job")
 		source.SetGeneration(1)
@@ -278,7 +286,7 @@ func TestRecreatedJob(t *testing.T) {
 		delete(source.Object, "data")
 		source.Object["spec"], source.Object["status"] = map[string]any{"parallelism": int64(1)}, map[string]any{}
 		ended := sample.Created.Add(tc.ended).UTC().Format(time.RFC3339)
-		f, r := adopted(source, tc.work, func(u *unstructured.Unstructured) {
+		f, r := adopted(source, func(u *unstructured.Unstructured) {
 			u.Object["status"] = map[string]any{
 				"conditions": []any{map[string]any{"type": render.AppliedCondition, "status": "True"}},
 				"manifestStatuses": []any{map[string]any{"health": "Healthy", "status": map[string]any{
@@ -286,7 +294,7 @@ func TestRecreatedJob(t *testing.T) {
 					"conditions": []any{map[string]any{"type": "Complete", "status": "True", "lastTransitionTime": ended}},
 				}}},
 			}
-		})
+		}, tc.work)
 		r.Works["m1"].Renewed, r.Works["m1"].Ran = tc.renewed, tc.ran
 		j := On(f)
 		status, err := j.Status(r, sample.Created.Add(tc.after))

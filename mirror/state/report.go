@@ -32,6 +32,8 @@ type Report struct {
 	Written, Seen time.Time
 	// Generation is that of the source from which the Work was made; 0 if it does not say.
 	Generation int64
+	// Suspended: Karmada does not apply the Work, and Applied: it has applied it before.
+	Suspended, Applied bool
 	// Ran: since the Work is made from this source, a Job has been seen that had not ended.
 	Ran bool
 	// Idle: the Work carries a Job that has nothing to do in the member.
@@ -45,6 +47,7 @@ func NewReport(work *unstructured.Unstructured) *Report {
 	r := &Report{Work: work.GetUID(), Version: work.GetResourceVersion(), Created: work.GetCreationTimestamp().Time, Status: encodeStatus(ReportedBy(work))}
 	r.Source, r.Written = work.GetAnnotations()[render.SourceUIDAnnotation], lastWritten(work).time()
 	r.Generation, r.Ran = generationOf(work), r.Status != nil && !reportsFinishedJob(work)
+	r.Suspended, r.Applied = dispatchStateOf(work) == WorkSuspended, AppliedCondition(work) != nil
 	if manifest, err := render.ManifestOf(work.Object); err == nil {
 		r.Idle = aggregate.IsIdle(render.CarriedBy(work.Object).GroupKind(), manifest)
 	}
