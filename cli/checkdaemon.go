@@ -85,7 +85,7 @@ func (c *checker) checkWrite(ctx context.Context, lease *coordinationv1.Lease) {
 
 // checkHeld looks for the marks of the deletion breaker.
 func (c *checker) checkHeld(ctx context.Context) error {
-	works, err := heldWorks(ctx, c.rest, c.configuration, "", "")
+	works, err := heldWorks(ctx, c.rest, c.configuration, "")
 	if apierrors.IsForbidden(err) {
 		return nil // the rights are looked at above
 	}

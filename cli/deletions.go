@@ -124,30 +124,37 @@ func (d *deletions) held(ctx context.Context) (works []heldWork, err error) {
 	if err != nil {
 		return nil, err
 	}
-	resource := d.resource
-	if resource != "" {
-		mapping, err := resourceOf(d.connection, resource)
+	isOf, isServed := func(heldWork) bool { return true }, true
+	if d.resource != "" {
+		mapping, err := resourceOf(d.connection, d.resource)
 		if err != nil {
 			return nil, err
 		}
-		resource = mapping.Resource.GroupResource().String()
+		resource := mapping.Resource.GroupResource().String()
+		isOf, isServed = func(w heldWork) bool { return w.Resource == resource }, mapping.Resource.Version != ""
 	}
 	client, err := kubernetes.NewForConfig(connection)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a client: %w", err)
 	}
 	d.configuration, d.unread = readConfiguration(ctx, client, d.configMap)
-	works, err = heldWorks(ctx, connection, d.configuration, resource, *d.connection.Namespace)
-	if len(d.members) > 0 {
-		works = slices.DeleteFunc(works, func(w heldWork) bool { return !slices.Contains(d.members, w.cluster) })
+	works, err = heldWorks(ctx, connection, d.configuration, *d.connection.Namespace)
+	if !isServed && len(works) > 0 && !slices.ContainsFunc(works, isOf) {
+		var resources []string
+		for _, w := range works {
+			resources = append(resources, w.Resource)
+		}
+		return nil, fmt.Errorf("cannot tell what %q is: the API server does not serve it; deletions are held of %s: give the full name", d.resource, strings.Join(slices.Compact(resources), ", "))
 	}
+	works = slices.DeleteFunc(works, func(w heldWork) bool {
+		return !isOf(w) || len(d.members) > 0 && !slices.Contains(d.members, w.cluster)
+	})
 	return works, withHint(blameServer(ctx, client, err))
 }
 
-// heldWorks reads the marks for one resource and one namespace, or for all where either is empty,
-// in order of resource, namespace, source and cluster. What is being deleted is no longer held, and anyone who may
+// heldWorks reads the marks for one namespace, or for all if it is empty, in order of resource, namespace, source and cluster. What is being deleted is no longer held, and anyone who may
 // write in a member cluster's namespace may mark a Work that is not ours. The configuration has the approvals.
-func heldWorks(ctx context.Context, connection *rest.Config, configuration *config.Configuration, resource, namespace string) ([]heldWork, error) {
+func heldWorks(ctx context.Context, connection *rest.Config, configuration *config.Configuration, namespace string) ([]heldWork, error) {
 	client, err := metadata.NewForConfig(connection)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a client: %w", err)
@@ -162,7 +169,7 @@ func heldWorks(ctx context.Context, connection *rest.Config, configuration *conf
 		source := w.Annotations[render.SourceAnnotation]
 		id, err := render.ParseIdentity(source)
 		isOurs := err != nil || w.Name == id.WorkName() || w.Name == id.LongWorkName() // an unreadable one counts as in no namespace
-		if !ok || !isOurs || w.DeletionTimestamp != nil || resource != "" && resource != hold.Resource || namespace != "" && namespace != id.Namespace {
+		if !ok || !isOurs || w.DeletionTimestamp != nil || namespace != "" && namespace != id.Namespace {
 			return nil
 		}
 		cluster, _ := render.ClusterOf(w.Namespace)
@@ -206,7 +213,11 @@ func (d *deletions) list(ctx context.Context) error {
 	if works = d.unapproved(works); len(works) > 0 {
 		return d.printTable(works)
 	}
-	_, err = fmt.Fprintln(d.out, "No deletion is held.")
+	selected := ""
+	if d.resource != "" || len(d.members) > 0 || *d.connection.Namespace != "" {
+		selected = " that you have selected"
+	}
+	_, err = fmt.Fprintf(d.out, "No deletion%s is held.\n", selected)
 	return err
 }
 

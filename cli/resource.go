@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/discovery"
 )
 
 // mappingOf resolves TYPE as kubectl does: deploy, deployments, deployments.apps,
@@ -20,11 +21,11 @@ func mappingOf(flags *genericclioptions.ConfigFlags, resource string) (*meta.RES
 
 // servedNow says what is served, as the API server says now: what another command has kept may be six hours old.
 func servedNow(flags *genericclioptions.ConfigFlags) (meta.RESTMapper, error) {
-	discovery, err := flags.ToDiscoveryClient()
+	client, err := flags.ToDiscoveryClient()
 	if err != nil {
 		return nil, fmt.Errorf("cannot discover resources: %w", err)
 	}
-	discovery.Invalidate()
+	client.Invalidate()
 	mapper, err := flags.ToRESTMapper()
 	if err != nil {
 		return nil, fmt.Errorf("cannot discover resources: %w", err)
@@ -78,8 +79,30 @@ func resourceOf(flags *genericclioptions.ConfigFlags, resource string) (*meta.RE
 		return nil, err
 	}
 	mapping, err := mappingBy(mapper, resource)
-	if meta.IsNoMatchError(err) {
-		return &meta.RESTMapping{Resource: schema.ParseGroupResource(resource).WithVersion("")}, nil
+	if !meta.IsNoMatchError(err) {
+		return mapping, err
 	}
-	return mapping, err
+	unserved := schema.ParseGroupResource(resource)
+	if err := undiscovered(flags, unserved.Group); err != nil {
+		return nil, fmt.Errorf("cannot tell what %q is: %w", resource, err)
+	}
+	return &meta.RESTMapping{Resource: unserved.WithVersion("")}, nil
+}
+
+// undiscovered returns an error if it is not known what a group serves or, if that is empty, any group: a mapper does not tell
+// that from a group that serves nothing.
+func undiscovered(flags *genericclioptions.ConfigFlags, group string) error {
+	client, err := flags.ToDiscoveryClient()
+	if err != nil {
+		return err
+	}
+	_, _, err = client.ServerGroupsAndResources()
+	failed, isPartial := discovery.GroupDiscoveryFailedErrorGroups(err)
+	for version := range failed {
+		isPartial = isPartial && version.Group != group
+	}
+	if isPartial && group != "" {
+		return nil
+	}
+	return err
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,40 @@ func TestEmptyFlags(t *testing.T) {
 		output, err := execute("diff", flag, "-n", "shop", "--kubeconfig", from, "--cache-dir", t.TempDir())
 		if exit := (*exitError)(nil); !errors.As(err, &exit) || exit.code != exitTrouble || !strings.Contains(err.Error(), "is empty") {
 			t.Errorf("diff %s compares everything: %v\n%s", flag, err, output)
+		}
+	}
+}
+
+// TestHeldOfAnUnservedKind: the definition of what is held is gone, so that only its full name says what it is.
+func TestHeldOfAnUnservedKind(t *testing.T) {
+	paths := server()
+	paths[worksPath] = heldIn(time.Now(), "m1", "prod")
+	paths["/api/v1"] = serving("v1", namespaced("secrets", "Secret"))
+	from := serve(t, paths, nil)
+	for resource, want := range map[string]string{
+		"configmaps": "2", "secrets": "o deletion", "ConfigMap": "deletions are held of configmaps: give the full name", "cm": "deletions are held of configmaps: give the full name",
+	} {
+		for _, command := range []string{"list", "approve"} {
+			if output := told(execute("deletions", command, "--resource", resource, "--kubeconfig", from, "--cache-dir", t.TempDir())); !strings.Contains(output, want) {
+				t.Errorf("%s --resource %s: no %q:\n%s", command, resource, want, output)
+			}
+		}
+	}
+}
+
+// TestUnknownIsNotUnserved: what is served in some group is not known for now.
+func TestUnknownIsNotUnserved(t *testing.T) {
+	paths := server()
+	paths["/apis"] = metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{{
+		Name: "example.io", Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: "example.io/v1", Version: "v1"}}, PreferredVersion: metav1.GroupVersionForDiscovery{GroupVersion: "example.io/v1", Version: "v1"},
+	}}}
+	paths["/apis/example.io/v1"] = refusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
+	paths["/api/v1/namespaces/karmada-system/configmaps"] = map[string]any{"apiVersion": "v1", "kind": "ConfigMapList", "metadata": map[string]any{"resourceVersion": "1"}, "items": []any{}}
+	from := serve(t, paths, nil)
+	for resource, isUnknown := range map[string]bool{"widgets.example.io": true, "widgets": true, "widgets.example.org": false} {
+		output := told(execute("purge", "--resource", resource, "--finalizers", "--dry-run", "--kubeconfig", from, "--cache-dir", t.TempDir()))
+		if strings.Contains(output, "retrieve the complete list of server APIs: example.io/v1") != isUnknown {
+			t.Errorf("%s:\n%s", resource, output)
 		}
 	}
 }
