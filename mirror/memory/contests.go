@@ -71,7 +71,7 @@ func (c contest) pause(now time.Time) time.Duration {
 	for range c.writes - uncontested {
 		pause = min(2*pause, maxContested)
 	}
-	return min(pause, time.Unix(0, c.last).Add(pause).Sub(now)) // the clock may have been set back
+	return time.Unix(0, c.last).Add(pause).Sub(now)
 }
 
 // check returns how long a write that has been undone repeatedly must wait.
@@ -82,6 +82,10 @@ func (c *contests) check(k workKey, w write, now time.Time) (Holdback, bool) {
 	of, ok := c.by[key]
 	if !ok || of.write != c.hash(w) || of.isOver(now) {
 		return Holdback{}, false
+	}
+	if of.last > now.UnixNano() { // the clock has been set back
+		of.last = now.UnixNano()
+		c.by[key] = of
 	}
 	pause := of.pause(now)
 	if pause <= 0 {

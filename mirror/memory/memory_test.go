@@ -1,12 +1,14 @@
 package memory
 
 import (
+	"runtime"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
@@ -492,8 +494,12 @@ func TestContestAfterAClockIsSetBack(t *testing.T) {
 		m.Repeat(v, op)
 	}
 	clock.SetTime(sample.Created.Add(-2 * time.Hour))
-	if held, _ := m.Check(v, op); held.Retry > maxContested {
-		t.Errorf("it waits %s", held.Retry)
+	began := clock.Now()
+	for held, isHeld := m.Check(v, op); isHeld && clock.Since(began) <= maxContested; held, isHeld = m.Check(v, op) {
+		clock.Step(held.Retry)
+	}
+	if waited := clock.Since(began); waited > maxContested {
+		t.Errorf("it waits for more than %s", waited)
 	}
 }
 
@@ -563,5 +569,31 @@ func TestAlteredLikeness(t *testing.T) {
 	op.Work = altered
 	if held, ok := m.Check(v, op); !ok || held.Notice != noticeAltered {
 		t.Errorf("it is written again: %+v, %v", held, ok)
+	}
+}
+
+// TestScale: a source is decoded once for each of its manifests, which are not kept.
+func TestScale(t *testing.T) {
+	m := New(clocktesting.NewFakeClock(sample.Created))
+	paths, _ := render.ScalePathsOf(schema.GroupKind{Group: "apps", Kind: "Deployment"}, "")
+	func() {
+		u := sample.Asking("1", "m1")
+		u.SetGroupVersionKind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"})
+		for _, replicas := range []int64{3, 5} {
+			u.Object["spec"] = map[string]any{"replicas": replicas}
+			manifest := judge.NewSource(u.DeepCopy(), render.Wishes{}).Template.Manifest
+			for range 2 {
+				if scale, err := m.Scale(manifest, paths); err != nil || scale.Replicas != replicas {
+					t.Errorf("%d replicas: %+v, %v", replicas, scale, err)
+				}
+			}
+			if m.Prune(); m.of[manifest.Source()].size.of.Value() != manifest {
+				t.Error("it is forgotten")
+			}
+		}
+	}()
+	runtime.GC()
+	if m.Prune(); len(m.of) > 0 {
+		t.Errorf("kept: %v", m.of)
 	}
 }
