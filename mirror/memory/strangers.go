@@ -1,7 +1,10 @@
 package memory
 
 import (
+	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -21,6 +24,11 @@ type stranger struct {
 // none is the stranger where there is no Work of that name. One that a binding has taken since has been ours first, so
 // it has been in the cache.
 var none = stranger{returned: true}
+
+// have reports whether a Work is one of them.
+func (s *strangers) have(uid types.UID) bool {
+	return s != nil && slices.ContainsFunc(s[:], func(found stranger) bool { return found.work != nil && found.work.UID == uid })
+}
 
 // Meet notes a Work that a refused create has found.
 func (m *Memory) Meet(id render.Identity, cluster string, w *state.Work) {

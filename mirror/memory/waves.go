@@ -82,7 +82,7 @@ func (s *health) then(w *state.Work, applied *state.Applied, now time.Time) *hea
 func (m *Memory) Advance(f *judge.Facts, appliedOf func(*state.Work) *state.Applied) {
 	f.HealthyFor, f.Ambiguous, f.Unshown = map[string]time.Duration{}, map[string]bool{}, map[string]time.Duration{}
 	m.each(f.ID, func(cluster string, w *work) {
-		if f.Works[cluster] == nil {
+		if f.Works[cluster] == nil && (w.health == nil || !w.strangers.have(w.health.work)) { // else the cache lacks it
 			w.health = nil
 		}
 	})

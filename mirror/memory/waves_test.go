@@ -70,6 +70,23 @@ func TestSteadiness(t *testing.T) {
 	}
 }
 
+// TestSteadinessOfAStranger: a list of Works was cut short, so that the cache lacks one that a refused create finds.
+func TestSteadinessOfAStranger(t *testing.T) {
+	m, w := New(clocktesting.NewFakeClock(sample.Created)), state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1", sample.Applied("True")))
+	noted(m, w, sample.Created, nil)
+	unseen := judge.Facts{ID: w.Source, Now: sample.Created}
+	m.Meet(w.Source, "m1", w)
+	m.Advance(&unseen, nil) // it is to be read again
+	if f := noted(m, w, sample.Created.Add(time.Minute), nil); f.HealthyFor["m1"] != time.Minute {
+		t.Errorf("healthy for %s", f.HealthyFor["m1"])
+	}
+	m.MeetNone(w.Source, "m1", w.Name)
+	m.Advance(&unseen, nil)
+	if f := noted(m, w, sample.Created.Add(2*time.Minute), nil); f.HealthyFor["m1"] != 0 {
+		t.Errorf("after it was gone: healthy for %s", f.HealthyFor["m1"])
+	}
+}
+
 // TestSteadinessWhileScaled: Pods that an autoscaler adds or removes do not begin a bake again; Pods that are
 // lost, or have other content, do.
 func TestSteadinessWhileScaled(t *testing.T) {
