@@ -42,8 +42,10 @@ func (c *Caches) liveFacts(ctx context.Context, id render.Identity) (judge.Facts
 	if w == nil {
 		return judge.Facts{}, fmt.Errorf("cannot read source %q: its resource is no longer watched", id)
 	}
+	ended := c.readBeside(ctx, f)
 	f.Source, f.Dependencies = nil, nil
 	o, err := c.readObject(ctx, w, id)
+	ended()
 	if err != nil {
 		return judge.Facts{}, err
 	}
@@ -73,6 +75,18 @@ func (c *Caches) liveFacts(ctx context.Context, id render.Identity) (judge.Facts
 		c.options.Failures.Warn("cannot tell whether a Work can be taken back", zap.Error(err))
 	}
 	return f, nil
+}
+
+// readBeside begins what has to be read besides a source, as the cache shows that: one read after another may take longer than a
+// proof may be old. Those that follow use what has been read. ended waits until all is.
+func (c *Caches) readBeside(ctx context.Context, f judge.Facts) (ended func()) {
+	var reads sync.WaitGroup
+	if f.Source != nil {
+		f.Clusters = maps.Clone(f.Clusters)
+		reads.Go(func() { _, _ = c.liveNamespaceOf(ctx, f.ID) })
+		reads.Go(func() { _ = c.readClusters(ctx, f) })
+	}
+	return reads.Wait
 }
 
 // confirmDefinitionIsGone returns nil if live reads prove that the definition no longer

@@ -92,8 +92,8 @@ var stories = map[string]func(*machine) error{
 	"SuspendedClusterLosesItsLabel": func(m *machine) error {
 		return m.tell(m.page(map[string]string{selectorKey: "tier=edge", "karmada.target/suspend": "m1"}), m.quiet, m.cluster("m1", nil), m.quiet)
 	},
-	"SelectorOnASlowAPIServer": func(m *machine) error { // that answers a few requests in a second
-		return m.tell(m.far(130*time.Millisecond), m.cluster("m1", edge), m.cluster("m2", edge), m.cluster("m3", edge), m.page(map[string]string{selectorKey: "tier=edge"}), m.quiet, m.cluster("m1", nil), m.quiet)
+	"SelectorOnASlowAPIServer": func(m *machine) error { // that takes 0.7 s for each request
+		return m.tell(m.far(350*time.Millisecond), m.cluster("m1", edge), m.cluster("m2", edge), m.cluster("m3", edge), m.page(map[string]string{selectorKey: "tier=edge"}), m.quiet, m.cluster("m1", nil), m.quiet)
 	},
 	"OptsOutAndSelects": func(m *machine) error {
 		return m.tell(m.page(map[string]string{clustersKey: "", selectorKey: "tier=edge"}), m.quiet,
