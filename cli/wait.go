@@ -61,12 +61,13 @@ func newWait(transport http.RoundTripper) *cobra.Command {
 			"It exits with 1 on timeout, and says what is missing for each cluster. If a Work was applied before, Karmada keeps\n" +
 			"reporting that until it has applied the new content: usually for a moment, and for up to five minutes after a cluster is\n" +
 			"back that was away several times. Until then, \"applied\" may mean the old one. So may \"healthy\" for objects whose reported\n" +
-			"status does not say which generation of them it is about, such as Jobs.\n" +
+			"status does not say which generation of them it is about, such as Jobs. Deployments, StatefulSets, DaemonSets and\n" +
+			"ReplicaSets say it, but their generation stays what it is when an override policy, a weight or what a variable stands for\n" +
+			"changes, and begins again with a new object of that name.\n" +
 			"In a cluster that is not ready, nothing is healthy, and a Work that was written since, or shortly before, is not applied.\n" +
 			"A Job that has failed is not healthy; one that still runs is. A workload is not before all its Pods are new and available,\n" +
 			"nor a custom resource whose condition Ready is not True, or Stalled is.\n" +
-			"Deployments, StatefulSets, DaemonSets and ReplicaSets say it. It makes no difference whether the configuration has\n" +
-			"aggregateStatus for the resource.\n\n" + someHelp,
+			"It makes no difference whether the configuration has aggregateStatus for the resource.\n\n" + someHelp,
 		Example: "  karmada-mirror wait deploy/web -n shop --for=applied --timeout=2m\n  karmada-mirror wait deploy/web -n shop --for=gone",
 		Args:    objects,
 	}
