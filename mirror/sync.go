@@ -152,6 +152,7 @@ func writable(plan []judge.Operation, noFinalizer bool) []judge.Operation {
 // What was read is combined with what the caches showed before: that must still be so when the reads were slow.
 func (c *Controller) judge(ctx context.Context, id render.Identity) (j judge.Judgement, err error) {
 	began, facts := c.Clock.Now(), c.caches.Facts(id)
+	c.caches.Remember(facts)
 	var settles, refuted time.Duration
 	if j, err = c.look(ctx, facts); err == nil {
 		j, settles, err = c.confirmLoss(ctx, j)

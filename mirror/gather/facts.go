@@ -109,7 +109,8 @@ func (c *Caches) surround(f *judge.Facts, namespace *state.Namespace) {
 		facts.WriteUnderWay = c.options.Memory.IsUnderWay(f.ID, cluster, f.Works[cluster])
 		f.Clusters[cluster] = facts
 	}
-	f.Stalls = c.stallsOf(f.Works)
+	f.Now = c.options.Clock.Now()
+	f.Stalls = c.stallsOf(f.Works, f.Now)
 	c.advance(f)
 }
 

@@ -36,7 +36,7 @@ func (r *Reader) HiddenOf(f judge.Facts) []string {
 	if f.Source != nil && !f.Source.Terms.IsOpen() {
 		matters.things.Delete(clustersHidden)
 	}
-	for cluster := range judge.Decide(f).Targets {
+	for _, cluster := range f.Targets() {
 		if r.HidesWorks(cluster) {
 			matters.works.Insert(cluster)
 		}

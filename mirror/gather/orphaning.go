@@ -24,34 +24,29 @@ const (
 
 // stallsOf returns how long Karmada may still take on each cluster to part a Work from its
 // object; 0 if it has had enough time. Clusters where nothing can be parted are missing.
-func (c *Caches) stallsOf(works map[string]*state.Work) map[string]time.Duration {
+func (c *Caches) stallsOf(works map[string]*state.Work, now time.Time) map[string]time.Duration {
 	var stalls map[string]time.Duration // rarely needed
 	for name, w := range works {
-		if !w.IsOrphaning() {
-			continue
-		}
-		obj, found, _ := c.clusters.Get("", name)
-		if !found || !obj.(*state.Cluster).IsReady {
-			c.options.Memory.EndOrphaning(w)
+		if cluster := c.Cluster(name); !w.IsOrphaning() || cluster == nil || !cluster.IsReady {
 			continue
 		}
 		if stalls == nil {
 			stalls = map[string]time.Duration{}
 		}
-		stalls[name] = c.orphaningTime(w)
+		stalls[name] = c.orphaningTime(w, now)
 	}
 	return stalls
 }
 
 // orphaningTime returns how long Karmada may still take to part a Work from its object on a cluster
 // that is ready. It may start over when the cluster comes back.
-func (c *Caches) orphaningTime(w *state.Work) time.Duration {
-	since, limit := c.options.Memory.Orphaning(w), orphaningLimit
+func (c *Caches) orphaningTime(w *state.Work, now time.Time) time.Duration {
+	since, limit := c.options.Memory.Orphaning(w, now), orphaningLimit
 	if outage, ok := c.outages.Load(w.Cluster); ok && outage.(seenRecovery).at.After(since) {
 		since = outage.(seenRecovery).at
 	}
 	if w.IsInPlace() {
 		limit = orphaningLimitInPlace
 	}
-	return max(0, limit-c.options.Clock.Since(since))
+	return max(0, limit-now.Sub(since))
 }

@@ -37,7 +37,7 @@ func TestPartingTime(t *testing.T) {
 			clock := clocktesting.NewFakeClock(sample.Created.Add(-time.Hour)) // behind the API server's
 			c := NewCaches(Options{Clock: clock, Memory: memory.New(clock), Logger: zap.NewNop()})
 			w := state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1", append(tc.work, sample.Terminating, sample.Preserving)...))
-			if first := c.orphaningTime(w); first != orphaningLimit && first != orphaningLimitInPlace {
+			if first := orphaningFor(c, w, true); first != orphaningLimit && first != orphaningLimitInPlace {
 				t.Errorf("at first, Karmada has %s", first)
 			}
 			clock.Step(tc.cameBack)
@@ -45,11 +45,21 @@ func TestPartingTime(t *testing.T) {
 				c.outages.Store("m1", seenRecovery{Recovery: judge.Recovery{}, at: clock.Now()})
 			}
 			clock.Step(tc.passes - tc.cameBack)
-			if got := c.orphaningTime(w); got != tc.want {
+			if got := orphaningFor(c, w, true); got != tc.want {
 				t.Errorf("%s: %s, want %s", tc.reason, got, tc.want)
 			}
 		})
 	}
+}
+
+// orphaningFor is how long Karmada may still take by facts, which are remembered. isThere: the cluster is ready.
+func orphaningFor(c *Caches, w *state.Work, isThere bool) time.Duration {
+	f := judge.Facts{ID: w.Source, Works: map[string]*state.Work{"m1": w}, Now: c.options.Clock.Now()}
+	if isThere {
+		f.Stalls = map[string]time.Duration{"m1": c.orphaningTime(w, f.Now)}
+	}
+	c.Remember(f)
+	return f.Stalls["m1"]
 }
 
 // TestPartingIsForgotten: a Work that is parted, or cannot be, starts over.
@@ -57,15 +67,16 @@ func TestPartingIsForgotten(t *testing.T) {
 	clock := clocktesting.NewFakeClock(sample.Created)
 	c := NewCaches(Options{Clock: clock, Memory: memory.New(clock), Logger: zap.NewNop()})
 	w := state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1", sample.Terminating, sample.Preserving, func(u *unstructured.Unstructured) { u.SetUID("parting") }))
-	c.orphaningTime(w)
+	orphaningFor(c, w, true)
 	clock.Step(orphaningLimit)
-	if got := c.orphaningTime(w); got != 0 {
+	if got := orphaningFor(c, w, true); got != 0 {
 		t.Errorf("Karmada has %s", got)
 	}
-	if stalls := c.stallsOf(map[string]*state.Work{"m1": w}); len(stalls) > 0 { // there is no such cluster
+	if stalls := c.stallsOf(map[string]*state.Work{"m1": w}, clock.Now()); len(stalls) > 0 { // there is no such cluster
 		t.Errorf("stalls %v", stalls)
 	}
-	if got := c.orphaningTime(w); got != orphaningLimit {
+	orphaningFor(c, w, false)
+	if got := orphaningFor(c, w, true); got != orphaningLimit {
 		t.Errorf("Karmada has %s", got)
 	}
 }

@@ -10,36 +10,32 @@ import (
 
 // advance adds how far the Works of a source in waves have come.
 func (c *Caches) advance(f *judge.Facts) {
-	f.Now = c.options.Clock.Now()
 	if f.Source != nil && c.Aggregates(f.ID.GroupKind()) {
 		f.Altered = c.options.Memory.Altered(f.Works)
 	}
 	if f.Source == nil || f.Source.Waves.IsEmpty() {
-		c.options.Memory.EndWaves(f.ID)
 		return
 	}
 	f.LeastBake = c.options.LeastBake
-	c.options.Memory.Advance(f, c.appliedOf)
+	c.options.Memory.AddHealth(f, c.appliedOf)
 	if f.UnshownBecause = c.appliedFault(); c.options.WavesWithoutEvents {
 		f.Unshown = nil
 	}
 	f.Vanished = c.options.Memory.Vanished(f.ID)
 	for cluster, w := range f.Vanished {
 		if facts := f.Clusters[cluster]; f.Unknown == "" && (facts.State != judge.ClusterJoined || !w.Written().After(facts.Joined)) { // it has left with its cluster
-			c.options.Memory.Return(f.ID, cluster)
 			delete(f.Vanished, cluster)
 		}
 	}
 }
 
+// Remember remembers what facts show that will not be seen again: call it before they are judged.
+func (c *Caches) Remember(f judge.Facts) { c.options.Memory.Advance(f, c.appliedOf) }
+
 // NoteRollout notes whether all waves of a source are through.
 func (c *Caches) NoteRollout(j judge.Judgement) {
 	c.noteAwaited(j.Verdict.Rollout)
-	if j.Verdict.Rollout.Current() == nil {
-		c.options.Memory.Through(j.Facts.ID)
-		return
-	}
-	c.options.Memory.Stopped(j.Facts.ID)
+	c.options.Memory.Stopped(j.Facts.ID, j.Verdict.Rollout.Current() != nil)
 }
 
 // InWaves reports whether a change reaches the clusters of a source in waves, by the caches.

@@ -69,7 +69,7 @@ func Decide(f Facts) Verdict {
 		}
 	}
 	r := renderings{f: f}
-	for _, cluster := range clustersOf(f) {
+	for _, cluster := range f.Targets() {
 		target, refusal := decideTarget(f, cluster)
 		if target.Decision == Wanted {
 			target, refusal = r.render(cluster, target)
@@ -144,8 +144,8 @@ func (f Facts) predatesDefinition() bool {
 	return false
 }
 
-// clustersOf lists every cluster that needs a decision, sorted.
-func clustersOf(f Facts) []string {
+// Targets lists every cluster that needs a decision, sorted.
+func (f Facts) Targets() []string {
 	clusters := map[string]bool{}
 	for cluster := range f.Works {
 		clusters[cluster] = true

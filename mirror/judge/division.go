@@ -89,7 +89,7 @@ func (r *renderings) kept(cluster string) int64 {
 
 func (r *renderings) keep() map[string]int64 {
 	kept, missing := map[string]int64{}, int64(0)
-	clusters := clustersOf(r.f)
+	clusters := r.f.Targets()
 	for _, cluster := range clusters {
 		missing += r.missing(cluster)
 	}

@@ -96,7 +96,7 @@ type Facts struct {
 func (f Facts) IsAs(before Facts, clusters []string) bool {
 	hasChanged := func(cluster string) bool { return !f.Clusters[cluster].isAs(before.Clusters[cluster]) }
 	return f.Unknown == before.Unknown && cmp.Or(f.Source, &Source{}).isAs(cmp.Or(before.Source, &Source{})) && f.NamespaceGoing == before.NamespaceGoing &&
-		sets.New(f.Policies...).Equal(sets.New(before.Policies...)) && !slices.ContainsFunc(slices.Concat(clustersOf(f), clustersOf(before)), hasChanged) &&
+		sets.New(f.Policies...).Equal(sets.New(before.Policies...)) && !slices.ContainsFunc(slices.Concat(f.Targets(), before.Targets()), hasChanged) &&
 		!slices.ContainsFunc(clusters, func(cluster string) bool { return !isAs(f.Works[cluster], before.Works[cluster]) })
 }
 

@@ -70,8 +70,3 @@ func (m *Memory) Deleting(gone *state.Work) (takeBack func()) {
 	})
 	return func() { m.change(gone.Source, gone.Cluster, func(w *work) { w.ours = last }) }
 }
-
-// Return forgets that the Work on a cluster was deleted, as when the cluster itself has left.
-func (m *Memory) Return(id render.Identity, cluster string) {
-	m.change(id, cluster, func(w *work) { w.deleted = nil })
-}

@@ -76,29 +76,51 @@ func (s *health) then(w *state.Work, applied *state.Applied, now time.Time) *hea
 	return &next
 }
 
-// Advance adds for how long each Work of a source in waves has been well, without those that are not, which have content
+// AddHealth adds for how long each Work of a source in waves has been well, without those that are not, which have content
 // that reports do not tell from the content before, and which have not been seen to be applied. What Works on a cluster that
 // is away report is from before.
-func (m *Memory) Advance(f *judge.Facts, appliedOf func(*state.Work) *state.Applied) {
+func (m *Memory) AddHealth(f *judge.Facts, appliedOf func(*state.Work) *state.Applied) {
 	f.HealthyFor, f.Ambiguous, f.Unshown = map[string]time.Duration{}, map[string]bool{}, map[string]time.Duration{}
+	for cluster, now := range f.Works {
+		if m.read(f.ID, cluster).health.then(now, appliedOf(now), f.Now).note(f, now); f.Clusters[cluster].Away {
+			delete(f.HealthyFor, cluster)
+		}
+	}
+	if f.StoppedSince = m.source(f.ID).stopped; f.StoppedSince.IsZero() {
+		f.StoppedSince = f.Now
+	}
+}
+
+// Advance remembers what the facts about a source show that will not be seen again.
+func (m *Memory) Advance(f judge.Facts, appliedOf func(*state.Work) *state.Applied) {
+	inWaves := f.Source != nil && !f.Source.Waves.IsEmpty()
+	if !inWaves {
+		m.Stopped(f.ID, false)
+	}
 	m.each(f.ID, func(cluster string, w *work) {
-		if f.Works[cluster] == nil && (w.health == nil || !w.strangers.have(w.health.work)) { // else the cache lacks it
+		if !inWaves || f.Works[cluster] == nil && (w.health == nil || !w.strangers.have(w.health.work)) { // else the cache lacks it
 			w.health = nil
 		}
+		if inWaves && f.Unknown == "" && f.Vanished[cluster] == nil {
+			w.deleted = nil
+		}
+		if _, isOrphaning := f.Stalls[cluster]; !isOrphaning {
+			w.orphaning = orphaning{}
+		}
 	})
+	for cluster := range f.Stalls {
+		m.change(f.ID, cluster, func(w *work) { w.orphaning = w.orphaning.then(f.Works[cluster], f.Now) })
+	}
+	if !inWaves {
+		return
+	}
 	for cluster, now := range f.Works {
 		applied := appliedOf(now)
 		m.change(f.ID, cluster, func(w *work) {
-			w.health = w.health.then(now, applied, f.Now)
-			if w.health.note(f, now); f.Clusters[cluster].Away {
+			if w.health = w.health.then(now, applied, f.Now); f.Clusters[cluster].Away {
 				w.health = w.health.ended()
-				delete(f.HealthyFor, cluster)
 			}
 		})
-	}
-	f.StoppedSince = f.Now
-	if since := m.source(f.ID).stopped; !since.IsZero() {
-		f.StoppedSince = since
 	}
 }
 
@@ -150,22 +172,14 @@ func (m *Memory) MarkUnreachable(cluster string) {
 	})
 }
 
-// Stopped notes that a source has a wave that is not through.
-func (m *Memory) Stopped(id render.Identity) {
+// Stopped notes whether a source has a wave that is not through.
+func (m *Memory) Stopped(id render.Identity, is bool) {
 	m.changeSource(id, func(s *source) {
-		if s.stopped.IsZero() {
+		switch {
+		case !is:
+			s.stopped = time.Time{}
+		case s.stopped.IsZero():
 			s.stopped = m.clock.Now()
 		}
 	})
-}
-
-// Through notes that a source has no such wave.
-func (m *Memory) Through(id render.Identity) {
-	m.changeSource(id, func(s *source) { s.stopped = time.Time{} })
-}
-
-// EndWaves forgets of a source what matters in waves alone.
-func (m *Memory) EndWaves(id render.Identity) {
-	m.Through(id)
-	m.each(id, func(_ string, w *work) { w.health = nil })
 }

@@ -17,9 +17,18 @@ import (
 
 // noted are the Facts about a Work, and an Event about it, after all that was noted before.
 func noted(m *Memory, w *state.Work, now time.Time, applied *state.Applied) judge.Facts {
-	f := judge.Facts{ID: w.Source, Works: map[string]*state.Work{"m1": w}, Now: now}
-	m.Advance(&f, func(*state.Work) *state.Applied { return applied })
+	f, appliedOf := inWaves(w, now), func(*state.Work) *state.Applied { return applied }
+	f.Works = map[string]*state.Work{"m1": w}
+	m.AddHealth(&f, appliedOf)
+	m.Advance(f, appliedOf)
 	return f
+}
+
+// inWaves are the Facts about the source of a Work without that.
+func inWaves(w *state.Work, now time.Time) judge.Facts {
+	source := sample.Asking("1", "m1")
+	sample.Annotate(source, render.WavesAnnotation, "*")
+	return judge.Facts{ID: w.Source, Source: judge.NewSource(source, render.Wishes{}), Now: now}
 }
 
 // TestSteadiness: a bake lasts as long as a Work stays what it is, and well.
@@ -65,7 +74,7 @@ func TestSteadiness(t *testing.T) {
 	if got := lasts(good); got != 0 {
 		t.Errorf("after a moment: %s", got)
 	}
-	if m.EndWaves(sample.Page); len(m.of) != 0 {
+	if m.Advance(judge.Facts{ID: sample.Page}, nil); len(m.of) != 0 {
 		t.Error("a source is not forgotten")
 	}
 }
@@ -74,14 +83,14 @@ func TestSteadiness(t *testing.T) {
 func TestSteadinessOfAStranger(t *testing.T) {
 	m, w := New(clocktesting.NewFakeClock(sample.Created)), state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1", sample.Applied("True")))
 	noted(m, w, sample.Created, nil)
-	unseen := judge.Facts{ID: w.Source, Now: sample.Created}
+	unseen := inWaves(w, sample.Created)
 	m.Meet(w.Source, "m1", w)
-	m.Advance(&unseen, nil) // it is to be read again
+	m.Advance(unseen, nil) // it is to be read again
 	if f := noted(m, w, sample.Created.Add(time.Minute), nil); f.HealthyFor["m1"] != time.Minute {
 		t.Errorf("healthy for %s", f.HealthyFor["m1"])
 	}
 	m.MeetNone(w.Source, "m1", w.Name)
-	m.Advance(&unseen, nil)
+	m.Advance(unseen, nil)
 	if f := noted(m, w, sample.Created.Add(2*time.Minute), nil); f.HealthyFor["m1"] != 0 {
 		t.Errorf("after it was gone: healthy for %s", f.HealthyFor["m1"])
 	}
