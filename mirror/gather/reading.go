@@ -93,13 +93,12 @@ func (r *reading) autoscalersOn(cluster string) []*state.Work {
 }
 
 // mayBeScaled reports whether an unwanted autoscaler may still scale a source in a cluster: the
-// source's Work there retains replicas, or does not exist yet. Nothing in the core group that is
-// mirrored can be scaled.
+// source's Work there retains replicas, or does not exist yet.
 func mayBeScaled(f *judge.Facts, cluster string) bool {
 	if w, ok := f.Works[cluster]; ok {
 		return w.Retains()
 	}
-	return f.ID.Namespace != "" && f.ID.Group != "" && f.Source.Terms.Matches(cluster, f.Clusters[cluster].Labels)
+	return isScalable(f.ID) && f.Source.Terms.Matches(cluster, f.Clusters[cluster].Labels)
 }
 
 func (r *reading) WorkAt(_ render.Identity, cluster, name string) (*state.Work, bool) {

@@ -21,10 +21,14 @@ func (c *Caches) worksScaling(f *judge.Facts) iter.Seq[*state.Work] {
 	return each[state.Work](c.works.ByIndex(scaleIndex, f.ID.String()))
 }
 
-// addAutoscalers marks the clusters to which the autoscalers of a source are to be mirrored. Nothing in the core group that is
-// mirrored can be scaled.
+// isScalable reports whether an object may be scaled: in the core group, only a ReplicationController is.
+func isScalable(id render.Identity) bool {
+	return id.Namespace != "" && (id.Group != "" || id.Kind == "ReplicationController")
+}
+
+// addAutoscalers marks the clusters to which the autoscalers of a source are to be mirrored.
 func addAutoscalers(f *judge.Facts, namespace *state.Namespace, s store) {
-	if f.Source == nil || !f.Source.Asks || f.ID.Namespace == "" || f.ID.Group == "" {
+	if f.Source == nil || !f.Source.Asks || !isScalable(f.ID) {
 		return
 	}
 	place := config.Source{Resource: state.AutoscalersResource.GroupResource().String(), Namespace: f.ID.Namespace, NamespaceLabels: namespace.Labels}

@@ -1,10 +1,12 @@
 package gather
 
 import (
+	"iter"
 	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
@@ -46,5 +48,30 @@ func TestScaled(t *testing.T) {
 				t.Errorf("%s: %+v", tc.reason, f.Clusters)
 			}
 		})
+	}
+}
+
+// autoscaled is a store that knows one autoscaler, and nothing else.
+type autoscaled struct {
+	store
+	by *state.Object
+}
+
+func (autoscaled) inForce() *config.Configuration { return &config.Configuration{} }
+
+func (s autoscaled) autoscalersOf(render.Identity) iter.Seq[*state.Object] {
+	return slices.Values([]*state.Object{s.by})
+}
+
+// TestScalable: of the core group, a ReplicationController can be scaled.
+func TestScalable(t *testing.T) {
+	for version, kind := range map[string]string{"apps/v1": "Deployment", "v1": "ReplicationController"} {
+		group, _ := schema.ParseGroupVersion(version)
+		f := judge.Facts{ID: render.Identity{Group: group.Group, Kind: kind, Namespace: "shop", Name: "web"}, Clusters: map[string]judge.ClusterFacts{"m1": {}}}
+		f.Source = &judge.Source{ID: f.ID, Asks: true}
+		s := autoscaled{by: state.NewObject(sample.Autoscaler(sample.Annotations{render.ClustersAnnotation: "m1"}, version, kind, "web"))}
+		if addAutoscalers(&f, &state.Namespace{}, s); f.Clusters["m1"].ScaledBy == "" {
+			t.Errorf("%s: its autoscaler is not known", kind)
+		}
 	}
 }
