@@ -46,8 +46,8 @@ type Report struct {
 func NewReport(work *unstructured.Unstructured) *Report {
 	r := &Report{Work: work.GetUID(), Version: work.GetResourceVersion(), Created: work.GetCreationTimestamp().Time, Status: encodeStatus(ReportedBy(work))}
 	r.Source, r.Written = work.GetAnnotations()[render.SourceUIDAnnotation], lastWritten(work).time()
-	r.Generation, r.Ran = generationOf(work), r.Status != nil && !reportsFinishedJob(work)
-	r.Suspended, r.Applied = dispatchStateOf(work) == WorkSuspended, AppliedCondition(work) != nil
+	r.Generation, r.Suspended, r.Applied = generationOf(work), dispatchStateOf(work) == WorkSuspended, AppliedCondition(work) != nil
+	r.Ran = r.Status != nil && r.Applied && !reportsFinishedJob(work)
 	if manifest, err := render.ManifestOf(work.Object); err == nil {
 		r.Idle = aggregate.IsIdle(render.CarriedBy(work.Object).GroupKind(), manifest)
 	}
