@@ -139,7 +139,7 @@ func (d *deletions) held(ctx context.Context) (works []heldWork, err error) {
 	}
 	d.configuration, d.unread = readConfiguration(ctx, client, d.configMap)
 	works, err = heldWorks(ctx, connection, d.configuration, *d.connection.Namespace)
-	if !isServed && len(works) > 0 && !slices.ContainsFunc(works, isOf) {
+	if !isServed && !strings.Contains(d.resource, ".") && len(works) > 0 && !slices.ContainsFunc(works, isOf) {
 		var resources []string
 		for _, w := range works {
 			resources = append(resources, w.Resource)
