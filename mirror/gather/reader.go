@@ -129,7 +129,7 @@ func (r *Reader) facts(s *reading, obj *unstructured.Unstructured, from store) (
 		return f, nil, err
 	}
 	r.assumeClusters(f.Source)
-	if err := r.useVersionInForce(s.ctx, &f, s.ref, namespace, from); err != nil {
+	if err := r.useVersionInForce(s, &f, namespace, from); err != nil {
 		return f, nil, err
 	}
 	surround(&f, namespace, from)
@@ -167,22 +167,22 @@ func (r *Reader) leftOut(ref SourceRef) (why, hint string) {
 
 // useVersionInForce reads a source again if it was read in another version than the daemon watches. What is assumed stays as
 // it was given.
-func (r *Reader) useVersionInForce(ctx context.Context, f *judge.Facts, ref SourceRef, namespace *state.Namespace, s store) error {
+func (r *Reader) useVersionInForce(s *reading, f *judge.Facts, namespace *state.Namespace, from store) error {
 	if f.Source == nil || r.assumed[f.ID] != nil || r.configuration == nil {
 		return nil
 	}
-	inForce, err := r.versionInForce(ref.Mapping, s)
-	if err != nil || inForce == ref.Mapping.Resource {
+	inForce, err := r.versionInForce(s.ref.Mapping, from)
+	if err != nil || inForce == s.ref.Mapping.Resource {
 		return err
 	}
-	obj, err := r.client.Resource(inForce).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	obj, err := r.client.Resource(inForce).Namespace(s.ref.Namespace).Get(s.ctx, s.ref.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) { // it is no longer served, or the source has just been deleted
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("cannot read %s %q: %w", inForce.GroupResource(), ref.Name, err)
+		return fmt.Errorf("cannot read %s %q: %w", inForce.GroupResource(), s.ref.Name, err)
 	}
-	f.Source = judge.NewSource(obj, namespace.Wishes)
+	f.Source, s.version = judge.NewSource(obj, namespace.Wishes), inForce.Version
 	return nil
 }
 

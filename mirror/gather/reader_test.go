@@ -115,3 +115,38 @@ func TestRenews(t *testing.T) {
 		t.Errorf("all Works were listed %d times", listed)
 	}
 }
+
+// TestReplicasPathOfTheVersionInForce: where the replicas are depends on the version in which the daemon reads a source.
+func TestReplicasPathOfTheVersionInForce(t *testing.T) {
+	kind := schema.GroupKind{Group: "example.io", Kind: "Widget"}
+	v1, v2 := schema.GroupVersionResource{Group: "example.io", Version: "v1", Resource: "widgets"}, schema.GroupVersionResource{Group: "example.io", Version: "v2", Resource: "widgets"}
+	widget := func(version, field string, replicas int64) *unstructured.Unstructured {
+		u := sample.Asking("1", "m1")
+		u.SetGroupVersionKind(kind.WithVersion(version))
+		sample.Annotate(u, render.ReplicasAnnotation, "divide")
+		u.Object["spec"] = map[string]any{field: replicas}
+		return u
+	}
+	served := func(version, path string) any {
+		return map[string]any{"name": version, "served": true, "subresources": map[string]any{"scale": map[string]any{"specReplicasPath": path}}}
+	}
+	definition := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"versions": []any{served("v1", ".spec.size"), served("v2", ".spec.count")}}}}
+	definition.SetGroupVersionKind(state.DefinitionsResource.GroupVersion().WithKind("CustomResourceDefinition"))
+	definition.SetName("widgets.example.io")
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
+		state.ClustersResource: "ClusterList", state.NamespacesResource: "NamespaceList", render.WorksResource: "WorkList", v1: "WidgetList", v2: "WidgetList",
+		state.DefinitionsResource: "CustomResourceDefinitionList", state.AutoscalersResource: "HorizontalPodAutoscalerList",
+	}, sample.Cluster("m1", ""), sample.Namespace(nil), widget("v1", "size", 3), widget("v2", "count", 3), definition)
+	configuration, err := config.Parse([]byte(`{"apiVersion": "mirror.karmada.target/v1alpha1", "kind": "MirrorConfiguration", "resources": [{"group": "example.io", "resource": "widgets", "version": "v1"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := NewReader(t.Context(), client, nil, configuration)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := r.Facts(t.Context(), SourceRef{Mapping: &meta.RESTMapping{Resource: v2, GroupVersionKind: kind.WithVersion("v2")}, Namespace: "shop", Name: "page"}, nil)
+	if err != nil || f.Scale == nil || f.Scale.Replicas != 3 {
+		t.Errorf("%+v, %v", f.Scale, err)
+	}
+}

@@ -20,7 +20,9 @@ type reading struct {
 	*Reader
 	ctx context.Context
 	ref SourceRef
-	err error
+	// version is that of the source; empty if it is that of the ref.
+	version string
+	err     error
 }
 
 func (r *reading) inForce() *config.Configuration { return r.configuration }

@@ -1,6 +1,7 @@
 package gather
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -89,7 +90,7 @@ func (r *reading) replicasPath(render.Identity) (path string, _ error) {
 	case apierrors.IsForbidden(err):
 		r.Hide("CustomResourceDefinition " + gr.String())
 	case err == nil:
-		path = state.NewDefinition(obj).ReplicasPath(r.ref.Mapping.Resource.Version)
+		path = state.NewDefinition(obj).ReplicasPath(cmp.Or(r.version, r.ref.Mapping.Resource.Version))
 	case !apierrors.IsNotFound(err):
 		r.fail(fmt.Errorf("cannot read the definition %q: %w", gr, err))
 	}
