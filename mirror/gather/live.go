@@ -45,7 +45,9 @@ func (c *Caches) liveFacts(ctx context.Context, id render.Identity) (judge.Facts
 	ended := c.readBeside(ctx, f)
 	f.Source, f.Dependencies = nil, nil
 	o, err := c.readObject(ctx, w, id)
-	ended()
+	if failed := ended(); err == nil && o != nil { // they matter to no other
+		err = failed
+	}
 	if err != nil {
 		return judge.Facts{}, err
 	}
@@ -79,12 +81,12 @@ func (c *Caches) liveFacts(ctx context.Context, id render.Identity) (judge.Facts
 
 // readBeside begins what has to be read besides a source, as the cache shows that: one read after another may take longer than a
 // proof may be old. Those that follow use what has been read. ended waits until all is.
-func (c *Caches) readBeside(ctx context.Context, f judge.Facts) (ended func()) {
-	var reads sync.WaitGroup
+func (c *Caches) readBeside(ctx context.Context, f judge.Facts) (ended func() error) {
+	var reads errgroup.Group
 	if f.Source != nil {
 		f.Clusters = maps.Clone(f.Clusters)
-		reads.Go(func() { _, _ = c.liveNamespaceOf(ctx, f.ID) })
-		reads.Go(func() { _ = c.readClusters(ctx, f) })
+		reads.Go(func() error { _, err := c.liveNamespaceOf(ctx, f.ID); return err })
+		reads.Go(func() error { return c.readClusters(ctx, f) })
 	}
 	return reads.Wait
 }
