@@ -139,8 +139,8 @@ func (j Judgement) stood(w *state.Work, report *state.Report, now time.Time) tim
 	if !report.Seen.IsZero() {
 		by = max(by, now.Sub(report.Seen))
 	}
-	if back := j.Facts.Clusters[w.Cluster].Recovery.At; !back.IsZero() {
-		by = min(by, now.Sub(back))
+	if back := now.Sub(j.Facts.Clusters[w.Cluster].Recovery.At); back >= 0 { // else Karmada's clock is ahead
+		by = min(by, back)
 	}
 	return by
 }
