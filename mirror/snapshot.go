@@ -20,7 +20,7 @@ func (c *Controller) snapshot() metrics.Snapshot {
 		s.Contested[string(judge.WorkContested)] = len(c.noticed.with(judge.WorkContested))
 	}
 	if statuses := c.statuses.Load(); statuses != nil {
-		s.Failing["status"] = failing(statuses.limiter.Failing()).With(statuses.denied.failing())
+		s.Failing["status"] = failing(statuses.queue.Failing()).With(statuses.denied.failing())
 		s.Contested[string(judge.StatusContested)] = len(statuses.contested.all())
 	}
 	for _, w := range c.caches.Sources() {

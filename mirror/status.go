@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
@@ -39,8 +38,7 @@ const (
 // replica leads. Like the Works, they are looked at whenever anything changes that they depend on.
 type statuses struct {
 	*Controller
-	queue   workqueue.TypedRateLimitingInterface[render.Identity]
-	limiter *queue.RateLimiter
+	queue *queue.Queue
 	// denied is where no status can be written, and told are the resources of which that was reported.
 	denied *denials[place]
 	told   *denials[schema.GroupResource]
@@ -50,11 +48,9 @@ type statuses struct {
 
 func newStatuses(c *Controller) *statuses {
 	c.memory.ForgetStatuses()
-	limiter := queue.NewRateLimiter()
-	return &statuses{
-		Controller: c, denied: newDenials[place](c.Clock, denialPeriod), told: newDenials[schema.GroupResource](c.Clock, denialPeriod), limiter: limiter,
-		queue: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[render.Identity]{Name: "status"}),
-	}
+	s := &statuses{Controller: c, denied: newDenials[place](c.Clock, denialPeriod), told: newDenials[schema.GroupResource](c.Clock, denialPeriod)}
+	s.queue = queue.New("status", func(id render.Identity) bool { return s.queue.NumRequeues(id) < memory.FreshFailures })
+	return s
 }
 
 // run writes statuses until the queue is shut down, and returns when the last write has ended.

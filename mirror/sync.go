@@ -35,20 +35,21 @@ func (r syncResult) label(err error) string {
 }
 
 // sync reconciles the Works of one source. A source that has changed stays fresh until the
-// whole change is applied.
+// whole change is applied, or has failed repeatedly.
 func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, error) {
-	arrived, isFresh := c.memory.TakeArrival(id)
-	result, err := c.reconcile(ctx, id, isFresh)
+	arrived := c.memory.TakeArrival(id)
+	result, err := c.reconcile(ctx, id, arrived.IsFresh())
 	switch {
-	case !isFresh:
+	case arrived.At.IsZero():
 	case err != nil:
-		c.memory.Arrive(id, arrived)
+		arrived.Failures++
+		c.memory.ArriveAgain(id, arrived)
 	default:
 		if result.wrote {
-			c.Metrics.Propagation(c.caches.ResourceOf(id), c.Clock.Since(arrived))
+			c.Metrics.Propagation(c.caches.ResourceOf(id), c.Clock.Since(arrived.At))
 		}
 		if result.settling {
-			c.memory.Arrive(id, arrived)
+			c.memory.ArriveAgain(id, arrived)
 		}
 	}
 	return result, err

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -76,7 +77,7 @@ type work struct {
 //	                                            configuration
 //	size     its replicas are divided           its manifest is no longer kept       it is decoded again
 type source struct {
-	arrived time.Time
+	arrived Arrival
 	works   map[string]*work // by cluster
 	stopped time.Time
 	lost    map[loss]time.Time
@@ -85,7 +86,7 @@ type source struct {
 }
 
 func (s *source) isEmpty() bool {
-	return s.arrived.IsZero() && len(s.works) == 0 && s.stopped.IsZero() && len(s.lost) == 0 && s.status == nil && s.size == nil
+	return s.arrived == (Arrival{}) && len(s.works) == 0 && s.stopped.IsZero() && len(s.lost) == 0 && s.status == nil && s.size == nil
 }
 
 // change changes what is remembered of a Work, and forgets it if that is nothing.
@@ -242,4 +243,12 @@ func (m *Memory) Prune() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.of = Shrink(m.of)
+}
+
+// Shrink returns a copy of a map that takes no more memory than it needs. A map never shrinks, and maps.Clone
+// copies what the deleted entries have left.
+func Shrink[K comparable, V any](m map[K]V) map[K]V {
+	small := make(map[K]V, len(m))
+	maps.Copy(small, m)
+	return small
 }

@@ -9,22 +9,21 @@ import (
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// RateLimiter is the backoff of sources whose sync fails. Sources do not wait for each other. It
+// rateLimiter is the backoff of sources whose sync fails. Sources do not wait for each other. It
 // also knows since when each has failed: a share of failed syncs hides the users who wait, because
 // the backoff makes failures rare among syncs that have nothing to write.
-type RateLimiter struct {
+type rateLimiter struct {
 	workqueue.TypedRateLimiter[render.Identity]
 	mu    sync.Mutex
 	since map[render.Identity]time.Time
 }
 
-// NewRateLimiter creates one for a queue.
-func NewRateLimiter() *RateLimiter {
-	return &RateLimiter{TypedRateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[render.Identity](minBackoff, maxBackoff)}
+func newRateLimiter() *rateLimiter {
+	return &rateLimiter{TypedRateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[render.Identity](minBackoff, maxBackoff)}
 }
 
 // When notes that a sync has failed, and returns when to retry it.
-func (r *RateLimiter) When(id render.Identity) time.Duration {
+func (r *rateLimiter) When(id render.Identity) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.since == nil {
@@ -37,7 +36,7 @@ func (r *RateLimiter) When(id render.Identity) time.Duration {
 }
 
 // Forget notes that a sync has not failed.
-func (r *RateLimiter) Forget(id render.Identity) {
+func (r *rateLimiter) Forget(id render.Identity) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if delete(r.since, id); len(r.since) == 0 {
@@ -47,7 +46,7 @@ func (r *RateLimiter) Forget(id render.Identity) {
 }
 
 // Failing counts the sources that fail, and returns since when one of them has.
-func (r *RateLimiter) Failing() (n int, since time.Time) {
+func (r *rateLimiter) Failing() (n int, since time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, at := range r.since {

@@ -22,19 +22,19 @@ type Queue struct {
 	workqueue.TypedRateLimitingInterface[render.Identity]
 	lanes   *lanes
 	tracker *tracker
-	limiter *RateLimiter
+	limiter *rateLimiter
 }
 
-// New creates a queue. isFresh reports whether a source has just been changed.
-func New(isFresh func(render.Identity) bool) *Queue {
-	l, limiter := newLanes(isFresh), NewRateLimiter()
+// New creates a queue. isFresh reports whether a source goes before others.
+func New(name string, isFresh func(render.Identity) bool) *Queue {
+	l, limiter := newLanes(isFresh), newRateLimiter()
 	return &Queue{
 		TypedRateLimitingInterface: workqueue.NewTypedRateLimitingQueueWithConfig(
 			limiter,
 			workqueue.TypedRateLimitingQueueConfig[render.Identity]{
 				DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[render.Identity]{
-					Name:  "mirror",
-					Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[render.Identity]{Name: "mirror", Queue: l}),
+					Name:  name,
+					Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[render.Identity]{Name: name, Queue: l}),
 				}),
 			}),
 		lanes: l, tracker: newTracker(), limiter: limiter,

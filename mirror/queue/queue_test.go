@@ -22,7 +22,7 @@ type lined struct {
 
 func newLined(t *testing.T) *lined {
 	l := &lined{memory: memory.New(clock.RealClock{})}
-	l.Queue = New(l.memory.IsFresh)
+	l.Queue = New("mirror", l.memory.IsFresh)
 	t.Cleanup(l.ShutDown)
 	return l
 }
