@@ -178,7 +178,7 @@ func rollOut(f Facts, renderings *renderings, v *Verdict) {
 
 func newWave(of render.Wave, i int, places []place) Wave {
 	w := Wave{Number: i + 1, Text: of.Text}
-	if len(w.Text) > maxText { // it has no letters of several bytes
+	if len(w.Text) > maxText { // it is ASCII
 		w.Text = w.Text[:maxText] + "…"
 	}
 	for _, p := range places {
@@ -198,7 +198,7 @@ func (w Wave) waitFor(places []place) Wave {
 		switch {
 		case !p.counts:
 		case p.isAway && areAway:
-			w.Waits = append(w.Waits, Wait{Cluster: p.cluster, Because: "is away, like all of the wave", Leaves: p.leaves})
+			w.Waits = append(w.Waits, Wait{Cluster: p.cluster, Because: "is not ready, like every cluster of its wave", Leaves: p.leaves})
 		case p.stage == through:
 			w.Done++
 		case !p.isAway:
@@ -243,9 +243,9 @@ func whyHeld(w Wave, blockedBy string, p place) string {
 	case blockedBy != "":
 		return fmt.Sprintf("it is in wave %d, and %s", w.Number, blockedBy)
 	case p.isAway:
-		return fmt.Sprintf("wave %d passes over it until it is ready", w.Number)
+		return fmt.Sprintf("skipped by wave %d until it is ready", w.Number)
 	case !p.counts:
-		return fmt.Sprintf("wave %d passes over it until it is no longer suspended", w.Number)
+		return fmt.Sprintf("skipped by wave %d until it is no longer suspended", w.Number)
 	}
 	return fmt.Sprintf("wave %d (%s) goes on once fewer of its clusters are under way or away", w.Number, w.Text)
 }

@@ -463,7 +463,7 @@ func TestWavesPassOver(t *testing.T) {
 	f.want("the suspension comes at once, without the content", f.run(), "adjust-c1 update-c2-c")
 	f.set("d")
 	f.want("a suspended wave holds up nothing, and gets nothing", f.run(), "update-p1-d")
-	f.want("why", f.why("c1"), "wave 1 passes over it until it is no longer suspended")
+	f.want("why", f.why("c1"), "skipped by wave 1 until it is no longer suspended")
 	f.annotate(render.SuspendAnnotation, "")
 	f.want("the end of the suspension", f.run(), "update-c1-d update-c2-d")
 	f.annotate(render.ClustersAnnotation, "*,gone,!c2")

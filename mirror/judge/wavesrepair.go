@@ -54,7 +54,7 @@ func (v *Verdict) restore(f Facts, cluster string, had *state.Work) {
 			suspended.options.Suspend = true
 			t.Rendering = &suspended
 		}
-		t.from, t.Because = from, "it gets back the content that it had, which cluster "+strconv.Quote(from.Cluster)+" still has: its wave has not begun"
+		t.from, t.Because = from, "its previous content is restored from cluster "+strconv.Quote(from.Cluster)+": its wave has not started"
 		v.Targets[cluster] = t
 	case isComing, t.isSuspended(), had.IsSuspended(): // what is suspended is not applied
 	case f.Works[cluster] != nil:

@@ -94,7 +94,7 @@ func (m *Memory) StatusTurn(now *state.SourceStatus, content string, progress ag
 }
 
 // isUndone reports whether another writer has changed the status since that write, so that it is to be written
-// again. A time that goes on is no one's doing, even beside fields that the API server does not keep.
+// again. A changed time alone is not another writer's, even beside fields that the API server does not keep.
 func (w *statusWrite) isUndone(now *state.SourceStatus, content string) bool {
 	return w.content == content && w.left != string(now.Status)
 }
