@@ -213,11 +213,7 @@ func (d *deletions) list(ctx context.Context) error {
 	if works = d.unapproved(works); len(works) > 0 {
 		return d.printTable(works)
 	}
-	selected := ""
-	if d.resource != "" || len(d.members) > 0 || *d.connection.Namespace != "" {
-		selected = " that you have selected"
-	}
-	_, err = fmt.Fprintf(d.out, "No deletion%s is held.\n", selected)
+	_, err = fmt.Fprintln(d.out, "No deletion is held.")
 	return err
 }
 

@@ -80,7 +80,7 @@ func TestHeldOfAnUnservedKind(t *testing.T) {
 	paths["/api/v1"] = serving("v1", namespaced("secrets", "Secret"))
 	from := serve(t, paths, nil)
 	for resource, want := range map[string]string{
-		"configmaps": "2", "secrets": "o deletion", "ConfigMap": "deletions are held of configmaps: give the full name", "cm": "deletions are held of configmaps: give the full name", "widgets.example.io": "o deletion",
+		"configmaps": "2", "secrets": "o deletion is held", "ConfigMap": "deletions are held of configmaps: give the full name", "cm": "deletions are held of configmaps: give the full name", "widgets.example.io": "o deletion is held",
 	} {
 		for _, command := range []string{"list", "approve"} {
 			if output := told(execute("deletions", command, "--resource", resource, "--kubeconfig", from, "--cache-dir", t.TempDir())); !strings.Contains(output, want) {
