@@ -61,7 +61,7 @@ func (c *Caches) RecoveryOf(cluster *state.Cluster) judge.Recovery {
 	r := judge.Recovery{At: cluster.ReadySince}
 	if outage, ok := c.outages.Load(cluster.Name); ok {
 		seen := outage.(seenRecovery)
-		r.Down, r.In = seen.Down, max(0, seen.delay-c.options.Clock.Since(seen.at))
+		r.Down, r.Seen, r.In = seen.Down, seen.at, max(0, seen.delay-c.options.Clock.Since(seen.at))
 	}
 	if isShort(r) {
 		return judge.Recovery{}

@@ -23,7 +23,7 @@ func (c *Caches) advance(f *judge.Facts) {
 	}
 	f.Vanished = c.options.Memory.Vanished(f.ID)
 	for cluster, w := range f.Vanished {
-		if facts := f.Clusters[cluster]; f.Unknown == "" && (facts.State != judge.ClusterJoined || !w.Written().After(facts.Joined)) { // it has left with its cluster
+		if f.HasLeft(w) {
 			delete(f.Vanished, cluster)
 		}
 	}

@@ -208,6 +208,12 @@ func (f Facts) IsUnreached(cluster string) bool {
 	return f.IsAway(cluster) && w != nil && w.Written().After(f.Clusters[cluster].AwaySince.Add(-noticedWithin))
 }
 
+// HasLeft reports whether a Work that is gone has left with its cluster.
+func (f Facts) HasLeft(w *state.Work) bool {
+	c := f.Clusters[w.Cluster]
+	return f.Unknown == "" && (c.State != ClusterJoined || !w.Written().After(c.Joined))
+}
+
 // IsAway reports whether Karmada says that it cannot reach a cluster.
 func (f Facts) IsAway(cluster string) bool {
 	return f.Clusters[cluster].Away && !f.Clusters[cluster].AwaySince.IsZero()

@@ -12,6 +12,8 @@ type Recovery struct {
 	// At is when it became ready, and Down when it had stopped being ready; Down is zero if
 	// no one saw that.
 	At, Down time.Time
+	// Seen is when it was seen to be ready, by the local clock; zero if it was not.
+	Seen time.Time
 	// In is how long to wait before waking anything.
 	In time.Duration
 }

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -139,10 +140,8 @@ func (j Judgement) stood(w *state.Work, report *state.Report, now time.Time) tim
 	if !report.Seen.IsZero() {
 		by = max(by, now.Sub(report.Seen))
 	}
-	if back := now.Sub(j.Facts.Clusters[w.Cluster].Recovery.At); back >= 0 { // else Karmada's clock is ahead
-		by = min(by, back)
-	}
-	return by
+	back := j.Facts.Clusters[w.Cluster].Recovery
+	return min(by, max(0, now.Sub(cmp.Or(back.Seen, back.At)))) // Karmada's clock may be ahead
 }
 
 // canBeTrusted reports whether what a Work reports is about its content some time after it was written: it is

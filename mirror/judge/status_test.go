@@ -192,8 +192,9 @@ func TestRecreatedAsItWas(t *testing.T) {
 		"Away":       {time.Hour, ClusterFacts{State: ClusterJoined, Away: true}, "false", time.Hour, 2, 0},
 		"Suspended":  {time.Hour, ready, "true", time.Hour, 2, 0},
 		"Back":       {time.Hour, ClusterFacts{State: ClusterJoined, Recovery: Recovery{At: sample.Created.Add(58 * time.Minute)}}, "false", time.Hour, 2, 3 * time.Minute},
-		"BackAhead":  {6 * time.Minute, ClusterFacts{State: ClusterJoined, Recovery: Recovery{At: sample.Created.Add(time.Hour)}}, "false", 6 * time.Minute, 3, 0}, // Karmada's clock
-		"ClockAhead": {-time.Hour, ready, "false", 6 * time.Minute, 3, 0},                                                                                          // the API server's
+		"BackAhead":  {6 * time.Minute, ClusterFacts{State: ClusterJoined, Recovery: Recovery{At: sample.Created.Add(time.Hour), Seen: sample.Created}}, "false", 6 * time.Minute, 3, 0}, // Karmada's clock
+		"JustAhead":  {time.Hour, ClusterFacts{State: ClusterJoined, Recovery: Recovery{At: sample.Created.Add(time.Hour + time.Second)}}, "false", time.Hour, 2, trustAfter},            // and no one saw it
+		"ClockAhead": {-time.Hour, ready, "false", 6 * time.Minute, 3, 0},                                                                                                                // the API server's
 	} {
 		source := webDeployment("m1")
 		sample.Annotate(source, render.SuspendAnnotation, tc.suspend)

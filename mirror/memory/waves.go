@@ -101,7 +101,7 @@ func (m *Memory) Advance(f judge.Facts, appliedOf func(*state.Work) *state.Appli
 		if !inWaves || f.Works[cluster] == nil && (w.health == nil || !w.strangers.have(w.health.work)) { // else the cache lacks it
 			w.health = nil
 		}
-		if inWaves && f.Unknown == "" && f.Vanished[cluster] == nil {
+		if inWaves && w.deleted != nil && f.HasLeft(w.deleted) {
 			w.deleted = nil
 		}
 		if _, isOrphaning := f.Stalls[cluster]; !isOrphaning {

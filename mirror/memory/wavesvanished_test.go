@@ -60,3 +60,19 @@ func TestVanishedByUs(t *testing.T) {
 		t.Errorf("a Work that we have deleted was deleted by another user: %v", gone)
 	}
 }
+
+// TestVanishesDuringASync: what another user deletes after the facts were gathered is not forgotten.
+func TestVanishesDuringASync(t *testing.T) {
+	m := New(clocktesting.NewFakeClock(sample.Created))
+	w := observed(asking("1", "m1"), "m1")
+	f := inWaves(w, sample.Created)
+	f.Clusters = map[string]judge.ClusterFacts{"m1": {State: judge.ClusterJoined, Joined: w.Written().Add(-time.Minute)}}
+	m.Vanish(w)
+	if m.Advance(f, nil); m.Vanished(w.Source)["m1"] != w {
+		t.Error("it is forgotten")
+	}
+	f.Clusters["m1"] = judge.ClusterFacts{State: judge.ClusterJoined, Joined: w.Written()}
+	if m.Advance(f, nil); len(m.Vanished(w.Source)) > 0 {
+		t.Error("it is not forgotten with its cluster")
+	}
+}
