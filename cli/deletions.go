@@ -139,12 +139,16 @@ func (d *deletions) held(ctx context.Context) (works []heldWork, err error) {
 	}
 	d.configuration, d.unread = readConfiguration(ctx, client, d.configMap)
 	works, err = heldWorks(ctx, connection, d.configuration, *d.connection.Namespace)
-	if !isServed && !strings.Contains(d.resource, ".") && len(works) > 0 && !slices.ContainsFunc(works, isOf) {
-		var resources []string
+	if !isServed && !slices.ContainsFunc(works, isOf) {
+		var resources []string // that may be meant: by a short name, or by another one in their group
 		for _, w := range works {
-			resources = append(resources, w.Resource)
+			if _, group, _ := strings.Cut(w.Resource, "."); !strings.Contains(d.resource, ".") || group != "" && strings.HasSuffix(d.resource, "."+group) {
+				resources = append(resources, w.Resource)
+			}
 		}
-		return nil, fmt.Errorf("cannot tell what %q is: the API server does not serve it; deletions are held of %s: give the full name", d.resource, strings.Join(slices.Compact(resources), ", "))
+		if resources != nil {
+			return nil, fmt.Errorf("cannot tell what %q is: the API server does not serve it; deletions are held of %s: give the full name", d.resource, strings.Join(slices.Compact(resources), ", "))
+		}
 	}
 	works = slices.DeleteFunc(works, func(w heldWork) bool {
 		return !isOf(w) || len(d.members) > 0 && !slices.Contains(d.members, w.cluster)
@@ -152,8 +156,9 @@ func (d *deletions) held(ctx context.Context) (works []heldWork, err error) {
 	return works, withHint(blameServer(ctx, client, err))
 }
 
-// heldWorks reads the marks for one namespace, or for all if it is empty, in order of resource, namespace, source and cluster. What is being deleted is no longer held, and anyone who may
-// write in a member cluster's namespace may mark a Work that is not ours. The configuration has the approvals.
+// heldWorks reads the marks for one namespace, or for all if it is empty, in order of resource, namespace, source and cluster.
+// What is being deleted is no longer held, and anyone who may write in a member cluster's namespace may mark a Work that is not
+// ours. The configuration has the approvals.
 func heldWorks(ctx context.Context, connection *rest.Config, configuration *config.Configuration, namespace string) ([]heldWork, error) {
 	client, err := metadata.NewForConfig(connection)
 	if err != nil {

@@ -90,6 +90,25 @@ func TestHeldOfAnUnservedKind(t *testing.T) {
 	}
 }
 
+// TestHeldOfAnUnservedGroup: the kind, or a name with a version, is not what the marks say.
+func TestHeldOfAnUnservedGroup(t *testing.T) {
+	paths := server()
+	held := heldIn(time.Now(), "m1").(map[string]any)
+	id, hold := render.Identity{Group: "example.io", Kind: "Widget", Namespace: "shop", Name: "page"}, render.Hold{Since: time.Now(), Resource: "widgets.example.io", Because: "this is a test"}
+	metadata := held["items"].([]any)[0].(map[string]any)["metadata"].(map[string]any)
+	metadata["name"], metadata["annotations"] = id.WorkName(), map[string]any{render.HeldKey: hold.String(), render.SourceAnnotation: id.String()}
+	paths[worksPath] = held
+	from := serve(t, paths, nil)
+	for resource, want := range map[string]string{
+		"widgets.example.io": "widgets.example.io", "gadgets.example.org": "No deletion is held.",
+		"widget.example.io": "give the full name", "widgets.v1.example.io": "give the full name", "widget": "give the full name",
+	} {
+		if output := told(execute("deletions", "list", "--resource", resource, "--kubeconfig", from, "--cache-dir", t.TempDir())); !strings.Contains(output, want) {
+			t.Errorf("%s: no %q:\n%s", resource, want, output)
+		}
+	}
+}
+
 // TestUnknownIsNotUnserved: what is served in some group is not known for now.
 func TestUnknownIsNotUnserved(t *testing.T) {
 	paths := server()
