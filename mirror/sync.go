@@ -35,14 +35,14 @@ func (r syncResult) label(err error) string {
 }
 
 // sync reconciles the Works of one source. A source that has changed stays fresh until the
-// whole change is applied, or has failed repeatedly.
+// whole change is applied, or has failed for some time.
 func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, error) {
-	arrived := c.memory.TakeArrival(id)
-	result, err := c.reconcile(ctx, id, arrived.IsFresh())
+	arrived, isFresh := c.memory.TakeArrival(id)
+	result, err := c.reconcile(ctx, id, isFresh)
 	switch {
 	case arrived.At.IsZero():
 	case err != nil:
-		arrived.Failures++
+		arrived.Failed = true
 		c.memory.ArriveAgain(id, arrived)
 	default:
 		if result.wrote {

@@ -2,19 +2,19 @@ package memory
 
 import (
 	"testing"
-	"time"
 
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 )
 
-// TestFreshUntilItFailsTwice: a change that fails again and again holds up no other, and counts from when it was made.
-func TestFreshUntilItFailsTwice(t *testing.T) {
-	m, id := New(clocktesting.NewFakeClock(sample.Created)), sample.Page
+// TestFreshUntilItFailsLong: a change that fails again and again holds up no other, and counts from when it was made.
+func TestFreshUntilItFailsLong(t *testing.T) {
+	clock := clocktesting.NewFakeClock(sample.Created)
+	m, id := New(clock), sample.Page
 	fail := func() {
-		a := m.TakeArrival(id)
-		a.Failures++
+		a, _ := m.TakeArrival(id)
+		a.Failed = true
 		m.ArriveAgain(id, a)
 	}
 	want := func(what string, isFresh bool) {
@@ -24,19 +24,20 @@ func TestFreshUntilItFailsTwice(t *testing.T) {
 		}
 	}
 	m.Arrive(id, sample.Created)
+	clock.Step(freshPeriod - 1)
 	fail()
-	want("it has failed once", true)
 	fail()
-	want("it has failed twice", false)
-	m.Arrive(id, sample.Created.Add(time.Hour)) // perhaps one that repairs it
+	want("it has failed for a moment", true)
+	clock.Step(1)
+	want("it has failed for long", false)
+	m.Arrive(id, clock.Now()) // perhaps one that repairs it
 	want("another edit", true)
 	fail()
-	fail()
-	taken := m.TakeArrival(id)
-	m.Arrive(id, sample.Created.Add(2*time.Hour))
+	taken, _ := m.TakeArrival(id)
+	m.Arrive(id, clock.Now())
 	m.ArriveAgain(id, taken)
 	want("another edit during the sync", true)
-	if a := m.TakeArrival(id); a != (Arrival{At: sample.Created}) {
+	if a, isFresh := m.TakeArrival(id); a != (Arrival{At: sample.Created}) || !isFresh {
 		t.Errorf("%+v", a)
 	}
 	if want("it is taken", false); len(m.of) > 0 {
