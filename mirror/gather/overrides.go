@@ -59,11 +59,11 @@ func addPolicies(f *judge.Facts, s store) {
 }
 
 func (c *Caches) policiesIn(namespace string) iter.Seq[*state.Policy] {
-	return func(yield func(*state.Policy) bool) {
-		for _, w := range c.policies.All() {
-			each[state.Policy](w.ByIndex(cache.NamespaceIndex, namespace))(yield)
-		}
+	var policies []any
+	for _, w := range c.policies.All() {
+		policies = append(policies, w.ByIndex(cache.NamespaceIndex, namespace)...)
 	}
+	return each[state.Policy](policies)
 }
 
 // addSelecting adds those of some override policies that may select a source: only they get a sync when they change.
@@ -175,7 +175,7 @@ func policiesOf(objects []*unstructured.Unstructured) []*state.Policy {
 
 // policiesIn lists override policies once. To a user who may not read them, they are one policy that cannot be read.
 func (r *reading) policiesIn(namespace string) iter.Seq[*state.Policy] {
-	if known, ok := r.policies[namespace]; ok {
+	if known, ok := r.policies[namespace]; ok || r.err != nil {
 		return slices.Values(known)
 	}
 	resource, kind, what := state.PoliciesResource, state.PolicyKind, "the OverridePolicies in namespace "+namespace

@@ -246,7 +246,7 @@ func (r *reading) autoscalersOf(id render.Identity) iter.Seq[*state.Object] {
 
 // autoscalersIn lists the autoscalers in a namespace, once.
 func (r *reading) autoscalersIn(namespace string) []*state.Object {
-	if known, ok := r.autoscalers[namespace]; ok {
+	if known, ok := r.autoscalers[namespace]; ok || r.err != nil {
 		return known
 	}
 	list, err := r.client.Resource(state.AutoscalersResource).Namespace(namespace).List(r.ctx, metav1.ListOptions{})

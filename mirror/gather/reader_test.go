@@ -150,3 +150,22 @@ func TestReplicasPathOfTheVersionInForce(t *testing.T) {
 		t.Errorf("%+v, %v", f.Scale, err)
 	}
 }
+
+// TestReadingStops: after a failure, nothing more is sent to an API server that may be in trouble.
+func TestReadingStops(t *testing.T) {
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
+		state.ClustersResource: "ClusterList", state.PoliciesResource: "OverridePolicyList", state.AutoscalersResource: "HorizontalPodAutoscalerList", state.EventsResource: "EventList",
+	})
+	r, err := NewReader(t.Context(), client, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.ClearActions()
+	s := &reading{Reader: r, ctx: t.Context(), err: errors.New("the list has failed"), ref: SourceRef{Mapping: &meta.RESTMapping{Resource: schema.GroupVersionResource{Group: "example.io", Version: "v1", Resource: "widgets"}}}}
+	s.policiesIn("shop")
+	s.autoscalersIn("shop")
+	s.appliedIn("karmada-es-m1", sample.Created)
+	if _, err := s.replicasPath(sample.Page); err != nil || len(client.Actions()) > 0 {
+		t.Errorf("%v, sent: %v", err, client.Actions())
+	}
+}

@@ -82,7 +82,7 @@ func scaleOf(s *judge.Source, path string, read func(*render.Manifest, render.Sc
 
 func (r *reading) replicasPath(render.Identity) (path string, _ error) {
 	gr := r.ref.Mapping.Resource.GroupResource()
-	if !mayBeDefined(gr) {
+	if !mayBeDefined(gr) || r.err != nil {
 		return "", nil
 	}
 	obj, err := r.client.Resource(state.DefinitionsResource).Get(r.ctx, gr.String(), metav1.GetOptions{})

@@ -144,7 +144,7 @@ func (r *reading) unshown(works map[string]*state.Work, now time.Time) map[strin
 // appliedIn lists the newest Events of a namespace with which Karmada says that it has applied Works, by the
 // names of those, if it has not done so lately; nil if the user may not read Events there.
 func (r *reading) appliedIn(namespace string, now time.Time) map[string]*state.Applied {
-	if known, ok := r.applied[namespace]; ok && now.Sub(known.at) < appliedAge {
+	if known, ok := r.applied[namespace]; ok && now.Sub(known.at) < appliedAge || r.err != nil {
 		return known.newest
 	}
 	list, err := r.client.Resource(state.EventsResource).Namespace(namespace).List(r.ctx, metav1.ListOptions{FieldSelector: state.AppliedEvents})
