@@ -85,8 +85,8 @@ func (c *Caches) readBeside(ctx context.Context, f judge.Facts) (ended func() er
 	var reads errgroup.Group
 	if f.Source != nil {
 		f.Clusters = maps.Clone(f.Clusters)
-		reads.Go(func() error { _, err := c.liveNamespaceOf(ctx, f.ID); return err })
-		reads.Go(func() error { return c.readClusters(ctx, f) })
+		reads.Go(func() (err error) { defer state.Catch(&err); _, err = c.liveNamespaceOf(ctx, f.ID); return err })
+		reads.Go(func() (err error) { defer state.Catch(&err); return c.readClusters(ctx, f) })
 	}
 	return reads.Wait
 }

@@ -5,8 +5,14 @@ import (
 	"net/http"
 	"testing"
 
+	"go.uber.org/zap"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+
+	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/render"
 )
 
 func TestProvesAbsence(t *testing.T) {
@@ -29,5 +35,14 @@ func TestProvesAbsence(t *testing.T) {
 				t.Errorf("%s: got %v", c.reason, got)
 			}
 		})
+	}
+}
+
+// TestReadBesidePanics: what panics beside the read of a source ends its sync, and not the daemon.
+func TestReadBesidePanics(t *testing.T) {
+	c := NewCaches(Options{Logger: zap.NewNop(), Clock: clock.RealClock{}}) // without a client
+	source := judge.NewSource(sample.Asking("1", "m1"), render.Wishes{})
+	if err := c.readBeside(t.Context(), judge.Facts{ID: source.ID, Source: source})(); err == nil {
+		t.Error("it does not fail")
 	}
 }
