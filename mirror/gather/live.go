@@ -200,6 +200,7 @@ func (c *Caches) ReadWaves(ctx context.Context, f *judge.Facts, clusters []strin
 	for _, cluster := range clusters {
 		w := f.Works[cluster]
 		reads.Go(func() (err error) {
+			defer state.Catch(&err)
 			hasChanged := slices.ContainsFunc(unseen, func(live *state.Work) bool { return w == nil && live.Cluster == cluster })
 			if w != nil {
 				if hasChanged, err = c.hasChanged(ctx, w); err != nil {
@@ -257,8 +258,7 @@ func (c *Caches) readDefinition(ctx context.Context, f *judge.Facts, r schema.Gr
 	return nil
 }
 
-// readsInFlight is how many clusters are read at once: the reads of hundreds must not take as long as a
-// proof may be old.
+// readsInFlight is how many clusters are read at once: hundreds must not take as long as a proof may be old.
 const readsInFlight = 32
 
 // readClusters reads the clusters whose labels matter into f.Clusters: those whose Works are due by the
