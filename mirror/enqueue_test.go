@@ -24,7 +24,7 @@ import (
 // leading makes a Controller queue sources without syncing any.
 func leading(t *testing.T, c *Controller) *queue.Queue {
 	t.Helper()
-	q := queue.New("mirror", c.memory.IsFresh)
+	q := queue.New("mirror", c.memory.IsFresh, 2)
 	c.fence.Store(new(string))
 	c.queue.Store(q)
 	t.Cleanup(q.ShutDown)

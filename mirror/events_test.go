@@ -182,7 +182,7 @@ func (w *shifting) step(t *testing.T, step int) {
 		w.sync(t, source)
 	}
 	synctest.Wait()
-	q := queue.New("mirror", w.memory.IsFresh)
+	q := queue.New("mirror", w.memory.IsFresh, 2)
 	w.queue.Store(q)
 	defer q.ShutDown()
 	for _, source := range shiftingSources {

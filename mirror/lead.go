@@ -86,7 +86,7 @@ func (c *Controller) lead(ctx context.Context, stop <-chan struct{}) {
 	defer upkeep.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	q, statuses := queue.New("mirror", c.memory.IsFresh), newStatuses(c)
+	q, statuses := queue.New("mirror", c.memory.IsFresh, c.ConcurrentSyncs), newStatuses(c)
 	upkeep.Go(func() {
 		wait.UntilWithContext(ctx, func(context.Context) {
 			c.memory.Prune()

@@ -30,7 +30,7 @@ func TestPanic(t *testing.T) {
 		}
 		return "", "", nil
 	}
-	q := queue.New("mirror", c.memory.IsFresh)
+	q := queue.New("mirror", c.memory.IsFresh, 2)
 	defer q.ShutDown()
 	q.Add(sample.Page)
 	if !c.processNext(t.Context(), q) || q.NumRequeues(sample.Page) != 1 || len(s.sent()) != 0 {

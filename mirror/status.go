@@ -29,8 +29,7 @@ import (
 const (
 	// statusWorkers is how many statuses are written at once. They have slots of their own, so
 	// that no Work waits for them.
-	statusWorkers = 4
-	freshRetries  = 10 // as often, a status has failed when its backoff is at its longest: others go before it
+	statusWorkers = 8
 	// statusUnread is when to look again at a source whose content is being read.
 	statusUnread = time.Second
 )
@@ -50,7 +49,7 @@ type statuses struct {
 func newStatuses(c *Controller) *statuses {
 	c.memory.ForgetStatuses()
 	s := &statuses{Controller: c, denied: newDenials[place](c.Clock, denialPeriod), told: newDenials[schema.GroupResource](c.Clock, denialPeriod)}
-	s.queue = queue.New("status", func(id render.Identity) bool { return s.queue.NumRequeues(id) < freshRetries })
+	s.queue = queue.New("status", func(render.Identity) bool { return false }, statusWorkers)
 	return s
 }
 

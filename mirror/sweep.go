@@ -47,15 +47,13 @@ func (c *Controller) sweepOnce(ctx context.Context, q *queue.Queue) {
 	if len(suspects) == 0 {
 		return
 	}
-	synced := q.Follow()
 	timer := c.Clock.NewTimer(sweepGrace)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 	case <-timer.C():
 	}
-	// Sources that were synced meanwhile are done, or held back.
-	for id := range c.overlooked(ctx, q, suspects.Difference(synced())) {
+	for id := range c.overlooked(ctx, q, suspects) {
 		resource := c.caches.ResourceOf(id)
 		c.Metrics.SweepRepair(resource)
 		c.logger(id).Error("a sweep has found a change that no event reported: please report this", zap.String("resource", resource))

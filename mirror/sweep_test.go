@@ -61,7 +61,7 @@ func TestSweep(t *testing.T) {
 			},
 			before: reconcile},
 		"Told": {reason: "the event was only late", state: func(s *apiServer) { s.list(configMaps, object) },
-			during: func(_ *Controller, q *queue.Queue) { q.Add(sample.Page); q.Get(); q.Done(sample.Page) }},
+			during: reconcile},
 		"BehindTheFence": {reason: "for what a new leader's cache has not seen yet, there will be an event", state: func(s *apiServer) { s.list(configMaps, object) },
 			before: func(c *Controller, _ *queue.Queue) { c.fence.Store(new("200")) }},
 		"Stopping": {reason: "a replica that stops leading leaves what it has not synced to the next leader", state: func(s *apiServer) { s.list(configMaps, object) },

@@ -35,22 +35,19 @@ func (r syncResult) label(err error) string {
 }
 
 // sync reconciles the Works of one source. A source that has changed stays fresh until the
-// whole change is applied, or has failed for some time.
+// whole change is applied; one that is slow has no slots of its own.
 func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, error) {
-	arrived, isFresh := c.memory.TakeArrival(id)
-	result, err := c.reconcile(ctx, id, isFresh)
-	switch {
-	case arrived.At.IsZero():
-	case err != nil:
-		arrived.Failed = true
+	arrived, q := c.memory.TakeArrival(id), c.queue.Load()
+	isSlow := q != nil && q.IsSlow(id)
+	result, err := c.reconcile(ctx, id, !arrived.IsZero() && !isSlow)
+	if arrived.IsZero() {
+		return result, err
+	}
+	if err == nil && result.wrote {
+		c.Metrics.Propagation(c.caches.ResourceOf(id), c.Clock.Since(arrived))
+	}
+	if err != nil || result.settling {
 		c.memory.ArriveAgain(id, arrived)
-	default:
-		if result.wrote {
-			c.Metrics.Propagation(c.caches.ResourceOf(id), c.Clock.Since(arrived.At))
-		}
-		if result.settling {
-			c.memory.ArriveAgain(id, arrived)
-		}
 	}
 	return result, err
 }

@@ -77,7 +77,7 @@ type work struct {
 //	                                            configuration
 //	size     its replicas are divided           its manifest is no longer kept       it is decoded again
 type source struct {
-	arrived Arrival
+	arrived time.Time
 	works   map[string]*work // by cluster
 	stopped time.Time
 	lost    map[loss]time.Time
@@ -86,7 +86,7 @@ type source struct {
 }
 
 func (s *source) isEmpty() bool {
-	return s.arrived == (Arrival{}) && len(s.works) == 0 && s.stopped.IsZero() && len(s.lost) == 0 && s.status == nil && s.size == nil
+	return s.arrived.IsZero() && len(s.works) == 0 && s.stopped.IsZero() && len(s.lost) == 0 && s.status == nil && s.size == nil
 }
 
 // change changes what is remembered of a Work, and forgets it if that is nothing.

@@ -3,6 +3,7 @@ package queue
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -22,7 +23,7 @@ type lined struct {
 
 func newLined(t *testing.T) *lined {
 	l := &lined{memory: memory.New(clock.RealClock{})}
-	l.Queue = New("mirror", l.memory.IsFresh)
+	l.Queue = New("mirror", l.memory.IsFresh, 4)
 	t.Cleanup(l.ShutDown)
 	return l
 }
@@ -137,4 +138,42 @@ func TestQueueStarvesNobody(t *testing.T) {
 	if first, second := slices.Index(names, "1000"), slices.Index(names, "1001"); first != freshInARow || second != 2*freshInARow+1 {
 		t.Errorf("the others came at positions %d and %d", first, second)
 	}
+}
+
+// TestSlowSourcesLeaveWorkers: of sources whose syncs fail slowly, no more than half as many are synced at once as there are
+// workers, whatever happens to them meanwhile. Each has its turn.
+func TestSlowSourcesLeaveWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newLined(t)
+		fail := func(id render.Identity) {
+			q.AddRateLimited(id)
+			q.Done(id)
+		}
+		var hanging []render.Identity
+		for i := range 5 {
+			q.Add(sample.Numbered(i))
+			hanging = append(hanging, q.begin())
+		}
+		time.Sleep(slowSync)
+		for _, id := range hanging {
+			fail(id)
+			q.addFresh(id)
+		}
+		q.Add(sample.Numbered(9))
+		slow := []render.Identity{q.begin(), q.begin()}
+		if other := q.begin(); other != sample.Numbered(9) || slices.Contains(slow, other) || !q.IsPending(sample.Numbered(4)) {
+			t.Fatalf("%v are synced, and then %v", slow, other)
+		}
+		synced := map[render.Identity]bool{}
+		for len(slow) > 0 {
+			synced[slow[0]] = true
+			fail(slow[0])
+			if slow = slow[1:]; len(synced)+len(slow) < 5 {
+				slow = append(slow, q.begin())
+			}
+		}
+		if len(synced) != 5 || q.IsSlow(sample.Numbered(0)) {
+			t.Errorf("%v had a turn", synced)
+		}
+	})
 }
