@@ -59,8 +59,8 @@ func (c *Caches) RecoveryOf(cluster *state.Cluster) judge.Recovery {
 		return judge.Recovery{}
 	}
 	r := judge.Recovery{At: cluster.ReadySince}
-	if outage, ok := c.outages.Load(cluster.Name); ok {
-		seen := outage.(seenRecovery)
+	outage, _ := c.outages.Load(cluster.Name)
+	if seen, ok := outage.(seenRecovery); ok && seen.At.Equal(r.At) { // the cache may be ahead of its handler
 		r.Down, r.Seen, r.In = seen.Down, seen.at, max(0, seen.delay-c.options.Clock.Since(seen.at))
 	}
 	if isShort(r) {

@@ -70,6 +70,9 @@ func TestOutageUnseen(t *testing.T) {
 	if r := c.RecoveryOf(ready(time.Second)); !r.Down.IsZero() || r.At != ready(time.Second).ReadySince || r.In != 2*wakeDelay {
 		t.Errorf("%+v", r)
 	}
+	if r := c.RecoveryOf(ready(0)); r != (judge.Recovery{At: ready(0).ReadySince}) { // the cache is ahead of its handler
+		t.Errorf("what is known of the last return is taken for this one's: %+v", r)
+	}
 }
 
 // TestLossAgainstOldList: the list that shows whether an override is lost may have been made for another
