@@ -22,6 +22,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/karmada-target/karmada-mirror/mirror"
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
@@ -71,13 +72,32 @@ type election struct {
 }
 
 // lock records that the Lease was won: the elector calls its own callback from a
-// goroutine that may run late. It also keeps the label of the Lease.
+// goroutine that may run late. It also keeps the label of the Lease, and leaves the Lease to others until this replica could lead.
 type lock struct {
 	*resourcelock.LeaseLock
 	won, hasLabel *atomic.Bool
-	// holdsUnmarked is that of the controller.
-	holdsUnmarked func() bool
+	controller    *mirror.Controller
 	deadline      time.Duration
+}
+
+// ablePeriod is how often to look whether this replica could lead.
+const ablePeriod = 100 * time.Millisecond
+
+// awaitAble waits until this replica could lead, if it does not.
+func (l lock) awaitAble(ctx context.Context) error {
+	isAble := func(context.Context) (bool, error) { return l.won.Load() || l.controller.CanLead(), nil }
+	if wait.PollUntilContextCancel(ctx, ablePeriod, true, isAble) != nil {
+		return fmt.Errorf("cannot lead yet: %w", l.controller.Ready())
+	}
+	return nil
+}
+
+// Create implements resourcelock.Interface.
+func (l lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	if err := l.awaitAble(ctx); err != nil {
+		return err
+	}
+	return l.LeaseLock.Create(ctx, record)
 }
 
 // unmarkedLabel on the Lease says that deletions are held whose Works could not be marked.
@@ -85,8 +105,11 @@ const unmarkedLabel = "karmada.target/holds-unmarked"
 
 // Update implements resourcelock.Interface.
 func (l lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	if err := l.awaitAble(ctx); err != nil {
+		return err
+	}
 	if l.hasLabel.Load() { // also at the last update, which releases the Lease
-		if holds := l.holdsUnmarked(); holds || l.Labels != nil {
+		if holds := l.controller.HoldsUnmarked(); holds || l.Labels != nil {
 			l.Labels = map[string]string{unmarkedLabel: strconv.FormatBool(holds)}
 		}
 	}
@@ -127,7 +150,7 @@ func (d *daemon) newElection(ctx context.Context) (*election, error) {
 		LeaseMeta:  metav1.ObjectMeta{Namespace: o.namespace, Name: o.name},
 		Client:     client.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: o.identity},
-	}, &e.won, &e.hasLabel, d.controller.HoldsUnmarked, o.renewDeadline}
+	}, &e.won, &e.hasLabel, d.controller, o.renewDeadline}
 	e.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Name:            o.name,
 		Lock:            lock,

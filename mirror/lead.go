@@ -22,7 +22,7 @@ import (
 // These are returned by Lead: only a restart helps.
 var (
 	ErrHung  = errors.New("a sync hangs, and did not end when it was interrupted: exiting, so that another replica can lead")
-	ErrStale = errors.New("the caches are not as the API server's data, and stay so, as after etcd is restored from a backup: restart to read everything again")
+	ErrStale = errors.New("the caches are not as the API server's data, and stay so, as after etcd is restored from a backup, or where they cannot be read: restart to read everything again")
 )
 
 // Lead writes Works until ctx is done or stop is closed. When ctx is done, it interrupts
@@ -106,6 +106,7 @@ func (c *Controller) lead(ctx context.Context, stop <-chan struct{}) {
 			}
 		}, overduePeriod)
 	})
+	upkeep.Go(func() { c.endIfBlind(ctx) })
 	upkeep.Go(func() { wait.UntilWithContext(ctx, c.findDeparted, overduePeriod) })
 	upkeep.Go(func() { wait.UntilWithContext(ctx, c.reportHeld, overduePeriod) })
 	c.statuses.Store(statuses)
@@ -137,6 +138,24 @@ func (c *Controller) lead(ctx context.Context, stop <-chan struct{}) {
 	c.Logger.Info("stopped leading")
 }
 
+// endIfBlind ends leading once it has failed for long both to list and to watch what every decision needs: another replica may be
+// able to. One whose list hangs decides nothing, but still tells what it holds.
+func (c *Controller) endIfBlind(ctx context.Context) {
+	reached, at := map[watch.Resource]string{}, map[watch.Resource]time.Time{}
+	wait.UntilWithContext(ctx, func(context.Context) {
+		for _, w := range c.caches.Fixed() {
+			s := w.Status()
+			if at[w.Resource].IsZero() || s.State != watch.Degraded || s.ResourceVersion != reached[w.Resource] {
+				reached[w.Resource], at[w.Resource] = s.ResourceVersion, c.Clock.Now()
+			}
+			if c.Clock.Since(at[w.Resource]) > gather.MaxDegraded {
+				c.Logger.Error("can neither list nor watch what every decision needs", zap.Stringer("resource", w.Resource.GroupResource), zap.Error(s.Err))
+				c.fail(ErrStale)
+			}
+		}
+	}, overduePeriod)
+}
+
 // recallHeld tells the breaker of all held deletions, by the marks on the Works, before
 // anything is decided: the syncs that find the marks may come too late. The breaker of a new
 // leader does not know them yet, and one whose caches were incomplete for a while has forgotten
@@ -157,6 +176,9 @@ func (c *Controller) recallHeld() {
 		c.breaker.Propose(of.resource, of.source, works, func(string) bool { return true })
 	}
 }
+
+// CanLead reports whether this replica has a configuration, and what every decision needs has synced.
+func (c *Controller) CanLead() bool { return c.caches.HasSynced() && c.caches.IsConfigured() }
 
 // awaitCaches waits until the caches of Works, clusters and Namespaces have synced, and neither
 // the latter two nor the configuration are stale. It also reads the version that the caches of sources must have
@@ -179,7 +201,7 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 			return false
 		}
 		pause = cachePeriod
-		if !c.caches.HasSynced() || !c.caches.IsConfigured() {
+		if !c.CanLead() {
 			waiting.Do(func() { c.Logger.Info("cannot lead yet", zap.Error(c.caches.Ready())) })
 			continue
 		}

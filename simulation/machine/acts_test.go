@@ -240,8 +240,22 @@ func (m *machine) each(do func(*replica)) {
 	}
 }
 
-// errLeaderless is not a failure where requests for the Lease may fail.
+// errLeaderless is not a failure where requests for the Lease may fail, or no replica could lead: see unlessLeaderless.
 var errLeaderless = errors.New("no replica has the Lease")
+
+func unlessLeaderless(err error) error {
+	if errors.Is(err, errLeaderless) {
+		return nil
+	}
+	return err
+}
+
+func (m *machine) leaderless() error {
+	if _, _, err := m.leader(); err == nil {
+		return errors.New("a replica that cannot lead has the Lease")
+	}
+	return nil
+}
 
 // leader returns the replica that holds the Lease, and another one.
 func (m *machine) leader() (leads, standsBy *replica, err error) {
@@ -266,7 +280,7 @@ func (m *machine) leaderHangs(verb string) act {
 		if err == nil {
 			leader.pass(fault.Match{Verb: verb, Resource: works.Resource}, fault.Drop())
 		}
-		return err
+		return unlessLeaderless(err)
 	}
 }
 
@@ -277,7 +291,7 @@ func (m *machine) standbyMisses(resource string) act {
 		if err == nil {
 			standby.gates[resource].Shut()
 		}
-		return err
+		return unlessLeaderless(err)
 	}
 }
 
@@ -286,7 +300,7 @@ func (m *machine) standbyMisses(resource string) act {
 func (m *machine) leaderDies() error {
 	leader, _, err := m.leader()
 	if err != nil {
-		return err
+		return unlessLeaderless(err)
 	}
 	m.each((*replica).revive)
 	leader.die()
@@ -297,14 +311,14 @@ func (m *machine) leaderDies() error {
 		return errLeaderless
 	})
 	leader.start()
-	return err
+	return unlessLeaderless(err)
 }
 
 // restarted restarts all replicas.
 func (m *machine) restarted() error {
 	m.each((*replica).restart)
 	_, _, err := m.leader()
-	return err
+	return unlessLeaderless(err)
 }
 
 // written waits until the page's Work on m1 has a content.

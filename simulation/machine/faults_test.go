@@ -171,7 +171,7 @@ var faults = map[string]func(*machine) error{
 		return m.tell(m.page(to("m1")), m.stopped, m.forbids(func(_ string, r apiserver.Ref) bool {
 			return r.Resource == configMaps && r.Namespace == "karmada-system"
 		}), m.edited(2), m.started,
-			pause(10*time.Minute), m.nothingIsThere, m.areAlive, func() error { _, _, err := m.leader(); return err }, m.allows, m.quiet)
+			pause(10*time.Minute), m.nothingIsThere, m.areAlive, m.leaderless, m.allows, m.quiet)
 	},
 	"EveryCreationIsDenied": func(m *machine) error {
 		return m.tell(m.crowd(6, 0, to("m1")), m.quiet, m.admits(denies("CREATE"), m.page(to("m1,m2")), m.counted(`karmada_mirror_refused_sources{reason="RenderFailed"}`, 1), m.workload, pause(10*time.Minute), m.runs("status -A --failed", "page-0")), m.quiet)

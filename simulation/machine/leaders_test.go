@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -116,6 +117,18 @@ var leaderships = map[string]func(*machine) error{
 	"StandbyTakesOverWhatIsRefused": func(m *machine) error {
 		const refused = `karmada_mirror_refused_sources{reason="InvalidAnnotation"}`
 		return m.tell(m.crowd(7, 0, to("!m1")), m.counted(refused, 7), m.leaderDies, m.counted(refused, 7), m.told("InvalidAnnotation", 7, 7), m.crowdGoes(7), m.counted(refused, 0), m.quiet)
+	},
+	"LeaderGoesBlind": func(m *machine) error { // it alone: the other one leads, also when the first has started again
+		var sighted *replica
+		refused := fault.Refuse(apierrors.NewTimeoutError("no", 0))
+		return m.tell(m.page(to("m1")), m.quiet, func() (err error) {
+			blind, other, err := m.leader()
+			sighted = other
+			blind.pass(fault.Match{Verb: "list", Resource: "works", AllNamespaces: true}, refused)
+			blind.pass(watchOf("works"), refused)
+			blind.layer.End(watchOf("works"))
+			return err
+		}, m.edited(2), pause(time.Minute), m.edited(1), pause(5*time.Minute), m.isWritten(1), func() error { m.each((*replica).revive); sighted.restart(); return nil }, m.edited(2), pause(time.Minute), m.isWritten(2), m.calm, m.quiet)
 	},
 	"EndsInTime": func(m *machine) error { // SIGTERM while the API server never answers
 		never, leads := m.fails(fault.Match{}, fault.Drop()), func() error { _, _, err := m.leader(); return err }
