@@ -103,6 +103,7 @@ func (j Judgement) member(cluster string, report *state.Report, source *state.So
 		return m
 	}
 	m.Status, m.Generation, m.Settled = report.Status, report.Generation, j.isSettled(cluster)
+	m.ChoosesReplicas = w.Retains()
 	m.Idle = report.Idle && (m.Settled || report.Status == nil && j.isWritten(cluster)) // otherwise it may have Pods, or get some
 	return m
 }

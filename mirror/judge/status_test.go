@@ -309,6 +309,18 @@ func TestRecreatedJob(t *testing.T) {
 	}
 }
 
+// TestChosenReplicas: the status does not miss replicas where the Work leaves their number to the member.
+func TestChosenReplicas(t *testing.T) {
+	for value, want := range map[string]bool{"retain": true, "divide": false} {
+		u := webDeployment("m1")
+		u.SetAnnotations(map[string]string{render.ClustersAnnotation: "m1", render.ReplicasAnnotation: value})
+		f, r := adopted(u, func(work *unstructured.Unstructured) { work.SetCreationTimestamp(metav1.NewTime(sample.Created)) })
+		if m := On(f).member("m1", r.Works["m1"], r.Source, sample.Created); m.ChoosesReplicas != want {
+			t.Errorf("%s: %+v", value, m)
+		}
+	}
+}
+
 // TestIdleJob: a member without a share of a Job's Pods is passed over, unless it may have some, or be about to.
 func TestIdleJob(t *testing.T) {
 	for name, tc := range map[string]struct {

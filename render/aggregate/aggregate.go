@@ -27,6 +27,8 @@ type Member struct {
 	Settled bool
 	// Idle: the Work carries a Job that IsIdle, and the member has no Pods of it either.
 	Idle bool
+	// ChoosesReplicas: the Work leaves the number of replicas to the member.
+	ChoosesReplicas bool
 }
 
 // rules are the kinds that Karmada sums up, except PersistentVolumes. Karmada's are for one

@@ -3,6 +3,7 @@ package aggregate
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -53,8 +54,11 @@ func observers(members []Member, reports []*appsv1.DeploymentStatus) ([]bool, er
 	return hasObserved, nil
 }
 
-// wantedReplicas returns spec.replicas of the source.
+// wantedReplicas returns spec.replicas of the source; 0 if a member chooses how many it has.
 func (s *summary) wantedReplicas() (int64, error) {
+	if slices.ContainsFunc(s.members, func(m Member) bool { return m.ChoosesReplicas }) {
+		return 0, nil
+	}
 	spec, ok := s.source.Object["spec"].(map[string]any)
 	if !ok && s.source.Object["spec"] != nil {
 		return 0, errors.New("cannot read the spec of the source: it is not an object")

@@ -23,6 +23,11 @@ func progressing(message string) string {
 	return fmt.Sprintf(`{"type":"Progressing","status":"True","reason":"ReplicaSetUpdated","message":%q,"lastUpdateTime":"%s","lastTransitionTime":"%s"}`, message, nowText, nowText)
 }
 
+func scaled(m Member) Member {
+	m.ChoosesReplicas = true
+	return m
+}
+
 func TestStatusOfDeployment(t *testing.T) {
 	const complete = `"replicas":3,"updatedReplicas":3,"readyReplicas":3,"availableReplicas":3`
 	full := deployed(3, 3, 3, 3, 0)
@@ -36,6 +41,9 @@ func TestStatusOfDeployment(t *testing.T) {
 		"ShareOfZero":  {"A member may be meant to have none.", `{"spec":{"replicas":3}}`, []Member{settled("m1", full), settled("m2", deployed(0, 0, 0, 0, 0))}, `{` + complete + `,"observedGeneration":2,"conditions":[` + isAvailable + `,` + isComplete + `]}`, ""},
 		"ScaledToZero": {"So may all.", `{"spec":{"replicas":0}}`, []Member{settled("m1", deployed(0, 0, 0, 0, 0))}, `{"observedGeneration":2,"conditions":[` + isAvailable + `,` + isComplete + `]}`, ""},
 		"TooFew":       {"The members are complete, but an override policy gives them fewer replicas than the source wants.", `{"spec":{"replicas":4}}`, []Member{settled("m1", full)}, `{` + complete + `,"observedGeneration":2,"conditions":[` + notAvailable + `,` + progressing("The clusters have fewer replicas than 4") + `]}`, ""},
+		"Chosen":       {"An autoscaler has left one of three.", `{"spec":{"replicas":3}}`, []Member{scaled(settled("m1", deployed(1, 1, 1, 1, 0)))}, `{"replicas":1,"updatedReplicas":1,"readyReplicas":1,"availableReplicas":1,"observedGeneration":2,"conditions":[` + isAvailable + `,` + isComplete + `]}`, ""},
+		"ChosenNone":   {"KEDA has left none.", `{}`, []Member{scaled(settled("m1", deployed(0, 0, 0, 0, 0)))}, `{"observedGeneration":2,"conditions":[` + isAvailable + `,` + isComplete + `]}`, ""},
+		"ChosenMore":   {"It has asked for another.", `{"spec":{"replicas":1}}`, []Member{scaled(settled("m1", deployed(1, 1, 1, 1, 1)))}, `{"replicas":1,"updatedReplicas":1,"readyReplicas":1,"availableReplicas":1,"unavailableReplicas":1,"conditions":[` + notAvailable + `,` + progressing("Waiting for 1 of 1 clusters: m1") + `]}`, ""},
 		"Default":      {"Without a number, one is wanted.", `{}`, []Member{settled("m1", deployed(0, 0, 0, 0, 0))}, `{"observedGeneration":2,"conditions":[` + notAvailable + `,` + progressing("The clusters have fewer replicas than 1") + `]}`, ""},
 		"NoMember":     {"Nothing runs anywhere.", `{"spec":{"replicas":3},"status":{"replicas":3,"observedGeneration":2}}`, nil, `{"observedGeneration":2,"conditions":[` + notAvailable + `,` + progressing("No cluster to roll out to") + `]}`, ""},
 		"NotStarted":   {"A new member has observed its Deployment, but has no Pod: with its observation, Argo CD would compare the other member's replicas alone, and call it healthy.", `{"spec":{"replicas":3}}`, []Member{settled("m1", full), settled("m2", deployed(0, 0, 0, 0, 3))}, `{` + complete + `,"unavailableReplicas":3,"conditions":[` + notAvailable + `,` + progressing("Waiting for 1 of 2 clusters: m2") + `]}`, ""},
@@ -44,7 +52,7 @@ func TestStatusOfDeployment(t *testing.T) {
 		"OldPods":      {"An old Pod is to be terminated.", `{"spec":{"replicas":3}}`, []Member{settled("m1", deployed(4, 3, 4, 4, 0))}, `{"replicas":4,"updatedReplicas":3,"readyReplicas":4,"availableReplicas":4,"observedGeneration":2,"conditions":[` + isAvailable + `,` + progressing("Waiting for 1 of 1 clusters: m1") + `]}`, ""},
 		"NotAvailable": {"A new Pod is ready, but not for minReadySeconds.", `{"spec":{"replicas":3}}`, []Member{settled("m1", deployed(3, 3, 3, 2, 1))}, `{"replicas":3,"updatedReplicas":3,"readyReplicas":3,"availableReplicas":2,"unavailableReplicas":1,"observedGeneration":2,"conditions":[` + notAvailable + `,` + progressing("Waiting for 1 of 1 clusters: m1") + `]}`, ""},
 		"Unsettled":    {"What the member has may be something else.", `{"spec":{"replicas":3}}`, []Member{unsettled(settled("m1", full))}, `{` + waitingFor("Waiting for 1 of 1 clusters: m1") + `}`, ""},
-		"OldContent":   {"The Work is said to be applied, but the member's object predates it.", `{"spec":{"replicas":3}}`, []Member{{"m1", []byte(full), 3, true, false}}, `{` + waitingFor("Waiting for 1 of 1 clusters: m1") + `}`, ""},
+		"OldContent":   {"The Work is said to be applied, but the member's object predates it.", `{"spec":{"replicas":3}}`, []Member{{Cluster: "m1", Status: []byte(full), Generation: 3, Settled: true}}, `{` + waitingFor("Waiting for 1 of 1 clusters: m1") + `}`, ""},
 		"Unreported":   {"A new member has reported nothing.", `{"spec":{"replicas":3},"status":{"observedGeneration":2}}`, []Member{settled("m1", full), settled("m2", "")}, `{` + complete + `,"observedGeneration":2,"conditions":[` + notAvailable + `,` + progressing("Waiting for 1 of 2 clusters: m2") + `]}`, ""},
 		"Many":         {"The message stays short.", `{"spec":{"replicas":0}}`, []Member{settled("m1", ""), settled("m2", ""), settled("m3", ""), settled("m4", ""), settled("m5", ""), settled("m6", ""), settled("m7", "")}, `{"conditions":[` + notAvailable + `,` + progressing("Waiting for 7 of 7 clusters: m1, m2, m3, m4, m5 and 2 others") + `]}`, ""},
 		"BadReplicas":  {"No API server has such a Deployment.", `{"spec":{"replicas":"3"}}`, nil, ``, "spec.replicas"},
