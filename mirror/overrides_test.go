@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -121,6 +122,47 @@ func TestLossConfirmsAnother(t *testing.T) {
 	body, left := planned(t, c, sample.Page)
 	if body != "" && !strings.Contains(body, "from-a") {
 		t.Errorf("%s left: policy a is undone, although the source has not lacked it for %s: %s", left, policySettle, body)
+	}
+}
+
+// TestLossWithItsDefinition: policies that have gone with their definition have ten minutes to come back after it.
+func TestLossWithItsDefinition(t *testing.T) {
+	for name, tc := range map[string]struct {
+		age         time.Duration // when the policy is found missing; the Work is a minute old then
+		terminating bool
+		want        time.Duration
+	}{
+		"Older":       {time.Hour, false, 0},
+		"Younger":     {time.Second, false, 10*time.Minute - policySettle},
+		"Terminating": {time.Hour, true, 10*time.Minute - policySettle},
+	} {
+		s := honoring(t)
+		page, definition := sample.Asking("1", "m1"), &unstructured.Unstructured{}
+		page.SetResourceVersion("5")
+		s.list(configMaps, page)
+		work := overridden(t, page, settingPolicy("a", "replicas"))
+		clock := newFakeClock()
+		work.SetCreationTimestamp(metav1.NewTime(clock.Now().Add(-time.Minute)))
+		s.list(render.WorksResource, work)
+		definition.SetGroupVersionKind(state.DefinitionsResource.GroupVersion().WithKind("CustomResourceDefinition"))
+		definition.SetName("overridepolicies.policy.karmada.io")
+		definition.SetCreationTimestamp(metav1.NewTime(clock.Now().Add(-tc.age)))
+		if tc.terminating {
+			definition.SetDeletionTimestamp(new(metav1.NewTime(clock.Now())))
+		}
+		s.reply("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/overridepolicies.policy.karmada.io", definition)
+		s.reply(policiesAt, policyList("100"))
+		c := newControllerOf(t, s, honor, clock)
+		c.DeletionSettle = policySettle
+		planned(t, c, sample.Page)
+		clock.Step(policySettle)
+		if body, left := planned(t, c, sample.Page); left != tc.want || (body == "") != (tc.want > 0) {
+			t.Errorf("%s: %s left, and it writes %q", name, left, body)
+		}
+		clock.Step(10 * time.Minute)
+		if body, left := planned(t, c, sample.Page); !tc.terminating && (left > 0 || body == "") {
+			t.Errorf("%s: %s left at last", name, left)
+		}
 	}
 }
 

@@ -134,6 +134,13 @@ func (c *Caches) ConfirmLoss(ctx context.Context, f judge.Facts, lost map[string
 		for i := range list.Items {
 			policies = append(policies, state.NewPolicy(&list.Items[i]))
 		}
+		gone, err := c.goneWithDefinition(ctx, r.GroupResource(), f, lost)
+		if err != nil {
+			return f, 0, err
+		}
+		if left := policiesGrace - c.options.Memory.Lost(f.ID, lost, false); gone && left > 0 {
+			return f, left, nil
+		}
 	}
 	f.Policies, f.PoliciesLive = nil, false
 	addSelecting(&f, slices.Values(policies))
@@ -143,6 +150,28 @@ func (c *Caches) ConfirmLoss(ctx context.Context, f judge.Facts, lost map[string
 	}
 	f.PoliciesLive = true
 	return f, 0, nil
+}
+
+// policiesGrace is how long the override policies that have gone with their definition may take to come back after it.
+const policiesGrace = 10 * time.Minute
+
+// goneWithDefinition reports whether override policies that some Works have may have gone with their definition: it is younger than the
+// Works, but not by more than policiesGrace.
+func (c *Caches) goneWithDefinition(ctx context.Context, r schema.GroupResource, f judge.Facts, lost map[string][]string) (bool, error) {
+	obj, err := c.recent.get(ctx, c.customResources, r.String(), func(u *unstructured.Unstructured) kept { return state.NewDefinition(u) })
+	switch {
+	case ProvesAbsence(err, r.String()):
+		return c.hasSeen(r), nil
+	case err != nil:
+		return false, fmt.Errorf("cannot tell whether %q has lost an override: cannot read the definition %q: %w", f.ID, r, err)
+	}
+	d := obj.(*state.Definition)
+	for cluster := range lost {
+		if w := f.Works[cluster]; w != nil && w.Written().Before(d.Created) && c.options.Clock.Since(d.Created) < policiesGrace {
+			return true, nil
+		}
+	}
+	return d.Terminating, nil
 }
 
 // without returns what is lost besides what is known.
