@@ -208,10 +208,11 @@ func (f Facts) IsUnreached(cluster string) bool {
 	return f.IsAway(cluster) && w != nil && w.Written().After(f.Clusters[cluster].AwaySince.Add(-noticedWithin))
 }
 
-// HasLeft reports whether a Work that is gone has left with its cluster.
+// HasLeft reports whether a Work that is gone has left with its cluster. One of the second in which that joined was written after it: times
+// have whole seconds.
 func (f Facts) HasLeft(w *state.Work) bool {
 	c := f.Clusters[w.Cluster]
-	return f.Unknown == "" && (c.State != ClusterJoined || !w.Written().After(c.Joined))
+	return f.Unknown == "" && (c.State != ClusterJoined || w.Written().Before(c.Joined))
 }
 
 // IsAway reports whether Karmada says that it cannot reach a cluster.

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -47,6 +49,19 @@ func TestFactsAreAs(t *testing.T) {
 		now := facts(func(f *Facts) { f.Policies = before.Policies })
 		if tc.change(&now); now.IsAs(before, []string{"m1"}) != tc.want {
 			t.Errorf("%s: it is %v that they are as before", name, !tc.want)
+		}
+	}
+}
+
+// TestHasLeft: a Work that was written in the second in which its cluster joined was written there.
+func TestHasLeft(t *testing.T) {
+	joined := sample.Created
+	f := Facts{Clusters: map[string]ClusterFacts{"m1": {State: ClusterJoined, Joined: joined}}}
+	for age, want := range map[time.Duration]bool{-time.Second: true, 0: false, time.Second: false} {
+		u := sample.Work(sample.Asking("1", "m1"), "m1")
+		u.SetCreationTimestamp(metav1.NewTime(joined.Add(age)))
+		if got := f.HasLeft(state.NewWork(u)); got != want {
+			t.Errorf("written %s after its cluster joined: left %t", age, got)
 		}
 	}
 }

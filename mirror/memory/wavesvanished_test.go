@@ -71,7 +71,7 @@ func TestVanishesDuringASync(t *testing.T) {
 	if m.Advance(f, nil); m.Vanished(w.Source)["m1"] != w {
 		t.Error("it is forgotten")
 	}
-	f.Clusters["m1"] = judge.ClusterFacts{State: judge.ClusterJoined, Joined: w.Written()}
+	f.Clusters["m1"] = judge.ClusterFacts{State: judge.ClusterJoined, Joined: w.Written().Add(time.Second)}
 	if m.Advance(f, nil); len(m.Vanished(w.Source)) > 0 {
 		t.Error("it is not forgotten with its cluster")
 	}
