@@ -250,7 +250,7 @@ func (c *Caches) clusterFacts(name string) judge.ClusterFacts {
 func (c *Caches) factsOf(cluster *state.Cluster) judge.ClusterFacts {
 	f := clusterFactsOf(cluster)
 	f.Recovery = c.RecoveryOf(cluster)
-	f.Had = c.hadLabels(cluster.Name)
+	f.Had = c.hadLabels(cluster)
 	n, found := c.Namespace(render.ExecutionNamespace(cluster.Name))
 	f.LacksNamespace = !found || n.Terminating
 	return f
@@ -314,6 +314,15 @@ func (c *Caches) Cluster(name string) *state.Cluster {
 	obj, _, _ := c.clusters.Get("", name)
 	cluster, _ := obj.(*state.Cluster)
 	return cluster
+}
+
+// unhandled returns what its handler has last seen of a cluster, if the cache is ahead of that; nil if it is not.
+func (c *Caches) unhandled(now *state.Cluster) *state.Cluster {
+	handled, _ := c.handled.Load(now.Name)
+	if last, ok := handled.(*state.Cluster); ok && last != now {
+		return last
+	}
+	return nil
 }
 
 // seenOf returns what has been seen but for the clusters.

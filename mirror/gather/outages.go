@@ -55,18 +55,25 @@ type seenRecovery struct {
 
 // RecoveryOf returns when a cluster came back; the zero value if that was not recently.
 func (c *Caches) RecoveryOf(cluster *state.Cluster) judge.Recovery {
-	if !cluster.IsReady || cluster.Terminating || c.options.Clock.Since(cluster.ReadySince) > maxExecutionBackoff {
+	if !cluster.IsReady || cluster.Terminating {
 		return judge.Recovery{}
 	}
-	r := judge.Recovery{At: cluster.ReadySince}
+	r, age := judge.Recovery{At: cluster.ReadySince}, c.options.Clock.Since(cluster.ReadySince)
 	outage, _ := c.outages.Load(cluster.Name)
 	if seen, ok := outage.(seenRecovery); ok && seen.At.Equal(r.At) { // the cache may be ahead of its handler
-		r.Down, r.Seen, r.In = seen.Down, seen.at, max(0, seen.delay-c.options.Clock.Since(seen.at))
+		age = c.options.Clock.Since(seen.at)
+		r.Down, r.Seen, r.In = seen.Down, seen.at, max(0, seen.delay-age)
 	}
-	if isShort(r) {
+	if age > maxExecutionBackoff || isShort(r) {
 		return judge.Recovery{}
 	}
 	return r
+}
+
+// isReturning reports whether the handler of a cluster is still to note that it went or came back.
+func (c *Caches) isReturning(cluster *state.Cluster) bool {
+	last := c.unhandled(cluster)
+	return last != nil && !last.ReadySince.Equal(cluster.ReadySince)
 }
 
 // isShort reports whether the outage was too short to count.

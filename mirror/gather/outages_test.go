@@ -70,8 +70,22 @@ func TestOutageUnseen(t *testing.T) {
 	if r := c.RecoveryOf(ready(time.Second)); !r.Down.IsZero() || r.At != ready(time.Second).ReadySince || r.In != 2*wakeDelay {
 		t.Errorf("%+v", r)
 	}
+	if c.handled.Store("m1", ready(time.Second)); !c.isReturning(ready(0)) || c.isReturning(ready(time.Second)) {
+		t.Error("it does not count as returning until its handler has noted that")
+	}
 	if r := c.RecoveryOf(ready(0)); r != (judge.Recovery{At: ready(0).ReadySince}) { // the cache is ahead of its handler
 		t.Errorf("what is known of the last return is taken for this one's: %+v", r)
+	}
+}
+
+// TestReturnDatedInThePast: a return that was seen a moment ago is a recent one, whatever the agent's clock says.
+func TestReturnDatedInThePast(t *testing.T) {
+	c := NewCaches(Options{Clock: clocktesting.NewFakeClock(sample.Created), Logger: zap.NewNop()})
+	down := &state.Cluster{Meta: state.Meta{Name: "m1"}, ReadySince: sample.Created.Add(-3 * maxExecutionBackoff)}
+	back := &state.Cluster{Meta: down.Meta, IsReady: true, ReadySince: sample.Created.Add(-2 * maxExecutionBackoff)}
+	c.noteOutage(down, back)
+	if r := c.RecoveryOf(back); r.Seen != sample.Created || r.In != wakeDelay {
+		t.Errorf("%+v", r)
 	}
 }
 

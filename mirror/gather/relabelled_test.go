@@ -42,7 +42,7 @@ func TestHadLabels(t *testing.T) {
 			c.ForgetLabels("m1")
 		}
 		var had []string
-		for _, h := range c.hadLabels("m1") {
+		for _, h := range c.hadLabels(of("")) {
 			had = append(had, h.Labels["tier"]+" "+h.In.String())
 		}
 		if got := strings.Join(had, ", "); got != step.had {
@@ -53,7 +53,12 @@ func TestHadLabels(t *testing.T) {
 	for i := range 3 * maxLabellings {
 		c.noteLabels(of(fmt.Sprint(i)), of(fmt.Sprint(i+1)))
 	}
-	if n := len(c.hadLabels("m1")); n != maxLabellings {
+	if n := len(c.hadLabels(of(""))); n != maxLabellings {
 		t.Errorf("%d are kept", n)
+	}
+	c.ForgetLabels("m1")
+	c.handled.Store("m1", of("edge"))
+	if had := c.hadLabels(of("egde")); len(had) != 1 || had[0].Labels["tier"] != "edge" || len(c.hadLabels(of("edge"))) > 0 {
+		t.Errorf("its handler is still to note what it had: %v", had)
 	}
 }

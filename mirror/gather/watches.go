@@ -108,6 +108,11 @@ func (c *Caches) newClusterWatch() *watch.Watch {
 				c.noteOutage(before, after)
 				c.noteLabels(before, after)
 				c.options.Handlers.Cluster(before, after)
+				if after == nil {
+					c.handled.Delete(before.Name)
+				} else {
+					c.handled.Store(after.Name, after)
+				}
 			}),
 			Synced: c.options.Handlers.Synced,
 		},

@@ -21,6 +21,11 @@ func (c *Caches) advance(f *judge.Facts) {
 	if f.UnshownBecause = c.appliedFault(); c.options.WavesWithoutEvents {
 		f.Unshown = nil
 	}
+	for name := range f.Works {
+		if now := c.Cluster(name); now != nil && c.isReturning(now) { // its bakes are about to begin again
+			delete(f.HealthyFor, name)
+		}
+	}
 	f.Vanished = c.options.Memory.Vanished(f.ID)
 	for cluster, w := range f.Vanished {
 		if f.HasLeft(w) {
