@@ -25,18 +25,28 @@ type wish struct {
 	given, inherited bool
 }
 
+// annotation is a wish, and where it is read.
+type annotation struct {
+	key string
+	*wish
+}
+
+// annotations returns all wishes, those for clusters first.
+func (w *Wishes) annotations() []annotation {
+	return []annotation{
+		{ClustersAnnotation, &w.clusters}, {ClusterSelectorAnnotation, &w.selector},
+		{SuspendAnnotation, &w.suspend}, {PreserveOnDeletionAnnotation, &w.preserve}, {ConflictResolutionAnnotation, &w.conflict},
+		{ReplicasAnnotation, &w.replicas}, {ExpandAnnotation, &w.expand}, {DeletionAnnotation, &w.deletion},
+		{WavesAnnotation, &w.waves}, {WaveBakeAnnotation, &w.bake}, {WaveDeadlineAnnotation, &w.deadline},
+	}
+}
+
 // ReadWishes reads annotations without checking their values.
-func ReadWishes(annotations map[string]string) Wishes {
-	read := func(key string) wish {
-		value, given := annotations[key]
-		return wish{value: value, given: given}
+func ReadWishes(annotations map[string]string) (w Wishes) {
+	for _, a := range w.annotations() {
+		a.value, a.given = annotations[a.key]
 	}
-	return Wishes{
-		clusters: read(ClustersAnnotation), selector: read(ClusterSelectorAnnotation),
-		suspend: read(SuspendAnnotation), preserve: read(PreserveOnDeletionAnnotation), conflict: read(ConflictResolutionAnnotation),
-		replicas: read(ReplicasAnnotation), expand: read(ExpandAnnotation), deletion: read(DeletionAnnotation),
-		waves: read(WavesAnnotation), bake: read(WaveBakeAnnotation), deadline: read(WaveDeadlineAnnotation),
-	}
+	return w
 }
 
 // Ask reports whether the wishes choose clusters.
@@ -67,13 +77,11 @@ func (w Wishes) Over(defaults Wishes) Wishes {
 		}
 		defaults.clusters, defaults.selector = wish{}, wish{}
 	}
-	return Wishes{
-		clusters: w.clusters.or(defaults.clusters), selector: w.selector.or(defaults.selector),
-		suspend: w.suspend.or(defaults.suspend), preserve: w.preserve.or(defaults.preserve), conflict: w.conflict.or(defaults.conflict),
-		replicas: w.replicas.or(defaults.replicas), expand: w.expand.or(defaults.expand), deletion: w.deletion.or(defaults.deletion),
-		waves: w.waves.or(defaults.waves), bake: w.bake.or(defaults.bake), deadline: w.deadline.or(defaults.deadline),
-		fence: w.fence,
+	inherited := defaults.annotations()
+	for i, a := range w.annotations() {
+		*a.wish = a.or(*inherited[i].wish)
 	}
+	return w
 }
 
 func (w wish) isBlank() bool { return w.given && strings.TrimSpace(w.value) == "" }
@@ -102,15 +110,7 @@ func (w wish) blame(key string, err error) error {
 // String lists the given annotations, and which of them are the Namespace's.
 func (w Wishes) String() string {
 	var given []string
-	for _, annotation := range []struct {
-		key string
-		wish
-	}{
-		{ClustersAnnotation, w.clusters}, {ClusterSelectorAnnotation, w.selector},
-		{SuspendAnnotation, w.suspend}, {PreserveOnDeletionAnnotation, w.preserve}, {ConflictResolutionAnnotation, w.conflict},
-		{ReplicasAnnotation, w.replicas}, {ExpandAnnotation, w.expand}, {DeletionAnnotation, w.deletion},
-		{WavesAnnotation, w.waves}, {WaveBakeAnnotation, w.bake}, {WaveDeadlineAnnotation, w.deadline},
-	} {
+	for _, annotation := range w.annotations() {
 		switch {
 		case annotation.inherited:
 			given = append(given, fmt.Sprintf("%s=%s (the Namespace's)", annotation.key, quote(annotation.value)))
@@ -127,10 +127,7 @@ func (w Wishes) String() string {
 // Command returns the arguments of kubectl annotate that choose the same clusters.
 func (w Wishes) Command() string {
 	var given []string
-	for _, annotation := range []struct {
-		key string
-		wish
-	}{{ClustersAnnotation, w.clusters}, {ClusterSelectorAnnotation, w.selector}} {
+	for _, annotation := range w.annotations()[:2] {
 		if annotation.given {
 			given = append(given, shellAssignment(annotation.key, annotation.value))
 		}
