@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
+	"github.com/karmada-target/karmada-mirror/render"
 )
 
 const (
@@ -40,6 +43,15 @@ type announcement struct {
 	pause   time.Duration // since the last attempt to record it; 0 if there was none
 	// isInForce reports whether it is still so; nil for what was done, which stays so.
 	isInForce func() bool
+}
+
+// announcementOf announces what is refused, until it is no longer in force. What was done stays so.
+func announcementOf(told *memory.Refusals, id render.Identity, about *corev1.ObjectReference, refusal judge.Refusal, now time.Time) announcement {
+	a := announcement{about: about, refusal: refusal, at: now}
+	if refusal.Reason != judge.WaveSkipped {
+		a.isInForce = func() bool { return slices.ContainsFunc(told.Of(id), refusal.Is) }
+	}
+	return a
 }
 
 // what tells apart what announcements say.

@@ -29,10 +29,10 @@ func TestAnnounce(t *testing.T) {
 		for i := range told + mended {
 			id := render.Identity{Kind: "ConfigMap", Namespace: "team", Name: fmt.Sprint(i)}
 			r := judge.Refusal{Reason: judge.UnknownCluster, Message: "no cluster has joined"}
-			c.refused.replace(id, []judge.Refusal{r})
-			c.announcements.add(c.refused.announcement(id, &corev1.ObjectReference{Name: id.Name}, r, time.Now()))
+			c.refused.Replace(id, []judge.Refusal{r})
+			c.announcements.add(announcementOf(&c.refused, id, &corev1.ObjectReference{Name: id.Name}, r, time.Now()))
 			if i >= told {
-				c.refused.replace(id, nil)
+				c.refused.Replace(id, nil)
 			}
 		}
 		ctx, cancel := context.WithCancel(t.Context())

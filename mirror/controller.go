@@ -102,11 +102,11 @@ type Controller struct {
 	// statuses is nil while this replica does not lead, too.
 	statuses atomic.Pointer[statuses]
 	currency *currency
-	// finalizers write those of sources; departures are sources that must lose them.
+	// finalizers write those of sources; departures are the resources of which some sources may have to lose them.
 	finalizers *finalizers
 	departures departures
-	refused    refused
-	noticed    refused
+	// refused and noticed are the refusals and notices in force that were reported.
+	refused, noticed memory.Refusals
 	// namespaceReports is held while the problems of a Namespace are determined and noted.
 	namespaceReports sync.Mutex
 	// announcements are the Events about refused and noticed.
@@ -186,9 +186,9 @@ func (c *Controller) Configure(parts config.Parts) error {
 	last := c.caches.Configure(configuration)
 	c.breaker.Configure(configuration.Deletion.HoldAbove, c.caches.Includes)
 	if c.queue.Load() == nil {
-		c.departures.age(c.Clock.Now().Add(-departurePeriod))
+		c.ageDepartures()
 	}
-	c.departures.add(c.departing(last))
+	c.memory.Depart(c.departing(last))
 	c.caches.Follow()
 	for _, w := range before {
 		if _, stays := configuration.Resource(w.Resource.GroupResource); !stays {
@@ -197,7 +197,7 @@ func (c *Controller) Configure(parts config.Parts) error {
 	}
 	if s := c.statuses.Load(); s != nil {
 		s.memory.ForgetStatuses()
-		s.contested.clear()
+		s.contested.Clear()
 	}
 	c.Logger.Info("configuration in force", zap.Int("resources", len(configuration.Resources)))
 	c.enqueueEverything()

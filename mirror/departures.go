@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -15,36 +14,24 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/pager"
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/metrics"
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
-// departures are objects that had our finalizer when they left the configuration: it must be removed,
-// since no daemon would delete their Works. Standbys remember them too, in case that the leader does not
-// get to it.
+// departures are the resources of which a live list must tell which objects had our finalizer when they left the
+// configuration, and listing those that are being listed.
 type departures struct {
-	mu sync.Mutex
-	of map[render.Identity]departure
-	// unlisted are the resources of which a live list must tell which objects have it, and listing those that are being
-	// listed.
+	mu                sync.Mutex
 	unlisted, listing []unlisted
-}
-
-type departure struct {
-	resource schema.GroupVersionResource
-	uid      types.UID
-	at       time.Time
-	// isLate: another replica led for long after it left, and should have removed it.
-	isLate bool
 }
 
 // unlisted is a resource that has left the configuration, or some Namespaces of it, while its cache was behind the
@@ -73,12 +60,12 @@ const (
 // departing returns the objects with our finalizer that the last configuration included, and the one in force
 // does not. The watch may not show yet that they have it: a live list tells if the last leader may have set it.
 // A sync that sets it from now on notes that itself.
-func (c *Controller) departing(last *config.Configuration) map[render.Identity]departure {
+func (c *Controller) departing(last *config.Configuration) map[render.Identity]memory.Departure {
 	leaves := func(gr schema.GroupResource, namespace string) bool { return c.leaves(last, gr, namespace) }
-	left := map[render.Identity]departure{}
-	for _, id := range c.finalizers.unshown.all() {
-		if set, ok := c.finalizers.unshown.get(id); ok && leaves(set.resource.GroupResource(), id.Namespace) {
-			left[id] = departure{resource: set.resource, uid: set.uid, at: c.Clock.Now()}
+	left := map[render.Identity]memory.Departure{}
+	for id, set := range c.memory.UnshownFinalizers() {
+		if leaves(set.Resource.GroupResource(), id.Namespace) {
+			left[id] = memory.Departure{Resource: set.Resource, UID: set.UID, At: c.Clock.Now()}
 		}
 	}
 	for _, w := range c.caches.Sources() {
@@ -88,7 +75,7 @@ func (c *Controller) departing(last *config.Configuration) map[render.Identity]d
 		for o := range gather.Objects(w) {
 			mayHold = mayHold || c.caches.MayHoldFinalizer(o)
 			if o.Finalized && leaves(gr, o.ID.Namespace) {
-				left[o.ID] = departure{resource: status.Served.Resource, uid: o.UID, at: c.Clock.Now()}
+				left[o.ID] = memory.Departure{Resource: status.Served.Resource, UID: o.UID, At: c.Clock.Now()}
 			}
 		}
 		wasServed := !status.Unserved || !w.LastKind().Empty()
@@ -132,7 +119,7 @@ func (c *Controller) findDeparted(ctx context.Context) {
 			c.departures.list(r)
 			continue
 		}
-		c.departures.add(left)
+		c.memory.Depart(left)
 		for id := range left {
 			c.enqueue(id)
 		}
@@ -141,7 +128,7 @@ func (c *Controller) findDeparted(ctx context.Context) {
 
 var errNotServed = errors.New("the API server does not serve it")
 
-func (c *Controller) listDeparted(ctx context.Context, r unlisted) (map[render.Identity]departure, error) {
+func (c *Controller) listDeparted(ctx context.Context, r unlisted) (map[render.Identity]memory.Departure, error) {
 	served, isServed, err := c.Resolver.Resolve(ctx, watch.Resource{GroupResource: r.GroupResource}) // in any version
 	switch {
 	case err != nil:
@@ -149,13 +136,13 @@ func (c *Controller) listDeparted(ctx context.Context, r unlisted) (map[render.I
 	case !isServed: // perhaps for a moment; what has gone for good has no objects, and is given up in time
 		return nil, errNotServed
 	}
-	left := map[render.Identity]departure{}
+	left := map[render.Identity]memory.Departure{}
 	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		return c.Dynamic.Resource(served.Resource).List(ctx, o)
 	})
 	err = pages.EachListItem(ctx, metav1.ListOptions{}, func(obj runtime.Object) error {
 		if u := obj.(*unstructured.Unstructured); write.HasFinalizer(u) && c.leaves(r.last, r.GroupResource, u.GetNamespace()) {
-			left[gather.IdentityOf(u)] = departure{resource: served.Resource, uid: u.GetUID(), at: r.at}
+			left[gather.IdentityOf(u)] = memory.Departure{Resource: served.Resource, UID: u.GetUID(), At: r.at}
 		}
 		return nil
 	})
@@ -196,59 +183,33 @@ func (d *departures) failing() (all metrics.Failing) {
 	return all
 }
 
-func (d *departures) add(left map[render.Identity]departure) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.of == nil {
-		d.of = map[render.Identity]departure{}
-	}
-	maps.Copy(d.of, left)
-}
-
-func (d *departures) get(id render.Identity) (departure, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	left, ok := d.of[id]
-	return left, ok
-}
-
-// age marks what left the configuration before a time as late, and drops what is still to be listed, without a word:
-// another replica led then.
+// age drops what is still to be listed since a time before, without a word: another replica led then.
 func (d *departures) age(before time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for id, left := range d.of {
-		left.isLate = left.isLate || left.at.Before(before)
-		d.of[id] = left
-	}
 	d.unlisted = slices.DeleteFunc(d.unlisted, func(r unlisted) bool { return r.at.Before(before) })
 }
 
-func (d *departures) drop(id render.Identity) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.of, id)
-}
-
-func (d *departures) all() []render.Identity {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.Collect(maps.Keys(d.of))
+// ageDepartures marks what has long left the configuration as late: another replica led then.
+func (c *Controller) ageDepartures() {
+	before := c.Clock.Now().Add(-departurePeriod)
+	c.memory.AgeDepartures(before)
+	c.departures.age(before)
 }
 
 // releaseFinalizer removes our finalizer from an object that has left the configuration, and is not back. It
 // returns what keeps it from that; nil for nothing.
 func (c *Controller) releaseFinalizer(ctx context.Context, id render.Identity, o *write.Outcome) *judge.Refusal {
-	left, ok := c.departures.get(id)
-	if !ok {
+	left := c.memory.Departure(id)
+	if left == nil {
 		return nil
 	}
-	if wait, why := c.finalizers.keeps(left.resource, id); why != nil {
+	if wait, why := c.finalizers.keeps(left.Resource, id); why != nil {
 		o.RetryAfter(wait)
 		return why
 	}
 	err := c.currency.confirm(ctx)
-	isBack := c.caches.Includes(left.resource.GroupResource(), id.Namespace)
+	isBack := c.caches.Includes(left.Resource.GroupResource(), id.Namespace)
 	if isBack && c.caches.Facts(id).Unknown != "" {
 		return nil // it may leave again before the watch shows it
 	}
@@ -257,10 +218,10 @@ func (c *Controller) releaseFinalizer(ctx context.Context, id render.Identity, o
 	}
 	switch {
 	case err == nil || errors.Is(err, write.ErrOtherVersion) || gather.ProvesAbsence(err, id.Name):
-		c.departures.drop(id)
+		c.memory.Returned(id)
 		if !isBack {
-			c.finalizers.refused.end(id)
-			c.finalizers.unshown.drop(id)
+			c.finalizers.refused.End(id)
+			c.memory.ShownFinalizer(id)
 		}
 	case errors.Is(err, errLate) || write.RefusedBy(err) != "":
 		wait, why := c.finalizers.keep(left, id, err)
@@ -278,9 +239,9 @@ var errLate = errors.New("the object left the configuration long ago")
 // leave removes the finalizer of an object that has left the configuration. If that is long ago, it only looks whether it is
 // there, and was not set since: by another daemon. One that it may not look at may have it. On an object that is being
 // deleted, one that was set since stays too: the other daemon could not set it again.
-func (f *finalizers) leave(ctx context.Context, id render.Identity, left departure) error {
-	u, err := f.Dynamic.Resource(left.resource).Namespace(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
-	isLate := left.isLate || f.Clock.Since(left.at) > keptPeriod
+func (f *finalizers) leave(ctx context.Context, id render.Identity, left *memory.Departure) error {
+	u, err := f.Dynamic.Resource(left.Resource).Namespace(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
+	isLate := left.IsLate || f.Clock.Since(left.At) > keptPeriod
 	switch {
 	case err != nil && !isLate:
 		return err
@@ -290,17 +251,17 @@ func (f *finalizers) leave(ctx context.Context, id render.Identity, left departu
 		return errLate
 	case err != nil:
 		return err
-	case u.GetUID() != left.uid || !write.HasFinalizer(u):
+	case u.GetUID() != left.UID || !write.HasFinalizer(u):
 		return nil
 	}
-	isOurs := config.WrittenAt(u, render.WorksFinalizer).Before(left.at)
+	isOurs := config.WrittenAt(u, render.WorksFinalizer).Before(left.At)
 	switch {
 	case isLate && !isOurs:
 		return nil
 	case isLate || !isOurs && u.GetDeletionTimestamp() != nil:
 		return errLate
 	}
-	if err = f.set(ctx, left.resource, id, left.uid, u.GetResourceVersion(), false); errors.Is(err, write.ErrOtherVersion) {
+	if err = f.set(ctx, left.Resource, id, left.UID, u.GetResourceVersion(), false); errors.Is(err, write.ErrOtherVersion) {
 		return errOutdated
 	}
 	return err

@@ -52,7 +52,7 @@ func (c *Controller) enqueueEverything() {
 	for id := range c.reported() {
 		c.enqueue(id)
 	}
-	for _, id := range c.departures.all() {
+	for id := range c.memory.Departures() {
 		c.enqueue(id)
 	}
 	for n := range c.caches.Namespaces() {
@@ -88,8 +88,8 @@ func (c *Controller) enqueueNeeding(id render.Identity) {
 
 // reported returns the sources with a refusal or a notice.
 func (c *Controller) reported() sets.Set[render.Identity] {
-	all := sets.New(c.refused.all()...)
-	for _, id := range c.noticed.all() {
+	all := sets.New(c.refused.All()...)
+	for _, id := range c.noticed.All() {
 		if id != namespaceIdentity(id.Name) { // what is reported on a Namespace is no notice of a source
 			all.Insert(id)
 		}
@@ -215,7 +215,7 @@ func (c *Controller) restoresDeleted(w *state.Work) bool {
 // enqueueWaiting requests a sync of the sources that were refused because of a Work that
 // is gone now, or has another owner.
 func (c *Controller) enqueueWaiting(gone *state.Work) {
-	for _, id := range c.refused.waitingFor(gone.Name) {
+	for _, id := range c.refused.WaitingFor(gone.Name) {
 		c.memory.Forget(id, gone.Cluster)
 		c.enqueue(id)
 	}

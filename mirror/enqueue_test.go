@@ -173,9 +173,9 @@ func TestNamespaceGone(t *testing.T) {
 	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
 	leading(t, c)
 	id := namespaceIdentity(sample.Page.Namespace)
-	c.noticed.replace(id, []judge.Refusal{{Reason: judge.UnknownCluster}})
+	c.noticed.Replace(id, []judge.Refusal{{Reason: judge.UnknownCluster}})
 	c.reportNamespace(id.Name)
-	if left := c.noticed.all(); len(left) > 0 {
+	if left := c.noticed.All(); len(left) > 0 {
 		t.Errorf("still reported: %v", left)
 	}
 }
@@ -283,8 +283,8 @@ func TestUnserved(t *testing.T) {
 	q := leading(t, c)
 	refused := gadget
 	refused.Name = "refused"
-	c.refused.replace(refused, []judge.Refusal{{Reason: judge.NotAuthorized, Message: "no"}})
-	c.refused.replace(sample.Numbered(1), []judge.Refusal{{Reason: judge.NotAuthorized, Message: "no"}})
+	c.refused.Replace(refused, []judge.Refusal{{Reason: judge.NotAuthorized, Message: "no"}})
+	c.refused.Replace(sample.Numbered(1), []judge.Refusal{{Reason: judge.NotAuthorized, Message: "no"}})
 	c.enqueueGroup(gadget.Group)
 	if diff := cmp.Diff([]string{"Widget.example.io/shop/gadget", "Widget.example.io/shop/refused"}, waiting(q)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -297,17 +297,11 @@ func TestWorkGone(t *testing.T) {
 	c.caches = idleCaches(c)
 	q := leading(t, c)
 	conflict := []judge.Refusal{{Reason: judge.WorkConflict, Message: "it has another owner"}}
-	c.refused.replace(render.Identity{Group: "example.io", Kind: "ConfigMap", Namespace: "shop", Name: "page"}, conflict)
-	c.refused.replace(render.Identity{Kind: "Secret", Namespace: "shop", Name: "page"}, conflict)
+	c.refused.Replace(render.Identity{Group: "example.io", Kind: "ConfigMap", Namespace: "shop", Name: "page"}, conflict)
+	c.refused.Replace(render.Identity{Kind: "Secret", Namespace: "shop", Name: "page"}, conflict)
 	c.workChanged(state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1")), nil)
 	if diff := cmp.Diff([]string{"ConfigMap.example.io/shop/page", "ConfigMap/shop/page"}, waiting(q)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
-	}
-	for id := range c.refused.of { // those that no longer wait are forgotten
-		c.refused.replace(id, []judge.Refusal{{Reason: judge.NotAuthorized, Message: "no"}})
-	}
-	if n := len(c.refused.inConflict); n != 0 {
-		t.Errorf("sources still wait for %d names", n)
 	}
 }
 
@@ -402,15 +396,15 @@ func TestConflictBegins(t *testing.T) {
 // TestListedWithout: a source with a refusal or a notice, and without a Work, has gone while its
 // resource was not watched.
 func TestListedWithout(t *testing.T) {
-	for name, told := range map[string]func(*Controller) *refused{
-		"Refusal": func(c *Controller) *refused { return &c.refused },
-		"Notice":  func(c *Controller) *refused { return &c.noticed },
+	for name, told := range map[string]func(*Controller) *memory.Refusals{
+		"Refusal": func(c *Controller) *memory.Refusals { return &c.refused },
+		"Notice":  func(c *Controller) *memory.Refusals { return &c.noticed },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newControllerOf(t, newAPIServer(t), configured("", "", ""), newFakeClock())
 			q := leading(t, c)
-			told(c).replace(sample.Page, []judge.Refusal{{Reason: judge.WaveHeld}})
-			c.noticed.replace(namespaceIdentity("shop"), []judge.Refusal{{Reason: judge.NamespaceUnprotected}})
+			told(c).Replace(sample.Page, []judge.Refusal{{Reason: judge.WaveHeld}})
+			c.noticed.Replace(namespaceIdentity("shop"), []judge.Refusal{{Reason: judge.NamespaceUnprotected}})
 			for _, w := range c.caches.Sources() {
 				c.resourceListed(w)
 			}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -17,12 +16,17 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
 const (
+	// denialPeriod is how long objects of a resource that may not be written wait for a retry, and refusalPeriod how
+	// long an object does of which something refuses the write.
+	denialPeriod  = 30 * time.Second
+	refusalPeriod = 5 * time.Minute
 	// lingerGrace is how long a source that is being deleted in the foreground may have Works before
 	// an Event says what it waits for, and lingerPeriod how often that is looked at again.
 	lingerGrace  = 10 * time.Second
@@ -44,16 +48,11 @@ type finalizers struct {
 	*Controller
 	// denied is where the finalizer may not be set, kept where it may not be removed; unset and refused are the objects of which
 	// something refuses that.
-	denied, kept   *denials[place]
-	unset, refused *denials[render.Identity]
+	denied, kept   *memory.Denials[place]
+	unset, refused *memory.Denials[render.Identity]
 	// undone remembers, by UID, on which sources the finalizer was set, to set it less and less
 	// often if another user keeps removing it.
 	undone *flowcontrol.Backoff
-	mu     sync.Mutex
-	// told are the last notices about sources that wait for their Works.
-	told map[render.Identity]toldNotice
-	// unshown are the objects on which the finalizer was set, until the watch shows it or they have left without it.
-	unshown departures
 }
 
 // place is where the daemon may have a right, or not.
@@ -62,18 +61,12 @@ type place struct {
 	namespace string
 }
 
-type toldNotice struct {
-	judge.Refusal
-	at time.Time
-}
-
 func newFinalizers(c *Controller) *finalizers {
 	undone := flowcontrol.NewBackOff(finalizerPause, maxFinalizerPause)
 	undone.Clock = c.Clock
 	return &finalizers{Controller: c, undone: undone,
-		denied: newDenials[place](c.Clock, denialPeriod), kept: newDenials[place](c.Clock, denialPeriod),
-		unset: newDenials[render.Identity](c.Clock, refusalPeriod), refused: newDenials[render.Identity](c.Clock, refusalPeriod),
-		told: map[render.Identity]toldNotice{}}
+		denied: memory.NewDenials[place](c.Clock, denialPeriod), kept: memory.NewDenials[place](c.Clock, denialPeriod),
+		unset: memory.NewDenials[render.Identity](c.Clock, refusalPeriod), refused: memory.NewDenials[render.Identity](c.Clock, refusalPeriod)}
 }
 
 // finalizing is what has come of the finalizer of a source.
@@ -89,11 +82,11 @@ type finalizing struct {
 func (f *finalizers) apply(ctx context.Context, j judge.Judgement, o *write.Outcome) finalizing {
 	change := j.Finalizer()
 	if !j.Facts.Live && j.ShowsFinalizer() {
-		f.unshown.drop(j.Facts.ID)
+		f.memory.ShownFinalizer(j.Facts.ID)
 	}
 	if change == judge.LeaveFinalizer {
 		if j.Facts.Source != nil || j.Facts.Unknown == "" { // else it may have left the configuration
-			f.refused.end(j.Facts.ID)
+			f.refused.End(j.Facts.ID)
 		}
 		return finalizing{}
 	}
@@ -109,11 +102,11 @@ func (f *finalizers) apply(ctx context.Context, j judge.Judgement, o *write.Outc
 
 func (f *finalizers) add(ctx context.Context, j judge.Judgement, resource schema.GroupVersionResource, o *write.Outcome) finalizing {
 	source, at := j.Facts.Source, place{resource.GroupResource(), j.Facts.ID.Namespace}
-	if wait, why := f.denied.wait(at, source.ID); why != nil {
+	if wait, why := f.denied.Wait(at, source.ID); why != nil {
 		o.RetryAfter(wait)
 		return finalizing{denied: why}
 	}
-	if wait, why := f.unset.wait(source.ID, source.ID); why != nil {
+	if wait, why := f.unset.Wait(source.ID, source.ID); why != nil {
 		o.RetryAfter(wait)
 		return finalizing{denied: why}
 	}
@@ -123,20 +116,20 @@ func (f *finalizers) add(ctx context.Context, j judge.Judgement, resource schema
 	}
 	switch err := f.set(ctx, resource, source.ID, source.UID, "", true); {
 	case err == nil:
-		f.denied.end(at)
-		f.unset.end(source.ID)
+		f.denied.End(at)
+		f.unset.End(source.ID)
 		return finalizing{denied: f.contested(source)}
 	case errors.Is(err, write.ErrOtherVersion) || gather.ProvesAbsence(err, source.ID.Name): // there will be an event
 		o.RetryAfter(releasePeriod)
 		return finalizing{early: true}
 	case apierrors.IsForbidden(err) && !write.IsDenied(err):
 		why := mayNotSet(resource)
-		f.denied.begin(at, source.ID, why)
+		f.denied.Begin(at, source.ID, why)
 		o.RetryAfter(denialPeriod)
 		return finalizing{denied: why}
 	case write.RefusedBy(err) != "":
 		why := refusedFinalizer("set", "so the object is deleted in the background", err)
-		f.unset.begin(source.ID, source.ID, why)
+		f.unset.Begin(source.ID, source.ID, why)
 		o.RetryAfter(refusalPeriod)
 		return finalizing{denied: why}
 	default:
@@ -182,13 +175,13 @@ func (f *finalizers) remove(ctx context.Context, id render.Identity, resource sc
 	}
 	switch err := f.set(ctx, resource, id, facts.Source.UID, facts.Source.ResourceVersion, false); {
 	case err == nil || gather.ProvesAbsence(err, id.Name):
-		f.refused.end(id)
+		f.refused.End(id)
 		return finalizing{}
 	case errors.Is(err, write.ErrOtherVersion):
 		o.RetryAfter(releasePeriod)
 		return finalizing{}
 	case write.RefusedBy(err) != "":
-		wait, why := f.keep(departure{resource: resource, at: f.Clock.Now()}, id, err)
+		wait, why := f.keep(&memory.Departure{Resource: resource, At: f.Clock.Now()}, id, err)
 		o.RetryAfter(wait)
 		return finalizing{denied: why}
 	default:
@@ -199,26 +192,26 @@ func (f *finalizers) remove(ctx context.Context, id render.Identity, resource sc
 
 // keeps returns what keeps the finalizer on an object, and for how long not to try to remove it; nil for nothing.
 func (f *finalizers) keeps(resource schema.GroupVersionResource, id render.Identity) (wait time.Duration, why *judge.Refusal) {
-	if wait, why = f.kept.wait(place{resource.GroupResource(), id.Namespace}, id); why == nil {
-		wait, why = f.refused.wait(id, id)
+	if wait, why = f.kept.Wait(place{resource.GroupResource(), id.Namespace}, id); why == nil {
+		wait, why = f.refused.Wait(id, id)
 	}
 	return wait, why
 }
 
 // keep notes what keeps the finalizer on an object that leaves, and reports it now and again. It returns when to try again.
-func (f *finalizers) keep(left departure, id render.Identity, err error) (wait time.Duration, why *judge.Refusal) {
+func (f *finalizers) keep(left *memory.Departure, id render.Identity, err error) (wait time.Duration, why *judge.Refusal) {
 	var tell bool
 	switch {
 	case errors.Is(err, errLate):
 		wait, why = refusalPeriod, &judge.Refusal{Reason: judge.NotAuthorized, Message: fmt.Sprintf(
-			"it left the configuration at %s with the finalizer %s, which was not removed in time, and another daemon may use: karmada-mirror purge --finalizers removes it", left.at.UTC().Format(time.RFC3339), render.WorksFinalizer)}
-		tell = f.refused.beginAt(left.at, id, id, why)
+			"it left the configuration at %s with the finalizer %s, which was not removed in time, and another daemon may use: karmada-mirror purge --finalizers removes it", left.At.UTC().Format(time.RFC3339), render.WorksFinalizer)}
+		tell = f.refused.BeginAt(left.At, id, id, why)
 	case apierrors.IsForbidden(err) && !write.IsDenied(err):
-		wait, why = denialPeriod, mayNotRemove(left.resource)
-		tell = f.kept.begin(place{left.resource.GroupResource(), id.Namespace}, id, why)
+		wait, why = denialPeriod, mayNotRemove(left.Resource)
+		tell = f.kept.Begin(place{left.Resource.GroupResource(), id.Namespace}, id, why)
 	default:
 		wait, why = refusalPeriod, refusedFinalizer("remove", "which keeps the object from being deleted", err)
-		tell = f.refused.begin(id, id, why)
+		tell = f.refused.Begin(id, id, why)
 	}
 	if tell {
 		f.logger(id).Warn("cannot remove a finalizer", zap.String("reason", why.Message))
@@ -252,14 +245,14 @@ func (f *finalizers) set(ctx context.Context, resource schema.GroupVersionResour
 		if wanted {
 			f.undone.Next(string(uid), f.Clock.Now())
 		} else {
-			f.kept.end(place{resource.GroupResource(), id.Namespace})
+			f.kept.End(place{resource.GroupResource(), id.Namespace})
 		}
 	}
 	if wanted && (changed || err == nil) { // the last leader may have set it
-		left := map[render.Identity]departure{id: {resource: resource, uid: uid, at: f.Clock.Now()}}
-		f.unshown.add(left)
+		left := memory.Departure{Resource: resource, UID: uid, At: f.Clock.Now()}
+		f.memory.SetFinalizer(id, left)
 		if !f.caches.Includes(resource.GroupResource(), id.Namespace) {
-			f.departures.add(left)
+			f.memory.Depart(map[render.Identity]memory.Departure{id: left})
 			f.enqueue(id)
 		}
 	}
@@ -296,10 +289,8 @@ func (f *finalizers) notices(j judge.Judgement, o *write.Outcome, others ...*jud
 	}
 	isPending := func(n judge.Refusal) bool { return n.Reason == judge.DeletionPending }
 	i := slices.IndexFunc(notices, isPending)
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if i < 0 {
-		delete(f.told, id)
+		f.memory.EndPending(id)
 		return notices
 	}
 	if early := lingerGrace - f.Clock.Since(j.Facts.Source.Deleted); early > 0 {
@@ -309,10 +300,6 @@ func (f *finalizers) notices(j judge.Judgement, o *write.Outcome, others ...*jud
 	if j.Lingers() {
 		o.RetryAfter(wait.Jitter(lingerPeriod, 0.2))
 	}
-	if last, ok := f.told[id]; ok && f.Clock.Since(last.at) < lingerPeriod {
-		notices[i] = last.Refusal
-		return notices
-	}
-	f.told[id] = toldNotice{notices[i], f.Clock.Now()}
+	notices[i] = f.memory.Pending(id, notices[i], lingerPeriod)
 	return notices
 }

@@ -127,7 +127,7 @@ func TestForegroundConfigureRace(t *testing.T) {
 	syncPage(t, c) // a worker of the leader
 	last := c.caches.Configure(next)
 	syncPage(t, c)
-	c.departures.add(c.departing(last))
+	c.memory.Depart(c.departing(last))
 	syncPage(t, c)
 	c.caches.Follow()
 	syncPage(t, c) // enqueueEverything
@@ -190,7 +190,7 @@ func TestForegroundRightsLeaveToo(t *testing.T) {
 	for range 5 {
 		syncPage(t, c)
 	}
-	if got := reasons(c.noticed.of[sample.Page]); got != string(judge.NotAuthorized) {
+	if got := reasons(c.noticed.Of(sample.Page)); got != string(judge.NotAuthorized) {
 		t.Errorf("it is noticed for %q", got)
 	}
 	if n := len(server.writes); n > 1 { // others wait denialPeriod
@@ -206,19 +206,19 @@ func TestForegroundOneFreed(t *testing.T) {
 	c := newControllerOf(t, server, configured("", "", ""), clock)
 	configure(t, c, onlyWidgets)
 	since, another := clock.Now(), sample.Numbered(2)
-	c.finalizers.kept.begin(place{configMaps.GroupResource(), "shop"}, another, mayNotRemove(configMaps))
+	c.finalizers.kept.Begin(place{configMaps.GroupResource(), "shop"}, another, mayNotRemove(configMaps))
 	clock.Step(denialPeriod)
 	server.reply(pageAt, inForeground("m1")) // freed
 	syncPage(t, c)
-	if got := c.finalizers.kept.failing(); !got.Since.Equal(since) {
+	if got := failing(c.finalizers.kept.Failing()); !got.Since.Equal(since) {
 		t.Errorf("%v fail, not since %v", got, since)
 	}
-	c.departures.add(map[render.Identity]departure{sample.Page: {resource: configMaps, uid: inForeground("m1").GetUID(), at: clock.Now()}})
+	c.memory.Depart(map[render.Identity]memory.Departure{sample.Page: {Resource: configMaps, UID: inForeground("m1").GetUID(), At: clock.Now()}})
 	server.reply(pageAt, inForeground("m1", finalized))
 	server.reply("PATCH "+pageAt, nil)
 	clock.Step(denialPeriod)
 	syncPage(t, c)
-	if got := c.finalizers.kept.failing(); got.Sources != 0 {
+	if got := failing(c.finalizers.kept.Failing()); got.Sources != 0 {
 		t.Errorf("%v fail, though a finalizer could be removed", got)
 	}
 }
@@ -270,8 +270,8 @@ func TestForegroundTooLarge(t *testing.T) {
 				syncPage(t, c)
 				clock.Step(time.Minute)
 			}
-			if !slices.Contains(server.writes, "create m1") || len(c.noticed.of[sample.Page]) == 0 {
-				t.Errorf("never mirrored, and noticed for %q: %v", reasons(c.noticed.of[sample.Page]), server.writes)
+			if !slices.Contains(server.writes, "create m1") || len(c.noticed.Of(sample.Page)) == 0 {
+				t.Errorf("never mirrored, and noticed for %q: %v", reasons(c.noticed.Of(sample.Page)), server.writes)
 			}
 		})
 	}
@@ -437,8 +437,8 @@ func TestForegroundOldDepartures(t *testing.T) {
 		again(t, c, clock)
 		server.reply(pageAt, inForeground("m1", finalized))
 		syncPage(t, c)
-		if got := c.finalizers.refused.failing(); got.Sources != 1 || !got.Since.Equal(left) || len(server.writes) > 0 || len(c.noticed.all()) != 1 {
-			t.Errorf("%s: %v fail, written: %v, told: %v", name, got, server.writes, c.noticed.all())
+		if got := failing(c.finalizers.refused.Failing()); got.Sources != 1 || !got.Since.Equal(left) || len(server.writes) > 0 || len(c.noticed.All()) != 1 {
+			t.Errorf("%s: %v fail, written: %v, told: %v", name, got, server.writes, c.noticed.All())
 		}
 		clock.Step(refusalPeriod)
 		page := inForeground("m1")
@@ -448,8 +448,8 @@ func TestForegroundOldDepartures(t *testing.T) {
 		}
 		server.reply(pageAt, page)
 		syncPage(t, c)
-		if got := c.finalizers.refused.failing(); got.Sources != 0 || len(c.departures.all()) > 0 || len(c.noticed.all()) > 0 {
-			t.Errorf("%s: removed, or another's: %v fail, %v is kept", name, got, c.departures.all())
+		if got := failing(c.finalizers.refused.Failing()); got.Sources != 0 || len(c.memory.Departures()) > 0 || len(c.noticed.All()) > 0 {
+			t.Errorf("%s: removed, or another's: %v fail, %v is kept", name, got, c.memory.Departures())
 		}
 	}
 }
@@ -566,7 +566,7 @@ func TestForegroundQuotesNothing(t *testing.T) {
 			server.reply("PATCH "+pageAt, refusal)
 			c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
 			syncPage(t, c)
-			noticed := c.noticed.of[sample.Page]
+			noticed := c.noticed.Of(sample.Page)
 			if len(noticed) != 1 || strings.Contains(noticed[0].Event(), "hunter2") {
 				t.Errorf("got %+v", noticed)
 			}
@@ -667,7 +667,7 @@ func TestForegroundLeavesUnshown(t *testing.T) {
 			if want := []string{`finalizers ["karmada.target/works"] if it is 1 at 6`, released}; !slices.Contains(s.writes, want[0]) || !slices.Contains(s.writes, want[1]) {
 				t.Errorf("got %q, want among them %q", s.writes, want)
 			}
-			if left := c.finalizers.unshown.all(); len(left) > 0 {
+			if left := c.memory.UnshownFinalizers(); len(left) > 0 {
 				t.Errorf("remembered for ever: %v", left)
 			}
 		})
@@ -851,7 +851,7 @@ func TestForegroundLeavesRecreated(t *testing.T) {
 	for range 3 {
 		syncPage(t, c)
 	}
-	if left := c.finalizers.unshown.all(); len(left) > 0 {
+	if left := c.memory.UnshownFinalizers(); len(left) > 0 {
 		t.Errorf("remembered for ever: %v", left)
 	}
 }

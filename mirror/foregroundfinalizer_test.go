@@ -16,6 +16,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -122,7 +123,7 @@ func TestFinalizerWrites(t *testing.T) {
 			if diff := cmp.Diff(tc.want, server.writes); diff != "" {
 				t.Errorf("%s, -want +got:\n%s", tc.reason, diff)
 			}
-			if got := reasons(c.noticed.of[sample.Page]); got != string(tc.noticed) {
+			if got := reasons(c.noticed.Of(sample.Page)); got != string(tc.noticed) {
 				t.Errorf("%s: it is noticed for %q", tc.reason, got)
 			}
 		})
@@ -169,7 +170,7 @@ func TestLingeringIsToldLater(t *testing.T) {
 		if err != nil || result.retry == 0 {
 			t.Fatal(result, err)
 		}
-		if got := reasons(c.noticed.of[sample.Page]); got != string(step.want) {
+		if got := reasons(c.noticed.Of(sample.Page)); got != string(step.want) {
 			t.Errorf("after %s: noticed for %q", step.after, got)
 		}
 	}
@@ -231,7 +232,7 @@ func TestLateDeparture(t *testing.T) {
 			s, clock := newAPIServer(t), newFakeClock()
 			c := newControllerOf(t, s, configured("", "", ""), clock)
 			s.reply(pageAt, tc.answer)
-			err := c.finalizers.leave(t.Context(), sample.Page, departure{resource: configMaps, uid: inForeground("m1").GetUID(), at: clock.Now().Add(time.Hour), isLate: true})
+			err := c.finalizers.leave(t.Context(), sample.Page, &memory.Departure{Resource: configMaps, UID: inForeground("m1").GetUID(), At: clock.Now().Add(time.Hour), IsLate: true})
 			if (err == nil) != (tc.want == nil) || tc.want == errLate && !errors.Is(err, errLate) || len(s.sent()) > 0 {
 				t.Errorf("%v, and it sends %q", err, s.sent())
 			}

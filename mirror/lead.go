@@ -76,7 +76,7 @@ func (c *Controller) fail(err error) {
 }
 
 func (c *Controller) lead(ctx context.Context, stop <-chan struct{}) {
-	c.departures.age(c.Clock.Now().Add(-departurePeriod))
+	c.ageDepartures()
 	if !c.awaitCaches(ctx, stop) {
 		return
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
@@ -162,7 +163,7 @@ func TestHungSync(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := &Controller{Options: Options{Clock: clock.RealClock{}, Logger: zap.NewNop()}, failed: make(chan error, 1)}
+				c := &Controller{Options: Options{Clock: clock.RealClock{}, Logger: zap.NewNop()}, failed: make(chan error, 1), memory: memory.New(clock.RealClock{})}
 				c.caches = idleCaches(c)
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 				defer cancel()

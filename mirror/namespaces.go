@@ -59,7 +59,7 @@ func (c *Controller) reportNamespace(name string) {
 	defer c.namespaceReports.Unlock()
 	n, found := c.caches.Namespace(name)
 	if !found {
-		c.noticed.replace(namespaceIdentity(name), nil)
+		c.noticed.Replace(namespaceIdentity(name), nil)
 		return
 	}
 	var all []judge.Refusal
@@ -77,9 +77,9 @@ func (c *Controller) reportNamespace(name string) {
 		all = append(all, judge.Refusal{Reason: judge.UnknownCluster, Message: fmt.Sprintf("no cluster %s has joined yet: correct the default of this Namespace, or let the cluster join", quoteAll(missing))})
 	}
 	id := namespaceIdentity(n.Name)
-	for _, r := range c.noticed.replace(id, all) {
+	for _, r := range c.noticed.Replace(id, all) {
 		c.logger(id).Warn("a Namespace needs attention", zap.String("reason", string(r.Reason)), zap.String("message", r.Message))
 		about := &corev1.ObjectReference{APIVersion: "v1", Kind: id.Kind, Name: n.Name, UID: n.UID, ResourceVersion: n.ResourceVersion}
-		c.announcements.add(c.noticed.announcement(id, about, r, c.Clock.Now()))
+		c.announcements.add(announcementOf(&c.noticed, id, about, r, c.Clock.Now()))
 	}
 }

@@ -3,147 +3,24 @@ package mirror
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
 // maxEventMessage is the longest message that the API server accepts in an Event.
 const maxEventMessage = 1024
-
-// refused remembers the refusals in force, so that each is reported once.
-type refused struct {
-	mu sync.Mutex
-	of map[render.Identity][]judge.Refusal
-	// inConflict are the sources that are refused because of a Work, by the names that it may have.
-	inConflict map[string]sets.Set[render.Identity]
-}
-
-// replace notes the current refusals of a source and returns the new ones.
-func (r *refused) replace(id render.Identity, now []judge.Refusal) []judge.Refusal {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var fresh []judge.Refusal
-	for _, refusal := range now {
-		if !slices.ContainsFunc(r.of[id], refusal.Is) {
-			fresh = append(fresh, refusal)
-		}
-	}
-	r.index(id, now)
-	if len(now) == 0 {
-		delete(r.of, id)
-		return nil
-	}
-	if r.of == nil {
-		r.of = map[render.Identity][]judge.Refusal{}
-	}
-	r.of[id] = slices.Clone(now)
-	return fresh
-}
-
-// index updates which sources wait for a Work.
-func (r *refused) index(id render.Identity, now []judge.Refusal) {
-	isConflict := func(x judge.Refusal) bool { return x.Reason == judge.WorkConflict }
-	waited, waits := slices.ContainsFunc(r.of[id], isConflict), slices.ContainsFunc(now, isConflict)
-	if waited == waits {
-		return
-	}
-	if r.inConflict == nil {
-		r.inConflict = map[string]sets.Set[render.Identity]{}
-	}
-	for _, name := range []string{id.WorkName(), id.LongWorkName()} {
-		waiting := r.inConflict[name]
-		switch {
-		case waits && waiting == nil:
-			r.inConflict[name] = sets.New(id)
-		case waits:
-			waiting.Insert(id)
-		default:
-			if waiting.Delete(id); waiting.Len() == 0 {
-				delete(r.inConflict, name)
-			}
-		}
-	}
-}
-
-// waitingFor returns the sources that are refused because of a Work of that name.
-func (r *refused) waitingFor(name string) []render.Identity {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.inConflict[name].UnsortedList()
-}
-
-// clear forgets everything.
-func (r *refused) clear() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.of, r.inConflict = nil, nil
-}
-
-// announcement announces what is refused, until it is no longer in force. What was done stays so.
-func (r *refused) announcement(id render.Identity, about *corev1.ObjectReference, refusal judge.Refusal, now time.Time) announcement {
-	a := announcement{about: about, refusal: refusal, at: now}
-	if refusal.Reason != judge.WaveSkipped {
-		a.isInForce = func() bool { return r.isInForce(id, refusal) }
-	}
-	return a
-}
-
-func (r *refused) isInForce(id render.Identity, refusal judge.Refusal) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.of[id], refusal.Is)
-}
-
-func (r *refused) all() []render.Identity {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Collect(maps.Keys(r.of))
-}
-
-// with returns the sources with a reason.
-func (r *refused) with(reason judge.Reason) (sources []render.Identity) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for id, refusals := range r.of {
-		if slices.ContainsFunc(refusals, func(x judge.Refusal) bool { return x.Reason == reason }) {
-			sources = append(sources, id)
-		}
-	}
-	return sources
-}
-
-// counts counts the refused sources by reason, and those that the API server refuses by what
-// refuses them.
-func (r *refused) counts() (all, denied map[string]int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	all, denied = map[string]int{}, map[string]int{}
-	for _, refusals := range r.of {
-		by := sets.Set[judge.Denial]{}
-		for _, refusal := range refusals {
-			all[string(refusal.Reason)]++
-			by.Insert(refusal.Denied)
-		}
-		for denial := range by.Delete("") {
-			denied[string(denial)]++
-		}
-	}
-	return all, denied
-}
 
 // report reports new refusals and notices to the source's owner by Events, and in the log.
 func (c *Controller) report(f judge.Facts, refusals, notices []judge.Refusal) {
@@ -176,15 +53,15 @@ func (c *Controller) reportIncompleteMove(f judge.Facts, from, missing []string)
 	}
 }
 
-func (c *Controller) tell(what string, f judge.Facts, told *refused, now []judge.Refusal) {
-	for _, r := range told.replace(f.ID, now) {
+func (c *Controller) tell(what string, f judge.Facts, told *memory.Refusals, now []judge.Refusal) {
+	for _, r := range told.Replace(f.ID, now) {
 		log := c.logger(f.ID)
 		if r.Elsewhere {
 			log = c.failures.With(identify(f.ID)...) // there may be very many
 		}
 		log.Warn(what, zap.String("reason", string(r.Reason)), zap.String("message", r.Message))
 		if about := c.about(f); about != nil && !r.Elsewhere {
-			c.announcements.add(told.announcement(f.ID, about, r, c.Clock.Now()))
+			c.announcements.add(announcementOf(told, f.ID, about, r, c.Clock.Now()))
 		}
 	}
 }
@@ -196,12 +73,12 @@ func (c *Controller) about(f judge.Facts) *corev1.ObjectReference {
 	if r, ok := c.caches.ServedAs(f.ID.GroupKind()); ok {
 		ref.APIVersion = r.GroupVersion().String()
 	}
-	left, hasLeft := c.departures.get(f.ID)
+	left := c.memory.Departure(f.ID)
 	switch {
 	case f.Source != nil:
 		ref.UID, ref.ResourceVersion = f.Source.UID, f.Source.ResourceVersion
-	case hasLeft:
-		ref.UID, ref.APIVersion = left.uid, left.resource.GroupVersion().String()
+	case left != nil:
+		ref.UID, ref.APIVersion = left.UID, left.Resource.GroupVersion().String()
 	default:
 		return nil
 	}

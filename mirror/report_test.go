@@ -11,32 +11,9 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
-	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
 )
-
-// TestRefusedOnce: a refusal is new when its message changes, unless it has a key.
-func TestRefusedOnce(t *testing.T) {
-	var r refused
-	said := func(key, message string) bool {
-		return len(r.replace(sample.Page, []judge.Refusal{{Reason: judge.WaveHeld, Key: key, Message: message}})) > 0
-	}
-	for i, step := range []struct {
-		key, message string
-		isNew        bool
-	}{
-		{"", "a", true}, {"", "a", false}, {"", "b", true},
-		{"wave 1", "b", true}, {"wave 1", "c", false}, {"wave 2", "c", true}, {"wave 1", "c", true},
-	} {
-		if got := said(step.key, step.message); got != step.isNew {
-			t.Errorf("step %d is new: %t", i, got)
-		}
-	}
-	if !r.isInForce(sample.Page, judge.Refusal{Reason: judge.WaveHeld, Key: "wave 1", Message: "d"}) {
-		t.Error("an Event that waits to be recorded is dropped once the message changes")
-	}
-}
 
 // TestHeldEvent: the Event says why the deletions are held, and how to approve just them.
 func TestHeldEvent(t *testing.T) {

@@ -13,15 +13,15 @@ import (
 // snapshot counts what is in the caches, for the metrics.
 func (c *Controller) snapshot() metrics.Snapshot {
 	s := metrics.Snapshot{Works: map[metrics.WorkKey]int{}, Held: map[string]int{}, WaveHeld: map[string]int{}, Contested: map[string]int{}, Failing: map[string]metrics.Failing{}}
-	s.Refused, s.Denied = c.refused.counts()
+	s.Refused, s.Denied = c.refused.Counts()
 	if q := c.queue.Load(); q != nil {
 		s.Failing["mirror"] = failing(q.Failing())
-		s.Failing["finalizer"] = c.finalizers.kept.failing().With(c.finalizers.refused.failing()).With(c.departures.failing())
-		s.Contested[string(judge.WorkContested)] = len(c.noticed.with(judge.WorkContested))
+		s.Failing["finalizer"] = failing(c.finalizers.kept.Failing()).With(failing(c.finalizers.refused.Failing())).With(c.departures.failing())
+		s.Contested[string(judge.WorkContested)] = len(c.noticed.With(judge.WorkContested))
 	}
 	if statuses := c.statuses.Load(); statuses != nil {
-		s.Failing["status"] = failing(statuses.queue.Failing()).With(statuses.denied.failing())
-		s.Contested[string(judge.StatusContested)] = len(statuses.contested.all())
+		s.Failing["status"] = failing(statuses.queue.Failing()).With(failing(statuses.denied.Failing()))
+		s.Contested[string(judge.StatusContested)] = len(statuses.contested.All())
 	}
 	for _, w := range c.caches.Sources() {
 		asking := 0
@@ -33,7 +33,7 @@ func (c *Controller) snapshot() metrics.Snapshot {
 		s.Watches = append(s.Watches, watchSnapshot(w, asking))
 		s.Held[w.Resource.GroupResource.String()], s.WaveHeld[w.Resource.GroupResource.String()] = 0, 0
 	}
-	for _, id := range c.noticed.with(judge.WaveHeld) {
+	for _, id := range c.noticed.With(judge.WaveHeld) {
 		s.WaveHeld[c.caches.ResourceOf(id)]++
 	}
 	for _, w := range append(c.caches.Fixed(), c.caches.Definitions()...) {

@@ -40,15 +40,15 @@ type statuses struct {
 	*Controller
 	queue *queue.Queue
 	// denied is where no status can be written, and told are the resources of which that was reported.
-	denied *denials[place]
-	told   *denials[schema.GroupResource]
+	denied *memory.Denials[place]
+	told   *memory.Denials[schema.GroupResource]
 	// contested are the sources whose status another writer keeps changing.
-	contested refused
+	contested memory.Refusals
 }
 
 func newStatuses(c *Controller) *statuses {
 	c.memory.ForgetStatuses()
-	s := &statuses{Controller: c, denied: newDenials[place](c.Clock, denialPeriod), told: newDenials[schema.GroupResource](c.Clock, denialPeriod)}
+	s := &statuses{Controller: c, denied: memory.NewDenials[place](c.Clock, denialPeriod), told: memory.NewDenials[schema.GroupResource](c.Clock, denialPeriod)}
 	s.queue = queue.New("status", func(render.Identity) bool { return false }, statusWorkers)
 	return s
 }
@@ -193,7 +193,7 @@ func (s *statuses) write(ctx context.Context, source *state.SourceStatus, conten
 	resource := served.GroupResource()
 	anywhere, here := place{resource, ""}, place{resource, source.ID.Namespace}
 	for _, at := range []place{anywhere, here} {
-		if wait, _ := s.denied.wait(at, source.ID); wait > 0 {
+		if wait, _ := s.denied.Wait(at, source.ID); wait > 0 {
 			return wait, nil
 		}
 	}
@@ -203,8 +203,8 @@ func (s *statuses) write(ctx context.Context, source *state.SourceStatus, conten
 	switch {
 	case err == nil:
 		s.memory.WroteStatus(source, content, u.GetResourceVersion(), state.NewSourceStatus(u).Status, progress)
-		s.denied.end(here)
-		s.denied.end(anywhere)
+		s.denied.End(here)
+		s.denied.End(anywhere)
 		return 0, nil
 	case apierrors.IsConflict(err):
 		return 0, nil
@@ -239,13 +239,13 @@ func (s *statuses) reportContested(f judge.Facts, isContested bool) {
 // deny notes that the statuses of a resource cannot be written, in one Namespace or anywhere, and reports it now and again. It
 // returns when to try again.
 func (s *statuses) deny(at place, id render.Identity, because string) (retry time.Duration) {
-	s.denied.begin(at, id, nil)
-	if !s.told.begin(at.GroupResource, id, nil) {
+	s.denied.Begin(at, id, nil)
+	if !s.told.Begin(at.GroupResource, id, nil) {
 		return denialPeriod
 	}
 	s.Logger.Warn("cannot write statuses", zap.Stringer("resource", at), zap.String("namespace", at.namespace), zap.String("reason", because))
 	if subject := s.Subject(); subject != nil {
-		s.Announce(subject, judge.NotAuthorized, fmt.Sprintf("cannot write the status of %s: %s", at, because), func() bool { return s.denied.failing().Sources > 0 })
+		s.Announce(subject, judge.NotAuthorized, fmt.Sprintf("cannot write the status of %s: %s", at, because), s.denied.Some)
 	}
 	return denialPeriod
 }

@@ -246,8 +246,8 @@ func TestStatusThatIsNotStored(t *testing.T) {
 		}
 		clock.Step(2 * time.Second)
 	}
-	if len(server.writes) != 1 || len(s.contested.all()) != 0 {
-		t.Errorf("%d writes, contested: %v", len(server.writes), s.contested.all())
+	if len(server.writes) != 1 || len(s.contested.All()) != 0 {
+		t.Errorf("%d writes, contested: %v", len(server.writes), s.contested.All())
 	}
 	if turn := s.memory.StatusTurn(&state.SourceStatus{ID: gadget, UID: "1", Version: "6"}, `{"phase":"Failed"}`, aggregate.Complete); turn != (memory.Turn{}) {
 		t.Errorf("the next change waits: %+v", turn)
@@ -274,14 +274,14 @@ func TestContestedStatus(t *testing.T) {
 	if len(server.writes) != 5 {
 		t.Errorf("%d writes: %v", len(server.writes), server.writes)
 	}
-	if n := len(s.contested.all()); n != 1 {
+	if n := len(s.contested.All()); n != 1 {
 		t.Errorf("%d sources are reported as contested", n)
 	}
 	clock.Step(2 * time.Hour)
 	if _, err := s.sync(t.Context(), gadget); err != nil || len(server.writes) != 6 {
 		t.Errorf("after the truce: %v, %v", server.writes, err)
 	}
-	if n := len(s.contested.all()); n != 0 {
+	if n := len(s.contested.All()); n != 0 {
 		t.Errorf("%d sources are still reported as contested", n)
 	}
 }
@@ -368,11 +368,11 @@ func TestContestIsForgotten(t *testing.T) {
 	c := newControllerOf(t, newAPIServer(t), aggregating, newFakeClock())
 	s := newStatuses(c)
 	c.statuses.Store(s)
-	s.contested.replace(gadget, []judge.Refusal{{Reason: judge.StatusContested}})
+	s.contested.Replace(gadget, []judge.Refusal{{Reason: judge.StatusContested}})
 	if err := c.Configure(config.Parts{config.Key: configured("", "v1", "")}); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(s.contested.all()); n != 0 {
+	if n := len(s.contested.All()); n != 0 {
 		t.Errorf("%d sources are still reported as contested", n)
 	}
 }
@@ -482,7 +482,7 @@ func TestStatusOfRecreated(t *testing.T) {
 	server.answers[gadgetAt] = next
 	s := newStatuses(newControllerOf(t, server, aggregating, newFakeClock()))
 	retry, err := s.sync(t.Context(), gadget)
-	if wait, _ := s.denied.wait(place{widgets.GroupResource(), ""}, gadget); err != nil || retry != 0 || wait > 0 {
+	if wait, _ := s.denied.Wait(place{widgets.GroupResource(), ""}, gadget); err != nil || retry != 0 || wait > 0 {
 		t.Errorf("retry in %s, %v: all statuses of the resource wait", retry, err)
 	}
 }

@@ -80,7 +80,7 @@ type Caches struct {
 	// unserved says of versions that Works have whether they are not served.
 	unserved sync.Map
 	contents contents
-	statuses statuses
+	reports  memory.Reports
 	// outages has the last Recovery of each cluster, by name.
 	outages sync.Map
 	// relabelled has the recent labellings of each cluster, by name.

@@ -76,17 +76,23 @@ type work struct {
 //	status   its status was written             statusTruce; a new term or           the next is written at once
 //	                                            configuration
 //	size     its replicas are divided           its manifest is no longer kept       it is decoded again
+//	pending  its deletion waits for Works       it does not                          the notice is renewed
+//	finalizer  our finalizer was set            the watch shows it                   a live list stands in for it
+//	departed it has left the configuration      it has lost our finalizer, or is     a live list stands in for it
+//	         with our finalizer                 back
 type source struct {
-	arrived time.Time
-	works   map[string]*work // by cluster
-	stopped time.Time
-	lost    map[loss]time.Time
-	status  *statusWrite
-	size    *size
+	arrived             time.Time
+	works               map[string]*work // by cluster
+	stopped             time.Time
+	lost                map[loss]time.Time
+	status              *statusWrite
+	size                *size
+	pending             *pending
+	finalizer, departed *Departure
 }
 
 func (s *source) isEmpty() bool {
-	return s.arrived.IsZero() && len(s.works) == 0 && s.stopped.IsZero() && len(s.lost) == 0 && s.status == nil && s.size == nil
+	return s.arrived.IsZero() && len(s.works) == 0 && s.stopped.IsZero() && len(s.lost) == 0 && s.status == nil && s.size == nil && s.pending == nil && s.finalizer == nil && s.departed == nil
 }
 
 // change changes what is remembered of a Work, and forgets it if that is nothing.

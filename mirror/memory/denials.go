@@ -1,4 +1,4 @@
-package mirror
+package memory
 
 import (
 	"maps"
@@ -7,22 +7,15 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/karmada-target/karmada-mirror/metrics"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-const (
-	// denialPeriod is how long objects of a resource that may not be written wait for a retry, and refusalPeriod how
-	// long an object does of which something refuses the write.
-	denialPeriod  = 30 * time.Second
-	refusalPeriod = 5 * time.Minute
-	// toldPeriod is how often a denial that lasts is reported.
-	toldPeriod = time.Hour
-)
+// toldPeriod is how often a denial that lasts is reported.
+const toldPeriod = time.Hour
 
-// denials are what may not be written, such as resources, and the sources that wait for that.
-type denials[K comparable] struct {
+// Denials are what may not be written, such as resources, and the sources that wait for that.
+type Denials[K comparable] struct {
 	clock clock.PassiveClock
 	// period is how long a source waits for a retry. One that has not come back after three no longer waits: what was
 	// to be written may be right meanwhile, or no longer asked for.
@@ -39,17 +32,18 @@ type denial struct {
 	waiting map[render.Identity]time.Time
 }
 
-func newDenials[K comparable](c clock.PassiveClock, period time.Duration) *denials[K] {
-	return &denials[K]{clock: c, period: period, of: map[K]*denial{}}
+// NewDenials returns empty Denials.
+func NewDenials[K comparable](c clock.PassiveClock, period time.Duration) *Denials[K] {
+	return &Denials[K]{clock: c, period: period, of: map[K]*denial{}}
 }
 
-// begin notes a denial, and reports whether it is to be reported: when it is new, and then now and again.
-func (d *denials[K]) begin(what K, id render.Identity, why *judge.Refusal) bool {
-	return d.beginAt(d.clock.Now(), what, id, why)
+// Begin notes a denial, and reports whether it is to be reported: when it is new, and then now and again.
+func (d *Denials[K]) Begin(what K, id render.Identity, why *judge.Refusal) bool {
+	return d.BeginAt(d.clock.Now(), what, id, why)
 }
 
-// beginAt is begin for a denial that lasts since a time.
-func (d *denials[K]) beginAt(since time.Time, what K, id render.Identity, why *judge.Refusal) bool {
+// BeginAt is Begin for a denial that lasts since a time.
+func (d *Denials[K]) BeginAt(since time.Time, what K, id render.Identity, why *judge.Refusal) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.prune()
@@ -65,8 +59,8 @@ func (d *denials[K]) beginAt(since time.Time, what K, id render.Identity, why *j
 	return tell
 }
 
-// wait returns how long a source is not to try, and why; 0 and nil if it may.
-func (d *denials[K]) wait(what K, id render.Identity) (time.Duration, *judge.Refusal) {
+// Wait returns how long a source is not to try, and why; 0 and nil if it may.
+func (d *Denials[K]) Wait(what K, id render.Identity) (time.Duration, *judge.Refusal) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	at, now := d.of[what], d.clock.Now()
@@ -80,24 +74,33 @@ func (d *denials[K]) wait(what K, id render.Identity) (time.Duration, *judge.Ref
 	return 0, nil
 }
 
-func (d *denials[K]) end(what K) {
+// End notes that something is no longer denied.
+func (d *Denials[K]) End(what K) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.of, what)
 }
 
-// failing counts the sources that wait.
-func (d *denials[K]) failing() (all metrics.Failing) {
+// Failing counts the sources that wait, and returns since when one of them has.
+func (d *Denials[K]) Failing() (n int, since time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.prune()
 	for _, at := range d.of {
-		all = all.With(metrics.Failing{Sources: len(at.waiting), Since: at.since})
+		if n += len(at.waiting); since.IsZero() || at.since.Before(since) {
+			since = at.since
+		}
 	}
-	return all
+	return n, since
 }
 
-func (d *denials[K]) prune() {
+// Some reports whether a source waits.
+func (d *Denials[K]) Some() bool {
+	n, _ := d.Failing()
+	return n > 0
+}
+
+func (d *Denials[K]) prune() {
 	now := d.clock.Now()
 	maps.DeleteFunc(d.of, func(_ K, at *denial) bool {
 		maps.DeleteFunc(at.waiting, func(_ render.Identity, last time.Time) bool { return now.Sub(last) > 3*d.period })
