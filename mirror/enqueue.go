@@ -41,15 +41,7 @@ func (c *Controller) enqueueEverything() {
 		return
 	}
 	c.recallHeld()
-	for _, w := range c.caches.Sources() {
-		c.enqueueSourcesOf(w)
-	}
-	for w := range c.caches.Works() {
-		if w.NamesSource() {
-			c.enqueue(w.Source)
-		}
-	}
-	for id := range c.reported() {
+	for id := range c.everything() {
 		c.enqueue(id)
 	}
 	for id := range c.memory.Departures() {
@@ -58,6 +50,24 @@ func (c *Controller) enqueueEverything() {
 	for n := range c.caches.Namespaces() {
 		c.reportNamespace(n.Name)
 	}
+}
+
+// everything returns all sources that may need a write.
+func (c *Controller) everything() sets.Set[render.Identity] {
+	all := c.reported()
+	for _, w := range c.caches.Sources() {
+		for o := range gather.Objects(w) {
+			if c.caches.MayAsk(o) {
+				all.Insert(o.ID)
+			}
+		}
+	}
+	for w := range c.caches.Works() {
+		if w.NamesSource() {
+			all.Insert(w.Source)
+		}
+	}
+	return all
 }
 
 // enqueueSourcesOf requests a sync of the objects of a resource that ask to be mirrored,

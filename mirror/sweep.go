@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/queue"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
@@ -59,24 +58,6 @@ func (c *Controller) sweepOnce(ctx context.Context, q *queue.Queue) {
 		c.logger(id).Error("a sweep has found a change that no event reported: please report this", zap.String("resource", resource))
 		q.Add(id)
 	}
-}
-
-// everything returns all sources that may need a write.
-func (c *Controller) everything() sets.Set[render.Identity] {
-	all := c.reported()
-	for _, w := range c.caches.Sources() {
-		for o := range gather.Objects(w) {
-			if c.caches.MayAsk(o) {
-				all.Insert(o.ID)
-			}
-		}
-	}
-	for w := range c.caches.Works() {
-		if w.NamesSource() {
-			all.Insert(w.Source)
-		}
-	}
-	return all
 }
 
 // overlooked returns the given sources that need a write and have no sync pending.
