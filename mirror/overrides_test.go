@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
@@ -128,13 +129,15 @@ func TestLossConfirmsAnother(t *testing.T) {
 // TestLossWithItsDefinition: policies that have gone with their definition have ten minutes to come back after it.
 func TestLossWithItsDefinition(t *testing.T) {
 	for name, tc := range map[string]struct {
-		age         time.Duration // when the policy is found missing; the Work is a minute old then
-		terminating bool
-		want        time.Duration
+		age, written time.Duration // before the policy is found missing
+		terminating  bool
+		known        string // the UID of the definition that this process has known
+		want         time.Duration
 	}{
-		"Older":       {time.Hour, false, 0},
-		"Younger":     {time.Second, false, 10*time.Minute - policySettle},
-		"Terminating": {time.Hour, true, 10*time.Minute - policySettle},
+		"Older":       {time.Hour, time.Minute, false, "1", 0},
+		"Younger":     {time.Second, time.Minute, false, "1", 10*time.Minute - policySettle},
+		"Another":     {time.Second, 0, false, "0", 10*time.Minute - policySettle}, // and the Work was written since, as when it is suspended
+		"Terminating": {time.Hour, time.Minute, true, "1", 10*time.Minute - policySettle},
 	} {
 		s := honoring(t)
 		page, definition := sample.Asking("1", "m1"), &unstructured.Unstructured{}
@@ -142,12 +145,14 @@ func TestLossWithItsDefinition(t *testing.T) {
 		s.list(configMaps, page)
 		work := overridden(t, page, settingPolicy("a", "replicas"))
 		clock := newFakeClock()
-		work.SetCreationTimestamp(metav1.NewTime(clock.Now().Add(-time.Minute)))
+		work.SetCreationTimestamp(metav1.NewTime(clock.Now().Add(-tc.written)))
 		s.list(render.WorksResource, work)
 		definition.SetGroupVersionKind(state.DefinitionsResource.GroupVersion().WithKind("CustomResourceDefinition"))
 		definition.SetName("overridepolicies.policy.karmada.io")
 		definition.SetCreationTimestamp(metav1.NewTime(clock.Now().Add(-tc.age)))
-		if tc.terminating {
+		definition.SetUID(types.UID(tc.known))
+		s.list(state.DefinitionsResource, definition.DeepCopy())
+		if definition.SetUID("1"); tc.terminating {
 			definition.SetDeletionTimestamp(new(metav1.NewTime(clock.Now())))
 		}
 		s.reply("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/overridepolicies.policy.karmada.io", definition)

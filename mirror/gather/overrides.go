@@ -155,8 +155,8 @@ func (c *Caches) ConfirmLoss(ctx context.Context, f judge.Facts, lost map[string
 // policiesGrace is how long the override policies that have gone with their definition may take to come back after it.
 const policiesGrace = 10 * time.Minute
 
-// goneWithDefinition reports whether override policies that some Works have may have gone with their definition: it is younger than the
-// Works, but not by more than policiesGrace.
+// goneWithDefinition reports whether override policies that some Works have may have gone with their definition: it is not older than
+// policiesGrace, and younger than the Works, or this process has known another one.
 func (c *Caches) goneWithDefinition(ctx context.Context, r schema.GroupResource, f judge.Facts, lost map[string][]string) (bool, error) {
 	obj, err := c.recent.get(ctx, c.customResources, r.String(), func(u *unstructured.Unstructured) kept { return state.NewDefinition(u) })
 	switch {
@@ -166,12 +166,13 @@ func (c *Caches) goneWithDefinition(ctx context.Context, r schema.GroupResource,
 		return false, fmt.Errorf("cannot tell whether %q has lost an override: cannot read the definition %q: %w", f.ID, r, err)
 	}
 	d := obj.(*state.Definition)
+	first, seen := c.definitions.Load(d.Name)
+	isAnother := seen && first != d.UID
 	for cluster := range lost {
-		if w := f.Works[cluster]; w != nil && w.Written().Before(d.Created) && c.options.Clock.Since(d.Created) < policiesGrace {
-			return true, nil
-		}
+		w := f.Works[cluster]
+		isAnother = isAnother || w != nil && w.Written().Before(d.Created)
 	}
-	return d.Terminating, nil
+	return d.Terminating || isAnother && c.options.Clock.Since(d.Created) < policiesGrace, nil
 }
 
 // without returns what is lost besides what is known.
