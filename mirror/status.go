@@ -198,7 +198,9 @@ func (s *statuses) write(ctx context.Context, source *state.SourceStatus, conten
 		}
 	}
 	client := s.Dynamic.Resource(served).Namespace(source.ID.Namespace)
-	u, err := client.Patch(ctx, source.ID.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	inTime, cancel := context.WithTimeout(ctx, write.Deadline)
+	defer cancel()
+	u, err := client.Patch(inTime, source.ID.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 	s.Metrics.StatusUpdate(resource.String(), err)
 	switch {
 	case err == nil:

@@ -58,13 +58,13 @@ func (c Client) patch(ctx context.Context, namespace, name string, body []byte) 
 	return c.write(ctx, c.rest.Patch(types.MergePatchType).Namespace(namespace).Resource(render.WorksResource.Resource).Name(name).Body(body))
 }
 
-// writeDeadline is how long a write may take, which holds up the source's next change and a slot. It is longer than an API
+// Deadline is how long a write may take, which holds up the source's next change and a slot. It is longer than an API
 // server takes: that gives up after a minute (--request-timeout), with all webhooks, of which one may take 30 s. What has no
 // answer then never gets one, as behind a proxy that swallows requests.
-const writeDeadline = 65 * time.Second
+const Deadline = 65 * time.Second
 
 func (c Client) write(ctx context.Context, request *rest.Request) (memory.Receipt, error) {
-	inTime, cancel := context.WithTimeout(ctx, writeDeadline)
+	inTime, cancel := context.WithTimeout(ctx, Deadline)
 	defer cancel()
 	return c.do(inTime, acceptMetadata, request)
 }

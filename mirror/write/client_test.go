@@ -138,7 +138,7 @@ func TestDeadlines(t *testing.T) {
 		do     func() error
 		within time.Duration
 		may    bool
-	}{"delete": {remove(false), deletionDeadline, true}, "prepare": {remove(true), writeDeadline, false}, "create": {create, writeDeadline, true}, "patch": {patch, writeDeadline, true}} {
+	}{"delete": {remove(false), deletionDeadline, true}, "prepare": {remove(true), Deadline, false}, "create": {create, Deadline, true}, "patch": {patch, Deadline, true}} {
 		if err := tc.do(); mayHaveHappened(err) != tc.may || left <= tc.within/2 || left > tc.within {
 			t.Errorf("%s: %s were left: %v", name, left, err)
 		}

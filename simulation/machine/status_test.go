@@ -27,6 +27,9 @@ var statuses = map[string]func(*machine) error{
 		}
 		return m.tell(append(acts, m.logged("cannot write statuses", 1, 1), m.allows, m.quiet)...)
 	},
+	"StatusIsNeverAnswered": func(m *machine) error { // and holds up others for a minute
+		return m.tell(m.web(to("m1")), m.quiet, m.fails(fault.Match{Verb: "patch", Resource: "deployments"}, fault.Drop()), m.changed(inA(deployment), 3), pause(2*time.Minute), m.logged("cannot aggregate the status", 1, 1), m.calm, m.quiet)
+	},
 	"RecreatedThenAwayDuringARestart": func(m *machine) error {
 		return m.tell(m.web(to("m1")), m.quiet, func() error { return m.recreate(inA(deployment)) }, pause(6*time.Minute), func() error { return m.setReady("m1", false) }, m.restarted, pause(time.Minute), m.quiet)
 	},
