@@ -180,7 +180,7 @@ func (c *Controller) workChanged(before, after *state.Work) {
 		c.ownerChanged(before, after)
 	}
 	if after != nil {
-		c.memory.Arrived(after)
+		c.memory.Shown(after)
 		if after.NamesSource() {
 			c.memory.Saw(after)
 		}

@@ -46,9 +46,9 @@ func (c *Controller) prove(ctx context.Context, id render.Identity) (*proof, err
 	return p, nil
 }
 
-// holds reports whether the proof of a deletion is still recent and nothing that it rests on has
+// stillProves reports whether the proof of a deletion is still recent and nothing that it rests on has
 // changed since, as far as the caches know.
-func (c *Controller) holds(p *proof, cluster string) bool {
+func (c *Controller) stillProves(p *proof, cluster string) bool {
 	bySelector := p.Facts.Source != nil && p.Facts.Source.Terms.HasSelector()
 	return c.Clock.Since(p.made) <= proofAge && c.caches.StillHolds(p.seen, p.Facts.ID, cluster, bySelector)
 }
@@ -127,7 +127,7 @@ func (c *Controller) delete(ctx context.Context, p *proof, cluster string, o *wr
 		o.Fail(err)
 		return
 	}
-	if !c.holds(p, cluster) {
+	if !c.stillProves(p, cluster) {
 		if p, err = c.prove(ctx, p.Facts.ID); err != nil {
 			o.Fail(err)
 			return
@@ -138,7 +138,7 @@ func (c *Controller) delete(ctx context.Context, p *proof, cluster string, o *wr
 		}
 	}
 	op, isDue := p.deletion(cluster)
-	if !isDue || op.Work.UID != planned.Work.UID || !c.holds(p, cluster) {
+	if !isDue || op.Work.UID != planned.Work.UID || !c.stillProves(p, cluster) {
 		o.LookAgain()
 		return
 	}

@@ -400,11 +400,11 @@ func TestSelectedDeletionInFleet(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if seen("core", "True"); !c.holds(p, "c0") {
+	if seen("core", "True"); !c.stillProves(p, "c0") {
 		t.Error("a report of the cluster undoes the proof")
 	}
 	seen("edge", "False")
-	if c.holds(p, "c0") || !c.holds(p, "c1") {
+	if c.stillProves(p, "c0") || !c.stillProves(p, "c1") {
 		t.Error("only the proof for the cluster that has the label again is undone")
 	}
 }

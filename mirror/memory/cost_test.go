@@ -27,7 +27,7 @@ func TestCostOfSettledWrites(t *testing.T) {
 		wrote(m, v, judge.Operation{Kind: judge.Create, Cluster: "m1"}, Receipt{"10", 1})
 		settled := *w
 		settled.Source = v.ID
-		m.Arrived(&settled)
+		m.Shown(&settled)
 	}
 	m.Prune()
 	used := int(heapInUse()-before) / n

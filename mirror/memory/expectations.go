@@ -90,8 +90,8 @@ func (m *Memory) Altered(works map[string]*state.Work) map[string]render.Digest 
 	return all
 }
 
-// lost removes the writes that have not come back in time, and returns their sources.
-func (m *Memory) lost() (sources []render.Identity) {
+// unshown removes the writes that have not come back in time, and returns their sources.
+func (m *Memory) unshown() (sources []render.Identity) {
 	now := m.clock.Now()
 	m.all(func(id render.Identity, _ string, w *work) {
 		if last := w.expected; last != nil && !last.altered && !now.Before(last.until) {

@@ -190,7 +190,7 @@ func (m *Memory) all(do func(id render.Identity, cluster string, w *work)) {
 // Overdue returns the sources to sync without an event: the watch has not shown a write in
 // time, or a Work that a refused create has found must be read again.
 func (m *Memory) Overdue() []render.Identity {
-	return slices.Concat(m.lost(), m.old())
+	return slices.Concat(m.unshown(), m.old())
 }
 
 // Forget drops what is known of the Work of a source on a cluster, except the contest about
@@ -201,8 +201,8 @@ func (m *Memory) Forget(id render.Identity, cluster string) {
 	})
 }
 
-// Arrived notes that the watch has shown a Work.
-func (m *Memory) Arrived(shown *state.Work) {
+// Shown notes that the watch has shown a Work.
+func (m *Memory) Shown(shown *state.Work) {
 	m.change(shown.Source, shown.Cluster, func(w *work) {
 		w.expected = w.expected.after(shown)
 		w.created = w.created.after(shown)

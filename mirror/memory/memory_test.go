@@ -70,7 +70,7 @@ func TestAwaitsAny(t *testing.T) {
 	if !m.AwaitsAny(v.ID) {
 		t.Error("the Work has not been shown yet")
 	}
-	m.Arrived(observed(source, "m1", sample.Version("10")))
+	m.Shown(observed(source, "m1", sample.Version("10")))
 	if m.AwaitsAny(v.ID) {
 		t.Error("the Work has been shown")
 	}
@@ -130,9 +130,9 @@ func TestUnderWay(t *testing.T) {
 	}
 }
 
-// TestArrived: a write that the watch has shown is forgotten, unless admission has altered
+// TestWriteIsShown: a write that the watch has shown is forgotten, unless admission has altered
 // it.
-func TestArrived(t *testing.T) {
+func TestWriteIsShown(t *testing.T) {
 	source := asking("1", "m1")
 	for name, tc := range map[string]struct {
 		reason string
@@ -152,7 +152,7 @@ func TestArrived(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := New(clocktesting.NewFakeClock(time.Unix(1, 0)))
 			wrote(m, wanting(source), judge.Operation{Kind: judge.Create, Cluster: "m1"}, Receipt{"10", 3})
-			m.Arrived(tc.work)
+			m.Shown(tc.work)
 			if kept := m.read(sample.Page, "m1").expected != nil; kept != tc.kept {
 				t.Errorf("%s: kept: %v", tc.reason, kept)
 			}
@@ -160,18 +160,18 @@ func TestArrived(t *testing.T) {
 	}
 }
 
-// TestArrivedWithoutContent: writes that do not write content also come back, and are settled.
-func TestArrivedWithoutContent(t *testing.T) {
+// TestShownWithoutContent: writes that do not write content also come back, and are settled.
+func TestShownWithoutContent(t *testing.T) {
 	before := observed(asking("1", "m1"), "m1", sample.Version("9"), sample.Generation(2))
 	after := observed(asking("1", "m1"), "m1", sample.Version("10"), sample.Generation(3))
 	for _, kind := range []judge.OperationKind{judge.Hold, judge.Wake, judge.Amend} {
 		m := New(clocktesting.NewFakeClock(time.Unix(1, 0)))
 		wrote(m, wanting(asking("1", "m1")), judge.Operation{Kind: kind, Cluster: "m1", Work: before}, Receipt{"10", 3})
-		m.Arrived(before)
+		m.Shown(before)
 		if !m.IsUnderWay(sample.Page, "m1", before) {
 			t.Errorf("%s: the Work from before it is judged", kind)
 		}
-		m.Arrived(after)
+		m.Shown(after)
 		if m.read(sample.Page, "m1").expected != nil {
 			t.Errorf("%s: it is never settled", kind)
 		}
@@ -189,7 +189,7 @@ func TestAltered(t *testing.T) {
 	wrote(m, v, judge.Operation{Kind: judge.Create, Cluster: "m1"}, Receipt{"10", 3})
 	for i, at := range []string{"10", "10", "11"} { // 11: Karmada's status
 		update.Work = observed(source, "m1", sample.Edited, sample.Version(at), sample.Generation(3))
-		m.Arrived(update.Work)
+		m.Shown(update.Work)
 		m.Holds(v, update) // a check alone reports nothing
 		held, ok := m.Check(v, update)
 		if said := held.Notice == noticeAltered; !ok || said != (i == 0) {
@@ -198,7 +198,7 @@ func TestAltered(t *testing.T) {
 		m.Reported(v.ID, update.Cluster, held.Notice)
 		clock.Step(time.Hour)
 	}
-	if lost := m.lost(); len(lost) > 0 {
+	if lost := m.unshown(); len(lost) > 0 {
 		t.Errorf("altered writes count as lost: %v", lost)
 	}
 	update.Work = observed(source, "m1", sample.Edited, sample.Version("12"), sample.Generation(4))
@@ -234,7 +234,7 @@ func TestAlteredNotes(t *testing.T) {
 	m := New(clocktesting.NewFakeClock(time.Unix(1, 0)))
 	wrote(m, before, judge.Operation{Kind: judge.Create, Cluster: "m1"}, Receipt{"10", 3})
 	update := judge.Operation{Kind: judge.Update, Cluster: "m1", Work: observed(source, "m1", sample.Edited, sample.Version("10"), sample.Generation(3))}
-	m.Arrived(update.Work)
+	m.Shown(update.Work)
 	if _, isHeld := m.Check(before, update); !isHeld {
 		t.Error("the same is written again")
 	}
@@ -254,10 +254,10 @@ func TestLost(t *testing.T) {
 	create := judge.Operation{Kind: judge.Create, Cluster: "m1"}
 	wrote(m, v, create, Receipt{"10", 1})
 	wrote(m, other, create, Receipt{"10", 1})
-	m.Arrived(observed(source, "m1", sample.Version("10")))
+	m.Shown(observed(source, "m1", sample.Version("10")))
 	expect := func(when string, want ...render.Identity) {
 		t.Helper()
-		if diff := cmp.Diff(want, m.lost()); diff != "" {
+		if diff := cmp.Diff(want, m.unshown()); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", when, diff)
 		}
 	}
@@ -408,7 +408,7 @@ func TestContest(t *testing.T) {
 	v := wanting(source)
 	for name, undo := range map[string]func(*Memory) judge.Operation{
 		"EditedLater": func(m *Memory) judge.Operation {
-			m.Arrived(observed(source, "m1", sample.Version("10"), sample.Generation(3)))
+			m.Shown(observed(source, "m1", sample.Version("10"), sample.Generation(3)))
 			return judge.Operation{Kind: judge.Update, Work: observed(source, "m1", sample.Edited, sample.Version("11"), sample.Generation(9))}
 		},
 		"Edited": func(*Memory) judge.Operation {
@@ -565,7 +565,7 @@ func TestAlteredLikeness(t *testing.T) {
 	op := judge.Operation{Kind: judge.Update, Cluster: "m1", From: sibling, Work: observed(source, "m1", sample.Edited)}
 	wrote(m, v, op, Receipt{"10", 3})
 	altered := observed(source, "m1", sample.Edited, sample.Version("10"), sample.Generation(3))
-	m.Arrived(altered)
+	m.Shown(altered)
 	op.Work = altered
 	if held, ok := m.Check(v, op); !ok || held.Notice != noticeAltered {
 		t.Errorf("it is written again: %+v, %v", held, ok)

@@ -20,7 +20,7 @@ func TestVanished(t *testing.T) {
 	if got := m.Vanished(sample.Page); len(got) != 1 || got["m1"] != w {
 		t.Errorf("%v", got)
 	}
-	m.Arrived(w)
+	m.Shown(w)
 	if got := m.Vanished(sample.Page); len(got) != 0 {
 		t.Errorf("once it is back: %v", got)
 	}
@@ -35,7 +35,7 @@ func TestVanished(t *testing.T) {
 	if got := m.Vanished(sample.Page); len(got) != 1 {
 		t.Errorf("long after our own deletion, which was lost: %v", got)
 	}
-	m.Arrived(w)
+	m.Shown(w)
 	takeBack()
 	m.Forget(sample.Page, "m1")
 	m.Vanish(w)
@@ -54,7 +54,7 @@ func TestVanishedByUs(t *testing.T) {
 	wrote(m, v, judge.Operation{Kind: judge.Delete, Cluster: "m1", Work: work}, Receipt{})
 	going := observed(source, "m1", sample.Version("8"), sample.Terminating)
 	going.UID = work.UID
-	m.Arrived(going)
+	m.Shown(going)
 	m.Vanish(going)
 	if gone := m.Vanished(sample.Page); len(gone) > 0 {
 		t.Errorf("a Work that we have deleted was deleted by another user: %v", gone)

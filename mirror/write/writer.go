@@ -255,7 +255,7 @@ func (w *Writer) write(ctx context.Context, v judge.Verdict, op judge.Operation,
 		takeBack()
 	}
 	if shown, found := w.Caches.WorkAt(v.ID, op.Cluster, name); found {
-		w.Memory.Arrived(shown) // the watch may have shown it before the answer
+		w.Memory.Shown(shown) // the watch may have shown it before the answer
 	}
 	return answer, nil, err
 }
