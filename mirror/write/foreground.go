@@ -38,7 +38,9 @@ func SetFinalizer(ctx context.Context, client dynamic.ResourceInterface, name st
 		case wanted && u.GetDeletionTimestamp() != nil:
 			return ErrOtherVersion
 		}
-		_, err = client.Patch(ctx, name, types.MergePatchType, finalizerPatch(u, wanted), metav1.PatchOptions{})
+		inTime, cancel := context.WithTimeout(ctx, Deadline)
+		defer cancel()
+		_, err = client.Patch(inTime, name, types.MergePatchType, finalizerPatch(u, wanted), metav1.PatchOptions{})
 		changed = err == nil || mayHaveHappened(err)
 		return err
 	})
