@@ -106,7 +106,7 @@ func (c *Controller) lead(ctx context.Context, stop <-chan struct{}) {
 			}
 		}, overduePeriod)
 	})
-	upkeep.Go(func() { c.endIfBlind(ctx) })
+	upkeep.Go(func() { wait.UntilWithContext(ctx, c.endIfBlind, overduePeriod) })
 	upkeep.Go(func() { wait.UntilWithContext(ctx, c.findDeparted, overduePeriod) })
 	upkeep.Go(func() { wait.UntilWithContext(ctx, c.reportHeld, overduePeriod) })
 	c.statuses.Store(statuses)
@@ -138,22 +138,16 @@ func (c *Controller) lead(ctx context.Context, stop <-chan struct{}) {
 	c.Logger.Info("stopped leading")
 }
 
-// endIfBlind ends leading once it has failed for long both to list and to watch what every decision needs: another replica may be
-// able to. One whose list hangs decides nothing, but still tells what it holds.
-func (c *Controller) endIfBlind(ctx context.Context) {
-	reached, at := map[watch.Resource]string{}, map[watch.Resource]time.Time{}
-	wait.UntilWithContext(ctx, func(context.Context) {
-		for _, w := range c.caches.Fixed() {
-			s := w.Status()
-			if at[w.Resource].IsZero() || s.State != watch.Degraded || s.ResourceVersion != reached[w.Resource] {
-				reached[w.Resource], at[w.Resource] = s.ResourceVersion, c.Clock.Now()
-			}
-			if c.Clock.Since(at[w.Resource]) > gather.MaxDegraded {
-				c.Logger.Error("can neither list nor watch what every decision needs", zap.Stringer("resource", w.Resource.GroupResource), zap.Error(s.Err))
-				c.fail(ErrStale)
-			}
+// endIfBlind ends leading once lists of what every decision needs have failed for long, and no watch brings anything: another
+// replica may be able to. One whose list hangs decides nothing, but still tells what it holds.
+func (c *Controller) endIfBlind(context.Context) {
+	for _, w := range c.caches.Fixed() {
+		s := w.Status()
+		if s.State == watch.Degraded && !s.ListFailing.IsZero() && c.Clock.Since(s.ListFailing) > gather.MaxDegraded {
+			c.Logger.Error("can neither list nor watch what every decision needs", zap.Stringer("resource", w.Resource.GroupResource), zap.Error(s.Err))
+			c.fail(ErrStale)
 		}
-	}, overduePeriod)
+	}
 }
 
 // recallHeld tells the breaker of all held deletions, by the marks on the Works, before
@@ -183,12 +177,14 @@ func (c *Controller) CanLead() bool { return c.caches.HasSynced() && c.caches.Is
 // awaitCaches waits until the caches of Works, clusters and Namespaces have synced, and neither
 // the latter two nor the configuration are stale. It also reads the version that the caches of sources must have
 // reached before updates rely on them, and that of Works before deletions do: the breaker's memory is in it. Other writes
-// based on a stale Work are rejected by the API server. A watch that has missed something for good never catches up.
+// based on a stale Work are rejected by the API server. A watch that has missed something for good never catches up, and a replica
+// that cannot find out for long may keep others from leading that can.
 func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool {
 	failing := wait.Backoff{Duration: cachePeriod, Factor: 2, Jitter: 0.1, Steps: 10, Cap: maxCachePause}
 	behind := wait.Backoff{Duration: cachePeriod, Factor: 2, Jitter: 0.1, Steps: 10, Cap: maxCatchUpPause}
 	waiting, catchUp := rate.Sometimes{First: 1, Interval: time.Minute}, c.caches.NewCatchUp()
 	var behindSince, behindAt time.Time // as far as checks could tell
+	checkedAt := c.Clock.Now()
 	for pause := time.Duration(0); ; {
 		timer := c.Clock.NewTimer(pause)
 		select {
@@ -201,8 +197,12 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 			return false
 		}
 		pause = cachePeriod
+		if c.Clock.Since(checkedAt) > gather.MaxDegraded { // another replica may be able to check
+			c.fail(ErrStale)
+		}
 		if !c.CanLead() {
 			waiting.Do(func() { c.Logger.Info("cannot lead yet", zap.Error(c.caches.Ready())) })
+			checkedAt = c.Clock.Now()
 			continue
 		}
 		version, err := c.checkCaches(ctx, catchUp)
@@ -215,7 +215,7 @@ func (c *Controller) awaitCaches(ctx context.Context, stop <-chan struct{}) bool
 			if c.Clock.Since(behindAt) > gather.MaxDegraded/3 { // it may have caught up meanwhile
 				behindSince = c.Clock.Now()
 			}
-			behindAt = c.Clock.Now()
+			behindAt, checkedAt = c.Clock.Now(), c.Clock.Now()
 			if pause = behind.Step(); c.Clock.Since(behindSince) > gather.MaxDegraded {
 				c.fail(ErrStale)
 			}

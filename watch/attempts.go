@@ -31,6 +31,8 @@ type attempts struct {
 type reports struct {
 	// failed says that an attempt to list or watch has ended without what it was for; nil: as it may.
 	failed func(error)
+	// listed says whether a list, which may be a streaming one, has brought its objects.
+	listed func(bool)
 	// added says that a streaming list, or a watch, has announced an object that was created then.
 	added func(created time.Time)
 	// alive says that a watch has brought something else than its initial list, and stood that one has ended as watches
@@ -77,6 +79,7 @@ func (a attemptsIn) List(ctx context.Context, o metav1.ListOptions) (*unstructur
 	} else {
 		a.hear()
 	}
+	a.listed(failure(ctx, err) == nil)
 	return list, err
 }
 
@@ -121,6 +124,9 @@ func (a attemptsIn) Watch(ctx context.Context, o metav1.ListOptions) (apiwatch.I
 		a.failed(nil)
 	default:
 		a.failed(failure(ctx, err))
+	}
+	if lists && !apierrors.IsTooManyRequests(err) { // perhaps only watches are, which client-go then repeats
+		a.listed(failure(ctx, err) == nil || apierrors.IsInvalid(err))
 	}
 	cancel()
 	return nil, err
@@ -171,7 +177,10 @@ func (r reports) relay(ctx context.Context, from apiwatch.Interface, end context
 						r.alive()
 					}
 				}
-				lists = lists && event.Type != apiwatch.Bookmark
+				if lists && event.Type == apiwatch.Bookmark {
+					lists = false
+					r.listed(true)
+				}
 				if object, err := meta.Accessor(event.Object); err == nil && event.Type == apiwatch.Added {
 					r.added(object.GetCreationTimestamp().Time)
 				}
@@ -189,7 +198,9 @@ func (r reports) ended(ctx context.Context, began time.Time, brought, lists bool
 	switch {
 	case ctx.Err() != nil:
 	case lists || !brought && time.Since(began) < time.Second:
-		r.failed(errCut)
+		if r.failed(errCut); lists {
+			r.listed(false)
+		}
 		relist(errCut)
 	default:
 		isSilent := time.Since(time.Unix(0, r.heard.Load())) > maxSilence

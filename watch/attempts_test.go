@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -54,12 +55,13 @@ func TestWatchAttempts(t *testing.T) {
 		stood   bool
 		relists bool
 		lasts   time.Duration
+		listed  []bool
 	}{
 		"NoAnswer":           {answer: func(ctx context.Context) (apiwatch.Interface, error) { <-ctx.Done(); return nil, ctx.Err() }, failure: errOverdue, lasts: 5*time.Minute + watchGrace},
 		"Throttled":          {answer: refused(throttled), failure: throttled},
 		"Unreachable":        {answer: refused(syscall.ECONNREFUSED), failure: syscall.ECONNREFUSED},
 		"Expired":            {answer: refused(apierrors.NewResourceExpired(""))},
-		"CannotStream":       {answer: refused(invalid), lists: true},
+		"CannotStream":       {answer: refused(invalid), lists: true, listed: []bool{true}},
 		"Invalid":            {answer: refused(invalid), failure: invalid},
 		"EndsAtOnce":         {answer: endsAfter(time.Millisecond), failure: errCut, relists: true, lasts: time.Millisecond},
 		"BringsSomething":    {answer: endsAfter(time.Millisecond, apiwatch.Modified), alive: 1, stood: true, lasts: time.Millisecond},
@@ -69,16 +71,19 @@ func TestWatchAttempts(t *testing.T) {
 		"EndsEarlyAndSilent": {answer: endsAfter(2 * time.Second), quiet: maxSilence, relists: true, lasts: 2 * time.Second},
 		"StandsInSilence":    {answer: endsAfter(maxSilence + time.Second), stood: true, relists: true, lasts: maxSilence + time.Second},
 		"EndsNever":          {answer: endsAfter(time.Hour), failure: errOverdue, relists: true, lasts: 5*time.Minute + watchGrace},
-		"ListEndsIncomplete": {answer: endsAfter(45*time.Second, apiwatch.Added), lists: true, failure: errCut, relists: true, lasts: 45 * time.Second},
-		"ListIsComplete":     {answer: endsAfter(45*time.Second, apiwatch.Added, apiwatch.Bookmark), lists: true, stood: true, lasts: 45 * time.Second},
+		"ListEndsIncomplete": {answer: endsAfter(45*time.Second, apiwatch.Added), lists: true, failure: errCut, relists: true, lasts: 45 * time.Second, listed: []bool{false}},
+		"ListIsThrottled":    {answer: refused(throttled), lists: true, failure: throttled},
+		"ListIsRefused":      {answer: refused(syscall.ECONNREFUSED), lists: true, failure: syscall.ECONNREFUSED, listed: []bool{false}},
+		"ListIsComplete":     {answer: endsAfter(45*time.Second, apiwatch.Added, apiwatch.Bookmark), lists: true, stood: true, lasts: 45 * time.Second, listed: []bool{true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var alive int
 				var stood bool
 				var failure error
+				var listed []bool
 				a := attemptsIn{watching{answer: tc.answer}, reports{
-					alive: func() { alive++ }, stood: func(began time.Time) { stood = time.Since(began) == tc.lasts }, failed: func(err error) { failure = err }, added: func(time.Time) {}, heard: &atomic.Int64{},
+					alive: func() { alive++ }, stood: func(began time.Time) { stood = time.Since(began) == tc.lasts }, failed: func(err error) { failure = err }, listed: func(ok bool) { listed = append(listed, ok) }, added: func(time.Time) {}, heard: &atomic.Int64{},
 				}}
 				a.hear()
 				time.Sleep(tc.quiet)
@@ -88,8 +93,8 @@ func TestWatchAttempts(t *testing.T) {
 						relists = event.Type == apiwatch.Error
 					}
 				}
-				if got := time.Since(began); got != tc.lasts || alive != tc.alive || stood != tc.stood || failure != tc.failure || relists != tc.relists {
-					t.Errorf("after %s: alive %d, stood %v, failed %v, relists %v", got, alive, stood, failure, relists)
+				if got := time.Since(began); got != tc.lasts || alive != tc.alive || stood != tc.stood || failure != tc.failure || relists != tc.relists || !slices.Equal(listed, tc.listed) {
+					t.Errorf("after %s: alive %d, stood %v, failed %v, relists %v, listed %v", got, alive, stood, failure, relists, listed)
 				}
 				time.Sleep(time.Hour)
 			})

@@ -28,12 +28,14 @@ type Status struct {
 	Err error
 	// ErrSince is when the failure behind Err began; zero if there is none.
 	ErrSince time.Time
+	// ListFailing is since when lists have failed, each of them; zero if the last has not, or a watch has brought something since.
+	ListFailing time.Time
 }
 
 // Status returns the state of the Watch.
 func (w *Watch) Status() Status {
 	w.mu.RLock()
-	s := Status{State: Pending, Served: w.served, Unserved: w.unserved, Synced: w.synced, Err: w.err}
+	s := Status{State: Pending, Served: w.served, Unserved: w.unserved, Synced: w.synced, Err: w.err, ListFailing: w.listFailing}
 	informer := w.informer
 	if w.err != nil {
 		s.ErrSince = w.errSince

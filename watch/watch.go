@@ -99,6 +99,8 @@ type Watch struct {
 	// leave the cache behind.
 	err      error
 	errSince time.Time
+	// listFailing is since when lists have failed; zero if the last has not.
+	listFailing time.Time
 	// stood is for how long watches have been open since the last failure, without the one that is.
 	stood time.Duration
 	// listing reports that a list is in progress since listBegan; the cache was at
@@ -216,7 +218,7 @@ func (w *Watch) follow(ctx context.Context, served Served, stalls int) (stalled 
 }
 
 func (w *Watch) attempts(plain bool) attempts {
-	return attempts{Interface: w.Client, plain: plain, reports: reports{failed: w.attemptFailed, added: w.noteAdded, alive: w.noteAlive, stood: w.noteStood, heard: &atomic.Int64{}}}
+	return attempts{Interface: w.Client, plain: plain, reports: reports{failed: w.attemptFailed, listed: w.noteListed, added: w.noteAdded, alive: w.noteAlive, stood: w.noteStood, heard: &atomic.Int64{}}}
 }
 
 func (w *Watch) newInformer(ctx context.Context, client dynamic.Interface, served Served) (cache.SharedIndexInformer, error) {
@@ -357,5 +359,16 @@ func (w *Watch) noteStood(began time.Time) {
 func (w *Watch) noteAlive() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.err = nil
+	w.err, w.listFailing = nil, time.Time{}
+}
+
+func (w *Watch) noteListed(ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case ok:
+		w.listFailing = time.Time{}
+	case w.listFailing.IsZero():
+		w.listFailing = w.Clock.Now()
+	}
 }
