@@ -129,24 +129,24 @@ func TestLossConfirmsAnother(t *testing.T) {
 // TestLossWithItsDefinition: policies that have gone with their definition have ten minutes to come back after it.
 func TestLossWithItsDefinition(t *testing.T) {
 	for name, tc := range map[string]struct {
-		age, written time.Duration // before the policy is found missing
-		terminating  bool
-		known        string // the UID of the definition that this process has known
-		want         time.Duration
+		age, source time.Duration // before the policy is found missing
+		terminating bool
+		known       string // the UID of the definition that this process has known
+		want        time.Duration
 	}{
 		"Older":       {time.Hour, time.Minute, false, "1", 0},
 		"Younger":     {time.Second, time.Minute, false, "1", 10*time.Minute - policySettle},
-		"Another":     {time.Second, 0, false, "0", 10*time.Minute - policySettle}, // and the Work was written since, as when it is suspended
+		"Another":     {time.Second, 0, false, "0", 10*time.Minute - policySettle}, // and the source was recreated since
 		"Terminating": {time.Hour, time.Minute, true, "1", 10*time.Minute - policySettle},
 	} {
 		s := honoring(t)
 		page, definition := sample.Asking("1", "m1"), &unstructured.Unstructured{}
 		page.SetResourceVersion("5")
+		clock := newFakeClock()
+		page.SetCreationTimestamp(metav1.NewTime(clock.Now().Add(-tc.source)))
 		s.list(configMaps, page)
 		work := overridden(t, page, settingPolicy("a", "replicas"))
-		clock := newFakeClock()
-		work.SetCreationTimestamp(metav1.NewTime(clock.Now().Add(-tc.written)))
-		s.list(render.WorksResource, work)
+		s.list(render.WorksResource, work) // which is written later, as when it is suspended
 		definition.SetGroupVersionKind(state.DefinitionsResource.GroupVersion().WithKind("CustomResourceDefinition"))
 		definition.SetName("overridepolicies.policy.karmada.io")
 		definition.SetCreationTimestamp(metav1.NewTime(clock.Now().Add(-tc.age)))

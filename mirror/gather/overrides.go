@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"go.uber.org/zap"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -139,6 +140,8 @@ func (c *Caches) ConfirmLoss(ctx context.Context, f judge.Facts, lost map[string
 			return f, 0, err
 		}
 		if left := policiesGrace - c.options.Memory.Lost(f.ID, lost, false); gone && left > 0 {
+			c.options.Failures.Warn("override policies have gone with their definition: keeping what they did until they come back, or for ten minutes",
+				zap.Stringer("source", f.ID), zap.Duration("left", left))
 			return f, left, nil
 		}
 	}
@@ -156,7 +159,7 @@ func (c *Caches) ConfirmLoss(ctx context.Context, f judge.Facts, lost map[string
 const policiesGrace = 10 * time.Minute
 
 // goneWithDefinition reports whether override policies that some Works have may have gone with their definition: it is not older than
-// policiesGrace, and younger than the Works, or this process has known another one.
+// policiesGrace, and younger than the source, or this process has known another one.
 func (c *Caches) goneWithDefinition(ctx context.Context, r schema.GroupResource, f judge.Facts, lost map[string][]string) (bool, error) {
 	obj, err := c.recent.get(ctx, c.customResources, r.String(), func(u *unstructured.Unstructured) kept { return state.NewDefinition(u) })
 	switch {
@@ -170,7 +173,7 @@ func (c *Caches) goneWithDefinition(ctx context.Context, r schema.GroupResource,
 	isAnother := seen && first != d.UID
 	for cluster := range lost {
 		w := f.Works[cluster]
-		isAnother = isAnother || w != nil && w.Written().Before(d.Created)
+		isAnother = isAnother || w != nil && w.SourceCreated().Before(d.Created)
 	}
 	return d.Terminating || isAnother && c.options.Clock.Since(d.Created) < policiesGrace, nil
 }
