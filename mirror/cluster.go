@@ -16,8 +16,7 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 	if before != nil && after != nil && after.HasReturned(before) {
 		c.wakeWorksOn(after)
 	}
-	if before != nil && after != nil && (before.IsReady != after.IsReady || !before.ReadySince.Equal(after.ReadySince)) {
-		c.memory.MarkUnreachable(after.Name)
+	if before != nil && after != nil && after.IsOtherwiseReady(before) {
 		c.enqueueChoosing(after, c.caches.InWaves) // a wave passes over clusters that are not ready
 		c.enqueueHavingChosen(after, c.caches.LabelsHad(after.Name))
 		for w := range c.caches.WorksOn(after.Name) {

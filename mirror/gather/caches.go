@@ -85,8 +85,8 @@ type Caches struct {
 	outages sync.Map
 	// relabelled has the recent labellings of each cluster, by name.
 	relabelled sync.Map
-	// handled has each cluster as its handler has last seen it, by name: what follows from a change is noted by then.
-	handled sync.Map
+	// noted has each cluster as its handler has last seen it, by name: what follows from a change is noted by then.
+	noted sync.Map
 	// flaps delays what a recovery wakes, by cluster.
 	flaps  *flowcontrol.Backoff
 	recent *recentReads

@@ -316,10 +316,10 @@ func (c *Caches) Cluster(name string) *state.Cluster {
 	return cluster
 }
 
-// unhandled returns what its handler has last seen of a cluster, if the cache is ahead of that; nil if it is not.
-func (c *Caches) unhandled(now *state.Cluster) *state.Cluster {
-	handled, _ := c.handled.Load(now.Name)
-	if last, ok := handled.(*state.Cluster); ok && last != now {
+// notedBefore returns what its handler has last seen of a cluster, if the cache is ahead of that; nil if it is not.
+func (c *Caches) notedBefore(now *state.Cluster) *state.Cluster {
+	noted, _ := c.noted.Load(now.Name)
+	if last, ok := noted.(*state.Cluster); ok && last != now {
 		return last
 	}
 	return nil

@@ -72,7 +72,7 @@ func (c *Caches) RecoveryOf(cluster *state.Cluster) judge.Recovery {
 
 // isReturning reports whether the handler of a cluster is still to note that it went or came back.
 func (c *Caches) isReturning(cluster *state.Cluster) bool {
-	last := c.unhandled(cluster)
+	last := c.notedBefore(cluster)
 	return last != nil && !last.ReadySince.Equal(cluster.ReadySince)
 }
 

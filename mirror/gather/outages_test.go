@@ -70,7 +70,7 @@ func TestOutageUnseen(t *testing.T) {
 	if r := c.RecoveryOf(ready(time.Second)); !r.Down.IsZero() || r.At != ready(time.Second).ReadySince || r.In != 2*wakeDelay {
 		t.Errorf("%+v", r)
 	}
-	if c.handled.Store("m1", ready(time.Second)); !c.isReturning(ready(0)) || c.isReturning(ready(time.Second)) {
+	if c.noted.Store("m1", ready(time.Second)); !c.isReturning(ready(0)) || c.isReturning(ready(time.Second)) {
 		t.Error("it does not count as returning until its handler has noted that")
 	}
 	if r := c.RecoveryOf(ready(0)); r != (judge.Recovery{At: ready(0).ReadySince}) { // the cache is ahead of its handler

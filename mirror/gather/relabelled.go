@@ -56,7 +56,7 @@ func (c *Caches) labellings(cluster string) []labelling {
 
 // hadLabels returns the labels that a cluster had until a moment ago.
 func (c *Caches) hadLabels(cluster *state.Cluster) (had []judge.HadLabels) {
-	if last := c.unhandled(cluster); last != nil && !maps.Equal(cluster.Labels, last.Labels) {
+	if last := c.notedBefore(cluster); last != nil && !maps.Equal(cluster.Labels, last.Labels) {
 		had = append(had, judge.HadLabels{Labels: last.Labels, In: relabelPeriod})
 	}
 	for _, l := range c.labellings(cluster.Name) {

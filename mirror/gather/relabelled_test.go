@@ -57,7 +57,7 @@ func TestHadLabels(t *testing.T) {
 		t.Errorf("%d are kept", n)
 	}
 	c.ForgetLabels("m1")
-	c.handled.Store("m1", of("edge"))
+	c.noted.Store("m1", of("edge"))
 	if had := c.hadLabels(of("egde")); len(had) != 1 || had[0].Labels["tier"] != "edge" || len(c.hadLabels(of("edge"))) > 0 {
 		t.Errorf("its handler is still to note what it had: %v", had)
 	}

@@ -107,12 +107,15 @@ func (c *Caches) newClusterWatch() *watch.Watch {
 			Changed: typed(func(before, after *state.Cluster) {
 				c.noteOutage(before, after)
 				c.noteLabels(before, after)
-				c.options.Handlers.Cluster(before, after)
 				if after == nil {
-					c.handled.Delete(before.Name)
+					c.noted.Delete(before.Name)
 				} else {
-					c.handled.Store(after.Name, after)
+					if before != nil && after.IsOtherwiseReady(before) {
+						c.options.Memory.MarkUnreachable(after.Name)
+					}
+					c.noted.Store(after.Name, after)
 				}
+				c.options.Handlers.Cluster(before, after)
 			}),
 			Synced: c.options.Handlers.Synced,
 		},

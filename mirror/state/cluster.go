@@ -102,6 +102,11 @@ func servedKinds(obj *unstructured.Unstructured) string {
 	return kinds.String() + "\n"
 }
 
+// IsOtherwiseReady reports whether a cluster has gone or come back.
+func (c *Cluster) IsOtherwiseReady(before *Cluster) bool {
+	return before.IsReady != c.IsReady || !before.ReadySince.Equal(c.ReadySince)
+}
+
 // HasReturned reports whether the cluster has become ready since it was as before, though it may have
 // been so then: an outage may fall between two lists.
 func (c *Cluster) HasReturned(before *Cluster) bool {
