@@ -41,12 +41,13 @@ func (c *Controller) Lead(ctx context.Context, stop <-chan struct{}) error {
 	}
 }
 
-// HoldsUnmarked reports whether the next leader could not know of all deletions that are held.
+// HoldsUnmarked reports whether the next leader could not know of all deletions that are held. What the last one could not mark,
+// this one must find first.
 func (c *Controller) HoldsUnmarked() bool {
 	isLeft := func(w *watch.Watch) bool {
 		resource := w.Resource.GroupResource.String()
 		isSuspect, isJudged := c.breaker.IsSuspect(resource) // of a Namespace, at least
-		return isSuspect && (isJudged || !w.Status().Synced && c.caches.HasWorksOf(resource, c.breaker.MayHaveHeld))
+		return isSuspect && (isJudged || !c.hasPassed.Load() || !w.Status().Synced && c.caches.HasWorksOf(resource, c.breaker.MayHaveHeld))
 	}
 	sources := c.caches.Sources()
 	if isSuspicious, _ := c.breaker.IsSuspect(""); isSuspicious && len(sources) == 0 {

@@ -227,3 +227,21 @@ func TestStaleForGood(t *testing.T) {
 		})
 	}
 }
+
+// TestHoldsUnmarkedUntilItLeads: a replica that ends before it leads knows no more than the last leader, which could not mark all
+// that it held.
+func TestHoldsUnmarkedUntilItLeads(t *testing.T) {
+	c := newControllerOf(t, newAPIServer(t), configured("", "", ""), newFakeClock())
+	c.hasPassed.Store(false)
+	if c.HoldsUnmarked() {
+		t.Error("the last leader has marked all")
+	}
+	c.Suspect()
+	if !c.HoldsUnmarked() {
+		t.Error("the next leader does not learn that the last one could not mark all")
+	}
+	c.hasPassed.Store(true)
+	if c.HoldsUnmarked() {
+		t.Error("there is nothing that may have been held")
+	}
+}
