@@ -47,7 +47,8 @@ func (c *Controller) HoldsUnmarked() bool {
 	isLeft := func(w *watch.Watch) bool {
 		resource := w.Resource.GroupResource.String()
 		isSuspect, isJudged := c.breaker.IsSuspect(resource) // of a Namespace, at least
-		return isSuspect && (isJudged || !c.hasPassed.Load() || !w.Status().Synced && c.caches.HasWorksOf(resource, c.breaker.MayHaveHeld))
+		mayBeJudged := !w.Status().Synced || c.breaker.BecameSuspicious()
+		return isSuspect && (isJudged || !c.hasPassed.Load() || mayBeJudged && c.caches.HasWorksOf(resource, c.breaker.MayHaveHeld))
 	}
 	sources := c.caches.Sources()
 	if isSuspicious, _ := c.breaker.IsSuspect(""); isSuspicious && len(sources) == 0 {

@@ -231,7 +231,9 @@ func TestStaleForGood(t *testing.T) {
 // TestHoldsUnmarkedUntilItLeads: a replica that ends before it leads knows no more than the last leader, which could not mark all
 // that it held.
 func TestHoldsUnmarkedUntilItLeads(t *testing.T) {
-	c := newControllerOf(t, newAPIServer(t), configured("", "", ""), newFakeClock())
+	s, clock := newAPIServer(t), newFakeClock()
+	s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"))
+	c := newControllerOf(t, s, configured("", "", ""), clock)
 	c.hasPassed.Store(false)
 	if c.HoldsUnmarked() {
 		t.Error("the last leader has marked all")
@@ -240,8 +242,10 @@ func TestHoldsUnmarkedUntilItLeads(t *testing.T) {
 	if !c.HoldsUnmarked() {
 		t.Error("the next leader does not learn that the last one could not mark all")
 	}
-	c.hasPassed.Store(true)
-	if c.HoldsUnmarked() {
-		t.Error("there is nothing that may have been held")
+	if c.hasPassed.Store(true); !c.HoldsUnmarked() {
+		t.Error("nor where no source has been judged, although it leads")
+	}
+	if clock.Step(time.Hour); c.HoldsUnmarked() {
+		t.Error("what cannot be judged is suspicious for ever")
 	}
 }

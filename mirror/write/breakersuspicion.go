@@ -43,6 +43,13 @@ func (b *Breaker) IsSuspect(resource string) (isSuspect, isJudged bool) {
 	return isSuspect || !isJudged && !b.suspicious.IsZero(), isJudged
 }
 
+// BecameSuspicious reports whether the last leader was replaced so recently that not all may have been judged.
+func (b *Breaker) BecameSuspicious() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.suspicious.IsZero() && b.clock.Since(b.suspicious) < breakerWindow
+}
+
 // isSuspectLocked reports whether the deletion of a Work may have been held.
 func (b *Breaker) isSuspectLocked(resource string, w *state.Work) bool {
 	until, isKnown := b.suspects[place{resource, w.Source.Namespace}]
