@@ -79,7 +79,9 @@ func (a attemptsIn) List(ctx context.Context, o metav1.ListOptions) (*unstructur
 	} else {
 		a.hear()
 	}
-	a.listed(failure(ctx, err) == nil)
+	if isPage := err == nil && list.GetContinue() != ""; !isPage {
+		a.listed(failure(ctx, err) == nil)
+	}
 	return list, err
 }
 

@@ -120,3 +120,32 @@ func TestStood(t *testing.T) {
 		}
 	})
 }
+
+type listing struct {
+	dynamic.ResourceInterface
+	next string
+	err  error
+}
+
+func (l listing) List(context.Context, metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetContinue(l.next)
+	return list, l.err
+}
+
+// TestListed: a list has brought its objects with its last page; where a later one fails each time, it has not.
+func TestListed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		listing
+		want []bool
+	}{
+		"Last": {listing{}, []bool{true}}, "Page": {listing{next: "more"}, nil}, "Fails": {listing{err: syscall.ECONNREFUSED}, []bool{false}},
+	} {
+		var listed []bool
+		a := attemptsIn{tc.listing, reports{failed: func(error) {}, listed: func(ok bool) { listed = append(listed, ok) }, heard: &atomic.Int64{}}}
+		_, _ = a.List(t.Context(), metav1.ListOptions{})
+		if !slices.Equal(listed, tc.want) {
+			t.Errorf("%s: %v", name, listed)
+		}
+	}
+}
