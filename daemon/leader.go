@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,8 +87,8 @@ const ablePeriod = 100 * time.Millisecond
 // awaitAble waits until this replica could lead, if it does not.
 func (l lock) awaitAble(ctx context.Context) error {
 	isAble := func(context.Context) (bool, error) { return l.won.Load() || l.controller.CanLead(), nil }
-	if wait.PollUntilContextCancel(ctx, ablePeriod, true, isAble) != nil {
-		return fmt.Errorf("cannot lead yet: %w", l.controller.Ready())
+	if err := wait.PollUntilContextCancel(ctx, ablePeriod, true, isAble); err != nil {
+		return fmt.Errorf("cannot lead yet: %w", cmp.Or(l.controller.Ready(), err))
 	}
 	return nil
 }
