@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"k8s.io/apimachinery/pkg/labels"
+	"github.com/karmada-target/karmada-mirror/mirror/judge"
 
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -18,7 +18,7 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 	}
 	if before != nil && after != nil && after.IsOtherwiseReady(before) {
 		c.enqueueChoosing(after, c.caches.InWaves) // a wave passes over clusters that are not ready
-		c.enqueueHavingChosen(after, c.caches.LabelsHad(after.Name))
+		c.enqueueHavingChosen(after, c.memory.HadLabels(after))
 		for w := range c.caches.WorksOn(after.Name) {
 			c.enqueueStatus(w.Source)       // what a member that was away reports may not have been believed
 			if c.caches.InWaves(w.Source) { // which may wait for it, though it is no longer asked for
@@ -35,8 +35,8 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 		c.Metrics.KnowCluster(name)
 	case after == nil:
 		c.Metrics.ForgetCluster(name)
-		had := c.caches.LabelsHad(name)
-		c.caches.ForgetLabels(name) // they hold up nothing any more
+		had := c.memory.HadLabels(before)
+		c.memory.ForgetCluster(name) // they hold up nothing any more
 		c.enqueueHavingChosen(before, had)
 	}
 	objects, namespaces := c.caches.AffectedBy(before, after)
@@ -64,9 +64,9 @@ func (c *Controller) clusterChanged(before, after *state.Cluster) {
 }
 
 // enqueueHavingChosen enqueues the sources that chose a cluster by labels that it had of late, which hold up their waves.
-func (c *Controller) enqueueHavingChosen(cluster *state.Cluster, had []labels.Set) {
+func (c *Controller) enqueueHavingChosen(cluster *state.Cluster, had []judge.HadLabels) {
 	for _, those := range had {
-		c.enqueueChoosing(&state.Cluster{Meta: cluster.Meta, Labels: those}, c.caches.InWaves)
+		c.enqueueChoosing(&state.Cluster{Meta: cluster.Meta, Labels: those.Labels}, c.caches.InWaves)
 	}
 }
 
@@ -105,7 +105,7 @@ func (c *Controller) wakeWorksOn(cluster *state.Cluster) {
 	if q == nil {
 		return
 	}
-	recovery := c.caches.RecoveryOf(cluster)
+	recovery := c.memory.RecoveryOf(cluster)
 	delay := recovery.In
 	for w := range c.caches.WorksOn(cluster.Name) {
 		if w.NamesSource() && (recovery.Awaits(w) || w.Terminating) {

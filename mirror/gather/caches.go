@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
 
 	"github.com/karmada-target/karmada-mirror/config"
@@ -81,21 +80,12 @@ type Caches struct {
 	unserved sync.Map
 	contents contents
 	reports  memory.Reports
-	// outages has the last Recovery of each cluster, by name.
-	outages sync.Map
-	// relabelled has the recent labellings of each cluster, by name.
-	relabelled sync.Map
-	// noted has each cluster as its handler has last seen it, by name: what follows from a change is noted by then.
-	noted sync.Map
-	// flaps delays what a recovery wakes, by cluster.
-	flaps  *flowcontrol.Backoff
-	recent *recentReads
+	recent   *recentReads
 }
 
 // NewCaches returns Caches that Run fills.
 func NewCaches(o Options) *Caches {
-	c := &Caches{options: o, recent: newRecentReads(o.Dynamic, o.Clock), flaps: flowcontrol.NewBackOff(wakeDelay, maxWakeDelay)}
-	c.flaps.Clock = o.Clock
+	c := &Caches{options: o, recent: newRecentReads(o.Dynamic, o.Clock)}
 	c.sources = watch.NewSet(c.newSourceWatch)
 	c.policies = watch.NewSet(c.newPolicyWatch)
 	c.applied = watch.NewSet(c.newAppliedWatch)

@@ -249,8 +249,8 @@ func (c *Caches) clusterFacts(name string) judge.ClusterFacts {
 
 func (c *Caches) factsOf(cluster *state.Cluster) judge.ClusterFacts {
 	f := clusterFactsOf(cluster)
-	f.Recovery = c.RecoveryOf(cluster)
-	f.Had = c.hadLabels(cluster)
+	f.Recovery = c.options.Memory.RecoveryOf(cluster)
+	f.Had = c.options.Memory.HadLabels(cluster)
 	n, found := c.Namespace(render.ExecutionNamespace(cluster.Name))
 	f.LacksNamespace = !found || n.Terminating
 	return f
@@ -314,15 +314,6 @@ func (c *Caches) Cluster(name string) *state.Cluster {
 	obj, _, _ := c.clusters.Get("", name)
 	cluster, _ := obj.(*state.Cluster)
 	return cluster
-}
-
-// notedBefore returns what its handler has last seen of a cluster, if the cache is ahead of that; nil if it is not.
-func (c *Caches) notedBefore(now *state.Cluster) *state.Cluster {
-	noted, _ := c.noted.Load(now.Name)
-	if last, ok := noted.(*state.Cluster); ok && last != now {
-		return last
-	}
-	return nil
 }
 
 // seenOf returns what has been seen but for the clusters.

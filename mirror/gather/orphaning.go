@@ -42,8 +42,8 @@ func (c *Caches) stallsOf(works map[string]*state.Work, now time.Time) map[strin
 // that is ready. It may start over when the cluster comes back.
 func (c *Caches) orphaningTime(w *state.Work, now time.Time) time.Duration {
 	since, limit := c.options.Memory.Orphaning(w, now), orphaningLimit
-	if outage, ok := c.outages.Load(w.Cluster); ok && outage.(seenRecovery).at.After(since) {
-		since = outage.(seenRecovery).at
+	if returned := c.options.Memory.ReturnSeen(w.Cluster); returned.After(since) {
+		since = returned
 	}
 	if w.IsInPlace() {
 		limit = orphaningLimitInPlace

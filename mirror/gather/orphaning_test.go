@@ -42,7 +42,7 @@ func TestPartingTime(t *testing.T) {
 			}
 			clock.Step(tc.cameBack)
 			if tc.cameBack > 0 {
-				c.outages.Store("m1", seenRecovery{Recovery: judge.Recovery{}, at: clock.Now()})
+				c.options.Memory.NoteCluster(&state.Cluster{Meta: state.Meta{Name: "m1"}}, &state.Cluster{Meta: state.Meta{Name: "m1"}, IsReady: true, ReadySince: clock.Now()})
 			}
 			clock.Step(tc.passes - tc.cameBack)
 			if got := orphaningFor(c, w, true); got != tc.want {

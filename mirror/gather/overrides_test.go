@@ -4,11 +4,14 @@ import (
 	"slices"
 	"testing"
 
+	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/yaml"
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
@@ -33,5 +36,15 @@ func TestPoliciesOfOthers(t *testing.T) {
 		if (len(f.Policies) == 1) != counts {
 			t.Errorf("%s: %d policies", spec, len(f.Policies))
 		}
+	}
+}
+
+// TestLossAgainstOldList: the list that shows whether an override is lost may have been made for another
+// source, so it takes at least as long as such a list is used.
+func TestLossAgainstOldList(t *testing.T) {
+	clock := clocktesting.NewFakeClock(sample.Created)
+	c := NewCaches(Options{Clock: clock, Memory: memory.New(clock), Logger: zap.NewNop()})
+	if _, left, err := c.ConfirmLoss(t.Context(), judge.Facts{ID: sample.Page}, map[string][]string{"m1": {"OverridePolicy/x"}}, 0); err != nil || left != recentPeriod {
+		t.Errorf("%s left, %v", left, err)
 	}
 }

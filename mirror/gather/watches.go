@@ -105,16 +105,7 @@ func (c *Caches) newClusterWatch() *watch.Watch {
 		Transform: watch.Keep(state.NewCluster),
 		Handler: watch.Handler{
 			Changed: typed(func(before, after *state.Cluster) {
-				c.noteOutage(before, after)
-				c.noteLabels(before, after)
-				if after == nil {
-					c.noted.Delete(before.Name)
-				} else {
-					if before != nil && after.IsOtherwiseReady(before) {
-						c.options.Memory.MarkUnreachable(after.Name)
-					}
-					c.noted.Store(after.Name, after)
-				}
+				c.options.Memory.NoteCluster(before, after)
 				c.options.Handlers.Cluster(before, after)
 			}),
 			Synced: c.options.Handlers.Synced,

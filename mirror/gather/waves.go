@@ -22,7 +22,7 @@ func (c *Caches) advance(f *judge.Facts) {
 		f.Unshown = nil
 	}
 	for name := range f.Works {
-		if now := c.Cluster(name); now != nil && c.isReturning(now) { // its bakes are about to begin again
+		if now := c.Cluster(name); now != nil && c.options.Memory.IsReturning(now) { // its bakes are about to begin again
 			delete(f.HealthyFor, name)
 		}
 	}

@@ -1,7 +1,7 @@
 // Package memory is what this process remembers that the API server does not hold. It calls no API server.
 //
-// Most of it is in one record for each source, and one for each of its Works: see the tables in memory.go. Beside the records are
-// what counts over many of them, or is not about sources:
+// Most of it is in one record for each source, one for each of its Works (see the tables in memory.go), and one for each cluster
+// (clusters.go). Beside the records is what counts over many of them, or is about none:
 //
 //	what          since                         until                               what a restart loses
 //	contests      a Work was written            ten minutes of peace                a contest is noticed anew
@@ -13,8 +13,8 @@
 //
 // What the other packages remember of more than the current sync follows from what a watch has shown, or is theirs alone:
 //
-//	mirror/gather  the Clusters' returns and labels (outages.go, relabelled.go), definitions that were ever seen
-//	               (definition.go), whole objects of defaults (contents.go), reads of the last second (recentreads.go)
+//	mirror/gather  definitions that were ever seen (definition.go), whole objects of defaults (contents.go), reads of the last
+//	               second (recentreads.go)
 //	mirror/queue   what waits, is under way, is scheduled, or fails (tracker.go, lanes.go)
 //	mirror/write   the breaker: deletions that are due, and held without a mark (breakercircuit.go); a new leader is suspicious
 //	mirror         Events to record (announce.go), resources that left the configuration unlisted (departures.go)

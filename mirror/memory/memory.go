@@ -19,6 +19,7 @@ import (
 type Memory struct {
 	clock clock.Clock
 	contests
+	clusters
 
 	mu sync.Mutex
 	of map[render.Identity]*source
@@ -26,7 +27,7 @@ type Memory struct {
 
 // New returns an empty Memory.
 func New(c clock.Clock) *Memory {
-	return &Memory{clock: c, contests: newContests(c), of: map[render.Identity]*source{}}
+	return &Memory{clock: c, contests: newContests(c), clusters: newClusters(c), of: map[render.Identity]*source{}}
 }
 
 // work is what is remembered of the Work of a source on a cluster. Each part is written by the functions of its file. Besides

@@ -162,9 +162,9 @@ func (m *Memory) AwaitsApplied(w *state.Work) bool {
 	return known != nil && !known.isApplied
 }
 
-// MarkUnreachable notes that a cluster is, or has been, away, even if no source is looked at meanwhile: what its Works
+// markUnreachable notes that a cluster is, or has been, away, even if no source is looked at meanwhile: what its Works
 // report is from before.
-func (m *Memory) MarkUnreachable(cluster string) {
+func (m *Memory) markUnreachable(cluster string) {
 	m.all(func(_ render.Identity, of string, w *work) {
 		if of == cluster {
 			w.health = w.health.ended()

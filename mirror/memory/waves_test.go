@@ -70,7 +70,7 @@ func TestSteadiness(t *testing.T) {
 		t.Error("a Work that is not well has an entry")
 	}
 	lasts(good)
-	m.MarkUnreachable("m1") // it was away, for a moment
+	m.markUnreachable("m1") // it was away, for a moment
 	if got := lasts(good); got != 0 {
 		t.Errorf("after a moment: %s", got)
 	}

@@ -1,12 +1,12 @@
-package gather
+package memory
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/labels"
 	clocktesting "k8s.io/utils/clock/testing"
 
@@ -17,7 +17,7 @@ import (
 // TestHadLabels: the labels before each change count, for a minute after it.
 func TestHadLabels(t *testing.T) {
 	clock := clocktesting.NewFakeClock(sample.Created)
-	c := NewCaches(Options{Clock: clock, Logger: zap.NewNop()})
+	m := New(clock)
 	of := func(tier string) *state.Cluster {
 		return &state.Cluster{Meta: state.Meta{Name: "m1"}, Labels: labels.Set{"tier": tier}}
 	}
@@ -35,14 +35,14 @@ func TestHadLabels(t *testing.T) {
 		{"it has left, and another has its name", of("edge"), nil, ""},
 		{"that changes, too", of("core"), of("edge"), "core 1m0s"},
 	} {
-		if c.noteLabels(step.before, step.after); step.after == nil {
-			if gone := c.LabelsHad("m1"); len(gone) != 3 || gone[0]["tier"] != "core" {
+		if m.NoteCluster(step.before, step.after); step.after == nil {
+			if gone := m.HadLabels(step.before); len(gone) != 2 || gone[0].Labels["tier"] != "core" {
 				t.Errorf("%s: it had %v", step.reason, gone)
 			}
-			c.ForgetLabels("m1")
+			m.ForgetCluster("m1")
 		}
 		var had []string
-		for _, h := range c.hadLabels(of("")) {
+		for _, h := range m.HadLabels(cmp.Or(step.after, of(""))) {
 			had = append(had, h.Labels["tier"]+" "+h.In.String())
 		}
 		if got := strings.Join(had, ", "); got != step.had {
@@ -50,15 +50,18 @@ func TestHadLabels(t *testing.T) {
 		}
 		clock.Step(20 * time.Second)
 	}
+	last := of("")
 	for i := range 3 * maxLabellings {
-		c.noteLabels(of(fmt.Sprint(i)), of(fmt.Sprint(i+1)))
+		next := of(fmt.Sprint(i))
+		m.NoteCluster(last, next)
+		last = next
 	}
-	if n := len(c.hadLabels(of(""))); n != maxLabellings {
+	if n := len(m.HadLabels(last)); n != maxLabellings {
 		t.Errorf("%d are kept", n)
 	}
-	c.ForgetLabels("m1")
-	c.noted.Store("m1", of("edge"))
-	if had := c.hadLabels(of("egde")); len(had) != 1 || had[0].Labels["tier"] != "edge" || len(c.hadLabels(of("edge"))) > 0 {
-		t.Errorf("its handler is still to note what it had: %v", had)
+	m.ForgetCluster("m1")
+	m.NoteCluster(nil, of("edge"))
+	if had := m.HadLabels(of("egde")); len(had) != 1 || had[0].Labels["tier"] != "edge" || len(m.HadLabels(of("edge"))) > 0 {
+		t.Errorf("it is still to be noted what it had: %v", had)
 	}
 }

@@ -1,27 +1,25 @@
-package gather
+package memory
 
 import (
 	"testing"
 	"time"
 
-	"go.uber.org/zap"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
-	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
 // TestWakeDelay: nothing is woken before the end of the second in which a cluster came back.
 func TestWakeDelay(t *testing.T) {
 	clock := clocktesting.NewFakeClock(sample.Created)
-	c := NewCaches(Options{Clock: clock, Logger: zap.NewNop()})
+	m := New(clock)
 	down := &state.Cluster{Meta: state.Meta{Name: "m1"}, ReadySince: sample.Created.Add(-time.Hour)}
 	ready := &state.Cluster{Meta: down.Meta, IsReady: true, ReadySince: sample.Created.Truncate(time.Second)}
-	c.noteOutage(down, ready)
+	m.NoteCluster(down, ready)
 	for _, in := range []time.Duration{wakeDelay, wakeDelay / 2, 0, 0} {
-		if r := c.RecoveryOf(ready); r.At != ready.ReadySince || r.Down != down.ReadySince || r.In != in {
+		if r := m.RecoveryOf(ready); r.At != ready.ReadySince || r.Down != down.ReadySince || r.In != in {
 			t.Errorf("%v, want In to be %s", r, in)
 		}
 		clock.Step(wakeDelay / 2)
@@ -32,7 +30,7 @@ func TestWakeDelay(t *testing.T) {
 // enough, and at once after ten minutes of peace.
 func TestFlapping(t *testing.T) {
 	clock := clocktesting.NewFakeClock(sample.Created)
-	c := NewCaches(Options{Clock: clock, Logger: zap.NewNop()})
+	m := New(clock)
 	down := &state.Cluster{Meta: state.Meta{Name: "m1"}, ReadySince: sample.Created.Add(-time.Hour)}
 	for i, tc := range []struct {
 		reason string
@@ -49,10 +47,10 @@ func TestFlapping(t *testing.T) {
 		clock.Step(tc.after)
 		ready := &state.Cluster{Meta: down.Meta, IsReady: true, ReadySince: clock.Now()}
 		if tc.left {
-			c.noteOutage(ready, nil)
+			m.NoteCluster(ready, nil)
 		}
-		c.noteOutage(down, ready)
-		if r := c.RecoveryOf(ready); r.In != tc.want {
+		m.NoteCluster(down, ready)
+		if r := m.RecoveryOf(ready); r.In != tc.want {
 			t.Errorf("recovery %d (%s) wakes after %s, not %s", i, tc.reason, r.In, tc.want)
 		}
 	}
@@ -61,41 +59,32 @@ func TestFlapping(t *testing.T) {
 // TestOutageUnseen: if no one has seen when a cluster went, what was known of an earlier outage does not
 // tell.
 func TestOutageUnseen(t *testing.T) {
-	c := NewCaches(Options{Clock: clocktesting.NewFakeClock(sample.Created), Logger: zap.NewNop()})
+	m := New(clocktesting.NewFakeClock(sample.Created))
 	ready := func(ago time.Duration) *state.Cluster {
 		return &state.Cluster{Meta: state.Meta{Name: "m1"}, IsReady: true, ReadySince: sample.Created.Add(-ago)}
 	}
-	c.noteOutage(&state.Cluster{Meta: ready(0).Meta, ReadySince: sample.Created.Add(-time.Hour)}, ready(time.Minute))
-	c.noteOutage(ready(time.Minute), ready(time.Second))
-	if r := c.RecoveryOf(ready(time.Second)); !r.Down.IsZero() || r.At != ready(time.Second).ReadySince || r.In != 2*wakeDelay {
+	m.NoteCluster(&state.Cluster{Meta: ready(0).Meta, ReadySince: sample.Created.Add(-time.Hour)}, ready(time.Minute))
+	m.NoteCluster(ready(time.Minute), ready(time.Second))
+	if r := m.RecoveryOf(ready(time.Second)); !r.Down.IsZero() || r.At != ready(time.Second).ReadySince || r.In != 2*wakeDelay {
 		t.Errorf("%+v", r)
 	}
-	if c.noted.Store("m1", ready(time.Second)); !c.isReturning(ready(0)) || c.isReturning(ready(time.Second)) {
+	back := ready(time.Second)
+	if m.NoteCluster(back, back); !m.IsReturning(ready(0)) || m.IsReturning(ready(time.Second)) {
 		t.Error("it does not count as returning until its handler has noted that")
 	}
-	if r := c.RecoveryOf(ready(0)); r != (judge.Recovery{At: ready(0).ReadySince}) { // the cache is ahead of its handler
+	if r := m.RecoveryOf(ready(0)); r != (judge.Recovery{At: ready(0).ReadySince}) { // the cache is ahead of its handler
 		t.Errorf("what is known of the last return is taken for this one's: %+v", r)
 	}
 }
 
 // TestReturnDatedInThePast: a return that was seen a moment ago is a recent one, whatever the agent's clock says.
 func TestReturnDatedInThePast(t *testing.T) {
-	c := NewCaches(Options{Clock: clocktesting.NewFakeClock(sample.Created), Logger: zap.NewNop()})
+	m := New(clocktesting.NewFakeClock(sample.Created))
 	down := &state.Cluster{Meta: state.Meta{Name: "m1"}, ReadySince: sample.Created.Add(-3 * maxExecutionBackoff)}
 	back := &state.Cluster{Meta: down.Meta, IsReady: true, ReadySince: sample.Created.Add(-2 * maxExecutionBackoff)}
-	c.noteOutage(down, back)
-	if r := c.RecoveryOf(back); r.Seen != sample.Created || r.In != wakeDelay {
+	m.NoteCluster(down, back)
+	if r := m.RecoveryOf(back); r.Seen != sample.Created || r.In != wakeDelay {
 		t.Errorf("%+v", r)
-	}
-}
-
-// TestLossAgainstOldList: the list that shows whether an override is lost may have been made for another
-// source, so it takes at least as long as such a list is used.
-func TestLossAgainstOldList(t *testing.T) {
-	clock := clocktesting.NewFakeClock(sample.Created)
-	c := NewCaches(Options{Clock: clock, Memory: memory.New(clock), Logger: zap.NewNop()})
-	if _, left, err := c.ConfirmLoss(t.Context(), judge.Facts{ID: sample.Page}, map[string][]string{"m1": {"OverridePolicy/x"}}, 0); err != nil || left != recentPeriod {
-		t.Errorf("%s left, %v", left, err)
 	}
 }
 
