@@ -10,6 +10,7 @@ import (
 
 	"github.com/karmada-target/karmada-mirror/mirror/gather"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -51,7 +52,7 @@ func TestStaleConfigurationDeletesNothing(t *testing.T) {
 	live, reads := "10", 0
 	c.currency.versions = func(context.Context) (string, string, error) { reads++; return "9", live, nil }
 	try := func() error {
-		_, err := c.reconcile(t.Context(), sample.Page, false)
+		_, err := c.reconcile(t.Context(), sample.Page, write.Others)
 		return err
 	}
 	for range 2 {

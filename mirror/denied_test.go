@@ -12,6 +12,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/metrics"
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
+	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -51,7 +52,7 @@ func TestDenied(t *testing.T) {
 			clock := newFakeClock()
 			c := newControllerOf(t, s, tc.configuration, clock)
 			for range 4 { // missing rights are reported after four attempts
-				if _, err := c.reconcile(t.Context(), sample.Page, false); (err != nil) != (name == "Conflict") {
+				if _, err := c.reconcile(t.Context(), sample.Page, write.Others); (err != nil) != (name == "Conflict") {
 					t.Fatal(err)
 				}
 				clock.Step(time.Minute)

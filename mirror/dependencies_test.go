@@ -14,6 +14,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
 	"github.com/karmada-target/karmada-mirror/watch"
 )
@@ -57,7 +58,7 @@ func TestDependenciesOfTheGone(t *testing.T) {
 	if len(c.caches.Facts(web).Dependencies) == 0 {
 		t.Fatal("nothing is missing, by the cache")
 	}
-	if _, err := c.reconcile(t.Context(), web, false); err != nil {
+	if _, err := c.reconcile(t.Context(), web, write.Others); err != nil {
 		t.Error(err)
 	}
 }
@@ -213,7 +214,7 @@ func TestDependencyOfAnotherDaemon(t *testing.T) {
 	s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"), sample.Work(podNeeding("m1", "page"), "m1"))
 	c := newControllerOf(t, s, `{"apiVersion": "mirror.karmada.target/v1alpha1", "kind": "MirrorConfiguration", "resources": [{"group": "example.io", "version": "v1", "resource": "widgets"}, {"resource": "pods"}]}`, newFakeClock())
 	leading(t, c)
-	if _, err := c.reconcile(t.Context(), web, false); err != nil {
+	if _, err := c.reconcile(t.Context(), web, write.Others); err != nil {
 		t.Fatal(err)
 	}
 	if told := c.announcements.take(); len(told) != 0 {

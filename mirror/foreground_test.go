@@ -47,7 +47,7 @@ func configure(t *testing.T, c *Controller, configuration string) {
 
 func syncPage(t *testing.T, c *Controller) {
 	t.Helper()
-	if _, err := c.reconcile(t.Context(), sample.Page, false); err != nil {
+	if _, err := c.reconcile(t.Context(), sample.Page, write.Others); err != nil {
 		t.Log("sync:", err)
 	}
 }
@@ -104,7 +104,7 @@ func TestForegroundDefinition(t *testing.T) {
 	deleted(going)
 	server.reply(widgetsDefinitionAt, going)
 	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
-	if _, err := c.reconcile(t.Context(), gadget, false); err != nil {
+	if _, err := c.reconcile(t.Context(), gadget, write.Others); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"hold m1 at 7"}; !slices.Equal(server.writes, want) {
@@ -241,7 +241,7 @@ func TestForegroundDeniedElsewhere(t *testing.T) {
 		for _, namespace := range []string{"shop", "blog"} { // both are due when the pause ends
 			id := sample.Page
 			id.Namespace = namespace
-			if _, err := c.reconcile(t.Context(), id, false); err != nil {
+			if _, err := c.reconcile(t.Context(), id, write.Others); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -357,7 +357,7 @@ func TestForegroundSweep(t *testing.T) {
 	core, reports := observer.New(zap.ErrorLevel)
 	c.Logger = zap.New(core)
 	q := leading(t, c)
-	result, err := c.reconcile(t.Context(), sample.Page, false)
+	result, err := c.reconcile(t.Context(), sample.Page, write.Others)
 	if err != nil || result.retry != 0 {
 		t.Fatal(result, err) // otherwise it would be pending
 	}
@@ -478,7 +478,7 @@ func TestForegroundLists(t *testing.T) {
 	server.list(configMaps, pages...)
 	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
 	for i := range sources {
-		if _, err := c.reconcile(t.Context(), sample.Numbered(i), false); err != nil {
+		if _, err := c.reconcile(t.Context(), sample.Numbered(i), write.Others); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -523,7 +523,7 @@ func TestForegroundHeldPolls(t *testing.T) {
 	clock.Step(time.Hour)
 	looks := 0
 	for ; looks < 10; looks++ {
-		result, err := c.reconcile(t.Context(), sample.Page, false)
+		result, err := c.reconcile(t.Context(), sample.Page, write.Others)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -580,7 +580,7 @@ func TestForegroundWithoutCredentials(t *testing.T) {
 	server.list(configMaps, inForeground("m1"))
 	server.reply("PATCH "+pageAt, apierrors.NewUnauthorized("expired"))
 	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
-	if _, err := c.reconcile(t.Context(), sample.Page, false); err == nil || slices.Contains(server.writes, "create m1") {
+	if _, err := c.reconcile(t.Context(), sample.Page, write.Others); err == nil || slices.Contains(server.writes, "create m1") {
 		t.Errorf("%v, %v", err, server.writes)
 	}
 }
@@ -593,7 +593,7 @@ func TestForegroundRefuted(t *testing.T) {
 	server.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"))
 	server.reply("GET "+pageAt, inForeground("m1", finalized, sample.Version("9")))
 	c := newControllerOf(t, server, configured("", "", ""), newFakeClock())
-	result, err := c.reconcile(t.Context(), sample.Page, false)
+	result, err := c.reconcile(t.Context(), sample.Page, write.Others)
 	if err != nil || result.retry < refutedPeriod {
 		t.Errorf("%+v, %v", result, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/memory"
+	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -117,7 +118,7 @@ func TestFinalizerWrites(t *testing.T) {
 			if tc.fence != "" {
 				c.fence.Store(&tc.fence)
 			}
-			if _, err := c.reconcile(t.Context(), sample.Page, false); (err != nil) != tc.fails {
+			if _, err := c.reconcile(t.Context(), sample.Page, write.Others); (err != nil) != tc.fails {
 				t.Errorf("%s: got error %v", tc.reason, err)
 			}
 			if diff := cmp.Diff(tc.want, server.writes); diff != "" {
@@ -145,7 +146,7 @@ func TestFinalizerIsContested(t *testing.T) {
 	server.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"))
 	c := newControllerOf(t, server, configured("", "", ""), clock)
 	for range 120 {
-		if _, err := c.reconcile(t.Context(), sample.Page, false); err != nil {
+		if _, err := c.reconcile(t.Context(), sample.Page, write.Others); err != nil {
 			t.Fatal(err)
 		}
 		clock.Step(time.Second)
@@ -166,7 +167,7 @@ func TestLingeringIsToldLater(t *testing.T) {
 		want  judge.Reason
 	}{{0, ""}, {lingerGrace - time.Second, ""}, {time.Second, judge.DeletionPending}} {
 		clock.Step(step.after)
-		result, err := c.reconcile(t.Context(), sample.Page, false)
+		result, err := c.reconcile(t.Context(), sample.Page, write.Others)
 		if err != nil || result.retry == 0 {
 			t.Fatal(result, err)
 		}
@@ -202,7 +203,7 @@ func TestDeparture(t *testing.T) {
 				}
 			}
 			for range 2 {
-				if _, err := c.reconcile(t.Context(), sample.Page, false); err != nil {
+				if _, err := c.reconcile(t.Context(), sample.Page, write.Others); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -18,6 +18,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -63,7 +64,7 @@ func testRecallHeld(t *testing.T, recall func(*Controller)) {
 		recall(c)
 		late := sample.Page
 		late.Name = "late"
-		if _, err := c.reconcile(t.Context(), late, false); err != nil {
+		if _, err := c.reconcile(t.Context(), late, write.Others); err != nil {
 			t.Fatal(err)
 		}
 		if sent := s.sent(); len(sent) != 1 || !strings.HasPrefix(sent[0], "hold m2") {
@@ -82,7 +83,7 @@ func TestRecallForged(t *testing.T) {
 	c := newControllerOf(t, s, configured("", "v1", ""), newFakeClock())
 	leading(t, c)
 	c.enqueueEverything()
-	if _, err := c.reconcile(t.Context(), sample.Page, false); err != nil {
+	if _, err := c.reconcile(t.Context(), sample.Page, write.Others); err != nil {
 		t.Fatal(err)
 	}
 	if sent := s.sent(); !slices.Equal(sent, []string{"delete m1 if it is work-uid at 7"}) {
@@ -113,7 +114,7 @@ func TestLongWorkLosesItsLabel(t *testing.T) {
 	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
 	c.workChanged(state.NewWork(long), nil)
 	for range 2 {
-		if _, err := c.reconcile(t.Context(), sample.Page, false); err != nil {
+		if _, err := c.reconcile(t.Context(), sample.Page, write.Others); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/memory"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -234,7 +235,7 @@ func TestReconcile(t *testing.T) {
 			if tc.look == (render.Identity{}) {
 				tc.look = sample.Page
 			}
-			_, err := c.reconcile(t.Context(), tc.look, false)
+			_, err := c.reconcile(t.Context(), tc.look, write.Others)
 			if (err != nil) != tc.fails {
 				t.Errorf("%s: got the error %v", tc.reason, err)
 			}
@@ -308,7 +309,7 @@ func TestReconcileCountsDeletions(t *testing.T) {
 	s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"), sample.Work(other, "m2"))
 	c := newControllerOf(t, s, configured("", "", `"holdAbove": {"works": 1, "percent": 10}`), newFakeClock())
 	for _, id := range []render.Identity{sample.Page, sample.Page, otherID} { // the second time, its deletion is under way
-		if _, err := c.reconcile(t.Context(), id, false); err != nil {
+		if _, err := c.reconcile(t.Context(), id, write.Others); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -65,7 +65,7 @@ func (p *proof) deletion(cluster string) (judge.Operation, bool) {
 // remove handles the deletions that a judgement finds due. It proves them only after the
 // settle period, when the others that may be due have been counted, and each deletion is
 // the first write after its proof.
-func (c *Controller) remove(ctx context.Context, j judge.Judgement, isFresh bool, o *write.Outcome) {
+func (c *Controller) remove(ctx context.Context, j judge.Judgement, share write.Share, o *write.Outcome) {
 	id, resource := j.Facts.ID, c.caches.ResourceOf(j.Facts.ID)
 	settle := c.propose(resource, j)
 	if len(j.Due) == 0 || settle > 0 {
@@ -96,9 +96,9 @@ func (c *Controller) remove(ctx context.Context, j judge.Judgement, isFresh bool
 		o.RetryAfter(wait.Jitter(refutedPeriod, 0.2)) // there need not be an event when that changes
 	}
 	due := slices.DeleteFunc(only(p.Plan, judge.Delete), func(op judge.Operation) bool { return stays.Has(op.Cluster) })
-	c.writer.Each(ctx, due, isFresh, o, func(op judge.Operation) { c.delete(ctx, p, op.Cluster, o) })
+	c.writer.Each(ctx, due, share, o, func(op judge.Operation) { c.delete(ctx, p, op.Cluster, o) })
 	// When the watch has shown an amended Work, the source is judged again.
-	c.write(ctx, newJudged(p.Judgement, p.made), only(p.Plan, judge.Amend), isFresh, o)
+	c.write(ctx, newJudged(p.Judgement, p.made), only(p.Plan, judge.Amend), share, o)
 	if missing := append(p.Lacking(), o.Missing...); len(missing) > 0 && len(o.Deleted) > 0 {
 		c.reportIncompleteMove(p.Facts, o.Deleted, missing)
 	}

@@ -175,7 +175,7 @@ func TestDeniedDeletion(t *testing.T) {
 	c := newControllerOf(t, s, configured("", "", ""), clock)
 	sync := func() syncResult {
 		t.Helper()
-		result, err := c.reconcile(t.Context(), sample.Page, false)
+		result, err := c.reconcile(t.Context(), sample.Page, write.Others)
 		if err != nil || result.retry == 0 {
 			t.Fatalf("retried after %s: %v", result.retry, err)
 		}
@@ -221,7 +221,7 @@ func TestAnothersDeletionsCount(t *testing.T) {
 			c.breaker.Propose("configmaps", other, []judge.Due{{Work: due}}, nil)
 			c.workChanged(tc.before, tc.after)
 			c.breaker.Propose("configmaps", other, nil, nil)
-			if _, err := c.reconcile(t.Context(), sample.Page, false); err != nil {
+			if _, err := c.reconcile(t.Context(), sample.Page, write.Others); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff([]string{tc.want}, s.sent()); diff != "" {
@@ -253,7 +253,7 @@ func TestIncompleteMove(t *testing.T) {
 				s.reply(creation, tc.refused)
 			}
 			c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
-			if _, err := c.reconcile(t.Context(), sample.Page, false); (err != nil) != (name == "Failed") {
+			if _, err := c.reconcile(t.Context(), sample.Page, write.Others); (err != nil) != (name == "Failed") {
 				t.Errorf("%s: %v", tc.reason, err)
 			}
 			if diff := cmp.Diff([]string{"create m2", "delete m1 if it is work-uid at 7"}, s.sent()); diff != "" {
@@ -311,7 +311,7 @@ func TestAmendmentFails(t *testing.T) {
 	s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"), sample.Work(sample.Object(asks), "m2", sample.Applied("True")))
 	s.reply("PATCH /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works/"+sample.Page.WorkName(), apierrors.NewInternalError(errors.New("boom")))
 	c := newControllerOf(t, s, configured("", "", ""), newFakeClock())
-	if _, err := c.reconcile(t.Context(), sample.Page, false); err == nil {
+	if _, err := c.reconcile(t.Context(), sample.Page, write.Others); err == nil {
 		t.Error("nothing is reported of the Work that stays")
 	}
 	sent := s.sent()
@@ -347,7 +347,7 @@ func TestSettles(t *testing.T) {
 	clock := newFakeClock()
 	c := newControllerOf(t, s, configured("", "", ""), clock)
 	c.breaker = write.NewBreaker(clock, time.Second)
-	result, err := c.reconcile(t.Context(), sample.Page, false)
+	result, err := c.reconcile(t.Context(), sample.Page, write.Others)
 	if err != nil || !result.settling || result.retry != time.Second || len(s.sent()) > 0 {
 		t.Errorf("%+v, %v: %q", result, err, s.sent())
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/internal/sample"
 	"github.com/karmada-target/karmada-mirror/mirror/queue"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
+	"github.com/karmada-target/karmada-mirror/mirror/write"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -29,7 +30,7 @@ func TestSweep(t *testing.T) {
 		s.list(state.NamespacesResource, sample.Namespace(sample.Annotations{render.ClustersAnnotation: "m1"}))
 	}
 	reconcile := func(c *Controller, _ *queue.Queue) {
-		if _, err := c.reconcile(context.Background(), sample.Page, false); err != nil {
+		if _, err := c.reconcile(context.Background(), sample.Page, write.Others); err != nil {
 			t.Error(err)
 		}
 	}

@@ -35,11 +35,17 @@ func (r syncResult) label(err error) string {
 }
 
 // sync reconciles the Works of one source. A source that has changed stays fresh until the
-// whole change is applied; one that is slow has no slots of its own.
+// whole change is applied.
 func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, error) {
 	arrived, q := c.memory.TakeArrival(id), c.queue.Load()
-	isSlow := q != nil && q.IsSlow(id)
-	result, err := c.reconcile(ctx, id, !arrived.IsZero() && !isSlow)
+	share := write.Others
+	switch {
+	case q != nil && q.IsSlow(id):
+		share = write.Slow
+	case !arrived.IsZero():
+		share = write.Fresh
+	}
+	result, err := c.reconcile(ctx, id, share)
 	if arrived.IsZero() {
 		return result, err
 	}
@@ -53,11 +59,11 @@ func (c *Controller) sync(ctx context.Context, id render.Identity) (syncResult, 
 }
 
 // reconcile is the only path to a write.
-func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh bool) (_ syncResult, err error) {
+func (c *Controller) reconcile(ctx context.Context, id render.Identity, share write.Share) (_ syncResult, err error) {
 	defer state.Catch(&err)
 	o := &write.Outcome{}
 	notRemoved := c.releaseFinalizer(ctx, id, o)
-	if err := c.writer.FindAgain(ctx, id, func() judge.Judgement { return judge.On(c.caches.Facts(id)) }); err != nil {
+	if err := c.writer.FindAgain(ctx, id, share, func() judge.Judgement { return judge.On(c.caches.Facts(id)) }); err != nil {
 		return syncResult{}, err
 	}
 	j, err := c.judge(ctx, id)
@@ -66,16 +72,16 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 	}
 	latest := newJudged(j, c.Clock.Now())
 	finalizer := c.finalizers.apply(ctx, j, o)
-	c.write(ctx, latest, writable(j.Plan, finalizer.early), isFresh, o)
+	c.write(ctx, latest, writable(j.Plan, finalizer.early), share, o)
 	o.Await(j.Verdict.AwaitingNamespace())
-	c.remove(ctx, j, isFresh, o)
+	c.remove(ctx, j, share, o)
 	refusals := j.Verdict.Refusals
 	slices.SortFunc(o.Refusals, func(a, b judge.Refusal) int { return cmp.Compare(a.Message, b.Message) })
 	for _, r := range o.Refusals {
 		refusals = judge.AddRefusal(refusals, r)
 	}
 	c.report(j.Facts, refusals, append(c.finalizers.notices(j, o, notRemoved, finalizer.denied), c.contested(j.Verdict, o)...))
-	c.writer.Find(ctx, id, j.Hidden(), o)
+	c.writer.Find(ctx, id, j.Hidden(), share, o)
 	c.caches.NoteRollout(j)
 	o.RetryAfter(j.Verdict.RecheckAfter)
 	areKnown := j.Facts.Unknown == "" && (j.Facts.Source == nil || j.Facts.Source.Refusal == nil)
@@ -90,8 +96,8 @@ func (c *Controller) reconcile(ctx context.Context, id render.Identity, isFresh 
 }
 
 // write carries out operations as long as they are still due.
-func (c *Controller) write(ctx context.Context, latest *judged, operations []judge.Operation, isFresh bool, o *write.Outcome) {
-	c.writer.Each(ctx, operations, isFresh, o, func(op judge.Operation) { c.give(ctx, latest, op, o) })
+func (c *Controller) write(ctx context.Context, latest *judged, operations []judge.Operation, share write.Share, o *write.Outcome) {
+	c.writer.Each(ctx, operations, share, o, func(op judge.Operation) { c.give(ctx, latest, op, o) })
 }
 
 // judged is the latest judgement of a sync, and when that was made; it is used in turn.

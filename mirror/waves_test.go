@@ -68,7 +68,7 @@ func TestWavesRelabel(t *testing.T) {
 		c.workChanged(&labelled, nil) // as the watch shows it
 		s.reply("POST /apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m2/works", alreadyExists())
 		for range 4 {
-			if _, err := c.reconcile(t.Context(), sample.Page, false); err != nil {
+			if _, err := c.reconcile(t.Context(), sample.Page, write.Others); err != nil {
 				t.Error(err)
 			}
 		}
@@ -194,7 +194,7 @@ func TestWavesWriteWithoutEffect(t *testing.T) {
 	c := newControllerOf(t, s, configured("", "", ""), clock)
 	leading(t, c)
 	for waited := time.Duration(0); ; {
-		result, err := c.reconcile(t.Context(), sample.Page, false)
+		result, err := c.reconcile(t.Context(), sample.Page, write.Others)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -69,13 +69,13 @@ func NewWriter(o Options) *Writer { return &Writer{o, newSlots(o.InFlight)} }
 
 // Each calls do for operations on several clusters in parallel, as slots permit. A failed
 // operation does not hold up the others.
-func (w *Writer) Each(ctx context.Context, operations []judge.Operation, isFresh bool, o *Outcome, do func(judge.Operation)) {
+func (w *Writer) Each(ctx context.Context, operations []judge.Operation, share Share, o *Outcome, do func(judge.Operation)) {
 	var inFlight errgroup.Group
 	inFlight.SetLimit(w.InFlight)
 	for _, op := range operations {
 		inFlight.Go(func() (err error) {
 			defer state.Catch(&err)
-			return w.slots.run(ctx, isFresh, func() { do(op) })
+			return w.slots.run(ctx, share, func() { do(op) })
 		})
 	}
 	if err := inFlight.Wait(); err != nil { // interrupted, or a panic; other failures are in the outcome
@@ -83,28 +83,34 @@ func (w *Writer) Each(ctx context.Context, operations []judge.Operation, isFresh
 	}
 }
 
-// slots bound the writes in flight. A write waits for all that the API server has begun
-// before it, and more writes in parallel are not done sooner when it is busy. So sources
-// that a user has just changed have slots of their own, and their writes never wait behind
-// more of the others than those have slots.
-type slots struct {
-	fresh, others *semaphore.Weighted
-}
+// Share is a part of the slots, which the writes of some syncs have for themselves.
+type Share int
 
-func newSlots(each int) slots {
-	return slots{semaphore.NewWeighted(int64(each)), semaphore.NewWeighted(int64(each))}
+// The shares, by what is synced.
+const (
+	Others Share = iota
+	Fresh        // sources that a user has just changed
+	Slow         // sources whose requests have no answer, probably
+)
+
+// slots bound the writes in flight, by Share. A write waits for all that the API server has begun
+// before it, and more writes in parallel are not done sooner when it is busy. So the writes of a share
+// never wait behind more of another than that has slots.
+type slots [Slow + 1]*semaphore.Weighted
+
+func newSlots(each int) (s slots) {
+	for i := range s {
+		s[i] = semaphore.NewWeighted(int64(each))
+	}
+	return s
 }
 
 // run calls do in a slot. It returns the cause of ctx if ctx is done first.
-func (s slots) run(ctx context.Context, isFresh bool, do func()) error {
-	slot := s.others
-	if isFresh {
-		slot = s.fresh
-	}
-	if err := slot.Acquire(ctx, 1); err != nil {
+func (s slots) run(ctx context.Context, share Share, do func()) error {
+	if err := s[share].Acquire(ctx, 1); err != nil {
 		return context.Cause(ctx)
 	}
-	defer slot.Release(1)
+	defer s[share].Release(1)
 	do()
 	return nil
 }
@@ -281,19 +287,19 @@ func (w *Writer) examine(ctx context.Context, id render.Identity, cluster, name 
 }
 
 // Find looks for the Works that the cache does not show on clusters where none is created now. One of them may be to take back.
-func (w *Writer) Find(ctx context.Context, id render.Identity, clusters []string, o *Outcome) {
+func (w *Writer) Find(ctx context.Context, id render.Identity, clusters []string, share Share, o *Outcome) {
 	var reads []judge.Operation
 	for _, cluster := range clusters {
 		if _, isMet := w.Memory.Stranger(id, cluster, id.WorkName()); !isMet && !w.Memory.HasMetNone(id, cluster) {
 			reads = append(reads, judge.Operation{Cluster: cluster})
 		}
 	}
-	w.examineEach(ctx, id, reads, o)
+	w.examineEach(ctx, id, reads, share, o)
 }
 
 // FindAgain looks for the Works that were found too long ago to be trusted, where a judgement without them wants one: a sync that
 // then knows them does not end what they refuse.
-func (w *Writer) FindAgain(ctx context.Context, id render.Identity, judged func() judge.Judgement) error {
+func (w *Writer) FindAgain(ctx context.Context, id render.Identity, share Share, judged func() judge.Judgement) error {
 	old := w.Memory.OldStrangers(id)
 	if len(old) == 0 {
 		return nil
@@ -310,13 +316,13 @@ func (w *Writer) FindAgain(ctx context.Context, id render.Identity, judged func(
 			reads = append(reads, judge.Operation{Cluster: work.Cluster, Work: work})
 		}
 	}
-	w.examineEach(ctx, id, reads, o)
+	w.examineEach(ctx, id, reads, share, o)
 	return o.Err()
 }
 
 // examineEach examines the Works of operations, or those of the shorter name.
-func (w *Writer) examineEach(ctx context.Context, id render.Identity, reads []judge.Operation, o *Outcome) {
-	w.Each(ctx, reads, false, o, func(op judge.Operation) {
+func (w *Writer) examineEach(ctx context.Context, id render.Identity, reads []judge.Operation, share Share, o *Outcome) {
+	w.Each(ctx, reads, share, o, func(op judge.Operation) {
 		name := id.WorkName()
 		if op.Work != nil {
 			name = op.Work.Name

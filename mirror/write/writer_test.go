@@ -119,7 +119,7 @@ func TestPanic(t *testing.T) {
 	w, _ := newWriterOf(t, nil)
 	o, done := &Outcome{}, 0
 	for range 2 {
-		w.Each(t.Context(), []judge.Operation{{Cluster: "m1"}, {Cluster: "m2"}}, true, o, func(op judge.Operation) {
+		w.Each(t.Context(), []judge.Operation{{Cluster: "m1"}, {Cluster: "m2"}}, Fresh, o, func(op judge.Operation) {
 			if op.Cluster == "m1" {
 				panic(op)
 			}
@@ -131,26 +131,28 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestSlots: fresh writes do not wait for others.
+// TestSlots: the writes of a share do not wait for those of another.
 func TestSlots(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := newSlots(1)
 	ran := 0
-	err := s.run(ctx, false, func() {
-		// The slot for other writes is taken.
-		if err := s.run(ctx, true, func() { ran++ }); err != nil {
-			t.Errorf("a fresh write waits for another: %v", err)
+	err := s.run(ctx, Slow, func() {
+		// The slot for slow writes is taken.
+		for _, share := range []Share{Others, Fresh} {
+			if err := s.run(ctx, share, func() { ran++ }); err != nil {
+				t.Errorf("share %d waits for slow writes: %v", share, err)
+			}
 		}
 		cause := errors.New("stopping")
 		cancel(cause)
-		if err := s.run(ctx, false, func() { ran++ }); !errors.Is(err, cause) {
+		if err := s.run(ctx, Slow, func() { ran++ }); !errors.Is(err, cause) {
 			t.Errorf("got %v, want %v", err, cause)
 		}
 	})
-	if err != nil || ran != 1 {
-		t.Errorf("%d ran in a slot, want 1; %v", ran, err)
+	if err != nil || ran != 2 {
+		t.Errorf("%d ran in a slot, want 2; %v", ran, err)
 	}
-	if err := s.run(t.Context(), false, func() { ran++ }); err != nil || ran != 2 {
+	if err := s.run(t.Context(), Slow, func() { ran++ }); err != nil || ran != 3 {
 		t.Errorf("a slot was not released: %v", err)
 	}
 }

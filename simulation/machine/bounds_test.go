@@ -187,6 +187,16 @@ var bounds = map[string]func(*machine) error{
 		}
 		return m.tell(m.web(to("m1")), m.quiet, now(&from), flaps, m.requests(&from, 60, 130, of(deployments)))
 	},
+	"JoinsWhileRequestsHang": func(m *machine) error { // what hangs is about others than those that a new cluster gets
+		isThere := func() error {
+			if n := m.countOn("m4"); n < 60 {
+				return fmt.Errorf("it has %d Works", n)
+			}
+			return nil
+		}
+		return m.tell(m.crowd(100, 0, to("*")), m.quiet, m.fails(fault.Match{Resource: works.Resource, Verb: "patch"}, fault.Drop()), m.crowd(40, 2, to("*")), pause(10*time.Minute),
+			func() error { return m.joinReady("m4") }, pause(10*time.Second), isThere, m.calm, func() error { return m.removeCluster("m4") }, m.quiet)
+	},
 	"MemberFights": func(m *machine) error { // over the replicas, once a second
 		var from time.Time
 		fights := func(change func(apiserver.Object)) act {

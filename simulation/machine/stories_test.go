@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -433,12 +432,20 @@ func (m *machine) moves(before act, after ...act) error {
 // inCluster counts the Works on a cluster.
 func (m *machine) inCluster(n int, cluster string) act {
 	return func() error {
-		all := slices.DeleteFunc(slices.Collect(maps.Keys(m.works())), func(key string) bool { return !strings.HasPrefix(key, "karmada-es-"+cluster+"/") })
-		if len(all) != n {
-			return fmt.Errorf("there are %d Works on %s, not %d", len(all), cluster, n)
+		if all := m.countOn(cluster); all != n {
+			return fmt.Errorf("there are %d Works on %s, not %d", all, cluster, n)
 		}
 		return nil
 	}
+}
+
+func (m *machine) countOn(cluster string) (n int) {
+	for key := range m.works() {
+		if strings.HasPrefix(key, "karmada-es-"+cluster+"/") {
+			n++
+		}
+	}
+	return n
 }
 
 // goes has Karmada not reach a cluster any more.
