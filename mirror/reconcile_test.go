@@ -323,10 +323,15 @@ func TestCountWorks(t *testing.T) {
 	s := newAPIServer(t)
 	elsewhere := sample.Asking("2", "m1")
 	elsewhere.SetNamespace("other")
-	s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"), sample.Work(elsewhere, "m1"), sample.Work(sample.Asking("1", "m2"), "m2", sample.Terminating))
+	another := sample.Asking("3", "m1") // of a kind that is not configured
+	another.SetKind("Secret")
+	s.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1"), sample.Work(elsewhere, "m1"), sample.Work(another, "m1"), sample.Work(sample.Asking("1", "m2"), "m2", sample.Terminating))
 	c := newControllerOf(t, s, configured(`"shop"`, "", ""), newFakeClock())
 	if n := c.caches.CountWorks(sample.Page.GroupKind()); n[sample.Page.Namespace] != 1 || len(n) != 1 {
 		t.Errorf("counted %v, want only the one that stays and is in a configured namespace", n)
+	}
+	if n := c.caches.CountWorksOnClusters(); n["m1"] != 1 || len(n) != 1 {
+		t.Errorf("on clusters, counted %v", n)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
@@ -83,15 +82,15 @@ func (c *Caches) CountWorksOnClusters() map[string]int {
 }
 
 func (c *Caches) count(works iter.Seq[*state.Work], place func(*state.Work) string) map[string]int {
-	configuration, n, resources := c.configuration.Load(), map[string]int{}, map[schema.GroupKind]config.Resource{}
+	configuration, n, resources := c.configuration.Load(), map[string]int{}, map[schema.GroupKind]schema.GroupResource{}
 	for w := range works {
 		kind := w.Source.GroupKind()
 		resource, known := resources[kind]
 		if !known {
-			resource, _ = configuration.Resource(c.resourceOf(w.Source))
+			resource = c.resourceOf(w.Source)
 			resources[kind] = resource
 		}
-		if w.Foreign == "" && !w.Terminating && !w.IsFinished() && resource.SelectsNamespace(w.Source.Namespace) {
+		if w.Foreign == "" && !w.Terminating && !w.IsFinished() && configuration.Includes(resource, w.Source.Namespace) {
 			n[place(w)]++
 		}
 	}
@@ -101,12 +100,7 @@ func (c *Caches) count(works iter.Seq[*state.Work], place func(*state.Work) stri
 // IsHeld reports whether the breaker holds the deletion of a Work of this configuration. Other
 // daemons look after theirs.
 func (c *Caches) IsHeld(w *state.Work) bool {
-	configuration := c.configuration.Load()
-	if w.Held == nil || w.Foreign != "" || w.Terminating || configuration == nil {
-		return false
-	}
-	resource, ok := configuration.Resource(schema.ParseGroupResource(w.Held.Resource))
-	return ok && resource.SelectsNamespace(w.Source.Namespace)
+	return w.Held != nil && w.Foreign == "" && !w.Terminating && c.Includes(schema.ParseGroupResource(w.Held.Resource), w.Source.Namespace)
 }
 
 // Namespace returns the Namespace of that name from the cache.
