@@ -75,14 +75,20 @@ type attemptsIn struct {
 func (a attemptsIn) List(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	list, err := a.ResourceInterface.List(ctx, o)
 	if err != nil {
-		a.failed(failure(ctx, err))
-	} else {
-		a.hear()
+		a.listFailed(failure(ctx, err))
+		return list, err
 	}
-	if isPage := err == nil && list.GetContinue() != ""; !isPage {
-		a.listed(failure(ctx, err) == nil)
+	if a.hear(); list.GetContinue() == "" {
+		a.listed(true)
 	}
-	return list, err
+	return list, nil
+}
+
+// listFailed says that a list, or a page of one, has failed; nil if there is nothing to tell.
+func (r reports) listFailed(err error) {
+	if r.failed(err); err != nil {
+		r.listed(false)
+	}
 }
 
 // failure returns an error, or nil if there is nothing to tell: it is at its end, or lists in another way.
@@ -117,18 +123,19 @@ func (a attemptsIn) Watch(ctx context.Context, o metav1.ListOptions) (apiwatch.I
 	answered, cancel := context.WithCancel(ctx)
 	unanswered := time.AfterFunc(timeout+watchGrace, cancel)
 	w, err := a.ResourceInterface.Watch(answered, o)
+	fails := a.failed
+	if lists && !apierrors.IsTooManyRequests(err) { // else perhaps only watches are refused, which client-go then repeats
+		fails = a.listFailed
+	}
 	switch inTime := unanswered.Stop(); {
 	case err == nil:
 		return a.relay(ctx, w, cancel, timeout, lists), nil
 	case !inTime:
-		a.failed(failure(ctx, errOverdue))
+		fails(failure(ctx, errOverdue))
 	case lists && apierrors.IsInvalid(err): // an API server that does not stream lists
-		a.failed(nil)
+		fails(nil)
 	default:
-		a.failed(failure(ctx, err))
-	}
-	if lists && !apierrors.IsTooManyRequests(err) { // perhaps only watches are, which client-go then repeats
-		a.listed(failure(ctx, err) == nil || apierrors.IsInvalid(err))
+		fails(failure(ctx, err))
 	}
 	cancel()
 	return nil, err
@@ -200,8 +207,10 @@ func (r reports) ended(ctx context.Context, began time.Time, brought, lists bool
 	switch {
 	case ctx.Err() != nil:
 	case lists || !brought && time.Since(began) < time.Second:
-		if r.failed(errCut); lists {
-			r.listed(false)
+		if lists {
+			r.listFailed(errCut)
+		} else {
+			r.failed(errCut)
 		}
 		relist(errCut)
 	default:

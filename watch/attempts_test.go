@@ -58,10 +58,11 @@ func TestWatchAttempts(t *testing.T) {
 		listed  []bool
 	}{
 		"NoAnswer":           {answer: func(ctx context.Context) (apiwatch.Interface, error) { <-ctx.Done(); return nil, ctx.Err() }, failure: errOverdue, lasts: 5*time.Minute + watchGrace},
+		"ListHasNoAnswer":    {answer: func(ctx context.Context) (apiwatch.Interface, error) { <-ctx.Done(); return nil, ctx.Err() }, lists: true, failure: errOverdue, lasts: 5*time.Minute + watchGrace, listed: []bool{false}},
 		"Throttled":          {answer: refused(throttled), failure: throttled},
 		"Unreachable":        {answer: refused(syscall.ECONNREFUSED), failure: syscall.ECONNREFUSED},
 		"Expired":            {answer: refused(apierrors.NewResourceExpired(""))},
-		"CannotStream":       {answer: refused(invalid), lists: true, listed: []bool{true}},
+		"CannotStream":       {answer: refused(invalid), lists: true},
 		"Invalid":            {answer: refused(invalid), failure: invalid},
 		"EndsAtOnce":         {answer: endsAfter(time.Millisecond), failure: errCut, relists: true, lasts: time.Millisecond},
 		"BringsSomething":    {answer: endsAfter(time.Millisecond, apiwatch.Modified), alive: 1, stood: true, lasts: time.Millisecond},
@@ -133,13 +134,14 @@ func (l listing) List(context.Context, metav1.ListOptions) (*unstructured.Unstru
 	return list, l.err
 }
 
-// TestListed: a list has brought its objects with its last page; where a later one fails each time, it has not.
+// TestListed: a list has brought its objects with its last page; where a later one fails each time, or has expired, it has not.
 func TestListed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		listing
 		want []bool
 	}{
 		"Last": {listing{}, []bool{true}}, "Page": {listing{next: "more"}, nil}, "Fails": {listing{err: syscall.ECONNREFUSED}, []bool{false}},
+		"Expired": {listing{err: apierrors.NewResourceExpired("")}, nil}, // client-go lists without pages then
 	} {
 		var listed []bool
 		a := attemptsIn{tc.listing, reports{failed: func(error) {}, listed: func(ok bool) { listed = append(listed, ok) }, heard: &atomic.Int64{}}}
