@@ -22,11 +22,11 @@ func (r recorded) Record(_ context.Context, _ time.Time, _ *corev1.ObjectReferen
 }
 
 func TestAnnounce(t *testing.T) {
-	const told, mended = 4 * EventsPerSecond, 30
+	const told, fixed = 4 * EventsPerSecond, 30
 	synctest.Test(t, func(t *testing.T) {
-		recorder := make(recorded, told+mended)
+		recorder := make(recorded, told+fixed)
 		c := &Controller{Options: Options{Events: recorder}, announcements: newAnnouncements()}
-		for i := range told + mended {
+		for i := range told + fixed {
 			id := render.Identity{Kind: "ConfigMap", Namespace: "team", Name: fmt.Sprint(i)}
 			r := judge.Refusal{Reason: judge.UnknownCluster, Message: "no cluster has joined"}
 			c.refused.Replace(id, []judge.Refusal{r})

@@ -856,9 +856,9 @@ func TestForegroundLeavesRecreated(t *testing.T) {
 	}
 }
 
-// TestForegroundMayNotLetGo: a right that is missing keeps objects from being deleted, which those on call must see, and costs
+// TestForegroundMayNotRelease: a right that is missing keeps objects from being deleted, which those on call must see, and costs
 // one request at a time, not one for each object.
-func TestForegroundMayNotLetGo(t *testing.T) {
+func TestForegroundMayNotRelease(t *testing.T) {
 	server, clock := newAPIServer(t), newFakeClock()
 	var objects []*unstructured.Unstructured
 	for _, name := range []string{"one", "two", "three"} {

@@ -156,8 +156,8 @@ func TestFinalizerIsContested(t *testing.T) {
 	}
 }
 
-// TestLingeringIsToldLater: a deletion that takes some seconds is no news.
-func TestLingeringIsToldLater(t *testing.T) {
+// TestLingeringIsReportedLater: a deletion that takes some seconds is no news.
+func TestLingeringIsReportedLater(t *testing.T) {
 	server, clock := newAPIServer(t), newFakeClock()
 	server.list(configMaps, inForeground("m1", finalized, deleted))
 	server.list(render.WorksResource, sample.Work(sample.Asking("1", "m1"), "m1", sample.Terminating))

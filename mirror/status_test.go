@@ -294,17 +294,17 @@ func aMinute(t *testing.T, source *unstructured.Unstructured, member func(second
 	clock := newFakeClock()
 	remembered := memory.New(clock)
 	for second := range 60 {
-		standing := state.NewSourceStatus(source)
+		known := state.NewSourceStatus(source)
 		status, err := aggregate.Status(source, []aggregate.Member{member(second)}, clock.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
-		content, patch, err := patchOf(standing, status)
+		content, patch, err := patchOf(known, status)
 		if err != nil || patch == nil {
 			t.Fatal(err, patch)
 		}
-		progress := aggregate.ProgressOf(standing.ID.GroupKind(), standing.Generation, status)
-		switch turn := remembered.StatusTurn(standing, content, progress); {
+		progress := aggregate.ProgressOf(known.ID.GroupKind(), known.Generation, status)
+		switch turn := remembered.StatusTurn(known, content, progress); {
 		case turn.Contested:
 			contested = true
 		case turn == (memory.Turn{}):
@@ -312,7 +312,7 @@ func aMinute(t *testing.T, source *unstructured.Unstructured, member func(second
 			source.SetResourceVersion(fmt.Sprint(2 * writes))
 			version := source.GetResourceVersion()
 			answer := &unstructured.Unstructured{Object: map[string]any{"status": store(status)}}
-			remembered.WroteStatus(standing, content, version, state.NewSourceStatus(answer).Status, progress)
+			remembered.WroteStatus(known, content, version, state.NewSourceStatus(answer).Status, progress)
 		}
 		clock.Step(time.Second)
 	}

@@ -32,13 +32,13 @@ func TestDisown(t *testing.T) {
 	unnamed := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "team"}}
 	other := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "team", "annotations": map[string]any{"resourcetemplate.karmada.io/uid": "u"}}}
 	team := map[string]any{"apiVersion": "v1", "kind": "Namespace", "name": "team", "uid": "u", "controller": true}
-	somebody := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "somebody", "uid": "s"}
+	another := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "another", "uid": "s"}
 	cases := map[string]struct {
 		manifest     map[string]any
 		owners, want []any
 	}{
 		"Namespace":        {namespace, nil, []any{team}},
-		"NamespaceOfTwo":   {namespace, []any{somebody}, []any{somebody, team}},
+		"NamespaceOfTwo":   {namespace, []any{another}, []any{another, team}},
 		"NamespaceOwned":   {namespace, []any{team}, nil},
 		"NamespaceUnknown": {unnamed, nil, nil},
 		"Other":            {other, nil, nil},

@@ -14,9 +14,9 @@ import (
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 )
 
-// TestPartingTime: Karmada gets more time where it has probably only to catch up, and starts over
+// TestOrphaningTime: Karmada gets more time where it has probably only to catch up, and starts over
 // when the cluster comes back. Only the local clock counts.
-func TestPartingTime(t *testing.T) {
+func TestOrphaningTime(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		work   []sample.Change
@@ -62,8 +62,8 @@ func orphaningFor(c *Caches, w *state.Work, isThere bool) time.Duration {
 	return f.Stalls["m1"]
 }
 
-// TestPartingIsForgotten: a Work that is parted, or cannot be, starts over.
-func TestPartingIsForgotten(t *testing.T) {
+// TestOrphaningIsForgotten: a Work that is orphaned, or cannot be, starts over.
+func TestOrphaningIsForgotten(t *testing.T) {
 	clock := clocktesting.NewFakeClock(sample.Created)
 	c := NewCaches(Options{Clock: clock, Memory: memory.New(clock), Logger: zap.NewNop()})
 	w := state.NewWork(sample.Work(sample.Asking("1", "m1"), "m1", sample.Terminating, sample.Preserving, func(u *unstructured.Unstructured) { u.SetUID("parting") }))

@@ -110,7 +110,7 @@ func (r *Reader) Facts(ctx context.Context, ref SourceRef, obj *unstructured.Uns
 // facts reads a source, its Namespace, and what matters to it from a store that reads with s.
 func (r *Reader) facts(s *reading, obj *unstructured.Unstructured, from store) (f judge.Facts, namespace *state.Namespace, err error) {
 	f = judge.Facts{ID: s.ref.Identity(), Live: true}
-	f.Unknown, f.Hint = r.leftOut(s.ref)
+	f.Unknown, f.Hint = r.excluded(s.ref)
 	if namespace, err = r.namespace(s.ctx, s.ref.Namespace); err != nil {
 		return f, nil, err
 	}
@@ -143,8 +143,8 @@ func (r *Reader) facts(s *reading, obj *unstructured.Unstructured, from store) (
 	return f, namespace, nil
 }
 
-// leftOut returns why a source is not watched, and what to do about it; empty if it is watched.
-func (r *Reader) leftOut(ref SourceRef) (why, hint string) {
+// excluded returns why a source is not watched, and what to do about it; empty if it is watched.
+func (r *Reader) excluded(ref SourceRef) (why, hint string) {
 	gr := ref.Mapping.Resource.GroupResource()
 	if why, forbidden := config.Forbidden(gr); forbidden {
 		hint := "remove the annotations, if it has any: no configuration can allow it"

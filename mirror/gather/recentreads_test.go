@@ -20,8 +20,8 @@ import (
 	"github.com/karmada-target/karmada-mirror/watch"
 )
 
-// TestLately: a read is reused for a second, unless the cache has seen something newer.
-func TestLately(t *testing.T) {
+// TestRecentReads: a read is reused for a second, unless the cache has seen something newer.
+func TestRecentReads(t *testing.T) {
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 		map[schema.GroupVersionResource]string{state.ClustersResource: "ClusterList"}, sample.Cluster("m1", ""))
 	clusters := watch.New(watch.Options{

@@ -25,13 +25,13 @@ func (c *Caches) Believe(reports []*state.Report) {
 // that is aggregated.
 func (c *Caches) keepObject(keep func(*unstructured.Unstructured) *state.Object) func(*unstructured.Unstructured) *state.Object {
 	return func(u *unstructured.Unstructured) *state.Object {
-		var standing *state.SourceStatus
+		var source *state.SourceStatus
 		if c.Aggregates(u.GroupVersionKind().GroupKind()) {
-			standing = state.NewSourceStatus(u) // before u is reduced
+			source = state.NewSourceStatus(u) // before u is reduced
 		}
 		o := keep(u)
-		if standing != nil && c.Asks(o) {
-			c.reports.NoteSource(standing)
+		if source != nil && c.Asks(o) {
+			c.reports.NoteSource(source)
 		}
 		return o
 	}
@@ -61,7 +61,7 @@ func (c *Caches) Aggregates(kind schema.GroupKind) bool {
 // Reports returns what the status of a judged source is made from. It reads what is not kept.
 func (c *Caches) Reports(ctx context.Context, j judge.Judgement) (judge.Reports, error) {
 	r := judge.Reports{Works: map[string]*state.Report{}}
-	source, err := c.standingOf(ctx, j.Facts.Source)
+	source, err := c.sourceStatusOf(ctx, j.Facts.Source)
 	if err != nil || source == nil {
 		return r, err
 	}
@@ -78,8 +78,8 @@ func (c *Caches) Reports(ctx context.Context, j judge.Judgement) (judge.Reports,
 	return r, nil
 }
 
-// standingOf returns what a source says of its status; nil if the source no longer exists.
-func (c *Caches) standingOf(ctx context.Context, s *judge.Source) (*state.SourceStatus, error) {
+// sourceStatusOf returns what a source says of its status; nil if the source no longer exists.
+func (c *Caches) sourceStatusOf(ctx context.Context, s *judge.Source) (*state.SourceStatus, error) {
 	if known := c.reports.Source(s.ID, s.ResourceVersion); known != nil {
 		return known, nil
 	}
@@ -94,9 +94,9 @@ func (c *Caches) standingOf(ctx context.Context, s *judge.Source) (*state.Source
 	case err != nil:
 		return nil, fmt.Errorf("cannot read the status of source %q: %w", s.ID, err)
 	}
-	standing := state.NewSourceStatus(u)
-	c.reports.NoteSource(standing)
-	return standing, nil
+	source := state.NewSourceStatus(u)
+	c.reports.NoteSource(source)
+	return source, nil
 }
 
 // reportOf returns what a Work reports; nil if it no longer exists.

@@ -604,7 +604,7 @@ func FuzzDecide(f *testing.F) {
 					t.Errorf("amends for nothing: %+v, Work %+v", facts, w)
 				}
 			case Detach, Drop:
-				if in, isParting := facts.Stalls[op.Cluster]; op.Kind == Detach && isParting && in == 0 && w.Source == facts.ID && w.Foreign == "" && w.IsOrphaning() {
+				if in, isOrphaning := facts.Stalls[op.Cluster]; op.Kind == Detach && isOrphaning && in == 0 && w.Source == facts.ID && w.Foreign == "" && w.IsOrphaning() {
 					continue
 				}
 				if w.Source != facts.ID || w.Foreign != "" || !w.IsLong() || !facts.Clusters[op.Cluster].Doubled || facts.Source == nil || facts.Source.Refusal == nil || facts.Source.Refusal.Reason != ClaimedByPolicy {

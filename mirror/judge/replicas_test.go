@@ -572,7 +572,7 @@ func TestJoinsUnrenderable(t *testing.T) {
 
 // TestUnplacedWherePassedOver: a cluster that the waves pass over does not get its replicas by itself.
 func TestUnplacedWherePassedOver(t *testing.T) {
-	for how, isTold := range map[string]bool{"": false, "suspended": true, "away": true} {
+	for how, isReported := range map[string]bool{"": false, "suspended": true, "away": true} {
 		clusters := joinedClusters("c1", "p1")
 		asks := sample.Annotations{render.ClustersAnnotation: "c1,p1", render.ReplicasAnnotation: "p1=5", render.WavesAnnotation: "c1;*"}
 		switch how {
@@ -584,8 +584,8 @@ func TestUnplacedWherePassedOver(t *testing.T) {
 			clusters["p1"] = p1
 		}
 		v := Decide(dividedFacts(t, 6, asks, clusters))
-		if got := unplacedIn(v) != ""; got != isTold {
-			t.Errorf("%q: told %t: %v", how, got, v.Notices)
+		if got := unplacedIn(v) != ""; got != isReported {
+			t.Errorf("%q: reported %t: %v", how, got, v.Notices)
 		}
 	}
 }

@@ -223,12 +223,12 @@ const (
 // limit if the cache does not show that they were written, and those that are passed over because they are away. Of very many,
 // it returns those that a cache that lags shows wrongly for certain: those that have come through since it may have been right.
 func restsOn(f Facts, waves [][]place) (all []string) {
-	var lately, away []string
+	var recent, away []string
 	for i, places := range waves {
 		isLimited := f.Source.Waves.At(i).AtOnce(len(places)) < len(places)
 		for _, p := range places {
 			if p.leaves || p.stage == through && f.Now.Sub(p.turn) < maxCacheAge {
-				lately = append(lately, p.cluster)
+				recent = append(recent, p.cluster)
 			}
 			switch {
 			case p.leaves || p.stage == through || isLimited && p.stage == pending && p.counts && !p.isWritten && !p.isAway:
@@ -240,7 +240,7 @@ func restsOn(f Facts, waves [][]place) (all []string) {
 	}
 	switch {
 	case len(all) > maxReads:
-		return lately
+		return recent
 	case len(all)+len(away) > maxReads:
 		return all
 	}

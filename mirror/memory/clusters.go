@@ -27,7 +27,7 @@ type clusters struct {
 //	had       its labels changed      relabelPeriod                      waves do not wait for its former labels
 type cluster struct {
 	last     *state.Cluster
-	returned *seenRecovery
+	returned seenRecovery
 	had      []labelling
 }
 

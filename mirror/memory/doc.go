@@ -4,7 +4,7 @@
 // (clusters.go). Beside the records is what counts over many of them, or is about none:
 //
 //	what          since                         until                               what a restart loses
-//	contests      a Work was written            ten minutes of peace                a contest is noticed anew
+//	contests      a Work was written            ten minutes of peace                a contest is noticed again
 //	Refusals      something was reported        it is not in force                  it is reported again
 //	Denials       a right is missing, or        it is granted; no source has        each is tried, and reported, again
 //	              something refuses a write     waited for it for three periods

@@ -38,11 +38,11 @@ func New(c clock.Clock) *Memory {
 //	sending    a request is sent                 its answer                                   –
 //	expected   a write succeeded                 the watch has shown it, or AwaitCache; one   it is written again, once
 //	                                             that admission has altered stays
-//	parked     a write was refused               another succeeds; it is tried again after    it is tried again at once
+//	parked     a write was refused               another succeeds; it is retried after        it is retried at once
 //	                                             a while
 //	strangers  a create found a Work that the    a write succeeds                             a create finds it again
 //	           cache lacks, or one left it
-//	woken      a Work was woken                  wakesAge                                     it may be woken once more
+//	woken      a Work was woken                  wakesAge                                     it may be woken again
 //	deleted    another user has deleted it       it is there again                            it waits for its wave
 //	ours       we delete it                      –                                            deletions that are under way
 //	                                                                                          count as another user's
@@ -72,7 +72,7 @@ type work struct {
 //	arrived  a user has changed it              a sync takes it                  all sources are synced
 //	works    see work                           see work                         see work
 //	stopped  a wave is not through              all are, or there are no more    the deadline begins again
-//	lost     an override policy has gone, by    it is back, or is known to have  it is confirmed once more
+//	lost     an override policy has gone, by    it is back, or is known to have  it is confirmed again
 //	         the cache, or by a live list       gone
 //	status   its status was written             statusTruce; a new term or           the next is written at once
 //	                                            configuration

@@ -40,19 +40,18 @@ type seenRecovery struct {
 }
 
 // returnedAfter returns when a cluster came back, now that it has changed.
-func (c *clusters) returnedAfter(known cluster, before *state.Cluster) *seenRecovery {
+func (c *clusters) returnedAfter(known cluster, before *state.Cluster) seenRecovery {
 	if !known.last.HasReturned(before) {
 		return known.returned
 	}
 	outage := judge.Recovery{At: known.last.ReadySince}
 	if !before.IsReady { // else no one has seen when it went
-		if outage.Down = before.ReadySince; known.returned != nil {
-			outage = following(outage, known.returned.Recovery)
-		}
+		outage.Down = before.ReadySince
+		outage = following(outage, known.returned.Recovery)
 	}
 	now := c.clock.Now()
 	c.flaps.Next(before.Name, now)
-	return &seenRecovery{outage, now, c.flaps.Get(before.Name)}
+	return seenRecovery{outage, now, c.flaps.Get(before.Name)}
 }
 
 // RecoveryOf returns when a cluster came back; the zero value if that was not recently.
@@ -61,7 +60,7 @@ func (c *clusters) RecoveryOf(cluster *state.Cluster) judge.Recovery {
 		return judge.Recovery{}
 	}
 	r, age := judge.Recovery{At: cluster.ReadySince}, c.clock.Since(cluster.ReadySince)
-	if seen := c.cluster(cluster.Name).returned; seen != nil && seen.At.Equal(r.At) { // the cache may be ahead of what was noted
+	if seen := c.cluster(cluster.Name).returned; seen.At.Equal(r.At) { // the cache may be ahead of what was noted
 		age = c.clock.Since(seen.at)
 		r.Down, r.Seen, r.In = seen.Down, seen.at, max(0, seen.delay-age)
 	}
@@ -72,12 +71,7 @@ func (c *clusters) RecoveryOf(cluster *state.Cluster) judge.Recovery {
 }
 
 // ReturnSeen returns when a cluster was last seen to come back, by the local clock; zero if it was not.
-func (c *clusters) ReturnSeen(name string) (at time.Time) {
-	if seen := c.cluster(name).returned; seen != nil {
-		at = seen.at
-	}
-	return at
-}
+func (c *clusters) ReturnSeen(name string) time.Time { return c.cluster(name).returned.at }
 
 // IsReturning reports whether it is still to be noted that a cluster went or came back.
 func (c *clusters) IsReturning(cluster *state.Cluster) bool {

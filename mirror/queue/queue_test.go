@@ -126,8 +126,8 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// TestQueueStarvesNobody: the other lane gets its turn however many changes there are.
-func TestQueueStarvesNobody(t *testing.T) {
+// TestQueueStarvesNone: the other lane gets its turn however many changes there are.
+func TestQueueStarvesNone(t *testing.T) {
 	q := newLined(t)
 	for i := range 100 {
 		q.addFresh(sample.Numbered(i))

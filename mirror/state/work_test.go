@@ -46,9 +46,9 @@ func TestWhoseWork(t *testing.T) {
 	}
 }
 
-// TestIsParting: only a deletion that preserves its object, and that Karmada has not
+// TestIsOrphaning: only a deletion that preserves its object, and that Karmada has not
 // completed, has to part a Work from it.
-func TestIsParting(t *testing.T) {
+func TestIsOrphaning(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		changes []sample.Change

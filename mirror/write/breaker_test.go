@@ -513,8 +513,8 @@ func TestBreakerProvedMore(t *testing.T) {
 	}
 }
 
-// TestBreakerSettlesAnew: targets that are removed one by one are counted together.
-func TestBreakerSettlesAnew(t *testing.T) {
+// TestBreakerSettlesAgain: targets that are removed one by one are counted together.
+func TestBreakerSettlesAgain(t *testing.T) {
 	b := newBreakerTest(100)
 	first, second := &state.Work{Source: sample.Numbered(0), Cluster: "m1"}, &state.Work{Source: sample.Numbered(0), Cluster: "m2"}
 	b.Propose("configmaps", sample.Numbered(0), []*state.Work{first})

@@ -45,8 +45,8 @@ const (
 // is behind.
 func AdvanceOf(kind schema.GroupKind, status map[string]any, generation, replicas int64) (a Advance, lacks string) {
 	_, isWorkload := completions[kind]
-	of, isTold := status["resourceTemplateGeneration"].(int64)
-	tells := isTold || isWorkload
+	of, isKnown := status["resourceTemplateGeneration"].(int64)
+	tells := isKnown || isWorkload
 	switch {
 	case tells && (generation > 0 && of != generation || number(status, "observedGeneration") < number(status, "generation") && status["observedGeneration"] != nil):
 		return Behind, "this generation has not been observed"

@@ -113,9 +113,9 @@ func TestCommands(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
-			ran, leftOut := w.run(t, page)
-			fmt.Fprintf(rows, "%s\t%d\t%d\t%s\n", name, ran, len(leftOut), time.Since(began).Round(100*time.Millisecond))
-			for _, step := range leftOut {
+			ran, omitted := w.run(t, page)
+			fmt.Fprintf(rows, "%s\t%d\t%d\t%s\n", name, ran, len(omitted), time.Since(began).Round(100*time.Millisecond))
+			for _, step := range omitted {
 				fmt.Fprintf(rows, "\t\t\t  line %d: %s\n", step.Line, step.Skip)
 			}
 		})
@@ -153,18 +153,18 @@ func withUpgrade(t *testing.T, all []*Page) []*Page {
 }
 
 // run runs a page in its own folder.
-func (w *world) run(t *testing.T, page *Page) (ran int, leftOut []*Step) {
+func (w *world) run(t *testing.T, page *Page) (ran int, omitted []*Step) {
 	t.Helper()
 	steps := make([]*Step, 0, len(page.Steps))
 	for _, step := range page.Steps {
 		if step.Skip == "" {
 			steps = append(steps, step)
 		} else {
-			leftOut = append(leftOut, step)
+			omitted = append(omitted, step)
 		}
 	}
 	if len(steps) == 0 {
-		return 0, leftOut
+		return 0, omitted
 	}
 	ctx := t.Context()
 	before, err := w.state(ctx)
@@ -191,7 +191,7 @@ func (w *world) run(t *testing.T, page *Page) (ran int, leftOut []*Step) {
 		}
 	}
 	w.wantState(ctx, t, before)
-	return ran, leftOut
+	return ran, omitted
 }
 
 func runStep(ctx context.Context, shell *Shell, step *Step) error {

@@ -33,14 +33,14 @@ var wanted = []struct {
 	name, reason string
 	is           func(obj *unstructured.Unstructured, d difference) bool
 }{
-	{"our own keys", "annotations that steer us mean nothing in a member", leftOut("karmada.target/*")},
-	{"kubectl's last applied configuration", "it may repeat everything that was stripped, and is as large as the object", leftOut(corev1.LastAppliedConfigAnnotation)},
+	{"our own keys", "annotations that steer us mean nothing in a member", omitted("karmada.target/*")},
+	{"kubectl's last applied configuration", "it may repeat everything that was stripped, and is as large as the object", omitted(corev1.LastAppliedConfigAnnotation)},
 	{
 		"claims of policies", "a Karmada in the member would read the claim",
-		leftOut("propagationpolicy.karmada.io/*", "clusterpropagationpolicy.karmada.io/*", util.ResourceTemplateClaimedByLabel),
+		omitted("propagationpolicy.karmada.io/*", "clusterpropagationpolicy.karmada.io/*", util.ResourceTemplateClaimedByLabel),
 	},
-	{"conflict resolution", "a tenant must not smuggle it in", leftOut(workv1alpha2.ResourceConflictResolutionAnnotation)},
-	{"Karmada's other keys", "they are not the source's to set", leftOut("karmada.io/*", "*.karmada.io/*")},
+	{"conflict resolution", "a tenant must not smuggle it in", omitted(workv1alpha2.ResourceConflictResolutionAnnotation)},
+	{"Karmada's other keys", "they are not the source's to set", omitted("karmada.io/*", "*.karmada.io/*")},
 	{"the lists of keys", "they list the keys that are left, which are fewer", isListOfKeys},
 	{
 		"kinds of other groups", "a Deployment of the group extensions is no longer served, and ours is keyed on group and kind",
@@ -61,8 +61,8 @@ var wanted = []struct {
 	},
 }
 
-// leftOut expects a label or an annotation that matches one of the patterns to be missing.
-func leftOut(patterns ...string) func(*unstructured.Unstructured, difference) bool {
+// omitted expects a label or an annotation that matches one of the patterns to be missing.
+func omitted(patterns ...string) func(*unstructured.Unstructured, difference) bool {
 	return func(_ *unstructured.Unstructured, d difference) bool {
 		key, ok := d.key("labels", "annotations")
 		return ok && d.missing && slices.ContainsFunc(patterns, func(pattern string) bool {

@@ -17,8 +17,10 @@ var (
 		`|(is|are) asked (for|who|by)|(leave|leaves|leaving|left) ((it|them|this|that) )?(out|open)|(change|all of it|all of them) (is|are|was|were) carried out|tried again` +
 		`|(tell|tells|telling|told) of|(go|goes|going|went) on with|(bring|brings|brought) nothing|in sum|goes with its|some(one|body) else also)\b`)
 	isRead    = regexp.MustCompile(`(\.(go|md|yaml|tpl|golden|sh)|file)$`)
+	names     = regexp.MustCompile(`(?i)\b(lately|diary|echoes|partings?|standings?|unlost|unwell|outlived|ageless|farewell|mended|lets? go|left out|is told|nobody|somebody|anew|once more)\b`)
+	camel     = regexp.MustCompile(`([a-z])([A-Z])`)                                                                // where a word of a name ends
 	notProse  = regexp.MustCompile("`[^`]*`" + `|"(\\.|[^"\s])*"`)                                                  // code in a page, and names in a program
-	goProse   = regexp.MustCompile(`(^|\s)// .*|"(\\.|[^"])*"`)                                                     // comments, and messages
+	goProse   = regexp.MustCompile(`(^|\s)//\s.*|"(\\.|[^"])*"`)                                                    // comments, and messages
 	decisions = regexp.MustCompile(`^docs/decisions/[a-z-]+\.md$`)                                                  // README.md lists them
 	whole     = regexp.MustCompile(`(?s)\*\*Date:\*\* .*\n\n\*\*Alternatives:\*\* .*\n\n\*\*Would change it:\*\* `) // what each decision has
 )
@@ -37,7 +39,11 @@ func TestProse(t *testing.T) {
 		}
 		for i, line := range strings.Split(string(content), "\n") {
 			if strings.HasSuffix(name, ".go") {
-				line = strings.Join(goProse.FindAllString(notProse.ReplaceAllString(line, ""), -1), "; ")
+				line = notProse.ReplaceAllString(line, "")
+				if match := names.FindString(camel.ReplaceAllString(goProse.ReplaceAllString(line, ""), "$1 $2")); match != "" {
+					t.Errorf("%s:%d: a name says %q", name, i+1, match)
+				}
+				line = strings.Join(goProse.FindAllString(line, -1), "; ")
 			}
 			if match := phrases.FindString(notProse.ReplaceAllString(line, "")); match != "" && name == "tools/prose/prose_test.go" {
 				here = append(here, match)
