@@ -394,7 +394,7 @@ func TestEndedJobsAreNotCounted(t *testing.T) {
 	}
 	server := newAPIServer(t)
 	server.list(render.WorksResource, job("ended", "True"), job("running", "False"))
-	c := newControllerOf(t, server, strings.Replace(aggregating, `"resources": [`, `"resources": [{"group": "batch", "resource": "jobs"}, `, 1), newFakeClock())
+	c := newControllerOf(t, server, strings.Replace(aggregating, `{"resource": "configmaps"`, `{"group": "batch", "resource": "jobs"`, 1), newFakeClock())
 	if n := c.caches.CountWorks(schema.GroupKind{Group: "batch", Kind: "Job"})["shop"]; n != 1 {
 		t.Errorf("%d Works count", n)
 	}
