@@ -84,9 +84,10 @@ func (a attemptsIn) List(ctx context.Context, o metav1.ListOptions) (*unstructur
 	return list, nil
 }
 
-// listFailed says that a list, or a page of one, has failed; nil if there is nothing to tell.
+// listFailed says that a list, or a page of one, has failed; nil if there is nothing to tell. One that is throttled will be
+// repeated, as those of all replicas are.
 func (r reports) listFailed(err error) {
-	if r.failed(err); err != nil {
+	if r.failed(err); err != nil && !apierrors.IsTooManyRequests(err) {
 		r.listed(false)
 	}
 }
@@ -124,7 +125,7 @@ func (a attemptsIn) Watch(ctx context.Context, o metav1.ListOptions) (apiwatch.I
 	unanswered := time.AfterFunc(timeout+watchGrace, cancel)
 	w, err := a.ResourceInterface.Watch(answered, o)
 	fails := a.failed
-	if lists && !apierrors.IsTooManyRequests(err) { // else perhaps only watches are refused, which client-go then repeats
+	if lists {
 		fails = a.listFailed
 	}
 	switch inTime := unanswered.Stop(); {

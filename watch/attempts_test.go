@@ -141,7 +141,8 @@ func TestListed(t *testing.T) {
 		want []bool
 	}{
 		"Last": {listing{}, []bool{true}}, "Page": {listing{next: "more"}, nil}, "Fails": {listing{err: syscall.ECONNREFUSED}, []bool{false}},
-		"Expired": {listing{err: apierrors.NewResourceExpired("")}, nil}, // client-go lists without pages then
+		"Throttled": {listing{err: apierrors.NewTooManyRequests("", 1)}, nil},
+		"Expired":   {listing{err: apierrors.NewResourceExpired("")}, nil}, // client-go lists without pages then
 	} {
 		var listed []bool
 		a := attemptsIn{tc.listing, reports{failed: func(error) {}, listed: func(ok bool) { listed = append(listed, ok) }, heard: &atomic.Int64{}}}
