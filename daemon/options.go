@@ -85,7 +85,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the Karmada API server; default: $KUBECONFIG, else the in-cluster configuration")
 	fs.StringVar(&o.configMap, "config-map", DefaultConfigMap, "namespace/name of the ConfigMap with the configuration, on the Karmada API server")
 	fs.StringVar(&o.configFile, "config", "", "a file with the configuration, instead of the ConfigMap; for development")
-	fs.IntVar(&o.concurrentSyncs, "concurrent-syncs", 16, "how many sources are synced at once, and how many writes are in flight; sources that have just changed have as many writes of their own")
+	fs.IntVar(&o.concurrentSyncs, "concurrent-syncs", 16, "how many sources are synced at once, and how many writes are in flight; sources that have just changed have as many writes of their own, and so have those whose writes hang")
 	fs.DurationVar(&o.leastBake, "least-wave-bake", mirror.DefaultLeastBake, "how long a wave must have been applied where Karmada's reports do not say which content they are about")
 	fs.BoolVar(&o.wavesWithoutEvents, "waves-without-events", false, "in waves, do not wait for Karmada's Events, which show that it has applied the content, but only for --least-wave-bake")
 	fs.DurationVar(&o.deletionSettle, "deletion-settle-period", time.Second, "how long a deletion waits for others, so that the deletion breaker counts them together")

@@ -28,8 +28,7 @@ type Options struct {
 	Breaker *Breaker
 	Caches  Caches
 	Reports Reports
-	// InFlight is how many writes for sources that have just changed may be in flight, and
-	// how many for all others.
+	// InFlight is how many writes of each Share may be in flight.
 	InFlight int
 }
 
