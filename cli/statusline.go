@@ -213,12 +213,11 @@ func messageOf(v judge.Verdict, cluster string, op judge.Operation, w *workStatu
 	return w.message()
 }
 
-// noticeOf returns the first notice that concerns a Work. Most do not concern one that Karmada
-// has applied all the same.
+// noticeOf returns the first notice that concerns a Work. Most concern only one of which Karmada says nothing yet.
 func noticeOf(v judge.Verdict, cluster string, w *workStatus) string {
 	for _, n := range v.Notices {
 		lasts := n.Reason == judge.NamespaceNotPropagated || n.Reason == judge.ReplicasContested || n.Reason == judge.WaveHeld && v.IsHeldUpBy(cluster)
-		if lasts || w.Applied != string(metav1.ConditionTrue) {
+		if lasts || w.Applied == "" && w.State != state.WorkSuspended.String() {
 			return string(n.Reason) + ": " + n.Message
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
+	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
@@ -67,5 +68,21 @@ func TestNews(t *testing.T) {
 				t.Errorf("%s: %s is remembered: %v", c.reason, strings.Join(c.want, ", "), told)
 			}
 		})
+	}
+}
+
+// TestNoticeBesideReason: what Karmada says of a Work goes before a notice that may be about another cluster.
+func TestNoticeBesideReason(t *testing.T) {
+	v := judge.Verdict{Targets: map[string]judge.Target{"m1": {Decision: judge.Wanted}}, Notices: []judge.Refusal{{Reason: judge.DependencyNotMirrored, Message: "a ConfigMap"}}}
+	for _, tc := range []struct {
+		work workStatus
+		want string
+	}{
+		{workStatus{}, "DependencyNotMirrored: a ConfigMap"}, {workStatus{Applied: "False", Reason: "it already exists"}, "it already exists"}, {workStatus{Applied: "True"}, ""},
+		{workStatus{State: state.WorkSuspended.String()}, "it is suspended"},
+	} {
+		if got := messageOf(v, "m1", judge.Operation{}, &tc.work); got != tc.want {
+			t.Errorf("%+v: %s", tc.work, got)
+		}
 	}
 }
