@@ -103,7 +103,7 @@ func (j Judgement) member(cluster string, report *state.Report, source *state.So
 		return m
 	}
 	m.Status, m.Generation, m.Settled = report.Status, report.Generation, j.isSettled(cluster)
-	m.ChoosesReplicas = w.Retains()
+	m.Unhealthy, m.ChoosesReplicas = report.Unhealthy, w.Retains()
 	m.Idle = report.Idle && (m.Settled || report.Status == nil && j.isWritten(cluster)) // otherwise it may have Pods, or get some
 	return m
 }
@@ -245,5 +245,5 @@ func (j Judgement) IsUpToDate(cluster string, report *state.Report) bool {
 	if report == nil {
 		return false
 	}
-	return aggregate.Member{Cluster: cluster, Status: report.Status, Generation: report.Generation, Settled: j.isSettled(cluster)}.IsUpToDate()
+	return aggregate.Member{Cluster: cluster, Status: report.Status, Generation: report.Generation, Unhealthy: report.Unhealthy, Settled: j.isSettled(cluster)}.IsUpToDate()
 }

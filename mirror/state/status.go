@@ -38,6 +38,8 @@ type Report struct {
 	Ran bool
 	// Idle: the Work carries a Job that has nothing to do in the member.
 	Idle bool
+	// Unhealthy: so Karmada calls the object.
+	Unhealthy bool
 	// Status is the status of the object as JSON; nil if Karmada has not reported one.
 	Status []byte
 }
@@ -47,6 +49,7 @@ func NewReport(work *unstructured.Unstructured) *Report {
 	r := &Report{Work: work.GetUID(), Version: work.GetResourceVersion(), Created: work.GetCreationTimestamp().Time, Status: encodeStatus(ReportedBy(work))}
 	r.Source, r.Written = work.GetAnnotations()[render.SourceUIDAnnotation], lastWritten(work).time()
 	r.Generation, r.Suspended, r.Applied = generationOf(work), dispatchStateOf(work) == WorkSuspended, AppliedCondition(work) != nil
+	r.Unhealthy = reportedHealth(work) == unhealthy
 	r.Ran = r.Status != nil && r.Applied && !reportsFinishedJob(work)
 	if manifest, err := render.ManifestOf(work.Object); err == nil {
 		r.Idle = aggregate.IsIdle(render.CarriedBy(work.Object).GroupKind(), manifest)

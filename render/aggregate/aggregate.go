@@ -27,6 +27,8 @@ type Member struct {
 	Settled bool
 	// Idle: the Work carries a Job that IsIdle, and the member has no Pods of it either.
 	Idle bool
+	// Unhealthy: so Karmada calls the member's object.
+	Unhealthy bool
 	// ChoosesReplicas: the Work leaves the number of replicas to the member.
 	ChoosesReplicas bool
 }

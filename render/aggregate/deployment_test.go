@@ -23,6 +23,11 @@ func progressing(message string) string {
 	return fmt.Sprintf(`{"type":"Progressing","status":"True","reason":"ReplicaSetUpdated","message":%q,"lastUpdateTime":"%s","lastTransitionTime":"%s"}`, message, nowText, nowText)
 }
 
+func unhealthy(m Member) Member {
+	m.Unhealthy = true
+	return m
+}
+
 func scaled(m Member) Member {
 	m.ChoosesReplicas = true
 	return m

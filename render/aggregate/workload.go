@@ -63,6 +63,10 @@ type generations struct {
 	ResourceTemplateGeneration int64 `json:"resourceTemplateGeneration"`
 	// ObservedGeneration is the last Generation that the member's controller has seen.
 	ObservedGeneration int64 `json:"observedGeneration"`
+	// Replicas, UpdatedReplicas and ReadyReplicas are Kubernetes'.
+	Replicas        int64 `json:"replicas"`
+	UpdatedReplicas int64 `json:"updatedReplicas"`
+	ReadyReplicas   int64 `json:"readyReplicas"`
 }
 
 // setObserved sets observedGeneration once every member has observed the content that it should
@@ -108,10 +112,14 @@ func (m Member) hasObserved(report *generations) bool {
 // hasObservedUnlessOmitted is for StatefulSets. Karmada leaves observedGeneration out of what
 // members report (reflectStatefulSetStatus in reflectstatus.go, v1.18.2), and so never sets it in
 // the sum. (Nor does it compare resourceTemplateGeneration with the source, but with the
-// generation in the member, which has nothing to do with it.) Without it, a status that the
-// member's controller is still to update counts.
+// generation in the member, which has nothing to do with it.) Without it, Karmada's health tells: what has as many new and ready
+// Pods as it has is unhealthy only until its controller has observed it, or the Pods that it lacks have been made
+// (interpretStatefulSetHealth in healthy.go).
 func (m Member) hasObservedUnlessOmitted(report *generations) bool {
-	return m.hasContent(report) && (report.ObservedGeneration == 0 || report.ObservedGeneration >= report.Generation)
+	if !m.hasContent(report) || report.ObservedGeneration != 0 {
+		return m.hasObserved(report)
+	}
+	return !m.Unhealthy || report.UpdatedReplicas != report.Replicas || report.ReadyReplicas != report.Replicas || report.Replicas == 0
 }
 
 // IsUpToDate reports whether what a member reports, and so its health, is about the content that it

@@ -56,6 +56,9 @@ func (m *Member) Fight(ref apiserver.Ref, delay time.Duration, change func(Objec
 	}
 }
 
+// controllerLag is how long a member's controller takes to see a write: meanwhile, a status is about the generation before.
+const controllerLag = 20 * time.Millisecond
+
 // seeLocal tells the member's controllers of a write.
 func (m *Member) seeLocal(e apiserver.Event) {
 	ref := e.Ref()
@@ -66,7 +69,7 @@ func (m *Member) seeLocal(e apiserver.Event) {
 		return
 	}
 	if controllers[e.Resource] != nil {
-		m.local.now(ref)
+		m.local.after(ref, controllerLag)
 	}
 	if f, is := m.fights[ref]; is {
 		m.rewrites.after(ref, f.delay)
