@@ -68,10 +68,15 @@ func (m *Member) seeLocal(e apiserver.Event) {
 		delete(m.progress, ref)
 		return
 	}
-	if controllers[e.Resource] != nil {
+	f, is := m.fights[ref]
+	switch {
+	case controllers[e.Resource] == nil:
+	case is: // each change takes effect
+		m.local.now(ref)
+	default:
 		m.local.after(ref, controllerLag)
 	}
-	if f, is := m.fights[ref]; is {
+	if is {
 		m.rewrites.after(ref, f.delay)
 	}
 }
