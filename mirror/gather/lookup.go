@@ -70,7 +70,7 @@ func (c *Caches) WorkAt(id render.Identity, cluster, name string) (*state.Work, 
 	return c.options.Memory.Stranger(id, cluster, name)
 }
 
-// CountWorks counts the Works of a kind that are not being deleted, carry no Job that runs nothing, and
+// CountWorks counts the Works of a kind that are not being deleted, carry no Job that has ended, and
 // whose sources are in this configuration, by namespace. Other daemons look after the rest.
 func (c *Caches) CountWorks(kind schema.GroupKind) map[string]int {
 	return c.count(c.WorksOfKind(kind), func(w *state.Work) string { return w.Source.Namespace })
@@ -90,7 +90,7 @@ func (c *Caches) count(works iter.Seq[*state.Work], place func(*state.Work) stri
 			resource = c.resourceOf(w.Source)
 			resources[kind] = resource
 		}
-		if w.Foreign == "" && !w.Terminating && !w.RunsNothing() && configuration.Includes(resource, w.Source.Namespace) {
+		if w.Foreign == "" && !w.Terminating && !w.IsFinished() && configuration.Includes(resource, w.Source.Namespace) {
 			n[place(w)]++
 		}
 	}

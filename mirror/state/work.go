@@ -81,12 +81,6 @@ func (w *Work) Share() (share render.Scale, ok bool) {
 	return share, ok
 }
 
-// RunsNothing reports whether the Work carries a Job that has ended in the member, or of which the member has no share.
-func (w *Work) RunsNothing() bool {
-	share, isDivided := w.Notes().Replicas()
-	return w.IsFinished() || isDivided && share == 0 && w.Source.GroupKind() == JobKind && (w.rare == nil || w.completions == 0)
-}
-
 // rare is what a Work names besides its source.
 type rare struct {
 	// handed is the source whose Work this was until a policy claimed the source. The Work

@@ -106,7 +106,7 @@ func (b *Breaker) Propose(resource string, source render.Identity, due []judge.D
 func (b *Breaker) proposeLocked(resource string, source render.Identity, due []judge.Due, isOpen func(cluster string) bool) time.Duration {
 	c := b.circuitLocked(resource)
 	now, before, next := b.clock.Now(), c.in(source.Namespace).pending[source], proposal{}
-	finished := slices.ContainsFunc(due, func(w judge.Due) bool { return w.IsFinished() }) && !slices.ContainsFunc(due, func(w judge.Due) bool { return !w.RunsNothing() })
+	finished := !slices.ContainsFunc(due, func(w judge.Due) bool { return !w.IsFinished() })
 	var wait time.Duration
 	for _, w := range due {
 		d, ok := before[w.Cluster]
