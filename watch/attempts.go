@@ -31,7 +31,7 @@ type attempts struct {
 type reports struct {
 	// failed says that an attempt to list or watch has ended without what it was for; nil: as it may.
 	failed func(error)
-	// listed says whether a list, which may be a streaming one, has brought its objects.
+	// listed says whether a list, which may be a streaming one, has brought its objects, or is put off.
 	listed func(bool)
 	// added says that a streaming list, or a watch, has announced an object that was created then.
 	added func(created time.Time)
@@ -84,11 +84,11 @@ func (a attemptsIn) List(ctx context.Context, o metav1.ListOptions) (*unstructur
 	return list, nil
 }
 
-// listFailed says that a list, or a page of one, has failed; nil if there is nothing to tell. One that is throttled will be
-// repeated, as those of all replicas are.
+// listFailed says that a list, or a page of one, has failed; nil if there is nothing to tell. One that is throttled
+// shows that the API server is there, and will be repeated, as those of all replicas are.
 func (r reports) listFailed(err error) {
-	if r.failed(err); err != nil && !apierrors.IsTooManyRequests(err) {
-		r.listed(false)
+	if r.failed(err); err != nil {
+		r.listed(apierrors.IsTooManyRequests(err))
 	}
 }
 

@@ -73,7 +73,7 @@ func TestWatchAttempts(t *testing.T) {
 		"StandsInSilence":    {answer: endsAfter(maxSilence + time.Second), stood: true, relists: true, lasts: maxSilence + time.Second},
 		"EndsNever":          {answer: endsAfter(time.Hour), failure: errOverdue, relists: true, lasts: 5*time.Minute + watchGrace},
 		"ListEndsIncomplete": {answer: endsAfter(45*time.Second, apiwatch.Added), lists: true, failure: errCut, relists: true, lasts: 45 * time.Second, listed: []bool{false}},
-		"ListIsThrottled":    {answer: refused(throttled), lists: true, failure: throttled},
+		"ListIsThrottled":    {answer: refused(throttled), lists: true, failure: throttled, listed: []bool{true}},
 		"ListIsRefused":      {answer: refused(syscall.ECONNREFUSED), lists: true, failure: syscall.ECONNREFUSED, listed: []bool{false}},
 		"ListIsComplete":     {answer: endsAfter(45*time.Second, apiwatch.Added, apiwatch.Bookmark), lists: true, stood: true, lasts: 45 * time.Second, listed: []bool{true}},
 	} {
@@ -134,14 +134,15 @@ func (l listing) List(context.Context, metav1.ListOptions) (*unstructured.Unstru
 	return list, l.err
 }
 
-// TestListed: a list has brought its objects with its last page; where a later one fails each time, or has expired, it has not.
+// TestListed: a list has brought its objects with its last page; where a later one fails each time, or has expired, it has not. One that is
+// throttled does not end a leader.
 func TestListed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		listing
 		want []bool
 	}{
 		"Last": {listing{}, []bool{true}}, "Page": {listing{next: "more"}, nil}, "Fails": {listing{err: syscall.ECONNREFUSED}, []bool{false}},
-		"Throttled": {listing{err: apierrors.NewTooManyRequests("", 1)}, nil},
+		"Throttled": {listing{err: apierrors.NewTooManyRequests("", 1)}, []bool{true}},
 		"Expired":   {listing{err: apierrors.NewResourceExpired("")}, nil}, // client-go lists without pages then
 	} {
 		var listed []bool
