@@ -56,7 +56,8 @@ func (m *Member) Fight(ref apiserver.Ref, delay time.Duration, change func(Objec
 	}
 }
 
-// controllerLag is how long a member's controller takes to see a write: meanwhile, a status is about the generation before.
+// controllerLag is how long a member's controller of StatefulSets takes to see a write: meanwhile, a status, which does not say
+// of what generation it is, is about the one before.
 const controllerLag = 20 * time.Millisecond
 
 // seeLocal tells the member's controllers of a write.
@@ -68,15 +69,13 @@ func (m *Member) seeLocal(e apiserver.Event) {
 		delete(m.progress, ref)
 		return
 	}
-	f, is := m.fights[ref]
 	switch {
-	case controllers[e.Resource] == nil:
-	case is: // each change takes effect
-		m.local.now(ref)
-	default:
+	case e.Resource == schema.GroupResource{Group: "apps", Resource: "statefulsets"}:
 		m.local.after(ref, controllerLag)
+	case controllers[e.Resource] != nil:
+		m.local.now(ref)
 	}
-	if is {
+	if f, is := m.fights[ref]; is {
 		m.rewrites.after(ref, f.delay)
 	}
 }
