@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
-
 	"github.com/karmada-target/karmada-mirror/mirror/state"
 	"github.com/karmada-target/karmada-mirror/render"
 )

@@ -113,8 +113,8 @@ func (m Member) hasObserved(report *generations) bool {
 // members report (reflectStatefulSetStatus in reflectstatus.go, v1.18.2), and so never sets it in
 // the sum. (Nor does it compare resourceTemplateGeneration with the source, but with the
 // generation in the member, which has nothing to do with it.) Without it, Karmada's health tells: what has as many new and ready
-// Pods as it has is unhealthy only until its controller has observed it, or the Pods that it lacks have been made
-// (interpretStatefulSetHealth in healthy.go).
+// Pods as it has is unhealthy only until its controller has observed it, or has made the Pods that it lacks, or all are available
+// (interpretStatefulSetHealth in healthy.go). One with a partition is always unhealthy, and has fewer new Pods than it has.
 func (m Member) hasObservedUnlessOmitted(report *generations) bool {
 	if !m.hasContent(report) || report.ObservedGeneration != 0 {
 		return m.hasObserved(report)
