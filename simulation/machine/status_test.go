@@ -18,6 +18,31 @@ import (
 
 // statuses are stories of statuses, and configurations those of the configuration, definitions and clusters.
 var statuses = map[string]func(*machine) error{
+	"StatefulSetIsNotDoneEarly": func(m *machine) error { // before its controller has seen an update
+		ref := apiserver.Ref{Resource: schema.GroupResource{Group: "apps", Resource: "statefulsets"}, Namespace: "a", Name: "db"}
+		updated := func() error {
+			_, err := m.store.Modify(ref, "", func(o apiserver.Object) {
+				setField("db:2", "spec", "serviceName")(&unstructured.Unstructured{Object: o})
+			})
+			return err
+		}
+		// isDone is what kubectl rollout status compares (StatefulSetStatusViewer of k8s.io/kubectl, v0.35.4).
+		isDone := func(o apiserver.Object) bool {
+			n := func(path ...string) int64 { n, _, _ := unstructured.NestedInt64(o, path...); return n }
+			return n("status", "observedGeneration") >= n("metadata", "generation") && n("status", "readyReplicas") >= 3 && n("status", "updatedReplicas") >= 3
+		}
+		isEarly := func() error {
+			for range 2000 {
+				if time.Sleep(time.Millisecond); isDone(m.store.Get(ref)) && !isDone(m.karmada.Member("m1").Store.Get(ref)) {
+					return fmt.Errorf("it is done in its status: %v", m.store.Get(ref)["status"])
+				}
+			}
+			return nil
+		}
+		m.more = "- {group: apps, resource: statefulsets, aggregateStatus: true}\n"
+		db := object("apps/v1", "StatefulSet", "a", "db", map[string]any{"spec": map[string]any{"replicas": int64(3), "serviceName": "db"}})
+		return m.tell(m.careful, pause(10*time.Second), func() error { return m.adds(ref.Resource, db, to("m1")) }, pause(time.Minute), updated, isEarly)
+	},
 	"StatusesOfOneNamespaceAreForbidden": func(m *machine) error { // those of another are written in between
 		acts := []act{m.web(to("m1")), m.puts(inB(deployment), to("m1")), m.quiet, m.forbids(func(verb string, r apiserver.Ref) bool {
 			return r.Resource.Resource == "deployments/status" && verb == "patch" && r.Namespace == "b"
