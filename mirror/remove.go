@@ -97,8 +97,11 @@ func (c *Controller) remove(ctx context.Context, j judge.Judgement, share write.
 	}
 	due := slices.DeleteFunc(only(p.Plan, judge.Delete), func(op judge.Operation) bool { return stays.Has(op.Cluster) })
 	c.writer.Each(ctx, due, share, o, func(op judge.Operation) { c.delete(ctx, p, op.Cluster, o) })
-	// When the watch has shown an amended Work, the source is judged again.
-	c.write(ctx, newJudged(p.Judgement, p.made), only(p.Plan, judge.Amend), share, o)
+	// When the watch has shown an amended Work, the source is judged again: what a cache still asks for would be undone.
+	amended := slices.DeleteFunc(only(p.Plan, judge.Amend), func(op judge.Operation) bool {
+		return !slices.ContainsFunc(j.Due, func(d judge.Due) bool { return d.Cluster == op.Cluster })
+	})
+	c.write(ctx, newJudged(p.Judgement, p.made), amended, share, o)
 	if missing := append(p.Lacking(), o.Missing...); len(missing) > 0 && len(o.Deleted) > 0 {
 		c.reportIncompleteMove(p.Facts, o.Deleted, missing)
 	}

@@ -27,6 +27,10 @@ var faults = map[string]func(*machine) error{
 		return m.tell(m.page(to("m1")), m.quiet, m.fails(watchOf("configmaps"), throttled), m.ended("configmaps"), pause(2*time.Minute), m.counted(degraded, 1), m.calm,
 			m.fails(watchOf("configmaps"), fault.NoBookmarks()), pause(15*time.Minute), m.counted(degraded, 0), m.quiet)
 	},
+	"MovesBackUnseen": func(m *machine) error { // a proof does not change by turns what the cache still asks for
+		preserved := map[string]string{clustersKey: "m2", "karmada.target/preserve-on-deletion": "true"}
+		return m.tell(m.page(preserved), m.quiet, m.page(to("m1")), pause(300*time.Millisecond), m.shut("configmaps"), m.page(preserved), pause(5*time.Minute), m.logged("wrote a Work", 2, 3))
+	},
 	"MaintenanceEndsBeforeItSays": func(m *machine) error { // what has asked is not to wait for an hour
 		return m.tell(m.page(to("m1")), m.quiet, m.fails(fault.Match{}, fault.Refuse(apierrors.NewTooManyRequests("maintenance", 3600))), m.ended(""), pause(2*time.Minute), m.calm, m.edited(2), pause(15*time.Minute), m.isWritten(2))
 	},
