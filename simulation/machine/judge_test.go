@@ -235,8 +235,8 @@ func (m *machine) compareStatuses(there map[string]*unstructured.Unstructured) (
 		want, isKnown := world.Replicas(key, m.clusters)
 		isKnown = isKnown && !slices.ContainsFunc(m.clusters, func(cluster string) bool {
 			of := target{key, cluster}
-			left := unstructured.Unstructured{Object: m.karmada.Member(cluster).Store.Get(refOf(key))} // with Karmada's label, perhaps, from before it was preserved
-			return m.isContested(of, there) || m.isHeldUp(world, of, there) || m.left[of] && left.GetLabels()["resourcetemplate.karmada.io/retain-replicas"] == "true"
+			left := unstructured.Unstructured{Object: m.karmada.Member(cluster).Store.Get(refOf(key))} // with Karmada's label, perhaps, from before it was left there
+			return m.isContested(of, there) || m.isHeldUp(world, of, there) || left.GetLabels()["resourcetemplate.karmada.io/retain-replicas"] == "true"
 		})
 		if got, _, _ := unstructured.NestedInt64(u.Object, "status", "replicas"); isKnown && got != want {
 			wrong = append(wrong, fmt.Sprintf("%v has %d replicas in its status, not %d", key, got, want))
