@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -275,19 +276,25 @@ func (m *machine) judgeOrder(of target, s sight, from time.Time) (why string) {
 	if s.Suspended && slices.ContainsFunc(m.witness.of(model.WorkKey(of.cluster, of.key), time.Time{}, s.at), had) {
 		return "" // a user has deleted it before, and Karmada does not apply it
 	}
+	clusters := map[string]*model.Object{} // with those that leave, which takes a while
 	for _, moment := range m.history {
 		if moment.from.After(s.at) || !moment.until.IsZero() && moment.until.Before(from) {
 			continue
 		}
-		state, like := moment.Of(of.key, of.cluster)
-		if state != model.Present || !equality.Semantic.DeepEqual(like.Content, s.Content) {
-			continue
-		}
-		if why = m.tooEarly(moment.World, of, s, from); like.Suspended && moment.InWaves(of.key) {
-			why = "it is suspended"
-		}
-		if why == "" {
-			return ""
+		maps.Copy(clusters, moment.Clusters)
+		before := *moment.World
+		before.Clusters = maps.Clone(clusters)
+		for _, world := range []*model.World{moment.World, &before} {
+			state, like := world.Of(of.key, of.cluster)
+			if state != model.Present || !equality.Semantic.DeepEqual(like.Content, s.Content) {
+				continue
+			}
+			if why = m.tooEarly(world, of, s, from); like.Suspended && world.InWaves(of.key) {
+				why = "it is suspended"
+			}
+			if why == "" {
+				return ""
+			}
 		}
 	}
 	return why
