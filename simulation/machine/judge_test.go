@@ -362,7 +362,7 @@ func (m *machine) remember(works map[string]*unstructured.Unstructured) {
 	}
 	maps.DeleteFunc(m.touched, func(of target, _ bool) bool { // a Work that a user has deleted, or whose label is gone, may be given back once its source is right
 		work := model.WorkKey(of.cluster, of.key)
-		return works[work] != nil || m.before[of] == nil && m.store.Get(workRef(work)) == nil
+		return works[work] != nil || m.before[of] == nil && len(m.witness.of(work, m.quietAt, now)) == 0 && m.store.Get(workRef(work)) == nil
 	})
 	m.before, m.quietAt, m.heldBack = map[target]*model.Copy{}, now, 0
 	m.blinded = false
