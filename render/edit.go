@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -205,6 +206,9 @@ func (e Edit) Key(m *Manifest) EditKey {
 // EditKey is the key of an Edit; the zero value is that of one that changes nothing.
 type EditKey [16]byte
 
+// errSystemOwn refuses an Edit that makes of an object what its source may not be.
+var errSystemOwn = errors.New("overrides or variables make it an object that every cluster creates itself, and must not replace")
+
 // edited returns the manifest that an Edit makes of this one. It is stripped and marked like the
 // manifest of a source, so that an Edit cannot add what a source may not say.
 func (m *Manifest) edited(e Edit) (*Manifest, error) {
@@ -220,6 +224,9 @@ func (m *Manifest) edited(e Edit) (*Manifest, error) {
 	}
 	if err := validate(obj, m.id); err != nil {
 		return nil, err
+	}
+	if SystemOf(obj) == SystemOwn { // by the type of a Secret
+		return nil, errSystemOwn
 	}
 	Strip(obj.Object)
 	mark(obj, m.uid, generation)

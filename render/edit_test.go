@@ -1,6 +1,7 @@
 package render
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -116,6 +117,16 @@ func TestEditFails(t *testing.T) {
 	}
 	if diff := cmp.Diff(before, m.Template(Options{}).Work("member1")); diff != "" {
 		t.Errorf("the manifest has changed: %s", diff)
+	}
+}
+
+// TestEditMakesNoSystemObject: a token of a member's ServiceAccount would be filled in by the member.
+func TestEditMakesNoSystemObject(t *testing.T) {
+	secret := editable("x")
+	secret.SetKind("Secret")
+	secret.Object["type"] = "$(cluster.label:none:-kubernetes.io/service-account-token)"
+	if _, err := mustManifest(t, secret).Template(Options{}).With(Edit{Member: member()}); !errors.Is(err, errSystemOwn) {
+		t.Errorf("the error is %v", err)
 	}
 }
 

@@ -34,6 +34,10 @@ func SystemOf(obj *unstructured.Unstructured) System {
 		if obj.GetName() == "kube-root-ca.crt" {
 			return SystemOwn
 		}
+	case schema.GroupKind{Kind: "Service"}: // of the API server itself
+		if obj.GetNamespace() == "default" && obj.GetName() == "kubernetes" {
+			return SystemOwn
+		}
 	case schema.GroupKind{Kind: "ServiceAccount"}:
 		if obj.GetName() == "default" {
 			return SystemRecord

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/cache"
 )
 
 func TestSystemOf(t *testing.T) {
@@ -19,11 +20,19 @@ func TestSystemOf(t *testing.T) {
 		"Helm":            {"what Helm has installed here", "v1", "Secret", "sh.helm.release.v1.web.v1", "helm.sh/release.v1", SystemRecord},
 		"Secret":          {"a user's", "v1", "Secret", "password", "Opaque", NotSystem},
 		"ServiceAccount":  {"every namespace has one", "v1", "ServiceAccount", "default", "", SystemRecord},
+		"Server":          {"clients of a member would be led away from its API server", "v1", "Service", "default/kubernetes", "", SystemOwn},
+		"Service":         {"a user's", "v1", "Service", "shop/kubernetes", "", NotSystem},
 		"OtherAccount":    {"a user's", "v1", "ServiceAccount", "web", "", NotSystem},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": tc.apiVersion, "kind": tc.kind, "metadata": map[string]any{"name": tc.name}}}
+			u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": tc.apiVersion, "kind": tc.kind}}
+			namespace, name, err := cache.SplitMetaNamespaceKey(tc.name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			u.SetNamespace(namespace)
+			u.SetName(name)
 			if tc.typed != "" {
 				u.Object["type"] = tc.typed
 			}
