@@ -28,6 +28,10 @@ const (
 	annotVariable   = "annotation:"
 )
 
+// recordSuffix ends the annotations in which tools keep the whole Cluster, with what is none of a tenant's business: kubectl
+// (corev1.LastAppliedConfigAnnotation), client-go's apply package, and others after them.
+const recordSuffix = "last-applied-configuration"
+
 // maxExpanded is how many bytes expansion may add to a manifest: etcd accepts no larger object,
 // and an annotation of 256 KiB may be used many times.
 const maxExpanded = 1536 << 10
@@ -90,7 +94,11 @@ func (m *Member) Says(name string) (value string, ok bool) {
 		if key, isLabel := strings.CutPrefix(name, labelVariable); isLabel {
 			return m.selectorLabel(key)
 		}
-		value, ok = m.Annotations[strings.TrimPrefix(name, annotVariable)]
+		key := strings.TrimPrefix(name, annotVariable)
+		if strings.HasSuffix(key, recordSuffix) {
+			return "", false
+		}
+		value, ok = m.Annotations[key]
 		return value, ok
 	}
 	return value, value != ""

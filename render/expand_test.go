@@ -10,7 +10,7 @@ import (
 func member() *Member {
 	return &Member{
 		Name: "member1", Region: "eu", Provider: "acme", Zones: []string{"eu-1"},
-		Labels: map[string]string{"tier": "edge", "empty": ""}, Annotations: map[string]string{"example.com/host": "shop.example.com"},
+		Labels: map[string]string{"tier": "edge", "empty": ""}, Annotations: map[string]string{"example.com/host": "shop.example.com", "kubectl.kubernetes.io/last-applied-configuration": "{}"},
 	}
 }
 
@@ -32,6 +32,7 @@ func TestExpandText(t *testing.T) {
 		"Escaped":         {"so does an escaped one", "$$(cluster.name) $(cluster.name)", "$(cluster.name) member1", false},
 		"Dollars":         {"a dollar before it", "$$$(cluster.name)", "$$(cluster.name)", false},
 		"Unknown":         {"there is no such variable", "$(cluster.color)", "", true},
+		"Record":          {"what kubectl has noted of the Cluster is its whole spec", "$(cluster.annotation:kubectl.kubernetes.io/last-applied-configuration)", "", true},
 		"NoKey":           {"a label without a key", "$(cluster.label:)", "", true},
 		"Open":            {"a variable without an end", "$(cluster.name", "", true},
 		"UnknownDefault":  {"a default does not make it one", "$(cluster.color:-red)", "", true},
