@@ -62,7 +62,7 @@ var rules = map[schema.GroupKind]func(*summary) error{
 // A kind without a rule gets the status of its only member as it is. If it has several members,
 // or the only one has reported nothing, its status stays.
 //
-// A status that is not that of the kind, or has a negative count, which no API server would
+// A status that is not that of the kind, is too large, or has a negative count, which no API server would
 // accept in the sum, is an error that names the cluster. Sums stop at math.MaxInt32.
 func Status(source *unstructured.Unstructured, members []Member, now time.Time) (status map[string]any, err error) {
 	current, err := currentStatus(source)
@@ -71,9 +71,12 @@ func Status(source *unstructured.Unstructured, members []Member, now time.Time) 
 	}
 	s := &summary{source: source, status: current, now: now.UTC().Format(time.RFC3339)}
 	s.members = slices.SortedStableFunc(slices.Values(members), func(a, b Member) int { return cmp.Compare(a.Cluster, b.Cluster) })
-	rule := rules[source.GroupVersionKind().GroupKind()]
+	rule, most := rules[source.GroupVersionKind().GroupKind()], maxSummed
 	if rule == nil {
-		rule = only
+		rule, most = only, maxCopied
+	}
+	if err := checkSize(members, most); err != nil {
+		return nil, err
 	}
 	if err := rule(s); err != nil {
 		return nil, err

@@ -156,6 +156,7 @@ func TestIsUpToDate(t *testing.T) {
 
 func TestStatusWithoutRule(t *testing.T) {
 	testStatus(t, "example.com/v1", "Gadget", map[string]statusCase{
+		"Flood":      {reason: "what is copied is bounded, too", source: `{}`, members: []Member{settled("m1", `{"log":"`+strings.Repeat("x", 300_000)+`"}`)}, fails: "m1"},
 		"One":        {"The only member's status is that of the source.", `{"status":{"a":1}}`, []Member{settled("m1", `{"b":[1,2.5,null,{"c":"d"}]}`)}, `{"b":[1,2.5,null,{"c":"d"}]}`, ""},
 		"OneFirst":   {"The source may have none yet.", `{}`, []Member{settled("m1", `{"b":true}`)}, `{"b":true}`, ""},
 		"Several":    {"No rule says how to sum them up: the status stays.", `{"status":{"a":1}}`, []Member{settled("m1", `{"b":1}`), settled("m2", `{"b":2}`)}, `{"a":1}`, ""},
@@ -237,7 +238,9 @@ func TestStatusOfBalancers(t *testing.T) {
 		settled("m1", `{"loadBalancer":{"ingress":[{"hostname":"b.example"},{"ip":"10.0.0.1","ipMode":"VIP","ports":[{"port":80,"protocol":"TCP","error":"x"},{"port":80,"protocol":"TCP"},{"port":53,"protocol":"UDP"}]},{"ip":"10.0.0.1"},{"hostname":"a.example"}]}}`),
 		settled("m3", ""),
 	}
+	many := `{"loadBalancer":{"ingress":[` + strings.Repeat(`{"ip":"192.0.2.1"},`, 20_000) + `{"ip":"192.0.2.2"}]}}`
 	testStatus(t, "v1", "Service", map[string]statusCase{
+		"Flood":   {reason: "a member does not fill the control plane's etcd", source: `{"spec":{"type":"LoadBalancer"}}`, members: []Member{settled("m1", many)}, fails: "m1"},
 		"Merged":  {"Equal addresses become one with all ports; host names come first, and addresses have the mode that the API server would set.", `{"spec":{"type":"LoadBalancer"}}`, members, `{"loadBalancer":{"ingress":[{"hostname":"a.example"},{"hostname":"b.example"},{"ip":"10.0.0.1","ipMode":"VIP","ports":[{"port":53,"protocol":"UDP"},{"port":80,"protocol":"TCP"},{"port":80,"protocol":"TCP","error":"x"}]},{"ip":"10.0.0.2","ipMode":"VIP"}]}}`, ""},
 		"Modes":   {"Another mode is another address.", `{"spec":{"type":"LoadBalancer"}}`, []Member{settled("m1", `{"loadBalancer":{"ingress":[{"ip":"10.0.0.1"},{"ip":"10.0.0.1","ipMode":"Proxy"},{"hostname":"a.example","ipMode":"Proxy"},{"hostname":"a.example"}]}}`)}, `{"loadBalancer":{"ingress":[{"hostname":"a.example","ipMode":"Proxy"},{"hostname":"a.example"},{"ip":"10.0.0.1","ipMode":"Proxy"},{"ip":"10.0.0.1","ipMode":"VIP"}]}}`, ""},
 		"None":    {"Without an address, an API server shows an empty object.", `{"spec":{"type":"LoadBalancer"},"status":{"conditions":[{"type":"X"}]}}`, nil, `{"loadBalancer":{},"conditions":[{"type":"X"}]}`, ""},

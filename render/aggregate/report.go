@@ -12,6 +12,23 @@ func (m Member) hasReported() bool {
 	return len(text) > 0 && string(text) != "null"
 }
 
+// maxSummed and maxCopied are the bytes of a status that is summed up, far more than what Kubernetes' own controllers write,
+// and of one that is copied: what a member reports is written to the control plane's etcd, and to everyone who watches.
+const (
+	maxSummed = 32 << 10
+	maxCopied = 256 << 10
+)
+
+// checkSize refuses what is too large to be taken over.
+func checkSize(members []Member, most int) error {
+	for _, m := range members {
+		if len(m.Status) > most {
+			return fmt.Errorf("cannot take over the status that cluster %q reports: it has %d bytes, and at most %d are taken over", m.Cluster, len(m.Status), most)
+		}
+	}
+	return nil
+}
+
 // undecodable bounds the message: it may repeat a number of any length.
 func (m Member) undecodable(err error) error {
 	return fmt.Errorf("cannot decode the status that cluster %q reports: %.200s", m.Cluster, err)
