@@ -54,7 +54,7 @@ func newCheck(transport http.RoundTripper) *cobra.Command {
 			"with 1 if there is a ✗. It writes nothing, except an annotation on the Lease while no replica holds it.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c.out = cmd.OutOrStdout()
+			c.out = plain{cmd.OutOrStdout()}
 			if err := c.run(cmd.Context()); err != nil {
 				return err
 			}

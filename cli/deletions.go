@@ -56,7 +56,7 @@ func newDeletions(transport http.RoundTripper) *cobra.Command {
 		Use:   "deletions",
 		Short: "List and approve the deletions that the breaker holds",
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			d.in, d.out = cmd.InOrStdin(), cmd.OutOrStdout()
+			d.in, d.out = cmd.InOrStdin(), plain{cmd.OutOrStdout()}
 			return mustNotBeEmpty(cmd, "resource", "namespace", "member")
 		},
 	}

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -32,7 +34,7 @@ const (
 type differ struct {
 	*selection
 	manifests
-	out, errOut io.Writer
+	out, errOut plain
 	// live and planned are the folders to compare.
 	live, planned string
 	// unseen is true if the user may not read some of the Works.
@@ -68,7 +70,7 @@ func newDiff(transport http.RoundTripper) *cobra.Command {
 		return nil
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		d.out, d.errOut = cmd.OutOrStdout(), cmd.ErrOrStderr()
+		d.out, d.errOut = plain{cmd.OutOrStdout()}, plain{cmd.ErrOrStderr()}
 		differs, err := d.run(cmd.Context(), args)
 		switch {
 		case err != nil:
@@ -129,7 +131,7 @@ func (d *differ) run(ctx context.Context, args []string) (differs bool, err erro
 
 // tell prints to errOut what the difference does not show.
 func (d *differ) tell(format string, args ...any) {
-	fmt.Fprintln(d.errOut, stripControl(oneLine(fmt.Sprintf(format, args...))))
+	fmt.Fprintln(d.errOut, oneLine(fmt.Sprintf(format, args...)))
 }
 
 // write puts the Works of a source that would change into the two folders, as they are and
@@ -238,23 +240,31 @@ func writeYAML(file string, object map[string]any) error {
 	if object == nil {
 		return nil
 	}
-	text, err := yaml.Marshal(object)
+	encoded, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	text, err := yaml.JSONToYAML(escapeControl(encoded))
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(file, text, 0o600)
 }
 
-// compare runs diff(1).
+// compare runs diff(1), or the user's own, which may colour what it shows.
 func (d *differ) compare() (differs bool, err error) {
-	program, args := "diff", []string{"-u", "-N"}
+	var shown bytes.Buffer
+	program, args, out := "diff", []string{"-u", "-N"}, io.Writer(&shown)
 	if external := os.Getenv("KUBECTL_EXTERNAL_DIFF"); external != "" {
-		program, args = external, nil
+		program, args, out = external, nil, d.out.Writer
 	}
 	command := exec.New().Command(program, append(args, d.live, d.planned)...)
-	command.SetStdout(d.out)
+	command.SetStdout(out)
 	command.SetStderr(d.errOut)
 	err = command.Run()
+	if _, err := d.out.Write(shown.Bytes()); err != nil {
+		return false, err
+	}
 	if exit, ok := err.(exec.ExitError); ok && exit.ExitStatus() == exitDiffers {
 		return true, nil
 	}

@@ -33,7 +33,7 @@ func newExplain(transport http.RoundTripper) *cobra.Command {
 	cmd.Flags().StringVarP(&output, "output", "o", "", "json or yaml")
 	completeWords(cmd, "output", "json", "yaml")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
-		if e.print, err = newExplanationPrinter(output, cmd.OutOrStdout()); err != nil {
+		if e.print, err = newExplanationPrinter(output, plain{cmd.OutOrStdout()}); err != nil {
 			return err
 		}
 		if e.reader, err = e.sources.reader(cmd.Context()); err != nil {
@@ -44,7 +44,7 @@ func newExplain(transport http.RoundTripper) *cobra.Command {
 		for _, ref := range refs {
 			err = errors.Join(err, e.one(cmd.Context(), ref))
 		}
-		tellHidden(cmd.ErrOrStderr(), e.reader)
+		tellHidden(plain{cmd.ErrOrStderr()}, e.reader)
 		return withHint(err)
 	}
 	return cmd

@@ -109,7 +109,7 @@ func newExplanationPrinter(output string, out io.Writer) (explanationPrinter, er
 		return func(e *explanation) error {
 			text := between + e.text()
 			between = "\n"
-			_, err := io.WriteString(out, stripControl(text))
+			_, err := io.WriteString(out, text)
 			return err
 		}, nil
 	}

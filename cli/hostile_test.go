@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,16 +21,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/mirror/judge"
 	"github.com/karmada-target/karmada-mirror/render"
 )
 
-// obeyed holds control sequences that a terminal obeys: they clear the screen, set the title
-// and overwrite the line.
-const obeyed = "\x1b[2J\x1b]0;forged\x07\r"
+// obeyed holds what a terminal obeys: it clears the screen, twice, sets the title, overwrites the line, and turns the text round.
+const obeyed = "\x1b[2J\u009b2J\x1b]0;forged\x07\r\u202e"
 
 // told returns what a user sees of a command: its output, and its error as Main prints it.
 func told(output string, err error) string {
@@ -43,7 +42,7 @@ func told(output string, err error) string {
 
 // isText reports whether a text has nothing that a terminal would obey.
 func isText(text string) bool {
-	return strings.IndexFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) }) < 0
+	return strings.IndexFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && (unicode.IsControl(r) || r == '\u202e') }) < 0
 }
 
 // bomb returns YAML that grows tenfold with each line.
@@ -60,10 +59,7 @@ const manifestHead = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: page, na
 
 // TestHostileFile gives the commands that read files hostile ones.
 func TestHostileFile(t *testing.T) {
-	escaped, err := json.Marshal(obeyed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	escaped := strconv.QuoteToASCII(obeyed)
 	deep := strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)
 	cases := map[string]struct {
 		reason, manifest, configuration string
@@ -74,10 +70,10 @@ func TestHostileFile(t *testing.T) {
 		"Deep":      {"a file must not exhaust the stack", manifestHead + "data: " + deep + "\n", configHead + "resources: " + deep + "\n", false},
 		"Binary":    {"a program", "\x7fELF\x02\x01\x01\x00\x00\xff\xfe", "\x7fELF\x02\x01\x01\x00\x00\xff\xfe", false},
 		"Raw":       {"raw escapes", manifestHead + "data: {key: \"" + obeyed + "\"}\n", configHead + "resources: [{resource: \"" + obeyed + "\"}]\n", false},
-		"Value":     {"escapes as YAML escapes them", manifestHead + "data: {key: " + string(escaped) + "}\n", configHead + "resources: [{resource: " + string(escaped) + "}]\n", true},
-		"Key":       {"in a key", manifestHead + "data: {" + string(escaped) + ": x}\n", configHead + string(escaped) + ": x\n", true},
-		"Namespace": {"in a name", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: page, namespace: " + string(escaped) + "}\n", configHead + "resources: [{resource: configmaps, namespaces: [" + string(escaped) + "]}]\n", true},
-		"Kind":      {"in the kind", "apiVersion: v1\nkind: " + string(escaped) + "\nmetadata: {name: page}\n", "apiVersion: v1\nkind: " + string(escaped) + "\n", true},
+		"Value":     {"escapes as YAML escapes them", manifestHead + "data: {key: " + escaped + "}\n", configHead + "resources: [{resource: " + escaped + "}]\n", true},
+		"Key":       {"in a key", manifestHead + "data: {" + escaped + ": x}\n", configHead + escaped + ": x\n", true},
+		"Namespace": {"in a name", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: page, namespace: " + escaped + "}\n", configHead + "resources: [{resource: configmaps, namespaces: [" + escaped + "]}]\n", true},
+		"Kind":      {"in the kind", "apiVersion: v1\nkind: " + escaped + "\nmetadata: {name: page}\n", "apiVersion: v1\nkind: " + escaped + "\n", true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -251,7 +247,7 @@ func TestHostileDiff(t *testing.T) {
 		work        string // the namespace of a Work that the API server lists
 		want        string // in what the user sees
 	}{
-		"Value":     {"YAML escapes it", "page", obeyed, "", `key: "\e[2J\e]0;forged\a\r"`},
+		"Value":     {"YAML escapes it", "page", obeyed, "", "key: \"\\e[2J\\x9B2J\\e]0;forged\\a\\r\ufffd\""},
 		"Parent":    {"it is not a valid object name", outside, "x", "", "invalid resource name"},
 		"Flag":      {"a flag of diff is not valid either", "--to-file=forged", "x", "", "RenderFailed"},
 		"Escape":    {"an escape is not valid either", obeyed, "x", "", "RenderFailed"},
@@ -266,10 +262,11 @@ func TestHostileDiff(t *testing.T) {
 				"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"key": c.value},
 				"metadata": map[string]any{"name": c.name, "namespace": "shop", "annotations": map[string]any{render.ClustersAnnotation: "m1"}},
 			}
-			manifest, err := yaml.Marshal(object)
+			manifest, err := json.Marshal(object)
 			if err != nil {
 				t.Fatal(err)
 			}
+			manifest = bytes.ReplaceAll(manifest, []byte("\u009b"), []byte(`\u009b`)) // as YAML accepts it
 			file := filepath.Join(t.TempDir(), "manifest.yaml")
 			if err := os.WriteFile(file, manifest, 0o600); err != nil {
 				t.Fatal(err)
@@ -295,6 +292,23 @@ func TestHostileDiff(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestHostileMember: what a member says in the status of a Work is text in each form of output, and ends no command.
+func TestHostileMember(t *testing.T) {
+	paths := server()
+	work := workIn(t, paths[pagePath].(map[string]any), "karmada-es-m1")
+	work["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Applied", "status": "False", "reason": "Failed", "message": obeyed}}}
+	paths[worksPath].(map[string]any)["items"] = []any{work}
+	kubeconfig := serve(t, paths, nil)
+	for _, command := range []string{"status", "explain"} {
+		for _, form := range []string{"", "yaml", "json"} {
+			output, err := execute(command, "configmaps/page", "-n", "shop", "-o", form, "--kubeconfig", kubeconfig, "--cache-dir", t.TempDir())
+			if text := told(output, err); err != nil || !isText(text) || !strings.Contains(text, "2J") {
+				t.Errorf("%s as %q: %v: %.1000q", command, form, err, text)
+			}
+		}
 	}
 }
 

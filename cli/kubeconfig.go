@@ -68,7 +68,7 @@ func newKubeconfig(transport http.RoundTripper) *cobra.Command {
 			"  karmada-mirror kubeconfig --kubeconfig karmada.config --directory mirror",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			k.in, k.out, k.errOut = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+			k.in, k.out, k.errOut = cmd.InOrStdin(), plain{cmd.OutOrStdout()}, plain{cmd.ErrOrStderr()}
 			switch {
 			case k.output != outputKubeconfig && k.output != outputSecret:
 				return misuse("cannot print %q: want kubeconfig or secret", k.output)

@@ -60,7 +60,7 @@ func newPurge(transport http.RoundTripper) *cobra.Command {
 		Example: "  karmada-mirror purge --resource deployments.apps --dry-run\n  karmada-mirror purge --resource deployments.apps --finalizers",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p.in, p.out = cmd.InOrStdin(), cmd.OutOrStdout()
+			p.in, p.out = cmd.InOrStdin(), plain{cmd.OutOrStdout()}
 			return withHint(p.run(cmd.Context()))
 		},
 	}

@@ -49,7 +49,10 @@ func newRender() *cobra.Command {
 			if r.printer, err = print.ToPrinter(); err != nil {
 				return misuse("%w", err)
 			}
-			r.out, r.errOut = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			if form := *print.OutputFormat; slices.Contains(print.JSONYamlPrintFlags.AllowedFormats(), form) {
+				r.printer = &plainPrinter{isYAML: form == "yaml"}
+			}
+			r.out, r.errOut = plain{cmd.OutOrStdout()}, plain{cmd.ErrOrStderr()}
 			return r.run()
 		},
 	}
@@ -176,7 +179,7 @@ func (r *renderCommand) place(u *unstructured.Unstructured) error {
 		return misuse("cannot render %s %q: it has no namespace: give --namespace", gvk.GroupKind(), u.GetName())
 	default:
 		warning := fmt.Sprintf("%s %q has no namespace, and is rendered as cluster-scoped: if its kind is namespaced, give --namespace", gvk.GroupKind(), u.GetName())
-		fmt.Fprintln(r.errOut, "warning: "+stripControl(oneLine(warning)))
+		fmt.Fprintln(r.errOut, "warning: "+oneLine(warning))
 	}
 	return nil
 }
@@ -201,7 +204,7 @@ func (r *renderCommand) render(u *unstructured.Unstructured, clusters []*state.C
 		}
 	}
 	for _, notice := range v.Notices {
-		fmt.Fprintln(r.errOut, "warning: "+stripControl(oneLine(fmt.Sprintf("%s: %s: %s", v.ID, notice.Reason, notice.Message))))
+		fmt.Fprintln(r.errOut, "warning: "+oneLine(fmt.Sprintf("%s: %s: %s", v.ID, notice.Reason, notice.Message)))
 	}
 	for _, op := range v.Plan() {
 		body, err := op.Body(v)

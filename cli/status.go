@@ -57,7 +57,7 @@ func newStatus(transport http.RoundTripper) *cobra.Command {
 	completeWords(cmd, "output", "wide", "name", "json", "yaml")
 	completeFlag(cmd, "member", s.completeMember)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		s.errOut = cmd.ErrOrStderr()
+		s.errOut = plain{cmd.ErrOrStderr()}
 		err := mustNotBeEmpty(cmd, "member", "selector")
 		if err != nil {
 			return err
@@ -65,7 +65,7 @@ func newStatus(transport http.RoundTripper) *cobra.Command {
 		if s.watch && s.labels != "" {
 			return misuse("cannot use --watch with --selector: Works do not have the labels of their objects")
 		}
-		if s.printer, err = newStatusPrinter(s.output, s.watch, s.allNamespaces, cmd.OutOrStdout()); err != nil {
+		if s.printer, err = newStatusPrinter(s.output, s.watch, s.allNamespaces, plain{cmd.OutOrStdout()}); err != nil {
 			return err
 		}
 		return withHint(s.run(cmd.Context(), args))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
+	"sigs.k8s.io/yaml"
 
 	"github.com/karmada-target/karmada-mirror/config"
 )
@@ -42,11 +44,38 @@ func newStatusPrinter(output string, watch, namespaces bool, out io.Writer) (sta
 
 // objectPrinter returns the printer of a form for programs. allowed are all forms of the command.
 func objectPrinter(output, allowed string) (printers.ResourcePrinter, error) {
-	printer, err := genericclioptions.NewJSONYamlPrintFlags().ToPrinter(output)
-	if err != nil {
+	if _, err := genericclioptions.NewJSONYamlPrintFlags().ToPrinter(output); err != nil {
 		return nil, misuse("cannot print %q: want %s", output, allowed)
 	}
-	return printer, nil
+	return &plainPrinter{isYAML: output == "yaml"}, nil
+}
+
+// plainPrinter prints nothing that a terminal would obey.
+type plainPrinter struct {
+	json    printers.JSONPrinter
+	isYAML  bool
+	printed int
+}
+
+// PrintObj implements printers.ResourcePrinter.
+func (p *plainPrinter) PrintObj(obj runtime.Object, out io.Writer) error {
+	var encoded bytes.Buffer
+	if err := p.json.PrintObj(obj, &encoded); err != nil {
+		return err
+	}
+	text := escapeControl(encoded.Bytes())
+	if p.isYAML {
+		lines, err := yaml.JSONToYAML(text)
+		if err != nil {
+			return err
+		}
+		if text = lines; p.printed > 0 {
+			text = append([]byte("---\n"), lines...)
+		}
+	}
+	p.printed++
+	_, err := out.Write(text)
+	return err
 }
 
 // tablePage is how many lines are laid out together; the column widths carry over to the

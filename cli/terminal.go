@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -18,15 +19,44 @@ func isTerminal(in io.Reader) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
+// isObeyed reports whether a terminal would obey a character, or show those after it in another order.
+func isObeyed(r rune) bool {
+	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Bidi_Control)
+}
+
 // stripControl replaces everything in a text that a terminal would obey: parts of it may come from a
 // file or an API server.
 func stripControl(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && unicode.IsControl(r) {
+		if isObeyed(r) {
 			return unicode.ReplacementChar
 		}
 		return r
 	}, text)
+}
+
+// plain is an output with everything replaced that a terminal would obey. It takes whole characters.
+type plain struct{ io.Writer }
+
+// Write implements io.Writer.
+func (p plain) Write(text []byte) (int, error) {
+	if _, err := io.WriteString(p.Writer, stripControl(string(text))); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// escapeControl escapes in JSON what a terminal would obey, so that nothing is lost, and YAML can be made of it.
+func escapeControl(encoded []byte) []byte {
+	var escaped bytes.Buffer
+	for _, r := range string(encoded) {
+		if isObeyed(r) { // in a string
+			fmt.Fprintf(&escaped, `\u%04x`, r)
+		} else {
+			escaped.WriteRune(r)
+		}
+	}
+	return escaped.Bytes()
 }
 
 // ask returns an error that says what was not done, unless the answer is yes.

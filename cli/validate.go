@@ -40,14 +40,14 @@ func newValidate(transport http.RoundTripper) *cobra.Command {
 				return err
 			}
 			for _, warning := range c.Warnings() {
-				fmt.Fprintln(cmd.ErrOrStderr(), "warning: "+oneLine(warning))
+				fmt.Fprintln(plain{cmd.ErrOrStderr()}, "warning: "+oneLine(warning))
 			}
 			if againstCluster {
 				if err := validateServed(cmd.Context(), flags, c); err != nil {
 					return withHint(err)
 				}
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "valid: %d resources\n", len(c.Resources))
+			_, err = fmt.Fprintf(plain{cmd.OutOrStdout()}, "valid: %d resources\n", len(c.Resources))
 			return err
 		},
 	}

@@ -81,7 +81,7 @@ func newWait(transport http.RoundTripper) *cobra.Command {
 		default:
 			return misuse("cannot wait for %q: want applied, healthy or gone", w.until)
 		}
-		w.out = cmd.OutOrStdout()
+		w.out = plain{cmd.OutOrStdout()}
 		refs, _, err := w.named(args)
 		if err != nil {
 			return withHint(err)
