@@ -33,7 +33,7 @@ func (d *daemon) serveMetrics(ctx context.Context) error {
 
 func (d *daemon) metricsHandler() http.Handler {
 	gatherers := prometheus.Gatherers{d.registry, legacyregistry.DefaultGatherer}
-	var metrics http.Handler = promhttp.HandlerFor(gatherers, promhttp.HandlerOpts{ErrorLog: zap.NewStdLog(d.logger)})
+	var metrics http.Handler = promhttp.HandlerFor(gatherers, promhttp.HandlerOpts{ErrorLog: zap.NewStdLog(d.logger), MaxRequestsInFlight: 16})
 	if d.protection != nil {
 		metrics = d.protection.reviewer.guard(metrics)
 	}
@@ -71,18 +71,19 @@ func probe(name string, check func() error) http.HandlerFunc {
 	}
 }
 
-// newServer bounds the resources that a request may use. There is no HTTP/2: it has no
+// newServer bounds the resources that all requests may use, before anyone is authenticated. There is no HTTP/2: it has no
 // benefit here, and has been a way to exhaust servers.
 func newServer(handler http.Handler) *http.Server {
 	server := &http.Server{
 		Handler:           handler,
 		Protocols:         &http.Protocols{},
-		ReadHeaderTimeout: 10 * time.Second,
+		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
+		MaxHeaderBytes:    8 << 10, // net/http adds 4 KiB
 	}
+	new(connections).bound(server)
 	server.Protocols.SetHTTP1(true)
 	return server
 }

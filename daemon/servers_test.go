@@ -14,9 +14,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -241,6 +243,51 @@ func TestCertificateReplaced(t *testing.T) {
 		old.Close()
 		t.Error("TLS 1.1 is accepted")
 	}
+}
+
+// TestHalfRequests: those who begin a request and do not end it make room for others, and no one else waits for them.
+func TestHalfRequests(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := newServer(probesHandler(func() error { return nil }))
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	defer func() { _ = server.Close(); <-ended }()
+	const halves = 2000
+	var waiting []net.Conn
+	for range halves {
+		conn, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := conn.Write([]byte("GET /livez HTTP/1.1\r\nHost: x\r\nX-Half: ")); err != nil && !isReset(err) {
+			t.Fatal(err)
+		}
+		waiting = append(waiting, conn)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Get("http://" + listener.Addr().String() + "/livez")
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("an honest probe: %v, %v", answer, err)
+	}
+	answer.Body.Close()
+	isClosed := func(conn net.Conn) bool {
+		_ = conn.SetReadDeadline(time.Now().Add(time.Millisecond))
+		_, err := conn.Read(make([]byte, 1))
+		return !errors.Is(err, os.ErrDeadlineExceeded)
+	}
+	for end := time.Now().Add(4 * time.Second); len(waiting) > maxConnections; { // they end by themselves after five
+		if waiting = slices.DeleteFunc(waiting, isClosed); time.Now().After(end) {
+			t.Fatalf("%d connections are open, more than %d", len(waiting), maxConnections)
+		}
+	}
+}
+
+func isReset(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 func newPair(t *testing.T, serial int64) (cert, key []byte) {
