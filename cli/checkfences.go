@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -16,9 +17,10 @@ import (
 )
 
 // The names of the ValidatingAdmissionPolicies and of their bindings: one enforces who may mirror
-// where, the other rejects misspelled annotations.
+// where, the others keep the Lease for the daemon, and reject misspelled annotations.
 const (
 	policyName         = "karmada-mirror"
+	leasePolicyName    = policyName + "-lease"
 	spellingPolicyName = policyName + "-spelling"
 )
 
@@ -54,14 +56,22 @@ func (c *checker) checkAdmission(ctx context.Context) error {
 	default:
 		c.pass("users need the verb mirror on the clusters that they name")
 	}
-	switch err := c.isBound(ctx, spellingPolicyName); {
+	return errors.Join(
+		c.checkPolicy(ctx, leasePolicyName, "only those with the verb lead write the Lease", "an agent of a member cluster can end mirroring, because Karmada lets it write all Leases"),
+		c.checkPolicy(ctx, spellingPolicyName, "misspelled annotations are rejected", "misspelled annotations are ignored, not rejected"),
+	)
+}
+
+// checkPolicy says what follows from a policy, or from its absence.
+func (c *checker) checkPolicy(ctx context.Context, name, held, otherwise string) error {
+	switch err := c.isBound(ctx, name); {
 	case apierrors.IsForbidden(err):
 	case apierrors.IsNotFound(err):
-		c.warn("install it: kubectl apply --server-side -k manifests/karmada", "misspelled annotations are ignored, not rejected: ValidatingAdmissionPolicy %s is missing or not bound", spellingPolicyName)
+		c.warn("install it: kubectl apply --server-side -k manifests/karmada", "%s: ValidatingAdmissionPolicy %s is missing or not bound", otherwise, name)
 	case err != nil:
 		return fmt.Errorf("cannot read the ValidatingAdmissionPolicy: %w", err)
 	default:
-		c.pass("misspelled annotations are rejected")
+		c.pass("%s", held)
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func daemonRights(configMap, lease metav1.ObjectMeta) []right {
 		{verbs: reading, GroupResource: gr("apiregistration.k8s.io", "apiservices")},
 		{verbs: []string{"list", "watch", "create", "patch"}, GroupResource: gr("", "events")},
 		{verbs: reading, GroupResource: gr("", "configmaps"), namespace: configMap.Namespace, name: configMap.Name},
-		{verbs: []string{"get", "list", "watch", "update"}, GroupResource: gr("coordination.k8s.io", "leases"), namespace: lease.Namespace, name: lease.Name},
+		{verbs: []string{"get", "list", "watch", "update", "lead"}, GroupResource: gr("coordination.k8s.io", "leases"), namespace: lease.Namespace, name: lease.Name},
 		{verbs: []string{"create"}, GroupResource: gr("coordination.k8s.io", "leases"), namespace: lease.Namespace},
 	}
 }

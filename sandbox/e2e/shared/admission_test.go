@@ -17,13 +17,11 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/karmada-target/karmada-mirror/config"
 	"github.com/karmada-target/karmada-mirror/render"
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
-	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 	"github.com/karmada-target/karmada-mirror/simulation/model"
 )
 
@@ -103,24 +101,8 @@ func tenant(t *testing.T, name string, clusters ...string) dynamic.Interface {
 	if clusters != nil {
 		names = fmt.Sprintf("resourceNames: [%s]", strings.Join(clusters, ","))
 	}
-	Must(t, karmada.Apply(t.Context(), Env.Config(), fmt.Appendf(nil, `
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: %[1]s}
-rules:
-- {apiGroups: ["", apps], resources: [configmaps, namespaces, namespaces/status, deployments, deployments/status, deployments/scale], verbs: ["*"]}
-- {apiGroups: [cluster.karmada.io], resources: [clusters], verbs: [mirror], %[2]s}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: %[1]s}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %[1]s}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[1]s}]
-`, name, names)))
-	as := rest.CopyConfig(Env.Config())
-	as.Impersonate.UserName = name
-	client, err := dynamic.NewForConfig(as)
-	Must(t, err)
+	client := account(t, name, `[{apiGroups: ["", apps], resources: [configmaps, namespaces, namespaces/status, deployments, deployments/status, deployments/scale], verbs: ["*"]}, `+
+		`{apiGroups: [cluster.karmada.io], resources: [clusters], verbs: [mirror], `+names+`}]`)
 	Eventually(t, "the tenant to have permissions", func(ctx context.Context) error {
 		_, err := client.Resource(ConfigMaps).Namespace("default").List(ctx, metav1.ListOptions{Limit: 1})
 		return err
