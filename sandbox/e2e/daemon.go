@@ -143,10 +143,14 @@ func (d *Daemon) Terminate(t *testing.T) {
 	Must(t, d.Signal(syscall.SIGTERM))
 }
 
-// KillNow ends the daemon as a power cut would.
+// KillNow ends the daemon as a power cut would. It has ended then.
 func (d *Daemon) KillNow() error {
 	d.dismissed.Store(true)
-	return d.Kill()
+	err := d.Kill()
+	if err == nil {
+		<-d.Ended()
+	}
+	return err
 }
 
 // AwaitReplacement waits until the daemon has ended because its CA or etcd was replaced.
