@@ -17,10 +17,11 @@ import (
 )
 
 // The names of the ValidatingAdmissionPolicies and of their bindings: one enforces who may mirror
-// where, the others keep the Lease for the daemon, and reject misspelled annotations.
+// where, the others keep the Lease and the marks on Works for the daemon, and reject misspelled annotations.
 const (
 	policyName         = "karmada-mirror"
 	leasePolicyName    = policyName + "-lease"
+	worksPolicyName    = policyName + "-works"
 	spellingPolicyName = policyName + "-spelling"
 )
 
@@ -58,6 +59,7 @@ func (c *checker) checkAdmission(ctx context.Context) error {
 	}
 	return errors.Join(
 		c.checkPolicy(ctx, leasePolicyName, "only those with the verb lead write the Lease", "an agent of a member cluster can end mirroring, because Karmada lets it write all Leases"),
+		c.checkPolicy(ctx, worksPolicyName, "agents of member clusters write no more of the Works than they need to", "an agent of a member cluster can forge Works, which holds up deletions in other clusters"),
 		c.checkPolicy(ctx, spellingPolicyName, "misspelled annotations are rejected", "misspelled annotations are ignored, not rejected"),
 	)
 }

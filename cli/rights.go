@@ -41,7 +41,7 @@ func daemonRights(configMap, lease metav1.ObjectMeta) []right {
 	}
 	reading := []string{"get", "list", "watch"}
 	return []right{
-		{verbs: []string{"get", "list", "watch", "create", "patch", "delete"}, GroupResource: gr("work.karmada.io", "works")},
+		{verbs: []string{"get", "list", "watch", "create", "patch", "delete", "mirror"}, GroupResource: gr("work.karmada.io", "works")},
 		{verbs: []string{"get"}, GroupResource: gr("work.karmada.io", "resourcebindings")},
 		{verbs: []string{"get"}, GroupResource: gr("work.karmada.io", "clusterresourcebindings")},
 		{verbs: reading, GroupResource: gr("cluster.karmada.io", "clusters")},

@@ -24,6 +24,7 @@ func WantRights(t *testing.T) {
 		"create works.work.karmada.io karmada-es-member1 -":               true,
 		"patch works.work.karmada.io karmada-es-member1 any":              true,
 		"delete works.work.karmada.io karmada-es-member1 any":             true,
+		"mirror works.work.karmada.io karmada-es-member1 any":             true,
 		"deletecollection works.work.karmada.io karmada-es-member1 -":     false,
 		"get resourcebindings.work.karmada.io default any":                true,
 		"delete resourcebindings.work.karmada.io default any":             false,

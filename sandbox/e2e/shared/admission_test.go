@@ -101,13 +101,9 @@ func tenant(t *testing.T, name string, clusters ...string) dynamic.Interface {
 	if clusters != nil {
 		names = fmt.Sprintf("resourceNames: [%s]", strings.Join(clusters, ","))
 	}
-	client := account(t, name, `[{apiGroups: ["", apps], resources: [configmaps, namespaces, namespaces/status, deployments, deployments/status, deployments/scale], verbs: ["*"]}, `+
-		`{apiGroups: [cluster.karmada.io], resources: [clusters], verbs: [mirror], `+names+`}]`)
-	Eventually(t, "the tenant to have permissions", func(ctx context.Context) error {
-		_, err := client.Resource(ConfigMaps).Namespace("default").List(ctx, metav1.ListOptions{Limit: 1})
-		return err
-	})
-	return client
+	return account(t, name, `
+- {apiGroups: ["", apps], resources: [configmaps, namespaces, namespaces/status, deployments, deployments/status, deployments/scale], verbs: ["*"]}
+- {apiGroups: [cluster.karmada.io], resources: [clusters], verbs: [mirror], `+names+`}`)
 }
 
 // users are the clients of users, by name.

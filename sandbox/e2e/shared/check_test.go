@@ -63,7 +63,7 @@ spec: {group: check.example.com, version: v1, groupPriorityMinimum: 1000, versio
 		"a token that is not valid":                 {[]string{"--kubeconfig", KubeconfigAs(t, Env.AccountKubeconfig, "nonsense")}, `✗ \S+ does not answer: Unauthorized`, "create a new one"},
 		"the kubeconfig of a member":                {[]string{"--kubeconfig", Env.MemberKubeconfig(Push)}, `✗ it is not a Karmada API server`, `karmada-apiserver\.config`},
 		"karmada-aggregated-apiserver is down":      {[]string{"--kubeconfig", p.Kubeconfig}, `✗ it does not serve Clusters`, "kubectl get apiservice"},
-		"another user's kubeconfig":                 {[]string{"--as", "nobody"}, `✗ may not get, list, watch, create, patch, delete works\.work\.karmada\.io`, "kubeconfig of its ServiceAccount"},
+		"another user's kubeconfig":                 {[]string{"--as", "nobody"}, `✗ may not get, list, watch, create, patch, delete, mirror works\.work\.karmada\.io`, "kubeconfig of its ServiceAccount"},
 		"a resource that may not be read":           {[]string{"--as", daemon, "--config-map", configured("check-secrets", "resources: [{resource: secrets}]\n")}, `✗ may not get, list, watch secrets`, "aggregate-to-karmada-mirror"},
 		"a resource without its group":              {[]string{"--config-map", configured("check-group", "resources: [{resource: deployments}]\n")}, `! deployments is not served: did you mean \{group: "apps", resource: deployments\}\?`, "kubectl api-resources"},
 		"a resource that cannot be watched":         {[]string{"--config-map", configured("check-bindings", "resources: [{resource: bindings}]\n")}, `✗ cannot watch "bindings"`, "remove it from the configuration"},

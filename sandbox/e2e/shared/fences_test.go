@@ -12,20 +12,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/karmada-target/karmada-mirror/render"
 	. "github.com/karmada-target/karmada-mirror/sandbox/e2e"
 	"github.com/karmada-target/karmada-mirror/sandbox/karmada"
 )
 
-// account is a user with the rights of a ClusterRole's rules.
+// account is a user with the rights of a ClusterRole's rules, all of which are in force.
 func account(t *testing.T, name, rules string) dynamic.Interface {
 	t.Helper()
 	Must(t, karmada.Apply(t.Context(), Env.Config(), []byte(`
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: `+name+`}
-rules: `+rules+`
+rules:
+- {apiGroups: [""], resources: [namespaces], resourceNames: [`+System+`], verbs: [get]}
+`+rules+`
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
@@ -37,6 +40,10 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: `+name+`}]
 	as.Impersonate.UserName = name
 	client, err := dynamic.NewForConfig(as)
 	Must(t, err)
+	Eventually(t, "the rights of "+name, func(ctx context.Context) error {
+		_, err := client.Resource(Namespaces).Get(ctx, System, metav1.GetOptions{})
+		return err
+	})
 	return client
 }
 
@@ -53,7 +60,9 @@ func TestFences(t *testing.T) {
 	}
 
 	// Who may patch Namespaces is not yet one who may read what is in them.
-	nsm := account(t, "fences-nsm", `[{apiGroups: [""], resources: [namespaces], verbs: [get, create, patch]}, {apiGroups: [cluster.karmada.io], resources: [clusters], verbs: [mirror]}]`)
+	nsm := account(t, "fences-nsm", `
+- {apiGroups: [""], resources: [namespaces], verbs: [get, create, patch]}
+- {apiGroups: [cluster.karmada.io], resources: [clusters], verbs: [mirror]}`)
 	patch := func(as dynamic.Interface, key, value string) error {
 		body := `{"metadata":{"annotations":{"` + key + `":"` + value + `"}}}`
 		_, err := as.Resource(Namespaces).Patch(t.Context(), ns, "application/merge-patch+json", []byte(body), metav1.PatchOptions{DryRun: dry})
@@ -97,8 +106,51 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: fences-nsm}]
 	}
 	wants("many keys", dryRun(tenant(t, "fences-none", "nowhere"), ns, many), apierrors.IsForbidden, "the verb mirror")
 
-	// Karmada's agents may write all Leases (pkg/karmadactl/register/register.go, v1.18.2).
-	agent := account(t, "fences-agent", `[{apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update]}]`)
+	// Karmada's agents may write all Leases, and the Works of their cluster (pkg/karmadactl/register/register.go, v1.18.2).
+	agent := account(t, "fences-agent", `
+- {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update]}
+- {apiGroups: [work.karmada.io], resources: [works], verbs: [get, create, list, watch, update, delete]}
+- {apiGroups: [work.karmada.io], resources: [works/status], verbs: [patch, update]}`)
+	page := Create(t, ConfigMaps, ConfigMap(NewNamespace(t), "page", Push, "one"))
+	id := render.Identity{Kind: "ConfigMap", Namespace: page.GetNamespace(), Name: "page"}
+	works := agent.Resource(Works).Namespace(render.ExecutionNamespace(Push))
+	work := func() (u *unstructured.Unstructured) {
+		Eventually(t, "the agent to see the Work", func(ctx context.Context) (err error) {
+			u, err = works.Get(ctx, id.WorkName(), metav1.GetOptions{})
+			return err
+		})
+		return u
+	}
+	for reason, change := range map[string]func(*unstructured.Unstructured){
+		"a hold of all": SetAnnotation(render.HeldKey, "2099-01-01T00:00:00.000Z configmaps* the source does not exist"),
+		"its age":       SetAnnotation(render.SourceCreatedAnnotation, "2000-01-01T00:00:00Z"),
+		"its label":     func(u *unstructured.Unstructured) { u.SetLabels(nil) },
+		"its content":   SetField(true, "spec", "preserveResourcesOnDeletion"),
+	} {
+		err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { // Karmada writes it, too
+			u := work()
+			change(u)
+			_, err := works.Update(t.Context(), u, metav1.UpdateOptions{DryRun: dry})
+			return err
+		})
+		wants(reason, err, apierrors.IsForbidden, "the verb mirror on works.work.karmada.io")
+	}
+	forged := work()
+	forged.SetName("ghost")
+	forged.SetUID("")
+	forged.SetResourceVersion("")
+	_, err = works.Create(t.Context(), forged, metav1.CreateOptions{DryRun: dry})
+	wants("a forged Work", err, apierrors.IsForbidden, "the verb mirror on works.work.karmada.io")
+	Eventually(t, "the agent to write what it needs to", func(ctx context.Context) error {
+		u := work()
+		u.SetFinalizers(append(u.GetFinalizers(), "example.com/agent"))
+		_, err := works.Update(ctx, u, metav1.UpdateOptions{DryRun: dry})
+		if err == nil {
+			SetField([]any{}, "status", "manifestStatuses")(u)
+			_, err = works.UpdateStatus(ctx, u, metav1.UpdateOptions{DryRun: dry})
+		}
+		return err
+	})
 	leases := func(as dynamic.Interface) dynamic.ResourceInterface {
 		return as.Resource(schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}).Namespace(System)
 	}
