@@ -166,6 +166,10 @@ func (us users) tryOtherPaths(t *testing.T, ns string) {
 			t.Errorf("a default of %q: %v", list, err)
 		}
 	}
+	u.SetAnnotations(annotations{clusters: strings.Join(manyClusters()[:24], ",")}) // as many as the policy can check
+	if _, err = us["many"].Resource(Namespaces).Update(t.Context(), u, dry); err != nil {
+		t.Errorf("a default of many clusters: %v", err)
+	}
 	u.SetAnnotations(annotations{clusters: ""})
 	if _, err := Env.Admin.Resource(Namespaces).Update(t.Context(), u, dry); !apierrors.IsInvalid(err) {
 		t.Errorf("an empty list on a Namespace is not refused: %v", err)
